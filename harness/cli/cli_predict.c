@@ -203,7 +203,7 @@ static int find_system(struct predict *p, const char *word) {
   char *own = lb_own_at(0) ? lb_own_systems(word) : NULL;
   if (own) word = own;
   int r = word ? lb_system_parse(word, &p->system, err, sizeof err) : -1;
-  if (!word) r = lb_complain(LB_EXIT_USAGE, "predict: expected PROTOCOL[@TOPOLOGY], as in `%s predict redis-token@sentinel`", lb_called());
+  if (!word) r = lb_complain(LB_EXIT_USAGE, "predict: expected PROTOCOL[@TOPOLOGY], see `%s list protocols`", lb_called());
   else if (r < 0) r = lb_complain(LB_EXIT_USAGE, "predict: %s", err);
   free(own);
   return r;
