@@ -67,7 +67,7 @@ def wrong_coverage():
     theory, cells = asked("theory"), table("all,libraries")
     coverage = theory["coverage"]
     decided = [source for verdict, source, _ in cells.values() if verdict != "n/a"]
-    files = [path.read_text().splitlines() for folder in (".", "museum", "peers") for path in (ROOT / "scenarios" / folder).glob("*.ini")]
+    files = [path.read_text().splitlines() for path in ROOT.glob("scenarios/*/*.ini") if path.parent.name not in ("suites", "theory")]
     stated = 0
     for lines in files:
         expects = False
@@ -157,7 +157,9 @@ def survivors(scenarios, guard, attacks):
 def wrong_left():
     attacks, wrong = rules(), []
     for words, scenarios, guard in (("pause-writer,restart-node", ["pause-writer", "restart-node"], "claim"), ("failover,clock-jump", ["failover", "clock-jump"], "none"),
-                                    ("grant-unheard", ["failover", "cluster-failover"], "none"), ("pause-writer", ["pause-writer"], "fence")):
+                                    ("grant-unheard", ["failover", "cluster-failover"], "none"),
+                                    ("storm", ["storm"], "none"), ("crash", [path.stem for path in ROOT.glob("scenarios/crash/*.ini")], "none"), ("clock-drift", ["clock-drift-2", "clock-drift-10", "clock-drift-client-2", "clock-drift-client-10", "clock-drift-harmless"], "none"),
+                                    ("pause-writer", ["pause-writer"], "fence")):
         answer = asked("which", "--survive", words, "--guard", guard)
         wrong += differences(words, ("scenarios", sorted(answer["scenarios"]), sorted(scenarios)), ("left", answer["left"], survivors(scenarios, guard, attacks)),
                              ("how many", answer["left_under"][guard], len(answer["left"])))

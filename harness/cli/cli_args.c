@@ -84,7 +84,7 @@ static const struct arg {
     {"-g", "--guard", TEXT_GUARD, LB_ARG_HUNT, "GUARD", "looks for what breaks under this guard (default: none): " LB_GUARD_NAMES},
     {"-g", "--guard", TEXT_GUARD, LB_ARG_WHICH, "GUARD", "asks for what is safe under this guard (default: none): " LB_GUARD_NAMES},
     {"--on", NULL, ON, LB_ARG_WHICH, "SERVERS,...", "locks on these servers: topologies, or the beginning of their names as in zk, pg (default: all)"},
-    {"--survive", NULL, SURVIVE, LB_ARG_WHICH, "FAULT,...", "scenarios, attacks of `theory rules`, or the beginning of names of scenarios as in clock"},
+    {"--survive", NULL, SURVIVE, LB_ARG_WHICH, "FAULT,...", "scenarios, attacks of `theory rules`, folders of scenarios as in clock, or the beginning of their names"},
     {"-n", "--trials", COUNT_TRIALS, LB_ARG_RUN, "TRIALS", "trials of each cell and number of clients (default: the scenario says)"},
     {"-n", "--trials", COUNT_TRIALS, LB_ARG_JUDGE, "TRIALS", "asks each question so often (default: 1)"},
     {"-n", "--trials", COUNT_TRIALS, LB_ARG_SHRINK, "TRIALS", "plays each timeline so often, the last one four times as often (default: 5)"},

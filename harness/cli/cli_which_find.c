@@ -15,7 +15,7 @@
 enum { WORDS_MAX = 32, SYSTEMS_MAX = 4000, NAMES_MAX = 512 };
 
 /* How a word means a scenario. The strongest that a word has counts alone. */
-enum match { NO_MATCH, BY_BEGINNING, BY_ATTACK, BY_NAME };
+enum match { NO_MATCH, BY_BEGINNING, BY_FOLDER, BY_ATTACK, BY_NAME };
 
 struct kept { /* a scenario that some word means */
   struct lb_plan plan;
@@ -81,9 +81,17 @@ static int choose_systems(struct which *w) {
 
 /* ---- which scenarios ------------------------------------------------------------------------- */
 
+/* scenarios/FOLDER/NAME.ini */
+static bool is_in_folder(const struct lb_scenario *s, const char *folder) {
+  const char *slash = strrchr(s->path, '/');
+  size_t length = strlen(folder);
+  return slash && (size_t)(slash - s->path) > length && slash[-(ptrdiff_t)length - 1] == '/' && strncmp(slash - length, folder, length) == 0;
+}
+
 static enum match match_of(const struct lb_scenario *s, const char *word) {
   if (strcmp(s->name, word) == 0) return BY_NAME;
   if (s->attack && strcmp(s->attack, word) == 0) return BY_ATTACK;
+  if (is_in_folder(s, word)) return BY_FOLDER;
   return begins(s->name, word) ? BY_BEGINNING : NO_MATCH;
 }
 
