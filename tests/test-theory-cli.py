@@ -161,9 +161,12 @@ def wrong_left():
                                     ("storm", ["storm"], "none"), ("crash", [path.stem for path in ROOT.glob("scenarios/crash/*.ini")], "none"), ("clock-drift", ["clock-drift-2", "clock-drift-10", "clock-drift-client-2", "clock-drift-client-10", "clock-drift-harmless"], "none"),
                                     ("pause-writer", ["pause-writer"], "fence")):
         answer = asked("which", "--survive", words, "--guard", guard)
-        wrong += differences(words, ("scenarios", sorted(answer["scenarios"]), sorted(scenarios)), ("left", answer["left"], survivors(scenarios, guard, attacks)),
-                             ("how many", answer["left_under"][guard], len(answer["left"])))
-    return wrong
+        wrong += differences(words, ("scenarios", sorted(answer["scenarios"]), sorted(scenarios)))
+        if words not in ("crash", "clock-drift"):  # some steps cannot be done to some locks there, and what is predicted of them all the same is not in the table
+            wrong += differences(words, ("left", answer["left"], survivors(scenarios, guard, attacks)),
+                                 ("how many", answer["left_under"][guard], len(answer["left"])))
+    return wrong + ([] if "redis-pubsub@redis" in asked("which", "--survive", "orphan,crash-holder")["left"] else ["what has no such step is lost by it"]) + (
+        ["one server survives a failover"] if {"etcd-lease@etcd", "redis-token@redis"} & set(asked("which", "--survive", "failover")["left"]) else [])
 
 
 def wrong_on():

@@ -30,12 +30,15 @@ static void join(const json_t *list, size_t most, const char *last, char *ret, s
 
 /* ---- where some are left --------------------------------------------------------------------- */
 
+/* Why a step cannot be done names the lock, so locks that it cannot be done to would all differ. */
+static const char *reason_of(const json_t *cell) { return strcmp(text_of(cell, "source"), "fit") == 0 ? "it cannot be put to this lock" : text_of(cell, "reason"); }
+
 static bool are_alike(const json_t *a, const json_t *b) {
   size_t i;
   const json_t *cell;
   json_array_foreach(json_object_get(a, "cells"), i, cell) {
     const json_t *other = json_array_get(json_object_get(b, "cells"), i);
-    if (strcmp(text_of(cell, "verdict"), text_of(other, "verdict")) != 0 || strcmp(text_of(cell, "reason"), text_of(other, "reason")) != 0) return false;
+    if (strcmp(text_of(cell, "verdict"), text_of(other, "verdict")) != 0 || strcmp(reason_of(cell), reason_of(other)) != 0) return false;
   }
   return true;
 }
@@ -57,7 +60,7 @@ static void print_group(const json_t *systems, size_t first) {
   lb_table_wrap(line, 0, 0);
   json_decref(names);
   json_array_foreach(json_object_get(system, "cells"), i, cell) {
-    snprintf(line, sizeof line, "%s: %s: %s", text_of(cell, "scenario"), text_of(cell, "verdict"), text_of(cell, "reason"));
+    snprintf(line, sizeof line, "%s: %s: %s", text_of(cell, "scenario"), text_of(cell, "verdict"), reason_of(cell));
     fputs("  ", stdout);
     lb_table_wrap(line, 2, 4);
   }
@@ -103,7 +106,7 @@ static void print_left(const json_t *systems) {
   const json_t *system;
   json_array_foreach(systems, i, system)
     if (!json_integer_value(json_object_get(system, "lost")) && !json_object_get(system, "told")) print_group(systems, i);
-  if (any_nothing(systems)) puts("\nn/a: by its facts, the fault takes nothing from the lock, or its guard is not put to the test");
+  if (any_nothing(systems)) puts("\nn/a: by its facts, the fault takes nothing from the lock, or the question cannot be put to it");
   print_costs(systems);
 }
 

@@ -10,7 +10,7 @@
 #include "run/plan.h"
 
 /* Whether a lock gets over it: safe, or by its facts the attack takes nothing from it. Too few servers for the attack is no such fact. Where n/a says that the guard is not put
- * to the test there, the rules behind that one decide. */
+ * to the test there, the rules behind that one decide; where a step cannot be done to this lock, the rules decide alone. A guard that the lock has not got saves nothing. */
 bool lb_which_survives(const struct lb_cell *cell);
 /* The single facts of the lock or its servers with which it would survive this cell: [{fact, now, value, verdict, reason}], those that make it safe or, if there are none,
  * those that make it n/a. Empty where not a rule says what becomes of the cell. A new reference. */

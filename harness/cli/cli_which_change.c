@@ -6,6 +6,7 @@
 
 #include "cli_table.h"
 #include "cli_which.h"
+#include "run/fit.h"
 
 /* A rule of such a fact says n/a because there is nothing to take over, or to come back with: the fault is then no less a loss. */
 static bool lacks(const struct lb_rule *rule) {
@@ -28,8 +29,28 @@ static bool survives_without(const struct lb_cell *cell, const struct lb_rule *r
   return known && gets_over(p.verdict, p.rule);
 }
 
+/* The lock has not got what the guard asks for, wherever it is put. */
+static bool lacks_guard(const struct lb_cell *cell) {
+  char why[300];
+  return lb_fit(cell->scenario, cell->protocol, cell->topology, cell->guard, why, sizeof why) == LB_NA &&
+         lb_fit(cell->scenario, cell->protocol, cell->topology, LB_GUARD_NONE, why, sizeof why) != LB_NA;
+}
+
+/* Nobody can take over, or there is no such server to lose: not a fault that takes nothing. */
+static bool lacks_servers(const struct lb_cell *cell) {
+  size_t servers = cell->topology->data_count;
+  for (size_t i = 0; i < cell->scenario->step_count; i++) {
+    const struct lb_step *step = &cell->scenario->steps[i];
+    if (servers < 2 && (lb_step_needs(step, LB_NEED_FAILOVER) || lb_step_needs(step, LB_NEED_ORDERLY))) return true;
+    if (step->a.kind == LB_ROLE_NODE && (size_t)step->a.number > servers) return true;
+  }
+  return false;
+}
+
 bool lb_which_survives(const struct lb_cell *cell) {
   struct lb_told told = lb_table_told(cell);
+  if (told.verdict == LB_NA && lacks_servers(cell)) return false;
+  if (told.source && strcmp(told.source, "fit") == 0) return !lacks_guard(cell) && (!cell->predicted || gets_over(cell->prediction.verdict, cell->prediction.rule));
   if (told.verdict == LB_NA && told.rule && told.rule->of_guard) return survives_without(cell, told.rule);
   return gets_over(told.verdict, told.rule);
 }
