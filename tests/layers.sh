@@ -76,6 +76,17 @@ long=$(names '[a-z]+-[a-z-]+') short=$(names '[a-z]+')
 breach 'nobody but backends/ names a protocol' \
   "$(grep -nE "\"[^\"]*\b($long)\b|\"($short)(\"|[@.][^\"]*\")" harness/*/*.[ch] | grep -vE "#include|\\[JSON_NULL\\] = ")"
 
+# A rule asks for facts. Names of one word that a sentence may need (a partition, a reference) are left out.
+named() { paste -sd '|'; }
+of_locks=$(sed -nE 's/^ *\.name = "([a-z0-9-]+)",$/\1/p' backends/*.c | grep -vxE 'null|local|broken' | sort -u | named)
+of_servers=$(sed -nE 's/^ *\{?\.name = "([a-z0-9-]+)".*/\1/p' harness/servers/topology.c | grep -vx none | named)
+of_libraries=$(sed -nE 's/^\[([a-z0-9-]+)\]$/\1/p' peers/peers.ini | grep -vx reference | named)
+of_scenarios=$(find scenarios -name '*.ini' ! -path '*/suites/*' ! -path '*/theory/*' | sed -E 's/.*\///; s/\.ini$//' | sed -E 's/^[0-9]+-//' | grep -e - | named)
+for names in "$of_locks" "$of_servers" "$of_libraries" "$of_scenarios"; do
+  [ -n "$names" ] || breach 'no rule names a lock, servers, a library or a scenario' 'no names were found to look for'
+  breach 'no rule names a lock, servers, a library or a scenario' "$(grep -niE "^(rule|what) *=.*(^|[^a-z0-9-])($names)([^a-z0-9=-]|\$)" scenarios/theory/rules.ini)"
+done
+
 # Only clock.c reads clocks.
 breach 'only clock.c reads clocks' \
   "$(grep -nE '\b((clock_gettime|gettimeofday|clock_nanosleep|usleep|nanosleep)\b|time\((NULL|0)\))' backends/*.c harness/*/*.c |

@@ -12,7 +12,7 @@ say() { # 0 or 1, title
   echo "ok $number - $2"
 }
 fresh() {
-  rm -rf "$copy"/* && mkdir "$copy/tests" && cp -r "$root/harness" "$root/backends" "$copy/" && cp "$root"/tests/*.[ch] "$root"/tests/*.sh "$copy/tests/"
+  rm -rf "$copy"/* && mkdir "$copy/tests" && cp -r "$root/harness" "$root/backends" "$root/scenarios" "$copy/" && mkdir "$copy/peers" && cp "$root/peers/peers.ini" "$copy/peers/" && cp "$root"/tests/*.[ch] "$root"/tests/*.sh "$copy/tests/"
 }
 # Title of the rule, file that breaks it, the line to add at its end, and what the answer has to show besides the title.
 planted() {
@@ -52,6 +52,10 @@ planted 'nobody but backends/ names a protocol' harness/run/plan.c 'static const
 planted 'nobody but backends/ names a protocol' harness/run/plan.c 'static const char *x = "local";'
 planted 'nobody but backends/ names a protocol' harness/show/display.c 'static const char *x = "null@none";'
 planted 'nobody but backends/ names a protocol' harness/history/check.c 'static const char *x = "redlock.majority";'
+for name in redis-token zk-x3 Sentinel node-redlock-4 crash-holder; do
+  planted 'no rule names a lock, servers, a library or a scenario' scenarios/theory/rules.ini "rule = -> safe: as of $name"
+done
+planted 'no rule names a lock, servers, a library or a scenario' scenarios/theory/rules.ini 'what = etcd is killed'
 planted 'only clock.c reads clocks' harness/trial/trial.c 'static int x(void) { return usleep(3); }'
 planted 'only clock.c reads clocks' backends/null.c 'static time_t x(void) { return time(NULL); }'
 planted 'protocols draw no random numbers' backends/null.c 'static int x(void) { return rand(); }'

@@ -4,6 +4,7 @@
  * lock states and each exception has to make a difference there, and each scenario to tell two locks apart. A cell counts if it can be put at all
  * (run/fit.h), whether or not `systems` or `guards` of its scenario leave it out of a suite.
  */
+#include <errno.h>
 #include <ini.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,10 +17,12 @@
 #include <cmocka.h>
 
 #include "backends/registry.h"
+#include "base/files.h"
 #include "run/fit.h"
 #include "run/groups.h"
 #include "run/peers.h"
 #include "run/plan.h"
+#include "scratch.h"
 
 enum { FILES_MAX = 200, EXCEPTIONS_MAX = 250, OF_RULES_PERCENT = 95 };
 
@@ -384,6 +387,31 @@ static void every_scenario_separates_two_locks_or_says_why_not(void **state) {
   assert_int_equal(wrong, 0);
 }
 
+static void an_attack_without_rules_is_refused(void **state) {
+  static const struct {
+    const char *attack, *told;
+  } cases[] = {{"holder-stoped", ": attack = holder-stoped: there are no rules for it, did you mean 'holder-stopped'?"},
+               {"guards", ": attack = guards: there are no rules for it"},
+               {"xylophone", ": attack = xylophone: there are no rules for it, see `lockbench theory`"}};
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char folder[200], path[300];
+    const char *file = path;
+    struct lb_plan_request request = {.scenario_paths = &file, .scenario_count = 1, .systems = "local@none"};
+    struct lb_plan plan;
+    assert_true(scratch_folder(folder, sizeof folder, "theory-table"));
+    snprintf(path, sizeof path, "%s/mine.ini", folder);
+    FILE *out = fopen(path, "we");
+    assert_non_null(out);
+    fprintf(out, "[scenario]\ntitle = t\nattack = %s\nquestion = q\nrefuted = r\n[workload]\nclients = 2\n", cases[i].attack);
+    assert_int_equal(fclose(out), 0);
+    assert_int_equal(lb_plan_make(&request, &plan, err, sizeof err), -EINVAL);
+    assert_memory_equal(err, path, strlen(path));
+    assert_memory_equal(err + strlen(path), cases[i].told, strlen(cases[i].told));
+    lb_remove_tree(folder);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_table_is_there),
@@ -395,6 +423,7 @@ int main(void) {
       cmocka_unit_test(every_word_of_a_library_is_needed),
       cmocka_unit_test(no_exception_says_what_the_rules_say),
       cmocka_unit_test(nearly_all_cells_come_from_rules),
+      cmocka_unit_test(an_attack_without_rules_is_refused),
       cmocka_unit_test(every_scenario_separates_two_locks_or_says_why_not),
   };
   return cmocka_run_group_tests(tests, make_table, NULL);

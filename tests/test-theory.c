@@ -108,6 +108,7 @@ static void a_name_that_is_no_attack_has_a_nearest(void **state) {
   assert_false(lb_attack_exists("holder-stoped", &near));
   assert_string_equal(near, "holder-stopped");
   assert_false(lb_attack_exists("guards", &near));
+  assert_null(near);
   assert_false(lb_attack_exists("", &near));
 }
 

@@ -127,6 +127,14 @@ static int check_options(const struct lb_scenario *scenario, char *err, size_t e
   return r < 0 ? lb_refuse(err, err_size, "%s: option = %s", scenario->path, why + strlen("-s ")) : 0;
 }
 
+/* Nor does it know the rules. Where none were read (tests), any attack will do. */
+static int check_attack(const struct lb_scenario *scenario, char *err, size_t err_size) {
+  const char *near;
+  if (!scenario->attack || !lb_rule_at(0) || lb_attack_exists(scenario->attack, &near)) return 0;
+  return lb_refuse(err, err_size, "%s: attack = %s: there are no rules for it%s%s%s", scenario->path, scenario->attack, near ? ", did you mean '" : "", near ? near : "",
+                   near ? "'?" : ", see `lockbench theory`");
+}
+
 /* The lists of a scenario, found by trying them on a copy that nobody keeps. */
 static int find_lists(const struct lb_plan_request *request, size_t index, struct lists *ret, char *err, size_t err_size) {
   struct lb_scenario scratch;
@@ -135,6 +143,7 @@ static int find_lists(const struct lb_plan_request *request, size_t index, struc
   int r = lb_scenario_load(request->scenario_paths[index], &scratch, err, err_size);
   if (r < 0) return r;
   r = check_options(&scratch, err, err_size);
+  if (r == 0) r = check_attack(&scratch, err, err_size);
   if (r == 0 && own) r = take_own(&scratch, own, ret, err, err_size);
   for (size_t i = 0; r == 0 && i < request->setting_count; i++) r = take(ret, request->settings[i], err, err_size);
   if (r == 0) r = drop_foreign(&scratch, ret, err, err_size);

@@ -40,8 +40,10 @@ const char *lb_attack_what(const char *name) {
 
 bool lb_attack_exists(const char *name, const char **ret_near) {
   const char *known[ATTACKS_MAX];
-  for (size_t i = 0; i < attack_count; i++) known[i] = attacks[i].name;
-  *ret_near = lb_suggest(name, known, attack_count);
+  size_t count = 0;
+  for (size_t i = 0; i < attack_count; i++)
+    if (strcmp(attacks[i].name, "guards") != 0) known[count++] = attacks[i].name;
+  *ret_near = lb_suggest(name, known, count);
   return find_attack(name) < attack_count && strcmp(name, "guards") != 0;
 }
 
