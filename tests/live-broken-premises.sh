@@ -20,9 +20,10 @@ break_it() { # NAME SCENARIO FACT STEP N: the copy NAME, in which client N lets 
 }
 
 names=
-for file in "$scenarios"/[0-9]*.ini; do
+for file in "$scenarios"/*/*.ini; do
+  case $file in */museum/* | */peers/* | */suites/* | */theory/*) continue ;; esac # those of others, and what is no scenario
   case $file in *-stock.ini | *-c-recipe.ini) continue ;; esac # the steps of another one, on slower servers or a library that may not be there
-  scenario=$(basename "$file" .ini | cut -c4-)
+  scenario=$(basename "$file" .ini)
   cp "$file" "$dir/$scenario.of"
   for client in 1 2 3; do
     grep -qx "premise = client $client holds" "$file" && break_it "$scenario-let-go-$client" "$scenario" "client $client holds" "observe client $client" $client

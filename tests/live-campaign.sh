@@ -28,7 +28,7 @@ own() { # NAME DURATION, faults
   shift 2
   {
     printf 'fault = %s\n' "$@"
-    printf '[proof]\npast_lease = yes\n[expect]\nredis-token@redis = any: it is a test\n'
+    printf '[proof]\npast_lease = yes\n[expect]\nredis-token@redis = race: it is a test\n'
   } >>"$dir/$name.ini"
 }
 own back 10 'kill client any' 'kill primary' 'pause holder' 'pause primary' 'cut client any from primary' 'clock node any +5s'

@@ -43,7 +43,7 @@ answers() { has "$1" "\"e\":\"reply\",\"what\":\"$2\",\"step\":[0-9]+,\"answer\"
 own() { # NAME, with steps (and sections) on standard input: a scenario of this test
   printf '[scenario]\ntitle = t\nquestion = q\nrefuted = r\nmin_handoffs = 0\n[workload]\nclients = 2\nttl_ms = 2000\n' >"$dir/$1.ini"
   cat >>"$dir/$1.ini"
-  grep -q '^\[expect' "$dir/$1.ini" || printf '[expect]\nredis-token@redis = any: it is a test\n' >>"$dir/$1.ini"
+  grep -q '^\[expect' "$dir/$1.ini" || printf '[expect]\nredis-token@redis = race: it is a test\n' >>"$dir/$1.ini"
 }
 
 # ---- scenarios of this test -----------------------------------------------------------------------------------------

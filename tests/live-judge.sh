@@ -8,7 +8,7 @@ here=$(cd "$(dirname "$0")" && pwd) root=$(cd "$(dirname "$0")/.." && pwd)
 
 # Everything of the tool but the suite: few questions, none of a mutex that has an answer only after long.
 mkdir -p "$dir/root/scenarios/suites"
-for each in "$root"/scenarios/*.ini "$root"/scenarios/times.csv; do ln -s "$each" "$dir/root/scenarios/"; done
+for each in "$root"/scenarios/*; do [ "${each##*/}" = suites ] || ln -s "$each" "$dir/root/scenarios/"; done
 ln -s "$root/peers" "$root/plots" "$root/tests" "$dir/root/"
 questions() { # NAME...
   { echo '[suite]'; grep -E '^(title|question|guards|trials) = ' "$root/scenarios/suites/judge.ini"; for name; do printf '\n[%s]\n' "$name"; done; } >"$dir/root/scenarios/suites/judge.ini"

@@ -68,7 +68,7 @@ step = client 1 acquire within 5s
 step = client 2 begin acquire within 20s
 step = await client 2 waits within 3s
 [expect]
-pg-advisory@pg = any: only its history counts
+pg-advisory@pg = race: only its history counts
 END
 "$bin" run "$dir/ends.ini" -b pg-advisory@pg -g none -n 12 -o "$dir/ends" >"$dir/out" 2>&1
 check 'twelve trials end while somebody asks' test "$(grep -c '^ends,' "$dir/ends/trials.csv")" -eq 12

@@ -11,7 +11,7 @@ own() { # NAME SYSTEM..., with steps (and sections) on standard input: a scenari
   printf '[scenario]\ntitle = t\nquestion = q\nrefuted = r\nmin_handoffs = 0\n[workload]\nclients = 2\nttl_ms = 2000\n' >"$dir/$name.ini"
   cat >>"$dir/$name.ini"
   echo '[expect]' >>"$dir/$name.ini"
-  for system; do echo "$system = any: it is a test" >>"$dir/$name.ini"; done
+  for system; do echo "$system = race: it is a test" >>"$dir/$name.ini"; done
 }
 run() { # SCENARIO...
   for scenario; do set -- "$@" "$dir/$scenario.ini"; shift; done

@@ -8,7 +8,7 @@ bin=$(realpath "$1") points=${RESUME_POINTS:-1} draw=${RESUME_SEED:-$$}
 echo "# RESUME_SEED=$draw"
 
 # Scenarios without a race in them, so that two runs have the same verdicts; a load, which measures; and a system that is n/a somewhere.
-cp "$(dirname "$0")/../scenarios/"*-pause-holder.ini "$dir/pause.ini"
+cp "$(dirname "$0")/../scenarios/pause/pause-holder.ini" "$dir/pause.ini"
 run() { # FOLDER, then more arguments
   out=$1
   shift

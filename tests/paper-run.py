@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """An invented run folder, for the tests of paper/: every scenario of the suite `paper` on every system of it under every
-guard, each cell as it is expected (n/a where nothing is stated), and figures of speed drawn from a seed. Or the same of
+guard, each cell as `lockbench list expectations` has it, and figures of speed drawn from a seed. Or the same of
 another suite, on the same machine. Nothing in it was measured.
 
-Usage: paper-run.py SCENARIOS OUT [SUITE]
+Usage: paper-run.py LOCKBENCH SCENARIOS OUT [SUITE]
 """
 import csv
-import fnmatch
+import glob
 import json
 import os
 import random
 import re
+import subprocess
 import sys
 
 TRIALS = 20
@@ -59,7 +60,7 @@ def rate_of(trials, violations):
 
 def cell(rng, scenario, system, guard, expected, reason, campaign, load, premised):
     n = TRIALS * 3 if load else TRIALS
-    verdict = rng.choice(["safe", "violated"]) if expected == "any" else expected
+    verdict = rng.choice(["safe", "violated"]) if expected == "race" else expected
     hit = verdict == "violated"
     k = {"violated": n - rng.choice([0, 0, 0, 1]), "mixed": n // 2}.get(verdict, 0)
     if load and hit:
@@ -82,19 +83,11 @@ def cell(rng, scenario, system, guard, expected, reason, campaign, load, premise
             "handoffs": n * (2500 if busy else 1), "useful_handoffs": n * (2500 if busy else 1), "max_stall_ms": rng.uniform(1, 30)}
 
 
-def stated(sections, system, guard):
-    """(verdict, reason) of the most exact line for this system under this guard; n/a where there is none."""
-    best, rank = ("n/a", "nothing is stated"), 0
-    for section, lines in sections.items():
-        words = section.split()
-        if words[0] != "expect" or guard not in (words[1:] or ["none"]):
-            continue
-        for names, said in lines:
-            for name in re.split(r",\s*", names):
-                now = 3 if name == system else 1 if name == "*" else 2
-                if now > rank and fnmatch.fnmatchcase(system, name):
-                    best, rank = tuple(said.partition(": ")[::2]), now
-    return best
+def expectations(lockbench, systems):
+    """{(scenario, system, guard): (verdict, reason)}"""
+    out = subprocess.run([lockbench, "list", "expectations", ",".join(systems)], capture_output=True, text=True, check=True).stdout
+    rows = (line.split(maxsplit=5) for line in out.splitlines())
+    return {tuple(row[:3]): (row[3], row[5]) for row in rows}
 
 
 def systems_of(suite):
@@ -102,11 +95,10 @@ def systems_of(suite):
 
 
 def named(folder, suite):
-    """(name, file, what the suite sets) of its scenarios, in the order of the files."""
-    for file in sorted(f for f in os.listdir(folder) if f.endswith(".ini")):
-        name = re.sub(r"^\d+-|\.ini$", "", file)
-        if name in suite:
-            yield name, file, dict(suite[name])
+    """(name, file, what the suite sets) of its scenarios, in its order."""
+    for name in list(suite)[1:]:
+        file, = glob.glob(f"*/{name}.ini", root_dir=folder)
+        yield name, file, dict(suite[name])
 
 
 def speed_rows(rng, scenario, system, clients, settled):
@@ -170,11 +162,12 @@ def settings(system):
     return {"topology": system.split("@")[1], "measured": True, "storage": "disk", "differs": ["maxClientCnxns=0 (else 60)", 'save ""']}
 
 
-def main(folder, out, suite_name="paper"):
+def main(lockbench, folder, out, suite_name="paper"):
     rng = random.Random(7)
     os.makedirs(os.path.join(out, "figures"))
     suite = read(os.path.join(folder, "suites", suite_name + ".ini"))
     guards = GUARDS if suite_name == "paper" else GUARDS[:1]
+    expected_of = expectations(lockbench, systems_of(suite))
     scenarios, cells, trials, latency = [], [], [], []
     for short, name, changed in named(folder, suite):
         sections = read(os.path.join(folder, name))
@@ -199,7 +192,7 @@ def main(folder, out, suite_name="paper"):
             continue
         for system in systems_of(suite):
             for guard in guards:
-                expected, reason = stated(sections, system, guard)
+                expected, reason = expected_of.get((short, system, guard), ("n/a", "nothing is stated"))
                 cells.append(cell(rng, short, system, guard, expected, reason, faults, load and len(counts) > 1, premised))
                 cells[-1] |= {"options": {"wake": "wake" in short}, "poll_first_ms": 1, "poll_last_ms": 20}
                 if load and guard == "none" and cells[-1]["verdict"] == "safe":
@@ -229,6 +222,6 @@ def main(folder, out, suite_name="paper"):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (3, 4):
-        sys.exit("usage: paper-run.py SCENARIOS OUT [SUITE]")
+    if len(sys.argv) not in (4, 5):
+        sys.exit("usage: paper-run.py LOCKBENCH SCENARIOS OUT [SUITE]")
     main(*sys.argv[1:])

@@ -3,8 +3,8 @@
 # The paper: no number in it is typed by hand, every number asked for is in the run, what is written is what the run says; and, where
 # LaTeX is installed, it sets without a complaint. Works on copies and on a run folder that paper-run.py invents.
 # One line per statement. Exit 0, 1 (a statement does not hold), 77 (python3 is missing).
-# Usage: test-paper.sh; $LB_SOURCE_DIR is the root of the sources (default: the folder above this one).
-root=${LB_SOURCE_DIR:-$(cd "$(dirname "$0")/.." && pwd)}
+# Usage: test-paper.sh LOCKBENCH; $LB_SOURCE_DIR is the root of the sources (default: the folder above this one).
+bin=$(realpath "$1") root=${LB_SOURCE_DIR:-$(cd "$(dirname "$0")/.." && pwd)}
 python=${LOCKBENCH_PYTHON:-/usr/bin/python3}
 command -v "$python" >/dev/null 2>&1 || python=python3
 command -v "$python" >/dev/null 2>&1 || { echo "skipped: python3 is missing"; exit 77; }
@@ -82,7 +82,7 @@ holds 'names and lengths have digits' ended 0
 
 # ---- the numbers
 
-"$python" "$root/tests/paper-run.py" "$root/scenarios" "$work/run" || exit 1
+"$python" "$root/tests/paper-run.py" "$bin" "$root/scenarios" "$work/run" || exit 1
 call "$python" "$root/paper/numbers" "$work/run" "$work/first"
 holds 'every number that the text asks for is in a run of all scenarios' ended 0
 (cd / && LC_ALL=C TZ=Asia/Tokyo PYTHONHASHSEED=5 "$python" "$root/paper/numbers" "$work/run" "$work/second" >/dev/null)
@@ -273,7 +273,7 @@ holds 'a folder that is no run is refused' ended 2 'is not a run folder'
 
 # ---- two runs: what was lost, and what a lock costs
 
-"$python" "$root/tests/paper-run.py" "$root/scenarios" "$work/fast" speed || exit 1
+"$python" "$root/tests/paper-run.py" "$bin" "$root/scenarios" "$work/fast" speed || exit 1
 call "$python" "$root/paper/numbers" "$work/run" "$work/both" --speed "$work/fast"
 holds 'every number that the text asks for is in a run of each suite' ended 0
 holds 'the text can tell which of the two it is' sh -c '! grep -q "LBhas{speed}" "$1/first/numbers.tex" && grep -q "LBhas{speed}" "$1/both/numbers.tex"' sh "$work"

@@ -79,7 +79,7 @@ def shows(cell, wanted):
 def wrong_claims(root):
     published = runs(root)
     cells = list(itertools.chain(*published.values()))
-    scenarios = {c["scenario"] for c in cells} | {p.stem.partition("-")[2] for p in root.glob("scenarios/*.ini")}
+    scenarios = {c["scenario"] for c in cells} | {p.stem for p in root.glob("scenarios/*/*.ini")}
     protocols, count = {protocol_of(c) for c in cells}, 0
     for page in pages(root):
         for number, line in statements((root / page).read_text()):

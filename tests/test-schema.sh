@@ -31,7 +31,7 @@ for run in "$root"/results/reference*/; do
 done
 
 # Verdicts do not matter here; 3, 4 and 5 are runs, too. Nor do speeds, so they run side by side.
-"$bin" run pause-holder -b local,broken -n 1 -o "$dir/guards" >/dev/null 2>&1 &
+"$bin" run pause-holder -b local,broken -g none,deadline,recheck,fence -n 1 -o "$dir/guards" >/dev/null 2>&1 &
 "$bin" run contention -b local,broken -n 2 -s clients=2 -s duration_s=0.2 -s warmup_s=0.1 -o "$dir/load" >/dev/null 2>&1 &
 "$bin" run contention -b local -n 5 -s hold_ms=0,0.5 -s clients=2 -s duration_s=0.2 -s warmup_s=0.1 -o "$dir/variants" >/dev/null 2>&1 &
 "$bin" run storm -b local -g none -n 1 -s duration_s=2 -o "$dir/storm" >/dev/null 2>&1 &

@@ -37,7 +37,7 @@ int lb_expect_add(struct lb_scenario *scenario, unsigned guards, const char *nam
 int lb_scenario_read(const char *path, const char *data, size_t size, struct lb_scenario *scenario, int *key_lines,
                      char *err, size_t err_size);
 
-/* scenario.c: "scenarios/05-failover.ini" -> "failover", malloc'd; NULL = no memory. */
+/* scenario.c: "scenarios/failover/failover.ini" -> "failover", malloc'd; NULL = no memory. */
 char *lb_scenario_name_of(const char *path);
 /* Sets one of the settable keys; returns as lb_scenario_set() does. */
 int lb_scenario_change(struct lb_scenario *scenario, const char *key, const char *value, char *err, size_t err_size);

@@ -47,11 +47,11 @@ static void append_word(struct command *c, const char *word) {
   append(c, "%s", quote);
 }
 
-/* A scenario that was shipped is known by its name, any other by its file. A variant comes back with
- * the others of its base: its trials are drawn by its name, which the list of values makes. */
+/* A scenario that was shipped is known by its name, any other by its file. Older runs have `file` without the folder of its theme.
+ * A variant comes back with the others of its base: its trials are drawn by its name, which the list of values makes. */
 static void append_scenario(struct command *c, const struct lb_told *told) {
   const char *file = text(told->scenario, "file");
-  bool shipped = !*file || (strncmp(file, "scenarios/", 10) == 0 && !strchr(file + 10, '/'));
+  bool shipped = !*file || strncmp(file, "scenarios/", 10) == 0;
   const char *base = text(told->scenario, "base");
   append_word(c, !shipped ? file : *base ? base : text(told->cell, "scenario"));
 }
