@@ -346,7 +346,7 @@ fi
 "$bin" run failover --redis "localhost:$redis_port" --auth "$dir/logins.ini" -o "$dir/results/failover" >"$dir/out" 2>&1
 code=$?
 check 'a scenario that would hurt a server is refused' sh -c "[ $code -eq 2 ] && grep -q 'failover: .* would touch the servers' '$dir/out' && [ \$(wc -l <'$dir/out') -eq 1 ]"
-printf '[suite]\ntitle = two\nquestion = Which of them runs?\nguards = none\ntrials = 1\n[control]\n[failover]\n' >"$dir/two.ini"
+printf '[suite]\ntitle = two\nquestion = Which of them runs?\nguards = none\ntrials = 1\n[control]\n[restart-node]\n' >"$dir/two.ini"
 "$bin" suite "$dir/two.ini" -v -b redis-token --redis "localhost:$redis_port" --auth "$dir/logins.ini" -o "$dir/results/suite" >"$dir/out" 2>&1
 check 'in a suite it is n/a' sh -c "grep -q 'would touch servers of your own' '$dir/out' && grep -q '^control,redis-token@own-redis,.*,safe,' '$dir/results/suite/trials.csv'"
 check 'and in the end everything is as it was' as_before

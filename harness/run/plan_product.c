@@ -3,7 +3,7 @@
  * The cells of a suite: every scenario on every system under every guard, so that its tables have no
  * hole. What cannot be asked is there, too, with the reason why not (fit.h).
  *
- * The systems are one list for all scenarios. Without names it is what any of the scenarios names
+ * The systems are one list for all scenarios. Without names it is the group `standard` and what any of the scenarios names
  * exactly, protocol after protocol as the registry has them, so that those of one server stand together in the tables.
  */
 #include <errno.h>
@@ -54,14 +54,26 @@ static int add_stated(struct systems *list, const struct lb_plan *plan, const ch
   return 0;
 }
 
-static int add_of_group(struct systems *list, const char *protocol) {
+/* Those of a group's systems that are of the protocol; `systems` is freed. */
+static int add_those_of(struct systems *list, char *systems, const char *protocol) {
   int r = 0;
-  char *systems = lb_group_of_protocol(protocol), *rest = systems;
+  size_t length = strlen(protocol);
+  char *rest = systems;
   if (!systems) return -ENOMEM;
   for (char *name; r == 0 && (name = strsep(&rest, ","));)
-    if (*name) r = add_system(list, name, "");
+    if (strncmp(name, protocol, length) == 0 && name[length] == '@') r = add_system(list, name, "");
   free(systems);
   return r;
+}
+
+static int add_of_group(struct systems *list, const char *protocol) { return add_those_of(list, lb_group_of_protocol(protocol), protocol); }
+
+/* A scenario without an attack is of the systems that it states. */
+static int add_standard(struct systems *list, const struct lb_plan *plan, const char *protocol) {
+  const char *standard = NULL;
+  for (size_t i = 0; i < plan->scenario_count && !standard; i++)
+    if (plan->scenarios[i].attack) standard = lb_group("standard");
+  return add_those_of(list, strdup(standard ? standard : ""), protocol);
 }
 
 /* A protocol alone: those of a group, or else those of its systems that some scenario names, or else (a plugin) all of its
@@ -81,7 +93,7 @@ static int add_named(struct systems *list, const struct lb_plan *plan, const cha
 static int add_all_stated(struct systems *list, const struct lb_plan *plan) {
   const struct lb_protocol *protocol;
   for (size_t i = 0; (protocol = lb_protocol_at(i)); i++)
-    if (!(protocol->traits & LB_TRAIT_FOREIGN) && add_stated(list, plan, protocol->name) < 0) return -ENOMEM;
+    if (!(protocol->traits & LB_TRAIT_FOREIGN) && (add_standard(list, plan, protocol->name) < 0 || add_stated(list, plan, protocol->name) < 0)) return -ENOMEM;
   return add_stated(list, plan, NULL);
 }
 
