@@ -81,6 +81,16 @@ def wrong_coverage():
                        ("cells of exceptions", sum(e["cells"] for e in theory["exceptions"]), sum(source == "exception" for _, source, _ in cells.values())))
 
 
+def wrong_exceptions():
+    """What a file states is what the table has, and no line of a file is for nothing."""
+    cells, wrong = table("all,libraries"), []
+    for e in asked("theory", "exceptions"):
+        stated = [key for key, (verdict, source, _) in cells.items() if key[0] == e["scenario"] and key[2] in e["guards"] and (verdict, source) == (e["stated"], "exception")]
+        missing = [s for s in e["systems"] if "*" not in s and s not in {key[1] for key in stated}]
+        wrong += [f"{e['scenario']}: {s}: the table does not have it" for s in missing] + ([] if e["cells"] else [f"{e['scenario']}: {e['systems']}: no cell"])
+    return wrong
+
+
 def wrong_share():
     coverage = asked("theory")["coverage"]
     return [f"{name}: {coverage[name]}" for name, good in (("share_by_rules", coverage["share_by_rules"] >= 0.95), ("expect_lines", coverage["expect_lines"] <= 250)) if not good]
@@ -205,7 +215,8 @@ def wrong_refusals():
     cases = ((["theory", "fcts"], "'facts'"), (["theory", "rules", "grant-herd"], "'grant-heard'"), (["theory", "facts", "redis-tokn"], "'redis-token'"),
              (["predict", "redis-tokn"], "'redis-token'"), (["predict"], "PROTOCOL"), (["predict", "redis-token@redis", "/nowhere"], "results folder"),
              (["which"], "--survive"), (["which", "--survive", "failovr"], "'failover'"), (["which", "--on", "sentinal", "--survive", "failover"], "'sentinel'"),
-             (["which", "--on", "zk-nosync", "--survive", "failover"], "zk-nosync"), (["which", "--survive", "failover", "-g", "fense"], "'fence'"), (["which", "x"], "'x'"))
+             (["which", "--on", "zk-nosync", "--survive", "failover"], "zk-nosync"), (["which", "--survive", "failover", "-g", "fense"], "'fence'"), (["which", "x"], "'x'"),
+             (["which", "--on", "redis-x", "--survive", "failover"], "'redis-x3'"))
     wrong = []
     for words, hint in cases:
         out, err = tool(*words, code=2)
@@ -216,6 +227,7 @@ def wrong_refusals():
 
 def main():
     tap.check("theory counts the cells of the table, and the lines of its files", wrong_coverage())
+    tap.check("an exception is what its file states", wrong_exceptions())
     tap.check("rules say nearly all of it", wrong_share())
     tap.check("theory rules prints the rules of the file", wrong_rules())
     tap.check("theory facts has the facts of a system", wrong_facts())
