@@ -212,6 +212,16 @@ def wrong_cost():
     return wrong + differences("cost", ("of what was not measured", answer["redis-stamp@redis"], None))
 
 
+def wrong_examples():
+    """What docs/ prints of these commands is what they print."""
+    wrong, found = [], 0
+    for page in sorted(ROOT.glob("docs/*.md")):
+        for words, printed in re.findall(r"^```\n\$ \./bench ((?:which|predict|theory)\b[^\n]*)\n(.*?)^```$", page.read_text(), re.S | re.M):
+            found += 1
+            wrong += [] if tool(*words.split())[0] == printed else [f"{page.name}: {words}"]
+    return wrong if found else ["no example was found"]
+
+
 def wrong_refusals():
     cases = ((["theory", "fcts"], "'facts'"), (["theory", "rules", "grant-herd"], "'grant-heard'"), (["theory", "facts", "redis-tokn"], "'redis-token'"),
              (["predict", "redis-tokn"], "'redis-token'"), (["predict"], "PROTOCOL"), (["predict", "redis-token@redis", "/nowhere"], "results folder"),
@@ -245,6 +255,7 @@ def main():
                                                                             ["theory", "exceptions"], ["predict", "redis-token@sentinel"], ["predict", "redis-token@sentinel", str(ROOT / "results/reference-truth")],
                                                                             ["which", "--survive", "control"], ["which", "--survive", "failover,pause,clock"])
                                                         for line in wide(tool(*words)[0])])
+    tap.check("the examples of docs/ are what is printed", wrong_examples())
     tap.check("a bad word is one line", wrong_refusals())
     return tap.end()
 
