@@ -16,7 +16,7 @@ check() {
 }
 # A setting of the user's that would make the synchronous standby asynchronous, if it reached the clients.
 export PGOPTIONS=-csynchronous_commit=local
-"$bin" run failover -g none -n 1 -o "$dir/run" >"$dir/summary" 2>&1
+"$bin" run failover -b redis-token@sentinel,pg-row@pg-async -g none -n 1 -o "$dir/run" >"$dir/summary" 2>&1
 code=$?
 if [ $code -eq 5 ]; then
   echo "1..0 # SKIP $(grep -m1 skipped "$dir/summary")"

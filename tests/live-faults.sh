@@ -397,7 +397,7 @@ redis() {
   run guarded partition -b redis-token@redis -g deadline
 }
 others() {
-  run writer pause-writer -b redis-token@redis
+  run writer pause-writer -b redis-token@redis -g none,deadline,signal,recheck,claim,fence
   run local pause-holder slow-holder crash-holder -b local@none -g none
   run row pause-writer crash-holder clock-jump partition -b pg-row@pg -g none
   run lease clock-client -b pg-lease-client@pg -g none

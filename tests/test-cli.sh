@@ -222,7 +222,8 @@ expect 'two expectations under one guard' 2 '^lockbench: --expect violated: give
   "$bin" run control -b local --expect safe --expect violated
 expect 'the second time by its name' 2 '^lockbench: --expect fence=safe: given twice for guard fence$' \
   "$bin" run control -b local -g fence --expect violated --expect fence=safe
-expect 'an expectation that nothing needs' 2 '--expect none=safe: no system of this run is under that guard without an expectation' "$bin" run control -b local --expect safe
+scenario stated.ini "$good"
+expect 'an expectation that nothing needs' 2 '--expect none=safe: no system of this run is under that guard without an expectation' "$bin" run "$dir/stated.ini" -b local --expect safe
 "$bin" run control --plugin "$plugins/plugin-example.so" -n 1 --expect violated >"$dir/out4" 2>&1
 check 'a plugin alone is what is run, and held against what its author expects: exit 3' test $? -eq 3
 check 'it, and nothing else' grep -qx 'lock-file: safe in control. NOT as expected: 1 cell: 1 safe, 0 violated, 1 against expectation' "$dir/out4"

@@ -194,10 +194,10 @@ static void show_proof(const struct lb_scenario *s) {
     printf("%-9s leases run out on purpose, so overlaps after the end of a lease count\n", s->proof_violated ? "" : "proof:");
 }
 
-/* Those under one guard, with a heading of their own unless it is `none`; nothing where the
- * scenario states nothing. */
+/* Those that the file states under one guard, with a heading of their own unless it is `none`; nothing where it
+ * states nothing. Where rules say the rest they are exceptions. */
 static void show_expectations(const struct lb_scenario *s, enum lb_guard guard) {
-  const char *label = "expects:";
+  const char *label = s->attack ? "except:" : "expects:";
   int width = 0; /* of the longest system, under whichever guard */
   for (size_t i = 0; i < s->expect_count; i++)
     if ((int)strlen(s->expect[i].system) > width) width = (int)strlen(s->expect[i].system);
@@ -205,7 +205,7 @@ static void show_expectations(const struct lb_scenario *s, enum lb_guard guard) 
     const struct lb_expect *e = &s->expect[i];
     if (e->guard != guard) continue;
     if (*label && guard != LB_GUARD_NONE)
-      printf("expects under the guard %s (%s):\n", lb_guard_name(guard), lb_guard_help(guard)), label = "";
+      printf("%.*s under the guard %s (%s):\n", (int)strlen(label) - 1, label, lb_guard_name(guard), lb_guard_help(guard)), label = "";
     printf("%-9s %-*s %-9s %s\n", label, width, e->system, lb_verdict_name(e->verdict), e->reason ? e->reason : "");
     label = "";
   }
@@ -223,6 +223,13 @@ static void show_system_cells(const struct lb_plan *plan, size_t first, int widt
   }
 }
 
+static void show_cells(const struct lb_plan *plan) {
+  int width = 0;
+  for (size_t i = 0; i < plan->cell_count; i++)
+    if ((int)strlen(plan->cells[i].system) > width) width = (int)strlen(plan->cells[i].system);
+  for (size_t i = 0; i < plan->cell_count && plan->cells[i].guard == plan->cells[0].guard; i++) show_system_cells(plan, i, width);
+}
+
 /* Of these systems alone, under every guard: what the scenario states, or why there is nothing to ask. It is what a plan of them says before it is run. */
 static int show_systems(const char *path, const char *systems) {
   struct lb_plan plan;
@@ -233,10 +240,18 @@ static int show_systems(const char *path, const char *systems) {
   printf("scenario %s: %s\n\nquestion: %s\n", s->name, s->title, s->question ? s->question : "");
   show_steps("steps:", s->steps, s->step_count);
   show_steps("faults:", s->faults, s->fault_count);
-  int width = 0;
-  for (size_t i = 0; i < plan.cell_count; i++)
-    if ((int)strlen(plan.cells[i].system) > width) width = (int)strlen(plan.cells[i].system);
-  for (size_t i = 0; i < plan.cell_count && plan.cells[i].guard == plan.cells[0].guard; i++) show_system_cells(&plan, i, width);
+  show_cells(&plan);
+  lb_plan_clear(&plan);
+  return LB_EXIT_OK;
+}
+
+/* What a run of it alone would be held to. */
+static int show_usual(const char *path) {
+  struct lb_plan plan;
+  char err[600];
+  struct lb_plan_request request = {.scenario_paths = &path, .scenario_count = 1, .guards = 1u << LB_GUARD_NONE};
+  if (lb_plan_make(&request, &plan, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "show: %s", err);
+  show_cells(&plan);
   lb_plan_clear(&plan);
   return LB_EXIT_OK;
 }
@@ -249,6 +264,7 @@ static int show_scenario(const char *path, const char *systems) {
   printf("scenario %s: %s\n\nquestion: %s\nthe expectation is refuted if: %s\n", s.name, s.title, s.question ? s.question : "",
          s.refuted ? s.refuted : "");
   if (s.upstream) printf("upstream: %s\n", s.upstream);
+  if (s.attack) printf("attack:   %s: %s\n", s.attack, lb_attack_what(s.attack) ? lb_attack_what(s.attack) : "no rules");
   if (s.alike) printf("separates no two locks: %s\n", s.alike);
   lb_say("file:     %s", s.path);
   show_workload(&s);
@@ -258,9 +274,10 @@ static int show_scenario(const char *path, const char *systems) {
     printf("%-9s %s about every %lld ms, for about %lld ms\n", "", s.control ? "none is done; elsewhere one" : "one",
            (long long)s.every_ms, (long long)s.lasts_ms);
   show_proof(&s);
+  int code = s.attack ? show_usual(path) : LB_EXIT_OK;
   for (int guard = 0; guard < LB_GUARD_COUNT; guard++) show_expectations(&s, (enum lb_guard)guard);
   lb_scenario_clear(&s);
-  return LB_EXIT_OK;
+  return code;
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
