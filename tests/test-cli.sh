@@ -105,7 +105,11 @@ expect 'a guard like no other' 2 '-g x: unknown guard, expected none, deadline, 
 expect 'a guard without its name' 2 '-g: expected a value' "$bin" run control -g
 expect 'an unknown suite' 2 "unknown suite 'quik', did you mean 'quick'" "$bin" suite quik
 expect 'a suite without its name' 2 'suite: expected one suite, see .*list suites' "$bin" suite
-expect 'an unknown list' 2 "list pionts: expected protocols, .* or assumptions; did you mean 'points'" "$bin" list pionts
+expect 'an unknown list' 2 "list pionts: expected protocols, .* or expectations; did you mean 'points'" "$bin" list pionts
+expect 'a list of expectations, misspelt' 2 "did you mean 'expectations'" "$bin" list expectatoins
+"$bin" list expectations redis-token@redis >"$dir/expected"
+check 'every expectation has a scenario, the system, a guard, a verdict, its source and a reason' \
+  sh -c '[ -s "$1" ] && ! grep -vE "^[a-z0-9-]+ +redis-token@redis +(none|deadline|signal|recheck|claim|fence) +(safe|violated|stuck|delayed|mixed|race|n/a) +[a-z-]+ +[^ ]" "$1"' - "$dir/expected"
 expect 'an unknown name to show' 2 "did you mean 'redlock'" "$bin" show redlok
 says 'where a bug was published' 0 '^upstream: https://github.com/etcd-io/etcd/issues/11456 ' "$bin" show "$root/scenarios/museum/etcd-11456.ini"
 expect 'one list at a time' 2 "list: expected at most one word, found 'junk', too" "$bin" list protocols junk
@@ -231,6 +235,7 @@ widths() { # PATTERN FILE: where it begins is the same in every line that has it
   test "$(grep -E -- "$1" "$2" | awk -v p="$1" '{ print match($0, p) }' | sort -u | wc -l)" -eq 1
 }
 "$bin" show failover >"$dir/failover"
+check 'a scenario says what is expected of the usual systems' sh -c '[ "$(grep -cE " none +(safe|violated|n/a) " "$1")" -gt 5 ]' - "$dir/failover"
 check 'names of systems do not shift what is expected of them' widths ' (safe|violated|stuck|delayed|n/a) ' "$dir/failover"
 check 'what is refuted is said' grep -q '^the expectation is refuted if: A ' "$dir/failover"
 says 'a question that means nothing is not asked: exit 5' 5 '^nothing was asked: 1 cell means nothing on local@none$' "$bin" run failover -b local@none -o "$dir/nothing"

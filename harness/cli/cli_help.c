@@ -22,7 +22,7 @@ static const struct lb_cli_command commands[] = {
      "Your own lock is held against the contract first (adapter-check, conform). Then the suite `judge` runs. A scenario that means nothing for the lock is left out.\n"
      "exit: 0 safe in all that was asked, 1 failure of the harness, 2 bad input, 3 not safe, or stuck, 4 undecided, 5 nothing could be asked,\n"
      "      130 stopped before its end: what is decided is kept, and --resume plays the rest\n"},
-    {"list", lb_cli_list, LB_ARG_PLUGIN, "[protocols|topologies|scenarios|suites|steps|points|assumptions]", "lists what there is to run", NULL},
+    {"list", lb_cli_list, LB_ARG_PLUGIN, "[protocols|topologies|scenarios|suites|steps|points|assumptions|expectations [SYSTEMS]]", "lists what there is to run", NULL},
     {"show", lb_cli_show, LB_ARG_PLUGIN | LB_ARG_COST | LB_ARG_SHOW, "NAME", "shows what a protocol promises and what breaks it, or a topology, or a scenario",
      "NAME is PROTOCOL, PROTOCOL@TOPOLOGY, TOPOLOGY or SCENARIO.\n"},
     {"which", lb_cli_which, LB_ARG_WHICH | LB_ARG_JSON, "", "names the locks that are predicted to survive some faults, or what would have to change",

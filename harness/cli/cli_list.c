@@ -168,7 +168,7 @@ int lb_cli_list(const struct lb_args *args) {
                {"points", list_points},
                {"assumptions", list_assumptions}};
   enum { LIST_COUNT = sizeof lists / sizeof *lists };
-  const char *names[LIST_COUNT];
+  const char *names[LIST_COUNT + 1] = {"expectations"};
   int r = LB_EXIT_OK;
   if (args->word_count == 0) { /* all of it */
     for (size_t i = 0; i < LIST_COUNT && r == 0; i++) {
@@ -181,9 +181,9 @@ int lb_cli_list(const struct lb_args *args) {
   if (args->word_count > 1) return lb_complain(LB_EXIT_USAGE, "list: expected at most one word, found '%s', too", args->words[1]);
   for (size_t i = 0; i < LIST_COUNT; i++) {
     if (strcmp(args->words[0], lists[i].name) == 0) return lists[i].list();
-    names[i] = lists[i].name;
+    names[i + 1] = lists[i].name;
   }
-  const char *near = lb_suggest(args->words[0], names, LIST_COUNT);
-  return lb_complain(LB_EXIT_USAGE, "list %s: expected protocols, peers, topologies, scenarios, suites, steps, points or assumptions%s%s%s", args->words[0],
+  const char *near = lb_suggest(args->words[0], names, LIST_COUNT + 1);
+  return lb_complain(LB_EXIT_USAGE, "list %s: expected protocols, peers, topologies, scenarios, suites, steps, points, assumptions or expectations%s%s%s", args->words[0],
                      near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
