@@ -101,6 +101,27 @@ static void the_table_is_there(void **state) {
   for (size_t i = 0; i < plan_count; i++) assert_true(plans[i].cell_count > 0);
 }
 
+/* Scenarios state few systems: a suite that names none would ask nobody. */
+static void a_suite_without_systems_is_of_the_usual_ones(void **state) {
+  (void)state;
+  char path[1100], wanted[4000];
+  const char *file = path;
+  struct lb_plan plan;
+  struct lb_plan_request request = {.scenario_paths = &file, .scenario_count = 1, .product = true, .only_guards = 1u << LB_GUARD_NONE};
+  size_t usual = 1;
+  snprintf(path, sizeof path, "%s/scenarios/failover/failover.ini", root());
+  if (lb_plan_make(&request, &plan, err, sizeof err) < 0) fail_msg("%s", err);
+  for (const char *at = lb_group("standard"); *at; at++) usual += *at == ',';
+  assert_int_equal(plan.cell_count, usual);
+  for (size_t i = 0; i < plan.cell_count; i++) {
+    snprintf(wanted, sizeof wanted, ",%s,", lb_group("standard"));
+    char system[100];
+    snprintf(system, sizeof system, ",%s,", plan.cells[i].system);
+    assert_non_null(strstr(wanted, system));
+  }
+  lb_plan_clear(&plan);
+}
+
 static void every_cell_has_a_rule(void **state) {
   size_t without = 0;
   (void)state;
@@ -415,6 +436,7 @@ static void an_attack_without_rules_is_refused(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_table_is_there),
+      cmocka_unit_test(a_suite_without_systems_is_of_the_usual_ones),
       cmocka_unit_test(every_cell_has_a_rule),
       cmocka_unit_test(every_rule_is_needed),
       cmocka_unit_test(every_attack_is_played_and_says_what_it_is),
