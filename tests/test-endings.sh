@@ -47,6 +47,7 @@ plots/speed.py||
 plots/readme_table.py||
 plots/lost_table.py||failover
 plots/hunt.py||$dir/hunt.svg
+plots/hunt_theory.py|$dir/hunts|
 plots/readme_figure.py||$dir/readme.png
 paper/numbers||$dir/numbers
 peers/table.py||
@@ -66,6 +67,8 @@ call paper/numbers "$root/results/reference-speed" "$dir/numbers" >/dev/null
 check "paper/numbers, a run of one's own: one line says what it lacks" ends 2 1 'the scenario control ('
 call plots/hunt.py "$dir/hunts-columns" "$dir/hunt.svg" >/dev/null
 check 'plots/hunt.py, a column of hunt.csv is missing' bad_input
+call plots/hunt_theory.py "$dir/hunts" "$dir/other/file" >/dev/null
+check 'plots/hunt_theory.py, what is no list of expectations' bad_input
 call paper/check-numbers "$dir/nothing.tex" >/dev/null
 check 'paper/check-numbers, no such file' bad_input
 call peers/known.py something >/dev/null

@@ -253,6 +253,13 @@ of_speed() { sed -n 's/^redis-token@redis,//p' "$work/$1" | rev | cut -d, -f1-3;
 holds 'and the speed of the other figure' test "$(of_speed hunted/figures/hunt-speed.csv)" = "$(of_speed first/figures/safety-speed.csv)"
 "$python" "$root/plots/hunt_speed.py" "$work/safety" "$hunts" >"$work/out" 2>"$work/err"
 holds 'a run without speed has nothing beside a hunt' one_line "$work/out" 'not drawn: no measured trial'
+# What a hunt found and what the rules say: each minimal set of the reference is one of a rule's violations, and a rule that changes its mind is found out.
+reference=$root/results/reference-hunt
+holds 'the rules say what they expect of the hunted locks' sh -c "'$bin' list expectations '$(cd "$reference" && echo *@* | tr ' ' ,)' >'$work/expected'"
+explained() { "$python" "$root/plots/hunt_theory.py" "$reference" "$work/$1" >"$work/out" && tail -1 "$work/out" && [ "$(grep -c 'NO RULE' "$work/out")" -eq "$2" ]; }
+holds 'every minimal set is explained by a rule' explained expected 0
+sed '/ server-clock-ahead /s/ violated / safe     /' "$work/expected" >"$work/otherwise"
+holds 'and is not, where the rules say that the lock is safe' explained otherwise 7
 "$python" "$root/plots/hunt.py" "$work/first" "$work/hunt.svg" >"$work/out" 2>"$work/err"
 code=$?
 holds 'a folder without hunts ends with 2' ends_with 2
