@@ -34,6 +34,7 @@ struct row {
 static struct lb_plan plans[FILES_MAX]; /* one for each scenario */
 static size_t plan_count, row_count;
 static struct row *rows; /* those that can be put */
+static char *systems;    /* plans borrow it */
 static char err[1200];
 
 /* ---- the table --------------------------------------------------------------------------------------------------------- */
@@ -45,7 +46,7 @@ static bool can_be_put(const struct lb_cell *cell) {
   return lb_fit(cell->scenario, cell->protocol, cell->topology, cell->guard, why, sizeof why) != LB_NA;
 }
 
-static int add_file(const char *path, const char *systems) {
+static int add_file(const char *path) {
   struct lb_plan *plan = &plans[plan_count];
   struct lb_plan_request request = {.scenario_paths = &path, .scenario_count = 1, .systems = systems, .product = true};
   if (plan_count == FILES_MAX || lb_plan_make(&request, plan, err, sizeof err) < 0) return -1;
@@ -62,13 +63,20 @@ static int add_file(const char *path, const char *systems) {
   return 0;
 }
 
-static int add_folder(const char *name, const char *systems) {
+static int add_folder(const char *name) {
   char folder[1100], **names, **paths;
   size_t count;
   snprintf(folder, sizeof folder, "%s/scenarios%s", root(), name);
   int r = lb_scenario_list(folder, &names, &paths, &count);
-  for (size_t i = 0; r >= 0 && i < count; i++) r = add_file(paths[i], systems);
-  return r; /* names and paths stay: plans borrow the paths */
+  if (r < 0) return r;
+  for (size_t i = 0; i < count; i++) {
+    if (r == 0) r = add_file(paths[i]);
+    free(names[i]);
+    free(paths[i]);
+  }
+  free(names);
+  free(paths);
+  return r;
 }
 
 static int load(const char *name, int (*read)(const char *path, char *message, size_t size)) {
@@ -80,8 +88,16 @@ static int load(const char *name, int (*read)(const char *path, char *message, s
 static int make_table(void **state) {
   (void)state;
   if (lb_peers_load(root(), err, sizeof err) < 0 || load("rules.ini", lb_theory_load) < 0 || load("systems.ini", lb_groups_load) < 0) return fprintf(stderr, "%s\n", err), -1;
-  char *systems = lb_systems_expand("all,peers,broken@none,local@none,null@none", true);
-  if (!systems || add_folder("", systems) < 0 || add_folder("/museum", systems) < 0 || add_folder("/peers", systems) < 0) return fprintf(stderr, "%s\n", err), -1;
+  systems = lb_systems_expand("all,peers,broken@none,local@none,null@none", true);
+  if (!systems || add_folder("") < 0 || add_folder("/museum") < 0 || add_folder("/peers") < 0) return fprintf(stderr, "%s\n", err), -1;
+  return 0;
+}
+
+static int clear_table(void **state) {
+  (void)state;
+  for (size_t i = 0; i < plan_count; i++) lb_plan_clear(&plans[i]);
+  free(rows);
+  free(systems);
   return 0;
 }
 
@@ -448,5 +464,5 @@ int main(void) {
       cmocka_unit_test(an_attack_without_rules_is_refused),
       cmocka_unit_test(every_scenario_separates_two_locks_or_says_why_not),
   };
-  return cmocka_run_group_tests(tests, make_table, NULL);
+  return cmocka_run_group_tests(tests, make_table, clear_table);
 }

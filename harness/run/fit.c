@@ -61,7 +61,7 @@ static bool means_nothing(const struct lb_step *step, const struct lb_topology *
     return snprintf(why, size, "there are no servers");
   if ((lb_step_needs(step, LB_NEED_FAILOVER) || lb_step_later_primary(step)) && t->data_count < 2)
     return snprintf(why, size, "one server, so no other can take over");
-  if (step->a.kind == LB_ROLE_NODE && (size_t)step->a.number > t->data_count)
+  if ((step->a.kind == LB_ROLE_NODE && (size_t)step->a.number > t->data_count) || (step->b.kind == LB_ROLE_NODE && (size_t)step->b.number > t->data_count))
     return snprintf(why, size, "%s: %s has %zu data servers", step->text, t->name, t->data_count);
   if (lb_step_needs(step, LB_NEED_CLOCKS) && !of_client && !t->family->wall_ms)
     return snprintf(why, size, "the clock of %s cannot be set", t->family->service);
