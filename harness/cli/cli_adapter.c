@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "backends/foreign.h"
 #include "base/called.h"
 #include "cli_conform.h"
 #include "conform/conform.h"
+#include "theory/brought.h"
 
 enum { STATEMENTS_MAX = 64 };
 
@@ -25,10 +25,9 @@ static int refuse_first_line(const struct lb_args *args, bool spoke, const char 
 
 /* NULL: *ret_code is what the command ends with. */
 static const struct lb_protocol *hear(const struct lb_args *args, int *ret_code) {
-  char says[LB_FOREIGN_LINE_MAX], err[600];
-  struct lb_foreign_plan plan = {.kind = "exec", .command = args->words[0], .says = says};
-  int r = lb_foreign_ask(args->words[0], says, sizeof says, &plan.start_ms, err, sizeof err);
-  const struct lb_protocol *protocol = r == 0 ? lb_foreign_add(&plan, err, sizeof err) : NULL;
+  char err[600];
+  int r;
+  const struct lb_protocol *protocol = lb_bring_adapter(args->words[0], &r, err, sizeof err);
   if (!protocol) *ret_code = refuse_first_line(args, r == 0 || r == -EPROTO, err);
   return protocol;
 }

@@ -14,13 +14,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "backends/foreign.h"
-#include "backends/registry.h"
 #include "base/called.h"
 #include "base/printable.h"
 #include "cli.h"
 #include "scenario/scenario.h"
 #include "base/suggest.h"
+#include "theory/brought.h"
 #include "version.h"
 
 /* What an option sets. Two rows may set the same: those of -s and of --plugin do. */
@@ -220,7 +219,7 @@ static void run_alone(const struct lb_protocol *protocol, struct lb_args *args) 
  * any that is built in. */
 static int set_plugin(const char *path, struct lb_args *args) {
   char err[600];
-  const struct lb_protocol *protocol = lb_protocol_load(path, err, sizeof err);
+  const struct lb_protocol *protocol = lb_bring_plugin(path, err, sizeof err);
   if (!protocol) return lb_complain(LB_EXIT_USAGE, "--plugin %s", err);
   run_alone(protocol, args);
   return 0;
@@ -228,11 +227,9 @@ static int set_plugin(const char *path, struct lb_args *args) {
 
 /* It is called once to hear what it is, so the command finds its lock like any other. */
 static int set_exec(const char *command, struct lb_args *args) {
-  char says[LB_FOREIGN_LINE_MAX], err[600];
-  int start_ms;
-  if (lb_foreign_ask(command, says, sizeof says, &start_ms, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "--exec '%s': %s", command, err);
-  struct lb_foreign_plan plan = {.kind = "exec", .command = command, .says = says, .start_ms = start_ms};
-  const struct lb_protocol *protocol = lb_foreign_add(&plan, err, sizeof err);
+  char err[600];
+  int asked;
+  const struct lb_protocol *protocol = lb_bring_adapter(command, &asked, err, sizeof err);
   if (!protocol) return lb_complain(LB_EXIT_USAGE, "--exec '%s': %s", command, err);
   run_alone(protocol, args);
   return 0;

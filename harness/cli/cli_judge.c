@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/foreign.h"
 #include "backends/registry.h"
 #include "base/called.h"
 #include "cli_conform.h"
@@ -16,6 +15,7 @@
 #include "scenario/suite.h"
 #include "servers/proc.h"
 #include "show/live.h"
+#include "theory/brought.h"
 
 /* What a check takes: it mostly waits for leases, so about the same everywhere. */
 enum { ADAPTER_CHECK_S = 35, CONFORM_S = 20 };
@@ -53,12 +53,12 @@ static const struct lb_protocol *find_protocol(const char *name) {
 
 /* A command that is called and writes no first line is no adapter. One that writes another line is a broken one. 0 or an exit code. */
 static int take_adapter(struct judge *j, const char *word) {
-  char says[LB_FOREIGN_LINE_MAX], err[600];
-  struct lb_foreign_plan plan = {.kind = "exec", .command = word, .says = says};
-  int r = lb_foreign_ask(word, says, sizeof says, &plan.start_ms, err, sizeof err);
+  char err[600];
+  int r;
+  const struct lb_protocol *protocol = lb_bring_adapter(word, &r, err, sizeof err);
   if (r < 0 && r != -EPROTO)
     return lb_complain(LB_EXIT_USAGE, "judge '%s': expected an adapter (peers/README.md): %s", word, err);
-  j->judged.protocol = r == 0 ? lb_foreign_add(&plan, err, sizeof err) : NULL;
+  j->judged.protocol = protocol;
   j->judged.check = "adapter-check";
   if (j->judged.protocol) return 0;
   lb_say("nothing could be asked: its first line is not that of an adapter");
@@ -67,7 +67,7 @@ static int take_adapter(struct judge *j, const char *word) {
 
 static int take_plugin(struct judge *j, const char *word) {
   char err[600];
-  j->judged.protocol = lb_protocol_load(word, err, sizeof err);
+  j->judged.protocol = lb_bring_plugin(word, err, sizeof err);
   j->judged.check = "conform";
   return j->judged.protocol ? 0 : lb_complain(LB_EXIT_USAGE, "judge %s", err);
 }

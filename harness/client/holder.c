@@ -208,6 +208,7 @@ int lb_holder_release(struct lb_holder *h, lb_ns deadline) {
   if (!h->holding) return pay_debts(h, deadline), LB_BUSY;
   struct lb_lock lock = lb_holder_lock(h, h->key, name);
   lb_holder_end_hold(h, LB_EV_RELEASE);
+  lb_point(h->env, "before-release");
   for (;;) {
     int r = lb_hook_release(h, &lock, &h->grant, deadline);
     if (r == LB_OK || r == LB_LOST) {

@@ -76,7 +76,7 @@ struct lb_holder {
  * without an event: it holds already, locks are not asked for twice. After a breach of the contract
  * (hooks.h) it gives up at once. */
 int lb_holder_acquire(struct lb_holder *holder, uint32_t key, lb_ns deadline);
-/* Ends the hold. Events: `release` before the request, then `released` or `lost`. LB_OK, LB_LOST,
+/* Ends the hold. Events: `release` before the request, then `released` or `lost`. Point "before-release" between the two: nothing has left yet. LB_OK, LB_LOST,
  * LB_UNKNOWN (kept as a debt); LB_BUSY: it held nothing (but debts are paid where the service
  * answers: who gives up lets go). */
 int lb_holder_release(struct lb_holder *holder, lb_ns deadline);
