@@ -3,7 +3,7 @@
  * Holds run folders against results/SCHEMA.md: its tables say which columns and keys there are, in which order, of which
  * type; and the page against the table of counters (history/counter.h), of which it repeats names, types, units and sentences. Beyond the form: cells are the sums of their trials, and every file that a row names is there.
  * Usage: test-schema [--fresh] SCHEMA.md RUN..., or test-schema --check SCHEMA.md FILE... (what `check --json` printed), or --compare (`compare --json`). A fresh run has all that the page names; an older one may lack what is
- * marked △, or that and what is marked ◊, or that and what is marked ¤, or that and what is marked ※, or that and what is marked ‖, or that and what is marked ¶, and so on, and a committed one the histories that its left-out.txt names. One line per breach on stdout; exit 0, 1 (a breach), 2 (usage,
+ * marked ▽, or that and what is marked △, or that and what is marked ◊, or that and what is marked ¤, or that and what is marked ※, or that and what is marked ‖, or that and what is marked ¶, and so on, and a committed one the histories that its left-out.txt names. One line per breach on stdout; exit 0, 1 (a breach), 2 (usage,
  * or no such file).
  */
 #include <limits.h>
@@ -26,7 +26,7 @@ struct key {
   char name[40], type[16], unit[8];
   char meaning[600];
   bool optional; /* may be null, or empty */
-  int age;       /* 0; 1 = marked †; 2 = ‡, 3 = §, 4 = ¶, 5 = ‖, 6 = ※, 7 = ¤, 8 = ◊ and 9 = △, which came later */
+  int age;       /* 0; 1 = marked †; 2 = ‡, 3 = §, 4 = ¶, 5 = ‖, 6 = ※, 7 = ¤, 8 = ◊, 9 = △ and 10 = ▽, which came later */
 };
 
 struct section {
@@ -56,7 +56,7 @@ static void take_row(struct section *section, const char *line) {
   const char *type = strstr(line, "` "), *rest;
   char cell[60];
   if (section->count == KEYS_MAX || sscanf(line, "| `%39[a-z0-9_]` ", key->name) != 1 || !type) return;
-  static const char *const marks[] = {"` † |", "` ‡ |", "` § |", "` ¶ |", "` ‖ |", "` ※ |", "` ¤ |", "` ◊ |", "` △ |"};
+  static const char *const marks[] = {"` † |", "` ‡ |", "` § |", "` ¶ |", "` ‖ |", "` ※ |", "` ¤ |", "` ◊ |", "` △ |", "` ▽ |"};
   for (int i = 0; i < (int)(sizeof marks / sizeof *marks); i++)
     if (strncmp(type, marks[i], strlen(marks[i])) == 0) key->age = i + 1;
   if (!(type = strstr(type, "| ")) || sscanf(type, "| %59[a-z ]", cell) != 1) return;
@@ -145,7 +145,7 @@ static bool is_one_of(const char *text, const char *words) {
 /* A word of a closed list; true for other types. */
 static bool fits_word(const char *type, const char *text) {
   if (strcmp(type, "verdict") == 0) return is_one_of(text, "safe violated stuck delayed mixed undecided skipped n/a");
-  if (strcmp(type, "expectation") == 0) return is_one_of(text, "safe violated stuck delayed mixed skipped n/a race any");
+  if (strcmp(type, "expectation") == 0) return is_one_of(text, "safe violated stuck delayed mixed skipped n/a any race");
   if (strcmp(type, "guard") == 0) return is_one_of(text, "none deadline signal recheck claim fence");
   return true;
 }
@@ -176,7 +176,7 @@ struct run {
   char file[PATH_MAX]; /* of the JSON */
   json_t *json;
   bool fresh;
-  int age; /* the youngest keys it has: 1 = those marked †, 2 = ‡, 3 = §, 4 = ¶, 5 = ‖, 6 = ※, 7 = ¤, 8 = ◊, 9 = △, too */
+  int age; /* the youngest keys it has: 1 = those marked †, 2 = ‡, 3 = §, 4 = ¶, 5 = ‖, 6 = ※, 7 = ¤, 8 = ◊, 9 = △, 10 = ▽, too */
 };
 
 /* Every key of the section, in its order, and no other. */

@@ -107,12 +107,12 @@ struct lb_args {
   int faults;
   double budget_s;
   bool has_faults, list, narrow;
-  bool has_seed, json, verbose, past_lease, tap, keep_logs, reuse, anyway, cost, speed, clocks;
+  bool has_seed, json, verbose, past_lease, strict, tap, keep_logs, reuse, anyway, cost, speed, clocks;
 };
 
 /* Which options a command takes, beside --help. */
 enum {
-  LB_ARG_RUN = 1 << 0, /* -b -n -g -s -j -o -v --expect --seed --plugin --keep-logs */
+  LB_ARG_RUN = 1 << 0, /* -b -n -g -s -j -o -v --expect --strict --seed --plugin --keep-logs */
   LB_ARG_JSON = 1 << 1,
   LB_ARG_PLUGIN = 1 << 2, /* --plugin alone; loaded at once */
   LB_ARG_EXPORT = 1 << 3,

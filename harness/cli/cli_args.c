@@ -40,6 +40,7 @@ enum kind {
   PLUGIN,
   EXEC,
   EXPECT,
+  STRICT,
   TAP,
   KEEP_LOGS,
   REUSE,
@@ -105,6 +106,7 @@ static const struct arg {
     {"--seed", NULL, SEED, LB_ARG_SHRINK, "N", "seed of the trials (default: 1)"},
     {"--expect", NULL, EXPECT, LB_ARG_RUN, "VERDICT",
      "your expectation where the scenario has none: safe, violated, stuck or delayed; GUARD=VERDICT for one guard"},
+    {"--strict", NULL, STRICT, LB_ARG_RUN, NULL, "a lock of --plugin or --exec that is not as predicted from its facts fails the run (default: it is only said)"},
     {"--seed", NULL, SEED, LB_ARG_RUN | LB_ARG_JUDGE, "N", "seed of the random order and of random faults: the same seed draws the same, at other moments"},
     {"--resume", NULL, RESUME, LB_ARG_RUN | LB_ARG_JUDGE, "DIR", "plays what is left of a run that was stopped, in its folder; beside it only -j, -v and --json"},
     {"--keep-logs", NULL, KEEP_LOGS, LB_ARG_RUN, NULL, "keeps the logs of every trial (default: of those that are not as expected)"},
@@ -318,6 +320,7 @@ static int set(const struct arg *arg, const char *value, struct lb_args *args) {
     case PLUGIN: return set_plugin(value, args);
     case EXEC: return set_exec(value, args);
     case EXPECT: return add_expect(value, args);
+    case STRICT: args->strict = true; return 0;
     case PAST_LEASE: args->past_lease = true; return 0;
     case TAP: args->tap = true; return 0;
     case KEEP_LOGS: args->keep_logs = true; return 0;

@@ -26,7 +26,9 @@
 /* The order is that of interest: verdict, truth table, figures, remarks, and last what is needed to
  * replay it. */
 static void print_summary(const struct lb_tally *tally, const char *verdict, const char *dir) {
-  printf("%s\n\n", verdict);
+  printf("%s\n", verdict);
+  lb_print_unpredicted(tally, stdout);
+  putchar('\n');
   lb_print_truth_table(tally, stdout);
   putchar('\n');
   lb_print_figures(tally, stdout);
@@ -259,6 +261,7 @@ int lb_carry_out(const struct lb_order *order) {
                                     .settings = order->args->settings,
                                     .setting_count = order->args->setting_count,
                                     .keep_logs = order->args->keep_logs,
+                                    .strict = order->args->strict,
                                     .reuse = order->args->reuse,
                                     .seed = order->args->has_seed ? order->args->seed : lb_random_seed()};
   if (lb_plan_make(&request, &plan, err, sizeof err) < 0) code = lb_complain(LB_EXIT_USAGE, "%s", err);

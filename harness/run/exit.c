@@ -17,7 +17,7 @@ const char *lb_exit_meaning(long long code) {
     case LB_EXIT_OK: return "every verdict is as expected";
     case LB_EXIT_FAILURE: return "the harness itself failed";
     case LB_EXIT_USAGE: return "usage or bad input";
-    case LB_EXIT_UNEXPECTED: return "a verdict differs from the expectation, or there is a violation where none is stated";
+    case LB_EXIT_UNEXPECTED: return "a verdict differs from the expectation (with --strict: from the prediction), or there is a violation where none is stated";
     case LB_EXIT_UNDECIDED: return "something stayed undecided";
     case LB_EXIT_MISSING: return "a needed server or permission is missing, or nothing was asked";
     case LB_EXIT_STOPPED: return "stopped before its end; what is decided is kept";
@@ -45,7 +45,7 @@ enum { COUNTS_ROOM = 250 }; /* kept for the second sentence, however many locks 
 
 /* Counts cells, not trials. Nothing is missing because of a cell that means nothing. */
 enum lb_exit lb_exit_of_run(const struct lb_tally *tally, char *line, size_t size) {
-  int unexpected = 0, violated = 0, safe = 0, stuck = 0, delayed = 0, mixed = 0, undecided = 0, skipped = 0, na = 0, not_run = 0, open = 0;
+  int unexpected = 0, unpredicted = 0, violated = 0, safe = 0, stuck = 0, delayed = 0, mixed = 0, undecided = 0, skipped = 0, na = 0, not_run = 0, open = 0;
   for (size_t i = 0; i < tally->plan->cell_count; i++) {
     const struct lb_cell_sum *cell = &tally->cells[i];
     violated += cell->verdict == LB_VIOLATED;
@@ -58,10 +58,11 @@ enum lb_exit lb_exit_of_run(const struct lb_tally *tally, char *line, size_t siz
     na += cell->verdict == LB_NA;
     not_run += cell->verdict == LB_VERDICT_NONE;
     unexpected += lb_cell_as_expected(cell) == 0;
+    unpredicted += lb_cell_as_predicted(cell) == 0;
     open += lb_cell_is_open(cell);
   }
   if ((size_t)(na + skipped) == tally->plan->cell_count) return nothing_asked(tally->plan, na, skipped, line, size);
-  enum lb_exit code = unexpected ? LB_EXIT_UNEXPECTED : open ? LB_EXIT_UNDECIDED : skipped ? LB_EXIT_MISSING : LB_EXIT_OK;
+  enum lb_exit code = unexpected || (tally->plan->strict && unpredicted) ? LB_EXIT_UNEXPECTED : open ? LB_EXIT_UNDECIDED : skipped ? LB_EXIT_MISSING : LB_EXIT_OK;
   static const char *const word[] = {"as expected", "", "", "NOT as expected", "undecided", "incomplete"};
   int n = (int)lb_lock_verdict_line(tally, line, size > 2 * COUNTS_ROOM ? size - COUNTS_ROOM : size / 2);
   if (n) n += snprintf(line + n, size - (size_t)n, ". ");
@@ -71,7 +72,7 @@ enum lb_exit lb_exit_of_run(const struct lb_tally *tally, char *line, size_t siz
   const struct {
     int count;
     const char *what;
-  } more[] = {{stuck, "stuck"}, {delayed, "delayed"}, {mixed, "mixed"}, {undecided, "undecided"}, {skipped, "skipped"}, {na, "n/a"}, {not_run, "not run"}, {unexpected, "against expectation"}};
+  } more[] = {{stuck, "stuck"}, {delayed, "delayed"}, {mixed, "mixed"}, {undecided, "undecided"}, {skipped, "skipped"}, {na, "n/a"}, {not_run, "not run"}, {unexpected, "against expectation"}, {unpredicted, "not as predicted"}};
   for (size_t i = 0; i < sizeof more / sizeof *more; i++)
     if (more[i].count && n > 0 && (size_t)n < size)
       n += snprintf(line + n, size - (size_t)n, ", %d %s", more[i].count, more[i].what);

@@ -99,7 +99,7 @@ static int make(const struct lb_plan_request *request, struct lb_plan *ret, char
 int lb_plan_make(const struct lb_plan_request *request, struct lb_plan *ret, char *err, size_t err_size) {
   struct lb_plan_request plain = *request;
   const char **settings = calloc(request->setting_count + 1, sizeof *settings);
-  *ret = (struct lb_plan){.seed = request->seed, .reuse = request->reuse, .in_order = request->in_order};
+  *ret = (struct lb_plan){.seed = request->seed, .reuse = request->reuse, .in_order = request->in_order, .strict = request->strict};
   int r = settings ? 0 : -ENOMEM;
   char *systems = request->systems ? lb_groups_expand(request->systems) : NULL;
   if (request->systems && !systems) r = -ENOMEM;

@@ -16,11 +16,11 @@ struct lb_cell {
   const struct lb_topology *topology;
   char system[96];
   bool own; /* the user's: a lock of --plugin or --exec, or any on servers of the user's own */
+  bool brought; /* not a lock of ours: a plugin, an adapter or a library */
   enum lb_guard guard;
   union lb_value *options;        /* of the protocol, owned */
   const struct lb_expect *expect; /* NULL = nothing is expected */
-  /* What the rules say of it, whether or not that is what is expected: not of the user's own, where the file of the scenario or the user says otherwise, or
-   * where the attack has no rules (`predicted` is false). */
+  /* What the rules say of it, whether or not that is what is expected. `predicted` is false where the attack has no rules. */
   struct lb_prediction prediction;
   bool predicted;
   struct lb_expect *derived; /* the prediction as an expectation, owned; NULL = the expectation is somebody's */
@@ -55,6 +55,7 @@ struct lb_plan {
   uint64_t seed;
   bool reuse; /* timelines that can share their servers do */
   bool in_order; /* what does not measure stands in the order of its scenarios, all first trials before all second ones */
+  bool strict; /* a lock that was brought and is not as predicted fails the run */
 };
 
 /* What a user asks for, as it was typed. Texts are borrowed and have to outlive the plan. */
@@ -90,6 +91,7 @@ struct lb_plan_request {
   uint64_t seed;
   bool reuse; /* timelines may share their servers (trial/share.h) */
   bool in_order; /* timelines come in the order of the scenarios, round by round; else in a random one */
+  bool strict; /* of the plan */
   bool keep_logs; /* of every trial, not only of those that somebody will want to understand */
 };
 

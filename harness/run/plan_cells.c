@@ -128,18 +128,13 @@ static const char *expected_as(const struct lb_cell *cell, char *buf, size_t siz
   return buf;
 }
 
-/* It came with a plugin or an adapter of the user's. */
-static bool is_brought(const struct lb_protocol *protocol) {
-  return (lb_protocol_is_plugin(protocol) || protocol->traits & LB_TRAIT_FOREIGN) && !lb_is_peer(protocol);
-}
-
-/* What the rules say, as an expectation. The user's own lock is held to nothing but what he says himself: of it we know what it declares. A lock of ours
- * on his servers is held to what the rules say of servers like them. */
+/* What the rules say, as an expectation. The user's own lock is held to nothing but what he says himself: of it we know what it declares (lb_cell_as_predicted()). A lock
+ * of ours on his servers is held to what the rules say of servers like them. */
 static int predict(struct lb_cell *cell) {
   struct lb_facts facts;
   lb_facts_of(cell->protocol, cell->options, cell->topology, cell->scenario, &facts);
   cell->predicted = lb_theory_predict(cell->scenario->attack, &facts, cell->guard, &cell->prediction);
-  if (!cell->predicted || is_brought(cell->protocol) || cell->expect) return 0;
+  if (!cell->predicted || cell->expect || (cell->brought && !lb_is_peer(cell->protocol))) return 0;
   cell->derived = malloc(sizeof *cell->derived);
   if (!cell->derived) return -ENOMEM;
   *cell->derived = (struct lb_expect){cell->guard, (char *)"*", cell->prediction.verdict, (char *)cell->prediction.reason};
@@ -156,7 +151,8 @@ int lb_plan_add_cell(struct lb_plan *plan, const struct lb_plan_request *request
   char as[96];
   struct lb_cell cell = {.scenario = scenario, .protocol = named.protocol, .topology = named.topology, .guard = guard};
   snprintf(cell.system, sizeof cell.system, "%s", named.name);
-  cell.own = cell.topology->own || is_brought(cell.protocol);
+  cell.brought = lb_protocol_is_plugin(cell.protocol) || cell.protocol->traits & LB_TRAIT_FOREIGN;
+  cell.own = cell.topology->own || (cell.brought && !lb_is_peer(cell.protocol));
   if (is_there(plan, &cell)) return 0;
   cell.expect = lb_scenario_expect(scenario, expected_as(&cell, as, sizeof as), cell.guard);
   if (!cell.expect) cell.expect = own_expect(plan, guard);

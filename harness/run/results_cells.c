@@ -118,6 +118,8 @@ static json_t *cell_json(const struct lb_tally *tally, size_t index) {
   json_object_set_new(o, "expected", cell->expect ? json_string(lb_verdict_name(cell->expect->verdict)) : json_null());
   json_object_set_new(o, "as_expected", as_expected(all));
   json_object_set_new(o, "reason", text_or_null(cell->expect ? cell->expect->reason : NULL));
+  json_object_set_new(o, "predicted", cell->predicted ? json_string(lb_verdict_name(cell->prediction.verdict)) : json_null());
+  json_object_set_new(o, "rule", cell->predicted ? json_string(cell->prediction.rule->attack) : json_null());
   json_object_set_new(o, "why", text_or_null(cell->skip[0] ? cell->skip : all->why));
   json_object_set_new(o, "note", cell->note ? json_integer(cell->note) : json_null());
   json_object_set_new(o, "violated", json_integer(all->violated));

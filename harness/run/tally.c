@@ -62,10 +62,19 @@ static bool is_timeline(const struct lb_cell_sum *sum) { return sum->cell->scena
 
 /* `any` is met by every decided verdict. So is `mixed` by few trials: a race may fall the same way
  * in all of them. */
-static bool fits(const struct lb_cell_sum *sum, const struct lb_expect *expect) {
-  if (expect->verdict == LB_ANY) return true;
-  if (expect->verdict == LB_MIXED && lb_cell_decided(sum) < AGREED_TRIALS) return true;
-  return sum->verdict == expect->verdict;
+static bool fits(const struct lb_cell_sum *sum, enum lb_verdict wanted) {
+  if (wanted == LB_ANY) return true;
+  if (wanted == LB_MIXED && lb_cell_decided(sum) < AGREED_TRIALS) return true;
+  return sum->verdict == wanted;
+}
+
+static bool says_nothing(const struct lb_cell_sum *sum) {
+  return sum->verdict == LB_UNDECIDED || sum->verdict == LB_SKIPPED || sum->verdict == LB_VERDICT_NONE;
+}
+
+static int held_against(const struct lb_cell_sum *sum, enum lb_verdict wanted) {
+  if (!fits(sum, wanted)) return 0;
+  return is_timeline(sum) && !most_decided(sum) ? -1 : 1;
 }
 
 /* Without an expectation a lock is taken to be safe, so a violation that nobody
@@ -73,10 +82,15 @@ static bool fits(const struct lb_cell_sum *sum, const struct lb_expect *expect) 
 int lb_cell_as_expected(const struct lb_cell_sum *sum) {
   const struct lb_expect *expect = sum->cell->expect;
   if (sum->verdict == LB_NA) return expect && expect->verdict == LB_NA ? 1 : -1;
-  if (sum->verdict == LB_UNDECIDED || sum->verdict == LB_SKIPPED || sum->verdict == LB_VERDICT_NONE) return -1;
-  if (!expect) return sum->verdict == LB_SAFE;
-  if (!fits(sum, expect)) return 0;
-  return is_timeline(sum) && !most_decided(sum) ? -1 : 1;
+  if (says_nothing(sum)) return -1;
+  return expect ? held_against(sum, expect->verdict) : sum->verdict == LB_SAFE;
+}
+
+/* What the user or the file of the scenario expects goes before what the rules say. */
+int lb_cell_as_predicted(const struct lb_cell_sum *sum) {
+  const struct lb_cell *cell = sum->cell;
+  bool asked = cell->brought && cell->predicted && (!cell->expect || cell->derived);
+  return asked && sum->verdict != LB_NA && !says_nothing(sum) ? held_against(sum, cell->prediction.verdict) : -1;
 }
 
 bool lb_cell_is_open(const struct lb_cell_sum *sum) { return sum->trials > 0 && lb_cell_as_expected(sum) < 0; }

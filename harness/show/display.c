@@ -8,10 +8,10 @@
  */
 #include "display.h"
 
+#include "base/clock.h"
 #include "run/peers.h"
 
-enum { NAMES_MAX = 64 }; /* of peers */
-#include "base/clock.h"
+enum { NAMES_MAX = 64 /* of peers */, UNPREDICTED_MAX = 5 };
 
 /* ---- while it runs --------------------------------------------------------------------------- */
 
@@ -102,7 +102,20 @@ static void print_unexpected(const struct lb_cell_sum *sum, FILE *out) {
           expect ? lb_verdict_name(expect->verdict) : "no violation (nothing is stated)");
   if (expect && expect->reason && *expect->reason) fprintf(out, ": %s", expect->reason);
   if (sum->why[0]) fprintf(out, "; seen: %s", sum->why);
+  if (!expect && lb_cell_as_predicted(sum) > 0) fprintf(out, "; as predicted (%s): %s", sum->cell->prediction.rule->attack, sum->cell->prediction.reason);
   putc('\n', out);
+}
+
+void lb_print_unpredicted(const struct lb_tally *tally, FILE *out) {
+  size_t count = 0;
+  for (size_t i = 0; i < tally->plan->cell_count; i++) {
+    const struct lb_cell_sum *sum = &tally->cells[i];
+    const struct lb_prediction *said = &sum->cell->prediction;
+    if (lb_cell_as_predicted(sum) != 0 || ++count > UNPREDICTED_MAX) continue;
+    print_name("not as predicted:", sum->cell, out);
+    fprintf(out, "predicted %s, found %s; rule %s: %s\n", lb_verdict_name(said->verdict), lb_verdict_name(sum->verdict), said->rule->attack, said->reason);
+  }
+  if (count > UNPREDICTED_MAX) fprintf(out, "not as predicted: %zu more, `predicted` in run.json has them\n", count - UNPREDICTED_MAX);
 }
 
 /* The libraries that are not here, in one line for all their cells. */

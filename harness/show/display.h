@@ -46,6 +46,8 @@ void lb_print_rates(const struct lb_tally *tally, FILE *out);
 void lb_print_figures(const struct lb_tally *tally, FILE *out);
 /* True if `out` is a terminal that may be sent colours (NO_COLOR is not set). */
 bool lb_display_has_colour(FILE *out);
+/* One line for each cell of a lock that was brought and is not as predicted: at most 5, then how many more. */
+void lb_print_unpredicted(const struct lb_tally *tally, FILE *out);
 /* One line for each cell that differs, then for each that is undecided or skipped, with its reason. */
 void lb_print_remarks(const struct lb_tally *tally, FILE *out);
 

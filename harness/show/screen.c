@@ -61,6 +61,17 @@ static void put_remarks(const struct lb_tally *tally, size_t width, FILE *out) {
   free(text);
 }
 
+static void put_unpredicted(const struct lb_tally *tally, size_t width, FILE *out) {
+  char *text = NULL;
+  size_t size;
+  FILE *lines = open_memstream(&text, &size);
+  if (!lines) return;
+  lb_print_unpredicted(tally, lines);
+  fclose(lines);
+  for (const char *at = text, *end; (end = strchr(at, '\n')); at = end + 1) put_line(at, (size_t)(end - at), false, width, out);
+  free(text);
+}
+
 /* ---- below it -------------------------------------------------------------------------------- */
 
 static void put_next(const struct lb_screen *screen, FILE *out) {
@@ -78,6 +89,7 @@ static char *above(const struct lb_screen *screen, size_t width) {
   FILE *out = open_memstream(&text, &size);
   if (!out) return NULL;
   put_text(screen->verdict, VERDICT_LINES, width, out);
+  put_unpredicted(screen->tally, width, out);
   put_remarks(screen->tally, width, out);
   fclose(out);
   return text;
