@@ -10,6 +10,7 @@
  * once.
  */
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #include "groups.h"
 #include "peers.h"
 #include "plan_parts.h"
+#include "servers/own.h"
 #include "settings.h"
 #include "system.h"
 
@@ -121,11 +123,12 @@ static bool has_room(struct lb_plan *plan) {
   return grown;
 }
 
-/* No scenario knows servers of the user's own: what it says of those that are like them holds there, too. */
-static const char *expected_as(const struct lb_cell *cell, char *buf, size_t size) {
-  if (!cell->topology->own) return cell->system;
-  snprintf(buf, size, "%s@%s", cell->protocol->name, cell->topology->stands_for);
-  return buf;
+/* What a scenario says of servers of the user's own goes before what it says of those that are like them. */
+static const struct lb_expect *stated_of(const struct lb_cell *cell) {
+  char like[96];
+  if (!cell->topology->own) return lb_scenario_expect(cell->scenario, cell->system, cell->guard);
+  snprintf(like, sizeof like, "%s@%s", cell->protocol->name, cell->topology->stands_for);
+  return lb_scenario_expect_like(cell->scenario, cell->system, like, cell->guard);
 }
 
 /* What the rules say, as an expectation. The user's own lock is held to nothing but what he says himself: of it we know what it declares (lb_cell_as_predicted()). A lock
@@ -148,13 +151,12 @@ int lb_plan_add_cell(struct lb_plan *plan, const struct lb_plan_request *request
   struct lb_system named;
   int r = lb_system_parse(system, &named, err, err_size);
   if (r < 0) return r;
-  char as[96];
   struct lb_cell cell = {.scenario = scenario, .protocol = named.protocol, .topology = named.topology, .guard = guard};
   snprintf(cell.system, sizeof cell.system, "%s", named.name);
   cell.brought = lb_protocol_is_plugin(cell.protocol) || cell.protocol->traits & LB_TRAIT_FOREIGN;
   cell.own = cell.topology->own || (cell.brought && !lb_is_peer(cell.protocol));
   if (is_there(plan, &cell)) return 0;
-  cell.expect = lb_scenario_expect(scenario, expected_as(&cell, as, sizeof as), cell.guard);
+  cell.expect = stated_of(&cell);
   if (!cell.expect) cell.expect = own_expect(plan, guard);
   r = check_variant(&cell, err, err_size);
   if (r < 0) return r;
@@ -174,10 +176,30 @@ int lb_plan_add_cell(struct lb_plan *plan, const struct lb_plan_request *request
   return 0;
 }
 
-/* True if the scenario has an [expect] section for this guard with anything in it but foreign locks. */
-static bool states(const struct lb_scenario *scenario, enum lb_guard guard) {
-  for (size_t i = 0; i < scenario->expect_count; i++)
-    if (scenario->expect[i].guard == guard && !lb_expect_is_foreign(&scenario->expect[i])) return true;
+/* Whether a line speaks of the protocol of one of these systems, "a@x,b". */
+static bool is_asked_of(const struct lb_expect *expect, const char *systems) {
+  char pattern[96], name[96];
+  snprintf(pattern, sizeof pattern, "%.*s", (int)strcspn(expect->system, "@"), expect->system);
+  for (const char *at = systems; at && *at; at += strcspn(at, ","), at += *at == ',') {
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(at, "@,"), at);
+    if (fnmatch(pattern, name, 0) == 0) return true;
+  }
+  return false;
+}
+
+/* True if the scenario has an [expect] section for this guard with anything in it but foreign locks that this run has not. */
+static bool states(const struct lb_plan_request *request, const struct lb_scenario *scenario, enum lb_guard guard) {
+  for (size_t i = 0; i < scenario->expect_count; i++) {
+    const struct lb_expect *expect = &scenario->expect[i];
+    if (expect->guard == guard && (!lb_expect_is_foreign(expect) || is_asked_of(expect, request->systems))) return true;
+  }
+  return false;
+}
+
+bool lb_plan_is_elsewhere(const struct lb_expect *expect) {
+  const char *at = strchr(expect->system, '@');
+  for (int i = 0; at && i < LB_OWN_COUNT; i++)
+    if (strcmp(lb_own_kind((enum lb_own_what)i)->topology, at + 1) == 0) return !lb_topology_find(at + 1);
   return false;
 }
 
@@ -212,7 +234,7 @@ static int add_stated(struct lb_plan *plan, const struct lb_plan_request *reques
   for (size_t i = 0; i < scenario->expect_count; i++) {
     const struct lb_expect *expect = &scenario->expect[i];
     char why[300];
-    if (!lb_expect_adds(expect) || !lb_scenario_expect(scenario, expect->system, section)) continue;
+    if (!lb_expect_adds(expect) || lb_plan_is_elsewhere(expect) || !lb_scenario_expect(scenario, expect->system, section)) continue;
     int r = lb_plan_add_cell(plan, request, scenario, expect->system, guard, why, sizeof why);
     if (r == -EINVAL) lb_refuse(err, err_size, "%s: [expect]: %s", scenario->path, why);
     if (r < 0) return r;
@@ -263,7 +285,7 @@ static int add_named(struct lb_plan *plan, const struct lb_plan_request *request
   if (of_group < 0 || found) return of_group;
   for (size_t i = 0; !strchr(name, '@') && i < scenario->expect_count; i++) {
     const char *system = scenario->expect[i].system;
-    if (strncmp(system, name, length) != 0 || system[length] != '@' || !lb_expect_is_exact(&scenario->expect[i])) continue;
+    if (strncmp(system, name, length) != 0 || system[length] != '@' || !lb_expect_is_exact(&scenario->expect[i]) || lb_plan_is_elsewhere(&scenario->expect[i])) continue;
     int r = lb_plan_add_cell(plan, request, scenario, system, guard, err, err_size);
     if (r < 0) return r;
     found++;
@@ -288,7 +310,7 @@ static int add_list(struct lb_plan *plan, const struct lb_plan_request *request,
 static bool wants_guard(const struct lb_plan_request *request, const struct lb_scenario *scenario, enum lb_guard guard) {
   if (request->only_guards) return request->only_guards >> guard & 1;
   if (request->guards) return request->guards >> guard & 1;
-  return guard == LB_GUARD_NONE || states(scenario, guard);
+  return guard == LB_GUARD_NONE || states(request, scenario, guard);
 }
 
 /* A guard that was asked for and has no section of its own is run on the systems that are stated
@@ -300,7 +322,7 @@ int lb_plan_add_cells(struct lb_plan *plan, const struct lb_plan_request *reques
     enum lb_guard guard = (enum lb_guard)g;
     if (!wants_guard(request, scenario, guard)) continue;
     if (request->systems) r = add_list(plan, request, scenario, guard, err, err_size);
-    else r = add_stated(plan, request, scenario, guard, states(scenario, guard) ? guard : LB_GUARD_NONE, err, err_size);
+    else r = add_stated(plan, request, scenario, guard, states(request, scenario, guard) ? guard : LB_GUARD_NONE, err, err_size);
     if (r == 0 && !request->systems) r = add_usual(plan, request, scenario, guard, err, err_size);
   }
   return r;

@@ -22,6 +22,9 @@ int lb_plan_add_scenarios(struct lb_plan *plan, const struct lb_plan_request *re
 int lb_plan_add_cells(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
                       char *err, size_t err_size);
 
+/* Whether a line is for servers of the user's own that this run has not: it then says nothing (plan_cells.c). */
+bool lb_plan_is_elsewhere(const struct lb_expect *expect);
+
 /* Adds the cells of all scenarios of the plan: each of them on every system under every guard that
  * the request wants. The same results (plan_product.c). */
 int lb_plan_add_product(struct lb_plan *plan, const struct lb_plan_request *request, char *err, size_t err_size);

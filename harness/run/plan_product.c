@@ -47,6 +47,7 @@ static int add_stated(struct systems *list, const struct lb_plan *plan, const ch
     for (size_t i = 0; i < scenario->expect_count; i++) {
       const char *name = scenario->expect[i].system;
       if (protocol ? !lb_expect_is_exact(&scenario->expect[i]) : !lb_expect_adds(&scenario->expect[i])) continue;
+      if (lb_plan_is_elsewhere(&scenario->expect[i])) continue;
       if (protocol && (strncmp(name, protocol, length) != 0 || name[length] != '@')) continue;
       if (add_system(list, name, "") < 0) return -ENOMEM;
     }

@@ -80,15 +80,24 @@ static size_t exactness(const struct lb_expect *expect) {
   return letters;
 }
 
-/* Of two lines that are as exact, the first one counts. */
-const struct lb_expect *lb_scenario_expect(const struct lb_scenario *scenario, const char *system, enum lb_guard guard) {
+/* Of those that do not fit `but` as well (NULL = nobody). Of two lines that are as exact, the first one counts. */
+static const struct lb_expect *find_best(const struct lb_scenario *scenario, const char *system, const char *but, enum lb_guard guard) {
   const struct lb_expect *best = NULL;
   for (size_t i = 0; i < scenario->expect_count; i++) {
     const struct lb_expect *expect = &scenario->expect[i];
-    if (expect->guard != guard || !lb_expect_fits(expect, system)) continue;
+    if (expect->guard != guard || !lb_expect_fits(expect, system) || (but && lb_expect_fits(expect, but))) continue;
     if (!best || exactness(expect) > exactness(best)) best = expect;
   }
   return best;
+}
+
+const struct lb_expect *lb_scenario_expect(const struct lb_scenario *scenario, const char *system, enum lb_guard guard) {
+  return find_best(scenario, system, NULL, guard);
+}
+
+const struct lb_expect *lb_scenario_expect_like(const struct lb_scenario *scenario, const char *system, const char *like, enum lb_guard guard) {
+  const struct lb_expect *own = find_best(scenario, system, like, guard);
+  return own ? own : lb_scenario_expect(scenario, like, guard);
 }
 
 /* A list with commas; NULL has everything. */

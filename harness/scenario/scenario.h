@@ -163,6 +163,8 @@ int lb_scenario_vary(struct lb_scenario *scenario, const char *key, const char *
 /* The expectation for a system under a guard: of the lines that fit it, the most exact; NULL =
  * nothing is expected. */
 const struct lb_expect *lb_scenario_expect(const struct lb_scenario *scenario, const char *system, enum lb_guard guard);
+/* Of a system that stands for another one (`like`): a line that speaks of it and not of the other one, else what is expected of the other one. */
+const struct lb_expect *lb_scenario_expect_like(const struct lb_scenario *scenario, const char *system, const char *like, enum lb_guard guard);
 /* Whether it is asked of this system where nobody names one: `systems` has it, or is not given. The same of a guard. */
 bool lb_scenario_asks(const struct lb_scenario *scenario, const char *system);
 bool lb_scenario_asks_under(const struct lb_scenario *scenario, enum lb_guard guard);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Seven Redis locks with a flaw that is known from real ones: peers/reference.py with the flaw in it, and with the facts that its author would state.
-# Usage: flawed.py FLAW [sound]; without one, their names. With `sound` it states nothing: so it is predicted to be as good as the reference.
+# Usage: flawed.py FLAW [FACTS]; without one, their names. FACTS are stated instead; '' = none, so it is predicted to be as good as the reference.
 # tests/live-flawed.sh says which scenario singles out each.
 import os, sys
 
@@ -18,16 +18,17 @@ ENDS = "ends=lease"
 FLAWS = {
     # name: (facts, what is replaced, by what; several times)
     "plain-del": ("release=blind", [(DELETE, 'call("DEL", key)')]),  # its release asks nobody
-    "no-owner": ("release=blind,asks=anybody,lost=blind", [  # one value for all
+    "no-owner": ("release=blind,asks=anybody", [  # one value for all
         ("secrets.token_hex(16)", '"1"'), (DELETE, 'call("DEL", key)'), (EXTEND, 'call("PEXPIRE", key, of["ttl_ms"])'), (HOLDS, 'call("EXISTS", key)')]),
     "for-ever": ("renews=caller,names-end=no", [  # its key has an end, and nobody tells its caller of one
         (EXTEND, "key in tokens"), (HOLDS, "key in tokens"), (ENDS, "ends=session")]),
-    "two-steps": ("end=set-later,lost=blind", [(SET, 'call("SETNX", key, token) and call("PEXPIRE", key, ttl)')]),
-    "look-then-set": ("excludes=no", [(SET, '(call("GET", key) is None and (time.sleep(0.005) or call("SET", key, token, "PX", ttl)))')]),
+    "two-steps": ("end=set-later", [(SET, 'call("SETNX", key, token) and call("PEXPIRE", key, ttl)')]),
+    "look-then-set": ("excludes=no,lost=other", [(SET, '(call("GET", key) is None and (time.sleep(0.005) or call("SET", key, token, "PX", ttl)))')]),
     "forgets": ("lost=forgotten", [  # each try has a token of its own, and one that was not answered is forgotten
         (KEEP, "tokens.pop(key, None)"),
         (LOOP, "    while True:\n        token = secrets.token_hex(16)\n        if " + SET),
         ('return "granted token=" + token', 'tokens[key] = token; return "granted token=" + token')]),
+    "sound": ("", []),
     "no-end": ("ends=never", [(SET, 'call("SET", key, token, "NX")'), (EXTEND, HOLDS), (ENDS, "ends=never")]),
 }
 
@@ -41,5 +42,6 @@ for old, new in [*changes, ("name=reference", "name=" + sys.argv[1])]:
     if old not in text:
         sys.exit("flawed.py: peers/reference.py has no %s" % old)
     text = text.replace(old, new)
-if sys.argv[2:] != ["sound"]: text = text.replace(" record={key}", " record={key} facts=" + facts)
+facts = sys.argv[2] if len(sys.argv) > 2 else facts
+if facts: text = text.replace(" record={key}", " record={key} facts=" + facts)
 exec(compile(text, "reference.py that is " + sys.argv[1], "exec"))
