@@ -18,6 +18,7 @@
 
 #include <errno.h>
 
+#include "backends/foreign.h"
 #include "backends/registry.h"
 #include "base/files.h"
 #include "scenario/suite.h"
@@ -25,6 +26,7 @@
 #include "run/plan.h"
 #include "run/tally.h"
 #include "run/settings.h"
+#include "servers/own.h"
 
 #define HEAD "[scenario]\ntitle = t\nquestion = q\nrefuted = r\ntrials = 2\n"
 #define LOAD HEAD "[workload]\nclients = 1, 2\n[expect]\n"
@@ -697,6 +699,54 @@ static void a_foreign_lock_has_to_be_named(void **state) {
   assert_refused(w, "unknown protocol 'peer:none-such', expected one of `lockbench list protocols`");
 }
 
+/* An adapter by this name, once for the process. */
+static void add_adapter(const char *name) {
+  char says[200], err[300];
+  snprintf(says, sizeof says, "name=%s topologies=redis,none ends=lease can=holds", name);
+  const struct lb_foreign_plan plan = {.kind = "exec", .command = "true", .says = says};
+  assert_non_null(lb_foreign_add(&plan, err, sizeof err));
+}
+
+static void a_guard_that_is_stated_for_a_foreign_lock_alone_is_played_where_it_runs(void **state) {
+  struct world *w = *state;
+  add_adapter("stated");
+  add_adapter("silent");
+  scenario(w, "a", STEPS "local@none = safe\n[expect recheck]\nexec:stat*@none = stuck: so\n");
+  w->request.only_guards = 0;
+  w->request.systems = "exec:stated@none";
+  make(w);
+  assert_cells(w, "exec:stated@none/none exec:stated@none/recheck");
+  assert_int_equal(w->plan.cells[1].expect->verdict, LB_STUCK);
+  w->request.systems = "exec:silent@none";
+  make(w);
+  assert_cells(w, "exec:silent@none/none");
+}
+
+static void a_line_for_servers_of_the_user_wins_over_that_of_ours(void **state) {
+  struct world *w = *state;
+  scenario(w, "a", STEPS "redis-token@* = safe: all\nredis-token@redis = stuck: ours\nredis-lua@redis = delayed: like ours\n*@own-redis = violated: own\n"
+                         "[expect deadline]\nredis-token@own-redis = safe: own\n");
+  w->request.only_guards = 0;
+  make(w); /* nobody has named such servers: what is said of them is for another run */
+  assert_systems(w, "redis-token@redis redis-lua@redis");
+  assert_int_equal(w->plan.cells[0].expect->verdict, LB_STUCK);
+  assert_int_equal(lb_own_add(LB_OWN_REDIS, "127.0.0.1:1", w->err, sizeof w->err), 0);
+  w->request.systems = "redis-token@own-redis,redis-lua@own-redis,redis-token@redis";
+  w->request.only_guards = 1u << LB_GUARD_NONE;
+  make(w);
+  assert_int_equal(w->plan.cells[0].expect->verdict, LB_VIOLATED);
+  assert_int_equal(w->plan.cells[1].expect->verdict, LB_VIOLATED);
+  assert_int_equal(w->plan.cells[2].expect->verdict, LB_STUCK);
+}
+
+static void what_is_said_of_servers_like_them_holds_for_those_of_the_user(void **state) {
+  struct world *w = *state;
+  scenario(w, "a", STEPS "redis-token@* = safe: all\nredis-token@redis = stuck: ours\n");
+  w->request.systems = "redis-token@own-redis"; /* the test before has named them */
+  make(w);
+  assert_int_equal(w->plan.cells[0].expect->verdict, LB_STUCK);
+}
+
 static void what_means_nothing_is_as_expected_where_it_is_stated(void **state) {
   struct world *w = *state;
   scenario(w, "a",
@@ -1300,6 +1350,9 @@ int main(void) {
       TEST(every_cell_of_the_shipped_suites_has_an_expectation_with_its_reason),
       TEST(under_a_guard_a_suite_may_want_fewer_trials),
       TEST(a_foreign_lock_has_to_be_named),
+      TEST(a_guard_that_is_stated_for_a_foreign_lock_alone_is_played_where_it_runs),
+      TEST(a_line_for_servers_of_the_user_wins_over_that_of_ours),
+      TEST(what_is_said_of_servers_like_them_holds_for_those_of_the_user),
       TEST(what_means_nothing_is_as_expected_where_it_is_stated),
       TEST(what_means_nothing_misses_nothing),
       TEST(a_pattern_adds_no_system_and_is_the_expectation_of_those_it_fits),

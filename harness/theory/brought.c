@@ -42,6 +42,6 @@ const struct lb_protocol *lb_bring_adapter(const char *command, int *ret_asked, 
   const struct lb_protocol *protocol = *ret_asked == 0 ? lb_foreign_add(&plan, err, err_size) : NULL;
   const char *facts = protocol ? facts_in(says, words, sizeof words) : NULL;
   if (!facts || lb_facts_state(protocol, facts, why, sizeof why) == 0) return protocol;
-  lb_refuse(err, err_size, "facts: %s", why);
+  *ret_asked = lb_refuse(err, err_size, "facts: %s", why);
   return NULL;
 }

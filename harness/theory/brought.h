@@ -11,8 +11,8 @@
 
 /* Loads a plugin; the words of its `.facts` are checked. NULL with one line. */
 const struct lb_protocol *lb_bring_plugin(const char *path, char *err, size_t err_size);
-/* Calls an adapter, adds what it says, and takes its word facts=NAME=VALUE,NAME=VALUE. NULL with one line; *ret_asked is what lb_foreign_ask() returned: 0 = its
- * first line was read, and the mistake is in it. */
+/* Calls an adapter, adds what it says, and takes its word facts=NAME=VALUE,NAME=VALUE. NULL with one line; *ret_asked is then
+ * what lb_foreign_ask() returned, where 0 says that its first line was read and is wrong, or -EINVAL: the facts are wrong. */
 const struct lb_protocol *lb_bring_adapter(const char *command, int *ret_asked, char *err, size_t err_size);
 
 #endif

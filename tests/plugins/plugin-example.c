@@ -8,7 +8,7 @@
  * so that teardown finds all of them.
  *
  * LB_TEST_ABI and LB_TEST_SIZE build the same thing for a contract of another version, LB_TEST_HOOK one that lacks a hook;
- * LB_TEST_POINT, LB_TEST_OPTION and LB_TEST_TEXT put strings into the table that do not belong there.
+ * LB_TEST_POINT, LB_TEST_OPTION, LB_TEST_TEXT and LB_TEST_FACTS put strings into the table that do not belong there.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -170,6 +170,9 @@ static const struct lb_protocol lock_file = {
     .try_acquire = file_try_acquire,
     .holds = file_holds,
     .teardown = file_teardown,
+#ifdef LB_TEST_FACTS
+    .facts = LB_TEST_FACTS,
+#endif
 #ifndef LB_TEST_HOOK
     .release = file_release,
 #endif
