@@ -212,6 +212,15 @@ def wrong_cost():
     return wrong + differences("cost", ("of what was not measured", answer["redis-stamp@redis"], None))
 
 
+def wrong_schema():
+    """The members of each object, in the order of results/SCHEMA.md."""
+    theory, predict, which = asked("theory"), asked("predict", "redis-token@redis"), asked("which", "--on", "sentinel", "--survive", "failover")
+    printed = {"theory --json": theory, "theory --json: coverage": theory["coverage"], "theory --json: exceptions": theory["exceptions"][0], "predict --json": predict,
+               "predict --json: cells": predict["cells"][0], "which --json": which, "which --json: systems": which["systems"][0], "which --json: cells": which["systems"][0]["cells"][0]}
+    page = {name: re.findall(r"^\| `(\w+)` \|", text, re.M) for name, text in re.findall(r"^## (.*)\n((?:(?!## ).*\n)*)", (ROOT / "results/SCHEMA.md").read_text(), re.M)}
+    return [f"{name}: {list(value)}, the page has {page.get(name)}" for name, value in printed.items() if list(value) != page.get(name)]
+
+
 def wrong_examples():
     """What docs/ prints of these commands is what they print."""
     wrong, found = [], 0
@@ -255,6 +264,7 @@ def main():
                                                                             ["theory", "exceptions"], ["predict", "redis-token@sentinel"], ["predict", "redis-token@sentinel", str(ROOT / "results/reference-truth")],
                                                                             ["which", "--survive", "control"], ["which", "--survive", "failover,pause,clock"])
                                                         for line in wide(tool(*words)[0])])
+    tap.check("JSON is as results/SCHEMA.md says", wrong_schema())
     tap.check("the examples of docs/ are what is printed", wrong_examples())
     tap.check("a bad word is one line", wrong_refusals())
     return tap.end()
