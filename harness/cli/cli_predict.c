@@ -168,7 +168,10 @@ static void print_verdict(json_t *rows, const char *verdict) {
 /* What is lost comes first. */
 static void print_text(const struct predict *p) {
   static const enum lb_verdict order[] = {LB_VIOLATED, LB_STUCK, LB_DELAYED, LB_ANY, LB_SAFE, LB_NA, LB_VERDICT_NONE};
-  printf("%s: predicted from its facts (%s theory facts %s)\n", p->system.name, lb_called(), p->system.name);
+  bool brought = p->args->plugins[0] || p->system.topology->own; /* another command would not know it by its name alone */
+  printf("%s: predicted from its facts", p->system.name);
+  if (brought) putchar('\n');
+  else printf(" (%s theory facts %s)\n", lb_called(), p->system.name);
   for (size_t i = 0; i < sizeof order / sizeof *order; i++) print_verdict(p->rows, lb_verdict_name(order[i]));
   printf("\nn/a in %zu more scenarios: --json has the reasons\n", p->nothing);
   if (p->run) lb_say("measured in %s: %zu cells, %zu as predicted, %zu not", p->dir, p->measured, p->measured - p->differ, p->differ);
