@@ -20,7 +20,7 @@
 #include "history/counter.h"
 #include "show/left_out.h"
 
-enum { KEYS_MAX = 100, SECTIONS_MAX = 32, BREACHES_SHOWN = 20, YOUNGEST = 9 };
+enum { KEYS_MAX = 100, SECTIONS_MAX = 32, BREACHES_SHOWN = 20, YOUNGEST = 10 };
 
 struct key {
   char name[40], type[16], unit[8];
