@@ -139,6 +139,24 @@ static void a_suite_without_systems_is_of_the_usual_ones(void **state) {
   lb_plan_clear(&plan);
 }
 
+/* Whoever names no system still puts the question. */
+static void every_scenario_is_asked_of_somebody(void **state) {
+  (void)state;
+  size_t unasked = 0;
+  for (size_t i = 0; i < plan_count; i++) {
+    const char *path = plans[i].scenarios[0].path;
+    struct lb_plan plan;
+    struct lb_plan_request request = {.scenario_paths = &path, .scenario_count = 1};
+    size_t asked = 0;
+    if (lb_plan_make(&request, &plan, err, sizeof err) < 0) fail_msg("%s", err);
+    for (size_t c = 0; c < plan.cell_count; c++) asked += can_be_put(&plan.cells[c]) && !plan.cells[c].means_nothing;
+    bool of_libraries = plans[i].scenarios[0].systems && strncmp(plans[i].scenarios[0].systems, "peer:", 5) == 0;
+    if (!asked && !of_libraries) print_error("%s: nobody is asked\n", path), unasked++;
+    lb_plan_clear(&plan);
+  }
+  assert_int_equal(unasked, 0);
+}
+
 static void every_cell_has_a_rule(void **state) {
   size_t without = 0;
   (void)state;
@@ -465,6 +483,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_table_is_there),
       cmocka_unit_test(a_suite_without_systems_is_of_the_usual_ones),
+      cmocka_unit_test(every_scenario_is_asked_of_somebody),
       cmocka_unit_test(every_cell_has_a_rule),
       cmocka_unit_test(every_rule_is_needed),
       cmocka_unit_test(every_attack_is_played_and_says_what_it_is),

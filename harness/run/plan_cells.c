@@ -203,27 +203,49 @@ bool lb_plan_is_elsewhere(const struct lb_expect *expect) {
   return false;
 }
 
-/* Of a group those that it is asked of. *found grows by each. */
-static int add_group(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario, const char *group, enum lb_guard guard, size_t *found,
-                     char *err, size_t err_size) {
+static void drop_last(struct lb_plan *plan) {
+  struct lb_cell *cell = &plan->cells[--plan->cell_count];
+  free(cell->options);
+  free(cell->derived);
+}
+
+/* Of a group those that it is asked of, or (`only_meaning`) those of them for which it means something. *found grows by each for which it does. */
+static int add_group(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario, const char *group, enum lb_guard guard, bool only_meaning,
+                     size_t *found, char *err, size_t err_size) {
   int r = 0;
   char *list = strdup(lb_group(group) ? lb_group(group) : ""), *rest = list;
   if (!list) return -ENOMEM;
   for (char *name; r == 0 && (name = strsep(&rest, ","));) {
+    size_t before = plan->cell_count;
     if (!*name || !lb_scenario_asks(scenario, name)) continue;
     r = lb_plan_add_cell(plan, request, scenario, name, guard, err, err_size);
-    ++*found;
+    if (r < 0 || plan->cell_count == before) continue;
+    if (!plan->cells[before].means_nothing) ++*found;
+    else if (only_meaning) drop_last(plan);
   }
   free(list);
   return r;
 }
 
-/* Nobody has named a system: those of the scenario, or the usual ones. */
+/* Those of ours that the scenario's `systems` names in full: a group need not have them. */
+static int add_named_in_file(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario, enum lb_guard guard, char *err, size_t err_size) {
+  int r = 0;
+  char *list = strdup(scenario->systems ? scenario->systems : ""), *rest = list;
+  if (!list) return -ENOMEM;
+  for (char *name; r == 0 && (name = strsep(&rest, ", \t\n"));)
+    if (*name && !strpbrk(name, "*:")) r = lb_plan_add_cell(plan, request, scenario, name, guard, err, err_size);
+  free(list);
+  return r;
+}
+
+/* Nobody has named a system: those of the scenario, or the usual ones, or where it means nothing on these all for which it means something. */
 static int add_usual(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario, enum lb_guard guard, char *err, size_t err_size) {
   size_t found = 0;
   if (!scenario->attack) return 0;
-  int r = add_group(plan, request, scenario, "standard", guard, &found, err, err_size);
-  return r == 0 && (found == 0 || scenario->systems) ? add_group(plan, request, scenario, "all", guard, &found, err, err_size) : r;
+  int r = add_group(plan, request, scenario, "standard", guard, false, &found, err, err_size);
+  if (r < 0 || (found && !scenario->systems)) return r;
+  r = add_group(plan, request, scenario, "all", guard, !scenario->systems, &found, err, err_size);
+  return r < 0 ? r : add_named_in_file(plan, request, scenario, guard, err, err_size);
 }
 
 /* The systems that the scenario names in any of its sections, as far as the section of this guard
