@@ -420,25 +420,37 @@ holds 'the second one as well' ended 2 "$work/no-run is no run folder"
 call bash "$root/bench" paper "$work/run" "$work/fast" "$work/run"
 holds 'a third one is one too many' ended 2 'paper takes a run folder, or one and that of a run of speed, and the folder of a hunt'
 
+# A tool that says what it rests on and what it predicts, and can do nothing else.
+cat >"$work/theory.json" <<'END'
+{"coverage": {"scenarios": 3, "systems": 2, "decided": 40, "by_rules": 39, "by_exceptions": 1, "share_by_rules": 0.975, "expect_lines": 1}, "facts": [{"fact": "ends"}],
+ "attacks": [{"attack": "holder-stops", "what": "the holder stops", "rules": [{"text": "!ends=never|connection -> violated by clock: it goes on"}, {"text": "-> stuck: nothing ends it"}]}],
+ "exceptions": [{"scenario": "control", "systems": ["redlock@redis-x5"], "guards": ["none", "fence"], "predicted": ["safe"], "stated": "race", "reason": "a race"}]}
+END
+printf '#!/bin/sh\ncase $1 in list) cat "%s" ;; theory) cat "%s" ;; *) exit 1 ;; esac\n' "$work/assumptions" "$work/theory.json" >"$work/lockbench" && chmod +x "$work/lockbench"
+call "$python" "$root/paper/numbers" "$work/run" "$work/derived" --theory "$work/theory.json"
+holds 'rules and exceptions are written' sh -c '[ "$1" -eq 0 ] && grep -F "not ends=never or connection" "$2/table-rules.tex" && grep -F "under none, fence" "$2/table-exceptions.tex" && grep -F "theory.share" "$2/numbers.tex"' sh "$code" "$work/derived"
+echo '{"coverage": {}}' >"$work/no-theory.json"
+call "$python" "$root/paper/numbers" "$work/run" "$work/none" --theory "$work/no-theory.json"
+holds 'what is no theory is refused' ended 2 'expected what `lockbench theory --json` prints'
+
 # ---- the PDF
 
 if command -v pdflatex >/dev/null 2>&1 && command -v bibtex >/dev/null 2>&1 && kpsewhich lmodern.sty booktabs.sty >/dev/null 2>&1; then
-  call "$root/paper/build" "$work/run" "$work/pdf" false
+  call "$root/paper/build" "$work/run" "$work/pdf" "$work/lockbench"
   holds 'the paper sets: no undefined reference, nothing sticks out by more than ten points' ended 0
   holds 'and says that it has no hunt' ended 0 'no hunt is part of this build'
   pages=$(sed -n 's/.*: \([0-9]*\) pages from.*/\1/p' "$work/out")
   holds "it has six to eighteen pages (${pages:-none})" test "${pages:-0}" -ge 6 -a "${pages:-0}" -le 18
   cp "$work/pdf/lockbench.pdf" "$work/first.pdf"
-  "$root/paper/build" "$work/run" "$work/pdf" false >/dev/null 2>&1
+  "$root/paper/build" "$work/run" "$work/pdf" "$work/lockbench" >/dev/null 2>&1
   holds 'set again, it is the same PDF' cmp "$work/first.pdf" "$work/pdf/lockbench.pdf"
   if "$python" -c 'import matplotlib' 2>/dev/null; then
-    call "$root/paper/build" "$work/run" "$work/pdf" false "$work/fast"
+    call "$root/paper/build" "$work/run" "$work/pdf" "$work/lockbench" "$work/fast"
     holds 'of two runs it sets, too' ended 0 'pages from the run run and the run fast'
     holds 'with the figures of speed of the second' sh -c 'cmp "$1/fast/figures/scaling.pdf" "$1/pdf/figures/scaling.pdf" && cmp "$1/run/figures/violation.pdf" "$1/pdf/figures/violation.pdf"' sh "$work"
     holds 'and that of safety and speed drawn from both' sh -c '! cmp -s "$1/run/figures/safety-speed.pdf" "$1/pdf/figures/safety-speed.pdf"' sh "$work"
   fi
   if "$python" -c 'import matplotlib' 2>/dev/null; then
-    printf '#!/bin/sh\ncat "%s"\n' "$work/assumptions" >"$work/lockbench" && chmod +x "$work/lockbench"
     call "$root/paper/build" "$work/run" "$work/pdf" "$work/lockbench" '' "$hunted"
     holds 'with a hunt it sets, too, with both its figures' sh -c '[ "$1" -eq 0 ] && grep "and the hunt hunt-sample" "$2/out" && [ -s "$2/pdf/figures/hunt.pdf" ] && [ -s "$2/pdf/figures/hunt-speed.pdf" ]' sh "$code" "$work"
   fi
@@ -447,12 +459,12 @@ if command -v pdflatex >/dev/null 2>&1 && command -v bibtex >/dev/null 2>&1 && k
 \noindent\mbox{This is a line that sticks out of its column for it may not be broken at all, wherever that is.}
 
 '
-  call "$work/paper/build" "$work/run" "$work/pdf" false
+  call "$work/paper/build" "$work/run" "$work/pdf" "$work/lockbench"
   holds 'an undefined reference stops the build' ended 1 'undefined: sec:nowhere'
   holds 'so does an undefined citation' ended 1 'undefined: nobody'
   holds 'so does a line that sticks out' ended 1 'Overfull'
   rm "$work/run/figures/scaling.pdf"
-  call "$root/paper/build" "$work/run" "$work/pdf" false
+  call "$root/paper/build" "$work/run" "$work/pdf" "$work/lockbench"
   holds 'a figure that nobody draws is an error' ended 1 'lockbench report failed'
 else
   echo "skipped: the PDF (LaTeX is not installed)"
