@@ -50,7 +50,7 @@ questions contention
 judge 'python3 tests/adapters/rogue.py lies'
 check 'a liar: not safe, exit 3' ends_with 3
 check 'a liar: without any fault' row contention
-check 'a liar: its adapter fails' grep -qE '^adapter-check: [0-9]+ of [0-9]+ statements hold; it fails: ' "$dir/out"
+check 'a liar: its adapter fails' grep -qE '^adapter-check: [0-9]+ of [0-9]+ statements hold; (it fails|the first that fails): ' "$dir/out"
 check 'a liar: a screen' fits
 check 'a liar: no guard is advised' not grep -q 'helped in' "$dir/out"
 

@@ -120,7 +120,7 @@ static void tell_check(const struct screen *s) {
   const char *quote = strcmp(j->check ? j->check : "", "conform") == 0 ? "" : "'";
   if (!j->check || j->statements == 0) return;
   put(s, "%s: %d of %d statements hold%s%s", j->check, j->statements - j->failed, j->statements,
-      j->failed ? "; it fails: " : "", j->first_failed);
+      j->failed > 1 ? "; the first that fails: " : j->failed ? "; it fails: " : "", j->first_failed);
   if (j->failed) put(s, "  %s %s %s%s%s%s", lb_called(), j->check, *quote ? "" : "--plugin ", quote, j->word, quote);
 }
 
@@ -252,13 +252,24 @@ static bool any_helped(const struct screen *s, size_t cell) {
   return false;
 }
 
+/* A guard may have helped: its cell was played without an answer. */
+static bool may_have_helped(const struct screen *s, size_t broken) {
+  const struct lb_cell *cell = &s->tally->plan->cells[broken];
+  for (size_t i = 0; i < s->tally->plan->cell_count; i++) {
+    const struct lb_cell *other = &s->tally->plan->cells[i];
+    bool same = other->scenario == cell->scenario && strcmp(other->system, cell->system) == 0 && other->guard != LB_GUARD_NONE;
+    if (same && s->tally->cells[i].trials > 0 && s->tally->cells[i].verdict == LB_UNDECIDED) return true;
+  }
+  return false;
+}
+
 /* Where no guard helped. What two questions have in common is said once. */
 static void tell_rests(const struct screen *s) {
   const char *said[RESTS_MAX];
   int shown = 0, room = LB_JUDGE_LINES - *s->lines - 3; /* its heading, and the last two lines */
   for (size_t i = 0; i < s->tally->plan->cell_count && shown < RESTS_MAX && shown < room; i++) {
     const char *scenario = s->tally->plan->cells[i].scenario->name, *what = rests_on(scenario);
-    bool again = !what || fate_of(&s->tally->cells[i]) != BROKEN || any_helped(s, i);
+    bool again = !what || fate_of(&s->tally->cells[i]) != BROKEN || any_helped(s, i) || may_have_helped(s, i);
     for (int k = 0; !again && k < shown; k++) again = said[k] == what || strcmp(said[k], what) == 0;
     if (again) continue;
     if (shown == 0) put(s, "no guard helped here; the lock rests on:");
