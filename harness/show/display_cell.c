@@ -34,7 +34,7 @@ void lb_display_cell_text(const struct lb_cell_sum *cell, enum lb_display_style 
   else if (cell->verdict == LB_DELAYED) k = cell->delayed;
   else if (cell->verdict == LB_MIXED) k = cell->violated + cell->stuck + cell->delayed;
   else if (cell->verdict == LB_UNDECIDED) k = cell->undecided, of = cell->trials;
-  if (cell->verdict == LB_NA && cell->cell->note) snprintf(buf, size, "%s %d", name, cell->cell->note);
+  if (cell->verdict == LB_NA && cell->cell->note) snprintf(buf, size, "%s [%d]", name, cell->cell->note); /* of a footnote, no count */
   else if (of == 0) snprintf(buf, size, "%s", name);
   else if (cell->verdict == LB_SAFE && of < cell->trials) snprintf(buf, size, "%s %d of %d%s", name, of, cell->trials, mark);
   else if (k == of && (style == LB_DISPLAY_SHORT || cell->verdict == LB_SAFE)) snprintf(buf, size, "%s %d%s", name, of, mark);

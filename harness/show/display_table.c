@@ -192,7 +192,7 @@ static void print_notes(const struct lb_plan *plan, FILE *out) {
     if (cell->note <= told) continue;
     if (told++ == 0) fputs("\nn/a: the question means nothing there\n", out);
     char text[400];
-    snprintf(text, sizeof text, "%3d  %s", cell->note, cell->skip);
+    snprintf(text, sizeof text, "[%d] %s%s", cell->note, cell->note < 10 ? " " : "", cell->skip);
     lb_display_wrap(text, 0, 5, out);
   }
 }
