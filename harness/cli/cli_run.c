@@ -35,6 +35,7 @@ static void print_summary(const struct lb_tally *tally, const char *verdict, con
   lb_print_remarks(tally, stdout);
   puts("");
   lb_say("seed %llu, results in %s", (unsigned long long)tally->plan->seed, dir);
+  lb_print_see_one(tally, dir, stdout);
   fflush(stdout);
 }
 

@@ -74,12 +74,15 @@ static void put_unpredicted(const struct lb_tally *tally, size_t width, FILE *ou
 
 /* ---- below it -------------------------------------------------------------------------------- */
 
+void lb_print_see_one(const struct lb_tally *tally, const char *dir, FILE *out) {
+  const struct lb_cell *cell = lb_screen_most_telling(tally);
+  if (!cell) return;
+  fprintf(out, "See one: %s explain %s %s.%s", lb_called(), lb_from_here(dir), cell->scenario->name, cell->system);
+  fprintf(out, cell->guard == LB_GUARD_NONE ? "\n" : ".%s\n", lb_guard_name(cell->guard));
+}
+
 static void put_next(const struct lb_screen *screen, FILE *out) {
-  const struct lb_cell *cell = lb_screen_most_telling(screen->tally);
-  if (cell) {
-    fprintf(out, "See one: %s explain %s %s.%s", lb_called(), lb_from_here(screen->dir), cell->scenario->name, cell->system);
-    fprintf(out, cell->guard == LB_GUARD_NONE ? "\n" : ".%s\n", lb_guard_name(cell->guard));
-  }
+  lb_print_see_one(screen->tally, screen->dir, out);
   if (*screen->longer) fprintf(out, "%s\n", screen->longer);
 }
 
