@@ -49,8 +49,8 @@ void lb_theory_print_terms(const json_t *terms) {
       printf("%s%s\n", i ? "\n" : "the first value of a fact is its default\n\n", place_of(text_of(term, "of")));
       owner = text_of(term, "of");
     }
-    size_t at = (size_t)printf("  %s=", text_of(term, "fact"));
-    json_array_foreach(json_object_get(term, "values"), v, value) at += (size_t)printf("%s%s", v ? "|" : "", json_string_value(value));
+    printf("  %s=", text_of(term, "fact"));
+    json_array_foreach(json_object_get(term, "values"), v, value) printf("%s%s", v ? "|" : "", json_string_value(value));
     printf("\n      ");
     lb_table_wrap(text_of(term, "meaning"), 6, 6);
   }
