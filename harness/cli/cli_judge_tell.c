@@ -252,27 +252,16 @@ static bool any_helped(const struct screen *s, size_t cell) {
   return false;
 }
 
-/* A guard may have helped: its cell was played without an answer. */
-static bool may_have_helped(const struct screen *s, size_t broken) {
-  const struct lb_cell *cell = &s->tally->plan->cells[broken];
-  for (size_t i = 0; i < s->tally->plan->cell_count; i++) {
-    const struct lb_cell *other = &s->tally->plan->cells[i];
-    bool same = other->scenario == cell->scenario && strcmp(other->system, cell->system) == 0 && other->guard != LB_GUARD_NONE;
-    if (same && s->tally->cells[i].trials > 0 && s->tally->cells[i].verdict == LB_UNDECIDED) return true;
-  }
-  return false;
-}
-
-/* Where no guard helped. What two questions have in common is said once. */
+/* Where no guard helped, or its cell had no answer. What two questions have in common is said once. */
 static void tell_rests(const struct screen *s) {
   const char *said[RESTS_MAX];
   int shown = 0, room = LB_JUDGE_LINES - *s->lines - 3; /* its heading, and the last two lines */
   for (size_t i = 0; i < s->tally->plan->cell_count && shown < RESTS_MAX && shown < room; i++) {
     const char *scenario = s->tally->plan->cells[i].scenario->name, *what = rests_on(scenario);
-    bool again = !what || fate_of(&s->tally->cells[i]) != BROKEN || any_helped(s, i) || may_have_helped(s, i);
+    bool again = !what || fate_of(&s->tally->cells[i]) != BROKEN || any_helped(s, i);
     for (int k = 0; !again && k < shown; k++) again = said[k] == what || strcmp(said[k], what) == 0;
     if (again) continue;
-    if (shown == 0) put(s, "no guard helped here; the lock rests on:");
+    if (shown == 0) put(s, "no guard was seen to help here; the lock rests on:");
     put(s, "  %s: %s", scenario, what);
     said[shown++] = what;
   }
