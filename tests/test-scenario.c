@@ -228,6 +228,15 @@ static void a_control_is_what_declares_itself_one(void **state) {
   lb_scenario_clear(&s);
 }
 
+static void a_word_that_is_no_guard_is_refused(void **state) {
+  (void)state;
+  struct lb_scenario s = good(SCENARIO "guards = none, fence\n" WORKLOAD EXPECT);
+  assert_true(lb_scenario_asks_under(&s, LB_GUARD_FENCE) && !lb_scenario_asks_under(&s, LB_GUARD_CLAIM));
+  lb_scenario_clear(&s);
+  refused(SCENARIO "guards = none, fense\n" WORKLOAD EXPECT,
+          "f.ini:5: guards = none, fense: no guard 'fense', did you mean 'fence'?: expected none, deadline, signal, recheck, claim or fence");
+}
+
 static void a_control_has_no_fault_and_no_lease_that_ends(void **state) {
   (void)state;
   static const char *const faults[] = {"cut primary from replicas", "kill primary", "pause client 1", "restart primary",
@@ -1218,6 +1227,7 @@ int main(void) {
       cmocka_unit_test(every_key_of_a_load_is_read),
       cmocka_unit_test(keys_of_their_own_ask_for_no_handoffs),
       cmocka_unit_test(a_control_is_what_declares_itself_one),
+      cmocka_unit_test(a_word_that_is_no_guard_is_refused),
       cmocka_unit_test(a_control_has_no_fault_and_no_lease_that_ends),
       cmocka_unit_test(a_timeline_keeps_its_lines_and_its_memory),
       cmocka_unit_test(options_of_protocols_are_kept_as_they_stand),

@@ -230,12 +230,12 @@ static int add_group(struct lb_plan *plan, const struct lb_plan_request *request
 /* Those of ours that the scenario's `systems` names in full: a group need not have them. */
 static int add_named_in_file(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario, enum lb_guard guard, char *err, size_t err_size) {
   int r = 0;
-  char *list = strdup(scenario->systems ? scenario->systems : ""), *rest = list;
+  char why[300], *list = strdup(scenario->systems ? scenario->systems : ""), *rest = list;
   if (!list) return -ENOMEM;
   for (char *name; r == 0 && (name = strsep(&rest, ", \t\n"));)
-    if (*name && !strpbrk(name, "*:")) r = lb_plan_add_cell(plan, request, scenario, name, guard, err, err_size);
+    if (*name && !strpbrk(name, "*:")) r = lb_plan_add_cell(plan, request, scenario, name, guard, why, sizeof why);
   free(list);
-  return r;
+  return r == -EINVAL ? lb_refuse(err, err_size, "%s: systems: %s", scenario->path, why) : r;
 }
 
 /* Nobody has named a system: those of the scenario, or the usual ones, or where it means nothing on these all for which it means something. */

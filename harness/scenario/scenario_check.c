@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/suggest.h"
 #include "scenario_parts.h"
 
 /* What the steps before this one have done. */
@@ -318,10 +319,28 @@ static int check_control(const struct lb_scenario *scenario, int *ret_line, char
   return 0;
 }
 
+/* A word that is no guard would ask under none. */
+static int check_guards(const struct lb_scenario *scenario, char *err, size_t err_size) {
+  const char *known[LB_GUARD_COUNT];
+  char word[40];
+  for (size_t i = 0; i < LB_GUARD_COUNT; i++) known[i] = lb_guard_name((enum lb_guard)i);
+  for (const char *at = scenario->guards; at && *(at += strspn(at, ", \t"));) {
+    size_t length = strcspn(at, ", \t");
+    snprintf(word, sizeof word, "%.*s", (int)length, at);
+    at += length;
+    if (lb_guard_find(word) >= 0) continue;
+    const char *near = lb_suggest(word, known, LB_GUARD_COUNT);
+    return lb_refuse(err, err_size, "guards = %s: no guard '%s'%s%s%s: expected none, deadline, signal, recheck, claim or fence", scenario->guards, word, near ? ", did you mean '" : "",
+                     near ? near : "", near ? "'?" : "");
+  }
+  return 0;
+}
+
 int lb_scenario_check(const struct lb_scenario *scenario, int *ret_line, char *err, size_t err_size) {
   int r = check_steps(scenario, ret_line, err, err_size);
   if (r == 0) r = check_syncs(scenario, ret_line, err, err_size);
   if (r == 0) r = check_faults(scenario, ret_line, err, err_size);
+  if (r == 0) r = check_guards(scenario, err, err_size);
   if (r == 0) r = check_control(scenario, ret_line, err, err_size);
   if (r == 0) r = check_proof(scenario, err, err_size);
   if (r == 0) r = check_premises(scenario, ret_line, err, err_size);
