@@ -5,6 +5,7 @@ GitHub shows it 830 pixels wide; it has twice as many, and every text is at leas
 that the run does not have are left out; of a lock with several topologies the first that the run has is drawn.
 """
 
+import os
 import sys
 
 import ending
@@ -39,7 +40,7 @@ WORDS = {"safe": "safe", "violated": "LOST", "stuck": "stuck", "delayed": "late"
 NO_QUESTION = "–"
 FILLS = {"stuck": "#8FC3E8", "delayed": "#B9C0EA", "mixed": "#F0B267", "n/a": "#FFFFFF", "skipped": "#FFFFFF"}  # where grey has to tell them from "safe"
 LEGEND = {"safe": "one holder at a time", "LOST": "two clients held it at once", "DATA": "one at a time, but data or numbers went wrong", "stuck": "nobody else got it", "late": "others got it late",
-          "mixed": "differs from trial to trial", "?": "undecided", NO_QUESTION: "not asked of this lock"}
+          "mixed": "differs from trial to trial", "race": "timing decides", "?": "undecided", NO_QUESTION: "not asked of this lock"}
 LEFT, ROW, HEAD, FOOT = 2.3, 0.31, 0.86, 0.5  # inches
 
 
@@ -52,10 +53,17 @@ def table_of(run):
     return faults, locks, at
 
 
+def is_race(cell):
+    """Few trials of what timing decides say nothing of the next one. `any` is the word of older runs."""
+    return cell["verdict"] != "undecided" and cell["expected"] in ("race", "any")
+
+
 def word_of(cell):
     """"LOST 4/5" where some trials kept exclusion."""
     if cell is None or cell["verdict"] not in WORDS:
         return NO_QUESTION
+    if is_race(cell):
+        return "race"
     decided = cell["trials"] - cell["undecided"]
     if cell["verdict"] == "violated" and not cell["double_holds"]:
         return "DATA"
@@ -63,7 +71,7 @@ def word_of(cell):
     return WORDS[cell["verdict"]] + (f" {cell['violated']}/{decided}" if some else "")
 
 
-def paint(run):
+def paint(run, name):
     from matplotlib.figure import Figure
     from matplotlib.patches import Rectangle
 
@@ -83,13 +91,14 @@ def paint(run):
         ax.text(0.1, y + ROW / 2, FAULTS[fault], size=10, va="center")
         for i, (_, system) in enumerate(locks):
             cell = at.get((system, fault))
-            verdict, word = cell["verdict"] if cell else "n/a", word_of(cell)
+            word = word_of(cell)
+            verdict = "mixed" if word == "race" else cell["verdict"] if cell else "n/a"
             ax.add_patch(Rectangle((LEFT + wide * i, y), wide, ROW, facecolor=FILLS.get(verdict, style.VERDICTS[verdict][0]), edgecolor="white", linewidth=2,
                                    gid=f"cell {system} {fault}"))
             ax.text(LEFT + wide * (i + 0.5), y + ROW / 2, word, size=10, ha="center", va="center", weight="bold" if verdict == "violated" else "normal")
     drawn = {word_of(at.get((system, fault))).split(" ")[0] for _, system in locks for fault in faults}
     ax.text(0.1, height - 0.35, "    ".join(f"{word}: {LEGEND[word]}" for word in LEGEND if word in drawn), size=8.5, va="center")
-    ax.text(0.1, height - 0.13, f"Guard none: the holder writes without a check of its own. Run {run['id']}.", size=8, va="center", color=style.DARK_GREY)
+    ax.text(0.1, height - 0.13, f"Guard none: the holder writes without a check of its own. Run {name}.", size=8, va="center", color=style.DARK_GREY)
     return fig
 
 
@@ -100,7 +109,7 @@ def draw(run_dir, out):
         raise ending.BadInput(f"{run_dir}/run.json: none of the faults and locks of the picture")
     style.matplotlib_deterministic()
     with ending.naming(out):
-        paint(run).savefig(out, dpi=DPI, metadata={"Software": None})
+        paint(run, os.path.basename(os.path.abspath(run_dir))).savefig(out, dpi=DPI, metadata={"Software": None})
     print(f"{out}: {len(faults)} faults, {len(locks)} locks")
     return 0
 

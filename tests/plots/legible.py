@@ -73,7 +73,7 @@ def check_readme(run_dir):
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     style.matplotlib_deterministic()
-    fig = readme_figure.paint(run_folder.load_run(run_dir))
+    fig = readme_figure.paint(run_folder.load_run(run_dir), "a-run")
     renderer = FigureCanvasAgg(fig).get_renderer()
     ax = fig.axes[0]
     cells = [patch.get_window_extent(renderer) for patch in ax.patches if (patch.get_gid() or "").startswith("cell ")]
@@ -81,6 +81,8 @@ def check_readme(run_dir):
     print(f"{len(rows)} rows, {len(columns)} columns, {len(cells)} cells")
     assert cells and len(cells) == len(rows) * len(columns), "cells are missing"
     assert len(rows) <= MOST_ROWS and len(columns) <= MOST_COLUMNS, "too many cells"
+    race = dict(next(iter(run_folder.load_run(run_dir)["cells"])), verdict="safe", undecided=0)
+    assert [readme_figure.word_of(dict(race, expected=e)) for e in ("race", "any", "safe")] == ["race", "race", "safe"], "one trial of a race is no verdict"
     wide = cells[0].width
     for text in ax.texts:
         box, pixels = text.get_window_extent(renderer), text.get_size() / 72 * SHOWN_PIXELS / fig.get_size_inches()[0]
