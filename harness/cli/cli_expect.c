@@ -19,4 +19,4 @@ static int tell(void *data, struct lb_plan *plan) {
   return 0;
 }
 
-int lb_list_expectations(const char *named) { return lb_table_walk(&(struct lb_table){.systems = named ? named : "all,libraries", .visit = tell}); }
+int lb_list_expectations(const char *named) { return lb_table_walk(&(struct lb_table){.systems = named ? named : LB_TABLE_SYSTEMS, .visit = tell}); }

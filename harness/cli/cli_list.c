@@ -177,6 +177,8 @@ int lb_cli_list(const struct lb_args *args) {
     }
     return r;
   }
+  if (strcmp(args->words[0], "expectations") == 0 && args->word_count > 2)
+    return lb_complain(LB_EXIT_USAGE, "list expectations: expected at most one list of systems, found '%s', too", args->words[2]);
   if (strcmp(args->words[0], "expectations") == 0) return lb_list_expectations(args->words[1] ? args->words[1] : args->plugins[0] ? args->plugins : NULL);
   if (args->word_count > 1) return lb_complain(LB_EXIT_USAGE, "list: expected at most one word, found '%s', too", args->words[1]);
   for (size_t i = 0; i < LIST_COUNT; i++) {

@@ -183,9 +183,9 @@ void lb_which_tell(const json_t *answer) {
   size_t count = json_array_size(left);
   join(json_object_get(answer, "scenarios"), 6, " and ", scenarios, sizeof scenarios);
   join(json_object_get(answer, "on"), 6, " or ", servers, sizeof servers);
-  char number[24] = "none";
+  char number[24] = "each";
   if (count) snprintf(number, sizeof number, "%zu", count);
-  snprintf(line, sizeof line, "%s of %zu locks%s%s should survive %s %s%s", number, json_array_size(systems), *servers ? " on " : "", servers, scenarios,
+  snprintf(line, sizeof line, "%s of %zu locks%s%s should %s %s %s%s", number, json_array_size(systems), *servers ? " on " : "", servers, count ? "not be lost to" : "be lost to some of", scenarios,
            guarded ? "under the guard " : "without a guard", guarded ? text_of(answer, "guard") : "");
   lb_table_wrap(line, 0, 0);
   if (count) return print_left(systems);

@@ -44,7 +44,7 @@ static bool begins(const char *name, const char *word) {
 
 /* Adds those on these servers. *ret_found: whether there is any. 0, or an exit code. */
 static int add_systems(struct which *w, const char *word, bool *ret_found) {
-  char *list = strdup(lb_group("all")), *rest = list;
+  char *list = strdup(lb_group("all") ? lb_group("all") : ""), *rest = list;
   size_t at = strlen(w->systems);
   for (char *name; rest && (name = strsep(&rest, ","));) {
     const char *topology = strchr(name, '@');

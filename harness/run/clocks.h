@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * clocks.h - which clocks a lock rests on, and which clocks a scenario sets. A scenario that sets none of a lock's clocks asks it nothing.
- * Its [expect] then says `n/a`, never `safe`; tests/test-clocks.c holds it to that.
+ * The rules, or its [expect], then say `n/a`, never `safe`; tests/test-clocks.c holds it to that.
  */
 #ifndef LB_CLOCKS_H
 #define LB_CLOCKS_H

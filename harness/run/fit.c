@@ -97,12 +97,6 @@ const struct lb_step *lb_scenario_touches(const struct lb_scenario *scenario) {
 /* At a point inside a protocol, not at one of every client. */
 static bool is_inside(const struct lb_step *step) { return lb_step_needs(step, LB_NEED_POINT) && !has_point(lb_holder_points, step->point); }
 
-bool lb_scenario_is_inside(const struct lb_scenario *scenario) {
-  for (size_t i = 0; i < scenario->step_count; i++)
-    if (is_inside(&scenario->steps[i])) return true;
-  return false;
-}
-
 /* What a step asks of a system that not every system has. Points belong to the protocol or to every
  * client (holder.h). */
 static void check_meaning(struct fitting *f, const struct lb_step *step) {

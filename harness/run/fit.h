@@ -24,7 +24,5 @@ const struct lb_step *lb_scenario_touches(const struct lb_scenario *scenario);
  * there is one server. (A campaign leaves out what it cannot play.) What the machine lacks does not
  * count. */
 bool lb_scenario_means_something(const struct lb_scenario *scenario, const struct lb_topology *topology);
-/* Whether some step of it is at a point inside a protocol. A foreign lock has none, and nobody knows what it would do there. */
-bool lb_scenario_is_inside(const struct lb_scenario *scenario);
 
 #endif

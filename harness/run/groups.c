@@ -44,6 +44,7 @@ static int take(void *user, const char *section, const char *key, const char *va
 
 int lb_groups_load(const char *path, char *err, size_t err_size) {
   bool full = false;
+  memset(groups, 0, sizeof groups);
   group_count = 0;
   int r = ini_parse(path, take, &full);
   if (full) return lb_refuse(err, err_size, "%s: too many groups, or too long a list", path);

@@ -66,14 +66,13 @@ struct lb_plan_request {
   const char *const *own_settings;
   /* NULL, or of each scenario of a product those of `guards` that it is asked under, a bit each; 0 = all. */
   const unsigned *own_guards;
-  /* "a@x,b", or NULL = those the scenario names in [expect]. A protocol alone: all that the
-   * scenario names, or if it names none, each of its topologies on which the scenario means
-   * something. */
+  /* "a@x,b", groups among them, or NULL = the usual ones (plan_cells.c). A protocol alone: its systems in a group, else all that the
+   * scenario names, else each of its topologies on which the scenario means something. */
   const char *systems;
-  /* Those of -g, a bit each; 0 = those the scenario states expectations for. They win over `guards`. */
+  /* Those of -g, a bit each; 0 = `none` and those with an [expect GUARD]. They win over `guards`. */
   unsigned only_guards;
   /* A suite: each scenario on every system under every guard, cells that mean nothing included. The
-   * systems are then one list for all scenarios: `systems`, or those that any of them names. */
+   * systems are then one list for all scenarios: `systems`, or the group `standard` and those that any of them names. */
   bool product;
   unsigned guards; /* one bit each; 0 = of a product all, else those that the scenario says */
   /* Of systems that a scenario states nothing for, one for each guard at most (copied; their texts

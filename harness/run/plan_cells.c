@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Which cells a run has: scenario x system x guard. There are three ways to ask. A suite has all of
- * them (plan_product.c). Else, without names, the scenarios decide: a cell for each expectation that
- * they state, because a cell without one says less. With names (`-b`, `-g`) the user decides, and a
- * cell may have no expectation.
+ * them (plan_product.c). Else, without names: the systems that a scenario's [expect] names exactly, and if
+ * it has an attack the group `standard`, or its own `systems`, for which rules say what to expect. With
+ * names (`-b`, `-g`) the user decides.
  *
  * Names are also given loosely: a protocol without a topology, `*` in a scenario. What that stands
  * for is decided here and nowhere else. The same cell may be meant several times; it is made
@@ -66,7 +66,8 @@ static const char *means_nothing(const struct lb_cell *cell, const struct lb_pla
   return NULL;
 }
 
-/* Facts say that the question means nothing, or the file of the scenario does. */
+/* Facts say that the question means nothing, or the file of the scenario does. A lock of the user's own is not put to such a question even if he
+ * expects something of all its cells. */
 static const char *has_no_meaning(const struct lb_cell *cell) {
   if (cell->expect && cell->expect->verdict == LB_NA) return *cell->expect->reason ? cell->expect->reason : "the scenario says so";
   return cell->own && cell->predicted && cell->prediction.verdict == LB_NA ? cell->prediction.reason : NULL;

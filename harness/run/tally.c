@@ -60,7 +60,7 @@ void lb_cell_add(struct lb_cell_sum *cell, const struct lb_outcome *x) {
 
 static bool is_timeline(const struct lb_cell_sum *sum) { return sum->cell->scenario && sum->cell->scenario->kind == LB_KIND_TIMELINE; }
 
-/* `any` is met by every decided verdict. So is `mixed` by few trials: a race may fall the same way
+/* `race` is met by every decided verdict. So is `mixed` by few trials: a race may fall the same way
  * in all of them. */
 static bool fits(const struct lb_cell_sum *sum, enum lb_verdict wanted) {
   if (wanted == LB_ANY) return true;
@@ -89,7 +89,7 @@ int lb_cell_as_expected(const struct lb_cell_sum *sum) {
 /* What the user or the file of the scenario expects goes before what the rules say. */
 int lb_cell_as_predicted(const struct lb_cell_sum *sum) {
   const struct lb_cell *cell = sum->cell;
-  bool asked = cell->brought && cell->predicted && (!cell->expect || cell->derived);
+  bool asked = cell->brought && cell->predicted && !cell->expect;
   return asked && sum->verdict != LB_NA && !says_nothing(sum) ? held_against(sum, cell->prediction.verdict) : -1;
 }
 

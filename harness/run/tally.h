@@ -53,7 +53,7 @@ int lb_cell_decided(const struct lb_cell_sum *sum);
 /* 1 = as expected (or safe where nothing is expected), 0 = not, -1 = cannot be said (undecided, too few decided trials,
  * skipped, n/a where the scenario does not say so). */
 int lb_cell_as_expected(const struct lb_cell_sum *sum);
-/* The same of a lock that was brought and of what the rules say of it, -1 also where somebody expects something else. */
+/* The same of a lock that was brought and of what the rules say of it, -1 also where there is an expectation, which of a library is the prediction. */
 int lb_cell_as_predicted(const struct lb_cell_sum *sum);
 /* It was played, and too few trials were decided to say whether it is as expected. */
 bool lb_cell_is_open(const struct lb_cell_sum *sum);

@@ -24,7 +24,7 @@
 
 /* ---- text to scenario ------------------------------------------------------------------------ */
 
-/* "scenarios/05-failover.ini" -> "failover". */
+/* "scenarios/failover/failover.ini" -> "failover"; "05-failover.ini", too. */
 char *lb_scenario_name_of(const char *path) {
   const char *slash = strrchr(path, '/');
   const char *base = slash ? slash + 1 : path;

@@ -61,7 +61,7 @@ struct lb_scenario {
   char *refuted;  /* [scenario] refuted: what outcome would refute the expectation */
   char *attack;   /* [scenario] attack: which rules say what comes out (theory/theory.h); NULL = only [expect] does */
   char *systems;  /* [scenario] systems: "a@x, b@*", those that it is asked of unless others are named; NULL = nobody is left out */
-  char *guards;   /* [scenario] guards: "none, fence", those that it is asked under unless others are named; NULL = all */
+  char *guards;   /* [scenario] guards: "none, fence", those that a suite asks it under; NULL = all */
   char *upstream; /* [scenario] upstream: who published it, where and when; NULL = nobody is named */
   /* By its sections: [timeline], [campaign], or neither. Set when the file has been read; nothing
    * else decides it. */
@@ -165,7 +165,7 @@ int lb_scenario_vary(struct lb_scenario *scenario, const char *key, const char *
 const struct lb_expect *lb_scenario_expect(const struct lb_scenario *scenario, const char *system, enum lb_guard guard);
 /* Of a system that stands for another one (`like`): a line that speaks of it and not of the other one, else what is expected of the other one. */
 const struct lb_expect *lb_scenario_expect_like(const struct lb_scenario *scenario, const char *system, const char *like, enum lb_guard guard);
-/* Whether it is asked of this system where nobody names one: `systems` has it, or is not given. The same of a guard. */
+/* Whether it is asked of this system where nobody names one: `systems` has it, or is not given. The same of a guard in a suite. */
 bool lb_scenario_asks(const struct lb_scenario *scenario, const char *system);
 bool lb_scenario_asks_under(const struct lb_scenario *scenario, enum lb_guard guard);
 /* True if it names one system; else `*` is in its name. */

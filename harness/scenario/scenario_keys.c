@@ -22,7 +22,7 @@ const struct lb_scenario_key lb_scenario_keys[] = {
     {"scenario", "attack", LB_KEY_TEXT, 0, "", NULL, 0, 0, "what is done to the lock: a section of theory/rules.ini, whose rules say what comes out", FIELD(attack)},
     {"scenario", "systems", LB_KEY_TEXT, LB_KEY_LINES, "", NULL, 0, 0,
      "the systems that it is asked of where nobody names one, with `*` for any text; not given: all", FIELD(systems)},
-    {"scenario", "guards", LB_KEY_TEXT, 0, "", NULL, 0, 0, "the guards that it is asked under where nobody names one; not given: all", FIELD(guards)},
+    {"scenario", "guards", LB_KEY_TEXT, 0, "", NULL, 0, 0, "the guards that a suite asks it under; not given: all", FIELD(guards)},
     {"scenario", "upstream", LB_KEY_TEXT, LB_KEY_LINES, "", NULL, 0, 0,
      "of a published bug or experiment: its address, by whom and when, and what was found there", FIELD(upstream)},
     {"scenario", "trials", LB_KEY_WHOLE, LB_KEY_SET, "", "1", 1, 10000,

@@ -19,7 +19,7 @@
 static const struct lb_term vocabulary[] = {
     {"ends", LOCK, "lease|session|connection|transaction|never", "what ends a hold that its client does not"},
     {"counts", LOCK, "nobody|server-wall|server-monotonic|client-wall", "the clock by which that end comes"},
-    {"record", LOCK, "data|memory", "where the grant stands: in data that is copied and kept, or in the memory of one server process"},
+    {"record", LOCK, "data|memory", "where the grant stands: in data that is copied and kept, or in a session of one server, which no restart or standby continues"},
     {"release", LOCK, "compared|looked|timed|blind", "whether a release compares the owner: in one step, in a step before, only by the time, not at all"},
     {"asks", LOCK, "owner|anybody", "whether the service knows who holds, or only that somebody does"},
     {"number", LOCK, "none|counter|log|sequence|open", "what a fencing number is: a counter beside the key, a position in the log, a sequence, one drawn in an open transaction"},

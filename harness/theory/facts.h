@@ -56,8 +56,7 @@ const char *lb_facts_get(const struct lb_facts *facts, const char *name, char *b
 /* Facts of a lock that has no table of ours: of peers.ini, or of the greeting of an adapter. They are copied, and come after those of the lock of ours that it
  * is like. 0, or -EINVAL with one line; -ENOMEM. */
 int lb_facts_state(const struct lb_protocol *protocol, const char *words, char *err, size_t err_size);
-/* All that is known of a cell before it runs, but for the guard (facts_of.c). `options` as in lb_config; `scenario` NULL = none. A word in the table
- * of a plugin that nobody knows counts for nothing. */
+/* All that is known of a cell before it runs, but for the guard (facts_of.c). `options` as in lb_config; `scenario` NULL = none. */
 void lb_facts_of(const struct lb_protocol *protocol, const union lb_value *options, const struct lb_topology *topology, const struct lb_scenario *scenario,
                  struct lb_facts *ret);
 /* The same if one fact of the lock or its servers had this value, which has to be in the vocabulary. */

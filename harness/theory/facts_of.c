@@ -9,6 +9,7 @@
 
 #include "backends/foreign.h"
 #include "backends/registry.h"
+#include "base/refuse.h"
 #include "facts.h"
 
 enum { STATED_MAX = 96 };
@@ -24,7 +25,7 @@ int lb_facts_state(const struct lb_protocol *protocol, const char *words, char *
   lb_facts_default(&facts);
   int r = lb_facts_take(&facts, words, LB_TERM_OF_LOCK, err, err_size);
   char *copy = r == 0 && stated_count < STATED_MAX ? strdup(words) : NULL;
-  if (!copy) return r < 0 ? r : -ENOMEM;
+  if (!copy) return r < 0 ? r : (lb_refuse(err, err_size, "no room for more facts"), -ENOMEM);
   stated[stated_count].protocol = protocol;
   stated[stated_count++].words = copy;
   return 0;
@@ -136,6 +137,7 @@ void lb_facts_if(const struct lb_protocol *protocol, const union lb_value *optio
   lb_facts_take(ret, stated_of(protocol), LB_TERM_OF_LOCK, err, sizeof err);
   if (fact) lb_facts_set(ret, fact, value);
   add_settings(protocol, options, scenario, ret);
+  if (fact) lb_facts_set(ret, fact, value); /* an option does not undo it */
 }
 
 void lb_facts_of(const struct lb_protocol *protocol, const union lb_value *options, const struct lb_topology *topology, const struct lb_scenario *scenario,

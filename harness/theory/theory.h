@@ -38,7 +38,7 @@ bool lb_attack_exists(const char *name, const char **ret_near);
 const char *lb_attack_what(const char *name);
 /* Whether it holds only where the fact has one of these values, "VALUE|VALUE". */
 bool lb_rule_asks(const struct lb_rule *rule, const char *fact, const char *values);
-/* As if this rule were not there; NULL = all are. For the test that each is needed. */
+/* As if this rule were not there; NULL = all are. For `which`, and the test that each is needed. */
 void lb_theory_without(const struct lb_rule *rule);
 
 /* What is expected of a cell: the line of the scenario's file that fits the system, else what the rules say. LB_VERDICT_NONE = neither says anything. */
