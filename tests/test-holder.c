@@ -17,7 +17,7 @@
 /* ---- a protocol by script, a clock by hand ----------------------------------------------------------------------- */
 
 struct lb_session {
-  int acquires[8], releases[8], resolves[8];
+  int acquires[16], releases[16], resolves[8];
   int acquire_calls, release_calls, resolve_calls, wait_calls;
   size_t token_len_seen[8];
   uint64_t voters, seen;
@@ -132,7 +132,7 @@ static int set_up(void **state) {
   f.holder = (struct lb_holder){.protocol = &f.protocol,
                                 .session = &f.session,
                                 .env = &f.env,
-                                .memory = lb_memory_map(1, 1, 1),
+                                .memory = lb_memory_map(1, 1, 2),
                                 .ttl_ms = 1000,
                                 .prefix = "test",
                                 .rng = {42}};
@@ -979,12 +979,80 @@ static void who_gives_up_asks_no_more(void **state) {
   assert_false(atomic_load(&f->session.state->holds));
 }
 
-static void who_holds_is_not_granted_again(void **state) {
+/* ---- several holds ----------------------------------------------------------------------------------------------- */
+
+static void what_was_granted_twice_is_released_twice(void **state) {
   struct fixture *f = granted_under(state, LB_GUARD_NONE);
-  assert_int_equal(lb_holder_acquire(&f->holder, 1, in_ms(100)), -EALREADY);
-  assert_string_equal(story(f), "acquire granted");
+  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
+  assert_int_equal(lb_holder_release(&f->holder, in_ms(100)), LB_OK);
+  assert_true(f->holder.holding);
+  assert_true(atomic_load(&f->session.state->holds));
+  assert_int_equal(lb_holder_release(&f->holder, in_ms(100)), LB_OK);
+  assert_false(lb_holder_holds(&f->holder));
+  assert_false(atomic_load(&f->session.state->holds));
+  assert_string_equal(story(f), "acquire granted acquire granted release released release released");
+  assert_int_equal(f->session.release_calls, 2);
+}
+
+static void who_is_refused_once_more_still_holds(void **state) {
+  struct fixture *f = granted_under(state, LB_GUARD_NONE);
+  for (int i = 1; i < 8; i++) f->session.acquires[i] = LB_BUSY;
+  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(3)), LB_BUSY);
+  assert_true(atomic_load(&f->session.state->gave_up));
+  assert_false(atomic_load(&f->session.state->granted));
   assert_true(f->holder.holding);
   assert_int_equal(f->holder.grant.fence, 7);
+  assert_int_equal(lb_holder_read(&f->holder), LB_OK);
+}
+
+static void locks_are_held_beside_each_other(void **state) {
+  struct fixture *f = granted_under(state, LB_GUARD_NONE);
+  assert_int_equal(lb_holder_acquire(&f->holder, 1, in_ms(100)), LB_OK);
+  lb_holder_turn_to(&f->holder, 0);
+  assert_int_equal(lb_holder_release(&f->holder, in_ms(100)), LB_OK);
+  assert_int_equal(f->holder.memory->events[4].key, 0);
+  lb_holder_turn_to(&f->holder, 0);
+  assert_int_equal(lb_holder_read(&f->holder), LB_BUSY);
+  lb_holder_turn_to(&f->holder, 1);
+  assert_int_equal(lb_holder_release(&f->holder, in_ms(100)), LB_OK);
+  assert_int_equal(f->holder.memory->events[6].key, 1);
+  assert_false(lb_holder_holds(&f->holder));
+}
+
+static void nobody_holds_more_than_there_is_room_for(void **state) {
+  struct fixture *f = granted_under(state, LB_GUARD_NONE);
+  for (int i = 1; i < LB_HOLDS_MAX; i++) assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
+  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), -EMFILE);
+  for (int i = 0; i < LB_HOLDS_MAX; i++) assert_int_equal(lb_holder_release(&f->holder, in_ms(100)), LB_OK);
+  assert_false(lb_holder_holds(&f->holder));
+}
+
+static void every_hold_is_renewed_and_a_loss_ends_all_of_its_lock(void **state) {
+  struct fixture *f = *state;
+  f->protocol.extend = extend_hook;
+  f->holder.renew = true;
+  for (uint32_t key = 0; key < 2; key++) assert_int_equal(lb_holder_acquire(&f->holder, key, in_ms(100)), LB_OK);
+  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
+  fake_now = lb_holder_due(&f->holder) + 50 * LB_NS_PER_MS;
+  assert_int_equal(lb_holder_renew(&f->holder), LB_OK);
+  assert_int_equal(f->session.extend_calls, 3);
+  assert_true(lb_holder_due(&f->holder) > fake_now);
+  f->session.extend_answer = LB_LOST;
+  fake_now = lb_holder_due(&f->holder) + 50 * LB_NS_PER_MS;
+  lb_holder_renew(&f->holder);
+  assert_int_equal(f->session.extend_calls, 5); /* one of key 0 takes the other along, and one of key 1 */
+  assert_false(lb_holder_holds(&f->holder));
+}
+
+static void who_reads_early_writes_what_it_read_then(void **state) {
+  struct fixture *f = *state;
+  assert_int_equal(lb_holder_read_early(&f->holder, 0), LB_OK);
+  f->holder.memory->resource[0].value = 5; /* somebody else's */
+  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
+  assert_int_equal(lb_holder_write(&f->holder), LB_OK);
+  assert_string_equal(story(f), "read acquire granted write");
+  assert_int_equal(f->holder.memory->events[0].flags, LB_EVF_VALUE | LB_EVF_EARLY);
+  assert_int_equal(f->holder.memory->events[3].value, 1);
 }
 
 static lb_ns an_hour_earlier(struct lb_env *env, lb_ns ns) {
@@ -1243,7 +1311,12 @@ int main(void) {
       TEST(the_memory_shows_who_asks_who_holds_and_who_has_written),
       TEST(the_memory_shows_who_waits),
       TEST(who_gives_up_asks_no_more),
-      TEST(who_holds_is_not_granted_again),
+      TEST(what_was_granted_twice_is_released_twice),
+      TEST(who_is_refused_once_more_still_holds),
+      TEST(locks_are_held_beside_each_other),
+      TEST(nobody_holds_more_than_there_is_room_for),
+      TEST(every_hold_is_renewed_and_a_loss_ends_all_of_its_lock),
+      TEST(who_reads_early_writes_what_it_read_then),
       TEST(the_end_of_a_lease_is_recorded_in_true_time),
       TEST(a_lease_is_renewed_every_third_of_the_ttl_and_not_before),
       TEST(a_hold_is_renewed_for_as_long_as_is_allowed),

@@ -51,7 +51,7 @@ static void assert_role(struct lb_role role, enum lb_role_kind kind, int number)
 #define CUTS "cut A [from] B or cut A to B"
 #define SLOW "slow A to B T [jitter J] [loss P]"
 #define CLOCKS "clock A [wall|monotonic] OFFSET or clock A rate R"
-#define AWAIT_CLIENT "await client N asks within T, await client N waits within T, await client N holds within T, await client N has written within T, " \
+#define AWAIT_CLIENT "await client N asks within T, await client N waits within T, await client N holds within T, await client N is granted within T, await client N gave up within T, await client N has written within T, " \
   "await client N is stopped within T, await client N has crashed within T"
 #define AWAIT_CRASHED "await client N has crashed within T"
 #define AWAIT_WOKEN "await client N is woken within T"
@@ -85,12 +85,13 @@ static void every_form_of_the_table_has_an_example_that_parses(void **state) {
       "restart all",
       "clock node 2 monotonic +31s",
       "clock clients rate 1.02",
-      "client 1 acquire within 2s",
+      "client 1 acquire lock 2 within 2s",
       "client 1 begin acquire within 2s",
       "client 2 begin section within 4s",
       "client 3 open and begin section within 4s",
       "client 2 release within 250ms",
       "client 3 read",
+      "client 3 read early",
       "client 4 write",
       "client 4 write late",
       "deliver write of client 4",
@@ -105,6 +106,8 @@ static void every_form_of_the_table_has_an_example_that_parses(void **state) {
       "await client 1 asks within 1s",
       "await client 2 waits within 3s",
       "await client 2 holds within 3s",
+      "await client 2 is granted within 3s",
+      "await client 2 gave up within 3s",
       "await client 128 has written within 1m",
       "await client 2 is stopped within 1s",
       "await client 2 has crashed within 1s",
@@ -348,8 +351,8 @@ static void a_verb_of_the_other_kind_is_not_suggested(void **state) {
 
 static void a_verb_of_a_client_needs_its_client(void **state) {
   (void)state;
-  refused("acquire within 5s", "found 'acquire', expected 'client': client N acquire within T");
-  refused("begin acquire within 5s", "found 'begin', expected 'client': client N begin acquire within T");
+  refused("acquire within 5s", "found 'acquire', expected 'client': client N acquire [lock L] within T");
+  refused("begin acquire within 5s", "found 'begin', expected 'client': client N begin acquire [lock L] within T");
   refused("client holder read", "'client holder': expected client and its number from 1 to 128");
 }
 
@@ -381,17 +384,17 @@ static void a_step_that_ends_early_says_what_is_missing(void **state) {
   refused("cut primary to", "it ends where a role was expected: " ROLES);
   refused("cut primary from", "it ends where a role was expected: " ROLES);
   refused("client 1", "it ends early: expected " CLIENT_VERBS);
-  refused("client 1 acquire", "it ends where 'within' was expected: client N acquire within T");
-  refused("client 1 acquire within", "it ends where 'T' was expected: client N acquire within T");
+  refused("client 1 acquire", "it ends where 'lock' or 'within' was expected: client N acquire [lock L] within T");
+  refused("client 1 acquire within", "it ends where 'T' was expected: client N acquire [lock L] within T");
   refused("wait", "it ends where 'T' was expected: wait T");
 }
 
 static void a_wrong_word_is_named(void **state) {
   (void)state;
-  refused("client 1 acquire witihn 5s", "found 'witihn', did you mean 'within'? expected client N acquire within T");
+  refused("client 1 acquire witihn 5s", "found 'witihn', did you mean 'within'? expected client N acquire [lock L] within T");
   refused("cut primary form replicas", "found 'form', did you mean 'from'? expected " CUTS);
   refused("client 1 begin acqire within 5s",
-          "found 'acqire', did you mean 'acquire'? expected client N begin acquire within T or client N begin section within T");
+          "found 'acqire', did you mean 'acquire'? expected client N begin acquire [lock L] within T or client N begin section within T");
   refused("stop client 1 before after-check", "found 'before', expected 'at': stop client N at POINT");
 }
 
@@ -402,8 +405,8 @@ static void forms_that_share_their_begin_are_told_apart_by_the_word_that_differs
   refused("await failvoer within 5s",
           "found 'failvoer', did you mean 'failover'? expected await failover within T, " AWAIT_CLIENT ", " AWAIT_WOKEN ", " AWAIT_ABSENT ", " AWAIT_CAUGHT_UP " or " AWAIT_SESSION);
   refused("await client 1 hodls within 5s", "found 'hodls', did you mean 'holds'? expected " AWAIT_CLIENT " or " AWAIT_WOKEN);
-  refused("await client 1 sleeps", "found 'sleeps', expected 'asks', 'waits', 'holds', 'has' or 'is': " AWAIT_CLIENT " or " AWAIT_WOKEN);
-  refused("await client 1", "it ends where 'asks', 'waits', 'holds', 'has' or 'is' was expected: " AWAIT_CLIENT " or " AWAIT_WOKEN);
+  refused("await client 1 sleeps", "found 'sleeps', expected 'asks', 'waits', 'holds', 'is', 'gave' or 'has': " AWAIT_CLIENT " or " AWAIT_WOKEN);
+  refused("await client 1", "it ends where 'asks', 'waits', 'holds', 'is', 'gave' or 'has' was expected: " AWAIT_CLIENT " or " AWAIT_WOKEN);
   refused("await client 1 has within 5s", "found 'within', expected 'written' or 'crashed': await client N has written within T or " AWAIT_CRASHED);
   refused("await failover within 5", "'5': expected a duration from 1ms to 60m, like 250ms, 2s, 1.5s or 1m");
   refused("await client 1 has written within 5",
@@ -421,7 +424,7 @@ static void forms_that_share_their_begin_are_told_apart_by_the_word_that_differs
 static void words_after_the_end_are_refused(void **state) {
   (void)state;
   refused("heal all from primary now", "found 'now' after its end: expected heal A [from] B");
-  refused("client 1 read 5", "found '5' after its end: expected client N read");
+  refused("client 1 read 5", "found '5' after its end: expected client N read [lock L]: client N read [lock L] or client N read early");
   refused("kill holder 1", "found '1' after its end: expected kill A");
   refused("a b c d e f g h i j k l m n o p q", "a step of more than 16 words");
 }

@@ -16,10 +16,11 @@ enum lb_client_verb {
   LB_DO_SETUP,   /* the protocol's setup hook */
   LB_DO_TEARDOWN,
   LB_DO_WORK,    /* critical sections, one after the other, until memory.phase is LB_PHASE_STOP */
-  LB_DO_ACQUIRE, /* key 0 */
-  LB_DO_SECTION, /* key 0: acquire until the deadline, read, write, release */
+  LB_DO_ACQUIRE, /* this and the next ones: of key `key` */
+  LB_DO_SECTION, /* acquire until the deadline, read, write, release */
   LB_DO_RELEASE,
   LB_DO_READ,
+  LB_DO_READ_EARLY, /* although it does not hold */
   LB_DO_WRITE,
   LB_DO_WRITE_LATE, /* it leaves the client and does not arrive yet */
   LB_DO_INSPECT, /* key 0 on endpoint `argument` */
@@ -39,6 +40,7 @@ struct lb_command {
   enum lb_client_verb verb;
   lb_ns deadline; /* true time, whatever the client's clock says */
   size_t argument;
+  uint32_t key;
   char text[32];
 };
 

@@ -44,9 +44,20 @@ static lb_ns pay_again(struct lb_holder *h, lb_ns due, lb_ns deadline) {
   return lb_now(h->env) + CLEAN_UP_MS * LB_NS_PER_MS;
 }
 
+/* What it holds besides is kept up while it asks, as by a watchdog. */
+static void keep_up(struct lb_holder *h) {
+  const uint32_t key = h->key;
+  const struct lb_grant grant = h->grant;
+  if (lb_holder_due(h) > lb_now(h->env)) return;
+  lb_holder_renew(h);
+  lb_holder_put_aside(h);
+  h->key = key, h->grant = grant;
+}
+
 /* By the protocol's own wait, if it has one and it works; otherwise by backoff. Whether there was a
  * wake-up or the time was over does not matter: the next try says. */
 static void pause_before_retry(struct lb_holder *h, const struct lb_lock *lock, unsigned tries, lb_ns deadline) {
+  deadline = lb_earlier(deadline, lb_holder_due(h));
   if (h->protocol->wait && !h->polls) {
     int r = lb_hook_wait(h, lock, &h->grant, deadline);
     atomic_store(&lb_holder_state(h)->woken, r == LB_OK);
@@ -160,6 +171,7 @@ static int ask_until_granted(struct lb_holder *h, struct lb_lock *lock, lb_ns de
   lb_ns due = 0;
   lock->patient = !h->names_server;
   for (unsigned tries = 0;; tries++) {
+    keep_up(h);
     h->asked = h->names_server ? lb_holder_server(h) : -ENOENT;
     bool looked = h->protocol->traits & LB_TRAIT_WAITS_INSIDE && !lock->patient;
     int r = lb_hook_try_acquire(h, lock, &h->grant, patience(h, deadline));
@@ -186,7 +198,8 @@ static int ask_until_granted(struct lb_holder *h, struct lb_lock *lock, lb_ns de
 
 int lb_holder_acquire(struct lb_holder *h, uint32_t key, lb_ns deadline) {
   char name[LB_KEY_NAME_MAX];
-  if (h->holding) return lb_fail(h->env, -EALREADY, "it holds a lock already");
+  if (h->holding && h->kept_count + 1 == LB_HOLDS_MAX) return lb_fail(h->env, -EMFILE, "it holds %d locks already", LB_HOLDS_MAX);
+  lb_holder_put_aside(h);
   if (h->debt_count) pay_debts(h, lb_earlier(deadline, lb_now(h->env) + CLEAN_UP_MS * LB_NS_PER_MS));
   h->key = key;
   h->grant = LB_GRANT_INIT;
@@ -195,11 +208,15 @@ int lb_holder_acquire(struct lb_holder *h, uint32_t key, lb_ns deadline) {
   h->error[0] = h->env->err[0] = '\0';
   struct lb_lock lock = lb_holder_lock(h, key, name);
   lb_holder_record(h, LB_EV_ACQUIRE, (struct lb_event){0});
+  atomic_store(&lb_holder_state(h)->granted, false);
+  atomic_store(&lb_holder_state(h)->gave_up, false);
   atomic_store(&lb_holder_state(h)->asks, true);
   int r = ask_until_granted(h, &lock, deadline);
   atomic_store(&lb_holder_state(h)->woken, false);
   atomic_store(&lb_holder_state(h)->waits, false);
   atomic_store(&lb_holder_state(h)->asks, false);
+  atomic_store(r == LB_OK ? &lb_holder_state(h)->granted : &lb_holder_state(h)->gave_up, true);
+  if (r != LB_OK) lb_holder_take_back(h, key);
   return r;
 }
 
@@ -213,11 +230,13 @@ int lb_holder_release(struct lb_holder *h, lb_ns deadline) {
     int r = lb_hook_release(h, &lock, &h->grant, deadline);
     if (r == LB_OK || r == LB_LOST) {
       lb_holder_record(h, r == LB_OK ? LB_EV_RELEASED : LB_EV_LOST, (struct lb_event){0});
+      lb_holder_take_back(h, h->key);
       return r;
     }
     if (h->breached || lb_now(h->env) >= deadline) break;
     lb_sleep_until(h->env, lb_earlier(deadline, lb_now(h->env) + lb_rng_below(&h->rng, 10 * LB_NS_PER_MS)));
   }
   lb_holder_owe(h);
+  lb_holder_take_back(h, h->key);
   return LB_UNKNOWN;
 }

@@ -17,6 +17,7 @@
  * with each try up to the last. */
 enum { LB_POLL_FIRST_MS = 1, LB_POLL_LAST_MS = 16 };
 #define LB_KEY_NAME_MAX 64
+#define LB_HOLDS_MAX 8 /* of one client at a time: of several locks, or of one that it was granted more than once */
 
 struct lb_holder {
   const struct lb_protocol *protocol;
@@ -58,6 +59,15 @@ struct lb_holder {
   uint64_t value_read;
   uint64_t claim; /* of the guard `claim`: a number that no other grant of the trial has */
   bool claimed;   /* it stands in the resource since this hold's first access, or did */
+  /* The holds that it is not busy with, the latest one last: all of the above that is of a hold. */
+  struct lb_hold {
+    uint32_t key;
+    struct lb_grant grant;
+    uint64_t value_read, claim;
+    bool claimed;
+    lb_ns renew_at;
+  } kept[LB_HOLDS_MAX];
+  size_t kept_count;
   /* Attempts whose outcome stayed unknown, and holds given up while the service may still keep
    * them: released before the next attempt, and in it, as long as it is refused. */
   struct lb_debt {
@@ -72,14 +82,20 @@ struct lb_holder {
  * one. LB_OK. Not held, and nothing remains: LB_BUSY: the service said
  * at least once that somebody else holds it; LB_TIMEOUT: it never said so, nobody answered or all
  * failed. LB_UNKNOWN: may be held (kept as a debt; event `released` when it is paid). Unless it is
- * LB_OK the text of the latest failure in it, if there was any, stands in env->err. -EALREADY,
- * without an event: it holds already, locks are not asked for twice. After a breach of the contract
+ * LB_OK the text of the latest failure in it, if there was any, stands in env->err. Who holds this or another lock keeps it: a lock that was granted
+ * twice is released twice. -EMFILE, without an event: it holds LB_HOLDS_MAX. After a breach of the contract
  * (hooks.h) it gives up at once. */
 int lb_holder_acquire(struct lb_holder *holder, uint32_t key, lb_ns deadline);
 /* Ends the hold. Events: `release` before the request, then `released` or `lost`. Point "before-release" between the two: nothing has left yet. LB_OK, LB_LOST,
  * LB_UNKNOWN (kept as a debt); LB_BUSY: it held nothing (but debts are paid where the service
  * answers: who gives up lets go). */
 int lb_holder_release(struct lb_holder *holder, lb_ns deadline);
+/* Makes the latest hold of `key` the one that release, read, write and the server's questions are about; if there is none, they find that it holds nothing. */
+void lb_holder_turn_to(struct lb_holder *holder, uint32_t key);
+/* It holds something. */
+bool lb_holder_holds(const struct lb_holder *holder);
+/* Reads the resource, although it does not hold: what it writes later, without another read, is built on that. No guard is asked. LB_OK. */
+int lb_holder_read_early(struct lb_holder *holder, uint32_t key);
 /* Reads the resource; writes what was read plus one; both only as far as the guard lets it. Event
  * `check` with what the guard found, if the client has anything to check; then the access. Points
  * passed on the way (see lb_holder_points): "before-check", "after-check" (the guard was content,
@@ -92,7 +108,9 @@ int lb_holder_write(struct lb_holder *holder);
  * tells the client what becomes of it: no event, and neither LB_LOST nor a write that counts because of the resource. -EBUSY: an earlier one is still
  * on its way. */
 int lb_holder_write_late(struct lb_holder *holder);
-/* Renews if a renewal is due; event `renewed` with the new end of the lease, or `not-renewed` with
+/* When the next renewal of a hold is due; LB_NEVER = none. */
+lb_ns lb_holder_due(const struct lb_holder *holder);
+/* Renews each hold whose renewal is due; event `renewed` with the new end of the lease, or `not-renewed` with
  * what the service said, after which comes `lost` if the lease is gone. LB_OK (also if none was due),
  * LB_LOST; LB_UNKNOWN, -errno: it still believes that it holds, and tries again after a tenth of the
  * ttl. Takes half a second at most. Under the guard `deadline` the end of the lease is when the hold ends, whether a renewal was

@@ -97,6 +97,13 @@ static bool read_resource(struct lb_holder *h) {
   return h->claimed = true;
 }
 
+int lb_holder_read_early(struct lb_holder *h, uint32_t key) {
+  lb_holder_turn_to(h, key);
+  lb_resource_read(&h->memory->resource[key], false, 0, &h->value_read);
+  lb_holder_record(h, LB_EV_READ, (struct lb_event){.value = h->value_read, .flags = LB_EVF_VALUE | LB_EVF_EARLY});
+  return LB_OK;
+}
+
 static struct lb_letter next_write(struct lb_holder *h) {
   struct lb_letter letter = {.guard = h->guard,
                              .key = h->key,

@@ -3,6 +3,7 @@
  * A hold: its events, its lease, when that is renewed, its end, and what a client owes the service when it cannot say how it ended.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "holder_parts.h"
 
@@ -59,12 +60,59 @@ void lb_holder_record_lease(struct lb_holder *h, enum lb_event_kind kind, struct
 
 void lb_holder_end_hold(struct lb_holder *h, enum lb_event_kind how) {
   h->holding = false;
-  atomic_store(&lb_holder_state(h)->holds, false);
+  atomic_store(&lb_holder_state(h)->holds, h->kept_count > 0);
   lb_holder_record(h, how, (struct lb_event){0});
 }
 
+/* A lock that was granted more than once is lost with all of its grants. */
 int lb_holder_give_up_hold(struct lb_holder *h) {
   lb_holder_end_hold(h, LB_EV_LOST);
-  lb_holder_owe(h);
+  do lb_holder_owe(h);
+  while (lb_holder_take_back(h, h->key));
+  h->holding = false;
+  atomic_store(&lb_holder_state(h)->holds, h->kept_count > 0);
   return LB_LOST;
+}
+
+/* ---- several holds ----------------------------------------------------------------------------------------------- */
+
+void lb_holder_put_aside(struct lb_holder *h) {
+  if (!h->holding) return;
+  h->kept[h->kept_count++] = (struct lb_hold){h->key, h->grant, h->value_read, h->claim, h->claimed, h->renew_at};
+  h->holding = false;
+}
+
+static void take(struct lb_holder *h, size_t i) {
+  const struct lb_hold hold = h->kept[i];
+  h->kept_count--;
+  memmove(&h->kept[i], &h->kept[i + 1], (h->kept_count - i) * sizeof hold);
+  h->key = hold.key, h->grant = hold.grant, h->value_read = hold.value_read;
+  h->claim = hold.claim, h->claimed = hold.claimed, h->renew_at = hold.renew_at;
+  h->holding = true;
+}
+
+bool lb_holder_take_back(struct lb_holder *h, uint32_t key) {
+  size_t i = h->kept_count;
+  while (i > 0 && h->kept[i - 1].key != key) i--;
+  if (i > 0) take(h, i - 1);
+  return i > 0;
+}
+
+void lb_holder_take_oldest(struct lb_holder *h) {
+  lb_holder_put_aside(h);
+  take(h, 0);
+}
+
+void lb_holder_turn_to(struct lb_holder *h, uint32_t key) {
+  if (h->key == key && (h->holding || h->kept_count == 0)) return;
+  lb_holder_put_aside(h);
+  if (!lb_holder_take_back(h, key)) h->key = key;
+}
+
+bool lb_holder_holds(const struct lb_holder *h) { return h->holding || h->kept_count > 0; }
+
+lb_ns lb_holder_due(const struct lb_holder *h) {
+  lb_ns due = h->holding ? h->renew_at : LB_NEVER;
+  for (size_t i = 0; i < h->kept_count; i++) due = lb_earlier(due, h->kept[i].renew_at);
+  return due;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * holder_parts.h - what the parts of the holder share: its life with the lock (holder.c), its accesses of the resource
- * (holder_access.c) and its renewals (holder_renew.c). They stand on holder_hold.c, and none of the three calls another. Nobody else includes it.
+ * (holder_access.c) and its renewals (holder_renew.c). They stand on holder_hold.c; who asks renews what it holds besides. Nobody else includes it.
  */
 #ifndef LB_HOLDER_PARTS_H
 #define LB_HOLDER_PARTS_H
@@ -24,6 +24,11 @@ lb_ns lb_holder_when_to_renew(struct lb_holder *holder);
 void lb_holder_end_hold(struct lb_holder *holder, enum lb_event_kind how);
 /* The service may still keep what the grant stands for: a debt. */
 void lb_holder_owe(struct lb_holder *holder);
+/* The latest hold of this key that is kept comes back; false = there is none. */
+bool lb_holder_take_back(struct lb_holder *holder, uint32_t key);
+/* What it is busy with is kept; then, of at least one that is kept, the oldest comes back. */
+void lb_holder_put_aside(struct lb_holder *holder);
+void lb_holder_take_oldest(struct lb_holder *holder);
 /* It does not touch the resource any more, but nobody knows what the service still keeps of it: event
  * `lost`, and a debt. LB_LOST. */
 int lb_holder_give_up_hold(struct lb_holder *holder);

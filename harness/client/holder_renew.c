@@ -20,7 +20,7 @@ static lb_ns renewal_deadline(struct lb_holder *h) {
   return h->guard == LB_GUARD_DEADLINE ? lb_earlier(deadline, h->grant.valid_until) : deadline;
 }
 
-int lb_holder_renew(struct lb_holder *h) {
+static int renew_one(struct lb_holder *h) {
   char name[LB_KEY_NAME_MAX];
   if (!h->holding || lb_now(h->env) < h->renew_at) return LB_OK;
   if (h->guard == LB_GUARD_DEADLINE && lb_holder_is_over(h)) return stop_at_end(h);
@@ -30,5 +30,15 @@ int lb_holder_renew(struct lb_holder *h) {
   else lb_holder_record(h, LB_EV_NOT_RENEWED, (struct lb_event){.check = (uint8_t)lb_holder_answer(r), .flags = LB_EVF_CHECK});
   if (r == LB_LOST) return lb_holder_give_up_hold(h);
   h->renew_at = r == LB_OK ? lb_holder_when_to_renew(h) : lb_holder_renew_in(h, lb_now(h->env), lb_holder_ttl_over(h, 10));
+  return r;
+}
+
+/* Each hold in turn becomes the one that it is busy with, which it is with the first one again in the end. */
+int lb_holder_renew(struct lb_holder *h) {
+  uint32_t key = h->key;
+  int r = renew_one(h);
+  if (h->kept_count == 0) return r;
+  for (size_t left = h->kept_count; left > 0 && h->kept_count > 0; left--) lb_holder_take_oldest(h), renew_one(h);
+  lb_holder_turn_to(h, key);
   return r;
 }

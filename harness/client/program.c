@@ -53,7 +53,7 @@ static int need_session(struct lb_program *p, lb_ns deadline) {
 
 /* As a client that is started anew, only that what it may still owe is not forgotten. */
 static int do_reopen(struct lb_program *p, lb_ns deadline) {
-  if (p->holder.holding) return lb_fail(&p->env.base, -EBUSY, "it holds the lock, which would end with its session");
+  if (lb_holder_holds(&p->holder)) return lb_fail(&p->env.base, -EBUSY, "it holds the lock, which would end with its session");
   undo_open(p, deadline);
   return do_open(p, deadline);
 }
@@ -62,7 +62,7 @@ static void rest(struct lb_program *p, lb_ns duration) {
   p->ground->sleep_until(p, duration ? lb_clock_ns() + duration : 0);
 }
 
-lb_ns lb_program_due(const struct lb_program *p) { return p->holder.holding ? p->holder.renew_at : LB_NEVER; }
+lb_ns lb_program_due(const struct lb_program *p) { return lb_holder_due(&p->holder); }
 
 void lb_program_renew(struct lb_program *p) { lb_holder_renew(&p->holder); }
 
@@ -84,14 +84,14 @@ static void work_inside(struct lb_program *p, lb_ns duration) {
   while (p->holder.holding && lb_clock_ns() < end) rest_and_renew(p, end);
 }
 
-static int do_acquire(struct lb_program *p, lb_ns deadline) {
+static int do_acquire(struct lb_program *p, uint32_t key, lb_ns deadline) {
   int r = need_session(p, deadline);
-  return r == LB_OK ? lb_holder_acquire(&p->holder, 0, deadline) : r;
+  return r == LB_OK ? lb_holder_acquire(&p->holder, key, deadline) : r;
 }
 
 /* What the program of a client does if nobody tells it what comes next. */
-static int do_section(struct lb_program *p, lb_ns deadline) {
-  int r = do_acquire(p, deadline);
+static int do_section(struct lb_program *p, uint32_t key, lb_ns deadline) {
+  int r = do_acquire(p, key, deadline);
   if (r != LB_OK) return r;
   if (lb_holder_read(&p->holder) == LB_OK) lb_holder_write(&p->holder);
   lb_holder_release(&p->holder, as_seen(p, lb_clock_ns() + LET_GO_MS * LB_NS_PER_MS));
@@ -168,12 +168,13 @@ static int execute(struct lb_program *p, const struct lb_command *c, int64_t *re
     case LB_DO_SETUP: return lb_hook_setup(&p->holder, c->deadline);
     case LB_DO_TEARDOWN: return lb_hook_teardown(&p->holder, c->deadline);
     case LB_DO_WORK: return do_work(p);
-    case LB_DO_ACQUIRE: return do_acquire(p, c->deadline);
-    case LB_DO_SECTION: return do_section(p, c->deadline);
-    case LB_DO_RELEASE: return lb_holder_release(&p->holder, c->deadline);
-    case LB_DO_READ: return lb_holder_read(&p->holder);
-    case LB_DO_WRITE: return lb_holder_write(&p->holder);
-    case LB_DO_WRITE_LATE: return lb_holder_write_late(&p->holder);
+    case LB_DO_ACQUIRE: return do_acquire(p, c->key, c->deadline);
+    case LB_DO_SECTION: return do_section(p, c->key, c->deadline);
+    case LB_DO_RELEASE: return lb_holder_turn_to(&p->holder, c->key), lb_holder_release(&p->holder, c->deadline);
+    case LB_DO_READ: return lb_holder_turn_to(&p->holder, c->key), lb_holder_read(&p->holder);
+    case LB_DO_READ_EARLY: return lb_holder_read_early(&p->holder, c->key);
+    case LB_DO_WRITE: return lb_holder_turn_to(&p->holder, c->key), lb_holder_write(&p->holder);
+    case LB_DO_WRITE_LATE: return lb_holder_turn_to(&p->holder, c->key), lb_holder_write_late(&p->holder);
     case LB_DO_INSPECT: return do_inspect(p, c);
     case LB_DO_ARM: return do_arm(p, c);
     case LB_DO_SERVER: return p->holder.session ? lb_holder_server(&p->holder) : -ENOENT;

@@ -69,9 +69,23 @@ static bool is_kept_for_the_dead(const struct lb_history *h, size_t crash, uint3
   return e && (e->kind == LB_EV_GRANTED || e->kind == LB_EV_UNKNOWN) && valid_at(lease, h->events[at].t);
 }
 
+/* Whether it holds at event `at`: what was granted twice is released twice. */
+static bool holds_at(const struct lb_history *h, size_t at, uint32_t client, uint32_t key) {
+  size_t depth = 0;
+  for (size_t i = 0; i < at; i++) {
+    const struct lb_event *e = &h->events[i];
+    if (e->client != client || (e->key != key && e->kind != LB_EV_CRASH)) continue;
+    if (e->kind == LB_EV_GRANTED) depth++;
+    if (e->kind == LB_EV_RELEASE && depth > 0) depth--;
+    if (e->kind == LB_EV_LOST || e->kind == LB_EV_CRASH) depth = 0;
+  }
+  return depth > 0;
+}
+
 /* Whether the service may keep `key` for this client at event `at`: it holds, it might, or it died
  * so. */
 static bool is_taken(const struct lb_history *h, size_t at, uint32_t client, uint32_t key) {
+  if (holds_at(h, at, client, key)) return true;
   const struct lb_event *lease, *e = latest(h, at, client, key, &lease);
   if (!e) return false;
   if (e->kind == LB_EV_CRASH) return is_kept_for_the_dead(h, index_of(h, e), client, key, at);

@@ -15,7 +15,8 @@
 #include "evidence_parts.h"
 
 struct keeping {    /* of a client */
-  bool holds, asks; /* asks: or gave up without knowing */
+  uint64_t depth;   /* so often it holds */
+  bool asks;        /* or gave up without knowing */
   uint64_t lease;   /* the end of its lease, 0 = it has none */
   uint64_t until;   /* the service may keep the key for it until then */
 };
@@ -29,20 +30,26 @@ static void follow(struct keeping *k, const struct lb_event *e, uint64_t ttl_ns)
   uint64_t after_ttl = e->t + ttl_ns;
   switch (e->kind) {
     case LB_EV_ACQUIRE: k->asks = true; break;
-    case LB_EV_GRANTED: k->holds = true; /* fall through */
+    case LB_EV_GRANTED: k->depth++; /* fall through */
     case LB_EV_RENEWED: k->lease = e->flags & LB_EVF_UNTIL ? e->until : 0; break;
     case LB_EV_RELEASE:
     case LB_EV_LOST: /* after a release it is the answer to that */
-      k->until = k->holds ? lb_later(e->t, k->lease) : e->t;
-      k->holds = k->asks = false;
+      if (e->kind == LB_EV_RELEASE && k->depth > 1) {
+        k->depth--;
+        break;
+      }
+      k->until = k->depth ? lb_later(e->t, k->lease) : e->t;
+      k->depth = 0, k->asks = false;
       break;
-    case LB_EV_RELEASED: *k = (struct keeping){.until = e->t}; break;
+    case LB_EV_RELEASED:
+      if (k->depth == 0) *k = (struct keeping){.until = e->t};
+      break;
     case LB_EV_BUSY:
     case LB_EV_TIMEOUT: k->asks = false; break;
     case LB_EV_UNKNOWN: k->until = after_ttl; break;
     case LB_EV_CRASH:
-      if (k->holds || k->asks) k->until = lb_later(after_ttl, k->holds ? k->lease : 0);
-      k->holds = k->asks = false;
+      if (k->depth || k->asks) k->until = lb_later(after_ttl, k->depth ? k->lease : 0);
+      k->depth = 0, k->asks = false;
       break;
     default: break;
   }
@@ -57,7 +64,7 @@ static uint64_t kept_until(const struct lb_history *h, size_t end, uint32_t clie
     if (is_of(e, client, key)) follow(&k, e, ttl_ns);
     else if (e->kind == LB_EV_GRANTED && e->key == key) k = (struct keeping){.until = e->t, .asks = k.asks};
   }
-  return k.holds ? UINT64_MAX : k.until;
+  return k.depth ? UINT64_MAX : k.until;
 }
 
 /* The latest question of that client for that key before event `end`; `end` = none. */
@@ -76,11 +83,17 @@ static uint64_t free_for(const struct lb_history *h, size_t asked, size_t end, u
   return to > from ? to - from : 0;
 }
 
-/* The last one to give up decides: a timeline has one key. */
+static bool is_granted_in(const struct lb_history *h, uint32_t key, size_t begin, size_t end) {
+  for (size_t i = begin; i < end; i++)
+    if (h->events[i].kind == LB_EV_GRANTED && h->events[i].key == key) return true;
+  return false;
+}
+
+/* The last one to give up decides, unless its key was granted since. */
 bool lb_evidence_in_vain(const struct lb_history *h, uint64_t ttl_ns, struct lb_in_vain *ret) {
-  size_t end = lb_evidence_closing_begins(h);
-  while (end > 0 && !lb_gave_up(&h->events[end - 1]) && h->events[end - 1].kind != LB_EV_GRANTED) end--;
-  if (end-- == 0 || h->events[end].kind == LB_EV_GRANTED) return false;
+  size_t last = lb_evidence_closing_begins(h), end = last;
+  while (end > 0 && !(lb_gave_up(&h->events[end - 1]) && !is_granted_in(h, h->events[end - 1].key, end, last))) end--;
+  if (end-- == 0) return false;
   size_t asked = question(h, end);
   uint64_t length = h->events[end].t - h->events[asked].t, free = free_for(h, asked, end, ttl_ns);
   *ret = (struct lb_in_vain){.client = h->events[end].client,

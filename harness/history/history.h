@@ -74,6 +74,7 @@ enum {
   LB_EVF_REFUSED = 1 << 3, /* "ok":false: the resource refused this access; of `unknown`: an earlier try of it was refused */
   LB_EVF_DUE = 1 << 4,     /* due is meaningful: when an acquire was to begin, or a check began */
   LB_EVF_CHECK = 1 << 5,   /* check is meaningful */
+  LB_EVF_EARLY = 1 << 7,   /* read: before the lock was asked for */
 };
 
 /* What a guard's check came to, or a renewal that failed. Only after `passed` does the client touch

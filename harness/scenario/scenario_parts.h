@@ -11,7 +11,7 @@
 #include "base/refuse.h"
 #include "scenario.h"
 
-#define LB_SCENARIO_ERR 768 /* room for one message without its place */
+#define LB_SCENARIO_ERR 1024 /* room for one message without its place */
 #define LB_EXPECT "expect" /* first word of a section of expectations; its guards follow */
 
 /* scenario_keys.c: the key of a section (in `expect` every name is one), or NULL with err saying
@@ -60,7 +60,7 @@ bool lb_role_is_any(struct lb_role role);
 /* step_values.c: a value from its word, into the field of the step that it is for. 0, or -EINVAL
  * with why. */
 typedef int lb_value_parser(const char *word, struct lb_step *ret, char *why, size_t why_size);
-lb_value_parser lb_time_parse, lb_offset_parse, lb_rate_parse, lb_point_parse, lb_jitter_parse, lb_loss_parse, lb_after_parse, lb_policy_parse;
+lb_value_parser lb_time_parse, lb_offset_parse, lb_rate_parse, lb_point_parse, lb_jitter_parse, lb_loss_parse, lb_after_parse, lb_policy_parse, lb_lock_parse;
 
 /* step_parse.c: cuts text into its words, in place; their number, or max + 1 if there are more. */
 size_t lb_split_words(char *text, char **words, size_t max);

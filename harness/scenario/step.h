@@ -35,6 +35,7 @@ struct lb_role {
   enum lb_role_kind kind;
   int number; /* node, client: from 1; 0 = `any`, drawn from the seed (faults of a [campaign] only). Primary: 0, or from 2 */
 };
+enum { LB_LOCKS_MAX = 4 }; /* so many a timeline may speak of */
 enum { LB_PRIMARIES_MAX = 9 }; /* so many may lead one after the other in a timeline */
 
 /* In the order of help. What each of them says and means stands in its row (step.c). */
@@ -69,6 +70,7 @@ enum lb_verb {
   LB_STEP_OPEN_SECTION,
   LB_STEP_RELEASE,
   LB_STEP_READ,
+  LB_STEP_READ_EARLY,
   LB_STEP_WRITE,
   LB_STEP_WRITE_LATE,
   LB_STEP_DELIVER,
@@ -83,6 +85,8 @@ enum lb_verb {
   LB_STEP_AWAIT_ASKS,
   LB_STEP_AWAIT_WAITS,
   LB_STEP_AWAIT_HOLDS,
+  LB_STEP_AWAIT_GRANTED,
+  LB_STEP_AWAIT_GAVE_UP,
   LB_STEP_AWAIT_WRITTEN,
   LB_STEP_AWAIT_STOPPED,
   LB_STEP_AWAIT_CRASHED,
@@ -115,6 +119,7 @@ struct lb_step {
   int64_t beyond_ms;
   int64_t jitter_ms; /* slow: by so much more or less, at most within_ms */
   double loss;       /* slow: so many of the packets are lost, from 0 to 1 */
+  int lock;          /* which lock a client asks for, lets go of or works under, from 0 */
   int after;         /* drop next, hold next: so many messages pass before */
   bool monotonic;    /* clock jump: of the monotonic clock, not the wall clock */
   int64_t offset_ms; /* clock jump */

@@ -145,6 +145,7 @@ static int take(struct cursor *c, const char *part, struct lb_step *step) {
   if (same_part(part, "POLICY")) return take_value(c, part, lb_policy_parse, step);
   if (same_part(part, "J")) return take_value(c, part, lb_jitter_parse, step);
   if (same_part(part, "P")) return take_value(c, part, lb_loss_parse, step);
+  if (same_part(part, "L")) return take_value(c, part, lb_lock_parse, step);
   if (same_part(part, "K")) return take_value(c, part, lb_after_parse, step);
   if (*part != '[') return take_word(c, part);
   int number = take_optional(c, part);

@@ -111,6 +111,12 @@ int lb_rate_parse(const char *word, struct lb_step *ret, char *why, size_t why_s
   return 0;
 }
 
+int lb_lock_parse(const char *word, struct lb_step *ret, char *why, size_t why_size) {
+  int number = 0, r = lb_number_parse("lock", word, LB_LOCKS_MAX, &number, why, why_size);
+  if (r == 0) ret->lock = number - 1;
+  return r;
+}
+
 /* Form only: which points a client has is known to the protocol that it runs. */
 const char *const lb_policies[] = {"noeviction",     "volatile-ttl", "volatile-lru", "volatile-lfu", "volatile-random",
                                    "allkeys-lru", "allkeys-lfu",  "allkeys-random", NULL};

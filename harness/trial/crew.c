@@ -48,8 +48,12 @@ static void plan_clients(struct lb_stage *s) {
   };
 }
 
-/* `keys = own` (0) is a key for each client. */
+/* `keys = own` (0) is a key for each client; a timeline has those that its steps name. */
 static size_t key_count(const struct lb_trial_plan *plan) {
+  int locks = 1;
+  for (size_t i = 0; i < plan->scenario->step_count; i++)
+    if (plan->scenario->steps[i].lock >= locks) locks = plan->scenario->steps[i].lock + 1;
+  if (plan->scenario->kind == LB_KIND_TIMELINE) return (size_t)locks;
   return plan->scenario->keys > 0 ? (size_t)plan->scenario->keys : (size_t)plan->clients;
 }
 

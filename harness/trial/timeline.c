@@ -35,6 +35,7 @@ static int tell(struct lb_stage *s, const struct lb_step *step) { return lb_time
 static bool asks(const struct lb_client_state *state) { return atomic_load(&state->asks); }
 static bool waits(const struct lb_client_state *state) { return atomic_load(&state->waits); }
 static bool holds(const struct lb_client_state *state) { return atomic_load(&state->holds); }
+static bool is_granted(const struct lb_client_state *state) { return atomic_load(&state->granted); }
 static bool has_written(const struct lb_client_state *state) { return atomic_load(&state->writes) > 0; }
 
 /* That it was awaited in vain stands in the history, too: it shows until when. */
@@ -233,6 +234,7 @@ static const struct part parts[LB_VERB_COUNT] = {
     [LB_STEP_OPEN_SECTION] = {tell, LB_DO_SECTION},
     [LB_STEP_RELEASE] = {tell, LB_DO_RELEASE},
     [LB_STEP_READ] = {tell, LB_DO_READ},
+    [LB_STEP_READ_EARLY] = {tell, LB_DO_READ_EARLY},
     [LB_STEP_WRITE] = {tell, LB_DO_WRITE},
     [LB_STEP_WRITE_LATE] = {lb_timeline_write_late},
     [LB_STEP_REOPEN] = {lb_timeline_reopen},
@@ -251,6 +253,8 @@ static const struct part parts[LB_VERB_COUNT] = {
     [LB_STEP_AWAIT_ASKS] = {await_client, .met = asks},
     [LB_STEP_AWAIT_WAITS] = {await_client, .met = waits},
     [LB_STEP_AWAIT_HOLDS] = {await_client, .met = holds},
+    [LB_STEP_AWAIT_GRANTED] = {await_client, .met = is_granted},
+    [LB_STEP_AWAIT_GAVE_UP] = {lb_timeline_await_gave_up},
     [LB_STEP_AWAIT_WRITTEN] = {await_client, .met = has_written},
     [LB_STEP_AWAIT_STOPPED] = {lb_timeline_await_stopped},
     [LB_STEP_AWAIT_CRASHED] = {lb_timeline_await_crashed},

@@ -70,6 +70,19 @@ int lb_timeline_await_woken(struct lb_stage *s, const struct lb_step *step) {
   return lb_stage_met(s, step), 0;
 }
 
+/* A grant instead is no answer to the question that the scenario asks. */
+int lb_timeline_await_gave_up(struct lb_stage *s, const struct lb_step *step) {
+  const struct lb_client_state *state = lb_stage_state(s, lb_timeline_client(s, step));
+  lb_ns since = lb_clock_ns(), deadline = lb_timeline_in_ms(step->within_ms);
+  while (!atomic_load(&state->gave_up)) {
+    bool granted = atomic_load(&state->granted);
+    if (granted || lb_clock_ns() > deadline)
+      return lb_stage_not_met(s, step), lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, granted ? "it was granted the lock" : "it still asks");
+    lb_timeline_doze(since);
+  }
+  return lb_stage_met(s, step), 0;
+}
+
 int lb_timeline_await_caught_up(struct lb_stage *s, const struct lb_step *step) {
   char err[400];
   struct lb_cast cast;

@@ -16,6 +16,7 @@ int lb_timeline_await_stopped(struct lb_stage *stage, const struct lb_step *step
 int lb_timeline_await_crashed(struct lb_stage *stage, const struct lb_step *step);
 /* A client was told that the lock may be free, and has had no answer since: nobody is asked. One server follows the one that decides now, and has all that
  * this one has. Not in time: undecided. */
+int lb_timeline_await_gave_up(struct lb_stage *stage, const struct lb_step *step);
 int lb_timeline_await_woken(struct lb_stage *stage, const struct lb_step *step);
 int lb_timeline_await_caught_up(struct lb_stage *stage, const struct lb_step *step);
 /* The server that decides has ended the session of a client. Not in time, or there is none: undecided. */

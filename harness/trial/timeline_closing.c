@@ -20,6 +20,7 @@ struct closing {
   struct asker {
     bool asks; /* takes part */
     bool owes; /* an answer that no step awaits */
+    uint32_t key; /* that it asks for */
     lb_ns next;
   } asker[LB_CLIENTS_MAX];
 };
@@ -30,18 +31,19 @@ int64_t lb_timeline_closing_ms(const struct lb_scenario *scenario) { return scen
 
 static bool runs(struct lb_stage *s, size_t i) { return lb_client_look(&s->client[i]) == LB_LIFE_RUNS && !atomic_load(&s->memory->state[i].hangs); }
 
-/* It can be told to ask: it neither holds nor owes an answer, and no point is armed at which it would stop. */
+/* It can be told to ask: it does not hold, unless it asked once more in vain, it owes no answer, and no point is armed at which it would stop. */
 static bool is_free(struct lb_stage *s, size_t i) {
-  return runs(s, i) && !s->pending[i].step && !s->pending[i].armed && !atomic_load(&s->memory->state[i].holds);
+  return runs(s, i) && !s->pending[i].step && !s->pending[i].armed &&
+         (!atomic_load(&s->memory->state[i].holds) || atomic_load(&s->memory->state[i].gave_up));
 }
 
 /* The client's latest acquire came to nothing. What it has released since, it was granted. */
-static bool asked_in_vain(const struct lb_history *h, size_t client) {
+static bool asked_in_vain(const struct lb_history *h, size_t client, uint32_t *ret_key) {
   bool vain = false;
   for (size_t i = 0; i < h->count; i++) {
     const struct lb_event *e = &h->events[i];
     if (e->client != client) continue;
-    if (e->kind == LB_EV_ACQUIRE) vain = true;
+    if (e->kind == LB_EV_ACQUIRE) vain = true, *ret_key = e->key;
     if (e->kind == LB_EV_GRANTED || e->kind == LB_EV_CRASH) vain = false;
   }
   return vain;
@@ -71,7 +73,8 @@ static bool choose(struct closing *c, const struct lb_history *h) {
     if (s->pending[i].step && runs(s, i)) take_answer(c, i);
   for (size_t i = 0; i < s->client_count; i++) {
     bool under_way = runs(s, i) && atomic_load(&s->memory->state[i].asks);
-    c->asker[i].asks = under_way || (is_free(s, i) && asked_in_vain(h, i));
+    bool vain = asked_in_vain(h, i, &c->asker[i].key);
+    c->asker[i].asks = under_way || (is_free(s, i) && vain);
     count += c->asker[i].asks;
   }
   for (size_t i = s->client_count; count == 0 && i-- > 0;) count += c->asker[i].asks = is_free(s, i);
@@ -83,7 +86,7 @@ static bool choose(struct closing *c, const struct lb_history *h) {
 static void ask(struct closing *c, size_t i) {
   struct asker *asker = &c->asker[i];
   if (lb_clock_ns() < asker->next || !is_free(c->s, i)) return;
-  asker->owes = lb_client_send(&c->s->client[i], (struct lb_command){.verb = LB_DO_ACQUIRE, .deadline = c->end}) == 0;
+  asker->owes = lb_client_send(&c->s->client[i], (struct lb_command){.verb = LB_DO_ACQUIRE, .deadline = c->end, .key = asker->key}) == 0;
   asker->asks = asker->owes;
 }
 
