@@ -43,7 +43,7 @@ const struct lb_protocol lb_zk_careless = {
               "paused or cut off for longer than its session timeout. A resource that compares the fencing number\n"
               "refuses both.",
     .source = "ZooKeeper Recipes and Solutions, \"Locks\", without its note on recoverable errors and the GUID",
-    .facts = "number=log lost=elsewhere heeds=no names-end=no",
+    .facts = "number=log lost=elsewhere heeds=no names-end=no reentrant=uncounted",
     .traits = LB_TRAIT_SESSION | LB_TRAIT_NEEDS_RATE | LB_TRAIT_FENCED | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES,
     .points = zk_recipe_points,
     .midway = "after-create",

@@ -74,6 +74,7 @@ static void pause_before_retry(struct lb_holder *h, const struct lb_lock *lock, 
 
 /* Until when the answer to a request that leaves now is waited for. */
 static lb_ns patience(const struct lb_holder *h, lb_ns deadline) {
+  deadline = lb_earlier(deadline, lb_holder_due(h)); /* what it holds besides is renewed in time */
   if (!h->request_ms || h->protocol->traits & (LB_TRAIT_QUEUES | LB_TRAIT_WAITS_INSIDE)) return deadline;
   return lb_earlier(deadline, lb_now(h->env) + (lb_ns)h->request_ms * LB_NS_PER_MS);
 }
@@ -81,6 +82,7 @@ static lb_ns patience(const struct lb_holder *h, lb_ns deadline) {
 /* Asks the server about an unknown attempt until it knows or the time is over. */
 static int resolve(struct lb_holder *h, const struct lb_lock *lock, lb_ns deadline) {
   for (unsigned tries = 0; h->protocol->resolve; tries++) {
+    keep_up(h);
     int r = lb_hook_resolve(h, lock, &h->grant, patience(h, deadline));
     if (r == LB_OK || r == LB_BUSY || h->breached) return r;
     if (lb_now(h->env) >= deadline) break;

@@ -36,6 +36,7 @@ static const struct lb_term vocabulary[] = {
     {"lost-release", LOCK, "forgotten|repeated", "what becomes of a release that is lost"},
     {"looks", LOCK, "yes|no", "whether the service looks if the session of a waiter still lives before it grants"},
     {"answers", LOCK, "majority|all", "for how many servers a client waits that asks several"},
+    {"reentrant", LOCK, "no|yes|uncounted", "whether a session that holds is granted the lock once more: not, and must release it as often, or is free of it at once"},
     {"excludes", LOCK, "yes|no", "whether it excludes anybody where nothing goes wrong"},
     {"client", LOCK, "ours|theirs", "whose code the client is"},
 

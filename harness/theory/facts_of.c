@@ -91,6 +91,7 @@ static void add_knowledge(const struct lb_protocol *p, struct lb_facts *ret) {
   lb_facts_set(ret, "tells", !p->doubt ? "nobody" : session ? "session" : "connection");
   lb_facts_set(ret, "names-end", endless || unnamed ? "no" : "yes");
   lb_facts_set(ret, "asks", p->traits & LB_TRAIT_NO_OWNER ? "anybody" : "owner");
+  lb_facts_set(ret, "reentrant", p->traits & LB_TRAIT_REENTRANT ? "yes" : "no");
   lb_facts_set(ret, "client", p->traits & LB_TRAIT_FOREIGN ? "theirs" : "ours");
   lb_facts_set(ret, "excludes", p->traits & LB_TRAIT_UNSAFE ? "no" : "yes");
 }
