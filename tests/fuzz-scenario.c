@@ -56,7 +56,7 @@ static void check_scenario(const struct lb_scenario *s) {
   promise(s->client_count_count >= 1 && s->client_count_count <= LB_CLIENT_COUNTS_MAX, "there are clients");
   for (size_t i = 0; i < s->client_count_count; i++)
     promise(s->client_counts[i] >= 1 && s->client_counts[i] <= LB_CLIENTS_MAX, "their number is in range");
-  promise(s->expect_count >= 1, "something is expected");
+  promise(s->expect_count >= 1 || s->attack, "something is expected");
   promise((s->step_count > 0) == (s->duration_s == 0), "it is a load or a timeline");
   promise((s->kind == LB_KIND_TIMELINE) == (s->step_count > 0), "a timeline has steps, nothing else has");
   promise((s->kind == LB_KIND_CAMPAIGN) == (s->fault_count > 0), "a campaign has faults, nothing else has");

@@ -509,7 +509,7 @@ static void unknown_keys_are_named_with_the_nearest(void **state) {
           "f.ini:2: [proof] has no key 'violate', did you mean 'violated'? expected violated, premise, safe or past_lease");
   refused("[servers]\nfsync = 1\n", "f.ini:2: [servers] has no key 'fsync': expected storage");
   refused("[scenario]\n= 5\n",
-          "f.ini:2: [scenario] has no key '': expected title, question, refuted, attack, systems, guards, upstream, trials, min_handoffs, control, unreal or alike");
+          "f.ini:2: [scenario] has no key '': expected title, question, refuted, like, attack, systems, guards, upstream, trials, min_handoffs, control, unreal or alike");
 }
 
 static void a_key_stands_once(void **state) {

@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/root.h"
 #include "run/estimate.h"
 #include "run/exit.h"
 #include "scenario/scenario.h"
@@ -153,14 +154,11 @@ int lb_try_folder(const char *command, const char *path, const char *out);
 /* An --expect, taken apart: 0 and *ret, or -1 after one line on stderr. Without a guard of its own
  * it is of `guard`. */
 int lb_args_expect(const char *text, enum lb_guard guard, struct lb_expect *ret);
-/* Folder of scenarios/ and plots/: LOCKBENCH_ROOT, else where the sources were when this was built. */
-const char *lb_root(void);
 /* The history of a file, or of standard input for "-" (cli_history.c). 0 (release with
  * lb_history_clear()), or LB_EXIT_USAGE after one line on stderr, with *ret empty. */
 int lb_load_history(const char *word, struct lb_history *ret);
 /* Whether it is a folder with a run.json. */
 bool lb_is_run_folder(const char *path);
-#define LB_SCENARIOS "scenarios" /* below lb_root() */
 #define LB_SUITES LB_SCENARIOS "/suites"
 /* Path of a scenario by name or path, malloc'd; NULL after one line on stderr. */
 char *lb_find_scenario(const char *name);

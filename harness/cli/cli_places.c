@@ -15,11 +15,6 @@
 #include "cli.h"
 #include "scenario/scenario.h"
 
-const char *lb_root(void) {
-  const char *root = getenv("LOCKBENCH_ROOT");
-  return root && *root ? root : LB_SOURCE_ROOT;
-}
-
 /* ---- the folder of -o ----------------------------------------------------------------------- */
 
 int lb_exit_of_place(int error, const char *out) {

@@ -161,6 +161,7 @@ void lb_scenario_clear(struct lb_scenario *scenario) {
   free(scenario->title);
   free(scenario->question);
   free(scenario->refuted);
+  free(scenario->like);
   free(scenario->upstream);
   free(scenario->attack);
   free(scenario->systems);

@@ -59,6 +59,7 @@ struct lb_scenario {
   char *title;    /* [scenario] title */
   char *question; /* [scenario] question: what it settles */
   char *refuted;  /* [scenario] refuted: what outcome would refute the expectation */
+  char *like;     /* [scenario] like: the scenario that the rest was taken from (like.c); NULL = all of it is its own */
   char *attack;   /* [scenario] attack: which rules say what comes out (theory/theory.h); NULL = only [expect] does */
   char *systems;  /* [scenario] systems: "a@x, b@*", those that it is asked of unless others are named; NULL = nobody is left out */
   char *guards;   /* [scenario] guards: "none, fence", those that a suite asks it under; NULL = all */
@@ -220,6 +221,7 @@ enum lb_scenario_key_flag {
   LB_KEY_CAMPAIGN = 1 << 5, /* read by a campaign only */
   LB_KEY_DELAY = 1 << 6,    /* read by steps that name it */
   LB_KEY_APART = 1 << 7, /* only of a load: its hosts have links of their own if it is given */
+  LB_KEY_OWN = 1 << 8,   /* `like` does not bring it */
 };
 /* One key of the form. A key that is not in the table does not exist: the reader, `-s`, the help
  * and the page of the form all read these rows. */

@@ -13,12 +13,14 @@
 #define KEYS_MAX 32
 
 const struct lb_scenario_key lb_scenario_keys[] = {
-    {"scenario", "title", LB_KEY_TEXT, LB_KEY_MANDATORY, "", NULL, 0, 0, "a few words, for lists and charts",
+    {"scenario", "title", LB_KEY_TEXT, LB_KEY_MANDATORY | LB_KEY_OWN, "", NULL, 0, 0, "a few words, for lists and charts",
      FIELD(title)},
-    {"scenario", "question", LB_KEY_TEXT, LB_KEY_MANDATORY | LB_KEY_LINES, "", NULL, 0, 0, "what the scenario settles",
+    {"scenario", "question", LB_KEY_TEXT, LB_KEY_MANDATORY | LB_KEY_LINES | LB_KEY_OWN, "", NULL, 0, 0, "what the scenario settles",
      FIELD(question)},
     {"scenario", "refuted", LB_KEY_TEXT, LB_KEY_MANDATORY | LB_KEY_LINES, "", NULL, 0, 0,
      "what outcome would refute the expectation", FIELD(refuted)},
+    {"scenario", "like", LB_KEY_TEXT, LB_KEY_OWN, "", NULL, 0, 0,
+     "a scenario without `like`, or the path of its file: what is not given here is taken from there, lists as a whole, but not `title`, `question` and exceptions", FIELD(like)},
     {"scenario", "attack", LB_KEY_TEXT, 0, "", NULL, 0, 0, "what is done to the lock: a section of theory/rules.ini, whose rules say what comes out", FIELD(attack)},
     {"scenario", "systems", LB_KEY_TEXT, LB_KEY_LINES, "", NULL, 0, 0,
      "the systems that it is asked of where nobody names one, with `*` for any text; not given: all", FIELD(systems)},
@@ -98,7 +100,7 @@ const struct lb_scenario_key lb_scenario_keys[] = {
     {"proof", "past_lease", LB_KEY_YES_NO, 0, "", "no", 0, 0,
      "`yes`: leases run out on purpose, so an overlap that begins after the earlier holder's lease was over counts",
      FIELD(past_lease)},
-    {LB_EXPECT, "SYSTEM", LB_KEY_VERDICT, LB_KEY_MANDATORY | LB_KEY_REPEATED, "", NULL, 0, 0,
+    {LB_EXPECT, "SYSTEM", LB_KEY_VERDICT, LB_KEY_MANDATORY | LB_KEY_REPEATED | LB_KEY_OWN, "", NULL, 0, 0,
      "what should come out for PROTOCOL@TOPOLOGY, or for a list of them; `*` stands for any text in a name",
      FIELD(expect)},
 };

@@ -32,7 +32,18 @@ int lb_expect_guards(const char *section, unsigned *ret, char *err, size_t err_s
 int lb_expect_add(struct lb_scenario *scenario, unsigned guards, const char *names, const char *value, char *err,
                   size_t err_size);
 
-/* scenario_read.c: fills the scenario from text: keys, then defaults. key_lines[i] = line of
+/* like.c: a file that another one names by a path, not by a name; and that path, from the folder of the
+ * other one, malloc'd, NULL = no memory. */
+bool lb_scenario_is_path(const char *name);
+char *lb_scenario_beside(const char *file, const char *name);
+/* Takes what the scenario does not have from that which it is like, and gives it the line of `like`. 0, -EINVAL with err and
+ * its place, -ENOMEM. */
+int lb_scenario_take_base(const char *file, struct lb_scenario *scenario, int *key_lines, int line, char *err, size_t err_size);
+
+/* scenario_read.c: the keys of a text, and nothing else. */
+int lb_scenario_read_keys(const char *path, const char *data, size_t size, struct lb_scenario *scenario, int *key_lines,
+                          char *err, size_t err_size);
+/* Fills the scenario from text: keys, those of what it is like, then defaults. key_lines[i] = line of
  * lb_scenario_keys[i], 0 = not given. data[size] must be NUL. err comes with its place. */
 int lb_scenario_read(const char *path, const char *data, size_t size, struct lb_scenario *scenario, int *key_lines,
                      char *err, size_t err_size);

@@ -177,9 +177,12 @@ static int refuse_file(struct reading *r, const char *why) {
   return -EINVAL;
 }
 
+/* It stands in the file, or a key of it was taken from another one. */
 static bool has_section(const struct reading *r, const char *name) {
   for (size_t i = 0; i < SECTION_COUNT; i++)
-    if (strcmp(sections[i].name, name) == 0) return r->section_lines[i] != 0;
+    if (strcmp(sections[i].name, name) == 0 && r->section_lines[i]) return true;
+  for (size_t i = 0; i < lb_scenario_key_count; i++)
+    if (strcmp(lb_scenario_keys[i].section, name) == 0 && r->key_lines[i]) return true;
   return false;
 }
 
@@ -188,7 +191,7 @@ static bool has_section(const struct reading *r, const char *name) {
 static int check_complete(struct reading *r) {
   char why[LB_SCENARIO_ERR];
   for (size_t i = 0; i < SECTION_COUNT; i++) {
-    if (!sections[i].mandatory || r->section_lines[i]) continue;
+    if (!sections[i].mandatory || has_section(r, sections[i].name)) continue;
     bool of_rules = strcmp(sections[i].name, LB_EXPECT) == 0 && r->scenario->attack;
     if (of_rules) continue;
     lb_refuse(why, sizeof why, "section [%s] is missing", sections[i].name);
@@ -216,12 +219,24 @@ static int set_defaults(struct reading *r) {
   return 0;
 }
 
+static int read_keys(struct reading *r, const char *path, const char *data, size_t size, char *err, size_t err_size) {
+  lb_lines_begin(&r->lines, path, data, size, err, err_size);
+  int line = ini_parse_stream(next_line, r, take_entry, r);
+  return lb_lines_end(&r->lines, data, line);
+}
+
+int lb_scenario_read_keys(const char *path, const char *data, size_t size, struct lb_scenario *scenario, int *key_lines,
+                          char *err, size_t err_size) {
+  return read_keys(&(struct reading){.scenario = scenario, .key_lines = key_lines}, path, data, size, err, err_size);
+}
+
 int lb_scenario_read(const char *path, const char *data, size_t size, struct lb_scenario *scenario, int *key_lines,
                      char *err, size_t err_size) {
   struct reading r = {.scenario = scenario, .key_lines = key_lines};
-  lb_lines_begin(&r.lines, path, data, size, err, err_size);
-  int line = ini_parse_stream(next_line, &r, take_entry, &r);
-  int result = lb_lines_end(&r.lines, data, line);
+  int result = read_keys(&r, path, data, size, err, err_size);
+  for (size_t i = 0; i < lb_scenario_key_count && result == 0 && scenario->like; i++)
+    if (lb_scenario_keys[i].offset == offsetof(struct lb_scenario, like))
+      result = lb_scenario_take_base(path, scenario, key_lines, key_lines[i], err, err_size);
   if (result == 0) result = check_complete(&r);
   return result < 0 ? result : set_defaults(&r);
 }

@@ -37,19 +37,6 @@ static int refuse_at(struct reading *r, int result, const char *why) { return lb
 
 /* ---- scenarios ------------------------------------------------------------------------------- */
 
-static bool is_path(const char *name) {
-  size_t len = strlen(name);
-  return strchr(name, '/') || (len > 4 && strcmp(name + len - 4, ".ini") == 0);
-}
-
-/* A path is relative to the folder of the suite. malloc'd; NULL = no memory. */
-static char *beside(const char *suite, const char *name) {
-  const char *slash = strrchr(suite, '/');
-  char *path = NULL;
-  if (name[0] == '/' || !slash) return strdup(name);
-  return asprintf(&path, "%.*s%s", (int)(slash - suite) + 1, suite, name) < 0 ? NULL : path;
-}
-
 /* A name of the folder comes first; what looks like a path is one otherwise. The file is not looked
  * for here: loading it does that. */
 static int find_scenario(struct reading *r, const char *name, char **ret) {
@@ -57,8 +44,8 @@ static int find_scenario(struct reading *r, const char *name, char **ret) {
   const char *known = NULL;
   for (size_t i = 0; i < r->known_count && !known; i++)
     if (strcmp(r->known[i], name) == 0) known = r->known_paths[i];
-  if (known || is_path(name)) {
-    *ret = known ? strdup(known) : beside(r->lines.path, name);
+  if (known || lb_scenario_is_path(name)) {
+    *ret = known ? strdup(known) : lb_scenario_beside(r->lines.path, name);
     return *ret ? 0 : refuse_at(r, -ENOMEM, "out of memory");
   }
   const char *near = lb_suggest(name, (const char *const *)r->known, r->known_count);

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a scenario takes from another one, `like = NAME`.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "scenario/scenario.h"
+
+#define OWN "[scenario]\ntitle = t\nquestion = q\n" /* 3 lines */
+
+static char err[1024], root[64] = "/tmp/test-like-XXXXXX";
+
+/* ---- a tree of its own ----------------------------------------------------------------------- */
+
+static const char *place(const char *name) {
+  static char path[300];
+  snprintf(path, sizeof path, "%s/scenarios/%s", root, name);
+  return path;
+}
+
+static const char *const folders[] = {"", "failover"}, *const files[] = {"failover/base.ini", "failover/chained.ini",
+                                                                         "failover/wrong.ini", "beside.ini"};
+
+static void write_file(const char *name, const char *text) {
+  FILE *out = fopen(place(name), "we");
+  assert_non_null(out);
+  fputs(text, out);
+  assert_int_equal(fclose(out), 0);
+}
+
+static int make_tree(void **state) {
+  (void)state;
+  if (!mkdtemp(root)) return -1;
+  for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) mkdir(place(folders[i]), 0700);
+  write_file(
+      "failover/base.ini",
+      "[scenario]\ntitle = of the base\nquestion = of the base?\nrefuted = of the base\nattack = fault\nguards = none\ntrials = 7\n"
+      "[workload]\nclients = 2\nttl_ms = 4000\nrenew = yes\noption = a.b=1\noption = a.c=2\n"
+      "[timeline]\nstep = client 1 acquire within 5s\nstep = observe client 1\nstep = observe key on primary\n"
+      "[proof]\npremise = client 1 holds\nsafe = key present on primary\npast_lease = yes\n[expect]\n*@pg = violated: of the base\n");
+  write_file("failover/chained.ini", OWN "like = base\n");
+  write_file("failover/wrong.ini", OWN "ttl = 5\n");
+  return setenv("LOCKBENCH_ROOT", root, 1);
+}
+
+static int drop_tree(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) unlink(place(files[i]));
+  for (size_t i = sizeof folders / sizeof *folders; i-- > 0;) rmdir(place(folders[i]));
+  return rmdir(root);
+}
+
+static struct lb_scenario good(const char *path, const char *text) {
+  struct lb_scenario s;
+  if (lb_scenario_parse(path, text, strlen(text), &s, err, sizeof err) != 0) fail_msg("%s", err);
+  return s;
+}
+
+static void refused(const char *text, const char *message) {
+  static const struct lb_scenario empty;
+  struct lb_scenario s;
+  assert_int_equal(lb_scenario_parse("f.ini", text, strlen(text), &s, err, sizeof err), -EINVAL);
+  assert_string_equal(err, message);
+  assert_memory_equal(&s, &empty, sizeof empty);
+}
+
+/* ---- like ------------------------------------------------------------------------------------ */
+
+static void what_is_not_given_is_that_of_the_base(void **state) {
+  (void)state;
+  struct lb_scenario s = good("f.ini", OWN "like = base\n");
+  assert_string_equal(s.name, "f");
+  assert_string_equal(s.title, "t");
+  assert_string_equal(s.question, "q");
+  assert_string_equal(s.refuted, "of the base");
+  assert_string_equal(s.attack, "fault");
+  assert_string_equal(s.guards, "none");
+  assert_int_equal(s.trials, 7);
+  assert_int_equal(s.client_count_count, 1);
+  assert_int_equal(s.client_counts[0], 2);
+  assert_int_equal(s.ttl_ms, 4000);
+  assert_true(s.renew);
+  assert_true(s.past_lease);
+  assert_int_equal(s.kind, LB_KIND_TIMELINE);
+  assert_int_equal(s.option_count, 2);
+  assert_int_equal(s.step_count, 3);
+  assert_int_equal(s.steps[2].number, 3);
+  assert_int_equal(s.premise_count, 2);
+  lb_scenario_clear(&s);
+}
+
+static void a_key_of_its_own_replaces_that_of_the_base(void **state) {
+  (void)state;
+  struct lb_scenario s = good(
+      "f.ini", OWN "like = base\nrefuted = mine\n[workload]\nttl_ms = 9000\nrenew = no\n[proof]\npast_lease = no\n");
+  assert_string_equal(s.refuted, "mine");
+  assert_int_equal(s.ttl_ms, 9000);
+  assert_false(s.renew);
+  assert_false(s.past_lease);
+  assert_int_equal(s.client_counts[0], 2);
+  lb_scenario_clear(&s);
+}
+
+static void a_list_replaces_the_whole_list(void **state) {
+  (void)state;
+  struct lb_scenario s = good(
+      "f.ini", OWN
+      "like = base\n[workload]\noption = x.y=3\n[timeline]\nstep = client 2 acquire within 1s\nstep = client 2 read\n"
+      "step = observe key on primary\nstep = observe client 2\n[proof]\npremise = client 2 holds\n");
+  assert_int_equal(s.option_count, 1);
+  assert_string_equal(s.options[0], "x.y=3");
+  assert_int_equal(s.step_count, 4);
+  assert_string_equal(s.steps[0].text, "client 2 acquire within 1s");
+  assert_int_equal(s.premise_count, 2); /* `safe` is a list of its own */
+  assert_string_equal(s.premises[0].text, "client 2 holds");
+  assert_false(s.premises[0].of_safe);
+  assert_true(s.premises[1].of_safe);
+  lb_scenario_clear(&s);
+}
+
+static void exceptions_are_those_of_the_file(void **state) {
+  (void)state;
+  struct lb_scenario s = good("f.ini", OWN "like = base\n");
+  assert_int_equal(s.expect_count, 0);
+  lb_scenario_clear(&s);
+  s = good("f.ini", OWN "like = base\n[expect]\n*@redis = safe: mine\n");
+  assert_int_equal(s.expect_count, 1);
+  assert_string_equal(s.expect[0].system, "*@redis");
+  lb_scenario_clear(&s);
+}
+
+static void a_base_may_be_a_path_from_the_file(void **state) {
+  (void)state;
+  char path[300];
+  snprintf(path, sizeof path, "%s", place("beside.ini"));
+  struct lb_scenario s = good(path, OWN "like = failover/base.ini\n");
+  assert_int_equal(s.ttl_ms, 4000);
+  lb_scenario_clear(&s);
+  refused(OWN "like = nowhere/base.ini\n",
+          "f.ini:4: like = nowhere/base.ini: nowhere/base.ini: No such file or directory");
+}
+
+static void a_base_that_is_not_there_is_refused_with_the_nearest(void **state) {
+  (void)state;
+  refused(OWN "like = bse\n", "f.ini:4: like = bse: unknown scenario, did you mean 'base'?");
+  refused(
+      OWN "like = something-else\n",
+      "f.ini:4: like = something-else: unknown scenario: expected one of `list scenarios`, or a path to an .ini file");
+}
+
+static void a_base_is_like_nobody(void **state) {
+  (void)state;
+  refused(OWN "like = chained\n",
+          "f.ini:4: like = chained: that one is like base itself: expected a scenario without `like`");
+}
+
+static void a_refusal_of_the_base_has_both_places(void **state) {
+  (void)state;
+  char message[600];
+  snprintf(message, sizeof message, "f.ini:4: like = wrong: %s:4: [scenario] has no key 'ttl'",
+           place("failover/wrong.ini"));
+  struct lb_scenario s;
+  const char *text = OWN "like = wrong\n";
+  assert_int_equal(lb_scenario_parse("f.ini", text, strlen(text), &s, err, sizeof err), -EINVAL);
+  assert_memory_equal(err, message, strlen(message));
+}
+
+static void title_and_question_are_its_own(void **state) {
+  (void)state;
+  refused("[scenario]\ntitle = t\nlike = base\n", "f.ini: [scenario] question is missing: expected question = text");
+  refused("[scenario]\nquestion = q\nlike = base\n", "f.ini: [scenario] title is missing: expected title = text");
+}
+
+/* The line of `like` is where to look. */
+static void what_does_not_fit_names_the_line_of_like(void **state) {
+  (void)state;
+  refused(OWN "like = base\n[workload]\nclients = 1, 2\n",
+          "f.ini:6: clients: a timeline has one number of clients, not 2");
+  refused(OWN "like = base\n[timeline]\nstep = client 1 acquire within 1s\nstep = observe client 1\n",
+          "f.ini:4: safe = key present on primary: no step observes it: expected step = observe key on primary");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(what_is_not_given_is_that_of_the_base),
+      cmocka_unit_test(a_key_of_its_own_replaces_that_of_the_base),
+      cmocka_unit_test(a_list_replaces_the_whole_list),
+      cmocka_unit_test(exceptions_are_those_of_the_file),
+      cmocka_unit_test(a_base_may_be_a_path_from_the_file),
+      cmocka_unit_test(a_base_that_is_not_there_is_refused_with_the_nearest),
+      cmocka_unit_test(a_base_is_like_nobody),
+      cmocka_unit_test(a_refusal_of_the_base_has_both_places),
+      cmocka_unit_test(title_and_question_are_its_own),
+      cmocka_unit_test(what_does_not_fit_names_the_line_of_like),
+  };
+  return cmocka_run_group_tests_name("like", tests, make_tree, drop_tree);
+}
