@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a scenario takes from another one, `like = NAME`.
+ * What a scenario takes from another one, `like = NAME`, and several steps in one line.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -18,6 +18,8 @@
 #include "scenario/scenario.h"
 
 #define OWN "[scenario]\ntitle = t\nquestion = q\n" /* 3 lines */
+#define TIMELINE                                                                                                       \
+  "[scenario]\ntitle = t\nquestion = q\nrefuted = r\n[workload]\nclients = 2\n[expect]\n* = safe\n[timeline]\n" /* 9 lines */
 
 static char err[1024], root[64] = "/tmp/test-like-XXXXXX";
 
@@ -191,6 +193,51 @@ static void what_does_not_fit_names_the_line_of_like(void **state) {
           "f.ini:4: safe = key present on primary: no step observes it: expected step = observe key on primary");
 }
 
+/* ---- several steps in one line --------------------------------------------------------------- */
+
+static void a_line_of_steps_is_as_many_steps(void **state) {
+  (void)state;
+  struct lb_scenario s = good(
+      "f.ini", TIMELINE
+      "step = client 1 acquire within 1s\nstep = 3 times: wait 100ms,  client 1 read ; comment\nstep = client 1 write,client 1 release within 1s\n");
+  static const char *const texts[] = {"client 1 acquire within 1s",
+                                      "wait 100ms",
+                                      "client 1 read",
+                                      "wait 100ms",
+                                      "client 1 read",
+                                      "wait 100ms",
+                                      "client 1 read",
+                                      "client 1 write",
+                                      "client 1 release within 1s"};
+  static const int lines[] = {10, 11, 11, 11, 11, 11, 11, 12, 12};
+  assert_int_equal(s.step_count, sizeof texts / sizeof *texts);
+  for (size_t i = 0; i < s.step_count; i++) {
+    assert_string_equal(s.steps[i].text, texts[i]);
+    assert_int_equal(s.steps[i].number, i + 1);
+    assert_int_equal(s.steps[i].line, lines[i]);
+  }
+  lb_scenario_clear(&s);
+}
+
+static void a_bad_line_of_steps_is_refused(void **state) {
+  (void)state;
+  static const char form[] = "expected N times: STEP, STEP with N from 1 to 1000";
+  static const char *const words[] = {
+      "3 time: heal", "3: heal", "0 times: heal", "1001 times: heal", "99999 times: heal", "3 times heal", "3"};
+  char text[300], message[300];
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    snprintf(text, sizeof text, TIMELINE "step = %s\n", words[i]);
+    snprintf(message, sizeof message, "f.ini:10: step = %s: %s", words[i], form);
+    refused(text, message);
+  }
+  refused(TIMELINE "step = wait 1s,, heal\n",
+          "f.ini:10: step = wait 1s,, heal: expected a step before and behind each comma");
+  refused(TIMELINE "step = wait 1s,\n", "f.ini:10: step = wait 1s,: expected a step before and behind each comma");
+  refused(TIMELINE "step = 2 times:\n", "f.ini:10: step = 2 times:: expected a step before and behind each comma");
+  refused(TIMELINE "step = wait 1s, heal\n", "f.ini:10: step = heal: expected an earlier cut, slow, hold or drop");
+  refused(TIMELINE "step = 600 times: wait 1s, wait 2s\n", "f.ini:10: step = wait 1s: expected at most 1000 of them");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_is_not_given_is_that_of_the_base),
@@ -203,6 +250,8 @@ int main(void) {
       cmocka_unit_test(a_refusal_of_the_base_has_both_places),
       cmocka_unit_test(title_and_question_are_its_own),
       cmocka_unit_test(what_does_not_fit_names_the_line_of_like),
+      cmocka_unit_test(a_line_of_steps_is_as_many_steps),
+      cmocka_unit_test(a_bad_line_of_steps_is_refused),
   };
   return cmocka_run_group_tests_name("like", tests, make_tree, drop_tree);
 }

@@ -75,7 +75,7 @@ const struct lb_scenario_key lb_scenario_keys[] = {
      "`disk` syncs as a careful operator would, `memory` does not; with a timeline or a campaign the default is `memory`. A topology may insist on `disk`, or write nothing at all",
      FIELD(memory_storage)},
     {"timeline", "step", LB_KEY_STEP, LB_KEY_MANDATORY | LB_KEY_REPEATED, "", NULL, 0, 0,
-     "one step; they are done one after the other, in file order", FIELD(steps)},
+     "a step, or several with commas between, done one after the other; `N times:` before them repeats them", FIELD(steps)},
     {"campaign", "fault", LB_KEY_STEP, LB_KEY_MANDATORY | LB_KEY_REPEATED, "", NULL, 0, 0,
      "one fault that may be drawn: a `cut`, `kill`, `pause` or `clock` step; each is undone again", FIELD(faults)},
     {"campaign", "every_ms", LB_KEY_MS, LB_KEY_SET | LB_KEY_CAMPAIGN, "ms", "1000", 10, 3600000,

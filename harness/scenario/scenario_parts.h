@@ -32,6 +32,11 @@ int lb_expect_guards(const char *section, unsigned *ret, char *err, size_t err_s
 int lb_expect_add(struct lb_scenario *scenario, unsigned guards, const char *names, const char *value, char *err,
                   size_t err_size);
 
+/* step_list.c: one more step or fault, `name` is its key; and what stands behind `step =`, "[N times:]
+ * STEP, STEP". 0, -EINVAL with err, -ENOMEM. What was added before an error stays. */
+int lb_scenario_add_step(const char *name, const char *text, int line, struct lb_step **list, size_t *count, char *err, size_t err_size);
+int lb_scenario_add_steps(const char *value, int line, struct lb_scenario *scenario, char *err, size_t err_size);
+
 /* like.c: a file that another one names by a path, not by a name; and that path, from the folder of the
  * other one, malloc'd, NULL = no memory. */
 bool lb_scenario_is_path(const char *name);

@@ -111,29 +111,6 @@ static int set_yes_no(const struct lb_scenario_key *key, bool *field, const char
   return 0;
 }
 
-/* A step of the timeline, or a fault of the campaign. */
-static int add_step(const struct lb_scenario_key *key, struct lb_scenario *scenario, const char *value, int line,
-                    char *err, size_t err_size) {
-  char why[LB_SCENARIO_ERR];
-  struct lb_step step = {0};
-  bool fault = key->offset == offsetof(struct lb_scenario, faults);
-  struct lb_step **list = fault ? &scenario->faults : &scenario->steps;
-  size_t *count = fault ? &scenario->fault_count : &scenario->step_count;
-  int r = lb_step_parse(value, &step, why, sizeof why);
-  if (r == -EINVAL) return lb_refuse(err, err_size, "%s = %s: %s", key->name, value, why);
-  if (r < 0) return r;
-  struct lb_step *steps = realloc(*list, (*count + 1) * sizeof *steps);
-  if (!steps) {
-    free(step.text);
-    return -ENOMEM;
-  }
-  step.line = line;
-  step.number = (uint32_t)*count + 1;
-  *list = steps;
-  steps[(*count)++] = step;
-  return 0;
-}
-
 /* "key absent on current primary": the text, in one spelling, and what it asks for. The judge
  * compares the parsed fact; the text is for people. */
 static int set_fact(const struct lb_scenario_key *key, struct lb_scenario *scenario, char **field, const char *value, char *err, size_t err_size) {
@@ -182,7 +159,7 @@ static int add_option(const struct lb_scenario_key *key, struct lb_scenario *sce
   return 0;
 }
 
-/* A list (steps) gets one more entry with each call. What is expected has a parser of its own
+/* A list gets one more entry with each call, that of steps one or several (step_list.c). What is expected has a parser of its own
  * (expect.c). */
 int lb_scenario_key_set(const struct lb_scenario_key *key, struct lb_scenario *scenario, const char *name,
                         const char *value, int line, char *err, size_t err_size) {
@@ -200,7 +177,10 @@ int lb_scenario_key_set(const struct lb_scenario_key *key, struct lb_scenario *s
     case LB_KEY_YES_NO: return set_yes_no(key, field, value, err, err_size);
     case LB_KEY_STORAGE: return set_storage(field, value, err, err_size);
     case LB_KEY_OPTION: r = add_option(key, scenario, value, err, err_size); break;
-    case LB_KEY_STEP: r = add_step(key, scenario, value, line, err, err_size); break;
+    case LB_KEY_STEP:
+      if (key->offset == offsetof(struct lb_scenario, steps)) r = lb_scenario_add_steps(value, line, scenario, err, err_size);
+      else r = lb_scenario_add_step(name, value, line, &scenario->faults, &scenario->fault_count, err, err_size);
+      break;
     case LB_KEY_FACT: r = set_fact(key, scenario, field, value, err, err_size); break;
     case LB_KEY_PREMISE: r = add_premise(key, scenario, value, line, err, err_size); break;
     case LB_KEY_VERDICT: break;
