@@ -164,7 +164,7 @@ static void the_name_loses_its_number_and_suffix(void **state) {
 static void a_minimal_load_gets_the_documented_defaults(void **state) {
   (void)state;
   struct lb_scenario s = good(COMPLETE);
-  assert_int_equal(s.trials, 1);
+  assert_int_equal(s.trials, 3);
   assert_int_equal(s.min_handoffs, 1);
   assert_int_equal(s.client_count_count, 1);
   assert_int_equal(s.keys, 1);

@@ -27,7 +27,7 @@ const struct lb_scenario_key lb_scenario_keys[] = {
     {"scenario", "guards", LB_KEY_TEXT, 0, "", NULL, 0, 0, "the guards that a suite asks it under; not given: all", FIELD(guards)},
     {"scenario", "upstream", LB_KEY_TEXT, LB_KEY_LINES, "", NULL, 0, 0,
      "of a published bug or experiment: its address, by whom and when, and what was found there", FIELD(upstream)},
-    {"scenario", "trials", LB_KEY_WHOLE, LB_KEY_SET, "", "1", 1, 10000,
+    {"scenario", "trials", LB_KEY_WHOLE, LB_KEY_SET, "", "3", 1, 10000,
      "trials of each system, guard and number of clients, if the command does not say", FIELD(trials)},
     {"scenario", "min_handoffs", LB_KEY_WHOLE, 0, "", "1", 0, 1000000,
      "a trial in which the lock changed hands less often is undecided; not asked of a single client; 0 with `keys = own`",
