@@ -38,7 +38,6 @@ static const struct lb_term vocabulary[] = {
     {"answers", LOCK, "majority|all", "for how many servers a client waits that asks several"},
     {"reentrant", LOCK, "no|yes|uncounted", "whether a session that holds is granted the lock once more: not, and must release it as often, or is free of it at once"},
     {"excludes", LOCK, "yes|no", "whether it excludes anybody where nothing goes wrong"},
-    {"client", LOCK, "ours|theirs", "whose code the client is"},
 
     {"members", SERVERS, "1|0|2|3|5|6", "how many servers hold locks"},
     {"copies", SERVERS, "none|later|before|majority", "when others have a grant: never, later than the client, before it, when a majority has"},
@@ -53,8 +52,8 @@ static const struct lb_term vocabulary[] = {
     {"reads", SERVERS, "leader|follower", "whether a client reads from a server that may be late"},
 
     {"renewed", SCENARIO, "no|yes", "whether the hold is renewed while the client works"},
-    {"measures", SCENARIO, "monotonic|wall", "the clock by which the client measures its lease"},
-    {"checks", SCENARIO, "validity|nothing", "whether a grant that came too late is taken for one"},
+    {"measures", SCENARIO, "monotonic|wall|unknown", "the clock by which the client measures its lease; of a foreign library nobody knows it"},
+    {"checks", SCENARIO, "validity|nothing|unknown", "whether a grant that came too late is taken for one; of a foreign library nobody knows it"},
     {"warnings", SCENARIO, "heeded|unheeded", "whether the client looks at warnings of its server"},
     {"retry", SCENARIO, "random|fixed", "how long a client waits before it asks again"},
     {"capped", SCENARIO, "no|yes", "whether renewals end after a while"},

@@ -92,7 +92,6 @@ static void add_knowledge(const struct lb_protocol *p, struct lb_facts *ret) {
   lb_facts_set(ret, "names-end", endless || unnamed ? "no" : "yes");
   lb_facts_set(ret, "asks", p->traits & LB_TRAIT_NO_OWNER ? "anybody" : "owner");
   lb_facts_set(ret, "reentrant", p->traits & LB_TRAIT_REENTRANT ? "yes" : "no");
-  lb_facts_set(ret, "client", p->traits & LB_TRAIT_FOREIGN ? "theirs" : "ours");
   lb_facts_set(ret, "excludes", p->traits & LB_TRAIT_UNSAFE ? "no" : "yes");
 }
 
@@ -116,8 +115,9 @@ static bool option_is(const struct lb_protocol *p, const union lb_value *options
 static void add_settings(const struct lb_protocol *p, const union lb_value *options, const struct lb_scenario *scenario, struct lb_facts *ret) {
   bool renewed = (scenario && scenario->renew) || lb_facts_is(ret, "renews", "loop");
   lb_facts_set(ret, "renewed", renewed ? "yes" : "no");
-  lb_facts_set(ret, "measures", lb_counts_by_wall(p, options) ? "wall" : "monotonic");
-  lb_facts_set(ret, "checks", lb_believes_late(p, options) ? "nothing" : "validity");
+  bool foreign = p->traits & LB_TRAIT_FOREIGN;
+  lb_facts_set(ret, "measures", foreign ? "unknown" : lb_counts_by_wall(p, options) ? "wall" : "monotonic");
+  lb_facts_set(ret, "checks", foreign ? "unknown" : lb_believes_late(p, options) ? "nothing" : "validity");
   lb_facts_set(ret, "capped", lb_renewed_for(p, options) ? "yes" : "no");
   if (option_is(p, options, "heed_warnings", "no")) lb_facts_set(ret, "warnings", "unheeded");
   if (option_is(p, options, "retry", "fixed")) lb_facts_set(ret, "retry", "fixed");
