@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 #
-# Seven Redis locks with a flaw that is known from real ones: peers/reference.py with the flaw in it, and with the facts that its author would state.
+# Redis locks with a flaw: peers/reference.py with the flaw in it, and with the facts that its author would state.
 # Usage: flawed.py FLAW [FACTS]; without one, their names. FACTS are stated instead; '' = none, so it is predicted to be as good as the reference.
-# tests/live-flawed.sh says which scenario singles out each.
+# tests/live-flawed.sh says which scenario singles out each of the first ones, which are known from real locks. tests/live-facts.py has all of them state what is false.
 import os, sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -14,6 +14,22 @@ DELETE = 'call("EVAL", DELETE, 1, key, tokens.get(key, ""))'
 EXTEND = 'call("EVAL", EXTEND, 1, key, tokens.get(key, ""), of["ttl_ms"])'
 HOLDS = 'call("GET", key) == tokens.get(key, "")'
 ENDS = "ends=lease"
+CAN = "can=extend,holds"
+GRANTED = 'return "granted token=" + token'
+
+# The time in the value is the end, by the clock of the client that asks. Who comes later replaces what is over.
+STAMP = """
+REPLACE = "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('set',KEYS[1],ARGV[2]) end return false"
+
+
+def stamp(key, token, ttl):
+    tokens[key] = "%s:%.3f" % (token, time.time() + ttl / 1000)
+    if call("SET", key, tokens[key], "NX"): return True
+    there = call("GET", key)
+    return there and float(there.split(":")[1]) < time.time() and call("EVAL", REPLACE, 1, key, there, tokens[key])
+
+
+def acquire("""
 
 FLAWS = {
     # name: (facts, what is replaced, by what; several times)
@@ -27,9 +43,21 @@ FLAWS = {
     "forgets": ("lost=forgotten", [  # each try has a token of its own, and one that was not answered is forgotten
         (KEEP, "tokens.pop(key, None)"),
         (LOOP, "    while True:\n        token = secrets.token_hex(16)\n        if " + SET),
-        ('return "granted token=" + token', 'tokens[key] = token; return "granted token=" + token')]),
+        (GRANTED, "tokens[key] = token; " + GRANTED)]),
     "sound": ("", []),
     "no-end": ("ends=never", [(SET, 'call("SET", key, token, "NX")'), (EXTEND, HOLDS), (ENDS, "ends=never")]),
+    "own-clock": ("counts=client-wall", [("\ndef acquire(", STAMP), (SET, "stamp(key, token, ttl)"), (CAN, "can=holds")]),
+    "not-kept": ("record=memory", [(SET, 'call("CONFIG", "SET", "appendonly", "no") and ' + SET)]),  # no restart brings back what it writes
+    "counter": ("number=counter", [(GRANTED, 'return "granted token=%s fence=%d" % (token, call("INCR", key + ":n"))'), (CAN, CAN + ",fence")]),
+    "silent": ("tells=nobody", [(CAN, CAN + ",signal")]),  # it tells its caller of no connection that broke
+    "half": ("names-end=no", [(SET, 'call("SET", key, token, "NX", "PX", ttl // 2)')]),  # it ends long before the end that its caller knows
+    "by-name": ("heeds=no", [  # its token is the name of its client, so a client that was started again finds its own
+        ("secrets.token_hex(16)", "name"), (SET, "(" + SET + ' or call("GET", key) == name)'),
+        ("global server, timeout", "global server, timeout, name"), ('if word == "open":', 'if word == "open":\n        name = of["client"]')]),
+    "in-line": ("queue=lasting", [  # nobody takes the place of a waiter that died out of the line
+        (KEEP, KEEP + '; call("RPUSH", key + ":line", token)'),
+        (SET, '(call("LINDEX", key + ":line", 0) == token and ' + SET + ' and call("LPOP", key + ":line"))'),
+        ('return "busy"', 'call("LREM", key + ":line", 1, token); return "busy"')]),
 }
 
 if len(sys.argv) < 2:
