@@ -80,6 +80,39 @@ static void a_line_carries_every_member(void **state) {
   lb_history_clear(&h);
 }
 
+/* As others write it, and as it is written again. */
+static void a_shared_hold_may_be_said_in_two_ways_and_an_exclusive_one_not_at_all(void **state) {
+  (void)state;
+  static const char *const as_written[] = {"\"shared\":true", "\"mode\":\"shared\"", "\"shared\":false",
+                                           "\"mode\":\"exclusive\""};
+  for (size_t i = 0; i < 4; i++) {
+    struct lb_history h;
+    char text[200], line[200];
+    snprintf(text, sizeof text, "{\"format\":2}\n{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\",%s}",
+             as_written[i]);
+    parse(text, &h);
+    assert_int_equal(h.events[0].flags, i < 2 ? LB_EVF_SHARED : 0);
+    lb_event_format_json(&h, &h.events[0], line, sizeof line);
+    assert_int_equal(strstr(line, "\"shared\":true") != NULL, i < 2);
+    lb_history_clear(&h);
+  }
+}
+
+static void the_last_permits_of_a_key_count(void **state) {
+  (void)state;
+  struct lb_history h;
+  parse(
+      "{\"format\":2}\n{\"t\":1,\"e\":\"permits\",\"k\":\"x\",\"total\":2}\n{\"t\":2,\"e\":\"permits\",\"k\":\"x\",\"total\":3}\n"
+      "{\"t\":3,\"e\":\"permits\",\"total\":4}\n{\"t\":4,\"c\":\"a\",\"k\":\"y\",\"e\":\"granted\"}",
+      &h);
+  assert_int_equal(lb_history_permits(&h, 0), 3);
+  assert_int_equal(lb_history_permits(&h, 1), 4);
+  lb_history_clear(&h);
+  parse("{\"t\":4,\"c\":\"a\",\"k\":\"y\",\"e\":\"granted\"}", &h);
+  assert_int_equal(lb_history_permits(&h, 0), 1);
+  lb_history_clear(&h);
+}
+
 static void times_are_exact_to_the_last_bit(void **state) {
   (void)state;
   struct lb_history h;
@@ -147,9 +180,11 @@ static void malformed_lines_are_refused_with_what_was_found_and_expected(void **
       {"{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\",\"colour\":1}",
        "FILE:1: found unknown member \"colour\", expected one of: t s c"},
       {"{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\",\"mode\":\"shared\"}",
-       "FILE:1: found unknown member \"mode\", expected exclusive holds: "},
+       "FILE:1: found \"mode\", a member of format 2, expected {\"format\":2} in the first line"},
       {"{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"acquire\",\"shared\":true}",
-       "FILE:1: found unknown member \"shared\", expected exclusive holds: "},
+       "FILE:1: found \"shared\", a member of format 2, expected {\"format\":2} in the first line"},
+      {"{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"read\",\"value\":1,\"early\":true}",
+       "FILE:1: found \"early\", a member of format 2, expected {\"format\":2} in the first line"},
       {"{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"busy\",\"fence\":1}",
        "FILE:1: found \"fence\" on a \"busy\" event, expected only \"t\" \"s\" \"c\" \"k\" \"e\""},
       {"{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\",\"ok\":true}",
@@ -179,35 +214,64 @@ static void malformed_lines_of_format_2_are_refused_too(void **state) {
       {"{\"format\":3}\n", "FILE:1: found format 3, expected 1 or 2: it was written by another release"},
       {"{\"format\":0}\n", "FILE:1: found 0 in \"format\", expected an integer of at least 1"},
       {"{\"format\":\"2\"}\n", "FILE:1: found a string in \"format\", expected an integer"},
-      {"{\"format\":2,\"t\":1}\n", "FILE:1: found more than \"format\", expected {\"format\":2} alone in the first line"},
+      {"{\"format\":2,\"t\":1}\n",
+       "FILE:1: found more than \"format\", expected {\"format\":2} alone in the first line"},
       {GOOD TWO, "FILE:2: found unknown member \"format\""},
-      {TWO "{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\",\"permits\":2}", "FILE:2: found unknown member \"permits\", expected exclusive holds: "},
-      {"{\"format\":2,\"permits\":2}\n", "FILE:1: found more than \"format\", expected {\"format\":2} alone in the first line"},
-      {TWO TWO, "FILE:2: found unknown member \"format\", expected one of: t s c k e fence until value ok what due step verb"},
+      {TWO "{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\",\"permits\":2}",
+       "FILE:2: found unknown member \"permits\", expected an event of its own: {\"t\":0,\"e\":\"permits\",\"total\":2}"},
+      {TWO "{\"t\":1,\"e\":\"permits\"}", "FILE:2: found no \"total\", expected one on a \"permits\" event"},
+      {TWO "{\"t\":1,\"e\":\"permits\",\"total\":0}",
+       "FILE:2: found 0 in \"total\", expected at least 1 on a \"permits\" event"},
+      {TWO "{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\",\"mode\":\"read\"}",
+       "FILE:2: found unknown word in \"mode\": \"read\", expected one of: exclusive shared"},
+      {TWO "{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\",\"mode\":1}",
+       "FILE:2: found an integer in \"mode\", expected \"shared\" or \"exclusive\""},
+      {TWO "{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\",\"shared\":1}",
+       "FILE:2: found an integer in \"shared\", expected true or false"},
+      {TWO "{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"release\",\"shared\":true}",
+       "FILE:2: found \"shared\" on a \"release\" event, expected only"},
+      {TWO "{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"release\",\"mode\":\"shared\"}",
+       "FILE:2: found \"shared\" on a \"release\" event, expected only"},
+      {TWO "{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"write\",\"value\":1,\"early\":true}",
+       "FILE:2: found \"early\" on a \"write\" event, expected only"},
+      {"{\"format\":2,\"permits\":2}\n",
+       "FILE:1: found more than \"format\", expected {\"format\":2} alone in the first line"},
+      {TWO TWO,
+       "FILE:2: found unknown member \"format\", expected one of: t s c k e fence until value ok what due step verb"},
       {"{\"t\":1,\"e\":\"met\",\"what\":\"x\"}",
        "FILE:1: found \"met\", an event of format 2, expected {\"format\":2} in the first line"},
-      {"{\"t\":1,\"e\":\"fault\",\"what\":\"x\",\"step\":1}", "FILE:1: found unknown member \"step\", expected one of: t s c"},
-      {TWO "{\"t\":1,\"e\":\"provd\",\"what\":\"x\"}", "FILE:2: found unknown event \"provd\" (did you mean \"proved\"?), expected"},
+      {"{\"t\":1,\"e\":\"fault\",\"what\":\"x\",\"step\":1}",
+       "FILE:1: found unknown member \"step\", expected one of: t s c"},
+      {TWO "{\"t\":1,\"e\":\"provd\",\"what\":\"x\"}",
+       "FILE:2: found unknown event \"provd\" (did you mean \"proved\"?), expected"},
       {TWO "{\"t\":1,\"e\":\"proved\"}", "FILE:2: found no \"what\", expected one on a \"proved\" event"},
-      {TWO "{\"t\":1,\"e\":\"observed\",\"role\":\"primary\"}", "FILE:2: found no \"present\", expected one on a \"observed\" event"},
-      {TWO "{\"t\":1,\"e\":\"observed\",\"role\":\"\",\"present\":true}", "FILE:2: found an empty string in \"role\", expected a name"},
-      {TWO "{\"t\":1,\"e\":\"observed\",\"present\":1}", "FILE:2: found an integer in \"present\", expected true or false"},
+      {TWO "{\"t\":1,\"e\":\"observed\",\"role\":\"primary\"}",
+       "FILE:2: found no \"present\", expected one on a \"observed\" event"},
+      {TWO "{\"t\":1,\"e\":\"observed\",\"role\":\"\",\"present\":true}",
+       "FILE:2: found an empty string in \"role\", expected a name"},
+      {TWO "{\"t\":1,\"e\":\"observed\",\"present\":1}",
+       "FILE:2: found an integer in \"present\", expected true or false"},
       {TWO "{\"t\":1,\"e\":\"note\",\"what\":\"x\",\"step\":1}",
        "FILE:2: found \"step\" on a \"note\" event, expected only \"t\" \"s\" \"e\" \"what\""},
-      {TWO "{\"t\":1,\"e\":\"proved\",\"what\":\"x\",\"step\":0}", "FILE:2: found 0 in \"step\", expected an integer of at least 1"},
+      {TWO "{\"t\":1,\"e\":\"proved\",\"what\":\"x\",\"step\":0}",
+       "FILE:2: found 0 in \"step\", expected an integer of at least 1"},
       {TWO "{\"t\":1,\"e\":\"proved\",\"what\":\"x\",\"step\":4294967296}",
        "FILE:2: found 4294967296 in \"step\", expected an integer of at most 4294967295"},
       {TWO "{\"t\":1,\"e\":\"phase\",\"phase\":\"mesure\"}",
        "FILE:2: found unknown word in \"phase\": \"mesure\" (did you mean \"measure\"?), expected one of: measure end"},
-      {TWO "{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"check\"}", "FILE:2: found no \"check\", expected one on a \"check\" event"},
+      {TWO "{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"check\"}",
+       "FILE:2: found no \"check\", expected one on a \"check\" event"},
       {TWO "{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"check\",\"check\":\"in doubt\"}",
        "FILE:2: found unknown word in \"check\": \"in doubt\" (did you mean \"in-doubt\"?), expected one of: passed lease-over"},
-      {TWO "{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"lost\",\"check\":\"error\"}", "FILE:2: found \"check\" on a \"lost\" event"},
+      {TWO "{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"lost\",\"check\":\"error\"}",
+       "FILE:2: found \"check\" on a \"lost\" event"},
       {TWO "{\"t\":1,\"e\":\"phase\",\"phase\":1}", "FILE:2: found an integer in \"phase\", expected a word"},
       {TWO "{\"t\":1,\"e\":\"clock\",\"host\":\"a\",\"clock\":\"rate\",\"ms\":1,\"in_ms\":0}",
        "FILE:2: found 0 in \"in_ms\", expected an integer of at least 1"},
-      {TWO "{\"t\":5,\"c\":\"a\",\"k\":\"x\",\"e\":\"acquire\",\"due\":6}", "FILE:2: found 6 in \"due\", expected at most \"t\", 5"},
-      {TWO "{\"t\":5,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\",\"due\":5}", "FILE:2: found \"due\" on a \"granted\" event, expected only"},
+      {TWO "{\"t\":5,\"c\":\"a\",\"k\":\"x\",\"e\":\"acquire\",\"due\":6}",
+       "FILE:2: found 6 in \"due\", expected at most \"t\", 5"},
+      {TWO "{\"t\":5,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\",\"due\":5}",
+       "FILE:2: found \"due\" on a \"granted\" event, expected only"},
       {"{\"t\":5,\"c\":\"a\",\"k\":\"x\",\"e\":\"acquire\",\"due\":5}", "FILE:1: found unknown member \"due\""},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -306,8 +370,7 @@ static void bytes_that_are_not_utf8_become_question_marks(void **state) {
 /* ---- both forms -------------------------------------------------------------------------------------------------- */
 
 /* Every kind, with every member that it can have, and without those that it may lack. */
-static const char sample[] =
-    TWO
+static const char sample[] = TWO
     "{\"t\":1,\"s\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"acquire\",\"due\":0}\n"
     "{\"t\":2,\"s\":2,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\",\"fence\":3,\"until\":9}\n"
     "{\"t\":3,\"c\":\"b \\\"q\\\" \\\\ \\u0007\",\"k\":\"y\xc3\xa9\",\"e\":\"read\",\"value\":0}\n"
@@ -361,7 +424,12 @@ static const char sample[] =
     "{\"t\":35,\"c\":\"a\",\"k\":\"x\",\"e\":\"released\"}\n"
     "{\"t\":36,\"c\":\"a\",\"k\":\"x\",\"e\":\"lost\"}\n"
     "{\"t\":37,\"c\":\"a\",\"k\":\"x\",\"e\":\"renewed\",\"until\":90}\n"
-    "{\"t\":38,\"c\":\"a\",\"k\":\"x\",\"e\":\"not-renewed\",\"check\":\"no-answer\"}\n";
+    "{\"t\":38,\"c\":\"a\",\"k\":\"x\",\"e\":\"not-renewed\",\"check\":\"no-answer\"}\n"
+    "{\"t\":39,\"e\":\"permits\",\"total\":1}\n"
+    "{\"t\":39,\"k\":\"x\",\"e\":\"permits\",\"total\":9223372036854775807}\n"
+    "{\"t\":39,\"c\":\"a\",\"k\":\"x\",\"e\":\"acquire\",\"due\":3,\"shared\":true}\n"
+    "{\"t\":39,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\",\"fence\":3,\"shared\":true}\n"
+    "{\"t\":39,\"c\":\"a\",\"k\":\"x\",\"e\":\"read\",\"value\":1,\"ok\":false,\"early\":true}\n";
 
 static void json_lines_come_back_as_they_were(void **state) {
   (void)state;
@@ -466,11 +534,12 @@ static void a_renewal_goes_through_both_forms(void **state) {
 /* Binary files of earlier releases have these numbers in them. */
 static void kinds_keep_their_numbers(void **state) {
   (void)state;
-  static const char *const words[] = {"acquire", "granted", "busy",     "timeout",    "unknown", "release",  "released", "lost",  "read",
-                                      "write",   "crash",   "fault",    "note",       "renewed", "phase",    "proved",   "over",  "not-done",
-                                      "not-proved", "reply", "met",     "observed",   "role",    "failover", "clock",    "error", "shortened",
-                                      "check", "server",  "holds",   "touched", "unused", "voted", "not-met", "trip", "seen",
-                                      "not-renewed", "left", "message", "carried", "unsynced"};
+  static const char *const words[] = {
+      "acquire",     "granted", "busy",    "timeout",  "unknown",  "release",  "released", "lost",  "read",
+      "write",       "crash",   "fault",   "note",     "renewed",  "phase",    "proved",   "over",  "not-done",
+      "not-proved",  "reply",   "met",     "observed", "role",     "failover", "clock",    "error", "shortened",
+      "check",       "server",  "holds",   "touched",  "unused",   "voted",    "not-met",  "trip",  "seen",
+      "not-renewed", "left",    "message", "carried",  "unsynced", "permits"};
   enum { COUNT = sizeof words / sizeof *words };
   for (unsigned i = 0; i < COUNT; i++) assert_string_equal(lb_event_kind_name(i + 1), words[i]);
   assert_null(lb_event_kind_name(0));
@@ -482,10 +551,16 @@ static void an_event_that_could_not_be_read_back_is_not_written(void **state) {
   static const struct lb_event wrong[] = {
       {.t = 1, .kind = 99, .client = 0, .key = 0, .fact = LB_NO_NAME},
       {.t = 1, .kind = LB_EV_SEEN, .client = 0, .key = 0, .fact = LB_NO_NAME},
-      {.t = 1, .kind = LB_EV_UNSYNCED + 1, .client = 0, .key = 0, .fact = LB_NO_NAME},
+      {.t = 1, .kind = LB_EV_PERMITS + 1, .client = 0, .key = 0, .fact = LB_NO_NAME},
       {.t = 1, .kind = LB_EV_CHECK, .client = 0, .key = 0, .fact = LB_NO_NAME},
       {.t = 1, .kind = LB_EV_CHECK, .client = 0, .key = 0, .fact = LB_NO_NAME, .flags = LB_EVF_CHECK},
-      {.t = 1, .kind = LB_EV_CHECK, .client = 0, .key = 0, .fact = LB_NO_NAME, .flags = LB_EVF_CHECK, .check = LB_CHECK_NO_MAJORITY + 1},
+      {.t = 1,
+       .kind = LB_EV_CHECK,
+       .client = 0,
+       .key = 0,
+       .fact = LB_NO_NAME,
+       .flags = LB_EVF_CHECK,
+       .check = LB_CHECK_NO_MAJORITY + 1},
       {.t = 1, .kind = LB_EV_RENEWED, .client = 0, .key = LB_NO_NAME, .fact = LB_NO_NAME},
       {.t = 1, .kind = LB_EV_RENEWED, .client = 0, .key = 0, .fact = LB_NO_NAME, .flags = LB_EVF_FENCE},
       {.t = 1, .kind = LB_EV_GRANTED, .client = 1, .key = 0, .fact = LB_NO_NAME},
@@ -559,8 +634,9 @@ static void damaged_binary_files_are_refused_with_the_place(void **state) {
   DAMAGED("FILE: byte 56: found an empty name", copy[NAMES] = 0);
   DAMAGED("FILE: byte 56: found a name that is not UTF-8", copy[NAMES] = '\xff');
   DAMAGED("FILE: byte 62: event 1: found kind 99", copy[EVENTS + 52] = 99);
-  DAMAGED("FILE: byte 62: event 1: found kind 42 with flags 0, expected a kind from 1 to 41", copy[EVENTS + 52] = 42);
-  DAMAGED("FILE: byte 62: event 1: found kind 2 with flags 0x40", copy[EVENTS + 54] = 64);
+  DAMAGED("FILE: byte 62: event 1: found kind 43 with flags 0, expected a kind from 1 to 42", copy[EVENTS + 52] = 43);
+  DAMAGED("FILE: byte 62: event 1: found kind 2 with flags 0x100", copy[EVENTS + 55] = 1);
+  DAMAGED("FILE: byte 62: event 1: found \"early\" on a \"granted\" event", copy[EVENTS + 54] |= (char)LB_EVF_EARLY);
   DAMAGED("FILE: byte 118: event 2: found name 77 in \"c\", expected one of 2", copy[EVENTS + 56 + 40] = 77);
   DAMAGED("FILE: byte 118: event 2: found no \"c\", expected one on a \"granted\" event",
           memset(copy + EVENTS + 56 + 40, 0xff, 4));
@@ -652,6 +728,8 @@ static void a_file_that_cannot_be_read_is_named(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_line_carries_every_member),
+      cmocka_unit_test(a_shared_hold_may_be_said_in_two_ways_and_an_exclusive_one_not_at_all),
+      cmocka_unit_test(the_last_permits_of_a_key_count),
       cmocka_unit_test(times_are_exact_to_the_last_bit),
       cmocka_unit_test(formatting_into_a_short_buffer_tells_the_length_needed),
       cmocka_unit_test(malformed_lines_are_refused_with_what_was_found_and_expected),

@@ -127,6 +127,17 @@ const struct lb_fact *lb_event_fact(const struct lb_history *history, const stru
   return event->fact < history->fact_count ? &history->facts[event->fact] : &lb_no_fact;
 }
 
+uint64_t lb_history_permits(const struct lb_history *history, uint32_t key) {
+  uint64_t own = 0, any = 1;
+  for (size_t i = 0; i < history->count; i++) {
+    const struct lb_event *e = &history->events[i];
+    if (e->kind != LB_EV_PERMITS) continue;
+    if (e->key == LB_NO_NAME) any = lb_event_fact(history, e)->total;
+    else if (e->key == key) own = lb_event_fact(history, e)->total;
+  }
+  return own ? own : any;
+}
+
 bool lb_history_lists(const struct lb_history *history, uint32_t text, const char *host) {
   const char *list = text < history->texts.count ? history->texts.name[text] : "";
   size_t length = strlen(host);

@@ -52,29 +52,32 @@ enum lb_event_kind {
   LB_EV_ERROR,      /* the latest failure a client was told; without a client: the observer */
   LB_EV_SHORTENED,  /* only the begin of the history was kept */
   LB_EV_CHECK,      /* of a client, no fact: what its guard found before an access; it neither begins nor ends a hold */
-  LB_EV_SERVER,     /* the server that a client talks to: which it had asked for the lock (with a key), or as a step observed it */
-  LB_EV_HOLDS,      /* whether a client held when a step looked: it believed that it does, and its lease was not over */
-  LB_EV_TOUCHED,    /* the hosts that a fault is done to; without a host: nobody */
-  LB_EV_UNUSED,     /* a fault of links met no packet but those of its own proof */
-  LB_EV_VOTED,      /* the servers whose yes made the grant of this client */
-  LB_EV_NOT_MET,    /* the condition that a step awaited did not come true within its bound */
-  LB_EV_TRIP,       /* how long a packet of a proof was on its way at least, from one host to another */
-  LB_EV_SEEN,       /* of a client, no fact: how old the state was that its grant was read in; it neither begins nor ends a hold */
+  LB_EV_SERVER, /* the server that a client talks to: which it had asked for the lock (with a key), or as a step observed it */
+  LB_EV_HOLDS,   /* whether a client held when a step looked: it believed that it does, and its lease was not over */
+  LB_EV_TOUCHED, /* the hosts that a fault is done to; without a host: nobody */
+  LB_EV_UNUSED,  /* a fault of links met no packet but those of its own proof */
+  LB_EV_VOTED,   /* the servers whose yes made the grant of this client */
+  LB_EV_NOT_MET, /* the condition that a step awaited did not come true within its bound */
+  LB_EV_TRIP,    /* how long a packet of a proof was on its way at least, from one host to another */
+  LB_EV_SEEN, /* of a client, no fact: how old the state was that its grant was read in; it neither begins nor ends a hold */
   LB_EV_NOT_RENEWED, /* of a client, no fact: a renewal failed, and `check` says how; it neither begins nor ends a hold */
-  LB_EV_LEFT,       /* whether a server was seen to have left the others: it says that it serves nobody */
-  LB_EV_MESSAGE,    /* the one message that a fault was armed for, with its connection, was met */
-  LB_EV_CARRIED,    /* how many packets of others a delay line was given, and how many of them it sent on */
-  LB_EV_UNSYNCED,   /* of the bytes that a server had written, so many were synced when it lost its power: the others are gone */
+  LB_EV_LEFT,        /* whether a server was seen to have left the others: it says that it serves nobody */
+  LB_EV_MESSAGE,     /* the one message that a fault was armed for, with its connection, was met */
+  LB_EV_CARRIED,     /* how many packets of others a delay line was given, and how many of them it sent on */
+  LB_EV_UNSYNCED, /* of the bytes that a server had written, so many were synced when it lost its power: the others are gone */
+  LB_EV_PERMITS, /* so many clients may hold the key at once, in the whole history; without a key: any key */
 };
 
 enum {
-  LB_EVF_FENCE = 1 << 0,   /* fence is meaningful */
-  LB_EVF_UNTIL = 1 << 1,   /* until is meaningful */
-  LB_EVF_VALUE = 1 << 2,   /* value is meaningful */
-  LB_EVF_REFUSED = 1 << 3, /* "ok":false: the resource refused this access; of `unknown`: an earlier try of it was refused */
-  LB_EVF_DUE = 1 << 4,     /* due is meaningful: when an acquire was to begin, or a check began */
-  LB_EVF_CHECK = 1 << 5,   /* check is meaningful */
-  LB_EVF_EARLY = 1 << 7,   /* read: before the lock was asked for */
+  LB_EVF_FENCE = 1 << 0, /* fence is meaningful */
+  LB_EVF_UNTIL = 1 << 1, /* until is meaningful */
+  LB_EVF_VALUE = 1 << 2, /* value is meaningful */
+  LB_EVF_REFUSED =
+      1 << 3, /* "ok":false: the resource refused this access; of `unknown`: an earlier try of it was refused */
+  LB_EVF_DUE = 1 << 4,    /* due is meaningful: when an acquire was to begin, or a check began */
+  LB_EVF_CHECK = 1 << 5,  /* check is meaningful */
+  LB_EVF_SHARED = 1 << 6, /* acquire, granted: a reader's, which others may share */
+  LB_EVF_EARLY = 1 << 7,  /* read: before the client asked for the lock, so it is no access under it */
 };
 
 /* What a guard's check came to, or a renewal that failed. Only after `passed` does the client touch
@@ -124,7 +127,7 @@ struct lb_event {
     uint64_t due;   /* acquire: when it was scheduled to begin, at most t; an open loop's clients can be late */
   };
   uint32_t client; /* index into history.clients; LB_NO_NAME for a fact that is not of a client */
-  uint32_t key;    /* index into history.keys; LB_NO_NAME for facts, and where a crash names none */
+  uint32_t key;    /* index into history.keys; LB_NO_NAME for most facts, and where a crash names none */
   uint32_t fact;   /* of a fact: index into history.facts; else LB_NO_NAME */
   uint16_t kind;   /* enum lb_event_kind */
   uint16_t flags;  /* LB_EVF_* */
@@ -153,7 +156,7 @@ struct lb_fact {
   int64_t ms;
   uint64_t in_ms;   /* clock, rate: in that time */
   uint64_t kept;    /* shortened: so many events, unsynced: bytes ...; carried: packets; message: those of its connection before it */
-  uint64_t total;   /* ... of so many; message: its bytes */
+  uint64_t total;   /* ... of so many; message: its bytes; permits: how many, from 1 */
 };
 extern const struct lb_fact lb_no_fact;
 
@@ -192,6 +195,9 @@ bool lb_history_lists(const struct lb_history *history, uint32_t text, const cha
 bool lb_event_is_fact(const struct lb_event *event);
 /* Sorts by (t, s); the order of equal pairs is kept. */
 void lb_history_sort(struct lb_history *history);
+/* How many may hold this key at once: of several `permits`, the last one of the key itself, else the last one
+ * of any key; 1 without one. */
+uint64_t lb_history_permits(const struct lb_history *history, uint32_t key);
 /* The word of a kind as in the JSON form: "granted"; NULL if there is no such kind. */
 const char *lb_event_kind_name(unsigned kind);
 

@@ -47,6 +47,8 @@ const struct lb_member lb_members[LB_MEMBER_COUNT] = {
     {"kept", LB_T_NUMBER, IN_FACT(kept)},
     {"total", LB_T_NUMBER, IN_FACT(total)},
     {"check", LB_T_WORD, IN_EVENT(check), .flag = LB_EVF_CHECK, .words = checks},
+    {"shared", LB_T_FLAG, IN_EVENT(flags), .flag = LB_EVF_SHARED},
+    {"early", LB_T_FLAG, IN_EVENT(flags), .flag = LB_EVF_EARLY},
 };
 
 static const struct {
@@ -54,15 +56,15 @@ static const struct {
   bool is_fact;
   unsigned must, may; /* beside t and e, which every event must have, and s, which it may */
 } rules[LB_KIND_COUNT] = {
-    [LB_EV_ACQUIRE] = {"acquire", false, LB_M_C | LB_M_K, LB_M_DUE},
-    [LB_EV_GRANTED] = {"granted", false, LB_M_C | LB_M_K, LB_M_FENCE | LB_M_UNTIL},
+    [LB_EV_ACQUIRE] = {"acquire", false, LB_M_C | LB_M_K, LB_M_DUE | LB_M_SHARED},
+    [LB_EV_GRANTED] = {"granted", false, LB_M_C | LB_M_K, LB_M_FENCE | LB_M_UNTIL | LB_M_SHARED},
     [LB_EV_BUSY] = {"busy", false, LB_M_C | LB_M_K, 0},
     [LB_EV_TIMEOUT] = {"timeout", false, LB_M_C | LB_M_K, 0},
     [LB_EV_UNKNOWN] = {"unknown", false, LB_M_C | LB_M_K, LB_M_OK},
     [LB_EV_RELEASE] = {"release", false, LB_M_C | LB_M_K, 0},
     [LB_EV_RELEASED] = {"released", false, LB_M_C | LB_M_K, 0},
     [LB_EV_LOST] = {"lost", false, LB_M_C | LB_M_K, 0},
-    [LB_EV_READ] = {"read", false, LB_M_C | LB_M_K | LB_M_VALUE, LB_M_FENCE | LB_M_OK},
+    [LB_EV_READ] = {"read", false, LB_M_C | LB_M_K | LB_M_VALUE, LB_M_FENCE | LB_M_OK | LB_M_EARLY},
     [LB_EV_WRITE] = {"write", false, LB_M_C | LB_M_K | LB_M_VALUE, LB_M_FENCE | LB_M_OK},
     [LB_EV_CRASH] = {"crash", false, LB_M_C, LB_M_K},
     [LB_EV_FAULT] = {"fault", true, LB_M_WHAT, LB_M_STEP | LB_M_VERB | LB_M_ROLE | LB_M_FROM},
@@ -95,6 +97,7 @@ static const struct {
     [LB_EV_MESSAGE] = {"message", true, LB_M_VERB | LB_M_FROM | LB_M_HOST | LB_M_TOTAL, LB_M_STEP | LB_M_KEPT},
     [LB_EV_UNSYNCED] = {"unsynced", true, LB_M_HOST | LB_M_KEPT | LB_M_TOTAL, LB_M_ROLE | LB_M_STEP},
     [LB_EV_CARRIED] = {"carried", true, LB_M_FROM | LB_M_HOST | LB_M_KEPT | LB_M_TOTAL, LB_M_STEP},
+    [LB_EV_PERMITS] = {"permits", true, LB_M_TOTAL, LB_M_K},
 };
 
 const char *lb_event_kind_name(unsigned kind) { return kind < LB_KIND_COUNT ? rules[kind].word : NULL; }
@@ -167,6 +170,17 @@ int lb_event_check_members(unsigned kind, unsigned members, char *text, size_t s
   return -EINVAL;
 }
 
+int lb_event_check_numbers(const struct lb_event *event, const struct lb_fact *fact, char *text, size_t size) {
+  if (event->flags & LB_EVF_DUE && event->due > event->t) {
+    snprintf(text, size, "found %llu in \"due\", expected at most \"t\", %llu", (unsigned long long)event->due,
+             (unsigned long long)event->t);
+    return -EINVAL;
+  }
+  if (event->kind != LB_EV_PERMITS || fact->total > 0) return 0;
+  snprintf(text, size, "found 0 in \"total\", expected at least 1 on a \"permits\" event");
+  return -EINVAL;
+}
+
 /* ---- an event in memory ------------------------------------------------------------------------------------------- */
 
 static int check_index(const char *member, uint32_t index, size_t count, char *text, size_t size) {
@@ -223,7 +237,8 @@ static int check_value(const struct lb_history *h, const struct lb_event *event,
  * reader holds to is asked here of an event in memory, so that both forms accept the same
  * histories. */
 int lb_event_check(const struct lb_history *h, const struct lb_event *event, char *text, size_t size) {
-  const unsigned known_flags = LB_EVF_FENCE | LB_EVF_UNTIL | LB_EVF_VALUE | LB_EVF_REFUSED | LB_EVF_DUE | LB_EVF_CHECK;
+  const unsigned known_flags = LB_EVF_FENCE | LB_EVF_UNTIL | LB_EVF_VALUE | LB_EVF_REFUSED | LB_EVF_DUE | LB_EVF_CHECK |
+                               LB_EVF_SHARED | LB_EVF_EARLY;
   if (event->kind == 0 || event->kind >= LB_KIND_COUNT || event->flags & ~known_flags) {
     snprintf(text, size, "found kind %u with flags %#x, expected a kind from 1 to %d and flags within %#x", event->kind,
              event->flags, LB_KIND_COUNT - 1, known_flags);
@@ -232,8 +247,5 @@ int lb_event_check(const struct lb_history *h, const struct lb_event *event, cha
   int r = check_index("fact", event->fact, h->fact_count, text, size);
   for (unsigned i = 0; i < LB_MEMBER_COUNT && r == 0; i++) r = check_value(h, event, i, text, size);
   if (r == 0) r = lb_event_check_members(event->kind, lb_event_members(h, event), text, size);
-  if (r < 0 || !(event->flags & LB_EVF_DUE) || event->due <= event->t) return r;
-  snprintf(text, size, "found %llu in \"due\", expected at most \"t\", %llu", (unsigned long long)event->due,
-           (unsigned long long)event->t);
-  return -EINVAL;
+  return r == 0 ? lb_event_check_numbers(event, lb_event_fact(h, event), text, size) : r;
 }

@@ -36,10 +36,12 @@ enum {
   LB_M_KEPT = 1 << 23,
   LB_M_TOTAL = 1 << 24,
   LB_M_CHECK = 1 << 25,
+  LB_M_SHARED = 1 << 26,
+  LB_M_EARLY = 1 << 27,
 };
-#define LB_MEMBER_COUNT 26
+#define LB_MEMBER_COUNT 28
 #define LB_MEMBER_COUNT_1 10 /* in format 1 */
-#define LB_KIND_COUNT (LB_EV_UNSYNCED + 1)
+#define LB_KIND_COUNT (LB_EV_PERMITS + 1)
 #define LB_KIND_COUNT_1 (LB_EV_RENEWED + 1)
 
 enum lb_member_type {
@@ -53,6 +55,7 @@ enum lb_member_type {
   LB_T_TEXT,     /* of texts */
   LB_T_KIND,     /* uint16_t, a word */
   LB_T_OK,       /* true, or false = LB_EVF_REFUSED */
+  LB_T_FLAG,     /* true = its flag, or false = absent */
   LB_T_YES,      /* uint8_t, true or false */
   LB_T_WORD,     /* uint8_t, one of words[1...]; 0 = absent */
 };
@@ -73,6 +76,8 @@ const char *lb_member_word(unsigned member_bit, unsigned number);
 /* 0, or -EINVAL with "found ..., expected ..." in text if an event of this kind cannot have exactly
  * these members. */
 int lb_event_check_members(unsigned kind, unsigned members, char *text, size_t size);
+/* The same for its numbers, where one limits another or its kind limits it. */
+int lb_event_check_numbers(const struct lb_event *event, const struct lb_fact *fact, char *text, size_t size);
 /* The same for an event in memory: its kind, flags, indexes and members. */
 int lb_event_check(const struct lb_history *history, const struct lb_event *event, char *text, size_t size);
 /* The members that an event has (bits). */

@@ -162,20 +162,37 @@ static int read_member(const struct line *line, const struct lb_member *member, 
       r = read_truth(line, member, value, &truth);
       if (truth) event->flags &= (uint16_t)~member->flag;
       break;
+    case LB_T_FLAG:
+      r = read_truth(line, member, value, &truth);
+      if (!truth) event->flags &= (uint16_t)~member->flag;
+      break;
   }
   return r;
 }
 
 /* ---- lines ------------------------------------------------------------------------------------------------------- */
 
-/* `word` is no member of an event of this format. Read locks and semaphores have words that others
- * would write: judged as exclusive they would be called violated. */
+/* `word` is no member of an event of this format. What says how many may hold at once gets a line of
+ * its own: without it, a history of readers or of permits would be called violated. */
 static int refuse_member(const struct line *line, const char *word) {
   const char *names[LB_MEMBER_COUNT];
-  if (strcmp(word, "mode") == 0 || strcmp(word, "shared") == 0 || strcmp(word, "permits") == 0)
-    return refuse(line, "found unknown member \"%s\", expected exclusive holds: shared holds and permits cannot be judged", word);
+  if (strcmp(word, "shared") == 0 || strcmp(word, "mode") == 0 || strcmp(word, "early") == 0)
+    return refuse(line, "found \"%s\", a member of format 2, expected {\"format\":2} in the first line", word);
+  if (strcmp(word, "permits") == 0)
+    return refuse(
+        line,
+        "found unknown member \"permits\", expected an event of its own: {\"t\":0,\"e\":\"permits\",\"total\":2}");
   for (size_t i = 0; i < LB_MEMBER_COUNT; i++) names[i] = lb_members[i].name;
   return refuse_word(line, "unknown member", word, names, line->format == 1 ? LB_MEMBER_COUNT_1 : LB_MEMBER_COUNT);
+}
+
+/* Other tools write "mode":"shared" for "shared":true. */
+static int read_mode(const struct line *line, const json_t *value, bool *ret_shared) {
+  static const char *const modes[] = {"exclusive", "shared"};
+  if (!json_is_string(value)) return refuse_value(line, "mode", value, "\"shared\" or \"exclusive\"");
+  *ret_shared = strcmp(json_string_value(value), "shared") == 0;
+  if (*ret_shared || strcmp(json_string_value(value), "exclusive") == 0) return 0;
+  return refuse_word(line, "unknown word in \"mode\":", json_string_value(value), modes, sizeof modes / sizeof *modes);
 }
 
 /* Members may come in any order. Which of them an event of its kind must and may have is looked at
@@ -188,17 +205,23 @@ static int read_event(const struct line *line, const json_t *object, struct lb_h
   json_t *value;
   json_object_foreach((json_t *)object, word, value) {
     unsigned i = 0;
+    if (line->format > 1 && strcmp(word, "mode") == 0) {
+      bool shared;
+      int r = read_mode(line, value, &shared);
+      if (r < 0) return r;
+      if (shared) event.flags |= LB_EVF_SHARED, members |= LB_M_SHARED;
+      continue;
+    }
     while (i < known && strcmp(lb_members[i].name, word) != 0) i++;
     if (i == known) return refuse_member(line, word);
     int r = read_member(line, &lb_members[i], value, history, &event, &fact);
     if (r < 0) return r;
-    members |= 1u << i;
+    if (lb_members[i].type != LB_T_FLAG || json_is_true(value)) members |= 1u << i;
   }
   if (!(members & LB_M_E)) return refuse(line, "found no \"e\", expected the name of an event");
   char text[400];
   if (lb_event_check_members(event.kind, members, text, sizeof text) < 0) return refuse(line, "%s", text);
-  if (event.flags & LB_EVF_DUE && event.due > event.t)
-    return refuse(line, "found %llu in \"due\", expected at most \"t\", %llu", (unsigned long long)event.due, (unsigned long long)event.t);
+  if (lb_event_check_numbers(&event, &fact, text, sizeof text) < 0) return refuse(line, "%s", text);
   if (lb_event_is_fact(&event)) event.fact = lb_facts_add(history, &fact);
   lb_history_add(history, &event);
   return 0;

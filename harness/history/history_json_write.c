@@ -34,6 +34,7 @@ static json_t *member_value(const struct lb_history *h, const struct lb_event *e
     case LB_T_WORD: return json_string_nocheck(member->words[*(const uint8_t *)at]);
     case LB_T_YES: return json_boolean(*(const uint8_t *)at);
     case LB_T_OK: return json_false();
+    case LB_T_FLAG: return json_true();
   }
   return NULL;
 }

@@ -121,6 +121,12 @@ static void say_unsynced(const struct lb_history *h, const struct lb_fact *f, FI
   else fprintf(out, " lost %llu of %llu bytes that it had written: they were not synced", (unsigned long long)(f->total - f->kept), (unsigned long long)f->total);
 }
 
+static void say_permits(const struct lb_history *h, const struct lb_event *e, const struct lb_fact *f, FILE *out) {
+  fprintf(out, "at most %llu may hold ", (unsigned long long)f->total);
+  lb_say_text(e->key < h->keys.count ? h->keys.name[e->key] : "the same key", out);
+  fputs(" at once", out);
+}
+
 static void say_undone(const struct lb_history *h, const char *before, const struct lb_fact *f, FILE *out) {
   put(h, before, f->what, out);
   put(h, ": ", f->why, out);
@@ -173,6 +179,7 @@ void lb_event_say(const struct lb_history *h, const struct lb_event *e, FILE *ou
     case LB_EV_CARRIED: say_carried(h, f, out); break;
     case LB_EV_LEFT: put(h, "", f->host, out), fputs(f->present ? " has left the others: it serves nobody" : " has not left the others", out); break;
     case LB_EV_UNSYNCED: say_unsynced(h, f, out); break;
+    case LB_EV_PERMITS: say_permits(h, e, f, out); break;
     default: break;
   }
 }
