@@ -11,6 +11,7 @@
 struct hold {
   uint32_t client, key;
   size_t from, to; /* events; to == count: until the end of the file */
+  size_t alone;    /* the first grant of it that is not shared; count: it is a reader's */
 };
 
 struct scene {
@@ -53,11 +54,30 @@ static size_t end_of(const struct lb_history *h, size_t from) {
   return h->count;
 }
 
+/* The first grant in [from, to) to this client that is not shared, count = none. */
+static size_t alone_from(const struct lb_history *h, size_t from, size_t to) {
+  for (size_t i = from; i < to; i++)
+    if (grants(&h->events[i], h->events[from].key) && h->events[i].client == h->events[from].client &&
+        !(h->events[i].flags & LB_EVF_SHARED))
+      return i;
+  return h->count;
+}
+
+/* The latest word on the key decides, else the latest on any. */
+static uint64_t permits(const struct lb_history *h, uint32_t key) {
+  for (int of_any = 0; of_any < 2; of_any++)
+    for (size_t i = h->count; i-- > 0;)
+      if (h->events[i].kind == LB_EV_PERMITS && h->events[i].key == (of_any ? LB_NO_NAME : key))
+        return lb_event_fact(h, &h->events[i])->total;
+  return 1;
+}
+
 static void find_holds(struct scene *s) {
   const struct lb_event *e = s->h->events;
   for (size_t i = 0; i < s->h->count; i++) {
     if (e[i].kind != LB_EV_GRANTED || repeats(s, i)) continue;
     s->hold[s->holds++] = (struct hold){.client = e[i].client, .key = e[i].key, .from = i, .to = end_of(s->h, i)};
+    s->hold[s->holds - 1].alone = alone_from(s->h, i, s->hold[s->holds - 1].to);
   }
 }
 
@@ -97,11 +117,29 @@ static bool lease_runs(const struct scene *s, const struct hold *hold, size_t g)
   return !(word->flags & LB_EVF_UNTIL) || word->until > s->time[g];
 }
 
-static uint32_t leases(const struct scene *s, uint32_t key, size_t g) {
-  uint32_t n = 0;
-  for (size_t i = 0; i < s->holds; i++)
-    n += s->hold[i].key == key && covers(s, &s->hold[i], g) && lease_runs(s, &s->hold[i], g);
-  return n;
+/* Whether a hold is nobody else's in gap g. */
+static bool is_alone(const struct scene *s, const struct hold *hold, size_t g) {
+  return hold->alone < s->h->count && s->h->events[hold->alone].t <= s->time[g];
+}
+
+/* Where the client came in, as of gap g: with the begin of its hold, or with the grant that made it exclusive. */
+static size_t came(const struct scene *s, const struct hold *hold, size_t g) {
+  return is_alone(s, hold, g) ? hold->alone : hold->from;
+}
+
+/* Whether those who hold the key in gap g may not hold it together: of those who came at event `since` or later; `leased`: of those whose
+ * leases run. */
+static bool crowded(const struct scene *s, uint32_t key, size_t g, size_t since, bool leased) {
+  uint64_t n = 0;
+  bool alone = false;
+  for (size_t i = 0; i < s->holds; i++) {
+    const struct hold *hold = &s->hold[i];
+    if (hold->key != key || !covers(s, hold, g) || came(s, hold, g) < since || (leased && !lease_runs(s, hold, g)))
+      continue;
+    n++;
+    alone |= is_alone(s, hold, g);
+  }
+  return alone && n > permits(s->h, key);
 }
 
 /* Whether what a client does at time t is excused: it holds, and until then its hold has met others, but never while both leases ran. */
@@ -114,9 +152,9 @@ static bool is_excused(const struct scene *s, const struct lb_event *access) {
   }
   if (!own || (own->to < s->h->count && s->h->events[own->to].t < access->t)) return false;
   for (size_t g = 0; g < s->times && s->time[g] <= access->t; g++) {
-    if (!covers(s, own, g) || holders(s, own->key, g) < 2) continue;
+    if (!covers(s, own, g) || !crowded(s, own->key, g, 0, false)) continue;
     met = true;
-    both |= lease_runs(s, own, g) && leases(s, own->key, g) > 1;
+    both |= lease_runs(s, own, g) && crowded(s, own->key, g, 0, true);
   }
   return met && !both;
 }
@@ -141,13 +179,15 @@ static void add_episode(const struct scene *s, struct lb_check *c, uint32_t key,
   struct lb_episode e = {.key = key, .begin_t = s->time[first], .end_t = to_end ? s->time[last] : s->time[last + 1]};
   for (size_t g = first; g <= last; g++)
     if (holders(s, key, g) > e.depth) e.depth = holders(s, key, g);
-  for (size_t g = first; g <= last; g++) e.within_lease |= leases(s, key, g) > 1;
+  for (size_t g = first; g <= last; g++) e.within_lease |= crowded(s, key, g, 0, true);
   c->within_lease += e.within_lease;
   e.end_event = s->h->count;
   for (size_t i = 0; i < s->holds; i++) {
     const struct hold *hold = &s->hold[i];
     if (hold->key != key) continue;
-    if (s->h->events[hold->from].t == e.begin_t) e.begin_event = hold->from;
+    if (s->h->events[hold->from].t == e.begin_t && hold->from > e.begin_event) e.begin_event = hold->from;
+    if (hold->alone < s->h->count && s->h->events[hold->alone].t == e.begin_t && hold->alone > e.begin_event)
+      e.begin_event = hold->alone;
     if (!to_end && hold->to < s->h->count && s->h->events[hold->to].t == e.end_t &&
         (e.end_event == s->h->count || hold->to > e.end_event))
       e.end_event = hold->to;
@@ -163,9 +203,9 @@ static void find_episodes(const struct scene *s, struct lb_check *c) {
   for (uint32_t key = 0; key < s->h->keys.count; key++)
     for (size_t g = 0; g < s->times; g++) {
       if (holders(s, key, g) > c->depth) c->depth = holders(s, key, g);
-      if (holders(s, key, g) < 2) continue;
+      if (!crowded(s, key, g, 0, false)) continue;
       size_t last = g;
-      while (last + 1 < s->times && holders(s, key, last + 1) >= 2) last++;
+      while (last + 1 < s->times && crowded(s, key, last + 1, 0, false)) last++;
       for (size_t i = g; i <= last; i++)
         if (holders(s, key, i) > c->depth) c->depth = holders(s, key, i);
       add_episode(s, c, key, g, last);
@@ -179,14 +219,30 @@ static void find_episodes(const struct scene *s, struct lb_check *c) {
 
 static bool is_access(const struct lb_event *e) { return e->kind == LB_EV_READ || e->kind == LB_EV_WRITE; }
 
+static bool is_early(const struct lb_event *e) { return (e->flags & LB_EVF_EARLY) != 0; }
+
+/* A read in the shared part of a hold, its first and its last moment included, minds only those who have had the key alone since before. */
+static bool reads_as_one_of_many(const struct scene *s, const struct lb_event *access) {
+  for (size_t i = 0; i < s->holds; i++) {
+    const struct hold *hold = &s->hold[i];
+    size_t end = hold->alone < hold->to ? hold->alone : hold->to;
+    if (hold->client != access->client || hold->key != access->key || end == hold->from) continue;
+    if (s->h->events[hold->from].t <= access->t && (end == s->h->count || s->h->events[end].t >= access->t))
+      return access->kind == LB_EV_READ;
+  }
+  return false;
+}
+
 static bool is_dirty(const struct scene *s, const struct lb_event *access) {
-  bool own = false, other = false;
+  bool own = false, other = false, shares = reads_as_one_of_many(s, access);
+  if (is_early(access) || permits(s->h, access->key) > 1) return false;
   for (size_t i = 0; i < s->holds; i++) {
     const struct hold *hold = &s->hold[i];
     uint64_t begin = s->h->events[hold->from].t, end = hold->to < s->h->count ? s->h->events[hold->to].t : UINT64_MAX;
     if (hold->key != access->key) continue;
     if (hold->client == access->client) own |= begin <= access->t && access->t <= end;
-    else other |= begin < access->t && access->t < end;
+    else if (!shares) other |= begin < access->t && access->t < end;
+    else other |= hold->alone < s->h->count && s->h->events[hold->alone].t < access->t && access->t < end;
   }
   return other || !own;
 }
@@ -205,32 +261,48 @@ static __int128 taken_away(const struct lb_history *h, size_t i) {
   return before ? (__int128)before->value + 1 - h->events[i].value : 0;
 }
 
+/* Whether the client of the write at event i had read the key early, when it did so last. */
+static bool follows_early_read(const struct lb_history *h, size_t i) {
+  const struct lb_event *write = &h->events[i];
+  while (i-- > 0)
+    if (h->events[i].kind == LB_EV_READ && !(h->events[i].flags & LB_EVF_REFUSED) &&
+        h->events[i].client == write->client && h->events[i].key == write->key)
+      return is_early(&h->events[i]);
+  return false;
+}
+
 static int64_t capped_sum(int64_t a, __int128 b) { return a + b > INT64_MAX ? INT64_MAX : (int64_t)(a + b); }
 
 static void judge_values(const struct scene *s, uint32_t key, struct lb_check *c) {
   const struct lb_event *first_read = NULL, *last_write = NULL;
-  __int128 writes = 0, excused = 0;
+  __int128 writes = 0, excused = 0, early = 0;
+  if (permits(s->h, key) > 1) return;
   for (size_t i = 0; i < s->h->count; i++) {
     const struct lb_event *e = &s->h->events[i];
     if (!is_access(e) || e->key != key || e->flags & LB_EVF_REFUSED) continue;
     if (e->kind == LB_EV_READ && !first_read) first_read = e;
     if (e->kind == LB_EV_WRITE) last_write = e, writes++;
     if (e->kind == LB_EV_WRITE && is_excused(s, e)) excused += taken_away(s->h, i);
+    if (e->kind == LB_EV_WRITE && follows_early_read(s->h, i)) early += taken_away(s->h, i);
   }
   if (!first_read || !last_write) return;
   __int128 lost = (__int128)first_read->value + writes - last_write->value, rest = lost - excused;
   if (lost < 0) lost = 0;
   if (rest < 0) rest = 0;
   if (rest > lost) rest = lost;
+  if (early < 0) early = 0;
+  if (early > lost) early = lost;
+  c->early_lost_updates = capped_sum(c->early_lost_updates, early);
   c->lost_updates = capped_sum(c->lost_updates, lost);
   c->unexcused.lost_updates = capped_sum(c->unexcused.lost_updates, rest);
 }
 
 /* Whether another client, granted the key at a time after the writer's own latest grant up to then, accessed the resource before the write. */
 static bool is_overtaken(const struct lb_history *h, const struct lb_event *write) {
+  if (permits(h, write->key) > 1) return false;
   for (size_t i = 0; i < h->count; i++) {
     const struct lb_event *access = &h->events[i];
-    if (!is_access(access) || access->key != write->key || access->flags & LB_EVF_REFUSED) continue;
+    if (!is_access(access) || is_early(access) || access->key != write->key || access->flags & LB_EVF_REFUSED) continue;
     if (access->client == write->client || access->t >= write->t) continue;
     for (size_t j = 0; j < h->count; j++) {
       const struct lb_event *other = &h->events[j];
@@ -292,18 +364,20 @@ static bool has_own_number(const struct scene *s, size_t i) {
 }
 
 /* Whether the number of grant i had been passed when it was asked for (without a question: when it was granted), or is the largest
- * so far and another client's. */
+ * so far and another client's. Readers' numbers say nothing about a reader's. */
 static bool has_old_number(const struct scene *s, size_t i) {
   const struct lb_event *e = s->h->events, *owner = NULL;
   size_t asked = i;
-  if (has_own_number(s, i)) return false;
+  if (has_own_number(s, i) || permits(s->h, e[i].key) > 1) return false;
   for (size_t j = 0; j < i; j++) {
     if (e[j].kind == LB_EV_ACQUIRE && e[j].client == e[i].client && e[j].key == e[i].key) asked = j;
-    if (!grants(&e[j], e[i].key) || !(e[j].flags & LB_EVF_FENCE)) continue;
+    if (!grants(&e[j], e[i].key) || !(e[j].flags & LB_EVF_FENCE) || e[i].flags & e[j].flags & LB_EVF_SHARED) continue;
     if (!owner || e[j].fence > owner->fence) owner = &e[j];
   }
   for (size_t j = 0; j < asked; j++)
-    if (grants(&e[j], e[i].key) && e[j].flags & LB_EVF_FENCE && e[j].fence >= e[i].fence) return true;
+    if (grants(&e[j], e[i].key) && e[j].flags & LB_EVF_FENCE && !(e[i].flags & e[j].flags & LB_EVF_SHARED) &&
+        e[j].fence >= e[i].fence)
+      return true;
   return owner && owner->fence == e[i].fence && owner->client != e[i].client;
 }
 
@@ -396,33 +470,23 @@ static uint64_t overtaken_at(const struct lb_history *h, const struct lb_event *
   return write->t;
 }
 
-/* The hold that began last before this time, among those of the key; NULL = none. */
-static const struct hold *begun_before(const struct scene *s, uint32_t key, uint64_t t) {
-  const struct hold *latest = NULL;
-  for (size_t i = 0; i < s->holds; i++)
-    if (s->hold[i].key == key && s->h->events[s->hold[i].from].t < t && (!latest || s->hold[i].from > latest->from)) latest = &s->hold[i];
-  return latest;
-}
-
-/* Whether in the gap after this hold's begin another one goes on that had begun last before it, or began with it. */
-static bool overtakes(const struct scene *s, const struct hold *hold, size_t g) {
-  uint64_t t = s->h->events[hold->from].t;
-  const struct hold *before = begun_before(s, hold->key, t);
-  bool twins = false;
-  for (size_t i = 0; i < s->holds; i++)
-    twins |= s->hold[i].key == hold->key && s->hold[i].client != hold->client && s->h->events[s->hold[i].from].t == t && covers(s, &s->hold[i], g);
-  return twins || (before && before->client != hold->client && covers(s, before, g));
+/* A holder that came in at event `since` is overtaken in the first gap in which it and those who came after it are too many. */
+static void judge_overlap(const struct scene *s, const struct hold *hold, size_t since, size_t fault,
+                          bool *ret_overlapped, bool *ret_within) {
+  for (size_t g = 0; g < s->times; g++) {
+    if (!covers(s, hold, g) || came(s, hold, g) != since || !crowded(s, hold->key, g, since, false)) continue;
+    if (!is_charged(s->h, fault, s->time[g])) return;
+    *ret_overlapped = true;
+    *ret_within |= crowded(s, hold->key, g, 0, true);
+    return;
+  }
 }
 
 static void judge_overlaps(const struct scene *s, size_t fault, bool *ret_overlapped, bool *ret_within) {
   for (size_t i = 0; i < s->holds; i++) {
-    const struct hold *hold = &s->hold[i];
-    for (size_t g = 0; g < s->times; g++) {
-      if (s->time[g] != s->h->events[hold->from].t || !is_charged(s->h, fault, s->time[g])) continue;
-      if (!covers(s, hold, g) || !overtakes(s, hold, g)) continue;
-      *ret_overlapped = true;
-      *ret_within |= leases(s, hold->key, g) > 1;
-    }
+    judge_overlap(s, &s->hold[i], s->hold[i].from, fault, ret_overlapped, ret_within);
+    if (s->hold[i].alone != s->hold[i].from)
+      judge_overlap(s, &s->hold[i], s->hold[i].alone, fault, ret_overlapped, ret_within);
   }
 }
 
@@ -454,6 +518,13 @@ static void judge_orphan(const struct scene *s, const struct hold *hold, struct 
   keep_longest(&c->orphan_ns, e[next].t - e[hold->to].t);
 }
 
+/* Whether the grant at event j gave away what this hold had by then. */
+static bool takes(const struct scene *s, const struct hold *hold, size_t j) {
+  const struct lb_event *e = &s->h->events[j];
+  bool together = e->flags & LB_EVF_SHARED && hold->alone > j;
+  return grants(e, hold->key) && e->client != hold->client && !together && permits(s->h, hold->key) == 1;
+}
+
 /* Of the `lost` at event i: the hold it ended or whose release it answers, and who else was granted during that. */
 static void judge_loss(const struct scene *s, size_t i, struct lb_check *c) {
   const struct lb_event *e = s->h->events;
@@ -464,7 +535,7 @@ static void judge_loss(const struct scene *s, size_t i, struct lb_check *c) {
     for (size_t j = hold->to; j < i; j++) /* it ended before: only the first answer to a release tells about it */
       if (ends(&e[j], hold->client, hold->key) && e[j].kind != LB_EV_RELEASE) return;
     for (size_t j = hold->from; j < hold->to; j++)
-      if (grants(&e[j], hold->key) && e[j].client != hold->client) {
+      if (takes(s, hold, j)) {
         keep_longest(&c->blind_ns, e[i].t - e[j].t);
         return;
       }
@@ -526,11 +597,13 @@ bool brute_same(const struct lb_history *history, const struct lb_check *a, cons
   }
   const long long unexcused[][2] = {{(long long)a->unexcused.dirty_accesses, (long long)b->unexcused.dirty_accesses},
                                     {(long long)a->unexcused.stale_writes, (long long)b->unexcused.stale_writes},
-                                    {a->unexcused.lost_updates, b->unexcused.lost_updates}};
+                                    {a->unexcused.lost_updates, b->unexcused.lost_updates},
+                                    {a->early_lost_updates, b->early_lost_updates}};
   for (size_t i = 0; i < sizeof unexcused / sizeof *unexcused; i++)
     if (unexcused[i][0] != unexcused[i][1]) {
-      static const char *const of[] = {"dirty accesses", "stale writes", "lost updates"};
-      snprintf(text, size, "%s that nothing excuses: %lld and %lld", of[i], unexcused[i][0], unexcused[i][1]);
+      static const char *const of[] = {"dirty accesses that nothing excuses", "stale writes that nothing excuses",
+                                       "lost updates that nothing excuses", "lost updates after early reads"};
+      snprintf(text, size, "%s: %lld and %lld", of[i], unexcused[i][0], unexcused[i][1]);
       return false;
     }
   if (a->episode_count != b->episode_count) {

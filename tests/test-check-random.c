@@ -16,7 +16,7 @@
 #include "base/rng.h"
 #include "brute.h"
 
-enum { RANDOM_HISTORIES = 30000, CLEAN_HISTORIES = 400 };
+enum { RANDOM_HISTORIES = 90000, CLEAN_HISTORIES = 400 };
 
 static uint64_t first_seed = 1, last_seed = RANDOM_HISTORIES;
 
@@ -30,9 +30,12 @@ static void print_history(const struct lb_history *h) {
 
 /* ---- anything at all --------------------------------------------------------------------------------------------- */
 
-/* `faulty`: every fifth event becomes a fault, a proof, or a cut that nobody used. */
-static struct lb_event random_event(struct lb_rng *rng, struct lb_history *h, bool faulty) {
-  static const char *const clients[] = {"a", "b", "c"}, *const keys[] = {"x", "y"};
+/* By the seed: every fifth event becomes a fault, a proof, or a cut that nobody used; every sixth says how many may hold; of
+ * four grants so many are a reader's. */
+static struct lb_event random_event(struct lb_rng *rng, struct lb_history *h, uint64_t seed) {
+  bool faulty = seed % 6 == 0, permits = seed % 4 == 0;
+  unsigned shared = seed % 5;
+  static const char *const clients[] = {"a", "b", "c", "d"}, *const keys[] = {"x", "y"};
   /* Grants and releases often, so that holds meet. */
   static const uint16_t kinds[] = {LB_EV_GRANTED, LB_EV_GRANTED, LB_EV_GRANTED,  LB_EV_GRANTED, LB_EV_RELEASE,
                                    LB_EV_RELEASE, LB_EV_RELEASE, LB_EV_LOST,     LB_EV_CRASH,   LB_EV_READ,
@@ -46,16 +49,20 @@ static struct lb_event random_event(struct lb_rng *rng, struct lb_history *h, bo
   e.kind = kinds[lb_rng_below(rng, sizeof kinds / sizeof *kinds)];
   if (e.kind == LB_EV_NOTE && e.t % 2) e.kind = LB_EV_CHECK;
   if (e.kind == LB_EV_NOTE && e.s % 2) e.kind = LB_EV_PROVED;
+  if (permits && lb_rng_below(rng, 6) == 0) e.kind = LB_EV_PERMITS;
   static const uint16_t of_faults[] = {LB_EV_FAULT, LB_EV_PROVED, LB_EV_PROVED, LB_EV_UNUSED};
   if (faulty && lb_rng_below(rng, 5) == 0) e.kind = of_faults[lb_rng_below(rng, 4)];
-  if (e.kind == LB_EV_FAULT || e.kind == LB_EV_PROVED || e.kind == LB_EV_UNUSED || e.kind == LB_EV_NOTE) {
+  if (e.kind == LB_EV_FAULT || e.kind == LB_EV_PROVED || e.kind == LB_EV_UNUSED || e.kind == LB_EV_NOTE ||
+      e.kind == LB_EV_PERMITS) {
     struct lb_fact fact = lb_no_fact;
-    if (e.kind != LB_EV_NOTE) fact.step = 1 + (uint32_t)lb_rng_below(rng, 3);
+    if (e.kind == LB_EV_PERMITS) fact.total = 1 + lb_rng_below(rng, 3);
+    if (e.kind == LB_EV_PERMITS && lb_rng_below(rng, 2)) e.key = lb_names_add(&h->keys, keys[lb_rng_below(rng, 2)]);
+    if (e.kind != LB_EV_NOTE && e.kind != LB_EV_PERMITS) fact.step = 1 + (uint32_t)lb_rng_below(rng, 3);
     fact.what = lb_names_add(&h->texts, "something");
     e.fact = lb_facts_add(h, &fact);
     return e;
   }
-  e.client = lb_names_add(&h->clients, clients[lb_rng_below(rng, 3)]);
+  e.client = lb_names_add(&h->clients, clients[lb_rng_below(rng, shared ? 4 : 3)]);
   if (e.kind == LB_EV_CRASH && lb_rng_below(rng, 2)) return e;
   e.key = lb_names_add(&h->keys, keys[lb_rng_below(rng, 2)]);
   bool access = e.kind == LB_EV_READ || e.kind == LB_EV_WRITE;
@@ -64,6 +71,8 @@ static struct lb_event random_event(struct lb_rng *rng, struct lb_history *h, bo
   if (e.kind == LB_EV_CHECK) e.flags |= LB_EVF_CHECK, e.check = (uint8_t)(1 + lb_rng_below(rng, LB_CHECK_NO_MAJORITY));
   if ((access || e.kind == LB_EV_GRANTED) && lb_rng_below(rng, 2))
     e.flags |= LB_EVF_FENCE, e.fence = lb_rng_below(rng, 6);
+  if (e.kind == LB_EV_READ && lb_rng_below(rng, 4) == 0) e.flags |= LB_EVF_EARLY;
+  if ((e.kind == LB_EV_GRANTED || e.kind == LB_EV_ACQUIRE) && lb_rng_below(rng, 4) < shared) e.flags |= LB_EVF_SHARED;
   bool leases = e.kind == LB_EV_RENEWED || e.kind == LB_EV_GRANTED;
   if (leases && lb_rng_below(rng, 3)) e.flags |= LB_EVF_UNTIL, e.until = lb_rng_below(rng, 12);
   return e;
@@ -73,7 +82,7 @@ static void random_history(uint64_t seed, struct lb_history *ret) {
   struct lb_rng rng = lb_rng_fork(seed, 1, 0);
   *ret = (struct lb_history){0};
   for (uint64_t n = 1 + lb_rng_below(&rng, seed % 6 ? 14 : 60); n > 0; n--) { /* some long ones, for deep overlaps, with many faults */
-    struct lb_event event = random_event(&rng, ret, seed % 6 == 0);
+    struct lb_event event = random_event(&rng, ret, seed);
     lb_history_add(ret, &event);
   }
   lb_history_sort(ret);
@@ -82,7 +91,7 @@ static void random_history(uint64_t seed, struct lb_history *ret) {
 static void random_histories_are_judged_as_by_brute_force(void **state) {
   (void)state;
   uint64_t episodes = 0, dirty = 0, lost = 0, regressions = 0, fenced = 0, stale = 0, orphans = 0, blind = 0;
-  uint64_t unused = 0, damaged = 0;
+  uint64_t unused = 0, damaged = 0, together = 0, early = 0, read_early = 0;
   uint64_t within = 0, late_dirty = 0, late_stale = 0, late_lost = 0;
   for (uint64_t seed = first_seed; seed <= last_seed; seed++) {
     struct lb_history h;
@@ -101,6 +110,8 @@ static void random_histories_are_judged_as_by_brute_force(void **state) {
     late_stale += check.stale_writes - check.unexcused.stale_writes;
     late_lost += (uint64_t)(check.lost_updates - check.unexcused.lost_updates);
     unused += check.faults_unused, damaged += check.faults_damaged;
+    together += check.depth > 1 && check.double_holds == 0, early += check.early_lost_updates > 0,
+        read_early += lb_check_read_early(&check);
     orphans += check.orphan_ns > 0, blind += check.blind_ns > 0;
     lb_check_clear(&brute);
     lb_check_clear(&check);
@@ -110,7 +121,8 @@ static void random_histories_are_judged_as_by_brute_force(void **state) {
   if (first_seed != last_seed)
     assert_true(episodes > 5000 && dirty > 5000 && lost > 5000 && regressions > 2000 && fenced > 500 && stale > 500 &&
                 orphans > 500 && blind > 100 && within > 2000 && within < episodes - 2000 && late_dirty > 1000 &&
-                late_stale > 10 && late_lost > 500 && unused > 500 && damaged > 100);
+                late_stale > 10 && late_lost > 500 && unused > 500 && damaged > 100 && together > 5000 && early > 300 &&
+                read_early > 5);
 }
 
 /* ---- a lock that works, spoilt in one place ---------------------------------------------------------------------- */

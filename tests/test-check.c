@@ -23,26 +23,111 @@ static const struct expectation {
     {"good/two-clients", {.grants = 2, .handoffs = 1, .useful_handoffs = 1, .depth = 1, NO_TIMES}},
     {"good/ties", {.grants = 3, .handoffs = 2, .depth = 1, NO_TIMES}},
     {"good/lost-in-time",
-     {.grants = 2, .handoffs = 1, .depth = 1, .unavailable_ns = -1, .orphan_ns = -1, .blind_ns = 0, .servers_left = -1}},
-    {"good/crash", {.grants = 4, .handoffs = 2, .depth = 1, .unavailable_ns = 20, .orphan_ns = 59, .blind_ns = -1, .servers_left = -1}},
+     {.grants = 2,
+      .handoffs = 1,
+      .depth = 1,
+      .unavailable_ns = -1,
+      .orphan_ns = -1,
+      .blind_ns = 0,
+      .servers_left = -1}},
+    {"good/crash",
+     {.grants = 4,
+      .handoffs = 2,
+      .depth = 1,
+      .unavailable_ns = 20,
+      .orphan_ns = 59,
+      .blind_ns = -1,
+      .servers_left = -1}},
     {"good/crash-nobody-after",
-     {.grants = 2, .handoffs = 1, .depth = 1, .unavailable_ns = 469, .orphan_ns = 470, .blind_ns = -1, .servers_left = -1}},
+     {.grants = 2,
+      .handoffs = 1,
+      .depth = 1,
+      .unavailable_ns = 469,
+      .orphan_ns = 470,
+      .blind_ns = -1,
+      .servers_left = -1}},
     {"good/stands-still", /* of five faults, the first and the fourth were followed by a grant before the next */
-     {.grants = 3, .handoffs = 2, .depth = 1, .faults_tested = 2, .unavailable_ns = 40, .orphan_ns = 39, .blind_ns = -1, .servers_left = -1}},
-    {"good/closing", {.grants = 1, .depth = 1, NO_TIMES}}, /* what is granted when it was asked for again is not judged */
+     {.grants = 3,
+      .handoffs = 2,
+      .depth = 1,
+      .faults_tested = 2,
+      .unavailable_ns = 40,
+      .orphan_ns = 39,
+      .blind_ns = -1,
+      .servers_left = -1}},
+    {"good/closing",
+     {.grants = 1, .depth = 1, NO_TIMES}}, /* what is granted when it was asked for again is not judged */
     {"good/two-keys", {.grants = 3, .handoffs = 1, .depth = 1, NO_TIMES}},
     {"good/granted-again", {.grants = 3, .handoffs = 1, .depth = 1, NO_TIMES}},
     {"good/granted-again-and-lost", /* a loss and a death end a hold of any depth */
      {.grants = 8, .handoffs = 4, .depth = 1, .unavailable_ns = -1, .orphan_ns = 1, .blind_ns = 0, .servers_left = -1}},
-    {"good/granted-again-fenced", {.grants = 4, .handoffs = 1, .depth = 1, NO_TIMES}}, /* as Hazelcast's FencedLock numbers them */
+    {"good/granted-again-fenced",
+     {.grants = 4, .handoffs = 1, .depth = 1, NO_TIMES}}, /* as Hazelcast's FencedLock numbers them */
     {"good/renewed", {.grants = 2, .handoffs = 1, .renewals = 4, .depth = 1, NO_TIMES}},
     {"good/unknown-outcome", {.grants = 2, .handoffs = 1, .depth = 1, .unknown_acquires = 1, NO_TIMES}},
     {"good/any-order", {.grants = 2, .handoffs = 1, .useful_handoffs = 1, .depth = 1, NO_TIMES}},
     {"good/refused-write",
-     {.grants = 2, .handoffs = 1, .useful_handoffs = 1, .depth = 1, .fenced_off = 1, .refused = 1, .unavailable_ns = -1, .orphan_ns = -1, .blind_ns = 0, .servers_left = -1}},
+     {.grants = 2,
+      .handoffs = 1,
+      .useful_handoffs = 1,
+      .depth = 1,
+      .fenced_off = 1,
+      .refused = 1,
+      .unavailable_ns = -1,
+      .orphan_ns = -1,
+      .blind_ns = 0,
+      .servers_left = -1}},
+    {"good/two-readers", {.grants = 4, .handoffs = 3, .useful_handoffs = 1, .depth = 2, NO_TIMES}},
+    {"good/reader-turns-writer", {.grants = 5, .handoffs = 3, .useful_handoffs = 1, .depth = 2, NO_TIMES}},
+    {"good/two-permits", /* values, numbers and accesses say nothing: two use the resource together */
+     {.grants = 3,
+      .handoffs = 2,
+      .useful_handoffs = 1,
+      .depth = 2,
+      .unavailable_ns = -1,
+      .orphan_ns = -1,
+      .blind_ns = 0,
+      .servers_left = -1}},
+    {"bad/reader-beside-writer", /* dirty: the readers at 4 and 6, the writer at 7 */
+     {.within_lease = 1,
+      .grants = 3,
+      .handoffs = 2,
+      .useful_handoffs = 1,
+      .depth = 3,
+      .double_holds = 1,
+      .double_hold_ns = 5,
+      .dirty_accesses = 3,
+      .unavailable_ns = -1,
+      .orphan_ns = -1,
+      .blind_ns = 5,
+      .servers_left = -1}},
+    {"bad/reader-writes",
+     {.grants = 2, .handoffs = 1, .depth = 2, .dirty_accesses = 1, NO_TIMES}}, /* at 4; at 6 it is alone */
+    {"bad/reader-turns-writer", /* from 4 on, when the other's lease was over; dirty at 5 and 6 */
+     {.grants = 3, .handoffs = 2, .depth = 2, .double_holds = 1, .double_hold_ns = 3, .dirty_accesses = 2, NO_TIMES}},
+    {"bad/three-of-two-permits", /* too many from 3 to 5 and from 6 to 7; the leases of two at most in the first */
+     {.within_lease = 0,
+      .grants = 4,
+      .handoffs = 3,
+      .useful_handoffs = 1,
+      .depth = 3,
+      .double_holds = 2,
+      .double_hold_ns = 3,
+      NO_TIMES}},
+    {"bad/early-read",
+     {.grants = 2,
+      .handoffs = 1,
+      .useful_handoffs = 1,
+      .depth = 1,
+      .lost_updates = 1,
+      .early_lost_updates = 1,
+      NO_TIMES}},
+    {"bad/readers-numbers", /* at 6 a reader's against a writer's, at 10 a writer's against readers' */
+     {.grants = 5, .handoffs = 4, .depth = 3, .token_regressions = 2, NO_TIMES}},
     {"bad/paused-holder",
      {.grants = 2,
-      .handoffs = 1, .useful_handoffs = 1,
+      .handoffs = 1,
+      .useful_handoffs = 1,
       .depth = 2,
       .double_holds = 1,
       .double_hold_ns = 99000000,
@@ -52,9 +137,11 @@ static const struct expectation {
       .fenced_off = 1,
       .unavailable_ns = 300000000,
       .orphan_ns = -1,
-      .blind_ns = 100000000, .servers_left = -1}},
+      .blind_ns = 100000000,
+      .servers_left = -1}},
     {"bad/paused-holder-fenced",
-     {.within_lease = 1, .grants = 2,
+     {.within_lease = 1,
+      .grants = 2,
       .handoffs = 1,
       .depth = 2,
       .double_holds = 1,
@@ -63,9 +150,11 @@ static const struct expectation {
       .refused = 2,
       .unavailable_ns = -1,
       .orphan_ns = -1,
-      .blind_ns = 300, .servers_left = -1}},
+      .blind_ns = 300,
+      .servers_left = -1}},
     {"bad/renewed",
-     {.within_lease = 1, .grants = 2,
+     {.within_lease = 1,
+      .grants = 2,
       .handoffs = 1,
       .renewals = 7,
       .depth = 2,
@@ -73,22 +162,35 @@ static const struct expectation {
       .double_hold_ns = 1000000,
       .unavailable_ns = 98000000,
       .orphan_ns = -1,
-      .blind_ns = 1000000, .servers_left = -1}},
-    {"bad/three-at-once", {.within_lease = 1, .grants = 3, .handoffs = 2, .depth = 3, .double_holds = 1, .double_hold_ns = 30, NO_TIMES}},
+      .blind_ns = 1000000,
+      .servers_left = -1}},
+    {"bad/three-at-once",
+     {.within_lease = 1, .grants = 3, .handoffs = 2, .depth = 3, .double_holds = 1, .double_hold_ns = 30, NO_TIMES}},
     {"bad/one-stale-many-successors",
-     {.within_lease = 2, .grants = 4,
+     {.within_lease = 2,
+      .grants = 4,
       .handoffs = 3,
       .depth = 2,
       .double_holds = 2,
       .double_hold_ns = 30,
       .unavailable_ns = -1,
       .orphan_ns = -1,
-      .blind_ns = 50, .servers_left = -1}},
+      .blind_ns = 50,
+      .servers_left = -1}},
     {"bad/late-write",
-     {.grants = 2, .handoffs = 1, .useful_handoffs = 1, .depth = 1, .dirty_accesses = 1, .lost_updates = 1, .stale_writes = 1, NO_TIMES}},
+     {.grants = 2,
+      .handoffs = 1,
+      .useful_handoffs = 1,
+      .depth = 1,
+      .dirty_accesses = 1,
+      .lost_updates = 1,
+      .stale_writes = 1,
+      NO_TIMES}},
     {"bad/overtaken-writers", /* a at 40, b at 80, and c, who was never granted x, at 90; nobody was ever granted y; a releases one of two */
-     {.within_lease = 1, .grants = 3,
-      .handoffs = 2, .useful_handoffs = 2,
+     {.within_lease = 1,
+      .grants = 3,
+      .handoffs = 2,
+      .useful_handoffs = 2,
       .depth = 2,
       .double_holds = 1,
       .double_hold_ns = 100,
@@ -99,20 +201,30 @@ static const struct expectation {
     {"bad/nobody-holds", {.grants = 1, .depth = 1, .dirty_accesses = 2, NO_TIMES}},
     {"bad/never-released", {.within_lease = 1, .grants = 2, .handoffs = 1, .depth = 2, .double_holds = 1, NO_TIMES}},
     /* https://github.com/redisson/redisson/issues/2665: taken twice, released once, and granted to another */
-    {"bad/one-release-of-two", {.within_lease = 1, .grants = 3, .handoffs = 1, .depth = 2, .double_holds = 1, .double_hold_ns = 1, NO_TIMES}},
+    {"bad/one-release-of-two",
+     {.within_lease = 1, .grants = 3, .handoffs = 1, .depth = 2, .double_holds = 1, .double_hold_ns = 1, NO_TIMES}},
     {"bad/token-regression", {.grants = 7, .handoffs = 5, .depth = 1, .token_regressions = 2, NO_TIMES}},
     {"bad/token-of-an-earlier-hold", /* at 4, 7, 9, 10 and 13 */
-     {.grants = 9, .depth = 1, .token_regressions = 5, .unavailable_ns = -1, .orphan_ns = 5, .blind_ns = 0, .servers_left = -1}},
-    {"bad/lost-updates-two-keys", {.grants = 3, .handoffs = 1, .useful_handoffs = 1, .depth = 1, .lost_updates = 4, NO_TIMES}},
+     {.grants = 9,
+      .depth = 1,
+      .token_regressions = 5,
+      .unavailable_ns = -1,
+      .orphan_ns = 5,
+      .blind_ns = 0,
+      .servers_left = -1}},
+    {"bad/lost-updates-two-keys",
+     {.grants = 3, .handoffs = 1, .useful_handoffs = 1, .depth = 1, .lost_updates = 4, NO_TIMES}},
     {"bad/crash-is-not-of-others",
-     {.within_lease = 1, .grants = 3,
+     {.within_lease = 1,
+      .grants = 3,
       .handoffs = 2,
       .depth = 2,
       .double_holds = 1,
       .double_hold_ns = 1,
       .unavailable_ns = -1,
       .orphan_ns = 5,
-      .blind_ns = -1, .servers_left = -1}},
+      .blind_ns = -1,
+      .servers_left = -1}},
 };
 
 static void load(const char *file, struct lb_history *ret) {
@@ -355,6 +467,15 @@ static void the_first_line_is_the_verdict(void **state) {
                      "1 double hold of 99.0 ms (0 within a lease), 3 dirty accesses, 1 lost update\n";
   assert_memory_equal(text, line, strlen(line));
   free(text);
+  text = printed("bad/early-read", 10);
+  line =
+      "violated: 1 lost update (no two held at once: what was written had been read before the lock was asked for)\n";
+  assert_memory_equal(text, line, strlen(line));
+  free(text);
+  text = printed("good/two-readers", 10);
+  line = "safe: 0 violations in 4 grants, 3 hand-offs\n";
+  assert_memory_equal(text, line, strlen(line));
+  free(text);
   text = printed("good/two-clients", 10);
   line = "safe: 0 violations in 2 grants, 1 hand-off\n";
   assert_memory_equal(text, line, strlen(line));
@@ -397,6 +518,20 @@ static void the_ruling_is_violated_undecided_or_safe(void **state) {
   assert_string_equal(ruling.why, LB_CHECK_LATE);
   c.token_regressions = 1;
   assert_int_equal(lb_check_rule(&c, false).verdict, LB_RULED_VIOLATED);
+}
+
+/* That the client had read too early is said of nothing else: neither where exclusion was lost, nor where another write took an update
+ * away. */
+static void an_early_read_is_blamed_for_what_it_did_alone(void **state) {
+  (void)state;
+  assert_true(lb_check_read_early(&(struct lb_check){.lost_updates = 2, .early_lost_updates = 2}));
+  assert_false(lb_check_read_early(&(struct lb_check){.lost_updates = 2, .early_lost_updates = 1}));
+  assert_false(lb_check_read_early(&(struct lb_check){.double_holds = 0}));
+  assert_false(lb_check_read_early(&(struct lb_check){.lost_updates = 1, .early_lost_updates = 1, .double_holds = 1}));
+  assert_false(
+      lb_check_read_early(&(struct lb_check){.lost_updates = 1, .early_lost_updates = 1, .dirty_accesses = 1}));
+  assert_false(
+      lb_check_read_early(&(struct lb_check){.lost_updates = 1, .early_lost_updates = 1, .token_regressions = 1}));
 }
 
 static void json_has_every_episode_with_who_when_and_where(void **state) {
@@ -443,6 +578,9 @@ static void each_episode_is_told_with_the_events_around_it(void **state) {
   assert_printed("bad/paused-holder", 10, "double hold 1 of 1: key lock-1, held by client-1 and client-2\n");
   assert_printed("bad/paused-holder", 10, "from 303.000000 to 402.000000 ms (99.0 ms), at most 2 at once");
   assert_printed("bad/paused-holder", 10, "  |     303.000000 ms  client-2 granted fence 2\n");
+  assert_printed("bad/reader-beside-writer", 10, " b granted (shared)\n");
+  assert_printed("bad/three-of-two-permits", 10, " note: at most 2 may hold x at once\n");
+  assert_printed("bad/three-of-two-permits", 10, "at most 3 at once where 2 may, after the earlier lease was over\n");
   assert_printed("bad/paused-holder", 10, "         10.000000 ms  client-2 acquire\n");
   assert_printed("bad/renewed", 10, "        401.000000 ms  client-1 renewed until 700.000000 ms\n");
   assert_printed("bad/paused-holder", 10, "          1.000000 ms  client-1 granted fence 1\n");
@@ -496,6 +634,7 @@ int main(void) {
       cmocka_unit_test(the_first_line_is_the_verdict),
       cmocka_unit_test(what_is_late_is_violated_where_it_counts),
       cmocka_unit_test(the_ruling_is_violated_undecided_or_safe),
+      cmocka_unit_test(an_early_read_is_blamed_for_what_it_did_alone),
       cmocka_unit_test(json_has_every_episode_with_who_when_and_where),
       cmocka_unit_test(a_history_without_hand_off_is_not_called_safe),
       cmocka_unit_test(each_episode_is_told_with_the_events_around_it),

@@ -9,7 +9,7 @@
  * Per key the present holders stand in a list in order of the begin of their holds; so whether
  * anyone else has held the key since before this instant is seen at its head. An event costs a
  * constant time, with two exceptions. A crash looks at the holds of the client since its last one:
- * constant on average. While several clients hold a key, each change looks at all of them.
+ * constant on average. While several clients hold a key, each change looks at all of them, and so may a reader's read.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -28,9 +28,27 @@ static void touch(struct sweep *s, uint32_t key) {
   s->touched[s->touched_count++] = key;
 }
 
+/* The client shares the key no more, be it that it has let go or that it has the key alone. */
+static void end_sharing(struct pair *p, uint64_t t) {
+  if (p->shared) p->shared_end_t = t;
+  p->shared = false;
+}
+
+/* A hold begins, or becomes exclusive: from now on its client is the one that came last. */
+static void enter(struct sweep *s, struct pair *p, size_t event, bool shared) {
+  struct key *k = &s->keys[p->key];
+  p->shared = shared;
+  p->alone_t = s->history->events[event].t;
+  p->entry = event;
+  p->overtaken = false;
+  k->exclusive += !shared;
+  k->begin_event = event;
+  touch(s, p->key);
+}
+
 /* The hold goes to the end of the key's list, which therefore stays in order of begin. The pair is
  * listed for a crash of its client once, and stays listed when the hold ends. */
-static void begin_hold(struct sweep *s, struct pair *p, size_t event) {
+static void begin_hold(struct sweep *s, struct pair *p, size_t event, bool shared) {
   struct key *k = &s->keys[p->key];
   uint32_t number = (uint32_t)(p - s->pairs);
   p->holds = true;
@@ -44,14 +62,12 @@ static void begin_hold(struct sweep *s, struct pair *p, size_t event) {
   else s->pairs[k->last].next = number;
   k->last = number;
   k->holders++;
-  k->begin_event = event;
-  k->begun = (uint32_t)(p - s->pairs);
   if (!p->listed) {
     p->listed = true;
     p->next_of_client = s->client_pairs[p->client];
     s->client_pairs[p->client] = number;
   }
-  touch(s, p->key);
+  enter(s, p, event, shared);
 }
 
 /* Nothing happens to a client that does not hold: a release or a loss may be said twice. */
@@ -65,7 +81,9 @@ static void end_hold(struct sweep *s, struct pair *p, size_t event) {
   if (p->next == NONE) k->last = p->previous;
   else s->pairs[p->next].previous = p->previous;
   k->holders--;
+  k->exclusive -= !p->shared;
   k->end_event = event;
+  end_sharing(p, p->end_t);
   touch(s, p->key);
 }
 
@@ -84,13 +102,22 @@ static void end_waiting(struct sweep *s, struct key *k, uint32_t client, uint64_
 
 /* Of all clients only the one granted last can still be without another's grant: whoever came
  * before it has had it. */
-static void note_other_grant(struct sweep *s, const struct key *k, uint32_t client, uint64_t t) {
+static void note_overtaken(struct sweep *s, const struct key *k, const struct lb_event *e) {
   struct pair *last = k->last_granted == NONE ? NULL : &s->pairs[k->last_granted];
-  if (!last || last->client == client) return;
-  last->overtaken_t = t;
-  if (!last->holds || last->other_granted) return;
-  last->other_granted = true;
-  last->other_granted_t = t;
+  if (last && last->client != e->client) last->overtaken_t = e->t;
+}
+
+/* Whoever holds may have lost the lock to this grant, if the two may not hold together. Of several
+ * permits nobody knows whose it was. */
+static void note_other_grant(struct sweep *s, const struct key *k, const struct lb_event *e) {
+  bool shared = e->flags & LB_EVF_SHARED;
+  if (k->permits > 1 || (shared && k->exclusive == 0)) return;
+  for (uint32_t i = k->first; i != NONE; i = s->pairs[i].next) {
+    struct pair *p = &s->pairs[i];
+    if (p->client == e->client || p->other_granted || (shared && p->shared)) continue;
+    p->other_granted = true;
+    p->other_granted_t = e->t;
+  }
 }
 
 /* What the service has promised for this hold, by the latest word. */
@@ -101,15 +128,23 @@ static void set_lease(struct sweep *s, struct pair *p, const struct lb_event *e)
 }
 
 /* A second grant of what is held already begins no new hold, but one more release has to end it, and
- * it counts as the client's latest grant. */
+ * it counts as the client's latest grant. An exclusive one makes a shared hold exclusive. */
+static void deepen(struct sweep *s, struct pair *p, size_t event, bool shared) {
+  p->depth++;
+  if (shared || !p->shared) return;
+  end_sharing(p, s->history->events[event].t);
+  enter(s, p, event, false);
+}
+
 static int grant(struct sweep *s, const struct lb_event *e, size_t event) {
   struct key *k = &s->keys[e->key];
   struct pair *p = lb_check_pair(s, e->client, e->key);
   if (!p) return -ENOMEM;
-  note_other_grant(s, k, e->client, e->t);
+  note_overtaken(s, k, e);
+  note_other_grant(s, k, e);
   end_waiting(s, k, e->client, e->t);
-  if (p->holds) p->depth++;
-  else begin_hold(s, p, event);
+  if (p->holds) deepen(s, p, event, e->flags & LB_EVF_SHARED);
+  else begin_hold(s, p, event, e->flags & LB_EVF_SHARED);
   set_lease(s, p, e);
   p->granted = true;
   p->granted_t = e->t;
@@ -219,16 +254,34 @@ static void finish(struct sweep *s) {
   lb_check_count_faults(s);
 }
 
+/* They count from the begin, wherever they stand; of several the last. */
+static void find_permits(const struct lb_history *h, uint64_t *ret) {
+  uint64_t any = 1;
+  for (size_t i = 0; i < h->count; i++)
+    if (h->events[i].kind == LB_EV_PERMITS && h->events[i].key == LB_NO_NAME)
+      any = lb_event_fact(h, &h->events[i])->total;
+  for (size_t i = 0; i < h->keys.count; i++) ret[i] = any;
+  for (size_t i = 0; i < h->count; i++)
+    if (h->events[i].kind == LB_EV_PERMITS && h->events[i].key != LB_NO_NAME)
+      ret[h->events[i].key] = lb_event_fact(h, &h->events[i])->total;
+}
+
 /* One more than needed of each, so that no allocation is of 0 bytes. */
 static int prepare(struct sweep *s) {
   size_t keys = s->history->keys.count, clients = s->history->clients.count;
   s->keys = malloc((keys + 1) * sizeof *s->keys);
   s->touched = malloc((keys + 1) * sizeof *s->touched);
   s->client_pairs = malloc((clients + 1) * sizeof *s->client_pairs);
-  if (!s->keys || !s->touched || !s->client_pairs) return -ENOMEM;
+  s->permits = malloc((keys + 1) * sizeof *s->permits);
+  if (!s->keys || !s->touched || !s->client_pairs || !s->permits) return -ENOMEM;
+  find_permits(s->history, s->permits);
   for (size_t i = 0; i < keys; i++)
-    s->keys[i] =
-        (struct key){.first = NONE, .last = NONE, .last_granted = NONE, .begun = NONE, .newest = NONE, .episode = NO_EPISODE, .access_client = NONE};
+    s->keys[i] = (struct key){.permits = s->permits[i],
+                              .first = NONE,
+                              .last = NONE,
+                              .last_granted = NONE,
+                              .episode = NO_EPISODE,
+                              .access_client = NONE};
   for (size_t i = 0; i < clients; i++) s->client_pairs[i] = NONE;
   return 0;
 }
@@ -242,12 +295,13 @@ int lb_check_history(const struct lb_history *whole, struct lb_check *ret) {
   if (r == 0) {
     r = lb_check_find_faults(&s);
     if (r == 0) r = sweep_all(&s);
-    if (r == 0) r = lb_check_order(history, ret);
+    if (r == 0) r = lb_check_order(history, s.permits, ret);
     if (r == 0) finish(&s);
     for (size_t i = 0; i < history->keys.count; i++) free(s.keys[i].orphans);
   }
   free(s.keys);
   free(s.touched);
+  free(s.permits);
   free(s.client_pairs);
   free(s.pairs);
   free(s.faults);

@@ -14,7 +14,18 @@
  *   is one `granted`, whatever the service counts. So is a release that was sent twice.
  * - A history ends here where it was asked for again (`closing`): what is granted then beside a holder that
  *   stands still is no answer to the scenario.
- * - Every hold is exclusive. Members that could say otherwise are refused by the readers.
+ * - A hold is exclusive, unless all its grants were shared: then it is a reader's. A shared hold that is
+ *   granted exclusively goes on, exclusive from that grant. No release makes it shared again: who keeps
+ *   the reader's half of a hold is written as `release` and a shared `granted` of the same time.
+ * - Too many hold a key if more than its permits do (1, unless a `permits` says otherwise) and not all
+ *   of them share. A `permits` counts for the whole history, wherever it stands; of several the last one,
+ *   and one of the key itself before one of any key.
+ * - With more than one permit the holders use the resource together: no access of the key is dirty or
+ *   stale, no update lost, no number a regression, no window blind. What counts is how many hold.
+ * - Readers may read together: a read of a shared hold is dirty beside an exclusive one alone. A write
+ *   needs the key alone, whoever writes.
+ * - An early read came before its client asked for the lock. It is no access under the lock, so never
+ *   dirty, and it overtakes nobody. Its value counts as one that was read.
  * - `renewed` neither begins nor ends a hold, whoever it is of: a lease is what the service
  *   promised, a hold what a client does.
  * - For overlaps, dirty accesses and stale writes only times count, so events of equal time never
@@ -24,8 +35,8 @@
  *   one that was read. Its fence was seen by the resource all the same.
  *
  * The lease of a hold ends with the `until` of its latest `granted` or `renewed`; without one it
- * never ends. An overlap is *within a lease* if at some moment of it the leases of two holders ran:
- * the service has promised the lock twice, and the lock failed. In any other the earlier lease was
+ * never ends. An overlap is *within a lease* if at some moment of it those whose leases ran were too
+ * many: the service has promised the lock twice, and the lock failed. In any other the earlier lease was
  * over and its holder did not stop: that is *late*. Every violation is of one class or the other:
  * - an episode is within a lease if an overlap in it is;
  * - a dirty access, a stale write and what a write takes away are late if their client holds, and
@@ -42,7 +53,7 @@
 #include "counter.h"
 #include "history.h"
 
-/* A maximal span in which two or more clients hold the same key. */
+/* A maximal span in which too many clients hold the same key. */
 struct lb_episode {
   uint32_t key;
   uint32_t depth;            /* most holders at once */
@@ -55,7 +66,7 @@ struct lb_episode {
 };
 
 /* Of the counters those with LB_FROM_CHECK are filled in. In detail:
- * depth             0 no grant, 1 clean
+ * depth             plain number of holders: 0 no grant, 1 clean; more with readers or permits
  * dirty_accesses    while another client's hold has begun before and ends later, or while this
  *                   client does not hold the key itself
  * lost_updates      sum over keys of accepted writes - (last accepted value - first value read);
@@ -65,13 +76,14 @@ struct lb_episode {
  *                   past, whoever believes what
  * token_regressions a number that is not larger than one that had been granted before it was asked
  *                   for (the latest `acquire` of that client and key; without one, the grant), or
- *                   that is the largest so far and another client's. None for a client that is granted
+ *                   that is the largest so far and another client's. A shared grant is held against
+ *                   the numbers of exclusive ones alone. None for a client that is granted
  *                   again what it holds and told the number that it has
  * unavailable_ns    to the next grant of anything; -1 = no fault; a fault without a later grant
  *                   counts to the end of the history
  * orphan_ns         to the next grant of that key by another; -1 = none; to the end of the history
  *                   if never granted again
- * blind_ns          from the other's grant until it learned that it had lost the lock (`lost`, also
+ * blind_ns          from the other's grant (of readers: an exclusive one) until it learned that it had lost the lock (`lost`, also
  *                   as the answer to its release); -1 = no client ever learned of a loss
  * servers_left      steps that saw a server leave the others; -1 = none looked */
 struct lb_check {
@@ -80,6 +92,8 @@ struct lb_check {
     uint64_t dirty_accesses, stale_writes;
     int64_t lost_updates;
   } unexcused;
+  int64_t
+      early_lost_updates; /* of lost_updates: what writes took away whose clients' latest read of the key was an early one */
   struct lb_episode *episodes;
   size_t episode_count;       /* == double_holds */
 };
@@ -93,6 +107,10 @@ void lb_check_clear(struct lb_check *check);
 bool lb_check_violated(const struct lb_check *check, bool past_lease);
 /* True when the resource was damaged: a lost update or a stale write. What a guard is judged by. */
 bool lb_check_damaged(const struct lb_check *check, bool past_lease);
+
+/* True when updates were lost though the lock did its work: nothing else is wrong, and every write that
+ * took one away followed an early read. */
+bool lb_check_read_early(const struct lb_check *check);
 
 enum lb_ruled { LB_RULED_SAFE, LB_RULED_VIOLATED, LB_RULED_UNDECIDED };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Double holds: from who holds a key after each instant to the episodes in which two or more did.
- * An episode opens with the second holder and closes when one is left, whoever came and went in
- * between. The sweep over the events is in check.c.
+ * Double holds: from who holds a key after each instant to the episodes in which too many did: more
+ * than may, and not all of them readers. An episode opens with the holder that is one too many and
+ * closes when those left are right, whoever came and went in between. The sweep over the events is in check.c.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -31,6 +31,11 @@ static uint32_t first_begun_at(const struct sweep *s, const struct key *k, uint6
   return number;
 }
 
+/* Whether so many holders may not hold the key together. */
+static bool too_many(const struct key *k, uint64_t holders, uint64_t exclusive) {
+  return holders > k->permits && exclusive > 0;
+}
+
 /* It begins with the hold that came last in this instant: that is the one too many. */
 static int open_episode(struct sweep *s, struct key *k, uint64_t t) {
   struct lb_check *c = s->check;
@@ -53,36 +58,57 @@ void lb_check_close_episode(struct sweep *s, struct key *k, uint64_t t, size_t e
 
 static bool lease_runs(const struct pair *p, uint64_t t) { return p->endless || p->until > t; }
 
-/* Whether a hold that began in this instant overtook the one that the service had granted just before
- * it (or another of the same instant). Who merely goes on holding what it was granted long ago is
- * overtaken once: those who come after the first have been granted a lock that was free again. */
-static bool overtakes(const struct sweep *s, const struct key *k, uint64_t t) {
-  uint32_t number = first_begun_at(s, k, t);
-  if (number == NONE) return false;
-  const struct pair *before = k->newest == NONE ? NULL : &s->pairs[k->newest];
-  return s->pairs[number].next != NONE || (before && before->holds && before->begin_t < t);
+/* The holder that came first of those that are not overtaken, and what there is of these. */
+static struct pair *first_not_overtaken(const struct sweep *s, const struct key *k, uint64_t *ret_holders,
+                                        uint64_t *ret_exclusive) {
+  struct pair *first = NULL;
+  *ret_holders = *ret_exclusive = 0;
+  for (uint32_t i = k->first; i != NONE; i = s->pairs[i].next) {
+    struct pair *p = &s->pairs[i];
+    if (p->overtaken) continue;
+    (*ret_holders)++;
+    *ret_exclusive += !p->shared;
+    if (!first || p->entry < first->entry) first = p;
+  }
+  return first;
+}
+
+/* Whether somebody is overtaken in this instant: a holder that would be one too many among those who
+ * came after it and still hold. Who merely goes on holding what it was granted long ago is overtaken
+ * once: those who come after the first have been granted a lock that was free again. */
+static bool overtakes(struct sweep *s, const struct key *k) {
+  uint64_t holders, exclusive;
+  bool any = false;
+  for (struct pair *p; p = first_not_overtaken(s, k, &holders, &exclusive), too_many(k, holders, exclusive);)
+    p->overtaken = any = true;
+  return any;
 }
 
 /* What this moment makes of those who hold the key together. Leases change at such moments only, so
- * two of them ran at once if they do at one of these. */
+ * too many of them ran at once if they do at one of these. */
 static void mark_overlap(struct sweep *s, const struct key *k, uint64_t t) {
   struct lb_episode *e = &s->check->episodes[k->episode];
-  uint32_t running = 0;
-  for (uint32_t i = k->first; i != NONE; i = s->pairs[i].next) running += lease_runs(&s->pairs[i], t);
+  uint32_t running = 0, exclusive = 0;
+  for (uint32_t i = k->first; i != NONE; i = s->pairs[i].next) {
+    bool runs = lease_runs(&s->pairs[i], t);
+    running += runs;
+    exclusive += runs && !s->pairs[i].shared;
+  }
+  bool within = too_many(k, running, exclusive);
   for (uint32_t i = k->first; i != NONE; i = s->pairs[i].next) {
     struct pair *p = &s->pairs[i];
-    if (running > 1 && lease_runs(p, t)) p->overlap = OVERLAP_WITHIN;
+    if (within && lease_runs(p, t)) p->overlap = OVERLAP_WITHIN;
     else if (p->overlap == OVERLAP_NONE) p->overlap = OVERLAP_LATE;
   }
-  if (running > 1 && !e->within_lease) s->check->within_lease++;
-  e->within_lease |= running > 1;
-  if (overtakes(s, k, t)) lb_check_charge_overlap(s, t, running > 1);
+  if (within && !e->within_lease) s->check->within_lease++;
+  e->within_lease |= within;
+  if (overtakes(s, k)) lb_check_charge_overlap(s, t, within);
 }
 
 /* A new episode names all who hold; one that goes on names only who has come in this instant. */
 static int settle(struct sweep *s, struct key *k, uint64_t t) {
   if (k->holders > s->check->depth) s->check->depth = k->holders;
-  if (k->holders < 2) {
+  if (!too_many(k, k->holders, k->exclusive)) {
     if (k->episode != NO_EPISODE) lb_check_close_episode(s, k, t, k->end_event);
     return 0;
   }
@@ -97,7 +123,5 @@ static int settle(struct sweep *s, struct key *k, uint64_t t) {
 
 int lb_check_settle(struct sweep *s, struct key *k, uint64_t t) {
   k->touched = false;
-  int r = settle(s, k, t);
-  k->newest = k->begun;
-  return r;
+  return settle(s, k, t);
 }

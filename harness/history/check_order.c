@@ -24,19 +24,22 @@ struct key {
   bool granted;                   /* whether it was */
   uint32_t last_client;           /* of the latest grant */
   bool unused;                    /* it was a hand-off, and its client has not written since */
-  struct fence granted_fence;     /* the largest that was granted ... */
-  uint32_t fence_client;          /* ... and who had it first */
+  struct granted {
+    struct fence fence;           /* the largest that was granted ... */
+    uint32_t client;              /* ... and who had it first */
+  } any, exclusive;               /* of all grants; of those that are not shared */
   struct fence seen;              /* by the resource */
 };
 
 struct ask { /* the latest one of a client for a key, and its hold */
   bool any;
-  struct fence granted_before;
+  struct fence any_before, exclusive_before;
   uint64_t depth;    /* grants less releases, 0 = it holds nothing */
   struct fence held; /* the latest of this hold */
 };
 
 struct order {
+  const uint64_t *permits;
   struct key *keys;
   struct lb_pairs numbers;
   struct ask *asks; /* by number of the pair */
@@ -60,7 +63,8 @@ static int note_ask(struct order *o, const struct lb_event *e) {
   struct ask *ask = find_ask(o, e);
   if (!ask) return -ENOMEM;
   ask->any = true;
-  ask->granted_before = o->keys[e->key].granted_fence;
+  ask->any_before = o->keys[e->key].any.fence;
+  ask->exclusive_before = o->keys[e->key].exclusive.fence;
   return 0;
 }
 
@@ -84,12 +88,20 @@ static void note_hold(struct ask *ask, const struct lb_event *e) {
   if (e->flags & LB_EVF_FENCE) ask->held = (struct fence){true, e->fence};
 }
 
-/* A client of which no question is known asked when it was granted. */
+/* A client of which no question is known asked when it was granted. Readers may have one number, or be
+ * told theirs in any order: a shared grant is held against the exclusive ones alone. */
 static bool is_regression(const struct key *k, const struct ask *ask, const struct lb_event *e) {
+  bool shared = e->flags & LB_EVF_SHARED;
+  const struct granted *others = shared ? &k->exclusive : &k->any;
   if (ask->depth > 0 && ask->held.any && ask->held.number == e->fence) return false;
-  struct fence before = ask->any ? ask->granted_before : k->granted_fence;
+  struct fence before = !ask->any ? others->fence : shared ? ask->exclusive_before : ask->any_before;
   if (before.any && e->fence <= before.number) return true;
-  return k->granted_fence.any && e->fence == k->granted_fence.number && e->client != k->fence_client;
+  return others->fence.any && e->fence == others->fence.number && e->client != others->client;
+}
+
+static void keep_largest(struct granted *granted, const struct lb_event *e) {
+  if (granted->fence.any && e->fence <= granted->fence.number) return;
+  *granted = (struct granted){{true, e->fence}, e->client};
 }
 
 /* A number that is not the largest leaves that as it is: every later grant that is not above it is
@@ -103,12 +115,11 @@ static int count_grant(struct lb_check *c, struct order *o, const struct lb_even
   k->last_client = e->client;
   struct ask *ask = find_ask(o, e);
   if (!ask) return -ENOMEM;
-  if (e->flags & LB_EVF_FENCE && is_regression(k, ask, e)) c->token_regressions++;
+  if (e->flags & LB_EVF_FENCE && o->permits[e->key] == 1) c->token_regressions += is_regression(k, ask, e);
   note_hold(ask, e);
   if (!(e->flags & LB_EVF_FENCE)) return 0;
-  if (k->granted_fence.any && e->fence <= k->granted_fence.number) return 0;
-  k->granted_fence = (struct fence){true, e->fence};
-  k->fence_client = e->client;
+  keep_largest(&k->any, e);
+  if (!(e->flags & LB_EVF_SHARED)) keep_largest(&k->exclusive, e);
   return 0;
 }
 
@@ -185,8 +196,8 @@ static void note_unavailable(const struct lb_history *history, struct lb_check *
   if (fault) lb_keep_longest(&c->unavailable_ns, fault->t, history->events[history->count - 1].t);
 }
 
-int lb_check_order(const struct lb_history *history, struct lb_check *c) {
-  struct order o = {.keys = calloc(history->keys.count + 1, sizeof *o.keys)};
+int lb_check_order(const struct lb_history *history, const uint64_t *permits, struct lb_check *c) {
+  struct order o = {.permits = permits, .keys = calloc(history->keys.count + 1, sizeof *o.keys)};
   int r = o.keys ? 0 : -ENOMEM;
   for (size_t i = 0; i < history->count && r == 0; i++) r = look_at(c, &o, history, &history->events[i]);
   note_unavailable(history, c);

@@ -48,6 +48,8 @@ static void put_violations(const struct lb_check *c, FILE *out) {
   put_count(&separator, c->dirty_accesses, "dirty access", "dirty accesses", out);
   put_count(&separator, (uint64_t)c->lost_updates, "lost update", "lost updates", out);
   put_count(&separator, c->token_regressions, "token regression", "token regressions", out);
+  if (lb_check_read_early(c))
+    fputs(" (no two held at once: what was written had been read before the lock was asked for)", out);
   putc('\n', out);
 }
 
@@ -103,6 +105,8 @@ static void put_event(const struct lb_history *h, const struct lb_event *e, bool
     fprintf(out, " until %.6f ms", ((double)e->until - (double)h->events[0].t) / 1e6);
   if (e->flags & LB_EVF_DUE) fprintf(out, " due %.6f ms", ((double)e->due - (double)h->events[0].t) / 1e6);
   if (e->flags & LB_EVF_REFUSED) fputs(" (refused)", out);
+  if (e->flags & LB_EVF_SHARED) fputs(" (shared)", out);
+  if (e->flags & LB_EVF_EARLY) fputs(" (before it asked for the lock)", out);
   if (e->flags & LB_EVF_CHECK) fprintf(out, ": %s", lb_check_say(e->check));
   putc('\n', out);
 }
@@ -177,7 +181,10 @@ static void put_episode(const struct lb_history *h, const struct lb_check *c, si
   }
   fprintf(out, "\n  from %.6f to %.6f ms (", (double)(e->begin_t - zero) / 1e6, (double)(e->end_t - zero) / 1e6);
   put_ms(e->end_t - e->begin_t, out);
-  fprintf(out, "), at most %u at once, %s\n", e->depth, e->within_lease ? "within a lease" : "after the earlier lease was over");
+  fprintf(out, "), at most %u at once", e->depth);
+  uint64_t permits = lb_history_permits(h, e->key);
+  if (permits > 1) fprintf(out, " where %llu may", (unsigned long long)permits);
+  fprintf(out, ", %s\n", e->within_lease ? "within a lease" : "after the earlier lease was over");
   put_story(h, e, out);
 }
 

@@ -17,6 +17,11 @@ bool lb_check_damaged(const struct lb_check *check, bool past_lease) {
   return check->lost_updates > 0 || check->stale_writes > 0;
 }
 
+bool lb_check_read_early(const struct lb_check *check) {
+  bool exclusion = check->double_holds == 0 && check->dirty_accesses == 0 && check->token_regressions == 0;
+  return exclusion && check->early_lost_updates > 0 && check->early_lost_updates >= check->lost_updates;
+}
+
 const char *lb_ruled_name(enum lb_ruled verdict) {
   return verdict == LB_RULED_SAFE ? "safe" : verdict == LB_RULED_VIOLATED ? "violated" : "undecided";
 }

@@ -21,7 +21,8 @@ struct pair *lb_check_pair(struct sweep *s, uint32_t client, uint32_t key) {
     struct pair *more = lb_check_grown(s->pairs, number, &s->pair_capacity, sizeof *more);
     if (!more) return NULL;
     s->pairs = more;
-    s->pairs[number] = (struct pair){.client = client, .key = key, .end_t = NEVER, .episode = NO_EPISODE};
+    s->pairs[number] =
+        (struct pair){.client = client, .key = key, .end_t = NEVER, .shared_end_t = NEVER, .episode = NO_EPISODE};
   }
   return &s->pairs[number];
 }

@@ -25,12 +25,18 @@ struct pair { /* a client and a key: the present hold, or the last one */
   uint32_t next_of_client;  /* pairs of the same client that a crash has to look at */
   bool holds, listed;       /* listed: is among those pairs */
   uint64_t depth;           /* of the present hold: grants less releases */
+  bool shared;              /* the present hold: no grant of it was exclusive */
+  uint64_t alone_t;         /* ... if it is not: since this grant */
+  uint64_t shared_end_t;    /* a shared hold ended or became exclusive then, NEVER = none did */
+  size_t entry;             /* event: begin of the present hold, or the grant that made it exclusive */
+  bool overtaken;           /* since then (check_fault.c) */
+  bool read_early;          /* its latest accepted read was one */
   bool granted;             /* ever ... */
   uint64_t granted_t;       /* ... and last then */
   bool endless;             /* the lease of the hold, by its latest grant or renewal: no end was said ... */
   uint64_t until;           /* ... or this one */
   enum overlap overlap;     /* of the present hold, or of the last one */
-  bool other_granted;       /* to another client, during this hold ... */
+  bool other_granted;       /* to another client, during this hold and beside its right ... */
   uint64_t other_granted_t; /* ... for the first time then */
   uint64_t overtaken_t;     /* another client was granted the key for the first time after granted_t; until then of no meaning */
   uint64_t begin_t, end_t;  /* of the present hold; of the last one that ended, NEVER = none did */
@@ -43,11 +49,12 @@ struct orphan { /* a holder that died */
 };
 
 struct key {
+  uint64_t permits;              /* so many may hold it */
   uint32_t first, last, holders; /* list of pairs that hold it */
+  uint32_t exclusive;            /* of them: those that do not share */
   uint32_t last_granted;         /* pair of the latest grant, NONE = no grant yet */
   bool touched;
-  size_t begin_event, end_event; /* of the latest hold that began, of the latest that ended */
-  uint32_t begun, newest;        /* pairs: of the latest hold that began; of the latest before this instant */
+  size_t begin_event, end_event; /* of the latest hold that began or became exclusive, of the latest that ended */
   size_t episode;                /* the present one */
   uint32_t access_client;        /* who accessed in an earlier instant under the latest grant, NONE = nobody */
   uint64_t access_granted_t;     /* that grant */
@@ -69,6 +76,7 @@ struct sweep {
   struct pair *pairs;
   size_t pair_capacity;
   struct key *keys;
+  uint64_t *permits;      /* by key */
   uint32_t *client_pairs; /* by client: head of the list through next_of_client */
   uint32_t *touched;      /* keys whose holders changed in this instant */
   size_t touched_count;

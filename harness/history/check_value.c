@@ -7,14 +7,16 @@
  * The same loss, write by write: a write that raises the latest value by one takes nothing away,
  * one that repeats it takes away one update, and one that raises it by more gives back what was
  * counted before. The sum over all writes is the loss of the key; the part of those writes that an
- * ended lease excuses is excused.
+ * ended lease excuses is excused. So is the part of those counted whose clients had read too early.
  */
 #include "check_parts.h"
 
 /* Only what was accepted; the first read says where the value stood when the history began. */
-void lb_check_value(struct lb_values *v, const struct lb_event *e, bool excused) {
+void lb_check_value(struct lb_values *v, const struct lb_event *e, bool excused, bool early) {
   if (e->kind == LB_EV_WRITE) {
-    if (excused && (v->read || v->written)) v->excused += 1 - ((__int128)e->value - (__int128)v->last);
+    __int128 taken = v->read || v->written ? 1 - ((__int128)e->value - (__int128)v->last) : 0;
+    if (excused) v->excused += taken;
+    if (early) v->early += taken;
     v->writes++;
     v->written = true;
     v->last = e->value;
@@ -38,4 +40,5 @@ void lb_check_lost_updates(struct lb_check *c, const struct lb_values *v) {
   __int128 unexcused = lost - v->excused;
   add(&c->lost_updates, lost);
   if (unexcused > 0) add(&c->unexcused.lost_updates, unexcused < lost ? unexcused : lost);
+  if (v->early > 0) add(&c->early_lost_updates, v->early < lost ? v->early : lost);
 }
