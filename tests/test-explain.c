@@ -66,6 +66,51 @@ static int forget(void **state) {
   return 0;
 }
 
+static void readers_together_are_no_double_hold(void **state) {
+  (void)state;
+  tell_file("good/two-readers");
+  says("a bar: this client believes that it holds x (dotted: as a reader)\n");
+  says("granted   shared, fence 4\n");
+  says("  : :    b      granted");
+  says("      |  c      granted");
+  says("At no time did more clients hold the same lock than may, and no update was lost: 4 grants, 3 hand-offs.\n");
+  says_not("<--");
+  tell_file("good/reader-turns-writer");
+  says_not("<--");
+  tell_file("bad/reader-beside-writer");
+  says("<-- granted while a holds (shared)");
+  says("a, b and c held x at the same time");
+  if (lines_with("<-- reads while ") != 3) fail_msg("expected three dirty reads in:\n%s", told);
+  tell_file("bad/reader-turns-writer");
+  says("granted   lease until +0.000099 ms  <-- granted while b holds (shared), lease over since ");
+  if (lines_with("<--") != 3) fail_msg("expected the grant and two reads in:\n%s", told);
+  tell_file("bad/readers-numbers");
+  says("granted   shared, fence 5  <-- the fence does not grow: 5 came before\n");
+  says("In this history: 2 fences that did not grow.\n");
+}
+
+static void permits_let_several_hold(void **state) {
+  (void)state;
+  tell_file("good/two-permits");
+  says("at most 2 may hold x at once\n");
+  says("At no time did more clients hold the same lock than may");
+  says_not("<--");
+  tell_file("bad/three-of-two-permits");
+  says("<-- granted while a holds, and so do others: at most 2 may, lease over since ");
+  says("a, b and c held x at the same time for 0.000002 ms, from +0.000002 ms to +0.000004 ms; at most 2 may.\n");
+}
+
+static void an_early_read_is_told_as_one(void **state) {
+  (void)state;
+  tell_file("bad/early-read");
+  says("read      value 5, before it asked for the lock\n");
+  says("write     value 6  <-- value 6 again: a's update is lost\n");
+  says("No two held the lock at once: what was written had been read before the lock was asked for.\n");
+  says_not("without holding it");
+  tell_file("bad/late-write");
+  says_not("No two held the lock at once");
+}
+
 /* The waiter believed a list that was older than its own end, which the other one's list shows. */
 static void a_grant_says_what_it_had_read(void **state) {
   (void)state;
@@ -611,6 +656,9 @@ static void columns_of_two_digits_stand_apart(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_teardown(an_older_state_with_a_larger_number_names_no_end_of_a_session, forget),
+      cmocka_unit_test_teardown(readers_together_are_no_double_hold, forget),
+      cmocka_unit_test_teardown(permits_let_several_hold, forget),
+      cmocka_unit_test_teardown(an_early_read_is_told_as_one, forget),
       cmocka_unit_test_teardown(a_grant_says_what_it_had_read, forget),
       cmocka_unit_test_teardown(what_a_loss_of_power_took_is_told, forget),
       cmocka_unit_test_teardown(a_server_that_left_is_told, forget),

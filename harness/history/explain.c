@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The lines of a story. A column per client shows who believes that it holds the lock: two bars
- * side by side are what must not be. Which events become lines is decided in explain_cut.c, what is
+ * side by side are what must not be, unless both are of readers, or permits allow so many. Which events become lines is decided in explain_cut.c, what is
  * wrong about them in explain_marks.c and said in explain_wrong.c; the sentences at the end are in
  * explain_sentence.c.
  */
@@ -51,17 +51,24 @@ static int lane_width_for(const struct lb_teller *t) {
   return 2;
 }
 
+static bool has_readers(const struct lb_history *h) {
+  for (size_t i = 0; i < h->count; i++)
+    if (h->events[i].kind == LB_EV_GRANTED && h->events[i].flags & LB_EVF_SHARED) return true;
+  return false;
+}
+
 static void put_lane_names(const struct lb_teller *t) {
   if (t->cut.lanes == 0) return;
   fprintf(t->out, "  %14s ", "");
   for (size_t i = 0; i < t->cut.lanes; i++) put_lane_name(t, t->h->clients.name[t->cut.lane[i]]);
   fputs("   a bar: this client believes that it holds ", t->out);
   lb_say_text(t->h->keys.name[t->cut.key], t->out);
-  putc('\n', t->out);
+  fputs(has_readers(t->h) ? " (dotted: as a reader)\n" : "\n", t->out);
 }
 
 static void put_lanes(const struct lb_teller *t) {
-  for (size_t i = 0; i < t->cut.lanes; i++) fprintf(t->out, "%*s", t->lane_width, t->depth[i] ? "|" : "");
+  for (size_t i = 0; i < t->cut.lanes; i++)
+    fprintf(t->out, "%*s", t->lane_width, !t->depth[i] ? "" : t->alone[i] ? "|" : ":");
 }
 
 /* Every event moves the bars, also one that gets no line. */
@@ -69,7 +76,8 @@ static void move_lanes(struct lb_teller *t, const struct lb_event *e) {
   if (e->key != t->cut.key && e->kind != LB_EV_CRASH) return;
   for (size_t i = 0; i < t->cut.lanes; i++) {
     if (t->cut.lane[i] != e->client) continue;
-    if (e->kind == LB_EV_GRANTED) t->depth[i]++;
+    if (e->kind == LB_EV_GRANTED && t->depth[i]++ == 0) t->alone[i] = false;
+    if (e->kind == LB_EV_GRANTED) t->alone[i] |= !(e->flags & LB_EVF_SHARED);
     if (e->kind == LB_EV_RELEASE && t->depth[i] > 0) t->depth[i]--;
     if (e->kind == LB_EV_LOST || e->kind == LB_EV_CRASH) t->depth[i] = 0;
   }
@@ -89,6 +97,7 @@ static void put_fence(const struct lb_teller *t, uint64_t fence) {
 static void put_facts(const struct lb_teller *t, size_t i) {
   const struct lb_event *e = &t->h->events[i];
   const char *separator = "  ";
+  if (e->flags & LB_EVF_SHARED) fprintf(t->out, "%sshared", separator), separator = ", ";
   if (e->flags & LB_EVF_VALUE)
     fprintf(t->out, "%svalue %llu", separator, (unsigned long long)e->value), separator = ", ";
   if (e->flags & LB_EVF_FENCE)
@@ -101,6 +110,7 @@ static void put_facts(const struct lb_teller *t, size_t i) {
     fprintf(t->out, "%sdue at ", separator);
     lb_explain_time(t, e->due);
   }
+  if (e->flags & LB_EVF_EARLY) fprintf(t->out, "%sbefore it asked for the lock", separator), separator = ", ";
   if (e->flags & LB_EVF_REFUSED) fprintf(t->out, "%srefused", separator);
   if (e->flags & LB_EVF_CHECK) fprintf(t->out, "%s%s", separator, lb_check_say(e->check));
   if (e->flags & LB_EVF_DUE && e->check == LB_CHECK_NO_ANSWER) fputs(", asked at ", t->out), lb_explain_time(t, e->due);

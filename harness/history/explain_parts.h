@@ -11,7 +11,7 @@
 
 /* What is wrong about an event, or was about to be: flags, for one event may be wrong in many ways. */
 enum lb_wrong {
-  /* Granted while another client holds: `other` is that client's grant. */
+  /* Granted while another client holds that it may not hold together with: `other` is that client's grant. */
   LB_WRONG_DOUBLE = 1 << 0,
   /* Granted with a fence that is not larger than one before the question, or is another client's:
    * `second` is that grant. */
@@ -68,6 +68,8 @@ struct lb_teller { /* a story while it is written */
   const struct lb_wrong_event *wrong;
   struct lb_cut cut;
   uint64_t depth[sizeof((struct lb_cut *)0)->lane / sizeof(uint32_t)]; /* by lane: grants less releases; 0 = holds nothing */
+  bool alone[sizeof((struct lb_cut *)0)->lane /
+             sizeof(uint32_t)]; /* by lane: whether a grant of that hold was exclusive */
   int decimals, name_width, lane_width;
   FILE *out;
 };

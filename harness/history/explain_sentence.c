@@ -28,7 +28,10 @@ static void put_episode(const struct lb_teller *t, const struct lb_episode *e) {
   lb_explain_time(t, e->begin_t);
   fputs(" to ", t->out);
   lb_explain_time(t, e->end_t);
-  fputs(e->end_event == t->h->count ? ", when the history ends.\n" : ".\n", t->out);
+  fputs(e->end_event == t->h->count ? ", when the history ends" : "", t->out);
+  uint64_t permits = lb_history_permits(t->h, e->key);
+  if (permits > 1) fprintf(t->out, "; at most %llu may", (unsigned long long)permits);
+  fputs(".\n", t->out);
 }
 
 /* The first grant of the episode that was read in an older state than that of the other holder; LB_NO_EVENT = none. */
@@ -60,10 +63,12 @@ static void put_order(const struct lb_teller *t, const struct lb_episode *e) {
   fprintf(t->out, " had not deleted it: the closeSession of its session came after 0x%llx, and with 0x%llx at the latest.\n", read, its);
 }
 
-/* What the claim rests on, too: a history with few hand-offs is safe for little. */
+/* What the claim rests on, too: a history with few hand-offs is safe for little. Readers and permits may
+ * have held together. */
 static void put_safe(const struct lb_teller *t) {
-  const char *separator = "";
-  fputs("At no time did two clients hold the same lock, and no update was lost: ", t->out);
+  const char *separator = "",
+             *held = t->c->depth > 1 ? "more clients hold the same lock than may" : "two clients hold the same lock";
+  fprintf(t->out, "At no time did %s, and no update was lost: ", held);
   put_count(t, &separator, t->c->grants, "grant", "grants");
   put_count(t, &separator, t->c->handoffs, "hand-off", "hand-offs");
   put_count(t, &separator, t->c->unknown_acquires, "unknown outcome", "unknown outcomes");
@@ -86,6 +91,12 @@ static void put_damage(const struct lb_teller *t) {
   else if (c->double_holds && lb_explain_shortened(t->h) == LB_NO_EVENT) fputs("The resource was not damaged.\n", t->out);
 }
 
+/* The lock kept its promise, and the program was wrong all the same. */
+static void put_early(const struct lb_teller *t) {
+  if (lb_check_read_early(t->c))
+    fputs("No two held the lock at once: what was written had been read before the lock was asked for.\n", t->out);
+}
+
 /* What is said of a history, is said of what was kept of it. */
 static void put_kept(const struct lb_teller *t) {
   size_t shortened = lb_explain_shortened(t->h);
@@ -101,6 +112,7 @@ void lb_explain_sentence(const struct lb_teller *t) {
   if (t->cut.episode) put_episode(t, t->cut.episode), put_order(t, t->cut.episode);
   else if (!lb_check_violated(c, true) && !lb_check_damaged(c, true)) put_safe(t);
   put_damage(t);
+  put_early(t);
   if (c->double_holds > 1 || !t->cut.episode) put_count(t, &separator, c->double_holds, "double hold", "double holds");
   if (!t->cut.episode || c->double_holds > 1)
     put_count(t, &separator, c->dirty_accesses, "dirty access", "dirty accesses");

@@ -34,7 +34,9 @@ static void put_wrong_grant(const struct lb_teller *t, size_t i) {
   if (w->flags & LB_WRONG_DOUBLE) {
     fputs("  <-- granted while ", t->out);
     lb_say_text(lb_explain_client(t, w->other), t->out);
-    fputs(" holds", t->out);
+    uint64_t permits = lb_history_permits(t->h, t->h->events[i].key);
+    fputs(t->h->events[w->other].flags & LB_EVF_SHARED ? " holds (shared)" : " holds", t->out);
+    if (permits > 1) fprintf(t->out, ", and so do others: at most %llu may", (unsigned long long)permits);
     put_lease(t, w->other, i);
     put_older(t, w->other, i);
   }
@@ -62,7 +64,8 @@ static void put_claimed(const struct lb_teller *t, size_t i) {
   fputs("  <-- refused: the token of ", t->out);
   for (size_t j = i; j-- > 0;) {
     const struct lb_event *other = &t->h->events[j];
-    bool used = (other->kind == LB_EV_READ || other->kind == LB_EV_WRITE) && !(other->flags & LB_EVF_REFUSED);
+    bool used =
+        (other->kind == LB_EV_READ || other->kind == LB_EV_WRITE) && !(other->flags & (LB_EVF_REFUSED | LB_EVF_EARLY));
     if (!used || other->key != e->key || other->client == e->client) continue;
     lb_say_text(lb_explain_client(t, j), t->out);
     break;
