@@ -311,6 +311,23 @@ static void a_refusal_is_right_while_somebody_holds(void **state) {
   assert_int_equal(in_vain(GRANTED(10, "a", 90) IN_VAIN(40, 140) EVENT(150, "a", "release")), 0);
 }
 
+/* Who was granted it after a reader, or by another permit, has taken nothing away. */
+static void a_reader_keeps_its_right_beside_others(void **state) {
+  (void)state;
+#define READER(t, c) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"k\",\"e\":\"granted\",\"shared\":true}\n"
+#define LET_GO(t, c) EVENT(t, c, "release") EVENT(t, c, "released")
+  assert_int_equal(in_vain(V2 READER(10, "a") READER(11, "c") LET_GO(12, "c") IN_VAIN(40, 140)), 0);
+  assert_int_equal(in_vain(V2 READER(10, "a") READER(11, "c") LET_GO(12, "c") LET_GO(13, "a") IN_VAIN(40, 140)), 100);
+  assert_int_equal(in_vain(V2 READER(10, "a") EVENT(11, "c", "granted") LET_GO(12, "c") IN_VAIN(40, 140)), 100);
+  assert_int_equal(in_vain(V2 EVENT(10, "a", "granted") READER(11, "c") LET_GO(12, "c") IN_VAIN(40, 140)), 100);
+  assert_int_equal(
+      in_vain(V2 EVENT(9, "a", "granted") READER(10, "a") READER(11, "c") LET_GO(12, "c") IN_VAIN(40, 140)),
+      100); /* a writer still */
+  assert_int_equal(in_vain(V2 "{\"t\":1,\"e\":\"permits\",\"total\":2}\n" EVENT(10, "a", "granted")
+                               EVENT(11, "c", "granted") LET_GO(12, "c") IN_VAIN(40, 140)),
+                   0);
+}
+
 static void a_lease_gives_a_right_to_its_end(void **state) {
   (void)state;
   assert_int_equal(in_vain(GRANTED(10, "a", 90) EVENT(20, "a", "release") IN_VAIN(40, 140)), 50); /* not confirmed: to 90 */
@@ -381,6 +398,7 @@ int main(void) {
       cmocka_unit_test(a_lock_that_was_let_go_and_cannot_be_had_is_asked_for_in_vain),
       cmocka_unit_test(a_lock_that_is_asked_for_again_is_free_later_or_never),
       cmocka_unit_test(a_refusal_is_right_while_somebody_holds),
+      cmocka_unit_test(a_reader_keeps_its_right_beside_others),
       cmocka_unit_test(a_lease_gives_a_right_to_its_end),
       cmocka_unit_test(for_a_dead_client_the_key_is_kept_a_ttl_and_no_longer),
       cmocka_unit_test(an_unknown_outcome_gives_a_right_for_a_ttl),

@@ -8,7 +8,7 @@
  * - that has let go or learned of a loss, until that is confirmed, but not beyond its last lease;
  * - that gave up asking without knowing whether it holds, for a ttl: no grant is good for longer;
  * - that died holding or asking, for a ttl and to the end of its lease;
- * and for none of them after another client was granted the key. A lease without an end gives
+ * and for none of them after another client was granted the key, unless the two may hold it together. A lease without an end gives
  * nobody a right beyond its client's hold.
  */
 #include "evidence.h"
@@ -17,6 +17,7 @@
 struct keeping {    /* of a client */
   uint64_t depth;   /* so often it holds */
   bool asks;        /* or gave up without knowing */
+  bool shared;      /* what it holds, or may still hold */
   uint64_t lease;   /* the end of its lease, 0 = it has none */
   uint64_t until;   /* the service may keep the key for it until then */
 };
@@ -30,7 +31,9 @@ static void follow(struct keeping *k, const struct lb_event *e, uint64_t ttl_ns)
   uint64_t after_ttl = e->t + ttl_ns;
   switch (e->kind) {
     case LB_EV_ACQUIRE: k->asks = true; break;
-    case LB_EV_GRANTED: k->depth++; /* fall through */
+    case LB_EV_GRANTED:
+      k->shared = e->flags & LB_EVF_SHARED && (k->shared || !k->depth);
+      k->depth++; /* fall through */
     case LB_EV_RENEWED: k->lease = e->flags & LB_EVF_UNTIL ? e->until : 0; break;
     case LB_EV_RELEASE:
     case LB_EV_LOST: /* after a release it is the answer to that */
@@ -59,10 +62,12 @@ static void follow(struct keeping *k, const struct lb_event *e, uint64_t ttl_ns)
  * UINT64_MAX: it still may. */
 static uint64_t kept_until(const struct lb_history *h, size_t end, uint32_t client, uint32_t key, uint64_t ttl_ns) {
   struct keeping k = {0};
+  uint64_t permits = lb_history_permits(h, key);
   for (size_t i = 0; i < end; i++) {
     const struct lb_event *e = &h->events[i];
     if (is_of(e, client, key)) follow(&k, e, ttl_ns);
-    else if (e->kind == LB_EV_GRANTED && e->key == key) k = (struct keeping){.until = e->t, .asks = k.asks};
+    else if (e->kind == LB_EV_GRANTED && e->key == key && permits == 1 && !(k.shared && e->flags & LB_EVF_SHARED))
+      k = (struct keeping){.until = e->t, .asks = k.asks};
   }
   return k.depth ? UINT64_MAX : k.until;
 }
