@@ -44,10 +44,11 @@ def _said(fact):
 class Story:
     """Everything that is drawn; times in ms from the first event."""
 
-    def __init__(self, events):
+    def __init__(self, events, episodes):
+        """`episodes`: the double holds that `check --json` found; readers and permits hold together rightly."""
         self.zero = events[0]["t"]
         self.holds = self._holds(events)
-        self.overlaps = self._overlaps()
+        self.overlaps = sorted((self._ms(e["begin_ns"]), self._ms(e["end_ns"]), sorted(e["clients"])) for e in episodes)
         self.begin, self.end = 0, self._ms(events[-1]["t"])
         if len(events) > MANY and self.overlaps:
             low, high = self.overlaps[0][:2]
@@ -85,20 +86,6 @@ class Story:
         for hold in open_holds.values():
             hold["to"] = self._ms(events[-1]["t"])
         return holds
-
-    def _overlaps(self):
-        """Maximal spans in which two or more clients hold a key, as (from, to, clients)."""
-        spans = []
-        for key in dict.fromkeys(h["key"] for h in self.holds):
-            mine, start = [h for h in self.holds if h["key"] == key], None
-            for t in sorted({h["from"] for h in mine} | {h["to"] for h in mine}):
-                now = {h["who"] for h in mine if h["from"] <= t < h["to"]}
-                if len(now) > 1 and start is None:
-                    start = t
-                elif len(now) < 2 and start is not None:
-                    spans.append((start, t, sorted({h["who"] for h in mine if h["from"] < t and h["to"] > start})))
-                    start = None
-        return sorted(spans)
 
     def _asks(self, events):
         """From an acquire to its end."""

@@ -33,18 +33,31 @@ def default_cell(run):
     raise figure.NotDrawn("no timeline of this run was violated")
 
 
-def events_of(run_dir, cell):
+def lockbench(words, given, exits):
+    """What it prints, if it ends with one of these."""
     program = os.environ.get("LOCKBENCH_BIN")
     if not program:
         raise figure.NotDrawn("LOCKBENCH_BIN does not say which lockbench reads the history")
     try:
-        done = subprocess.run([program, "explain", run_dir, cell, "--json"], capture_output=True, text=True,
-                              check=False)
+        done = subprocess.run([program, *words], input=given, capture_output=True, text=True, check=False)
     except OSError as error:
         raise figure.NotDrawn(f"{program}: {error.strerror}") from error
-    lines = done.stdout.splitlines()
-    if done.returncode != 0 or not lines:
-        raise figure.NotDrawn(f"lockbench explain: {(done.stderr.splitlines() or ['it printed nothing'])[0]}")
+    if done.returncode not in exits or not done.stdout:
+        raise figure.NotDrawn(f"lockbench {words[0]}: {(done.stderr.splitlines() or ['it printed nothing'])[0]}")
+    return done.stdout
+
+
+def episodes_of(events):
+    """The double holds as the judge of histories counts them."""
+    lines = [json.dumps(event) for event in [{"format": 2}, *events]]
+    try:
+        return json.loads(lockbench(["check", "-", "--json"], "\n".join(lines), (0, 3, 4)))["episodes"]
+    except (json.JSONDecodeError, KeyError, TypeError) as error:
+        raise run_folder.BadInput("lockbench check: no episodes") from error
+
+
+def events_of(run_dir, cell):
+    lines = lockbench(["explain", run_dir, cell, "--json"], None, (0,)).splitlines()
     try:
         events = [json.loads(line) for line in lines if line]
     except json.JSONDecodeError as error:
@@ -66,7 +79,8 @@ def make(run_dir, run, words):
         chosen = default_cell(run)
         cell = f"{chosen['scenario']}.{chosen['system']}.{chosen['guard']}"
         name = f"{chosen['scenario']}, {chosen['system']}, guard {chosen['guard']}"
-    story = Story(events_of(run_dir, cell))
+    events = events_of(run_dir, cell)
+    story = Story(events, episodes_of(events))
     said = f"{name}: {len(story.clients)} clients, {len(story.holds)} holds, {len(story.overlaps)} overlaps"
     return figure.Picture(COLUMNS, story.rows(), lambda _: paint(run, story, name), said)
 
