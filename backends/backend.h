@@ -157,6 +157,8 @@ struct lb_flaw { /* a table of these ends with .statement = NULL */
 struct lb_lock {
   const char *key; /* the whole name, [a-z0-9:-], at most 63 bytes; it begins with the prefix of the run (struct lb_config) */
   int64_t ttl_ms;  /* length of the lease */
+  bool shared;     /* with LB_TRAIT_SHARED: a reader asks, which others may share */
+  int permits;     /* with LB_TRAIT_PERMITS: so many may hold at once; 0 and 1 = one */
   bool patient;    /* with LB_TRAIT_WAITS_INSIDE: the try may wait for its turn until its deadline; false = it may not */
 };
 
@@ -216,6 +218,8 @@ enum lb_trait {
   /* A program of somebody else behind a pipe (foreign.h): a session is a process of its own beside the client, which it is stopped and killed with. Its
    * -EPROTO says that the program broke the rules of the pipe. It need not have extend, holds and inspect. */
   LB_TRAIT_FOREIGN = 1 << 16,
+  LB_TRAIT_SHARED = 1 << 20,  /* has readers beside writers: readers together, a writer alone */
+  LB_TRAIT_PERMITS = 1 << 21, /* a semaphore: lets in as many as it is told */
   /* What exclusion rests on besides, as the design comment of the file says under "Assumes"; lb_assumptions has all of it in words. */
   LB_TRAIT_NEEDS_MEMORY = 1 << 17,    /* a server that comes back has what it had confirmed */
   LB_TRAIT_NEEDS_SUCCESSOR = 1 << 18, /* who takes over has what was confirmed, and who was replaced grants nothing and ends nothing */

@@ -68,6 +68,9 @@ static int try_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_
   lb_ns left = deadline - now, wait = left - foreign_earlier(left / 10, MARGIN_MS * LB_NS_PER_MS); /* so that its answer comes in time */
   long long wait_ms = lock->patient ? (long long)(wait / LB_NS_PER_MS) : 0;
   snprintf(line + length, sizeof line - length, " ttl_ms=%lld wait_ms=%lld", (long long)lock->ttl_ms, wait_ms);
+  length = strlen(line);
+  if (lock->shared) length += (size_t)snprintf(line + length, sizeof line - length, " shared=yes");
+  if (lock->permits > 1) snprintf(line + length, sizeof line - length, " permits=%d", lock->permits);
   /* Names the attempt for release and resolve; a library that has tokens of its own may say so. */
   grant->token_len = (size_t)snprintf(grant->token, sizeof grant->token, "question %llu", (unsigned long long)s->number + 1);
   grant->asked_at = now;

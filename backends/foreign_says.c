@@ -73,7 +73,9 @@ static int read_can(const char *list, struct foreign_says *ret, char *err, size_
     else if (strcmp(word, "signal") == 0) ret->can_signal = true;
     else if (strcmp(word, "fence") == 0) ret->traits |= LB_TRAIT_FENCED;
     else if (strcmp(word, "reentrant") == 0) ret->traits |= LB_TRAIT_REENTRANT;
-    else return refuse(err, err_size, "can: '%s' is unknown, expected extend, holds, fence, validity, signal or reentrant", word);
+    else if (strcmp(word, "shared") == 0) ret->traits |= LB_TRAIT_SHARED;
+    else if (strcmp(word, "permits") == 0) ret->traits |= LB_TRAIT_PERMITS;
+    else return refuse(err, err_size, "can: '%s' is unknown, expected extend, holds, fence, validity, signal, reentrant, shared or permits", word);
   }
   return 0;
 }

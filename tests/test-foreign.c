@@ -93,7 +93,7 @@ static void a_bad_first_line_is_refused_with_what_is_wrong(void **state) {
       {"name=a topologies= ends=lease", "names none"},
       {"name=a topologies=none ends=soon", "expected lease, session or never"},
       {"name=a topologies=none ends=lease can=fly", "'fly' is unknown"},
-      {"name=a topologies=none ends=lease can=shared", "'shared' is unknown, expected extend"},
+      {"name=a topologies=none ends=lease can=shard", "'shard' is unknown, expected extend"},
       {"name=a topologies=none ends=lease clock=maybe", "clock=maybe"},
       {"name=a topologies=none ends=lease permits=2", "permits=2"},
       {"name=a topologies=none ends=lease mode=shared", "mode=shared"},

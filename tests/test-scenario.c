@@ -502,7 +502,7 @@ static void unknown_keys_are_named_with_the_nearest(void **state) {
   refused(
       SCENARIO "[workload]\nclient = 2\n",
       "f.ini:6: [workload] has no key 'client', did you mean 'clients'? expected clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, "
-      "duration_s, warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew or option");
+      "duration_s, warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, permits or option");
   refused("[campaign]\nevery_s = 1\n",
           "f.ini:2: [campaign] has no key 'every_s', did you mean 'every_ms'? expected fault, every_ms, lasts_ms, progress_ms or delayed_restart");
   refused("[proof]\nviolate = x\n",

@@ -85,7 +85,7 @@ static void every_form_of_the_table_has_an_example_that_parses(void **state) {
       "restart all",
       "clock node 2 monotonic +31s",
       "clock clients rate 1.02",
-      "client 1 acquire lock 2 within 2s",
+      "client 1 acquire shared lock 2 within 2s",
       "client 1 begin acquire within 2s",
       "client 2 begin section within 4s",
       "client 3 open and begin section within 4s",
@@ -351,8 +351,8 @@ static void a_verb_of_the_other_kind_is_not_suggested(void **state) {
 
 static void a_verb_of_a_client_needs_its_client(void **state) {
   (void)state;
-  refused("acquire within 5s", "found 'acquire', expected 'client': client N acquire [lock L] within T");
-  refused("begin acquire within 5s", "found 'begin', expected 'client': client N begin acquire [lock L] within T");
+  refused("acquire within 5s", "found 'acquire', expected 'client': client N acquire [shared] [lock L] within T");
+  refused("begin acquire within 5s", "found 'begin', expected 'client': client N begin acquire [shared] [lock L] within T");
   refused("client holder read", "'client holder': expected client and its number from 1 to 128");
 }
 
@@ -384,17 +384,17 @@ static void a_step_that_ends_early_says_what_is_missing(void **state) {
   refused("cut primary to", "it ends where a role was expected: " ROLES);
   refused("cut primary from", "it ends where a role was expected: " ROLES);
   refused("client 1", "it ends early: expected " CLIENT_VERBS);
-  refused("client 1 acquire", "it ends where 'lock' or 'within' was expected: client N acquire [lock L] within T");
-  refused("client 1 acquire within", "it ends where 'T' was expected: client N acquire [lock L] within T");
+  refused("client 1 acquire", "it ends where 'shared', 'lock' or 'within' was expected: client N acquire [shared] [lock L] within T");
+  refused("client 1 acquire within", "it ends where 'T' was expected: client N acquire [shared] [lock L] within T");
   refused("wait", "it ends where 'T' was expected: wait T");
 }
 
 static void a_wrong_word_is_named(void **state) {
   (void)state;
-  refused("client 1 acquire witihn 5s", "found 'witihn', did you mean 'within'? expected client N acquire [lock L] within T");
+  refused("client 1 acquire witihn 5s", "found 'witihn', did you mean 'within'? expected client N acquire [shared] [lock L] within T");
   refused("cut primary form replicas", "found 'form', did you mean 'from'? expected " CUTS);
   refused("client 1 begin acqire within 5s",
-          "found 'acqire', did you mean 'acquire'? expected client N begin acquire [lock L] within T or client N begin section within T");
+          "found 'acqire', did you mean 'acquire'? expected client N begin acquire [shared] [lock L] within T or client N begin section within T");
   refused("stop client 1 before after-check", "found 'before', expected 'at': stop client N at POINT");
 }
 

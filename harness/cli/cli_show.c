@@ -173,6 +173,7 @@ static void show_workload(const struct lb_scenario *s) {
   printf("clients:  ");
   for (size_t i = 0; i < s->client_count_count; i++) printf("%s%d", i ? ", " : "", s->client_counts[i]);
   printf("; ttl %lld ms%s", (long long)s->ttl_ms, s->renew ? ", renewed while they hold" : "");
+  if (s->permits > 1) printf("; %d may hold at once", s->permits);
   if (s->request_ms) printf("; a request is given up after %lld ms", (long long)s->request_ms);
   if (s->kind != LB_KIND_TIMELINE) {
     if (s->keys == 0) printf("; a lock each");

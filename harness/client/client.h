@@ -31,6 +31,7 @@ struct lb_client_plan { /* what all clients of a trial have in common; must outl
   const char *key_prefix;
   struct lb_work work;
   enum lb_guard guard;
+  int permits; /* of struct lb_holder */
   /* The watchdog: while it holds it renews every third of the ttl, also between two commands. A protocol with LB_TRAIT_RENEWED has one anyway. */
   bool renew;
   bool names_server; /* every outcome of an acquire is recorded with the server that was asked */

@@ -41,6 +41,7 @@ struct lb_command {
   lb_ns deadline; /* true time, whatever the client's clock says */
   size_t argument;
   uint32_t key;
+  bool shared; /* acquire: as a reader */
   char text[32];
 };
 

@@ -141,7 +141,7 @@ static int give_up(struct lb_holder *h, const struct lb_lock *lock, int latest) 
 }
 
 static int granted(struct lb_holder *h) {
-  struct lb_event event = {.fence = h->grant.fence};
+  struct lb_event event = {.fence = h->grant.fence, .flags = h->shared ? LB_EVF_SHARED : 0};
   if (h->grant.fence) event.flags |= LB_EVF_FENCE;
   lb_holder_record_lease(h, LB_EV_GRANTED, event);
   if (h->names_server) record_server(h, lb_holder_server(h)), record_voters(h), record_seen(h);
@@ -209,7 +209,7 @@ int lb_holder_acquire(struct lb_holder *h, uint32_t key, lb_ns deadline) {
   h->failed_at = -ENOENT;
   h->error[0] = h->env->err[0] = '\0';
   struct lb_lock lock = lb_holder_lock(h, key, name);
-  lb_holder_record(h, LB_EV_ACQUIRE, (struct lb_event){0});
+  lb_holder_record(h, LB_EV_ACQUIRE, (struct lb_event){.flags = h->shared ? LB_EVF_SHARED : 0});
   atomic_store(&lb_holder_state(h)->granted, false);
   atomic_store(&lb_holder_state(h)->gave_up, false);
   atomic_store(&lb_holder_state(h)->asks, true);

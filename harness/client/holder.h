@@ -54,6 +54,8 @@ struct lb_holder {
   bool refused; /* in the acquire under way the service has said that somebody else holds it */
   int asked;    /* with names_server: the server when the latest try began, -ENOENT = none */
   int failed_at; /* with names_server: the latest that answered a try of this acquire with an error, -ENOENT = none */
+  bool shared;  /* it asks as a reader, until told otherwise */
+  int permits;  /* so many may hold at once; 0 and 1 = it is a lock */
   uint32_t key; /* index of the key held or asked for last */
   struct lb_grant grant;
   uint64_t value_read;

@@ -25,7 +25,7 @@ void lb_holder_key_name(const char *prefix, uint32_t key, char name[LB_KEY_NAME_
 
 struct lb_lock lb_holder_lock(const struct lb_holder *h, uint32_t key, char name[LB_KEY_NAME_MAX]) {
   lb_holder_key_name(h->prefix, key, name);
-  return (struct lb_lock){.key = name, .ttl_ms = h->ttl_ms};
+  return (struct lb_lock){.key = name, .ttl_ms = h->ttl_ms, .shared = h->shared, .permits = h->permits};
 }
 
 void lb_holder_owe(struct lb_holder *h) {

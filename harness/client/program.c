@@ -84,14 +84,15 @@ static void work_inside(struct lb_program *p, lb_ns duration) {
   while (p->holder.holding && lb_clock_ns() < end) rest_and_renew(p, end);
 }
 
-static int do_acquire(struct lb_program *p, uint32_t key, lb_ns deadline) {
-  int r = need_session(p, deadline);
-  return r == LB_OK ? lb_holder_acquire(&p->holder, key, deadline) : r;
+static int do_acquire(struct lb_program *p, const struct lb_command *c) {
+  int r = need_session(p, c->deadline);
+  p->holder.shared = c->shared;
+  return r == LB_OK ? lb_holder_acquire(&p->holder, c->key, c->deadline) : r;
 }
 
 /* What the program of a client does if nobody tells it what comes next. */
-static int do_section(struct lb_program *p, uint32_t key, lb_ns deadline) {
-  int r = do_acquire(p, key, deadline);
+static int do_section(struct lb_program *p, const struct lb_command *c) {
+  int r = do_acquire(p, c);
   if (r != LB_OK) return r;
   if (lb_holder_read(&p->holder) == LB_OK) lb_holder_write(&p->holder);
   lb_holder_release(&p->holder, as_seen(p, lb_clock_ns() + LET_GO_MS * LB_NS_PER_MS));
@@ -168,8 +169,8 @@ static int execute(struct lb_program *p, const struct lb_command *c, int64_t *re
     case LB_DO_SETUP: return lb_hook_setup(&p->holder, c->deadline);
     case LB_DO_TEARDOWN: return lb_hook_teardown(&p->holder, c->deadline);
     case LB_DO_WORK: return do_work(p);
-    case LB_DO_ACQUIRE: return do_acquire(p, c->key, c->deadline);
-    case LB_DO_SECTION: return do_section(p, c->key, c->deadline);
+    case LB_DO_ACQUIRE: return do_acquire(p, c);
+    case LB_DO_SECTION: return do_section(p, c);
     case LB_DO_RELEASE: return lb_holder_turn_to(&p->holder, c->key), lb_holder_release(&p->holder, c->deadline);
     case LB_DO_READ: return lb_holder_turn_to(&p->holder, c->key), lb_holder_read(&p->holder);
     case LB_DO_READ_EARLY: return lb_holder_read_early(&p->holder, c->key);
@@ -220,6 +221,7 @@ void lb_program_begin(struct lb_program *p, const struct lb_client_plan *plan, c
                  .names_server = plan->names_server,
                  .prefix = plan->key_prefix,
                  .guard = plan->guard,
+                 .permits = plan->permits,
                  .polls = !lb_wakes(plan->protocol, plan->options),
                  .believes_late = lb_believes_late(plan->protocol, plan->options),
                  .by_wall = lb_counts_by_wall(plan->protocol, plan->options),

@@ -97,6 +97,9 @@ const struct lb_step *lb_scenario_touches(const struct lb_scenario *scenario) {
 /* At a point inside a protocol, not at one of every client. */
 static bool is_inside(const struct lb_step *step) { return lb_step_needs(step, LB_NEED_POINT) && !has_point(lb_holder_points, step->point); }
 
+/* A lock of the user's own need not say so: what is not known of it is asked. */
+static bool may_have(const struct lb_protocol *p, unsigned trait) { return p->traits & trait || (p->traits & LB_TRAIT_FOREIGN && !lb_is_peer(p)); }
+
 /* What a step asks of a system that not every system has. Points belong to the protocol or to every
  * client (holder.h). */
 static void check_meaning(struct fitting *f, const struct lb_step *step) {
@@ -114,6 +117,7 @@ static void check_meaning(struct fitting *f, const struct lb_step *step) {
     miss(f, "%s: no client of %s has one server that it talks to", step->text, f->protocol->name);
   if (lb_step_needs(step, LB_NEED_CLOCKS) && lb_role_is_client(step->a) && f->protocol->traits & LB_TRAIT_TRUE_CLOCK)
     miss(f, "the clock of %s cannot be set: it asks the kernel", f->protocol->name);
+  if (step->shared && !may_have(f->protocol, LB_TRAIT_SHARED)) miss(f, "%s: %s has no readers", step->text, f->protocol->name);
   if (means_nothing(step, f->topology, why, sizeof why)) miss(f, "%s", why);
 }
 
@@ -163,6 +167,7 @@ enum lb_verdict lb_fit(const struct lb_scenario *scenario, const struct lb_proto
   if (guard == LB_GUARD_SIGNAL && !protocol->doubt) miss(f, "%s tells nobody of a lost connection", protocol->name);
   if (guard == LB_GUARD_RECHECK && !protocol->holds)
     miss(f, "%s has no way to ask whether it still holds", protocol->name);
+  if (scenario->permits > 1 && !may_have(protocol, LB_TRAIT_PERMITS)) miss(f, "%s lets in one, not %d", protocol->name, scenario->permits);
   for (size_t i = 0; i < scenario->step_count; i++) check_meaning(f, &scenario->steps[i]);
   /* A campaign leaves out the faults that a system has no host for. */
   for (size_t i = 0; i < scenario->fault_count && topology->data_count > 0; i++) check_meaning(f, &scenario->faults[i]);

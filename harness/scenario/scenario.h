@@ -91,6 +91,7 @@ struct lb_scenario {
   int64_t request_ms; /* bound on the wait for an answer in an acquire (struct lb_holder); 0 = that of the acquire */
   /* renew = yes: a client renews its lease every third of the ttl while it holds (the watchdog). */
   bool renew;
+  int permits; /* so many may hold at once: a semaphore; 1 = a lock */
   /* option = PROTOCOL.OPTION=VALUE (several): as `-s` sets it, which wins over it. Whether there is such
    * an option is for whoever knows the protocols (run/plan.c). */
   char **options;

@@ -69,6 +69,7 @@ const struct lb_scenario_key lb_scenario_keys[] = {
      FIELD(request_ms)},
     {"workload", "renew", LB_KEY_YES_NO, LB_KEY_SET, "", "no", 0, 0,
      "`yes`: a client renews its lease every third of `ttl_ms` while it holds, as a watchdog does; when half of what it may count on is left, if that is sooner. A lock with the trait `renewed` is renewed anyway", FIELD(renew)},
+    {"workload", "permits", LB_KEY_WHOLE, 0, "", "1", 1, LB_CLIENTS_MAX, "so many may hold at once, as with a semaphore; 1 is a lock. With more, what they do to the resource is not judged", FIELD(permits)},
     {"workload", "option", LB_KEY_OPTION, LB_KEY_REPEATED, "", NULL, 0, 0,
      "an option of a protocol, PROTOCOL.OPTION=VALUE as `-s` takes it; may stand several times, and `-s` wins over it", FIELD(options)},
     {"servers", "storage", LB_KEY_STORAGE, 0, "", "disk", 0, 0,

@@ -120,6 +120,7 @@ struct lb_step {
   int64_t jitter_ms; /* slow: by so much more or less, at most within_ms */
   double loss;       /* slow: so many of the packets are lost, from 0 to 1 */
   int lock;          /* which lock a client asks for, lets go of or works under, from 0 */
+  bool shared;       /* acquire: as a reader */
   int after;         /* drop next, hold next: so many messages pass before */
   bool monotonic;    /* clock jump: of the monotonic clock, not the wall clock */
   int64_t offset_ms; /* clock jump */

@@ -150,6 +150,7 @@ static int take(struct cursor *c, const char *part, struct lb_step *step) {
   if (*part != '[') return take_word(c, part);
   int number = take_optional(c, part);
   step->monotonic = step->verb == LB_STEP_CLOCK_JUMP && number == 2;
+  if (same_part(part, "[shared]")) step->shared = number == 1;
   return 0;
 }
 

@@ -39,6 +39,7 @@ static void plan_clients(struct lb_stage *s) {
       .seed = s->plan->seed,
       .key_prefix = s->key_prefix,
       .guard = s->plan->guard,
+      .permits = scenario->permits,
       .renew = scenario->renew,
       .names_server = scenario->kind != LB_KIND_LOAD, /* of a speed it would be a part */
       .work = {.keys = (uint32_t)scenario->keys,

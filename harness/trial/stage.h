@@ -133,6 +133,8 @@ void lb_stage_failover(struct lb_stage *stage, const struct lb_server *server);
 void lb_stage_clock(struct lb_stage *stage, const struct lb_step *step, const char *name, enum lb_clock_reading reading, int64_t ms,
                     int64_t in_ms);
 /* The measured window begins or ends. */
+/* So many may hold at once, if it is more than one. */
+void lb_stage_permits(struct lb_stage *stage, int permits);
 void lb_stage_phase(struct lb_stage *stage, enum lb_fact_phase phase);
 /* Free text, which decides nothing. */
 void lb_stage_note(struct lb_stage *stage, const char *format, ...) __attribute__((format(printf, 2, 3)));

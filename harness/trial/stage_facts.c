@@ -232,6 +232,12 @@ void lb_stage_phase(struct lb_stage *s, enum lb_fact_phase phase) {
   record(s, LB_EV_PHASE, &fact);
 }
 
+void lb_stage_permits(struct lb_stage *s, int permits) {
+  struct lb_fact fact = lb_no_fact;
+  fact.total = (uint64_t)permits;
+  if (permits > 1) record(s, LB_EV_PERMITS, &fact);
+}
+
 void lb_stage_note(struct lb_stage *s, const char *format, ...) {
   char said[500];
   va_list args;

@@ -115,7 +115,7 @@ int lb_timeline_tell(struct lb_stage *s, const struct lb_step *step, enum lb_cli
   struct lb_pending *p = pending_of(s, client);
   if (lb_client_look(client) == LB_LIFE_KILLED) return lb_stage_doubt(s, LB_UNDECIDED, "%s: the client is dead", step->text);
   if (lb_timeline_collect(s, client) < 0) return -ECANCELED;
-  struct lb_command command = {.verb = verb, .deadline = lb_timeline_in_ms(step->within_ms > 0 ? step->within_ms : QUICK_MS), .key = (uint32_t)step->lock};
+  struct lb_command command = {.verb = verb, .deadline = lb_timeline_in_ms(step->within_ms > 0 ? step->within_ms : QUICK_MS), .key = (uint32_t)step->lock, .shared = step->shared};
   if (lb_step_row(step)->asks) { /* what is awaited of this acquire must not be found of an earlier one */
     atomic_store(&lb_stage_state(s, client)->granted, false);
     atomic_store(&lb_stage_state(s, client)->gave_up, false);

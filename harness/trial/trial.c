@@ -85,6 +85,7 @@ static void keep_load(const struct lb_stage *s, struct lb_outcome *out) {
 }
 
 static void play_scenario(struct lb_stage *s, struct lb_outcome *out) {
+  lb_stage_permits(s, s->plan->scenario->permits);
   switch (s->plan->scenario->kind) {
     case LB_KIND_TIMELINE: lb_timeline_play(s); break;
     case LB_KIND_CAMPAIGN: lb_campaign_play(s, out); break;
