@@ -354,6 +354,10 @@ struct lb_protocol {
   /* What its traits and hooks do not say, as words NAME=VALUE of the table in harness/theory/facts.c: "release=blind lost=blind". From them it is
    * predicted what each fault does to it. NULL = as a sound lock of its kind. */
   const char *facts;
+  /* Removes, at target->endpoints[endpoint], the record that somebody holds the key, as an operator does who breaks a lock: whosever it is, and
+   * telling nobody (of a queue its head). 1 = there was one, and the server says that it has removed it; 0 = there was none; -errno. For faults, not
+   * for clients. NULL = there is no record that could be removed (a lock of a session). */
+  int (*break_lock)(struct lb_session *session, const struct lb_lock *lock, size_t endpoint, lb_ns deadline);
 };
 
 /* Whether waiters of this protocol are told: it has the hook wait and, if it has an option `wake`, that is on. `options` as

@@ -58,6 +58,10 @@ int etcd_hook_inspect(struct lb_session *s, const struct lb_lock *lock, size_t e
   return result > 0 ? -ETIMEDOUT : result < 0 ? result : any;
 }
 
+int etcd_hook_break(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
+  return etcd_break(etcd(s)->env, etcd(s)->target, endpoint, all_of(lock->key, '/', '0'), deadline);
+}
+
 int etcd_hook_teardown(struct lb_session *s, lb_ns deadline) {
   json_t *body = all_of(etcd(s)->prefix, '-', '.'), *said;
   int result = etcd_ask(etcd(s), "/v3/kv/deleterange", body, deadline, &said, NULL);

@@ -56,5 +56,7 @@ uint64_t etcd_number(const json_t *object, const char *name);
 /* Keys and values are base64 there. The text as JSON; and back, 0 or -EPROTO. */
 json_t *etcd_text(const char *text);
 int etcd_read_text(const json_t *text, char *buf, size_t size);
+/* For the hook break_lock: deletes, at one member, the key of that range (key, range_end) which was made first. Takes the reference. 1, 0, -errno. */
+int etcd_break(struct lb_env *env, const struct lb_target *target, size_t endpoint, json_t *range, lb_ns deadline);
 
 #endif

@@ -181,6 +181,10 @@ static int doubt_hook(struct lb_session *s, const struct lb_lock *lock, const st
 
 /* ---- of who looks on ------------------------------------------------------------------------------------------------ */
 
+static int break_hook(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
+  return foreign_break(s->env, s->config, &s->foreign->says, lock->key, endpoint, deadline);
+}
+
 static int inspect_hook(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
   return foreign_inspect(s->env, s->config, &s->foreign->says, lock->key, endpoint, deadline);
 }
@@ -206,6 +210,7 @@ const struct lb_protocol foreign_hooks = {
     .holds = holds_hook,
     .doubt = doubt_hook,
     .inspect = inspect_hook,
+    .break_lock = break_hook,
     .teardown = teardown_hook,
     .server = server_hook,
     .round_trip = round_trip_hook,

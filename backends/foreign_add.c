@@ -29,6 +29,7 @@ static void leave_out(struct foreign *f) {
   if (!f->says.can_extend) p->extend = NULL;
   if (!f->says.can_holds) p->holds = NULL;
   if (!f->says.can_signal) p->doubt = NULL;
+  if (!f->says.record_count) p->break_lock = NULL;
 }
 
 static char *copy_of(const char *text) { return text ? strdup(text) : NULL; }

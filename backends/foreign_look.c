@@ -87,6 +87,27 @@ int foreign_inspect(struct lb_env *env, const struct lb_config *config, const st
   return found;
 }
 
+/* ---- by hand ----------------------------------------------------------------------------------------------------- */
+
+/* A record of ZooKeeper is the folder of a queue; that of a plain node would have no children to delete. */
+static int break_record(struct lb_env *env, const struct lb_config *config, const char *record, size_t endpoint, lb_ns deadline) {
+  const char *service = config->target->endpoints[endpoint].service;
+  if (strcmp(service, "redis") == 0) return redis_break(env, config->target, endpoint, record, deadline);
+  if (strcmp(service, "etcd") == 0) return etcd_break(env, config->target, endpoint, beginning_with(record), deadline);
+  if (strcmp(service, "zookeeper") == 0) return zk_break(env, config->target, endpoint, config->ttl_ms, record, true, deadline);
+  return lb_fail(env, -EOPNOTSUPP, "a %s has no record of a foreign lock that could be removed", service);
+}
+
+int foreign_break(struct lb_env *env, const struct lb_config *config, const struct foreign_says *says, const char *key, size_t endpoint, lb_ns deadline) {
+  char record[NAME_BYTES];
+  int broken = says->record_count ? 0 : lb_fail(env, -EOPNOTSUPP, "the adapter does not say what a server has of its lock (record=)");
+  for (size_t i = 0; i < says->record_count && broken == 0; i++) {
+    fill(says->record[i], key, record);
+    broken = break_record(env, config, record, endpoint, deadline);
+  }
+  return broken;
+}
+
 /* ---- clean-up ---------------------------------------------------------------------------------------------------- */
 
 static int clean_redis(struct lb_env *env, const struct lb_config *config, lb_ns deadline) {

@@ -88,6 +88,8 @@ bool foreign_open_line(const struct lb_config *config, char *line, size_t size);
 
 /* As the hook inspect says. */
 int foreign_inspect(struct lb_env *env, const struct lb_config *config, const struct foreign_says *says, const char *key, size_t endpoint, lb_ns deadline);
+/* As the hook break_lock says: of several records the first that is there. */
+int foreign_break(struct lb_env *env, const struct lb_config *config, const struct foreign_says *says, const char *key, size_t endpoint, lb_ns deadline);
 /* As the hook teardown says: removes what carries the prefix of the run. */
 int foreign_clean(struct lb_env *env, const struct lb_config *config, const struct foreign_says *says, lb_ns deadline);
 /* As the hook server says, of the process `pid`. */

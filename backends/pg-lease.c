@@ -74,6 +74,7 @@ static const struct pg_lock_sql lease_sql = {
     .free = {"UPDATE lockbench_lease SET owner = '', until = '-infinity' WHERE " MINE, 3},
     .extend = {"UPDATE lockbench_lease SET until = " THEN " WHERE " MINE, 4},
     .held = {.sql = "SELECT FROM lockbench_lease WHERE name = $1 AND until > " CLOCK("$2"), .params = 2},
+    .remove = {.sql = "DELETE FROM lockbench_lease WHERE name = $1 AND until > " CLOCK("$2") " RETURNING name", .params = 2},
     .create = create,
     .before_take = "before-upsert",
     .after_take = "after-upsert",

@@ -51,6 +51,7 @@ static const struct pg_lock_sql row_sql = {
     .holds = {"SELECT FROM lockbench_row WHERE name = $1 AND owner = $2", 2},
     .free = {"DELETE FROM lockbench_row WHERE name = $1 AND owner = $2", 2},
     .held = {.sql = "SELECT FROM lockbench_row WHERE name = $1", .params = 1},
+    .remove = {.sql = "DELETE FROM lockbench_row WHERE name = $1 RETURNING name", .params = 1},
     .create = create,
     .before_take = "before-insert",
     .after_take = "after-insert",

@@ -249,6 +249,11 @@ int pg_lock_inspect(struct lb_session *s, const struct lb_lock *lock, size_t end
   return pg_inspect(&s->primary, endpoint, &s->sql->held, (const char *[]){lock->key, clock_param(s, wall)}, deadline);
 }
 
+int pg_lock_break(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
+  char wall[24];
+  return pg_inspect(&s->primary, endpoint, &s->sql->remove, (const char *[]){lock->key, clock_param(s, wall)}, deadline);
+}
+
 int pg_lock_wait(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   char wall[24];
   (void)grant;

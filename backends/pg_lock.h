@@ -28,9 +28,9 @@
 #include "pg_schema.h"
 #include "pg_wake.h"
 
-/* The statements of one protocol. All but `held` are given the same parameters, of which each uses the first few: $1
+/* The statements of one protocol. All but `held` and `remove` are given the same parameters, of which each uses the first few: $1
  * the key, $2 the owner (unique per attempt), $3 the client's wall clock in ms since 1970, or NULL for the server's
- * own, $4 the ttl in ms. `held` has $1 and, as $2, that clock. Each yields one row for yes and none for no; the first
+ * own, $4 the ttl in ms. `held` and `remove` have $1 and, as $2, that clock. Each yields one row for yes and none for no; the first
  * column of take and again is the fencing number. */
 struct pg_lock_sql {
   struct pg_stmt take;       /* yes: it was free and is $2's now */
@@ -39,6 +39,7 @@ struct pg_lock_sql {
   struct pg_stmt free;       /* yes: it was $2's and is free now */
   struct pg_stmt extend;     /* yes: it was $2's and is so for $4 from now on; NULL sql = there is no lease */
   struct pg_stmt held;       /* yes: it is somebody's */
+  struct pg_stmt remove;     /* yes: it was somebody's, and nobody's any more */
   const char *const *create; /* tables and the like, harmless to repeat; NULL at the end */
   /* Points, beside "before-confirm" (the write `again` has not left), which all have. */
   const char *before_take, *after_take, *before_free; /* after_take: the answer has been read, and it was yes */
@@ -66,7 +67,7 @@ struct pg_lock_kind {
 #define PG_LOCK_HOOKS                                                                                                  \
   .session_size = sizeof(struct lb_session), .open = pg_lock_open, .close = pg_lock_close, .try_acquire = pg_lock_try, \
   .release = pg_lock_release, .wait = pg_lock_wait, .setup = pg_lock_setup, .resolve = pg_lock_resolve, .holds = pg_lock_holds,              \
-  .inspect = pg_lock_inspect, .teardown = pg_lock_teardown, .doubt = pg_lock_doubt, \
+  .inspect = pg_lock_inspect, .break_lock = pg_lock_break, .teardown = pg_lock_teardown, .doubt = pg_lock_doubt, \
   .server = pg_lock_server
 
 int pg_lock_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline);
@@ -77,6 +78,7 @@ int pg_lock_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_g
 int pg_lock_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 int pg_lock_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline);
 int pg_lock_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline);
+int pg_lock_break(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline);
 int pg_lock_doubt(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant);
 int pg_lock_server(struct lb_session *s);
 int pg_lock_wait(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);

@@ -23,7 +23,7 @@ int pg_schema_drop(struct pg_primary *primary, lb_ns deadline);
 /* Ends all other connections of the run to the primary, whoever made them, and what their server processes hold; comes back when these
  * have ended. LB_OK, LB_TIMEOUT, -errno. */
 int pg_end_others(struct pg_primary *primary, lb_ns deadline);
-/* The hook inspect: whether `held` with `params` yields a row at target->endpoints[endpoint], asked over a connection of its own. 1; 0, also
+/* The hooks inspect and break_lock: whether `held` with `params` yields a row at target->endpoints[endpoint], asked over a connection of its own. 1; 0, also
  * where there is no such table; -errno. */
 int pg_inspect(struct pg_primary *primary, size_t endpoint, const struct pg_stmt *held, const char *const params[], lb_ns deadline);
 

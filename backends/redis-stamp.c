@@ -173,6 +173,7 @@ const struct lb_protocol lb_redis_stamp = {
     .resolve = stamp_resolve,
     .holds = stamp_holds,
     .inspect = stamp_inspect,
+    .break_lock = redis_key_break,
     .teardown = redis_key_teardown,
     .doubt = redis_key_doubt,
     .server = redis_key_server,

@@ -128,6 +128,7 @@ const struct lb_protocol lb_redis_wait = {
     .resolve = wait_resolve,
     .holds = redis_key_holds,
     .inspect = redis_key_inspect,
+    .break_lock = redis_key_break,
     .teardown = redis_key_teardown,
     .doubt = redis_key_doubt,
     .server = redis_key_server,

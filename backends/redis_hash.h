@@ -52,7 +52,7 @@ struct lb_session {
   .topologies = redis_key_topologies, .session_size = sizeof(struct lb_session), .open = redis_hash_open,              \
   .close = redis_hash_close, .try_acquire = redis_hash_try, .release = redis_hash_release,                             \
   .extend = redis_hash_extend, .wait = redis_hash_wait, .resolve = redis_hash_try, .holds = redis_hash_holds,          \
-  .inspect = redis_key_inspect, .teardown = redis_key_teardown, .doubt = redis_key_doubt, .server = redis_key_server
+  .inspect = redis_key_inspect, .break_lock = redis_key_break, .teardown = redis_key_teardown, .doubt = redis_key_doubt, .server = redis_key_server
 
 /* Its points. after-take: the reply has been read, or given up, and not been looked at. */
 #define REDIS_HASH_POINTS ((const char *const[]){"before-take", "after-take", "before-release", NULL})

@@ -27,6 +27,11 @@ int redis_key_inspect(struct lb_session *s, const struct lb_lock *lock, size_t e
   return redis_inspect(redis->env, redis->link.target, endpoint, lock->key, deadline);
 }
 
+int redis_key_break(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
+  struct redis_session *redis = &redis_key(s)->redis;
+  return redis_break(redis->env, redis->link.target, endpoint, lock->key, deadline);
+}
+
 int redis_key_teardown(struct lb_session *s, lb_ns deadline) { return redis_session_teardown(&redis_key(s)->redis, deadline); }
 
 int redis_key_doubt(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant) {

@@ -31,12 +31,14 @@ extern const char *const redis_key_topologies[];
 
 #define REDIS_KEY_HOOKS                                                                                                \
   .topologies = redis_key_topologies, .open = redis_key_open, .close = redis_key_close, .inspect = redis_key_inspect,  \
-  .teardown = redis_key_teardown, .doubt = redis_key_doubt, .server = redis_key_server
+  .break_lock = redis_key_break, .teardown = redis_key_teardown, .doubt = redis_key_doubt, .server = redis_key_server
 
 int redis_key_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline);
 void redis_key_close(struct lb_session *s);
 /* Whether the server has the key, whatever is in it. */
 int redis_key_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline);
+/* DEL, whatever is in it. */
+int redis_key_break(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline);
 int redis_key_teardown(struct lb_session *s, lb_ns deadline);
 /* By redis_session_doubt(): each hook that hears the server confirm the grant calls redis_session_confirm(). */
 int redis_key_doubt(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant);

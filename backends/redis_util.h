@@ -8,7 +8,7 @@
  *   redis_refusal.c what the errors of a server mean
  *   redis_ear.c     waits for a release that was published (redis_ear.h)
  *   redis_clean.c   for teardown: removes what carries the prefix of a run; looks through a server for a key
- *   redis_inspect.c what one server knows of a key
+ *   redis_inspect.c what one server knows of a key, and its removal by hand
  * redis_session.h   one server at a time, and what is known of a request whose reply did not come
  * redis_key.h       the session and the hooks of a lock that is one key
  * redis_blind.h     of one that does not say whose it is
@@ -178,6 +178,8 @@ int redis_run(struct redis_conn *conn, lb_ns deadline, redisReply **ret, const s
 void redis_new_token(struct lb_env *env, struct lb_grant *grant);
 /* The key's record at one server, over a connection of its own: for inspect(). 1, 0, -errno. */
 int redis_inspect(struct lb_env *env, const struct lb_target *target, size_t endpoint, const char *key, lb_ns deadline);
+/* DEL at that server, over a connection of its own: for break_lock(). 1, 0, -errno. */
+int redis_break(struct lb_env *env, const struct lb_target *target, size_t endpoint, const char *key, lb_ns deadline);
 /* The number as text, in buf, which is returned. For a ttl. */
 const char *redis_decimal(int64_t number, char buf[REDIS_DECIMAL_MAX]);
 /* True when a script said 1. */

@@ -157,6 +157,10 @@ static int redlock_inspect(struct lb_session *s, const struct lb_lock *lock, siz
   return redis_inspect(s->env, s->target, endpoint, lock->key, deadline);
 }
 
+static int redlock_break(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
+  return redis_break(s->env, s->target, endpoint, lock->key, deadline);
+}
+
 /* ---- session ------------------------------------------------------------------------------------------ */
 
 static int redlock_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline) {
@@ -199,6 +203,7 @@ const struct lb_protocol lb_redlock = {
     .extend = redlock_extend,
     .holds = redlock_holds,
     .inspect = redlock_inspect,
+    .break_lock = redlock_break,
     .teardown = redlock_teardown,
     .doubt = redlock_doubt,
     .voters = redlock_voters,

@@ -144,6 +144,10 @@ static int zk_sequential_open(struct lb_session *s, const struct lb_config *conf
   return result;
 }
 
+static int zk_sequential_break(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
+  return zk_queue_break(&s->queue, lock->key, endpoint, deadline);
+}
+
 static int zk_sequential_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
   return zk_queue_inspect(&s->queue, lock->key, endpoint, deadline);
 }
@@ -181,6 +185,7 @@ const struct lb_protocol lb_zk_sequential = {
     .resolve = zk_sequential_resolve,
     .holds = zk_sequential_holds,
     .inspect = zk_sequential_inspect,
+    .break_lock = zk_sequential_break,
     .doubt = zk_sequential_doubt,
     .seen = zk_sequential_seen,
 };

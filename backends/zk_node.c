@@ -224,3 +224,9 @@ int zk_node_inspect(struct lb_session *s, const struct lb_lock *lock, size_t end
   int result = path_of(s, lock->key, path);
   return result ? result : zk_inspect(s->run.env, s->run.target, endpoint, s->run.ttl_ms, path, deadline, NULL);
 }
+
+int zk_node_break(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
+  char path[ZK_PATH_MAX];
+  int result = path_of(s, lock->key, path);
+  return result ? result : zk_break(s->run.env, s->run.target, endpoint, s->run.ttl_ms, path, false, deadline);
+}

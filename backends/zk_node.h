@@ -40,7 +40,7 @@ struct lb_session {
 #define ZK_NODE_HOOKS                                                                                                 \
   .session_size = ZK_NODE_SESSION_SIZE, ZK_RUN_HOOKS, .open = zk_node_open, .try_acquire = zk_node_try,                   \
   .release = zk_node_release, .wait = zk_node_wait, .resolve = zk_node_resolve, .holds = zk_node_holds,                    \
-  .inspect = zk_node_inspect
+  .inspect = zk_node_inspect, .break_lock = zk_node_break
 /* after-create: the reply has been read, the node stands. */
 extern const char *const zk_node_points[];
 
@@ -52,6 +52,7 @@ int zk_node_wait(struct lb_session *s, const struct lb_lock *lock, struct lb_gra
 int zk_node_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 int zk_node_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline);
 int zk_node_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline);
+int zk_node_break(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline);
 int zk_node_doubt(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant);
 
 #endif

@@ -173,3 +173,9 @@ int zk_queue_inspect(struct zk_queue *q, const char *key, size_t endpoint, lb_ns
   if (!result) result = zk_inspect(q->run.env, q->run.target, endpoint, q->run.ttl_ms, dir, deadline, &children);
   return result < 0 ? result : children > 0;
 }
+
+int zk_queue_break(struct zk_queue *q, const char *key, size_t endpoint, lb_ns deadline) {
+  char dir[ZK_PATH_MAX];
+  int result = zk_queue_dir(q, key, dir);
+  return result ? result : zk_break(q->run.env, q->run.target, endpoint, q->run.ttl_ms, dir, true, deadline);
+}

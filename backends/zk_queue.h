@@ -130,5 +130,7 @@ int zk_queue_doubt(struct zk_queue *queue, const struct lb_grant *grant);
 int zk_queue_leave(struct zk_queue *queue, struct lb_grant *grant, bool pass_on, lb_ns deadline);
 /* For inspect(): whether one server shows nodes in the key's queue. As zk_inspect(). */
 int zk_queue_inspect(struct zk_queue *queue, const char *key, size_t endpoint, lb_ns deadline);
+/* For break_lock(): deletes the head of the key's queue. As zk_break(). */
+int zk_queue_break(struct zk_queue *queue, const char *key, size_t endpoint, lb_ns deadline);
 
 #endif

@@ -190,3 +190,9 @@ int zk_recipe_inspect(struct lb_session *s, const struct lb_lock *lock, size_t e
   if (!result) result = zk_inspect(s->run.env, s->run.target, endpoint, s->run.ttl_ms, dir, deadline, &children);
   return result < 0 ? result : children > 0;
 }
+
+int zk_recipe_break(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
+  char dir[ZK_PATH_MAX];
+  int result = dir_of(s, lock->key, dir);
+  return result ? result : zk_break(s->run.env, s->run.target, endpoint, s->run.ttl_ms, dir, true, deadline);
+}

@@ -38,7 +38,7 @@ struct lb_session {
 #define ZK_RECIPE_HOOKS                                                                                                 \
   .session_size = ZK_RECIPE_SESSION_SIZE, ZK_RUN_HOOKS, .open = zk_recipe_open, .try_acquire = zk_recipe_try,                   \
   .release = zk_recipe_release, .wait = zk_recipe_wait, .resolve = zk_recipe_resolve, .holds = zk_recipe_holds,                    \
-  .inspect = zk_recipe_inspect
+  .inspect = zk_recipe_inspect, .break_lock = zk_recipe_break
 /* after-create: the reply has been read, the node stands in the queue, and its place is not known yet. */
 extern const char *const zk_recipe_points[];
 
@@ -49,5 +49,6 @@ int zk_recipe_wait(struct lb_session *s, const struct lb_lock *lock, struct lb_g
 int zk_recipe_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 int zk_recipe_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline);
 int zk_recipe_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline);
+int zk_recipe_break(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline);
 
 #endif

@@ -24,6 +24,7 @@ enum lb_client_verb {
   LB_DO_WRITE,
   LB_DO_WRITE_LATE, /* it leaves the client and does not arrive yet */
   LB_DO_INSPECT, /* key 0 on endpoint `argument` */
+  LB_DO_BREAK,   /* the same: its record is removed, whosever it is */
   LB_DO_ARM,   /* the next time it passes the point `text` it does what `argument` says: enum lb_at_point */
   LB_DO_SERVER, /* which server do you talk to? reply.result = index of its endpoint, -ENOENT = none, or several */
   LB_DO_CLOCK, /* what time is it? reply.value = its wall clock (argument 0) or its monotonic clock (1), in ms */
@@ -46,7 +47,7 @@ struct lb_command {
 };
 
 struct lb_reply {
-  int result; /* of the verb: enum lb_result or -errno; inspect: 1 or 0 */
+  int result; /* of the verb: enum lb_result or -errno; inspect, break: 1 or 0 */
   int64_t value;
   char err[256];
 };

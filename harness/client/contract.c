@@ -36,6 +36,7 @@ static const struct {
     [LB_HOOK_VOTERS] = {"voters", 0}, /* bits: lb_contract_voters() */
     [LB_HOOK_SEEN] = {"seen", 0},     /* a number: lb_contract_seen() */
     [LB_HOOK_SESSION_ID] = {"session_id", 0}, /* any number */
+    [LB_HOOK_BREAK_LOCK] = {"break_lock", R(0) | R(1)},
 };
 
 static bool is_hook(enum lb_hook hook) { return (int)hook >= 0 && hook < LB_HOOK_COUNT; }
@@ -58,7 +59,7 @@ int lb_contract_result(enum lb_hook hook, int result, char *complaint, size_t si
   if (!is_hook(hook)) return complain(complaint, size, "%d is no hook", (int)hook);
   if (result < 0 ? negative_fits : result < WORD_COUNT && hooks[hook].results & R(result)) return 0;
   if (result < 0) return complain(complaint, size, "%s answered %d, which is no -errno", lb_hook_name(hook), result);
-  bool named = result < WORD_COUNT && hook != LB_HOOK_INSPECT;
+  bool named = result < WORD_COUNT && hook != LB_HOOK_INSPECT && hook != LB_HOOK_BREAK_LOCK;
   return complain(complaint, size, "%s answered %d%s%s%s, which is no result of it", lb_hook_name(hook), result,
                   named ? " (" : "", named ? words[result] : "", named ? ")" : "");
 }

@@ -30,6 +30,7 @@ enum lb_hook {
   LB_HOOK_VOTERS,
   LB_HOOK_SEEN,
   LB_HOOK_SESSION_ID,
+  LB_HOOK_BREAK_LOCK,
   LB_HOOK_COUNT
 };
 

@@ -204,6 +204,11 @@ int lb_hook_inspect(struct lb_holder *h, const struct lb_lock *lock, size_t endp
   return leave(h, LB_HOOK_INSPECT, h->protocol->inspect(h->session, lock, endpoint, deadline));
 }
 
+int lb_hook_break_lock(struct lb_holder *h, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
+  enter(h, LB_HOOK_BREAK_LOCK, deadline);
+  return leave(h, LB_HOOK_BREAK_LOCK, h->protocol->break_lock(h->session, lock, endpoint, deadline));
+}
+
 int lb_hook_doubt(struct lb_holder *h, const struct lb_lock *lock, const struct lb_grant *grant) {
   enter(h, LB_HOOK_DOUBT, lb_now(h->env));
   return leave(h, LB_HOOK_DOUBT, h->protocol->doubt(h->session, lock, grant));

@@ -41,5 +41,6 @@ uint64_t lb_hook_seen(struct lb_holder *holder);
 /* Of its present attempt or hold; 0 = it has no session, or the protocol does not tell. */
 uint64_t lb_hook_session_id(struct lb_holder *holder);
 int lb_hook_inspect(struct lb_holder *holder, const struct lb_lock *lock, size_t endpoint, lb_ns deadline);
+int lb_hook_break_lock(struct lb_holder *holder, const struct lb_lock *lock, size_t endpoint, lb_ns deadline);
 
 #endif

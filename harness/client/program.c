@@ -157,6 +157,14 @@ static int do_inspect(struct lb_program *p, const struct lb_command *c) {
   return lb_hook_inspect(&p->holder, &lock, c->argument, c->deadline);
 }
 
+static int do_break(struct lb_program *p, const struct lb_command *c) {
+  char name[LB_KEY_NAME_MAX];
+  struct lb_lock lock = lb_holder_lock(&p->holder, 0, name);
+  if (!p->plan->protocol->break_lock)
+    return lb_fail(&p->env.base, -EOPNOTSUPP, "%s has no record that could be removed", p->plan->protocol->name);
+  return lb_hook_break_lock(&p->holder, &lock, c->argument, c->deadline);
+}
+
 static int64_t clock_ms(struct lb_program *p, bool monotonic) {
   return monotonic ? (int64_t)(lb_now(&p->env.base) / LB_NS_PER_MS) : lb_wall_ms(&p->env.base);
 }
@@ -177,6 +185,7 @@ static int execute(struct lb_program *p, const struct lb_command *c, int64_t *re
     case LB_DO_WRITE: return lb_holder_turn_to(&p->holder, c->key), lb_holder_write(&p->holder);
     case LB_DO_WRITE_LATE: return lb_holder_turn_to(&p->holder, c->key), lb_holder_write_late(&p->holder);
     case LB_DO_INSPECT: return do_inspect(p, c);
+    case LB_DO_BREAK: return do_break(p, c);
     case LB_DO_ARM: return do_arm(p, c);
     case LB_DO_SERVER: return p->holder.session ? lb_holder_server(&p->holder) : -ENOENT;
     case LB_DO_CLOCK: return *ret = clock_ms(p, c->argument != 0), LB_OK;
