@@ -80,6 +80,17 @@ struct lb_family {
    * been told, and then says `cancelled` in its log; or -errno with env->err. NULL = nobody waits so. */
   int (*cancel)(struct lb_cluster *cluster, size_t index, const char *client, lb_ns deadline);
   const char *cancelled;
+  /* Ends what a client at that address has at this server, as an operator does: its connections, or the session of that number (lb_protocol.session_id; 0 = it is
+   * not known). 0 when the server says that it does not know them any more, with what was ended in `said`; -ENOENT: it knew of none; or another -errno; both with
+   * env->err. NULL = there is no such order. */
+  int (*end_session)(struct lb_cluster *cluster, size_t index, const char *client, uint64_t id, lb_ns deadline, char *said, size_t size);
+  /* Moves the slot of cluster->key to this server, with all its keys. 0, or -errno with env->err. NULL = the keys have no slots. */
+  int (*move_slot)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
+  /* What a data server keeps lies in these files and folders below its own, of which some may be missing; NULL at the end. NULL = nobody has looked. */
+  const char *const *files;
+  /* Makes a server that keeps nothing on disk write the first of them, which it would read at its next start. 0 or -errno with env->err. NULL = all of them do
+   * keep something. */
+  int (*save)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
   /* Limits the memory of this server to little more than it uses now, tells it what to do when that is full (a word of LB_POLICIES), and writes
    * until it has given up keys, or refuses: says in `said` how that showed. free_memory takes all of it back. 0 or -errno with env->err. NULL =
    * its memory has no such limit. */

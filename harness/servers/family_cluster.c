@@ -354,6 +354,47 @@ static int depose(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   return lb_fail(cluster->env, -ENOENT, "nobody follows %s", cluster->server[index].name);
 }
 
+/* ---- moving a slot ------------------------------------------------------------------------------ */
+
+/* Its keys, all at once; a lock has few. 0, or -errno. */
+static int migrate(struct lb_cluster *cluster, size_t from, size_t to, const char *slot, lb_ns deadline) {
+  enum { KEYS_MAX = 50, WORDS = 8 };
+  char port[8];
+  snprintf(port, sizeof port, "%u", (unsigned)cluster->server[to].port);
+  redisReply *keys = LB_REDIS_ASK(cluster, from, deadline, "CLUSTER", "GETKEYSINSLOT", slot, "50");
+  const char *argv[WORDS + KEYS_MAX] = {"MIGRATE", cluster->server[to].host->address, port, "", "0", "1000", "KEYS"};
+  if (!keys) return -EIO;
+  for (size_t i = 0; i < keys->elements && i < KEYS_MAX; i++) argv[WORDS - 1 + i] = keys->element[i]->str;
+  int r = keys->elements == 0 ? 0 : lb_redis_expect(cluster, from, deadline, argv, NULL, "not moved");
+  freeReplyObject(keys);
+  return r;
+}
+
+/* As redis-cli does it: both are told what is about to happen, the keys go, and then both are told whose it is now. */
+static int move_slot(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+  struct self to, from;
+  char slot[8];
+  int old = primary(cluster, deadline);
+  if (old < 0) return lb_fail(cluster->env, old, "nobody decides for the slot of the key");
+  if ((size_t)old == index)
+    return lb_fail(cluster->env, -EINVAL, "%s has the slot of the key already", cluster->server[index].name);
+  int r = ask_self(cluster, index, deadline, &to);
+  if (r == 0 && !strstr(to.flags, "master"))
+    return lb_fail(cluster->env, -EINVAL, "%s is no master", cluster->server[index].name);
+  if (r == 0) r = ask_self(cluster, (size_t)old, deadline, &from);
+  snprintf(slot, sizeof slot, "%u", slot_of_key(cluster));
+  if (r == 0)
+    r = LB_REDIS_EXPECT(cluster, index, deadline, NULL, "refuses", "CLUSTER", "SETSLOT", slot, "IMPORTING", from.id);
+  if (r == 0)
+    r = LB_REDIS_EXPECT(cluster, (size_t)old, deadline, NULL, "refuses", "CLUSTER", "SETSLOT", slot, "MIGRATING",
+                        to.id);
+  if (r == 0) r = migrate(cluster, (size_t)old, index, slot, deadline);
+  if (r == 0) r = LB_REDIS_EXPECT(cluster, index, deadline, NULL, "refuses", "CLUSTER", "SETSLOT", slot, "NODE", to.id);
+  if (r == 0)
+    r = LB_REDIS_EXPECT(cluster, (size_t)old, deadline, NULL, "refuses", "CLUSTER", "SETSLOT", slot, "NODE", to.id);
+  return r;
+}
+
 const struct lb_family lb_family_cluster = {
     .name = "cluster",
     .ends_by = LB_ENDS_BY_WALL,
@@ -361,6 +402,10 @@ const struct lb_family lb_family_cluster = {
     .service = "redis",
     .ending = &lb_redis_ending,
     .depose = depose,
+    .end_session = lb_redis_end_session,
+    .files = lb_redis_files,
+    .save = lb_redis_save,
+    .move_slot = move_slot,
     .settings = settings,
     .by_libc = true,
     .start = start,

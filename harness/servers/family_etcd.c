@@ -135,6 +135,25 @@ static int has_session(struct lb_cluster *cluster, size_t index, uint64_t id, lb
   return r < 0 ? r : found;
 }
 
+/* Revoked, whoever keeps it up. */
+static int end_session(struct lb_cluster *cluster, size_t index, const char *client, uint64_t id, lb_ns deadline,
+                       char *said, size_t size) {
+  const struct lb_server *server = &cluster->server[index];
+  json_t *answer = NULL;
+  char number[24];
+  (void)client;
+  int r = id ? has_session(cluster, index, id, deadline) : 0;
+  if (r == 0) return lb_fail(cluster->env, -ENOENT, "%s has no lease of that client", server->name);
+  snprintf(number, sizeof number, "%llu", (unsigned long long)id);
+  if (r > 0)
+    r = call_at(cluster, server, server->port, "/v3/lease/revoke", json_pack("{s:s}", "ID", number), deadline, &answer);
+  json_decref(answer);
+  if (r == 0) r = has_session(cluster, index, id, deadline);
+  if (r > 0) return lb_fail(cluster->env, -EAGAIN, "%s still has the lease of that client", server->name);
+  if (r == 0) snprintf(said, size, "has revoked its lease");
+  return r;
+}
+
 /* All follow the same one. Less would do to serve, but a member that is still joining makes a later cut
  * a different fault. */
 static int all_follow(struct lb_cluster *cluster, lb_ns deadline) {
@@ -228,6 +247,8 @@ const struct lb_family lb_family_etcd = {
     .service = "etcd",
     .ending = &ending,
     .depose = depose,
+    .end_session = end_session,
+    .files = (const char *const[]){"data", NULL},
     .settings = settings,
     .majority = true,
     .start = start,

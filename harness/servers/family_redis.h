@@ -48,6 +48,10 @@ int lb_redis_counts(struct lb_cluster *cluster, size_t index, lb_ns deadline, st
 int lb_redis_version(char *buf, size_t size);
 /* What SIGTERM does is what its command SHUTDOWN does. */
 extern const struct lb_ending lb_redis_ending;
+/* lb_family.end_session, files and save (family_redis_order.c). */
+int lb_redis_end_session(struct lb_cluster *cluster, size_t index, const char *client, uint64_t id, lb_ns deadline, char *said, size_t size);
+extern const char *const lb_redis_files[];
+int lb_redis_save(struct lb_cluster *cluster, size_t index, lb_ns deadline);
 /* lb_family.fill_memory and free_memory (family_redis_memory.c): maxmemory, and keys of our own. */
 int lb_redis_fill_memory(struct lb_cluster *cluster, size_t index, const char *policy, lb_ns deadline, char *said, size_t size);
 int lb_redis_free_memory(struct lb_cluster *cluster, size_t index, lb_ns deadline);

@@ -227,6 +227,7 @@ const struct lb_family lb_family_zookeeper = {
     .service = "zookeeper",
     .cause = "Caused by: ",
     .ending = &ending,
+    .files = (const char *const[]){"version-2", NULL},
     .settings = settings,
     .by_libc = true,
     .majority = true,
