@@ -88,6 +88,7 @@ static void a_complaint_says_what_was_answered(void **state) {
   assert_string_equal(result_of(LB_HOOK_TRY_ACQUIRE, LB_LOST),
                       "try_acquire answered 3 (LOST), which is no result of it");
   assert_string_equal(result_of(LB_HOOK_INSPECT, 2), "inspect answered 2, which is no result of it");
+  assert_string_equal(result_of(LB_HOOK_BREAK_LOCK, 2), "break_lock answered 2, which is no result of it");
   assert_string_equal(result_of(LB_HOOK_HOLDS, -100000), "holds answered -100000, which is no -errno");
   assert_string_equal(lb_hook_name(LB_HOOK_EXTEND), "extend");
   assert_string_equal(lb_hook_name(LB_HOOK_NONE), "no hook");

@@ -112,6 +112,11 @@ static int inspect_hook(struct lb_session *s, const struct lb_lock *lock, size_t
   return called(LB_HOOK_INSPECT, lock->key, NULL, deadline);
 }
 
+static int break_hook(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
+  s->endpoint = endpoint;
+  return called(LB_HOOK_BREAK_LOCK, lock->key, NULL, deadline);
+}
+
 static int doubt_hook(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant) {
   (void)s, (void)grant;
   return called(LB_HOOK_DOUBT, lock->key, NULL, w.now);
@@ -142,6 +147,7 @@ static int set_up(void **state) {
                                   .resolve = resolve_hook,
                                   .holds = holds_hook,
                                   .inspect = inspect_hook,
+                                  .break_lock = break_hook,
                                   .teardown = teardown_hook,
                                   .doubt = doubt_hook},
                      .env = {.now = now_hook},
@@ -180,6 +186,7 @@ static int call(enum lb_hook hook, lb_ns deadline) {
     case LB_HOOK_TEARDOWN: return lb_hook_teardown(&w.holder, deadline);
     case LB_HOOK_DOUBT: return lb_hook_doubt(&w.holder, &w.lock, &w.grant);
     case LB_HOOK_INSPECT: return lb_hook_inspect(&w.holder, &w.lock, 3, deadline);
+    case LB_HOOK_BREAK_LOCK: return lb_hook_break_lock(&w.holder, &w.lock, 3, deadline);
     default: fail_msg("no such hook here");
   }
   return 0;
@@ -187,7 +194,7 @@ static int call(enum lb_hook hook, lb_ns deadline) {
 
 static const enum lb_hook all[] = {LB_HOOK_OPEN, LB_HOOK_SETUP,   LB_HOOK_TRY_ACQUIRE, LB_HOOK_RELEASE, LB_HOOK_EXTEND,
                                    LB_HOOK_WAIT, LB_HOOK_RESOLVE, LB_HOOK_HOLDS,       LB_HOOK_INSPECT, LB_HOOK_TEARDOWN,
-                                   LB_HOOK_DOUBT};
+                                   LB_HOOK_DOUBT, LB_HOOK_BREAK_LOCK};
 enum { ALL = sizeof all / sizeof *all };
 
 static bool grants(enum lb_hook hook) { return hook == LB_HOOK_TRY_ACQUIRE || hook == LB_HOOK_RESOLVE; }

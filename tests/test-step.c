@@ -46,7 +46,7 @@ static void assert_role(struct lb_role role, enum lb_role_kind kind, int number)
 
 #define ROLES "primary, primary N, current primary, replicas, node N, majority, partners, minority, all, client N, clients, holder, waiters or server of client N"
 #define VERBS                                                                                                          \
-  "cut, slow, hold, drop, release, heal, kill, power, shut, depose, cancel, fill, free, pause, resume, restart, clock, client, deliver, stop, crash, hang, gate, pass, await, let, wait or observe"
+  "cut, slow, hold, drop, release, heal, kill, power, shut, depose, cancel, delete, end, back, restore, move, fill, free, pause, resume, restart, clock, client, deliver, stop, crash, hang, gate, pass, await, let, wait or observe"
 #define CLIENT_VERBS "client N and acquire, begin, open, release, read, write, reopen or start"
 #define CUTS "cut A [from] B or cut A to B"
 #define SLOW "slow A to B T [jitter J] [loss P]"
@@ -76,6 +76,11 @@ static void every_form_of_the_table_has_an_example_that_parses(void **state) {
       "shut down node 1",
       "depose current primary",
       "cancel wait of client 1 on primary",
+      "delete key on primary",
+      "end session of client 1 on primary",
+      "back up all",
+      "restore all",
+      "move slot of key to node 2",
       "fill memory of primary policy volatile-ttl",
       "free memory of primary",
       "fill disk of primary",
@@ -552,6 +557,12 @@ static void only_one_server_is_observed(void **state) {
   (void)state;
   refused("cancel wait of primary on primary", "'primary' is not one client: expected client N");
   refused("cancel wait of client 1 on all", "'all' is not one server: expected primary, current primary, node N or server of client N");
+  refused("delete key on all", "'all' is not one server: expected primary, current primary, node N or server of client N");
+  refused("end session of primary on primary", "'primary' is not one client: expected client N");
+  refused("end session of client 1 on replicas", "'replicas' is not one server: expected primary, current primary, node N or server of client N");
+  refused("move slot of key to replicas", "'replicas' is not one server: expected primary, current primary, node N or server of client N");
+  refused("back up client 1", "'client 1' is no server: expected servers");
+  refused("restore clients", "'clients' is no server: expected servers");
   refused("observe key on replicas", "'replicas' is not one server: expected primary, current primary, node N or server of client N");
   refused("observe key on client 1", "'client 1' is not one server: expected primary, current primary, node N or server of client N");
   refused("observe key on node any", "'node any' is not one server: expected primary, current primary, node N or server of client N");

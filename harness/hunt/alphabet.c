@@ -2,6 +2,9 @@
  *
  * The alphabet of the hunt: one row says what is done to whom, in which slots, with which undo, and what
  * a system has to have for it. What is sound or bold to leave out stands in prune.c, not here.
+ *
+ * What operators do on purpose is no letter (orders, records deleted by hand, sessions ended, backups): what each does to a lock is known before it is asked,
+ * and has a scenario. Slots that move are one more such order.
  */
 #include "alphabet.h"
 

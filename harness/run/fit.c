@@ -71,6 +71,9 @@ static bool means_nothing(const struct lb_step *step, const struct lb_topology *
   if (lb_step_needs(step, LB_NEED_ORDERLY) && (t->data_count < 2 || !t->family->depose))
     return snprintf(why, size, t->data_count < 2 ? "one server, so no other can take over" : "no server here hands over by order");
   if (lb_step_needs(step, LB_NEED_CANCEL) && !(t->family->cancel && t->synchronous)) return snprintf(why, size, "no commit waits for another server until somebody cancels it");
+  if (lb_step_needs(step, LB_NEED_ENDING) && !t->family->end_session) return snprintf(why, size, "%s ends no session by order", t->family->service);
+  if (lb_step_needs(step, LB_NEED_FILES) && !t->family->files) return snprintf(why, size, "nobody knows which files %s keeps", t->family->service);
+  if (lb_step_needs(step, LB_NEED_SLOTS) && !t->family->move_slot) return snprintf(why, size, "no server here has keys in slots that move");
   if (lb_step_needs(step, LB_NEED_FOLLOWERS) && (!t->family->caught_up || t->data_count < 2)) return snprintf(why, size, "no server here says how far it follows another one");
   if (lb_step_needs(step, LB_NEED_ROOM) && !t->family->need_room) return snprintf(why, size, "nobody has seen what becomes of %s on a full disk", t->family->service);
   if (lb_step_needs(step, LB_NEED_MEMORY) && !t->family->fill_memory) return snprintf(why, size, "the memory of %s has no limit that a lock could meet", t->family->service);
@@ -113,6 +116,10 @@ static void check_meaning(struct fitting *f, const struct lb_step *step) {
   if (lb_step_needs(step, LB_NEED_WAKES) && !f->protocol->wait) miss(f, "%s: nobody tells who waits for %s", step->text, f->protocol->name);
   if (lb_step_needs(step, LB_NEED_SESSION) && !(f->protocol->session_id && f->topology->family->has_session))
     miss(f, "%s: a client of %s has no session that a server could end", step->text, f->protocol->name);
+  if (lb_step_needs(step, LB_NEED_RECORD) && !f->protocol->break_lock) miss(f, "%s: %s has no record that somebody could delete", step->text, f->protocol->name);
+  /* Where sessions are known by numbers the client has to tell its own. */
+  if (lb_step_needs(step, LB_NEED_ENDING) && f->topology->family->has_session && !f->protocol->session_id)
+    miss(f, "%s: no client of %s says which session is its", step->text, f->protocol->name);
   if (lb_step_names_server_of(step) && !f->protocol->server)
     miss(f, "%s: no client of %s has one server that it talks to", step->text, f->protocol->name);
   if (lb_step_needs(step, LB_NEED_CLOCKS) && lb_role_is_client(step->a) && f->protocol->traits & LB_TRAIT_TRUE_CLOCK)

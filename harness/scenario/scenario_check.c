@@ -92,6 +92,15 @@ static int check_dead(struct story *t, const struct lb_step *step) {
   return lb_refuse(t->err, t->err_size, "step = %s: client %d lives: expected kill client %d before it", step->text, n, n);
 }
 
+/* Whose files were copied is known when it is played. */
+static int check_backup(struct story *t, const struct lb_step *step) {
+  for (size_t i = 0; i < t->at; i++)
+    if (t->scenario->steps[i].verb == LB_STEP_BACK_UP) return 0;
+  char name[32];
+  lb_role_format(step->a, name, sizeof name);
+  return lb_refuse(t->err, t->err_size, "step = %s: expected back up %s before it", step->text, name);
+}
+
 /* `holder` and `waiters` are not known here, so whoever was meant is taken for alive. */
 static void mark_dead(struct story *t, struct lb_role role) {
   if (role.kind == LB_ROLE_CLIENT) t->dead[role.number] = true;
@@ -186,6 +195,7 @@ static int check_step(struct story *t, const struct lb_step *step) {
   if (r == 0 && lb_step_row(step)->opens) r = check_first(t, step);
   if (r == 0 && lb_step_needs(step, LB_NEED_DEAD)) r = check_dead(t, step);
   if (r == 0 && lb_step_needs(step, LB_NEED_FAILOVER)) r = check_failover(t, step);
+  if (r == 0 && lb_step_needs(step, LB_NEED_BACKUP)) r = check_backup(t, step);
   if (r == 0) r = check_primary(t, step);
   if (r == 0 && lb_step_row(step)->class == LB_STEP_CURE) r = check_cure(t, step);
   if (r == 0) mark(t, step);

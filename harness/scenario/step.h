@@ -55,6 +55,11 @@ enum lb_verb {
   LB_STEP_SHUT_DOWN,
   LB_STEP_DEPOSE,
   LB_STEP_CANCEL,
+  LB_STEP_DELETE_KEY,
+  LB_STEP_END_SESSION,
+  LB_STEP_BACK_UP,
+  LB_STEP_RESTORE,
+  LB_STEP_MOVE_SLOT,
   LB_STEP_FILL_MEMORY,
   LB_STEP_FREE_MEMORY,
   LB_STEP_FILL_DISK,
@@ -165,6 +170,11 @@ enum lb_step_need {
   LB_NEED_WAKES = 1 << 16,     /* waiters that are told */
   LB_NEED_ROOM = 1 << 17,      /* servers with a disk that can be full, and of which it is known what they do then */
   LB_NEED_SESSION = 1 << 18,   /* a lock that stands and falls with a session, and servers that say which ones there are */
+  LB_NEED_RECORD = 1 << 19,    /* a lock that has a record at its servers, which somebody can remove */
+  LB_NEED_ENDING = 1 << 20,    /* servers that end the session of a client by order */
+  LB_NEED_FILES = 1 << 21,     /* servers with files that can be copied and put back */
+  LB_NEED_BACKUP = 1 << 22,    /* an earlier step that backed up the same servers */
+  LB_NEED_SLOTS = 1 << 23,     /* servers that share the keys out by slots */
   LB_NEED_OUTSIDE = 1 << 9,    /* the point is in no call of a protocol */
 };
 /* What of a fault of servers is there when it is taken back. Of clients nothing is: each trial has its own. */

@@ -259,7 +259,7 @@ static int check_alone(const struct lb_step *step, char *err, size_t err_size) {
     return lb_refuse(err, err_size, "'%s' is not one server: expected primary, current primary, node N or server of client N", name);
   if (lb_step_needs(step, LB_NEED_SERVERS) && lb_role_is_client(step->a))
     return lb_refuse(err, err_size, "'%s' is no server: expected servers", name);
-  if (lb_step_needs(step, LB_NEED_CANCEL) && step->b.kind != LB_ROLE_CLIENT) {
+  if (lb_step_needs(step, LB_NEED_CANCEL | LB_NEED_ENDING) && step->b.kind != LB_ROLE_CLIENT) {
     lb_role_format(step->b, name, sizeof name);
     return lb_refuse(err, err_size, "'%s' is not one client: expected client N", name);
   }

@@ -22,7 +22,7 @@ static bool is_of_a_client(enum lb_verb verb) {
 const char *lb_serve_why_not(const struct lb_serve *v, enum lb_verb verb) {
   unsigned needs = lb_step_rows[verb].needs;
   if (is_of_a_client(verb)) return "it is for a client of a scenario; here nobody takes a lock but your command";
-  if (verb == LB_STEP_OBSERVE_KEY || verb == LB_STEP_AWAIT_ABSENT) return "which key a lock has is known in a scenario only; ask the servers for yours";
+  if (verb == LB_STEP_OBSERVE_KEY || verb == LB_STEP_AWAIT_ABSENT || (needs & (LB_NEED_RECORD | LB_NEED_SLOTS))) return "which key a lock has is known in a scenario only; ask the servers for yours";
   if (needs & LB_NEED_ROOM) return "a disk that can be full is made in a scenario only";
   if ((needs & LB_NEED_NETWORK) && !v->stage.net.separate) return lb_isolation_probe()->why;
   if ((needs & LB_NEED_CLOCKS) && !v->plan->clocks) return "the servers have the clock of this machine; start serve with --clocks";

@@ -13,7 +13,7 @@
 
 #include "fault_parts.h"
 
-static const struct lb_fault *const tables[] = {lb_faults_of_links, lb_faults_of_lines, lb_faults_of_messages, lb_faults_of_processes, lb_faults_of_power, lb_faults_of_orders, lb_faults_of_memory, lb_faults_of_disks, lb_faults_of_clocks,
+static const struct lb_fault *const tables[] = {lb_faults_of_links, lb_faults_of_lines, lb_faults_of_messages, lb_faults_of_processes, lb_faults_of_power, lb_faults_of_orders, lb_faults_by_hand, lb_faults_of_copies, lb_faults_of_memory, lb_faults_of_disks, lb_faults_of_clocks,
                                                lb_faults_of_writes};
 
 static const struct lb_fault *fault_of(enum lb_verb verb) {

@@ -37,6 +37,8 @@ extern const struct lb_fault lb_faults_of_lines[LB_VERB_COUNT];     /* fault_lin
 extern const struct lb_fault lb_faults_of_messages[LB_VERB_COUNT];  /* fault_message.c */
 extern const struct lb_fault lb_faults_of_processes[LB_VERB_COUNT]; /* fault_process.c */
 extern const struct lb_fault lb_faults_of_orders[LB_VERB_COUNT];    /* fault_order.c */
+extern const struct lb_fault lb_faults_by_hand[LB_VERB_COUNT];      /* fault_hand.c */
+extern const struct lb_fault lb_faults_of_copies[LB_VERB_COUNT];    /* fault_copy.c */
 extern const struct lb_fault lb_faults_of_memory[LB_VERB_COUNT];    /* fault_memory.c */
 extern const struct lb_fault lb_faults_of_disks[LB_VERB_COUNT];     /* fault_disk.c */
 extern const struct lb_fault lb_faults_of_power[LB_VERB_COUNT];     /* fault_power.c */
