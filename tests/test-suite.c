@@ -202,7 +202,7 @@ static bool is_left_out(const char *suite, const char *path, const struct lb_sui
   static const char *const not_paper[] = {"/leap-second.ini", "/ntp-step.ini", NULL}; /* clock-jump with a smaller step: the article has room for one */
   /* States of servers: whole runs ask for them. */
   static const char *const states[] = {"/cancelled-wait-unheeded.ini", "/cancelled-wait.ini", "/dead-woken.ini", "/depose-behind.ini", "/depose.ini", "/disk-full.ini", "/eviction-lru.ini",
-                                       "/eviction-none.ini", "/eviction.ini", "/lost-commit.ini", "/lost-release.ini", "/power-loss.ini", "/shut-down.ini", "/vanished-ahead-c-recipe.ini",
+                                       "/eviction-none.ini", "/eviction.ini", "/key-deleted.ini", "/lost-commit.ini", "/lost-release.ini", "/power-loss.ini", "/restored-backup-taken.ini", "/restored-backup.ini", "/session-ended.ini", "/shut-down.ini", "/slot-moved.ini", "/vanished-ahead-c-recipe.ini",
                                        "/vanished-ahead.ini", NULL};
   const char *name = strrchr(path, '/');
   if (strstr(path, "/museum/") || strstr(path, "/peers/")) return true; /* suites of their own */
