@@ -9,7 +9,7 @@
 
 #include "family_redis.h"
 
-enum { CONNECTIONS_MAX = 16, POLL_MS = 5 };
+enum { CONNECTIONS_MAX = 16, POLL_MS = 5, LAST_MS = 1000 /* for the last answer behind the deadline */ };
 
 struct list {
   unsigned long long id[CONNECTIONS_MAX];
@@ -32,33 +32,38 @@ static int list(struct lb_cluster *cluster, size_t index, const char *client, lb
   return 0;
 }
 
-static bool share_one(const struct list *a, const struct list *b) {
-  for (size_t i = 0; i < a->count; i++)
-    for (size_t k = 0; k < b->count; k++)
-      if (a->id[i] == b->id[k]) return true;
+static bool has(const struct list *list, unsigned long long id) {
+  for (size_t i = 0; i < list->count; i++)
+    if (list->id[i] == id) return true;
   return false;
 }
 
-/* A client may connect again meanwhile: that is another connection. One that has closed itself is as good as killed. */
-int lb_redis_end_session(struct lb_cluster *cluster, size_t index, const char *client, uint64_t id, lb_ns deadline,
-                         char *said, size_t size) {
-  struct list had, has;
+/* Those of `had` that are there still are told to go. How many. */
+static size_t kill_again(struct lb_cluster *cluster, size_t index, const struct list *had, const struct list *now, lb_ns deadline) {
   char number[24];
-  (void)id;
-  int r = list(cluster, index, client, deadline, &had);
-  if (r == 0 && had.count == 0)
-    return lb_fail(cluster->env, -ENOENT, "%s has no connection of that client", cluster->server[index].name);
-  for (size_t i = 0; r == 0 && i < had.count; i++) {
-    snprintf(number, sizeof number, "%llu", had.id[i]);
+  size_t left = 0;
+  for (size_t i = 0; i < had->count; i++) {
+    if (!has(now, had->id[i])) continue;
+    left++;
+    snprintf(number, sizeof number, "%llu", had->id[i]);
     LB_REDIS_EXPECT(cluster, index, deadline, NULL, "not killed", "CLIENT", "KILL", "ID", number);
   }
-  while (r == 0 && (r = list(cluster, index, client, deadline, &has)) == 0 && share_one(&had, &has)) {
-    if (lb_now(cluster->env) >= deadline)
-      return lb_fail(cluster->env, -ETIMEDOUT, "%s still has a connection of that client", cluster->server[index].name);
-    lb_sleep_until(cluster->env, lb_now(cluster->env) + POLL_MS * LB_NS_PER_MS);
+  return left;
+}
+
+/* On a busy machine a question may come to nothing, so it is asked again. A connection that the client makes meanwhile is another one. */
+int lb_redis_end_session(struct lb_cluster *cluster, size_t index, const char *client, uint64_t id, lb_ns deadline, char *said, size_t size) {
+  struct list had = {.count = 0}, now;
+  const char *name = cluster->server[index].name;
+  bool known = false;
+  (void)id;
+  for (; lb_now(cluster->env) < deadline; lb_sleep_until(cluster->env, lb_now(cluster->env) + POLL_MS * LB_NS_PER_MS)) {
+    if (list(cluster, index, client, deadline, &now) < 0) continue;
+    if (!known) had = now, known = true;
+    if (had.count == 0) return lb_fail(cluster->env, -ENOENT, "%s has no connection of that client", name);
+    if (kill_again(cluster, index, &had, &now, deadline) == 0) return snprintf(said, size, "has closed %zu connection%s", had.count, had.count == 1 ? "" : "s"), 0;
   }
-  if (r == 0) snprintf(said, size, "has closed %zu connection%s", had.count, had.count == 1 ? "" : "s");
-  return r;
+  return lb_fail(cluster->env, -ETIMEDOUT, known ? "%s still has a connection of that client" : "%s does not list its connections", name);
 }
 
 /* Of one that keeps a file of appends the dump is only what a replica was sent. */
