@@ -92,7 +92,7 @@ bool pg_lines_lead_to(struct pg_lines *lines, const struct pg_origin *origin) {
   look_after(lines);
   for (size_t i = 0; i < PG_LINES_MAX; i++) {
     const struct pg_primary *primary = &lines->line[i].primary;
-    if (!primary->conn || pg_pid(primary->conn) != origin->pid) continue;
+    if (!primary->conn || primary->pid != origin->pid) continue;
     if (strcmp(primary->born, origin->born) == 0) return true;
   }
   return false;

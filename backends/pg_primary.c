@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define CONNECT_MS 400 /* per server, so that one whose packets are dropped does not eat the caller's deadline */
@@ -18,12 +19,13 @@
  * thousands of pages of dead rows. The plan is kept in between. */
 static const char hello_sql[] =
     "SELECT pg_is_in_recovery(), extract(epoch FROM backend_start), set_config('lock_timeout', $1, false),"
-    " set_config('enable_seqscan', 'off', false), set_config('idle_in_transaction_session_timeout', $2, false) FROM pg_stat_get_activity(pg_backend_pid())";
+    " set_config('enable_seqscan', 'off', false), set_config('idle_in_transaction_session_timeout', $2, false), pg_backend_pid()"
+    " FROM pg_stat_get_activity(pg_backend_pid())";
 
-/* Idle, or idle in a transaction. */
+/* Idle, or idle in a transaction. Behind a pooler the one that answers may be the very process: it has done whatever came before. */
 static const struct pg_stmt settled_sql = {
     "SELECT CASE WHEN state LIKE 'idle%' THEN pg_terminate_backend(pid) END FROM pg_stat_activity"
-    " WHERE pid = $1::int AND extract(epoch FROM backend_start) = $2::numeric",
+    " WHERE pid = $1::int AND extract(epoch FROM backend_start) = $2::numeric AND pid <> pg_backend_pid()",
     2};
 
 static lb_ns sooner(lb_ns a, lb_ns b) { return a < b ? a : b; }
@@ -49,7 +51,11 @@ static int greet(struct pg_primary *primary, lb_ns deadline) {
     rc = lb_fail(primary->env, -EPROTO, "postgres: greeting: %.200s", PQresultErrorMessage(result));
   else if (*PQgetvalue(result, 0, 0) != 'f')
     rc = lb_fail(primary->env, -EROFS, "postgres: the server that answers is a standby");
-  else snprintf(primary->born, sizeof primary->born, "%s", PQgetvalue(result, 0, 1));
+  else {
+    snprintf(primary->born, sizeof primary->born, "%s", PQgetvalue(result, 0, 1));
+    primary->pid = atoi(PQgetvalue(result, 0, 5));
+    pg_pooled(primary->conn, primary->pid);
+  }
   PQclear(result);
   return rc;
 }
@@ -103,7 +109,7 @@ int pg_primary_call(struct pg_primary *primary, lb_ns deadline, PGresult **ret, 
     int rc = pg_primary_get(primary, deadline);
     if (rc) return rc;
     if (origin) {
-      origin->pid = pg_pid(primary->conn);
+      origin->pid = primary->pid;
       memcpy(origin->born, primary->born, sizeof origin->born);
     }
     rc = pg_call(primary->conn, sooner(deadline, lb_now(primary->env) + SILENCE_MS * LB_NS_PER_MS), ret, stmt, params);

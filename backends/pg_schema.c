@@ -79,17 +79,21 @@ int pg_schema_drop(struct pg_primary *primary, lb_ns deadline) {
   return define(primary, sql, deadline);
 }
 
+/* Behind a pooler the process that answers may be one that a client has left its locks on, and the next one may be about to end: then it
+ * is asked again. */
 int pg_end_others(struct pg_primary *primary, lb_ns deadline) {
   static const struct pg_stmt others = {
-      "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = $1 AND pid <> pg_backend_pid()", 1};
+      "SELECT count(pg_terminate_backend(pid)), pg_advisory_unlock_all() FROM pg_stat_activity WHERE application_name = $1 AND pid <> pg_backend_pid()", 1};
   struct lb_env *env = primary->env;
   char left[24];
   int rc;
-  while (!(rc = ask_text(primary, &others, (const char *[]){primary->schema}, left, sizeof left, deadline)) && strcmp(left, "0") != 0) {
+  for (;;) {
+    rc = ask_text(primary, &others, (const char *[]){primary->schema}, left, sizeof left, deadline);
+    if (rc == 0 && strcmp(left, "0") == 0) return LB_OK;
+    if (rc && rc != -ETIMEDOUT) return rc;
     if (lb_now(env) >= deadline) return LB_TIMEOUT;
     lb_sleep_until(env, lb_now(env) + NAP_MS * LB_NS_PER_MS);
   }
-  return rc;
 }
 
 int pg_inspect(struct pg_primary *primary, size_t endpoint, const struct pg_stmt *held, const char *const params[], lb_ns deadline) {

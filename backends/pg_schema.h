@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * pg_schema.h - what a run has on PostgreSQL servers, and what one of them alone knows. All that a run makes is in a schema that is
- * called like its prefix, and every connection looks nowhere else. So no two runs meet, and teardown drops the schema. PostgreSQL has no
+ * called like its prefix, and every connection looks for it there. So no two runs meet, and teardown drops the schema. PostgreSQL has no
  * expiry for what a run that was killed leaves there.
  */
 #ifndef LB_PG_SCHEMA_H

@@ -6,12 +6,16 @@
  * lb_wait_fd(). A statement that ran into its deadline is left alone: libpq's cancel request opens a blocking
  * connection, and it would turn a commit that waits for a standby into one that exists on the primary only. The caller
  * is told LB_UNKNOWN instead and drops the connection.
+ *
+ * Behind a pooler that shares server processes a statement may run on another one than the statement before it. So nothing is left to the
+ * session: names carry their schema, and where a prepared statement is not the session's own, all go unprepared from then on.
  */
 #include "pg_util.h"
 
 #include "address.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +26,9 @@ enum { PREPARED_MAX = 32 };
 struct pg_conn {
   struct lb_env *env;
   PGconn *pg;
-  char *prepared[PREPARED_MAX]; /* the texts, each called by its place here; they begin with NULL where there are no more */
+  char *schema;                 /* NULL = names are looked for as the server has it */
+  char *prepared[PREPARED_MAX]; /* the texts; they begin with NULL where there are no more */
+  bool unprepared;              /* the server process may be another one each time */
   bool owes; /* an answer that nobody waits for has not been read */
   bool unconfirmed; /* the latest answer: the server was told not to wait for its standby any more */
   bool dead;
@@ -69,10 +75,9 @@ static int finish_connecting(struct pg_conn *conn, lb_ns deadline) {
 
 /* What libpq is told. `host` only names the server in messages: the address has been looked up, because libpq would block for that. */
 static PGconn *start_connecting(const struct lb_target *target, const struct lb_endpoint *at, const char *address, const char *schema) {
-  char service[8], options[128] = "";
+  char service[8];
   const char *ca = target ? target->ca_file : NULL;
   snprintf(service, sizeof service, "%u", (unsigned)at->port);
-  if (schema) snprintf(options, sizeof options, "-csearch_path=\"%s\"", schema);
   /* tcp_user_timeout only tidies up behind us: our own deadlines give up earlier. */
   const char *const table[][2] = {{"hostaddr", address},
                                   {"host", at->host},
@@ -81,7 +86,6 @@ static PGconn *start_connecting(const struct lb_target *target, const struct lb_
                                   {"password", at->password},
                                   {"dbname", target && target->database ? target->database : "postgres"},
                                   {"application_name", schema ? schema : "lockbench"},
-                                  {"options", options},
                                   {"sslmode", !at->tls ? "disable" : ca ? "verify-full" : "require"},
                                   {"sslrootcert", ca ? ca : "/dev/null/none"}, /* no such file can be; else libpq would look for one in the home of the user */
                                   {"gssencmode", "disable"},
@@ -100,7 +104,8 @@ int pg_open(struct lb_env *env, const struct lb_target *target, const struct lb_
   struct pg_conn *conn = calloc(1, sizeof *conn);
   if (!conn) return lb_fail(env, -ENOMEM, "postgres: out of memory");
   conn->env = env;
-  conn->pg = start_connecting(target, at, address, schema);
+  conn->schema = schema ? strdup(schema) : NULL;
+  if (!schema || conn->schema) conn->pg = start_connecting(target, at, address, schema);
   if (conn->pg) PQsetNoticeReceiver(conn->pg, on_notice, conn);
   rc = conn->pg ? finish_connecting(conn, deadline) : connection_error(conn);
   if (rc) {
@@ -115,6 +120,7 @@ void pg_close(struct pg_conn *conn) {
   if (!conn) return;
   PQfinish(conn->pg);
   for (size_t i = 0; i < PREPARED_MAX; i++) free(conn->prepared[i]);
+  free(conn->schema);
   free(conn);
 }
 
@@ -210,12 +216,36 @@ int pg_await_notice(struct pg_conn *conn, lb_ns deadline) {
   return 1;
 }
 
-int pg_query(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const char *sql, int count,
-             const char *const params[]) {
+#define OURS "lockbench_" /* how the names of all tables and sequences of a run begin */
+
+/* The text with each of those names in the schema of the connection, malloc'd; NULL = out of memory. A search_path would do the same, but
+ * belongs to a server process, and a pooler refuses or loses it. */
+static char *with_schema(const struct pg_conn *conn, const char *sql) {
+  char *text = NULL;
+  size_t size;
+  FILE *out = open_memstream(&text, &size);
+  if (!out) return NULL;
+  for (const char *name; conn->schema && (name = strstr(sql, OURS)); sql = name + strlen(OURS))
+    fprintf(out, "%.*s\"%s\"." OURS, (int)(name - sql), sql, conn->schema);
+  fputs(sql, out);
+  return fclose(out) == 0 ? text : (free(text), NULL);
+}
+
+/* Unprepared: 0 = it has left, or will with the next flush. */
+static int send_text(struct pg_conn *conn, lb_ns deadline, const char *sql, int count, const char *const params[]) {
   int rc = before_send(conn, deadline);
   if (rc) return rc;
-  if (!PQsendQueryParams(conn->pg, sql, count, NULL, params, NULL, NULL, 0)) return connection_error(conn);
-  return answer(conn, deadline, ret);
+  char *text = with_schema(conn, sql);
+  if (!text) return lb_fail(conn->env, -ENOMEM, "postgres: out of memory");
+  rc = PQsendQueryParams(conn->pg, text, count, NULL, params, NULL, NULL, 0) ? 0 : connection_error(conn);
+  free(text);
+  return rc;
+}
+
+int pg_query(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const char *sql, int count,
+             const char *const params[]) {
+  int rc = send_text(conn, deadline, sql, count, params);
+  return rc ? rc : answer(conn, deadline, ret);
 }
 
 /* The place of a text among those that are prepared, or the first free one; -ENOSPC. By the text itself: no two statements can be
@@ -226,14 +256,29 @@ static int place_of(struct pg_conn *conn, const char *sql) {
   return lb_fail(conn->env, -ENOSPC, "postgres: more than %d statements prepared on one connection", PREPARED_MAX);
 }
 
+/* The name of a prepared statement says its text (FNV-1a): one that another session has prepared in the same server process is never
+ * another statement. */
+struct stmt_name {
+  char text[24];
+};
+static struct stmt_name name_of(const char *sql) {
+  struct stmt_name name;
+  uint64_t hash = 14695981039346656037u;
+  for (; *sql; sql++) hash = (hash ^ (unsigned char)*sql) * 1099511628211u;
+  snprintf(name.text, sizeof name.text, "lb%016" PRIx64, hash);
+  return name;
+}
+
 /* 0 with *ret still NULL: prepared. What goes wrong here has not sent the statement itself. */
 static int prepare(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const struct pg_stmt *stmt, int place) {
   PGresult *result;
-  char name[8];
   int rc = before_send(conn, deadline);
   if (rc) return rc;
-  snprintf(name, sizeof name, "s%d", place);
-  if (!PQsendPrepare(conn->pg, name, stmt->sql, stmt->params, NULL)) return connection_error(conn);
+  char *text = with_schema(conn, stmt->sql);
+  if (!text) return lb_fail(conn->env, -ENOMEM, "postgres: out of memory");
+  rc = PQsendPrepare(conn->pg, name_of(stmt->sql).text, text, stmt->params, NULL) ? 0 : connection_error(conn);
+  free(text);
+  if (rc) return rc;
   rc = answer(conn, deadline, &result);
   if (rc) return lb_now(conn->env) >= deadline ? -ETIMEDOUT : -ECONNRESET;
   if (PQresultStatus(result) != PGRES_COMMAND_OK) {
@@ -247,7 +292,7 @@ static int prepare(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const s
 
 /* Prepared and sent. 0 with *ret still NULL: it has left, or will with the next flush. */
 static int send_prepared(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const struct pg_stmt *stmt, const char *const params[]) {
-  char name[8];
+  if (conn->unprepared) return send_text(conn, deadline, stmt->sql, stmt->params, params);
   int place = place_of(conn, stmt->sql);
   if (place < 0) return place;
   if (!conn->prepared[place]) {
@@ -256,16 +301,28 @@ static int send_prepared(struct pg_conn *conn, lb_ns deadline, PGresult **ret, c
   }
   int rc = before_send(conn, deadline);
   if (rc) return rc;
-  snprintf(name, sizeof name, "s%d", place);
-  return PQsendQueryPrepared(conn->pg, name, stmt->params, params, NULL, NULL, 0) ? 0 : connection_error(conn);
+  return PQsendQueryPrepared(conn->pg, name_of(stmt->sql).text, stmt->params, params, NULL, NULL, 0) ? 0 : connection_error(conn);
+}
+
+/* 42P05: a statement of that name exists already. 26000: none does. Either way the server process is not that of this session alone: a
+ * pooler in transaction mode stands between. Nothing was executed, so the statement may be sent again, and from now on none is prepared. */
+static bool is_shared(struct pg_conn *conn, const PGresult *result) {
+  if (conn->unprepared || !(pg_is(result, "42P05") || pg_is(result, "26000"))) return false;
+  return conn->unprepared = true;
 }
 
 int pg_call(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const struct pg_stmt *stmt,
             const char *const params[]) {
   *ret = NULL;
   int rc = send_prepared(conn, deadline, ret, stmt, params);
-  return rc || *ret ? rc : answer(conn, deadline, ret);
+  if (rc == 0 && !*ret) rc = answer(conn, deadline, ret);
+  if (rc || !is_shared(conn, *ret)) return rc;
+  PQclear(*ret);
+  *ret = NULL;
+  return pg_query(conn, deadline, ret, stmt->sql, stmt->params, params);
 }
+
+bool pg_pooled(struct pg_conn *conn, int pid) { return conn->unprepared = pid != PQbackendPID(conn->pg) || conn->unprepared; }
 
 void pg_tell(struct pg_conn *conn, lb_ns deadline, const struct pg_stmt *stmt, const char *const params[]) {
   PGresult *result = NULL;
@@ -278,8 +335,6 @@ bool pg_unconfirmed(const struct pg_conn *conn) { return conn->unconfirmed; }
 
 bool pg_usable(const struct pg_conn *conn) { return !conn->dead; }
 
-int pg_pid(const struct pg_conn *conn) { return PQbackendPID(conn->pg); }
-
 bool pg_is(const PGresult *result, const char *sqlstate) {
   const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
   return state && strncmp(state, sqlstate, strlen(sqlstate)) == 0;
@@ -289,6 +344,5 @@ int pg_refusal(struct lb_env *env, const PGresult *result) {
   if (PQresultStatus(result) == PGRES_COMMAND_OK || PQresultStatus(result) == PGRES_TUPLES_OK) return 0;
   const char *text = PQresultErrorMessage(result);
   int code = pg_is(result, "42P01") ? -ENOENT : pg_is(result, "57014") ? -ECANCELED : -EPROTO;
-  bool shared = pg_is(result, "42P05") || pg_is(result, "26000"); /* somebody else's statement of that name is there, or ours is not */
-  return lb_fail(env, code, "postgres: %.*s%s", (int)strcspn(text, "\n"), text, shared ? ": " PG_POOLER : "");
+  return lb_fail(env, code, "postgres: %.*s", (int)strcspn(text, "\n"), text);
 }

@@ -20,8 +20,8 @@ struct pg_stmt {
   int params;
 };
 
-/* Connects to the database of the target (NULL: `postgres`), as the endpoint's user or as `lockbench`. Names without a schema are looked for in `schema` (letters,
- * digits, ':', '-') and nowhere else, and the server process shows it as its application_name; NULL = as the server has it, and "lockbench". 0, or -errno with env->err (-ETIMEDOUT, -ECONNREFUSED ...; -EACCES:
+/* Connects to the database of the target (NULL: `postgres`), as the endpoint's user or as `lockbench`. Names that begin with `lockbench_` are looked for in `schema` (letters,
+ * digits, ':', '-'), and the server process shows it as its application_name; NULL = as the server has it, and "lockbench". 0, or -errno with env->err (-ETIMEDOUT, -ECONNREFUSED ...; -EACCES:
  * the server does not take the user or the password; -EIO: it answered, and refused, e.g. because it is starting up). */
 int pg_open(struct lb_env *env, const struct lb_target *target, const struct lb_endpoint *at, const char *schema, lb_ns deadline, struct pg_conn **ret);
 /* NULL is fine. */
@@ -53,10 +53,9 @@ bool pg_is(const PGresult *result, const char *sqlstate);
 /* 0 when the result is an answer, else the refusal as -errno with the server's words in env->err: -ENOENT there is no such table,
  * -ECANCELED, -EPROTO all others. */
 int pg_refusal(struct lb_env *env, const PGresult *result);
-/* What is wrong where connections do not have a server process each. */
-#define PG_POOLER "a pooler in transaction mode stands between, and locks need session mode or a direct connection"
-/* The server process behind the connection. */
-int pg_pid(const struct pg_conn *conn);
+/* Whether a pooler stands between, as the server process that answers says another `pid` than the connection was opened to. Then no
+ * statement is prepared any more, as the next one may meet another server process. */
+bool pg_pooled(struct pg_conn *conn, int pid);
 
 /* ---- the primary, wherever it is ---------------------------------------------------------------------- */
 
@@ -70,7 +69,8 @@ struct pg_primary {
   bool careless;           /* a commit whose wait for the standby was cancelled is an answer like any other */
   struct pg_conn *conn;    /* NULL = none now */
   size_t endpoint;         /* that conn leads to, or the first one to try */
-  char born[32];           /* start time of the server process behind conn */
+  int pid;                 /* the server process behind conn; of a pooler in transaction mode, one that was behind it */
+  char born[32];           /* its start time */
   uint64_t losses;         /* connections that were dropped */
 };
 

@@ -330,14 +330,16 @@ END
 }
 if [ -n "$pooler" ]; then
   pooled="host=127.0.0.1 port=$pooler_port user=locker dbname=mine"
-  sql -c 'ALTER ROLE locker SET search_path = "lockbench:asked", public' >"$dir/said" 2>&1
-  start_pooler transaction 'ignore_startup_parameters = options' >"$dir/said" 2>&1
-  check 'a pooler in transaction mode is named' wait_until 5 says 5 'a pooler in transaction mode stands between' --postgres "$pooled" --auth "$dir/logins.ini"
-  sql -c 'ALTER ROLE locker RESET search_path' >"$dir/said" 2>&1
-  start_pooler session 'ignore_startup_parameters = options' >"$dir/said" 2>&1
-  check 'a pooler that loses the search_path' wait_until 5 says 5 'a pooler stands between, and loses the search_path' --postgres "$pooled" --auth "$dir/logins.ini"
-  start_pooler session '' >"$dir/said" 2>&1
-  check 'a pooler that refuses it' wait_until 5 says 5 'a pooler stands between, and does not take search_path' --postgres "$pooled" --auth "$dir/logins.ini"
+  through() { # MODE: what the locks become there
+    start_pooler "$1" '' >"$dir/said" 2>&1
+    PGPASSWORD=pass-pg-4711 wait_until 5 psql -qc "SELECT 1" "$pooled" >"$dir/said" 2>&1
+    "$bin" run control -b pg-advisory,pg-advisory-xact,pg-lease,pg-row -g none -n 1 --postgres "$pooled" --auth "$dir/logins.ini" -o "$dir/results/$1" >"$dir/out" 2>&1
+    cut -d, -f2,7 "$dir/results/$1/trials.csv" | sed -n 's/@own-postgres,/ /p' | sort | tr '\n' ' '
+  }
+  check 'a pooler in transaction mode' test "$(through transaction)" = 'pg-advisory violated pg-advisory-xact safe pg-lease safe pg-row safe '
+  check 'and it is named' grep -q 'behind a pooler in transaction mode' "$dir/results/transaction/run.json"
+  check 'a pooler in session mode' test "$(through session)" = 'pg-advisory safe pg-advisory-xact safe pg-lease safe pg-row safe '
+  check 'nothing is left behind it' test -z "$(db=mine sql -c "SELECT relname FROM pg_class WHERE relname ~ 'lockbench'")"
   kill "$(cat "$dir/pg/pooler.pid")" && rm -f "$dir/pg/pooler.pid"
 else
   echo '# no pgbouncer here: nothing is asked through a pooler'

@@ -82,26 +82,47 @@ static void a_try_waits_for_an_uncommitted_row_no_longer_than_lock_wait(void **s
   assert_int_equal(release(&a, "k4", &grant, 1000), LB_OK);
 }
 
-/* What a client sees behind a pooler in transaction mode: its statement is there before it has made it, or gone. */
-static void a_statement_of_a_shared_session_names_the_pooler(void **state) {
-  (void)state;
-  static const struct pg_stmt stmt = {"SELECT 1", 0}, other = {"SELECT 2", 0};
-  struct pg_conn *conn = operator_open();
+static bool answers(struct pg_conn *conn, const struct pg_stmt *stmt, const char *expected) {
   PGresult *result = NULL;
-  PQclear((pg_query(conn, in_ms(&a, 5000), &result, "PREPARE s0 AS SELECT 1", 0, NULL), result));
-  assert_int_equal(pg_call(conn, in_ms(&a, 5000), &result, &stmt, NULL), 0);
-  assert_int_equal(pg_refusal(&a.env.base, result), -EPROTO);
-  assert_non_null(strstr(a.env.base.err, PG_POOLER));
+  bool is = pg_call(conn, in_ms(&a, 5000), &result, stmt, NULL) == 0 && PQntuples(result) == 1 && strcmp(PQgetvalue(result, 0, 0), expected) == 0;
   PQclear(result);
-  PQclear((pg_query(conn, in_ms(&a, 5000), &result, "DEALLOCATE ALL", 0, NULL), result));
-  assert_int_equal(pg_call(conn, in_ms(&a, 5000), &result, &other, NULL), 0);
+  return is;
+}
+
+/* What a client sees behind a pooler in transaction mode: its statement is there before it has made it, or gone. It goes on without. */
+static void a_statement_of_a_shared_session_is_sent_unprepared(void **state) {
+  (void)state;
+  static const struct pg_stmt one = {"SELECT 1", 0}, two = {"SELECT 2", 0}, count = {"SELECT count(*) FROM pg_prepared_statements", 0};
+  struct pg_conn *conn = operator_open(), *other = operator_open();
+  PGresult *result = NULL;
+  char sql[100];
+  assert_true(answers(conn, &one, "1"));
+  assert_int_equal(pg_query(conn, in_ms(&a, 5000), &result, "SELECT name FROM pg_prepared_statements", 0, NULL), 0);
+  snprintf(sql, sizeof sql, "PREPARE \"%s\" AS SELECT 3", PQgetvalue(result, 0, 0));
   PQclear(result);
-  PQclear((pg_query(conn, in_ms(&a, 5000), &result, "DEALLOCATE ALL", 0, NULL), result));
-  a.env.base.err[0] = '\0';
-  assert_int_equal(pg_call(conn, in_ms(&a, 5000), &result, &other, NULL), 0);
-  assert_int_equal(pg_refusal(&a.env.base, result), -EPROTO);
-  assert_non_null(strstr(a.env.base.err, PG_POOLER));
-  PQclear(result);
+  operator_says(other, sql);
+  assert_true(answers(other, &one, "1")); /* 42P05 */
+  operator_says(other, "DEALLOCATE ALL");
+  assert_true(answers(other, &two, "2"));
+  assert_true(answers(other, &count, "0"));
+  operator_says(conn, "DEALLOCATE ALL");
+  assert_true(answers(conn, &one, "1")); /* 26000 */
+  assert_true(answers(conn, &count, "0"));
+  pg_close(other);
+  pg_close(conn);
+}
+
+static void a_pooler_is_seen_by_the_process_that_answers(void **state) {
+  (void)state;
+  static const struct pg_stmt count = {"SELECT count(*) FROM pg_prepared_statements", 0};
+  struct pg_conn *conn = operator_open();
+  int pid = operator_says(conn, "SELECT pg_backend_pid()");
+  assert_false(pg_pooled(conn, pid));
+  assert_true(answers(conn, &count, "1"));
+  assert_true(pg_pooled(conn, pid + 1));
+  assert_true(pg_pooled(conn, pid));
+  operator_says(conn, "DEALLOCATE ALL");
+  assert_true(answers(conn, &count, "0"));
   pg_close(conn);
 }
 
@@ -384,7 +405,8 @@ int main(void) {
       WITH_CLIENTS(a_release_by_another_owner_says_lost_and_leaves_the_row),
       WITH_CLIENTS(the_same_attempt_is_granted_once_more_and_released_once),
       WITH_CLIENTS(a_try_waits_for_an_uncommitted_row_no_longer_than_lock_wait),
-      WITH_CLIENTS(a_statement_of_a_shared_session_names_the_pooler),
+      WITH_CLIENTS(a_statement_of_a_shared_session_is_sent_unprepared),
+      WITH_CLIENTS(a_pooler_is_seen_by_the_process_that_answers),
       WITH_CLIENTS(a_number_is_drawn_after_the_wait_for_the_row),
       WITH_CLIENTS(a_number_of_a_lease_is_drawn_after_the_wait_for_the_row),
       WITH_CLIENTS(a_repeated_attempt_has_a_number_below_the_next_holders),

@@ -100,19 +100,6 @@ static PGresult *ask(struct lb_env *env, struct pg_conn *conn, lb_ns deadline, i
   return result;
 }
 
-/* As a client of a run connects: names are looked for in a schema. A pooler may refuse that, or lose it on the way. */
-static int open_as_client(struct lb_env *env, const struct lb_target *target, const struct lb_endpoint *at, lb_ns deadline, struct pg_conn **ret) {
-  static const char schema[] = LB_OWN_PREFIX "asked";
-  int rc = pg_open(env, target, at, schema, deadline, ret);
-  if (rc && strstr(env->err, "startup parameter"))
-    return lb_fail(env, -EPROTO, "postgres %s:%u: a pooler stands between, and does not take search_path from its clients: locks need a direct connection", at->host, (unsigned)at->port);
-  PGresult *said = rc ? NULL : ask(env, *ret, deadline, &rc, "SELECT current_setting('search_path')");
-  if (!rc && !strstr(PQgetvalue(said, 0, 0), schema))
-    rc = lb_fail(env, -EPROTO, "postgres %s:%u: a pooler stands between, and loses the search_path of its clients: locks need a direct connection", at->host, (unsigned)at->port);
-  PQclear(said);
-  return rc;
-}
-
 static int ask_pid(struct lb_env *env, struct pg_conn *conn, lb_ns deadline, int *ret) {
   int rc;
   PGresult *said = ask(env, conn, deadline, &rc, "SELECT pg_backend_pid()");
@@ -121,26 +108,32 @@ static int ask_pid(struct lb_env *env, struct pg_conn *conn, lb_ns deadline, int
   return rc;
 }
 
-/* What a lock keeps in its session is there for others, too, where two open connections have one server process. */
-static int check_pooler(struct lb_env *env, const struct lb_target *target, const struct lb_endpoint *at, struct pg_conn *conn, lb_ns deadline) {
+/* What a lock keeps in its session is there for others, too, where two open connections have one server process; and gets lost where one
+ * connection has several. */
+static int ask_pooler(struct lb_env *env, const struct lb_target *target, const struct lb_endpoint *at, struct pg_conn *conn, lb_ns deadline, const char **ret) {
   struct pg_conn *other = NULL;
-  int one = 0, two = 0, rc = open_as_client(env, target, at, deadline, &other);
-  if (!rc) rc = ask_pid(env, conn, deadline, &one);
-  if (!rc) rc = ask_pid(env, other, deadline, &two);
-  if (!rc && one == two) rc = lb_fail(env, -EPROTO, "postgres %s:%u: " PG_POOLER, at->host, (unsigned)at->port);
+  int first = 0, again = 0, of_other = 0, last = 0, rc = pg_open(env, target, at, NULL, deadline, &other);
+  if (!rc) rc = ask_pid(env, conn, deadline, &first);
+  if (!rc) rc = ask_pid(env, conn, deadline, &again);
+  if (!rc) rc = ask_pid(env, other, deadline, &of_other);
+  if (!rc) rc = ask_pid(env, conn, deadline, &last);
+  if (!rc) *ret = first != again || first != last || first == of_other ? "transaction" : pg_pooled(conn, first) ? "session" : "no";
   pg_close(other);
   return rc;
 }
 
 static int ask_one(struct lb_env *env, const struct lb_target *target, size_t i, lb_ns deadline, struct lb_own_found *ret) {
   const struct lb_endpoint *at = &target->endpoints[i];
+  const char *pooled = "no";
   struct pg_conn *conn = NULL;
-  int rc = open_as_client(env, target, at, deadline, &conn);
-  if (!rc) rc = check_pooler(env, target, at, conn, deadline);
+  int rc = pg_open(env, target, at, NULL, deadline, &conn);
+  if (!rc) rc = ask_pooler(env, target, at, conn, deadline, &pooled);
   PGresult *said = rc ? NULL : ask(env, conn, deadline, &rc,
                                    "SELECT split_part(current_setting('server_version'), ' ', 1), pg_is_in_recovery() OR"
                                    " has_database_privilege(current_database(), 'CREATE')");
-  if (!rc) snprintf(ret->version, sizeof ret->version, "postgresql %s", PQgetvalue(said, 0, 0));
+  bool direct = strcmp(pooled, "no") == 0;
+  if (!rc) snprintf(ret->version, sizeof ret->version, "postgresql %s%s%s%s", PQgetvalue(said, 0, 0), direct ? "" : " behind a pooler in ", direct ? "" : pooled, direct ? "" : " mode");
+  if (!rc) snprintf(ret->facts, sizeof ret->facts, "pooled=%s", pooled);
   if (!rc && *PQgetvalue(said, 0, 1) != 't')
     rc = lb_fail(env, -EPERM, "postgres %s:%u: the user may not create a schema in database %s", at->host, (unsigned)at->port, target->database);
   PQclear(said);

@@ -35,6 +35,7 @@ struct lb_own_found {
   size_t shards, replicas; /* of struct lb_target */
   int64_t least_ttl_ms;    /* they grant no shorter session or lease; 0 = any */
   char version[64];        /* "redis 7.0.15" */
+  char facts[32];          /* of struct lb_topology; "" = none */
 };
 
 struct lb_own;

@@ -92,6 +92,7 @@ int lb_own_ask(struct lb_own *own, struct lb_env *env, char *err, size_t err_siz
   own->topology.data_count = own->found.data_count;
   own->topology.other_count = own->found.count - own->found.data_count;
   own->topology.shards = own->found.shards;
+  own->topology.facts = own->found.facts;
   return 0;
 }
 

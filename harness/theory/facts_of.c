@@ -58,7 +58,7 @@ static void add_servers(const struct lb_topology *t, struct lb_facts *ret) {
   const struct lb_topology *like = t->stands_for ? lb_topology_find(t->stands_for) : NULL;
   char err[200];
   if (like) lb_facts_take(ret, like->facts, LB_TERM_OF_SERVERS, err, sizeof err);
-  if (t->own && like) add_row(like, ret);
+  if (t->own && like) add_row(like, ret), lb_facts_take(ret, t->facts, LB_TERM_OF_SERVERS, err, sizeof err);
   else add_row(t, ret);
 }
 
