@@ -44,9 +44,9 @@ static void assert_role(struct lb_role role, enum lb_role_kind kind, int number)
   assert_int_equal(role.number, number);
 }
 
-#define ROLES "primary, primary N, current primary, replicas, node N, majority, partners, minority, all, client N, clients, holder, waiters or server of client N"
+#define ROLES "primary, primary N, current primary, replicas, node N, majority, partners, minority, proxy, all, client N, clients, holder, waiters or server of client N"
 #define VERBS                                                                                                          \
-  "cut, slow, hold, drop, release, heal, kill, power, shut, depose, cancel, delete, end, back, restore, move, fill, free, pause, resume, restart, clock, client, deliver, stop, crash, hang, gate, pass, await, let, wait or observe"
+  "cut, slow, hold, drop, release, heal, kill, power, shut, depose, cancel, delete, end, back, restore, move, fill, free, occupy, vacate, pause, resume, restart, clock, client, deliver, stop, crash, hang, gate, pass, await, let, wait or observe"
 #define CLIENT_VERBS "client N and acquire, begin, open, release, read, write, reopen or start"
 #define CUTS "cut A [from] B or cut A to B"
 #define SLOW "slow A to B T [jitter J] [loss P]"
@@ -85,6 +85,8 @@ static void every_form_of_the_table_has_an_example_that_parses(void **state) {
       "free memory of primary",
       "fill disk of primary",
       "free disk of primary",
+      "occupy proxy",
+      "vacate proxy",
       "pause client 1",
       "resume client 1",
       "restart all",
@@ -187,7 +189,7 @@ static void from_may_be_left_out_of_a_cut(void **state) {
 
 static void every_role_is_known_and_written_as_it_is_read(void **state) {
   (void)state;
-  static const char *const names[] = {"primary", "current primary", "replicas", "node 3", "majority", "partners", "minority",
+  static const char *const names[] = {"primary", "current primary", "replicas", "node 3", "majority", "partners", "minority", "proxy",
                                       "all",     "client 2",        "clients",  "holder", "waiters",  "node any", "client any"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     char text[64] = "kill ", name[32];
@@ -556,20 +558,20 @@ static void a_time_may_be_the_delay(void **state) {
 static void only_one_server_is_observed(void **state) {
   (void)state;
   refused("cancel wait of primary on primary", "'primary' is not one client: expected client N");
-  refused("cancel wait of client 1 on all", "'all' is not one server: expected primary, current primary, node N or server of client N");
-  refused("delete key on all", "'all' is not one server: expected primary, current primary, node N or server of client N");
+  refused("cancel wait of client 1 on all", "'all' is not one server: expected primary, current primary, node N, proxy or server of client N");
+  refused("delete key on all", "'all' is not one server: expected primary, current primary, node N, proxy or server of client N");
   refused("end session of primary on primary", "'primary' is not one client: expected client N");
-  refused("end session of client 1 on replicas", "'replicas' is not one server: expected primary, current primary, node N or server of client N");
-  refused("move slot of key to replicas", "'replicas' is not one server: expected primary, current primary, node N or server of client N");
+  refused("end session of client 1 on replicas", "'replicas' is not one server: expected primary, current primary, node N, proxy or server of client N");
+  refused("move slot of key to replicas", "'replicas' is not one server: expected primary, current primary, node N, proxy or server of client N");
   refused("back up client 1", "'client 1' is no server: expected servers");
   refused("restore clients", "'clients' is no server: expected servers");
-  refused("observe key on replicas", "'replicas' is not one server: expected primary, current primary, node N or server of client N");
-  refused("observe key on client 1", "'client 1' is not one server: expected primary, current primary, node N or server of client N");
-  refused("observe key on node any", "'node any' is not one server: expected primary, current primary, node N or server of client N");
-  refused("observe key on holder", "'holder' is not one server: expected primary, current primary, node N or server of client N");
+  refused("observe key on replicas", "'replicas' is not one server: expected primary, current primary, node N, proxy or server of client N");
+  refused("observe key on client 1", "'client 1' is not one server: expected primary, current primary, node N, proxy or server of client N");
+  refused("observe key on node any", "'node any' is not one server: expected primary, current primary, node N, proxy or server of client N");
+  refused("observe key on holder", "'holder' is not one server: expected primary, current primary, node N, proxy or server of client N");
   good("observe key on current primary");
   good("observe key on server of client 2");
-  refused("observe replicas leaves within 1s", "'replicas' is not one server: expected primary, current primary, node N or server of client N");
+  refused("observe replicas leaves within 1s", "'replicas' is not one server: expected primary, current primary, node N, proxy or server of client N");
 }
 
 static void the_server_of_a_client_is_a_role_of_four_words(void **state) {

@@ -30,9 +30,11 @@ void lb_statement_names_its_server(struct lb_conform *c) {
   const char *key = lb_conform_key(c);
   struct lb_grant a = LB_GRANT_INIT;
   WANT(LB_OK, lb_conform_try(c, 0, key, &a));
+  const struct lb_topology *t = c->topology;
+  size_t first = t->family->fronted ? t->data_count : 0, count = t->family->fronted ? t->other_count : t->data_count; /* those that it may talk to */
   int server = lb_conform_server(c, 0);
-  lb_conform_check(c, server >= 0 && (size_t)server < c->topology->data_count,
-                   "expected from server one of the %zu endpoints that hold locks, got %d (first session)", c->topology->data_count, server);
+  lb_conform_check(c, server >= (int)first && (size_t)server < first + count,
+                   "expected from server one of the %zu endpoints that hold locks, got %d (first session)", count, server);
   WANT(1, lb_conform_inspect(c, 1, key, (size_t)server));
   WANT(LB_OK, lb_conform_release(c, 0, key, &a));
 }

@@ -54,6 +54,11 @@ static bool touches_servers(const struct lb_step *step) {
   return of_server || lb_step_hits_server(step) || lb_step_needs(step, LB_NEED_NETWORK | LB_NEED_SERVERS | LB_NEED_FAILOVER | LB_NEED_MEMBERS);
 }
 
+/* A role of servers of which a proxy keeps clients away. (Whoever has no hosts there is cut off in vain, as on any single server.) */
+static bool is_behind(struct lb_role role) {
+  return role.kind == LB_ROLE_PRIMARY || role.kind == LB_ROLE_CURRENT_PRIMARY || role.kind == LB_ROLE_MAJORITY || role.kind == LB_ROLE_NODE;
+}
+
 static bool means_nothing(const struct lb_step *step, const struct lb_topology *t, char *why, size_t size) {
   bool of_client = lb_role_is_client(step->a);
   if (t->own && touches_servers(step)) return snprintf(why, size, "'%s' would touch servers of your own, or their network", step->text);
@@ -63,6 +68,11 @@ static bool means_nothing(const struct lb_step *step, const struct lb_topology *
     return snprintf(why, size, "one server, so no other can take over");
   if ((step->a.kind == LB_ROLE_NODE && (size_t)step->a.number > t->data_count) || (step->b.kind == LB_ROLE_NODE && (size_t)step->b.number > t->data_count))
     return snprintf(why, size, "%s: %s has %zu data servers", step->text, t->name, t->data_count);
+  if ((step->a.kind == LB_ROLE_PROXY || step->b.kind == LB_ROLE_PROXY) && !t->family->fronted)
+    return snprintf(why, size, "no proxy stands before the servers");
+  if (t->family->fronted && ((lb_role_is_client(step->a) && is_behind(step->b)) || (lb_role_is_client(step->b) && is_behind(step->a))))
+    return snprintf(why, size, "'%s': no client talks to a server behind a proxy", step->text);
+  if (lb_step_needs(step, LB_NEED_POOLER) && !t->family->occupy) return snprintf(why, size, "no server here lends out those of others");
   if (lb_step_needs(step, LB_NEED_CLOCKS) && !of_client && !t->family->wall_ms)
     return snprintf(why, size, "the clock of %s cannot be set", t->family->service);
   if (step->monotonic && !of_client && !t->family->mono_ms) return snprintf(why, size, "%s tells nobody its monotonic clock", t->family->service);

@@ -30,11 +30,11 @@ static const struct {
     {"minority", LB_ROLE_MINORITY, TAIL_NONE},     {"all", LB_ROLE_ALL, TAIL_NONE},
     {"client", LB_ROLE_CLIENT, TAIL_CLIENT},       {"clients", LB_ROLE_CLIENTS, TAIL_NONE},
     {"holder", LB_ROLE_HOLDER, TAIL_NONE},         {"waiters", LB_ROLE_WAITERS, TAIL_NONE},
-    {"server", LB_ROLE_SERVER_OF, TAIL_OF_CLIENT},
+    {"server", LB_ROLE_SERVER_OF, TAIL_OF_CLIENT}, {"proxy", LB_ROLE_PROXY, TAIL_NONE},
 };
 #define ROLE_COUNT (sizeof roles / sizeof *roles)
 #define ROLES_TEXT                                                                                                     \
-  "primary, primary N, current primary, replicas, node N, majority, partners, minority, all, client N, clients, holder, "         \
+  "primary, primary N, current primary, replicas, node N, majority, partners, minority, proxy, all, client N, clients, holder, "         \
   "waiters or server of client N"
 
 /* The words that lb_role_parse() takes, in the one spelling that messages, facts and charts use. */
@@ -57,7 +57,7 @@ bool lb_role_is_relative(struct lb_role role) {
 }
 
 bool lb_role_is_one_server(struct lb_role role) {
-  return role.kind == LB_ROLE_PRIMARY || role.kind == LB_ROLE_CURRENT_PRIMARY || role.kind == LB_ROLE_SERVER_OF ||
+  return role.kind == LB_ROLE_PRIMARY || role.kind == LB_ROLE_CURRENT_PRIMARY || role.kind == LB_ROLE_SERVER_OF || role.kind == LB_ROLE_PROXY ||
          (role.kind == LB_ROLE_NODE && role.number != 0);
 }
 

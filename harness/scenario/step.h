@@ -24,6 +24,7 @@ enum lb_role_kind {
   LB_ROLE_MAJORITY,        /* the smallest majority of the data servers that contains the primary */
   LB_ROLE_PARTNERS,        /* the others of it, beside the primary */
   LB_ROLE_MINORITY,        /* the rest of the data servers */
+  LB_ROLE_PROXY,           /* the server that stands before the data servers */
   LB_ROLE_ALL,             /* all servers */
   LB_ROLE_CLIENT,          /* client N, from 1 */
   LB_ROLE_CLIENTS,         /* all clients */
@@ -64,6 +65,8 @@ enum lb_verb {
   LB_STEP_FREE_MEMORY,
   LB_STEP_FILL_DISK,
   LB_STEP_FREE_DISK,
+  LB_STEP_OCCUPY,
+  LB_STEP_VACATE,
   LB_STEP_PAUSE,
   LB_STEP_RESUME,
   LB_STEP_RESTART,
@@ -175,6 +178,7 @@ enum lb_step_need {
   LB_NEED_FILES = 1 << 21,     /* servers with files that can be copied and put back */
   LB_NEED_BACKUP = 1 << 22,    /* an earlier step that backed up the same servers */
   LB_NEED_SLOTS = 1 << 23,     /* servers that share the keys out by slots */
+  LB_NEED_POOLER = 1 << 24,    /* servers that lend out those of others */
   LB_NEED_OUTSIDE = 1 << 9,    /* the point is in no call of a protocol */
 };
 /* What of a fault of servers is there when it is taken back. Of clients nothing is: each trial has its own. */

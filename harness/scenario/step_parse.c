@@ -256,7 +256,7 @@ static int check_alone(const struct lb_step *step, char *err, size_t err_size) {
   if (step->jitter_ms > step->within_ms && !step->delayed)
     return lb_refuse(err, err_size, "it cannot be early: expected a jitter of at most the delay, like 20ms jitter 5ms");
   if (lb_step_needs(step, LB_NEED_ONE_SERVER) && !lb_role_is_one_server(step->a))
-    return lb_refuse(err, err_size, "'%s' is not one server: expected primary, current primary, node N or server of client N", name);
+    return lb_refuse(err, err_size, "'%s' is not one server: expected primary, current primary, node N, proxy or server of client N", name);
   if (lb_step_needs(step, LB_NEED_SERVERS) && lb_role_is_client(step->a))
     return lb_refuse(err, err_size, "'%s' is no server: expected servers", name);
   if (lb_step_needs(step, LB_NEED_CANCEL | LB_NEED_ENDING) && step->b.kind != LB_ROLE_CLIENT) {

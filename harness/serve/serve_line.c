@@ -55,7 +55,7 @@ static void put_help(struct lb_serve *v, FILE *out) {
         out);
   for (enum lb_verb verb = LB_STEP_NONE + 1; verb < LB_VERB_COUNT; verb++)
     if (!lb_serve_why_not(v, verb)) fprintf(out, "%-27s %s\n", lb_step_rows[verb].form, lb_step_rows[verb].help);
-  fputs("A, B: primary, primary N, current primary, replicas, node N, majority, partners, minority, all, client N or clients.\n"
+  fputs("A, B: primary, primary N, current primary, replicas, node N, majority, partners, minority, proxy, all, client N or clients.\n"
         "`primary` is bound by the first step that names it, and stays that server: `current primary` is asked each time.\n",
         out);
 }

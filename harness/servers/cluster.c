@@ -67,8 +67,9 @@ void lb_cluster_target(struct lb_cluster *cluster, struct lb_target *ret) {
   if (cluster->topology->own) return lb_own_target(cluster->topology->own, cluster->endpoint, ret);
   for (size_t i = 0; i < cluster->server_count; i++) {
     const struct lb_server *server = &cluster->server[i];
-    cluster->endpoint[i] =
-        (struct lb_endpoint){.service = server->service, .host = server->host->address, .port = server->port};
+    /* A server behind another one is there for who inspects it, under a name that no client looks for. */
+    const char *service = !family_of(cluster)->fronted ? server->service : server->data ? "behind" : family_of(cluster)->service;
+    cluster->endpoint[i] = (struct lb_endpoint){.service = service, .host = server->host->address, .port = server->port};
   }
   *ret = (struct lb_target){
       .topology = cluster->topology->name,

@@ -45,6 +45,7 @@ struct lb_family {
   const char *const *needs;
   const char *service;         /* endpoint.service of the data servers; NULL = there are no servers */
   const char *other_service;   /* of the others; NULL = there are none */
+  bool fronted;                /* clients talk to the others alone, which stand before the data servers and speak as these do */
   const char *sentinel_master; /* lb_target.sentinel_master */
   const char *cause;           /* how a line of the log begins that says why the server ended; NULL = its last line does */
   const struct lb_setting *settings; /* of its data servers, see setting.h; NULL = none */
@@ -62,6 +63,10 @@ struct lb_family {
   int (*launch)(struct lb_cluster *cluster, size_t index);
   /* 0 = this server answers a request by itself; else not, with the reason in env->err. */
   int (*answers)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
+  /* Lets a transaction of nobody's keep the server process of this pooler that it would hand out next, or ends that one: the next to ask gets another, and
+   * from then on this one is the next again. 0 or -errno with env->err. NULL = it is no pooler. */
+  int (*occupy)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
+  int (*vacate)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
   /* 0 = the servers are as good as those that have just been started: each answers, and has a role of a complete set, if not the one
    * that it began with; else not (yet), with the reason in env->err. NULL = nobody can say so. */
   int (*healthy)(struct lb_cluster *cluster, lb_ns deadline);
@@ -143,6 +148,6 @@ struct lb_family {
 
 /* The families there are; the table of topologies is made of these. */
 extern const struct lb_family lb_family_none, lb_family_redis, lb_family_sentinel, lb_family_cluster, lb_family_zookeeper, lb_family_postgres,
-    lb_family_etcd;
+    lb_family_pooled, lb_family_etcd;
 
 #endif

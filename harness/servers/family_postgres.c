@@ -30,7 +30,7 @@
 /* What the primary's standbys are told makes a primary notice within seconds, not a minute, that one
  * was cut off; and a standby that was started before its primary asks again soon. POSIX segments would
  * outlive a killed server. Clients are up to 128. */
-static const struct lb_setting settings[] = {
+const struct lb_setting lb_pg_settings[] = {
     {.name = "shared_buffers = ", .stock = "128MB", .faults = "32MB"},
     {.name = "max_connections = ", .stock = "100", .faults = "200", .measured = "200"},
     {.name = "dynamic_shared_memory_type = ", .stock = "posix", .faults = "mmap", .measured = "mmap"},
@@ -122,7 +122,7 @@ static int configure(struct lb_cluster *cluster, size_t index) {
   int r = lb_server_write(cluster, server, true, "data/postgresql.conf",
                           "listen_addresses = '%s'\nport = %u\nunix_socket_directories = ''\nlog_line_prefix = '%%m [%%p] '\n",
                           server->host->address, (unsigned)server->port);
-  if (r == 0) r = lb_setting_write(cluster, server, settings, "data/postgresql.conf");
+  if (r == 0) r = lb_setting_write(cluster, server, lb_pg_settings, "data/postgresql.conf");
   if (r == 0)
     r = lb_server_write(cluster, server, false, "data/pg_hba.conf",
                         "host all all all trust\nhost replication all all trust\n");
@@ -186,7 +186,7 @@ static int caught_up(struct lb_cluster *cluster, size_t index, size_t leader, lb
 static int start(struct lb_cluster *cluster, lb_ns deadline) {
   char template[512];
   int r = lb_pg_template(cluster, deadline, template, sizeof template);
-  for (size_t i = 0; i < cluster->server_count && r == 0; i++) {
+  for (size_t i = 0; i < cluster->data_count && r == 0; i++) {
     r = lb_pg_copy(cluster, &cluster->server[i], template, MS_OF(deadline, cluster->env));
     if (r == 0) r = configure(cluster, i);
   }
@@ -270,7 +270,7 @@ static int need_room(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
 /* The postmaster marks its data folder as used with a System V segment, named in its pid file;
  * killed, it leaves the segment. */
 static void clean(struct lb_cluster *cluster) {
-  for (size_t i = 0; i < cluster->server_count; i++) {
+  for (size_t i = 0; i < cluster->data_count; i++) {
     char path[300], line[300];
     int key, id = -1;
     snprintf(path, sizeof path, "%s/data/postmaster.pid", cluster->server[i].dir);
@@ -304,7 +304,7 @@ const struct lb_family lb_family_postgres = {
     .cancelled = "canceling wait for synchronous replication due to user request",
     .end_session = end_session,
     .files = (const char *const[]){"data", NULL},
-    .settings = settings,
+    .settings = lb_pg_settings,
     .by_libc = true,
     .start = start,
     .launch = launch,

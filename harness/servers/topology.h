@@ -26,7 +26,7 @@ struct lb_topology {
   const char *summary; /* one line */
   const struct lb_family *family;
   size_t data_count;   /* servers that hold locks: masters, a primary and its replicas, members of an ensemble */
-  size_t other_count;  /* further servers (Sentinels) */
+  size_t other_count;  /* further servers (Sentinels, a pooler) */
   size_t shards;       /* parts that the keys are split into, each with a primary of its own; 0 = they are not split */
   /* With faults: for how long a server has to be silent before the others take it for dead (which is not yet a takeover), as its settings have it; 0 =
    * nobody looks (single servers, an operator). */
@@ -38,6 +38,8 @@ struct lb_topology {
   /* Lines, each with its newline, at the end of the configuration of every data server, in its own
    * words; they win over the family's. NULL = none. */
   const char *settings;
+  /* The same of the other servers; NULL = none. */
+  const char *other_settings;
   /* Another topology that it is like for its clients: a protocol that names that one runs on this
    * one, too. A run takes it only where it is named ("PROTOCOL@TOPOLOGY"). NULL = it is for the
    * protocols that name it. */

@@ -171,6 +171,9 @@ int lb_cast_find(struct lb_stage *s, const struct lb_role *role, struct lb_cast 
     case LB_ROLE_MINORITY: return add_relatives(s, role, c, err, err_size);
     case LB_ROLE_CURRENT_PRIMARY: return add_current_primary(s, c, err, err_size);
     case LB_ROLE_NODE: return add_node(s, role->number, c, err, err_size);
+    case LB_ROLE_PROXY:
+      for (size_t i = s->cluster.data_count; i < s->cluster.server_count && s->plan->topology->family->fronted; i++) add_server(c, &s->cluster.server[i]);
+      return c->server_count > 0 ? 0 : nobody(err, err_size, "no proxy stands before the servers");
     case LB_ROLE_ALL:
       for (size_t i = 0; i < s->cluster.server_count; i++) add_server(c, &s->cluster.server[i]);
       return 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What operators do on purpose: shut a server down, let another one decide while all run, and cancel a wait. A shutdown is proved by the exit status and
+ * What operators do on purpose: shut a server down, let another one decide while all run, cancel a wait, and keep a
+ * server process of a pool busy. A shutdown is proved by the exit status and
  * the last words of the server, a change of who decides by asking the servers, the end of a wait by what the server says of it.
  */
 #include <errno.h>
@@ -13,7 +14,7 @@
 #include "base/clock.h"
 #include "fault_parts.h"
 
-enum { END_MS = 15000, HAND_OVER_MS = 15000, CANCEL_MS = 3000, POLL_MS = 5 };
+enum { END_MS = 15000, HAND_OVER_MS = 15000, CANCEL_MS = 3000, OCCUPY_MS = 3000, POLL_MS = 5 };
 
 /* ---- shut down -------------------------------------------------------------------------------------------------------- */
 
@@ -99,8 +100,21 @@ static int cancel(struct lb_doing *d) {
   return 0;
 }
 
+/* ---- occupy ----------------------------------------------------------------------------------------------------------- */
+
+static int lend(struct lb_doing *d, int (*hook)(struct lb_cluster *cluster, size_t index, lb_ns deadline)) {
+  struct lb_cluster *cluster = &d->s->cluster;
+  int r = hook ? hook(cluster, (size_t)(d->a->server[0] - cluster->server), lb_clock_ns() + OCCUPY_MS * LB_NS_PER_MS) : lb_fail(cluster->env, -EOPNOTSUPP, "it is no pooler");
+  return r == 0 ? 0 : lb_doing_fail(d, "%s: %s", d->step->text, cluster->env->err);
+}
+
+static int occupy(struct lb_doing *d) { return lend(d, d->s->cluster.topology->family->occupy); }
+static int vacate(struct lb_doing *d) { return lend(d, d->s->cluster.topology->family->vacate); }
+
 const struct lb_fault lb_faults_of_orders[LB_VERB_COUNT] = {
     [LB_STEP_SHUT_DOWN] = {shut_down, .undo = lb_doing_restart},
     [LB_STEP_DEPOSE] = {hand_over, await_other},
     [LB_STEP_CANCEL] = {cancel},
+    [LB_STEP_OCCUPY] = {occupy, .undo = vacate},
+    [LB_STEP_VACATE] = {vacate},
 };
