@@ -22,10 +22,16 @@ static const char hello_sql[] =
     " set_config('enable_seqscan', 'off', false), set_config('idle_in_transaction_session_timeout', $2, false), pg_backend_pid()"
     " FROM pg_stat_get_activity(pg_backend_pid())";
 
-/* Idle, or idle in a transaction. Behind a pooler the one that answers may be the very process: it has done whatever came before. */
+/* Idle, or idle in a transaction. */
 static const struct pg_stmt settled_sql = {
     "SELECT CASE WHEN state LIKE 'idle%' THEN pg_terminate_backend(pid) END FROM pg_stat_activity"
-    " WHERE pid = $1::int AND extract(epoch FROM backend_start) = $2::numeric AND pid <> pg_backend_pid()",
+    " WHERE pid = $1::int AND extract(epoch FROM backend_start) = $2::numeric",
+    2};
+/* Behind a pooler an idle process may be lent to somebody else by now, so none is ended; and the one that answers may be that very process, which has
+ * done whatever came before. What the network keeps for longer may still come: a lease then ends by itself, and a row stays. */
+static const struct pg_stmt settled_pooled_sql = {
+    "SELECT FROM pg_stat_activity WHERE pid = $1::int AND extract(epoch FROM backend_start) = $2::numeric"
+    " AND pid <> pg_backend_pid() AND state NOT LIKE 'idle%'",
     2};
 
 static lb_ns sooner(lb_ns a, lb_ns b) { return a < b ? a : b; }
@@ -54,7 +60,7 @@ static int greet(struct pg_primary *primary, lb_ns deadline) {
   else {
     snprintf(primary->born, sizeof primary->born, "%s", PQgetvalue(result, 0, 1));
     primary->pid = atoi(PQgetvalue(result, 0, 5));
-    pg_pooled(primary->conn, primary->pid);
+    primary->pooled = pg_pooled(primary->conn, primary->pid);
   }
   PQclear(result);
   return rc;
@@ -137,7 +143,8 @@ int pg_primary_settled(struct pg_primary *primary, lb_ns deadline, const struct 
   PGresult *result = NULL;
   char pid[16];
   snprintf(pid, sizeof pid, "%d", origin->pid);
-  int rc = pg_primary_call(primary, deadline, &result, &settled_sql, (const char *[]){pid, origin->born}, NULL);
+  const struct pg_stmt *stmt = primary->pooled ? &settled_pooled_sql : &settled_sql; /* of the pooler that there was, if the connection is lost now */
+  int rc = pg_primary_call(primary, deadline, &result, stmt, (const char *[]){pid, origin->born}, NULL);
   if (rc) return rc < 0 ? rc : lb_fail(primary->env, -ETIMEDOUT, "postgres: no answer about the earlier statement");
   bool told = PQresultStatus(result) == PGRES_TUPLES_OK;
   rc = told ? PQntuples(result) == 0 : lb_fail(primary->env, -EPROTO, "postgres: %.200s", PQresultErrorMessage(result));

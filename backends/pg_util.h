@@ -71,6 +71,7 @@ struct pg_primary {
   size_t endpoint;         /* that conn leads to, or the first one to try */
   int pid;                 /* the server process behind conn; of a pooler in transaction mode, one that was behind it */
   char born[32];           /* its start time */
+  bool pooled;             /* a pooler stands between, see pg_pooled() */
   uint64_t losses;         /* connections that were dropped */
 };
 
@@ -98,7 +99,7 @@ int pg_primary_ask(struct pg_primary *primary, lb_ns deadline, PGresult **ret, c
  * (-ETIMEDOUT).
  * Asking only an idle process to end is what makes it harmless. One that works on the statement may be waiting for a standby; ending it
  * there would let the commit stand without the standby's copy. An idle one has either finished, or never got the statement, because the
- * network lost it; it would then sit there for hours. */
+ * network lost it; it would then sit there for hours. Behind a pooler 1 = it has ended or idles: it is not ours to end. */
 int pg_primary_settled(struct pg_primary *primary, lb_ns deadline, const struct pg_origin *origin);
 /* Index of the endpoint that the connection leads to, -ENOENT = there is none of use now. */
 int pg_primary_server(const struct pg_primary *primary);

@@ -348,7 +348,7 @@ static void is_ready(struct trial *t) {
   const struct lb_topology *topology = t->cluster.topology;
   bool asks = is(topology->family->service, "redis") || is(topology->family->service, "postgres"); /* others tell only some of their settings */
   for (size_t i = 0; asks && i < t->cluster.data_count; i++) settings_are_in_force(t, &t->cluster.server[i]);
-  if (topology->other_count > 0) sentinel_is_ready(t);
+  if (topology->family->sentinel_master) sentinel_is_ready(t);
   else if (topology->shards > 0) cluster_is_ready(t);
   else if (is(topology->family->service, "redis")) redis_is_ready(t);
   else if (is(topology->family->service, "zookeeper")) zookeeper_is_ready(t);
@@ -687,7 +687,7 @@ static void run(const struct lb_topology *topology, const char *cache) {
       const struct lb_family *family = topology->family;
       bool many = topology->data_count > 1, majority = lb_topology_majority(topology);
       if (many && family->promote) restarts_from(&t, 0, RUNNING), restarts_from(&t, 1, PAUSED);
-      if (topology->other_count > 0) empty_primary_takes_its_replicas_along(&t);
+      if (topology->family->sentinel_master) empty_primary_takes_its_replicas_along(&t);
       if (!many) can_be_paused(&t), single_comes_back(&t), single_restarts(&t);
       else primary_is_replaced(&t);
       if (many && !family->independent && !family->promote) paused_primary_is_replaced(&t);
