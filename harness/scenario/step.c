@@ -133,13 +133,13 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
                            .class = LB_STEP_CURE,
                            .needs = LB_NEED_SERVERS | LB_NEED_ROOM},
     [LB_STEP_OCCUPY] = {.form = "occupy A",
-                        .help = "lets a transaction of nobody's take the server process that a pooler would hand out next; proved by the answer to a "
-                                "statement in it",
+                        .help = "lets transactions of nobody's take the server processes that a pooler would hand out next; proved by the answer to a "
+                                "statement in each",
                         .class = LB_STEP_FAULT,
                         .needs = LB_NEED_SERVERS | LB_NEED_ONE_SERVER | LB_NEED_POOLER,
                         .undone_by = {LB_STEP_VACATE}},
     [LB_STEP_VACATE] = {.form = "vacate A",
-                        .help = "ends that transaction: its server process is the next again",
+                        .help = "ends those transactions: their server processes are the next again",
                         .class = LB_STEP_CURE,
                         .needs = LB_NEED_SERVERS | LB_NEED_ONE_SERVER | LB_NEED_POOLER},
     [LB_STEP_PAUSE] = {.form = "pause A",

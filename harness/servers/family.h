@@ -63,8 +63,8 @@ struct lb_family {
   int (*launch)(struct lb_cluster *cluster, size_t index);
   /* 0 = this server answers a request by itself; else not, with the reason in env->err. */
   int (*answers)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
-  /* Lets a transaction of nobody's keep the server process of this pooler that it would hand out next, or ends that one: the next to ask gets another, and
-   * from then on this one is the next again. 0 or -errno with env->err. NULL = it is no pooler. */
+  /* Lets transactions of nobody's keep the server processes of this pooler that it would hand out next, or ends them: the next to ask gets another, and
+   * from then on these are the next again. 0 or -errno with env->err. NULL = it is no pooler. */
   int (*occupy)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
   int (*vacate)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
   /* 0 = the servers are as good as those that have just been started: each answers, and has a role of a complete set, if not the one

@@ -16,7 +16,9 @@
 
 #define NEED_PGBOUNCER "pgbouncer or /usr/sbin/pgbouncer"
 
-static struct pg_conn *occupant; /* one controller process plays one trial at a time */
+/* Several, as the pooler ends a server process whose client goes while it works: the next one must not be that of the lock yet. */
+enum { OCCUPANTS = 4 };
+static struct pg_conn *occupant[OCCUPANTS]; /* one controller process plays one trial at a time */
 
 /* ---- the pooler ------------------------------------------------------------------------------ */
 
@@ -49,11 +51,16 @@ static int say(struct lb_cluster *cluster, struct pg_conn *conn, lb_ns deadline,
   return r > 0 ? -EIO : r;
 }
 
+/* Ends the transactions, and closes what there is. */
 static int vacate(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   (void)index;
-  int r = occupant ? say(cluster, occupant, deadline, "COMMIT") : lb_fail(cluster->env, -ENOENT, "nobody occupies it");
-  pg_close(occupant);
-  occupant = NULL;
+  int r = occupant[0] ? 0 : lb_fail(cluster->env, -ENOENT, "nobody occupies it");
+  for (size_t i = 0; i < OCCUPANTS && occupant[i]; i++) {
+    int end = say(cluster, occupant[i], deadline, "COMMIT");
+    if (r == 0) r = end;
+    pg_close(occupant[i]);
+    occupant[i] = NULL;
+  }
   return r;
 }
 
@@ -61,11 +68,12 @@ static int vacate(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
 static int occupy(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   const struct lb_server *server = &cluster->server[index];
   struct lb_endpoint at = {.service = server->service, .host = server->host->address, .port = server->port};
-  if (occupant) return lb_fail(cluster->env, -EBUSY, "it is occupied already");
-  int r = pg_open(cluster->env, NULL, &at, NULL, deadline, &occupant);
-  if (r == 0) r = say(cluster, occupant, deadline, "BEGIN");
-  if (r == 0) r = say(cluster, occupant, deadline, "SELECT 1");
-  if (r < 0) pg_close(occupant), occupant = NULL;
+  int r = occupant[0] ? lb_fail(cluster->env, -EBUSY, "it is occupied already") : 0;
+  for (size_t i = 0; i < OCCUPANTS && r == 0; i++) {
+    r = pg_open(cluster->env, NULL, &at, NULL, deadline, &occupant[i]);
+    if (r == 0) r = say(cluster, occupant[i], deadline, "BEGIN");
+    if (r == 0) r = say(cluster, occupant[i], deadline, "SELECT 1");
+  }
   return r;
 }
 
@@ -103,8 +111,7 @@ static int wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int
 }
 
 static void clean(struct lb_cluster *cluster) {
-  pg_close(occupant);
-  occupant = NULL;
+  for (size_t i = 0; i < OCCUPANTS; i++) pg_close(occupant[i]), occupant[i] = NULL;
   lb_family_postgres.clean(cluster);
 }
 
