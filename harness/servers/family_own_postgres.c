@@ -133,7 +133,7 @@ static int ask_one(struct lb_env *env, const struct lb_target *target, size_t i,
                                    " has_database_privilege(current_database(), 'CREATE')");
   bool direct = strcmp(pooled, "no") == 0;
   if (!rc) snprintf(ret->version, sizeof ret->version, "postgresql %s%s%s%s", PQgetvalue(said, 0, 0), direct ? "" : " behind a pooler in ", direct ? "" : pooled, direct ? "" : " mode");
-  if (!rc) snprintf(ret->facts, sizeof ret->facts, "pooled=%s", pooled);
+  if (!rc) snprintf(ret->facts, sizeof ret->facts, "pooled=%s", strcmp(pooled, "transaction") == 0 ? pooled : "no");
   if (!rc && *PQgetvalue(said, 0, 1) != 't')
     rc = lb_fail(env, -EPERM, "postgres %s:%u: the user may not create a schema in database %s", at->host, (unsigned)at->port, target->database);
   PQclear(said);

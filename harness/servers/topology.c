@@ -154,7 +154,7 @@ static const struct lb_topology topologies[] = {
      .keeps = LB_KEEPS_AS_ASKED,
      .other_settings = "pool_mode = session\ndefault_pool_size = 150\n",
      .stands_for = "pg",
-     .facts = "pooled=session", .start_ms = 300},
+     .start_ms = 300},
     {.name = "etcd", .summary = "one etcd", .family = &lb_family_etcd, .data_count = 1, .keeps = LB_KEEPS_AS_ASKED, .start_ms = 140},
     {.name = "etcd-x3",
      .summary = "a cluster of three etcds",

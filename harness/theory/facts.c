@@ -49,7 +49,7 @@ static const struct lb_term vocabulary[] = {
     {"shards", SERVERS, "no|yes", "whether the keys are shared out among several primaries"},
     {"favourite", SERVERS, "no|yes", "whether a replica is promoted for its priority, whatever it has"},
     {"evicts", SERVERS, "no|yes", "whether a server can give keys up when its memory is full"},
-    {"pooled", SERVERS, "no|session|transaction", "whether a pooler stands before the servers, and for how long a client has a server process of its own"},
+    {"pooled", SERVERS, "no|transaction", "whether a pooler lends a client a server process for one transaction at a time"},
     {"reads", SERVERS, "leader|follower", "whether a client reads from a server that may be late"},
 
     {"renewed", SCENARIO, "no|yes", "whether the hold is renewed while the client works"},
