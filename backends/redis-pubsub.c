@@ -22,7 +22,7 @@ static int pubsub_release(struct lb_session *s, const struct lb_lock *lock, stru
 
 static int pubsub_wait(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   (void)grant;
-  return redis_ear_wait(&redis_key(s)->ear, &redis_key(s)->redis, lock->key, REDIS_EAR_LIFE, deadline);
+  return redis_ear_wait(&redis_key(s)->ear, &redis_key(s)->redis, lock->key, REDIS_EAR_LIFE, true, deadline);
 }
 
 const struct lb_protocol lb_redis_pubsub = {

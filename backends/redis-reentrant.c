@@ -28,7 +28,7 @@
 #include "redis_hash.h"
 
 static const struct lb_option options[] = {
-    [REDIS_HASH_OPT_ABSOLUTE] = REDIS_HASH_ABSOLUTE_OPTION, [REDIS_HASH_OPT_WAKE] = REDIS_HASH_WAKE_OPTION, {0}};
+    [REDIS_HASH_OPT_ABSOLUTE] = REDIS_HASH_ABSOLUTE_OPTION, [REDIS_HASH_OPT_WAKE] = REDIS_HASH_WAKE_OPTION, REDIS_HASH_LOOK_OPTION, {0}};
 
 const struct lb_protocol lb_redis_reentrant = {
     .abi = LB_ABI,

@@ -26,6 +26,7 @@
 static const struct lb_option options[] = {
     [REDIS_HASH_OPT_ABSOLUTE] = REDIS_HASH_ABSOLUTE_OPTION,
     [REDIS_HASH_OPT_WAKE] = REDIS_HASH_WAKE_OPTION,
+    [REDIS_HASH_OPT_LOOK] = REDIS_HASH_LOOK_OPTION,
     [REDIS_HASH_OPT_COUNT] = {"renewed_for_ms", LB_OPT_INT, 0, 0, 86400000,
                               "a hold is renewed for so long and then no more; 0 = as long as it lasts"},
     {0}};

@@ -73,7 +73,7 @@ static lb_ns in_ms(struct lb_env *env, int64_t ms, lb_ns deadline) {
   return until < deadline ? until : deadline;
 }
 
-int redis_ear_wait(struct redis_ear *ear, struct redis_session *session, const char *key, int64_t most_ms, lb_ns deadline) {
+int redis_ear_wait(struct redis_ear *ear, struct redis_session *session, const char *key, int64_t most_ms, bool looks, lb_ns deadline) {
   struct lb_env *env = session->env;
   lb_ns soon = in_ms(env, REDIS_EAR_MS, deadline), until = most_ms == REDIS_EAR_LIFE ? soon : in_ms(env, most_ms, deadline);
   if (strlen(key) >= sizeof ear->key) return lb_fail(env, -ENAMETOOLONG, "a key too long to listen for");
@@ -85,7 +85,7 @@ int redis_ear_wait(struct redis_ear *ear, struct redis_session *session, const c
     int64_t left_ms = look(session, "PTTL", key, soon);
     if (left_ms == GONE) return LB_OK;
     if (left_ms >= 0) until = in_ms(env, left_ms, deadline);
-  } else if (rc == 0 && !listens && look(session, "EXISTS", key, soon) == 0) {
+  } else if (rc == 0 && !listens && looks && look(session, "EXISTS", key, soon) == 0) {
     return LB_OK;
   }
   if (rc == 0) rc = await(ear, env, "message", key, until);

@@ -24,9 +24,10 @@ struct redis_ear { /* one thread; zeroed before the first use */
   char key[LB_TOKEN_MAX];  /* it is subscribed to; empty = to none */
 };
 
-/* Sleeps until a new try is worth it: the key was released or is free, or most_ms have passed (or REDIS_EAR_LIFE). The session says which
+/* Sleeps until a new try is worth it: the key was released or is free, or most_ms have passed (or REDIS_EAR_LIFE).
+ * Without `looks` what was released before it was subscribed is missed. The session says which
  * server decides, and is asked for the key. LB_OK, LB_TIMEOUT: the deadline passed; -errno: it cannot be heard. */
-int redis_ear_wait(struct redis_ear *ear, struct redis_session *session, const char *key, int64_t most_ms, lb_ns deadline);
+int redis_ear_wait(struct redis_ear *ear, struct redis_session *session, const char *key, int64_t most_ms, bool looks, lb_ns deadline);
 /* Closes the connection. */
 void redis_ear_close(struct redis_ear *ear);
 

@@ -172,7 +172,7 @@ int redis_hash_try(struct lb_session *s, const struct lb_lock *lock, struct lb_g
 
 int redis_hash_wait(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   (void)grant;
-  return redis_ear_wait(&s->key.ear, &s->key.redis, lock->key, s->left_ms < 0 ? REDIS_EAR_MS : s->left_ms, deadline);
+  return redis_ear_wait(&s->key.ear, &s->key.redis, lock->key, s->left_ms < 0 ? REDIS_EAR_MS : s->left_ms, s->key.options[REDIS_HASH_OPT_LOOK].b, deadline);
 }
 
 /* ---- a grant we have, or may have ----------------------------------------------------------------------------------------- */

@@ -24,11 +24,14 @@
 #include "redis_key.h"
 
 /* The options that both have, as their first. */
-enum { REDIS_HASH_OPT_ABSOLUTE, REDIS_HASH_OPT_WAKE, REDIS_HASH_OPT_COUNT };
+enum { REDIS_HASH_OPT_ABSOLUTE, REDIS_HASH_OPT_WAKE, REDIS_HASH_OPT_LOOK, REDIS_HASH_OPT_COUNT };
 #define REDIS_HASH_ABSOLUTE_OPTION                                                                                     \
   { "absolute", LB_OPT_BOOL, 0, 0, 1, "the client sends its depth (HSET), and a request that is sent twice counts once" }
 #define REDIS_HASH_WAKE_OPTION                                                                                         \
   { "wake", LB_OPT_BOOL, 0, 0, 1, "waiters hear of a release, or sleep for as long as the key has to live, instead of polling" }
+
+#define REDIS_HASH_LOOK_OPTION                                                                                         \
+  { "look", LB_OPT_BOOL, 1, 0, 1, "who has just subscribed looks at the key once; no: a release before that is missed" }
 
 struct redis_hash_mine; /* a grant that the session has, or may have */
 

@@ -192,6 +192,7 @@ static int ask_until_granted(struct lb_holder *h, struct lb_lock *lock, lb_ns de
     if (r == LB_OK) r = let_go(h, lock);
     if (h->breached) return give_up(h, lock, LB_TIMEOUT);
     if (r == LB_BUSY) due = pay_again(h, due, deadline);
+    if (r == LB_BUSY) lb_point(h->env, "before-wait");
     if (r != LB_UNKNOWN && !(looked && r == LB_BUSY) && lb_now(h->env) < deadline) pause_before_retry(h, lock, tries, deadline);
     if (h->breached) return give_up(h, lock, LB_TIMEOUT);
     if (r == LB_UNKNOWN || lb_now(h->env) >= deadline) return give_up(h, lock, r);

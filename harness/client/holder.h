@@ -79,7 +79,7 @@ struct lb_holder {
   size_t debt_count;
 };
 
-/* Asks for `key` until granted or the deadline. Events: one `acquire` at the begin, then one of
+/* Asks for `key` until granted or the deadline. Point "before-wait" after each refusal: it does not listen yet. Events: one `acquire` at the begin, then one of
  * granted, busy, timeout, unknown; with names_server after that one `server`, if the client talks to
  * one. LB_OK. Not held, and nothing remains: LB_BUSY: the service said
  * at least once that somebody else holds it; LB_TIMEOUT: it never said so, nobody answered or all

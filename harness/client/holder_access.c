@@ -15,7 +15,7 @@
 
 enum { RECHECK_MS = 1000 };
 
-const char *const lb_holder_points[] = {"before-check", "after-check", "after-write", "before-release", NULL};
+const char *const lb_holder_points[] = {"before-wait", "before-check", "after-check", "after-write", "before-release", NULL};
 
 /* ---- guards ------------------------------------------------------------------------------------------------------- */
 
