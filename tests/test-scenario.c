@@ -727,7 +727,7 @@ static void who_took_over_is_told_from_the_one_before(void **state) {
   refused(TIMELINE "step = kill primary\nstep = kill primary 3\n",
           "f.ini:11: step = kill primary 3: no step before it names primary 2, from which primary 3 took over");
   refused(TIMELINE "step = observe key on primary\nstep = observe key on primary 2\n",
-          "f.ini:11: step = observe key on primary 2: expected a fault of a server (cut, slow, hold, drop, kill, power, shut, depose, cancel, delete, end, back, restore, move, fill, occupy, pause, restart or clock) before it");
+          "f.ini:11: step = observe key on primary 2: expected a fault of a server (cut, slow, hold, drop, kill, power, shut, depose, remove, cancel, delete, end, back, restore, move, fill, occupy, pause, restart or clock) before it");
   struct lb_scenario s = good(TIMELINE "step = cut replicas from primary\nstep = cut primary 2 from replicas\nstep = heal primary 2 replicas\n"
                               "step = pause primary 2\nstep = kill primary 3\nstep = resume primary 2\nstep = restart primary 3\n");
   lb_scenario_clear(&s);
@@ -736,7 +736,7 @@ static void who_took_over_is_told_from_the_one_before(void **state) {
 static void what_undoes_or_awaits_needs_its_fault_before(void **state) {
   (void)state;
   const char *const failover =
-      "f.ini:%d: step = await failover within 5s: expected a fault of a server (cut, slow, hold, drop, kill, power, shut, depose, cancel, delete, end, back, restore, move, fill, occupy, pause, restart or clock) before it";
+      "f.ini:%d: step = await failover within 5s: expected a fault of a server (cut, slow, hold, drop, kill, power, shut, depose, remove, cancel, delete, end, back, restore, move, fill, occupy, pause, restart or clock) before it";
   char message[256];
   snprintf(message, sizeof message, failover, 10);
   refused(TIMELINE "step = await failover within 5s\n", message);
@@ -869,7 +869,7 @@ static void a_fault_of_a_client_is_none_of_a_server(void **state) {
   for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
     char text[256];
     snprintf(text, sizeof text, TIMELINE "step = %s\nstep = await failover within 5s\n", faults[i]);
-    refused(text, "f.ini:11: step = await failover within 5s: expected a fault of a server (cut, slow, hold, drop, kill, power, shut, depose, cancel, delete, end, back, restore, move, fill, occupy, pause, restart or "
+    refused(text, "f.ini:11: step = await failover within 5s: expected a fault of a server (cut, slow, hold, drop, kill, power, shut, depose, remove, cancel, delete, end, back, restore, move, fill, occupy, pause, restart or "
                   "clock) before it");
   }
 }
@@ -910,7 +910,7 @@ static void a_campaign_draws_faults_that_can_be_undone(void **state) {
   refused(CAMPAIGN "fault = clock holder +5s\n",
           "f.ini:10: fault = clock holder +5s: a client at work tells nobody its time: expected a server");
   refused(CAMPAIGN "fault = kil primary\n",
-          "f.ini:10: fault = kil primary: unknown verb 'kil', did you mean 'kill'? expected cut, slow, hold, drop, release, heal, kill, power, shut, depose, cancel, delete, end, back, restore, move, fill, free, occupy, vacate, pause, resume, "
+          "f.ini:10: fault = kil primary: unknown verb 'kil', did you mean 'kill'? expected cut, slow, hold, drop, release, heal, kill, power, shut, depose, remove, cancel, delete, end, back, restore, move, fill, free, occupy, vacate, pause, resume, "
           "restart, clock, client, deliver, stop, crash, hang, gate, pass, await, let, wait or observe");
 }
 

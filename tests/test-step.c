@@ -46,7 +46,7 @@ static void assert_role(struct lb_role role, enum lb_role_kind kind, int number)
 
 #define ROLES "primary, primary N, current primary, replicas, node N, majority, partners, minority, proxy, all, client N, clients, holder, waiters or server of client N"
 #define VERBS                                                                                                          \
-  "cut, slow, hold, drop, release, heal, kill, power, shut, depose, cancel, delete, end, back, restore, move, fill, free, occupy, vacate, pause, resume, restart, clock, client, deliver, stop, crash, hang, gate, pass, await, let, wait or observe"
+  "cut, slow, hold, drop, release, heal, kill, power, shut, depose, remove, cancel, delete, end, back, restore, move, fill, free, occupy, vacate, pause, resume, restart, clock, client, deliver, stop, crash, hang, gate, pass, await, let, wait or observe"
 #define CLIENT_VERBS "client N and acquire, begin, open, release, read, write, reopen or start"
 #define CUTS "cut A [from] B or cut A to B"
 #define SLOW "slow A to B T [jitter J] [loss P]"
@@ -75,6 +75,7 @@ static void every_form_of_the_table_has_an_example_that_parses(void **state) {
       "power off primary",
       "shut down node 1",
       "depose current primary",
+      "remove node 2",
       "cancel wait of client 1 on primary",
       "delete key on primary",
       "end session of client 1 on primary",

@@ -80,6 +80,8 @@ static bool means_nothing(const struct lb_step *step, const struct lb_topology *
     return snprintf(why, size, "what %s has synced cannot be seen: it asks the kernel without the C library", t->family->service);
   if (lb_step_needs(step, LB_NEED_ORDERLY) && (t->data_count < 2 || !t->family->depose))
     return snprintf(why, size, t->data_count < 2 ? "one server, so no other can take over" : "no server here hands over by order");
+  if (lb_step_needs(step, LB_NEED_MEMBERSHIP) && (t->data_count < 2 || !t->family->remove))
+    return snprintf(why, size, t->data_count < 2 ? "one server, which nobody takes out of its cluster" : "no server here is a member that an operator takes out");
   if (lb_step_needs(step, LB_NEED_CANCEL) && !(t->family->cancel && t->synchronous)) return snprintf(why, size, "no commit waits for another server until somebody cancels it");
   if (lb_step_needs(step, LB_NEED_ENDING) && !t->family->end_session) return snprintf(why, size, "%s ends no session by order", t->family->service);
   if (lb_step_needs(step, LB_NEED_FILES) && !t->family->files) return snprintf(why, size, "nobody knows which files %s keeps", t->family->service);

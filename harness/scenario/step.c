@@ -83,6 +83,10 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
                                 "another one says that it decides",
                         .class = LB_STEP_FAULT,
                         .needs = LB_NEED_SERVERS | LB_NEED_ONE_SERVER | LB_NEED_ORDERLY},
+    [LB_STEP_REMOVE] = {.form = "remove A",
+                        .help = "takes one server out of its cluster by its operator's order, and ends it; proved when another one lists it no more",
+                        .class = LB_STEP_FAULT,
+                        .needs = LB_NEED_SERVERS | LB_NEED_ONE_SERVER | LB_NEED_MEMBERSHIP},
     [LB_STEP_CANCEL] = {.form = "cancel wait of B on A",
                         .help = "lets A, one server, cancel the statement with which client B waits there for a standby, as an operator or a "
                                 "time limit does; proved by what the server says of it",

@@ -55,6 +55,7 @@ enum lb_verb {
   LB_STEP_POWER_OFF,
   LB_STEP_SHUT_DOWN,
   LB_STEP_DEPOSE,
+  LB_STEP_REMOVE,
   LB_STEP_CANCEL,
   LB_STEP_DELETE_KEY,
   LB_STEP_END_SESSION,
@@ -179,6 +180,7 @@ enum lb_step_need {
   LB_NEED_BACKUP = 1 << 22,    /* an earlier step that backed up the same servers */
   LB_NEED_SLOTS = 1 << 23,     /* servers that share the keys out by slots */
   LB_NEED_POOLER = 1 << 24,    /* servers that lend out those of others */
+  LB_NEED_MEMBERSHIP = 1 << 25, /* servers that are members of a cluster, which an operator can take one out of */
   LB_NEED_OUTSIDE = 1 << 9,    /* the point is in no call of a protocol */
 };
 /* What of a fault of servers is there when it is taken back. Of clients nothing is: each trial has its own. */

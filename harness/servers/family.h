@@ -81,6 +81,9 @@ struct lb_family {
   /* Lets this server, which decides, hand over to another one while all of them run: the operator's order. 0 when it was taken, or
    * -errno with env->err. NULL = there is no such order. */
   int (*depose)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
+  /* Takes this server out of its cluster, asked of another one: the operator's order. 0 when that one lists it no more, or -errno with env->err. NULL = its cluster
+   * has no members that come and go. */
+  int (*remove)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
   /* Cancels the statement with which a client at that address waits for the standby of this server, as an operator does, when there is one. 0 when the server has
    * been told, and then says `cancelled` in its log; or -errno with env->err. NULL = nobody waits so. */
   int (*cancel)(struct lb_cluster *cluster, size_t index, const char *client, lb_ns deadline);

@@ -229,6 +229,35 @@ static int depose(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   return r == LB_OK ? 0 : r < 0 ? r : -ETIMEDOUT;
 }
 
+/* Whether a member is listed; -errno. */
+static int lists(struct lb_cluster *cluster, const struct lb_server *asked, uint64_t member, lb_ns deadline) {
+  json_t *said = NULL, *listed;
+  size_t i;
+  int r = call_at(cluster, asked, asked->port, "/v3/cluster/member/list", json_object(), deadline, &said), found = 0;
+  json_array_foreach(json_object_get(said, "members"), i, listed) found |= etcd_number(listed, "ID") == member;
+  json_decref(said);
+  return r < 0 ? r : found;
+}
+
+/* Asked of another one, again and again: a cluster refuses while it has not heard of all its members for five seconds. */
+static int remove_member(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+  enum { AGAIN_MS = 200 };
+  const struct lb_server *asked = &cluster->server[(index + 1) % cluster->data_count];
+  struct status status = {0};
+  char number[24];
+  int r = ask(cluster, index, deadline, &status);
+  if (r < 0) return r;
+  snprintf(number, sizeof number, "%llu", (unsigned long long)status.member);
+  for (;;) {
+    json_t *said = NULL;
+    r = call_at(cluster, asked, asked->port, "/v3/cluster/member/remove", json_pack("{s:s}", "ID", number), deadline, &said);
+    json_decref(said);
+    if (lists(cluster, asked, status.member, deadline) == 0) return 0;
+    if (lb_now(cluster->env) >= deadline) return r < 0 ? r : lb_fail(cluster->env, -EAGAIN, "%s still lists %s", asked->name, cluster->server[index].name);
+    lb_sleep_until(cluster->env, lb_now(cluster->env) + AGAIN_MS * LB_NS_PER_MS);
+  }
+}
+
 static int version(char *buf, size_t size) {
   char *program = lb_need_path("etcd"), said[300], number[32];
   if (!program) return -ENOENT;
@@ -249,6 +278,7 @@ const struct lb_family lb_family_etcd = {
     .service = "etcd",
     .ending = &ending,
     .depose = depose,
+    .remove = remove_member,
     .end_session = end_session,
     .files = (const char *const[]){"data", NULL},
     .settings = settings,

@@ -80,6 +80,21 @@ static int await_other(struct lb_doing *d) {
   return lb_doing_fail(d, "%s: no other server decides", d->step->text);
 }
 
+/* ---- remove ----------------------------------------------------------------------------------------------------------- */
+
+/* A server that is out ends by itself sooner or later. */
+static int take_out(struct lb_doing *d) {
+  struct lb_cluster *cluster = &d->s->cluster;
+  struct lb_server *server = d->a->server[0];
+  int status = 0;
+  if (cluster->topology->family->remove(cluster, (size_t)(server - cluster->server), lb_clock_ns() + HAND_OVER_MS * LB_NS_PER_MS) < 0)
+    return lb_doing_fail(d, "%s: %s", d->step->text, cluster->env->err);
+  if (lb_proc_end(&server->proc, SIGTERM, lb_clock_ns() + END_MS * LB_NS_PER_MS, &status) < 0)
+    return lb_doing_fail(d, "%s: %s does not end", d->step->text, server->name);
+  lb_stage_note(d->s, "%s is no member any more, and has ended", server->name);
+  return 0;
+}
+
 /* ---- cancel ----------------------------------------------------------------------------------------------------------- */
 
 static int cancel(struct lb_doing *d) {
@@ -114,6 +129,7 @@ static int vacate(struct lb_doing *d) { return lend(d, d->s->cluster.topology->f
 const struct lb_fault lb_faults_of_orders[LB_VERB_COUNT] = {
     [LB_STEP_SHUT_DOWN] = {shut_down, .undo = lb_doing_restart},
     [LB_STEP_DEPOSE] = {hand_over, await_other},
+    [LB_STEP_REMOVE] = {take_out},
     [LB_STEP_CANCEL] = {cancel},
     [LB_STEP_OCCUPY] = {occupy, .undo = vacate},
     [LB_STEP_VACATE] = {vacate},
