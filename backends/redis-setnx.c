@@ -17,10 +17,18 @@
  * Source      redis.io, SETNX, as it was used before SET took NX and PX (Redis 2.6.12). redis-py 2.x Lock (redis/redis-py #554, #818) took it so, in two
  *             commands, but with a token as the value, and PEXPIRE: a source for the taking, not for a value of 1 and EXPIRE.
  *
+ * The lock of the years before that, SETNX and DEL alone, is the option expire=no: whoever dies in it keeps it for ever.
+ *
  * EXPIRE counts whole seconds: the key stays for the ttl, rounded up, and the client counts on the ttl. It looks at no answer of EXPIRE. What can be known
  * of a request whose reply never came, stands in redis_blind.h.
  */
 #include "redis_blind.h"
+
+enum { OPT_EXPIRE };
+static const struct lb_option setnx_options[] = {
+    [OPT_EXPIRE] = {"expire", LB_OPT_BOOL, 1, 0, 1, "the key is given an end; without one only a release removes it"},
+    {0},
+};
 
 static int setnx_try_acquire(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   bool repeated = grant->token_len != 0;
@@ -28,6 +36,7 @@ static int setnx_try_acquire(struct lb_session *s, const struct lb_lock *lock, s
       .command = {.argv = {"SETNX", lock->key, REDIS_BLIND_VALUE}}, .ttl_ms = 0, .before = "before-set", .after = "after-set"};
   int rc = redis_blind_try(s, &setnx, lock, grant, deadline);
   if (rc != LB_OK || repeated) return rc;
+  if (!redis_key(s)->options[OPT_EXPIRE].b) return LB_OK; /* it counts on its ttl all the same */
   /* Without an answer it is not known whether it has an end; the key stays where it is. */
   return redis_key_set_end(s, lock, deadline) ? LB_UNKNOWN : LB_OK;
 }
@@ -44,6 +53,7 @@ const struct lb_protocol lb_redis_setnx = {
     .source = "redis.io: SETNX before Redis 2.6.12; the taking: redis-py 2.x Lock (#554, #818)",
     .facts = "release=blind lost=blind end=set-later",
     .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_NO_OWNER | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,
+    .options = setnx_options,
     /* after-set: between SETNX and EXPIRE; the reply has been read, or given up, and not been looked at. */
     .points = (const char *const[]){"before-set", "after-set", "before-release", NULL},
     .midway = "after-set",

@@ -123,6 +123,7 @@ static void add_settings(const struct lb_protocol *p, const union lb_value *opti
   if (option_is(p, options, "retry", "fixed")) lb_facts_set(ret, "retry", "fixed");
   if (option_is(p, options, "absolute", "yes")) lb_facts_set(ret, "lost", "owned");
   if (option_is(p, options, "recipe", "yes")) lb_facts_set(ret, "heeds", "no");
+  if (option_is(p, options, "expire", "no")) lb_facts_set(ret, "ends", "never");
 }
 
 void lb_facts_if(const struct lb_protocol *protocol, const union lb_value *options, const struct lb_topology *topology, const struct lb_scenario *scenario,
