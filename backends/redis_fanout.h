@@ -58,6 +58,7 @@ struct redis_round {
   size_t owed_max; /* a server that owes this many replies is left out */
   redis_read_vote *read, *read_resent;
   const void *context;
+  bool only_yes;          /* only those are asked that said yes in the round before; the others are silent */
   size_t yes, no, silent; /* counted so far */
 };
 

@@ -49,8 +49,13 @@ static void ask_first(struct redis_fanout *fanout, struct redis_node *node, cons
   mend(fanout, node, round);
 }
 
+static bool is_left_out(const struct redis_node *node, const struct redis_round *round) { return round->only_yes && node->vote != REDIS_YES; }
+
 void redis_round_tell(struct redis_fanout *fanout, struct redis_round *round) {
-  for (size_t i = 0; i < fanout->count; i++) ask_first(fanout, &fanout->node[i], round);
+  for (size_t i = 0; i < fanout->count; i++) {
+    if (is_left_out(&fanout->node[i], round)) fanout->node[i].vote = REDIS_SILENT;
+    else ask_first(fanout, &fanout->node[i], round);
+  }
 }
 
 /* One by one: the first whose turn has not come. One that cannot be asked has voted by that. */
@@ -63,7 +68,7 @@ static void ask_next(struct redis_fanout *fanout, struct redis_round *round) {
 
 void redis_round_send(struct redis_fanout *fanout, struct redis_round *round) {
   if (fanout->way != REDIS_ONE_BY_ONE) return redis_round_tell(fanout, round);
-  for (size_t i = 0; i < fanout->count; i++) fanout->node[i].vote = REDIS_UNASKED;
+  for (size_t i = 0; i < fanout->count; i++) fanout->node[i].vote = is_left_out(&fanout->node[i], round) ? REDIS_SILENT : REDIS_UNASKED;
   ask_next(fanout, round);
 }
 

@@ -36,7 +36,8 @@
  *
  * Options     What implementations do differently stands in redlock_options.c. With check_validity=no a majority is believed
  *             however late it came; with clock=wall validity is what the client's wall clock says; with keep_failed=yes
- *             the keys of a failed try stay where they are, so a client can refuse itself until they end.
+ *             the keys of a failed try stay where they are, so a client can refuse itself until they end; with release=granted
+ *             keys are not deleted where no yes was heard, and a lost reply leaves one for a ttl.
  */
 #include <errno.h>
 
@@ -62,6 +63,7 @@ static int too_few(struct lb_session *s, size_t count, const char *did) {
 /* Ends an attempt that failed, at all servers. */
 static void undo(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant) {
   struct redis_round round = redlock_delete(lock, grant);
+  round.only_yes = s->options.where_granted && grant->valid_until;
   redis_round_tell(&s->fanout, &round);
 }
 
@@ -110,6 +112,7 @@ static int redlock_try_acquire(struct lb_session *s, const struct lb_lock *lock,
 
 static int redlock_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   struct redis_round round = redlock_delete(lock, grant);
+  round.only_yes = s->options.where_granted && grant->valid_until; /* not of a release that is repeated */
   lb_point(s->env, "before-release");
   redis_round_run(&s->fanout, &round, deadline);
   if (round.yes >= s->fanout.quorum) return LB_OK;

@@ -17,6 +17,7 @@
 
 static const char *const ways[] = {"quorum", "all", "sequential", NULL};
 static const char *const clocks[] = {"monotonic", "wall", NULL};
+static const char *const releases[] = {"all", "granted", NULL};
 static const char *const retries[] = {"random", "fixed", NULL};
 
 const struct lb_option redlock_options[] = {
@@ -33,6 +34,7 @@ const struct lb_option redlock_options[] = {
     [REDLOCK_RETRY_MS] = {"retry_ms", LB_OPT_INT, 200, 0, 60000, "see retry"},
     [REDLOCK_EXTENSIONS_MAX] = {"extensions_max", LB_OPT_INT, 0, 0, 1000000, "how often the session's latest grant may be extended; 0: as often as it likes"},
     [REDLOCK_KEEP_FAILED] = {"keep_failed", LB_OPT_BOOL, 0, 0, 1, "the keys of a try that failed stay, and refuse the next of these tries, until the last one has failed"},
+    [REDLOCK_RELEASE] = {"release", LB_OPT_CHOICE, 0, 0, 0, "where keys are deleted: at all servers, or where it was seen to be granted", .words = releases},
     {0},
 };
 
@@ -50,6 +52,7 @@ void redlock_options_read(struct redlock_options *ret, const union lb_value *val
       .by_wall = values[REDLOCK_CLOCK].i == 1,
       .fixed_retry = values[REDLOCK_RETRY].i == 1,
       .tries = values[REDLOCK_TRIES].i,
+      .where_granted = values[REDLOCK_RELEASE].i == 1,
       .keep_failed = values[REDLOCK_KEEP_FAILED].b,
       .extensions_max = values[REDLOCK_EXTENSIONS_MAX].i,
       .retry = ms(values[REDLOCK_RETRY_MS].i),

@@ -22,6 +22,7 @@ enum {
   REDLOCK_RETRY_MS,
   REDLOCK_EXTENSIONS_MAX,
   REDLOCK_KEEP_FAILED,
+  REDLOCK_RELEASE,
   REDLOCK_OPTION_COUNT,
 };
 extern const struct lb_option redlock_options[REDLOCK_OPTION_COUNT + 1];
@@ -31,7 +32,7 @@ struct redlock_options {
   enum redis_fanout_way way;
   double drift;
   lb_ns drift_ns, min_validity;
-  bool check_validity, by_wall, fixed_retry, keep_failed;
+  bool check_validity, by_wall, fixed_retry, keep_failed, where_granted;
   int64_t tries, extensions_max; /* extensions_max: 0 = as many as it likes */
   lb_ns retry;
 };

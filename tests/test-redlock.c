@@ -407,6 +407,32 @@ static void extensions_have_a_limit_for_each_grant(void **state) {
   }
 }
 
+/* Each way of asking, a try that fails with one yes and a grant with two: how many deletes were sent. */
+static void deletes_go_to_all_or_to_where_a_yes_was_heard(void **state) {
+  (void)state;
+  for (int way = 1; way <= 2; way++) {
+    for (int granted_only = 0; granted_only <= 1; granted_only++) {
+      if (session) lb_redlock.close(session), free(session), session = NULL;
+      options[REDLOCK_FANOUT].i = way, options[REDLOCK_RELEASE].i = granted_only;
+      open_session();
+      struct lb_grant grant = LB_GRANT_INIT;
+      size_t before = heard("EVAL");
+      answers(YES, NO, NO), fake_answer(DONE);
+      if (!granted_only) fake_answer(NOT_MINE), fake_answer(NOT_MINE);
+      assert_int_equal(try(&grant), LB_BUSY);
+      settle();
+      assert_int_equal(heard("EVAL") - before, granted_only ? 1 : NODES);
+      before = heard("EVAL");
+      answers(YES, NO, YES);
+      assert_int_equal(try(&grant), LB_OK);
+      fake_answer(DONE), fake_answer(granted_only ? DONE : NOT_MINE);
+      if (!granted_only) fake_answer(DONE);
+      assert_int_equal(release(&grant), LB_OK);
+      assert_int_equal(heard("EVAL") - before, granted_only ? 2 : NODES);
+    }
+  }
+}
+
 int main(void) {
   signal(SIGPIPE, SIG_IGN);
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -432,6 +458,7 @@ int main(void) {
       T(no_pause_goes_past_the_deadline),
       T(who_was_refused_by_an_earlier_try_is_refused),
       T(extensions_have_a_limit_for_each_grant),
+      T(deletes_go_to_all_or_to_where_a_yes_was_heard),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

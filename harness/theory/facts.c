@@ -57,6 +57,11 @@ static const struct lb_term vocabulary[] = {
     {"checks", SCENARIO, "validity|nothing|unknown", "whether a grant that came too late is taken for one; of a foreign library nobody knows it"},
     {"warnings", SCENARIO, "heeded|unheeded", "whether the client looks at warnings of its server"},
     {"retry", SCENARIO, "random|fixed", "how long a client waits before it asks again"},
+    {"deletes", SCENARIO, "all|granted", "where a client deletes that asked several servers: at all, or where it heard a yes"},
+    {"patience", SCENARIO, "brief|past-lease", "how long a client that asks one server after the other waits for a silent one"},
+    {"leaves", SCENARIO, "anything|enough", "how much of a lease a grant has to leave"},
+    {"allows", SCENARIO, "little|much", "how much of a lease is left to clocks of different speeds: 1 %, or a tenth at least"},
+    {"extends", SCENARIO, "for-ever|so-often", "whether the number of extensions has a limit"},
     {"capped", SCENARIO, "no|yes", "whether renewals end after a while"},
 
     {"guard", GUARD, "none|deadline|signal|recheck|claim|fence", "the guard of the cell"},

@@ -112,6 +112,16 @@ static bool option_is(const struct lb_protocol *p, const union lb_value *options
   return has && strcmp(has, word) == 0;
 }
 
+/* 0 = it has no such option. */
+static double option_number(const struct lb_protocol *p, const union lb_value *options, const char *name) {
+  for (size_t i = 0; options && p->options && p->options[i].name; i++) {
+    if (strcmp(p->options[i].name, name) != 0) continue;
+    if (p->options[i].type == LB_OPT_REAL) return options[i].f;
+    if (p->options[i].type == LB_OPT_INT) return (double)options[i].i;
+  }
+  return 0;
+}
+
 static void add_settings(const struct lb_protocol *p, const union lb_value *options, const struct lb_scenario *scenario, struct lb_facts *ret) {
   bool renewed = (scenario && scenario->renew) || lb_facts_is(ret, "renews", "loop");
   lb_facts_set(ret, "renewed", renewed ? "yes" : "no");
@@ -122,7 +132,13 @@ static void add_settings(const struct lb_protocol *p, const union lb_value *opti
   if (option_is(p, options, "heed_warnings", "no")) lb_facts_set(ret, "warnings", "unheeded");
   if (option_is(p, options, "retry", "fixed")) lb_facts_set(ret, "retry", "fixed");
   if (option_is(p, options, "absolute", "yes")) lb_facts_set(ret, "lost", "owned");
+  if (option_is(p, options, "fanout", "sequential") && scenario && option_number(p, options, "node_timeout_ms") >= (double)scenario->ttl_ms)
+    lb_facts_set(ret, "patience", "past-lease");
   if (option_is(p, options, "recipe", "yes")) lb_facts_set(ret, "heeds", "no");
+  if (option_is(p, options, "release", "granted")) lb_facts_set(ret, "deletes", "granted");
+  if (option_number(p, options, "extensions_max") > 0) lb_facts_set(ret, "extends", "so-often");
+  if (option_number(p, options, "min_validity_ms") > 0) lb_facts_set(ret, "leaves", "enough");
+  if (option_number(p, options, "drift") >= 0.1) lb_facts_set(ret, "allows", "much");
   if (option_is(p, options, "expire", "no")) lb_facts_set(ret, "ends", "never");
 }
 
