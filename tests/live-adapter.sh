@@ -27,10 +27,14 @@ all() {
   breaks patient-at-zero 'a held lock is refused at once' 'expected busy at once, as wait_ms=0, read it after 1[0-9]{3} ms'
   breaks never-gives-up 'an acquire waits as long as it may' 'expected an answer within wait_ms=1200 and a second'
   breaks deaf-waiter 'who waits is granted after' "expected granted .* read '2 busy'"
+  breaks keeps-its-place 'a waiter that gave up stands' "expected granted .*, as the first client has released, and the second one had given up before"
+  breaks dies-in-its-place 'a waiter that was killed stands' "expected granted .*, as the first client has released, and the second one was killed while it waited"
   breaks deletes-blindly 'who was refused frees' 'after a release by the second client, which held nothing'
   breaks says-ok-to-late 'a stale release leaves' "expected lost or error as the answer to release, read '3 ok'"
   breaks extends-nothing 'extend makes a lease last' '2.2 s after a grant of 1 s that was extended'
   breaks extends-what-is-lost 'a lease that is over cannot' "expected lost or error as the answer to extend, read '3 ok'"
+  breaks takes-anew 'a lease that another one has had' "expected lost or error as the answer to extend, read '[0-9]+ ok'.* has held and released since"
+  breaks holds-if-free 'holds is no more ok' "expected lost or error as the answer to holds, read '[0-9]+ ok'.* has held and released since"
   breaks holds-from-memory 'holds asks the service' "expected lost or error as the answer to holds, read '3 ok'"
   breaks holds-for-ever 'holds is ok while it holds' 'after its release'
   breaks wrong-number 'every question is answered once' "expected '1 ...' as the answer to open, read '2 ok'"

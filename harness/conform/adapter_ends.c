@@ -5,7 +5,7 @@
 #include "adapter_parts.h"
 #include "conform_statement.h"
 
-enum { SHORT_MS = 1000, SESSION_GRACE_MS = 15000, GONE_WAIT_MS = 500, GONE_MS = 10000, BACK_MS = 15000, RESTART_MS = 25000 };
+enum { SHORT_MS = 1000, QUEUED_MS = 1500, SESSION_GRACE_MS = 15000, GONE_WAIT_MS = 500, GONE_MS = 10000, BACK_MS = 15000, RESTART_MS = 25000 };
 
 static long long ms_between(lb_ns from, lb_ns to) { return to > from ? (long long)((to - from) / LB_NS_PER_MS) : 0; }
 
@@ -49,6 +49,30 @@ void adapter_stale_extend(struct lb_conform *c) {
   adapter_release(c, 1, key, "after the first client tried to extend what it had lost");
 }
 
+/* As outlive(), and the second client has released, too: nothing at the service speaks against the first one but that it has lost its record. */
+static void outlive_all(struct lb_conform *c, const char *key) {
+  struct adapter_reply first, next;
+  outlive(c, key, &first, &next);
+  adapter_want(c, 1, &next, "granted", "as a lease of 1 s was over while it waited for 5 s");
+  adapter_release(c, 1, key, "");
+}
+
+void adapter_extend_after_another(struct lb_conform *c) {
+  KEY;
+  struct adapter_reply r;
+  outlive_all(c, key);
+  adapter_ask(c, 0, ADAPTER_CALL_MS, &r, "extend key=%s ttl_ms=%d", key, SHORT_MS);
+  adapter_want(c, 0, &r, "lost error", "as its lease was over, and the second client has held and released since");
+}
+
+void adapter_holds_after_another(struct lb_conform *c) {
+  KEY;
+  struct adapter_reply r;
+  outlive_all(c, key);
+  adapter_ask(c, 0, ADAPTER_CALL_MS, &r, "holds key=%s", key);
+  adapter_want(c, 0, &r, "lost error", "as its lease was over, and the second client has held and released since");
+}
+
 void adapter_stale_holds(struct lb_conform *c) {
   KEY;
   struct adapter_reply first, next, r;
@@ -83,6 +107,21 @@ void adapter_killed_client(struct lb_conform *c) {
   adapter_kill(c, 0);
   adapter_acquire(c, 1, key, SHORT_MS, SHORT_MS + grace_ms, &r, "as the first client was killed");
   adapter_release(c, 1, key, "");
+}
+
+/* Its place may last as long as what it would have held. */
+void adapter_killed_waiter(struct lb_conform *c) {
+  KEY;
+  struct adapter_reply r;
+  int64_t grace_ms = has(c, LB_TRAIT_SESSION) ? SESSION_GRACE_MS : ADAPTER_GRACE_MS;
+  for (int i = 1; i < 3; i++) c->config[i].ttl_ms = SHORT_MS, adapter_open(c, i);
+  adapter_acquire(c, 0, key, 2 * ADAPTER_HOLD_MS, 0, &r, "of a free lock");
+  adapter_put(c, 1, "acquire key=%s ttl_ms=%d wait_ms=%d", key, SHORT_MS, ADAPTER_HOLD_MS);
+  adapter_expect_silence(c, 1, QUEUED_MS, "no answer to acquire while the first client holds");
+  adapter_kill(c, 1);
+  adapter_release(c, 0, key, "");
+  adapter_acquire(c, 2, key, SHORT_MS, SHORT_MS + grace_ms, &r, "as the first client has released, and the second one was killed while it waited");
+  adapter_release(c, 2, key, "");
 }
 
 /* ---- servers ---------------------------------------------------------------------------------------------------------- */

@@ -67,6 +67,7 @@ void adapter_grants_and_releases(struct lb_conform *c);  /* adapter_turns.c */
 void adapter_refuses_at_once(struct lb_conform *c);
 void adapter_waits_for_so_long(struct lb_conform *c);
 void adapter_grants_after_the_release(struct lb_conform *c);
+void adapter_who_gave_up(struct lb_conform *c);
 void adapter_takes_turns(struct lb_conform *c);
 void adapter_keys_are_apart(struct lb_conform *c);
 void adapter_frees_nobody_elses(struct lb_conform *c);
@@ -81,9 +82,12 @@ void adapter_extends(struct lb_conform *c);
 void adapter_lease_ends(struct lb_conform *c);           /* adapter_ends.c */
 void adapter_stale_release(struct lb_conform *c);
 void adapter_stale_extend(struct lb_conform *c);
+void adapter_extend_after_another(struct lb_conform *c);
 void adapter_stale_holds(struct lb_conform *c);
+void adapter_holds_after_another(struct lb_conform *c);
 void adapter_session_lasts(struct lb_conform *c);
 void adapter_killed_client(struct lb_conform *c);
+void adapter_killed_waiter(struct lb_conform *c);
 void adapter_server_is_gone(struct lb_conform *c);
 
 #endif

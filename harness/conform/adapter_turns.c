@@ -5,7 +5,7 @@
 #include "adapter_parts.h"
 #include "conform_statement.h"
 
-enum { WAIT_MS = 1200, RELEASE_AFTER_MS = 300, CLIENTS = 8, TURNS = 2, TURN_MS = 2, CROWD_MS = 20000 };
+enum { WAIT_MS = 1200, RELEASE_AFTER_MS = 300, GIVE_UP_MS = 1000, NEXT_MS = 4000, CLIENTS = 8, TURNS = 2, TURN_MS = 2, CROWD_MS = 20000 };
 
 static long long ms_between(lb_ns from, lb_ns to) { return to > from ? (long long)((to - from) / LB_NS_PER_MS) : 0; }
 
@@ -57,6 +57,19 @@ void adapter_grants_after_the_release(struct lb_conform *c) {
   adapter_take(c, 1, ADAPTER_HOLD_MS, &r);
   adapter_want(c, 1, &r, "granted", "as the first client has released while it waited");
   adapter_release(c, 1, key, "");
+}
+
+/* The third client asks only then: it would stand behind the place of the second one, if that was left. */
+void adapter_who_gave_up(struct lb_conform *c) {
+  KEY;
+  struct adapter_reply r;
+  for (int i = 1; i < 3; i++) adapter_open(c, i);
+  adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, &r, "of a free lock");
+  adapter_ask(c, 1, GIVE_UP_MS + ADAPTER_CALL_MS, &r, "acquire key=%s ttl_ms=%d wait_ms=%d", key, ADAPTER_HOLD_MS, GIVE_UP_MS);
+  adapter_want(c, 1, &r, "busy timeout", "while the first client holds");
+  adapter_release(c, 0, key, "");
+  adapter_acquire(c, 2, key, ADAPTER_HOLD_MS, NEXT_MS, &r, "as the first client has released, and the second one had given up before");
+  adapter_release(c, 2, key, "");
 }
 
 void adapter_takes_turns(struct lb_conform *c) {

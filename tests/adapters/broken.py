@@ -7,6 +7,7 @@ import os, sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SET = 'call("SET", key, token, "NX", "PX", ttl)'
+PLACE = '(call("SET", key + ":first", token, "NX", "PX", 60000) or call("GET", key + ":first") == token)'  # of whoever waits first
 GRANTED = 'return "granted token=" + token'
 UNTIL = "time.monotonic() >= end: return"
 SAY = 'print(number, said.replace("\\n", " "), flush=True)'
@@ -27,6 +28,10 @@ FAULTS = {
     "extends-what-is-lost": [(EXTEND, EXTEND + " or True")],
     "holds-from-memory": [('call("GET", key) == tokens.get(key, "")', "key in tokens"), ('"release": return', '"release": return tokens.pop(key, 0) and ""')],
     "holds-for-ever": [('call("GET", key) == tokens.get(key, "")', "key in tokens")],
+    "takes-anew": [(EXTEND, EXTEND + ' or call("SET", key, tokens.get(key, ""), "NX", "PX", of["ttl_ms"])')],
+    "holds-if-free": [('call("GET", key) == tokens.get(key, "")', 'call("GET", key) in (None, tokens.get(key, ""))')],
+    "keeps-its-place": [(SET, PLACE + " and " + SET + ' and call("DEL", key + ":first")')],
+    "dies-in-its-place": [(SET, PLACE + " and " + SET + ' and call("DEL", key + ":first")'), ('return "busy"', 'return call("DEL", key + ":first") and "busy" or "busy"')],
     "wrong-number": [(SAY, SAY.replace("print(number", "print(int(number) + 1"))],
     "answers-twice": [(SAY, SAY + "; " + SAY)],
     "noise": [(SAY, 'print("DEBUG", word, flush=True); ' + SAY)],
