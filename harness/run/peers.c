@@ -20,12 +20,13 @@ enum { PEERS_MAX = 48, TEXT_MAX = 600 };
 
 /* Of the section that is being read. */
 struct section {
-  char name[64], run[TEXT_MAX], says[TEXT_MAX], version[64], like[64], facts[TEXT_MAX], there[TEXT_MAX], summary[TEXT_MAX];
+  char name[64], run[TEXT_MAX], says[TEXT_MAX], version[64], like[64], facts[TEXT_MAX], there[TEXT_MAX], museum[TEXT_MAX], summary[TEXT_MAX];
 };
 
 static struct peer {
   const struct lb_protocol *protocol;
   char there[TEXT_MAX];
+  bool museum; /* it has a published bug, on purpose */
 } peers[PEERS_MAX];
 static size_t peer_count;
 
@@ -79,6 +80,7 @@ static void end_section(struct reading *r) {
   struct peer *peer = &peers[peer_count];
   peer->protocol = lb_foreign_add(&plan, err, sizeof err);
   expand_place(s->there, peer->there, sizeof peer->there);
+  peer->museum = s->museum[0];
   if (!peer->protocol || lb_facts_state(peer->protocol, s->facts, err, sizeof err) < 0) refuse(r, err);
   else peer_count++;
 }
@@ -89,7 +91,7 @@ static char *place_of(struct section *s, const char *key, size_t *ret_size) {
     size_t at, size;
   } keys[] = {
 #define KEY(name) {#name, offsetof(struct section, name), sizeof ((struct section *)0)->name}
-      KEY(run), KEY(says), KEY(version), KEY(like), KEY(facts), KEY(there), KEY(summary),
+      KEY(run), KEY(says), KEY(version), KEY(like), KEY(facts), KEY(there), KEY(museum), KEY(summary),
 #undef KEY
   };
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
@@ -170,7 +172,7 @@ char *lb_peers_expand(const char *systems, bool missing_too) {
     asked |= all;
     if (!all) fprintf(out, "%s%s", between, word), between = ",";
     for (size_t i = 0; all && i < peer_count; i++)
-      if (missing_too || !lb_peer_missing(peers[i].protocol)) fprintf(out, "%s%s", between, peers[i].protocol->name), between = ",";
+      if (!peers[i].museum && (missing_too || !lb_peer_missing(peers[i].protocol))) fprintf(out, "%s%s", between, peers[i].protocol->name), between = ",";
   }
   if (asked && lacking && !missing_too) fputs("lockbench: ", stderr), lb_peers_say_missing(NULL, lacking, count, stderr);
   if (out) fclose(out);

@@ -22,7 +22,7 @@ void lb_peers_say_missing(const char *const *names, size_t count, size_t all, FI
 /* As ./bench peers takes it: without its kind. Part of the protocol's own name. */
 const char *lb_peer_name(const struct lb_protocol *protocol);
 bool lb_is_peer(const struct lb_protocol *protocol);
-/* A list of systems ("a@x,peers,b") with each word `peers` put as all peers that can run here; of those that cannot, one line on stderr. `missing_too`: as all. malloc'd; NULL = no memory. */
+/* A list of systems ("a@x,peers,b") with each word `peers` put as all peers without a line `museum` that can run here; of those that cannot, one line on stderr. `missing_too`: as all. malloc'd; NULL = no memory. */
 char *lb_peers_expand(const char *systems, bool missing_too);
 
 #endif
