@@ -199,9 +199,6 @@ static bool is_left_out(const char *suite, const char *path, const struct lb_sui
   static const char *const only_full[] = {"/contention-apart.ini", "/bad-link.ini", "/late-reply.ini", "/lost-one-reply.ini", "/late-write.ini", "/wait-priority.ini", "/minreplicas-awake.ini",
                                           "/orphan.ini",
                                           NULL};
-  /* Asked without a guard, of every lock: what a guard would make of it is known. */
-  static const char *const only_truth[] = {"/deadlock.ini", "/gave-up.ini", "/member-removed.ini", "/read-early.ini", "/released-between-unlooked.ini", "/released-between.ini", "/taken-twice.ini", NULL};
-  static const char *const not_paper[] = {"/leap-second.ini", "/ntp-step.ini", NULL}; /* clock-jump with a smaller step: the article has room for one */
   /* States of servers: whole runs ask for them. */
   static const char *const states[] = {"/cancelled-wait-unheeded.ini", "/cancelled-wait.ini", "/dead-woken.ini", "/depose-behind.ini", "/depose.ini", "/disk-full.ini", "/eviction-lru.ini",
                                        "/eviction-none.ini", "/eviction.ini", "/key-deleted.ini", "/lost-commit.ini", "/lost-release.ini", "/power-loss.ini", "/restored-backup-taken.ini", "/restored-backup.ini", "/session-ended.ini", "/shut-down.ini", "/slot-moved.ini", "/vanished-ahead-c-recipe.ini",
@@ -211,12 +208,9 @@ static bool is_left_out(const char *suite, const char *path, const struct lb_sui
   if (strcmp(suite, "full") == 0) return false;
   if (is_any_of(name, states)) return true;
   if (is_any_of(name, only_full)) return true;
-  if (is_any_of(name, only_truth)) return strcmp(suite, "truth") != 0;
   if (strcmp(suite, "flaws") == 0) return !has(flaws, path);
   if (strcmp(suite, "speed") == 0) return kind_of(path) != LB_KIND_LOAD;
   if (strcmp(suite, "truth") == 0) return kind_of(path) != LB_KIND_TIMELINE || is_any_of(name, too_long);
-  if (strcmp(suite, "guards") == 0 && is_any_of(name, too_long)) return true;
-  if (strcmp(suite, "paper") == 0 && is_any_of(name, not_paper)) return true;
   return is_any_of(name, only_speed) || has(flaws, path);
 }
 
@@ -235,7 +229,8 @@ static void the_shipped_suites_run_every_shipped_scenario(void **state) {
   for (size_t i = 0; i < count; i++) {
     if (lb_suite_load(paths[i], folder, &s, err, sizeof err) < 0) fail_msg("%s", err);
     assert_string_equal(s.name, names[i]);
-    if (strncmp(names[i], "peers", 5) == 0 || strcmp(names[i], "museum") == 0 || strcmp(names[i], "quick") == 0 || strcmp(names[i], "judge") == 0) { /* chosen by hand; files of its own */
+    if (strncmp(names[i], "peers", 5) == 0 || strcmp(names[i], "museum") == 0 || strcmp(names[i], "quick") == 0 || strcmp(names[i], "judge") == 0 || strcmp(names[i], "guards") == 0 ||
+        strcmp(names[i], "paper") == 0) { /* chosen by hand; files of its own */
       lb_suite_clear(&s);
       free(names[i]);
       free(paths[i]);
