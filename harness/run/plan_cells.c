@@ -141,7 +141,7 @@ static int predict(struct lb_cell *cell) {
   if (!cell->predicted || cell->expect || (cell->brought && !lb_is_peer(cell->protocol))) return 0;
   /* Where the file says that the rule is wrong without a guard, and is asked under no other, the rule is not to be trusted under others. */
   bool beyond = !lb_scenario_asks_under(cell->scenario, cell->guard);
-  if (beyond && lb_scenario_expect(cell->scenario, cell->system, LB_GUARD_NONE)) return cell->predicted = false, 0;
+  if (beyond && lb_scenario_expect(cell->scenario, cell->system, LB_GUARD_NONE)) return 0;
   cell->derived = malloc(sizeof *cell->derived);
   if (!cell->derived) return -ENOMEM;
   *cell->derived = (struct lb_expect){cell->guard, (char *)"*", cell->prediction.verdict, (char *)cell->prediction.reason};
