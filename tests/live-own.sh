@@ -352,4 +352,17 @@ printf '[suite]\ntitle = two\nquestion = Which of them runs?\nguards = none\ntri
 "$bin" suite "$dir/two.ini" -v -b redis-token --redis "localhost:$redis_port" --auth "$dir/logins.ini" -o "$dir/results/suite" >"$dir/out" 2>&1
 check 'in a suite it is n/a' sh -c "grep -q 'would touch servers of your own' '$dir/out' && grep -q '^control,redis-token@own-redis,.*,safe,' '$dir/results/suite/trials.csv'"
 check 'and in the end everything is as it was' as_before
+
+# A service that the tool does not know: only the adapter knows where it is, and it keeps this machine's network.
+"$dir/redis-server" --port "$closed_port" --bind 127.0.0.1 --save '' >"$dir/unknown.log" 2>&1 &
+processes="$processes $!"
+sed 's/topologies=redis/topologies=none/; s/urlsplit(servers\[0\])/urlsplit(os.environ["SERVICE"])/; s/^import secrets/import os, secrets/' "$(dirname "$0")/../peers/reference.py" >"$dir/elsewhere.py"
+SERVICE=redis://127.0.0.1:$closed_port
+export SERVICE
+wait_until 5 redis-cli -p "$closed_port" ping >/dev/null
+"$bin" run control pause-holder crash-holder clock-client partition --exec "python3 $dir/elsewhere.py" -g none -n 1 -o "$dir/results/elsewhere" >"$dir/out" 2>&1
+check 'clients of a service that nobody knows are paused, killed and lied to' test "$(cut -d, -f1,7 "$dir/results/elsewhere/trials.csv" | tr '\n' ' ')" = 'scenario,verdict control,safe pause-holder,violated crash-holder,safe clock-client,safe '
+check 'and its links are not cut' grep -q 'there are no servers' "$dir/out"
+"$bin" adapter-check "python3 $dir/elsewhere.py" 'a free lock' >"$dir/out" 2>&1
+check 'adapter-check reaches it, too' grep -q '1 of 1 statements hold' "$dir/out"
 echo "1..$n"

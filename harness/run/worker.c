@@ -48,6 +48,12 @@ static _Noreturn void work(const struct lb_trial_plan *const plan[], struct pipe
   _exit(0);
 }
 
+/* Whose servers are not ours keeps the network of this machine: they were named to us, or only a foreign program knows where they are. What does something to links needs links of its own. */
+static bool is_online(const struct lb_trial_plan *plan) {
+  bool elsewhere = plan->topology->data_count == 0 && plan->protocol->traits & LB_TRAIT_FOREIGN;
+  return plan->topology->own || (elsewhere && !lb_scenario_needs(plan->scenario, LB_NEED_NETWORK));
+}
+
 /* ---- outside --------------------------------------------------------------------------------------------------------- */
 
 static void close_both(const int fd[2]) {
@@ -63,7 +69,7 @@ int lb_worker_start(const struct lb_plan *plan, const size_t position[], size_t 
   for (size_t i = 0; i < count; i++) series[i] = &plan->jobs[plan->order[position[i]]].plan;
   if (pipe2(out, O_CLOEXEC) < 0) return r = -errno, free(series), r;
   if (pipe2(in, O_CLOEXEC) < 0) return r = -errno, close_both(out), free(series), r;
-  pid_t pid = series[0]->topology->own ? lb_sandbox_fork_online(dir->alive, dir->guard_pipe) : lb_sandbox_fork(dir->alive, dir->guard_pipe);
+  pid_t pid = is_online(series[0]) ? lb_sandbox_fork_online(dir->alive, dir->guard_pipe) : lb_sandbox_fork(dir->alive, dir->guard_pipe);
   if (pid == 0) work(series, &(struct pipes){out[1], in[0], position, count}, told, dir->partial, live);
   free(series);
   close(out[1]);

@@ -68,7 +68,8 @@ static void add_servers(const struct lb_topology *t, struct lb_facts *ret) {
 static void add_end(const struct lb_protocol *p, const struct lb_topology *t, struct lb_facts *ret) {
   enum lb_ends_by by = t->family->ends_by;
   bool by_wall = by == LB_ENDS_BY_WALL;
-  const char *server_clock = by_wall ? "server-wall" : by == LB_ENDS_BY_MONOTONIC ? "server-monotonic" : "nobody";
+  bool unknown = t->data_count == 0 && p->traits & LB_TRAIT_FOREIGN; /* servers that only its program knows: most count by their wall clock */
+  const char *server_clock = by_wall || unknown ? "server-wall" : by == LB_ENDS_BY_MONOTONIC ? "server-monotonic" : "nobody";
   if (p->traits & LB_TRAIT_NO_EXPIRY) {
     lb_facts_set(ret, "ends", "never");
   } else if (p->traits & LB_TRAIT_LEASED) {
