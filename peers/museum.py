@@ -129,8 +129,8 @@ class Fair(Lock):  # redisson 1104: each try of a waiter moves the end of its pl
         until not over
         if redis.call('exists', KEYS[1]) == 0 and (not first or first == ARGV[1]) then
           redis.call('lrem', KEYS[2], 0, ARGV[1]); redis.call('zrem', KEYS[3], ARGV[1]); return redis.call('set', KEYS[1], ARGV[1], 'px', ARGV[2]) end
-        if redis.call('zscore', KEYS[3], ARGV[1]) then redis.call('zincrby', KEYS[3], 300, ARGV[1])
-        else redis.call('zadd', KEYS[3], now + 300 + math.max(0, redis.call('pttl', KEYS[1])), ARGV[1]); redis.call('rpush', KEYS[2], ARGV[1]) end
+        if redis.call('zscore', KEYS[3], ARGV[1]) then redis.call('zincrby', KEYS[3], 2000, ARGV[1])
+        else redis.call('zadd', KEYS[3], now + 2000 + math.max(0, redis.call('pttl', KEYS[1])), ARGV[1]); redis.call('rpush', KEYS[2], ARGV[1]) end
         return false"""
 
     def take(self, o):
