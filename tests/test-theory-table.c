@@ -89,7 +89,7 @@ static int load(const char *name, int (*read)(const char *path, char *message, s
 static int make_table(void **state) {
   (void)state;
   if (lb_peers_load(root(), err, sizeof err) < 0 || load("rules.ini", lb_theory_load) < 0 || load("systems.ini", lb_groups_load) < 0) return fprintf(stderr, "%s\n", err), -1;
-  systems = lb_systems_expand("all,peers,museum,redis-stamp@sentinel,broken@none,local@none,null@none", true);
+  systems = lb_systems_expand("all,peers,museum,broken@none,local@none,null@none", true);
   if (!systems || add_folder("") < 0 || add_folder("/museum") < 0 || add_folder("/peers") < 0) return fprintf(stderr, "%s\n", err), -1;
   return 0;
 }
