@@ -150,7 +150,6 @@ unknown topology 'nosuch'|run control -b redis-token@nosuch
 unknown topology ''|run control -b redis-token@
 expected PROTOCOL@TOPOLOGY|run control -b @redis
 lo\\x1b[31mcal|run control -b "lo${esc}cal"
--b all: only on servers of your own|run control -b all
 -g nosuch: unknown guard|run control -g nosuch
 -g nosuch: unknown guard|run control -g none,nosuch
 -g nosuch: unknown guard|run control -g none -g nosuch

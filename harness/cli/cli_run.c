@@ -244,8 +244,6 @@ int lb_carry_out(const struct lb_order *order) {
   const char *named = own ? own : systems_of(order);
   char *systems = named ? lb_systems_expand(named, false) : NULL;
   free(own);
-  if (!lb_own_at(0) && order->args->systems && strcmp(order->args->systems, "all") == 0)
-    return free(systems), lb_complain(LB_EXIT_USAGE, "-b all: only on servers of your own, as in --redis HOST:PORT; without -b the systems of the scenario run");
   if (systems && !*systems) return free(systems), LB_EXIT_MISSING;
   struct lb_plan_request request = {.scenario_paths = order->paths,
                                     .own_settings = order->own_settings,
