@@ -77,14 +77,21 @@ static int look(struct lb_env *env, const struct lb_config *config, const char *
   return r > 0 ? children > 0 : r;
 }
 
-int foreign_inspect(struct lb_env *env, const struct lb_config *config, const struct foreign_says *says, const char *key, size_t endpoint, lb_ns deadline) {
+typedef int at_record(struct lb_env *env, const struct lb_config *config, const char *record, size_t endpoint, lb_ns deadline);
+
+/* Until one of the records is there. */
+static int at_first(at_record *act, struct lb_env *env, const struct lb_config *config, const struct foreign_says *says, const char *key, size_t endpoint, lb_ns deadline) {
   char record[NAME_BYTES];
   int found = says->record_count ? 0 : lb_fail(env, -EOPNOTSUPP, "the adapter does not say what a server has of its lock (record=)");
   for (size_t i = 0; i < says->record_count && found == 0; i++) {
     fill(says->record[i], key, record);
-    found = look(env, config, record, endpoint, deadline);
+    found = act(env, config, record, endpoint, deadline);
   }
   return found;
+}
+
+int foreign_inspect(struct lb_env *env, const struct lb_config *config, const struct foreign_says *says, const char *key, size_t endpoint, lb_ns deadline) {
+  return at_first(look, env, config, says, key, endpoint, deadline);
 }
 
 /* ---- by hand ----------------------------------------------------------------------------------------------------- */
@@ -99,13 +106,7 @@ static int break_record(struct lb_env *env, const struct lb_config *config, cons
 }
 
 int foreign_break(struct lb_env *env, const struct lb_config *config, const struct foreign_says *says, const char *key, size_t endpoint, lb_ns deadline) {
-  char record[NAME_BYTES];
-  int broken = says->record_count ? 0 : lb_fail(env, -EOPNOTSUPP, "the adapter does not say what a server has of its lock (record=)");
-  for (size_t i = 0; i < says->record_count && broken == 0; i++) {
-    fill(says->record[i], key, record);
-    broken = break_record(env, config, record, endpoint, deadline);
-  }
-  return broken;
+  return at_first(break_record, env, config, says, key, endpoint, deadline);
 }
 
 /* ---- clean-up ---------------------------------------------------------------------------------------------------- */

@@ -149,21 +149,19 @@ static int do_arm(struct lb_program *p, const struct lb_command *c) {
   return LB_OK;
 }
 
-static int do_inspect(struct lb_program *p, const struct lb_command *c) {
+/* What one server has of the lock is looked at, or removed by hand. */
+static int do_at_server(struct lb_program *p, const struct lb_command *c) {
   char name[LB_KEY_NAME_MAX];
   struct lb_lock lock = lb_holder_lock(&p->holder, 0, name);
-  if (!p->plan->protocol->inspect)
-    return lb_fail(&p->env.base, -EOPNOTSUPP, "%s has no way to look at one server", p->plan->protocol->name);
-  return lb_hook_inspect(&p->holder, &lock, c->argument, c->deadline);
+  const struct lb_protocol *protocol = p->plan->protocol;
+  bool looks = c->verb == LB_DO_INSPECT;
+  if (looks ? !protocol->inspect : !protocol->break_lock)
+    return lb_fail(&p->env.base, -EOPNOTSUPP, looks ? "%s has no way to look at one server" : "%s has no record that could be removed", protocol->name);
+  return (looks ? lb_hook_inspect : lb_hook_break_lock)(&p->holder, &lock, c->argument, c->deadline);
 }
 
-static int do_break(struct lb_program *p, const struct lb_command *c) {
-  char name[LB_KEY_NAME_MAX];
-  struct lb_lock lock = lb_holder_lock(&p->holder, 0, name);
-  if (!p->plan->protocol->break_lock)
-    return lb_fail(&p->env.base, -EOPNOTSUPP, "%s has no record that could be removed", p->plan->protocol->name);
-  return lb_hook_break_lock(&p->holder, &lock, c->argument, c->deadline);
-}
+/* The holder, busy with that key. */
+static struct lb_holder *at_key(struct lb_program *p, uint32_t key) { return lb_holder_turn_to(&p->holder, key), &p->holder; }
 
 static int64_t clock_ms(struct lb_program *p, bool monotonic) {
   return monotonic ? (int64_t)(lb_now(&p->env.base) / LB_NS_PER_MS) : lb_wall_ms(&p->env.base);
@@ -179,13 +177,13 @@ static int execute(struct lb_program *p, const struct lb_command *c, int64_t *re
     case LB_DO_WORK: return do_work(p);
     case LB_DO_ACQUIRE: return do_acquire(p, c);
     case LB_DO_SECTION: return do_section(p, c);
-    case LB_DO_RELEASE: return lb_holder_turn_to(&p->holder, c->key), lb_holder_release(&p->holder, c->deadline);
-    case LB_DO_READ: return lb_holder_turn_to(&p->holder, c->key), lb_holder_read(&p->holder);
+    case LB_DO_RELEASE: return lb_holder_release(at_key(p, c->key), c->deadline);
+    case LB_DO_READ: return lb_holder_read(at_key(p, c->key));
     case LB_DO_READ_EARLY: return lb_holder_read_early(&p->holder, c->key);
-    case LB_DO_WRITE: return lb_holder_turn_to(&p->holder, c->key), lb_holder_write(&p->holder);
-    case LB_DO_WRITE_LATE: return lb_holder_turn_to(&p->holder, c->key), lb_holder_write_late(&p->holder);
-    case LB_DO_INSPECT: return do_inspect(p, c);
-    case LB_DO_BREAK: return do_break(p, c);
+    case LB_DO_WRITE: return lb_holder_write(at_key(p, c->key));
+    case LB_DO_WRITE_LATE: return lb_holder_write_late(at_key(p, c->key));
+    case LB_DO_INSPECT:
+    case LB_DO_BREAK: return do_at_server(p, c);
     case LB_DO_ARM: return do_arm(p, c);
     case LB_DO_SERVER: return p->holder.session ? lb_holder_server(&p->holder) : -ENOENT;
     case LB_DO_CLOCK: return *ret = clock_ms(p, c->argument != 0), LB_OK;
