@@ -733,6 +733,15 @@ static void who_took_over_is_told_from_the_one_before(void **state) {
   lb_scenario_clear(&s);
 }
 
+static void a_lock_is_let_go_of_by_who_asked_for_it(void **state) {
+  (void)state;
+  refused(TIMELINE "step = client 1 acquire within 1s\nstep = client 1 release lock 2 within 1s\n",
+          "f.ini:11: step = client 1 release lock 2 within 1s: client 1 never asked for lock 2: expected client 1 [begin] acquire lock 2 within T before it");
+  refused(TIMELINE "step = client 1 acquire lock 2 within 1s\nstep = client 1 read\n",
+          "f.ini:11: step = client 1 read: client 1 never asked for the lock: expected client 1 [begin] acquire within T before it");
+  refused(TIMELINE "step = client 1 acquire lock 9 within 1s\n", "f.ini:10: step = client 1 acquire lock 9 within 1s: 'lock 9': expected lock and its number from 1 to 4");
+}
+
 static void what_undoes_or_awaits_needs_its_fault_before(void **state) {
   (void)state;
   const char *const failover =
@@ -1274,6 +1283,7 @@ int main(void) {
       cmocka_unit_test(a_session_is_opened_late_or_not),
       cmocka_unit_test(a_gate_is_passed_once),
       cmocka_unit_test(who_took_over_is_told_from_the_one_before),
+      cmocka_unit_test(a_lock_is_let_go_of_by_who_asked_for_it),
       cmocka_unit_test(what_undoes_or_awaits_needs_its_fault_before),
       cmocka_unit_test(a_heal_of_one_cut_needs_that_cut),
       cmocka_unit_test(a_delivery_needs_its_late_write),

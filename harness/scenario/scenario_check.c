@@ -18,7 +18,7 @@
 struct story {
   const struct lb_scenario *scenario;
   size_t at;                      /* number of this step */
-  bool asked[LB_CLIENTS_MAX + 1]; /* client N has tried to acquire */
+  unsigned asked[LB_CLIENTS_MAX + 1]; /* for which locks client N has asked, a bit each */
   bool dead[LB_CLIENTS_MAX + 1];
   bool fault; /* something was done to some server */
   int primaries; /* so many that led one after the other have been named */
@@ -51,7 +51,11 @@ static int check_client(struct story *t, const struct lb_step *step, struct lb_r
 static int check_asked(struct story *t, const struct lb_step *step) {
   bool both = step->b.kind == LB_ROLE_CLIENT && !t->asked[step->b.number];
   int n = both ? step->b.number : step->a.number;
-  if (t->asked[n]) return 0;
+  bool of_lock = lb_step_form_has(lb_step_row(step), "[lock");
+  if (of_lock && step->lock > 0 && !(t->asked[n] & 1u << step->lock))
+    return lb_refuse(t->err, t->err_size, "step = %s: client %d never asked for lock %d: expected client %d [begin] acquire lock %d within T before it", step->text, n,
+                     step->lock + 1, n, step->lock + 1);
+  if (of_lock ? t->asked[n] & 1u << step->lock : t->asked[n]) return 0;
   return lb_refuse(t->err, t->err_size,
                    "step = %s: client %d never asked for the lock: expected client %d [begin] acquire within T before "
                    "it",
@@ -177,9 +181,9 @@ static int check_cure(struct story *t, const struct lb_step *step) {
  * that point; and the holder is whoever holds then. */
 static void mark(struct story *t, const struct lb_step *step) {
   const struct lb_step_row *row = lb_step_row(step);
-  if (row->asks) t->asked[step->a.number] = true;
+  if (row->asks) t->asked[step->a.number] |= 1u << step->lock;
   if (row->kills) mark_dead(t, step->a);
-  if (row->needs & LB_NEED_DEAD) t->dead[step->a.number] = t->asked[step->a.number] = false;
+  if (row->needs & LB_NEED_DEAD) t->dead[step->a.number] = false, t->asked[step->a.number] = 0;
   t->fault |= lb_step_hits_server(step);
   if (named_primaries(step) > t->primaries) t->primaries = named_primaries(step);
 }
