@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A hold: its events, its lease, when that is renewed, its end, and what a client owes the service when it cannot say how it ended.
+ * A client may have several: one it is busy with, the others are kept aside.
  */
 #include <stdio.h>
 #include <string.h>
