@@ -24,7 +24,7 @@ for file in "$scenarios"/*/*.ini; do
   case $file in */museum/* | */peers/* | */suites/* | */theory/*) continue ;; esac # those of others, and what is no scenario
   case $file in *-stock.ini | *-c-recipe.ini) continue ;; esac # the steps of another one, on slower servers or a library that may not be there
   scenario=$(basename "$file" .ini)
-  cp "$file" "$dir/$scenario.of"
+  awk '/^step = / && !/ times: / { gsub(/, /, "\nstep = ") } { print }' "$file" >"$dir/$scenario.of" # one step a line
   for client in 1 2 3; do
     grep -qx "premise = client $client holds" "$file" && break_it "$scenario-let-go-$client" "$scenario" "client $client holds" "observe client $client" $client
   done
@@ -59,10 +59,15 @@ systems_of() { # NAME
     lagging-follower*) echo zk-sequential@zk-x3 ;;
     vanished-ahead* | clock-jump-monotonic*) echo zk-sequential@zk ;;
     clock-client-let-go*) echo pg-lease-client@pg ;;
-    cluster-failover*) echo redis-token@cluster ;;
+    cluster-failover* | slot-moved*) echo redis-token@cluster ;;
+    redlock-* | majority-down* | hung-holder-limited* | hung-holder-unlimited*) echo redlock@redis-x3 ;;
+    bridge* | minority-down* | rolling-restart*) echo zk-sequential@zk-x3 ;;
+    member-removed*) echo etcd-lease@etcd-x3 ;;
+    proxy-restart*) echo pg-lease@pg-pooled ;;
+    key-deleted* | server-dead*) echo redis-token@redis ;;
     moved-stamp*) echo redis-stamp@redis ;;
     hung-holder-capped*) echo redis-watchdog@redis ;;
-    power-loss* | disk-full*) echo redis-token@redis-aof ;;
+    power-loss* | disk-full* | ttl-while-down*) echo redis-token@redis-aof ;;
     cancelled-wait*) echo pg-row@pg-sync ;;
     dead-lease*) echo etcd-lease@etcd-x3 ;;
     *) echo redis-token@redis,redis-token@sentinel,pg-lease@pg-async ;;
