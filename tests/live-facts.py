@@ -55,6 +55,7 @@ ROWS = (
     Row("lost", "owned", "forgotten", "forgets", "lost-reply", "safe", "delayed", "grant-answer-lost"),
     Row("lost-release", "repeated", "forgotten", "no-end", "lost-release", "safe", "stuck", "release-lost", also="ends=never"),
     Row("looks", "yes", "no", "etcd-v3lock@etcd", "dead-lease", "safe", "violated", "lease-ends-waiting", also="lost=other"),
+    Row("reentrant", "yes", "no", "redis-token@redis", "taken-twice", "safe", "delayed", "taken-twice"),
     Row("answers", "all", "majority", "redlock@redis-x3", "silent-minority", "stuck", "safe", "one-silent"),
     Row("excludes", "yes", "no", "look-then-set", "contention-10ms", "safe", "violated", "nothing", also="lost=other", settings=("clients=8", "duration_s=1")),
 )
