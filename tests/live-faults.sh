@@ -147,7 +147,7 @@ own pause-resume <<'E'
 [timeline]
 step = client 2 acquire within 3s
 step = pause holder
-step = client 1 acquire within 100ms
+step = client 1 acquire within 500ms
 step = resume holder
 step = client 2 read
 step = client 2 write
@@ -519,7 +519,7 @@ answers clock-back 'client 2 acquire within 3s' granted
 comes_to violated pause-renewed redis-token@redis
 answers pause-renewed 'client 1 acquire within 2500ms' refused
 comes_to safe pause-resume redis-token@redis
-answers pause-resume 'client 1 acquire within 100ms' refused
+answers pause-resume 'client 1 acquire within 500ms' refused
 answers pause-resume 'client 2 write' done
 comes_to safe cut-waiters redis-token@redis
 answers cut-waiters 'client 1 acquire within 1s' granted
