@@ -53,14 +53,14 @@ done
 sed '/^step = pause client 2$/d; s/^step = resume client 2$/step = wait 1ms/; s/ ended within 10s$/ ended within 1s/' "$dir/dead-lease.of" >"$dir/session-lives.ini"
 check 'session-lives: nobody is stopped' sh -c '! grep -q "^step = pause" "$0" && grep -q "ended within 1s" "$0"' "$dir/session-lives.ini"
 
-# Where each scenario means something.
+# Where each scenario means something: one system, for a premise is of the scenario. What happens to a primary, and who takes over, needs replicas.
 systems_of() { # NAME
   case $1 in
     lagging-follower*) echo zk-sequential@zk-x3 ;;
     vanished-ahead* | clock-jump-monotonic*) echo zk-sequential@zk ;;
     clock-client-let-go*) echo pg-lease-client@pg ;;
     cluster-failover* | slot-moved*) echo redis-token@cluster ;;
-    redlock-* | majority-down* | hung-holder-limited* | hung-holder-unlimited*) echo redlock@redis-x3 ;;
+    restart-delayed* | redlock-* | majority-down* | hung-holder-limited* | hung-holder-unlimited*) echo redlock@redis-x3 ;;
     bridge* | minority-down* | rolling-restart*) echo zk-sequential@zk-x3 ;;
     member-removed*) echo etcd-lease@etcd-x3 ;;
     proxy-restart*) echo pg-lease@pg-pooled ;;
@@ -70,7 +70,7 @@ systems_of() { # NAME
     power-loss* | disk-full* | ttl-while-down*) echo redis-token@redis-aof ;;
     cancelled-wait*) echo pg-row@pg-sync ;;
     dead-lease*) echo etcd-lease@etcd-x3 ;;
-    *) echo redis-token@redis,redis-token@sentinel,pg-lease@pg-async ;;
+    *) grep -qE '^step = .*(failover|primary|replica)' "$dir/$1" && echo redis-token@sentinel || echo redis-token@redis ;;
   esac
 }
 for path in $names; do echo "$path" >>"$dir/on.$(systems_of "${path##*/}")"; done
@@ -79,22 +79,24 @@ plays() { # NAME SYSTEMS GUARD SIDE_BY_SIDE FILE...: leaves NAME.json
   shift 4
   "$bin" run "$@" -b "$systems" -g "$guard" -n 1 -j "$side_by_side" --seed 1 --json -o "$dir/$name" >"$dir/$name.json" 2>"$dir/$name.err"
 }
-# They mostly wait: two lanes of about the same length.
-most=$dir/on.$(systems_of others)
-# shellcheck disable=SC2046
-{
-  plays on-most "${most#*/on.}" none 8 $(cat "$most") &
-  for on in "$dir"/on.*; do
-    [ "$on" = "$most" ] || plays "on-${on##*.}" "${on##*/on.}" none 8 $(cat "$on")
-  done
-  plays sharp-soon redis-token@redis,redlock@redis-x3,redlock@redis-x5 none 4 "$dir/restart-soon.ini"
-  plays sharp-unneeded redlock@redis-x3,redlock@redis-x5 signal 4 "$dir/restart-unneeded.ini"
-  plays sharp-drift redis-token@redis,redlock@redis-x3 none 4 "$dir/servers-fast.ini" "$dir/holder-slow.ini"
-  plays sharp-disk redis-token@redis-aof-everysec none 4 "$dir/disk-forgets.ini"
-  plays sharp-memory redis-token@redis none 4 "$dir/memory-forgets.ini"
-  plays sharp-session etcd-lease@etcd-x3,zk-sequential@zk none 4 "$dir/session-lives.ini"
-  wait
+# They mostly wait, so a few at a time.
+few=4 started=0
+beside() { # as plays
+  plays "$@" &
+  started=$((started + 1))
+  if [ $((started % few)) -eq 0 ]; then wait $!; fi
 }
+for on in "$dir"/on.*; do
+  # shellcheck disable=SC2046
+  beside "on-${on##*.}" "${on##*/on.}" none 6 $(cat "$on")
+done
+beside sharp-soon redis-token@redis,redlock@redis-x3,redlock@redis-x5 none 4 "$dir/restart-soon.ini"
+beside sharp-unneeded redlock@redis-x3,redlock@redis-x5 signal 4 "$dir/restart-unneeded.ini"
+beside sharp-drift redis-token@redis,redlock@redis-x3 none 4 "$dir/servers-fast.ini" "$dir/holder-slow.ini"
+beside sharp-disk redis-token@redis-aof-everysec none 4 "$dir/disk-forgets.ini"
+beside sharp-memory redis-token@redis none 4 "$dir/memory-forgets.ini"
+beside sharp-session etcd-lease@etcd-x3,zk-sequential@zk none 4 "$dir/session-lives.ini"
+wait
 cells "$dir"/on-*.json >"$dir/cells"
 cells "$dir"/sharp-*.json >"$dir/sharp-cells"
 for path in $names; do
