@@ -77,7 +77,7 @@ for path in $names; do echo "$path" >>"$dir/on.$(systems_of "${path##*/}")"; don
 plays() { # NAME SYSTEMS GUARD SIDE_BY_SIDE FILE...: leaves NAME.json
   name=$1 systems=$2 guard=$3 side_by_side=$4
   shift 4
-  "$bin" run "$@" -b "$systems" -g "$guard" -n 1 -j "$side_by_side" --seed 1 --json -o "$dir/$name" >"$dir/$name.json" 2>"$dir/$name.err"
+  played "$dir/$name" "$bin" run "$@" -b "$systems" -g "$guard" -n 1 -j "$side_by_side" --seed 1
 }
 # They mostly wait, so a few at a time.
 few=4 started=0

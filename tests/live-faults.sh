@@ -9,7 +9,7 @@ bin=$1
 run() { # RUN, then what to run: its cells in RUN.json
   run=$1
   shift
-  "$bin" run "$@" -n 1 -j 3 --seed 1 --json -o "$dir/$run" >"$dir/$run.json" 2>"$dir/$run.err"
+  played "$dir/$run" "$bin" run "$@" -n 1 -j 3 --seed 1
 }
 value() { # KEY SCENARIO SYSTEM GUARD [RUN]: of that cell, in whatever run it was
   cat "$dir"/${5:-*}.json | awk -v key="$1" -v cell="\"$2\" \"$3\" \"$4\"" '
