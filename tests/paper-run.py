@@ -10,6 +10,7 @@ import csv
 import glob
 import json
 import os
+import pathlib
 import random
 import re
 import subprocess
@@ -44,6 +45,16 @@ def read(path):
             elif re.match(r"[^#;\s][^=]*=", line):
                 key, value = line.split("=", 1)
                 section.append((key.strip(), value.strip()))
+    base = dict(sections.get("scenario", ())).get("like")
+    return like(sections, base, path) if base else sections
+
+
+def like(sections, base, path):
+    """With each key that the file does not have taken from its base, a list as a whole."""
+    (found,) = pathlib.Path(path).parent.parent.glob(f"*/{base}.ini")
+    for section, pairs in read(found).items():
+        own = {key for key, _ in sections.setdefault(section, [])}
+        sections[section] += [pair for pair in pairs if pair[0] not in own]
     return sections
 
 

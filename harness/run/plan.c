@@ -123,6 +123,7 @@ void lb_plan_clear(struct lb_plan *plan) {
   for (size_t i = 0; i < plan->cell_count; i++) free(plan->cells[i].options), free(plan->cells[i].derived);
   free(plan->scenarios);
   free(plan->cells);
+  free(plan->noted);
   free(plan->jobs);
   free(plan->order);
   free(plan->own_expect);

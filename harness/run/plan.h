@@ -44,6 +44,8 @@ struct lb_plan {
   size_t scenario_count;
   struct lb_cell *cells;
   size_t cell_count;
+  size_t *noted; /* per number of a reason, from 1: the first cell that has it */
+  int note_count;
   struct lb_job *jobs; /* in the order of cells, clients, trials */
   size_t job_count;
   /* Job indexes in the order they are run: measuring ones first, each group shuffled; jobs that share

@@ -83,17 +83,16 @@ static void leave_out(struct lb_cell *cell, const struct lb_plan_request *reques
   cell->means_nothing = fit == LB_NA;
 }
 
-/* The number of the reason, the same as that of an earlier cell with the same words. A number is
- * compared where it was given first: reasons are few, and cells are many. */
-static int note_of(const struct lb_plan *plan, const struct lb_cell *cell) {
-  int last = 0;
-  for (size_t i = 0; i < plan->cell_count; i++) {
-    const struct lb_cell *earlier = &plan->cells[i];
-    if (earlier->note <= last) continue;
-    last = earlier->note;
-    if (strcmp(earlier->skip, cell->skip) == 0) return last;
-  }
-  return last + 1;
+/* The number of the reason of the next cell, the same as that of an earlier one with the same words, into cell->note. 0 or -ENOMEM. */
+static int number_reason(struct lb_plan *plan, struct lb_cell *cell) {
+  for (int i = 0; i < plan->note_count; i++)
+    if (strcmp(plan->cells[plan->noted[i]].skip, cell->skip) == 0) return cell->note = i + 1, 0;
+  size_t *grown = realloc(plan->noted, ((size_t)plan->note_count + 1) * sizeof *grown);
+  if (!grown) return -ENOMEM;
+  plan->noted = grown;
+  grown[plan->note_count++] = plan->cell_count;
+  cell->note = plan->note_count;
+  return 0;
 }
 
 /* A variant by an option would be the same cell again on a system of another protocol. */
@@ -170,8 +169,7 @@ int lb_plan_add_cell(struct lb_plan *plan, const struct lb_plan_request *request
   choose_fence(&cell);
   if (predict(&cell) < 0) return free(cell.options), -ENOMEM;
   leave_out(&cell, request);
-  if (cell.means_nothing) cell.note = note_of(plan, &cell);
-  if (!has_room(plan)) {
+  if ((cell.means_nothing && number_reason(plan, &cell) < 0) || !has_room(plan)) {
     free(cell.options);
     free(cell.derived);
     return -ENOMEM;

@@ -96,10 +96,21 @@ int lb_cell_as_predicted(const struct lb_cell_sum *sum) {
 bool lb_cell_is_open(const struct lb_cell_sum *sum) { return sum->trials > 0 && lb_cell_as_expected(sum) < 0; }
 
 /* Jobs are in the order of the plan, whatever the order in which they ended. */
+/* The jobs of a cell are neighbours, in the order of the cells. */
+static size_t first_job(const struct lb_tally *tally, size_t cell) {
+  size_t low = 0, high = tally->plan->job_count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (tally->jobs[middle].job->cell < cell) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 const char *lb_tally_why(const struct lb_tally *tally, size_t cell, enum lb_verdict verdict) {
-  for (size_t i = 0; i < tally->plan->job_count; i++) {
+  for (size_t i = first_job(tally, cell); i < tally->plan->job_count && tally->jobs[i].job->cell == cell; i++) {
     const struct lb_job_result *x = &tally->jobs[i];
-    if (x->done && x->job->cell == cell && x->outcome.verdict == verdict && x->outcome.why[0]) return x->outcome.why;
+    if (x->done && x->outcome.verdict == verdict && x->outcome.why[0]) return x->outcome.why;
   }
   return "";
 }
