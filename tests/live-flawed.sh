@@ -29,6 +29,15 @@ check 'a wrong fact in the table of a plugin is refused' refuses "plugin-facts.s
 # ---- each flaw ----------------------------------------------------------------------------------
 
 run=0 at_once=2
+decided() { # FOLDER COMMAND...: an undecided trial is no answer, so it is asked again
+  into=$1
+  shift
+  for again in 1 2 3; do
+    rm -rf "$into"
+    "$@" -o "$into" >"$into.out" 2>&1
+    grep -q ',undecided,' "$into/trials.csv" || break
+  done
+}
 # singles SCENARIO FLAW VERDICT [SETTINGS...]: all are run first, a few at a time; then they are judged in their order.
 singles() {
   scenario=$1 flaw=$2 verdict=$3
@@ -37,7 +46,7 @@ singles() {
   $phase "$@"
 }
 runs() {
-  "$bin" run "$scenario" --exec "$reference" --exec "$flawed $flaw" -g none -n 1 -j 2 "$@" -o "$dir/run$run" >"$dir/run$run.out" 2>&1 &
+  decided "$dir/run$run" "$bin" run "$scenario" --exec "$reference" --exec "$flawed $flaw" -g none -n 1 -j 2 "$@" &
   if [ $((run % at_once)) -eq 0 ]; then wait; fi
 }
 is_judged() {
