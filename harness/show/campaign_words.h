@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * campaign_words.h - what the table of campaigns is called and what it means, in the same words on the terminal, on the page and in
- * the paper (paper/numbers has them again; tests/test-paper.sh compares). Private to campaign_text.c.
+ * the paper (plots/campaign.py has them again for these two; tests/test-paper.sh compares). Private to campaign_text.c.
  */
 #ifndef LB_CAMPAIGN_WORDS_H
 #define LB_CAMPAIGN_WORDS_H
