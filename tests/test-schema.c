@@ -3,7 +3,7 @@
  * Holds run folders against results/SCHEMA.md: its tables say which columns and keys there are, in which order, of which
  * type; and the page against the table of counters (history/counter.h), of which it repeats names, types, units and sentences. Beyond the form: cells are the sums of their trials, and every file that a row names is there.
  * Usage: test-schema [--fresh] SCHEMA.md RUN..., or test-schema --check SCHEMA.md FILE... (what `check --json` printed), or --compare (`compare --json`). A fresh run has all that the page names; an older one may lack what is
- * marked ▽, or that and what is marked △, or that and what is marked ◊, or that and what is marked ¤, or that and what is marked ※, or that and what is marked ‖, or that and what is marked ¶, and so on, and a committed one the histories that its left-out.txt names. One line per breach on stdout; exit 0, 1 (a breach), 2 (usage,
+ * marked ◇, or that and what is marked ▽, or that and what is marked △, or that and what is marked ◊, or that and what is marked ¤, or that and what is marked ※, or that and what is marked ‖, or that and what is marked ¶, and so on, and a committed one the histories that its left-out.txt names. One line per breach on stdout; exit 0, 1 (a breach), 2 (usage,
  * or no such file).
  */
 #include <limits.h>
@@ -20,13 +20,13 @@
 #include "history/counter.h"
 #include "show/left_out.h"
 
-enum { KEYS_MAX = 100, SECTIONS_MAX = 32, BREACHES_SHOWN = 20, YOUNGEST = 10 };
+enum { KEYS_MAX = 100, SECTIONS_MAX = 32, BREACHES_SHOWN = 20, YOUNGEST = 11 };
 
 struct key {
   char name[40], type[16], unit[8];
   char meaning[600];
   bool optional; /* may be null, or empty */
-  int age;       /* 0; 1 = marked †; 2 = ‡, 3 = §, 4 = ¶, 5 = ‖, 6 = ※, 7 = ¤, 8 = ◊, 9 = △ and 10 = ▽, which came later */
+  int age;       /* 0; 1 = marked †; 2 = ‡, 3 = §, 4 = ¶, 5 = ‖, 6 = ※, 7 = ¤, 8 = ◊, 9 = △, 10 = ▽ and 11 = ◇, which came later */
 };
 
 struct section {
@@ -56,7 +56,7 @@ static void take_row(struct section *section, const char *line) {
   const char *type = strstr(line, "` "), *rest;
   char cell[60];
   if (section->count == KEYS_MAX || sscanf(line, "| `%39[a-z0-9_]` ", key->name) != 1 || !type) return;
-  static const char *const marks[] = {"` † |", "` ‡ |", "` § |", "` ¶ |", "` ‖ |", "` ※ |", "` ¤ |", "` ◊ |", "` △ |", "` ▽ |"};
+  static const char *const marks[] = {"` † |", "` ‡ |", "` § |", "` ¶ |", "` ‖ |", "` ※ |", "` ¤ |", "` ◊ |", "` △ |", "` ▽ |", "` ◇ |"};
   for (int i = 0; i < (int)(sizeof marks / sizeof *marks); i++)
     if (strncmp(type, marks[i], strlen(marks[i])) == 0) key->age = i + 1;
   if (!(type = strstr(type, "| ")) || sscanf(type, "| %59[a-z ]", cell) != 1) return;
@@ -176,7 +176,7 @@ struct run {
   char file[PATH_MAX]; /* of the JSON */
   json_t *json;
   bool fresh;
-  int age; /* the youngest keys it has: 1 = those marked †, 2 = ‡, 3 = §, 4 = ¶, 5 = ‖, 6 = ※, 7 = ¤, 8 = ◊, 9 = △, 10 = ▽, too */
+  int age; /* the youngest keys it has: 1 = those marked †, 2 = ‡, 3 = §, 4 = ¶, 5 = ‖, 6 = ※, 7 = ¤, 8 = ◊, 9 = △, 10 = ▽, 11 = ◇, too */
 };
 
 /* Every key of the section, in its order, and no other. */

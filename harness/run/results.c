@@ -14,6 +14,7 @@
 
 #include "about.h"
 #include "base/files.h"
+#include "exit.h"
 #include "lock_verdict.h"
 #include "rate.h"
 
@@ -200,14 +201,15 @@ static json_t *run_json(const struct lb_tally *tally, const struct lb_run_info *
   json_t *scenarios = json_array();
   for (size_t i = 0; i < plan->scenario_count; i++)
     json_array_append_new(scenarios, lb_results_scenario(&plan->scenarios[i]));
-  return json_pack("{s:i, s:s, s:o, s:o, s:s, s:f, s:i, s:I, s:i, s:I, s:I, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:i}",
+  return json_pack("{s:i, s:s, s:o, s:o, s:s, s:f, s:i, s:I, s:i, s:I, s:I, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:i, s:s}",
                    "schema_version", 1, "id", info->id, "tool", lb_about_tool(), "argv",
                    lb_about_argv(info->argv, info->argc), "started_utc", info->started_utc, "seconds", info->seconds, "sittings",
                    info->sittings, "seed", (json_int_t)plan->seed, "jobs", info->jobs, "trials", (json_int_t)plan->job_count, "done",
                    (json_int_t)tally->done, "partial", tally->done < plan->job_count, "machine",
                    lb_about_machine(&info->before, info->load_after, info->namespaces), "servers",
                    servers_json(info), "settings", lb_results_settings(plan), "scenarios", scenarios, "cells", lb_results_cells(tally), "control",
-                   control_json(tally), "verdict", info->verdict, "lock_verdict", lock_verdict_json(tally), "exit_code", info->exit_code);
+                   control_json(tally), "verdict", info->verdict, "lock_verdict", lock_verdict_json(tally), "exit_code", info->exit_code,
+                   "exit_meaning", lb_exit_meaning(info->exit_code));
 }
 
 static int write_run(const struct lb_tally *tally, const struct lb_run_info *info, const char *dir, char *err,
