@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""draw_all.py RUN_DIR LIST NAME... - the figures of a run, for plots/render.
+"""draw_all.py RUN_DIR - the figures of a run and then its page (report.py), for plots/render and `lockbench report`.
 
-One process loads matplotlib, and each figure is drawn by a child of it, as many at a time as there are cores: loading
-takes longer than most figures do. What a child says and how it ends is what its script would say and end with alone. It is
-shown in the order of the names, whoever was ready first. Bad input ends it all: the next figure would only say it again.
-The figure NAME is drawn by the script of that name, scaling-gnuplot by gnuplot from the CSV of scaling. A run with several
-loads gets a figure of scaling for each other one.
+One process loads matplotlib, and each figure is drawn by a child of it, as many at a time as there are cores:
+loading takes longer than most figures do. What a child says and how it ends is what its script would say and end
+with alone. It is shown in the order of the names, whoever was ready first. Bad input ends it all: the next figure
+would only say it again. The figure NAME is drawn by the script of that name, scaling-gnuplot by gnuplot from the CSV
+of scaling. A run with several loads gets a figure of scaling for each other one.
 
-LIST gets a line "NAME: reason" for each figure that should have been drawn and was not. Exit: 0; 1 drawing failed; 2 bad input;
-5 a program is missing. The worst counts, and a missing program is less than a failure.
+A figure that should have been drawn and was not is a line "NAME: reason" of figures/not-drawn.txt. The page is
+written all the same, names it, and so do the last lines printed. With --quiet only these and the place of the page
+are. Exit: 0; 1 something failed; 2 bad input; 5 a program is missing. The worst counts, and a missing program is
+less than a failure.
 """
 
 import importlib
@@ -19,10 +21,13 @@ import sys
 import tempfile
 
 import ending
+import report
 import style
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 GNUPLOT = "scaling-gnuplot"
+FIGURES = ("truth-table", "guard-table", "violation", "scaling", GNUPLOT, "latency", "safety-speed")
+VARIED = {"delay_ms": "lagging-follower", "round_trip_ms": "distance"}  # only few runs have variants of these
 FAILED, BAD_INPUT, MISSING = 1, 2, 5
 
 
@@ -97,9 +102,9 @@ def _reason(program, code, err):
 
 
 class Drawing:
-    def __init__(self, run, figures):
+    def __init__(self, run, figures, quiet):
         """figures: (name, script, words of the script)."""
-        self.run, self.undrawn, self.worst, self.unread = run, [], 0, None
+        self.run, self.undrawn, self.worst, self.unread, self.quiet = run, [], 0, None, quiet
         self.waiting, self.children = figures, {}
 
     def _start(self):
@@ -110,13 +115,17 @@ class Drawing:
             if name != GNUPLOT and name not in self.children:
                 self.children[name] = Child(script, [self.run, *words])
 
+    def say(self, text):
+        try:
+            if not self.unread:
+                print(text, end="", flush=True)
+        except OSError as error:  # the figures and the page are wanted all the same
+            self.unread = error
+
     def _show(self, name, code, out, err):
-        if out and not self.unread:
-            try:
-                print(f"{name}: {out}", end="", flush=True)
-            except OSError as error:  # the figures are wanted all the same
-                self.unread = error
-        for line in err.splitlines() if code else ():
+        if out and not self.quiet:
+            self.say(f"{name}: {out}")
+        for line in err.splitlines() if code not in (0, MISSING) else ():  # what is missing is said once, at the end
             print(f"{name}: {line}", file=sys.stderr, flush=True)
 
     def all(self):
@@ -139,10 +148,12 @@ class Drawing:
         self.undrawn += [(left, _reason(sys.executable, BAD_INPUT, err)) for left in (name, *(w[0] for w in self.waiting))]
 
 
-def _figures(run, names):
+def _figures(run_dir, run):
     """What to draw. Names of scenarios have no blanks."""
-    code, loads, _ = Child("speed.py", [run]).end()
-    return [(name, name.replace("-", "_") + ".py", []) for name in names] + \
+    code, loads, _ = Child("speed.py", [run_dir]).end()
+    varied = [figure for key, figure in VARIED.items() if any(key in report.part(s, "varied", dict)
+                                                              for s in run["scenarios"])]
+    return [(name, name.replace("-", "_") + ".py", []) for name in (*FIGURES, *varied)] + \
         [(f"scaling-{load}", "scaling.py", [load]) for load in (loads.split() if code == 0 else ())]
 
 
@@ -156,15 +167,36 @@ def _load_matplotlib():
         pass
 
 
+def _keep_list(run_dir, undrawn):
+    """figures/not-drawn.txt, or none."""
+    path = os.path.join(run_dir, "figures", "not-drawn.txt")
+    with ending.naming(path):
+        if undrawn:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(f"{path}.partial", "w", encoding="utf-8") as file:
+                file.writelines(f"{name}: {reason}\n" for name, reason in undrawn)
+            os.replace(f"{path}.partial", path)
+        elif os.path.exists(path):
+            os.remove(path)
+
+
 def main():
-    if len(sys.argv) < 3:
-        raise ending.BadInput("usage: draw_all.py RUN_DIR LIST NAME...")
-    run, into, *names = sys.argv[1:]
+    words = [word for word in sys.argv[1:] if word != "--quiet"]
+    if len(words) != 1:
+        raise ending.BadInput("usage: draw_all.py [--quiet] RUN_DIR")
+    run_dir = ("./" if words[0].startswith("-") else "") + words[0]  # no option of a script
+    run, trials = report.load(run_dir)
     _load_matplotlib()
-    drawing = Drawing(run, _figures(run, names))
+    drawing = Drawing(run_dir, _figures(run_dir, run), "--quiet" in sys.argv)
     code = drawing.all()
-    with open(into, "w", encoding="utf-8") as file:
-        file.writelines(f"{name}: {reason}\n" for name, reason in drawing.undrawn)
+    _keep_list(run_dir, drawing.undrawn)
+    try:
+        report.write(run_dir, run, trials)
+        drawing.say(f"report: {run_dir}/report.html\n")
+    except report.NoJinja as missing:
+        print(missing, file=sys.stderr)
+        code = code or MISSING
+    drawing.say("".join(f"not drawn: {line}\n" for line in report.by_reason(dict(drawing.undrawn))))
     if drawing.unread:
         raise drawing.unread
     return code

@@ -80,9 +80,9 @@ def load_run(run_dir):
     return run
 
 
-def load_csv(run_dir, name, texts, numbers, newer=()):
+def load_csv(run_dir, name, texts, numbers, newer=(), newer_numbers=()):
     """Rows as dicts: `texts` columns as they are, `numbers` as float, or None where empty. Columns in `newer` are texts
-    that runs of before do not have: empty there."""
+    that runs of before do not have: empty there; those in `newer_numbers` are numbers."""
     path = os.path.join(run_dir, name)
     reader = csv.DictReader(io.StringIO(_read(path), newline=""), restkey="", strict=True)
     rows = []
@@ -95,7 +95,7 @@ def load_csv(run_dir, name, texts, numbers, newer=()):
             if "" in row or None in row.values():
                 raise BadInput(f"{where}: expected {len(reader.fieldnames)} fields, as in the header line")
             rows.append({c: row[c] for c in texts} | {c: _number(where, c, row[c]) for c in numbers}
-                        | {c: row.get(c, "") for c in newer})
+                        | {c: row.get(c, "") for c in newer} | {c: _number(where, c, row.get(c)) for c in newer_numbers})
     except csv.Error as error:
         raise BadInput(f"{path}:{reader.line_num}: {error}") from error
     return rows

@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "base/csv.h"
 #include "base/files.h"
 #include "show/compare.h"
 
@@ -460,6 +461,9 @@ static void a_folder_that_is_no_run_is_refused_with_the_place(void **state) {
   refused(w, "{", HEADER, "run.json:1: ");
   refused(w, "{\"cells\":[]}", HEADER, "run.json: 'scenarios' is missing, expected a list");
   refused(w, "{\"scenarios\":[]}", HEADER, "run.json: 'cells' is missing, expected a list");
+  refused(w, good, "", "trials.csv:1: empty");
+  refused(w, good, HEADER "load,x@y\n", "trials.csv:2: 2 fields, expected 12");
+  refused(w, good, HEADER "\"a\nb\",x@y,none,4,safe,1,1,1,5,1,1,1\n\"open", "trials.csv:4: a stray or unclosed quote");
   refused(w, good, "scenario,system\n", "trials.csv:1: no column 'guard'");
   refused(w, good, HEADER CELL ",safe,1,1,1,-5,1,1,1\n", "trials.csv:2: grants_per_s is '-5', expected a number of at least 0");
   refused(w, good, HEADER CELL ",safe,1,1,1,5,x,1,1\n", "trials.csv:2: wait_p50_us is 'x'");
@@ -467,6 +471,29 @@ static void a_folder_that_is_no_run_is_refused_with_the_place(void **state) {
   struct lb_run run;
   assert_true(lb_run_load("/nonexistent", &run, err, sizeof err) < 0);
   assert_string_equal(err, "/nonexistent/run.json: No such file or directory");
+}
+
+/* Reads them as a run's files are read. */
+static void quoted_fields_may_hold_commas_quotes_and_line_ends(void **state) {
+  struct world *w = *state;
+  struct lb_csv csv;
+  char path[120], err[400];
+  write_file(&w->a, "x.csv", "a,b\r\n\"1,\"\"2\"\"\n3\",\r\n,\"\"\n4,5");
+  snprintf(path, sizeof path, "%s/x.csv", w->a.dir);
+  assert_int_equal(lb_csv_open(path, &csv, err, sizeof err), 0);
+  assert_int_equal(lb_csv_column(&csv, "b", err, sizeof err), 1);
+  assert_int_equal(lb_csv_next(&csv, err, sizeof err), 1);
+  assert_string_equal(csv.field[0], "1,\"2\"\n3");
+  assert_string_equal(csv.field[1], "");
+  assert_int_equal(lb_csv_next(&csv, err, sizeof err), 1);
+  assert_int_equal(csv.line, 4);
+  assert_string_equal(csv.field[0], "");
+  assert_string_equal(csv.field[1], "");
+  assert_int_equal(lb_csv_next(&csv, err, sizeof err), 1);
+  assert_string_equal(csv.field[0], "4");
+  assert_string_equal(csv.field[1], "5");
+  assert_int_equal(lb_csv_next(&csv, err, sizeof err), 0);
+  lb_csv_close(&csv);
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
@@ -495,6 +522,7 @@ int main(void) {
       TEST(a_round_that_is_undecided_on_one_side_is_no_pair),
       TEST(rounds_of_another_number_are_no_pairs),
       TEST(a_folder_that_is_no_run_is_refused_with_the_place),
+      TEST(quoted_fields_may_hold_commas_quotes_and_line_ends),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,6 +35,8 @@ bad_or_not_read() { ends 2 1 || ends 0 0; } # not every figure reads those files
 # PROGRAM|words before the run folder|words after it
 cat >"$dir/programs" <<END
 plots/truth_table.py||
+plots/report.py||
+plots/draw_all.py||
 plots/guard_table.py||
 plots/violation.py||
 plots/scaling.py||
@@ -73,7 +75,7 @@ call paper/check-numbers "$dir/nothing.tex" >/dev/null
 check 'paper/check-numbers, no such file' bad_input
 call peers/known.py something >/dev/null
 check 'peers/known.py, an unknown word' bad_input
-for program in plots/draw_all.py plots/speed.py plots/readme_table.py plots/scaling.py plots/hunt.py; do
+for program in plots/draw_all.py plots/report.py plots/speed.py plots/readme_table.py plots/scaling.py plots/hunt.py; do
   call $program >/dev/null
   check "$program without words" bad_input
 done
@@ -84,7 +86,7 @@ plots/truth_table.py|$dir/run
 plots/scaling.py|$dir/run
 plots/distance.py|$dir/run
 plots/style.py|
-plots/draw_all.py|$dir/run $dir/undrawn truth-table violation
+plots/draw_all.py|$dir/run
 paper/numbers|$root/results/reference $dir/numbers
 peers/known.py|packages
 peers/known.py|list
@@ -107,8 +109,8 @@ for program in plots/style.py plots/truth_table.py; do
   check "$program: a closed stream" ends 1 1 'cannot write to standard output: Bad file descriptor'
 done
 rm -rf "$dir/run/figures"
-call plots/draw_all.py "$dir/run" "$dir/undrawn" truth-table violation >/dev/full
-check 'figures are drawn, whether they can be spoken of or not' test -s "$dir/run/figures/truth-table.svg" -a -s "$dir/run/figures/violation.svg"
+call plots/draw_all.py "$dir/run" >/dev/full
+check 'figures and page are made, whether they can be spoken of or not' test -s "$dir/run/figures/truth-table.svg" -a -s "$dir/run/report.html"
 
 # Nobody is left out: what can be started ends through ending.of(), or through figure.main(), which does.
 check 'every program ends the same way' sh -c 'cd "$1" || exit 1

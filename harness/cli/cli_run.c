@@ -16,7 +16,6 @@
 #include "base/called.h"
 #include "cli.h"
 #include "show/display.h"
-#include "show/report.h"
 #include "show/screen.h"
 #include "run/part.h"
 #include "run/groups.h"
