@@ -11,17 +11,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/printable.h"
 #include "cli.h"
 
-/* What the script says, as it comes. Our own stdout is written by us only, so that whoever draws is not stopped by a reader
- * that went away. */
-static void pass_on(int from) {
-  char text[4096];
+/* What the script says on stdout, line by line as it comes, or on stderr, as complaints. Names out of the run may hold anything, so control
+ * characters are written out. Our own stdout is written by us only: whoever draws is not stopped by a reader that went away. */
+static void pass_on(FILE *from, bool complains) {
+  char *line = NULL, shown[4096];
+  size_t size = 0;
   ssize_t length;
-  while ((length = read(from, text, sizeof text)) > 0 || (length < 0 && errno == EINTR)) {
-    if (length > 0) fwrite(text, 1, (size_t)length, stdout);
-    fflush(stdout);
+  while (from && (length = getline(&line, &size, from)) > 0) {
+    line[strcspn(line, "\n")] = '\0';
+    lb_printable(line, shown, sizeof shown);
+    if (complains) lb_complain(0, "%s", shown);
+    else printf("%s\n", shown), fflush(stdout);
   }
+  free(line);
 }
 
 /* Exit status of plots/render: 0, 1 = something failed, 2 = bad input, 5 = a program is missing. -1 when it could not be started or
@@ -31,10 +36,12 @@ static int render(const char *dir, bool quiet) {
   int said[2];
   snprintf(script, sizeof script, "%s/plots/render", lb_root());
   fflush(stdout);
-  if (pipe2(said, O_CLOEXEC) < 0) return -1;
+  FILE *complaints = tmpfile(); /* no second pipe: nobody would read it while we read the first */
+  if (!complaints || pipe2(said, O_CLOEXEC) < 0) return -1;
   pid_t pid = fork();
   if (pid == 0) {
     dup2(said[1], STDOUT_FILENO);
+    dup2(fileno(complaints), STDERR_FILENO);
     ssize_t length = readlink("/proc/self/exe", self, sizeof self); /* for the figure that needs a history */
     if (length > 0 && length < (ssize_t)sizeof self) {
       self[length] = '\0';
@@ -45,10 +52,15 @@ static int render(const char *dir, bool quiet) {
   }
   int status = 127 << 8;
   close(said[1]);
-  if (pid > 0) pass_on(said[0]);
-  close(said[0]);
+  FILE *lines = fdopen(said[0], "r");
+  if (pid > 0) pass_on(lines, false);
+  if (lines) fclose(lines);
+  else close(said[0]);
   while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
+  rewind(complaints);
+  pass_on(complaints, true);
+  fclose(complaints);
   return WIFEXITED(status) && WEXITSTATUS(status) < 126 ? WEXITSTATUS(status) : -1;
 }
 
