@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""publish.py RUN FOLDER - a copy of a run folder for results/: its cells, trials, schedules and a few histories, without logs, figures and page.
+"""publish.py [--all-cells] RUN FOLDER - a copy of a run folder for results/: its cells, trials, schedules and a few histories, without logs, figures and page.
 
 Of the histories, that of the first violated trial of each scenario is there; histories/left-out.txt says how to make the others again.
-Cells that were n/a or skipped are left out of run.json, as they are most of it. A run that is dirty is refused. A cell that is not as expected is named:
+Cells that were n/a or skipped are left out of run.json, as they are most of it; with --all-cells they stay, for the paper counts them. A run that is dirty is refused. A cell that is not as expected is named:
 nobody may quote it (tests/test-printed.py).
 """
 
@@ -15,6 +15,7 @@ import shutil
 import sys
 
 import ending
+import run_folder
 
 
 def look_at(run, path):
@@ -27,10 +28,10 @@ def look_at(run, path):
 
 def again(run):
     """The command that makes the run once more, in a folder of its own."""
-    words = list(run["argv"])
+    words = run_folder.typed(run)
     if "-o" in words:
         del words[words.index("-o") : words.index("-o") + 2]
-    return shlex.join(["lockbench", *words] + ([] if "--seed" in words else ["--seed", str(run["seed"])]))
+    return shlex.join(["lockbench", *words])
 
 
 def copy_histories(run, source, target):
@@ -47,18 +48,16 @@ def copy_histories(run, source, target):
 
 
 def main():
-    if len(sys.argv) != 3:
-        raise ending.BadInput("usage: publish.py RUN FOLDER")
-    source, target = sys.argv[1:]
-    try:
-        with open(os.path.join(source, "run.json"), encoding="utf-8") as file:
-            run = json.load(file)
-    except (OSError, ValueError) as error:
-        raise ending.BadInput(f"{source}: expected a run folder ({error})") from error
+    words = [word for word in sys.argv[1:] if word != "--all-cells"]
+    if len(words) != 2:
+        raise ending.BadInput("usage: publish.py [--all-cells] RUN FOLDER")
+    source, target = words
+    run = run_folder.load_run(source)
     look_at(run, source)
     if os.path.exists(target):
         raise ending.BadInput(f"{target} is there already")
-    run["cells"] = [cell for cell in run["cells"] if cell["verdict"] not in ("n/a", "skipped")]
+    if "--all-cells" not in sys.argv:
+        run["cells"] = [cell for cell in run["cells"] if cell["verdict"] not in ("n/a", "skipped")]
     os.makedirs(target)
     with open(os.path.join(target, "run.json"), "w", encoding="utf-8") as file:
         json.dump(run, file, indent=1, ensure_ascii=False)

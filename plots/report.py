@@ -249,14 +249,6 @@ def place_of(run_dir, file=""):
     return f"{real}/{file}" if file else real
 
 
-def command_of(run):
-    """The words that were typed; a seed that the run had drawn is added."""
-    words = [word if isinstance(word, str) else "" for word in part(run, "argv", list)]
-    if isinstance(run.get("seed"), int) and not any(word == "--seed" or word.startswith("--seed=") for word in words):
-        words += ["--seed", str(run["seed"])]
-    return " ".join([called(), *map(shlex.quote, words)])
-
-
 def not_drawn(run_dir):
     """{figure: reason} of figures/not-drawn.txt. It is a help and no result: a line of another form is passed over."""
     try:
@@ -306,7 +298,7 @@ def page_of(run_dir, run, trials):
         run=run, tone=tone_of(run), cells=Cells(run), campaign=campaign, campaigns=campaigns, trials=trials,
         glyphs={verdict: look[2] for verdict, look in style.VERDICTS.items()}, speeds=speeds(trials),
         loads=unsettled_loads(run), undrawn=undrawn, not_drawn=by_reason(undrawn), called=called(),
-        command=command_of(run), place=lambda file="": place_of(run_dir, file), files=FILES)
+        command=shlex.join([called(), *run_folder.typed(run)]), place=lambda file="": place_of(run_dir, file), files=FILES)
 
 
 def write(run_dir, run, trials):

@@ -80,6 +80,20 @@ def load_run(run_dir):
     return run
 
 
+def _at(path, reader):
+    """The file and its line; of an empty one the first, which is missing."""
+    return f"{path}:{max(1, reader.line_num)}"
+
+
+def typed(run):
+    """The words with which the run was asked for, and its seed, which it may have drawn."""
+    argv = run.get("argv")
+    words = [word if isinstance(word, str) else "" for word in argv] if isinstance(argv, list) else []
+    if isinstance(run.get("seed"), int) and not any(word == "--seed" or word.startswith("--seed=") for word in words):
+        words += ["--seed", str(run["seed"])]
+    return words
+
+
 def load_csv(run_dir, name, texts, numbers, newer=(), newer_numbers=()):
     """Rows as dicts: `texts` columns as they are, `numbers` as float, or None where empty. Columns in `newer` are texts
     that runs of before do not have: empty there; those in `newer_numbers` are numbers."""
@@ -91,13 +105,13 @@ def load_csv(run_dir, name, texts, numbers, newer=(), newer_numbers=()):
         if missing:
             raise BadInput(f"{path}:1: no column '{missing[0]}'")
         for row in reader:
-            where = f"{path}:{max(1, reader.line_num)}"
+            where = _at(path, reader)
             if "" in row or None in row.values():
                 raise BadInput(f"{where}: expected {len(reader.fieldnames)} fields, as in the header line")
             rows.append({c: row[c] for c in texts} | {c: _number(where, c, row[c]) for c in numbers}
                         | {c: row.get(c, "") for c in newer} | {c: _number(where, c, row.get(c)) for c in newer_numbers})
     except csv.Error as error:
-        raise BadInput(f"{path}:{max(1, reader.line_num)}: {error}") from error
+        raise BadInput(f"{_at(path, reader)}: {error}") from error
     return rows
 
 
@@ -126,17 +140,17 @@ def load_histograms(run_dir, wanted):
         words = operator.itemgetter(*(i for i in range(len(header)) if i not in (low, high, count)))
         for row in reader:
             if len(row) != len(header):
-                raise BadInput(f"{path}:{max(1, reader.line_num)}: expected {len(header)} fields, as in the header line")
+                raise BadInput(f"{_at(path, reader)}: expected {len(header)} fields, as in the header line")
             if words(row) != texts:
                 texts = words(row)
                 key = wanted(dict(zip(header, row)))
                 buckets = None if key is None else merged.setdefault(key, {})
             if buckets is not None:
-                where = f"{path}:{max(1, reader.line_num)}"
+                where = _at(path, reader)
                 bounds = _number(where, "low_ns", row[low]), _number(where, "high_ns", row[high])
                 buckets[bounds] = buckets.get(bounds, 0) + int(_number(where, "count", row[count]) or 0)
     except csv.Error as error:
-        raise BadInput(f"{path}:{max(1, reader.line_num)}: {error}") from error
+        raise BadInput(f"{_at(path, reader)}: {error}") from error
     return merged
 
 

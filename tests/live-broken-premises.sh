@@ -77,7 +77,8 @@ for path in $names; do echo "$path" >>"$dir/on.$(systems_of "${path##*/}")"; don
 plays() { # NAME SYSTEMS GUARD SIDE_BY_SIDE FILE...: leaves NAME.json
   name=$1 systems=$2 guard=$3 side_by_side=$4
   shift 4
-  played "$dir/$name" "$bin" run "$@" -b "$systems" -g "$guard" -n 1 -j "$side_by_side" --seed 1
+  played 'the machine stalled' "$dir/$name" "$bin" run "$@" -b "$systems" -g "$guard" -n 1 -j "$side_by_side" --seed 1 --json
+  mv "$dir/$name.out" "$dir/$name.json"
 }
 # They mostly wait, so a few at a time.
 few=4 started=0

@@ -9,7 +9,8 @@ bin=$1
 run() { # RUN, then what to run: its cells in RUN.json
   run=$1
   shift
-  played "$dir/$run" "$bin" run "$@" -n 1 -j 3 --seed 1
+  played 'the machine stalled' "$dir/$run" "$bin" run "$@" -n 1 -j 3 --seed 1 --json
+  mv "$dir/$run.out" "$dir/$run.json"
 }
 value() { # KEY SCENARIO SYSTEM GUARD [RUN]: of that cell, in whatever run it was
   cat "$dir"/${5:-*}.json | awk -v key="$1" -v cell="\"$2\" \"$3\" \"$4\"" '

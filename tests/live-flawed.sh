@@ -29,15 +29,6 @@ check 'a wrong fact in the table of a plugin is refused' refuses "plugin-facts.s
 # ---- each flaw ----------------------------------------------------------------------------------
 
 run=0 at_once=2
-decided() { # FOLDER COMMAND...: an undecided trial is no answer, so it is asked again
-  into=$1
-  shift
-  for again in 1 2 3; do
-    rm -rf "$into"
-    "$@" -o "$into" >"$into.out" 2>&1
-    grep -q ',undecided,' "$into/trials.csv" || break
-  done
-}
 # singles SCENARIO FLAW VERDICT [SETTINGS...]: all are run first, a few at a time; then they are judged in their order.
 singles() {
   scenario=$1 flaw=$2 verdict=$3
@@ -46,12 +37,12 @@ singles() {
   $phase "$@"
 }
 runs() {
-  decided "$dir/run$run" "$bin" run "$scenario" --exec "$reference" --exec "$flawed $flaw" -g none -n 1 -j 2 "$@" &
+  played '' "$dir/run$run" "$bin" run "$scenario" --exec "$reference" --exec "$flawed $flaw" -g none -n 1 -j 2 "$@" &
   if [ $((run % at_once)) -eq 0 ]; then wait; fi
 }
 is_judged() {
   cut -d, -f1,2,7- "$dir/run$run/trials.csv" >"$dir/rows"
-  cat "$dir/run$run.out" "$dir/rows" >"$dir/out"
+  cat "$dir/run$run.out" "$dir/run$run.err" "$dir/rows" >"$dir/out"
   check "$scenario: $flaw is $verdict" grep -q "^$scenario,exec:$flaw@redis,$verdict," "$dir/rows"
   check "$scenario: the reference is safe" grep -q "^$scenario,exec:reference@redis,safe," "$dir/rows"
   case $flaw in
