@@ -82,7 +82,7 @@ def paint(run, speed, rows, clients):
         " · closed loop: a client asks again when it has released"], run)
     height = fig.get_size_inches()[1]
     axes = fig.subplots(1, len(clients), squeeze=False, sharey=True, gridspec_kw={
-        "left": 0.085, "right": 0.97, "wspace": 0.1, "bottom": (foot + below) / height, "top": 1 - (figure.HEAD + 0.2) / height})[0]
+        "left": 0.105, "right": 0.97, "wspace": 0.1, "bottom": (foot + below) / height, "top": 1 - (figure.HEAD + 0.2) / height})[0]
     most = max(r["samples"] / r["beyond"] for r in rows)
     for ax, count in zip(axes, clients):
         draw_panel(ax, rows, styles, count, speed.locks())

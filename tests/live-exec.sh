@@ -75,7 +75,7 @@ all() {
   # The same under a load, where clients work by themselves.
   load='-s clients=2 -s duration_s=0.5 -s warmup_s=0.2 -s wait_ms=1000'
   # shellcheck disable=SC2086 # words
-  becomes lies violated '' contention $load
+  becomes lies violated '' contention $load -s hold_ms=5
   # shellcheck disable=SC2086
   becomes dies-in-acquire undecided "${broke}try_acquire: the adapter died of SIGSEGV, and nobody had asked it to end" contention $load
 }
