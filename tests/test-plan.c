@@ -167,6 +167,19 @@ static void a_jump_that_no_server_could_prove_means_nothing(void **state) {
   assert_true(w->plan.cells[0].means_nothing);
 }
 
+/* A premise that no trial could observe would leave every one undecided. */
+static void a_premise_about_a_proxy_means_nothing_without_one(void **state) {
+  struct world *w = *state;
+  const char *text = HEAD "[workload]\nclients = 2\n[timeline]\nstep = client 1 acquire within 1s\nstep = observe server of client 1\n"
+                          "[proof]\npremise = server of client 1 is proxy\n[expect]\npg-lease@pg = safe\n";
+  scenario(w, "a", text);
+  w->request.systems = "pg-lease@pg,pg-lease@pg-pooled";
+  make(w);
+  assert_string_equal(w->plan.cells[0].skip, "no proxy stands before the servers");
+  assert_true(w->plan.cells[0].means_nothing);
+  assert_string_equal(w->plan.cells[1].skip, "");
+}
+
 /* It is one that the protocol does not name: nobody gets cells that he did not ask for. */
 static void a_topology_that_stands_for_another_is_taken_where_it_is_named(void **state) {
   struct world *w = *state;
@@ -1315,6 +1328,7 @@ int main(void) {
       TEST(a_protocol_the_scenario_does_not_speak_of_runs_on_each_of_its_topologies),
       TEST(a_topology_on_which_the_steps_mean_nothing_is_left_out),
       TEST(a_jump_that_no_server_could_prove_means_nothing),
+      TEST(a_premise_about_a_proxy_means_nothing_without_one),
       TEST(a_topology_that_stands_for_another_is_taken_where_it_is_named),
       TEST(an_expectation_of_ones_own_is_for_what_the_scenario_says_nothing_of),
       TEST(a_system_named_twice_is_one_cell),

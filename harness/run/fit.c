@@ -45,6 +45,8 @@ static bool has_point(const char *const *points, const char *name) {
   return false;
 }
 
+static const char no_proxy[] = "no proxy stands before the servers";
+
 /* A step that these servers give no meaning to, whatever the lock: true with the reason in `why`. A
  * fault of a client needs no server, unless it is one of the network: the client then has nobody to
  * be cut off from. */
@@ -69,7 +71,7 @@ static bool means_nothing(const struct lb_step *step, const struct lb_topology *
   if ((step->a.kind == LB_ROLE_NODE && (size_t)step->a.number > t->data_count) || (step->b.kind == LB_ROLE_NODE && (size_t)step->b.number > t->data_count))
     return snprintf(why, size, "%s: %s has %zu data servers", step->text, t->name, t->data_count);
   if ((step->a.kind == LB_ROLE_PROXY || step->b.kind == LB_ROLE_PROXY) && !t->family->fronted)
-    return snprintf(why, size, "no proxy stands before the servers");
+    return snprintf(why, size, "%s", no_proxy);
   if (t->family->fronted && ((lb_role_is_client(step->a) && is_behind(step->b)) || (lb_role_is_client(step->b) && is_behind(step->a))))
     return snprintf(why, size, "'%s': no client talks to a server behind a proxy", step->text);
   if (lb_step_needs(step, LB_NEED_POOLER) && !t->family->occupy) return snprintf(why, size, "no server here lends out those of others");
@@ -188,6 +190,8 @@ enum lb_verdict lb_fit(const struct lb_scenario *scenario, const struct lb_proto
     miss(f, "%s has no way to ask whether it still holds", protocol->name);
   if (scenario->permits > 1 && !may_have(protocol, LB_TRAIT_PERMITS)) miss(f, "%s lets in one, not %d", protocol->name, scenario->permits);
   for (size_t i = 0; i < scenario->step_count; i++) check_meaning(f, &scenario->steps[i]);
+  for (size_t i = 0; i < scenario->premise_count; i++)
+    if (scenario->premises[i].server.kind == LB_ROLE_PROXY && !topology->family->fronted) miss(f, "%s", no_proxy);
   /* A campaign leaves out the faults that a system has no host for. */
   for (size_t i = 0; i < scenario->fault_count && topology->data_count > 0; i++) check_meaning(f, &scenario->faults[i]);
   check_ttl(f, scenario);
