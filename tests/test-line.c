@@ -28,7 +28,7 @@
 #include "base/clock.h"
 #include "servers/cut.h"
 #include "servers/line.h"
-#include "servers/patience.h"
+#include "servers/net.h"
 #include "servers/sandbox.h"
 
 enum { PORT = 7000, HOSTS = 3, LATE_MS = 300, SILENT_MS = 100, WAIT_MS = 10000, MANY = 200, BULK = 8 << 20 };

@@ -28,7 +28,6 @@
 
 #include "base/clock.h"
 #include "servers/cut.h"
-#include "servers/host_socket.h"
 #include "servers/net.h"
 #include "servers/proc.h"
 #include "servers/sandbox.h"

@@ -39,7 +39,7 @@ static bool check_namespaces(void) {
   return report(true, "namespaces", isolation->kind == LB_ISOLATION_ROOT ? "as root" : "inside a user namespace");
 }
 
-/* tool.c looks in the same folders: who is not root may not have sbin in PATH. */
+/* servers/proc.c looks in the same folders: who is not root may not have sbin in PATH. */
 static bool check_program(const char *name, const char *why) {
   static const char *const extra[] = {"/usr/sbin", "/sbin", NULL};
   char *path = lb_proc_find(name, extra);

@@ -12,7 +12,7 @@
 #include "command.h"
 #include "memory.h"
 #include "scenario/guard.h"
-#include "servers/host.h"
+#include "servers/net.h"
 #include "servers/skew.h"
 
 struct lb_work { /* what a workload does; fixed at start */

@@ -14,7 +14,7 @@
 #include "serve_parts.h"
 #include "servers/cut.h"
 #include "servers/line.h"
-#include "servers/patience.h"
+#include "servers/net.h"
 #include "trial/timeline.h"
 
 enum { ASK_MS = 1000 };

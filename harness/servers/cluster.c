@@ -5,12 +5,13 @@
  */
 #include "cluster.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "family_util.h"
 #include "own.h"
-#include "rest.h"
 #include "skew.h"
 
 static const struct lb_family *family_of(const struct lb_cluster *cluster) { return cluster->topology->family; }
@@ -32,10 +33,48 @@ int lb_cluster_start(struct lb_cluster *cluster, lb_ns deadline) {
   return family_of(cluster)->start ? family_of(cluster)->start(cluster, deadline) : 0;
 }
 
+/* ---- health -----------------------------------------------------------------------------------
+ *
+ * A connection that lost packets waits longer and longer before it sends them again, up to two minutes, also when the cut is over. Each is
+ * read from /proc/PID/net/tcp of a server: the kernel shows there those of its host, with the number of times that each has sent the same
+ * again without an answer. */
+
+/* States and timers of /proc/net/tcp. */
+enum { ESTABLISHED = 1, SYN_SENT = 2, SYN_RECV = 3, CLOSE_WAIT = 8 };
+enum { TIMER_AGAIN = 1, TIMER_WINDOW = 4 };
+
+static bool is_server(const struct lb_cluster *cluster, unsigned address) {
+  for (size_t i = 0; i < cluster->server_count; i++)
+    if (inet_addr(cluster->server[i].host->address) == address) return true;
+  return false;
+}
+
+/* "  1: 0100600A:1F90 0200600A:9C40 01 00000000:00000000 01:00000014 00000003 ...": addresses, state, queues, timer, how often it was sent again. */
+static bool is_restless(const struct lb_cluster *cluster, const char *line) {
+  unsigned to, state, timer, again;
+  if (sscanf(line, " %*u: %*8x:%*x %8x:%*x %x %*x:%*x %x:%*x %x", &to, &state, &timer, &again) != 4 || !is_server(cluster, to)) return false;
+  if (state == SYN_SENT || state == SYN_RECV) return true;
+  return (state == ESTABLISHED || state == CLOSE_WAIT) && again > 0 && (timer == TIMER_AGAIN || timer == TIMER_WINDOW);
+}
+
+/* Whether no connection of this server to another one (or the beginning of one) waits to send again. Servers on one loopback lose nothing. */
+static bool is_at_rest(const struct lb_cluster *cluster, size_t index) {
+  const struct lb_server *server = &cluster->server[index];
+  char path[64], line[300];
+  bool restless = false;
+  if (server->host->netns < 0) return true;
+  snprintf(path, sizeof path, "/proc/%d/net/tcp", (int)server->proc.pid);
+  FILE *in = fopen(path, "re");
+  if (!in) return false;
+  while (!restless && fgets(line, sizeof line, in)) restless = is_restless(cluster, line);
+  fclose(in);
+  return !restless;
+}
+
 /* Between servers at rest, too: what was cut or late a moment ago would be slow for a while. Looked at behind their answers, which may still have come late. */
 static const char *restless(struct lb_cluster *cluster) {
   for (size_t i = 0; i < cluster->server_count; i++)
-    if (!lb_rest_of_links(cluster, i)) return cluster->server[i].name;
+    if (!is_at_rest(cluster, i)) return cluster->server[i].name;
   return NULL;
 }
 

@@ -8,7 +8,7 @@
 #ifndef LB_CLUSTER_H
 #define LB_CLUSTER_H
 
-#include "host.h"
+#include "net.h"
 #include "proc.h"
 #include "topology.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * cut.h - cuts of a trial's network: drop rules of nftables, each cut with rules of its own. So one
- * direction can be cut, several cuts can hold at once, each tells what it alone has dropped, and
- * each is healed by itself.
+ * cut.h - cuts of a trial's network: counted drop rules of nftables at the hosts that are to receive nothing. Each cut has a table of its
+ * own on every such host. So one direction can be cut, several cuts can hold at once, each tells what it alone has dropped, and each is
+ * healed by itself.
  *
  * All calls belong to the controller's thread.
  */
@@ -14,7 +14,27 @@
 #include <stdint.h>
 
 #include "net.h"
-#include "rules.h"
+
+struct lb_way { /* one direction of a link */
+  const struct lb_host *from, *to;
+};
+
+struct lb_rules {
+  char table[16];           /* a name that no other rules of this net have */
+  int priority;             /* nftables asks lower priorities first */
+  const char *const *match; /* which packets of a sender: a rule for each, as nft writes it, with a blank behind it; "" = all that are left */
+  size_t match_count;
+  const struct lb_way *way; /* each way stands once */
+  size_t way_count;
+};
+
+/* Makes them on every receiving host. 0, or -errno with err: then some may have been made. */
+int lb_rules_add(const struct lb_rules *rules, char *err, size_t err_size);
+/* Takes them away on every host, whatever fails on one of them, also those that were never made. 0,
+ * or the first -errno with err. */
+int lb_rules_remove(const struct lb_rules *rules, char *err, size_t err_size);
+
+/* ---- cuts ------------------------------------------------------------------------------------- */
 
 /* A probe of a cut leaves from this port, or goes to it: its packets, and what is sent in answer to
  * them, are then told apart from those of everybody else. Nobody listens there. */

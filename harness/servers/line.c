@@ -2,7 +2,7 @@
  *
  * A delay line is made of three things. A tap on the sender's end of its link to the bridge gives a
  * process of ours (line_run.c) a copy of every packet. The receiver drops what came straight, by
- * rules as a cut has them (rules.c). And the process hands its copies to the receiver's link when
+ * rules as a cut has them (cut.c). And the process hands its copies to the receiver's link when
  * their time is over, with an address by which those rules know them.
  *
  * So packets keep their order, connections that exist are delayed as new ones are, and nothing is
@@ -12,10 +12,10 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <limits.h>
 #include <linux/filter.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
-#include <limits.h>
 #include <net/if.h>
 #include <poll.h>
 #include <signal.h>
@@ -28,10 +28,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/refuse.h"
-#include "line_parts.h"
 
-enum { TAP_BYTES = 32 << 20, ANSWER_MS = 5000 };
+enum { TAP_BYTES = 32 << 20, FAR_BYTES = 16 << 20, ANSWER_MS = 5000 };
 
 /* After all cuts, whose counters then see what was sent, not only what has come. */
 enum { PRIORITY = 100 };
@@ -182,13 +182,73 @@ static void end_process(struct lb_line *line) {
   line->process = 0;
 }
 
+/* ---- the probe: datagrams of our own on each way, each with its number ----------------------------
+ *
+ * They go through the sockets and the rules of both hosts like everybody's packets; the process of the line stamps them when they come out
+ * of the receiver's socket. */
+
+static int open_probe(struct lb_line *line) {
+  int bytes = FAR_BYTES;
+  for (size_t i = 0; i < line->way_count; i++) {
+    if ((line->near[i] = lb_host_datagram(line->way[i].from)) < 0) return line->near[i];
+    if ((line->far[i] = lb_host_datagram(line->way[i].to)) < 0) return line->far[i];
+    setsockopt(line->far[i], SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes); /* they may come all at once */
+  }
+  return 0;
+}
+
+static void close_probe(struct lb_line *line) {
+  for (size_t i = 0; i < line->way_count; i++) {
+    if (line->near[i] >= 0) close(line->near[i]);
+    if (line->far[i] >= 0) close(line->far[i]);
+    line->near[i] = line->far[i] = -1;
+  }
+}
+
+/* From one socket to the address of the other. */
+static int send_to(int from, int to, const void *bytes, size_t count) {
+  struct sockaddr_in sin;
+  socklen_t size = sizeof sin;
+  if (getsockname(to, (struct sockaddr *)&sin, &size) < 0) return -errno;
+  return sendto(from, bytes, count, 0, (struct sockaddr *)&sin, size) == (ssize_t)count ? 0 : -errno;
+}
+
+int lb_line_probe(struct lb_line *line, unsigned packets) {
+  int r = 0;
+  line->probed_at = lb_clock_ns();
+  line->probes = packets;
+  for (uint32_t n = 0; n < packets && r == 0; n++)
+    for (size_t i = 0; i < line->way_count && r == 0; i++) r = send_to(line->near[i], line->far[i], &n, sizeof n);
+  return r;
+}
+
+/* From when the line had it, which is after it was sent: so a trip was at least as long as this says.
+ * One that came by another way is as long as it seems. */
+bool lb_line_trip(const struct lb_line *line, size_t i, uint64_t *ret_ns) {
+  uint64_t came = atomic_load(&line->seen[i].probe_came), taken = atomic_load(&line->seen[i].probe_taken);
+  uint64_t from = taken ? taken : line->probed_at, to = came ? came : lb_clock_ns();
+  *ret_ns = to > from ? to - from : 0;
+  return came != 0;
+}
+
+/* Each has a number: one that was sent earlier and comes now is not taken for this one. */
+uint64_t lb_line_trip_back(struct lb_line *line, size_t i, int timeout_ms) {
+  struct pollfd p = {.fd = line->near[i], .events = POLLIN};
+  char number = (char)++line->trips_back, byte;
+  uint64_t sent_at = lb_clock_ns();
+  if (send_to(line->far[i], line->near[i], &number, 1) < 0) return UINT64_MAX;
+  while (poll(&p, 1, timeout_ms) > 0)
+    if (recv(line->near[i], &byte, 1, MSG_DONTWAIT) == 1 && byte == number) return lb_clock_ns() - sent_at;
+  return UINT64_MAX;
+}
+
 /* ---- lines ----------------------------------------------------------------------------------- */
 
 static size_t shared_bytes(size_t ways) { return sizeof(struct lb_line_shared) + (ways + 1) * sizeof(struct lb_line_seen); }
 
 static void free_line(struct lb_line *line) {
   if (!line) return;
-  if (line->near && line->far) lb_line_probe_close(line);
+  if (line->near && line->far) close_probe(line);
   if (line->shared) munmap(line->shared, shared_bytes(line->way_count));
   free(line->near);
   free(line->far);
@@ -255,7 +315,7 @@ int lb_line_make(struct lb_net *net, const void *owner, const struct lb_way *way
   struct lb_line *line = new_line(net, owner, ways, count, plan);
   if (!line) return lb_refuse(err, err_size, "out of memory"), -ENOMEM;
   net->lines = line;
-  r = lb_line_probe_open(line);
+  r = open_probe(line);
   if (r == 0) r = start_process(net, line);
   if (r < 0) {
     forget(net, line);

@@ -5,7 +5,7 @@
  * from one message on. Only this direction is touched, and nobody else's packets.
  *
  * A line delays packets as a long wire does, so TCP's acknowledgements are late as well: see
- * patience.h for what hosts need to put up with that. Packets pass a line before a cut: one that
+ * lb_net_be_patient() for what hosts need to put up with that. Packets pass a line before a cut: one that
  * arrives where a cut has been made meanwhile is dropped.
  *
  * All calls belong to the controller's thread. The process of a line dies with the trial.
@@ -18,14 +18,14 @@
 #include <sys/types.h>
 
 #include "base/hist.h"
+#include "cut.h"
 #include "net.h"
-#include "rules.h"
 
 #define LB_LINE_HOLD UINT64_MAX /* a delay that ends when the line does */
 #define LB_LINE_PROBES_MAX 10000
 
 /* Whose packets a line keeps or drops: everybody's, or those of one connection, from one message on
- * (line_pick.h). Other packets then pass at once. */
+ * (line_run.c). Other packets then pass at once. */
 enum lb_line_pick { LB_LINE_PICKS_NONE, LB_LINE_PICKS_DROPPED, LB_LINE_PICKS_HELD };
 
 struct lb_line_plan { /* what a line does to the packets on its ways */
@@ -103,11 +103,8 @@ int lb_line_end(struct lb_net *net, struct lb_line *line, char *err, size_t err_
  * gone. */
 void lb_line_forget_all(struct lb_net *net);
 
-/* ---- the probe (line_probe.c): packets of our own on each way -------------------------------- */
+/* ---- the probe: packets of our own on each way -------------------------------- */
 
-/* Sockets for it on all hosts of the line. 0 or -errno. For lb_line_make(). */
-int lb_line_probe_open(struct lb_line *line);
-void lb_line_probe_close(struct lb_line *line);
 /* Sends so many on every way, at most LB_LINE_PROBES_MAX; once per line. 0, or -errno. */
 int lb_line_probe(struct lb_line *line, unsigned packets);
 /* Whether the first of way i has come, and the time that it took at least; until then *ret_ns is how long
@@ -116,5 +113,23 @@ bool lb_line_trip(const struct lb_line *line, size_t i, uint64_t *ret_ns);
 /* Sends one the other way and waits for it: its time, or UINT64_MAX if it has not come by
  * timeout_ms. */
 uint64_t lb_line_trip_back(struct lb_line *line, size_t i, int timeout_ms);
+
+/* ---- what line.c and the process of a line (line_run.c) agree on -------------------------------- */
+
+/* What comes from a line has this address in its Ethernet header: so the rules at the receiver know
+ * it from what came straight. (Locally administered; no link of a trial has it.) */
+#define LB_LINE_MAC "02:6c:62:64:6c:79"
+#define LB_LINE_MAC_BYTES {0x02, 0x6c, 0x62, 0x64, 0x6c, 0x79}
+
+struct lb_line_job { /* what the process of a line works with */
+  struct lb_line *line;
+  const int *tap;       /* [way_count] what the sender of a way sends to its receiver, as copies */
+  const int *interface; /* [way_count] number of the link to the receiver */
+  int out;              /* a socket that sends frames */
+  int talk;             /* the process's end */
+};
+
+/* Takes, keeps and sends on until `talk` ends. */
+_Noreturn void lb_line_run(const struct lb_line_job *job);
 
 #endif

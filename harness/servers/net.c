@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Links are made by ip(8) in one batch; addresses are three ioctls a host, which is not worth a
- * process each.
+ * Links are made by ip(8) in one batch; addresses are three ioctls a host, which is not worth a process each. A socket belongs to the
+ * network namespace in which it was made: so the controller goes there, makes it, and comes home.
  */
 #include "net.h"
 
@@ -9,8 +9,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/if.h>
+#include <linux/netfilter/nf_tables.h>
+#include <linux/netfilter/nfnetlink.h>
+#include <linux/netlink.h>
+#include <poll.h>
 #include <sched.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,20 +22,32 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/refuse.h"
 #include "cut.h"
 #include "line.h"
 #include "proc.h"
-#include "tool.h"
 
 enum { FIRST_PORT = 7001, LINKS_MS = 10000 };
 
-static int fail(char *err, size_t err_size, int error, const char *format, ...) __attribute__((format(printf, 4, 5)));
-static int fail(char *err, size_t err_size, int error, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  vsnprintf(err, err_size, format, args);
-  va_end(args);
-  return error;
+/* ---- on a host ------------------------------------------------------------------------------- */
+
+static int open_own_network(void) {
+  int fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+  return fd < 0 ? -errno : fd;
+}
+
+static void come_home(int home) {
+  if (setns(home, CLONE_NEWNET) < 0) abort(); /* whatever the controller did next would happen on that host */
+  close(home);
+}
+
+/* The network namespace to come home to, on every path, once this process has moved to that of the host; or -errno, and it has not moved. */
+static int move_to(const struct lb_host *host) {
+  int home = open_own_network();
+  if (home < 0 || setns(host->netns, CLONE_NEWNET) == 0) return home;
+  int r = -errno;
+  close(home);
+  return r;
 }
 
 /* ---- hosts ----------------------------------------------------------------------------------- */
@@ -47,14 +62,17 @@ int lb_net_loopback_up(void) {
   return r;
 }
 
-/* A new namespace is made by moving this very process into it. It must come home again on every
- * path: whatever the controller did next would happen on that host. */
-static int new_namespace(int home) {
-  if (unshare(CLONE_NEWNET) < 0) return -errno;
-  int fd = -1, r = lb_net_loopback_up();
-  if (r == 0 && (fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC)) < 0) r = -errno;
-  if (setns(home, CLONE_NEWNET) < 0) abort(); /* nothing that follows would be where it should */
-  return r < 0 ? r : fd;
+/* A new namespace is made by moving this very process into it. */
+static int new_namespace(void) {
+  int home = open_own_network(), r = home < 0 ? home : 0;
+  if (r == 0 && unshare(CLONE_NEWNET) < 0) {
+    r = -errno;
+    close(home);
+  }
+  if (r < 0) return r;
+  int up = lb_net_loopback_up(), fd = up < 0 ? up : open_own_network();
+  come_home(home);
+  return fd;
 }
 
 static int set_address(const char *interface, const char *address) {
@@ -75,10 +93,11 @@ static int set_address(const char *interface, const char *address) {
   return r;
 }
 
-static int set_host_address(const struct lb_host *host, int home) {
-  if (setns(host->netns, CLONE_NEWNET) < 0) return -errno;
+static int set_host_address(const struct lb_host *host) {
+  int home = move_to(host);
+  if (home < 0) return home;
   int r = set_address("eth0", host->address);
-  if (setns(home, CLONE_NEWNET) < 0) abort(); /* as in new_namespace() */
+  come_home(home);
   return r;
 }
 
@@ -109,15 +128,14 @@ static bool carries(const char *interface) {
   return running;
 }
 
-static bool all_carry(const struct lb_net *net, int home) {
+static bool all_carry(const struct lb_net *net) {
   char name[IFNAMSIZ];
   bool running = carries("lb0");
   for (size_t i = 0; running && i < net->count; i++) {
     snprintf(name, sizeof name, "lbh%zu", i);
-    running = carries(name) && setns(net->host[i].netns, CLONE_NEWNET) == 0;
-    if (!running) break;
-    running = carries("eth0");
-    if (setns(home, CLONE_NEWNET) < 0) abort();
+    int home = carries(name) ? move_to(&net->host[i]) : -1;
+    running = home >= 0 && carries("eth0");
+    if (home >= 0) come_home(home);
   }
   return running;
 }
@@ -125,9 +143,9 @@ static bool all_carry(const struct lb_net *net, int home) {
 /* The kernel looks at new links in the background, at times only after a second. Until then they
  * swallow what is sent, and a connection whose first packet was lost is slow for seconds: nothing
  * that should happen to a trial by chance. */
-static int wait_for_links(const struct lb_net *net, int home) {
+static int wait_for_links(const struct lb_net *net) {
   uint64_t deadline = lb_clock_ns() + LINKS_MS * UINT64_C(1000000);
-  while (!all_carry(net, home)) {
+  while (!all_carry(net)) {
     if (lb_clock_ns() > deadline) return -ETIMEDOUT;
     lb_clock_sleep_until(lb_clock_ns() + UINT64_C(2000000));
   }
@@ -149,43 +167,38 @@ static void remove_links(size_t count) {
 
 /* In this order: namespaces, because a pair of interfaces is made with one end in each of them; the
  * links, all in one run of ip(8); addresses; and then the wait until packets pass. */
-static int build_links(struct lb_net *net, int home, char *err, size_t err_size) {
+static int build_links(struct lb_net *net, char *err, size_t err_size) {
   static size_t before; /* hosts of the network that this process has built last */
   remove_links(before);
   before = net->count;
   for (size_t i = 0; i < net->count; i++) {
-    net->host[i].netns = new_namespace(home);
+    net->host[i].netns = new_namespace();
     if (net->host[i].netns < 0)
-      return fail(err, err_size, net->host[i].netns, "no network namespace: %s", strerror(-net->host[i].netns));
+      return lb_refuse(err, err_size, "no network namespace: %s", strerror(-net->host[i].netns)), net->host[i].netns;
     snprintf(net->host[i].address, sizeof net->host[i].address, "10.77.0.%zu", i + 1);
   }
   char *batch = link_batch(net);
-  if (!batch) return fail(err, err_size, -ENOMEM, "out of memory");
+  if (!batch) return lb_refuse(err, err_size, "out of memory"), -ENOMEM;
   char *argv[] = {(char *)"ip", (char *)"-batch", (char *)"-", NULL};
   int r = lb_tool_run(NULL, argv, batch, NULL, err, err_size);
   free(batch);
   for (size_t i = 0; r == 0 && i < net->count; i++)
-    if ((r = set_host_address(&net->host[i], home)) < 0)
-      fail(err, err_size, r, "no address for a host: %s", strerror(-r));
+    if ((r = set_host_address(&net->host[i])) < 0)
+      lb_refuse(err, err_size, "no address for a host: %s", strerror(-r));
   if (r == 0 && (r = set_address("lb0", "10.77.0.254")) < 0)
-    fail(err, err_size, r, "no address for the bridge: %s", strerror(-r));
-  if (r == 0 && (r = wait_for_links(net, home)) < 0) fail(err, err_size, r, "the links of the hosts do not come up");
+    lb_refuse(err, err_size, "no address for the bridge: %s", strerror(-r));
+  if (r == 0 && (r = wait_for_links(net)) < 0) lb_refuse(err, err_size, "the links of the hosts do not come up");
   return r;
 }
 
 int lb_net_up(struct lb_net *net, bool separate, size_t count, char *err, size_t err_size) {
-  if (count > LB_HOSTS_MAX) return fail(err, err_size, -E2BIG, "at most %d hosts", LB_HOSTS_MAX);
+  if (count > LB_HOSTS_MAX) return lb_refuse(err, err_size, "at most %d hosts", LB_HOSTS_MAX), -E2BIG;
   *net = (struct lb_net){.count = count, .separate = separate, .next_port = FIRST_PORT};
   for (size_t i = 0; i < count; i++) {
     net->host[i].netns = -1;
     strcpy(net->host[i].address, "127.0.0.1");
   }
-  if (!separate) return 0;
-  int home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-  if (home < 0) return fail(err, err_size, -errno, "cannot open the own network namespace: %m");
-  int r = build_links(net, home, err, err_size);
-  close(home);
-  return r;
+  return separate ? build_links(net, err, err_size) : 0;
 }
 
 void lb_net_down(struct lb_net *net) {
@@ -207,4 +220,139 @@ uint16_t lb_net_port(struct lb_net *net) {
                getsockname(fd, (struct sockaddr *)&sin, &size) == 0;
   if (fd >= 0) close(fd);
   return named ? ntohs(sin.sin_port) : 0;
+}
+
+/* ---- what TCP is told, and what is left on hosts ---------------------------------------------- */
+
+/* Two metrics of the route to the other hosts, which TCP asks: the shortest time after which it sends again, and how many packets it may
+ * send before the first acknowledgement. */
+int lb_net_be_patient(const struct lb_net *net, int64_t late_ms, bool lossy, char *err, size_t err_size) {
+  enum { MORE_MS = 1000, LOSSY_MS = 200, PACKETS = 1000 };
+  char *argv[] = {(char *)"ip", (char *)"-batch", (char *)"-", NULL}, batch[200];
+  int r = 0;
+  for (size_t i = 0; i < net->count && r == 0 && net->separate; i++) {
+    snprintf(batch, sizeof batch, "route replace 10.77.0.0/24 dev eth0 proto kernel scope link src %s rto_min %lldms initcwnd %d\n",
+             net->host[i].address, (long long)late_ms + (lossy ? LOSSY_MS : MORE_MS), PACKETS);
+    r = lb_tool_run(&net->host[i], argv, batch, NULL, err, err_size);
+  }
+  return r;
+}
+
+/* Calls `look` on every host with a network of its own, until it fails. */
+static int on_hosts(const struct lb_net *net, int (*look)(void)) {
+  int r = 0;
+  for (size_t i = 0; i < net->count && net->separate && r == 0; i++) {
+    int home = move_to(&net->host[i]);
+    if (home < 0) return home;
+    r = look();
+    come_home(home);
+  }
+  return r;
+}
+
+/* The kernel is asked for a list of tables: a message for each, and one at the end. */
+static int has_no_tables(void) {
+  struct {
+    struct nlmsghdr head;
+    struct nfgenmsg of;
+  } ask = {.head = {.nlmsg_len = sizeof ask,
+                    .nlmsg_type = NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_GETTABLE,
+                    .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
+           .of = {.nfgen_family = AF_UNSPEC, .version = NFNETLINK_V0}};
+  _Alignas(struct nlmsghdr) char said[8192];
+  int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_NETFILTER), r = fd < 0 ? -errno : 0;
+  if (r == 0 && send(fd, &ask, sizeof ask, 0) < 0) r = -errno;
+  ssize_t n = r == 0 ? recv(fd, said, sizeof said, 0) : 0;
+  const struct nlmsghdr *first = (const struct nlmsghdr *)(const void *)said;
+  if (n < 0) r = -errno;
+  else if (r == 0 && !NLMSG_OK(first, (size_t)n)) r = -EPROTO;
+  else if (r == 0 && first->nlmsg_type != NLMSG_DONE) r = first->nlmsg_type == NLMSG_ERROR ? -EIO : -EBUSY;
+  if (fd >= 0) close(fd);
+  return r;
+}
+
+int lb_net_no_rules(const struct lb_net *net, char *err, size_t err_size) {
+  int r = on_hosts(net, has_no_tables);
+  if (r < 0) lb_refuse(err, err_size, "are rules left on a host? %s", r == -EBUSY ? "yes" : strerror(-r));
+  return r;
+}
+
+static int note_nothing(void) {
+  int fd = open("/proc/sys/net/ipv4/tcp_no_metrics_save", O_WRONLY | O_CLOEXEC);
+  int r = fd < 0 || write(fd, "1", 1) != 1 ? -errno : 0;
+  if (fd >= 0) close(fd);
+  return r;
+}
+
+int lb_net_no_notes(const struct lb_net *net, char *err, size_t err_size) {
+  int r = on_hosts(net, note_nothing);
+  if (r < 0) lb_refuse(err, err_size, "hosts note how long answers took: %s", strerror(-r));
+  return r;
+}
+
+/* ---- sockets on hosts ------------------------------------------------------------------------ */
+
+/* Several connections may leave from one port, each to another peer. */
+static void leave_from(int fd, uint16_t port) {
+  struct sockaddr_in sin = {.sin_family = AF_INET, .sin_port = htons(port)};
+  int on = 1;
+  if (port == 0) return;
+  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (bind(fd, (struct sockaddr *)&sin, sizeof sin) < 0) return; /* then it leaves from any */
+}
+
+/* Does not wait: a cut makes connect(2) silent, not refused, so the caller brings the timeout. */
+static int begin_here(uint16_t from_port, const struct lb_host *to, uint16_t port) {
+  struct sockaddr_in sin = {.sin_family = AF_INET, .sin_port = htons(port)};
+  inet_pton(AF_INET, to->address, &sin.sin_addr);
+  int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -errno;
+  leave_from(fd, from_port);
+  if (connect(fd, (struct sockaddr *)&sin, sizeof sin) == 0 || errno == EINPROGRESS) return fd;
+  int r = -errno;
+  close(fd);
+  return r;
+}
+
+static int datagram_here(const struct lb_host *host) {
+  struct sockaddr_in sin = {.sin_family = AF_INET};
+  int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -errno;
+  inet_pton(AF_INET, host->address, &sin.sin_addr);
+  if (bind(fd, (struct sockaddr *)&sin, sizeof sin) == 0) return fd;
+  int r = -errno;
+  close(fd);
+  return r;
+}
+
+int lb_host_datagram(const struct lb_host *host) {
+  if (host->netns < 0) return datagram_here(host);
+  int home = move_to(host);
+  if (home < 0) return home;
+  int fd = datagram_here(host);
+  come_home(home);
+  return fd;
+}
+
+int lb_host_connect(const struct lb_host *from, uint16_t from_port, const struct lb_host *to, uint16_t port) {
+  if (from->netns < 0) return begin_here(from_port, to, port);
+  int home = move_to(from);
+  if (home < 0) return home;
+  int fd = begin_here(from_port, to, port);
+  come_home(home);
+  return fd;
+}
+
+bool lb_host_connected(int fd, int timeout_ms) {
+  struct pollfd p = {.fd = fd, .events = POLLOUT};
+  int error = -1;
+  socklen_t size = sizeof error;
+  if (fd < 0) return false;
+  if (poll(&p, 1, timeout_ms) > 0) getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
+  close(fd);
+  return error == 0;
+}
+
+bool lb_host_reaches(const struct lb_host *from, const struct lb_host *to, uint16_t port, int timeout_ms) {
+  return lb_host_connected(lb_host_connect(from, 0, to, port), timeout_ms);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * proc.h - one server process: started on a host, with its output in a log file, dead when its
- * parent dies.
+ * parent dies. And short runs of a tool of the system (ip, nft) on a host.
  *
  * "Its tree" below is the process, its group, and everything it started: PostgreSQL's processes
  * leave the group.
@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "host.h"
+#include "net.h"
 
 struct lb_proc {
   pid_t pid; /* 0 = not running */
@@ -56,5 +56,23 @@ int lb_proc_kill(struct lb_proc *proc);
 /* Full path of a program in PATH or in `extra` folders (NULL-terminated list, may be NULL);
  * malloc'd; NULL = none. */
 char *lb_proc_find(const char *name, const char *const extra[]);
+
+/* ---- tools ----------------------------------------------------------------------------------- */
+
+struct lb_tool { /* one that runs */
+  pid_t pid;
+  int output; /* to be read to its end */
+  bool told;  /* all of its input left */
+};
+
+/* Starts argv[0] as lb_tool_run() does, so that several run side by side. 0: lb_tool_end() has to be called; or -errno with err. */
+int lb_tool_start(const struct lb_host *host, char *const argv[], const char *input, struct lb_tool *ret, char *err, size_t err_size);
+/* Waits for its end. `name` is for err; the rest as of lb_tool_run(). */
+int lb_tool_end(struct lb_tool *tool, const char *name, char **ret_output, char *err, size_t err_size);
+
+/* Runs argv[0], looked for in PATH and the sbin folders, in the network namespace of `host` (NULL:
+ * ours), with `input` (at most 64 KiB) as its standard input. 0, and what it printed in
+ * *ret_output, to be freed, unless that is NULL; or -errno with its first line in err. */
+int lb_tool_run(const struct lb_host *host, char *const argv[], const char *input, char **ret_output, char *err, size_t err_size);
 
 #endif

@@ -15,7 +15,7 @@
 #include "fault_links.h"
 #include "fault_parts.h"
 #include "servers/cut.h"
-#include "servers/host_socket.h"
+#include "servers/net.h"
 #include "servers/line.h"
 
 enum { REACH_MS = 1000, SILENCE_MS = 60, TOGETHER = 64 };
@@ -90,8 +90,8 @@ static int ask_some(struct lb_doing *d, const struct lb_link *link, size_t count
   int fd[TOGETHER], back[TOGETHER], r = 0;
   for (size_t i = 0; i < count; i++) {
     const struct lb_server *listener = link[i].listener;
-    fd[i] = lb_host_connect_by(caller(&link[i]), LB_CUT_PROBE_PORT, listener->host, listener->port);
-    back[i] = lb_host_connect(listener->host, caller(&link[i]), LB_CUT_PROBE_PORT);
+    fd[i] = lb_host_connect(caller(&link[i]), LB_CUT_PROBE_PORT, listener->host, listener->port);
+    back[i] = lb_host_connect(listener->host, 0, caller(&link[i]), LB_CUT_PROBE_PORT);
   }
   lb_clock_sleep_until(lb_clock_ns() + SILENCE_MS * LB_NS_PER_MS);
   for (size_t i = 0; i < count; i++) {

@@ -13,7 +13,7 @@
 #include "base/refuse.h"
 #include "servers/cut.h"
 #include "servers/line.h"
-#include "servers/rest.h"
+#include "servers/net.h"
 #include "site.h"
 
 enum { WELL_MS = 4000 }; /* who was cut off asks the others again after a second or two */
@@ -68,7 +68,7 @@ static bool links_are_whole(struct lb_stage *s, char *err, size_t err_size) {
   if (made == s->site.rules_gone) return true;
   while (s->net.lines)
     if (lb_line_end(&s->net, s->net.lines, err, err_size) < 0) return false;
-  if (lb_cut_heal_all(&s->net, err, err_size) < 0 || lb_rest_of_rules(&s->net, err, err_size) < 0) return false;
+  if (lb_cut_heal_all(&s->net, err, err_size) < 0 || lb_net_no_rules(&s->net, err, err_size) < 0) return false;
   s->site.rules_gone = made;
   return true;
 }

@@ -13,10 +13,9 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "client/holder.h"
-#include "servers/patience.h"
+#include "servers/net.h"
 #include "servers/power.h"
 #include "servers/room.h"
-#include "servers/rest.h"
 #include "servers/sandbox.h"
 
 enum { START_S = 60 };
@@ -116,7 +115,7 @@ static int build_network(struct lb_stage *s, size_t hosts) {
   char err[200];
   int r = lb_net_up(&s->net, has->network, hosts, err, sizeof err);
   if (r == 0 && has->late_ms > 0) r = lb_net_be_patient(&s->net, has->late_ms, has->lossy, err, sizeof err);
-  if (r == 0 && has->shared) r = lb_rest_no_notes(&s->net, err, sizeof err);
+  if (r == 0 && has->shared) r = lb_net_no_notes(&s->net, err, sizeof err);
   return r < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "no network for the trial: %s", err) : 0;
 }
 
