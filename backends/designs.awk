@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Reads the sources of this folder and writes designs.c: what each protocol's file says at its head, so that a built tool can show it
-# without the sources (registry.h, struct lb_design). A file without a table of hooks adds nothing, one with two tables the same text twice.
-# The head is the first comment, without the line of the licence; what stands before it on each line (" * ") is left out.
+# Reads the sources of this folder and writes designs.c: what a protocol's file says of it, so that a built tool can show it without the
+# sources (registry.h, struct lb_design). That is the comment above its code that begins with its name ("/* NAME - ..."), or else the first
+# comment of the file without the line of the licence. A file without a table of hooks adds nothing. What stands before each line (" * ") is left out.
 
 function quoted(text) {
   gsub(/\\/, "&&", text)
@@ -20,16 +20,23 @@ BEGIN {
 FNR == 1 {
   file = FILENAME
   sub(/.*\//, "", file)
-  head = ""
-  state = "head"
+  of = ""
+  reading = 1
+  split("", head)
   table = 0
+  next
 }
 
-state == "head" && FNR > 1 {
+/^\/\* [a-z][a-z0-9-]* - / {
+  of = $2
+  reading = 1
+}
+
+reading {
   last = sub(/ *\*\/$/, "")
-  sub(/^ \*? ?/, "")
-  if ($0 != "" || (head != "" && !last)) head = head "\n     " quoted($0)
-  if (last) state = "code"
+  sub(/^(\/\*| \*)? ?/, "")
+  if ($0 != "" || (head[of] != "" && !last)) head[of] = head[of] "\n     " quoted($0)
+  if (last) reading = 0
   next
 }
 
@@ -39,7 +46,8 @@ table && /^ *\.name = "/ {
   name = $0
   sub(/^[^"]*"/, "", name)
   sub(/".*/, "", name)
-  print "    {\"" name "\", \"" file "\",\n    " (head == "" ? " \"\"" : substr(head, 2)) "},"
+  if (head[name] == "") head[name] = head[""]
+  print "    {\"" name "\", \"" file "\",\n    " (head[name] == "" ? " \"\"" : substr(head[name], 2)) "},"
   table = 0
 }
 

@@ -109,7 +109,7 @@ static void take_back(const struct aside *a) {
 
 static void end_aside(struct aside *a, bool well, char *err, size_t err_size) {
   char buf[4096];
-  ssize_t n;
+  ssize_t n = 0;
   off_t end = a->file >= 0 ? lseek(a->file, 0, SEEK_END) : 0, from = well || end < (off_t)sizeof buf ? 0 : end - (off_t)sizeof buf + 1;
   for (; from < end && (n = pread(a->file, buf, sizeof buf - 1, from)) > 0; from += n)
     if (!well || write(STDERR_FILENO, buf, (size_t)n) < 0) break;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * redis_fanout.h - one command to N servers, and their votes.
- *   redis_fanout.c  a connection to each server, and how each has done since it last said yes
- *   redis_round.c   one command down all of them, at once or one after the other, until the votes decide
+ * redis_fanout.h - one command to N servers, at once or one after the other, and their votes.
  *
  * Whatever is late, broken or sent twice, a server has one vote in a round, and it is on the command of that round:
  * - A reply to an earlier round is still owed by the connection it was asked on (redis_owed), and is skipped before the vote.
@@ -85,11 +83,6 @@ int redis_fanout_confirm(struct redis_fanout *fanout, const struct lb_grant *gra
 uint64_t redis_fanout_confirmed(const struct redis_fanout *fanout);
 /* The hook doubt: LB_UNKNOWN, unless a quorum of the connections to these has worked without a break since. */
 int redis_fanout_doubt(struct redis_fanout *fanout, const struct lb_grant *grant);
-
-/* Of redis_round.c: makes sure of a connection before a round asks on it, and gives up the one that has just failed. */
-void redis_fanout_ready(struct redis_fanout *fanout, struct redis_node *node);
-void redis_fanout_reopen(struct redis_fanout *fanout, struct redis_node *node);
-void redis_fanout_drop(struct redis_fanout *fanout, struct redis_node *node);
 
 /* Sends the round's command to every server, one by one to the first, without waiting. Replies not gathered are thrown away in a later
  * round. */

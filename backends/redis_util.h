@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * redis_util.h - what the Redis protocols and the harness's Redis topologies share; private to them.
- *   redis_util.c    connections with our own deadlines, on hiredis 0.14 (whose timeouts are per read, not per call)
- *   redis_link.c    which server to connect to: the only one, the master the Sentinels name, or (redis_slots.c) the one that has the key's slot
- *   redis_which.c   which server it is that was reached
- *   redis_lease.c   the commands of a lock that is a key with a random token
- *   redis_refusal.c what the errors of a server mean
- *   redis_ear.c     waits for a release that was published (redis_ear.h)
- *   redis_clean.c   for teardown: removes what carries the prefix of a run; looks through a server for a key
- *   redis_inspect.c what one server knows of a key, and its removal by hand
- * redis_session.h   one server at a time, and what is known of a request whose reply did not come
- * redis_key.h       the session and the hooks of a lock that is one key
- * redis_blind.h     of one that does not say whose it is
- * redis_fanout.h    one command to several servers, and their votes
+ *   redis_util.c     connections with our own deadlines, on hiredis 0.14 (whose timeouts are per read, not per call)
+ *   redis_link.c     which server to connect to: the only one, the master the Sentinels name, or the one that has the key's slot
+ *   redis_command.c  commands about a key, what errors mean, removal of what a run has left
+ * On top of it: redis_session.h (one server at a time), redis_key.h and redis_blind.h (a lock that is one key), redis_fanout.h (several servers).
  *
  * hiredis writes with write(2), so the process that uses this ignores SIGPIPE.
  *
@@ -112,20 +104,16 @@ int redis_link_init(struct redis_link *link, struct lb_env *env, const struct lb
 int redis_link_open(struct redis_link *link, const char *key, lb_ns deadline, struct redis_conn **ret);
 /* Whether another server may decide later: with Sentinel, and in a cluster. */
 static inline bool redis_link_moves(const struct redis_link *link) { return link->target->sentinel_master || link->target->shards; }
-/* The Redis server at this address; NULL = the target lists none. */
-const struct lb_endpoint *redis_listed(const struct lb_target *target, const char *host, uint16_t port);
 /* Asks the server itself. 0; -EROFS: it is no master; -errno. */
 int redis_check_master(struct redis_conn *conn, lb_ns deadline);
 
-/* Of a cluster (redis_slots.c). */
+/* Of a cluster. */
 
 /* The slot of a key: of what stands in its first braces, if anything does. */
 unsigned redis_slot(const char *key);
 /* Where a request about the key is to be sent now. Asks the servers in turn, if that is not known or stale. NULL with the reason in
  * env->err: nobody says. */
 const struct lb_endpoint *redis_link_owner(struct redis_link *link, const char *key, lb_ns deadline);
-/* The same search as redis_link_open. */
-int redis_slots_open(struct redis_link *link, const char *key, lb_ns deadline, struct redis_conn **ret);
 /* Heeds what an error reply says of who decides. True: it names another server, which is to be asked at once. */
 bool redis_link_heed(struct redis_link *link, const redisReply *reply);
 
@@ -192,8 +180,6 @@ int redis_refusal(struct lb_env *env, const redisReply *reply);
 
 /* ---- what a run has left: for teardown ------------------------------------------------------------------ */
 
-/* Whether the server has the key, whoever decides for it: a walk through all its keys. 1, 0, -errno. */
-int redis_has_key(struct redis_conn *conn, const char *key, lb_ns deadline);
 /* Removes every key called <prefix>-... and its counter, page by page, on the server that decides (in a cluster on every master); on each server
  * with service "redis" that takes writes, of which one that fails does not spare the others. A prefix with [...] in it is a pattern of many. 0; LB_UNKNOWN, -errno: some of it may remain. */
 int redis_link_clean(struct redis_link *link, const char *prefix, lb_ns deadline);

@@ -260,19 +260,22 @@ check 'their servers are named' grep -qE '^pg-row +PostgreSQL +[^ ]' "$dir/proto
 check 'who has no server runs without' sh -c '! awk "\$2 == \"none\"" "$1" | grep -vF "(none) ["' - "$dir/protocols"
 check 'their traits are shown' grep -qE '^null +none .* \(none\) \[.*known-unsafe.*\]$' "$dir/protocols"
 check 'none is left out' test "$(grep -vc '^peer:' "$dir/protocols")" -eq "$(sed -n '/define PROTOCOLS/,/^$/p' "$root/backends/registry.c" | grep -o ' P([a-z0-9_]*)' | wc -l)"
-# head_of FILE: the first comment of a source, without the licence and what stands before each line.
-head_of() { sed -nE '2,/\*\/$/ { s, *\*/$,,; s,^ \* ?,,; p }' "$1" | sed '1{/^$/d}; ${/^$/d}'; }
+# head_of FILE PROTOCOL: the comment of a source that begins with the name, else its first one, without the licence and what stands before each line.
+head_of() {
+  grep -q "^/\* $2 - " "$1" && from="\,^/\* $2 - ," || from=2
+  sed -nE "$from,/\*\/\$/ { s, *\*/\$,,; s,^(/\*| \*) ?,,; p }" "$1" | sed '1{/^$/d}; ${/^$/d}'
+}
 shows_head() { # PROTOCOL FILE
-  "$bin" show "$1" | sed "1,/^backends\/$2 begins:\$/d" | sed '1d; s/^  //' >"$dir/shown"
-  head_of "$root/backends/$2" | sed 's/\t/  /g' | cmp - "$dir/shown" && test -s "$dir/shown"
+  "$bin" show "$1" | sed "1,/^backends\/$2 says:\$/d" | sed '1d; s/^  //' >"$dir/shown"
+  head_of "$root/backends/$2" "$1" | sed 's/\t/  /g' | cmp - "$dir/shown" && test -s "$dir/shown"
 }
 shows_heads() {
   sed -nE 's,^ *\.name = "([a-z0-9-]+)"\,$,\1,p' "$root"/backends/*.c | while read -r protocol; do
     shows_head "$protocol" "$(cd "$root/backends" && grep -lE "^ *\.name = \"$protocol\",$" -- *.c)" || { echo "$protocol"; exit 1; }
   done
 }
-check 'a protocol is shown as its file begins, every one' shows_heads
-check 'of a plugin there is no file' sh -c '! "$1" show lock-file --plugin "$2/plugin-example.so" | grep -q begins:' - "$bin" "$plugins"
+check 'a protocol is shown with what its file says of it, every one' shows_heads
+check 'of a plugin there is no file' sh -c '! "$1" show lock-file --plugin "$2/plugin-example.so" | grep -qE "^backends/.* says:"' - "$bin" "$plugins"
 says 'whose locks they are' 0 '^server:   ZooKeeper$' "$bin" show zk-sequential
 
 mkdir "$dir/locks" && chmod 1777 "$dir" "$dir/locks"

@@ -94,7 +94,7 @@ static void show_design(const struct lb_protocol *p) {
   if (p->traits & LB_TRAIT_FOREIGN) return show_adapter(p);
   const struct lb_design *design = lb_protocol_design(p);
   if (!design) return;
-  printf("\nbackends/%s begins:\n\n", design->file);
+  printf("\nbackends/%s says:\n\n", design->file);
   for (const char *line = design->text, *end; (end = strchr(line, '\n')); line = end + 1)
     printf("%s%.*s\n", end > line ? "  " : "", (int)(end - line), line);
 }
