@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "client/contract.h"
+#include "client/hooks.h"
 
 #define MS(n) ((lb_ns)(n)*LB_NS_PER_MS)
 

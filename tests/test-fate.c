@@ -16,7 +16,7 @@
 
 #include "base/clock.h"
 #include "client/driver.h"
-#include "client/fate.h"
+#include "client/client.h"
 
 enum { SOON_MS = 50, PATIENCE_MS = 20000, CHILD_S = 20 };
 

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "client/heartbeat.h"
+#include "client/memory.h"
 
 #define MS UINT64_C(1000000)
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "client/contract.h"
+#include "client/hooks.h"
 #include "client/holder.h"
 #include "history/say.h"
 

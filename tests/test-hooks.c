@@ -13,7 +13,6 @@
 
 #include <cmocka.h>
 
-#include "client/contract.h"
 #include "client/hooks.h"
 
 enum { INDEX = 1, TTL_MS = 1000 };

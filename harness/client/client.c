@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * The calls of a client: each asks its driver, and says what is true of a client that has no life.
+ * The calls of a client: each asks its driver, and says what is true of a client that has no life. Why one does not
+ * answer is told from what is left of it: what its driver knows of its end, and the hook that its state still names.
  */
 #include "client.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
+#include "base/clock.h"
 #include "driver.h"
+#include "hooks.h"
 
 /* Before it runs: whoever looks at the state after lb_client_start() must not see the former life. */
 static void begin_life(struct lb_client_state *state) {
@@ -57,4 +62,50 @@ int lb_client_signal(struct lb_client *client, enum lb_client_signal signal) {
 
 void lb_client_end(struct lb_client *client) {
   if (client->body) client->driver->end(client);
+}
+
+/* ---- the fate of one that does not answer ---- */
+
+enum { REAP_MS = 2000 };
+
+/* Its socket closes a moment before its end can be seen. */
+static bool has_died(struct lb_client *client) {
+  lb_ns deadline = lb_clock_ns() + REAP_MS * LB_NS_PER_MS;
+  while (lb_client_lives(client) && lb_clock_ns() < deadline) lb_clock_sleep_until(lb_clock_ns() + LB_NS_PER_MS);
+  return lb_client_look(client) == LB_LIFE_DIED;
+}
+
+static void append(char *buf, size_t size, const char *text) {
+  size_t length = strlen(buf);
+  if (length < size) snprintf(buf + length, size - length, "%s", text);
+}
+
+static void append_hook(const struct lb_client_state *state, char *buf, size_t size) {
+  int hook = atomic_load(&state->hook);
+  if (hook == LB_HOOK_NONE) return;
+  append(buf, size, " inside ");
+  append(buf, size, lb_hook_name((enum lb_hook)hook));
+}
+
+static void tell_silence(const struct lb_client_state *state, char *buf, size_t size) {
+  lb_ns now = lb_clock_ns(), deadline = atomic_load(&state->hook_deadline);
+  char late[60];
+  snprintf(buf, size, "no answer in time");
+  if (atomic_load(&state->hook) == LB_HOOK_NONE) return;
+  append(buf, size, ",");
+  append_hook(state, buf, size);
+  if (now <= deadline) return;
+  snprintf(late, sizeof late, ", %llu ms past its deadline", (unsigned long long)((now - deadline) / LB_NS_PER_MS));
+  append(buf, size, late);
+}
+
+void lb_client_fate(struct lb_client *client, const struct lb_client_state *state, int result, char *buf, size_t size) {
+  /* Its socket is still open where a child of it lives on. */
+  if (result == LB_TIMEOUT && lb_client_look(client) != LB_LIFE_DIED) {
+    tell_silence(state, buf, size);
+    return;
+  }
+  if (has_died(client)) client->driver->tell_end(client, buf, size);
+  else snprintf(buf, size, "closed its socket to the harness");
+  append_hook(state, buf, size);
 }

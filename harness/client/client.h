@@ -1,19 +1,61 @@
 /* SPDX-License-Identifier: MIT
  *
- * client.h - one client as the controller sees it: who it is, and what it can be told. What runs
- * its program is its driver (driver.h): a process of its own, for instance. The program is the same
- * under every driver (program.h).
+ * client.h - one client as the controller sees it: who it is, what it is told, and what it answers. Its driver
+ * (driver.h) runs its program, which is the same under every driver (program.h).
  *
- * All calls belong to the controller's thread.
+ * All calls belong to the controller's thread. A command is plain data: a driver may send it through a socket.
  */
 #ifndef LB_CLIENT_H
 #define LB_CLIENT_H
 
-#include "command.h"
+#include "backends/backend.h"
 #include "memory.h"
 #include "scenario/guard.h"
 #include "servers/net.h"
 #include "servers/skew.h"
+
+/* A client answers each command once, in the order given, so a slow one may be left unanswered for a while. */
+enum lb_client_verb {
+  LB_DO_OPEN,   /* open a session */
+  LB_DO_REOPEN, /* end it and open another one; -EBUSY: it holds the lock */
+  LB_DO_SETUP,  /* the protocol's setup hook */
+  LB_DO_TEARDOWN,
+  LB_DO_WORK,    /* critical sections, one after the other, until memory.phase is LB_PHASE_STOP */
+  LB_DO_ACQUIRE, /* this and the next ones: of key `key` */
+  LB_DO_SECTION, /* acquire until the deadline, read, write, release */
+  LB_DO_RELEASE,
+  LB_DO_READ,
+  LB_DO_READ_EARLY, /* although it does not hold */
+  LB_DO_WRITE,
+  LB_DO_WRITE_LATE, /* it leaves the client and does not arrive yet */
+  LB_DO_INSPECT,    /* key 0 on endpoint `argument` */
+  LB_DO_BREAK,      /* the same: its record is removed, whosever it is */
+  LB_DO_ARM,        /* the next time it passes the point `text` it does what `argument` says: enum lb_at_point */
+  LB_DO_SERVER,     /* which server do you talk to? reply.result = index of its endpoint, -ENOENT = none, or several */
+  LB_DO_CLOCK,      /* what time is it? reply.value = its wall clock (argument 0) or its monotonic clock (1), in ms */
+};
+
+enum lb_at_point {
+  LB_AT_POINT_STOP, /* stops itself */
+  LB_AT_POINT_DIE,  /* kills itself */
+  LB_AT_POINT_GATE, /* stops itself, unless its state says that the gate is open */
+  LB_AT_POINT_HANG, /* goes no further until its state says so, but for what renews its lease */
+};
+
+struct lb_command {
+  enum lb_client_verb verb;
+  lb_ns deadline; /* true time, whatever the client's clock says */
+  size_t argument;
+  uint32_t key;
+  bool shared; /* acquire: as a reader */
+  char text[32];
+};
+
+struct lb_reply {
+  int result; /* of the verb: enum lb_result or -errno; inspect, break: 1 or 0 */
+  int64_t value;
+  char err[256];
+};
 
 struct lb_work { /* what a workload does; fixed at start */
   uint32_t keys; /* 0 = each client uses its own_key */
@@ -32,11 +74,12 @@ struct lb_client_plan { /* what all clients of a trial have in common; must outl
   struct lb_work work;
   enum lb_guard guard;
   int permits; /* of struct lb_holder */
-  /* The watchdog: while it holds it renews every third of the ttl, also between two commands. A protocol with LB_TRAIT_RENEWED has one anyway. */
+  /* The watchdog: while it holds it renews every third of the ttl, also between two commands. A protocol with
+   * LB_TRAIT_RENEWED has one anyway. */
   bool renew;
-  bool names_server; /* every outcome of an acquire is recorded with the server that was asked */
+  bool names_server;          /* every outcome of an acquire is recorded with the server that was asked */
   struct lb_workers *workers; /* what the driver runs several clients in, if it does (driver->gather) */
-  int output; /* file that its standard output and error go to; 0 = they stay as they are */
+  int output;                 /* file that its standard output and error go to; 0 = they stay as they are */
 };
 
 struct lb_client { /* who it is, set before its first life; and its body, which is its driver's */
@@ -51,9 +94,8 @@ struct lb_client { /* who it is, set before its first life; and its body, which 
   struct lb_body *body; /* NULL = no life yet, or lb_client_end() */
 };
 
-/* NONE -> RUNS <-> STOPPED -> KILLED or DIED -> NONE. A client that has killed itself at a point
- * counts as DIED until LB_CLIENT_KILL buries it: only then has somebody said that the death was
- * meant. */
+/* NONE -> RUNS <-> STOPPED -> KILLED or DIED -> NONE. A client that has killed itself at a point counts as DIED until
+ * LB_CLIENT_KILL buries it: only then has somebody said that the death was meant. */
 enum lb_life {
   LB_LIFE_NONE,    /* never started, or lb_client_end() */
   LB_LIFE_RUNS,    /* or is about to */
@@ -64,8 +106,8 @@ enum lb_life {
 
 enum lb_client_signal { LB_CLIENT_STOP, LB_CLIENT_CONTINUE, LB_CLIENT_KILL };
 
-/* Begins a life: its log goes on, its random numbers are new ones, what its state said of an
- * earlier life is gone. The client must not have a life: lb_client_end() ends it. 0 or -errno. */
+/* Begins a life, of a client that has none: its log goes on, its random numbers are new, what its state said of an
+ * earlier life is gone. 0 or -errno. */
 int lb_client_start(struct lb_client *client, const struct lb_client_plan *plan);
 /* Sends a command without waiting. 0 or -errno (-EPIPE: it has died). */
 int lb_client_send(struct lb_client *client, struct lb_command command);
@@ -75,17 +117,18 @@ int lb_client_await(struct lb_client *client, lb_ns deadline, struct lb_reply *r
 int lb_client_peek(const struct lb_client *client);
 /* Both: 0 and *ret, or as above. The wait ends `grace_ms` after the command's own deadline. */
 int lb_client_call(struct lb_client *client, struct lb_command command, int64_t grace_ms, struct lb_reply *ret);
-/* What it is now, without waiting. */
 enum lb_life lb_client_look(struct lb_client *client);
-/* It runs or stands still. */
-bool lb_client_lives(struct lb_client *client);
-/* Done to all of it, library threads included, and proved. 0; -ESRCH: it does not live; -ETIMEDOUT:
- * it did not follow within a second. LB_CLIENT_KILL also buries one that was killed by this signal
- * already, by itself at a point, for instance: 0; -ECHILD: it had died otherwise. Its unread
- * answers remain. */
+bool lb_client_lives(struct lb_client *client); /* it runs or stands still */
+/* Done to all of it, library threads included, and proved. 0; -ESRCH: it does not live; -ETIMEDOUT: it did not follow
+ * within a second. LB_CLIENT_KILL also buries one that was killed by this signal already, such as by itself at a point:
+ * 0; -ECHILD: it had died otherwise. Its unread answers remain. */
 int lb_client_signal(struct lb_client *client, enum lb_client_signal signal);
-/* SIGKILL to what lives; nothing remains of it, and nobody writes in its name any more. Safe on one
- * that never started. */
+/* SIGKILL to what lives; nobody writes in its name any more. Safe on one that never started. */
 void lb_client_end(struct lb_client *client);
+
+/* Why a client did not answer: `result` is what lb_client_await() returned, LB_TIMEOUT or -ECONNRESET (or -EPIPE of
+ * lb_client_send()). "no answer in time, inside try_acquire, 3012 ms past its deadline", "died of SIGSEGV inside
+ * release". A dead client is reaped. */
+void lb_client_fate(struct lb_client *client, const struct lb_client_state *state, int result, char *buf, size_t size);
 
 #endif

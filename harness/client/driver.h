@@ -1,25 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * driver.h - what runs a client: the table behind the calls of client.h. A client has a name, a
- * number, a host, a log and a key; the driver gives it a body, which takes commands, answers them,
- * and can be stopped, continued and killed.
+ * driver.h - what runs a client: the table behind the calls of client.h. A client has a name, a number, a host, a log
+ * and a key; the driver gives it a body, which takes commands, answers them, and can be stopped, continued and killed.
  *
- * process (driver_process.c): a process per client, on the host's network namespace, with a socket
- * for commands. SIGSTOP and SIGKILL are honest: all of the client stands still or is gone. One log
- * per client.
- *
- * exec (driver_exec.c): for a foreign lock. The same, and below that process the foreign program: its hooks speak the line protocol with
- * it (backends/foreign.h), so events are stamped here and never by the stranger. `signal` and `look` mean the whole tree,
- * as proctree.h finds it. The host's clocks are a page that is a file (skew.h), which the preload library maps there.
- *
- * The table is made to fit one more:
- * - coroutine: thousands of clients in a few processes. `writers` is the number of workers, and
- *   `gather` starts them with a queue each; the body of a client is its place in one. Each
- *   coroutine runs program.h; its env and its `ground` give the turn away where they wait, so a log
- *   has one writer at any time although many clients write to it. `signal` takes a client out of
- *   the turn and is only as honest as that: a coroutine stops where it waits next. One that
- *   crashes takes its worker with it: all clients of that worker have died then. A driver of that
- *   kind with threads for coroutines is in tests/driver_threads.c.
+ * `process` is a process per client, on its host's network namespace, with a log of its own. `exec` is for a foreign
+ * lock: the same, and below that process the foreign program. Its hooks speak the line protocol with it
+ * (backends/foreign.h), so events are stamped here and never by the stranger. tests/driver_threads.c runs several
+ * clients in one process: there `writers` is the number of workers, and `gather` starts them.
  */
 #ifndef LB_DRIVER_H
 #define LB_DRIVER_H
@@ -30,12 +17,12 @@ struct lb_driver {
   const char *name;
   /* How many logs `clients` clients write to: client i writes to log i modulo this. */
   size_t (*writers)(size_t clients);
-  /* Optional: starts what several clients share, plan->workers, and ends it after the last client's
-   * end. 0 or -errno. */
+  /* Optional: starts what several clients share, plan->workers, and ends it after the last client's end. 0 or
+   * -errno. */
   int (*gather)(struct lb_client_plan *plan, size_t writers);
   void (*dismiss)(struct lb_client_plan *plan);
-  /* The calls of client.h, which says what they return. All but `start` are called only while the
-   * client has a body; `start` leaves none if it fails, `end` never. */
+  /* The calls of client.h, which says what they return. All but `start` are called only while the client has a body;
+   * `start` leaves none if it fails, `end` never. */
   int (*start)(struct lb_client *client, const struct lb_client_plan *plan);
   int (*send)(struct lb_client *client, const struct lb_command *command);
   int (*await)(struct lb_client *client, lb_ns deadline, struct lb_reply *ret);

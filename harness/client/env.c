@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * The real env: time from clock.c as the host's clocks show it, waiting in ppoll(2) against an
- * absolute deadline, so that neither an interrupted call nor a slow reply in many small pieces can
- * stretch it.
+ * The real env: time from clock.c as the host's clocks show it, waiting in ppoll(2) against an absolute deadline, so
+ * that neither an interrupted call nor a slow reply in many small pieces can stretch it.
  *
- * A host's clock may jump or change its speed while somebody sleeps until it shows a certain time.
- * The kernel sleeps by the true clock, so with such a clock every sleep is cut into slices, and
- * after each the clock is looked at again.
+ * A host's clock may jump or change its speed while somebody sleeps until it shows a certain time. The kernel sleeps by
+ * the true clock, so with such a clock every sleep is cut into slices, and after each the clock is looked at again.
  */
 #include "env.h"
 
+#include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
 
 #include "base/clock.h"
 
@@ -41,8 +45,7 @@ static void tell_wall(struct lb_process_env *env) {
   atomic_fetch_add(&env->told->looks, 1);
 }
 
-/* How long to wait, in true time, before the clock has to be looked at again; 0 = it shows
- * `deadline` or later. */
+/* How long to wait, in true time, before the clock has to be looked at again; 0 = it shows `deadline` or later. */
 static lb_ns patience(struct lb_env *env, lb_ns deadline) {
   lb_ns true_now = lb_clock_ns(), slice = SLICE_MS * LB_NS_PER_MS;
   if (process_env(env)->skew) tell_wall(process_env(env));
@@ -79,4 +82,43 @@ void lb_env_init(struct lb_process_env *env, uint64_t seed) {
                .random = env_random},
       .rng = {seed},
   };
+}
+
+/* ---- the connections of this process ---- */
+
+/* The numeric address and the port of the peer. False: not a connected IP socket. */
+static bool peer_of(int fd, char host[INET6_ADDRSTRLEN], uint16_t *ret_port) {
+  struct sockaddr_storage any;
+  socklen_t size = sizeof any;
+  if (getpeername(fd, (struct sockaddr *)&any, &size) < 0) return false;
+  const struct sockaddr_in *four = (const struct sockaddr_in *)&any;
+  const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)&any;
+  const void *address = any.ss_family == AF_INET    ? (const void *)&four->sin_addr
+                        : any.ss_family == AF_INET6 ? (const void *)&six->sin6_addr
+                                                    : NULL;
+  if (!address || !inet_ntop(any.ss_family, address, host, INET6_ADDRSTRLEN)) return false;
+  *ret_port = ntohs(any.ss_family == AF_INET ? four->sin_port : six->sin6_port);
+  return true;
+}
+
+/* Addresses are compared as text: endpoints of a sandbox are numeric. */
+static bool leads_to(int fd, const struct lb_target *target) {
+  char host[INET6_ADDRSTRLEN];
+  uint16_t port;
+  if (!peer_of(fd, host, &port)) return false;
+  for (size_t i = 0; i < target->count; i++)
+    if (target->endpoints[i].port == port && strcmp(target->endpoints[i].host, host) == 0) return true;
+  return false;
+}
+
+uint64_t lb_sockets_sum(const struct lb_target *target, uint64_t (*act)(int fd)) {
+  uint64_t sum = 0;
+  DIR *files = opendir("/proc/self/fd");
+  if (!files) return 0;
+  for (struct dirent *entry; (entry = readdir(files));) {
+    int fd = atoi(entry->d_name);
+    if (entry->d_name[0] != '.' && leads_to(fd, target)) sum += act(fd);
+  }
+  closedir(files);
+  return sum;
 }

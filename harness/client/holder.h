@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * holder.h - what a client does with a lock, once for all protocols: blocking acquire with backoff
- * or wake-up, the critical section on the resource, release, and every event of it in the history.
- * One per client process, one thread.
+ * holder.h - what a client does with a lock, once for all protocols: blocking acquire with backoff or wake-up, the
+ * critical section on the resource, release, and every event of it in the history. One per client process, one thread.
  */
 #ifndef LB_HOLDER_H
 #define LB_HOLDER_H
 
 #include "backends/backend.h"
+#include "base/rng.h"
 #include "memory.h"
 #include "scenario/guard.h"
-#include "base/rng.h"
 
 #define LB_DEBTS_MAX 16
-/* How long a client that polls sleeps between two tries: at random up to the first, which doubles
- * with each try up to the last. */
+/* How long a client that polls sleeps between two tries: at random up to the first, which doubles with each try up to
+ * the last. */
 enum { LB_POLL_FIRST_MS = 1, LB_POLL_LAST_MS = 16 };
 #define LB_KEY_NAME_MAX 64
 #define LB_HOLDS_MAX 8 /* of one client at a time: of several locks, or of one that it was granted more than once */
@@ -27,41 +26,42 @@ struct lb_holder {
   uint32_t client; /* its number */
   size_t log;      /* of the memory, which this thread writes */
   int64_t ttl_ms;
-  /* How long it waits for the answer to a try, or to the question what became of one, before it gives the request up and asks (again),
-   * as a client library with a time limit of its own does; 0 = until the deadline of the acquire. Not of a protocol that queues, whose
-   * try may be the wait for its turn. */
+  /* How long it waits for the answer to a request before it gives that up and asks again, as a client library with a
+   * time limit of its own does; 0 = until the deadline of the acquire. Not of a protocol that queues, whose try may be
+   * the wait for its turn. */
   int64_t request_ms;
   size_t endpoint_count; /* of the target of its session */
   bool names_server;     /* records which server each outcome of an acquire came from */
-  const char *prefix; /* of the names of this trial's keys at the service */
-  struct lb_rng rng;  /* backoff */
+  const char *prefix;    /* of the names of this trial's keys at the service */
+  struct lb_rng rng;     /* backoff */
   enum lb_guard guard;
-  bool polls;     /* does not use the protocol's hook wait */
+  bool polls;         /* does not use the protocol's hook wait */
   bool believes_late; /* also a grant whose lease was over when its answer was read (lb_believes_late()) */
   bool by_wall;       /* the protocol counts leases by the wall clock (lb_counts_by_wall()) */
-  bool renew;     /* renews every third of the ttl while it holds, if the protocol can extend */
-  lb_ns renewed_for; /* but not any more so long after a hold was asked for (lb_renewed_for()); 0 = there is no such end */
-  lb_ns renew_at; /* when the next renewal is due, on the clock of env; of use only while `holding`. LB_NEVER = none */
-  /* What the true clock reads when env's clock reads `ns`: the history knows true time only. NULL =
-   * env's clock is the true one. */
+  bool renew;         /* renews every third of the ttl while it holds, if the protocol can extend */
+  lb_ns
+      renewed_for; /* but not any more so long after a hold was asked for (lb_renewed_for()); 0 = there is no such end */
+  lb_ns renew_at;  /* when the next renewal is due, on the clock of env; of use only while `holding`. LB_NEVER = none */
+  /* What the true clock reads when env's clock reads `ns`: histories have true time. NULL = env's clock is the true
+   * one. */
   lb_ns (*to_truth)(struct lb_env *env, lb_ns ns);
 
-  bool breached;   /* a hook broke the contract: nothing of this client counts any more */
+  bool breached;                   /* a hook broke the contract: nothing of this client counts any more */
   lb_ns latest_now, hook_deadline; /* of hooks.c */
-  char error[256]; /* text of the latest failure of a hook in this acquire, or since; empty = none */
+  char error[256];                 /* text of the latest failure of a hook in this acquire, or since; empty = none */
 
   bool holding;
-  bool refused; /* in the acquire under way the service has said that somebody else holds it */
-  int asked;    /* with names_server: the server when the latest try began, -ENOENT = none */
+  bool refused;  /* in the acquire under way the service has said that somebody else holds it */
+  int asked;     /* with names_server: the server when the latest try began, -ENOENT = none */
   int failed_at; /* with names_server: the latest that answered a try of this acquire with an error, -ENOENT = none */
-  bool shared;  /* it asks as a reader, until told otherwise */
-  int permits;  /* so many may hold at once; 0 and 1 = it is a lock */
-  uint32_t key; /* index of the key held or asked for last */
+  bool shared;   /* it asks as a reader, until told otherwise */
+  int permits;   /* so many may hold at once; 0 and 1 = it is a lock */
+  uint32_t key;  /* index of the key held or asked for last */
   struct lb_grant grant;
   uint64_t value_read;
   uint64_t claim; /* of the guard `claim`: a number that no other grant of the trial has */
   bool claimed;   /* it stands in the resource since this hold's first access, or did */
-  /* The holds that it is not busy with, the latest one last: all of the above that is of a hold. */
+  /* The holds that it is not busy with, the latest one last. */
   struct lb_hold {
     uint32_t key;
     struct lb_grant grant;
@@ -70,8 +70,8 @@ struct lb_holder {
     lb_ns renew_at;
   } kept[LB_HOLDS_MAX];
   size_t kept_count;
-  /* Attempts whose outcome stayed unknown, and holds given up while the service may still keep
-   * them: released before the next attempt, and in it, as long as it is refused. */
+  /* Attempts whose outcome stayed unknown, and holds given up while the service may still keep them: released before
+   * the next attempt, and in it, as long as it is refused. */
   struct lb_debt {
     uint32_t key;
     struct lb_grant grant;
@@ -79,53 +79,63 @@ struct lb_holder {
   size_t debt_count;
 };
 
-/* Asks for `key` until granted or the deadline. Point "before-wait" after each refusal: it does not listen yet. Events: one `acquire` at the begin, then one of
- * granted, busy, timeout, unknown; with names_server after that one `server`, if the client talks to
- * one. LB_OK. Not held, and nothing remains: LB_BUSY: the service said
- * at least once that somebody else holds it; LB_TIMEOUT: it never said so, nobody answered or all
- * failed. LB_UNKNOWN: may be held (kept as a debt; event `released` when it is paid). Unless it is
- * LB_OK the text of the latest failure in it, if there was any, stands in env->err. Who holds this or another lock keeps it: a lock that was granted
- * twice is released twice. -EMFILE, without an event: it holds LB_HOLDS_MAX. After a breach of the contract
- * (hooks.h) it gives up at once. */
+/* Asks for `key` until granted or the deadline. Point "before-wait" after each refusal. Events: `acquire` at the begin,
+ * then one of granted, busy, timeout, unknown; with names_server one `server`, if the client talks to one. LB_OK. Not
+ * held, and nothing remains: LB_BUSY: the service said at least once that somebody else holds it; LB_TIMEOUT: it never
+ * said so. LB_UNKNOWN: may be held (kept as a debt; event `released` when it is paid). The latest failure stands in
+ * env->err. Other holds are kept: a lock that was granted twice is released twice. -EMFILE, without an event: it holds
+ * LB_HOLDS_MAX. After a breach of the contract (hooks.h) it gives up at once. */
 int lb_holder_acquire(struct lb_holder *holder, uint32_t key, lb_ns deadline);
-/* Ends the hold. Events: `release` before the request, then `released` or `lost`. Point "before-release" between the two: nothing has left yet. LB_OK, LB_LOST,
- * LB_UNKNOWN (kept as a debt); LB_BUSY: it held nothing (but debts are paid where the service
- * answers: who gives up lets go). */
+/* Ends the hold. Event `release`, point "before-release", the request, then `released` or `lost`. LB_OK, LB_LOST,
+ * LB_UNKNOWN (kept as a debt); LB_BUSY: it held nothing (but debts are paid where the service answers). */
 int lb_holder_release(struct lb_holder *holder, lb_ns deadline);
-/* Makes the latest hold of `key` the one that release, read, write and the server's questions are about; if there is none, they find that it holds nothing. */
+/* Makes the latest hold of `key` the one that release, read and write are about; if there is none, it holds nothing for
+ * them. */
 void lb_holder_turn_to(struct lb_holder *holder, uint32_t key);
-/* It holds something. */
-bool lb_holder_holds(const struct lb_holder *holder);
-/* Reads the resource, although it does not hold: what it writes later, without another read, is built on that. No guard is asked. LB_OK. */
+bool lb_holder_holds(const struct lb_holder *holder); /* something */
+/* Reads the resource although it does not hold, and asks no guard: what it writes later is built on that. LB_OK. */
 int lb_holder_read_early(struct lb_holder *holder, uint32_t key);
-/* Reads the resource; writes what was read plus one; both only as far as the guard lets it. Event
- * `check` with what the guard found, if the client has anything to check; then the access. Points
- * passed on the way (see lb_holder_points): "before-check", "after-check" (the guard was content,
- * the access comes next), "after-write". LB_OK; LB_BUSY: it held nothing, so it did not touch the
- * resource; LB_LOST: the guard or the resource said no: event `lost` (after a read or write with
- * the refusal, where the resource refused), the hold is over. */
+/* Reads the resource; writes what was read plus one; both only as far as the guard lets it. Point "before-check", event
+ * `check` if the client has anything to check, point "after-check", the access, after a write point "after-write".
+ * LB_OK; LB_BUSY: it held nothing, so it did not touch the resource; LB_LOST: the guard or the resource said no: event
+ * `lost` (after a read or write with the refusal, where the resource refused), the hold is over. */
 int lb_holder_read(struct lb_holder *holder);
 int lb_holder_write(struct lb_holder *holder);
-/* The write leaves the client and does not arrive: it is on its way (memory.h) until somebody delivers it. Like lb_holder_write() otherwise, but nobody
- * tells the client what becomes of it: no event, and neither LB_LOST nor a write that counts because of the resource. -EBUSY: an earlier one is still
- * on its way. */
+/* The write leaves the client and is on its way (memory.h) until somebody delivers it. Nobody tells the client what
+ * becomes of it, so there is no event of the access. -EBUSY: an earlier one is still on its way. */
 int lb_holder_write_late(struct lb_holder *holder);
-/* When the next renewal of a hold is due; LB_NEVER = none. */
-lb_ns lb_holder_due(const struct lb_holder *holder);
-/* Renews each hold whose renewal is due; event `renewed` with the new end of the lease, or `not-renewed` with
- * what the service said, after which comes `lost` if the lease is gone. LB_OK (also if none was due),
- * LB_LOST; LB_UNKNOWN, -errno: it still believes that it holds, and tries again after a tenth of the
- * ttl. Takes half a second at most. Under the guard `deadline` the end of the lease is when the hold ends, whether a renewal was
- * answered or not: events `check` and `lost`, LB_LOST, at the next call from then on; and no renewal is waited for beyond it. */
+lb_ns lb_holder_due(const struct lb_holder *holder); /* when the next renewal of a hold is due; LB_NEVER = none */
+/* Renews each hold whose renewal is due, in half a second at most; event `renewed` with the new end of the lease, or
+ * `not-renewed` with what the service said, and then `lost` if the lease is gone. LB_OK (also if none was due),
+ * LB_LOST; LB_UNKNOWN, -errno: it still believes that it holds, and tries again after a tenth of the ttl. Under the
+ * guard `deadline` the hold ends with its lease, whether a renewal was answered or not: events `check` and `lost`,
+ * LB_LOST. */
 int lb_holder_renew(struct lb_holder *holder);
-/* The server that its session talks to now, as the hook `server` says, and notes it in the client's
- * state: its index, or -ENOENT. */
+/* The server that its session talks to now, which is noted in the client's state: its index, or -ENOENT. */
 int lb_holder_server(struct lb_holder *holder);
 /* The points of every client, whatever its protocol (which has its own besides), NULL-terminated. */
 extern const char *const lb_holder_points[];
-/* The name of key number `key` of a trial at the service. */
 void lb_holder_key_name(const char *prefix, uint32_t key, char name[LB_KEY_NAME_MAX]);
-/* A key as the service knows it; its name is written to `name`, which has to live as long. */
+/* Key number `key` of a trial as the service knows it; its name is written to `name`, which has to live as long. */
 struct lb_lock lb_holder_lock(const struct lb_holder *holder, uint32_t key, char name[LB_KEY_NAME_MAX]);
+
+/* ---- for holder_access.c ---- */
+
+/* Records an event of this client and the key that it holds or asks for; fills in the kind, the client and the key. */
+void lb_holder_record(struct lb_holder *holder, enum lb_event_kind kind, struct lb_event event);
+/* It does not touch the resource any more, but nobody knows what the service still keeps: event `lost`, and a debt.
+ * LB_LOST. */
+int lb_holder_give_up_hold(struct lb_holder *holder);
+/* What the service said of a hold, as the answer of the hook `holds`, or of an `extend` that failed. */
+enum lb_check_result lb_holder_answer(int result);
+
+static inline lb_ns lb_earlier(lb_ns a, lb_ns b) { return a < b ? a : b; }
+static inline struct lb_client_state *lb_holder_state(struct lb_holder *h) { return &h->memory->state[h->client]; }
+/* A part of the ttl. */
+static inline lb_ns lb_holder_ttl_over(const struct lb_holder *h, lb_ns parts) {
+  return (lb_ns)h->ttl_ms * LB_NS_PER_MS / parts;
+}
+/* The end of the lease has come, by the clock of the client. */
+static inline bool lb_holder_is_over(struct lb_holder *h) { return lb_now(h->env) >= h->grant.valid_until; }
 
 #endif

@@ -2,20 +2,19 @@
  *
  * What a holder does with the resource, and the guard before it.
  *
- * A guard stands before every access. One that says no ends the hold: `lost` is recorded, and what
- * the service may still keep is released later, like an attempt of unknown outcome.
+ * A guard stands before every access. One that says no ends the hold: `lost` is recorded, and what the service may
+ * still keep is released later, like an attempt of unknown outcome.
  */
-#include "holder.h"
-
 #include <errno.h>
 
 #include "base/clock.h"
-#include "holder_parts.h"
+#include "holder.h"
 #include "hooks.h"
 
 enum { RECHECK_MS = 1000 };
 
-const char *const lb_holder_points[] = {"before-wait", "before-check", "after-check", "after-write", "before-release", NULL};
+const char *const lb_holder_points[] = {"before-wait", "before-check",   "after-check",
+                                        "after-write", "before-release", NULL};
 
 /* ---- guards ------------------------------------------------------------------------------------------------------- */
 
@@ -34,7 +33,10 @@ static enum lb_check_result look_for_signals(struct lb_holder *h) {
   if (!h->protocol->doubt) return LB_CHECK_ERROR;
   struct lb_lock lock = lb_holder_lock(h, h->key, name);
   int r = lb_hook_doubt(h, &lock, &h->grant);
-  return r == LB_OK ? LB_CHECK_PASSED : r == LB_LOST ? LB_CHECK_SESSION_OVER : r < 0 ? LB_CHECK_ERROR : LB_CHECK_IN_DOUBT;
+  return r == LB_OK     ? LB_CHECK_PASSED
+         : r == LB_LOST ? LB_CHECK_SESSION_OVER
+         : r < 0        ? LB_CHECK_ERROR
+                        : LB_CHECK_IN_DOUBT;
 }
 
 /* 0 = this guard leaves it to the resource, or to nobody. */
@@ -50,8 +52,8 @@ static enum lb_check_result guard_says(struct lb_holder *h) {
   return LB_CHECK_ERROR;
 }
 
-/* Between the check and the access, "after-check", lies what no check by the client can close. Who hangs at a
- * point may learn there that a renewal was denied. */
+/* Between the check and the access, "after-check", lies what no check by the client can close. Who hangs at a point may
+ * learn there that a renewal was denied. */
 static int check(struct lb_holder *h) {
   if (!h->holding) return LB_BUSY;
   lb_point(h->env, "before-check");
@@ -91,7 +93,8 @@ static int note_access(struct lb_holder *h, enum lb_event_kind kind, bool accept
 /* The first access of a hold claims the resource, whoever had it: so it is always accepted. */
 static bool read_resource(struct lb_holder *h) {
   struct lb_resource *resource = &h->memory->resource[h->key];
-  if (h->guard != LB_GUARD_CLAIM) return lb_resource_read(resource, h->guard == LB_GUARD_FENCE, h->grant.fence, &h->value_read);
+  if (h->guard != LB_GUARD_CLAIM)
+    return lb_resource_read(resource, h->guard == LB_GUARD_FENCE, h->grant.fence, &h->value_read);
   if (h->claimed) return lb_resource_read_claimed(resource, h->claim, &h->value_read);
   lb_resource_claim(resource, h->claim, &h->value_read);
   return h->claimed = true;
@@ -143,4 +146,23 @@ int lb_holder_write_late(struct lb_holder *h) {
   atomic_store(&state->on_its_way, true);
   lb_point(h->env, "after-write");
   return LB_OK;
+}
+
+/* Who could not even be reached gave no answer. Any other failure is an error. */
+static bool is_out_of_reach(int error) {
+  static const int codes[] = {ECONNREFUSED, ECONNRESET,   ECONNABORTED, EPIPE,     ENOTCONN,
+                              ETIMEDOUT,    EHOSTUNREACH, ENETUNREACH,  EHOSTDOWN, ENETDOWN};
+  for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+    if (error == -codes[i]) return true;
+  return false;
+}
+
+enum lb_check_result lb_holder_answer(int result) {
+  switch (result) {
+    case LB_OK: return LB_CHECK_PASSED;
+    case LB_LOST: return LB_CHECK_TOLD_NO;
+    case LB_UNCONFIRMED: return LB_CHECK_NO_MAJORITY;
+    case LB_UNKNOWN: return LB_CHECK_NO_ANSWER;
+    default: return is_out_of_reach(result) ? LB_CHECK_NO_ANSWER : LB_CHECK_ERROR;
+  }
 }

@@ -1,18 +1,165 @@
 /* SPDX-License-Identifier: MIT
  *
- * Every call is: say which hook, call it, take its text, check what it answered. The calls of a
- * client are its whole dealings with a protocol, so a plugin that hangs, dies, lies or answers
- * nonsense is caught here or named from here.
+ * The contract of a hook, as a table of results and a few comparisons; and every call of one: say which hook, call it,
+ * take its text, check what it answered. The calls of a client are its whole dealings with a protocol, so a plugin that
+ * hangs, dies, lies or answers nonsense is caught here or named from here.
  */
 #include "hooks.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "contract.h"
+#include "history/history_form.h" /* lb_utf8_length */
+
+enum { ERRNO_MAX = 4095 }; /* as the kernel has it */
+
+#define R(result) (1u << (result))
+static const struct {
+  const char *name;
+  unsigned results; /* not negative: what the comment of the hook in backend.h allows */
+} hooks[LB_HOOK_COUNT] = {
+    [LB_HOOK_NONE] = {"no hook", R(LB_OK)},
+    [LB_HOOK_OPEN] = {"open", R(LB_OK)},
+    [LB_HOOK_SETUP] = {"setup", R(LB_OK) | R(LB_TIMEOUT) | R(LB_UNKNOWN)},
+    [LB_HOOK_TRY_ACQUIRE] = {"try_acquire", R(LB_OK) | R(LB_BUSY) | R(LB_TIMEOUT) | R(LB_UNKNOWN)},
+    [LB_HOOK_RELEASE] = {"release", R(LB_OK) | R(LB_LOST) | R(LB_UNKNOWN)},
+    [LB_HOOK_EXTEND] = {"extend", R(LB_OK) | R(LB_LOST) | R(LB_UNKNOWN)},
+    [LB_HOOK_WAIT] = {"wait", R(LB_OK) | R(LB_TIMEOUT)},
+    [LB_HOOK_RESOLVE] = {"resolve", R(LB_OK) | R(LB_BUSY) | R(LB_UNKNOWN)},
+    [LB_HOOK_HOLDS] = {"holds", R(LB_OK) | R(LB_LOST) | R(LB_UNKNOWN) | R(LB_UNCONFIRMED)},
+    [LB_HOOK_INSPECT] = {"inspect", R(0) | R(1)},
+    [LB_HOOK_TEARDOWN] = {"teardown", R(LB_OK) | R(LB_TIMEOUT) | R(LB_UNKNOWN)},
+    [LB_HOOK_DOUBT] = {"doubt", R(LB_OK) | R(LB_LOST) | R(LB_UNKNOWN)},
+    [LB_HOOK_CLOSE] = {"close", R(LB_OK)},
+    [LB_HOOK_SERVER] = {"server", 0},         /* an index: lb_contract_server() */
+    [LB_HOOK_VOTERS] = {"voters", 0},         /* bits: lb_contract_voters() */
+    [LB_HOOK_SEEN] = {"seen", 0},             /* a number: lb_contract_seen() */
+    [LB_HOOK_SESSION_ID] = {"session_id", 0}, /* any number */
+    [LB_HOOK_BREAK_LOCK] = {"break_lock", R(0) | R(1)},
+};
+
+static bool is_hook(enum lb_hook hook) { return (int)hook >= 0 && hook < LB_HOOK_COUNT; }
+
+const char *lb_hook_name(enum lb_hook hook) { return hooks[is_hook(hook) ? hook : LB_HOOK_NONE].name; }
+
+static int complain(char *complaint, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static int complain(char *complaint, size_t size, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(complaint, size, format, args);
+  va_end(args);
+  return -1;
+}
+
+int lb_contract_result(enum lb_hook hook, int result, char *complaint, size_t size) {
+  static const char *const words[] = {"OK", "BUSY", "TIMEOUT", "LOST", "UNKNOWN", "UNCONFIRMED"};
+  enum { WORD_COUNT = sizeof words / sizeof *words };
+  bool negative_fits = hook != LB_HOOK_NONE && hook != LB_HOOK_CLOSE && result >= -ERRNO_MAX;
+  if (!is_hook(hook)) return complain(complaint, size, "%d is no hook", (int)hook);
+  if (result < 0 ? negative_fits : result < WORD_COUNT && hooks[hook].results & R(result)) return 0;
+  if (result < 0) return complain(complaint, size, "%s answered %d, which is no -errno", lb_hook_name(hook), result);
+  bool named = result < WORD_COUNT && hook != LB_HOOK_INSPECT && hook != LB_HOOK_BREAK_LOCK;
+  return complain(complaint, size, "%s answered %d%s%s%s, which is no result of it", lb_hook_name(hook), result,
+                  named ? " (" : "", named ? words[result] : "", named ? ")" : "");
+}
+
+int lb_contract_server(int result, size_t endpoint_count, char *complaint, size_t size) {
+  if (result == -ENOENT || (result >= 0 && (size_t)result < endpoint_count)) return 0;
+  return complain(complaint, size, "server answered %d, which is neither -ENOENT nor one of %zu endpoints", result,
+                  endpoint_count);
+}
+
+int lb_contract_voters(uint64_t voters, size_t endpoint_count, char *complaint, size_t size) {
+  if (voters == 0) return complain(complaint, size, "voters named nobody");
+  if (endpoint_count >= 64 || voters >> endpoint_count == 0) return 0;
+  return complain(complaint, size, "voters named more than the %zu endpoints", endpoint_count);
+}
+
+int lb_contract_seen(uint64_t seen, char *complaint, size_t size) {
+  return seen <= INT64_MAX ? 0 : complain(complaint, size, "seen answered a number of more than 63 bits");
+}
+
+/* ---- a grant ---------------------------------------------------------------------------------------------------- */
+
+static uint64_t whole_ms(lb_ns ns) { return (ns + LB_NS_PER_MS - 1) / LB_NS_PER_MS; }
+
+/* A lease so short that the drift eats it up leaves nothing, and a grant that ends as it begins. */
+static int check_begin(const struct lb_grant *grant, int64_t ttl_ms, char *complaint, size_t size) {
+  bool nothing_left = lb_lease_end(grant->asked_at, ttl_ms) == grant->asked_at;
+  if (grant->valid_until > grant->asked_at || (nothing_left && grant->valid_until == grant->asked_at)) return 0;
+  if (grant->valid_until == 0) return complain(complaint, size, "granted with valid_until = 0");
+  return complain(complaint, size,
+                  "granted what was over before it began (valid_until is %" PRIu64 " ms before asked_at)",
+                  whole_ms(grant->asked_at - grant->valid_until));
+}
+
+static int check_lease(const struct lb_grant *grant, lb_ns before, lb_ns now, int64_t ttl_ms, char *complaint,
+                       size_t size) {
+  lb_ns begin = grant->asked_at < before ? now : grant->asked_at, end = begin + (lb_ns)ttl_ms * LB_NS_PER_MS;
+  if (grant->valid_until <= end) return 0;
+  if (grant->valid_until == LB_NEVER)
+    return complain(complaint, size, "claims the lock for ever, though its grants end with the lease");
+  return complain(complaint, size, "claims the lock for %" PRIu64 " ms longer than the lease",
+                  whole_ms(grant->valid_until - end));
+}
+
+int lb_contract_grant(bool bounded, const struct lb_grant *grant, lb_ns before, lb_ns now, int64_t ttl_ms,
+                      char *complaint, size_t size) {
+  if (grant->token_len > LB_TOKEN_MAX)
+    return complain(complaint, size, "granted with token_len = %zu, at most %d", grant->token_len, LB_TOKEN_MAX);
+  if (grant->asked_at == 0) return complain(complaint, size, "granted with asked_at = 0");
+  if (grant->asked_at == LB_NEVER) return complain(complaint, size, "granted with asked_at = LB_NEVER");
+  if (grant->asked_at > now)
+    return complain(complaint, size, "granted with an asked_at %" PRIu64 " ms in the future",
+                    whole_ms(grant->asked_at - now));
+  if (check_begin(grant, ttl_ms, complaint, size) < 0) return -1;
+  return bounded ? check_lease(grant, before, now, ttl_ms, complaint, size) : 0;
+}
+
+/* ---- texts ------------------------------------------------------------------------------------------------------- */
+
+/* Bytes of the printable character at text, 0 = it is none: a control character (C0, DEL, C1) or no UTF-8. */
+static size_t printable_length(const char *text, size_t left) {
+  const unsigned char *b = (const unsigned char *)text;
+  size_t n = lb_utf8_length(text, left);
+  bool control = n == 1 ? b[0] < 0x20 || b[0] == 0x7f : n == 2 && b[0] == 0xc2 && b[1] < 0xa0;
+  return control ? 0 : n;
+}
+
+int lb_contract_text(const char *err, size_t err_size, char *complaint, size_t size) {
+  size_t length = strnlen(err, err_size);
+  if (length == 0) return complain(complaint, size, "left no text in env->err");
+  if (length == err_size) return complain(complaint, size, "left a text in env->err that does not end");
+  for (size_t i = 0, n; i < length; i += n)
+    if ((n = printable_length(err + i, length - i)) == 0)
+      return complain(complaint, size, "left a text in env->err whose byte %zu (0x%02x) cannot be printed", i + 1,
+                      (unsigned char)err[i]);
+  return 0;
+}
+
+/* Texts of client libraries often end with a newline. */
+static void fold_lines(char *text) {
+  size_t length = strlen(text);
+  for (size_t i = 0; i < length; i++)
+    if (strchr("\n\r\t", text[i])) text[i] = ' ';
+  while (length > 0 && text[length - 1] == ' ') text[--length] = '\0';
+}
+
+void lb_contract_clean_text(char *text, size_t size) {
+  text[size - 1] = '\0';
+  fold_lines(text);
+  for (size_t i = 0, left = strlen(text), n; left > 0; i += n, left -= n) {
+    n = lb_utf8_length(text + i, left);
+    bool fine = n > 0 && printable_length(text + i, left) > 0;
+    if (n == 0) n = 1;
+    if (!fine) memset(text + i, '?', n);
+  }
+}
 
 static struct lb_client_state *state_of(const struct lb_holder *h) { return &h->memory->state[h->client]; }
 
@@ -32,8 +179,8 @@ void lb_hooks_own_process(void) {
 
 /* ---- one call ------------------------------------------------------------------------------------------------------- */
 
-/* Before the call: the hook and its deadline stand in shared memory, in true time, for whoever
- * finds this client hanging. */
+/* Before the call: the hook and its deadline stand in shared memory, in true time, for whoever finds this client
+ * hanging. */
 static void enter(struct lb_holder *h, enum lb_hook hook, lb_ns deadline) {
   h->hook_deadline = deadline;
   lb_ns bound = h->to_truth && deadline != LB_NEVER ? h->to_truth(h->env, deadline) : deadline;
@@ -42,8 +189,7 @@ static void enter(struct lb_holder *h, enum lb_hook hook, lb_ns deadline) {
   h->env->err[0] = '\0';
 }
 
-/* A result that says nothing of the lock (a failure, no time, not known) usually has a text; one
- * that does has none. */
+/* A result that says nothing of the lock (a failure, no time, not known) usually has a text; one that does has none. */
 static void keep_error(struct lb_holder *h, enum lb_hook hook, int result) {
   char *err = h->env->err;
   if (result >= 0 && result != LB_TIMEOUT && result != LB_UNKNOWN) return;
@@ -54,8 +200,7 @@ static void keep_error(struct lb_holder *h, enum lb_hook hook, int result) {
   memcpy(state_of(h)->error, h->error, sizeof h->error);
 }
 
-/* A deadline that was not kept explains much, and a protocol that does not keep it has no text for
- * that. */
+/* A deadline that was not kept explains much, and a protocol that does not keep it has no text for that. */
 static void keep_lateness(struct lb_holder *h, enum lb_hook hook, lb_ns now) {
   if (h->env->err[0] || h->hook_deadline == LB_NEVER || now < h->hook_deadline + LATE_MS * LB_NS_PER_MS) return;
   snprintf(h->error, sizeof h->error, "%s: came back %llu ms past its deadline", lb_hook_name(hook),
@@ -107,30 +252,30 @@ static int leave(struct lb_holder *h, enum lb_hook hook, int result) {
   return result;
 }
 
-/* On a clock that has been set back, what was asked lies in the future, and the protocol cannot
- * know. */
+/* On a clock that has been set back, what was asked lies in the future, and the protocol cannot know. */
 static bool clock_is_sound(struct lb_holder *h, lb_ns now) {
   bool sound = now >= h->latest_now;
   h->latest_now = now;
   return sound;
 }
 
-/* What a grant says about time can only be held against a clock that has not gone backwards since
- * the latest look at it. */
+/* What a grant says about time can only be held against a clock that has not gone backwards since the latest look at
+ * it. */
 static int check_grant(struct lb_holder *h, enum lb_hook hook, struct lb_grant *grant, lb_ns before, int64_t ttl_ms) {
   char what[160], complaint[200];
   lb_ns now = lb_now(h->env);
   bool sound = clock_is_sound(h, before);
   keep_lateness(h, hook, now);
-  if (!clock_is_sound(h, now) || !sound || lb_contract_grant(h->protocol->traits & LB_TRAIT_LEASED && !h->by_wall, grant, before, now, ttl_ms, what, sizeof what) == 0)
+  if (!clock_is_sound(h, now) || !sound ||
+      lb_contract_grant(h->protocol->traits & LB_TRAIT_LEASED && !h->by_wall, grant, before, now, ttl_ms, what,
+                        sizeof what) == 0)
     return LB_OK;
   *grant = LB_GRANT_INIT;
   snprintf(complaint, sizeof complaint, "%s %s", lb_hook_name(hook), what);
   return breach(h, complaint);
 }
 
-/* Also of a try that failed: its token is handed to release or resolve, which would read behind its
- * end. */
+/* Also of a try that failed: its token is handed to release or resolve, which would read behind its end. */
 static int check_token(struct lb_holder *h, enum lb_hook hook, struct lb_grant *grant, int result) {
   char complaint[200];
   if (grant->token_len <= LB_TOKEN_MAX) return result;

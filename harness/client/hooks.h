@@ -1,20 +1,70 @@
 /* SPDX-License-Identifier: MIT
  *
- * hooks.h - how a client calls the hooks of its protocol: which one it is in is told in shared
- * memory, so that the controller can name it when the client hangs or dies in there; what comes
- * back is held against the contract (contract.h); and the text of every failure is kept.
- *
- * All return what the hook returned, or -EPROTO after a breach of the contract: then
- * holder->breached is set and the text stands in the client's state (memory.h), in env->err and in
- * holder->error. Deadlines are on the clock of env. The client's thread.
+ * hooks.h - how a client calls the hooks of its protocol: which one it is in is told in shared memory, so that the
+ * controller can name it when the client hangs or dies in there; what comes back is held against the contract of
+ * backend.h; and the text of every failure is kept.
  */
 #ifndef LB_HOOKS_H
 #define LB_HOOKS_H
 
+#include "backends/backend.h"
 #include "holder.h"
 
-/* The process that calls from now on is this one; a child that a hook forks, and that returns from
- * the hook, is told from it, named and ended. Once at the begin of a client's process. */
+enum lb_hook {
+  LB_HOOK_NONE,
+  LB_HOOK_OPEN,
+  LB_HOOK_SETUP,
+  LB_HOOK_TRY_ACQUIRE,
+  LB_HOOK_RELEASE,
+  LB_HOOK_EXTEND,
+  LB_HOOK_WAIT,
+  LB_HOOK_RESOLVE,
+  LB_HOOK_HOLDS,
+  LB_HOOK_INSPECT,
+  LB_HOOK_TEARDOWN,
+  LB_HOOK_DOUBT,
+  LB_HOOK_CLOSE,
+  LB_HOOK_SERVER,
+  LB_HOOK_VOTERS,
+  LB_HOOK_SEEN,
+  LB_HOOK_SESSION_ID,
+  LB_HOOK_BREAK_LOCK,
+  LB_HOOK_COUNT
+};
+
+/* ---- the contract: what backend.h says about one call of a hook, as pure functions ----
+ *
+ * 0 = fine; -1: something is wrong, and `complaint` has one line that says what. */
+
+/* "try_acquire", as in struct lb_protocol; "no hook" for LB_HOOK_NONE and for what is none. */
+const char *lb_hook_name(enum lb_hook hook);
+/* "try_acquire answered 42, which is no result of it". */
+int lb_contract_result(enum lb_hook hook, int result, char *complaint, size_t size);
+/* The answer of `server`: "server answered 7, which is neither -ENOENT nor one of 3 endpoints". */
+int lb_contract_server(int result, size_t endpoint_count, char *complaint, size_t size);
+/* The answer of `voters` after a grant: "voters named nobody". */
+int lb_contract_voters(uint64_t voters, size_t endpoint_count, char *complaint, size_t size);
+/* The answer of `seen`: a number that a history can hold. */
+int lb_contract_seen(uint64_t seen, char *complaint, size_t size);
+/* The grant that came with LB_OK from try_acquire or resolve for a lease of ttl_ms; `bounded`: it has to end with that
+ * lease (LB_TRAIT_LEASED, unless a wrong wall clock counts it). `before` and `now` are lb_now() of the session's env,
+ * around the call. An asked_at before `before` is that of an earlier try, and the lease may then have begun as late as
+ * now. */
+int lb_contract_grant(bool bounded, const struct lb_grant *grant, lb_ns before, lb_ns now, int64_t ttl_ms,
+                      char *complaint, size_t size);
+/* env->err after a negative result: it ends within err_size bytes, is not empty, and is one line of printable UTF-8. */
+int lb_contract_text(const char *err, size_t err_size, char *complaint, size_t size);
+/* Makes one printable line of `text` (size > 0), whatever a plugin left there, with a '?' for every byte that cannot be
+ * printed. */
+void lb_contract_clean_text(char *text, size_t size);
+
+/* ---- the calls ----
+ *
+ * All return what the hook returned, or -EPROTO after a breach of the contract: then holder->breached is set and the text
+ * stands in the client's state (memory.h), in env->err and in holder->error. Deadlines are on the clock of env. */
+
+/* Once at the begin of a client's process: a child that a hook forks, and that returns from the hook, is told from it,
+ * named and ended. */
 void lb_hooks_own_process(void);
 
 int lb_hook_open(struct lb_holder *holder, const struct lb_config *config, lb_ns deadline);

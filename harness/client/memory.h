@@ -1,28 +1,26 @@
 /* SPDX-License-Identifier: MIT
  *
- * memory.h - the memory that all processes of one trial share: the global sequence number, the logs
- * of events, what each client is doing, the resources, the phase. It is mapped by the controller
- * before it forks, so what a killed client wrote is still there.
+ * memory.h - the memory that all processes of one trial share: the global sequence number, the logs of events, what
+ * each client is doing, the resources, the phase. It is mapped by the controller before it forks, so what a killed
+ * client wrote is still there.
  *
- * A log belongs to who writes it, not to a client: a process with one client, a worker with many,
- * or the controller. An event names its client by number.
+ * A log belongs to who writes it: a process with one client, a worker with many, or the controller. An event names its
+ * client by number.
  */
 #ifndef LB_MEMORY_H
 #define LB_MEMORY_H
 
 #include <stdatomic.h>
+#include <sys/types.h>
 
 #include "backends/backend.h"
 #include "env.h"
 #include "history/history.h"
-#include "letter.h"
 #include "resource.h"
 
-/* Events of all logs of a trial together: the oldest are never overwritten; a full log ends the
- * measurement. */
+/* Events of all logs of a trial together. */
 #define LB_EVENTS_MAX (UINT32_C(1) << 22)
-/* lb_target.shared, for protocols without a server: so much, and so much more for each key. A table
- * of 24 bytes a key stays half empty then. */
+/* lb_target.shared, for protocols without a server: a table of 24 bytes a key stays half empty. */
 #define LB_SHARED_BASE (16 * 1024)
 #define LB_SHARED_PER_KEY 48
 
@@ -35,22 +33,22 @@ struct lb_log {                        /* events of one writer; read by the cont
   size_t first; /* index into memory.events */
 };
 
-/* What a client is doing, for the conditions of a timeline and for the roles `holder` and
- * `waiters`; evidence is the log alone. */
+/* What a client is doing, for conditions of a timeline and for roles; evidence is the log alone. */
 struct lb_client_state {
-  _Atomic bool asks;           /* an acquire is under way */
-  _Atomic bool waits;          /* ... and it was told that somebody else holds */
-  _Atomic bool woken;          /* ... and since then that it may be free, and has heard of no answer yet */
+  _Atomic bool asks;             /* an acquire is under way */
+  _Atomic bool waits;            /* ... and it was told that somebody else holds */
+  _Atomic bool woken;            /* ... and since then that it may be free, and has heard of no answer yet */
   _Atomic bool granted, gave_up; /* its latest acquire has ended so */
-  _Atomic bool holds;          /* it believes that it holds ... */
-  _Atomic lb_ns until;         /* ... until then, in true time; LB_NEVER = nothing was said of an end */
-  _Atomic int server;          /* index + 1 of the endpoint that it was last known to talk to; 0 = none, or several */
-  _Atomic uint64_t session;    /* at the service, of its latest try that was granted or refused (hook session_id); 0 = there is none */
-  _Atomic bool at_point;       /* it stops or kills itself, or hangs now, because it was told to at this point */
-  _Atomic bool gate_open;      /* it need not stop at its gate any more. Looked at after at_point is set, as whoever opens it looks at at_point after */
-  _Atomic bool hangs;          /* ... hangs, until the controller says that it does not */
-  _Atomic uint32_t writes;     /* accepted writes since it was granted, without those that came late */
-  _Atomic bool on_its_way;     /* `letter` has left the client, or an earlier life of it, and has not arrived */
+  _Atomic bool holds;            /* it believes that it holds ... */
+  _Atomic lb_ns until;           /* ... until then, in true time; LB_NEVER = nothing was said of an end */
+  _Atomic int server;            /* index + 1 of the endpoint that it was last known to talk to; 0 = none, or several */
+  _Atomic uint64_t session; /* its latest one, by a try that was granted or refused (hook session_id); 0 = none */
+  _Atomic bool at_point; /* it stops or kills itself, or hangs now, because it was told to at this point */
+  /* It need not stop at its gate any more. Looked at after at_point is set; whoever opens it then looks at at_point. */
+  _Atomic bool gate_open;
+  _Atomic bool hangs;      /* ... hangs, until the controller says that it does not */
+  _Atomic uint32_t writes; /* accepted writes since it was granted, without those that came late */
+  _Atomic bool on_its_way; /* `letter` has left the client, or an earlier life of it, and has not arrived */
   struct lb_letter letter;
   struct lb_wall_told wall;    /* its wall clock, see env.h */
   _Atomic int pid;             /* of its process, for the heartbeat; 0 = it has none yet */
@@ -58,15 +56,13 @@ struct lb_client_state {
   _Atomic int hook;            /* enum lb_hook: the one of its protocol that it is in; LB_HOOK_NONE = none */
   _Atomic lb_ns hook_deadline; /* the one that this hook was given, on the true clock */
   _Atomic lb_ns round_trip;    /* of its protocol (hook round_trip), when its session was opened; 0 = there is none */
-  /* "try_acquire: cannot connect ...": its latest failure; empty = none. Written by the client,
-   * always ends. */
+  /* "try_acquire: cannot connect ...": its latest failure; empty = none. Always ends. */
   char error[256];
   char breach[256]; /* the first breach of the contract by its protocol; empty = none */
 };
 
 struct lb_memory {
-  /* Fixed when it is mapped. The arrays are behind this struct, at the same address in all
-   * processes. */
+  /* Fixed when it is mapped. The arrays are behind this struct, at the same address in all processes. */
   size_t mapped_size;
   size_t client_count, log_count, key_count;
   size_t controller;       /* which log is the controller's: the last one */
@@ -85,22 +81,26 @@ struct lb_memory {
   _Atomic bool log_warm;          /* some log is an eighth full: its clients have worked enough to be warm */
   _Atomic bool log_full;          /* some log is nearly full: the measurement has to end */
   _Atomic uint64_t max_stall_ns;  /* by the heartbeat, of itself and of the clients */
-  _Atomic uint64_t stalled_ns;    /* ... the longest stall of each beat, added up. Stalls overlap: at most the time that has passed counts */
+  _Atomic uint64_t
+      stalled_ns; /* ... the longest stall of each beat, added up. Stalls overlap: at most the time that has passed counts */
 };
 
-/* Maps a zeroed memory for so many clients and keys (at least 1 key), and shares the event space
- * out among `writers` logs (at least 1) and one for the controller. NULL with errno. Untouched
- * pages cost nothing. */
+/* For so many clients and keys (at least 1); the event space is shared out among `writers` logs (at least 1) and one
+ * for the controller. NULL with errno. Untouched pages cost nothing. */
 struct lb_memory *lb_memory_map(size_t clients, size_t writers, size_t keys);
 void lb_memory_unmap(struct lb_memory *memory);
-/* Copies the events of all logs into an empty history, one log after the other: those that were
- * written by now. 0 or -ENOMEM. */
+/* Copies what all logs have by now into an empty history, one log after the other. 0 or -ENOMEM. */
 int lb_memory_collect(const struct lb_memory *memory, struct lb_history *ret);
 
-/* Appends to log `number`, stamping t (now) and s; the event names its client. Only the writer of
- * the log may call this, one call at a time. log_full is set while an eighth of the log is still
- * free, so that the measurement ends and all holds are closed in the log; a log that is full to the
- * end drops what comes. */
+/* Appends to log `number`, stamping t (now) and s. Only the writer of the log may call this, one call at a time.
+ * log_full is set while an eighth of the log is still free, so that the measurement ends and all holds are closed in
+ * the log; a log that is full to the end drops what comes. */
 void lb_memory_record(struct lb_memory *memory, size_t number, struct lb_event event);
+
+/* How long the machine made us wait: a process that wants to run every 10 ms records by how much it was late, and how
+ * long each client waited for a processor, in memory->max_stall_ns and memory->stalled_ns. What such a stall could
+ * explain is not evidence. -1 when it could not start. */
+pid_t lb_heartbeat_start(struct lb_memory *memory);
+void lb_heartbeat_stop(pid_t pid);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * From a command to the holder and the hooks of the protocol. What waits here waits in true time on
- * the ground of the driver; what the protocol waits for, it waits for by its host's clock.
+ * From a command to the holder and the hooks of the protocol. What waits here waits in true time on the ground of the
+ * driver; what the protocol waits for, it waits for by its host's clock.
  */
 #include "program.h"
 
@@ -16,8 +16,8 @@
 enum { STREAM_ENV = 1, STREAM_WORK = 2, STREAM_BACKOFF = 3 };
 enum { LOOK_MS = 50, OPEN_AGAIN_MS = 20, LET_GO_MS = 2000 };
 
-/* Deadlines arrive in true time and protocols live by their host's clock: this is the only place
- * where the one becomes the other. */
+/* Deadlines arrive in true time and protocols live by their host's clock: this is the only place where the one becomes
+ * the other. */
 static lb_ns as_seen(const struct lb_program *p, lb_ns true_deadline) {
   return lb_env_from_truth(&p->env, true_deadline);
 }
@@ -30,7 +30,8 @@ static int do_open(struct lb_program *p, lb_ns deadline) {
     return lb_fail(&p->env.base, -ENOMEM, "no memory for a session of %zu bytes", p->plan->protocol->session_size);
   int r = lb_hook_open(&p->holder, &p->config, deadline);
   if (r == LB_OK && p->plan->protocol->round_trip)
-    atomic_store(&p->plan->memory->state[p->client->number].round_trip, p->plan->protocol->round_trip(p->holder.session));
+    atomic_store(&p->plan->memory->state[p->client->number].round_trip,
+                 p->plan->protocol->round_trip(p->holder.session));
   return r;
 }
 
@@ -53,7 +54,8 @@ static int need_session(struct lb_program *p, lb_ns deadline) {
 
 /* As a client that is started anew, only that what it may still owe is not forgotten. */
 static int do_reopen(struct lb_program *p, lb_ns deadline) {
-  if (lb_holder_holds(&p->holder)) return lb_fail(&p->env.base, -EBUSY, "it holds the lock, which would end with its session");
+  if (lb_holder_holds(&p->holder))
+    return lb_fail(&p->env.base, -EBUSY, "it holds the lock, which would end with its session");
   undo_open(p, deadline);
   return do_open(p, deadline);
 }
@@ -68,8 +70,8 @@ void lb_program_renew(struct lb_program *p) { lb_holder_renew(&p->holder); }
 
 static lb_ns min_ns(lb_ns a, lb_ns b) { return a < b ? a : b; }
 
-/* Some of the time until `end`, with the watchdog beside it. The clock that says when to renew may be
- * set meanwhile, so it is looked at from time to time. */
+/* Some of the time until `end`, with the watchdog beside it. The clock that says when to renew may be set meanwhile, so
+ * it is looked at from time to time. */
 static void rest_and_renew(struct lb_program *p, lb_ns end) {
   lb_ns due = lb_program_due(p), look = lb_clock_ns() + LOOK_MS * LB_NS_PER_MS;
   if (due != LB_NEVER) end = min_ns(end, lb_env_to_truth(&p->env, due));
@@ -138,7 +140,8 @@ static void pass_point(struct lb_env *env, const char *name) {
   env->point = NULL; /* once */
   atomic_store(&state->at_point, true);
   if (p->armed.argument == LB_AT_POINT_HANG) hang(p, state);
-  else if (p->armed.argument != LB_AT_POINT_GATE || !atomic_load(&state->gate_open)) p->ground->halt(p, p->armed.argument == LB_AT_POINT_DIE);
+  else if (p->armed.argument != LB_AT_POINT_GATE || !atomic_load(&state->gate_open))
+    p->ground->halt(p, p->armed.argument == LB_AT_POINT_DIE);
   atomic_store(&state->at_point, false);
 }
 
@@ -156,12 +159,16 @@ static int do_at_server(struct lb_program *p, const struct lb_command *c) {
   const struct lb_protocol *protocol = p->plan->protocol;
   bool looks = c->verb == LB_DO_INSPECT;
   if (looks ? !protocol->inspect : !protocol->break_lock)
-    return lb_fail(&p->env.base, -EOPNOTSUPP, looks ? "%s has no way to look at one server" : "%s has no record that could be removed", protocol->name);
+    return lb_fail(&p->env.base, -EOPNOTSUPP,
+                   looks ? "%s has no way to look at one server" : "%s has no record that could be removed",
+                   protocol->name);
   return (looks ? lb_hook_inspect : lb_hook_break_lock)(&p->holder, &lock, c->argument, c->deadline);
 }
 
 /* The holder, busy with that key. */
-static struct lb_holder *at_key(struct lb_program *p, uint32_t key) { return lb_holder_turn_to(&p->holder, key), &p->holder; }
+static struct lb_holder *at_key(struct lb_program *p, uint32_t key) {
+  return lb_holder_turn_to(&p->holder, key), &p->holder;
+}
 
 static int64_t clock_ms(struct lb_program *p, bool monotonic) {
   return monotonic ? (int64_t)(lb_now(&p->env.base) / LB_NS_PER_MS) : lb_wall_ms(&p->env.base);

@@ -20,14 +20,15 @@
 
 struct lb_program;
 
-/* How a program waits and falls, which is up to what runs it. (How its protocol waits is up to
- * program.env, which a driver may change after lb_program_begin().) */
+/* How a program waits and falls. (How its protocol waits is up to program.env, which a driver may change after
+ * lb_program_begin().) */
 struct lb_ground {
   /* Sleeps until this true time. 0: does not, but gives others a turn where clients take turns. */
   void (*sleep_until)(struct lb_program *program, lb_ns when);
   /* At an armed point: stands still until it is told to go on; or dies, and does not return. */
   void (*halt)(struct lb_program *program, bool dies);
-  /* Before the program begins, where its client has a process of its own that is to lead a process group. NULL = it does not. */
+  /* Before the program begins, where its client has a process of its own that is to lead a process group. NULL = it
+   * does not. */
   void (*prepare)(const struct lb_client *client, const struct lb_client_plan *plan);
 };
 
@@ -45,14 +46,12 @@ struct lb_program {
 /* Fills it in; asks for nothing. Must not be moved afterwards. */
 void lb_program_begin(struct lb_program *program, const struct lb_client_plan *plan, const struct lb_client *client,
                       const struct lb_ground *ground);
-/* Executes one command; the reply says how it went. */
 void lb_program_do(struct lb_program *program, struct lb_command command, struct lb_reply *ret);
-/* When it wants to renew what it holds if no command has come, on the clock of its env; LB_NEVER =
- * it does not. */
+/* When it wants to renew what it holds if no command has come, on the clock of its env; or LB_NEVER. */
 lb_ns lb_program_due(const struct lb_program *program);
 void lb_program_renew(struct lb_program *program);
-/* Frees its session's memory. It does not close the session: a client that was stopped for good
- * closes nothing either. */
+/* Frees its session's memory, and does not close the session: a client that was stopped for good closes nothing
+ * either. */
 void lb_program_end(struct lb_program *program);
 
 #endif

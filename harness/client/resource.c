@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * A checked access is one 128-bit compare-and-swap over {value, fence seen}. Two steps (compare
- * the fence, then store) would leave a hole in which a newer holder reads and the older one still
- * writes: the very thing a fence is to prevent.
+ * A checked access is one 128-bit compare-and-swap over {value, fence seen}. Two steps (compare the fence, then store)
+ * would leave a hole in which a newer holder reads and the older one still writes: the very thing a fence is to
+ * prevent.
  */
 #include "resource.h"
 
 #include <stddef.h>
 
-/* The sanitizer's own 128-bit operation may be a mutex of one process, and these words are shared
- * by many. */
+/* The sanitizer's own 128-bit operation may be a mutex of one process, and these words are shared by many. */
 #if defined(__clang__) && defined(__has_attribute)
 #if __has_attribute(disable_sanitizer_instrumentation)
 #define UNCHANGED_BY_SANITIZERS __attribute__((noinline, disable_sanitizer_instrumentation))
@@ -33,8 +32,7 @@ static bool swap(struct lb_resource *r, union words old, union words new) {
   return __sync_bool_compare_and_swap(&r->both, old.both, new.both);
 }
 
-/* Two loads may see halves of two states; the swap that follows then fails, so nothing is decided
- * on such a pair. */
+/* Two loads may see halves of two states; the swap that follows then fails, so nothing is decided on such a pair. */
 static union words look(struct lb_resource *r) {
   return (union words){{.value = atomic_load(&r->value), .fence_seen = atomic_load(&r->fence_seen)}};
 }
@@ -103,4 +101,13 @@ bool lb_resource_read_claimed(struct lb_resource *r, uint64_t token, uint64_t *r
 bool lb_resource_write_claimed(struct lb_resource *r, uint64_t token, uint64_t value) {
   uint64_t before;
   return claimed_access(r, token, &value, &before);
+}
+
+bool lb_letter_arrive(const struct lb_letter *letter, struct lb_resource *resources) {
+  struct lb_resource *resource = &resources[letter->key];
+  uint64_t before;
+  if (letter->guard != LB_GUARD_CLAIM)
+    return lb_resource_write(resource, letter->guard == LB_GUARD_FENCE, letter->fence, letter->value);
+  if (letter->claims) lb_resource_claim(resource, letter->claim, &before);
+  return lb_resource_write_claimed(resource, letter->claim, letter->value);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * conform_parts.h - what the process of one statement works with: its sessions, calls of hooks that
- * are held against contract.h, and words for what was expected. Private to conform*.c.
+ * are held against client/hooks.h, and words for what was expected. Private to conform*.c.
  *
  * A statement never returns a result. It returns if it holds; anything else ends its process in
  * lb_conform_fail(), from whatever depth. So a statement reads like a list of calls with what each
@@ -14,7 +14,7 @@
 #include <sys/types.h>
 
 #include "conform.h"
-#include "client/contract.h"
+#include "client/hooks.h"
 #include "client/env.h"
 
 enum {
@@ -139,7 +139,7 @@ lb_ns lb_conform_in_ms(int64_t ms);
 bool lb_conform_trait(const struct lb_conform *c, unsigned traits);
 
 /* Calls of the hooks on session i. The statement fails at once if the call broke the contract
- * (contract.h) or came back long after its deadline; else its result. */
+ * (client/hooks.h) or came back long after its deadline; else its result. */
 int lb_conform_setup(struct lb_conform *c, int i);
 int lb_conform_teardown(struct lb_conform *c, int i);
 int lb_conform_try_for(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, struct lb_grant *grant,

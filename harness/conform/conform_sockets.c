@@ -9,7 +9,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include "client/sockets.h"
+#include "client/env.h"
 #include "conform_parts.h"
 
 /* Shut down, not closed: the descriptor stays with its library, which then finds the connection at

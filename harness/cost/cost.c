@@ -20,7 +20,6 @@
 #include "base/clock.h"
 #include "base/environ.h"
 #include "client/env.h"
-#include "client/sockets.h"
 #include "servers/sandbox.h"
 #include "servers/stand.h"
 

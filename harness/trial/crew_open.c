@@ -4,7 +4,7 @@
  * when all are served. How many at a time depends on the machine alone, so it is the same for every protocol; it happens before anything is measured.
  *
  * The limit of a session counts from when it was asked for, and not while the machine held it up: when no processor stood still, or when the
- * heartbeat (client/heartbeat.h) measured a stall. A client that ran into its limit on such a machine is asked again and has twice as long. So the whole goes on for as long as sessions
+ * heartbeat (client/memory.h) measured a stall. A client that ran into its limit on such a machine is asked again and has twice as long. So the whole goes on for as long as sessions
  * keep coming, and a server that does not answer on an idle machine is told after one limit.
  */
 #include "crew_open.h"
@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/refuse.h"
 #include "base/spare.h"
-#include "client/fate.h"
+#include "client/client.h"
 
 /* An interpreter and its libraries take a second to start. MOST_S: for the observer, and again for each MOST_CLIENTS clients: then a machine is too slow for the trial. */
 enum { OPEN_S = 10, OPEN_FOREIGN_S = 30, SET_UP_S = 30, LATE_S = 1, MOST_S = 120, MOST_CLIENTS = 16, SLICE_MS = 250, PER_CORE = 2 };

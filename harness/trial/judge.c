@@ -46,7 +46,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/contract.h"
+#include "client/hooks.h"
 #include "guard_tested.h"
 #include "history/evidence.h"
 #include "premises.h"

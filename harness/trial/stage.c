@@ -12,7 +12,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "client/fate.h"
+#include "client/client.h"
 
 /* Who waited in vain for somebody that has died is not stuck. */
 int lb_stage_doubt(struct lb_stage *s, enum lb_verdict verdict, const char *format, ...) {

@@ -21,7 +21,7 @@
 #include "crew.h"
 #include "base/environ.h"
 #include "base/files.h"
-#include "client/heartbeat.h"
+#include "client/memory.h"
 #include "heat.h"
 #include "judge.h"
 #include "keep.h"

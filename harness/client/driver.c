@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * A process per client, with a socket that keeps messages apart: the controller's end below, and
- * the process itself (client_main). The kernel does what a fault asks for: a stopped or killed
- * process is an honest one, with all the threads of its libraries.
+ * A process per client, with a socket for commands that keeps messages apart. A stopped or killed process is an honest
+ * one, with all the threads of its libraries.
+ *
+ * The driver `exec` has the program of a foreign lock below that process, with all that it starts. They are one client:
+ * stopped, continued and killed together. Otherwise ours would touch the resource for a library that stands still, or
+ * the library would keep its session up for a client that does.
  */
-#include "driver_process.h"
+#include "driver.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,12 +25,23 @@
 #include "base/clock.h"
 #include "hooks.h"
 #include "program.h"
+#include "servers/proctree.h"
+#include "servers/skew_shim.h"
 
 enum { FOLLOW_MS = 1000 };
 
+struct lb_body {
+  pid_t pid;   /* 0 = reaped */
+  int status;  /* as of waitpid(2), once it is reaped */
+  bool killed; /* by kill_all() */
+  bool tree;   /* it stands for all processes below it, too */
+  bool still;  /* ... and all of them have been stopped */
+  int socket;
+};
+
 /* ---- the process ------------------------------------------------------------------------------------------ */
 
-void lb_process_sleep_until(struct lb_program *p, lb_ns when) {
+static void sleep_until(struct lb_program *p, lb_ns when) {
   (void)p;
   if (when) lb_clock_sleep_until(when);
 }
@@ -38,7 +52,27 @@ static void process_halt(struct lb_program *p, bool dies) {
   else raise(SIGSTOP);
 }
 
-static const struct lb_ground process_ground = {.sleep_until = lb_process_sleep_until, .halt = process_halt};
+static const struct lb_ground process_ground = {.sleep_until = sleep_until, .halt = process_halt};
+
+/* A signal to the group reaches all of it at once, and look() finds what has left the group. */
+static void exec_halt(struct lb_program *program, bool dies) {
+  (void)program;
+  kill(0, dies ? SIGKILL : SIGSTOP);
+}
+
+/* What it starts has the clocks of its host. And an adapter in a JVM may start fast where no speed is measured, as
+ * servers do (setting.h). */
+static void exec_prepare(const struct lb_client *client, const struct lb_client_plan *plan) {
+  const char *shim = client->skew_file[0] ? lb_skew_shim_path() : NULL, *others = getenv("LD_PRELOAD");
+  char library[4200];
+  setenv("LOCKBENCH_MEASURED", plan->names_server ? "no" : "yes", 1);
+  if (!shim) return;
+  snprintf(library, sizeof library, "%s%s%s", shim, others && others[0] ? ":" : "", others ? others : "");
+  setenv("LD_PRELOAD", library, 1);
+  setenv("LOCKBENCH_SKEW", client->skew_file, 1);
+}
+
+static const struct lb_ground exec_ground = {.sleep_until = sleep_until, .halt = exec_halt, .prepare = exec_prepare};
 
 /* The next command; renews while there is none. False: the controller has gone. */
 static bool next_command(struct lb_program *p, int commands, struct lb_command *ret) {
@@ -50,17 +84,15 @@ static bool next_command(struct lb_program *p, int commands, struct lb_command *
   }
 }
 
-/* The controller closes its end when all is over; this end only closes if somebody in this process
- * has closed it. */
+/* The controller closes its end when all is over; this end only closes if somebody in this process has closed it. */
 static void note_lost_socket(struct lb_client_state *state, int commands) {
   if (fcntl(commands, F_GETFD) < 0 && !state->breach[0])
     snprintf(state->breach, sizeof state->breach, "a file descriptor that it did not open was closed");
 }
 
-/* The whole life of the process. It never returns into the controller's code, of which it is a
- * copy. */
-static _Noreturn void client_main(const struct lb_client *client, const struct lb_client_plan *plan, const struct lb_ground *ground,
-                                  int commands) {
+/* The whole life of the process. It never returns into the controller's code, of which it is a copy. */
+static _Noreturn void client_main(const struct lb_client *client, const struct lb_client_plan *plan,
+                                  const struct lb_ground *ground, int commands) {
   struct lb_program program;
   struct lb_command command;
   struct lb_reply reply;
@@ -75,8 +107,7 @@ static _Noreturn void client_main(const struct lb_client *client, const struct l
   _exit(0);
 }
 
-/* What a client library or a plugin prints is not for our own output, and nobody types anything to
- * it. */
+/* What a client library or a plugin prints is not for our own output, and nobody types anything to it. */
 static void speak_into(int output) {
   int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (nothing >= 0) dup2(nothing, STDIN_FILENO);
@@ -84,10 +115,10 @@ static void speak_into(int output) {
   dup2(output, STDERR_FILENO);
 }
 
-/* Between fork and the first command. It must not outlive the controller, and its connections must
- * begin on its own host. */
-static _Noreturn void become_client(const struct lb_client *client, const struct lb_client_plan *plan, const struct lb_ground *ground,
-                                    pid_t parent, const int pair[2]) {
+/* Between fork and the first command. It must not outlive the controller, and its connections must begin on its own
+ * host. */
+static _Noreturn void become_client(const struct lb_client *client, const struct lb_client_plan *plan,
+                                    const struct lb_ground *ground, pid_t parent, const int pair[2]) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
   if (ground->prepare) setpgid(0, 0), ground->prepare(client, plan); /* it will not stay alone */
@@ -100,9 +131,9 @@ static _Noreturn void become_client(const struct lb_client *client, const struct
 
 /* ---- the controller's side ---------------------------------------------------------------------------------- */
 
-size_t lb_process_writers(size_t clients) { return clients; }
+static size_t writers(size_t clients) { return clients; }
 
-int lb_process_start(struct lb_client *client, const struct lb_client_plan *plan, const struct lb_ground *ground) {
+static int start(struct lb_client *client, const struct lb_client_plan *plan, const struct lb_ground *ground) {
   int pair[2];
   pid_t parent = getpid();
   struct lb_body *body = malloc(sizeof *body);
@@ -112,7 +143,7 @@ int lb_process_start(struct lb_client *client, const struct lb_client_plan *plan
     free(body);
     return -error;
   }
-  *body = (struct lb_body){.socket = pair[0]};
+  *body = (struct lb_body){.socket = pair[0], .tree = ground == &exec_ground};
   client->body = body;
   body->pid = fork();
   int error = errno;
@@ -126,14 +157,18 @@ int lb_process_start(struct lb_client *client, const struct lb_client_plan *plan
 }
 
 static int process_start(struct lb_client *client, const struct lb_client_plan *plan) {
-  return lb_process_start(client, plan, &process_ground);
+  return start(client, plan, &process_ground);
 }
 
-int lb_process_send(struct lb_client *client, const struct lb_command *command) {
+static int exec_start(struct lb_client *client, const struct lb_client_plan *plan) {
+  return start(client, plan, &exec_ground);
+}
+
+static int send_command(struct lb_client *client, const struct lb_command *command) {
   return send(client->body->socket, command, sizeof *command, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-int lb_process_await(struct lb_client *client, lb_ns deadline, struct lb_reply *ret) {
+static int await(struct lb_client *client, lb_ns deadline, struct lb_reply *ret) {
   int socket = client->body->socket;
   struct pollfd p = {.fd = socket, .events = POLLIN};
   for (;;) {
@@ -146,7 +181,7 @@ int lb_process_await(struct lb_client *client, lb_ns deadline, struct lb_reply *
   }
 }
 
-int lb_process_peek(const struct lb_client *client) {
+static int peek(const struct lb_client *client) {
   char byte;
   ssize_t n = recv(client->body->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
   return n > 0 ? 1 : n < 0 && errno == EAGAIN ? 0 : -ECONNRESET;
@@ -159,8 +194,7 @@ static void reap(struct lb_body *body) {
 }
 
 /* A stop is told by the kernel once every thread of the process stands still. */
-enum lb_life lb_process_look(struct lb_client *client) {
-  struct lb_body *body = client->body;
+static enum lb_life look_at_process(struct lb_body *body) {
   siginfo_t info = {0};
   if (body->killed) return LB_LIFE_KILLED;
   if (body->pid == 0) return LB_LIFE_DIED;
@@ -171,10 +205,24 @@ enum lb_life lb_process_look(struct lb_client *client) {
   return LB_LIFE_DIED;
 }
 
-/* Also for one that has died already: by this signal at a point, or otherwise, which -ECHILD tells. */
-static int process_kill(struct lb_body *body) {
+/* A tree that has stopped itself counts as stopped once nothing of it runs. */
+static enum lb_life look(struct lb_client *client) {
+  struct lb_body *body = client->body;
+  enum lb_life life = look_at_process(body);
+  if (!body->tree) return life;
+  if (life != LB_LIFE_STOPPED) body->still = false;
+  else if (!body->still) body->still = lb_proctree_signal(body->pid, SIGSTOP) == 0;
+  return life == LB_LIFE_STOPPED && !body->still ? LB_LIFE_RUNS : life;
+}
+
+/* Also for one that has died already: by this signal at a point, or otherwise, which -ECHILD tells. What a tree has
+ * left of its group ends with it. */
+static int kill_all(struct lb_body *body) {
   if (body->killed) return -ESRCH;
-  if (body->pid > 0) {
+  if (body->pid > 0 && body->tree) {
+    body->status = lb_proctree_kill(body->pid);
+    body->pid = 0;
+  } else if (body->pid > 0) {
     kill(body->pid, SIGKILL);
     reap(body);
   }
@@ -182,13 +230,17 @@ static int process_kill(struct lb_body *body) {
   return body->killed ? 0 : -ECHILD;
 }
 
-static int process_signal(struct lb_client *client, enum lb_client_signal signal) {
+static int signal_client(struct lb_client *client, enum lb_client_signal signal) {
+  struct lb_body *body = client->body;
   enum lb_life wanted = signal == LB_CLIENT_STOP ? LB_LIFE_STOPPED : LB_LIFE_RUNS, life;
   lb_ns deadline = lb_clock_ns() + FOLLOW_MS * LB_NS_PER_MS;
-  if (signal == LB_CLIENT_KILL) return process_kill(client->body);
-  if (client->body->pid == 0 || kill(client->body->pid, signal == LB_CLIENT_STOP ? SIGSTOP : SIGCONT) < 0)
-    return -ESRCH;
-  while ((life = lb_process_look(client)) != wanted) {
+  int sig = signal == LB_CLIENT_STOP ? SIGSTOP : SIGCONT;
+  if (signal == LB_CLIENT_KILL) return kill_all(body);
+  if (body->pid == 0) return -ESRCH;
+  int r = body->tree ? lb_proctree_signal(body->pid, sig) : kill(body->pid, sig) < 0 ? -ESRCH : 0;
+  if (r < 0) return r;
+  if (signal == LB_CLIENT_STOP) body->still = true;
+  while ((life = look(client)) != wanted) {
     if (life == LB_LIFE_DIED) return -ESRCH;
     if (lb_clock_ns() > deadline) return -ETIMEDOUT;
     lb_clock_sleep_until(lb_clock_ns() + LB_NS_PER_MS);
@@ -196,7 +248,7 @@ static int process_signal(struct lb_client *client, enum lb_client_signal signal
   return 0;
 }
 
-void lb_process_tell_end(const struct lb_client *client, char *buf, size_t size) {
+static void tell_end(const struct lb_client *client, char *buf, size_t size) {
   int status = client->body->status;
   const char *name = WIFSIGNALED(status) ? sigabbrev_np(WTERMSIG(status)) : NULL;
   if (name) snprintf(buf, size, "died of SIG%s", name);
@@ -204,9 +256,9 @@ void lb_process_tell_end(const struct lb_client *client, char *buf, size_t size)
   else snprintf(buf, size, "exited with status %d", WEXITSTATUS(status));
 }
 
-static void process_end(struct lb_client *client) {
+static void end(struct lb_client *client) {
   struct lb_body *body = client->body;
-  if (body->pid > 0) process_kill(body);
+  if (body->pid > 0) kill_all(body);
   close(body->socket);
   free(body);
   client->body = NULL;
@@ -214,13 +266,26 @@ static void process_end(struct lb_client *client) {
 
 const struct lb_driver lb_driver_process = {
     .name = "process",
-    .writers = lb_process_writers,
+    .writers = writers,
     .start = process_start,
-    .send = lb_process_send,
-    .await = lb_process_await,
-    .peek = lb_process_peek,
-    .look = lb_process_look,
-    .signal = process_signal,
-    .tell_end = lb_process_tell_end,
-    .end = process_end,
+    .send = send_command,
+    .await = await,
+    .peek = peek,
+    .look = look,
+    .signal = signal_client,
+    .tell_end = tell_end,
+    .end = end,
+};
+
+const struct lb_driver lb_driver_exec = {
+    .name = "exec",
+    .writers = writers,
+    .start = exec_start,
+    .send = send_command,
+    .await = await,
+    .peek = peek,
+    .look = look,
+    .signal = signal_client,
+    .tell_end = tell_end,
+    .end = end,
 };
