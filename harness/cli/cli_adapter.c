@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * `lockbench adapter-check`: what is wrong with somebody's adapter, one line per statement. What the statements are is conform/adapter.c's; here stands which
+ * `lockbench adapter-check`: what is wrong with somebody's adapter, one line per statement. What the statements are is conform/adapter*.c's; here stands which
  * program is meant, where it is tried, and which of the statements.
  */
 #include <errno.h>
@@ -10,13 +10,13 @@
 #include "base/called.h"
 #include "cli_conform.h"
 #include "conform/conform.h"
-#include "theory/brought.h"
+#include "theory/theory.h"
 
 enum { STATEMENTS_MAX = 64 };
 
 /* A program that cannot be called is a mistake of the user; a first line that nobody understands is one of the adapter: the first statement. */
 static int refuse_first_line(const struct lb_args *args, bool spoke, const char *err) {
-  const char *first = lb_adapter_statement_at(0);
+  const char *first = lb_conform_statement_at(true, 0)->text;
   if (!spoke) return lb_complain(LB_EXIT_USAGE, "adapter-check '%s': %s", args->words[0], err);
   if (args->tap) printf("not ok 1 - %s\n# %s\n1..1\n", first, err);
   else printf("FAIL %s: %s\n", first, err);
@@ -50,9 +50,9 @@ static bool choose_statements(const struct lb_args *args, const char **only) {
   size_t count = 0;
   for (int i = 1; i < args->word_count; i++) {
     size_t before = count;
-    const char *text;
-    for (size_t k = 0; (text = lb_adapter_statement_at(k)) && count < STATEMENTS_MAX - 1; k++)
-      if (strstr(text, args->words[i])) only[count++] = text;
+    const struct lb_conform_statement *s;
+    for (size_t k = 0; (s = lb_conform_statement_at(true, k)) && count < STATEMENTS_MAX - 1; k++)
+      if (strstr(s->text, args->words[i])) only[count++] = s->text;
     if (count == before) return lb_complain(0, "adapter-check: no statement has '%s' in it; without one, all are tried", args->words[i]), false;
   }
   only[count] = NULL;

@@ -19,7 +19,7 @@
 #include "cli.h"
 #include "scenario/scenario.h"
 #include "base/suggest.h"
-#include "theory/brought.h"
+#include "theory/theory.h"
 #include "version.h"
 
 /* What an option sets. Two rows may set the same: those of -s and of --plugin do. */

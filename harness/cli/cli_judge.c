@@ -15,7 +15,7 @@
 #include "scenario/suite.h"
 #include "servers/proc.h"
 #include "show/live.h"
-#include "theory/brought.h"
+#include "theory/theory.h"
 
 /* What a check takes: it mostly waits for leases, so about the same everywhere. */
 enum { ADAPTER_CHECK_S = 35, CONFORM_S = 20 };

@@ -1,69 +1,308 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is said of an adapter, in the order it is asked: first whether it speaks at all, then its lock, then how locks end. Who takes the servers down comes last.
+ * What is said of an adapter, but for how locks end (adapter_ends.c): first whether it speaks at all, then its lock. The tables are in the
+ * order in which it is asked.
  */
-#include "adapter.h"
+#include "adapter_talk.h"
 
-#include "adapter_parts.h"
+#include <stdio.h>
+
 #include "backends/foreign.h"
+#include "conform_calls.h"
 
-enum {
-  LEASE = 1 << 0,
-  SESSION = 1 << 1,
-  ENDS = 1 << 2, /* one of the two */
-  EXTEND = 1 << 3,
-  HOLDS = 1 << 4,
-  FENCE = 1 << 5,
-  VALIDITY = 1 << 6,
-  RECORD = 1 << 7, /* and servers that have it */
-  SERVERS = 1 << 8,
-};
+/* ---- its lines, its beginning and its end ------------------------------------------------------ */
 
-/* The text is what its author reads: a sentence that holds or does not. */
-const struct lb_conform_statement lb_adapter_statements[] = {
-    {"the first line says what it is, before anything is asked", 0, adapter_says_what_it_is},
-    {"every question is answered once, with its number, and nothing else is written", 0, adapter_answers_each_once},
-    {"a word that it does not know changes nothing", 0, adapter_ignores_what_it_does_not_know},
-    {"quit is answered, and it ends", 0, adapter_quits},
-    {"it ends when its stdin ends", 0, adapter_ends_with_stdin},
-    {"a free lock is granted and released", 0, adapter_grants_and_releases},
-    {"a grant carries what the first line says, and nothing else", 0, adapter_grants_as_it_says},
-    {"a held lock is refused at once to who does not wait", 0, adapter_refuses_at_once},
-    {"an acquire waits as long as it may, and no longer", 0, adapter_waits_for_so_long},
-    {"who waits is granted after the release", 0, adapter_grants_after_the_release},
-    {"a waiter that gave up stands in nobody's way", 0, adapter_who_gave_up},
-    {"a released lock is granted to anybody, again and again", 0, adapter_takes_turns},
-    {"two keys do not exclude each other", 0, adapter_keys_are_apart},
-    {"who was refused frees nobody else's lock", 0, adapter_frees_nobody_elses},
-    {"a second release does no harm", 0, adapter_releases_twice},
-    {"of eight clients one is inside at a time", 0, adapter_one_of_eight},
-    {"fences grow", FENCE, adapter_fences_grow},
-    {"what is left of a grant is not more than was asked for", VALIDITY, adapter_validity},
-    {"the record that it names is there while it holds, and only then", RECORD, adapter_record},
-    {"holds is ok while it holds, and not after its release", HOLDS, adapter_confirms},
-    {"extend makes a lease last", EXTEND | LEASE, adapter_extends},
-    {"a lease ends by itself, not before its ttl and not long after", LEASE, adapter_lease_ends},
-    {"a stale release leaves the next holder alone", LEASE, adapter_stale_release},
-    {"a lease that is over cannot be extended", EXTEND | LEASE, adapter_stale_extend},
-    {"a lease that another one has had since cannot be extended", EXTEND | LEASE, adapter_extend_after_another},
-    {"holds asks the service, not its own memory", HOLDS | LEASE, adapter_stale_holds},
-    {"holds is no more ok when another one has held since", HOLDS | LEASE, adapter_holds_after_another},
-    {"a session holds for longer than the ttl, as long as its client lives", SESSION, adapter_session_lasts},
-    {"what a killed client held becomes free", ENDS, adapter_killed_client},
-    {"a waiter that was killed stands in nobody's way", 0, adapter_killed_waiter},
-    {"servers that are gone grant nothing, and when they are back it goes on", SERVERS, adapter_server_is_gone},
+enum { QUIET_MS = 150, END_MS = 3000 };
+
+/* The words have been read before the servers were started (lb_foreign_add()): what is left is whether the tool knows them, and whether it says them, and no more, again. */
+static void says_what_it_is(struct lb_conform *c) {
+  lb_conform_check(c, *lb_foreign_version(c->protocol), "expected version= of the library in the first line");
+  for (const char *const *t = c->protocol->topologies; *t; t++)
+    lb_conform_check(c, lb_topology_find(*t), "expected topologies= of `lockbench list topologies`, read '%s'", *t);
+  adapter_start(c, 0);
+  adapter_expect_silence(c, 0, QUIET_MS, "no line that nobody asked for");
+}
+
+static void ask_all(struct lb_conform *c, const char *key) {
+  struct adapter_reply r;
+  adapter_ask(c, 0, ADAPTER_CALL_MS, &r, "ping");
+  adapter_want(c, 0, &r, "ok", "");
+  adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, &r, "of a free lock");
+  if (c->protocol->extend) adapter_ask(c, 0, ADAPTER_CALL_MS, &r, "extend key=%s ttl_ms=%d", key, ADAPTER_HOLD_MS), adapter_want(c, 0, &r, "ok lost unknown error", "");
+  if (c->protocol->holds) adapter_answers(c, 0, "holds", key, "ok lost unknown error", "");
+  adapter_answers(c, 0, "release", key, "ok lost unknown error", "");
+}
+
+/* One question of each kind, twice. */
+static void answers_each_once(struct lb_conform *c) {
+  KEY;
+  adapter_be_strict();
+  ask_all(c, key);
+  ask_all(c, key);
+  adapter_expect_silence(c, 0, QUIET_MS, "no line that nobody asked for");
+}
+
+/* A later version of the line protocol may say more. */
+static void ignores_what_it_does_not_know(struct lb_conform *c) {
+  KEY;
+  struct adapter_reply r;
+  adapter_ask(c, 0, ADAPTER_CALL_MS, &r, "acquire later=1 key=%s ttl_ms=%d wait_ms=0 more=%%20", key, ADAPTER_HOLD_MS);
+  adapter_want(c, 0, &r, "granted", "of a free lock, asked for with later=1 and more=%20");
+  adapter_ask(c, 0, ADAPTER_CALL_MS, &r, "release key=%s later=1", key);
+  adapter_want(c, 0, &r, "ok", "asked for with later=1");
+}
+
+static void quits(struct lb_conform *c) {
+  char fate[100];
+  adapter_open(c, 0);
+  bool ended = adapter_end(c, 0, true, END_MS, fate, sizeof fate);
+  lb_conform_check(c, ended, "expected it to end within %d ms after quit, it did not", END_MS);
+}
+
+static void ends_with_stdin(struct lb_conform *c) {
+  char fate[100];
+  adapter_open(c, 0);
+  adapter_hang_up(0);
+  bool ended = adapter_end(c, 0, false, END_MS, fate, sizeof fate);
+  lb_conform_check(c, ended, "expected it to end within %d ms after the end of its stdin, it did not", END_MS);
+}
+
+/* ---- who gets the lock, and when --------------------------------------------------------------- */
+
+enum { WAIT_MS = 1200, RELEASE_AFTER_MS = 300, GIVE_UP_MS = 1000, NEXT_MS = 4000, CLIENTS = 8, TURNS = 2, TURN_MS = 2, CROWD_MS = 20000 };
+
+/* Without what the machine has taken from it. */
+static long long own_ms(const struct adapter_reply *r) { return ms_between(r->sent + r->held_up, r->came); }
+
+static void grants_and_releases(struct lb_conform *c) {
+  KEY;
+  struct adapter_reply r;
+  adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, &r, "of a free lock");
+  adapter_release(c, 0, key, "");
+}
+
+/* Both have connected before. */
+static void refuses_at_once(struct lb_conform *c) {
+  KEY;
+  struct adapter_reply r;
+  adapter_open(c, 1);
+  adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, &r, "of a free lock");
+  adapter_ask(c, 1, ADAPTER_HOLD_MS / 2, &r, "acquire key=%s ttl_ms=%d wait_ms=0", key, ADAPTER_HOLD_MS);
+  adapter_want(c, 1, &r, "busy", "while the first client holds");
+  lb_conform_check(c, own_ms(&r) <= ADAPTER_LATE_MS, "expected busy at once, as wait_ms=0, read it after %lld ms (second client)", ms_between(r.sent, r.came));
+  adapter_release(c, 0, key, "");
+}
+
+/* Some libraries count tries, not time: half of the time is enough. */
+static void waits_for_so_long(struct lb_conform *c) {
+  KEY;
+  struct adapter_reply r;
+  adapter_open(c, 1);
+  adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, &r, "of a free lock");
+  adapter_ask(c, 1, ADAPTER_HOLD_MS - 1000, &r, "acquire key=%s ttl_ms=%d wait_ms=%d", key, ADAPTER_HOLD_MS, WAIT_MS);
+  long long took = ms_between(r.sent, r.came);
+  adapter_want(c, 1, &r, "busy timeout", "while the first client holds");
+  lb_conform_check(c, took >= WAIT_MS / 2, "expected it to wait for about wait_ms=%d, read '%.100s' after %lld ms (second client)", WAIT_MS, r.line, took);
+  lb_conform_check(c, own_ms(&r) <= WAIT_MS + ADAPTER_LATE_MS, "expected an answer within wait_ms=%d and a second, read '%.100s' after %lld ms (second client)", WAIT_MS, r.line, took);
+  adapter_release(c, 0, key, "");
+}
+
+static void grants_after_the_release(struct lb_conform *c) {
+  KEY;
+  struct adapter_reply r;
+  adapter_open(c, 1);
+  adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, &r, "of a free lock");
+  adapter_put(c, 1, "acquire key=%s ttl_ms=%d wait_ms=%d", key, ADAPTER_HOLD_MS, ADAPTER_HOLD_MS / 2);
+  adapter_expect_silence(c, 1, RELEASE_AFTER_MS, "no answer to acquire before the first client has released");
+  adapter_answers(c, 0, "release", key, "ok", "while the second client waits");
+  adapter_take(c, 1, ADAPTER_HOLD_MS, &r);
+  adapter_want(c, 1, &r, "granted", "as the first client has released while it waited");
+  adapter_release(c, 1, key, "");
+}
+
+/* The third client asks only then: it would stand behind the place of the second one, if that was left. */
+static void who_gave_up(struct lb_conform *c) {
+  KEY;
+  struct adapter_reply r;
+  for (int i = 1; i < 3; i++) adapter_open(c, i);
+  adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, &r, "of a free lock");
+  adapter_ask(c, 1, GIVE_UP_MS + ADAPTER_CALL_MS, &r, "acquire key=%s ttl_ms=%d wait_ms=%d", key, ADAPTER_HOLD_MS, GIVE_UP_MS);
+  adapter_want(c, 1, &r, "busy timeout", "while the first client holds");
+  adapter_release(c, 0, key, "");
+  adapter_acquire(c, 2, key, ADAPTER_HOLD_MS, NEXT_MS, &r, "as the first client has released, and the second one had given up before");
+  adapter_release(c, 2, key, "");
+}
+
+static void takes_turns(struct lb_conform *c) {
+  KEY;
+  struct adapter_reply r;
+  for (int turn = 0; turn < 4; turn++) {
+    adapter_acquire(c, turn % 2, key, ADAPTER_HOLD_MS, ADAPTER_CALL_MS, &r, "of a lock that was released");
+    adapter_release(c, turn % 2, key, "");
+  }
+  adapter_acquire(c, 1, key, ADAPTER_HOLD_MS, ADAPTER_CALL_MS, &r, "of a lock that this client has just released");
+  adapter_release(c, 1, key, "");
+}
+
+static void keys_are_apart(struct lb_conform *c) {
+  const char *key = lb_conform_key(c), *other = lb_conform_key(c);
+  struct adapter_reply r;
+  adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, &r, "of a free lock");
+  adapter_acquire(c, 1, other, ADAPTER_HOLD_MS, 0, &r, "of another key than the first client's");
+  adapter_release(c, 0, key, "");
+  adapter_refused(c, 0, other, "though the second client holds this key");
+  adapter_release(c, 1, other, "");
+}
+
+/* Whatever it answers: it had nothing. */
+static void frees_nobody_elses(struct lb_conform *c) {
+  KEY;
+  struct adapter_reply r;
+  adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, &r, "of a free lock");
+  adapter_refused(c, 1, key, "while the first client holds");
+  adapter_answers(c, 1, "release", key, "ok lost error", "");
+  adapter_refused(c, 2, key, "after a release by the second client, which held nothing");
+  adapter_release(c, 0, key, "");
+}
+
+static void releases_twice(struct lb_conform *c) {
+  KEY;
+  struct adapter_reply r;
+  adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, &r, "of a free lock");
+  adapter_release(c, 0, key, "");
+  adapter_acquire(c, 1, key, ADAPTER_HOLD_MS, ADAPTER_CALL_MS, &r, "of a lock that was released");
+  adapter_answers(c, 0, "release", key, "lost ok error", "");
+  adapter_refused(c, 2, key, "after a second release by the first client, while the second one holds");
+  adapter_release(c, 1, key, "");
+}
+
+/* ---- many ----------------------------------------------------------------------------------------------------------- */
+
+static const char *crowded;
+
+static void take_turns(struct lb_conform *c, int number) {
+  struct adapter_reply r;
+  for (int turn = 0; turn < TURNS; turn++) {
+    adapter_acquire(c, 0, crowded, 2 * ADAPTER_HOLD_MS, CROWD_MS / 2, &r, "of a lock that all release soon");
+    uint64_t others = atomic_fetch_add(&c->shared->inside, 1);
+    lb_conform_check(c, others == 0, "expected nobody else inside, client %d found %d", number + 1, (int)others);
+    lb_clock_sleep_until(in_ms(TURN_MS));
+    atomic_fetch_sub(&c->shared->inside, 1);
+    adapter_release(c, 0, crowded, "");
+  }
+}
+
+static void one_of_eight(struct lb_conform *c) {
+  crowded = lb_conform_key(c);
+  for (int i = 0; i < CLIENTS; i++) lb_conform_start(c, "crowd", i, take_turns);
+  lb_conform_join(c, CROWD_MS);
+}
+
+/* ---- what a grant says, and what is true while it holds ---------------------------------------- */
+
+enum { SHORT_MS = 1000, GRANTS = 4, RECORD_MS = 2000 };
+
+static void grants_as_it_says(struct lb_conform *c) {
+  KEY;
+  struct adapter_reply r;
+  long long number;
+  adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, &r, "of a free lock");
+  bool fence = adapter_number(&r, "fence", &number), validity = adapter_number(&r, "validity_ms", &number);
+  lb_conform_check(c, fence == has(c, LB_TRAIT_FENCED), "expected %s in a grant, as can= %s fence, read '%.100s'", fence ? "no fence=" : "fence= with a whole number",
+                   fence ? "does not name" : "names", r.line);
+  lb_conform_check(c, validity == lb_foreign_tells_validity(c->protocol), "expected %s in a grant, as can= %s validity, read '%.100s'",
+                   validity ? "no validity_ms=" : "validity_ms= with a whole number", validity ? "does not name" : "names", r.line);
+  adapter_release(c, 0, key, "");
+}
+
+static void fences_grow(struct lb_conform *c) {
+  KEY;
+  struct adapter_reply r;
+  long long latest = 0, fence = 0;
+  for (int i = 0; i < GRANTS; i++) {
+    adapter_acquire(c, i % 2, key, ADAPTER_HOLD_MS, ADAPTER_CALL_MS, &r, "of a free lock");
+    lb_conform_check(c, adapter_number(&r, "fence", &fence), "expected fence= with a whole number, read '%.100s'", r.line);
+    lb_conform_check(c, fence > latest, "expected a fence above %lld, read '%.100s' (grant %d)", latest, r.line, i + 1);
+    latest = fence;
+    adapter_release(c, i % 2, key, "");
+  }
+}
+
+static void validity(struct lb_conform *c) {
+  KEY;
+  struct adapter_reply r;
+  long long left = 0;
+  adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, &r, "of a free lock");
+  lb_conform_check(c, adapter_number(&r, "validity_ms", &left), "expected validity_ms= with a whole number, read '%.100s'", r.line);
+  lb_conform_check(c, left > 0 && left <= ADAPTER_HOLD_MS, "expected validity_ms above 0 and at most ttl_ms=%d, read '%.100s'", ADAPTER_HOLD_MS, r.line);
+  adapter_release(c, 0, key, "");
+}
+
+/* A record may end a little after the answer: a session that closes, a follower. */
+static void record(struct lb_conform *c) {
+  KEY;
+  struct adapter_reply r;
+  lb_conform_check(c, !adapter_has_record(c, key), "expected no record before anybody asked for the lock, found one");
+  adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, &r, "of a free lock");
+  lb_conform_check(c, adapter_has_record(c, key), "expected the record of record= at a server while it holds, found none");
+  adapter_release(c, 0, key, "");
+  lb_ns end = in_ms(RECORD_MS);
+  bool there;
+  while ((there = adapter_has_record(c, key)) && lb_clock_ns() < end) lb_clock_sleep_until(in_ms(20));
+  lb_conform_check(c, !there, "expected no record within %d ms after the release, found one", RECORD_MS);
+}
+
+static void confirms(struct lb_conform *c) {
+  KEY;
+  struct adapter_reply r;
+  adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, &r, "of a free lock");
+  adapter_answers(c, 0, "holds", key, "ok", "while it holds");
+  adapter_release(c, 0, key, "");
+  adapter_answers(c, 0, "holds", key, "lost error", "after its release");
+}
+
+/* Long after its first end it is refused to others. Servers that count whole seconds may keep it for one more, so it is looked at later than that. */
+static void extends(struct lb_conform *c) {
+  KEY;
+  struct adapter_reply granted, r;
+  adapter_open(c, 1);
+  adapter_acquire(c, 0, key, SHORT_MS, 0, &granted, "of a free lock");
+  adapter_ask(c, 0, ADAPTER_CALL_MS, &r, "extend key=%s ttl_ms=%d", key, 4 * SHORT_MS);
+  adapter_want(c, 0, &r, "ok", "while it holds");
+  lb_clock_sleep_until(granted.came + (2 * SHORT_MS + 200) * LB_NS_PER_MS);
+  adapter_refused(c, 1, key, "2.2 s after a grant of 1 s that was extended by 4 s");
+  adapter_release(c, 0, key, "2.2 s after a grant of 1 s that was extended by 4 s");
+}
+
+const struct lb_conform_statement lb_adapter_of_lock[] = {
+    {"the first line says what it is, before anything is asked", 0, says_what_it_is},
+    {"every question is answered once, with its number, and nothing else is written", 0, answers_each_once},
+    {"a word that it does not know changes nothing", 0, ignores_what_it_does_not_know},
+    {"quit is answered, and it ends", 0, quits},
+    {"it ends when its stdin ends", 0, ends_with_stdin},
+    {"a free lock is granted and released", 0, grants_and_releases},
+    {"a grant carries what the first line says, and nothing else", 0, grants_as_it_says},
+    {"a held lock is refused at once to who does not wait", 0, refuses_at_once},
+    {"an acquire waits as long as it may, and no longer", 0, waits_for_so_long},
+    {"who waits is granted after the release", 0, grants_after_the_release},
+    {"a waiter that gave up stands in nobody's way", 0, who_gave_up},
+    {"a released lock is granted to anybody, again and again", 0, takes_turns},
+    {"two keys do not exclude each other", 0, keys_are_apart},
+    {"who was refused frees nobody else's lock", 0, frees_nobody_elses},
+    {"a second release does no harm", 0, releases_twice},
+    {"of eight clients one is inside at a time", 0, one_of_eight},
+    {"fences grow", ADAPTER_FENCE, fences_grow},
+    {"what is left of a grant is not more than was asked for", ADAPTER_VALIDITY, validity},
+    {"the record that it names is there while it holds, and only then", ADAPTER_RECORD, record},
+    {"holds is ok while it holds, and not after its release", ADAPTER_HOLDS, confirms},
+    {"extend makes a lease last", ADAPTER_EXTEND | ADAPTER_LEASE, extends},
     {NULL, 0, NULL},
 };
 
 unsigned lb_adapter_has(const struct lb_conform *c) {
   const struct lb_protocol *p = c->protocol;
   bool servers = c->topology->data_count > 0;
-  return (p->traits & LB_TRAIT_LEASED ? LEASE | ENDS : 0) | (p->traits & LB_TRAIT_SESSION ? SESSION | ENDS : 0) | (p->extend ? EXTEND : 0) | (p->holds ? HOLDS : 0) |
-         (p->traits & LB_TRAIT_FENCED ? FENCE : 0) | (lb_foreign_tells_validity(p) ? VALIDITY : 0) | (servers && lb_foreign_names_record(p) ? RECORD : 0) |
-         (servers ? SERVERS : 0);
-}
-
-const char *lb_adapter_statement_at(size_t index) {
-  enum { COUNT = sizeof lb_adapter_statements / sizeof *lb_adapter_statements };
-  return index < COUNT ? lb_adapter_statements[index].text : NULL;
+  return (p->traits & LB_TRAIT_LEASED ? ADAPTER_LEASE | ADAPTER_ENDS : 0) | (p->traits & LB_TRAIT_SESSION ? ADAPTER_SESSION | ADAPTER_ENDS : 0) | (p->extend ? ADAPTER_EXTEND : 0) | (p->holds ? ADAPTER_HOLDS : 0) |
+         (p->traits & LB_TRAIT_FENCED ? ADAPTER_FENCE : 0) | (lb_foreign_tells_validity(p) ? ADAPTER_VALIDITY : 0) | (servers && lb_foreign_names_record(p) ? ADAPTER_RECORD : 0) |
+         (servers ? ADAPTER_SERVERS : 0);
 }

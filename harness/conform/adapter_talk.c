@@ -2,6 +2,8 @@
  *
  * Clients that are spoken to in lines. Whatever an adapter does wrong ends the process of the statement here, with what was read and what was expected.
  */
+#include "adapter_talk.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -9,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "adapter_parts.h"
 #include "backends/foreign_talk.h"
 #include "servers/proctree.h"
 
@@ -51,7 +52,7 @@ static bool hear(struct lb_conform *c, int i, lb_ns deadline, const char **ret) 
 
 void adapter_expect_silence(struct lb_conform *c, int i, int64_t ms, const char *what) {
   const char *line;
-  bool heard = hear(c, i, lb_conform_in_ms(ms), &line);
+  bool heard = hear(c, i, in_ms(ms), &line);
   lb_conform_check(c, !heard, "expected %s, read '%.100s' (%s client)", what, heard ? line : "", lb_conform_ordinal(i));
 }
 
@@ -64,7 +65,7 @@ void adapter_start(struct lb_conform *c, int i) {
   client[i].talk = lb_talk_start(c->protocol);
   if (!client[i].talk) lb_conform_break(c, "cannot start the adapter");
   snprintf(client[i].asked, sizeof client[i].asked, "who are you");
-  if (!hear(c, i, lb_conform_in_ms(ADAPTER_START_MS), &line)) lb_conform_fail(c, "expected its first line within %d s, read nothing", ADAPTER_START_MS / 1000);
+  if (!hear(c, i, in_ms(ADAPTER_START_MS), &line)) lb_conform_fail(c, "expected its first line within %d s, read nothing", ADAPTER_START_MS / 1000);
   if (!lb_talk_first_line(line, err, sizeof err)) lb_conform_fail(c, "%s", err);
 }
 
@@ -107,7 +108,7 @@ static bool is_answer(struct lb_conform *c, int i, const char *line) {
 
 void adapter_take(struct lb_conform *c, int i, int64_t ms, struct adapter_reply *ret) {
   const char *line;
-  lb_ns deadline = lb_conform_in_ms(ms);
+  lb_ns deadline = in_ms(ms);
   do {
     if (!hear(c, i, deadline, &line))
       lb_conform_fail(c, "expected an answer to '%s' within %lld ms, read nothing (%s client)", client[i].asked, (long long)ms, lb_conform_ordinal(i));
@@ -185,11 +186,13 @@ void adapter_refused(struct lb_conform *c, int i, const char *key, const char *w
   adapter_want(c, i, &reply, "busy", why);
 }
 
-void adapter_release(struct lb_conform *c, int i, const char *key, const char *why) {
+void adapter_answers(struct lb_conform *c, int i, const char *what, const char *key, const char *words, const char *why) {
   struct adapter_reply reply;
-  adapter_ask(c, i, ADAPTER_CALL_MS, &reply, "release key=%s", key);
-  adapter_want(c, i, &reply, "ok", why);
+  adapter_ask(c, i, ADAPTER_CALL_MS, &reply, "%s key=%s", what, key);
+  adapter_want(c, i, &reply, words, why);
 }
+
+void adapter_release(struct lb_conform *c, int i, const char *key, const char *why) { adapter_answers(c, i, "release", key, "ok", why); }
 
 /* The observer is the last session, which needs no program. */
 bool adapter_has_record(struct lb_conform *c, const char *key) {

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * How the statements are run. The tool reads results from a pipe; at its other end is the
- * controller of one system, in a sandbox: it starts the servers, then one process after the other,
- * one per statement, and judges how that process ended. What a protocol does to its process cannot
- * reach further: results come from the controller, and its own process is killed with everything it
- * started.
+ * How the statements are run. The tool reads results from a pipe; at its other end is the controller of one system, in a sandbox: it
+ * starts the servers, then one process after the other, one per statement, and judges how that process ended. What a protocol does to
+ * its process cannot reach further: results come from the controller, and its own process is killed with everything it started.
  */
 #include "conform.h"
 
@@ -20,13 +18,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "adapter.h"
+#include "adapter_talk.h"
 #include "backends/registry.h"
-#include "base/clock.h"
-#include "conform_outcome.h"
-#include "conform_parts.h"
 #include "base/environ.h"
 #include "base/files.h"
+#include "conform_calls.h"
 #include "servers/sandbox.h"
 #include "servers/stand.h"
 
@@ -182,6 +178,50 @@ static void run_statement(struct controller *k, const struct lb_conform_statemen
                    result);
 }
 
+/* ---- the statements ------------------------------------------------------------------------------ */
+
+/* A protocol may draw its numbers on demand only: then its option `fence` decides, as it was set
+ * for this run. */
+static bool fenced(const struct lb_conform *c) {
+  if (has(c, LB_TRAIT_FENCED)) return true;
+  for (size_t i = 0; c->protocol->options && c->protocol->options[i].name; i++)
+    if (strcmp(c->protocol->options[i].name, "fence") == 0) return c->options[i].b;
+  return false;
+}
+
+const struct lb_conform_statement *lb_conform_statement_at(bool of_adapter, size_t index) {
+  static const struct lb_conform_statement *const subjects[2][5] = {{lb_conform_of_lock, lb_conform_of_time, lb_conform_of_service, lb_conform_of_faults},
+                                                                     {lb_adapter_of_lock, lb_adapter_of_ends}};
+  for (const struct lb_conform_statement *const *subject = subjects[of_adapter]; *subject; subject++)
+    for (const struct lb_conform_statement *s = *subject; s->text; s++)
+      if (index-- == 0) return s;
+  return NULL;
+}
+
+/* Follows from the table of the protocol alone: its traits, its hooks, its options, and whether
+ * there are servers. */
+unsigned lb_conform_has(const struct lb_conform *c) {
+  const struct lb_protocol *p = c->protocol;
+  unsigned all = fenced(c) ? LB_NEEDS_FENCE : LB_NEEDS_NO_FENCE;
+  all |= has_owner(c) ? LB_NEEDS_OWNER : LB_NEEDS_ANYBODY;
+  if (!has(c, LB_TRAIT_UNSAFE)) all |= LB_NEEDS_SAFE | LB_NEEDS_MEMORY;
+  if (p->holds) all |= LB_NEEDS_HOLDS | LB_NEEDS_MEMORY;
+  if (has(c, LB_TRAIT_LEASED)) all |= LB_NEEDS_LEASE;
+  if (has(c, LB_TRAIT_FIFO)) all |= LB_NEEDS_FIFO;
+  all |= has(c, LB_TRAIT_REENTRANT) ? LB_NEEDS_DEPTH : LB_NEEDS_NO_DEPTH;
+  if (has(c, LB_TRAIT_LEASED | LB_TRAIT_SESSION)) all |= LB_NEEDS_END;
+  if (p->points && p->points[0]) all |= LB_NEEDS_POINTS;
+  if (p->extend) all |= LB_NEEDS_EXTEND;
+  if (lb_wakes(p, c->options)) all |= LB_NEEDS_WAIT;
+  if (p->inspect) all |= LB_NEEDS_INSPECT;
+  if (p->teardown) all |= LB_NEEDS_TEARDOWN;
+  if (p->doubt) all |= LB_NEEDS_DOUBT;
+  if (p->server) all |= LB_NEEDS_SERVER;
+  if (p->seen) all |= LB_NEEDS_SEEN;
+  if (c->topology->data_count > 0) all |= LB_NEEDS_SERVERS;
+  return all;
+}
+
 /* ---- controller and tool --------------------------------------------------------------------- */
 
 static bool write_all(int fd, const void *data, size_t size) {
@@ -224,7 +264,8 @@ static int control(struct controller *k, char *err, size_t err_size) {
   if (r < 0) return r;
   /* A statement that this system cannot be asked is passed over without a result. */
   unsigned has = plan->adapter ? lb_adapter_has(c) : lb_conform_has(c);
-  for (const struct lb_conform_statement *s = plan->adapter ? lb_adapter_statements : lb_conform_statements; s->text; s++) {
+  const struct lb_conform_statement *s;
+  for (size_t i = 0; (s = lb_conform_statement_at(plan->adapter, i)); i++) {
     struct message message = {0};
     if (!is_asked(plan, s, has)) continue;
     run_statement(k, s, &message.statement);

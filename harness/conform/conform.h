@@ -41,7 +41,7 @@ struct lb_conform_plan {
   const struct lb_rundir *dir; /* for the servers' files; one folder serves several calls, one after the other */
   int64_t limit_ms;            /* of one statement; 0 = 30 s */
   const char *const *only;     /* these statements alone, NULL at the end; NULL = all */
-  bool adapter;                /* what is said of an adapter and its lines (lb_adapter_statement_at()), not of the contract */
+  bool adapter;                /* what is said of an adapter and its lines (lb_conform_statement_at()), not of the contract */
 };
 
 /* Runs all statements that apply, in order, and tells each result to `said`, in the caller's
@@ -50,7 +50,14 @@ struct lb_conform_plan {
 int lb_conform_run(const struct lb_conform_plan *plan, void (*said)(void *data, const struct lb_conform_result *result),
                    void *data, char *err, size_t err_size);
 
-/* What is said of adapters (peers/README.md), in its order; NULL behind the last. */
-const char *lb_adapter_statement_at(size_t index);
+/* One promise of the contract, as a sentence that is true of a protocol which keeps it. */
+struct lb_conform;
+struct lb_conform_statement {
+  const char *text;
+  unsigned needs;
+  void (*run)(struct lb_conform *c); /* returns if it holds, else ends in lb_conform_fail() */
+};
+/* Those of the contract, or of an adapter's lines (peers/README.md), in the order they run; NULL behind the last. */
+const struct lb_conform_statement *lb_conform_statement_at(bool of_adapter, size_t index);
 
 #endif

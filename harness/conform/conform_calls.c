@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a statement is written with. Every call of a hook goes through here: before it, shared
- * memory learns where the process is going to be; after it, the answer is held against the
- * contract, so a breach shows up in whatever statement meets it first.
+ * What a statement is written with. Every call of a hook goes through here: before it, shared memory learns where the process is going to
+ * be; after it, the answer is held against the contract, so a breach shows up in whatever statement meets it first.
  */
+#include "conform_calls.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,15 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "conform_parts.h"
 
 static const char *const ordinal[LB_CONFORM_SESSIONS] = {"first", "second", "third", "fourth", "fifth", "sixth"};
 
 const char *lb_conform_ordinal(int i) { return ordinal[(unsigned)i % LB_CONFORM_SESSIONS]; }
-
-lb_ns lb_conform_in_ms(int64_t ms) { return lb_clock_ns() + (lb_ns)ms * LB_NS_PER_MS; }
-bool lb_conform_trait(const struct lb_conform *c, unsigned traits) { return c->protocol->traits & traits; }
 
 /* Numbers are drawn from shared memory, so that no two statements of a system ever use the same
  * key, not even after one that hung with a lock in its hand. */
@@ -29,50 +25,6 @@ const char *lb_conform_key(struct lb_conform *c) {
   char *name = names[number % 4];
   snprintf(name, sizeof *names, "%s-%u", c->key_prefix, number);
   return name;
-}
-
-/* ---- verdicts -------------------------------------------------------------------------------- */
-
-/* The reason is written before the state: the controller reads it when it sees the state. */
-static _Noreturn void end(struct lb_conform *c, enum lb_conform_state state, const char *format, va_list args)
-    __attribute__((format(printf, 3, 0)));
-static _Noreturn void end(struct lb_conform *c, enum lb_conform_state state, const char *format, va_list args) {
-  if (atomic_exchange(&c->shared->told, true)) _exit(0); /* another process of the statement was first */
-  vsnprintf(c->shared->why, sizeof c->shared->why, format, args);
-  lb_contract_clean_text(c->shared->why, sizeof c->shared->why);
-  atomic_store(&c->shared->hook, LB_HOOK_NONE);
-  atomic_store(&c->shared->state, (int)state);
-  _exit(0); /* what the protocol has registered for its end is not asked any more */
-}
-
-void lb_conform_fail(struct lb_conform *c, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  end(c, LB_CONFORM_FAILS, format, args);
-}
-
-/* After a call that broke the contract, or met an error: of the statement it says nothing. */
-void lb_conform_break(struct lb_conform *c, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  end(c, LB_CONFORM_BREAKS, format, args);
-}
-
-void lb_conform_note(struct lb_conform *c, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  vsnprintf(c->shared->note, sizeof c->shared->note, format, args);
-  va_end(args);
-}
-
-void lb_conform_check(struct lb_conform *c, bool good, const char *format, ...) {
-  char text[500];
-  if (good) return;
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  lb_conform_fail(c, "%s", text);
 }
 
 /* A result in words: "OK", "1" from inspect, "-ECONNREFUSED". */
@@ -204,7 +156,7 @@ static void open_session(struct lb_conform *c, int i) {
   if (c->session[i]) return;
   c->session[i] = calloc(1, c->protocol->session_size);
   if (!c->session[i]) lb_conform_break(c, "no memory for a session of %zu bytes", c->protocol->session_size);
-  lb_ns deadline = lb_conform_in_ms(10000);
+  lb_ns deadline = in_ms(10000);
   enter(c, LB_HOOK_OPEN, i, deadline);
   lb_conform_want(c, LB_OK, leave(c, c->protocol->open(c->session[i], &c->config[i], deadline)));
 }
@@ -230,7 +182,7 @@ void lb_conform_close(struct lb_conform *c) {
 /* `deadline` in the arguments is that of the call: ms from now, when the session is open. */
 #define CALL(ms, hook_id, hook, ...)                                                                                   \
   open_session(c, i);                                                                                                  \
-  lb_ns deadline = lb_conform_in_ms(ms);                                                                               \
+  lb_ns deadline = in_ms(ms);                                                                               \
   CALL_BY(hook_id, hook, __VA_ARGS__)
 
 /* A session that has not tried speaks of the grant of another, or of nobody's. */
@@ -258,7 +210,7 @@ int lb_conform_try_for(struct lb_conform *c, int i, const char *key, int64_t ttl
 }
 
 int lb_conform_resolve(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, struct lb_grant *grant) {
-  lb_ns deadline = lb_conform_in_ms(LB_CONFORM_CALL_MS);
+  lb_ns deadline = in_ms(LB_CONFORM_CALL_MS);
   enter(c, LB_HOOK_RESOLVE, i, deadline);
   lb_ns before = lb_now(&c->env[i].base);
   int r = leave(c, c->protocol->resolve(c->session[i], &(struct lb_lock){key, ttl_ms}, grant, deadline));
@@ -266,7 +218,7 @@ int lb_conform_resolve(struct lb_conform *c, int i, const char *key, int64_t ttl
 }
 
 int lb_conform_try(struct lb_conform *c, int i, const char *key, struct lb_grant *grant) {
-  return lb_conform_try_for(c, i, key, LB_CONFORM_TTL_MS, grant, lb_conform_in_ms(LB_CONFORM_CALL_MS));
+  return lb_conform_try_for(c, i, key, LB_CONFORM_TTL_MS, grant, in_ms(LB_CONFORM_CALL_MS));
 }
 
 int lb_conform_setup(struct lb_conform *c, int i) { CALL(10000, LB_HOOK_SETUP, setup, deadline); }
@@ -366,18 +318,18 @@ uint64_t lb_conform_seen(struct lb_conform *c, int i) {
 /* A refused attempt goes on where the protocol queues: a new grant would give up the place.
  * Elsewhere each try is an attempt of its own. */
 int lb_conform_acquire(struct lb_conform *c, int i, const char *key, struct lb_grant *grant, int64_t ms) {
-  lb_ns deadline = lb_conform_in_ms(ms);
+  lb_ns deadline = in_ms(ms);
   int r;
   while ((r = lb_conform_try(c, i, key, grant)) == LB_BUSY && lb_clock_ns() < deadline) {
-    if (!lb_conform_trait(c, LB_TRAIT_QUEUES)) *grant = LB_GRANT_INIT;
-    lb_clock_sleep_until(lb_conform_in_ms(5));
+    if (!has(c, LB_TRAIT_QUEUES)) *grant = LB_GRANT_INIT;
+    lb_clock_sleep_until(in_ms(5));
   }
   c->within_ms = ms;
   return r;
 }
 
 int lb_conform_queue_up(struct lb_conform *c, int i, const char *key, struct lb_grant *grant, int64_t ms) {
-  lb_ns end_at = lb_conform_in_ms(ms);
+  lb_ns end_at = in_ms(ms);
   bool told = lb_wakes(c->protocol, c->options);
   unsigned char word;
   int r;
@@ -385,7 +337,7 @@ int lb_conform_queue_up(struct lb_conform *c, int i, const char *key, struct lb_
     int64_t left_ms = (int64_t)(end_at - lb_clock_ns()) / (int64_t)LB_NS_PER_MS;
     if (told && left_ms <= 0) break;
     if (told) lb_conform_wait(c, i, key, grant, left_ms < 1000 ? left_ms : 1000);
-    if (!lb_conform_trait(c, LB_TRAIT_QUEUES)) *grant = LB_GRANT_INIT;
+    if (!has(c, LB_TRAIT_QUEUES)) *grant = LB_GRANT_INIT;
     lb_random(&c->env[i].base, &word, sizeof word);
     if (!told) lb_clock_sleep_until(lb_clock_ns() + (1 + word % 8) * LB_NS_PER_MS);
   }
@@ -394,5 +346,5 @@ int lb_conform_queue_up(struct lb_conform *c, int i, const char *key, struct lb_
 }
 
 void lb_conform_leave(struct lb_conform *c, int i, const char *key, struct lb_grant *grant) {
-  if (lb_conform_trait(c, LB_TRAIT_QUEUES)) lb_conform_release(c, i, key, grant);
+  if (has(c, LB_TRAIT_QUEUES)) lb_conform_release(c, i, key, grant);
 }

@@ -14,7 +14,7 @@
 #include "backends/foreign.h"
 #include "backends/registry.h"
 #include "base/refuse.h"
-#include "theory/facts.h"
+#include "theory/theory.h"
 
 enum { PEERS_MAX = 48, TEXT_MAX = 600 };
 

@@ -3,19 +3,94 @@
  * A line that was typed: a step, done and proved as in a trial, or a word that asks where things are. What was proved is told from the facts
  * that the step has left in the history, as `explain` would tell them.
  */
+#include "serve_stage.h"
+
 #include <errno.h>
+#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/refuse.h"
 #include "history/say.h"
 #include "run/exit.h"
-#include "serve_parts.h"
 #include "servers/cut.h"
 #include "servers/line.h"
 #include "servers/net.h"
+#include "servers/sandbox.h"
 #include "trial/timeline.h"
+
+/* ---- which steps mean something here: what is about a lock, or about the program of a client, is refused --- */
+
+static bool is_of_a_client(enum lb_verb verb) {
+  switch (verb) {
+    case LB_STEP_PASS:
+    case LB_STEP_DELIVER:
+    case LB_STEP_OBSERVE_SERVER: return true;
+    default: return lb_step_rows[verb].class == LB_STEP_COMMAND || (lb_step_rows[verb].needs & (LB_NEED_POINT | LB_NEED_ASKED));
+  }
+}
+
+static const char *why_not(const struct lb_serve *v, enum lb_verb verb) {
+  unsigned needs = lb_step_rows[verb].needs;
+  if (is_of_a_client(verb)) return "it is for a client of a scenario; here nobody takes a lock but your command";
+  if (verb == LB_STEP_OBSERVE_KEY || verb == LB_STEP_AWAIT_ABSENT || (needs & (LB_NEED_RECORD | LB_NEED_SLOTS))) return "which key a lock has is known in a scenario only; ask the servers for yours";
+  if (needs & LB_NEED_ROOM) return "a disk that can be full is made in a scenario only";
+  if ((needs & LB_NEED_NETWORK) && !v->stage.net.separate) return lb_isolation_probe()->why;
+  if ((needs & LB_NEED_CLOCKS) && !v->plan->clocks) return "the servers have the clock of this machine; start serve with --clocks";
+  return NULL;
+}
+
+/* 0 stands for `any`, which a campaign draws. */
+static int check_number(const char *kind, int number, size_t max, char *err, size_t err_size) {
+  char found[20] = "any";
+  if (number >= 1 && (size_t)number <= max) return 0;
+  if (number) snprintf(found, sizeof found, "%d", number);
+  return lb_refuse(err, err_size, "%s %s: expected a number from 1 to %zu", kind, found, max);
+}
+
+static int check_role(struct lb_serve *v, struct lb_role role, char *err, size_t err_size) {
+  size_t nodes = v->stage.cluster.data_count, clients = v->stage.client_count;
+  switch (role.kind) {
+    case LB_ROLE_HOLDER:
+    case LB_ROLE_WAITERS:
+    case LB_ROLE_SERVER_OF:
+      return lb_refuse(err, err_size, "found a role of who takes a lock: expected servers, client N or clients; what your command holds, only it knows");
+    case LB_ROLE_NODE: return check_number("node", role.number, nodes, err, err_size);
+    case LB_ROLE_CLIENT: return check_number("client", role.number, clients, err, err_size);
+    default: return 0;
+  }
+}
+
+/* A host of a client has links, and nothing on it that could be killed, but where the command runs. */
+static int check_process(struct lb_serve *v, const struct lb_step *step, char *err, size_t err_size) {
+  size_t first = step->a.kind == LB_ROLE_CLIENT ? (size_t)step->a.number - 1 : 0;
+  size_t last = step->a.kind == LB_ROLE_CLIENTS ? v->stage.client_count - 1 : first;
+  if (!lb_role_is_client(step->a) || lb_step_needs(step, LB_NEED_NETWORK)) return 0;
+  for (size_t i = first; i <= last; i++)
+    if (!v->stage.client[i].body)
+      return lb_refuse(err, err_size, "%s: no command runs on %s, so there is nothing on it but its links", step->text, v->stage.client[i].name);
+  if (step->verb == LB_STEP_CLOCK_JUMP || step->verb == LB_STEP_CLOCK_RATE)
+    return lb_refuse(err, err_size, "%s: your command has the clock of this machine: expected servers", step->text);
+  return 0;
+}
+
+static int check_step(struct lb_serve *v, const struct lb_step *step, char *err, size_t err_size) {
+  const char *why = why_not(v, step->verb);
+  if (why) return lb_refuse(err, err_size, "%s: not here: %s", step->text, why);
+  if (step->delayed) return lb_refuse(err, err_size, "%s: found 'delay', expected a time as in 500ms: it is a key of a scenario", step->text);
+  int r = check_role(v, step->a, err, err_size);
+  if (r == 0) r = check_role(v, step->b, err, err_size);
+  return r < 0 ? r : check_process(v, step, err, err_size);
+}
+
+/* ---- a line -------------------------------------------------------------------------------------------------- */
 
 enum { ASK_MS = 1000 };
 
@@ -54,7 +129,7 @@ static void put_help(struct lb_serve *v, FILE *out) {
         "and the steps of a scenario:\n",
         out);
   for (enum lb_verb verb = LB_STEP_NONE + 1; verb < LB_VERB_COUNT; verb++)
-    if (!lb_serve_why_not(v, verb)) fprintf(out, "%-27s %s\n", lb_step_rows[verb].form, lb_step_rows[verb].help);
+    if (!why_not(v, verb)) fprintf(out, "%-27s %s\n", lb_step_rows[verb].form, lb_step_rows[verb].help);
   fputs("A, B: primary, primary N, current primary, replicas, node N, majority, partners, minority, proxy, all, client N or clients.\n"
         "`primary` is bound by the first step that names it, and stays that server: `current primary` is asked each time.\n",
         out);
@@ -81,7 +156,7 @@ static struct lb_step *read_step(struct lb_serve *v, const char *line, int *ret_
   struct lb_step *step = calloc(1, sizeof *step);
   if (more) v->step = more;
   int r = more && step ? lb_step_parse(line, step, err, err_size) : -ENOMEM;
-  if (r == 0) r = lb_serve_may(v, step, err, err_size);
+  if (r == 0) r = check_step(v, step, err, err_size);
   if (r == -ENOMEM) lb_refuse(err, err_size, "no memory");
   *ret_code = r == -ENOMEM ? LB_EXIT_FAILURE : LB_EXIT_USAGE;
   if (r < 0) {
@@ -144,4 +219,92 @@ int lb_serve_line(struct lb_serve *v, const char *line, FILE *out, char *err, si
   if (do_word(v, line, out)) return LB_EXIT_OK;
   const struct lb_step *step = read_step(v, line, &code, err, err_size);
   return step ? do_step(v, step, out, err, err_size) : code;
+}
+
+/* ---- a line through the socket ---------------------------------------------------------------------------------- */
+
+/* The socket lies in a folder that only its user can enter, so nobody else can reach it; it is reached from every network namespace.
+ * The answer: what was done and proved, a NUL byte, the exit code in one digit, and what was refused. */
+
+enum { LINE_BYTES = 1000, ERR_BYTES = 600, ASKED_S = 5 };
+
+int lb_serve_listen(struct lb_serve *v, char *err, size_t err_size) {
+  char folder[3100];
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  snprintf(folder, sizeof folder, "%s/serve", v->plan->dir->partial);
+  if (snprintf(v->socket_path, sizeof v->socket_path, "%s/socket", folder) >= (int)sizeof v->socket_path)
+    return lb_refuse(err, err_size, "%s: the path of a socket has at most %zu bytes: choose another TMPDIR", folder, sizeof v->socket_path - 1), -ENAMETOOLONG;
+  memcpy(address.sun_path, v->socket_path, sizeof address.sun_path);
+  if (mkdir(folder, 0700) < 0) return lb_refuse(err, err_size, "cannot make %s: %s", folder, strerror(errno)), -EIO;
+  v->socket = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (v->socket >= 0 && bind(v->socket, (struct sockaddr *)&address, sizeof address) == 0 && listen(v->socket, 8) == 0) return 0;
+  return lb_refuse(err, err_size, "cannot listen at %s: %s", v->socket_path, strerror(errno)), -EIO;
+}
+
+/* Up to the end of the line. False: whoever asked has gone, says too much, or nothing for seconds. */
+static bool read_line(int fd, char line[LINE_BYTES]) {
+  struct timeval patience = {.tv_sec = ASKED_S};
+  size_t at = 0;
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  while (at < LINE_BYTES) {
+    ssize_t n = read(fd, line + at, LINE_BYTES - at);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    char *end = memchr(line + at, '\n', (size_t)n);
+    if (end) return *end = '\0', true;
+    at += (size_t)n;
+  }
+  return false;
+}
+
+void lb_serve_answer(struct lb_serve *v) {
+  char line[LINE_BYTES], err[ERR_BYTES] = "";
+  int fd = accept4(v->socket, NULL, NULL, SOCK_CLOEXEC);
+  FILE *out = fd >= 0 ? fdopen(fd, "r+") : NULL;
+  if (!out) {
+    if (fd >= 0) close(fd);
+    return;
+  }
+  if (read_line(fd, line)) {
+    int code = lb_serve_line(v, line, out, err, sizeof err);
+    fprintf(out, "%c%d%s", '\0', code, code == LB_EXIT_OK ? "" : err);
+  }
+  fclose(out);
+}
+
+/* ---- the other side ---------------------------------------------------------------------------------------- */
+
+/* The whole answer, malloc'd, with a NUL behind it; NULL with errno. */
+static char *ask(int fd, const char *line, size_t *ret_size) {
+  char *answer = NULL, some[4096];
+  FILE *out = open_memstream(&answer, ret_size);
+  ssize_t n;
+  if (!out) return NULL;
+  bool sent = send(fd, line, strlen(line), MSG_NOSIGNAL) >= 0 && send(fd, "\n", 1, MSG_NOSIGNAL) == 1;
+  while (sent && ((n = read(fd, some, sizeof some)) > 0 || (n < 0 && errno == EINTR)))
+    if (n > 0) fwrite(some, 1, (size_t)n, out);
+  fclose(out);
+  return answer;
+}
+
+int lb_serve_ask(const char *path, const char *line, FILE *out, char *err, size_t err_size) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  size_t size = 0;
+  if (strlen(line) >= LINE_BYTES || strchr(line, '\n')) return lb_refuse(err, err_size, "expected one line of less than %d bytes", LINE_BYTES), LB_EXIT_USAGE;
+  if (strlen(path) >= sizeof address.sun_path) return lb_refuse(err, err_size, "%s: too long for the path of a socket", path), LB_EXIT_FAILURE;
+  strcpy(address.sun_path, path);
+  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), code = LB_EXIT_FAILURE;
+  if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) < 0) {
+    lb_refuse(err, err_size, "nobody serves at %s: %s", path, strerror(errno));
+    if (fd >= 0) close(fd);
+    return code;
+  }
+  char *answer = ask(fd, line, &size);
+  size_t told = answer ? strlen(answer) : 0; /* up to the NUL before the code */
+  if (told > 0) fwrite(answer, 1, told, out);
+  if (told + 1 < size) code = answer[told + 1] - '0', lb_refuse(err, err_size, "%s", answer + told + 2);
+  else lb_refuse(err, err_size, "whoever served at %s has ended", path);
+  free(answer);
+  close(fd);
+  return code;
 }

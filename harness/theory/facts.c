@@ -2,7 +2,7 @@
  *
  * The vocabulary of facts, and words in it.
  */
-#include "facts.h"
+#include "theory.h"
 
 #include <stdio.h>
 #include <stdlib.h>

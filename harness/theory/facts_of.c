@@ -3,14 +3,16 @@
  * The facts of a cell. What a protocol's table and a row of the servers say anyway is not stated twice: it is read off the traits, hooks and options
  * here. Words that are stated come after it and win.
  */
+#include "theory.h"
+
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "backends/foreign.h"
 #include "backends/registry.h"
 #include "base/refuse.h"
-#include "facts.h"
 
 enum { STATED_MAX = 96 };
 
@@ -162,4 +164,54 @@ void lb_facts_if(const struct lb_protocol *protocol, const union lb_value *optio
 void lb_facts_of(const struct lb_protocol *protocol, const union lb_value *options, const struct lb_topology *topology, const struct lb_scenario *scenario,
                  struct lb_facts *ret) {
   lb_facts_if(protocol, options, topology, scenario, NULL, NULL, ret);
+}
+
+enum lb_verdict lb_theory_expects(const struct lb_scenario *scenario, const struct lb_protocol *protocol, const union lb_value *options,
+                                  const struct lb_topology *topology, enum lb_guard guard) {
+  char system[96];
+  struct lb_facts facts;
+  struct lb_prediction prediction;
+  snprintf(system, sizeof system, "%s@%s", protocol->name, topology->name);
+  const struct lb_expect *line = lb_scenario_expect(scenario, system, guard);
+  if (line) return line->verdict;
+  lb_facts_of(protocol, options, topology, scenario, &facts);
+  return lb_theory_predict(scenario->attack, &facts, guard, &prediction) ? prediction.verdict : LB_VERDICT_NONE;
+}
+
+/* ---- a lock that its user brings (--plugin, --exec) ------------------------------------------------ */
+
+/* The room of adapters ignores the word `facts` of a greeting, as it ignores every word that it does not know. */
+
+const struct lb_protocol *lb_bring_plugin(const char *path, char *err, size_t err_size) {
+  struct lb_facts facts;
+  char why[300];
+  const struct lb_protocol *protocol = lb_protocol_load(path, err, err_size);
+  lb_facts_default(&facts);
+  if (!protocol || lb_facts_take(&facts, protocol->facts, LB_TERM_OF_LOCK, why, sizeof why) == 0) return protocol;
+  lb_refuse(err, err_size, "%s: .facts: %s", path, why);
+  return NULL;
+}
+
+/* The value of the word `facts` with blanks for its commas; NULL = the greeting has no such word. */
+static const char *facts_in(const char *says, char *buf, size_t size) {
+  static const char name[] = "facts=";
+  const char *at = says;
+  while (*at && strncmp(at, name, strlen(name)) != 0) at += strcspn(at, " "), at += *at == ' ';
+  if (!*at) return NULL;
+  at += strlen(name);
+  snprintf(buf, size, "%.*s", (int)strcspn(at, " "), at);
+  for (char *c = buf; *c; c++)
+    if (*c == ',') *c = ' ';
+  return buf;
+}
+
+const struct lb_protocol *lb_bring_adapter(const char *command, int *ret_asked, char *err, size_t err_size) {
+  char says[LB_FOREIGN_LINE_MAX], words[LB_FOREIGN_LINE_MAX], why[300];
+  struct lb_foreign_plan plan = {.kind = "exec", .command = command, .says = says};
+  *ret_asked = lb_foreign_ask(command, says, sizeof says, &plan.start_ms, err, err_size);
+  const struct lb_protocol *protocol = *ret_asked == 0 ? lb_foreign_add(&plan, err, err_size) : NULL;
+  const char *facts = protocol ? facts_in(says, words, sizeof words) : NULL;
+  if (!facts || lb_facts_state(protocol, facts, why, sizeof why) == 0) return protocol;
+  *ret_asked = lb_refuse(err, err_size, "facts: %s", why);
+  return NULL;
 }

@@ -1,13 +1,204 @@
 /* SPDX-License-Identifier: MIT
  *
- * The one function that applies rules. It has no case for any attack, lock or guard.
+ * Rules: rules.ini is read into a table, which is kept until another file is read, and applied. What applies them has no case for any
+ * attack, lock or guard.
  */
 #include "theory.h"
 
+#include <errno.h>
+#include <ini.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "rules.h"
+#include "base/refuse.h"
+#include "base/suggest.h"
+#include "scenario/lines.h"
+
+enum { RULES_MAX = 400, CONDITIONS_MAX = 1200, ATTACKS_MAX = 100, TEXT_MAX = 600 };
+
+struct lb_condition {
+  size_t fact;
+  unsigned bits; /* one of these values */
+  bool negated;
+};
+
+static struct lb_rule rules[RULES_MAX];
+static struct lb_condition conditions[CONDITIONS_MAX];
+static struct {
+  char *name, *what;
+} attacks[ATTACKS_MAX];
+static size_t rule_count, condition_count, attack_count, shows_fact, guard_fact;
+
+const struct lb_rule *lb_rule_at(size_t index) { return index < rule_count ? &rules[index] : NULL; }
+
+static size_t find_attack(const char *name) {
+  size_t i = 0;
+  while (i < attack_count && strcmp(attacks[i].name, name) != 0) i++;
+  return i;
+}
+
+const char *lb_attack_what(const char *name) {
+  size_t i = find_attack(name);
+  return i < attack_count ? attacks[i].what : NULL;
+}
+
+bool lb_attack_exists(const char *name, const char **ret_near) {
+  const char *known[ATTACKS_MAX];
+  size_t count = 0;
+  for (size_t i = 0; i < attack_count; i++)
+    if (strcmp(attacks[i].name, "guards") != 0) known[count++] = attacks[i].name;
+  *ret_near = lb_suggest(name, known, count);
+  return find_attack(name) < attack_count && strcmp(name, "guards") != 0;
+}
+
+/* ---- one rule ------------------------------------------------------------------------------------ */
+
+static char *trim(char *text) {
+  text += strspn(text, LB_BLANKS);
+  size_t length = strlen(text);
+  while (length > 0 && strchr(LB_BLANKS, text[length - 1])) text[--length] = '\0';
+  return text;
+}
+
+static int add_condition(struct lb_rule *rule, char *word, char *why, size_t size) {
+  struct lb_condition *c = &conditions[condition_count];
+  char *equals = strchr(word, '=');
+  if (condition_count == CONDITIONS_MAX) return lb_refuse(why, size, "too many conditions");
+  if (!equals) return lb_refuse(why, size, "'%s': expected NAME=VALUE", word);
+  *equals = '\0';
+  c->negated = word[0] == '!';
+  int r = lb_facts_parse(word + c->negated, equals + 1, &c->fact, &c->bits, why, size);
+  if (r < 0) return r;
+  rule->of_guard |= c->fact == guard_fact && !c->negated;
+  rule->count++;
+  condition_count++;
+  return 0;
+}
+
+static int take_conditions(struct lb_rule *rule, char *text, char *why, size_t size) {
+  int r = 0;
+  for (char *word; r == 0 && (word = strsep(&text, " "));)
+    if (*word) r = add_condition(rule, word, why, size);
+  return r;
+}
+
+static int take_verdict(struct lb_rule *rule, const char *word, char *why, size_t size) {
+  static const enum lb_verdict known[] = {LB_SAFE, LB_VIOLATED, LB_STUCK, LB_DELAYED, LB_NA, LB_ANY};
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (strcmp(lb_verdict_name(known[i]), word) == 0) return rule->verdict = known[i], 0;
+  return lb_refuse(why, size, "'%s': expected safe, violated, stuck, delayed, n/a or race", word);
+}
+
+static int take_evidence(struct lb_rule *rule, char *text, char *why, size_t size) {
+  int r = 0;
+  unsigned bits;
+  size_t fact;
+  for (char *word; r == 0 && (word = strsep(&text, " "));) {
+    if (*word) r = lb_facts_parse("shows", word, &fact, &bits, why, size);
+    if (*word && r == 0) rule->shows |= bits;
+  }
+  return r;
+}
+
+/* "FACT FACT -> VERDICT by EVIDENCE: REASON" */
+static int take_rule(struct lb_rule *rule, char *text, char *why, size_t size) {
+  char *arrow = strstr(text, "->"), *colon = arrow ? strchr(arrow, ':') : NULL;
+  if (!colon) return lb_refuse(why, size, "'%s': expected FACT ... -> VERDICT: REASON", text);
+  *arrow = *colon = '\0';
+  char *outcome = trim(arrow + 2), *by = strstr(outcome, " by ");
+  if (by) *by = '\0';
+  rule->first = condition_count;
+  const char *reason = trim(colon + 1);
+  if (!*reason) return lb_refuse(why, size, "a rule without a reason: expected FACT ... -> VERDICT: REASON");
+  rule->reason = strdup(reason);
+  if (!rule->reason) return -ENOMEM;
+  int r = take_conditions(rule, text, why, size);
+  if (r == 0) r = take_verdict(rule, trim(outcome), why, size);
+  if (r == 0 && by && rule->verdict != LB_VIOLATED) r = lb_refuse(why, size, "by %s: expected evidence of violated only", by + 4);
+  if (r == 0 && by) r = take_evidence(rule, by + 4, why, size);
+  return r;
+}
+
+/* ---- the file -------------------------------------------------------------------------------------- */
+
+struct reading {
+  struct lb_lines lines;
+  char attack[80];
+  bool begins; /* a section, of which nothing was taken yet */
+};
+
+static char *next(char *buf, int size, void *user) {
+  struct reading *r = user;
+  char *line = lb_lines_next(&r->lines, buf, size);
+  if (line && line[strspn(line, LB_BLANKS)] == '[') r->begins = true;
+  return line;
+}
+
+static int begin_attack(struct reading *r, char *why, size_t size) {
+  if (find_attack(r->attack) < attack_count) return lb_refuse(why, size, "[%s] stands there twice", r->attack);
+  if (attack_count == ATTACKS_MAX) return lb_refuse(why, size, "too many attacks");
+  attacks[attack_count].name = strdup(r->attack);
+  attacks[attack_count].what = NULL;
+  r->begins = false;
+  return attacks[attack_count].name ? attack_count++, 0 : -ENOMEM;
+}
+
+static int take_line(struct reading *r, const char *key, const char *value, char *why, size_t size) {
+  char text[TEXT_MAX];
+  if (!*r->attack) return lb_refuse(why, size, "'%s' stands before the first section: expected [ATTACK]", key);
+  int result = r->begins ? begin_attack(r, why, size) : 0;
+  if (result < 0) return result;
+  char **what = &attacks[attack_count - 1].what;
+  if (strcmp(key, "what") == 0) return *what ? lb_refuse(why, size, "what of [%s] stands there twice", r->attack) : (*what = strdup(value)) ? 0 : -ENOMEM;
+  if (strcmp(key, "rule") != 0) return lb_refuse(why, size, "no key '%s': expected what or rule", key);
+  if (rule_count == RULES_MAX) return lb_refuse(why, size, "too many rules");
+  struct lb_rule *rule = &rules[rule_count];
+  *rule = (struct lb_rule){.attack = attacks[attack_count - 1].name, .line = r->lines.line, .text = strdup(value)};
+  snprintf(text, sizeof text, "%s", value);
+  rule_count++;
+  return take_rule(rule, text, why, size);
+}
+
+static int take(void *user, const char *section, const char *key, const char *value) {
+  struct reading *r = user;
+  char why[TEXT_MAX];
+  snprintf(r->attack, sizeof r->attack, "%s", section);
+  int result = take_line(r, key, value, why, sizeof why);
+  if (result < 0) lb_lines_refuse(&r->lines, result, why);
+  return 1;
+}
+
+static void forget(void) {
+  for (size_t i = 0; i < rule_count; i++) free((char *)rules[i].text), free((char *)rules[i].reason);
+  for (size_t i = 0; i < attack_count; i++) free(attacks[i].name), free(attacks[i].what);
+  rule_count = condition_count = attack_count = 0;
+}
+
+int lb_theory_parse(const char *path, const char *data, size_t size, char *err, size_t err_size) {
+  struct reading r = {.attack = ""};
+  unsigned bits;
+  forget();
+  lb_facts_parse("shows", "clock", &shows_fact, &bits, err, err_size);
+  lb_facts_parse("guard", "none", &guard_fact, &bits, err, err_size);
+  lb_lines_begin(&r.lines, path, data, size, err, err_size);
+  int parsed = ini_parse_stream((ini_reader)next, &r, take, &r);
+  int result = lb_lines_end(&r.lines, data, parsed);
+  if (result < 0) forget();
+  return result;
+}
+
+int lb_theory_load(const char *path, char *err, size_t err_size) {
+  char *data;
+  size_t size;
+  int result = lb_lines_load(path, &data, &size, err, err_size);
+  if (result < 0) return result;
+  result = lb_theory_parse(path, data, size, err, err_size);
+  free(data);
+  return result;
+}
+
+/* ---- applying them ---------------------------------------------------------------------------------- */
 
 static const struct lb_rule *left_out;
 
@@ -15,7 +206,7 @@ void lb_theory_without(const struct lb_rule *rule) { left_out = rule; }
 
 static bool holds(const struct lb_rule *rule, const struct lb_facts *facts) {
   for (size_t i = rule->first; i < rule->first + rule->count; i++) {
-    const struct lb_condition *c = lb_rule_condition(i);
+    const struct lb_condition *c = &conditions[i];
     if (!(facts->value[c->fact] & c->bits) != c->negated) return false;
   }
   return true;
@@ -27,7 +218,7 @@ bool lb_rule_asks(const struct lb_rule *rule, const char *fact, const char *valu
   unsigned bits;
   if (lb_facts_parse(fact, values, &index, &bits, err, sizeof err) < 0) return false;
   for (size_t i = rule->first; i < rule->first + rule->count; i++) {
-    const struct lb_condition *c = lb_rule_condition(i);
+    const struct lb_condition *c = &conditions[i];
     if (c->fact == index && !c->negated && !(c->bits & ~bits)) return true;
   }
   return false;
@@ -46,21 +237,9 @@ bool lb_theory_predict(const char *attack, const struct lb_facts *facts, enum lb
   lb_facts_set(&cell, "guard", lb_guard_name(guard));
   const struct lb_rule *rule = attack ? first_of(attack, &cell) : NULL;
   if (rule && rule->verdict == LB_VIOLATED && guard != LB_GUARD_NONE && !rule->of_guard) {
-    cell.value[lb_rule_shows()] = rule->shows;
+    cell.value[shows_fact] = rule->shows;
     rule = first_of("guards", &cell);
   }
   if (rule) *ret = (struct lb_prediction){rule->verdict, rule->reason, rule};
   return rule;
-}
-
-enum lb_verdict lb_theory_expects(const struct lb_scenario *scenario, const struct lb_protocol *protocol, const union lb_value *options,
-                                  const struct lb_topology *topology, enum lb_guard guard) {
-  char system[96];
-  struct lb_facts facts;
-  struct lb_prediction prediction;
-  snprintf(system, sizeof system, "%s@%s", protocol->name, topology->name);
-  const struct lb_expect *line = lb_scenario_expect(scenario, system, guard);
-  if (line) return line->verdict;
-  lb_facts_of(protocol, options, topology, scenario, &facts);
-  return lb_theory_predict(scenario->attack, &facts, guard, &prediction) ? prediction.verdict : LB_VERDICT_NONE;
 }

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * conform_parts.h - what the process of one statement works with: its sessions, calls of hooks that
- * are held against client/hooks.h, and words for what was expected. Private to conform*.c.
+ * conform_calls.h - what the process of one statement works with: its sessions, calls of hooks that are held against client/hooks.h, and words
+ * for what was expected. Private to conform/.
  *
- * A statement never returns a result. It returns if it holds; anything else ends its process in
- * lb_conform_fail(), from whatever depth. So a statement reads like a list of calls with what each
- * has to answer.
+ * A statement returns if it holds; anything else ends its process in lb_conform_fail(), from whatever depth. So a statement reads like a
+ * list of calls with what each has to answer.
  */
-#ifndef LB_CONFORM_PARTS_H
-#define LB_CONFORM_PARTS_H
+#ifndef LB_CONFORM_CALLS_H
+#define LB_CONFORM_CALLS_H
 
 #include <stdatomic.h>
 #include <sys/types.h>
 
 #include "conform.h"
+#include "base/clock.h"
 #include "client/hooks.h"
 #include "client/env.h"
 
@@ -112,17 +112,24 @@ enum {
   LB_NEEDS_OF_TOPOLOGY = LB_NEEDS_SERVERS, /* what the table of a protocol does not say */
 };
 
-/* One promise of the contract, as a sentence that is true of a protocol which keeps it. */
-struct lb_conform_statement {
-  const char *text;
-  unsigned needs;
-  void (*run)(struct lb_conform *c); /* returns if it holds, else ends in lb_conform_fail() */
-};
-
-/* conform_statements.c: all of them, in the order they run; text = NULL at the end. */
-extern const struct lb_conform_statement lb_conform_statements[];
-/* What a system has of the above. */
+/* By subject, in the order they run; text = NULL at the end. */
+extern const struct lb_conform_statement lb_conform_of_lock[], lb_conform_of_time[], lb_conform_of_service[], lb_conform_of_faults[];
+extern const struct lb_conform_statement lb_adapter_of_lock[], lb_adapter_of_ends[]; /* about the lines of an adapter */
+/* What a system has of the above; what an adapter says that it has, in bits of its own. */
 unsigned lb_conform_has(const struct lb_conform *c);
+unsigned lb_adapter_has(const struct lb_conform *c);
+
+/* CUT_TTL_MS is a lease that does not end while a statement breaks something. SLACK_MS is how long a service may take to come to its
+ * senses. */
+enum { TTL_MS = LB_CONFORM_TTL_MS, CUT_TTL_MS = 8000, SLACK_MS = 3000 };
+
+/* A statement reads as: on this key, this call has to answer that. */
+#define KEY const char *key = lb_conform_key(c)
+#define WANT(result, call) lb_conform_want(c, result, call)
+
+static inline lb_ns in_ms(int64_t ms) { return lb_clock_ns() + (lb_ns)ms * LB_NS_PER_MS; }
+static inline bool has(const struct lb_conform *c, unsigned traits) { return c->protocol->traits & traits; }
+static inline bool has_owner(const struct lb_conform *c) { return !has(c, LB_TRAIT_NO_OWNER); }
 
 /* ---- calls (conform_calls.c) ----------------------------------------------------------------- */
 
@@ -135,8 +142,6 @@ void lb_conform_close(struct lb_conform *c);
 const char *lb_conform_ordinal(int i);
 /* A key of its own, [a-z0-9-]; valid until four more were asked for. */
 const char *lb_conform_key(struct lb_conform *c);
-lb_ns lb_conform_in_ms(int64_t ms);
-bool lb_conform_trait(const struct lb_conform *c, unsigned traits);
 
 /* Calls of the hooks on session i. The statement fails at once if the call broke the contract
  * (client/hooks.h) or came back long after its deadline; else its result. */
@@ -146,6 +151,9 @@ int lb_conform_try_for(struct lb_conform *c, int i, const char *key, int64_t ttl
                        lb_ns deadline);
 int lb_conform_try(struct lb_conform *c, int i, const char *key,
                    struct lb_grant *grant); /* the usual ttl and deadline */
+static inline int try_for(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, struct lb_grant *grant) {
+  return lb_conform_try_for(c, i, key, ttl_ms, grant, in_ms(2000));
+}
 int lb_conform_release(struct lb_conform *c, int i, const char *key, struct lb_grant *grant);
 int lb_conform_release_by(struct lb_conform *c, int i, const char *key, struct lb_grant *grant, lb_ns deadline);
 int lb_conform_extend(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, struct lb_grant *grant);
@@ -182,6 +190,9 @@ lb_ns lb_conform_answered_at(struct lb_conform *c, int i);
 /* Fails unless the latest call answered `wanted`: "expected BUSY from try_acquire, got OK (second
  * session)". */
 void lb_conform_want(struct lb_conform *c, int wanted, int got);
+
+/* ---- the process (conform_process.c) ---------------------------------------------------------- */
+
 /* Fails with a printf text unless `good`. */
 void lb_conform_check(struct lb_conform *c, bool good, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Says of a statement that holds how much of it was asked: printed behind it. */
@@ -190,8 +201,6 @@ void lb_conform_note(struct lb_conform *c, const char *format, ...) __attribute_
 _Noreturn void lb_conform_break(struct lb_conform *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Ends the process of the statement: it does not hold. */
 _Noreturn void lb_conform_fail(struct lb_conform *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-/* ---- connections (conform_sockets.c) --------------------------------------------------------- */
 
 /* Shuts down every socket of this process that is connected to one of the target's endpoints, as a
  * cut would. How many. */
@@ -202,13 +211,27 @@ int lb_conform_deafen_sockets(const struct lb_target *target);
 /* How many packets with data these have sent so far. */
 uint64_t lb_conform_packets_sent(const struct lb_target *target);
 
-/* ---- processes (conform_processes.c) --------------------------------------------------------- */
-
 /* Runs act(c, number) in a process of its own, whose sessions are all its own, as client "NAME-NUMBER".
  * What fails there fails the statement. Before the first session of this process is open: threads of
  * a library do not survive a fork. */
 void lb_conform_start(struct lb_conform *c, const char *name, int number, void (*act)(struct lb_conform *c, int number));
 /* Waits until all of them have ended. Fails after so long. */
 void lb_conform_join(struct lb_conform *c, int64_t ms);
+/* Asks for the death or the restart of the servers and waits until it is done. Else the statement ends without a verdict. */
+void lb_conform_bring(struct lb_conform *c, enum lb_conform_servers asked);
+
+/* How the process of a statement ended. */
+struct lb_conform_end {
+  const struct lb_conform_shared *shared; /* what it left in memory */
+  const char *output;                     /* path of what it printed */
+  int64_t limit_ms;                       /* how long it was given */
+  bool in_time;                           /* false = it was killed for taking longer */
+  int status;                             /* of waitpid() */
+  const struct lb_flaw *flaw;             /* declared in this statement; NULL = none */
+};
+
+/* Sets whether it holds, and if not, why and what it printed: a declared flaw holds if the statement
+ * fails. result->why is empty before. */
+void lb_conform_judge(const struct lb_conform_end *end, struct lb_conform_result *result);
 
 #endif

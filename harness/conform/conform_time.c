@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * For how long a grant is good. The client has to believe less than the server does: its lease
- * begins before the request is sent, the server's when it arrives. So validity is counted from the
- * send, and the old holder learns by itself that it is over. The server's answer is held back on
- * purpose (lb_conform_hold_back()), which makes the difference between the two long enough to be
- * seen.
+ * For how long a grant is good, and how those are served who wait. A client has to believe less than the server does: its lease begins
+ * before the request is sent, the server's when it arrives. The server's answer is held back on purpose (lb_conform_hold_back()), which
+ * makes the difference between the two long enough to be seen.
  */
+#include "conform_calls.h"
+
+#include <inttypes.h>
 #include <stdio.h>
 
-#include "base/clock.h"
-#include "conform_statement.h"
 
 enum { SHORT_TTL_MS = 300 };
 
@@ -44,7 +43,7 @@ static void check_validity(struct lb_conform *c, const struct lb_grant *g, lb_ns
 
 /* An attempt before makes the connection, so that the one that is measured is one request and one
  * answer. */
-void lb_statement_validity_counts_from_the_send(struct lb_conform *c) {
+static void validity_counts_from_the_send(struct lb_conform *c) {
   KEY;
   struct lb_grant first = LB_GRANT_INIT, g = LB_GRANT_INIT;
   WANT(LB_OK, lb_conform_try(c, 0, key, &first)); /* is connected from now on */
@@ -63,10 +62,10 @@ void lb_statement_validity_counts_from_the_send(struct lb_conform *c) {
 
 /* The holder does nothing, as one that is paused. Another one gets the lock, though not before the
  * first one's validity is over. */
-void lb_statement_lease_ends(struct lb_conform *c) {
+static void lease_ends(struct lb_conform *c) {
   KEY;
   struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT;
-  WANT(LB_OK, lb_statement_try_for(c, 0, key, SHORT_TTL_MS, &a));
+  WANT(LB_OK, try_for(c, 0, key, SHORT_TTL_MS, &a));
   WANT(LB_OK, lb_conform_acquire(c, 1, key, &b, 5000));
   lb_conform_check(c, lb_clock_ns() >= a.valid_until,
                    "expected nobody else before valid_until, got another holder %.3f ms before it",
@@ -89,10 +88,10 @@ static void await_end_at_a_server(struct lb_conform *c, const char *key) {
 
 /* Nobody asks for the key in between: the lease is over all the same, and its holder learns that
  * although nobody has taken its place. */
-void lb_statement_lease_ends_unasked(struct lb_conform *c) {
+static void lease_ends_unasked(struct lb_conform *c) {
   KEY;
   struct lb_grant a = LB_GRANT_INIT;
-  WANT(LB_OK, lb_statement_try_for(c, 0, key, 200, &a));
+  WANT(LB_OK, try_for(c, 0, key, 200, &a));
   await_end_at_a_server(c, key);
   lb_conform_check(c, c->topology->data_count == 0 || lb_clock_ns() >= a.valid_until,
                    "expected a record at the server until valid_until, got none %.3f ms before it",
@@ -104,10 +103,10 @@ void lb_statement_lease_ends_unasked(struct lb_conform *c) {
 }
 
 /* Who asks for more time too late has to ask for the lock. */
-void lb_statement_extended_too_late(struct lb_conform *c) {
+static void extended_too_late(struct lb_conform *c) {
   KEY;
   struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT;
-  WANT(LB_OK, lb_statement_try_for(c, 0, key, SHORT_TTL_MS, &a));
+  WANT(LB_OK, try_for(c, 0, key, SHORT_TTL_MS, &a));
   await_end_at_a_server(c, key);
   lb_clock_sleep_until(a.asked_at + (SHORT_TTL_MS + 50) * LB_NS_PER_MS); /* every server's copy, not only the first's */
   WANT(LB_LOST, lb_conform_extend(c, 0, key, TTL_MS, &a));
@@ -120,10 +119,10 @@ static lb_ns clock_step(const struct lb_conform *c) { return lb_counts_by_wall(c
 
 /* The new end is later than the old one, but not by more than was asked for. A lease also has to
  * last for all of that. */
-void lb_statement_extending_moves_the_end(struct lb_conform *c) {
+static void extending_moves_the_end(struct lb_conform *c) {
   KEY;
   struct lb_grant a = LB_GRANT_INIT;
-  WANT(LB_OK, lb_statement_try_for(c, 0, key, 1000, &a));
+  WANT(LB_OK, try_for(c, 0, key, 1000, &a));
   lb_ns end = a.valid_until;
   lb_clock_sleep_until(in_ms(5));
   lb_ns before = lb_clock_ns();
@@ -149,10 +148,10 @@ void lb_statement_extending_moves_the_end(struct lb_conform *c) {
 }
 
 /* Longer than the lease it was granted for: the server has to know of the extension, too. */
-void lb_statement_extended_past_its_first_end(struct lb_conform *c) {
+static void extended_past_its_first_end(struct lb_conform *c) {
   KEY;
   struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT;
-  WANT(LB_OK, lb_statement_try_for(c, 0, key, SHORT_TTL_MS, &a));
+  WANT(LB_OK, try_for(c, 0, key, SHORT_TTL_MS, &a));
   lb_ns first_end = a.asked_at + SHORT_TTL_MS * LB_NS_PER_MS;
   WANT(LB_OK, lb_conform_extend(c, 0, key, TTL_MS, &a));
   lb_clock_sleep_until(first_end + 20 * LB_NS_PER_MS);
@@ -161,3 +160,116 @@ void lb_statement_extended_past_its_first_end(struct lb_conform *c) {
   lb_conform_leave(c, 1, key, &b);
   WANT(LB_OK, lb_conform_release(c, 0, key, &a));
 }
+
+/* The old grant is asked about twice, while the lock is free and while another one holds it: a
+ * server that looks for any record would say OK to the second. */
+static void confirms_a_hold(struct lb_conform *c) {
+  KEY;
+  struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT;
+  WANT(LB_OK, lb_conform_try(c, 0, key, &a));
+  WANT(LB_OK, lb_conform_holds(c, 0, key, &a));
+  struct lb_grant stale = a;
+  WANT(LB_OK, lb_conform_release(c, 0, key, &a));
+  WANT(LB_LOST, lb_conform_holds(c, 0, key, &stale));
+  WANT(LB_OK, lb_conform_acquire(c, 1, key, &b, 2000));
+  WANT(LB_LOST, lb_conform_holds(c, 0, key, &stale));
+  WANT(LB_OK, lb_conform_holds(c, 1, key, &b));
+  WANT(LB_OK, lb_conform_release(c, 1, key, &b));
+}
+
+/* ---- waiting ----------------------------------------------------------------------------------- */
+
+/* Who is told may look again every 200 ms, which is a dozen packets with what acknowledges them; who polls sends a hundred. */
+enum { WAITERS = 5, QUIET_MS = 400, QUIET_PACKETS = 20, PATIENCE_MS = 150, GONE_MS = 1000 };
+
+/* The wait must not end before the release, and has to end after it. That it ended is no grant: the
+ * waiter asks again. */
+static void woken_by_release(struct lb_conform *c) {
+  KEY;
+  struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT;
+  WANT(LB_OK, lb_conform_try(c, 0, key, &a));
+  WANT(LB_BUSY, lb_conform_try(c, 1, key, &b));
+  WANT(LB_TIMEOUT, lb_conform_wait(c, 1, key, &b, 100));
+  WANT(LB_OK, lb_conform_release(c, 0, key, &a));
+  WANT(LB_OK, lb_conform_wait(c, 1, key, &b, 3000));
+  WANT(LB_OK, lb_conform_acquire(c, 1, key, &b, 2000));
+  WANT(LB_OK, lb_conform_release(c, 1, key, &b));
+}
+
+/* Who came last asks first: it may be granted only when nobody who came before it is left. */
+static void first_come_first_served(struct lb_conform *c) {
+  KEY;
+  struct lb_grant g[1 + WAITERS] = {0};
+  WANT(LB_OK, lb_conform_try(c, 0, key, &g[0]));
+  for (int i = 1; i <= WAITERS; i++) WANT(LB_BUSY, lb_conform_try(c, i, key, &g[i]));
+  for (int next = 1; next <= WAITERS; next++) {
+    WANT(LB_OK, lb_conform_release(c, next - 1, key, &g[next - 1]));
+    for (int i = WAITERS; i > next; i--) WANT(LB_BUSY, lb_conform_try(c, i, key, &g[i]));
+    WANT(LB_OK, lb_conform_acquire(c, next, key, &g[next], 2000));
+  }
+  WANT(LB_OK, lb_conform_release(c, WAITERS, key, &g[WAITERS]));
+}
+
+/* A protocol may look again after a while, as no message is certain to arrive, and a session is kept
+ * alive by packets. Who polls sends many more. */
+static void waits_without_polling(struct lb_conform *c) {
+  KEY;
+  struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT;
+  WANT(LB_OK, lb_conform_try(c, 0, key, &a));
+  WANT(LB_BUSY, lb_conform_try(c, 1, key, &b));
+  WANT(LB_TIMEOUT, lb_conform_wait(c, 1, key, &b, PATIENCE_MS)); /* now it has said what it wants to be told */
+  uint64_t before = lb_conform_packets_sent(&c->target);
+  lb_conform_want(c, LB_BUSY, lb_conform_queue_up(c, 1, key, &b, QUIET_MS));
+  uint64_t sent = lb_conform_packets_sent(&c->target) - before;
+  lb_conform_check(c, sent <= QUIET_PACKETS, "expected at most %d packets in %d ms of waiting, got %" PRIu64 " (first and second session)",
+                   QUIET_PACKETS, QUIET_MS, sent);
+  lb_conform_leave(c, 1, key, &b);
+  WANT(LB_OK, lb_conform_release(c, 0, key, &a));
+}
+
+/* Cancelled by its deadline, in the middle of its wait. The lock then goes to whom asks next, at the
+ * first try, and no server has a record of it when that one is done. */
+static void gives_up_waiting(struct lb_conform *c) {
+  KEY;
+  struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT, d = LB_GRANT_INIT;
+  WANT(LB_OK, lb_conform_try(c, 0, key, &a));
+  WANT(LB_BUSY, lb_conform_try(c, 1, key, &b));
+  WANT(LB_TIMEOUT, lb_conform_wait(c, 1, key, &b, PATIENCE_MS));
+  lb_conform_leave(c, 1, key, &b);
+  WANT(LB_OK, lb_conform_release(c, 0, key, &a));
+  WANT(LB_OK, lb_conform_acquire(c, 2, key, &d, 2000));
+  WANT(LB_OK, lb_conform_release(c, 2, key, &d));
+  for (size_t i = 0; c->protocol->inspect && i < c->topology->data_count; i++) {
+    int r;
+    for (lb_ns end = in_ms(GONE_MS); (r = lb_conform_inspect(c, 2, key, i)) == 1 && lb_clock_ns() < end;) lb_clock_sleep_until(in_ms(5));
+    WANT(0, r);
+  }
+}
+
+/* A third session asks, because the one that gave up would not be in its own way. */
+static void giving_up_leaves_nothing(struct lb_conform *c) {
+  KEY;
+  struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT, d = LB_GRANT_INIT;
+  WANT(LB_OK, lb_conform_try(c, 0, key, &a));
+  WANT(LB_BUSY, lb_conform_try(c, 1, key, &b));
+  lb_conform_leave(c, 1, key, &b);
+  WANT(LB_OK, lb_conform_release(c, 0, key, &a));
+  WANT(LB_OK, lb_conform_acquire(c, 2, key, &d, 2000));
+  WANT(LB_OK, lb_conform_release(c, 2, key, &d));
+}
+
+const struct lb_conform_statement lb_conform_of_time[] = {
+    {"validity counts from before the send", 0, validity_counts_from_the_send},
+    {"a lease ends by itself and the old holder learns it", LB_NEEDS_LEASE, lease_ends},
+    {"extending moves the end", LB_NEEDS_EXTEND, extending_moves_the_end},
+    {"an extended lease is held past its first end", LB_NEEDS_LEASE, extended_past_its_first_end},
+    {"an expired lease is lost before anybody else comes", LB_NEEDS_LEASE, lease_ends_unasked},
+    {"extending what has expired does not bring it back", LB_NEEDS_LEASE, extended_too_late},
+    {"the server confirms a hold and nothing else", LB_NEEDS_HOLDS | LB_NEEDS_OWNER, confirms_a_hold},
+    {"a waiter is woken by the release", LB_NEEDS_WAIT, woken_by_release},
+    {"who comes first is served first", LB_NEEDS_SAFE | LB_NEEDS_FIFO, first_come_first_served},
+    {"who waits to be told does not poll", LB_NEEDS_WAIT | LB_NEEDS_SERVERS, waits_without_polling},
+    {"a waiter that gives up leaves nothing behind", LB_NEEDS_SAFE | LB_NEEDS_WAIT, gives_up_waiting},
+    {"giving up leaves nothing behind", LB_NEEDS_SAFE, giving_up_leaves_nothing},
+    {NULL, 0, NULL},
+};

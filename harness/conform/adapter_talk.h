@@ -1,17 +1,29 @@
 /* SPDX-License-Identifier: MIT
  *
- * adapter_parts.h - what the files of statements about an adapter share: clients that are spoken to in lines, and short words for what each has to answer. Private
- * to adapter*.c.
+ * adapter_talk.h - clients that are spoken to in lines, for the statements of the line protocol (peers/README.md): an adapter's lines, as its author
+ * wrote them, not the hooks that foreign.c makes of them. Each statement runs like one of the contract, with programs of its own.
  */
-#ifndef LB_ADAPTER_PARTS_H
-#define LB_ADAPTER_PARTS_H
+#ifndef LB_ADAPTER_TALK_H
+#define LB_ADAPTER_TALK_H
 
-#include "adapter.h"
-#include "base/clock.h"
+#include "conform_calls.h"
 
 /* HOLD_MS: a lease that does not end while a statement looks at something else. LATE_MS: how much later than wait_ms an answer may be, as in a trial. CALL_MS: of a call
  * that does not wait for others. GRACE_MS: how long after its lease a lock may take to be free: some services count whole seconds, and libraries pause between tries. */
 enum { ADAPTER_HOLD_MS = 8000, ADAPTER_LATE_MS = 1000, ADAPTER_CALL_MS = 5000, ADAPTER_GRACE_MS = 4000, ADAPTER_START_MS = 20000 };
+
+/* What an adapter has of what statements need; RECORD: and servers that have it. */
+enum {
+  ADAPTER_LEASE = 1 << 0,
+  ADAPTER_SESSION = 1 << 1,
+  ADAPTER_ENDS = 1 << 2,
+  ADAPTER_EXTEND = 1 << 3,
+  ADAPTER_HOLDS = 1 << 4,
+  ADAPTER_FENCE = 1 << 5,
+  ADAPTER_VALIDITY = 1 << 6,
+  ADAPTER_RECORD = 1 << 7,
+  ADAPTER_SERVERS = 1 << 8,
+};
 
 struct adapter_reply {
   char line[200];          /* as it was written */
@@ -47,47 +59,17 @@ void adapter_kill(struct lb_conform *c, int i);
 /* What stands behind NAME= in the answer, as a number. False: it has no such word, or no number. */
 bool adapter_number(const struct adapter_reply *reply, const char *name, long long *ret);
 
+static inline long long ms_between(lb_ns from, lb_ns to) { return to > from ? (long long)((to - from) / LB_NS_PER_MS) : 0; }
+
 /* ---- what most statements do ------------------------------------------------------------------------------------- */
 
 /* Each fails unless the answer is granted, or busy; ok. */
 void adapter_acquire(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, int64_t wait_ms, struct adapter_reply *ret, const char *why);
+/* "release key=KEY", "holds key=KEY": fails unless the answer is one of these words. */
+void adapter_answers(struct lb_conform *c, int i, const char *what, const char *key, const char *words, const char *why);
 void adapter_refused(struct lb_conform *c, int i, const char *key, const char *why);
 void adapter_release(struct lb_conform *c, int i, const char *key, const char *why);
 /* Whether some server has the record of it now. */
 bool adapter_has_record(struct lb_conform *c, const char *key);
-
-/* ---- the statements ------------------------------------------------------------------------------------------------ */
-
-void adapter_says_what_it_is(struct lb_conform *c);      /* adapter_lines.c */
-void adapter_answers_each_once(struct lb_conform *c);
-void adapter_quits(struct lb_conform *c);
-void adapter_ends_with_stdin(struct lb_conform *c);
-void adapter_ignores_what_it_does_not_know(struct lb_conform *c);
-void adapter_grants_and_releases(struct lb_conform *c);  /* adapter_turns.c */
-void adapter_refuses_at_once(struct lb_conform *c);
-void adapter_waits_for_so_long(struct lb_conform *c);
-void adapter_grants_after_the_release(struct lb_conform *c);
-void adapter_who_gave_up(struct lb_conform *c);
-void adapter_takes_turns(struct lb_conform *c);
-void adapter_keys_are_apart(struct lb_conform *c);
-void adapter_frees_nobody_elses(struct lb_conform *c);
-void adapter_releases_twice(struct lb_conform *c);
-void adapter_one_of_eight(struct lb_conform *c);
-void adapter_grants_as_it_says(struct lb_conform *c);    /* adapter_hold.c */
-void adapter_fences_grow(struct lb_conform *c);
-void adapter_validity(struct lb_conform *c);
-void adapter_record(struct lb_conform *c);
-void adapter_confirms(struct lb_conform *c);
-void adapter_extends(struct lb_conform *c);
-void adapter_lease_ends(struct lb_conform *c);           /* adapter_ends.c */
-void adapter_stale_release(struct lb_conform *c);
-void adapter_stale_extend(struct lb_conform *c);
-void adapter_extend_after_another(struct lb_conform *c);
-void adapter_stale_holds(struct lb_conform *c);
-void adapter_holds_after_another(struct lb_conform *c);
-void adapter_session_lasts(struct lb_conform *c);
-void adapter_killed_client(struct lb_conform *c);
-void adapter_killed_waiter(struct lb_conform *c);
-void adapter_server_is_gone(struct lb_conform *c);
 
 #endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * serve_stage.h - the stage that is kept, and what is done on it. Private to the room.
+ */
+#ifndef LB_SERVE_STAGE_H
+#define LB_SERVE_STAGE_H
+
+#include "client/driver.h"
+#include "serve.h"
+#include "trial/stage.h"
+
+enum { LB_SERVE_PATH = 108 }; /* what an address of a local socket has room for */
+
+struct lb_serve {
+  const struct lb_serve_plan *plan;
+  struct lb_stage stage;
+  struct lb_scenario scenario;   /* none that is played: what it needs is what any step may need */
+  struct lb_step needs[2];
+  struct lb_trial_plan trial;
+  struct lb_step **step;         /* [step_count], what was asked: a cut knows its step for as long as it holds */
+  size_t step_count;
+  char **environ;                /* of the user, before anything was taken out of it */
+  char socket_path[LB_SERVE_PATH];
+  int socket;
+  bool foreground;               /* our process group has the terminal */
+};
+
+/* Does a line that was typed, and tells `out` what was done and proved. An exit code as of lb_serve_ask(), with err where it is not LB_EXIT_OK. */
+int lb_serve_line(struct lb_serve *serve, const char *line, FILE *out, char *err, size_t err_size);
+/* For `lockbench fault`: listens in a folder that only this user can enter. 0, or -errno with err. Answers one who asks. */
+int lb_serve_listen(struct lb_serve *serve, char *err, size_t err_size);
+void lb_serve_answer(struct lb_serve *serve);
+
+/* "NAME=value" of each variable that says where the servers are, to `tell`. */
+void lb_serve_env(const struct lb_serve *serve, void (*tell)(void *to, const char *name, const char *value), void *to);
+extern const struct lb_driver lb_driver_command;
+/* Starts the command on the host of client 1. 0, or -errno with err (-ENOENT: no such program). */
+int lb_serve_command_start(struct lb_serve *serve, char *err, size_t err_size);
+/* A descriptor that can be read once it has ended; then its exit status, or 128 + signal. */
+int lb_serve_command_fd(const struct lb_serve *serve);
+int lb_serve_command_status(struct lb_serve *serve);
+
+#endif
