@@ -3,7 +3,7 @@
  * cli.h - the commands of the tool, and what they share.
  *
  * A command is a function that takes its parsed arguments and returns the exit code of the process
- * (run/exit.h). main() finds it by its row in the table of commands (cli_help.c) and takes the
+ * (run/exit.h). main() finds it by its row in the table of commands (cli_commands.c) and takes the
  * arguments apart by that row (cli_args.c), so a command never sees an option that it does not
  * take. Commands print: results on stdout, complaints as one line on stderr. What a run prints
  * while it goes on, and its tables, is show/'s.
@@ -17,8 +17,10 @@
 #include <stdio.h>
 
 #include "base/root.h"
+#include "conform/conform.h"
 #include "run/estimate.h"
 #include "run/exit.h"
+#include "run/system.h"
 #include "scenario/scenario.h"
 #include "servers/own.h"
 
@@ -44,12 +46,12 @@ int lb_cli_shrink(const struct lb_args *args);
 int lb_cli_theory(const struct lb_args *args);
 int lb_cli_predict(const struct lb_args *args);
 int lb_cli_which(const struct lb_args *args);
-/* Of `list expectations` (cli_expect.c): of these systems "a@x,b", NULL = those that the scenarios name. An exit code. */
+/* Of `list expectations` (cli_predict.c): of these systems "a@x,b", NULL = those that the scenarios name. An exit code. */
 int lb_list_expectations(const char *systems);
 /* What `report` does with a results folder: also the end of a suite, where one line says all (`quiet`). An exit code. */
 int lb_draw_report(const char *dir, bool quiet);
 
-/* ---- the table of commands (cli_help.c) ------------------------------------------------------ */
+/* ---- the table of commands (cli_commands.c) ------------------------------------------------------ */
 
 struct lb_cli_command {
   const char *name;
@@ -167,10 +169,7 @@ char *lb_look_for_scenario(const char *name);
 /* The same of a suite. */
 char *lb_find_suite(const char *name);
 
-/* `show PROTOCOL --cost` (cli_cost.c): what a lock costs, counted. An exit code. */
-int lb_cli_cost(const struct lb_args *args);
-
-/* ---- what is said of protocols (cli_words.c) ------------------------------------------------- */
+/* ---- what is said of protocols (cli_list.c) ------------------------------------------------- */
 
 struct lb_protocol;
 /* "one, two, three" on stdout; NULL = none. */
@@ -179,8 +178,6 @@ void lb_print_words(const char *const *words);
 void lb_print_traits(unsigned traits);
 /* Whose locks they are: "Redis"; "none" where no server has them. One of lb_server_title_at(). */
 const char *lb_server_title(const struct lb_protocol *protocol);
-/* All of them, in the order of lists; NULL behind the last. */
-const char *lb_server_title_at(size_t index);
 
 /* ---- a run (cli_run.c) ----------------------------------------------------------------------- */
 
@@ -203,16 +200,14 @@ struct lb_order { /* what a command wants done */
 };
 /* Plans it, runs it, writes its results and says what came of it. An exit code. */
 int lb_carry_out(const struct lb_order *order);
-/* A line that names the suite to run after this one, and how long it takes here; "" = none is longer (cli_suite.c). */
-void lb_longer_suite(const char *name, char *ret, size_t size);
-/* `--resume DIR` (cli_resume.c): calls the command of that run again as it was called then, with its seed and in its folder. An exit code. */
+/* `--resume DIR`: calls the command of that run again as it was called then, with its seed and in its folder. An exit code. */
 int lb_resume(const struct lb_args *args);
 /* `run --against TOOL` (cli_against.c): this build and another one take turns, and what came of it is compared. A turn takes about `turn_s`. An exit code. */
 int lb_run_against(const struct lb_args *args, double turn_s);
 /* Compares two results folders, or the variants in `a` (NULL = no `b`), and prints it as `args` say (cli_compare.c). An exit code. */
 int lb_compare_folders(const struct lb_args *args, const char *a, const char *b);
 
-/* ---- servers of the user's own (cli_own.c) ---------------------------------------------------- */
+/* ---- servers of the user's own (cli_servers.c) ---------------------------------------------------- */
 
 /* Whether any of the options that name such servers was given. */
 bool lb_names_own(const struct lb_args *args);
@@ -223,7 +218,7 @@ int lb_own_begin(const struct lb_args *args);
  * that runs on one of them; NULL = of each kind of servers the one lock to use there. */
 char *lb_own_systems(const char *asked);
 
-/* ---- how long it takes (cli_time.c) ----------------------------------------------------------- */
+/* ---- how long it takes (cli_commands.c) ----------------------------------------------------------- */
 
 /* What this machine has for trials side by side. Takes nearly half a second. */
 struct lb_room lb_room_now(struct lb_jobs jobs);
@@ -233,8 +228,6 @@ int lb_announce(const struct lb_tally *tally, struct lb_jobs jobs, struct lb_est
 /* How long a plan takes of which nothing is done. 0 without memory. */
 double lb_seconds_of(const struct lb_plan *plan, struct lb_jobs jobs);
 
-/* ---- what a run takes by default (cli_defaults.c) -------------------------------------------- */
-
 /* The folder of all runs of this user. Not to be freed. */
 const char *lb_results_folder(void);
 /* A seed to be shown and typed again. */
@@ -243,5 +236,21 @@ uint64_t lb_random_seed(void);
 int lb_default_jobs(void);
 /* Trials side by side: as many as the user said; or the guess always, and more where the processors stand still. */
 struct lb_jobs lb_jobs_of(const struct lb_args *args, int guess);
+
+/* ---- statements on some systems, printed for people or as TAP (cli_conform.c) ----------------- */
+
+struct lb_conform_order {
+  const struct lb_args *args; /* of the command: its name, --tap, -s */
+  const struct lb_system *systems;
+  int count;
+  bool named;              /* they were asked for one by one: one whose servers are missing counts */
+  bool adapter;            /* as in struct lb_conform_plan */
+  const char *const *only; /* as there */
+  /* Not NULL: is told each result, and nothing is printed. */
+  void (*said)(void *data, const struct lb_conform_result *result);
+  void *data;
+};
+/* An exit code. */
+int lb_conform_systems(const struct lb_conform_order *order);
 
 #endif

@@ -22,48 +22,9 @@
 #include "theory/theory.h"
 #include "version.h"
 
-/* What an option sets. Two rows may set the same: those of -s and of --plugin do. */
-enum kind {
-  TEXT_SYSTEMS,
-  TEXT_GUARD,
-  TEXT_OUT,
-  TEXT_EXPORT,
-  TEXT_AGAINST,
-  SETTING,
-  COUNT_TRIALS,
-  COUNT_JOBS,
-  COUNT_TRIAL,
-  SEED,
-  JSON,
-  VERBOSE,
-  PAST_LEASE,
-  PLUGIN,
-  EXEC,
-  EXPECT,
-  STRICT,
-  TAP,
-  KEEP_LOGS,
-  REUSE,
-  ANYWAY,
-  COST,
-  COUNT_HOSTS,
-  TTL,
-  STORAGE,
-  SPEED,
-  CLOCKS,
-  FAULTS,
-  BUDGET,
-  WITHOUT,
-  ONLY,
-  LIST,
-  NARROW,
-  RESUME,
-  ON,
-  SURVIVE,
-  OWN_SERVERS,
-  AUTH,
-  HELP
-};
+/* What becomes of a value. The first four go to a field of struct lb_args; two rows may name the same one. */
+enum kind { FLAG, TEXT, LIST, COUNT, GUARD, SETTING, SEED, PLUGIN, EXEC, EXPECT, STORAGE, FAULTS, BUDGET, OWN_SERVERS, HELP };
+#define AT(member) offsetof(struct lb_args, member)
 
 enum { TEXT_MAX = 8192 };
 
@@ -76,67 +37,69 @@ static const struct arg {
   unsigned takes;
   const char *value; /* what stands for it in the help; NULL = it takes none */
   const char *help;
+  size_t field;
+  uint64_t min, max; /* of COUNT */
 } table[] = { /* an option twice: what it means depends on the command */
-    {"-b", "--systems", TEXT_SYSTEMS, LB_ARG_RUN, "SYSTEM,...", "runs only these systems: PROTOCOL@TOPOLOGY or PROTOCOL"},
-    {"-b", "--systems", TEXT_SYSTEMS, LB_ARG_SHOW, "SYSTEM,...", "of a scenario: what it expects of these systems, and no others"},
-    {"-b", "--topologies", TEXT_SYSTEMS, LB_ARG_ADAPTER, "TOPOLOGY,...", "tries it on these (default: the first that it names)"},
-    {"-b", "--topologies", TEXT_SYSTEMS, LB_ARG_JUDGE, "TOPOLOGY,...", "asks on these servers (default: of your own lock all that it names and this machine has)"},
-    {"-g", "--guard", TEXT_GUARD, LB_ARG_HUNT, "GUARD", "looks for what breaks under this guard (default: none): " LB_GUARD_NAMES},
-    {"-g", "--guard", TEXT_GUARD, LB_ARG_WHICH, "GUARD", "asks for what is safe under this guard (default: none): " LB_GUARD_NAMES},
-    {"--on", NULL, ON, LB_ARG_WHICH, "SERVERS,...", "locks on these servers: topologies, or the beginning of their names as in zk, pg (default: all)"},
-    {"--survive", NULL, SURVIVE, LB_ARG_WHICH, "FAULT,...", "scenarios, attacks of `theory rules`, folders of scenarios as in clock, or the beginning of their names"},
-    {"-n", "--trials", COUNT_TRIALS, LB_ARG_RUN, "TRIALS", "trials of each cell and number of clients (default: the scenario says)"},
-    {"-n", "--trials", COUNT_TRIALS, LB_ARG_JUDGE, "TRIALS", "asks each question so often (default: 1)"},
-    {"-n", "--trials", COUNT_TRIALS, LB_ARG_SHRINK, "TRIALS", "plays each timeline so often, the last one four times as often (default: 5)"},
-    {"-g", "--guard", TEXT_GUARD, LB_ARG_RUN, "GUARD,...", "runs only these guards: " LB_GUARD_NAMES},
+    {"-b", "--systems", LIST, LB_ARG_RUN, "SYSTEM,...", "runs only these systems: PROTOCOL@TOPOLOGY or PROTOCOL", AT(systems)},
+    {"-b", "--systems", LIST, LB_ARG_SHOW, "SYSTEM,...", "of a scenario: what it expects of these systems, and no others", AT(systems)},
+    {"-b", "--topologies", LIST, LB_ARG_ADAPTER, "TOPOLOGY,...", "tries it on these (default: the first that it names)", AT(systems)},
+    {"-b", "--topologies", LIST, LB_ARG_JUDGE, "TOPOLOGY,...", "asks on these servers (default: of your own lock all that it names and this machine has)", AT(systems)},
+    {"-g", "--guard", GUARD, LB_ARG_HUNT, "GUARD", "looks for what breaks under this guard (default: none): " LB_GUARD_NAMES},
+    {"-g", "--guard", GUARD, LB_ARG_WHICH, "GUARD", "asks for what is safe under this guard (default: none): " LB_GUARD_NAMES},
+    {"--on", NULL, LIST, LB_ARG_WHICH, "SERVERS,...", "locks on these servers: topologies, or the beginning of their names as in zk, pg (default: all)", AT(on)},
+    {"--survive", NULL, LIST, LB_ARG_WHICH, "FAULT,...", "scenarios, attacks of `theory rules`, folders of scenarios as in clock, or the beginning of their names", AT(survive)},
+    {"-n", "--trials", COUNT, LB_ARG_RUN, "TRIALS", "trials of each cell and number of clients (default: the scenario says)", AT(trials), 1, 100000},
+    {"-n", "--trials", COUNT, LB_ARG_JUDGE, "TRIALS", "asks each question so often (default: 1)", AT(trials), 1, 100000},
+    {"-n", "--trials", COUNT, LB_ARG_SHRINK, "TRIALS", "plays each timeline so often, the last one four times as often (default: 5)", AT(trials), 1, 100000},
+    {"-g", "--guard", GUARD, LB_ARG_RUN, "GUARD,...", "runs only these guards: " LB_GUARD_NAMES},
     {"-s", "--set", SETTING, LB_ARG_RUN, "KEY=VALUE", "sets a key of the scenario, as in ttl_ms=5000, or PROTOCOL.OPTION=VALUE; several values, as in hold_ms=0,1, side by side"},
     {"-s", "--set", SETTING, LB_ARG_TAP | LB_ARG_COST | LB_ARG_HUNT | LB_ARG_JUDGE, "OPTION=VALUE", "PROTOCOL.OPTION=VALUE, as `show PROTOCOL` lists them"},
-    {"-j", "--jobs", COUNT_JOBS, LB_ARG_RUN | LB_ARG_HUNT | LB_ARG_SHRINK | LB_ARG_JUDGE, "JOBS", "trials side by side (trials that measure speed run alone)"},
-    {"-o", "--out", TEXT_OUT, LB_ARG_RUN | LB_ARG_JUDGE, "DIR", "results folder (must be new)"},
-    {"-o", "--out", TEXT_OUT, LB_ARG_HUNT, "DIR", "results folder; a hunt whose journal is there goes on (default: results/hunt-SEED)"},
-    {"-o", "--out", TEXT_OUT, LB_ARG_SHRINK, "DIR", "folder for shrunk.ini (default: results/shrink-CELL.tTRIAL)"},
+    {"-j", "--jobs", COUNT, LB_ARG_RUN | LB_ARG_HUNT | LB_ARG_SHRINK | LB_ARG_JUDGE, "JOBS", "trials side by side (trials that measure speed run alone)", AT(jobs), 1, 64},
+    {"-o", "--out", TEXT, LB_ARG_RUN | LB_ARG_JUDGE, "DIR", "results folder (must be new)", AT(out)},
+    {"-o", "--out", TEXT, LB_ARG_HUNT, "DIR", "results folder; a hunt whose journal is there goes on (default: results/hunt-SEED)", AT(out)},
+    {"-o", "--out", TEXT, LB_ARG_SHRINK, "DIR", "folder for shrunk.ini (default: results/shrink-CELL.tTRIAL)", AT(out)},
     {"--budget", NULL, BUDGET, LB_ARG_SHRINK, "TIME", "asks nothing new after so long, as in 90s, 10m, 2h (default: when nothing more can go)"},
-    {"--faults", NULL, FAULTS, LB_ARG_HUNT, "K", "timelines of at most so many faults: 0 to 3 (default: 2)"},
+    {"--faults", NULL, FAULTS, LB_ARG_HUNT, "K", "timelines of at most so many faults: 0 to 3 (default: 2)", AT(faults), 0, 3},
     {"--budget", NULL, BUDGET, LB_ARG_HUNT, "TIME", "ends after so long, as in 90s, 10m, 2h; of several systems each gets its share (default: when it is whole)"},
-    {"--without", NULL, WITHOUT, LB_ARG_HUNT, "WORD,...", "leaves kinds of faults out, the first words of ids, as in restart,kill,pause, and client-3, which opens its session behind the faults (what is left out is not known to be harmless)"},
-    {"--only", NULL, ONLY, LB_ARG_HUNT, "ID", "one timeline, by its id, several times"},
-    {"--narrow", NULL, NARROW, LB_ARG_HUNT, NULL, "finds out, too, from how long to how long a fault that is undone before a takeover, or the wait for a write, has to last"},
-    {"--list", NULL, LIST, LB_ARG_HUNT, NULL, "prints the timelines, each with what is done with it, and runs none"},
+    {"--without", NULL, LIST, LB_ARG_HUNT, "WORD,...", "leaves kinds of faults out, the first words of ids, as in restart,kill,pause, and client-3, which opens its session behind the faults (what is left out is not known to be harmless)", AT(without)},
+    {"--only", NULL, TEXT, LB_ARG_HUNT, "ID", "one timeline, by its id, several times", AT(only)},
+    {"--narrow", NULL, FLAG, LB_ARG_HUNT, NULL, "finds out, too, from how long to how long a fault that is undone before a takeover, or the wait for a write, has to last", AT(narrow)},
+    {"--list", NULL, FLAG, LB_ARG_HUNT, NULL, "prints the timelines, each with what is done with it, and runs none", AT(list)},
     {"--seed", NULL, SEED, LB_ARG_HUNT, "N", "seed of the order and of the trials: the same one gives the same order (default: 1)"},
     {"--seed", NULL, SEED, LB_ARG_SHRINK, "N", "seed of the trials (default: 1)"},
     {"--expect", NULL, EXPECT, LB_ARG_RUN, "VERDICT",
      "your expectation where the scenario has none: safe, violated, stuck or delayed; GUARD=VERDICT for one guard"},
-    {"--strict", NULL, STRICT, LB_ARG_RUN, NULL, "a lock of --plugin or --exec that is not as predicted from its facts fails the run (default: it is only said)"},
+    {"--strict", NULL, FLAG, LB_ARG_RUN, NULL, "a lock of --plugin or --exec that is not as predicted from its facts fails the run (default: it is only said)", AT(strict)},
     {"--seed", NULL, SEED, LB_ARG_RUN | LB_ARG_JUDGE, "N", "seed of the random order and of random faults: the same seed draws the same, at other moments"},
-    {"--resume", NULL, RESUME, LB_ARG_RUN | LB_ARG_JUDGE, "DIR", "plays what is left of a run that was stopped, in its folder; beside it only -j, -v and --json"},
-    {"--keep-logs", NULL, KEEP_LOGS, LB_ARG_RUN, NULL, "keeps the logs of every trial (default: of those that are not as expected)"},
-    {"--reuse", NULL, REUSE, LB_ARG_RUN, NULL, "plays timelines one after the other on the same servers where these are as good as new (default: each trial has fresh ones)"},
-    {"--against", NULL, TEXT_AGAINST, LB_ARG_AGAINST, "LOCKBENCH",
-     "takes turns with another build, -n rounds of a trial each, and compares what both measured; A is the other one"},
-    {"--json", NULL, JSON, LB_ARG_JSON, NULL, "JSON on stdout instead of text (results/SCHEMA.md)"},
-    {"-v", "--verbose", VERBOSE, LB_ARG_RUN | LB_ARG_HUNT | LB_ARG_SHRINK | LB_ARG_JUDGE, NULL, "a line for every trial, and all tables at the end (default: how far it is, in a pipe every 30 s; of many cells one screen)"},
-    {"--trial", NULL, COUNT_TRIAL, LB_ARG_TRIAL, "N", "tells trial N (default: the first violated trial)"},
-    {"--past-lease", NULL, PAST_LEASE, LB_ARG_PAST_LEASE, NULL, "counts overlaps that began after the lease had ended (default: undecided)"},
-    {"--export", NULL, TEXT_EXPORT, LB_ARG_EXPORT, "json", "prints the events as JSON lines and judges nothing"},
+    {"--resume", NULL, TEXT, LB_ARG_RUN | LB_ARG_JUDGE, "DIR", "plays what is left of a run that was stopped, in its folder; beside it only -j, -v and --json", AT(resume)},
+    {"--keep-logs", NULL, FLAG, LB_ARG_RUN, NULL, "keeps the logs of every trial (default: of those that are not as expected)", AT(keep_logs)},
+    {"--reuse", NULL, FLAG, LB_ARG_RUN, NULL, "plays timelines one after the other on the same servers where these are as good as new (default: each trial has fresh ones)", AT(reuse)},
+    {"--against", NULL, TEXT, LB_ARG_AGAINST, "LOCKBENCH",
+     "takes turns with another build, -n rounds of a trial each, and compares what both measured; A is the other one", AT(against)},
+    {"--json", NULL, FLAG, LB_ARG_JSON, NULL, "JSON on stdout instead of text (results/SCHEMA.md)", AT(json)},
+    {"-v", "--verbose", FLAG, LB_ARG_RUN | LB_ARG_HUNT | LB_ARG_SHRINK | LB_ARG_JUDGE, NULL, "a line for every trial, and all tables at the end (default: how far it is, in a pipe every 30 s; of many cells one screen)", AT(verbose)},
+    {"--trial", NULL, COUNT, LB_ARG_TRIAL, "N", "tells trial N (default: the first violated trial)", AT(trial), 1, 100000},
+    {"--past-lease", NULL, FLAG, LB_ARG_PAST_LEASE, NULL, "counts overlaps that began after the lease had ended (default: undecided)", AT(past_lease)},
+    {"--export", NULL, TEXT, LB_ARG_EXPORT, "json", "prints the events as JSON lines and judges nothing", AT(export)},
     {"--plugin", NULL, PLUGIN, LB_ARG_RUN, "FILE", "adds a protocol from a shared library; without -b, only plugins run"},
     {"--plugin", NULL, PLUGIN, LB_ARG_PLUGIN | LB_ARG_HUNT, "FILE", "adds a protocol from a shared library"},
     {"--exec", NULL, EXEC, LB_ARG_RUN, "CMD", "adds the lock of a foreign program, which speaks the line protocol of peers/README.md; without -b, only that runs"},
     {"--exec", NULL, EXEC, LB_ARG_PLUGIN | LB_ARG_HUNT, "CMD", "adds the lock of a foreign program (peers/README.md)"},
-    {"--anyway", NULL, ANYWAY, LB_ARG_ANYWAY, NULL, "compares runs of other machines or settings, and says what differs (default: refused)"},
-    {"--cost", NULL, COST, LB_ARG_COST, NULL, "starts the servers and counts what a lock costs (PROTOCOL or PROTOCOL@TOPOLOGY)"},
-    {"--hosts", NULL, COUNT_HOSTS, LB_ARG_SERVE, "N", "hosts of clients (default: 1); the command runs on the first, `nsenter --net=$LOCKBENCH_CLIENT_2` is on the second"},
+    {"--anyway", NULL, FLAG, LB_ARG_ANYWAY, NULL, "compares runs of other machines or settings, and says what differs (default: refused)", AT(anyway)},
+    {"--cost", NULL, FLAG, LB_ARG_COST, NULL, "starts the servers and counts what a lock costs (PROTOCOL or PROTOCOL@TOPOLOGY)", AT(cost)},
+    {"--hosts", NULL, COUNT, LB_ARG_SERVE, "N", "hosts of clients (default: 1); the command runs on the first, `nsenter --net=$LOCKBENCH_CLIENT_2` is on the second", AT(hosts), 1, 64},
     {"--storage", NULL, STORAGE, LB_ARG_SERVE, "WHERE", "where servers keep their data: memory or disk (default: memory, with --speed disk)"},
-    {"--speed", NULL, SPEED, LB_ARG_SERVE, NULL, "servers with the settings of a user, as where speed is measured"},
-    {"--clocks", NULL, CLOCKS, LB_ARG_SERVE, NULL, "servers whose clocks can be set, for the step clock"},
-    {"--ttl", NULL, TTL, LB_ARG_SERVE, "MS", "lease or session timeout that the servers have to allow (default: 10000)"},
-    {"--tap", NULL, TAP, LB_ARG_TAP | LB_ARG_ADAPTER, NULL, "prints TAP, for a test suite"},
+    {"--speed", NULL, FLAG, LB_ARG_SERVE, NULL, "servers with the settings of a user, as where speed is measured", AT(speed)},
+    {"--clocks", NULL, FLAG, LB_ARG_SERVE, NULL, "servers whose clocks can be set, for the step clock", AT(clocks)},
+    {"--ttl", NULL, COUNT, LB_ARG_SERVE, "MS", "lease or session timeout that the servers have to allow (default: 10000)", AT(ttl_ms), 10, 3600000},
+    {"--tap", NULL, FLAG, LB_ARG_TAP | LB_ARG_ADAPTER, NULL, "prints TAP, for a test suite", AT(tap)},
     {"--redis", NULL, OWN_SERVERS, LB_ARG_OWN, "HOST:PORT,...", "servers of your own instead of ones that are started: one Redis, or several for locks that ask a majority"},
     {"--sentinel", NULL, OWN_SERVERS, LB_ARG_OWN, "HOST:PORT,...=NAME", "your own Sentinels, and the NAME of the master that they watch"},
     {"--redis-cluster", NULL, OWN_SERVERS, LB_ARG_OWN, "HOST:PORT,...", "a server of your own Redis Cluster, or several"},
     {"--zookeeper", NULL, OWN_SERVERS, LB_ARG_OWN, "HOST:PORT,...", "your own ZooKeeper ensemble"},
     {"--postgres", NULL, OWN_SERVERS, LB_ARG_OWN, "CONNINFO", "your own PostgreSQL, as in 'host=db.example.org dbname=test user=me', without the password"},
     {"--etcd", NULL, OWN_SERVERS, LB_ARG_OWN, "HOST:PORT,...", "your own etcd cluster"},
-    {"--auth", NULL, AUTH, LB_ARG_OWN, "FILE", "logins for them: sections [redis], [sentinel], [zookeeper], [postgres], [etcd] with user=, password=, tls=yes, ca=FILE"},
+    {"--auth", NULL, TEXT, LB_ARG_OWN, "FILE", "logins for them: sections [redis], [sentinel], [zookeeper], [postgres], [etcd] with user=, password=, tls=yes, ca=FILE", AT(auth)},
     {"-h", "--help", HELP, EVERY_COMMAND, NULL, "this help"},
 };
 enum { TABLE_COUNT = sizeof table / sizeof *table };
@@ -241,18 +204,18 @@ static int set_exec(const char *command, struct lb_args *args) {
  * `* = ...` of a scenario is. */
 int lb_args_expect(const char *text, enum lb_guard guard, struct lb_expect *ret) {
   static const enum lb_verdict verdicts[] = {LB_SAFE, LB_VIOLATED, LB_STUCK, LB_DELAYED};
-  enum { COUNT = sizeof verdicts / sizeof *verdicts };
-  const char *equals = strchr(text, '='), *verdict = equals ? equals + 1 : text, *names[COUNT];
+  enum { VERDICTS = sizeof verdicts / sizeof *verdicts };
+  const char *equals = strchr(text, '='), *verdict = equals ? equals + 1 : text, *names[VERDICTS];
   char word[32];
   snprintf(word, sizeof word, "%.*s", equals ? (int)(equals - text) : 0, text);
   int named = equals ? lb_guard_find(word) : (int)guard;
   if (named < 0) return lb_complain(-1, "--expect %s: expected VERDICT, or GUARD=VERDICT with " LB_GUARD_NAMES, text);
   *ret = (struct lb_expect){.guard = (enum lb_guard)named, .system = (char *)"*", .reason = (char *)"said with --expect"};
-  for (int i = 0; i < COUNT; i++) {
+  for (int i = 0; i < VERDICTS; i++) {
     names[i] = lb_verdict_name(verdicts[i]);
     if (strcmp(names[i], verdict) == 0) return ret->verdict = verdicts[i], 0;
   }
-  const char *near = lb_suggest(verdict, names, COUNT);
+  const char *near = lb_suggest(verdict, names, VERDICTS);
   return lb_complain(-1, "--expect %s: expected safe, violated, stuck or delayed%s%s%s", text, near ? "; did you mean '" : "",
                      near ? near : "", near ? "'?" : "");
 }
@@ -304,77 +267,40 @@ static int set_budget(const char *text, struct lb_args *args) {
   return lb_complain(LB_EXIT_USAGE, "--budget %s: expected a time of at least a second, as in 90s, 10m or 2h", text);
 }
 
-/* The one place that knows which kind goes where. 0, LB_WANTS_HELP, or LB_EXIT_USAGE after a
- * complaint. */
-static int set(const struct arg *arg, const char *value, struct lb_args *args) {
+static int set_count(const struct arg *arg, const char *value, struct lb_args *args) {
   uint64_t number = 0;
-  int r = 0;
+  int r = set_number(arg->name, value, arg->min, arg->max, &number);
+  *(int *)((char *)args + arg->field) = (int)number;
+  return r;
+}
+
+/* 0, LB_WANTS_HELP, or LB_EXIT_USAGE after a complaint. */
+static int set(const struct arg *arg, const char *value, struct lb_args *args) {
+  void *field = (char *)args + arg->field;
   switch (arg->kind) {
-    case TEXT_SYSTEMS: return add_to_list(&args->systems, value);
-    case TEXT_GUARD: return each_guard(arg, value, args);
-    case TEXT_OUT: args->out = value; return 0;
-    case TEXT_EXPORT: args->export = value; return 0;
-    case TEXT_AGAINST: args->against = value; return 0;
-    case JSON: args->json = true; return 0;
-    case VERBOSE: args->verbose = true; return 0;
+    case FLAG: return *(bool *)field = true, 0;
+    case TEXT: return *(const char **)field = value, 0;
+    case LIST: return add_to_list(field, value);
+    case FAULTS: args->has_faults = true; return set_count(arg, value, args);
+    case COUNT: return set_count(arg, value, args);
+    case GUARD: return each_guard(arg, value, args);
     case PLUGIN: return set_plugin(value, args);
     case EXEC: return set_exec(value, args);
     case EXPECT: return add_expect(value, args);
-    case STRICT: args->strict = true; return 0;
-    case PAST_LEASE: args->past_lease = true; return 0;
-    case TAP: args->tap = true; return 0;
-    case KEEP_LOGS: args->keep_logs = true; return 0;
-    case REUSE: args->reuse = true; return 0;
-    case ANYWAY: args->anyway = true; return 0;
-    case COST: args->cost = true; return 0;
-    case SPEED: args->speed = true; return 0;
-    case CLOCKS: args->clocks = true; return 0;
     case STORAGE:
       args->storage = value;
       if (strcmp(value, "disk") == 0 || strcmp(value, "memory") == 0) return 0;
       return lb_complain(LB_EXIT_USAGE, "--storage %s: expected memory or disk", value);
-    case COUNT_HOSTS:
-      r = set_number("--hosts", value, 1, 64, &number);
-      args->hosts = (int)number;
-      return r;
-    case TTL:
-      r = set_number("--ttl", value, 10, 3600000, &number);
-      args->ttl_ms = (int)number;
-      return r;
-    case WITHOUT: return add_to_list(&args->without, value);
-    case ON: return add_to_list(&args->on, value);
-    case SURVIVE: return add_to_list(&args->survive, value);
-    case ONLY: args->only = value; return 0;
-    case LIST: args->list = true; return 0;
-    case NARROW: args->narrow = true; return 0;
     case BUDGET: return set_budget(value, args);
-    case FAULTS:
-      r = set_number("--faults", value, 0, 3, &number);
-      args->faults = (int)number, args->has_faults = true;
-      return r;
     case OWN_SERVERS: return set_own(arg->name, value, args);
-    case RESUME: args->resume = value; return 0;
-    case AUTH: args->auth = value; return 0;
-    case HELP: return LB_WANTS_HELP;
-    case COUNT_TRIALS:
-      r = set_number("-n", value, 1, 100000, &number);
-      args->trials = (int)number;
-      return r;
-    case COUNT_TRIAL:
-      r = set_number("--trial", value, 1, 100000, &number);
-      args->trial = (int)number;
-      return r;
-    case COUNT_JOBS:
-      r = set_number("-j", value, 1, 64, &number);
-      args->jobs = (int)number;
-      return r;
     case SEED: args->has_seed = true; return set_number("--seed", value, 0, INT64_MAX, &args->seed);
     case SETTING:
       if (args->setting_count == LB_ARGS_MAX) return lb_complain(LB_EXIT_USAGE, "-s: at most %d times", LB_ARGS_MAX);
       args->settings[args->setting_count++] = value;
       return 0;
+    case HELP: break;
   }
-  return LB_EXIT_USAGE;
+  return LB_WANTS_HELP;
 }
 
 /* Among the options of this command only, so one that another command takes is as unknown here as

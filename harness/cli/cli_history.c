@@ -1,16 +1,27 @@
 /* SPDX-License-Identifier: MIT
  *
- * The history that a command names: a file of either form, or `-` for standard input. The form is
- * told by its first bytes, not by the name. The usual mistakes get an answer of their own: a
- * results folder instead of a file, and a history that was left out of a published run on purpose.
+ * Commands that read what a trial has left: `check` judges a history again, ours or another tool's, without servers; `explain` tells its story,
+ * or that of a trial of a run; `report` draws figures and page of a run. The form of a history is told by its first bytes, not by its name.
  */
+#include "cli.h"
+
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/called.h"
-#include "cli.h"
+#include "base/printable.h"
+#include "history/check.h"
+#include "history/check_json.h"
+#include "history/explain.h"
 #include "history/history.h"
+#include "scenario/scenario.h"
+#include "show/explain_again.h"
+#include "show/explain_run.h"
 #include "show/left_out.h"
 
 bool lb_is_run_folder(const char *path) {
@@ -29,4 +40,248 @@ int lb_load_history(const char *word, struct lb_history *ret) {
   if (r == -ENOENT && is_file && lb_left_out(word, why, sizeof why) > 0)
     return lb_complain(LB_EXIT_USAGE, "%s was left out on purpose: %s", word, why);
   return r < 0 ? lb_complain(LB_EXIT_USAGE, "%s", err) : 0;
+}
+
+/* ---- check: says nothing but what the checker and the rules of evidence say, as trial/judge.c does ------- */
+
+/* More would push the verdict off the screen; --json has all of them. */
+enum { EPISODES_SHOWN = 10 };
+
+static int print_json(const struct lb_history *history, const struct lb_check *check, bool past_lease) {
+  json_t *o = lb_check_json(history, check, past_lease);
+  int r = o ? json_dumpf(o, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(15)) : -1;
+  json_decref(o);
+  putchar('\n');
+  return r;
+}
+
+static int print_text(const struct lb_history *history, const struct lb_check *check, bool past_lease) {
+  lb_check_print(history, check, past_lease, EPISODES_SHOWN, stdout);
+  if (lb_check_violated(check, true) && !lb_check_violated(check, past_lease))
+    puts("\nWhere leases run out on purpose, --past-lease counts what begins after their end.");
+  return 0;
+}
+
+/* No expectation is known here: a violation is the finding that a script looks for, and has the
+ * code of an unexpected verdict. */
+static int exit_code(enum lb_ruled verdict) {
+  return verdict == LB_RULED_SAFE ? LB_EXIT_OK : verdict == LB_RULED_VIOLATED ? LB_EXIT_UNEXPECTED : LB_EXIT_UNDECIDED;
+}
+
+/* An export is no judgement, so it ends with 0 whatever the history holds. */
+static int output(const struct lb_history *history, const struct lb_check *check, const struct lb_args *args) {
+  int r;
+  if (args->export) r = lb_history_write_json(history, stdout);
+  else if (args->json) r = print_json(history, check, args->past_lease);
+  else r = print_text(history, check, args->past_lease);
+  if (r < 0 && !ferror(stdout)) return lb_complain(LB_EXIT_FAILURE, "cannot write the JSON: %s", strerror(ENOMEM));
+  return args->export ? LB_EXIT_OK : exit_code(lb_check_rule(check, args->past_lease).verdict);
+}
+
+/* Contradicting options are refused before the file is read: standard input can be read once
+ * only. */
+int lb_cli_check(const struct lb_args *args) {
+  struct lb_history history;
+  struct lb_check check;
+  if (args->word_count != 1)
+    return lb_complain(LB_EXIT_USAGE, "check: expected one history file, or - for standard input");
+  if (args->export && strcmp(args->export, "json") != 0)
+    return lb_complain(LB_EXIT_USAGE, "--export %s: expected json", args->export);
+  if (args->export && (args->json || args->past_lease))
+    return lb_complain(LB_EXIT_USAGE, "check: expected --export or %s, got both", args->json ? "--json" : "--past-lease");
+  int r = lb_load_history(args->words[0], &history);
+  if (r) return r;
+  r = lb_check_history(&history, &check);
+  if (r < 0) {
+    lb_history_clear(&history);
+    return lb_complain(LB_EXIT_FAILURE, "%s", strerror(-r));
+  }
+  int code = output(&history, &check, args);
+  lb_check_clear(&check);
+  lb_history_clear(&history);
+  return code;
+}
+
+/* ---- explain: a cell brings its verdict out of run.json, a file is judged as `check` would --------------- */
+
+/* What stands above the story of a file. What its scenario counts is not in it, and may decide what the events leave open. */
+static void print_file(const char *name, const struct lb_history *history, const struct lb_check *check,
+                       bool past_lease) {
+  lb_check_print_verdict(check, past_lease, stdout);
+  lb_say("  %s: %zu event%s", strcmp(name, "-") == 0 ? "standard input" : name, history->count,
+         history->count == 1 ? "" : "s");
+  if (lb_check_rule(check, past_lease).verdict == LB_RULED_UNDECIDED)
+    puts(
+        "  what its scenario counts (past_lease, min_handoffs, premises) is not in a file: explain RUN CELL has the verdict of"
+        " the trial, --past-lease counts leases that were over");
+}
+
+/* What the run knows of the trial beside its history. */
+static struct lb_explain_about about(const struct lb_told *told) {
+  struct lb_explain_about about = {0};
+  if (!told) return about;
+  const char *guard = json_string_value(json_object_get(told->cell, "guard"));
+  const json_t *ttl_ms = json_object_get(json_object_get(told->scenario, "workload"), "ttl_ms");
+  int64_t ttl = json_integer_value(ttl_ms);
+  about.claims = guard && strcmp(guard, lb_guard_name(LB_GUARD_CLAIM)) == 0;
+  bool timeline = json_array_size(json_object_get(told->scenario, "steps")) > 0;
+  about.delayed = strcmp(told->trial.verdict, lb_verdict_name(LB_DELAYED)) == 0;
+  about.stuck = about.delayed || strcmp(told->trial.verdict, lb_verdict_name(LB_STUCK)) == 0;
+  if (timeline && ttl > 0 && ttl < INT64_MAX / 1000000) about.ttl_ns = (uint64_t)ttl * 1000000;
+  return about;
+}
+
+/* `told` is the trial that the history belongs to; NULL = it was given as a file. */
+static int print_story(const struct lb_told *told, const struct lb_args *args, const struct lb_history *history) {
+  struct lb_check check;
+  int r = lb_check_history(history, &check);
+  if (r == 0) {
+    if (told) lb_told_print(told, stdout);
+    else print_file(args->words[0], history, &check, args->past_lease);
+    putchar('\n');
+    struct lb_explain_about known = about(told);
+    r = lb_explain(history, &check, &known, stdout);
+    lb_check_clear(&check);
+  }
+  return r < 0 && !ferror(stdout) ? lb_complain(LB_EXIT_FAILURE, "%s", strerror(-r)) : LB_EXIT_OK;
+}
+
+static int print_history(const struct lb_told *told, const struct lb_args *args, const struct lb_history *history) {
+  if (!args->json) return print_story(told, args, history);
+  int r = lb_history_write_json(history, stdout);
+  return r < 0 && !ferror(stdout) ? lb_complain(LB_EXIT_FAILURE, "%s", strerror(-r)) : LB_EXIT_OK;
+}
+
+static int without_history(const struct lb_told *told, bool json) {
+  static const char why[] =
+      "no history was kept: of a workload, only those of trials that were not safe are (faults/ has what became of the faults of a campaign)";
+  if (json) return lb_complain(LB_EXIT_USAGE, "%s", told->found ? why : "this cell was skipped, so it has no history");
+  lb_told_print(told, stdout);
+  if (told->found) printf("\n%s\n", why);
+  return LB_EXIT_OK;
+}
+
+/* Large runs are published without some of their histories, with a list that says why. True if this
+ * one is missing for such a reason (or the list is broken), which has been said, with the command
+ * that makes one like it; *ret is the exit code. */
+static bool is_left_out(const struct lb_told *told, int *ret) {
+  char why[600], again[600];
+  int r = told->trial.readable ? 0 : lb_left_out(told->trial.history, why, sizeof why);
+  if (r == 0) return false;
+  lb_told_again(told, again, sizeof again);
+  *ret = r < 0 ? lb_complain(LB_EXIT_USAGE, "%s", why)
+               : lb_complain(LB_EXIT_USAGE, "%s was left out on purpose: %s; to make one like it: %s",
+                             told->trial.history, why, again);
+  return true;
+}
+
+static int explain_trial(const struct lb_told *told, const struct lb_args *args) {
+  struct lb_history history;
+  int code;
+  if (!told->found || !*told->trial.history) return without_history(told, args->json);
+  if (is_left_out(told, &code)) return code;
+  int r = lb_load_history(told->trial.history, &history);
+  if (r) return r;
+  r = print_history(told, args, &history);
+  lb_history_clear(&history);
+  return r;
+}
+
+/* The cell has been judged with its scenario, which knows whether leases run out on purpose: a
+ * --past-lease could only contradict it. */
+static int explain_cell(const struct lb_args *args) {
+  struct lb_told told;
+  char err[1000];
+  if (args->past_lease)
+    return lb_complain(LB_EXIT_USAGE, "--past-lease: only with a history file, a cell has its verdict");
+  int r = lb_told_find(args->words[0], args->words + 1, args->word_count - 1, args->trial, &told, err, sizeof err);
+  if (r < 0) return lb_complain(r == -ENOMEM ? LB_EXIT_FAILURE : LB_EXIT_USAGE, "%s", err);
+  r = explain_trial(&told, args);
+  lb_told_clear(&told);
+  return r;
+}
+
+static int explain_file(const struct lb_args *args) {
+  struct lb_history history;
+  if (args->trial) return lb_complain(LB_EXIT_USAGE, "--trial %d: only with a results folder and a cell", args->trial);
+  int r = lb_load_history(args->words[0], &history);
+  if (r) return r;
+  r = print_history(NULL, args, &history);
+  lb_history_clear(&history);
+  return r;
+}
+
+int lb_cli_explain(const struct lb_args *args) {
+  if (args->word_count == 0)
+    return lb_complain(LB_EXIT_USAGE,
+                       "explain: expected a results folder and a cell, as in failover.SYSTEM, or a history file");
+  return args->word_count == 1 && !lb_is_run_folder(args->words[0]) ? explain_file(args) : explain_cell(args);
+}
+
+/* ---- report: by plots/render, a process of its own ------------------------------------------------------- */
+
+/* What the script says on stdout, line by line as it comes, or on stderr, as complaints. Names out of the run may hold anything, so control
+ * characters are written out. Our own stdout is written by us only: whoever draws is not stopped by a reader that went away. */
+static void pass_on(FILE *from, bool complains) {
+  char *line = NULL, shown[4096];
+  size_t size = 0;
+  ssize_t length;
+  while (from && (length = getline(&line, &size, from)) > 0) {
+    line[strcspn(line, "\n")] = '\0';
+    lb_printable(line, shown, sizeof shown);
+    if (complains) lb_complain(0, "%s", shown);
+    else printf("%s\n", shown), fflush(stdout);
+  }
+  free(line);
+}
+
+/* Exit status of plots/render: 0, 1 = something failed, 2 = bad input, 5 = a program is missing. -1 when it could not be started or
+ * was killed. */
+static int render(const char *dir, bool quiet) {
+  char script[4096], self[4096];
+  int said[2];
+  snprintf(script, sizeof script, "%s/plots/render", lb_root());
+  fflush(stdout);
+  FILE *complaints = tmpfile(); /* no second pipe: nobody would read it while we read the first */
+  if (!complaints || pipe2(said, O_CLOEXEC) < 0) return -1;
+  pid_t pid = fork();
+  if (pid == 0) {
+    dup2(said[1], STDOUT_FILENO);
+    dup2(fileno(complaints), STDERR_FILENO);
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self); /* for the figure that needs a history */
+    if (length > 0 && length < (ssize_t)sizeof self) {
+      self[length] = '\0';
+      setenv("LOCKBENCH_BIN", self, 1);
+    }
+    execl(script, script, dir, quiet ? "--quiet" : (char *)NULL, (char *)NULL);
+    _exit(127);
+  }
+  int status = 127 << 8;
+  close(said[1]);
+  FILE *lines = fdopen(said[0], "r");
+  if (pid > 0) pass_on(lines, false);
+  if (lines) fclose(lines);
+  else close(said[0]);
+  while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  rewind(complaints);
+  pass_on(complaints, true);
+  fclose(complaints);
+  return WIFEXITED(status) && WEXITSTATUS(status) < 126 ? WEXITSTATUS(status) : -1;
+}
+
+/* The code of plots/render is ours where it means the same; anything else is a failure. */
+int lb_draw_report(const char *dir, bool quiet) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s/run.json", dir);
+  if (access(path, R_OK) < 0)
+    return lb_complain(LB_EXIT_USAGE, "%s: expected a results folder with run.json: %s", dir, strerror(errno));
+  int drawn = render(dir, quiet);
+  if (drawn < 0) return lb_complain(LB_EXIT_FAILURE, "%s/plots/render could not be started, or was killed", lb_root());
+  return drawn == LB_EXIT_OK || drawn == LB_EXIT_USAGE || drawn == LB_EXIT_MISSING ? drawn : LB_EXIT_FAILURE;
+}
+
+int lb_cli_report(const struct lb_args *args) {
+  if (args->word_count != 1) return lb_complain(LB_EXIT_USAGE, "report: expected one results folder");
+  return lb_draw_report(args->words[0], false);
 }

@@ -10,7 +10,7 @@
 
 #include "backends/registry.h"
 #include "base/called.h"
-#include "cli_conform.h"
+#include "cli.h"
 #include "cli_judge.h"
 #include "scenario/suite.h"
 #include "servers/proc.h"

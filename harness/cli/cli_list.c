@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * `lockbench list`: the names of everything there is, from the same tables and files that run it.
- * One line each, the name first, so that a script can cut it off. Scenarios and suites are loaded,
- * not only listed: one that cannot be read is said here, and the others are listed all the same.
+ * `lockbench list`: the names of everything there is, from the same tables and files that run it. One line each, the name first, so that a
+ * script can cut it off. Scenarios and suites are loaded, not only listed: one that cannot be read is said here, and the others are listed
+ * all the same. `lockbench doctor` says what of it this machine can and cannot run, by the checks that a run makes itself.
  */
+#include "cli.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,12 +13,66 @@
 #include "backends/foreign.h"
 #include "backends/registry.h"
 #include "base/suggest.h"
-#include "cli.h"
-#include "run/peers.h"
 #include "client/holder.h"
+#include "run/peers.h"
 #include "scenario/scenario.h"
 #include "scenario/suite.h"
+#include "servers/proc.h"
+#include "servers/sandbox.h"
 #include "servers/topology.h"
+
+/* ---- what is said of protocols --------------------------------------------------------------------------- */
+
+void lb_print_words(const char *const *words) {
+  for (; words && *words; words++) printf("%s%s", *words, words[1] ? ", " : "");
+}
+
+static const struct {
+  unsigned trait;
+  const char *name;
+} trait_names[] = {
+    {LB_TRAIT_LEASED, "leased"},
+    {LB_TRAIT_SESSION, "session"},
+    {LB_TRAIT_NO_EXPIRY, "no-expiry"},
+    {LB_TRAIT_FENCED, "fenced"},
+    {LB_TRAIT_FIFO, "fifo"},
+    {LB_TRAIT_WAKES, "wakes-waiters"},
+    {LB_TRAIT_QUEUES, "queues"},
+    {LB_TRAIT_CLIENT_CLOCK, "uses-client-clock"},
+    {LB_TRAIT_SERVER_CLOCK, "uses-server-clock"},
+    {LB_TRAIT_UNSAFE, "known-unsafe"},
+    {LB_TRAIT_NO_OWNER, "no-owner"},
+    {LB_TRAIT_REENTRANT, "reentrant"},
+    {LB_TRAIT_RENEWED, "renewed"},
+};
+
+void lb_print_traits(unsigned traits) {
+  const char *between = "";
+  for (size_t i = 0; i < sizeof trait_names / sizeof *trait_names; i++)
+    if (traits & trait_names[i].trait) printf("%s%s", between, trait_names[i].name), between = ", ";
+}
+
+/* The servers whose locks there are, in the order of the list. Who keeps what in memory alone stands
+ * behind them all. */
+static const struct {
+  const char *service, *title;
+} servers[] = {{"redis", "Redis"}, {"zookeeper", "ZooKeeper"}, {"postgres", "PostgreSQL"}, {"etcd", "etcd"}, {NULL, "none"}};
+enum { SERVER_COUNT = sizeof servers / sizeof *servers };
+
+/* By the topology that it runs on by default. A topology that only a plugin knows has no servers of ours. */
+static size_t server_of(const struct lb_protocol *p) {
+  const struct lb_topology *t = lb_topology_find(p->topologies[0]);
+  size_t i = 0;
+  while (i < SERVER_COUNT - 1 && !(t && t->family->service && strcmp(servers[i].service, t->family->service) == 0)) i++;
+  return i;
+}
+
+/* All of them, in the order of lists; NULL behind the last. */
+static const char *server_title_at(size_t index) { return index < SERVER_COUNT ? servers[index].title : NULL; }
+
+const char *lb_server_title(const struct lb_protocol *protocol) { return servers[server_of(protocol)].title; }
+
+/* ---- lists ----------------------------------------------------------------------------------------------- */
 
 /* Columns: the second one begins behind the longest name of the first. */
 static int wider(int width, const char *name) {
@@ -44,8 +100,8 @@ static int list_protocols(void) {
   const struct lb_protocol *p;
   int width = width_of_protocols(), server_width = 0;
   const char *title;
-  for (size_t i = 0; (title = lb_server_title_at(i)); i++) server_width = wider(server_width, title);
-  for (size_t server = 0; (title = lb_server_title_at(server)); server++)
+  for (size_t i = 0; (title = server_title_at(i)); i++) server_width = wider(server_width, title);
+  for (size_t server = 0; (title = server_title_at(server)); server++)
     for (size_t i = 0; (p = lb_protocol_at(i)); i++)
       if (lb_server_title(p) == title) list_protocol(p, width, server_width);
   return LB_EXIT_OK;
@@ -188,4 +244,57 @@ int lb_cli_list(const struct lb_args *args) {
   const char *near = lb_suggest(args->words[0], names, LIST_COUNT + 1);
   return lb_complain(LB_EXIT_USAGE, "list %s: expected protocols, peers, topologies, scenarios, suites, steps, points, assumptions or expectations%s%s%s", args->words[0],
                      near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+/* ---- doctor ---------------------------------------------------------------------------------------------- */
+
+/* One line: "ok" with what was found, or "MISS" with what to do. Returns `good`. */
+static bool report(bool good, const char *what, const char *how) {
+  printf("%s  %s%s%s\n", good ? "ok  " : "MISS", what, how && *how ? ": " : "", how ? how : "");
+  return good;
+}
+
+static bool check_topology(const struct lb_topology *t) {
+  char text[300], version[128] = "";
+  const char *missing = lb_topology_missing(t);
+  if (missing) snprintf(text, sizeof text, "needs %s; ./bench installs what is missing", missing);
+  else if (lb_topology_version(t, version, sizeof version) == 0) snprintf(text, sizeof text, "%s", version);
+  else snprintf(text, sizeof text, "%s", t->summary);
+  char name[100];
+  snprintf(name, sizeof name, "topology %s", t->name);
+  return report(!missing, name, text);
+}
+
+static bool check_namespaces(void) {
+  const struct lb_isolation *isolation = lb_isolation_probe();
+  if (isolation->kind == LB_ISOLATION_NONE) {
+    report(false, "namespaces", isolation->why);
+    puts("      without them trials run on loopback and scenarios that cut links are skipped");
+    return false;
+  }
+  return report(true, "namespaces", isolation->kind == LB_ISOLATION_ROOT ? "as root" : "inside a user namespace");
+}
+
+/* servers/proc.c looks in the same folders: who is not root may not have sbin in PATH. */
+static bool check_program(const char *name, const char *why) {
+  static const char *const extra[] = {"/usr/sbin", "/sbin", NULL};
+  char *path = lb_proc_find(name, extra);
+  bool found = path != NULL;
+  report(found, name, found ? path : why);
+  free(path);
+  return found;
+}
+
+int lb_cli_doctor(const struct lb_args *args) {
+  if (args->word_count) return lb_complain(LB_EXIT_USAGE, "doctor: takes no argument, found '%s'", args->words[0]);
+  bool good = true;
+  const struct lb_topology *t;
+  for (size_t i = 0; (t = lb_topology_at(i)); i++) good &= check_topology(t);
+  good &= check_program("ip", "package iproute2: builds the network of a trial");
+  good &= check_program("nft", "package nftables: cuts links");
+  good &= check_program("gnuplot", "package gnuplot-nox: draws the scaling once more");
+  good &= check_namespaces();
+  puts(good ? "this machine can run everything"
+            : "some things cannot run here: their cells are skipped, with the reason");
+  return good ? LB_EXIT_OK : LB_EXIT_MISSING;
 }

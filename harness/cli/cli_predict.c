@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * `lockbench predict`: what each scenario should do to one lock, before anything has run. Beside it stands what a run has measured, if one is named.
+ * What rules say of cells before anything has run. `lockbench predict`: what each scenario should do to one lock; beside it stands what a run
+ * has measured, if one is named. `lockbench list expectations`: every expected cell of the whole table. And for `which`: whether a lock gets
+ * over a fault, which single fact would help, and what it cost in a reference run.
  */
-#include <jansson.h>
+#include "cli_table.h"
+
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "backends/registry.h"
 #include "base/called.h"
-#include "cli.h"
-#include "cli_table.h"
-#include "cli_theory.h"
+#include "run/fit.h"
+#include "show/compare_run.h"
 
 struct predict { /* one system */
   const struct lb_args *args;
@@ -21,11 +25,6 @@ struct predict { /* one system */
   json_t *rows;    /* of each scenario that means something: {scenario, verdict, reason, guards, measured, differs: [text]} */
   size_t nothing, measured, differ; /* scenarios that mean nothing; cells that were measured and decided; those of them that differ */
 };
-
-static const char *text_of(const json_t *object, const char *key) {
-  const char *text = json_string_value(json_object_get(object, key));
-  return text ? text : "";
-}
 
 /* ---- what was measured ----------------------------------------------------------------------- */
 
@@ -234,4 +233,159 @@ int lb_cli_predict(const struct lb_args *args) {
   json_decref(p.cells);
   json_decref(p.rows);
   return r;
+}
+
+/* ---- list expectations ----------------------------------------------------------------------------------- */
+
+static int tell(void *data, struct lb_plan *plan) {
+  (void)data;
+  for (size_t i = 0; i < plan->cell_count; i++) {
+    const struct lb_cell *cell = &plan->cells[i];
+    struct lb_told told = lb_table_told(cell);
+    if (told.verdict == LB_VERDICT_NONE) continue;
+    printf("%-26s %-34s %-9s %-9s %-22s %s\n", cell->scenario->name, cell->system, lb_guard_name(cell->guard), lb_verdict_name(told.verdict), told.source, told.reason);
+  }
+  return 0;
+}
+
+int lb_list_expectations(const char *named) { return lb_table_walk(&(struct lb_table){.systems = named ? named : LB_TABLE_SYSTEMS, .visit = tell}); }
+
+/* ---- which: does it get over it, and which one fact would have to be another one ------------------------- */
+
+/* A rule of such a fact says n/a because there is nothing to take over, or to come back with: the fault is then no less a loss. */
+static bool lacks(const struct lb_rule *rule) {
+  static const char *const facts[][2] = {{"takeover", "nobody"}, {"members", "0|1|2"}, {"killed", "nothing"}, {"power", "nothing"}};
+  for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+    if (lb_rule_asks(rule, facts[i][0], facts[i][1])) return true;
+  return false;
+}
+
+static bool gets_over(enum lb_verdict verdict, const struct lb_rule *rule) { return verdict == LB_SAFE || (verdict == LB_NA && rule && !lacks(rule)); }
+
+/* What the rules say if this one were not there. */
+static bool survives_without(const struct lb_cell *cell, const struct lb_rule *rule) {
+  struct lb_facts facts;
+  struct lb_prediction p;
+  lb_facts_of(cell->protocol, cell->options, cell->topology, cell->scenario, &facts);
+  lb_theory_without(rule);
+  bool known = lb_theory_predict(cell->scenario->attack, &facts, cell->guard, &p);
+  lb_theory_without(NULL);
+  return known && gets_over(p.verdict, p.rule);
+}
+
+/* The lock has not got what the guard asks for, wherever it is put. */
+static bool lacks_guard(const struct lb_cell *cell) {
+  char why[300];
+  return lb_fit(cell->scenario, cell->protocol, cell->topology, cell->guard, why, sizeof why) == LB_NA &&
+         lb_fit(cell->scenario, cell->protocol, cell->topology, LB_GUARD_NONE, why, sizeof why) != LB_NA;
+}
+
+/* Nobody can take over, or there is no such server to lose: not a fault that takes nothing. */
+static bool lacks_servers(const struct lb_cell *cell) {
+  size_t servers = cell->topology->data_count;
+  for (size_t i = 0; i < cell->scenario->step_count; i++) {
+    const struct lb_step *step = &cell->scenario->steps[i];
+    if (servers < 2 && (lb_step_needs(step, LB_NEED_FAILOVER) || lb_step_needs(step, LB_NEED_ORDERLY))) return true;
+    if (step->a.kind == LB_ROLE_NODE && (size_t)step->a.number > servers) return true;
+  }
+  return false;
+}
+
+bool lb_which_survives(const struct lb_cell *cell) {
+  struct lb_told told = lb_table_told(cell);
+  if (told.verdict == LB_NA && lacks_servers(cell)) return false;
+  if (told.source && strcmp(told.source, "fit") == 0) return !lacks_guard(cell) && (!cell->predicted || gets_over(cell->prediction.verdict, cell->prediction.rule));
+  if (told.verdict == LB_NA && told.rule && told.rule->of_guard) return survives_without(cell, told.rule);
+  return gets_over(told.verdict, told.rule);
+}
+
+static void try_value(const struct lb_cell *cell, const struct lb_term *term, const char *now, const char *value, json_t *safe, json_t *nothing) {
+  struct lb_facts facts;
+  struct lb_prediction p;
+  lb_facts_if(cell->protocol, cell->options, cell->topology, cell->scenario, term->name, value, &facts);
+  if (!lb_theory_predict(cell->scenario->attack, &facts, cell->guard, &p) || !gets_over(p.verdict, p.rule)) return;
+  json_array_append_new(p.verdict == LB_SAFE ? safe : nothing, json_pack("{s:s, s:s, s:s, s:s, s:s}", "fact", term->name, "now", now, "value", value, "verdict",
+                                                                          lb_verdict_name(p.verdict), "reason", p.reason));
+}
+
+static void try_fact(const struct lb_cell *cell, const struct lb_term *term, const struct lb_facts *facts, json_t *safe, json_t *nothing) {
+  char now[80], value[80];
+  lb_facts_get(facts, term->name, now, sizeof now);
+  for (const char *at = term->values; *at; at += strcspn(at, "|"), at += *at == '|') {
+    snprintf(value, sizeof value, "%.*s", (int)strcspn(at, "|"), at);
+    if (strcmp(value, now) != 0) try_value(cell, term, now, value, safe, nothing);
+  }
+}
+
+json_t *lb_which_changes(const struct lb_cell *cell) {
+  json_t *safe = json_array(), *nothing = json_array();
+  struct lb_told told = lb_table_told(cell);
+  struct lb_facts facts;
+  const struct lb_term *term;
+  lb_facts_of(cell->protocol, cell->options, cell->topology, cell->scenario, &facts);
+  for (size_t i = 0; told.rule && (term = lb_term_at(i)); i++)
+    if (term->of == LB_TERM_OF_LOCK || term->of == LB_TERM_OF_SERVERS) try_fact(cell, term, &facts, safe, nothing);
+  json_t *ret = json_array_size(safe) ? safe : nothing;
+  json_decref(ret == safe ? nothing : safe);
+  return ret;
+}
+
+/* ---- which: what a lock cost in the reference runs that are kept with the sources ------------------------ */
+
+enum { RUNS = 2, TRIALS_MAX = 100 };
+/* The first one that has a lock says what it costs. */
+static const char *const folders[RUNS] = {"results/reference-speed", "results/reference"};
+static struct lb_run runs[RUNS];
+static bool tried[RUNS];
+
+/* NULL = it is not there. */
+static const struct lb_run *run_at(size_t i) {
+  char path[4096], err[600];
+  snprintf(path, sizeof path, "%s/%s", lb_root(), folders[i]);
+  if (!tried[i] && lb_run_load(path, &runs[i], err, sizeof err) < 0) runs[i] = (struct lb_run){0};
+  tried[i] = true;
+  return runs[i].json ? &runs[i] : NULL;
+}
+
+void lb_which_cost_end(void) {
+  for (size_t i = 0; i < RUNS; i++) {
+    if (runs[i].json) lb_run_clear(&runs[i]);
+    tried[i] = false;
+  }
+}
+
+static size_t metric_of(const char *name) {
+  size_t i = 0;
+  while (lb_metric_at(i) && strcmp(lb_metric_at(i)->name, name) != 0) i++;
+  return i;
+}
+
+static int by_value(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* The median over the trials of this number of clients, null if there is none. */
+static json_t *median(const struct lb_run *run, const char *system, const char *clients, const char *name) {
+  double values[TRIALS_MAX];
+  size_t count = 0, metric = metric_of(name);
+  for (size_t i = 0; i < run->count && count < TRIALS_MAX && metric < LB_METRICS_MAX; i++) {
+    const struct lb_run_trial *t = &run->trial[i];
+    bool fits = strcmp(t->scenario, "contention") == 0 && strcmp(t->system, system) == 0 && strcmp(t->guard, "none") == 0 && strcmp(t->clients, clients) == 0;
+    if (fits && isfinite(t->value[metric])) values[count++] = t->value[metric];
+  }
+  qsort(values, count, sizeof *values, by_value);
+  return count ? json_real((values[(count - 1) / 2] + values[count / 2]) / 2) : json_null();
+}
+
+json_t *lb_which_cost(const char *system) {
+  for (size_t i = 0; i < RUNS; i++) {
+    const struct lb_run *run = run_at(i);
+    json_t *cost = run ? json_pack("{s:s, s:o, s:o, s:o}", "run", folders[i], "grants_per_s_1", median(run, system, "1", "grants_per_s"), "grants_per_s_16",
+                                   median(run, system, "16", "grants_per_s"), "handoff_us_16", median(run, system, "16", "handoff_p50_us"))
+                       : NULL;
+    if (cost && (json_is_real(json_object_get(cost, "grants_per_s_1")) || json_is_real(json_object_get(cost, "grants_per_s_16")))) return cost;
+    json_decref(cost);
+  }
+  return json_null();
 }

@@ -5,22 +5,28 @@
  *
  * Nothing is printed on stdout before the folder of results has its name: who reads JSON gets all or
  * nothing, and the path that is printed last exists. Progress goes to stderr. A run that is stopped keeps
- * what is decided (run/part.h), and --resume plays the rest (cli_resume.c).
+ * what is decided (run/part.h), and --resume plays the rest.
+ * /
  */
+#include "cli.h"
+
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/called.h"
-#include "cli.h"
-#include "show/display.h"
-#include "show/screen.h"
-#include "run/part.h"
 #include "run/groups.h"
+#include "run/journal.h"
+#include "run/part.h"
+#include "run/plan.h"
 #include "run/results.h"
 #include "scenario/suite.h"
+#include "show/display.h"
+#include "show/live.h"
+#include "show/screen.h"
 
 /* The order is that of interest: verdict, truth table, figures, remarks, and last what is needed to
  * replay it. */
@@ -59,9 +65,48 @@ static bool is_screen(const struct lb_tally *tally, const struct lb_order *order
   return !order->args->verbose && (order->suite || tally->plan->cell_count > FEW_CELLS);
 }
 
+/* 0 = it cannot be said. */
+static double seconds_of_suite(const struct lb_suite *suite) {
+  char err[600];
+  struct lb_plan plan;
+  char *systems = suite->systems ? lb_systems_expand(suite->systems, true) : NULL;
+  struct lb_plan_request request = {.scenario_paths = (const char *const *)suite->scenarios,
+                                    .own_settings = (const char *const *)suite->settings,
+                                    .own_guards = suite->own_guards,
+                                    .scenario_count = suite->count,
+                                    .systems = systems,
+                                    .product = true,
+                                    .guards = suite->guards,
+                                    .guard_trials = suite->guard_trials};
+  double s = 0;
+  if (lb_plan_make(&request, &plan, err, sizeof err) == 0) {
+    s = lb_seconds_of(&plan, (struct lb_jobs){lb_default_jobs(), lb_default_jobs()});
+    lb_plan_clear(&plan);
+  }
+  free(systems);
+  return s;
+}
+
+/* A line that names the suite to run after this one, and how long it takes here; "" = none is longer. */
+static void longer_suite(const char *name, char *ret, size_t size) {
+  static const char *const next[][2] = {{"quick", "guards"}, {"guards", "truth"}, {"truth", "full"}};
+  char path[4096], folder[4096], err[1200], about[40];
+  struct lb_suite suite;
+  *ret = '\0';
+  for (size_t i = 0; i < sizeof next / sizeof *next; i++) {
+    if (strcmp(name, next[i][0]) != 0) continue;
+    snprintf(path, sizeof path, "%s/" LB_SUITES "/%s.ini", lb_root(), next[i][1]);
+    snprintf(folder, sizeof folder, "%s/" LB_SCENARIOS, lb_root());
+    if (lb_suite_load(path, folder, &suite, err, sizeof err) < 0) return;
+    lb_live_about(seconds_of_suite(&suite), about, sizeof about);
+    snprintf(ret, size, "Longer: %s suite %s (%s, %s here)", lb_called(), suite.name, suite.title, about);
+    lb_suite_clear(&suite);
+  }
+}
+
 static void print_screen(const struct lb_tally *tally, const char *verdict, const char *dir, const struct lb_order *order) {
   char longer[300] = "";
-  if (order->suite) lb_longer_suite(order->suite->name, longer, sizeof longer);
+  if (order->suite) longer_suite(order->suite->name, longer, sizeof longer);
   lb_print_screen(&(struct lb_screen){tally, verdict, dir, longer, has_variants(tally->plan) ? 2 : 1}, stdout);
   fflush(stdout);
 }
@@ -292,5 +337,80 @@ int lb_cli_run(const struct lb_args *args) {
   struct lb_order order = {.args = args, .label = label, .paths = (const char *const *)paths, .path_count = count};
   int code = count == wanted ? lb_carry_out(&order) : LB_EXIT_USAGE;
   for (size_t i = 0; i < count; i++) free(paths[i]);
+  return code;
+}
+
+/* ---- suite: settings differ from scenario to scenario; -s comes after them and wins ---------------------- */
+
+int lb_cli_suite(const struct lb_args *args) {
+  struct lb_suite suite;
+  char folder[4096], err[1200];
+  if (args->resume) return lb_resume(args);
+  if (args->word_count != 1) return lb_complain(LB_EXIT_USAGE, "suite: expected one suite, see `%s list suites`", lb_called());
+  char *path = lb_find_suite(args->words[0]);
+  if (!path) return LB_EXIT_USAGE;
+  snprintf(folder, sizeof folder, "%s/" LB_SCENARIOS, lb_root());
+  int r = lb_suite_load(path, folder, &suite, err, sizeof err);
+  free(path);
+  if (r < 0) return lb_complain(LB_EXIT_USAGE, "%s", err);
+  struct lb_order order = {.args = args,
+                           .label = suite.name,
+                           .paths = (const char *const *)suite.scenarios,
+                           .own_settings = (const char *const *)suite.settings,
+                           .path_count = suite.count,
+                           .suite = &suite,
+                           .draw = true};
+  int code = lb_carry_out(&order);
+  lb_suite_clear(&suite);
+  return code;
+}
+
+/* ---- --resume DIR: the arguments of the stopped run are taken apart again, in the folder where it was called -- */
+
+/* Everything else is said by the run itself. */
+static bool has_others(const struct lb_args *args) {
+  static const char *const may[] = {"--resume", "-j", "--jobs", "--json", "-v", "--verbose"};
+  for (int i = 1; i < args->argc; i++) {
+    const char *word = args->argv[i];
+    bool known = word[0] != '-' || (word[0] == '-' && word[1] == 'j');
+    for (size_t m = 0; m < sizeof may / sizeof *may; m++) known |= strncmp(word, may[m], strlen(may[m])) == 0 && strchr("=", word[strlen(may[m])]);
+    if (!known) return true;
+  }
+  return args->word_count > 0;
+}
+
+/* Takes apart `argv` of the journal and carries it out. The texts of `head` live as long as the run. */
+static int call_again(const struct lb_args *args, const json_t *head, const char *folder) {
+  const json_t *words = json_object_get(head, "argv");
+  char *argv[LB_ARGS_MAX * 4];
+  int argc = 0;
+  for (; argc < (int)json_array_size(words) && argc + 1 < (int)(sizeof argv / sizeof *argv); argc++)
+    argv[argc] = (char *)json_string_value(json_array_get(words, (size_t)argc));
+  argv[argc] = NULL;
+  const struct lb_cli_command *command = argv[0] ? lb_cli_command_find(argv[0]) : NULL;
+  if (!command || !(command->takes & (LB_ARG_RUN | LB_ARG_JUDGE))) return lb_complain(LB_EXIT_USAGE, "%s/resume.json: expected the arguments of a run, a suite or a judge", folder);
+  if (chdir(json_string_value(json_object_get(head, "cwd"))) < 0)
+    return lb_complain(LB_EXIT_USAGE, "%s: the folder where it was started is gone: %s: %s", folder, json_string_value(json_object_get(head, "cwd")), strerror(errno));
+  struct lb_args again;
+  int r = lb_args_parse(argc, argv, command->takes, &again);
+  if (r != 0) return LB_EXIT_USAGE;
+  again.resumed = folder;
+  again.out = NULL;
+  again.has_seed = true;
+  again.seed = (uint64_t)json_integer_value(json_object_get(head, "seed"));
+  again.json = args->json;
+  again.verbose = args->verbose;
+  if (args->jobs) again.jobs = args->jobs;
+  return command->run(&again);
+}
+
+int lb_resume(const struct lb_args *args) {
+  char folder[PATH_MAX], err[600];
+  if (has_others(args)) return lb_complain(LB_EXIT_USAGE, "--resume %s: expected nothing beside it but -j, -v and --json: the rest is as it was", args->resume);
+  if (!realpath(args->resume, folder)) return lb_complain(LB_EXIT_USAGE, "--resume %s: expected the folder of a run that was stopped: %s", args->resume, strerror(errno));
+  json_t *head = lb_journal_read(folder, err, sizeof err);
+  if (!head) return lb_complain(LB_EXIT_USAGE, "--resume %s", err);
+  int code = call_again(args, head, folder);
+  json_decref(head);
   return code;
 }

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli_table.h - the whole table before anything has run: every scenario on some systems. Of the commands that say what is expected.
+ * cli_table.h - the whole table before anything has run, every scenario on some systems, and what is said of a cell of it: shared by
+ * `theory`, `predict`, `which` and `list expectations`.
  */
 #ifndef LB_CLI_TABLE_H
 #define LB_CLI_TABLE_H
 
+#include <jansson.h>
+
+#include "cli.h"
 #include "run/plan.h"
+#include "run/system.h"
 
 /* The systems of the table where nobody names any. */
 #define LB_TABLE_SYSTEMS "all,libraries,museum"
@@ -31,5 +36,29 @@ struct lb_told {
 struct lb_told lb_table_told(const struct lb_cell *cell);
 /* Text in lines of LB_TABLE_COLUMNS, all of them behind `indent` blanks but the first, which is printed behind `at` columns that stand there. Ends the line. */
 void lb_table_wrap(const char *text, size_t at, size_t indent);
+
+static inline const char *text_of(const json_t *object, const char *key) {
+  const char *text = json_string_value(json_object_get(object, key));
+  return text ? text : "";
+}
+
+/* ---- facts and rules, as JSON (cli_theory.c): new references, NULL when out of memory --------------------------- */
+
+/* What is known of a system before any scenario: {system, facts: {NAME: VALUE}}. */
+json_t *lb_theory_system(const struct lb_system *system);
+
+/* ---- one cell and one system (cli_predict.c) --------------------------------------------------------------------- */
+
+/* Whether a lock gets over it: safe, or by its facts the attack takes nothing from it. Too few servers for the attack is no such fact. Where n/a says that the guard is not put
+ * to the test there, the rules behind that one decide; where a step cannot be done to this lock, the rules decide alone. A guard that the lock has not got saves nothing. */
+bool lb_which_survives(const struct lb_cell *cell);
+/* The single facts of the lock or its servers with which it would survive this cell: [{fact, now, value, verdict, reason}], those that make it safe or, if there are none,
+ * those that make it n/a. Empty where not a rule says what becomes of the cell. A new reference. */
+json_t *lb_which_changes(const struct lb_cell *cell);
+/* What it cost in a reference run, medians of `contention` without a guard: {run, grants_per_s_1, grants_per_s_16, handoff_us_16}, what was not measured null; or null. A
+ * new reference. */
+json_t *lb_which_cost(const char *system);
+/* Lets go of the runs that lb_which_cost() has read. */
+void lb_which_cost_end(void);
 
 #endif

@@ -1,16 +1,205 @@
 /* SPDX-License-Identifier: MIT
  *
  * `lockbench theory`: how much of the whole table follows from rules, what the exceptions are, and the rules and facts themselves.
+ * /
  */
+#include "cli_table.h"
+
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "backends/registry.h"
 #include "base/called.h"
 #include "base/suggest.h"
-#include "cli.h"
-#include "cli_table.h"
-#include "cli_theory.h"
+#include "run/fit.h"
+#include "run/groups.h"
+#include "run/settings.h"
+
+/* ---- the walk over all scenarios, and what is said of a cell --------------------------------------------- */
+
+/* ---- the walk -------------------------------------------------------------------------------- */
+
+static int visit_file(const struct lb_table *table, const char *path, const char *systems) {
+  char err[1200];
+  struct lb_plan plan;
+  struct lb_plan_request request = {.scenario_paths = &path, .scenario_count = 1, .systems = systems, .product = true, .only_guards = table->guards};
+  if (lb_plan_make(&request, &plan, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "%s", err);
+  int r = table->visit(table->data, &plan);
+  lb_plan_clear(&plan);
+  return r;
+}
+
+static int visit_folder(const struct lb_table *table, const char *folder, const char *systems) {
+  char path[4096], **names, **paths;
+  size_t count;
+  snprintf(path, sizeof path, "%s/%s", lb_root(), folder);
+  int r = lb_scenario_list(path, &names, &paths, &count);
+  if (r < 0) return lb_complain(LB_EXIT_FAILURE, "cannot read %s: %s", path, strerror(-r));
+  for (size_t i = 0; i < count; i++) {
+    if (r == 0) r = visit_file(table, paths[i], systems);
+    free(names[i]);
+    free(paths[i]);
+  }
+  free(names);
+  free(paths);
+  return r;
+}
+
+int lb_table_walk(const struct lb_table *table) {
+  char *systems = lb_systems_expand(table->systems, true);
+  if (!systems) return lb_complain(LB_EXIT_FAILURE, "out of memory");
+  int r = visit_folder(table, LB_SCENARIOS, systems);
+  free(systems);
+  return r;
+}
+
+/* ---- a cell ---------------------------------------------------------------------------------- */
+
+/* It is left out because lockbench leaves servers of the user's own alone, and not because nothing could happen there. */
+static bool is_spared(const struct lb_cell *cell) {
+  char why[300];
+  const struct lb_topology *like = cell->topology->own && cell->topology->stands_for ? lb_topology_find(cell->topology->stands_for) : NULL;
+  return like && lb_fit(cell->scenario, cell->protocol, like, cell->guard, why, sizeof why) != LB_NA;
+}
+
+struct lb_told lb_table_told(const struct lb_cell *cell) {
+  const struct lb_expect *e = cell->derived ? NULL : cell->expect;
+  struct lb_told told = {.verdict = LB_VERDICT_NONE, .reason = ""};
+  if (e) told = (struct lb_told){e->verdict, e->reason ? e->reason : "", "exception", NULL};
+  else if (cell->predicted) told = (struct lb_told){cell->prediction.verdict, cell->prediction.reason, cell->prediction.rule->attack, cell->prediction.rule};
+  if (cell->means_nothing && told.verdict != LB_NA && !is_spared(cell)) told = (struct lb_told){LB_NA, cell->skip, "fit", NULL};
+  return told;
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+void lb_table_wrap(const char *text, size_t at, size_t indent) {
+  for (bool first = true; *text; first = false) {
+    size_t length = strcspn(text, " ");
+    if (!first && at + 1 + length > LB_TABLE_COLUMNS) printf("\n%*s", (int)indent, ""), at = indent;
+    else if (!first) putchar(' '), at++;
+    printf("%.*s", (int)length, text);
+    at += length;
+    text += length + strspn(text + length, " ");
+  }
+  putchar('\n');
+}
+
+/* ---- facts and rules ------------------------------------------------------------------------------------- */
+
+/* ---- facts ----------------------------------------------------------------------------------- */
+
+static const char *owner_of(enum lb_term_of of) {
+  static const char *const owners[] = {[LB_TERM_OF_LOCK] = "lock", [LB_TERM_OF_SERVERS] = "servers", [LB_TERM_OF_SCENARIO] = "scenario", [LB_TERM_OF_GUARD] = "guard"};
+  return owners[of];
+}
+
+/* In the words of who has to write one. */
+static const char *place_of(const char *owner) {
+  if (strcmp(owner, "lock") == 0) return "of a lock: its table in backends/, `facts` in peers/peers.ini, the greeting of an adapter";
+  if (strcmp(owner, "servers") == 0) return "of servers: their row in harness/servers/topology.c";
+  return strcmp(owner, "scenario") == 0 ? "of a cell: what its scenario and options say" : "of a guard: the cell, and the rule that was applied";
+}
+
+/* The vocabulary: [{fact, of, values, meaning}]. */
+static json_t *terms_json(void) {
+  json_t *terms = json_array();
+  const struct lb_term *term;
+  for (size_t i = 0; (term = lb_term_at(i)); i++) {
+    json_t *values = json_array();
+    for (const char *at = term->values; *at; at += strcspn(at, "|"), at += *at == '|') json_array_append_new(values, json_stringn(at, strcspn(at, "|")));
+    json_array_append_new(terms, json_pack("{s:s, s:s, s:o, s:s}", "fact", term->name, "of", owner_of(term->of), "values", values, "meaning", term->help));
+  }
+  return terms;
+}
+
+/* "  NAME=VALUE|VALUE", the default first, and what it means behind it. */
+static void print_terms(const json_t *terms) {
+  size_t i, v;
+  const json_t *term, *value;
+  const char *owner = "";
+  json_array_foreach(terms, i, term) {
+    if (strcmp(owner, text_of(term, "of")) != 0) {
+      printf("%s%s\n", i ? "\n" : "the first value of a fact is its default\n\n", place_of(text_of(term, "of")));
+      owner = text_of(term, "of");
+    }
+    printf("  %s=", text_of(term, "fact"));
+    json_array_foreach(json_object_get(term, "values"), v, value) printf("%s%s", v ? "|" : "", json_string_value(value));
+    printf("\n      ");
+    lb_table_wrap(text_of(term, "meaning"), 6, 6);
+  }
+}
+
+static json_t *facts_json(const struct lb_facts *facts) {
+  json_t *ret = json_object();
+  const struct lb_term *term;
+  char value[80];
+  for (size_t i = 0; (term = lb_term_at(i)); i++) {
+    if (term->of == LB_TERM_OF_GUARD) continue;
+    json_object_set_new(ret, term->name, json_string(lb_facts_get(facts, term->name, value, sizeof value)));
+  }
+  return ret;
+}
+
+json_t *lb_theory_system(const struct lb_system *system) {
+  struct lb_facts facts;
+  union lb_value *options = lb_settings_options(system->protocol, NULL, 0);
+  lb_facts_of(system->protocol, options, system->topology, NULL, &facts);
+  free(options);
+  return json_pack("{s:s, s:o}", "system", system->name, "facts", facts_json(&facts));
+}
+
+static void print_system(const json_t *system) {
+  const struct lb_term *term;
+  const char *owner = "";
+  size_t at = 0;
+  printf("%s\n", text_of(system, "system"));
+  for (size_t i = 0; (term = lb_term_at(i)); i++) {
+    const char *value = text_of(json_object_get(system, "facts"), term->name);
+    size_t length = strlen(term->name) + strlen(value) + 2;
+    if (!*value) continue;
+    if (strcmp(owner, owner_of(term->of)) != 0 || at + length > LB_TABLE_COLUMNS) {
+      printf("%s%-10s", *owner ? "\n" : "", strcmp(owner, owner_of(term->of)) != 0 ? owner_of(term->of) : "");
+      at = 10;
+    }
+    owner = owner_of(term->of);
+    at += (size_t)printf(" %s=%s", term->name, value);
+  }
+  putchar('\n');
+}
+
+/* ---- rules ----------------------------------------------------------------------------------- */
+
+/* [{attack, what, rules: [{line, text, verdict, reason}]}]; `attack` NULL = all. */
+static json_t *attacks_json(const char *attack) {
+  json_t *attacks = json_array(), *rules = NULL;
+  const struct lb_rule *rule;
+  const char *last = "";
+  for (size_t i = 0; (rule = lb_rule_at(i)); i++) {
+    if (attack && strcmp(attack, rule->attack) != 0) continue;
+    if (strcmp(last, rule->attack) != 0) {
+      rules = json_array();
+      json_array_append_new(attacks, json_pack("{s:s, s:s?, s:o}", "attack", rule->attack, "what", lb_attack_what(rule->attack), "rules", rules));
+      last = rule->attack;
+    }
+    json_array_append_new(rules, json_pack("{s:i, s:s, s:s, s:s}", "line", rule->line, "text", rule->text, "verdict", lb_verdict_name(rule->verdict), "reason", rule->reason));
+  }
+  return attacks;
+}
+
+static void print_attacks(const json_t *attacks) {
+  size_t i, r;
+  const json_t *attack, *rule;
+  json_array_foreach(attacks, i, attack) {
+    printf("%s%s: ", i ? "\n" : "", text_of(attack, "attack"));
+    lb_table_wrap(text_of(attack, "what"), strlen(text_of(attack, "attack")) + 2, 2);
+    json_array_foreach(json_object_get(attack, "rules"), r, rule) {
+      fputs("  ", stdout);
+      lb_table_wrap(text_of(rule, "text"), 2, 6);
+    }
+  }
+}
 
 /* ---- coverage and exceptions ----------------------------------------------------------------- */
 
@@ -112,11 +301,6 @@ static void join(const json_t *list, char *ret, size_t size) {
   json_array_foreach(list, i, word) if (at < size) at += (size_t)snprintf(ret + at, size - at, "%s%s", i ? ", " : "", json_string_value(word));
 }
 
-static const char *text_of(const json_t *object, const char *key) {
-  const char *text = json_string_value(json_object_get(object, key));
-  return text ? text : "";
-}
-
 /* "SCENARIO: SYSTEMS under GUARDS: predicted violated, stated n/a" and, if asked for, why. */
 static void print_exceptions(const json_t *exceptions, bool reasons) {
   size_t i;
@@ -171,9 +355,9 @@ static int tell_facts(const struct lb_args *args) {
   struct lb_system system;
   char err[600];
   const char *name = args->word_count > 1 ? args->words[1] : args->plugins[0] ? args->plugins : NULL;
-  if (!name) return tell(lb_theory_terms(), args->json, lb_theory_print_terms);
+  if (!name) return tell(terms_json(), args->json, print_terms);
   if (lb_system_parse(name, &system, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "theory facts: %s", err);
-  return tell(lb_theory_system(&system), args->json, lb_theory_print_system);
+  return tell(lb_theory_system(&system), args->json, print_system);
 }
 
 /* The attack that a scenario plays, malloc'd; NULL = there is no such scenario, or it has none. */
@@ -194,7 +378,7 @@ static int tell_rules(const struct lb_args *args) {
   char *attack = known ? NULL : attack_of_scenario(word);
   if (!known && !attack)
     return lb_complain(LB_EXIT_USAGE, "theory rules: unknown attack '%s'%s%s%s", word, near ? ", did you mean '" : ", see `theory rules`", near ? near : "", near ? "'?" : "");
-  int r = tell(lb_theory_attacks(attack ? attack : word), args->json, lb_theory_print_attacks);
+  int r = tell(attacks_json(attack ? attack : word), args->json, print_attacks);
   free(attack);
   return r;
 }
@@ -206,7 +390,7 @@ static size_t count_rules(void) {
 }
 
 static void print_theory(const struct coverage *c) {
-  json_t *attacks = lb_theory_attacks(NULL);
+  json_t *attacks = attacks_json(NULL);
   print_coverage(c, json_array_size(attacks), count_rules());
   printf("\nexceptions, as the rules predict -> as the file of the scenario states:\n");
   print_exceptions(c->exceptions, false);
@@ -219,7 +403,7 @@ static int tell_table(const struct lb_args *args, bool exceptions) {
   int r = lb_table_walk(&(struct lb_table){.systems = LB_TABLE_SYSTEMS, .visit = count_plan, .data = &c});
   if (r == 0 && args->json && exceptions) r = print_json(json_incref(c.exceptions));
   else if (r == 0 && args->json)
-    r = print_json(json_pack("{s:o, s:o, s:o, s:O}", "coverage", coverage_json(&c), "facts", lb_theory_terms(), "attacks", lb_theory_attacks(NULL), "exceptions", c.exceptions));
+    r = print_json(json_pack("{s:o, s:o, s:o, s:O}", "coverage", coverage_json(&c), "facts", terms_json(), "attacks", attacks_json(NULL), "exceptions", c.exceptions));
   else if (r == 0 && exceptions) print_exceptions(c.exceptions, true);
   else if (r == 0) print_theory(&c);
   json_decref(c.exceptions);

@@ -1,14 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * The commands: one row each, out of which come what main() runs, which options a command takes,
- * its help and the help of all. A new command is a row here and a file cli_NAME.c. The options
- * themselves, with their help, stand in the table of cli_args.c.
+ * The commands: one row each, out of which come what main() runs, which options a command takes, its help and the help of all. Their options
+ * stand in the table of cli_args.c. And what they share: what a run takes where nothing was said, where things are, how long it will take.
  */
+#include "cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
 
 #include "base/called.h"
-#include "cli.h"
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/machine.h"
+#include "base/suggest.h"
+#include "scenario/scenario.h"
+#include "show/live.h"
 
 static const struct lb_cli_command commands[] = {
     {"run", lb_cli_run, LB_ARG_RUN | LB_ARG_JSON | LB_ARG_AGAINST | LB_ARG_OWN, "SCENARIO...",
@@ -132,4 +143,141 @@ void lb_cli_help(FILE *out) {
   fprintf(out, "  %s %-*s  version and commit\n", lb_called(), width, "--version");
   put_run_options(out);
   fprintf(out, "\n%s", exit_codes);
+}
+
+/* ---- defaults of a run ----------------------------------------------------------------------------------- */
+
+enum { JOBS_MORE = 3 };
+
+/* 32 bits: enough to draw from, and short enough to be copied from a screen. */
+uint64_t lb_random_seed(void) {
+  uint32_t word = 1;
+  if (getrandom(&word, sizeof word, 0) != sizeof word) word = (uint32_t)lb_clock_ns();
+  return word;
+}
+
+int lb_default_jobs(void) {
+  long cores = sysconf(_SC_NPROCESSORS_ONLN); /* a directed trial mostly waits: four a core */
+  return cores < 1 ? 4 : cores > 4 ? 16 : (int)(4 * cores);
+}
+
+/* What the user said is meant; what is guessed is exceeded where the machine bears it. */
+struct lb_jobs lb_jobs_of(const struct lb_args *args, int guess) {
+  int most = JOBS_MORE * guess > LB_JOBS_MOST ? LB_JOBS_MOST : JOBS_MORE * guess;
+  return args->jobs ? (struct lb_jobs){args->jobs, args->jobs} : (struct lb_jobs){guess < most ? guess : most, most};
+}
+
+/* results/ below the sources belongs to whoever built the tool; who may not write there gets a
+ * folder below the one he stands in. */
+const char *lb_results_folder(void) {
+  static char path[4096];
+  const char *folder = getenv("LOCKBENCH_RESULTS");
+  if (folder && *folder) return folder;
+  snprintf(path, sizeof path, "%s/results", lb_root());
+  return access(path, W_OK) == 0 ? path : "lockbench-results";
+}
+
+/* ---- the folder of -o ----------------------------------------------------------------------- */
+
+int lb_exit_of_place(int error, const char *out) {
+  return out && error != -ENOMEM && error != -ENOSPC && error != -EMFILE ? LB_EXIT_USAGE : LB_EXIT_FAILURE;
+}
+
+int lb_try_folder(const char *command, const char *path, const char *out) {
+  char file[4100];
+  int r = lb_make_dirs(path);
+  snprintf(file, sizeof file, "%s/.lockbench-XXXXXX", path);
+  int fd = r == 0 ? mkostemp(file, O_CLOEXEC) : -1;
+  if (r == 0 && fd < 0) r = -errno;
+  if (fd >= 0) close(fd), unlink(file);
+  return r < 0 ? lb_complain(lb_exit_of_place(r, out), "%s: cannot write to %s: %s", command, path, strerror(-r)) : 0;
+}
+
+/* ---- scenarios and suites ------------------------------------------------------------------- */
+
+/* An .ini file below the root by its name, or as a path; malloc'd, NULL after one line on stderr.
+ * What has a '/' or ends in .ini is a path, even if there is no such file: then the reader
+ * complains, with the path. The name of a file is looked up in the folder, not put together,
+ * because a scenario's file may begin with a number. `quiet`: without the line. */
+static char *find_file(const char *what, const char *place, const char *name, bool quiet) {
+  char folder[4096], **names = NULL, **paths = NULL, *found = NULL;
+  size_t count = 0, length = strlen(name);
+  if (strchr(name, '/') || (length > 4 && strcmp(name + length - 4, ".ini") == 0)) return strdup(name);
+  snprintf(folder, sizeof folder, "%s/%s", lb_root(), place);
+  int r = lb_scenario_list(folder, &names, &paths, &count);
+  for (size_t i = 0; i < count; i++)
+    if (strcmp(names[i], name) == 0) found = strdup(paths[i]);
+  const char *near = count ? lb_suggest(name, (const char *const *)names, count) : NULL;
+  if (!found && !quiet && r < 0) lb_complain(0, "cannot read %s: %s", folder, strerror(-r));
+  else if (!found && !quiet && near) lb_complain(0, "unknown %s '%s', did you mean '%s'?", what, name, near);
+  else if (!found && !quiet)
+    lb_complain(0, "unknown %s '%s', expected one of `%s list %ss` or a path to an .ini file", what, name, lb_called(), what);
+  for (size_t i = 0; i < count; i++) free(names[i]), free(paths[i]);
+  free(names);
+  free(paths);
+  return found;
+}
+
+char *lb_find_scenario(const char *name) { return find_file("scenario", LB_SCENARIOS, name, false); }
+
+char *lb_look_for_scenario(const char *name) { return find_file("scenario", LB_SCENARIOS, name, true); }
+
+char *lb_find_suite(const char *name) { return find_file("suite", LB_SUITES, name, false); }
+
+/* ---- how long a command will take here, said before it starts -------------------------------------------- */
+
+/* What is less is over before the line is read. */
+enum { FEW_TRIALS = 5, FEW_S = 10 };
+
+static struct lb_room idle(struct lb_jobs jobs) {
+  long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  return (struct lb_room){.cores = cores < 1 ? 1 : (int)cores, .jobs = jobs};
+}
+
+struct lb_room lb_room_now(struct lb_jobs jobs) {
+  struct lb_room room = idle(jobs);
+  room.others = lb_machine_others();
+  return room;
+}
+
+static bool is_over_soon(const struct lb_tally *tally, const struct lb_estimate *e) {
+  return tally->plan->job_count - tally->done <= FEW_TRIALS && e->whole_s <= FEW_S;
+}
+
+/* Without the table it is a guess, which is corrected while the run goes on. What is over soon anyway does not wait to know what others want of the machine. */
+static int estimate(const struct lb_tally *tally, struct lb_jobs jobs, struct lb_estimate *ret) {
+  char path[4000], err[300];
+  struct lb_times times;
+  struct lb_room room = idle(jobs);
+  snprintf(path, sizeof path, "%s/" LB_SCENARIOS "/times.csv", lb_root());
+  lb_times_read(path, &times, err, sizeof err);
+  int r = lb_estimate_begin(tally, &times, &room, ret);
+  if (r == 0 && !is_over_soon(tally, ret)) {
+    room = lb_room_now(jobs);
+    lb_estimate_end(ret);
+    r = lb_estimate_begin(tally, &times, &room, ret);
+  }
+  lb_times_clear(&times);
+  return r;
+}
+
+int lb_announce(const struct lb_tally *tally, struct lb_jobs jobs, struct lb_estimate *ret) {
+  char about[40];
+  int r = estimate(tally, jobs, ret);
+  if (r < 0 || is_over_soon(tally, ret)) return r;
+  size_t left = tally->plan->job_count - tally->done;
+  lb_live_about(ret->whole_s, about, sizeof about);
+  fprintf(stderr, "%zu trial%s, %s here\n", left, left == 1 ? "" : "s", about);
+  return 0;
+}
+
+double lb_seconds_of(const struct lb_plan *plan, struct lb_jobs jobs) {
+  struct lb_tally tally;
+  struct lb_estimate e = {0};
+  if (lb_tally_begin(plan, &tally) < 0) return 0;
+  estimate(&tally, jobs, &e);
+  lb_tally_clear(&tally);
+  double s = e.whole_s;
+  lb_estimate_end(&e);
+  return s;
 }
