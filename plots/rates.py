@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""rates.py - the rates of a campaign, out of its trials: what harness/run/rate.c and harness/base/interval.c reckon, in Python.
+"""rates.py - the rates of a campaign, out of its trials: what harness/run/tally.c and harness/base/interval.c reckon, in Python.
 
 A run that has recorded them (`lost_per_1000` in its cells) keeps what it recorded. An older one counted as tested each fault after
 which anything was granted, ever. Of such a run, a fault is left out here if nothing can have been granted before the next one: series.csv

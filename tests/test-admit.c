@@ -12,7 +12,7 @@
 
 #include "backends/foreign.h"
 #include "backends/registry.h"
-#include "run/admit.h"
+#include "run/runner.h"
 #include "base/clock.h"
 #include "base/spare.h"
 #include "servers/topology.h"

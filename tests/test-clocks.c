@@ -14,9 +14,8 @@
 #include <cmocka.h>
 
 #include "backends/registry.h"
-#include "run/clocks.h"
 #include "run/fit.h"
-#include "run/groups.h"
+#include "run/system.h"
 #include "run/settings.h"
 #include "theory/theory.h"
 

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "run/plan_parts.h"
+#include "run/plan.h"
 #include "servers/family.h"
 #include "trial/heat.h"
 

@@ -11,8 +11,7 @@
 #include <cmocka.h>
 
 #include "backends/registry.h"
-#include "hunt/follow.h"
-#include "hunt/order.h"
+#include "hunt/search.h"
 #include "hunt/tell.h"
 #include "run/system.h"
 
@@ -134,10 +133,10 @@ static int begin(void **state) {
   hunt = (struct lb_hunt){0};
   make_space("redis-token@redis", 1, &hunt.space);
   snprintf(path, sizeof path, "%s/trials.csv", folder);
-  assert_int_equal(lb_hunt_book_open(&hunt.book, &hunt.space, path, "test", err, sizeof err), 0);
+  assert_int_equal(lb_hunt_journal_open(&hunt.journal, &hunt.space, path, "test", err, sizeof err), 0);
   unlink(path);
   snprintf(path, sizeof path, "%s/trials-audit.csv", folder);
-  assert_int_equal(lb_hunt_book_open(&hunt.audit.book, &hunt.space, path, "test", err, sizeof err), 0);
+  assert_int_equal(lb_hunt_journal_open(&hunt.audit.journal, &hunt.space, path, "test", err, sizeof err), 0);
   unlink(path);
   assert_non_null(hunt.audit.drawn = malloc(sizeof *hunt.audit.drawn));
   hunt.audit.drawn[0] = (struct lb_hunt_drawn){find(&hunt.space, "L1.restart-P@A"), find(&hunt.space, "L1.restart-P@H")};
@@ -151,8 +150,8 @@ static int end(void **state) {
   return 0;
 }
 
-static void enter(struct lb_hunt_book *book, const char *id, enum lb_hunt_came came, int trials) {
-  for (int i = 0; i < trials; i++) lb_hunt_book_add(book, find(&hunt.space, id), LB_GUARD_NONE, came, "");
+static void enter(struct lb_hunt_journal *journal, const char *id, enum lb_hunt_outcome outcome, int trials) {
+  for (int i = 0; i < trials; i++) lb_hunt_journal_add(journal, find(&hunt.space, id), LB_GUARD_NONE, outcome, "");
 }
 
 static bool tells(const char *wanted) {
@@ -168,25 +167,25 @@ static bool tells(const char *wanted) {
   return found;
 }
 
-static enum lb_hunt_answer answer(void) { return lb_hunt_audit_answer(&hunt.audit, &hunt.book, &hunt.audit.drawn[0]); }
+static enum lb_hunt_answer answer(void) { return lb_hunt_audit_answer(&hunt.audit, &hunt.journal, &hunt.audit.drawn[0]); }
 
 static void who_comes_out_alike_agrees(void **state) {
   (void)state;
   assert_int_equal(answer(), LB_HUNT_NO_ANSWER);
-  enter(&hunt.audit.book, "L1.restart-P@A", LB_HUNT_SAFE, 1);
+  enter(&hunt.audit.journal, "L1.restart-P@A", LB_HUNT_SAFE, 1);
   assert_int_equal(answer(), LB_HUNT_NO_ANSWER);
-  enter(&hunt.book, "L1.restart-P@H", LB_HUNT_BLOCKED, 1);
+  enter(&hunt.journal, "L1.restart-P@H", LB_HUNT_BLOCKED, 1);
   assert_int_equal(answer(), LB_HUNT_SAME);
   assert_true(tells("audit: 1 of 24 timelines that need not be run were run, all agree."));
 }
 
 static void a_wrong_reason_is_told_when_it_is_sure(void **state) {
   (void)state;
-  enter(&hunt.audit.book, "L1.restart-P@A", LB_HUNT_LEASE, LB_HUNT_SURE);
-  enter(&hunt.book, "L1.restart-P@H", LB_HUNT_SAFE, LB_HUNT_SURE - 1);
+  enter(&hunt.audit.journal, "L1.restart-P@A", LB_HUNT_LEASE, LB_HUNT_SURE);
+  enter(&hunt.journal, "L1.restart-P@H", LB_HUNT_SAFE, LB_HUNT_SURE - 1);
   assert_int_equal(answer(), LB_HUNT_NO_ANSWER);
   assert_true(tells("0 of 24 timelines that need not be run were run; 1 more were drawn and not decided."));
-  enter(&hunt.audit.book, "L1.restart-P@H", LB_HUNT_SAFE, 1);
+  enter(&hunt.audit.journal, "L1.restart-P@H", LB_HUNT_SAFE, 1);
   assert_int_equal(answer(), LB_HUNT_OTHER);
   assert_true(tells("0 agree, 1 disagree, 0 are unclear."));
   assert_true(tells("ERROR: L1.restart-P@A (broke 5 of 5 within a lease) was to come out as L1.restart-P@H (broke 0 of 5). Reason not to run it: behind the last reply"));
@@ -195,16 +194,16 @@ static void a_wrong_reason_is_told_when_it_is_sure(void **state) {
 /* To lose it only after the lease is another answer, too. */
 static void so_is_one_that_breaks_less(void **state) {
   (void)state;
-  enter(&hunt.audit.book, "L1.restart-P@A", LB_HUNT_EXPIRED, LB_HUNT_SURE);
-  enter(&hunt.book, "L1.restart-P@H", LB_HUNT_LEASE, LB_HUNT_SURE);
+  enter(&hunt.audit.journal, "L1.restart-P@A", LB_HUNT_EXPIRED, LB_HUNT_SURE);
+  enter(&hunt.journal, "L1.restart-P@H", LB_HUNT_LEASE, LB_HUNT_SURE);
   assert_int_equal(answer(), LB_HUNT_OTHER);
 }
 
 static void a_race_is_not_called_a_mistake(void **state) {
   (void)state;
-  enter(&hunt.audit.book, "L1.restart-P@A", LB_HUNT_LEASE, 1);
-  enter(&hunt.audit.book, "L1.restart-P@A", LB_HUNT_SAFE, LB_HUNT_SURE);
-  enter(&hunt.book, "L1.restart-P@H", LB_HUNT_SAFE, LB_HUNT_SURE);
+  enter(&hunt.audit.journal, "L1.restart-P@A", LB_HUNT_LEASE, 1);
+  enter(&hunt.audit.journal, "L1.restart-P@A", LB_HUNT_SAFE, LB_HUNT_SURE);
+  enter(&hunt.journal, "L1.restart-P@H", LB_HUNT_SAFE, LB_HUNT_SURE);
   assert_int_equal(answer(), LB_HUNT_UNCLEAR);
   assert_true(tells("unclear: L1.restart-P@A (broke 1 of 6 within a lease)"));
 }
@@ -240,19 +239,19 @@ static void what_was_run_does_not_change_what_is_drawn(void **state) {
   size_t *order, count, held[LB_HUNTING_SAMPLE_MAX], again[LB_HUNTING_SAMPLE_MAX], safe[LB_HUNTING_SAMPLE_MAX];
   (void)state;
   assert_int_equal(lb_hunt_order(&hunt.space, 7, &order, &count), 0);
-  enter(&hunt.book, "L0", LB_HUNT_LEASE, LB_HUNT_SURE);
+  enter(&hunt.journal, "L0", LB_HUNT_LEASE, LB_HUNT_SURE);
   assert_int_equal(lb_hunting_find_sets(&g), 0);
   size_t some = lb_hunting_draw_held(&g, order, count, held);
   assert_true(some > 0);
-  for (size_t i = 0; i < some; i++) lb_hunt_book_add(&hunt.book, held[i], LB_GUARD_NONE, LB_HUNT_LEASE, "");
+  for (size_t i = 0; i < some; i++) lb_hunt_journal_add(&hunt.journal, held[i], LB_GUARD_NONE, LB_HUNT_LEASE, "");
   assert_int_equal(lb_hunting_draw_held(&g, order, count, again), some);
   assert_memory_equal(held, again, some * sizeof *held);
   size_t late = LB_HUNT_CONTROLS + 1; /* not drawn, and not run before the second time */
   for (size_t i = LB_HUNT_CONTROLS; i < count; i++)
-    if (i != late) lb_hunt_book_add(&hunt.book, order[i], LB_GUARD_NONE, LB_HUNT_SAFE, "");
+    if (i != late) lb_hunt_journal_add(&hunt.journal, order[i], LB_GUARD_NONE, LB_HUNT_SAFE, "");
   some = lb_hunting_draw_safe(&g, order, count, safe);
   assert_true(some > 0);
-  lb_hunt_book_add(&hunt.book, order[late], LB_GUARD_NONE, LB_HUNT_SAFE, "");
+  lb_hunt_journal_add(&hunt.journal, order[late], LB_GUARD_NONE, LB_HUNT_SAFE, "");
   assert_int_equal(lb_hunting_draw_safe(&g, order, count, again), some);
   assert_memory_equal(safe, again, some * sizeof *safe);
   free(order);

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "backends/registry.h"
-#include "run/groups.h"
+#include "run/system.h"
 #include "hunt/tell.h"
 #include "hunted_system.h"
 
@@ -94,13 +94,13 @@ static void steps_are_faults_of_their_slots(void **state) {
 static struct lb_hunt hunt;
 static char folder[] = "/tmp/test-hunt-compare-XXXXXX";
 
-static void enter(const char *id, enum lb_hunt_came came, int trials) {
+static void enter(const char *id, enum lb_hunt_outcome outcome, int trials) {
   struct lb_hunt_timeline timeline;
   char err[200];
   assert_int_equal(lb_hunt_of_id(id, &timeline, err, sizeof err), 0);
   ptrdiff_t at = lb_hunt_find(&hunt.space, &timeline);
   if (at < 0) fail_msg("there is no %s", id);
-  for (int i = 0; i < trials; i++) lb_hunt_book_add(&hunt.book, (size_t)at, LB_GUARD_NONE, came, "");
+  for (int i = 0; i < trials; i++) lb_hunt_journal_add(&hunt.journal, (size_t)at, LB_GUARD_NONE, outcome, "");
 }
 
 /* Of a lock that breaks within a lease in these, and not without a fault. */
@@ -111,12 +111,12 @@ static struct lb_hunt_comparison compare(const char *system_name, const char *co
   hunt = (struct lb_hunt){0};
   snprintf(path, sizeof path, "%s/trials.csv", folder);
   assert_int_equal(lb_hunt_space_make(&system, 2, NULL, &hunt.space), 0);
-  assert_int_equal(lb_hunt_book_open(&hunt.book, &hunt.space, path, "test", err, sizeof err), 0);
+  assert_int_equal(lb_hunt_journal_open(&hunt.journal, &hunt.space, path, "test", err, sizeof err), 0);
   unlink(path);
   enter("L0", LB_HUNT_SAFE, LB_HUNT_SURE);
   enter("S0", LB_HUNT_SAFE, LB_HUNT_SURE);
   for (; *breaking; breaking++) enter(*breaking, LB_HUNT_LEASE, LB_HUNT_SURE);
-  assert_int_equal(lb_hunt_sets_find(&hunt.book, &hunt.sets), 0);
+  assert_int_equal(lb_hunt_sets_find(&hunt.journal, &hunt.sets), 0);
   if (lb_hunt_compare(&hunt, NULL, 0, LB_SOURCE_ROOT "/scenarios", &ret, err, sizeof err) < 0) fail_msg("%s", err);
   return ret;
 }
@@ -179,7 +179,7 @@ static void what_breaks_now_and_then_says_less(void **state) {
   lb_hunt_comparison_clear(&c);
   lb_hunt_sets_clear(&hunt.sets);
   char err[300];
-  assert_int_equal(lb_hunt_sets_find(&hunt.book, &hunt.sets), 0);
+  assert_int_equal(lb_hunt_sets_find(&hunt.journal, &hunt.sets), 0);
   assert_int_equal(lb_hunt_compare(&hunt, NULL, 0, LB_SOURCE_ROOT "/scenarios", &c, err, sizeof err), 0);
   says(&c, "restart-node", LB_HUNT_EXPLAINED, LB_HUNT_NO_WHY);
   says(&c, "dead-waiter", LB_HUNT_AGREES, LB_HUNT_NO_WHY);

@@ -30,7 +30,7 @@ static int begin(void **state) {
   snprintf(path, sizeof path, "%s/trials.csv", folder);
   hunt = (struct lb_hunt){0};
   assert_int_equal(lb_hunt_space_make(&system, 2, NULL, &hunt.space), 0);
-  assert_int_equal(lb_hunt_book_open(&hunt.book, &hunt.space, path, "test", err, sizeof err), 0);
+  assert_int_equal(lb_hunt_journal_open(&hunt.journal, &hunt.space, path, "test", err, sizeof err), 0);
   return 0;
 }
 
@@ -50,8 +50,8 @@ static size_t find(const char *id) {
   return (size_t)at;
 }
 
-static void enter(const char *id, enum lb_hunt_came came, int trials) {
-  for (int i = 0; i < trials; i++) lb_hunt_book_add(&hunt.book, find(id), LB_GUARD_NONE, came, "");
+static void enter(const char *id, enum lb_hunt_outcome outcome, int trials) {
+  for (int i = 0; i < trials; i++) lb_hunt_journal_add(&hunt.journal, find(id), LB_GUARD_NONE, outcome, "");
 }
 
 static bool says(const char *file, const char *wanted) {
@@ -66,14 +66,14 @@ static bool says(const char *file, const char *wanted) {
 
 static void only_what_was_decided_counts_of_the_core(void **state) {
   (void)state;
-  struct lb_hunt_share share = lb_hunt_core(&hunt.book);
+  struct lb_hunt_share share = lb_hunt_core(&hunt.journal);
   assert_int_equal(share.decided, 0);
   enter("L1.restart-P@H", LB_HUNT_LEASE, 2);
   enter("L1.kill-c2@H", LB_HUNT_SAFE, 1);
   enter("S1.pause-c1@H", LB_HUNT_EXPIRED, 1);   /* not within a lease */
   enter("S1.restart-P@H", LB_HUNT_UNDECIDED, 3);
   enter("L2.restart-P@H+kill-c2@H", LB_HUNT_LEASE, 1); /* not of the core */
-  share = lb_hunt_core(&hunt.book);
+  share = lb_hunt_core(&hunt.journal);
   assert_int_equal(share.decided, 3);
   assert_int_equal(share.broke, 1);
 }
@@ -100,7 +100,7 @@ static void the_table_has_the_columns_of_the_page(void **state) {
   size_t count = read_page("A hunt: hunt.csv", column, MAX), rows = 0, core = 0;
   struct lb_csv csv;
   enter("L1.restart-P@H", LB_HUNT_LEASE, LB_HUNT_SURE);
-  assert_int_equal(lb_hunt_sets_find(&hunt.book, &hunt.sets), 0);
+  assert_int_equal(lb_hunt_sets_find(&hunt.journal, &hunt.sets), 0);
   assert_int_equal(lb_hunt_keep(&hunt, folder, err, sizeof err), 0);
   snprintf(csv_path, sizeof csv_path, "%s/hunt.csv", folder);
   if (lb_csv_open(csv_path, &csv, err, sizeof err) < 0) fail_msg("%s", err);
@@ -123,7 +123,7 @@ static void a_set_is_written_in_its_simplest_form(void **state) {
   struct lb_scenario scenario;
   enter("S1.restart-P@H", LB_HUNT_LEASE, LB_HUNT_SURE);
   enter("S0", LB_HUNT_SAFE, LB_HUNT_SURE);
-  assert_int_equal(lb_hunt_sets_find(&hunt.book, &hunt.sets), 0);
+  assert_int_equal(lb_hunt_sets_find(&hunt.journal, &hunt.sets), 0);
   assert_int_equal(hunt.sets.count, 1);
   hunt.sets.set[0].simplest.without = LB_HUNT_WITHOUT_CLIENT_3 | LB_HUNT_WITHOUT_RENEWAL;
   assert_int_equal(lb_hunt_keep(&hunt, folder, err, sizeof err), 0);

@@ -13,8 +13,6 @@
 #include <cmocka.h>
 
 #include "backends/registry.h"
-#include "hunt/narrow.h"
-#include "hunt/replay.h"
 #include "hunt/simplify.h"
 
 static struct lb_hunt_space space;
@@ -22,7 +20,7 @@ static struct lb_hunt_count *counts[LB_HUNT_WITHOUT_COUNT];
 static unsigned plays; /* trials */
 static unsigned plays_max;
 /* What comes of a trial of a form: number `trial` of it. */
-static enum lb_hunt_came (*rule)(const char *id, unsigned without, unsigned trial);
+static enum lb_hunt_outcome (*rule)(const char *id, unsigned without, unsigned trial);
 
 static int begin(void **state) {
   struct lb_hunt_system system;
@@ -70,7 +68,7 @@ static const struct lb_hunt_count *seen(void *of, const struct lb_hunt_form *for
 }
 
 /* The simplest form of this set, as the only one or beside another one that is minimal, too. */
-static struct lb_hunt_form simplify(const char *id, enum lb_hunt_came class, const char *other) {
+static struct lb_hunt_form simplify(const char *id, enum lb_hunt_outcome class, const char *other) {
   struct lb_hunt_player player = {play, seen, NULL, 1};
   struct lb_hunt_set set[2] = {{.timeline = find(id), .class = class, .standing = LB_HUNT_MINIMAL, .simplest = {find(id), 0}},
                                {.timeline = other ? find(other) : 0, .class = class, .standing = LB_HUNT_MINIMAL}};
@@ -87,25 +85,25 @@ static void expect(struct lb_hunt_form form, const char *id, unsigned without) {
   assert_int_equal(form.without, without);
 }
 
-static enum lb_hunt_came always(const char *id, unsigned without, unsigned trial) { return (void)id, (void)without, (void)trial, LB_HUNT_LEASE; }
-static enum lb_hunt_came never(const char *id, unsigned without, unsigned trial) { return (void)id, (void)without, (void)trial, LB_HUNT_SAFE; }
-static enum lb_hunt_came with_client_3(const char *id, unsigned without, unsigned trial) {
+static enum lb_hunt_outcome always(const char *id, unsigned without, unsigned trial) { return (void)id, (void)without, (void)trial, LB_HUNT_LEASE; }
+static enum lb_hunt_outcome never(const char *id, unsigned without, unsigned trial) { return (void)id, (void)without, (void)trial, LB_HUNT_SAFE; }
+static enum lb_hunt_outcome with_client_3(const char *id, unsigned without, unsigned trial) {
   return (void)id, (void)trial, without & LB_HUNT_WITHOUT_CLIENT_3 ? LB_HUNT_SAFE : LB_HUNT_LEASE;
 }
-static enum lb_hunt_came of_the_primary(const char *id, unsigned without, unsigned trial) {
+static enum lb_hunt_outcome of_the_primary(const char *id, unsigned without, unsigned trial) {
   return (void)without, (void)trial, strstr(id, "-P@") ? LB_HUNT_LEASE : LB_HUNT_SAFE;
 }
-static enum lb_hunt_came after_a_takeover(const char *id, unsigned without, unsigned trial) {
+static enum lb_hunt_outcome after_a_takeover(const char *id, unsigned without, unsigned trial) {
   return (void)without, (void)trial, strstr(id, "-P@") && !strstr(id, "-mid") ? LB_HUNT_LEASE : LB_HUNT_SAFE;
 }
-static enum lb_hunt_came nearly(const char *id, unsigned without, unsigned trial) {
+static enum lb_hunt_outcome nearly(const char *id, unsigned without, unsigned trial) {
   return (void)id, (void)without, trial == LB_HUNT_SURE - 1 ? LB_HUNT_SAFE : LB_HUNT_LEASE;
 }
-static enum lb_hunt_came late(const char *id, unsigned without, unsigned trial) {
+static enum lb_hunt_outcome late(const char *id, unsigned without, unsigned trial) {
   return (void)id, (void)without, (void)trial, LB_HUNT_EXPIRED;
 }
-static enum lb_hunt_came nothing(const char *id, unsigned without, unsigned trial) { return (void)id, (void)without, (void)trial, LB_HUNT_UNDECIDED; }
-static enum lb_hunt_came at_times_nothing(const char *id, unsigned without, unsigned trial) {
+static enum lb_hunt_outcome nothing(const char *id, unsigned without, unsigned trial) { return (void)id, (void)without, (void)trial, LB_HUNT_UNDECIDED; }
+static enum lb_hunt_outcome at_times_nothing(const char *id, unsigned without, unsigned trial) {
   return (void)id, (void)without, trial % 2 ? LB_HUNT_LEASE : LB_HUNT_UNDECIDED;
 }
 
@@ -182,27 +180,27 @@ static void it_stops_when_the_time_is_over(void **state) {
 
 /* ---- replays --------------------------------------------------------------------------------------------------------- */
 
-static struct lb_hunt_book book;
+static struct lb_hunt_journal journal;
 
 /* Replays this set, found and simplified to these forms; after it the set is as the hunt publishes it. */
 static struct lb_hunt_set replay(const char *found, const char *simplest, unsigned without, int *ret_refuted) {
   struct lb_hunt_player player = {play, seen, NULL, 1};
   struct lb_hunt_set set = {.timeline = find(found), .class = LB_HUNT_LEASE, .standing = LB_HUNT_MINIMAL, .broke = 6, .decided = 6, .simplest = {find(simplest), without}};
   struct lb_hunt_sets sets = {&set, 1};
-  book.space = &space;
-  assert_non_null(book.replay = calloc(space.count, sizeof *book.replay));
-  *ret_refuted = lb_hunt_replay(&book, &sets, &player);
+  journal.space = &space;
+  assert_non_null(journal.replay = calloc(space.count, sizeof *journal.replay));
+  *ret_refuted = lb_hunt_replay(&journal, &sets, &player);
   return set;
 }
 static void forget(void) {
-  free(book.replay);
+  free(journal.replay);
   for (int i = 0; i < LB_HUNT_WITHOUT_COUNT; i++) memset(counts[i], 0, space.count * sizeof *counts[i]);
 }
 
-static enum lb_hunt_came nine_of_ten(const char *id, unsigned without, unsigned trial) {
+static enum lb_hunt_outcome nine_of_ten(const char *id, unsigned without, unsigned trial) {
   return (void)id, (void)without, trial == LB_HUNT_REPLAYS - 1 ? LB_HUNT_EXPIRED : LB_HUNT_LEASE;
 }
-static enum lb_hunt_came whole_only(const char *id, unsigned without, unsigned trial) {
+static enum lb_hunt_outcome whole_only(const char *id, unsigned without, unsigned trial) {
   return (void)id, without ? nine_of_ten(id, without, trial) : LB_HUNT_LEASE;
 }
 
@@ -215,7 +213,7 @@ static void what_agrees_ten_times_is_minimal(void **state) {
   assert_int_equal(set.agreed, LB_HUNT_REPLAYS);
   assert_int_equal(counts[LB_HUNT_WITHOUT_CLIENT_3][set.timeline].of[LB_HUNT_LEASE], LB_HUNT_REPLAYS); /* in the form that is published */
   assert_int_equal(refuted, 0);
-  assert_int_equal(lb_hunt_replays_of(&book).agreed, LB_HUNT_REPLAYS);
+  assert_int_equal(lb_hunt_replays_of(&journal).agreed, LB_HUNT_REPLAYS);
   forget();
 }
 
@@ -227,11 +225,11 @@ static void another_class_once_is_sometimes_and_never_is_gone(void **state) {
   assert_int_equal(refuted, 1);
   assert_int_equal(set.standing, LB_HUNT_SOMETIMES);
   assert_int_equal(set.agreed, LB_HUNT_REPLAYS - 1);
-  assert_true(book.replay[set.timeline].refuted);
+  assert_true(journal.replay[set.timeline].refuted);
   forget();
   rule = late;
   replay("L1.restart-P@H", "L1.restart-P@H", 0, &refuted);
-  assert_int_equal(lb_hunt_replays_of(&book).gone, 1);
+  assert_int_equal(lb_hunt_replays_of(&journal).gone, 1);
   forget();
 }
 

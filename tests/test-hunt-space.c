@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "backends/registry.h"
-#include "hunt/order.h"
+#include "hunt/search.h"
 #include "hunt/write.h"
 #include "hunt_brute.h"
 #include "hunted_system.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The minimal sets of a hunt, from books that are filled in by a rule: who breaks is known, so it is known what has to be found.
+ * The minimal sets of a hunt, from journals that are filled in by a rule: who breaks is known, so it is known what has to be found.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "backends/registry.h"
-#include "hunt/hunt.h"
+#include "hunt/search.h"
 #include "servers/sandbox.h"
 #include "skip.h"
 
@@ -23,7 +23,7 @@ struct rule { /* a timeline breaks if it has all of these faults, and not the on
 };
 
 static struct lb_hunt_space space;
-static struct lb_hunt_book book;
+static struct lb_hunt_journal journal;
 static char folder[] = "/tmp/test-hunt-XXXXXX";
 static char path[200];
 
@@ -35,7 +35,7 @@ static int begin_with(const char *protocol, const char *topology) {
   snprintf(path, sizeof path, "%s/trials.csv", folder);
   unlink(path);
   assert_int_equal(lb_hunt_space_make(&system, 2, &none, &space), 0);
-  assert_int_equal(lb_hunt_book_open(&book, &space, path, "test", err, sizeof err), 0);
+  assert_int_equal(lb_hunt_journal_open(&journal, &space, path, "test", err, sizeof err), 0);
   return 0;
 }
 static int begin(void **state) { return (void)state, begin_with("redis-token", "redis"); }
@@ -43,7 +43,7 @@ static int begin_five(void **state) { return (void)state, begin_with("redlock", 
 
 static int end(void **state) {
   (void)state;
-  lb_hunt_book_close(&book);
+  lb_hunt_journal_close(&journal);
   lb_hunt_space_clear(&space);
   unlink(path);
   return 0;
@@ -66,7 +66,7 @@ static bool breaks(const struct rule *rule, const struct lb_hunt_timeline *t, un
 
 static void add(size_t timeline, const struct rule *rule, unsigned trials) {
   for (unsigned i = 0; i < trials; i++)
-    lb_hunt_book_add(&book, timeline, LB_GUARD_NONE, breaks(rule, &space.timeline[timeline], i) ? LB_HUNT_LEASE : LB_HUNT_SAFE, "");
+    lb_hunt_journal_add(&journal, timeline, LB_GUARD_NONE, breaks(rule, &space.timeline[timeline], i) ? LB_HUNT_LEASE : LB_HUNT_SAFE, "");
 }
 
 static void look_at_all(const struct rule *rule, unsigned trials) {
@@ -81,12 +81,12 @@ static struct lb_hunt_sets hunt(const struct rule *rule) {
   ptrdiff_t count;
   look_at_all(rule, 1);
   for (size_t k = 0; k <= 2; k++) {
-    assert_int_equal(lb_hunt_sets_find(&book, &sets), 0);
-    while ((count = lb_hunt_sets_wanting(&book, &sets, k, false, &wanting)) > 0) {
+    assert_int_equal(lb_hunt_sets_find(&journal, &sets), 0);
+    while ((count = lb_hunt_sets_wanting(&journal, &sets, k, false, &wanting)) > 0) {
       for (ptrdiff_t i = 0; i < count; i++) add(wanting[i], rule, 10);
       free(wanting);
       lb_hunt_sets_clear(&sets);
-      assert_int_equal(lb_hunt_sets_find(&book, &sets), 0);
+      assert_int_equal(lb_hunt_sets_find(&journal, &sets), 0);
     }
     free(wanting);
     if (k < 2) lb_hunt_sets_clear(&sets);
@@ -169,8 +169,8 @@ static void a_set_of_which_a_part_is_undecided_stays_open(void **state) {
   const struct lb_hunt_timeline *pair = some_pair(0);
   size_t at = (size_t)(pair - space.timeline);
   struct lb_hunt_sets sets;
-  for (int i = 0; i < 6; i++) lb_hunt_book_add(&book, at, LB_GUARD_NONE, LB_HUNT_LEASE, "");
-  assert_int_equal(lb_hunt_sets_find(&book, &sets), 0);
+  for (int i = 0; i < 6; i++) lb_hunt_journal_add(&journal, at, LB_GUARD_NONE, LB_HUNT_LEASE, "");
+  assert_int_equal(lb_hunt_sets_find(&journal, &sets), 0);
   assert_int_equal(sets.count, 1);
   assert_int_equal(sets.set[0].standing, LB_HUNT_OPEN);
   assert_true(sets.set[0].open > 0);
@@ -184,13 +184,13 @@ static void sets_are_those_under_the_guard_of_the_hunt(void **state) {
   char err[200];
   assert_int_equal(lb_hunt_of_id("L1.restart-P@H", &timeline, err, sizeof err), 0);
   size_t at = (size_t)lb_hunt_find(&space, &timeline);
-  book.guard = LB_GUARD_FENCE;
-  for (int i = 0; i < LB_HUNT_SURE; i++) lb_hunt_book_add(&book, at, LB_GUARD_NONE, LB_HUNT_LEASE, "");
-  assert_int_equal(lb_hunt_sets_find(&book, &sets), 0);
+  journal.guard = LB_GUARD_FENCE;
+  for (int i = 0; i < LB_HUNT_SURE; i++) lb_hunt_journal_add(&journal, at, LB_GUARD_NONE, LB_HUNT_LEASE, "");
+  assert_int_equal(lb_hunt_sets_find(&journal, &sets), 0);
   assert_int_equal(sets.count, 0);
-  assert_int_equal(lb_hunt_core(&book).decided, 0);
-  for (int i = 0; i < LB_HUNT_SURE; i++) lb_hunt_book_add(&book, at, LB_GUARD_FENCE, LB_HUNT_LEASE, "");
-  assert_int_equal(lb_hunt_sets_find(&book, &sets), 0);
+  assert_int_equal(lb_hunt_core(&journal).decided, 0);
+  for (int i = 0; i < LB_HUNT_SURE; i++) lb_hunt_journal_add(&journal, at, LB_GUARD_FENCE, LB_HUNT_LEASE, "");
+  assert_int_equal(lb_hunt_sets_find(&journal, &sets), 0);
   assert_int_equal(sets.count, 1);
   assert_int_equal(sets.set[0].broke, LB_HUNT_SURE);
   lb_hunt_sets_clear(&sets);
@@ -200,41 +200,41 @@ static void a_hunt_goes_on_from_its_journal(void **state) {
   (void)state;
   char err[300];
   look_at_all(&(struct rule){.faults = {"restart-P@H"}, .of_ten = 10}, 2);
-  lb_hunt_book_add(&book, 3, LB_GUARD_FENCE, LB_HUNT_UNDECIDED, "client-1 died, and more");
-  size_t trials = book.trials;
-  struct lb_hunt_count before = book.count[3][LB_GUARD_NONE];
-  assert_int_equal(lb_hunt_book_close(&book), 0);
+  lb_hunt_journal_add(&journal, 3, LB_GUARD_FENCE, LB_HUNT_UNDECIDED, "client-1 died, and more");
+  size_t trials = journal.trials;
+  struct lb_hunt_count before = journal.count[3][LB_GUARD_NONE];
+  assert_int_equal(lb_hunt_journal_close(&journal), 0);
   FILE *file = fopen(path, "ae");
   fputs("L1.restart-P@H,no", file); /* cut off by a death */
   fclose(file);
-  assert_int_equal(lb_hunt_book_open(&book, &space, path, "test", err, sizeof err), 0);
-  assert_int_equal(book.trials, trials);
-  assert_int_equal(book.read, trials);
-  assert_memory_equal(&before, &book.count[3][LB_GUARD_NONE], sizeof before);
-  assert_int_equal(book.count[3][LB_GUARD_FENCE].of[LB_HUNT_UNDECIDED], 1);
-  assert_string_equal(book.why[3], "client-1 died, and more");
+  assert_int_equal(lb_hunt_journal_open(&journal, &space, path, "test", err, sizeof err), 0);
+  assert_int_equal(journal.trials, trials);
+  assert_int_equal(journal.read, trials);
+  assert_memory_equal(&before, &journal.count[3][LB_GUARD_NONE], sizeof before);
+  assert_int_equal(journal.count[3][LB_GUARD_FENCE].of[LB_HUNT_UNDECIDED], 1);
+  assert_string_equal(journal.why[3], "client-1 died, and more");
 }
 
 static void a_journal_of_another_hunt_is_refused(void **state) {
   (void)state;
   char err[300];
-  struct lb_hunt_book other;
-  assert_int_equal(lb_hunt_book_open(&other, &space, path, "another", err, sizeof err), -EINVAL);
+  struct lb_hunt_journal other;
+  assert_int_equal(lb_hunt_journal_open(&other, &space, path, "another", err, sizeof err), -EINVAL);
   assert_non_null(strstr(err, "expected '# hunt 2 of another'"));
 }
 
 static void who_has_the_same_reason_twice_is_not_asked_again(void **state) {
   (void)state;
-  lb_hunt_book_add(&book, 3, LB_GUARD_NONE, LB_HUNT_UNDECIDED, "it stood there for 300 ms");
-  lb_hunt_book_add(&book, 3, LB_GUARD_NONE, LB_HUNT_UNDECIDED, "it stood there for 301 ms");
-  lb_hunt_book_add(&book, 3, LB_GUARD_FENCE, LB_HUNT_UNDECIDED, "it stood there for 301 ms");
-  assert_false(lb_hunt_is_hopeless(&book, 3, LB_GUARD_NONE));
-  lb_hunt_book_add(&book, 3, LB_GUARD_NONE, LB_HUNT_UNDECIDED, "it never passed that point");
-  lb_hunt_book_add(&book, 3, LB_GUARD_NONE, LB_HUNT_SAFE, "");
-  lb_hunt_book_add(&book, 3, LB_GUARD_NONE, LB_HUNT_UNDECIDED, "it never passed that point");
-  assert_true(lb_hunt_is_hopeless(&book, 3, LB_GUARD_NONE));
-  assert_false(lb_hunt_is_hopeless(&book, 3, LB_GUARD_FENCE));
-  assert_false(lb_hunt_is_hopeless(&book, 4, LB_GUARD_NONE));
+  lb_hunt_journal_add(&journal, 3, LB_GUARD_NONE, LB_HUNT_UNDECIDED, "it stood there for 300 ms");
+  lb_hunt_journal_add(&journal, 3, LB_GUARD_NONE, LB_HUNT_UNDECIDED, "it stood there for 301 ms");
+  lb_hunt_journal_add(&journal, 3, LB_GUARD_FENCE, LB_HUNT_UNDECIDED, "it stood there for 301 ms");
+  assert_false(lb_hunt_is_hopeless(&journal, 3, LB_GUARD_NONE));
+  lb_hunt_journal_add(&journal, 3, LB_GUARD_NONE, LB_HUNT_UNDECIDED, "it never passed that point");
+  lb_hunt_journal_add(&journal, 3, LB_GUARD_NONE, LB_HUNT_SAFE, "");
+  lb_hunt_journal_add(&journal, 3, LB_GUARD_NONE, LB_HUNT_UNDECIDED, "it never passed that point");
+  assert_true(lb_hunt_is_hopeless(&journal, 3, LB_GUARD_NONE));
+  assert_false(lb_hunt_is_hopeless(&journal, 3, LB_GUARD_FENCE));
+  assert_false(lb_hunt_is_hopeless(&journal, 4, LB_GUARD_NONE));
 }
 
 /* ---- hosts ----------------------------------------------------------------------------------------------------------- */
@@ -266,7 +266,7 @@ static void two_hosts_stay_if_one_is_not_enough(void **state) {
   char err[200];
   assert_true(names(&sets, "L2.kill-f@B-back+restart-P@H", 3));
   assert_int_equal(lb_hunt_of_id("L2.kill-one@B-back+restart-P@H", &one, err, sizeof err), 0);
-  assert_true(lb_hunt_decided(lb_hunt_seen(&book, (size_t)lb_hunt_find(&space, &one))) >= LB_HUNT_SURE); /* run, not assumed */
+  assert_true(lb_hunt_decided(lb_hunt_seen(&journal, (size_t)lb_hunt_find(&space, &one))) >= LB_HUNT_SURE); /* run, not assumed */
   lb_hunt_sets_clear(&sets);
 }
 
@@ -290,7 +290,7 @@ static void fewer_links_and_fewer_than_all_are_parts(void **state) {
 static void a_violation_is_of_the_worst_that_happened(void **state) {
   static const struct {
     struct lb_counters counters;
-    enum lb_hunt_came came;
+    enum lb_hunt_outcome outcome;
   } cases[] = {
       {{.within_lease = 1, .double_holds = 2, .lost_updates = 1, .token_regressions = 1}, LB_HUNT_LEASE},
       {{.double_holds = 1, .lost_updates = 1, .token_regressions = 1}, LB_HUNT_EXPIRED},
@@ -302,13 +302,13 @@ static void a_violation_is_of_the_worst_that_happened(void **state) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct lb_outcome outcome = {.verdict = LB_VIOLATED, .counters = cases[i].counters};
     struct lb_hunt_count count = {{0}};
-    assert_int_equal(lb_hunt_came_of(&outcome), cases[i].came);
-    assert_int_equal(lb_hunt_came_find(lb_hunt_came_name(cases[i].came)), cases[i].came);
-    count.of[cases[i].came] = 1;
-    assert_int_equal(lb_hunt_broke(&count), cases[i].came == LB_HUNT_LEASE || cases[i].came == LB_HUNT_EXPIRED);
+    assert_int_equal(lb_hunt_outcome_of(&outcome), cases[i].outcome);
+    assert_int_equal(lb_hunt_outcome_find(lb_hunt_outcome_name(cases[i].outcome)), cases[i].outcome);
+    count.of[cases[i].outcome] = 1;
+    assert_int_equal(lb_hunt_broke(&count), cases[i].outcome == LB_HUNT_LEASE || cases[i].outcome == LB_HUNT_EXPIRED);
     assert_int_equal(lb_hunt_violated(&count), 1);
     outcome.verdict = LB_SAFE;
-    assert_int_equal(lb_hunt_came_of(&outcome), LB_HUNT_SAFE);
+    assert_int_equal(lb_hunt_outcome_of(&outcome), LB_HUNT_SAFE);
   }
 }
 
@@ -321,17 +321,17 @@ static void each_class_has_minimal_sets_of_its_own(void **state) {
   size_t at = (size_t)(pair - space.timeline), parts = lb_hunt_subsets(&space, pair, part);
   for (size_t i = 0; i < parts; i++) {
     ptrdiff_t p = lb_hunt_find(&space, &part[i]);
-    for (int n = 0; n < LB_HUNT_SURE && p >= 0; n++) lb_hunt_book_add(&book, (size_t)p, LB_GUARD_NONE, i == 1 ? LB_HUNT_NUMBERS : LB_HUNT_SAFE, "");
+    for (int n = 0; n < LB_HUNT_SURE && p >= 0; n++) lb_hunt_journal_add(&journal, (size_t)p, LB_GUARD_NONE, i == 1 ? LB_HUNT_NUMBERS : LB_HUNT_SAFE, "");
   }
-  for (int n = 0; n < LB_HUNT_SURE; n++) lb_hunt_book_add(&book, at, LB_GUARD_NONE, LB_HUNT_LEASE, "");
-  assert_int_equal(lb_hunt_sets_find(&book, &sets), 0);
+  for (int n = 0; n < LB_HUNT_SURE; n++) lb_hunt_journal_add(&journal, at, LB_GUARD_NONE, LB_HUNT_LEASE, "");
+  assert_int_equal(lb_hunt_sets_find(&journal, &sets), 0);
   assert_int_equal(sets.count, 2);
   assert_int_equal(sets.set[0].timeline, at);
   assert_int_equal(sets.set[0].class, LB_HUNT_LEASE);
   assert_int_equal(sets.set[0].standing, LB_HUNT_MINIMAL);
   assert_int_equal(sets.set[1].class, LB_HUNT_NUMBERS);
   assert_int_equal(sets.set[1].standing, LB_HUNT_MINIMAL);
-  assert_int_equal(lb_hunt_core(&book).broke, 0);
+  assert_int_equal(lb_hunt_core(&journal).broke, 0);
   lb_hunt_sets_clear(&sets);
 }
 
@@ -344,28 +344,28 @@ static void what_is_known_is_not_ahead(void **state) {
   static const struct rule nothing = {.of_ten = 0};
   struct lb_hunt_ahead ahead, late;
   size_t all;
-  assert_int_equal(lb_hunt_ahead_known(&book, &all), 0);
+  assert_int_equal(lb_hunt_ahead_known(&journal, &all), 0);
   assert_true(all > 0);
-  lb_hunt_ahead_begin(&book, &idle, &ahead);
+  lb_hunt_ahead_begin(&journal, &idle, &ahead);
   double whole_s = ahead.look_s + ahead.follow_s;
   assert_true(whole_s > 0);
-  assert_true(lb_hunt_ahead_left_s(&ahead, &book, 0, 0) > 0.99 * whole_s && lb_hunt_ahead_left_s(&ahead, &book, 0, 0) < 1.01 * whole_s);
+  assert_true(lb_hunt_ahead_left_s(&ahead, &journal, 0, 0) > 0.99 * whole_s && lb_hunt_ahead_left_s(&ahead, &journal, 0, 0) < 1.01 * whole_s);
   look_at_all(&nothing, 1);
-  assert_int_equal(lb_hunt_ahead_known(&book, &all), all);
-  lb_hunt_ahead_begin(&book, &idle, &late); /* the same hunt goes on */
+  assert_int_equal(lb_hunt_ahead_known(&journal, &all), all);
+  lb_hunt_ahead_begin(&journal, &idle, &late); /* the same hunt goes on */
   assert_true(late.look_s == 0);
   /* All as expected: what follows is left, and runs down. */
-  double follows_s = lb_hunt_ahead_left_s(&ahead, &book, ahead.look_s, 0);
+  double follows_s = lb_hunt_ahead_left_s(&ahead, &journal, ahead.look_s, 0);
   assert_true(follows_s > 0 && follows_s < whole_s);
-  assert_true(lb_hunt_ahead_left_s(&ahead, &book, ahead.look_s + follows_s / 2, 0) < follows_s);
+  assert_true(lb_hunt_ahead_left_s(&ahead, &journal, ahead.look_s + follows_s / 2, 0) < follows_s);
 }
 
 static void no_more_is_left_than_of_the_budget(void **state) {
   (void)state;
   struct lb_hunt_ahead ahead;
-  lb_hunt_ahead_begin(&book, &idle, &ahead);
-  assert_true(lb_hunt_ahead_left_s(&ahead, &book, 0, 2) <= 2);
-  assert_true(lb_hunt_ahead_left_s(&ahead, &book, 3, 2) == 0);
+  lb_hunt_ahead_begin(&journal, &idle, &ahead);
+  assert_true(lb_hunt_ahead_left_s(&ahead, &journal, 0, 2) <= 2);
+  assert_true(lb_hunt_ahead_left_s(&ahead, &journal, 3, 2) == 0);
 }
 
 int main(void) {

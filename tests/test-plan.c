@@ -22,7 +22,7 @@
 #include "backends/registry.h"
 #include "base/files.h"
 #include "scenario/suite.h"
-#include "run/groups.h"
+#include "run/system.h"
 #include "run/plan.h"
 #include "run/tally.h"
 #include "run/settings.h"

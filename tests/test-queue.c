@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "run/queue.h"
+#include "run/runner.h"
 
 /* Three cells, twice each: two on one topology, the last one on another. */
 enum { CELLS = 3, JOBS = 6 };

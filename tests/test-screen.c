@@ -14,7 +14,7 @@
 
 #include "scenario/suite.h"
 #include "servers/sandbox.h"
-#include "run/groups.h"
+#include "run/system.h"
 #include "show/screen.h"
 #include "skip.h"
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "hunt/ddmin.h"
+#include "hunt/directed.h"
 
 enum { COUNT = 12 };
 

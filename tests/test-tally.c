@@ -13,8 +13,7 @@
 #include <cmocka.h>
 
 #include "run/exit.h"
-#include "run/lock_verdict.h"
-#include "run/rate.h"
+#include "run/tally.h"
 
 /* Those a trial can end with. */
 static const enum lb_verdict ends[] = {LB_SAFE, LB_VIOLATED, LB_STUCK, LB_DELAYED, LB_UNDECIDED};

@@ -20,7 +20,7 @@
 #include "backends/registry.h"
 #include "base/files.h"
 #include "run/fit.h"
-#include "run/groups.h"
+#include "run/system.h"
 #include "run/peers.h"
 #include "run/plan.h"
 #include "scratch.h"

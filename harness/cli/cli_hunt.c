@@ -15,9 +15,8 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "cli.h"
-#include "hunt/sitting.h"
-#include "hunt/space.h"
 #include "hunt/tell.h"
+#include "hunt/space.h"
 #include "run/rundir.h"
 #include "run/settings.h"
 #include "run/system.h"
@@ -56,7 +55,7 @@ static void show(void *to, const struct lb_hunt_live *live) {
 static void show_trial(void *to, const struct lb_hunt_trial *trial) {
   const struct view *v = to;
   lb_live_hide(&v->live);
-  fprintf(stderr, "[%zu/%zu] %s %s.%s: %s%s%s%s, %.1f s\n", v->known, v->all, v->system, trial->id, lb_guard_name(trial->guard), lb_hunt_came_name(trial->came),
+  fprintf(stderr, "[%zu/%zu] %s %s.%s: %s%s%s%s, %.1f s\n", v->known, v->all, v->system, trial->id, lb_guard_name(trial->guard), lb_hunt_outcome_name(trial->outcome),
           *trial->why ? " (" : "", trial->why, *trial->why ? ")" : "", trial->seconds);
 }
 
@@ -92,7 +91,7 @@ static int make_folder(const char *of, const char *system, char *ret, size_t siz
 
 /* Beside what is told, for who only looks at the end and at the code: what a hunt leaves out for a wrong reason it cannot find. */
 static int judge(const struct lb_hunt *h) {
-  size_t wrong = lb_hunt_audit_count(&h->audit, &h->book, LB_HUNT_OTHER);
+  size_t wrong = lb_hunt_audit_count(&h->audit, &h->journal, LB_HUNT_OTHER);
   if (h->end == LB_HUNT_INTERRUPTED) return LB_EXIT_STOPPED;
   if (wrong == 0) return LB_EXIT_OK;
   return lb_complain(LB_EXIT_UNEXPECTED, "hunt %s: ERROR: %zu timeline%s that need not be run came out otherwise than was claimed, so what is left out may break the lock: see `audit`",

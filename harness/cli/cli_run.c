@@ -5,7 +5,7 @@
  *
  * Nothing is printed on stdout before the folder of results has its name: who reads JSON gets all or
  * nothing, and the path that is printed last exists. Progress goes to stderr. A run that is stopped keeps
- * what is decided (run/part.h), and --resume plays the rest.
+ * what is decided (run/journal.h), and --resume plays the rest.
  * /
  */
 #include "cli.h"
@@ -18,9 +18,8 @@
 #include <unistd.h>
 
 #include "base/called.h"
-#include "run/groups.h"
+#include "run/system.h"
 #include "run/journal.h"
-#include "run/part.h"
 #include "run/plan.h"
 #include "run/results.h"
 #include "scenario/suite.h"

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "cli.h"
-#include "hunt/shrink.h"
+#include "hunt/directed.h"
 #include "run/system.h"
 #include "show/explain_run.h"
 #include "show/left_out.h"

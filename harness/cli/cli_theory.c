@@ -13,7 +13,7 @@
 #include "base/called.h"
 #include "base/suggest.h"
 #include "run/fit.h"
-#include "run/groups.h"
+#include "run/system.h"
 #include "run/settings.h"
 
 /* ---- the walk over all scenarios, and what is said of a cell --------------------------------------------- */

@@ -11,7 +11,7 @@
 
 #include "base/called.h"
 #include "base/suggest.h"
-#include "run/groups.h"
+#include "run/system.h"
 
 /* ---- the answer ------------------------------------------------------------------------------------------ */
 

@@ -12,7 +12,7 @@
 
 #include "base/called.h"
 #include "cli.h"
-#include "run/groups.h"
+#include "run/system.h"
 #include "base/suggest.h"
 #include "base/title.h"
 #include "version.h"

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "servers/sandbox.h"
+
 /* What a system has to have. */
 enum {
   HAS_SERVERS = 1 << 0,   /* of ours */
@@ -156,4 +158,123 @@ bool lb_hunt_takes_over(struct lb_hunt_fault f, const struct lb_hunt_system *s) 
   bool can = s->servers == LB_HUNT_REPLICATED || s->servers == LB_HUNT_ENSEMBLE;
   bool away = f.kind == LB_HUNT_KILL || f.kind == LB_HUNT_PAUSE || f.kind == LB_HUNT_ISOLATE;
   return can && away && f.target == LB_HUNT_P && f.undo != LB_HUNT_MID;
+}
+
+/* The words of the hunt: those that ids are made of, and the sentences that a scenario file tells about
+ * its faults. */
+
+static const struct {
+  const char *name;
+  const char *said; /* behind who it is done to */
+  bool unreal; /* no machine does it */
+} kinds[LB_HUNT_KIND_COUNT] = {
+    [LB_HUNT_RESTART] = {"restart", "killed and started again at once", false},
+    [LB_HUNT_KILL] = {"kill", "killed", false},
+    [LB_HUNT_PAUSE] = {"pause", "stopped", false},
+    [LB_HUNT_ISOLATE] = {"isolate", "cut off from all other servers", false},
+    [LB_HUNT_PART] = {"part", "cut off from its replicas, but not from who watches it", false},
+    [LB_HUNT_CUT] = {"cut", "cut off from some of the servers", false},
+    [LB_HUNT_CUT_OFF] = {"cutoff", "cut off from all servers", false},
+    [LB_HUNT_AHEAD] = {"ahead", "given a wall clock that jumps an hour ahead", false},
+    [LB_HUNT_BACK] = {"behind", "given a wall clock that jumps an hour back", false},
+    [LB_HUNT_FAST] = {"fast", "given clocks that run twice as fast", true},
+    [LB_HUNT_CUT_ONE] = {"cutone", "cut off from one of the servers", false},
+    [LB_HUNT_SLOW] = {"slow", "given clocks that run half as fast", true},
+};
+static const struct {
+  const char *name, *said;
+} targets[LB_HUNT_TARGET_COUNT] = {
+    [LB_HUNT_P] = {"P", "the primary is"},
+    [LB_HUNT_F] = {"f", "who is outside the primary's majority is"},
+    [LB_HUNT_ALL] = {"all", "all servers are"},
+    [LB_HUNT_C1] = {"c1", "client 1 is"},
+    [LB_HUNT_C2] = {"c2", "client 2 is"},
+    [LB_HUNT_ONE] = {"one", "one of those outside the primary's majority is"},
+    [LB_HUNT_MOST] = {"most", "a majority of the servers are"},
+};
+static const struct {
+  const char *name, *said;
+} slots[LB_HUNT_SLOT_COUNT] = {
+    [LB_HUNT_BEFORE] = {"B", "before client 1 asks for the lock"},
+    [LB_HUNT_ASKING] = {"A", "while client 1 is inside its acquire"},
+    [LB_HUNT_HOLDING] = {"H", "while client 1 holds"},
+    [LB_HUNT_CHECKED] = {"X", "between the check of client 1 and its write"},
+    [LB_HUNT_DONE] = {"R", "between the write of client 1 and its release"},
+    [LB_HUNT_WOKEN] = {"W", "when client 1 has released, and the waiter that is woken stands still"},
+};
+static const struct {
+  const char *name, *said;
+} undos[LB_HUNT_UNDO_COUNT] = {
+    [LB_HUNT_STAYS] = {"", ""},
+    [LB_HUNT_MID] = {"mid", ", until shortly before another server would take over"},
+    [LB_HUNT_AFTER] = {"back", ", until another server has had the time to take over"},
+    [LB_HUNT_GONE] = {"gone", ", until all is over"},
+};
+static const char *const regimes[LB_HUNT_REGIME_COUNT] = {[LB_HUNT_LONG] = "long", [LB_HUNT_SHORT] = "short", [LB_HUNT_DRIFT] = "drift"};
+
+bool lb_hunt_is_unreal(struct lb_hunt_fault f) { return kinds[f.kind].unreal; }
+const char *lb_hunt_kind_name(enum lb_hunt_kind kind) { return kinds[kind].name; }
+const char *lb_hunt_regime_name(enum lb_hunt_regime regime) { return regimes[regime]; }
+
+void lb_hunt_fault_format(struct lb_hunt_fault f, char *buf, size_t size) {
+  const char *undo = undos[f.undo].name;
+  snprintf(buf, size, "%s-%s@%s%s%s", kinds[f.kind].name, targets[f.target].name, slots[f.slot].name, *undo ? "-" : "", undo);
+}
+
+void lb_hunt_fault_say(struct lb_hunt_fault f, char *buf, size_t size) {
+  bool client_stops = f.kind == LB_HUNT_PAUSE && lb_hunt_of_client(f);
+  snprintf(buf, size, "%s %s %s%s", targets[f.target].said, kinds[f.kind].said, slots[f.slot].said,
+           client_stops ? ", until another one has written" : undos[f.undo].said);
+}
+
+/* What the hunt has to know of a system, told from the tables of protocols and topologies. A protocol or
+ * topology that is added there is hunted without a line here. */
+
+static enum lb_hunt_servers servers_of(const struct lb_topology *t) {
+  if (t->data_count == 0) return LB_HUNT_NO_SERVERS;
+  if (t->data_count == 1) return LB_HUNT_SINGLE;
+  if (t->family->independent) return LB_HUNT_INDEPENDENT;
+  return t->family->majority ? LB_HUNT_ENSEMBLE : LB_HUNT_REPLICATED;
+}
+
+/* Of two servers the majority are both, so the other one is not in the minority. */
+static const char *others_of(const struct lb_topology *t) {
+  if (t->data_count < 2) return NULL;
+  return t->data_count == 2 ? "replicas" : "minority";
+}
+
+/* Where no point lies in the middle of an acquire, the first that comes after something: the reply is there, and nobody has looked. */
+static const char *inside_of(const struct lb_protocol *p) {
+  static const char after[] = "after-";
+  if (p->midway) return p->midway;
+  for (const char *const *point = p->points; point && *point; point++)
+    if (strncmp(*point, after, sizeof after - 1) == 0) return *point;
+  return NULL;
+}
+
+void lb_hunt_system_of(const struct lb_protocol *p, const struct lb_topology *t, struct lb_hunt_system *ret) {
+  const struct lb_family *family = t->family;
+  bool foreign = p->traits & LB_TRAIT_FOREIGN, own = t->own != NULL;
+  *ret = (struct lb_hunt_system){
+      .servers = servers_of(t),
+      .count = t->data_count,
+      .watched = t->other_count > 0,
+      .promoted = family->promote != NULL,
+      .any_server = family->all_serve && t->data_count > 1,
+      .own = own,
+      .network = !own && t->data_count > 0 && lb_isolation_probe()->kind != LB_ISOLATION_NONE,
+      .others = others_of(t),
+      .inside = foreign ? NULL : inside_of(p),
+      .decided_inside = !p->midway,
+      .gated = !foreign,
+      .queues = p->traits & LB_TRAIT_QUEUES,
+      .sets_servers = !own && family->wall_ms,
+      .sets_clients = !(p->traits & LB_TRAIT_TRUE_CLOCK),
+      .session = p->traits & LB_TRAIT_SESSION,
+      .client_wall = p->traits & LB_TRAIT_CLIENT_CLOCK,
+      .detector_ms = t->detector_ms,
+      .start_ms = t->start_ms,
+      .least_ttl_ms = family->least_ttl_ms ? family->least_ttl_ms(t, false) : 0,
+  };
+  snprintf(ret->name, sizeof ret->name, "%s@%s", p->name, t->name);
 }

@@ -110,9 +110,6 @@ void lb_hunt_system_of(const struct lb_protocol *protocol, const struct lb_topol
 void lb_hunt_fault_format(struct lb_hunt_fault fault, char *buf, size_t size);
 /* The words that ids are made of; `lb_hunt_kind_name(LB_HUNT_CUT_OFF)` is "cutoff". */
 const char *lb_hunt_kind_name(enum lb_hunt_kind kind);
-const char *lb_hunt_target_name(enum lb_hunt_target target);
-const char *lb_hunt_slot_name(enum lb_hunt_slot slot); /* "B", "A", "H", "X", "R", "W" */
-const char *lb_hunt_undo_name(enum lb_hunt_undo undo); /* "", "mid", "back", "gone" */
 const char *lb_hunt_regime_name(enum lb_hunt_regime regime); /* "long", "short", "drift" */
 bool lb_hunt_fault_equal(struct lb_hunt_fault a, struct lb_hunt_fault b);
 /* True if it is done to a client. */

@@ -11,7 +11,7 @@
 
 #include "base/rng.h"
 #include "scenario/scenario.h"
-#include "sets.h"
+#include "search.h"
 #include "write.h"
 
 enum { PURPOSE_AUDIT = 0x61756474 }; /* a stream of its own */
@@ -75,13 +75,13 @@ int lb_hunt_draw(const struct lb_hunt_space *space, uint64_t seed, size_t faults
 static const char *const names[LB_HUNT_ANSWER_COUNT] = {"", "same", "other", "unclear", "undecided"};
 const char *lb_hunt_answer_name(enum lb_hunt_answer answer) { return names[answer]; }
 
-struct lb_hunt_count lb_hunt_audit_seen(const struct lb_hunt_audit *a, const struct lb_hunt_book *hunt, size_t timeline) {
+struct lb_hunt_count lb_hunt_audit_seen(const struct lb_hunt_audit *a, const struct lb_hunt_journal *hunt, size_t timeline) {
   struct lb_hunt_count sum = *lb_hunt_seen(hunt, timeline);
-  for (int came = 0; came < LB_HUNT_CAME_COUNT && a->book.file; came++) sum.of[came] = (uint16_t)(sum.of[came] + lb_hunt_seen(&a->book, timeline)->of[came]);
+  for (int outcome = 0; outcome < LB_HUNT_OUTCOME_COUNT && a->journal.file; outcome++) sum.of[outcome] = (uint16_t)(sum.of[outcome] + lb_hunt_seen(&a->journal, timeline)->of[outcome]);
   return sum;
 }
 
-enum lb_hunt_answer lb_hunt_audit_answer(const struct lb_hunt_audit *a, const struct lb_hunt_book *hunt, const struct lb_hunt_drawn *drawn) {
+enum lb_hunt_answer lb_hunt_audit_answer(const struct lb_hunt_audit *a, const struct lb_hunt_journal *hunt, const struct lb_hunt_drawn *drawn) {
   struct lb_hunt_count one = lb_hunt_audit_seen(a, hunt, drawn->timeline), other = lb_hunt_audit_seen(a, hunt, drawn->stand_in);
   unsigned of_one = lb_hunt_decided(&one), of_other = lb_hunt_decided(&other);
   enum lb_hunt_answer answer = of_one > 0 && of_other > 0 ? LB_HUNT_SAME : LB_HUNT_NO_ANSWER;
@@ -101,14 +101,99 @@ const struct lb_hunt_drawn *lb_hunt_audit_find(const struct lb_hunt_audit *a, si
   return NULL;
 }
 
-size_t lb_hunt_audit_count(const struct lb_hunt_audit *a, const struct lb_hunt_book *hunt, enum lb_hunt_answer answer) {
+size_t lb_hunt_audit_count(const struct lb_hunt_audit *a, const struct lb_hunt_journal *hunt, enum lb_hunt_answer answer) {
   size_t count = 0;
   for (size_t i = 0; i < a->count; i++) count += lb_hunt_audit_answer(a, hunt, &a->drawn[i]) == answer;
   return count;
 }
 
 void lb_hunt_audit_clear(struct lb_hunt_audit *a) {
-  if (a->book.file) lb_hunt_book_close(&a->book);
+  if (a->journal.file) lb_hunt_journal_close(&a->journal);
   free(a->drawn);
   *a = (struct lb_hunt_audit){0};
+}
+
+/* An audit of what a hunt does not run, played: each timeline that was drawn, and who stands for it if the hunt has not run that. Where the two differ both are
+ * run again, until it is sure that they do. */
+
+/* What is undecided is asked once more: much of what means nothing cannot be played. */
+enum { AGAIN = 1 };
+
+static int open_journal(struct lb_hunting *g) {
+  char path[4200], of[400];
+  struct lb_hunt_journal *journal = &g->h->audit.journal;
+  if (journal->file) return 0;
+  snprintf(path, sizeof path, "%s/trials-audit.csv", g->order->folder);
+  lb_hunting_describe(g->order, of, sizeof of);
+  int r = lb_hunt_journal_open(journal, &g->h->space, path, of, g->err, g->err_size);
+  journal->guard = g->order->guard;
+  return r;
+}
+
+static unsigned decided(const struct lb_hunting *g, size_t timeline) {
+  struct lb_hunt_count count = lb_hunt_audit_seen(&g->h->audit, &g->h->journal, timeline);
+  return lb_hunt_decided(&count);
+}
+
+/* One that was undecided so often is left. */
+static bool may_ask(const struct lb_hunting *g, size_t timeline) {
+  return lb_hunt_audit_seen(&g->h->audit, &g->h->journal, timeline).of[LB_HUNT_UNDECIDED] <= AGAIN;
+}
+
+/* Those of the pairs with fewer than `least` decided trials, each once, behind the first `some`. */
+static size_t collect_more(const struct lb_hunting *g, const struct lb_hunt_drawn *drawn, size_t count, unsigned least, size_t *ret, size_t some) {
+  for (size_t i = 0; i < 2 * count; i++) {
+    size_t timeline = i % 2 ? drawn[i / 2].stand_in : drawn[i / 2].timeline;
+    bool listed = false;
+    for (size_t j = 0; j < some; j++) listed |= ret[j] == timeline;
+    if (!listed && decided(g, timeline) < least && may_ask(g, timeline)) ret[some++] = timeline;
+  }
+  return some;
+}
+
+static size_t collect(const struct lb_hunting *g, const struct lb_hunt_drawn *drawn, size_t count, unsigned least, size_t *ret) {
+  return collect_more(g, drawn, count, least, ret, 0);
+}
+
+static bool differs(const struct lb_hunting *g, const struct lb_hunt_drawn *drawn) {
+  bool known = decided(g, drawn->timeline) > 0 && decided(g, drawn->stand_in) > 0;
+  return known && lb_hunt_audit_answer(&g->h->audit, &g->h->journal, drawn) != LB_HUNT_SAME;
+}
+
+int lb_hunting_audit_draw(struct lb_hunting *g, size_t faults) {
+  struct lb_hunt_audit *a = &g->h->audit;
+  struct lb_hunt_drawn *drawn;
+  size_t count;
+  int r = open_journal(g);
+  if (r == 0) r = lb_hunt_draw(&g->h->space, g->order->seed, faults, LB_HUNT_AUDITED, &drawn, &count);
+  if (r < 0) return r;
+  struct lb_hunt_drawn *grown = realloc(a->drawn, (a->count + count + 1) * sizeof *grown);
+  if (!grown) return free(drawn), -ENOMEM;
+  memcpy(grown + a->count, drawn, count * sizeof *grown);
+  free(drawn);
+  a->drawn = grown;
+  a->count += count;
+  return 0;
+}
+
+/* Who stands for another one is run by the hunt, unless the space leaves it out or there is a set in it. */
+static bool is_run_by_the_hunt(const struct lb_hunting *g, size_t timeline) {
+  const struct lb_hunt_space *space = &g->h->space;
+  return space->timeline[timeline].pruned == LB_HUNT_RUN && !lb_hunt_sets_contained(&g->h->sets, space, timeline, LB_HUNT_LEASE);
+}
+
+size_t lb_hunting_audit_open(const struct lb_hunting *g, size_t ret[]) {
+  const struct lb_hunt_audit *a = &g->h->audit;
+  size_t some = 0;
+  for (size_t i = 0, count = collect(g, a->drawn, a->count, 1, ret); i < count; i++)
+    if (!is_run_by_the_hunt(g, ret[i])) ret[some++] = ret[i];
+  return some;
+}
+
+size_t lb_hunting_audit_closer(const struct lb_hunting *g, size_t ret[]) {
+  const struct lb_hunt_audit *a = &g->h->audit;
+  size_t some = 0;
+  for (size_t i = 0; i < a->count; i++)
+    if (differs(g, &a->drawn[i])) some = collect_more(g, &a->drawn[i], 1, LB_HUNT_SURE, ret, some);
+  return some;
 }

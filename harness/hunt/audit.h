@@ -8,7 +8,7 @@
 #ifndef LB_HUNT_AUDIT_H
 #define LB_HUNT_AUDIT_H
 
-#include "book.h"
+#include "journal.h"
 
 #define LB_HUNT_AUDITED 0.05 /* of each reason, rounded up */
 
@@ -31,17 +31,17 @@ struct lb_hunt_drawn { /* both as indices of the space */
 int lb_hunt_draw(const struct lb_hunt_space *space, uint64_t seed, size_t faults, double share, struct lb_hunt_drawn **ret, size_t *ret_count);
 
 struct lb_hunt_audit {
-  struct lb_hunt_book book; /* of its own trials. book.file == NULL = there was none */
+  struct lb_hunt_journal journal; /* of its own trials. journal.file == NULL = there was none */
   struct lb_hunt_drawn *drawn;
   size_t count;
 };
-/* What the trials of both books say of one that was drawn. `sure` trials of each are enough to call it wrong. */
-enum lb_hunt_answer lb_hunt_audit_answer(const struct lb_hunt_audit *audit, const struct lb_hunt_book *hunt, const struct lb_hunt_drawn *drawn);
-/* How often a timeline was run in both books. */
-struct lb_hunt_count lb_hunt_audit_seen(const struct lb_hunt_audit *audit, const struct lb_hunt_book *hunt, size_t timeline);
+/* What the trials of both journals say of one that was drawn. `sure` trials of each are enough to call it wrong. */
+enum lb_hunt_answer lb_hunt_audit_answer(const struct lb_hunt_audit *audit, const struct lb_hunt_journal *hunt, const struct lb_hunt_drawn *drawn);
+/* How often a timeline was run in both journals. */
+struct lb_hunt_count lb_hunt_audit_seen(const struct lb_hunt_audit *audit, const struct lb_hunt_journal *hunt, size_t timeline);
 /* The one that was drawn of this timeline, or NULL. */
 const struct lb_hunt_drawn *lb_hunt_audit_find(const struct lb_hunt_audit *audit, size_t timeline);
-size_t lb_hunt_audit_count(const struct lb_hunt_audit *audit, const struct lb_hunt_book *hunt, enum lb_hunt_answer answer);
+size_t lb_hunt_audit_count(const struct lb_hunt_audit *audit, const struct lb_hunt_journal *hunt, enum lb_hunt_answer answer);
 void lb_hunt_audit_clear(struct lb_hunt_audit *audit);
 
 #endif

@@ -2,40 +2,256 @@
  *
  * A hunt from its order to its result: the search, by numbers of faults where there is a budget and all at once where there is none, and what follows it.
  */
-#include "hunt.h"
+#include "search.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "at_once.h"
+#include "base/clock.h"
 #include "base/refuse.h"
-#include "by_faults.h"
-#include "follow.h"
-#include "order.h"
+
+/* What the parts of a hunt share: its time, and how a timeline gets a trial that is decided. */
+
+enum { AGAIN = 2, UNDECIDED_MAX = AGAIN + 2 };
+
+/* ---- time ------------------------------------------------------------------------------------------------------------ */
+
+/* Seconds since the begin. */
+static double spent(const struct lb_hunting *g) { return (double)(lb_clock_ns() - g->begin) / 1e9; }
+
+bool lb_hunting_is_over(const struct lb_hunting *g, double share) { return g->order->budget_s > 0 && spent(g) > g->order->budget_s * share; }
+
+/* ---- what is known -------------------------------------------------------------------------------------------------- */
+
+int lb_hunting_find_sets(struct lb_hunting *g) {
+  lb_hunt_sets_clear(&g->h->sets);
+  return lb_hunt_sets_find(&g->h->journal, &g->h->sets);
+}
+
+bool lb_hunting_knows(const struct lb_hunting *g, size_t timeline) { return lb_hunt_decided(lb_hunt_seen(&g->h->journal, timeline)) > 0; }
+
+bool lb_hunting_may_ask(const struct lb_hunting *g, size_t timeline, enum lb_guard guard) {
+  return g->h->journal.count[timeline][guard].of[LB_HUNT_UNDECIDED] < UNDECIDED_MAX && !lb_hunt_is_hopeless(&g->h->journal, timeline, guard);
+}
+
+bool lb_hunting_is_held(const struct lb_hunting *g, size_t timeline) { return lb_hunt_sets_contained(&g->h->sets, &g->h->space, timeline, LB_HUNT_LEASE); }
+
+void lb_hunting_count_breaking(struct lb_hunting *g) {
+  g->live.breaking = 0;
+  for (size_t i = 0; i < g->h->space.count; i++) g->live.breaking += lb_hunt_violated(lb_hunt_seen(&g->h->journal, i)) > 0;
+}
+
+/* What a hunt is of: the first line of its journal. */
+void lb_hunting_describe(const struct lb_hunt_order *order, char *ret, size_t size) {
+  char without[LB_HUNT_WITHOUT_MAX];
+  lb_hunt_left_out(&order->switches, without);
+  size_t at = (size_t)snprintf(ret, size, "%s, seed %llu, at most %d faults", order->system, (unsigned long long)order->seed, order->faults_max);
+  if (*without && at < size) at += (size_t)snprintf(ret + at, size - at, ", without %s", without);
+  if (order->guard != LB_GUARD_NONE && at < size) at += (size_t)snprintf(ret + at, size - at, ", guard %s", lb_guard_name(order->guard));
+  for (size_t i = 0; i < order->setting_count && at < size; i++) at += (size_t)snprintf(ret + at, size - at, ", %s", order->settings[i]);
+}
+
+/* ---- batches --------------------------------------------------------------------------------------------------------- */
+
+/* -EINTR is an end, not an error. */
+int lb_hunting_play_batches(struct lb_hunting *g, const struct lb_hunt_batch batch[], size_t count) {
+  int r = lb_hunt_play_batches(&g->batches, batch, count, g->err, g->err_size);
+  if (r == -EINTR) g->h->end = LB_HUNT_INTERRUPTED;
+  return r;
+}
+
+int lb_hunting_play(struct lb_hunting *g, const struct lb_hunt_batch *batch) { return lb_hunting_play_batches(g, batch, 1); }
+
+/* The least of those guards under which it may come out otherwise. */
+static unsigned least_decided(const struct lb_hunting *g, size_t timeline, unsigned guards) {
+  unsigned least = UINT_MAX;
+  for (unsigned guard = 0; guard < LB_GUARD_COUNT; guard++) {
+    unsigned decided = lb_hunt_decided(&g->h->journal.count[timeline][guard]);
+    if (guards >> guard & 1 && decided < least && lb_hunting_may_ask(g, timeline, (enum lb_guard)guard)) least = decided;
+  }
+  return least;
+}
+
+static size_t keep_undecided(const struct lb_hunting *g, const struct lb_hunt_batch *v, unsigned least, size_t *ret) {
+  size_t left = 0;
+  for (size_t i = 0; i < v->count; i++)
+    if (least_decided(g, v->timeline[i], v->guards) < least) ret[left++] = v->timeline[i];
+  return left;
+}
+
+/* Timelines that have no decided trial get another one: twice beside others, at last alone on the machine. Not if two had the same reason. */
+static int play_decided(struct lb_hunting *g, const struct lb_hunt_batch *batch) {
+  struct lb_hunt_batch v = *batch;
+  size_t *left = malloc((v.count + 1) * sizeof *left);
+  if (!left) return -ENOMEM;
+  v.count = keep_undecided(g, batch, (unsigned)v.repeats, left); /* an earlier part of this hunt may have had some */
+  v.timeline = left;
+  v.again = AGAIN;
+  int r = lb_hunting_play(g, &v);
+  v.count = keep_undecided(g, &v, 1, left);
+  v.again = 0;
+  v.repeats = 1;
+  v.jobs = LB_JOBS_ALONE;
+  if (r == 0) r = lb_hunting_play(g, &v);
+  free(left);
+  return r;
+}
+
+/* What follows the search: a sample of what was not run because of a set that it found, guards under the sets, and simpler forms of them. */
+
+enum { EVERY = 20, GUARD_TRIALS = LB_HUNTING_GUARD_TRIALS, OTHER_GUARDS = LB_HUNTING_OTHER_GUARDS };
+#define AUDITED 0.05
+
+/* ---- what a minimal set says of others --------------------------------------------------------------------------------- */
+
+/* Timelines that were not run because of a set in them: does a sample of them break as well? One that does not is no mistake of the set, but a fault that
+ * hides another one. */
+/* Drawn from all of them, whether they were run or not: so the same sets have the same sample, however often a hunt goes on. */
+size_t lb_hunting_draw_held(const struct lb_hunting *g, const size_t order[], size_t count, size_t ret[LB_HUNTING_SAMPLE_MAX]) {
+  size_t some = 0, held = 0, seen = 0;
+  for (size_t i = 0; i < count; i++) held += lb_hunting_is_held(g, order[i]);
+  size_t wanted = (size_t)(AUDITED * (double)held + 0.999), every = wanted ? held / wanted : 1;
+  for (size_t i = 0; i < count && some < LB_HUNTING_SAMPLE_MAX && some < wanted; i++) /* the order is shuffled already */
+    if (lb_hunting_is_held(g, order[i]) && seen++ % every == 0) ret[some++] = order[i];
+  return some;
+}
+
+/* Runs a sample of the timelines of the order that were not run because there is a minimal set in them. */
+static int audit_held(struct lb_hunting *g, const size_t order[], size_t count) {
+  size_t sample[LB_HUNTING_SAMPLE_MAX] = {0}, some = lb_hunting_draw_held(g, order, count, sample);
+  g->live.what = "auditing";
+  struct lb_hunt_batch batch = {.timeline = sample, .count = some, .guards = 1u << g->order->guard, .repeats = 1, .jobs = g->order->jobs};
+  int r = lb_hunting_is_over(g, 1) ? 0 : play_decided(g, &batch);
+  for (size_t i = 0; i < some; i++) {
+    g->h->audited += lb_hunting_knows(g, sample[i]);
+    g->h->audit_new += lb_hunting_knows(g, sample[i]) && !lb_hunt_broke(lb_hunt_seen(&g->h->journal, sample[i]));
+  }
+  return r;
+}
+
+static void count_stopped(struct lb_hunting *g, enum lb_guard guard, const size_t set[], size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    const struct lb_hunt_count *outcome = &g->h->journal.count[set[i]][guard];
+    if (lb_hunt_decided(outcome) == 0) continue;
+    g->h->asked_of[guard]++;
+    g->h->stopped_by[guard] += lb_hunt_violated(outcome) == 0;
+  }
+}
+
+/* A hunt under a guard is about that one. */
+static int ask_guards(struct lb_hunting *g) {
+  if (g->order->guard != LB_GUARD_NONE) return 0;
+  size_t *set = malloc((g->h->sets.count + 1) * sizeof *set), count = 0;
+  int r = set ? 0 : -ENOMEM;
+  for (size_t i = 0; i < g->h->sets.count && set; i++)
+    if (g->h->sets.set[i].standing == LB_HUNT_MINIMAL && g->h->sets.set[i].class == LB_HUNT_LEASE) set[count++] = g->h->sets.set[i].timeline;
+  g->live.what = "guards";
+  struct lb_hunt_batch batch = {.timeline = set, .count = count, .guards = OTHER_GUARDS, .repeats = GUARD_TRIALS, .jobs = g->order->jobs};
+  if (r == 0 && !lb_hunting_is_over(g, 1)) r = play_decided(g, &batch);
+  for (int guard = LB_GUARD_NONE + 1; guard < LB_GUARD_COUNT; guard++) count_stopped(g, (enum lb_guard)guard, set, count);
+  free(set);
+  return r;
+}
+
+/* What keeps exclusion without a guard has to do no damage under one: numbers could go backwards, or a guard let a late write through. Of a share of these
+ * timelines it is seen. */
+size_t lb_hunting_draw_safe(const struct lb_hunting *g, const size_t order[], size_t count, size_t ret[LB_HUNTING_SAMPLE_MAX]) {
+  size_t some = 0, place = 0, last = SIZE_MAX;
+  for (size_t i = 0; i < count && some < LB_HUNTING_SAMPLE_MAX && g->order->guard == LB_GUARD_NONE; i++) { /* the order is shuffled already; controls stand in it several times */
+    if (order[i] == last) continue;
+    last = order[i];
+    if (place++ % EVERY == 0 && lb_hunting_knows(g, order[i]) && lb_hunt_violated(lb_hunt_seen(&g->h->journal, order[i])) == 0) ret[some++] = order[i];
+  }
+  return some;
+}
+
+/* Plays a twentieth of the timelines that did not break under each other guard, once. */
+static int audit_guards(struct lb_hunting *g, const size_t order[], size_t count) {
+  size_t sample[LB_HUNTING_SAMPLE_MAX], some = lb_hunting_draw_safe(g, order, count, sample);
+  g->live.what = "auditing guards";
+  struct lb_hunt_batch batch = {.timeline = sample, .count = some, .guards = OTHER_GUARDS, .repeats = 1, .jobs = g->order->jobs};
+  return lb_hunting_is_over(g, 1) ? 0 : play_decided(g, &batch);
+}
+
+/* ---- simpler forms --------------------------------------------------------------------------------------------------- */
+
+static bool budget_is_over(void *clock) {
+  const struct lb_hunting *g = clock;
+  return lb_hunting_is_over(g, g->share);
+}
+static bool is_over_now(void *clock) { return (void)clock, true; }
+
+/* Replays may use what simpler forms have left. */
+#define SIMPLIFY_UNTIL 0.85
+
+static struct lb_hunt_lab lab_of(struct lb_hunting *g, const char *of, bool plays) {
+  return (struct lb_hunt_lab){.batches = &g->batches, .jobs = g->order->jobs, .folder = g->order->folder, .of = of, .is_over = plays ? budget_is_over : is_over_now, .clock = g, .hasty = g->order->budget_s == 0, .err = g->err, .err_size = g->err_size};
+}
+
+static int close_lab(struct lb_hunting *g, struct lb_hunt_lab *lab, int r) {
+  int closed = lb_hunt_lab_close(lab);
+  if (r == -EINTR) g->h->end = LB_HUNT_INTERRUPTED;
+  return r < 0 ? r : closed < 0 ? (lb_refuse(g->err, g->err_size, "cannot write %s", g->order->folder), closed) : 0;
+}
+
+static int simplify(struct lb_hunting *g, const char *of, bool plays) {
+  struct lb_hunt_lab lab = lab_of(g, of, plays);
+  struct lb_hunt_player player = lb_hunt_lab_player(&lab);
+  g->live.what = "simplifying";
+  g->share = SIMPLIFY_UNTIL;
+  int r = lb_hunt_simplify(&g->h->space, &g->h->sets, &player);
+  g->share = 1;
+  return close_lab(g, &lab, r);
+}
+
+/* How many sets it refuted. */
+static int replay(struct lb_hunting *g, const char *of, bool plays) {
+  struct lb_hunt_lab lab = lab_of(g, of, plays);
+  lab.replays = true;
+  struct lb_hunt_player player = lb_hunt_lab_player(&lab);
+  g->live.what = "replaying";
+  int refuted = lb_hunt_replay(&g->h->journal, &g->h->sets, &player), r = close_lab(g, &lab, refuted);
+  return r < 0 ? r : refuted;
+}
+
+static int narrow(struct lb_hunting *g, const char *of, ptrdiff_t only) {
+  struct lb_hunt_lab lab = lab_of(g, of, true);
+  g->live.what = "narrowing";
+  return close_lab(g, &lab, lb_hunt_lab_narrow(&lab, &g->h->sets, only));
+}
+
+/* What was simplified or replayed before costs nothing: it is in the journals. */
+static int settle(struct lb_hunting *g, bool plays, ptrdiff_t only) {
+  char of[300];
+  lb_hunting_describe(g->order, of, sizeof of);
+  int r = simplify(g, of, plays);
+  if (r == 0) r = replay(g, of, plays);
+  if (r == 0 && plays && g->order->narrow) r = narrow(g, of, only);
+  return r;
+}
 
 /* ---- a hunt ---------------------------------------------------------------------------------------------------------- */
 
 /* Not what a bound leaves out and was run as a part of a set. */
 static void count_ran(struct lb_hunt *h) {
   for (size_t i = 0; i < h->space.count; i++)
-    h->ran[h->space.timeline[i].fault_count] += h->space.timeline[i].pruned == LB_HUNT_RUN && lb_hunt_decided(lb_hunt_seen(&h->book, i)) > 0;
+    h->ran[h->space.timeline[i].fault_count] += h->space.timeline[i].pruned == LB_HUNT_RUN && lb_hunt_decided(lb_hunt_seen(&h->journal, i)) > 0;
 }
 
 static int hunt_all(struct lb_hunting *g) {
   size_t *order, count;
   int r = lb_hunt_order(&g->h->space, g->order->seed, &order, &count);
   if (r < 0) return r;
-  if (g->order->budget_s > 0) r = lb_hunting_by_faults(g, order, count);
-  int refuted = 1;
-  while (r == 0 && refuted > 0) {
-    r = g->order->budget_s > 0 ? lb_hunting_find_sets(g) : lb_hunting_at_once(g, order, count);
-    if (r == 0) r = refuted = lb_hunting_settle(g, true, -1);
-    if (r > 0) r = 0;
-  }
-  if (r == 0) r = lb_hunting_audit(g, order, count);
-  if (r == 0) r = lb_hunting_ask_guards(g);
-  if (r == 0) r = lb_hunting_audit_guards(g, order, count);
+  do {
+    r = lb_hunting_search(g, order, count);
+    if (r == 0) r = settle(g, true, -1);
+  } while (r > 0); /* a set was refuted: what contains it is to be looked at now */
+  if (r == 0) r = audit_held(g, order, count);
+  if (r == 0) r = ask_guards(g);
+  if (r == 0) r = audit_guards(g, order, count);
   free(order);
   return r;
 }
@@ -49,10 +265,10 @@ static int hunt_one(struct lb_hunting *g) {
   if (at < 0) return lb_refuse(g->err, g->err_size, "--only %s: %s has no such timeline of at most %d faults", g->order->only, g->order->system, g->order->faults_max);
   size_t one = (size_t)at;
   g->live.faults = timeline.fault_count;
-  struct lb_hunt_volley volley = {.timeline = &one, .count = 1, .guards = 1u << g->order->guard, .repeats = LB_HUNT_SURE, .jobs = g->order->jobs};
-  r = lb_hunting_fire(g, &volley);
+  struct lb_hunt_batch batch = {.timeline = &one, .count = 1, .guards = 1u << g->order->guard, .repeats = LB_HUNT_SURE, .jobs = g->order->jobs};
+  r = lb_hunting_play(g, &batch);
   if (r == 0) r = lb_hunting_find_sets(g);
-  if (r == 0) r = lb_hunting_settle(g, true, at);
+  if (r == 0) r = settle(g, true, at);
   return r < 0 ? r : 0;
 }
 
@@ -64,9 +280,9 @@ static int prepare(const struct lb_hunt_order *order, struct lb_hunt *h, char *e
   if (r < 0) return lb_refuse(err, err_size, "no space of timelines: %s", strerror(-r)), r;
   snprintf(path, sizeof path, "%s/trials.csv", order->folder);
   lb_hunting_describe(order, of, sizeof of);
-  r = lb_hunt_book_open(&h->book, &h->space, path, of, err, err_size);
+  r = lb_hunt_journal_open(&h->journal, &h->space, path, of, err, err_size);
   if (r < 0) lb_hunt_space_clear(&h->space);
-  h->book.guard = order->guard;
+  h->journal.guard = order->guard;
   return r;
 }
 
@@ -75,19 +291,19 @@ static void estimate(struct lb_hunting *g) {
   lb_ns now = lb_clock_ns();
   if (g->estimated && now - g->estimated < LB_NS_PER_S) return;
   g->estimated = now;
-  g->live.left_s = lb_hunt_ahead_left_s(&g->ahead, &g->h->book, g->live.elapsed_s, g->order->budget_s);
+  g->live.left_s = lb_hunt_ahead_left_s(&g->ahead, &g->h->journal, g->live.elapsed_s, g->order->budget_s);
 }
 
 static void tick(void *to, size_t done, size_t count) {
   struct lb_hunting *g = to;
   g->live.done = done;
   g->live.count = count;
-  g->live.undecided = g->h->book.undecided;
-  g->live.elapsed_s = lb_hunting_spent(g);
+  g->live.undecided = g->h->journal.undecided;
+  g->live.elapsed_s = spent(g);
   if (g->order->only) {
     g->live.known = done, g->live.all = count;
   } else {
-    g->live.known = lb_hunt_ahead_known(&g->h->book, &g->live.all);
+    g->live.known = lb_hunt_ahead_known(&g->h->journal, &g->live.all);
     estimate(g);
   }
   if (g->order->tick) g->order->tick(g->order->display, &g->live);
@@ -98,20 +314,20 @@ static void trial(void *to, size_t timeline, enum lb_guard guard, const struct l
   char id[LB_HUNT_ID_MAX];
   if (!g->order->trial) return;
   lb_hunt_id(&g->h->space.timeline[timeline], id);
-  struct lb_hunt_trial ended = {id, guard, lb_hunt_came_of(outcome), outcome->why, (double)outcome->trial_ns / 1e9};
+  struct lb_hunt_trial ended = {id, guard, lb_hunt_outcome_of(outcome), outcome->why, (double)outcome->trial_ns / 1e9};
   g->order->trial(g->order->display, &ended);
 }
 
 static void begin(struct lb_hunting *g) {
-  size_t all, known = lb_hunt_ahead_known(&g->h->book, &all);
-  lb_hunt_ahead_begin(&g->h->book, &g->order->room, &g->ahead);
+  size_t all, known = lb_hunt_ahead_known(&g->h->journal, &all);
+  lb_hunt_ahead_begin(&g->h->journal, &g->order->room, &g->ahead);
   double s = g->ahead.look_s + g->ahead.follow_s, budget_s = g->order->budget_s;
   if (g->order->begin) g->order->begin(g->order->display, all - known, budget_s > 0 && budget_s < s ? budget_s : s);
 }
 
 static double left_s(void *clock) {
   const struct lb_hunting *g = clock;
-  return g->order->budget_s * g->share - lb_hunting_spent(g);
+  return g->order->budget_s * g->share - spent(g);
 }
 
 /* Of what was interrupted: the sets as far as they are known. */
@@ -119,7 +335,7 @@ static int close_off(struct lb_hunting *g) {
   int r;
   do {
     r = lb_hunting_find_sets(g);
-    if (r == 0) r = lb_hunting_settle(g, false, -1);
+    if (r == 0) r = settle(g, false, -1);
   } while (r > 0);
   return r;
 }
@@ -129,19 +345,19 @@ int lb_hunt_run(const struct lb_hunt_order *order, struct lb_hunt *ret, char *er
   int r = prepare(order, ret, err, err_size);
   if (r < 0) return r;
   struct lb_hunting g = {.order = order, .h = ret, .begin = lb_clock_ns(), .share = 1, .err = err, .err_size = err_size, .live = {.what = "looking", .left_s = -1}};
-  g.gun = (struct lb_hunt_gun){.space = &ret->space, .book = &ret->book, .dir = order->dir, .settings = order->settings, .setting_count = order->setting_count,
-                               .seed = order->seed, .tick = tick, .trial = trial, .display = &g, .left_s = order->budget_s > 0 ? left_s : NULL, .clock = &g, .fired = (unsigned)ret->book.trials};
+  g.batches = (struct lb_hunt_batches){.space = &ret->space, .journal = &ret->journal, .dir = order->dir, .settings = order->settings, .setting_count = order->setting_count,
+                               .seed = order->seed, .tick = tick, .trial = trial, .display = &g, .left_s = order->budget_s > 0 ? left_s : NULL, .clock = &g, .played = (unsigned)ret->journal.trials};
   if (!order->only) begin(&g);
   r = order->only ? hunt_one(&g) : hunt_all(&g);
   if (r == -EINTR) r = close_off(&g);
   count_ran(ret);
-  ret->seconds = lb_hunting_spent(&g);
+  ret->seconds = spent(&g);
   if (r < 0) lb_hunt_clear(ret);
   return r;
 }
 
 void lb_hunt_clear(struct lb_hunt *hunt) {
-  if (hunt->book.file) lb_hunt_book_close(&hunt->book);
+  if (hunt->journal.file) lb_hunt_journal_close(&hunt->journal);
   lb_hunt_audit_clear(&hunt->audit);
   lb_hunt_sets_clear(&hunt->sets);
   lb_hunt_space_clear(&hunt->space);

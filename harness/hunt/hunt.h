@@ -10,10 +10,11 @@
 #ifndef LB_HUNT_HUNT_H
 #define LB_HUNT_HUNT_H
 
-#include "ahead.h"
+
 #include "audit.h"
-#include "replay.h"
-#include "volley.h"
+#include "run/estimate.h"
+#include "simplify.h"
+#include "batch.h"
 
 struct lb_hunt_live { /* for the live line */
   size_t faults;      /* timelines with so many faults are being run ... */
@@ -22,12 +23,12 @@ struct lb_hunt_live { /* for the live line */
   size_t breaking;    /* timelines so far that broke once or more */
   size_t undecided;   /* trials so far */
   size_t known, all;  /* timelines that are run: those with a decided trial, and all */
-  double elapsed_s, left_s; /* since the begin; until the end, estimated (ahead.h) */
+  double elapsed_s, left_s; /* since the begin; until the end, estimated */
 };
 struct lb_hunt_trial { /* one that has ended */
   const char *id; /* of its timeline */
   enum lb_guard guard;
-  enum lb_hunt_came came;
+  enum lb_hunt_outcome outcome;
   const char *why; /* of an undecided one */
   double seconds;
 };
@@ -59,7 +60,7 @@ enum lb_hunt_end { LB_HUNT_WHOLE, LB_HUNT_OUT_OF_BUDGET, LB_HUNT_INTERRUPTED };
 
 struct lb_hunt { /* its result. Released with lb_hunt_clear() */
   struct lb_hunt_space space;
-  struct lb_hunt_book book;
+  struct lb_hunt_journal journal;
   struct lb_hunt_sets sets;
   struct lb_hunt_audit audit; /* of what it does not run */
   enum lb_hunt_end end;
@@ -72,7 +73,7 @@ struct lb_hunt { /* its result. Released with lb_hunt_clear() */
   unsigned asked_of[LB_GUARD_COUNT];     /* ... of so many that could be asked */
 };
 
-/* Hunts; the book is in folder/trials.csv, and a hunt goes on from what is there. 0, also if it was interrupted or ran out of budget (hunt->end); -EINVAL
+/* Hunts; the journal is in folder/trials.csv, and a hunt goes on from what is there. 0, also if it was interrupted or ran out of budget (hunt->end); -EINVAL
  * or other -errno with one line in err. */
 int lb_hunt_run(const struct lb_hunt_order *order, struct lb_hunt *ret, char *err, size_t err_size);
 void lb_hunt_clear(struct lb_hunt *hunt);

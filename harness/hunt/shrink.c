@@ -2,17 +2,16 @@
  *
  * Each question is one plan of one timeline, played by the runner as any run is. The budget is looked at before a question; what is known by then is kept.
  */
-#include "shrink.h"
+#include "directed.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/refuse.h"
 #include "base/files.h"
+#include "base/refuse.h"
 #include "base/rng.h"
-#include "ddmin.h"
 #include "run/runner.h"
 #include "run/system.h"
 
@@ -133,7 +132,7 @@ static int play(struct shrinker *k, const struct lb_plan *plan, struct question 
   return r;
 }
 
-static int fire(struct shrinker *k, const bool keep[], int trials) {
+static int play_all_of(struct shrinker *k, const bool keep[], int trials) {
   char folder[PATH], path[PATH + 40];
   struct lb_plan plan;
   snprintf(folder, sizeof folder, "%s/scratch/hunt", k->o->dir->partial);
@@ -160,7 +159,7 @@ static int fire(struct shrinker *k, const bool keep[], int trials) {
 
 static int breaks(struct shrinker *k, const bool keep[]) {
   if (k->end && lb_clock_ns() > k->end) return -ETIME;
-  int r = fire(k, keep, k->o->trials);
+  int r = play_all_of(k, keep, k->o->trials);
   return r < 0 ? r : k->broke >= k->needed;
 }
 
@@ -201,7 +200,7 @@ static int try_faults(struct shrinker *k, const bool keep[]) {
     if (!lb_directed_may(k->d, keep, way)) continue;
     if (k->end && lb_clock_ns() > k->end) return -ETIME;
     k->d->way = way;
-    int r = fire(k, keep, k->o->trials);
+    int r = play_all_of(k, keep, k->o->trials);
     if (r < 0) return r;
     if (k->broke > k->start.broke) k->start.broke = k->broke, k->start.way = way, memcpy(k->s->keep, keep, sizeof k->s->keep);
     if (k->broke == k->o->trials) return 1;
@@ -248,8 +247,60 @@ int lb_shrink(const struct lb_shrink_order *order, struct lb_directed *directed,
   if (r < 0) return r;
   k.what = "again";
   ret->trials = FINAL * order->trials;
-  r = fire(&k, ret->keep, ret->trials);
+  r = play_all_of(&k, ret->keep, ret->trials);
   ret->broke = k.broke;
   if (r == 0 && ret->broke == 0) ret->end = LB_SHRINK_NEVER;
   return r;
+}
+
+/* Delta debugging of a list: parts are left out, large ones first. When no part of a size can go, parts become half as large; at size one the list is
+ * minimal. */
+
+/* `without` = keep without those from `from` to `to` of the kept ones. */
+static void leave_out(const bool keep[], size_t count, size_t from, size_t to, bool without[]) {
+  size_t at = 0;
+  for (size_t i = 0; i < count; i++) {
+    without[i] = keep[i] && (at < from || at >= to);
+    at += keep[i];
+  }
+}
+
+/* Leaves out each part of this size that can go, from the front: what came first is least likely to matter. */
+static int pass(bool keep[], size_t count, size_t size, lb_ddmin_test test, void *of, bool without[]) {
+  int left_out = 0;
+  for (size_t from = 0, kept = count_of(keep, count); from < kept;) {
+    size_t to = from + size < kept ? from + size : kept;
+    if (to - from == kept) break; /* nothing would be left */
+    leave_out(keep, count, from, to, without);
+    int r = test(of, without);
+    if (r < 0) return r;
+    if (r > 0) memcpy(keep, without, count * sizeof *keep), kept -= to - from, left_out = 1;
+    else from = to;
+  }
+  return left_out;
+}
+
+int lb_ddmin(bool keep[], size_t count, lb_ddmin_test test, void *of) {
+  bool *without = calloc(count + 1, sizeof *without);
+  if (!without) return -ENOMEM;
+  int r = 0;
+  for (size_t size = (count_of(keep, count) + 1) / 2; size > 0 && r >= 0;) {
+    r = pass(keep, count, size, test, of, without);
+    if (size == 1 && r <= 0) break; /* once more at size one, until nothing goes any more */
+    size = size > 1 ? size / 2 : 1;
+  }
+  free(without);
+  return r < 0 ? r : 0;
+}
+
+int lb_halve(long long *value, long long least, int (*test)(void *of, long long value), void *of) {
+  if (*value <= 0) return 0;
+  int r = test(of, 0);
+  if (r > 0) *value = 0;
+  while (r == 0 && *value / 2 >= least) {
+    r = test(of, *value / 2);
+    if (r <= 0) break;
+    *value /= 2, r = 0;
+  }
+  return r < 0 ? r : 0;
 }

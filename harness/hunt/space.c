@@ -6,10 +6,13 @@
 #include "space.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/refuse.h"
+#include "base/suggest.h"
 
 enum { FIRST_ROOM = 1024 };
 
@@ -176,4 +179,170 @@ bool lb_hunt_is_core(const struct lb_hunt_timeline *t) {
   for (size_t i = 0; i < count; i++)
     if (lb_hunt_fault_equal(letter[i], t->fault[0])) return true;
   return false;
+}
+
+/* The id of a timeline: regime, number of faults, and the faults in the order in which they are done. It says what the
+ * timeline is, so it depends neither on where it stands nor on what else is in the space. */
+
+enum { WORD_MAX = 32 };
+static const char letters[LB_HUNT_REGIME_COUNT] = {[LB_HUNT_LONG] = 'L', [LB_HUNT_SHORT] = 'S', [LB_HUNT_DRIFT] = 'D'};
+
+void lb_hunt_id(const struct lb_hunt_timeline *t, char buf[LB_HUNT_ID_MAX]) {
+  size_t at = (size_t)snprintf(buf, LB_HUNT_ID_MAX, "%c%zu", letters[t->regime], t->fault_count);
+  for (size_t i = 0; i < t->fault_count; i++) {
+    char word[WORD_MAX];
+    lb_hunt_fault_format(t->fault[i], word, sizeof word);
+    at += (size_t)snprintf(buf + at, LB_HUNT_ID_MAX - at, "%c%s", i == 0 ? '.' : '+', word);
+  }
+}
+
+/* A fault from its word: the one that is written so. There are few of them, so all are tried. */
+static bool fault_of(const char *word, size_t len, struct lb_hunt_fault *ret) {
+  enum { ALL = LB_HUNT_KIND_COUNT * LB_HUNT_TARGET_COUNT * LB_HUNT_SLOT_COUNT * LB_HUNT_UNDO_COUNT };
+  for (int n = 0; n < ALL; n++) {
+    char text[WORD_MAX];
+    struct lb_hunt_fault f = {.kind = (enum lb_hunt_kind)(n % LB_HUNT_KIND_COUNT),
+                              .target = (enum lb_hunt_target)(n / LB_HUNT_KIND_COUNT % LB_HUNT_TARGET_COUNT),
+                              .slot = (enum lb_hunt_slot)(n / LB_HUNT_KIND_COUNT / LB_HUNT_TARGET_COUNT % LB_HUNT_SLOT_COUNT),
+                              .undo = (enum lb_hunt_undo)(n / LB_HUNT_KIND_COUNT / LB_HUNT_TARGET_COUNT / LB_HUNT_SLOT_COUNT)};
+    lb_hunt_fault_format(f, text, sizeof text);
+    if (strlen(text) == len && memcmp(text, word, len) == 0) return *ret = f, true;
+  }
+  return false;
+}
+
+#define EXPECTED "expected an id as `S2.kill-P@B-back+pause-c1@H`: L, S or D, the number of faults, and the faults in their order"
+
+int lb_hunt_of_id(const char *id, struct lb_hunt_timeline *ret, char *err, size_t err_size) {
+  const char *letter = *id ? memchr(letters, *id, sizeof letters) : NULL;
+  struct lb_hunt_timeline t = {0};
+  if (!letter || id[1] < '0' || id[1] > '0' + LB_HUNT_FAULTS_MAX) return lb_refuse(err, err_size, "'%s': " EXPECTED, id);
+  t.regime = (enum lb_hunt_regime)(letter - letters);
+  size_t wanted = (size_t)(id[1] - '0');
+  for (const char *at = id + 2; *at; t.fault_count++) {
+    size_t len = strcspn(at + 1, "+");
+    if (*at != (t.fault_count == 0 ? '.' : '+') || t.fault_count == wanted) return lb_refuse(err, err_size, "'%s': " EXPECTED, id);
+    if (!fault_of(at + 1, len, &t.fault[t.fault_count])) return lb_refuse(err, err_size, "'%s': no fault is called '%.*s', see `hunt --list`", id, (int)len, at + 1);
+    if (t.fault_count > 0 && t.fault[t.fault_count].slot < t.fault[t.fault_count - 1].slot)
+      return lb_refuse(err, err_size, "'%s': '%.*s' comes before the fault in front of it", id, (int)len, at + 1);
+    at += 1 + len;
+  }
+  if (t.fault_count != wanted) return lb_refuse(err, err_size, "'%s': " EXPECTED, id);
+  *ret = t;
+  return 0;
+}
+
+/* What a hunt is told to do without, in words: kinds of faults as ids have them, and client 3. One list of words reads and writes them. */
+
+enum { CLIENT_3 = LB_HUNT_KIND_COUNT, WORDS };
+
+static const char *word_of(int word) { return word == CLIENT_3 ? "client-3" : lb_hunt_kind_name((enum lb_hunt_kind)word); }
+
+static bool is_left_out(const struct lb_hunt_switches *switches, int word) { return word == CLIENT_3 ? switches->no_client_3 : switches->without >> word & 1; }
+
+static int refuse(const char *found, char *err, size_t err_size) {
+  const char *words[WORDS];
+  for (int i = 0; i < WORDS; i++) words[i] = word_of(i);
+  const char *near = lb_suggest(found, words, WORDS);
+  if (near) return lb_refuse(err, err_size, "--without %s: no kind of fault, nor client-3, did you mean '%s'?", found, near);
+  return lb_refuse(err, err_size, "--without %s: no kind of fault, nor client-3, see the ids of `hunt --list`", found);
+}
+
+int lb_hunt_leave_out(const char *words, struct lb_hunt_switches *ret, char *err, size_t err_size) {
+  *ret = (struct lb_hunt_switches){0};
+  for (const char *at = words; *at; at += strspn(at, ",")) {
+    char found[40];
+    size_t size = strcspn(at, ",");
+    snprintf(found, sizeof found, "%.*s", (int)size, at);
+    int word = 0;
+    while (word < WORDS && strcmp(word_of(word), found) != 0) word++;
+    if (word == WORDS) return refuse(found, err, err_size);
+    if (word == CLIENT_3) ret->no_client_3 = true;
+    else ret->without |= 1u << word;
+    at += size;
+  }
+  return 0;
+}
+
+void lb_hunt_left_out(const struct lb_hunt_switches *switches, char ret[LB_HUNT_WITHOUT_MAX]) {
+  size_t at = 0;
+  ret[0] = '\0';
+  for (int i = 0; i < WORDS && at < LB_HUNT_WITHOUT_MAX; i++)
+    if (is_left_out(switches, i)) at += (size_t)snprintf(ret + at, LB_HUNT_WITHOUT_MAX - at, "%s%s", at ? "," : "", word_of(i));
+}
+
+/* Hosts of a timeline: how many there are, and the same timeline with fewer of them. */
+
+/* ---- how many -------------------------------------------------------------------------------------------------------- */
+
+enum { PRIMARY = 1 << 0, OTHERS = 1 << 1, MIDDLE = 1 << 2, ONE = 1 << 3 }; /* OTHERS: F; ONE of them; MIDDLE: who is neither the primary nor F */
+
+static unsigned servers_of(const struct lb_hunt_system *s, struct lb_hunt_fault f) {
+  static const unsigned of[LB_HUNT_TARGET_COUNT] = {
+      [LB_HUNT_P] = PRIMARY, [LB_HUNT_F] = OTHERS, [LB_HUNT_ALL] = PRIMARY | OTHERS | MIDDLE, [LB_HUNT_ONE] = ONE, [LB_HUNT_MOST] = PRIMARY | MIDDLE};
+  if (f.kind == LB_HUNT_CUT) return OTHERS | (s->servers == LB_HUNT_ENSEMBLE ? (unsigned)PRIMARY : 0);
+  return f.kind == LB_HUNT_CUT_ONE ? (unsigned)ONE : of[f.target];
+}
+
+static bool hits_client(struct lb_hunt_fault f, enum lb_hunt_target client) {
+  return f.target == client && f.kind != LB_HUNT_CUT && f.kind != LB_HUNT_CUT_ONE;
+}
+
+struct lb_hunt_hosts lb_hunt_hosts_of(const struct lb_hunt_system *s, const struct lb_hunt_timeline *t) {
+  size_t majority = s->count / 2 + 1, others = s->count > 0 ? s->count - majority : 0;
+  if (s->count == 2) majority = 1, others = 1; /* the role is `replicas` */
+  struct lb_hunt_hosts hosts = {0};
+  bool c1 = false, c2 = false;
+  unsigned hit = 0;
+  for (size_t i = 0; i < t->fault_count; i++) {
+    hit |= servers_of(s, t->fault[i]);
+    c1 |= hits_client(t->fault[i], LB_HUNT_C1);
+    c2 |= hits_client(t->fault[i], LB_HUNT_C2);
+  }
+  hosts.clients = (size_t)c1 + (size_t)c2;
+  hosts.servers = (hit & PRIMARY ? 1 : 0) + (hit & OTHERS ? others : hit & ONE ? 1 : 0) + (hit & MIDDLE ? majority - 1 : 0);
+  return hosts;
+}
+
+void lb_hunt_hosts_say(const struct lb_hunt_system *s, const struct lb_hunt_timeline *t, char *buf, size_t size) {
+  struct lb_hunt_hosts hosts = lb_hunt_hosts_of(s, t);
+  const char *clients = hosts.clients == 0 ? "" : hosts.clients == 1 ? "a client" : "two clients";
+  if (hosts.servers > 0) snprintf(buf, size, "It hits %zu of %zu server%s%s%s", hosts.servers, s->count, s->count == 1 ? "" : "s", hosts.clients ? " and " : "", clients);
+  else snprintf(buf, size, "%s%s", hosts.clients ? "It hits " : "", clients);
+}
+
+/* ---- fewer ----------------------------------------------------------------------------------------------------------- */
+
+static void sort_faults(struct lb_hunt_timeline *t) {
+  size_t from, to;
+  while (lb_hunt_is_moved(t, &from, &to)) {
+    struct lb_hunt_fault f = t->fault[from];
+    memmove(t->fault + to + 1, t->fault + to, (from - to) * sizeof f);
+    t->fault[to] = f;
+  }
+}
+
+/* What is pruned for a sound reason comes out as a timeline with fewer faults, which is run in any case; but behind the last reply it is a part like the others. */
+static bool means_something(const struct lb_hunt_space *space, struct lb_hunt_timeline *t) {
+  t->pruned = lb_hunt_prune(&space->system, t);
+  return !lb_hunt_pruned_is_sound(t->pruned) || t->pruned == LB_HUNT_SAME_AS_H;
+}
+
+/* Choice 0 of a fault is to leave it out, 1 the fault itself, then the fewer ones. */
+size_t lb_hunt_fewer_sets(const struct lb_hunt_space *space, const struct lb_hunt_timeline *t, struct lb_hunt_timeline ret[LB_HUNT_FEWER_SETS_MAX]) {
+  struct lb_hunt_fault fewer[LB_HUNT_FAULTS_MAX][LB_HUNT_FEWER_MAX];
+  size_t choices[LB_HUNT_FAULTS_MAX], all = 1, count = 0;
+  for (size_t i = 0; i < t->fault_count; i++) all *= choices[i] = 2 + lb_hunt_fewer(&space->system, t->fault[i], fewer[i]);
+  for (size_t n = 0; n < all; n++) {
+    struct lb_hunt_timeline part = {.regime = t->regime};
+    bool less = false;
+    for (size_t i = 0, rest = n; i < t->fault_count; rest /= choices[i++]) {
+      size_t choice = rest % choices[i];
+      less |= choice > 1;
+      if (choice > 0) part.fault[part.fault_count++] = choice == 1 ? t->fault[i] : fewer[i][choice - 2];
+    }
+    sort_faults(&part);
+    if (less && means_something(space, &part)) ret[count++] = part;
+  }
+  return count;
 }

@@ -52,7 +52,7 @@ struct lb_hunt_switches {
   bool no_client_3; /* timelines are written without it */
 };
 #define LB_HUNT_WITHOUT_MAX 160
-/* left_out.c: leaves out what the words say, as in "restart,client-3": kinds of faults, and the client that opens its session afresh. 0, or -EINVAL with one line in err. */
+/* Leaves out what the words say, as in "restart,client-3": kinds of faults, and the client that opens its session afresh. 0, or -EINVAL with one line in err. */
 int lb_hunt_leave_out(const char *words, struct lb_hunt_switches *ret, char *err, size_t err_size);
 /* These words, in an order of their own; "" = nothing is left out. */
 void lb_hunt_left_out(const struct lb_hunt_switches *switches, char ret[LB_HUNT_WITHOUT_MAX]);
@@ -102,7 +102,7 @@ enum lb_hunt_pruned lb_hunt_prune(const struct lb_hunt_system *system, const str
 
 /* prune.c: true if a fault stands behind a larger one of its slot that it could be moved in front of: where it stands, and where it belongs. */
 bool lb_hunt_is_moved(const struct lb_hunt_timeline *timeline, size_t *ret_from, size_t *ret_to);
-/* stand_in.c: the timeline as which one that is soundly pruned has to come out, by the reason for which it is: without a fault that means nothing, in
+/* The timeline as which one that is soundly pruned has to come out, by the reason for which it is: without a fault that means nothing, in
  * another slot, in another order. It may be one that a bound leaves out. False if there is none: of one that is run, or left out by a bound, and where the same
  * would be done twice. */
 bool lb_hunt_stand_in(const struct lb_hunt_system *system, const struct lb_hunt_timeline *timeline, struct lb_hunt_timeline *ret);

@@ -4,14 +4,15 @@
  */
 #include "tell.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "narrow.h"
+#include "audit.h"
 #include "simplify.h"
 
 /* Mechanisms: the same faults at another moment are no other set to a reader. Those that need what no machine does are counted apart. */
-static size_t count_sets(const struct lb_hunt *h, enum lb_hunt_came class, enum lb_hunt_standing standing, size_t faults, bool unreal) {
+static size_t count_sets(const struct lb_hunt *h, enum lb_hunt_outcome class, enum lb_hunt_standing standing, size_t faults, bool unreal) {
   size_t count = 0;
   for (size_t i = 0; i < h->sets.count; i++) {
     const struct lb_hunt_set *s = &h->sets.set[i];
@@ -21,19 +22,19 @@ static size_t count_sets(const struct lb_hunt *h, enum lb_hunt_came class, enum 
   return count;
 }
 
-static size_t count_class(const struct lb_hunt *h, enum lb_hunt_came class, enum lb_hunt_standing standing) {
+static size_t count_class(const struct lb_hunt *h, enum lb_hunt_outcome class, enum lb_hunt_standing standing) {
   size_t count = 0;
   for (size_t k = 0; k <= LB_HUNT_FAULTS_MAX; k++) count += count_sets(h, class, standing, k, false);
   return count;
 }
 
 /* Timelines of which nothing but this came. */
-static size_t count_came(const struct lb_hunt *h, enum lb_hunt_came came) {
+static size_t count_came(const struct lb_hunt *h, enum lb_hunt_outcome outcome) {
   size_t count = 0;
   for (size_t i = 0; i < h->space.count; i++) {
-    const struct lb_hunt_count *c = lb_hunt_seen(&h->book, i);
+    const struct lb_hunt_count *c = lb_hunt_seen(&h->journal, i);
     unsigned decided = lb_hunt_decided(c);
-    count += came == LB_HUNT_UNDECIDED ? decided == 0 && c->of[came] > 0 : decided > 0 && c->of[came] == decided;
+    count += outcome == LB_HUNT_UNDECIDED ? decided == 0 && c->of[outcome] > 0 : decided > 0 && c->of[outcome] == decided;
   }
   return count;
 }
@@ -47,11 +48,11 @@ void lb_hunt_tell_head(FILE *out) {
 
 void lb_hunt_tell_row(const struct lb_hunt *h, FILE *out) {
   char smallest[8] = "-", core[24], name[120];
-  struct lb_hunt_share share = lb_hunt_core(&h->book);
+  struct lb_hunt_share share = lb_hunt_core(&h->journal);
   size_t unreal = 0;
   for (size_t k = LB_HUNT_FAULTS_MAX + 1; k-- > 0;)
     if (count_sets(h, LB_HUNT_LEASE, LB_HUNT_MINIMAL, k, false) > 0) snprintf(smallest, sizeof smallest, "%zu", k);
-  snprintf(name, sizeof name, "%s%s%s", h->space.system.name, h->book.guard == LB_GUARD_NONE ? "" : " ", h->book.guard == LB_GUARD_NONE ? "" : lb_guard_name(h->book.guard));
+  snprintf(name, sizeof name, "%s%s%s", h->space.system.name, h->journal.guard == LB_GUARD_NONE ? "" : " ", h->journal.guard == LB_GUARD_NONE ? "" : lb_guard_name(h->journal.guard));
   if (strlen(name) > NAME_WIDTH) fprintf(out, "%s\n", name), *name = '\0'; /* rows are told one by one, hours apart */
   fprintf(out, "%-*s %8s", NAME_WIDTH, name, smallest);
   for (size_t k = 0; k <= LB_HUNT_FAULTS_MAX; k++) {
@@ -111,7 +112,7 @@ static void tell_simplest(const struct lb_hunt *h, const struct lb_hunt_set *set
 
 void lb_hunt_tell_sets(const struct lb_hunt *h, const char *folder, size_t max, FILE *out) {
   char id[LB_HUNT_ID_MAX], hosts[60];
-  size_t told[LB_HUNT_CAME_COUNT] = {0};
+  size_t told[LB_HUNT_OUTCOME_COUNT] = {0};
   for (size_t i = 0; i < h->sets.count; i++) {
     const struct lb_hunt_set *s = &h->sets.set[i];
     const struct lb_hunt_timeline *t = &h->space.timeline[s->timeline];
@@ -129,7 +130,7 @@ void lb_hunt_tell_sets(const struct lb_hunt *h, const char *folder, size_t max, 
     fputc('\n', out);
   }
   for (int class = LB_HUNT_EXPIRED; class <= LB_HUNT_CLASS_LAST; class++)
-    if (told[class] > max) fprintf(out, "  and %zu more that break %s%s: hunt.csv\n", told[class] - max, class == LB_HUNT_EXPIRED ? "only " : "", lb_hunt_class_text((enum lb_hunt_came)class));
+    if (told[class] > max) fprintf(out, "  and %zu more that break %s%s: hunt.csv\n", told[class] - max, class == LB_HUNT_EXPIRED ? "only " : "", lb_hunt_class_text((enum lb_hunt_outcome)class));
 }
 
 /* ---- remarks --------------------------------------------------------------------------------------------------------- */
@@ -144,11 +145,11 @@ static void tell_end(const struct lb_hunt *h, const struct lb_hunt_order *order,
   for (int k = 0; k <= h->space.faults_max; k++) held += h->held[k];
   if (held) fprintf(out, "; %zu have a minimal set in them and were not run", held);
   if (h->audited) fprintf(out, ", but for a sample of %zu, of which %zu did not break: a fault can hide another", h->audited, h->audit_new);
-  fprintf(out, ". %zu trials, %zu undecided.\n", h->book.trials, h->book.undecided);
+  fprintf(out, ". %zu trials, %zu undecided.\n", h->journal.trials, h->journal.undecided);
 }
 
 static void tell_replays(const struct lb_hunt *h, FILE *out) {
-  struct lb_hunt_replays all = lb_hunt_replays_of(&h->book);
+  struct lb_hunt_replays all = lb_hunt_replays_of(&h->journal);
   if (all.sets == 0) return;
   fprintf(out, "Replays under another seed: %u of %u trials of %u sets came out as before", all.agreed, all.decided, all.sets);
   if (all.refuted) fprintf(out, "; %u sets did not every time, %u of them never", all.refuted, all.gone);
@@ -185,11 +186,11 @@ static void tell_undecided(const struct lb_hunt *h, FILE *out) {
   const char *reason[REASONS];
   size_t of[REASONS] = {0}, count = 0;
   for (size_t i = 0; i < h->space.count; i++) {
-    if (!h->book.why[i][0] || lb_hunt_decided(lb_hunt_seen(&h->book, i)) > 0) continue;
+    if (!h->journal.why[i][0] || lb_hunt_decided(lb_hunt_seen(&h->journal, i)) > 0) continue;
     size_t at = 0;
-    while (at < count && strncmp(reason[at], h->book.why[i], ALIKE) != 0) at++;
+    while (at < count && strncmp(reason[at], h->journal.why[i], ALIKE) != 0) at++;
     if (at == REASONS) continue;
-    if (at == count) reason[count++] = h->book.why[i];
+    if (at == count) reason[count++] = h->journal.why[i];
     of[at]++;
   }
   for (size_t i = 0; i < count; i++) fprintf(out, "  %6zu undecided: %s\n", of[i], reason[i]);
@@ -203,4 +204,127 @@ void lb_hunt_tell_remarks(const struct lb_hunt *h, const struct lb_hunt_order *o
   tell_guards(h, out);
   tell_undecided(h, out);
   tell_pruned(h, out);
+}
+
+/* What a person reads of the audit of a hunt: that what was left out could be left out, or which timeline says otherwise. */
+
+static size_t count_sound(const struct lb_hunt_space *space) {
+  size_t count = 0;
+  for (size_t i = 0; i < space->count; i++) count += lb_hunt_pruned_is_sound(space->timeline[i].pruned);
+  return count;
+}
+
+/* "L1.kill-c1@A (broke 5 of 5 within a lease)". */
+static void tell_one(const struct lb_hunt *h, size_t timeline, FILE *out) {
+  struct lb_hunt_count count = lb_hunt_audit_seen(&h->audit, &h->journal, timeline);
+  unsigned decided = lb_hunt_decided(&count), told = 0;
+  char id[LB_HUNT_ID_MAX];
+  lb_hunt_id(&h->space.timeline[timeline], id);
+  fprintf(out, "%s (", id);
+  for (int class = LB_HUNT_CLASS_FIRST; class <= LB_HUNT_CLASS_LAST; class++)
+    if (count.of[class]) fprintf(out, "%s %u of %u %s", told++ ? "," : "broke", count.of[class], decided, lb_hunt_class_text((enum lb_hunt_outcome)class));
+  if (!told) fprintf(out, "broke 0 of %u", decided);
+  fputc(')', out);
+}
+
+static void tell_set(const struct lb_hunt *h, size_t timeline, FILE *out) {
+  for (size_t i = 0; i < h->sets.count; i++)
+    if (h->sets.set[i].timeline == timeline) {
+      fprintf(out, ", set %02zu", i + 1);
+      return;
+    }
+}
+
+static void tell_all(const struct lb_hunt *h, enum lb_hunt_answer answer, const char *head, FILE *out) {
+  for (size_t i = 0; i < h->audit.count; i++) {
+    const struct lb_hunt_drawn *d = &h->audit.drawn[i];
+    if (lb_hunt_audit_answer(&h->audit, &h->journal, d) != answer) continue;
+    fputs(head, out);
+    tell_one(h, d->timeline, out);
+    fputs(" was to come out as ", out);
+    tell_one(h, d->stand_in, out);
+    tell_set(h, d->stand_in, out);
+    fprintf(out, ". Reason not to run it: %s\n", lb_hunt_pruned_text(h->space.timeline[d->timeline].pruned));
+  }
+}
+
+/* A timeline that keeps exclusion without a guard was asked under this one. */
+static bool was_asked(const struct lb_hunt *h, size_t timeline, int guard) {
+  const struct lb_hunt_count *none = lb_hunt_seen(&h->journal, timeline);
+  return lb_hunt_decided(none) > 0 && lb_hunt_violated(none) == 0 && lb_hunt_decided(&h->journal.count[timeline][guard]) > 0;
+}
+
+static void tell_damage(const struct lb_hunt *h, int guard, FILE *out) {
+  char id[LB_HUNT_ID_MAX];
+  for (size_t i = 0; i < h->space.count; i++) {
+    const struct lb_hunt_count *count = &h->journal.count[i][guard];
+    if (!was_asked(h, i, guard) || lb_hunt_violated(count) == 0) continue;
+    lb_hunt_id(&h->space.timeline[i], id);
+    fprintf(out, "  damage under %s, and none without: %s (%u of %u)\n", lb_guard_name((enum lb_guard)guard), id, lb_hunt_violated(count),
+            lb_hunt_decided(count));
+  }
+}
+
+static void tell_audit_of_guards(const struct lb_hunt *h, FILE *out) {
+  size_t asked[LB_GUARD_COUNT] = {0}, broke = 0, told = 0;
+  for (int guard = LB_GUARD_NONE + 1; guard < LB_GUARD_COUNT && h->journal.guard == LB_GUARD_NONE; guard++)
+    for (size_t i = 0; i < h->space.count; i++)
+      if (was_asked(h, i, guard)) asked[guard]++, broke += lb_hunt_violated(&h->journal.count[i][guard]) > 0;
+  for (int guard = 0; guard < LB_GUARD_COUNT; guard++)
+    if (asked[guard]) fprintf(out, "%s %s %zu", told++ ? "," : "audit of guards, timelines that keep exclusion without one:", lb_guard_name((enum lb_guard)guard), asked[guard]);
+  if (told) fprintf(out, broke ? "; %zu did damage.\n" : "; none did damage.\n", broke);
+  for (int guard = 0; guard < LB_GUARD_COUNT; guard++)
+    if (asked[guard]) tell_damage(h, guard, out);
+}
+
+void lb_hunt_tell_audit(const struct lb_hunt *h, FILE *out) {
+  size_t of[LB_HUNT_ANSWER_COUNT] = {0};
+  tell_audit_of_guards(h, out);
+  if (h->audit.count == 0) return;
+  for (int answer = 0; answer < LB_HUNT_ANSWER_COUNT; answer++) of[answer] = lb_hunt_audit_count(&h->audit, &h->journal, (enum lb_hunt_answer)answer);
+  size_t ran = of[LB_HUNT_SAME] + of[LB_HUNT_OTHER] + of[LB_HUNT_UNCLEAR];
+  fprintf(out, "audit: %zu of %zu timelines that need not be run were run", ran, count_sound(&h->space));
+  if (ran > 0 && of[LB_HUNT_SAME] == ran) fputs(", all agree", out);
+  else if (ran > 0) fprintf(out, ", %zu agree, %zu disagree, %zu are unclear", of[LB_HUNT_SAME], of[LB_HUNT_OTHER], of[LB_HUNT_UNCLEAR]);
+  if (of[LB_HUNT_NO_ANSWER]) fprintf(out, "; %zu more were drawn and not decided", of[LB_HUNT_NO_ANSWER]);
+  fputs(".\n", out);
+  tell_all(h, LB_HUNT_OTHER, "  ERROR: ", out);
+  tell_all(h, LB_HUNT_UNCLEAR, "  unclear: ", out);
+}
+
+/* The list of a space: what a hunt would run, and what not, and why. Nothing is started for it. */
+
+static int mark_drawn(const struct lb_hunt_space *space, uint64_t seed, bool *ret, size_t *ret_count) {
+  struct lb_hunt_drawn *drawn;
+  size_t count;
+  int r = 0;
+  *ret_count = 0;
+  for (int k = 0; k <= space->faults_max && r == 0; k++) {
+    if ((r = lb_hunt_draw(space, seed, (size_t)k, LB_HUNT_AUDITED, &drawn, &count)) < 0) return r;
+    for (size_t i = 0; i < count; i++) ret[drawn[i].timeline] = true;
+    *ret_count += count;
+    free(drawn);
+  }
+  return r;
+}
+
+static void print(const struct lb_hunt_space *space, const struct lb_hunt_timeline *t, bool drawn, FILE *file) {
+  struct lb_hunt_timeline other;
+  char id[LB_HUNT_ID_MAX];
+  lb_hunt_id(t, id);
+  fprintf(file, "%s\t%s\t%s", id, lb_hunt_regime_name(t->regime), t->pruned == LB_HUNT_RUN ? "run" : lb_hunt_pruned_text(t->pruned));
+  if (lb_hunt_stand_in(&space->system, t, &other)) {
+    lb_hunt_id(&other, id);
+    fprintf(file, "\t%sas %s", drawn ? "audited, " : "", id);
+  }
+  fputc('\n', file);
+}
+
+ptrdiff_t lb_hunt_space_print(const struct lb_hunt_space *space, uint64_t seed, FILE *file) {
+  size_t count;
+  bool *drawn = calloc(space->count + 1, sizeof *drawn);
+  int r = drawn ? mark_drawn(space, seed, drawn, &count) : -ENOMEM;
+  for (size_t i = 0; i < space->count && r == 0; i++) print(space, &space->timeline[i], drawn[i], file);
+  free(drawn);
+  return r < 0 ? r : (ptrdiff_t)count;
 }

@@ -5,7 +5,9 @@
 #ifndef LB_HUNT_TELL_H
 #define LB_HUNT_TELL_H
 
+#include "base/machine.h"
 #include "compare.h"
+#include "hunt.h"
 
 /* The head of the table of systems, and the row of a hunt. */
 void lb_hunt_tell_head(FILE *out);
@@ -17,13 +19,24 @@ void lb_hunt_tell_remarks(const struct lb_hunt *hunt, const struct lb_hunt_order
 /* What became of the audit of what is not run: one line, and one for each answer but the same; and of guards over what does not break. */
 void lb_hunt_tell_audit(const struct lb_hunt *hunt, FILE *out);
 
-/* What the hunt says of the scenarios: each by name, with why the two differ, and the sets that no scenario has. */
-void lb_hunt_tell_scenarios(const struct lb_hunt *hunt, const struct lb_hunt_comparison *comparison, FILE *out);
-
-/* The same as folder/scenarios.csv. 0 or -errno. */
-int lb_hunt_keep_scenarios(const struct lb_hunt *hunt, const struct lb_hunt_comparison *comparison, const char *folder);
 
 /* Writes folder/hunt.csv and folder/hunt/NN.ini. 0, or -errno with one line in err. */
 int lb_hunt_keep(const struct lb_hunt *hunt, const char *folder, char *err, size_t err_size);
+
+/* one call of a hunt: when, how called, where, on which servers. A hunt that goes on has several. */
+
+struct lb_hunt_sitting {
+  const char *const *argv; /* borrowed */
+  int argc;
+  char started_utc[32];
+  struct lb_machine before;
+  char namespaces[300]; /* "root", "user", or "none: why" */
+  char servers[700];    /* their version; empty where they do not say it */
+};
+
+/* Asks the machine and the servers' programs, before anything is started. Results go to `folder`. */
+void lb_hunt_sitting_begin(struct lb_hunt_sitting *ret, const char *const *argv, int argc, const struct lb_topology *topology, const char *folder);
+/* Adds the sitting to order->folder/hunt.json, behind those that are there. 0, or -errno with one line in err. */
+int lb_hunt_sitting_keep(const struct lb_hunt_sitting *sitting, const struct lb_hunt *hunt, const struct lb_hunt_order *order, char *err, size_t err_size);
 
 #endif

@@ -43,4 +43,17 @@ int64_t lb_hunt_takes_ms(const struct lb_hunt_system *system, const struct lb_hu
 int lb_hunt_write(const struct lb_hunt_timeline *timeline, const struct lb_hunt_system *system, enum lb_guard guard,
                   const struct lb_hunt_settings *settings, const char *expected, FILE *file);
 
+/* the program of the hunt as the steps of a scenario, with the faults of one timeline in
+ * their slots. Only write.c includes it. */
+
+struct lb_hunt_program {
+  const struct lb_hunt_timeline *timeline;
+  const struct lb_hunt_system *system;
+  struct lb_hunt_times times;
+  bool client_3;
+  FILE *file;
+  bool dead[4]; /* by number of the client */
+  bool spent_2; /* client 2 may have done its section by now: only another one shows anything */
+};
+
 #endif

@@ -1,19 +1,42 @@
 /* SPDX-License-Identifier: MIT
  *
- * estimate.h - how long a run will take here, before it starts and while it goes on. It plays the runner without playing a trial: what measures alone, the
- * others side by side, as many as admit.h lets in. How long a trial takes is from times.h; processor time takes longer where others want it, too.
+ * estimate.h - how long trials took, as it was measured: scenarios/times.csv, which scenarios/times.py makes out of run folders (results/SCHEMA.md).
  */
-#ifndef LB_ESTIMATE_H
-#define LB_ESTIMATE_H
+#ifndef LB_RUN_ESTIMATE_H
+#define LB_RUN_ESTIMATE_H
 
-#include "admit.h"
+#include "runner.h"
 #include "tally.h"
-#include "times.h"
+#include "trial/trial_plan.h"
+
+struct lb_times_row { /* medians over trials of a scenario on a system with so many clients */
+  char scenario[100], system[100];
+  int clients;
+  double asked_s;         /* of a load or a campaign: how long it was told to take; 0 = a timeline */
+  double start_s, rest_s; /* until servers and clients were there, and from then on */
+};
+struct lb_times {
+  struct lb_times_row *row; /* owned */
+  size_t count;
+};
+
+/* 0 (release with lb_times_clear()); -EINVAL or other -errno with one line in err, and then *ret is empty: lb_times_find() guesses. */
+int lb_times_read(const char *path, struct lb_times *ret, char *err, size_t err_size);
+void lb_times_clear(struct lb_times *times);
+
+struct lb_took {
+  double start_s, rest_s;
+};
+/* How long this trial takes: as it took, else as its scenario took on the same topology, or on any; else as timelines of that topology take. */
+struct lb_took lb_times_find(const struct lb_times *times, const struct lb_trial_plan *plan);
+
+/* How long a run will take here, before it starts and while it goes on. It plays the runner without playing a trial: what measures alone, the
+ * others side by side, as many as lb_admits() lets in. How long a trial takes: struct lb_times; processor time takes longer where others want it, too. */
 
 struct lb_effort { /* of one trial, as it is alone on a machine */
   double start_s, start_cpu_s; /* until its servers and clients are there, and the processor time in it */
   double rest_s, rest_cpu_s;   /* and from then on until its outcome is there */
-  int start_ms;                /* what admit.h goes by (lb_topology.start_ms) */
+  int start_ms;                /* what lb_admits() goes by (lb_topology.start_ms) */
   bool alone;                  /* it measures */
 };
 

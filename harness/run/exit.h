@@ -7,6 +7,8 @@
 
 #include <stddef.h>
 
+#include "tally.h"
+
 struct lb_tally;
 
 /* Scripts rely on these numbers. Between several that apply, the first of UNEXPECTED, UNDECIDED,
@@ -30,10 +32,18 @@ enum lb_exit {
 /* What a code says of a run, in words for a page; "unknown" for a code of another version. */
 const char *lb_exit_meaning(long long code);
 /* The exit code of a finished run, and into `line` the first line of its summary. Of the user's own
- * lock its verdict comes first (lock_verdict.h), and what was expected after it. */
+ * lock its verdict comes first (lb_lock_verdict()), and what was expected after it. */
 enum lb_exit lb_exit_of_run(const struct lb_tally *tally, char *line, size_t size);
 
 /* The same of a run that was stopped: LB_EXIT_STOPPED, unless all of it was done by then. The line begins with how much is decided. */
 enum lb_exit lb_exit_of_stopped(const struct lb_tally *tally, char *line, size_t size);
+
+/* What a run says of the user's own lock: one that came by --plugin or --exec, or one on
+ * servers of the user's own. A user who brings a lock asks about the lock, not about our expectation. */
+
+/* Of all the user's locks together. Without a guard, unless a lock was only run under guards.
+ * LB_VIOLATED = one trial is enough; LB_SAFE = every cell that means something was run and is safe;
+ * LB_VERDICT_NONE = the run has no such lock. */
+enum lb_verdict lb_lock_verdict(const struct lb_tally *tally);
 
 #endif

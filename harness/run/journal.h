@@ -11,7 +11,8 @@
 
 #include <jansson.h>
 
-#include "run_info.h"
+#include "about.h"
+#include "rundir.h"
 #include "tally.h"
 
 struct lb_journal {
@@ -30,20 +31,31 @@ int lb_journal_begin(struct lb_journal *journal, const char *folder, const struc
  * is of another build, plan or server version, or broken; other -errno with err. */
 int lb_journal_resume(struct lb_journal *journal, const char *folder, struct lb_tally *tally, struct lb_run_info *info, char *err,
                       size_t err_size);
-/* Only reads: the outcomes in `folder` into a tally of which nothing is done, and how long the run took.
- * 0 or -errno. For who has the plan of that run in memory. */
-int lb_journal_load(const char *folder, struct lb_tally *tally, double *ret_seconds);
 /* Appends the outcome of a job of the tally's plan. 0 or -errno: that trial is then played again. */
 int lb_journal_add(const struct lb_journal *journal, const struct lb_tally *tally, const struct lb_job_result *result);
 /* How long all sittings took until now. */
 double lb_journal_seconds(const struct lb_journal *journal);
-/* Gives the reserved disk space back. Closing does so, too. */
-void lb_journal_free_reserve(const char *folder);
 /* Does not remove its files; lb_rundir_commit() does. */
 void lb_journal_close(struct lb_journal *journal);
 
 /* How a stopped run was called: resume.json with "argv", "cwd", "seed". A new reference, or NULL with
  * one line in err. */
 json_t *lb_journal_read(const char *folder, char *err, size_t err_size);
+
+/* What is kept of a run that stopped before its end: results of the trials that are done, and what
+ * is needed to resume it. */
+
+/* Removes what trials that are not done have left, writes the results of the others, and gives the folder
+ * its name. 0; -ENOENT = nothing is done, so nothing is kept; other -errno with one line in err: the tables
+ * could not be written, and the journal alone is kept. All trials have to be dead. */
+int lb_part_keep(const struct lb_tally *tally, struct lb_run_info *info, struct lb_rundir *dir, char *err, size_t err_size);
+
+struct lb_part_of { /* what the guardian needs for that; has to live as long as the run */
+  const struct lb_plan *plan;
+  struct lb_run_info *info;
+  struct lb_rundir *dir;
+};
+/* The rescue of lb_rundir_set_rescue(), of a struct lb_part_of: keeps what the journal has. */
+void lb_part_rescue(void *of);
 
 #endif

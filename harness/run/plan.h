@@ -106,4 +106,31 @@ size_t lb_plan_series(const struct lb_plan *plan, size_t position);
 /* Whether it measures speed: anything beside it would be measured as well, so it runs alone. */
 bool lb_job_measures(const struct lb_job *job);
 
+/* The steps of making a plan, in their order. Private to plan*.c.
+ *
+ * All of them add to a plan that is not whole yet. On an error the plan stays as it is, to be
+ * released by lb_plan_make(). */
+
+/* Loads the scenarios, each as often as it has variants, and sets them. `request` is what was asked
+ * for, `plain` the same without the settings that are lists. 0, -EINVAL with one line in err, or
+ * -ENOMEM without (plan_scenarios.c). */
+int lb_plan_add_scenarios(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_plan_request *plain, char *err,
+                          size_t err_size);
+
+/* Adds the cells of one scenario of the plan: the systems and guards that the request names, or
+ * else those that the scenario states something for. No cell comes twice. 0, -EINVAL with one line
+ * in err, or -ENOMEM without (plan_cells.c). */
+int lb_plan_add_cells(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
+                      char *err, size_t err_size);
+
+/* Whether a line is for servers of the user's own that this run has not: it then says nothing (plan_cells.c). */
+bool lb_plan_is_elsewhere(const struct lb_expect *expect);
+
+/* Adds one cell, unless it is there already. The same results (plan_cells.c). */
+int lb_plan_add_cell(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
+                     const char *system, enum lb_guard guard, char *err, size_t err_size);
+
+/* Sets the order in which the jobs are run, once all of them are there. 0 or -ENOMEM. */
+int lb_plan_set_order(struct lb_plan *plan);
+
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Which cells a run has: scenario x system x guard. There are three ways to ask. A suite has all of
- * them (plan_product.c). Else, without names: the systems that a scenario's [expect] names exactly, and if
+ * them (plan.c). Else, without names: the systems that a scenario's [expect] names exactly, and if
  * it has an attack the group `standard`, or its own `systems`, for which rules say what to expect. With
  * names (`-b`, `-g`) the user decides.
  *
@@ -18,12 +18,11 @@
 #include "backends/registry.h"
 #include "base/refuse.h"
 #include "fit.h"
-#include "groups.h"
+#include "system.h"
 #include "peers.h"
-#include "plan_parts.h"
+#include "plan.h"
 #include "servers/own.h"
 #include "settings.h"
-#include "system.h"
 
 /* The guard `fence` switches on the option of that name, where a protocol draws its numbers only on
  * demand. */

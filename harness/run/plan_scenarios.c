@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/refuse.h"
-#include "plan_parts.h"
+#include "plan.h"
 #include "settings.h"
 
 enum { LISTS_MAX = 4, VALUES_MAX = 16, VARIANTS_MAX = 64 };

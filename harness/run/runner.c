@@ -21,13 +21,11 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "admit.h"
 #include "base/clock.h"
 #include "base/spare.h"
 #include "trial/crew_open.h"
 #include "trial/heat.h"
 #include "trial/timeline_closing.h"
-#include "worker.h"
 
 /* PATIENCE_S is for what neither a scenario nor crew_open.h bounds: starting servers, judging. It
  * is long, because it only has to end what would never end. */

@@ -6,6 +6,7 @@
 #ifndef LB_TALLY_H
 #define LB_TALLY_H
 
+#include "base/interval.h"
 #include "plan.h"
 #include "trial/outcome.h"
 
@@ -57,5 +58,53 @@ int lb_cell_as_expected(const struct lb_cell_sum *sum);
 int lb_cell_as_predicted(const struct lb_cell_sum *sum);
 /* It was played, and too few trials were decided to say whether it is as expected. */
 bool lb_cell_is_open(const struct lb_cell_sum *sum);
+
+/* What trials say together, beyond the sums of tally.h: rates of violation, and the
+ * control they are compared with.
+ *
+ * Only decided trials (safe, violated, stuck) count here: what an undecided one saw is no evidence. */
+
+/* A lock that is fast changes hands often between two faults, so its rate per hand-off is small for
+ * that alone: the rates per fault and per hour come first. All have 95 % intervals that allow for
+ * trials that differ (base/interval.h). */
+struct lb_cell_rate {
+  uint64_t faults; /* tested: see faults_tested in history/counter.h */
+  uint64_t overlapped, within_lease, damaged; /* of these: see faults_* in history/counter.h */
+  double hours;    /* of load */
+  uint64_t handoffs, violations; /* the useful ones */
+  uint64_t grants;               /* critical sections */
+  size_t servers;                /* that hold the lock; 0 = none */
+  bool stands_still; /* the verdict of the cell is stuck: its hours are of the standstill, so there is no rate by them or by hand-offs */
+  uint32_t faults_of[LB_FAULT_KINDS_MAX]; /* proved, by their place among the scenario's faults */
+  struct lb_rate overlapped_per_fault, within_lease_per_fault, damaged_per_fault; /* not set if faults == 0 */
+  struct lb_rate within_lease_per_server_hour; /* per hour in which each server has one fault: times `servers`; not set if faults or servers == 0 */
+  struct lb_rate lost_per_1000;              /* updates, of grants; not set if grants == 0 */
+  struct lb_rate violations_per_hour;                     /* not set if hours == 0 or stands_still */
+  struct lb_rate violations_per_1000;                     /* useful hand-offs; not set if handoffs == 0 or stands_still */
+};
+
+/* Without faults: what every system is compared with. */
+struct lb_control { /* [scenario] control = yes */
+  int trials, undecided; /* undecided: of these */
+  uint64_t handoffs, violations;
+  uint64_t stall_ns; /* the longest stall of the harness, undecided trials included */
+};
+
+/* How often the lock failed those who relied on it: accepted writes of an overtaken holder, one for
+ * each critical section that was overrun. (Episodes would count one stale holder once for each
+ * successor, lost updates once for each of their writes.) A trial that was judged violated counts
+ * as one at least. */
+uint64_t lb_outcome_violations(const struct lb_outcome *outcome);
+/* Of the trials of cell number `cell`. Ends the process when memory is exhausted. */
+void lb_cell_rate(const struct lb_tally *tally, size_t cell, struct lb_cell_rate *ret);
+/* Whether the violations of a cell come from its faults: 1 = the interval of violations per hour lies
+ * above that of the control, 0 = the two meet, -1 = nothing to compare: the cell has no violation, there
+ * is no control of this load, or one of the two stands still or has fewer than LB_LEAST_TRIALS decided
+ * trials. The control is the cell of the same system in a control scenario with the same load, under
+ * the same guard or, if there is none, without. */
+int lb_cell_above_control(const struct lb_tally *tally, size_t cell);
+/* Sums over the trials of scenarios that declare themselves a control, with protocols that are
+ * meant to exclude. */
+void lb_tally_control(const struct lb_tally *tally, struct lb_control *ret);
 
 #endif

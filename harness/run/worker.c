@@ -6,7 +6,7 @@
  * The child inherits the write end of outcomes and this process closes its own copy: so the pipe ends when the trial does, however it ends. Orders have no
  * such end, for processes that start later inherit our copy: the last order says that it is the last.
  */
-#include "worker.h"
+#include "runner.h"
 
 #include <errno.h>
 #include <fcntl.h>

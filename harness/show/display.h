@@ -3,7 +3,7 @@
  * display.h - what a person sees of a run: a live line (live.h), the truth table, the figures.
  *
  * Everything here reads a tally and writes to the stream that it is given. Nothing is decided here:
- * verdicts and expectations come from run/tally.h, rates from run/rate.h.
+ * verdicts and expectations come from run/tally.h, rates from run/tally.h.
  */
 #ifndef LB_DISPLAY_H
 #define LB_DISPLAY_H

@@ -9,7 +9,7 @@
 #include "campaign_text.h"
 #include "display.h"
 #include "display_parts.h"
-#include "run/rate.h"
+#include "run/tally.h"
 
 static bool is_campaign(const struct lb_tally *tally, size_t i, const struct lb_scenario *scenario) {
   const struct lb_cell *cell = &tally->plan->cells[i];

@@ -94,7 +94,7 @@ static void play_scenario(struct lb_stage *s, struct lb_outcome *out) {
   keep_load(s, out);
 }
 
-/* Who starts trials side by side looks at it (run/admit.h). */
+/* Who starts trials side by side looks at it (run/runner.h). */
 static void tell_started(const struct lb_stage *s, bool started) {
   if (s->live) atomic_store(&s->live->started, started);
 }

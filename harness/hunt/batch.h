@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT
  *
- * volley.h - some timelines of a hunt, played side by side by the runner as the cells of a plan, each from its scenario file, and their outcomes
- * entered in the book.
+ * batch.h - some timelines of a hunt, played side by side by the runner as the cells of a plan, each from its scenario file, and their outcomes
+ * entered in the journal.
  */
-#ifndef LB_HUNT_VOLLEY_H
-#define LB_HUNT_VOLLEY_H
+#ifndef LB_HUNT_BATCH_H
+#define LB_HUNT_BATCH_H
 
-#include "book.h"
+#include "journal.h"
 #include "run/rundir.h"
 #include "run/runner.h"
 #include "write.h"
 
-struct lb_hunt_gun { /* what all volleys of a hunt have in common */
+struct lb_hunt_batches { /* what all batches of a hunt have in common */
   const struct lb_hunt_space *space;
-  struct lb_hunt_book *book;
+  struct lb_hunt_journal *journal;
   const struct lb_rundir *dir; /* scratch: scenario files, histories, logs. It is never committed */
   const char *const *settings; /* "PROTOCOL.OPTION=VALUE" */
   size_t setting_count;
   uint64_t seed;
   const struct lb_hunt_settings *change; /* what is played otherwise than the program says; NULL = nothing */
   bool fresh; /* every trial has servers of its own; else timelines share them where that is sound (trial/share.h) */
-  /* Called when a trial has ended and about once a second, with how many of this volley are done. May be NULL. */
+  /* Called when a trial has ended and about once a second, with how many of this batch are done. May be NULL. */
   void (*tick)(void *display, size_t done, size_t count);
   /* Called before that of each trial that has ended. May be NULL. */
   void (*trial)(void *display, size_t timeline, enum lb_guard guard, const struct lb_outcome *outcome);
@@ -29,9 +29,9 @@ struct lb_hunt_gun { /* what all volleys of a hunt have in common */
   double (*left_s)(void *clock);
   void *clock;
   bool late; /* set when one was not begun for that */
-  unsigned fired; /* volleys so far: each draws new seeds */
+  unsigned played; /* batches so far: each draws new seeds */
 };
-struct lb_hunt_volley {
+struct lb_hunt_batch {
   const size_t *timeline; /* `count` of them */
   size_t count;
   unsigned guards; /* each timeline under each of these: 1 << enum lb_guard */
@@ -39,15 +39,15 @@ struct lb_hunt_volley {
   int again;       /* trials more at most, for undecided ones */
   bool as_given;   /* in this order; else those that take long come first, so that nobody waits for them at the end */
   struct lb_jobs jobs; /* trials side by side */
-  bool fresh;      /* each on servers of its own, whatever the gun says */
-  struct lb_hunt_book *book; /* into which they are entered; NULL = that of the gun */
+  bool fresh;      /* each on servers of its own, whatever the others have */
+  struct lb_hunt_journal *journal; /* into which they are entered; NULL = that of all batches */
 };
 
-/* Plays it. 0; -EINTR (what had ended is in the book); -errno with one line in err. A timeline that this machine or system cannot play is entered as
- * undecided, with the reason. What the time does not reach is not in the book. */
-int lb_hunt_fire(struct lb_hunt_gun *gun, const struct lb_hunt_volley *volley, char *err, size_t err_size);
-/* Plays several at once: nobody waits for the end of another one. `as_given` and `jobs` are those of the first. As lb_hunt_fire(). */
-int lb_hunt_fire_together(struct lb_hunt_gun *gun, const struct lb_hunt_volley volley[], size_t count, char *err, size_t err_size);
+/* Plays it. 0; -EINTR (what had ended is in the journal); -errno with one line in err. A timeline that this machine or system cannot play is entered as
+ * undecided, with the reason. What the time does not reach is not in the journal. */
+int lb_hunt_play_batch(struct lb_hunt_batches *batches, const struct lb_hunt_batch *batch, char *err, size_t err_size);
+/* Plays several at once: nobody waits for the end of another one. `as_given` and `jobs` are those of the first. As lb_hunt_play_batch(). */
+int lb_hunt_play_batches(struct lb_hunt_batches *batches, const struct lb_hunt_batch batch[], size_t count, char *err, size_t err_size);
 /* The scenario file of a timeline, written at this path. 0 or -errno. */
 int lb_hunt_write_file(const struct lb_hunt_space *space, size_t timeline, enum lb_guard guard, const struct lb_hunt_settings *settings,
                        const char *expected, const char *path);

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * In rounds: all that is wanted by what is known goes into one batch, for a batch takes as long as its longest timeline. A timeline is wanted as soon as no result
+ * that is still to come could make it superfluous: none of its parts broke, or all that broke with fewer faults is confirmed. What contains a minimal set is not
+ * looked at: that it breaks would be no news, and whether a further fault hides it, a sample says.
+ */
+#include "search.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+
+enum { MOST = 400, AGAIN = 2 }; /* MOST: timelines that are looked at in one round */
+/* Shares of a budget: until when is looked at timelines, and until when is asked about what was found. The rest is for simpler forms, replays and guards. */
+#define LOOK_UNTIL 0.6
+#define ASK_UNTIL 0.75
+/* In the order in which a hunt with a budget plays them. */
+enum part { CONTROLS, CONFIRMING, LOOKING, AUDIT, CLOSER, HELD, GUARDS, SAFE, PART_COUNT };
+
+struct round {
+  struct lb_hunting *g;
+  const size_t *order;
+  size_t order_count;
+  bool looks; /* else only what was found is asked about */
+  size_t *timeline[PART_COUNT];
+  size_t count[PART_COUNT];
+  bool *taken; /* by the index of the timeline: it is looked at in this round */
+};
+
+/* ---- what is wanted -------------------------------------------------------------------------------------------------- */
+
+static bool was_asked(const struct lb_hunting *g, size_t timeline) {
+  return lb_hunting_knows(g, timeline) || lb_hunt_seen(&g->h->journal, timeline)->of[LB_HUNT_UNDECIDED] > 0;
+}
+
+static void add(struct round *r, enum part part, size_t timeline) { r->timeline[part][r->count[part]++] = timeline; }
+
+/* Those with so many faults. `open`: a set with fewer is not confirmed yet. True if one of them was not asked before this round. */
+static bool look(struct round *r, size_t faults, bool open) {
+  const struct lb_hunting *g = r->g;
+  bool left = false;
+  for (size_t i = 0; i < r->order_count; i++) {
+    size_t t = r->order[i];
+    if (g->h->space.timeline[t].fault_count != faults || r->taken[t] || was_asked(g, t) || lb_hunting_is_held(g, t)) continue;
+    left = true;
+    if (r->count[LOOKING] == MOST || (open && faults > 1 && lb_hunt_part_broke(&g->h->journal, t, LB_HUNT_LEASE))) continue;
+    r->taken[t] = true;
+    add(r, faults == 0 ? CONTROLS : LOOKING, t);
+  }
+  return left;
+}
+
+/* Where time may run out one of each mechanism comes first. -ENOMEM, or how many it takes. */
+static ptrdiff_t confirm(struct round *r, size_t faults) {
+  size_t *wanting;
+  bool firsts = r->g->order->budget_s > 0;
+  ptrdiff_t count = lb_hunt_sets_wanting(&r->g->h->journal, &r->g->h->sets, faults, firsts, &wanting);
+  if (count == 0 && firsts) free(wanting), count = lb_hunt_sets_wanting(&r->g->h->journal, &r->g->h->sets, faults, false, &wanting);
+  for (ptrdiff_t i = 0; i < count; i++)
+    if (!r->taken[wanting[i]]) add(r, CONFIRMING, wanting[i]);
+  if (count >= 0) free(wanting);
+  return count;
+}
+
+/* Those with more faults wait for what they stand on: until it was looked at, they are not looked at; until it is confirmed, they are not confirmed. */
+static int search(struct round *r) {
+  bool left = false, open = false;
+  for (size_t faults = 0; faults <= (size_t)r->g->order->faults_max; faults++) {
+    if (r->looks && !(faults > 1 && left)) left |= look(r, faults, open) && faults > 0;
+    ptrdiff_t wanting = open ? 0 : confirm(r, faults);
+    if (wanting < 0) return (int)wanting;
+    open |= wanting > 0;
+    r->g->live.faults = faults;
+  }
+  return 0;
+}
+
+static bool was_guarded(const struct lb_hunting *g, size_t timeline) {
+  const struct lb_hunt_count *count = g->h->journal.count[timeline];
+  bool was = false;
+  for (unsigned guard = 0; guard < LB_GUARD_COUNT; guard++)
+    was |= LB_HUNTING_OTHER_GUARDS >> guard & 1 && (lb_hunt_decided(&count[guard]) > 0 || count[guard].of[LB_HUNT_UNDECIDED] > 0);
+  return was;
+}
+
+/* What is a sample of all is drawn when all is known. */
+static void audit(struct round *r) {
+  size_t sample[LB_HUNTING_SAMPLE_MAX], count = lb_hunting_draw_held(r->g, r->order, r->order_count, sample);
+  for (size_t i = 0; i < count; i++)
+    if (!was_asked(r->g, sample[i])) add(r, HELD, sample[i]);
+  count = lb_hunting_draw_safe(r->g, r->order, r->order_count, sample);
+  for (size_t i = 0; i < count; i++)
+    if (!was_guarded(r->g, sample[i])) add(r, SAFE, sample[i]);
+}
+
+static void ask_guards(struct round *r) {
+  const struct lb_hunt *h = r->g->h;
+  for (size_t i = 0; i < h->sets.count && r->g->order->guard == LB_GUARD_NONE; i++) {
+    const struct lb_hunt_set *set = &h->sets.set[i];
+    if (set->standing == LB_HUNT_MINIMAL && set->class == LB_HUNT_LEASE && !was_guarded(r->g, set->timeline)) add(r, GUARDS, set->timeline);
+  }
+}
+
+/* ---- rounds ---------------------------------------------------------------------------------------------------------- */
+
+static int play_all_of(struct round *r) {
+  struct lb_hunting *g = r->g;
+  unsigned guard = 1u << g->order->guard;
+  struct lb_hunt_journal *audit = &g->h->audit.journal;
+  size_t controls = r->count[CONTROLS] ? r->count[CONTROLS] : 1;
+  struct lb_hunt_batch batch[PART_COUNT] = {
+      [CONTROLS] = {.guards = guard, .repeats = (int)((LB_HUNT_CONTROLS + controls - 1) / controls), .again = AGAIN},
+      [LOOKING] = {.guards = guard, .repeats = 1, .again = AGAIN},
+      [CONFIRMING] = {.guards = guard, .repeats = LB_HUNT_SURE, .again = AGAIN, .fresh = true},
+      [AUDIT] = {.guards = guard, .repeats = 1, .again = 1, .journal = audit},
+      [CLOSER] = {.guards = guard, .repeats = LB_HUNT_SURE, .again = 1, .fresh = true, .journal = audit},
+      [HELD] = {.guards = guard, .repeats = 1, .again = AGAIN},
+      [SAFE] = {.guards = LB_HUNTING_OTHER_GUARDS, .repeats = 1, .again = AGAIN},
+      [GUARDS] = {.guards = LB_HUNTING_OTHER_GUARDS, .repeats = LB_HUNTING_GUARD_TRIALS, .again = AGAIN},
+  };
+  for (int part = 0; part < PART_COUNT; part++) {
+    batch[part].timeline = r->timeline[part];
+    batch[part].count = r->count[part];
+    batch[part].jobs = g->order->jobs;
+    batch[part].as_given = g->order->budget_s > 0; /* where it ends has to be a fair sample */
+  }
+  g->live.what = r->count[CONTROLS] + r->count[LOOKING] > 0 ? "looking" : r->count[CONFIRMING] > 0 ? "confirming" : "auditing";
+  int result = lb_hunting_play_batches(g, batch, PART_COUNT);
+  lb_hunting_count_breaking(g);
+  return result;
+}
+
+/* What was asked beside others in vain is asked alone on the machine, once nothing else is wanted. */
+static int play_alone(struct round *r) {
+  struct lb_hunting *g = r->g;
+  for (size_t i = 0; i < r->order_count; i++) {
+    size_t t = r->order[i];
+    if (r->taken[t] || !was_asked(g, t) || lb_hunting_knows(g, t) || lb_hunting_is_held(g, t) || !lb_hunting_may_ask(g, t, g->order->guard)) continue;
+    r->taken[t] = true;
+    add(r, LOOKING, t);
+  }
+  struct lb_hunt_batch batch = {.timeline = r->timeline[LOOKING], .count = r->count[LOOKING], .guards = 1u << g->order->guard, .repeats = 1, .jobs = LB_JOBS_ALONE};
+  return lb_hunting_play(g, &batch);
+}
+
+static size_t count_all(const struct round *r) {
+  size_t count = 0;
+  for (int part = 0; part < PART_COUNT; part++) count += r->count[part];
+  return count;
+}
+
+/* What is wanted by what is known: how many, or -ENOMEM. */
+static ptrdiff_t collect_wanted(struct round *r) {
+  memset(r->count, 0, sizeof r->count);
+  memset(r->taken, 0, r->g->h->space.count * sizeof *r->taken);
+  int result = lb_hunting_find_sets(r->g);
+  if (result == 0) result = search(r);
+  if (result < 0) return result;
+  if (count_all(r) == 0) audit(r);
+  r->count[AUDIT] = lb_hunting_audit_open(r->g, r->timeline[AUDIT]);
+  r->count[CLOSER] = lb_hunting_audit_closer(r->g, r->timeline[CLOSER]);
+  ask_guards(r);
+  return (ptrdiff_t)count_all(r);
+}
+
+/* 1 = nothing was wanted. */
+static int play(struct round *r) {
+  ptrdiff_t wanted = collect_wanted(r);
+  if (wanted != 0) return wanted < 0 ? (int)wanted : play_all_of(r);
+  int result = play_alone(r);
+  return result == 0 && count_all(r) == 0 ? 1 : result;
+}
+
+/* Until nothing is wanted (1), or this share of the budget is used (0): where timelines are looked at when the next one would be late, for what was seen has to be a fair
+ * sample; else when nothing fits any more. */
+static int play_until(struct round *r, bool looks, double share) {
+  struct lb_hunting *g = r->g;
+  int result = 0;
+  r->looks = looks;
+  g->share = share;
+  for (bool fits = true; result == 0 && fits && !lb_hunting_is_over(g, share);) {
+    size_t before = g->h->journal.trials;
+    g->batches.late = false;
+    result = play(r);
+    fits = !g->batches.late || (!looks && g->h->journal.trials > before);
+  }
+  g->share = 1;
+  return result;
+}
+
+/* Negative; else h->end says whether something is left. */
+static int play_all(struct round *r) {
+  int result = play_until(r, true, LOOK_UNTIL);
+  if (result == 0) result = play_until(r, false, ASK_UNTIL);
+  r->looks = true;
+  ptrdiff_t left = result < 0 ? result : collect_wanted(r);
+  if (left >= 0) r->g->h->end = left > 0 ? LB_HUNT_OUT_OF_BUDGET : LB_HUNT_WHOLE;
+  return left < 0 ? (int)left : 0;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------------------------- */
+
+/* What was to be run, and what was left out for a set in it; of that a sample was run. */
+static void count_wanted(struct lb_hunting *g, const size_t order[], size_t count) {
+  memset(g->h->wanted, 0, sizeof g->h->wanted);
+  memset(g->h->held, 0, sizeof g->h->held);
+  for (size_t i = 0; i < count; i++) {
+    size_t faults = g->h->space.timeline[order[i]].fault_count;
+    if (faults > (size_t)g->order->faults_max) continue;
+    g->h->wanted[faults]++;
+    g->h->held[faults] += lb_hunting_is_held(g, order[i]) && !lb_hunting_knows(g, order[i]);
+  }
+  size_t sample[LB_HUNTING_SAMPLE_MAX], sampled = lb_hunting_draw_held(g, order, count, sample);
+  for (size_t i = 0; i < sampled; i++) g->h->held[g->h->space.timeline[sample[i]].fault_count] += lb_hunting_knows(g, sample[i]);
+}
+
+int lb_hunting_search(struct lb_hunting *g, const size_t order[], size_t count) {
+  struct round round = {.g = g, .order = order, .order_count = count};
+  int r = 0;
+  bool drawn = g->h->audit.count > 0; /* the search goes on */
+  bool full = (round.taken = calloc(g->h->space.count + 1, sizeof *round.taken));
+  for (int part = 0; part < PART_COUNT; part++) full &= (round.timeline[part] = calloc(g->h->space.count + 1, sizeof *round.timeline[part])) != NULL;
+  for (int faults = 0; faults <= g->order->faults_max && r == 0 && full && !drawn; faults++) r = lb_hunting_audit_draw(g, (size_t)faults);
+  if (r == 0 && full) r = play_all(&round);
+  for (int part = 0; part < PART_COUNT; part++) free(round.timeline[part]);
+  free(round.taken);
+  count_wanted(g, order, count);
+  return full ? r : -ENOMEM;
+}
+
+/* The order of a hunt. Few faults come before many. Inside a number of faults every pair (or triple) of kinds gets its
+ * turn before any of them gets a second one, and which of its timelines that is, is drawn: so a hunt that
+ * is stopped has seen a bit of everything. */
+
+enum { PURPOSE_ORDER = 0x68756e74 }; /* a stream of its own */
+enum { GROUPS = LB_HUNT_KIND_COUNT * LB_HUNT_KIND_COUNT * LB_HUNT_KIND_COUNT };
+
+struct entry {
+  size_t index; /* of the timeline */
+  unsigned group; /* its kinds, in whatever order they come */
+  size_t turn;  /* how many of its group come before it */
+};
+
+static unsigned group_of(const struct lb_hunt_timeline *t) {
+  unsigned kinds[LB_HUNT_FAULTS_MAX] = {0}, group = 0;
+  for (size_t i = 0; i < t->fault_count; i++) {
+    size_t at = i;
+    for (; at > 0 && kinds[at - 1] > t->fault[i].kind; at--) kinds[at] = kinds[at - 1];
+    kinds[at] = t->fault[i].kind;
+  }
+  for (size_t i = 0; i < t->fault_count; i++) group = group * LB_HUNT_KIND_COUNT + kinds[i];
+  return group;
+}
+
+static void shuffle(struct entry *entries, size_t count, struct lb_rng *rng) {
+  for (size_t i = count; i > 1; i--) {
+    size_t j = (size_t)lb_rng_below(rng, i);
+    struct entry e = entries[i - 1];
+    entries[i - 1] = entries[j];
+    entries[j] = e;
+  }
+}
+
+static int by_turn(const void *left, const void *right) {
+  const struct entry *a = left, *b = right;
+  if (a->turn != b->turn) return a->turn < b->turn ? -1 : 1;
+  return a->group < b->group ? -1 : a->group > b->group;
+}
+
+/* Of a single fault the kinds take no turns: all of them are run. */
+static void take_turns(struct entry *entries, size_t count, size_t faults, size_t *seen) {
+  for (size_t i = 0; i < GROUPS; i++) seen[i] = 0;
+  for (size_t i = 0; i < count; i++) entries[i].turn = seen[entries[i].group]++;
+  if (faults > 1) qsort(entries, count, sizeof *entries, by_turn);
+}
+
+struct order {
+  const struct lb_hunt_space *space;
+  uint64_t seed;
+  struct entry *entries;
+  size_t *seen;
+  size_t *index;
+  size_t count;
+};
+
+static size_t collect(struct order *o, size_t faults) {
+  size_t count = 0;
+  for (size_t i = 0; i < o->space->count; i++) {
+    const struct lb_hunt_timeline *t = &o->space->timeline[i];
+    if (t->fault_count == faults && t->pruned == LB_HUNT_RUN) o->entries[count++] = (struct entry){.index = i, .group = group_of(t)};
+  }
+  return count;
+}
+
+static void add_controls(struct order *o) {
+  size_t count = collect(o, 0);
+  for (size_t i = 0; i < LB_HUNT_CONTROLS && count > 0; i++) o->index[o->count++] = o->entries[i % count].index;
+}
+
+static void add_stratum(struct order *o, size_t faults) {
+  struct lb_rng rng = lb_rng_fork(o->seed, PURPOSE_ORDER, faults);
+  size_t count = collect(o, faults);
+  shuffle(o->entries, count, &rng);
+  take_turns(o->entries, count, faults, o->seen);
+  for (size_t i = 0; i < count; i++) o->index[o->count++] = o->entries[i].index;
+}
+
+int lb_hunt_order(const struct lb_hunt_space *space, uint64_t seed, size_t **ret, size_t *ret_count) {
+  struct order o = {.space = space, .seed = seed};
+  size_t room = space->count + LB_HUNT_CONTROLS;
+  o.entries = calloc(room, sizeof *o.entries);
+  o.seen = calloc(GROUPS, sizeof *o.seen);
+  o.index = calloc(room, sizeof *o.index);
+  bool full = o.entries && o.seen && o.index;
+  if (full) add_controls(&o);
+  for (size_t faults = 1; full && faults <= LB_HUNT_FAULTS_MAX; faults++) add_stratum(&o, faults);
+  free(o.entries);
+  free(o.seen);
+  if (!full) free(o.index), o.index = NULL;
+  *ret = o.index;
+  *ret_count = o.count;
+  return full ? 0 : -ENOMEM;
+}
+
+/* A timeline is bounded by what its faults wait for (lb_hunt_takes_ms()). Servers are started for the first ones, and serve the next ones. */
+
+/* FOLLOW: sets are confirmed, simplified and asked about under guards, mostly beside what is looked at: at the end that took a fifth of the time. One trial in START_EVERY needs servers of its own. */
+#define FOLLOW 0.2
+#define TRIAL_CPU_S 0.1
+enum { START_EVERY = 4 };
+
+static bool is_run(const struct lb_hunt_timeline *t) { return t->pruned == LB_HUNT_RUN; }
+
+size_t lb_hunt_ahead_known(const struct lb_hunt_journal *journal, size_t *ret_all) {
+  size_t known = 0;
+  *ret_all = 0;
+  for (size_t i = 0; i < journal->space->count; i++) {
+    if (!is_run(&journal->space->timeline[i])) continue;
+    ++*ret_all;
+    known += lb_hunt_decided(lb_hunt_seen(journal, i)) > 0;
+  }
+  return known;
+}
+
+/* Seconds for all of them that nobody has looked at. */
+static double ahead_look_s(const struct lb_hunt_journal *journal, const struct lb_room *room) {
+  const struct lb_hunt_space *space = journal->space;
+  struct lb_effort *effort = calloc(space->count + 1, sizeof *effort);
+  size_t count = 0;
+  double start_s = (double)space->system.start_ms / 1e3 / START_EVERY;
+  for (size_t i = 0; i < space->count && effort; i++) {
+    const struct lb_hunt_timeline *t = &space->timeline[i];
+    if (!is_run(t) || lb_hunt_decided(lb_hunt_seen(journal, i)) > 0) continue;
+    effort[count++] = (struct lb_effort){.start_s = start_s, .start_cpu_s = start_s, .start_ms = (int)(start_s * 1e3), .rest_s = (double)lb_hunt_takes_ms(&space->system, t) / 1e3, .rest_cpu_s = TRIAL_CPU_S};
+  }
+  double s = effort ? lb_estimate_play(effort, count, room) : 0;
+  free(effort);
+  return s;
+}
+
+void lb_hunt_ahead_begin(const struct lb_hunt_journal *journal, const struct lb_room *room, struct lb_hunt_ahead *ret) {
+  double look_s = ahead_look_s(journal, room);
+  *ret = (struct lb_hunt_ahead){.room = *room, .look_s = look_s, .follow_s = FOLLOW * look_s};
+}
+
+/* Until all is looked at, by what that took so far; then what follows runs down. */
+double lb_hunt_ahead_left_s(struct lb_hunt_ahead *ahead, const struct lb_hunt_journal *journal, double elapsed_s, double budget_s) {
+  double whole_s = ahead->look_s + ahead->follow_s, look_s = ahead_look_s(journal, &ahead->room);
+  if (!ahead->looked) ahead->looked = look_s <= 0, ahead->looked_s = elapsed_s;
+  double follow_s = ahead->follow_s - (elapsed_s - ahead->looked_s);
+  double left_s = lb_estimate_corrected(look_s + (follow_s > 0 ? follow_s : 0), ahead->look_s - look_s, ahead->looked_s, whole_s);
+  if (budget_s > 0 && budget_s - elapsed_s < left_s) left_s = budget_s - elapsed_s;
+  return left_s > 0 ? left_s : 0;
+}
