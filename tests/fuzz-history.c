@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "history/check.h"
-#include "history/check_json.h"
 #include "history/evidence.h"
 #include "history/explain.h"
 #include "history/say.h"

@@ -12,7 +12,6 @@
 #include <cmocka.h>
 
 #include "history/check.h"
-#include "history/check_json.h"
 #include "brute.h"
 
 static const struct expectation {

@@ -13,7 +13,6 @@
 #include <cmocka.h>
 
 #include "history/counter.h"
-#include "history/counter_json.h"
 
 static const char *printed(const char *name, const struct lb_counters *counters) {
   static char text[60];

@@ -1,22 +1,42 @@
 /* SPDX-License-Identifier: MIT
  *
- * Holds, overlaps and dirty accesses: a sweep over the events in order of time (what it remembers:
- * check_state.c, overlaps: check_episode.c, accesses: check_access.c, values and fences:
- * check_order.c). All events of one instant are taken together, first those that begin and end
- * holds, then the accesses, so that the order of equal times cannot make or hide a violation: who
- * held a key strictly before and strictly after an instant is known only when the whole instant is.
- *
- * Per key the present holders stand in a list in order of the begin of their holds; so whether
- * anyone else has held the key since before this instant is seen at its head. An event costs a
- * constant time, with two exceptions. A crash looks at the holds of the client since its last one:
- * constant on average. While several clients hold a key, each change looks at all of them, and so may a reader's read.
+ * Holds and double holds: a sweep over the events in order of time. All events of one instant are taken
+ * together, first those that begin and end holds, then the accesses (check_access.c), so that the order of
+ * equal times cannot make or hide a violation: who held a key strictly before and strictly after an instant
+ * is known only when the whole instant is. Per key the present holders stand in a list in order of the begin
+ * of their holds. An event costs a constant time, but while several clients hold a key each change looks at
+ * all of them, and so may a reader's read.
  */
+
+#include "check_sweep.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
-#include "check_parts.h"
-#include "check_sweep.h"
 #include "evidence.h"
+
+/* ---- what is remembered ----------------------------------------------------------------------------------------- */
+
+void *lb_check_grown(void *array, size_t count, size_t *capacity, size_t item) {
+  if (count < *capacity) return array;
+  size_t wanted = *capacity ? *capacity * 2 : 8;
+  void *more = realloc(array, wanted * item);
+  if (more) *capacity = wanted;
+  return more;
+}
+
+struct pair *lb_check_pair(struct sweep *s, uint32_t client, uint32_t key) {
+  uint32_t before = s->numbers.count, number = lb_pairs_number(&s->numbers, client, key);
+  if (number == UINT32_MAX) return NULL;
+  if (s->numbers.count > before) {
+    struct pair *more = lb_check_grown(s->pairs, number, &s->pair_capacity, sizeof *more);
+    if (!more) return NULL;
+    s->pairs = more;
+    s->pairs[number] =
+        (struct pair){.client = client, .key = key, .end_t = NEVER, .shared_end_t = NEVER, .episode = NO_EPISODE};
+  }
+  return &s->pairs[number];
+}
 
 /* ---- holds ------------------------------------------------------------------------------------------------------- */
 
@@ -212,6 +232,125 @@ static int apply(struct sweep *s, const struct lb_event *e, size_t event) {
   }
 }
 
+/* ---- double holds --------------------------------------------------------------------------------------------------
+ *
+ * An episode opens with the holder that is one too many and closes when those left are right, whoever came and
+ * went in between. */
+
+/* A client is named once for each episode, however often it comes and goes. Usually there are two;
+ * the array doubles. */
+static int name_client(struct sweep *s, struct pair *p, size_t episode) {
+  struct lb_episode *e = &s->check->episodes[episode];
+  if (p->episode == episode) return 0;
+  if ((e->client_count & (e->client_count - 1)) == 0) { /* full at 0, 1, 2, 4, ... */
+    uint32_t *more = realloc(e->clients, (e->client_count ? e->client_count * 2 : 1) * sizeof *more);
+    if (!more) return -ENOMEM;
+    e->clients = more;
+  }
+  e->clients[e->client_count++] = p->client;
+  p->episode = episode;
+  return 0;
+}
+
+/* The first pair in the list of holders whose hold began in this instant; they are at its end. */
+static uint32_t first_begun_at(const struct sweep *s, const struct key *k, uint64_t t) {
+  uint32_t number = NONE;
+  for (uint32_t i = k->last; i != NONE && s->pairs[i].begin_t == t; i = s->pairs[i].previous) number = i;
+  return number;
+}
+
+/* Whether so many holders may not hold the key together. */
+static bool too_many(const struct key *k, uint64_t holders, uint64_t exclusive) {
+  return holders > k->permits && exclusive > 0;
+}
+
+/* It begins with the hold that came last in this instant: that is the one too many. */
+static int open_episode(struct sweep *s, struct key *k, uint64_t t) {
+  struct lb_check *c = s->check;
+  struct lb_episode *more = lb_check_grown(c->episodes, c->episode_count, &s->episode_capacity, sizeof *more);
+  if (!more) return -ENOMEM;
+  c->episodes = more;
+  k->episode = c->episode_count++;
+  c->episodes[k->episode] =
+      (struct lb_episode){.key = (uint32_t)(k - s->keys), .begin_t = t, .begin_event = k->begin_event};
+  return 0;
+}
+
+/* The number of events stands for the end of the file. */
+static void close_episode(struct sweep *s, struct key *k, uint64_t t, size_t event) {
+  struct lb_episode *e = &s->check->episodes[k->episode];
+  e->end_t = t;
+  e->end_event = event;
+  s->check->double_hold_ns += e->end_t - e->begin_t;
+  k->episode = NO_EPISODE;
+}
+
+static bool lease_runs(const struct pair *p, uint64_t t) { return p->endless || p->until > t; }
+
+/* The holder that came first of those that are not overtaken, and what there is of these. */
+static struct pair *first_not_overtaken(const struct sweep *s, const struct key *k, uint64_t *ret_holders,
+                                        uint64_t *ret_exclusive) {
+  struct pair *first = NULL;
+  *ret_holders = *ret_exclusive = 0;
+  for (uint32_t i = k->first; i != NONE; i = s->pairs[i].next) {
+    struct pair *p = &s->pairs[i];
+    if (p->overtaken) continue;
+    (*ret_holders)++;
+    *ret_exclusive += !p->shared;
+    if (!first || p->entry < first->entry) first = p;
+  }
+  return first;
+}
+
+/* Whether somebody is overtaken in this instant: a holder that would be one too many among those who
+ * came after it and still hold. Who merely goes on holding what it was granted long ago is overtaken
+ * once: those who come after the first have been granted a lock that was free again. */
+static bool overtakes(struct sweep *s, const struct key *k) {
+  uint64_t holders, exclusive;
+  bool any = false;
+  for (struct pair *p; p = first_not_overtaken(s, k, &holders, &exclusive), too_many(k, holders, exclusive);)
+    p->overtaken = any = true;
+  return any;
+}
+
+/* What this moment makes of those who hold the key together. Leases change at such moments only, so
+ * too many of them ran at once if they do at one of these. */
+static void mark_overlap(struct sweep *s, const struct key *k, uint64_t t) {
+  struct lb_episode *e = &s->check->episodes[k->episode];
+  uint32_t running = 0, exclusive = 0;
+  for (uint32_t i = k->first; i != NONE; i = s->pairs[i].next) {
+    bool runs = lease_runs(&s->pairs[i], t);
+    running += runs;
+    exclusive += runs && !s->pairs[i].shared;
+  }
+  bool within = too_many(k, running, exclusive);
+  for (uint32_t i = k->first; i != NONE; i = s->pairs[i].next) {
+    struct pair *p = &s->pairs[i];
+    if (within && lease_runs(p, t)) p->overlap = OVERLAP_WITHIN;
+    else if (p->overlap == OVERLAP_NONE) p->overlap = OVERLAP_LATE;
+  }
+  if (within && !e->within_lease) s->check->within_lease++;
+  e->within_lease |= within;
+  if (overtakes(s, k)) lb_check_charge_overlap(s, t, within);
+}
+
+/* After an instant: who holds the key now will hold it until a later one. A new episode names all who hold; one that goes on names only who has come in this instant. */
+static int settle(struct sweep *s, struct key *k, uint64_t t) {
+  k->touched = false;
+  if (k->holders > s->check->depth) s->check->depth = k->holders;
+  if (!too_many(k, k->holders, k->exclusive)) {
+    if (k->episode != NO_EPISODE) close_episode(s, k, t, k->end_event);
+    return 0;
+  }
+  uint32_t number = k->episode == NO_EPISODE ? k->first : first_begun_at(s, k, t);
+  int r = k->episode == NO_EPISODE ? open_episode(s, k, t) : 0;
+  for (; r == 0 && number != NONE; number = s->pairs[number].next) r = name_client(s, &s->pairs[number], k->episode);
+  if (r < 0) return r;
+  if (k->holders > s->check->episodes[k->episode].depth) s->check->episodes[k->episode].depth = k->holders;
+  mark_overlap(s, k, t);
+  return 0;
+}
+
 /* ---- the sweep --------------------------------------------------------------------------------------------------- */
 
 /* The order of these steps is the meaning of equal times: holds, then who meets whom, then
@@ -220,7 +359,7 @@ static int sweep_instant(struct sweep *s, size_t begin, size_t end) {
   const struct lb_event *e = s->history->events;
   int r = 0;
   for (size_t i = begin; i < end && r == 0; i++) r = apply(s, &e[i], i);
-  for (size_t i = 0; i < s->touched_count && r == 0; i++) r = lb_check_settle(s, &s->keys[s->touched[i]], e[begin].t);
+  for (size_t i = 0; i < s->touched_count && r == 0; i++) r = settle(s, &s->keys[s->touched[i]], e[begin].t);
   s->touched_count = 0;
   for (size_t i = begin; i < end && r == 0; i++) r = lb_check_access(s, &e[i]);
   for (size_t i = begin; i < end && r == 0; i++) r = lb_check_remember_access(s, &e[i]);
@@ -245,7 +384,7 @@ static void finish(struct sweep *s) {
   uint64_t end_t = h->count ? h->events[h->count - 1].t : 0;
   for (size_t i = 0; i < h->keys.count; i++) {
     struct key *k = &s->keys[i];
-    if (k->episode != NO_EPISODE) lb_check_close_episode(s, k, end_t, h->count);
+    if (k->episode != NO_EPISODE) close_episode(s, k, end_t, h->count);
     if (k->orphan_count) lb_keep_longest(&s->check->orphan_ns, k->orphans[0].t, end_t);
     lb_check_lost_updates(s->check, &k->values);
   }
@@ -314,4 +453,34 @@ void lb_check_clear(struct lb_check *check) {
   for (size_t i = 0; i < check->episode_count; i++) free(check->episodes[i].clients);
   free(check->episodes);
   *check = (struct lb_check){0};
+}
+
+/* ---- the verdict ------------------------------------------------------------------------------------------------- */
+
+bool lb_check_violated(const struct lb_check *check, bool past_lease) {
+  if (check->token_regressions > 0) return true;
+  if (!past_lease)
+    return check->within_lease > 0 || check->unexcused.dirty_accesses > 0 || check->unexcused.lost_updates > 0;
+  return check->double_holds > 0 || check->dirty_accesses > 0 || check->lost_updates > 0;
+}
+
+bool lb_check_damaged(const struct lb_check *check, bool past_lease) {
+  if (!past_lease) return check->unexcused.lost_updates > 0 || check->unexcused.stale_writes > 0;
+  return check->lost_updates > 0 || check->stale_writes > 0;
+}
+
+bool lb_check_read_early(const struct lb_check *check) {
+  bool exclusion = check->double_holds == 0 && check->dirty_accesses == 0 && check->token_regressions == 0;
+  return exclusion && check->early_lost_updates > 0 && check->early_lost_updates >= check->lost_updates;
+}
+
+const char *lb_ruled_name(enum lb_ruled verdict) {
+  return verdict == LB_RULED_SAFE ? "safe" : verdict == LB_RULED_VIOLATED ? "violated" : "undecided";
+}
+
+struct lb_ruling lb_check_rule(const struct lb_check *check, bool past_lease) {
+  if (lb_check_violated(check, past_lease)) return (struct lb_ruling){LB_RULED_VIOLATED, NULL};
+  if (lb_check_violated(check, true)) return (struct lb_ruling){LB_RULED_UNDECIDED, LB_CHECK_LATE};
+  if (check->handoffs == 0) return (struct lb_ruling){LB_RULED_UNDECIDED, "no hand-off put the lock to the test"};
+  return (struct lb_ruling){LB_RULED_SAFE, NULL};
 }

@@ -135,4 +135,7 @@ void lb_check_print_verdict(const struct lb_check *check, bool past_lease, FILE 
 void lb_check_print(const struct lb_history *history, const struct lb_check *check, bool past_lease,
                     size_t max_episodes, FILE *out);
 
+/* As JSON: what `check --json` prints (its members are in results/SCHEMA.md). Released with json_decref(); NULL = no memory. */
+json_t *lb_check_json(const struct lb_history *history, const struct lb_check *check, bool past_lease);
+
 #endif

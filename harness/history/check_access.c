@@ -1,12 +1,150 @@
 /* SPDX-License-Identifier: MIT
  *
- * Accesses of the resource, once it is known who holds in their instant: which of them were dirty,
- * which were writes of a holder that another one had overtaken.
+ * Accesses of the resource, once it is known who holds in their instant: which of them were dirty, which
+ * were writes of a holder that another one had overtaken, whose updates were lost, and what each fault cost.
  */
-#include <errno.h>
-
-#include "check_parts.h"
 #include "check_sweep.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* ---- Lost updates: every critical section writes what it read plus one, so the last value should have
+ * grown over the first one read by the number of accepted writes. What is missing was overwritten
+ * by a client that had read an older value.
+ *
+ * The same loss, write by write: a write that raises the latest value by one takes nothing away,
+ * one that repeats it takes away one update, and one that raises it by more gives back what was
+ * counted before. The sum over all writes is the loss of the key; the part of those writes that an
+ * ended lease excuses is excused. So is the part of those counted whose clients had read too early. */
+
+/* Only what was accepted; the first read says where the value stood when the history began. */
+static void follow_value(struct lb_values *v, const struct lb_event *e, bool excused, bool early) {
+  if (e->kind == LB_EV_WRITE) {
+    __int128 taken = v->read || v->written ? 1 - ((__int128)e->value - (__int128)v->last) : 0;
+    if (excused) v->excused += taken;
+    if (early) v->early += taken;
+    v->writes++;
+    v->written = true;
+    v->last = e->value;
+  } else if (!v->read) {
+    v->read = true;
+    v->first_read = e->value;
+    if (!v->written) v->last = e->value;
+  }
+}
+
+/* Saturates: values come from files, where any number may stand. */
+static void add(int64_t *sum, __int128 more) {
+  __int128 total = *sum + more;
+  *sum = total > INT64_MAX ? INT64_MAX : (int64_t)total;
+}
+
+void lb_check_lost_updates(struct lb_check *c, const struct lb_values *v) {
+  if (!v->written || !v->read) return;
+  __int128 lost = (__int128)v->writes - ((__int128)v->last - (__int128)v->first_read);
+  if (lost <= 0) return;
+  __int128 unexcused = lost - v->excused;
+  add(&c->lost_updates, lost);
+  if (unexcused > 0) add(&c->unexcused.lost_updates, unexcused < lost ? unexcused : lost);
+  if (v->early > 0) add(&c->early_lost_updates, v->early < lost ? v->early : lost);
+}
+
+/* ---- What each fault cost: between it and the next one a holder was overtaken, or damage was done.
+ * However often that was, they make it one fault that failed: a paused holder overlaps with every successor, and those
+ * overlaps are no independent events. Damage is charged where its overlap is: to the fault under which
+ * the writer was overtaken, not to the one under which it woke up and wrote.
+ *
+ * A violation before the first fault is no fault's. One that comes late (a pause that ended, a server
+ * that returned, just before the next fault) may be charged to the wrong one of two. A cut that
+ * nobody used changed nothing, so it is no fault: what happens under it is the earlier fault's.
+ *
+ * A fault tests exclusion only if the lock is granted to somebody before the next one. A lock that nobody gets keeps exclusion
+ * under any number of faults, and those would make its bound too good. */
+
+static uint32_t step_of(const struct lb_history *h, const struct lb_event *e) { return lb_event_fact(h, e)->step; }
+
+/* Its proof, and that nobody used it, follow a fault, and a step is played once. */
+static void note(struct sweep *s, const struct lb_event *e) {
+  uint32_t step = step_of(s->history, e);
+  size_t i = s->fault_count;
+  while (i > 0 && s->faults[i - 1].step != step) i--;
+  if (i == 0) return;
+  s->faults[i - 1].proved |= e->kind == LB_EV_PROVED;
+  s->faults[i - 1].unused |= e->kind == LB_EV_UNUSED;
+}
+
+static void drop_unused(struct sweep *s) {
+  size_t kept = 0;
+  for (size_t i = 0; i < s->fault_count; i++) {
+    if (!s->faults[i].unused) s->faults[kept++] = s->faults[i];
+    else s->check->faults_unused += s->faults[i].proved;
+  }
+  s->fault_count = kept;
+}
+
+/* The latest fault up to `t`; NULL = none. Times are asked for in any order. */
+static struct charged *latest(struct sweep *s, uint64_t t) {
+  size_t low = 0, high = s->fault_count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (s->faults[middle].t <= t) low = middle + 1;
+    else high = middle;
+  }
+  return low > 0 ? &s->faults[low - 1] : NULL;
+}
+
+static void note_grants(struct sweep *s) {
+  for (size_t i = 0; i < s->history->count && s->fault_count; i++) {
+    const struct lb_event *e = &s->history->events[i];
+    struct charged *fault = e->kind == LB_EV_GRANTED ? latest(s, e->t) : NULL;
+    if (fault) fault->granted = true;
+  }
+}
+
+int lb_check_find_faults(struct sweep *s) {
+  const struct lb_history *h = s->history;
+  size_t capacity = 0;
+  for (size_t i = 0; i < h->count; i++) {
+    const struct lb_event *e = &h->events[i];
+    if (e->kind == LB_EV_PROVED || e->kind == LB_EV_UNUSED) note(s, e);
+    if (e->kind != LB_EV_FAULT) continue;
+    struct charged *more = lb_check_grown(s->faults, s->fault_count, &capacity, sizeof *more);
+    if (!more) return -ENOMEM;
+    s->faults = more;
+    s->faults[s->fault_count++] = (struct charged){.t = e->t, .step = step_of(h, e)};
+  }
+  drop_unused(s);
+  note_grants(s);
+  return 0;
+}
+
+static void charge_damage(struct sweep *s, uint64_t t) {
+  struct charged *fault = latest(s, t);
+  if (fault) fault->damaged = true;
+}
+
+/* By each moment at which a holder is overtaken, not by the begin of the episode: faults that follow
+ * one another while somebody always holds twice are one episode and several failures. */
+void lb_check_charge_overlap(struct sweep *s, uint64_t t, bool within_lease) {
+  struct charged *fault = latest(s, t);
+  if (!fault) return;
+  fault->overlapped = true;
+  fault->within_lease |= within_lease;
+}
+
+void lb_check_count_faults(struct sweep *s) {
+  struct lb_check *c = s->check;
+  for (size_t i = 0; i < s->fault_count; i++) {
+    const struct charged *fault = &s->faults[i];
+    if (!fault->proved || !(fault->granted || fault->overlapped || fault->damaged)) continue; /* a client that was granted nothing can do damage */
+    c->faults_tested++;
+    c->faults_overlapped += fault->overlapped;
+    c->faults_within_lease += fault->within_lease;
+    c->faults_damaged += fault->damaged;
+  }
+}
+
+/* ---- accesses */
 
 /* One whose hold ends in this very instant still held it: equal times are no evidence. */
 static bool holds_at(const struct pair *p, uint64_t t) { return p->holds || p->end_t == t; }
@@ -58,11 +196,11 @@ int lb_check_access(struct sweep *s, const struct lb_event *e) {
   bool dirty = is_dirty(s, p, e), stale = e->kind == LB_EV_WRITE && is_overtaken(s, p);
   s->check->dirty_accesses += dirty;
   s->check->stale_writes += stale;
-  if (stale) lb_check_charge_damage(s, p->granted ? p->overtaken_t : e->t);
+  if (stale) charge_damage(s, p->granted ? p->overtaken_t : e->t);
   s->check->unexcused.dirty_accesses += dirty && !excused;
   s->check->unexcused.stale_writes += stale && !excused;
   if (e->kind == LB_EV_READ) p->read_early = e->flags & LB_EVF_EARLY;
-  lb_check_value(&s->keys[e->key].values, e, excused, p->read_early);
+  follow_value(&s->keys[e->key].values, e, excused, p->read_early);
   return 0;
 }
 

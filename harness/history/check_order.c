@@ -9,18 +9,19 @@
  * those that had been granted before it was asked for. But the same number never belongs to two
  * clients, whoever asked when. It may be told again to a client that is granted again what it holds.
  */
-#include <errno.h>
-#include <stdlib.h>
 
-#include "check_parts.h"
-#include "pairs.h"
+#include "check_sweep.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
 
 struct fence { /* the largest one so far; or none */
   bool any;
   uint64_t number;
 };
 
-struct key {
+struct fences {
   bool granted;                   /* whether it was */
   uint32_t last_client;           /* of the latest grant */
   bool unused;                    /* it was a hand-off, and its client has not written since */
@@ -40,7 +41,7 @@ struct ask { /* the latest one of a client for a key, and its hold */
 
 struct order {
   const uint64_t *permits;
-  struct key *keys;
+  struct fences *keys;
   struct lb_pairs numbers;
   struct ask *asks; /* by number of the pair */
   size_t ask_capacity;
@@ -90,7 +91,7 @@ static void note_hold(struct ask *ask, const struct lb_event *e) {
 
 /* A client of which no question is known asked when it was granted. Readers may have one number, or be
  * told theirs in any order: a shared grant is held against the exclusive ones alone. */
-static bool is_regression(const struct key *k, const struct ask *ask, const struct lb_event *e) {
+static bool is_regression(const struct fences *k, const struct ask *ask, const struct lb_event *e) {
   bool shared = e->flags & LB_EVF_SHARED;
   const struct granted *others = shared ? &k->exclusive : &k->any;
   if (ask->depth > 0 && ask->held.any && ask->held.number == e->fence) return false;
@@ -107,7 +108,7 @@ static void keep_largest(struct granted *granted, const struct lb_event *e) {
 /* A number that is not the largest leaves that as it is: every later grant that is not above it is
  * held against it, too. */
 static int count_grant(struct lb_check *c, struct order *o, const struct lb_event *e) {
-  struct key *k = &o->keys[e->key];
+  struct fences *k = &o->keys[e->key];
   c->grants++;
   if (k->last_client != e->client) k->unused = k->granted;
   if (k->granted && k->last_client != e->client) c->handoffs++;
@@ -125,7 +126,7 @@ static int count_grant(struct lb_check *c, struct order *o, const struct lb_even
 
 /* Whether the resource refused it or not: a write with an older fence than one seen is what the
  * guard `fence` is for. A read shows its fence, too. */
-static void count_fence(struct lb_check *c, struct key *k, const struct lb_event *e) {
+static void count_fence(struct lb_check *c, struct fences *k, const struct lb_event *e) {
   if (!(e->flags & LB_EVF_FENCE)) return;
   bool stale = k->seen.any && e->fence < k->seen.number;
   if (stale && e->kind == LB_EV_WRITE) c->fenced_off++;
@@ -148,7 +149,7 @@ static void count_check(struct lb_check *c, const struct lb_event *e) {
 
 /* A hand-off is of use once: when the new holder's first write is accepted, while no other client has
  * been granted the key. */
-static void count_use(struct lb_check *c, struct key *k, const struct lb_event *e) {
+static void count_use(struct lb_check *c, struct fences *k, const struct lb_event *e) {
   if (e->kind != LB_EV_WRITE || e->flags & LB_EVF_REFUSED || !k->unused || e->client != k->last_client) return;
   k->unused = false;
   c->useful_handoffs++;

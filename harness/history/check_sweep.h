@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
  * check_sweep.h - the state of the sweep over a history: who holds which key at the moment, and what
- * has to be remembered of earlier moments. Private to check.c, check_access.c, check_episode.c and check_fault.c.
+ * has to be remembered of earlier moments. Private to check.c, check_access.c and check_order.c.
  */
 #ifndef LB_CHECK_SWEEP_H
 #define LB_CHECK_SWEEP_H
 
-#include "check_parts.h"
-#include "pairs.h"
+#include "check.h"
 
 #define NONE UINT32_MAX /* no pair, no client */
 #define NO_EPISODE SIZE_MAX
 #define NEVER UINT64_MAX
+
+struct lb_values { /* of a key at the resource; zeroed at the begin */
+  bool read, written;
+  uint64_t first_read, last, writes; /* last: the latest value that is known, read or written */
+  __int128 excused;                  /* what writes that an ended lease excuses took away, all in all */
+  __int128 early;                    /* the same of clients that had read before they asked for the lock */
+};
 
 enum overlap {     /* what a hold had to do with others of its key so far */
   OVERLAP_NONE,
@@ -29,7 +35,7 @@ struct pair { /* a client and a key: the present hold, or the last one */
   uint64_t alone_t;         /* ... if it is not: since this grant */
   uint64_t shared_end_t;    /* a shared hold ended or became exclusive then, NEVER = none did */
   size_t entry;             /* event: begin of the present hold, or the grant that made it exclusive */
-  bool overtaken;           /* since then (check_fault.c) */
+  bool overtaken;           /* since then (mark_overlap()) */
   bool read_early;          /* its latest accepted read was one */
   bool granted;             /* ever ... */
   uint64_t granted_t;       /* ... and last then */
@@ -88,13 +94,12 @@ struct sweep {
 /* What is known of this client and this key, made new at the first time. NULL = no memory. The
  * array may move: no pointer to a pair outlives the next call. */
 struct pair *lb_check_pair(struct sweep *sweep, uint32_t client, uint32_t key);
-
-/* After the instant `t`, when all its events have been applied: who holds the key now will hold it
- * until a later one. 0 or -ENOMEM. */
-int lb_check_settle(struct sweep *sweep, struct key *key, uint64_t t);
-/* Ends the present double hold of the key at event `event`; the number of events stands for the end
- * of the file. */
-void lb_check_close_episode(struct sweep *sweep, struct key *key, uint64_t t, size_t event);
+/* An array with room for one more than count, or NULL; the old one stays valid then. */
+void *lb_check_grown(void *array, size_t count, size_t *capacity, size_t item);
+/* A time is -1 until there was one; so the first of length 0 is kept, too. */
+static inline void lb_keep_longest(int64_t *longest, uint64_t from, uint64_t to) {
+  if ((int64_t)(to - from) > *longest) *longest = (int64_t)(to - from);
+}
 
 /* Of any event, when the holders of its instant are known: judges an accepted access of the resource.
  * 0 or -ENOMEM. */
@@ -102,14 +107,18 @@ int lb_check_access(struct sweep *sweep, const struct lb_event *event);
 /* The same events again, after all of the instant have been judged: what later instants may know of
  * them, so that an access overtakes none of its own instant. 0 or -ENOMEM. */
 int lb_check_remember_access(struct sweep *sweep, const struct lb_event *event);
+/* At the end: adds the lost updates of a key, and those of them that nothing excuses. */
+void lb_check_lost_updates(struct lb_check *check, const struct lb_values *values);
 
-/* What each fault cost (check_fault.c). Before the sweep: finds the faults. 0 or -ENOMEM. */
+/* What each fault cost. Before the sweep: finds the faults. 0 or -ENOMEM. */
 int lb_check_find_faults(struct sweep *sweep);
-/* In it, in any order of times: a holder that was overtaken at `t` writes; one is overtaken at `t`. */
-void lb_check_charge_damage(struct sweep *sweep, uint64_t t);
+/* In it, in any order of times: a holder is overtaken at `t`. */
 void lb_check_charge_overlap(struct sweep *sweep, uint64_t t, bool within_lease);
-/* After it, when all episodes are known: fills in the counters faults_*, but faults_unused, which lb_check_find_faults()
- * did. */
+/* After it, when all episodes are known. */
 void lb_check_count_faults(struct sweep *sweep);
+
+/* What follows the sorted order and needs no holds: grants, hand-offs, fences, what guards found.
+ * `permits`: by key. 0 or -ENOMEM. */
+int lb_check_order(const struct lb_history *history, const uint64_t *permits, struct lb_check *check);
 
 #endif

@@ -8,6 +8,7 @@
 #ifndef LB_COUNTER_H
 #define LB_COUNTER_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -259,5 +260,10 @@ void lb_counters_take(struct lb_counters *counters, const struct lb_counters *fr
 /* Adds a trial to a sum of trials that began with lb_counters_none(): LB_ADD_SUM and LB_ADD_MAX,
  * nothing else. */
 void lb_counters_add(struct lb_counters *sum, const struct lb_counters *trial);
+
+/* Sets the counters of these groups that are shown in this place, null where one does not apply
+ * (`met` as of lb_counter_applies(); counters NULL = none applies). */
+void lb_counters_json(json_t *object, const struct lb_counters *counters, const enum lb_counter_group *groups, size_t count,
+                      enum lb_counter_place place, unsigned met);
 
 #endif

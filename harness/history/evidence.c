@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a history shows of who might have held a key at a moment: backwards from that moment to the
- * latest word of each client.
- *
- * Backwards and anew for each question, because only a timeline is asked and its history is short.
+ * What a history shows beyond its verdict: who might have held a key at a moment, whether a lock could
+ * still be had at the end, and whether a trial without damage says anything of its guard. Looks backwards
+ * and anew for each question, because only a timeline is asked and its history is short.
  */
 #include "evidence.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* The latest thing that is known of `client` and `key` before event `end`: the event that says so,
@@ -35,6 +35,9 @@ static const struct lb_event *latest(const struct lb_history *h, size_t end, uin
   }
   return NULL;
 }
+
+/* An attempt ended without a grant. */
+static bool gave_up(const struct lb_event *e) { return e->kind == LB_EV_BUSY || e->kind == LB_EV_TIMEOUT || e->kind == LB_EV_UNKNOWN; }
 
 /* Without an `until` nothing was said of an end: valid for ever. */
 static bool valid_at(const struct lb_event *lease, uint64_t t) {
@@ -135,15 +138,15 @@ static bool is_known_whom_it_asks(const struct lb_history *h, size_t asks) {
 /* Whether the request left: who gave up and certainly does not hold may never have sent one, unless it was connected to a
  * server then. */
 static bool was_sent(const struct lb_history *h, size_t asks) {
-  bool gave_up = false;
+  bool timed_out = false;
   for (size_t i = asks + 1; i < h->count; i++) {
     const struct lb_event *e = &h->events[i];
     if (e->client != h->events[asks].client || e->key != h->events[asks].key) continue;
-    if (gave_up) return e->kind == LB_EV_SERVER && lb_event_fact(h, e)->host != LB_NO_NAME;
+    if (timed_out) return e->kind == LB_EV_SERVER && lb_event_fact(h, e)->host != LB_NO_NAME;
     if (e->kind != LB_EV_TIMEOUT) return true;
-    gave_up = true;
+    timed_out = true;
   }
-  return !gave_up;
+  return !timed_out;
 }
 
 /* Whether, after the last fault before this question, a step saw that another client holds: then it is
@@ -159,11 +162,11 @@ static bool is_known_who_holds(const struct lb_history *h, size_t asks) {
 /* One such moment is enough. */
 bool lb_evidence_contested(const struct lb_history *h, bool *ret_asked) {
   *ret_asked = false;
-  for (size_t i = 0; i < h->count; i++) {
-    if (h->events[i].kind != LB_EV_ACQUIRE || !is_taken_by_another(h, i)) continue;
+  for (size_t asks = 0; asks < h->count; asks++) {
+    if (h->events[asks].kind != LB_EV_ACQUIRE || !is_taken_by_another(h, asks)) continue;
     *ret_asked = true;
-    bool known = is_known_who_holds(h, i) || is_known_whom_it_asks(h, i);
-    if ((known && was_sent(h, i)) || is_answered(h, i)) return true;
+    bool known = is_known_who_holds(h, asks) || is_known_whom_it_asks(h, asks);
+    if ((known && was_sent(h, asks)) || is_answered(h, asks)) return true;
   }
   return false;
 }
@@ -183,5 +186,310 @@ bool lb_evidence_observed(const struct lb_history *h, const char *role, bool pre
     if (h->events[n].kind != LB_EV_OBSERVED || f->role == LB_NO_NAME || f->present != present) continue;
     if (strcmp(h->texts.name[f->role], role) == 0) return true;
   }
+  return false;
+}
+
+/* ---- Whether a lock that could not be had came free by itself. A timeline in which nobody got it asks again at its end, for longer than any lease or
+ * session can last that is not kept up; what came of that tells `delayed` from `stuck`. */
+
+static size_t find_phase(const struct lb_history *h, enum lb_fact_phase phase, size_t from) {
+  for (size_t i = from; i < h->count; i++)
+    if (h->events[i].kind == LB_EV_PHASE && lb_event_fact(h, &h->events[i])->phase == phase) return i;
+  return h->count;
+}
+
+size_t lb_evidence_closing_begins(const struct lb_history *h) { return find_phase(h, LB_PHASE_CLOSING, 0); }
+
+/* Whether the client is in the middle of an acquire at this event. */
+static bool asks_at(const struct lb_history *h, size_t end, uint32_t client) {
+  for (size_t i = end; i-- > 0;) {
+    const struct lb_event *e = &h->events[i];
+    if (e->client == client && (e->kind == LB_EV_ACQUIRE || e->kind == LB_EV_GRANTED || e->kind == LB_EV_CRASH || gave_up(e))) return e->kind == LB_EV_ACQUIRE;
+  }
+  return false;
+}
+
+/* The latest moment at which somebody had asked in vain. An answer after `closed` is none: the clients are being ended. */
+static void find_vain(const struct lb_history *h, size_t begin, size_t closed, struct lb_closing *ret) {
+  for (size_t i = begin; i < closed; i++)
+    if (gave_up(&h->events[i])) ret->client = h->events[i].client, ret->at = h->events[i].t;
+  for (uint32_t c = 0; closed < h->count && c < h->clients.count; c++)
+    if (asks_at(h, closed, c)) ret->client = c, ret->at = h->events[closed].t;
+}
+
+void lb_evidence_closing(const struct lb_history *h, uint64_t ttl_ns, struct lb_closing *ret) {
+  size_t begin = lb_evidence_closing_begins(h), closed = find_phase(h, LB_PHASE_CLOSED, begin);
+  *ret = (struct lb_closing){.end = LB_CLOSING_NONE, .client = LB_NO_NAME};
+  if (begin == h->count) return;
+  ret->begin = h->events[begin].t;
+  ret->last_end = ret->begin + ttl_ns;
+  for (size_t i = 0; i < begin; i++)
+    if (h->events[i].flags & LB_EVF_UNTIL) ret->last_end = lb_later(ret->last_end, h->events[i].until);
+  for (size_t i = begin; i < h->count; i++) {
+    if (h->events[i].kind != LB_EV_GRANTED) continue;
+    ret->end = LB_CLOSING_GRANTED, ret->client = h->events[i].client, ret->at = h->events[i].t;
+    return;
+  }
+  find_vain(h, begin, closed, ret);
+  if (ret->client != LB_NO_NAME) ret->end = ret->at >= ret->last_end + ttl_ns / 2 ? LB_CLOSING_REFUSED : LB_CLOSING_UNKNOWN;
+}
+
+/* ---- Whether a lock could not be had any more. The last one who asked got nothing: that is right while another client holds it, and while the service keeps it for one of
+ * whom it cannot know better. So the question is until when that was.
+ *
+ * The service may keep a key for a client
+ * - while the client holds it, be its lease over or not: it is there to let go of it;
+ * - that has let go or learned of a loss, until that is confirmed, but not beyond its last lease;
+ * - that gave up asking without knowing whether it holds, for a ttl: no grant is good for longer;
+ * - that died holding or asking, for a ttl and to the end of its lease;
+ * and for none of them after another client was granted the key, unless the two may hold it together. A lease without an end gives
+ * nobody a right beyond its client's hold. */
+
+struct keeping {    /* of a client */
+  uint64_t depth;   /* so often it holds */
+  bool asks;        /* or gave up without knowing */
+  bool shared;      /* what it holds, or may still hold */
+  uint64_t lease;   /* the end of its lease, 0 = it has none */
+  uint64_t until;   /* the service may keep the key for it until then */
+};
+
+static bool is_of(const struct lb_event *e, uint32_t client, uint32_t key) {
+  return e->client == client && (e->key == key || (e->kind == LB_EV_CRASH && e->key == LB_NO_NAME));
+}
+
+/* What the client did itself. */
+static void follow(struct keeping *k, const struct lb_event *e, uint64_t ttl_ns) {
+  uint64_t after_ttl = e->t + ttl_ns;
+  switch (e->kind) {
+    case LB_EV_ACQUIRE: k->asks = true; break;
+    case LB_EV_GRANTED:
+      k->shared = e->flags & LB_EVF_SHARED && (k->shared || !k->depth);
+      k->depth++; /* fall through */
+    case LB_EV_RENEWED: k->lease = e->flags & LB_EVF_UNTIL ? e->until : 0; break;
+    case LB_EV_RELEASE:
+    case LB_EV_LOST: /* after a release it is the answer to that */
+      if (e->kind == LB_EV_RELEASE && k->depth > 1) {
+        k->depth--;
+        break;
+      }
+      k->until = k->depth ? lb_later(e->t, k->lease) : e->t;
+      k->depth = 0, k->asks = false;
+      break;
+    case LB_EV_RELEASED:
+      if (k->depth == 0) *k = (struct keeping){.until = e->t};
+      break;
+    case LB_EV_BUSY:
+    case LB_EV_TIMEOUT: k->asks = false; break;
+    case LB_EV_UNKNOWN: k->until = after_ttl; break;
+    case LB_EV_CRASH:
+      if (k->depth || k->asks) k->until = lb_later(after_ttl, k->depth ? k->lease : 0);
+      k->depth = 0, k->asks = false;
+      break;
+    default: break;
+  }
+}
+
+/* Until when the service may have kept the key for this client, as far as event `end` knows;
+ * UINT64_MAX: it still may. */
+static uint64_t kept_until(const struct lb_history *h, size_t end, uint32_t client, uint32_t key, uint64_t ttl_ns) {
+  struct keeping k = {0};
+  uint64_t permits = lb_history_permits(h, key);
+  for (size_t i = 0; i < end; i++) {
+    const struct lb_event *e = &h->events[i];
+    if (is_of(e, client, key)) follow(&k, e, ttl_ns);
+    else if (e->kind == LB_EV_GRANTED && e->key == key && permits == 1 && !(k.shared && e->flags & LB_EVF_SHARED))
+      k = (struct keeping){.until = e->t, .asks = k.asks};
+  }
+  return k.depth ? UINT64_MAX : k.until;
+}
+
+/* The latest question of that client for that key before event `end`; `end` = none. */
+static size_t question(const struct lb_history *h, size_t end) {
+  for (size_t i = end; i-- > 0;) {
+    const struct lb_event *e = &h->events[i];
+    if (e->kind == LB_EV_ACQUIRE && e->client == h->events[end].client && e->key == h->events[end].key) return i;
+  }
+  return end;
+}
+
+/* How long of the time between two events nobody had a right to the key. */
+static uint64_t free_for(const struct lb_history *h, size_t asked, size_t end, uint64_t ttl_ns) {
+  uint64_t from = h->events[asked].t, to = h->events[end].t;
+  for (uint32_t c = 0; c < h->clients.count; c++) from = lb_later(from, kept_until(h, end, c, h->events[end].key, ttl_ns));
+  return to > from ? to - from : 0;
+}
+
+/* The last one to give up decides, unless its key was granted since. */
+bool lb_evidence_in_vain(const struct lb_history *h, uint64_t ttl_ns, struct lb_in_vain *ret) {
+  size_t last = lb_evidence_closing_begins(h), end = last;
+  while (end > 0 && !(gave_up(&h->events[end - 1]) && !granted_between(h, h->events[end - 1].key, end, last))) end--;
+  if (end-- == 0) return false;
+  size_t asked = question(h, end);
+  uint64_t length = h->events[end].t - h->events[asked].t, free = free_for(h, asked, end, ttl_ns);
+  *ret = (struct lb_in_vain){.client = h->events[end].client,
+                             .key = h->events[end].key,
+                             .asked_ns = length,
+                             .free_ns = free,
+                             .free_since = h->events[end].t - free};
+  return free > 0 && free >= length / 2;
+}
+
+/* ---- Whether a trial without damage says anything of its guard.
+ *
+ * The question is who kept the resource whole. Only the stop of a client that another one had
+ * overtaken did: what the others would have written, had they gone on, was theirs to write. Where no
+ * such client was stopped, the guard kept nothing: either the lock did, or it was chance, and only who
+ * knows whether two clients held at once can tell which (judge.c).
+ *
+ * Where the resource checks, a stop is a refusal, and it always has an answer. Where clients check
+ * themselves, a stop counts if the check was answered (by the client's own clock, by its library, by a server). A
+ * stop because nobody answered is an accident, as of a socket that leads to a dead server: the same
+ * client would have written, had it connected again. Unless it was cut off, so that no answer could
+ * be had at all, or stood still while it asked, so that its time was over before it could read one:
+ * then to stop is just what the guard is for. */
+
+struct guarded {
+  const struct lb_history *h;
+  const char *const *servers;
+  size_t count, needed; /* of servers, and from how many of them a client has to be cut off */
+};
+
+/* ---- cut off ------------------------------------------------------------------------------------------------------- */
+
+static const char *text_of(const struct lb_history *h, uint32_t text) { return text < h->texts.count ? h->texts.name[text] : ""; }
+
+/* What a cut was called is in the fact of the fault itself: a `heal` names it by the same two roles. */
+static const struct lb_fact *fault_of(const struct lb_history *h, uint32_t step, size_t before) {
+  for (size_t i = before; i-- > 0;) {
+    const struct lb_fact *f = lb_event_fact(h, &h->events[i]);
+    if (h->events[i].kind == LB_EV_FAULT && f->step == step) return f;
+  }
+  return &lb_no_fact;
+}
+
+/* Whether the fault of this event, done at event `cut`, was taken back by event `at`: it is the end
+ * of the same step, or a heal of all cuts, or of those with its roles. A heal of one cut too many
+ * only costs an excuse. */
+static bool is_taken_back(const struct lb_history *h, size_t cut, size_t at) {
+  uint32_t step = lb_event_fact(h, &h->events[cut])->step;
+  const struct lb_fact *named = fault_of(h, step, at);
+  for (size_t i = cut + 1; i < at; i++) {
+    const struct lb_fact *f = lb_event_fact(h, &h->events[i]);
+    if (h->events[i].kind == LB_EV_OVER && f->step == step) return true;
+    if (h->events[i].kind != LB_EV_FAULT || strcmp(text_of(h, f->verb), "heal") != 0) continue;
+    if (f->role == LB_NO_NAME || (f->role == named->role && f->from == named->from)) return true;
+  }
+  return false;
+}
+
+static bool is_proved(const struct lb_history *h, size_t cut) {
+  uint32_t step = lb_event_fact(h, &h->events[cut])->step;
+  for (size_t i = cut; i < h->count; i++)
+    if (h->events[i].kind == LB_EV_PROVED && lb_event_fact(h, &h->events[i])->step == step) return true;
+  return false;
+}
+
+/* The servers that a cut has between itself and the client, as a text; LB_NO_NAME = none. */
+static uint32_t other_side(const struct lb_history *h, const struct lb_event *e, const char *client) {
+  const struct lb_fact *f = lb_event_fact(h, e);
+  if (e->kind != LB_EV_TOUCHED || strcmp(text_of(h, f->verb), "cut") != 0) return LB_NO_NAME;
+  if (lb_history_lists(h, f->host, client)) return f->from;
+  return lb_history_lists(h, f->from, client) ? f->host : LB_NO_NAME;
+}
+
+/* Whether proved cuts of the scenario keep the client of event `at` from so many servers then that
+ * none could have answered for the lock. */
+static bool is_cut_off(const struct guarded *g, size_t at) {
+  const char *client = g->h->clients.name[g->h->events[at].client];
+  size_t from = 0;
+  for (size_t s = 0; s < g->count; s++)
+    for (size_t i = 0; i < at; i++) {
+      if (!lb_history_lists(g->h, other_side(g->h, &g->h->events[i], client), g->servers[s])) continue;
+      if (!is_proved(g->h, i) || is_taken_back(g->h, i, at)) continue;
+      from++;
+      break;
+    }
+  return g->needed > 0 && from >= g->needed;
+}
+
+/* Whether the client of this check was paused while it asked. A pause before the question explains nothing. */
+static bool stood_still(const struct guarded *g, size_t at) {
+  const struct lb_event *check = &g->h->events[at];
+  if (!(check->flags & LB_EVF_DUE)) return false;
+  for (size_t i = at; i-- > 0 && g->h->events[i].t >= check->due;) {
+    const struct lb_event *e = &g->h->events[i];
+    const struct lb_fact *f = lb_event_fact(g->h, e);
+    if (e->kind != LB_EV_TOUCHED || strcmp(text_of(g->h, f->verb), "pause") != 0) continue;
+    if (lb_history_lists(g->h, f->host, g->h->clients.name[check->client]) && is_proved(g->h, i)) return true;
+  }
+  return false;
+}
+
+/* ---- who kept the resource whole ------------------------------------------------------------------------------------ */
+
+static bool has_answer(const struct lb_event *check) {
+  return check->check != LB_CHECK_NO_ANSWER && check->check != LB_CHECK_ERROR;
+}
+
+/* True if a stop of an overtaken client counts. Else *ret_stop is the first that nobody answered, or
+ * NULL if none was stopped. The numbers are those of all checks. */
+static bool sweep(const struct guarded *g, uint32_t *last, size_t *ret_checks, size_t *ret_answered,
+                  const struct lb_event **ret_stop) {
+  bool counts = false;
+  *ret_stop = NULL;
+  for (size_t i = 0; i < g->h->count; i++) {
+    const struct lb_event *e = &g->h->events[i];
+    if (e->kind == LB_EV_GRANTED) last[e->key] = e->client;
+    if (e->kind != LB_EV_CHECK) continue;
+    bool overtaken = last[e->key] != e->client && last[e->key] != LB_NO_NAME;
+    (*ret_checks)++;
+    *ret_answered += has_answer(e);
+    if (e->check == LB_CHECK_PASSED || !overtaken || counts) continue;
+    counts = has_answer(e) || is_cut_off(g, i) || stood_still(g, i);
+    if (!counts && !*ret_stop) *ret_stop = e;
+  }
+  if (counts) *ret_stop = NULL;
+  return counts;
+}
+
+enum lb_guard_evidence lb_evidence_guard(const struct lb_history *h, const char *const *servers, size_t count, size_t needed,
+                                         uint32_t *ret_client) {
+  struct guarded g = {.h = h, .servers = servers, .count = count, .needed = needed};
+  uint32_t *last = malloc((h->keys.count + 1) * sizeof *last);
+  const struct lb_event *stop;
+  size_t checks = 0, answered = 0;
+  if (!last) abort(); /* as in history.c: half an answer would be a wrong one */
+  for (size_t i = 0; i < h->keys.count; i++) last[i] = LB_NO_NAME;
+  bool counts = sweep(&g, last, &checks, &answered, &stop);
+  free(last);
+  *ret_client = stop ? stop->client : LB_NO_NAME;
+  if (checks == 0) return LB_GUARD_NOT_ASKED;
+  if (answered == 0) return LB_GUARD_NOT_ANSWERED;
+  if (counts) return LB_GUARD_WORKED;
+  return stop ? LB_GUARD_STOPPED_UNANSWERED : LB_GUARD_STOPPED_NOBODY;
+}
+
+/* ---- where the resource checks ----------------------------------------------------------------------------------------- */
+
+static bool is_access(const struct lb_event *e) { return e->kind == LB_EV_READ || e->kind == LB_EV_WRITE; }
+
+/* Whether another client had used the resource before this refusal: since the client's own grant, or
+ * at any time under a larger number. Who was granted by an old state holds late, and its number was
+ * overtaken before it did. */
+static bool is_overtaken_at(const struct lb_history *h, size_t refusal) {
+  const struct lb_event *refused = &h->events[refusal];
+  bool since_grant = true;
+  for (size_t i = refusal; i-- > 0;) {
+    const struct lb_event *e = &h->events[i];
+    if (e->key != refused->key) continue;
+    if (e->client == refused->client) since_grant &= e->kind != LB_EV_GRANTED;
+    else if (is_access(e) && !(e->flags & LB_EVF_REFUSED) && (since_grant || e->fence > refused->fence)) return true;
+  }
+  return false;
+}
+
+bool lb_evidence_refused(const struct lb_history *h) {
+  for (size_t i = 0; i < h->count; i++)
+    if (is_access(&h->events[i]) && h->events[i].flags & LB_EVF_REFUSED && is_overtaken_at(h, i)) return true;
   return false;
 }

@@ -5,7 +5,9 @@
 #ifndef LB_EVIDENCE_H
 #define LB_EVIDENCE_H
 
-#include "check.h"
+#include "history.h"
+
+static inline uint64_t lb_later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 /* True if the record of the key was observed to be present, or absent, on the hosts of this role,
  * all in all. */

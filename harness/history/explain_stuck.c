@@ -2,7 +2,7 @@
  *
  * The last sentence of a stuck or delayed story: since when the lock could not be had, and whether it could be later.
  *
- * Either the last who asked gave up, though nobody had a right to the lock any more (evidence_vain.c
+ * Either the last who asked gave up, though nobody had a right to the lock any more (evidence.c
  * decides that). Or a lock stood still: it was asked for and granted to nobody. In a timeline that
  * is the time at its end, for a step has waited in vain then; in a campaign the longest such time
  * (stats.c).
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "evidence.h"
-#include "evidence_parts.h"
+
 #include "explain_parts.h"
 #include "say.h"
 #include "stats.h"

@@ -218,4 +218,16 @@ int lb_history_write_json(const struct lb_history *history, FILE *out);
 /* One event as one JSON line without the newline, into buf; returns what snprintf would. */
 int lb_event_format_json(const struct lb_history *history, const struct lb_event *event, char *buf, size_t size);
 
+/* Numbers the pairs (client, key) of a history in order of first use, so that what is known about each can stand in a
+ * plain array: clients times keys may be far more than the pairs that occur. A hash table; all zero = empty. */
+struct lb_pairs {
+  uint32_t count;
+  uint64_t *pair;  /* by number: client << 32 | key */
+  uint32_t *slots; /* number plus one, 0 = empty */
+  size_t slot_count;
+};
+/* The number of a pair, which is `count - 1` if it is new; UINT32_MAX when memory is exhausted. */
+uint32_t lb_pairs_number(struct lb_pairs *pairs, uint32_t client, uint32_t key);
+void lb_pairs_clear(struct lb_pairs *pairs);
+
 #endif

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pairs.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 #define NO_EVENT SIZE_MAX

@@ -20,7 +20,7 @@
  *  safe
  *
  * When the guard of a trial without damage was tested. The last column is of timelines; overtaken,
- * stopped, refused and answered as in evidence_guard.c:
+ * stopped, refused and answered as in evidence.c:
  *
  *  guard                      the history shows                        one held at a time   two held at once
  *  deadline, signal, recheck  no check, or none that was answered      undecided            undecided
