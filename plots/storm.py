@@ -18,7 +18,7 @@ HEAD = ["lock, without a guard", "faults after which two worked at once", "withi
         "the same per hour, with one fault an hour per server", "work over a stale one, per hour of the storm", "lost updates of 1000 sections"]
 COLUMNS = ("scenario", "system", "guard", "clients", "trial", "verdict", "faults", "faults_tested", *rates.RATES.values(), "measured_s", "grants",
            "useful_handoffs", "lost_updates", "stale_writes")
-LEAST_EVENTS, LEAST_TRIALS = 5, 2  # of a rate per hour, as harness/show/campaign_words.h has it
+LEAST_EVENTS, LEAST_TRIALS = 5, 2  # of a rate per hour, as harness/show/campaign_text.h has it
 LIARS = ("broken", "null")
 
 

@@ -35,7 +35,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/bootstrap.h"
+#include "base/interval.h"
 #include "base/clock.h"
 #include "base/files.h"
 #include "client/env.h"

@@ -14,7 +14,7 @@
 #include "backends/registry.h"
 #include "run/runner.h"
 #include "base/clock.h"
-#include "base/spare.h"
+#include "base/machine.h"
 #include "servers/topology.h"
 
 static int cost(const char *name) { return lb_topology_find(name)->start_ms; }

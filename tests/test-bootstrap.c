@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "base/bootstrap.h"
+#include "base/interval.h"
 #include "base/rng.h"
 
 enum { PAIRS = 400, REPEATS_MAX = 20 };

@@ -43,7 +43,7 @@ planted 'harness/servers may include' harness/servers/net.c '#include "../run/pl
 planted 'harness/show may include' harness/show/display.c '#include "cli/cli.h"'
 planted 'every file of harness/ stands in a room' harness/lost.c '' harness/lost.c
 planted 'every file of harness/ stands in a room' harness/attic/lost.c '' harness/attic/lost.c
-planted 'headers include each other in a circle' harness/history/history.h '#include "evidence.h"' harness/history/check.h
+planted 'headers include each other in a circle' harness/history/history.h '#include "evidence.h"' harness/history/evidence.h
 retabled 'a room may include only rooms above it' 's/^base      :$/base      : cli/'
 planted 'backends/ includes nothing of harness/' backends/null.c '#include "base/clock.h"'
 planted 'backends/ includes nothing of harness/' backends/null.c '#include "harness/base/clock.h"'

@@ -173,7 +173,7 @@ assert text("decided_handoffs", violations=5) == "3.0 [1.0--9.0]" and text("deci
 assert text("decided_handoffs", violations=12, decided_handoffs=99) == "12 in 99" and text("decided_hours", violations=5, trials=1) == r"5 in 1\,800\,s"
 assert paper.seconds_text(few) == r"1\,800" and paper.seconds_text({"decided_hours": 0.00118}) == "4.2" and paper.seconds_text({}) == "--"
 assert text("decided_hours", x=None) == paper.share_text({}, "y") == "--"
-words = open(sys.argv[3].replace("paper/numbers", "harness/show/campaign_words.h")).read()
+words = open(sys.argv[3].replace("paper/numbers", "harness/show/campaign_text.h")).read()
 heads = re.findall(r'X\("([^"]*)", "([^"]*)"\)', words)
 assert heads == paper.CAMPAIGN_COLUMNS, heads
 caption = "".join(re.findall(r'"([^"]*)"', words.split("LB_CAMPAIGN_CAPTION")[1]))

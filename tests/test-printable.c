@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "base/printable.h"
+#include "base/text.h"
 
 static void becomes(const char *text, const char *expected) {
   char buf[100];

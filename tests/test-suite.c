@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "base/bootstrap.h"
+#include "base/interval.h"
 #include "scenario/scenario.h"
 #include "scenario/suite.h"
 

@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct lb_rng {
   uint64_t state;
@@ -33,6 +34,15 @@ static inline uint64_t lb_rng_below(struct lb_rng *rng, uint64_t bound) {
   return bound ? (uint64_t)(((unsigned __int128)lb_rng_next(rng) * bound) >> 64) : 0;
 }
 
-void lb_rng_bytes(struct lb_rng *rng, void *buf, size_t size);
+static inline void lb_rng_bytes(struct lb_rng *rng, void *buf, size_t size) {
+  unsigned char *out = buf;
+  while (size > 0) {
+    uint64_t word = lb_rng_next(rng);
+    size_t n = size < sizeof word ? size : sizeof word;
+    memcpy(out, &word, n);
+    out += n;
+    size -= n;
+  }
+}
 
 #endif

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * A text that is put together piece by piece, and never longer than its memory.
+ * Texts: put together piece by piece, refused, printed, spelt wrong, in tables.
  */
+#include "refuse.h"
+#include "suggest.h"
 #include "text.h"
 
+#include <errno.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 void lb_text_add(struct lb_text *text, const char *format, ...) {
   va_list args;
@@ -14,4 +20,131 @@ void lb_text_add(struct lb_text *text, const char *format, ...) {
   va_end(args);
   size_t room = text->size - text->length - 1;
   if (n > 0) text->length += (size_t)n < room ? (size_t)n : room;
+}
+
+int lb_refuse(char *err, size_t err_size, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(err, err_size, format, args);
+  va_end(args);
+  return -EINVAL;
+}
+
+/* ---- A name of a file or an argument may hold what clears the screen, or looks like a line of ours. */
+
+/* Bytes of the character at text, 0 = it is no UTF-8, or it is a control character. */
+static size_t shown(const unsigned char *text) {
+  static const unsigned least[] = {0x20, 0xa0, 0x800, 0x10000}; /* of so many further bytes */
+  size_t more = text[0] < 0x80 ? 0 : text[0] < 0xc2 ? 4 : text[0] < 0xe0 ? 1 : text[0] < 0xf0 ? 2 : text[0] < 0xf5 ? 3 : 4;
+  if (more == 4) return 0;
+  unsigned code = more == 0 ? text[0] : text[0] & (0x3fu >> more);
+  for (size_t i = 1; i <= more; i++) {
+    if ((text[i] & 0xc0) != 0x80) return 0;
+    code = code << 6 | (text[i] & 0x3f);
+  }
+  return code < least[more] || code == 0x7f || (code >= 0xd800 && code < 0xe000) || code > 0x10ffff ? 0 : more + 1;
+}
+
+void lb_printable(const char *text, char *buf, size_t size) {
+  size_t at = 0;
+  while (*text && size > 0) {
+    char escape[8];
+    size_t bytes = shown((const unsigned char *)text), length = bytes;
+    const char *piece = text;
+    if (bytes == 0) {
+      piece = escape, bytes = 1;
+      if (*text == '\n' || *text == '\t') length = (size_t)snprintf(escape, sizeof escape, "\\%c", *text == '\n' ? 'n' : 't');
+      else length = (size_t)snprintf(escape, sizeof escape, "\\x%02x", (unsigned)(unsigned char)*text);
+    }
+    if (at + length >= size) break;
+    memcpy(buf + at, piece, length);
+    at += length;
+    text += bytes;
+  }
+  if (size > 0) buf[at] = '\0';
+}
+
+/* ---- Optimal string alignment: insertions, deletions, replacements and swaps of neighbours cost one
+ * each. A swap counts once because "acquier" for "acquire" is one slip of the fingers, not two. */
+
+#define WORD_MAX 64 /* nobody mistypes a longer word of ours; bounds the work on hostile input */
+
+static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
+
+/* Three rows of the table are enough: a swap looks two rows back, nothing looks further. */
+static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len) {
+  size_t rows[3][WORD_MAX + 1];
+  size_t *before = rows[0], *last = rows[1], *row = rows[2];
+  for (size_t j = 0; j <= b_len; j++) last[j] = j;
+  for (size_t i = 1; i <= a_len; i++) {
+    row[0] = i;
+    for (size_t j = 1; j <= b_len; j++) {
+      size_t cost = a[i - 1] != b[j - 1];
+      row[j] = min_size(min_size(last[j] + 1, row[j - 1] + 1), last[j - 1] + cost);
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = min_size(row[j], before[j - 2] + 1);
+    }
+    size_t *free_row = before;
+    before = last;
+    last = row;
+    row = free_row;
+  }
+  return last[b_len];
+}
+
+const char *lb_suggest(const char *word, const char *const *words, size_t count) {
+  const char *nearest = NULL;
+  size_t len = strlen(word), nearest_distance = SIZE_MAX;
+  size_t limit = len / 3 > 2 ? len / 3 : 2;
+  if (len == 0 || len > WORD_MAX) return NULL;
+  for (size_t i = 0; i < count; i++) {
+    size_t known_len = strlen(words[i]);
+    if (known_len > WORD_MAX) continue;
+    size_t d = distance(word, len, words[i], known_len);
+    /* d == len: nothing in common; "x" is not a misspelt "pg". */
+    if (d > limit || d >= len || d >= nearest_distance) continue;
+    nearest = words[i];
+    nearest_distance = d;
+  }
+  return nearest;
+}
+
+/* ---- tables */
+
+void lb_grid_begin(struct lb_grid *grid, const char *align) { *grid = (struct lb_grid){.align = align}; }
+
+void lb_grid_add(struct lb_grid *grid, const char *format, ...) {
+  if (grid->count == grid->room) {
+    grid->room = grid->room ? 2 * grid->room : 64;
+    grid->text = realloc(grid->text, grid->room * sizeof *grid->text);
+    if (!grid->text) abort();
+  }
+  va_list args;
+  va_start(args, format);
+  if (vasprintf(&grid->text[grid->count++], format, args) < 0) abort();
+  va_end(args);
+}
+
+/* Blanks are owed until a text comes, so that no line ends with them. */
+static void print_row(const struct lb_grid *grid, char *const *row, const size_t *width, FILE *out) {
+  size_t owed = 0;
+  for (size_t c = 0; grid->align[c]; c++) {
+    size_t length = strlen(row[c]), pad = width[c] - length;
+    if (length == 0) {
+      owed += width[c] + 1;
+      continue;
+    }
+    fprintf(out, "%*s%s", (int)(owed + (grid->align[c] == 'r' ? pad : 0)), "", row[c]);
+    owed = (grid->align[c] == 'r' ? 0 : pad) + 1;
+  }
+  putc('\n', out);
+}
+
+void lb_grid_end(struct lb_grid *grid, FILE *out) {
+  size_t columns = strlen(grid->align), rows = grid->count / columns, width[LB_GRID_COLUMNS_MAX] = {0};
+  for (size_t i = 0; i < rows * columns; i++)
+    if (strlen(grid->text[i]) > width[i % columns]) width[i % columns] = strlen(grid->text[i]);
+  for (size_t r = 0; r < rows; r++) print_row(grid, grid->text + r * columns, width, out);
+  for (size_t i = 0; i < grid->count; i++) free(grid->text[i]);
+  free(grid->text);
+  *grid = (struct lb_grid){0};
 }

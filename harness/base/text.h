@@ -1,18 +1,42 @@
 /* SPDX-License-Identifier: MIT
  *
- * text.h - a text that is put together piece by piece in memory of the caller's.
+ * text.h - texts: put together piece by piece, made safe to print, in tables.
  */
 #ifndef LB_TEXT_H
 #define LB_TEXT_H
 
 #include <stddef.h>
+#include <stdio.h>
 
-/* Begins as {memory, its size (at least 1), 0}; the memory then has to hold "". */
+/* A text in memory of the caller's. Begins as {memory, its size (at least 1), 0}; the memory then has to hold "". */
 struct lb_text {
   char *at;
   size_t size, length;
 };
 /* Appends, as printf does; what does not fit is cut off. */
 void lb_text_add(struct lb_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* For text of others on one line of a terminal. Copies `text` into buf, with "\n", "\t" or "\x1b" for each control character, and "\xff" for each byte that is no UTF-8. Cut off where buf ends,
+ * but never inside of a character or an escape. */
+void lb_printable(const char *text, char *buf, size_t size);
+
+/* A table of texts whose columns are as wide as their widest text. A name that is longer than
+ * somebody thought makes its column wider, in every row, and never shifts the rest of its own. */
+
+#define LB_GRID_COLUMNS_MAX 16
+
+struct lb_grid {
+  const char *align; /* a letter for each column: 'l' or 'r' */
+  char **text;       /* row by row, owned */
+  size_t count, room;
+};
+
+/* `align` is borrowed; at most LB_GRID_COLUMNS_MAX letters. */
+void lb_grid_begin(struct lb_grid *grid, const char *align);
+/* The next field: columns from left to right, then the next row. ASCII: bytes are columns. Ends the
+ * process if there is no memory. */
+void lb_grid_add(struct lb_grid *grid, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Writes all whole rows, one blank between columns, none at the end of a line, and takes the texts away. */
+void lb_grid_end(struct lb_grid *grid, FILE *out);
 
 #endif

@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/root.h"
+#include "base/process.h"
 #include "conform/conform.h"
 #include "run/estimate.h"
 #include "run/exit.h"

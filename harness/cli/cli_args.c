@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/called.h"
-#include "base/printable.h"
+#include "base/text.h"
 #include "cli.h"
 #include "scenario/scenario.h"
 #include "base/suggest.h"

@@ -14,13 +14,11 @@
 #include <unistd.h>
 
 #include "base/called.h"
-#include "base/printable.h"
+#include "base/text.h"
 #include "history/check.h"
-#include "history/check_json.h"
 #include "history/explain.h"
 #include "history/history.h"
 #include "scenario/scenario.h"
-#include "show/explain_again.h"
 #include "show/explain_run.h"
 #include "show/left_out.h"
 

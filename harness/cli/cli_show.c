@@ -15,7 +15,7 @@
 #include "backends/foreign.h"
 #include "backends/registry.h"
 #include "base/called.h"
-#include "base/grid.h"
+#include "base/text.h"
 #include "base/suggest.h"
 #include "cost/cost.h"
 #include "run/fit.h"

@@ -14,7 +14,7 @@
 #include "cli.h"
 #include "run/system.h"
 #include "base/suggest.h"
-#include "base/title.h"
+#include "base/process.h"
 #include "version.h"
 
 enum { WORDS_MAX = 64 };

@@ -20,7 +20,7 @@
 
 #include "adapter_talk.h"
 #include "backends/registry.h"
-#include "base/environ.h"
+#include "base/process.h"
 #include "base/files.h"
 #include "conform_calls.h"
 #include "servers/sandbox.h"

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/environ.h"
+#include "base/process.h"
 #include "client/env.h"
 #include "servers/sandbox.h"
 #include "servers/stand.h"

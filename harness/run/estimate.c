@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bootstrap.h"
+#include "base/interval.h"
 #include "base/csv.h"
 
 /* What nobody has measured: a timeline waits for leases and failovers for some seconds, a load needs a little beside what it is told. */

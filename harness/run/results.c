@@ -13,7 +13,6 @@
 #include "base/interval.h"
 #include "client/holder.h"
 #include "exit.h"
-#include "history/counter_json.h"
 #include "tally.h"
 #include "servers/setting.h"
 

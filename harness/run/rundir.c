@@ -23,7 +23,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
-#include "base/title.h"
+#include "base/process.h"
 
 enum { TRIALS_GONE_MS = 10000, PATH_BYTES_MAX = 140 };
 

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/spare.h"
+#include "base/machine.h"
 #include "trial/crew_open.h"
 #include "trial/heat.h"
 #include "trial/timeline_closing.h"

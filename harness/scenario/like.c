@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/root.h"
+#include "base/process.h"
 #include "base/suggest.h"
 #include "lines.h"
 #include "scenario_parts.h"

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/called.h"
-#include "base/environ.h"
+#include "base/process.h"
 #include "base/files.h"
 #include "base/refuse.h"
 #include "run/exit.h"

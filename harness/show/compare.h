@@ -6,7 +6,7 @@
 #ifndef LB_COMPARE_H
 #define LB_COMPARE_H
 
-#include "base/bootstrap.h"
+#include "base/interval.h"
 #include "compare_run.h"
 
 /* Of B, beside A: by the interval of the ratio alone. */
@@ -14,7 +14,7 @@ enum lb_difference {
   LB_DIFFERENCE_NONE, /* cannot be told apart: the interval has 1 in it */
   LB_DIFFERENCE_FASTER,
   LB_DIFFERENCE_SLOWER,
-  LB_DIFFERENCE_UNKNOWN, /* too few repeats (base/bootstrap.h), or a value of 0 */
+  LB_DIFFERENCE_UNKNOWN, /* too few repeats (base/interval.h), or a value of 0 */
   LB_DIFFERENCE_COUNT,
 };
 /* "same", "faster", "slower", "unknown". */

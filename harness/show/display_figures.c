@@ -1,17 +1,227 @@
 /* SPDX-License-Identifier: MIT
  *
- * The figures of a run as numbers: what a lock costs, how long a dead holder's lock
- * stays taken. Campaigns are in display_campaigns.c.
- *
- * Percentiles are not averaged: a line has the median of its trials. A part without a number has no heading.
+ * The figures of a run: rates of campaigns, what a lock costs, how long a dead holder's lock stays taken. A rate of few
+ * events, or of many that all followed one fault, says more than was seen; so below some number of them the count itself
+ * is shown, with the bound that it allows. A figure is the median of the repeats, not their mean.
  */
+#include "campaign_text.h"
+
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bootstrap.h"
-#include "base/grid.h"
+#include "base/interval.h"
+#include "base/text.h"
 #include "display.h"
-#include "display_parts.h"
+#include "run/tally.h"
+
+#define COLUMN(what, per) {what, per},
+static const struct {
+  const char *what, *per; /* two lines of a head; `per` "" = one */
+} campaign_columns[] = {LB_CAMPAIGN_COLUMN_LIST(COLUMN)};
+enum { CAMPAIGN_COLUMNS = sizeof campaign_columns / sizeof *campaign_columns };
+
+/* ---- numbers ------------------------------------------------------------------------------------------------------- */
+
+/* Two significant digits, never in powers of ten, and without zeros at the end of a fraction; "150k"
+ * from ten thousand on. */
+static const char *two_digits(double x, char *buf, size_t size) {
+  int places = x > 0 ? 1 - (int)floor(log10(x)) : 0;
+  double step = pow(10, places < 0 ? -places : 0), rounded = places > 0 ? x : round(x / step) * step;
+  if (rounded >= 10000) snprintf(buf, size, "%.0fk", rounded / 1000);
+  else snprintf(buf, size, "%.*f", places > 0 ? places : 0, rounded);
+  char *end = buf + strlen(buf);
+  if (strchr(buf, '.')) {
+    while (end[-1] == '0') *--end = '\0';
+    if (end[-1] == '.') end[-1] = '\0';
+  }
+  return buf;
+}
+
+static void print_interval(const struct lb_rate *rate, double scale, char *buf, size_t size) {
+  char value[40], low[40], high[40];
+  snprintf(buf, size, "%s [%s,%s]", two_digits(rate->value * scale, value, sizeof value), two_digits(rate->low * scale, low, sizeof low),
+           two_digits(rate->high * scale, high, sizeof high));
+}
+
+void lb_campaign_seconds_text(double hours, char *buf, size_t size) {
+  double seconds = hours * 3600;
+  snprintf(buf, size, "%.*f", seconds < 10 ? 1 : 0, seconds);
+}
+
+void lb_campaign_share_text(const struct lb_rate *share, bool known, char *buf, size_t size) {
+  char high[40];
+  if (!known) snprintf(buf, size, "-");
+  else if (share->value > 0) print_interval(share, 100, buf, size);
+  else snprintf(buf, size, "0 (<%s)", two_digits(share->high * 100, high, sizeof high));
+}
+
+/* What a trial's violations have in common nobody can tell from one trial, so of many in one there is
+ * no bound either. */
+void lb_campaign_rate_text(const struct lb_campaign_rate *x, char *buf, size_t size) {
+  unsigned long long events = x->events;
+  bool few_handoffs = x->of == LB_PER_1000 && x->exposure < LB_LEAST_HANDOFFS;
+  char number[40];
+  if (!(x->exposure > 0)) snprintf(buf, size, "-");
+  else if (few_handoffs) snprintf(buf, size, "%llu in %.0f", events, x->exposure);
+  else if (x->events < LB_LEAST_EVENTS) snprintf(buf, size, "%llu (<%s)", events, two_digits(x->rate.high, number, sizeof number));
+  else if (x->trials >= LB_LEAST_TRIALS) print_interval(&x->rate, 1, buf, size);
+  else if (x->of == LB_PER_1000) snprintf(buf, size, "%llu in %.0f", events, x->exposure);
+  else snprintf(buf, size, "%llu in %s s", events, two_digits(x->exposure * 3600, number, sizeof number));
+}
+
+/* ---- sentences ----------------------------------------------------------------------------------------------------- */
+
+void lb_campaign_note_kind(struct lb_campaign_notes *notes, const char *name, uint64_t proved) {
+  size_t i = 0;
+  while (i < notes->kinds && strcmp(notes->kind[i].name, name) != 0) i++;
+  if (i == sizeof notes->kind / sizeof *notes->kind) return;
+  notes->kind[i].name = name;
+  notes->kind[i].proved += proved;
+  if (i == notes->kinds) notes->kinds++;
+}
+
+/* A name stands there whole or is counted. */
+static void note_below(struct lb_campaign_notes *notes, const char *system, const char *guard) {
+  size_t used = strlen(notes->below), room = sizeof notes->below - used;
+  bool guarded = strcmp(guard, "none") != 0;
+  int n = snprintf(notes->below + used, room, guarded ? "%s%s (%s)" : "%s%s", used ? ", " : "", system, guard);
+  notes->below_count++;
+  if (n >= 0 && (size_t)n < room) return;
+  notes->below[used] = '\0';
+  notes->below_unnamed++;
+}
+
+void lb_campaign_note_control(struct lb_campaign_notes *notes, const char *system, const char *guard, int above) {
+  if (above > 0) notes->above++;
+  else if (above < 0) notes->unknown++;
+  else note_below(notes, system, guard);
+}
+
+/* Those that were proved, with how often, or those that never were. Returns the length. */
+static size_t put_kinds(const struct lb_campaign_notes *notes, bool proved, const char *head, char *buf, size_t size) {
+  size_t n = 0;
+  for (size_t i = 0; i < notes->kinds && n < size; i++) {
+    const char *begin = n ? ", " : head, *name = notes->kind[i].name;
+    if ((notes->kind[i].proved > 0) != proved) continue;
+    if (proved) n += (size_t)snprintf(buf + n, size - n, "%s%llu %s", begin, (unsigned long long)notes->kind[i].proved, name);
+    else n += (size_t)snprintf(buf + n, size - n, "%s%s", begin, name);
+  }
+  return n < size ? n : size - 1;
+}
+
+void lb_campaign_kinds_text(const struct lb_campaign_notes *notes, char *buf, size_t size) {
+  *buf = '\0';
+  size_t n = put_kinds(notes, true, "proved over all rows: ", buf, size);
+  put_kinds(notes, false, n ? "; never: " : "never proved: ", buf + n, size - n);
+}
+
+void lb_campaign_control_text(const struct lb_campaign_notes *notes, char *buf, size_t size) {
+  char more[40] = "";
+  if (notes->below_unnamed) snprintf(more, sizeof more, " and %zu more", notes->below_unnamed);
+  if (notes->below_count)
+    snprintf(buf, size, "The control, the same load without faults, does not separate from %s%s: by violations per hour their intervals meet.",
+             notes->below, more);
+  else if (notes->unknown)
+    snprintf(buf, size, "Nothing tells what %s of these rows would be without faults: that takes %d decided trials of a row, and %d of a control of the same load.",
+             notes->above ? "some" : "the violations", LB_LEAST_TRIALS, LB_LEAST_TRIALS);
+  else if (notes->above) snprintf(buf, size, "By violations per hour, every row that has any lies above the control, the same load without faults.");
+  else *buf = '\0';
+}
+
+/* ---- the table of campaigns ----------------------------------------------------------------------- */
+
+static bool is_campaign(const struct lb_tally *tally, size_t i, const struct lb_scenario *scenario) {
+  const struct lb_cell *cell = &tally->plan->cells[i];
+  return cell->scenario == scenario && scenario->kind == LB_KIND_CAMPAIGN && tally->cells[i].trials > 0;
+}
+
+/* The first line has the scenario in place of its column. Numbers are at the right of their columns. */
+static const char columns[] = "lllrrrrrrr";
+
+static void add_head(const char *scenario, struct lb_grid *grid) {
+  for (size_t i = 1; i < CAMPAIGN_COLUMNS; i++) lb_grid_add(grid, "%s", i == 1 ? scenario : *campaign_columns[i].per ? campaign_columns[i].what : "");
+  for (size_t i = 1; i < CAMPAIGN_COLUMNS; i++) lb_grid_add(grid, "%s", *campaign_columns[i].per ? campaign_columns[i].per : campaign_columns[i].what);
+}
+
+static void add_row(const struct lb_tally *tally, size_t index, struct lb_grid *grid) {
+  const struct lb_cell_sum *sum = &tally->cells[index];
+  const struct lb_cell *cell = sum->cell;
+  struct lb_cell_rate x;
+  char text[5][80], verdict[64], measured[40];
+  int trials = sum->trials - sum->undecided;
+  lb_cell_rate(tally, index, &x);
+  lb_campaign_seconds_text(x.hours, measured, sizeof measured);
+  if (x.stands_still) x.hours = 0, x.handoffs = 0; /* shown as exposed to nothing */
+  lb_display_cell_text(sum, LB_DISPLAY_SHORT, verdict, sizeof verdict);
+  lb_campaign_share_text(&x.overlapped_per_fault, x.faults > 0, text[0], sizeof text[0]);
+  lb_campaign_share_text(&x.within_lease_per_fault, x.faults > 0, text[1], sizeof text[1]);
+  lb_campaign_share_text(&x.damaged_per_fault, x.faults > 0, text[2], sizeof text[2]);
+  lb_campaign_rate_text(&(struct lb_campaign_rate){LB_PER_HOUR, x.violations_per_hour, x.violations, x.hours, trials}, text[3], sizeof text[3]);
+  lb_campaign_rate_text(&(struct lb_campaign_rate){LB_PER_1000, x.violations_per_1000, x.violations, (double)x.handoffs, trials}, text[4],
+                        sizeof text[4]);
+  lb_grid_add(grid, "%s", cell->system);
+  lb_grid_add(grid, "%s", lb_guard_name(cell->guard));
+  lb_grid_add(grid, "%s", verdict);
+  lb_grid_add(grid, "%llu", (unsigned long long)x.faults);
+  lb_grid_add(grid, "%s", measured);
+  for (size_t i = 0; i < 5; i++) lb_grid_add(grid, "%s", text[i]);
+}
+
+static void note(const struct lb_tally *tally, size_t index, struct lb_campaign_notes *notes) {
+  const struct lb_cell *cell = &tally->plan->cells[index];
+  const struct lb_scenario *s = cell->scenario;
+  struct lb_cell_rate x;
+  if (s->control) return;
+  lb_cell_rate(tally, index, &x);
+  for (size_t k = 0; k < s->fault_count && k < LB_FAULT_KINDS_MAX; k++) lb_campaign_note_kind(notes, s->faults[k].text, x.faults_of[k]);
+  if (x.violations) lb_campaign_note_control(notes, cell->system, lb_guard_name(cell->guard), lb_cell_above_control(tally, index));
+}
+
+static bool print_scenario(const struct lb_tally *tally, const struct lb_scenario *scenario, FILE *out) {
+  struct lb_campaign_notes notes = {0};
+  char text[1400];
+  struct lb_grid grid;
+  lb_grid_begin(&grid, columns);
+  for (size_t i = 0; i < tally->plan->cell_count; i++) {
+    if (!is_campaign(tally, i, scenario)) continue;
+    if (grid.count == 0) add_head(scenario->name, &grid);
+    add_row(tally, i, &grid);
+    note(tally, i, &notes);
+  }
+  if (grid.count == 0) return false;
+  putc('\n', out);
+  lb_grid_end(&grid, out);
+  lb_campaign_kinds_text(&notes, text, sizeof text);
+  if (*text) lb_display_wrap(text, 2, 2, out);
+  lb_campaign_control_text(&notes, text, sizeof text);
+  if (*text) lb_display_wrap(text, 2, 2, out);
+  return true;
+}
+
+/* What the rates above are compared with: the same harness without faults. A violation or a long
+ * stall here says that the rates are not those of the locks alone. */
+static void print_control(const struct lb_tally *tally, FILE *out) {
+  struct lb_control control;
+  lb_tally_control(tally, &control);
+  if (control.trials == 0) return;
+  char text[300], undecided[80] = "";
+  if (control.undecided) snprintf(undecided, sizeof undecided, ", %d of %d trials undecided", control.undecided, control.trials);
+  snprintf(text, sizeof text, "no-fault control: %llu hand-offs, %llu violations%s; longest stall of the harness %.1f ms", (unsigned long long)control.handoffs,
+           (unsigned long long)control.violations, undecided, (double)control.stall_ns / 1e6);
+  putc('\n', out);
+  lb_display_wrap(text, 0, 2, out);
+}
+
+void lb_print_rates(const struct lb_tally *tally, FILE *out) {
+  bool any = false;
+  for (size_t i = 0; i < tally->plan->scenario_count; i++)
+    if (print_scenario(tally, &tally->plan->scenarios[i], out)) any = true;
+  if (any) putc('\n', out);
+  if (any) lb_display_wrap(LB_CAMPAIGN_CAPTION, 2, 2, out);
+  print_control(tally, out);
+}
 
 /* ---- speed ----------------------------------------------------------------------------------- */
 

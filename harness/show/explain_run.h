@@ -41,4 +41,8 @@ void lb_told_clear(struct lb_told *told);
  * expected and why. */
 void lb_told_print(const struct lb_told *told, FILE *out);
 
+/* The command that makes trials like the chosen one, with the same seed, into ret. It can be pasted
+ * into a shell, whatever the run's files say. */
+void lb_told_again(const struct lb_told *told, char *ret, size_t size);
+
 #endif

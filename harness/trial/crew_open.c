@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "base/refuse.h"
-#include "base/spare.h"
+#include "base/machine.h"
 #include "client/client.h"
 
 /* An interpreter and its libraries take a second to start. MOST_S: for the observer, and again for each MOST_CLIENTS clients: then a machine is too slow for the trial. */

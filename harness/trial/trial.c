@@ -19,7 +19,7 @@
 #include "campaign.h"
 #include "base/clock.h"
 #include "crew.h"
-#include "base/environ.h"
+#include "base/process.h"
 #include "base/files.h"
 #include "client/memory.h"
 #include "heat.h"

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/bootstrap.h"
+#include "base/interval.h"
 
 struct cycle {
   size_t client;
