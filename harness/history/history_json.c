@@ -206,7 +206,7 @@ static int read_event(const struct line *line, const json_t *object, struct lb_h
   json_object_foreach((json_t *)object, word, value) {
     unsigned i = 0;
     if (line->format > 1 && strcmp(word, "mode") == 0) {
-      bool shared;
+      bool shared = false;
       int r = read_mode(line, value, &shared);
       if (r < 0) return r;
       if (shared) event.flags |= LB_EVF_SHARED, members |= LB_M_SHARED;
