@@ -204,7 +204,7 @@ int lb_carry_out(const struct lb_order *order);
 int lb_resume(const struct lb_args *args);
 /* `run --against TOOL` (cli_against.c): this build and another one take turns, and what came of it is compared. A turn takes about `turn_s`. An exit code. */
 int lb_run_against(const struct lb_args *args, double turn_s);
-/* Compares two results folders, or the variants in `a` (NULL = no `b`), and prints it as `args` say (cli_compare.c). An exit code. */
+/* Compares two results folders, or the variants in `a` (NULL = no `b`), and prints it as `args` say (plots/compare.py). An exit code. */
 int lb_compare_folders(const struct lb_args *args, const char *a, const char *b);
 
 /* ---- servers of the user's own (cli_servers.c) ---------------------------------------------------- */

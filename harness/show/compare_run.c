@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A run folder for a comparison. Columns are found by name: a run of another version may have more
+ * What `which` takes from a run folder. Columns are found by name: a run of another version may have more
  * of them, or lack a metric, which then has no value.
  *
  * A quantile of few samples is one of luck. It has a value only if ten samples lie above it, as in
@@ -61,18 +61,10 @@ static bool is(const json_t *object, const char *key, const char *text) {
   return value && strcmp(value, text) == 0;
 }
 
-const json_t *lb_run_scenario(const struct lb_run *run, const char *name) {
+static const json_t *run_scenario(const struct lb_run *run, const char *name) {
   size_t i;
   const json_t *scenario;
   json_array_foreach(json_object_get(run->json, "scenarios"), i, scenario) if (is(scenario, "name", name)) return scenario;
-  return NULL;
-}
-
-const json_t *lb_run_cell(const struct lb_run *run, const struct lb_run_trial *trial) {
-  size_t i;
-  const json_t *cell;
-  json_array_foreach(json_object_get(run->json, "cells"), i, cell)
-    if (is(cell, "scenario", trial->scenario) && is(cell, "system", trial->system) && is(cell, "guard", trial->guard)) return cell;
   return NULL;
 }
 
@@ -143,7 +135,7 @@ static int load_trials(struct lb_run *run, char *err, size_t err_size) {
     if (!grow(run)) return fail(-ENOMEM, run->path, err, err_size);
     struct lb_run_trial *trial = &run->trial[run->count];
     r = take_trial(&run->csv, &columns, trial, err, err_size);
-    if (measures(lb_run_scenario(run, trial->scenario))) run->count++;
+    if (measures(run_scenario(run, trial->scenario))) run->count++;
   }
   return r;
 }
@@ -159,22 +151,8 @@ int lb_run_load(const char *dir, struct lb_run *ret, char *err, size_t err_size)
 }
 
 void lb_run_clear(struct lb_run *run) {
-  for (size_t i = 0; i < run->rounds; i++) lb_run_clear(&run->round[i]);
-  free(run->round);
   lb_csv_close(&run->csv);
   free(run->trial);
   json_decref(run->json);
   *run = (struct lb_run){0};
-}
-
-size_t lb_run_group_end(const struct lb_run *run, size_t from) {
-  const struct lb_run_trial *a = &run->trial[from];
-  size_t end = from + 1;
-  for (; end < run->count; end++) {
-    const struct lb_run_trial *b = &run->trial[end];
-    if (strcmp(a->scenario, b->scenario) != 0 || strcmp(a->system, b->system) != 0 || strcmp(a->guard, b->guard) != 0 ||
-        strcmp(a->clients, b->clients) != 0)
-      break;
-  }
-  return end;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * compare_run.h - what a comparison takes from a run folder: run.json, and of trials.csv the metrics
- * of every trial that measured speed. For compare*.c and `which`.
+ * compare_run.h - what `which` takes from a run folder: run.json, and of trials.csv the metrics of every
+ * trial that measured speed.
  */
 #ifndef LB_COMPARE_RUN_H
 #define LB_COMPARE_RUN_H
@@ -28,21 +28,11 @@ struct lb_run {
   struct lb_csv csv;
   struct lb_run_trial *trial; /* in the order of the file: those of a cell and number of clients are neighbours */
   size_t count;
-  struct lb_run *round; /* owned; of a folder of rounds, whose first run.json stands for all; NULL = this is one run */
-  size_t rounds;
 };
 
 /* A run folder. Trials of timelines and campaigns are left out: they measure no speed. 0 (release with lb_run_clear()), -EINVAL or
  * other -errno, with one line in err. */
 int lb_run_load(const char *dir, struct lb_run *ret, char *err, size_t err_size);
 void lb_run_clear(struct lb_run *run);
-/* The same of one side of a comparison: a run folder, or a folder of rounds, which has runs in it with the names 1, 2, 3 ... (one of two
- * builds that took turns, cli/cli_against.c). Each group has its trials in the order of the rounds. */
-int lb_run_load_side(const char *dir, struct lb_run *ret, char *err, size_t err_size);
-/* The scenario or the cell as run.json has it; NULL = it has none of that name. */
-const json_t *lb_run_scenario(const struct lb_run *run, const char *name);
-const json_t *lb_run_cell(const struct lb_run *run, const struct lb_run_trial *trial);
-/* Behind the last trial of the group that begins at `from`: same cell, same number of clients. */
-size_t lb_run_group_end(const struct lb_run *run, size_t from);
 
 #endif
