@@ -43,7 +43,7 @@
 #include "servers/cluster.h"
 #include "servers/net.h"
 #include "servers/sandbox.h"
-#include "servers/setting.h"
+#include "servers/family.h"
 #include "trial/settle.h"
 
 enum { TTL_MS = 10000, WINDOWS_MAX = 100, COUNTS_MAX = 8, SIDES = 3, ASK_S = 5, WARM_UP_TURNS = 4 };

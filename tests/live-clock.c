@@ -21,7 +21,6 @@
 #include "client/env.h"
 #include "base/files.h"
 #include "servers/skew.h"
-#include "servers/skew_shim.h"
 #include "servers/cluster.h"
 
 #define LOOPBACK "127.0.0.1"
@@ -164,7 +163,7 @@ static void others_stay(size_t jumped) {
 static void a_restart_keeps_the_clock(size_t server) {
   lb_skew_jump(cluster.server[server].skew, false, -JUMP_MS * (int64_t)LB_NS_PER_MS);
   if (cluster.data_count == 1) {
-    int r = lb_cluster_restart(&cluster, server, in_ms(START_S * 1000));
+    int r = lb_cluster_restart_many(&cluster, (size_t[]){server}, 1, in_ms(START_S * 1000));
     check(r == 0, "%s comes back %s", cluster.server[server].name, r ? cluster.err : "");
   }
   says(server, -JUMP_MS, "set back");
@@ -205,9 +204,9 @@ static void run(const struct lb_topology *topology, const char *cache) {
 
 static void without_the_library(void) {
   cluster = (struct lb_cluster){.topology = lb_topology_find("redis"), .env = &env.base, .server_count = 1};
-  setenv(LB_SKEW_SHIM_VARIABLE, "/nowhere/" LB_SKEW_SHIM, 1);
-  check(lb_cluster_skew(&cluster, 0) == -ENOENT && strstr(cluster.err, LB_SKEW_SHIM), "without the library: %s", cluster.err);
-  unsetenv(LB_SKEW_SHIM_VARIABLE);
+  setenv(LB_CLOCK_SHIM_VARIABLE, "/nowhere/" LB_CLOCK_SHIM, 1);
+  check(lb_cluster_skew(&cluster, 0) == -ENOENT && strstr(cluster.err, LB_CLOCK_SHIM), "without the library: %s", cluster.err);
+  unsetenv(LB_CLOCK_SHIM_VARIABLE);
 }
 
 static bool chosen(const char *name, int argc, char **argv, int first) {
@@ -227,7 +226,7 @@ int main(int argc, char **argv) {
     lb_proc_sandboxed = true;
     first++;
   }
-  if (!lb_skew_shim_path()) return puts("1..0 # SKIP no " LB_SKEW_SHIM), 0;
+  if (!lb_shim_path(LB_SHIM_CLOCK)) return puts("1..0 # SKIP no " LB_CLOCK_SHIM), 0;
   if (!mkdtemp(cache) || chmod(cache, 0755) < 0) return perror(cache), 1;
   lb_env_init(&env, lb_clock_ns() ^ (uint64_t)getpid() << 32);
   const struct lb_topology *topology;

@@ -224,7 +224,7 @@ static void a_call_that_broke_is_over_and_the_next_has_another_lease(void **stat
   assert_int_equal(try(0), LB_OK);
   assert_int_equal(try(1), LB_BUSY);
   uint64_t lease = etcd_lease(&client[1].grant);
-  lb_cluster_restart(&cluster, 0, in_ms(20000));
+  lb_cluster_restart_many(&cluster, (size_t[]){0}, 1, in_ms(20000));
   assert_int_equal(await(1), LB_OK);
   assert_int_equal(try(1), LB_UNKNOWN);
   assert_int_equal(client[1].protocol->resolve(client[1].session, &lock, &client[1].grant, in_ms(3000)), LB_BUSY);

@@ -446,7 +446,7 @@ static void restarts_from(struct trial *t, size_t index, enum state state) {
   pid_t before = s->proc.pid;
   if (state != RUNNING) lb_proc_signal(&s->proc, state == PAUSED ? SIGSTOP : SIGKILL);
   lb_ns begin = lb_clock_ns();
-  int r = lb_cluster_restart(c, index, in_s(START_S));
+  int r = lb_cluster_restart_many(c, (size_t[]){index}, 1, in_s(START_S));
   check(t, r == 0 && s->proc.pid != before, "%s, %s, comes back: restart_ms=%.0f%s", s->name, state_name[state],
         ms_since(begin), r ? c->err : "");
   bool keeps = c->topology->keeps != LB_KEEPS_NOTHING, has_it = remember(s, false);
@@ -462,7 +462,7 @@ static void empty_primary_takes_its_replicas_along(struct trial *t) {
   struct lb_cluster *c = &t->cluster;
   bool had = remember(&c->server[0], true) && is(redis_says(&c->server[0], "WAIT 2 1000"), "2");
   lb_proc_kill(&c->server[0].proc);
-  int r = lb_cluster_restart(c, 0, in_s(START_S));
+  int r = lb_cluster_restart_many(c, (size_t[]){0}, 1, in_s(START_S));
   check(t, had && r == 0 && claims_to_lead(&c->server[0]), "a killed primary is back before it is replaced %s", r ? c->err : "");
   check(t, is(redis_says(&c->server[0], "DBSIZE"), "0"), "and empty");
   lb_ns deadline = in_s(10);
@@ -493,7 +493,7 @@ static void single_comes_back(struct trial *t) {
   check(t, lb_cluster_failover(c, 0, lb_clock_ns() + 300 * LB_NS_PER_MS) == LB_TIMEOUT,
         "and waiting for another ends in time");
   lb_ns begin = lb_clock_ns();
-  int r = lb_cluster_restart(c, 0, in_s(START_S));
+  int r = lb_cluster_restart_many(c, (size_t[]){0}, 1, in_s(START_S));
   check(t, r == 0, "it comes back: restart_ms=%.0f%s", ms_since(begin), r ? c->err : "");
   check(t, lb_cluster_primary(c, in_s(1)) == 0, "then it is the primary");
 }
@@ -516,7 +516,7 @@ static void primary_is_replaced(struct trial *t) {
   while (!(accepts = accepts_writes(t, &c->server[now])) && lb_clock_ns() < deadline)
     lb_clock_sleep_until(lb_clock_ns() + 10 * LB_NS_PER_MS);
   check(t, accepts, "%s accepts writes", c->server[now].name);
-  r = lb_cluster_restart(c, (size_t)old, in_s(START_S));
+  r = lb_cluster_restart_many(c, (size_t[]){(size_t)old}, 1, in_s(START_S));
   check(t, r == 0, "the old primary comes back %s", r ? c->err : "");
   if (!c->topology->family->independent)
     check(t, lb_cluster_primary(c, in_s(1)) == now, "the new primary is still the one that counts");

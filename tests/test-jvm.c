@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "servers/jvm.h"
+#include "servers/zookeeper_jvm.h"
 
 enum { MS = 1000000, WORK_MS = 60 };
 

@@ -22,9 +22,8 @@
 #include "base/files.h"
 #include "scratch.h"
 #include "servers/family_util.h"
-#include "servers/journal.h"
-#include "servers/power.h"
-#include "servers/room.h"
+#include "servers/disk_page.h"
+#include "servers/disk.h"
 
 static char scratch[200], writer[PATH_MAX + 20];
 static struct lb_cluster cluster;

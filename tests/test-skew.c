@@ -20,9 +20,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "servers/skew.h"
 #include "servers/skew_page.h"
-#include "servers/skew_shim.h"
+#include "servers/skew.h"
 #include "skip.h"
 
 #define S UINT64_C(1000000000)
@@ -289,7 +288,7 @@ static const char *reader_program(void) {
 }
 
 /* With a sanitizer's own library preloaded into us, the reader would get it, too. */
-static bool can_read(void) { return lb_skew_shim_path() && reader_program() && !strpbrk(lb_skew_shim_path(), " :"); }
+static bool can_read(void) { return lb_shim_path(LB_SHIM_CLOCK) && reader_program() && !strpbrk(lb_shim_path(LB_SHIM_CLOCK), " :"); }
 
 static void make_page(struct reader *r) {
   *r = (struct reader){.dir = "/tmp/test-skew-XXXXXX"};
@@ -304,7 +303,7 @@ static void start_reader(struct reader *r, bool with_page, const char *const arg
   if ((r->pid = fork()) == 0) {
     dup2(to[0], 0), dup2(from[1], 1);
     for (int i = 0; i < 2; i++) close(to[i]), close(from[i]);
-    setenv("LD_PRELOAD", lb_skew_shim_path(), 1);
+    setenv("LD_PRELOAD", lb_shim_path(LB_SHIM_CLOCK), 1);
     if (with_page) setenv("LOCKBENCH_SKEW", r->path, 1);
     else unsetenv("LOCKBENCH_SKEW");
     execv(reader_program(), (char *const *)args);

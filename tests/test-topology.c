@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "servers/setting.h"
+#include "servers/cluster.h"
 
 static const char *const redis_only[] = {"redis", NULL}, *const both[] = {"zk", "redis", NULL};
 

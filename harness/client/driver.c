@@ -26,7 +26,7 @@
 #include "hooks.h"
 #include "program.h"
 #include "servers/proctree.h"
-#include "servers/skew_shim.h"
+#include "servers/skew.h"
 
 enum { FOLLOW_MS = 1000 };
 
@@ -63,7 +63,7 @@ static void exec_halt(struct lb_program *program, bool dies) {
 /* What it starts has the clocks of its host. And an adapter in a JVM may start fast where no speed is measured, as
  * servers do (setting.h). */
 static void exec_prepare(const struct lb_client *client, const struct lb_client_plan *plan) {
-  const char *shim = client->skew_file[0] ? lb_skew_shim_path() : NULL, *others = getenv("LD_PRELOAD");
+  const char *shim = client->skew_file[0] ? lb_shim_path(LB_SHIM_CLOCK) : NULL, *others = getenv("LD_PRELOAD");
   char library[4200];
   setenv("LOCKBENCH_MEASURED", plan->names_server ? "no" : "yes", 1);
   if (!shim) return;

@@ -24,7 +24,7 @@
 #include "base/files.h"
 #include "conform_calls.h"
 #include "servers/sandbox.h"
-#include "servers/stand.h"
+#include "servers/cluster.h"
 
 /* After LATE_MAX statements that hung the rest would only hang as well: each costs its whole
  * limit. */

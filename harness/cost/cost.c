@@ -21,7 +21,8 @@
 #include "base/process.h"
 #include "client/env.h"
 #include "servers/sandbox.h"
-#include "servers/stand.h"
+#include "servers/cluster.h"
+#include "servers/disk.h"
 
 /* SETTLE_MS: what a server still does when the client has its answer, as the others of a majority do, belongs to that call. */
 enum { TTL_MS = 30000, CALL_MS = 5000, WARM = 10, AGAIN = 100, SETTLE_MS = 2, LIMIT_S = 240, NAP_MS = 2, SHARED_BYTES = 1 << 16 };
@@ -97,7 +98,7 @@ static bool try_look(struct lb_counts *ret, char *err, size_t err_size) {
   if (!ask(lb_cluster_requests, "requests", ret) || !ask(lb_cluster_commits, "writes committed", ret)) return snprintf(err, err_size, "%s", c.env.base.err), false;
   for (size_t i = 0; family->counts && i < cluster->data_count; i++)
     if (family->counts(cluster, i, soon(), ret) < 0) return snprintf(err, err_size, "%s", c.env.base.err), false;
-  for (size_t i = 0; c.shared->cost.disk_counts && i < cluster->server_count; i++) lb_disk_counts(&c.stand.disk[i], ret);
+  for (size_t i = 0; c.shared->cost.disk_counts && i < cluster->server_count; i++) lb_disk_counts(&c.stand.cluster.server[i], ret);
   return true;
 }
 
@@ -255,7 +256,7 @@ static int control(char *err, size_t err_size) {
   c.stand.target.shared = c.shared->table, c.stand.target.shared_size = sizeof c.shared->table;
   cost->has_servers = c.stand.cluster.server_count > 0;
   cost->disk_counts = cost->has_servers;
-  for (size_t i = 0; i < c.stand.cluster.server_count; i++) cost->disk_counts &= lb_disk_counts(&c.stand.disk[i], &none);
+  for (size_t i = 0; i < c.stand.cluster.server_count; i++) cost->disk_counts &= lb_disk_counts(&c.stand.cluster.server[i], &none);
   cost->times = plan->times, cost->refuses = true;
   r = begin(&c.a, "first", err, err_size);
   if (r == 0 && plan->protocol->setup && (r = plan->protocol->setup(c.a.session, soon())) != LB_OK) r = fail(&c.a, "setup", LB_OK, r, err, err_size);

@@ -11,7 +11,7 @@
 #define LB_COST_H
 
 #include "run/rundir.h"
-#include "servers/counts.h"
+#include "servers/family.h"
 #include "servers/topology.h"
 
 enum lb_cost_column { LB_COST_ACQUIRE, LB_COST_RELEASE, LB_COST_REFUSED, LB_COST_COLUMNS };

@@ -13,9 +13,8 @@
 #include "base/called.h"
 #include "client/holder.h"
 #include "peers.h"
-#include "servers/disk.h"
 #include "servers/sandbox.h"
-#include "servers/skew_shim.h"
+#include "servers/skew.h"
 
 static unsigned of_servers(const struct lb_protocol *p, const struct lb_topology *t) {
   bool foreign_lease = p->traits & LB_TRAIT_FOREIGN && p->traits & LB_TRAIT_LEASED;
@@ -221,9 +220,9 @@ static void check_machine(struct fitting *f, const struct lb_scenario *scenario)
     miss(f, "a disk that can be full needs a sandbox: %s", isolation->why);
   if (lb_scenario_needs(scenario, LB_NEED_NETWORK) && isolation->kind == LB_ISOLATION_NONE)
     miss(f, "cutting links needs network namespaces: %s", isolation->why);
-  if (f->topology->data_count > 0 && lb_scenario_needs(scenario, LB_NEED_SYNCS) && !lb_disk_shim_path())
+  if (f->topology->data_count > 0 && lb_scenario_needs(scenario, LB_NEED_SYNCS) && !lb_shim_path(LB_SHIM_DISK))
     miss(f, "seeing what servers write needs the disk shim, which was not found beside the program");
-  if (f->topology->data_count > 0 && sets_clocks(scenario) && !lb_skew_shim_path())
+  if (f->topology->data_count > 0 && sets_clocks(scenario) && !lb_shim_path(LB_SHIM_CLOCK))
     miss(f, "setting clocks needs the clock shim, which was not found beside the program");
 }
 

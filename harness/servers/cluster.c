@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What is the same for all running topologies: laying one out, restarting servers, waiting for a
- * failover.
+ * failover. And servers for who only calls a protocol.
  */
 #include "cluster.h"
 
@@ -10,8 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/files.h"
+#include "disk.h"
 #include "family_util.h"
 #include "own.h"
+#include "sandbox.h"
 #include "skew.h"
 
 static const struct lb_family *family_of(const struct lb_cluster *cluster) { return cluster->topology->family; }
@@ -124,23 +128,13 @@ void lb_cluster_stop(struct lb_cluster *cluster) {
   for (size_t i = 0; i < cluster->server_count; i++) {
     lb_proc_kill(&cluster->server[i].proc);
     lb_skew_unmap(cluster->server[i].skew);
+    lb_disk_forget(&cluster->server[i]);
     cluster->server[i].skew = NULL;
   }
   if (cluster->topology && family_of(cluster)->clean) family_of(cluster)->clean(cluster);
 }
 
 /* ---- clocks ---------------------------------------------------------------------------------- */
-
-int lb_cluster_skew(struct lb_cluster *cluster, size_t index) {
-  struct lb_server *server = &cluster->server[index];
-  char path[300];
-  int r = lb_server_bring_shim(cluster, server);
-  if (r < 0) return r;
-  lb_server_page_path(server, path, sizeof path);
-  lb_skew_unmap(server->skew);
-  server->skew = lb_skew_create(path);
-  return server->skew ? 0 : lb_cluster_fail(cluster, -errno, "%s: cannot make its clocks in %s: %m", server->name, path);
-}
 
 int lb_cluster_wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms) {
   if (!family_of(cluster)->wall_ms)
@@ -256,10 +250,6 @@ int lb_cluster_restart_many(struct lb_cluster *cluster, const size_t index[], si
   return r == 0 ? lb_cluster_await_answers(cluster, index, count, deadline) : r;
 }
 
-int lb_cluster_restart(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
-  return lb_cluster_restart_many(cluster, &index, 1, deadline);
-}
-
 /* ---- failover -------------------------------------------------------------------------------- */
 
 /* Independent servers fail over by being many: it is done when a majority of all serves without the
@@ -297,4 +287,57 @@ int lb_cluster_failover(struct lb_cluster *cluster, int old, lb_ns deadline) {
     lb_cluster_doze(cluster);
   }
   return 0;
+}
+
+/* ---- servers for who only calls a protocol ----------------------------------------------------- */
+
+enum { START_S = 60 };
+
+/* A host, a folder and a log of its own, and three ports. Which of them it uses is up to its
+ * family. */
+static void place_server(struct lb_stand *stand, size_t i) {
+  struct lb_server *s = &stand->cluster.server[i];
+  s->host = &stand->net.host[i];
+  s->port = lb_net_port(&stand->net);
+  s->extra_port[0] = lb_net_port(&stand->net);
+  s->extra_port[1] = lb_net_port(&stand->net);
+  snprintf(s->dir, sizeof s->dir, "%s/%s", stand->scratch, s->name);
+  snprintf(s->log, sizeof s->log, "%s/%s.log", stand->scratch, s->name);
+  lb_make_dirs(s->dir);
+  if (stand->watch_disk) lb_disk_watch(&stand->cluster, i);
+}
+
+/* A mount needs the sandbox's own mount namespace. */
+static int prepare_folder(struct lb_stand *stand, char *err, size_t err_size) {
+  snprintf(stand->scratch, sizeof stand->scratch, "%s/servers", stand->folder);
+  snprintf(stand->cache, sizeof stand->cache, "%s/cache", stand->folder);
+  int r = lb_make_dirs(stand->scratch);
+  if (r == 0 && !stand->on_disk && lb_proc_sandboxed) r = lb_sandbox_mount_memory(stand->scratch);
+  if (r < 0) snprintf(err, err_size, "cannot prepare %s: %s", stand->scratch, strerror(-r));
+  return r;
+}
+
+int lb_stand_up(struct lb_stand *stand, const struct lb_topology *t, struct lb_env *env, char *err, size_t err_size) {
+  size_t servers = t->data_count + t->other_count;
+  int r = prepare_folder(stand, err, err_size);
+  if (r == 0) r = lb_net_up(&stand->net, false, servers ? servers : 1, err, err_size);
+  if (r < 0) return r;
+  lb_cluster_init(&stand->cluster, t, env);
+  stand->cluster.durable = stand->on_disk;
+  stand->cluster.measured = stand->measured;
+  stand->cluster.ttl_ms = stand->ttl_ms;
+  stand->cluster.cache_dir = stand->cache;
+  for (size_t i = 0; i < servers; i++) place_server(stand, i);
+  if ((r = lb_cluster_start(&stand->cluster, lb_clock_ns() + START_S * LB_NS_PER_S)) != 0) {
+    snprintf(err, err_size, "%s did not start: %s", t->name, stand->cluster.err);
+    return r < 0 ? r : -ETIMEDOUT;
+  }
+  lb_cluster_target(&stand->cluster, &stand->target);
+  return 0;
+}
+
+void lb_stand_down(struct lb_stand *stand) {
+  lb_cluster_stop(&stand->cluster);
+  lb_net_down(&stand->net);
+  lb_remove_tree(stand->scratch);
 }

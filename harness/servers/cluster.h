@@ -22,8 +22,9 @@ struct lb_server {
   char dir[256];       /* its own data folder, empty and existing before start */
   char log[256];
   const char *const *env; /* "NAME=value" for its process, NULL-terminated; NULL = nothing extra */
-  char journal[300];      /* the file in which a preload library keeps what it writes, see power.h; "" = none */
-  bool own_disk;          /* its folder is a file system of its own, which may be filled (room.h) */
+  char journal[300];      /* the file in which a preload library keeps what it writes, see disk.h; "" = none */
+  bool own_disk;          /* its folder is a file system of its own, which may be filled (disk.h) */
+  struct lb_disk_page *counted; /* what it writes, see lb_disk_watch; NULL = nobody counts */
   struct lb_skew *skew;   /* its clocks, see lb_cluster_skew; NULL = true ones, it runs without the preload library */
   struct lb_proc proc;
 };
@@ -34,7 +35,7 @@ struct lb_cluster {
   struct lb_server server[LB_SERVERS_MAX]; /* data servers first, in node order */
   size_t server_count, data_count;
   int64_t ttl_ms;     /* of the trial: session timeouts must be within the servers' bounds */
-  bool measured;      /* speed is measured: the servers have a user's settings (setting.h) */
+  bool measured;      /* speed is measured: the servers have a user's settings (family.h) */
   bool durable;       /* true: on disk, fsync as a careful operator would; false: memory, for directed faults */
   const char *key;    /* the lock that `primary` is about, where the servers share the keys out; NULL = whichever */
   const char *cache_dir; /* a folder that outlives the trial within one run, for templates (initdb once); may be NULL */
@@ -82,11 +83,9 @@ int lb_cluster_requests(struct lb_cluster *cluster, lb_ns deadline, uint64_t *re
 /* CPU time that its servers have spent on compiling themselves so far. 0, or -errno; -EOPNOTSUPP: they
  * are as fast from the begin. */
 int lb_cluster_compiling(struct lb_cluster *cluster, lb_ns *ret);
-/* Starts one server again on what it left behind and waits until it answers. It is killed first if
- * it runs or is stopped. Its clocks stay as they are. 0 or -errno with err. */
-int lb_cluster_restart(struct lb_cluster *cluster, size_t index, lb_ns deadline);
-/* The same for several at once, as when the power comes back: where they answer only with a
- * majority (ZooKeeper), one after the other would wait in vain. */
+/* Starts servers again on what they left behind and waits until they answer. They are killed first if they run or are stopped. Their clocks
+ * stay as they are. All at once, as when the power comes back: where they answer only with a majority (ZooKeeper), one after the other would
+ * wait in vain. 0 or -errno with err. */
 int lb_cluster_restart_many(struct lb_cluster *cluster, const size_t index[], size_t count, lb_ns deadline);
 /* Its two halves: kills them and starts them on what they left behind; and waits until each of them answers. 0 or -errno with cluster->err. */
 int lb_cluster_begin_restart(struct lb_cluster *cluster, const size_t index[], size_t count);
@@ -96,5 +95,29 @@ int lb_cluster_await_alone(struct lb_cluster *cluster, size_t index, lb_ns deadl
 /* `await failover`: promotes where needed, then waits until another server than `old` decides (with
  * independent masters: until a majority answers without `old`). 0, LB_TIMEOUT, or -errno. */
 int lb_cluster_failover(struct lb_cluster *cluster, int old, lb_ns deadline);
+
+/* ---- the servers of one topology on loopback, started fresh, for who wants nothing but to call a protocol ----
+ *
+ * No faults, no clients. (A trial has its site, trial/site.h.) In a sandbox of its own (sandbox.h), which ends what is left. */
+
+#define LB_STAND_PATH 200
+
+struct lb_stand {
+  /* The caller's, before lb_stand_up(). */
+  char folder[3200]; /* where its servers and templates may lie */
+  int64_t ttl_ms;
+  bool on_disk;    /* else in memory */
+  bool watch_disk; /* what servers write is counted */
+  bool measured;   /* they have the settings of a user (family.h) */
+  /* From then on. */
+  struct lb_net net;
+  struct lb_cluster cluster;
+  struct lb_target target;
+  char scratch[LB_STAND_PATH], cache[3300];
+};
+
+/* Everything else in it is 0 before. 0, or -errno with a line in err; lb_stand_down() is called after both. */
+int lb_stand_up(struct lb_stand *stand, const struct lb_topology *topology, struct lb_env *env, char *err, size_t err_size);
+void lb_stand_down(struct lb_stand *stand);
 
 #endif

@@ -24,7 +24,7 @@
 
 #include "backends/redis_util.h"
 #include "family_redis.h"
-#include "setting.h"
+#include "family.h"
 
 #define TIMEOUT "cluster-node-timeout"
 #define TIMEOUT_FAULTS "1000"

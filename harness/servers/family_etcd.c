@@ -19,7 +19,7 @@
 
 #include "backends/etcd_util.h"
 #include "family_util.h"
-#include "setting.h"
+#include "family.h"
 
 /* A leader that has not heard of a majority for the election timeout steps down. A fifth of that passes
  * between heartbeats, so a member that was not scheduled for a while on a busy machine is not taken

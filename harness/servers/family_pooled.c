@@ -11,8 +11,7 @@
 #include <stdlib.h>
 
 #include "backends/pg_util.h"
-#include "family_util.h"
-#include "pg_template.h"
+#include "family_postgres.h"
 
 #define NEED_PGBOUNCER "pgbouncer or /usr/sbin/pgbouncer"
 

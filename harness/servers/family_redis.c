@@ -19,8 +19,7 @@
 #include <string.h>
 
 #include "backends/redis_util.h"
-#include "counts.h"
-#include "setting.h"
+#include "family.h"
 
 static const struct lb_setting settings[] = {LB_REDIS_SETTINGS, {0}};
 
@@ -115,6 +114,7 @@ int lb_redis_wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, i
   return good ? 0 : lb_fail(cluster->env, -EPROTO, "%s: unexpected answer to TIME", cluster->server[index].name);
 }
 
+/* "used_memory:1031240" in a line of INFO. */
 static int ask_number(struct lb_cluster *cluster, size_t index, const char *section, const char *field, lb_ns deadline, uint64_t *ret) {
   redisReply *reply = LB_REDIS_ASK(cluster, index, deadline, "INFO", section);
   if (!reply) return -EIO;
@@ -135,7 +135,7 @@ int lb_redis_requests(struct lb_cluster *cluster, size_t index, lb_ns deadline, 
 }
 
 /* "cmdstat_evalsha:calls=3,usec=..." in a line each. */
-int lb_redis_counts(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct lb_counts *ret) {
+static int lb_redis_counts(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct lb_counts *ret) {
   redisReply *reply = LB_REDIS_ASK(cluster, index, deadline, "INFO", "commandstats");
   if (!reply) return -EIO;
   for (const char *at = reply->str; at && (at = strstr(at, "cmdstat_")); at++) {
@@ -162,6 +162,173 @@ int lb_redis_version(char *buf, size_t size) {
 }
 
 const struct lb_ending lb_redis_ending = {.signal = SIGTERM, .says = "bye bye"};
+
+/* ---- whether one follows another and has all that this one has: the one that is followed is asked first --- */
+
+/* What INFO replication of one server says. 0 or -errno with env->err. */
+struct replication {
+  bool follows;     /* as a replica, with a link that is up */
+  size_t online;    /* replicas that it sends to */
+  long long offset; /* how far it is: as a primary, or as a replica */
+};
+
+static int look(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct replication *ret) {
+  redisReply *reply = LB_REDIS_ASK(cluster, index, deadline, "INFO", "replication");
+  if (!reply) return -EIO;
+  bool replica = reply->str && strstr(reply->str, "role:slave");
+  const char *offset = reply->str ? strstr(reply->str, replica ? "\nslave_repl_offset:" : "\nmaster_repl_offset:") : NULL;
+  if (offset)
+    *ret = (struct replication){.follows = replica && strstr(reply->str, "master_link_status:up"),
+                                .online = lb_redis_replicas_online(reply),
+                                .offset = atoll(strchr(offset, ':') + 1)};
+  freeReplyObject(reply);
+  return offset ? 0 : lb_fail(cluster->env, -EPROTO, "%s does not say how far it is", cluster->server[index].name);
+}
+
+int lb_redis_caught_up(struct lb_cluster *cluster, size_t index, size_t leader, lb_ns deadline) {
+  struct replication followed, own;
+  int r = look(cluster, leader, deadline, &followed);
+  if (r == 0) r = look(cluster, index, deadline, &own);
+  if (r < 0) return r;
+  if (followed.online == 0) return lb_fail(cluster->env, -EAGAIN, "%s sends to nobody", cluster->server[leader].name);
+  if (!own.follows) return lb_fail(cluster->env, -EAGAIN, "%s follows nobody", cluster->server[index].name);
+  if (own.offset < followed.offset)
+    return lb_fail(cluster->env, -EAGAIN, "%s is %lld bytes behind %s", cluster->server[index].name, followed.offset - own.offset, cluster->server[leader].name);
+  return 0;
+}
+
+/* ---- what an operator orders: to close the connections of a client, and to save what it has ------ */
+
+enum { CONNECTIONS_MAX = 16, POLL_MS = 5, LAST_MS = 1000 /* for the last answer behind the deadline */ };
+
+struct connections {
+  unsigned long long id[CONNECTIONS_MAX];
+  size_t count;
+};
+
+/* "id=7 addr=10.0.0.3:41234 ..." in a line each. */
+static int connections(struct lb_cluster *cluster, size_t index, const char *client, lb_ns deadline, struct connections *ret) {
+  redisReply *reply = LB_REDIS_ASK(cluster, index, deadline, "CLIENT", "LIST");
+  char begin[80];
+  if (!reply) return -EIO;
+  snprintf(begin, sizeof begin, " addr=%s:", client);
+  ret->count = 0;
+  for (const char *line = reply->str; line && *line && ret->count < CONNECTIONS_MAX;
+       line += strcspn(line, "\n"), line += *line == '\n') {
+    const char *at = strstr(line, begin);
+    if (at && at < line + strcspn(line, "\n") && sscanf(line, "id=%llu", &ret->id[ret->count]) == 1) ret->count++;
+  }
+  freeReplyObject(reply);
+  return 0;
+}
+
+static bool has(const struct connections *connections, unsigned long long id) {
+  for (size_t i = 0; i < connections->count; i++)
+    if (connections->id[i] == id) return true;
+  return false;
+}
+
+/* Those of `had` that are there still are told to go. How many. */
+static size_t kill_again(struct lb_cluster *cluster, size_t index, const struct connections *had, const struct connections *now, lb_ns deadline) {
+  char number[24];
+  size_t left = 0;
+  for (size_t i = 0; i < had->count; i++) {
+    if (!has(now, had->id[i])) continue;
+    left++;
+    snprintf(number, sizeof number, "%llu", had->id[i]);
+    LB_REDIS_EXPECT(cluster, index, deadline, NULL, "not killed", "CLIENT", "KILL", "ID", number);
+  }
+  return left;
+}
+
+/* On a busy machine a question may come to nothing, so it is asked again. A connection that the client makes meanwhile is another one. */
+int lb_redis_end_session(struct lb_cluster *cluster, size_t index, const char *client, uint64_t id, lb_ns deadline, char *said, size_t size) {
+  struct connections had = {.count = 0}, now;
+  const char *name = cluster->server[index].name;
+  bool known = false;
+  (void)id;
+  for (; lb_now(cluster->env) < deadline; lb_sleep_until(cluster->env, lb_now(cluster->env) + POLL_MS * LB_NS_PER_MS)) {
+    if (connections(cluster, index, client, deadline, &now) < 0) continue;
+    if (!known) had = now, known = true;
+    if (had.count == 0) return lb_fail(cluster->env, -ENOENT, "%s has no connection of that client", name);
+    if (kill_again(cluster, index, &had, &now, deadline) == 0) return snprintf(said, size, "has closed %zu connection%s", had.count, had.count == 1 ? "" : "s"), 0;
+  }
+  return lb_fail(cluster->env, -ETIMEDOUT, known ? "%s still has a connection of that client" : "%s does not connections its connections", name);
+}
+
+/* Of one that keeps a file of appends the dump is only what a replica was sent. */
+const char *const lb_redis_files[] = {"dump.rdb", "appendonlydir", NULL};
+
+int lb_redis_save(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+  return LB_REDIS_EXPECT(cluster, index, deadline, NULL, "not saved", "SAVE");
+}
+
+/* ---- its memory, filled -----------------------------------------------------------------------
+ *
+ * It may use a little more than it does, and is given keys of ours until it shows what it does then. The keys have an end far away, so that
+ * they count among those with one, as locks do. */
+
+enum { ROOM_BYTES = 1 << 20, FILLER_BYTES = 16 << 10, FILLERS_MAX = 4000, LOOK_EVERY = 25, EVICTED_ENOUGH = 400, AT_ONCE = 100 };
+#define FILLER "lockbench:filler:%d"
+
+static int set(struct lb_cluster *cluster, size_t index, lb_ns deadline, const char *what, const char *value) {
+  return LB_REDIS_EXPECT(cluster, index, deadline, NULL, "no", "CONFIG", "SET", what, value);
+}
+
+static bool says_full(const struct lb_cluster *cluster) { return strstr(cluster->env->err, "OOM") != NULL; }
+
+static int write_filler(struct lb_cluster *cluster, size_t index, lb_ns deadline, int number) {
+  static char value[FILLER_BYTES + 1];
+  char name[40];
+  memset(value, 'x', FILLER_BYTES);
+  snprintf(name, sizeof name, FILLER, number);
+  return LB_REDIS_EXPECT(cluster, index, deadline, NULL, "not written", "SET", name, value, "PX", "3600000");
+}
+
+/* Which key goes next is drawn from a few that are looked at, so it goes on for a while. */
+int lb_redis_fill_memory(struct lb_cluster *cluster, size_t index, const char *policy, lb_ns deadline, char *said, size_t size) {
+  uint64_t used = 0, before = 0, evicted = 0;
+  char limit[24];
+  int r = ask_number(cluster, index, "memory", "\nused_memory:", deadline, &used);
+  if (r == 0) r = ask_number(cluster, index, "stats", "\nevicted_keys:", deadline, &before);
+  snprintf(limit, sizeof limit, "%llu", (unsigned long long)used + ROOM_BYTES);
+  if (r == 0) r = set(cluster, index, deadline, "maxmemory-policy", policy);
+  if (r == 0) r = set(cluster, index, deadline, "maxmemory", limit);
+  for (int i = 0; r == 0 && i < FILLERS_MAX && evicted < EVICTED_ENOUGH; i++) {
+    r = write_filler(cluster, index, deadline, i);
+    if (r < 0 && says_full(cluster)) return snprintf(said, size, "refuses to write: OOM"), 0;
+    if (r == 0 && i % LOOK_EVERY == 0) r = ask_number(cluster, index, "stats", "\nevicted_keys:", deadline, &evicted), evicted -= before;
+  }
+  if (r < 0) return r;
+  if (evicted == 0) return lb_fail(cluster->env, -EIO, "%s has given up no key and refused nothing", cluster->server[index].name);
+  snprintf(said, size, "has given up %llu keys", (unsigned long long)evicted);
+  return 0;
+}
+
+int lb_redis_free_memory(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+  char name[AT_ONCE][40];
+  const char *argv[AT_ONCE + 2] = {"DEL"};
+  int r = set(cluster, index, deadline, "maxmemory", "0");
+  if (r == 0) r = set(cluster, index, deadline, "maxmemory-policy", "noeviction");
+  for (int i = 0; r == 0 && i < FILLERS_MAX; i += AT_ONCE) {
+    for (int k = 0; k < AT_ONCE; k++) snprintf(name[k], sizeof name[k], FILLER, i + k), argv[k + 1] = name[k];
+    r = lb_redis_expect(cluster, index, deadline, argv, NULL, "not deleted");
+  }
+  return r < 0 ? r : write_filler(cluster, index, deadline, 0) < 0 ? -EIO : LB_REDIS_EXPECT(cluster, index, deadline, NULL, "not deleted", "DEL", "lockbench:filler:0");
+}
+
+/* ---- a full disk: it is written to until its append-only file does not grow any more. One that syncs before it answers ends then; another one refuses */
+
+enum { TRIES = 8, VALUE_BYTES = 65536 };
+
+/* lb_family.need_room, and what one that ends says. */
+static int lb_redis_need_room(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+  static char value[VALUE_BYTES + 1];
+  int r = 0;
+  memset(value, 'x', VALUE_BYTES);
+  for (int i = 0; i < TRIES && r == 0; i++) r = LB_REDIS_EXPECT(cluster, index, deadline, NULL, "not written", "SET", "lockbench:room", value);
+  return r < 0 && strstr(cluster->env->err, "MISCONF") ? -ENOSPC : r;
+}
 
 /* ---- hooks ----------------------------------------------------------------------------------- */
 

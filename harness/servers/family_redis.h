@@ -44,21 +44,18 @@ int lb_redis_requests(struct lb_cluster *cluster, size_t index, lb_ns deadline, 
 /* lb_family.commits: changes since the start, as no file of this server is ever a snapshot. */
 int lb_redis_commits(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret);
 /* lb_family.counts: INFO commandstats; what a script calls is counted, too. */
-int lb_redis_counts(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct lb_counts *ret);
 int lb_redis_version(char *buf, size_t size);
 /* What SIGTERM does is what its command SHUTDOWN does. */
 extern const struct lb_ending lb_redis_ending;
-/* lb_family.end_session, files and save (family_redis_order.c). */
+/* lb_family.end_session, files and save. */
 int lb_redis_end_session(struct lb_cluster *cluster, size_t index, const char *client, uint64_t id, lb_ns deadline, char *said, size_t size);
 extern const char *const lb_redis_files[];
 int lb_redis_save(struct lb_cluster *cluster, size_t index, lb_ns deadline);
-/* lb_family.fill_memory and free_memory (family_redis_memory.c): maxmemory, and keys of our own. */
+/* lb_family.fill_memory and free_memory: maxmemory, and keys of our own. */
 int lb_redis_fill_memory(struct lb_cluster *cluster, size_t index, const char *policy, lb_ns deadline, char *said, size_t size);
 int lb_redis_free_memory(struct lb_cluster *cluster, size_t index, lb_ns deadline);
-/* lb_family.need_room (family_redis_room.c), and what one that ends says. */
-int lb_redis_need_room(struct lb_cluster *cluster, size_t index, lb_ns deadline);
 #define LB_REDIS_NO_ROOM "Can't recover from AOF write error"
-/* lb_family.caught_up, where a primary has replicas (family_redis_follow.c): by the offsets of their stream. */
+/* lb_family.caught_up, where a primary has replicas: by the offsets of their stream. */
 int lb_redis_caught_up(struct lb_cluster *cluster, size_t index, size_t leader, lb_ns deadline);
 
 #endif

@@ -23,7 +23,7 @@
 #include <string.h>
 
 #include "family_redis.h"
-#include "setting.h"
+#include "family.h"
 
 #define MASTER "lockbench"
 #define MARKER "lockbench:ready"

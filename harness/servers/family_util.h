@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * family_util.h - what the families share: finding programs, writing configuration, starting,
- * waiting by asking. Private to family_*.c, topology.c and cluster.c.
+ * waiting by asking. Private to family*.c, topology.c, cluster.c
+ * and disk.c.
  */
 #ifndef LB_FAMILY_UTIL_H
 #define LB_FAMILY_UTIL_H
 
 #include "cluster.h"
+#include "skew.h"
 
 /* Path of the first alternative of a need (see lb_family.needs) that exists; malloc'd, NULL = none
  * does. */
@@ -28,12 +30,9 @@ const char *lb_cluster_cache(const struct lb_cluster *cluster);
 /* Makes that folder and locks it, so that only one process at a time makes such a thing. 0 with *ret_fd,
  * whose close() gives it back, or -errno with cluster->err (-ETIMEDOUT). */
 int lb_cluster_lock_cache(struct lb_cluster *cluster, lb_ns deadline, int *ret_fd);
-/* Where the page with its clocks lies: in its folder, which is there for whoever it runs as. */
-void lb_server_page_path(const struct lb_server *server, char *buf, size_t size);
-/* Puts the preload library of clocks within reach of its process, or that which sees what it writes. 0 or -errno with cluster->err. */
-int lb_server_bring_shim(struct lb_cluster *cluster, const struct lb_server *server);
-int lb_server_bring_disk(struct lb_cluster *cluster, const struct lb_server *server);
-/* Starts the server's process in its folder, with its clocks if it has any. 0 or -errno with
+/* Puts a preload library within reach of its process. 0 or -errno with cluster->err. */
+int lb_server_bring(struct lb_cluster *cluster, const struct lb_server *server, enum lb_shim which);
+/* Starts the server's process in its folder, with the preload libraries that it needs. 0 or -errno with
  * cluster->err. */
 int lb_server_start(struct lb_cluster *cluster, struct lb_server *server, const char *const argv[], const char *argv0,
                     bool unprivileged);

@@ -114,12 +114,16 @@ bool lb_line_trip(const struct lb_line *line, size_t i, uint64_t *ret_ns);
  * timeout_ms. */
 uint64_t lb_line_trip_back(struct lb_line *line, size_t i, int timeout_ms);
 
-/* ---- what line.c and the process of a line (line_run.c) agree on -------------------------------- */
+/* ---- private to line*.c --------------------------------------------------------------------------- */
 
 /* What comes from a line has this address in its Ethernet header: so the rules at the receiver know
  * it from what came straight. (Locally administered; no link of a trial has it.) */
 #define LB_LINE_MAC "02:6c:62:64:6c:79"
 #define LB_LINE_MAC_BYTES {0x02, 0x6c, 0x62, 0x64, 0x6c, 0x79}
+
+/* How the line's process reads and sends frames: behind the kernel's own header (virtio_net_hdr), so
+ * that large segments and unfinished checksums pass as they are. */
+enum { LB_LINE_HEADER = 10, LB_LINE_FRAME_MAX = LB_LINE_HEADER + 14 + 65536 };
 
 struct lb_line_job { /* what the process of a line works with */
   struct lb_line *line;
@@ -131,5 +135,15 @@ struct lb_line_job { /* what the process of a line works with */
 
 /* Takes, keeps and sends on until `talk` ends. */
 _Noreturn void lb_line_run(const struct lb_line_job *job);
+
+/* What becomes of each packet on a line, by its plan, and what the line has seen, for the controller (line_fate.c). It lives as long as the
+ * process. NULL = no memory. */
+struct lb_line_fate *lb_line_fate_new(struct lb_line *line);
+/* A packet that the sender's link had at `stamp` (ns of lb_clock_ns()), and when it is due. False: it is dropped, or is no packet. */
+bool lb_line_fate(struct lb_line_fate *fate, size_t way, const unsigned char *bytes, size_t size, uint64_t stamp, uint64_t *ret_due);
+/* From now on all pass at once. */
+void lb_line_fate_pass(struct lb_line_fate *fate);
+/* Packets of the probe have come out at the receiver of a way: takes them, and notes when. */
+void lb_line_fate_arrived(struct lb_line_fate *fate, size_t way);
 
 #endif

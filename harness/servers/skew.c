@@ -7,6 +7,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -117,4 +120,27 @@ uint64_t lb_skew_mono_true_ns(const struct lb_skew *skew, uint64_t skewed_ns) {
   if (!skew || skewed_ns > NEVER_NS / 2 || !lb_skew_read(skew, LB_SKEW_MONO, &line)) return skewed_ns;
   int64_t when = lb_skew_when(&line, (int64_t)skewed_ns);
   return when < NEVER_NS ? (uint64_t)when : UINT64_MAX;
+}
+
+/* ---- the preload libraries ----------------------------------------------------------------------- */
+
+/* A test runs from another folder than the tool, hence several places. */
+const char *lb_shim_path(enum lb_shim which) {
+  static char path[PATH_MAX + 64];
+  static const struct {
+    const char *name, *variable;
+  } shims[] = {[LB_SHIM_CLOCK] = {LB_CLOCK_SHIM, LB_CLOCK_SHIM_VARIABLE}, [LB_SHIM_DISK] = {LB_DISK_SHIM, LB_DISK_SHIM_VARIABLE}};
+  static const char *const places[] = {"", "harness/", "../harness/"};
+  char exe[PATH_MAX];
+  const char *said = getenv(shims[which].variable);
+  if (said && said[0]) return realpath(said, path) && access(path, R_OK) == 0 ? path : NULL;
+  ssize_t len = readlink("/proc/self/exe", exe, sizeof exe - 1);
+  if (len <= 0) return NULL;
+  exe[len] = '\0';
+  const char *slash = strrchr(exe, '/');
+  for (size_t i = 0; slash && i < sizeof places / sizeof *places; i++) {
+    snprintf(path, sizeof path, "%.*s%s%s", (int)(slash + 1 - exe), exe, places[i], shims[which].name);
+    if (access(path, R_OK) == 0) return path;
+  }
+  return NULL;
 }

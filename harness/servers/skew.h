@@ -38,4 +38,17 @@ uint64_t lb_skew_mono_ns(const struct lb_skew *skew, uint64_t true_ns);
  * changes). */
 uint64_t lb_skew_mono_true_ns(const struct lb_skew *skew, uint64_t skewed_ns);
 
+/* ---- the preload libraries of a server: its clocks (clock_shim.c), what it writes (disk_shim.c) -- */
+
+#define LB_CLOCK_SHIM "lockbench-clock.so"
+#define LB_CLOCK_SHIM_VARIABLE "LOCKBENCH_CLOCK_SHIM"
+#define LB_DISK_SHIM "lockbench-disk.so"
+#define LB_DISK_SHIM_VARIABLE "LOCKBENCH_DISK_SHIM"
+
+enum lb_shim { LB_SHIM_CLOCK, LB_SHIM_DISK };
+
+/* Its path: what its environment variable says, or else beside the running executable, in harness/ below it, or in ../harness/ (where a test
+ * finds it). NULL: not there. Static; one thread. */
+const char *lb_shim_path(enum lb_shim which);
+
 #endif

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "fault_parts.h"
-#include "servers/copy.h"
+#include "servers/disk.h"
 
 enum { SAVE_MS = 5000 };
 

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "fault_parts.h"
-#include "servers/room.h"
+#include "servers/disk.h"
 
 enum { NEED_MS = 10000, END_MS = 5000, POLL_MS = 5 };
 

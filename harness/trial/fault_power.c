@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Loss of power: servers are killed, and what they had not synced goes with them. The proof is read in their files: the last that each had
- * synced is there, and the first that it had not is not (servers/power.h). How much is lost may be nothing: a premise can ask for that.
+ * synced is there, and the first that it had not is not (servers/disk.h). How much is lost may be nothing: a premise can ask for that.
  */
 #include "fault_parts.h"
-#include "servers/power.h"
+#include "servers/disk.h"
 
 /* All are dead before anything is taken from the first: the power of a machine room goes at once. */
 static int power_off(struct lb_doing *d) {

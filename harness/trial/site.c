@@ -14,8 +14,7 @@
 #include "base/files.h"
 #include "client/holder.h"
 #include "servers/net.h"
-#include "servers/power.h"
-#include "servers/room.h"
+#include "servers/disk.h"
 #include "servers/sandbox.h"
 
 enum { START_S = 60 };

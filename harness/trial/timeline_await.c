@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "cast.h"
-#include "servers/power.h"
+#include "servers/disk.h"
 #include "timeline_client.h"
 
 enum { ASK_MS = 5000, POLL_MS = 20, QUIET_MS = 150 };

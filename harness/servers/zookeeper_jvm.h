@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * zookeeper_archive.h - the classes of ZooKeeper as a file that a JVM maps instead of reading, checking
- * and linking each of them from a jar: made once per run, used by every server. Private to
+ * zookeeper_jvm.h - the machine that ZooKeeper runs in: its classes as a file that a JVM maps instead of reading, checking and linking each
+ * of them from a jar, made once per run and used by every server; and what its compilers have done, seen from outside. Private to
  * family_zookeeper.c.
  */
-#ifndef LB_ZOOKEEPER_ARCHIVE_H
-#define LB_ZOOKEEPER_ARCHIVE_H
+#ifndef LB_ZOOKEEPER_JVM_H
+#define LB_ZOOKEEPER_JVM_H
+
+#include <sys/types.h>
 
 #include "family_util.h"
 
@@ -18,5 +20,9 @@ typedef int lb_zookeeper_trainee(struct lb_cluster *trainer, const char *option,
 void lb_zookeeper_archive(struct lb_cluster *cluster, lb_ns deadline, lb_zookeeper_trainee *start);
 /* The option with which a JVM of this cluster finds the archive, or one that changes nothing. */
 void lb_zookeeper_archive_option(const struct lb_cluster *cluster, char *buf, size_t size);
+
+/* CPU time that its compilers have used so far: the threads "C1 CompilerThread0" and the like. Threads
+ * that have ended are not counted. 0, or -errno (-ESRCH: no such process). */
+int lb_jvm_compiling(pid_t pid, lb_ns *ret);
 
 #endif

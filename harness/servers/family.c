@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What all families do alike: start a server's process, write its files, wait until it answers.
+ * What all families do alike: find a program, write a server's files and settings, start its process, wait until it answers.
  */
 #include "family_util.h"
 
@@ -16,9 +16,8 @@
 #include <unistd.h>
 
 #include "base/files.h"
-#include "disk.h"
-#include "journal.h"
-#include "skew_shim.h"
+#include "disk_page.h"
+#include "skew.h"
 
 #define ASK_MS 200
 #define POLL_MS 10
@@ -124,11 +123,7 @@ int lb_cluster_lock_cache(struct lb_cluster *cluster, lb_ns deadline, int *ret_f
   return lb_cluster_fail(cluster, r, "cannot lock %s: %s", base, strerror(-r));
 }
 
-/* ---- clocks ---------------------------------------------------------------------------------- */
-
-void lb_server_page_path(const struct lb_server *server, char *buf, size_t size) {
-  snprintf(buf, size, "%s/clock.page", server->dir);
-}
+/* ---- preload libraries ------------------------------------------------------------------------ */
 
 static int copy_file(const char *from, const char *to) {
   FILE *out = fopen(to, "we");
@@ -141,57 +136,60 @@ static int copy_file(const char *from, const char *to) {
  * relative to the folder the process starts in. A link is enough, and works where nothing in that
  * folder may be executed; but who drops to nobody may not be able to follow it (a build below
  * /root), and gets a copy. */
-static int bring(struct lb_cluster *cluster, const struct lb_server *server, const char *shim, const char *name) {
+int lb_server_bring(struct lb_cluster *cluster, const struct lb_server *server, enum lb_shim which) {
+  static const char *const name[] = {LB_CLOCK_SHIM, LB_DISK_SHIM}, *const variable[] = {LB_CLOCK_SHIM_VARIABLE, LB_DISK_SHIM_VARIABLE},
+                    *const cannot[] = {"no clock can be set", "nobody sees what is written"};
+  const char *shim = lb_shim_path(which);
   char path[300];
-  snprintf(path, sizeof path, "%s/%s", server->dir, name);
+  if (!shim) return lb_cluster_fail(cluster, -ENOENT, "%s: %s is neither beside the program nor named by %s", cannot[which], name[which], variable[which]);
+  snprintf(path, sizeof path, "%s/%s", server->dir, name[which]);
   if (unlink(path) < 0 && errno != ENOENT) return lb_cluster_fail(cluster, -errno, "%s: %s: %m", server->name, path);
   bool drops = geteuid() == 0 && !lb_proc_sandboxed;
   int r = drops ? copy_file(shim, path) : symlink(shim, path) < 0 ? -errno : 0;
   return r < 0 ? lb_cluster_fail(cluster, r, "%s: cannot make %s: %s", server->name, path, strerror(-r)) : 0;
 }
 
-int lb_server_bring_shim(struct lb_cluster *cluster, const struct lb_server *server) {
-  const char *shim = lb_skew_shim_path();
-  if (shim) return bring(cluster, server, shim, LB_SKEW_SHIM);
-  return lb_cluster_fail(cluster, -ENOENT, "no clock can be set: " LB_SKEW_SHIM " is neither beside the program nor named by " LB_SKEW_SHIM_VARIABLE);
+static void name_clock_page(const struct lb_server *server, char *buf, size_t size) { snprintf(buf, size, "%s/clock.page", server->dir); }
+
+int lb_cluster_skew(struct lb_cluster *cluster, size_t index) {
+  struct lb_server *server = &cluster->server[index];
+  char path[300];
+  int r = lb_server_bring(cluster, server, LB_SHIM_CLOCK);
+  if (r < 0) return r;
+  name_clock_page(server, path, sizeof path);
+  lb_skew_unmap(server->skew);
+  server->skew = lb_skew_create(path);
+  return server->skew ? 0 : lb_cluster_fail(cluster, -errno, "%s: cannot make its clocks in %s: %m", server->name, path);
 }
 
-int lb_server_bring_disk(struct lb_cluster *cluster, const struct lb_server *server) {
-  const char *shim = lb_disk_shim_path();
-  if (shim) return bring(cluster, server, shim, LB_DISK_SHIM);
-  return lb_cluster_fail(cluster, -ENOENT, "nobody sees what is written: " LB_DISK_SHIM " is neither beside the program nor named by " LB_DISK_SHIM_VARIABLE);
-}
+static bool is_seen_writing(const struct lb_server *server) { return server->journal[0] || server->counted; }
 
 /* What is preloaded anyway stays behind our libraries. */
 static const char *preload(const struct lb_server *server, char *buf, size_t size) {
   const char *others = getenv("LD_PRELOAD");
-  snprintf(buf, size, "LD_PRELOAD=%s%s%s", server->skew ? "./" LB_SKEW_SHIM ":" : "", server->journal[0] ? "./" LB_DISK_SHIM ":" : "",
+  snprintf(buf, size, "LD_PRELOAD=%s%s%s", server->skew ? "./" LB_CLOCK_SHIM ":" : "", is_seen_writing(server) ? "./" LB_DISK_SHIM ":" : "",
            others ? others : "");
   return buf;
 }
 
-int lb_server_start(struct lb_cluster *cluster, struct lb_server *server, const char *const argv[], const char *argv0,
-                    bool unprivileged) {
-  char err[300], library[4096], path[300], page[350], journal[350];
-  const char *env[ENV_MAX + 4];
+int lb_server_start(struct lb_cluster *cluster, struct lb_server *server, const char *const argv[], const char *argv0, bool unprivileged) {
+  char err[300], library[4096], path[300], page[350], counts[350], journal[350];
+  const char *env[ENV_MAX + 5];
   size_t count = 0;
   for (; server->env && server->env[count]; count++) {
     if (count == ENV_MAX) return lb_cluster_fail(cluster, -E2BIG, "%s: too many variables", server->name);
     env[count] = server->env[count];
   }
-  if (server->skew || server->journal[0]) env[count++] = preload(server, library, sizeof library);
-  if (server->skew) {
-    lb_server_page_path(server, path, sizeof path);
-    snprintf(page, sizeof page, "LOCKBENCH_SKEW=%s", path);
-    env[count++] = page;
-  }
-  if (server->journal[0]) {
-    snprintf(journal, sizeof journal, LB_JOURNAL_VARIABLE "=%s", server->journal);
-    env[count++] = journal;
-  }
+  name_clock_page(server, path, sizeof path);
+  snprintf(page, sizeof page, "LOCKBENCH_SKEW=%s", path);
+  snprintf(counts, sizeof counts, LB_DISK_VARIABLE "=%s/" LB_DISK_PAGE, server->dir);
+  snprintf(journal, sizeof journal, LB_JOURNAL_VARIABLE "=%s", server->journal);
+  if (server->skew || is_seen_writing(server)) env[count++] = preload(server, library, sizeof library);
+  if (server->skew) env[count++] = page;
+  if (server->counted) env[count++] = counts;
+  if (server->journal[0]) env[count++] = journal;
   env[count] = NULL;
-  int r = lb_proc_start(&server->proc, server->host, argv, argv0, server->dir, server->log, unprivileged, env, err,
-                        sizeof err);
+  int r = lb_proc_start(&server->proc, server->host, argv, argv0, server->dir, server->log, unprivileged, env, err, sizeof err);
   return r < 0 ? lb_cluster_fail(cluster, r, "%s: %s", server->name, err) : 0;
 }
 
@@ -266,3 +264,90 @@ int lb_cluster_all_answer(struct lb_cluster *cluster, lb_ns deadline) {
   for (size_t i = 0; i < cluster->server_count && r == 0; i++) r = cluster->topology->family->answers(cluster, i, deadline);
   return r;
 }
+
+/* ---- settings: from a row to a line of a file, an option of a program, or a line of run.json ------ */
+
+const char *lb_setting_value(const struct lb_setting *setting, bool measured, bool durable) {
+  if (!durable && setting->unsynced) return setting->unsynced;
+  return measured ? setting->measured : setting->faults;
+}
+
+int lb_setting_write(struct lb_cluster *cluster, const struct lb_server *server, const struct lb_setting *settings, const char *file) {
+  int r = 0;
+  for (const struct lb_setting *row = settings; row->name && r == 0; row++) {
+    const char *value = lb_setting_value(row, cluster->measured, cluster->durable);
+    if (value && row->place == LB_SETTING_FILE) r = lb_server_write(cluster, server, true, file, "%s%s\n", row->name, value);
+  }
+  return r;
+}
+
+size_t lb_setting_options(const struct lb_cluster *cluster, const struct lb_setting *settings, char (*texts)[LB_SETTING_TEXT_MAX],
+                           const char **argv, size_t max) {
+  size_t count = 0;
+  for (const struct lb_setting *row = settings; row->name && count < max; row++) {
+    const char *value = lb_setting_value(row, cluster->measured, cluster->durable);
+    if (!value || row->place != LB_SETTING_PROGRAM) continue;
+    snprintf(texts[count], LB_SETTING_TEXT_MAX, "%s%s", row->name, value);
+    argv[count] = texts[count];
+    count++;
+  }
+  return count;
+}
+
+/* What is written as it is anyway, differs in nothing. */
+static void print_row(const struct lb_setting *row, const char *value, FILE *out) {
+  if (!value || (row->stock && strcmp(value, row->stock) == 0)) return;
+  fprintf(out, "%s%s", row->name, value);
+  if (row->stock) fprintf(out, " (else %s)", row->stock);
+  putc('\n', out);
+}
+
+/* Lines of a topology come last in the file, so what they say counts. */
+static bool is_overruled(const struct lb_setting *row, const char *lines) {
+  size_t length = strlen(row->name);
+  for (const char *at = lines; at && *at; at += strcspn(at, "\n"), at += *at == '\n')
+    if (strncmp(at, row->name, length) == 0) return true;
+  return false;
+}
+
+char *lb_setting_differing(const struct lb_topology *topology, bool measured, bool durable) {
+  char *text = NULL;
+  size_t size;
+  FILE *out = open_memstream(&text, &size);
+  if (!out) return NULL;
+  for (const struct lb_setting *row = topology->family->settings; row && row->name; row++)
+    if (!is_overruled(row, topology->settings)) print_row(row, lb_setting_value(row, measured, durable), out);
+  if (topology->settings) fputs(topology->settings, out);
+  if (fclose(out) == 0) return text;
+  free(text);
+  return NULL;
+}
+
+/* ---- counts ----------------------------------------------------------------------------------- */
+
+void lb_counts_add(struct lb_counts *counts, const char *what, uint64_t n) {
+  size_t i = 0;
+  while (i < counts->size && strcmp(counts->count[i].what, what) != 0) i++;
+  if (i == LB_COUNTS_MAX) return;
+  if (i == counts->size) {
+    snprintf(counts->count[i].what, sizeof counts->count[i].what, "%s", what);
+    counts->count[i].n = 0;
+    counts->size++;
+  }
+  counts->count[i].n += n;
+}
+
+uint64_t lb_counts_of(const struct lb_counts *counts, const char *what) {
+  for (size_t i = 0; i < counts->size; i++)
+    if (strcmp(counts->count[i].what, what) == 0) return counts->count[i].n;
+  return 0;
+}
+
+/* ---- no servers: for protocols that live in the harness's own memory. It isolates what the harness itself costs */
+
+static int no_version(char *buf, size_t size) {
+  if (size > 0) buf[0] = '\0';
+  return 0;
+}
+
+const struct lb_family lb_family_none = {.name = "none", .version = no_version};
