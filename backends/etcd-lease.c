@@ -24,7 +24,7 @@
  * Waiting     The lease is kept up, and the place looked at, every third of the ttl at the latest; so a lost event costs no more than that.
  * Holding     A session of etcd's client keeps its lease up from its begin to its end, and tells when it is over. So this lock is renewed
  *             (LB_TRAIT_RENEWED) by whoever runs it, and one that is told that its lease or its key is gone holds no more.
- * Unknown     What becomes of a request without an answer: etcd_session.h.
+ * Unknown     What becomes of a request without an answer: etcd_hooks.h.
  * Source      etcd's clientv3/concurrency, Mutex. It waits for the key before its own as well; that of 3.4 does not look for its own one after the
  *             wait, that of 3.5 on does. Its Session has one lease for all locks of a client, so that two of them share a key, and Unlock deletes by
  *             name; here each attempt has a lease for itself, and deletes what it has made.

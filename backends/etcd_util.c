@@ -324,3 +324,72 @@ static bool was_closed(const struct etcd_link *link) {
 }
 
 uint64_t etcd_losses(struct etcd_link *link, bool look) { return link->losses + (look && was_closed(link)); }
+
+/* ---- how the gateway writes numbers and keys --------------------------------------------------------------------- */
+
+uint64_t etcd_number(const json_t *object, const char *name) {
+  const char *text = json_string_value(json_object_get(object, name));
+  return text ? strtoull(text, NULL, 10) : 0;
+}
+
+static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+json_t *etcd_text(const char *text) {
+  size_t size = strlen(text), n = 0;
+  char out[400];
+  for (size_t i = 0; i < size && n + 5 <= sizeof out; i += 3) {
+    size_t left = size - i;
+    unsigned three = (unsigned)(unsigned char)text[i] << 16 | (left > 1 ? (unsigned)(unsigned char)text[i + 1] << 8 : 0) | (left > 2 ? (unsigned char)text[i + 2] : 0);
+    out[n++] = digits[three >> 18 & 63];
+    out[n++] = digits[three >> 12 & 63];
+    out[n++] = left > 1 ? digits[three >> 6 & 63] : '=';
+    out[n++] = left > 2 ? digits[three & 63] : '=';
+  }
+  return json_stringn(out, n);
+}
+
+int etcd_read_text(const json_t *text, char *buf, size_t size) {
+  const char *at = json_string_value(text);
+  unsigned bits = 0, value = 0;
+  size_t n = 0;
+  for (; at && *at && *at != '='; at++) {
+    const char *digit = strchr(digits, *at);
+    if (!digit) return -EPROTO;
+    value = value << 6 | (unsigned)(digit - digits);
+    bits += 6;
+    if (bits < 8) continue;
+    bits -= 8;
+    if (n + 1 >= size) return -EPROTO;
+    buf[n++] = (char)(value >> bits);
+  }
+  buf[n] = '\0';
+  return at ? 0 : -EPROTO;
+}
+
+/* ---- for the hook break_lock ------------------------------------------------------------------------------------- */
+
+/* 1 = it was there, 0 = it was not, -errno. */
+static int delete_key(struct etcd_link *link, const json_t *key, lb_ns deadline) {
+  json_t *said = NULL;
+  int result = etcd_call(link, "/v3/kv/deleterange", json_pack("{s:O}", "key", key), deadline, &said);
+  bool any = result == LB_OK && etcd_number(said, "deleted") > 0;
+  json_decref(said);
+  return result > 0 ? -ETIMEDOUT : result < 0 ? result : any;
+}
+
+int etcd_break(struct lb_env *env, const struct lb_target *target, size_t endpoint, json_t *range, lb_ns deadline) {
+  struct etcd_link *link = NULL;
+  json_t *said = NULL;
+  json_object_set_new(range, "sort_target", json_string("CREATE"));
+  json_object_set_new(range, "sort_order", json_string("ASCEND"));
+  json_object_set_new(range, "limit", json_integer(1));
+  json_object_set_new(range, "keys_only", json_true());
+  int result = etcd_open(env, target, &target->endpoints[endpoint], deadline, &link);
+  if (result == LB_OK) result = etcd_call(link, "/v3/kv/range", json_incref(range), deadline, &said);
+  const json_t *key = json_object_get(json_array_get(json_object_get(said, "kvs"), 0), "key");
+  if (result == LB_OK) result = key ? delete_key(link, key, deadline) : 0;
+  etcd_close(link);
+  json_decref(said);
+  json_decref(range);
+  return result > 1 ? -ETIMEDOUT : result;
+}

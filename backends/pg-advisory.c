@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * pg-advisory.c - a session-level advisory lock: pg_try_advisory_lock takes it, pg_advisory_unlock frees it.
+ * pg-advisory - a session-level advisory lock: pg_try_advisory_lock takes it, pg_advisory_unlock frees it.
  *
  * Promises: one holder per key, as long as one server process answers for it. It stands in the memory of one server: taken and
  * freed in one round trip each, without a transaction, a commit or a write to disk. It ends with the connection, so
@@ -26,10 +26,18 @@
  * Source: PostgreSQL's documentation, "Advisory Locks" and "Advisory Lock Functions"; with_advisory_lock for Rails and the
  * migration locks of many tools.
  */
-#include "pg_advisory.h"
 #include "pg_hold.h"
 
-static const struct lb_option options[] = {
+/* An advisory lock is called by a number of 64 bits. */
+#define PG_ADVISORY_KEY "hashtextextended($1, 0)"
+
+/* The row of pg_locks of who holds it. The number stands there in two halves; those of two numbers of 32 bits have an objsubid of 2. */
+#define PG_ADVISORY_HELD                                                                                               \
+  "SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1"                                      \
+  " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"                                   \
+  " AND ((classid::bigint << 32) | objid::bigint) = " PG_ADVISORY_KEY
+
+static const struct lb_option advisory_options[] = {
     [PG_HOLD_OPT_FENCE] = PG_HOLD_FENCE_OPTION, [PG_HOLD_OPT_WAKE] = PG_WAKE_OPTION, {0}};
 
 static const struct pg_hold_kind advisory = {
@@ -45,7 +53,7 @@ static const struct pg_hold_kind advisory = {
 };
 
 /* after-lock: the answer has been read, and the lock is ours. */
-static const char *const points[] = {"before-lock", "after-lock", "before-unlock", NULL};
+static const char *const advisory_points[] = {"before-lock", "after-lock", "before-unlock", NULL};
 
 const struct lb_protocol lb_pg_advisory = {
     .abi = LB_ABI,
@@ -64,8 +72,152 @@ const struct lb_protocol lb_pg_advisory = {
     .topologies = pg_topologies,
     .facts = "number=sequence",
     .traits = LB_TRAIT_SESSION | LB_TRAIT_REENTRANT | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR,
-    .options = options,
-    .points = points,
+    .options = advisory_options,
+    .points = advisory_points,
     PG_HOLD_HOOKS,
     .data = &advisory,
+};
+
+/* pg-advisory-xact - a transaction-level advisory lock: BEGIN, pg_try_advisory_xact_lock, and COMMIT frees it.
+ *
+ * Promises: what pg-advisory does, for as long as a transaction is open: one holder per key, in the memory of one server, without a commit
+ * that writes (as long as the transaction changes nothing). There is no statement that frees it, so it cannot be forgotten: it
+ * ends with the transaction, be that by COMMIT, ROLLBACK, an error or the end of the connection. And a pooler that hands out
+ * connections for a transaction does it no harm. Three round trips for a lock and its release, three for a refusal: BEGIN has one of
+ * its own here. Drivers such as pgjdbc send it along with the first statement, and then both are two.
+ *
+ * Assumes: what pg-advisory assumes; and that the client does nothing else with its connection, or wants it in one transaction.
+ *
+ * Breaks: what breaks pg-advisory, but for the pooler. Besides: any error in the transaction ends the hold. The transaction is open
+ * for as long as the work takes, which keeps vacuum from cleaning up what ended since, if it has a snapshot or a number. A client that hangs keeps the lock
+ * as long as it hangs; with the option `idle_timeout` (idle_in_transaction_session_timeout) the server ends it after the ttl,
+ * and then it is a lease, with all that breaks a lease: the client may go on working.
+ *
+ * The number: with `fence` it is drawn in the transaction that holds, which commits with the release. So what the sequence writes about it
+ * need not be on disk when the number is used: a server that dies may give it out again.
+ *
+ * What an unanswered statement means, and whom a session trusts: pg_hold.h.
+ *
+ * Source: PostgreSQL's documentation, "Advisory Locks"; the lock of Flyway and of many schedulers behind a pooler.
+ */
+
+static const struct pg_hold_kind advisory_xact = {
+    .begin = {"BEGIN", 0},
+    .take = {"SELECT 1 WHERE pg_try_advisory_xact_lock(" PG_ADVISORY_KEY ")", 1},
+    .take_number = {"SELECT nextval('lockbench_fence') WHERE pg_try_advisory_xact_lock(" PG_ADVISORY_KEY ")", 1},
+    .holds = {PG_ADVISORY_HELD " AND pid = pg_backend_pid()", 1},
+    .free = {"COMMIT", 0},
+    .held = {PG_ADVISORY_HELD, 1},
+    .create = pg_hold_numbers,
+    .before_take = "before-lock",
+    .after_take = "after-lock",
+    .before_free = "before-commit",
+};
+
+/* before-lock: the transaction has begun. after-lock: the answer has been read, and the lock is ours. */
+static const char *const xact_points[] = {"before-lock", "after-lock", "before-commit", NULL};
+
+const struct lb_protocol lb_pg_advisory_xact = {
+    .abi = LB_ABI,
+    .size = sizeof(struct lb_protocol),
+    .name = "pg-advisory-xact",
+    .summary =
+        "PostgreSQL's transaction-level advisory lock: it lives in the memory of a server, as long as a transaction",
+    .promises =
+        "One holder per key while one server runs and the holder's transaction is open. A dead client frees it\n"
+        "with its connection. No write to disk, no clock. Nobody can forget to free it.",
+    .breaks =
+        "What breaks pg-advisory, but for a pooler; an error in the transaction ends the hold. With `idle_timeout`\n"
+        "a holder that says nothing for longer than the ttl loses the lock, and may go on working.",
+    .source = "PostgreSQL's documentation, \"Advisory Locks\" (postgresql.org/docs/15/explicit-locking.html)",
+    .topologies = pg_topologies,
+    .facts = "ends=transaction number=open lost=other",
+    .traits = LB_TRAIT_SESSION | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR,
+    .options = pg_hold_transaction_options,
+    .points = xact_points,
+    .midway = "before-lock",
+    PG_HOLD_HOOKS,
+    .extend = pg_hold_extend,
+    .data = &advisory_xact,
+};
+
+/* pg-for-update - a row that is locked by a transaction: BEGIN, SELECT ... FOR UPDATE NOWAIT, and COMMIT frees it.
+ *
+ * Promises: one holder per key, for as long as its transaction is open. The row is only what is locked, it says nothing; it is
+ * made with the first attempt at its key and stays. A dead client frees it with its connection, a client that forgets it with its
+ * transaction. Nothing depends on any clock. Three round trips for a lock and its release: BEGIN has one of
+ * its own here. Drivers such as pgjdbc send it along with the SELECT, and then they are two.
+ *
+ * Assumes: one primary at a time, which nobody restarts; a client that stops when its connection is lost.
+ *
+ * Breaks: a restart of the server or a failover ends all transactions, and the locks with them: a standby has the row, and nobody who
+ * locks it. An old primary that is cut off, yet still answers its clients, grants by itself. A client behind a network that went silent
+ * keeps the lock until TCP gives up. With the option `idle_timeout` (idle_in_transaction_session_timeout) it does not, nor does one
+ * that hangs: the server ends the transaction after the ttl, and then it is a lease, with all that breaks a lease. The transaction
+ * is open for as long as the work takes, and keeps vacuum from cleaning up what was deleted since anywhere in the database.
+ *
+ * Details that matter
+ *  - To lock a row is a write: its transaction's number is put into the row, and COMMIT waits for the disk like any other, and for a
+ *    synchronous standby, with the lock in its hand. Only the grant is as quick as memory: nobody waits for anything before it.
+ *    So a primary without its standby grants what was free, and keeps it after the release, as the release is not confirmed.
+ *  - A row that does not exist cannot be locked, and is not refused either: it is made in a transaction of its own, and locked then.
+ *  - NOWAIT refuses with an error (55P03), which ends the transaction, and which the server writes to its log.
+ *  - The number: with `fence` it is drawn above the locked row. Beside FOR UPDATE in one SELECT it would be drawn before the row is
+ *    locked, and by who is refused, too. It is drawn in the transaction that holds, so a server that dies may give it out
+ *    again (pg-advisory-xact).
+ *
+ * What an unanswered statement means, and whom a session trusts: pg_hold.h.
+ *
+ * Source: PostgreSQL's documentation, "Row-Level Locks"; Quartz's StdRowLockSemaphore (SELECT ... FOR UPDATE on QRTZ_LOCKS), which waits
+ * where this one asks again.
+ */
+
+static const char *const create[] = {"CREATE TABLE IF NOT EXISTS lockbench_locked(name text PRIMARY KEY)",
+                                     PG_CREATE_FENCE, NULL};
+
+#define LOCKED "SELECT name FROM lockbench_locked WHERE name = $1 FOR UPDATE NOWAIT"
+
+/* Who locks a row stands in its xmax, until the next one; and holds its own number as long as it runs. */
+static const struct pg_hold_kind for_update = {
+    .begin = {"BEGIN", 0},
+    .take = {LOCKED, 1},
+    .take_number = {"WITH locked AS MATERIALIZED (" LOCKED ") SELECT nextval('lockbench_fence') FROM locked", 1},
+    .make = {"INSERT INTO lockbench_locked(name) VALUES ($1) ON CONFLICT DO NOTHING", 1},
+    .holds = {"SELECT FROM lockbench_locked WHERE name = $1 AND xmax = pg_current_xact_id_if_assigned()::xid", 1},
+    .free = {"COMMIT", 0},
+    .held =
+        {"SELECT FROM lockbench_locked r JOIN pg_locks l ON l.locktype = 'transactionid' AND l.transactionid = r.xmax AND l.granted"
+         " WHERE r.name = $1",
+         1},
+    .create = create,
+    .before_take = "before-select",
+    .after_take = "after-select",
+    .before_free = "before-commit",
+};
+
+/* before-select: the transaction has begun. after-select: the answer has been read, and the row is locked by us. */
+static const char *const points[] = {"before-select", "after-select", "before-commit", NULL};
+
+const struct lb_protocol lb_pg_for_update = {
+    .abi = LB_ABI,
+    .size = sizeof(struct lb_protocol),
+    .name = "pg-for-update",
+    .summary = "SELECT ... FOR UPDATE NOWAIT in a transaction that stays open; COMMIT frees the row",
+    .promises =
+        "One holder per key while one server runs and the holder's transaction is open. A dead client frees it\n"
+        "with its connection. No clock. Nobody can forget to free it.",
+    .breaks =
+        "A restart of the server or a failover, also to a synchronous standby, ends the transaction. A cut-off old\n"
+        "primary that still answers. A silent network or a client that hangs keeps the lock; with `idle_timeout`\n"
+        "it loses it, and may go on working.",
+    .source = "PostgreSQL's documentation, \"Row-Level Locks\"; Quartz's StdRowLockSemaphore",
+    .topologies = pg_topologies,
+    .facts = "ends=transaction number=open lost=other",
+    .traits = LB_TRAIT_SESSION | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR,
+    .options = pg_hold_transaction_options,
+    .points = points,
+    .midway = "before-select",
+    PG_HOLD_HOOKS,
+    .extend = pg_hold_extend,
+    .data = &for_update,
 };

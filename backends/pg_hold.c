@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A lock that a server process holds: the life of an attempt, for all protocols of that kind.
+ * A lock that a server process holds: the connections of a session, then the life of an attempt, for all protocols of that kind.
  */
 #include "pg_hold.h"
 
@@ -9,6 +9,99 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+
+/* ---- the connections: only what the client itself knows, nobody is asked --------------------------------------- */
+
+/* All lines are made like `like`, and none is connected. */
+static void lines_open(struct pg_lines *lines, const struct pg_primary *like, bool one_each) {
+  lines->one_each = one_each;
+  lines->latest = lines->line;
+  for (size_t i = 0; i < PG_LINES_MAX; i++) lines->line[i].primary = *like;
+}
+
+static void lines_drop(struct pg_lines *lines) {
+  for (size_t i = 0; i < PG_LINES_MAX; i++) pg_primary_drop(&lines->line[i].primary);
+}
+
+static void lines_close(struct pg_lines *lines) {
+  lines_drop(lines);
+  free(lines->held);
+}
+
+/* A connection that has ended is dropped, and what it held is forgotten. */
+static void look_after(struct pg_lines *lines) {
+  size_t kept = 0;
+  for (size_t i = 0; i < PG_LINES_MAX; i++) {
+    struct pg_primary *primary = &lines->line[i].primary;
+    if (primary->conn && !pg_still_open(primary->conn)) pg_primary_drop(primary);
+  }
+  for (size_t i = 0; i < lines->held_count; i++)
+    if (lines->held[i].losses == lines->held[i].line->primary.losses) lines->held[kept++] = lines->held[i];
+  lines->held_count = kept;
+}
+
+/* Room is made before the lock is taken: afterwards it must not fail. */
+static bool has_room(struct pg_lines *lines) {
+  if (lines->held_count < lines->held_room) return true;
+  size_t room = lines->held_room ? 2 * lines->held_room : 4;
+  struct pg_held *held = realloc(lines->held, room * sizeof *held);
+  if (!held) return false;
+  lines->held = held;
+  lines->held_room = room;
+  return true;
+}
+
+static bool line_holds(const struct pg_lines *lines, const struct pg_line *line) {
+  for (size_t i = 0; i < lines->held_count; i++)
+    if (lines->held[i].line == line) return true;
+  return false;
+}
+
+static struct pg_line *lines_free(struct pg_lines *lines, int *ret_error) {
+  struct pg_line *line = lines->line, *end = lines->line + PG_LINES_MAX;
+  struct lb_env *env = line->primary.env;
+  look_after(lines);
+  while (lines->one_each && line < end && line_holds(lines, line)) line++;
+  *ret_error = 0;
+  if (line == end)
+    *ret_error =
+        lb_fail(env, -EMFILE, "postgres: each of the %d connections of this session line_holds a lock", PG_LINES_MAX);
+  else if (!has_room(lines)) *ret_error = lb_fail(env, -ENOMEM, "postgres: out of memory");
+  if (*ret_error) return NULL;
+  if (!line->primary.conn) line->primary.endpoint = lines->latest->primary.endpoint;
+  return lines->latest = line;
+}
+
+static struct pg_held *lines_held(struct pg_lines *lines, const char *owner) {
+  look_after(lines);
+  for (size_t i = 0; i < lines->held_count; i++) {
+    struct pg_held *held = &lines->held[i];
+    if (strcmp(held->owner, owner) != 0) continue;
+    lines->latest = held->line;
+    return held;
+  }
+  return NULL;
+}
+
+static void lines_remember(struct pg_lines *lines, struct pg_line *line, const char *owner, const char *key) {
+  struct pg_held *held = &lines->held[lines->held_count++];
+  *held = (struct pg_held){.line = line, .losses = line->primary.losses};
+  snprintf(held->owner, sizeof held->owner, "%s", owner);
+  snprintf(held->key, sizeof held->key, "%s", key);
+}
+
+static void lines_forget(struct pg_lines *lines, struct pg_held *held) { *held = lines->held[--lines->held_count]; }
+
+static bool lines_lead_to(struct pg_lines *lines, const struct pg_origin *origin) {
+  look_after(lines);
+  for (size_t i = 0; i < PG_LINES_MAX; i++) {
+    const struct pg_primary *primary = &lines->line[i].primary;
+    if (!primary->conn || primary->pid != origin->pid) continue;
+    if (strcmp(primary->born, origin->born) == 0) return true;
+  }
+  return false;
+}
 
 enum { LOCK_WAIT_MS = 100, SETTLE_NAP_MS = 5 };
 
@@ -58,13 +151,13 @@ static int call(struct lb_session *s, struct pg_line *line, const struct pg_stmt
 /* A server process that was this session's, and is not any more. What another session was granted is its own affair. */
 static bool is_left_behind(struct lb_session *s, const struct pg_attempt *attempt) {
   if (attempt->state == PG_NO_PROCESS || strncmp(attempt->owner, s->name, strlen(s->name)) != 0) return false;
-  return !pg_lines_lead_to(&s->lines, &attempt->origin);
+  return !lines_lead_to(&s->lines, &attempt->origin);
 }
 
 /* Until the server process that got a statement of the attempt has ended: 0. LB_UNKNOWN: it lives, or nobody can tell. -errno. */
 static int settle(struct lb_session *s, const struct pg_attempt *attempt, lb_ns deadline) {
   int error;
-  struct pg_line *line = pg_lines_free(&s->lines, &error);
+  struct pg_line *line = lines_free(&s->lines, &error);
   if (!line) return LB_UNKNOWN;
   for (;;) {
     int settled = pg_primary_settled(&line->primary, deadline, &attempt->origin);
@@ -132,7 +225,7 @@ static int acquire(struct lb_session *s, const char *key, struct pg_attempt *att
                    lb_ns deadline) {
   struct answer answer;
   int rc;
-  struct pg_line *line = pg_lines_free(&s->lines, &rc);
+  struct pg_line *line = lines_free(&s->lines, &rc);
   if (!line) return rc;
   lb_ns asked = lb_now(s->env);
   rc = take(s, line, key, attempt, deadline, &answer);
@@ -142,7 +235,7 @@ static int acquire(struct lb_session *s, const char *key, struct pg_attempt *att
   }
   if (rc || !answer.yes) return rc ? rc : LB_BUSY;
   attempt->state = PG_HELD_BY;
-  pg_lines_remember(&s->lines, line, attempt->owner, key);
+  lines_remember(&s->lines, line, attempt->owner, key);
   grant->fence = s->fence ? answer.fence : 0;
   grant->valid_until = end_of(s, asked);
   lb_point(s->env, s->kind->after_take);
@@ -159,7 +252,7 @@ static int confirm(struct lb_session *s, const struct pg_held *held, lb_ns deadl
 int pg_hold_try(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   bool repeated = grant->token_len > 0;
   struct pg_attempt attempt = repeated ? pg_attempt_get(grant) : pg_attempt_new(s->env, s->name);
-  const struct pg_held *held = pg_lines_held(&s->lines, attempt.owner);
+  const struct pg_held *held = lines_held(&s->lines, attempt.owner);
   if (attempt.state == PG_FREEING) return lb_fail(s->env, -EINVAL, "postgres: this attempt is being released");
   if (held) return confirm(s, held, deadline) == LB_OK ? LB_OK : LB_UNKNOWN;
   if (!repeated) grant->asked_at = lb_now(s->env);
@@ -187,13 +280,13 @@ static int free_held(struct lb_session *s, struct pg_held *held, lb_ns deadline)
   if (s->kind->begin.sql && answer.came) answer.yes = true, rc = 0;
   if (rc) return rc;
   if (s->wakes) pg_wake_tell(&line->primary, held->key, deadline);
-  pg_lines_forget(&s->lines, held);
+  lines_forget(&s->lines, held);
   return answer.yes ? LB_OK : LB_LOST;
 }
 
 int pg_hold_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   struct pg_attempt attempt = pg_attempt_get(grant);
-  struct pg_held *held = pg_lines_held(&s->lines, attempt.owner);
+  struct pg_held *held = lines_held(&s->lines, attempt.owner);
   (void)lock;
   if (held) {
     const struct pg_line *line = held->line;
@@ -217,7 +310,7 @@ int pg_hold_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_g
 
 int pg_hold_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   struct pg_attempt attempt = pg_attempt_get(grant);
-  const struct pg_held *held = pg_lines_held(&s->lines, attempt.owner);
+  const struct pg_held *held = lines_held(&s->lines, attempt.owner);
   (void)lock;
   if (held) return confirm(s, held, deadline) == LB_OK ? LB_OK : LB_UNKNOWN;
   int rc = outlive(s, &attempt, deadline);
@@ -226,7 +319,7 @@ int pg_hold_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_
 
 int pg_hold_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
   struct pg_attempt attempt = pg_attempt_get(grant);
-  const struct pg_held *held = pg_lines_held(&s->lines, attempt.owner);
+  const struct pg_held *held = lines_held(&s->lines, attempt.owner);
   (void)lock;
   int rc = held ? confirm(s, held, deadline) : -ENOTCONN;
   if (rc != -ENOTCONN) return rc;
@@ -238,7 +331,7 @@ int pg_hold_holds(struct lb_session *s, const struct lb_lock *lock, const struct
 int pg_hold_doubt(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant) {
   struct pg_attempt attempt = pg_attempt_get(grant);
   (void)lock;
-  if (pg_lines_held(&s->lines, attempt.owner)) return LB_OK;
+  if (lines_held(&s->lines, attempt.owner)) return LB_OK;
   lb_fail(s->env, -ENOTCONN, "postgres: the connection whose server process held it was lost");
   return LB_LOST;
 }
@@ -260,30 +353,30 @@ int pg_hold_open(struct lb_session *s, const struct lb_config *config, lb_ns dea
                             .schema = config->prefix,
                             .lock_timeout_ms = LOCK_WAIT_MS,
                             .idle_timeout_ms = s->idle_ms};
-  pg_lines_open(&s->lines, &like, s->kind->begin.sql != NULL);
+  lines_open(&s->lines, &like, s->kind->begin.sql != NULL);
   return pg_primary_get(&s->lines.line[0].primary, deadline);
 }
 
-void pg_hold_close(struct lb_session *s) { pg_lines_close(&s->lines); }
+void pg_hold_close(struct lb_session *s) { lines_close(&s->lines); }
 
 /* On a line without a transaction: it would not be committed there. */
 int pg_hold_setup(struct lb_session *s, lb_ns deadline) {
   int rc;
-  struct pg_line *line = pg_lines_free(&s->lines, &rc);
+  struct pg_line *line = lines_free(&s->lines, &rc);
   return line ? pg_schema_make(&line->primary, s->kind->create, deadline) : rc;
 }
 
 /* Also what this session itself holds, and the server processes of clients that are dead or were given up. */
 int pg_hold_teardown(struct lb_session *s, lb_ns deadline) {
   struct pg_primary *primary = &s->lines.line[0].primary;
-  pg_lines_drop(&s->lines);
+  lines_drop(&s->lines);
   int rc = pg_end_others(primary, deadline);
   return rc ? rc : pg_schema_drop(primary, deadline);
 }
 
 int pg_hold_wait(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   int rc;
-  struct pg_line *line = pg_lines_free(&s->lines, &rc);
+  struct pg_line *line = lines_free(&s->lines, &rc);
   (void)grant;
   return line ? pg_wake_wait(&line->primary, &line->ear, &s->kind->held, (const char *[]){lock->key}, deadline) : rc;
 }

@@ -25,9 +25,7 @@
 #ifndef LB_PG_HOLD_H
 #define LB_PG_HOLD_H
 
-#include "pg_attempt.h"
-#include "pg_lines.h"
-#include "pg_schema.h"
+#include "pg_primary.h"
 
 /* The statements of one protocol: $1 is the key; one row means yes, none no. One whose sql is NULL is left out. */
 struct pg_hold_kind {
@@ -57,10 +55,34 @@ extern const struct lb_option pg_hold_transaction_options[];
 
 /* The hooks of struct lb_protocol, as they are; extend only with pg_hold_transaction_options. `data` points to the kind. */
 #define PG_HOLD_HOOKS                                                                                                  \
-  .session_size = PG_HOLD_SESSION_SIZE, .open = pg_hold_open, .close = pg_hold_close, .try_acquire = pg_hold_try,      \
+  .session_size = sizeof(struct lb_session), .open = pg_hold_open, .close = pg_hold_close, .try_acquire = pg_hold_try,      \
   .release = pg_hold_release, .wait = pg_hold_wait, .setup = pg_hold_setup, .resolve = pg_hold_resolve,                \
   .holds = pg_hold_holds, .inspect = pg_hold_inspect, .teardown = pg_hold_teardown, .doubt = pg_hold_doubt,            \
   .server = pg_hold_server
+
+/* The connections of one session to the primary, and what the server processes behind them hold. */
+
+enum { PG_LINES_MAX = 32 };
+
+struct pg_line {
+  struct pg_primary primary;
+  struct pg_ear ear; /* what it listens to */
+};
+
+/* One attempt that is held for. */
+struct pg_held {
+  char owner[64], key[LB_TOKEN_MAX];
+  struct pg_line *line;
+  uint64_t losses; /* of the line, when it was granted: with another connection it is not held any more */
+};
+
+/* Zeroed = closed. */
+struct pg_lines {
+  bool one_each; /* a line holds one lock, and is of no other use meanwhile; else the first one holds all */
+  struct pg_line line[PG_LINES_MAX], *latest; /* latest: the one that was used last */
+  struct pg_held *held;
+  size_t held_count, held_room;
+};
 
 /* The body of struct lb_session for all of these protocols. */
 struct lb_session {
@@ -71,7 +93,6 @@ struct lb_session {
   int64_t idle_ms; /* a transaction may idle for so long; 0 = for ever */
   struct pg_lines lines;
 };
-#define PG_HOLD_SESSION_SIZE sizeof(struct lb_session)
 
 int pg_hold_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline);
 void pg_hold_close(struct lb_session *s);

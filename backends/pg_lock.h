@@ -24,9 +24,7 @@
 #define LB_PG_LOCK_H
 
 #include "doubt.h"
-#include "pg_attempt.h"
-#include "pg_schema.h"
-#include "pg_wake.h"
+#include "pg_primary.h"
 
 /* The statements of one protocol. All but `held` and `remove` are given the same parameters, of which each uses the first few: $1
  * the key, $2 the owner (unique per attempt), $3 the client's wall clock in ms since 1970, or NULL for the server's

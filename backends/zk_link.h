@@ -28,7 +28,7 @@ struct zk_link {
   uint64_t awaited_losses; /* when it was set */
   bool fired, changed;     /* changed: it told that the node was written to, and not that it has gone */
   struct zk_call *calls; /* all not yet freed */
-  char (*doomed)[ZK_PATH_MAX]; /* nodes to delete, or begins of their names; zk_doom.c */
+  char (*doomed)[ZK_PATH_MAX]; /* nodes to delete, or begins of their names */
   size_t doomed_count;
   bool closed;           /* zookeeper_close has returned */
   bool orphaned;         /* the session has gone: the closing thread frees the link */

@@ -13,7 +13,7 @@
  *  - An answer may get lost after the node was made. The guid finds it again, after a sync and in the same session: then
  *    "not there" means it never will be, because a session's requests keep their order and a server that lost the
  *    session to another may not write for it any more.
- *  - The guid is of a session (zk_name.h). An attempt of an earlier session is dead: its node goes with the session, and nobody has to
+ *  - The guid is of a session (zk_run.h). An attempt of an earlier session is dead: its node goes with the session, and nobody has to
  *    delete it.
  *  - A node whose deletion was not answered is remembered, and the library's own thread deletes it when it is connected again:
  *    left in the queue it would block it for as long as the heartbeats keep the session of a client that asks for nothing. Such
@@ -35,7 +35,6 @@
 #define LB_ZK_QUEUE_H
 
 #include "zk_life.h"
-#include "zk_name.h"
 #include "zk_run.h"
 
 /* Beside enum lb_result: the session, the connection or the node changed under a request. Look at the situation anew, beginning
@@ -47,7 +46,7 @@ struct zk_queue { /* one client's side; one thread */
   uint64_t losses; /* of the session, before the question left that zk_queue_confirm() got an answer to */
   struct lb_confirmed confirmed;
   struct zk_life life;   /* what the answered writes of the session say of it: create, write to the folder, delete */
-  bool recipe;           /* set after zk_queue_open(): the published steps and nothing else (zk_trust.c); a list is asked for, whatever the node ahead has told */
+  bool recipe;           /* set after zk_queue_open(): the published steps and nothing else (zk_queue.c); a list is asked for, whatever the node ahead has told */
   uint64_t seen;         /* transaction that changed the folder last, in the state in which the place was read; 0 = it was not read in a list */
   struct {               /* what is known about the latest attempt, to spare round trips; private */
     char own[ZK_PATH_MAX], ahead[ZK_PATH_MAX];

@@ -109,13 +109,6 @@ bool zk_is_expiry(int rc);
 /* Any other unexpected result as -errno, with the library's words in env->err. */
 int zk_fail(struct zk_session *session, const char *what, int rc);
 
-/* For the hook inspect: whether one server shows this node, over a session of its own, because only a server that takes one shows its
- * tree. Without a quorum it takes none, unless it runs with readonlymode.enabled. *ret_children (may be NULL): how many nodes are below it,
- * if it is there. 1, 0, -errno. */
-int zk_inspect(struct lb_env *env, const struct lb_target *target, size_t endpoint, int64_t ttl_ms, const char *path, lb_ns deadline,
-               int *ret_children);
-/* For the hook break_lock: deletes that node, or with `queue` the first of those below it, over a session of its own to one server. 1, 0, -errno. */
-int zk_break(struct lb_env *env, const struct lb_target *target, size_t endpoint, int64_t ttl_ms, const char *path, bool queue, lb_ns deadline);
 /* Removes a node and all that is below it. LB_OK: nothing of it is there. LB_TIMEOUT, LB_UNKNOWN, -errno: some of it may be. */
 int zk_remove_tree(struct zk_session *session, const char *path, lb_ns deadline);
 /* Creates a node and its parents, each if missing, as containers: ZooKeeper removes one some time after its last child has gone. The

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/foreign_parts.h"
+#include "backends/foreign_line.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -25,7 +25,7 @@ client    : base history scenario servers backends:backend
 theory    : base scenario servers backends:backend,foreign,registry
 trial     : base history scenario servers client backends:backend
 run       : base history scenario servers client theory trial backends:backend,foreign,registry
-conform   : base servers client run backends:backend,foreign,foreign_talk,registry
+conform   : base servers client run backends:backend,foreign,foreign_line,registry
 cost      : base servers client run backends:backend
 serve     : base history scenario servers client trial run
 hunt      : base history scenario servers client theory trial run backends:backend,registry

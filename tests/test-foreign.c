@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "backends/foreign_parts.h"
+#include "backends/foreign_session.h"
 #include "base/clock.h"
 #include "client/env.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What answered writes say of a session: never more than the servers would keep to (backends/zk_alive.h).
+ * What answered writes say of a session: never more than the servers would keep to (backends/zk_life.h).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "backends/zk_alive.h"
+#include "backends/zk_life.h"
 
 #define MS LB_NS_PER_MS
 enum { SESSION = 77, TIMEOUT_MS = 1200, SPAN_MS = 500 };

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/foreign_talk.h"
+#include "backends/foreign_line.h"
 #include "servers/proctree.h"
 
 static struct {
@@ -66,7 +66,7 @@ void adapter_start(struct lb_conform *c, int i) {
   if (!client[i].talk) lb_conform_break(c, "cannot start the adapter");
   snprintf(client[i].asked, sizeof client[i].asked, "who are you");
   if (!hear(c, i, in_ms(ADAPTER_START_MS), &line)) lb_conform_fail(c, "expected its first line within %d s, read nothing", ADAPTER_START_MS / 1000);
-  if (!lb_talk_first_line(line, err, sizeof err)) lb_conform_fail(c, "%s", err);
+  if (!foreign_first_line(line, err, sizeof err)) lb_conform_fail(c, "%s", err);
 }
 
 void adapter_open(struct lb_conform *c, int i) {
@@ -75,7 +75,7 @@ void adapter_open(struct lb_conform *c, int i) {
   adapter_start(c, i);
   if (client[i].open) return;
   client[i].open = true;
-  if (!lb_talk_open_line(&c->config[i], line, sizeof line)) lb_conform_break(c, "the names of the servers are too long for a line");
+  if (!foreign_open_line(&c->config[i], line, sizeof line)) lb_conform_break(c, "the names of the servers are too long for a line");
   adapter_ask(c, i, ADAPTER_START_MS, &reply, "%s", line);
   adapter_want(c, i, &reply, "ok", "where all servers are up");
 }

@@ -1,13 +1,80 @@
 /* SPDX-License-Identifier: MIT
  *
- * The first line of an adapter: what its lock is, in words that become traits and hooks. Each word has one table or one line here.
+ * Words of the line protocol: apart, together, and as they may be printed; then what they say.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "foreign_parts.h"
+#include "foreign_line.h"
+
+static int digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* In place: what it says is never longer than what it was. */
+static int decode(char *word) {
+  char *to = word;
+  for (const char *from = word; *from; from++) {
+    if (*from != '%') {
+      *to++ = *from;
+      continue;
+    }
+    int high = digit(from[1]), low = high < 0 ? -1 : digit(from[2]);
+    if (low < 0 || high * 16 + low == 0) return -EINVAL;
+    *to++ = (char)(high * 16 + low);
+    from += 2;
+  }
+  *to = '\0';
+  return 0;
+}
+
+int foreign_split(char *line, struct foreign_words *ret) {
+  ret->count = 0;
+  for (char *rest = line, *word; (word = strsep(&rest, " "));) {
+    if (!*word) continue;
+    if (ret->count == FOREIGN_WORDS_MAX) return -EINVAL;
+    /* A text for people stands without a name, and is not encoded. */
+    if (strchr(word, '=') && decode(word) < 0) return -EINVAL;
+    ret->word[ret->count++] = word;
+  }
+  return 0;
+}
+
+const char *foreign_value(const struct foreign_words *words, size_t first, const char *name) {
+  size_t length = strlen(name);
+  for (size_t i = first; i < words->count; i++)
+    if (strncmp(words->word[i], name, length) == 0 && words->word[i][length] == '=') return words->word[i] + length + 1;
+  return NULL;
+}
+
+bool foreign_append(char *line, size_t size, const char *text) {
+  size_t length = strlen(line);
+  return (size_t)snprintf(line + length, size - length, "%s", text) < size - length;
+}
+
+bool foreign_append_value(char *line, size_t size, const char *text, bool url) {
+  for (; *text; text++) {
+    unsigned char c = (unsigned char)*text;
+    char piece[4];
+    bool plain = url ? isalnum(c) || strchr("-._~", c) : c > ' ' && c < 0x7f && c != '%';
+    snprintf(piece, sizeof piece, plain ? "%c" : "%%%02X", c);
+    if (!foreign_append(line, size, piece)) return false;
+  }
+  return true;
+}
+
+void foreign_quote(const char *text, char *buf, size_t size) {
+  size_t n = 0;
+  for (; *text && n + 4 < size; text++) buf[n++] = (unsigned char)*text < 0x20 || (unsigned char)*text > 0x7e ? '?' : *text;
+  snprintf(buf + n, size - n, "%s", *text ? "..." : "");
+}
+
+/* ---- the first line of an adapter: what its lock is, in words that become traits and hooks. Each word has one table or one line here. */
 
 #define GREETING "lockbench-adapter "
 #define SPOKEN "1"
@@ -125,4 +192,43 @@ int foreign_read_says(char *text, struct foreign_says *ret, char *err, size_t er
   if (!ret->topology_count) return refuse(err, err_size, "its first line has no topologies=");
   if (!(ret->traits & (LB_TRAIT_LEASED | LB_TRAIT_SESSION | LB_TRAIT_NO_EXPIRY))) return refuse(err, err_size, "its first line has no ends=");
   return 0;
+}
+
+/* ---- where the servers are ------------------------------------------------------------------------------------- */
+
+/* redis://user:password@host:port */
+static void append_endpoint(char *line, size_t size, const struct lb_endpoint *at) {
+  char port[16];
+  const char *user = at->user || strcmp(at->service, "postgres") != 0 ? at->user : "lockbench"; /* as pg_open() */
+  foreign_append(line, size, " server=");
+  foreign_append(line, size, at->service);
+  foreign_append(line, size, at->tls ? "s://" : "://");
+  if (at->password) {
+    if (user) foreign_append_value(line, size, user, true);
+    foreign_append(line, size, ":");
+    foreign_append_value(line, size, at->password, true);
+    foreign_append(line, size, "@");
+  } else if (user) {
+    foreign_append_value(line, size, user, true);
+    foreign_append(line, size, "@");
+  }
+  const char *open = strchr(at->host, ':') ? "[" : "", *close = *open ? "]" : "";
+  foreign_append(line, size, open);
+  foreign_append_value(line, size, at->host, false);
+  foreign_append(line, size, close);
+  snprintf(port, sizeof port, ":%u", at->port);
+  foreign_append(line, size, port);
+}
+
+/* The percent signs of an URL are those of a value once more: an adapter takes one layer off, and its URL parser the other. */
+bool foreign_open_line(const struct lb_config *c, char *line, size_t size) {
+  char servers[LB_FOREIGN_LINE_MAX] = "";
+  snprintf(line, size, "open topology=%s client=%s prefix=%s ttl_ms=%lld", c->target->topology, c->client, c->prefix, (long long)c->ttl_ms);
+  for (size_t i = 0; i < c->target->count; i++) append_endpoint(servers, sizeof servers, &c->target->endpoints[i]);
+  for (const char *at = servers; *at; at++) {
+    char piece[4];
+    snprintf(piece, sizeof piece, *at == '%' ? "%%25" : "%c", *at);
+    if (!foreign_append(line, size, piece)) return false;
+  }
+  return !c->target->sentinel_master || (foreign_append(line, size, " master=") && foreign_append_value(line, size, c->target->sentinel_master, false));
 }
