@@ -214,14 +214,12 @@ static void tell_side(size_t clients, const struct peer_side *side, const struct
 }
 
 static void tell_ratio(size_t clients, const struct peer_side *other, const struct window *ours, const struct window *theirs) {
-  double a[WINDOWS_MAX], b[WINDOWS_MAX];
-  struct lb_ratio ratio;
-  for (size_t i = 0; i < plan.windows; i++) a[i] = rate(&theirs[i]), b[i] = rate(&ours[i]);
-  if (lb_ratio_of_pairs(a, b, plan.windows, &ratio) != 0) errx(1, "no ratio of these rates");
-  printf("%2zu clients, hand-offs per second, zk-sequential / %s: %.2f, the median of %zu pairs (%d %%: %.2f to %.2f; pairs:", clients, other->name,
-         ratio.value, plan.windows, LB_RATIO_PERCENT, ratio.low, ratio.high);
-  for (size_t i = 0; i < plan.windows; i++) printf(" %.2f", b[i] / a[i]);
-  printf(")\n");
+  double pair[WINDOWS_MAX];
+  for (size_t i = 0; i < plan.windows; i++) pair[i] = rate(&ours[i]) / rate(&theirs[i]);
+  double median = lb_median(pair, plan.windows); /* sorts them */
+  printf("%2zu clients, hand-offs per second, zk-sequential / %s: %.2f, the median of %zu pairs:", clients, other->name, median, plan.windows);
+  for (size_t i = 0; i < plan.windows; i++) printf(" %.2f", pair[i]);
+  printf("\n");
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------------------ */

@@ -13,11 +13,12 @@
 
 #include <cmocka.h>
 
-#include "base/interval.h"
 #include "scenario/scenario.h"
 #include "scenario/suite.h"
 
 #define ABOUT "[suite]\ntitle = t\nquestion = q\n"
+
+enum { COMPARED = 5 }; /* repeats that plots/compare.py asks for */
 
 static char folder[1000];
 static char err[1200];
@@ -274,10 +275,10 @@ static void loads_have_the_repeats_that_compare_takes(void **state) {
       if (lb_scenario_load(s.scenarios[k], &scenario, err, sizeof err) < 0) fail_msg("%s", err);
       if (scenario.kind == LB_KIND_LOAD) {
         loads++;
-        if (scenario.trials < LB_RATIO_REPEATS) fail_msg("%s: %d trials, compare takes %d", scenario.path, scenario.trials, LB_RATIO_REPEATS);
+        if (scenario.trials < COMPARED) fail_msg("%s: %d trials, compare takes %d", scenario.path, scenario.trials, COMPARED);
         bool asks_once = strcmp(names[i], "quick") == 0 || strcmp(names[i], "guards") == 0 || strcmp(names[i], "judge") == 0;
-        if (!asks_once && trials_in(&s, k, &scenario) < LB_RATIO_REPEATS)
-          fail_msg("suite %s, %s: %d trials, compare takes %d", names[i], scenario.name, trials_in(&s, k, &scenario), LB_RATIO_REPEATS);
+        if (!asks_once && trials_in(&s, k, &scenario) < COMPARED)
+          fail_msg("suite %s, %s: %d trials, compare takes %d", names[i], scenario.name, trials_in(&s, k, &scenario), COMPARED);
       }
       lb_scenario_clear(&scenario);
     }
