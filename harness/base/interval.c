@@ -6,6 +6,7 @@
 #include "interval.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 
