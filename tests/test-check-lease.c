@@ -11,12 +11,13 @@
 
 #include <cmocka.h>
 
+#include "lines.h"
 #include "history/check.h"
 
 static void judge(const char *text, struct lb_check *ret) {
   struct lb_history h;
   char err[300];
-  if (lb_history_parse("test", text, strlen(text), &h, err, sizeof err) != 0) fail_msg("%s", err);
+  if (parse_lines("test", text, &h, err, sizeof err) != 0) fail_msg("%s", err);
   assert_int_equal(lb_check_history(&h, ret), 0);
   lb_history_clear(&h);
 }

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "lines.h"
 #include "history/check.h"
 #include "brute.h"
 
@@ -235,7 +236,7 @@ static void load(const char *file, struct lb_history *ret) {
 
 static void parse(const char *text, struct lb_history *ret) {
   char err[300];
-  if (lb_history_parse("text", text, strlen(text), ret, err, sizeof err) < 0) fail_msg("%s", err);
+  if (parse_lines("text", text, ret, err, sizeof err) < 0) fail_msg("%s", err);
 }
 
 static void each_history_has_the_counts_worked_out_on_paper(void **state) {

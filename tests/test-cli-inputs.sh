@@ -49,7 +49,7 @@ printf '\177ELF\0\1\2\377' >"$dir/binary.ini"
 printf '[scenario]\ntitle = \351t\351\n' >"$dir/latin.ini"
 printf '[scenario]\ntitle = \033[31m\n' >"$dir/escape.ini"
 cp "$dir/good.ini" "$dir/$esc.ini"
-printf '{"t":1,"c":"\351","k":"x","e":"acquire"}\n' >"$dir/latin.jsonl"
+printf '{"format":2}\n{"t":1,"c":"\351","k":"x","e":"acquire"}\n' >"$dir/latin.jsonl"
 echo x >"$dir/file"
 mkdir "$dir/$(printf '%099d' 0)"
 cd "$dir/cwd" || exit 1
@@ -364,7 +364,7 @@ END
 sed -i 's/"\(local@none\|none\)"/"\1\\u001b[31m"/' "$dir/planted$esc/run.json"
 sed -i "s/local@none/&$esc/" "$dir/planted$esc"/*.csv
 cp "$dir/good.ini" "$dir/planted$esc"
-printf '{"t":1,"c":"a\\u001b[31m","k":"x\\u001b[31m","e":"granted","until":9}\n{"t":2,"c":"b","k":"x\\u001b[31m","e":"granted","until":9}\n' >"$dir/planted$esc/h.jsonl"
+printf '{"format":2}\n{"t":1,"c":"a\\u001b[31m","k":"x\\u001b[31m","e":"granted","until":9}\n{"t":2,"c":"b","k":"x\\u001b[31m","e":"granted","until":9}\n' >"$dir/planted$esc/h.jsonl"
 for words in report explain 'compare -' 'show good.ini' 'check h.jsonl' 'explain h.jsonl'; do
   # shellcheck disable=SC2086 # words
   set -- $words

@@ -348,11 +348,14 @@ $(helpers)
 END
 
 expect 'a history that is not there' 2 'none.jsonl' "$bin" check "$dir/none.jsonl"
-printf '{"t":1,"c":"a","k":"x","e":"acquire"}\n{"t":2,"c":"a","k":"x","e":"grantd"}\n' >"$dir/bad.jsonl"
-expect 'a malformed history line' 2 'bad.jsonl:2: ' "$bin" check "$dir/bad.jsonl"
+printf '{"format":2}\n{"t":1,"c":"a","k":"x","e":"acquire"}\n{"t":2,"c":"a","k":"x","e":"grantd"}\n' >"$dir/bad.jsonl"
+sed 1d "$dir/bad.jsonl" >"$dir/older.jsonl"
+expect 'a history of format 1' 2 'older.jsonl:1: found no "format", expected .* files of format 1, which lack it, are no longer read' "$bin" check "$dir/older.jsonl"
+expect 'a malformed history line' 2 'bad.jsonl:3: ' "$bin" check "$dir/bad.jsonl"
 
 # A history of any tool: judged and told, from a file or standard input.
 cat >"$dir/late.jsonl" <<'END' # the second holder came when the lease of the first was over
+{"format":2}
 {"t":1000000,"c":"a","k":"x","e":"granted","until":4000000}
 {"t":5000000,"c":"b","k":"x","e":"granted","until":9000000}
 {"t":6000000,"c":"a","k":"x","e":"release"}
@@ -385,7 +388,7 @@ expect 'check: events have no judgement to change' 2 '^lockbench: check: expecte
   "$bin" check --export json --past-lease "$dir/late.jsonl"
 says 'check --export json -' 0 '^{"t":5000000,.*"e":"granted"' stdin "$dir/late.jsonl" "$bin" check --export json -
 expect 'check - of nothing' 2 '^lockbench: standard input:1: found no events' "$bin" check -
-expect 'check - of a malformed line' 2 '^lockbench: standard input:2: ' stdin "$dir/bad.jsonl" "$bin" check -
+expect 'check - of a malformed line' 2 '^lockbench: standard input:3: ' stdin "$dir/bad.jsonl" "$bin" check -
 expect 'check of two files' 2 'check: expected one history file, or - for standard input' "$bin" check "$dir/late.jsonl" "$dir/early.jsonl"
 for history in early late alone; do
   "$bin" check "$dir/$history.jsonl" 2>/dev/null | head -1 >"$dir/first"
@@ -404,7 +407,7 @@ says 'explain FILE --past-lease' 0 '^violated: ' "$bin" explain --past-lease "$d
 says 'explain FILE --json' 0 '^{"t":5000000,.*"e":"granted"' "$bin" explain --json "$dir/late.jsonl"
 says 'explain -' 0 '^a and b held x at the same time' stdin "$dir/late.jsonl" "$bin" explain -
 says 'explain -: where it is from' 0 '^  standard input: 4 events$' stdin "$dir/late.jsonl" "$bin" explain -
-expect 'explain of a malformed file' 2 'bad.jsonl:2: ' "$bin" explain "$dir/bad.jsonl"
+expect 'explain of a malformed file' 2 'bad.jsonl:3: ' "$bin" explain "$dir/bad.jsonl"
 expect 'explain of a file that is not there' 2 'none.jsonl: cannot be read' "$bin" explain "$dir/none.jsonl"
 expect 'explain FILE --trial' 2 '--trial 2: only with a results folder and a cell' "$bin" explain "$dir/late.jsonl" --trial 2
 expect 'explain of nothing' 2 'expected a results folder and a cell, .* or a history file' "$bin" explain

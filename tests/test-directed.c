@@ -10,6 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "lines.h"
 #include "hunt/directed.h"
 #include "scenario/scenario.h"
 
@@ -46,7 +47,7 @@ static void read_it(const char *end, struct lb_directed *ret) {
   struct lb_history history;
   struct lb_check check;
   snprintf(text, sizeof text, "%s%s", before, end);
-  if (lb_history_parse("h", text, strlen(text), &history, err, sizeof err) < 0) fail_msg("%s", err);
+  if (parse_lines("h", text, &history, err, sizeof err) < 0) fail_msg("%s", err);
   assert_int_equal(lb_check_history(&history, &check), 0);
   if (lb_directed_read(&history, &check, &of, ret, err, sizeof err) < 0) fail_msg("%s", err);
   lb_check_clear(&check);

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "lines.h"
 #include "history/evidence.h"
 
 /* These many elements without room behind the last one: the sanitizers then see who looks there. */
@@ -23,7 +24,7 @@ static void *just(void *array, size_t count, size_t size) {
 
 static void parse(const char *text, struct lb_history *ret) {
   char err[300];
-  if (lb_history_parse("test", text, strlen(text), ret, err, sizeof err) != 0) fail_msg("%s", err);
+  if (parse_lines("test", text, ret, err, sizeof err) != 0) fail_msg("%s", err);
   ret->events = just(ret->events, ret->count, sizeof *ret->events);
   ret->capacity = ret->count;
 }

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "lines.h"
 #include "history/evidence.h"
 
 static const char *const servers[] = {"redis-1", "redis-2", "redis-3"};
@@ -18,7 +19,7 @@ static enum lb_guard_evidence with(const char *text, size_t count, size_t needed
   struct lb_history h;
   char err[300];
   uint32_t client;
-  if (lb_history_parse("test", text, strlen(text), &h, err, sizeof err) < 0) fail_msg("%s", err);
+  if (parse_lines("test", text, &h, err, sizeof err) < 0) fail_msg("%s", err);
   enum lb_guard_evidence result = lb_evidence_guard(&h, servers, count, needed, &client);
   strcpy(stopped, client == LB_NO_NAME ? "" : h.clients.name[client]);
   lb_history_clear(&h);
@@ -183,7 +184,7 @@ static void another_fault_is_no_cut(void **state) {
 static bool refused(const char *text) {
   struct lb_history h;
   char err[300];
-  if (lb_history_parse("test", text, strlen(text), &h, err, sizeof err) < 0) fail_msg("%s", err);
+  if (parse_lines("test", text, &h, err, sizeof err) < 0) fail_msg("%s", err);
   bool result = lb_evidence_refused(&h);
   lb_history_clear(&h);
   return result;

@@ -8,13 +8,14 @@
 
 #include <cmocka.h>
 
+#include "lines.h"
 #include "history/evidence.h"
 
 /* Whether anybody asked for what another one held, answered or not. */
 static bool contested(const char *text) {
   struct lb_history h;
   char err[300];
-  assert_int_equal(lb_history_parse("test", text, strlen(text), &h, err, sizeof err), 0);
+  assert_int_equal(parse_lines("test", text, &h, err, sizeof err), 0);
   bool asked;
   lb_evidence_contested(&h, &asked);
   lb_history_clear(&h);
@@ -89,7 +90,7 @@ static void a_client_does_not_contest_itself(void **state) {
 static bool observed(const char *text, const char *role, bool present) {
   struct lb_history h;
   char err[300];
-  assert_int_equal(lb_history_parse("test", text, strlen(text), &h, err, sizeof err), 0);
+  assert_int_equal(parse_lines("test", text, &h, err, sizeof err), 0);
   bool result = lb_evidence_observed(&h, role, present);
   lb_history_clear(&h);
   return result;
@@ -121,20 +122,12 @@ static void what_was_seen_at_a_host_or_only_said_is_no_observation_of_a_role(voi
   assert_false(observed(others, "primary", false));
 }
 
-/* As the releases of format 1 wrote it. */
-static void the_sentence_of_format_1_is_an_observation(void **state) {
-  (void)state;
-  static const char said[] = "{\"t\":5,\"e\":\"note\",\"what\":\"key absent on current primary\"}\n";
-  assert_true(observed(said, "current primary", false));
-  assert_false(observed(said, "current primary", true));
-}
-
 /* ---- who was answered --------------------------------------------------------------------------------------------- */
 
 static bool answered(const char *text) {
   struct lb_history h;
   char err[300];
-  if (lb_history_parse("test", text, strlen(text), &h, err, sizeof err) != 0) fail_msg("%s", err);
+  if (parse_lines("test", text, &h, err, sizeof err) != 0) fail_msg("%s", err);
   bool asked, result = lb_evidence_contested(&h, &asked);
   assert_true(asked || !result);
   lb_history_clear(&h);
@@ -256,7 +249,7 @@ static uint64_t in_vain(const char *text) {
   struct lb_history h;
   struct lb_in_vain found = {0};
   char err[300];
-  if (lb_history_parse("test", text, strlen(text), &h, err, sizeof err) != 0) fail_msg("%s", err);
+  if (parse_lines("test", text, &h, err, sizeof err) != 0) fail_msg("%s", err);
   bool result = lb_evidence_in_vain(&h, 100, &found);
   lb_history_clear(&h);
   return result ? found.free_ns : 0;
@@ -267,7 +260,7 @@ static enum lb_closing_end closing(const char *text) {
   struct lb_history h;
   struct lb_closing found;
   char err[300];
-  if (lb_history_parse("test", text, strlen(text), &h, err, sizeof err) != 0) fail_msg("%s", err);
+  if (parse_lines("test", text, &h, err, sizeof err) != 0) fail_msg("%s", err);
   lb_evidence_closing(&h, 100, &found);
   lb_history_clear(&h);
   return found.end;
@@ -389,7 +382,6 @@ int main(void) {
       cmocka_unit_test(an_observation_is_of_a_role_and_of_what_was_seen_there),
       cmocka_unit_test(one_of_several_observations_is_enough),
       cmocka_unit_test(what_was_seen_at_a_host_or_only_said_is_no_observation_of_a_role),
-      cmocka_unit_test(the_sentence_of_format_1_is_an_observation),
       cmocka_unit_test(a_question_without_an_answer_contests_nothing),
       cmocka_unit_test(silence_is_an_answer_of_whom_the_client_was_seen_to_talk_to),
       cmocka_unit_test(whom_a_client_talks_to_is_forgotten_when_a_fault_touches_either),

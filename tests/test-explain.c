@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "lines.h"
 #include "history/explain.h"
 
 static char *told;
@@ -30,7 +31,7 @@ static void tell(const struct lb_history *h) {
 static void tell_text(const char *text) {
   struct lb_history h;
   char err[300];
-  if (lb_history_parse("text", text, strlen(text), &h, err, sizeof err) < 0) fail_msg("%s", err);
+  if (parse_lines("text", text, &h, err, sizeof err) < 0) fail_msg("%s", err);
   tell(&h);
   lb_history_clear(&h);
 }
@@ -413,12 +414,12 @@ static void a_hold_that_was_released_once_of_twice_goes_on(void **state) {
 
 static void a_fault_is_told_with_its_proof_and_answers_are_not_repeated(void **state) {
   (void)state;
-  tell_text("{\"t\":0,\"e\":\"fault\",\"what\":\"kill primary\"}\n"
-            "{\"t\":3000000,\"e\":\"note\",\"what\":\"proved: kill primary\"}\n"
-            "{\"t\":4000000,\"e\":\"note\",\"what\":\"key absent on current primary\"}\n"
+  tell_text("{\"t\":0,\"e\":\"fault\",\"what\":\"kill primary\",\"step\":1}\n"
+            "{\"t\":3000000,\"e\":\"proved\",\"what\":\"kill primary\",\"step\":1}\n"
+            "{\"t\":4000000,\"e\":\"observed\",\"role\":\"current primary\",\"present\":false}\n"
             "{\"t\":5000000,\"c\":\"client-1\",\"k\":\"lock-1\",\"e\":\"granted\"}\n"
-            "{\"t\":6000000,\"e\":\"note\",\"what\":\"client 1 acquire within 3s: granted\"}\n"
-            "{\"t\":7000000,\"e\":\"note\",\"what\":\"client 2 read: not holding\"}\n");
+            "{\"t\":6000000,\"c\":\"client-1\",\"e\":\"reply\",\"what\":\"client 1 acquire within 3s\",\"answer\":\"granted\"}\n"
+            "{\"t\":7000000,\"e\":\"reply\",\"what\":\"client 2 read\",\"answer\":\"not-holding\"}\n");
   says("FAULT     kill primary  (proved, 3.000 ms later)\n");
   says("seen      key absent on current primary\n");
   says("seen      client 2 read: not holding\n");
@@ -530,7 +531,7 @@ static void only_the_latest_faults_before_it_are_told(void **state) {
 static void what_was_kept_of_a_history_is_said(void **state) {
   (void)state;
   tell_text("{\"t\":0,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\"}\n{\"t\":1,\"c\":\"b\",\"k\":\"x\",\"e\":\"granted\"}\n"
-            "{\"t\":9,\"e\":\"note\",\"what\":\"the first 2 of 70000 events are kept\"}\n");
+            "{\"t\":9,\"e\":\"shortened\",\"kept\":2,\"total\":70000}\n");
   says("seen   the first 2 of 70000 events are kept\n");
   says_not("not damaged");
 }

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "lines.h"
 #include "trial/premises.h"
 
 /* Steps 2 and 5 look whether client 1 holds, 3 at its server, 4 at the key. */
@@ -33,7 +34,7 @@ static bool observed(const char *scenario_text, const char *history_text) {
   char err[600], text[2000];
   snprintf(text, sizeof text, "{\"format\":2}\n%s", history_text);
   if (lb_scenario_parse("f.ini", scenario_text, strlen(scenario_text), &scenario, err, sizeof err) < 0) fail_msg("%s", err);
-  if (lb_history_parse("FILE", text, strlen(text), &history, err, sizeof err) < 0) fail_msg("%s", err);
+  if (parse_lines("FILE", text, &history, err, sizeof err) < 0) fail_msg("%s", err);
   why[0] = '\0';
   bool r = of_safe ? lb_premises_of_safe(&scenario, &history, why, sizeof why) : lb_premises_observed(&scenario, &history, why, sizeof why);
   lb_scenario_clear(&scenario);

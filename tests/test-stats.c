@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
+#include "lines.h"
 #include "history/stats.h"
 
 static struct lb_hist hist, other; /* 15 kB each */
@@ -130,13 +131,13 @@ static void merging_is_the_same_as_adding_all_to_one(void **state) {
 static void stats_of(const char *text, struct lb_stats *ret) {
   struct lb_history h;
   char err[300];
-  if (lb_history_parse("text", text, strlen(text), &h, err, sizeof err) < 0) fail_msg("%s", err);
+  if (parse_lines("text", text, &h, err, sizeof err) < 0) fail_msg("%s", err);
   assert_int_equal(lb_stats_history(&h, ret), 0);
   lb_history_clear(&h);
 }
 
 #define EVENT(t, c, e) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"x\",\"e\":\"" e "\"}\n"
-#define NOTE(t, what) "{\"t\":" #t ",\"e\":\"note\",\"what\":\"" what "\"}\n"
+#define PHASE(t, phase) "{\"t\":" #t ",\"e\":\"phase\",\"phase\":\"" phase "\"}\n"
 
 static struct lb_stats stats;
 
@@ -245,9 +246,9 @@ static void only_handoffs_in_the_window_count_by_whomever_held_before_it(void **
   struct lb_counters counters = lb_counters_none();
   (void)state;
   stats_of(EVENT(1, "a", "granted") EVENT(2, "a", "release") EVENT(3, "b", "granted") EVENT(4, "b", "release")
-               NOTE(1000000000, "phase measure") EVENT(1000000003, "a", "granted") EVENT(1000000004, "a", "release")
+               PHASE(1000000000, "measure") EVENT(1000000003, "a", "granted") EVENT(1000000004, "a", "release")
                    EVENT(1000000005, "a", "granted") EVENT(1000000006, "a", "release") EVENT(1000000007, "a", "granted")
-                       EVENT(1000000008, "a", "release") EVENT(1000000009, "b", "granted") NOTE(3000000000, "phase end")
+                       EVENT(1000000008, "a", "release") EVENT(1000000009, "b", "granted") PHASE(3000000000, "end")
                            EVENT(3000000001, "b", "release") EVENT(3000000002, "a", "granted"),
            &stats);
   assert_int_equal(stats.handoffs, 2);
@@ -286,8 +287,8 @@ static void a_release_lasts_from_its_request_to_its_confirmation(void **state) {
 static void releases_that_began_in_the_window_count(void **state) {
   struct lb_counters counters = lb_counters_none();
   (void)state;
-  stats_of(EVENT(1, "a", "granted") EVENT(2, "a", "release") NOTE(5, "phase measure") EVENT(6, "a", "released") EVENT(7, "a", "granted")
-               EVENT(8, "a", "release") NOTE(10, "phase end") EVENT(11, "a", "released") EVENT(12, "a", "granted") EVENT(13, "a", "release")
+  stats_of(EVENT(1, "a", "granted") EVENT(2, "a", "release") PHASE(5, "measure") EVENT(6, "a", "released") EVENT(7, "a", "granted")
+               EVENT(8, "a", "release") PHASE(10, "end") EVENT(11, "a", "released") EVENT(12, "a", "granted") EVENT(13, "a", "release")
                    EVENT(15, "a", "released"),
            &stats);
   assert_int_equal(stats.release.count, 1);
@@ -348,8 +349,8 @@ static void the_first_of_the_longest_is_told_with_its_key(void **state) {
 
 static void only_the_part_in_the_window_counts(void **state) {
   (void)state;
-  assert_int_equal(no_grant_of(EVENT(0, "a", "acquire") NOTE(100, "phase measure") EVENT(130, "a", "granted") EVENT(140, "a", "release")
-                                   EVENT(150, "b", "acquire") NOTE(200, "phase end") EVENT(900, "b", "granted")), 50);
+  assert_int_equal(no_grant_of(EVENT(0, "a", "acquire") PHASE(100, "measure") EVENT(130, "a", "granted") EVENT(140, "a", "release")
+                                   EVENT(150, "b", "acquire") PHASE(200, "end") EVENT(900, "b", "granted")), 50);
 }
 
 /* ---- the window --------------------------------------------------------------------------------------------------- */
@@ -357,8 +358,8 @@ static void only_the_part_in_the_window_counts(void **state) {
 static void only_what_is_granted_in_the_measured_window_counts(void **state) {
   (void)state;
   stats_of(EVENT(0, "a", "acquire") EVENT(1, "a", "granted") EVENT(2, "b", "acquire") EVENT(3, "b", "busy")
-               NOTE(1000000010, "phase measure") EVENT(1000000020, "a", "release") EVENT(1000000030, "b", "granted")
-                   EVENT(1000000035, "c", "acquire") EVENT(1000000040, "c", "timeout") NOTE(3000000010, "phase end")
+               PHASE(1000000010, "measure") EVENT(1000000020, "a", "release") EVENT(1000000030, "b", "granted")
+                   EVENT(1000000035, "c", "acquire") EVENT(1000000040, "c", "timeout") PHASE(3000000010, "end")
                        EVENT(3000000020, "b", "release") EVENT(3000000030, "c", "acquire")
                            EVENT(3000000040, "c", "granted") EVENT(3000000050, "c", "release"),
            &stats);
@@ -380,7 +381,7 @@ static void only_what_is_granted_in_the_measured_window_counts(void **state) {
 
 static void each_second_has_its_own_figures(void **state) {
   (void)state;
-  stats_of(NOTE(500, "phase measure") EVENT(600, "a", "acquire") EVENT(610, "a", "granted") EVENT(620, "a", "release")
+  stats_of(PHASE(500, "measure") EVENT(600, "a", "acquire") EVENT(610, "a", "granted") EVENT(620, "a", "release")
                EVENT(700, "b", "acquire") EVENT(730, "b", "granted") EVENT(740, "b", "busy")
                    EVENT(2000000500, "a", "acquire") EVENT(2000000507, "a", "granted") EVENT(2000000600, "b", "unknown")
                        EVENT(2500000500, "b", "timeout"),
@@ -403,7 +404,7 @@ static void each_second_has_its_own_figures(void **state) {
 
 static void what_happens_at_the_very_end_is_in_the_last_second(void **state) {
   (void)state;
-  stats_of(NOTE(0, "phase measure") EVENT(1000000000, "a", "granted"), &stats);
+  stats_of(PHASE(0, "measure") EVENT(1000000000, "a", "granted"), &stats);
   assert_int_equal(stats.series_count, 1);
   assert_int_equal(stats.series[0].grants, 1);
   lb_stats_clear(&stats);
@@ -420,7 +421,7 @@ static void wild_times_do_not_ask_for_wild_memory(void **state) {
 static void fairness_counts_everyone_who_asked_even_if_only_before(void **state) {
   (void)state;
   stats_of(EVENT(0, "starved", "acquire") EVENT(0, "gone", "acquire") EVENT(1, "gone", "timeout")
-               EVENT(1, "dead", "acquire") "{\"t\":1,\"c\":\"dead\",\"e\":\"crash\"}\n" NOTE(2, "phase measure")
+               EVENT(1, "dead", "acquire") "{\"t\":1,\"c\":\"dead\",\"e\":\"crash\"}\n" PHASE(2, "measure")
                    EVENT(3, "a", "acquire") EVENT(4, "a", "granted") EVENT(5, "a", "release") EVENT(6, "a", "granted")
                        EVENT(7, "a", "release") EVENT(8, "a", "granted") EVENT(9, "a", "release")
                            EVENT(10, "b", "granted"),

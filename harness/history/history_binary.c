@@ -11,8 +11,7 @@
  *   facts                            as struct lb_fact
  *   events                           as struct lb_event, to the end of the file
  *
- * Format 1 had no facts: neither the count nor the structs; the `fact` of an event was the index of
- * a text. All numbers are little-endian. A reader meets files that were cut off, damaged or made by
+ * All numbers are little-endian. A reader meets files that were cut off, damaged or made by
  * someone else, so nothing is allocated before its size is known to fit into the file.
  */
 #include <errno.h>
@@ -22,14 +21,13 @@
 
 #include "history_form.h"
 
-/* As in the file. The count of facts stands last, so that the header of format 1 is the begin of
- * this one. */
+/* As in the file. */
 struct header {
   char magic[8];
   uint64_t clients, keys, texts, events, names_size;
-  uint64_t facts; /* not in format 1 */
+  uint64_t facts;
 };
-enum { HEADER_SIZE_1 = 48, FORMAT_AT = 6 };
+enum { FORMAT_AT = 6 };
 
 _Static_assert(sizeof(struct lb_event) == 56, "events are written as they are in memory");
 _Static_assert(sizeof(struct lb_fact) == 64, "facts are written as they are in memory");
@@ -38,7 +36,6 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "binary histories are 
 
 struct reader {
   const char *name, *data;
-  int format;
   size_t size, at;
   char *err;
   size_t err_size;
@@ -65,10 +62,9 @@ static int read_format(struct reader *r) {
     r->at = FORMAT_AT;
     return refuse(r, "found an unknown header, expected \"LBHIST2\" and a newline");
   }
-  r->format = digit == '1' ? 1 : 2;
-  if (digit == '1' || digit == '2') return 0;
+  if (digit == '2') return 0;
   r->at = FORMAT_AT;
-  return refuse(r, "found a binary history of format %c, expected format 1 or 2: it was written by another release",
+  return refuse(r, "found a binary history of format %c, expected format 2: it was written by another release",
                 digit > ' ' && digit < 127 ? digit : '?');
 }
 
@@ -77,14 +73,13 @@ static int read_format(struct reader *r) {
 static int read_header(struct reader *r, struct header *ret) {
   int rc = read_format(r);
   if (rc < 0) return rc;
-  size_t header_size = r->format == 1 ? HEADER_SIZE_1 : sizeof *ret;
   *ret = (struct header){0};
-  if (r->size < header_size) {
+  if (r->size < sizeof *ret) {
     r->at = r->size;
-    return refuse(r, "found the end of the file, expected a header of %zu bytes", header_size);
+    return refuse(r, "found the end of the file, expected a header of %zu bytes", sizeof *ret);
   }
-  memcpy(ret, r->data, header_size);
-  size_t left = r->size - header_size;
+  memcpy(ret, r->data, sizeof *ret);
+  size_t left = r->size - sizeof *ret;
   r->at = offsetof(struct header, names_size);
   if (ret->names_size > left)
     return refuse(r, "found %llu bytes of names, expected at most the %zu that follow",
@@ -97,9 +92,9 @@ static int read_header(struct reader *r, struct header *ret) {
   left -= ret->facts * sizeof(struct lb_fact);
   r->at = offsetof(struct header, events);
   if (left % sizeof(struct lb_event) != 0 || ret->events != left / sizeof(struct lb_event))
-    return refuse(r, "found a count of %llu events, expected it to fill the %zu bytes after the names%s (%zu each)",
-                  (unsigned long long)ret->events, left, r->format == 1 ? "" : " and facts", sizeof(struct lb_event));
-  r->at = header_size;
+    return refuse(r, "found a count of %llu events, expected it to fill the %zu bytes after the names and facts (%zu each)",
+                  (unsigned long long)ret->events, left, sizeof(struct lb_event));
+  r->at = sizeof *ret;
   return 0;
 }
 
@@ -143,19 +138,6 @@ static int read_facts(struct reader *r, size_t count, struct lb_history *ret) {
   return 0;
 }
 
-/* What an event of format 1 says is a text: it gets a fact that has it. */
-static int from_format_1(const struct reader *r, size_t number, struct lb_event *event, struct lb_history *ret) {
-  const unsigned known_flags = LB_EVF_FENCE | LB_EVF_UNTIL | LB_EVF_VALUE | LB_EVF_REFUSED;
-  struct lb_fact fact = lb_no_fact;
-  if (event->kind == 0 || event->kind >= LB_KIND_COUNT_1 || event->flags & ~known_flags)
-    return refuse(r, "event %zu: found kind %u with flags %#x, expected a kind from 1 to %d and flags within %#x", number, event->kind,
-                  event->flags, LB_KIND_COUNT_1 - 1, known_flags);
-  if (event->fact == LB_NO_NAME) return 0;
-  fact.what = event->fact;
-  event->fact = lb_facts_add(ret, &fact);
-  return 0;
-}
-
 static int read_events(struct reader *r, size_t count, struct lb_history *ret) {
   int rc;
   ret->events = read_array(r, "events", count, sizeof *ret->events, &rc);
@@ -163,25 +145,23 @@ static int read_events(struct reader *r, size_t count, struct lb_history *ret) {
   ret->count = ret->capacity = count;
   for (size_t i = 0; i < count; i++, r->at += sizeof(struct lb_event)) {
     char text[400];
-    if (r->format == 1 && (rc = from_format_1(r, i + 1, &ret->events[i], ret)) < 0) return rc;
     if (lb_event_check(ret, &ret->events[i], text, sizeof text) < 0) return refuse(r, "event %zu: %s", i + 1, text);
   }
   return 0;
 }
 
-int lb_history_parse_binary(const char *name, const char *data, size_t size, struct lb_history *ret, int *ret_format, char *err,
+int lb_history_parse_binary(const char *name, const char *data, size_t size, struct lb_history *ret, char *err,
                             size_t err_size) {
   struct reader reader = {.name = name, .data = data, .size = size, .err = err, .err_size = err_size};
   struct header header;
   int r = read_header(&reader, &header);
   if (r < 0) return r;
-  *ret_format = reader.format;
   size_t end = reader.at + header.names_size;
   r = read_names(&reader, end, header.clients, false, &ret->clients);
   if (r == 0) r = read_names(&reader, end, header.keys, false, &ret->keys);
   if (r == 0) r = read_names(&reader, end, header.texts, true, &ret->texts);
   if (r == 0 && reader.at != end)
-    r = refuse(&reader, "found %zu bytes after the names, expected the %s", end - reader.at, reader.format == 1 ? "events" : "facts");
+    r = refuse(&reader, "found %zu bytes after the names, expected the facts", end - reader.at);
   if (r == 0) r = read_facts(&reader, header.facts, ret);
   return r == 0 ? read_events(&reader, header.events, ret) : r;
 }

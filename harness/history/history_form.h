@@ -19,7 +19,7 @@ enum {
   LB_M_UNTIL = 1 << 6,
   LB_M_VALUE = 1 << 7,
   LB_M_OK = 1 << 8,
-  LB_M_WHAT = 1 << 9, /* the last one of format 1 */
+  LB_M_WHAT = 1 << 9,
   LB_M_DUE = 1 << 10,
   LB_M_STEP = 1 << 11,
   LB_M_VERB = 1 << 12,
@@ -40,9 +40,7 @@ enum {
   LB_M_EARLY = 1 << 27,
 };
 #define LB_MEMBER_COUNT 28
-#define LB_MEMBER_COUNT_1 10 /* in format 1 */
 #define LB_KIND_COUNT (LB_EV_PERMITS + 1)
-#define LB_KIND_COUNT_1 (LB_EV_RENEWED + 1)
 
 enum lb_member_type {
   LB_T_NUMBER,   /* uint64_t, at most 2^63 - 1 */
@@ -88,14 +86,10 @@ const void *lb_member_at(const struct lb_member *member, const struct lb_event *
  * none. */
 size_t lb_utf8_length(const char *text, size_t size);
 
-/* The two readers, into an empty history; after an error the caller clears it. *ret_format: 1 or 2.
- * A file of format 1 leaves facts that are faults and notes with nothing but `what`. */
-int lb_history_parse_json(const char *name, const char *data, size_t size, struct lb_history *ret, int *ret_format, char *err,
+/* The two readers, into an empty history; after an error the caller clears it. */
+int lb_history_parse_json(const char *name, const char *data, size_t size, struct lb_history *ret, char *err,
                           size_t err_size);
-int lb_history_parse_binary(const char *name, const char *data, size_t size, struct lb_history *ret, int *ret_format, char *err,
+int lb_history_parse_binary(const char *name, const char *data, size_t size, struct lb_history *ret, char *err,
                             size_t err_size);
-/* Makes facts with fields out of the sentences of a sorted history of format 1, as far as they are
- * known (history_1.c). */
-void lb_history_translate_1(struct lb_history *history);
 
 #endif

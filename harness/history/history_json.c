@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reading a history of JSON lines, so that other tools can write what this one judges. A reader that
+ * Histories as JSON lines, so that other tools can write what this one judges. A reader that
  * guesses would judge something that never happened; so whatever is not exactly an event is
- * refused, with its line and with what was expected instead. The first line says the format;
- * without it, it is format 1, which had no facts but `fault` and `note`.
+ * refused, with its line and with what was expected instead. The first line says the format.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -19,7 +18,6 @@ enum { LINE_MAX_BYTES = 1 << 20, QUOTE_MAX = 40 };
 struct line { /* what is being read, and where complaints go */
   const char *name;
   size_t number;
-  int format;
   char *err;
   size_t err_size;
 };
@@ -91,18 +89,15 @@ static int refuse_word(const struct line *line, const char *what, const char *wo
                 near ? " (did you mean \"" : "", near ? near : "", near ? "\"?)" : "", list);
 }
 
-/* A word of format 2 in a file without the header is told apart from one that nobody knows: most
- * likely the first line is missing. */
 static int read_kind(const struct line *line, const json_t *value, uint16_t *ret) {
   const char *words[LB_KIND_COUNT - 1];
-  unsigned kind, known = line->format == 1 ? LB_KIND_COUNT_1 : LB_KIND_COUNT;
+  unsigned kind;
   if (!json_is_string(value)) return refuse_value(line, "e", value, "the name of an event");
   for (kind = 1; kind < LB_KIND_COUNT; kind++) {
     words[kind - 1] = lb_event_kind_name(kind);
     if (strcmp(words[kind - 1], json_string_value(value)) == 0) break;
   }
-  if (kind >= LB_KIND_COUNT) return refuse_word(line, "unknown event", json_string_value(value), words, known - 1);
-  if (kind >= known) return refuse(line, "found \"%s\", an event of format 2, expected {\"format\":2} in the first line", words[kind - 1]);
+  if (kind >= LB_KIND_COUNT) return refuse_word(line, "unknown event", json_string_value(value), words, LB_KIND_COUNT - 1);
   *ret = (uint16_t)kind;
   return 0;
 }
@@ -172,18 +167,15 @@ static int read_member(const struct line *line, const struct lb_member *member, 
 
 /* ---- lines ------------------------------------------------------------------------------------------------------- */
 
-/* `word` is no member of an event of this format. What says how many may hold at once gets a line of
- * its own: without it, a history of readers or of permits would be called violated. */
+/* What says how many may hold at once has a line of its own. */
 static int refuse_member(const struct line *line, const char *word) {
   const char *names[LB_MEMBER_COUNT];
-  if (strcmp(word, "shared") == 0 || strcmp(word, "mode") == 0 || strcmp(word, "early") == 0)
-    return refuse(line, "found \"%s\", a member of format 2, expected {\"format\":2} in the first line", word);
   if (strcmp(word, "permits") == 0)
     return refuse(
         line,
         "found unknown member \"permits\", expected an event of its own: {\"t\":0,\"e\":\"permits\",\"total\":2}");
   for (size_t i = 0; i < LB_MEMBER_COUNT; i++) names[i] = lb_members[i].name;
-  return refuse_word(line, "unknown member", word, names, line->format == 1 ? LB_MEMBER_COUNT_1 : LB_MEMBER_COUNT);
+  return refuse_word(line, "unknown member", word, names, LB_MEMBER_COUNT);
 }
 
 /* Other tools write "mode":"shared" for "shared":true. */
@@ -200,20 +192,20 @@ static int read_mode(const struct line *line, const json_t *value, bool *ret_sha
 static int read_event(const struct line *line, const json_t *object, struct lb_history *history) {
   struct lb_event event = {.client = LB_NO_NAME, .key = LB_NO_NAME, .fact = LB_NO_NAME};
   struct lb_fact fact = lb_no_fact;
-  unsigned members = 0, known = line->format == 1 ? LB_MEMBER_COUNT_1 : LB_MEMBER_COUNT;
+  unsigned members = 0;
   const char *word;
   json_t *value;
   json_object_foreach((json_t *)object, word, value) {
     unsigned i = 0;
-    if (line->format > 1 && strcmp(word, "mode") == 0) {
+    if (strcmp(word, "mode") == 0) {
       bool shared = false;
       int r = read_mode(line, value, &shared);
       if (r < 0) return r;
       if (shared) event.flags |= LB_EVF_SHARED, members |= LB_M_SHARED;
       continue;
     }
-    while (i < known && strcmp(lb_members[i].name, word) != 0) i++;
-    if (i == known) return refuse_member(line, word);
+    while (i < LB_MEMBER_COUNT && strcmp(lb_members[i].name, word) != 0) i++;
+    if (i == LB_MEMBER_COUNT) return refuse_member(line, word);
     int r = read_member(line, &lb_members[i], value, history, &event, &fact);
     if (r < 0) return r;
     if (lb_members[i].type != LB_T_FLAG || json_is_true(value)) members |= 1u << i;
@@ -228,19 +220,15 @@ static int read_event(const struct line *line, const json_t *object, struct lb_h
 }
 
 /* {"format":2}, and nothing else. */
-static int read_format(struct line *line, const json_t *object) {
+static int read_format(const struct line *line, const json_t *object) {
   json_int_t format = 0;
+  if (!json_object_get(object, "format"))
+    return refuse(line, "found no \"format\", expected {\"format\":2} in the first line: files of format 1, which lack it, are no longer read");
   if (json_object_size(object) != 1) return refuse(line, "found more than \"format\", expected {\"format\":2} alone in the first line");
   int r = read_number(line, "format", json_object_get(object, "format"), 1, INT64_MAX, &format);
   if (r < 0) return r;
-  if (format > 2) return refuse(line, "found format %lld, expected 1 or 2: it was written by another release", (long long)format);
-  line->format = (int)format;
+  if (format != 2) return refuse(line, "found format %lld, expected 2: it was written by another release", (long long)format);
   return 0;
-}
-
-static int read_object(struct line *line, const json_t *object, struct lb_history *history) {
-  bool first = line->number == 1 && json_object_get(object, "format");
-  return first ? read_format(line, object) : read_event(line, object, history);
 }
 
 /* The errors that a writer of histories meets have a sentence of their own, for the library's does
@@ -260,7 +248,7 @@ static int refuse_broken(const struct line *line, const json_error_t *error) {
 }
 
 /* A zero byte gets a complaint of its own: hardly an editor shows it. */
-static int parse_line(struct line *line, const char *text, size_t size, struct lb_history *history) {
+static int parse_line(const struct line *line, const char *text, size_t size, struct lb_history *history) {
   if (size == 0) return refuse(line, "found an empty line, expected an event");
   if (size > LINE_MAX_BYTES)
     return refuse(line, "found a line of %zu bytes, expected one event in at most 1 MiB", size);
@@ -269,16 +257,17 @@ static int parse_line(struct line *line, const char *text, size_t size, struct l
   json_error_t error;
   json_t *value = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
   if (!value) return refuse_broken(line, &error);
-  int r = json_is_object(value) ? read_object(line, value, history)
-                                : refuse(line, "found %s, expected one JSON object", type_name(value));
+  int r = !json_is_object(value) ? refuse(line, "found %s, expected one JSON object", type_name(value))
+          : line->number == 1  ? read_format(line, value)
+                               : read_event(line, value, history);
   json_decref(value);
   return r;
 }
 
 /* Line by line, to the first one that is refused. The last one may lack its newline. */
-int lb_history_parse_json(const char *name, const char *data, size_t size, struct lb_history *ret, int *ret_format, char *err,
+int lb_history_parse_json(const char *name, const char *data, size_t size, struct lb_history *ret, char *err,
                           size_t err_size) {
-  struct line line = {.name = name, .format = 1, .err = err, .err_size = err_size};
+  struct line line = {.name = name, .err = err, .err_size = err_size};
   int r = 0;
   while (r == 0 && size > 0) {
     const char *newline = memchr(data, '\n', size);
@@ -287,8 +276,73 @@ int lb_history_parse_json(const char *name, const char *data, size_t size, struc
     r = parse_line(&line, data, length, ret);
     data += step, size -= step;
   }
-  *ret_format = line.format;
   return r;
 }
 
-/* ---- writing ----------------------------------------------------------------------------------------------------- */
+/* ---- writing: by the table in history_form.c, as it is read ------------------------------------------------------------ */
+
+static json_t *name_value(const struct lb_names *names, const void *at) {
+  return json_string_nocheck(names->name[*(const uint32_t *)at]);
+}
+
+/* NULL = it is left out. */
+static json_t *member_value(const struct lb_history *h, const struct lb_event *event, unsigned i) {
+  const struct lb_member *member = &lb_members[i];
+  const void *at = lb_member_at(member, event, lb_event_fact(h, event));
+  switch (member->type) {
+    case LB_T_NUMBER:
+    case LB_T_POSITIVE: {
+      uint64_t number = *(const uint64_t *)at;
+      bool left_out = 1u << i == LB_M_S ? number == 0 : number > INT64_MAX;
+      return left_out ? NULL : json_integer((json_int_t)number);
+    }
+    case LB_T_STEP: return json_integer(*(const uint32_t *)at);
+    case LB_T_SIGNED: return json_integer(*(const int64_t *)at);
+    case LB_T_CLIENT: return name_value(&h->clients, at);
+    case LB_T_KEY: return name_value(&h->keys, at);
+    case LB_T_NAME:
+    case LB_T_TEXT: return name_value(&h->texts, at);
+    case LB_T_KIND: return json_string_nocheck(lb_event_kind_name(event->kind));
+    case LB_T_WORD: return json_string_nocheck(member->words[*(const uint8_t *)at]);
+    case LB_T_YES: return json_boolean(*(const uint8_t *)at);
+    case LB_T_OK: return json_false();
+    case LB_T_FLAG: return json_true();
+  }
+  return NULL;
+}
+
+static json_t *event_to_json(const struct lb_history *history, const struct lb_event *event) {
+  json_t *object = json_object();
+  unsigned members = lb_event_members(history, event);
+  for (unsigned i = 0; i < LB_MEMBER_COUNT; i++) {
+    json_t *value = members & (1u << i) ? member_value(history, event, i) : NULL;
+    if (value) json_object_set_new_nocheck(object, lb_members[i].name, value);
+  }
+  return object;
+}
+
+int lb_event_format_json(const struct lb_history *history, const struct lb_event *event, char *buf, size_t size) {
+  json_t *object = event_to_json(history, event);
+  char *text = json_dumps(object, JSON_COMPACT);
+  json_decref(object);
+  int used = snprintf(buf, size, "%s", text ? text : "");
+  free(text);
+  return used;
+}
+
+/* All events are checked before the first line is written: half a file would be worse than none. */
+int lb_history_write_json(const struct lb_history *history, FILE *out) {
+  char text[400];
+  for (size_t i = 0; i < history->count; i++)
+    if (lb_event_check(history, &history->events[i], text, sizeof text) < 0) return -EINVAL;
+  fputs("{\"format\":2}\n", out);
+  for (size_t i = 0; i < history->count; i++) {
+    json_t *object = event_to_json(history, &history->events[i]);
+    json_dumpf(object, out, JSON_COMPACT);
+    json_decref(object);
+    putc('\n', out);
+  }
+  errno = 0;
+  if (fflush(out) != 0 || ferror(out)) return errno ? -errno : -EIO;
+  return 0;
+}
