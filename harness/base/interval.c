@@ -9,7 +9,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-
 #define Z 1.959963984540054 /* what a normal variable exceeds with a chance of 2.5 % */
 #define ONE_SIDED 0.05      /* of a bound where nothing happened: there is only one side */
 
