@@ -9,7 +9,7 @@ python=${LOCKBENCH_PYTHON:-/usr/bin/python3}
 . "$root/tests/tap.sh"
 export PYTHONDONTWRITEBYTECODE=1 LOCKBENCH_BIN="$root/tests/plots/lockbench" LC_ALL=C.UTF-8
 
-good() { rm -rf "$dir/run" && cp -R "$root/tests/data/run-sample" "$dir/run"; }
+good() { rm -rf "$dir/run" && "$python" "$root/tests/data/make-run-sample.py" "$dir/run"; }
 good
 mkdir "$dir/other" "$dir/broken" "$dir/list" "$dir/columns" && echo text >"$dir/other/file"
 cp -R "$dir/run/." "$dir/broken" && printf '{"schema_version": 1,\n "id": }\n' >"$dir/broken/run.json"

@@ -16,7 +16,8 @@ done
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
-bad=0
+bad=0 made=$work/run-sample
+"$python" "$root/tests/data/make-run-sample.py" "$made" || exit 1
 
 holds() { # holds STATEMENT COMMAND...
   statement=$1
@@ -32,7 +33,7 @@ holds() { # holds STATEMENT COMMAND...
 
 sample() { # sample NAME: a fresh copy of the sample run
   rm -rf "${work:?}/$1"
-  cp -R "$root/tests/data/run-sample" "$work/$1"
+  cp -R "$made" "$work/$1"
 }
 
 render() { # render NAME: its exit status in $code, what it said in out and err
@@ -140,12 +141,12 @@ holds 'malformed run.json ends with 2' ends_with 2
 holds 'malformed run.json is one line with file and line' one_line "$work/err" 'run.json:2:'
 holds 'a figure that cannot be drawn again stays' grep -qx old "$work/bad/figures/scaling.svg"
 sample bad
-sed 's/"verdict": "stuck"/"verdict": "sutck"/' "$root/tests/data/run-sample/run.json" >"$work/bad/run.json"
+sed 's/"verdict": "stuck"/"verdict": "sutck"/' "$made/run.json" >"$work/bad/run.json"
 render bad
 holds 'an unknown verdict ends with 2' ends_with 2
 holds 'an unknown verdict is named' one_line "$work/err" "verdict 'sutck', expected one of safe"
 sample bad
-sed '3s/,none,/,none,many/' "$root/tests/data/run-sample/trials.csv" >"$work/bad/trials.csv"
+sed '3s/,none,/,none,many/' "$made/trials.csv" >"$work/bad/trials.csv"
 render bad
 holds 'a bad number in trials.csv ends with 2' ends_with 2
 holds 'a bad number in trials.csv is one line with its place' one_line "$work/err" "trials.csv:3: clients is 'many"
@@ -158,7 +159,7 @@ holds 'a missing folder is one line' one_line "$work/err" 'not there/run.json: N
 
 # What a run does not have is left out with a line, and an old figure does not stay for a new run.
 sample slow
-sed -n '1p; /^failover/p' "$root/tests/data/run-sample/trials.csv" >"$work/slow/trials.csv"
+sed -n '1p; /^failover/p' "$made/trials.csv" >"$work/slow/trials.csv"
 mkdir "$work/slow/figures"
 for figure in scaling.svg scaling.csv scaling-gnuplot.svg latency.pdf; do echo old >"$work/slow/figures/$figure"; done
 render slow
@@ -373,7 +374,7 @@ if [ -n "$bin" ]; then
   "$bin" report "$work/cli" >"$work/out" 2>"$work/err"
   code=$?
   holds 'report draws the sample' ends_with 0
-  holds 'the run is not changed' sh -c 'cd "$1" && for file in *.json *.csv; do cmp "$file" "$2/$file" || exit 1; done' - "$root/tests/data/run-sample" "$work/cli"
+  holds 'the run is not changed' sh -c 'cd "$1" && for file in *.json *.csv; do cmp "$file" "$2/$file" || exit 1; done' - "$made" "$work/cli"
   holds 'its last line is the page' sh -c 'tail -n 1 "$1" | grep -q "^report: .*/report.html$"' - "$work/out"
   holds 'when all is drawn nobody speaks of figures that are not' \
     sh -c '! grep -i "not drawn" "$@"' - "$work/out" "$work/err" "$work/cli/report.html"

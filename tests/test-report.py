@@ -13,6 +13,7 @@ import os
 import pathlib
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 import urllib.parse
@@ -172,7 +173,7 @@ def check_escaping():
 def check_links():
     with folder(run_of()) as path:
         shutil.rmtree(path)
-        shutil.copytree(ROOT / "tests/data/run-sample", path)
+        subprocess.run([sys.executable, ROOT / "tests/data/make-run-sample.py", path], check=True)
         for name in ("truth-table", "scaling", "violation"):
             put(path, f"figures/{name}.svg", "<svg/>")
         page = written(path)

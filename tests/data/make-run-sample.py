@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""make-run-sample.py - writes run-sample/ beside itself: a run folder as in results/SCHEMA.md, every number invented.
+"""make-run-sample.py FOLDER - writes a run folder as in results/SCHEMA.md, every number invented: no speed, no verdict and no machine was measured.
 
 For tests of figures and report only. It holds each case they must get right: all verdicts, differences from the
 expectation in both directions, cells that were not run, nothing expected, two guards, text that needs quoting.
@@ -10,9 +10,8 @@ import csv
 import json
 import os
 import random
+import sys
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.join(HERE, "run-sample")
 SEED = 7
 
 SCENARIOS = [
@@ -211,14 +210,14 @@ def trials(rng, cells):
 
 
 def write(name, text):
-    path = os.path.join(ROOT, name)
+    path = os.path.join(sys.argv[1], name)
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w", encoding="utf-8", newline="") as file:
         file.write(text)
 
 
 def write_csv(name, header, rows):
-    with open(os.path.join(ROOT, name), "w", encoding="utf-8", newline="") as file:
+    with open(os.path.join(sys.argv[1], name), "w", encoding="utf-8", newline="") as file:
         out = csv.writer(file, lineterminator="\n")
         out.writerow(header)
         out.writerows(rows)
@@ -233,19 +232,10 @@ HISTORY = """{"t":1000000,"s":1,"c":"client-1","k":"lock-a","e":"acquire"}
 {"t":260000000,"s":7,"c":"client-2","k":"lock-a","e":"release"}
 """
 
-README = """# A run folder with invented numbers
-
-Made by `tests/data/make-run-sample.py` for tests of the figures and the report. **No number in it was measured**: not
-a speed, not a verdict, not a machine. Do not quote, plot or compare it with anything. It has the form of
-`results/SCHEMA.md` and holds every case that has to be drawn: all verdicts, differences from the expectation in both
-directions, cells that were not run, two guards.
-"""
-
-
 def main():
     cells = verdicts()
     rows, latency, series = trials(random.Random(SEED), cells)
-    os.makedirs(ROOT, exist_ok=True)
+    os.makedirs(sys.argv[1], exist_ok=True)
     run = {
         "schema_version": 1, "id": "run-sample", "tool": {"version": "0.0.0-invented", "commit": "0123456789ab-dirty"},
         "argv": ["suite", "sample & invented", "-s", "note=it's made up"],
@@ -259,7 +249,6 @@ def main():
         "verdict": "invented numbers: 2 cells differ from the expectation, 1 is undecided", "exit_code": 3,
     }
     write("run.json", json.dumps(run, indent=1, ensure_ascii=False) + "\n")
-    write("README.md", README)
     write("histories/failover.redis-token@sentinel.none.c2.t1.hist", HISTORY)
     write_csv("trials.csv", TRIAL_COLUMNS, [[r[c] for c in TRIAL_COLUMNS] for r in rows])
     write_csv("latency.csv", "scenario system guard clients trial metric low_ns high_ns count".split(), latency)
