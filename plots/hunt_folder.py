@@ -17,7 +17,8 @@ CLASSES = ("lease", "expired", "damage", "numbers")  # of a violation, the worst
 CAME = ("safe", *CLASSES, "blocked", "undecided")
 _NEWER = ("damage", "numbers")  # a folder without them counts these as lease
 _TEXTS, _NUMBERS = ("timeline", "regime", "set", "not_run"), ("faults", *(name for name in CAME if name not in _NEWER))
-LEFT = ("", "not reached", "a minimal set is in it")  # not_run of a timeline that belongs to the space; all else names what leaves it out
+NOT_REACHED = "not reached"
+LEFT = ("", NOT_REACHED, "a minimal set is in it")  # not_run of a timeline that belongs to the space; all else names what leaves it out
 UNREAL = ("fast", "slow")  # kinds of faults that no machine has
 WORDS = {"restart": "restart", "kill": "kill", "pause": "pause", "isolate": "cut off from the other servers", "part": "cut off from its replicas",
          "cut": "cut off from some servers", "cutone": "cut off from one server", "cutoff": "cut off from all servers", "ahead": "wall clock +1 h",
@@ -73,6 +74,7 @@ class Hunt:
         self.minimal = [t for t in self.timelines if t.standing in ("minimal", "not replayed")]  # what contains one was not run
         said = _said(os.path.join(path, "hunt.json"))
         self.sittings = said.get("sittings", [])  # each call of it, as run.json has one; empty where an older tool made it
+        self.left_out = said.get("left_out", [])  # of a published hunt: how many timelines are not in its hunt.csv
         self.replays = said.get("replays", {"decided": 0, "agreed": 0})  # of all its sets, under another seed
 
     def sets(self, standing=("minimal",), of=("lease",), count=None, unreal=None):
@@ -95,14 +97,15 @@ class Hunt:
     def ran(self, count):
         """(timelines that were decided, those that the space has), without those that hold a minimal set."""
         space = [t for t in self.timelines if t.count == count and t.not_run in LEFT and not self.holds_a_set(t)]
-        return sum(t.decided > 0 for t in space), len(space)
+        beside = sum(x["timelines"] for x in self.left_out if x["faults"] == count and x["not_run"] == NOT_REACHED)
+        return sum(t.decided > 0 for t in space), len(space) + beside
 
     def sample(self):
         """Of the timelines that hold a minimal set: those that were decided all the same."""
         return [t for t in self.timelines if t.not_run in LEFT and t.decided and self.holds_a_set(t)]
 
     def counts(self):
-        return sorted({t.count for t in self.timelines})
+        return sorted({t.count for t in self.timelines} | {x["faults"] for x in self.left_out})
 
     def core(self):
         """(timelines of the common core that broke it within a lease, those that were decided)."""

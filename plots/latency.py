@@ -23,19 +23,27 @@ NINES = ((1, "0 %"), (2, "50 %"), (10, "90 %"), (100, "99 %"), (1e3, "99.9 %"), 
          (1e6, "99.9999 %"), (1e7, "99.99999 %"))
 
 
+def drawn(total):
+    """[(p from 0 to 1, the number of the sample that is drawn there)] of so many samples."""
+    points = []
+    for step in itertools.count():
+        p = 1 - 10 ** (-step / STEPS)
+        if total * (1 - p) < TAIL_SAMPLES:
+            return points
+        points.append((p, max(1, math.ceil(p * total - 1e-9))))
+
+
 def curve(buckets):
     """[(p from 0 to 1, samples beyond, us)] of a histogram."""
     total, points = sum(buckets.values()), []
     ordered, seen = iter(sorted(buckets.items())), 0
     (low, high), seen = next(ordered)
-    for step in itertools.count():
-        p = 1 - 10 ** (-step / STEPS)
-        if total * (1 - p) < TAIL_SAMPLES:
-            return points
-        while seen < max(1, math.ceil(p * total - 1e-9)):
+    for p, rank in drawn(total):
+        while seen < rank:
             (low, high), count = next(ordered)
             seen += count
         points.append((p, total * (1 - p), (low + high) / 2000))
+    return points
 
 
 def histograms(run_dir, speed, clients):

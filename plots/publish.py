@@ -1,21 +1,35 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""publish.py [--all-cells] RUN FOLDER - a copy of a run folder for results/: its cells, trials, schedules and a few histories, without logs, figures and page.
+"""publish.py [--all-cells] RUN FOLDER - what results/ keeps of a run or of a hunt (results/SCHEMA.md, "Published folders"): what README, docs/ and the paper read.
 
-Of the histories, that of the first violated trial of each scenario is there; histories/left-out.txt says how to make the others again.
-Cells that were n/a or skipped are left out of run.json, as they are most of it; with --all-cells they stay, for the paper counts them. A run that is dirty is refused. A cell that is not as expected is named:
-nobody may quote it (tests/test-printed.py).
+Of a run: run.json, in which a cell has only what differs from `usual`; trials.csv; of latency.csv the buckets that percentiles are read off; and the history that the
+figure `violation` shows. Of a hunt: its journals, hunt.json, the timelines that were run or hold a set, and the file of the first set.
+
+Cells that were n/a or skipped are left out, as they are most of it; with --all-cells they stay, for the paper counts them. A run that is dirty is refused. A cell that
+is not as expected is named: nobody may quote it (tests/test-printed.py).
 """
 
+import collections
 import csv
+import glob
 import json
+import math
 import os
 import shlex
 import shutil
 import sys
 
 import ending
+import figure
+import hunt_folder
+import latency
+import rates
 import run_folder
+import speed
+import violation
+
+NAMES = ("scenario", "system", "guard", "verdict")  # of a cell: always there
+READ_OFF = (0.5, 0.99)  # of every histogram, by paper/numbers
 
 
 def look_at(run, path):
@@ -26,25 +40,162 @@ def look_at(run, path):
             print(f"{path}: {cell['scenario']}.{cell['system']}.{cell['guard']}: expected {cell['expected']}, found {cell['verdict']}", file=sys.stderr)
 
 
-def again(run):
-    """The command that makes the run once more, in a folder of its own."""
-    words = run_folder.typed(run)
+def again(words):
+    """The command that makes it once more, in a folder of its own."""
     if "-o" in words:
         del words[words.index("-o") : words.index("-o") + 2]
     return shlex.join(["lockbench", *words])
 
 
-def copy_histories(run, source, target):
-    shown = {}
+# ---- run.json -----------------------------------------------------------------------------------------------------------
+
+
+def usual_of(cells):
+    """{verdict: the most frequent value of each member}: run_folder.whole() undoes short()."""
+    by_verdict, usual = collections.defaultdict(list), {}
+    for cell in cells:
+        by_verdict[cell["verdict"]].append(cell)
+    for verdict, alike in by_verdict.items():
+        values = {key: collections.Counter(json.dumps(cell[key]) for cell in alike) for key in alike[0]}
+        usual[verdict] = {key: json.loads(counts.most_common(1)[0][0]) for key, counts in values.items()}
+    return usual
+
+
+def short(cell, usual):
+    return {key: x for key, x in cell.items() if key in NAMES or json.dumps(x) != json.dumps(usual[key])}
+
+
+def one_line(x):
+    return json.dumps(x, ensure_ascii=False)
+
+
+def write_run(run, target):
+    """A line for each cell, so that a difference of two runs can be read."""
+    usual = usual_of(run["cells"])
+    lists = {"usual": ",\n".join(f"  {one_line(verdict)}: {one_line(members)}" for verdict, members in usual.items()),
+             "cells": ",\n".join(f"  {one_line(short(cell, usual[cell['verdict']]))}" for cell in run["cells"])}
+    members = []
+    for key, x in run.items():
+        if key == "cells":
+            members += [f' "usual": {{\n{lists["usual"]}\n }}', f' "cells": [\n{lists["cells"]}\n ]']
+        else:
+            members.append(f' "{key}": ' + json.dumps(x, indent=1, ensure_ascii=False).replace("\n", "\n "))
+    with open(os.path.join(target, "run.json"), "w", encoding="utf-8") as file:
+        file.write("{\n" + ",\n".join(members) + "\n}\n")
+
+
+# ---- latency.csv --------------------------------------------------------------------------------------------------------
+
+
+def read_off(buckets, ranks, widest):
+    """[(low, high, count)]: the buckets in which these samples lie, the first, the last and the widest; count is that of the samples since the one before."""
+    kept, seen, since = [], 0, 0
+    ranks = sorted({1, *ranks, sum(buckets.values())}, reverse=True)
+    for bounds, count in sorted(buckets.items()):
+        seen, since, wanted = seen + count, since + count, bounds == widest
+        while ranks and ranks[-1] <= seen:
+            wanted = bool(ranks.pop())
+        if wanted:
+            kept.append((*map(int, bounds), since))
+            since = 0
+    return kept
+
+
+def width(bounds):
+    return (bounds[1] - bounds[0]) / bounds[0] if bounds[0] else 0
+
+
+def curves_of(run, source):
+    """{(scenario, guard, system, clients)} of the curves of the figure `latency`."""
+    try:
+        load = speed.Speed(source, run)
+    except figure.NotDrawn:
+        return set()
+    return {(load.scenario, load.guard, system, clients) for system, clients in load.repeats if clients in (1, load.clients[-1])}
+
+
+def write_latency(run, source, target):
+    names = ("scenario", "system", "guard", "clients", "trial", "metric")
+    merged = run_folder.load_histograms(source, lambda row: tuple("" if name == "trial" else row[name] for name in names))
+    widest, curves = max((bounds for buckets in merged.values() for bounds in buckets), key=width, default=None), curves_of(run, source)
+    with open(os.path.join(target, "latency.csv"), "w", newline="", encoding="utf-8") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow([*names, "low_ns", "high_ns", "count"])
+        for key, buckets in merged.items():
+            scenario, system, guard, clients, _, metric = key
+            total = sum(buckets.values())
+            ranks = {math.ceil(q * total) for q in READ_OFF}
+            if metric == "wait" and (scenario, guard, system, int(clients)) in curves:
+                ranks |= {rank for _, rank in latency.drawn(total)}
+            table.writerows([*key, *row] for row in read_off(buckets, ranks, widest))
+
+
+# ---- the rest of a run --------------------------------------------------------------------------------------------------
+
+
+def copy_history(run, source, target):
+    """That of the first violated trial of the cell that the figure `violation` shows."""
+    os.makedirs(os.path.join(target, "histories"))
+    with open(os.path.join(target, "histories", "left-out.txt"), "w", encoding="utf-8") as file:
+        file.write(f"*: one history is published; this makes all of them again: {again(run_folder.typed(run))}\n")
+    try:
+        cell = violation.default_cell(run)
+    except figure.NotDrawn:
+        return
     with open(os.path.join(source, "trials.csv"), newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
-            if row["verdict"] == "violated" and row["history"] and os.path.exists(os.path.join(source, row["history"])):
-                shown.setdefault(row["scenario"], row["history"])
-    os.makedirs(os.path.join(target, "histories"))
-    for history in shown.values():
-        shutil.copy(os.path.join(source, history), os.path.join(target, history))
-    with open(os.path.join(target, "histories", "left-out.txt"), "w", encoding="utf-8") as file:
-        file.write(f"*: one violated trial of each scenario is published; this makes all of them again: {again(run)}\n")
+            if all(row[name] == cell[name] for name in NAMES) and os.path.exists(os.path.join(source, row["history"])):
+                shutil.copy(os.path.join(source, row["history"]), os.path.join(target, row["history"]))
+                return
+
+
+def publish_run(source, target, all_cells):
+    run = run_folder.load_run(source)
+    look_at(run, source)
+    if not all_cells:
+        run["cells"] = [cell for cell in run["cells"] if cell["verdict"] not in ("n/a", "skipped")]
+    os.makedirs(target)
+    write_run(run, target)
+    shutil.copy(os.path.join(source, "trials.csv"), target)
+    write_latency(run, source, target)
+    copy_history(run, source, target)
+    rates.keep(source, run["cells"], target)
+
+
+# ---- a hunt -------------------------------------------------------------------------------------------------------------
+
+
+def is_kept(hunt, t):
+    """It was run, or drawn for the audit, or may be run and holds a set or has one fault at most."""
+    return any(t.came.values()) or t.audit or t.not_run in hunt_folder.LEFT and (t.count < 2 or hunt.holds_a_set(t))
+
+
+def left_out_of(hunt):
+    """How many of the others there are, by the number of their faults and why they were not run."""
+    counts = collections.Counter((t.count, t.not_run if t.not_run not in hunt_folder.LEFT else hunt_folder.NOT_REACHED) for t in hunt.timelines if not is_kept(hunt, t))
+    return [{"faults": faults, "not_run": reason, "timelines": n} for (faults, reason), n in sorted(counts.items())]
+
+
+def publish_hunt(hunt, source, target):
+    """Of one system."""
+    os.makedirs(os.path.join(target, "hunt"))
+    for path in [*glob.glob(os.path.join(glob.escape(source), "trials*.csv")), os.path.join(source, "scenarios.csv")]:
+        shutil.copy(path, target)
+    first = os.path.join("hunt", "01.ini")
+    if os.path.exists(os.path.join(source, first)):
+        shutil.copy(os.path.join(source, first), os.path.join(target, first))
+    else:
+        os.rmdir(os.path.join(target, "hunt"))
+    with open(os.path.join(source, "hunt.csv"), newline="", encoding="utf-8") as file:
+        head, *lines = file
+    with open(os.path.join(target, "hunt.csv"), "w", newline="", encoding="utf-8") as file:
+        file.writelines([head, *(line for line, timeline in zip(lines, hunt.timelines, strict=True) if is_kept(hunt, timeline))])
+    with open(os.path.join(source, "hunt.json"), encoding="utf-8") as file:
+        said = json.load(file)
+    said["left_out"] = left_out_of(hunt)
+    with open(os.path.join(target, "hunt.json"), "w", encoding="utf-8") as file:
+        json.dump(said, file, indent=1, ensure_ascii=False)
+        file.write("\n")
 
 
 def main():
@@ -52,22 +203,13 @@ def main():
     if len(words) != 2:
         raise ending.BadInput("usage: publish.py [--all-cells] RUN FOLDER")
     source, target = words
-    run = run_folder.load_run(source)
-    look_at(run, source)
     if os.path.exists(target):
         raise ending.BadInput(f"{target} is there already")
-    if "--all-cells" not in sys.argv:
-        run["cells"] = [cell for cell in run["cells"] if cell["verdict"] not in ("n/a", "skipped")]
-    os.makedirs(target)
-    with open(os.path.join(target, "run.json"), "w", encoding="utf-8") as file:
-        json.dump(run, file, indent=1, ensure_ascii=False)
-        file.write("\n")
-    for name in ("trials.csv", "series.csv", "latency.csv"):
-        shutil.copy(os.path.join(source, name), target)
-    copy_histories(run, source, target)
-    for name in ("schedules", "faults"):
-        if os.path.isdir(os.path.join(source, name)):
-            shutil.copytree(os.path.join(source, name), os.path.join(target, name))
+    if os.path.exists(os.path.join(source, "run.json")) or not glob.glob(os.path.join(glob.escape(source), "*", "hunt.csv")):
+        publish_run(source, target, "--all-cells" in sys.argv)
+        return
+    for system, hunt in hunt_folder.hunts_of(source).items():
+        publish_hunt(hunt, os.path.join(source, system), os.path.join(target, system))
 
 
 if __name__ == "__main__":

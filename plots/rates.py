@@ -4,7 +4,7 @@
 A run that has recorded them (`lost_per_1000` in its cells) keeps what it recorded. An older one counted as tested each fault after
 which anything was granted, ever. Of such a run, a fault is left out here if nothing can have been granted before the next one: series.csv
 has no grant in any second that it touches, or the sequence numbers in faults/ have no event of a client in between. What is left is the
-most that can have been tested.
+most that can have been tested. A published run has neither file, and instead of them what was counted: tested.csv.
 """
 
 import csv
@@ -14,6 +14,7 @@ import os
 import re
 from collections import defaultdict
 
+TRIAL = ("scenario", "system", "guard", "clients", "trial")  # the names of one
 Z = 1.959963984540054
 ONE_SIDED, LEAST_EFFECT = 0.05, 0.25
 STUDENT = (math.inf, 12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281)
@@ -139,27 +140,54 @@ def by_second(folder):
 
 
 def trial_of(row):
-    return tuple(row[k] for k in ("scenario", "system", "guard", "clients", "trial"))
+    return tuple(row[k] for k in TRIAL)
 
 
 def renew(folder, cells, trials):
     """Gives each campaign's cell of an older run what a run records today; `trials` are the rows of trials.csv. Of a run without
     `faults_tested` in them nothing is known. They are changed, too: faults_tested is what can have been tested. Whether it did."""
-    if any("lost_per_1000" in c for c in cells) or not trials or "faults_tested" not in trials[0]:
+    if not is_older(cells, trials):
         return False
-    of_cell, of_topology, grants = defaultdict(list), defaultdict(list), by_second(folder)
+    of_cell, counted = defaultdict(list), {trial_of(row): row for row in counted_in(folder, trials)}
     for t in trials:
         if t["faults"]:
-            t["faults_tested"] = tested_at_most(folder, t, grants[trial_of(t)])
+            t["faults_tested"] = int(counted[trial_of(t)]["faults_tested"])
             of_cell[t["scenario"], t["system"], t["guard"]].append(t)
-            of_topology[t["system"].partition("@")[2]].append(t)
-    servers = {name: data_servers(rows, folder) for name, rows in of_topology.items()}
     for c in cells:
         rows = of_cell.get((c["scenario"], c["system"], c["guard"]))
         if rows:
-            c.update(members(c, rows, servers[c["system"].partition("@")[2]]))
+            c.update(members(c, rows, int(counted[trial_of(rows[0])]["data_servers"])))
     compare(cells)
     return True
+
+
+def is_older(cells, trials):
+    return not any("lost_per_1000" in c for c in cells) and bool(trials) and "faults_tested" in trials[0]
+
+
+def counted_in(folder, trials):
+    """The rows of tested.csv, out of that file or, where it is not, out of series.csv and faults/."""
+    path = os.path.join(folder, "tested.csv")
+    if os.path.exists(path):
+        with open(path, encoding="utf-8", newline="") as file:
+            return list(csv.DictReader(file))
+    played, grants, of_topology = [t for t in trials if t["faults"]], by_second(folder), defaultdict(list)
+    for t in played:
+        of_topology[t["system"].partition("@")[2]].append(t)
+    servers = {name: data_servers(rows, folder) for name, rows in of_topology.items()}
+    return [dict(zip(TRIAL, trial_of(t))) | {"faults_tested": tested_at_most(folder, t, grants[trial_of(t)]), "data_servers": servers[t["system"].partition("@")[2]]}
+            for t in played]
+
+
+def keep(folder, cells, target):
+    """Writes tested.csv of an older run into the folder `target`."""
+    with open(os.path.join(folder, "trials.csv"), encoding="utf-8", newline="") as file:
+        trials = list(csv.DictReader(file))
+    if is_older(cells, trials):
+        with open(os.path.join(target, "tested.csv"), "w", encoding="utf-8", newline="") as file:
+            table = csv.DictWriter(file, [*TRIAL, "faults_tested", "data_servers"], lineterminator="\n")
+            table.writeheader()
+            table.writerows(counted_in(folder, trials))
 
 
 def compare(cells):

@@ -57,6 +57,13 @@ def _check_cell(place, cell):
     _member(place, cell, "why", (str, type(None)))
 
 
+def whole(run):
+    """Gives the cells of a published run, which have only what differs from `usual` (results/SCHEMA.md), all their members."""
+    usual = run.pop("usual", {})
+    run["cells"] = [usual.get(cell["verdict"], {}) | cell for cell in run["cells"]]
+    return run
+
+
 def load_run(run_dir):
     """run.json as a dict, its parts that figures use checked."""
     path = os.path.join(run_dir, "run.json")
@@ -73,8 +80,11 @@ def load_run(run_dir):
         _member(path, run, key, list)
     for key in ("tool", "machine"):
         _member(path, run, key, dict)
+    _member(path, run, "usual", dict, {})
     for i, scenario in enumerate(run["scenarios"]):
         _check_scenario(f"{path}: scenario {i + 1}", scenario)
+    if "usual" in run:
+        run = whole(run)
     for i, cell in enumerate(run["cells"]):
         _check_cell(f"{path}: cell {i + 1}", cell)
     return run

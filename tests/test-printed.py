@@ -12,7 +12,10 @@ import re
 import subprocess
 import sys
 
-import tap
+sys.dont_write_bytecode = True
+sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent.parent / "plots"))
+import run_folder  # noqa: E402
+import tap  # noqa: E402
 
 TABLE = re.compile(r"<!-- table of (\w+): (.*?) -->\n(.*?)<!-- end of \1 -->", re.S)
 NAME = r"`(?:peer:)?[a-z0-9-]+`"
@@ -51,7 +54,7 @@ def runs(root):
     """{folder: the cells of its run that may be quoted}"""
     found = {}
     for path in sorted(root.glob("results/reference*/run.json")):
-        run = json.loads(path.read_text())
+        run = run_folder.load_run(path.parent)
         found[path.parent.name] = [] if run["tool"]["commit"].endswith("-dirty") else [c for c in run["cells"] if c["as_expected"]]
     return found
 

@@ -176,6 +176,7 @@ struct run {
   char file[PATH_MAX]; /* of the JSON */
   json_t *json;
   bool fresh;
+  bool published; /* plots/publish.py has made its folder: it has no schedules and no series.csv */
   int age; /* the youngest keys it has: 1 = those marked †, 2 = ‡, 3 = §, 4 = ¶, 5 = ‖, 6 = ※, 7 = ¤, 8 = ◊, 9 = △, 10 = ▽, 11 = ◇, too */
 };
 
@@ -306,7 +307,7 @@ static void check_row(const struct run *run, const struct lb_csv *csv, const str
   if (*field(csv, "history") && !is_left_out(run, field(csv, "history"))) check_file(run, csv, field(csv, "history"));
   snprintf(name, sizeof name, "schedules/%s.%s.%s.c%s.t%s.txt", field(csv, "scenario"), field(csv, "system"),
            field(csv, "guard"), field(csv, "clients"), field(csv, "trial"));
-  if (*field(csv, "faults")) check_file(run, csv, name);
+  if (*field(csv, "faults") && !run->published) check_file(run, csv, name);
 }
 
 static void add_row(const struct run *run, const struct lb_csv *csv, struct sum *sums) {
@@ -456,11 +457,13 @@ static bool check_folder(const char *dir, bool fresh) {
   struct run run = {.dir = dir, .fresh = fresh};
   snprintf(run.file, sizeof run.file, "%s/run.json", dir);
   if (!load(&run)) return false;
+  run.published = !fresh && json_object_get(run.json, "usual");
+  lb_fill_cells(run.json);
   run.age = fresh ? YOUNGEST : age_of(&run);
   check_run(&run);
   check_trials(&run);
   check_table(&run, "latency.csv");
-  check_table(&run, "series.csv");
+  if (!run.published) check_table(&run, "series.csv");
   json_decref(run.json);
   return true;
 }

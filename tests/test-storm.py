@@ -3,7 +3,6 @@
 # The table of random faults: an older run's faults are counted by the rule of today, and the intervals are those of harness/base/interval.c. Speaks TAP.
 # (test-printed.py holds the table in docs/choose.md against its command.)
 import csv
-import json
 import os
 import sys
 
@@ -12,6 +11,7 @@ RUN = os.path.join(ROOT, "results", "reference")
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(ROOT, "plots"))
 import rates  # noqa: E402
+import run_folder  # noqa: E402
 import storm  # noqa: E402
 import tap  # noqa: E402
 
@@ -27,8 +27,7 @@ def read(name):
 
 
 def reference():
-    with open(os.path.join(RUN, "run.json"), encoding="utf-8") as file:
-        cells = json.load(file)["cells"]
+    cells = run_folder.load_run(RUN)["cells"]
     rates.renew(RUN, cells, read("trials.csv"))
     return cells
 

@@ -15,6 +15,7 @@
 #include "base/called.h"
 #include "run/fit.h"
 #include "show/compare_run.h"
+#include "show/left_out.h"
 
 struct predict { /* one system */
   const struct lb_args *args;
@@ -195,6 +196,7 @@ static int load_run(struct predict *p) {
   snprintf(path, sizeof path, "%s/run.json", p->dir);
   p->run = json_load_file(path, 0, &why);
   if (!p->run) return lb_complain(LB_EXIT_USAGE, "predict: %s:%d: %s", path, why.line, why.text);
+  lb_fill_cells(p->run);
   return json_is_array(json_object_get(p->run, "cells")) ? 0 : lb_complain(LB_EXIT_USAGE, "predict: %s: 'cells' is missing, expected a list", path);
 }
 

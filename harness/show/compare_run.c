@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/files.h"
+#include "left_out.h"
 
 enum { TAIL_SAMPLES = 10 };
 
@@ -53,6 +54,7 @@ static int load_json(const char *dir, struct lb_run *run, char *err, size_t err_
                         : !json_is_array(json_object_get(run->json, "cells"))   ? "cells"
                                                                                 : NULL;
   if (missing) return snprintf(err, err_size, "%.400s: '%s' is missing, expected a list", path, missing), -EINVAL;
+  lb_fill_cells(run->json);
   return 0;
 }
 

@@ -19,6 +19,7 @@
 #include "base/csv.h"
 #include "base/files.h"
 #include "explain_cell.h"
+#include "left_out.h"
 
 #define HISTORIES "histories/"
 
@@ -51,6 +52,7 @@ static int load_run(const struct finder *f) {
   }
   f->told->run = json_loadf(file, JSON_REJECT_DUPLICATES, &why);
   fclose(file);
+  lb_fill_cells(f->told->run);
   if (f->told->run && json_is_array(json_object_get(f->told->run, "cells"))) return 0;
   if (f->told->run) snprintf(f->err, f->err_size, "%s: expected an object with a list 'cells'", path);
   else snprintf(f->err, f->err_size, "%s:%d: %s", path, why.line, why.text);

@@ -56,3 +56,17 @@ int lb_left_out(const char *path, char *ret, size_t size) {
   fclose(file);
   return r;
 }
+
+void lb_fill_cells(json_t *run) {
+  json_t *cells = json_object_get(run, "cells"), *cell;
+  const json_t *usual = json_object_get(run, "usual");
+  size_t i;
+  if (!usual) return;
+  json_array_foreach(cells, i, cell) {
+    const char *verdict = json_string_value(json_object_get(cell, "verdict"));
+    json_t *whole = json_copy(verdict ? json_object_get(usual, verdict) : NULL);
+    if (whole && json_object_update(whole, cell) == 0) json_array_set(cells, i, whole);
+    json_decref(whole);
+  }
+  json_object_del(run, "usual");
+}
