@@ -4,7 +4,7 @@
  * in turns, in the same minutes. Not a test. bench-peer.sh compiles Curator's side and starts this.
  *
  * How: 8 and then 16 clients, each with a session of its own, ask for the lock all the time and release it at once. A turn is
- * a warm-up, until the rate has settled by the rule of trials (trial/settle.h), and a window that is measured; then the next side has its turn. Who
+ * a warm-up, until the rate has settled by the rule of trials (trial/workload.h), and a window that is measured; then the next side has its turn. Who
  * has the first turn changes from round to round. What is compared are the turns of one round, with each other: the median of these ratios.
  * The recipe tells what our release is worth, which tells the next one that it is the first, and so spares it a list; the rest is the library and the machine.
  * Sessions, processes and the JVM stay, so that what is warm stays warm.
@@ -44,7 +44,7 @@
 #include "servers/net.h"
 #include "servers/sandbox.h"
 #include "servers/family.h"
-#include "trial/settle.h"
+#include "trial/workload.h"
 
 enum { TTL_MS = 10000, WINDOWS_MAX = 100, COUNTS_MAX = 8, SIDES = 3, ASK_S = 5, WARM_UP_TURNS = 4 };
 

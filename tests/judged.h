@@ -5,7 +5,7 @@
 #ifndef LB_TEST_JUDGED_H
 #define LB_TEST_JUDGED_H
 
-#include "trial/keep.h"
+#include "trial/judge.h"
 
 /* 0, or -errno with a verdict that says so. */
 static inline int judge_and_keep(struct lb_stage *stage, struct lb_outcome *out) {

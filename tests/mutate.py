@@ -43,17 +43,15 @@ TESTS = {
     "harness/history/check_order.c": ["check", "exhausted", "check-random"],
     "harness/history/counter.c": ["counter", "judge-counts", "tally"],
     "harness/history/evidence.c": ["evidence", "evidence-edges", "evidence-guard"],
-    "harness/trial/stage_facts.c": ["stage-facts"],
-    "harness/trial/guard_tested.c": ["judge"],
+    "harness/trial/stage.c": ["stage-facts", "judge"],
+    "harness/trial/premises.c": ["premises", "judge"],
     "harness/trial/judge.c": ["judge-counts", "judge", "exhausted"],
-    "harness/trial/keep.c": ["judge-counts", "judge", "exhausted"],
     "harness/client/memory.c": ["heartbeat", "memory", "client"],
     "harness/client/resource.c": ["resource", "holder"],
     "harness/client/holder.c": ["holder-debts", "holder", "client"],
     "harness/client/holder_access.c": ["holder-debts", "holder", "client"],
     "harness/client/hooks.c": ["contract", "hooks", "holder", "holder-debts", "client"],
     "harness/trial/campaign.c": ["campaign-play", "campaign", "exhausted"],
-    "harness/trial/schedule.c": ["campaign", "exhausted"],
 }
 EQUIVALENT = "tests/mutants-equivalent.txt"
 PER_FILE = 20

@@ -17,7 +17,6 @@
 #include <errno.h>
 
 #include "trial/campaign.h"
-#include "trial/schedule.h"
 #include "base/files.h"
 #include "scratch.h"
 

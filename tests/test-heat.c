@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "run/plan.h"
 #include "servers/family.h"
-#include "trial/heat.h"
+#include "trial/workload.h"
 
 enum { S = 1000000000, JOBS = 24, SEEDS = 50 };
 

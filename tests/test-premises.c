@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "lines.h"
-#include "trial/premises.h"
+#include "trial/judge.h"
 
 /* Steps 2 and 5 look whether client 1 holds, 3 at its server, 4 at the key. */
 #define FILE_OF(premises)                                                                                              \

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "trial/settle.h"
+#include "trial/workload.h"
 
 static struct lb_settle settle;
 

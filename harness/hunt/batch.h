@@ -19,7 +19,7 @@ struct lb_hunt_batches { /* what all batches of a hunt have in common */
   size_t setting_count;
   uint64_t seed;
   const struct lb_hunt_settings *change; /* what is played otherwise than the program says; NULL = nothing */
-  bool fresh; /* every trial has servers of its own; else timelines share them where that is sound (trial/share.h) */
+  bool fresh; /* every trial has servers of its own; else timelines share them where that is sound (trial/site.h) */
   /* Called when a trial has ended and about once a second, with how many of this batch are done. May be NULL. */
   void (*tick)(void *display, size_t done, size_t count);
   /* Called before that of each trial that has ended. May be NULL. */

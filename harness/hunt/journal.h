@@ -10,7 +10,7 @@
 
 #include "scenario/guard.h"
 #include "space.h"
-#include "trial/outcome.h"
+#include "trial/trial.h"
 
 enum lb_hunt_outcome {
   LB_HUNT_SAFE,

@@ -7,7 +7,7 @@
 
 #include "runner.h"
 #include "tally.h"
-#include "trial/trial_plan.h"
+#include "trial/trial.h"
 
 struct lb_times_row { /* medians over trials of a scenario on a system with so many clients */
   char scenario[100], system[100];

@@ -20,7 +20,7 @@
 #include "fit.h"
 #include "system.h"
 #include "settings.h"
-#include "trial/heat.h"
+#include "trial/workload.h"
 
 /* Numbers of random streams: two uses of the run's seed must never draw the same. */
 enum { STREAM_ORDER = 11, STREAM_TRIAL = 12 };

@@ -7,7 +7,7 @@
 #define LB_PLAN_H
 
 #include "theory/theory.h"
-#include "trial/trial_plan.h"
+#include "trial/trial.h"
 
 /* One question: this scenario, on this system, under this guard. It is also a row of the results. */
 struct lb_cell {
@@ -90,7 +90,7 @@ struct lb_plan_request {
   const char *const *settings;
   size_t setting_count;
   uint64_t seed;
-  bool reuse; /* timelines may share their servers (trial/share.h) */
+  bool reuse; /* timelines may share their servers (trial/site.h) */
   bool in_order; /* timelines come in the order of the scenarios, round by round; else in a random one */
   bool strict; /* of the plan */
   bool keep_logs; /* of every trial, not only of those that somebody will want to understand */

@@ -10,7 +10,7 @@
 
 #include "backends/foreign.h"
 #include "servers/topology.h"
-#include "trial/share.h"
+#include "trial/site.h"
 
 static const struct lb_job *job_at(const struct lb_queue *q, size_t position) { return &q->plan->jobs[q->plan->order[position]]; }
 

@@ -23,11 +23,11 @@
 
 #include "base/clock.h"
 #include "base/machine.h"
-#include "trial/crew_open.h"
-#include "trial/heat.h"
-#include "trial/timeline_closing.h"
+#include "trial/crew.h"
+#include "trial/workload.h"
+#include "trial/timeline.h"
 
-/* PATIENCE_S is for what neither a scenario nor crew_open.h bounds: starting servers, judging. It
+/* PATIENCE_S is for what neither a scenario nor trial/crew.h bounds: starting servers, judging. It
  * is long, because it only has to end what would never end. */
 enum { SLOTS_MAX = LB_JOBS_MOST, TICK_MS = 1000, LOOK_MS = 20, PATIENCE_S = 180, CAMPAIGN_PATIENCE_S = 120, END_S = 60, FULL_BYTES = 64 * 1024 };
 

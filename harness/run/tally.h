@@ -8,7 +8,7 @@
 
 #include "base/interval.h"
 #include "plan.h"
-#include "trial/outcome.h"
+#include "trial/trial.h"
 
 struct lb_job_result {
   const struct lb_job *job;

@@ -84,7 +84,7 @@ struct lb_scenario {
   double warmup_s;   /* load before the measured window, at least */
   double settle_s;   /* and then until the rate has settled, at most so long; 0 = it need not settle */
   /* Hosts with links of their own, and the round trip between any two of them that talk: each way is late
-   * by half of it (trial/distance.h). Without `apart` they share the loopback. */
+   * by half of it (trial/fault_line.c). Without `apart` they share the loopback. */
   bool apart;
   double round_trip_ms;
   int64_t delay_ms;  /* what steps mean by `delay`; 0 = none of them does */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * From a role to hosts: who is primary now, who holds, who asks. Servers are asked; what a client
- * does stands in the memory.
+ * From a role to hosts: who is primary now, who holds, who asks. Servers are asked; what a client does stands in the
+ * memory.
  *
- * `primary` is bound by the first step that needs it, and `replicas`, `majority`, `partners` and
- * `minority` are told from that binding: a later step means the same hosts, whoever decides by then. (A campaign
- * binds anew for each fault.) `primary 2` is bound in the same way, to a server that decides in the place of `primary`: if none does, the step is
- * about nobody. `current primary` asks anew every time.
+ * `primary` is bound by the first step that needs it, and `replicas`, `majority`, `partners` and `minority` are told
+ * from that binding: a later step means the same hosts, whoever decides by then. (A campaign binds anew for each
+ * fault.) `primary 2` is bound in the same way, to a server that decides in the place of `primary`: if none does, the
+ * step is about nobody. `current primary` asks anew every time.
  */
 #include "cast.h"
 
@@ -15,26 +15,22 @@
 
 enum { ASK_MS = 5000, QUICK_MS = 1000, POLL_MS = 20, FIND_MS = 1000 };
 
-static lb_ns in_ms(int64_t ms) { return lb_clock_ns() + (lb_ns)ms * LB_NS_PER_MS; }
-
 static int nobody(char *err, size_t err_size, const char *why) {
   lb_refuse(err, err_size, "%s", why);
   return -1;
 }
 
-/* A server that is slow to answer counts as silent, so on a busy machine the first answer may be
- * "none". */
+/* A server that is slow to answer counts as silent, so on a busy machine the first answer may be "none". */
 int lb_cast_primary(struct lb_stage *s) {
-  lb_ns deadline = in_ms(ASK_MS);
+  lb_ns deadline = lb_in_ms(ASK_MS);
   int primary = -1;
-  while (s->cluster.data_count > 0 && (primary = lb_cluster_primary(&s->cluster, in_ms(QUICK_MS))) < 0 &&
+  while (s->cluster.data_count > 0 && (primary = lb_cluster_primary(&s->cluster, lb_in_ms(QUICK_MS))) < 0 &&
          lb_clock_ns() < deadline)
-    lb_clock_sleep_until(in_ms(POLL_MS));
+    lb_sleep_ms(POLL_MS);
   return primary;
 }
 
-/* The binding is a fact of the history: without it a reader could not tell which host a later
- * "primary" is. */
+/* The binding is a fact of the history: without it a reader could not tell which host a later "primary" is. */
 int lb_cast_bind_primary(struct lb_stage *s, char *err, size_t err_size) {
   if (s->primary >= 0) return 0;
   int primary = lb_cast_primary(s);
@@ -48,10 +44,10 @@ int lb_cast_latest_primary(const struct lb_stage *s) { return s->heirs > 0 ? s->
 
 /* Who takes over needs its time to say so. */
 static int decides_instead(struct lb_stage *s, int old) {
-  lb_ns deadline = in_ms(ASK_MS);
+  lb_ns deadline = lb_in_ms(ASK_MS);
   int primary = lb_cast_primary(s);
   while (primary == old && lb_clock_ns() < deadline) {
-    lb_clock_sleep_until(in_ms(POLL_MS));
+    lb_sleep_ms(POLL_MS);
     primary = lb_cast_primary(s);
   }
   return primary;
@@ -61,10 +57,15 @@ static int decides_instead(struct lb_stage *s, int old) {
 static int bind_heir(struct lb_stage *s, int number, char *err, size_t err_size) {
   if (lb_cast_bind_primary(s, err, err_size) < 0) return -1;
   if (number - 2 < s->heirs) return 0;
-  if (number - 2 > s->heirs) return lb_refuse(err, err_size, "primary %d: nobody has named primary %d", number, number - 1), -1;
+  if (number - 2 > s->heirs)
+    return lb_refuse(err, err_size, "primary %d: nobody has named primary %d", number, number - 1), -1;
   int old = lb_cast_latest_primary(s), primary = decides_instead(s, old);
-  if (primary < 0) return lb_refuse(err, err_size, "primary %d: no server says it is the primary: %s", number, s->cluster.err), -1;
-  if (primary == old) return lb_refuse(err, err_size, "primary %d: %s still decides, nobody took over from it", number, s->cluster.server[old].name), -1;
+  if (primary < 0)
+    return lb_refuse(err, err_size, "primary %d: no server says it is the primary: %s", number, s->cluster.err), -1;
+  if (primary == old)
+    return lb_refuse(err, err_size, "primary %d: %s still decides, nobody took over from it", number,
+                     s->cluster.server[old].name),
+           -1;
   s->heir[s->heirs++] = primary;
   lb_stage_primary(s, number, &s->cluster.server[primary]);
   return 0;
@@ -79,8 +80,7 @@ static int bound(struct lb_stage *s, int number, char *err, size_t err_size) {
 static void add_server(struct lb_cast *c, struct lb_server *server) { c->server[c->server_count++] = server; }
 static void add_client(struct lb_cast *c, struct lb_client *client) { c->client[c->client_count++] = client; }
 
-/* The smallest majority that contains the primary: the primary and its next neighbours in node
- * order. */
+/* The smallest majority that contains the primary: the primary and its next neighbours in node order. */
 static bool in_majority(const struct lb_stage *s, int primary, size_t i) {
   size_t n = s->cluster.data_count, distance = (i + n - (size_t)primary) % n;
   return distance < n / 2 + 1;
@@ -97,7 +97,8 @@ static bool is_relative(const struct lb_stage *s, int primary, enum lb_role_kind
   }
 }
 
-static int add_relatives(struct lb_stage *s, const struct lb_role *role, struct lb_cast *c, char *err, size_t err_size) {
+static int add_relatives(struct lb_stage *s, const struct lb_role *role, struct lb_cast *c, char *err,
+                         size_t err_size) {
   int primary = bound(s, role->number, err, err_size);
   if (primary < 0) return -1;
   for (size_t i = 0; i < s->cluster.data_count; i++)
@@ -105,14 +106,14 @@ static int add_relatives(struct lb_stage *s, const struct lb_role *role, struct 
   return 0;
 }
 
-/* A client that has just let go is no holder, and under load somebody is about to be: so it looks
- * often, five times in a millisecond. A client that is dead holds nothing any more, whatever its
- * state says. */
+/* A client that has just let go is no holder, and under load somebody is about to be: so it looks often, five times in
+ * a millisecond. A client that is dead holds nothing any more, whatever its state says. */
 static int add_holder(struct lb_stage *s, struct lb_cast *c, char *err, size_t err_size) {
-  lb_ns deadline = in_ms(FIND_MS);
+  lb_ns deadline = lb_in_ms(FIND_MS);
   do {
     for (size_t i = 0; i < s->client_count; i++)
-      if (atomic_load(&s->memory->state[i].holds) && lb_client_lives(&s->client[i])) return add_client(c, &s->client[i]), 0;
+      if (atomic_load(&s->memory->state[i].holds) && lb_client_lives(&s->client[i]))
+        return add_client(c, &s->client[i]), 0;
     lb_clock_sleep_until(lb_clock_ns() + LB_NS_PER_MS / 5);
   } while (lb_clock_ns() < deadline);
   return nobody(err, err_size, "nobody held the lock within a second");
@@ -120,7 +121,7 @@ static int add_holder(struct lb_stage *s, struct lb_cast *c, char *err, size_t e
 
 /* Who was told to ask a moment ago may not have begun. */
 static int add_waiters(struct lb_stage *s, struct lb_cast *c, char *err, size_t err_size) {
-  lb_ns deadline = in_ms(FIND_MS);
+  lb_ns deadline = lb_in_ms(FIND_MS);
   do {
     for (size_t i = 0; i < s->client_count; i++)
       if (atomic_load(&s->memory->state[i].asks) && lb_client_lives(&s->client[i])) add_client(c, &s->client[i]);
@@ -147,7 +148,7 @@ static int add_current_primary(struct lb_stage *s, struct lb_cast *c, char *err,
 /* A client that owes an answer, or stands still, is not asked: its state keeps what it said. */
 int lb_cast_server_of(struct lb_stage *s, struct lb_client *client) {
   struct lb_reply reply;
-  struct lb_command command = {.verb = LB_DO_SERVER, .deadline = in_ms(QUICK_MS)};
+  struct lb_command command = {.verb = LB_DO_SERVER, .deadline = lb_in_ms(QUICK_MS)};
   bool is_free = !s->pending[client->number].step && lb_client_look(client) == LB_LIFE_RUNS;
   if (is_free) lb_client_call(client, command, ASK_MS, &reply);
   return atomic_load(&lb_stage_state(s, client)->server) - 1;
@@ -172,7 +173,8 @@ int lb_cast_find(struct lb_stage *s, const struct lb_role *role, struct lb_cast 
     case LB_ROLE_CURRENT_PRIMARY: return add_current_primary(s, c, err, err_size);
     case LB_ROLE_NODE: return add_node(s, role->number, c, err, err_size);
     case LB_ROLE_PROXY:
-      for (size_t i = s->cluster.data_count; i < s->cluster.server_count && s->plan->topology->family->fronted; i++) add_server(c, &s->cluster.server[i]);
+      for (size_t i = s->cluster.data_count; i < s->cluster.server_count && s->plan->topology->family->fronted; i++)
+        add_server(c, &s->cluster.server[i]);
       return c->server_count > 0 ? 0 : nobody(err, err_size, "no proxy stands before the servers");
     case LB_ROLE_ALL:
       for (size_t i = 0; i < s->cluster.server_count; i++) add_server(c, &s->cluster.server[i]);

@@ -14,18 +14,18 @@ struct lb_cast {
   size_t client_count;
 };
 
-/* Index of the server that decides now, asked from the servers, for up to five seconds; negative =
- * none says so. */
+/* Index of the server that decides now, asked from the servers, for up to five seconds; negative = none says so. */
 int lb_cast_primary(struct lb_stage *stage);
 /* Binds `primary` to whoever decides now, unless it is bound already. 0, or -1 with err. */
 int lb_cast_bind_primary(struct lb_stage *stage, char *err, size_t err_size);
-/* Index of the server that took over last of those that were named: `primary`, which has to be bound, or a later one. */
+/* Index of the server that took over last of those that were named: `primary`, which has to be bound, or a later
+ * one. */
 int lb_cast_latest_primary(const struct lb_stage *stage);
-/* Index of the server that this client of a timeline talks to now: it is asked if it is free to
- * answer; else it is what it said last, at its latest grant. -1 = to none, or to several. */
+/* Index of the server that this client of a timeline talks to now: it is asked if it is free to answer; else it is what
+ * it said last, at its latest grant. -1 = to none, or to several. */
 int lb_cast_server_of(struct lb_stage *stage, struct lb_client *client);
-/* Who plays `role`. `holder` and `waiters` wait up to a second for somebody to hold or to ask. 0,
- * or -1 with err: nobody plays it. */
+/* Who plays `role`. `holder` and `waiters` wait up to a second for somebody to hold or to ask. 0, or -1 with err:
+ * nobody plays it. */
 int lb_cast_find(struct lb_stage *stage, const struct lb_role *role, struct lb_cast *ret, char *err, size_t err_size);
 
 #endif

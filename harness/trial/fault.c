@@ -2,8 +2,8 @@
  *
  * A fault from its row: done, proved by its effect before anything goes on, and undone.
  *
- * Which of the tables has the row does not matter to who asks: verbs are told apart by the table
- * that has an `act` for them. A test holds that every verb is played by somebody.
+ * Which of the tables has the row does not matter to who asks: verbs are told apart by the table that has an `act` for
+ * them. A test holds that every verb is played by somebody.
  */
 #include "fault.h"
 
@@ -11,10 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "fault_parts.h"
-
-static const struct lb_fault *const tables[] = {lb_faults_of_links, lb_faults_of_lines, lb_faults_of_messages, lb_faults_of_processes, lb_faults_of_power, lb_faults_of_orders, lb_faults_by_hand, lb_faults_of_copies, lb_faults_of_memory, lb_faults_of_disks, lb_faults_of_clocks,
-                                               lb_faults_of_writes};
+static const struct lb_fault *const tables[] = {lb_faults_of_cuts,     lb_faults_of_lines, lb_faults_of_processes,
+                                                lb_faults_of_machines, lb_faults_by_hand,  lb_faults_of_writes};
 
 static const struct lb_fault *fault_of(enum lb_verb verb) {
   for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
@@ -34,11 +32,6 @@ int lb_doing_fail(const struct lb_doing *d, const char *format, ...) {
   return -1;
 }
 
-int lb_doing_nobody(const struct lb_doing *d) {
-  lb_doing_fail(d, "%s: nobody to cut", d->step->text);
-  return 1;
-}
-
 /* The hosts that it is done to. A cut knows its links, and says it itself. */
 static void touch(const struct lb_doing *d) {
   char names[LB_NAMES_BYTES] = "";
@@ -51,8 +44,8 @@ static void touch(const struct lb_doing *d) {
   lb_stage_touched(d->s, d->step, names, "");
 }
 
-/* One server has no replicas, no partners and no minority. To cut those off is nothing to do; any other fault of
- * nobody is none. */
+/* One server has no replicas, no partners and no minority. To cut those off is nothing to do; any other fault of nobody
+ * is none. */
 static bool hits_nobody(const struct lb_doing *d) {
   return !lb_step_needs(d->step, LB_NEED_NETWORK) && d->a->server_count + d->a->client_count == 0;
 }
@@ -91,9 +84,8 @@ int lb_fault_prove_kept(struct lb_stage *s, bool now, char *err, size_t err_size
 
 /* ---- doing and undoing ----------------------------------------------------------------------------------------------- */
 
-/* The fault is recorded before it acts: its first effects may be in the history already when the
- * proof is there. A fault without `prove` has seen its effect in `act`, and is recorded as proved;
- * a cure without one is not. */
+/* The fault is recorded before it acts: its first effects may be in the history already when the proof is there. A
+ * fault without `prove` has seen its effect in `act`, and is recorded as proved; a cure without one is not. */
 int lb_fault_do(struct lb_stage *s, const struct lb_step *step, const struct lb_cast *a, const struct lb_cast *b,
                 char *err, size_t err_size) {
   const struct lb_fault *fault = fault_of(step->verb);
@@ -106,7 +98,8 @@ int lb_fault_do(struct lb_stage *s, const struct lb_step *step, const struct lb_
   int r = fault->act(&d);
   if (r == 0 && fault->patient && somebody_at_gate(s)) return keep(&d);
   if (r == 0 && fault->prove) r = fault->prove(&d);
-  if (r == 0 && !fault->settles && (fault->prove || lb_step_row(step)->class == LB_STEP_FAULT)) lb_stage_proved(s, step);
+  if (r == 0 && !fault->settles && (fault->prove || lb_step_row(step)->class == LB_STEP_FAULT))
+    lb_stage_proved(s, step);
   return r;
 }
 

@@ -1,43 +1,105 @@
 /* SPDX-License-Identifier: MIT
  *
- * fault.h - what a step does to hosts, and the proof that it did: a cut by a connection that worked
- * before and does not any more, a delay by a packet that is late, a kill by the exit status, a pause by the state of the process, a
- * clock by asking the server for its time.
- *
- * A fault records itself in the history before it acts, and the proof after it.
+ * fault.h - what a step does to hosts, and the proof that it did: a cut by a connection that worked before and does not
+ * any more, a delay by a packet that is late, a kill by the exit status, a pause by the state of the process, a clock
+ * by asking the server for its time. A fault records itself in the history before it acts, and the proof after it.
  */
 #ifndef LB_FAULT_H
 #define LB_FAULT_H
 
 #include "cast.h"
+#include "servers/line.h"
 
 /* True for a verb that this does: a fault of hosts, or its cure. */
 bool lb_fault_knows(enum lb_verb verb);
-/* True if lb_fault_undo() has something to do for it. */
-bool lb_fault_has_undo(enum lb_verb verb);
-/* Does the step (cut, slow, hold, heal, kill, pause, resume, restart, clock ...) to the cast: a = who,
- * b = the other side of a link. 0 = done and proved, or it is lb_fault_settle() or lb_fault_prove_kept() that proves it (or, of one that is armed, lb_fault_all_met()); 1 = a cut of nobody: nothing was done and nothing proved;
- * -1 = not, with err saying why. */
+/* Does the step to the cast: a = who, b = the other side of a link. 0 = done and proved, or one of the next four
+ * functions proves it; 1 = a cut of nobody: nothing was done and nothing proved; -1 = not, with err saying why. */
 int lb_fault_do(struct lb_stage *stage, const struct lb_step *step, const struct lb_cast *a, const struct lb_cast *b,
                 char *err, size_t err_size);
-/* Proves the faults whose effect takes its time to be seen (a packet that is to come late), as far as
- * it is known by now; with `wait` all of them, and waits for it. 0, or -1 with err: one of them is
- * not so. */
+/* Proves the faults whose effect takes its time to be seen (a packet that is to come late), as far as it is known by
+ * now; with `wait` all of them. 0, or -1 with err: one of them is not so. */
 int lb_fault_settle(struct lb_stage *stage, bool wait, char *err, size_t err_size);
-/* Proves the fault that was done while a client stood at a gate and whose proof would have kept it there for longer, once nobody does (with `now` in
- * any case). 0, also if there is none, or -1 with err. */
+/* Proves the fault that was done while a client stood at a gate and whose proof would have kept it there for longer,
+ * once nobody does (with `now` in any case). 0, also if there is none, or -1 with err. */
 int lb_fault_prove_kept(struct lb_stage *stage, bool now, char *err, size_t err_size);
-/* At the end of a timeline: 0 if every fault that was armed for a message and still holds has met it;
- * or -1 with err. */
+/* At the end of a timeline: 0 if every fault that was armed for a message and still holds has met it; or -1 with
+ * err. */
 int lb_fault_all_met(struct lb_stage *stage, char *err, size_t err_size);
 /* Records of every fault of links that still holds whether nobody used it. */
 void lb_fault_note_unused(struct lb_stage *stage);
-/* Takes it back: what was paused goes on, what was killed starts again (clients, too), links are
- * whole, clocks true. 0, or -1 with err. */
+/* Takes it back: what was paused goes on, what was killed starts again (clients, too), links are whole, clocks true. 0,
+ * or -1 with err. */
 int lb_fault_undo(struct lb_stage *stage, const struct lb_step *step, const struct lb_cast *a, char *err,
                   size_t err_size);
-/* Kills a client, or finds that it has killed itself, and records its crash. False: it died of
- * something else. */
+/* True if lb_fault_undo() has something to do for it. */
+bool lb_fault_has_undo(enum lb_verb verb);
+/* Kills a client, or finds that it has killed itself, and records its crash. False: it died of something else. */
 bool lb_fault_bury(struct lb_stage *stage, struct lb_client *client);
+
+/* ---- what the files of the faults share: a fault is a row {act, prove, undo} in the table of its file ---- */
+
+struct lb_doing { /* one fault while it is done or undone */
+  struct lb_stage *s;
+  const struct lb_step *step;
+  const struct lb_cast *a, *b; /* who, and the other side of a link */
+  char *err;
+  size_t err_size;
+  /* What the clocks of `a` said before they were set: servers, then clients. */
+  int64_t before_ms[LB_SERVERS_MAX + LB_CLIENTS_MAX];
+};
+
+/* Each returns 0, or -1 with err; `act` also 1 where it has found nobody to do it to. */
+struct lb_fault {
+  int (*act)(struct lb_doing *d);
+  /* Sees the effect. NULL: act() returns 0 only when it has seen it, or there is none to see. */
+  int (*prove)(struct lb_doing *d);
+  /* For a campaign. NULL: nothing to take back. */
+  int (*undo)(struct lb_doing *d);
+  bool settles; /* its proof comes later: lb_fault_settle() */
+  bool patient; /* ... may come later: it shows as well when a gate is open again (lb_fault_prove_kept()) */
+};
+
+/* One table for each kind of fault, by verb. A verb without `act` stands in another one, or is no fault. */
+extern const struct lb_fault lb_faults_of_cuts[LB_VERB_COUNT];      /* fault_cut.c */
+extern const struct lb_fault lb_faults_of_lines[LB_VERB_COUNT];     /* fault_line.c */
+extern const struct lb_fault lb_faults_of_processes[LB_VERB_COUNT]; /* fault_process.c */
+extern const struct lb_fault lb_faults_of_machines[LB_VERB_COUNT];  /* fault_machine.c */
+extern const struct lb_fault lb_faults_by_hand[LB_VERB_COUNT];      /* fault_operator.c */
+extern const struct lb_fault lb_faults_of_writes[LB_VERB_COUNT];    /* timeline_client.c */
+
+#define LB_NAMES_BYTES 5000 /* the names of all hosts of a trial */
+
+/* Puts a printf text into err and returns -1. */
+int lb_doing_fail(const struct lb_doing *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The place of server i of `a` in the cluster. */
+static inline size_t lb_doing_index(const struct lb_doing *d, size_t i) {
+  return (size_t)(d->a->server[i] - d->s->cluster.server);
+}
+
+/* fault_process.c: kills the servers of `a`, each of which has to live; starts who is dead of `a` again. 0, or -1 with
+ * err. */
+int lb_doing_kill_servers(struct lb_doing *d);
+int lb_doing_restart(struct lb_doing *d);
+/* fault_operator.c: how much a server has said in its log so far, and whether these words stand in what it has said
+ * since. */
+long lb_doing_said(const struct lb_server *server);
+bool lb_doing_has_said(const struct lb_server *server, long since, const char *words);
+/* fault_line.c: undoes a line, which has to have done what it was for by then; of a hold the packet of its proof has to
+ * come then. 0, or -1 with err. */
+int lb_doing_end_line(struct lb_doing *d, struct lb_line *line);
+/* Records of a line that ends whether nobody used it, what it carried, and what it added itself. */
+void lb_doing_note_line(struct lb_stage *stage, const struct lb_line *line);
+
+struct lb_link {                    /* between two hosts of a step */
+  const struct lb_host *a, *b;      /* as the step names them */
+  const struct lb_server *listener; /* one of them, whose port is asked; of two servers the second */
+};
+struct lb_links {
+  struct lb_link *link; /* to be freed */
+  size_t count;
+};
+/* fault_cut.c: every link between a host of `a` and one of `b`, once; with `record` also records whom that touches. 0,
+ * or -1 with err. */
+int lb_doing_links(struct lb_doing *d, bool record, struct lb_links *ret);
 
 #endif

@@ -2,26 +2,75 @@
  *
  * Faults of links: cuts, and the heal of these and of delays.
  *
- * A cut is proved link by link. A connection over the link was established before it, and no longer
- * is; and on each of its ways the rules of this cut have dropped something, so it is this cut that
- * silences the link, not another one. (Where another cut holds a link already, or packets
- * are late on it, no connection can be asked for, and the rules alone are the proof.) The rules are also the proof where a step
- * has killed the server, which is cut off when it is started again. One that is paused can be asked, because its kernel answers for it.
+ * A cut is proved link by link. A connection over the link was established before it, and no longer is; and on each of
+ * its ways the rules of this cut have dropped something, so it is this cut that silences the link. Where another cut
+ * holds a link already, where packets are late on it, or where a step has killed the server, no connection can be asked
+ * for, and the rules alone are the proof. A paused server can be asked, because its kernel answers for it.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "fault.h"
-#include "fault_links.h"
-#include "fault_parts.h"
 #include "servers/cut.h"
-#include "servers/net.h"
 #include "servers/line.h"
+#include "servers/net.h"
+
+/* ---- from two roles to links: a host can play both of them, and two clients never talk to each other ---- */
+
+static bool has_link(const struct lb_links *links, const struct lb_host *a, const struct lb_host *b) {
+  for (size_t i = 0; i < links->count; i++) {
+    const struct lb_link *l = &links->link[i];
+    if ((l->a == a && l->b == b) || (l->a == b && l->b == a)) return true;
+  }
+  return false;
+}
+
+static const struct lb_host *host_of(const struct lb_cast *c, size_t i) {
+  return i < c->server_count ? c->server[i]->host : c->client[i - c->server_count]->host;
+}
+
+static int find_links(struct lb_doing *d, struct lb_links *ret) {
+  size_t as = d->a->server_count + d->a->client_count, bs = d->b->server_count + d->b->client_count;
+  *ret = (struct lb_links){.link = calloc(as * bs + 1, sizeof *ret->link)};
+  if (!ret->link) return lb_doing_fail(d, "out of memory");
+  for (size_t i = 0; i < as; i++)
+    for (size_t j = 0; j < bs; j++) {
+      struct lb_link link = {.a = host_of(d->a, i), .b = host_of(d->b, j)};
+      link.listener = j < d->b->server_count ? d->b->server[j] : i < d->a->server_count ? d->a->server[i] : NULL;
+      if (link.listener && link.a != link.b && !has_link(ret, link.a, link.b)) ret->link[ret->count++] = link;
+    }
+  return 0;
+}
+
+/* The hosts of one side that have a link, each once. */
+static void name_side(const struct lb_links *links, bool first_side, char *buf, size_t size) {
+  size_t at = 0;
+  buf[0] = '\0';
+  for (size_t i = 0; i < links->count && at < size; i++) {
+    const struct lb_host *host = first_side ? links->link[i].a : links->link[i].b;
+    bool named = false;
+    for (size_t j = 0; j < i; j++) named |= host == (first_side ? links->link[j].a : links->link[j].b);
+    if (!named) at += (size_t)snprintf(buf + at, size - at, "%s%s", at > 0 ? ", " : "", host->name);
+  }
+}
+
+int lb_doing_links(struct lb_doing *d, bool record, struct lb_links *ret) {
+  char a[LB_NAMES_BYTES], b[LB_NAMES_BYTES];
+  int r = find_links(d, ret);
+  if (r < 0 || !record) return r;
+  name_side(ret, true, a, sizeof a);
+  name_side(ret, false, b, sizeof b);
+  lb_stage_touched(d->s, d->step, a, b);
+  return 0;
+}
 
 enum { REACH_MS = 1000, SILENCE_MS = 60, TOGETHER = 64 };
 
 /* The host whose connection to the listener goes over the link. */
-static const struct lb_host *caller(const struct lb_link *link) { return link->listener->host == link->b ? link->a : link->b; }
+static const struct lb_host *caller(const struct lb_link *link) {
+  return link->listener->host == link->b ? link->a : link->b;
+}
 
 /* ---- cutting ----------------------------------------------------------------------------------------------------- */
 
@@ -30,8 +79,8 @@ static bool is_troubled(const struct lb_stage *s, const struct lb_link *l) {
   return lb_cut_parts(s->net.cuts, l->a, l->b) || lb_line_on(&s->net, l->a, l->b) || lb_line_on(&s->net, l->b, l->a);
 }
 
-/* A link that nothing troubles yet has to work, or its silence afterwards would prove nothing. Those of servers that a step has killed are proved by
- * their counters, beside others; alone they are no cut of anybody. */
+/* A link that nothing troubles yet has to work, or its silence afterwards would prove nothing. Those of servers that a
+ * step has killed are proved by their counters, beside others; alone they are no cut of anybody. */
 static int ask_before(struct lb_doing *d, const struct lb_links *links) {
   size_t dead = 0;
   for (size_t i = 0; i < links->count; i++) {
@@ -64,11 +113,11 @@ static int drop(struct lb_doing *d, const struct lb_links *links, bool both_ways
 /* To cut off nobody is nothing to do, and nothing to prove. */
 static int cut(struct lb_doing *d, bool both_ways) {
   struct lb_links links;
-  int r = lb_links_find(d, &links);
-  if (r == 0 && links.count == 0) r = lb_doing_nobody(d);
+  int r = lb_doing_links(d, true, &links);
+  if (r == 0 && links.count == 0) lb_doing_fail(d, "%s: nobody to cut", d->step->text), r = 1;
   if (r == 0) r = ask_before(d, &links);
   if (r == 0) r = drop(d, &links, both_ways);
-  lb_links_free(&links);
+  free(links.link);
   return r;
 }
 
@@ -84,8 +133,8 @@ static struct lb_cut *cut_of(struct lb_doing *d, const struct lb_step *step) {
   return cut;
 }
 
-/* Some links at a time: the listener is asked from the other side, and a packet is sent the other
- * way, whoever it reaches. */
+/* Some links at a time: the listener is asked from the other side, and a packet is sent the other way, whoever it
+ * reaches. */
 static int ask_some(struct lb_doing *d, const struct lb_link *link, size_t count) {
   int fd[TOGETHER], back[TOGETHER], r = 0;
   for (size_t i = 0; i < count; i++) {
@@ -93,7 +142,7 @@ static int ask_some(struct lb_doing *d, const struct lb_link *link, size_t count
     fd[i] = lb_host_connect(caller(&link[i]), LB_CUT_PROBE_PORT, listener->host, listener->port);
     back[i] = lb_host_connect(listener->host, 0, caller(&link[i]), LB_CUT_PROBE_PORT);
   }
-  lb_clock_sleep_until(lb_clock_ns() + SILENCE_MS * LB_NS_PER_MS);
+  lb_sleep_ms(SILENCE_MS);
   for (size_t i = 0; i < count; i++) {
     bool reached = lb_host_connected(fd[i], 0);
     lb_host_connected(back[i], 0);
@@ -102,14 +151,13 @@ static int ask_some(struct lb_doing *d, const struct lb_link *link, size_t count
   return r;
 }
 
-/* All links of a cut, TOGETHER at a time: each group waits once for its silence, and connections
- * cost descriptors. */
+/* All links of a cut, TOGETHER at a time: each group waits once for its silence, and connections cost descriptors. */
 static int ask_after(struct lb_doing *d) {
   struct lb_links links;
-  int r = lb_links_find_again(d, &links);
+  int r = lb_doing_links(d, false, &links);
   for (size_t i = 0; r == 0 && i < links.count; i += TOGETHER)
     r = ask_some(d, &links.link[i], links.count - i < TOGETHER ? links.count - i : TOGETHER);
-  lb_links_free(&links);
+  free(links.link);
   return r;
 }
 
@@ -121,7 +169,8 @@ static int read_counters(struct lb_doing *d, const struct lb_cut *cut) {
   int r = lb_cut_dropped(cut, dropped, NULL, why, sizeof why);
   if (r < 0) r = lb_doing_fail(d, "the counters of the cut cannot be read: %s", why);
   for (size_t i = 0; i < cut->way_count && r == 0; i++)
-    if (dropped[i] == 0) r = lb_doing_fail(d, "the cut has dropped nothing from %s to %s", cut->way[i].from->name, cut->way[i].to->name);
+    if (dropped[i] == 0)
+      r = lb_doing_fail(d, "the cut has dropped nothing from %s to %s", cut->way[i].from->name, cut->way[i].to->name);
   free(dropped);
   return r;
 }
@@ -145,7 +194,7 @@ static void note_unused(struct lb_stage *s, const struct lb_cut *cut) {
 
 void lb_fault_note_unused(struct lb_stage *s) {
   for (const struct lb_cut *cut = s->net.cuts; cut; cut = cut->older) note_unused(s, cut);
-  for (const struct lb_line *line = s->net.lines; line; line = line->older) lb_line_note(s, line);
+  for (const struct lb_line *line = s->net.lines; line; line = line->older) lb_doing_note_line(s, line);
 }
 
 static int heal(struct lb_doing *d, struct lb_cut *cut) {
@@ -159,8 +208,8 @@ static int heal_own(struct lb_doing *d) { return heal(d, cut_of(d, d->step)); }
 
 static uint32_t number_of(const void *owner) { return ((const struct lb_step *)owner)->number; }
 
-/* The latest cut, slow or drop that holds of those whose step names the same roles: its hosts, whoever
- * plays these roles now. */
+/* The latest cut, slow or drop that holds of those whose step names the same roles: its hosts, whoever plays these
+ * roles now. */
 static int heal_named(struct lb_doing *d) {
   struct lb_cut *cut = d->s->net.cuts;
   struct lb_line *line = d->s->net.lines;
@@ -183,7 +232,7 @@ static int heal_all(struct lb_doing *d) {
   return r;
 }
 
-const struct lb_fault lb_faults_of_links[LB_VERB_COUNT] = {
+const struct lb_fault lb_faults_of_cuts[LB_VERB_COUNT] = {
     [LB_STEP_CUT] = {cut_both_ways, prove_cut, heal_own, .patient = true},
     [LB_STEP_CUT_TO] = {cut_one_way, prove_cut, heal_own, .patient = true},
     [LB_STEP_HEAL] = {heal_all},

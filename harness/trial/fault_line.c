@@ -1,31 +1,182 @@
 /* SPDX-License-Identifier: MIT
  *
- * Faults of links: packets that are late or lost (slow), or kept until somebody releases them (hold). The proof
- * of a slow is in fault_slow.c.
- *
- * A hold is proved by packets of our own, one on each way: it is with the line and has not come, and
- * comes when it is released. And one that is sent the other way comes at once: it is this direction
- * alone that is late.
+ * Faults of links by a delay line: packets that are late or lost (slow), kept until somebody releases them (hold), or
+ * one message alone. Each is proved by what the line's process saw of packets of our own, or of that message. In a load
+ * with `round_trip_ms` one line makes all links long.
  */
+#include "fault.h"
+
+#include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "fault.h"
-#include "fault_links.h"
-#include "fault_parts.h"
 #include "servers/cut.h"
+#include "servers/line.h"
+#include "workload.h"
 
 enum { BACK_MS = 500, BACK_TRIES = 3, TAKEN_MS = 1000, SILENCE_MS = 60, CAME_MS = 1000 };
+enum { LATER_MS = 5000, AGAIN_MS = 3000, FAR_CAME_MS = 5000 };
 
 static void doze(void) { lb_clock_sleep_until(lb_clock_ns() + LB_NS_PER_MS / 2); }
 
 static bool holds(const struct lb_line *line) { return line->plan.delay_ns == LB_LINE_HOLD; }
 
+static const char *text_of(const struct lb_line *line) { return ((const struct lb_step *)line->owner)->text; }
+
+/* ---- the proof of a slow ----
+ *
+ * Packets of our own, which the line's process stamps. Each has to take its time, which is known only then, and the
+ * steps go on meanwhile (lb_fault_settle).
+ *
+ * Of a delay without jitter one packet is enough. With jitter the packets have to spread: some earlier than the
+ * middle, which no busy machine can make, and the first and the last apart by half of the range. Where packets are
+ * lost, exactly those have not come which the line says it dropped, and there were some, as many as that share makes
+ * likely. */
+
+/* Of 64 draws the chance that all lie in one half of the range is 1 in 10^17; of packets that are lost ten are
+ * expected, and the chance of none is 1 in 20,000. */
+enum { SPREAD_PACKETS = 64, LOST_PACKETS = 10 };
+#define SIGMAS 6
+
+static unsigned slow_probes(const struct lb_line_plan *plan) {
+  double lossy = plan->loss > 0 ? ceil(LOST_PACKETS / plan->loss) : 1;
+  double spread = plan->jitter_ns > 0 ? ceil(SPREAD_PACKETS / (1 - plan->loss)) : 1;
+  return (unsigned)fmin(fmax(lossy, spread), LB_LINE_PROBES_MAX);
+}
+
+static int refuse_way(const struct lb_doing *d, const struct lb_line *line, size_t i, const char *what) {
+  return lb_doing_fail(d, "%s: of the %u packets from %s to %s %s", text_of(line), line->probes,
+                       line->way[i].from->name, line->way[i].to->name, what);
+}
+
+static int check_delay(const struct lb_doing *d, const struct lb_line *line, size_t i) {
+  const struct lb_line_plan *plan = &line->plan;
+  lb_ns least = atomic_load(&line->seen[i].trip_min), most = atomic_load(&line->seen[i].trip_max), trip = least;
+  if (line->probes == 1) lb_line_trip(line, i, &trip);
+  if (trip < plan->delay_ns - plan->jitter_ns)
+    return lb_doing_fail(d, "%s: a packet from %s to %s took %.3f s", text_of(line), line->way[i].from->name,
+                         line->way[i].to->name, (double)trip / 1e9);
+  if (plan->jitter_ns > 0 && (least >= plan->delay_ns || most - least < plan->jitter_ns))
+    return lb_doing_fail(d, "%s: the %u packets from %s to %s took %.1f to %.1f ms: that is no such jitter",
+                         text_of(line), line->probes, line->way[i].from->name, line->way[i].to->name,
+                         (double)least / 1e6, (double)most / 1e6);
+  return 0;
+}
+
+static int check_loss(const struct lb_doing *d, const struct lb_line *line, size_t i) {
+  double expected = line->plan.loss * line->probes, dropped = (double)atomic_load(&line->seen[i].probes_dropped);
+  if (line->plan.loss <= 0) return 0;
+  if (dropped < 1) return refuse_way(d, line, i, "none was lost");
+  return dropped > expected + SIGMAS * sqrt(expected) ? refuse_way(d, line, i, "too many were lost") : 0;
+}
+
+/* What is not dropped has to come. */
+static bool is_complete(const struct lb_line *line, size_t i) {
+  const struct lb_line_seen *seen = &line->seen[i];
+  return atomic_load(&seen->probes_came) + atomic_load(&seen->probes_dropped) >= line->probes;
+}
+
+static void record_slow(struct lb_stage *s, struct lb_line *line) {
+  for (size_t i = 0; i < line->way_count; i++) {
+    const struct lb_line_seen *seen = &line->seen[i];
+    lb_stage_trip(s, line->owner, line->way[i].from, line->way[i].to, atomic_load(&seen->trip_min));
+    if (line->probes > 1)
+      lb_stage_trip(s, line->owner, line->way[i].from, line->way[i].to, atomic_load(&seen->trip_max));
+    if (line->plan.loss > 0)
+      lb_stage_note(s, "%s: of %u packets of ours %llu were lost", text_of(line), line->probes,
+                    (unsigned long long)atomic_load(&seen->probes_dropped));
+  }
+  line->is_proved = true;
+  lb_stage_proved(s, line->owner);
+}
+
+static int look_at_slow(const struct lb_doing *d, struct lb_line *line) {
+  for (size_t i = 0; i < line->way_count; i++) {
+    if (!is_complete(line, i)) return 0;
+    if (check_delay(d, line, i) < 0 || check_loss(d, line, i) < 0) return -1;
+  }
+  record_slow(d->s, line);
+  return 1;
+}
+
+/* ---- the proof of a fault of one message ----
+ *
+ * The message is dropped, or kept until it is released, and with it whatever follows on its connection.
+ *
+ * Such a fault is armed, and acts when somebody sends. The line records the message: from which port to which, how
+ * many bytes. It is proved when the sender's TCP sends this message again: had it arrived, it would have been
+ * acknowledged. By the end of the timeline, or when it is undone, that has to be seen; where the message is there,
+ * it is waited for. */
+
+static void record_message(struct lb_stage *s, const struct lb_line *line) {
+  char from[80], to[80];
+  const struct lb_line_picked *m = &line->shared->picked;
+  snprintf(from, sizeof from, "%s:%u", line->way[m->way].from->name, m->from_port);
+  snprintf(to, sizeof to, "%s:%u", line->way[m->way].to->name, m->to_port);
+  lb_stage_message(s, line->owner, from, to, m->bytes, m->before);
+}
+
+static int look_for_message(const struct lb_doing *d, struct lb_line *line) {
+  const struct lb_line_picked *m = &line->shared->picked;
+  if (!line->is_told && atomic_load(&m->fired)) {
+    record_message(d->s, line);
+    line->is_told = true;
+  }
+  if (!line->is_proved && line->is_told && atomic_load(&m->again) > 0) {
+    lb_stage_proved(d->s, line->owner);
+    line->is_proved = true;
+  }
+  return line->is_proved;
+}
+
+static int insist(const struct lb_doing *d, struct lb_line *line) {
+  lb_ns deadline = line->shared->picked.at + (lb_ns)AGAIN_MS * LB_NS_PER_MS;
+  while (!look_for_message(d, line)) {
+    if (!line->is_told) return lb_doing_fail(d, "%s: no such message was sent", text_of(line));
+    if (lb_clock_ns() > deadline)
+      return lb_doing_fail(d, "%s: it was not sent again, so it may have arrived", text_of(line));
+    lb_sleep_ms(1);
+  }
+  return 0;
+}
+
+/* How long the message was kept is the trip of what was held. */
+static int settle_message(struct lb_doing *d, struct lb_line *line) {
+  const struct lb_line_picked *m = &line->shared->picked;
+  int r = insist(d, line);
+  if (r == 0 && line->plan.pick == LB_LINE_PICKS_HELD)
+    lb_stage_trip(d->s, line->owner, line->way[m->way].from, line->way[m->way].to, lb_clock_ns() - m->at);
+  return r;
+}
+
+/* ---- the proof of a hold ----------------------------------------------------------------------------------------- */
+
+/* The line has a packet of ours, and the other host has not, nor after a while. It comes when it is released. */
+static int prove_hold(struct lb_doing *d) {
+  struct lb_line *line = d->s->net.lines;
+  lb_ns deadline = lb_in_ms(TAKEN_MS), trip;
+  for (size_t i = 0; i < line->way_count; i++)
+    while (atomic_load(&line->seen[i].probe_taken) == 0) {
+      if (lb_clock_ns() > deadline)
+        return lb_doing_fail(d, "%s: nothing is kept on the way from %s", d->step->text, line->way[i].from->name);
+      doze();
+    }
+  lb_sleep_ms(SILENCE_MS);
+  for (size_t i = 0; i < line->way_count; i++)
+    if (lb_line_trip(line, i, &trip))
+      return lb_doing_fail(d, "%s: %s still hears from %s", d->step->text, line->way[i].to->name,
+                           line->way[i].from->name);
+  line->is_proved = true;
+  return 0;
+}
+
 /* ---- making ------------------------------------------------------------------------------------------------------ */
 
 /* A line on a link that is cut would have nothing to delay. */
-static int make(struct lb_doing *d, const struct lb_links *links, const struct lb_line_plan *plan, struct lb_line **ret) {
+static int make(struct lb_doing *d, const struct lb_links *links, const struct lb_line_plan *plan,
+                struct lb_line **ret) {
   char why[200];
   struct lb_way *ways = calloc(links->count + 1, sizeof *ways);
   int r = ways ? 0 : lb_doing_fail(d, "out of memory");
@@ -63,80 +214,74 @@ static int ask_back(struct lb_doing *d, struct lb_line *line) {
   return 0;
 }
 
-/* A step that names no link is no fault of nobody: its question was not put. What is drawn on a line
- * depends on the trial's faults and on nothing else. */
-int lb_doing_make_line(struct lb_doing *d, struct lb_line_plan plan, struct lb_line **ret) {
+/* A step that names no link is no fault of nobody: its question was not put. What is drawn on a line depends on the
+ * trial's faults and on nothing else. */
+static int make_line(struct lb_doing *d, struct lb_line_plan plan, struct lb_line **ret) {
   struct lb_links links;
-  int r = lb_links_find(d, &links);
+  int r = lb_doing_links(d, true, &links);
   plan.seed = d->s->plan->fault_seed;
   if (r == 0 && links.count == 0) r = lb_doing_fail(d, "%s: no link between these two", d->step->text);
   if (r == 0) r = make(d, &links, &plan, ret);
-  lb_links_free(&links);
+  free(links.link);
   return r;
 }
 
 static int begin(struct lb_doing *d, struct lb_line_plan plan, unsigned probes) {
   struct lb_line *line;
-  int r = lb_doing_make_line(d, plan, &line);
-  if (r == 0 && lb_line_probe(line, probes) < 0) r = lb_doing_fail(d, "%s: the packet of the proof could not be sent", d->step->text);
+  int r = make_line(d, plan, &line);
+  if (r == 0 && lb_line_probe(line, probes) < 0)
+    r = lb_doing_fail(d, "%s: the packet of the proof could not be sent", d->step->text);
   return r < 0 ? r : ask_back(d, line);
 }
 
 static int slow(struct lb_doing *d) {
-  const struct lb_line_plan plan = {.delay_ns = (lb_ns)d->step->within_ms * LB_NS_PER_MS, .jitter_ns = (lb_ns)d->step->jitter_ms * LB_NS_PER_MS, .loss = d->step->loss};
-  if (plan.jitter_ns > plan.delay_ns) return lb_doing_fail(d, "%s: the jitter is more than the delay, and nothing is early", d->step->text);
-  return begin(d, plan, lb_slow_probes(&plan));
+  const struct lb_line_plan plan = {.delay_ns = (lb_ns)d->step->within_ms * LB_NS_PER_MS,
+                                    .jitter_ns = (lb_ns)d->step->jitter_ms * LB_NS_PER_MS,
+                                    .loss = d->step->loss};
+  if (plan.jitter_ns > plan.delay_ns)
+    return lb_doing_fail(d, "%s: the jitter is more than the delay, and nothing is early", d->step->text);
+  return begin(d, plan, slow_probes(&plan));
 }
 
 static int hold(struct lb_doing *d) { return begin(d, (struct lb_line_plan){.delay_ns = LB_LINE_HOLD}, 1); }
 
-/* ---- the proof of a hold ----------------------------------------------------------------------------------------- */
-
-/* The line has the packet, and the other host has not, nor after a while. */
-static int prove_hold(struct lb_doing *d) {
-  struct lb_line *line = d->s->net.lines;
-  lb_ns deadline = lb_clock_ns() + TAKEN_MS * LB_NS_PER_MS, trip;
-  for (size_t i = 0; i < line->way_count; i++)
-    while (atomic_load(&line->seen[i].probe_taken) == 0) {
-      if (lb_clock_ns() > deadline) return lb_doing_fail(d, "%s: nothing is kept on the way from %s", d->step->text, line->way[i].from->name);
-      doze();
-    }
-  lb_clock_sleep_until(lb_clock_ns() + SILENCE_MS * LB_NS_PER_MS);
-  for (size_t i = 0; i < line->way_count; i++)
-    if (lb_line_trip(line, i, &trip))
-      return lb_doing_fail(d, "%s: %s still hears from %s", d->step->text, line->way[i].to->name, line->way[i].from->name);
-  line->is_proved = true;
-  return 0;
+static int arm(struct lb_doing *d, enum lb_line_pick pick) {
+  struct lb_line *line;
+  return make_line(d, (struct lb_line_plan){.pick = pick, .after = (unsigned)d->step->after}, &line);
 }
 
-/* ---- the end ----------------------------------------------------------------------------------------------------- */
+static int drop_next(struct lb_doing *d) { return arm(d, LB_LINE_PICKS_DROPPED); }
+static int hold_next(struct lb_doing *d) { return arm(d, LB_LINE_PICKS_HELD); }
 
-static const char *text_of(const struct lb_line *line) { return ((const struct lb_step *)line->owner)->text; }
+/* ---- the end ----------------------------------------------------------------------------------------------------- */
 
 /* What the line itself was late with, in ms; of a hold nobody asks. */
 static void note_own(struct lb_stage *s, const struct lb_line *line) {
   const struct lb_hist *own = &line->shared->own;
   if (own->count == 0) return;
-  lb_stage_note(s, "%s: the line itself added %.3f ms to a packet, %.3f ms to one of 100", text_of(line), (double)lb_hist_quantile(own, 0.5) / 1e6,
-                (double)lb_hist_quantile(own, 0.99) / 1e6);
+  lb_stage_note(s, "%s: the line itself added %.3f ms to a packet, %.3f ms to one of 100", text_of(line),
+                (double)lb_hist_quantile(own, 0.5) / 1e6, (double)lb_hist_quantile(own, 0.99) / 1e6);
 }
 
-void lb_line_note(struct lb_stage *s, const struct lb_line *line) {
+void lb_doing_note_line(struct lb_stage *s, const struct lb_line *line) {
   uint64_t others = 0, lost = 0;
   for (size_t i = 0; i < line->way_count; i++) {
     uint64_t taken = atomic_load(&line->seen[i].others), dropped = atomic_load(&line->seen[i].dropped);
     others += taken;
     lost += atomic_load(&line->seen[i].lost);
-    if (line->plan.loss > 0 || line->plan.pick) lb_stage_carried(s, line->owner, line->way[i].from, line->way[i].to, taken - dropped, taken);
+    if (line->plan.loss > 0 || line->plan.pick)
+      lb_stage_carried(s, line->owner, line->way[i].from, line->way[i].to, taken - dropped, taken);
   }
   if (others == 0) lb_stage_unused(s, line->owner);
-  if (lost > 0) lb_stage_note(s, "%s: %llu packets were lost, because the line could not take them in time", text_of(line), (unsigned long long)lost);
+  if (lost > 0)
+    lb_stage_note(s, "%s: %llu packets were lost, because the line could not take them in time", text_of(line),
+                  (unsigned long long)lost);
   note_own(s, line);
 }
 
 /* What was kept comes now, and how long it was kept is recorded. */
 static int await_kept(struct lb_doing *d, const struct lb_line *line) {
-  lb_ns deadline = lb_clock_ns() + CAME_MS * LB_NS_PER_MS, trip;
+  lb_ns deadline = lb_in_ms(CAME_MS), trip;
   for (size_t i = 0; i < line->way_count; i++) {
     while (!lb_line_trip(line, i, &trip)) {
       if (lb_clock_ns() > deadline) return lb_doing_fail(d, "%s: what was kept did not come", d->step->text);
@@ -149,9 +294,10 @@ static int await_kept(struct lb_doing *d, const struct lb_line *line) {
 
 /* Whether it did what it was for; of a hold that is seen when it ends. */
 static int prove_at_end(struct lb_doing *d, struct lb_line *line) {
-  if (line->plan.pick) return lb_message_settle(d, line);
-  int r = holds(line) || line->is_proved ? 0 : lb_slow_look(d, line);
-  if (r == 0 && !line->is_proved) r = lb_doing_fail(d, "%s: undone before its packet had come, so it is not proved", text_of(line));
+  if (line->plan.pick) return settle_message(d, line);
+  int r = holds(line) || line->is_proved ? 0 : look_at_slow(d, line);
+  if (r == 0 && !line->is_proved)
+    r = lb_doing_fail(d, "%s: undone before its packet had come, so it is not proved", text_of(line));
   return r;
 }
 
@@ -159,7 +305,7 @@ int lb_doing_end_line(struct lb_doing *d, struct lb_line *line) {
   char why[200];
   int r = prove_at_end(d, line);
   if (r >= 0 && lb_line_pass(line, why, sizeof why) < 0) r = lb_doing_fail(d, "%s: %s", d->step->text, why);
-  lb_line_note(d->s, line);
+  lb_doing_note_line(d->s, line);
   if (r >= 0 && holds(line)) r = await_kept(d, line);
   if (lb_line_end(&d->s->net, line, why, sizeof why) < 0 && r >= 0) r = lb_doing_fail(d, "%s: %s", d->step->text, why);
   return r < 0 ? r : 0;
@@ -176,4 +322,98 @@ const struct lb_fault lb_faults_of_lines[LB_VERB_COUNT] = {
     [LB_STEP_SLOW] = {slow, .settles = true},
     [LB_STEP_HOLD] = {hold, prove_hold},
     [LB_STEP_RELEASE_HELD] = {release},
+    [LB_STEP_DROP_NEXT] = {drop_next, .settles = true},
+    [LB_STEP_HOLD_NEXT] = {hold_next, .settles = true},
 };
+
+/* ---- proofs that take their time ---- */
+
+static int settle_one(const struct lb_doing *d, struct lb_line *line, bool wait) {
+  lb_ns deadline = line->probed_at + line->plan.delay_ns + line->plan.jitter_ns + LATER_MS * LB_NS_PER_MS;
+  int r;
+  while ((r = look_at_slow(d, line)) == 0 && wait) {
+    if (lb_clock_ns() > deadline) return lb_doing_fail(d, "%s: its packet has not come", text_of(line));
+    doze();
+  }
+  return r < 0 ? r : 0;
+}
+
+/* A message that is to come is not waited for: nobody knows whether somebody sends it. */
+int lb_fault_settle(struct lb_stage *s, bool wait, char *err, size_t err_size) {
+  const struct lb_doing d = {.s = s, .err = err, .err_size = err_size};
+  int r = 0;
+  for (struct lb_line *line = s->net.lines; line && r == 0; line = line->older) {
+    if (line->is_proved || line->plan.delay_ns == LB_LINE_HOLD) continue;
+    r = line->plan.pick ? look_for_message(&d, line) : settle_one(&d, line, wait);
+  }
+  return r < 0 ? r : 0;
+}
+
+int lb_fault_all_met(struct lb_stage *s, char *err, size_t err_size) {
+  const struct lb_doing d = {.s = s, .err = err, .err_size = err_size};
+  int r = 0;
+  for (struct lb_line *line = s->net.lines; line && r == 0; line = line->older)
+    if (line->plan.pick) r = insist(&d, line);
+  return r;
+}
+
+/* ---- machines that are apart ----
+ *
+ * One delay line for all links: clients and servers both ways, servers among each other. Clients never talk to each
+ * other. TCP needs no patience, as it waits 200 ms anyway before it sends again. */
+
+static const struct lb_step far_step = {.text = (char *)"round_trip_ms"}; /* whose the line is: nobody's step */
+
+static bool talk(const struct lb_stage *s, size_t a, size_t b) {
+  return a != b && (a < s->cluster.server_count || b < s->cluster.server_count);
+}
+
+static int make_far(struct lb_stage *s, lb_ns late, struct lb_line **ret, char *err, size_t err_size) {
+  size_t hosts = s->net.count, count = 0;
+  struct lb_way *ways = calloc(hosts * hosts + 1, sizeof *ways);
+  if (!ways) return -ENOMEM;
+  for (size_t a = 0; a < hosts; a++)
+    for (size_t b = 0; b < hosts; b++)
+      if (talk(s, a, b)) ways[count++] = (struct lb_way){&s->net.host[a], &s->net.host[b]};
+  int r = lb_line_make(&s->net, &far_step, ways, count, &(struct lb_line_plan){.delay_ns = late}, ret, err, err_size);
+  free(ways);
+  return r;
+}
+
+static bool came(const struct lb_line *line, size_t i) { return atomic_load(&line->seen[i].probes_came) > 0; }
+
+static int prove_far(struct lb_stage *s, struct lb_line *line) {
+  lb_ns deadline = lb_in_ms(FAR_CAME_MS), trip;
+  if (lb_line_probe(line, 1) < 0)
+    return lb_stage_doubt(s, LB_UNDECIDED, "round_trip_ms: the packet of the proof could not be sent");
+  for (size_t i = 0; i < line->way_count; i++) {
+    while (!came(line, i) && lb_clock_ns() < deadline) doze();
+    if (!lb_line_trip(line, i, &trip) || trip < line->plan.delay_ns)
+      return lb_stage_doubt(s, LB_UNDECIDED, "round_trip_ms: a packet from %s to %s %s", line->way[i].from->name,
+                            line->way[i].to->name, came(line, i) ? "came too early" : "has not come");
+  }
+  return 0;
+}
+
+int lb_distance_make(struct lb_stage *s) {
+  const struct lb_scenario *scenario = s->plan->scenario;
+  char err[200];
+  struct lb_line *line;
+  lb_ns late = (lb_ns)(scenario->round_trip_ms / 2 * (double)LB_NS_PER_MS);
+  if (!scenario->apart || late == 0 || s->cluster.server_count == 0) return 0;
+  if (make_far(s, late, &line, err, sizeof err) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "round_trip_ms: %s", err);
+  return prove_far(s, line);
+}
+
+void lb_distance_note(struct lb_stage *s) {
+  uint64_t lost = 0;
+  for (const struct lb_line *line = s->net.lines; line; line = line->older) {
+    const struct lb_hist *own = &line->shared->own;
+    for (size_t i = 0; i < line->way_count; i++) lost += atomic_load(&line->seen[i].lost);
+    lb_stage_note(
+        s,
+        "round trip %g ms: the line itself added %.3f ms to each of %llu packets, %.3f ms to one of 100, and lost %llu",
+        s->plan->scenario->round_trip_ms, (double)lb_hist_quantile(own, 0.5) / 1e6, (unsigned long long)own->count,
+        (double)lb_hist_quantile(own, 0.99) / 1e6, (unsigned long long)lost);
+  }
+}

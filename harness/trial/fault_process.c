@@ -2,9 +2,8 @@
  *
  * Faults of processes: kill, pause, restart, and the resume of what was paused.
  *
- * Signals reach a server as a whole, children included, and a client through its driver, which
- * knows what the client is made of. A process that died without us is never taken for the effect of
- * a step.
+ * Signals reach a server as a whole, children included, and a client through its driver, which knows what the client is
+ * made of. A process that died without us is never taken for the effect of a step.
  */
 #include <errno.h>
 #include <signal.h>
@@ -14,34 +13,34 @@
 #include "base/clock.h"
 #include "crew.h"
 #include "fault.h"
-#include "fault_parts.h"
 #include "servers/cut.h"
 
 enum { QUICK_MS = 1000, RESTART_MS = 20000 };
 
-/* It stands still before its end is recorded, and that before it is killed. A dead client's kernel closes its connections, and a server
- * may grant its lock to the next one before anybody here has seen that it is dead: the two would seem to have held at once. */
+/* It stands still before its end is recorded, and that before it is killed. A dead client's kernel closes its
+ * connections, and a server may grant its lock to the next one before anybody here has seen that it is dead: the two
+ * would seem to have held at once. */
 bool lb_fault_bury(struct lb_stage *s, struct lb_client *client) {
   lb_client_signal(client, LB_CLIENT_STOP);
   atomic_store(&lb_stage_state(s, client)->holds, false);
   atomic_store(&lb_stage_state(s, client)->asks, false);
   atomic_store(&lb_stage_state(s, client)->waits, false);
-  lb_memory_record(s->memory, s->memory->controller,
-                   (struct lb_event){.kind = LB_EV_CRASH, .client = client->number, .key = LB_NO_NAME, .fact = LB_NO_NAME});
+  lb_memory_record(
+      s->memory, s->memory->controller,
+      (struct lb_event){.kind = LB_EV_CRASH, .client = client->number, .key = LB_NO_NAME, .fact = LB_NO_NAME});
   return lb_client_signal(client, LB_CLIENT_KILL) == 0;
 }
 
 /* ---- kill ------------------------------------------------------------------------------------------------------------ */
 
-/* Who died without us makes the trial undecided, also where a fault that could not be proved is
- * only left out. */
+/* Who died without us makes the trial undecided, also where a fault that could not be proved is only left out. */
 static int died_by_itself(struct lb_doing *d, const char *name) {
   lb_stage_doubt(d->s, LB_UNDECIDED, "%s died by itself", name);
   return lb_doing_fail(d, "%s died by itself", name);
 }
 
-/* Only who lives can be killed: a client that is found dead has died without us. (One that killed
- * itself at an armed point has been buried before this step, timeline.c.) */
+/* Only who lives can be killed: a client that is found dead has died without us. (One that killed itself at an armed
+ * point has been buried before this step, timeline.c.) */
 static int kill_client(struct lb_doing *d, struct lb_client *client) {
   enum lb_life life = lb_client_look(client);
   if (life == LB_LIFE_NONE || life == LB_LIFE_KILLED) return lb_doing_fail(d, "%s was already gone", client->name);
@@ -103,12 +102,12 @@ static bool server_stands(const struct lb_server *server) {
 
 /* Of clients lb_client_signal() has seen it. A dead server neither stands nor goes on. */
 static int await_servers(struct lb_doing *d, bool stopped) {
-  lb_ns deadline = lb_clock_ns() + QUICK_MS * LB_NS_PER_MS;
+  lb_ns deadline = lb_in_ms(QUICK_MS);
   for (size_t i = 0; i < d->a->server_count; i++) {
     struct lb_server *server = d->a->server[i];
     while (server_stands(server) != stopped) {
       if (lb_clock_ns() > deadline) return lb_doing_fail(d, "%s did not change its state", server->name);
-      lb_clock_sleep_until(lb_clock_ns() + LB_NS_PER_MS);
+      lb_sleep_ms(1);
     }
     if (!lb_proc_alive(&server->proc)) return died_by_itself(d, server->name);
   }
@@ -116,8 +115,8 @@ static int await_servers(struct lb_doing *d, bool stopped) {
 }
 
 static int stop(struct lb_doing *d) { return signal_all(d, SIGSTOP); }
-/* That a client stands still proves nothing of the lock: the proof says as well whether it holds,
- * now that it cannot let go any more. A `pause holder` that hit nobody who held was none. */
+/* That a client stands still proves nothing of the lock: the proof says as well whether it holds, now that it cannot
+ * let go any more. A `pause holder` that hit nobody who held was none. */
 static int prove_stopped(struct lb_doing *d) {
   int r = await_servers(d, true);
   for (size_t i = 0; i < d->a->client_count && r == 0; i++) {
@@ -147,25 +146,30 @@ static int begin_restart(struct lb_doing *d) {
   size_t index[LB_SERVERS_MAX], count = indexes_of(d, index);
   for (size_t i = 0; i < count; i++)
     if (c->server[i]->proc.pid > 0 && !lb_proc_alive(&c->server[i]->proc)) return died_by_itself(d, c->server[i]->name);
-  if (lb_cluster_begin_restart(&d->s->cluster, index, count) < 0) return lb_doing_fail(d, "%s: %s", d->step->text, d->s->cluster.err);
+  if (lb_cluster_begin_restart(&d->s->cluster, index, count) < 0)
+    return lb_doing_fail(d, "%s: %s", d->step->text, d->s->cluster.err);
   return 0;
 }
 
-/* Of those that serve only with a majority: one that is cut off, or whose peers are dead or stand still, does not, however long it is waited for. */
+/* Of those that serve only with a majority: one that is cut off, or whose peers are dead or stand still, does not,
+ * however long it is waited for. */
 static bool is_alone(const struct lb_stage *s, size_t index) {
   const struct lb_cluster *c = &s->cluster;
   size_t reached = 1;
   if (!c->topology->family->majority || index >= c->data_count) return false;
   for (size_t i = 0; i < c->data_count; i++)
-    if (i != index && c->server[i].proc.pid > 0 && !server_stands(&c->server[i]) && !lb_cut_parts(s->net.cuts, c->server[index].host, c->server[i].host)) reached++;
+    if (i != index && c->server[i].proc.pid > 0 && !server_stands(&c->server[i]) &&
+        !lb_cut_parts(s->net.cuts, c->server[index].host, c->server[i].host))
+      reached++;
   return 2 * reached <= c->data_count;
 }
 
 static int await_answers(struct lb_stage *s, const size_t index[], size_t count) {
-  lb_ns deadline = lb_clock_ns() + RESTART_MS * LB_NS_PER_MS;
+  lb_ns deadline = lb_in_ms(RESTART_MS);
   int r = 0;
   for (size_t i = 0; i < count && r == 0; i++)
-    r = is_alone(s, index[i]) ? lb_cluster_await_alone(&s->cluster, index[i], deadline) : lb_cluster_await_answers(&s->cluster, &index[i], 1, deadline);
+    r = is_alone(s, index[i]) ? lb_cluster_await_alone(&s->cluster, index[i], deadline)
+                              : lb_cluster_await_answers(&s->cluster, &index[i], 1, deadline);
   return r;
 }
 
@@ -187,5 +191,7 @@ const struct lb_fault lb_faults_of_processes[LB_VERB_COUNT] = {
     [LB_STEP_KILL] = {kill_all, .undo = lb_doing_restart},
     [LB_STEP_PAUSE] = {stop, prove_stopped, go_on_again},
     [LB_STEP_RESUME] = {go_on, prove_going_on},
-    [LB_STEP_RESTART] = {begin_restart, end_restart, .patient = true}, /* at a gate: who is asked there may meet a server that does not answer yet */
+    [LB_STEP_RESTART] = {begin_restart, end_restart,
+                         .patient =
+                             true}, /* at a gate: who is asked there may meet a server that does not answer yet */
 };

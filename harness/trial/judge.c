@@ -1,55 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * The verdict of a trial. What counts as a violation depends on the guard: without one, any loss of
- * exclusion; under a guard, which protects the resource and not the lock, damage at the resource.
- * In this order, the first that applies:
- *  undecided  the protocol broke its contract, a step could not be proved, a server or client
- *             failed, a premise of the scenario was not observed (whatever else came out), or a
- *             violation is not evidence: the machine stalled for more than half a lease, or
- *             a renewal got no answer though no fault was played, the fact the scenario asks for was not seen, or the lease was over anyway
- *  violated   the checker says so
- *  stuck, delayed  progress was not restored within the bound: a step waited in vain, the last who asked
- *             got nothing although nobody had a right to the lock, or in a campaign nobody was granted
- *             for longer than it allows (lb_scenario_progress_ms()). Delayed: somebody was granted after
- *             that. Stuck: nobody, though every lease and session had ended that was not kept up. Undecided: there was no
- *             time to see that (lb_evidence_closing())
- *  undecided  nothing was put to the test: no grant (at all, or while it was measured), fewer
- *             hand-offs than the scenario asks for, in a timeline nobody who asked while another one
- *             held and was answered, where no two held at once not what the scenario asks of a safe
- *             trial, or the guard was not tested (below); or the machine stalled
- *  safe
+ * The verdict of a trial, in the order that stands above decide_trial(), and its files.
  *
- * When the guard of a trial without damage was tested. The last column is of timelines; overtaken,
- * stopped, refused and answered as in evidence.c:
- *
- *  guard                      the history shows                        one held at a time   two held at once
- *  deadline, signal, recheck  no check, or none that was answered      undecided            undecided
- *                             an overtaken client was stopped, and
- *                             only because nobody answered             undecided            undecided
- *                             no overtaken client was stopped          safe: by the lock    undecided
- *                             an overtaken client was stopped          safe: by the guard   safe: by the guard
- *  claim, fence               no overtaken client was refused          safe: by the lock    undecided
- *                             an overtaken client was refused          safe: by the guard   safe: by the guard
- *
- * So what the scenario asks of a safe trial, which is about the lock, is waived only where the guard
- * is seen to have done its work. A load or campaign is judged as if one held at a time: there it is
- * chance whether the overtaken client comes to the resource at all, and to leave out the trials in
- * which it did not would make the rate of damage larger than it was.
- *
- * Who was told why something failed says it: the reason of what is undecided, stuck or delayed ends with a
- * client's latest error.
+ * What counts as a violation depends on the guard: without one, any loss of exclusion; under a guard, which protects
+ * the resource and not the lock, damage at the resource. Who was told why something failed says it: the reason of what
+ * is undecided, stuck or delayed ends with a client's latest error.
  */
 #include "judge.h"
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/files.h"
 #include "client/hooks.h"
-#include "guard_tested.h"
 #include "history/evidence.h"
-#include "premises.h"
+
+enum { KEPT_EVENTS = 50000, KEPT_AFTER = 1000 };
 
 /* ---- the history out of shared memory ---------------------------------------------------------------------------- */
 
@@ -59,12 +28,13 @@ static uint32_t names_of(struct lb_stage *s, uint64_t bits) {
   size_t length = 0;
   for (size_t i = 0; i < s->cluster.server_count; i++)
     if (bits >> i & 1)
-      length += (size_t)snprintf(text + length, sizeof text - length, "%s%s", length ? ", " : "", s->cluster.server[i].name);
+      length +=
+          (size_t)snprintf(text + length, sizeof text - length, "%s%s", length ? ", " : "", s->cluster.server[i].name);
   return length ? lb_names_add(&s->history.texts, text) : LB_NO_NAME;
 }
 
-/* A client logs the number of the server that answered it, or the bits of those that voted; what has
- * a name is known here. Grants of a campaign are many: those that say the same share a fact. */
+/* A client logs the number of the server that answered it, or the bits of those that voted; what has a name is known
+ * here. Grants of a campaign are many: those that say the same share a fact. */
 static void name_servers(struct lb_stage *s) {
   struct lb_history *h = &s->history;
   enum { VOTES = 1 << LB_SERVERS_MAX };
@@ -85,8 +55,8 @@ static void name_servers(struct lb_stage *s) {
   }
 }
 
-/* Logs name clients and keys by number. The names are given here, all of the clients and as many
- * keys as were used, in the order of their numbers, so that index and number are the same. */
+/* Logs name clients and keys by number. The names are given here, all of the clients and as many keys as were used, in
+ * the order of their numbers, so that index and number are the same. */
 int lb_judge_look(const struct lb_stage *s, struct lb_history *h) {
   size_t keys = 0;
   if (lb_memory_collect(s->memory, h) < 0) return -ENOMEM;
@@ -118,9 +88,9 @@ static void decide(struct lb_outcome *out, enum lb_verdict verdict, const char *
   out->verdict = verdict;
 }
 
-/* A guard protects the resource, so a double hold that did no damage is not held against the
- * system. The guard `fence` rests on one promise of the lock itself: that fences grow. `past_lease`:
- * what only began after the earlier holder's lease counts, too. */
+/* A guard protects the resource, so a double hold that did no damage is not held against the system. The guard `fence`
+ * rests on one promise of the lock itself: that fences grow. `past_lease`: what only began after the earlier holder's
+ * lease counts, too. */
 static bool is_violated(enum lb_guard guard, const struct lb_check *check, bool past_lease) {
   if (guard == LB_GUARD_NONE) return lb_check_violated(check, past_lease);
   return lb_check_damaged(check, past_lease) || (guard == LB_GUARD_FENCE && check->token_regressions > 0);
@@ -131,8 +101,8 @@ static bool is_stalled(const struct lb_stage *s, const struct lb_outcome *out) {
   return out->stall_ns > (uint64_t)s->plan->scenario->ttl_ms * LB_NS_PER_MS / 2;
 }
 
-/* A stall is no excuse for a lock that never expires: only a lease or a session can run out while
- * the machine stands still. */
+/* A stall is no excuse for a lock that never expires: only a lease or a session can run out while the machine stands
+ * still. */
 static bool expires(const struct lb_stage *s) {
   return s->plan->protocol->traits & (LB_TRAIT_LEASED | LB_TRAIT_SESSION);
 }
@@ -142,16 +112,18 @@ static void decide_stalled(struct lb_outcome *out, const char *what) {
          (double)out->stall_ns / 1e6);
 }
 
-/* Nobody got the lock in time: would somebody have got it later? The timeline has asked again (timeline_closing.c). */
+/* Nobody got the lock in time: would somebody have got it later? The timeline has asked again (timeline.c). */
 static void decide_closing(const struct lb_stage *s, const char *what, struct lb_outcome *out) {
   struct lb_closing closing;
   char name[32];
   lb_evidence_closing(&s->history, (uint64_t)s->plan->scenario->ttl_ms * LB_NS_PER_MS, &closing);
   double asked_s = (double)(closing.at - closing.begin) / 1e9;
   if (closing.end == LB_CLOSING_GRANTED)
-    decide(out, LB_DELAYED, "%s; %s was granted %.1f s later", what, lb_stage_speaker(s, closing.client, name), asked_s);
+    decide(out, LB_DELAYED, "%s; %s was granted %.1f s later", what, lb_stage_speaker(s, closing.client, name),
+           asked_s);
   else if (closing.end == LB_CLOSING_REFUSED)
-    decide(out, LB_STUCK, "%s, nor for %.1f s more, though every lease and session should be over that is not kept up", what, asked_s);
+    decide(out, LB_STUCK, "%s, nor for %.1f s more, though every lease and session should be over that is not kept up",
+           what, asked_s);
   else decide(out, LB_UNDECIDED, "%s; whether a lease would have ended that is not known", what);
 }
 
@@ -160,7 +132,8 @@ static void decide_stuck(const struct lb_stage *s, const struct lb_in_vain *last
   char name[32], what[300];
   if (s->verdict == LB_STUCK) snprintf(what, sizeof what, "%s", s->why);
   else
-    snprintf(what, sizeof what, "%s asked for %.1f s and got nothing, though for the last %.1f s nobody had a right to the lock",
+    snprintf(what, sizeof what,
+             "%s asked for %.1f s and got nothing, though for the last %.1f s nobody had a right to the lock",
              lb_stage_speaker(s, last->client, name), (double)last->asked_ns / 1e9, (double)last->free_ns / 1e9);
   if (is_stalled(s, out)) decide_stalled(out, what);
   else decide_closing(s, what, out);
@@ -172,7 +145,9 @@ static void decide_violation(const struct lb_stage *s, const struct lb_check *ch
   char role[32];
   lb_role_format(scenario->proof_role, role, sizeof role);
   if (expires(s) && is_stalled(s, out)) decide_stalled(out, "exclusion was lost");
-  else if (lb_evidence_unanswered(&s->history)) decide(out, LB_UNDECIDED, "exclusion was lost, but a renewal got no answer, and no fault was played: the machine stalled");
+  else if (lb_evidence_unanswered(&s->history))
+    decide(out, LB_UNDECIDED,
+           "exclusion was lost, but a renewal got no answer, and no fault was played: the machine stalled");
   else if (scenario->proof_violated && !lb_evidence_observed(&s->history, role, scenario->proof_present))
     decide(out, LB_UNDECIDED, "exclusion was lost, but \"%s\" was not observed", scenario->proof_violated);
   else if (!is_violated(s->plan->guard, check, scenario->past_lease)) decide(out, LB_UNDECIDED, "%s", LB_CHECK_LATE);
@@ -186,14 +161,16 @@ static bool decide_breach(const struct lb_stage *s, struct lb_outcome *out) {
     const char *breach = s->memory->state[i].breach;
     if (!breach[0]) continue;
     decide(out, LB_UNDECIDED, "%s: breach of the %s: %s", lb_stage_speaker(s, i, name),
-           s->plan->protocol->traits & LB_TRAIT_FOREIGN ? "line protocol (peers/README.md)" : "contract (backends/backend.h)", breach);
+           s->plan->protocol->traits & LB_TRAIT_FOREIGN ? "line protocol (peers/README.md)"
+                                                        : "contract (backends/backend.h)",
+           breach);
     return true;
   }
   return false;
 }
 
-/* The first client that was told an error speaks for all; the reason is not made longer by a text
- * that it contains already. */
+/* The first client that was told an error speaks for all; the reason is not made longer by a text that it contains
+ * already. */
 static void add_errors(const struct lb_stage *s, struct lb_outcome *out) {
   size_t first = 0, others = 0, length = strlen(out->why);
   char name[32], more[40] = "";
@@ -201,8 +178,8 @@ static void add_errors(const struct lb_stage *s, struct lb_outcome *out) {
   if (first > s->client_count || strstr(out->why, s->memory->state[first].error)) return;
   for (size_t i = first + 1; i <= s->client_count; i++) others += s->memory->state[i].error[0] != '\0';
   if (others) snprintf(more, sizeof more, " (and of %zu other%s)", others, others == 1 ? "" : "s");
-  snprintf(out->why + length, sizeof out->why - length, "; last error of %s%s: %s", lb_stage_speaker(s, first, name), more,
-           s->memory->state[first].error);
+  snprintf(out->why + length, sizeof out->why - length, "; last error of %s%s: %s", lb_stage_speaker(s, first, name),
+           more, s->memory->state[first].error);
 }
 
 /* Under a campaign somebody has to be granted the lock from time to time. */
@@ -212,7 +189,8 @@ static bool stands_still(const struct lb_stage *s, const struct lb_outcome *out)
          out->no_grant_ns > lb_scenario_progress_ms(scenario) * (int64_t)LB_NS_PER_MS;
 }
 
-/* The bound is many leases long: only a stall of its own size explains it. Which kind: by the keys that were not granted again. */
+/* The bound is many leases long: only a stall of its own size explains it. Which kind: by the keys that were not
+ * granted again. */
 static void decide_standstill(const struct lb_stage *s, const struct lb_stats *stats, struct lb_outcome *out) {
   int64_t allowed_ms = lb_scenario_progress_ms(s->plan->scenario), open_ns = stats->no_grant_open_ns;
   bool open = open_ns > allowed_ms * (int64_t)LB_NS_PER_MS;
@@ -229,31 +207,50 @@ static void decide_standstill(const struct lb_stage *s, const struct lb_stats *s
 static void decide_safe(const struct lb_stage *s, const struct lb_judgement *found, struct lb_outcome *out) {
   const struct lb_scenario *scenario = s->plan->scenario;
   char doubt[200];
-  bool asked, is_timeline = scenario->kind == LB_KIND_TIMELINE, held_twice = is_timeline && found->check.double_holds > 0;
+  bool asked, is_timeline = scenario->kind == LB_KIND_TIMELINE,
+              held_twice = is_timeline && found->check.double_holds > 0;
   uint64_t needed = s->client_count > 1 && scenario->min_handoffs > 0 ? (uint64_t)scenario->min_handoffs : 0;
   if (out->handoffs < needed)
     decide(out, LB_UNDECIDED, "%llu hand-offs, the scenario asks for %llu", (unsigned long long)out->handoffs,
            (unsigned long long)needed);
   else if (is_timeline && (out->uncontested = !lb_evidence_contested(&s->history, &asked)))
-    decide(out, LB_UNDECIDED, asked ? "clients asked while another one held the lock, and nobody answered"
-                                    : "no client asked while another one held the lock or might have held it");
-  else if (!held_twice && !lb_premises_of_safe(scenario, &s->history, doubt, sizeof doubt)) decide(out, LB_UNDECIDED, "%s", doubt);
-  else if (!is_timeline && found->stats.grants == 0) decide(out, LB_UNDECIDED, "nothing was granted while it was measured");
+    decide(out, LB_UNDECIDED,
+           asked ? "clients asked while another one held the lock, and nobody answered"
+                 : "no client asked while another one held the lock or might have held it");
+  else if (!held_twice && !lb_premises_of_safe(scenario, &s->history, doubt, sizeof doubt))
+    decide(out, LB_UNDECIDED, "%s", doubt);
+  else if (!is_timeline && found->stats.grants == 0)
+    decide(out, LB_UNDECIDED, "nothing was granted while it was measured");
   else if (!lb_guard_was_tested(s, held_twice, doubt, sizeof doubt)) decide(out, LB_UNDECIDED, "%s", doubt);
   else if (expires(s) && is_stalled(s, out)) decide_stalled(out, "nothing went wrong");
   else decide(out, LB_SAFE, "%s", "");
 }
 
-/* The order is the one at the head of this file: doubt of the trial before violation, violation
- * before progress, and safe only if something was put to the test. A stuck trial on a machine that
- * stalled is a doubt, too. */
+/*
+ * The first that applies:
+ *  undecided  the protocol broke its contract, a step could not be proved, a server or client
+ *             failed, a premise of the scenario was not observed (whatever else came out), or a
+ *             violation is not evidence: the machine stalled for more than half a lease, or
+ *             a renewal got no answer though no fault was played, the fact the scenario asks for was not seen, or the lease was over anyway
+ *  violated   the checker says so
+ *  stuck, delayed  progress was not restored within the bound: a step waited in vain, the last who asked
+ *             got nothing although nobody had a right to the lock, or in a campaign nobody was granted
+ *             for longer than it allows (lb_scenario_progress_ms()). Delayed: somebody was granted after
+ *             that. Stuck: nobody, though every lease and session had ended that was not kept up. Undecided: there was no
+ *             time to see that (lb_evidence_closing())
+ *  undecided  nothing was put to the test: no grant (at all, or while it was measured), fewer
+ *             hand-offs than the scenario asks for, in a timeline nobody who asked while another one
+ *             held and was answered, where no two held at once not what the scenario asks of a safe
+ *             trial, or the guard was not tested (below); or the machine stalled
+ *  safe
+ */
 static void decide_trial(const struct lb_stage *s, const struct lb_judgement *found, struct lb_outcome *out) {
   const struct lb_scenario *scenario = s->plan->scenario;
   struct lb_in_vain last;
   char doubt[200];
   uint64_t ttl_ns = (uint64_t)scenario->ttl_ms * LB_NS_PER_MS;
-  bool is_stuck = s->verdict == LB_STUCK ||
-                  (scenario->kind == LB_KIND_TIMELINE && out->grants > 0 && lb_evidence_in_vain(&s->history, ttl_ns, &last));
+  bool is_stuck = s->verdict == LB_STUCK || (scenario->kind == LB_KIND_TIMELINE && out->grants > 0 &&
+                                             lb_evidence_in_vain(&s->history, ttl_ns, &last));
   out->premises_observed = lb_premises_observed(scenario, &s->history, doubt, sizeof doubt);
   if (decide_breach(s, out)) return;
   if (s->verdict == LB_UNDECIDED) decide(out, LB_UNDECIDED, "%s", s->why);
@@ -261,7 +258,8 @@ static void decide_trial(const struct lb_stage *s, const struct lb_judgement *fo
   else if (is_violated(s->plan->guard, &found->check, true)) decide_violation(s, &found->check, out);
   else if (is_stuck) decide_stuck(s, &last, out);
   else if (stands_still(s, out)) decide_standstill(s, &found->stats, out);
-  else if ((out->uncontested = out->grants == 0)) decide(out, LB_UNDECIDED, "nothing was ever granted, so nothing was tested");
+  else if ((out->uncontested = out->grants == 0))
+    decide(out, LB_UNDECIDED, "nothing was ever granted, so nothing was tested");
   else decide_safe(s, found, out);
   if (out->verdict == LB_UNDECIDED || out->verdict == LB_STUCK || out->verdict == LB_DELAYED) add_errors(s, out);
   lb_contract_clean_text(out->why, sizeof out->why); /* it may have been cut off inside a character */
@@ -273,8 +271,10 @@ void lb_judge_unwritten(struct lb_outcome *out, int error) {
 
 /* Each hand-off takes what it asks and writes, and a share of whatever else is asked and written beside it. */
 static void count_per_handoff(const struct lb_stats *stats, struct lb_outcome *out) {
-  if (out->commits >= 0 && stats->handoffs > 0) out->commits_per_handoff = (double)out->commits / (double)stats->handoffs;
-  if (out->requests >= 0 && stats->handoffs > 0) out->requests_per_handoff = (double)out->requests / (double)stats->handoffs;
+  if (out->commits >= 0 && stats->handoffs > 0)
+    out->commits_per_handoff = (double)out->commits / (double)stats->handoffs;
+  if (out->requests >= 0 && stats->handoffs > 0)
+    out->requests_per_handoff = (double)out->requests / (double)stats->handoffs;
 }
 
 int lb_judge(struct lb_stage *s, struct lb_judgement *ret, struct lb_outcome *out) {
@@ -284,7 +284,8 @@ int lb_judge(struct lb_stage *s, struct lb_judgement *ret, struct lb_outcome *ou
   if (r == 0) r = lb_stats_history(&s->history, &ret->stats);
   if (r < 0) return r;
   lb_counters_take(&out->counters, &ret->check.counters, LB_FROM_CHECK);
-  if (s->plan->scenario->kind != LB_KIND_TIMELINE) lb_stats_counters(&ret->stats, &out->counters), count_per_handoff(&ret->stats, out);
+  if (s->plan->scenario->kind != LB_KIND_TIMELINE)
+    lb_stats_counters(&ret->stats, &out->counters), count_per_handoff(&ret->stats, out);
   decide_trial(s, ret, out);
   return 0;
 }
@@ -292,4 +293,141 @@ int lb_judge(struct lb_stage *s, struct lb_judgement *ret, struct lb_outcome *ou
 void lb_judgement_clear(struct lb_judgement *judgement) {
   lb_check_clear(&judgement->check);
   lb_stats_clear(&judgement->stats);
+}
+
+/* ---- the files of a trial ----
+ *
+ * A table of the run is made of the rows that each trial wrote for itself (run/results.c): trials run side by side in
+ * processes of their own, so none of them waits for a common file, and one that dies spoils nothing but its own. */
+
+static FILE *open_part(const struct lb_stage *s, const char *folder, const char *ending) {
+  char path[4000];
+  snprintf(path, sizeof path, "%s/%s/%s.%s", s->run_dir, folder, s->plan->name, ending);
+  return fopen(path, "we");
+}
+
+/* ---- rows of tables ---------------------------------------------------------------------------------------------- */
+
+/* One row per bucket that has something in it: the histogram itself, from which every quantile can be read off
+ * later. */
+static void latency_rows(const struct lb_trial_plan *plan, const char *metric, const struct lb_hist *hist, FILE *out) {
+  for (unsigned i = 0; i < LB_HIST_BUCKETS; i++)
+    if (hist->bucket[i])
+      fprintf(out, "%s,%s,%s,%d,%d,%s,%llu,%llu,%u\n", plan->scenario->name, plan->system, lb_guard_name(plan->guard),
+              plan->clients, plan->trial, metric, (unsigned long long)lb_hist_bucket_low(i),
+              (unsigned long long)lb_hist_bucket_high(i), hist->bucket[i]);
+}
+
+static int write_latency(const struct lb_stage *s, const struct lb_stats *st) {
+  const struct lb_trial_plan *plan = s->plan;
+  FILE *out = open_part(s, "parts", "latency");
+  if (!out) return -errno;
+  if (plan->scenario->kind == LB_KIND_LOAD) { /* under faults nobody measures speed */
+    latency_rows(plan, "wait", &st->wait, out);
+    if (plan->scenario->hold_ms > 0) latency_rows(plan, "hold", &st->hold, out);
+    latency_rows(plan, "handoff", &st->handoff, out);
+    latency_rows(plan, "release", &st->release, out);
+  }
+  return lb_close_written(out);
+}
+
+static int write_series(const struct lb_stage *s, const struct lb_stats *st) {
+  const struct lb_trial_plan *plan = s->plan;
+  FILE *out = open_part(s, "parts", "series");
+  if (!out) return -errno;
+  for (size_t i = 0; i < st->series_count; i++) {
+    const struct lb_second *x = &st->series[i];
+    fprintf(out, "%s,%s,%s,%d,%d,%u,%llu,%llu,%llu,%llu,%.3f,%.3f\n", plan->scenario->name, plan->system,
+            lb_guard_name(plan->guard), plan->clients, plan->trial, x->second, (unsigned long long)x->grants,
+            (unsigned long long)x->busy, (unsigned long long)x->timeouts, (unsigned long long)x->unknowns,
+            (double)x->wait_p50_ns / 1e3, (double)x->wait_p99_ns / 1e3);
+  }
+  return lb_close_written(out);
+}
+
+/* ---- the history ------------------------------------------------------------------------------------------------- */
+
+/* Appends a fact at the time of the last event, so that the history stays sorted. */
+static void add_at_end(struct lb_history *h, enum lb_event_kind kind, uint32_t client, const struct lb_fact *fact) {
+  const struct lb_event *last = h->count ? &h->events[h->count - 1] : NULL;
+  struct lb_event event = {.t = last ? last->t : 0,
+                           .s = last ? last->s : 0,
+                           .client = client,
+                           .key = LB_NO_NAME,
+                           .fact = lb_facts_add(h, fact),
+                           .kind = (uint16_t)kind};
+  lb_history_add(h, &event);
+}
+
+/* A workload can have millions of events, and one episode is enough to look at: the file then keeps the begin of the
+ * history, up to the end of the first episode and a little further, and says so. (The begin of a history is a
+ * history.) */
+static bool shorten(struct lb_stage *s, const struct lb_check *check, struct lb_fact *ret) {
+  struct lb_history *h = &s->history;
+  size_t keep = KEPT_EVENTS;
+  if (check->episode_count > 0 && check->episodes[0].end_event + KEPT_AFTER > keep)
+    keep = check->episodes[0].end_event + KEPT_AFTER;
+  if (s->plan->scenario->kind == LB_KIND_TIMELINE || h->count <= keep) return false;
+  *ret = lb_no_fact;
+  ret->kept = keep;
+  ret->total = h->count;
+  h->count = keep;
+  return true;
+}
+
+/* What each client was told last, for whoever reads the story of a trial that did not end well. */
+static void add_last_errors(struct lb_stage *s, const struct lb_outcome *out) {
+  for (size_t i = 0; i <= s->client_count && out->verdict != LB_SAFE; i++) {
+    const struct lb_client_state *state = &s->memory->state[i];
+    if (!state->error[0]) continue;
+    struct lb_fact fact = lb_no_fact;
+    fact.why = lb_names_add(&s->history.texts, state->error);
+    add_at_end(&s->history, LB_EV_ERROR, i < s->client_count ? (uint32_t)i : LB_NO_NAME, &fact);
+  }
+}
+
+/* A history that is safe and not of a timeline is not kept: it is large, and nobody will want to read it. The errors
+ * are added after the history was cut short, or they would be cut off with the rest. */
+static int write_history(struct lb_stage *s, const struct lb_check *check, struct lb_outcome *out) {
+  if (s->plan->scenario->kind != LB_KIND_TIMELINE && out->verdict == LB_SAFE) return 0;
+  struct lb_fact kept;
+  bool shortened = shorten(s, check, &kept);
+  add_last_errors(s, out);
+  if (shortened) add_at_end(&s->history, LB_EV_SHORTENED, LB_NO_NAME, &kept);
+  FILE *file = open_part(s, "histories", "hist");
+  if (!file) return -errno;
+  int r = lb_history_write(&s->history, file), closed = lb_close_written(file);
+  out->history_kept = r == 0 && closed == 0;
+  return r < 0 ? r : closed;
+}
+
+/* ---- the faults of a campaign ------------------------------------------------------------------------------------ */
+
+/* What the controller saw, and nothing of the load: a few lines, which tell what was played also where the history is
+ * not kept or was cut short. Names and facts are the history's own. */
+static int write_faults(const struct lb_stage *s) {
+  struct lb_history faults = s->history;
+  char path[4000];
+  snprintf(path, sizeof path, "%s/faults", s->run_dir);
+  int r = lb_make_dirs(path), closed;
+  FILE *file = r == 0 ? open_part(s, "faults", "jsonl") : NULL;
+  if (!file) return r < 0 ? r : -errno;
+  faults.count = 0;
+  faults.events = calloc(s->history.count + 1, sizeof *faults.events);
+  for (size_t i = 0; i < s->history.count && faults.events; i++) {
+    const struct lb_event *e = &s->history.events[i];
+    if (lb_event_is_fact(e) && e->client == LB_NO_NAME) faults.events[faults.count++] = *e;
+  }
+  r = faults.events ? lb_history_write_json(&faults, file) : -ENOMEM;
+  free(faults.events);
+  closed = lb_close_written(file);
+  return r < 0 ? r : closed;
+}
+
+int lb_keep(struct lb_stage *s, const struct lb_judgement *judgement, struct lb_outcome *out) {
+  int r = 0;
+  if (s->plan->scenario->kind != LB_KIND_TIMELINE) r = write_latency(s, &judgement->stats);
+  if (r == 0 && s->plan->scenario->kind != LB_KIND_TIMELINE) r = write_series(s, &judgement->stats);
+  if (r == 0 && s->plan->scenario->kind == LB_KIND_CAMPAIGN) r = write_faults(s);
+  return r == 0 ? write_history(s, &judgement->check, out) : r;
 }

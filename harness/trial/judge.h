@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * judge.h - from the events of a finished trial to its verdict. It only decides, and hands out what
- * it judged by; keep.h writes.
+ * judge.h - from the events of a finished trial to its verdict and its files.
  */
 #ifndef LB_JUDGE_H
 #define LB_JUDGE_H
 
 #include "history/check.h"
 #include "history/stats.h"
-#include "outcome.h"
 #include "stage.h"
 
 struct lb_judgement { /* what the verdict was found by, beside stage->history */
@@ -16,13 +14,36 @@ struct lb_judgement { /* what the verdict was found by, beside stage->history */
   struct lb_stats stats;
 };
 
-/* Makes the history out of the stage's memory, and fills the counts, the figures and the verdict of
- * *out. 0 or -ENOMEM. Release *ret in any case with lb_judgement_clear(). */
+/* Makes the history out of the stage's memory, and fills the counts, the figures and the verdict of *out. 0 or -ENOMEM.
+ * Release *ret in any case with lb_judgement_clear(). */
 int lb_judge(struct lb_stage *stage, struct lb_judgement *ret, struct lb_outcome *out);
-/* A history of what has happened so far, without facts; all clients may go on. Release with lb_history_clear(). 0 or -ENOMEM. */
+/* A history of what has happened so far, without facts; all clients may go on. Release with lb_history_clear(). 0 or
+ * -ENOMEM. */
 int lb_judge_look(const struct lb_stage *stage, struct lb_history *ret);
 void lb_judgement_clear(struct lb_judgement *judgement);
 /* The verdict on a trial whose results could not be had or kept, with this -errno: undecided. */
 void lb_judge_unwritten(struct lb_outcome *out, int error);
+
+/* Writes histories/NAME.hist (a timeline's always, another's when it is not safe), and parts/NAME.latency and
+ * parts/NAME.series (not of a timeline), and faults/NAME.jsonl (of a campaign: the controller's facts alone) into the
+ * folder of the run. Says in *out whether there is a history, which it may have shortened. 0, or -errno when a file
+ * could not be written. */
+int lb_keep(struct lb_stage *stage, const struct lb_judgement *judgement, struct lb_outcome *out);
+
+/* ---- premises.c ---- */
+
+/* True if all premises were observed. Else `why` names the first that was not, or whose opposite was: "the premise
+ * \"client 1 holds\" was not observed". Reads typed facts only. */
+bool lb_premises_observed(const struct lb_scenario *scenario, const struct lb_history *history, char *why,
+                          size_t why_size);
+
+/* The same of what [proof] safe asks for, where one step that observed it is enough: "a safe trial would have to show
+ * \"client 1 asked and was not granted\", and no step observed it". */
+bool lb_premises_of_safe(const struct lb_scenario *scenario, const struct lb_history *history, char *why,
+                         size_t why_size);
+
+/* False, with a reason in `why`, if the guard of this trial was not tested; the table in premises.c says when. True
+ * without a guard. `held_twice`: two clients held the lock at once, in a timeline. */
+bool lb_guard_was_tested(const struct lb_stage *stage, bool held_twice, char *why, size_t size);
 
 #endif

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * Premises against the facts of a history. A step that looks records what it saw under its own
- * number, so a premise is held against the steps that look at it, one after the other.
+ * What a trial has to show before it says anything: that the question of its scenario was put, and that its guard was
+ * tested.
  *
- * One premise of a subject speaks of all steps that look at it; of several the first speaks of the
+ * A step that looks records what it saw under its own number, so a premise is held against the steps that look at it,
+ * one after the other. One premise of a subject speaks of all steps that look at it; of several the first speaks of the
  * first step, and so on (scenario_check.c has seen to it that their numbers agree).
  */
-#include "premises.h"
-
 #include <stdio.h>
 #include <string.h>
+
+#include "history/evidence.h"
+#include "judge.h"
 
 /* The role that a fact names is the role of a premise about a server. */
 static bool names_role(const struct lb_history *h, const struct lb_fact *f, struct lb_role role) {
@@ -55,10 +57,12 @@ static enum seen came_of_asking(const struct lb_history *h, size_t reply, enum l
   }
 }
 
-static enum seen as_present(const struct lb_fact *f, bool speaks) { return !speaks ? NOTHING : f->present ? SO : NOT_SO; }
+static enum seen as_present(const struct lb_fact *f, bool speaks) {
+  return !speaks ? NOTHING : f->present ? SO : NOT_SO;
+}
 
-/* What this event of a step says of the premise's subject. What is observed of a key at a single host
- * is no answer: that of the role is. */
+/* What this event of a step says of the premise's subject. What is observed of a key at a single host is no answer:
+ * that of the role is. */
 static enum seen says(const struct lb_history *h, size_t event, const struct lb_premise *premise) {
   const struct lb_event *e = &h->events[event];
   const struct lb_fact *f = lb_event_fact(h, e);
@@ -67,7 +71,9 @@ static enum seen says(const struct lb_history *h, size_t event, const struct lb_
     case LB_PREMISE_HOLDS: return as_present(f, e->kind == LB_EV_HOLDS);
     case LB_PREMISE_SERVER: return as_present(f, e->kind == LB_EV_SERVER && names_role(h, f, premise->server));
     case LB_PREMISE_UNSYNCED:
-      return e->kind != LB_EV_UNSYNCED || !names_role(h, f, premise->server) ? NOTHING : f->kept < f->total ? SO : NOT_SO;
+      return e->kind != LB_EV_UNSYNCED || !names_role(h, f, premise->server) ? NOTHING
+             : f->kept < f->total                                            ? SO
+                                                                             : NOT_SO;
     case LB_PREMISE_LEFT: return as_present(f, e->kind == LB_EV_LEFT && names_role(h, f, premise->server));
     case LB_PREMISE_GRANTED: return e->kind == LB_EV_REPLY ? came_of_asking(h, event, LB_ANSWER_GRANTED) : NOTHING;
     case LB_PREMISE_REFUSED: return e->kind == LB_EV_REPLY ? came_of_asking(h, event, LB_ANSWER_REFUSED) : NOTHING;
@@ -98,12 +104,14 @@ static size_t place_of(const struct lb_scenario *scenario, size_t index, size_t 
 }
 
 static bool refuse(const struct lb_premise *premise, enum seen seen, char *why, size_t size) {
-  snprintf(why, size, seen ? "the premise \"%s\" does not hold: the opposite was observed" : "the premise \"%s\" was not observed",
+  snprintf(why, size,
+           seen ? "the premise \"%s\" does not hold: the opposite was observed" : "the premise \"%s\" was not observed",
            premise->text);
   return false;
 }
 
-static bool is_observed(const struct lb_scenario *scenario, const struct lb_history *h, size_t index, char *why, size_t size) {
+static bool is_observed(const struct lb_scenario *scenario, const struct lb_history *h, size_t index, char *why,
+                        size_t size) {
   const struct lb_premise *premise = &scenario->premises[index];
   size_t alike, place = place_of(scenario, index, &alike), at = 0;
   for (size_t i = 0; i < scenario->step_count; i++) {
@@ -116,13 +124,15 @@ static bool is_observed(const struct lb_scenario *scenario, const struct lb_hist
   return true;
 }
 
-bool lb_premises_observed(const struct lb_scenario *scenario, const struct lb_history *history, char *why, size_t why_size) {
+bool lb_premises_observed(const struct lb_scenario *scenario, const struct lb_history *history, char *why,
+                          size_t why_size) {
   for (size_t i = 0; i < scenario->premise_count; i++)
     if (!scenario->premises[i].of_safe && !is_observed(scenario, history, i, why, why_size)) return false;
   return true;
 }
 
-static bool is_observed_once(const struct lb_scenario *scenario, const struct lb_history *h, const struct lb_premise *premise) {
+static bool is_observed_once(const struct lb_scenario *scenario, const struct lb_history *h,
+                             const struct lb_premise *premise) {
   for (size_t i = 0; i < scenario->step_count; i++) {
     const struct lb_step *step = &scenario->steps[i];
     if (lb_premise_observed_by(premise, step) && seen_by(h, step, premise) == wanted(premise)) return true;
@@ -130,7 +140,8 @@ static bool is_observed_once(const struct lb_scenario *scenario, const struct lb
   return false;
 }
 
-bool lb_premises_of_safe(const struct lb_scenario *scenario, const struct lb_history *history, char *why, size_t why_size) {
+bool lb_premises_of_safe(const struct lb_scenario *scenario, const struct lb_history *history, char *why,
+                         size_t why_size) {
   for (size_t i = 0; i < scenario->premise_count; i++) {
     const struct lb_premise *premise = &scenario->premises[i];
     if (!premise->of_safe || is_observed_once(scenario, history, premise)) continue;
@@ -138,4 +149,79 @@ bool lb_premises_of_safe(const struct lb_scenario *scenario, const struct lb_his
     return false;
   }
   return true;
+}
+
+/* ---- the guard ---- */
+
+/*
+ * When the guard of a trial without damage was tested. The last column is of timelines; overtaken,
+ * stopped, refused and answered as in evidence.c:
+ *
+ *  guard                      the history shows                        one held at a time   two held at once
+ *  deadline, signal, recheck  no check, or none that was answered      undecided            undecided
+ *                             an overtaken client was stopped, and
+ *                             only because nobody answered             undecided            undecided
+ *                             no overtaken client was stopped          safe: by the lock    undecided
+ *                             an overtaken client was stopped          safe: by the guard   safe: by the guard
+ *  claim, fence               no overtaken client was refused          safe: by the lock    undecided
+ *                             an overtaken client was refused          safe: by the guard   safe: by the guard
+ *
+ * So what the scenario asks of a safe trial, which is about the lock, is waived only where the guard
+ * is seen to have done its work. A load or campaign is judged as if one held at a time: there it is
+ * chance whether the overtaken client comes to the resource at all, and to leave out the trials in
+ * which it did not would make the rate of damage larger than it was.
+ */
+
+/* So many servers have to be out of a client's reach before none can answer for the lock: all of them, or of servers
+ * that decide each for itself so many that no majority is left. */
+static size_t servers_to_cut_off(const struct lb_stage *s) {
+  size_t count = s->cluster.data_count;
+  return count > 1 && s->target.replicas == 0 ? count - count / 2 : count;
+}
+
+static bool doubt_guard(char *why, size_t size, const char *text) {
+  snprintf(why, size, "%s", text);
+  return false;
+}
+
+static bool resource_was_tested(const struct lb_stage *s, bool held_twice, char *why, size_t size) {
+  if (!held_twice || lb_evidence_refused(&s->history)) return true;
+  return doubt_guard(why, size,
+                     "two clients held at once, and the resource refused none that another one had overtaken: "
+                     "it was not the guard that kept it whole");
+}
+
+static bool checks_were_tested(const struct lb_stage *s, bool held_twice, char *why, size_t size) {
+  const char *names[LB_SERVERS_MAX];
+  uint32_t client;
+  for (size_t i = 0; i < s->cluster.data_count; i++) names[i] = s->cluster.server[i].name;
+  switch (lb_evidence_guard(&s->history, names, s->cluster.data_count, servers_to_cut_off(s), &client)) {
+    case LB_GUARD_WORKED: return true;
+    case LB_GUARD_STOPPED_NOBODY:
+      if (!held_twice) return true;
+      return doubt_guard(why, size,
+                         "two clients held at once, and the guard stopped none that another one had overtaken: "
+                         "it was not the guard that kept the resource whole");
+    case LB_GUARD_NOT_ASKED:
+      return doubt_guard(why, size, "nobody came to a check of the guard, so it had nothing to decide");
+    case LB_GUARD_NOT_ANSWERED:
+      return doubt_guard(why, size, "no check of the guard was ever answered, so it protected nothing");
+    case LB_GUARD_STOPPED_UNANSWERED:
+      snprintf(why, size,
+               "the guard stopped %s because nobody answered, though it was not cut off: that is no protection",
+               s->history.clients.name[client]);
+  }
+  return false;
+}
+
+bool lb_guard_was_tested(const struct lb_stage *s, bool held_twice, char *why, size_t size) {
+  switch (s->plan->guard) {
+    case LB_GUARD_NONE: return true;
+    case LB_GUARD_CLAIM:
+    case LB_GUARD_FENCE: return resource_was_tested(s, held_twice, why, size);
+    case LB_GUARD_DEADLINE:
+    case LB_GUARD_SIGNAL:
+    case LB_GUARD_RECHECK: return checks_were_tested(s, held_twice, why, size);
+  }
+  return false;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The place of a trial: hosts, clocks, servers. Whatever cannot be set up is a doubt of the trial
- * that asked for it.
+ * The place of a trial: hosts, clocks, servers. Whatever cannot be set up is a doubt of the trial that asked for it.
  */
 #include "site.h"
 
@@ -12,24 +11,28 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/refuse.h"
 #include "client/holder.h"
+#include "servers/cut.h"
+#include "servers/line.h"
 #include "servers/net.h"
 #include "servers/disk.h"
 #include "servers/sandbox.h"
 
-enum { START_S = 60 };
+enum { START_S = 60, WELL_MS = 4000 }; /* WELL_MS: who was cut off asks the others again after a second or two */
 
-/* The servers' data goes to the disk or into memory, as the topology and the scenario say; memory
- * can only be mounted in a sandbox, where the mount ends with the trial. */
+/* The servers' data goes to the disk or into memory, as the topology and the scenario say; memory can only be mounted
+ * in a sandbox, where the mount ends with the trial. */
 static int prepare_folder(struct lb_stage *s, const char *scratch) {
   const struct lb_trial_plan *plan = s->plan;
   int r = lb_make_dirs(scratch);
-  if (r == 0 && !lb_topology_on_disk(plan->topology, plan->scenario->memory_storage) && lb_proc_sandboxed) r = lb_sandbox_mount_memory(scratch);
+  if (r == 0 && !lb_topology_on_disk(plan->topology, plan->scenario->memory_storage) && lb_proc_sandboxed)
+    r = lb_sandbox_mount_memory(scratch);
   return r < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "cannot prepare %s: %s", scratch, strerror(-r)) : 0;
 }
 
-/* A host, three ports and a folder for server i. The address stays when the server is restarted,
- * and so does what it left in the folder. */
+/* A host, three ports and a folder for server i. The address stays when the server is restarted, and so does what it
+ * left in the folder. */
 static int place_server(struct lb_stage *s, size_t i, const char *scratch) {
   struct lb_server *server = &s->cluster.server[i];
   server->host = &s->net.host[i];
@@ -38,8 +41,9 @@ static int place_server(struct lb_stage *s, size_t i, const char *scratch) {
   server->extra_port[1] = lb_net_port(&s->net);
   snprintf(server->host->name, sizeof server->host->name, "%s", server->name);
   int n = snprintf(server->dir, sizeof server->dir, "%s/%s", scratch, server->name);
-  int m = s->site.logs[0] ? snprintf(server->log, sizeof server->log, "%s/%s.log", s->site.logs, server->name)
-                          : snprintf(server->log, sizeof server->log, "%s/logs/%s/%s.log", s->run_dir, s->plan->name, server->name);
+  int m = s->site.logs[0]
+              ? snprintf(server->log, sizeof server->log, "%s/%s.log", s->site.logs, server->name)
+              : snprintf(server->log, sizeof server->log, "%s/logs/%s/%s.log", s->run_dir, s->plan->name, server->name);
   if (n >= (int)sizeof server->dir || m >= (int)sizeof server->log)
     return lb_stage_doubt(s, LB_UNDECIDED, "the path of the results folder is too long for the servers' files");
   int r = lb_make_dirs(server->dir);
@@ -58,7 +62,8 @@ static int give_clocks(struct lb_stage *s) {
   if (!lb_scenario_needs(s->plan->scenario, LB_NEED_CLOCKS)) return 0;
   for (size_t i = 0; i < s->client_count; i++) {
     struct lb_client *client = &s->client[i];
-    if (s->plan->protocol && (s->plan->protocol->traits & LB_TRAIT_FOREIGN)) snprintf(client->skew_file, sizeof client->skew_file, "%s/%s.page", s->site.scratch, client->name);
+    if (s->plan->protocol && (s->plan->protocol->traits & LB_TRAIT_FOREIGN))
+      snprintf(client->skew_file, sizeof client->skew_file, "%s/%s.page", s->site.scratch, client->name);
     if (client->skew_file[0]) unlink(client->skew_file); /* of a trial before */
     if (!(client->skew = lb_skew_create(client->skew_file[0] ? client->skew_file : NULL)))
       return lb_stage_doubt(s, LB_UNDECIDED, "no clock for client %zu: %s", i + 1, strerror(errno));
@@ -70,7 +75,8 @@ static int give_clocks(struct lb_stage *s) {
 static int watch_writes(struct lb_stage *s) {
   if (!lb_scenario_needs(s->plan->scenario, LB_NEED_SYNCS)) return 0;
   for (size_t i = 0; i < s->cluster.server_count; i++)
-    if (lb_power_watch(&s->cluster, i) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "what is written cannot be seen: %s", s->cluster.err);
+    if (lb_power_watch(&s->cluster, i) < 0)
+      return lb_stage_doubt(s, LB_UNDECIDED, "what is written cannot be seen: %s", s->cluster.err);
   return 0;
 }
 
@@ -78,7 +84,8 @@ static int watch_writes(struct lb_stage *s) {
 static int give_room(struct lb_stage *s) {
   if (!lb_scenario_needs(s->plan->scenario, LB_NEED_ROOM)) return 0;
   for (size_t i = 0; i < s->cluster.server_count; i++)
-    if (lb_room_make(&s->cluster, i) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "no disk that could be full: %s", s->cluster.err);
+    if (lb_room_make(&s->cluster, i) < 0)
+      return lb_stage_doubt(s, LB_UNDECIDED, "no disk that could be full: %s", s->cluster.err);
   return 0;
 }
 
@@ -87,7 +94,8 @@ static int64_t latest_ms(const struct lb_scenario *scenario) {
   int64_t latest = 0;
   for (size_t i = 0; i < scenario->step_count; i++) {
     const struct lb_step *step = &scenario->steps[i];
-    if (step->verb == LB_STEP_SLOW && step->within_ms + step->jitter_ms > latest) latest = step->within_ms + step->jitter_ms;
+    if (step->verb == LB_STEP_SLOW && step->within_ms + step->jitter_ms > latest)
+      latest = step->within_ms + step->jitter_ms;
   }
   return latest;
 }
@@ -149,7 +157,8 @@ static int open_at(struct lb_stage *s, const char *scratch) {
 int lb_site_open(struct lb_stage *s, const struct lb_site_needs *needs) {
   s->site.is_open = true;
   s->site.has = *needs;
-  if (snprintf(s->site.scratch, sizeof s->site.scratch, "%s/scratch/%s", s->run_dir, s->plan->name) >= (int)sizeof s->site.scratch)
+  if (snprintf(s->site.scratch, sizeof s->site.scratch, "%s/scratch/%s", s->run_dir, s->plan->name) >=
+      (int)sizeof s->site.scratch)
     return lb_stage_doubt(s, LB_UNDECIDED, "the path of the results folder is too long for the servers' files");
   return open_at(s, s->site.scratch);
 }
@@ -174,4 +183,78 @@ void lb_site_close(struct lb_stage *s) {
   lb_remove_tree(s->site.scratch);
   if (s->site.logs[0] && !s->site.keep_logs) lb_remove_tree(s->site.logs);
   s->site = (struct lb_site){0};
+}
+
+/* ---- may the next timeline have the same servers? ----
+ *
+ * What is asked between two timelines is asked once: the state after the first is the state before the second. What a
+ * connection between servers remembers of a cut is waited for, not mended. A server that is dead or stands still at the
+ * end is not started again here: fresh servers cost little more than that, and are sure to be good. */
+
+static bool may_share(const struct lb_trial_plan *plan) {
+  return plan->scenario->kind == LB_KIND_TIMELINE && !plan->topology->own && plan->topology->family &&
+         plan->topology->family->healthy;
+}
+
+static bool on_disk(const struct lb_trial_plan *plan) {
+  return lb_topology_on_disk(plan->topology, plan->scenario->memory_storage);
+}
+
+/* Hosts that are patient are no hosts for a timeline in which nothing is late: they would send again a second later. */
+static bool as_patient(const struct lb_site_needs *a, const struct lb_site_needs *b) {
+  return a->late_ms == b->late_ms && a->lossy == b->lossy;
+}
+
+bool lb_share_together(const struct lb_trial_plan *a, const struct lb_trial_plan *b) {
+  struct lb_site_needs of_a = lb_site_needs(a), of_b = lb_site_needs(b);
+  return may_share(a) && may_share(b) && a->topology == b->topology && on_disk(a) == on_disk(b) &&
+         as_patient(&of_a, &of_b);
+}
+
+static struct lb_site_needs both(struct lb_site_needs a, struct lb_site_needs b) {
+  a.clients = a.clients > b.clients ? a.clients : b.clients;
+  a.shared = true;
+  a.network |= b.network;
+  a.clocks |= b.clocks;
+  return a;
+}
+
+struct lb_site_needs lb_share_needs(const struct lb_trial_plan *const plan[], size_t count) {
+  struct lb_site_needs needs = lb_site_needs(plan[0]);
+  for (size_t i = 1; i < count && lb_share_together(plan[0], plan[i]); i++) needs = both(needs, lb_site_needs(plan[i]));
+  return needs;
+}
+
+bool lb_share_fits(const struct lb_site *site, const struct lb_trial_plan *plan) {
+  struct lb_site_needs needs = lb_site_needs(plan);
+  const struct lb_site_needs *has = &site->has;
+  return needs.clients <= has->clients && needs.network <= has->network && needs.clocks <= has->clocks &&
+         as_patient(&needs, has);
+}
+
+/* ---- between two trials ---------------------------------------------------------------------------------------- */
+
+static bool leaves_nothing(const struct lb_scenario *scenario, char *err, size_t err_size) {
+  for (size_t i = 0; i < scenario->step_count; i++)
+    if (lb_step_outlives(&scenario->steps[i]))
+      return lb_refuse(err, err_size, "%s: that outlives its undo", scenario->steps[i].text), false;
+  return true;
+}
+
+/* Only where a fault of links was made since the last time is there anything to look for. */
+static bool links_are_whole(struct lb_stage *s, char *err, size_t err_size) {
+  int made = s->net.cuts_made + s->net.lines_made;
+  if (made == s->site.rules_gone) return true;
+  while (s->net.lines)
+    if (lb_line_end(&s->net, s->net.lines, err, err_size) < 0) return false;
+  if (lb_cut_heal_all(&s->net, err, err_size) < 0 || lb_net_no_rules(&s->net, err, err_size) < 0) return false;
+  s->site.rules_gone = made;
+  return true;
+}
+
+bool lb_share_go_on(struct lb_stage *s, char *err, size_t err_size) {
+  if (!leaves_nothing(s->plan->scenario, err, err_size) || !links_are_whole(s, err, err_size)) return false;
+  if (lb_cluster_await_health(&s->cluster, lb_in_ms(WELL_MS)) == 0) return true;
+  lb_refuse(err, err_size, "%s", s->cluster.err);
+  return false;
 }

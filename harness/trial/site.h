@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * site.h - where a trial takes place: its network and its servers. A site is opened by one trial; those
- * after it in the same series find it as it was left.
+ * site.h - where a trial takes place: its network and its servers. A site is opened by one trial; those after it in the
+ * same series find it as it was left.
  */
 #ifndef LB_SITE_H
 #define LB_SITE_H
@@ -10,8 +10,8 @@
 
 /* What a trial asks of its site. */
 struct lb_site_needs lb_site_needs(const struct lb_trial_plan *plan);
-/* Builds stage->net with hosts for the servers and clients, and starts stage->cluster in
- * a folder named like the trial; their logs go to stage->site.logs, or if that is "" to the folder of the trial. 0, or -ECANCELED after
+/* Builds stage->net with hosts for the servers and clients, and starts stage->cluster in a folder named like the trial;
+ * their logs go to stage->site.logs, or if that is "" to the folder of the trial. 0, or -ECANCELED after
  * lb_stage_doubt(): it then has to be closed all the same. */
 int lb_site_open(struct lb_stage *stage, const struct lb_site_needs *needs);
 /* Gives the clients of a trial, gathered before, their hosts, their clocks and their target. 0, or -ECANCELED after
@@ -19,5 +19,22 @@ int lb_site_open(struct lb_stage *stage, const struct lb_site_needs *needs);
 int lb_site_enter(struct lb_stage *stage);
 /* Stops the servers and removes what they left. Nothing, if it is not open. */
 void lb_site_close(struct lb_stage *stage);
+
+/* ---- timelines on the same servers, one after the other ----
+ *
+ * That is sound where nothing of a timeline outlives its end: its keys are its own, its clients end with it, its faults
+ * are taken back and proved to be gone, and the servers say that they are as good as new. Otherwise the next one has
+ * fresh servers. */
+
+/* Whether two timelines can be played on one site, as far as that can be said before: they have the same servers with
+ * the same settings, and these can be asked whether they are well. */
+bool lb_share_together(const struct lb_trial_plan *a, const struct lb_trial_plan *b);
+/* What a site needs for the first of these plans and those behind it that can share it. */
+struct lb_site_needs lb_share_needs(const struct lb_trial_plan *const plan[], size_t count);
+/* Whether the site as it was built has what this plan needs. */
+bool lb_share_fits(const struct lb_site *site, const struct lb_trial_plan *plan);
+/* Between two trials, when the clients of the first have ended: takes back what its faults have left, proves that, and
+ * waits for the servers to be well. True if another trial may be played on the site; else err says why not. */
+bool lb_share_go_on(struct lb_stage *stage, char *err, size_t err_size);
 
 #endif

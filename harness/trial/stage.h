@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: MIT
  *
- * stage.h - a running trial as its controller sees it: hosts, servers, clients, shared memory, and
- * the facts seen so far. trial.c sets it up and clears it away, timeline.c and workload.c play on
- * it, judge.c reads what is left.
+ * stage.h - a running trial as its controller sees it: hosts, servers, clients, shared memory, and the facts seen so
+ * far. trial.c sets it up and clears it away, timeline.c and workload.c play on it, judge.c reads what is left.
  */
 #ifndef LB_STAGE_H
 #define LB_STAGE_H
 
+#include "base/clock.h"
 #include "client/client.h"
 #include "client/env.h"
 #include "history/history.h"
 #include "servers/cluster.h"
 #include "servers/net.h"
-#include "outcome.h"
-#include "trial_plan.h"
+#include "trial.h"
 
 struct lb_live;
 struct lb_kept;
 
-struct lb_pending { /* a command a client has not answered yet, or a point it has not passed yet */
+static inline lb_ns lb_in_ms(int64_t ms) { return lb_clock_ns() + (lb_ns)ms * LB_NS_PER_MS; }
+static inline void lb_sleep_ms(int64_t ms) { lb_clock_sleep_until(lb_in_ms(ms)); }
+
+struct lb_pending {           /* a command a client has not answered yet, or a point it has not passed yet */
   const struct lb_step *step; /* NULL = none */
   lb_ns until;
   const struct lb_step *armed; /* its next point: stop, crash or gate; NULL = none */
@@ -27,12 +29,12 @@ struct lb_pending { /* a command a client has not answered yet, or a point it ha
 };
 
 struct lb_site_needs { /* what a site is built with */
-  size_t clients;  /* hosts for so many */
-  bool network;    /* hosts have links of their own */
-  bool shared;     /* for several timelines: hosts note nothing of connections that have ended */
-  bool clocks;     /* clocks of servers can be set */
-  int64_t late_ms; /* hosts put up with packets that are late by so much; 0 = with none */
-  bool lossy;      /* ... and with some that are lost */
+  size_t clients;      /* hosts for so many */
+  bool network;        /* hosts have links of their own */
+  bool shared;         /* for several timelines: hosts note nothing of connections that have ended */
+  bool clocks;         /* clocks of servers can be set */
+  int64_t late_ms;     /* hosts put up with packets that are late by so much; 0 = with none */
+  bool lossy;          /* ... and with some that are lost */
 };
 
 struct lb_site {
@@ -63,17 +65,16 @@ struct lb_stage {
   struct lb_client *client;
   struct lb_pending *pending;
   char key_prefix[32];
-  struct lb_kept *kept;      /* a fault that is proved when a gate is open (fault.c); NULL = none */
-  struct lb_client observer; /* sets up, and looks at single servers; takes no lock */
-  bool is_set_up;            /* the observer has a session, and has set up with it */
-  struct lb_history history; /* facts from the begin; events when all is over (judge.c) */
-  int primary;               /* data server that `primary` is bound to, -1 = not named yet */
+  struct lb_kept *kept;           /* a fault that is proved when a gate is open (fault.c); NULL = none */
+  struct lb_client observer;      /* sets up, and looks at single servers; takes no lock */
+  bool is_set_up;                 /* the observer has a session, and has set up with it */
+  struct lb_history history;      /* facts from the begin; events when all is over (judge.c) */
+  int primary;                    /* data server that `primary` is bound to, -1 = not named yet */
   int heir[LB_PRIMARIES_MAX - 1]; /* ... primary 2, primary 3 and so on */
   int heirs;                      /* so many of them are bound */
   pid_t heartbeat;
-  /* Of the load: how long it ran before the measured window, whether its rate was to settle by then
-   * and had not, how many writes the servers committed and how many requests they had in the window
-   * (-1 = nobody says). */
+  /* Of the load: how long it ran before the measured window, whether its rate was to settle by then and had not, how
+   * many writes the servers committed and how many requests they had in the window (-1 = nobody says). */
   lb_ns warmup_ns;
   bool unsettled;
   int64_t commits_before, commits, requests_before, requests;
@@ -81,65 +82,67 @@ struct lb_stage {
   char why[400];
 };
 
-/* ---- facts for the history, each stamped with the time of the call (stage_facts.c) ---- */
+/* ---- facts for the history, each stamped with the time of the call ---- */
 
-/* A step that is a fault begins. What belongs to the same step (its proof, its end) is tied to it
- * by step->number. */
+/* A step that is a fault begins. What belongs to the same step (its proof, its end) is tied to it by step->number. */
 void lb_stage_fault(struct lb_stage *stage, const struct lb_step *step);
 /* The hosts that the fault is done to, separated by ", "; of a link both sides. "" = nobody. */
 void lb_stage_touched(struct lb_stage *stage, const struct lb_step *step, const char *hosts, const char *from);
 /* A fault of links has met nothing but the packets of its own proof. */
 void lb_stage_unused(struct lb_stage *stage, const struct lb_step *step);
 /* A packet of the fault's proof was on its way for so long, at least. */
-void lb_stage_trip(struct lb_stage *stage, const struct lb_step *step, const struct lb_host *from, const struct lb_host *to, lb_ns took);
-/* The fault met the one message that it was for: where from and to ("redis-1:6379"), its bytes, and how many messages of its
- * connection had passed before. */
-void lb_stage_message(struct lb_stage *stage, const struct lb_step *step, const char *from, const char *to, uint64_t bytes, uint64_t before);
+void lb_stage_trip(struct lb_stage *stage, const struct lb_step *step, const struct lb_host *from,
+                   const struct lb_host *to, lb_ns took);
+/* The fault met the one message that it was for: where from and to ("redis-1:6379"), its bytes, and how many messages
+ * of its connection had passed before. */
+void lb_stage_message(struct lb_stage *stage, const struct lb_step *step, const char *from, const char *to,
+                      uint64_t bytes, uint64_t before);
 /* Of so many packets of others from one host to another a delay line sent so many on. */
-void lb_stage_carried(struct lb_stage *stage, const struct lb_step *step, const struct lb_host *from, const struct lb_host *to, uint64_t sent_on,
-                      uint64_t taken);
+void lb_stage_carried(struct lb_stage *stage, const struct lb_step *step, const struct lb_host *from,
+                      const struct lb_host *to, uint64_t sent_on, uint64_t taken);
 /* The effect of the fault was seen. */
 void lb_stage_proved(struct lb_stage *stage, const struct lb_step *step);
 /* A campaign takes the fault back now. */
 void lb_stage_over(struct lb_stage *stage, const struct lb_step *step);
-/* A fault of a campaign was left out, or was done and its effect was not seen; `why` is text for
- * people. */
+/* A fault of a campaign was left out, or was done and its effect was not seen; `why` is text for people. */
 void lb_stage_not_done(struct lb_stage *stage, const struct lb_step *step, const char *why);
 void lb_stage_not_proved(struct lb_stage *stage, const struct lb_step *step, const char *why);
 /* What a client answered to a step (acquire, release, read, write). */
-void lb_stage_reply(struct lb_stage *stage, const struct lb_step *step, const struct lb_client *client, const struct lb_reply *reply);
+void lb_stage_reply(struct lb_stage *stage, const struct lb_step *step, const struct lb_client *client,
+                    const struct lb_reply *reply);
 /* The condition that a step awaited is true; it did not come true within the bound. */
 void lb_stage_met(struct lb_stage *stage, const struct lb_step *step);
 void lb_stage_not_met(struct lb_stage *stage, const struct lb_step *step);
-/* A step looked for the record of the key: at one server, and all in all on the servers of the
- * step's role. */
-void lb_stage_observed_at(struct lb_stage *stage, const struct lb_step *step, const struct lb_server *server, bool present);
+/* A step looked for the record of the key: at one server, and all in all on the servers of the step's role. */
+void lb_stage_observed_at(struct lb_stage *stage, const struct lb_step *step, const struct lb_server *server,
+                          bool present);
 void lb_stage_observed(struct lb_stage *stage, const struct lb_step *step, bool present);
 /* Whether a client holds, as a step found it: it believes that it does, and its lease is not over. */
 bool lb_stage_holds(struct lb_stage *stage, const struct lb_step *step, const struct lb_client *client);
-/* The server that a client talks to, as a step found it; NULL = none, or several. `role` (kind
- * LB_ROLE_NONE: no such question): whether that server plays it. */
-void lb_stage_server(struct lb_stage *stage, const struct lb_step *step, const struct lb_client *client, const struct lb_server *server,
-                     struct lb_role role, bool plays);
+/* The server that a client talks to, as a step found it; NULL = none, or several. `role` (kind LB_ROLE_NONE: no such
+ * question): whether that server plays it. */
+void lb_stage_server(struct lb_stage *stage, const struct lb_step *step, const struct lb_client *client,
+                     const struct lb_server *server, struct lb_role role, bool plays);
 /* Whether a step saw this server of its role A leave the others. */
 void lb_stage_left(struct lb_stage *stage, const struct lb_step *step, const struct lb_server *server, bool left);
 /* A step took the power of this server of its role A: of so many bytes written so many were kept. */
-void lb_stage_unsynced(struct lb_stage *stage, const struct lb_step *step, const struct lb_server *server, uint64_t kept, uint64_t total);
+void lb_stage_unsynced(struct lb_stage *stage, const struct lb_step *step, const struct lb_server *server,
+                       uint64_t kept, uint64_t total);
 /* `primary`, or primary N, is bound to this server; after a failover this one decides. */
 void lb_stage_primary(struct lb_stage *stage, int number, const struct lb_server *server);
 void lb_stage_failover(struct lb_stage *stage, const struct lb_server *server);
-/* The clock that a step has set was asked. `name`: of the server or client. ms: wall = how far it
- * is off, monotonic = how far it has jumped, rate = what it has gained in in_ms (else 0). */
-void lb_stage_clock(struct lb_stage *stage, const struct lb_step *step, const char *name, enum lb_clock_reading reading, int64_t ms,
-                    int64_t in_ms);
+/* The clock that a step has set was asked. `name`: of the server or client. ms: wall = how far it is off, monotonic =
+ * how far it has jumped, rate = what it has gained in in_ms (else 0). */
+void lb_stage_clock(struct lb_stage *stage, const struct lb_step *step, const char *name, enum lb_clock_reading reading,
+                    int64_t ms, int64_t in_ms);
 /* The measured window begins or ends. */
 /* So many may hold at once, if it is more than one. */
 void lb_stage_permits(struct lb_stage *stage, int permits);
 void lb_stage_phase(struct lb_stage *stage, enum lb_fact_phase phase);
 /* Free text, which decides nothing. */
 void lb_stage_note(struct lb_stage *stage, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Ends the trial's chance of a verdict from its history: keeps the first reason, but undecided
- * comes before stuck. Returns -ECANCELED. */
+/* Ends the trial's chance of a verdict from its history: keeps the first reason, but undecided comes before stuck.
+ * Returns -ECANCELED. */
 int lb_stage_doubt(struct lb_stage *stage, enum lb_verdict verdict, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -147,11 +150,10 @@ int lb_stage_doubt(struct lb_stage *stage, enum lb_verdict verdict, const char *
 struct lb_client_state *lb_stage_state(const struct lb_stage *stage, const struct lb_client *client);
 /* "client-2" from its index, or "the observer", whose state stands behind those of the clients. */
 const char *lb_stage_speaker(const struct lb_stage *stage, size_t index, char name[32]);
-/* A client ended although no step killed it: undecided, "client-2 died by itself: died of SIGSEGV
- * inside release". */
+/* A client ended although no step killed it: undecided, "client-2 died by itself: died of SIGSEGV inside release". */
 int lb_stage_died(struct lb_stage *stage, struct lb_client *client);
-/* A client was awaited for `what` and did not answer, with this result of lb_client_await():
- * undecided, "WHAT: no answer in time". */
+/* A client was awaited for `what` and did not answer, with this result of lb_client_await(): undecided, "WHAT: no
+ * answer in time". */
 int lb_stage_silent(struct lb_stage *stage, struct lb_client *client, const char *what, int result);
 
 #endif

@@ -1,23 +1,95 @@
 /* SPDX-License-Identifier: MIT
  *
- * Conditions of a timeline that are more than a look at the memory of the trial: a server is asked, or a point has to be found passed.
+ * The steps of a timeline that wait for something, or look at it: in the memory of the trial, which asks nobody, or by
+ * asking a server.
  */
-#include "timeline_await.h"
+#include "timeline.h"
 
 #include <errno.h>
 
 #include "base/clock.h"
-#include "cast.h"
 #include "servers/disk.h"
-#include "timeline_client.h"
 
-enum { ASK_MS = 5000, POLL_MS = 20, QUIET_MS = 150 };
+enum { ASK_MS = 5000, POLL_MS = 20, QUIET_MS = 150, LEAVES_POLL_MS = 50 };
+
+/* ---- conditions that are a look at the memory, and time ---- */
+
+static bool asks(const struct lb_client_state *state) { return atomic_load(&state->asks); }
+static bool waits(const struct lb_client_state *state) { return atomic_load(&state->waits); }
+static bool holds(const struct lb_client_state *state) { return atomic_load(&state->holds); }
+static bool is_granted(const struct lb_client_state *state) { return atomic_load(&state->granted); }
+static bool has_written(const struct lb_client_state *state) { return atomic_load(&state->writes) > 0; }
+
+/* That it was awaited in vain stands in the history, too: it shows until when. */
+static int in_vain(struct lb_stage *s, const struct lb_step *step, const char *why) {
+  lb_stage_not_met(s, step);
+  return lb_stage_doubt(s, LB_STUCK, "%s: %s", step->text, why);
+}
+
+/* Looks at the memory and asks nobody: the client may be deep in a hook, or stand still. */
+static int await_client(struct lb_stage *s, const struct lb_step *step) {
+  const struct lb_client_state *state = &s->memory->state[step->a.number - 1];
+  lb_ns since = lb_clock_ns(), deadline = lb_in_ms(step->within_ms);
+  while (!lb_parts_of_conditions[step->verb].met(state)) {
+    if (lb_clock_ns() > deadline) return in_vain(s, step, "it did not");
+    lb_timeline_doze(since);
+  }
+  lb_stage_met(s, step);
+  return 0;
+}
+
+/* Whether it came true is recorded, and decides nothing: what comes after shows what the lock made of it. */
+static int let_client(struct lb_stage *s, const struct lb_step *step) {
+  const struct lb_client_state *one = &s->memory->state[step->a.number - 1];
+  const struct lb_client_state *other = step->b.kind == LB_ROLE_CLIENT ? &s->memory->state[step->b.number - 1] : one;
+  lb_ns since = lb_clock_ns(), deadline = lb_in_ms(step->within_ms);
+  while (!lb_parts_of_conditions[step->verb].met(one) && !lb_parts_of_conditions[step->verb].met(other)) {
+    if (lb_clock_ns() > deadline) return lb_stage_not_met(s, step), 0;
+    if (lb_timeline_look_at_points(s) < 0) return -ECANCELED;
+    lb_timeline_doze(since);
+  }
+  lb_stage_met(s, step);
+  return 0;
+}
+
+static int pass_time(struct lb_stage *s, const struct lb_step *step) {
+  (void)s;
+  lb_sleep_ms((step->within_ms));
+  return 0;
+}
+
+/* Waits until the cluster decides without the server that `primary` is bound to, or the latest one that took over from
+ * it. The binding stays: later steps go on naming the old one. */
+static int await_failover(struct lb_stage *s, const struct lb_step *step) {
+  char err[300];
+  if (lb_cast_bind_primary(s, err, sizeof err) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s", err);
+  int r = lb_cluster_failover(&s->cluster, lb_cast_latest_primary(s), lb_in_ms(step->within_ms));
+  if (r == LB_TIMEOUT) return in_vain(s, step, "no other server took over");
+  if (r < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, s->cluster.err);
+  int now = lb_cast_primary(s);
+  if (now >= 0) lb_stage_failover(s, &s->cluster.server[now]);
+  return 0;
+}
+
+/* A service that cannot say whether one did has not: nobody is asked again. */
+static int let_failover(struct lb_stage *s, const struct lb_step *step) {
+  char err[300];
+  if (lb_cast_bind_primary(s, err, sizeof err) < 0) return lb_stage_not_met(s, step), 0;
+  if (lb_cluster_failover(&s->cluster, lb_cast_latest_primary(s), lb_in_ms(step->within_ms)) != LB_OK)
+    return lb_stage_not_met(s, step), 0;
+  lb_stage_met(s, step);
+  int now = lb_cast_primary(s);
+  if (now >= 0) lb_stage_failover(s, &s->cluster.server[now]);
+  return 0;
+}
+
+/* ---- conditions for which somebody is asked, or a point has to be found passed ---- */
 
 /* Whether that server has a record of the key; -1 after lb_stage_doubt(). */
 static int is_present(struct lb_stage *s, const struct lb_step *step, const struct lb_server *server) {
   struct lb_reply reply;
   struct lb_command command = {
-      .verb = LB_DO_INSPECT, .deadline = lb_timeline_in_ms(ASK_MS), .argument = (size_t)(server - s->cluster.server)};
+      .verb = LB_DO_INSPECT, .deadline = lb_in_ms(ASK_MS), .argument = (size_t)(server - s->cluster.server)};
   int r = lb_client_call(&s->observer, command, LB_GRACE_MS, &reply);
   if (r != 0) return lb_stage_silent(s, &s->observer, step->text, r), -1;
   if (reply.result < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, reply.err), -1;
@@ -25,14 +97,14 @@ static int is_present(struct lb_stage *s, const struct lb_step *step, const stru
 }
 
 /* What was seen last is recorded: absent, or present to the end. */
-int lb_timeline_await_absent(struct lb_stage *s, const struct lb_step *step) {
+static int await_absent(struct lb_stage *s, const struct lb_step *step) {
   char err[400];
   struct lb_cast cast;
-  lb_ns deadline = lb_timeline_in_ms(step->within_ms);
+  lb_ns deadline = lb_in_ms(step->within_ms);
   if (lb_cast_find(s, &step->a, &cast, err, sizeof err) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s", err);
   int present = is_present(s, step, cast.server[0]);
   while (present == 1 && lb_clock_ns() < deadline) {
-    lb_clock_sleep_until(lb_clock_ns() + POLL_MS * LB_NS_PER_MS);
+    lb_sleep_ms(POLL_MS);
     present = is_present(s, step, cast.server[0]);
   }
   if (present < 0) return -ECANCELED;
@@ -46,7 +118,7 @@ int lb_timeline_await_absent(struct lb_stage *s, const struct lb_step *step) {
 static int await_life(struct lb_stage *s, const struct lb_step *step, enum lb_life life) {
   struct lb_client *client = lb_timeline_client(s, step);
   const struct lb_client_state *state = lb_stage_state(s, client);
-  lb_ns since = lb_clock_ns(), deadline = lb_timeline_in_ms(step->within_ms);
+  lb_ns since = lb_clock_ns(), deadline = lb_in_ms(step->within_ms);
   while (lb_clock_ns() < deadline) {
     if (lb_timeline_look_at_points(s) < 0) return -ECANCELED;
     if (atomic_load(&state->at_point) && lb_client_look(client) == life) return lb_stage_met(s, step), 0;
@@ -56,58 +128,65 @@ static int await_life(struct lb_stage *s, const struct lb_step *step, enum lb_li
   return lb_stage_doubt(s, LB_UNDECIDED, "%s: it is at no point that an earlier step has armed", step->text);
 }
 
-int lb_timeline_await_stopped(struct lb_stage *s, const struct lb_step *step) { return await_life(s, step, LB_LIFE_STOPPED); }
-int lb_timeline_await_crashed(struct lb_stage *s, const struct lb_step *step) { return await_life(s, step, LB_LIFE_KILLED); }
+static int await_stopped(struct lb_stage *s, const struct lb_step *step) {
+  return await_life(s, step, LB_LIFE_STOPPED);
+}
+static int await_crashed(struct lb_stage *s, const struct lb_step *step) { return await_life(s, step, LB_LIFE_KILLED); }
 
 /* Looks often: it may be a matter of a millisecond. */
-int lb_timeline_await_woken(struct lb_stage *s, const struct lb_step *step) {
+static int await_woken(struct lb_stage *s, const struct lb_step *step) {
   const struct lb_client_state *state = lb_stage_state(s, lb_timeline_client(s, step));
-  lb_ns deadline = lb_timeline_in_ms(step->within_ms);
+  lb_ns deadline = lb_in_ms(step->within_ms);
   while (!atomic_load(&state->woken) || atomic_load(&state->holds)) {
-    if (lb_clock_ns() > deadline) return lb_stage_not_met(s, step), lb_stage_doubt(s, LB_UNDECIDED, "%s: it was told nothing", step->text);
+    if (lb_clock_ns() > deadline)
+      return lb_stage_not_met(s, step), lb_stage_doubt(s, LB_UNDECIDED, "%s: it was told nothing", step->text);
     lb_timeline_doze(lb_clock_ns());
   }
   return lb_stage_met(s, step), 0;
 }
 
 /* A grant instead is no answer to the question that the scenario asks. */
-int lb_timeline_await_gave_up(struct lb_stage *s, const struct lb_step *step) {
+static int await_gave_up(struct lb_stage *s, const struct lb_step *step) {
   const struct lb_client_state *state = lb_stage_state(s, lb_timeline_client(s, step));
-  lb_ns since = lb_clock_ns(), deadline = lb_timeline_in_ms(step->within_ms);
+  lb_ns since = lb_clock_ns(), deadline = lb_in_ms(step->within_ms);
   while (!atomic_load(&state->gave_up)) {
     bool granted = atomic_load(&state->granted);
     if (granted || lb_clock_ns() > deadline)
-      return lb_stage_not_met(s, step), lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, granted ? "it was granted the lock" : "it still asks");
+      return lb_stage_not_met(s, step), lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text,
+                                                       granted ? "it was granted the lock" : "it still asks");
     lb_timeline_doze(since);
   }
   return lb_stage_met(s, step), 0;
 }
 
-int lb_timeline_await_caught_up(struct lb_stage *s, const struct lb_step *step) {
+static int await_caught_up(struct lb_stage *s, const struct lb_step *step) {
   char err[400];
   struct lb_cast cast;
   struct lb_cluster *cluster = &s->cluster;
-  lb_ns deadline = lb_timeline_in_ms(step->within_ms);
+  lb_ns deadline = lb_in_ms(step->within_ms);
   if (lb_cast_find(s, &step->a, &cast, err, sizeof err) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s", err);
-  if (!cluster->topology->family->caught_up) return lb_stage_doubt(s, LB_UNDECIDED, "%s: no server here says how far it follows another one", step->text);
+  if (!cluster->topology->family->caught_up)
+    return lb_stage_doubt(s, LB_UNDECIDED, "%s: no server here says how far it follows another one", step->text);
   size_t index = (size_t)(cast.server[0] - cluster->server);
   for (;;) {
     int leader = lb_cluster_primary(cluster, deadline);
     if (leader == (int)index) lb_fail(cluster->env, -EINVAL, "%s decides itself", cast.server[0]->name);
-    else if (leader >= 0 && cluster->topology->family->caught_up(cluster, index, (size_t)leader, deadline) == 0) return lb_stage_met(s, step), 0;
+    else if (leader >= 0 && cluster->topology->family->caught_up(cluster, index, (size_t)leader, deadline) == 0)
+      return lb_stage_met(s, step), 0;
     if (lb_clock_ns() >= deadline) break;
-    lb_clock_sleep_until(lb_clock_ns() + POLL_MS * LB_NS_PER_MS);
+    lb_sleep_ms(POLL_MS);
   }
   lb_stage_not_met(s, step);
   return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, cluster->env->err);
 }
 
-/* Nobody is believed but the one that decides: another one may not have heard of the end, or still list what is over. */
-int lb_timeline_await_session(struct lb_stage *s, const struct lb_step *step) {
+/* Nobody is believed but the one that decides: another one may not have heard of the end, or still list what is
+ * over. */
+static int await_session(struct lb_stage *s, const struct lb_step *step) {
   struct lb_cluster *cluster = &s->cluster;
   const struct lb_family *family = cluster->topology->family;
   uint64_t id = atomic_load(&lb_stage_state(s, lb_timeline_client(s, step))->session);
-  lb_ns deadline = lb_timeline_in_ms(step->within_ms);
+  lb_ns deadline = lb_in_ms(step->within_ms);
   if (id == 0 || !family->has_session) return lb_stage_doubt(s, LB_UNDECIDED, "%s: it has none", step->text);
   int known_at = -ENOENT; /* who said last that it lives; an ask that the deadline cut off says nothing */
   for (;;) {
@@ -116,19 +195,20 @@ int lb_timeline_await_session(struct lb_stage *s, const struct lb_step *step) {
     if (has == 0) return lb_stage_met(s, step), 0;
     if (has > 0) known_at = leader;
     if (lb_clock_ns() >= deadline) break;
-    lb_clock_sleep_until(lb_clock_ns() + POLL_MS * LB_NS_PER_MS);
+    lb_sleep_ms(POLL_MS);
   }
   lb_stage_not_met(s, step);
-  if (known_at >= 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s still has it", step->text, cluster->server[known_at].name);
+  if (known_at >= 0)
+    return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s still has it", step->text, cluster->server[known_at].name);
   return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, cluster->env->err);
 }
 
-/* A server may have answered before it writes: one that is in the middle of a sync keeps it for its next timer, up to a tenth of a second later. So it has to
- * have synced all for longer than that. */
-int lb_timeline_let_sync(struct lb_stage *s, const struct lb_step *step) {
+/* A server may have answered before it writes: one that is in the middle of a sync keeps it for its next timer, up to a
+ * tenth of a second later. So it has to have synced all for longer than that. */
+static int let_sync(struct lb_stage *s, const struct lb_step *step) {
   char err[400];
   struct lb_cast cast;
-  lb_ns deadline = lb_timeline_in_ms(step->within_ms), since = 0;
+  lb_ns deadline = lb_in_ms(step->within_ms), since = 0;
   if (lb_cast_find(s, &step->a, &cast, err, sizeof err) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s", err);
   for (;;) {
     lb_ns now = lb_clock_ns();
@@ -140,3 +220,95 @@ int lb_timeline_let_sync(struct lb_stage *s, const struct lb_step *step) {
     lb_clock_sleep_until(now + POLL_MS * LB_NS_PER_MS);
   }
 }
+
+/* ---- facts ---- */
+
+/* The fact is "present" when any of the servers has a record of the key. */
+static int observe_key(struct lb_stage *s, const struct lb_step *step) {
+  bool present = false;
+  struct lb_cast a, b;
+  int r = lb_timeline_cast(s, step, &a, &b);
+  for (size_t i = 0; r == 0 && i < a.server_count; i++) {
+    int there = is_present(s, step, a.server[i]);
+    if (there < 0) return -ECANCELED;
+    lb_stage_observed_at(s, step, a.server[i], there);
+    present |= there;
+  }
+  if (r == 0) lb_stage_observed(s, step, present);
+  return r;
+}
+
+/* Nobody is asked, so it may stand still or be deep in a hook. */
+static int observe_client(struct lb_stage *s, const struct lb_step *step) {
+  lb_stage_holds(s, step, lb_timeline_client(s, step));
+  return 0;
+}
+
+/* Whether that server plays the role of a premise. Where nobody plays it nothing is recorded, and the premise was not
+ * observed. */
+static int observe_role(struct lb_stage *s, const struct lb_step *step, const struct lb_server *server,
+                        struct lb_role role) {
+  char err[400];
+  struct lb_cast played;
+  if (!server || lb_cast_find(s, &role, &played, err, sizeof err) < 0) return 0;
+  lb_stage_server(s, step, lb_timeline_client(s, step), server, role, played.server[0] == server);
+  return 1;
+}
+
+static int observe_server(struct lb_stage *s, const struct lb_step *step) {
+  const struct lb_scenario *scenario = s->plan->scenario;
+  int index = lb_cast_server_of(s, lb_timeline_client(s, step)), recorded = 0;
+  const struct lb_server *server = index < 0 ? NULL : &s->cluster.server[index];
+  for (size_t i = 0; i < scenario->premise_count; i++) {
+    const struct lb_premise *premise = &scenario->premises[i];
+    if (premise->kind == LB_PREMISE_SERVER && premise->client == step->a.number)
+      recorded += observe_role(s, step, server, premise->server);
+  }
+  if (recorded == 0)
+    lb_stage_server(s, step, lb_timeline_client(s, step), server, (struct lb_role){LB_ROLE_NONE, 0}, false);
+  return 0;
+}
+
+/* One that does not answer is asked again: while it leaves, it may refuse connections. That it did not leave is what it
+ * says after the bound. */
+static int observe_leaves(struct lb_stage *s, const struct lb_step *step) {
+  struct lb_cast a, b;
+  lb_ns until = lb_in_ms(step->within_ms), last = until + ASK_MS * LB_NS_PER_MS;
+  int r = lb_timeline_cast(s, step, &a, &b), left = -EAGAIN;
+  if (r < 0) return r;
+  size_t index = (size_t)(a.server[0] - s->cluster.server);
+  for (bool late = false; left != 1 && !(late && left == 0) && lb_clock_ns() < last;) {
+    late = lb_clock_ns() >= until;
+    left = lb_cluster_left(&s->cluster, index, last);
+    if (left != 1) lb_sleep_ms(LEAVES_POLL_MS);
+  }
+  if (left < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, s->env.base.err);
+  lb_stage_left(s, step, a.server[0], left);
+  return 0;
+}
+
+const struct lb_play lb_parts_of_conditions[LB_VERB_COUNT] = {
+    [LB_STEP_LET_FAILOVER] = {let_failover},
+    [LB_STEP_LET_SYNC] = {let_sync},
+    [LB_STEP_LET_HOLD] = {let_client, .met = holds},
+    [LB_STEP_LET_WRITE] = {let_client, .met = has_written},
+    [LB_STEP_LET_EITHER_WRITE] = {let_client, .met = has_written},
+    [LB_STEP_AWAIT_FAILOVER] = {await_failover},
+    [LB_STEP_AWAIT_ASKS] = {await_client, .met = asks},
+    [LB_STEP_AWAIT_WAITS] = {await_client, .met = waits},
+    [LB_STEP_AWAIT_HOLDS] = {await_client, .met = holds},
+    [LB_STEP_AWAIT_GRANTED] = {await_client, .met = is_granted},
+    [LB_STEP_AWAIT_GAVE_UP] = {await_gave_up},
+    [LB_STEP_AWAIT_WRITTEN] = {await_client, .met = has_written},
+    [LB_STEP_AWAIT_STOPPED] = {await_stopped},
+    [LB_STEP_AWAIT_CRASHED] = {await_crashed},
+    [LB_STEP_AWAIT_WOKEN] = {await_woken},
+    [LB_STEP_AWAIT_SESSION] = {await_session},
+    [LB_STEP_AWAIT_CAUGHT_UP] = {await_caught_up},
+    [LB_STEP_AWAIT_ABSENT] = {await_absent},
+    [LB_STEP_WAIT] = {pass_time},
+    [LB_STEP_OBSERVE_KEY] = {observe_key},
+    [LB_STEP_OBSERVE_CLIENT] = {observe_client},
+    [LB_STEP_OBSERVE_SERVER] = {observe_server},
+    [LB_STEP_OBSERVE_LEAVES] = {observe_leaves},
+};

@@ -2,22 +2,19 @@
  *
  * What the clients of a timeline are told, and what they answer.
  *
- * A client has at most one command at a time. One that began to ask, or stands still at a point,
- * owes its answer: it is collected when the client goes on, or before it is told anything else.
+ * A client has at most one command at a time. One that began to ask, or stands still at a point, owes its answer: it is
+ * collected when the client goes on, or before it is told anything else.
  */
-#include "timeline_client.h"
-
 #include <errno.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "crew.h"
 #include "fault.h"
+#include "timeline.h"
 
 /* SECTION_MS: what a section takes at most once it was granted: its client lets go of what it has. */
-enum { QUICK_MS = 1000, SECTION_MS = 2500, DOZE_LEAST_US = 500, DOZE_MOST_US = 5000, DOZE_SHARE = 20 };
-
-lb_ns lb_timeline_in_ms(int64_t ms) { return lb_clock_ns() + (lb_ns)ms * LB_NS_PER_MS; }
+enum { QUICK_MS = 1000, SECTION_MS = 2500, DOZE_LEAST_US = 500, DOZE_MOST_US = 5000, DOZE_SHARE = 20, GATE_SHARE = 4 };
 
 /* Each look wakes a processor up. Who has waited for seconds can be late by milliseconds. */
 void lb_timeline_doze(lb_ns since) {
@@ -36,8 +33,8 @@ static struct lb_pending *pending_of(struct lb_stage *s, const struct lb_client 
   return &s->pending[client->number];
 }
 
-/* The answer the client owes, until its deadline; nothing where it owes none. A client that does
- * not answer ends the trial: what it would have done is not known. */
+/* The answer the client owes, until its deadline; nothing where it owes none. A client that does not answer ends the
+ * trial: what it would have done is not known. */
 int lb_timeline_collect(struct lb_stage *s, struct lb_client *client) {
   struct lb_pending *p = pending_of(s, client);
   struct lb_reply reply;
@@ -53,7 +50,7 @@ int lb_timeline_collect(struct lb_stage *s, struct lb_client *client) {
 int lb_timeline_finish(struct lb_stage *s, struct lb_client *client) {
   struct lb_pending *p = pending_of(s, client);
   if (!p->step || lb_step_row(p->step)->beside) return 0;
-  p->until = lb_timeline_in_ms(QUICK_MS + LB_GRACE_MS);
+  p->until = lb_in_ms(QUICK_MS + LB_GRACE_MS);
   return lb_timeline_collect(s, client);
 }
 
@@ -77,11 +74,11 @@ static struct at_point at_point(enum lb_verb verb) {
 static bool is_at_point(const struct lb_stage *s, struct lb_client *client, const struct lb_pending *p) {
   const struct lb_client_state *state = lb_stage_state(s, client);
   struct at_point wanted = at_point(p->armed->verb);
-  return atomic_load(&state->at_point) && atomic_load(&state->hangs) == wanted.hangs && lb_client_look(client) == wanted.life;
+  return atomic_load(&state->at_point) && atomic_load(&state->hangs) == wanted.hangs &&
+         lb_client_look(client) == wanted.life;
 }
 
-/* A client with an armed point: true once it is there, false once it has answered or the time is
- * over. */
+/* A client with an armed point: true once it is there, false once it has answered or the time is over. */
 static bool reaches_point(const struct lb_stage *s, struct lb_client *client, const struct lb_pending *p) {
   for (lb_ns since = lb_clock_ns(); lb_clock_ns() < p->until; lb_timeline_doze(since)) {
     if (is_at_point(s, client, p)) return true;
@@ -90,9 +87,8 @@ static bool reaches_point(const struct lb_stage *s, struct lb_client *client, co
   return false;
 }
 
-/* 1: the client stands or hangs at its point or died there, and that is recorded as a proved fault; 0: it
- * has not come by; -ECANCELED after lb_stage_doubt(). A stopped client goes on owing its answer, a
- * dead one owes nothing. */
+/* 1: the client stands or hangs at its point or died there, and that is recorded as a proved fault; 0: it has not come
+ * by; -ECANCELED after lb_stage_doubt(). A stopped client goes on owing its answer, a dead one owes nothing. */
 static int stand_at_point(struct lb_stage *s, struct lb_client *client) {
   struct lb_pending *p = pending_of(s, client);
   if (!reaches_point(s, client, p)) return 0; /* it may pass the point in a later command */
@@ -110,19 +106,25 @@ static int stand_at_point(struct lb_stage *s, struct lb_client *client) {
 }
 
 /* Gives a command and, unless it runs in the background or stops at a point, awaits its answer. */
-int lb_timeline_tell(struct lb_stage *s, const struct lb_step *step, enum lb_client_verb verb) {
+static int tell(struct lb_stage *s, const struct lb_step *step) {
   struct lb_client *client = lb_timeline_client(s, step);
   struct lb_pending *p = pending_of(s, client);
-  if (lb_client_look(client) == LB_LIFE_KILLED) return lb_stage_doubt(s, LB_UNDECIDED, "%s: the client is dead", step->text);
+  const enum lb_client_verb verb = lb_parts_of_clients[step->verb].command;
+  if (lb_client_look(client) == LB_LIFE_KILLED)
+    return lb_stage_doubt(s, LB_UNDECIDED, "%s: the client is dead", step->text);
   if (lb_timeline_collect(s, client) < 0) return -ECANCELED;
-  struct lb_command command = {.verb = verb, .deadline = lb_timeline_in_ms(step->within_ms > 0 ? step->within_ms : QUICK_MS), .key = (uint32_t)step->lock, .shared = step->shared};
+  struct lb_command command = {.verb = verb,
+                               .deadline = lb_in_ms(step->within_ms > 0 ? step->within_ms : QUICK_MS),
+                               .key = (uint32_t)step->lock,
+                               .shared = step->shared};
   if (lb_step_row(step)->asks) { /* what is awaited of this acquire must not be found of an earlier one */
     atomic_store(&lb_stage_state(s, client)->granted, false);
     atomic_store(&lb_stage_state(s, client)->gave_up, false);
   }
   int r = lb_client_send(client, command);
   if (r < 0) return lb_stage_silent(s, client, step->text, r);
-  *p = (struct lb_pending){.step = step, .until = command.deadline + LB_GRACE_MS * LB_NS_PER_MS, .armed = p->armed, .gate = p->gate};
+  *p = (struct lb_pending){
+      .step = step, .until = command.deadline + LB_GRACE_MS * LB_NS_PER_MS, .armed = p->armed, .gate = p->gate};
   if (verb == LB_DO_SECTION) p->until += SECTION_MS * LB_NS_PER_MS;
   if (lb_step_row(step)->beside) return 0;
   r = p->armed ? stand_at_point(s, client) : 0;
@@ -130,25 +132,25 @@ int lb_timeline_tell(struct lb_stage *s, const struct lb_step *step, enum lb_cli
   return lb_timeline_collect(s, client);
 }
 
-/* The point stays armed over commands until the client passes it; the client has to be free to be
- * told of it. */
-int lb_timeline_arm(struct lb_stage *s, const struct lb_step *step) {
+/* The point stays armed over commands until the client passes it; the client has to be free to be told of it. */
+static int arm(struct lb_stage *s, const struct lb_step *step) {
   struct lb_client *client = lb_timeline_client(s, step);
   struct lb_command command = {
-      .verb = LB_DO_ARM, .deadline = lb_timeline_in_ms(QUICK_MS), .argument = at_point(step->verb).told};
+      .verb = LB_DO_ARM, .deadline = lb_in_ms(QUICK_MS), .argument = at_point(step->verb).told};
   struct lb_reply reply;
   memcpy(command.text, step->point, sizeof command.text);
   if (lb_timeline_collect(s, client) < 0) return -ECANCELED;
   int r = lb_client_call(client, command, LB_GRACE_MS, &reply);
-  if (r != 0 || reply.result != LB_OK) return lb_stage_doubt(s, LB_UNDECIDED, "%s: the client did not take it", step->text);
+  if (r != 0 || reply.result != LB_OK)
+    return lb_stage_doubt(s, LB_UNDECIDED, "%s: the client did not take it", step->text);
   pending_of(s, client)->armed = step;
   return 0;
 }
 
 /* Without a session a client can do nothing more, so a failure ends the trial. */
-int lb_timeline_reopen(struct lb_stage *s, const struct lb_step *step) {
+static int reopen(struct lb_stage *s, const struct lb_step *step) {
   struct lb_client *client = lb_timeline_client(s, step);
-  struct lb_command command = {.verb = LB_DO_REOPEN, .deadline = lb_timeline_in_ms(step->within_ms)};
+  struct lb_command command = {.verb = LB_DO_REOPEN, .deadline = lb_in_ms(step->within_ms)};
   struct lb_reply reply;
   if (lb_timeline_collect(s, client) < 0) return -ECANCELED;
   int r = lb_client_call(client, command, LB_GRACE_MS, &reply);
@@ -159,12 +161,13 @@ int lb_timeline_reopen(struct lb_stage *s, const struct lb_step *step) {
 }
 
 /* What it owed and was armed for died with it. */
-int lb_timeline_start(struct lb_stage *s, const struct lb_step *step) {
+static int start(struct lb_stage *s, const struct lb_step *step) {
   struct lb_client *client = lb_timeline_client(s, step);
   char err[400];
-  if (lb_client_look(client) != LB_LIFE_KILLED) return lb_stage_doubt(s, LB_UNDECIDED, "%s: the client was not killed", step->text);
+  if (lb_client_look(client) != LB_LIFE_KILLED)
+    return lb_stage_doubt(s, LB_UNDECIDED, "%s: the client was not killed", step->text);
   *pending_of(s, client) = (struct lb_pending){0};
-  if (lb_crew_revive(s, client, lb_timeline_in_ms(step->within_ms), err, sizeof err) < 0)
+  if (lb_crew_revive(s, client, lb_in_ms(step->within_ms), err, sizeof err) < 0)
     return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, err);
   lb_stage_note(s, "%s is started again", client->name);
   return 0;
@@ -180,11 +183,137 @@ int lb_timeline_look_at_points(struct lb_stage *s) {
   return 0;
 }
 
-/* A point nobody passed is a fault that did not fire. A gate is none. */
-int lb_timeline_all_fired(struct lb_stage *s) {
-  if (lb_timeline_look_at_points(s) < 0) return -ECANCELED;
-  for (size_t i = 0; i < s->client_count; i++)
-    if (s->pending[i].armed && s->pending[i].armed->verb != LB_STEP_GATE_AT)
-      return lb_stage_doubt(s, LB_UNDECIDED, "%s: it never passed that point", s->pending[i].armed->text);
+/* ---- a gate ----
+ *
+ * A client stands still at a point of its program while a few steps are done, so that they happen just then. It is the
+ * harness that holds it up, not a fault, so it may not last: a client that stands still for a good part of its lease is
+ * a paused one. */
+
+static int gate(struct lb_stage *s, const struct lb_step *step) {
+  struct lb_client *client = lb_timeline_client(s, step);
+  atomic_store(&lb_stage_state(s, client)->gate_open, false);
+  int r = arm(s, step);
+  if (r == 0) s->pending[client->number].gate = step;
+  return r;
+}
+
+/* A client that had come to the gate before it was opened stops all the same: then it has to be told to go on. True if
+ * it stands there. */
+static bool stands_behind(struct lb_stage *s, struct lb_client *client) {
+  const struct lb_client_state *state = lb_stage_state(s, client);
+  lb_ns since = lb_clock_ns(), deadline = lb_in_ms(QUICK_MS);
+  while (atomic_load(&state->at_point) && lb_clock_ns() < deadline) {
+    if (lb_client_look(client) == LB_LIFE_STOPPED) return true;
+    lb_timeline_doze(since);
+  }
+  return false;
+}
+
+static int stood_for_long(struct lb_stage *s, const struct lb_pending *p) {
+  int64_t stood_ms = (int64_t)((lb_clock_ns() - p->gate_since) / LB_NS_PER_MS);
+  if (p->armed == p->gate || stood_ms * GATE_SHARE <= s->plan->scenario->ttl_ms) return 0;
+  return lb_stage_doubt(s, LB_UNDECIDED,
+                        "%s: it stood there for %lld ms, more than a quarter of the ttl: that is a pause",
+                        p->gate->text, (long long)stood_ms);
+}
+
+static int pass(struct lb_stage *s, const struct lb_step *step) {
+  struct lb_client *client = lb_timeline_client(s, step);
+  struct lb_pending *p = &s->pending[client->number];
+  if (!p->gate) return 0;
+  atomic_store(&lb_stage_state(s, client)->gate_open, true);
+  int r = stood_for_long(s, p);
+  if (r == 0 && p->armed == p->gate) lb_stage_not_met(s, p->gate);
+  if (p->armed == p->gate) p->armed = NULL;
+  p->gate = NULL;
+  if (r < 0 || !stands_behind(s, client)) return r;
+  if (lb_client_signal(client, LB_CLIENT_CONTINUE) < 0) return lb_stage_died(s, client);
+  lb_stage_met(s, step);
+  char err[400];
+  if (lb_fault_prove_kept(s, false, err, sizeof err) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s", err);
+  return !p->step || lb_step_row(p->step)->beside
+             ? 0
+             : lb_timeline_collect(s, client); /* until the deadline of its own command */
+}
+
+/* ---- a write that is late ----
+ *
+ * It arrives by the hand of the controller, whatever its client does by then, and is recorded at that time as an access
+ * of that client: the resource served it then. */
+
+/* What stands in its resource now. */
+static uint64_t value_at(const struct lb_stage *s, const struct lb_client_state *state) {
+  return atomic_load(&s->memory->resource[state->letter.key].value);
+}
+
+/* Proved by what is on its way and by the resource, which does not have it. A client that held nothing, or that its
+ * guard stopped, has sent nothing. */
+static int write_late(struct lb_stage *s, const struct lb_step *step) {
+  const struct lb_client *client = lb_timeline_client(s, step);
+  const struct lb_client_state *state = lb_stage_state(s, client);
+  bool before = atomic_load(&state->on_its_way);
+  lb_stage_fault(s, step);
+  if (tell(s, step) < 0) return -ECANCELED;
+  if (before || !atomic_load(&state->on_its_way))
+    return lb_stage_doubt(s, LB_UNDECIDED, "%s: no write of it has left", step->text);
+  if (value_at(s, state) == state->letter.value)
+    return lb_stage_doubt(s, LB_UNDECIDED, "%s: the resource has what it wrote already", step->text);
+  lb_stage_proved(s, step);
   return 0;
 }
+
+/* Like an access that a client records itself (holder_access.c), right after it. */
+static void note_arrival(struct lb_stage *s, const struct lb_client *client, const struct lb_letter *letter,
+                         bool accepted) {
+  struct lb_event event = {.kind = LB_EV_WRITE,
+                           .client = client->number,
+                           .key = letter->key,
+                           .fact = LB_NO_NAME,
+                           .value = letter->value,
+                           .fence = letter->fence,
+                           .flags = LB_EVF_VALUE};
+  if (event.fence) event.flags |= LB_EVF_FENCE;
+  if (!accepted) event.flags |= LB_EVF_REFUSED;
+  lb_memory_record(s->memory, s->memory->controller, event);
+}
+
+/* What the resource accepts it has, and what it refuses it has not. Where it has that value anyhow, nobody could see
+ * whether anything arrived. */
+static int deliver(struct lb_doing *d) {
+  struct lb_client *client = d->a->client[0];
+  struct lb_client_state *state = lb_stage_state(d->s, client);
+  if (!atomic_load(&state->on_its_way)) return lb_doing_fail(d, "%s: no write of it is on its way", d->step->text);
+  uint64_t before = value_at(d->s, state);
+  bool accepted = lb_letter_arrive(&state->letter, d->s->memory->resource);
+  uint64_t after = value_at(d->s, state);
+  note_arrival(d->s, client, &state->letter, accepted);
+  atomic_store(&state->on_its_way, false);
+  if (before == state->letter.value)
+    return lb_doing_fail(d, "%s: the resource had the same value already, so nobody sees it arrive", d->step->text);
+  if (after != (accepted ? state->letter.value : before))
+    return lb_doing_fail(d, "%s: the resource does not show it", d->step->text);
+  return 0;
+}
+
+const struct lb_fault lb_faults_of_writes[LB_VERB_COUNT] = {
+    [LB_STEP_DELIVER] = {deliver},
+};
+
+const struct lb_play lb_parts_of_clients[LB_VERB_COUNT] = {
+    [LB_STEP_ACQUIRE] = {tell, LB_DO_ACQUIRE},
+    [LB_STEP_BEGIN_ACQUIRE] = {tell, LB_DO_ACQUIRE},
+    [LB_STEP_BEGIN_SECTION] = {tell, LB_DO_SECTION},
+    [LB_STEP_OPEN_SECTION] = {tell, LB_DO_SECTION},
+    [LB_STEP_RELEASE] = {tell, LB_DO_RELEASE},
+    [LB_STEP_READ] = {tell, LB_DO_READ},
+    [LB_STEP_READ_EARLY] = {tell, LB_DO_READ_EARLY},
+    [LB_STEP_WRITE] = {tell, LB_DO_WRITE},
+    [LB_STEP_WRITE_LATE] = {write_late, LB_DO_WRITE_LATE},
+    [LB_STEP_REOPEN] = {reopen},
+    [LB_STEP_START] = {start},
+    [LB_STEP_STOP_AT] = {arm},
+    [LB_STEP_CRASH_AT] = {arm},
+    [LB_STEP_HANG_AT] = {arm},
+    [LB_STEP_GATE_AT] = {gate},
+    [LB_STEP_PASS] = {pass},
+};

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * The controller of a trial: sets the stage, lets workload.c, timeline.c or campaign.c play on it,
- * ends the clients, judges what the history says, and clears everything away. Whatever happens on the
- * way, the servers are stopped and the outcome is filled in.
+ * The controller of a trial: sets the stage, lets workload.c, timeline.c or campaign.c play on it, ends the clients,
+ * judges what the history says, and clears everything away. Whatever happens on the way, the servers are stopped and
+ * the outcome is filled in.
  *
- * A series of trials is played on one site, one after the other, because its servers take longer to
- * become warm than any of them takes to measure, or longer to start than a timeline takes (share.h). Nothing else is shared.
+ * A series of trials is played on one site, one after the other, because its servers take longer to become warm than
+ * any of them takes to measure, or longer to start than a timeline takes (site.h). Nothing else is shared.
  *
- * A failure on the stage is no error of this code: it is a doubt (lb_stage_doubt()), and the trial
- * comes out undecided with that reason. Only what keeps the results from being written is an error.
+ * A failure on the stage is no error of this code: it is a doubt (lb_stage_doubt()), and the trial comes out undecided
+ * with that reason. Only what keeps the results from being written is an error.
  */
 #include "trial.h"
 
@@ -22,13 +22,10 @@
 #include "base/process.h"
 #include "base/files.h"
 #include "client/memory.h"
-#include "heat.h"
+#include "workload.h"
 #include "judge.h"
-#include "keep.h"
-#include "share.h"
 #include "site.h"
 #include "timeline.h"
-#include "workload.h"
 
 /* ---- a stage ---------------------------------------------------------------------------------------------------- */
 
@@ -99,8 +96,8 @@ static void tell_started(const struct lb_stage *s, bool started) {
   if (s->live) atomic_store(&s->live->started, started);
 }
 
-/* The heartbeat runs from before the servers start until nobody plays any more, so that it sees
- * every stall that a client could have had. */
+/* The heartbeat runs from before the servers start until nobody plays any more, so that it sees every stall that a
+ * client could have had. */
 static void play(struct lb_stage *s, const struct lb_site_needs *needs, struct lb_outcome *out) {
   lb_ns begin = lb_clock_ns();
   s->heartbeat = lb_heartbeat_start(s->memory);
@@ -120,7 +117,8 @@ static void play(struct lb_stage *s, const struct lb_site_needs *needs, struct l
 
 /* Logs are kept of every trial that somebody will want to understand, or of all if the user says so. */
 static bool as_expected(const struct lb_trial_plan *plan, enum lb_verdict verdict) {
-  if (plan->expect && (plan->expect->verdict == LB_ANY || plan->expect->verdict == LB_MIXED)) return verdict != LB_UNDECIDED;
+  if (plan->expect && (plan->expect->verdict == LB_ANY || plan->expect->verdict == LB_MIXED))
+    return verdict != LB_UNDECIDED;
   return verdict == (plan->expect ? plan->expect->verdict : LB_SAFE);
 }
 
@@ -141,7 +139,9 @@ static bool goes_on(const struct lb_stage *s, const struct lb_trial_plan *plan, 
 /* The logs of servers that serve several timelines belong to none of them. */
 static int make_shared_logs(struct lb_stage *s) {
   char path[4000];
-  if (log_folder(s, path, sizeof path) < 0 || snprintf(s->site.logs, sizeof s->site.logs, "%s.servers", path) >= (int)sizeof s->site.logs) return -ENAMETOOLONG;
+  if (log_folder(s, path, sizeof path) < 0 ||
+      snprintf(s->site.logs, sizeof s->site.logs, "%s.servers", path) >= (int)sizeof s->site.logs)
+    return -ENAMETOOLONG;
   return lb_make_dirs(s->site.logs);
 }
 
@@ -153,9 +153,9 @@ struct turn { /* of a series */
   struct lb_site_needs needs;       /* of it and those */
 };
 
-/* Order matters. All clients have ended before anything is judged, so nobody writes into the memory
- * any more. The servers stop after that, for nothing asks them any more; those of a series go on, unless
- * something is wrong with them. The logs go last, when the verdict is known. */
+/* Order matters. All clients have ended before anything is judged, so nobody writes into the memory any more. The
+ * servers stop after that, for nothing asks them any more; those of a series go on, unless something is wrong with
+ * them. The logs go last, when the verdict is known. */
 static int run(struct lb_stage *s, const struct turn *turn, struct lb_outcome *ret) {
   const struct lb_trial_plan *plan = turn->plan;
   static struct lb_judgement judgement;
@@ -220,7 +220,8 @@ static struct turn turn_of(const struct lb_trial_plan *const plan[], size_t coun
   return turn;
 }
 
-int lb_trial_run(const struct lb_trial_plan *const plan[], size_t count, lb_trial_next *next, const char *run_dir, struct lb_live *live, lb_trial_told *tell, void *to) {
+int lb_trial_run(const struct lb_trial_plan *const plan[], size_t count, lb_trial_next *next, const char *run_dir,
+                 struct lb_live *live, lb_trial_told *tell, void *to) {
   static struct lb_stage stage; /* one series per process */
   struct lb_outcome outcome;
   char err[600];
@@ -232,7 +233,8 @@ int lb_trial_run(const struct lb_trial_plan *const plan[], size_t count, lb_tria
     if (!stage.site.is_open && lb_heat_needed(turn.plan)) heat(&stage, plan + at, count - (size_t)at);
     r = run(&stage, &turn, &outcome);
     tell(to, r, &outcome);
-    if (stage.site.is_open && !lb_heat_needed(turn.plan) && !lb_share_go_on(&stage, err, sizeof err)) lb_site_close(&stage);
+    if (stage.site.is_open && !lb_heat_needed(turn.plan) && !lb_share_go_on(&stage, err, sizeof err))
+      lb_site_close(&stage);
     then = next ? next(to) : (size_t)at + 1 < count ? at + 1 : -1;
     if (stage.site.is_open && !goes_on(&stage, turn.plan, then < 0 ? NULL : plan[then])) lb_site_close(&stage);
   }
