@@ -13,6 +13,10 @@
 
 #include <cmocka.h>
 
+#include "base/files.h"
+#include "base/process.h"
+#include "run/peers.h"
+#include "run/plan.h"
 #include "scenario/scenario.h"
 #include "scenario/suite.h"
 
@@ -289,6 +293,26 @@ static void loads_have_the_repeats_that_compare_takes(void **state) {
   assert_true(loads >= 8);
 }
 
+/* A cell that is asked and of which nothing is stated ends the whole suite as not as expected, when it is violated. */
+static void the_museum_states_what_comes_of_every_cell(void **state) {
+  struct lb_suite museum;
+  struct lb_plan plan;
+  char path[1200];
+  (void)state;
+  if (lb_peers_load(lb_root(), err, sizeof err) < 0) fail_msg("%s", err);
+  snprintf(path, sizeof path, "%s/theory/rules.ini", folder);
+  if (lb_theory_load(path, err, sizeof err) < 0) fail_msg("%s", err);
+  snprintf(path, sizeof path, "%s/suites/museum.ini", folder);
+  if (lb_suite_load(path, folder, &museum, err, sizeof err) < 0) fail_msg("%s", err);
+  struct lb_plan_request request = {.scenario_paths = (const char *const *)museum.scenarios, .scenario_count = museum.count, .own_guards = museum.own_guards, .guards = museum.guards, .product = true, .trials = 1};
+  if (lb_plan_make(&request, &plan, err, sizeof err) < 0) fail_msg("%s", err);
+  assert_true(plan.cell_count > museum.count);
+  for (size_t i = 0; i < plan.cell_count; i++)
+    if (!plan.cells[i].skip[0] && !plan.cells[i].expect) fail_msg("nothing is stated of %s on %s under %s", plan.cells[i].scenario->name, plan.cells[i].system, lb_guard_name(plan.cells[i].guard));
+  lb_plan_clear(&plan);
+  lb_suite_clear(&museum);
+}
+
 /* A folder of its own. Each of its scenarios says where its bug was published. */
 static void the_museum_has_every_published_bug(void **state) {
   char path[1200], **names, **paths;
@@ -334,6 +358,7 @@ int main(void) {
       cmocka_unit_test(the_shipped_suites_run_every_shipped_scenario),
       cmocka_unit_test(loads_have_the_repeats_that_compare_takes),
       cmocka_unit_test(the_museum_has_every_published_bug),
+      cmocka_unit_test(the_museum_states_what_comes_of_every_cell),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
