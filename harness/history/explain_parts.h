@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * explain_parts.h - what the parts of the story share. Private to explain*.c.
+ * explain_parts.h - what the three files of the story share. Private to explain*.c.
  */
 #ifndef LB_EXPLAIN_PARTS_H
 #define LB_EXPLAIN_PARTS_H
@@ -35,12 +35,13 @@ struct lb_wrong_event {
 /* Looks at every event: ret[0..count) with count = history->count. 0 or -ENOMEM. */
 int lb_explain_marks(const struct lb_history *history, struct lb_wrong_event *ret);
 
+enum { LB_LANES = 8 };
 struct lb_cut {                     /* what is told of a history */
   uint32_t key;                     /* LB_NO_NAME = nothing was ever asked for */
   size_t focus;                     /* the event that shows best what went wrong; LB_NO_EVENT = nothing did */
   const struct lb_episode *episode; /* the double hold it belongs to; NULL = none */
   bool *shown;                      /* by event; from calloc */
-  uint32_t lane[8];                 /* clients in order of appearance */
+  uint32_t lane[LB_LANES];          /* clients in order of appearance */
   size_t lanes;
 };
 
@@ -67,9 +68,8 @@ struct lb_teller { /* a story while it is written */
   const struct lb_explain_about *about;
   const struct lb_wrong_event *wrong;
   struct lb_cut cut;
-  uint64_t depth[sizeof((struct lb_cut *)0)->lane / sizeof(uint32_t)]; /* by lane: grants less releases; 0 = holds nothing */
-  bool alone[sizeof((struct lb_cut *)0)->lane /
-             sizeof(uint32_t)]; /* by lane: whether a grant of that hold was exclusive */
+  uint64_t depth[LB_LANES]; /* by lane: grants less releases; 0 = holds nothing */
+  bool alone[LB_LANES];     /* by lane: whether a grant of that hold was exclusive */
   int decimals, name_width, lane_width;
   FILE *out;
 };
@@ -79,17 +79,9 @@ static inline const char *lb_explain_client(const struct lb_teller *teller, size
   uint32_t client = teller->h->events[event].client;
   return client == LB_NO_NAME ? "-" : teller->h->clients.name[client];
 }
-/* What is wrong about an event, behind its line; nothing of one that is right. explain_wrong.c. */
+/* What is wrong about an event, behind its line; nothing of one that is right. */
 void lb_explain_wrong(const struct lb_teller *teller, size_t event);
-/* From the first event to `ns`, in ms; negative for what comes before it. */
-double lb_explain_since_start(const struct lb_teller *teller, uint64_t ns);
-/* A moment: "+12.3 ms" from the first event, as fine as the story is. */
-void lb_explain_time(const struct lb_teller *teller, uint64_t ns);
 /* A length of time: with as many digits as it needs to be told from 0. */
 void lb_explain_length(uint64_t ns, FILE *out);
-/* What happened, as one to three lines; explain_sentence.c. */
-void lb_explain_sentence(const struct lb_teller *teller);
-/* Of a trial that was stuck or delayed since when, and until when, as a line; nothing where the history does not show it. explain_stuck.c. */
-void lb_explain_stuck(const struct lb_teller *teller);
 
 #endif
