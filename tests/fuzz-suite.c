@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "scenario/scenario.h"
-#include "scenario/suite.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -21,7 +21,7 @@
 #include "backends/foreign.h"
 #include "backends/registry.h"
 #include "base/files.h"
-#include "scenario/suite.h"
+#include "scenario/scenario.h"
 #include "run/system.h"
 #include "run/plan.h"
 #include "run/tally.h"

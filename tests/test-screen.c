@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "scenario/suite.h"
+#include "scenario/scenario.h"
 #include "servers/sandbox.h"
 #include "run/system.h"
 #include "show/screen.h"

@@ -18,7 +18,6 @@
 #include "run/peers.h"
 #include "run/plan.h"
 #include "scenario/scenario.h"
-#include "scenario/suite.h"
 
 #define ABOUT "[suite]\ntitle = t\nquestion = q\n"
 

@@ -7,7 +7,6 @@
  * Without a SYSTEM it is the plugin that is tried, on each topology it names: who writes a lock
  * asks `does mine hold?`. Topologies whose servers are not on this machine then do not count, as
  * long as one was there.
- * /
  */
 #include "cli.h"
 

@@ -12,7 +12,7 @@
 #include "base/called.h"
 #include "cli.h"
 #include "cli_judge.h"
-#include "scenario/suite.h"
+#include "scenario/scenario.h"
 #include "servers/proc.h"
 #include "show/live.h"
 #include "theory/theory.h"

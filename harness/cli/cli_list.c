@@ -16,7 +16,6 @@
 #include "client/holder.h"
 #include "run/peers.h"
 #include "scenario/scenario.h"
-#include "scenario/suite.h"
 #include "servers/proc.h"
 #include "servers/sandbox.h"
 #include "servers/topology.h"

@@ -6,7 +6,6 @@
  * Nothing is printed on stdout before the folder of results has its name: who reads JSON gets all or
  * nothing, and the path that is printed last exists. Progress goes to stderr. A run that is stopped keeps
  * what is decided (run/journal.h), and --resume plays the rest.
- * /
  */
 #include "cli.h"
 
@@ -22,7 +21,7 @@
 #include "run/journal.h"
 #include "run/plan.h"
 #include "run/results.h"
-#include "scenario/suite.h"
+#include "scenario/scenario.h"
 #include "show/display.h"
 #include "show/live.h"
 #include "show/screen.h"

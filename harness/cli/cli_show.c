@@ -4,7 +4,6 @@
  * run it. The three share one space of names for the user, so the command asks for each in turn. A
  * suggestion comes from protocols and topologies only: scenarios are files, and lb_find_scenario()
  * has suggestions of its own.
- * /
  */
 #include "cli.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
  * `lockbench theory`: how much of the whole table follows from rules, what the exceptions are, and the rules and facts themselves.
- * /
  */
 #include "cli_table.h"
 

@@ -10,7 +10,7 @@
 
 #include "backends/backend.h"
 #include "memory.h"
-#include "scenario/guard.h"
+#include "scenario/scenario.h"
 #include "servers/net.h"
 #include "servers/skew.h"
 

@@ -9,7 +9,7 @@
 #include "backends/backend.h"
 #include "base/rng.h"
 #include "memory.h"
-#include "scenario/guard.h"
+#include "scenario/scenario.h"
 
 #define LB_DEBTS_MAX 16
 /* How long a client that polls sleeps between two tries: at random up to the first, which doubles with each try up to

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "scenario/guard.h"
+#include "scenario/scenario.h"
 
 struct lb_resource { /* all zero = fresh; in memory that all clients share */
   union {

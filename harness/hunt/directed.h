@@ -17,7 +17,7 @@
 #include "history/check.h"
 #include "run/estimate.h"
 #include "run/rundir.h"
-#include "scenario/guard.h"
+#include "scenario/scenario.h"
 #include "scenario/step.h"
 
 enum { LB_DIRECTED_FAULTS_MAX = 48, LB_DIRECTED_ITEMS_MAX = 2 * LB_DIRECTED_FAULTS_MAX + 4 };

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "scenario/guard.h"
+#include "scenario/scenario.h"
 #include "space.h"
 #include "trial/trial.h"
 

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "scenario/guard.h"
+#include "scenario/scenario.h"
 #include "space.h"
 
 /* What is changed in the program; all 0 = as the table of times says. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A scenario from its file to its end: load, settings of the command line, questions others ask it.
+ * A scenario from its file to its end: load, settings of the command line, questions others ask it, and what it expects of whom.
  *
  * Loading has four parts, each with a file of its own where it is long. The text becomes keys
  * (scenario_read.c, by the table of scenario_keys.c). Defaults that hang on other keys are
@@ -8,32 +8,20 @@
  * command line or of a suite changes one key of a scenario that was loaded, and is checked in the
  * same way.
  */
-#include "scenario.h"
+#include "reader.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lines.h"
-#include "scenario_parts.h"
+#include "base/suggest.h"
 
-#define SUFFIX ".ini"
 #define NAME_BYTES_MAX 80 /* of a variant: beside it a file name has a system, a guard and numbers */
 
 /* ---- text to scenario ------------------------------------------------------------------------ */
-
-/* "scenarios/failover/failover.ini" -> "failover"; "05-failover.ini", too. */
-char *lb_scenario_name_of(const char *path) {
-  const char *slash = strrchr(path, '/');
-  const char *base = slash ? slash + 1 : path;
-  size_t digits = strspn(base, "0123456789");
-  if (digits > 0 && base[digits] == '-') base += digits + 1;
-  size_t len = strlen(base);
-  if (len > strlen(SUFFIX) && strcmp(base + len - strlen(SUFFIX), SUFFIX) == 0) len -= strlen(SUFFIX);
-  return strndup(base, len);
-}
 
 /* The name becomes a part of file names that are taken apart at their dots again. */
 static int set_name(const char *path, struct lb_scenario *scenario, char *err, size_t err_size) {
@@ -44,7 +32,7 @@ static int set_name(const char *path, struct lb_scenario *scenario, char *err, s
   if (!scenario->name || !scenario->path || !scenario->base) return -ENOMEM;
   if (scenario->name[0] != '\0' && scenario->name[strspn(scenario->name, letters)] == '\0') return 0;
   return lb_refuse(err, err_size,
-                   "%s: the name '%s' cannot name results: expected letters, digits, '-' and '_' before " SUFFIX, path,
+                   "%s: the name '%s' cannot name results: expected letters, digits, '-' and '_' before .ini", path,
                    scenario->name);
 }
 
@@ -274,62 +262,186 @@ bool lb_scenario_needs(const struct lb_scenario *scenario, enum lb_step_need nee
   return false;
 }
 
-static int is_scenario_file(const struct dirent *entry) {
-  size_t len = strlen(entry->d_name);
-  return entry->d_name[0] != '.' && len > strlen(SUFFIX) && strcmp(entry->d_name + len - strlen(SUFFIX), SUFFIX) == 0;
+#define WORDS "safe, violated, stuck, delayed, mixed, n/a or race"
+
+/* ---- the guards of a section ----------------------------------------------------------------- */
+
+static int refuse_guard(const char *section, const char *word, char *err, size_t err_size) {
+  const char *known[LB_GUARD_COUNT];
+  char list[128] = "";
+  for (size_t i = 0, at = 0; i < LB_GUARD_COUNT && at < sizeof list; i++) {
+    known[i] = lb_guard_name((enum lb_guard)i);
+    at += (size_t)snprintf(list + at, sizeof list - at, "%s%s", i == 0 ? "" : i + 1 == LB_GUARD_COUNT ? " or " : ", ", known[i]);
+  }
+  const char *near = lb_suggest(word, known, LB_GUARD_COUNT);
+  if (near) return lb_refuse(err, err_size, "[%s]: no guard '%s', did you mean '%s'? expected %s", section, word, near, list);
+  return lb_refuse(err, err_size, "[%s]: no guard '%s': expected %s", section, word, list);
 }
 
-/* By bytes, so that a run has the same order everywhere: alphasort() would follow the user's
- * locale. */
-static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
-
-/* Themes, in the order in which people read them. A folder without them is one theme. */
-static const char *const themes[] = {".", "speed", "failover", "partition", "pause", "clock", "crash", "protocol", "storm", "museum", "peers"};
-
-struct listing {
-  char **names, **paths;
-  size_t count;
-};
-
-static int add_file(struct listing *l, const char *folder, const char *theme, const char *file) {
-  char **names = realloc(l->names, (l->count + 1) * sizeof *names);
-  if (names) l->names = names;
-  char **paths = realloc(l->paths, (l->count + 1) * sizeof *paths);
-  if (paths) l->paths = paths;
-  char *path = NULL;
-  bool top = strcmp(theme, ".") == 0;
-  if (!names || !paths || asprintf(&path, "%s/%s%s%s", folder, top ? "" : theme, top ? "" : "/", file) < 0) return -ENOMEM;
-  l->paths[l->count] = path;
-  l->names[l->count] = lb_scenario_name_of(path);
-  if (!l->names[l->count]) return free(path), -ENOMEM;
-  l->count++;
+int lb_expect_guards(const char *section, unsigned *ret, char *err, size_t err_size) {
+  char copy[80];
+  unsigned guards = 0;
+  snprintf(copy, sizeof copy, "%s", section);
+  char *rest = copy, *word = strsep(&rest, LB_BLANKS);
+  if (strcmp(word, LB_EXPECT) != 0) return -ENOENT;
+  while ((word = strsep(&rest, LB_BLANKS))) {
+    if (*word == '\0') continue;
+    int guard = lb_guard_find(word);
+    if (guard < 0) return refuse_guard(section, word, err, err_size);
+    if (guards & 1u << guard) return lb_refuse(err, err_size, "[%s]: %s stands there twice", section, word);
+    guards |= 1u << guard;
+  }
+  *ret = guards ? guards : 1u << LB_GUARD_NONE;
   return 0;
 }
 
-static int add_theme(struct listing *l, const char *folder, const char *theme) {
-  char place[4096];
-  struct dirent **entries = NULL;
-  snprintf(place, sizeof place, "%s/%s", folder, theme);
-  int count = scandir(place, &entries, is_scenario_file, by_name), r = count < 0 ? -errno : 0;
-  for (int i = 0; i < count; i++) {
-    if (r == 0) r = add_file(l, folder, theme, entries[i]->d_name);
-    free(entries[i]);
-  }
-  free(entries);
-  return r;
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* Form only: this room knows no protocols, and one may be a plugin that is not loaded now. */
+static bool is_name(const char *name) {
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-*", kinds[] = "abcdefghijklmnopqrstuvwxyz0123456789-*:";
+  size_t protocol = strspn(name, kinds);
+  if (strcmp(name, "*") == 0) return true;
+  if (protocol == 0 || name[protocol] != '@') return false;
+  size_t topology = strspn(name + protocol + 1, letters);
+  return topology > 0 && name[protocol + 1 + topology] == '\0';
 }
 
-/* All or nothing: on an error every name that was made is freed again. */
-int lb_scenario_list(const char *folder, char ***ret_names, char ***ret_paths, size_t *ret_count) {
-  struct listing l = {calloc(1, sizeof *l.names), calloc(1, sizeof *l.paths), 0};
-  int r = l.names && l.paths ? 0 : -ENOMEM;
-  for (size_t i = 0; r == 0 && i < sizeof themes / sizeof *themes; i++) {
-    r = add_theme(&l, folder, themes[i]);
-    if (r == -ENOENT && i > 0) r = 0;
+bool lb_expect_is_exact(const struct lb_expect *expect) { return !strchr(expect->system, '*'); }
+
+bool lb_expect_is_foreign(const struct lb_expect *expect) { return strchr(expect->system, ':') != NULL; }
+
+bool lb_expect_adds(const struct lb_expect *expect) { return lb_expect_is_exact(expect) && !lb_expect_is_foreign(expect); }
+
+/* True if its name is or matches that of the system. The guard is not looked at. */
+static bool expect_fits(const struct lb_expect *expect, const char *system) { return fnmatch(expect->system, system, 0) == 0; }
+
+/* How much a line says of the systems that it fits: its letters without the `*`, and more than any
+ * pattern can have for the system itself. */
+static size_t exactness(const struct lb_expect *expect) {
+  size_t letters = 0;
+  if (lb_expect_is_exact(expect)) return SIZE_MAX;
+  for (const char *at = expect->system; *at; at++) letters += *at != '*';
+  return letters;
+}
+
+/* Of those that do not fit `but` as well (NULL = nobody). Of two lines that are as exact, the first one counts. */
+static const struct lb_expect *find_best(const struct lb_scenario *scenario, const char *system, const char *but, enum lb_guard guard) {
+  const struct lb_expect *best = NULL;
+  for (size_t i = 0; i < scenario->expect_count; i++) {
+    const struct lb_expect *expect = &scenario->expect[i];
+    if (expect->guard != guard || !expect_fits(expect, system) || (but && expect_fits(expect, but))) continue;
+    if (!best || exactness(expect) > exactness(best)) best = expect;
   }
-  if (r == 0) return *ret_names = l.names, *ret_paths = l.paths, *ret_count = l.count, 0;
-  for (size_t i = 0; i < l.count; i++) free(l.names[i]), free(l.paths[i]);
-  free(l.names);
-  free(l.paths);
+  return best;
+}
+
+const struct lb_expect *lb_scenario_expect(const struct lb_scenario *scenario, const char *system, enum lb_guard guard) {
+  return find_best(scenario, system, NULL, guard);
+}
+
+const struct lb_expect *lb_scenario_expect_like(const struct lb_scenario *scenario, const char *system, const char *like, enum lb_guard guard) {
+  const struct lb_expect *own = find_best(scenario, system, like, guard);
+  return own ? own : lb_scenario_expect(scenario, like, guard);
+}
+
+/* A list with commas; NULL has everything. */
+static bool has(const char *list, const char *word) {
+  char name[96];
+  for (const char *at = list; at && *(at += strspn(at, ", \t\n"));) {
+    size_t length = strcspn(at, ", \t\n");
+    snprintf(name, sizeof name, "%.*s", (int)length, at);
+    if (fnmatch(name, word, 0) == 0) return true;
+    at += length;
+  }
+  return !list;
+}
+
+bool lb_scenario_asks(const struct lb_scenario *scenario, const char *system) { return has(scenario->systems, system); }
+
+bool lb_scenario_asks_under(const struct lb_scenario *scenario, enum lb_guard guard) { return has(scenario->guards, lb_guard_name(guard)); }
+
+/* ---- a line ---------------------------------------------------------------------------------- */
+
+/* Only what a cell can be expected to end in: nobody plans for undecided or skipped. */
+static int parse_verdict(const char *system, const char *word, enum lb_verdict *ret, char *err, size_t err_size) {
+  static const enum lb_verdict wanted[] = {LB_SAFE, LB_VIOLATED, LB_STUCK, LB_DELAYED, LB_MIXED, LB_NA, LB_ANY};
+  const char *known[sizeof wanted / sizeof *wanted];
+  const size_t count = sizeof wanted / sizeof *wanted;
+  for (size_t i = 0; i < count; i++) {
+    known[i] = lb_verdict_name(wanted[i]);
+    if (strcmp(known[i], word) != 0) continue;
+    *ret = wanted[i];
+    return 0;
+  }
+  const char *near = lb_suggest(word, known, count);
+  if (near) return lb_refuse(err, err_size, "%s = %s: did you mean '%s'? expected " WORDS, system, word, near);
+  return lb_refuse(err, err_size, "%s = %s: expected " WORDS ", and a reason: %s = safe: REASON", system, word, system);
+}
+
+static int append(struct lb_scenario *scenario, enum lb_guard guard, const char *system, enum lb_verdict verdict,
+                  const char *reason) {
+  struct lb_expect *expect = realloc(scenario->expect, (scenario->expect_count + 1) * sizeof *expect);
+  if (!expect) return -ENOMEM;
+  scenario->expect = expect;
+  expect[scenario->expect_count] = (struct lb_expect){guard, strdup(system), verdict, strdup(reason)};
+  if (expect[scenario->expect_count].system && expect[scenario->expect_count].reason) {
+    scenario->expect_count++;
+    return 0;
+  }
+  free(expect[scenario->expect_count].system);
+  free(expect[scenario->expect_count].reason);
+  return -ENOMEM;
+}
+
+/* One name of the key, under each guard of the section. */
+static int add_name(struct lb_scenario *scenario, unsigned guards, const char *system, enum lb_verdict verdict,
+                    const char *reason, char *err, size_t err_size) {
+  if (!is_name(system))
+    return lb_refuse(err, err_size, "'%s' is not a system: expected PROTOCOL@TOPOLOGY, in which * stands for any text, or *", system);
+  for (size_t i = 0; i < scenario->expect_count; i++)
+    if (guards & 1u << scenario->expect[i].guard && strcmp(scenario->expect[i].system, system) == 0)
+      return lb_refuse(err, err_size, "%s is expected twice", system);
+  for (int g = 0, r; g < LB_GUARD_COUNT; g++)
+    if (guards & 1u << g && (r = append(scenario, (enum lb_guard)g, system, verdict, reason)) < 0) return r;
+  return 0;
+}
+
+/* A file may write `:` for `=`, so "peer:kazoo@zk = safe: ..." comes here as "peer" and "kazoo@zk = safe: ...". The last name decides: one
+ * that is the kind of a foreign lock alone goes on in the value. */
+static const char *go_on(const char *names, const char *value, char *list, size_t size) {
+  static const char *const kinds[] = {"peer", "exec"};
+  const char *comma = strrchr(names, ','), *last = comma ? comma + 1 : names, *equals = strchr(value, '=');
+  last += strspn(last, LB_BLANKS);
+  snprintf(list, size, "%s", names);
+  for (size_t i = 0; equals && i < sizeof kinds / sizeof *kinds; i++) {
+    if (strcmp(last, kinds[i]) != 0) continue;
+    snprintf(list, size, "%s:%.*s", names, (int)(equals - value), value);
+    value = equals + 1;
+    return value + strspn(value, LB_BLANKS);
+  }
+  return value;
+}
+
+/* "safe: a majority has to agree": the verdict, and behind the first colon the reason, which tables
+ * and reports show. */
+int lb_expect_add(struct lb_scenario *scenario, unsigned guards, const char *names, const char *value, char *err,
+                  size_t err_size) {
+  char word[256], list[1024];
+  enum lb_verdict verdict = LB_SAFE;
+  value = go_on(names, value, list, sizeof list);
+  size_t len = strcspn(value, ":");
+  const char *reason = value[len] ? value + len + 1 : value + len;
+  reason += strspn(reason, LB_BLANKS);
+  while (len > 0 && strchr(LB_BLANKS, value[len - 1])) len--;
+  snprintf(word, sizeof word, "%.*s", (int)len, value);
+  int r = *value ? parse_verdict(names, word, &verdict, err, err_size)
+                 : lb_refuse(err, err_size, "%s is empty: expected %s", names, lb_scenario_type_name(LB_KEY_VERDICT));
+  for (char *rest = list, *name; r == 0 && (name = strsep(&rest, ","));) {
+    name += strspn(name, LB_BLANKS);
+    for (size_t end = strlen(name); end > 0 && strchr(LB_BLANKS, name[end - 1]); end--) name[end - 1] = '\0';
+    r = add_name(scenario, guards, name, verdict, reason, err, err_size);
+  }
+  if (r == -ENOMEM) lb_refuse(err, err_size, "out of memory");
   return r;
 }

@@ -12,9 +12,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "guard.h"
-#include "premise.h"
 #include "step.h"
+
+/* What a client does before it touches the resource, chosen per cell. A guard protects the resource, not the lock: whatever it does, two
+ * clients may still believe that they hold. Under any guard but `none` a trial is therefore judged by the damage at the resource (lost
+ * updates, writes of an overtaken holder). */
+enum lb_guard {
+  LB_GUARD_NONE,     /* touches the resource as long as nobody told it that it lost the lock */
+  LB_GUARD_DEADLINE, /* looks at its own monotonic clock: not after valid_until */
+  LB_GUARD_SIGNAL,   /* asks nobody: not once its client library or connection has said that the session is lost or in doubt */
+  LB_GUARD_RECHECK,  /* asks the server whether it still holds: not unless the server says so */
+  LB_GUARD_CLAIM,    /* writes its unique token into the resource first, and the resource refuses once another one stands there */
+  LB_GUARD_FENCE,    /* shows its fencing token, and the resource refuses one smaller than the largest it has seen */
+};
+#define LB_GUARD_COUNT 6
+/* All of them, as a sentence names them. */
+#define LB_GUARD_NAMES "none, deadline, signal, recheck, claim or fence"
+
+/* "none", "deadline" ... */
+const char *lb_guard_name(enum lb_guard guard);
+/* One line for help and charts. */
+const char *lb_guard_help(enum lb_guard guard);
+/* The guard of that name, or -1. */
+int lb_guard_find(const char *name);
 
 /* How a trial (safe, violated, stuck, delayed or undecided) or a cell is judged. `delayed`: nobody got
  * the lock until something ended by itself, a lease mostly; `stuck`: nor after that. A cell is `mixed`
@@ -59,7 +79,7 @@ struct lb_scenario {
   char *title;    /* [scenario] title */
   char *question; /* [scenario] question: what it settles */
   char *refuted;  /* [scenario] refuted: what outcome would refute the expectation */
-  char *like;     /* [scenario] like: the scenario that the rest was taken from (like.c); NULL = all of it is its own */
+  char *like;     /* [scenario] like: the scenario that the rest was taken from (scenario_read.c); NULL = all of it is its own */
   char *attack;   /* [scenario] attack: which rules say what comes out (theory/theory.h); NULL = only [expect] does */
   char *systems;  /* [scenario] systems: "a@x, b@*", those that it is asked of unless others are named; NULL = nobody is left out */
   char *guards;   /* [scenario] guards: "none, fence", those that a suite asks it under; NULL = all */
@@ -176,8 +196,6 @@ bool lb_expect_is_exact(const struct lb_expect *expect);
 bool lb_expect_is_foreign(const struct lb_expect *expect);
 /* True if a run that names no system runs this one. A foreign lock (KIND:NAME@TOPOLOGY) has to be named, as it has to be installed. */
 bool lb_expect_adds(const struct lb_expect *expect);
-/* True if its name is or matches that of the system. The guard is not looked at. */
-bool lb_expect_fits(const struct lb_expect *expect, const char *system);
 /* True if this client, from 1, has no session until a step of the timeline opens it. */
 bool lb_scenario_opens_late(const struct lb_scenario *scenario, int client);
 /* True if some step or fault needs it: hosts with links of their own (LB_NEED_NETWORK), clocks that
@@ -240,5 +258,29 @@ extern const struct lb_scenario_key lb_scenario_keys[]; /* in the order of the s
 extern const size_t lb_scenario_key_count;
 /* "whole number", "text", ... */
 const char *lb_scenario_type_name(enum lb_scenario_type type);
+
+/* ---- suites: which scenarios are run together, and what is changed in each of them (scenarios/suites) ---------- */
+
+struct lb_suite {
+  char *name, *path;      /* "quick", and its file */
+  char *title, *question; /* [suite] */
+  /* Of each scenario, in the order of the file: its path, and what is changed in it, "key=value
+   * key=value" ("" = nothing). */
+  char **scenarios, **settings;
+  unsigned *own_guards; /* of each scenario, a bit each, of `guards`; 0 = all of them */
+  size_t count;
+  char *systems;   /* "a@x,b@y", NULL = those that the scenarios name */
+  unsigned guards; /* one bit each, 0 = all */
+  int guard_trials; /* under a guard at most so many of each cell; 0 = as many as without */
+};
+
+/* Reads a file. `folder` has the scenarios that are named, not given as a path. Every scenario is
+ * loaded and every setting tried on it. 0; -EINVAL with one line in err for bad content, of the
+ * suite or of a scenario; other -errno with err. On error *ret is empty. */
+int lb_suite_load(const char *path, const char *folder, struct lb_suite *ret, char *err, size_t err_size);
+/* The same from memory, data[size] is NUL; `path` stands for the file. For tests and fuzzing. */
+int lb_suite_parse(const char *path, const char *data, size_t size, const char *folder, struct lb_suite *ret, char *err,
+                   size_t err_size);
+void lb_suite_clear(struct lb_suite *suite);
 
 #endif

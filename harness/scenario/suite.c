@@ -4,7 +4,7 @@
  * scenario; its keys are those that -s sets. A setting is tried at once on the scenario as it was
  * loaded, so that a refusal names the line of the suite.
  */
-#include "suite.h"
+#include "reader.h"
 
 #include <errno.h>
 #include <ini.h>
@@ -13,8 +13,6 @@
 #include <string.h>
 
 #include "base/suggest.h"
-#include "lines.h"
-#include "scenario_parts.h"
 
 #define SECTION_BYTES 200 /* a name or a path: a line has no room for more */
 #define ABOUT "suite"     /* the section of the suite itself */

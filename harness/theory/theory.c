@@ -13,7 +13,7 @@
 
 #include "base/refuse.h"
 #include "base/suggest.h"
-#include "scenario/lines.h"
+#include "scenario/reader.h"
 
 enum { RULES_MAX = 400, CONDITIONS_MAX = 1200, ATTACKS_MAX = 100, TEXT_MAX = 600 };
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * A text file, line by line, with the number of each line.
+ * The files of scenarios: their names, which there are, and one of them line by line with the number of each line.
  *
  * libinih reads a file by itself, but it cuts lines at its buffer and takes any byte. So it is
  * given a reader instead of a file: each line passes through here first, and the first thing that
  * does not fit is refused with its place. After a refusal the reader says end of file, and the
  * library stops.
  */
-#include "lines.h"
+#include "reader.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -156,4 +157,79 @@ int lb_lines_end(struct lb_lines *lines, const char *data, int parsed) {
   if (parsed < 0) return lb_lines_refuse(lines, -ENOMEM, "out of memory");
   if (parsed > 0 && (lines->result == 0 || parsed < lines->line)) return refuse_syntax(lines, data, parsed);
   return lines->result;
+}
+
+/* ---- names --------------------------------------------------------------------------------- */
+
+#define SUFFIX ".ini"
+
+/* "scenarios/failover/failover.ini" -> "failover"; "05-failover.ini", too. */
+char *lb_scenario_name_of(const char *path) {
+  const char *slash = strrchr(path, '/');
+  const char *base = slash ? slash + 1 : path;
+  size_t digits = strspn(base, "0123456789");
+  if (digits > 0 && base[digits] == '-') base += digits + 1;
+  size_t len = strlen(base);
+  if (len > strlen(SUFFIX) && strcmp(base + len - strlen(SUFFIX), SUFFIX) == 0) len -= strlen(SUFFIX);
+  return strndup(base, len);
+}
+
+static int is_scenario_file(const struct dirent *entry) {
+  size_t len = strlen(entry->d_name);
+  return entry->d_name[0] != '.' && len > strlen(SUFFIX) && strcmp(entry->d_name + len - strlen(SUFFIX), SUFFIX) == 0;
+}
+
+/* By bytes, so that a run has the same order everywhere: alphasort() would follow the user's
+ * locale. */
+static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
+
+/* Themes, in the order in which people read them. A folder without them is one theme. */
+static const char *const themes[] = {".", "speed", "failover", "partition", "pause", "clock", "crash", "protocol", "storm", "museum", "peers"};
+
+struct listing {
+  char **names, **paths;
+  size_t count;
+};
+
+static int add_file(struct listing *l, const char *folder, const char *theme, const char *file) {
+  char **names = realloc(l->names, (l->count + 1) * sizeof *names);
+  if (names) l->names = names;
+  char **paths = realloc(l->paths, (l->count + 1) * sizeof *paths);
+  if (paths) l->paths = paths;
+  char *path = NULL;
+  bool top = strcmp(theme, ".") == 0;
+  if (!names || !paths || asprintf(&path, "%s/%s%s%s", folder, top ? "" : theme, top ? "" : "/", file) < 0) return -ENOMEM;
+  l->paths[l->count] = path;
+  l->names[l->count] = lb_scenario_name_of(path);
+  if (!l->names[l->count]) return free(path), -ENOMEM;
+  l->count++;
+  return 0;
+}
+
+static int add_theme(struct listing *l, const char *folder, const char *theme) {
+  char place[4096];
+  struct dirent **entries = NULL;
+  snprintf(place, sizeof place, "%s/%s", folder, theme);
+  int count = scandir(place, &entries, is_scenario_file, by_name), r = count < 0 ? -errno : 0;
+  for (int i = 0; i < count; i++) {
+    if (r == 0) r = add_file(l, folder, theme, entries[i]->d_name);
+    free(entries[i]);
+  }
+  free(entries);
+  return r;
+}
+
+/* All or nothing: on an error every name that was made is freed again. */
+int lb_scenario_list(const char *folder, char ***ret_names, char ***ret_paths, size_t *ret_count) {
+  struct listing l = {calloc(1, sizeof *l.names), calloc(1, sizeof *l.paths), 0};
+  int r = l.names && l.paths ? 0 : -ENOMEM;
+  for (size_t i = 0; r == 0 && i < sizeof themes / sizeof *themes; i++) {
+    r = add_theme(&l, folder, themes[i]);
+    if (r == -ENOENT && i > 0) r = 0;
+  }
+  if (r == 0) return *ret_names = l.names, *ret_paths = l.paths, *ret_count = l.count, 0;
+  for (size_t i = 0; i < l.count; i++) free(l.names[i]), free(l.paths[i]);
+  free(l.names);
+  free(l.paths);
+  return r;
 }

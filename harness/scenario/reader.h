@@ -1,15 +1,53 @@
 /* SPDX-License-Identifier: MIT
  *
- * scenario_parts.h - what the files of the scenario reader share; nobody else includes it.
+ * reader.h - what the readers of scenarios, suites and rules share: a small text file for libinih, line by line, so that what the library would
+ * swallow is refused before it sees it; keys and their values; words of steps. Private to the room, but for its lines (theory/theory.c).
  *
- * Every function that can refuse writes one line without its place ("ttl_ms = -5: expected ...")
- * and returns -EINVAL; whoever knows the place (a line of a file, `-s`) puts it in front.
+ * Every function that can refuse writes one line without its place ("ttl_ms = -5: expected ...") and returns -EINVAL; whoever knows the
+ * place (a line of a file, `-s`) puts it in front.
  */
-#ifndef LB_SCENARIO_PARTS_H
-#define LB_SCENARIO_PARTS_H
+#ifndef LB_READER_H
+#define LB_READER_H
 
 #include "base/refuse.h"
 #include "scenario.h"
+
+/* ---- lines ------------------------------------------------------------------------------------ */
+
+#define LB_BLANKS " \t"
+#define LB_LINES_BYTES_MAX (64 * 1024) /* of a file: a hundred times what a scenario needs */
+
+struct lb_lines {
+  const char *path;  /* of the file, for messages */
+  const char *data;  /* what is left; a NUL stands after it */
+  size_t size;
+  int line;          /* number of the latest one */
+  bool indented;     /* it begins with a blank */
+  int result;        /* of the first refusal; nothing is read after it */
+  char *err;
+  size_t err_size;
+};
+
+/* The whole file, malloc'd, with a NUL behind it. 0, or -errno with one line in err that begins
+ * with the path. */
+int lb_lines_load(const char *path, char **ret_data, size_t *ret_size, char *err, size_t err_size);
+/* Begins to read. All of it is borrowed; data[size] is NUL. */
+void lb_lines_begin(struct lb_lines *ret, const char *path, const char *data, size_t size, char *err, size_t err_size);
+/* The next line without its newline, which the library does not miss; NULL at the end and after a
+ * refusal. */
+char *lb_lines_next(struct lb_lines *lines, char *buf, int size);
+/* "FILE:LINE: WHY" into err, unless something was refused before. Returns `result`. */
+int lb_lines_refuse(struct lb_lines *lines, int result, const char *why);
+/* The same for what may stand once and did so in line `first`: "WHAT stands in line FIRST already".
+ * Returns -EINVAL. */
+int lb_lines_refuse_twice(struct lb_lines *lines, int first, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* The name in "[name] ; comment", cut to size. 0, or -EINVAL after a refusal. */
+int lb_lines_section(struct lb_lines *lines, const char *text, char *name, size_t size);
+/* What came of it: 0 or the result of the first refusal. `data` is that of lb_lines_begin(),
+ * `parsed` what the library returned: the line that it could not read, which is one more refusal. */
+int lb_lines_end(struct lb_lines *lines, const char *data, int parsed);
+
+/* ---- keys, values, words ------------------------------------------------------------------------ */
 
 #define LB_SCENARIO_ERR 1024 /* room for one message without its place */
 #define LB_EXPECT "expect" /* first word of a section of expectations; its guards follow */
@@ -19,12 +57,12 @@
 const struct lb_scenario_key *lb_scenario_key_find(const char *section, const char *name, char *err, size_t err_size);
 /* As for `-s`: among the settable keys. */
 const struct lb_scenario_key *lb_scenario_key_find_set(const char *name, char *err, size_t err_size);
-/* scenario_values.c: parses a value into the key's field (not that of LB_KEY_VERDICT); `line` goes
+/* Parses a value into the key's field (not that of LB_KEY_VERDICT); `line` goes
  * into a step. 0, -EINVAL with err, -ENOMEM. The field is unchanged on error. */
 int lb_scenario_key_set(const struct lb_scenario_key *key, struct lb_scenario *scenario, const char *name,
                         const char *value, int line, char *err, size_t err_size);
 
-/* expect.c: the guards of a section "expect" or "expect GUARD ...", one bit each, "expect" alone is
+/* scenario.c: the guards of a section "expect" or "expect GUARD ...", one bit each, "expect" alone is
  * that of `none`. 0, -ENOENT for another section, -EINVAL with err for what is no guard. */
 int lb_expect_guards(const char *section, unsigned *ret, char *err, size_t err_size);
 /* A line under these guards: "SYSTEM, SYSTEM" and "verdict: reason". 0, -EINVAL with err, -ENOMEM
@@ -32,30 +70,19 @@ int lb_expect_guards(const char *section, unsigned *ret, char *err, size_t err_s
 int lb_expect_add(struct lb_scenario *scenario, unsigned guards, const char *names, const char *value, char *err,
                   size_t err_size);
 
-/* step_list.c: one more step or fault, `name` is its key; and what stands behind `step =`, "[N times:]
- * STEP, STEP". 0, -EINVAL with err, -ENOMEM. What was added before an error stays. */
-int lb_scenario_add_step(const char *name, const char *text, int line, struct lb_step **list, size_t *count, char *err, size_t err_size);
-int lb_scenario_add_steps(const char *value, int line, struct lb_scenario *scenario, char *err, size_t err_size);
-
-/* like.c: a file that another one names by a path, not by a name; and that path, from the folder of the
+/* scenario_read.c: a file that another one names by a path, not by a name; and that path, from the folder of the
  * other one, malloc'd, NULL = no memory. */
 bool lb_scenario_is_path(const char *name);
 char *lb_scenario_beside(const char *file, const char *name);
-/* Takes what the scenario does not have from that which it is like, and gives it the line of `like`. 0, -EINVAL with err and
- * its place, -ENOMEM. */
-int lb_scenario_take_base(const char *file, struct lb_scenario *scenario, int *key_lines, int line, char *err, size_t err_size);
 
-/* scenario_read.c: the keys of a text, and nothing else. */
-int lb_scenario_read_keys(const char *path, const char *data, size_t size, struct lb_scenario *scenario, int *key_lines,
-                          char *err, size_t err_size);
 /* Fills the scenario from text: keys, those of what it is like, then defaults. key_lines[i] = line of
  * lb_scenario_keys[i], 0 = not given. data[size] must be NUL. err comes with its place. */
 int lb_scenario_read(const char *path, const char *data, size_t size, struct lb_scenario *scenario, int *key_lines,
                      char *err, size_t err_size);
 
-/* scenario.c: "scenarios/failover/failover.ini" -> "failover", malloc'd; NULL = no memory. */
+/* scenario_files.c: "scenarios/failover/failover.ini" -> "failover", malloc'd; NULL = no memory. */
 char *lb_scenario_name_of(const char *path);
-/* Sets one of the settable keys; returns as lb_scenario_set() does. */
+/* scenario.c: sets one of the settable keys; returns as lb_scenario_set() does. */
 int lb_scenario_change(struct lb_scenario *scenario, const char *key, const char *value, char *err, size_t err_size);
 
 /* scenario_check.c: what single keys cannot know. 0, or -EINVAL with err and the line it is about
@@ -72,11 +99,6 @@ int lb_number_parse(const char *kind, const char *word, int max, int *ret, char 
 bool lb_role_is_one_server(struct lb_role role);
 /* True for `node any` and `client any`. */
 bool lb_role_is_any(struct lb_role role);
-
-/* step_values.c: a value from its word, into the field of the step that it is for. 0, or -EINVAL
- * with why. */
-typedef int lb_value_parser(const char *word, struct lb_step *ret, char *why, size_t why_size);
-lb_value_parser lb_time_parse, lb_offset_parse, lb_rate_parse, lb_point_parse, lb_jitter_parse, lb_loss_parse, lb_after_parse, lb_policy_parse, lb_lock_parse;
 
 /* step_parse.c: cuts text into its words, in place; their number, or max + 1 if there are more. */
 size_t lb_split_words(char *text, char **words, size_t max);
