@@ -250,15 +250,36 @@ struct lb_config {
   bool looks_on; /* this session asks for no lock: it sets up, inspects, tears down */
 };
 
-/* Grows by one when a plugin that was built before could not work any more. What is handed over by pointer, one at a time (lock, config,
- * target, env, this table), may grow at its end without that. What stands in arrays (endpoints, options, values) and a grant may not. */
-#define LB_ABI 2
+/* A plugin is compiled against one contract and runs with that one: this grows by one with whatever changes in this header. */
+#define LB_ABI 3
 
-/* New hooks and fields come at the end, where 0 means "as before": a plugin whose table is smaller than today's is taken as it is, from
- * LB_PROTOCOL_SIZE_MIN bytes on. */
+/* What scenarios and recorded grants are proved with, and no client asks. Every hook is optional: NULL where nobody can tell. */
+struct lb_proofs {
+  /* Asks one server, target->endpoints[endpoint], what it knows by itself, without quorum: 1 = it has a record that
+   * somebody holds the key, 0 = it has none, -errno. */
+  int (*inspect)(struct lb_session *session, const struct lb_lock *lock, size_t endpoint, lb_ns deadline);
+  /* The server that this session talks to, the one its latest answer came from: its index in target->endpoints; -ENOENT = to none
+   * now, or to several at once (then env->err may stay empty). Asks nobody and does not wait. A scenario cuts or kills
+   * that server, and every outcome of an acquire says who was asked. NULL = no client can tell. Of who cannot, here or by
+   * -ENOENT, nobody knows that an acquire that timed out had asked anybody. */
+  int (*server)(struct lb_session *session);
+  /* Where several servers vote: those that had said yes when the latest try was granted, in bits: 1 << i is target->endpoints[i]. Called
+   * right after that grant, asks nobody and does not wait. Every grant of a timeline or campaign is recorded with it. NULL =
+   * nobody votes. */
+  uint64_t (*voters)(struct lb_session *session);
+  /* How old the state was in which the latest try was granted: a number that grows with every change of the lock at the service, and is
+   * the same at all its servers (ZooKeeper: the transaction that changed the lock's folder last); 0 = that is not known. Called right
+   * after that grant, asks nobody and does not wait. Of two grants the one with the smaller number has read the older state.
+   * NULL = the service has no such number, or does not tell. */
+  uint64_t (*seen)(struct lb_session *session);
+  /* The session at the service that an attempt or a hold stands and falls with, by its number there (ZooKeeper: the session, etcd: the lease); 0 = it has
+   * none now. Called right after a try that was granted or refused, asks nobody and does not wait. A scenario waits until the servers have ended that
+   * session. NULL = the service has no sessions, or does not tell. */
+  uint64_t (*session_id)(struct lb_session *session, const struct lb_grant *grant);
+};
+
 struct lb_protocol {
   uint32_t abi;         /* LB_ABI */
-  uint32_t size;        /* sizeof(struct lb_protocol) */
   const char *name;     /* "redis-token" */
   const char *summary;  /* one line */
   const char *promises; /* a few lines for `lockbench show`: what holds, and under which assumption */
@@ -306,9 +327,6 @@ struct lb_protocol {
    * vote: see enum, it may still be ours. LB_UNKNOWN: too few answered. -errno (that no server could be
    * reached, as ECONNREFUSED and ETIMEDOUT say, counts as no answer, too). */
   int (*holds)(struct lb_session *session, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline);
-  /* Asks one server, target->endpoints[endpoint], what it knows by itself, without quorum: 1 = it has a record that
-   * somebody holds the key, 0 = it has none, -errno. For proofs, not for clients. */
-  int (*inspect)(struct lb_session *session, const struct lb_lock *lock, size_t endpoint, lb_ns deadline);
 
   /* For protocols that share hooks: what makes this one of them, given to open() as config->protocol->data. NULL = nothing. */
   const void *data;
@@ -322,20 +340,6 @@ struct lb_protocol {
    * now: the lock may still be held. LB_LOST: the session that held it is over. -errno. Unless it is LB_OK env->err says what was said. It
    * notices what has arrived by now: of packets that are dropped nobody tells. NULL = a loss of the connection is told to nobody. */
   int (*doubt)(struct lb_session *session, const struct lb_lock *lock, const struct lb_grant *grant);
-  /* The server that this session talks to, the one its latest answer came from: its index in target->endpoints; -ENOENT = to none
-   * now, or to several at once (then env->err may stay empty). Asks nobody and does not wait. For proofs: a scenario cuts or kills
-   * that server, and every outcome of an acquire says who was asked. NULL = no client can tell. Of who cannot, here or by
-   * -ENOENT, nobody knows that an acquire that timed out had asked anybody. */
-  int (*server)(struct lb_session *session);
-  /* Where several servers vote: those that had said yes when the latest try was granted, in bits: 1 << i is target->endpoints[i]. Called
-   * right after that grant, asks nobody and does not wait. For proofs: every grant of a timeline or campaign is recorded with it. NULL =
-   * nobody votes. */
-  uint64_t (*voters)(struct lb_session *session);
-  /* How old the state was in which the latest try was granted: a number that grows with every change of the lock at the service, and is
-   * the same at all its servers (ZooKeeper: the transaction that changed the lock's folder last); 0 = that is not known. Called right
-   * after that grant, asks nobody and does not wait. For proofs: of two grants the one with the smaller number has read the older state.
-   * NULL = the service has no such number, or does not tell. */
-  uint64_t (*seen)(struct lb_session *session);
   /* What conform asks of it in vain. NULL = nothing. */
   const struct lb_flaw *flaws;
   /* How long who is refused, and is not told of a release, pauses before it asks again, where the algorithm says so. 0 = as the harness does
@@ -347,18 +351,21 @@ struct lb_protocol {
   /* The one of its points that lies in the middle of an acquire: something of it has been done, replies are still to be read or requests to be sent. NULL = there is none: at
    * its points nothing was sent, or all is decided. */
   const char *midway;
-  /* The session at the service that an attempt or a hold stands and falls with, by its number there (ZooKeeper: the session, etcd: the lease); 0 = it has
-   * none now. Called right after a try that was granted or refused, asks nobody and does not wait. For proofs: a scenario waits until the servers have ended that
-   * session. NULL = the service has no sessions, or does not tell. */
-  uint64_t (*session_id)(struct lb_session *session, const struct lb_grant *grant);
   /* What its traits and hooks do not say, as words NAME=VALUE of the table in harness/theory/facts.c: "release=blind lost=blind". From them it is
    * predicted what each fault does to it. NULL = as a sound lock of its kind. */
   const char *facts;
+  const struct lb_proofs *proofs; /* NULL = none */
   /* Removes, at target->endpoints[endpoint], the record that somebody holds the key, as an operator does who breaks a lock: whosever it is, and
    * telling nobody (of a queue its head). 1 = there was one, and the server says that it has removed it; 0 = there was none; -errno. For faults, not
    * for clients. NULL = there is no record that could be removed (a lock of a session). */
   int (*break_lock)(struct lb_session *session, const struct lb_lock *lock, size_t endpoint, lb_ns deadline);
 };
+
+/* Its proofs, never NULL. */
+static inline const struct lb_proofs *lb_proofs(const struct lb_protocol *protocol) {
+  static const struct lb_proofs none;
+  return protocol->proofs ? protocol->proofs : &none;
+}
 
 /* Whether waiters of this protocol are told: it has the hook wait and, if it has an option `wake`, that is on. `options` as
  * in lb_config, NULL = none was given a value, so `wake` is off. */
@@ -369,9 +376,6 @@ bool lb_believes_late(const struct lb_protocol *protocol, const union lb_value *
 bool lb_counts_by_wall(const struct lb_protocol *protocol, const union lb_value *options);
 /* For how long after it was asked for a hold is renewed; 0 = for as long as it lasts. */
 lb_ns lb_renewed_for(const struct lb_protocol *protocol, const union lb_value *options);
-
-/* Up to and with the mandatory hooks: no table is smaller. */
-#define LB_PROTOCOL_SIZE_MIN offsetof(struct lb_protocol, setup)
 
 /* The one symbol a plugin exports: `const struct lb_protocol *const LB_PLUGIN_SYMBOL = &protocol;` */
 #define LB_PLUGIN_SYMBOL lockbench_plugin

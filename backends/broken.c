@@ -83,7 +83,6 @@ static const char *const broken_topologies[] = {"none", NULL};
 
 const struct lb_protocol lb_broken = {
     .abi = LB_ABI,
-    .size = sizeof(struct lb_protocol),
     .name = "broken",
     .summary = "grants twice now and then: the checker has to catch it",
     .promises = "Nothing. It is the negative control of every suite.",

@@ -91,7 +91,6 @@ static int etcd_lease_resolve(struct lb_session *s, const struct lb_lock *lock, 
 
 const struct lb_protocol lb_etcd_lease = {
     .abi = LB_ABI,
-    .size = sizeof(struct lb_protocol),
     .name = "etcd-lease",
     .summary = "etcd's queue of keys on leases, each client watching the key before its own",
     .promises = "Mutual exclusion in order of arrival while holders stop at valid_until, and a fencing number that grows\n"

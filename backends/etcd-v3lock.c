@@ -138,7 +138,6 @@ static const struct lb_option options[] = {
 
 const struct lb_protocol lb_etcd_v3lock = {
     .abi = LB_ABI,
-    .size = sizeof(struct lb_protocol),
     .name = "etcd-v3lock",
     .summary = "the lock service of etcd itself, believed",
     .promises = "One holder per key, in order of arrival, while the lease of each client lives that waits or holds. It is\n"

@@ -309,9 +309,9 @@ int etcd_hook_open(struct lb_session *s, const struct lb_config *config, lb_ns d
 
 void etcd_hook_close(struct lb_session *s) { etcd_session_close(etcd(s)); }
 
-int etcd_hook_server(struct lb_session *s) { return etcd(s)->answered ? (int)etcd(s)->member : -ENOENT; }
+static int etcd_hook_server(struct lb_session *s) { return etcd(s)->answered ? (int)etcd(s)->member : -ENOENT; }
 
-uint64_t etcd_hook_session_id(struct lb_session *s, const struct lb_grant *grant) {
+static uint64_t etcd_hook_session_id(struct lb_session *s, const struct lb_grant *grant) {
   (void)s;
   return etcd_lease(grant);
 }
@@ -336,7 +336,7 @@ static json_t *all_of(const char *name, char after, char next) {
   return json_pack("{s:o,s:o}", "key", etcd_text(begin), "range_end", etcd_text(end));
 }
 
-int etcd_hook_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
+static int etcd_hook_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
   struct etcd_link *link;
   json_t *body = all_of(lock->key, '/', '0'), *said = NULL;
   json_object_set_new(body, "serializable", json_true()); /* as this member has it */
@@ -361,3 +361,5 @@ int etcd_hook_teardown(struct lb_session *s, lb_ns deadline) {
   json_decref(said);
   return result;
 }
+
+const struct lb_proofs etcd_proofs = {.inspect = etcd_hook_inspect, .server = etcd_hook_server, .session_id = etcd_hook_session_id};

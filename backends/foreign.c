@@ -347,7 +347,6 @@ static lb_ns round_trip_hook(struct lb_session *s) { return s->round_trip; }
 /* Those that an adapter cannot answer are left out. */
 static const struct lb_protocol foreign_hooks = {
     .abi = LB_ABI,
-    .size = sizeof(struct lb_protocol),
     .session_size = sizeof(struct lb_session),
     .open = foreign_session_open,
     .close = foreign_session_close,
@@ -357,10 +356,9 @@ static const struct lb_protocol foreign_hooks = {
     .extend = extend_hook,
     .holds = holds_hook,
     .doubt = doubt_hook,
-    .inspect = inspect_hook,
     .break_lock = break_hook,
     .teardown = teardown_hook,
-    .server = server_hook,
+    .proofs = &(const struct lb_proofs){.inspect = inspect_hook, .server = server_hook},
     .round_trip = round_trip_hook,
 };
 

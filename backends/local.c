@@ -60,7 +60,6 @@ static const char *const local_topologies[] = {"none", NULL};
 
 const struct lb_protocol lb_local = {
     .abi = LB_ABI,
-    .size = sizeof(struct lb_protocol),
     .name = "local",
     .summary = "compare-and-swap in shared memory: the correct reference",
     .promises = "Mutual exclusion among the processes of one machine, and fencing numbers in grant order.",

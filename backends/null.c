@@ -43,7 +43,6 @@ static const char *const null_topologies[] = {"none", NULL};
 
 const struct lb_protocol lb_null = {
     .abi = LB_ABI,
-    .size = sizeof(struct lb_protocol),
     .name = "null",
     .summary = "grants everything at once: the cost of the harness",
     .promises = "Nothing but speed: no other protocol is faster on the same machine, but for noise.",

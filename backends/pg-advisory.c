@@ -57,7 +57,6 @@ static const char *const advisory_points[] = {"before-lock", "after-lock", "befo
 
 const struct lb_protocol lb_pg_advisory = {
     .abi = LB_ABI,
-    .size = sizeof(struct lb_protocol),
     .name = "pg-advisory",
     .summary =
         "PostgreSQL's session-level advisory lock: it lives in the memory of a server, as long as the connection",
@@ -119,7 +118,6 @@ static const char *const xact_points[] = {"before-lock", "after-lock", "before-c
 
 const struct lb_protocol lb_pg_advisory_xact = {
     .abi = LB_ABI,
-    .size = sizeof(struct lb_protocol),
     .name = "pg-advisory-xact",
     .summary =
         "PostgreSQL's transaction-level advisory lock: it lives in the memory of a server, as long as a transaction",
@@ -200,7 +198,6 @@ static const char *const points[] = {"before-select", "after-select", "before-co
 
 const struct lb_protocol lb_pg_for_update = {
     .abi = LB_ABI,
-    .size = sizeof(struct lb_protocol),
     .name = "pg-for-update",
     .summary = "SELECT ... FOR UPDATE NOWAIT in a transaction that stays open; COMMIT frees the row",
     .promises =

@@ -89,7 +89,6 @@ static const char *const points[] = {"before-upsert", "after-upsert", "before-re
 
 const struct lb_protocol lb_pg_lease = {
     .abi = LB_ABI,
-    .size = sizeof(struct lb_protocol),
     .name = "pg-lease",
     .summary = "a row with an expiry by the server's clock: an UPSERT takes it when the expiry has passed",
     .promises =
@@ -114,7 +113,6 @@ const struct lb_protocol lb_pg_lease = {
 
 const struct lb_protocol lb_pg_lease_client = {
     .abi = LB_ABI,
-    .size = sizeof(struct lb_protocol),
     .name = "pg-lease-client",
     .summary = "pg-lease with expiries by the wall clocks of the clients, as many schedulers do",
     .promises = "What pg-lease promises, while the wall clocks of all clients agree and do not jump.",
@@ -198,7 +196,6 @@ static const char *const row_points[] = {"before-insert", "after-insert", "befor
 
 const struct lb_protocol lb_pg_row = {
     .abi = LB_ABI,
-    .size = sizeof(struct lb_protocol),
     .name = "pg-row",
     .summary = "a row with a unique name: INSERT takes the lock, DELETE of one's own row frees it",
     .promises = "One holder per key as long as the one primary keeps what it has committed. No clock is involved.\n"

@@ -381,10 +381,12 @@ int pg_hold_wait(struct lb_session *s, const struct lb_lock *lock, struct lb_gra
   return line ? pg_wake_wait(&line->primary, &line->ear, &s->kind->held, (const char *[]){lock->key}, deadline) : rc;
 }
 
-int pg_hold_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
+static int pg_hold_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
   return pg_inspect(&s->lines.line[0].primary, endpoint, &s->kind->held, (const char *[]){lock->key}, deadline);
 }
 
-int pg_hold_server(struct lb_session *s) {
+static int pg_hold_server(struct lb_session *s) {
   return s->lines.latest ? pg_primary_server(&s->lines.latest->primary) : -ENOENT;
 }
+
+const struct lb_proofs pg_hold_proofs = {.inspect = pg_hold_inspect, .server = pg_hold_server};

@@ -57,8 +57,8 @@ extern const struct lb_option pg_hold_transaction_options[];
 #define PG_HOLD_HOOKS                                                                                                  \
   .session_size = sizeof(struct lb_session), .open = pg_hold_open, .close = pg_hold_close, .try_acquire = pg_hold_try,      \
   .release = pg_hold_release, .wait = pg_hold_wait, .setup = pg_hold_setup, .resolve = pg_hold_resolve,                \
-  .holds = pg_hold_holds, .inspect = pg_hold_inspect, .teardown = pg_hold_teardown, .doubt = pg_hold_doubt,            \
-  .server = pg_hold_server
+  .holds = pg_hold_holds, .teardown = pg_hold_teardown, .doubt = pg_hold_doubt,            \
+  .proofs = &pg_hold_proofs
 
 /* The connections of one session to the primary, and what the server processes behind them hold. */
 
@@ -94,6 +94,7 @@ struct lb_session {
   struct pg_lines lines;
 };
 
+extern const struct lb_proofs pg_hold_proofs;
 int pg_hold_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline);
 void pg_hold_close(struct lb_session *s);
 int pg_hold_try(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
@@ -103,9 +104,7 @@ int pg_hold_wait(struct lb_session *s, const struct lb_lock *lock, struct lb_gra
 int pg_hold_setup(struct lb_session *s, lb_ns deadline);
 int pg_hold_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 int pg_hold_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline);
-int pg_hold_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline);
 int pg_hold_teardown(struct lb_session *s, lb_ns deadline);
 int pg_hold_doubt(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant);
-int pg_hold_server(struct lb_session *s);
 
 #endif

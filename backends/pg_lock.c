@@ -244,7 +244,7 @@ int pg_lock_doubt(struct lb_session *s, const struct lb_lock *lock, const struct
   return LB_UNKNOWN;
 }
 
-int pg_lock_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
+static int pg_lock_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
   char wall[24];
   return pg_inspect(&s->primary, endpoint, &s->sql->held, (const char *[]){lock->key, clock_param(s, wall)}, deadline);
 }
@@ -264,4 +264,6 @@ int pg_lock_setup(struct lb_session *s, lb_ns deadline) { return pg_schema_make(
 
 int pg_lock_teardown(struct lb_session *s, lb_ns deadline) { return pg_schema_drop(&s->primary, deadline); }
 
-int pg_lock_server(struct lb_session *s) { return pg_primary_server(&s->primary); }
+static int pg_lock_server(struct lb_session *s) { return pg_primary_server(&s->primary); }
+
+const struct lb_proofs pg_lock_proofs = {.inspect = pg_lock_inspect, .server = pg_lock_server};

@@ -65,9 +65,10 @@ struct pg_lock_kind {
 #define PG_LOCK_HOOKS                                                                                                  \
   .session_size = sizeof(struct lb_session), .open = pg_lock_open, .close = pg_lock_close, .try_acquire = pg_lock_try, \
   .release = pg_lock_release, .wait = pg_lock_wait, .setup = pg_lock_setup, .resolve = pg_lock_resolve, .holds = pg_lock_holds,              \
-  .inspect = pg_lock_inspect, .break_lock = pg_lock_break, .teardown = pg_lock_teardown, .doubt = pg_lock_doubt, \
-  .server = pg_lock_server
+  .break_lock = pg_lock_break, .teardown = pg_lock_teardown, .doubt = pg_lock_doubt, \
+  .proofs = &pg_lock_proofs
 
+extern const struct lb_proofs pg_lock_proofs;
 int pg_lock_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline);
 void pg_lock_close(struct lb_session *s);
 int pg_lock_try(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
@@ -75,10 +76,8 @@ int pg_lock_release(struct lb_session *s, const struct lb_lock *lock, struct lb_
 int pg_lock_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 int pg_lock_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 int pg_lock_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline);
-int pg_lock_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline);
 int pg_lock_break(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline);
 int pg_lock_doubt(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant);
-int pg_lock_server(struct lb_session *s);
 int pg_lock_wait(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 int pg_lock_setup(struct lb_session *s, lb_ns deadline);
 int pg_lock_teardown(struct lb_session *s, lb_ns deadline);

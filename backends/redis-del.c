@@ -29,7 +29,6 @@ static int del_try_acquire(struct lb_session *s, const struct lb_lock *lock, str
 
 const struct lb_protocol lb_redis_del = {
     .abi = LB_ABI,
-    .size = sizeof(struct lb_protocol),
     .name = "redis-del",
     .summary = "one Redis server: SET NX PX without a token, released by DEL, whoever holds it by then",
     .promises = "One holder per key while every holder releases within its lease, and all that redis-token assumes holds. A dead\n"
@@ -88,7 +87,6 @@ static int setnx_try_acquire(struct lb_session *s, const struct lb_lock *lock, s
 
 const struct lb_protocol lb_redis_setnx = {
     .abi = LB_ABI,
-    .size = sizeof(struct lb_protocol),
     .name = "redis-setnx",
     .summary = "one Redis server: SETNX, then EXPIRE, released by DEL",
     .promises = "One holder per key while every holder gets from SETNX to EXPIRE, releases within its lease, and all that redis-token\n"
@@ -137,7 +135,6 @@ static int lua_try_acquire(struct lb_session *s, const struct lb_lock *lock, str
 
 const struct lb_protocol lb_redis_lua = {
     .abi = LB_ABI,
-    .size = sizeof(struct lb_protocol),
     .name = "redis-lua",
     .summary = "one Redis server: SETNX and PEXPIRE in one script, released by DEL",
     .promises = "One holder per key while every holder releases within its lease, and all that redis-token assumes holds. A dead\n"

@@ -262,8 +262,8 @@ static const struct lb_flaw counts_twice[] = {
   .topologies = redis_key_topologies, .points = (const char *const[]){"before-take", "after-take", "before-release", NULL},      \
   .flaws = counts_twice, .session_size = sizeof(struct lb_session), .open = hash_open, .close = hash_close,                      \
   .try_acquire = hash_try, .release = hash_release, .extend = hash_extend, .wait = hash_wait, .resolve = hash_try,               \
-  .holds = hash_holds, .inspect = redis_key_inspect, .break_lock = redis_key_break, .teardown = redis_key_teardown,              \
-  .doubt = redis_key_doubt, .server = redis_key_server
+  .holds = hash_holds, .break_lock = redis_key_break, .teardown = redis_key_teardown,              \
+  .doubt = redis_key_doubt, .proofs = &redis_key_proofs
 
 /* redis-reentrant - a hash of owner and count: whoever holds may take the lock again, and gives it back as often.
  *
@@ -293,7 +293,6 @@ static const struct lb_option reentrant_options[] = {OPTIONS, {0}};
 
 const struct lb_protocol lb_redis_reentrant = {
     .abi = LB_ABI,
-    .size = sizeof(struct lb_protocol),
     .name = "redis-reentrant",
     .summary = "one Redis server: a hash of owner and count, which its owner may take again",
     .promises =
@@ -340,7 +339,6 @@ static const struct lb_option watchdog_options[] = {
 
 const struct lb_protocol lb_redis_watchdog = {
     .abi = LB_ABI,
-    .size = sizeof(struct lb_protocol),
     .name = "redis-watchdog",
     .summary = "redis-reentrant, renewed every third of its lease until it is released",
     .promises =

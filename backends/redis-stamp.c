@@ -150,7 +150,6 @@ static int stamp_inspect(struct lb_session *s, const struct lb_lock *lock, size_
 
 const struct lb_protocol lb_redis_stamp = {
     .abi = LB_ABI,
-    .size = sizeof(struct lb_protocol),
     .name = "redis-stamp",
     .summary = "one Redis server: SETNX with the end of the lock as its value, taken over by GETSET, released by DEL",
     .promises = "One holder per key while the wall clocks of all clients agree, nobody stands still before its GETSET, and one server keeps the\n"
@@ -172,9 +171,8 @@ const struct lb_protocol lb_redis_stamp = {
     .extend = stamp_extend,
     .resolve = stamp_resolve,
     .holds = stamp_holds,
-    .inspect = stamp_inspect,
     .break_lock = redis_key_break,
     .teardown = redis_key_teardown,
     .doubt = redis_key_doubt,
-    .server = redis_key_server,
+    .proofs = &(const struct lb_proofs){.inspect = stamp_inspect, .server = redis_key_server},
 };

@@ -66,7 +66,6 @@ static int token_resolve(struct lb_session *s, const struct lb_lock *lock, struc
 
 const struct lb_protocol lb_redis_token = {
     .abi = LB_ABI,
-    .size = sizeof(struct lb_protocol),
     .name = "redis-token",
     .summary = "one Redis server: SET NX PX with a random token, released by compare-and-delete",
     .promises =
@@ -121,7 +120,6 @@ static int pubsub_wait(struct lb_session *s, const struct lb_lock *lock, struct 
 
 const struct lb_protocol lb_redis_pubsub = {
     .abi = LB_ABI,
-    .size = sizeof(struct lb_protocol),
     .name = "redis-pubsub",
     .summary = "redis-token whose release is published: waiters sleep until then, or until the lease is over",
     .promises = "What redis-token promises; and a waiter is woken by the release, without polling.",
@@ -238,7 +236,6 @@ static int wait_extend(struct lb_session *s, const struct lb_lock *lock, struct 
 
 const struct lb_protocol lb_redis_wait = {
     .abi = LB_ABI,
-    .size = sizeof(struct lb_protocol),
     .name = "redis-wait",
     .summary = "redis-token, and a grant counts when the replicas have confirmed it (WAIT)",
     .promises =
@@ -265,9 +262,8 @@ const struct lb_protocol lb_redis_wait = {
     .extend = wait_extend,
     .resolve = wait_resolve,
     .holds = redis_key_holds,
-    .inspect = redis_key_inspect,
     .break_lock = redis_key_break,
     .teardown = redis_key_teardown,
     .doubt = redis_key_doubt,
-    .server = redis_key_server,
+    .proofs = &redis_key_proofs,
 };

@@ -130,7 +130,6 @@ static int watch_extend(struct lb_session *s, const struct lb_lock *lock, struct
 
 const struct lb_protocol lb_redis_watch = {
     .abi = LB_ABI,
-    .size = sizeof(struct lb_protocol),
     .name = "redis-watch",
     .summary = "one Redis server: SETNX and EXPIRE, repaired by who is refused, released by WATCH, MULTI, DEL, EXEC",
     .promises = "One holder per key, as redis-token. Never releases or extends somebody else's lock. A key that its dead holder\n"
@@ -205,7 +204,6 @@ static int getdel_extend(struct lb_session *s, const struct lb_lock *lock, struc
 
 const struct lb_protocol lb_redis_getdel = {
     .abi = LB_ABI,
-    .size = sizeof(struct lb_protocol),
     .name = "redis-getdel",
     .summary = "one Redis server: SET NX PX with a random token, which the client compares before it sends DEL",
     .promises = "One holder per key while nobody's lease ends between its GET and its DEL, and all that redis-token assumes holds.",

@@ -43,6 +43,8 @@ int redis_key_doubt(struct lb_session *s, const struct lb_lock *lock, const stru
 
 int redis_key_server(struct lb_session *s) { return redis_session_server(&redis_key(s)->redis); }
 
+const struct lb_proofs redis_key_proofs = {.inspect = redis_key_inspect, .server = redis_key_server};
+
 int redis_key_wait(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   (void)grant;
   return redis_ear_wait(&redis_key(s)->ear, &redis_key(s)->redis, lock->key, REDIS_EAR_MS, true, deadline);

@@ -28,10 +28,12 @@ static inline struct redis_key *redis_key(struct lb_session *s) { return (struct
 
 /* redis, sentinel, cluster. (What stands for one of them runs, too: harness/servers/topology.c.) */
 extern const char *const redis_key_topologies[];
+/* Whether a server has the key, whatever is in it, and which server is asked. */
+extern const struct lb_proofs redis_key_proofs;
 
 #define REDIS_KEY_HOOKS                                                                                                \
-  .topologies = redis_key_topologies, .open = redis_key_open, .close = redis_key_close, .inspect = redis_key_inspect,  \
-  .break_lock = redis_key_break, .teardown = redis_key_teardown, .doubt = redis_key_doubt, .server = redis_key_server
+  .topologies = redis_key_topologies, .open = redis_key_open, .close = redis_key_close, .break_lock = redis_key_break, \
+  .teardown = redis_key_teardown, .doubt = redis_key_doubt, .proofs = &redis_key_proofs
 
 int redis_key_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline);
 void redis_key_close(struct lb_session *s);

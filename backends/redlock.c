@@ -352,7 +352,6 @@ static void redlock_close(struct lb_session *s) { redis_fanout_deinit(&s->fanout
 
 const struct lb_protocol lb_redlock = {
     .abi = LB_ABI,
-    .size = sizeof(struct lb_protocol),
     .name = "redlock",
     .summary = "a majority of N independent Redis servers, asked all at once or one after the other",
     .promises = "One holder per key while no server of its majority forgets or misdates the key and holders stop at\n"
@@ -377,9 +376,8 @@ const struct lb_protocol lb_redlock = {
     .release = redlock_release,
     .extend = redlock_extend,
     .holds = redlock_holds,
-    .inspect = redlock_inspect,
     .break_lock = redlock_break,
     .teardown = redlock_teardown,
     .doubt = redlock_doubt,
-    .voters = redlock_voters,
+    .proofs = &(const struct lb_proofs){.inspect = redlock_inspect, .voters = redlock_voters},
 };

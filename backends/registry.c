@@ -206,7 +206,7 @@ static const char *hooks_complaint(const struct lb_protocol *p) {
   if (has_switch(p, "wake") ? p->traits & LB_TRAIT_WAKES || !p->wait : !!(p->traits & LB_TRAIT_WAKES) != !!p->wait)
     return "the trait wakes-waiters and the wait hook only together (with an option `wake` the hook alone)";
   if (p->traits & LB_TRAIT_RENEWED && !p->extend) return "the trait renewed, but not the hook extend";
-  if (p->traits & LB_TRAIT_LEASED && !(p->traits & LB_TRAIT_FOREIGN) && (!p->extend || !p->holds || !p->inspect))
+  if (p->traits & LB_TRAIT_LEASED && !(p->traits & LB_TRAIT_FOREIGN) && (!p->extend || !p->holds || !lb_proofs(p)->inspect))
     return "the trait leased, but not all of the hooks extend, holds and inspect";
   if (!!(p->traits & LB_TRAIT_UNSAFE) != !!p->unsafe_why) return "the trait unsafe and its reason only together";
   return NULL;
@@ -232,35 +232,11 @@ static const char *complaint(const struct lb_protocol *p) {
   return what ? what : flaws_complaint(p);
 }
 
-/* Looks at the first two fields only, which every table of every version has. */
-static int check_version(const struct lb_protocol *p, char *err, size_t err_size) {
-  if (p->abi != LB_ABI)
-    snprintf(err, err_size, "built for contract %u, this tool has contract %u: compile it again against backends/backend.h", p->abi, LB_ABI);
-  else if (p->size > sizeof *p)
-    snprintf(err, err_size, "its table has %u bytes, of which this tool knows %zu: compile it again against this tool's backends/backend.h",
-             p->size, sizeof *p);
-  else if (p->size < LB_PROTOCOL_SIZE_MIN)
-    snprintf(err, err_size, "its table has %u bytes, at least %zu are mandatory: `.size` has to be sizeof(struct lb_protocol)", p->size,
-             LB_PROTOCOL_SIZE_MIN);
-  else return 0;
-  return -EINVAL;
-}
-
-/* What a smaller table lacks is 0. */
-static struct lb_protocol whole_table(const struct lb_protocol *p) {
-  struct lb_protocol whole = {0};
-  memcpy(&whole, p, p->size);
-  whole.size = sizeof whole;
-  return whole;
-}
-
 int lb_protocol_check(const struct lb_protocol *p, char *err, size_t err_size) {
-  if (check_version(p, err, err_size) < 0) return -EINVAL;
-  struct lb_protocol whole = whole_table(p);
-  const char *what = complaint(&whole);
-  if (!what) return 0;
-  snprintf(err, err_size, "protocol table has %s", what);
-  return -EINVAL;
+  if (p->abi != LB_ABI) /* nothing else of the table is looked at */
+    return snprintf(err, err_size, "built for contract %u, this tool has contract %u: compile it again against backends/backend.h", p->abi, LB_ABI), -EINVAL;
+  const char *what = complaint(p);
+  return what ? snprintf(err, err_size, "protocol table has %s", what), -EINVAL : 0;
 }
 
 /* ---- foreign locks ------------------------------------------------------------------------------------------------------ */
@@ -275,28 +251,20 @@ int lb_protocol_add(const struct lb_protocol *protocol, char *err, size_t err_si
 
 /* ---- plugins ----------------------------------------------------------------------------------------------------------- */
 
-/* The table in full length. A smaller one is copied; the copy lives as long as the library, to the end of the process. */
-static const struct lb_protocol *full_length(const struct lb_protocol *p) {
-  if (p->size == sizeof *p) return p;
-  struct lb_protocol *copy = malloc(sizeof *copy);
-  if (copy) *copy = whole_table(p);
-  return copy;
-}
-
 /* The table of an open library, or NULL with a line. */
 static const struct lb_protocol *take_table(const char *path, void *library, char *err, size_t err_size) {
   char why[400];
-  const struct lb_protocol *const *symbol = dlsym(library, "lockbench_plugin"), *full = NULL;
+  const struct lb_protocol *const *symbol = dlsym(library, "lockbench_plugin");
   if (!symbol || !*symbol) {
     snprintf(err, err_size, "%s: exports no symbol lockbench_plugin (see CONTRIBUTING.md, \"A plugin\")", path);
   } else if (lb_protocol_check(*symbol, why, sizeof why) < 0) {
     snprintf(err, err_size, "%s: %s", path, why);
   } else if (lb_protocol_find((*symbol)->name)) {
     snprintf(err, err_size, "%s: protocol name '%s' is taken", path, (*symbol)->name);
-  } else if (!(full = full_length(*symbol))) {
-    snprintf(err, err_size, "%s: out of memory", path);
+  } else {
+    return *symbol;
   }
-  return full;
+  return NULL;
 }
 
 const struct lb_protocol *lb_protocol_load(const char *path, char *err, size_t err_size) {

@@ -32,7 +32,7 @@ const struct lb_design *lb_protocol_design(const struct lb_protocol *protocol);
 /* Adds the table of a foreign lock (foreign.h), which stays the caller's and has to stay there until the process ends. 0, or -EINVAL with one line in err: a name that is
  * taken, a broken table, too many. */
 int lb_protocol_add(const struct lb_protocol *protocol, char *err, size_t err_size);
-/* Checks one table: version, size, names, texts, mandatory hooks, traits that agree with the hooks. 0, or -EINVAL with one line in err,
+/* Checks one table: version, names, texts, mandatory hooks, traits that agree with the hooks. 0, or -EINVAL with one line in err,
  * which repeats nothing of the table: what is in there may not be printable. */
 int lb_protocol_check(const struct lb_protocol *protocol, char *err, size_t err_size);
 /* Loads `path` (a shared library that exports lockbench_plugin) and adds its protocol; it stays loaded until the process ends.

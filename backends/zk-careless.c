@@ -221,10 +221,12 @@ static int recipe_break(struct lb_session *s, const struct lb_lock *lock, size_t
   return result ? result : zk_break(s->run.env, s->run.target, endpoint, s->run.ttl_ms, dir, true, deadline);
 }
 
+static const struct lb_proofs proofs = {ZK_RUN_PROOFS, .inspect = recipe_inspect};
+
 #define HOOKS                                                                                                                           \
   .points = points, .midway = "after-create", .session_size = sizeof(struct lb_session), ZK_RUN_HOOKS, .open = recipe_open,             \
   .try_acquire = recipe_try, .release = recipe_release, .wait = recipe_wait, .resolve = recipe_resolve, .holds = recipe_holds,          \
-  .inspect = recipe_inspect, .break_lock = recipe_break
+  .proofs = &proofs, .break_lock = recipe_break
 
 /* zk-careless - ZooKeeper's queue of ephemeral sequential nodes, as a careless client stands in it.
  *
@@ -258,7 +260,6 @@ static const struct kind careless_kind = {.ephemeral = true, .by_client = true};
 
 const struct lb_protocol lb_zk_careless = {
     .abi = LB_ABI,
-    .size = sizeof(struct lb_protocol),
     .name = "zk-careless",
     .summary = "ZooKeeper's queue without care: believes a node of its earlier session, ignores disconnects",
     .promises = "Mutual exclusion in order of arrival, as long as no session ends and no client starts anew while its\n"
@@ -303,7 +304,6 @@ static const struct kind persistent_kind = {.ephemeral = false, .by_client = fal
 
 const struct lb_protocol lb_zk_persistent_sequential = {
     .abi = LB_ABI,
-    .size = sizeof(struct lb_protocol),
     .name = "zk-persistent-sequential",
     .summary = "ZooKeeper's queue made of nodes that stay: a dead waiter blocks all behind it for ever",
     .promises = "Mutual exclusion in order of arrival for as long as nobody but its client deletes a node, and a fencing\n"

@@ -251,10 +251,12 @@ static int node_break(struct lb_session *s, const struct lb_lock *lock, size_t e
   return result ? result : zk_break(s->run.env, s->run.target, endpoint, s->run.ttl_ms, path, false, deadline);
 }
 
+static const struct lb_proofs proofs = {ZK_RUN_PROOFS, .inspect = node_inspect};
+
 /* extend and doubt are of an ephemeral node. */
 #define HOOKS                                                                                                                           \
   .points = points, .session_size = sizeof(struct lb_session), ZK_RUN_HOOKS, .open = node_open, .try_acquire = node_try,                \
-  .release = node_release, .wait = node_wait, .resolve = node_resolve, .holds = node_holds, .inspect = node_inspect,                    \
+  .release = node_release, .wait = node_wait, .resolve = node_resolve, .holds = node_holds, .proofs = &proofs,                    \
   .break_lock = node_break
 
 /* zk-ephemeral - one ephemeral node of ZooKeeper, which everybody who waits watches.
@@ -284,7 +286,6 @@ static int node_break(struct lb_session *s, const struct lb_lock *lock, size_t e
 
 const struct lb_protocol lb_zk_ephemeral = {
     .abi = LB_ABI,
-    .size = sizeof(struct lb_protocol),
     .name = "zk-ephemeral",
     .summary = "one ephemeral node of ZooKeeper, which everybody who waits watches: the herd",
     .promises = "Mutual exclusion while the holder's session lives, and a fencing number that grows over the whole\n"
@@ -323,7 +324,6 @@ const struct lb_protocol lb_zk_ephemeral = {
 
 const struct lb_protocol lb_zk_persistent = {
     .abi = LB_ABI,
-    .size = sizeof(struct lb_protocol),
     .name = "zk-persistent",
     .summary = "one plain node of ZooKeeper: a dead holder blocks for ever",
     .promises = "Mutual exclusion for as long as nobody but the holder deletes the node, and a fencing number that grows\n"

@@ -159,7 +159,6 @@ static const char *const zk_sequential_points[] = {"after-create", "before-relea
 
 const struct lb_protocol lb_zk_sequential = {
     .abi = LB_ABI,
-    .size = sizeof(struct lb_protocol),
     .name = "zk-sequential",
     .summary = "ZooKeeper's queue of ephemeral sequential nodes, each watching the one before",
     .promises = "Mutual exclusion in order of arrival while the holder's session lives, and a fencing number that\n"
@@ -184,8 +183,7 @@ const struct lb_protocol lb_zk_sequential = {
     .wait = zk_sequential_wait,
     .resolve = zk_sequential_resolve,
     .holds = zk_sequential_holds,
-    .inspect = zk_sequential_inspect,
     .break_lock = zk_sequential_break,
     .doubt = zk_sequential_doubt,
-    .seen = zk_sequential_seen,
+    .proofs = &(const struct lb_proofs){ZK_RUN_PROOFS, .inspect = zk_sequential_inspect, .seen = zk_sequential_seen},
 };

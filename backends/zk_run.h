@@ -25,11 +25,12 @@ void zk_run_close(struct zk_run *run);
 /* Creates the folder. LB_OK, LB_TIMEOUT: no session; -errno. */
 int zk_run_setup(struct zk_run *run, lb_ns deadline);
 
-/* Hooks for a struct lb_session whose first member begins with struct zk_run. The last removes the folder and everything below it, also
+/* ZK_RUN_HOOKS and, of the proofs, ZK_RUN_PROOFS: hooks for a struct lb_session whose first member begins with struct zk_run. The last removes the folder and everything below it, also
  * nodes of sessions that live. */
 #define ZK_RUN_HOOKS                                                                                                   \
   .topologies = zk_run_topologies, .close = zk_run_hook_close, .setup = zk_run_hook_setup,                             \
-  .teardown = zk_run_hook_teardown, .server = zk_run_hook_server, .session_id = zk_run_hook_session_id
+  .teardown = zk_run_hook_teardown
+#define ZK_RUN_PROOFS .server = zk_run_hook_server, .session_id = zk_run_hook_session_id
 extern const char *const zk_run_topologies[];
 void zk_run_hook_close(struct lb_session *s);
 int zk_run_hook_setup(struct lb_session *s, lb_ns deadline);

@@ -151,7 +151,7 @@ static void an_attempt_whose_lease_was_revoked_can_make_no_key(void **state) {
   assert_int_equal(etcd_leave(&hand, &lock, &grant, in_ms(1000)), LB_OK);
   assert_int_equal(etcd_join(&hand, &lock, &late, in_ms(1000)), ETCD_AGAIN);
   assert_int_equal(late.token_len, 0);
-  assert_int_equal(etcd_hook_inspect((struct lb_session *)&hand, &lock, 0, in_ms(1000)), 0);
+  assert_int_equal(etcd_proofs.inspect((struct lb_session *)&hand, &lock, 0, in_ms(1000)), 0);
   close_clients();
 }
 

@@ -250,13 +250,13 @@ static void a_primary_is_found_behind_a_dead_server_and_a_standby(void **state) 
                    last = {.topology = "pg", .endpoints = three, .count = 2};
   assert_int_equal(open_client(&c, "c", &both, 100, 15000), 0);
   assert_int_equal(try(&c, "k12", &grant, 2000), LB_OK);
-  assert_int_equal(lb_pg_row.inspect(c.session, &(struct lb_lock){.key = "k12"}, 0, in_ms(&c, 1000)), -ECONNREFUSED);
+  assert_int_equal(lb_pg_row.proofs->inspect(c.session, &(struct lb_lock){.key = "k12"}, 0, in_ms(&c, 1000)), -ECONNREFUSED);
   lb_ns end = in_ms(&c, 10000);
   int rc;
-  while ((rc = lb_pg_row.inspect(c.session, &(struct lb_lock){.key = "k12"}, 1, end)) < 0 && lb_now(&c.env.base) < end)
+  while ((rc = lb_pg_row.proofs->inspect(c.session, &(struct lb_lock){.key = "k12"}, 1, end)) < 0 && lb_now(&c.env.base) < end)
     lb_sleep_until(&c.env.base, in_ms(&c, 20));
   assert_int_equal(rc, 0);
-  assert_int_equal(lb_pg_row.inspect(c.session, &(struct lb_lock){.key = "k12"}, 2, in_ms(&c, 1000)), 1);
+  assert_int_equal(lb_pg_row.proofs->inspect(c.session, &(struct lb_lock){.key = "k12"}, 2, in_ms(&c, 1000)), 1);
   assert_int_equal(release(&c, "k12", &grant, 2000), LB_OK);
   close_client(&c);
   rc = open_client(&c, "c", &last, 100, 300);

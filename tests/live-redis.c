@@ -105,7 +105,7 @@ static int holds(struct client *client, const char *key, const struct lb_grant *
   return client->protocol->holds(client->session, &(struct lb_lock){key, LONG_MS}, grant, in_ms(client, 1000));
 }
 static int record(struct client *client, size_t node, const char *key) {
-  return client->protocol->inspect(client->session, &(struct lb_lock){.key = key}, node, in_ms(client, 1000));
+  return client->protocol->proofs->inspect(client->session, &(struct lb_lock){.key = key}, node, in_ms(client, 1000));
 }
 
 static size_t records(struct client *client, const char *key) {
@@ -547,7 +547,7 @@ static void the_voters_of_a_grant_are_named(void **state) {
   (void)state;
   struct lb_grant mine = LB_GRANT_INIT;
   granted_without(1, 4, &mine);
-  assert_int_equal(a.protocol->voters(a.session), 1 | 1 << 2 | 1 << 3);
+  assert_int_equal(a.protocol->proofs->voters(a.session), 1 | 1 << 2 | 1 << 3);
 }
 
 static void restarted_servers_vote_again(void **state) {

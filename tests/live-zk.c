@@ -180,7 +180,7 @@ static int holds(struct client *client, const char *key) {
   return zk->holds(client->session, &(struct lb_lock){.key = key}, &client->grant, in_ms(3000));
 }
 
-static int inspect(struct client *client, const char *key) { return zk->inspect(client->session, &(struct lb_lock){.key = key}, 0, in_ms(3000)); }
+static int inspect(struct client *client, const char *key) { return zk->proofs->inspect(client->session, &(struct lb_lock){.key = key}, 0, in_ms(3000)); }
 
 /* As a caller would: until it is granted, or `patience_ms` have passed. */
 static int acquire(struct client *client, const char *key, uint64_t patience_ms) {
@@ -508,7 +508,7 @@ static void a_hand_off_is_one_commit(void **state) {
   assert_int_equal(wait_turn(&b, "hands-off", 3000), LB_OK);
   assert_int_equal(try(&b, "hands-off", 3000), LB_OK);
   assert_int_equal(zxid_of(&alone), before + 1);
-  assert_int_equal(zk->seen(b.session), before + 1); /* the deletion; it came too late to be told of it */
+  assert_int_equal(zk->proofs->seen(b.session), before + 1); /* the deletion; it came too late to be told of it */
   close_client(&a), close_client(&b);
 }
 
@@ -1214,7 +1214,7 @@ static void by_the_recipe_a_late_follower_grants_what_another_holds(void **state
   open_late(&late, true, "late-recipe", 800);
   assert_int_equal(wait_at_a_late_follower(&late), LB_OK);
   assert_true(late.w.grant.fence < late.b.grant.fence);
-  assert_true(zk->seen(late.w.session) < zk->seen(late.b.session));
+  assert_true(zk->proofs->seen(late.w.session) < zk->proofs->seen(late.b.session));
   assert_int_equal(zk->doubt(late.w.session, &(struct lb_lock){.key = late.key}, &late.w.grant), LB_OK); /* "connected" */
   close_late(&late);
 }

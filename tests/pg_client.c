@@ -68,7 +68,7 @@ int holds(struct client *client, const char *key, const struct lb_grant *grant) 
   return client->protocol->holds(client->session, &(struct lb_lock){key, ttl_ms}, grant, in_ms(client, 2000));
 }
 int row(struct client *client, const char *key) {
-  return client->protocol->inspect(client->session, &(struct lb_lock){.key = key}, 0, in_ms(client, 2000));
+  return client->protocol->proofs->inspect(client->session, &(struct lb_lock){.key = key}, 0, in_ms(client, 2000));
 }
 
 struct pg_conn *operator_open(void) {

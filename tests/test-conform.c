@@ -507,7 +507,7 @@ static void a_session_names_the_server_that_has_its_lock(void **state) {
       {server_after_a_nap, "server waited in lb_sleep_until (first session)"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    bad.server = cases[i].server;
+    bad.proofs = &(struct lb_proofs){.inspect = lb_proofs(good)->inspect, .server = cases[i].server};
     run_on("redis-x3", 10 * LIMIT_MS);
     SAYS(SERVER, cases[i].why);
   }

@@ -117,6 +117,7 @@ static void point_hook(struct lb_env *env, const char *name) {
 
 struct fixture {
   struct lb_protocol protocol;
+  struct lb_proofs proofs;
   struct lb_session session;
   struct lb_env env;
   struct lb_holder holder;
@@ -125,7 +126,7 @@ struct fixture {
 static int set_up(void **state) {
   static struct fixture f;
   f = (struct fixture){
-      .protocol = {.name = "script", .try_acquire = try_acquire_hook, .release = release_hook, .resolve = resolve_hook},
+      .protocol = {.name = "script", .try_acquire = try_acquire_hook, .release = release_hook, .resolve = resolve_hook, .proofs = &f.proofs},
       .env = {.now = now_hook, .sleep_until = sleep_hook, .point = point_hook}};
   fake_now = 1;
   points_passed[0] = '\0';
@@ -393,7 +394,7 @@ static void every_outcome_names_the_server_that_was_asked(void **state) {
   struct fixture *f = *state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     tear_down(state), set_up(state);
-    f->protocol.server = server_hook;
+    f->proofs.server = server_hook;
     f->holder.names_server = true;
     f->holder.endpoint_count = 3;
     f->session.acquires[0] = cases[i].answer;
@@ -409,7 +410,7 @@ static void every_outcome_names_the_server_that_was_asked(void **state) {
 
 static void a_grant_by_votes_names_who_said_yes(void **state) {
   struct fixture *f = *state;
-  f->protocol.voters = voters_hook;
+  f->proofs.voters = voters_hook;
   f->session.voters = 5;
   f->holder.names_server = true;
   f->holder.endpoint_count = 3;
@@ -423,7 +424,7 @@ static void voters_that_are_none_of_the_endpoints_break_the_contract(void **stat
   for (size_t i = 0; i < 2; i++) {
     struct fixture *f = *state;
     tear_down(state), set_up(state);
-    f->protocol.voters = voters_hook;
+    f->proofs.voters = voters_hook;
     f->session.voters = wrong[i];
     f->holder.names_server = true;
     f->holder.endpoint_count = 3;
@@ -441,7 +442,7 @@ static void a_grant_says_what_state_it_was_read_in(void **state) {
   for (size_t i = 0; i < 2; i++) {
     struct fixture *f = *state;
     tear_down(state), set_up(state);
-    f->protocol.seen = seen_hook;
+    f->proofs.seen = seen_hook;
     f->session.seen = cases[i].seen;
     f->holder.names_server = true;
     assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
@@ -452,7 +453,7 @@ static void a_grant_says_what_state_it_was_read_in(void **state) {
 
 static void a_state_beyond_what_a_history_holds_breaks_the_contract(void **state) {
   struct fixture *f = *state;
-  f->protocol.seen = seen_hook;
+  f->proofs.seen = seen_hook;
   f->session.seen = (uint64_t)INT64_MAX + 1;
   f->holder.names_server = true;
   lb_holder_acquire(&f->holder, 0, in_ms(100));
@@ -462,7 +463,7 @@ static void a_state_beyond_what_a_history_holds_breaks_the_contract(void **state
 
 static void nobody_is_asked_for_its_server_unless_that_is_wanted(void **state) {
   struct fixture *f = *state;
-  f->protocol.server = server_hook;
+  f->proofs.server = server_hook;
   f->holder.endpoint_count = 3;
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
   assert_string_equal(story(f), "acquire granted");

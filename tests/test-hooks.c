@@ -38,6 +38,7 @@ struct lb_session {
 
 static struct world {
   struct lb_protocol protocol;
+  struct lb_proofs proofs;
   struct lb_session session;
   struct lb_env env;
   struct lb_holder holder;
@@ -145,10 +146,11 @@ static int set_up(void **state) {
                                   .wait = wait_hook,
                                   .resolve = resolve_hook,
                                   .holds = holds_hook,
-                                  .inspect = inspect_hook,
+                                  .proofs = &w.proofs,
                                   .break_lock = break_hook,
                                   .teardown = teardown_hook,
                                   .doubt = doubt_hook},
+                     .proofs = {.inspect = inspect_hook},
                      .env = {.now = now_hook},
                      .lock = {"k", TTL_MS},
                      .now = 5 * LB_NS_PER_S};
@@ -247,7 +249,7 @@ static void a_hook_that_is_not_there_does_nothing(void **state) {
 static void a_server_is_an_index_and_never_an_error(void **state) {
   (void)state;
   assert_int_equal(lb_hook_server(&w.holder), -ENOENT); /* no such hook */
-  w.protocol.server = server_hook;
+  w.proofs.server = server_hook;
   w.holder.endpoint_count = 3;
   snprintf(w.env.err, sizeof w.env.err, "of before");
   w.session.answer = 2;
@@ -275,9 +277,9 @@ static void the_numbers_of_a_grant_are_asked_in_their_hooks(void **state) {
   w.holder.endpoint_count = 3;
   for (size_t i = 0; i < 2; i++) {
     w.holder.breached = false, state_of()->breach[0] = '\0';
-    w.protocol.voters = w.protocol.seen = NULL;
+    w.proofs.voters = w.proofs.seen = NULL;
     assert_int_equal(numbers[i].call(&w.holder), 0); /* no such hook */
-    w.protocol.voters = w.protocol.seen = number_hook;
+    w.proofs.voters = w.proofs.seen = number_hook;
     w.session.answer = 5;
     assert_int_equal(numbers[i].call(&w.holder), 5);
     assert_int_equal(w.session.hook_seen, numbers[i].hook);

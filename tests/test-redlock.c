@@ -159,7 +159,7 @@ static void an_own_key_met_again_after_a_broken_connection_is_a_yes(void **state
   assert_int_equal(r, LB_OK);
   assert_non_null(strstr(fake_heard(NODES), " PX 1000 GET"));
   assert_null(strstr(fake_heard(0), "GET"));
-  assert_int_equal(lb_redlock.voters(session), 1 | 1 << 2);
+  assert_int_equal(lb_redlock.proofs->voters(session), 1 | 1 << 2);
 }
 
 /* The same with somebody else's key, or none. */

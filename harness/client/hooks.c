@@ -346,7 +346,7 @@ int lb_hook_holds(struct lb_holder *h, const struct lb_lock *lock, const struct 
 
 int lb_hook_inspect(struct lb_holder *h, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
   enter(h, LB_HOOK_INSPECT, deadline);
-  return leave(h, LB_HOOK_INSPECT, h->protocol->inspect(h->session, lock, endpoint, deadline));
+  return leave(h, LB_HOOK_INSPECT, lb_proofs(h->protocol)->inspect(h->session, lock, endpoint, deadline));
 }
 
 int lb_hook_break_lock(struct lb_holder *h, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
@@ -362,10 +362,10 @@ int lb_hook_doubt(struct lb_holder *h, const struct lb_lock *lock, const struct 
 /* What it answers says nothing of the lock, so it is no error that anybody has to be told. */
 int lb_hook_server(struct lb_holder *h) {
   char complaint[200], err[sizeof h->env->err];
-  if (!h->protocol->server) return -ENOENT;
+  if (!lb_proofs(h->protocol)->server) return -ENOENT;
   memcpy(err, h->env->err, sizeof err);
   enter(h, LB_HOOK_SERVER, LB_NEVER);
-  int server = h->protocol->server(h->session);
+  int server = lb_proofs(h->protocol)->server(h->session);
   come_back(h, LB_HOOK_SERVER);
   memcpy(h->env->err, err, sizeof err);
   if (lb_contract_server(server, h->endpoint_count, complaint, sizeof complaint) < 0) return breach(h, complaint);
@@ -374,9 +374,9 @@ int lb_hook_server(struct lb_holder *h) {
 
 uint64_t lb_hook_voters(struct lb_holder *h) {
   char complaint[200];
-  if (!h->protocol->voters) return 0;
+  if (!lb_proofs(h->protocol)->voters) return 0;
   enter(h, LB_HOOK_VOTERS, LB_NEVER);
-  uint64_t voters = h->protocol->voters(h->session);
+  uint64_t voters = lb_proofs(h->protocol)->voters(h->session);
   come_back(h, LB_HOOK_VOTERS);
   if (lb_contract_voters(voters, h->endpoint_count, complaint, sizeof complaint) == 0) return voters;
   breach(h, complaint);
@@ -385,9 +385,9 @@ uint64_t lb_hook_voters(struct lb_holder *h) {
 
 uint64_t lb_hook_seen(struct lb_holder *h) {
   char complaint[200];
-  if (!h->protocol->seen) return 0;
+  if (!lb_proofs(h->protocol)->seen) return 0;
   enter(h, LB_HOOK_SEEN, LB_NEVER);
-  uint64_t seen = h->protocol->seen(h->session);
+  uint64_t seen = lb_proofs(h->protocol)->seen(h->session);
   come_back(h, LB_HOOK_SEEN);
   if (lb_contract_seen(seen, complaint, sizeof complaint) == 0) return seen;
   breach(h, complaint);
@@ -395,9 +395,9 @@ uint64_t lb_hook_seen(struct lb_holder *h) {
 }
 
 uint64_t lb_hook_session_id(struct lb_holder *h) {
-  if (!h->protocol->session_id) return 0;
+  if (!lb_proofs(h->protocol)->session_id) return 0;
   enter(h, LB_HOOK_SESSION_ID, LB_NEVER);
-  uint64_t id = h->protocol->session_id(h->session, &h->grant);
+  uint64_t id = lb_proofs(h->protocol)->session_id(h->session, &h->grant);
   come_back(h, LB_HOOK_SESSION_ID);
   return id;
 }

@@ -158,7 +158,7 @@ static int do_at_server(struct lb_program *p, const struct lb_command *c) {
   struct lb_lock lock = lb_holder_lock(&p->holder, 0, name);
   const struct lb_protocol *protocol = p->plan->protocol;
   bool looks = c->verb == LB_DO_INSPECT;
-  if (looks ? !protocol->inspect : !protocol->break_lock)
+  if (looks ? !lb_proofs(protocol)->inspect : !protocol->break_lock)
     return lb_fail(&p->env.base, -EOPNOTSUPP,
                    looks ? "%s has no way to look at one server" : "%s has no record that could be removed",
                    protocol->name);

@@ -213,11 +213,11 @@ unsigned lb_conform_has(const struct lb_conform *c) {
   if (p->points && p->points[0]) all |= LB_NEEDS_POINTS;
   if (p->extend) all |= LB_NEEDS_EXTEND;
   if (lb_wakes(p, c->options)) all |= LB_NEEDS_WAIT;
-  if (p->inspect) all |= LB_NEEDS_INSPECT;
+  if (lb_proofs(p)->inspect) all |= LB_NEEDS_INSPECT;
   if (p->teardown) all |= LB_NEEDS_TEARDOWN;
   if (p->doubt) all |= LB_NEEDS_DOUBT;
-  if (p->server) all |= LB_NEEDS_SERVER;
-  if (p->seen) all |= LB_NEEDS_SEEN;
+  if (lb_proofs(p)->server) all |= LB_NEEDS_SERVER;
+  if (lb_proofs(p)->seen) all |= LB_NEEDS_SEEN;
   if (c->topology->data_count > 0) all |= LB_NEEDS_SERVERS;
   return all;
 }

@@ -250,7 +250,10 @@ int lb_conform_holds(struct lb_conform *c, int i, const char *key, const struct 
 }
 
 int lb_conform_inspect(struct lb_conform *c, int i, const char *key, size_t endpoint) {
-  CALL(LB_CONFORM_CALL_MS, LB_HOOK_INSPECT, inspect, &(struct lb_lock){key, LB_CONFORM_TTL_MS}, endpoint, deadline);
+  open_session(c, i);
+  lb_ns deadline = in_ms(LB_CONFORM_CALL_MS);
+  enter(c, LB_HOOK_INSPECT, i, deadline);
+  return leave(c, lb_proofs(c->protocol)->inspect(c->session[i], &(struct lb_lock){key, LB_CONFORM_TTL_MS}, endpoint, deadline));
 }
 
 size_t lb_conform_who_knows(struct lb_conform *c, int i, const char *key) {
@@ -282,8 +285,8 @@ int lb_conform_doubt(struct lb_conform *c, int i, const char *key, const struct 
 
 /* A hook whose answer says nothing of the lock, and needs no text. */
 static int call_hook(struct lb_session *session, const struct lb_protocol *p, uint64_t *ret_seen) {
-  if (!ret_seen) return p->server(session);
-  *ret_seen = p->seen(session);
+  if (!ret_seen) return lb_proofs(p)->server(session);
+  *ret_seen = lb_proofs(p)->seen(session);
   return 0;
 }
 

@@ -365,7 +365,7 @@ enum { FOLLOW_MS = 1000 };
 /* Every server that holds locks, for itself. One that follows another is given a while, in which no
  * lease of the statement ends. */
 static void nobody_knows_of(struct lb_conform *c, const char *key) {
-  for (size_t i = 0; c->protocol->inspect && i < c->topology->data_count; i++) {
+  for (size_t i = 0; lb_proofs(c->protocol)->inspect && i < c->topology->data_count; i++) {
     int r;
     for (lb_ns end = in_ms(FOLLOW_MS); (r = lb_conform_inspect(c, 2, key, i)) == 1 && lb_clock_ns() < end;)
       lb_clock_sleep_until(in_ms(5));

@@ -239,7 +239,7 @@ static void gives_up_waiting(struct lb_conform *c) {
   WANT(LB_OK, lb_conform_release(c, 0, key, &a));
   WANT(LB_OK, lb_conform_acquire(c, 2, key, &d, 2000));
   WANT(LB_OK, lb_conform_release(c, 2, key, &d));
-  for (size_t i = 0; c->protocol->inspect && i < c->topology->data_count; i++) {
+  for (size_t i = 0; lb_proofs(c->protocol)->inspect && i < c->topology->data_count; i++) {
     int r;
     for (lb_ns end = in_ms(GONE_MS); (r = lb_conform_inspect(c, 2, key, i)) == 1 && lb_clock_ns() < end;) lb_clock_sleep_until(in_ms(5));
     WANT(0, r);

@@ -177,13 +177,13 @@ static void check_meaning(struct fitting *f, const struct lb_step *step) {
   if (lb_step_needs(step, LB_NEED_OUTSIDE) && !has_point(lb_holder_points, step->point))
     miss(f, "%s: that is inside a call of %s, where nobody could renew", step->text, f->protocol->name);
   if (lb_step_needs(step, LB_NEED_WAKES) && !f->protocol->wait) miss(f, "%s: nobody tells who waits for %s", step->text, f->protocol->name);
-  if (lb_step_needs(step, LB_NEED_SESSION) && !(f->protocol->session_id && f->topology->family->has_session))
+  if (lb_step_needs(step, LB_NEED_SESSION) && !(lb_proofs(f->protocol)->session_id && f->topology->family->has_session))
     miss(f, "%s: a client of %s has no session that a server could end", step->text, f->protocol->name);
   if (lb_step_needs(step, LB_NEED_RECORD) && !f->protocol->break_lock) miss(f, "%s: %s has no record that somebody could delete", step->text, f->protocol->name);
   /* Where sessions are known by numbers the client has to tell its own. */
-  if (lb_step_needs(step, LB_NEED_ENDING) && f->topology->family->has_session && !f->protocol->session_id)
+  if (lb_step_needs(step, LB_NEED_ENDING) && f->topology->family->has_session && !lb_proofs(f->protocol)->session_id)
     miss(f, "%s: no client of %s says which session is its", step->text, f->protocol->name);
-  if (lb_step_names_server_of(step) && !f->protocol->server)
+  if (lb_step_names_server_of(step) && !lb_proofs(f->protocol)->server)
     miss(f, "%s: no client of %s has one server that it talks to", step->text, f->protocol->name);
   if (lb_step_needs(step, LB_NEED_CLOCKS) && lb_role_is_client(step->a) && f->protocol->traits & LB_TRAIT_TRUE_CLOCK)
     miss(f, "the clock of %s cannot be set: it asks the kernel", f->protocol->name);

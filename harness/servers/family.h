@@ -144,7 +144,7 @@ struct lb_family {
    * been told, and then says `cancelled` in its log; or -errno with env->err. NULL = nobody waits so. */
   int (*cancel)(struct lb_cluster *cluster, size_t index, const char *client, lb_ns deadline);
   const char *cancelled;
-  /* Ends what a client at that address has at this server, as an operator does: its connections, or the session of that number (lb_protocol.session_id; 0 = it is
+  /* Ends what a client at that address has at this server, as an operator does: its connections, or the session of that number (lb_proofs.session_id; 0 = it is
    * not known). 0 when the server says that it does not know them any more, with what was ended in `said`; -ENOENT: it knew of none; or another -errno; both with
    * env->err. NULL = there is no such order. */
   int (*end_session)(struct lb_cluster *cluster, size_t index, const char *client, uint64_t id, lb_ns deadline, char *said, size_t size);
@@ -166,7 +166,7 @@ struct lb_family {
   const char *no_room;
   /* 0 = this server follows `leader`, and by now has all that this one had when it was asked; else not (yet), with the reason in env->err. NULL = nobody says so. */
   int (*caught_up)(struct lb_cluster *cluster, size_t index, size_t leader, lb_ns deadline);
-  /* Whether this server knows a session of that number (lb_protocol.session_id): one that has run out counts until it has been ended. 1, 0, or -errno with
+  /* Whether this server knows a session of that number (lb_proofs.session_id): one that has run out counts until it has been ended. 1, 0, or -errno with
    * env->err. NULL = there are none, or it tells nobody. */
   int (*has_session)(struct lb_cluster *cluster, size_t index, uint64_t id, lb_ns deadline);
   /* Whether it has left the others: by asking this very server. 1 = it says that it serves nobody now,

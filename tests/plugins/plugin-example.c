@@ -7,7 +7,7 @@
  * The folder of the files is an option of type text: -s lock-file.folder=/dev/shm. Every file's name begins with the prefix of the run,
  * so that teardown finds all of them.
  *
- * LB_TEST_ABI and LB_TEST_SIZE build the same thing for a contract of another version, LB_TEST_HOOK one that lacks a hook;
+ * LB_TEST_ABI builds the same thing for a contract of another version, LB_TEST_HOOK one that lacks a hook;
  * LB_TEST_POINT, LB_TEST_OPTION, LB_TEST_TEXT and LB_TEST_FACTS put strings into the table that do not belong there.
  */
 #include <dirent.h>
@@ -21,10 +21,6 @@
 
 #ifndef LB_TEST_ABI
 #define LB_TEST_ABI LB_ABI
-#endif
-
-#ifndef LB_TEST_SIZE
-#define LB_TEST_SIZE sizeof(struct lb_protocol)
 #endif
 
 #define FILE_PREFIX "lockbench-plugin-"
@@ -154,7 +150,6 @@ static const char *const topologies[] = {"none", NULL};
 
 static const struct lb_protocol lock_file = {
     .abi = LB_TEST_ABI,
-    .size = LB_TEST_SIZE,
     .name = "lock-file",
     .summary = SUMMARY,
     .promises = "Mutual exclusion among the processes of one machine.",

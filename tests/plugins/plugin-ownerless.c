@@ -73,7 +73,6 @@ static const char *const topologies[] = {"none", NULL};
 
 static const struct lb_protocol word = {
     .abi = LB_ABI,
-    .size = sizeof(struct lb_protocol),
     .name = NAME,
     .summary = "a word that is set: an example of a lock without an owner",
     .promises = "Mutual exclusion as long as nobody releases what somebody else holds.",

@@ -169,7 +169,6 @@ static const char *const points[] = {NULL}, *const topologies[] = {"redis", NULL
 
 static const struct lb_protocol planted = {
     .abi = LB_ABI,
-    .size = sizeof(struct lb_protocol),
     .name = "planted",
     .summary = "breaks when two of five conditions hold together",
     .promises = "Mutual exclusion, unless both conditions have been seen.",

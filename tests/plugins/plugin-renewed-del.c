@@ -20,7 +20,6 @@ static const char *const points[] = {"before-set", "after-set", "before-release"
 
 static const struct lb_protocol renewed = {
     .abi = LB_ABI,
-    .size = sizeof(struct lb_protocol),
     .name = "renewed-del",
     .summary = "SET NX PX, renewed every third of its lease, released by DEL",
     .promises = "One holder per key while every holder releases within its lease.",

@@ -182,7 +182,6 @@ static const char *const topologies[] = {"none", NULL};
 
 static const struct lb_protocol rogue = {
     .abi = LB_ABI,
-    .size = sizeof(struct lb_protocol),
     .name = "rogue",
     .summary = "breaks the contract in one way at a time",
     .promises = "Mutual exclusion without a fault, else nothing.",

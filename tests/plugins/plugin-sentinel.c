@@ -78,7 +78,6 @@ static const char *const topologies[] = {"redis", "sentinel", NULL};
 
 static const struct lb_protocol sentinel_lock = {
     .abi = LB_ABI,
-    .size = sizeof(struct lb_protocol),
     .name = "sentinel-lock",
     .summary = "SET NX PX with a token on whatever server is the master: an example of a plugin with helpers",
     .promises = "One holder per key while one and the same server decides, and holders stop at valid_until.",
@@ -93,7 +92,7 @@ static const struct lb_protocol sentinel_lock = {
     .release = sentinel_release,
     .extend = sentinel_extend,
     .holds = sentinel_holds,
-    .inspect = sentinel_inspect,
+    .proofs = &(const struct lb_proofs){.inspect = sentinel_inspect},
     .teardown = sentinel_teardown,
 };
 
