@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/rng.h"
 #include "scenario/scenario.h"
@@ -117,7 +116,8 @@ void lb_hunt_audit_clear(struct lb_hunt_audit *a) {
  * run again, until it is sure that they do. */
 
 /* What is undecided is asked once more: much of what means nothing cannot be played. */
-enum { AGAIN = 1 };
+enum { AGAIN = 1, EVERY = 20 };
+#define AUDITED 0.05 /* of what a minimal set stands in */
 
 static int open_journal(struct lb_hunting *g) {
   char path[4200], of[400];
@@ -195,5 +195,31 @@ size_t lb_hunting_audit_closer(const struct lb_hunting *g, size_t ret[]) {
   size_t some = 0;
   for (size_t i = 0; i < a->count; i++)
     if (differs(g, &a->drawn[i])) some = collect_more(g, &a->drawn[i], 1, LB_HUNT_SURE, ret, some);
+  return some;
+}
+
+/* ---- samples of what was or was not run -------------------------------------------------------------------------------- */
+
+/* Timelines that were not run because of a set in them: does a sample of them break as well? One that does not is no mistake of the set, but a fault that
+ * hides another one. */
+/* Drawn from all of them, whether they were run or not: so the same sets have the same sample, however often a hunt goes on. */
+size_t lb_hunting_draw_held(const struct lb_hunting *g, const size_t order[], size_t count, size_t ret[LB_HUNTING_SAMPLE_MAX]) {
+  size_t some = 0, held = 0, seen = 0;
+  for (size_t i = 0; i < count; i++) held += lb_hunting_is_held(g, order[i]);
+  size_t wanted = (size_t)(AUDITED * (double)held + 0.999), every = wanted ? held / wanted : 1;
+  for (size_t i = 0; i < count && some < LB_HUNTING_SAMPLE_MAX && some < wanted; i++) /* the order is shuffled already */
+    if (lb_hunting_is_held(g, order[i]) && seen++ % every == 0) ret[some++] = order[i];
+  return some;
+}
+
+/* What keeps exclusion without a guard has to do no damage under one: numbers could go backwards, or a guard let a late write through. Of a share of these
+ * timelines it is seen. */
+size_t lb_hunting_draw_safe(const struct lb_hunting *g, const size_t order[], size_t count, size_t ret[LB_HUNTING_SAMPLE_MAX]) {
+  size_t some = 0, place = 0, last = SIZE_MAX;
+  for (size_t i = 0; i < count && some < LB_HUNTING_SAMPLE_MAX && g->order->guard == LB_GUARD_NONE; i++) { /* the order is shuffled already; controls stand in it several times */
+    if (order[i] == last) continue;
+    last = order[i];
+    if (place++ % EVERY == 0 && lb_hunting_knows(g, order[i]) && lb_hunt_violated(lb_hunt_seen(&g->h->journal, order[i])) == 0) ret[some++] = order[i];
+  }
   return some;
 }

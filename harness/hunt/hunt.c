@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * A hunt from its order to its result: the search, by numbers of faults where there is a budget and all at once where there is none, and what follows it.
+ * A hunt from its order to its result: the search (search.c), and what follows it.
  */
 #include "search.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,118 +12,18 @@
 #include "base/clock.h"
 #include "base/refuse.h"
 
-/* What the parts of a hunt share: its time, and how a timeline gets a trial that is decided. */
-
-enum { AGAIN = 2, UNDECIDED_MAX = AGAIN + 2 };
-
-/* ---- time ------------------------------------------------------------------------------------------------------------ */
-
-/* Seconds since the begin. */
-static double spent(const struct lb_hunting *g) { return (double)(lb_clock_ns() - g->begin) / 1e9; }
-
-bool lb_hunting_is_over(const struct lb_hunting *g, double share) { return g->order->budget_s > 0 && spent(g) > g->order->budget_s * share; }
-
-/* ---- what is known -------------------------------------------------------------------------------------------------- */
-
-int lb_hunting_find_sets(struct lb_hunting *g) {
-  lb_hunt_sets_clear(&g->h->sets);
-  return lb_hunt_sets_find(&g->h->journal, &g->h->sets);
-}
-
-bool lb_hunting_knows(const struct lb_hunting *g, size_t timeline) { return lb_hunt_decided(lb_hunt_seen(&g->h->journal, timeline)) > 0; }
-
-bool lb_hunting_may_ask(const struct lb_hunting *g, size_t timeline, enum lb_guard guard) {
-  return g->h->journal.count[timeline][guard].of[LB_HUNT_UNDECIDED] < UNDECIDED_MAX && !lb_hunt_is_hopeless(&g->h->journal, timeline, guard);
-}
-
-bool lb_hunting_is_held(const struct lb_hunting *g, size_t timeline) { return lb_hunt_sets_contained(&g->h->sets, &g->h->space, timeline, LB_HUNT_LEASE); }
-
-void lb_hunting_count_breaking(struct lb_hunting *g) {
-  g->live.breaking = 0;
-  for (size_t i = 0; i < g->h->space.count; i++) g->live.breaking += lb_hunt_violated(lb_hunt_seen(&g->h->journal, i)) > 0;
-}
-
-/* What a hunt is of: the first line of its journal. */
-void lb_hunting_describe(const struct lb_hunt_order *order, char *ret, size_t size) {
-  char without[LB_HUNT_WITHOUT_MAX];
-  lb_hunt_left_out(&order->switches, without);
-  size_t at = (size_t)snprintf(ret, size, "%s, seed %llu, at most %d faults", order->system, (unsigned long long)order->seed, order->faults_max);
-  if (*without && at < size) at += (size_t)snprintf(ret + at, size - at, ", without %s", without);
-  if (order->guard != LB_GUARD_NONE && at < size) at += (size_t)snprintf(ret + at, size - at, ", guard %s", lb_guard_name(order->guard));
-  for (size_t i = 0; i < order->setting_count && at < size; i++) at += (size_t)snprintf(ret + at, size - at, ", %s", order->settings[i]);
-}
-
-/* ---- batches --------------------------------------------------------------------------------------------------------- */
-
-/* -EINTR is an end, not an error. */
-int lb_hunting_play_batches(struct lb_hunting *g, const struct lb_hunt_batch batch[], size_t count) {
-  int r = lb_hunt_play_batches(&g->batches, batch, count, g->err, g->err_size);
-  if (r == -EINTR) g->h->end = LB_HUNT_INTERRUPTED;
-  return r;
-}
-
-int lb_hunting_play(struct lb_hunting *g, const struct lb_hunt_batch *batch) { return lb_hunting_play_batches(g, batch, 1); }
-
-/* The least of those guards under which it may come out otherwise. */
-static unsigned least_decided(const struct lb_hunting *g, size_t timeline, unsigned guards) {
-  unsigned least = UINT_MAX;
-  for (unsigned guard = 0; guard < LB_GUARD_COUNT; guard++) {
-    unsigned decided = lb_hunt_decided(&g->h->journal.count[timeline][guard]);
-    if (guards >> guard & 1 && decided < least && lb_hunting_may_ask(g, timeline, (enum lb_guard)guard)) least = decided;
-  }
-  return least;
-}
-
-static size_t keep_undecided(const struct lb_hunting *g, const struct lb_hunt_batch *v, unsigned least, size_t *ret) {
-  size_t left = 0;
-  for (size_t i = 0; i < v->count; i++)
-    if (least_decided(g, v->timeline[i], v->guards) < least) ret[left++] = v->timeline[i];
-  return left;
-}
-
-/* Timelines that have no decided trial get another one: twice beside others, at last alone on the machine. Not if two had the same reason. */
-static int play_decided(struct lb_hunting *g, const struct lb_hunt_batch *batch) {
-  struct lb_hunt_batch v = *batch;
-  size_t *left = malloc((v.count + 1) * sizeof *left);
-  if (!left) return -ENOMEM;
-  v.count = keep_undecided(g, batch, (unsigned)v.repeats, left); /* an earlier part of this hunt may have had some */
-  v.timeline = left;
-  v.again = AGAIN;
-  int r = lb_hunting_play(g, &v);
-  v.count = keep_undecided(g, &v, 1, left);
-  v.again = 0;
-  v.repeats = 1;
-  v.jobs = LB_JOBS_ALONE;
-  if (r == 0) r = lb_hunting_play(g, &v);
-  free(left);
-  return r;
-}
-
 /* What follows the search: a sample of what was not run because of a set that it found, guards under the sets, and simpler forms of them. */
 
-enum { EVERY = 20, GUARD_TRIALS = LB_HUNTING_GUARD_TRIALS, OTHER_GUARDS = LB_HUNTING_OTHER_GUARDS };
-#define AUDITED 0.05
+enum { GUARD_TRIALS = LB_HUNTING_GUARD_TRIALS, OTHER_GUARDS = LB_HUNTING_OTHER_GUARDS };
 
 /* ---- what a minimal set says of others --------------------------------------------------------------------------------- */
-
-/* Timelines that were not run because of a set in them: does a sample of them break as well? One that does not is no mistake of the set, but a fault that
- * hides another one. */
-/* Drawn from all of them, whether they were run or not: so the same sets have the same sample, however often a hunt goes on. */
-size_t lb_hunting_draw_held(const struct lb_hunting *g, const size_t order[], size_t count, size_t ret[LB_HUNTING_SAMPLE_MAX]) {
-  size_t some = 0, held = 0, seen = 0;
-  for (size_t i = 0; i < count; i++) held += lb_hunting_is_held(g, order[i]);
-  size_t wanted = (size_t)(AUDITED * (double)held + 0.999), every = wanted ? held / wanted : 1;
-  for (size_t i = 0; i < count && some < LB_HUNTING_SAMPLE_MAX && some < wanted; i++) /* the order is shuffled already */
-    if (lb_hunting_is_held(g, order[i]) && seen++ % every == 0) ret[some++] = order[i];
-  return some;
-}
 
 /* Runs a sample of the timelines of the order that were not run because there is a minimal set in them. */
 static int audit_held(struct lb_hunting *g, const size_t order[], size_t count) {
   size_t sample[LB_HUNTING_SAMPLE_MAX] = {0}, some = lb_hunting_draw_held(g, order, count, sample);
   g->live.what = "auditing";
   struct lb_hunt_batch batch = {.timeline = sample, .count = some, .guards = 1u << g->order->guard, .repeats = 1, .jobs = g->order->jobs};
-  int r = lb_hunting_is_over(g, 1) ? 0 : play_decided(g, &batch);
+  int r = lb_hunting_is_over(g, 1) ? 0 : lb_hunting_play_decided(g, &batch);
   for (size_t i = 0; i < some; i++) {
     g->h->audited += lb_hunting_knows(g, sample[i]);
     g->h->audit_new += lb_hunting_knows(g, sample[i]) && !lb_hunt_broke(lb_hunt_seen(&g->h->journal, sample[i]));
@@ -150,22 +49,10 @@ static int ask_guards(struct lb_hunting *g) {
     if (g->h->sets.set[i].standing == LB_HUNT_MINIMAL && g->h->sets.set[i].class == LB_HUNT_LEASE) set[count++] = g->h->sets.set[i].timeline;
   g->live.what = "guards";
   struct lb_hunt_batch batch = {.timeline = set, .count = count, .guards = OTHER_GUARDS, .repeats = GUARD_TRIALS, .jobs = g->order->jobs};
-  if (r == 0 && !lb_hunting_is_over(g, 1)) r = play_decided(g, &batch);
+  if (r == 0 && !lb_hunting_is_over(g, 1)) r = lb_hunting_play_decided(g, &batch);
   for (int guard = LB_GUARD_NONE + 1; guard < LB_GUARD_COUNT; guard++) count_stopped(g, (enum lb_guard)guard, set, count);
   free(set);
   return r;
-}
-
-/* What keeps exclusion without a guard has to do no damage under one: numbers could go backwards, or a guard let a late write through. Of a share of these
- * timelines it is seen. */
-size_t lb_hunting_draw_safe(const struct lb_hunting *g, const size_t order[], size_t count, size_t ret[LB_HUNTING_SAMPLE_MAX]) {
-  size_t some = 0, place = 0, last = SIZE_MAX;
-  for (size_t i = 0; i < count && some < LB_HUNTING_SAMPLE_MAX && g->order->guard == LB_GUARD_NONE; i++) { /* the order is shuffled already; controls stand in it several times */
-    if (order[i] == last) continue;
-    last = order[i];
-    if (place++ % EVERY == 0 && lb_hunting_knows(g, order[i]) && lb_hunt_violated(lb_hunt_seen(&g->h->journal, order[i])) == 0) ret[some++] = order[i];
-  }
-  return some;
 }
 
 /* Plays a twentieth of the timelines that did not break under each other guard, once. */
@@ -173,7 +60,7 @@ static int audit_guards(struct lb_hunting *g, const size_t order[], size_t count
   size_t sample[LB_HUNTING_SAMPLE_MAX], some = lb_hunting_draw_safe(g, order, count, sample);
   g->live.what = "auditing guards";
   struct lb_hunt_batch batch = {.timeline = sample, .count = some, .guards = OTHER_GUARDS, .repeats = 1, .jobs = g->order->jobs};
-  return lb_hunting_is_over(g, 1) ? 0 : play_decided(g, &batch);
+  return lb_hunting_is_over(g, 1) ? 0 : lb_hunting_play_decided(g, &batch);
 }
 
 /* ---- simpler forms --------------------------------------------------------------------------------------------------- */
@@ -299,7 +186,7 @@ static void tick(void *to, size_t done, size_t count) {
   g->live.done = done;
   g->live.count = count;
   g->live.undecided = g->h->journal.undecided;
-  g->live.elapsed_s = spent(g);
+  g->live.elapsed_s = lb_hunting_spent(g);
   if (g->order->only) {
     g->live.known = done, g->live.all = count;
   } else {
@@ -327,7 +214,7 @@ static void begin(struct lb_hunting *g) {
 
 static double left_s(void *clock) {
   const struct lb_hunting *g = clock;
-  return g->order->budget_s * g->share - spent(g);
+  return g->order->budget_s * g->share - lb_hunting_spent(g);
 }
 
 /* Of what was interrupted: the sets as far as they are known. */
@@ -351,7 +238,7 @@ int lb_hunt_run(const struct lb_hunt_order *order, struct lb_hunt *ret, char *er
   r = order->only ? hunt_one(&g) : hunt_all(&g);
   if (r == -EINTR) r = close_off(&g);
   count_ran(ret);
-  ret->seconds = spent(&g);
+  ret->seconds = lb_hunting_spent(&g);
   if (r < 0) lb_hunt_clear(ret);
   return r;
 }

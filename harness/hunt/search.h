@@ -48,6 +48,8 @@ struct lb_hunting {
   size_t err_size;
 };
 
+/* Seconds since the begin. */
+double lb_hunting_spent(const struct lb_hunting *g);
 /* True if this share of the budget (1 = all of it) is used up; never where there is none. */
 bool lb_hunting_is_over(const struct lb_hunting *g, double share);
 /* What it is of, as the first line of its journal says. */
@@ -67,6 +69,9 @@ int lb_hunting_play(struct lb_hunting *g, const struct lb_hunt_batch *batch);
 int lb_hunting_play_batches(struct lb_hunting *g, const struct lb_hunt_batch batch[], size_t count);
 /* False if so many of its trials under this guard were undecided, or for one reason, that nobody asks again, nor does a hunt that goes on. */
 bool lb_hunting_may_ask(const struct lb_hunting *g, size_t timeline, enum lb_guard guard);
+
+/* Plays those of which fewer than `repeats` trials are decided, and what is undecided again (`again` is not looked at). As lb_hunting_play(), or -ENOMEM. */
+int lb_hunting_play_decided(struct lb_hunting *g, const struct lb_hunt_batch *batch);
 
 /* Looks at the timelines of the order, confirms what broke, asks guards of minimal sets and runs the audit of what is soundly pruned, until nothing of this is open: whatever is
  * known to be wanted is played at once. With a budget, looking ends at a part of it, so that the rest is for what was found; h->end says whether something was left.
