@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "show/explain_cell.h"
+#include "show/explain_run.h"
 
 static char err[1000];
 

@@ -108,7 +108,8 @@ bool lb_event_is_fact(const struct lb_event *event) { return event->kind < LB_KI
 
 static unsigned lowest_bit(unsigned bits) { return (unsigned)__builtin_ctz(bits); }
 
-const char *lb_member_word(unsigned member_bit, unsigned number) {
+/* The words of a field of a fact; NULL for a number that is none of it. */
+static const char *member_word(unsigned member_bit, unsigned number) {
   const char *const *words = lb_members[lowest_bit(member_bit)].words;
   unsigned count = 1;
   while (words[count]) count++;
@@ -197,7 +198,7 @@ static int check_number(const char *member, uint64_t number, char *text, size_t 
 
 static int check_word(const struct lb_member *member, unsigned bit, uint8_t word, char *text, size_t size) {
   bool absent = word == 0 && !member->flag;
-  bool known = member->words ? absent || lb_member_word(bit, word) : word <= 1;
+  bool known = member->words ? absent || member_word(bit, word) : word <= 1;
   if (known) return 0;
   snprintf(text, size, "found word %u in \"%s\", expected one that is known", word, member->name);
   return -EINVAL;

@@ -68,9 +68,6 @@ struct lb_member { /* lb_members[i] belongs to the bit 1 << i */
 };
 extern const struct lb_member lb_members[LB_MEMBER_COUNT];
 
-/* The words of a field of a fact; NULL for a number that is none of it. */
-const char *lb_member_word(unsigned member_bit, unsigned number);
-
 /* 0, or -EINVAL with "found ..., expected ..." in text if an event of this kind cannot have exactly
  * these members. */
 int lb_event_check_members(unsigned kind, unsigned members, char *text, size_t size);

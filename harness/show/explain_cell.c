@@ -7,7 +7,7 @@
  * may be left out and the order is free. Guessing ends there: if two cells fit, none is chosen,
  * because a story about the wrong cell would be believed.
  */
-#include "explain_cell.h"
+#include "explain_run.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -175,33 +175,19 @@ static void list_all(const json_t *cells, char *err, size_t err_size) {
   }
 }
 
-/* The name nearest to `wanted`, in `ret`; false = none is near. */
-static bool nearest_name(const json_t *cells, const char *wanted, char ret[LB_CELL_NAME_MAX]) {
+/* What is nearest to `wanted`, in `ret`: of the cells' names, or of the parts that they have. False = nothing is near. */
+static bool nearest(const json_t *cells, const char *wanted, bool whole, char ret[LB_CELL_NAME_MAX]) {
   const json_t *cell;
   size_t i;
   *ret = '\0';
-  json_array_foreach(cells, i, cell) { /* one beside the best so far: lb_suggest() prefers the first of equals */
-    char name[LB_CELL_NAME_MAX], best[LB_CELL_NAME_MAX];
-    snprintf(best, sizeof best, "%s", ret);
-    lb_cell_name(cell, name);
-    const char *near = lb_suggest(wanted, (const char *const[]){*best ? best : name, name}, 2);
-    if (near) snprintf(ret, LB_CELL_NAME_MAX, "%s", near);
-  }
-  return *ret;
-}
-
-/* The same of the parts that cells have: a wrong word among right ones is named by itself. */
-static bool nearest_part(const json_t *cells, const char *part, char ret[LB_CELL_NAME_MAX]) {
-  const json_t *cell;
-  size_t i;
-  *ret = '\0';
-  json_array_foreach(cells, i, cell) {
+  json_array_foreach(cells, i, cell) { /* those of a cell beside the best so far: lb_suggest() prefers the first of equals */
     char buffer[LB_CELL_NAME_MAX], best[LB_CELL_NAME_MAX];
     const char *word[FIELDS + 1];
     snprintf(best, sizeof best, "%s", ret);
-    fields_of(cell, buffer, word + 1);
+    if (whole) lb_cell_name(cell, buffer), word[1] = buffer;
+    else fields_of(cell, buffer, word + 1);
     word[0] = *best ? best : word[1];
-    const char *near = lb_suggest(part, word, FIELDS + 1);
+    const char *near = lb_suggest(wanted, word, whole ? 2 : FIELDS + 1);
     if (near) snprintf(ret, LB_CELL_NAME_MAX, "%s", near);
   }
   return *ret;
@@ -215,12 +201,12 @@ static void unknown_cell(const json_t *cells, const char *wanted, const struct p
   struct parts known = {.count = 0};
   char near[LB_CELL_NAME_MAX];
   const json_t *last;
-  if (nearest_name(cells, wanted, near) || (parts->count == 1 && nearest_part(cells, wanted, near))) {
+  if (nearest(cells, wanted, true, near) || (parts->count == 1 && nearest(cells, wanted, false, near))) {
     snprintf(err, err_size, "unknown cell '%s', did you mean '%s'?", wanted, near);
     return;
   }
   for (size_t i = 0; i < parts->count; i++) {
-    if (!is_part_of_any(cells, parts->part[i]) && nearest_part(cells, parts->part[i], near)) {
+    if (!is_part_of_any(cells, parts->part[i]) && nearest(cells, parts->part[i], false, near)) {
       snprintf(err, err_size, "unknown cell '%s': there is no '%s', did you mean '%s'?", wanted, parts->part[i], near);
       return;
     }

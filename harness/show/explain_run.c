@@ -18,7 +18,6 @@
 #include "base/called.h"
 #include "base/csv.h"
 #include "base/files.h"
-#include "explain_cell.h"
 #include "left_out.h"
 
 #define HISTORIES "histories/"

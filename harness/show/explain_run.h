@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * explain_run.h - the trial of a results folder that is worth telling. The story itself is told by
- * history/explain.h.
+ * explain_run.h - which cell of a run is meant by a few words, and its trial that is worth telling. The story
+ * itself is told by history/explain.h.
  */
 #ifndef LB_EXPLAIN_RUN_H
 #define LB_EXPLAIN_RUN_H
@@ -9,6 +9,18 @@
 #include <jansson.h>
 #include <limits.h>
 #include <stdbool.h>
+
+enum { LB_CELL_NAME_MAX = 200 };
+
+/* "scenario.system.guard", without the guard if it is `none`. */
+void lb_cell_name(const json_t *cell, char ret[LB_CELL_NAME_MAX]);
+
+/* The one of `cells` (a list, as in run.json) that the words name, borrowed. They name it by its
+ * whole name, or by parts of it that are its scenario, system, protocol or guard, each a word of
+ * its own or joined by dots, if no other cell has them all, or if the others that do are n/a. NULL
+ * with one line in err, which lists the cells that have them, as many as fit, or says what might be
+ * meant. */
+const json_t *lb_cell_named(const json_t *cells, const char *const *words, int count, char *err, size_t err_size);
 
 /* A line of trials.csv, as text: it is shown and compared, never computed with. */
 struct lb_told_trial {
