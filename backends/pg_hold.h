@@ -25,7 +25,7 @@
 #ifndef LB_PG_HOLD_H
 #define LB_PG_HOLD_H
 
-#include "pg_primary.h"
+#include "pg_util.h"
 
 /* The statements of one protocol: $1 is the key; one row means yes, none no. One whose sql is NULL is left out. */
 struct pg_hold_kind {

@@ -24,7 +24,7 @@
 #define LB_PG_LOCK_H
 
 #include "doubt.h"
-#include "pg_primary.h"
+#include "pg_util.h"
 
 /* The statements of one protocol. All but `held` and `remove` are given the same parameters, of which each uses the first few: $1
  * the key, $2 the owner (unique per attempt), $3 the client's wall clock in ms since 1970, or NULL for the server's

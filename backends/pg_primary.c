@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pg_primary.h"
+#include "pg_util.h"
 
 #define CONNECT_MS 400 /* per server, so that one whose packets are dropped does not eat the caller's deadline */
 /* A primary that does not answer for so long is looked for elsewhere: it may be stopped, and another one promoted. */

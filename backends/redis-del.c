@@ -12,9 +12,9 @@
  *             And all that breaks redis-token.
  * Source      redis.io, SET ("a simple locking system"), which goes on to say that a random value and a script make it more robust.
  *
- * What can be known of a request whose reply never came, stands in redis_blind.h.
+ * What can be known of a request whose reply never came, stands in redis_key.h.
  */
-#include "redis_blind.h"
+#include "redis_key.h"
 
 static int del_try_acquire(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   char ttl[REDIS_DECIMAL_MAX];
@@ -65,7 +65,7 @@ const struct lb_protocol lb_redis_del = {
  * The lock of the years before that, SETNX and DEL alone, is the option expire=no: whoever dies in it keeps it for ever.
  *
  * EXPIRE counts whole seconds: the key stays for the ttl, rounded up, and the client counts on the ttl. It looks at no answer of EXPIRE. What can be known
- * of a request whose reply never came, stands in redis_blind.h.
+ * of a request whose reply never came, stands in redis_key.h.
  */
 
 enum { OPT_EXPIRE };

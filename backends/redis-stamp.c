@@ -21,14 +21,14 @@
  *             key. The value is a time: it says not whose.
  * Source      redis.io, SETNX, "Design pattern: Locking with SETNX"; kenn/redis-mutex #5, #6.
  *
- * What can be known of a request whose reply never came, stands in redis_blind.h: the value tells as little, as two clients may have the
+ * What can be known of a request whose reply never came, stands in redis_key.h: the value tells as little, as two clients may have the
  * same time, and another one may have written over it.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "redis_blind.h"
+#include "redis_key.h"
 
 enum { FROM_THE_BEGINNING = 100 }; /* beside enum lb_result */
 

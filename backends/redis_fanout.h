@@ -95,4 +95,24 @@ void redis_round_run(struct redis_fanout *fanout, struct redis_round *round, lb_
 /* Sends it to every server at once, whatever the way, and leaves the answers for later rounds to skip. */
 void redis_round_tell(struct redis_fanout *fanout, struct redis_round *round);
 
+/* ---- the options of Redlock, for tests and benchmarks that set them ------------------------------------------ */
+
+enum {
+  REDLOCK_NODE_TIMEOUT,
+  REDLOCK_FANOUT,
+  REDLOCK_DRIFT,
+  REDLOCK_DRIFT_MS,
+  REDLOCK_MIN_VALIDITY,
+  REDLOCK_CHECK_VALIDITY,
+  REDLOCK_CLOCK,
+  REDLOCK_TRIES,
+  REDLOCK_RETRY,
+  REDLOCK_RETRY_MS,
+  REDLOCK_EXTENSIONS_MAX,
+  REDLOCK_KEEP_FAILED,
+  REDLOCK_RELEASE,
+  REDLOCK_OPTION_COUNT,
+};
+extern const struct lb_option redlock_options[REDLOCK_OPTION_COUNT + 1];
+
 #endif

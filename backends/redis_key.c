@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "redis_blind.h"
 
 /* ---- the session -------------------------------------------------------------------------------------- */
 
@@ -160,7 +159,7 @@ int redis_key_holds(struct lb_session *s, const struct lb_lock *lock, const stru
   return rc == LB_OK ? redis_session_confirm(&redis_key(s)->redis, grant) : rc;
 }
 
-/* ---- a key that is there or not: locks without an owner (redis_blind.h) ------------------------------------ */
+/* ---- a key that is there or not: locks without an owner (redis_key.h) ------------------------------------ */
 
 #define NO_KEY (-2) /* of PTTL */
 #define NO_END (-1)

@@ -40,7 +40,7 @@
  *             keys are not deleted where no yes was heard, and a lost reply leaves one for a ttl.
  */
 #include <errno.h>
-#include "redlock.h"
+#include "redis_fanout.h"
 
 /* ---- options ----
  *

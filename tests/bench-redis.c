@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "backends/redlock.h"
+#include "backends/redis_fanout.h"
 #include "client/env.h"
 #include "base/files.h"
 #include "redis_server.h"

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "backends/redlock.h"
+#include "backends/redis_fanout.h"
 #include "client/env.h"
 #include "redis_server.h"
 #include "skip.h"

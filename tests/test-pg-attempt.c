@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "backends/pg_primary.h"
+#include "backends/pg_util.h"
 #include "client/env.h"
 
 static struct lb_process_env env;

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/redlock.h"
+#include "backends/redis_fanout.h"
 #include "redis_fake.h"
 
 enum { NODES = 3, TTL_MS = 1000, PATIENCE_MS = 40, VALID_MS = 988 /* without the drift */ };

@@ -3,7 +3,7 @@
  * renewed-del: a lease in Redis that renews by itself and is released by DEL. It is here to be predicted: its row follows from the facts that it
  * declares, and no scenario names it. The hooks are those of the ownerless locks of backends/.
  */
-#include "backends/redis_blind.h"
+#include "backends/redis_key.h"
 
 static int renewed_try(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   char ttl[REDIS_DECIMAL_MAX];
