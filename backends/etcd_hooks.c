@@ -108,7 +108,7 @@ int etcd_begin(struct etcd_session *s, const struct lb_lock *lock, struct lb_gra
 }
 
 /* A lease that is over has no TTL in the answer. */
-int etcd_renew(struct etcd_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline, lb_ns *ret) {
+static int renew(struct etcd_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline, lb_ns *ret) {
   json_t *body = with_lease(etcd_lease(grant)), *said;
   *ret = lb_lease_end(lb_now(s->env), lock->ttl_ms);
   int result = etcd_ask(s, "/v3/lease/keepalive", body, deadline, &said, NULL);
@@ -122,7 +122,7 @@ int etcd_renew(struct etcd_session *s, const struct lb_lock *lock, const struct 
 int etcd_keep(struct etcd_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   lb_ns until;
   if (grant->valid_until > lb_now(s->env) + (lb_ns)lock->ttl_ms * LB_NS_PER_MS / 3 * 2) return LB_OK;
-  int result = etcd_renew(s, lock, grant, deadline, &until);
+  int result = renew(s, lock, grant, deadline, &until);
   if (result == LB_OK) grant->valid_until = until;
   if (result == LB_LOST) etcd_forget(grant);
   return result == LB_LOST ? ETCD_AGAIN : result;
@@ -246,9 +246,9 @@ int etcd_confirm(struct etcd_session *s, const struct lb_lock *lock, const struc
 }
 
 /* A lease that lives tells nothing of a key that somebody deleted. */
-int etcd_extend(struct etcd_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+static int extend(struct etcd_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   lb_ns until;
-  int result = etcd_renew(s, lock, grant, deadline, &until);
+  int result = renew(s, lock, grant, deadline, &until);
   if (result == LB_OK) result = etcd_confirm(s, lock, grant, deadline);
   return lb_lease_extended(grant, result, until);
 }
@@ -317,7 +317,7 @@ static uint64_t etcd_hook_session_id(struct lb_session *s, const struct lb_grant
 }
 
 int etcd_hook_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  return etcd_extend(etcd(s), lock, grant, deadline);
+  return extend(etcd(s), lock, grant, deadline);
 }
 
 int etcd_hook_doubt(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant) {

@@ -58,8 +58,6 @@ void etcd_session_close(struct etcd_session *session);
 int etcd_begin(struct etcd_session *session, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 /* Keeps the lease up if less than two thirds of it are left. LB_OK; ETCD_AGAIN: it is over; LB_UNKNOWN: no answer. */
 int etcd_keep(struct etcd_session *session, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
-/* The same, whatever is left. *ret = until when it counts, from before the request. LB_OK, LB_LOST, LB_UNKNOWN, -errno. */
-int etcd_renew(struct etcd_session *session, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline, lb_ns *ret);
 /* Ends the lease, and with it whatever hangs on it. LB_OK; LB_LOST: it was over; LB_UNKNOWN, -errno. */
 int etcd_revoke(struct etcd_session *session, const struct lb_grant *grant, lb_ns deadline);
 void etcd_forget(struct lb_grant *grant);
@@ -76,8 +74,6 @@ int etcd_look(struct etcd_session *session, const struct lb_lock *lock, struct l
 int etcd_leave(struct etcd_session *session, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 /* Whether it is there, by this revision if one is noted; for the hook holds. LB_OK, LB_LOST, LB_UNKNOWN, -errno. */
 int etcd_confirm(struct etcd_session *session, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline);
-/* Keeps up the lease of a hold whose key is there; for the hook extend. LB_OK, LB_LOST, LB_UNKNOWN, -errno. */
-int etcd_extend(struct etcd_session *session, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 /* Until `ahead` is deleted, or for a third of the ttl: then the lease has to be kept up. LB_OK, LB_TIMEOUT, -errno. */
 int etcd_await_turn(struct etcd_session *session, const struct lb_lock *lock, lb_ns deadline);
 /* The name of the attempt's key. */

@@ -173,7 +173,8 @@ lb_ns foreign_more(const struct foreign_child *child, lb_ns before, lb_ns over) 
   return stands_in_line(child) ? AGAIN_MS * LB_NS_PER_MS : 0;
 }
 
-int foreign_await(const struct foreign_child *child, int fd, int ms) {
+/* Waits until something can be read from fd, for `ms` and for as long as the machine holds it up meanwhile. As poll(2). */
+static int await(const struct foreign_child *child, int fd, int ms) {
   struct pollfd p = {.fd = fd, .events = POLLIN};
   lb_ns before = foreign_held_up(child), over = 0, more = (lb_ns)ms * LB_NS_PER_MS;
   for (;;) {
@@ -190,7 +191,7 @@ static bool ends_by_itself(const struct foreign_child *child, int patience_ms) {
   pid_t pid = child->pid;
   int fd = (int)syscall(SYS_pidfd_open, pid, 0);
   if (fd >= 0) {
-    bool ended = foreign_await(child, fd, patience_ms) > 0;
+    bool ended = await(child, fd, patience_ms) > 0;
     close(fd);
     return ended;
   }
@@ -212,7 +213,8 @@ static void tell_fate(int status, char *fate, size_t size) {
 
 static lb_ns ns_of(struct timeval t) { return (lb_ns)t.tv_sec * LB_NS_PER_S + (lb_ns)t.tv_usec * (LB_NS_PER_MS / 1000); }
 
-void foreign_hang_up(struct foreign_child *child) {
+/* Closes its stdin. */
+static void hang_up(struct foreign_child *child) {
   if (child->buffer && child->in >= 0) close(child->in);
   child->in = -1;
 }
@@ -222,7 +224,7 @@ bool foreign_end(struct foreign_child *child, int patience_ms, char *fate, size_
   struct rusage usage = {0};
   bool by_itself = true;
   if (fate) fate[0] = '\0';
-  foreign_hang_up(child);
+  hang_up(child);
   if (child->pid > 0) {
     by_itself = ends_by_itself(child, patience_ms);
     if (!by_itself) kill(child->pid, SIGKILL);
@@ -245,7 +247,7 @@ static int first_line(struct foreign_child *child, char **ret) {
   for (;;) {
     int r = foreign_next_line(child, ret);
     if (r) return r;
-    if (foreign_await(child, child->out, FIRST_LINE_MS) <= 0) return 0;
+    if (await(child, child->out, FIRST_LINE_MS) <= 0) return 0;
   }
 }
 
@@ -365,7 +367,7 @@ lb_ns lb_talk_held_up(const struct lb_talk *talk) { return foreign_held_up(&talk
 
 pid_t lb_talk_pid(const struct lb_talk *talk) { return talk->child.pid; }
 
-void lb_talk_hang_up(struct lb_talk *talk) { foreign_hang_up(&talk->child); }
+void lb_talk_hang_up(struct lb_talk *talk) { hang_up(&talk->child); }
 
 bool lb_talk_end(struct lb_talk *talk, int patience_ms, char *fate, size_t size) {
   if (!talk) return true;

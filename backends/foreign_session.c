@@ -68,7 +68,7 @@ static bool is_over(struct lb_session *s, lb_ns deadline, lb_ns *ret_until) {
 }
 
 /* 1; 0: the deadline passed. Otherwise it is broken. */
-int foreign_await_line(struct lb_session *s, lb_ns deadline, char **ret) {
+static int await_line(struct lb_session *s, lb_ns deadline, char **ret) {
   for (lb_ns until = deadline;;) {
     int r = foreign_hear(s, ret);
     if (r) return r;
@@ -81,7 +81,7 @@ int foreign_await_line(struct lb_session *s, lb_ns deadline, char **ret) {
 /* The answer to the latest question. */
 static int await_answer(struct lb_session *s, lb_ns deadline, struct foreign_answer *ret) {
   char *line, *end, quoted[QUOTED];
-  int r = foreign_await_line(s, deadline, &line);
+  int r = await_line(s, deadline, &line);
   if (r <= 0) return r;
   foreign_quote(line, quoted, sizeof quoted);
   unsigned long long number = strtoull(line, &end, 10);
@@ -97,7 +97,7 @@ static int await_answer(struct lb_session *s, lb_ns deadline, struct foreign_ans
 /* ---- questions --------------------------------------------------------------------------------------------------- */
 
 /* "VERB ..." with a number of its own. */
-int foreign_put(struct lb_session *s, enum foreign_question question, const char *what) {
+static int put(struct lb_session *s, enum foreign_question question, const char *what) {
   char line[LB_FOREIGN_LINE_MAX];
   if (snprintf(line, sizeof line, "%llu %s\n", (unsigned long long)++s->number, what) >= (int)sizeof line) return lb_fail(s->env, -E2BIG, "a line that is too long");
   int r = foreign_write(&s->child, line);
@@ -110,7 +110,7 @@ int foreign_put(struct lb_session *s, enum foreign_question question, const char
 
 /* 1: answered. 0: not by the deadline. -EPROTO. */
 int foreign_ask(struct lb_session *s, enum foreign_question question, const char *what, lb_ns deadline, struct foreign_answer *ret) {
-  int r = foreign_put(s, question, what);
+  int r = put(s, question, what);
   return r < 0 ? r : await_answer(s, deadline, ret);
 }
 
@@ -158,7 +158,7 @@ enum { FIRST_LINE_S = 20, PINGS = 9 };
 static int greet(struct lb_session *s, lb_ns deadline) {
   char err[300], *line;
   struct foreign_says says;
-  int r = foreign_await_line(s, foreign_earlier(deadline, lb_now(s->env) + FIRST_LINE_S * LB_NS_PER_S), &line);
+  int r = await_line(s, foreign_earlier(deadline, lb_now(s->env) + FIRST_LINE_S * LB_NS_PER_S), &line);
   if (r < 0) return r;
   if (r == 0) return foreign_broken(s, "the adapter has not said what it is in time");
   const char *words = foreign_first_line(line, err, sizeof err);
@@ -231,6 +231,6 @@ int foreign_session_open(struct lb_session *s, const struct lb_config *config, l
 }
 
 void foreign_session_close(struct lb_session *s) {
-  if (s->child.pid > 0 && !s->broken) foreign_put(s, FOREIGN_OTHER, "quit");
+  if (s->child.pid > 0 && !s->broken) put(s, FOREIGN_OTHER, "quit");
   foreign_end(&s->child, QUIT_MS, NULL, 0);
 }

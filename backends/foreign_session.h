@@ -44,10 +44,6 @@ lb_ns foreign_held_up(const struct foreign_child *child);
 /* A limit that began when foreign_held_up() was `before` has passed, `over` ns ago: for how much longer it is to be waited for, as the machine holds it up. 0 = it is late by
  * itself. May take 25 ms. */
 lb_ns foreign_more(const struct foreign_child *child, lb_ns before, lb_ns over);
-/* Waits until something can be read from fd, for `ms` and for as long as the machine holds it up meanwhile. As poll(2). */
-int foreign_await(const struct foreign_child *child, int fd, int ms);
-/* Closes its stdin. */
-void foreign_hang_up(struct foreign_child *child);
 /* Ends it: closes its stdin, gives it `patience_ms` to end by itself (and what it is held up meanwhile), and kills it. What became of it in `fate` ("exited with status 3"). Safe on one that
  * never started. False: it was killed. */
 bool foreign_end(struct foreign_child *child, int patience_ms, char *fate, size_t size);
@@ -90,10 +86,6 @@ static inline lb_ns foreign_earlier(lb_ns a, lb_ns b) { return a < b ? a : b; }
 int foreign_broken(struct lb_session *session, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Everything that has come: what was said unasked is noted. 1: *ret is a line that is something else; 0: there is none. Does not wait. */
 int foreign_hear(struct lb_session *session, char **ret);
-/* The same, and waits for one. 0: the deadline passed, and, while the session opens, what the machine has taken from its program. */
-int foreign_await_line(struct lb_session *session, lb_ns deadline, char **ret);
-/* Asks "VERB ..." without waiting. 0 or -E2BIG. */
-int foreign_put(struct lb_session *session, enum foreign_question question, const char *what);
 /* Asks and waits. 1: answered. 0: not by the deadline. */
 int foreign_ask(struct lb_session *session, enum foreign_question question, const char *what, lb_ns deadline, struct foreign_answer *ret);
 /* Waits for what is still to be answered. 1: nothing is, or its answer has come (*ret_was: it was this question, *ret has it). 0: still nothing. */

@@ -28,7 +28,8 @@ bool zk_queue_has_node(const struct lb_grant *grant) {
   return grant->token_len && grant->token[grant->token_len - 1] != '-';
 }
 
-bool zk_queue_is_alive(const struct zk_queue *q, const struct lb_grant *grant) {
+/* False: it died with an earlier session. */
+static bool is_alive(const struct zk_queue *q, const struct lb_grant *grant) {
   return zk_guid_is_alive(q->run.zk, strrchr(grant->token, '/') + 1);
 }
 
@@ -43,7 +44,7 @@ int zk_queue_open(struct zk_queue *q, const struct lb_config *config, lb_ns dead
 
 int zk_queue_connect(struct zk_queue *q, struct lb_grant *grant, lb_ns deadline) {
   int result = zk_connect(q->run.zk, deadline);
-  if (!result && grant->token_len && (!zk_queue_is_alive(q, grant) || zk_is_doomed(q->run.zk, grant->token))) zk_queue_forget(grant);
+  if (!result && grant->token_len && (!is_alive(q, grant) || zk_is_doomed(q->run.zk, grant->token))) zk_queue_forget(grant);
   return result;
 }
 
@@ -142,7 +143,9 @@ int zk_queue_look(struct zk_queue *q, const char *dir, struct lb_grant *grant, b
   return result;
 }
 
-int zk_queue_make_sure(struct zk_queue *q, const char *dir, struct lb_grant *grant, lb_ns deadline) {
+/* Writes to the key's folder until the session is known to live: zk_life_make_sure(). To the folder, because a write to the own node would
+ * wake the next in the queue. Answers like a step, with LB_OK = it is known. */
+static int make_sure(struct zk_queue *q, const char *dir, struct lb_grant *grant, lb_ns deadline) {
   int rc = zk_life_make_sure(&q->life, dir, deadline);
   if (rc != ZNONODE) return rc == ZOK ? LB_OK : after(q, grant, "write to the lock's folder", rc);
   zk_queue_forget(grant);
@@ -151,10 +154,12 @@ int zk_queue_make_sure(struct zk_queue *q, const char *dir, struct lb_grant *gra
 
 const char *zk_queue_ahead(const struct zk_queue *q, const struct lb_grant *grant) {
   bool known = grant->token_len && strcmp(grant->token, q->place.own) == 0 && q->place.ahead[0];
-  return known && zk_queue_is_alive(q, grant) ? q->place.ahead : NULL;
+  return known && is_alive(q, grant) ? q->place.ahead : NULL;
 }
 
-int zk_queue_number(struct zk_queue *q, struct lb_grant *grant, lb_ns deadline, uint64_t *ret_czxid) {
+/* The transaction that created the grant's node, a number that grows over the whole ensemble. LB_OK; ZK_AGAIN: the node
+ * has gone; LB_UNKNOWN, -errno as above. */
+static int number(struct zk_queue *q, struct lb_grant *grant, lb_ns deadline, uint64_t *ret_czxid) {
   if (!q->place.czxid) {
     struct zk_call *exists = zk_exists(q->run.zk, grant->token);
     int rc = zk_wait(q->run.zk, exists, deadline);
@@ -200,21 +205,26 @@ static int ask(struct zk_queue *q, const struct lb_grant *grant, bool by_write, 
   return result;
 }
 
-int zk_queue_confirm(struct zk_queue *q, const struct lb_grant *grant, bool by_write, lb_ns deadline, lb_ns *ret_sent) {
+/* Asks until there is an answer whether the grant's node is there and belongs to this session: by a read after a write to the
+ * folder, or after a sync, in the same breath. (After a sync the read shows what had been committed when the sync came to the leader. A leader that was
+ * deposed and does not know it yet answers a sync without asking a quorum, ZOOKEEPER-1675: so the read is no proof of the
+ * moment, as the write is.) *ret_sent: when the answered question left; untouched if none did. LB_OK, LB_LOST (also: the
+ * session is over), LB_UNKNOWN: no answer by the deadline; -errno. */
+static int zk_queue_confirm(struct zk_queue *q, const struct lb_grant *grant, bool by_write, lb_ns deadline, lb_ns *ret_sent) {
   int result = ZK_AGAIN;
-  while (result == ZK_AGAIN && zk_queue_is_alive(q, grant)) {
+  while (result == ZK_AGAIN && is_alive(q, grant)) {
     result = zk_connect(q->run.zk, deadline);
     if (result) return result == LB_TIMEOUT ? LB_UNKNOWN : result;
     bool connected;
     q->losses = zk_losses(q->run.zk, &connected);
     *ret_sent = lb_now(q->run.env);
-    result = zk_queue_is_alive(q, grant) ? ask(q, grant, by_write, deadline) : LB_LOST;
+    result = is_alive(q, grant) ? ask(q, grant, by_write, deadline) : LB_LOST;
   }
   return result == ZK_AGAIN ? LB_LOST : result;
 }
 
 int zk_queue_doubt(struct zk_queue *q, const struct lb_grant *grant) {
-  return zk_life_doubt(&q->life, &q->confirmed, grant, zk_queue_has_node(grant) && zk_queue_is_alive(q, grant));
+  return zk_life_doubt(&q->life, &q->confirmed, grant, zk_queue_has_node(grant) && is_alive(q, grant));
 }
 
 /* Once: ZOK, ZNONODE or any other result. */
@@ -233,9 +243,9 @@ static int delete_own(struct zk_queue *q, struct lb_grant *grant, bool pass_on, 
 int zk_queue_leave(struct zk_queue *q, struct lb_grant *grant, bool pass_on, lb_ns deadline) {
   bool must_exist = grant->valid_until != 0;
   if (!grant->token_len) return LB_OK;
-  while (zk_queue_is_alive(q, grant)) {
+  while (is_alive(q, grant)) {
     int result = zk_connect(q->run.zk, deadline);
-    int rc = result ? ZK_NO_REPLY : zk_queue_is_alive(q, grant) ? delete_own(q, grant, pass_on, deadline) : ZSESSIONEXPIRED;
+    int rc = result ? ZK_NO_REPLY : is_alive(q, grant) ? delete_own(q, grant, pass_on, deadline) : ZSESSIONEXPIRED;
     if (rc == ZOK) return LB_OK;
     if (rc == ZNONODE || zk_is_expiry(rc)) break;
     if (!zk_is_unknown(rc)) return zk_fail(q->run.zk, "delete the lock's node", rc);
@@ -281,8 +291,8 @@ static lb_ns believed_until(struct zk_queue *q) {
 
 int zk_queue_grant(struct zk_queue *q, const char *dir, struct lb_grant *grant, uint64_t losses, lb_ns deadline) {
   uint64_t czxid;
-  int result = zk_queue_number(q, grant, deadline, &czxid);
-  if (result == LB_OK && !q->recipe) result = zk_queue_make_sure(q, dir, grant, deadline);
+  int result = number(q, grant, deadline, &czxid);
+  if (result == LB_OK && !q->recipe) result = make_sure(q, dir, grant, deadline);
   if (result != LB_OK) return result;
   lb_ns until = believed_until(q);
   if (lb_now(q->run.env) >= until) return ZK_AGAIN;

@@ -69,8 +69,6 @@ int zk_queue_connect(struct zk_queue *queue, struct lb_grant *grant, lb_ns deadl
 
 /* False: there is none, or whether there is one is not known. */
 bool zk_queue_has_node(const struct lb_grant *grant);
-/* False: it died with an earlier session. */
-bool zk_queue_is_alive(const struct zk_queue *queue, const struct lb_grant *grant);
 /* There is no attempt any more; only asked_at is kept. */
 void zk_queue_forget(struct lb_grant *grant);
 
@@ -94,9 +92,6 @@ int zk_queue_find(struct zk_queue *queue, struct lb_grant *grant, lb_ns deadline
  * told that it passed the lock on. */
 int zk_queue_look(struct zk_queue *queue, const char *dir, struct lb_grant *grant, bool by_write, lb_ns deadline);
 
-/* Writes to the key's folder until the session is known to live: zk_life_make_sure(). To the folder, because a write to the own node would
- * wake the next in the queue. Answers like a step, with LB_OK = it is known. */
-int zk_queue_make_sure(struct zk_queue *queue, const char *dir, struct lb_grant *grant, lb_ns deadline);
 /* After LB_BUSY: sleeps until it is worth to look again, as zk_await_change() for the node ahead. Meanwhile the knowledge that the
  * session lives is kept up by a write to the folder from time to time, which nobody waits for. LB_OK, LB_TIMEOUT, -errno. */
 int zk_queue_await_turn(struct zk_queue *queue, const char *dir, const char *ahead, lb_ns deadline);
@@ -104,15 +99,6 @@ int zk_queue_await_turn(struct zk_queue *queue, const char *dir, const char *ahe
 /* The node just before that of the grant, as far as the latest step of this attempt knows it in the session there is; else
  * NULL, also for the first. Valid until the next step. For zk_await_change(). */
 const char *zk_queue_ahead(const struct zk_queue *queue, const struct lb_grant *grant);
-/* The transaction that created the grant's node, a number that grows over the whole ensemble. LB_OK; ZK_AGAIN: the node
- * has gone; LB_UNKNOWN, -errno as above. */
-int zk_queue_number(struct zk_queue *queue, struct lb_grant *grant, lb_ns deadline, uint64_t *ret_czxid);
-/* Asks until there is an answer whether the grant's node is there and belongs to this session: by a read after a write to the
- * folder, or after a sync, in the same breath. (After a sync the read shows what had been committed when the sync came to the leader. A leader that was
- * deposed and does not know it yet answers a sync without asking a quorum, ZOOKEEPER-1675: so the read is no proof of the
- * moment, as the write is.) *ret_sent: when the answered question left; untouched if none did. LB_OK, LB_LOST (also: the
- * session is over), LB_UNKNOWN: no answer by the deadline; -errno. */
-int zk_queue_confirm(struct zk_queue *queue, const struct lb_grant *grant, bool by_write, lb_ns deadline, lb_ns *ret_sent);
 /* Completes the grant of a node that was seen to be the first; `losses` of the connection before that question left. LB_OK; ZK_AGAIN: it would be
  * over already; or as a step. */
 int zk_queue_grant(struct zk_queue *queue, const char *dir, struct lb_grant *grant, uint64_t losses, lb_ns deadline);
