@@ -290,7 +290,7 @@ static lb_ns believed_until(struct zk_queue *q) {
 }
 
 int zk_queue_grant(struct zk_queue *q, const char *dir, struct lb_grant *grant, uint64_t losses, lb_ns deadline) {
-  uint64_t czxid;
+  uint64_t czxid = 0;
   int result = number(q, grant, deadline, &czxid);
   if (result == LB_OK && !q->recipe) result = make_sure(q, dir, grant, deadline);
   if (result != LB_OK) return result;
