@@ -2,11 +2,10 @@
  *
  * cli.h - the commands of the tool, and what they share.
  *
- * A command is a function that takes its parsed arguments and returns the exit code of the process
- * (run/exit.h). main() finds it by its row in the table of commands (cli_commands.c) and takes the
- * arguments apart by that row (cli_args.c), so a command never sees an option that it does not
- * take. Commands print: results on stdout, complaints as one line on stderr. What a run prints
- * while it goes on, and its tables, is show/'s.
+ * A command is a function that takes its parsed arguments and returns the exit code of the process (run/exit.h). main()
+ * finds it by its row in the table of commands (cli_commands.c) and takes the arguments apart by that row (cli_args.c),
+ * so a command never sees an option that it does not take. Commands print: results on stdout, complaints as one line on
+ * stderr. What a run prints while it goes on, and its tables, is show/'s.
  */
 #ifndef LB_CLI_H
 #define LB_CLI_H
@@ -153,8 +152,7 @@ int lb_check_options(const struct lb_args *args);
 int lb_exit_of_place(int error, const char *out);
 /* Makes the folder of -o and tries to write there; nothing is left in it. 0, or an exit code after one line on stderr. */
 int lb_try_folder(const char *command, const char *path, const char *out);
-/* An --expect, taken apart: 0 and *ret, or -1 after one line on stderr. Without a guard of its own
- * it is of `guard`. */
+/* An --expect, taken apart: 0 and *ret, or -1 after one line on stderr. Without a guard of its own it is of `guard`. */
 int lb_args_expect(const char *text, enum lb_guard guard, struct lb_expect *ret);
 /* The history of a file, or of standard input for "-" (cli_history.c). 0 (release with
  * lb_history_clear()), or LB_EXIT_USAGE after one line on stderr, with *ret empty. */
@@ -181,8 +179,7 @@ const char *lb_server_title(const struct lb_protocol *protocol);
 
 /* ---- a run (cli_run.c) ----------------------------------------------------------------------- */
 
-/* What `run` and `suite` have in common: some scenarios, perhaps changed, and the options of a
- * run. */
+/* What `run` and `suite` have in common: some scenarios, perhaps changed, and the options of a run. */
 struct lb_suite;
 struct lb_order { /* what a command wants done */
   const struct lb_args *args;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Options from one table. A row says which commands take an option, and its kind says where the
- * value goes; parsing, help and suggestions all read the row. getopt_long() is not used: it takes
- * abbreviations, and here "--see" is a mistake with a suggestion, not another way to write --seed.
- * It would also need a second table for the help.
+ * Options from one table. A row says which commands take an option, and its kind says where the value goes; parsing,
+ * help and suggestions all read the row. getopt_long() is not used: it takes abbreviations, and here "--see" is a
+ * mistake with a suggestion, not another way to write --seed. It would also need a second table for the help.
  *
  * The same option may have two rows, one for each group of commands that gives it a meaning.
  */
@@ -220,8 +219,7 @@ int lb_args_expect(const char *text, enum lb_guard guard, struct lb_expect *ret)
                      near ? near : "", near ? "'?" : "");
 }
 
-/* Which guard it will be for is not known yet (-g may follow), so it is taken apart here only to be
- * refused in time. */
+/* Which guard it will be for is not known yet (-g may follow), so it is taken apart here only to be refused in time. */
 static int add_expect(const char *text, struct lb_args *args) {
   struct lb_expect expect;
   if (args->expect_count == LB_GUARD_COUNT) return lb_complain(LB_EXIT_USAGE, "--expect: at most %d times", LB_GUARD_COUNT);
@@ -343,8 +341,7 @@ static void split(const char *word, unsigned takes, char *name, size_t size, con
   *ret_value = equals ? equals + 1 : NULL;
 }
 
-/* Takes argv[*at], and the word after it if that is its value; *at is left at the last word
- * taken. */
+/* Takes argv[*at], and the word after it if that is its value; *at is left at the last word taken. */
 static int parse_option(int argc, char **argv, int *at, unsigned takes, bool given[TABLE_COUNT], struct lb_args *ret) {
   char name[64];
   const char *value;

@@ -127,8 +127,7 @@ static void put_run_options(FILE *out) {
   lb_args_help(LB_ARG_RUN | LB_ARG_JSON | LB_ARG_OWN, out);
 }
 
-/* The column of explanations begins behind the longest command, so a new row keeps the table
- * straight. */
+/* The column of explanations begins behind the longest command, so a new row keeps the table straight. */
 void lb_cli_help(FILE *out) {
   int width = 0;
   for (size_t i = 0; i < COMMAND_COUNT; i++) {

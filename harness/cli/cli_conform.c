@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * `lockbench conform`: one line per statement of the contract, for people or as TAP. What the
- * statements are, and how a protocol is kept from taking the tool with it, is conform/'s; here
- * stands which systems are tried, and what comes of it.
+ * `lockbench conform`: one line per statement of the contract, for people or as TAP. What the statements are, and how a
+ * protocol is kept from taking the tool with it, is conform/'s; here stands which systems are tried, and what comes of
+ * it.
  *
- * Without a SYSTEM it is the plugin that is tried, on each topology it names: who writes a lock
- * asks `does mine hold?`. Topologies whose servers are not on this machine then do not count, as
- * long as one was there.
+ * Without a SYSTEM it is the plugin that is tried, on each topology it names: who writes a lock asks `does mine hold?`.
+ * Topologies whose servers are not on this machine then do not count, as long as one was there.
  */
 #include "cli.h"
 
@@ -23,8 +22,7 @@
 #include "run/settings.h"
 #include "theory/theory.h"
 
-/* What has been said so far. TAP numbers its lines through all systems, people read a sum for
- * each. */
+/* What has been said so far. TAP numbers its lines through all systems, people read a sum for each. */
 enum { KINDS_MAX = 32, KIND_TEXT = 160 };
 struct suite {
   bool tap, many; /* many: more than one system, so each line of TAP has to name its own */
@@ -144,8 +142,7 @@ static int miss(struct suite *s, const char *command, const struct lb_system *sy
   return LB_EXIT_OK;
 }
 
-/* The worst that came: something that does not hold, then a failure of ours, then something
- * missing. */
+/* The worst that came: something that does not hold, then a failure of ours, then something missing. */
 static int worse(int a, int b) {
   static const int order[] = {LB_EXIT_UNEXPECTED, LB_EXIT_FAILURE, LB_EXIT_MISSING};
   for (size_t i = 0; i < sizeof order / sizeof *order; i++)
@@ -153,9 +150,8 @@ static int worse(int a, int b) {
   return LB_EXIT_OK;
 }
 
-/* The folder for the servers' files is a run folder that is never committed, so its guardian
- * removes it even if the tool is killed. The plan of TAP, "1..N", stands at the end: how many
- * statements apply is only known then. */
+/* The folder for the servers' files is a run folder that is never committed, so its guardian removes it even if the
+ * tool is killed. The plan of TAP, "1..N", stands at the end: how many statements apply is only known then. */
 int lb_conform_systems(const struct lb_conform_order *order) {
   const struct lb_args *args = order->args;
   int count = order->count;

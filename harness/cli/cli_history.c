@@ -76,8 +76,7 @@ static int output(const struct lb_history *history, const struct lb_check *check
   return args->export ? LB_EXIT_OK : exit_code(lb_check_rule(check, args->past_lease).verdict);
 }
 
-/* Contradicting options are refused before the file is read: standard input can be read once
- * only. */
+/* Contradicting options are refused before the file is read: standard input can be read once only. */
 int lb_cli_check(const struct lb_args *args) {
   struct lb_history history;
   struct lb_check check;

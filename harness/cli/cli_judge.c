@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * `lockbench judge LOCK`: is this lock safe? It is a run of the suite `judge` on one lock, with a screen of its own (cli_judge_tell.c). Expectations do not decide here: a
- * violation that is expected of a lock is one all the same.
+ * `lockbench judge LOCK`: is this lock safe? It is a run of the suite `judge` on one lock, with a screen of its own
+ * (cli_judge_tell.c). Expectations do not decide here: a violation that is expected of a lock is one all the same.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The screen of `judge`: the verdict, what broke the lock, how to see it, what to do instead. A question is a cell without a guard. Its cells under guards say what would
- * have helped.
+ * The screen of `judge`: the verdict, what broke the lock, how to see it, what to do instead. A question is a cell
+ * without a guard. Its cells under guards say what would have helped.
  */
 #include "cli_judge.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * `lockbench run`, and what it has in common with `lockbench suite`: plan, run, write, say what
- * came of it. The first line of the summary is the verdict.
+ * `lockbench run`, and what it has in common with `lockbench suite`: plan, run, write, say what came of it. The first
+ * line of the summary is the verdict.
  *
- * Nothing is printed on stdout before the folder of results has its name: who reads JSON gets all or
- * nothing, and the path that is printed last exists. Progress goes to stderr. A run that is stopped keeps
- * what is decided (run/journal.h), and --resume plays the rest.
+ * Nothing is printed on stdout before the folder of results has its name: who reads JSON gets all or nothing, and the
+ * path that is printed last exists. Progress goes to stderr. A run that is stopped keeps what is decided
+ * (run/journal.h), and --resume plays the rest.
  */
 #include "cli.h"
 
@@ -26,8 +26,7 @@
 #include "show/live.h"
 #include "show/screen.h"
 
-/* The order is that of interest: verdict, truth table, figures, remarks, and last what is needed to
- * replay it. */
+/* The order is that of interest: verdict, truth table, figures, remarks, and last what is needed to replay it. */
 static void print_summary(const struct lb_tally *tally, const char *verdict, const char *dir) {
   printf("%s\n", verdict);
   lb_print_unpredicted(tally, stdout);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Servers without a run. Those of the user's own: the options that name them, their logins, and `lockbench clean`. Each of them is asked who it
- * is before anything is planned; where one wants a password and there is a terminal, the user is asked for it. `lockbench serve` keeps the
- * servers of a trial, and `lockbench fault` does something to them.
+ * Servers without a run. Those of the user's own: the options that name them, their logins, and `lockbench clean`. Each
+ * of them is asked who it is before anything is planned; where one wants a password and there is a terminal, the user
+ * is asked for it. `lockbench serve` keeps the servers of a trial, and `lockbench fault` does something to them.
  */
 #include "cli.h"
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * `lockbench show`: what one protocol, topology or scenario is, from the same tables and files that
- * run it. The three share one space of names for the user, so the command asks for each in turn. A
- * suggestion comes from protocols and topologies only: scenarios are files, and lb_find_scenario()
- * has suggestions of its own.
+ * `lockbench show`: what one protocol, topology or scenario is, from the same tables and files that run it. The three
+ * share one space of names for the user, so the command asks for each in turn. A suggestion comes from protocols and
+ * topologies only: scenarios are files, and lb_find_scenario() has suggestions of its own.
  */
 #include "cli.h"
 
@@ -172,8 +171,7 @@ static void show_steps(const char *label, const struct lb_step *steps, size_t co
   for (size_t i = 0; i < count; i++) printf("%-9s %s\n", i ? "" : label, steps[i].text);
 }
 
-/* Clients and leases are said of every scenario. The rest is load, which a timeline does not
- * have. */
+/* Clients and leases are said of every scenario. The rest is load, which a timeline does not have. */
 static void show_workload(const struct lb_scenario *s) {
   printf("clients:  ");
   for (size_t i = 0; i < s->client_count_count; i++) printf("%s%d", i ? ", " : "", s->client_counts[i]);

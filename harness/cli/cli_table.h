@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli_table.h - the whole table before anything has run, every scenario on some systems, and what is said of a cell of it: shared by
- * `theory`, `predict`, `which` and `list expectations`.
+ * cli_table.h - the whole table before anything has run, every scenario on some systems, and what is said of a cell of
+ * it: shared by `theory`, `predict`, `which` and `list expectations`.
  */
 #ifndef LB_CLI_TABLE_H
 #define LB_CLI_TABLE_H

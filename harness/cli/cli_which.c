@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * `lockbench which`: the locks that should survive some faults, by the rules. Where none does: what stands against the best one, and which guard or fact would help.
- * The whole answer is made as JSON first and then told.
+ * `lockbench which`: the locks that should survive some faults, by the rules. Where none does: what stands against the
+ * best one, and which guard or fact would help. The whole answer is made as JSON first and then told.
  */
 #include "cli_table.h"
 

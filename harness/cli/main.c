@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The first word is the command; the commands are in cli_commands.c. Options of a command stand behind
- * it: before it there are only --help and --version.
+ * The first word is the command; the commands are in cli_commands.c. Options of a command stand behind it: before it
+ * there are only --help and --version.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is said of an adapter, but for how locks end (adapter_ends.c): first whether it speaks at all, then its lock. The tables are in the
- * order in which it is asked.
+ * What is said of an adapter, but for how locks end (adapter_ends.c): first whether it speaks at all, then its lock.
+ * The tables are in the order in which it is asked.
  */
 #include "adapter_talk.h"
 

@@ -21,13 +21,11 @@
 #include "adapter_talk.h"
 #include "backends/registry.h"
 #include "base/process.h"
-#include "base/files.h"
 #include "conform_calls.h"
 #include "servers/sandbox.h"
 #include "servers/cluster.h"
 
-/* After LATE_MAX statements that hung the rest would only hang as well: each costs its whole
- * limit. */
+/* After LATE_MAX statements that hung the rest would only hang as well: each costs its whole limit. */
 enum { RESTART_S = 20, LIMIT_MS = 30000, LATE_MAX = 3, NAP_MS = 2 };
 
 struct message { /* through the pipe */
@@ -37,12 +35,10 @@ struct message { /* through the pipe */
   struct lb_conform_result statement;
 };
 
-/* All that the process of the servers knows. Statements inherit it, but only its shared memory
- * comes back from them. */
+/* All that the process of the servers knows. Statements inherit it, but only its shared memory comes back from them. */
 struct controller {
   const struct lb_conform_plan *plan;
-  /* Every statement gets a copy of it, by fork: what one does to its sessions, the next one does
-   * not see. */
+  /* Every statement gets a copy of it, by fork: what one does to its sessions, the next one does not see. */
   struct lb_conform conform;
   struct lb_process_env env;
   struct lb_stand stand;
@@ -106,8 +102,7 @@ static _Noreturn void statement_main(struct controller *k, const struct lb_confo
   exit(0);
 }
 
-/* The controller does it for the statement: the servers are its children, and only it can wait for
- * their end. */
+/* The controller does it for the statement: the servers are its children, and only it can wait for their end. */
 static void kill_servers(struct controller *k) {
   for (size_t i = 0; i < k->stand.cluster.server_count; i++) lb_proc_kill(&k->stand.cluster.server[i].proc);
   atomic_store(&k->conform.shared->servers, LB_CONFORM_DEAD);
@@ -121,9 +116,8 @@ static void restart_servers(struct controller *k) {
   atomic_store(&k->conform.shared->servers, r == 0 ? LB_CONFORM_SERVE : LB_CONFORM_DEAD);
 }
 
-/* Waits for the end of the process, and kills what it leaves: it is a process group of its own.
- * Meanwhile a statement may ask for the death of the servers. False: it took too long and was
- * killed. */
+/* Waits for the end of the process, and kills what it leaves: it is a process group of its own. Meanwhile a statement
+ * may ask for the death of the servers. False: it took too long and was killed. */
 static bool await_end(struct controller *k, pid_t pid, int *ret_status) {
   lb_ns end = lb_clock_ns() + (lb_ns)k->limit_ms * LB_NS_PER_MS;
   pid_t got;
@@ -180,8 +174,7 @@ static void run_statement(struct controller *k, const struct lb_conform_statemen
 
 /* ---- the statements ------------------------------------------------------------------------------ */
 
-/* A protocol may draw its numbers on demand only: then its option `fence` decides, as it was set
- * for this run. */
+/* A protocol may draw its numbers on demand only: then its option `fence` decides, as it was set for this run. */
 static bool fenced(const struct lb_conform *c) {
   if (has(c, LB_TRAIT_FENCED)) return true;
   for (size_t i = 0; c->protocol->options && c->protocol->options[i].name; i++)
@@ -198,8 +191,7 @@ const struct lb_conform_statement *lb_conform_statement_at(bool of_adapter, size
   return NULL;
 }
 
-/* Follows from the table of the protocol alone: its traits, its hooks, its options, and whether
- * there are servers. */
+/* Follows from the table of the protocol alone: its traits, its hooks, its options, and whether there are servers. */
 unsigned lb_conform_has(const struct lb_conform *c) {
   const struct lb_protocol *p = c->protocol;
   unsigned all = fenced(c) ? LB_NEEDS_FENCE : LB_NEEDS_NO_FENCE;

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * conform.h - the statements of the contract (backend.h), held against one protocol on real
- * servers.
+ * conform.h - the statements of the contract (backend.h), held against one protocol on real servers.
  *
- * Every statement runs in a process of its own with a time limit, and opens its own sessions: a
- * protocol that hangs, dies or exits takes one statement with it, not the suite. Servers are
- * started once per system, in a sandbox that ends with the tool.
+ * Every statement runs in a process of its own with a time limit, and opens its own sessions: a protocol that hangs,
+ * dies or exits takes one statement with it, not the suite. Servers are started once per system, in a sandbox that ends
+ * with the tool.
  *
- * A statement that holds says that this call of it went well, not that the protocol is right: what
- * happens under faults and load is for scenarios.
+ * A statement that holds says that this call of it went well, not that the protocol is right: what happens under faults
+ * and load is for scenarios.
  *
- * Where a protocol declares a flaw (struct lb_flaw), the statement has to fail, by its own verdict:
- * neither an error nor an answer that the contract does not know is the flaw that was declared.
+ * Where a protocol declares a flaw (struct lb_flaw), the statement has to fail, by its own verdict: neither an error
+ * nor an answer that the contract does not know is the flaw that was declared.
  */
 #ifndef LB_CONFORM_H
 #define LB_CONFORM_H
@@ -23,8 +22,7 @@ struct lb_conform_result { /* of one statement; plain data, printable: it travel
   char statement[100];     /* "a held lock is refused to another session" */
   bool holds;
   char note[100]; /* how much of it was asked, where that is not always the same; else "" */
-  /* Why the protocol says that it fails this statement, cut off where it is too long; "" = it does
-   * not say so. */
+  /* Why the protocol says that it fails this statement, cut off where it is too long; "" = it does not say so. */
   char declared[200];
   /* One line where it does not hold: "expected BUSY from try_acquire, got OK (second session)";
    * also where it fails as declared; else "". */

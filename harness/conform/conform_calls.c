@@ -6,12 +6,10 @@
 #include "conform_calls.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
 
 static const char *const ordinal[LB_CONFORM_SESSIONS] = {"first", "second", "third", "fourth", "fifth", "sixth"};
 
@@ -188,8 +186,7 @@ void lb_conform_close(struct lb_conform *c) {
 /* A session that has not tried speaks of the grant of another, or of nobody's. */
 static int64_t ttl_of(const struct lb_conform *c, int i) { return c->ttl_ms[i] ? c->ttl_ms[i] : LB_CONFORM_TTL_MS; }
 
-/* A grant is held against the contract: what it says of when it was asked for, and until when it is
- * good. Returns r. */
+/* A grant is held against the contract: what it says of when it was asked for, and until when it is good. Returns r. */
 static int look_at(struct lb_conform *c, int r, const struct lb_grant *grant, lb_ns before, int64_t ttl_ms) {
   char complaint[200];
   lb_ns now = lb_now(&c->env[c->caller].base);

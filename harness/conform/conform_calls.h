@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * conform_calls.h - what the process of one statement works with: its sessions, calls of hooks that are held against client/hooks.h, and words
- * for what was expected. Private to conform/.
+ * conform_calls.h - what the process of one statement works with: its sessions, calls of hooks that are held against
+ * client/hooks.h, and words for what was expected. Private to conform/.
  *
- * A statement returns if it holds; anything else ends its process in lb_conform_fail(), from whatever depth. So a statement reads like a
- * list of calls with what each has to answer.
+ * A statement returns if it holds; anything else ends its process in lb_conform_fail(), from whatever depth. So a
+ * statement reads like a list of calls with what each has to answer.
  */
 #ifndef LB_CONFORM_CALLS_H
 #define LB_CONFORM_CALLS_H
@@ -28,10 +28,9 @@ enum {
   LB_CONFORM_HOLD_MS = 200,
 };
 
-/* RUNS is set before the process begins; the process itself moves on to one of the others, once. If
- * it is still RUNS when the process has ended, something else has ended it: the protocol, as a rule.
- * FAILS is the verdict of the statement; BREAKS is that it got none, because a call broke the
- * contract or met an error. */
+/* RUNS is set before the process begins; the process itself moves on to one of the others, once. If it is still RUNS
+ * when the process has ended, something else has ended it: the protocol, as a rule. FAILS is the verdict of the
+ * statement; BREAKS is that it got none, because a call broke the contract or met an error. */
 enum lb_conform_state { LB_CONFORM_RUNS, LB_CONFORM_HOLDS, LB_CONFORM_FAILS, LB_CONFORM_BREAKS };
 /* SERVE until the statement asks for SHALL_DIE. The controller kills them and answers with DEAD;
  * the statement has to be the last one. After SHALL_RESTART they SERVE again, or stay DEAD. */
@@ -86,8 +85,7 @@ struct lb_conform {
 /* ---- what a statement needs of a system ------------------------------------------------------ */
 
 enum {
-  /* Each says one thing that not every system has. A statement runs if all that it needs is
-   * there. */
+  /* Each says one thing that not every system has. A statement runs if all that it needs is there. */
   LB_NEEDS_SAFE = 1 << 0,    /* not LB_TRAIT_UNSAFE */
   LB_NEEDS_MEMORY = 1 << 1,  /* safe, or at least able to say who holds */
   LB_NEEDS_OWNER = 1 << 2,   /* not LB_TRAIT_NO_OWNER */
@@ -187,8 +185,7 @@ void lb_conform_hold_back(struct lb_conform *c, int i, int64_t most_ms);
 /* Ends that. When the latest answer was there; now, if there was none to hold back. */
 lb_ns lb_conform_answered_at(struct lb_conform *c, int i);
 
-/* Fails unless the latest call answered `wanted`: "expected BUSY from try_acquire, got OK (second
- * session)". */
+/* Fails unless the latest call answered `wanted`: "expected BUSY from try_acquire, got OK (second session)". */
 void lb_conform_want(struct lb_conform *c, int wanted, int got);
 
 /* ---- the process (conform_process.c) ---------------------------------------------------------- */
@@ -205,8 +202,7 @@ _Noreturn void lb_conform_fail(struct lb_conform *c, const char *format, ...) __
 /* Shuts down every socket of this process that is connected to one of the target's endpoints, as a
  * cut would. How many. */
 int lb_conform_shutdown_sockets(const struct lb_target *target);
-/* From now on nothing that comes in on these is heard: what is sent still arrives, its answer does
- * not. How many. */
+/* From now on nothing that comes in on these is heard: what is sent still arrives, its answer does not. How many. */
 int lb_conform_deafen_sockets(const struct lb_target *target);
 /* How many packets with data these have sent so far. */
 uint64_t lb_conform_packets_sent(const struct lb_target *target);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a protocol does when answers do not come, its connections break, clients die and servers start again or are gone. The faults are
- * real, but small: whole partitions, pauses and failovers are what scenarios are for. A client that got no answer cannot know, and has
- * to say so or to find out; what it says in the end is what the next client gets to see. Leases are long here, so that none ends in time
- * to hide a mistake.
+ * What a protocol does when answers do not come, its connections break, clients die and servers start again or are
+ * gone. The faults are real, but small: whole partitions, pauses and failovers are what scenarios are for. A client
+ * that got no answer cannot know, and has to say so or to find out; what it says in the end is what the next client
+ * gets to see. Leases are long here, so that none ends in time to hide a mistake.
  */
 #include "conform_calls.h"
 
@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
 
 /* ---- answers that are lost ---------------------------------------------------------------------- */
 
@@ -102,8 +101,7 @@ static void answer_of_a_try_is_lost(struct lb_conform *c) {
   is_true(c, key, &a, r);
 }
 
-/* A later release may find that there is nothing left to release. It must not find the lock of
- * somebody else. */
+/* A later release may find that there is nothing left to release. It must not find the lock of somebody else. */
 static void answer_of_a_release_is_lost(struct lb_conform *c) {
   KEY;
   struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT;
@@ -374,8 +372,7 @@ static void nobody_knows_of(struct lb_conform *c, const char *key) {
   }
 }
 
-/* While its holder has not let go, and with keys that were let go; the servers are then as before
- * the first setup. */
+/* While its holder has not let go, and with keys that were let go; the servers are then as before the first setup. */
 static void torn_down(struct lb_conform *c) {
   const char *held = lb_conform_key(c), *free = lb_conform_key(c);
   struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT, d = LB_GRANT_INIT;
@@ -391,8 +388,7 @@ static void torn_down(struct lb_conform *c) {
   WANT(LB_OK, lb_conform_release(c, 1, held, &d));
 }
 
-/* After all that pass points: what they came by is in the table, and what is in the table they came
- * by. */
+/* After all that pass points: what they came by is in the table, and what is in the table they came by. */
 static void points_are_true(struct lb_conform *c) {
   const char *const *table = c->protocol->points;
   unsigned count = atomic_load(&c->shared->point_count);

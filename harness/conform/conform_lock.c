@@ -78,8 +78,7 @@ static void granted_and_released(struct lb_conform *c) {
   }
 }
 
-/* Who is refused gives up its place in a queue before the holder lets go. Else it would be granted
- * meanwhile. */
+/* Who is refused gives up its place in a queue before the holder lets go. Else it would be granted meanwhile. */
 static void refused_while_held(struct lb_conform *c) {
   KEY;
   struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT;

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The process of a statement: how it says its verdict, its clients in processes of their own, its connections, and what is made of how it
- * ended. What the statement itself has said comes first; a hang, a signal or an exit is told with the hook that it happened in, because
- * that is where its author will look.
+ * The process of a statement: how it says its verdict, its clients in processes of their own, its connections, and what
+ * is made of how it ended. What the statement itself has said comes first; a hang, a signal or an exit is told with the
+ * hook that it happened in, because that is where its author will look.
  */
 #include "conform_calls.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <linux/filter.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
@@ -20,7 +18,6 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
 
 /* ---- its verdict --------------------------------------------------------------------------------- */
 
@@ -121,8 +118,7 @@ void lb_conform_join(struct lb_conform *c, int64_t ms) {
 
 /* ---- its connections: broken without asking the protocol, as in a network ------------------------- */
 
-/* Shut down, not closed: the descriptor stays with its library, which then finds the connection at
- * its end. */
+/* Shut down, not closed: the descriptor stays with its library, which then finds the connection at its end. */
 static uint64_t shut_down(int fd) { return shutdown(fd, SHUT_RDWR) == 0; }
 
 int lb_conform_shutdown_sockets(const struct lb_target *target) { return (int)lb_sockets_sum(target, shut_down); }
@@ -159,8 +155,7 @@ static size_t read_end(const char *path, char *text, size_t size) {
   return n;
 }
 
-/* A sanitizer's report says first what it is about; of anything else the last lines say what came
- * last. */
+/* A sanitizer's report says first what it is about; of anything else the last lines say what came last. */
 static char *first_line(char *text, size_t n) {
   const char *error = strstr(text, "Sanitizer: "), *undefined = strstr(text, "runtime error: ");
   const char *report = undefined && (!error || undefined < error) ? undefined : error;

@@ -12,11 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-
 /* ---- the servers: `inspect` looks at one alone, past the session that holds -------------------- */
 
-/* A key that nobody asked for is the other half: a server that says 1 of everything knows
- * nothing. */
+/* A key that nobody asked for is the other half: a server that says 1 of everything knows nothing. */
 static void one_server_knows(struct lb_conform *c) {
   const char *held = lb_conform_key(c), *unheld = lb_conform_key(c);
   struct lb_grant a = LB_GRANT_INIT;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * For how long a grant is good, and how those are served who wait. A client has to believe less than the server does: its lease begins
- * before the request is sent, the server's when it arrives. The server's answer is held back on purpose (lb_conform_hold_back()), which
- * makes the difference between the two long enough to be seen.
+ * For how long a grant is good, and how those are served who wait. A client has to believe less than the server does:
+ * its lease begins before the request is sent, the server's when it arrives. The server's answer is held back on
+ * purpose (lb_conform_hold_back()), which makes the difference between the two long enough to be seen.
  */
 #include "conform_calls.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-
 
 enum { SHORT_TTL_MS = 300 };
 
@@ -41,8 +40,7 @@ static void check_validity(struct lb_conform *c, const struct lb_grant *g, lb_ns
                    span(g->valid_until, begin));
 }
 
-/* An attempt before makes the connection, so that the one that is measured is one request and one
- * answer. */
+/* An attempt before makes the connection, so that the one that is measured is one request and one answer. */
 static void validity_counts_from_the_send(struct lb_conform *c) {
   KEY;
   struct lb_grant first = LB_GRANT_INIT, g = LB_GRANT_INIT;

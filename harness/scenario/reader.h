@@ -3,8 +3,8 @@
  * reader.h - what the readers of scenarios, suites and rules share: a small text file for libinih, line by line, so that what the library would
  * swallow is refused before it sees it; keys and their values; words of steps. Private to the room, but for its lines (theory/theory.c).
  *
- * Every function that can refuse writes one line without its place ("ttl_ms = -5: expected ...") and returns -EINVAL; whoever knows the
- * place (a line of a file, `-s`) puts it in front.
+ * Every function that can refuse writes one line without its place ("ttl_ms = -5: expected ...") and returns -EINVAL;
+ * whoever knows the place (a line of a file, `-s`) puts it in front.
  */
 #ifndef LB_READER_H
 #define LB_READER_H
@@ -28,18 +28,15 @@ struct lb_lines {
   size_t err_size;
 };
 
-/* The whole file, malloc'd, with a NUL behind it. 0, or -errno with one line in err that begins
- * with the path. */
+/* The whole file, malloc'd, with a NUL behind it. 0, or -errno with one line in err that begins with the path. */
 int lb_lines_load(const char *path, char **ret_data, size_t *ret_size, char *err, size_t err_size);
 /* Begins to read. All of it is borrowed; data[size] is NUL. */
 void lb_lines_begin(struct lb_lines *ret, const char *path, const char *data, size_t size, char *err, size_t err_size);
-/* The next line without its newline, which the library does not miss; NULL at the end and after a
- * refusal. */
+/* The next line without its newline, which the library does not miss; NULL at the end and after a refusal. */
 char *lb_lines_next(struct lb_lines *lines, char *buf, int size);
 /* "FILE:LINE: WHY" into err, unless something was refused before. Returns `result`. */
 int lb_lines_refuse(struct lb_lines *lines, int result, const char *why);
-/* The same for what may stand once and did so in line `first`: "WHAT stands in line FIRST already".
- * Returns -EINVAL. */
+/* The same for what may stand once and did so in line `first`: "WHAT stands in line FIRST already". Returns -EINVAL. */
 int lb_lines_refuse_twice(struct lb_lines *lines, int first, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* The name in "[name] ; comment", cut to size. 0, or -EINVAL after a refusal. */
 int lb_lines_section(struct lb_lines *lines, const char *text, char *name, size_t size);
@@ -52,8 +49,7 @@ int lb_lines_end(struct lb_lines *lines, const char *data, int parsed);
 #define LB_SCENARIO_ERR 1024 /* room for one message without its place */
 #define LB_EXPECT "expect" /* first word of a section of expectations; its guards follow */
 
-/* scenario_keys.c: the key of a section (in `expect` every name is one), or NULL with err saying
- * what was meant. */
+/* scenario_keys.c: the key of a section (in `expect` every name is one), or NULL with err saying what was meant. */
 const struct lb_scenario_key *lb_scenario_key_find(const char *section, const char *name, char *err, size_t err_size);
 /* As for `-s`: among the settable keys. */
 const struct lb_scenario_key *lb_scenario_key_find_set(const char *name, char *err, size_t err_size);

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Roles: how a step names hosts ("current primary", "node 2", "holder"), and their words as text.
+ * Roles: how a step names hosts ("current primary", "node 2", "holder"). A role is kept as written and resolved when its step is played,
+ * because only then is it known who is primary or who holds. So what is checked here is form, not whether a topology has such a node.
  *
- * A role is kept as written and resolved when its step is played, because only then is it known who
- * is primary or who holds. So what can be checked here is form, not whether a topology has such a
- * node.
- *
- * And premises: the facts that a step observes, as text. There are a few forms, and a fact is held against each, word by word; what fits none
- * is refused at the word that the best of them came to.
+ * Premises: the facts that a step observes. A fact is held against each of a few forms, word by word; what fits none is
+ * refused at the word that the best of them came to.
  */
 #include "reader.h"
 

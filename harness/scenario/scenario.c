@@ -2,15 +2,13 @@
  *
  * A scenario from its file to its end: load, settings of the command line, questions others ask it, and what it expects of whom.
  *
- * Loading has four parts, each with a file of its own where it is long. The text becomes keys
- * (scenario_read.c, by the table of scenario_keys.c). Defaults that hang on other keys are
- * completed here. What no single key can know is checked (scenario_check.c). A setting of the
- * command line or of a suite changes one key of a scenario that was loaded, and is checked in the
- * same way.
+ * Loading has four parts, each with a file of its own where it is long. The text becomes keys (scenario_read.c, by the
+ * table of scenario_keys.c). Defaults that hang on other keys are completed here. What no single key can know is
+ * checked (scenario_check.c). A setting of the command line or of a suite changes one key of a scenario that was
+ * loaded, and is checked in the same way.
  */
 #include "reader.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
@@ -181,8 +179,7 @@ int64_t lb_scenario_progress_ms(const struct lb_scenario *scenario) {
 
 /* ---- settings of the command line ------------------------------------------------------------ */
 
-/* The change is made on a copy and checked as a whole, so a refused setting leaves the scenario as
- * it was. */
+/* The change is made on a copy and checked as a whole, so a refused setting leaves the scenario as it was. */
 int lb_scenario_change(struct lb_scenario *scenario, const char *key, const char *value, char *err, size_t err_size) {
   char why[LB_SCENARIO_ERR];
   struct lb_scenario changed = *scenario; /* settable keys own no memory */

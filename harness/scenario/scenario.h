@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * scenario.h - a scenario file as a struct: the question, a workload or a timeline of steps, the
- * expected verdicts. The form is documented in scenarios/README.md. Reading never guesses: the
- * first thing that does not fit is one line "FILE:LINE: what was found, what was expected", with
- * the nearest known word where there is one.
+ * scenario.h - a scenario file as a struct: the question, a workload or a timeline of steps, the expected verdicts. The
+ * form is documented in scenarios/README.md. Reading never guesses: the first thing that does not fit is one line
+ * "FILE:LINE: what was found, what was expected", with the nearest known word where there is one.
  */
 #ifndef LB_SCENARIO_H
 #define LB_SCENARIO_H
@@ -36,19 +35,17 @@ const char *lb_guard_help(enum lb_guard guard);
 /* The guard of that name, or -1. */
 int lb_guard_find(const char *name);
 
-/* How a trial (safe, violated, stuck, delayed or undecided) or a cell is judged. `delayed`: nobody got
- * the lock until something ended by itself, a lease mostly; `stuck`: nor after that. A cell is `mixed`
- * if its trials were decided differently where they should not be. `undecided` is no evidence either way.
- * `skipped` was not tried, because something is missing on this machine; `n/a` because the question
- * means nothing there. `none` is not judged yet; `race` (LB_ANY) is a word of expectations. Charts and results
- * know them by name, lb_verdict_name(). */
+/* How a trial (safe, violated, stuck, delayed or undecided) or a cell is judged. `delayed`: nobody got the lock until
+ * something ended by itself, a lease mostly; `stuck`: nor after that. A cell is `mixed` if its trials were decided
+ * differently where they should not be. `undecided` is no evidence either way. `skipped` was not tried, because
+ * something is missing on this machine; `n/a` because the question means nothing there. `none` is not judged yet;
+ * `race` (LB_ANY) is a word of expectations. Charts and results know them by name, lb_verdict_name(). */
 enum lb_verdict { LB_SAFE, LB_VIOLATED, LB_STUCK, LB_DELAYED, LB_MIXED, LB_UNDECIDED, LB_SKIPPED, LB_NA, LB_VERDICT_NONE, LB_ANY };
 /* "safe", "violated", "stuck", "delayed", "mixed", "undecided", "skipped", "n/a", "none", "race" (of an
  * expectation only: timing decides, so whatever is decided fits). */
 const char *lb_verdict_name(enum lb_verdict verdict);
 
-/* What a scenario plays. Only a load measures speed: it has no fault in it, and its trials run
- * alone. */
+/* What a scenario plays. Only a load measures speed: it has no fault in it, and its trials run alone. */
 enum lb_scenario_kind {
   LB_KIND_LOAD,     /* a closed loop for a while */
   LB_KIND_TIMELINE, /* steps, one after the other */
@@ -84,17 +81,14 @@ struct lb_scenario {
   char *systems;  /* [scenario] systems: "a@x, b@*", those that it is asked of unless others are named; NULL = nobody is left out */
   char *guards;   /* [scenario] guards: "none, fence", those that a suite asks it under; NULL = all */
   char *upstream; /* [scenario] upstream: who published it, where and when; NULL = nobody is named */
-  /* By its sections: [timeline], [campaign], or neither. Set when the file has been read; nothing
-   * else decides it. */
+  /* By its sections: [timeline], [campaign], or neither. Set when the file has been read; nothing else decides it. */
   enum lb_scenario_kind kind;
 
   /* [workload] */
-  /* clients = 16, or 1, 4, 16: one trial for each number. A timeline has one entry, because its
-   * steps name clients. */
+  /* clients = 16, or 1, 4, 16: one trial for each number. A timeline has one entry, because its steps name clients. */
   int client_counts[LB_CLIENT_COUNTS_MAX];
   size_t client_count_count;
-  /* keys = 1 (one hot key) or N (chosen at random each time); 0 = `own`: client i uses key i, so
-   * nobody ever waits. */
+  /* keys = 1 (one hot key) or N (chosen at random each time); 0 = `own`: client i uses key i, so nobody ever waits. */
   int keys;
   double hold_ms;    /* time between the read and the write of the resource */
   double think_ms;   /* time between two critical sections */
@@ -117,8 +111,7 @@ struct lb_scenario {
   char **options;
   size_t option_count;
 
-  /* [campaign] faults drawn at random, one after the other, while the workload runs; none = no
-   * campaign */
+  /* [campaign] faults drawn at random, one after the other, while the workload runs; none = no campaign */
   struct lb_step *faults; /* fault = STEP: cut, kill, pause or clock, with `any` allowed; each is undone */
   size_t fault_count;
   int64_t every_ms; /* mean pause between the end of one fault and the begin of the next */
@@ -132,9 +125,8 @@ struct lb_scenario {
   struct lb_step *steps;
   size_t step_count;
 
-  /* [proof] violated = FACT: a trial with a violation only counts if this fact was observed; NULL =
-   * none asked. Spelled "key absent on ROLE" with ROLE as lb_role_format() writes it: text for
-   * people, the fact itself stands below. */
+  /* [proof] violated = FACT: a trial with a violation only counts if this fact was observed; NULL = none asked. Spelled
+   * "key absent on ROLE" with ROLE as lb_role_format() writes it: text for people, the fact itself stands below. */
   char *proof_violated;
   struct lb_role proof_role; /* on whom the key has to be observed ... */
   bool proof_present;        /* ... as present, or absent */
@@ -170,9 +162,8 @@ struct lb_scenario {
 int lb_scenario_load(const char *path, struct lb_scenario *ret, char *err, size_t err_size);
 /* The same from memory; `path` stands for the file in messages. For tests and fuzzing. */
 int lb_scenario_parse(const char *path, const char *data, size_t size, struct lb_scenario *ret, char *err, size_t err_size);
-/* Sets one key as `-s key=value` does (those with LB_KEY_SET); same messages, with "-s" as the
- * place. 0; -EINVAL for an unknown key or a value that does not fit; -ENOTSUP: a scenario of this
- * kind has no such key. */
+/* Sets one key as `-s key=value` does (those with LB_KEY_SET); same messages, with "-s" as the place. 0; -EINVAL for an
+ * unknown key or a value that does not fit; -ENOTSUP: a scenario of this kind has no such key. */
 int lb_scenario_set(struct lb_scenario *scenario, const char *key, const char *value, char *err, size_t err_size);
 void lb_scenario_clear(struct lb_scenario *scenario);
 /* True if a run may give this key several values, `-s KEY=VALUE,VALUE`: a variant of the scenario for
@@ -182,8 +173,7 @@ bool lb_scenario_varies(const char *key);
  * not set by it and may be anything, as in "PROTOCOL.OPTION". 0; -EINVAL with one line: the name would
  * be too long to name files; -ENOMEM. */
 int lb_scenario_vary(struct lb_scenario *scenario, const char *key, const char *value, char *err, size_t err_size);
-/* The expectation for a system under a guard: of the lines that fit it, the most exact; NULL =
- * nothing is expected. */
+/* The expectation for a system under a guard: of the lines that fit it, the most exact; NULL = nothing is expected. */
 const struct lb_expect *lb_scenario_expect(const struct lb_scenario *scenario, const char *system, enum lb_guard guard);
 /* Of a system that stands for another one (`like`): a line that speaks of it and not of the other one, else what is expected of the other one. */
 const struct lb_expect *lb_scenario_expect_like(const struct lb_scenario *scenario, const char *system, const char *like, enum lb_guard guard);
@@ -202,9 +192,8 @@ bool lb_scenario_opens_late(const struct lb_scenario *scenario, int client);
  * can be set (LB_NEED_CLOCKS) ... */
 bool lb_scenario_needs(const struct lb_scenario *scenario, enum lb_step_need need);
 
-/* Of a campaign: the longest time for which the lock may be asked for and not be granted to anybody.
- * As given, else what a correct lock can need: the longest fault, the lease of a holder that it hit,
- * and one attempt of a client. */
+/* Of a campaign: the longest time for which the lock may be asked for and not be granted to anybody. As given, else
+ * what a correct lock can need: the longest fault, the lease of a holder that it hit, and one attempt of a client. */
 int64_t lb_scenario_progress_ms(const struct lb_scenario *scenario);
 
 /* Names of all scenarios in a folder and in its folders of themes (speed, failover ...), theme by theme, there sorted by file name: names[i] of `*ret_count`, paths in
@@ -213,8 +202,7 @@ int lb_scenario_list(const char *folder, char ***ret_names, char ***ret_paths, s
 
 /* ---- the form as data: parser, help and scenarios/README.md share these tables --------------- */
 
-/* How the value of a key is written, and behind each the field of struct lb_scenario that it goes
- * to. */
+/* How the value of a key is written, and behind each the field of struct lb_scenario that it goes to. */
 enum lb_scenario_type {
   LB_KEY_TEXT,          /* char * */
   LB_KEY_WHOLE,         /* int */

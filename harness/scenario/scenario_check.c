@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * What no single line of a scenario can know: a step against the number of clients and the steps
- * before it, a proof against the steps that could observe it. A timeline that cannot mean what it
- * says is refused before any server is started: a trial of it would end undecided, or worse, safe.
+ * What no single line of a scenario can know: a step against the number of clients and the steps before it, a proof
+ * against the steps that could observe it. A timeline that cannot mean what it says is refused before any server is
+ * started: a trial of it would end undecided, or worse, safe.
  *
- * The steps are read as a story, one after the other, with what the earlier ones have done. What a
- * step needs and does stands in its row (step.c); here is only what follows from it. Nothing is
- * simulated: a holder, a primary or a crash at a point depends on the run.
+ * The steps are read as a story, one after the other, with what the earlier ones have done. What a step needs and does
+ * stands in its row (step.c); here is only what follows from it. Nothing is simulated: a holder, a primary or a crash
+ * at a point depends on the run.
  */
 #include "reader.h"
 
@@ -19,8 +19,7 @@
 
 static int first_word(enum lb_verb verb) { return (int)strcspn(lb_step_rows[verb].form, " "); }
 
-/* Whether an earlier verb that is chosen begins with the same word: "clock A OFFSET", "clock A rate
- * R". */
+/* Whether an earlier verb that is chosen begins with the same word: "clock A OFFSET", "clock A rate R". */
 static bool is_listed(enum lb_verb verb, const bool *chosen) {
   int len = first_word(verb);
   for (enum lb_verb v = 0; v < verb; v++)

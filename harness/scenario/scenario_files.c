@@ -2,10 +2,9 @@
  *
  * The files of scenarios: their names, which there are, and one of them line by line with the number of each line.
  *
- * libinih reads a file by itself, but it cuts lines at its buffer and takes any byte. So it is
- * given a reader instead of a file: each line passes through here first, and the first thing that
- * does not fit is refused with its place. After a refusal the reader says end of file, and the
- * library stops.
+ * libinih reads a file by itself, but it cuts lines at its buffer and takes any byte. So it is given a reader instead
+ * of a file: each line passes through here first, and the first thing that does not fit is refused with its place.
+ * After a refusal the reader says end of file, and the library stops.
  */
 #include "reader.h"
 
@@ -104,8 +103,7 @@ static int check_text(struct lb_lines *lines, const char *line, size_t len) {
   return 0;
 }
 
-/* `room` is what the library can take in one piece; a longer line would come to the handler in
- * two. */
+/* `room` is what the library can take in one piece; a longer line would come to the handler in two. */
 static int check_line(struct lb_lines *lines, const char *line, size_t len, size_t room) {
   char why[WHY_BYTES];
   if (len <= room) return check_text(lines, line, len);
@@ -179,8 +177,7 @@ static int is_scenario_file(const struct dirent *entry) {
   return entry->d_name[0] != '.' && len > strlen(SUFFIX) && strcmp(entry->d_name + len - strlen(SUFFIX), SUFFIX) == 0;
 }
 
-/* By bytes, so that a run has the same order everywhere: alphasort() would follow the user's
- * locale. */
+/* By bytes, so that a run has the same order everywhere: alphasort() would follow the user's locale. */
 static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
 
 /* Themes, in the order in which people read them. A folder without them is one theme. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The table of keys, and how a key is found in it. A row says everything that is known of a key, so
- * the parser, the help and scenarios/README.md cannot disagree.
+ * The table of keys, and how a key is found in it. A row says everything that is known of a key, so the parser, the
+ * help and scenarios/README.md cannot disagree.
  *
  * A value is written straight into the field that the row of its key names by its offset. So a type means both a notation and the C type of
  * the field; a row with the wrong type would overwrite its neighbour. A value that does not fit leaves the scenario as it was.
@@ -268,8 +268,7 @@ static bool parse_decimal(const char *text, bool whole, double *ret) {
   return true;
 }
 
-/* The bounds are those of the row. They keep later arithmetic (ms to ns, clients times keys) far
- * from overflow. */
+/* The bounds are those of the row. They keep later arithmetic (ms to ns, clients times keys) far from overflow. */
 static int parse_within(const struct lb_scenario_key *key, const char *value, double *ret, char *err, size_t err_size) {
   const char *kind = key->type == LB_KEY_REAL ? "number" : "whole number";
   if (parse_decimal(value, key->type != LB_KEY_REAL, ret) && *ret >= key->min && *ret <= key->max) return 0;

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * From the text of a scenario file to its keys. Lines come through scenario_files.c, which refuses what is
- * no text; here stands which sections and keys there are, and which of them have to be there.
+ * From the text of a scenario file to its keys: which sections and keys there are, and which of them have to be there.
  *
- * libinih calls back twice for a line: for its text (next_line) and then for the key that it has
- * found in it (take_entry). It knows neither empty sections nor doubled ones, and hands an indented
- * line to the handler as one more value of the key above. Both are decided here.
+ * libinih calls back twice for a line: for its text (next_line) and then for the key that it has found in it (take_entry). It knows neither
+ * empty sections nor doubled ones, and hands an indented line to the handler as one more value of the key above. Both are decided here.
  *
- * `like = NAME`: each key that the file does not have is then taken from the other one, a list as a whole. What is taken has the line of
- * `like`: there a reader has to look when it does not fit.
+ * `like = NAME`: each key that the file does not have is then taken from the other one, a list as a whole, with the line of `like`.
  */
 #include "reader.h"
 
@@ -80,8 +77,7 @@ static int find_section(struct reading *r, const char *name, size_t *ret) {
   return refuse_section(r, name);
 }
 
-/* `text` begins with '['. A section stands once; those of expectations once for each set of
- * guards. */
+/* `text` begins with '['. A section stands once; those of expectations once for each set of guards. */
 static int begin_section(struct reading *r, const char *text) {
   char name[SECTION_BYTES];
   size_t i = 0;
@@ -163,8 +159,7 @@ static int take_key(struct reading *r, const char *name, const char *value) {
   return result < 0 ? refuse_at(r, result, why) : 0;
 }
 
-/* The library's handler: nonzero = go on. What it says of the section may be cut, so it is not
- * asked. */
+/* The library's handler: nonzero = go on. What it says of the section may be cut, so it is not asked. */
 static int take_entry(void *reading, const char *section, const char *name, const char *value) {
   struct reading *r = reading;
   (void)section;
@@ -190,8 +185,7 @@ static bool has_section(const struct reading *r, const char *name) {
   return false;
 }
 
-/* Keys are only missed in sections that are there: `step` is mandatory, but not without a
- * [timeline]. */
+/* Keys are only missed in sections that are there: `step` is mandatory, but not without a [timeline]. */
 static int check_complete(struct reading *r) {
   char why[LB_SCENARIO_ERR];
   for (size_t i = 0; i < SECTION_COUNT; i++) {

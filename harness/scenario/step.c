@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The table of steps: one row per verb. Whoever has to know something of a verb asks its row. What
- * a verb does when a trial is played stands in trial/: faults in fault_*.c, the others in
- * timeline.c.
+ * The table of steps: one row per verb. Whoever has to know something of a verb asks its row. What a verb does when a
+ * trial is played stands in trial/: faults in fault_*.c, the others in timeline.c.
  */
 #include "step.h"
 
-#include <stdio.h>
 #include <string.h>
 
 const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
@@ -363,8 +361,7 @@ bool lb_step_undoes(const struct lb_step *cure, const struct lb_step *earlier) {
   return (cure->verb == by[0] || cure->verb == by[1]) && (exact ? alike : of_a_kind);
 }
 
-/* A cut between a client and a server hits the server, too: it may be the one that must be
- * replaced. */
+/* A cut between a client and a server hits the server, too: it may be the one that must be replaced. */
 bool lb_step_hits_server(const struct lb_step *step) {
   bool linked = step->b.kind != LB_ROLE_NONE && !lb_role_is_client(step->b); /* no fault has two clients */
   return lb_step_row(step)->class == LB_STEP_FAULT && (linked || !lb_role_is_client(step->a));

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * step.h - one step of a timeline, or one fault of a campaign: who (roles), what (a verb), and the
- * table with one row per verb. The parser, the checks before a run, help, scenarios/README.md, the
- * timeline and the campaign ask the row of a verb, not its name.
+ * step.h - one step of a timeline, or one fault of a campaign: who (roles), what (a verb), and the table with one row
+ * per verb. The parser, the checks before a run, help, scenarios/README.md, the timeline and the campaign ask the row
+ * of a verb, not its name.
  *
- * A new verb is an enumerator here, its row in step.c, and what it does in trial/ (fault_*.c, or
- * timeline.c).
+ * A new verb is an enumerator here, its row in step.c, and what it does in trial/ (fault_*.c, or timeline.c).
  */
 #ifndef LB_STEP_H
 #define LB_STEP_H
@@ -116,8 +115,7 @@ enum lb_verb {
   LB_VERB_COUNT
 };
 
-/* One step as parsed. Which of the fields mean something depends on the verb; the others are 0. It
- * owns `text`. */
+/* One step as parsed. Which of the fields mean something depends on the verb; the others are 0. It owns `text`. */
 struct lb_step {
   enum lb_verb verb;
   struct lb_role a, b; /* b: the other side of a link, or the other client of whom one will do; LB_ROLE_NONE where a step speaks of none */
@@ -217,8 +215,7 @@ bool lb_step_outlives(const struct lb_step *step);
 bool lb_step_names_server_of(const struct lb_step *step);
 /* True for a form with this part: "A", "B", "N", ... */
 bool lb_step_form_has(const struct lb_step_row *row, const char *part);
-/* "cut, kill, pause or clock": the first words of the verbs that are chosen, each once, in the
- * order of the table. */
+/* "cut, kill, pause or clock": the first words of the verbs that are chosen, each once, in the order of the table. */
 void lb_step_list(const bool chosen[LB_VERB_COUNT], char *buf, size_t size);
 
 /* What a Redis may do when its memory is full, ends with NULL. */
@@ -237,8 +234,7 @@ bool lb_role_is_client(struct lb_role role);
 /* True for the same words. */
 bool lb_role_equal(struct lb_role a, struct lb_role b);
 
-/* One step from its text. 0, or -EINVAL with err = what was found and expected (no place).
- * step->line is left alone. */
+/* One step from its text. 0, or -EINVAL with err = what was found and expected (no place). step->line is left alone. */
 int lb_step_parse(const char *text, struct lb_step *ret, char *err, size_t err_size);
 
 /* ---- premises: what has to be true for the question of a scenario to have been put, as a fact that a step observes --- */

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * A step from its text. It is matched word by word against the forms of the table (step.c), and
- * what does not fit is refused in the words of the forms that came furthest.
+ * A step from its text. It is matched word by word against the forms of the table (step.c), and what does not fit is refused in the words of
+ * the forms that came furthest. All forms are tried, and none is preferred: there is no second place that knows how steps begin.
  *
- * All forms are tried, in the order of the table, and none is preferred: there are some twenty, and
- * a step is read once. That leaves no second place that knows how steps begin, and the refusals
- * follow from the table as well.
- *
- * Values are taken from one word each. A duration that is no whole number of milliseconds is refused, not rounded: the step is quoted as it
- * was written, and has to be what was done.
+ * Values are taken from one word each. A duration that is no whole number of milliseconds is refused, not rounded: the
+ * step is quoted as it was written, and has to be what was done.
  */
 #include "reader.h"
 
@@ -231,8 +227,7 @@ static int take_word(struct cursor *c, const char *part) {
   return 0;
 }
 
-/* "[wall|monotonic]": one of them, or none. The number of the one that stood there, from 1; 0 =
- * none. */
+/* "[wall|monotonic]": one of them, or none. The number of the one that stood there, from 1; 0 = none. */
 static int take_optional(struct cursor *c, const char *part) {
   int number = 1;
   for (part++; take_word(c, part) < 0; number++) {
@@ -419,8 +414,7 @@ static void relate(struct lb_step *step) {
   if (lb_role_is_relative(step->b) && step->b.kind != LB_ROLE_PRIMARY) step->b.number = number;
 }
 
-/* The first form that fits all words; of those that do not, the refusal speaks of the ones that
- * came furthest. */
+/* The first form that fits all words; of those that do not, the refusal speaks of the ones that came furthest. */
 static int match_any(char **words, size_t count, struct lb_step *ret, char *err, size_t err_size) {
   struct miss miss = {0};
   for (enum lb_verb verb = LB_STEP_NONE + 1; verb < LB_VERB_COUNT; verb++) {
@@ -434,8 +428,7 @@ static int match_any(char **words, size_t count, struct lb_step *ret, char *err,
   return refuse_step(&miss, words, count, err, err_size);
 }
 
-/* The words are cut out of a copy; the step keeps the text as it was written, for messages and
- * results. */
+/* The words are cut out of a copy; the step keeps the text as it was written, for messages and results. */
 int lb_step_parse(const char *text, struct lb_step *ret, char *err, size_t err_size) {
   char copy[TEXT_BYTES];
   char *words[WORDS_MAX];

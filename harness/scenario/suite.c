@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * From the text of a suite file to scenarios and their settings. Each section but [suite] names a
- * scenario; its keys are those that -s sets. A setting is tried at once on the scenario as it was
- * loaded, so that a refusal names the line of the suite.
+ * From the text of a suite file to scenarios and their settings. Each section but [suite] names a scenario; its keys
+ * are those that -s sets. A setting is tried at once on the scenario as it was loaded, so that a refusal names the line
+ * of the suite.
  */
 #include "reader.h"
 
@@ -212,8 +212,7 @@ static int try_values(struct reading *r, const char *name, const char *value, ch
   return result;
 }
 
-/* A key of a scenario's section. What -s would refuse is refused here, with the line of the
- * suite. */
+/* A key of a scenario's section. What -s would refuse is refused here, with the line of the suite. */
 static int take_setting(struct reading *r, const char *name, const char *value) {
   char why[LB_SCENARIO_ERR];
   if (strcmp(name, "guards") == 0) return take_guards(r, value, &r->suite->own_guards[r->suite->count - 1]);
@@ -226,8 +225,7 @@ static int take_setting(struct reading *r, const char *name, const char *value) 
   return result < 0 ? refuse_at(r, result == -ENOTSUP ? -EINVAL : result, why) : keep_setting(r, name, value);
 }
 
-/* The library's handler: nonzero = go on. What it says of the section may be cut, so it is not
- * asked. */
+/* The library's handler: nonzero = go on. What it says of the section may be cut, so it is not asked. */
 static int take_entry(void *reading, const char *section, const char *name, const char *value) {
   struct reading *r = reading;
   (void)section;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * serve.h - the servers of a trial, kept for whoever wants to play with them: a command that runs beside them, a person at a prompt, or
- * `lockbench fault` from anywhere. Faults are the steps of a scenario, done and proved as in a trial.
+ * serve.h - the servers of a trial, kept for whoever wants to play with them: a command that runs beside them, a person
+ * at a prompt, or `lockbench fault` from anywhere. Faults are the steps of a scenario, done and proved as in a trial.
  */
 #ifndef LB_SERVE_H
 #define LB_SERVE_H

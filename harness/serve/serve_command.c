@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A command as a client of the stage: it runs on the client's host, and a fault of that client means all of it, its children included. It is
- * told nothing and answers nothing.
+ * A command as a client of the stage: it runs on the client's host, and a fault of that client means all of it, its
+ * children included. It is told nothing and answers nothing.
  *
  * It has a process group of its own, and the terminal if ours had it: what is typed is for the command, ^C included.
  */

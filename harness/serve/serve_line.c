@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A line that was typed: a step, done and proved as in a trial, or a word that asks where things are. What was proved is told from the facts
- * that the step has left in the history, as `explain` would tell them.
+ * A line that was typed: a step, done and proved as in a trial, or a word that asks where things are. What was proved
+ * is told from the facts that the step has left in the history, as `explain` would tell them.
  */
 #include "serve_stage.h"
 

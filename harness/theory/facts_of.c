@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The facts of a cell. What a protocol's table and a row of the servers say anyway is not stated twice: it is read off the traits, hooks and options
- * here. Words that are stated come after it and win.
+ * The facts of a cell. What a protocol's table and a row of the servers say anyway is not stated twice: it is read off
+ * the traits, hooks and options here. Words that are stated come after it and win.
  */
 #include "theory.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "backends/foreign.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rules: rules.ini is read into a table, which is kept until another file is read, and applied. What applies them has no case for any
- * attack, lock or guard.
+ * Rules: rules.ini is read into a table, which is kept until another file is read, and applied. What applies them has
+ * no case for any attack, lock or guard.
  */
 #include "theory.h"
 
