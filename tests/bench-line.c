@@ -27,8 +27,8 @@
 
 #include "base/clock.h"
 #include "base/hist.h"
-#include "servers/line.h"
-#include "servers/sandbox.h"
+#include "network/line.h"
+#include "network/sandbox.h"
 
 enum { PORT = 7000, CONNECTIONS = 64, BYTES = 32, WINDOWS_MAX = 12, TURNS = 3, EVENTS = 64 };
 #define S UINT64_C(1000000000)

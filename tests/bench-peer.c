@@ -41,8 +41,8 @@
 #include "client/env.h"
 #include "peer/peer.h"
 #include "servers/cluster.h"
-#include "servers/net.h"
-#include "servers/sandbox.h"
+#include "network/net.h"
+#include "network/sandbox.h"
 #include "servers/family.h"
 #include "trial/workload.h"
 

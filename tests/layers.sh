@@ -20,17 +20,20 @@ rooms='
 base      :
 history   : base
 scenario  : base
-servers   : base backends:backend,redis_util,pg_util,etcd_util,zk_util
-client    : base history scenario servers backends:backend
+network   : base
+preload   : base
+servers   : base network preload backends:backend,redis_util,pg_util,etcd_util,zk_util
+own       : base network servers backends:redis_util,pg_util,etcd_util,zk_util
+client    : base history scenario network preload backends:backend
 theory    : base scenario servers backends:backend,foreign,registry
-trial     : base history scenario servers client backends:backend
-run       : base history scenario servers client theory trial backends:backend,foreign,registry
-conform   : base servers client run backends:backend,foreign,foreign_line,registry
-cost      : base servers client run backends:backend
-serve     : base history scenario servers client trial run
-hunt      : base history scenario servers client theory trial run backends:backend,registry
+trial     : base history scenario network servers client backends:backend
+run       : base history scenario network preload servers own client theory trial backends:backend,foreign,registry
+conform   : base network servers client run backends:backend,foreign,foreign_line,registry
+cost      : base network servers client run backends:backend
+serve     : base history scenario network servers client trial run
+hunt      : base history scenario network servers client theory trial run backends:backend,registry
 show      : base history scenario theory run
-cli       : base history scenario servers client theory trial run conform cost serve hunt show backends:foreign,registry
+cli       : base history scenario network servers own client theory trial run conform cost serve hunt show backends:foreign,registry
 '
 room_names=$(echo "$rooms" | sed -n 's/ *:.*//p')
 
@@ -67,7 +70,7 @@ breach 'headers include each other in a circle' \
 # A protocol sees backend.h, its own helpers in this folder and its client library; nothing of the harness.
 breach 'backends/ includes nothing of harness/' "$(grep -nE "#include \"(\.\./)?(harness|$(echo "$room_names" | tr '\n' '|' | sed 's/^|*//; s/|*$//'))/" backends/*.[ch])"
 breach 'connection helpers are for the families of servers only' \
-  "$(grep -nE '#include "backends/(redis|pg|etcd|zk)_util\.h"' harness/*/*.[ch] | grep -v '^harness/servers/family_')"
+  "$(grep -nE '#include "backends/(redis|pg|etcd|zk)_util\.h"' harness/*/*.[ch] | grep -vE '^harness/(servers/family|own/own)_')"
 
 # Nobody but backends/ names a protocol: names of several words in no string, those of one word (null, local ...) not as a string, as
 # a system or as the begin of an option.
@@ -90,7 +93,7 @@ done
 # Only clock.c reads clocks.
 breach 'only clock.c reads clocks' \
   "$(grep -nE '\b((clock_gettime|gettimeofday|clock_nanosleep|usleep|nanosleep)\b|time\((NULL|0)\))' backends/*.c harness/*/*.c |
-     grep -vE '^harness/(base/clock|servers/clock_shim)\.c')"
+     grep -vE '^harness/(base/clock|preload/clock_shim)\.c')"
 breach 'protocols draw no random numbers of their own' "$(grep -nE '\b(rand|random|getrandom|arc4random)\(' backends/*.c)"
 
 # Only the command line prints.

@@ -20,7 +20,7 @@
 #include "base/clock.h"
 #include "client/env.h"
 #include "base/files.h"
-#include "servers/skew.h"
+#include "preload/skew.h"
 #include "servers/cluster.h"
 
 #define LOOPBACK "127.0.0.1"

@@ -20,7 +20,7 @@
 #include "run/plan.h"
 #include "run/rundir.h"
 #include "run/runner.h"
-#include "servers/sandbox.h"
+#include "network/sandbox.h"
 #include "trial/trial.h"
 
 #define HEAD "[scenario]\ntitle = t\nquestion = q\nrefuted = r\ntrials = 1\nmin_handoffs = 1\n[workload]\nclients = 2\nttl_ms = 10000\n[timeline]\n"

@@ -13,7 +13,7 @@
 
 #include "backends/registry.h"
 #include "hunt/search.h"
-#include "servers/sandbox.h"
+#include "network/sandbox.h"
 #include "skip.h"
 
 struct rule { /* a timeline breaks if it has all of these faults, and not the one that hides them */

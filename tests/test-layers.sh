@@ -35,11 +35,11 @@ fresh
 told=$("$root/tests/layers.sh" "$copy" 2>&1)
 say $? 'this tree keeps the rules' && echo "$told" | sed '/^$/d; s/^/# /'
 planted 'harness/base may include' harness/base/clock.c '#include "history/check.h"'
-planted 'harness/history may include' harness/history/check.c '#include "servers/net.h"'
+planted 'harness/history may include' harness/history/check.c '#include "network/net.h"'
 planted 'harness/history may include' harness/history/judge_too.h '#include "backends/backend.h"'
 planted 'harness/scenario may include' harness/scenario/step.c '#include "servers/topology.h"'
 planted 'harness/trial may include' harness/trial/trial.c '#include "backends/registry.h"'
-planted 'harness/servers may include' harness/servers/net.c '#include "../run/plan.h"'
+planted 'harness/servers may include' harness/servers/cluster.c '#include "../run/plan.h"'
 planted 'harness/show may include' harness/show/display.c '#include "cli/cli.h"'
 planted 'every file of harness/ stands in a room' harness/lost.c '' harness/lost.c
 planted 'every file of harness/ stands in a room' harness/attic/lost.c '' harness/attic/lost.c
@@ -47,7 +47,7 @@ planted 'headers include each other in a circle' harness/history/history.h '#inc
 retabled 'a room may include only rooms above it' 's/^base      :$/base      : cli/'
 planted 'backends/ includes nothing of harness/' backends/null.c '#include "base/clock.h"'
 planted 'backends/ includes nothing of harness/' backends/null.c '#include "harness/base/clock.h"'
-planted 'connection helpers are for the families' harness/servers/net.c '#include "backends/pg_util.h"'
+planted 'connection helpers are for the families' harness/servers/disk.c '#include "backends/pg_util.h"'
 planted 'nobody but backends/ names a protocol' harness/run/plan.c 'static const char *x = "redis-token needs";'
 planted 'nobody but backends/ names a protocol' harness/run/plan.c 'static const char *x = "local";'
 planted 'nobody but backends/ names a protocol' harness/show/display.c 'static const char *x = "null@none";'

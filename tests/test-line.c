@@ -26,10 +26,10 @@
 #include "skip.h"
 
 #include "base/clock.h"
-#include "servers/cut.h"
-#include "servers/line.h"
-#include "servers/net.h"
-#include "servers/sandbox.h"
+#include "network/cut.h"
+#include "network/line.h"
+#include "network/net.h"
+#include "network/sandbox.h"
 
 enum { PORT = 7000, HOSTS = 3, LATE_MS = 300, SILENT_MS = 100, WAIT_MS = 10000, MANY = 200, BULK = 8 << 20 };
 #define MS UINT64_C(1000000)

@@ -27,10 +27,10 @@
 #include "skip.h"
 
 #include "base/clock.h"
-#include "servers/cut.h"
-#include "servers/net.h"
-#include "servers/proc.h"
-#include "servers/sandbox.h"
+#include "network/cut.h"
+#include "network/net.h"
+#include "network/proc.h"
+#include "network/sandbox.h"
 
 enum {
   PORT = 7000,

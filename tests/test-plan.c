@@ -26,7 +26,7 @@
 #include "run/plan.h"
 #include "run/tally.h"
 #include "run/settings.h"
-#include "servers/own.h"
+#include "own/own.h"
 
 #define HEAD "[scenario]\ntitle = t\nquestion = q\nrefuted = r\ntrials = 2\n"
 #define LOAD HEAD "[workload]\nclients = 1, 2\n[expect]\n"

@@ -22,7 +22,7 @@
 #include "base/files.h"
 #include "scratch.h"
 #include "servers/family_util.h"
-#include "servers/disk_page.h"
+#include "preload/disk_page.h"
 #include "servers/disk.h"
 
 static char scratch[200], writer[PATH_MAX + 20];

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "servers/proc.h"
+#include "network/proc.h"
 
 #define WAIT_NS (UINT64_C(5) * 1000000000)
 

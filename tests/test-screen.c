@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "scenario/scenario.h"
-#include "servers/sandbox.h"
+#include "network/sandbox.h"
 #include "run/system.h"
 #include "show/screen.h"
 #include "skip.h"

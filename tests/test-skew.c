@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "servers/skew_page.h"
-#include "servers/skew.h"
+#include "preload/skew_page.h"
+#include "preload/skew.h"
 #include "skip.h"
 
 #define S UINT64_C(1000000000)

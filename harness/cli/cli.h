@@ -21,7 +21,7 @@
 #include "run/exit.h"
 #include "run/system.h"
 #include "scenario/scenario.h"
-#include "servers/own.h"
+#include "own/own.h"
 
 struct lb_args;
 

@@ -13,7 +13,7 @@
 #include "cli.h"
 #include "cli_judge.h"
 #include "scenario/scenario.h"
-#include "servers/proc.h"
+#include "network/proc.h"
 #include "show/live.h"
 #include "theory/theory.h"
 

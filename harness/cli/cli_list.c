@@ -16,8 +16,8 @@
 #include "client/holder.h"
 #include "run/peers.h"
 #include "scenario/scenario.h"
-#include "servers/proc.h"
-#include "servers/sandbox.h"
+#include "network/proc.h"
+#include "network/sandbox.h"
 #include "servers/topology.h"
 
 /* ---- what is said of protocols --------------------------------------------------------------------------- */
@@ -274,7 +274,7 @@ static bool check_namespaces(void) {
   return report(true, "namespaces", isolation->kind == LB_ISOLATION_ROOT ? "as root" : "inside a user namespace");
 }
 
-/* servers/proc.c looks in the same folders: who is not root may not have sbin in PATH. */
+/* network/proc.c looks in the same folders: who is not root may not have sbin in PATH. */
 static bool check_program(const char *name, const char *why) {
   static const char *const extra[] = {"/usr/sbin", "/sbin", NULL};
   char *path = lb_proc_find(name, extra);

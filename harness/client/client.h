@@ -11,8 +11,8 @@
 #include "backends/backend.h"
 #include "memory.h"
 #include "scenario/scenario.h"
-#include "servers/net.h"
-#include "servers/skew.h"
+#include "network/net.h"
+#include "preload/skew.h"
 
 /* A client answers each command once, in the order given, so a slow one may be left unanswered for a while. */
 enum lb_client_verb {

@@ -25,8 +25,8 @@
 #include "base/clock.h"
 #include "hooks.h"
 #include "program.h"
-#include "servers/proctree.h"
-#include "servers/skew.h"
+#include "network/proctree.h"
+#include "preload/skew.h"
 
 enum { FOLLOW_MS = 1000 };
 

@@ -10,7 +10,7 @@
 
 #include "backends/backend.h"
 #include "base/rng.h"
-#include "servers/skew.h"
+#include "preload/skew.h"
 
 /* In shared memory: how far the wall clock of an env is ahead of the true one, told each time the env looks at it. With
  * clocks that can be set that is at least every 50 ms of a wait, so the clock of a busy client can be seen. */

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "backends/foreign_line.h"
-#include "servers/proctree.h"
+#include "network/proctree.h"
 
 static struct {
   struct lb_talk *talk;

@@ -22,7 +22,7 @@
 #include "backends/registry.h"
 #include "base/process.h"
 #include "conform_calls.h"
-#include "servers/sandbox.h"
+#include "network/sandbox.h"
 #include "servers/cluster.h"
 
 /* After LATE_MAX statements that hung the rest would only hang as well: each costs its whole limit. */

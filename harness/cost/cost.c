@@ -20,7 +20,7 @@
 #include "base/clock.h"
 #include "base/process.h"
 #include "client/env.h"
-#include "servers/sandbox.h"
+#include "network/sandbox.h"
 #include "servers/cluster.h"
 #include "servers/disk.h"
 

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "servers/sandbox.h"
+#include "network/sandbox.h"
 
 /* What a system has to have. */
 enum {

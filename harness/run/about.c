@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "protocols.h"
-#include "servers/sandbox.h"
+#include "network/sandbox.h"
 #include "version.h"
 
 enum { PATH = 4200 };

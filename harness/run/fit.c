@@ -13,8 +13,8 @@
 #include "base/called.h"
 #include "client/holder.h"
 #include "peers.h"
-#include "servers/sandbox.h"
-#include "servers/skew.h"
+#include "network/sandbox.h"
+#include "preload/skew.h"
 
 static unsigned of_servers(const struct lb_protocol *p, const struct lb_topology *t) {
   bool foreign_lease = p->traits & LB_TRAIT_FOREIGN && p->traits & LB_TRAIT_LEASED;

@@ -21,7 +21,7 @@
 #include "system.h"
 #include "peers.h"
 #include "plan.h"
-#include "servers/own.h"
+#include "own/own.h"
 #include "settings.h"
 
 /* The guard `fence` switches on the option of that name, where a protocol draws its numbers only on

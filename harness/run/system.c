@@ -15,7 +15,7 @@
 #include "base/refuse.h"
 #include "base/suggest.h"
 #include "peers.h"
-#include "servers/own.h"
+#include "own/own.h"
 #include "theory/theory.h"
 
 enum { WORDS_MAX = 128 };

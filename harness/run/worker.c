@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "servers/own.h"
-#include "servers/sandbox.h"
+#include "own/own.h"
+#include "network/sandbox.h"
 
 /* ---- in the process -------------------------------------------------------------------------------------------------- */
 

@@ -20,7 +20,7 @@
 #include "base/files.h"
 #include "base/refuse.h"
 #include "run/exit.h"
-#include "servers/sandbox.h"
+#include "network/sandbox.h"
 #include "trial/site.h"
 
 /* ---- the stage of a trial that nobody plays: its site, and clients who have a host and no program -------- */

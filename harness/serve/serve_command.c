@@ -21,7 +21,7 @@
 
 #include "base/clock.h"
 #include "base/refuse.h"
-#include "servers/proctree.h"
+#include "network/proctree.h"
 
 /* ---- where the servers are, as environment variables in the form that each kind of client takes ------------ */
 

@@ -20,10 +20,10 @@
 #include "base/refuse.h"
 #include "history/say.h"
 #include "run/exit.h"
-#include "servers/cut.h"
-#include "servers/line.h"
-#include "servers/net.h"
-#include "servers/sandbox.h"
+#include "network/cut.h"
+#include "network/line.h"
+#include "network/net.h"
+#include "network/sandbox.h"
 #include "trial/timeline.h"
 
 /* ---- which steps mean something here: what is about a lock, or about the program of a client, is refused --- */

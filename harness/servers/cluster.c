@@ -14,9 +14,8 @@
 #include "base/files.h"
 #include "disk.h"
 #include "family_util.h"
-#include "own.h"
-#include "sandbox.h"
-#include "skew.h"
+#include "network/sandbox.h"
+#include "preload/skew.h"
 
 static const struct lb_family *family_of(const struct lb_cluster *cluster) { return cluster->topology->family; }
 
@@ -107,7 +106,7 @@ static size_t replicas(const struct lb_cluster *cluster) {
 }
 
 void lb_cluster_target(struct lb_cluster *cluster, struct lb_target *ret) {
-  if (cluster->topology->own) return lb_own_target(cluster->topology->own, cluster->endpoint, ret);
+  if (family_of(cluster)->target) return family_of(cluster)->target(cluster->topology->own, cluster->endpoint, ret);
   for (size_t i = 0; i < cluster->server_count; i++) {
     const struct lb_server *server = &cluster->server[i];
     /* A server behind another one is there for who inspects it, under a name that no client looks for. */

@@ -8,8 +8,8 @@
 #ifndef LB_CLUSTER_H
 #define LB_CLUSTER_H
 
-#include "net.h"
-#include "proc.h"
+#include "network/net.h"
+#include "network/proc.h"
 #include "topology.h"
 
 struct lb_server {

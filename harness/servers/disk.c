@@ -18,10 +18,10 @@
 #include <unistd.h>
 
 #include "base/files.h"
-#include "disk_page.h"
+#include "preload/disk_page.h"
 #include "family_util.h"
-#include "proc.h"
-#include "skew.h"
+#include "network/proc.h"
+#include "preload/skew.h"
 
 /* ---- what it writes, counted ------------------------------------------------------------------- */
 

@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "base/files.h"
-#include "disk_page.h"
-#include "skew.h"
+#include "preload/disk_page.h"
+#include "preload/skew.h"
 
 #define ASK_MS 200
 #define POLL_MS 10

@@ -19,6 +19,7 @@
 
 struct lb_cluster;
 struct lb_server;
+struct lb_own;
 struct lb_topology;
 
 /* ---- what servers say they have done so far, as named numbers: only differences mean something -- */
@@ -133,6 +134,8 @@ struct lb_family {
    * data server than `old` the primary. 0 or -errno (-ENOENT: nobody answers that could be
    * promoted, so far). NULL = it fails over by itself. */
   int (*promote)(struct lb_cluster *cluster, int old, lb_ns deadline);
+  /* What clients get, of servers that are not ours. NULL = the cluster knows. */
+  void (*target)(const struct lb_own *own, struct lb_endpoint *endpoint, struct lb_target *ret);
   const struct lb_ending *ending; /* NULL = no server of ours */
   /* Lets this server, which decides, hand over to another one while all of them run: the operator's order. 0 when it was taken, or
    * -errno with env->err. NULL = there is no such order. */

@@ -8,7 +8,7 @@
 #define LB_FAMILY_UTIL_H
 
 #include "cluster.h"
-#include "skew.h"
+#include "preload/skew.h"
 
 /* Path of the first alternative of a need (see lb_family.needs) that exists; malloc'd, NULL = none
  * does. */

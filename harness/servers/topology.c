@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "family_util.h"
-#include "own.h"
 
 static const struct lb_topology topologies[] = {
     {.name = "none", .summary = "no servers, only the memory all clients share", .family = &lb_family_none, .start_ms = 10},
@@ -164,12 +163,18 @@ static const struct lb_topology topologies[] = {
      .keeps = LB_KEEPS_AS_ASKED,
      .start_ms = 380},
 };
-enum { TOPOLOGY_COUNT = sizeof topologies / sizeof *topologies };
+enum { TOPOLOGY_COUNT = sizeof topologies / sizeof *topologies, ADDED_MAX = 16 };
+
+static const struct lb_topology *added[ADDED_MAX];
+static size_t added_count;
+
+void lb_topology_add(const struct lb_topology *topology) {
+  if (added_count < ADDED_MAX) added[added_count++] = topology;
+}
 
 const struct lb_topology *lb_topology_at(size_t index) {
   if (index < TOPOLOGY_COUNT) return &topologies[index];
-  const struct lb_own *own = lb_own_at(index - TOPOLOGY_COUNT);
-  return own ? &own->topology : NULL;
+  return index < TOPOLOGY_COUNT + added_count ? added[index - TOPOLOGY_COUNT] : NULL;
 }
 
 const struct lb_topology *lb_topology_find(const char *name) {
@@ -203,7 +208,7 @@ const char *lb_topology_missing(const struct lb_topology *topology) {
 }
 
 int lb_topology_version(const struct lb_topology *topology, char *buf, size_t size) {
-  if (topology->own) return snprintf(buf, size, "%s", topology->own->summary), 0;
+  if (topology->own) return snprintf(buf, size, "%s", topology->summary), 0;
   return topology->family->version ? topology->family->version(buf, size) : -ENOENT;
 }
 

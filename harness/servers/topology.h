@@ -46,10 +46,12 @@ struct lb_topology {
   const char *stands_for;
   /* What the other members do not say, in words of theory/facts.c: "copies=later takeover=replicas"; NULL = nothing. Those of the row that it stands for come first. */
   const char *facts;
-  const struct lb_own *own; /* the user's own servers (own.h), which nobody starts and nobody hurts; NULL = ours */
+  const struct lb_own *own; /* the user's own servers (own/own.h), which nobody starts and nobody hurts; NULL = ours */
 };
 
-/* The rows in order, "none" first, and behind them the user's own servers (own.h); NULL behind the last. */
+/* One row more, behind all others: of the user's own servers. It lives as long as the process. */
+void lb_topology_add(const struct lb_topology *topology);
+/* The rows in order, "none" first; NULL behind the last. */
 const struct lb_topology *lb_topology_at(size_t index);
 /* By name, or NULL. */
 const struct lb_topology *lb_topology_find(const char *name);

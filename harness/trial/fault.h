@@ -8,7 +8,7 @@
 #define LB_FAULT_H
 
 #include "cast.h"
-#include "servers/line.h"
+#include "network/line.h"
 
 /* True for a verb that this does: a fault of hosts, or its cure. */
 bool lb_fault_knows(enum lb_verb verb);

@@ -12,9 +12,9 @@
 
 #include "base/clock.h"
 #include "fault.h"
-#include "servers/cut.h"
-#include "servers/line.h"
-#include "servers/net.h"
+#include "network/cut.h"
+#include "network/line.h"
+#include "network/net.h"
 
 /* ---- from two roles to links: a host can play both of them, and two clients never talk to each other ---- */
 

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "servers/cut.h"
-#include "servers/line.h"
+#include "network/cut.h"
+#include "network/line.h"
 #include "workload.h"
 
 enum { BACK_MS = 500, BACK_TRIES = 3, TAKEN_MS = 1000, SILENCE_MS = 60, CAME_MS = 1000 };

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "crew.h"
 #include "fault.h"
-#include "servers/cut.h"
+#include "network/cut.h"
 
 enum { QUICK_MS = 1000, RESTART_MS = 20000 };
 

@@ -13,11 +13,11 @@
 #include "base/files.h"
 #include "base/refuse.h"
 #include "client/holder.h"
-#include "servers/cut.h"
-#include "servers/line.h"
-#include "servers/net.h"
+#include "network/cut.h"
+#include "network/line.h"
+#include "network/net.h"
 #include "servers/disk.h"
-#include "servers/sandbox.h"
+#include "network/sandbox.h"
 
 enum { START_S = 60, WELL_MS = 4000 }; /* WELL_MS: who was cut off asks the others again after a second or two */
 

@@ -11,7 +11,7 @@
 #include "client/env.h"
 #include "history/history.h"
 #include "servers/cluster.h"
-#include "servers/net.h"
+#include "network/net.h"
 #include "trial.h"
 
 struct lb_live;

@@ -16,7 +16,7 @@
 #include "base/files.h"
 #include "base/refuse.h"
 #include "base/suggest.h"
-#include "sandbox.h"
+#include "network/sandbox.h"
 
 static struct lb_own_login logins[LB_LOGIN_COUNT];
 static const char *const names[LB_LOGIN_COUNT] = {"redis", "sentinel", "zookeeper", "postgres", "etcd"};

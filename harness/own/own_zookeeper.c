@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "backends/zk_util.h"
-#include "family_own.h"
+#include "own.h"
 
 /* A library that asks for less than SHORT_MS has no patience to connect; no scenario asks for less. */
 enum { SESSION_MS = 5000, STEP_MS = 3000, SHORT_MS = 400 };
@@ -107,7 +107,7 @@ static int try_node(struct lb_env *env, const struct lb_target *target, lb_ns de
   return r;
 }
 
-int lb_own_zookeeper_ask(struct lb_env *env, const struct lb_own *own, lb_ns deadline, struct lb_own_found *ret) {
+static int ask(struct lb_env *env, const struct lb_own *own, lb_ns deadline, struct lb_own_found *ret) {
   struct lb_endpoint endpoint[LB_SERVERS_MAX];
   struct lb_target target;
   int r = 0;
@@ -143,7 +143,7 @@ static int remove_all(struct lb_env *env, struct zk_session *session, lb_ns dead
   return rc == ZOK ? r : zk_fail(session, "list the children of /", rc);
 }
 
-int lb_own_zookeeper_clean(struct lb_env *env, const struct lb_own *own, lb_ns deadline) {
+static int clean(struct lb_env *env, const struct lb_own *own, lb_ns deadline) {
   struct lb_endpoint endpoint[LB_SERVERS_MAX];
   struct lb_target target;
   struct zk_session *session = NULL;
@@ -153,3 +153,8 @@ int lb_own_zookeeper_clean(struct lb_env *env, const struct lb_own *own, lb_ns d
   zk_close(session);
   return r;
 }
+
+static const struct lb_family family = {
+    .name = "zookeeper", .ends_by = LB_ENDS_BY_MONOTONIC, .service = "zookeeper", .majority = true, .all_serve = true, LB_OWN_HOOKS};
+const struct lb_own_kind lb_own_kind_zookeeper = {"--zookeeper", "own-zookeeper", "HOST:PORT[,HOST:PORT...]", LB_LOGIN_ZOOKEEPER, 2181, "zk", "zk-x3", &family,
+                                                  true, ask, clean};

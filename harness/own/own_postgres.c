@@ -9,7 +9,7 @@
 
 #include "backends/pg_util.h"
 #include "base/refuse.h"
-#include "family_own.h"
+#include "own.h"
 
 /* ---- CONNINFO ----------------------------------------------------------------------------------- */
 
@@ -141,7 +141,7 @@ static int ask_one(struct lb_env *env, const struct lb_target *target, size_t i,
   return rc;
 }
 
-int lb_own_postgres_ask(struct lb_env *env, const struct lb_own *own, lb_ns deadline, struct lb_own_found *ret) {
+static int ask_all(struct lb_env *env, const struct lb_own *own, lb_ns deadline, struct lb_own_found *ret) {
   struct lb_endpoint endpoint[LB_SERVERS_MAX];
   struct lb_target target;
   int rc = 0;
@@ -176,7 +176,7 @@ static int clean_one(struct lb_env *env, const struct lb_target *target, const s
   return rc;
 }
 
-int lb_own_postgres_clean(struct lb_env *env, const struct lb_own *own, lb_ns deadline) {
+static int clean(struct lb_env *env, const struct lb_own *own, lb_ns deadline) {
   struct lb_endpoint endpoint[LB_SERVERS_MAX];
   struct lb_target target;
   int rc = 0;
@@ -184,3 +184,6 @@ int lb_own_postgres_clean(struct lb_env *env, const struct lb_own *own, lb_ns de
   for (size_t i = 0; i < target.count && !rc; i++) rc = clean_one(env, &target, &endpoint[i], deadline);
   return rc;
 }
+
+static const struct lb_family family = {.name = "postgres", .service = "postgres", LB_OWN_HOOKS};
+const struct lb_own_kind lb_own_kind_postgres = {"--postgres", "own-postgres", "CONNINFO", LB_LOGIN_POSTGRES, 5432, "pg", "pg-async", &family, false, ask_all, clean};

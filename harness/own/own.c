@@ -1,39 +1,36 @@
 /* SPDX-License-Identifier: MIT
  *
- * The list of the user's own servers, and what was typed of each. An address may stand beside a password in what people paste, so
- * a text that is refused is never repeated.
+ * The list of the user's own servers: what was typed of each, what they say of themselves, what clients get. An address may stand beside
+ * a password in what people paste, so a text that is refused is never repeated.
  */
 #include "own.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "base/clock.h"
 #include "base/refuse.h"
-#include "family_own.h"
 
-static const struct lb_own_kind kinds[LB_OWN_COUNT] = {
-    [LB_OWN_REDIS] = {"--redis", "own-redis", "HOST:PORT[,HOST:PORT...]", LB_LOGIN_REDIS, 6379, "redis", "redis-x3", &lb_family_own_redis,
-                      true, lb_own_redis_ask, lb_own_redis_clean},
-    [LB_OWN_SENTINEL] = {"--sentinel", "own-sentinel", "HOST:PORT[,HOST:PORT...]=NAME", LB_LOGIN_REDIS, 26379, "sentinel", "sentinel",
-                         &lb_family_own_sentinel, true, lb_own_sentinel_ask, lb_own_redis_clean},
-    [LB_OWN_CLUSTER] = {"--redis-cluster", "own-cluster", "HOST:PORT[,HOST:PORT...]", LB_LOGIN_REDIS, 6379, "cluster", "cluster",
-                        &lb_family_own_cluster, true, lb_own_cluster_ask, lb_own_redis_clean},
-    [LB_OWN_ZOOKEEPER] = {"--zookeeper", "own-zookeeper", "HOST:PORT[,HOST:PORT...]", LB_LOGIN_ZOOKEEPER, 2181, "zk", "zk-x3",
-                          &lb_family_own_zookeeper, true, lb_own_zookeeper_ask, lb_own_zookeeper_clean},
-    [LB_OWN_POSTGRES] = {"--postgres", "own-postgres", "CONNINFO", LB_LOGIN_POSTGRES, 5432, "pg", "pg-async", &lb_family_own_postgres, false,
-                         lb_own_postgres_ask, lb_own_postgres_clean},
-    [LB_OWN_ETCD] = {"--etcd", "own-etcd", "HOST:PORT[,HOST:PORT...]", LB_LOGIN_ETCD, 2379, "etcd", "etcd-x3", &lb_family_own_etcd, false,
-                     lb_own_etcd_ask, lb_own_etcd_clean},
+static const struct lb_own_kind *const kinds[LB_OWN_COUNT] = {
+    [LB_OWN_REDIS] = &lb_own_kind_redis,         [LB_OWN_SENTINEL] = &lb_own_kind_sentinel, [LB_OWN_CLUSTER] = &lb_own_kind_cluster,
+    [LB_OWN_ZOOKEEPER] = &lb_own_kind_zookeeper, [LB_OWN_POSTGRES] = &lb_own_kind_postgres, [LB_OWN_ETCD] = &lb_own_kind_etcd,
 };
 
 static struct lb_own list[LB_OWN_COUNT];
 static size_t list_count;
 
-const struct lb_own_kind *lb_own_kind(enum lb_own_what what) { return &kinds[what]; }
+const struct lb_own_kind *lb_own_kind(enum lb_own_what what) { return kinds[what]; }
 
 struct lb_own *lb_own_at(size_t index) { return index < list_count ? &list[index] : NULL; }
 
@@ -142,7 +139,7 @@ static void make_topology(struct lb_own *own) {
 }
 
 int lb_own_add(enum lb_own_what what, const char *value, char *err, size_t err_size) {
-  struct lb_own own = {.kind = &kinds[what]};
+  struct lb_own own = {.kind = kinds[what]};
   char *copy = strdup(value);
   int r = copy ? 0 : -ENOMEM;
   for (size_t i = 0; i < list_count; i++)
@@ -156,8 +153,8 @@ int lb_own_add(enum lb_own_what what, const char *value, char *err, size_t err_s
   free(copy);
   if (r < 0) return r;
   list[list_count] = own;
-  make_topology(&list[list_count++]);
-  list[list_count - 1].topology.own = &list[list_count - 1];
+  make_topology(&list[list_count]);
+  lb_topology_add(&list[list_count++].topology);
   return 0;
 }
 
@@ -190,4 +187,104 @@ void lb_own_target(const struct lb_own *own, struct lb_endpoint *endpoint, struc
                             .shards = found->shards,
                             .database = own->database[0] ? own->database : NULL,
                             .ca_file = login->ca[0] ? login->ca : NULL};
+}
+
+/* ---- asking them ------------------------------------------------------------------------------
+ *
+ * In a process of its own, for client libraries start threads, and their calls may hang. What it has learnt comes back through shared
+ * memory. */
+
+enum { ASK_S = 10, CLEAN_S = 120, GRACE_MS = 2000 };
+
+struct answer {
+  struct lb_own_found found;
+  int result;
+  char err[256];
+};
+
+static _Noreturn void be_asker(const struct lb_own *own, struct lb_env *env, bool clean, lb_ns deadline, struct answer *answer) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  env->err[0] = '\0';
+  answer->result = clean ? own->kind->clean(env, own, deadline) : own->kind->ask(env, own, deadline, &answer->found);
+  memcpy(answer->err, env->err, sizeof answer->err);
+  _exit(0);
+}
+
+/* The pipe ends with the child. */
+static void await(pid_t pid, int fd, lb_ns until) {
+  struct pollfd end = {.fd = fd, .events = POLLIN};
+  for (;;) {
+    lb_ns now = lb_clock_ns();
+    if (now >= until) break;
+    if (poll(&end, 1, (int)((until - now) / LB_NS_PER_MS) + 1) != -1 || errno != EINTR) break;
+  }
+  kill(pid, SIGKILL);
+  while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
+  }
+}
+
+static int ask(const struct lb_own *own, struct lb_env *env, bool clean, struct answer *answer) {
+  int end[2];
+  lb_ns deadline = lb_clock_ns() + (clean ? CLEAN_S : ASK_S) * LB_NS_PER_S;
+  if (pipe2(end, O_CLOEXEC) < 0) return -errno;
+  answer->result = -ETIMEDOUT;
+  snprintf(answer->err, sizeof answer->err, "no answer within %d s", clean ? CLEAN_S : ASK_S);
+  pid_t pid = fork();
+  if (pid == 0) be_asker(own, env, clean, deadline, answer);
+  close(end[1]);
+  if (pid > 0) await(pid, end[0], deadline + GRACE_MS * LB_NS_PER_MS);
+  close(end[0]);
+  return pid < 0 ? -errno : answer->result;
+}
+
+static int run(struct lb_own *own, struct lb_env *env, bool clean, struct lb_own_found *ret, char *err, size_t err_size) {
+  struct answer *answer = mmap(NULL, sizeof *answer, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (answer == MAP_FAILED) return snprintf(err, err_size, "%s: out of memory", own->kind->option), -ENOMEM;
+  int r = ask(own, env, clean, answer);
+  if (r > 0) r = -ETIMEDOUT;
+  if (r < 0)
+    snprintf(err, err_size, "%s: %s%s", own->kind->option, answer->err[0] ? answer->err : strerror(-r),
+             r == -EACCES ? "; a file with the login is named with --auth FILE" : "");
+  else if (ret) *ret = answer->found;
+  munmap(answer, sizeof *answer);
+  return r;
+}
+
+/* "redis 7.0.15 at 127.0.0.1:6379, ...". */
+static void summarize(struct lb_own *own) {
+  int n = snprintf(own->summary, sizeof own->summary, "%s at", own->found.version);
+  for (size_t i = 0; i < own->found.count && n < (int)sizeof own->summary; i++) {
+    char at[LB_OWN_HOST_MAX + 16];
+    lb_own_address_text(&own->found.server[i], at, sizeof at);
+    n += snprintf(own->summary + n, sizeof own->summary - (size_t)n, "%s %s", i > 0 ? "," : "", at);
+  }
+}
+
+int lb_own_ask(struct lb_own *own, struct lb_env *env, char *err, size_t err_size) {
+  int r = run(own, env, false, &own->found, err, err_size);
+  if (r < 0) return r;
+  summarize(own);
+  own->topology.summary = own->summary;
+  own->topology.data_count = own->found.data_count;
+  own->topology.other_count = own->found.count - own->found.data_count;
+  own->topology.shards = own->found.shards;
+  own->topology.facts = own->found.facts;
+  return 0;
+}
+
+int lb_own_clean(struct lb_own *own, struct lb_env *env, char *err, size_t err_size) { return run(own, env, true, NULL, err, err_size); }
+
+int64_t lb_own_least_ttl_ms(const struct lb_topology *topology, bool measured) {
+  (void)measured;
+  return topology->own->found.least_ttl_ms;
+}
+
+int lb_own_note(struct lb_env *env, const struct lb_own *own, struct lb_own_found *found, const char *host, uint16_t port) {
+  struct lb_own_address *at = &found->server[found->count];
+  if (found->count == LB_SERVERS_MAX)
+    return lb_fail(env, -E2BIG, "more than %d servers belong together, which is more than %s has room for", LB_SERVERS_MAX, own->kind->topology);
+  snprintf(at->host, sizeof at->host, "%s", host);
+  at->port = port;
+  found->count++;
+  return 0;
 }

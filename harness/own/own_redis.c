@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "backends/redis_util.h"
-#include "family_own.h"
+#include "own.h"
 
 #define GLOB LB_OWN_PREFIX LB_OWN_DIGITS
 
@@ -67,7 +67,7 @@ static int check_master(struct lb_env *env, const struct lb_endpoint *at, lb_ns 
   return rc;
 }
 
-int lb_own_redis_ask(struct lb_env *env, const struct lb_own *own, lb_ns deadline, struct lb_own_found *ret) {
+static int ask_redis(struct lb_env *env, const struct lb_own *own, lb_ns deadline, struct lb_own_found *ret) {
   struct lb_endpoint endpoint[LB_SERVERS_MAX];
   struct lb_target target;
   int rc = 0;
@@ -117,7 +117,7 @@ static int learn_from(struct lb_env *env, const struct lb_own *own, const struct
   return rc;
 }
 
-int lb_own_sentinel_ask(struct lb_env *env, const struct lb_own *own, lb_ns deadline, struct lb_own_found *ret) {
+static int ask_sentinel(struct lb_env *env, const struct lb_own *own, lb_ns deadline, struct lb_own_found *ret) {
   struct lb_endpoint endpoint[LB_SERVERS_MAX];
   struct lb_target target;
   lb_own_target(own, endpoint, &target);
@@ -155,7 +155,7 @@ static int note_nodes(struct lb_env *env, const struct lb_own *own, const redisR
   return rc;
 }
 
-int lb_own_cluster_ask(struct lb_env *env, const struct lb_own *own, lb_ns deadline, struct lb_own_found *ret) {
+static int ask_cluster(struct lb_env *env, const struct lb_own *own, lb_ns deadline, struct lb_own_found *ret) {
   struct lb_endpoint endpoint[LB_SERVERS_MAX];
   struct lb_target target;
   lb_own_target(own, endpoint, &target);
@@ -174,7 +174,7 @@ int lb_own_cluster_ask(struct lb_env *env, const struct lb_own *own, lb_ns deadl
 
 /* ---- cleaning ----------------------------------------------------------------------------------- */
 
-int lb_own_redis_clean(struct lb_env *env, const struct lb_own *own, lb_ns deadline) {
+static int clean(struct lb_env *env, const struct lb_own *own, lb_ns deadline) {
   struct lb_endpoint endpoint[LB_SERVERS_MAX];
   struct lb_target target;
   struct redis_link link;
@@ -183,3 +183,19 @@ int lb_own_redis_clean(struct lb_env *env, const struct lb_own *own, lb_ns deadl
   int rc = redis_link_init(&link, env, &target);
   return rc ? rc : redis_link_clean(&link, GLOB, deadline);
 }
+
+/* ---- the kinds ---------------------------------------------------------------------------------- */
+
+static const struct lb_family family_redis = {
+    .name = "redis", .ends_by = LB_ENDS_BY_WALL, .service = "redis", .majority = true, .independent = true, LB_OWN_HOOKS};
+const struct lb_own_kind lb_own_kind_redis = {"--redis", "own-redis", "HOST:PORT[,HOST:PORT...]", LB_LOGIN_REDIS, 6379, "redis", "redis-x3", &family_redis,
+                                              true, ask_redis, clean};
+
+static const struct lb_family family_sentinel = {
+    .name = "sentinel", .ends_by = LB_ENDS_BY_WALL, .service = "redis", .other_service = "sentinel", LB_OWN_HOOKS};
+const struct lb_own_kind lb_own_kind_sentinel = {"--sentinel", "own-sentinel", "HOST:PORT[,HOST:PORT...]=NAME", LB_LOGIN_REDIS, 26379, "sentinel", "sentinel",
+                                                 &family_sentinel, true, ask_sentinel, clean};
+
+static const struct lb_family family_cluster = {.name = "cluster", .ends_by = LB_ENDS_BY_WALL, .service = "redis", LB_OWN_HOOKS};
+const struct lb_own_kind lb_own_kind_cluster = {"--redis-cluster", "own-cluster", "HOST:PORT[,HOST:PORT...]", LB_LOGIN_REDIS, 6379, "cluster", "cluster",
+                                                &family_cluster, true, ask_cluster, clean};

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "backends/etcd_util.h"
-#include "family_own.h"
+#include "own.h"
 
 /* What no client would miss an answer of, and no member executes twice. */
 static int ask(struct lb_env *env, struct etcd_link *link, const char *path, json_t *body, lb_ns deadline, json_t **ret) {
@@ -54,7 +54,7 @@ static int try_range(struct lb_env *env, struct etcd_link *link, lb_ns deadline)
   return rc;
 }
 
-int lb_own_etcd_ask(struct lb_env *env, const struct lb_own *own, lb_ns deadline, struct lb_own_found *ret) {
+static int ask_all(struct lb_env *env, const struct lb_own *own, lb_ns deadline, struct lb_own_found *ret) {
   struct lb_endpoint endpoint[LB_SERVERS_MAX];
   struct lb_target target;
   int rc = 0;
@@ -72,7 +72,7 @@ int lb_own_etcd_ask(struct lb_env *env, const struct lb_own *own, lb_ns deadline
   return rc;
 }
 
-int lb_own_etcd_clean(struct lb_env *env, const struct lb_own *own, lb_ns deadline) {
+static int clean(struct lb_env *env, const struct lb_own *own, lb_ns deadline) {
   struct lb_endpoint endpoint[LB_SERVERS_MAX];
   struct lb_target target;
   struct etcd_link *link = NULL;
@@ -84,3 +84,6 @@ int lb_own_etcd_clean(struct lb_env *env, const struct lb_own *own, lb_ns deadli
   etcd_close(link);
   return rc;
 }
+
+static const struct lb_family family = {.name = "etcd", .ends_by = LB_ENDS_BY_MONOTONIC, .service = "etcd", .majority = true, LB_OWN_HOOKS};
+const struct lb_own_kind lb_own_kind_etcd = {"--etcd", "own-etcd", "HOST:PORT[,HOST:PORT...]", LB_LOGIN_ETCD, 2379, "etcd", "etcd-x3", &family, false, ask_all, clean};

@@ -9,7 +9,7 @@
 #ifndef LB_OWN_H
 #define LB_OWN_H
 
-#include "topology.h"
+#include "servers/topology.h"
 
 enum lb_own_what { LB_OWN_REDIS, LB_OWN_SENTINEL, LB_OWN_CLUSTER, LB_OWN_ZOOKEEPER, LB_OWN_POSTGRES, LB_OWN_ETCD, LB_OWN_COUNT };
 
@@ -65,7 +65,7 @@ struct lb_own {
   struct lb_topology topology;
 };
 
-/* ---- the list (own.c) ------------------------------------------------------------------------- */
+/* ---- the list ------------------------------------------------------------------------- */
 
 const struct lb_own_kind *lb_own_kind(enum lb_own_what what);
 /* Adds the servers that an option names. 0, or -EINVAL with one line in err, which never repeats a password. */
@@ -94,11 +94,36 @@ void lb_own_keep_secrets(void);
 /* Takes the logins out of this process, which needs none: it may be looked into again, as its tools have to. */
 void lb_own_forget_logins(void);
 
-/* ---- asking them (own_ask.c) -------------------------------------------------------------------- */
+/* ---- asking them -------------------------------------------------------------------- */
 
 /* Asks who they are, in a process of its own, and completes the topology. 0, or -errno with one line in err; -EACCES: they want a login. */
 int lb_own_ask(struct lb_own *own, struct lb_env *env, char *err, size_t err_size);
 /* Removes what runs have left on them, likewise. */
 int lb_own_clean(struct lb_own *own, struct lb_env *env, char *err, size_t err_size);
+
+/* ---- private to this room: one file for each kind of server -------------------------------------
+ *
+ * Their families have what clients are told of a kind of server, and no hook that starts, stops, promotes or counts: other people's requests
+ * would be counted, too. */
+
+extern const struct lb_own_kind lb_own_kind_redis, lb_own_kind_sentinel, lb_own_kind_cluster, lb_own_kind_zookeeper, lb_own_kind_postgres, lb_own_kind_etcd;
+
+/* lb_family.least_ttl_ms: what the servers have said. */
+int64_t lb_own_least_ttl_ms(const struct lb_topology *topology, bool measured);
+#define LB_OWN_HOOKS .target = lb_own_target, .least_ttl_ms = lb_own_least_ttl_ms
+
+/* Every name that a run gives to what it makes begins with this and eight of these. */
+#define LB_OWN_PREFIX "lockbench:"
+#define LB_OWN_DIGIT "[0-9a-f]"
+#define LB_OWN_DIGITS LB_OWN_DIGIT LB_OWN_DIGIT LB_OWN_DIGIT LB_OWN_DIGIT LB_OWN_DIGIT LB_OWN_DIGIT LB_OWN_DIGIT LB_OWN_DIGIT
+
+/* Takes a CONNINFO of libpq apart, with one line in err where it has what does not belong there (own_postgres.c). */
+int lb_own_read_conninfo(struct lb_own *own, const char *text, char *err, size_t err_size);
+/* One more server, "HOST:PORT". `text` is written to. */
+int lb_own_add_address(struct lb_own *own, char *text, char *err, size_t err_size);
+/* -EINVAL with the line that says where a password belongs. */
+int lb_own_refuse_login(const struct lb_own_kind *kind, char *err, size_t err_size);
+/* Adds a server to those that were found. 0, or -E2BIG with env->err. */
+int lb_own_note(struct lb_env *env, const struct lb_own *own, struct lb_own_found *found, const char *host, uint16_t port);
 
 #endif
