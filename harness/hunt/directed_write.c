@@ -26,7 +26,7 @@ struct writer {
 
 /* What is to be waited for before it becomes a line of its own, and only then: at the end nobody waits. */
 
-static void step(struct writer *w, const char *format, ...) {
+static void __attribute__((format(printf, 2, 3))) step(struct writer *w, const char *format, ...) {
   va_list args;
   if (w->wait_ms > 0) fprintf(w->file, "step = wait %lldms\n", w->wait_ms);
   w->wait_ms = 0;
