@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 #
-# What peers.ini says, and what of it this machine has. `./bench peers` asks it:
+# What peers.ini says, and what of it this machine has. ../bench and `install` ask it:
 #   known.py packages [NAME...]   the Debian packages that are missing, a line each: NAME|for which peers
 #   known.py names [NAME...]      a line each
-#   known.py missing [NAME...]    a line each, of those that cannot run here yet
+#   known.py missing WORD...       a line each, of those NAME[@TOPOLOGY] that cannot run here yet; any other word is passed over
 #   known.py npm [NAME...]        ends with 0 where one of them needs modules of npm
 #   known.py list [NAME...]       one line per peer: its version, or why it is skipped
-# Without a NAME it is about all of them. A NAME that is not there: one line, exit 2.
+# Without a NAME the others are about all of them. A NAME that is not there: one line, exit 2.
 # $LOCKBENCH_PEERS is the folder of what ./bench peers makes ($PEERS in peers.ini).
 import configparser
 import difflib
@@ -21,6 +21,8 @@ import ending  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LINES = ("run", "says", "version", "like", "guard", "packages", "npm", "there", "summary")  # of every section
+
+NPM = {"node": "nodejs|runs the peers in JavaScript", "npm": "npm|fetches the peers in JavaScript"}
 
 
 def folder():
@@ -52,15 +54,22 @@ def has_package(name):
     return said == "installed"
 
 
+def needs_npm(peers):
+    return any(peer["npm"] for peer in peers.values())
+
+
 def missing_packages(peers):
-    """Of a peer whose file is there without its packages, none: it is from elsewhere."""
+    """PACKAGE|WHY. Of a peer whose file is there without its packages, none: it is from elsewhere."""
     wanted = {}
     for name, peer in peers.items():
         made_here = peer["there"].startswith("$PEERS")
         for package in peer["packages"].split():
             if (made_here or not is_there(peer)) and not has_package(package):
                 wanted.setdefault(package, []).append(name)
-    return wanted
+    lines = ["%s|for the peers %s" % (package, ", ".join(names)) for package, names in wanted.items()]
+    if needs_npm(peers) and os.path.exists(os.path.join(ROOT, "peers", "package-lock.json")):
+        lines += [line for program, line in NPM.items() if shutil.which(program) is None]
+    return lines
 
 
 def expected_line(peer):
@@ -101,6 +110,9 @@ def chosen(peers, names):
     """Those of these names, with or without `peer:`; all where there is none."""
     names = [name.removeprefix("peer:") for name in names]
     for name in names:
+        if name.startswith("-"):
+            print("bench: peers: expected names of libraries, found the option '%s'" % name, file=sys.stderr)
+            sys.exit(2)
         if name not in peers:
             near = difflib.get_close_matches(name, peers, 1)
             hint = ", did you mean '%s'?" % near[0] if near else ", expected one of `./bench list peers`"
@@ -110,17 +122,19 @@ def chosen(peers, names):
 
 
 def main():
-    what = sys.argv[1:2]
-    peers = chosen(read(), sys.argv[2:])
+    what, names = sys.argv[1:2], sys.argv[2:]
+    if what == ["missing"]:
+        peers = {name: peer for name, peer in read().items() if name in [word.partition("@")[0].removeprefix("peer:") for word in names]}
+    else:
+        peers = chosen(read(), names)
     if what == ["names"]:
         print("\n".join(peers))
     elif what == ["missing"]:
         for name in (name for name, peer in peers.items() if not is_there(peer)): print(name)
     elif what == ["npm"]:
-        sys.exit(0 if any(peer["npm"] for peer in peers.values()) else 1)
+        sys.exit(0 if needs_npm(peers) else 1)
     elif what == ["packages"]:
-        for package, names in missing_packages(peers).items():
-            print("%s|for the peers %s" % (package, ", ".join(names)))
+        for line in missing_packages(peers): print(line)
     elif what == ["list"]:
         for name, peer in peers.items():
             why = reason(peer)

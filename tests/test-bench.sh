@@ -4,7 +4,7 @@
 # test-bench.sh - ./bench as its user meets it, without installing anything: help, odd paths, the quick second call,
 # the polite refusals, and the count at the end of `./bench test`. Speaks TAP.
 #
-# Every check works on a checkout of its own: the real bench beside a tiny project that stands in for lockbench. What
+# Every check works on a checkout of its own: the real bench and its scripts beside a tiny project that stands in for lockbench. What
 # a fresh machine makes of ./bench is the matter of clean-machine.sh.
 # shellcheck disable=SC2317,SC2015 # statements are called by name; "a && b || explain" means just that
 set -uo pipefail
@@ -20,8 +20,10 @@ export CCACHE_DISABLE=1 # it would keep its files there, too, those of root firs
 # ---- a stand-in for lockbench -----------------------------------------------------------------------------------
 
 make_checkout() { # folder
-  mkdir -p -- "$1/results"
-  cp -- "$here/bench" "$1/bench"
+  mkdir -p -- "$1/"{results,tests,plots}
+  cp -R -- "$here/bench" "$here/setup" "$1/"
+  cp -- "$here/tests/run.py" "$1/tests/"
+  cp -- "$here/plots/ending.py" "$1/plots/"
   cat >"$1/main.c" <<'END'
 #include <stdio.h>
 #include <stdlib.h>
@@ -276,7 +278,7 @@ refusal_names_the_command_as_it_was_called() {
 peers_are_those_of_these_names() {
   local bench=$work/peers/bench name
   make_checkout "$work/peers"
-  mkdir -- "$work/peers/peers" "$work/peers/plots" && cp -- "$here/peers/known.py" "$work/peers/peers/" && cp -- "$here/plots/ending.py" "$work/peers/plots/" || return
+  mkdir -- "$work/peers/peers" && cp -- "$here/peers/"{known.py,install} "$work/peers/peers/" || return
   for name in alpha beta gamma; do
     printf '[%s]\nrun = /nowhere/%s\nsays = name=%s\nversion = 1\nlike = x\npackages =\nnpm =\nthere = /nowhere/%s\nsummary = s\n' "$name"{,,,}
   done >"$work/peers/peers/peers.ini"
