@@ -54,11 +54,11 @@ FRONT = [
     Part("address+undefined, unit addresses", "build-asan", only=("unit", "addresses"), without=("compute",)),
     Part("thread, unit threads", "build-tsan", only=("unit", "threads"), without=("compute",)),
 ]
+# None for the sanitizer of threads: a program that has threads waits for them, so it is not of the suite `compute`.
 BEHIND = [
     Part("gcc: computes", "build", only=("compute",)),
     Part("valgrind: computes", "build", only=("compute",), without=("style", "cli", "fuzz", "table"), setup="valgrind"),
     Part("address+undefined: computes", "build-asan", only=("compute",), without=("style", "cli")),
-    Part("thread: computes", "build-tsan", only=("compute",), without=("style", "cli", "fuzz", "table")),
 ]
 
 
