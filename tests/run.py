@@ -5,7 +5,8 @@ with gcc those that `meson test ARG...` selects.
 
 All of them run in two lanes at once. In front: tests that ask servers, wait or look at a clock. Behind, at idle class:
 builds with sanitizers, and tests that only compute (suite `compute`). The lane in front mostly waits, and an idle
-process takes nothing from it; the one behind has no deadline to miss.
+process takes nothing from it; the one behind has no deadline to miss. The lane in front starts as soon as its own tests
+are compiled, and a tree with a sanitizer has only the tests that run there.
 
 Last line: N passed, N failed[, N skipped][, N unsteady]. Exit: 0; 1 a test failed, or a build; 2 ARG selects nothing.
 $MESON and $NINJA say which ones are taken.
@@ -144,8 +145,30 @@ class Trees:
     def path(self, tree):
         return os.path.join(self.home, tree)
 
-    def build(self, tree, **how):
-        return call([os.path.join(ROOT, "setup", "build"), self.path(tree)], **how) == 0
+    def build(self, tree, targets=(), **how):
+        return call([os.path.join(ROOT, "setup", "build"), self.path(tree), *targets], **how) == 0
+
+    def needed(self, parts):
+        """The targets of a tree without those that only other tests than these need, as the first tree says. A test may
+        start a program that it does not name, so everything else is needed. Nothing, which is all of them, if that tree
+        could not be configured."""
+        def read(name):
+            with open(os.path.join(self.path("build"), "meson-info", name), encoding="utf-8") as file:
+                return json.load(file)
+        try:
+            targets, tests = read("intro-targets.json"), read("intro-tests.json")
+        except OSError:
+            return []
+        used, unused = set(), set()
+        for test in tests:
+            suites = {suite.partition(":")[2] for suite in test["suite"]}
+            (used if any(part.has(suites) for part in parts) else unused).update(test["depends"])
+        wanted = [target for target in targets if target["build_by_default"] and target["id"] not in unused - used]
+        files = [file for target in wanted for file in target["filename"]]
+        return ["program"] + sorted(os.path.relpath(file, self.path("build")) for file in files)
+
+    def build_for(self, tree, lane=FRONT + BEHIND, **how):
+        return self.build(tree, self.needed([part for part in lane if part.tree == tree]), **how)
 
     def prefix(self, tree):
         """Before `meson test`. The sanitizers' shadow memory can collide with addresses of a kernel that randomises
@@ -224,12 +247,14 @@ def run_behind(trees, gcc_built):
     """The trees of the sanitizers first: the lane in front waits for them. What fails to build there is built again in
     front, which says why."""
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    built = {tree: trees.build(tree, **quiet) for tree in ("build-asan", "build-tsan")}
-    built["build"] = gcc_built
+    built = {tree: trees.build_for(tree, **quiet) for tree in ("build-asan", "build-tsan")}
+    built["build"] = gcc_built and trees.build("build")
     for part in BEHIND:
         if built[part.tree]:
             # A machine that is busy for minutes makes nothing here fail: ten times the time.
             yield trees.test(part.label, part.tree, "bench-computes", part.arguments() + ["-t", "10"])
+        elif gcc_built and part is BEHIND[0]:
+            yield Outcome(part.label, "the build")
 
 
 class LaneBehind:
@@ -287,7 +312,7 @@ class LaneBehind:
 
 def run_front(trees, gcc_built):
     for part in FRONT:
-        if gcc_built if part.tree == "build" else trees.build(part.tree):
+        if gcc_built if part.tree == "build" else trees.build_for(part.tree):
             yield trees.test(part.label, part.tree, "bench-tests", part.arguments())
         elif not part.setup:
             yield Outcome(part.label.partition(",")[0], "the build")
@@ -308,7 +333,8 @@ def run_again(trees, outcomes):
 
 
 def test_all(trees):
-    gcc_built = trees.build("build")
+    """The first tree without what only computes, which the lane behind adds."""
+    gcc_built = trees.build("build", ["program"]) and trees.build_for("build", FRONT)
     behind = LaneBehind(trees, gcc_built)
     try:
         front = [(part, outcome) for part, outcome in zip(FRONT, run_front(trees, gcc_built)) if outcome]

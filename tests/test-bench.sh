@@ -349,10 +349,16 @@ test_of_a_broken_build_is_a_failure() {
 full_test_sums_all_builds_and_both_lanes() {
   make_checkout "$work/full"
   # shellcheck disable=SC2016 # for the shell of the test
-  echo "test('sum', sh, args: ['-c', 'eval \"\$SUM\"'], suite: ['unit', 'compute'])" >>"$work/full/meson.build"
+  echo "test('sum', sh, args: ['-c', 'eval \"\$SUM\"'], suite: ['unit', 'compute'], depends: executable('large', 'a-test.c'))" \
+    >>"$work/full/meson.build"
   call env SUM=: "$work/full/bench" test
   # gcc: one, two and a skip, one and a skip, sum; valgrind, address+undefined: one and sum each; thread: one.
   expect_code 0 && [[ $out == *$'\n10 passed, 0 failed, 2 skipped' ]] || { echo "$out" && return 1; }
+}
+
+a_tree_is_built_without_what_only_other_tests_need() {
+  local tree=$work/full/build
+  [[ -x $tree/large && -x $tree-asan/large && -x $tree-tsan/a-test && ! -e $tree-tsan/large ]] || { ls "$tree"* && return 1; }
 }
 
 full_test_names_failures_of_the_lane_behind() {
@@ -456,7 +462,7 @@ without_matplotlib true 2>/dev/null || no_matplotlib='no user namespaces here, o
 type -P sudo >/dev/null && no_sudo_check='sudo is installed here' || no_sudo_check=$no_namespaces
 type -P clang valgrind >/dev/null || no_sanitizers='no clang or valgrind'
 
-echo 1..37
+echo 1..38
 check help_names_both_commands_and_builds_nothing
 check help_goes_on_to_the_program_once_it_is_built
 check arguments_and_exit_code_pass_unchanged
@@ -488,6 +494,7 @@ check test_takes_the_options_of_meson
 check test_names_failures_and_exits_with_1
 check test_of_a_broken_build_is_a_failure
 check full_test_sums_all_builds_and_both_lanes "$no_sanitizers"
+check a_tree_is_built_without_what_only_other_tests_need "$no_sanitizers"
 check full_test_names_failures_of_the_lane_behind "$no_sanitizers"
 check what_passes_alone_is_unsteady_and_named "$no_sanitizers"
 check what_fails_twice_is_failed "$no_sanitizers"
