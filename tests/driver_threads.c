@@ -160,7 +160,7 @@ static int env_wait_fds(struct lb_env *env, struct pollfd *fds, size_t count, lb
 static struct lb_command next_command(struct lb_body *b) {
   struct worker *w = b->worker;
   for (;;) {
-    lb_ns due = lb_env_to_truth(&b->program.env, lb_program_due(&b->program));
+    lb_ns due = lb_env_to_truth(&b->program.env, lb_holder_due(&b->program.holder));
     pthread_mutex_lock(&w->mutex);
     give_turn(b);
     while (!b->kill && b->taken == b->sent && wait_for_change(w, due)) {
@@ -171,7 +171,7 @@ static struct lb_command next_command(struct lb_body *b) {
     b->taken += there;
     pthread_mutex_unlock(&w->mutex);
     if (there) return command;
-    lb_program_renew(&b->program);
+    lb_holder_renew(&b->program.holder);
   }
 }
 

@@ -812,7 +812,7 @@ static void silence_under_a_cut(struct world *w, size_t replicas, const char *re
   lb_stage_fault(&w->stage, &cut);
   move_to(w, w->stage.client_count, 14);
   touched(w, 14, &cut, "client-1", reached);
-  lb_stage_proved(&w->stage, &cut);
+  lb_stage_step(&w->stage, LB_EV_PROVED, &cut);
   move_to(w, w->stage.client_count, 15);
   check_came_to(w, 13, 0, LB_CHECK_PASSED);
   w->plan.guard = LB_GUARD_RECHECK;
@@ -1249,7 +1249,7 @@ static void a_safe_campaign_keeps_its_faults(void **state) {
   struct lb_step kill = {.verb = LB_STEP_KILL, .a = {.kind = LB_ROLE_PRIMARY}, .text = (char *)"kill primary", .number = 1};
   lb_stage_fault(&w->stage, &kill);
   lb_stage_touched(&w->stage, &kill, "redis-1", "");
-  lb_stage_proved(&w->stage, &kill);
+  lb_stage_step(&w->stage, LB_EV_PROVED, &kill);
   two_holds_apart(w);
   judge(w);
   assert_int_equal(w->out.verdict, LB_SAFE);

@@ -75,18 +75,18 @@ static void a_fault_says_what_is_done_to_whom(void **state) {
 static void what_becomes_of_a_step_has_its_number(void **state) {
   (void)state;
   struct lb_step step = parsed("kill primary", 7);
-  lb_stage_proved(&stage, &step);
+  lb_stage_step(&stage, LB_EV_PROVED, &step);
   assert_recorded("{\"t\":1,\"e\":\"proved\",\"what\":\"kill primary\",\"step\":7}");
-  lb_stage_over(&stage, &step);
+  lb_stage_step(&stage, LB_EV_OVER, &step);
   assert_recorded("{\"t\":1,\"e\":\"over\",\"what\":\"kill primary\",\"step\":7}");
-  lb_stage_not_done(&stage, &step, "nobody");
+  lb_stage_failed(&stage, LB_EV_NOT_DONE, &step, "nobody");
   assert_recorded("{\"t\":1,\"e\":\"not-done\",\"what\":\"kill primary\",\"step\":7,\"why\":\"nobody\"}");
-  lb_stage_not_proved(&stage, &step, "it lives");
+  lb_stage_failed(&stage, LB_EV_NOT_PROVED, &step, "it lives");
   assert_recorded("{\"t\":1,\"e\":\"not-proved\",\"what\":\"kill primary\",\"step\":7,\"why\":\"it lives\"}");
   step = parsed("await client 1 holds within 1s", 8);
-  lb_stage_met(&stage, &step);
+  lb_stage_step(&stage, LB_EV_MET, &step);
   assert_recorded("{\"t\":1,\"e\":\"met\",\"what\":\"await client 1 holds within 1s\",\"step\":8}");
-  lb_stage_not_met(&stage, &step);
+  lb_stage_step(&stage, LB_EV_NOT_MET, &step);
   assert_recorded("{\"t\":1,\"e\":\"not-met\",\"what\":\"await client 1 holds within 1s\",\"step\":8}");
 }
 
@@ -133,7 +133,7 @@ static void a_fault_says_whom_it_touched(void **state) {
   assert_recorded("{\"t\":1,\"e\":\"touched\",\"step\":3,\"verb\":\"cut\",\"from\":\"redis-4, redis-5\",\"host\":\"client-1\"}");
   lb_stage_touched(&stage, &step, "", "");
   assert_recorded("{\"t\":1,\"e\":\"touched\",\"step\":3,\"verb\":\"cut\"}");
-  lb_stage_unused(&stage, &step);
+  lb_stage_step(&stage, LB_EV_UNUSED, &step);
   assert_recorded("{\"t\":1,\"e\":\"unused\",\"what\":\"cut client 1 from all\",\"step\":3}");
 }
 

@@ -77,10 +77,10 @@ static const struct lb_ground exec_ground = {.sleep_until = sleep_until, .halt =
 /* The next command; renews while there is none. False: the controller has gone. */
 static bool next_command(struct lb_program *p, int commands, struct lb_command *ret) {
   for (;;) {
-    int ready = lb_wait_fd(&p->env.base, commands, POLLIN, lb_program_due(p));
+    int ready = lb_wait_fd(&p->env.base, commands, POLLIN, lb_holder_due(&p->holder));
     if (ready < 0) return false;
     if (ready > 0) return recv(commands, ret, sizeof *ret, 0) == (ssize_t)sizeof *ret;
-    lb_program_renew(p);
+    lb_holder_renew(&p->holder);
   }
 }
 

@@ -154,7 +154,7 @@ static int renew_one(struct lb_holder *h) {
   if (!h->holding || lb_now(h->env) < h->renew_at) return LB_OK;
   if (h->guard == LB_GUARD_DEADLINE && lb_holder_is_over(h)) return stop_at_end(h);
   struct lb_lock lock = lb_holder_lock(h, h->key, name);
-  int r = lb_hook_extend(h, &lock, &h->grant, renewal_deadline(h));
+  int r = lb_hook_call(h, LB_HOOK_EXTEND, &lock, &h->grant, renewal_deadline(h));
   if (r == LB_OK) record_lease(h, LB_EV_RENEWED, (struct lb_event){0});
   else
     lb_holder_record(h, LB_EV_NOT_RENEWED,
@@ -182,7 +182,7 @@ static void pay_debts(struct lb_holder *h, lb_ns deadline) {
   size_t kept = 0;
   for (size_t i = 0; i < h->debt_count; i++) {
     struct lb_lock lock = lb_holder_lock(h, h->debt[i].key, name);
-    int r = lb_hook_release(h, &lock, &h->debt[i].grant, deadline);
+    int r = lb_hook_call(h, LB_HOOK_RELEASE, &lock, &h->debt[i].grant, deadline);
     if (r == LB_OK || r == LB_LOST) record_of(h, h->debt[i].key, LB_EV_RELEASED, (struct lb_event){0});
     else h->debt[kept++] = h->debt[i];
   }
@@ -213,7 +213,7 @@ static void keep_up(struct lb_holder *h) {
 static void pause_before_retry(struct lb_holder *h, const struct lb_lock *lock, unsigned tries, lb_ns deadline) {
   deadline = lb_earlier(deadline, lb_holder_due(h));
   if (h->protocol->wait && !h->polls) {
-    int r = lb_hook_wait(h, lock, &h->grant, deadline);
+    int r = lb_hook_call(h, LB_HOOK_WAIT, lock, &h->grant, deadline);
     atomic_store(&lb_holder_state(h)->woken, r == LB_OK);
     if (r == LB_OK || r == LB_TIMEOUT) return;
   }
@@ -237,7 +237,7 @@ static lb_ns patience(const struct lb_holder *h, lb_ns deadline) {
 static int resolve(struct lb_holder *h, const struct lb_lock *lock, lb_ns deadline) {
   for (unsigned tries = 0; h->protocol->resolve; tries++) {
     keep_up(h);
-    int r = lb_hook_resolve(h, lock, &h->grant, patience(h, deadline));
+    int r = lb_hook_call(h, LB_HOOK_RESOLVE, lock, &h->grant, patience(h, deadline));
     if (r == LB_OK || r == LB_BUSY || h->breached) return r;
     if (lb_now(h->env) >= deadline) break;
     lb_sleep_until(h->env, lb_earlier(deadline, lb_now(h->env) + (1 + lb_rng_below(&h->rng, 10)) * LB_NS_PER_MS));
@@ -258,12 +258,12 @@ static void record_server(struct lb_holder *h, int server) {
 
 /* As bits, until the controller puts the names there. */
 static void record_voters(struct lb_holder *h) {
-  uint64_t voters = lb_hook_voters(h);
+  uint64_t voters = lb_hook_number(h, LB_HOOK_VOTERS);
   if (voters) lb_holder_record(h, LB_EV_VOTED, (struct lb_event){.value = voters});
 }
 
 static void record_seen(struct lb_holder *h) {
-  uint64_t seen = lb_hook_seen(h);
+  uint64_t seen = lb_hook_number(h, LB_HOOK_SEEN);
   if (seen) lb_holder_record(h, LB_EV_SEEN, (struct lb_event){.value = seen, .flags = LB_EVF_VALUE});
 }
 
@@ -282,7 +282,7 @@ static int give_up(struct lb_holder *h, const struct lb_lock *lock, int latest) 
   bool remains = latest == LB_UNKNOWN;
   int now = h->names_server ? lb_holder_server(h) : -ENOENT; /* before the queue is left */
   if (latest == LB_BUSY && (h->protocol->traits & LB_TRAIT_QUEUES)) {
-    int r = lb_hook_release(h, lock, &h->grant, lb_now(h->env) + CLEAN_UP_MS * LB_NS_PER_MS);
+    int r = lb_hook_call(h, LB_HOOK_RELEASE, lock, &h->grant, lb_now(h->env) + CLEAN_UP_MS * LB_NS_PER_MS);
     remains = r != LB_OK && r != LB_LOST;
   }
   if (remains) owe(h);
@@ -315,7 +315,7 @@ static int granted(struct lb_holder *h) {
 /* A reply can come so late that the lease is over when it is read: such a grant is no hold, unless the client's library
  * never looks. */
 static int let_go(struct lb_holder *h, const struct lb_lock *lock) {
-  int r = lb_hook_release(h, lock, &h->grant, lb_now(h->env) + CLEAN_UP_MS * LB_NS_PER_MS);
+  int r = lb_hook_call(h, LB_HOOK_RELEASE, lock, &h->grant, lb_now(h->env) + CLEAN_UP_MS * LB_NS_PER_MS);
   if (r != LB_OK && r != LB_LOST) owe(h);
   h->grant = LB_GRANT_INIT;
   return LB_TIMEOUT;
@@ -332,11 +332,11 @@ static int ask_until_granted(struct lb_holder *h, struct lb_lock *lock, lb_ns de
     keep_up(h);
     h->asked = h->names_server ? lb_holder_server(h) : -ENOENT;
     bool looked = h->protocol->traits & LB_TRAIT_WAITS_INSIDE && !lock->patient;
-    int r = lb_hook_try_acquire(h, lock, &h->grant, patience(h, deadline));
+    int r = lb_hook_call(h, LB_HOOK_TRY_ACQUIRE, lock, &h->grant, patience(h, deadline));
     h->refused |= r == LB_BUSY;
     lock->patient |= r == LB_BUSY;
     if (r == LB_BUSY) atomic_store(&lb_holder_state(h)->woken, false), atomic_store(&lb_holder_state(h)->waits, true);
-    if (r == LB_OK || r == LB_BUSY) atomic_store(&lb_holder_state(h)->session, lb_hook_session_id(h));
+    if (r == LB_OK || r == LB_BUSY) atomic_store(&lb_holder_state(h)->session, lb_hook_number(h, LB_HOOK_SESSION_ID));
     if (r < 0) note_who_failed(h);
     if (r == LB_UNKNOWN) {
       r = resolve(h, lock, deadline);
@@ -388,7 +388,7 @@ int lb_holder_release(struct lb_holder *h, lb_ns deadline) {
   end_hold(h, LB_EV_RELEASE);
   lb_point(h->env, "before-release");
   for (;;) {
-    int r = lb_hook_release(h, &lock, &h->grant, deadline);
+    int r = lb_hook_call(h, LB_HOOK_RELEASE, &lock, &h->grant, deadline);
     if (r == LB_OK || r == LB_LOST) {
       lb_holder_record(h, r == LB_OK ? LB_EV_RELEASED : LB_EV_LOST, (struct lb_event){0});
       take_back(h, h->key);

@@ -24,7 +24,7 @@ static enum lb_check_result ask_service(struct lb_holder *h) {
   if (!h->protocol->holds) return LB_CHECK_ERROR;
   struct lb_lock lock = lb_holder_lock(h, h->key, name);
   lb_ns bound = lb_earlier(lb_holder_ttl_over(h, 2), RECHECK_MS * LB_NS_PER_MS);
-  return lb_holder_answer(lb_hook_holds(h, &lock, &h->grant, lb_now(h->env) + bound));
+  return lb_holder_answer(lb_hook_call(h, LB_HOOK_HOLDS, &lock, &h->grant, lb_now(h->env) + bound));
 }
 
 /* Asks nobody: what was said of the session already. */
@@ -32,7 +32,7 @@ static enum lb_check_result look_for_signals(struct lb_holder *h) {
   char name[LB_KEY_NAME_MAX];
   if (!h->protocol->doubt) return LB_CHECK_ERROR;
   struct lb_lock lock = lb_holder_lock(h, h->key, name);
-  int r = lb_hook_doubt(h, &lock, &h->grant);
+  int r = lb_hook_call(h, LB_HOOK_DOUBT, &lock, &h->grant, 0);
   return r == LB_OK     ? LB_CHECK_PASSED
          : r == LB_LOST ? LB_CHECK_SESSION_OVER
          : r < 0        ? LB_CHECK_ERROR

@@ -296,67 +296,41 @@ void lb_hook_close(struct lb_holder *h, lb_ns deadline) {
   leave(h, LB_HOOK_CLOSE, LB_OK);
 }
 
-int lb_hook_setup(struct lb_holder *h, lb_ns deadline) {
-  if (!h->protocol->setup) return LB_OK;
-  enter(h, LB_HOOK_SETUP, deadline);
-  return leave(h, LB_HOOK_SETUP, h->protocol->setup(h->session, deadline));
+/* The hook itself. `lock` and `grant` are of no use to setup and teardown. */
+static int call(struct lb_holder *h, enum lb_hook hook, const struct lb_lock *lock, struct lb_grant *grant,
+                lb_ns deadline) {
+  const struct lb_protocol *p = h->protocol;
+  switch (hook) {
+    case LB_HOOK_SETUP: return p->setup(h->session, deadline);
+    case LB_HOOK_TEARDOWN: return p->teardown(h->session, deadline);
+    case LB_HOOK_TRY_ACQUIRE: return p->try_acquire(h->session, lock, grant, deadline);
+    case LB_HOOK_RESOLVE: return p->resolve(h->session, lock, grant, deadline);
+    case LB_HOOK_RELEASE: return p->release(h->session, lock, grant, deadline);
+    case LB_HOOK_WAIT: return p->wait(h->session, lock, grant, deadline);
+    case LB_HOOK_EXTEND: return p->extend(h->session, lock, grant, deadline);
+    case LB_HOOK_HOLDS: return p->holds(h->session, lock, grant, deadline);
+    default: return p->doubt(h->session, lock, grant);
+  }
 }
 
-int lb_hook_teardown(struct lb_holder *h, lb_ns deadline) {
-  if (!h->protocol->teardown) return LB_OK;
-  enter(h, LB_HOOK_TEARDOWN, deadline);
-  return leave(h, LB_HOOK_TEARDOWN, h->protocol->teardown(h->session, deadline));
+int lb_hook_call(struct lb_holder *h, enum lb_hook hook, const struct lb_lock *lock, struct lb_grant *grant,
+                 lb_ns deadline) {
+  bool grants = hook == LB_HOOK_TRY_ACQUIRE || hook == LB_HOOK_RESOLVE;
+  if ((hook == LB_HOOK_SETUP && !h->protocol->setup) || (hook == LB_HOOK_TEARDOWN && !h->protocol->teardown))
+    return LB_OK;
+  lb_ns before = grants ? lb_now(h->env) : 0;
+  enter(h, hook, hook == LB_HOOK_DOUBT ? lb_now(h->env) : deadline);
+  int r = leave(h, hook, call(h, hook, lock, grant, deadline));
+  if (grants) r = check_token(h, hook, grant, r);
+  return grants && r == LB_OK ? check_grant(h, hook, grant, before, lock->ttl_ms) : r;
 }
 
-int lb_hook_try_acquire(struct lb_holder *h, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  lb_ns before = lb_now(h->env);
-  enter(h, LB_HOOK_TRY_ACQUIRE, deadline);
-  int r = leave(h, LB_HOOK_TRY_ACQUIRE, h->protocol->try_acquire(h->session, lock, grant, deadline));
-  r = check_token(h, LB_HOOK_TRY_ACQUIRE, grant, r);
-  return r == LB_OK ? check_grant(h, LB_HOOK_TRY_ACQUIRE, grant, before, lock->ttl_ms) : r;
-}
-
-int lb_hook_resolve(struct lb_holder *h, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  lb_ns before = lb_now(h->env);
-  enter(h, LB_HOOK_RESOLVE, deadline);
-  int r = leave(h, LB_HOOK_RESOLVE, h->protocol->resolve(h->session, lock, grant, deadline));
-  r = check_token(h, LB_HOOK_RESOLVE, grant, r);
-  return r == LB_OK ? check_grant(h, LB_HOOK_RESOLVE, grant, before, lock->ttl_ms) : r;
-}
-
-int lb_hook_release(struct lb_holder *h, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  enter(h, LB_HOOK_RELEASE, deadline);
-  return leave(h, LB_HOOK_RELEASE, h->protocol->release(h->session, lock, grant, deadline));
-}
-
-int lb_hook_wait(struct lb_holder *h, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  enter(h, LB_HOOK_WAIT, deadline);
-  return leave(h, LB_HOOK_WAIT, h->protocol->wait(h->session, lock, grant, deadline));
-}
-
-int lb_hook_extend(struct lb_holder *h, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  enter(h, LB_HOOK_EXTEND, deadline);
-  return leave(h, LB_HOOK_EXTEND, h->protocol->extend(h->session, lock, grant, deadline));
-}
-
-int lb_hook_holds(struct lb_holder *h, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
-  enter(h, LB_HOOK_HOLDS, deadline);
-  return leave(h, LB_HOOK_HOLDS, h->protocol->holds(h->session, lock, grant, deadline));
-}
-
-int lb_hook_inspect(struct lb_holder *h, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
-  enter(h, LB_HOOK_INSPECT, deadline);
-  return leave(h, LB_HOOK_INSPECT, lb_proofs(h->protocol)->inspect(h->session, lock, endpoint, deadline));
-}
-
-int lb_hook_break_lock(struct lb_holder *h, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
-  enter(h, LB_HOOK_BREAK_LOCK, deadline);
-  return leave(h, LB_HOOK_BREAK_LOCK, h->protocol->break_lock(h->session, lock, endpoint, deadline));
-}
-
-int lb_hook_doubt(struct lb_holder *h, const struct lb_lock *lock, const struct lb_grant *grant) {
-  enter(h, LB_HOOK_DOUBT, lb_now(h->env));
-  return leave(h, LB_HOOK_DOUBT, h->protocol->doubt(h->session, lock, grant));
+int lb_hook_at_server(struct lb_holder *h, enum lb_hook hook, const struct lb_lock *lock, size_t endpoint,
+                      lb_ns deadline) {
+  enter(h, hook, deadline);
+  return leave(
+      h, hook,
+      (hook == LB_HOOK_INSPECT ? lb_proofs(h->protocol)->inspect : h->protocol->break_lock)(h->session, lock, endpoint, deadline));
 }
 
 /* What it answers says nothing of the lock, so it is no error that anybody has to be told. */
@@ -372,32 +346,19 @@ int lb_hook_server(struct lb_holder *h) {
   return server;
 }
 
-uint64_t lb_hook_voters(struct lb_holder *h) {
+uint64_t lb_hook_number(struct lb_holder *h, enum lb_hook hook) {
+  const struct lb_proofs *p = lb_proofs(h->protocol);
   char complaint[200];
-  if (!lb_proofs(h->protocol)->voters) return 0;
-  enter(h, LB_HOOK_VOTERS, LB_NEVER);
-  uint64_t voters = lb_proofs(h->protocol)->voters(h->session);
-  come_back(h, LB_HOOK_VOTERS);
-  if (lb_contract_voters(voters, h->endpoint_count, complaint, sizeof complaint) == 0) return voters;
+  uint64_t number;
+  if (hook == LB_HOOK_VOTERS ? !p->voters : hook == LB_HOOK_SEEN ? !p->seen : !p->session_id) return 0;
+  enter(h, hook, LB_NEVER);
+  if (hook == LB_HOOK_SESSION_ID) number = p->session_id(h->session, &h->grant);
+  else number = (hook == LB_HOOK_VOTERS ? p->voters : p->seen)(h->session);
+  come_back(h, hook);
+  int r = 0;
+  if (hook == LB_HOOK_VOTERS) r = lb_contract_voters(number, h->endpoint_count, complaint, sizeof complaint);
+  if (hook == LB_HOOK_SEEN) r = lb_contract_seen(number, complaint, sizeof complaint);
+  if (r == 0) return number;
   breach(h, complaint);
   return 0;
-}
-
-uint64_t lb_hook_seen(struct lb_holder *h) {
-  char complaint[200];
-  if (!lb_proofs(h->protocol)->seen) return 0;
-  enter(h, LB_HOOK_SEEN, LB_NEVER);
-  uint64_t seen = lb_proofs(h->protocol)->seen(h->session);
-  come_back(h, LB_HOOK_SEEN);
-  if (lb_contract_seen(seen, complaint, sizeof complaint) == 0) return seen;
-  breach(h, complaint);
-  return 0;
-}
-
-uint64_t lb_hook_session_id(struct lb_holder *h) {
-  if (!lb_proofs(h->protocol)->session_id) return 0;
-  enter(h, LB_HOOK_SESSION_ID, LB_NEVER);
-  uint64_t id = lb_proofs(h->protocol)->session_id(h->session, &h->grant);
-  come_back(h, LB_HOOK_SESSION_ID);
-  return id;
 }

@@ -60,8 +60,8 @@ void lb_contract_clean_text(char *text, size_t size);
 
 /* ---- the calls ----
  *
- * All return what the hook returned, or -EPROTO after a breach of the contract: then holder->breached is set and the text
- * stands in the client's state (memory.h), in env->err and in holder->error. Deadlines are on the clock of env. */
+ * All return what the hook returned, or -EPROTO after a breach of the contract: then holder->breached is set and the
+ * text stands in the client's state (memory.h), in env->err and in holder->error. Deadlines are on the clock of env. */
 
 /* Once at the begin of a client's process: a child that a hook forks, and that returns from the hook, is told from it,
  * named and ended. */
@@ -70,27 +70,19 @@ void lb_hooks_own_process(void);
 int lb_hook_open(struct lb_holder *holder, const struct lb_config *config, lb_ns deadline);
 /* The session's memory stays the caller's. `deadline` is for whoever finds the client hanging. */
 void lb_hook_close(struct lb_holder *holder, lb_ns deadline);
-/* These two: LB_OK where the protocol has no such hook. */
-int lb_hook_setup(struct lb_holder *holder, lb_ns deadline);
-int lb_hook_teardown(struct lb_holder *holder, lb_ns deadline);
-/* With LB_OK the grant is complete and can be lived with; after a breach it is LB_GRANT_INIT. */
-int lb_hook_try_acquire(struct lb_holder *holder, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
-int lb_hook_release(struct lb_holder *holder, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
-/* The protocol has to have the following ones. */
-int lb_hook_resolve(struct lb_holder *holder, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
-int lb_hook_wait(struct lb_holder *holder, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
-int lb_hook_extend(struct lb_holder *holder, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
-int lb_hook_holds(struct lb_holder *holder, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline);
-/* Takes no deadline: the hook may not wait, so it is late if it is not back at once. */
-int lb_hook_doubt(struct lb_holder *holder, const struct lb_lock *lock, const struct lb_grant *grant);
+/* From setup to doubt, but for inspect and break_lock: setup and teardown need no lock and no grant, and are LB_OK
+ * where the protocol has no such hook; it has to have the others. With LB_OK from try_acquire and resolve the grant is
+ * complete and can be lived with; after a breach it is LB_GRANT_INIT. doubt may not wait, so it is late if it is not
+ * back at once. */
+int lb_hook_call(struct lb_holder *holder, enum lb_hook hook, const struct lb_lock *lock, struct lb_grant *grant,
+                 lb_ns deadline);
+/* inspect and break_lock, which the protocol has to have. */
+int lb_hook_at_server(struct lb_holder *holder, enum lb_hook hook, const struct lb_lock *lock, size_t endpoint,
+                      lb_ns deadline);
 /* Index of the endpoint, or -ENOENT: also where the protocol has no such hook. It leaves env->err alone. */
 int lb_hook_server(struct lb_holder *holder);
-/* 0 = the protocol has no such hook, or broke the contract. */
-uint64_t lb_hook_voters(struct lb_holder *holder);
-uint64_t lb_hook_seen(struct lb_holder *holder);
-/* Of its present attempt or hold; 0 = it has no session, or the protocol does not tell. */
-uint64_t lb_hook_session_id(struct lb_holder *holder);
-int lb_hook_inspect(struct lb_holder *holder, const struct lb_lock *lock, size_t endpoint, lb_ns deadline);
-int lb_hook_break_lock(struct lb_holder *holder, const struct lb_lock *lock, size_t endpoint, lb_ns deadline);
+/* voters, seen, session_id (of its present attempt or hold); 0 = the protocol has no such hook, or broke the
+ * contract. */
+uint64_t lb_hook_number(struct lb_holder *holder, enum lb_hook hook);
 
 #endif

@@ -97,11 +97,10 @@ void lb_memory_record(struct lb_memory *memory, size_t number, struct lb_event e
 
 /* ---- the heartbeat ----
  *
- * A process that only sleeps and looks at the clock: what it misses is a stall of this machine. At
- * each beat it also asks the kernel how long each client has waited for a processor so far. That
- * number grows when a client gets one, by the whole of its wait; so its growth since the last beat is
- * the longest wait that ended in between, and at most the other waits of one beat more. A client that
- * sleeps, or that a fault has stopped, waits for no processor. */
+ * A process that only sleeps and looks at the clock: what it misses is a stall of this machine. At each beat it also
+ * asks the kernel how long each client has waited for a processor so far. That number grows when a client gets one, by
+ * the whole of its wait; so its growth since the last beat is the longest wait that ended in between, and at most the
+ * other waits of one beat more. A client that sleeps, or that a fault has stopped, waits for no processor. */
 
 static const uint64_t beat_ns = UINT64_C(10000000);
 

@@ -42,8 +42,8 @@ struct lb_client_state {
   _Atomic bool holds;            /* it believes that it holds ... */
   _Atomic lb_ns until;           /* ... until then, in true time; LB_NEVER = nothing was said of an end */
   _Atomic int server;            /* index + 1 of the endpoint that it was last known to talk to; 0 = none, or several */
-  _Atomic uint64_t session; /* its latest one, by a try that was granted or refused (hook session_id); 0 = none */
-  _Atomic bool at_point; /* it stops or kills itself, or hangs now, because it was told to at this point */
+  _Atomic uint64_t session;      /* its latest one, by a try that was granted or refused (hook session_id); 0 = none */
+  _Atomic bool at_point;         /* it stops or kills itself, or hangs now, because it was told to at this point */
   /* It need not stop at its gate any more. Looked at after at_point is set; whoever opens it then looks at at_point. */
   _Atomic bool gate_open;
   _Atomic bool hangs;      /* ... hangs, until the controller says that it does not */

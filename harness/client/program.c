@@ -64,24 +64,20 @@ static void rest(struct lb_program *p, lb_ns duration) {
   p->ground->sleep_until(p, duration ? lb_clock_ns() + duration : 0);
 }
 
-lb_ns lb_program_due(const struct lb_program *p) { return lb_holder_due(&p->holder); }
-
-void lb_program_renew(struct lb_program *p) { lb_holder_renew(&p->holder); }
-
 static lb_ns min_ns(lb_ns a, lb_ns b) { return a < b ? a : b; }
 
 /* Some of the time until `end`, with the watchdog beside it. The clock that says when to renew may be set meanwhile, so
  * it is looked at from time to time. */
 static void rest_and_renew(struct lb_program *p, lb_ns end) {
-  lb_ns due = lb_program_due(p), look = lb_clock_ns() + LOOK_MS * LB_NS_PER_MS;
+  lb_ns due = lb_holder_due(&p->holder), look = lb_clock_ns() + LOOK_MS * LB_NS_PER_MS;
   if (due != LB_NEVER) end = min_ns(end, lb_env_to_truth(&p->env, due));
   p->ground->sleep_until(p, min_ns(end, look));
-  lb_program_renew(p);
+  lb_holder_renew(&p->holder);
 }
 
 /* Work that takes `duration` of true time; who learns that it lost the lock stops working. */
 static void work_inside(struct lb_program *p, lb_ns duration) {
-  if (lb_program_due(p) == LB_NEVER) return rest(p, duration);
+  if (lb_holder_due(&p->holder) == LB_NEVER) return rest(p, duration);
   lb_ns end = lb_clock_ns() + duration;
   while (p->holder.holding && lb_clock_ns() < end) rest_and_renew(p, end);
 }
@@ -162,7 +158,7 @@ static int do_at_server(struct lb_program *p, const struct lb_command *c) {
     return lb_fail(&p->env.base, -EOPNOTSUPP,
                    looks ? "%s has no way to look at one server" : "%s has no record that could be removed",
                    protocol->name);
-  return (looks ? lb_hook_inspect : lb_hook_break_lock)(&p->holder, &lock, c->argument, c->deadline);
+  return lb_hook_at_server(&p->holder, looks ? LB_HOOK_INSPECT : LB_HOOK_BREAK_LOCK, &lock, c->argument, c->deadline);
 }
 
 /* The holder, busy with that key. */
@@ -179,8 +175,8 @@ static int execute(struct lb_program *p, const struct lb_command *c, int64_t *re
   switch (c->verb) {
     case LB_DO_OPEN: return do_open(p, c->deadline);
     case LB_DO_REOPEN: return do_reopen(p, c->deadline);
-    case LB_DO_SETUP: return lb_hook_setup(&p->holder, c->deadline);
-    case LB_DO_TEARDOWN: return lb_hook_teardown(&p->holder, c->deadline);
+    case LB_DO_SETUP: return lb_hook_call(&p->holder, LB_HOOK_SETUP, NULL, NULL, c->deadline);
+    case LB_DO_TEARDOWN: return lb_hook_call(&p->holder, LB_HOOK_TEARDOWN, NULL, NULL, c->deadline);
     case LB_DO_WORK: return do_work(p);
     case LB_DO_ACQUIRE: return do_acquire(p, c);
     case LB_DO_SECTION: return do_section(p, c);

@@ -5,7 +5,7 @@
  * brings the commands and carries the answers away:
  *
  *   lb_program_begin(&program, plan, client, &ground);
- *   while (the next command comes before lb_program_due(&program), or else lb_program_renew(&program))
+ *   while (the next command comes before lb_holder_due(&program.holder), or else lb_holder_renew(&program.holder))
  *     lb_program_do(&program, command, &reply), and the reply goes back
  *   lb_program_end(&program)
  *
@@ -47,9 +47,6 @@ struct lb_program {
 void lb_program_begin(struct lb_program *program, const struct lb_client_plan *plan, const struct lb_client *client,
                       const struct lb_ground *ground);
 void lb_program_do(struct lb_program *program, struct lb_command command, struct lb_reply *ret);
-/* When it wants to renew what it holds if no command has come, on the clock of its env; or LB_NEVER. */
-lb_ns lb_program_due(const struct lb_program *program);
-void lb_program_renew(struct lb_program *program);
 /* Frees its session's memory, and does not close the session: a client that was stopped for good closes nothing
  * either. */
 void lb_program_end(struct lb_program *program);

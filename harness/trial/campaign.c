@@ -226,13 +226,13 @@ static bool play_fault(struct campaign *c, const struct lb_planned *f, size_t *t
   if (r == 0 && (is_empty(&a) || (f->step.b.kind != LB_ROLE_NONE && is_empty(&b))))
     r = lb_refuse(err, sizeof err, "this system has no such host");
   if (r < 0) {
-    lb_stage_not_done(c->s, &f->step, err);
+    lb_stage_failed(c->s, LB_EV_NOT_DONE, &f->step, err);
     work_until(c, f->end);
     return false;
   }
   ++*tried;
   bool proved = lb_fault_do(c->s, &f->step, &a, &b, err, sizeof err) == 0;
-  if (!proved) lb_stage_not_proved(c->s, &f->step, err);
+  if (!proved) lb_stage_failed(c->s, LB_EV_NOT_PROVED, &f->step, err);
   /* What took long to begin (a cut of many links) still lasts for half of its length. */
   lb_ns now = lb_clock_ns() - c->origin, least = now + (f->end - f->begin) / 2;
   work_until(c, f->end > least ? f->end : least);

@@ -76,7 +76,7 @@ int lb_fault_prove_kept(struct lb_stage *s, bool now, char *err, size_t err_size
   if (!kept || (!now && somebody_at_gate(s))) return 0;
   struct lb_doing d = {.s = s, .step = kept->step, .a = &kept->a, .b = &kept->b, .err = err, .err_size = err_size};
   int r = fault_of(kept->step->verb)->prove(&d);
-  if (r == 0) lb_stage_proved(s, kept->step);
+  if (r == 0) lb_stage_step(s, LB_EV_PROVED, kept->step);
   s->kept = NULL;
   free(kept);
   return r;
@@ -99,13 +99,13 @@ int lb_fault_do(struct lb_stage *s, const struct lb_step *step, const struct lb_
   if (r == 0 && fault->patient && somebody_at_gate(s)) return keep(&d);
   if (r == 0 && fault->prove) r = fault->prove(&d);
   if (r == 0 && !fault->settles && (fault->prove || lb_step_row(step)->class == LB_STEP_FAULT))
-    lb_stage_proved(s, step);
+    lb_stage_step(s, LB_EV_PROVED, step);
   return r;
 }
 
 int lb_fault_undo(struct lb_stage *s, const struct lb_step *step, const struct lb_cast *a, char *err, size_t err_size) {
   const struct lb_fault *fault = fault_of(step->verb);
   struct lb_doing d = {.s = s, .step = step, .a = a, .err = err, .err_size = err_size};
-  lb_stage_over(s, step);
+  lb_stage_step(s, LB_EV_OVER, step);
   return fault && fault->undo ? fault->undo(&d) : 0;
 }

@@ -188,7 +188,7 @@ static void note_unused(struct lb_stage *s, const struct lb_cut *cut) {
   char why[200];
   uint64_t others = 0, *dropped = calloc(cut->way_count, sizeof *dropped);
   bool known = dropped && lb_cut_dropped(cut, dropped, &others, why, sizeof why) == 0;
-  if (known && others == 0) lb_stage_unused(s, cut->owner);
+  if (known && others == 0) lb_stage_step(s, LB_EV_UNUSED, cut->owner);
   free(dropped);
 }
 

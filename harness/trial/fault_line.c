@@ -89,7 +89,7 @@ static void record_slow(struct lb_stage *s, struct lb_line *line) {
                     (unsigned long long)atomic_load(&seen->probes_dropped));
   }
   line->is_proved = true;
-  lb_stage_proved(s, line->owner);
+  lb_stage_step(s, LB_EV_PROVED, line->owner);
 }
 
 static int look_at_slow(const struct lb_doing *d, struct lb_line *line) {
@@ -125,7 +125,7 @@ static int look_for_message(const struct lb_doing *d, struct lb_line *line) {
     line->is_told = true;
   }
   if (!line->is_proved && line->is_told && atomic_load(&m->again) > 0) {
-    lb_stage_proved(d->s, line->owner);
+    lb_stage_step(d->s, LB_EV_PROVED, line->owner);
     line->is_proved = true;
   }
   return line->is_proved;
@@ -272,7 +272,7 @@ void lb_doing_note_line(struct lb_stage *s, const struct lb_line *line) {
     if (line->plan.loss > 0 || line->plan.pick)
       lb_stage_carried(s, line->owner, line->way[i].from, line->way[i].to, taken - dropped, taken);
   }
-  if (others == 0) lb_stage_unused(s, line->owner);
+  if (others == 0) lb_stage_step(s, LB_EV_UNUSED, line->owner);
   if (lost > 0)
     lb_stage_note(s, "%s: %llu packets were lost, because the line could not take them in time", text_of(line),
                   (unsigned long long)lost);

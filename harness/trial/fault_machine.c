@@ -202,11 +202,15 @@ static int ask_offset(struct lb_doing *d, const struct dial *dial, int64_t *ret)
 }
 
 /* A jump needs the answers from before it: a host's clock may be off already, by an earlier step. */
-static int ask_all_before(struct lb_doing *d) {
+static int ask_before(struct lb_doing *d, const struct dial *dial, int64_t *before) {
+  return dial->skew ? ask_offset(d, dial, before) : lb_doing_fail(d, "%s: its clock cannot be set", dial->name);
+}
+
+static int each_dial(struct lb_doing *d, int (*act)(struct lb_doing *d, const struct dial *dial, int64_t *before)) {
   int r = 0;
   for (size_t i = 0; r == 0 && i < dial_count(d); i++) {
     struct dial dial = dial_at(d, i);
-    r = dial.skew ? ask_offset(d, &dial, &d->before_ms[i]) : lb_doing_fail(d, "%s: its clock cannot be set", dial.name);
+    r = act(d, &dial, &d->before_ms[i]);
   }
   return r;
 }
@@ -214,19 +218,19 @@ static int ask_all_before(struct lb_doing *d) {
 /* ---- a jump --------------------------------------------------------------------------------------------------------- */
 
 static int jump(struct lb_doing *d) {
-  if (ask_all_before(d) < 0) return -1;
+  if (each_dial(d, ask_before) < 0) return -1;
   for (size_t i = 0; i < dial_count(d); i++)
     lb_skew_jump(dial_at(d, i).skew, d->step->monotonic, d->step->offset_ms * (int64_t)LB_NS_PER_MS);
   return 0;
 }
 
 /* It asks again until the jump is seen: a server may still answer with a time that it has kept from before. */
-static int prove_one_jump(struct lb_doing *d, const struct dial *dial, int64_t before) {
+static int prove_one_jump(struct lb_doing *d, const struct dial *dial, int64_t *before) {
   lb_ns deadline = lb_in_ms(ASK_MS);
   int64_t now, jumped;
   for (;;) {
     if (ask_offset(d, dial, &now) < 0) return -1;
-    jumped = now - before;
+    jumped = now - *before;
     if (llabs(jumped - d->step->offset_ms) <= CLOCK_ERROR_MS) break;
     if (lb_clock_ns() > deadline)
       return lb_doing_fail(d, "%s: %s says it jumped by %+lld ms, expected %+lld", d->step->text, dial->name,
@@ -238,14 +242,7 @@ static int prove_one_jump(struct lb_doing *d, const struct dial *dial, int64_t b
   return 0;
 }
 
-static int prove_jumps(struct lb_doing *d) {
-  int r = 0;
-  for (size_t i = 0; r == 0 && i < dial_count(d); i++) {
-    struct dial dial = dial_at(d, i);
-    r = prove_one_jump(d, &dial, d->before_ms[i]);
-  }
-  return r;
-}
+static int prove_jumps(struct lb_doing *d) { return each_dial(d, prove_one_jump); }
 
 /* ---- another rate --------------------------------------------------------------------------------------------------- */
 
@@ -274,7 +271,8 @@ static int ask_exactly(struct lb_doing *d, const struct dial *dial, int64_t *ret
 /* At the new rate the offset has to move the right way, by at least half of what it should. The slower the drift, the
  * longer it looks, until 20 ms should have come together: less could be the jitter of the answers. On a busy machine
  * that can be more, so it looks for twice as long then. */
-static int prove_one_rate(struct lb_doing *d, const struct dial *dial) {
+static int prove_one_rate(struct lb_doing *d, const struct dial *dial, int64_t *before) {
+  (void)before;
   int64_t first = 0, now = 0, look_ms = RATE_LOOK_MS;
   double gain = d->step->rate - 1;
   if (gain != 0 && 20 / fabs(gain) > (double)look_ms) look_ms = (int64_t)(20 / fabs(gain));
@@ -291,14 +289,7 @@ static int prove_one_rate(struct lb_doing *d, const struct dial *dial) {
                        4LL * look_ms);
 }
 
-static int prove_rates(struct lb_doing *d) {
-  int r = 0;
-  for (size_t i = 0; r == 0 && i < dial_count(d); i++) {
-    struct dial dial = dial_at(d, i);
-    r = prove_one_rate(d, &dial);
-  }
-  return r;
-}
+static int prove_rates(struct lb_doing *d) { return each_dial(d, prove_one_rate); }
 
 /* ---- and back ------------------------------------------------------------------------------------------------------- */
 

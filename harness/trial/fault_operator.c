@@ -67,7 +67,7 @@ static int shut_down(struct lb_doing *d) {
 
 static int hand_over(struct lb_doing *d) {
   struct lb_cluster *cluster = &d->s->cluster;
-  size_t index = (size_t)(d->a->server[0] - cluster->server);
+  size_t index = lb_doing_index(d, 0);
   lb_ns deadline = lb_in_ms(HAND_OVER_MS);
   int r;
   /* On a busy machine who is to take over may be slow to answer its first question. */
@@ -97,7 +97,7 @@ static int take_out(struct lb_doing *d) {
   struct lb_cluster *cluster = &d->s->cluster;
   struct lb_server *server = d->a->server[0];
   int status = 0;
-  if (cluster->topology->family->remove(cluster, (size_t)(server - cluster->server), lb_in_ms(HAND_OVER_MS)) < 0)
+  if (cluster->topology->family->remove(cluster, lb_doing_index(d, 0), lb_in_ms(HAND_OVER_MS)) < 0)
     return lb_doing_fail(d, "%s: %s", d->step->text, cluster->env->err);
   if (lb_proc_end(&server->proc, SIGTERM, lb_in_ms(END_MS), &status) < 0)
     return lb_doing_fail(d, "%s: %s does not end", d->step->text, server->name);
@@ -114,8 +114,7 @@ static int cancel(struct lb_doing *d) {
   long since = lb_doing_said(server);
   lb_ns deadline = lb_in_ms(CANCEL_MS);
   int r;
-  while ((r = family->cancel(cluster, (size_t)(server - cluster->server), d->b->client[0]->host->address, deadline)) ==
-             -EAGAIN &&
+  while ((r = family->cancel(cluster, lb_doing_index(d, 0), d->b->client[0]->host->address, deadline)) == -EAGAIN &&
          lb_clock_ns() < deadline)
     lb_sleep_ms(POLL_MS);
   if (r < 0) return lb_doing_fail(d, "%s: %s", d->step->text, cluster->env->err);
@@ -132,7 +131,7 @@ static int cancel(struct lb_doing *d) {
 
 static int lend(struct lb_doing *d, int (*hook)(struct lb_cluster *cluster, size_t index, lb_ns deadline)) {
   struct lb_cluster *cluster = &d->s->cluster;
-  int r = hook ? hook(cluster, (size_t)(d->a->server[0] - cluster->server), lb_in_ms(OCCUPY_MS))
+  int r = hook ? hook(cluster, lb_doing_index(d, 0), lb_in_ms(OCCUPY_MS))
                : lb_fail(cluster->env, -EOPNOTSUPP, "it is no pooler");
   return r == 0 ? 0 : lb_doing_fail(d, "%s: %s", d->step->text, cluster->env->err);
 }

@@ -50,13 +50,6 @@ static int place_server(struct lb_stage *s, size_t i, const char *scratch) {
   return r < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "cannot make %s: %s", server->dir, strerror(-r)) : 0;
 }
 
-/* A page per host whose clock may be set. */
-static int prepare_clocks(struct lb_stage *s) {
-  for (size_t i = 0; i < s->cluster.server_count && s->site.has.clocks; i++)
-    if (lb_cluster_skew(&s->cluster, i) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "no clocks: %s", s->cluster.err);
-  return 0;
-}
-
 /* The servers keep theirs, each client of a trial has a true one. */
 static int give_clocks(struct lb_stage *s) {
   if (!lb_scenario_needs(s->plan->scenario, LB_NEED_CLOCKS)) return 0;
@@ -71,22 +64,23 @@ static int give_clocks(struct lb_stage *s) {
   return 0;
 }
 
-/* What servers write is watched from their start where their power is to go. */
-static int watch_writes(struct lb_stage *s) {
-  if (!lb_scenario_needs(s->plan->scenario, LB_NEED_SYNCS)) return 0;
+static int for_each_server(struct lb_stage *s, int (*make)(struct lb_cluster *cluster, size_t index),
+                           const char *lacks) {
   for (size_t i = 0; i < s->cluster.server_count; i++)
-    if (lb_power_watch(&s->cluster, i) < 0)
-      return lb_stage_doubt(s, LB_UNDECIDED, "what is written cannot be seen: %s", s->cluster.err);
+    if (make(&s->cluster, i) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", lacks, s->cluster.err);
   return 0;
 }
 
-/* Each has a disk of its own where one is to be full. */
-static int give_room(struct lb_stage *s) {
-  if (!lb_scenario_needs(s->plan->scenario, LB_NEED_ROOM)) return 0;
-  for (size_t i = 0; i < s->cluster.server_count; i++)
-    if (lb_room_make(&s->cluster, i) < 0)
-      return lb_stage_doubt(s, LB_UNDECIDED, "no disk that could be full: %s", s->cluster.err);
-  return 0;
+/* Before they start: a disk of their own where one is to be full, a page for a clock that may be set; and what they
+ * write is watched where their power is to go. */
+static int prepare_servers(struct lb_stage *s) {
+  int r = 0;
+  if (lb_scenario_needs(s->plan->scenario, LB_NEED_ROOM))
+    r = for_each_server(s, lb_room_make, "no disk that could be full");
+  if (r == 0 && s->site.has.clocks) r = for_each_server(s, lb_cluster_skew, "no clocks");
+  if (r == 0 && lb_scenario_needs(s->plan->scenario, LB_NEED_SYNCS))
+    r = for_each_server(s, lb_power_watch, "what is written cannot be seen");
+  return r;
 }
 
 /* The longest time by which a step makes packets late; 0 = none does. */
@@ -148,7 +142,7 @@ static int open_at(struct lb_stage *s, const char *scratch) {
   s->cluster.durable = lb_topology_on_disk(plan->topology, plan->scenario->memory_storage);
   for (size_t i = 0; i < s->cluster.server_count; i++)
     if ((r = place_server(s, i, scratch)) < 0) return r;
-  if ((r = give_room(s)) < 0 || (r = prepare_clocks(s)) < 0 || (r = watch_writes(s)) < 0) return r;
+  if ((r = prepare_servers(s)) < 0) return r;
   if ((r = lb_cluster_start(&s->cluster, lb_clock_ns() + START_S * LB_NS_PER_S)) != 0)
     return lb_stage_doubt(s, LB_UNDECIDED, "%s did not start: %s", plan->topology->name, s->cluster.err);
   return 0;

@@ -76,10 +76,15 @@ static uint32_t role(struct lb_stage *s, struct lb_role of) {
   return of.kind == LB_ROLE_NONE ? LB_NO_NAME : text(s, name);
 }
 
-/* The fields that every fact of a step has: its number, which ties it to the others of that step, and its words. */
-static struct lb_fact of_step(struct lb_stage *s, const struct lb_step *step) {
+/* What ties it to the others of that step. */
+static struct lb_fact tied_to(const struct lb_step *step) {
   struct lb_fact fact = lb_no_fact;
   fact.step = step->number;
+  return fact;
+}
+
+static struct lb_fact of_step(struct lb_stage *s, const struct lb_step *step) {
+  struct lb_fact fact = tied_to(step);
   fact.what = text(s, step->text);
   return fact;
 }
@@ -101,42 +106,27 @@ void lb_stage_fault(struct lb_stage *s, const struct lb_step *step) {
 }
 
 void lb_stage_touched(struct lb_stage *s, const struct lb_step *step, const char *hosts, const char *from) {
-  struct lb_fact fact = lb_no_fact;
-  fact.step = step->number;
+  struct lb_fact fact = tied_to(step);
   fact.verb = verb(s, step);
   if (hosts[0]) fact.host = text(s, hosts);
   if (from[0]) fact.from = text(s, from);
   record(s, LB_EV_TOUCHED, &fact);
 }
 
-static void record_step(struct lb_stage *s, enum lb_event_kind kind, const struct lb_step *step) {
+void lb_stage_step(struct lb_stage *s, enum lb_event_kind kind, const struct lb_step *step) {
   struct lb_fact fact = of_step(s, step);
   record(s, kind, &fact);
 }
 
-void lb_stage_proved(struct lb_stage *s, const struct lb_step *step) { record_step(s, LB_EV_PROVED, step); }
-void lb_stage_over(struct lb_stage *s, const struct lb_step *step) { record_step(s, LB_EV_OVER, step); }
-void lb_stage_unused(struct lb_stage *s, const struct lb_step *step) { record_step(s, LB_EV_UNUSED, step); }
-void lb_stage_met(struct lb_stage *s, const struct lb_step *step) { record_step(s, LB_EV_MET, step); }
-void lb_stage_not_met(struct lb_stage *s, const struct lb_step *step) { record_step(s, LB_EV_NOT_MET, step); }
-
-static void record_failure(struct lb_stage *s, enum lb_event_kind kind, const struct lb_step *step, const char *why) {
+void lb_stage_failed(struct lb_stage *s, enum lb_event_kind kind, const struct lb_step *step, const char *why) {
   struct lb_fact fact = of_step(s, step);
   fact.why = text(s, why);
   record(s, kind, &fact);
 }
 
-void lb_stage_not_done(struct lb_stage *s, const struct lb_step *step, const char *why) {
-  record_failure(s, LB_EV_NOT_DONE, step, why);
-}
-void lb_stage_not_proved(struct lb_stage *s, const struct lb_step *step, const char *why) {
-  record_failure(s, LB_EV_NOT_PROVED, step, why);
-}
-
 void lb_stage_trip(struct lb_stage *s, const struct lb_step *step, const struct lb_host *from, const struct lb_host *to,
                    lb_ns took) {
-  struct lb_fact fact = lb_no_fact;
-  fact.step = step->number;
+  struct lb_fact fact = tied_to(step);
   fact.from = text(s, from->name);
   fact.host = text(s, to->name);
   fact.ms = (int64_t)(took / LB_NS_PER_MS);
@@ -145,8 +135,7 @@ void lb_stage_trip(struct lb_stage *s, const struct lb_step *step, const struct 
 
 void lb_stage_message(struct lb_stage *s, const struct lb_step *step, const char *from, const char *to, uint64_t bytes,
                       uint64_t before) {
-  struct lb_fact fact = lb_no_fact;
-  fact.step = step->number;
+  struct lb_fact fact = tied_to(step);
   fact.verb = verb(s, step);
   fact.from = text(s, from);
   fact.host = text(s, to);
@@ -157,8 +146,7 @@ void lb_stage_message(struct lb_stage *s, const struct lb_step *step, const char
 
 void lb_stage_carried(struct lb_stage *s, const struct lb_step *step, const struct lb_host *from,
                       const struct lb_host *to, uint64_t sent_on, uint64_t taken) {
-  struct lb_fact fact = lb_no_fact;
-  fact.step = step->number;
+  struct lb_fact fact = tied_to(step);
   fact.from = text(s, from->name);
   fact.host = text(s, to->name);
   fact.kept = sent_on;
@@ -192,16 +180,14 @@ void lb_stage_reply(struct lb_stage *s, const struct lb_step *step, const struct
 
 void lb_stage_observed_at(struct lb_stage *s, const struct lb_step *step, const struct lb_server *server,
                           bool present) {
-  struct lb_fact fact = lb_no_fact;
-  fact.step = step->number;
+  struct lb_fact fact = tied_to(step);
   fact.host = text(s, server->name);
   fact.present = present;
   record(s, LB_EV_OBSERVED, &fact);
 }
 
 void lb_stage_observed(struct lb_stage *s, const struct lb_step *step, bool present) {
-  struct lb_fact fact = lb_no_fact;
-  fact.step = step->number;
+  struct lb_fact fact = tied_to(step);
   fact.role = role(s, step->a);
   fact.present = present;
   record(s, LB_EV_OBSERVED, &fact);
@@ -209,11 +195,10 @@ void lb_stage_observed(struct lb_stage *s, const struct lb_step *step, bool pres
 
 /* Read in this order: who lets go meanwhile is seen to hold no more. */
 bool lb_stage_holds(struct lb_stage *s, const struct lb_step *step, const struct lb_client *client) {
-  struct lb_fact fact = lb_no_fact;
+  struct lb_fact fact = tied_to(step);
   const struct lb_client_state *state = lb_stage_state(s, client);
   lb_ns until = atomic_load(&state->until), now = lb_clock_ns();
   bool believes = atomic_load(&state->holds);
-  fact.step = step->number;
   fact.present = believes && until > now;
   if (believes && until != LB_NEVER) fact.ms = ((int64_t)until - (int64_t)now) / (int64_t)LB_NS_PER_MS;
   record_of(s, LB_EV_HOLDS, client, &fact);
@@ -222,8 +207,7 @@ bool lb_stage_holds(struct lb_stage *s, const struct lb_step *step, const struct
 
 void lb_stage_server(struct lb_stage *s, const struct lb_step *step, const struct lb_client *client,
                      const struct lb_server *server, struct lb_role of, bool plays) {
-  struct lb_fact fact = lb_no_fact;
-  fact.step = step->number;
+  struct lb_fact fact = tied_to(step);
   if (server) fact.host = text(s, server->name);
   fact.role = role(s, of);
   fact.present = plays;
@@ -231,8 +215,7 @@ void lb_stage_server(struct lb_stage *s, const struct lb_step *step, const struc
 }
 
 void lb_stage_left(struct lb_stage *s, const struct lb_step *step, const struct lb_server *server, bool left) {
-  struct lb_fact fact = lb_no_fact;
-  fact.step = step->number;
+  struct lb_fact fact = tied_to(step);
   fact.host = text(s, server->name);
   fact.role = role(s, step->a);
   fact.present = left;
@@ -241,8 +224,7 @@ void lb_stage_left(struct lb_stage *s, const struct lb_step *step, const struct 
 
 void lb_stage_unsynced(struct lb_stage *s, const struct lb_step *step, const struct lb_server *server, uint64_t kept,
                        uint64_t total) {
-  struct lb_fact fact = lb_no_fact;
-  fact.step = step->number;
+  struct lb_fact fact = tied_to(step);
   fact.host = text(s, server->name);
   fact.role = role(s, step->a);
   fact.kept = kept;
@@ -265,8 +247,7 @@ void lb_stage_failover(struct lb_stage *s, const struct lb_server *server) {
 
 void lb_stage_clock(struct lb_stage *s, const struct lb_step *step, const char *name, enum lb_clock_reading reading,
                     int64_t ms, int64_t in_ms) {
-  struct lb_fact fact = lb_no_fact;
-  fact.step = step->number;
+  struct lb_fact fact = tied_to(step);
   fact.host = text(s, name);
   fact.clock = (uint8_t)reading;
   fact.ms = ms;

@@ -86,10 +86,12 @@ struct lb_stage {
 
 /* A step that is a fault begins. What belongs to the same step (its proof, its end) is tied to it by step->number. */
 void lb_stage_fault(struct lb_stage *stage, const struct lb_step *step);
+/* LB_EV_PROVED: the effect of the fault was seen; LB_EV_OVER: a campaign takes it back now; LB_EV_UNUSED: a fault of
+ * links has met nothing but the packets of its own proof; LB_EV_MET, LB_EV_NOT_MET: whether the condition came true
+ * that the step awaited. */
+void lb_stage_step(struct lb_stage *stage, enum lb_event_kind kind, const struct lb_step *step);
 /* The hosts that the fault is done to, separated by ", "; of a link both sides. "" = nobody. */
 void lb_stage_touched(struct lb_stage *stage, const struct lb_step *step, const char *hosts, const char *from);
-/* A fault of links has met nothing but the packets of its own proof. */
-void lb_stage_unused(struct lb_stage *stage, const struct lb_step *step);
 /* A packet of the fault's proof was on its way for so long, at least. */
 void lb_stage_trip(struct lb_stage *stage, const struct lb_step *step, const struct lb_host *from,
                    const struct lb_host *to, lb_ns took);
@@ -100,19 +102,12 @@ void lb_stage_message(struct lb_stage *stage, const struct lb_step *step, const 
 /* Of so many packets of others from one host to another a delay line sent so many on. */
 void lb_stage_carried(struct lb_stage *stage, const struct lb_step *step, const struct lb_host *from,
                       const struct lb_host *to, uint64_t sent_on, uint64_t taken);
-/* The effect of the fault was seen. */
-void lb_stage_proved(struct lb_stage *stage, const struct lb_step *step);
-/* A campaign takes the fault back now. */
-void lb_stage_over(struct lb_stage *stage, const struct lb_step *step);
-/* A fault of a campaign was left out, or was done and its effect was not seen; `why` is text for people. */
-void lb_stage_not_done(struct lb_stage *stage, const struct lb_step *step, const char *why);
-void lb_stage_not_proved(struct lb_stage *stage, const struct lb_step *step, const char *why);
+/* LB_EV_NOT_DONE, LB_EV_NOT_PROVED: a fault of a campaign was left out, or was done and its effect was not seen; `why`
+ * is text for people. */
+void lb_stage_failed(struct lb_stage *stage, enum lb_event_kind kind, const struct lb_step *step, const char *why);
 /* What a client answered to a step (acquire, release, read, write). */
 void lb_stage_reply(struct lb_stage *stage, const struct lb_step *step, const struct lb_client *client,
                     const struct lb_reply *reply);
-/* The condition that a step awaited is true; it did not come true within the bound. */
-void lb_stage_met(struct lb_stage *stage, const struct lb_step *step);
-void lb_stage_not_met(struct lb_stage *stage, const struct lb_step *step);
 /* A step looked for the record of the key: at one server, and all in all on the servers of the step's role. */
 void lb_stage_observed_at(struct lb_stage *stage, const struct lb_step *step, const struct lb_server *server,
                           bool present);

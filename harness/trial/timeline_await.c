@@ -20,9 +20,19 @@ static bool holds(const struct lb_client_state *state) { return atomic_load(&sta
 static bool is_granted(const struct lb_client_state *state) { return atomic_load(&state->granted); }
 static bool has_written(const struct lb_client_state *state) { return atomic_load(&state->writes) > 0; }
 
+static int met(struct lb_stage *s, const struct lb_step *step) {
+  lb_stage_step(s, LB_EV_MET, step);
+  return 0;
+}
+
+static int not_met(struct lb_stage *s, const struct lb_step *step) {
+  lb_stage_step(s, LB_EV_NOT_MET, step);
+  return 0;
+}
+
 /* That it was awaited in vain stands in the history, too: it shows until when. */
 static int in_vain(struct lb_stage *s, const struct lb_step *step, const char *why) {
-  lb_stage_not_met(s, step);
+  not_met(s, step);
   return lb_stage_doubt(s, LB_STUCK, "%s: %s", step->text, why);
 }
 
@@ -34,8 +44,7 @@ static int await_client(struct lb_stage *s, const struct lb_step *step) {
     if (lb_clock_ns() > deadline) return in_vain(s, step, "it did not");
     lb_timeline_doze(since);
   }
-  lb_stage_met(s, step);
-  return 0;
+  return met(s, step);
 }
 
 /* Whether it came true is recorded, and decides nothing: what comes after shows what the lock made of it. */
@@ -44,12 +53,11 @@ static int let_client(struct lb_stage *s, const struct lb_step *step) {
   const struct lb_client_state *other = step->b.kind == LB_ROLE_CLIENT ? &s->memory->state[step->b.number - 1] : one;
   lb_ns since = lb_clock_ns(), deadline = lb_in_ms(step->within_ms);
   while (!lb_parts_of_conditions[step->verb].met(one) && !lb_parts_of_conditions[step->verb].met(other)) {
-    if (lb_clock_ns() > deadline) return lb_stage_not_met(s, step), 0;
+    if (lb_clock_ns() > deadline) return not_met(s, step);
     if (lb_timeline_look_at_points(s) < 0) return -ECANCELED;
     lb_timeline_doze(since);
   }
-  lb_stage_met(s, step);
-  return 0;
+  return met(s, step);
 }
 
 static int pass_time(struct lb_stage *s, const struct lb_step *step) {
@@ -74,10 +82,10 @@ static int await_failover(struct lb_stage *s, const struct lb_step *step) {
 /* A service that cannot say whether one did has not: nobody is asked again. */
 static int let_failover(struct lb_stage *s, const struct lb_step *step) {
   char err[300];
-  if (lb_cast_bind_primary(s, err, sizeof err) < 0) return lb_stage_not_met(s, step), 0;
+  if (lb_cast_bind_primary(s, err, sizeof err) < 0) return not_met(s, step);
   if (lb_cluster_failover(&s->cluster, lb_cast_latest_primary(s), lb_in_ms(step->within_ms)) != LB_OK)
-    return lb_stage_not_met(s, step), 0;
-  lb_stage_met(s, step);
+    return not_met(s, step);
+  lb_stage_step(s, LB_EV_MET, step);
   int now = lb_cast_primary(s);
   if (now >= 0) lb_stage_failover(s, &s->cluster.server[now]);
   return 0;
@@ -109,8 +117,8 @@ static int await_absent(struct lb_stage *s, const struct lb_step *step) {
   }
   if (present < 0) return -ECANCELED;
   lb_stage_observed_at(s, step, cast.server[0], present);
-  if (!present) return lb_stage_met(s, step), 0;
-  lb_stage_not_met(s, step);
+  if (!present) return met(s, step);
+  not_met(s, step);
   return lb_stage_doubt(s, LB_STUCK, "%s: it is there to the end", step->text);
 }
 
@@ -121,10 +129,10 @@ static int await_life(struct lb_stage *s, const struct lb_step *step, enum lb_li
   lb_ns since = lb_clock_ns(), deadline = lb_in_ms(step->within_ms);
   while (lb_clock_ns() < deadline) {
     if (lb_timeline_look_at_points(s) < 0) return -ECANCELED;
-    if (atomic_load(&state->at_point) && lb_client_look(client) == life) return lb_stage_met(s, step), 0;
+    if (atomic_load(&state->at_point) && lb_client_look(client) == life) return met(s, step);
     lb_timeline_doze(since);
   }
-  lb_stage_not_met(s, step);
+  not_met(s, step);
   return lb_stage_doubt(s, LB_UNDECIDED, "%s: it is at no point that an earlier step has armed", step->text);
 }
 
@@ -139,10 +147,10 @@ static int await_woken(struct lb_stage *s, const struct lb_step *step) {
   lb_ns deadline = lb_in_ms(step->within_ms);
   while (!atomic_load(&state->woken) || atomic_load(&state->holds)) {
     if (lb_clock_ns() > deadline)
-      return lb_stage_not_met(s, step), lb_stage_doubt(s, LB_UNDECIDED, "%s: it was told nothing", step->text);
+      return not_met(s, step), lb_stage_doubt(s, LB_UNDECIDED, "%s: it was told nothing", step->text);
     lb_timeline_doze(lb_clock_ns());
   }
-  return lb_stage_met(s, step), 0;
+  return met(s, step);
 }
 
 /* A grant instead is no answer to the question that the scenario asks. */
@@ -152,11 +160,11 @@ static int await_gave_up(struct lb_stage *s, const struct lb_step *step) {
   while (!atomic_load(&state->gave_up)) {
     bool granted = atomic_load(&state->granted);
     if (granted || lb_clock_ns() > deadline)
-      return lb_stage_not_met(s, step), lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text,
-                                                       granted ? "it was granted the lock" : "it still asks");
+      return not_met(s, step), lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text,
+                                              granted ? "it was granted the lock" : "it still asks");
     lb_timeline_doze(since);
   }
-  return lb_stage_met(s, step), 0;
+  return met(s, step);
 }
 
 static int await_caught_up(struct lb_stage *s, const struct lb_step *step) {
@@ -172,11 +180,11 @@ static int await_caught_up(struct lb_stage *s, const struct lb_step *step) {
     int leader = lb_cluster_primary(cluster, deadline);
     if (leader == (int)index) lb_fail(cluster->env, -EINVAL, "%s decides itself", cast.server[0]->name);
     else if (leader >= 0 && cluster->topology->family->caught_up(cluster, index, (size_t)leader, deadline) == 0)
-      return lb_stage_met(s, step), 0;
+      return met(s, step);
     if (lb_clock_ns() >= deadline) break;
     lb_sleep_ms(POLL_MS);
   }
-  lb_stage_not_met(s, step);
+  not_met(s, step);
   return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, cluster->env->err);
 }
 
@@ -192,12 +200,12 @@ static int await_session(struct lb_stage *s, const struct lb_step *step) {
   for (;;) {
     int leader = lb_cluster_primary(cluster, deadline);
     int has = leader < 0 ? leader : family->has_session(cluster, (size_t)leader, id, deadline);
-    if (has == 0) return lb_stage_met(s, step), 0;
+    if (has == 0) return met(s, step);
     if (has > 0) known_at = leader;
     if (lb_clock_ns() >= deadline) break;
     lb_sleep_ms(POLL_MS);
   }
-  lb_stage_not_met(s, step);
+  not_met(s, step);
   if (known_at >= 0)
     return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s still has it", step->text, cluster->server[known_at].name);
   return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, cluster->env->err);
@@ -215,8 +223,8 @@ static int let_sync(struct lb_stage *s, const struct lb_step *step) {
     bool synced = lb_power_is_synced(&s->cluster, (size_t)(cast.server[0] - s->cluster.server)) == 1;
     if (!synced) since = 0;
     else if (since == 0) since = now;
-    if (since > 0 && now - since >= QUIET_MS * LB_NS_PER_MS) return lb_stage_met(s, step), 0;
-    if (now >= deadline) return lb_stage_not_met(s, step), 0;
+    if (since > 0 && now - since >= QUIET_MS * LB_NS_PER_MS) return met(s, step);
+    if (now >= deadline) return not_met(s, step);
     lb_clock_sleep_until(now + POLL_MS * LB_NS_PER_MS);
   }
 }

@@ -94,14 +94,14 @@ static int stand_at_point(struct lb_stage *s, struct lb_client *client) {
   if (!reaches_point(s, client, p)) return 0; /* it may pass the point in a later command */
   const struct lb_step *armed = p->armed;
   p->armed = NULL;
-  if (armed->verb == LB_STEP_GATE_AT) return p->gate_since = lb_clock_ns(), lb_stage_met(s, armed), 1;
+  if (armed->verb == LB_STEP_GATE_AT) return p->gate_since = lb_clock_ns(), lb_stage_step(s, LB_EV_MET, armed), 1;
   lb_stage_fault(s, armed);
   if (armed->verb == LB_STEP_CRASH_AT) {
     p->step = NULL;
     if (!lb_fault_bury(s, client)) return lb_stage_died(s, client);
   }
   if (armed->verb != LB_STEP_CRASH_AT) lb_stage_holds(s, armed, client);
-  lb_stage_proved(s, armed);
+  lb_stage_step(s, LB_EV_PROVED, armed);
   return 1;
 }
 
@@ -223,12 +223,12 @@ static int pass(struct lb_stage *s, const struct lb_step *step) {
   if (!p->gate) return 0;
   atomic_store(&lb_stage_state(s, client)->gate_open, true);
   int r = stood_for_long(s, p);
-  if (r == 0 && p->armed == p->gate) lb_stage_not_met(s, p->gate);
+  if (r == 0 && p->armed == p->gate) lb_stage_step(s, LB_EV_NOT_MET, p->gate);
   if (p->armed == p->gate) p->armed = NULL;
   p->gate = NULL;
   if (r < 0 || !stands_behind(s, client)) return r;
   if (lb_client_signal(client, LB_CLIENT_CONTINUE) < 0) return lb_stage_died(s, client);
-  lb_stage_met(s, step);
+  lb_stage_step(s, LB_EV_MET, step);
   char err[400];
   if (lb_fault_prove_kept(s, false, err, sizeof err) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s", err);
   return !p->step || lb_step_row(p->step)->beside
@@ -258,7 +258,7 @@ static int write_late(struct lb_stage *s, const struct lb_step *step) {
     return lb_stage_doubt(s, LB_UNDECIDED, "%s: no write of it has left", step->text);
   if (value_at(s, state) == state->letter.value)
     return lb_stage_doubt(s, LB_UNDECIDED, "%s: the resource has what it wrote already", step->text);
-  lb_stage_proved(s, step);
+  lb_stage_step(s, LB_EV_PROVED, step);
   return 0;
 }
 
