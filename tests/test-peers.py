@@ -21,6 +21,12 @@ MAY_CAN = ("extend", "holds", "fence", "validity", "signal", "reentrant", "share
 SHARED = ("adapter.py", "known.py", "table.py", "adapter.js")  # no adapters
 
 
+def protocols():
+    """By the tables of backends/: a file may hold several."""
+    folder = os.path.join(ROOT, "backends")
+    return {name for file in os.listdir(folder) if file.endswith(".c") for name in re.findall(r'^ *\.name = "([a-z0-9-]+)",$', open(os.path.join(folder, file), encoding="utf-8").read(), re.M)}
+
+
 def of_section(name, peer):
     """What is wrong with it."""
     wrong = ["it has no line '%s'" % line for line in known.LINES if line not in peer]
@@ -37,7 +43,7 @@ def of_section(name, peer):
         wrong.append("'ends' is '%s', expected lease, session or never" % says.get("ends"))
     wrong += ["'can' names '%s'" % word for word in says.get("can", "").split(",") if word and word not in MAY_CAN]
     wrong += ["'%s' is empty" % line for line in ("run", "version", "like", "there", "summary") if not peer[line]]
-    if not os.path.exists(os.path.join(ROOT, "backends", peer["like"] + ".c")):
+    if peer["like"] not in protocols():
         wrong.append("'like' is '%s', which is no protocol" % peer["like"])
     can_tell = "signal" in says.get("can", "").split(",")
     if not re.fullmatch("%s: .+" % ("signal" if can_tell else "none"), peer["guard"]):
@@ -107,7 +113,7 @@ def main():
         tap.check("peers.ini: [%s] is complete" % name, of_section(name, peer))
     for file in adapters:
         tap.check("%s is short and says what it is about" % file, of_adapter(os.path.join(folder, file)))
-    tap.check("packages are those of the names", [] if known.missing_packages(known.chosen(peers, ["peer:reference"])) == {} else ["reference needs none"])
+    tap.check("packages are those of the names", [] if known.missing_packages(known.chosen(peers, ["peer:reference"])) == [] else ["reference needs none"])
     tap.check("names choose their sections", [] if list(known.chosen(peers, ["kazoo", "redis-py"])) == ["redis-py", "kazoo"] else ["not these two"])
     tap.check("a library is judged as its manual says, and as by a program that does not listen beside it", of_table())
     tap.check("no name chooses all", [] if known.chosen(peers, []) == peers else ["not all"])
