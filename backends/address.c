@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * getaddrinfo(3) knows no deadline and blocks, which a protocol may do in its env only. So a thread of its own asks, and the session
- * waits for an eventfd, as it waits for a server. A thread that is not waited for any more ends by itself, whenever the resolver lets it.
+ * getaddrinfo(3) knows no deadline and blocks, which a protocol may do in its env only. So a thread of its own asks,
+ * and the session waits for an eventfd, as it waits for a server. A thread that is not waited for any more ends by
+ * itself, whenever the resolver lets it.
  */
 #include "address.h"
 
@@ -88,7 +89,8 @@ static int await(struct lb_env *env, struct lookup *lookup, lb_ns deadline, char
 }
 
 int lb_address(struct lb_env *env, const char *host, lb_ns deadline, char ret[LB_ADDRESS_MAX]) {
-  if (!host || !*host || strlen(host) > 255) return lb_fail(env, -EINVAL, "a server without a host, or with one of more than 255 bytes");
+  if (!host || !*host || strlen(host) > 255)
+    return lb_fail(env, -EINVAL, "a server without a host, or with one of more than 255 bytes");
   if (find(host, AI_NUMERICHOST, ret) == 0) return 0;
   struct lookup *lookup = calloc(1, sizeof *lookup);
   if (!lookup) return lb_fail(env, -ENOMEM, "no memory to look up %s", host);
@@ -97,7 +99,8 @@ int lb_address(struct lb_env *env, const char *host, lb_ns deadline, char ret[LB
   lookup->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   int error = lookup->event < 0 ? errno : start(lookup);
   if (error) lookup->left = true; /* there is no thread */
-  int rc = error ? lb_fail(env, -error, "cannot look up %s: %s", host, strerror(error)) : await(env, lookup, deadline, ret);
+  int rc =
+      error ? lb_fail(env, -error, "cannot look up %s: %s", host, strerror(error)) : await(env, lookup, deadline, ret);
   leave(lookup);
   return rc;
 }

@@ -10,7 +10,8 @@
 
 const struct lb_assumption lb_assumptions[] = {
     {"memory", "a server that comes back has what it had confirmed", LB_TRAIT_NEEDS_MEMORY},
-    {"successor", "who takes over has what was confirmed, and who was replaced grants and ends nothing", LB_TRAIT_NEEDS_SUCCESSOR},
+    {"successor", "who takes over has what was confirmed, and who was replaced grants and ends nothing",
+     LB_TRAIT_NEEDS_SUCCESSOR},
     {"wall-clock", "the wall clock of a server that counts a lease does not jump", LB_TRAIT_SERVER_CLOCK},
     {"rate", "the clocks that count a lease run at nearly the rate of the holder's", LB_TRAIT_NEEDS_RATE},
     {"client-clock", "the wall clocks of all clients agree and do not jump", LB_TRAIT_CLIENT_CLOCK},
@@ -37,10 +38,11 @@ int lb_lease_extended(struct lb_grant *grant, int result, lb_ns end) {
 }
 
 /* The value of an option of this type. NULL: there is none. */
-static const union lb_value *value_of(const struct lb_protocol *protocol, const union lb_value *options, const char *name,
-                                      enum lb_option_type type, const struct lb_option **ret) {
+static const union lb_value *value_of(const struct lb_protocol *protocol, const union lb_value *options,
+                                      const char *name, enum lb_option_type type, const struct lb_option **ret) {
   for (size_t i = 0; protocol->options && protocol->options[i].name; i++)
-    if (strcmp(protocol->options[i].name, name) == 0 && protocol->options[i].type == type) return *ret = &protocol->options[i], options ? &options[i] : NULL;
+    if (strcmp(protocol->options[i].name, name) == 0 && protocol->options[i].type == type)
+      return *ret = &protocol->options[i], options ? &options[i] : NULL;
   *ret = NULL;
   return NULL;
 }

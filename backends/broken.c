@@ -5,9 +5,9 @@
  * Promises: nothing. It exists so that every suite can show that its checker catches a lock that does not exclude; a
  *   checker that finds it clean is not to be believed about any other lock.
  * Breaks: by design. With probability `rate`, a try that finds the lock held is answered "granted"; the owner word is
- *   overwritten, so the first holder's release later finds that it has lost it. The fence then repeats the number of the grant
- *   it overran, so token checks have something to catch, too.
- * Source: our own; the idea of a planted bug as a negative control is old (mutation testing).
+ *   overwritten, so the first holder's release later finds that it has lost it. The fence then repeats the number of
+ * the grant it overran, so token checks have something to catch, too. Source: our own; the idea of a planted bug as a
+ * negative control is old (mutation testing).
  */
 #include <errno.h>
 
@@ -45,7 +45,8 @@ static bool lies(struct lb_session *s) {
   return (double)(word >> 11) * 0x1p-53 < s->rate;
 }
 
-static int broken_try_acquire(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+static int broken_try_acquire(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
+                              lb_ns deadline) {
   (void)deadline;
   struct shm_slot *slot = shm_slot_of(s->target, lock->key);
   if (!slot) return lb_fail(s->env, -ENOSPC, "more keys than the shared table has slots");
@@ -68,7 +69,8 @@ static int broken_release(struct lb_session *s, const struct lb_lock *lock, stru
   return shm_release(s->env, s->target, lock->key, grant);
 }
 
-static int broken_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
+static int broken_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant,
+                        lb_ns deadline) {
   (void)deadline;
   return shm_holds(s->env, s->target, lock->key, grant);
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * doubt.h - what the hook `doubt` of every protocol with a connection goes by: a session counts how often its connection
- * was lost, and remembers the count at which the service last confirmed a grant. A loss since then is a doubt, also when
- * the connection is back: what happened meanwhile nobody has told. Another confirmation (extend, holds) ends it.
+ * doubt.h - what the hook `doubt` of every protocol with a connection goes by: a session counts how often its
+ * connection was lost, and remembers the count at which the service last confirmed a grant. A loss since then is a
+ * doubt, also when the connection is back: what happened meanwhile nobody has told. Another confirmation (extend,
+ * holds) ends it.
  *
- * For ZooKeeper this is stricter than Curator and kazoo need to be: a client that is connected again with the same session
- * still has its nodes, so RECONNECTED ends their SUSPENDED without a question. The holds that are given up for that are the
- * price of one rule for all locks; a trial shows them as stops in doubt of a client that nobody had overtaken.
+ * For ZooKeeper this is stricter than Curator and kazoo need to be: a client that is connected again with the same
+ * session still has its nodes, so RECONNECTED ends their SUSPENDED without a question. The holds that are given up for
+ * that are the price of one rule for all locks; a trial shows them as stops in doubt of a client that nobody had
+ * overtaken.
  */
 #ifndef LB_DOUBT_H
 #define LB_DOUBT_H
@@ -35,7 +37,8 @@ static inline bool lb_is_confirmed(const struct lb_confirmed *confirmed, const s
 
 /* True if no connection was lost since the grant was last confirmed. Of a grant that is not the latest one nothing is
  * known: false, if any was lost at all. */
-static inline bool lb_still_confirmed(const struct lb_confirmed *confirmed, const struct lb_grant *grant, uint64_t losses) {
+static inline bool lb_still_confirmed(const struct lb_confirmed *confirmed, const struct lb_grant *grant,
+                                      uint64_t losses) {
   return losses == (lb_is_confirmed(confirmed, grant) ? confirmed->losses : 0);
 }
 

@@ -2,32 +2,34 @@
  *
  * etcd-lease - a queue of keys, each on a lease of its client, in the order of etcd's revisions.
  *
- * An attempt takes a lease and makes the key <lock>/<lease> on it, if it is not there. Whose key was made first holds the lock. Everybody else
- * watches the key that was made just before its own, so a release wakes one client. A key goes with its lease, and the lease is kept up every third
- * of the ttl for as long as its owner's process waits or holds.
+ * An attempt takes a lease and makes the key <lock>/<lease> on it, if it is not there. Whose key was made first holds
+ * the lock. Everybody else watches the key that was made just before its own, so a release wakes one client. A key goes
+ * with its lease, and the lease is kept up every third of the ttl for as long as its owner's process waits or holds.
  *
- * Promises    One holder per key while holders stop at valid_until; in order of arrival; and work may take longer than the lease, as long as
- *             its process runs and reaches a majority. A fencing number, the revision that made the key, which grows over the whole cluster, and
- *             survives failover and restart. A release or an extension never touches somebody else's key.
- * Assumes     The leader's clock and the client's run at nearly the same rate; members keep what they have confirmed; and a leader that was
- *             deposed while it stood still does not meddle with leases when it wakes up.
- * Breaks it   A holder that works on past its lease (a pause, a cut, with nobody checking): that keep-alives bring no answer tells nobody that the
- *             lock is lost. A resource that compares the number refuses it. A program that hangs while its process lives keeps the lock for
- *             ever, for what keeps the lease up knows nothing of it. No progress without a majority of the members. In etcd the last
- *             assumption is not kept: such a leader may answer a keep-alive that counts for nothing, or revoke leases that others have kept up
- *             meanwhile (etcd issues 15247 and 12528). 3.4.23 does so every time if 16 other leases have ended before
- *             (scenarios/museum/etcd-15247.ini), and else now and then. 3.4.31 and 3.5.13 do it less often.
+ * Promises    One holder per key while holders stop at valid_until; in order of arrival; and work may take longer than
+ * the lease, as long as its process runs and reaches a majority. A fencing number, the revision that made the key,
+ * which grows over the whole cluster, and survives failover and restart. A release or an extension never touches
+ * somebody else's key. Assumes     The leader's clock and the client's run at nearly the same rate; members keep what
+ * they have confirmed; and a leader that was deposed while it stood still does not meddle with leases when it wakes up.
+ * Breaks it   A holder that works on past its lease (a pause, a cut, with nobody checking): that keep-alives bring no
+ * answer tells nobody that the lock is lost. A resource that compares the number refuses it. A program that hangs while
+ * its process lives keeps the lock for ever, for what keeps the lease up knows nothing of it. No progress without a
+ * majority of the members. In etcd the last assumption is not kept: such a leader may answer a keep-alive that counts
+ * for nothing, or revoke leases that others have kept up meanwhile (etcd issues 15247 and 12528). 3.4.23 does so every
+ * time if 16 other leases have ended before (scenarios/museum/etcd-15247.ini), and else now and then. 3.4.31 and 3.5.13
+ * do it less often.
  *
- * The own key counts   That nobody is ahead does not make a client the first: its lease may have ended while it waited, and its key be gone. So
- *             own key and the one ahead are read in one transaction, which shows one state; and a grant is believed until the end of the
- *             lease, counted from before the latest answered request that began it or kept it up. Before that end a leader deletes no key.
- * Waiting     The lease is kept up, and the place looked at, every third of the ttl at the latest; so a lost event costs no more than that.
- * Holding     A session of etcd's client keeps its lease up from its begin to its end, and tells when it is over. So this lock is renewed
- *             (LB_TRAIT_RENEWED) by whoever runs it, and one that is told that its lease or its key is gone holds no more.
- * Unknown     What becomes of a request without an answer: etcd_hooks.h.
- * Source      etcd's clientv3/concurrency, Mutex. It waits for the key before its own as well; that of 3.4 does not look for its own one after the
- *             wait, that of 3.5 on does. Its Session has one lease for all locks of a client, so that two of them share a key, and Unlock deletes by
- *             name; here each attempt has a lease for itself, and deletes what it has made.
+ * The own key counts   That nobody is ahead does not make a client the first: its lease may have ended while it waited,
+ * and its key be gone. So own key and the one ahead are read in one transaction, which shows one state; and a grant is
+ * believed until the end of the lease, counted from before the latest answered request that began it or kept it up.
+ * Before that end a leader deletes no key. Waiting     The lease is kept up, and the place looked at, every third of
+ * the ttl at the latest; so a lost event costs no more than that. Holding     A session of etcd's client keeps its
+ * lease up from its begin to its end, and tells when it is over. So this lock is renewed (LB_TRAIT_RENEWED) by whoever
+ * runs it, and one that is told that its lease or its key is gone holds no more. Unknown     What becomes of a request
+ * without an answer: etcd_hooks.h. Source      etcd's clientv3/concurrency, Mutex. It waits for the key before its own
+ * as well; that of 3.4 does not look for its own one after the wait, that of 3.5 on does. Its Session has one lease for
+ * all locks of a client, so that two of them share a key, and Unlock deletes by name; here each attempt has a lease for
+ * itself, and deletes what it has made.
  */
 #include "etcd_hooks.h"
 
@@ -53,7 +55,8 @@ static int advance(struct lb_session *s, const struct lb_lock *lock, struct lb_g
   return etcd_look(etcd, lock, grant, deadline);
 }
 
-static int etcd_lease_try_acquire(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+static int etcd_lease_try_acquire(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
+                                  lb_ns deadline) {
   int result;
   do result = advance(s, lock, grant, deadline);
   while (result == ETCD_AGAIN || (result == LB_OK && lb_now(s->etcd.env) >= grant->valid_until));
@@ -71,17 +74,20 @@ static int etcd_lease_wait(struct lb_session *s, const struct lb_lock *lock, str
 
 /* ---- a grant we have, or may have ----------------------------------------------------------------------- */
 
-static int etcd_lease_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+static int etcd_lease_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
+                              lb_ns deadline) {
   lb_point(s->etcd.env, "before-release");
   return etcd_leave(&s->etcd, lock, grant, deadline);
 }
 
-static int etcd_lease_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
+static int etcd_lease_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant,
+                            lb_ns deadline) {
   return grant->fence ? etcd_confirm(&s->etcd, lock, grant, deadline) : LB_LOST;
 }
 
 /* One that stands in the queue but is not the first is taken out: the answer must be final. */
-static int etcd_lease_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+static int etcd_lease_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
+                              lb_ns deadline) {
   if (!grant->token_len) return LB_BUSY;
   int result = etcd_lease_try_acquire(s, lock, grant, deadline);
   if (result != LB_BUSY) return result;
@@ -93,16 +99,19 @@ const struct lb_protocol lb_etcd_lease = {
     .abi = LB_ABI,
     .name = "etcd-lease",
     .summary = "etcd's queue of keys on leases, each client watching the key before its own",
-    .promises = "Mutual exclusion in order of arrival while holders stop at valid_until, and a fencing number that grows\n"
-                "over the whole cluster, also over failovers and restarts. The lease is kept up while the holder's process\n"
-                "lives; a dead holder is replaced when it is over. One client is woken per release; it looks for its own\n"
-                "key before it holds.",
-    .breaks = "A holder that works on past its lease, paused or cut off; a resource that compares the fencing number refuses\n"
-              "it. A program that hangs while its process lives keeps the lock for ever. A leader of etcd that was\n"
-              "deposed and wakes up: it may revoke a lease that was kept up. No progress without a majority of the members.",
+    .promises =
+        "Mutual exclusion in order of arrival while holders stop at valid_until, and a fencing number that grows\n"
+        "over the whole cluster, also over failovers and restarts. The lease is kept up while the holder's process\n"
+        "lives; a dead holder is replaced when it is over. One client is woken per release; it looks for its own\n"
+        "key before it holds.",
+    .breaks =
+        "A holder that works on past its lease, paused or cut off; a resource that compares the fencing number refuses\n"
+        "it. A program that hangs while its process lives keeps the lock for ever. A leader of etcd that was\n"
+        "deposed and wakes up: it may revoke a lease that was kept up. No progress without a majority of the members.",
     .source = "etcd 3.4, clientv3/concurrency: Mutex, with a lease for each attempt",
     .facts = "number=log",
-    .traits = LB_TRAIT_SESSION | LB_TRAIT_FENCED | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES | LB_TRAIT_RENEWED | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,
+    .traits = LB_TRAIT_SESSION | LB_TRAIT_FENCED | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES | LB_TRAIT_RENEWED |
+              LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,
     /* after-create: the reply has been read, or given up; the place is not known yet. */
     .points = (const char *const[]){"before-create", "after-create", "before-release", NULL},
     .midway = "after-create",

@@ -2,25 +2,26 @@
  *
  * etcd-v3lock - the lock service of etcd itself: one call, which is answered when the lock is granted.
  *
- * A client takes a lease and calls /v3/lock/lock with it. The server makes the key <lock>/<lease> on that lease, waits until no older key is
- * left, and answers with the name of the key. To release is to delete that key.
+ * A client takes a lease and calls /v3/lock/lock with it. The server makes the key <lock>/<lease> on that lease, waits
+ * until no older key is left, and answers with the name of the key. To release is to delete that key.
  *
- * Promises    One holder per key, in order of arrival, while the lease of each client lives that is in the queue or holds. It is kept up every third
- *             of the ttl for as long as the client's process waits or holds (LB_TRAIT_RENEWED), as a session of etcd's client does.
- * Assumes     That the lease lives when the answer is read. Nobody looks: a client takes the lock that the service says it has, as who calls Lock()
- *             does. What it knows of the lease's end is what it has last kept up; that may be over by then.
- * Breaks it   The service of etcd 3.4 waits for the older keys, and does not look whether the own key is still there. A client whose lease ended in
- *             the queue, because it stood still or was cut off, is granted the lock all the same when the older keys are gone; and so is the
- *             next one (etcd issues 11456 and 9921). Its own clock helps, if it looks at that before it works (or with check_validity=yes);
- *             so does to ask whether the key is there. And what breaks every lease: a holder that works on past its own. A program that hangs
- *             while its process lives keeps the lock for ever.
+ * Promises    One holder per key, in order of arrival, while the lease of each client lives that is in the queue or
+ * holds. It is kept up every third of the ttl for as long as the client's process waits or holds (LB_TRAIT_RENEWED), as
+ * a session of etcd's client does. Assumes     That the lease lives when the answer is read. Nobody looks: a client
+ * takes the lock that the service says it has, as who calls Lock() does. What it knows of the lease's end is what it
+ * has last kept up; that may be over by then. Breaks it   The service of etcd 3.4 waits for the older keys, and does
+ * not look whether the own key is still there. A client whose lease ended in the queue, because it stood still or was
+ * cut off, is granted the lock all the same when the older keys are gone; and so is the next one (etcd issues 11456 and
+ * 9921). Its own clock helps, if it looks at that before it works (or with check_validity=yes); so does to ask whether
+ * the key is there. And what breaks every lease: a holder that works on past its own. A program that hangs while its
+ * process lives keeps the lock for ever.
  *
- * Numbers     The answer carries none that grows from holder to holder: the two that are granted at once may read the same revision.
- * Being busy  The service does not say whether somebody holds. That another key is older is read beside the call, which stays under way: to wait is
- *             to wait for its answer.
- * Unknown     When a call is cut short the server deletes its key by name, whenever it notices. A second call on the same lease makes a key of
- *             the same name. So an attempt whose call broke is over, its lease is revoked, and the next one has another.
- * Source      etcd 3.4, etcdserver/api/v3lock/lock.go and clientv3/concurrency/mutex.go. From 3.5 on it looks for the key after the wait.
+ * Numbers     The answer carries none that grows from holder to holder: the two that are granted at once may read the
+ * same revision. Being busy  The service does not say whether somebody holds. That another key is older is read beside
+ * the call, which stays under way: to wait is to wait for its answer. Unknown     When a call is cut short the server
+ * deletes its key by name, whenever it notices. A second call on the same lease makes a key of the same name. So an
+ * attempt whose call broke is over, its lease is revoked, and the next one has another. Source      etcd 3.4,
+ * etcdserver/api/v3lock/lock.go and clientv3/concurrency/mutex.go. From 3.5 on it looks for the key after the wait.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -68,7 +69,8 @@ static int look(struct lb_session *s, const struct lb_lock *lock, const struct l
   return result == ETCD_AGAIN ? LB_OK : result;
 }
 
-static int etcd_v3lock_try_acquire(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+static int etcd_v3lock_try_acquire(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
+                                   lb_ns deadline) {
   struct lb_env *env = s->etcd.env;
   json_t *said;
   int result = is_held(grant) ? etcd_confirm(&s->etcd, lock, grant, deadline) : LB_BUSY;
@@ -105,7 +107,8 @@ static int etcd_v3lock_wait(struct lb_session *s, const struct lb_lock *lock, st
 /* ---- a grant we have, or may have ----------------------------------------------------------------------- */
 
 /* The service deletes a key, be it there or not. That the lease was over is said when it is revoked. */
-static int etcd_v3lock_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+static int etcd_v3lock_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
+                               lb_ns deadline) {
   char key[ETCD_KEY_MAX];
   json_t *said = NULL;
   lb_point(s->etcd.env, "before-release");
@@ -123,32 +126,38 @@ static int etcd_v3lock_release(struct lb_session *s, const struct lb_lock *lock,
   return result == LB_LOST && !knows ? LB_OK : result;
 }
 
-static int etcd_v3lock_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
+static int etcd_v3lock_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant,
+                             lb_ns deadline) {
   return is_held(grant) ? etcd_confirm(&s->etcd, lock, grant, deadline) : LB_LOST;
 }
 
-static int etcd_v3lock_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+static int etcd_v3lock_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
+                               lb_ns deadline) {
   int result = etcd_v3lock_release(s, lock, grant, deadline);
   return result == LB_OK || result == LB_LOST ? LB_BUSY : result;
 }
 
 static const struct lb_option options[] = {
-    {"check_validity", LB_OPT_BOOL, 0, 0, 1, "a grant whose lease was over by the client's clock when it was read is none"},
+    {"check_validity", LB_OPT_BOOL, 0, 0, 1,
+     "a grant whose lease was over by the client's clock when it was read is none"},
     {0}};
 
 const struct lb_protocol lb_etcd_v3lock = {
     .abi = LB_ABI,
     .name = "etcd-v3lock",
     .summary = "the lock service of etcd itself, believed",
-    .promises = "One holder per key, in order of arrival, while the lease of each client lives that waits or holds. It is\n"
-                "kept up while the client's process lives.",
-    .breaks = "A lease that ends in the queue: etcd 3.4 grants on it all the same, and grants the next one, too (etcd issue\n"
-              "11456). A holder that works on past its lease, paused or cut off. A program that hangs while its process\n"
-              "lives keeps the lock for ever. A leader of etcd that was deposed and wakes up: it may revoke a lease that\n"
-              "was kept up. No fencing number.",
+    .promises =
+        "One holder per key, in order of arrival, while the lease of each client lives that waits or holds. It is\n"
+        "kept up while the client's process lives.",
+    .breaks =
+        "A lease that ends in the queue: etcd 3.4 grants on it all the same, and grants the next one, too (etcd issue\n"
+        "11456). A holder that works on past its lease, paused or cut off. A program that hangs while its process\n"
+        "lives keeps the lock for ever. A leader of etcd that was deposed and wakes up: it may revoke a lease that\n"
+        "was kept up. No fencing number.",
     .source = "etcd 3.4: api/v3lock over the JSON gateway, with clientv3/concurrency behind it",
     .facts = "looks=no lost=other",
-    .traits = LB_TRAIT_SESSION | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES | LB_TRAIT_RENEWED | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,
+    .traits = LB_TRAIT_SESSION | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES | LB_TRAIT_RENEWED |
+              LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,
     .options = options,
     /* after-lock: the answer has been read, or given up. */
     .points = (const char *const[]){"before-lock", "after-lock", "before-release", NULL},

@@ -21,10 +21,12 @@ static int connect_to(struct etcd_session *s, struct etcd_link **link, lb_ns dea
 }
 
 int etcd_session_open(struct etcd_session *s, const struct lb_config *config, lb_ns deadline) {
-  *s = (struct etcd_session){.env = config->env, .target = config->target, .prefix = config->prefix, .client = config->client};
+  *s = (struct etcd_session){
+      .env = config->env, .target = config->target, .prefix = config->prefix, .client = config->client};
   if (config->target->count == 0) return lb_fail(s->env, -EINVAL, "the target has no etcd");
   /* Clients begin with different members, as behind a balancer. */
-  for (const char *c = config->client; *c; c++) s->member = (s->member * 31 + (unsigned char)*c) % config->target->count;
+  for (const char *c = config->client; *c; c++)
+    s->member = (s->member * 31 + (unsigned char)*c) % config->target->count;
   return config->target->endpoints[s->member].password ? connect_to(s, &s->link, deadline) : 0;
 }
 
@@ -46,13 +48,17 @@ int etcd_lend_ear(struct etcd_session *s, lb_ns deadline) {
 
 static int ask_once(struct etcd_session *s, const char *path, json_t *body, lb_ns deadline, json_t **ret) {
   int result = connect_to(s, &s->link, deadline);
-  if (result == 0) result = etcd_call(s->link, path, json_incref(body), earlier(deadline, lb_now(s->env) + PATIENCE_MS * LB_NS_PER_MS), ret);
+  if (result == 0)
+    result = etcd_call(s->link, path, json_incref(body), earlier(deadline, lb_now(s->env) + PATIENCE_MS * LB_NS_PER_MS),
+                       ret);
   s->answered |= result == LB_OK;
   return result;
 }
 
 /* What the server has refused for good nobody else is asked. */
-static bool is_final(int result) { return result == LB_OK || result == -ENOENT || result == -EPROTO || result == -ENOMEM || result == -EPROTONOSUPPORT; }
+static bool is_final(int result) {
+  return result == LB_OK || result == -ENOENT || result == -EPROTO || result == -ENOMEM || result == -EPROTONOSUPPORT;
+}
 
 int etcd_ask(struct etcd_session *s, const char *path, json_t *body, lb_ns deadline, json_t **ret, bool *unsure) {
   bool left = false;
@@ -108,7 +114,8 @@ int etcd_begin(struct etcd_session *s, const struct lb_lock *lock, struct lb_gra
 }
 
 /* A lease that is over has no TTL in the answer. */
-static int renew(struct etcd_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline, lb_ns *ret) {
+static int renew(struct etcd_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline,
+                 lb_ns *ret) {
   json_t *body = with_lease(etcd_lease(grant)), *said;
   *ret = lb_lease_end(lb_now(s->env), lock->ttl_ms);
   int result = etcd_ask(s, "/v3/lease/keepalive", body, deadline, &said, NULL);
@@ -138,7 +145,8 @@ int etcd_revoke(struct etcd_session *s, const struct lb_grant *grant, lb_ns dead
   return result == LB_TIMEOUT ? LB_UNKNOWN : result;
 }
 
-/* ---- the queue: keys below the name of the lock, in the order of the transactions that made them ------------------- */
+/* ---- the queue: keys below the name of the lock, in the order of the transactions that made them -------------------
+ */
 
 void etcd_key(const struct lb_lock *lock, const struct lb_grant *grant, char key[ETCD_KEY_MAX]) {
   snprintf(key, ETCD_KEY_MAX, "%s/%" PRIx64, lock->key, etcd_lease(grant));
@@ -150,7 +158,8 @@ static void decimal(uint64_t number, char text[24]) { snprintf(text, 24, "%" PRI
 static json_t *if_made_by(const char *key, uint64_t revision, json_t *then, json_t *otherwise) {
   char made[24];
   decimal(revision, made);
-  json_t *condition = json_pack("{s:o,s:s,s:s,s:s}", "key", etcd_text(key), "target", "CREATE", "create_revision", made, "result", "EQUAL");
+  json_t *condition = json_pack("{s:o,s:s,s:s,s:s}", "key", etcd_text(key), "target", "CREATE", "create_revision", made,
+                                "result", "EQUAL");
   return json_pack("{s:[o],s:[o*],s:[o*]}", "compare", condition, "success", then, "failure", otherwise);
 }
 
@@ -171,7 +180,8 @@ static int transact(struct etcd_session *s, json_t *body, lb_ns deadline, json_t
 /* ---- into the queue --------------------------------------------------------------------------------------------- */
 
 static void note_revision(struct lb_grant *grant, uint64_t revision) {
-  grant->token_len = (size_t)snprintf(grant->token, sizeof grant->token, "%" PRIx64 "@%" PRIu64, etcd_lease(grant), revision);
+  grant->token_len =
+      (size_t)snprintf(grant->token, sizeof grant->token, "%" PRIx64 "@%" PRIu64, etcd_lease(grant), revision);
 }
 
 int etcd_join(struct etcd_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
@@ -180,13 +190,15 @@ int etcd_join(struct etcd_session *s, const struct lb_lock *lock, struct lb_gran
   bool unsure = false;
   etcd_key(lock, grant, key);
   decimal(etcd_lease(grant), lease);
-  json_t *put = json_pack("{s:{s:o,s:o,s:s}}", "request_put", "key", etcd_text(key), "value", etcd_text(s->client), "lease", lease);
+  json_t *put = json_pack("{s:{s:o,s:o,s:s}}", "request_put", "key", etcd_text(key), "value", etcd_text(s->client),
+                          "lease", lease);
   int result = transact(s, if_made_by(key, 0, put, read_of(key)), deadline, &said, &unsure);
   if (result == -ENOENT) return etcd_forget(grant), ETCD_AGAIN; /* no such lease: no key will ever hang on it */
   if (result < 0) return unsure ? LB_UNKNOWN : (etcd_forget(grant), result);
   if (result != LB_OK) return result;
   bool made = json_is_true(json_object_get(said, "succeeded"));
-  uint64_t revision = made ? etcd_number(json_object_get(said, "header"), "revision") : etcd_number(answer(said, 0), "create_revision");
+  uint64_t revision =
+      made ? etcd_number(json_object_get(said, "header"), "revision") : etcd_number(answer(said, 0), "create_revision");
   json_decref(said);
   note_revision(grant, revision);
   return LB_OK;
@@ -212,8 +224,9 @@ static json_t *read_ahead(const struct lb_lock *lock, uint64_t revision) {
   snprintf(begin, sizeof begin, "%s/", lock->key);
   snprintf(end, sizeof end, "%s0", lock->key);
   decimal(revision - 1, before);
-  return json_pack("{s:{s:o,s:o,s:s,s:s,s:s,s:I}}", "request_range", "key", etcd_text(begin), "range_end", etcd_text(end), "max_create_revision", before,
-                   "sort_target", "CREATE", "sort_order", "DESCEND", "limit", (json_int_t)1);
+  return json_pack("{s:{s:o,s:o,s:s,s:s,s:s,s:I}}", "request_range", "key", etcd_text(begin), "range_end",
+                   etcd_text(end), "max_create_revision", before, "sort_target", "CREATE", "sort_order", "DESCEND",
+                   "limit", (json_int_t)1);
 }
 
 /* Both reads show one and the same state. */
@@ -221,11 +234,13 @@ int etcd_look(struct etcd_session *s, const struct lb_lock *lock, struct lb_gran
   char key[ETCD_KEY_MAX];
   json_t *said;
   etcd_key(lock, grant, key);
-  int result = transact(s, json_pack("{s:[o,o]}", "success", read_of(key), read_ahead(lock, etcd_revision(grant))), deadline, &said, NULL);
+  int result = transact(s, json_pack("{s:[o,o]}", "success", read_of(key), read_ahead(lock, etcd_revision(grant))),
+                        deadline, &said, NULL);
   if (result != LB_OK) return result;
   const json_t *own = answer(said, 0), *ahead = answer(said, 1);
   if (etcd_number(own, "create_revision") != etcd_revision(grant)) result = ETCD_AGAIN;
-  else if (ahead) result = etcd_read_text(json_object_get(ahead, "key"), s->ahead, sizeof s->ahead) < 0 ? -EPROTO : LB_BUSY;
+  else if (ahead)
+    result = etcd_read_text(json_object_get(ahead, "key"), s->ahead, sizeof s->ahead) < 0 ? -EPROTO : LB_BUSY;
   s->revision = etcd_number(json_object_get(said, "header"), "revision");
   if (result == ETCD_AGAIN) etcd_forget(grant);
   json_decref(said);
@@ -259,7 +274,9 @@ static int watch(struct etcd_session *s, lb_ns deadline) {
   int result = etcd_lend_ear(s, deadline);
   if (result < 0) return result;
   decimal(s->revision + 1, from);
-  return etcd_send(s->ear, "/v3/watch", json_pack("{s:{s:o,s:s,s:[s]}}", "create_request", "key", etcd_text(s->ahead), "start_revision", from, "filters", "NOPUT"));
+  return etcd_send(s->ear, "/v3/watch",
+                   json_pack("{s:{s:o,s:s,s:[s]}}", "create_request", "key", etcd_text(s->ahead), "start_revision",
+                             from, "filters", "NOPUT"));
 }
 
 int etcd_await_turn(struct etcd_session *s, const struct lb_lock *lock, lb_ns deadline) {
@@ -271,7 +288,8 @@ int etcd_await_turn(struct etcd_session *s, const struct lb_lock *lock, lb_ns de
   return LB_OK; /* also if the stream broke: to look tells more */
 }
 
-/* ---- out of it ----------------------------------------------------------------------------------------------------- */
+/* ---- out of it -----------------------------------------------------------------------------------------------------
+ */
 
 /* Keeps the lease for the next attempt, if it is known to live for long. */
 static void spare(struct etcd_session *s, const struct lb_lock *lock, const struct lb_grant *grant) {
@@ -297,7 +315,8 @@ int etcd_leave(struct etcd_session *s, const struct lb_lock *lock, struct lb_gra
   return done || !grant->valid_until || !grant->fence ? LB_OK : LB_LOST;
 }
 
-/* ---- hooks --------------------------------------------------------------------------------------------------------- */
+/* ---- hooks ---------------------------------------------------------------------------------------------------------
+ */
 
 static struct etcd_session *etcd(struct lb_session *s) { return (struct etcd_session *)s; }
 
@@ -362,4 +381,5 @@ int etcd_hook_teardown(struct lb_session *s, lb_ns deadline) {
   return result;
 }
 
-const struct lb_proofs etcd_proofs = {.inspect = etcd_hook_inspect, .server = etcd_hook_server, .session_id = etcd_hook_session_id};
+const struct lb_proofs etcd_proofs = {
+    .inspect = etcd_hook_inspect, .server = etcd_hook_server, .session_id = etcd_hook_session_id};

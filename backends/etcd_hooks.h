@@ -1,21 +1,26 @@
 /* SPDX-License-Identifier: MIT
  *
- * etcd_hooks.h - one client of an etcd cluster: which member it asks, its leases, and its keys in the queue of a lock. And what the locks
- * of etcd share as hooks: ETCD_HOOKS. A protocol puts struct etcd_session first into its struct lb_session, and writes the rest.
+ * etcd_hooks.h - one client of an etcd cluster: which member it asks, its leases, and its keys in the queue of a lock.
+ * And what the locks of etcd share as hooks: ETCD_HOOKS. A protocol puts struct etcd_session first into its struct
+ * lb_session, and writes the rest.
  *
  * An attempt is a lease, and a key that hangs on it: <lock>/<lease in hexadecimal digits>. It is kept in the grant:
- *   token        "LEASE": whether the key was made, is not known; "LEASE@REVISION": it was, by that transaction, which no two keys share
- *   valid_until  the end of the lease, as far as the client knows it; 0 = an earlier release may have worked
- *   fence        that revision, as soon as the lock is held
+ *   token        "LEASE": whether the key was made, is not known; "LEASE@REVISION": it was, by that transaction, which
+ * no two keys share valid_until  the end of the lease, as far as the client knows it; 0 = an earlier release may have
+ * worked fence        that revision, as soon as the lock is held
  *
  * Details that matter
- *  - Every request is asked of one member after the other until there is an answer. So it may be executed more than once, and each is such that this
- *    does no harm: a key is made only if it is not there, and deleted only if it is the one that this attempt has made.
- *  - What was sent to a member that is silent may still come to effect, also after another member has said what is there now. So an attempt that may have
- *    left a key is ended by revoking its lease: without the lease no key can hang on it any more, whatever arrives later.
- *  - Members count leases in whole seconds, so one lasts up to a second longer than what was asked for; and a new leader counts all of them from the
- *    begin. Both are longer than what a client believes, which counts from before the request that was answered.
- *  - A lease whose key was deleted serves the next attempt: that saves a commit. The next key has a revision of its own.
+ *  - Every request is asked of one member after the other until there is an answer. So it may be executed more than
+ * once, and each is such that this does no harm: a key is made only if it is not there, and deleted only if it is the
+ * one that this attempt has made.
+ *  - What was sent to a member that is silent may still come to effect, also after another member has said what is
+ * there now. So an attempt that may have left a key is ended by revoking its lease: without the lease no key can hang
+ * on it any more, whatever arrives later.
+ *  - Members count leases in whole seconds, so one lasts up to a second longer than what was asked for; and a new
+ * leader counts all of them from the begin. Both are longer than what a client believes, which counts from before the
+ * request that was answered.
+ *  - A lease whose key was deleted serves the next attempt: that saves a commit. The next key has a revision of its
+ * own.
  *
  * Source: etcd's clientv3/concurrency (key.go, mutex.go, session.go), release 3.4.
  */
@@ -64,16 +69,19 @@ void etcd_forget(struct lb_grant *grant);
 
 /* ---- the queue ----------------------------------------------------------------------------------------------- */
 
-/* Makes the key of the attempt at the end of the queue, unless it is there. LB_OK: it stands there; ETCD_AGAIN, LB_UNKNOWN, -errno. */
+/* Makes the key of the attempt at the end of the queue, unless it is there. LB_OK: it stands there; ETCD_AGAIN,
+ * LB_UNKNOWN, -errno. */
 int etcd_join(struct etcd_session *session, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 /* Looks for the key of an attempt, and notes its revision. LB_OK; ETCD_AGAIN: it is not there; LB_UNKNOWN, -errno. */
 int etcd_find(struct etcd_session *session, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
-/* Its place. LB_OK: it is there, and the first; LB_BUSY: another one is `ahead`; ETCD_AGAIN: it is not there; LB_UNKNOWN, -errno. */
+/* Its place. LB_OK: it is there, and the first; LB_BUSY: another one is `ahead`; ETCD_AGAIN: it is not there;
+ * LB_UNKNOWN, -errno. */
 int etcd_look(struct etcd_session *session, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 /* Deletes it. LB_OK; LB_LOST: it was held and had gone; LB_UNKNOWN, -errno. */
 int etcd_leave(struct etcd_session *session, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 /* Whether it is there, by this revision if one is noted; for the hook holds. LB_OK, LB_LOST, LB_UNKNOWN, -errno. */
-int etcd_confirm(struct etcd_session *session, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline);
+int etcd_confirm(struct etcd_session *session, const struct lb_lock *lock, const struct lb_grant *grant,
+                 lb_ns deadline);
 /* Until `ahead` is deleted, or for a third of the ttl: then the lease has to be kept up. LB_OK, LB_TIMEOUT, -errno. */
 int etcd_await_turn(struct etcd_session *session, const struct lb_lock *lock, lb_ns deadline);
 /* The name of the attempt's key. */
@@ -84,8 +92,9 @@ uint64_t etcd_lease(const struct lb_grant *grant);
 
 /* ---- the rest -------------------------------------------------------------------------------------------------- */
 
-/* A request that may be executed twice, asked of one member after the other. *unsure (may be NULL) = it was executed perhaps, before the try that
- * answered. LB_OK with *ret; LB_TIMEOUT: nothing has left; LB_UNKNOWN; -errno. `body` is only borrowed. */
+/* A request that may be executed twice, asked of one member after the other. *unsure (may be NULL) = it was executed
+ * perhaps, before the try that answered. LB_OK with *ret; LB_TIMEOUT: nothing has left; LB_UNKNOWN; -errno. `body` is
+ * only borrowed. */
 int etcd_ask(struct etcd_session *session, const char *path, json_t *body, lb_ns deadline, json_t **ret, bool *unsure);
 /* The second connection, to the same member. 0 or -errno. */
 int etcd_lend_ear(struct etcd_session *session, lb_ns deadline);
@@ -93,12 +102,13 @@ int etcd_lend_ear(struct etcd_session *session, lb_ns deadline);
 /* ---- hooks ------------------------------------------------------------------------------------------------------- */
 
 extern const char *const etcd_topologies[];
-/* Whether a member has a key of the lock, as far as it knows by itself; the member that has answered last; the lease of an attempt or hold. */
+/* Whether a member has a key of the lock, as far as it knows by itself; the member that has answered last; the lease of
+ * an attempt or hold. */
 extern const struct lb_proofs etcd_proofs;
 
 #define ETCD_HOOKS                                                                                                     \
   .topologies = etcd_topologies, .session_size = sizeof(struct lb_session), .open = etcd_hook_open,                    \
-  .close = etcd_hook_close, .extend = etcd_hook_extend, .break_lock = etcd_hook_break, .teardown = etcd_hook_teardown,  \
+  .close = etcd_hook_close, .extend = etcd_hook_extend, .break_lock = etcd_hook_break, .teardown = etcd_hook_teardown, \
   .doubt = etcd_hook_doubt, .proofs = &etcd_proofs
 
 int etcd_hook_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline);

@@ -13,7 +13,14 @@
 
 #include "address.h"
 
-enum { SOCKETS_MAX = 4, GRPC_NOT_FOUND = 5, GRPC_UNAVAILABLE = 14, GRPC_UNAUTHENTICATED = 16, HTTP_OK = 200, HTTP_SERVER = 500 };
+enum {
+  SOCKETS_MAX = 4,
+  GRPC_NOT_FOUND = 5,
+  GRPC_UNAVAILABLE = 14,
+  GRPC_UNAUTHENTICATED = 16,
+  HTTP_OK = 200,
+  HTTP_SERVER = 500
+};
 
 struct etcd_link {
   struct lb_env *env;
@@ -22,15 +29,15 @@ struct etcd_link {
   struct curl_slist *headers;
   struct curl_slist *addresses; /* of its name */
   char *token;                  /* what a login gave; NULL = there was none */
-  char base[300]; /* "http://10.0.0.1:2379" */
+  char base[300];               /* "http://10.0.0.1:2379" */
   struct pollfd socket[SOCKETS_MAX];
   size_t socket_count;
-  lb_ns timer;          /* when libcurl wants to be called; LB_NEVER */
-  char *body, *answer;  /* malloc'd */
+  lb_ns timer;         /* when libcurl wants to be called; LB_NEVER */
+  char *body, *answer; /* malloc'd */
   size_t body_size, body_read, answer_size;
-  bool asking, ended;   /* a request is in the multi handle; it has come to an end: `result` */
+  bool asking, ended; /* a request is in the multi handle; it has come to an end: `result` */
   CURLcode result;
-  int fd;               /* of the latest connection that was made; -1 = it was closed */
+  int fd; /* of the latest connection that was made; -1 = it was closed */
   uint64_t losses;
   char error[CURL_ERROR_SIZE];
 };
@@ -69,7 +76,8 @@ static int watch_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void 
   }
   if (i == SOCKETS_MAX) return -1;
   if (i == link->socket_count) link->socket_count++;
-  link->socket[i] = (struct pollfd){.fd = fd, .events = (short)((what & CURL_POLL_IN ? POLLIN : 0) | (what & CURL_POLL_OUT ? POLLOUT : 0))};
+  link->socket[i] = (struct pollfd){
+      .fd = fd, .events = (short)((what & CURL_POLL_IN ? POLLIN : 0) | (what & CURL_POLL_OUT ? POLLOUT : 0))};
   return 0;
 }
 
@@ -93,7 +101,8 @@ static int close_socket(void *arg, curl_socket_t fd) {
   return close(fd);
 }
 
-/* ---- open and close ------------------------------------------------------------------------------------------------ */
+/* ---- open and close ------------------------------------------------------------------------------------------------
+ */
 
 #define SET(option, value) (curl_easy_setopt(link->easy, (option), (value)) == CURLE_OK)
 
@@ -109,44 +118,55 @@ static bool prepare(struct etcd_link *link) {
   curl_multi_setopt(link->multi, CURLMOPT_TIMERFUNCTION, set_timer);
   curl_multi_setopt(link->multi, CURLMOPT_TIMERDATA, link);
   curl_multi_setopt(link->multi, CURLMOPT_MAXCONNECTS, 1L);
-  return SET(CURLOPT_NOSIGNAL, 1L) && SET(CURLOPT_PROXY, "") && SET(CURLOPT_NOPROXY, "*") && SET(CURLOPT_TCP_NODELAY, 1L) &&
-         SET(CURLOPT_TCP_KEEPALIVE, 1L) && SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1) && SET(CURLOPT_HTTPHEADER, link->headers) &&
-         SET(CURLOPT_READFUNCTION, give_body) && SET(CURLOPT_READDATA, link) && SET(CURLOPT_WRITEFUNCTION, take_answer) && SET(CURLOPT_WRITEDATA, link) &&
-         SET(CURLOPT_OPENSOCKETFUNCTION, open_socket) && SET(CURLOPT_OPENSOCKETDATA, link) && SET(CURLOPT_CLOSESOCKETFUNCTION, close_socket) &&
-         SET(CURLOPT_CLOSESOCKETDATA, link) && SET(CURLOPT_ERRORBUFFER, link->error) && SET(CURLOPT_PROTOCOLS_STR, "http,https");
+  return SET(CURLOPT_NOSIGNAL, 1L) && SET(CURLOPT_PROXY, "") && SET(CURLOPT_NOPROXY, "*") &&
+         SET(CURLOPT_TCP_NODELAY, 1L) && SET(CURLOPT_TCP_KEEPALIVE, 1L) &&
+         SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1) && SET(CURLOPT_HTTPHEADER, link->headers) &&
+         SET(CURLOPT_READFUNCTION, give_body) && SET(CURLOPT_READDATA, link) &&
+         SET(CURLOPT_WRITEFUNCTION, take_answer) && SET(CURLOPT_WRITEDATA, link) &&
+         SET(CURLOPT_OPENSOCKETFUNCTION, open_socket) && SET(CURLOPT_OPENSOCKETDATA, link) &&
+         SET(CURLOPT_CLOSESOCKETFUNCTION, close_socket) && SET(CURLOPT_CLOSESOCKETDATA, link) &&
+         SET(CURLOPT_ERRORBUFFER, link->error) && SET(CURLOPT_PROTOCOLS_STR, "http,https");
 }
 
 /* By its name, as a certificate is of a name; the address has been looked up, because libcurl would block for that. */
 static bool aim(struct etcd_link *link, const struct lb_endpoint *at, const char *address, const char *ca) {
   char known[400];
   bool ipv6 = strchr(at->host, ':');
-  snprintf(link->base, sizeof link->base, "http%s://%s%s%s:%u", at->tls ? "s" : "", ipv6 ? "[" : "", at->host, ipv6 ? "]" : "", at->port);
+  snprintf(link->base, sizeof link->base, "http%s://%s%s%s:%u", at->tls ? "s" : "", ipv6 ? "[" : "", at->host,
+           ipv6 ? "]" : "", at->port);
   snprintf(known, sizeof known, "%s:%u:%s", at->host, at->port, address);
-  if (strcmp(at->host, address) != 0 && (!(link->addresses = curl_slist_append(NULL, known)) || !SET(CURLOPT_RESOLVE, link->addresses))) return false;
+  if (strcmp(at->host, address) != 0 &&
+      (!(link->addresses = curl_slist_append(NULL, known)) || !SET(CURLOPT_RESOLVE, link->addresses)))
+    return false;
   return ca ? SET(CURLOPT_CAINFO, ca) : SET(CURLOPT_SSL_VERIFYPEER, 0L) && SET(CURLOPT_SSL_VERIFYHOST, 0L);
 }
 
 /* What a login gives is carried by all requests after it. */
 static bool carry(struct etcd_link *link, const char *token) {
   char header[600];
-  if (snprintf(header, sizeof header, "Authorization: %s", token) >= (int)sizeof header || !(link->token = strdup(token))) return false;
+  if (snprintf(header, sizeof header, "Authorization: %s", token) >= (int)sizeof header ||
+      !(link->token = strdup(token)))
+    return false;
   struct curl_slist *more = curl_slist_append(link->headers, header);
   return more && SET(CURLOPT_HTTPHEADER, link->headers = more);
 }
 
 static int log_in(struct etcd_link *link, const struct lb_endpoint *at, lb_ns deadline) {
   json_t *said = NULL;
-  int r = etcd_call(link, "/v3/auth/authenticate", json_pack("{s:s,s:s}", "name", at->user ? at->user : "root", "password", at->password), deadline, &said);
+  int r = etcd_call(link, "/v3/auth/authenticate",
+                    json_pack("{s:s,s:s}", "name", at->user ? at->user : "root", "password", at->password), deadline,
+                    &said);
   const char *token = json_string_value(json_object_get(said, "token"));
   if (r > 0) r = -ETIMEDOUT;
   if (r == -EPROTO) r = -EACCES;
-  if (r == 0 && !(token && carry(link, token))) r = lb_fail(link->env, -EPROTO, "etcd %s: a login without a token", link->base);
+  if (r == 0 && !(token && carry(link, token)))
+    r = lb_fail(link->env, -EPROTO, "etcd %s: a login without a token", link->base);
   json_decref(said);
   return r;
 }
 
-int etcd_open_beside(const struct etcd_link *other, struct lb_env *env, const struct lb_target *target, const struct lb_endpoint *at, lb_ns deadline,
-                     struct etcd_link **ret) {
+int etcd_open_beside(const struct etcd_link *other, struct lb_env *env, const struct lb_target *target,
+                     const struct lb_endpoint *at, lb_ns deadline, struct etcd_link **ret) {
   struct lb_endpoint plain = *at;
   if (other && other->token) plain.password = NULL;
   int r = etcd_open(env, target, &plain, deadline, ret);
@@ -155,17 +175,20 @@ int etcd_open_beside(const struct etcd_link *other, struct lb_env *env, const st
   return lb_fail(env, -ENOMEM, "no memory for libcurl");
 }
 
-int etcd_open(struct lb_env *env, const struct lb_target *target, const struct lb_endpoint *at, lb_ns deadline, struct etcd_link **ret) {
+int etcd_open(struct lb_env *env, const struct lb_target *target, const struct lb_endpoint *at, lb_ns deadline,
+              struct etcd_link **ret) {
   char address[LB_ADDRESS_MAX];
   *ret = NULL;
   int r = lb_address(env, at->host, deadline, address);
   if (r < 0) return r;
   struct etcd_link *link = calloc(1, sizeof *link);
-  if (!link || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) return free(link), lb_fail(env, -ENOMEM, "no memory for libcurl");
+  if (!link || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+    return free(link), lb_fail(env, -ENOMEM, "no memory for libcurl");
   link->env = env;
   link->timer = LB_NEVER;
   link->fd = -1;
-  if (!prepare(link) || !aim(link, at, address, target ? target->ca_file : NULL)) return etcd_close(link), lb_fail(env, -ENOMEM, "no memory for libcurl");
+  if (!prepare(link) || !aim(link, at, address, target ? target->ca_file : NULL))
+    return etcd_close(link), lb_fail(env, -ENOMEM, "no memory for libcurl");
   r = at->password ? log_in(link, at, deadline) : 0;
   if (r < 0) etcd_close(link);
   else *ret = link;
@@ -186,7 +209,8 @@ void etcd_close(struct etcd_link *link) {
   free(link);
 }
 
-/* ---- a request ------------------------------------------------------------------------------------------------------ */
+/* ---- a request ------------------------------------------------------------------------------------------------------
+ */
 
 static void see_end(struct etcd_link *link) {
   CURLMsg *said;
@@ -216,7 +240,8 @@ int etcd_send(struct etcd_link *link, const char *path, json_t *body) {
   bool whole = !body || link->body;
   json_decref(body);
   snprintf(url, sizeof url, "%s%s", link->base, path);
-  bool set = link->body ? SET(CURLOPT_POST, 1L) && SET(CURLOPT_POSTFIELDSIZE, (long)link->body_size) : SET(CURLOPT_HTTPGET, 1L);
+  bool set = link->body ? SET(CURLOPT_POST, 1L) && SET(CURLOPT_POSTFIELDSIZE, (long)link->body_size)
+                        : SET(CURLOPT_HTTPGET, 1L);
   if (!whole || !set || !SET(CURLOPT_URL, url) || curl_multi_add_handle(link->multi, link->easy) != CURLM_OK)
     return lb_fail(link->env, -ENOMEM, "no memory for a request to etcd");
   link->asking = true;
@@ -229,7 +254,8 @@ static void tell_libcurl(struct etcd_link *link, const struct pollfd *ready, siz
   int running;
   for (size_t i = 0; i < count; i++) {
     short r = ready[i].revents;
-    int what = (r & (POLLIN | POLLHUP) ? CURL_CSELECT_IN : 0) | (r & POLLOUT ? CURL_CSELECT_OUT : 0) | (r & (POLLERR | POLLNVAL) ? CURL_CSELECT_ERR : 0);
+    int what = (r & (POLLIN | POLLHUP) ? CURL_CSELECT_IN : 0) | (r & POLLOUT ? CURL_CSELECT_OUT : 0) |
+               (r & (POLLERR | POLLNVAL) ? CURL_CSELECT_ERR : 0);
     if (what) curl_multi_socket_action(link->multi, ready[i].fd, what, &running);
   }
   if (lb_now(link->env) >= link->timer) {
@@ -261,17 +287,22 @@ static int broken(struct etcd_link *link) {
   long error = 0;
   curl_easy_getinfo(link->easy, CURLINFO_OS_ERRNO, &error);
   const char *why = link->error[0] ? link->error : curl_easy_strerror(link->result);
-  if (error > 0 && link->result == CURLE_COULDNT_CONNECT) why = strerror((int)error); /* which libcurl's words leave out */
+  if (error > 0 && link->result == CURLE_COULDNT_CONNECT)
+    why = strerror((int)error); /* which libcurl's words leave out */
   int r = lb_fail(link->env, error > 0 ? -(int)error : -ECONNRESET, "etcd %s: %s", link->base, why);
   return unanswered(link) == LB_UNKNOWN ? LB_UNKNOWN : r;
 }
 
-/* {"error": TEXT, "code": NUMBER}: the codes are those of gRPC. A server that has no leader, or that lost it meanwhile, does not know what
- * becomes of the request. */
+/* {"error": TEXT, "code": NUMBER}: the codes are those of gRPC. A server that has no leader, or that lost it meanwhile,
+ * does not know what becomes of the request. */
 static int refused(struct etcd_link *link, long status, const json_t *said) {
   const char *text = json_string_value(json_object_get(said, "error"));
   json_int_t code = json_integer_value(json_object_get(said, "code"));
-  int r = lb_fail(link->env, code == GRPC_NOT_FOUND ? -ENOENT : code == GRPC_UNAUTHENTICATED ? -EACCES : -EPROTO, "etcd %s: HTTP %ld: %s", link->base, status, text ? text : "no reason");
+  int r = lb_fail(link->env,
+                  code == GRPC_NOT_FOUND         ? -ENOENT
+                  : code == GRPC_UNAUTHENTICATED ? -EACCES
+                                                 : -EPROTO,
+                  "etcd %s: HTTP %ld: %s", link->base, status, text ? text : "no reason");
   return status >= HTTP_SERVER && link->body ? LB_UNKNOWN : r;
 }
 
@@ -295,7 +326,8 @@ int etcd_await_text(struct etcd_link *link, const char *text, lb_ns deadline) {
   int result = go_on(link, text, deadline);
   if (result != LB_OK || !link->ended) return result;
   take_out(link);
-  return link->result == CURLE_OK ? lb_fail(link->env, -EPIPE, "etcd %s: the stream has ended", link->base) : broken(link);
+  return link->result == CURLE_OK ? lb_fail(link->env, -EPIPE, "etcd %s: the stream has ended", link->base)
+                                  : broken(link);
 }
 
 int etcd_await(struct etcd_link *link, lb_ns deadline) { return go_on(link, NULL, deadline); }
@@ -339,7 +371,9 @@ json_t *etcd_text(const char *text) {
   char out[400];
   for (size_t i = 0; i < size && n + 5 <= sizeof out; i += 3) {
     size_t left = size - i;
-    unsigned three = (unsigned)(unsigned char)text[i] << 16 | (left > 1 ? (unsigned)(unsigned char)text[i + 1] << 8 : 0) | (left > 2 ? (unsigned char)text[i + 2] : 0);
+    unsigned three = (unsigned)(unsigned char)text[i] << 16 |
+                     (left > 1 ? (unsigned)(unsigned char)text[i + 1] << 8 : 0) |
+                     (left > 2 ? (unsigned char)text[i + 2] : 0);
     out[n++] = digits[three >> 18 & 63];
     out[n++] = digits[three >> 12 & 63];
     out[n++] = left > 1 ? digits[three >> 6 & 63] : '=';

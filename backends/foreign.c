@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The hooks of a foreign lock: each call is a line to its adapter and one back (peers/README.md); and the protocol that is made of an adapter.
+ * The hooks of a foreign lock: each call is a line to its adapter and one back (peers/README.md); and the protocol that
+ * is made of an adapter.
  */
 #include "foreign.h"
 
@@ -18,7 +19,8 @@
 
 enum { MARGIN_MS = 200, USUAL_START_MS = 300, NAME_BYTES = 300 };
 
-/* ---- what servers know of its record, without asking its program --------------------------------------------------- */
+/* ---- what servers know of its record, without asking its program ---------------------------------------------------
+ */
 
 /* The record with this text for {key}. */
 static void fill(const char *record, const char *key, char buf[NAME_BYTES]) {
@@ -38,7 +40,8 @@ static json_t *beginning_with(const char *name) {
 }
 
 /* 1, 0, -errno: whether this member has any, or what became of removing them. */
-static int ask_etcd(struct lb_env *env, const struct lb_target *target, const struct lb_endpoint *at, const char *path, const char *name, lb_ns deadline) {
+static int ask_etcd(struct lb_env *env, const struct lb_target *target, const struct lb_endpoint *at, const char *path,
+                    const char *name, lb_ns deadline) {
   struct etcd_link *link = NULL;
   json_t *body = beginning_with(name), *said = NULL;
   if (strstr(path, "range") == path + strlen("/v3/kv/")) {
@@ -57,11 +60,14 @@ static int ask_etcd(struct lb_env *env, const struct lb_target *target, const st
 /* ---- PostgreSQL ------------------------------------------------------------------------------------------------ */
 
 /* The servers of a trial are its own: whatever advisory lock there is, is this one. */
-static int ask_postgres(struct lb_env *env, const struct lb_target *target, const struct lb_endpoint *at, lb_ns deadline) {
+static int ask_postgres(struct lb_env *env, const struct lb_target *target, const struct lb_endpoint *at,
+                        lb_ns deadline) {
   struct pg_conn *conn = NULL;
   PGresult *result = NULL;
   int r = pg_open(env, target, at, NULL, deadline, &conn);
-  if (!r) r = pg_query(conn, deadline, &result, "SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted LIMIT 1", 0, NULL);
+  if (!r)
+    r = pg_query(conn, deadline, &result, "SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted LIMIT 1", 0,
+                 NULL);
   if (!r) r = pg_refusal(env, result);
   if (!r) r = PQntuples(result) > 0;
   else if (r > 0) r = -ETIMEDOUT;
@@ -72,23 +78,29 @@ static int ask_postgres(struct lb_env *env, const struct lb_target *target, cons
 
 /* ---- one server ------------------------------------------------------------------------------------------------- */
 
-static int look(struct lb_env *env, const struct lb_config *config, const char *record, size_t endpoint, lb_ns deadline) {
+static int look(struct lb_env *env, const struct lb_config *config, const char *record, size_t endpoint,
+                lb_ns deadline) {
   const struct lb_endpoint *at = &config->target->endpoints[endpoint];
   int children = 0;
   if (strcmp(at->service, "redis") == 0) return redis_inspect(env, config->target, endpoint, record, deadline);
   if (strcmp(at->service, "etcd") == 0) return ask_etcd(env, config->target, at, "/v3/kv/range", record, deadline);
   if (strcmp(at->service, "postgres") == 0) return ask_postgres(env, config->target, at, deadline);
-  if (strcmp(at->service, "zookeeper") != 0) return lb_fail(env, -EOPNOTSUPP, "nobody knows what a %s has of a foreign lock", at->service);
+  if (strcmp(at->service, "zookeeper") != 0)
+    return lb_fail(env, -EOPNOTSUPP, "nobody knows what a %s has of a foreign lock", at->service);
   int r = zk_inspect(env, config->target, endpoint, config->ttl_ms, record, deadline, &children);
   return r > 0 ? children > 0 : r;
 }
 
-typedef int at_record(struct lb_env *env, const struct lb_config *config, const char *record, size_t endpoint, lb_ns deadline);
+typedef int at_record(struct lb_env *env, const struct lb_config *config, const char *record, size_t endpoint,
+                      lb_ns deadline);
 
 /* Until one of the records is there. */
-static int at_first(at_record *act, struct lb_env *env, const struct lb_config *config, const struct foreign_says *says, const char *key, size_t endpoint, lb_ns deadline) {
+static int at_first(at_record *act, struct lb_env *env, const struct lb_config *config, const struct foreign_says *says,
+                    const char *key, size_t endpoint, lb_ns deadline) {
   char record[NAME_BYTES];
-  int found = says->record_count ? 0 : lb_fail(env, -EOPNOTSUPP, "the adapter does not say what a server has of its lock (record=)");
+  int found = says->record_count
+                  ? 0
+                  : lb_fail(env, -EOPNOTSUPP, "the adapter does not say what a server has of its lock (record=)");
   for (size_t i = 0; i < says->record_count && found == 0; i++) {
     fill(says->record[i], key, record);
     found = act(env, config, record, endpoint, deadline);
@@ -96,22 +108,26 @@ static int at_first(at_record *act, struct lb_env *env, const struct lb_config *
   return found;
 }
 
-static int foreign_inspect(struct lb_env *env, const struct lb_config *config, const struct foreign_says *says, const char *key, size_t endpoint, lb_ns deadline) {
+static int foreign_inspect(struct lb_env *env, const struct lb_config *config, const struct foreign_says *says,
+                           const char *key, size_t endpoint, lb_ns deadline) {
   return at_first(look, env, config, says, key, endpoint, deadline);
 }
 
 /* ---- by hand ----------------------------------------------------------------------------------------------------- */
 
 /* A record of ZooKeeper is the folder of a queue; that of a plain node would have no children to delete. */
-static int break_record(struct lb_env *env, const struct lb_config *config, const char *record, size_t endpoint, lb_ns deadline) {
+static int break_record(struct lb_env *env, const struct lb_config *config, const char *record, size_t endpoint,
+                        lb_ns deadline) {
   const char *service = config->target->endpoints[endpoint].service;
   if (strcmp(service, "redis") == 0) return redis_break(env, config->target, endpoint, record, deadline);
   if (strcmp(service, "etcd") == 0) return etcd_break(env, config->target, endpoint, beginning_with(record), deadline);
-  if (strcmp(service, "zookeeper") == 0) return zk_break(env, config->target, endpoint, config->ttl_ms, record, true, deadline);
+  if (strcmp(service, "zookeeper") == 0)
+    return zk_break(env, config->target, endpoint, config->ttl_ms, record, true, deadline);
   return lb_fail(env, -EOPNOTSUPP, "a %s has no record of a foreign lock that could be removed", service);
 }
 
-static int foreign_break(struct lb_env *env, const struct lb_config *config, const struct foreign_says *says, const char *key, size_t endpoint, lb_ns deadline) {
+static int foreign_break(struct lb_env *env, const struct lb_config *config, const struct foreign_says *says,
+                         const char *key, size_t endpoint, lb_ns deadline) {
   return at_first(break_record, env, config, says, key, endpoint, deadline);
 }
 
@@ -128,7 +144,8 @@ static int clean_redis(struct lb_env *env, const struct lb_config *config, lb_ns
 static int clean_zookeeper(struct lb_env *env, const struct lb_config *config, const char *record, lb_ns deadline) {
   char folder[NAME_BYTES], path[NAME_BYTES * 2];
   struct zk_session *zk = NULL;
-  snprintf(folder, sizeof folder, "%.*s", (int)(strstr(record, "/{key}") ? strstr(record, "/{key}") - record : 0), record);
+  snprintf(folder, sizeof folder, "%.*s", (int)(strstr(record, "/{key}") ? strstr(record, "/{key}") - record : 0),
+           record);
   if (!*folder) return 0;
   int r = zk_open(env, config->target->endpoints, config->target->count, config->ttl_ms, false, &zk);
   if (!r) r = zk_connect(zk, deadline);
@@ -145,7 +162,8 @@ static int clean_zookeeper(struct lb_env *env, const struct lb_config *config, c
   return r ? r : rc == ZOK || rc == ZNONODE ? LB_OK : LB_UNKNOWN;
 }
 
-static int foreign_clean(struct lb_env *env, const struct lb_config *config, const struct foreign_says *says, lb_ns deadline) {
+static int foreign_clean(struct lb_env *env, const struct lb_config *config, const struct foreign_says *says,
+                         lb_ns deadline) {
   char begin[NAME_BYTES], record[NAME_BYTES];
   const struct lb_target *target = config->target;
   int r = 0;
@@ -154,16 +172,21 @@ static int foreign_clean(struct lb_env *env, const struct lb_config *config, con
   if (strcmp(target->endpoints[0].service, "redis") == 0) return clean_redis(env, config, deadline);
   for (size_t i = 0; i < says->record_count && r >= 0; i++) {
     fill(says->record[i], begin, record);
-    if (strcmp(target->endpoints[0].service, "etcd") == 0) r = ask_etcd(env, target, &target->endpoints[0], "/v3/kv/deleterange", record, deadline);
-    else if (strcmp(target->endpoints[0].service, "zookeeper") == 0) r = clean_zookeeper(env, config, says->record[i], deadline);
+    if (strcmp(target->endpoints[0].service, "etcd") == 0)
+      r = ask_etcd(env, target, &target->endpoints[0], "/v3/kv/deleterange", record, deadline);
+    else if (strcmp(target->endpoints[0].service, "zookeeper") == 0)
+      r = clean_zookeeper(env, config, says->record[i], deadline);
   }
   return r < 0 ? r : LB_OK;
 }
 
-/* ---- acquire ------------------------------------------------------------------------------------------------------ */
+/* ---- acquire ------------------------------------------------------------------------------------------------------
+ */
 
-/* The lease as its caller knows it. What the library says is left may be less than nothing; it has given it out all the same. */
-static void fill_lease(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, const struct foreign_answer *answer, lb_ns sent) {
+/* The lease as its caller knows it. What the library says is left may be less than nothing; it has given it out all the
+ * same. */
+static void fill_lease(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
+                       const struct foreign_answer *answer, lb_ns sent) {
   const char *validity = foreign_value(&answer->words, 1, "validity_ms");
   lb_ns now = lb_now(s->env), whole = (lb_ns)lock->ttl_ms * LB_NS_PER_MS;
   grant->asked_at = now;
@@ -172,13 +195,15 @@ static void fill_lease(struct lb_session *s, const struct lb_lock *lock, struct 
   grant->valid_until = lb_lease_end(now, lock->ttl_ms);
   if (!validity) return;
   long long left_ms = strtoll(validity, NULL, 10);
-  lb_ns end = left_ms > 0 ? now + (lb_ns)left_ms * LB_NS_PER_MS : now - foreign_earlier(now, (lb_ns)-left_ms * LB_NS_PER_MS);
+  lb_ns end =
+      left_ms > 0 ? now + (lb_ns)left_ms * LB_NS_PER_MS : now - foreign_earlier(now, (lb_ns)-left_ms * LB_NS_PER_MS);
   grant->asked_at = end > sent + whole ? end - whole : sent;
   if (grant->asked_at > now) grant->asked_at = now;
   grant->valid_until = foreign_earlier(end > grant->asked_at ? end : grant->asked_at + 1, grant->asked_at + whole);
 }
 
-static int take_grant(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, const struct foreign_answer *answer, lb_ns sent) {
+static int take_grant(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
+                      const struct foreign_answer *answer, lb_ns sent) {
   const char *token = foreign_value(&answer->words, 1, "token"), *fence = foreign_value(&answer->words, 1, "fence");
   if (token && *token) grant->token_len = (size_t)snprintf(grant->token, sizeof grant->token, "%.120s", token);
   if (fence) grant->fence = strtoull(fence, NULL, 10);
@@ -188,7 +213,8 @@ static int take_grant(struct lb_session *s, const struct lb_lock *lock, struct l
   return LB_OK;
 }
 
-static int judge_acquire(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, const struct foreign_answer *answer, lb_ns sent) {
+static int judge_acquire(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
+                         const struct foreign_answer *answer, lb_ns sent) {
   if (foreign_is(answer, "granted")) return take_grant(s, lock, grant, answer, sent);
   if (foreign_is(answer, "busy")) return LB_BUSY;
   if (foreign_is(answer, "timeout")) return foreign_fail_with(s, LB_TIMEOUT, answer);
@@ -212,21 +238,24 @@ static int try_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_
   if (now >= deadline) return LB_TIMEOUT;
   foreign_begin_request(line, sizeof line, "acquire", lock);
   size_t length = strlen(line);
-  lb_ns left = deadline - now, wait = left - foreign_earlier(left / 10, MARGIN_MS * LB_NS_PER_MS); /* so that its answer comes in time */
+  lb_ns left = deadline - now,
+        wait = left - foreign_earlier(left / 10, MARGIN_MS * LB_NS_PER_MS); /* so that its answer comes in time */
   long long wait_ms = lock->patient ? (long long)(wait / LB_NS_PER_MS) : 0;
   snprintf(line + length, sizeof line - length, " ttl_ms=%lld wait_ms=%lld", (long long)lock->ttl_ms, wait_ms);
   length = strlen(line);
   if (lock->shared) length += (size_t)snprintf(line + length, sizeof line - length, " shared=yes");
   if (lock->permits > 1) snprintf(line + length, sizeof line - length, " permits=%d", lock->permits);
   /* Names the attempt for release and resolve; a library that has tokens of its own may say so. */
-  grant->token_len = (size_t)snprintf(grant->token, sizeof grant->token, "question %llu", (unsigned long long)s->number + 1);
+  grant->token_len =
+      (size_t)snprintf(grant->token, sizeof grant->token, "question %llu", (unsigned long long)s->number + 1);
   grant->asked_at = now;
   r = foreign_ask(s, FOREIGN_ACQUIRE, line, deadline, &answer);
   if (r < 0) return r;
   return r == 0 ? foreign_silent(s) : judge_acquire(s, lock, grant, &answer, now);
 }
 
-/* ---- release ------------------------------------------------------------------------------------------------------ */
+/* ---- release ------------------------------------------------------------------------------------------------------
+ */
 
 static int judge_release(struct lb_session *s, const struct foreign_answer *answer) {
   if (foreign_is(answer, "ok")) return LB_OK;
@@ -245,7 +274,8 @@ static int ask_release(struct lb_session *s, const struct lb_lock *lock, lb_ns d
   return r == 0 ? foreign_silent(s) : judge_release(s, &answer);
 }
 
-/* An acquire that nobody waited for any more may still be answered: it was refused, and nothing of it remains, or it is to be ended. */
+/* An acquire that nobody waited for any more may still be answered: it was refused, and nothing of it remains, or it is
+ * to be ended. */
 static int release_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   struct foreign_answer answer;
   bool was_release = s->unanswered == FOREIGN_RELEASE, was_acquire;
@@ -271,12 +301,14 @@ static int resolve_hook(struct lb_session *s, const struct lb_lock *lock, struct
     r = judge_acquire(s, lock, grant, &answer, grant->asked_at);
     if (r != LB_UNKNOWN) return r == LB_OK || r == -EPROTO ? r : LB_BUSY;
   }
-  /* "lost": the library has nothing that it could end, which leaves its caller without the lock, whatever stays at the service: that shows in who else gets it. */
+  /* "lost": the library has nothing that it could end, which leaves its caller without the lock, whatever stays at the
+   * service: that shows in who else gets it. */
   r = ask_release(s, lock, deadline);
   return r == LB_OK || r == LB_LOST ? LB_BUSY : r == -EPROTO ? r : LB_UNKNOWN;
 }
 
-/* ---- while it holds ------------------------------------------------------------------------------------------------ */
+/* ---- while it holds ------------------------------------------------------------------------------------------------
+ */
 
 static int judge_confirmed(struct lb_session *s, const char *verb, const struct foreign_answer *answer) {
   if (foreign_is(answer, "ok")) return LB_OK;
@@ -326,7 +358,8 @@ static int doubt_hook(struct lb_session *s, const struct lb_lock *lock, const st
   return s->told;
 }
 
-/* ---- of who looks on ------------------------------------------------------------------------------------------------ */
+/* ---- of who looks on ------------------------------------------------------------------------------------------------
+ */
 
 static int break_hook(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
   return foreign_break(s->env, s->config, &s->foreign->says, lock->key, endpoint, deadline);
@@ -336,13 +369,18 @@ static int inspect_hook(struct lb_session *s, const struct lb_lock *lock, size_t
   return foreign_inspect(s->env, s->config, &s->foreign->says, lock->key, endpoint, deadline);
 }
 
-static int teardown_hook(struct lb_session *s, lb_ns deadline) { return foreign_clean(s->env, s->config, &s->foreign->says, deadline); }
+static int teardown_hook(struct lb_session *s, lb_ns deadline) {
+  return foreign_clean(s->env, s->config, &s->foreign->says, deadline);
+}
 
-static int server_hook(struct lb_session *s) { return s->child.pid > 0 ? foreign_server(s->config->target, s->child.pid) : -ENOENT; }
+static int server_hook(struct lb_session *s) {
+  return s->child.pid > 0 ? foreign_server(s->config->target, s->child.pid) : -ENOENT;
+}
 
 static lb_ns round_trip_hook(struct lb_session *s) { return s->round_trip; }
 
-/* ---- the table ------------------------------------------------------------------------------------------------------- */
+/* ---- the table
+ * ------------------------------------------------------------------------------------------------------- */
 
 /* Those that an adapter cannot answer are left out. */
 static const struct lb_protocol foreign_hooks = {
@@ -362,11 +400,17 @@ static const struct lb_protocol foreign_hooks = {
     .round_trip = round_trip_hook,
 };
 
-/* ---- from what an adapter says of itself to a protocol of the registry ---------------------------------------------- */
+/* ---- from what an adapter says of itself to a protocol of the registry ----------------------------------------------
+ */
 
 /* A grant of a foreign library is believed as it is given out: so it has the option that says so, off. */
 static const struct lb_option foreign_options[] = {
-    {.name = "check_validity", .type = LB_OPT_BOOL, .def = 0, .max = 1, .help = "a grant whose lease was over when its answer was read is given back, as a careful caller would do"}, {0}};
+    {.name = "check_validity",
+     .type = LB_OPT_BOOL,
+     .def = 0,
+     .max = 1,
+     .help = "a grant whose lease was over when its answer was read is given back, as a careful caller would do"},
+    {0}};
 
 static void leave_out(struct foreign *f) {
   struct lb_protocol *p = &f->protocol;
@@ -381,10 +425,16 @@ static char *copy_of(const char *text) { return text ? strdup(text) : NULL; }
 static struct foreign *make(const struct lb_foreign_plan *plan, const struct foreign_says *says) {
   struct foreign *f = calloc(1, sizeof *f);
   if (!f) return NULL;
-  *f = (struct foreign){.protocol = foreign_hooks, .says = *says, .command = copy_of(plan->command), .folder = copy_of(plan->folder), .like = copy_of(plan->like), .start_ms = plan->start_ms};
+  *f = (struct foreign){.protocol = foreign_hooks,
+                        .says = *says,
+                        .command = copy_of(plan->command),
+                        .folder = copy_of(plan->folder),
+                        .like = copy_of(plan->like),
+                        .start_ms = plan->start_ms};
   if (plan->version) snprintf(f->says.version, sizeof f->says.version, "%s", plan->version);
   snprintf(f->name, sizeof f->name, "%s:%s", plan->kind, says->name);
-  int n = plan->summary ? asprintf(&f->summary, "%s", plan->summary) : asprintf(&f->summary, "the lock of %s, behind an adapter", says->name);
+  int n = plan->summary ? asprintf(&f->summary, "%s", plan->summary)
+                        : asprintf(&f->summary, "the lock of %s, behind an adapter", says->name);
   if (!f->command || n < 0) return free(f), NULL;
   for (size_t i = 0; i < says->topology_count; i++) f->topologies[i] = f->says.topology[i];
   struct lb_protocol *p = &f->protocol;
@@ -404,11 +454,14 @@ static struct foreign *make(const struct lb_foreign_plan *plan, const struct for
 const struct lb_protocol *lb_foreign_add(const struct lb_foreign_plan *plan, char *err, size_t err_size) {
   char words[LB_FOREIGN_LINE_MAX];
   struct foreign_says says;
-  if (snprintf(words, sizeof words, "%s", plan->says) >= (int)sizeof words) return snprintf(err, err_size, "its first line is too long"), NULL;
+  if (snprintf(words, sizeof words, "%s", plan->says) >= (int)sizeof words)
+    return snprintf(err, err_size, "its first line is too long"), NULL;
   if (foreign_read_says(words, &says, err, err_size) < 0) return NULL;
   struct foreign *f = make(plan, &says);
   if (!f) return snprintf(err, err_size, "out of memory"), NULL;
-  return lb_protocol_add(&f->protocol, err, err_size) < 0 ? NULL : &f->protocol; /* not freed: the process ends with this line */
+  return lb_protocol_add(&f->protocol, err, err_size) < 0
+             ? NULL
+             : &f->protocol; /* not freed: the process ends with this line */
 }
 
 static const struct foreign *foreign_of(const struct lb_protocol *protocol) { return protocol->data; }
@@ -416,6 +469,8 @@ static const struct foreign *foreign_of(const struct lb_protocol *protocol) { re
 const char *lb_foreign_version(const struct lb_protocol *protocol) { return foreign_of(protocol)->says.version; }
 const char *lb_foreign_like(const struct lb_protocol *protocol) { return foreign_of(protocol)->like; }
 const char *lb_foreign_command(const struct lb_protocol *protocol) { return foreign_of(protocol)->command; }
-int lb_foreign_start_ms(const struct lb_protocol *protocol) { return foreign_of(protocol)->start_ms ? foreign_of(protocol)->start_ms : USUAL_START_MS; }
+int lb_foreign_start_ms(const struct lb_protocol *protocol) {
+  return foreign_of(protocol)->start_ms ? foreign_of(protocol)->start_ms : USUAL_START_MS;
+}
 bool lb_foreign_tells_validity(const struct lb_protocol *protocol) { return foreign_of(protocol)->says.can_validity; }
 bool lb_foreign_names_record(const struct lb_protocol *protocol) { return foreign_of(protocol)->says.record_count > 0; }

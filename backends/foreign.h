@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * foreign.h - locks of programs that somebody else has written: an adapter, which speaks the line protocol of peers/README.md on its
- * stdin and stdout, becomes a protocol like those of this folder. Each session runs one such program; its calls become lines.
+ * foreign.h - locks of programs that somebody else has written: an adapter, which speaks the line protocol of
+ * peers/README.md on its stdin and stdout, becomes a protocol like those of this folder. Each session runs one such
+ * program; its calls become lines.
  *
- * What the contract of backend.h asks of a protocol is promised as far as a pipe can. A foreign library knows nothing of our deadlines and
- * of leases that count from before a request, so: a call that is not answered by its deadline is LB_UNKNOWN, and its answer is taken when it
- * comes; a lease whose library does not say what is left of it counts from when the answer was read (its caller knows nothing else).
- * An answer that the line protocol does not know, an end of the program or a flood of lines is -EPROTO, which hooks.c treats as a breach
- * of the contract (LB_TRAIT_FOREIGN).
+ * What the contract of backend.h asks of a protocol is promised as far as a pipe can. A foreign library knows nothing
+ * of our deadlines and of leases that count from before a request, so: a call that is not answered by its deadline is
+ * LB_UNKNOWN, and its answer is taken when it comes; a lease whose library does not say what is left of it counts from
+ * when the answer was read (its caller knows nothing else). An answer that the line protocol does not know, an end of
+ * the program or a flood of lines is -EPROTO, which hooks.c treats as a breach of the contract (LB_TRAIT_FOREIGN).
  */
 #ifndef LB_FOREIGN_H
 #define LB_FOREIGN_H
@@ -23,19 +24,22 @@ struct lb_foreign_plan {
   const char *kind;    /* in front of its name: "peer", "exec" */
   const char *command; /* for /bin/sh: "python3 mylock.py" */
   const char *folder;  /* where it is called; NULL = where we are */
-  const char *says;    /* the words of its first line, "name=... topologies=..."; without version= where that is not known yet */
+  const char
+      *says; /* the words of its first line, "name=... topologies=..."; without version= where that is not known yet */
   const char *version; /* that its first line has to name; NULL = any */
   const char *like;    /* the protocol of ours with the same algorithm; NULL = none */
   const char *summary; /* one line; NULL = made of its name */
   int start_ms;        /* processor time until its first line; 0 = not known */
 };
 
-/* Makes a protocol of it and puts it into the registry (registry.h), under the name KIND:NAME. It stays until the process ends. NULL with one line in
- * err: a word that is missing, unknown or wrong, a name that is taken, no memory. */
+/* Makes a protocol of it and puts it into the registry (registry.h), under the name KIND:NAME. It stays until the
+ * process ends. NULL with one line in err: a word that is missing, unknown or wrong, a name that is taken, no memory.
+ */
 const struct lb_protocol *lb_foreign_add(const struct lb_foreign_plan *plan, char *err, size_t err_size);
-/* Calls `command` and reads its first line, as lb_foreign_plan.says has it, and how much processor time that took (at least 1 ms). Waits at most
- * 20 s, not counted for how long it waits for a processor, then ends it. 0, or with one line in err: -EPROTO, the line
- * is none of the line protocol; -ENODATA, it ended without one; -ETIMEDOUT, it wrote none; -errno, it could not be started. */
+/* Calls `command` and reads its first line, as lb_foreign_plan.says has it, and how much processor time that took (at
+ * least 1 ms). Waits at most 20 s, not counted for how long it waits for a processor, then ends it. 0, or with one line
+ * in err: -EPROTO, the line is none of the line protocol; -ENODATA, it ended without one; -ETIMEDOUT, it wrote none;
+ * -errno, it could not be started. */
 int lb_foreign_ask(const char *command, char *says, size_t size, int *ret_start_ms, char *err, size_t err_size);
 
 /* Of a foreign protocol only: lb_protocol.data of others is something else. */
@@ -48,16 +52,19 @@ int lb_foreign_start_ms(const struct lb_protocol *protocol);
 bool lb_foreign_tells_validity(const struct lb_protocol *protocol);
 bool lb_foreign_names_record(const struct lb_protocol *protocol);
 
-/* ---- its program, spoken to line by line: for who looks at the lines themselves (foreign_line.h), and at how it ends. Whoever only wants its lock has hooks ---- */
+/* ---- its program, spoken to line by line: for who looks at the lines themselves (foreign_line.h), and at how it ends.
+ * Whoever only wants its lock has hooks ---- */
 
 struct lb_talk;
 
 /* Starts the program of a foreign protocol. lb_talk_end() ends it and frees this. NULL: no memory, no process. */
 struct lb_talk *lb_talk_start(const struct lb_protocol *protocol);
-/* Writes a line, to which it puts the end. 0; -EPIPE: stdin was closed; -EAGAIN: nobody reads it; -E2BIG: it is too long. */
+/* Writes a line, to which it puts the end. 0; -EPIPE: stdin was closed; -EAGAIN: nobody reads it; -E2BIG: it is too
+ * long. */
 int lb_talk_say(struct lb_talk *talk, const char *line);
-/* The next line without its end, valid until the next call. 1; 0: there was none by `deadline` of env, nor in the time that the machine has taken from it since the call; -ENODATA: stdout has ended; -EMSGSIZE: a line that does not
- * end; -errno. */
+/* The next line without its end, valid until the next call. 1; 0: there was none by `deadline` of env, nor in the time
+ * that the machine has taken from it since the call; -ENODATA: stdout has ended; -EMSGSIZE: a line that does not end;
+ * -errno. */
 int lb_talk_hear(struct lb_talk *talk, struct lb_env *env, lb_ns deadline, const char **ret);
 /* How long it has waited for a processor so far, which is no delay of its own. */
 lb_ns lb_talk_held_up(const struct lb_talk *talk);
@@ -65,8 +72,8 @@ lb_ns lb_talk_held_up(const struct lb_talk *talk);
 pid_t lb_talk_pid(const struct lb_talk *talk);
 /* Nothing more will be said: its stdin ends. */
 void lb_talk_hang_up(struct lb_talk *talk);
-/* Gives it `patience_ms` to end by itself, then kills it. Frees *talk. What became of it in `fate` (NULL = never mind): "exited with status 0". False: it was killed
- * here, and `fate` is not about it. Safe with NULL. */
+/* Gives it `patience_ms` to end by itself, then kills it. Frees *talk. What became of it in `fate` (NULL = never mind):
+ * "exited with status 0". False: it was killed here, and `fate` is not about it. Safe with NULL. */
 bool lb_talk_end(struct lb_talk *talk, int patience_ms, char *fate, size_t size);
 
 /* What stands behind NAME= in an answer, percent signs decoded, in `buf`. False: nothing does. */

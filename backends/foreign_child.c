@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The program of a foreign lock, with a pipe to its stdin and one from its stdout. It stays in the process group of who started it, so that
- * a signal to the group is one to all.
+ * The program of a foreign lock, with a pipe to its stdin and one from its stdout. It stays in the process group of who
+ * started it, so that a signal to the group is one to all.
  */
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -98,7 +98,8 @@ int foreign_next_line(struct foreign_child *child, char **ret) {
   }
 }
 
-/* ---- what the machine takes from it ------------------------------------------------------------------------------- */
+/* ---- what the machine takes from it -------------------------------------------------------------------------------
+ */
 
 /* Of a process with all its threads and what they have started. */
 struct scheduled {
@@ -156,7 +157,8 @@ static struct scheduled scheduled(const struct foreign_child *child) {
 
 lb_ns foreign_held_up(const struct foreign_child *child) { return scheduled(child).waited; }
 
-/* The kernel books a wait when it ends, and a run at its next tick: whoever is ready and does not run between two looks waits now. */
+/* The kernel books a wait when it ends, and a run at its next tick: whoever is ready and does not run between two looks
+ * waits now. */
 static bool stands_in_line(const struct foreign_child *child) {
   enum { TICKS_MS = 25 };
   struct scheduled before = scheduled(child);
@@ -173,7 +175,8 @@ lb_ns foreign_more(const struct foreign_child *child, lb_ns before, lb_ns over) 
   return stands_in_line(child) ? AGAIN_MS * LB_NS_PER_MS : 0;
 }
 
-/* Waits until something can be read from fd, for `ms` and for as long as the machine holds it up meanwhile. As poll(2). */
+/* Waits until something can be read from fd, for `ms` and for as long as the machine holds it up meanwhile. As poll(2).
+ */
 static int await(const struct foreign_child *child, int fd, int ms) {
   struct pollfd p = {.fd = fd, .events = POLLIN};
   lb_ns before = foreign_held_up(child), over = 0, more = (lb_ns)ms * LB_NS_PER_MS;
@@ -185,7 +188,8 @@ static int await(const struct foreign_child *child, int fd, int ms) {
   }
 }
 
-/* ---- its end -------------------------------------------------------------------------------------------------------- */
+/* ---- its end --------------------------------------------------------------------------------------------------------
+ */
 
 static bool ends_by_itself(const struct foreign_child *child, int patience_ms) {
   pid_t pid = child->pid;
@@ -211,7 +215,9 @@ static void tell_fate(int status, char *fate, size_t size) {
   else snprintf(fate, size, "exited with status %d", WEXITSTATUS(status));
 }
 
-static lb_ns ns_of(struct timeval t) { return (lb_ns)t.tv_sec * LB_NS_PER_S + (lb_ns)t.tv_usec * (LB_NS_PER_MS / 1000); }
+static lb_ns ns_of(struct timeval t) {
+  return (lb_ns)t.tv_sec * LB_NS_PER_S + (lb_ns)t.tv_usec * (LB_NS_PER_MS / 1000);
+}
 
 /* Closes its stdin. */
 static void hang_up(struct foreign_child *child) {
@@ -238,7 +244,8 @@ bool foreign_end(struct foreign_child *child, int patience_ms, char *fate, size_
   return by_itself;
 }
 
-/* ---- its first line, asked for by who wants to know what it is ------------------------------------------------------ */
+/* ---- its first line, asked for by who wants to know what it is ------------------------------------------------------
+ */
 
 enum { FIRST_LINE_MS = 20000, QUIT_MS = 300 };
 
@@ -251,7 +258,8 @@ static int first_line(struct foreign_child *child, char **ret) {
   }
 }
 
-/* What it has started has become a child of ours (a subreaper), as nothing else of this process has by now. Such a child may have children, which then are ours. */
+/* What it has started has become a child of ours (a subreaper), as nothing else of this process has by now. Such a
+ * child may have children, which then are ours. */
 static void end_orphans(void) {
   char path[64];
   snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
@@ -283,7 +291,8 @@ static void take_back(const struct aside *a) {
 static void end_aside(struct aside *a, bool well, char *err, size_t err_size) {
   char buf[4096];
   ssize_t n = 0;
-  off_t end = a->file >= 0 ? lseek(a->file, 0, SEEK_END) : 0, from = well || end < (off_t)sizeof buf ? 0 : end - (off_t)sizeof buf + 1;
+  off_t end = a->file >= 0 ? lseek(a->file, 0, SEEK_END) : 0,
+        from = well || end < (off_t)sizeof buf ? 0 : end - (off_t)sizeof buf + 1;
   for (; from < end && (n = pread(a->file, buf, sizeof buf - 1, from)) > 0; from += n)
     if (!well || write(STDERR_FILENO, buf, (size_t)n) < 0) break;
   if (!well && from < end && n > 0) {
@@ -299,7 +308,8 @@ static void end_aside(struct aside *a, bool well, char *err, size_t err_size) {
   if (a->kept >= 0) close(a->kept);
 }
 
-static int ask_first_line(const char *command, char *says, size_t size, int *ret_start_ms, struct aside *aside, char *err, size_t err_size) {
+static int ask_first_line(const char *command, char *says, size_t size, int *ret_start_ms, struct aside *aside,
+                          char *err, size_t err_size) {
   struct foreign_child child;
   char fate[100] = "", *line = NULL;
   prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -315,7 +325,8 @@ static int ask_first_line(const char *command, char *says, size_t size, int *ret
   prctl(PR_SET_CHILD_SUBREAPER, 0);
   if (words) return 0;
   if (r == -ENODATA) return snprintf(err, err_size, "it %s before it said what it is", fate), r;
-  if (r == 0) return snprintf(err, err_size, "it has not said what it is within %d s", FIRST_LINE_MS / 1000), -ETIMEDOUT;
+  if (r == 0)
+    return snprintf(err, err_size, "it has not said what it is within %d s", FIRST_LINE_MS / 1000), -ETIMEDOUT;
   if (r == -EMSGSIZE) snprintf(err, err_size, "its first line does not end");
   else if (r < 0) return snprintf(err, err_size, "its stdout cannot be read: %s", strerror(-r)), r;
   return -EPROTO;
@@ -328,7 +339,8 @@ int lb_foreign_ask(const char *command, char *says, size_t size, int *ret_start_
   return r;
 }
 
-/* ---- spoken to line by line, without any opinion on what it says ---------------------------------------------------- */
+/* ---- spoken to line by line, without any opinion on what it says ----------------------------------------------------
+ */
 
 struct lb_talk {
   struct foreign_child child;
@@ -385,10 +397,12 @@ bool lb_talk_value(const char *line, const char *name, char *buf, size_t size) {
   return value != NULL;
 }
 
-/* ---- what the kernel knows of it -------------------------------------------------------------------------------------
+/* ---- what the kernel knows of it
+ * -------------------------------------------------------------------------------------
  *
- * What the kernel knows of a foreign process: which server its connections lead to, and what it has mapped. A client library hides its
- * connections, but not from /proc: a socket has a number, and the tables of TCP say where it leads. */
+ * What the kernel knows of a foreign process: which server its connections lead to, and what it has mapped. A client
+ * library hides its connections, but not from /proc: a socket has a number, and the tables of TCP say where it leads.
+ */
 
 enum { SOCKETS_MAX = 256, ESTABLISHED = 1, V4_WORDS = 1, V6_WORDS = 4 };
 
@@ -418,8 +432,8 @@ static bool has_socket(const struct sockets *sockets, unsigned long inode) {
   return false;
 }
 
-/* An address as the kernel prints it: words of 32 bits in hexadecimal digits, each as this machine has_socket it. A JVM talks to an
- * address of version 4 through a socket of version 6. */
+/* An address as the kernel prints it: words of 32 bits in hexadecimal digits, each as this machine has_socket it. A JVM
+ * talks to an address of version 4 through a socket of version 6. */
 static bool read_address(const char *hex, size_t words, char host[INET6_ADDRSTRLEN]) {
   uint32_t word[V6_WORDS];
   for (size_t i = 0; i < words; i++) {
@@ -439,7 +453,8 @@ static int endpoint_of(const struct lb_target *target, const char *host, unsigne
 }
 
 /* Its endpoints in bits, as far as they are in this table. Sentinels tell where the master is, and have no lock. */
-static uint64_t in_table(const struct lb_target *target, pid_t pid, const char *table, size_t words, const struct sockets *sockets) {
+static uint64_t in_table(const struct lb_target *target, pid_t pid, const char *table, size_t words,
+                         const struct sockets *sockets) {
   char path[64], line[512], peer[64], host[INET6_ADDRSTRLEN];
   uint64_t found = 0;
   snprintf(path, sizeof path, "/proc/%d/net/%s", (int)pid, table);
@@ -447,7 +462,9 @@ static uint64_t in_table(const struct lb_target *target, pid_t pid, const char *
   while (in && fgets(line, sizeof line, in)) {
     unsigned port, state;
     unsigned long inode;
-    if (sscanf(line, " %*d: %*[0-9A-Fa-f:] %40[0-9A-Fa-f]:%x %x %*s %*s %*s %*s %*s %lu", peer, &port, &state, &inode) != 4) continue;
+    if (sscanf(line, " %*d: %*[0-9A-Fa-f:] %40[0-9A-Fa-f]:%x %x %*s %*s %*s %*s %*s %lu", peer, &port, &state,
+               &inode) != 4)
+      continue;
     if (state != ESTABLISHED || !has_socket(sockets, inode) || !read_address(peer, words, host)) continue;
     int at = endpoint_of(target, host, port);
     if (at >= 0 && at < 64 && strcmp(target->endpoints[at].service, "sentinel") != 0) found |= UINT64_C(1) << at;

@@ -70,11 +70,13 @@ bool foreign_append_value(char *line, size_t size, const char *text, bool url) {
 
 void foreign_quote(const char *text, char *buf, size_t size) {
   size_t n = 0;
-  for (; *text && n + 4 < size; text++) buf[n++] = (unsigned char)*text < 0x20 || (unsigned char)*text > 0x7e ? '?' : *text;
+  for (; *text && n + 4 < size; text++)
+    buf[n++] = (unsigned char)*text < 0x20 || (unsigned char)*text > 0x7e ? '?' : *text;
   snprintf(buf + n, size - n, "%s", *text ? "..." : "");
 }
 
-/* ---- the first line of an adapter: what its lock is, in words that become traits and hooks. Each word has one table or one line here. */
+/* ---- the first line of an adapter: what its lock is, in words that become traits and hooks. Each word has one table
+ * or one line here. */
 
 #define GREETING "lockbench-adapter "
 #define SPOKEN "1"
@@ -93,9 +95,13 @@ const char *foreign_first_line(const char *line, char *err, size_t err_size) {
   foreign_quote(line, quoted, sizeof quoted);
   const char *rest = line + strlen(GREETING);
   if (strncmp(line, GREETING, strlen(GREETING)) != 0)
-    return refuse(err, err_size, "its first line is '%s', expected 'lockbench-adapter 1 name=... topologies=... ends=...'", quoted), NULL;
+    return refuse(err, err_size,
+                  "its first line is '%s', expected 'lockbench-adapter 1 name=... topologies=... ends=...'", quoted),
+           NULL;
   if (strncmp(rest, SPOKEN " ", strlen(SPOKEN " ")) == 0) return rest + strlen(SPOKEN " ");
-  return refuse(err, err_size, "it speaks another version of the line protocol ('%s'), expected 'lockbench-adapter 1 ...'", quoted), NULL;
+  return refuse(err, err_size,
+                "it speaks another version of the line protocol ('%s'), expected 'lockbench-adapter 1 ...'", quoted),
+         NULL;
 }
 
 /* ---- lists ------------------------------------------------------------------------------------------------------ */
@@ -109,16 +115,22 @@ static const char *next_of(const char **rest, char *buf, size_t size) {
   return buf;
 }
 
-static bool is_plain(const char *text) { return *text && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(text); }
+static bool is_plain(const char *text) {
+  return *text && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(text);
+}
 
 static int read_topologies(const char *list, struct foreign_says *ret, char *err, size_t err_size) {
   char word[64];
   while (next_of(&list, word, sizeof word)) {
-    if (!is_plain(word) || strlen(word) >= sizeof ret->topology[0]) return refuse(err, err_size, "topologies: '%s' is no name of a topology", word);
-    if (ret->topology_count == FOREIGN_TOPOLOGIES_MAX) return refuse(err, err_size, "topologies: at most %d", FOREIGN_TOPOLOGIES_MAX);
+    if (!is_plain(word) || strlen(word) >= sizeof ret->topology[0])
+      return refuse(err, err_size, "topologies: '%s' is no name of a topology", word);
+    if (ret->topology_count == FOREIGN_TOPOLOGIES_MAX)
+      return refuse(err, err_size, "topologies: at most %d", FOREIGN_TOPOLOGIES_MAX);
     snprintf(ret->topology[ret->topology_count++], sizeof ret->topology[0], "%.31s", word);
   }
-  return ret->topology_count ? 0 : refuse(err, err_size, "topologies= names none, expected some of `lockbench list topologies`");
+  return ret->topology_count
+             ? 0
+             : refuse(err, err_size, "topologies= names none, expected some of `lockbench list topologies`");
 }
 
 static int read_ends(const char *word, struct foreign_says *ret, char *err, size_t err_size) {
@@ -142,7 +154,10 @@ static int read_can(const char *list, struct foreign_says *ret, char *err, size_
     else if (strcmp(word, "reentrant") == 0) ret->traits |= LB_TRAIT_REENTRANT;
     else if (strcmp(word, "shared") == 0) ret->traits |= LB_TRAIT_SHARED;
     else if (strcmp(word, "permits") == 0) ret->traits |= LB_TRAIT_PERMITS;
-    else return refuse(err, err_size, "can: '%s' is unknown, expected extend, holds, fence, validity, signal, reentrant, shared or permits", word);
+    else
+      return refuse(
+          err, err_size,
+          "can: '%s' is unknown, expected extend, holds, fence, validity, signal, reentrant, shared or permits", word);
   }
   return 0;
 }
@@ -150,7 +165,8 @@ static int read_can(const char *list, struct foreign_says *ret, char *err, size_
 static int read_records(const char *list, struct foreign_says *ret, char *err, size_t err_size) {
   char word[128];
   while (next_of(&list, word, sizeof word)) {
-    if (ret->record_count == FOREIGN_RECORDS_MAX) return refuse(err, err_size, "record: at most %d", FOREIGN_RECORDS_MAX);
+    if (ret->record_count == FOREIGN_RECORDS_MAX)
+      return refuse(err, err_size, "record: at most %d", FOREIGN_RECORDS_MAX);
     snprintf(ret->record[ret->record_count++], sizeof ret->record[0], "%s", word);
   }
   return 0;
@@ -160,7 +176,8 @@ static int read_records(const char *list, struct foreign_says *ret, char *err, s
 
 static int read_word(const char *name, const char *value, struct foreign_says *ret, char *err, size_t err_size) {
   if (strcmp(name, "name") == 0) {
-    if (!is_plain(value) || strlen(value) >= sizeof ret->name) return refuse(err, err_size, "name=%.60s: expected up to 47 of a-z, 0-9 and '-'", value);
+    if (!is_plain(value) || strlen(value) >= sizeof ret->name)
+      return refuse(err, err_size, "name=%.60s: expected up to 47 of a-z, 0-9 and '-'", value);
     return snprintf(ret->name, sizeof ret->name, "%s", value), 0;
   }
   if (strcmp(name, "version") == 0) return foreign_quote(value, ret->version, sizeof ret->version), 0;
@@ -180,7 +197,8 @@ static int read_word(const char *name, const char *value, struct foreign_says *r
 int foreign_read_says(char *text, struct foreign_says *ret, char *err, size_t err_size) {
   struct foreign_words words;
   *ret = (struct foreign_says){.traits = LB_TRAIT_FOREIGN | LB_TRAIT_WAITS_INSIDE};
-  if (foreign_split(text, &words) < 0) return refuse(err, err_size, "its first line has too many words, or a '%%' without two digits");
+  if (foreign_split(text, &words) < 0)
+    return refuse(err, err_size, "its first line has too many words, or a '%%' without two digits");
   for (size_t i = 0; i < words.count; i++) {
     char *equals = strchr(words.word[i], '=');
     if (!equals) return refuse(err, err_size, "'%.60s': expected NAME=VALUE", words.word[i]);
@@ -190,7 +208,8 @@ int foreign_read_says(char *text, struct foreign_says *ret, char *err, size_t er
   }
   if (!ret->name[0]) return refuse(err, err_size, "its first line has no name=");
   if (!ret->topology_count) return refuse(err, err_size, "its first line has no topologies=");
-  if (!(ret->traits & (LB_TRAIT_LEASED | LB_TRAIT_SESSION | LB_TRAIT_NO_EXPIRY))) return refuse(err, err_size, "its first line has no ends=");
+  if (!(ret->traits & (LB_TRAIT_LEASED | LB_TRAIT_SESSION | LB_TRAIT_NO_EXPIRY)))
+    return refuse(err, err_size, "its first line has no ends=");
   return 0;
 }
 
@@ -220,15 +239,18 @@ static void append_endpoint(char *line, size_t size, const struct lb_endpoint *a
   foreign_append(line, size, port);
 }
 
-/* The percent signs of an URL are those of a value once more: an adapter takes one layer off, and its URL parser the other. */
+/* The percent signs of an URL are those of a value once more: an adapter takes one layer off, and its URL parser the
+ * other. */
 bool foreign_open_line(const struct lb_config *c, char *line, size_t size) {
   char servers[LB_FOREIGN_LINE_MAX] = "";
-  snprintf(line, size, "open topology=%s client=%s prefix=%s ttl_ms=%lld", c->target->topology, c->client, c->prefix, (long long)c->ttl_ms);
+  snprintf(line, size, "open topology=%s client=%s prefix=%s ttl_ms=%lld", c->target->topology, c->client, c->prefix,
+           (long long)c->ttl_ms);
   for (size_t i = 0; i < c->target->count; i++) append_endpoint(servers, sizeof servers, &c->target->endpoints[i]);
   for (const char *at = servers; *at; at++) {
     char piece[4];
     snprintf(piece, sizeof piece, *at == '%' ? "%%25" : "%c", *at);
     if (!foreign_append(line, size, piece)) return false;
   }
-  return !c->target->sentinel_master || (foreign_append(line, size, " master=") && foreign_append_value(line, size, c->target->sentinel_master, false));
+  return !c->target->sentinel_master || (foreign_append(line, size, " master=") &&
+                                         foreign_append_value(line, size, c->target->sentinel_master, false));
 }

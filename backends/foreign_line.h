@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * foreign_line.h - lines of the line protocol of peers/README.md: their words, the first one, and the one that tells where the servers are.
+ * foreign_line.h - lines of the line protocol of peers/README.md: their words, the first one, and the one that tells
+ * where the servers are.
  */
 #ifndef LB_FOREIGN_LINE_H
 #define LB_FOREIGN_LINE_H
@@ -20,7 +21,8 @@ struct foreign_words {
 int foreign_split(char *line, struct foreign_words *ret);
 /* What stands behind NAME= in the words from `first` on, or NULL. */
 const char *foreign_value(const struct foreign_words *words, size_t first, const char *name);
-/* Appends a text with percent signs where a value has to have them; `url`: also where a part of an URL has to. False: no room, and the line is useless. */
+/* Appends a text with percent signs where a value has to have them; `url`: also where a part of an URL has to. False:
+ * no room, and the line is useless. */
 bool foreign_append(char *line, size_t size, const char *text);
 bool foreign_append_value(char *line, size_t size, const char *text, bool url);
 /* A copy that can be printed in a message: what cannot is a '?', and what is long is cut. */

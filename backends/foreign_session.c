@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A question to an adapter, and its answer: one at a time. What was not answered by its deadline is still to be answered, and the next call waits for that first.
+ * A question to an adapter, and its answer: one at a time. What was not answered by its deadline is still to be
+ * answered, and the next call waits for that first.
  */
 #include "foreign_session.h"
 
@@ -29,7 +30,8 @@ int foreign_broken(struct lb_session *s, const char *format, ...) {
 static int ended(struct lb_session *s) {
   char fate[100];
   bool by_itself = foreign_end(&s->child, QUIT_MS, fate, sizeof fate);
-  return foreign_broken(s, "the adapter %s, and nobody had asked it to end", by_itself && fate[0] ? fate : "closed its stdout");
+  return foreign_broken(s, "the adapter %s, and nobody had asked it to end",
+                        by_itself && fate[0] ? fate : "closed its stdout");
 }
 
 /* ---- lines ------------------------------------------------------------------------------------------------------- */
@@ -37,11 +39,13 @@ static int ended(struct lb_session *s) {
 /* "! lost TEXT", "! doubt TEXT" */
 static int take_unasked(struct lb_session *s, const char *line) {
   char quoted[QUOTED];
-  if (++s->unasked > FOREIGN_UNASKED_MAX) return foreign_broken(s, "the adapter wrote more than %d lines that nobody had asked for", FOREIGN_UNASKED_MAX);
+  if (++s->unasked > FOREIGN_UNASKED_MAX)
+    return foreign_broken(s, "the adapter wrote more than %d lines that nobody had asked for", FOREIGN_UNASKED_MAX);
   int said = strncmp(line, "! lost", 6) == 0 ? LB_LOST : strncmp(line, "! doubt", 7) == 0 ? LB_UNKNOWN : LB_OK;
   const char *text = line + (said == LB_LOST ? 6 : 7);
   foreign_quote(line, quoted, sizeof quoted);
-  if (said == LB_OK || (*text && *text != ' ')) return foreign_broken(s, "the adapter wrote '%s', expected '! lost TEXT' or '! doubt TEXT'", quoted);
+  if (said == LB_OK || (*text && *text != ' '))
+    return foreign_broken(s, "the adapter wrote '%s', expected '! lost TEXT' or '! doubt TEXT'", quoted);
   if (s->told == LB_LOST) return 0; /* nothing is worse */
   s->told = said;
   foreign_quote(*text ? text + 1 : "it gave no reason", s->told_text, sizeof s->told_text);
@@ -53,14 +57,16 @@ int foreign_hear(struct lb_session *s, char **ret) {
   for (;;) {
     int r = foreign_next_line(&s->child, ret);
     if (r == -ENODATA) return ended(s);
-    if (r == -EMSGSIZE) return foreign_broken(s, "the adapter wrote %d bytes and no end of a line", LB_FOREIGN_LINE_MAX);
+    if (r == -EMSGSIZE)
+      return foreign_broken(s, "the adapter wrote %d bytes and no end of a line", LB_FOREIGN_LINE_MAX);
     if (r < 0) return foreign_broken(s, "its stdout cannot be read: %s", strerror(-r));
     if (r == 0 || (*ret)[0] != '!') return r;
     if ((r = take_unasked(s, *ret)) < 0) return r;
   }
 }
 
-/* An acquire has to be over by its deadline, whoever is late. A session that opens belongs to nothing that is measured. */
+/* An acquire has to be over by its deadline, whoever is late. A session that opens belongs to nothing that is measured.
+ */
 static bool is_over(struct lb_session *s, lb_ns deadline, lb_ns *ret_until) {
   lb_ns now = lb_now(s->env), more = s->opens && now >= deadline ? foreign_more(&s->child, 0, now - deadline) : 0;
   *ret_until = now + more;
@@ -85,11 +91,14 @@ static int await_answer(struct lb_session *s, lb_ns deadline, struct foreign_ans
   if (r <= 0) return r;
   foreign_quote(line, quoted, sizeof quoted);
   unsigned long long number = strtoull(line, &end, 10);
-  if (end == line || *end != ' ' || number == 0) return foreign_broken(s, "the adapter wrote '%s', expected '%llu ...'", quoted, (unsigned long long)s->number);
+  if (end == line || *end != ' ' || number == 0)
+    return foreign_broken(s, "the adapter wrote '%s', expected '%llu ...'", quoted, (unsigned long long)s->number);
   if (number != s->number || !s->unanswered)
-    return foreign_broken(s, "the adapter wrote '%s', which answers no open question (the latest was %llu)", quoted, (unsigned long long)s->number);
+    return foreign_broken(s, "the adapter wrote '%s', which answers no open question (the latest was %llu)", quoted,
+                          (unsigned long long)s->number);
   snprintf(ret->text, sizeof ret->text, "%s", end + 1);
-  if (foreign_split(ret->text, &ret->words) < 0 || ret->words.count == 0) return foreign_broken(s, "the adapter wrote '%s', which cannot be read", quoted);
+  if (foreign_split(ret->text, &ret->words) < 0 || ret->words.count == 0)
+    return foreign_broken(s, "the adapter wrote '%s', which cannot be read", quoted);
   s->unanswered = FOREIGN_NOTHING;
   return 1;
 }
@@ -99,7 +108,8 @@ static int await_answer(struct lb_session *s, lb_ns deadline, struct foreign_ans
 /* "VERB ..." with a number of its own. */
 static int put(struct lb_session *s, enum foreign_question question, const char *what) {
   char line[LB_FOREIGN_LINE_MAX];
-  if (snprintf(line, sizeof line, "%llu %s\n", (unsigned long long)++s->number, what) >= (int)sizeof line) return lb_fail(s->env, -E2BIG, "a line that is too long");
+  if (snprintf(line, sizeof line, "%llu %s\n", (unsigned long long)++s->number, what) >= (int)sizeof line)
+    return lb_fail(s->env, -E2BIG, "a line that is too long");
   int r = foreign_write(&s->child, line);
   if (r == -EPIPE) return ended(s);
   if (r < 0) return foreign_broken(s, "the adapter does not read what it is asked");
@@ -109,12 +119,15 @@ static int put(struct lb_session *s, enum foreign_question question, const char 
 }
 
 /* 1: answered. 0: not by the deadline. -EPROTO. */
-int foreign_ask(struct lb_session *s, enum foreign_question question, const char *what, lb_ns deadline, struct foreign_answer *ret) {
+int foreign_ask(struct lb_session *s, enum foreign_question question, const char *what, lb_ns deadline,
+                struct foreign_answer *ret) {
   int r = put(s, question, what);
   return r < 0 ? r : await_answer(s, deadline, ret);
 }
 
-bool foreign_is(const struct foreign_answer *answer, const char *word) { return strcmp(answer->words.word[0], word) == 0; }
+bool foreign_is(const struct foreign_answer *answer, const char *word) {
+  return strcmp(answer->words.word[0], word) == 0;
+}
 
 /* What stands behind its first word, in env->err. */
 int foreign_fail_with(struct lb_session *s, int result, const struct foreign_answer *answer) {
@@ -128,7 +141,8 @@ int foreign_fail_with(struct lb_session *s, int result, const struct foreign_ans
   return result;
 }
 
-int foreign_unknown_answer(struct lb_session *s, const char *verb, const struct foreign_answer *answer, const char *expected) {
+int foreign_unknown_answer(struct lb_session *s, const char *verb, const struct foreign_answer *answer,
+                           const char *expected) {
   char quoted[QUOTED];
   foreign_quote(answer->words.word[0], quoted, sizeof quoted);
   return foreign_broken(s, "the adapter answered '%s' to %s, expected %s", quoted, verb, expected);
@@ -144,13 +158,16 @@ void foreign_begin_request(char *line, size_t size, const char *verb, const stru
   snprintf(line, size, "%s key=%s", verb, lock->key);
 }
 
-/* Waits for what is still to be answered. 1: nothing is, or its answer has come (*ret, if it was this question). 0: still nothing. -EPROTO. */
-int foreign_settle(struct lb_session *s, enum foreign_question question, lb_ns deadline, struct foreign_answer *ret, bool *ret_was) {
+/* Waits for what is still to be answered. 1: nothing is, or its answer has come (*ret, if it was this question). 0:
+ * still nothing. -EPROTO. */
+int foreign_settle(struct lb_session *s, enum foreign_question question, lb_ns deadline, struct foreign_answer *ret,
+                   bool *ret_was) {
   *ret_was = s->unanswered == question;
   return s->unanswered ? await_answer(s, deadline, ret) : 1;
 }
 
-/* ---- it is started: its adapter is started, says what it is, is told where the servers are, and how long a question takes that asks for nothing. */
+/* ---- it is started: its adapter is started, says what it is, is told where the servers are, and how long a question
+ * takes that asks for nothing. */
 
 enum { FIRST_LINE_S = 20, PINGS = 9 };
 
@@ -164,16 +181,19 @@ static int greet(struct lb_session *s, lb_ns deadline) {
   const char *words = foreign_first_line(line, err, sizeof err);
   if (!words) return foreign_broken(s, "%s", err);
   if (foreign_read_says(line + (words - line), &says, err, sizeof err) < 0) return foreign_broken(s, "%s", err);
-  if (strcmp(says.name, s->foreign->says.name) != 0) return foreign_broken(s, "the adapter says that it is '%s', expected '%s'", says.name, s->foreign->says.name);
+  if (strcmp(says.name, s->foreign->says.name) != 0)
+    return foreign_broken(s, "the adapter says that it is '%s', expected '%s'", says.name, s->foreign->says.name);
   if (s->foreign->says.version[0] && strcmp(says.version, s->foreign->says.version) != 0)
-    return foreign_broken(s, "the adapter says that its library has version '%s', expected '%s'", says.version, s->foreign->says.version);
+    return foreign_broken(s, "the adapter says that its library has version '%s', expected '%s'", says.version,
+                          s->foreign->says.version);
   return 0;
 }
 
 static int introduce(struct lb_session *s, lb_ns deadline) {
   char line[LB_FOREIGN_LINE_MAX];
   struct foreign_answer answer;
-  if (!foreign_open_line(s->config, line, sizeof line)) return lb_fail(s->env, -E2BIG, "the names of the servers are too long for a line");
+  if (!foreign_open_line(s->config, line, sizeof line))
+    return lb_fail(s->env, -E2BIG, "the names of the servers are too long for a line");
   int r = foreign_ask(s, FOREIGN_OTHER, line, deadline, &answer);
   if (r < 0) return r;
   if (r == 0) return lb_fail(s->env, -ETIMEDOUT, "the adapter has not answered open in time");
@@ -182,7 +202,9 @@ static int introduce(struct lb_session *s, lb_ns deadline) {
   return foreign_unknown_answer(s, "open", &answer, "ok or error");
 }
 
-static int compare_ns(const void *a, const void *b) { return (*(const lb_ns *)a > *(const lb_ns *)b) - (*(const lb_ns *)a < *(const lb_ns *)b); }
+static int compare_ns(const void *a, const void *b) {
+  return (*(const lb_ns *)a > *(const lb_ns *)b) - (*(const lb_ns *)a < *(const lb_ns *)b);
+}
 
 /* The median of a few questions that ask for nothing: so much of every call is the pipe's and the interpreter's. */
 static int measure(struct lb_session *s, lb_ns deadline) {
@@ -201,7 +223,8 @@ static int measure(struct lb_session *s, lb_ns deadline) {
   return 0;
 }
 
-/* The clocks of a host are set for its programs by a library that they load (skew.h of the harness). Who has not loaded it goes by the true ones. */
+/* The clocks of a host are set for its programs by a library that they load (skew.h of the harness). Who has not loaded
+ * it goes by the true ones. */
 static int check_clock(struct lb_session *s) {
   const char *page = getenv("LOCKBENCH_SKEW");
   if (!page || s->foreign->protocol.traits & LB_TRAIT_TRUE_CLOCK || foreign_maps(s->child.pid, page)) return 0;

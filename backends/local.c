@@ -8,7 +8,8 @@
  * Breaks: liveness only: a holder that dies keeps the lock (no lease). Not a distributed lock.
  * How: one compare-and-swap on the key's owner word from "free" to this attempt's id; release swaps it back, so that it
  *   can only free its own. The fence counts grants and is drawn while the word is ours, hence in grant order.
- * Source: the test-and-set lock of every textbook, e.g. Herlihy and Shavit, "The Art of Multiprocessor Programming", ch. 7.
+ * Source: the test-and-set lock of every textbook, e.g. Herlihy and Shavit, "The Art of Multiprocessor Programming",
+ * ch. 7.
  */
 #include <errno.h>
 

@@ -2,9 +2,9 @@
  *
  * null - grants at once and remembers nothing: what the harness itself costs.
  *
- * Promises: nothing but speed: the figures of `null` are the ceiling (but for noise) of every other protocol's on the same machine.
- * Breaks: as soon as two clients want the same key. Only meaningful where every client has a key of its own.
- * Source: fio's null engine, as an idea.
+ * Promises: nothing but speed: the figures of `null` are the ceiling (but for noise) of every other protocol's on the
+ * same machine. Breaks: as soon as two clients want the same key. Only meaningful where every client has a key of its
+ * own. Source: fio's null engine, as an idea.
  */
 #include "backend.h"
 

@@ -2,36 +2,39 @@
  *
  * pg-advisory - a session-level advisory lock: pg_try_advisory_lock takes it, pg_advisory_unlock frees it.
  *
- * Promises: one holder per key, as long as one server process answers for it. It stands in the memory of one server: taken and
- * freed in one round trip each, without a transaction, a commit or a write to disk. It ends with the connection, so
- * a client that dies frees it at once. Nobody can free what another connection holds. A session may take it several times, and frees it
- * as often. Nothing depends on any clock.
+ * Promises: one holder per key, as long as one server process answers for it. It stands in the memory of one server:
+ * taken and freed in one round trip each, without a transaction, a commit or a write to disk. It ends with the
+ * connection, so a client that dies frees it at once. Nobody can free what another connection holds. A session may take
+ * it several times, and frees it as often. Nothing depends on any clock.
  *
- * Assumes: one primary at a time, which nobody restarts; a client that stops when its connection is lost; and that a lost
- * connection is noticed on both sides.
+ * Assumes: one primary at a time, which nobody restarts; a client that stops when its connection is lost; and that a
+ * lost connection is noticed on both sides.
  *
- * Breaks: a restart of the server or a failover forgets the lock, whatever is replicated and however durably: no standby knows of it,
- * a synchronous one as little as any. An old primary that is cut off, yet still answers its clients, grants by itself. A client behind a
- * network that went silent keeps the lock until TCP gives up: hours, unless tcp_keepalives_idle and its kin on the server say less.
- * (tcp_user_timeout alone does not: the server sends nothing to a holder that idles, so it counts only from the first keepalive on.)
- * A pooler that hands out connections for a transaction takes the lock with one connection, and frees it with another one. The number
- * that names the lock is a hash of the key: of two keys with one hash, each keeps the other out.
+ * Breaks: a restart of the server or a failover forgets the lock, whatever is replicated and however durably: no
+ * standby knows of it, a synchronous one as little as any. An old primary that is cut off, yet still answers its
+ * clients, grants by itself. A client behind a network that went silent keeps the lock until TCP gives up: hours,
+ * unless tcp_keepalives_idle and its kin on the server say less. (tcp_user_timeout alone does not: the server sends
+ * nothing to a holder that idles, so it counts only from the first keepalive on.) A pooler that hands out connections
+ * for a transaction takes the lock with one connection, and frees it with another one. The number that names the lock
+ * is a hash of the key: of two keys with one hash, each keeps the other out.
  *
- * The number: with `fence` it is drawn by the statement that takes the lock, after it was taken (a WHERE comes before the columns), and
- * stands in the log before the answer comes, if that draw wrote to the log. A sequence writes for 32 draws at a time. So if the
- * server dies while the draw of another session that wrote has not been flushed, a number may come again.
+ * The number: with `fence` it is drawn by the statement that takes the lock, after it was taken (a WHERE comes before
+ * the columns), and stands in the log before the answer comes, if that draw wrote to the log. A sequence writes for 32
+ * draws at a time. So if the server dies while the draw of another session that wrote has not been flushed, a number
+ * may come again.
  *
  * What an unanswered statement means, and whom a session trusts: pg_hold.h.
  *
- * Source: PostgreSQL's documentation, "Advisory Locks" and "Advisory Lock Functions"; with_advisory_lock for Rails and the
- * migration locks of many tools.
+ * Source: PostgreSQL's documentation, "Advisory Locks" and "Advisory Lock Functions"; with_advisory_lock for Rails and
+ * the migration locks of many tools.
  */
 #include "pg_hold.h"
 
 /* An advisory lock is called by a number of 64 bits. */
 #define PG_ADVISORY_KEY "hashtextextended($1, 0)"
 
-/* The row of pg_locks of who holds it. The number stands there in two halves; those of two numbers of 32 bits have an objsubid of 2. */
+/* The row of pg_locks of who holds it. The number stands there in two halves; those of two numbers of 32 bits have an
+ * objsubid of 2. */
 #define PG_ADVISORY_HELD                                                                                               \
   "SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1"                                      \
   " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"                                   \
@@ -79,21 +82,24 @@ const struct lb_protocol lb_pg_advisory = {
 
 /* pg-advisory-xact - a transaction-level advisory lock: BEGIN, pg_try_advisory_xact_lock, and COMMIT frees it.
  *
- * Promises: what pg-advisory does, for as long as a transaction is open: one holder per key, in the memory of one server, without a commit
- * that writes (as long as the transaction changes nothing). There is no statement that frees it, so it cannot be forgotten: it
- * ends with the transaction, be that by COMMIT, ROLLBACK, an error or the end of the connection. And a pooler that hands out
- * connections for a transaction does it no harm. Three round trips for a lock and its release, three for a refusal: BEGIN has one of
- * its own here. Drivers such as pgjdbc send it along with the first statement, and then both are two.
+ * Promises: what pg-advisory does, for as long as a transaction is open: one holder per key, in the memory of one
+ * server, without a commit that writes (as long as the transaction changes nothing). There is no statement that frees
+ * it, so it cannot be forgotten: it ends with the transaction, be that by COMMIT, ROLLBACK, an error or the end of the
+ * connection. And a pooler that hands out connections for a transaction does it no harm. Three round trips for a lock
+ * and its release, three for a refusal: BEGIN has one of its own here. Drivers such as pgjdbc send it along with the
+ * first statement, and then both are two.
  *
- * Assumes: what pg-advisory assumes; and that the client does nothing else with its connection, or wants it in one transaction.
+ * Assumes: what pg-advisory assumes; and that the client does nothing else with its connection, or wants it in one
+ * transaction.
  *
- * Breaks: what breaks pg-advisory, but for the pooler. Besides: any error in the transaction ends the hold. The transaction is open
- * for as long as the work takes, which keeps vacuum from cleaning up what ended since, if it has a snapshot or a number. A client that hangs keeps the lock
- * as long as it hangs; with the option `idle_timeout` (idle_in_transaction_session_timeout) the server ends it after the ttl,
- * and then it is a lease, with all that breaks a lease: the client may go on working.
+ * Breaks: what breaks pg-advisory, but for the pooler. Besides: any error in the transaction ends the hold. The
+ * transaction is open for as long as the work takes, which keeps vacuum from cleaning up what ended since, if it has a
+ * snapshot or a number. A client that hangs keeps the lock as long as it hangs; with the option `idle_timeout`
+ * (idle_in_transaction_session_timeout) the server ends it after the ttl, and then it is a lease, with all that breaks
+ * a lease: the client may go on working.
  *
- * The number: with `fence` it is drawn in the transaction that holds, which commits with the release. So what the sequence writes about it
- * need not be on disk when the number is used: a server that dies may give it out again.
+ * The number: with `fence` it is drawn in the transaction that holds, which commits with the release. So what the
+ * sequence writes about it need not be on disk when the number is used: a server that dies may give it out again.
  *
  * What an unanswered statement means, and whom a session trusts: pg_hold.h.
  *
@@ -141,33 +147,36 @@ const struct lb_protocol lb_pg_advisory_xact = {
 
 /* pg-for-update - a row that is locked by a transaction: BEGIN, SELECT ... FOR UPDATE NOWAIT, and COMMIT frees it.
  *
- * Promises: one holder per key, for as long as its transaction is open. The row is only what is locked, it says nothing; it is
- * made with the first attempt at its key and stays. A dead client frees it with its connection, a client that forgets it with its
- * transaction. Nothing depends on any clock. Three round trips for a lock and its release: BEGIN has one of
- * its own here. Drivers such as pgjdbc send it along with the SELECT, and then they are two.
+ * Promises: one holder per key, for as long as its transaction is open. The row is only what is locked, it says
+ * nothing; it is made with the first attempt at its key and stays. A dead client frees it with its connection, a client
+ * that forgets it with its transaction. Nothing depends on any clock. Three round trips for a lock and its release:
+ * BEGIN has one of its own here. Drivers such as pgjdbc send it along with the SELECT, and then they are two.
  *
  * Assumes: one primary at a time, which nobody restarts; a client that stops when its connection is lost.
  *
- * Breaks: a restart of the server or a failover ends all transactions, and the locks with them: a standby has the row, and nobody who
- * locks it. An old primary that is cut off, yet still answers its clients, grants by itself. A client behind a network that went silent
- * keeps the lock until TCP gives up. With the option `idle_timeout` (idle_in_transaction_session_timeout) it does not, nor does one
- * that hangs: the server ends the transaction after the ttl, and then it is a lease, with all that breaks a lease. The transaction
- * is open for as long as the work takes, and keeps vacuum from cleaning up what was deleted since anywhere in the database.
+ * Breaks: a restart of the server or a failover ends all transactions, and the locks with them: a standby has the row,
+ * and nobody who locks it. An old primary that is cut off, yet still answers its clients, grants by itself. A client
+ * behind a network that went silent keeps the lock until TCP gives up. With the option `idle_timeout`
+ * (idle_in_transaction_session_timeout) it does not, nor does one that hangs: the server ends the transaction after the
+ * ttl, and then it is a lease, with all that breaks a lease. The transaction is open for as long as the work takes, and
+ * keeps vacuum from cleaning up what was deleted since anywhere in the database.
  *
  * Details that matter
- *  - To lock a row is a write: its transaction's number is put into the row, and COMMIT waits for the disk like any other, and for a
- *    synchronous standby, with the lock in its hand. Only the grant is as quick as memory: nobody waits for anything before it.
- *    So a primary without its standby grants what was free, and keeps it after the release, as the release is not confirmed.
- *  - A row that does not exist cannot be locked, and is not refused either: it is made in a transaction of its own, and locked then.
+ *  - To lock a row is a write: its transaction's number is put into the row, and COMMIT waits for the disk like any
+ * other, and for a synchronous standby, with the lock in its hand. Only the grant is as quick as memory: nobody waits
+ * for anything before it. So a primary without its standby grants what was free, and keeps it after the release, as the
+ * release is not confirmed.
+ *  - A row that does not exist cannot be locked, and is not refused either: it is made in a transaction of its own, and
+ * locked then.
  *  - NOWAIT refuses with an error (55P03), which ends the transaction, and which the server writes to its log.
- *  - The number: with `fence` it is drawn above the locked row. Beside FOR UPDATE in one SELECT it would be drawn before the row is
- *    locked, and by who is refused, too. It is drawn in the transaction that holds, so a server that dies may give it out
- *    again (pg-advisory-xact).
+ *  - The number: with `fence` it is drawn above the locked row. Beside FOR UPDATE in one SELECT it would be drawn
+ * before the row is locked, and by who is refused, too. It is drawn in the transaction that holds, so a server that
+ * dies may give it out again (pg-advisory-xact).
  *
  * What an unanswered statement means, and whom a session trusts: pg_hold.h.
  *
- * Source: PostgreSQL's documentation, "Row-Level Locks"; Quartz's StdRowLockSemaphore (SELECT ... FOR UPDATE on QRTZ_LOCKS), which waits
- * where this one asks again.
+ * Source: PostgreSQL's documentation, "Row-Level Locks"; Quartz's StdRowLockSemaphore (SELECT ... FOR UPDATE on
+ * QRTZ_LOCKS), which waits where this one asks again.
  */
 
 static const char *const create[] = {"CREATE TABLE IF NOT EXISTS lockbench_locked(name text PRIMARY KEY)",

@@ -36,17 +36,20 @@
  *    from then on holds asks by a write.
  *
  * Source: ShedLock's JDBC provider, with usingDbTime() and without (its issues 231 and 263 tell why the former came),
- * as one statement for PostgreSQL; the lock repository of Spring Integration for the client's clock. The release here compares
- * the owner of the attempt. ShedLock's compared none until its PR 2959 (issue 1986), and compares the host since.
+ * as one statement for PostgreSQL; the lock repository of Spring Integration for the client's clock. The release here
+ * compares the owner of the attempt. ShedLock's compared none until its PR 2959 (issue 1986), and compares the host
+ * since.
  */
 #include "pg_lock.h"
 
-/* The harness reads check_validity, as of every protocol that has it. A task of ShedLock does not look how long it was asked for. */
+/* The harness reads check_validity, as of every protocol that has it. A task of ShedLock does not look how long it was
+ * asked for. */
 static const struct lb_option options[] = {
     [PG_LOCK_OPT_WAIT] = PG_LOCK_WAIT_OPTION,
     [PG_LOCK_OPT_WAKE] = PG_WAKE_OPTION,
     [PG_LOCK_OPT_HEED] = PG_LOCK_HEED_OPTION,
-    {"check_validity", LB_OPT_BOOL, 1, 0, 1, "a grant whose lease was over by the client's clock when it was read is none"},
+    {"check_validity", LB_OPT_BOOL, 1, 0, 1,
+     "a grant whose lease was over by the client's clock when it was read is none"},
     {0}};
 
 /* Rows are updated for ever: half of each page stays free, so that the new version finds room beside the old one and no
@@ -74,7 +77,8 @@ static const struct pg_lock_sql lease_sql = {
     .free = {"UPDATE lockbench_lease SET owner = '', until = '-infinity' WHERE " MINE, 3},
     .extend = {"UPDATE lockbench_lease SET until = " THEN " WHERE " MINE, 4},
     .held = {.sql = "SELECT FROM lockbench_lease WHERE name = $1 AND until > " CLOCK("$2"), .params = 2},
-    .remove = {.sql = "DELETE FROM lockbench_lease WHERE name = $1 AND until > " CLOCK("$2") " RETURNING name", .params = 2},
+    .remove = {.sql = "DELETE FROM lockbench_lease WHERE name = $1 AND until > " CLOCK("$2") " RETURNING name",
+               .params = 2},
     .create = create,
     .before_take = "before-upsert",
     .after_take = "after-upsert",
@@ -83,8 +87,8 @@ static const struct pg_lock_sql lease_sql = {
 
 static const struct pg_lock_kind lease = {.sql = &lease_sql}, client_lease = {.sql = &lease_sql, .client_clock = true};
 
-/* before-upsert: pg-lease-client has read its clock. after-upsert: the answer has been read, and the lease is ours. before-confirm:
- * it may be ours, as an answer was lost. */
+/* before-upsert: pg-lease-client has read its clock. after-upsert: the answer has been read, and the lease is ours.
+ * before-confirm: it may be ours, as an answer was lost. */
 static const char *const points[] = {"before-upsert", "after-upsert", "before-release", "before-confirm", NULL};
 
 const struct lb_protocol lb_pg_lease = {
@@ -103,7 +107,8 @@ const struct lb_protocol lb_pg_lease = {
     .source = "ShedLock's JDBC provider with usingDbTime(), as one PostgreSQL statement",
     .topologies = pg_topologies,
     .facts = "number=sequence",
-    .traits = LB_TRAIT_LEASED | LB_TRAIT_FENCED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,
+    .traits = LB_TRAIT_LEASED | LB_TRAIT_FENCED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_NEEDS_MEMORY |
+              LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,
     .options = options,
     .points = points,
     PG_LOCK_HOOKS,
@@ -123,7 +128,8 @@ const struct lb_protocol lb_pg_lease_client = {
     .source = "ShedLock's JDBC provider in its default form; Spring Integration's DefaultLockRepository",
     .topologies = pg_topologies,
     .facts = "number=sequence",
-    .traits = LB_TRAIT_LEASED | LB_TRAIT_FENCED | LB_TRAIT_CLIENT_CLOCK | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,
+    .traits = LB_TRAIT_LEASED | LB_TRAIT_FENCED | LB_TRAIT_CLIENT_CLOCK | LB_TRAIT_NEEDS_MEMORY |
+              LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,
     .options = options,
     .points = points,
     .midway = "before-upsert",
@@ -150,10 +156,10 @@ const struct lb_protocol lb_pg_lease_client = {
  * unique index, where it keeps everybody else out until we delete it; the rows of all earlier winners had been there,
  * and their numbers drawn, before. The number is not kept in the row. An attempt whose answer was lost draws another
  * one when it finds its row: as good as the first, for the same reason. The promise ends with what the sequence keeps.
- * It writes to the log at the first draw, at the first after a checkpoint and at about every 32nd otherwise, each time as if the
- * next 32 had been drawn.
- * A promotion that lost a few commits goes on with larger numbers if none of those records was among what it lost; if
- * one was, as for the very first grant, or if the old primary goes on beside the new one, numbers repeat.
+ * It writes to the log at the first draw, at the first after a checkpoint and at about every 32nd otherwise, each time
+ * as if the next 32 had been drawn. A promotion that lost a few commits goes on with larger numbers if none of those
+ * records was among what it lost; if one was, as for the very first grant, or if the old primary goes on beside the new
+ * one, numbers repeat.
  *
  * What an unanswered statement means: pg_lock.h.
  *
@@ -161,8 +167,10 @@ const struct lb_protocol lb_pg_lease_client = {
  * plainest form.
  */
 
-static const struct lb_option row_options[] = {[PG_LOCK_OPT_WAIT] = PG_LOCK_WAIT_OPTION, [PG_LOCK_OPT_WAKE] = PG_WAKE_OPTION,
-                                            [PG_LOCK_OPT_HEED] = PG_LOCK_HEED_OPTION, {0}};
+static const struct lb_option row_options[] = {[PG_LOCK_OPT_WAIT] = PG_LOCK_WAIT_OPTION,
+                                               [PG_LOCK_OPT_WAKE] = PG_WAKE_OPTION,
+                                               [PG_LOCK_OPT_HEED] = PG_LOCK_HEED_OPTION,
+                                               {0}};
 
 /* Rows are inserted and deleted, and updated only to confirm an attempt whose answer was lost, which is rare. So pages
  * need no free space left for updates: fillfactor 100. Each pair leaves a dead row behind. Vacuum has to come by count,
@@ -178,7 +186,9 @@ static const struct pg_lock_sql row_sql = {
     .take = {"INSERT INTO lockbench_row(name, owner) VALUES ($1, $2) ON CONFLICT DO NOTHING"
              " RETURNING nextval('lockbench_fence')",
              2},
-    .again = {"UPDATE lockbench_row SET owner = owner WHERE name = $1 AND owner = $2 RETURNING nextval('lockbench_fence')", 2},
+    .again =
+        {"UPDATE lockbench_row SET owner = owner WHERE name = $1 AND owner = $2 RETURNING nextval('lockbench_fence')",
+         2},
     .holds = {"SELECT FROM lockbench_row WHERE name = $1 AND owner = $2", 2},
     .free = {"DELETE FROM lockbench_row WHERE name = $1 AND owner = $2", 2},
     .held = {.sql = "SELECT FROM lockbench_row WHERE name = $1", .params = 1},
@@ -191,7 +201,8 @@ static const struct pg_lock_sql row_sql = {
 
 static const struct pg_lock_kind row = {.sql = &row_sql};
 
-/* after-insert: the answer has been read, and the row is ours. before-confirm: it may be ours, as an answer was lost. */
+/* after-insert: the answer has been read, and the row is ours. before-confirm: it may be ours, as an answer was lost.
+ */
 static const char *const row_points[] = {"before-insert", "after-insert", "before-delete", "before-confirm", NULL};
 
 const struct lb_protocol lb_pg_row = {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A lock that a server process holds: the connections of a session, then the life of an attempt, for all protocols of that kind.
+ * A lock that a server process holds: the connections of a session, then the life of an attempt, for all protocols of
+ * that kind.
  */
 #include "pg_hold.h"
 
@@ -9,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
 
 /* ---- the connections: only what the client itself knows, nobody is asked --------------------------------------- */
 
@@ -108,7 +108,8 @@ enum { LOCK_WAIT_MS = 100, SETTLE_NAP_MS = 5 };
 const struct lb_option pg_hold_transaction_options[] = {
     [PG_HOLD_OPT_FENCE] = PG_HOLD_FENCE_OPTION,
     [PG_HOLD_OPT_WAKE] = PG_WAKE_OPTION,
-    [PG_HOLD_OPT_IDLE] = {"idle_timeout", LB_OPT_BOOL, 0, 0, 1, "the server ends a transaction that idles for longer than the ttl"},
+    [PG_HOLD_OPT_IDLE] = {"idle_timeout", LB_OPT_BOOL, 0, 0, 1,
+                          "the server ends a transaction that idles for longer than the ttl"},
     {0}};
 
 const char *const pg_hold_numbers[] = {PG_CREATE_FENCE, NULL};
@@ -154,7 +155,8 @@ static bool is_left_behind(struct lb_session *s, const struct pg_attempt *attemp
   return !lines_lead_to(&s->lines, &attempt->origin);
 }
 
-/* Until the server process that got a statement of the attempt has ended: 0. LB_UNKNOWN: it lives, or nobody can tell. -errno. */
+/* Until the server process that got a statement of the attempt has ended: 0. LB_UNKNOWN: it lives, or nobody can tell.
+ * -errno. */
 static int settle(struct lb_session *s, const struct pg_attempt *attempt, lb_ns deadline) {
   int error;
   struct pg_line *line = lines_free(&s->lines, &error);
@@ -270,8 +272,8 @@ static int outlive(struct lb_session *s, const struct pg_attempt *attempt, lb_ns
   return is_left_behind(s, attempt) ? settle(s, attempt, deadline) : 0;
 }
 
-/* A transaction that has answered its end is over, whatever it answered. LB_LOST: it was not held. LB_UNKNOWN; -errno: not sent; without a
- * connection, lost. */
+/* A transaction that has answered its end is over, whatever it answered. LB_LOST: it was not held. LB_UNKNOWN; -errno:
+ * not sent; without a connection, lost. */
 static int free_held(struct lb_session *s, struct pg_held *held, lb_ns deadline) {
   struct answer answer;
   struct pg_line *line = held->line;

@@ -1,26 +1,31 @@
 /* SPDX-License-Identifier: MIT
  *
- * pg_hold.h - a lock that a server process of PostgreSQL holds in memory, for as long as it lives or its transaction lasts: what the
- * protocols without a row of their own share. A protocol brings the statements; here are the hooks, and the care about connections.
+ * pg_hold.h - a lock that a server process of PostgreSQL holds in memory, for as long as it lives or its transaction
+ * lasts: what the protocols without a row of their own share. A protocol brings the statements; here are the hooks, and
+ * the care about connections.
  *
- * What holds is the server process behind the session's connection. So a hold is as good as that connection: nothing can be asked or
- * released over another one, and a statement of it is never sent again over a new one. When the connection is lost, so is the hold,
- * for its client. For others the lock is free when the server process has ended, which is when the server notices: at once, if the
- * client's kernel closed the connection; not for hours, if the network went silent. And a statement without an answer in time costs its
- * connection, with all that it holds. That is why an attempt remembers its server process:
- *  - a try that had no answer is never a hold any more. It is asked about until that process has ended, and is then refused for good.
+ * What holds is the server process behind the session's connection. So a hold is as good as that connection: nothing
+ * can be asked or released over another one, and a statement of it is never sent again over a new one. When the
+ * connection is lost, so is the hold, for its client. For others the lock is free when the server process has ended,
+ * which is when the server notices: at once, if the client's kernel closed the connection; not for hours, if the
+ * network went silent. And a statement without an answer in time costs its connection, with all that it holds. That is
+ * why an attempt remembers its server process:
+ *  - a try that had no answer is never a hold any more. It is asked about until that process has ended, and is then
+ * refused for good.
  *  - a hold whose connection was lost is lost, and may stand in the way of others until that process has ended.
- * It is asked to end (pg_terminate_backend) where it idles. One that is at work ends by itself; or waits for a standby, as any commit does.
+ * It is asked to end (pg_terminate_backend) where it idles. One that is at work ends by itself; or waits for a standby,
+ * as any commit does.
  *
- * The server knows of a process that it holds a key, not for which attempt. The session remembers its attempts, and so tells an old grant
- * from the one that it has now.
+ * The server knows of a process that it holds a key, not for which attempt. The session remembers its attempts, and so
+ * tells an old grant from the one that it has now.
  *
- * With `begin` a transaction holds, not the session. It ends with all that it has, so each lock has a transaction of its own, and a
- * connection: as with a pool. A session that holds as many as it has lines is refused with -EMFILE. Without `begin` one connection holds all
- * locks of the session, and each as often as it was granted; others get it after as many releases.
+ * With `begin` a transaction holds, not the session. It ends with all that it has, so each lock has a transaction of
+ * its own, and a connection: as with a pool. A session that holds as many as it has lines is refused with -EMFILE.
+ * Without `begin` one connection holds all locks of the session, and each as often as it was granted; others get it
+ * after as many releases.
  *
- * With the option `idle_timeout` the server ends a transaction that has idled for longer than the ttl. Then a hold has an end, which every
- * statement on its connection moves, and extend() is such a statement.
+ * With the option `idle_timeout` the server ends a transaction that has idled for longer than the ttl. Then a hold has
+ * an end, which every statement on its connection moves, and extend() is such a statement.
  */
 #ifndef LB_PG_HOLD_H
 #define LB_PG_HOLD_H
@@ -53,12 +58,12 @@ enum { PG_HOLD_OPT_FENCE, PG_HOLD_OPT_WAKE, PG_HOLD_OPT_IDLE };
 /* Of those that hold by a transaction. */
 extern const struct lb_option pg_hold_transaction_options[];
 
-/* The hooks of struct lb_protocol, as they are; extend only with pg_hold_transaction_options. `data` points to the kind. */
+/* The hooks of struct lb_protocol, as they are; extend only with pg_hold_transaction_options. `data` points to the
+ * kind. */
 #define PG_HOLD_HOOKS                                                                                                  \
-  .session_size = sizeof(struct lb_session), .open = pg_hold_open, .close = pg_hold_close, .try_acquire = pg_hold_try,      \
+  .session_size = sizeof(struct lb_session), .open = pg_hold_open, .close = pg_hold_close, .try_acquire = pg_hold_try, \
   .release = pg_hold_release, .wait = pg_hold_wait, .setup = pg_hold_setup, .resolve = pg_hold_resolve,                \
-  .holds = pg_hold_holds, .teardown = pg_hold_teardown, .doubt = pg_hold_doubt,            \
-  .proofs = &pg_hold_proofs
+  .holds = pg_hold_holds, .teardown = pg_hold_teardown, .doubt = pg_hold_doubt, .proofs = &pg_hold_proofs
 
 /* The connections of one session to the primary, and what the server processes behind them hold. */
 

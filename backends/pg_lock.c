@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A lock as a row of a table: the life of an attempt, for all protocols on PostgreSQL. They differ in their statements only.
+ * A lock as a row of a table: the life of an attempt, for all protocols on PostgreSQL. They differ in their statements
+ * only.
  */
 #include "pg_lock.h"
 
@@ -65,7 +66,8 @@ static int ask(struct lb_session *s, const struct pg_stmt *stmt, const char *key
 }
 
 /* Whether the row is the attempt's, by a write that is confirmed like the one that took it. */
-static int confirm(struct lb_session *s, const char *key, const struct pg_attempt *attempt, lb_ns deadline, uint64_t *ret_fence) {
+static int confirm(struct lb_session *s, const char *key, const struct pg_attempt *attempt, lb_ns deadline,
+                   uint64_t *ret_fence) {
   lb_point(s->primary.env, "before-confirm");
   return ask(s, &s->sql->again, key, attempt->owner, deadline, ret_fence);
 }
@@ -125,7 +127,8 @@ static int granted(struct lb_session *s, const struct pg_attempt *attempt, struc
 /* That another transaction is deciding about the row says of nobody that it holds, and may go on for ever: its client
  * may be this one, whose earlier request was given up and waits for a standby. So it is no answer, and no BUSY. */
 static int undecided(struct lb_session *s) {
-  return lb_fail(s->primary.env, -EAGAIN, "postgres: another transaction has changed this row and not ended yet; nobody is known to hold it");
+  return lb_fail(s->primary.env, -EAGAIN,
+                 "postgres: another transaction has changed this row and not ended yet; nobody is known to hold it");
 }
 
 /* The statement that takes, while nothing of the attempt is under way. `maybe`: the attempt may have the lock already,
@@ -160,7 +163,8 @@ int pg_lock_try(struct lb_session *s, const struct lb_lock *lock, struct lb_gran
   if (!repeated) grant->asked_at = lb_now(s->primary.env);
   if (unsettled) rc = settle(s, lock->key, &attempt, deadline, &fence);
   if (rc < 0) rc = LB_UNKNOWN;
-  if (rc == LB_BUSY) rc = take(s, lock->key, &attempt, lock->ttl_ms, repeated && !unsettled, deadline, &fence, &taken_at);
+  if (rc == LB_BUSY)
+    rc = take(s, lock->key, &attempt, lock->ttl_ms, repeated && !unsettled, deadline, &fence, &taken_at);
   if (!repeated && taken_at) taken_at = grant->asked_at;
   if (rc == LB_OK) return granted(s, &attempt, grant, fence, taken_at, lock->ttl_ms);
   if (rc == LB_UNKNOWN || repeated) pg_attempt_put(&attempt, grant);
@@ -234,13 +238,15 @@ int pg_lock_holds(struct lb_session *s, const struct lb_lock *lock, const struct
   return rc == LB_BUSY ? LB_LOST : rc;
 }
 
-/* The row stays whatever becomes of the connection; but who has lost it does not know of which server it is a row now. */
+/* The row stays whatever becomes of the connection; but who has lost it does not know of which server it is a row now.
+ */
 int pg_lock_doubt(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant) {
   struct pg_primary *primary = &s->primary;
   (void)lock;
   bool open = primary->conn && pg_usable(primary->conn) && pg_still_open(primary->conn);
   if (open && lb_still_confirmed(&s->confirmed, grant, primary->losses)) return LB_OK;
-  lb_fail(primary->env, -ENOTCONN, "postgres: the connection was lost%s", open ? " since the grant, and made again" : "");
+  lb_fail(primary->env, -ENOTCONN, "postgres: the connection was lost%s",
+          open ? " since the grant, and made again" : "");
   return LB_UNKNOWN;
 }
 
@@ -251,7 +257,8 @@ static int pg_lock_inspect(struct lb_session *s, const struct lb_lock *lock, siz
 
 int pg_lock_break(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
   char wall[24];
-  return pg_inspect(&s->primary, endpoint, &s->sql->remove, (const char *[]){lock->key, clock_param(s, wall)}, deadline);
+  return pg_inspect(&s->primary, endpoint, &s->sql->remove, (const char *[]){lock->key, clock_param(s, wall)},
+                    deadline);
 }
 
 int pg_lock_wait(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
@@ -260,7 +267,9 @@ int pg_lock_wait(struct lb_session *s, const struct lb_lock *lock, struct lb_gra
   return pg_wake_wait(&s->primary, &s->ear, &s->sql->held, (const char *[]){lock->key, clock_param(s, wall)}, deadline);
 }
 
-int pg_lock_setup(struct lb_session *s, lb_ns deadline) { return pg_schema_make(&s->primary, s->sql->create, deadline); }
+int pg_lock_setup(struct lb_session *s, lb_ns deadline) {
+  return pg_schema_make(&s->primary, s->sql->create, deadline);
+}
 
 int pg_lock_teardown(struct lb_session *s, lb_ns deadline) { return pg_schema_drop(&s->primary, deadline); }
 

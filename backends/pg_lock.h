@@ -11,14 +11,14 @@
  * more) and the row is still not there, asked in this order. A repeated acquire settles the earlier one first, so at
  * most one statement that takes the lock for an attempt is under way, and none can come after the one that frees it.
  * Nothing is cancelled: a cancelled wait for a standby ends in a row that is committed on the primary only. So does a
- * wait that the primary's restart ends: every reader sees that row then, and no standby may have it. Therefore the row of an
- * unanswered attempt is no grant until a write to it has been confirmed, which comes after the row in the log of
- * the standby, too. Nor is a hold confirmed by a read once an extension of it was not answered: the longer lease may be the primary's
- * alone.
+ * wait that the primary's restart ends: every reader sees that row then, and no standby may have it. Therefore the row
+ * of an unanswered attempt is no grant until a write to it has been confirmed, which comes after the row in the log of
+ * the standby, too. Nor is a hold confirmed by a read once an extension of it was not answered: the longer lease may be
+ * the primary's alone.
  *
  * A try may wait for a transaction that has changed this row and not committed yet; lock_timeout bounds that. It fails
- * with -EAGAIN then: that nobody has decided yet says of nobody that it holds. That transaction may be an earlier attempt of
- * the same client, which was given up and waits for a standby.
+ * with -EAGAIN then: that nobody has decided yet says of nobody that it holds. That transaction may be an earlier
+ * attempt of the same client, which was given up and waits for a standby.
  */
 #ifndef LB_PG_LOCK_H
 #define LB_PG_LOCK_H
@@ -26,13 +26,14 @@
 #include "doubt.h"
 #include "pg_util.h"
 
-/* The statements of one protocol. All but `held` and `remove` are given the same parameters, of which each uses the first few: $1
- * the key, $2 the owner (unique per attempt), $3 the client's wall clock in ms since 1970, or NULL for the server's
- * own, $4 the ttl in ms. `held` and `remove` have $1 and, as $2, that clock. Each yields one row for yes and none for no; the first
- * column of take and again is the fencing number. */
+/* The statements of one protocol. All but `held` and `remove` are given the same parameters, of which each uses the
+ * first few: $1 the key, $2 the owner (unique per attempt), $3 the client's wall clock in ms since 1970, or NULL for
+ * the server's own, $4 the ttl in ms. `held` and `remove` have $1 and, as $2, that clock. Each yields one row for yes
+ * and none for no; the first column of take and again is the fencing number. */
 struct pg_lock_sql {
-  struct pg_stmt take;       /* yes: it was free and is $2's now */
-  struct pg_stmt again;      /* yes: it is $2's (an earlier take has succeeded). A write, so that the yes is as durable as a take */
+  struct pg_stmt take; /* yes: it was free and is $2's now */
+  struct pg_stmt
+      again; /* yes: it is $2's (an earlier take has succeeded). A write, so that the yes is as durable as a take */
   struct pg_stmt holds;      /* yes: it is $2's */
   struct pg_stmt free;       /* yes: it was $2's and is free now */
   struct pg_stmt extend;     /* yes: it was $2's and is so for $4 from now on; NULL sql = there is no lease */
@@ -48,10 +49,10 @@ struct lb_session {
   struct pg_primary primary;
   const struct pg_lock_sql *sql;
   const char *client;
-  bool client_clock; /* $3 is given */
+  bool client_clock;  /* $3 is given */
   char extending[64]; /* the owner of which an extension was not answered; "" = none */
-  bool wakes;        /* a release tells those who wait */
-  struct pg_ear ear; /* what the connection listens to */
+  bool wakes;         /* a release tells those who wait */
+  struct pg_ear ear;  /* what the connection listens to */
   struct lb_confirmed confirmed;
 };
 
@@ -64,8 +65,8 @@ struct pg_lock_kind {
 /* The hooks of struct lb_protocol, as they are; extend only with a lease. */
 #define PG_LOCK_HOOKS                                                                                                  \
   .session_size = sizeof(struct lb_session), .open = pg_lock_open, .close = pg_lock_close, .try_acquire = pg_lock_try, \
-  .release = pg_lock_release, .wait = pg_lock_wait, .setup = pg_lock_setup, .resolve = pg_lock_resolve, .holds = pg_lock_holds,              \
-  .break_lock = pg_lock_break, .teardown = pg_lock_teardown, .doubt = pg_lock_doubt, \
+  .release = pg_lock_release, .wait = pg_lock_wait, .setup = pg_lock_setup, .resolve = pg_lock_resolve,                \
+  .holds = pg_lock_holds, .break_lock = pg_lock_break, .teardown = pg_lock_teardown, .doubt = pg_lock_doubt,           \
   .proofs = &pg_lock_proofs
 
 extern const struct lb_proofs pg_lock_proofs;

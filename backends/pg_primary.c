@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The primary, wherever it is: one connection after the other to the server that is no standby, and the question whether what an
- * unanswered statement did is known by now.
+ * The primary, wherever it is: one connection after the other to the server that is no standby, and the question
+ * whether what an unanswered statement did is known by now.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -28,8 +28,9 @@ static const struct pg_stmt settled_sql = {
     "SELECT CASE WHEN state LIKE 'idle%' THEN pg_terminate_backend(pid) END FROM pg_stat_activity"
     " WHERE pid = $1::int AND extract(epoch FROM backend_start) = $2::numeric",
     2};
-/* Behind a pooler an idle process may be lent to somebody else by now, so none is ended; and the one that answers may be that very process, which has
- * done whatever came before. What the network keeps for longer may still come: a lease then ends by itself, and a row stays. */
+/* Behind a pooler an idle process may be lent to somebody else by now, so none is ended; and the one that answers may
+ * be that very process, which has done whatever came before. What the network keeps for longer may still come: a lease
+ * then ends by itself, and a row stays. */
 static const struct pg_stmt settled_pooled_sql = {
     "SELECT FROM pg_stat_activity WHERE pid = $1::int AND extract(epoch FROM backend_start) = $2::numeric"
     " AND pid <> pg_backend_pid() AND state NOT LIKE 'idle%'",
@@ -133,9 +134,12 @@ int pg_primary_call(struct pg_primary *primary, lb_ns deadline, PGresult **ret, 
   }
 }
 
-int pg_primary_ask(struct pg_primary *primary, lb_ns deadline, PGresult **ret, const struct pg_stmt *stmt, const char *const params[]) {
-  if (!primary->conn || !pg_usable(primary->conn)) return lb_fail(primary->env, -ENOTCONN, "postgres: the connection was lost");
-  int rc = pg_call(primary->conn, sooner(deadline, lb_now(primary->env) + SILENCE_MS * LB_NS_PER_MS), ret, stmt, params);
+int pg_primary_ask(struct pg_primary *primary, lb_ns deadline, PGresult **ret, const struct pg_stmt *stmt,
+                   const char *const params[]) {
+  if (!primary->conn || !pg_usable(primary->conn))
+    return lb_fail(primary->env, -ENOTCONN, "postgres: the connection was lost");
+  int rc =
+      pg_call(primary->conn, sooner(deadline, lb_now(primary->env) + SILENCE_MS * LB_NS_PER_MS), ret, stmt, params);
   if (!pg_usable(primary->conn)) pg_primary_drop(primary);
   return rc;
 }
@@ -144,7 +148,9 @@ int pg_primary_settled(struct pg_primary *primary, lb_ns deadline, const struct 
   PGresult *result = NULL;
   char pid[16];
   snprintf(pid, sizeof pid, "%d", origin->pid);
-  const struct pg_stmt *stmt = primary->pooled ? &settled_pooled_sql : &settled_sql; /* of the pooler that there was, if the connection is lost now */
+  const struct pg_stmt *stmt = primary->pooled
+                                   ? &settled_pooled_sql
+                                   : &settled_sql; /* of the pooler that there was, if the connection is lost now */
   int rc = pg_primary_call(primary, deadline, &result, stmt, (const char *[]){pid, origin->born}, NULL);
   if (rc) return rc < 0 ? rc : lb_fail(primary->env, -ETIMEDOUT, "postgres: no answer about the earlier statement");
   bool told = PQresultStatus(result) == PGRES_TUPLES_OK;
@@ -159,8 +165,8 @@ int pg_primary_settled(struct pg_primary *primary, lb_ns deadline, const struct 
 
 const char *const pg_topologies[] = {"pg", "pg-async", "pg-sync", NULL};
 
-/* A statement that makes or removes something, and does nothing where that is done already: so what was not answered, or waited too
- * long for another transaction, is repeated. LB_OK, LB_UNKNOWN, LB_TIMEOUT (not done), -errno. */
+/* A statement that makes or removes something, and does nothing where that is done already: so what was not answered,
+ * or waited too long for another transaction, is repeated. LB_OK, LB_UNKNOWN, LB_TIMEOUT (not done), -errno. */
 static int define(struct pg_primary *primary, const char *sql, lb_ns deadline) {
   struct pg_stmt stmt = {sql, 0};
   PGresult *result = NULL;
@@ -191,13 +197,14 @@ static int ask_text(struct pg_primary *primary, const struct pg_stmt *stmt, cons
   return rc;
 }
 
-/* Until the log on disk and every connected standby have the tables, too: a server that comes back without them, or is promoted
- * without them, would refuse everybody, and nothing about locks would be learnt from it. (A commit may be acknowledged before it is in
- * the log.) */
+/* Until the log on disk and every connected standby have the tables, too: a server that comes back without them, or is
+ * promoted without them, would refuse everybody, and nothing about locks would be learnt from it. (A commit may be
+ * acknowledged before it is in the log.) */
 static int await_copies(struct pg_primary *primary, lb_ns deadline) {
   static const struct pg_stmt here = {"SELECT pg_current_wal_insert_lsn()", 0};
   static const struct pg_stmt there = {
-      "SELECT coalesce(bool_and(replay_lsn >= $1::pg_lsn), true) AND pg_current_wal_flush_lsn() >= $1::pg_lsn FROM pg_stat_replication", 1};
+      "SELECT coalesce(bool_and(replay_lsn >= $1::pg_lsn), true) AND pg_current_wal_flush_lsn() >= $1::pg_lsn FROM pg_stat_replication",
+      1};
   struct lb_env *env = primary->env;
   char lsn[32], all[8];
   int rc = ask_text(primary, &here, NULL, lsn, sizeof lsn, deadline);
@@ -225,11 +232,12 @@ int pg_schema_drop(struct pg_primary *primary, lb_ns deadline) {
   return define(primary, sql, deadline);
 }
 
-/* Behind a pooler the process that answers may be one that a client has left its locks on, and the next one may be about to end: then it
- * is asked again. */
+/* Behind a pooler the process that answers may be one that a client has left its locks on, and the next one may be
+ * about to end: then it is asked again. */
 int pg_end_others(struct pg_primary *primary, lb_ns deadline) {
   static const struct pg_stmt others = {
-      "SELECT count(pg_terminate_backend(pid)), pg_advisory_unlock_all() FROM pg_stat_activity WHERE application_name = $1 AND pid <> pg_backend_pid()", 1};
+      "SELECT count(pg_terminate_backend(pid)), pg_advisory_unlock_all() FROM pg_stat_activity WHERE application_name = $1 AND pid <> pg_backend_pid()",
+      1};
   struct lb_env *env = primary->env;
   char left[24];
   int rc;
@@ -242,7 +250,8 @@ int pg_end_others(struct pg_primary *primary, lb_ns deadline) {
   }
 }
 
-int pg_inspect(struct pg_primary *primary, size_t endpoint, const struct pg_stmt *held, const char *const params[], lb_ns deadline) {
+int pg_inspect(struct pg_primary *primary, size_t endpoint, const struct pg_stmt *held, const char *const params[],
+               lb_ns deadline) {
   struct lb_env *env = primary->env;
   const struct lb_target *target = primary->target;
   struct pg_conn *conn = NULL;
@@ -264,20 +273,22 @@ int pg_inspect(struct pg_primary *primary, size_t endpoint, const struct pg_stmt
  *
  * Waiters are told of a release by NOTIFY, and LISTEN on their session's own connection.
  *
- * The notification is sent behind the release, not in it. Transactions that notify commit one after the other in the whole server
- * (it takes a lock of the database "0" before the commit record, and keeps it through the flush and the wait for a standby), so a
- * release that notifies would stand in line for the disk with all other releases of other keys. Behind it there is nothing that has
- * to be kept: the notification commits without waiting for the log. Nobody hears of a release before it is committed,
- * because it was answered first. The price: a client that dies in between has told nobody.
+ * The notification is sent behind the release, not in it. Transactions that notify commit one after the other in the
+ * whole server (it takes a lock of the database "0" before the commit record, and keeps it through the flush and the
+ * wait for a standby), so a release that notifies would stand in line for the disk with all other releases of other
+ * keys. Behind it there is nothing that has to be kept: the notification commits without waiting for the log. Nobody
+ * hears of a release before it is committed, because it was answered first. The price: a client that dies in between
+ * has told nobody.
  *
- * A notification is for those that listen when it is sent, one may be missing, and a lease that runs out is told to nobody. So who has
- * just begun to listen looks once whether the key is held, and nobody waits for longer than WAKE_MS. That all who wait ask, and one gets
- * it, is the price of a channel for each key.
+ * A notification is for those that listen when it is sent, one may be missing, and a lease that runs out is told to
+ * nobody. So who has just begun to listen looks once whether the key is held, and nobody waits for longer than WAKE_MS.
+ * That all who wait ask, and one gets it, is the price of a channel for each key.
  *
  * Source: PostgreSQL's documentation of NOTIFY; src/backend/commands/async.c, PreCommit_Notify(). */
 
 enum { WAKE_MS = 200 };
-/* The channel of a key is what fits into a name of PostgreSQL: two keys that begin alike are woken together, which harms nobody. */
+/* The channel of a key is what fits into a name of PostgreSQL: two keys that begin alike are woken together, which
+ * harms nobody. */
 #define CHANNEL_MAX "60"
 
 /* set_config(..., true) is for this transaction, and is read when it commits. */

@@ -7,8 +7,9 @@
  * connection, and it would turn a commit that waits for a standby into one that exists on the primary only. The caller
  * is told LB_UNKNOWN instead and drops the connection.
  *
- * Behind a pooler that shares server processes a statement may run on another one than the statement before it. So nothing is left to the
- * session: names carry their schema, and where a prepared statement is not the session's own, all go unprepared from then on.
+ * Behind a pooler that shares server processes a statement may run on another one than the statement before it. So
+ * nothing is left to the session: names carry their schema, and where a prepared statement is not the session's own,
+ * all go unprepared from then on.
  */
 #include "pg_util.h"
 
@@ -29,8 +30,8 @@ struct pg_conn {
   char *schema;                 /* NULL = names are looked for as the server has it */
   char *prepared[PREPARED_MAX]; /* the texts; they begin with NULL where there are no more */
   bool unprepared;              /* the server process may be another one each time */
-  bool owes; /* an answer that nobody waits for has not been read */
-  bool unconfirmed; /* the latest answer: the server was told not to wait for its standby any more */
+  bool owes;                    /* an answer that nobody waits for has not been read */
+  bool unconfirmed;             /* the latest answer: the server was told not to wait for its standby any more */
   bool dead;
 };
 
@@ -48,11 +49,13 @@ static int connection_error(struct pg_conn *conn) {
   int n = (int)strcspn(text, "\n");
   conn->dead = true;
   bool vague = strstr(text, "certificate verify failed"); /* libpq does not say why; another name it tells apart */
-  return lb_fail(conn->env, errno_of(text), "postgres: %.*s%s", n, text, vague ? ": it has expired, or nothing in the ca file has signed it" : "");
+  return lb_fail(conn->env, errno_of(text), "postgres: %.*s%s", n, text,
+                 vague ? ": it has expired, or nothing in the ca file has signed it" : "");
 }
 
-/* Notices would go to stderr. A FATAL on an idle connection arrives as one: the server says good-bye. That a commit has waited for the standby in vain
- * is only warned of, without a SQLSTATE of its own and in the server's language: the place in its source tells it. */
+/* Notices would go to stderr. A FATAL on an idle connection arrives as one: the server says good-bye. That a commit has
+ * waited for the standby in vain is only warned of, without a SQLSTATE of its own and in the server's language: the
+ * place in its source tells it. */
 static void on_notice(void *arg, const PGresult *notice) {
   struct pg_conn *conn = arg;
   const char *place = PQresultErrorField(notice, PG_DIAG_SOURCE_FUNCTION);
@@ -73,31 +76,38 @@ static int finish_connecting(struct pg_conn *conn, lb_ns deadline) {
   return PQsetnonblocking(conn->pg, 1) ? connection_error(conn) : 0;
 }
 
-/* What libpq is told. `host` only names the server in messages: the address has been looked up, because libpq would block for that. */
-static PGconn *start_connecting(const struct lb_target *target, const struct lb_endpoint *at, const char *address, const char *schema) {
+/* What libpq is told. `host` only names the server in messages: the address has been looked up, because libpq would
+ * block for that. */
+static PGconn *start_connecting(const struct lb_target *target, const struct lb_endpoint *at, const char *address,
+                                const char *schema) {
   char service[8];
   const char *ca = target ? target->ca_file : NULL;
   snprintf(service, sizeof service, "%u", (unsigned)at->port);
   /* tcp_user_timeout only tidies up behind us: our own deadlines give up earlier. */
-  const char *const table[][2] = {{"hostaddr", address},
-                                  {"host", at->host},
-                                  {"port", service},
-                                  {"user", at->user ? at->user : "lockbench"},
-                                  {"password", at->password},
-                                  {"dbname", target && target->database ? target->database : "postgres"},
-                                  {"application_name", schema ? schema : "lockbench"},
-                                  {"sslmode", !at->tls ? "disable" : ca ? "verify-full" : "require"},
-                                  {"sslrootcert", ca ? ca : "/dev/null/none"}, /* no such file can be; else libpq would look for one in the home of the user */
-                                  {"gssencmode", "disable"},
-                                  {"tcp_user_timeout", "10000"},
-                                  {NULL, NULL}};
+  const char *const table[][2] = {
+      {"hostaddr", address},
+      {"host", at->host},
+      {"port", service},
+      {"user", at->user ? at->user : "lockbench"},
+      {"password", at->password},
+      {"dbname", target && target->database ? target->database : "postgres"},
+      {"application_name", schema ? schema : "lockbench"},
+      {"sslmode", !at->tls ? "disable"
+                  : ca     ? "verify-full"
+                           : "require"},
+      {"sslrootcert",
+       ca ? ca : "/dev/null/none"}, /* no such file can be; else libpq would look for one in the home of the user */
+      {"gssencmode", "disable"},
+      {"tcp_user_timeout", "10000"},
+      {NULL, NULL}};
   enum { COUNT = sizeof table / sizeof *table };
   const char *keys[COUNT], *values[COUNT];
   for (size_t i = 0; i < COUNT; i++) keys[i] = table[i][0], values[i] = table[i][1];
   return PQconnectStartParams(keys, values, 0);
 }
 
-int pg_open(struct lb_env *env, const struct lb_target *target, const struct lb_endpoint *at, const char *schema, lb_ns deadline, struct pg_conn **ret) {
+int pg_open(struct lb_env *env, const struct lb_target *target, const struct lb_endpoint *at, const char *schema,
+            lb_ns deadline, struct pg_conn **ret) {
   char address[LB_ADDRESS_MAX];
   int rc = lb_address(env, at->host, deadline, address);
   if (rc) return rc;
@@ -178,7 +188,8 @@ static int answer(struct pg_conn *conn, lb_ns deadline, PGresult **ret) {
   return rc;
 }
 
-/* Reads the answer that nobody has waited for. It does not matter what it is; only that the connection goes on. 0, or -errno. */
+/* Reads the answer that nobody has waited for. It does not matter what it is; only that the connection goes on. 0, or
+ * -errno. */
 static int read_owed(struct pg_conn *conn, lb_ns deadline) {
   PGresult *result;
   if (!conn->owes) return 0;
@@ -218,8 +229,8 @@ int pg_await_notice(struct pg_conn *conn, lb_ns deadline) {
 
 #define OURS "lockbench_" /* how the names of all tables and sequences of a run begin */
 
-/* The text with each of those names in the schema of the connection, malloc'd; NULL = out of memory. A search_path would do the same, but
- * belongs to a server process, and a pooler refuses or loses it. */
+/* The text with each of those names in the schema of the connection, malloc'd; NULL = out of memory. A search_path
+ * would do the same, but belongs to a server process, and a pooler refuses or loses it. */
 static char *with_schema(const struct pg_conn *conn, const char *sql) {
   char *text = NULL;
   size_t size;
@@ -248,16 +259,16 @@ int pg_query(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const char *s
   return rc ? rc : answer(conn, deadline, ret);
 }
 
-/* The place of a text among those that are prepared, or the first free one; -ENOSPC. By the text itself: no two statements can be
- * taken for each other. */
+/* The place of a text among those that are prepared, or the first free one; -ENOSPC. By the text itself: no two
+ * statements can be taken for each other. */
 static int place_of(struct pg_conn *conn, const char *sql) {
   for (int i = 0; i < PREPARED_MAX; i++)
     if (!conn->prepared[i] || strcmp(conn->prepared[i], sql) == 0) return i;
   return lb_fail(conn->env, -ENOSPC, "postgres: more than %d statements prepared on one connection", PREPARED_MAX);
 }
 
-/* The name of a prepared statement says its text (FNV-1a): one that another session has prepared in the same server process is never
- * another statement. */
+/* The name of a prepared statement says its text (FNV-1a): one that another session has prepared in the same server
+ * process is never another statement. */
 struct stmt_name {
   char text[24];
 };
@@ -291,7 +302,8 @@ static int prepare(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const s
 }
 
 /* Prepared and sent. 0 with *ret still NULL: it has left, or will with the next flush. */
-static int send_prepared(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const struct pg_stmt *stmt, const char *const params[]) {
+static int send_prepared(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const struct pg_stmt *stmt,
+                         const char *const params[]) {
   if (conn->unprepared) return send_text(conn, deadline, stmt->sql, stmt->params, params);
   int place = place_of(conn, stmt->sql);
   if (place < 0) return place;
@@ -301,11 +313,14 @@ static int send_prepared(struct pg_conn *conn, lb_ns deadline, PGresult **ret, c
   }
   int rc = before_send(conn, deadline);
   if (rc) return rc;
-  return PQsendQueryPrepared(conn->pg, name_of(stmt->sql).text, stmt->params, params, NULL, NULL, 0) ? 0 : connection_error(conn);
+  return PQsendQueryPrepared(conn->pg, name_of(stmt->sql).text, stmt->params, params, NULL, NULL, 0)
+             ? 0
+             : connection_error(conn);
 }
 
-/* 42P05: a statement of that name exists already. 26000: none does. Either way the server process is not that of this session alone: a
- * pooler in transaction mode stands between. Nothing was executed, so the statement may be sent again, and from now on none is prepared. */
+/* 42P05: a statement of that name exists already. 26000: none does. Either way the server process is not that of this
+ * session alone: a pooler in transaction mode stands between. Nothing was executed, so the statement may be sent again,
+ * and from now on none is prepared. */
 static bool is_shared(struct pg_conn *conn, const PGresult *result) {
   if (conn->unprepared || !(pg_is(result, "42P05") || pg_is(result, "26000"))) return false;
   return conn->unprepared = true;
@@ -322,7 +337,9 @@ int pg_call(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const struct p
   return pg_query(conn, deadline, ret, stmt->sql, stmt->params, params);
 }
 
-bool pg_pooled(struct pg_conn *conn, int pid) { return conn->unprepared = pid != PQbackendPID(conn->pg) || conn->unprepared; }
+bool pg_pooled(struct pg_conn *conn, int pid) {
+  return conn->unprepared = pid != PQbackendPID(conn->pg) || conn->unprepared;
+}
 
 void pg_tell(struct pg_conn *conn, lb_ns deadline, const struct pg_stmt *stmt, const char *const params[]) {
   PGresult *result = NULL;

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: MIT
  *
- * redis-stamp - SETNX with the time at which the lock ends as the value; who finds that time passed takes over with GETSET.
+ * redis-stamp - SETNX with the time at which the lock ends as the value; who finds that time passed takes over with
+ * GETSET.
  *
  *     expires = now + ttl + 1
  *     SETNX key expires                  1: acquired
  *     GET key                            nothing: from the beginning; a time to come: somebody holds it
- *     GETSET key expires                 it gives back a time that has passed: acquired; another one was first: somebody holds it
- *     DEL key                            to release, if the own time has not passed
+ *     GETSET key expires                 it gives back a time that has passed: acquired; another one was first:
+ * somebody holds it DEL key                            to release, if the own time has not passed
  *
- * Promises    One holder per key while the wall clocks of all clients agree, and nobody who lost the race with GETSET had
- *             worked out its time before the winner did. A dead holder's lock is taken over when its time has passed: no key needs an expiry, and no
- *             client can die between two commands that belong together.
- * Assumes     Wall clocks that agree, to within what the lease is longer than the work. The server's clock does not matter.
- * Breaks it   A client whose clock runs ahead finds every lock expired, and steals it. One whose clock is behind leaves a lock for longer.
- *             GETSET is also done by who comes second: it is told so, and its time stands in the key. If it had stood still since it worked
- *             that out, the winner's lock ends as early as the loser's would have, within the winner's lease, and is taken over then. Else it ends
- *             later, and if the winner dies, everybody waits for a holder that there never was. A release that compares the value would fail
- *             for the winner.
- *             A release looks at the own time and then sends DEL: who stands still between the two, until another one has taken over, deletes that one's
- *             key. The value is a time: it says not whose.
- * Source      redis.io, SETNX, "Design pattern: Locking with SETNX"; kenn/redis-mutex #5, #6.
+ * Promises    One holder per key while the wall clocks of all clients agree, and nobody who lost the race with GETSET
+ * had worked out its time before the winner did. A dead holder's lock is taken over when its time has passed: no key
+ * needs an expiry, and no client can die between two commands that belong together. Assumes     Wall clocks that agree,
+ * to within what the lease is longer than the work. The server's clock does not matter. Breaks it   A client whose
+ * clock runs ahead finds every lock expired, and steals it. One whose clock is behind leaves a lock for longer. GETSET
+ * is also done by who comes second: it is told so, and its time stands in the key. If it had stood still since it
+ * worked that out, the winner's lock ends as early as the loser's would have, within the winner's lease, and is taken
+ * over then. Else it ends later, and if the winner dies, everybody waits for a holder that there never was. A release
+ * that compares the value would fail for the winner. A release looks at the own time and then sends DEL: who stands
+ * still between the two, until another one has taken over, deletes that one's key. The value is a time: it says not
+ * whose. Source      redis.io, SETNX, "Design pattern: Locking with SETNX"; kenn/redis-mutex #5, #6.
  *
- * What can be known of a request whose reply never came, stands in redis_key.h: the value tells as little, as two clients may have the
- * same time, and another one may have written over it.
+ * What can be known of a request whose reply never came, stands in redis_key.h: the value tells as little, as two
+ * clients may have the same time, and another one may have written over it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -42,9 +42,12 @@ static void set_time(struct lb_session *s, int64_t ttl_ms, struct lb_grant *gran
   grant->token_len = strlen(grant->token);
 }
 
-static int64_t time_in(const redisReply *reply) { return reply->type == REDIS_REPLY_STRING ? strtoll(reply->str, NULL, 10) : 0; }
+static int64_t time_in(const redisReply *reply) {
+  return reply->type == REDIS_REPLY_STRING ? strtoll(reply->str, NULL, 10) : 0;
+}
 
-/* LB_OK: somebody holds it; LB_LOST: the time in the key has passed; FROM_THE_BEGINNING: there is no key; LB_UNKNOWN; -errno. */
+/* LB_OK: somebody holds it; LB_LOST: the time in the key has passed; FROM_THE_BEGINNING: there is no key; LB_UNKNOWN;
+ * -errno. */
 static int look(struct lb_session *s, const struct lb_lock *lock, lb_ns deadline) {
   struct redis_request get = {.command = {.argv = {"GET", lock->key}}};
   int rc = redis_session_ask(redis_of(s), &get, deadline);
@@ -152,16 +155,19 @@ const struct lb_protocol lb_redis_stamp = {
     .abi = LB_ABI,
     .name = "redis-stamp",
     .summary = "one Redis server: SETNX with the end of the lock as its value, taken over by GETSET, released by DEL",
-    .promises = "One holder per key while the wall clocks of all clients agree, nobody stands still before its GETSET, and one server keeps the\n"
-                "key. A dead holder's lock is taken over. The server's clock does not matter.",
-    .breaks = "A client whose wall clock runs ahead steals the lock. Who loses the race with GETSET writes its own end into the winner's key: if it\n"
-              "had stood still before, an earlier one. A key that was forgotten, as with redis-token. DEL looks at no owner.",
+    .promises =
+        "One holder per key while the wall clocks of all clients agree, nobody stands still before its GETSET, and one server keeps the\n"
+        "key. A dead holder's lock is taken over. The server's clock does not matter.",
+    .breaks =
+        "A client whose wall clock runs ahead steals the lock. Who loses the race with GETSET writes its own end into the winner's key: if it\n"
+        "had stood still before, an earlier one. A key that was forgotten, as with redis-token. DEL looks at no owner.",
     .source = "redis.io: SETNX, \"Locking with SETNX\"",
     .topologies = redis_key_topologies,
     .facts = "release=timed lost=blind",
-    .traits = LB_TRAIT_LEASED | LB_TRAIT_CLIENT_CLOCK | LB_TRAIT_NO_OWNER | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,
-    /* after-set: the reply of SETNX has been read, or given up, and not been looked at. before-getset: the time in the key has passed, the own one is
-     * worked out. before-del: the own time has not passed, when it was looked at. */
+    .traits = LB_TRAIT_LEASED | LB_TRAIT_CLIENT_CLOCK | LB_TRAIT_NO_OWNER | LB_TRAIT_NEEDS_MEMORY |
+              LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,
+    /* after-set: the reply of SETNX has been read, or given up, and not been looked at. before-getset: the time in the
+     * key has passed, the own one is worked out. before-del: the own time has not passed, when it was looked at. */
     .points = (const char *const[]){"before-set", "after-set", "before-getset", "before-release", "before-del", NULL},
     .session_size = sizeof(struct redis_blind),
     .open = redis_key_open,

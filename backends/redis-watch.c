@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * redis-watch - SETNX with a token, then EXPIRE; who is refused looks whether the key has an end, and sets one where it has none.
- * Released by WATCH, GET, MULTI, DEL, EXEC. Waiters ask again every millisecond. The lock of the book "Redis in Action".
+ * redis-watch - SETNX with a token, then EXPIRE; who is refused looks whether the key has an end, and sets one where it
+ * has none. Released by WATCH, GET, MULTI, DEL, EXEC. Waiters ask again every millisecond. The lock of the book "Redis
+ * in Action".
  *
- * Promises    One holder per key, as redis-token, without any script. EXEC does nothing if the key was changed, deleted or expired since
- *             WATCH, so a release or a renewal never touches somebody else's lock, wherever the client stands still. A client that dies
- *             between SETNX and EXPIRE blocks nobody for ever: the next one that is refused gives its key an end.
- * Assumes     As redis-token; and that the watched key's expiry ends the transaction, which is so since Redis 6.0.9. That every client is of this kind: a
- *             lock that has no end on purpose gets one.
- * Breaks it   As redis-token. The repair itself is a check, then an act: between PTTL and EXPIRE the key may have got another
- *             owner, whose lease then ends a ttl from now (in whole seconds, rounded up), sooner or later than it thinks (if all ask for the same
- *             ttl: later). The book's own listing asks "not ttl". It repairs with redis.Redis of redis-py 2, which turns -1 into None; with StrictRedis, as
- *             without that mapping, it repairs nothing, as -1 is not false.
- *             A release is three round trips (MULTI, DEL and EXEC leave together), and each waiter asks a thousand times a second: cheap only while few wait.
- * Source      J. Carlson, "Redis in Action" (2013), 6.2: acquire_lock_with_timeout, release_lock. redis.io, "Transactions".
+ * Promises    One holder per key, as redis-token, without any script. EXEC does nothing if the key was changed, deleted
+ * or expired since WATCH, so a release or a renewal never touches somebody else's lock, wherever the client stands
+ * still. A client that dies between SETNX and EXPIRE blocks nobody for ever: the next one that is refused gives its key
+ * an end. Assumes     As redis-token; and that the watched key's expiry ends the transaction, which is so since
+ * Redis 6.0.9. That every client is of this kind: a lock that has no end on purpose gets one. Breaks it   As
+ * redis-token. The repair itself is a check, then an act: between PTTL and EXPIRE the key may have got another owner,
+ * whose lease then ends a ttl from now (in whole seconds, rounded up), sooner or later than it thinks (if all ask for
+ * the same ttl: later). The book's own listing asks "not ttl". It repairs with redis.Redis of redis-py 2, which turns
+ * -1 into None; with StrictRedis, as without that mapping, it repairs nothing, as -1 is not false. A release is three
+ * round trips (MULTI, DEL and EXEC leave together), and each waiter asks a thousand times a second: cheap only while
+ * few wait. Source      J. Carlson, "Redis in Action" (2013), 6.2: acquire_lock_with_timeout, release_lock. redis.io,
+ * "Transactions".
  *
- * WATCH belongs to a connection, so all five go over one, or it begins anew. What can be known of a request whose reply never came, stands
- * in redis_session.h.
+ * WATCH belongs to a connection, so all five go over one, or it begins anew. What can be known of a request whose reply
+ * never came, stands in redis_session.h.
  */
 #include <errno.h>
 
@@ -34,7 +36,8 @@ static int follow(struct lb_session *s, struct redis_request *request, lb_ns dea
 
 /* LB_OK: the key is ours, and watched; LB_LOST: it is not; LB_UNKNOWN, -errno. */
 static int watch(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
-  struct redis_request watch = {.command = {.argv = {"WATCH", lock->key}}}, get = {.command = {.argv = {"GET", lock->key}}};
+  struct redis_request watch = {.command = {.argv = {"WATCH", lock->key}}},
+                       get = {.command = {.argv = {"GET", lock->key}}};
   struct redis_request unwatch = {.command = {.argv = {"UNWATCH"}}};
   int rc = redis_session_once(redis_of(s), &watch, deadline);
   if (!rc) rc = follow(s, &get, deadline);
@@ -62,8 +65,8 @@ static int execute(struct lb_session *s, struct redis_command change, lb_ns dead
 }
 
 /* LB_OK; LB_LOST: the key is not ours; LB_UNKNOWN; -errno: nothing was changed. `between`: a point. */
-static int change_ours(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, struct redis_command change,
-                       const char *between, lb_ns deadline) {
+static int change_ours(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant,
+                       struct redis_command change, const char *between, lb_ns deadline) {
   for (;;) {
     int rc = watch(s, lock, grant, deadline);
     if (rc == LB_LOST) return rc;
@@ -71,7 +74,8 @@ static int change_ours(struct lb_session *s, const struct lb_lock *lock, const s
     if (between) lb_point(redis_of(s)->env, between);
     rc = execute(s, change, deadline);
     if (rc != LB_BUSY) return rc;
-    if (lb_now(redis_of(s)->env) >= deadline) return lb_fail(redis_of(s)->env, -ETIMEDOUT, "the key was changed each time it was watched");
+    if (lb_now(redis_of(s)->env) >= deadline)
+      return lb_fail(redis_of(s)->env, -ETIMEDOUT, "the key was changed each time it was watched");
   }
 }
 
@@ -101,8 +105,10 @@ static int watch_resolve(struct lb_session *s, const struct lb_lock *lock, struc
 
 static int watch_try_acquire(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   if (redis_key_begin(s, grant)) return watch_resolve(s, lock, grant, deadline);
-  struct redis_request setnx = {
-      .command = {.argv = {"SETNX", lock->key, grant->token}}, .grant = grant, .before = "before-set", .after = "after-set"};
+  struct redis_request setnx = {.command = {.argv = {"SETNX", lock->key, grant->token}},
+                                .grant = grant,
+                                .before = "before-set",
+                                .after = "after-set"};
   int rc = redis_session_once(redis_of(s), &setnx, deadline);
   if (!rc && !redis_is_one(setnx.reply)) rc = LB_BUSY;
   freeReplyObject(setnx.reply);
@@ -132,14 +138,17 @@ const struct lb_protocol lb_redis_watch = {
     .abi = LB_ABI,
     .name = "redis-watch",
     .summary = "one Redis server: SETNX and EXPIRE, repaired by who is refused, released by WATCH, MULTI, DEL, EXEC",
-    .promises = "One holder per key, as redis-token. Never releases or extends somebody else's lock. A key that its dead holder\n"
-                "left without an end gets one from whoever asks next.",
-    .breaks = "What breaks redis-token. The repair may meet the next holder's key, whose lease it moves. Each waiter asks a\n"
-              "thousand times a second.",
+    .promises =
+        "One holder per key, as redis-token. Never releases or extends somebody else's lock. A key that its dead holder\n"
+        "left without an end gets one from whoever asks next.",
+    .breaks =
+        "What breaks redis-token. The repair may meet the next holder's key, whose lease it moves. Each waiter asks a\n"
+        "thousand times a second.",
     .source = "J. Carlson, Redis in Action (2013), 6.2",
-    .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,
-    /* after-set: between SETNX and EXPIRE; the reply has been read, or given up, and not been looked at. before-del: between GET, which found the own
-     * token, and MULTI. */
+    .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR |
+              LB_TRAIT_NEEDS_RATE,
+    /* after-set: between SETNX and EXPIRE; the reply has been read, or given up, and not been looked at. before-del:
+     * between GET, which found the own token, and MULTI. */
     .points = (const char *const[]){"before-set", "after-set", "before-release", "before-del", NULL},
     .midway = "after-set",
     .poll_ms = 1,
@@ -157,19 +166,21 @@ const struct lb_protocol lb_redis_watch = {
  *     if redis.get(key) == token:
  *         redis.delete(key)
  *
- * Promises    One holder per key while nobody's lease ends between its GET and its DEL, and all that redis-token assumes holds. Who is late by more
- *             than that leaves the next holder's lock alone: the token in the key is another one by then.
- * Assumes     That the answer to GET is still true when DEL arrives. Nothing says so: it is a check, then an act.
- * Breaks it   A client that stands still between the two (a pause of its process, a retransmission) until its lease is over and another one
- *             holds: DEL deletes that one's lock. The window is a round trip wide, and the damage is that of redis-del, so it is found
- *             in production. A renewal does the same with GET and PEXPIRE. And all that breaks redis-token.
- * Source      The release of many clients that know that a token is needed and not what for; redis.io, SET, has the script in its place.
+ * Promises    One holder per key while nobody's lease ends between its GET and its DEL, and all that redis-token
+ * assumes holds. Who is late by more than that leaves the next holder's lock alone: the token in the key is another one
+ * by then. Assumes     That the answer to GET is still true when DEL arrives. Nothing says so: it is a check, then an
+ * act. Breaks it   A client that stands still between the two (a pause of its process, a retransmission) until its
+ * lease is over and another one holds: DEL deletes that one's lock. The window is a round trip wide, and the damage is
+ * that of redis-del, so it is found in production. A renewal does the same with GET and PEXPIRE. And all that breaks
+ * redis-token. Source      The release of many clients that know that a token is needed and not what for; redis.io,
+ * SET, has the script in its place.
  *
- * DEL goes over the connection that GET was answered on, or not at all: a server that has taken over meanwhile is asked first. What can be known of a
- * request whose reply never came, stands in redis_session.h.
+ * DEL goes over the connection that GET was answered on, or not at all: a server that has taken over meanwhile is asked
+ * first. What can be known of a request whose reply never came, stands in redis_session.h.
  */
 
-/* What follows upon the answer to GET. LB_OK: done; LB_LOST: there was no key any more; LB_UNKNOWN; -errno: not done. */
+/* What follows upon the answer to GET. LB_OK: done; LB_LOST: there was no key any more; LB_UNKNOWN; -errno: not done.
+ */
 static int write_after_get(struct lb_session *s, struct redis_request *write, lb_ns deadline) {
   write->stays = true;
   int rc = redis_session_once(&redis_key(s)->redis, write, deadline);
@@ -206,13 +217,17 @@ const struct lb_protocol lb_redis_getdel = {
     .abi = LB_ABI,
     .name = "redis-getdel",
     .summary = "one Redis server: SET NX PX with a random token, which the client compares before it sends DEL",
-    .promises = "One holder per key while nobody's lease ends between its GET and its DEL, and all that redis-token assumes holds.",
-    .breaks = "A client that stands still between GET and DEL until its lease is over deletes the next holder's lock, and a third\n"
-              "client is granted it beside the second. And what breaks redis-token.",
+    .promises =
+        "One holder per key while nobody's lease ends between its GET and its DEL, and all that redis-token assumes holds.",
+    .breaks =
+        "A client that stands still between GET and DEL until its lease is over deletes the next holder's lock, and a third\n"
+        "client is granted it beside the second. And what breaks redis-token.",
     .source = "redis.io: SET, without the script that it shows",
     .facts = "release=looked",
-    .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,
-    /* after-set: the reply has been read, or given up, and not been looked at. before-del: between GET, which found the own token, and DEL. */
+    .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR |
+              LB_TRAIT_NEEDS_RATE,
+    /* after-set: the reply has been read, or given up, and not been looked at. before-del: between GET, which found the
+       own token, and DEL. */
     .points = (const char *const[]){"before-set", "after-set", "before-release", "before-del", NULL},
     .session_size = sizeof(struct redis_key),
     REDIS_KEY_HOOKS,

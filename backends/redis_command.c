@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Commands about a key: the scripts that look at its token before they touch it, what the errors of a server mean, what one server knows of
- * it, and the removal of all that a run has left.
+ * Commands about a key: the scripts that look at its token before they touch it, what the errors of a server mean, what
+ * one server knows of it, and the removal of all that a run has left.
  *
  * Every script writes the lock's key at most once and last, so an error it raises is definite: nothing was done, but a
  * number drawn and lost.
@@ -35,8 +35,8 @@ const struct redis_script redis_expire_if_mine = {
 /* The number is drawn before the key is set: an INCR that fails (a counter that is no number, no memory) then leaves no
  * lock behind. Scripts run one at a time, so numbers follow the order of grants. An attempt that has the key already,
  * because its reply was lost, gets another number: it is larger than all earlier holders', and smaller than all later
- * ones', since nobody can be granted before the key is gone. The counter ends a day after the latest number, or it would stay for ever
- * where no teardown came by; a hold may not last longer than that. */
+ * ones', since nobody can be granted before the key is gone. The counter ends a day after the latest number, or it
+ * would stay for ever where no teardown came by; a hold may not last longer than that. */
 const struct redis_script redis_set_numbered = {
     .sha1 = "4a2fca087128d34593791597fe5acc9cd86b3aca",
     .text = "local v=redis.call(\"GET\",KEYS[1]) if v and v~=ARGV[1] then return 0 end local "
@@ -126,9 +126,10 @@ int redis_refusal(struct lb_env *env, const redisReply *reply) {
     const char *code;
     int error;
   } table[] = {
-      {"READONLY", EROFS}, {"MASTERDOWN", EROFS}, {"LOADING", EAGAIN}, {"BUSY", EAGAIN},  {"NOREPLICAS", ENOLINK},
-      {"OOM", ENOMEM},     {"MISCONF", EIO},      {"NOAUTH", EACCES},  {"NOPERM", EPERM},
-      {"MOVED", EROFS},    {"ASK", EROFS},        {"CLUSTERDOWN", EAGAIN}, {"TRYAGAIN", EAGAIN}, {"CROSSSLOT", EINVAL},
+      {"READONLY", EROFS},     {"MASTERDOWN", EROFS}, {"LOADING", EAGAIN}, {"BUSY", EAGAIN},
+      {"NOREPLICAS", ENOLINK}, {"OOM", ENOMEM},       {"MISCONF", EIO},    {"NOAUTH", EACCES},
+      {"NOPERM", EPERM},       {"MOVED", EROFS},      {"ASK", EROFS},      {"CLUSTERDOWN", EAGAIN},
+      {"TRYAGAIN", EAGAIN},    {"CROSSSLOT", EINVAL},
   };
   if (reply->type != REDIS_REPLY_ERROR) return 0;
   size_t length = strcspn(reply->str, " ");
@@ -140,11 +141,13 @@ int redis_refusal(struct lb_env *env, const redisReply *reply) {
 
 /* ---- what a run has left: for teardown -----------------------------------------------------------------
  *
- * That is every key whose name has its prefix in it: the counters of keys have a brace in front, and a foreign library a word of its own. Redis
- * finds those only by a walk through all its keys; it answers others between two pages. What stays is in the cache of scripts, from which nothing can
- * be taken out one by one, and holds nothing of a run but its program.
+ * That is every key whose name has its prefix in it: the counters of keys have a brace in front, and a foreign library
+ * a word of its own. Redis finds those only by a walk through all its keys; it answers others between two pages. What
+ * stays is in the cache of scripts, from which nothing can be taken out one by one, and holds nothing of a run but its
+ * program.
  *
- * No server of a cluster refuses that walk: not a replica, and not one that knows of no majority. So it also tells whether a server has a key. */
+ * No server of a cluster refuses that walk: not a replica, and not one that knows of no majority. So it also tells
+ * whether a server has a key. */
 
 enum { PATTERN_MAX = 300 };
 
@@ -156,14 +159,17 @@ struct walk { /* through the keys that fit a pattern */
 };
 
 /* One command that has to be answered as `type`. 0, LB_UNKNOWN, -errno. */
-static int call(struct redis_conn *conn, lb_ns deadline, int type, int argc, const char *const argv[], redisReply **ret) {
+static int call(struct redis_conn *conn, lb_ns deadline, int type, int argc, const char *const argv[],
+                redisReply **ret) {
   int rc = redis_call(conn, deadline, ret, argc, argv, NULL);
   if (!rc) rc = redis_refusal(redis_env(conn), *ret);
-  if (!rc && (*ret)->type != type) rc = lb_fail(redis_env(conn), -EPROTO, "redis answered %s in a way it never does", argv[0]);
+  if (!rc && (*ret)->type != type)
+    rc = lb_fail(redis_env(conn), -EPROTO, "redis answered %s in a way it never does", argv[0]);
   return rc;
 }
 
-static int begin_walk(struct walk *walk, struct redis_conn *conn, lb_ns deadline, const char *before, const char *name, const char *after) {
+static int begin_walk(struct walk *walk, struct redis_conn *conn, lb_ns deadline, const char *before, const char *name,
+                      const char *after) {
   *walk = (struct walk){.conn = conn, .deadline = deadline, .cursor = "0"};
   int length = snprintf(walk->pattern, PATTERN_MAX, "%s%s%s", before, name, after);
   return length < PATTERN_MAX ? 0 : lb_fail(redis_env(conn), -ENAMETOOLONG, "a name too long to look for");
@@ -173,7 +179,8 @@ static int begin_walk(struct walk *walk, struct redis_conn *conn, lb_ns deadline
 static int next_page(struct walk *walk, redisReply **ret) {
   const char *const argv[] = {"SCAN", walk->cursor, "MATCH", walk->pattern, "COUNT", "1000"};
   int rc = call(walk->conn, walk->deadline, REDIS_REPLY_ARRAY, 6, argv, ret);
-  if (!rc && (*ret)->elements != 2) rc = lb_fail(redis_env(walk->conn), -EPROTO, "redis answered SCAN in a way it never does");
+  if (!rc && (*ret)->elements != 2)
+    rc = lb_fail(redis_env(walk->conn), -EPROTO, "redis answered SCAN in a way it never does");
   if (!rc) snprintf(walk->cursor, sizeof walk->cursor, "%s", (*ret)->element[0]->str);
   return rc;
 }
@@ -227,8 +234,8 @@ static int remove_all(struct redis_conn *conn, const char *before, const char *p
   return rc;
 }
 
-/* Libraries put words of their own before the prefix of a run, which nobody else has. A pattern of many prefixes may fit more than those, so there
- * a key has to begin with it. */
+/* Libraries put words of their own before the prefix of a run, which nobody else has. A pattern of many prefixes may
+ * fit more than those, so there a key has to begin with it. */
 static int remove_run(struct redis_conn *conn, const char *prefix, bool is_cluster, lb_ns deadline) {
   const size_t at_once = is_cluster ? 1 : 1000;
   if (!strchr(prefix, '[')) return remove_all(conn, "*", prefix, at_once, deadline);
@@ -237,7 +244,8 @@ static int remove_run(struct redis_conn *conn, const char *prefix, bool is_clust
 }
 
 /* A replica of a cluster is cleaned by its master. */
-static int clean_server(struct lb_env *env, const struct lb_target *target, const struct lb_endpoint *at, const char *prefix, lb_ns deadline) {
+static int clean_server(struct lb_env *env, const struct lb_target *target, const struct lb_endpoint *at,
+                        const char *prefix, lb_ns deadline) {
   struct redis_conn *conn = NULL;
   int rc = redis_open(env, at, deadline, &conn);
   int other = !rc && target->shards ? redis_check_master(conn, deadline) : 0;
@@ -269,7 +277,8 @@ int redis_clean_each(struct lb_env *env, const struct lb_target *target, const c
 
 /* ---- what one server knows of a key by itself, and to remove that by hand ------------------------------------- */
 
-/* What EXISTS or DEL counts: 1, 0 or -errno. Of a DEL a replica refuses, and so does a server of a cluster that does not decide for the key. */
+/* What EXISTS or DEL counts: 1, 0 or -errno. Of a DEL a replica refuses, and so does a server of a cluster that does
+ * not decide for the key. */
 static int count(struct redis_conn *conn, const char *command, const char *key, lb_ns deadline) {
   redisReply *reply = NULL;
   int rc = redis_callf(conn, deadline, &reply, "%s %s", command, key);
@@ -279,13 +288,15 @@ static int count(struct redis_conn *conn, const char *command, const char *key, 
   return rc;
 }
 
-static int open_at(struct lb_env *env, const struct lb_target *target, size_t endpoint, lb_ns deadline, struct redis_conn **ret) {
+static int open_at(struct lb_env *env, const struct lb_target *target, size_t endpoint, lb_ns deadline,
+                   struct redis_conn **ret) {
   if (endpoint >= target->count || strcmp(target->endpoints[endpoint].service, "redis"))
     return lb_fail(env, -EINVAL, "endpoint %zu is not a redis server", endpoint);
   return redis_open(env, &target->endpoints[endpoint], deadline, ret);
 }
 
-/* A server of a cluster answers EXISTS only for what it decides, and only while the whole is up: there it is looked through. */
+/* A server of a cluster answers EXISTS only for what it decides, and only while the whole is up: there it is looked
+ * through. */
 int redis_inspect(struct lb_env *env, const struct lb_target *target, size_t endpoint, const char *key,
                   lb_ns deadline) {
   struct redis_conn *conn = NULL;

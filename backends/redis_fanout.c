@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A connection to each of N servers. No server makes the others wait: connecting happens in the same poll loop as everything
- * else (rounds), a server that refused is left alone for a moment, and one that stays silent gets a new connection.
+ * A connection to each of N servers. No server makes the others wait: connecting happens in the same poll loop as
+ * everything else (rounds), a server that refused is left alone for a moment, and one that stays silent gets a new
+ * connection.
  */
 #include "redis_fanout.h"
 
@@ -10,7 +11,8 @@
 #include <string.h>
 
 #define REOPEN_MS 20 /* after a refused connect */
-#define NAME_MS 100  /* for the address of a server that is given by name; nobody waits for one that is given by address */
+#define NAME_MS                                                                                                        \
+  100 /* for the address of a server that is given by name; nobody waits for one that is given by address */
 /* After that long without an answer a new connection is made, which a healed network lets through at once; the old
  * one may wait for its next retransmission for seconds. */
 #define SILENT_MS 1000
@@ -100,7 +102,8 @@ uint64_t redis_fanout_confirmed(const struct redis_fanout *fanout) {
   return voters;
 }
 
-/* How many of the connections to these have worked without a break since then. Takes late replies from them; does not wait. */
+/* How many of the connections to these have worked without a break since then. Takes late replies from them; does not
+ * wait. */
 static size_t count_intact(struct redis_fanout *fanout) {
   size_t intact = 0;
   for (size_t i = 0; i < fanout->count; i++) {
@@ -112,14 +115,15 @@ static size_t count_intact(struct redis_fanout *fanout) {
 }
 
 /* One broken connection of five says as little as one server that is down: in doubt is who has no quorum of connections
- * left, each to a server that said yes to this grant, that have worked without a break since. Only those count whose yes
- * was heard by the time that made a quorum. A round ends there, so of five servers that all said yes mostly three count,
- * and one broken connection to one of these is a doubt: too careful, never too bold. The next round that confirms the grant
- * asks all five again. */
+ * left, each to a server that said yes to this grant, that have worked without a break since. Only those count whose
+ * yes was heard by the time that made a quorum. A round ends there, so of five servers that all said yes mostly three
+ * count, and one broken connection to one of these is a doubt: too careful, never too bold. The next round that
+ * confirms the grant asks all five again. */
 int redis_fanout_doubt(struct redis_fanout *fanout, const struct lb_grant *grant) {
   size_t intact = count_intact(fanout);
   if (intact >= fanout->quorum && lb_is_confirmed(&fanout->confirmed, grant)) return LB_OK;
-  lb_fail(fanout->env, -ENOTCONN, "%zu of %zu connections, to servers that said yes, have worked without a break since, a quorum is %zu",
+  lb_fail(fanout->env, -ENOTCONN,
+          "%zu of %zu connections, to servers that said yes, have worked without a break since, a quorum is %zu",
           intact, fanout->count, fanout->quorum);
   return LB_UNKNOWN;
 }
@@ -171,7 +175,9 @@ static void ask_first(struct redis_fanout *fanout, struct redis_node *node, cons
   mend(fanout, node, round);
 }
 
-static bool is_left_out(const struct redis_node *node, const struct redis_round *round) { return round->only_yes && node->vote != REDIS_YES; }
+static bool is_left_out(const struct redis_node *node, const struct redis_round *round) {
+  return round->only_yes && node->vote != REDIS_YES;
+}
 
 void redis_round_tell(struct redis_fanout *fanout, struct redis_round *round) {
   for (size_t i = 0; i < fanout->count; i++) {
@@ -190,7 +196,8 @@ static void ask_next(struct redis_fanout *fanout, struct redis_round *round) {
 
 void redis_round_send(struct redis_fanout *fanout, struct redis_round *round) {
   if (fanout->way != REDIS_ONE_BY_ONE) return redis_round_tell(fanout, round);
-  for (size_t i = 0; i < fanout->count; i++) fanout->node[i].vote = is_left_out(&fanout->node[i], round) ? REDIS_SILENT : REDIS_UNASKED;
+  for (size_t i = 0; i < fanout->count; i++)
+    fanout->node[i].vote = is_left_out(&fanout->node[i], round) ? REDIS_SILENT : REDIS_UNASKED;
   ask_next(fanout, round);
 }
 

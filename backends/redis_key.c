@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-
 /* ---- the session -------------------------------------------------------------------------------------- */
 
 const char *const redis_key_topologies[] = {"redis", "sentinel", "cluster", NULL};
@@ -33,7 +32,9 @@ int redis_key_break(struct lb_session *s, const struct lb_lock *lock, size_t end
   return redis_break(redis->env, redis->link.target, endpoint, lock->key, deadline);
 }
 
-int redis_key_teardown(struct lb_session *s, lb_ns deadline) { return redis_session_teardown(&redis_key(s)->redis, deadline); }
+int redis_key_teardown(struct lb_session *s, lb_ns deadline) {
+  return redis_session_teardown(&redis_key(s)->redis, deadline);
+}
 
 int redis_key_doubt(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant) {
   (void)lock;
@@ -69,7 +70,8 @@ int redis_key_tried(struct lb_session *s, struct lb_grant *grant, bool repeated,
 
 int redis_key_set_end(struct lb_session *s, const struct lb_lock *lock, lb_ns deadline) {
   char seconds[REDIS_DECIMAL_MAX];
-  struct redis_request expire = {.command = {.argv = {"EXPIRE", lock->key, redis_decimal((lock->ttl_ms + 999) / 1000, seconds)}}};
+  struct redis_request expire = {
+      .command = {.argv = {"EXPIRE", lock->key, redis_decimal((lock->ttl_ms + 999) / 1000, seconds)}}};
   int rc = redis_session_once(&redis_key(s)->redis, &expire, deadline);
   freeReplyObject(expire.reply);
   return rc;
@@ -90,12 +92,13 @@ static int read_set(const struct redis_request *set, struct lb_grant *grant) {
   return LB_OK;
 }
 
-int redis_key_try_by(struct lb_session *s, const struct redis_script *script, const struct lb_lock *lock, struct lb_grant *grant,
-                     lb_ns deadline) {
+int redis_key_try_by(struct lb_session *s, const struct redis_script *script, const struct lb_lock *lock,
+                     struct lb_grant *grant, lb_ns deadline) {
   char ttl[REDIS_DECIMAL_MAX];
   bool repeated = redis_key_begin(s, grant);
   struct redis_request set = {
-      .command = {.argv = {"SET", lock->key, grant->token, "NX", "PX", redis_decimal(lock->ttl_ms, ttl), repeated ? "GET" : NULL}},
+      .command = {.argv = {"SET", lock->key, grant->token, "NX", "PX", redis_decimal(lock->ttl_ms, ttl),
+                           repeated ? "GET" : NULL}},
       .grant = grant,
       .repeated = repeated,
       .ttl_ms = lock->ttl_ms,
@@ -113,8 +116,8 @@ int redis_key_try(struct lb_session *s, const struct lb_lock *lock, struct lb_gr
   return redis_key_try_by(s, NULL, lock, grant, deadline);
 }
 
-int redis_key_release_by(struct lb_session *s, const struct redis_script *script, const struct lb_lock *lock, struct lb_grant *grant,
-                         lb_ns deadline) {
+int redis_key_release_by(struct lb_session *s, const struct redis_script *script, const struct lb_lock *lock,
+                         struct lb_grant *grant, lb_ns deadline) {
   struct redis_session *redis = &redis_key(s)->redis;
   struct redis_request delete = {.command = {script, {lock->key, grant->token}}, .grant = grant, .undoes = true};
   lb_point(redis->env, "before-release");
@@ -168,7 +171,8 @@ static struct redis_session *redis_of(struct lb_session *s) { return &redis_key(
 
 static bool is_yes(const redisReply *reply) { return redis_is_one(reply) || reply->type == REDIS_REPLY_STATUS; }
 
-int redis_blind_try(struct lb_session *s, struct redis_request *set, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+int redis_blind_try(struct lb_session *s, struct redis_request *set, const struct lb_lock *lock, struct lb_grant *grant,
+                    lb_ns deadline) {
   if (redis_key_begin(s, grant)) return redis_blind_resolve(s, lock, grant, deadline);
   set->grant = grant;
   int rc = redis_session_once(redis_of(s), set, deadline);
@@ -200,7 +204,8 @@ int redis_blind_resolve(struct lb_session *s, const struct lb_lock *lock, struct
   if (left_ms == NO_KEY) return redis_session_absent(redis, grant, LB_BUSY);
   if (redis_blind_was_deleted(s, grant)) return LB_BUSY;
   bool endless = left_ms == NO_END;
-  if (grant->valid_until && !endless) return redis_session_confirm(redis, grant); /* it was only asked whether the end was set */
+  if (grant->valid_until && !endless)
+    return redis_session_confirm(redis, grant); /* it was only asked whether the end was set */
   if (!endless && lb_now(redis->env) >= grant->asked_at + (lb_ns)lock->ttl_ms * LB_NS_PER_MS) return LB_BUSY;
   lb_fail(redis->env, -ETIMEDOUT, "there is a key, and nothing in it says whose");
   return LB_UNKNOWN;

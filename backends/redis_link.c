@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finds the server that decides. In a cluster the name of a key says who that is (below). With Sentinel, after the clients' guide of Redis: ask the Sentinels in turn with a
- * short timeout, believe the first that knows the master, connect there, and believe the connection only when the
- * server itself says ROLE master. A Sentinel may name a dead or just demoted master until the failover is through, so
- * the search goes round until the caller's deadline.
+ * Finds the server that decides. In a cluster the name of a key says who that is (below). With Sentinel, after the
+ * clients' guide of Redis: ask the Sentinels in turn with a short timeout, believe the first that knows the master,
+ * connect there, and believe the connection only when the server itself says ROLE master. A Sentinel may name a dead or
+ * just demoted master until the failover is through, so the search goes round until the caller's deadline.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -25,13 +25,16 @@ int redis_link_init(struct redis_link *link, struct lb_env *env, const struct lb
     if (!strcmp(endpoint->service, "sentinel") && link->sentinel_count < REDIS_SENTINELS_MAX)
       link->sentinel[link->sentinel_count++] = endpoint;
   }
-  if (target->shards && target->count > REDIS_NODES_MAX) return lb_fail(env, -EINVAL, "a cluster of more than %d redis servers", REDIS_NODES_MAX);
+  if (target->shards && target->count > REDIS_NODES_MAX)
+    return lb_fail(env, -EINVAL, "a cluster of more than %d redis servers", REDIS_NODES_MAX);
   if (target->sentinel_master ? link->sentinel_count > 0 : link->only != NULL) return 0;
   return lb_fail(env, -EINVAL, "topology %s has no %s server", target->topology,
                  target->sentinel_master ? "sentinel" : "redis");
 }
 
-static lb_ns step_of(unsigned round) { return (STEP_MS * LB_NS_PER_MS) << (round < STEP_DOUBLINGS ? round : STEP_DOUBLINGS); }
+static lb_ns step_of(unsigned round) {
+  return (STEP_MS * LB_NS_PER_MS) << (round < STEP_DOUBLINGS ? round : STEP_DOUBLINGS);
+}
 
 static lb_ns sooner(struct lb_env *env, lb_ns deadline, lb_ns step) {
   lb_ns limit = lb_now(env) + step;
@@ -111,7 +114,6 @@ static const struct lb_endpoint *listed(const struct lb_target *target, const ch
   return NULL;
 }
 
-
 static int connect_master(struct redis_link *link, lb_ns deadline, lb_ns step, struct redis_conn **ret) {
   struct address address;
   struct redis_conn *conn = NULL;
@@ -133,15 +135,15 @@ static int connect_master(struct redis_link *link, lb_ns deadline, lb_ns step, s
 
 /* ---- Redis Cluster -----------------------------------------------------------------------------------
  *
- * The name of a key says who decides. Each key falls into one of 16384 slots, each slot belongs to one master, and every
- * server tells whom it takes for the owner of each slot (CLUSTER SLOTS). It may be wrong, for it hears of a failover from others. So
- * what a server answers to the request itself counts for more:
+ * The name of a key says who decides. Each key falls into one of 16384 slots, each slot belongs to one master, and
+ * every server tells whom it takes for the owner of each slot (CLUSTER SLOTS). It may be wrong, for it hears of a
+ * failover from others. So what a server answers to the request itself counts for more:
  *
  *   MOVED        names the owner of the slot, from now on
- *   ASK          names the server that the slot is being moved to, for this one request, with ASKING in front of it: keys that have not
- *                been moved yet are still asked for at the old one
- *   CLUSTERDOWN  nobody decides now, as far as that server knows. A master cut off from the others says so for as long as it is, so the
- *                others are asked before the next request
+ *   ASK          names the server that the slot is being moved to, for this one request, with ASKING in front of it:
+ * keys that have not been moved yet are still asked for at the old one CLUSTERDOWN  nobody decides now, as far as that
+ * server knows. A master cut off from the others says so for as long as it is, so the others are asked before the next
+ * request
  *
  * All three are definite: the request was not executed.
  *
@@ -181,9 +183,10 @@ static void note_owner(struct redis_link *link, unsigned slot, const struct lb_e
 
 /* ---- who has which ------------------------------------------------------------------------------------ */
 
-/* One element is [first, last, [host, port, ...], replicas ...]. A server that was never told its own address leaves the host out: it is
- * then the one that was asked. */
-static bool read_range(const struct redis_link *link, const struct lb_endpoint *asked, const redisReply *row, struct redis_range *ret) {
+/* One element is [first, last, [host, port, ...], replicas ...]. A server that was never told its own address leaves
+ * the host out: it is then the one that was asked. */
+static bool read_range(const struct redis_link *link, const struct lb_endpoint *asked, const redisReply *row,
+                       struct redis_range *ret) {
   const redisReply *at = row->type == REDIS_REPLY_ARRAY && row->elements > 2 ? row->element[2] : NULL;
   if (!at || at->type != REDIS_REPLY_ARRAY || at->elements < 2 || row->element[0]->type != REDIS_REPLY_INTEGER ||
       row->element[1]->type != REDIS_REPLY_INTEGER || at->element[1]->type != REDIS_REPLY_INTEGER)
@@ -191,7 +194,9 @@ static bool read_range(const struct redis_link *link, const struct lb_endpoint *
   const char *host = at->element[0]->str && at->element[0]->str[0] ? at->element[0]->str : asked->host;
   *ret = (struct redis_range){(unsigned)row->element[0]->integer, (unsigned)row->element[1]->integer,
                               listed(link->target, host, (uint16_t)at->element[1]->integer)};
-  if (!ret->owner) lb_fail(link->env, -ENOENT, "a slot belongs to %s, which is no server of topology %s", host, link->target->topology);
+  if (!ret->owner)
+    lb_fail(link->env, -ENOENT, "a slot belongs to %s, which is no server of topology %s", host,
+            link->target->topology);
   return ret->owner;
 }
 
@@ -199,7 +204,8 @@ static int read_ranges(struct redis_link *link, const struct lb_endpoint *asked,
   int rc = redis_refusal(link->env, reply);
   if (rc) return rc;
   link->range_count = 0;
-  for (size_t i = 0; reply->type == REDIS_REPLY_ARRAY && i < reply->elements && link->range_count < REDIS_RANGES_MAX; i++)
+  for (size_t i = 0; reply->type == REDIS_REPLY_ARRAY && i < reply->elements && link->range_count < REDIS_RANGES_MAX;
+       i++)
     link->range_count += read_range(link, asked, reply->element[i], &link->range[link->range_count]);
   return 0;
 }
@@ -217,7 +223,8 @@ static int learn_from(struct redis_link *link, const struct lb_endpoint *at, lb_
 }
 
 /* The next server in turn first: the one that was asked last may be the one that knows too little. */
-static int find_owner(struct redis_link *link, unsigned slot, lb_ns deadline, unsigned round, const struct lb_endpoint **ret) {
+static int find_owner(struct redis_link *link, unsigned slot, lb_ns deadline, unsigned round,
+                      const struct lb_endpoint **ret) {
   int rc = 0;
   for (size_t i = 0; i < link->target->count; i++) {
     const struct lb_endpoint *at = &link->target->endpoints[link->asked++ % link->target->count];
@@ -232,7 +239,8 @@ static int find_owner(struct redis_link *link, unsigned slot, lb_ns deadline, un
 }
 
 /* 0 or -errno. */
-static int look_up(struct redis_link *link, const char *key, lb_ns deadline, unsigned round, const struct lb_endpoint **ret) {
+static int look_up(struct redis_link *link, const char *key, lb_ns deadline, unsigned round,
+                   const struct lb_endpoint **ret) {
   unsigned slot = redis_slot(key ? key : "");
   *ret = link->ask ? link->ask : link->stale ? NULL : owner_of(link, slot);
   return *ret ? 0 : find_owner(link, slot, deadline, round, ret);

@@ -33,8 +33,8 @@ static struct redis_conn **place_of(struct redis_session *s, const struct lb_end
   return &s->parked[at - s->link.target->endpoints];
 }
 
-/* Nothing is owed to a connection that is put aside, so no answer on it can settle a doubt any more. It may be a second one to its
- * server, where the search for another server has led there. */
+/* Nothing is owed to a connection that is put aside, so no answer on it can settle a doubt any more. It may be a second
+ * one to its server, where the search for another server has led there. */
 static void park_conn(struct redis_session *s) {
   struct redis_conn **place = place_of(s, s->link.reached);
   s->doubt.in_conn = false;
@@ -43,8 +43,8 @@ static void park_conn(struct redis_session *s) {
   s->conn = NULL;
 }
 
-/* Of a cluster: the connection becomes the one to the server that has the key's slot, if there is one. Where nobody says who has
- * it, it stays what it is. */
+/* Of a cluster: the connection becomes the one to the server that has the key's slot, if there is one. Where nobody
+ * says who has it, it stays what it is. */
 static void turn_to(struct redis_session *s, const char *key, lb_ns deadline) {
   const struct lb_endpoint *to = redis_link_owner(&s->link, key, deadline);
   if (!to || (s->conn && to == s->link.reached)) return;
@@ -73,7 +73,8 @@ static int stay_on_conn(struct redis_session *s) {
   s->sent_on = false;
   if (s->conn) redis_drain(s->conn);
   if (s->conn && redis_lost(s->conn)) give_up_conn(s);
-  return s->conn && !is_silent(s) ? 0 : lb_fail(s->env, -ENOTCONN, "the connection of the request before this one is gone");
+  return s->conn && !is_silent(s) ? 0
+                                  : lb_fail(s->env, -ENOTCONN, "the connection of the request before this one is gone");
 }
 
 /* After a call on conn that returned rc. */
@@ -147,7 +148,8 @@ int redis_session_confirm(struct redis_session *s, const struct lb_grant *grant)
   return LB_OK;
 }
 
-int redis_session_extend(struct redis_session *s, struct redis_command command, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline) {
+int redis_session_extend(struct redis_session *s, struct redis_command command, int64_t ttl_ms, struct lb_grant *grant,
+                         lb_ns deadline) {
   struct redis_request expire = {.command = command};
   lb_ns end = lb_lease_end(lb_now(s->env), ttl_ms);
   int rc = redis_session_ask(s, &expire, deadline);
@@ -179,8 +181,8 @@ int redis_session_doubt(struct redis_session *s, const struct lb_grant *grant) {
 
 /* ---- requests ----------------------------------------------------------------------------------------- */
 
-/* Behind ASKING, if the server that had the slot has sent us here. The reply to that is passed over as a late one, and a script behind a
- * reply that is owed is sent whole, which it has to be here: ASKING counts for one command. */
+/* Behind ASKING, if the server that had the slot has sent us here. The reply to that is passed over as a late one, and
+ * a script behind a reply that is owed is sent whole, which it has to be here: ASKING counts for one command. */
 static int run(struct redis_session *s, struct redis_request *request, lb_ns deadline) {
   bool asking = s->link.ask != NULL;
   s->link.ask = NULL;
@@ -225,7 +227,8 @@ int redis_session_once(struct redis_session *s, struct redis_request *request, l
 }
 
 /* The replies to MULTI and to the command are passed over, as late ones are: where either was refused, EXEC is, too. */
-int redis_session_exec(struct redis_session *s, const struct redis_command *command, redisReply **reply, lb_ns deadline) {
+int redis_session_exec(struct redis_session *s, const struct redis_command *command, redisReply **reply,
+                       lb_ns deadline) {
   struct redis_request exec = {.command = {.argv = {"EXEC"}, .keyless = true}};
   int words = 0, rc = stay_on_conn(s);
   *reply = NULL;
@@ -269,7 +272,8 @@ int redis_session_ask(struct redis_session *s, struct redis_request *request, lb
   }
 }
 
-/* ---- hearing of a release: a connection that is subscribed answers nothing but messages, so requests go over the session's own one */
+/* ---- hearing of a release: a connection that is subscribed answers nothing but messages, so requests go over the
+ * session's own one */
 
 void redis_ear_close(struct redis_ear *ear) {
   redis_close(ear->conn);
@@ -336,9 +340,11 @@ static lb_ns in_ms(struct lb_env *env, int64_t ms, lb_ns deadline) {
   return until < deadline ? until : deadline;
 }
 
-int redis_ear_wait(struct redis_ear *ear, struct redis_session *session, const char *key, int64_t most_ms, bool looks, lb_ns deadline) {
+int redis_ear_wait(struct redis_ear *ear, struct redis_session *session, const char *key, int64_t most_ms, bool looks,
+                   lb_ns deadline) {
   struct lb_env *env = session->env;
-  lb_ns soon = in_ms(env, REDIS_EAR_MS, deadline), until = most_ms == REDIS_EAR_LIFE ? soon : in_ms(env, most_ms, deadline);
+  lb_ns soon = in_ms(env, REDIS_EAR_MS, deadline),
+        until = most_ms == REDIS_EAR_LIFE ? soon : in_ms(env, most_ms, deadline);
   if (strlen(key) >= sizeof ear->key) return lb_fail(env, -ENAMETOOLONG, "a key too long to listen for");
   if (lb_now(env) >= deadline) return LB_TIMEOUT;
   bool listens = ear->conn && strcmp(ear->key, key) == 0;

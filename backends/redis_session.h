@@ -13,9 +13,9 @@
  *    not believe in it, which makes "not held" definite. All a SET can do after that is block others for one ttl.
  * A silent connection gets a short grace in the next redis_session_ask(), and none from a redis_session_once().
  *
- * In a cluster the key of a request says which server decides (redis_link). The connection is the one to that server; those to others are
- * kept for later, unless they are silent. A request that is sent on (MOVED, ASK) was not executed, and goes on at once; what is refused
- * because nobody decides (CLUSTERDOWN) is refused to the caller.
+ * In a cluster the key of a request says which server decides (redis_link). The connection is the one to that server;
+ * those to others are kept for later, unless they are silent. A request that is sent on (MOVED, ASK) was not executed,
+ * and goes on at once; what is refused because nobody decides (CLUSTERDOWN) is refused to the caller.
  *
  * Source: the order of a connection's commands is Redis's own promise (redis.io, "Pipelining"); the rest follows.
  */
@@ -28,17 +28,17 @@
 struct redis_session { /* one thread; the fields are its own but env, link.target and, to look at, conn */
   struct lb_env *env;
   struct redis_link link;
-  const char *prefix; /* of the run */
-  struct redis_conn *conn; /* NULL: the next use connects */
+  const char *prefix;                         /* of the run */
+  struct redis_conn *conn;                    /* NULL: the next use connects */
   struct redis_conn *parked[REDIS_NODES_MAX]; /* of a cluster: to the other servers, in the order of the endpoints */
-  bool sent_on;            /* the latest reply named another server */
-  lb_ns used_at;           /* when conn last answered */
-  uint64_t losses;         /* connections that were given up */
+  bool sent_on;                               /* the latest reply named another server */
+  lb_ns used_at;                              /* when conn last answered */
+  uint64_t losses;                            /* connections that were given up */
   struct lb_confirmed confirmed;
-  struct {                 /* attempts, by asked_at, whose request got no reply */
-    lb_ns from, to;        /* both 0: none */
-    lb_ns until;           /* their leases end before, whenever the server started them while it mattered */
-    bool in_conn;          /* their requests all stand in front of what conn will execute next */
+  struct {          /* attempts, by asked_at, whose request got no reply */
+    lb_ns from, to; /* both 0: none */
+    lb_ns until;    /* their leases end before, whenever the server started them while it mattered */
+    bool in_conn;   /* their requests all stand in front of what conn will execute next */
   } doubt;
 };
 
@@ -47,8 +47,9 @@ struct redis_request {
   struct redis_command command;
   struct lb_grant *grant; /* the attempt that it takes the lock for, or undoes; else NULL */
   /* for redis_session_once() */
-  bool repeated;              /* the attempt sent such a request before: its asked_at stays */
-  bool stays;                 /* only over the connection of the request before it, wherever its key belongs: -ENOTCONN if that is gone */
+  bool repeated; /* the attempt sent such a request before: its asked_at stays */
+  bool stays; /* only over the connection of the request before it, wherever its key belongs: -ENOTCONN if that is gone
+               */
   int64_t ttl_ms;             /* of the lease that it starts, 0 = for ever */
   const char *before, *after; /* points: connected, nothing sent yet; the reply has been read, or given up */
   /* for redis_session_ask() */
@@ -75,23 +76,27 @@ void redis_session_close(struct redis_session *session);
 /* A request that takes the lock, or another that must not be executed twice. It does not wait behind a connection that
  * is silent. It is sent again only while that is harmless and time is left: on a new connection when the old one was
  * lost before anything was sent, with Sentinel when the server is no master any more (the search for the master
- * does the waiting), and in a cluster where it is sent on; one that `stays` never. Sets the grant's asked_at, unless it is repeated. 0: request->reply. LB_UNKNOWN: no reply came; the
- * attempt is in doubt from now on. -errno: refused, or never sent; nothing of this request remains. */
+ * does the waiting), and in a cluster where it is sent on; one that `stays` never. Sets the grant's asked_at, unless it
+ * is repeated. 0: request->reply. LB_UNKNOWN: no reply came; the attempt is in doubt from now on. -errno: refused, or
+ * never sent; nothing of this request remains. */
 int redis_session_once(struct redis_session *session, struct redis_request *request, lb_ns deadline);
-/* MULTI, the command (no script) and EXEC, sent together over the connection of the request before, or not at all. 0: *reply, which the caller
- * frees, is what EXEC said, nil if something watched has changed. LB_UNKNOWN: no reply came. -errno: nothing was changed, and the connection is given up. */
-int redis_session_exec(struct redis_session *session, const struct redis_command *command, redisReply **reply, lb_ns deadline);
+/* MULTI, the command (no script) and EXEC, sent together over the connection of the request before, or not at all. 0:
+ * *reply, which the caller frees, is what EXEC said, nil if something watched has changed. LB_UNKNOWN: no reply came.
+ * -errno: nothing was changed, and the connection is given up. */
+int redis_session_exec(struct redis_session *session, const struct redis_command *command, redisReply **reply,
+                       lb_ns deadline);
 /* A request that may be executed twice: a read, or a script that looks at the token first. A connection that existed
  * before and fails is replaced within the call: it may have been stale, silent, or to a server that is no master any
  * more. 0: request->reply. LB_UNKNOWN: executed perhaps, no reply. -errno: not executed. */
 int redis_session_ask(struct redis_session *session, struct redis_request *request, lb_ns deadline);
 /* The server has just said that the key is the grant's. Returns LB_OK. */
 int redis_session_confirm(struct redis_session *session, const struct lb_grant *grant);
-/* Sends `command`, which moves the end of the grant's key and answers 1 where it did, and which may be executed twice: the hook extend.
- * LB_OK, LB_LOST, LB_UNKNOWN, -errno; valid_until as lb_lease_extended() says. */
-int redis_session_extend(struct redis_session *session, struct redis_command command, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline);
-/* The hook doubt: LB_OK, or LB_UNKNOWN with a text: the connection is closed by now, or another one had to be made since
- * the grant was confirmed. One system call that does not wait. */
+/* Sends `command`, which moves the end of the grant's key and answers 1 where it did, and which may be executed twice:
+ * the hook extend. LB_OK, LB_LOST, LB_UNKNOWN, -errno; valid_until as lb_lease_extended() says. */
+int redis_session_extend(struct redis_session *session, struct redis_command command, int64_t ttl_ms,
+                         struct lb_grant *grant, lb_ns deadline);
+/* The hook doubt: LB_OK, or LB_UNKNOWN with a text: the connection is closed by now, or another one had to be made
+ * since the grant was confirmed. One system call that does not wait. */
 int redis_session_doubt(struct redis_session *session, const struct lb_grant *grant);
 /* The server has said that the key is not the grant's. `result`, or LB_UNKNOWN with a text in env->err as long as the
  * attempt is in doubt: its request may still arrive. */
@@ -99,17 +104,18 @@ int redis_session_absent(struct redis_session *session, const struct lb_grant *g
 
 /* ---- hearing of a release ----------------------------------------------------------------------------------
  *
- * A connection of its own that is subscribed to a channel with the name of the key. Who releases publishes there, in the script that deletes the key.
- * Redis keeps no message for who is not subscribed when it is published, and a key that expires is told to nobody. So who has just subscribed
- * looks at the key once, and nobody waits for a message for longer than REDIS_EAR_MS, or than the key has to live, as is shipped.
- * All who wait hear each message, and all but one of them ask in vain: the price of this way of waking.
+ * A connection of its own that is subscribed to a channel with the name of the key. Who releases publishes there, in
+ * the script that deletes the key. Redis keeps no message for who is not subscribed when it is published, and a key
+ * that expires is told to nobody. So who has just subscribed looks at the key once, and nobody waits for a message for
+ * longer than REDIS_EAR_MS, or than the key has to live, as is shipped. All who wait hear each message, and all but one
+ * of them ask in vain: the price of this way of waking.
  *
  * Source: redis.io, "Pub/Sub"; Redisson's RedissonLock waits like this. */
 
 #define REDIS_EAR_MS 200
 #define REDIS_EAR_LIFE (-1) /* for as long as the key has to live, which is asked */
 
-struct redis_ear { /* one thread; zeroed before the first use */
+struct redis_ear {         /* one thread; zeroed before the first use */
   struct redis_conn *conn; /* NULL: none yet */
   char key[LB_TOKEN_MAX];  /* it is subscribed to; empty = to none */
 };
@@ -117,9 +123,9 @@ struct redis_ear { /* one thread; zeroed before the first use */
 /* Sleeps until a new try is worth it: the key was released or is free, or most_ms have passed (or REDIS_EAR_LIFE).
  * Without `looks` what was released before it was subscribed is missed. The session says which
  * server decides, and is asked for the key. LB_OK, LB_TIMEOUT: the deadline passed; -errno: it cannot be heard. */
-int redis_ear_wait(struct redis_ear *ear, struct redis_session *session, const char *key, int64_t most_ms, bool looks, lb_ns deadline);
+int redis_ear_wait(struct redis_ear *ear, struct redis_session *session, const char *key, int64_t most_ms, bool looks,
+                   lb_ns deadline);
 /* Closes the connection. */
 void redis_ear_close(struct redis_ear *ear);
-
 
 #endif

@@ -27,14 +27,14 @@ enum { WHERE_MAX = 280 }; /* a host name is at most 255 bytes long */
 struct redis_conn {
   struct lb_env *env;
   redisContext *redis;
-  size_t owed;    /* commands queued whose replies have not been taken */
-  bool connected; /* the handshake has ended */
-  bool unwritten; /* the output buffer is not empty */
-  bool wrote;     /* some byte of what was queued last may have left */
-  bool ended;     /* by the server */
-  int lost;       /* 0 or -errno */
-  bool listens;    /* replies are messages, which nobody has asked for */
-  bool logging_in; /* the reply to AUTH is still to come, before all others */
+  size_t owed;           /* commands queued whose replies have not been taken */
+  bool connected;        /* the handshake has ended */
+  bool unwritten;        /* the output buffer is not empty */
+  bool wrote;            /* some byte of what was queued last may have left */
+  bool ended;            /* by the server */
+  int lost;              /* 0 or -errno */
+  bool listens;          /* replies are messages, which nobody has asked for */
+  bool logging_in;       /* the reply to AUTH is still to come, before all others */
   char where[WHERE_MAX]; /* "127.0.0.1:6379", for messages */
 };
 
@@ -46,7 +46,9 @@ short redis_events(const struct redis_conn *conn) {
   return (short)(POLLIN | (!conn->connected || conn->unwritten ? POLLOUT : 0));
 }
 
-struct lb_env *redis_env(const struct redis_conn *conn) { return conn->env; }
+struct lb_env *redis_env(const struct redis_conn *conn) {
+  return conn->env;
+}
 bool redis_connected(const struct redis_conn *conn) { return conn->connected; }
 
 void redis_listen(struct redis_conn *conn) { conn->listens = true; }
@@ -140,7 +142,8 @@ static int finish_connect(struct redis_conn *conn) {
   return 0;
 }
 
-/* Until the server has said that it takes the user. What is sent behind that is then refused for its own faults only. */
+/* Until the server has said that it takes the user. What is sent behind that is then refused for its own faults only.
+ */
 static int finish_login(struct redis_conn *conn, lb_ns deadline) {
   int rc = 0;
   while (!rc && conn->logging_in) {

@@ -2,9 +2,9 @@
  *
  * redis_util.h - what the Redis protocols and the harness's Redis topologies share; private to them.
  *   redis_util.c     connections with our own deadlines, on hiredis 0.14 (whose timeouts are per read, not per call)
- *   redis_link.c     which server to connect to: the only one, the master the Sentinels name, or the one that has the key's slot
- *   redis_command.c  commands about a key, what errors mean, removal of what a run has left
- * On top of it: redis_session.h (one server at a time), redis_key.h (a lock that is one key), redis_fanout.h (several servers).
+ *   redis_link.c     which server to connect to: the only one, the master the Sentinels name, or the one that has the
+ * key's slot redis_command.c  commands about a key, what errors mean, removal of what a run has left On top of it:
+ * redis_session.h (one server at a time), redis_key.h (a lock that is one key), redis_fanout.h (several servers).
  *
  * hiredis writes with write(2), so the process that uses this ignores SIGPIPE.
  *
@@ -22,8 +22,9 @@ struct redis_conn; /* one connection, one thread */
 
 /* ---- one call, one answer ----------------------------------------------------------------------------- */
 
-/* Connects, and logs in where the endpoint has a password. 0; -errno with env->err (-ETIMEDOUT when the deadline passed,
- * -ECONNREFUSED ...; -EACCES: it does not take the user or the password; -EPROTONOSUPPORT: TLS is asked for). */
+/* Connects, and logs in where the endpoint has a password. 0; -errno with env->err (-ETIMEDOUT when the deadline
+ * passed, -ECONNREFUSED ...; -EACCES: it does not take the user or the password; -EPROTONOSUPPORT: TLS is asked for).
+ */
 int redis_open(struct lb_env *env, const struct lb_endpoint *at, lb_ns deadline, struct redis_conn **ret);
 /* NULL is fine. */
 void redis_close(struct redis_conn *conn);
@@ -38,8 +39,9 @@ int redis_callf(struct redis_conn *conn, lb_ns deadline, redisReply **ret, const
 
 /* ---- the same in steps that never wait, for several connections in one poll loop ----------------------- */
 
-/* Starts to connect. 0 or -errno (also when refused at once). It waits for one thing only, until the deadline: the address of a host that
- * is given by name. A login goes with the first command; a refused one is a lost connection (-EACCES). */
+/* Starts to connect. 0 or -errno (also when refused at once). It waits for one thing only, until the deadline: the
+ * address of a host that is given by name. A login goes with the first command; a refused one is a lost connection
+ * (-EACCES). */
 int redis_start(struct lb_env *env, const struct lb_endpoint *at, lb_ns deadline, struct redis_conn **ret);
 /* Puts a command into the output buffer, also while connecting; one more reply is owed. 0 or -errno. */
 int redis_queue(struct redis_conn *conn, int argc, const char *const argv[], const size_t *lengths);
@@ -87,23 +89,28 @@ struct redis_link {
   const struct lb_endpoint *only; /* the first Redis server; with Sentinel the login that its master takes, too */
   const struct lb_endpoint *sentinel[REDIS_SENTINELS_MAX]; /* the one that answered last stands first */
   size_t sentinel_count;
-  const struct lb_endpoint *reached; /* where the latest connection leads to; NULL = a server that the target does not list */
+  const struct lb_endpoint
+      *reached; /* where the latest connection leads to; NULL = a server that the target does not list */
   /* Of a cluster. */
-  struct redis_range range[REDIS_RANGES_MAX]; /* who has which slots, as far as somebody said; of several that fit the first counts */
+  struct redis_range
+      range[REDIS_RANGES_MAX]; /* who has which slots, as far as somebody said; of several that fit the first counts */
   size_t range_count;
-  size_t asked;                  /* servers asked for that so far: the next one is endpoints[asked % count] */
-  bool stale;                    /* that is asked again before it is used */
-  const struct lb_endpoint *ask; /* the next request alone is to go there, behind ASKING; NULL = where its key belongs */
+  size_t asked; /* servers asked for that so far: the next one is endpoints[asked % count] */
+  bool stale;   /* that is asked again before it is used */
+  const struct lb_endpoint
+      *ask; /* the next request alone is to go there, behind ASKING; NULL = where its key belongs */
 };
 
 /* 0, or -EINVAL when the target has no such server, or too many for a cluster. Needs no release; points into target. */
 int redis_link_init(struct redis_link *link, struct lb_env *env, const struct lb_target *target);
-/* Connects to the server that decides for the key (which matters in a cluster only; NULL = for any). Without Sentinel one try; in a
- * cluster one with each server's word for who that is. With Sentinel asks until a server the Sentinels name
- * says itself that it is the master, or the deadline passes: -ETIMEDOUT. 0 or -errno. */
+/* Connects to the server that decides for the key (which matters in a cluster only; NULL = for any). Without Sentinel
+ * one try; in a cluster one with each server's word for who that is. With Sentinel asks until a server the Sentinels
+ * name says itself that it is the master, or the deadline passes: -ETIMEDOUT. 0 or -errno. */
 int redis_link_open(struct redis_link *link, const char *key, lb_ns deadline, struct redis_conn **ret);
 /* Whether another server may decide later: with Sentinel, and in a cluster. */
-static inline bool redis_link_moves(const struct redis_link *link) { return link->target->sentinel_master || link->target->shards; }
+static inline bool redis_link_moves(const struct redis_link *link) {
+  return link->target->sentinel_master || link->target->shards;
+}
 /* Asks the server itself. 0; -EROFS: it is no master; -errno. */
 int redis_check_master(struct redis_conn *conn, lb_ns deadline);
 
@@ -111,8 +118,8 @@ int redis_check_master(struct redis_conn *conn, lb_ns deadline);
 
 /* The slot of a key: of what stands in its first braces, if anything does. */
 unsigned redis_slot(const char *key);
-/* Where a request about the key is to be sent now. Asks the servers in turn, if that is not known or stale. NULL with the reason in
- * env->err: nobody says. */
+/* Where a request about the key is to be sent now. Asks the servers in turn, if that is not known or stale. NULL with
+ * the reason in env->err: nobody says. */
 const struct lb_endpoint *redis_link_owner(struct redis_link *link, const char *key, lb_ns deadline);
 /* Heeds what an error reply says of who decides. True: it names another server, which is to be asked at once. */
 bool redis_link_heed(struct redis_link *link, const redisReply *reply);
@@ -158,7 +165,8 @@ struct redis_words {
   char counter[REDIS_COUNTER_MAX];
 };
 
-/* The counter of a key is called "{KEY}.fence": in a cluster it then has the same slot. A script goes as EVALSHA, or with its whole text as EVAL. 0, or -ENAMETOOLONG: a key too long to have a counter. */
+/* The counter of a key is called "{KEY}.fence": in a cluster it then has the same slot. A script goes as EVALSHA, or
+ * with its whole text as EVAL. 0, or -ENAMETOOLONG: a key too long to have a counter. */
 int redis_spell(struct lb_env *env, const struct redis_command *command, bool whole, struct redis_words *ret);
 /* Runs it: a script as EVALSHA, or as EVAL when the server does not know it. Results as redis_call. */
 int redis_run(struct redis_conn *conn, lb_ns deadline, redisReply **ret, const struct redis_command *command);
@@ -174,14 +182,15 @@ const char *redis_decimal(int64_t number, char buf[REDIS_DECIMAL_MAX]);
 bool redis_is_one(const redisReply *reply);
 /* True when a string reply is the grant's token. */
 bool redis_is_token(const redisReply *reply, const struct lb_grant *grant);
-/* The -errno of an error reply, with its text in env->err (-EROFS: ask another server; -EAGAIN: ask again later); 0 for every other
- * reply. All of them are definite: the command was not executed. */
+/* The -errno of an error reply, with its text in env->err (-EROFS: ask another server; -EAGAIN: ask again later); 0 for
+ * every other reply. All of them are definite: the command was not executed. */
 int redis_refusal(struct lb_env *env, const redisReply *reply);
 
 /* ---- what a run has left: for teardown ------------------------------------------------------------------ */
 
-/* Removes every key called <prefix>-... and its counter, page by page, on the server that decides (in a cluster on every master); on each server
- * with service "redis" that takes writes, of which one that fails does not spare the others. A prefix with [...] in it is a pattern of many. 0; LB_UNKNOWN, -errno: some of it may remain. */
+/* Removes every key called <prefix>-... and its counter, page by page, on the server that decides (in a cluster on
+ * every master); on each server with service "redis" that takes writes, of which one that fails does not spare the
+ * others. A prefix with [...] in it is a pattern of many. 0; LB_UNKNOWN, -errno: some of it may remain. */
 int redis_link_clean(struct redis_link *link, const char *prefix, lb_ns deadline);
 int redis_clean_each(struct lb_env *env, const struct lb_target *target, const char *prefix, lb_ns deadline);
 

@@ -6,8 +6,8 @@
  *             lease ends, and holders stop at valid_until. Two majorities share a server, maybe only one, so one that
  *             forgets can be enough. Up to (N-1)/2 servers may be down or slow, without slowing the others.
  * Assumes     Bounded message delay and pauses (a look at valid_until before every access does not cover a pause after
- *             the look), clocks of clients and servers that run at nearly the same rate and do not jump, and the delayed
- *             restart: a server that crashed and may have lost keys stays away longer than the longest ttl, or it syncs
+ *             the look), clocks of clients and servers that run at nearly the same rate and do not jump, and the
+ * delayed restart: a server that crashed and may have lost keys stays away longer than the longest ttl, or it syncs
  *             every change to disk.
  * Breaks it   Restarting a server too early: it votes for a second holder. A wall clock set forward. One server is
  *             enough for either if the lock stands on a bare majority; with the lock on all N it takes a majority. A
@@ -19,25 +19,26 @@
  * Source      redis.io, "Distributed Locks with Redis" (the Redlock algorithm); M. Kleppmann, "How to do distributed
  *             locking" (2016), and S. Sanfilippo's answer, "Is Redlock safe?".
  *
- * Acquire: SET NX PX to all servers at once; granted when a majority said OK and the lease, counted from before the first
- * request, is not over. Otherwise compare-and-delete goes to all, also to those that refused or were not heard.
+ * Acquire: SET NX PX to all servers at once; granted when a majority said OK and the lease, counted from before the
+ * first request, is not over. Otherwise compare-and-delete goes to all, also to those that refused or were not heard.
  *
- * We return as soon as the outcome is decided and leave the rest unread. A grant that arrives after that does no harm: the
- * delete for it goes down the same connection, so the server executes it after the SET, whatever was late. Until then the key
- * only makes that one server refuse others. For the same reason a failed attempt is never unknown: an unheard server counts as
- * a no, the client will not believe in the attempt again, and the next one has a fresh token, so no late yes can be counted for
- * it. What stays on a server that cannot be reached, or arrives there over a connection we had to give up, ends with its ttl.
+ * We return as soon as the outcome is decided and leave the rest unread. A grant that arrives after that does no harm:
+ * the delete for it goes down the same connection, so the server executes it after the SET, whatever was late. Until
+ * then the key only makes that one server refuse others. For the same reason a failed attempt is never unknown: an
+ * unheard server counts as a no, the client will not believe in the attempt again, and the next one has a fresh token,
+ * so no late yes can be counted for it. What stays on a server that cannot be reached, or arrives there over a
+ * connection we had to give up, ends with its ttl.
  *
- * Release: a majority that has deleted the key makes it free; the others delete it as soon as they hear of it. What a dead
- * server keeps cannot be known; it lasts no longer than the ttl, and it cannot make a majority.
+ * Release: a majority that has deleted the key makes it free; the others delete it as soon as they hear of it. What a
+ * dead server keeps cannot be known; it lasts no longer than the ttl, and it cannot make a majority.
  *
- * Waiting before the next try is the caller's, and has to be random: clients that split the votes would split them again. With
- * the option `tries` an attempt is what a library's lock() is, several tries and the pauses between them.
+ * Waiting before the next try is the caller's, and has to be random: clients that split the votes would split them
+ * again. With the option `tries` an attempt is what a library's lock() is, several tries and the pauses between them.
  *
  * Options     What implementations do differently stands at its options. With check_validity=no a majority is believed
  *             however late it came; with clock=wall validity is what the client's wall clock says; with keep_failed=yes
- *             the keys of a failed try stay where they are, so a client can refuse itself until they end; with release=granted
- *             keys are not deleted where no yes was heard, and a lost reply leaves one for a ttl.
+ *             the keys of a failed try stay where they are, so a client can refuse itself until they end; with
+ * release=granted keys are not deleted where no yes was heard, and a lost reply leaves one for a ttl.
  */
 #include <errno.h>
 #include "redis_fanout.h"
@@ -53,9 +54,10 @@
  *   redsync                 drift_ms=0 tries=32; it waits 50 to 250 ms
  *   redis-plus-plus         fanout=sequential tries=3 retry_ms=200
  *
- * Not among them, because no options make it: the RedLock of Redisson asks one server after the other, subtracts the time that each took from how long it
- * may wait, and unlocks all when that is used up. So it looks at how long it waited, not at what is left of the leases. With a lease time it sets the
- * end of each key anew at the last, and does not look whether the key was still there. */
+ * Not among them, because no options make it: the RedLock of Redisson asks one server after the other, subtracts the
+ * time that each took from how long it may wait, and unlocks all when that is used up. So it looks at how long it
+ * waited, not at what is left of the leases. With a lease time it sets the end of each key anew at the last, and does
+ * not look whether the key was still there. */
 
 static const char *const ways[] = {"quorum", "all", "sequential", NULL};
 static const char *const clocks[] = {"monotonic", "wall", NULL};
@@ -64,19 +66,28 @@ static const char *const retries[] = {"random", "fixed", NULL};
 
 const struct lb_option redlock_options[] = {
     [REDLOCK_NODE_TIMEOUT] = {"node_timeout_ms", LB_OPT_INT, 50, 1, 10000, "how long one round waits for a server"},
-    [REDLOCK_FANOUT] = {"fanout", LB_OPT_CHOICE, 0, 0, 0, "all at once until a quorum decides, all at once until the last has answered, or one after the other",
-                        .words = ways},
+    [REDLOCK_FANOUT] =
+        {"fanout", LB_OPT_CHOICE, 0, 0, 0,
+         "all at once until a quorum decides, all at once until the last has answered, or one after the other",
+         .words = ways},
     [REDLOCK_DRIFT] = {"drift", LB_OPT_REAL, 0.01, 0, 1, "part of the ttl that is left to clocks of different speeds"},
     [REDLOCK_DRIFT_MS] = {"drift_ms", LB_OPT_INT, 2, 0, 10000, "and so much besides"},
     [REDLOCK_MIN_VALIDITY] = {"min_validity_ms", LB_OPT_INT, 0, 0, 3600000, "a grant that is good for less is none"},
     [REDLOCK_CHECK_VALIDITY] = {"check_validity", LB_OPT_BOOL, 1, 0, 1, "a majority that came too late is no grant"},
-    [REDLOCK_CLOCK] = {"clock", LB_OPT_CHOICE, 0, 0, 0, "the client's clock by which a lease is measured", .words = clocks},
+    [REDLOCK_CLOCK] = {"clock", LB_OPT_CHOICE, 0, 0, 0, "the client's clock by which a lease is measured",
+                       .words = clocks},
     [REDLOCK_TRIES] = {"tries", LB_OPT_INT, 1, 1, 1000, "of one attempt; with 1 whoever asks paces the tries"},
-    [REDLOCK_RETRY] = {"retry", LB_OPT_CHOICE, 0, 0, 0, "the pause between two of these tries: up to retry_ms, or just that", .words = retries},
+    [REDLOCK_RETRY] = {"retry", LB_OPT_CHOICE, 0, 0, 0,
+                       "the pause between two of these tries: up to retry_ms, or just that", .words = retries},
     [REDLOCK_RETRY_MS] = {"retry_ms", LB_OPT_INT, 200, 0, 60000, "see retry"},
-    [REDLOCK_EXTENSIONS_MAX] = {"extensions_max", LB_OPT_INT, 0, 0, 1000000, "how often the session's latest grant may be extended; 0: as often as it likes"},
-    [REDLOCK_KEEP_FAILED] = {"keep_failed", LB_OPT_BOOL, 0, 0, 1, "the keys of a try that failed stay, and refuse the next of these tries, until the last one has failed"},
-    [REDLOCK_RELEASE] = {"release", LB_OPT_CHOICE, 0, 0, 0, "where keys are deleted: at all servers, or where it was seen to be granted", .words = releases},
+    [REDLOCK_EXTENSIONS_MAX] = {"extensions_max", LB_OPT_INT, 0, 0, 1000000,
+                                "how often the session's latest grant may be extended; 0: as often as it likes"},
+    [REDLOCK_KEEP_FAILED] =
+        {"keep_failed", LB_OPT_BOOL, 0, 0, 1,
+         "the keys of a try that failed stay, and refuse the next of these tries, until the last one has failed"},
+    [REDLOCK_RELEASE] = {"release", LB_OPT_CHOICE, 0, 0, 0,
+                         "where keys are deleted: at all servers, or where it was seen to be granted",
+                         .words = releases},
     {0},
 };
 
@@ -127,9 +138,11 @@ static struct redlock_since redlock_since(const struct redlock_options *o, struc
   return since;
 }
 
-/* Until when the client believes in a lease that was asked for then, by the clock that it goes by, as it finds it now. By the wall clock: what is left of the lease is what that clock has not counted since. Nothing left is an end right after the begin,
- * because a grant has to begin before it ends. */
-static lb_ns lease_end(const struct redlock_options *o, struct lb_env *env, struct redlock_since since, int64_t ttl_ms) {
+/* Until when the client believes in a lease that was asked for then, by the clock that it goes by, as it finds it now.
+ * By the wall clock: what is left of the lease is what that clock has not counted since. Nothing left is an end right
+ * after the begin, because a grant has to begin before it ends. */
+static lb_ns lease_end(const struct redlock_options *o, struct lb_env *env, struct redlock_since since,
+                       int64_t ttl_ms) {
   lb_ns ttl = ms(ttl_ms), drift = (lb_ns)((double)ttl * o->drift) + o->drift_ns, length = ttl > drift ? ttl - drift : 0;
   if (!o->by_wall) return since.mono + (length ? length : 1);
   int64_t passed_ms = lb_wall_ms(env) - since.wall_ms, left = (int64_t)length - passed_ms * (int64_t)LB_NS_PER_MS;
@@ -153,7 +166,8 @@ static bool rest(const struct redlock_options *o, struct lb_env *env, lb_ns dead
   return true;
 }
 
-/* ---- what is asked, and what counts as a yes. Errors are no votes: who answers with one has not refused the lock ----------------- */
+/* ---- what is asked, and what counts as a yes. Errors are no votes: who answers with one has not refused the lock
+ * ----------------- */
 
 #define OWED_MAX 32         /* a server this far behind cannot answer in time: spare it further requests, */
 #define OWED_DELETE_MAX 256 /* but not the deletes of what it was asked for */
@@ -188,7 +202,8 @@ static enum redis_vote read_delete_again(const redisReply *reply, const void *co
 }
 
 /* `repeated`: it may have been asked for with this token before, and the own key is then a yes. */
-static struct redis_round round_set(const struct lb_lock *lock, const char *ttl, const struct lb_grant *grant, bool repeated) {
+static struct redis_round round_set(const struct lb_lock *lock, const char *ttl, const struct lb_grant *grant,
+                                    bool repeated) {
   struct redis_command first = {.argv = {"SET", lock->key, grant->token, "NX", "PX", ttl}};
   struct redis_command again = {.argv = {"SET", lock->key, grant->token, "NX", "PX", ttl, "GET"}};
   return (struct redis_round){
@@ -203,8 +218,11 @@ static struct redis_round round_set(const struct lb_lock *lock, const char *ttl,
 
 static struct redis_round round_delete(const struct lb_lock *lock, const struct lb_grant *grant) {
   struct redis_command delete = {&redis_delete_if_mine, {lock->key, grant->token}};
-  return (struct redis_round){
-      .command = delete, .resent = delete, .owed_max = OWED_DELETE_MAX, .read = read_script, .read_resent = read_delete_again};
+  return (struct redis_round){.command = delete,
+                              .resent = delete,
+                              .owed_max = OWED_DELETE_MAX,
+                              .read = read_script,
+                              .read_resent = read_delete_again};
 }
 
 static struct redis_round round_expire(const struct lb_lock *lock, const char *ttl, const struct lb_grant *grant) {
@@ -213,7 +231,8 @@ static struct redis_round round_expire(const struct lb_lock *lock, const char *t
 }
 
 static struct redis_round round_get(const struct lb_lock *lock, const struct lb_grant *grant) {
-  return (struct redis_round){.command = {.argv = {"GET", lock->key}}, .owed_max = OWED_MAX, .read = read_get, .context = grant};
+  return (struct redis_round){
+      .command = {.argv = {"GET", lock->key}}, .owed_max = OWED_MAX, .read = read_get, .context = grant};
 }
 
 struct lb_session {
@@ -225,7 +244,9 @@ struct lb_session {
   int64_t extensions; /* of the latest grant */
 };
 
-static bool cannot_be_majority(struct lb_session *s, const struct redis_round *r) { return r->no > s->fanout.count - s->fanout.quorum; }
+static bool cannot_be_majority(struct lb_session *s, const struct redis_round *r) {
+  return r->no > s->fanout.count - s->fanout.quorum;
+}
 
 static int too_few(struct lb_session *s, size_t count, const char *did) {
   return lb_fail(s->env, -EHOSTUNREACH, "only %zu of %zu servers %s, %zu are needed%s", count, s->fanout.count, did,
@@ -243,14 +264,17 @@ static void undo(struct lb_session *s, const struct lb_lock *lock, const struct 
 
 /* Why a quorum was not reached, or reached too late. */
 static int explain(struct lb_session *s, const struct redis_round *round, lb_ns deadline) {
-  if (round->yes >= s->fanout.quorum) return lb_fail(s->env, -ETIME, "granted, but the lease was over by then, or nearly so");
+  if (round->yes >= s->fanout.quorum)
+    return lb_fail(s->env, -ETIME, "granted, but the lease was over by then, or nearly so");
   if (round->no) return LB_BUSY;
   if (lb_now(s->env) >= deadline) return LB_TIMEOUT;
   return too_few(s, round->yes, "answered in time");
 }
 
-/* `again`: an earlier try of this attempt has left its keys (keep_failed), and this one asks with their token as if there were none. */
-static int ask_once(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, bool again, lb_ns deadline) {
+/* `again`: an earlier try of this attempt has left its keys (keep_failed), and this one asks with their token as if
+ * there were none. */
+static int ask_once(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, bool again,
+                    lb_ns deadline) {
   char ttl[REDIS_DECIMAL_MAX];
   bool repeated = grant->token_len != 0 && !again;
   if (!repeated && !again) redis_new_token(s->env, grant), grant->asked_at = lb_now(s->env);
@@ -263,7 +287,8 @@ static int ask_once(struct lb_session *s, const struct lb_lock *lock, struct lb_
   /* Repeated: some servers may have kept it since the first try, or for as long as it was extended. */
   if (!grant->valid_until) grant->valid_until = lease_end(&s->options, s->env, since, lock->ttl_ms);
   if (!repeated) s->extensions = 0;
-  if (round.yes >= s->fanout.quorum && is_valid(&s->options, s->env, grant->valid_until)) return redis_fanout_confirm(&s->fanout, grant);
+  if (round.yes >= s->fanout.quorum && is_valid(&s->options, s->env, grant->valid_until))
+    return redis_fanout_confirm(&s->fanout, grant);
   int rc = explain(s, &round, deadline);
   if (s->options.keep_failed) return grant->valid_until = 0, rc;
   undo(s, lock, grant);
@@ -271,7 +296,8 @@ static int ask_once(struct lb_session *s, const struct lb_lock *lock, struct lb_
   return rc;
 }
 
-static int redlock_try_acquire(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+static int redlock_try_acquire(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
+                               lb_ns deadline) {
   if (lb_now(s->env) >= deadline) return grant->token_len ? LB_UNKNOWN : LB_TIMEOUT;
   int rc = ask_once(s, lock, grant, false, deadline), refused = rc;
   for (int64_t tries = 1; rc != LB_OK && tries < s->options.tries && rest(&s->options, s->env, deadline); tries++)
@@ -313,7 +339,8 @@ static int redlock_extend(struct lb_session *s, const struct lb_lock *lock, stru
   return LB_LOST;
 }
 
-static int redlock_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
+static int redlock_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant,
+                         lb_ns deadline) {
   struct redis_round round = round_get(lock, grant);
   redis_round_run(&s->fanout, &round, deadline);
   if (round.yes >= s->fanout.quorum) return redis_fanout_confirm(&s->fanout, grant);
@@ -346,7 +373,9 @@ static int redlock_open(struct lb_session *s, const struct lb_config *config, lb
   return redis_fanout_init(&s->fanout, config->env, config->target);
 }
 
-static int redlock_teardown(struct lb_session *s, lb_ns deadline) { return redis_clean_each(s->env, s->target, s->prefix, deadline); }
+static int redlock_teardown(struct lb_session *s, lb_ns deadline) {
+  return redis_clean_each(s->env, s->target, s->prefix, deadline);
+}
 
 static void redlock_close(struct lb_session *s) { redis_fanout_deinit(&s->fanout); }
 
@@ -358,15 +387,17 @@ const struct lb_protocol lb_redlock = {
                 "valid_until. Works with up to (N-1)/2 servers down, and does not wait for them. A failed attempt is\n"
                 "never unknown: what it left is deleted down the same connection, or ends with its ttl.\n"
                 "No fencing number: tokens are unique, and in no order.",
-    .breaks = "A server restarted within one ttl of a crash that made it forget keys: run it with appendfsync always, or keep it\n"
-              "away for longer than the longest ttl (delayed restart). A wall clock set forward. For both one server is enough if\n"
-              "the lock stands on a bare majority. A wall clock set back on so many servers that no majority is left without them:\n"
-              "they keep a dead holder's key. Working on past the lease: no fencing number stops such a holder at the resource.",
+    .breaks =
+        "A server restarted within one ttl of a crash that made it forget keys: run it with appendfsync always, or keep it\n"
+        "away for longer than the longest ttl (delayed restart). A wall clock set forward. For both one server is enough if\n"
+        "the lock stands on a bare majority. A wall clock set back on so many servers that no majority is left without them:\n"
+        "they keep a dead holder's key. Working on past the lease: no fencing number stops such a holder at the resource.",
     .source = "redis.io: Distributed Locks with Redis; the Kleppmann and Sanfilippo exchange of 2016",
     .topologies = (const char *const[]){"redis-x5", "redis-x3", NULL},
     .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_RATE,
     .options = redlock_options,
-    /* after-send: no reply has been read; with fanout=sequential the first server was asked. after-quorum: the outcome is decided, a quorum or none. */
+    /* after-send: no reply has been read; with fanout=sequential the first server was asked. after-quorum: the outcome
+       is decided, a quorum or none. */
     .points = (const char *const[]){"after-send", "after-quorum", "before-release", NULL},
     .midway = "after-send",
     .session_size = sizeof(struct lb_session),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The only file that names all protocols. An explicit array: it can be read and grepped, it has an order, and it survives
- * linking from a static library, where constructors are silently dropped.
+ * The only file that names all protocols. An explicit array: it can be read and grepped, it has an order, and it
+ * survives linking from a static library, where constructors are silently dropped.
  */
 #include "registry.h"
 
@@ -12,6 +12,7 @@
 #include <string.h>
 
 /* Each once, in the order of `lockbench list protocols`, which puts those of one server together. */
+/* clang-format off */
 #define PROTOCOLS(P)                                                                                   \
   P(null) P(local) P(broken)                                                                           \
   P(redis_token) P(redis_setnx) P(redis_lua) P(redis_del) P(redis_getdel) P(redis_watch) P(redis_stamp)        \
@@ -20,6 +21,7 @@
   P(zk_sequential) P(zk_persistent) P(zk_persistent_sequential) P(zk_ephemeral) P(zk_careless)         \
   P(pg_row) P(pg_lease) P(pg_lease_client) P(pg_advisory) P(pg_advisory_xact) P(pg_for_update)         \
   P(etcd_lease) P(etcd_v3lock)
+/* clang-format on */
 
 #define DECLARED(name) extern const struct lb_protocol lb_##name;
 #define LISTED(name) &lb_##name,
@@ -36,8 +38,10 @@ static size_t foreign_count;
 static const struct {
   const char *topology;
   const struct lb_protocol *protocol;
-} to_use[] = {{"redis", &lb_redis_token}, {"sentinel", &lb_redis_token}, {"cluster", &lb_redis_token}, {"redis-x3", &lb_redlock},    {"zk", &lb_zk_sequential},
-              {"zk-x3", &lb_zk_sequential}, {"pg", &lb_pg_lease},        {"pg-async", &lb_pg_lease},   {"etcd", &lb_etcd_lease}, {"etcd-x3", &lb_etcd_lease}};
+} to_use[] = {{"redis", &lb_redis_token}, {"sentinel", &lb_redis_token}, {"cluster", &lb_redis_token},
+              {"redis-x3", &lb_redlock},  {"zk", &lb_zk_sequential},     {"zk-x3", &lb_zk_sequential},
+              {"pg", &lb_pg_lease},       {"pg-async", &lb_pg_lease},    {"etcd", &lb_etcd_lease},
+              {"etcd-x3", &lb_etcd_lease}};
 
 const struct lb_protocol *lb_protocol_to_use(const char *topology) {
   for (size_t i = 0; i < sizeof to_use / sizeof *to_use; i++)
@@ -82,10 +86,13 @@ bool lb_protocol_can_fence(const struct lb_protocol *protocol) {
   return protocol->traits & LB_TRAIT_FENCED || has_switch(protocol, "fence");
 }
 
-/* ---- flaws ------------------------------------------------------------------------------------------------------------ */
+/* ---- flaws
+ * ------------------------------------------------------------------------------------------------------------ */
 
-/* The option that NAME=VALUE of a flaw speaks of, of type bool or choice, and which of its values: 1 for yes, the index of a word. */
-static const struct lb_option *option_of(const struct lb_protocol *protocol, const char *where, size_t *ret_index, int64_t *ret_value) {
+/* The option that NAME=VALUE of a flaw speaks of, of type bool or choice, and which of its values: 1 for yes, the index
+ * of a word. */
+static const struct lb_option *option_of(const struct lb_protocol *protocol, const char *where, size_t *ret_index,
+                                         int64_t *ret_value) {
   static const char *const no_yes[] = {"no", "yes", NULL};
   const char *equals = strchr(where, '=');
   size_t length = equals ? (size_t)(equals - where) : 0;
@@ -106,18 +113,22 @@ static bool is_there(const struct lb_protocol *protocol, const union lb_value *o
   return !o || (o->type == LB_OPT_BOOL ? options[index].b == (value == 1) : options[index].i == value);
 }
 
-const struct lb_flaw *lb_protocol_flaw(const struct lb_protocol *protocol, const union lb_value *options, const char *statement) {
+const struct lb_flaw *lb_protocol_flaw(const struct lb_protocol *protocol, const union lb_value *options,
+                                       const char *statement) {
   for (const struct lb_flaw *f = protocol->flaws; f && f->statement; f++)
     if (strcmp(f->statement, statement) == 0 && is_there(protocol, options, f->where)) return f;
   return NULL;
 }
 
-/* ---- one table -------------------------------------------------------------------------------------------------------- */
+/* ---- one table
+ * -------------------------------------------------------------------------------------------------------- */
 
 /* Where a scenario, a setting or a file name has room for so much. */
 enum { NAME_MAX_BYTES = 63, POINT_MAX_BYTES = 31 };
 
-static bool consists_of(const char *text, const char *letters) { return text && *text && strspn(text, letters) == strlen(text); }
+static bool consists_of(const char *text, const char *letters) {
+  return text && *text && strspn(text, letters) == strlen(text);
+}
 
 /* KIND:NAME */
 static bool good_foreign(const char *name) { return consists_of(name, "abcdefghijklmnopqrstuvwxyz0123456789-:"); }
@@ -176,7 +187,8 @@ static const char *value_complaint(const struct lb_option *o) {
   if (o->type == LB_OPT_CHOICE) return choice_complaint(o);
   if (!(o->min <= o->max)) return "an option with an empty range";
   if (o->type == LB_OPT_TEXT) {
-    if (!o->text || (*o->text && !good_text(o->text, false))) return "an option of type text whose default is not one line of text";
+    if (!o->text || (*o->text && !good_text(o->text, false)))
+      return "an option of type text whose default is not one line of text";
     double length = (double)strlen(o->text);
     return length >= o->min && length <= o->max ? NULL : "an option whose default is shorter or longer than it may be";
   }
@@ -188,7 +200,8 @@ static const char *options_complaint(const struct lb_option *option) {
   for (; option && option->name; option++) {
     if (!good_option(option->name)) return "an option whose name has more than a-z, 0-9 and '_'";
     if (strlen(option->name) > NAME_MAX_BYTES) return "an option whose name has more than 63 bytes";
-    if ((int)option->type < LB_OPT_INT || option->type > LB_OPT_CHOICE) return "an option of a type that does not exist";
+    if ((int)option->type < LB_OPT_INT || option->type > LB_OPT_CHOICE)
+      return "an option of a type that does not exist";
     if (!good_text(option->help, false)) return "an option whose help is not one line of text";
     const char *what = value_complaint(option);
     if (what) return what;
@@ -206,7 +219,8 @@ static const char *hooks_complaint(const struct lb_protocol *p) {
   if (has_switch(p, "wake") ? p->traits & LB_TRAIT_WAKES || !p->wait : !!(p->traits & LB_TRAIT_WAKES) != !!p->wait)
     return "the trait wakes-waiters and the wait hook only together (with an option `wake` the hook alone)";
   if (p->traits & LB_TRAIT_RENEWED && !p->extend) return "the trait renewed, but not the hook extend";
-  if (p->traits & LB_TRAIT_LEASED && !(p->traits & LB_TRAIT_FOREIGN) && (!p->extend || !p->holds || !lb_proofs(p)->inspect))
+  if (p->traits & LB_TRAIT_LEASED && !(p->traits & LB_TRAIT_FOREIGN) &&
+      (!p->extend || !p->holds || !lb_proofs(p)->inspect))
     return "the trait leased, but not all of the hooks extend, holds and inspect";
   if (!!(p->traits & LB_TRAIT_UNSAFE) != !!p->unsafe_why) return "the trait unsafe and its reason only together";
   return NULL;
@@ -219,7 +233,8 @@ static const char *flaws_complaint(const struct lb_protocol *p) {
   for (const struct lb_flaw *f = p->flaws; f && f->statement; f++) {
     if (!good_text(f->statement, false)) return "a flaw whose statement is not one line of text";
     if (!good_text(f->reason, false)) return "a flaw whose reason is not one line of text";
-    if (f->where && !option_of(p, f->where, &index, &value)) return "a flaw whose `where` is no OPTION=VALUE of an option of type bool or choice";
+    if (f->where && !option_of(p, f->where, &index, &value))
+      return "a flaw whose `where` is no OPTION=VALUE of an option of type bool or choice";
   }
   return NULL;
 }
@@ -234,22 +249,28 @@ static const char *complaint(const struct lb_protocol *p) {
 
 int lb_protocol_check(const struct lb_protocol *p, char *err, size_t err_size) {
   if (p->abi != LB_ABI) /* nothing else of the table is looked at */
-    return snprintf(err, err_size, "built for contract %u, this tool has contract %u: compile it again against backends/backend.h", p->abi, LB_ABI), -EINVAL;
+    return snprintf(err, err_size,
+                    "built for contract %u, this tool has contract %u: compile it again against backends/backend.h",
+                    p->abi, LB_ABI),
+           -EINVAL;
   const char *what = complaint(p);
   return what ? snprintf(err, err_size, "protocol table has %s", what), -EINVAL : 0;
 }
 
-/* ---- foreign locks ------------------------------------------------------------------------------------------------------ */
+/* ---- foreign locks
+ * ------------------------------------------------------------------------------------------------------ */
 
 int lb_protocol_add(const struct lb_protocol *protocol, char *err, size_t err_size) {
   if (lb_protocol_check(protocol, err, err_size) < 0) return -EINVAL;
-  if (lb_protocol_find(protocol->name)) return snprintf(err, err_size, "protocol name '%s' is taken", protocol->name), -EINVAL;
+  if (lb_protocol_find(protocol->name))
+    return snprintf(err, err_size, "protocol name '%s' is taken", protocol->name), -EINVAL;
   if (foreign_count == FOREIGN_MAX) return snprintf(err, err_size, "at most %d foreign locks", FOREIGN_MAX), -EINVAL;
   foreign[foreign_count++] = protocol;
   return 0;
 }
 
-/* ---- plugins ----------------------------------------------------------------------------------------------------------- */
+/* ---- plugins
+ * ----------------------------------------------------------------------------------------------------------- */
 
 /* The table of an open library, or NULL with a line. */
 static const struct lb_protocol *take_table(const char *path, void *library, char *err, size_t err_size) {

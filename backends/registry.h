@@ -15,8 +15,10 @@ const struct lb_protocol *lb_protocol_find(const char *name);
 const struct lb_protocol *lb_protocol_to_use(const char *topology);
 /* Whether its grants can carry a fencing number: always (LB_TRAIT_FENCED), or with its boolean option `fence` on. */
 bool lb_protocol_can_fence(const struct lb_protocol *protocol);
-/* The flaw that it declares in this statement of conform, with these values of its options (as in lb_config), or NULL. */
-const struct lb_flaw *lb_protocol_flaw(const struct lb_protocol *protocol, const union lb_value *options, const char *statement);
+/* The flaw that it declares in this statement of conform, with these values of its options (as in lb_config), or NULL.
+ */
+const struct lb_flaw *lb_protocol_flaw(const struct lb_protocol *protocol, const union lb_value *options,
+                                       const char *statement);
 /* Whether it came by lb_protocol_load(). */
 bool lb_protocol_is_plugin(const struct lb_protocol *protocol);
 /* What the file of a built-in protocol says at its head, as it was when the tool was built; its lines end with '\n'. */
@@ -29,14 +31,15 @@ struct lb_design {
 extern const struct lb_design lb_designs[];
 /* NULL for what was loaded: nobody has seen its file. */
 const struct lb_design *lb_protocol_design(const struct lb_protocol *protocol);
-/* Adds the table of a foreign lock (foreign.h), which stays the caller's and has to stay there until the process ends. 0, or -EINVAL with one line in err: a name that is
- * taken, a broken table, too many. */
+/* Adds the table of a foreign lock (foreign.h), which stays the caller's and has to stay there until the process ends.
+ * 0, or -EINVAL with one line in err: a name that is taken, a broken table, too many. */
 int lb_protocol_add(const struct lb_protocol *protocol, char *err, size_t err_size);
-/* Checks one table: version, names, texts, mandatory hooks, traits that agree with the hooks. 0, or -EINVAL with one line in err,
- * which repeats nothing of the table: what is in there may not be printable. */
+/* Checks one table: version, names, texts, mandatory hooks, traits that agree with the hooks. 0, or -EINVAL with one
+ * line in err, which repeats nothing of the table: what is in there may not be printable. */
 int lb_protocol_check(const struct lb_protocol *protocol, char *err, size_t err_size);
-/* Loads `path` (a shared library that exports lockbench_plugin) and adds its protocol; it stays loaded until the process ends.
- * NULL with one line in err: not a library, no such symbol, another version, a name that is taken, a broken table. */
+/* Loads `path` (a shared library that exports lockbench_plugin) and adds its protocol; it stays loaded until the
+ * process ends. NULL with one line in err: not a library, no such symbol, another version, a name that is taken, a
+ * broken table. */
 const struct lb_protocol *lb_protocol_load(const char *path, char *err, size_t err_size);
 
 #endif

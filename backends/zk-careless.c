@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The steps of ZooKeeper's recipe for locks, as many write them down: make a sequential node, list the folder, the lowest
- * number holds, everybody else watches the node just before its own. The care that zk_queue.h takes for ephemeral nodes (whose session
- * is it, does it live) is left out; what that costs depends on the kind of node.
+ * The steps of ZooKeeper's recipe for locks, as many write them down: make a sequential node, list the folder, the
+ * lowest number holds, everybody else watches the node just before its own. The care that zk_queue.h takes for
+ * ephemeral nodes (whose session is it, does it live) is left out; what that costs depends on the kind of node.
  *
  * An attempt is kept in grant->token, as in zk_queue.h:
  *   ""                   there is none
@@ -10,10 +10,10 @@
  *   the whole path       there was one
  *
  * What `who` is makes two locks:
- *  - a GUID, drawn anew for each attempt. A create that was not answered is looked for by it, in whatever session. That is right for
- *    a node that outlives its session.
- *  - the name of the client. Then whatever node of that name stands in the folder is taken for one's own, also one that an
- *    earlier session of the client made.
+ *  - a GUID, drawn anew for each attempt. A create that was not answered is looked for by it, in whatever session. That
+ * is right for a node that outlives its session.
+ *  - the name of the client. Then whatever node of that name stands in the folder is taken for one's own, also one that
+ * an earlier session of the client made.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -33,7 +33,8 @@ struct lb_session {
   char ahead[ZK_PATH_MAX]; /* the node before that of the latest try; "" = none is known */
 };
 
-/* Beside enum lb_result: the session, the connection or the folder changed under a request; connect and look at the situation anew. */
+/* Beside enum lb_result: the session, the connection or the folder changed under a request; connect and look at the
+ * situation anew. */
 #define AGAIN 100
 
 /* after-create: the reply has been read, the node stands in the queue, and its place is not known yet. */
@@ -48,11 +49,13 @@ static int dir_of(struct lb_session *s, const char *key, char dir[ZK_PATH_MAX]) 
 static void name_attempt(struct lb_session *s, const char *dir, struct lb_grant *grant) {
   char guid[ZK_GUID_SIZE];
   zk_guid(s->run.env, s->run.zk, guid);
-  grant->token_len =
-      (size_t)snprintf(grant->token, sizeof grant->token, "%s/%.32s" ZK_LOCK_MARK, dir, s->kind->by_client ? s->run.client : guid);
+  grant->token_len = (size_t)snprintf(grant->token, sizeof grant->token, "%s/%.32s" ZK_LOCK_MARK, dir,
+                                      s->kind->by_client ? s->run.client : guid);
 }
 
-static bool has_node(const struct lb_grant *grant) { return grant->token_len && grant->token[grant->token_len - 1] != '-'; }
+static bool has_node(const struct lb_grant *grant) {
+  return grant->token_len && grant->token[grant->token_len - 1] != '-';
+}
 
 static void take_node(struct lb_grant *grant, const char *path) {
   grant->token_len = (size_t)snprintf(grant->token, sizeof grant->token, "%s", path);
@@ -75,7 +78,8 @@ static int make_dir(struct lb_session *s, const char *dir, lb_ns deadline) {
 
 /* Step 1: a node at the end of the queue. */
 static int join(struct lb_session *s, const char *dir, struct lb_grant *grant, lb_ns deadline) {
-  struct zk_call *create = zk_create(s->run.zk, grant->token, s->run.client, s->kind->ephemeral ? ZOO_EPHEMERAL_SEQUENTIAL : ZOO_PERSISTENT_SEQUENTIAL);
+  struct zk_call *create = zk_create(s->run.zk, grant->token, s->run.client,
+                                     s->kind->ephemeral ? ZOO_EPHEMERAL_SEQUENTIAL : ZOO_PERSISTENT_SEQUENTIAL);
   int rc = zk_wait(s->run.zk, create, deadline);
   int result = rc == ZOK ? LB_OK : rc == ZNONODE ? make_dir(s, dir, deadline) : after(s, "create the lock's node", rc);
   if (rc == ZOK) take_node(grant, create->path);
@@ -84,8 +88,8 @@ static int join(struct lb_session *s, const char *dir, struct lb_grant *grant, l
   return result;
 }
 
-/* A node of this name, if one is there: it was made by a create that was not answered, or, called after the client, by whatever session
- * of it. ZNONODE, or as above. */
+/* A node of this name, if one is there: it was made by a create that was not answered, or, called after the client, by
+ * whatever session of it. ZNONODE, or as above. */
 static int find(struct lb_session *s, struct lb_grant *grant, lb_ns deadline) {
   char path[ZK_PATH_MAX];
   int rc = zk_find(s->run.zk, grant->token, deadline, path);
@@ -150,7 +154,8 @@ static int recipe_wait(struct lb_session *s, const struct lb_lock *lock, struct 
   return result || !s->ahead[0] ? result : zk_await_change(s->run.zk, s->ahead, deadline);
 }
 
-/* Its own node, by the whole path: numbers are given once. LB_OK, LB_LOST: it is not there; AGAIN, LB_UNKNOWN, -errno. */
+/* Its own node, by the whole path: numbers are given once. LB_OK, LB_LOST: it is not there; AGAIN, LB_UNKNOWN, -errno.
+ */
 static int leave(struct lb_session *s, struct lb_grant *grant, lb_ns deadline) {
   int result = has_node(grant) ? LB_OK : find(s, grant, deadline);
   if (result != LB_OK) return result == ZNONODE ? LB_LOST : result;
@@ -186,7 +191,8 @@ static int recipe_resolve(struct lb_session *s, const struct lb_lock *lock, stru
 }
 
 /* Whether the node is there; whose it is, is not asked. */
-static int recipe_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
+static int recipe_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant,
+                        lb_ns deadline) {
   (void)lock;
   int result, rc;
   do {
@@ -223,37 +229,38 @@ static int recipe_break(struct lb_session *s, const struct lb_lock *lock, size_t
 
 static const struct lb_proofs proofs = {ZK_RUN_PROOFS, .inspect = recipe_inspect};
 
-#define HOOKS                                                                                                                           \
-  .points = points, .midway = "after-create", .session_size = sizeof(struct lb_session), ZK_RUN_HOOKS, .open = recipe_open,             \
-  .try_acquire = recipe_try, .release = recipe_release, .wait = recipe_wait, .resolve = recipe_resolve, .holds = recipe_holds,          \
-  .proofs = &proofs, .break_lock = recipe_break
+#define HOOKS                                                                                                          \
+  .points = points, .midway = "after-create", .session_size = sizeof(struct lb_session), ZK_RUN_HOOKS,                 \
+  .open = recipe_open, .try_acquire = recipe_try, .release = recipe_release, .wait = recipe_wait,                      \
+  .resolve = recipe_resolve, .holds = recipe_holds, .proofs = &proofs, .break_lock = recipe_break
 
 /* zk-careless - ZooKeeper's queue of ephemeral sequential nodes, as a careless client stands in it.
  *
- *   acquire:  a node in /<prefix>/<key> called after this client is taken for its own; else create <client>-lock-<number>. List; the
- *             lowest number holds, everybody else watches the node before its own
- *   release:  delete that node
+ *   acquire:  a node in /<prefix>/<key> called after this client is taken for its own; else create
+ * <client>-lock-<number>. List; the lowest number holds, everybody else watches the node before its own release: delete
+ * that node
  *
- * Promises: what the recipe does, as long as no client starts anew while its earlier session lives, and no session ends.
- * Assumes: a node that has my name is mine, and will stay.
- * Breaks: it is not, and will not.
- *  - A client that dies and is started again within the session timeout finds its former node and believes that it holds, or keeps its
- *    place. But the node belongs to the session of its former life, which nobody keeps up. The servers end that session and delete the
- *    node, the next in the queue is granted the lock, and nobody tells the first: its own session is in good health.
- *    (CURATOR-498, CURATOR-45 and CURATOR-604 are that mistake; ZooKeeper's own zoo_lock.c has it for two locks on one handle.)
- *  - Disconnects are ignored. A holder that was cut off for longer than its session timeout goes on working (no hook doubt), and for all
- *    that it knows its hold never ends (`valid_until` is LB_NEVER).
+ * Promises: what the recipe does, as long as no client starts anew while its earlier session lives, and no session
+ * ends. Assumes: a node that has my name is mine, and will stay. Breaks: it is not, and will not.
+ *  - A client that dies and is started again within the session timeout finds its former node and believes that it
+ * holds, or keeps its place. But the node belongs to the session of its former life, which nobody keeps up. The servers
+ * end that session and delete the node, the next in the queue is granted the lock, and nobody tells the first: its own
+ * session is in good health. (CURATOR-498, CURATOR-45 and CURATOR-604 are that mistake; ZooKeeper's own zoo_lock.c has
+ * it for two locks on one handle.)
+ *  - Disconnects are ignored. A holder that was cut off for longer than its session timeout goes on working (no hook
+ * doubt), and for all that it knows its hold never ends (`valid_until` is LB_NEVER).
  *  - What a list shows is believed, however old it is (zk-sequential.c, option recipe).
- *  - A client that holds and asks for the same lock once more finds the node of its hold, and is granted; the first release ends both.
- * A resource that compares fencing numbers refuses both, for the node of a session that has ended has the smaller one. But a node that
- * is taken over gives its number a second time, so numbers do not grow with every grant.
+ *  - A client that holds and asks for the same lock once more finds the node of its hold, and is granted; the first
+ * release ends both. A resource that compares fencing numbers refuses both, for the node of a session that has ended
+ * has the smaller one. But a node that is taken over gives its number a second time, so numbers do not grow with every
+ * grant.
  *
  * Details that matter
- *  - holds() asks whether the node is there. It does not compare the owner of the node (ephemeralOwner) with its own session, which is
- *    what would have told it.
+ *  - holds() asks whether the node is there. It does not compare the owner of the node (ephemeralOwner) with its own
+ * session, which is what would have told it.
  *
- * Source: "Locks" in ZooKeeper Recipes and Solutions (zookeeper.apache.org/doc/r3.8.0/recipes.html) without its note on recoverable errors: the
- * name of the client where that asks for a GUID.
+ * Source: "Locks" in ZooKeeper Recipes and Solutions (zookeeper.apache.org/doc/r3.8.0/recipes.html) without its note on
+ * recoverable errors: the name of the client where that asks for a GUID.
  */
 
 static const struct kind careless_kind = {.ephemeral = true, .by_client = true};
@@ -270,34 +277,39 @@ const struct lb_protocol lb_zk_careless = {
               "refuses both.",
     .source = "ZooKeeper Recipes and Solutions, \"Locks\", without its note on recoverable errors and the GUID",
     .facts = "number=log lost=elsewhere heeds=no names-end=no reentrant=uncounted",
-    .traits = LB_TRAIT_SESSION | LB_TRAIT_NEEDS_RATE | LB_TRAIT_FENCED | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES,
-    .flaws = (const struct lb_flaw[]){{"a session that holds is refused like anybody else",
-                                       "it takes the node of its hold for that of the new attempt, which has the same name"},
-                                      {0}},
+    .traits =
+        LB_TRAIT_SESSION | LB_TRAIT_NEEDS_RATE | LB_TRAIT_FENCED | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES,
+    .flaws =
+        (const struct lb_flaw[]){{"a session that holds is refused like anybody else",
+                                  "it takes the node of its hold for that of the new attempt, which has the same name"},
+                                 {0}},
     HOOKS,
     .data = &careless_kind,
 };
 
 /* zk-persistent-sequential - ZooKeeper's queue of sequential nodes, made of nodes that stay.
  *
- *   acquire:  create /<prefix>/<key>/<guid>-lock-<number>, list; the lowest number holds, everybody else watches the node before its own
- *   release:  delete one's own node, be it a hold or a place in the queue
+ *   acquire:  create /<prefix>/<key>/<guid>-lock-<number>, list; the lowest number holds, everybody else watches the
+ * node before its own release:  delete one's own node, be it a hold or a place in the queue
  *
- * Promises: exclusion in order of arrival, for as long as nobody but its client deletes a node. No session, no lease and no clock can take it
- * away. A release wakes one client. A fencing number (czxid) that grows over the whole ensemble.
- * Assumes: every client that has a node in the queue lives until it has deleted it.
- * Breaks: a client that dies, while it holds or while it waits. A queue is only as alive as each of its members: the node of a dead
- * waiter comes first some day, and then nobody holds and nobody is granted, for ever. That is why the recipe's nodes are ephemeral. A client
- * that ends its session without a release leaves its nodes behind as well, and a restart of the servers brings them back.
+ * Promises: exclusion in order of arrival, for as long as nobody but its client deletes a node. No session, no lease
+ * and no clock can take it away. A release wakes one client. A fencing number (czxid) that grows over the whole
+ * ensemble. Assumes: every client that has a node in the queue lives until it has deleted it. Breaks: a client that
+ * dies, while it holds or while it waits. A queue is only as alive as each of its members: the node of a dead waiter
+ * comes first some day, and then nobody holds and nobody is granted, for ever. That is why the recipe's nodes are
+ * ephemeral. A client that ends its session without a release leaves its nodes behind as well, and a restart of the
+ * servers brings them back.
  *
  * Details that matter
- *  - The node is its attempt's, not its session's: a client whose session has expired still has its place, and finds it by the GUID.
- *  - A list may be as old as it likes: nodes before the own one only go, and the own one stays. So nobody has to know whether a session
- *    lives, as zk-sequential must; the published steps are enough.
+ *  - The node is its attempt's, not its session's: a client whose session has expired still has its place, and finds it
+ * by the GUID.
+ *  - A list may be as old as it likes: nodes before the own one only go, and the own one stays. So nobody has to know
+ * whether a session lives, as zk-sequential must; the published steps are enough.
  *  - What the library says of the connection says nothing of the lock (no hook doubt).
  *
- * Source: "Locks" in ZooKeeper Recipes and Solutions (zookeeper.apache.org/doc/r3.8.0/recipes.html), without its flag EPHEMERAL. The same happens
- * to a queue of ephemeral nodes whose client keeps its session up and forgets a node: zk-ruby/zk #49, CURATOR-335.
+ * Source: "Locks" in ZooKeeper Recipes and Solutions (zookeeper.apache.org/doc/r3.8.0/recipes.html), without its flag
+ * EPHEMERAL. The same happens to a queue of ephemeral nodes whose client keeps its session up and forgets a node:
+ * zk-ruby/zk #49, CURATOR-335.
  */
 
 static const struct kind persistent_kind = {.ephemeral = false, .by_client = false};
@@ -306,11 +318,13 @@ const struct lb_protocol lb_zk_persistent_sequential = {
     .abi = LB_ABI,
     .name = "zk-persistent-sequential",
     .summary = "ZooKeeper's queue made of nodes that stay: a dead waiter blocks all behind it for ever",
-    .promises = "Mutual exclusion in order of arrival for as long as nobody but its client deletes a node, and a fencing\n"
-                "number that grows over the whole ensemble. One client is woken per release. No session, no lease, no clock.",
-    .breaks = "A client that dies while it holds or while it waits, or that ends its session without a release: its node\n"
-              "stays, over restarts of the servers, too, and all behind it wait for ever. No progress without a majority\n"
-              "of the servers.",
+    .promises =
+        "Mutual exclusion in order of arrival for as long as nobody but its client deletes a node, and a fencing\n"
+        "number that grows over the whole ensemble. One client is woken per release. No session, no lease, no clock.",
+    .breaks =
+        "A client that dies while it holds or while it waits, or that ends its session without a release: its node\n"
+        "stays, over restarts of the servers, too, and all behind it wait for ever. No progress without a majority\n"
+        "of the servers.",
     .source = "ZooKeeper Recipes and Solutions, \"Locks\", without its flag EPHEMERAL",
     .facts = "number=log lost=elsewhere queue=lasting",
     .traits = LB_TRAIT_NO_EXPIRY | LB_TRAIT_FENCED | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES,

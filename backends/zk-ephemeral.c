@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * A lock of ZooKeeper that is one node: who creates it holds, and deletes it to release. Everybody else watches that node. So
- * each release wakes all who wait, one of them creates the node, and the others are refused and watch again: the herd.
- * A refused create is a transaction like any other; the servers agree on it and write it down.
+ * A lock of ZooKeeper that is one node: who creates it holds, and deletes it to release. Everybody else watches that
+ * node. So each release wakes all who wait, one of them creates the node, and the others are refused and watch again:
+ * the herd. A refused create is a transaction like any other; the servers agree on it and write it down.
  *
- * Two kinds of node make two locks. An ephemeral one goes with the session that created it. A persistent one stays until it is deleted.
+ * Two kinds of node make two locks. An ephemeral one goes with the session that created it. A persistent one stays
+ * until it is deleted.
  *
  * Details that matter
- *  - In the node stands the GUID of its attempt. It tells one's own node from that of the next holder, which has the same path: after a
- *    create that was not answered, and before each release, because a deletion cannot compare what it deletes. Between that read and the
- *    deletion nobody else can have taken the place: a node goes by its own client's deletion or with its session, and requests of
- *    an ended session are refused. Requests of one session keep their order.
- *  - A deletion that was not answered is not repeated behind the caller's back: by its path it might hit the next holder's node.
- *    So who gets LB_UNKNOWN has to call release() again, and stands in the way of everybody until then.
- *  - The create was committed, so the session lived then; for how long it does, zk_life.h tells. Writes for that go to the
- *    folder of the run: one to the node would wake everybody.
+ *  - In the node stands the GUID of its attempt. It tells one's own node from that of the next holder, which has the
+ * same path: after a create that was not answered, and before each release, because a deletion cannot compare what it
+ * deletes. Between that read and the deletion nobody else can have taken the place: a node goes by its own client's
+ * deletion or with its session, and requests of an ended session are refused. Requests of one session keep their order.
+ *  - A deletion that was not answered is not repeated behind the caller's back: by its path it might hit the next
+ * holder's node. So who gets LB_UNKNOWN has to call release() again, and stands in the way of everybody until then.
+ *  - The create was committed, so the session lived then; for how long it does, zk_life.h tells. Writes for that go to
+ * the folder of the run: one to the node would wake everybody.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -30,7 +31,8 @@ struct lb_session {
   struct lb_confirmed confirmed;
 };
 
-/* Beside enum lb_result: the session or the connection changed under a request; connect and look at the situation anew. */
+/* Beside enum lb_result: the session or the connection changed under a request; connect and look at the situation anew.
+ */
 #define AGAIN 100
 
 /* after-create: the reply has been read, the node stands. */
@@ -46,14 +48,17 @@ static void forget(struct lb_grant *grant) { *grant = (struct lb_grant){.asked_a
 static int path_of(struct lb_session *s, const char *key, char path[ZK_PATH_MAX]) {
   return snprintf(path, ZK_PATH_MAX, "%s/%s", s->run.root, key) < ZK_PATH_MAX
              ? 0
-             : lb_fail(s->run.env, -ENAMETOOLONG, "a key of %zu characters does not fit into a node's name", strlen(key));
+             : lb_fail(s->run.env, -ENAMETOOLONG, "a key of %zu characters does not fit into a node's name",
+                       strlen(key));
 }
 
 /* ---- asking ---------------------------------------------------------------------------------------------- */
 
-/* Whether the attempt's node is there, by a read behind `before` (a sync or a write; NULL = what the server at hand has, which is
- * at least what this session has been told already). LB_OK, LB_LOST: it is not; AGAIN, LB_UNKNOWN: no answer by the deadline; -errno. */
-static int ask(struct lb_session *s, const char *path, const struct lb_grant *grant, struct zk_call *before, lb_ns deadline, uint64_t *ret_czxid) {
+/* Whether the attempt's node is there, by a read behind `before` (a sync or a write; NULL = what the server at hand
+ * has, which is at least what this session has been told already). LB_OK, LB_LOST: it is not; AGAIN, LB_UNKNOWN: no
+ * answer by the deadline; -errno. */
+static int ask(struct lb_session *s, const char *path, const struct lb_grant *grant, struct zk_call *before,
+               lb_ns deadline, uint64_t *ret_czxid) {
   struct zk_call *node = zk_get(s->run.zk, path);
   int result, rc = before ? zk_wait(s->run.zk, before, deadline) : ZOK;
   if (rc == ZOK) rc = zk_wait(s->run.zk, node, deadline);
@@ -68,7 +73,8 @@ static int ask(struct lb_session *s, const char *path, const struct lb_grant *gr
 }
 
 /* Asks until there is an answer that is read in time to be good for anything. LB_OK, LB_LOST, LB_UNKNOWN, -errno. */
-static int confirm(struct lb_session *s, const char *path, const struct lb_grant *grant, bool by_write, lb_ns deadline) {
+static int confirm(struct lb_session *s, const char *path, const struct lb_grant *grant, bool by_write,
+                   lb_ns deadline) {
   int result = AGAIN;
   while (result == AGAIN) {
     result = zk_connect(s->run.zk, deadline);
@@ -79,9 +85,13 @@ static int confirm(struct lb_session *s, const char *path, const struct lb_grant
     lb_ns sent = lb_now(s->run.env);
     int rc = by_write ? zk_life_touch(&s->life, s->run.root, deadline) : ZOK;
     if (rc == ZOK) result = ask(s, path, grant, by_write ? NULL : zk_sync(s->run.zk, path), deadline, NULL);
-    else result = rc == ZK_NO_REPLY ? LB_UNKNOWN : zk_is_unknown(rc) || zk_is_expiry(rc) ? AGAIN : zk_fail(s->run.zk, "write to the folder", rc);
+    else
+      result = rc == ZK_NO_REPLY                       ? LB_UNKNOWN
+               : zk_is_unknown(rc) || zk_is_expiry(rc) ? AGAIN
+                                                       : zk_fail(s->run.zk, "write to the folder", rc);
     if (result != LB_OK) continue;
-    if (s->ephemeral && lb_now(s->run.env) >= sent + zk_life_known(&s->life)->span) result = lb_now(s->run.env) < deadline ? AGAIN : LB_UNKNOWN;
+    if (s->ephemeral && lb_now(s->run.env) >= sent + zk_life_known(&s->life)->span)
+      result = lb_now(s->run.env) < deadline ? AGAIN : LB_UNKNOWN;
     else lb_confirm(&s->confirmed, grant, losses);
   }
   return result;
@@ -211,7 +221,8 @@ static int node_extend(struct lb_session *s, const struct lb_lock *lock, struct 
   char path[ZK_PATH_MAX];
   int result = path_of(s, lock->key, path);
   if (!result) result = confirm(s, path, grant, true, deadline);
-  if (result == LB_OK && !zk_life_lasts(&s->life, zk_life_known(&s->life)->span / 4 * 3)) result = confirm(s, path, grant, true, deadline);
+  if (result == LB_OK && !zk_life_lasts(&s->life, zk_life_known(&s->life)->span / 4 * 3))
+    result = confirm(s, path, grant, true, deadline);
   if (result != LB_OK) return result;
   lb_ns until = zk_life_known(&s->life)->until;
   if (lb_now(s->run.env) >= until) return LB_UNKNOWN;
@@ -254,34 +265,35 @@ static int node_break(struct lb_session *s, const struct lb_lock *lock, size_t e
 static const struct lb_proofs proofs = {ZK_RUN_PROOFS, .inspect = node_inspect};
 
 /* extend and doubt are of an ephemeral node. */
-#define HOOKS                                                                                                                           \
-  .points = points, .session_size = sizeof(struct lb_session), ZK_RUN_HOOKS, .open = node_open, .try_acquire = node_try,                \
-  .release = node_release, .wait = node_wait, .resolve = node_resolve, .holds = node_holds, .proofs = &proofs,                    \
-  .break_lock = node_break
+#define HOOKS                                                                                                          \
+  .points = points, .session_size = sizeof(struct lb_session), ZK_RUN_HOOKS, .open = node_open,                        \
+  .try_acquire = node_try, .release = node_release, .wait = node_wait, .resolve = node_resolve, .holds = node_holds,   \
+  .proofs = &proofs, .break_lock = node_break
 
 /* zk-ephemeral - one ephemeral node of ZooKeeper, which everybody who waits watches.
  *
- *   acquire:  create /<prefix>/<key> as an ephemeral node; made = held, "exists" = watch it, and create again when it has gone
- *   release:  delete it, if it is one's own
+ *   acquire:  create /<prefix>/<key> as an ephemeral node; made = held, "exists" = watch it, and create again when it
+ * has gone release:  delete it, if it is one's own
  *
- * Promises: exclusion as far as the session lives; a fencing number (czxid, the transaction that created the node) that comes with
- * the reply. The servers delete the node of a dead client when its session ends.
- * Assumes: a client stops by itself before its session can have ended, by a leader's clock that runs at about the rate of its own. It knows no more of that than its own answered writes tell
- * (zk_life.h), so `valid_until` is what it is for zk-sequential.
- * Breaks: a holder that is paused or cut off for longer than the session timeout and goes on working; a resource that compares the fencing
- * number refuses it. And the herd: a release wakes all who wait, however many. Each of them sends a create, all but one are
- * refused, and each of those reads the node again to watch it. With 16 clients that is 33 requests for one hand-off where a queue
- * sends four; and the refused creates are transactions: the leader orders them, and a majority writes them to disk before the refusal is
- * told. So the lock becomes slower with every client that waits for it. There is no order of arrival, and a client may starve.
+ * Promises: exclusion as far as the session lives; a fencing number (czxid, the transaction that created the node) that
+ * comes with the reply. The servers delete the node of a dead client when its session ends. Assumes: a client stops by
+ * itself before its session can have ended, by a leader's clock that runs at about the rate of its own. It knows no
+ * more of that than its own answered writes tell (zk_life.h), so `valid_until` is what it is for zk-sequential. Breaks:
+ * a holder that is paused or cut off for longer than the session timeout and goes on working; a resource that compares
+ * the fencing number refuses it. And the herd: a release wakes all who wait, however many. Each of them sends a create,
+ * all but one are refused, and each of those reads the node again to watch it. With 16 clients that is 33 requests for
+ * one hand-off where a queue sends four; and the refused creates are transactions: the leader orders them, and a
+ * majority writes them to disk before the refusal is told. So the lock becomes slower with every client that waits for
+ * it. There is no order of arrival, and a client may starve.
  *
  * Details that matter
- *  - The grant is a write that was committed, not a list that was read: a server that is behind its leader cannot grant by mistake
- *    what zk-sequential's option recipe does.
+ *  - The grant is a write that was committed, not a list that was read: a server that is behind its leader cannot grant
+ * by mistake what zk-sequential's option recipe does.
  *  - A deletion without an answer is not repeated in the background (above), so a client that gives up on its release
  *    blocks the lock for as long as its session lives.
  *
- * Source: ZooKeeper Programmer's Guide, "Ephemeral Nodes" (zookeeper.apache.org/doc/r3.8.0/zookeeperProgrammers.html); the recipes' "Locks"
- * name the herd effect as what they avoid (zookeeper.apache.org/doc/r3.8.0/recipes.html).
+ * Source: ZooKeeper Programmer's Guide, "Ephemeral Nodes" (zookeeper.apache.org/doc/r3.8.0/zookeeperProgrammers.html);
+ * the recipes' "Locks" name the herd effect as what they avoid (zookeeper.apache.org/doc/r3.8.0/recipes.html).
  */
 
 const struct lb_protocol lb_zk_ephemeral = {
@@ -290,9 +302,10 @@ const struct lb_protocol lb_zk_ephemeral = {
     .summary = "one ephemeral node of ZooKeeper, which everybody who waits watches: the herd",
     .promises = "Mutual exclusion while the holder's session lives, and a fencing number that grows over the whole\n"
                 "ensemble. A dead holder is replaced after the session timeout.",
-    .breaks = "A holder that is paused or cut off for longer than its session timeout and goes on working; a resource\n"
-              "that compares the fencing number refuses it. No progress without a majority of the servers. Each release\n"
-              "wakes everybody who waits, and each of them sends a write that all but one find refused.",
+    .breaks =
+        "A holder that is paused or cut off for longer than its session timeout and goes on working; a resource\n"
+        "that compares the fencing number refuses it. No progress without a majority of the servers. Each release\n"
+        "wakes everybody who waits, and each of them sends a write that all but one find refused.",
     .source = "ZooKeeper Programmer's Guide, \"Ephemeral Nodes\"; Recipes and Solutions, \"Locks\", on the herd effect",
     .facts = "number=log lost=elsewhere",
     .traits = LB_TRAIT_SESSION | LB_TRAIT_NEEDS_RATE | LB_TRAIT_FENCED | LB_TRAIT_WAKES,
@@ -306,17 +319,19 @@ const struct lb_protocol lb_zk_ephemeral = {
  *   acquire:  create /<prefix>/<key>; made = held, "exists" = watch it, and create again when it has gone
  *   release:  delete it, if it is one's own
  *
- * Promises: exclusion for as long as nobody but its holder deletes the node. No session, no lease and no clock can take it away: a
- * holder that was paused or cut off for any time still holds. A fencing number (czxid) comes with the reply.
+ * Promises: exclusion for as long as nobody but its holder deletes the node. No session, no lease and no clock can take
+ * it away: a holder that was paused or cut off for any time still holds. A fencing number (czxid) comes with the reply.
  * Assumes: every client that was granted the lock lives until it has deleted the node.
- * Breaks: a client that dies while it holds. Its node blocks the lock for ever: it is in the log and in the snapshots of a majority, so a
- * restart of the servers brings it back. Somebody has to delete it by hand, and nothing in it tells whether its owner is dead or slow. A
- * create whose answer was lost leaves such a node as well, if its client does not come back to ask. And all who wait watch one node: the
- * herd of zk-ephemeral.
+ * Breaks: a client that dies while it holds. Its node blocks the lock for ever: it is in the log and in the snapshots
+ * of a majority, so a restart of the servers brings it back. Somebody has to delete it by hand, and nothing in it tells
+ * whether its owner is dead or slow. A create whose answer was lost leaves such a node as well, if its client does not
+ * come back to ask. And all who wait watch one node: the herd of zk-ephemeral.
  *
  * Details that matter
- *  - The node is its attempt's, not its session's: the GUID in it is looked for in whatever session the client has by then.
- *  - What the library says of the connection says nothing of the lock, so there is nothing to be in doubt of (no hook doubt).
+ *  - The node is its attempt's, not its session's: the GUID in it is looked for in whatever session the client has by
+ * then.
+ *  - What the library says of the connection says nothing of the lock, so there is nothing to be in doubt of (no hook
+ * doubt).
  *
  * Source: ZooKeeper Programmer's Guide, "ZNodes" (zookeeper.apache.org/doc/r3.8.0/zookeeperProgrammers.html): what a
  * create() without flags makes. It is met where an ephemeral node was meant, or was shunned because sessions expired.
@@ -326,8 +341,9 @@ const struct lb_protocol lb_zk_persistent = {
     .abi = LB_ABI,
     .name = "zk-persistent",
     .summary = "one plain node of ZooKeeper: a dead holder blocks for ever",
-    .promises = "Mutual exclusion for as long as nobody but the holder deletes the node, and a fencing number that grows\n"
-                "over the whole ensemble. No session, no lease, no clock.",
+    .promises =
+        "Mutual exclusion for as long as nobody but the holder deletes the node, and a fencing number that grows\n"
+        "over the whole ensemble. No session, no lease, no clock.",
     .breaks = "A client that dies while it holds, or whose create was not answered and who never asks again: the node\n"
               "stays, over restarts of the servers, too. No progress without a majority of the servers. Each release\n"
               "wakes everybody who waits.",

@@ -8,30 +8,33 @@
  *
  * Promises: exclusion as far as the session lives, in order of arrival; a fencing number (czxid, the transaction that
  * created the node) that grows over the whole ensemble and survives fail-over.
- * Assumes: a client stops by itself before its session can have ended; and the leader's clock, which ends sessions, runs at about the rate of
- * the client's. The session is kept alive by the library's own
- * thread, which does not tell when a leader last heard of it. What can be known of that stands in zk_life.h, and `valid_until` is no
- * more than that: 5/12 of the session timeout T after the sending of an answered write, once a later one was answered as well; or T after
- * it, once two later ones were, the first of them T/4 after its answer. extend() moves the point by writes to the folder. A session may outlive `valid_until` by far.
- * Breaks: a leader whose clock runs twice as fast, while the follower of the holder stands still: half a session is a whole one to it (rarely:
- * mostly the holder knew of half a session only). A holder that is paused or cut off for longer than the session timeout and goes on working, like every
- * lease; a resource that compares the fencing number refuses it. A client that is cut off is told that its connection is
- * lost, and cannot learn whether the session has ended: the servers say it at the next contact. And anybody who writes to a node
- * of the queue from outside (zk_queue.h): a waiter takes that for a release.
+ * Assumes: a client stops by itself before its session can have ended; and the leader's clock, which ends sessions,
+ * runs at about the rate of the client's. The session is kept alive by the library's own thread, which does not tell
+ * when a leader last heard of it. What can be known of that stands in zk_life.h, and `valid_until` is no more than
+ * that: 5/12 of the session timeout T after the sending of an answered write, once a later one was answered as well; or
+ * T after it, once two later ones were, the first of them T/4 after its answer. extend() moves the point by writes to
+ * the folder. A session may outlive `valid_until` by far. Breaks: a leader whose clock runs twice as fast, while the
+ * follower of the holder stands still: half a session is a whole one to it (rarely: mostly the holder knew of half a
+ * session only). A holder that is paused or cut off for longer than the session timeout and goes on working, like every
+ * lease; a resource that compares the fencing number refuses it. A client that is cut off is told that its connection
+ * is lost, and cannot learn whether the session has ended: the servers say it at the next contact. And anybody who
+ * writes to a node of the queue from outside (zk_queue.h): a waiter takes that for a release.
  *
- * What a list shows may be old. It is believed, whatever its age, while it is known that the session lives: zk_queue.c says why that is
- * enough. So a hand-off is one commit, the deletion, and one event.
+ * What a list shows may be old. It is believed, whatever its age, while it is known that the session lives: zk_queue.c
+ * says why that is enough. So a hand-off is one commit, the deletion, and one event.
  *
- * With the option `recipe` the steps are those of the source below and nothing else: create, list without a watch, the first holds, exists
- * with a watch on the one before, wait for its event, list again. (Create and list are sent in one breath; a session's requests
- * are answered in order.) That is not safe. A follower to which the leader's stream is late by more than a session, and by less
- * than what would make it leave (syncLimit ticks), still lists the nodes of sessions that the leader has ended, to clients that do
- * not know it either: their library says "connected". The recipe's waiter then holds a lock that others have had since, under a
- * smaller czxid than theirs. The recipe asks for no answer's age. So its grants are trusted here, as clients do, until the library
- * would leave a silent server: for 2/3 of the session timeout after the answer was read.
+ * With the option `recipe` the steps are those of the source below and nothing else: create, list without a watch, the
+ * first holds, exists with a watch on the one before, wait for its event, list again. (Create and list are sent in one
+ * breath; a session's requests are answered in order.) That is not safe. A follower to which the leader's stream is
+ * late by more than a session, and by less than what would make it leave (syncLimit ticks), still lists the nodes of
+ * sessions that the leader has ended, to clients that do not know it either: their library says "connected". The
+ * recipe's waiter then holds a lock that others have had since, under a smaller czxid than theirs. The recipe asks for
+ * no answer's age. So its grants are trusted here, as clients do, until the library would leave a silent server: for
+ * 2/3 of the session timeout after the answer was read.
  *
  * Details that matter
- *  - An answer that comes when the time it could be good for is over, grants and confirms nothing: the server is asked again.
+ *  - An answer that comes when the time it could be good for is over, grants and confirms nothing: the server is asked
+ * again.
  *  - What becomes of a node whose create or deletion was not answered: zk_queue.h.
  *
  * Source: "Locks" in ZooKeeper Recipes and Solutions, zookeeper.apache.org/doc/r3.8.0/recipes.html.
@@ -40,7 +43,8 @@
 
 enum { OPT_RECIPE };
 static const struct lb_option zk_sequential_options[] = {
-    [OPT_RECIPE] = {"recipe", LB_OPT_BOOL, 0, 0, 1, "the published steps and nothing else: a list is believed without knowing that the session lives"},
+    [OPT_RECIPE] = {"recipe", LB_OPT_BOOL, 0, 0, 1,
+                    "the published steps and nothing else: a list is believed without knowing that the session lives"},
     {0},
 };
 
@@ -50,8 +54,8 @@ struct lb_session {
 
 /* ---- acquire ------------------------------------------------------------------------------------------- */
 
-/* One step of the attempt, from where it stands: into the queue; or to its node, if it is not known whether there is one; or
- * to its place, with a write if one is needed anyway. */
+/* One step of the attempt, from where it stands: into the queue; or to its node, if it is not known whether there is
+ * one; or to its place, with a write if one is needed anyway. */
 static int advance(struct lb_session *s, const char *dir, struct lb_grant *grant, lb_ns deadline) {
   bool connected;
   uint64_t losses = zk_losses(s->queue.run.zk, &connected);
@@ -63,7 +67,8 @@ static int advance(struct lb_session *s, const char *dir, struct lb_grant *grant
   return result == LB_OK ? zk_queue_grant(&s->queue, dir, grant, losses, deadline) : result;
 }
 
-static int zk_sequential_try_acquire(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+static int zk_sequential_try_acquire(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
+                                     lb_ns deadline) {
   char dir[ZK_PATH_MAX];
   int result = zk_queue_dir(&s->queue, lock->key, dir);
   if (result) return result;
@@ -83,7 +88,8 @@ static int wait_by_recipe(struct lb_session *s, const char *ahead, lb_ns deadlin
 }
 
 /* Until the node just before the own one goes. */
-static int zk_sequential_wait(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+static int zk_sequential_wait(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
+                              lb_ns deadline) {
   char dir[ZK_PATH_MAX];
   int result = zk_queue_dir(&s->queue, lock->key, dir);
   if (!result) result = zk_connect(s->queue.run.zk, deadline);
@@ -95,18 +101,21 @@ static int zk_sequential_wait(struct lb_session *s, const struct lb_lock *lock, 
 
 /* ---- a grant we have, or may have ------------------------------------------------------------------------ */
 
-static int zk_sequential_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+static int zk_sequential_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
+                                 lb_ns deadline) {
   (void)lock;
   lb_point(s->queue.run.env, "before-release");
   return zk_queue_leave(&s->queue, grant, grant->valid_until && !s->queue.recipe, deadline);
 }
 
-static int zk_sequential_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+static int zk_sequential_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
+                                lb_ns deadline) {
   (void)lock; /* the lease is the session, agreed upon when it was opened */
   return zk_queue_extend(&s->queue, grant, deadline);
 }
 
-static int zk_sequential_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
+static int zk_sequential_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant,
+                               lb_ns deadline) {
   (void)lock;
   return zk_queue_holds(&s->queue, grant, deadline);
 }
@@ -117,7 +126,8 @@ static int zk_sequential_doubt(struct lb_session *s, const struct lb_lock *lock,
 }
 
 /* A node that turns out to stand in the queue but not first is taken out: the answer must be final. */
-static int zk_sequential_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+static int zk_sequential_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
+                                 lb_ns deadline) {
   char dir[ZK_PATH_MAX];
   int result = zk_queue_dir(&s->queue, lock->key, dir);
   if (result) return result;
@@ -170,7 +180,8 @@ const struct lb_protocol lb_zk_sequential = {
               "not that, but a server that follows its leader late by more than a session.",
     .source = "ZooKeeper Recipes and Solutions, \"Locks\" (zookeeper.apache.org/doc/r3.8.0/recipes.html)",
     .facts = "number=log lost=elsewhere lost-release=repeated",
-    .traits = LB_TRAIT_SESSION | LB_TRAIT_NEEDS_RATE | LB_TRAIT_FENCED | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES,
+    .traits =
+        LB_TRAIT_SESSION | LB_TRAIT_NEEDS_RATE | LB_TRAIT_FENCED | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES,
     .options = zk_sequential_options,
     .points = zk_sequential_points,
     .midway = "after-create",

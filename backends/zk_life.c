@@ -9,7 +9,8 @@
 void zk_alive_meet(struct zk_alive *alive, int64_t session, lb_ns begun, lb_ns timeout) {
   if (alive->session == session) return;
   lb_ns span = timeout / 12 * 5;
-  *alive = (struct zk_alive){.session = session, .timeout = timeout, .span = span, .answered = begun, .base = begun, .until = begun + span};
+  *alive = (struct zk_alive){
+      .session = session, .timeout = timeout, .span = span, .answered = begun, .base = begun, .until = begun + span};
 }
 
 /* Half a tick is at most that. */
@@ -18,12 +19,13 @@ static lb_ns half_a_tick(const struct zk_alive *alive) { return (alive->timeout 
 struct zk_mark zk_alive_mark(const struct zk_alive *alive, lb_ns now) {
   struct zk_mark mark = {.session = alive->session, .sent = now, .base = alive->base, .named = alive->named};
   for (size_t i = 0; i < ZK_ALIVE_WRITES; i++)
-    if (alive->write[i].read + half_a_tick(alive) <= now && alive->write[i].sent > mark.heard) mark.heard = alive->write[i].sent;
+    if (alive->write[i].read + half_a_tick(alive) <= now && alive->write[i].sent > mark.heard)
+      mark.heard = alive->write[i].sent;
   return mark;
 }
 
-/* From when on what two quick writes say counts, for one that was sent and answered. A slow write within half a tick before it was
- * perhaps the last that the library had sent by then. */
+/* From when on what two quick writes say counts, for one that was sent and answered. A slow write within half a tick
+ * before it was perhaps the last that the library had sent by then. */
 static lb_ns base_of(const struct zk_alive *alive, lb_ns sent) {
   lb_ns least = alive->slow.sent + (alive->timeout - alive->span);
   return sent < alive->slow.read + half_a_tick(alive) && least < sent ? least : sent;
@@ -31,7 +33,8 @@ static lb_ns base_of(const struct zk_alive *alive, lb_ns sent) {
 
 static void note_slow(struct zk_alive *alive, lb_ns sent, lb_ns read) {
   if (read - sent <= alive->timeout / 3) return;
-  bool follows = alive->slow.read && sent < alive->slow.read + half_a_tick(alive); /* one stretch of time with the one before */
+  bool follows =
+      alive->slow.read && sent < alive->slow.read + half_a_tick(alive); /* one stretch of time with the one before */
   if (!follows) alive->slow.sent = sent;
   alive->slow.read = read;
 }
@@ -80,7 +83,9 @@ bool zk_life_lasts(struct zk_life *life, lb_ns least) { return zk_life_known(lif
 
 bool zk_life_is_known(struct zk_life *life) { return zk_life_lasts(life, zk_life_known(life)->span / 3); }
 
-struct zk_mark zk_life_mark(struct zk_life *life) { return zk_alive_mark(zk_life_known(life), lb_now(life->env)); }
+struct zk_mark zk_life_mark(struct zk_life *life) {
+  return zk_alive_mark(zk_life_known(life), lb_now(life->env));
+}
 
 int zk_life_await(struct zk_life *life, struct zk_call *write, struct zk_mark mark, lb_ns deadline) {
   int rc = zk_wait(life->zk, write, deadline);
@@ -104,10 +109,13 @@ int zk_life_make_sure(struct zk_life *life, const char *path, lb_ns deadline) {
   return rc;
 }
 
-int zk_life_doubt(struct zk_life *life, const struct lb_confirmed *confirmed, const struct lb_grant *grant, bool is_alive) {
+int zk_life_doubt(struct zk_life *life, const struct lb_confirmed *confirmed, const struct lb_grant *grant,
+                  bool is_alive) {
   bool connected;
   if (!is_alive) return lb_fail(life->env, -ENOTCONN, "the ZooKeeper session of this grant is over"), LB_LOST;
   uint64_t losses = zk_losses(life->zk, &connected);
   if (connected && lb_still_confirmed(confirmed, grant, losses)) return LB_OK;
-  return lb_fail(life->env, -ENOTCONN, "ZooKeeper: disconnected%s", connected ? " since the grant, and connected again" : ""), LB_UNKNOWN;
+  return lb_fail(life->env, -ENOTCONN, "ZooKeeper: disconnected%s",
+                 connected ? " since the grant, and connected again" : ""),
+         LB_UNKNOWN;
 }

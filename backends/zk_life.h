@@ -1,47 +1,50 @@
 /* SPDX-License-Identifier: MIT
  *
- * zk_life.h - until when a session of ZooKeeper lives for sure, as far as its client can know, and the writes that keep up that knowledge. For the
- * recipes that believe a read: what a read shows may be old, so it is worth something only while the reader's own session lives.
+ * zk_life.h - until when a session of ZooKeeper lives for sure, as far as its client can know, and the writes that keep
+ * up that knowledge. For the recipes that believe a read: what a read shows may be old, so it is worth something only
+ * while the reader's own session lives.
  *
- * One answered write is not enough. A leader ends a session when it has not heard of it for the timeout T. Of a client of a
- * follower it hears in two ways: a request for a new connection, and the follower's answer to the leader's ping, which lists
- * the sessions that the follower has heard of since the answer before. A write that the follower passes on is no such sign: the
- * leader looks whether the session has not been ended yet, and counts on as before (LearnerHandler, SessionTrackerImpl). So
- * while the pings are late, a write can be committed in the last moment of its session. Its answer may then be read, all at once
- * with the list that it was sent with, when the next client holds the lock.
+ * One answered write is not enough. A leader ends a session when it has not heard of it for the timeout T. Of a client
+ * of a follower it hears in two ways: a request for a new connection, and the follower's answer to the leader's ping,
+ * which lists the sessions that the follower has heard of since the answer before. A write that the follower passes on
+ * is no such sign: the leader looks whether the session has not been ended yet, and counts on as before
+ * (LearnerHandler, SessionTrackerImpl). So while the pings are late, a write can be committed in the last moment of its
+ * session. Its answer may then be read, all at once with the list that it was sent with, when the next client holds the
+ * lock.
  *
- * Three are enough, one after the other: the second sent T/4 or more after the first was answered, the third after the second
- * was. Then the session lives until T after the first was sent.
+ * Three are enough, one after the other: the second sent T/4 or more after the first was answered, the third after the
+ * second was. Then the session lives until T after the first was sent.
  *  - The follower heard of the session by the first write, when it had been sent and before it was answered.
- *  - The leader sends pings and answers to a follower in one stream, a ping at least every half tick. So the last ping before the
- *    answer to the second left the leader not earlier than half a tick before that write was sent. Servers grant no session shorter
- *    than two ticks (minSessionTimeout, unless somebody sets it lower), so half a tick is at most T/4, and the ping left after
- *    the first write was answered.
+ *  - The leader sends pings and answers to a follower in one stream, a ping at least every half tick. So the last ping
+ * before the answer to the second left the leader not earlier than half a tick before that write was sent. Servers
+ * grant no session shorter than two ticks (minSessionTimeout, unless somebody sets it lower), so half a tick is at most
+ * T/4, and the ping left after the first write was answered.
  *  - So the follower's answer to that ping, or one before it, names the session as of the first write or later.
- *  - The third write travels behind that answer, in one stream again. It was committed, so the session had not been ended when
- *    the leader had heard of it, and T counts from then.
- * Any number of writes may lie between the three. Who writes all the time has them anyway, and so has who waits.
+ *  - The third write travels behind that answer, in one stream again. It was committed, so the session had not been
+ * ended when the leader had heard of it, and T counts from then. Any number of writes may lie between the three. Who
+ * writes all the time has them anyway, and so has who waits.
  *
- * Two are the weaker case, one after the other, at once. Who was silent for long begins with them: it would have to wait for T/4
- * otherwise. The ping before the answer to the second may then be older than the first, by half a tick. What the follower had
- * heard of the session by then, is what the client's library had sent before: something every T/3. So the session lives until
- * s + 5/12 T, where s is when the first was sent. That assumes
- *  - that what the client sent before had reached its follower. A way to the follower that stood still until just before the first
- *    write, is not seen by it: the session may end earlier by as much as it stood still, and the library leaves a server
- *    after 2/3 T.
- *  - that the library was free to send. It sends no ping while a request has no answer. So after a write that took longer than T/3
- *    no more is believed than T from when that one was sent, until half a tick more has passed. A read that hangs
- *    so is not counted here; nor is a write that was given up earlier, or a client that was stopped itself.
+ * Two are the weaker case, one after the other, at once. Who was silent for long begins with them: it would have to
+ * wait for T/4 otherwise. The ping before the answer to the second may then be older than the first, by half a tick.
+ * What the follower had heard of the session by then, is what the client's library had sent before: something every
+ * T/3. So the session lives until s + 5/12 T, where s is when the first was sent. That assumes
+ *  - that what the client sent before had reached its follower. A way to the follower that stood still until just
+ * before the first write, is not seen by it: the session may end earlier by as much as it stood still, and the library
+ * leaves a server after 2/3 T.
+ *  - that the library was free to send. It sends no ping while a request has no answer. So after a write that took
+ * longer than T/3 no more is believed than T from when that one was sent, until half a tick more has passed. A read
+ * that hangs so is not counted here; nor is a write that was given up earlier, or a client that was stopped itself.
  *
- * A session is as new as it can be when it begins: its leader counts T from a moment after it was asked for. When a follower or
- * the leader is replaced, the client connects anew or the new leader gives every session T again: both come later than s.
+ * A session is as new as it can be when it begins: its leader counts T from a moment after it was asked for. When a
+ * follower or the leader is replaced, the client connects anew or the new leader gives every session T again: both come
+ * later than s.
  *
- * What both rest on, beside the servers' code: the clocks of leader and client run at about the same speed; and a leader that
- * answers sends its pings every half tick, too, also when it collects garbage (where two ticks are shorter than T, that has
- * room). Two races of a few instructions in the servers are left: a follower may lose what it hears of a session while it lists them
- * (LearnerSessionTracker.touchSession beside snapshot), and a leader may hear of a session that it is about to end, and end it yet
- * (SessionTrackerImpl.run between poll and setSessionClosing).
- * The three do not rest on how late any message is.
+ * What both rest on, beside the servers' code: the clocks of leader and client run at about the same speed; and a
+ * leader that answers sends its pings every half tick, too, also when it collects garbage (where two ticks are shorter
+ * than T, that has room). Two races of a few instructions in the servers are left: a follower may lose what it hears of
+ * a session while it lists them (LearnerSessionTracker.touchSession beside snapshot), and a leader may hear of a
+ * session that it is about to end, and end it yet (SessionTrackerImpl.run between poll and setSessionClosing). The
+ * three do not rest on how late any message is.
  */
 #ifndef LB_ZK_LIFE_H
 #define LB_ZK_LIFE_H
@@ -78,11 +81,13 @@ struct zk_mark { /* of one write */
   lb_ns heard;       /* when the latest write left that was answered long enough ago; 0 = none */
 };
 
-/* What is about to be spoken of is this session, asked for at `begun` and given timeout T. Does nothing if it is known already. */
+/* What is about to be spoken of is this session, asked for at `begun` and given timeout T. Does nothing if it is known
+ * already. */
 void zk_alive_meet(struct zk_alive *alive, int64_t session, lb_ns begun, lb_ns timeout);
 /* Just before a write of the session leaves. */
 struct zk_mark zk_alive_mark(const struct zk_alive *alive, lb_ns now);
-/* That write was committed: its answer has been read, at the latest now. Nothing for a session that is not spoken of any more. */
+/* That write was committed: its answer has been read, at the latest now. Nothing for a session that is not spoken of
+ * any more. */
 void zk_alive_answered(struct zk_alive *alive, struct zk_mark mark, lb_ns now);
 /* Nobody waits for that write any longer, at `now`. */
 void zk_alive_given_up(struct zk_alive *alive, struct zk_mark mark, lb_ns now);
@@ -109,12 +114,14 @@ struct zk_mark zk_life_mark(struct zk_life *life);
 int zk_life_await(struct zk_life *life, struct zk_call *write, struct zk_mark mark, lb_ns deadline);
 /* A write to `path` that says nothing else. */
 int zk_life_touch(struct zk_life *life, const char *path, lb_ns deadline);
-/* By such writes, if it is not known yet: one, or two of which the first makes the second good. More only where answers take so long
- * that nothing is left of them. ZOK, or what a write came to. */
+/* By such writes, if it is not known yet: one, or two of which the first makes the second good. More only where answers
+ * take so long that nothing is left of them. ZOK, or what a write came to. */
 int zk_life_make_sure(struct zk_life *life, const char *path, lb_ns deadline);
 
-/* The hook doubt, for a recipe that calls lb_confirm() with `confirmed`. is_alive: the grant is of the session that there is now. LB_OK;
- * LB_UNKNOWN: the connection is lost, or was since the grant was confirmed; LB_LOST: its session is over. */
-int zk_life_doubt(struct zk_life *life, const struct lb_confirmed *confirmed, const struct lb_grant *grant, bool is_alive);
+/* The hook doubt, for a recipe that calls lb_confirm() with `confirmed`. is_alive: the grant is of the session that
+ * there is now. LB_OK; LB_UNKNOWN: the connection is lost, or was since the grant was confirmed; LB_LOST: its session
+ * is over. */
+int zk_life_doubt(struct zk_life *life, const struct lb_confirmed *confirmed, const struct lb_grant *grant,
+                  bool is_alive);
 
 #endif

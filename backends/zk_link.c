@@ -268,14 +268,15 @@ void zk_link_close(struct lb_env *env, struct zk_link *link, lb_ns patience) {
 /* ---- doomed nodes --------------------------------------------------------------------------------------------
  *
  * Deletions that must not be forgotten. A node whose deletion was not answered would block its queue for as long as the
- * library's heartbeats keep the session, and the client may have nothing to ask for a long time. So the library's own thread
- * sends the deletion again whenever the session is connected again, as Curator's guaranteed delete does. It is sent and not
- * waited for. zk_connect() tries what is left once more, before anything new is asked.
+ * library's heartbeats keep the session, and the client may have nothing to ask for a long time. So the library's own
+ * thread sends the deletion again whenever the session is connected again, as Curator's guaranteed delete does. It is
+ * sent and not waited for. zk_connect() tries what is left once more, before anything new is asked.
  *
- * A deletion is forgotten when a server has said that the node has gone, whoever had asked, and with its session at the latest.
- * Until then its node may stand in the queue, even as the first: zk_is_doomed() says so.
+ * A deletion is forgotten when a server has said that the node has gone, whoever had asked, and with its session at the
+ * latest. Until then its node may stand in the queue, even as the first: zk_is_doomed() says so.
  *
- * A node whose create was not answered is known by the begin of its name only, so it is looked for first, after a sync. */
+ * A node whose create was not answered is known by the begin of its name only, so it is looked for first, after a sync.
+ */
 
 /* Answers of what is sent here: call->path is the entry of the list that is done with when they are good. */
 static struct zk_call *call_for(struct zk_link *link, const char *prefix) {
@@ -295,7 +296,8 @@ static void send_delete(struct zk_link *link, const char *prefix, const char *pa
   if (call) zk_drop(zk_call_sent(call, zoo_adelete(link->handle, path, -1, on_deleted, call)));
 }
 
-/* The children of the folder that call->path, the begin of a name, stands in, after a sync: what is not there will never be. */
+/* The children of the folder that call->path, the begin of a name, stands in, after a sync: what is not there will
+ * never be. */
 static void on_children(int rc, const struct String_vector *strings, const void *data) {
   struct zk_call *call = (struct zk_call *)(uintptr_t)data;
   const char *name = strrchr(call->path, '/') + 1;
@@ -304,7 +306,8 @@ static void on_children(int rc, const struct String_vector *strings, const void 
   for (int i = 0; rc == ZOK && strings && i < strings->count; i++) {
     if (strncmp(strings->data[i], name, strlen(name)) != 0) continue;
     found = true;
-    if (snprintf(path, sizeof path, "%.*s%s", (int)(name - call->path), call->path, strings->data[i]) < (int)sizeof path)
+    if (snprintf(path, sizeof path, "%.*s%s", (int)(name - call->path), call->path, strings->data[i]) <
+        (int)sizeof path)
       send_delete(call->link, call->path, path);
   }
   if (rc == ZNONODE || (rc == ZOK && !found)) zk_link_spare(call->link, call->path);
@@ -316,7 +319,8 @@ static void folder_of(const char *prefix, char ret_dir[ZK_PATH_MAX]) {
 }
 
 static void on_synced(int rc, const char *value, const void *data) {
-  struct zk_call *sync = (struct zk_call *)(uintptr_t)data, *children = rc == ZOK ? call_for(sync->link, sync->path) : NULL;
+  struct zk_call *sync = (struct zk_call *)(uintptr_t)data,
+                 *children = rc == ZOK ? call_for(sync->link, sync->path) : NULL;
   char dir[ZK_PATH_MAX];
   if (children) {
     folder_of(children->path, dir);
@@ -337,8 +341,8 @@ static void send_one(struct zk_link *link, const char *prefix) {
   else send_delete(link, prefix, prefix);
 }
 
-/* Of a copy of the list, because both threads take entries out of it. The library's thread may come here before link->handle
- * is set, but the list is empty until the session's thread has the link. */
+/* Of a copy of the list, because both threads take entries out of it. The library's thread may come here before
+ * link->handle is set, but the list is empty until the session's thread has the link. */
 void zk_link_delete_doomed(struct zk_link *link) {
   pthread_mutex_lock(&link->lock);
   size_t count = link->doomed_count;

@@ -24,14 +24,14 @@ struct zk_link {
   int64_t id;
   int timeout_ms;
   struct sockaddr_storage server; /* while UP: where the connection leads to */
-  uint64_t awaited; /* name of the watch that counts; others are late */
-  uint64_t awaited_losses; /* when it was set */
-  bool fired, changed;     /* changed: it told that the node was written to, and not that it has gone */
-  struct zk_call *calls; /* all not yet freed */
-  char (*doomed)[ZK_PATH_MAX]; /* nodes to delete, or begins of their names */
+  uint64_t awaited;               /* name of the watch that counts; others are late */
+  uint64_t awaited_losses;        /* when it was set */
+  bool fired, changed;            /* changed: it told that the node was written to, and not that it has gone */
+  struct zk_call *calls;          /* all not yet freed */
+  char (*doomed)[ZK_PATH_MAX];    /* nodes to delete, or begins of their names */
   size_t doomed_count;
-  bool closed;           /* zookeeper_close has returned */
-  bool orphaned;         /* the session has gone: the closing thread frees the link */
+  bool closed;   /* zookeeper_close has returned */
+  bool orphaned; /* the session has gone: the closing thread frees the link */
 };
 
 struct zk_link_wish {
@@ -39,7 +39,8 @@ struct zk_link_wish {
   const char *login;   /* "user:password" for the scheme digest, NULL = none */
   int timeout_ms;
   bool read_only;
-  void (*on_up)(struct zk_link *link); /* whenever it is connected, in the library's thread, perhaps before `handle` is set */
+  void (*on_up)(
+      struct zk_link *link); /* whenever it is connected, in the library's thread, perhaps before `handle` is set */
 };
 /* Starts a handle. The wish need not outlive the call. 0 or -errno. */
 int zk_link_open(struct lb_env *env, const struct zk_link_wish *wish, struct zk_link **ret);
@@ -49,8 +50,8 @@ enum zk_link_state zk_link_state(struct zk_link *link);
 /* Sleeps until something may have changed. > 0, 0 = the deadline passed, -errno. */
 int zk_link_sleep(struct lb_env *env, struct zk_link *link, lb_ns deadline);
 
-/* Remembers a node to delete, by its path or, if that ends with '-', by the begin of it; and sends the deletion now if there is
- * a connection, and again after each reconnect. */
+/* Remembers a node to delete, by its path or, if that ends with '-', by the begin of it; and sends the deletion now if
+ * there is a connection, and again after each reconnect. */
 void zk_link_doom(struct zk_link *link, const char *prefix);
 /* One of those; false: there is none. */
 bool zk_link_doomed(struct zk_link *link, char ret_prefix[ZK_PATH_MAX]);

@@ -44,7 +44,8 @@ int zk_queue_open(struct zk_queue *q, const struct lb_config *config, lb_ns dead
 
 int zk_queue_connect(struct zk_queue *q, struct lb_grant *grant, lb_ns deadline) {
   int result = zk_connect(q->run.zk, deadline);
-  if (!result && grant->token_len && (!is_alive(q, grant) || zk_is_doomed(q->run.zk, grant->token))) zk_queue_forget(grant);
+  if (!result && grant->token_len && (!is_alive(q, grant) || zk_is_doomed(q->run.zk, grant->token)))
+    zk_queue_forget(grant);
   return result;
 }
 
@@ -143,8 +144,8 @@ int zk_queue_look(struct zk_queue *q, const char *dir, struct lb_grant *grant, b
   return result;
 }
 
-/* Writes to the key's folder until the session is known to live: zk_life_make_sure(). To the folder, because a write to the own node would
- * wake the next in the queue. Answers like a step, with LB_OK = it is known. */
+/* Writes to the key's folder until the session is known to live: zk_life_make_sure(). To the folder, because a write to
+ * the own node would wake the next in the queue. Answers like a step, with LB_OK = it is known. */
 static int make_sure(struct zk_queue *q, const char *dir, struct lb_grant *grant, lb_ns deadline) {
   int rc = zk_life_make_sure(&q->life, dir, deadline);
   if (rc != ZNONODE) return rc == ZOK ? LB_OK : after(q, grant, "write to the lock's folder", rc);
@@ -205,12 +206,13 @@ static int ask(struct zk_queue *q, const struct lb_grant *grant, bool by_write, 
   return result;
 }
 
-/* Asks until there is an answer whether the grant's node is there and belongs to this session: by a read after a write to the
- * folder, or after a sync, in the same breath. (After a sync the read shows what had been committed when the sync came to the leader. A leader that was
- * deposed and does not know it yet answers a sync without asking a quorum, ZOOKEEPER-1675: so the read is no proof of the
- * moment, as the write is.) *ret_sent: when the answered question left; untouched if none did. LB_OK, LB_LOST (also: the
- * session is over), LB_UNKNOWN: no answer by the deadline; -errno. */
-static int zk_queue_confirm(struct zk_queue *q, const struct lb_grant *grant, bool by_write, lb_ns deadline, lb_ns *ret_sent) {
+/* Asks until there is an answer whether the grant's node is there and belongs to this session: by a read after a write
+ * to the folder, or after a sync, in the same breath. (After a sync the read shows what had been committed when the
+ * sync came to the leader. A leader that was deposed and does not know it yet answers a sync without asking a quorum,
+ * ZOOKEEPER-1675: so the read is no proof of the moment, as the write is.) *ret_sent: when the answered question left;
+ * untouched if none did. LB_OK, LB_LOST (also: the session is over), LB_UNKNOWN: no answer by the deadline; -errno. */
+static int zk_queue_confirm(struct zk_queue *q, const struct lb_grant *grant, bool by_write, lb_ns deadline,
+                            lb_ns *ret_sent) {
   int result = ZK_AGAIN;
   while (result == ZK_AGAIN && is_alive(q, grant)) {
     result = zk_connect(q->run.zk, deadline);
@@ -262,27 +264,30 @@ int zk_queue_leave(struct zk_queue *q, struct lb_grant *grant, bool pass_on, lb_
 /* ---- what a client that stands in the queue may believe, and until when -----------------------------------------
  *
  * Why a list may be old, and a session may not
- *  - Reads are answered by the server at hand, which may be behind, by as much as the network makes it. Its state is one that the
- *    ensemble was in, some time ago.
- *  - Numbers only grow: a folder gives each once, and cannot be removed and made anew while a node stands in it. Deletions are permanent.
- *    So whose node was the first in any state, however old, is the first in every later one in which the node still exists. And the
- *    node exists as long as the session lives, for nobody else deletes it.
- *  - So a list is believed, whatever its age, while it is known that the session lives; and that is known from the client's own
- *    answered writes and its own clock (zk_life.h), not from the server at hand.
+ *  - Reads are answered by the server at hand, which may be behind, by as much as the network makes it. Its state is
+ * one that the ensemble was in, some time ago.
+ *  - Numbers only grow: a folder gives each once, and cannot be removed and made anew while a node stands in it.
+ * Deletions are permanent. So whose node was the first in any state, however old, is the first in every later one in
+ * which the node still exists. And the node exists as long as the session lives, for nobody else deletes it.
+ *  - So a list is believed, whatever its age, while it is known that the session lives; and that is known from the
+ * client's own answered writes and its own clock (zk_life.h), not from the server at hand.
  *  - The next holder has seen a state in which this node is gone. So the session had ended then, which cannot be before
  *    `valid_until`. Until then one holds; afterwards the other.
- *  - What costs nothing where locks change hands quickly: the create of the next attempt and the delete of the one before are such
- *    writes. Who waits for long keeps the knowledge up in the background of its wait (below). Only a client that has written
- *    nothing for a while asks first: with a write more, beside its create, before it holds.
- *  - A holder deletes its node in a way that tells the next one that this was the first (zk_queue.h). That is as good as a list: it is
- *    a state that the ensemble was in. So a hand-off is one commit, the deletion, and one event; and one read more, of the list, where a
- *    node went in another way: its client gave up, its session ended, or the connection was lost meanwhile.
+ *  - What costs nothing where locks change hands quickly: the create of the next attempt and the delete of the one
+ * before are such writes. Who waits for long keeps the knowledge up in the background of its wait (below). Only a
+ * client that has written nothing for a while asks first: with a write more, beside its create, before it holds.
+ *  - A holder deletes its node in a way that tells the next one that this was the first (zk_queue.h). That is as good
+ * as a list: it is a state that the ensemble was in. So a hand-off is one commit, the deletion, and one event; and one
+ * read more, of the list, where a node went in another way: its client gave up, its session ended, or the connection
+ * was lost meanwhile.
  *
- * The published steps (queue->recipe) ask for no answer's age. There what was read is trusted, as clients do, until the library would leave
- * a silent server: for 2/3 of the session timeout after the answer was read. */
+ * The published steps (queue->recipe) ask for no answer's age. There what was read is trusted, as clients do, until the
+ * library would leave a silent server: for 2/3 of the session timeout after the answer was read. */
 
 /* At best. */
-static lb_ns trust(struct zk_queue *q) { return q->recipe ? zk_timeout_ns(q->run.zk) / 3 * 2 : zk_life_known(&q->life)->span; }
+static lb_ns trust(struct zk_queue *q) {
+  return q->recipe ? zk_timeout_ns(q->run.zk) / 3 * 2 : zk_life_known(&q->life)->span;
+}
 
 /* What was confirmed just now. */
 static lb_ns believed_until(struct zk_queue *q) {
@@ -302,8 +307,8 @@ int zk_queue_grant(struct zk_queue *q, const char *dir, struct lb_grant *grant, 
   return LB_OK;
 }
 
-/* zk_queue_confirm(), and an answer that is read when the time it could be good for is over is asked for again. LB_UNKNOWN: also,
- * the deadline has come by then. */
+/* zk_queue_confirm(), and an answer that is read when the time it could be good for is over is asked for again.
+ * LB_UNKNOWN: also, the deadline has come by then. */
 static int confirm(struct zk_queue *q, const struct lb_grant *grant, bool by_write, lb_ns deadline) {
   for (lb_ns sent = 0;;) {
     int result = zk_queue_confirm(q, grant, by_write, deadline, &sent);
@@ -315,7 +320,8 @@ static int confirm(struct zk_queue *q, const struct lb_grant *grant, bool by_wri
 int zk_queue_extend(struct zk_queue *q, struct lb_grant *grant, lb_ns deadline) {
   if (!zk_queue_has_node(grant) || !grant->valid_until) return LB_LOST;
   int result = confirm(q, grant, true, deadline);
-  if (result == LB_OK && !q->recipe && !zk_life_lasts(&q->life, trust(q) / 4 * 3)) result = confirm(q, grant, true, deadline);
+  if (result == LB_OK && !q->recipe && !zk_life_lasts(&q->life, trust(q) / 4 * 3))
+    result = confirm(q, grant, true, deadline);
   if (result != LB_OK) return result;
   lb_ns until = believed_until(q);
   if (lb_now(q->run.env) >= until) return LB_UNKNOWN;
@@ -333,16 +339,16 @@ int zk_queue_holds(struct zk_queue *q, const struct lb_grant *grant, lb_ns deadl
 
 /* ---- waiting ---------------------------------------------------------------------------------------------
  *
- * Waiting in a queue without forgetting that one lives. Who waits for long would have to ask anew whether its session lives before
- * it may believe that it is the first, and that question would stand between a release and the next holder. So it is asked
- * meanwhile, in the background of the wait: one write to the folder after the other, each sent when the one before has been
- * answered and a quarter of the span of zk_life.h has passed. Nobody waits for the answer; who is woken before it comes goes on
- * with what is known by then. */
+ * Waiting in a queue without forgetting that one lives. Who waits for long would have to ask anew whether its session
+ * lives before it may believe that it is the first, and that question would stand between a release and the next
+ * holder. So it is asked meanwhile, in the background of the wait: one write to the folder after the other, each sent
+ * when the one before has been answered and a quarter of the span of zk_life.h has passed. Nobody waits for the answer;
+ * who is woken before it comes goes on with what is known by then. */
 
 struct renewal {
   struct zk_call *write; /* on its way; NULL = none is */
   struct zk_mark mark;
-  lb_ns again;           /* not before */
+  lb_ns again; /* not before */
 };
 
 static void take_answer(struct zk_queue *q, struct renewal *r) {

@@ -42,7 +42,9 @@ void zk_run_hook_close(struct lb_session *s) { zk_run_close(run_of(s)); }
 
 int zk_run_hook_setup(struct lb_session *s, lb_ns deadline) { return zk_run_setup(run_of(s), deadline); }
 
-int zk_run_hook_teardown(struct lb_session *s, lb_ns deadline) { return zk_remove_tree(run_of(s)->zk, run_of(s)->root, deadline); }
+int zk_run_hook_teardown(struct lb_session *s, lb_ns deadline) {
+  return zk_remove_tree(run_of(s)->zk, run_of(s)->root, deadline);
+}
 
 int zk_run_hook_server(struct lb_session *s) { return zk_server(run_of(s)->zk); }
 

@@ -35,9 +35,9 @@ struct zk_session {
 
 /* ---- opening and closing ------------------------------------------------------------------------------- */
 
-/* The list of addresses as the library wants it, beginning with s->first. It takes what stands behind the last colon for the port, and an
- * IPv6 address in brackets for a name. A name that has no address now is left out: the next link asks
- * again. 0, -errno: there is none. */
+/* The list of addresses as the library wants it, beginning with s->first. It takes what stands behind the last colon
+ * for the port, and an IPv6 address in brackets for a name. A name that has no address now is left out: the next link
+ * asks again. 0, -errno: there is none. */
 static int list_servers(struct zk_session *s, char *list, size_t size) {
   lb_ns deadline = lb_now(s->env) + NAMES_MS * LB_NS_PER_MS;
   size_t length = 0;
@@ -78,9 +78,11 @@ static int check_endpoints(struct lb_env *env, const struct lb_endpoint *endpoin
   for (size_t i = 0; i < count; i++) {
     const struct lb_endpoint *at = &endpoints[i];
     if (at->tls)
-      return lb_fail(env, -EPROTONOSUPPORT, "zookeeper %s:%u asks for TLS, which libzookeeper_mt here does not have", at->host, at->port);
+      return lb_fail(env, -EPROTONOSUPPORT, "zookeeper %s:%u asks for TLS, which libzookeeper_mt here does not have",
+                     at->host, at->port);
     if (at->password && !at->user)
-      return lb_fail(env, -EINVAL, "zookeeper %s:%u has a password without a user, which digest does not know", at->host, at->port);
+      return lb_fail(env, -EINVAL, "zookeeper %s:%u has a password without a user, which digest does not know",
+                     at->host, at->port);
   }
   return 0;
 }
@@ -117,9 +119,11 @@ static bool is_at(const struct sockaddr_storage *server, const char *address, ui
   const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)server;
   struct in6_addr wanted;
   if (server->ss_family == AF_INET)
-    return inet_pton(AF_INET, address, &wanted) == 1 && memcmp(&wanted, &v4->sin_addr, sizeof v4->sin_addr) == 0 && ntohs(v4->sin_port) == port;
+    return inet_pton(AF_INET, address, &wanted) == 1 && memcmp(&wanted, &v4->sin_addr, sizeof v4->sin_addr) == 0 &&
+           ntohs(v4->sin_port) == port;
   if (server->ss_family != AF_INET6) return false;
-  return inet_pton(AF_INET6, address, &wanted) == 1 && memcmp(&wanted, &v6->sin6_addr, sizeof wanted) == 0 && ntohs(v6->sin6_port) == port;
+  return inet_pton(AF_INET6, address, &wanted) == 1 && memcmp(&wanted, &v6->sin6_addr, sizeof wanted) == 0 &&
+         ntohs(v6->sin6_port) == port;
 }
 
 int zk_server(struct zk_session *s) {
@@ -241,12 +245,15 @@ static void *await_name(struct zk_session *s, const char *path) {
 
 struct zk_call *zk_watch(struct zk_session *s, const char *path) {
   struct zk_call *call = zk_call_new(s->link);
-  return call ? zk_call_sent(call, zoo_awget(s->link->handle, path, zk_on_node, await_name(s, path), zk_on_data, call)) : NULL;
+  return call ? zk_call_sent(call, zoo_awget(s->link->handle, path, zk_on_node, await_name(s, path), zk_on_data, call))
+              : NULL;
 }
 
 struct zk_call *zk_watch_exists(struct zk_session *s, const char *path) {
   struct zk_call *call = zk_call_new(s->link);
-  return call ? zk_call_sent(call, zoo_awexists(s->link->handle, path, zk_on_node, await_name(s, path), zk_on_stat, call)) : NULL;
+  return call ? zk_call_sent(call,
+                             zoo_awexists(s->link->handle, path, zk_on_node, await_name(s, path), zk_on_stat, call))
+              : NULL;
 }
 
 /* ---- waiting ------------------------------------------------------------------------------------------- */
@@ -281,7 +288,8 @@ int zk_wait_event(struct zk_session *s, lb_ns deadline) {
 bool zk_was_written(struct zk_session *s, const char *path) {
   if (!s->link) return false;
   pthread_mutex_lock(&s->link->lock);
-  bool written = s->link->fired && s->link->changed && s->link->awaited == watch_name(path) && s->link->losses == s->link->awaited_losses;
+  bool written = s->link->fired && s->link->changed && s->link->awaited == watch_name(path) &&
+                 s->link->losses == s->link->awaited_losses;
   pthread_mutex_unlock(&s->link->lock);
   return written;
 }
@@ -301,8 +309,8 @@ int zk_await_change(struct zk_session *s, const char *path, lb_ns deadline) {
   return result == LB_TIMEOUT && bound < deadline ? LB_OK : result;
 }
 
-/* Deletes what zk_doom() has asked for, as far as that has not been done meanwhile. Stops at the first result that is not
- * definite. */
+/* Deletes what zk_doom() has asked for, as far as that has not been done meanwhile. Stops at the first result that is
+ * not definite. */
 static void delete_doomed(struct zk_session *s, lb_ns deadline) {
   char prefix[ZK_PATH_MAX], path[ZK_PATH_MAX];
   while (zk_link_doomed(s->link, prefix)) {

@@ -28,7 +28,7 @@ struct zk_call {
   int rc;                 /* the library's result, once done */
   struct Stat stat;       /* create, set, exists, get; children: of the parent, as the server had it for this answer */
   char path[ZK_PATH_MAX]; /* create: the full name */
-  char *names;            /* children: `count` strings, one after the other, each with its NUL. get: what stands in the node */
+  char *names; /* children: `count` strings, one after the other, each with its NUL. get: what stands in the node */
   size_t count;
   /* private */
   zoo_op_result_t results[2]; /* the library's, of a request with several operations */
@@ -48,8 +48,8 @@ int zk_open(struct lb_env *env, const struct lb_endpoint *endpoints, size_t coun
 /* Ends the session, which deletes its ephemeral nodes. Waits at most about 0.3 s; if the server is silent, a detached
  * thread finishes (the library itself may take 4.5 s). NULL is fine. */
 void zk_close(struct zk_session *session);
-/* Waits until the session is usable; after an expiry that is a new one with another zk_id(). Then tries again, once, the
- * deletions that zk_doom() has asked for. No zk_call may be held. 0, LB_TIMEOUT, or -errno. */
+/* Waits until the session is usable; after an expiry that is a new one with another zk_id(). Then tries again, once,
+ * the deletions that zk_doom() has asked for. No zk_call may be held. 0, LB_TIMEOUT, or -errno. */
 int zk_connect(struct zk_session *session, lb_ns deadline);
 /* Index of the endpoint that it is connected to; -ENOENT = to none now. Asks nobody. */
 int zk_server(struct zk_session *session);
@@ -68,8 +68,8 @@ lb_ns zk_timeout_ns(struct zk_session *session);
 /* Requests. They are sent in order and answered in order. NULL: no memory (zk_wait and zk_drop accept it). */
 struct zk_call *zk_create(struct zk_session *session, const char *path, const char *data, int mode);
 struct zk_call *zk_delete(struct zk_session *session, const char *path);
-/* Writes to the node and deletes it, in one transaction. Who watches the node by zk_watch() is told that it was written to, and nothing
- * more: a watch tells once. So it is told something else than by a deletion. */
+/* Writes to the node and deletes it, in one transaction. Who watches the node by zk_watch() is told that it was written
+ * to, and nothing more: a watch tells once. So it is told something else than by a deletion. */
 struct zk_call *zk_write_and_delete(struct zk_session *session, const char *path);
 struct zk_call *zk_set(struct zk_session *session, const char *path, const char *data);
 struct zk_call *zk_exists(struct zk_session *session, const char *path);
@@ -91,15 +91,16 @@ int zk_run(struct zk_session *session, struct zk_call *call, lb_ns deadline);
 /* Sleeps until the watched node changes or is deleted, or the session expires. LB_OK, LB_TIMEOUT, -errno. */
 int zk_wait_event(struct zk_session *session, lb_ns deadline);
 
-/* Whether the watch that was set last was on this node, and has told that it was written to. False if the connection was lost since
- * the watch was set: what is told then was made up of two states, before and after. Asks nobody. */
+/* Whether the watch that was set last was on this node, and has told that it was written to. False if the connection
+ * was lost since the watch was set: what is told then was made up of two states, before and after. Asks nobody. */
 bool zk_was_written(struct zk_session *session, const char *path);
 
-/* Awaits the answer to one of the two, and drops it. LB_OK: the node is watched, zk_wait_event() will tell. LB_BUSY: there is nothing to
- * wait for, it has gone or the connection did not last. LB_TIMEOUT: the deadline passed; -errno. */
+/* Awaits the answer to one of the two, and drops it. LB_OK: the node is watched, zk_wait_event() will tell. LB_BUSY:
+ * there is nothing to wait for, it has gone or the connection did not last. LB_TIMEOUT: the deadline passed; -errno. */
 int zk_await_watch(struct zk_session *session, struct zk_call *watch, lb_ns deadline);
-/* Watches the node and sleeps until it is worth to look again: it changed or has gone, the connection did not last, or a session
- * timeout went by, because a lost event must not cost more. LB_OK, LB_TIMEOUT: the deadline passed; -errno. */
+/* Watches the node and sleeps until it is worth to look again: it changed or has gone, the connection did not last, or
+ * a session timeout went by, because a lost event must not cost more. LB_OK, LB_TIMEOUT: the deadline passed; -errno.
+ */
 int zk_await_change(struct zk_session *session, const char *path, lb_ns deadline);
 
 /* Whether a result leaves open if the request took effect (connection lost, no reply, handle closed). */
@@ -109,17 +110,18 @@ bool zk_is_expiry(int rc);
 /* Any other unexpected result as -errno, with the library's words in env->err. */
 int zk_fail(struct zk_session *session, const char *what, int rc);
 
-/* Removes a node and all that is below it. LB_OK: nothing of it is there. LB_TIMEOUT, LB_UNKNOWN, -errno: some of it may be. */
+/* Removes a node and all that is below it. LB_OK: nothing of it is there. LB_TIMEOUT, LB_UNKNOWN, -errno: some of it
+ * may be. */
 int zk_remove_tree(struct zk_session *session, const char *path, lb_ns deadline);
-/* Creates a node and its parents, each if missing, as containers: ZooKeeper removes one some time after its last child has gone. The
- * result of the last request. */
+/* Creates a node and its parents, each if missing, as containers: ZooKeeper removes one some time after its last child
+ * has gone. The result of the last request. */
 int zk_make_path(struct zk_session *session, const char *path, lb_ns deadline);
 /* Looks, after a sync, for a child whose full path starts with `prefix`. ZOK: ret_path holds it. ZNONODE: it is not
  * there and, if its create was sent by this session before, never will be. Or any other result. */
 int zk_find(struct zk_session *session, const char *prefix, lb_ns deadline, char ret_path[ZK_PATH_MAX]);
-/* Remembers to delete the node whose path is `prefix`, or starts with it if that ends with '-': by the library's own thread now
- * and after each reconnect, and once more by each zk_connect(), which may return before it was answered. Forgotten when a server
- * said that the node has gone, and when the session ends, because the node ends with it. */
+/* Remembers to delete the node whose path is `prefix`, or starts with it if that ends with '-': by the library's own
+ * thread now and after each reconnect, and once more by each zk_connect(), which may return before it was answered.
+ * Forgotten when a server said that the node has gone, and when the session ends, because the node ends with it. */
 void zk_doom(struct zk_session *session, const char *prefix);
 /* Whether that is still to be done: the node may be there, and must not be believed in. Asks nobody. */
 bool zk_is_doomed(struct zk_session *session, const char *prefix);

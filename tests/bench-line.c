@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * What a delay line costs: pairs of request and reply between two hosts over many connections, on the plain link and
- * through a line that makes both ways late by 1 ms, in turns. Not a test. Each figure is taken when two windows in a row
- * agree. What the line adds to each way is half of the difference between the two round trips, less what it is told to
- * add; beside it stands what the line counted itself. Both ends go before other programs (the line does by itself), for who waits for a
- * processor measures the others.
- *   bench-line [PAIRS_PER_S]          without: 10000; then as many as there can be
+ * through a line that makes both ways late by 1 ms, in turns. Not a test. Each figure is taken when two windows in a
+ * row agree. What the line adds to each way is half of the difference between the two round trips, less what it is told
+ * to add; beside it stands what the line counted itself. Both ends go before other programs (the line does by itself),
+ * for who waits for a processor measures the others. bench-line [PAIRS_PER_S]          without: 10000; then as many as
+ * there can be
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -156,15 +156,17 @@ static void compare(struct client *c, double rate) {
   struct lb_line *line;
   const struct lb_way ways[] = {{&net.host[0], &net.host[1]}, {&net.host[1], &net.host[0]}};
   measure(c, rate, &plain);
-  if (lb_line_make(&net, NULL, ways, 2, &(struct lb_line_plan){.delay_ns = LATE}, &line, why, sizeof why) < 0) errx(1, "%s", why);
+  if (lb_line_make(&net, NULL, ways, 2, &(struct lb_line_plan){.delay_ns = LATE}, &line, why, sizeof why) < 0)
+    errx(1, "%s", why);
   measure(c, rate, &late);
   struct lb_hist *own = &line->shared->own;
   uint64_t lost = atomic_load(&line->seen[0].lost) + atomic_load(&line->seen[1].lost);
-  printf("plain: %6.0f pairs/s, round trip %7.1f us (99 %%: %7.1f) | line: %6.0f pairs/s (%.2f of plain), round trip %7.1f us (99 %%: %7.1f), "
-         "added to each way %6.1f us | by its own count %6.1f us (99 %%: %7.1f), %llu packets, %llu lost\n",
-         plain.per_s, us(&plain.trip, 0.5), us(&plain.trip, 0.99), late.per_s, late.per_s / plain.per_s, us(&late.trip, 0.5), us(&late.trip, 0.99),
-         (us(&late.trip, 0.5) - us(&plain.trip, 0.5)) / 2 - (double)LATE / 1e3, us(own, 0.5), us(own, 0.99), (unsigned long long)own->count,
-         (unsigned long long)lost);
+  printf(
+      "plain: %6.0f pairs/s, round trip %7.1f us (99 %%: %7.1f) | line: %6.0f pairs/s (%.2f of plain), round trip %7.1f us (99 %%: %7.1f), "
+      "added to each way %6.1f us | by its own count %6.1f us (99 %%: %7.1f), %llu packets, %llu lost\n",
+      plain.per_s, us(&plain.trip, 0.5), us(&plain.trip, 0.99), late.per_s, late.per_s / plain.per_s,
+      us(&late.trip, 0.5), us(&late.trip, 0.99), (us(&late.trip, 0.5) - us(&plain.trip, 0.5)) / 2 - (double)LATE / 1e3,
+      us(own, 0.5), us(own, 0.99), (unsigned long long)own->count, (unsigned long long)lost);
   fflush(stdout);
   if (lb_line_end(&net, line, why, sizeof why) < 0) errx(1, "%s", why);
 }

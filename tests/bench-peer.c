@@ -1,30 +1,33 @@
 /* SPDX-License-Identifier: MIT
  *
- * zk-sequential beside its own option `recipe`, and beside Curator's InterProcessMutex: one hot lock, one ensemble of three servers with the settings of measured trials,
- * in turns, in the same minutes. Not a test. bench-peer.sh compiles Curator's side and starts this.
+ * zk-sequential beside its own option `recipe`, and beside Curator's InterProcessMutex: one hot lock, one ensemble of
+ * three servers with the settings of measured trials, in turns, in the same minutes. Not a test. bench-peer.sh compiles
+ * Curator's side and starts this.
  *
- * How: 8 and then 16 clients, each with a session of its own, ask for the lock all the time and release it at once. A turn is
- * a warm-up, until the rate has settled by the rule of trials (trial/workload.h), and a window that is measured; then the next side has its turn. Who
- * has the first turn changes from round to round. What is compared are the turns of one round, with each other: the median of these ratios.
- * The recipe tells what our release is worth, which tells the next one that it is the first, and so spares it a list; the rest is the library and the machine.
+ * How: 8 and then 16 clients, each with a session of its own, ask for the lock all the time and release it at once. A
+ * turn is a warm-up, until the rate has settled by the rule of trials (trial/workload.h), and a window that is
+ * measured; then the next side has its turn. Who has the first turn changes from round to round. What is compared are
+ * the turns of one round, with each other: the median of these ratios. The recipe tells what our release is worth,
+ * which tells the next one that it is the first, and so spares it a list; the rest is the library and the machine.
  * Sessions, processes and the JVM stay, so that what is warm stays warm.
  *
- * What two cores do to it: servers and clients share them. The side whose turn it is not sleeps, but for the heartbeats of its sessions. Ours are
- * as many processes as clients, of three threads each, two of them the library's, and a switch from one client to another is one
- * between address spaces. Curator's are threads of one JVM, which shares compiled code, and stops all its clients at once when it collects garbage. So
- * the processes pay more for each wake-up, and the JVM's compiler and collector run beside the servers' own. Neither side has cores for itself,
- * as it would have in the field; what is compared is the whole cost of a hand-off on this machine.
+ * What two cores do to it: servers and clients share them. The side whose turn it is not sleeps, but for the heartbeats
+ * of its sessions. Ours are as many processes as clients, of three threads each, two of them the library's, and a
+ * switch from one client to another is one between address spaces. Curator's are threads of one JVM, which shares
+ * compiled code, and stops all its clients at once when it collects garbage. So the processes pay more for each
+ * wake-up, and the JVM's compiler and collector run beside the servers' own. Neither side has cores for itself, as it
+ * would have in the field; what is compared is the whole cost of a hand-off on this machine.
  *
  * Beside it stands the floor: a release is one deletion, so one commit. `alone` is how long that takes a client without
- * company, at each of the servers; `commit` how long it takes bystanders, one at each server, with locks of their own, under the same load as the
- * hand-offs of the same window; `release` how long it takes those that contend. Bystanders come out of a sleep, those that contend do not, so
- * the release is the stricter measure of the two; but ours is a transaction of two operations, which takes longer than the deletion that bystanders and those
- * that are alone do. So the hand-off is put beside both, and what flatters least is hand-off / commit or / release, whichever is
- * larger. A hand-off needs the commit that deletes the holder's node, one event, and whatever the
- * next holder asks.
+ * company, at each of the servers; `commit` how long it takes bystanders, one at each server, with locks of their own,
+ * under the same load as the hand-offs of the same window; `release` how long it takes those that contend. Bystanders
+ * come out of a sleep, those that contend do not, so the release is the stricter measure of the two; but ours is a
+ * transaction of two operations, which takes longer than the deletion that bystanders and those that are alone do. So
+ * the hand-off is put beside both, and what flatters least is hand-off / commit or / release, whichever is larger. A
+ * hand-off needs the commit that deletes the holder's node, one event, and whatever the next holder asks.
  *
- * Usage: bench-peer [--windows N] [--seconds S] [--settle S] [--clients A,B] [-- COMMAND...]   (COMMAND runs Curator's side; without it there are
- * our two only. --settle: for how long a warm-up may last)
+ * Usage: bench-peer [--windows N] [--seconds S] [--settle S] [--clients A,B] [-- COMMAND...]   (COMMAND runs Curator's
+ * side; without it there are our two only. --settle: for how long a warm-up may last)
  */
 #include <err.h>
 #include <signal.h>
@@ -181,10 +184,13 @@ static double alone(struct peer_side *ours) {
 }
 
 static void tell_window(size_t clients, size_t number, const struct peer_side *side, const struct window *w) {
-  printf("%2zu clients, window %zu: %-13s %4.0f hand-offs/s of %4.0f grants/s, hand-off %.2f ms, release %.2f ms, commit %.2f ms, hand-off / release "
-         "%.2f, hand-off / commit %.2f, %.3f commits per hand-off, CPU %.2f ms of servers and %.2f ms of clients, %s after %.1f s\n",
-         clients, number, side->name, w->figures.handoffs_per_s, w->figures.grants_per_s, w->figures.handoff_ms, w->figures.release_ms,
-         w->commit_ms, w->figures.handoff_ms / w->figures.release_ms, w->figures.handoff_ms / w->commit_ms, w->commits_per_handoff, w->servers_cpu_ms, w->clients_cpu_ms, w->settled ? "settled" : "NOT settled", w->warm_up_s);
+  printf(
+      "%2zu clients, window %zu: %-13s %4.0f hand-offs/s of %4.0f grants/s, hand-off %.2f ms, release %.2f ms, commit %.2f ms, hand-off / release "
+      "%.2f, hand-off / commit %.2f, %.3f commits per hand-off, CPU %.2f ms of servers and %.2f ms of clients, %s after %.1f s\n",
+      clients, number, side->name, w->figures.handoffs_per_s, w->figures.grants_per_s, w->figures.handoff_ms,
+      w->figures.release_ms, w->commit_ms, w->figures.handoff_ms / w->figures.release_ms,
+      w->figures.handoff_ms / w->commit_ms, w->commits_per_handoff, w->servers_cpu_ms, w->clients_cpu_ms,
+      w->settled ? "settled" : "NOT settled", w->warm_up_s);
 }
 
 static double median_of(const struct window *w, double (*value)(const struct window *w)) {
@@ -207,17 +213,21 @@ static double waiters(const struct window *w) {
 }
 
 static void tell_side(size_t clients, const struct peer_side *side, const struct window *w, double alone_ms) {
-  printf("%2zu clients, medians: %-13s %.0f hand-offs/s, hand-off %.2f ms, release %.2f ms, commit %.2f ms under the same load (alone %.2f ms), "
-         "hand-off / release %.2f, hand-off / commit %.2f, writes per hand-off beside create and delete %.3f, CPU %.2f ms of servers and %.2f ms of clients\n",
-         clients, side->name, median_of(w, rate), median_of(w, handoff), median_of(w, release), median_of(w, commit), alone_ms, median_of(w, per_release), median_of(w, per_commit),
-         median_of(w, waiters), median_of(w, servers), median_of(w, clients_of));
+  printf(
+      "%2zu clients, medians: %-13s %.0f hand-offs/s, hand-off %.2f ms, release %.2f ms, commit %.2f ms under the same load (alone %.2f ms), "
+      "hand-off / release %.2f, hand-off / commit %.2f, writes per hand-off beside create and delete %.3f, CPU %.2f ms of servers and %.2f ms of clients\n",
+      clients, side->name, median_of(w, rate), median_of(w, handoff), median_of(w, release), median_of(w, commit),
+      alone_ms, median_of(w, per_release), median_of(w, per_commit), median_of(w, waiters), median_of(w, servers),
+      median_of(w, clients_of));
 }
 
-static void tell_ratio(size_t clients, const struct peer_side *other, const struct window *ours, const struct window *theirs) {
+static void tell_ratio(size_t clients, const struct peer_side *other, const struct window *ours,
+                       const struct window *theirs) {
   double pair[WINDOWS_MAX];
   for (size_t i = 0; i < plan.windows; i++) pair[i] = rate(&ours[i]) / rate(&theirs[i]);
   double median = lb_median(pair, plan.windows); /* sorts them */
-  printf("%2zu clients, hand-offs per second, zk-sequential / %s: %.2f, the median of %zu pairs:", clients, other->name, median, plan.windows);
+  printf("%2zu clients, hand-offs per second, zk-sequential / %s: %.2f, the median of %zu pairs:", clients, other->name,
+         median, plan.windows);
   for (size_t i = 0; i < plan.windows; i++) printf(" %.2f", pair[i]);
   printf("\n");
 }
@@ -246,7 +256,8 @@ static void compare_all(const char *dir) {
   peer_ours_open(&side[1], &place, true);
   peer_bystanders_open(&bystanders, &place, cluster.data_count);
   if (plan.curator) peer_curator_open(&side[2], &place, plan.curator);
-  for (size_t i = 0; i < WARM_UP_TURNS * sides; i++) turn(&side[i % sides], 0, PEER_CLIENTS, plan.seconds); /* compilers take their time */
+  for (size_t i = 0; i < WARM_UP_TURNS * sides; i++)
+    turn(&side[i % sides], 0, PEER_CLIENTS, plan.seconds); /* compilers take their time */
   double alone_ms = alone(&side[1]);
   for (size_t i = 0; i < plan.counts; i++) compare(side, sides, plan.count[i], alone_ms);
   lb_cluster_stop(&cluster);
@@ -283,7 +294,8 @@ static void read_arguments(char **argv) {
     else errx(2, "usage: bench-peer [--windows N] [--seconds S] [--settle S] [--clients A,B] [-- COMMAND...]");
   }
   plan.curator = *argv && argv[1] ? argv + 1 : NULL;
-  if (plan.windows < 1 || plan.windows > WINDOWS_MAX || !(plan.seconds > 0)) errx(2, "1 to %d windows, and seconds above 0", WINDOWS_MAX);
+  if (plan.windows < 1 || plan.windows > WINDOWS_MAX || !(plan.seconds > 0))
+    errx(2, "1 to %d windows, and seconds above 0", WINDOWS_MAX);
 }
 
 int main(int argc, char **argv) {

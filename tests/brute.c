@@ -37,8 +37,8 @@ static bool repeats(const struct scene *s, size_t i) {
   return false;
 }
 
-/* The event that ends the hold from event `from`: the first by which the client has released as often as it was granted, or one that
- * ends all at once. */
+/* The event that ends the hold from event `from`: the first by which the client has released as often as it was
+ * granted, or one that ends all at once. */
 static size_t end_of(const struct lb_history *h, size_t from) {
   const struct lb_event *e = h->events, *first = &e[from];
   for (size_t to = from + 1; to < h->count; to++) {
@@ -127,8 +127,8 @@ static size_t came(const struct scene *s, const struct hold *hold, size_t g) {
   return is_alone(s, hold, g) ? hold->alone : hold->from;
 }
 
-/* Whether those who hold the key in gap g may not hold it together: of those who came at event `since` or later; `leased`: of those whose
- * leases run. */
+/* Whether those who hold the key in gap g may not hold it together: of those who came at event `since` or later;
+ * `leased`: of those whose leases run. */
 static bool crowded(const struct scene *s, uint32_t key, size_t g, size_t since, bool leased) {
   uint64_t n = 0;
   bool alone = false;
@@ -142,13 +142,15 @@ static bool crowded(const struct scene *s, uint32_t key, size_t g, size_t since,
   return alone && n > permits(s->h, key);
 }
 
-/* Whether what a client does at time t is excused: it holds, and until then its hold has met others, but never while both leases ran. */
+/* Whether what a client does at time t is excused: it holds, and until then its hold has met others, but never while
+ * both leases ran. */
 static bool is_excused(const struct scene *s, const struct lb_event *access) {
   const struct hold *own = NULL;
   bool met = false, both = false;
   for (size_t i = 0; i < s->holds; i++) {
     const struct hold *hold = &s->hold[i];
-    if (hold->client == access->client && hold->key == access->key && s->h->events[hold->from].t <= access->t) own = hold;
+    if (hold->client == access->client && hold->key == access->key && s->h->events[hold->from].t <= access->t)
+      own = hold;
   }
   if (!own || (own->to < s->h->count && s->h->events[own->to].t < access->t)) return false;
   for (size_t g = 0; g < s->times && s->time[g] <= access->t; g++) {
@@ -221,7 +223,8 @@ static bool is_access(const struct lb_event *e) { return e->kind == LB_EV_READ |
 
 static bool is_early(const struct lb_event *e) { return (e->flags & LB_EVF_EARLY) != 0; }
 
-/* A read in the shared part of a hold, its first and its last moment included, minds only those who have had the key alone since before. */
+/* A read in the shared part of a hold, its first and its last moment included, minds only those who have had the key
+ * alone since before. */
 static bool reads_as_one_of_many(const struct scene *s, const struct lb_event *access) {
   for (size_t i = 0; i < s->holds; i++) {
     const struct hold *hold = &s->hold[i];
@@ -247,8 +250,8 @@ static bool is_dirty(const struct scene *s, const struct lb_event *access) {
   return other || !own;
 }
 
-/* How much a write takes away that is accepted at event i: what is missing to one more than the value before it, which is that of the
- * latest write, or of the first read if there was none. Nothing if that is not known. */
+/* How much a write takes away that is accepted at event i: what is missing to one more than the value before it, which
+ * is that of the latest write, or of the first read if there was none. Nothing if that is not known. */
 static __int128 taken_away(const struct lb_history *h, size_t i) {
   const struct lb_event *first_read = NULL, *last_write = NULL, *before;
   for (size_t j = 0; j < i; j++) {
@@ -297,7 +300,8 @@ static void judge_values(const struct scene *s, uint32_t key, struct lb_check *c
   c->unexcused.lost_updates = capped_sum(c->unexcused.lost_updates, rest);
 }
 
-/* Whether another client, granted the key at a time after the writer's own latest grant up to then, accessed the resource before the write. */
+/* Whether another client, granted the key at a time after the writer's own latest grant up to then, accessed the
+ * resource before the write. */
 static bool is_overtaken(const struct lb_history *h, const struct lb_event *write) {
   if (permits(h, write->key) > 1) return false;
   for (size_t i = 0; i < h->count; i++) {
@@ -310,7 +314,8 @@ static bool is_overtaken(const struct lb_history *h, const struct lb_event *writ
       bool own_later = false;
       for (size_t k = 0; k < h->count; k++) {
         const struct lb_event *own = &h->events[k];
-        own_later |= grants(own, write->key) && own->client == write->client && own->t >= other->t && own->t <= write->t;
+        own_later |=
+            grants(own, write->key) && own->client == write->client && own->t >= other->t && own->t <= write->t;
       }
       if (!own_later) return true;
     }
@@ -363,8 +368,8 @@ static bool has_own_number(const struct scene *s, size_t i) {
   return latest && latest->fence == e[i].fence;
 }
 
-/* Whether the number of grant i had been passed when it was asked for (without a question: when it was granted), or is the largest
- * so far and another client's. Readers' numbers say nothing about a reader's. */
+/* Whether the number of grant i had been passed when it was asked for (without a question: when it was granted), or is
+ * the largest so far and another client's. Readers' numbers say nothing about a reader's. */
 static bool has_old_number(const struct scene *s, size_t i) {
   const struct lb_event *e = s->h->events, *owner = NULL;
   size_t asked = i;
@@ -407,7 +412,8 @@ static void judge_use(const struct lb_history *h, struct lb_check *c) {
     }
     if (e[i].kind != LB_EV_GRANTED || before == SIZE_MAX || e[before].client == e[i].client) continue;
     for (size_t j = i + 1; j < h->count && !(grants(&e[j], e[i].key) && e[j].client != e[i].client); j++) {
-      if (e[j].kind != LB_EV_WRITE || e[j].client != e[i].client || e[j].key != e[i].key || e[j].flags & LB_EVF_REFUSED) continue;
+      if (e[j].kind != LB_EV_WRITE || e[j].client != e[i].client || e[j].key != e[i].key || e[j].flags & LB_EVF_REFUSED)
+        continue;
       c->useful_handoffs++;
       break;
     }
@@ -445,7 +451,8 @@ static bool is_used(const struct lb_history *h, size_t i) { return !is_followed(
 static bool is_charged(const struct lb_history *h, size_t i, uint64_t t) {
   bool later = false;
   for (size_t j = 0; j < h->count; j++)
-    later |= h->events[j].kind == LB_EV_FAULT && is_used(h, j) && h->events[j].t <= t && (h->events[j].t > h->events[i].t || (h->events[j].t == h->events[i].t && j > i));
+    later |= h->events[j].kind == LB_EV_FAULT && is_used(h, j) && h->events[j].t <= t &&
+             (h->events[j].t > h->events[i].t || (h->events[j].t == h->events[i].t && j > i));
   return h->events[i].t <= t && !later;
 }
 
@@ -456,21 +463,25 @@ static bool is_counted(const struct lb_history *h, size_t i) {
 /* Whether anything was granted between the fault at event i and the next one. */
 static bool is_granted(const struct lb_history *h, size_t i) {
   bool granted = false;
-  for (size_t j = 0; j < h->count; j++) granted |= h->events[j].kind == LB_EV_GRANTED && is_charged(h, i, h->events[j].t);
+  for (size_t j = 0; j < h->count; j++)
+    granted |= h->events[j].kind == LB_EV_GRANTED && is_charged(h, i, h->events[j].t);
   return granted;
 }
 
-/* When the writer was overtaken: at the first grant to another client after its own latest one. A writer that never was granted: at its write. */
+/* When the writer was overtaken: at the first grant to another client after its own latest one. A writer that never was
+ * granted: at its write. */
 static uint64_t overtaken_at(const struct lb_history *h, const struct lb_event *write) {
   size_t own = h->count;
   for (size_t i = 0; i < h->count; i++)
-    if (grants(&h->events[i], write->key) && h->events[i].client == write->client && h->events[i].t <= write->t) own = i;
+    if (grants(&h->events[i], write->key) && h->events[i].client == write->client && h->events[i].t <= write->t)
+      own = i;
   for (size_t i = own; i < h->count; i++)
     if (grants(&h->events[i], write->key) && h->events[i].client != write->client) return h->events[i].t;
   return write->t;
 }
 
-/* A holder that came in at event `since` is overtaken in the first gap in which it and those who came after it are too many. */
+/* A holder that came in at event `since` is overtaken in the first gap in which it and those who came after it are too
+ * many. */
 static void judge_overlap(const struct scene *s, const struct hold *hold, size_t since, size_t fault,
                           bool *ret_overlapped, bool *ret_within) {
   for (size_t g = 0; g < s->times; g++) {
@@ -500,7 +511,8 @@ static void judge_costs(const struct scene *s, struct lb_check *c) {
     judge_overlaps(s, i, &overlapped, &within);
     for (size_t n = 0; n < h->count; n++) {
       const struct lb_event *e = &h->events[n];
-      damaged |= e->kind == LB_EV_WRITE && !(e->flags & LB_EVF_REFUSED) && is_overtaken(h, e) && is_charged(h, i, overtaken_at(h, e));
+      damaged |= e->kind == LB_EV_WRITE && !(e->flags & LB_EVF_REFUSED) && is_overtaken(h, e) &&
+                 is_charged(h, i, overtaken_at(h, e));
     }
     if (!is_granted(h, i) && !overlapped && !damaged) continue;
     c->faults_tested++;
@@ -546,7 +558,9 @@ static void judge_loss(const struct scene *s, size_t i, struct lb_check *c) {
 /* Until it was asked for again. */
 static size_t asked(const struct lb_history *h) {
   size_t i = 0;
-  while (i < h->count && (h->events[i].kind != LB_EV_PHASE || lb_event_fact(h, &h->events[i])->phase != LB_PHASE_CLOSING)) i++;
+  while (i < h->count &&
+         (h->events[i].kind != LB_EV_PHASE || lb_event_fact(h, &h->events[i])->phase != LB_PHASE_CLOSING))
+    i++;
   return i;
 }
 
@@ -581,8 +595,8 @@ static const struct lb_episode *find_episode(const struct lb_check *c, const str
 }
 
 static bool same_episode(const struct lb_episode *a, const struct lb_episode *b) {
-  return b && a->end_t == b->end_t && a->within_lease == b->within_lease && a->depth == b->depth && a->begin_event == b->begin_event &&
-         a->end_event == b->end_event && a->client_count == b->client_count &&
+  return b && a->end_t == b->end_t && a->within_lease == b->within_lease && a->depth == b->depth &&
+         a->begin_event == b->begin_event && a->end_event == b->end_event && a->client_count == b->client_count &&
          memcmp(a->clients, b->clients, a->client_count * sizeof *a->clients) == 0;
 }
 

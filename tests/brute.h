@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * brute.h - a second checker, written from the definitions alone and in another way, for comparing: it shares no code and
- * no idea with harness/history/check*.c. Between any two neighbouring times nothing changes; so it asks in each such gap (and in the
- * one after the last event) who holds what, and counts. Cubic: for small histories only.
+ * brute.h - a second checker, written from the definitions alone and in another way, for comparing: it shares no code
+ * and no idea with harness/history/check*.c. Between any two neighbouring times nothing changes; so it asks in each
+ * such gap (and in the one after the last event) who holds what, and counts. Cubic: for small histories only.
  */
 #ifndef LB_BRUTE_H
 #define LB_BRUTE_H
@@ -11,8 +11,8 @@
 
 #define BRUTE_EVENTS_MAX 200
 
-/* Fills in everything lb_check_history() does, except the order of the episodes: here by key, then by begin. `history` is
- * sorted and has at most BRUTE_EVENTS_MAX events. Release with lb_check_clear(). */
+/* Fills in everything lb_check_history() does, except the order of the episodes: here by key, then by begin. `history`
+ * is sorted and has at most BRUTE_EVENTS_MAX events. Release with lb_check_clear(). */
 void brute_check(const struct lb_history *history, struct lb_check *ret);
 
 /* Compares two judgements field by field; true if equal, else the difference is in text. */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Says what it takes the time to be, once for each way to ask: lines "NAME SECONDS.NANOSECONDS". For the tests of the preload library,
- * which is not for programs with sanitizers; this one never has them.
+ * Says what it takes the time to be, once for each way to ask: lines "NAME SECONDS.NANOSECONDS". For the tests of the
+ * preload library, which is not for programs with sanitizers; this one never has them.
  *
  * Usage: clock-reader           reads once, waits for a line on stdin, reads again, and so on
  *        clock-reader --cost    prints what one reading costs, in ns
- *        clock-reader --wait N  waits on a condition variable until N ms from now on a clock, in three ways; prints how long each took, truly
+ *        clock-reader --wait N  waits on a condition variable until N ms from now on a clock, in three ways; prints how
+ * long each took, truly
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -20,9 +21,14 @@ static const struct {
   const char *name;
   clockid_t clock;
 } clocks[] = {
-    {"realtime", CLOCK_REALTIME},   {"realtime-coarse", CLOCK_REALTIME_COARSE},   {"tai", CLOCK_TAI},
-    {"monotonic", CLOCK_MONOTONIC}, {"monotonic-coarse", CLOCK_MONOTONIC_COARSE}, {"monotonic-raw", CLOCK_MONOTONIC_RAW},
-    {"boottime", CLOCK_BOOTTIME},   {"cpu", CLOCK_PROCESS_CPUTIME_ID},
+    {"realtime", CLOCK_REALTIME},
+    {"realtime-coarse", CLOCK_REALTIME_COARSE},
+    {"tai", CLOCK_TAI},
+    {"monotonic", CLOCK_MONOTONIC},
+    {"monotonic-coarse", CLOCK_MONOTONIC_COARSE},
+    {"monotonic-raw", CLOCK_MONOTONIC_RAW},
+    {"boottime", CLOCK_BOOTTIME},
+    {"cpu", CLOCK_PROCESS_CPUTIME_ID},
 };
 
 static void tell(const char *name, long long s, long ns) { printf("%s %lld.%09ld\n", name, s, ns); }
@@ -73,9 +79,11 @@ static void wait_on(clockid_t clock, long ms, int name_clock) {
   until.tv_nsec += ms % 1000 * 1000000;
   if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
   pthread_mutex_lock(&mutex);
-  while ((name_clock ? pthread_cond_clockwait(&cond, &mutex, clock, &until) : pthread_cond_timedwait(&cond, &mutex, &until)) == 0) {
+  while ((name_clock ? pthread_cond_clockwait(&cond, &mutex, clock, &until)
+                     : pthread_cond_timedwait(&cond, &mutex, &until)) == 0) {
   }
-  printf("%s%s %.0f\n", clock == CLOCK_MONOTONIC ? "monotonic" : "realtime", name_clock ? "-named" : "", true_ms() - begin);
+  printf("%s%s %.0f\n", clock == CLOCK_MONOTONIC ? "monotonic" : "realtime", name_clock ? "-named" : "",
+         true_ms() - begin);
   pthread_mutex_unlock(&mutex);
 }
 

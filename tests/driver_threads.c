@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Clients as threads of one process. A worker is a turn: of its clients only the one that has it runs, and it gives it away where it
- * waits. So a worker's log has one writer at any time and needs no lock, as in a driver with coroutines, and clients of different
- * workers really run side by side.
+ * Clients as threads of one process. A worker is a turn: of its clients only the one that has it runs, and it gives it
+ * away where it waits. So a worker's log has one writer at any time and needs no lock, as in a driver with coroutines,
+ * and clients of different workers really run side by side.
  *
- * A stop or a kill takes effect where a client asks for its turn again. Whoever waits does not run, so it stands still at once.
+ * A stop or a kill takes effect where a client asks for its turn again. Whoever waits does not run, so it stands still
+ * at once.
  *
- * Clients that never rest have the mutex of their worker nearly all the time. Who waits for it gets it in its turn: a mutex with
- * priority inheritance is handed over by the kernel, an ordinary one is left to whoever comes first, which the controller may not
- * be for seconds.
+ * Clients that never rest have the mutex of their worker nearly all the time. Who waits for it gets it in its turn: a
+ * mutex with priority inheritance is handed over by the kernel, an ordinary one is left to whoever comes first, which
+ * the controller may not be for seconds.
  */
 #include "driver_threads.h"
 
@@ -52,7 +53,8 @@ struct lb_body {
   size_t sent, taken, answered, read; /* commands sent and taken, answers given and read */
 };
 
-/* ---- turns: with the worker's mutex held ----------------------------------------------------------------------------- */
+/* ---- turns: with the worker's mutex held
+ * ----------------------------------------------------------------------------- */
 
 static void changed(struct worker *w) { pthread_cond_broadcast(&w->changed); }
 
@@ -93,7 +95,8 @@ static void give_turn(struct lb_body *b) {
   pass_turn(b->worker);
 }
 
-/* ---- the client -------------------------------------------------------------------------------------------------------- */
+/* ---- the client
+ * -------------------------------------------------------------------------------------------------------- */
 
 static struct lb_body *body_of(struct lb_program *program) {
   return (struct lb_body *)((char *)program - offsetof(struct lb_body, program));
@@ -190,7 +193,8 @@ static void *thread_main(void *arg) {
   return NULL;
 }
 
-/* ---- the controller's side --------------------------------------------------------------------------------------------- */
+/* ---- the controller's side
+ * --------------------------------------------------------------------------------------------- */
 
 static size_t threads_writers(size_t clients) {
   return clients < DRIVER_THREADS_WORKERS ? clients : DRIVER_THREADS_WORKERS;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Any bytes as the first line of an adapter, and as an answer: refused in one line, or taken apart into words that are in bounds.
- * clang -fsanitize=fuzzer looks for new inputs (CONTRIBUTING.md); with fuzz_main.c the corpus is a test.
+ * Any bytes as the first line of an adapter, and as an answer: refused in one line, or taken apart into words that are
+ * in bounds. clang -fsanitize=fuzzer looks for new inputs (CONTRIBUTING.md); with fuzz_main.c the corpus is a test.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -38,7 +38,8 @@ static void as_first_line(const char *line) {
     promise(*err != '\0', "a refusal says why");
     return;
   }
-  promise(says.name[0] && says.topology_count > 0 && says.topology_count <= FOREIGN_TOPOLOGIES_MAX, "what is mandatory is there");
+  promise(says.name[0] && says.topology_count > 0 && says.topology_count <= FOREIGN_TOPOLOGIES_MAX,
+          "what is mandatory is there");
   promise(says.record_count <= FOREIGN_RECORDS_MAX, "lists have their bounds");
   promise(memchr(says.name, 0, sizeof says.name) && memchr(says.version, 0, sizeof says.version), "texts end");
 }
@@ -51,11 +52,13 @@ static void as_answer(const char *line) {
   promise(is_one_line(quoted) && strlen(quoted) < sizeof quoted, "what is quoted can be printed");
   if (foreign_split(copy, &words) < 0) return;
   promise(words.count <= FOREIGN_WORDS_MAX, "no more words than there is room for");
-  for (size_t i = 0; i < words.count; i++) promise(words.word[i] >= copy && words.word[i] < copy + sizeof copy, "words are of the line");
+  for (size_t i = 0; i < words.count; i++)
+    promise(words.word[i] >= copy && words.word[i] < copy + sizeof copy, "words are of the line");
   const char *token = foreign_value(&words, 0, "token");
   if (!token) return;
   promise(foreign_append_value(again, sizeof again, token, false), "there is room");
-  promise(foreign_split(again, &words) == 0 && words.count == 1 && strcmp(foreign_value(&words, 0, "x"), token) == 0, "a value comes back as it was");
+  promise(foreign_split(again, &words) == 0 && words.count == 1 && strcmp(foreign_value(&words, 0, "x"), token) == 0,
+          "a value comes back as it was");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

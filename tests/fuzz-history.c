@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fuzz target: any bytes as a history file. What is accepted must be written in both forms and read back the same, and must
- * be judged, measured and printed without harm; a small history must be judged as by the brute-force checker.
+ * Fuzz target: any bytes as a history file. What is accepted must be written in both forms and read back the same, and
+ * must be judged, measured and printed without harm; a small history must be judged as by the brute-force checker.
  *
  * clang -fsanitize=fuzzer looks for new inputs (CONTRIBUTING.md); with fuzz_main.c the corpus is a test.
  */
@@ -69,7 +69,8 @@ static void judge(const struct lb_history *h, bool past_lease) {
   if (out) {
     lb_check_print(h, &check, past_lease, 3, out);
     if (h->count <= 2000)
-      demand(lb_explain(h, &check, &(struct lb_explain_about){.ttl_ns = 1000}, out) == 0, "out of memory"); /* clients times keys times events */
+      demand(lb_explain(h, &check, &(struct lb_explain_about){.ttl_ns = 1000}, out) == 0,
+             "out of memory"); /* clients times keys times events */
     fclose(out);
   }
   free(printed);
@@ -86,7 +87,8 @@ static void say(const struct lb_history *h) {
     lb_event_say(h, &h->events[i], out);
     fclose(out);
     demand(lb_event_is_fact(&h->events[i]) || size == 0, "an event that is no fact was said");
-    for (size_t at = 0; at < size; at++) demand((unsigned char)said[at] >= ' ' && said[at] != 127, "a fact was said with control codes");
+    for (size_t at = 0; at < size; at++)
+      demand((unsigned char)said[at] >= ' ' && said[at] != 127, "a fact was said with control codes");
     free(said);
   }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Any bytes as a file of rules: refused in one line with nothing left behind, or read into rules by which every attack can be asked.
- * clang -fsanitize=fuzzer looks for new inputs (CONTRIBUTING.md); with fuzz_main.c the corpus is a test.
+ * Any bytes as a file of rules: refused in one line with nothing left behind, or read into rules by which every attack
+ * can be asked. clang -fsanitize=fuzzer looks for new inputs (CONTRIBUTING.md); with fuzz_main.c the corpus is a test.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -36,7 +36,8 @@ static void check_rule(const struct lb_rule *rule) {
   promise(lb_attack_exists(rule->attack, &near) != of_guards, "its section is an attack, but for the guards");
   lb_facts_default(&facts);
   for (int guard = 0; guard < LB_GUARD_COUNT; guard++)
-    if (lb_theory_predict(rule->attack, &facts, (enum lb_guard)guard, &p)) promise(p.rule && p.reason == p.rule->reason && p.verdict == p.rule->verdict, "a prediction is a rule's");
+    if (lb_theory_predict(rule->attack, &facts, (enum lb_guard)guard, &p))
+      promise(p.rule && p.reason == p.rule->reason && p.verdict == p.rule->verdict, "a prediction is a rule's");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Any bytes as a scenario file: refused in one line with nothing left behind, or read into a scenario that keeps its promises.
- * clang -fsanitize=fuzzer looks for new inputs (CONTRIBUTING.md); with fuzz_main.c the corpus is a test.
+ * Any bytes as a scenario file: refused in one line with nothing left behind, or read into a scenario that keeps its
+ * promises. clang -fsanitize=fuzzer looks for new inputs (CONTRIBUTING.md); with fuzz_main.c the corpus is a test.
  */
 #include <stddef.h>
 #include <stdint.h>

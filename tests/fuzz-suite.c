@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Any bytes as a suite file: refused in one line with nothing left behind, or read into a suite whose scenarios take what it changes.
- * clang -fsanitize=fuzzer looks for new inputs (CONTRIBUTING.md); with fuzz_main.c the corpus is a test.
+ * Any bytes as a suite file: refused in one line with nothing left behind, or read into a suite whose scenarios take
+ * what it changes. clang -fsanitize=fuzzer looks for new inputs (CONTRIBUTING.md); with fuzz_main.c the corpus is a
+ * test.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const kinds[] = {"restart", "kill", "pause", "isolate", "part", "cut", "cutoff", "ahead", "behind", "fast", "slow", "cutone"};
+static const char *const kinds[] = {"restart", "kill",  "pause",  "isolate", "part", "cut",
+                                    "cutoff",  "ahead", "behind", "fast",    "slow", "cutone"};
 static const char *const targets[] = {"P", "f", "all", "c1", "c2", "one", "most"};
 static const char *const undos[] = {"", "mid", "back", "gone"};
 static const char slots[] = "BAHXRW";
@@ -32,7 +33,8 @@ static bool of_client(struct fault f) { return f.target[0] == 'c'; }
 
 /* Whether the table of the alphabet has it, for this kind of system. */
 static bool in_table(const struct lb_hunt_system *s, char regime, struct fault f) {
-  bool single = s->count == 1, server = !of_client(f), none = s->servers == LB_HUNT_NO_SERVERS, late = !is(f.undo, "-") && !is(f.undo, "mid");
+  bool single = s->count == 1, server = !of_client(f), none = s->servers == LB_HUNT_NO_SERVERS,
+       late = !is(f.undo, "-") && !is(f.undo, "mid");
   if (f.slot == 'A' && !s->inside) return false;
   if (f.slot == 'X' && !s->gated) return false;
   if (is(f.target, "one") && !(s->servers == LB_HUNT_INDEPENDENT && s->count >= 5)) return false;
@@ -41,22 +43,29 @@ static bool in_table(const struct lb_hunt_system *s, char regime, struct fault f
   if (is(f.kind, "isolate part cut cutone cutoff") && !s->network) return false;
   if (is(f.kind, "ahead behind fast slow") && !(server ? s->sets_servers : s->sets_clients)) return false;
   if (regime == 'D' && server && late && (is(f.undo, "back") || f.slot != 'B')) return false;
-  if (is(f.kind, "fast slow")) return regime == 'D' && f.slot == 'B' && is(f.undo, "-") && is(f.target, "P all most c1");
+  if (is(f.kind, "fast slow"))
+    return regime == 'D' && f.slot == 'B' && is(f.undo, "-") && is(f.target, "P all most c1");
   if (is(f.kind, "ahead behind")) {
     if (!is(f.undo, "-")) return false;
     return server ? f.slot == 'H' && is(f.target, "P all most") : at(f, strcmp(f.target, "c1") == 0 ? "BH" : "B");
   }
   if (is(f.kind, "restart")) return server && is(f.undo, "-") && at(f, "AHRW");
-  if (is(f.kind, "kill") && server) return !single && is(f.target, "P f one") && ((at(f, "BAH") && is(f.undo, "back gone")) || (f.slot == 'W' && is(f.undo, "gone")));
+  if (is(f.kind, "kill") && server)
+    return !single && is(f.target, "P f one") &&
+           ((at(f, "BAH") && is(f.undo, "back gone")) || (f.slot == 'W' && is(f.undo, "gone")));
   if (is(f.kind, "pause") && server) {
     if (!is(f.target, "P f one")) return false;
     if (is(f.undo, "mid")) return at(f, "AH") || (f.slot == 'W' && !single);
     return is(f.undo, "back") && at(f, "BAH") && !single;
   }
-  if (is(f.kind, "isolate")) return server && !single && is(f.target, "P f one") && (at(f, "BAH") ? is(f.undo, "mid back gone") : f.slot == 'W' && is(f.undo, "mid gone"));
+  if (is(f.kind, "isolate"))
+    return server && !single && is(f.target, "P f one") &&
+           (at(f, "BAH") ? is(f.undo, "mid back gone") : f.slot == 'W' && is(f.undo, "mid gone"));
   if (is(f.kind, "part")) return is(f.target, "P") && !single && s->watched && at(f, "BAH") && is(f.undo, "back gone");
   if (is(f.kind, "cut")) return is(f.target, "c1") && s->count > 1 && !s->own && at(f, "BH") && is(f.undo, "gone");
-  if (is(f.kind, "cutone")) return is(f.target, "c1") && s->servers == LB_HUNT_INDEPENDENT && s->count >= 5 && !s->own && at(f, "BH") && is(f.undo, "gone");
+  if (is(f.kind, "cutone"))
+    return is(f.target, "c1") && s->servers == LB_HUNT_INDEPENDENT && s->count >= 5 && !s->own && at(f, "BH") &&
+           is(f.undo, "gone");
   if (!of_client(f) || !is(f.undo, "-")) return false;
   bool first = strcmp(f.target, "c1") == 0;
   if (is(f.kind, "kill")) return at(f, first ? "AHR" : "HW");
@@ -67,7 +76,8 @@ static bool in_table(const struct lb_hunt_system *s, char regime, struct fault f
 /* Whether nothing about this fault alone makes it one that need not be run. */
 static bool single_runs(const struct lb_hunt_system *s, struct fault f) {
   if (of_client(f) && is(f.kind, "ahead behind") && !s->client_wall) return false;
-  if (is(f.kind, "isolate part") && (s->servers == LB_HUNT_INDEPENDENT || (s->count == 2 && is(f.target, "f")))) return false;
+  if (is(f.kind, "isolate part") && (s->servers == LB_HUNT_INDEPENDENT || (s->count == 2 && is(f.target, "f"))))
+    return false;
   if (f.slot == 'W' && !s->queues) return false;
   if (f.slot == 'A' && s->decided_inside) return of_client(f) && is(f.kind, "pause");
   return true;
@@ -75,7 +85,9 @@ static bool single_runs(const struct lb_hunt_system *s, struct fault f) {
 
 static bool bounded(struct fault f) {
   if (is(f.kind, "cutone") || is(f.target, "one most")) return true;
-  bool longer = of_client(f) ? (is(f.target, "c1") && is(f.kind, "ahead fast")) || (is(f.target, "c2") && is(f.kind, "behind")) : is(f.kind, "behind slow");
+  bool longer = of_client(f)
+                    ? (is(f.target, "c1") && is(f.kind, "ahead fast")) || (is(f.target, "c2") && is(f.kind, "behind"))
+                    : is(f.kind, "behind slow");
   if (longer || (is(f.kind, "kill") && is(f.target, "c1") && at(f, "HXRW"))) return true;
   return (is(f.kind, "restart") && f.slot == 'R') || (is(f.undo, "gone") && f.slot != 'B');
 }
@@ -98,16 +110,21 @@ static bool share_host(struct fault a, struct fault b, bool links) {
 
 /* a is done before b. */
 static bool pair_runs(struct fault a, struct fault b) {
-  bool still = a.slot == b.slot || is(a.undo, "gone") || (is(a.undo, "back") && at(b, "BAH")) || (of_client(a) && is(a.kind, "kill"));
-  if (is(a.kind, "kill") && is(a.target, "c1") && (is(b.target, "c1") || (a.slot != b.slot && at(b, "XRW")))) return false;
+  bool still = a.slot == b.slot || is(a.undo, "gone") || (is(a.undo, "back") && at(b, "BAH")) ||
+               (of_client(a) && is(a.kind, "kill"));
+  if (is(a.kind, "kill") && is(a.target, "c1") && (is(b.target, "c1") || (a.slot != b.slot && at(b, "XRW"))))
+    return false;
   if (share_host(a, b, false) && still && is(a.kind, "kill")) return false;
-  if (share_host(a, b, false) && still && is(a.kind, "pause") && is(b.kind, "pause ahead behind fast slow")) return false;
-  if (strcmp(a.target, b.target) == 0 && (strcmp(a.kind, b.kind) == 0 || (is(a.kind, "isolate part") && is(b.kind, "isolate part")))) return false;
+  if (share_host(a, b, false) && still && is(a.kind, "pause") && is(b.kind, "pause ahead behind fast slow"))
+    return false;
+  if (strcmp(a.target, b.target) == 0 &&
+      (strcmp(a.kind, b.kind) == 0 || (is(a.kind, "isolate part") && is(b.kind, "isolate part"))))
+    return false;
   return true;
 }
 
-/* One of all the orders that come to the same: nobody can be exchanged with his neighbours until an earlier word stands in front. Found by
- * doing all exchanges, of which a set of three has few. */
+/* One of all the orders that come to the same: nobody can be exchanged with his neighbours until an earlier word stands
+ * in front. Found by doing all exchanges, of which a set of three has few. */
 static bool first_of_its_orders(const struct fault *f, int n) {
   int order[6][3] = {{0, 1, 2}}, known = 1;
   for (int o = 0; o < known; o++)
@@ -130,7 +147,8 @@ static bool first_of_its_orders(const struct fault *f, int n) {
   return true;
 }
 
-/* Paused or cut off inside the acquire, and free again before something of H is done to the same hosts: not as if all were done at H. */
+/* Paused or cut off inside the acquire, and free again before something of H is done to the same hosts: not as if all
+ * were done at H. */
 static bool over_before_h(const struct fault *f, int n, int i) {
   for (int j = 0; j < n; j++)
     if (f[i].slot == 'A' && is(f[i].undo, "mid") && f[j].slot == 'H' && share_host(f[i], f[j], true)) return true;
@@ -169,8 +187,10 @@ static void add(struct brute *b, char regime, const struct fault *f, int n, bool
   }
 }
 
-/* A tuple of n numbers below `count`: the faults in every order and with every repetition, and then the question whether it means something. */
-static void all_tuples(const struct lb_hunt_system *s, char regime, const struct fault *some, int count, int n, struct brute *b) {
+/* A tuple of n numbers below `count`: the faults in every order and with every repetition, and then the question
+ * whether it means something. */
+static void all_tuples(const struct lb_hunt_system *s, char regime, const struct fault *some, int count, int n,
+                       struct brute *b) {
   long tuples = 1;
   for (int i = 0; i < n; i++) tuples *= count;
   for (long t = 0; t < tuples; t++) {
@@ -198,9 +218,11 @@ static void sort(struct brute *b) {
   size_t size = LB_HUNT_ID_MAX + 1;
   char *lines = malloc(b->count * size + 1);
   assert(lines);
-  for (size_t i = 0; i < b->count; i++) memcpy(lines + i * size, b->id[i], LB_HUNT_ID_MAX), lines[i * size + LB_HUNT_ID_MAX] = (char)b->runs[i];
+  for (size_t i = 0; i < b->count; i++)
+    memcpy(lines + i * size, b->id[i], LB_HUNT_ID_MAX), lines[i * size + LB_HUNT_ID_MAX] = (char)b->runs[i];
   qsort(lines, b->count, size, by_id);
-  for (size_t i = 0; i < b->count; i++) memcpy(b->id[i], lines + i * size, LB_HUNT_ID_MAX), b->runs[i] = lines[i * size + LB_HUNT_ID_MAX] != 0;
+  for (size_t i = 0; i < b->count; i++)
+    memcpy(b->id[i], lines + i * size, LB_HUNT_ID_MAX), b->runs[i] = lines[i * size + LB_HUNT_ID_MAX] != 0;
   free(lines);
 }
 
@@ -212,7 +234,10 @@ void brute_make(const struct lb_hunt_system *s, int k, bool (*keep)(const char *
     int count = 0;
     bool drifts = regime != 'D';
     for (int n = 0; n < ALL; n++) {
-      struct fault f = {.kind = kinds[n % KINDS], .target = targets[n / KINDS % TARGETS], .slot = slots[n / KINDS / TARGETS % SLOTS], .undo = undos[n / KINDS / TARGETS / SLOTS]};
+      struct fault f = {.kind = kinds[n % KINDS],
+                        .target = targets[n / KINDS % TARGETS],
+                        .slot = slots[n / KINDS / TARGETS % SLOTS],
+                        .undo = undos[n / KINDS / TARGETS / SLOTS]};
       char text[40];
       word(f, text, sizeof text);
       f.rank = (n % KINDS * TARGETS + n / KINDS % TARGETS) * UNDOS + n / KINDS / TARGETS / SLOTS;

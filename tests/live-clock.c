@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Servers whose clocks can be set: each says what we made it believe, acts on it, and believes the truth again afterwards.
+ * Servers whose clocks can be set: each says what we made it believe, acts on it, and believes the truth again
+ * afterwards.
  *
  * Usage: live-clock [--sandboxed] [TOPOLOGY...]    (TAP; see live-topology.c)
  */
@@ -48,7 +49,8 @@ __attribute__((format(printf, 2, 3))) static bool check(bool good, const char *f
 
 static lb_ns in_ms(unsigned ms) { return lb_clock_ns() + ms * LB_NS_PER_MS; }
 
-/* ---- a place to run --------------------------------------------------------------------------------------------------- */
+/* ---- a place to run
+ * --------------------------------------------------------------------------------------------------- */
 
 /* Held until all are drawn, so that no two are the same. */
 static int take_port(uint16_t *ret) {
@@ -86,7 +88,8 @@ static bool place(const struct lb_topology *topology, const char *cache) {
   return true;
 }
 
-/* ---- what a server says ----------------------------------------------------------------------------------------------- */
+/* ---- what a server says
+ * ----------------------------------------------------------------------------------------------- */
 
 static bool says(size_t server, int64_t offset_ms, const char *when) {
   int64_t told = 0, before = lb_clock_wall_ms();
@@ -100,7 +103,9 @@ static bool says(size_t server, int64_t offset_ms, const char *when) {
 static long long redis_says(const struct lb_server *s, const char *command) {
   redisContext *c = redisConnectWithTimeout(LOOPBACK, s->port, (struct timeval){1, 0});
   redisReply *reply = c && !c->err ? redisCommand(c, command) : NULL;
-  long long n = reply && reply->type == REDIS_REPLY_INTEGER ? reply->integer : reply && reply->type == REDIS_REPLY_STATUS ? 1 : -99;
+  long long n = reply && reply->type == REDIS_REPLY_INTEGER  ? reply->integer
+                : reply && reply->type == REDIS_REPLY_STATUS ? 1
+                                                             : -99;
   if (reply) freeReplyObject(reply);
   if (c) redisFree(c);
   return n;
@@ -118,7 +123,8 @@ static void a_key_ends_with_the_wall_clock(size_t server) {
   lb_skew_reset(s->skew);
 }
 
-/* Who can be asked for its monotonic clock shows a jump of it, and no jump where there was none; the others say that they cannot. */
+/* Who can be asked for its monotonic clock shows a jump of it, and no jump where there was none; the others say that
+ * they cannot. */
 static void a_monotonic_jump_shows(size_t server) {
   const struct lb_server *s = &cluster.server[server];
   int64_t first = 0, before = 0, after = 0;
@@ -133,12 +139,12 @@ static void a_monotonic_jump_shows(size_t server) {
   if (r == 0) r = lb_cluster_mono_ms(&cluster, server, in_ms(2000), &after);
   lb_skew_reset(s->skew);
   check(r == 0 && llabs(before - first) <= TOLERANCE_MS && llabs(after - before - JUMP_MS) <= TOLERANCE_MS,
-        "%s shows a jump of its monotonic clock: %+lld ms without, %+lld ms with it %s", s->name, (long long)(before - first),
-        (long long)(after - before), r ? env.base.err : "");
+        "%s shows a jump of its monotonic clock: %+lld ms without, %+lld ms with it %s", s->name,
+        (long long)(before - first), (long long)(after - before), r ? env.base.err : "");
 }
 
-/* A JVM computes the end of each wait from its monotonic clock. If that deadline went to the kernel as it is, a leader that was set
- * forward would not ping its followers for as long, and they would leave it. */
+/* A JVM computes the end of each wait from its monotonic clock. If that deadline went to the kernel as it is, a leader
+ * that was set forward would not ping its followers for as long, and they would leave it. */
 static void a_leader_goes_on(size_t server) {
   lb_ns deadline = in_ms(4000);
   bool leads = true;
@@ -151,7 +157,8 @@ static void a_leader_goes_on(size_t server) {
   lb_skew_reset(cluster.server[server].skew);
 }
 
-/* ---- one topology ----------------------------------------------------------------------------------------------------- */
+/* ---- one topology
+ * ----------------------------------------------------------------------------------------------------- */
 
 /* Every server but the one that jumps stays on true time: clocks are of one host each. */
 static void others_stay(size_t jumped) {
@@ -190,7 +197,8 @@ static void run(const struct lb_topology *topology, const char *cache) {
       says(server, 0, "after a reset");
       if (strcmp(topology->family->service, "redis") == 0) a_key_ends_with_the_wall_clock(server);
       if (!lb_topology_majority(topology)) a_monotonic_jump_shows(server);
-      if (strcmp(topology->family->service, "zookeeper") == 0 && lb_topology_majority(topology)) a_leader_goes_on(server);
+      if (strcmp(topology->family->service, "zookeeper") == 0 && lb_topology_majority(topology))
+        a_leader_goes_on(server);
       a_restart_keeps_the_clock(server);
       says(server, 0, "in the end");
     }
@@ -205,7 +213,8 @@ static void run(const struct lb_topology *topology, const char *cache) {
 static void without_the_library(void) {
   cluster = (struct lb_cluster){.topology = lb_topology_find("redis"), .env = &env.base, .server_count = 1};
   setenv(LB_CLOCK_SHIM_VARIABLE, "/nowhere/" LB_CLOCK_SHIM, 1);
-  check(lb_cluster_skew(&cluster, 0) == -ENOENT && strstr(cluster.err, LB_CLOCK_SHIM), "without the library: %s", cluster.err);
+  check(lb_cluster_skew(&cluster, 0) == -ENOENT && strstr(cluster.err, LB_CLOCK_SHIM), "without the library: %s",
+        cluster.err);
   unsetenv(LB_CLOCK_SHIM_VARIABLE);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A session with a real Redis Cluster: it finds the master of each key, follows a slot that is moved and a replica that is elected, and says
- * so when nobody decides. What test-redis-slots says with answers that the test made up is said here with those that Redis gives.
+ * A session with a real Redis Cluster: it finds the master of each key, follows a slot that is moved and a replica that
+ * is elected, and says so when nobody decides. What test-redis-slots says with answers that the test made up is said
+ * here with those that Redis gives.
  */
 #include <errno.h>
 #include <signal.h>
@@ -68,14 +69,17 @@ static const char *says(int server, const char *format, ...) {
 
 static bool is(const char *said, const char *expected) { return strcmp(said, expected) == 0; }
 
-static int has(int server, const char *key) { return redis_inspect(&env.base, &target, (size_t)server, key, in_ms(1000)); }
+static int has(int server, const char *key) {
+  return redis_inspect(&env.base, &target, (size_t)server, key, in_ms(1000));
+}
 
 /* ---- requests --------------------------------------------------------------------------------------------- */
 
 /* The integer that was answered, or what went wrong: below -1000 an error. */
 static long long ask(const struct redis_command *command, bool once) {
   struct redis_request request = {.command = *command};
-  int rc = once ? redis_session_once(&session, &request, in_ms(1000)) : redis_session_ask(&session, &request, in_ms(1000));
+  int rc =
+      once ? redis_session_once(&session, &request, in_ms(1000)) : redis_session_ask(&session, &request, in_ms(1000));
   long long n = rc ? -2000 + rc : request.reply->type == REDIS_REPLY_INTEGER ? request.reply->integer : -1;
   freeReplyObject(request.reply);
   return n;
@@ -121,15 +125,18 @@ static void a_slot_is_moved(void) {
   if (from < 0) return;
   snprintf(id[0], sizeof id[0], "%s", says(from, "CLUSTER MYID"));
   snprintf(id[1], sizeof id[1], "%s", says(to, "CLUSTER MYID"));
-  bool moving = is(says(to, "CLUSTER SETSLOT %u IMPORTING %s", slot, id[0]), "OK") && is(says(from, "CLUSTER SETSLOT %u MIGRATING %s", slot, id[1]), "OK");
+  bool moving = is(says(to, "CLUSTER SETSLOT %u IMPORTING %s", slot, id[0]), "OK") &&
+                is(says(from, "CLUSTER SETSLOT %u MIGRATING %s", slot, id[1]), "OK");
   check(moving, "slot %u is being moved", slot);
-  check(exists(A) == 1 && redis_session_server(&session) == from, "what has not been moved is asked for at the old master");
+  check(exists(A) == 1 && redis_session_server(&session) == from,
+        "what has not been moved is asked for at the old master");
   check(setnx(B) == 1 && redis_session_server(&session) == to, "what was not there is set at the new one");
   check(has(to, B) == 1 && has(from, B) == 0, "and is there alone");
   check(ask(&(struct redis_command){&redis_expire_if_mine, {B, "token", "60000"}}, false) == 1, "a script follows it");
   check(setnx(A) == 0 && redis_session_server(&session) == from, "that was for each one request");
   check(ask(&(struct redis_command){.argv = {"DEL", A}}, false) == 1, "the old key is deleted");
-  bool moved = is(says(to, "CLUSTER SETSLOT %u NODE %s", slot, id[1]), "OK") && is(says(from, "CLUSTER SETSLOT %u NODE %s", slot, id[1]), "OK");
+  bool moved = is(says(to, "CLUSTER SETSLOT %u NODE %s", slot, id[1]), "OK") &&
+               is(says(from, "CLUSTER SETSLOT %u NODE %s", slot, id[1]), "OK");
   check(moved, "slot %u has been moved", slot);
   check(setnx(A) == 1 && redis_session_server(&session) == to, "a session that does not know yet is sent there");
   check(session.losses == 0, "and none of its connections was lost");

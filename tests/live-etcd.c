@@ -67,7 +67,8 @@ static int stop(void **state) {
 }
 
 static struct lb_config config_of(const struct lb_protocol *protocol) {
-  return (struct lb_config){.env = &env.base, .target = &target, .ttl_ms = TTL_MS, .client = "client", .protocol = protocol, .prefix = "k"};
+  return (struct lb_config){
+      .env = &env.base, .target = &target, .ttl_ms = TTL_MS, .client = "client", .protocol = protocol, .prefix = "k"};
 }
 
 static void open_clients(const struct lb_protocol *protocol) {
@@ -88,10 +89,18 @@ static void close_clients(void) {
   }
 }
 
-static int try(size_t i) { return client[i].protocol->try_acquire(client[i].session, &lock, &client[i].grant, in_ms(2000)); }
-static int release(size_t i) { return client[i].protocol->release(client[i].session, &lock, &client[i].grant, in_ms(2000)); }
-static int holds(size_t i) { return client[i].protocol->holds(client[i].session, &lock, &client[i].grant, in_ms(2000)); }
-static int extend(size_t i) { return client[i].protocol->extend(client[i].session, &lock, &client[i].grant, in_ms(2000)); }
+static int try(size_t i) {
+  return client[i].protocol->try_acquire(client[i].session, &lock, &client[i].grant, in_ms(2000));
+}
+static int release(size_t i) {
+  return client[i].protocol->release(client[i].session, &lock, &client[i].grant, in_ms(2000));
+}
+static int holds(size_t i) {
+  return client[i].protocol->holds(client[i].session, &lock, &client[i].grant, in_ms(2000));
+}
+static int extend(size_t i) {
+  return client[i].protocol->extend(client[i].session, &lock, &client[i].grant, in_ms(2000));
+}
 static int await(size_t i) { return client[i].protocol->wait(client[i].session, &lock, &client[i].grant, in_ms(2000)); }
 
 /* ---- a request --------------------------------------------------------------------------------------------- */

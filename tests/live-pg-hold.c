@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Locks that a server process of PostgreSQL holds, on a real server: each of them healthy, with its connection broken, and with an
- * answer that does not come. Skipped without one.
+ * Locks that a server process of PostgreSQL holds, on a real server: each of them healthy, with its connection broken,
+ * and with an answer that does not come. Skipped without one.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -216,8 +216,8 @@ static void stop_before_take(struct lb_env *env, const char *point) {
   if (strcmp(point, "before-lock") == 0 || strcmp(point, "before-select") == 0) kill(to_be_stopped, SIGSTOP);
 }
 
-/* The server process stands still with the statement that takes in its socket; it takes the lock when it goes on, or is ended first.
- * Nobody holds it in the end. */
+/* The server process stands still with the statement that takes in its socket; it takes the lock when it goes on, or is
+ * ended first. Nobody holds it in the end. */
 static void is_asked_in_vain(const char *key) {
   struct lb_grant grant = LB_GRANT_INIT, other = LB_GRANT_INIT;
   assert_int_equal(try(&a, key, &grant, 1000), LB_OK); /* prepares the statements */

@@ -300,13 +300,15 @@ static void an_extension_that_waits_too_long_for_the_row_is_unknown(void **state
   pg_close(operator);
 }
 
-/* Every process of the server that waits for a standby ends: then all see what it wrote, and no standby has it. As after the
- * restart of such a primary. The client may have given up before its write came so far. */
+/* Every process of the server that waits for a standby ends: then all see what it wrote, and no standby has it. As
+ * after the restart of such a primary. The client may have given up before its write came so far. */
 static void end_waits_for_a_standby(struct pg_conn *operator) {
   lb_ns end = in_ms(&a, 5000);
   while (operator_says(operator, "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == 0)
     assert_true(lb_now(&a.env.base) < end);
-  while (operator_says(operator, "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") > 0)
+  while (operator_says(operator,
+                       "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") >
+         0)
     assert_true(lb_now(&a.env.base) < end);
 }
 
@@ -322,7 +324,10 @@ static void a_hold_is_not_confirmed_by_a_lease_that_no_standby_has(void **state)
   while (rc == LB_OK && lb_now(&a.env.base) < end) rc = extend(&a, "k14", 60000, &grant, 150);
   assert_int_equal(rc, LB_UNKNOWN);
   end_waits_for_a_standby(operator);
-  assert_true(operator_says(operator, "SELECT extract(epoch FROM until - clock_timestamp())::int FROM lockbench_lease WHERE name = 'k14'") > 30);
+  assert_true(operator_says(
+                  operator,
+                  "SELECT extract(epoch FROM until - clock_timestamp())::int FROM lockbench_lease WHERE name = 'k14'") >
+              30);
   assert_int_equal(holds(&a, "k14", &grant), LB_UNKNOWN);
   assert_int_equal(a.protocol->doubt(a.session, &(struct lb_lock){"k14", TTL_MS}, &grant), LB_UNKNOWN);
   operator_says(operator, "ALTER SYSTEM RESET synchronous_standby_names");

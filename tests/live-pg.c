@@ -84,15 +84,18 @@ static void a_try_waits_for_an_uncommitted_row_no_longer_than_lock_wait(void **s
 
 static bool answers(struct pg_conn *conn, const struct pg_stmt *stmt, const char *expected) {
   PGresult *result = NULL;
-  bool is = pg_call(conn, in_ms(&a, 5000), &result, stmt, NULL) == 0 && PQntuples(result) == 1 && strcmp(PQgetvalue(result, 0, 0), expected) == 0;
+  bool is = pg_call(conn, in_ms(&a, 5000), &result, stmt, NULL) == 0 && PQntuples(result) == 1 &&
+            strcmp(PQgetvalue(result, 0, 0), expected) == 0;
   PQclear(result);
   return is;
 }
 
-/* What a client sees behind a pooler in transaction mode: its statement is there before it has made it, or gone. It goes on without. */
+/* What a client sees behind a pooler in transaction mode: its statement is there before it has made it, or gone. It
+ * goes on without. */
 static void a_statement_of_a_shared_session_is_sent_unprepared(void **state) {
   (void)state;
-  static const struct pg_stmt one = {"SELECT 1", 0}, two = {"SELECT 2", 0}, count = {"SELECT count(*) FROM pg_prepared_statements", 0};
+  static const struct pg_stmt one = {"SELECT 1", 0}, two = {"SELECT 2", 0},
+                              count = {"SELECT count(*) FROM pg_prepared_statements", 0};
   struct pg_conn *conn = operator_open(), *other = operator_open();
   PGresult *result = NULL;
   char sql[100];
@@ -250,10 +253,12 @@ static void a_primary_is_found_behind_a_dead_server_and_a_standby(void **state) 
                    last = {.topology = "pg", .endpoints = three, .count = 2};
   assert_int_equal(open_client(&c, "c", &both, 100, 15000), 0);
   assert_int_equal(try(&c, "k12", &grant, 2000), LB_OK);
-  assert_int_equal(lb_pg_row.proofs->inspect(c.session, &(struct lb_lock){.key = "k12"}, 0, in_ms(&c, 1000)), -ECONNREFUSED);
+  assert_int_equal(lb_pg_row.proofs->inspect(c.session, &(struct lb_lock){.key = "k12"}, 0, in_ms(&c, 1000)),
+                   -ECONNREFUSED);
   lb_ns end = in_ms(&c, 10000);
   int rc;
-  while ((rc = lb_pg_row.proofs->inspect(c.session, &(struct lb_lock){.key = "k12"}, 1, end)) < 0 && lb_now(&c.env.base) < end)
+  while ((rc = lb_pg_row.proofs->inspect(c.session, &(struct lb_lock){.key = "k12"}, 1, end)) < 0 &&
+         lb_now(&c.env.base) < end)
     lb_sleep_until(&c.env.base, in_ms(&c, 20));
   assert_int_equal(rc, 0);
   assert_int_equal(lb_pg_row.proofs->inspect(c.session, &(struct lb_lock){.key = "k12"}, 2, in_ms(&c, 1000)), 1);
@@ -270,7 +275,7 @@ static void a_primary_is_found_behind_a_dead_server_and_a_standby(void **state) 
 /* A user whose password the server wants to see, before all that is trusted. */
 static void ask_for_a_password(void) {
   char path[300], rest[8192] = "";
-  struct pg_conn *operator = operator_open();
+  struct pg_conn *operator= operator_open();
   snprintf(path, sizeof path, "%s/pg_hba.conf", server.dir);
   FILE *file = fopen(path, "r+");
   assert_non_null(file);
@@ -327,7 +332,7 @@ static void encryption_that_the_server_does_not_have_is_told(void **state) {
 static void teardown_drops_the_schema_with_all_that_is_in_it(void **state) {
   (void)state;
   struct lb_grant grant = LB_GRANT_INIT;
-  struct pg_conn *operator = operator_open();
+  struct pg_conn *operator= operator_open();
   const char *mine = "SELECT count(*) FROM pg_namespace WHERE nspname = 'k'";
   assert_int_equal(try(&a, "k20", &grant, 1000), LB_OK);
   assert_int_equal(operator_says(operator, mine), 1);
@@ -344,7 +349,7 @@ static void teardown_drops_the_schema_with_all_that_is_in_it(void **state) {
 /* Somebody's transaction is in the way. */
 static void teardown_comes_back_at_its_deadline(void **state) {
   (void)state;
-  struct pg_conn *operator = operator_open();
+  struct pg_conn *operator= operator_open();
   operator_says(operator, "BEGIN");
   operator_says(operator, "SELECT count(*) FROM lockbench_row");
   lb_ns before = lb_now(&b.env.base);

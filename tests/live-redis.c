@@ -137,7 +137,9 @@ static bool no_record_in_the_end(struct client *client, const char *key) {
 static long long operate(size_t node, const char *format, const char *argument) {
   struct redis_conn *conn = NULL;
   redisReply *reply = NULL;
-  assert_int_equal(redis_open(&a.env.base, &(struct lb_endpoint){"redis", "127.0.0.1", server[node].port}, in_ms(&a, 2000), &conn), 0);
+  assert_int_equal(
+      redis_open(&a.env.base, &(struct lb_endpoint){"redis", "127.0.0.1", server[node].port}, in_ms(&a, 2000), &conn),
+      0);
   assert_int_equal(redis_callf(conn, in_ms(&a, 2000), &reply, format, argument), 0);
   long long integer = reply->type == REDIS_REPLY_ARRAY && reply->elements ? reply->element[0]->integer : reply->integer;
   freeReplyObject(reply);
@@ -374,7 +376,8 @@ static void an_extension_without_an_answer_leaves_the_end(void **state) {
   assert_int_equal(try(&a, "k", &mine), LB_OK);
   lb_ns before = mine.valid_until;
   redis_server_signal(&server[0], SIGSTOP);
-  assert_int_equal(lb_redis_token.extend(a.session, &(struct lb_lock){"k", LONG_MS}, &mine, in_ms(&a, 100)), LB_UNKNOWN);
+  assert_int_equal(lb_redis_token.extend(a.session, &(struct lb_lock){"k", LONG_MS}, &mine, in_ms(&a, 100)),
+                   LB_UNKNOWN);
   assert_int_equal(mine.valid_until, before);
   redis_server_signal(&server[0], SIGCONT);
   assert_int_equal(extend(&a, "k", LONG_MS, &mine), LB_OK);
@@ -669,7 +672,8 @@ static void write_sentinel_config(char *path, size_t size) {
 static bool replica_is_online(void) {
   struct redis_conn *conn = NULL;
   redisReply *reply = NULL;
-  assert_int_equal(redis_open(&a.env.base, &(struct lb_endpoint){"redis", "127.0.0.1", server[0].port}, in_ms(&a, 2000), &conn), 0);
+  assert_int_equal(
+      redis_open(&a.env.base, &(struct lb_endpoint){"redis", "127.0.0.1", server[0].port}, in_ms(&a, 2000), &conn), 0);
   assert_int_equal(redis_callf(conn, in_ms(&a, 2000), &reply, "WAIT 1 10"), 0);
   bool online = reply->integer == 1;
   freeReplyObject(reply);
@@ -680,7 +684,8 @@ static bool replica_is_online(void) {
 static bool sentinel_knows_the_replica(void) {
   struct redis_conn *conn = NULL;
   redisReply *reply = NULL;
-  assert_int_equal(redis_open(&a.env.base, &(struct lb_endpoint){"redis", "127.0.0.1", sentinel.port}, in_ms(&a, 2000), &conn), 0);
+  assert_int_equal(
+      redis_open(&a.env.base, &(struct lb_endpoint){"redis", "127.0.0.1", sentinel.port}, in_ms(&a, 2000), &conn), 0);
   assert_int_equal(redis_callf(conn, in_ms(&a, 2000), &reply, "SENTINEL replicas m"), 0);
   bool knows = reply->type == REDIS_REPLY_ARRAY && reply->elements == 1;
   freeReplyObject(reply);
@@ -748,13 +753,15 @@ static void without_any_master_the_deadline_holds(void **state) {
 
 static int start_guarded(void **state) {
   (void)state;
-  static const char *const extra[] = {"--bind", "127.0.0.1", "-::1", "--requirepass", "secret", "--user", "locker", "on", ">word", "~*", "+@all", NULL};
+  static const char *const extra[] = {"--bind", "127.0.0.1", "-::1", "--requirepass", "secret", "--user", "locker",
+                                      "on",     ">word",     "~*",   "+@all",         NULL};
   if (!guarded.pid) redis_server_start(&guarded, dir, extra);
   return 0;
 }
 
 /* The same server at all nodes: redlock wants an odd number, and one is odd. */
-static int try_at(const struct lb_protocol *protocol, const char *host, const char *user, const char *password, bool tls) {
+static int try_at(const struct lb_protocol *protocol, const char *host, const char *user, const char *password,
+                  bool tls) {
   struct lb_endpoint at = {"redis", host, guarded.port, tls, user, password};
   struct lb_target target = {.topology = "test", .endpoints = &at, .count = 1};
   struct lb_grant grant = LB_GRANT_INIT;
@@ -845,7 +852,9 @@ int main(void) {
 #define REDLOCK(f)                                                                                                     \
   { "redlock: " #f, f, open_redlock, close_both, NULL }
 #define WAYS(f)                                                                                                        \
-  { "redlock, all: " #f, f, open_redlock_all, close_both, NULL }, { "redlock, sequential: " #f, f, open_redlock_sequential, close_both, NULL }
+  {"redlock, all: " #f, f, open_redlock_all, close_both, NULL}, {                                                      \
+    "redlock, sequential: " #f, f, open_redlock_sequential, close_both, NULL                                           \
+  }
 #define SENTINEL(f)                                                                                                    \
   { "sentinel: " #f, f, open_sentinel, close_sentinel, NULL }
 #define BOTH(f) TOKEN(f), REDLOCK(f)

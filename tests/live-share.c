@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Timelines one after the other on the same servers: when they share them, when they get fresh ones, and that a fault of one is no fault of the
- * next. Three Redis servers and Redlock, which start in no time.
+ * Timelines one after the other on the same servers: when they share them, when they get fresh ones, and that a fault
+ * of one is no fault of the next. Three Redis servers and Redlock, which start in no time.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,15 +23,18 @@
 #include "network/sandbox.h"
 #include "trial/trial.h"
 
-#define HEAD "[scenario]\ntitle = t\nquestion = q\nrefuted = r\ntrials = 1\nmin_handoffs = 1\n[workload]\nclients = 2\nttl_ms = 10000\n[timeline]\n"
-#define ASK                                                                                                                       \
-  "step = client 1 acquire within 3s\nstep = client 2 acquire within 200ms\nstep = client 1 release within 1s\n"                   \
+#define HEAD                                                                                                           \
+  "[scenario]\ntitle = t\nquestion = q\nrefuted = r\ntrials = 1\nmin_handoffs = 1\n[workload]\nclients = 2\nttl_ms = 10000\n[timeline]\n"
+#define ASK                                                                                                            \
+  "step = client 1 acquire within 3s\nstep = client 2 acquire within 200ms\nstep = client 1 release within 1s\n"       \
   "step = client 2 acquire within 3s\n"
 #define END "step = client 2 release within 1s\n[expect]\n* = safe: so it should be\n"
 #define KILLS HEAD "step = kill node 1\n" ASK END /* that node has to live before */
 #define QUIET HEAD ASK END
 #define CUTS HEAD "step = cut clients from node 1\n" ASK END /* and nobody heals it */
-#define SEES HEAD ASK "step = observe key on node 1\nstep = client 2 release within 1s\n[proof]\npremise = key present on node 1\n[expect]\n* = safe: so it should be\n"
+#define SEES                                                                                                           \
+  HEAD ASK                                                                                                             \
+      "step = observe key on node 1\nstep = client 2 release within 1s\n[proof]\npremise = key present on node 1\n[expect]\n* = safe: so it should be\n"
 #define JUMPS HEAD "step = clock node 1 +60m\nstep = clock node 1 -60m\n" ASK END
 #define PAUSES HEAD "step = pause node 1\n" ASK "step = resume node 1\n" END
 enum { MOST = 3 };
@@ -81,7 +84,13 @@ static void plan(struct world *w, const char *const text[], size_t count) {
     fputs(text[i], out);
     assert_int_equal(fclose(out), 0);
   }
-  struct lb_plan_request request = {.scenario_paths = w->paths, .scenario_count = count, .systems = "redlock@redis-x3", .only_guards = 1u << LB_GUARD_NONE, .seed = 1, .reuse = true, .in_order = true};
+  struct lb_plan_request request = {.scenario_paths = w->paths,
+                                    .scenario_count = count,
+                                    .systems = "redlock@redis-x3",
+                                    .only_guards = 1u << LB_GUARD_NONE,
+                                    .seed = 1,
+                                    .reuse = true,
+                                    .in_order = true};
   if (lb_plan_make(&request, &w->plan, err, sizeof err) < 0) fail_msg("%s", err);
   assert_int_equal(w->plan.job_count, count);
 }
@@ -110,17 +119,25 @@ static void play(struct world *w, const char *const text[], size_t count, bool l
   assert_string_equal(got, expected);
   munmap(told, sizeof *told);
 }
-#define PLAY(w, last_fresh, expected, ...) play(w, (const char *const[]){__VA_ARGS__}, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *), last_fresh, expected)
+#define PLAY(w, last_fresh, expected, ...)                                                                             \
+  play(w, (const char *const[]){__VA_ARGS__}, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *), last_fresh, \
+       expected)
 
 static void timelines_share_their_servers(void **state) { PLAY(*state, false, "fresh used used", QUIET, PAUSES, SEES); }
 
-static void a_dead_server_is_left_to_nobody(void **state) { PLAY(*state, false, "fresh used fresh", QUIET, KILLS, KILLS); }
+static void a_dead_server_is_left_to_nobody(void **state) {
+  PLAY(*state, false, "fresh used fresh", QUIET, KILLS, KILLS);
+}
 
 static void a_cut_ends_with_its_timeline(void **state) { PLAY(*state, false, "fresh used used", QUIET, CUTS, SEES); }
 
-static void what_outlives_its_undo_closes_the_site(void **state) { PLAY(*state, false, "fresh used fresh", QUIET, JUMPS, QUIET); }
+static void what_outlives_its_undo_closes_the_site(void **state) {
+  PLAY(*state, false, "fresh used fresh", QUIET, JUMPS, QUIET);
+}
 
-static void who_asks_for_fresh_servers_has_them(void **state) { PLAY(*state, true, "fresh used fresh", QUIET, CUTS, SEES); }
+static void who_asks_for_fresh_servers_has_them(void **state) {
+  PLAY(*state, true, "fresh used fresh", QUIET, CUTS, SEES);
+}
 
 /* Each trial leaves a history: one more than the runner was told of was played for nobody. */
 static void count_histories(void *to, const struct lb_tally *tally, const struct lb_job_result *result) {
@@ -135,7 +152,8 @@ static void count_histories(void *to, const struct lb_tally *tally, const struct
   assert_int_equal(played, tally->done);
 }
 
-/* There is one place. Who waits there with used servers gives way to the second timeline, and plays none of what is left. */
+/* There is one place. Who waits there with used servers gives way to the second timeline, and plays none of what is
+ * left. */
 static void who_gives_way_plays_nothing_more(void **state) {
   struct world *w = *state;
   struct lb_tally tally;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Every topology on real servers on loopback: it is ready when it says so, its primary can be killed and is replaced, a
- * server that runs, is stopped or was killed comes back with what it keeps on disk, and nothing is left. What is claimed is checked through connections of the test's own.
+ * server that runs, is stopped or was killed comes back with what it keeps on disk, and nothing is left. What is
+ * claimed is checked through connections of the test's own.
  *
  * Usage: live-topology [--sandboxed] [TOPOLOGY...]    (TAP; --sandboxed: already inside namespaces of its own, see
  * proc.h)
@@ -31,7 +32,7 @@
 #include "servers/cluster.h"
 
 #define LOOPBACK "127.0.0.1"
-#define PROBE "probe"       /* a key */
+#define PROBE "probe"          /* a key */
 #define KEPT "{" PROBE "}kept" /* another one, in a cluster on the same server */
 #define START_S 30
 #define FAILOVER_S 15
@@ -149,7 +150,9 @@ static const char *zookeeper_says(const struct lb_server *s, const char *word) {
 /* The answer of its gateway: headers and JSON. */
 static const char *etcd_says(const struct lb_server *s, const char *path, const char *body) {
   char request[500];
-  snprintf(request, sizeof request, "POST %s HTTP/1.1\r\nHost: etcd\r\nConnection: close\r\nContent-Length: %zu\r\n\r\n%s", path, strlen(body), body);
+  snprintf(request, sizeof request,
+           "POST %s HTTP/1.1\r\nHost: etcd\r\nConnection: close\r\nContent-Length: %zu\r\n\r\n%s", path, strlen(body),
+           body);
   return says(s, request);
 }
 
@@ -172,10 +175,11 @@ static bool etcd_leads(const struct lb_server *s) {
 /* First column of the first row; "" = none. */
 static const char *postgres_says(const struct lb_server *s, const char *sql) {
   static char said[400], conninfo[200];
-  snprintf(conninfo, sizeof conninfo,
-           "host=" LOOPBACK
-           " port=%u user=lockbench dbname=postgres connect_timeout=2 options='-c statement_timeout=3000 -c client_min_messages=warning'",
-           (unsigned)s->port);
+  snprintf(
+      conninfo, sizeof conninfo,
+      "host=" LOOPBACK
+      " port=%u user=lockbench dbname=postgres connect_timeout=2 options='-c statement_timeout=3000 -c client_min_messages=warning'",
+      (unsigned)s->port);
   PGconn *c = PQconnectdb(conninfo);
   PGresult *r = PQexec(c, sql);
   snprintf(said, sizeof said, "%s",
@@ -192,7 +196,8 @@ static bool has(const char *said, const char *expected) { return strstr(said, ex
 
 /* ---- what "ready" has to mean ------------------------------------------------------------------------------- */
 
-/* What the row of the topology says is what the server says. A setting is "NAME VALUE", in PostgreSQL "NAME = VALUE". */
+/* What the row of the topology says is what the server says. A setting is "NAME VALUE", in PostgreSQL "NAME = VALUE".
+ */
 static void settings_are_in_force(struct trial *t, const struct lb_server *s) {
   char name[64], value[64], asked[120], expected[140];
   bool redis = is(s->service, "redis");
@@ -264,14 +269,15 @@ static void cluster_is_ready(struct trial *t) {
   check(t, settled, "every server has the timeout of a trial of faults");
   redis_says(&c->server[0], "SET " PROBE " 1");
   lb_ns deadline = in_s(1);
-  while (!is(redis_says(&c->server[3], "DBSIZE"), "1") && lb_clock_ns() < deadline) lb_clock_sleep_until(lb_clock_ns() + LB_NS_PER_MS);
+  while (!is(redis_says(&c->server[3], "DBSIZE"), "1") && lb_clock_ns() < deadline)
+    lb_clock_sleep_until(lb_clock_ns() + LB_NS_PER_MS);
   check(t, is(redis_says(&c->server[3], "DBSIZE"), "1"), "a write reaches the replica of its master");
   check(t, is(redis_says(&c->server[4], "DBSIZE"), "0"), "and no other one");
   redis_says(&c->server[0], "DEL " PROBE);
 }
 
-/* A JVM that cannot make an archive leaves an empty one. A full one has to be mapped: the JVM drops one that does not fit it,
- * and says so nowhere else. */
+/* A JVM that cannot make an archive leaves an empty one. A full one has to be mapped: the JVM drops one that does not
+ * fit it, and says so nowhere else. */
 static void its_classes_are_mapped(struct trial *t, const struct lb_server *s) {
   char path[300], line[600];
   struct stat st = {0};
@@ -296,7 +302,9 @@ static void zookeeper_is_ready(struct trial *t) {
           "the primary leads two synced followers");
   const char *conf = zookeeper_says(&c->server[p], "conf");
   bool stock = is(c->topology->name, "zk-x3-stock"); /* its ticks are ten times as long */
-  check(t, has(conf, stock ? "minSessionTimeout=4000\n" : "minSessionTimeout=400\n") && has(conf, "maxSessionTimeout=3600000\n"),
+  check(t,
+        has(conf, stock ? "minSessionTimeout=4000\n" : "minSessionTimeout=400\n") &&
+            has(conf, "maxSessionTimeout=3600000\n"),
         "session timeouts are within two ticks and an hour");
   its_classes_are_mapped(t, &c->server[p]);
 }
@@ -339,14 +347,20 @@ static void etcd_is_ready(struct trial *t) {
   }
   check(t, p >= 0 && leaders == 1 && members == c->data_count, "one leads, and all know it");
   check(t, p >= 0 && etcd_leads(&c->server[p]), "the primary is the leader");
-  check(t, has(etcd_says(&c->server[0], "/v3/kv/range", "{\"key\":\"AA==\",\"range_end\":\"AA==\"}"), "\"revision\":\"1\""), "nothing was written at the start");
-  check(t, has(etcd_says(&c->server[0], "/v3/lease/grant", "{\"TTL\":1}"), "\"TTL\":\"1\""), "a lease may be as short as a second");
-  check(t, has(etcd_says(&c->server[0], "/v3/lock/lock", "{\"lease\":1}"), "lease not found"), "it has a lock service, which asks for a lease");
+  check(
+      t,
+      has(etcd_says(&c->server[0], "/v3/kv/range", "{\"key\":\"AA==\",\"range_end\":\"AA==\"}"), "\"revision\":\"1\""),
+      "nothing was written at the start");
+  check(t, has(etcd_says(&c->server[0], "/v3/lease/grant", "{\"TTL\":1}"), "\"TTL\":\"1\""),
+        "a lease may be as short as a second");
+  check(t, has(etcd_says(&c->server[0], "/v3/lock/lock", "{\"lease\":1}"), "lease not found"),
+        "it has a lock service, which asks for a lease");
 }
 
 static void is_ready(struct trial *t) {
   const struct lb_topology *topology = t->cluster.topology;
-  bool asks = is(topology->family->service, "redis") || is(topology->family->service, "postgres"); /* others tell only some of their settings */
+  bool asks = is(topology->family->service, "redis") ||
+              is(topology->family->service, "postgres"); /* others tell only some of their settings */
   for (size_t i = 0; asks && i < t->cluster.data_count; i++) settings_are_in_force(t, &t->cluster.server[i]);
   if (topology->family->sentinel_master) sentinel_is_ready(t);
   else if (topology->shards > 0) cluster_is_ready(t);
@@ -424,10 +438,15 @@ static zhandle_t *zookeeper_session(const struct lb_server *s) {
 static bool remember(const struct lb_server *s, bool write) {
   const char *create = "SET synchronous_commit = on; CREATE TABLE IF NOT EXISTS kept (x int)";
   if (is(s->service, "redis")) return is(redis_says(s, write ? "SET " KEPT " 1" : "GET " KEPT), write ? "OK" : "1");
-  if (is(s->service, "postgres")) return is(postgres_says(s, write ? create : "SELECT count(*) FROM kept"), write ? "done" : "0");
-  if (is(s->service, "etcd")) return has(etcd_says(s, write ? "/v3/kv/put" : "/v3/kv/range", "{\"key\":\"a2VwdA==\"}"), write ? "revision" : "\"count\":\"1\"");
+  if (is(s->service, "postgres"))
+    return is(postgres_says(s, write ? create : "SELECT count(*) FROM kept"), write ? "done" : "0");
+  if (is(s->service, "etcd"))
+    return has(etcd_says(s, write ? "/v3/kv/put" : "/v3/kv/range", "{\"key\":\"a2VwdA==\"}"),
+               write ? "revision" : "\"count\":\"1\"");
   zhandle_t *z = zookeeper_session(s);
-  int r = !z ? ZCONNECTIONLOSS : write ? zoo_create(z, "/kept", "", 0, &ZOO_OPEN_ACL_UNSAFE, 0, NULL, 0) : zoo_exists(z, "/kept", 0, NULL);
+  int r = !z      ? ZCONNECTIONLOSS
+          : write ? zoo_create(z, "/kept", "", 0, &ZOO_OPEN_ACL_UNSAFE, 0, NULL, 0)
+                  : zoo_exists(z, "/kept", 0, NULL);
   if (z) zookeeper_close(z);
   return r == ZOK || (write && r == ZNODEEXISTS);
 }
@@ -440,7 +459,8 @@ static void restarts_from(struct trial *t, size_t index, enum state state) {
   struct lb_cluster *c = &t->cluster;
   struct lb_server *s = &c->server[index];
   lb_ns deadline = in_s(5);
-  while (!remember(index > 0 && c->topology->family->promote ? &c->server[0] : s, true) && lb_clock_ns() < deadline) lb_clock_sleep_until(lb_clock_ns() + 10 * LB_NS_PER_MS);
+  while (!remember(index > 0 && c->topology->family->promote ? &c->server[0] : s, true) && lb_clock_ns() < deadline)
+    lb_clock_sleep_until(lb_clock_ns() + 10 * LB_NS_PER_MS);
   /* An asynchronous standby hears of it a little later. */
   while (!remember(s, false) && lb_clock_ns() < deadline) lb_clock_sleep_until(lb_clock_ns() + 10 * LB_NS_PER_MS);
   pid_t before = s->proc.pid;
@@ -463,7 +483,8 @@ static void empty_primary_takes_its_replicas_along(struct trial *t) {
   bool had = remember(&c->server[0], true) && is(redis_says(&c->server[0], "WAIT 2 1000"), "2");
   lb_proc_kill(&c->server[0].proc);
   int r = lb_cluster_restart_many(c, (size_t[]){0}, 1, in_s(START_S));
-  check(t, had && r == 0 && claims_to_lead(&c->server[0]), "a killed primary is back before it is replaced %s", r ? c->err : "");
+  check(t, had && r == 0 && claims_to_lead(&c->server[0]), "a killed primary is back before it is replaced %s",
+        r ? c->err : "");
   check(t, is(redis_says(&c->server[0], "DBSIZE"), "0"), "and empty");
   lb_ns deadline = in_s(10);
   while ((remember(&c->server[1], false) || remember(&c->server[2], false)) && lb_clock_ns() < deadline)
@@ -534,7 +555,8 @@ static void await_settled(struct trial *t, const struct lb_server *primary) {
   struct lb_cluster *c = &t->cluster;
   lb_ns deadline = in_s(FAILOVER_S);
   while (c->topology->shards > 0 && lb_clock_ns() < deadline &&
-         !(has(redis_says(primary, "INFO replication"), "state=online") && !has(redis_says(primary, "CLUSTER NODES"), "fail")))
+         !(has(redis_says(primary, "INFO replication"), "state=online") &&
+           !has(redis_says(primary, "CLUSTER NODES"), "fail")))
     lb_clock_sleep_until(lb_clock_ns() + 10 * LB_NS_PER_MS);
   for (size_t i = c->data_count; i < c->server_count;) {
     if (is(redis_says(&c->server[i], "SENTINEL CKQUORUM lockbench"),
@@ -573,7 +595,8 @@ static void await_all_serve(struct trial *t) {
   struct lb_cluster *c = &t->cluster;
   lb_ns deadline = in_s(FAILOVER_S);
   for (size_t i = 0; i < c->data_count && !c->topology->family->independent; i++)
-    while (!remember(&c->server[i], true) && lb_clock_ns() < deadline) lb_clock_sleep_until(lb_clock_ns() + 10 * LB_NS_PER_MS);
+    while (!remember(&c->server[i], true) && lb_clock_ns() < deadline)
+      lb_clock_sleep_until(lb_clock_ns() + 10 * LB_NS_PER_MS);
 }
 
 static void majority_is_needed(struct trial *t) {
@@ -628,16 +651,19 @@ static void settings_are_those_of_a_user(struct trial *t, const struct lb_server
   if (is(s->service, "zookeeper")) {
     const char *conf = zookeeper_says(s, "conf");
     check(t, has(conf, "tickTime=2000\n"), "measured, it has ticks of 2 s");
-    check(t, was_told(s, "-Xmx1000m") && !was_told(s, "-XX:TieredStopAtLevel") && !was_told(s, "-XX:+UseSerialGC"), "and the whole of its JVM");
+    check(t, was_told(s, "-Xmx1000m") && !was_told(s, "-XX:TieredStopAtLevel") && !was_told(s, "-XX:+UseSerialGC"),
+          "and the whole of its JVM");
     check(t, !was_told(s, "-Dzookeeper.forceSync"), "and syncs");
   } else if (is(s->service, "postgres")) {
     check(t, is(postgres_says(s, "SHOW shared_buffers"), "128MB"), "measured, it has the buffers that it comes with");
-    check(t, is(postgres_says(s, "SHOW fsync"), "on") && is(postgres_says(s, "SHOW full_page_writes"), "on"), "and syncs");
+    check(t, is(postgres_says(s, "SHOW fsync"), "on") && is(postgres_says(s, "SHOW full_page_writes"), "on"),
+          "and syncs");
   } else if (is(s->service, "etcd")) {
     check(t, was_told(s, "--election-timeout=1000"), "measured, it elects after a second");
     check(t, has(etcd_says(s, "/v3/lease/grant", "{\"TTL\":1}"), "\"TTL\":\"2\""), "and no lease is shorter than two");
   } else if (t->cluster.topology->shards > 0) {
-    check(t, is(redis_says(s, "CONFIG GET cluster-node-timeout"), "cluster-node-timeout 15000"), "measured, it misses another one after 15 s");
+    check(t, is(redis_says(s, "CONFIG GET cluster-node-timeout"), "cluster-node-timeout 15000"),
+          "measured, it misses another one after 15 s");
   }
 }
 
@@ -647,10 +673,12 @@ static void commits_are_counted(struct trial *t) {
   uint64_t before = 0, written = 0, read = 0;
   int p = lb_cluster_primary(c, in_s(1));
   bool asked = p >= 0 && lb_cluster_commits(c, in_s(1), &before) == 0 && remember(&c->server[p], true) &&
-               lb_cluster_commits(c, in_s(1), &written) == 0 && remember(&c->server[p], false) && lb_cluster_commits(c, in_s(1), &read) == 0;
-  check(t, asked && written > before, "a write is a commit: %llu, then %llu %s", (unsigned long long)before, (unsigned long long)written,
-        asked ? "" : t->env.base.err);
-  if (is(c->topology->family->service, "redis")) check(t, written == before + 1 && read == written, "one, and a read is none");
+               lb_cluster_commits(c, in_s(1), &written) == 0 && remember(&c->server[p], false) &&
+               lb_cluster_commits(c, in_s(1), &read) == 0;
+  check(t, asked && written > before, "a write is a commit: %llu, then %llu %s", (unsigned long long)before,
+        (unsigned long long)written, asked ? "" : t->env.base.err);
+  if (is(c->topology->family->service, "redis"))
+    check(t, written == before + 1 && read == written, "one, and a read is none");
 }
 
 static void measures(const struct lb_topology *topology, const char *cache) {
@@ -662,7 +690,8 @@ static void measures(const struct lb_topology *topology, const char *cache) {
   t.cluster.measured = t.cluster.durable = true;
   lb_ns begin = lb_clock_ns();
   int r = lb_cluster_start(&t.cluster, in_s(START_S));
-  if (check(&t, r == 0, "as a user has it, it starts: start_ms=%.0f%s%s", ms_since(begin), r ? " " : "", r ? t.cluster.err : "")) {
+  if (check(&t, r == 0, "as a user has it, it starts: start_ms=%.0f%s%s", ms_since(begin), r ? " " : "",
+            r ? t.cluster.err : "")) {
     for (size_t i = 0; i < t.cluster.data_count; i++) settings_are_those_of_a_user(&t, &t.cluster.server[i]);
     commits_are_counted(&t);
   }

@@ -150,8 +150,13 @@ static void open_at(struct client *client, const struct server *servers, size_t 
   for (size_t i = 0; i < count; i++)
     client->endpoint[i] = (struct lb_endpoint){.service = "zookeeper", .host = "127.0.0.1", .port = servers[i].port};
   client->target = (struct lb_target){.topology = "zk", .endpoints = client->endpoint, .count = count};
-  client->config =
-      (struct lb_config){.env = &client->env.base, .target = &client->target, .options = options, .ttl_ms = ttl_ms, .client = "client-1", .protocol = zk, .prefix = "lockbench"};
+  client->config = (struct lb_config){.env = &client->env.base,
+                                      .target = &client->target,
+                                      .options = options,
+                                      .ttl_ms = ttl_ms,
+                                      .client = "client-1",
+                                      .protocol = zk,
+                                      .prefix = "lockbench"};
   int result = zk->open(client->session, &client->config, in_ms(10000));
   if (result) print_error("open: %s\n", client->env.base.err);
   assert_int_equal(result, 0);
@@ -165,7 +170,8 @@ static void close_client(struct client *client) {
 }
 
 static int try(struct client *client, const char *key, uint64_t patience_ms) {
-  return zk->try_acquire(client->session, &(struct lb_lock){key, client->config.ttl_ms}, &client->grant, in_ms(patience_ms));
+  return zk->try_acquire(client->session, &(struct lb_lock){key, client->config.ttl_ms}, &client->grant,
+                         in_ms(patience_ms));
 }
 
 static int wait_turn(struct client *client, const char *key, uint64_t patience_ms) {
@@ -180,13 +186,16 @@ static int holds(struct client *client, const char *key) {
   return zk->holds(client->session, &(struct lb_lock){.key = key}, &client->grant, in_ms(3000));
 }
 
-static int inspect(struct client *client, const char *key) { return zk->proofs->inspect(client->session, &(struct lb_lock){.key = key}, 0, in_ms(3000)); }
+static int inspect(struct client *client, const char *key) {
+  return zk->proofs->inspect(client->session, &(struct lb_lock){.key = key}, 0, in_ms(3000));
+}
 
 /* As a caller would: until it is granted, or `patience_ms` have passed. */
 static int acquire(struct client *client, const char *key, uint64_t patience_ms) {
   lb_ns deadline = in_ms(patience_ms);
   for (;;) {
-    int result = zk->try_acquire(client->session, &(struct lb_lock){key, client->config.ttl_ms}, &client->grant, deadline);
+    int result =
+        zk->try_acquire(client->session, &(struct lb_lock){key, client->config.ttl_ms}, &client->grant, deadline);
     if (result == LB_BUSY) result = zk->wait(client->session, &(struct lb_lock){.key = key}, &client->grant, deadline);
     else return result;
     if (result != LB_OK) return result;
@@ -378,7 +387,13 @@ static int try_at(const char *host, const char *user, const char *password, cons
   struct lb_target target = {.topology = "zk", .endpoints = &at, .count = 1};
   a = (struct client){.session = calloc(1, zk->session_size)};
   lb_env_init(&a.env, 99 + ((uint64_t)getpid() << 20));
-  a.config = (struct lb_config){.env = &a.env.base, .target = &target, .options = options, .ttl_ms = 4000, .client = "c", .protocol = zk, .prefix = prefix};
+  a.config = (struct lb_config){.env = &a.env.base,
+                                .target = &target,
+                                .options = options,
+                                .ttl_ms = 4000,
+                                .client = "c",
+                                .protocol = zk,
+                                .prefix = prefix};
   int rc = zk->open(a.session, &a.config, in_ms(5000));
   if (rc) print_error("%s: %s\n", host, a.env.base.err);
   if (!rc) rc = try(&a, "guarded", 3000);
@@ -512,8 +527,8 @@ static void a_hand_off_is_one_commit(void **state) {
   close_client(&a), close_client(&b);
 }
 
-/* Of which one is too many for who writes often. 625 ms of 1500 are what two quick writes are good for; and all of the 1500 what the last one before the
- * silence is, by the two after it. */
+/* Of which one is too many for who writes often. 625 ms of 1500 are what two quick writes are good for; and all of the
+ * 1500 what the last one before the silence is, by the two after it. */
 static void who_was_silent_for_long_writes_once_more(void **state) {
   (void)state;
   struct client a;
@@ -603,7 +618,9 @@ static void assert_took(lb_ns since, uint64_t at_least_ms, uint64_t below_ms) {
 static void join_and_watch(struct client *client, struct zk_queue *queue, const char *dir) {
   open_queue(client, queue);
   assert_int_equal(zk_queue_join(queue, dir, &client->grant, NULL, in_ms(3000)), LB_BUSY);
-  assert_int_equal(zk_await_watch(queue->run.zk, zk_watch(queue->run.zk, zk_queue_ahead(queue, &client->grant)), in_ms(3000)), LB_OK);
+  assert_int_equal(
+      zk_await_watch(queue->run.zk, zk_watch(queue->run.zk, zk_queue_ahead(queue, &client->grant)), in_ms(3000)),
+      LB_OK);
 }
 
 /* The server stands still while the next one looks: it has to know already. */
@@ -672,11 +689,13 @@ static void watch_new(struct zk_session *watcher, struct zk_session *writer, con
 
 static void await_loss(struct zk_session *session, bool wanted) {
   bool connected = !wanted;
-  for (lb_ns end = in_ms(5000); zk_losses(session, &connected) == 0 || connected != wanted; lb_clock_sleep_until(in_ms(5)))
+  for (lb_ns end = in_ms(5000); zk_losses(session, &connected) == 0 || connected != wanted;
+       lb_clock_sleep_until(in_ms(5)))
     assert_true(lb_clock_ns() < end);
 }
 
-/* A watch that is set anew by the library, when the node was written to meanwhile, tells the same as one that was there. */
+/* A watch that is set anew by the library, when the node was written to meanwhile, tells the same as one that was
+ * there. */
 static void a_watch_tells_of_a_write_only_on_its_own_connection(void **state) {
   (void)state;
   struct client a;
@@ -946,7 +965,8 @@ static unsigned unread_in(const char *list, uint16_t at) {
   unsigned port, queue, most = 0;
   FILE *file = fopen(list, "re");
   while (file && fgets(line, sizeof line, file)) /* sl local:PORT remote:PORT 01 TX:RX */
-    if (sscanf(line, " %*u: %*[0-9A-F]:%x %*[0-9A-F]:%*x 01 %*x:%x", &port, &queue) == 2 && port == at && queue > most) most = queue;
+    if (sscanf(line, " %*u: %*[0-9A-F]:%x %*[0-9A-F]:%*x 01 %*x:%x", &port, &queue) == 2 && port == at && queue > most)
+      most = queue;
   if (file) fclose(file);
   return most;
 }
@@ -1063,7 +1083,8 @@ static int find_leader(void) {
 }
 
 /* b waits behind a at one follower, and learns that a has gone; it has only to look once more. */
-static void make_first(struct client *a, struct client *b, const struct server *follower, const char *key, int64_t ttl_ms) {
+static void make_first(struct client *a, struct client *b, const struct server *follower, const char *key,
+                       int64_t ttl_ms) {
   open_at(a, follower, 1, ttl_ms), open_at(b, follower, 1, ttl_ms);
   assert_int_equal(try(a, key, 3000), LB_OK);
   assert_int_equal(try(b, key, 3000), LB_BUSY);
@@ -1071,8 +1092,8 @@ static void make_first(struct client *a, struct client *b, const struct server *
   assert_int_equal(wait_turn(b, key, 3000), LB_OK);
 }
 
-/* A follower answers reads by itself, while the leader may be about to end the session of who asks. Who has not written for long
- * does not know. */
+/* A follower answers reads by itself, while the leader may be about to end the session of who asks. Who has not written
+ * for long does not know. */
 static void no_follower_grants_by_itself(void **state) {
   (void)state;
   struct client a, b;
@@ -1191,10 +1212,10 @@ static int answer_of(struct late *late) {
   return (int)(intptr_t)result;
 }
 
-/* `w` stands behind `a`, and `b` behind `w`. The stream is 1.3 s late, for a session of 0.8 s: the leader ends that of `w`, and `b` is
- * granted. What the follower shows is older than that. Then `w` goes on waiting for its turn. What it was told. (Had it been waiting
- * all the time, its own writes would have told it that something is wrong: its library leaves a server that is late with an answer,
- * and asking the next one would have kept its session alive.) */
+/* `w` stands behind `a`, and `b` behind `w`. The stream is 1.3 s late, for a session of 0.8 s: the leader ends that of
+ * `w`, and `b` is granted. What the follower shows is older than that. Then `w` goes on waiting for its turn. What it
+ * was told. (Had it been waiting all the time, its own writes would have told it that something is wrong: its library
+ * leaves a server that is late with an answer, and asking the next one would have kept its session alive.) */
 static int wait_at_a_late_follower(struct late *late) {
   assert_int_equal(try(&late->a, late->key, 3000), LB_OK);
   assert_int_equal(try(&late->w, late->key, 3000), LB_BUSY);
@@ -1215,7 +1236,8 @@ static void by_the_recipe_a_late_follower_grants_what_another_holds(void **state
   assert_int_equal(wait_at_a_late_follower(&late), LB_OK);
   assert_true(late.w.grant.fence < late.b.grant.fence);
   assert_true(zk->proofs->seen(late.w.session) < zk->proofs->seen(late.b.session));
-  assert_int_equal(zk->doubt(late.w.session, &(struct lb_lock){.key = late.key}, &late.w.grant), LB_OK); /* "connected" */
+  assert_int_equal(zk->doubt(late.w.session, &(struct lb_lock){.key = late.key}, &late.w.grant),
+                   LB_OK); /* "connected" */
   close_late(&late);
 }
 
@@ -1227,9 +1249,9 @@ static void a_late_follower_grants_nothing_that_another_holds(void **state) {
   close_late(&late);
 }
 
-/* `w` asks while the stream stands still, in the last part of its session's life: its node is made, and goes with the session. `b` is
- * granted. Then the stream goes on from where the node was made, as fast as it was spoken: the answers to `w` arrive, create and list
- * at once, and it is the first. What `w` was told. */
+/* `w` asks while the stream stands still, in the last part of its session's life: its node is made, and goes with the
+ * session. `b` is granted. Then the stream goes on from where the node was made, as fast as it was spoken: the answers
+ * to `w` arrive, create and list at once, and it is the first. What `w` was told. */
 static int ask_in_the_last_moment(struct late *late) {
   lb_clock_sleep_until(in_ms(300)); /* the leader has heard of `w`, and hears nothing new from now on */
   relay_delay(late->stream, RELAY_HOLD);
@@ -1340,11 +1362,16 @@ int main(void) {
       cmocka_unit_test_teardown(an_answer_read_too_late_grants_nothing, resume_after),
       cmocka_unit_test_teardown(a_yes_read_too_late_is_no_yes, resume_after),
       cmocka_unit_test_setup_teardown(no_follower_grants_by_itself, start_trio, stop_trio),
-      cmocka_unit_test_setup_teardown(a_follower_is_believed_for_as_long_as_the_own_session_lives, start_trio, stop_trio),
-      cmocka_unit_test_setup_teardown(by_the_recipe_a_late_follower_grants_what_another_holds, start_late_trio, stop_late_trio),
-      cmocka_unit_test_setup_teardown(a_late_follower_grants_nothing_that_another_holds, start_late_trio, stop_late_trio),
-      cmocka_unit_test_setup_teardown(by_the_recipe_a_create_in_the_last_moment_grants_what_another_holds, start_late_trio, stop_late_trio),
-      cmocka_unit_test_setup_teardown(a_create_in_the_last_moment_grants_nothing_that_another_holds, start_late_trio, stop_late_trio),
+      cmocka_unit_test_setup_teardown(a_follower_is_believed_for_as_long_as_the_own_session_lives, start_trio,
+                                      stop_trio),
+      cmocka_unit_test_setup_teardown(by_the_recipe_a_late_follower_grants_what_another_holds, start_late_trio,
+                                      stop_late_trio),
+      cmocka_unit_test_setup_teardown(a_late_follower_grants_nothing_that_another_holds, start_late_trio,
+                                      stop_late_trio),
+      cmocka_unit_test_setup_teardown(by_the_recipe_a_create_in_the_last_moment_grants_what_another_holds,
+                                      start_late_trio, stop_late_trio),
+      cmocka_unit_test_setup_teardown(a_create_in_the_last_moment_grants_nothing_that_another_holds, start_late_trio,
+                                      stop_late_trio),
       cmocka_unit_test_setup_teardown(a_killed_leader_costs_neither_the_lock_nor_more_than_ten_seconds, start_trio,
                                       stop_trio),
   };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * pg_client.h - clients of one PostgreSQL protocol on one test server, with short names for the hooks and relative deadlines.
+ * pg_client.h - clients of one PostgreSQL protocol on one test server, with short names for the hooks and relative
+ * deadlines.
  */
 #ifndef LB_TEST_PG_CLIENT_H
 #define LB_TEST_PG_CLIENT_H
@@ -17,10 +18,13 @@ struct client {
   union lb_value options[4];
 };
 
-extern const struct lb_protocol lb_pg_row, lb_pg_lease, lb_pg_lease_client, lb_pg_advisory, lb_pg_advisory_xact, lb_pg_for_update;
-extern const struct lb_protocol *tested; /* what clients opened from now on speak; pg-row unless the test says otherwise */
-extern int64_t ttl_ms;                   /* of every try; 1000 unless ... */
-extern union lb_value settings[4];       /* options of clients opened from now on; lock_wait_ms is an argument of open_client() */
+extern const struct lb_protocol lb_pg_row, lb_pg_lease, lb_pg_lease_client, lb_pg_advisory, lb_pg_advisory_xact,
+    lb_pg_for_update;
+extern const struct lb_protocol
+    *tested;           /* what clients opened from now on speak; pg-row unless the test says otherwise */
+extern int64_t ttl_ms; /* of every try; 1000 unless ... */
+extern union lb_value
+    settings[4]; /* options of clients opened from now on; lock_wait_ms is an argument of open_client() */
 
 extern struct pg_server server;       /* the one that start_server() starts ... */
 extern const struct lb_target target; /* ... as clients see it */

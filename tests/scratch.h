@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * scratch.h - a fresh folder for one test. Below $TMPDIR, so that whoever ends a test in the middle can clear up after it.
+ * scratch.h - a fresh folder for one test. Below $TMPDIR, so that whoever ends a test in the middle can clear up after
+ * it.
  */
 #ifndef LB_SCRATCH_H
 #define LB_SCRATCH_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * skip.h - leaving a statement that this machine cannot judge. cmocka 1.1.5 writes a skipped test as "not ok ... # SKIP", which readers of
- * TAP take for a failure; so a statement says why it stops, and ends.
+ * skip.h - leaving a statement that this machine cannot judge. cmocka 1.1.5 writes a skipped test as "not ok ... #
+ * SKIP", which readers of TAP take for a failure; so a statement says why it stops, and ends.
  */
 #ifndef LB_TESTS_SKIP_H
 #define LB_TESTS_SKIP_H
@@ -12,10 +12,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define SKIP(why)                        \
-  do {                                   \
-    printf("# not judged here: " why "\n"); \
-    return;                              \
+#define SKIP(why)                                                                                                      \
+  do {                                                                                                                 \
+    printf("# not judged here: " why "\n");                                                                            \
+    return;                                                                                                            \
   } while (0)
 
 /* Of a whole program: `return skip_all("no server")` in main, before any test. */

@@ -57,7 +57,9 @@ static int set_up(void **state) {
   return 0;
 }
 
-static int address(const char *host) { return lb_address(&env.base, host, lb_now(&env.base) + 10 * LB_NS_PER_S, found); }
+static int address(const char *host) {
+  return lb_address(&env.base, host, lb_now(&env.base) + 10 * LB_NS_PER_S, found);
+}
 
 static void a_numeric_address_is_as_it_stands_and_nobody_waits(void **state) {
   (void)state;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which trial may start beside others: cheap ones together, dear ones one after the other, and never more than there are places.
+ * Which trial may start beside others: cheap ones together, dear ones one after the other, and never more than there
+ * are places.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,7 +44,8 @@ static void adapters_cost_their_start(void **state) {
   (void)state;
   const struct lb_topology *redis = lb_topology_find("redis");
   char err[200];
-  struct lb_foreign_plan plan = {.kind = "exec", .command = "true", .says = "name=quick topologies=redis ends=lease can=", .start_ms = 20};
+  struct lb_foreign_plan plan = {
+      .kind = "exec", .command = "true", .says = "name=quick topologies=redis ends=lease can=", .start_ms = 20};
   const struct lb_protocol *quick = lb_foreign_add(&plan, err, sizeof err);
   plan.says = "name=slow topologies=redis ends=lease can=", plan.start_ms = 3000;
   const struct lb_protocol *slow = lb_foreign_add(&plan, err, sizeof err);
@@ -69,7 +71,8 @@ static void the_processors_count(void **state) {
   (void)state;
   const struct lb_topology *t;
   for (size_t i = 0; (t = lb_topology_at(i)); i++)
-    for (int cores = 1; cores < 16; cores++) assert_true(together(t->name, cores, 64) <= together(t->name, cores + 1, 64));
+    for (int cores = 1; cores < 16; cores++)
+      assert_true(together(t->name, cores, 64) <= together(t->name, cores + 1, 64));
 }
 
 static void a_place_has_to_be_free(void **state) {
@@ -82,8 +85,12 @@ static void a_place_has_to_be_free(void **state) {
 static void who_has_started_holds_up_nobody(void **state) {
   (void)state;
   assert_true(lb_admits(&(struct lb_crowd){.running = 5, .jobs = {8, 8}, .cores = 1}, cost("zk-x3")));
-  assert_false(lb_admits(&(struct lb_crowd){.running = 5, .jobs = {8, 8}, .cores = 1, .starting = 1, .starting_ms = cost("redis")}, cost("zk-x3")));
-  assert_true(lb_admits(&(struct lb_crowd){.running = 5, .jobs = {8, 8}, .cores = 1, .starting = 1, .starting_ms = cost("redis")}, cost("redis")));
+  assert_false(lb_admits(
+      &(struct lb_crowd){.running = 5, .jobs = {8, 8}, .cores = 1, .starting = 1, .starting_ms = cost("redis")},
+      cost("zk-x3")));
+  assert_true(lb_admits(
+      &(struct lb_crowd){.running = 5, .jobs = {8, 8}, .cores = 1, .starting = 1, .starting_ms = cost("redis")},
+      cost("redis")));
 }
 
 /* However dear it is, and however few processors are known. */
@@ -93,7 +100,8 @@ static void everything_gets_its_turn(void **state) {
   assert_true(lb_admits(&(struct lb_crowd){.jobs = {1, 1}, .cores = -1}, 1000000));
 }
 
-/* Others whose servers serve one trial after the other do the few that are left sooner than an ensemble would be there. */
+/* Others whose servers serve one trial after the other do the few that are left sooner than an ensemble would be there.
+ */
 static void who_shares_servers_is_worth_its_start(void **state) {
   (void)state;
   struct lb_crowd now = {.running = 3, .jobs = {16, 16}, .cores = 2, .serving = 3, .waiting = 4};
@@ -103,7 +111,8 @@ static void who_shares_servers_is_worth_its_start(void **state) {
   assert_true(lb_admits(&now, cost("zk-x3")));
 }
 
-/* Beyond those that always may run, the processors have to stand still, and each look at them lets few in: it does not know those. */
+/* Beyond those that always may run, the processors have to stand still, and each look at them lets few in: it does not
+ * know those. */
 static void who_runs_beyond_that_needs_idle_processors(void **state) {
   (void)state;
   struct lb_crowd now = {.running = 4, .jobs = {4, 12}, .cores = 2, .spare = 0.6};
@@ -120,8 +129,10 @@ static void who_runs_beyond_that_needs_idle_processors(void **state) {
   assert_false(lb_admits(&now, cost("redis")));
 }
 
-/* Nobody is stopped, but who has done a trial waits with its servers until the processors have some time for the next one. */
-/* Who gave way did so for one that wants fresh servers: that takes the place, whatever the processors do, but not before it is empty. */
+/* Nobody is stopped, but who has done a trial waits with its servers until the processors have some time for the next
+ * one. */
+/* Who gave way did so for one that wants fresh servers: that takes the place, whatever the processors do, but not
+ * before it is empty. */
 static void a_place_that_was_freed_is_taken(void **state) {
   (void)state;
   struct lb_crowd now = {.running = 6, .jobs = {4, 7}, .cores = 2, .freed = 1};
@@ -172,13 +183,19 @@ static void a_look_has_to_be_some_time_ago(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(ensembles_start_one_after_the_other), cmocka_unit_test(small_servers_start_together),
+      cmocka_unit_test(ensembles_start_one_after_the_other),
+      cmocka_unit_test(small_servers_start_together),
       cmocka_unit_test(adapters_cost_their_start),
-      cmocka_unit_test(the_processors_count),                cmocka_unit_test(a_place_has_to_be_free),
-      cmocka_unit_test(who_has_started_holds_up_nobody),     cmocka_unit_test(everything_gets_its_turn),
-      cmocka_unit_test(who_shares_servers_is_worth_its_start), cmocka_unit_test(who_runs_beyond_that_needs_idle_processors),
-      cmocka_unit_test(who_has_servers_waits_for_processors), cmocka_unit_test(a_place_that_was_freed_is_taken),
-      cmocka_unit_test(what_is_left_is_read_off_the_kernel),  cmocka_unit_test(a_look_has_to_be_some_time_ago),
+      cmocka_unit_test(the_processors_count),
+      cmocka_unit_test(a_place_has_to_be_free),
+      cmocka_unit_test(who_has_started_holds_up_nobody),
+      cmocka_unit_test(everything_gets_its_turn),
+      cmocka_unit_test(who_shares_servers_is_worth_its_start),
+      cmocka_unit_test(who_runs_beyond_that_needs_idle_processors),
+      cmocka_unit_test(who_has_servers_waits_for_processors),
+      cmocka_unit_test(a_place_that_was_freed_is_taken),
+      cmocka_unit_test(what_is_left_is_read_off_the_kernel),
+      cmocka_unit_test(a_look_has_to_be_some_time_ago),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

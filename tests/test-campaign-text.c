@@ -68,7 +68,8 @@ struct shown {
 };
 
 static void each_is_shown_as(const struct shown *cells, size_t count) {
-  for (size_t i = 0; i < count; i++) assert_string_equal(rate(cells[i].of, cells[i].events, cells[i].exposure, cells[i].trials), cells[i].text);
+  for (size_t i = 0; i < count; i++)
+    assert_string_equal(rate(cells[i].of, cells[i].events, cells[i].exposure, cells[i].trials), cells[i].text);
 }
 
 static void fewer_than_five_events_are_a_count_with_its_bound(void **state) {
@@ -126,10 +127,13 @@ static void what_the_control_does_not_separate_is_named_first(void **state) {
   assert_string_equal(text, "");
   lb_campaign_note_control(&notes, "a@t", "none", 1);
   lb_campaign_control_text(&notes, text, sizeof text);
-  assert_string_equal(text, "By violations per hour, every row that has any lies above the control, the same load without faults.");
+  assert_string_equal(
+      text, "By violations per hour, every row that has any lies above the control, the same load without faults.");
   lb_campaign_note_control(&notes, "b@t", "none", -1);
   lb_campaign_control_text(&notes, text, sizeof text);
-  assert_string_equal(text, "Nothing tells what some of these rows would be without faults: that takes 2 decided trials of a row, and 2 of a control of the same load.");
+  assert_string_equal(
+      text,
+      "Nothing tells what some of these rows would be without faults: that takes 2 decided trials of a row, and 2 of a control of the same load.");
   lb_campaign_note_control(&notes, "c@t", "none", 0);
   lb_campaign_note_control(&notes, "d@t", "fence", 0);
   lb_campaign_control_text(&notes, text, sizeof text);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The schedule of a campaign, half an hour long in no time: its clients are gone before the first fault, so it is drawn, written
- * and not played. How it is played is for test-campaign-play.c, what faults do for live-campaign.sh.
+ * The schedule of a campaign, half an hour long in no time: its clients are gone before the first fault, so it is
+ * drawn, written and not played. How it is played is for test-campaign-play.c, what faults do for live-campaign.sh.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -81,8 +81,12 @@ static void scenario(struct world *w, const char *text) {
 /* Plays to the point where the clients turn out to be gone. */
 static void play(struct world *w, size_t nodes) {
   struct lb_outcome out = {0};
-  w->stage = (struct lb_stage){
-      .plan = &w->plan, .run_dir = w->run_dir, .client_count = 3, .primary = -1, .verdict = LB_VERDICT_NONE, .memory = lb_memory_map(3, 3, 1)};
+  w->stage = (struct lb_stage){.plan = &w->plan,
+                               .run_dir = w->run_dir,
+                               .client_count = 3,
+                               .primary = -1,
+                               .verdict = LB_VERDICT_NONE,
+                               .memory = lb_memory_map(3, 3, 1)};
   w->topology.data_count = w->stage.cluster.data_count = nodes;
   static struct lb_client gone[3];
   w->stage.client = gone;
@@ -127,7 +131,8 @@ static char *keep(struct world *w) {
   return text;
 }
 
-/* ---- when --------------------------------------------------------------------------------------------------------- */
+/* ---- when ---------------------------------------------------------------------------------------------------------
+ */
 
 static void pauses_and_lengths_lie_around_their_means(void **state) {
   struct world *w = *state;
@@ -164,7 +169,8 @@ static void a_campaign_too_short_for_a_fault_has_none(void **state) {
   assert_int_equal(w->count, 0);
 }
 
-/* ---- what --------------------------------------------------------------------------------------------------------- */
+/* ---- what ---------------------------------------------------------------------------------------------------------
+ */
 
 static void every_fault_is_drawn_as_often_as_the_others(void **state) {
   struct world *w = *state;
@@ -218,7 +224,8 @@ static void a_cut_with_one_side_drawn_keeps_the_other(void **state) {
   assert_int_equal(count(w, "cut holder from node 1"), w->count);
 }
 
-/* ---- seeds -------------------------------------------------------------------------------------------------------- */
+/* ---- seeds --------------------------------------------------------------------------------------------------------
+ */
 
 static void the_same_seed_gives_the_same_bytes(void **state) {
   struct world *w = *state;
@@ -259,7 +266,8 @@ static void the_number_of_nodes_changes_their_numbers_only(void **state) {
   }
 }
 
-/* ---- fitted to the system ----------------------------------------------------------------------------------------- */
+/* ---- fitted to the system -----------------------------------------------------------------------------------------
+ */
 
 #define CUT "cut primary from replicas"
 #define REPLACED " (in place of: " CUT ")"
@@ -274,7 +282,8 @@ static size_t count_with(const struct world *w, const char *part) {
 static void a_fault_that_means_nothing_is_replaced_at_its_time(void **state) {
   struct world *w = *state;
   static struct fault three[FAULTS_MAX];
-  scenario(w, HEAD "duration_s = 1800\n[campaign]\nfault = pause holder\nfault = " CUT "\nfault = kill primary\n" EXPECT);
+  scenario(w,
+           HEAD "duration_s = 1800\n[campaign]\nfault = pause holder\nfault = " CUT "\nfault = kill primary\n" EXPECT);
   draw(w, 3);
   size_t n = w->count, cuts = count(w, CUT), replaced = 0;
   memcpy(three, w->fault, sizeof three);
@@ -306,7 +315,8 @@ static void where_no_fault_means_anything_the_drawn_one_stays(void **state) {
 /* Five masters that do not know each other: only what parts them from a client is felt. */
 static void a_cut_between_servers_that_never_talk_means_nothing(void **state) {
   (void)state;
-  const struct lb_topology five = {.family = &lb_family_redis, .data_count = 5}, three = {.family = &lb_family_zookeeper, .data_count = 3};
+  const struct lb_topology five = {.family = &lb_family_redis, .data_count = 5},
+                           three = {.family = &lb_family_zookeeper, .data_count = 3};
   const struct lb_role primary = {LB_ROLE_PRIMARY, 0}, replicas = {LB_ROLE_REPLICAS, 0}, client = {LB_ROLE_CLIENT, 2};
   assert_false(lb_schedule_applies(&(struct lb_step){.a = primary, .b = replicas}, &five));
   assert_true(lb_schedule_applies(&(struct lb_step){.a = primary, .b = replicas}, &three));
@@ -334,7 +344,7 @@ static void what_a_fault_needs_is_there_from_so_many_servers_on(void **state) {
     enum lb_role_kind kind;
     int number;
     size_t least;
-  } of[] = {{LB_ROLE_HOLDER, 0, 0},   {LB_ROLE_CLIENT, 2, 0}, {LB_ROLE_PRIMARY, 0, 1}, {LB_ROLE_NODE, 0, 1},
+  } of[] = {{LB_ROLE_HOLDER, 0, 0},   {LB_ROLE_CLIENT, 2, 0}, {LB_ROLE_PRIMARY, 0, 1},  {LB_ROLE_NODE, 0, 1},
             {LB_ROLE_REPLICAS, 0, 2}, {LB_ROLE_NODE, 2, 2},   {LB_ROLE_PARTNERS, 0, 2}, {LB_ROLE_MINORITY, 0, 3}};
   for (size_t i = 0; i < sizeof of / sizeof *of; i++)
     for (size_t nodes = 0; nodes < 5; nodes++) {
@@ -345,10 +355,12 @@ static void what_a_fault_needs_is_there_from_so_many_servers_on(void **state) {
     }
 }
 
-/* ---- the delayed restart ------------------------------------------------------------------------------------------- */
+/* ---- the delayed restart -------------------------------------------------------------------------------------------
+ */
 
-#define KILLS HEAD "ttl_ms = 3000\nduration_s = 600\n[campaign]\nevery_ms = 400\nlasts_ms = 1000\n" \
-                   "fault = kill primary\nfault = kill holder\nfault = pause primary\n" EXPECT
+#define KILLS                                                                                                          \
+  HEAD "ttl_ms = 3000\nduration_s = 600\n[campaign]\nevery_ms = 400\nlasts_ms = 1000\n"                                \
+       "fault = kill primary\nfault = kill holder\nfault = pause primary\n" EXPECT
 
 /* A lease and a tenth of it; what kills no server lasts as long as before. Faults are pushed away, none is lost. */
 static void a_killed_server_stays_away_until_its_leases_are_over(void **state) {
@@ -385,7 +397,8 @@ static void a_control_has_no_fault(void **state) {
   lb_schedule_clear(&schedule);
 }
 
-/* ---- what cannot be ----------------------------------------------------------------------------------------------- */
+/* ---- what cannot be -----------------------------------------------------------------------------------------------
+ */
 
 static void a_schedule_that_cannot_be_written_is_said(void **state) {
   struct world *w = *state;
@@ -406,15 +419,24 @@ static void a_schedule_that_cannot_be_written_is_said(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(pauses_and_lengths_lie_around_their_means), TEST(all_faults_begin_before_the_end),
-      TEST(a_campaign_too_short_for_a_fault_has_none), TEST(every_fault_is_drawn_as_often_as_the_others),
-      TEST(any_is_each_of_them_and_nobody_else),       TEST(both_sides_of_a_cut_are_drawn),
-      TEST(a_cut_with_one_side_drawn_keeps_the_other), TEST(the_same_seed_gives_the_same_bytes),
-      TEST(another_seed_gives_another_schedule),       TEST(the_number_of_nodes_changes_their_numbers_only),
-      TEST(a_fault_that_means_nothing_is_replaced_at_its_time), TEST(where_no_fault_means_anything_the_drawn_one_stays),
-      TEST(a_cut_between_servers_that_never_talk_means_nothing), TEST(such_a_cut_is_replaced_as_if_there_were_no_replicas),
-      TEST(what_a_fault_needs_is_there_from_so_many_servers_on), TEST(a_killed_server_stays_away_until_its_leases_are_over),
-      TEST(a_control_has_no_fault),                    TEST(a_schedule_that_cannot_be_written_is_said),
+      TEST(pauses_and_lengths_lie_around_their_means),
+      TEST(all_faults_begin_before_the_end),
+      TEST(a_campaign_too_short_for_a_fault_has_none),
+      TEST(every_fault_is_drawn_as_often_as_the_others),
+      TEST(any_is_each_of_them_and_nobody_else),
+      TEST(both_sides_of_a_cut_are_drawn),
+      TEST(a_cut_with_one_side_drawn_keeps_the_other),
+      TEST(the_same_seed_gives_the_same_bytes),
+      TEST(another_seed_gives_another_schedule),
+      TEST(the_number_of_nodes_changes_their_numbers_only),
+      TEST(a_fault_that_means_nothing_is_replaced_at_its_time),
+      TEST(where_no_fault_means_anything_the_drawn_one_stays),
+      TEST(a_cut_between_servers_that_never_talk_means_nothing),
+      TEST(such_a_cut_is_replaced_as_if_there_were_no_replicas),
+      TEST(what_a_fault_needs_is_there_from_so_many_servers_on),
+      TEST(a_killed_server_stays_away_until_its_leases_are_over),
+      TEST(a_control_has_no_fault),
+      TEST(a_schedule_that_cannot_be_written_is_said),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

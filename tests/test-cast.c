@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which server `primary`, `primary 2` and what is told from them stand for, on servers that say who decides when the test says so. The linker puts the functions
- * below in the place of those that ask (tests/meson.build).
+ * Which server `primary`, `primary 2` and what is told from them stand for, on servers that say who decides when the
+ * test says so. The linker puts the functions below in the place of those that ask (tests/meson.build).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,7 +45,8 @@ static int setup(void **state) {
   w.plan.topology = &w.topology;
   w.stage = (struct lb_stage){.plan = &w.plan, .primary = -1, .memory = lb_memory_map(1, 1, 1)};
   w.stage.cluster.data_count = w.stage.cluster.server_count = SERVERS;
-  for (int i = 0; i < SERVERS; i++) snprintf(w.stage.cluster.server[i].name, sizeof w.stage.cluster.server[i].name, "redis-%d", i + 1);
+  for (int i = 0; i < SERVERS; i++)
+    snprintf(w.stage.cluster.server[i].name, sizeof w.stage.cluster.server[i].name, "redis-%d", i + 1);
   return w.stage.memory ? 0 : -1;
 }
 
@@ -63,7 +64,8 @@ static const char *who(enum lb_role_kind kind, int number) {
   struct lb_cast cast;
   names[0] = '\0';
   if (lb_cast_find(&w.stage, &role, &cast, w.err, sizeof w.err) < 0) return names;
-  for (size_t i = 0; i < cast.server_count; i++) names[i] = (char)('1' + (cast.server[i] - w.stage.cluster.server)), names[i + 1] = '\0';
+  for (size_t i = 0; i < cast.server_count; i++)
+    names[i] = (char)('1' + (cast.server[i] - w.stage.cluster.server)), names[i + 1] = '\0';
   return names;
 }
 

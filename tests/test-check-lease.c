@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which violations a lease that was over excuses: those of holders that went on too long, and no others. On histories written by
- * hand; the very moments at which a lease ends and a hand-over happens are among them.
+ * Which violations a lease that was over excuses: those of holders that went on too long, and no others. On histories
+ * written by hand; the very moments at which a lease ends and a hand-over happens are among them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,7 +60,7 @@ static void an_overlap_after_the_first_lease_does_not(void **state) {
 static void an_overlap_inside_a_renewed_lease_counts(void **state) {
   (void)state;
   assert_true(counts(GRANTED(10, "a", 40) RENEWED(20, "a", 50) RENEWED(30, "a", 60) GRANTED(55, "b", 200)
-                               EVENT(70, "a", "release")));
+                         EVENT(70, "a", "release")));
   assert_true(counts(GRANTED(10, "a", 40) EVENT(20, "a", "renewed") GRANTED(55, "b", 200))); /* for ever */
 }
 
@@ -76,14 +76,13 @@ static void a_renewal_read_too_late_or_after_the_hold_does_not(void **state) {
   assert_false(counts(GRANTED(10, "a", 40) GRANTED(50, "b", 200) RENEWED(60, "a", 60) EVENT(70, "a", "release")));
   assert_false(counts(GRANTED(10, "a", 40) GRANTED(50, "b", 55) RENEWED(60, "a", 300) EVENT(70, "a", "release")));
   assert_false(counts(GRANTED(10, "c", 20) GRANTED(30, "a", 40) EVENT(45, "a", "lost") GRANTED(50, "b", 200)
-                                RENEWED(60, "a", 300) EVENT(70, "c", "release")));
+                          RENEWED(60, "a", 300) EVENT(70, "c", "release")));
 }
 
 static void an_overlap_after_the_last_renewal_ran_out_does_not(void **state) {
   (void)state;
   assert_false(counts(GRANTED(10, "a", 40) RENEWED(20, "a", 50) GRANTED(55, "b", 200) EVENT(70, "a", "release")));
-  assert_false(
-      counts(EVENT(10, "a", "granted") RENEWED(20, "a", 50) GRANTED(55, "b", 200))); /* it was for ever */
+  assert_false(counts(EVENT(10, "a", "granted") RENEWED(20, "a", 50) GRANTED(55, "b", 200))); /* it was for ever */
 }
 
 static void only_the_renewals_of_the_same_hold_before_the_overlap_count(void **state) {
@@ -101,8 +100,7 @@ static void only_the_renewals_of_the_same_hold_before_the_overlap_count(void **s
     snprintf(text, sizeof text, "%s%s", holds[i], release);
     assert_false(counts(text));
   }
-  assert_true(
-      counts(GRANTED(10, "a", 100) EVENT(20, "a", "release") RENEWED(25, "a", 900) GRANTED(30, "b", 200)));
+  assert_true(counts(GRANTED(10, "a", 100) EVENT(20, "a", "release") RENEWED(25, "a", 900) GRANTED(30, "b", 200)));
 }
 
 static void a_hold_without_an_end_of_its_lease_is_always_inside(void **state) {
@@ -113,7 +111,7 @@ static void a_hold_without_an_end_of_its_lease_is_always_inside(void **state) {
 static void one_overlap_inside_is_enough(void **state) {
   (void)state;
   assert_true(counts(GRANTED(10, "a", 40) GRANTED(50, "b", 200) EVENT(60, "a", "release") GRANTED(70, "c", 300)
-                               EVENT(80, "b", "release") EVENT(90, "c", "release")));
+                         EVENT(80, "b", "release") EVENT(90, "c", "release")));
 }
 
 static void a_third_holder_is_measured_against_each_earlier_one(void **state) {
@@ -123,12 +121,12 @@ static void a_third_holder_is_measured_against_each_earlier_one(void **state) {
 
 static void a_fence_that_went_backwards_is_never_excused(void **state) {
   (void)state;
-#define NUMBERED(t, c, until, fence) \
+#define NUMBERED(t, c, until, fence)                                                                                   \
   "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"k\",\"e\":\"granted\",\"until\":" #until ",\"fence\":" #fence "}\n"
-  const char *grown = NUMBERED(10, "a", 40, 5) NUMBERED(50, "b", 200, 6) EVENT(60, "a", "lost") EVENT(70, "b", "release")
-      NUMBERED(80, "a", 300, 7);
-  const char *shrunk = NUMBERED(10, "a", 40, 5) NUMBERED(50, "b", 200, 6) EVENT(60, "a", "lost") EVENT(70, "b", "release")
-      NUMBERED(80, "a", 300, 2);
+  const char *grown = NUMBERED(10, "a", 40, 5) NUMBERED(50, "b", 200, 6) EVENT(60, "a", "lost")
+      EVENT(70, "b", "release") NUMBERED(80, "a", 300, 7);
+  const char *shrunk = NUMBERED(10, "a", 40, 5) NUMBERED(50, "b", 200, 6) EVENT(60, "a", "lost")
+      EVENT(70, "b", "release") NUMBERED(80, "a", 300, 2);
   assert_false(counts(grown));
   assert_true(counts(shrunk));
 }
@@ -143,13 +141,13 @@ static void each_key_has_its_own_episodes_and_leases(void **state) {
 static void a_crash_ends_what_a_client_believed_of_every_key(void **state) {
   (void)state;
   assert_false(counts(GRANTED(10, "c", 900) "{\"t\":15,\"c\":\"c\",\"e\":\"crash\"}\n" GRANTED(20, "a", 40)
-                                GRANTED(50, "b", 200) EVENT(60, "a", "release")));
+                          GRANTED(50, "b", 200) EVENT(60, "a", "release")));
 }
 
 static void a_grant_in_the_instant_of_a_release_overruns_nothing(void **state) {
   (void)state;
   assert_false(counts(GRANTED(10, "a", 900) GRANTED(50, "b", 60) EVENT(50, "a", "release") GRANTED(70, "c", 200)
-                                EVENT(80, "b", "release")));
+                          EVENT(80, "b", "release")));
 }
 
 static void a_lease_is_over_in_the_moment_it_ends(void **state) {
@@ -161,8 +159,8 @@ static void a_lease_is_over_in_the_moment_it_ends(void **state) {
 static void a_hand_over_in_one_instant_is_no_overlap_inside_a_lease(void **state) {
   (void)state;
   assert_false(counts_of(GRANTED(10, "a", 40) GRANTED(50, "b", 200) EVENT(60, "a", "release") GRANTED(70, "c", 300)
-                                EVENT(70, "b", "release") EVENT(80, "c", "release"),
-                            1));
+                             EVENT(70, "b", "release") EVENT(80, "c", "release"),
+                         1));
 }
 
 /* So many overlaps, each after the earlier holder's lease but the one with this number (from 0). */
@@ -195,29 +193,28 @@ static void of_very_many_overlaps_every_one_is_looked_at(void **state) {
 static void of_several_keys_the_last_one_has_beliefs_of_its_own(void **state) {
   (void)state;
   assert_false(counts_of(ON(1, "a", "x", "granted") ON(2, "a", "x", "release") ON(3, "b", "y", "granted")
-                                ON(4, "b", "y", "release") GRANTED(10, "a", 40) GRANTED(50, "b", 200)
-                                    EVENT(60, "a", "release"),
-                            1));
+                             ON(4, "b", "y", "release") GRANTED(10, "a", 40) GRANTED(50, "b", 200)
+                                 EVENT(60, "a", "release"),
+                         1));
   assert_true(counts_of(ON(1, "a", "x", "granted") ON(2, "a", "x", "release") ON(3, "b", "y", "granted")
-                               ON(4, "b", "y", "release") GRANTED(10, "a", 51) GRANTED(50, "b", 200)
-                                   EVENT(60, "a", "release"),
-                           1));
+                            ON(4, "b", "y", "release") GRANTED(10, "a", 51) GRANTED(50, "b", 200)
+                                EVENT(60, "a", "release"),
+                        1));
 }
 
 static void of_several_clients_the_last_one_dies_like_the_first(void **state) {
   (void)state;
   assert_false(counts_of(EVENT(1, "a", "granted") EVENT(2, "a", "release") EVENT(3, "b", "granted")
-                                EVENT(4, "b", "release") GRANTED(10, "c", 900) CRASH(15, "c") GRANTED(20, "a", 40)
-                                    GRANTED(50, "b", 200) EVENT(60, "a", "release"),
-                            1));
+                             EVENT(4, "b", "release") GRANTED(10, "c", 900) CRASH(15, "c") GRANTED(20, "a", 40)
+                                 GRANTED(50, "b", 200) EVENT(60, "a", "release"),
+                         1));
 }
 
 static void after_the_last_overlap_of_a_key_nothing_is_held_against_anybody(void **state) {
   (void)state;
-  assert_false(counts_of(GRANTED(10, "a", 40) GRANTED(50, "b", 200) EVENT(60, "a", "release")
-                                EVENT(70, "b", "release") EVENT(80, "c", "granted") GRANTED(90, "a", 300)
-                                    EVENT(90, "c", "release"),
-                            1));
+  assert_false(counts_of(GRANTED(10, "a", 40) GRANTED(50, "b", 200) EVENT(60, "a", "release") EVENT(70, "b", "release")
+                             EVENT(80, "c", "granted") GRANTED(90, "a", 300) EVENT(90, "c", "release"),
+                         1));
 }
 
 static void an_overlap_that_lasts_to_the_end_counts_to_its_last_grant(void **state) {
@@ -226,7 +223,8 @@ static void an_overlap_that_lasts_to_the_end_counts_to_its_last_grant(void **sta
   assert_false(counts_of(GRANTED(10, "a", 40) GRANTED(50, "b", 60) GRANTED(60, "c", 300), 1));
 }
 
-/* ---- who contests what --------------------------------------------------------------------------------------------- */
+/* ---- who contests what ---------------------------------------------------------------------------------------------
+ */
 
 /* The answer to a came so late that its lease was over when it was read: it is a that should have stopped. */
 static void a_grant_that_is_read_after_its_own_lease_is_late(void **state) {
@@ -235,7 +233,8 @@ static void a_grant_that_is_read_after_its_own_lease_is_late(void **state) {
   assert_true(counts(GRANTED(10, "b", 200) GRANTED(50, "a", 51) EVENT(60, "a", "release")));
 }
 
-/* ---- each violation by itself ------------------------------------------------------------------------------------- */
+/* ---- each violation by itself -------------------------------------------------------------------------------------
+ */
 
 /* a stops in time for b, but not for c. */
 static void each_episode_is_of_one_class_or_the_other(void **state) {
@@ -252,10 +251,12 @@ static void each_episode_is_of_one_class_or_the_other(void **state) {
 }
 
 /* Paused beyond its lease: a's write is dirty, stale, and takes b's away. */
+/* clang-format off */
 #define LATE_WRITE(t)                                                                                          \
   GRANTED(1##t, "a", 2##t) ACCESS(1##t, "a", "read", 0) GRANTED(3##t, "b", 9##t) ACCESS(3##t, "b", "read", 0) \
       ACCESS(4##t, "b", "write", 1) ACCESS(5##t, "a", "write", 1) EVENT(6##t, "a", "release")                 \
           EVENT(6##t, "b", "release")
+/* clang-format on */
 
 static void what_a_late_holder_does_is_counted_but_excused(void **state) {
   (void)state;

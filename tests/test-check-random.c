@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The checker against many histories nobody thought of. Random ones, small and full of ties, must be judged as by the
- * brute-force checker; clean ones that are then spoilt in one place must be caught. The seed of a failure is printed; run
- * the test with it as its argument to see only that one.
+ * brute-force checker; clean ones that are then spoilt in one place must be caught. The seed of a failure is printed;
+ * run the test with it as its argument to see only that one.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,8 +30,8 @@ static void print_history(const struct lb_history *h) {
 
 /* ---- anything at all --------------------------------------------------------------------------------------------- */
 
-/* By the seed: every fifth event becomes a fault, a proof, or a cut that nobody used; every sixth says how many may hold; of
- * four grants so many are a reader's. */
+/* By the seed: every fifth event becomes a fault, a proof, or a cut that nobody used; every sixth says how many may
+ * hold; of four grants so many are a reader's. */
 static struct lb_event random_event(struct lb_rng *rng, struct lb_history *h, uint64_t seed) {
   bool faulty = seed % 6 == 0, permits = seed % 4 == 0;
   unsigned shared = seed % 5;
@@ -81,7 +81,8 @@ static struct lb_event random_event(struct lb_rng *rng, struct lb_history *h, ui
 static void random_history(uint64_t seed, struct lb_history *ret) {
   struct lb_rng rng = lb_rng_fork(seed, 1, 0);
   *ret = (struct lb_history){0};
-  for (uint64_t n = 1 + lb_rng_below(&rng, seed % 6 ? 14 : 60); n > 0; n--) { /* some long ones, for deep overlaps, with many faults */
+  for (uint64_t n = 1 + lb_rng_below(&rng, seed % 6 ? 14 : 60); n > 0;
+       n--) { /* some long ones, for deep overlaps, with many faults */
     struct lb_event event = random_event(&rng, ret, seed);
     lb_history_add(ret, &event);
   }

@@ -186,7 +186,8 @@ static const struct expectation {
       .lost_updates = 1,
       .stale_writes = 1,
       NO_TIMES}},
-    {"bad/overtaken-writers", /* a at 40, b at 80, and c, who was never granted x, at 90; nobody was ever granted y; a releases one of two */
+    {"bad/overtaken-writers", /* a at 40, b at 80, and c, who was never granted x, at 90; nobody was ever granted y; a
+                                 releases one of two */
      {.within_lease = 1,
       .grants = 3,
       .handoffs = 2,
@@ -267,7 +268,8 @@ static void servers_that_left_are_counted(void **state) {
       {"{\"format\":2}\n{\"t\":1,\"e\":\"note\",\"what\":\"n\"}\n", -1},
       {"{\"format\":2}\n{\"t\":1,\"e\":\"left\",\"host\":\"z-1\",\"present\":false}\n", 0},
       {"{\"format\":2}\n{\"t\":1,\"e\":\"left\",\"host\":\"z-1\",\"present\":true}\n{\"t\":2,\"e\":\"left\",\"host\":\"z-2\",\"present\":true}\n"
-       "{\"t\":3,\"e\":\"left\",\"host\":\"z-3\",\"present\":false}\n", 2},
+       "{\"t\":3,\"e\":\"left\",\"host\":\"z-3\",\"present\":false}\n",
+       2},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct lb_history history;
@@ -318,7 +320,8 @@ static void each_kind_of_violation_is_one_by_itself_and_once(void **state) {
   assert_true(lb_check_violated(&(struct lb_check){.dirty_accesses = 1}, true));
   assert_true(lb_check_violated(&(struct lb_check){.lost_updates = 1}, true));
   assert_true(lb_check_violated(&(struct lb_check){.token_regressions = 1}, true));
-  assert_false(lb_check_violated(&(struct lb_check){.grants = 1, .handoffs = 1, .fenced_off = 1, .unknown_acquires = 1}, true));
+  assert_false(
+      lb_check_violated(&(struct lb_check){.grants = 1, .handoffs = 1, .fenced_off = 1, .unknown_acquires = 1}, true));
 }
 
 static void an_episode_names_its_clients_in_order_and_the_events_at_its_ends(void **state) {
@@ -369,23 +372,30 @@ static void a_write_before_the_next_holder_looked_is_not_stale(void **state) {
       {EVENT(1, "a", "granted") EVENT(2, "b", "granted") ACCESS(4, "a", "write", ""), 0},
       {EVENT(1, "a", "granted") EVENT(2, "b", "granted") ACCESS(3, "b", "read", "") ACCESS(4, "a", "write", ""), 1},
       {EVENT(1, "a", "granted") EVENT(2, "b", "granted") ACCESS(3, "b", "write", "") ACCESS(4, "a", "write", ""), 1},
-      {EVENT(1, "a", "granted") EVENT(2, "b", "granted") ACCESS(3, "b", "read", ",\"ok\":false") ACCESS(4, "a", "write", ""), 0},
+      {EVENT(1, "a", "granted") EVENT(2, "b", "granted") ACCESS(3, "b", "read", ",\"ok\":false")
+           ACCESS(4, "a", "write", ""),
+       0},
       {EVENT(1, "a", "granted") EVENT(2, "b", "granted") ACCESS(4, "b", "read", "") ACCESS(4, "a", "write", ""), 0},
       {EVENT(1, "a", "granted") EVENT(2, "b", "granted") ACCESS(3, "b", "read", "") ACCESS(4, "a", "read", ""), 0},
       {EVENT(1, "b", "granted") ACCESS(2, "b", "read", "") EVENT(3, "a", "granted") ACCESS(4, "a", "write", ""), 0},
       /* a slow holder's access does not make its successor's write stale */
       {EVENT(1, "b", "granted") EVENT(2, "a", "granted") ACCESS(3, "b", "write", "") ACCESS(4, "a", "write", ""), 0},
-      {EVENT(1, "a", "granted") EVENT(2, "b", "granted") EVENT(3, "c", "granted") ACCESS(4, "b", "read", "") ACCESS(5, "a", "write", ""), 1},
+      {EVENT(1, "a", "granted") EVENT(2, "b", "granted") EVENT(3, "c", "granted") ACCESS(4, "b", "read", "")
+           ACCESS(5, "a", "write", ""),
+       1},
       {EVENT(1, "a", "granted") EVENT(2, "b", "granted") ACCESS(3, "b", "read", "") ACCESS(4, "c", "write", ""), 1},
       {EVENT(1, "a", "granted") ACCESS(2, "b", "read", "") ACCESS(3, "a", "write", ""), 0}, /* b was never granted it */
-      {EVENT(1, "a", "granted") EVENT(2, "b", "granted") ACCESS(3, "b", "read", "") EVENT(4, "a", "granted") ACCESS(5, "a", "write", ""), 0},
+      {EVENT(1, "a", "granted") EVENT(2, "b", "granted") ACCESS(3, "b", "read", "") EVENT(4, "a", "granted")
+           ACCESS(5, "a", "write", ""),
+       0},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct lb_history h;
     struct lb_check c;
     parse(cases[i].text, &h);
     assert_int_equal(lb_check_history(&h, &c), 0);
-    if (c.stale_writes != cases[i].stale) fail_msg("case %zu: %llu stale writes", i, (unsigned long long)c.stale_writes);
+    if (c.stale_writes != cases[i].stale)
+      fail_msg("case %zu: %llu stale writes", i, (unsigned long long)c.stale_writes);
     lb_check_clear(&c);
     lb_history_clear(&h);
   }
@@ -398,13 +408,16 @@ static void a_number_is_too_small_only_beside_those_granted_before_it_was_asked_
     const char *text;
     uint64_t regressions;
   } cases[] = {
-      {EVENT(1, "a", "acquire") EVENT(2, "b", "acquire") NUMBER(3, "b", 6) NUMBER(4, "a", 5), 0}, /* answers that crossed */
+      {EVENT(1, "a", "acquire") EVENT(2, "b", "acquire") NUMBER(3, "b", 6) NUMBER(4, "a", 5),
+       0}, /* answers that crossed */
       {EVENT(1, "b", "acquire") NUMBER(2, "b", 6) EVENT(3, "a", "acquire") NUMBER(4, "a", 5), 1},
       {EVENT(1, "b", "acquire") NUMBER(2, "b", 6) EVENT(3, "a", "acquire") NUMBER(4, "a", 6), 1},
-      {EVENT(1, "a", "acquire") EVENT(2, "b", "acquire") NUMBER(3, "b", 5) NUMBER(4, "a", 5), 1}, /* one number for two */
-      {EVENT(1, "a", "acquire") NUMBER(3, "a", 5) NUMBER(4, "a", 5), 0},                          /* the same once more */
-      {EVENT(1, "a", "acquire") EVENT(2, "a", "busy") EVENT(3, "b", "acquire") NUMBER(4, "b", 6) EVENT(5, "a", "acquire")
-           NUMBER(6, "a", 5), 1}, /* the latest question counts */
+      {EVENT(1, "a", "acquire") EVENT(2, "b", "acquire") NUMBER(3, "b", 5) NUMBER(4, "a", 5),
+       1},                                                               /* one number for two */
+      {EVENT(1, "a", "acquire") NUMBER(3, "a", 5) NUMBER(4, "a", 5), 0}, /* the same once more */
+      {EVENT(1, "a", "acquire") EVENT(2, "a", "busy") EVENT(3, "b", "acquire") NUMBER(4, "b", 6)
+           EVENT(5, "a", "acquire") NUMBER(6, "a", 5),
+       1},                                      /* the latest question counts */
       {NUMBER(1, "b", 6) NUMBER(2, "a", 5), 1}, /* without a question */
       {EVENT(1, "a", "acquire") NUMBER(2, "b", 6) EVENT(3, "c", "acquire") NUMBER(4, "b", 9) NUMBER(5, "c", 6), 1},
       {EVENT(1, "a", "acquire") NUMBER(2, "b", 6) EVENT(3, "c", "acquire") NUMBER(4, "b", 9) NUMBER(5, "c", 7), 0},
@@ -520,8 +533,8 @@ static void the_ruling_is_violated_undecided_or_safe(void **state) {
   assert_int_equal(lb_check_rule(&c, false).verdict, LB_RULED_VIOLATED);
 }
 
-/* That the client had read too early is said of nothing else: neither where exclusion was lost, nor where another write took an update
- * away. */
+/* That the client had read too early is said of nothing else: neither where exclusion was lost, nor where another write
+ * took an update away. */
 static void an_early_read_is_blamed_for_what_it_did_alone(void **state) {
   (void)state;
   assert_true(lb_check_read_early(&(struct lb_check){.lost_updates = 2, .early_lost_updates = 2}));
@@ -538,16 +551,19 @@ static void json_has_every_episode_with_who_when_and_where(void **state) {
   (void)state;
   struct lb_history h;
   struct lb_check c;
-  parse("{\"t\":1000,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\"}\n{\"t\":3000,\"c\":\"b\",\"k\":\"x\",\"e\":\"granted\"}\n"
-        "{\"t\":5000,\"c\":\"a\",\"k\":\"x\",\"e\":\"release\"}\n{\"t\":6000,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\"}\n",
-        &h);
+  parse(
+      "{\"t\":1000,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\"}\n{\"t\":3000,\"c\":\"b\",\"k\":\"x\",\"e\":\"granted\"}\n"
+      "{\"t\":5000,\"c\":\"a\",\"k\":\"x\",\"e\":\"release\"}\n{\"t\":6000,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\"}\n",
+      &h);
   assert_int_equal(lb_check_history(&h, &c), 0);
   json_t *o = lb_check_json(&h, &c, false);
   char *text = json_dumps(json_object_get(o, "episodes"), JSON_COMPACT);
-  assert_string_equal(text, "[{\"clients\":[\"a\",\"b\"],\"key\":\"x\",\"depth\":2,\"within_lease\":true,\"begin_ns\":3000,\"end_ns\":5000,"
-                            "\"begin_ms\":0.002,\"end_ms\":0.0040000000000000001},"
-                            "{\"clients\":[\"b\",\"a\"],\"key\":\"x\",\"depth\":2,\"within_lease\":true,\"begin_ns\":6000,\"end_ns\":6000,"
-                            "\"begin_ms\":0.0050000000000000001,\"end_ms\":0.0050000000000000001}]");
+  assert_string_equal(
+      text,
+      "[{\"clients\":[\"a\",\"b\"],\"key\":\"x\",\"depth\":2,\"within_lease\":true,\"begin_ns\":3000,\"end_ns\":5000,"
+      "\"begin_ms\":0.002,\"end_ms\":0.0040000000000000001},"
+      "{\"clients\":[\"b\",\"a\"],\"key\":\"x\",\"depth\":2,\"within_lease\":true,\"begin_ns\":6000,\"end_ns\":6000,"
+      "\"begin_ms\":0.0050000000000000001,\"end_ms\":0.0050000000000000001}]");
   assert_string_equal(json_string_value(json_object_get(o, "verdict")), "violated");
   assert_true(json_is_null(json_object_get(o, "why")));
   free(text);

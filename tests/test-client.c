@@ -22,11 +22,11 @@ enum { TTL_MS = 60, PATIENCE_MS = 20000 };
 static struct script {
   _Atomic bool refuse; /* try_acquire says BUSY */
   _Atomic int extend_answer, extends;
-  _Atomic int opened, closed; /* sessions */
+  _Atomic int opened, closed;  /* sessions */
   _Atomic uint64_t tokens[16]; /* what the first random bytes of each grant were */
   _Atomic uint32_t grants;
   _Atomic int64_t time_left_ns; /* of the latest try_acquire, on the client's own clock */
-} *script;
+} * script;
 
 struct lb_session {
   struct lb_env *env;
@@ -87,9 +87,7 @@ static struct lb_host here = {.name = "here", .netns = -1};
 
 static lb_ns in_ms(int64_t ms) { return lb_clock_ns() + (lb_ns)ms * LB_NS_PER_MS; }
 
-static void start(struct fixture *f) {
-  assert_int_equal(lb_client_start(&f->client, &f->plan), 0);
-}
+static void start(struct fixture *f) { assert_int_equal(lb_client_start(&f->client, &f->plan), 0); }
 
 static int set_up(void **state) {
   static struct fixture f;
@@ -304,7 +302,8 @@ static void who_loses_the_lock_stops_working(void **state) {
   assert_false(is_logged(f, LB_EV_WRITE));
 }
 
-/* ---- another session ---------------------------------------------------------------------------------------------- */
+/* ---- another session ----------------------------------------------------------------------------------------------
+ */
 
 static void a_client_takes_another_session_while_it_holds_nothing(void **state) {
   struct fixture *f = *state;

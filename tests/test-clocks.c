@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which clocks a lock rests on, and the whole table: under a clock fault that neither the servers nor the clients of a lock can read, the cell
- * is `n/a`. `safe` would say that the lock stood a test that it was never put to.
+ * Which clocks a lock rests on, and the whole table: under a clock fault that neither the servers nor the clients of a
+ * lock can read, the cell is `n/a`. `safe` would say that the lock stood a test that it was never put to.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,18 +26,22 @@ struct looked {
   size_t unread; /* ... reads none of them, and the cell is not n/a */
 };
 
-static void look_at(const struct lb_scenario *s, const struct lb_protocol *p, const struct lb_topology *t, struct looked *ret) {
+static void look_at(const struct lb_scenario *s, const struct lb_protocol *p, const struct lb_topology *t,
+                    struct looked *ret) {
   char system[96], set[160], rests[160], why[300];
   union lb_value *options = lb_settings_options(p, (const char *const *)s->options, s->option_count);
   unsigned of = lb_clocks_of(p, options, t);
   snprintf(system, sizeof system, "%s@%s", p->name, t->name);
   for (enum lb_guard guard = LB_GUARD_NONE; guard < LB_GUARD_COUNT; guard++) {
     enum lb_verdict verdict = lb_theory_expects(s, p, options, t, guard);
-    if (verdict == LB_NA || verdict == LB_VERDICT_NONE || !lb_scenario_asks(s, system) || lb_fit(s, p, t, guard, why, sizeof why) == LB_NA) continue;
+    if (verdict == LB_NA || verdict == LB_VERDICT_NONE || !lb_scenario_asks(s, system) ||
+        lb_fit(s, p, t, guard, why, sizeof why) == LB_NA)
+      continue;
     if (of & lb_clocks_set(s)) ret->put++;
     else if (ret->unread++ < 20)
-      print_error("%s: %s under %s is expected to be %s, but it sets %s, and the lock rests on %s\n", s->name, system, lb_guard_name(guard), lb_verdict_name(verdict),
-                  lb_clocks_say(lb_clocks_set(s), set, sizeof set), lb_clocks_say(of, rests, sizeof rests));
+      print_error("%s: %s under %s is expected to be %s, but it sets %s, and the lock rests on %s\n", s->name, system,
+                  lb_guard_name(guard), lb_verdict_name(verdict), lb_clocks_say(lb_clocks_set(s), set, sizeof set),
+                  lb_clocks_say(of, rests, sizeof rests));
   }
   free(options);
 }
@@ -67,7 +71,8 @@ static size_t look_into(struct looked *ret) {
   return asked;
 }
 
-/* Not in the museum: there a published bug stands beside its mend, which may be just that another clock is read (shedlock-231). */
+/* Not in the museum: there a published bug stands beside its mend, which may be just that another clock is read
+ * (shedlock-231). */
 static void no_lock_is_judged_by_a_clock_that_it_does_not_read(void **state) {
   struct looked looked = {0};
   (void)state;
@@ -101,8 +106,10 @@ static void a_lock_rests_on_the_clocks_that_end_its_hold(void **state) {
 /* A session of a library in Redis is a key with a ttl; one in PostgreSQL is a connection. */
 static void a_foreign_program_may_read_any_clock_of_its_host(void **state) {
   (void)state;
-  assert_int_equal(clocks_of("peer:tooz-redis", "redis", NULL), LB_CLOCK_SERVER_WALL | LB_CLOCK_CLIENT_WALL | LB_CLOCK_CLIENT_MONOTONIC);
-  assert_int_equal(clocks_of("peer:kazoo", "zk-x3", NULL), LB_CLOCK_SERVER_MONOTONIC | LB_CLOCK_CLIENT_WALL | LB_CLOCK_CLIENT_MONOTONIC);
+  assert_int_equal(clocks_of("peer:tooz-redis", "redis", NULL),
+                   LB_CLOCK_SERVER_WALL | LB_CLOCK_CLIENT_WALL | LB_CLOCK_CLIENT_MONOTONIC);
+  assert_int_equal(clocks_of("peer:kazoo", "zk-x3", NULL),
+                   LB_CLOCK_SERVER_MONOTONIC | LB_CLOCK_CLIENT_WALL | LB_CLOCK_CLIENT_MONOTONIC);
   assert_int_equal(clocks_of("peer:psycopg2", "pg", NULL), 0);
 }
 

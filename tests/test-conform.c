@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What conform says of a protocol that misbehaves: the lock in shared memory with one hook replaced by a bad one at a time.
+ * What conform says of a protocol that misbehaves: the lock in shared memory with one hook replaced by a bad one at a
+ * time.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +35,7 @@ static const struct lb_protocol *good;
 static struct lb_conform_result results[RESULTS_MAX];
 static size_t result_count;
 static const char *const *only; /* NULL = all statements */
-static int alive = -1; /* held open by every process of the run */
+static int alive = -1;          /* held open by every process of the run */
 
 static void note(void *data, const struct lb_conform_result *result) {
   (void)data;
@@ -60,10 +61,10 @@ static void run_on(const char *topology, int64_t limit_ms) {
 }
 
 /* From here to the end of the test; what costs little asks for all. */
-#define ONLY(...)                                              \
-  do {                                                         \
-    static const char *const texts[] = {__VA_ARGS__, NULL};    \
-    only = texts;                                              \
+#define ONLY(...)                                                                                                      \
+  do {                                                                                                                 \
+    static const char *const texts[] = {__VA_ARGS__, NULL};                                                            \
+    only = texts;                                                                                                      \
   } while (0)
 
 static void run(void) { run_on("none", LIMIT_MS); }
@@ -138,7 +139,8 @@ static int set_up_lease(void **state) {
   return 0;
 }
 
-/* ---- bad hooks ------------------------------------------------------------------------------------------------------------ */
+/* ---- bad hooks
+ * ------------------------------------------------------------------------------------------------------------ */
 
 static int try_good(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   return good->try_acquire(s, lock, grant, deadline);
@@ -192,7 +194,8 @@ static int wait_late(struct lb_session *s, const struct lb_lock *lock, struct lb
 }
 
 /* A hook that may be a little late, as on a busy machine. */
-static int wait_a_little_late(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+static int wait_a_little_late(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
+                              lb_ns deadline) {
   (void)lock, (void)grant;
   lb_sleep_until(s->env, deadline + 50 * LB_NS_PER_MS);
   return LB_TIMEOUT;
@@ -222,25 +225,29 @@ static int try_far_too_long(struct lb_session *s, const struct lb_lock *lock, st
 }
 
 /* The three below are of a lease in Redis: what is wrong with them shows only where a reply takes its time. */
-static int try_valid_from_the_reply(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+static int try_valid_from_the_reply(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
+                                    lb_ns deadline) {
   int r = try_good(s, lock, grant, deadline);
   if (r == LB_OK) grant->valid_until = lb_lease_end(lb_clock_ns(), lock->ttl_ms);
   return r;
 }
 
-static int try_asked_at_the_reply(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+static int try_asked_at_the_reply(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
+                                  lb_ns deadline) {
   int r = try_good(s, lock, grant, deadline);
   if (r == LB_OK) grant->asked_at = lb_clock_ns(), grant->valid_until = lb_lease_end(grant->asked_at, lock->ttl_ms);
   return r;
 }
 
-static int extend_from_the_reply(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+static int extend_from_the_reply(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
+                                 lb_ns deadline) {
   int r = good->extend(s, lock, grant, deadline);
   if (r == LB_OK) grant->valid_until = lb_lease_end(lb_clock_ns(), lock->ttl_ms);
   return r;
 }
 
-static int holds_and_dies(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
+static int holds_and_dies(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant,
+                          lb_ns deadline) {
   (void)s, (void)lock, (void)grant, (void)deadline;
   return raise(SIGTERM);
 }
@@ -250,7 +257,8 @@ static int release_and_die(struct lb_session *s, const struct lb_lock *lock, str
   return raise(SIGTERM);
 }
 
-static int holds_and_exits(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
+static int holds_and_exits(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant,
+                           lb_ns deadline) {
   (void)s, (void)lock, (void)grant, (void)deadline;
   exit(7);
 }
@@ -287,7 +295,8 @@ static void close_badly(struct lb_session *s) {
   atexit(end_badly);
 }
 
-/* ---- what is said of them --------------------------------------------------------------------------------------------------- */
+/* ---- what is said of them
+ * --------------------------------------------------------------------------------------------------- */
 
 static void a_good_protocol_holds(void **state) {
   (void)state;
@@ -480,7 +489,8 @@ static void what_a_teardown_forgets_is_found_at_the_servers(void **state) {
   bad.teardown = tear_down_21;
   run_on("redis", 10 * LIMIT_MS);
   SAYS(TORN_DOWN, "teardown answered 21, which is no result of it (third session)");
-  good = lb_protocol_find("zk-sequential"), bad = *good; /* its session starts with its env, as tear_down_once() takes it */
+  good = lb_protocol_find("zk-sequential"),
+  bad = *good; /* its session starts with its env, as tear_down_once() takes it */
   bad.teardown = tear_down_once;
   run_on("zk", 10 * LIMIT_MS);
   SAYS(TORN_DOWN, "expected OK from teardown, got -ENOENT (second session): nothing is left to remove");
@@ -502,7 +512,8 @@ static void a_session_names_the_server_that_has_its_lock(void **state) {
     const char *why;
   } cases[] = {
       {server_always, "expected from server one of the 3 endpoints that hold locks, got -2 (first session)"},
-      {server_second, "expected 1 from inspect, got 0 (second session)"}, /* it knows nothing of what the first one has */
+      {server_second,
+       "expected 1 from inspect, got 0 (second session)"}, /* it knows nothing of what the first one has */
       {server_9, "server answered 9, which is neither -ENOENT nor one of 3 endpoints (first session)"},
       {server_after_a_nap, "server waited in lb_sleep_until (first session)"},
   };
@@ -553,8 +564,9 @@ static void a_declared_flaw_has_to_show(void **state) {
 static void a_flaw_may_hang_on_an_option(void **state) {
   (void)state;
   ONLY("the table is well formed", "a grant without fence says so", "fences grow");
-  static const struct lb_flaw flaws[] = {
-      {"a grant without fence says so", "it numbers them", "fence=no"}, {"fences grow", "it always says 5", "fence=yes"}, {NULL, NULL, NULL}};
+  static const struct lb_flaw flaws[] = {{"a grant without fence says so", "it numbers them", "fence=no"},
+                                         {"fences grow", "it always says 5", "fence=yes"},
+                                         {NULL, NULL, NULL}};
   if (lb_topology_missing(lb_topology_find("redis"))) skip();
   bad.flaws = flaws;
   bad.try_acquire = try_numbered;
@@ -564,7 +576,8 @@ static void a_flaw_may_hang_on_an_option(void **state) {
   assert_true(said("a grant without fence says so")->holds);
 }
 
-/* ---- exclusion, waiters, depth ------------------------------------------------------------------------------------------------ */
+/* ---- exclusion, waiters, depth
+ * ------------------------------------------------------------------------------------------------ */
 
 static int try_slowly(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   int r = try_good(s, lock, grant, deadline);
@@ -581,12 +594,14 @@ static int try_and_note(struct lb_session *s, const struct lb_lock *lock, struct
   if (r == LB_OK) latest = *grant, latest_session = s;
   return r;
 }
-static int release_the_latest(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+static int release_the_latest(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
+                              lb_ns deadline) {
   struct lb_grant whose = latest;
   (void)grant;
   return good->release(s, lock, &whose, deadline);
 }
-static int try_again_for_oneself(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+static int try_again_for_oneself(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
+                                 lb_ns deadline) {
   int r = try_and_note(s, lock, grant, deadline);
   if (r != LB_BUSY || s != latest_session) return r;
   *grant = latest;
@@ -600,7 +615,8 @@ static int try_and_count(struct lb_session *s, const struct lb_lock *lock, struc
   asked = r == LB_OK ? asked + 1 : asked;
   return r;
 }
-static int release_as_counted(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+static int release_as_counted(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
+                              lb_ns deadline) {
   return --asked > 0 ? LB_OK : good->release(s, lock, grant, deadline);
 }
 
@@ -617,7 +633,8 @@ static int wait_asking(struct lb_session *s, const struct lb_lock *lock, struct 
   return LB_TIMEOUT;
 }
 
-static int release_holds_only(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+static int release_holds_only(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
+                              lb_ns deadline) {
   return grant->valid_until ? good->release(s, lock, grant, deadline) : LB_OK;
 }
 
@@ -680,7 +697,8 @@ static void waiters_that_poll_or_stay_are_seen(void **state) {
   SAYS(GIVES_UP_WAITING, "expected OK from try_acquire within 2000 ms, got BUSY (third session)");
 }
 
-/* ---- answers that do not come ------------------------------------------------------------------------------------------------- */
+/* ---- answers that do not come
+ * ------------------------------------------------------------------------------------------------- */
 
 /* Takes silence for a refusal. */
 static int try_sure(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
@@ -696,7 +714,8 @@ static int try_in_hope(struct lb_session *s, const struct lb_lock *lock, struct 
   grant->valid_until = lb_lease_end(asked_at, lock->ttl_ms);
   return LB_OK;
 }
-static int try_after_its_time(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+static int try_after_its_time(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
+                              lb_ns deadline) {
   if (deadline > lb_now(s->env)) return try_good(s, lock, grant, deadline);
   return try_good(s, lock, grant, deadline + LB_NS_PER_S) == LB_OK ? LB_TIMEOUT : LB_BUSY;
 }
@@ -753,7 +772,8 @@ static void what_comes_after_no_answer_is_looked_at(void **state) {
   SAYS(LOST_EXTENSION, "expected valid_until not to move out, it did by 1000.000 ms (extend, first session)");
 }
 
-/* ---- many locks, long names, long lives, ends ---------------------------------------------------------------------------------- */
+/* ---- many locks, long names, long lives, ends
+ * ---------------------------------------------------------------------------------- */
 
 static int try_fifty(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   static int calls;
@@ -766,16 +786,19 @@ static int try_short_names(struct lb_session *s, const struct lb_lock *lock, str
   return try_good(s, &(struct lb_lock){name, lock->ttl_ms}, grant, deadline);
 }
 static void *volatile lost;
-static int try_and_lose_memory(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+static int try_and_lose_memory(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
+                               lb_ns deadline) {
   lost = malloc(64);
   return try_good(s, lock, grant, deadline);
 }
-static int try_and_lose_files(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+static int try_and_lose_files(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
+                              lb_ns deadline) {
   static int calls;
   if (calls++ % 20 == 0 && open("/dev/null", O_RDONLY | O_CLOEXEC) < 0) return lb_fail(s->env, -EMFILE, "no file");
   return try_good(s, lock, grant, deadline);
 }
-static int try_numbered_backwards(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+static int try_numbered_backwards(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
+                                  lb_ns deadline) {
   static uint64_t left = 100;
   int r = try_good(s, lock, grant, deadline);
   if (r == LB_OK) grant->fence = left--;

@@ -34,7 +34,7 @@ static void every_hook_has_its_results_and_no_others(void **state) {
     const char *allowed;
   } table[] = {{LB_HOOK_OPEN, "O"},      {LB_HOOK_SETUP, "OTU"},  {LB_HOOK_TRY_ACQUIRE, "OBTU"},
                {LB_HOOK_RELEASE, "OLU"}, {LB_HOOK_EXTEND, "OLU"}, {LB_HOOK_WAIT, "OT"},
-               {LB_HOOK_RESOLVE, "OBU"}, {LB_HOOK_HOLDS, "OLUC"},  {LB_HOOK_INSPECT, "OB"},
+               {LB_HOOK_RESOLVE, "OBU"}, {LB_HOOK_HOLDS, "OLUC"}, {LB_HOOK_INSPECT, "OB"},
                {LB_HOOK_TEARDOWN, "OTU"}};
   for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
     for (int r = 0; r <= LB_UNCONFIRMED; r++)
@@ -179,9 +179,10 @@ static void a_text_is_made_printable(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_hook_has_its_results_and_no_others),
-      cmocka_unit_test(a_server_is_one_of_the_endpoints_or_none), cmocka_unit_test(voters_are_some_of_the_endpoints),
+      cmocka_unit_test(a_server_is_one_of_the_endpoints_or_none),
+      cmocka_unit_test(voters_are_some_of_the_endpoints),
       cmocka_unit_test(what_was_seen_is_a_number_that_a_history_can_hold),
- cmocka_unit_test(a_complaint_says_what_was_answered),
+      cmocka_unit_test(a_complaint_says_what_was_answered),
       cmocka_unit_test(a_good_grant_is_left_alone),
       cmocka_unit_test(a_lease_that_the_drift_eats_up_is_no_breach),
       cmocka_unit_test(a_broken_grant_is_named),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The table of counters is one that every reader can go by, and a row is enough to show, to add and to leave out its number.
+ * The table of counters is one that every reader can go by, and a row is enough to show, to add and to leave out its
+ * number.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,7 +37,8 @@ static void every_row_says_all_that_its_places_need(void **state) {
     if (!row->name || !row->help || !row->places || !unit) fail_msg("row %zu is incomplete", i + 1);
     if ((in_cells || in_text) && !row->label) fail_msg("%s has no label", row->name);
     if (in_cells && row->add != LB_ADD_SUM && row->add != LB_ADD_MAX) fail_msg("%s of a cell is not said", row->name);
-    if (row->places & (LB_IN_CHECK | LB_IN_TEXT) && row->source != LB_FROM_CHECK) fail_msg("check has no %s", row->name);
+    if (row->places & (LB_IN_CHECK | LB_IN_TEXT) && row->source != LB_FROM_CHECK)
+      fail_msg("check has no %s", row->name);
     if (in_text && row->only && !row->none) fail_msg("%s: why there is none is not said", row->name);
     if (row->only & LB_IF_SEEN && row->type == LB_COUNTER_WHOLE) fail_msg("%s cannot be -1", row->name);
     bool is_time = row->unit && (strcmp(row->unit, "ms") == 0 || strcmp(row->unit, "us") == 0);
@@ -48,14 +50,16 @@ static void every_row_says_all_that_its_places_need(void **state) {
 
 static void a_row_is_found_by_its_name(void **state) {
   (void)state;
-  for (size_t i = 0; i < lb_counter_row_count; i++) assert_ptr_equal(lb_counter_named(lb_counter_rows[i].name), &lb_counter_rows[i]);
+  for (size_t i = 0; i < lb_counter_row_count; i++)
+    assert_ptr_equal(lb_counter_named(lb_counter_rows[i].name), &lb_counter_rows[i]);
 }
 
 static void a_group_stands_together(void **state) {
   (void)state;
   for (size_t i = 2; i < lb_counter_row_count; i++)
     for (size_t k = 0; k + 1 < i; k++)
-      if (lb_counter_rows[k].group == lb_counter_rows[i].group) assert_int_equal(lb_counter_rows[i - 1].group, lb_counter_rows[i].group);
+      if (lb_counter_rows[k].group == lb_counter_rows[i].group)
+        assert_int_equal(lb_counter_rows[i - 1].group, lb_counter_rows[i].group);
 }
 
 static void a_group_is_walked_in_order_and_only_where_it_is_shown(void **state) {
@@ -74,7 +78,11 @@ static void a_group_is_walked_in_order_and_only_where_it_is_shown(void **state) 
 
 static void a_number_is_shown_in_its_unit(void **state) {
   (void)state;
-  struct lb_counters x = {.grants = UINT64_C(9007199254740993), .stall_ns = 1234567, .wait_p99_ns = 1234567, .jain = 0.123456, .measured_s = 2};
+  struct lb_counters x = {.grants = UINT64_C(9007199254740993),
+                          .stall_ns = 1234567,
+                          .wait_p99_ns = 1234567,
+                          .jain = 0.123456,
+                          .measured_s = 2};
   assert_string_equal(printed("grants", &x), "9007199254740993"); /* more than a double holds */
   assert_string_equal(printed("stall_ms", &x), "1.235");
   assert_string_equal(printed("wait_p99_us", &x), "1234.567");
@@ -144,7 +152,8 @@ static void as_json_what_does_not_apply_is_null(void **state) {
   x.blind_ns = 1500000;
   lb_counters_json(o, &x, groups, 2, LB_IN_CELLS, 0);
   char *text = json_dumps(o, JSON_COMPACT);
-  assert_string_equal(text, "{\"unavailable_ms\":null,\"orphan_ms\":null,\"blind_ms\":1.5,\"no_grant_ms\":null,\"max_stall_ms\":0.0}");
+  assert_string_equal(
+      text, "{\"unavailable_ms\":null,\"orphan_ms\":null,\"blind_ms\":1.5,\"no_grant_ms\":null,\"max_stall_ms\":0.0}");
   free(text);
   lb_counters_json(o, NULL, groups, 2, LB_IN_CELLS, 0);
   assert_true(json_is_null(json_object_get(o, "max_stall_ms")));

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whether the intervals of a campaign hold what they promise: campaigns with a known rate are drawn many times, from a fixed
- * seed, and it is counted how often the interval has the rate in it. 95 % is promised; 93 to 99 % is asked for. Trials that are alike
- * get more: they count as no more events than there were, though chance makes some look like more.
+ * Whether the intervals of a campaign hold what they promise: campaigns with a known rate are drawn many times, from a
+ * fixed seed, and it is counted how often the interval has the rate in it. 95 % is promised; 93 to 99 % is asked for.
+ * Trials that are alike get more: they count as no more events than there were, though chance makes some look like
+ * more.
  *
- * In the generators the trials differ by more than chance (each has a rate of its own), and one fault costs several violations, as
- * a paused holder does. What is usually quoted beside such counts is counted, too, so that it is seen what it would have claimed.
- * The figures of each generator are lines of the output; ARCHITECTURE.md quotes them.
+ * In the generators the trials differ by more than chance (each has a rate of its own), and one fault costs several
+ * violations, as a paused holder does. What is usually quoted beside such counts is counted, too, so that it is seen
+ * what it would have claimed. The figures of each generator are lines of the output; ARCHITECTURE.md quotes them.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -23,7 +24,8 @@
 
 enum { CAMPAIGNS = 4000, TRIALS_MAX = 10, RESAMPLES = 200 };
 
-/* ---- drawing ------------------------------------------------------------------------------------------------------ */
+/* ---- drawing ------------------------------------------------------------------------------------------------------
+ */
 
 static double uniform(struct lb_rng *rng) { return ((double)(lb_rng_next(rng) >> 11) + 0.5) / 9007199254740992.0; }
 
@@ -50,7 +52,8 @@ struct generator {
   size_t trials;
   double mean;   /* faults of a trial */
   double rate;   /* of them that fail */
-  double spread; /* of the trials' own rates: their intraclass correlation (a share), their coefficient of variation (a count) */
+  double spread; /* of the trials' own rates: their intraclass correlation (a share), their coefficient of variation (a
+                    count) */
   double cost;   /* violations of a fault that fails, mean of a geometric number; 0 = a share is asked for */
 };
 
@@ -71,13 +74,14 @@ static struct lb_part trial_of(const struct generator *g, struct lb_rng *rng) {
     return part;
   }
   part.exposure = g->mean * (0.6 + 0.8 * uniform(rng));
-  for (double faults = poisson(rng, rate * part.exposure); faults > 0; faults--)
-    do part.events++;
+  for (double faults = poisson(rng, rate * part.exposure); faults > 0; faults--) do
+      part.events++;
     while (uniform(rng) > 1 / g->cost);
   return part;
 }
 
-/* ---- intervals ---------------------------------------------------------------------------------------------------- */
+/* ---- intervals ----------------------------------------------------------------------------------------------------
+ */
 
 static struct lb_rate ours(const struct generator *g, const struct lb_part *part, size_t count) {
   return g->cost > 0 ? lb_rate_per(part, count, 1) : lb_rate_share(part, count);
@@ -128,11 +132,13 @@ static struct found simulate(const struct generator *g) {
     if (c < CAMPAIGNS / 4) n.bootstrap += 4 * holds(bootstrap(part, g->trials, &rng), rate);
   }
   n = (struct found){100 * n.ours / CAMPAIGNS, 100 * n.pooled / CAMPAIGNS, 100 * n.bootstrap / CAMPAIGNS};
-  print_message("# %-52s %5.1f %%, as one trial %5.1f %%, bootstrap %5.1f %%\n", g->name, n.ours, n.pooled, n.bootstrap);
+  print_message("# %-52s %5.1f %%, as one trial %5.1f %%, bootstrap %5.1f %%\n", g->name, n.ours, n.pooled,
+                n.bootstrap);
   return n;
 }
 
-/* ---- statements --------------------------------------------------------------------------------------------------- */
+/* ---- statements ---------------------------------------------------------------------------------------------------
+ */
 
 static void the_rate_lies_in_the_interval_as_often_as_promised(void **state) {
   (void)state;
@@ -160,7 +166,8 @@ static void the_rate_lies_in_the_interval_as_often_as_promised(void **state) {
 /* Why neither is used: the one believes that violations are independent, the other has five values to draw from. */
 static void what_is_usually_quoted_promises_too_much(void **state) {
   (void)state;
-  struct found x = simulate(&(struct generator){"count, 10 faults fail per trial, cost 6, some worse", 5, 33, 0.3, 0.3, 6});
+  struct found x =
+      simulate(&(struct generator){"count, 10 faults fail per trial, cost 6, some worse", 5, 33, 0.3, 0.3, 6});
   assert_true(x.pooled < 50);
   assert_true(x.bootstrap < 88);
 }

@@ -15,32 +15,55 @@
 #include "scenario/scenario.h"
 
 #define MS(ms) #ms "000000"
-#define FAULT(from, proved, to, n, what, verb, role, more)                                                                                             \
-  "{\"t\":" MS(from) ",\"s\":" #from ",\"e\":\"fault\",\"what\":\"" what "\",\"step\":" #n ",\"verb\":\"" verb "\",\"role\":\"" role "\"}\n"              \
-  "{\"t\":" MS(from) ",\"s\":" #from ",\"e\":\"touched\",\"step\":" #n ",\"verb\":\"" verb "\"," more "}\n"                                                 \
-  "{\"t\":" MS(proved) ",\"s\":" #proved ",\"e\":\"proved\",\"what\":\"" what "\",\"step\":" #n "}\n"                                                  \
-  "{\"t\":" MS(to) ",\"s\":" #to ",\"e\":\"over\",\"what\":\"" what "\",\"step\":" #n "}\n"
-#define EVENT(at, client, what) "{\"t\":" MS(at) ",\"s\":" #at ",\"c\":\"client-" #client "\",\"k\":\"lock-1\",\"e\":\"" what "\"}\n"
-#define GRANT(at, client, host, until)                                                                                                                 \
-  "{\"t\":" MS(at) ",\"s\":" #at ",\"c\":\"client-" #client "\",\"k\":\"lock-1\",\"e\":\"server\",\"host\":\"" host "\"}\n"                               \
-  "{\"t\":" MS(at) ",\"s\":" #at ",\"c\":\"client-" #client "\",\"k\":\"lock-1\",\"e\":\"granted\",\"until\":" MS(until) "}\n"
+#define FAULT(from, proved, to, n, what, verb, role, more)                                                             \
+  "{\"t\":" MS(from) ",\"s\":" #from ",\"e\":\"fault\",\"what\":\"" what "\",\"step\":" #n ",\"verb\":\"" verb         \
+                     "\",\"role\":\"" role "\"}\n"                                                                     \
+                     "{\"t\":" MS(from) ",\"s\":" #from ",\"e\":\"touched\",\"step\":" #n ",\"verb\":\"" verb          \
+                                        "\"," more "}\n"                                                               \
+                                        "{\"t\":" MS(proved) ",\"s\":" #proved ",\"e\":\"proved\",\"what\":\"" what    \
+                                                             "\",\"step\":" #n "}\n"                                   \
+                                                             "{\"t\":" MS(to) ",\"s\":" #to                            \
+                                                                              ",\"e\":\"over\",\"what\":\"" what       \
+                                                                              "\",\"step\":" #n "}\n"
+#define EVENT(at, client, what)                                                                                        \
+  "{\"t\":" MS(at) ",\"s\":" #at ",\"c\":\"client-" #client "\",\"k\":\"lock-1\",\"e\":\"" what "\"}\n"
+#define GRANT(at, client, host, until)                                                                                 \
+  "{\"t\":" MS(at) ",\"s\":" #at ",\"c\":\"client-" #client "\",\"k\":\"lock-1\",\"e\":\"server\",\"host\":\"" host    \
+                   "\"}\n"                                                                                             \
+                   "{\"t\":" MS(at) ",\"s\":" #at ",\"c\":\"client-" #client                                           \
+                                    "\",\"k\":\"lock-1\",\"e\":\"granted\",\"until\":" MS(until) "}\n"
 
 /* A primary is killed and another one takes over, which is cut off; client 4 dies as a holder; a clock jumps. */
-static const char before[] = "{\"format\":2}\n" EVENT(1, 4, "acquire") GRANT(2, 4, "redis-1", 1002) EVENT(3, 4, "release")
-    FAULT(10, 12, 900, 1, "kill primary", "kill", "primary", "\"host\":\"redis-1\"")
-    EVENT(910, 4, "acquire") GRANT(920, 4, "redis-2", 1920)
-    FAULT(930, 931, 1500, 2, "kill holder", "kill", "holder", "\"host\":\"client-4\"") "{\"t\":931000000,\"s\":931,\"c\":\"client-4\",\"e\":\"crash\"}\n"
-    FAULT(1600, 1650, 1900, 3, "cut primary from replicas", "cut", "primary", "\"from\":\"redis-1, redis-3\",\"host\":\"redis-2\"")
-    FAULT(2000, 2100, 2200, 4, "clock node 3 +5s", "clock", "node 3", "\"host\":\"redis-3\"")
-    FAULT(2300, 2310, 2400, 5, "cut client 5 from all", "cut", "client 5", "\"from\":\"redis-1, redis-2, redis-3\",\"host\":\"client-5\"");
+static const char before[] = "{\"format\":2}\n" EVENT(1, 4, "acquire") GRANT(2, 4, "redis-1", 1002) EVENT(
+    3, 4, "release") FAULT(10, 12, 900, 1, "kill primary", "kill", "primary", "\"host\":\"redis-1\"")
+    EVENT(910, 4, "acquire") GRANT(920, 4, "redis-2", 1920) FAULT(
+        930, 931, 1500, 2, "kill holder", "kill", "holder",
+        "\"host\":\"client-4\"") "{\"t\":931000000,\"s\":931,\"c\":\"client-4\",\"e\":\"crash\"}\n" FAULT(1600, 1650,
+                                                                                                          1900, 3,
+                                                                                                          "cut primary from replicas",
+                                                                                                          "cut",
+                                                                                                          "primary",
+                                                                                                          "\"from\":\"redis-1, redis-3\",\"host\":\"redis-2\"")
+        FAULT(2000, 2100, 2200, 4, "clock node 3 +5s", "clock", "node 3", "\"host\":\"redis-3\"")
+            FAULT(2300, 2310, 2400, 5, "cut client 5 from all", "cut", "client 5",
+                  "\"from\":\"redis-1, redis-2, redis-3\",\"host\":\"client-5\"");
 /* Client 3 is stopped while it holds, and client 5 comes when its lease is over. */
 static const char late[] = EVENT(2500, 3, "acquire") GRANT(2501, 3, "redis-2", 3501) EVENT(2501, 5, "acquire")
-    FAULT(2502, 2503, 4000, 6, "pause holder", "pause", "holder", "\"host\":\"client-3\"") GRANT(3600, 5, "redis-2", 4600) EVENT(3610, 5, "release") EVENT(4001, 3, "release");
+    FAULT(2502, 2503, 4000, 6, "pause holder", "pause", "holder", "\"host\":\"client-3\"")
+        GRANT(3600, 5, "redis-2", 4600) EVENT(3610, 5, "release") EVENT(4001, 3, "release");
 /* Client 3 asks a primary that stands still, and is granted the lock when it goes on, beside client 5. */
-static const char leased[] = EVENT(2490, 3, "acquire") FAULT(2500, 2501, 4000, 6, "pause primary", "pause", "primary", "\"host\":\"redis-2\"")
-    EVENT(3900, 5, "acquire") GRANT(3950, 5, "redis-1", 4950) GRANT(4001, 3, "redis-2", 5001) EVENT(4003, 3, "release") EVENT(4003, 5, "release");
+static const char leased[] =
+    EVENT(2490, 3, "acquire") FAULT(2500, 2501, 4000, 6, "pause primary", "pause", "primary", "\"host\":\"redis-2\"")
+        EVENT(3900, 5, "acquire") GRANT(3950, 5, "redis-1", 4950) GRANT(4001, 3, "redis-2", 5001)
+            EVENT(4003, 3, "release") EVENT(4003, 5, "release");
 
-static const struct lb_directed_of of = {.scenario = "storm", .system = "redis-token@sentinel", .trial = "2", .seed = "7", .run = "run", .ttl_ms = 1000, .hold_ms = 2};
+static const struct lb_directed_of of = {.scenario = "storm",
+                                         .system = "redis-token@sentinel",
+                                         .trial = "2",
+                                         .seed = "7",
+                                         .run = "run",
+                                         .ttl_ms = 1000,
+                                         .hold_ms = 2};
 
 static void read_it(const char *end, struct lb_directed *ret) {
   char text[16000], err[400] = "";
@@ -84,12 +107,15 @@ static void an_overlap_after_the_lease(void **state) {
   read_it(late, &d);
   assert_true(d.late);
   assert_int_equal(d.fault_count, 6);
-  expect(&d, 1u << 5,
-         "step = client 1 acquire within 11000ms\nstep = client 1 read\nstep = client 2 begin section within 12000ms\nstep = wait 1ms\n"
-         "step = pause client 1\nstep = let client 2 write within 2500ms\nstep = resume client 1\nstep = client 1 write\n"
-         "step = client 1 release within 2000ms\n\n[proof]\npast_lease = yes\n");
+  expect(
+      &d, 1u << 5,
+      "step = client 1 acquire within 11000ms\nstep = client 1 read\nstep = client 2 begin section within 12000ms\nstep = wait 1ms\n"
+      "step = pause client 1\nstep = let client 2 write within 2500ms\nstep = resume client 1\nstep = client 1 write\n"
+      "step = client 1 release within 2000ms\n\n[proof]\npast_lease = yes\n");
   /* Without what stopped it client 1 goes on at once, and holds no longer than its program takes. */
-  expect(&d, 0, "step = client 1 acquire within 11000ms\nstep = client 1 read\nstep = client 2 begin section within 12000ms\nstep = wait 2ms\nstep = client 1 write\n");
+  expect(
+      &d, 0,
+      "step = client 1 acquire within 11000ms\nstep = client 1 read\nstep = client 2 begin section within 12000ms\nstep = wait 2ms\nstep = client 1 write\n");
   lb_directed_clear(&d);
 }
 
@@ -98,10 +124,12 @@ static void an_overlap_within_the_lease(void **state) {
   struct lb_directed d;
   read_it(leased, &d);
   assert_false(d.late);
-  /* Who holds first is client 1, here client 5; client 2 has asked before the fault, and waits at the primary that stands still. */
-  expect(&d, 1u << 5,
-         "step = client 2 begin section within 12000ms\nstep = wait 10ms\nstep = pause primary\nstep = wait 1449ms\nstep = client 1 acquire within 11000ms\n"
-         "step = client 1 read\nstep = wait 50ms\nstep = resume primary\nstep = let client 2 write within 1000ms\nstep = client 1 write\n");
+  /* Who holds first is client 1, here client 5; client 2 has asked before the fault, and waits at the primary that
+   * stands still. */
+  expect(
+      &d, 1u << 5,
+      "step = client 2 begin section within 12000ms\nstep = wait 10ms\nstep = pause primary\nstep = wait 1449ms\nstep = client 1 acquire within 11000ms\n"
+      "step = client 1 read\nstep = wait 50ms\nstep = resume primary\nstep = let client 2 write within 1000ms\nstep = client 1 write\n");
   lb_directed_clear(&d);
 }
 
@@ -125,7 +153,9 @@ static void who_is_holder(void **state) {
   read_it(late, &d);
   char *text = write_it(&d, 1u << 1);
   assert_non_null(strstr(text, "clients = 3\n"));
-  assert_non_null(strstr(text, "step = client 3 acquire within 10000ms\nstep = kill client 3\nstep = wait 569ms\nstep = client 3 start within 10000ms\n"));
+  assert_non_null(strstr(
+      text,
+      "step = client 3 acquire within 10000ms\nstep = kill client 3\nstep = wait 569ms\nstep = client 3 start within 10000ms\n"));
   free(text);
   lb_directed_clear(&d);
 }
@@ -146,8 +176,11 @@ static void every_part_is_a_scenario(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(an_overlap_after_the_lease), cmocka_unit_test(an_overlap_within_the_lease), cmocka_unit_test(who_is_primary),
-      cmocka_unit_test(who_is_holder),              cmocka_unit_test(every_part_is_a_scenario),
+      cmocka_unit_test(an_overlap_after_the_lease),
+      cmocka_unit_test(an_overlap_within_the_lease),
+      cmocka_unit_test(who_is_primary),
+      cmocka_unit_test(who_is_holder),
+      cmocka_unit_test(every_part_is_a_scenario),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

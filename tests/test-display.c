@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a person sees of a run: every line fits the terminal, nothing that ran is missing, and what is not as expected is
- * marked and explained.
+ * What a person sees of a run: every line fits the terminal, nothing that ran is missing, and what is not as expected
+ * is marked and explained.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -59,7 +59,9 @@ static struct lb_cell_sum *cell(struct lb_scenario *s, const char *system, enum 
   return c;
 }
 
-static void expect(const struct lb_cell_sum *sum, const struct lb_expect *expected) { cells[sum - sums].expect = expected; }
+static void expect(const struct lb_cell_sum *sum, const struct lb_expect *expected) {
+  cells[sum - sums].expect = expected;
+}
 
 static const char *printed(void (*print)(const struct lb_tally *, FILE *)) {
   static char text[60000];
@@ -243,7 +245,8 @@ static void jobs_are(const struct played *played, size_t count) {
   assert_true(count <= 400);
   for (size_t i = 0; i < count; i++) {
     const struct lb_cell *c = &cells[played[i].cell];
-    jobs[i] = (struct lb_job){.cell = played[i].cell, .plan = {.scenario = c->scenario, .protocol = &honest, .system = c->system}};
+    jobs[i] = (struct lb_job){.cell = played[i].cell,
+                              .plan = {.scenario = c->scenario, .protocol = &honest, .system = c->system}};
     results[i] = (struct lb_job_result){.job = &jobs[i], .done = true, .outcome = played[i].outcome};
   }
   plan.jobs = jobs, plan.job_count = count;
@@ -258,8 +261,11 @@ static struct lb_scenario *campaign(const char *name) {
   return s;
 }
 
-#define TRIAL {.verdict = LB_VIOLATED, .useful_handoffs = 1000, .stale_writes = 3, .measured_s = 1800, .faults_tested = 50, .faults_of = {50}, \
-               .faults_overlapped = 25, .faults_within_lease = 1}
+#define TRIAL                                                                                                          \
+  {                                                                                                                    \
+    .verdict = LB_VIOLATED, .useful_handoffs = 1000, .stale_writes = 3, .measured_s = 1800, .faults_tested = 50,       \
+    .faults_of = {50}, .faults_overlapped = 25, .faults_within_lease = 1                                               \
+  }
 
 static void a_campaign_is_a_rate_with_its_interval(void **state) {
   (void)state;
@@ -267,9 +273,13 @@ static void a_campaign_is_a_rate_with_its_interval(void **state) {
   struct played jobs[] = {{.outcome = TRIAL}, {.outcome = TRIAL}};
   jobs_are(jobs, 2);
   const char *text = printed(lb_print_rates);
-  assert_has(text, " measured,   two held, within a lease,     damage, violations violations per\n"
-                   "system guard verdict faults         s % of faults     % of faults % of faults   per hour 1000 hand-offs\n");
-  assert_has(text, "a@t    none  VIOL 2!    100      3600  50 [23,77]     2 [0.09,32]      0 (<3) 6 [0.7,52]    3 [0.35,26]\n");
+  assert_has(
+      text,
+      " measured,   two held, within a lease,     damage, violations violations per\n"
+      "system guard verdict faults         s % of faults     % of faults % of faults   per hour 1000 hand-offs\n");
+  assert_has(
+      text,
+      "a@t    none  VIOL 2!    100      3600  50 [23,77]     2 [0.09,32]      0 (<3) 6 [0.7,52]    3 [0.35,26]\n");
   assert_has(text, "  proved over all rows: 100 pause holder; never: clock node any +5s\n");
   assert_has(text, "  Nothing tells what the violations of these rows would be without faults: ");
   assert_has(text, "by time, not by cause");
@@ -285,7 +295,10 @@ static void the_control_is_said_where_it_does_not_separate(void **state) {
   calm = campaign("calm");
   calm->control = true;
   cell(calm, "a@t", LB_GUARD_NONE, LB_SAFE, 0, 2);
-  struct played jobs[] = {{.outcome = TRIAL}, {.outcome = TRIAL}, {.cell = 1, .outcome = {.measured_s = 1800}}, {.cell = 1, .outcome = {.measured_s = 1800}}};
+  struct played jobs[] = {{.outcome = TRIAL},
+                          {.outcome = TRIAL},
+                          {.cell = 1, .outcome = {.measured_s = 1800}},
+                          {.cell = 1, .outcome = {.measured_s = 1800}}};
   jobs_are(jobs, 4);
   assert_has(printed(lb_print_rates), "does not separate from a@t: ");
   jobs[2].outcome.measured_s = 36000;
@@ -338,14 +351,16 @@ static void no_trial_is_left_out_of_a_figure(void **state) {
   assert_has(printed(lb_print_figures), "of 399, never in 1 of 400 trials");
 }
 
-/* ---- names that are longer than somebody thought, and terminals that are narrow ------------------------------------ */
+/* ---- names that are longer than somebody thought, and terminals that are narrow ------------------------------------
+ */
 
 /* In the line that begins with this. */
 static size_t column_of(const char *text, const char *line, const char *what) {
   char begin[120];
   snprintf(begin, sizeof begin, "\n%s", line);
   const char *at = strstr(text, begin), *found = at ? strstr(at + 1, what) : NULL;
-  if (!found || memchr(at + 1, '\n', (size_t)(found - at - 1))) fail_msg("no '%s' in the line of '%s' in:\n%s", what, line, text);
+  if (!found || memchr(at + 1, '\n', (size_t)(found - at - 1)))
+    fail_msg("no '%s' in the line of '%s' in:\n%s", what, line, text);
   return (size_t)(found - at);
 }
 
@@ -360,12 +375,14 @@ static void a_long_name_widens_its_column_and_shifts_nothing(void **state) {
   struct played dead[] = {{.outcome = {.orphan_ns = 900000000}}, {.cell = 1, .outcome = {.orphan_ns = 900000000}}};
   jobs_are(dead, 2);
   const char *text = printed(lb_print_figures);
-  assert_int_equal(column_of(text, "crash ", "of 1 trials"), column_of(text, "some-scenario-with-a-long-name ", "of 1 trials"));
+  assert_int_equal(column_of(text, "crash ", "of 1 trials"),
+                   column_of(text, "some-scenario-with-a-long-name ", "of 1 trials"));
   clear(state);
   struct lb_scenario *storm = campaign("storm");
   cell(storm, "a@t", LB_GUARD_NONE, LB_VIOLATED, 2, 2);
   struct lb_cell_sum *many = cell(storm, LONG_NAME, LB_GUARD_DEADLINE, LB_VIOLATED, 1234567, 1234568);
-  struct played trials[] = {{.outcome = TRIAL}, {.outcome = TRIAL}, {.cell = 1, .outcome = TRIAL}, {.cell = 1, .outcome = TRIAL}};
+  struct played trials[] = {
+      {.outcome = TRIAL}, {.outcome = TRIAL}, {.cell = 1, .outcome = TRIAL}, {.cell = 1, .outcome = TRIAL}};
   jobs_are(trials, 4);
   many->trials = 1234568;
   text = printed(lb_print_rates);
@@ -374,12 +391,14 @@ static void a_long_name_widens_its_column_and_shifts_nothing(void **state) {
 
 static void the_heads_of_a_load_are_explained_and_its_names_shift_nothing(void **state) {
   (void)state;
-  static const char *const heads[] = {"c", "hand-offs/s", "again", "grants/s", "Jain", "wait", "hand-off", "release", "writes", "requests", "warm s"};
+  static const char *const heads[] = {"c",        "hand-offs/s", "again",  "grants/s", "Jain",  "wait",
+                                      "hand-off", "release",     "writes", "requests", "warm s"};
   struct lb_scenario *s = scenario("contention"), *variant = scenario("contention~hold_ms=0.25");
   s->kind = variant->kind = LB_KIND_LOAD;
   cell(s, "a@t", LB_GUARD_NONE, LB_SAFE, 0, 1);
   cell(variant, LONG_NAME, LB_GUARD_NONE, LB_SAFE, 0, 1);
-  struct played loads[] = {{.outcome = {.grants = 100, .grants_per_s = 100, .measured_s = 1}}, {.cell = 1, .outcome = {.grants = 100, .grants_per_s = 123456789, .measured_s = 1}}};
+  struct played loads[] = {{.outcome = {.grants = 100, .grants_per_s = 100, .measured_s = 1}},
+                           {.cell = 1, .outcome = {.grants = 100, .grants_per_s = 123456789, .measured_s = 1}}};
   jobs_are(loads, 2);
   char text[20000], word[40];
   snprintf(text, sizeof text, "\n%s", printed(lb_print_figures));
@@ -411,7 +430,8 @@ static void on_a_narrow_terminal_everything_but_numbers_fits(void **state) {
   assert_int_equal(count(text, "1234 lost"), 8 * LB_GUARD_COUNT);
   assert_int_equal(count(text, "regressions"), 8 + 1); /* and in the legend */
   cells[0].means_nothing = true, cells[0].note = 1, sums[0].verdict = LB_NA;
-  snprintf(cells[0].skip, sizeof cells[0].skip, "the reason is a long sentence, which says at some length why nothing was asked there");
+  snprintf(cells[0].skip, sizeof cells[0].skip,
+           "the reason is a long sentence, which says at some length why nothing was asked there");
   assert_fits(printed(lb_print_truth_table));
   load->kind = LB_KIND_LOAD;
   cell(load, "a@t", LB_GUARD_NONE, LB_SAFE, 0, 1);
@@ -426,7 +446,8 @@ static void on_a_narrow_terminal_everything_but_numbers_fits(void **state) {
   assert_fits(strstr(printed(lb_print_rates), "  proved over"));
 }
 
-/* ---- while it runs ------------------------------------------------------------------------------------------------ */
+/* ---- while it runs ------------------------------------------------------------------------------------------------
+ */
 
 static const char *line_of(const struct lb_live_state *state, int columns) {
   static char line[LB_LIVE_LINE];
@@ -436,8 +457,15 @@ static const char *line_of(const struct lb_live_state *state, int columns) {
 
 static void the_live_line_has_done_left_elapsed_time_left_and_violations(void **state) {
   (void)state;
-  struct lb_live_state s = {.done = 12, .all = 555, .elapsed_s = 62.9, .left_s = 655, .violations = 3, .what = "failover.redis-token@redis.none.c2.t1"};
-  assert_string_equal(line_of(&s, LB_LIVE_LINE), "[12/555] 543 left, 1m02s, about 11 min left, 3 violations, failover.redis-token@redis.none.c2.t1");
+  struct lb_live_state s = {.done = 12,
+                            .all = 555,
+                            .elapsed_s = 62.9,
+                            .left_s = 655,
+                            .violations = 3,
+                            .what = "failover.redis-token@redis.none.c2.t1"};
+  assert_string_equal(
+      line_of(&s, LB_LIVE_LINE),
+      "[12/555] 543 left, 1m02s, about 11 min left, 3 violations, failover.redis-token@redis.none.c2.t1");
   s.violations = 1, s.left_s = -1;
   assert_has(line_of(&s, LB_LIVE_LINE), "1m02s, 1 violation, failover");
   s.done = 555, s.left_s = 0, s.what = "";
@@ -449,7 +477,8 @@ static void the_live_line_never_wraps(void **state) {
   (void)state;
   char name[300];
   memset(name, 'x', sizeof name - 1), name[sizeof name - 1] = '\0';
-  struct lb_live_state s = {.done = 99999, .all = 100000, .elapsed_s = 1e6, .left_s = 1e6, .violations = 99999, .what = name};
+  struct lb_live_state s = {
+      .done = 99999, .all = 100000, .elapsed_s = 1e6, .left_s = 1e6, .violations = 99999, .what = name};
   for (int columns = 10; columns < 200; columns++)
     if ((int)strlen(line_of(&s, columns)) >= columns) fail_msg("%d columns: %s", columns, line_of(&s, columns));
 }
@@ -459,7 +488,8 @@ static void a_time_is_rounded_as_one_would_say_it(void **state) {
   static const struct {
     double s;
     const char *text;
-  } said[] = {{0, "about 1 s"}, {7.4, "about 7 s"}, {43, "about 45 s"}, {94, "about 90 s"}, {129, "about 2 min"}, {690, "about 12 min"}, {2700, "about 45 min"}, {9000, "about 2.5 h"}};
+  } said[] = {{0, "about 1 s"},     {7.4, "about 7 s"},    {43, "about 45 s"},     {94, "about 90 s"},
+              {129, "about 2 min"}, {690, "about 12 min"}, {2700, "about 45 min"}, {9000, "about 2.5 h"}};
   for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
     char text[40];
     lb_live_about(said[i].s, text, sizeof text);
@@ -469,7 +499,8 @@ static void a_time_is_rounded_as_one_would_say_it(void **state) {
 
 enum { HALF_A_MINUTE = 31 };
 
-/* What stays of a run with one trial that ends after half a minute: on a terminal, or in a pipe; with a line for the trial, or without. */
+/* What stays of a run with one trial that ends after half a minute: on a terminal, or in a pipe; with a line for the
+ * trial, or without. */
 static const char *progress_of(bool terminal, bool verbose) {
   static char text[2000];
   struct played played = {.outcome = {.verdict = LB_VIOLATED, .trial_ns = 3000000000}};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A client with a foreign program is one client: the driver exec stops, continues and kills the process of ours, the adapter and all that the adapter has started together, also what left
- * their process group.
+ * A client with a foreign program is one client: the driver exec stops, continues and kills the process of ours, the
+ * adapter and all that the adapter has started together, also what left their process group.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,10 +22,12 @@
 
 enum { PATIENCE_MS = 20000, HELPERS = 2 };
 
-/* An adapter with two helpers, one of them in a session of its own; their pids go to a file. It grants whatever it is asked for. */
-static const char adapter[] = "sh -c 'echo lockbench-adapter 1 name=tree topologies=none ends=session;"
-                              " sleep 600 & echo $! >\"$LB_TEST_PIDS\"; setsid sleep 600 & echo $! >>\"$LB_TEST_PIDS\"; echo $$ >>\"$LB_TEST_PIDS\";"
-                              " while read -r n word rest; do case $word in acquire) echo $n granted ;; *) echo $n ok ;; esac; done'";
+/* An adapter with two helpers, one of them in a session of its own; their pids go to a file. It grants whatever it is
+ * asked for. */
+static const char adapter[] =
+    "sh -c 'echo lockbench-adapter 1 name=tree topologies=none ends=session;"
+    " sleep 600 & echo $! >\"$LB_TEST_PIDS\"; setsid sleep 600 & echo $! >>\"$LB_TEST_PIDS\"; echo $$ >>\"$LB_TEST_PIDS\";"
+    " while read -r n word rest; do case $word in acquire) echo $n granted ;; *) echo $n ok ;; esac; done'";
 
 static char pids_path[] = "/tmp/test-driver-exec-XXXXXX";
 
@@ -42,13 +44,15 @@ static lb_ns in_ms(int64_t ms) { return lb_clock_ns() + (lb_ns)ms * LB_NS_PER_MS
 
 static void call(enum lb_client_verb verb) {
   struct lb_reply reply;
-  assert_int_equal(lb_client_call(&w.client, (struct lb_command){.verb = verb, .deadline = in_ms(PATIENCE_MS)}, 1000, &reply), 0);
+  assert_int_equal(
+      lb_client_call(&w.client, (struct lb_command){.verb = verb, .deadline = in_ms(PATIENCE_MS)}, 1000, &reply), 0);
   if (reply.result != LB_OK) fail_msg("%s", reply.err);
 }
 
 static int set_up(void **state) {
   static const struct lb_protocol *protocol;
-  struct lb_foreign_plan foreign = {.kind = "exec", .command = adapter, .says = "name=tree topologies=none ends=session"};
+  struct lb_foreign_plan foreign = {
+      .kind = "exec", .command = adapter, .says = "name=tree topologies=none ends=session"};
   char err[300];
   (void)state;
   setenv("LB_TEST_PIDS", pids_path, 1);
@@ -56,7 +60,13 @@ static int set_up(void **state) {
   if (!protocol) return -1;
   w = (struct world){.memory = lb_memory_map(1, 1, 1), .here = {.name = "here", .netns = -1}};
   w.target = (struct lb_target){.topology = "none"};
-  w.plan = (struct lb_client_plan){.protocol = protocol, .target = &w.target, .options = w.options, .memory = w.memory, .ttl_ms = 1000, .seed = 7, .key_prefix = "test"};
+  w.plan = (struct lb_client_plan){.protocol = protocol,
+                                   .target = &w.target,
+                                   .options = w.options,
+                                   .memory = w.memory,
+                                   .ttl_ms = 1000,
+                                   .seed = 7,
+                                   .key_prefix = "test"};
   w.client = (struct lb_client){.driver = lb_driver_of(protocol), .name = "client-1", .host = &w.here};
   assert_ptr_equal(w.client.driver, &lb_driver_exec);
   assert_int_equal(lb_client_start(&w.client, &w.plan), 0);
@@ -110,7 +120,8 @@ static void stopped_and_continued_together(void **state) {
   call(LB_DO_ACQUIRE);
 }
 
-/* A client that stops itself: the program's own process is the first to stand still, and counts as stopped only when the rest does, too. */
+/* A client that stops itself: the program's own process is the first to stand still, and counts as stopped only when
+ * the rest does, too. */
 static void at_a_point_together(void **state) {
   char now[HELPERS + 2];
   struct lb_reply reply;
@@ -119,8 +130,10 @@ static void at_a_point_together(void **state) {
   snprintf(arm.text, sizeof arm.text, "before-check");
   assert_int_equal(lb_client_call(&w.client, arm, 1000, &reply), 0);
   call(LB_DO_ACQUIRE);
-  assert_int_equal(lb_client_send(&w.client, (struct lb_command){.verb = LB_DO_READ, .deadline = in_ms(PATIENCE_MS)}), 0);
-  for (lb_ns deadline = in_ms(PATIENCE_MS); lb_client_look(&w.client) != LB_LIFE_STOPPED && lb_clock_ns() < deadline;) lb_clock_sleep_until(in_ms(1));
+  assert_int_equal(lb_client_send(&w.client, (struct lb_command){.verb = LB_DO_READ, .deadline = in_ms(PATIENCE_MS)}),
+                   0);
+  for (lb_ns deadline = in_ms(PATIENCE_MS); lb_client_look(&w.client) != LB_LIFE_STOPPED && lb_clock_ns() < deadline;)
+    lb_clock_sleep_until(in_ms(1));
   assert_int_equal(lb_client_look(&w.client), LB_LIFE_STOPPED);
   states(now);
   assert_string_equal(now, "TTT");

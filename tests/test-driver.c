@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The same statements about every driver: what the calls of client.h promise, and that clients that it runs lock, log and are judged
- * in the same way. The protocols are the ones without a server.
+ * The same statements about every driver: what the calls of client.h promise, and that clients that it runs lock, log
+ * and are judged in the same way. The protocols are the ones without a server.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -21,7 +21,8 @@ enum { CLIENTS = 8, PATIENCE_MS = 20000, WORK_MS = 400 };
 
 static struct lb_host here = {.name = "here", .netns = -1};
 
-/* ---- a crew ----------------------------------------------------------------------------------------------------------- */
+/* ---- a crew
+ * ----------------------------------------------------------------------------------------------------------- */
 
 static struct world {
   const struct lb_driver *driver;
@@ -148,7 +149,8 @@ static uint64_t count(enum lb_event_kind kind, uint32_t client) {
   return n;
 }
 
-/* ---- locks -------------------------------------------------------------------------------------------------------------- */
+/* ---- locks
+ * -------------------------------------------------------------------------------------------------------------- */
 
 static void who_contends_for_local_is_clean(void **state) {
   (void)state;
@@ -183,7 +185,8 @@ static void keys_of_their_own_meet_nobody(void **state) {
   for (uint32_t i = 0; i < CLIENTS; i++) assert_true(count(LB_EV_GRANTED, i) > 0);
 }
 
-/* In the order of the sequence number, so there was one writer at any time; and each client only where it was told to. */
+/* In the order of the sequence number, so there was one writer at any time; and each client only where it was told to.
+ */
 static void a_log_is_the_story_of_its_writer(void **state) {
   (void)state;
   use("local");
@@ -203,7 +206,8 @@ static void a_log_is_the_story_of_its_writer(void **state) {
   assert_true(shared ? clients_of_log[0] > 1 : clients_of_log[0] == 1);
 }
 
-/* ---- lives -------------------------------------------------------------------------------------------------------------- */
+/* ---- lives
+ * -------------------------------------------------------------------------------------------------------------- */
 
 static void who_is_stopped_says_nothing_until_it_goes_on(void **state) {
   (void)state;
@@ -315,7 +319,7 @@ static void who_hangs_runs_until_it_is_told_to_go_on(void **state) {
       UNDER(run_by, keys_of_their_own_meet_nobody), UNDER(run_by, a_log_is_the_story_of_its_writer),                   \
       UNDER(run_by, who_is_stopped_says_nothing_until_it_goes_on),                                                     \
       UNDER(run_by, who_works_can_be_stopped_and_the_others_go_on),                                                    \
-      UNDER(run_by, who_is_killed_leaves_its_log_and_its_lock), UNDER(run_by, points_stop_and_kill),                                 \
+      UNDER(run_by, who_is_killed_leaves_its_log_and_its_lock), UNDER(run_by, points_stop_and_kill),                   \
       UNDER(run_by, who_hangs_runs_until_it_is_told_to_go_on)
 
 int main(void) {

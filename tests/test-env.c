@@ -182,16 +182,11 @@ static void a_wait_tells_what_its_wall_clock_shows(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
   const struct CMUnitTest tests[] = {
-      TEST(both_clocks_are_those_of_the_host),
-      TEST(times_go_to_the_truth_and_back),
-      TEST(a_slow_clock_makes_sleeps_longer),
-      TEST(a_sleep_ends_early_when_the_clock_jumps_ahead),
-      TEST(a_sleep_goes_on_when_the_clock_jumps_back),
-      TEST(a_wait_ends_early_when_the_clock_jumps_ahead),
-      TEST(a_wait_goes_on_when_the_clock_jumps_back),
-      TEST(a_wait_sees_what_arrives_with_or_without_skewed_clocks),
-      TEST(a_wait_tells_what_its_wall_clock_shows),
-      TEST(a_wait_on_true_clocks_is_not_over_before_its_deadline),
+      TEST(both_clocks_are_those_of_the_host),         TEST(times_go_to_the_truth_and_back),
+      TEST(a_slow_clock_makes_sleeps_longer),          TEST(a_sleep_ends_early_when_the_clock_jumps_ahead),
+      TEST(a_sleep_goes_on_when_the_clock_jumps_back), TEST(a_wait_ends_early_when_the_clock_jumps_ahead),
+      TEST(a_wait_goes_on_when_the_clock_jumps_back),  TEST(a_wait_sees_what_arrives_with_or_without_skewed_clocks),
+      TEST(a_wait_tells_what_its_wall_clock_shows),    TEST(a_wait_on_true_clocks_is_not_over_before_its_deadline),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

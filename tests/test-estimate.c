@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * How long a run will take: what measures takes its turn, what waits goes side by side, what computes takes longer beside others; and what was measured before
- * is corrected by what is measured now.
+ * How long a run will take: what measures takes its turn, what waits goes side by side, what computes takes longer
+ * beside others; and what was measured before is corrected by what is measured now.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,9 +23,12 @@ static void assert_near(double value, double expected) {
   if (value < expected - NEAR || value > expected + NEAR) fail_msg("%f, expected %f", value, expected);
 }
 
-static struct lb_room room(int cores, double others, int jobs) { return (struct lb_room){.cores = cores, .others = others, .jobs = {jobs, jobs}}; }
+static struct lb_room room(int cores, double others, int jobs) {
+  return (struct lb_room){.cores = cores, .others = others, .jobs = {jobs, jobs}};
+}
 
-/* ---- trials ------------------------------------------------------------------------------------------------------- */
+/* ---- trials -------------------------------------------------------------------------------------------------------
+ */
 
 static double play(struct lb_effort each, size_t count, struct lb_room r) {
   struct lb_effort effort[MANY];
@@ -33,7 +36,8 @@ static double play(struct lb_effort each, size_t count, struct lb_room r) {
   return lb_estimate_play(effort, count, &r);
 }
 
-static const struct lb_effort waits = {.rest_s = 3}, computes = {.start_s = 1, .start_cpu_s = 1, .start_ms = 1000, .rest_s = 2};
+static const struct lb_effort waits = {.rest_s = 3},
+                              computes = {.start_s = 1, .start_cpu_s = 1, .start_ms = 1000, .rest_s = 2};
 
 static void nothing_takes_no_time(void **state) {
   (void)state;
@@ -49,7 +53,8 @@ static void trials_that_wait_go_side_by_side_as_many_as_there_are_jobs(void **st
 
 static void trials_that_measure_take_turns(void **state) {
   (void)state;
-  struct lb_effort effort[] = {{.rest_s = 3, .alone = true}, {.rest_s = 3, .alone = true}, {.rest_s = 4}, {.rest_s = 4}};
+  struct lb_effort effort[] = {
+      {.rest_s = 3, .alone = true}, {.rest_s = 3, .alone = true}, {.rest_s = 4}, {.rest_s = 4}};
   struct lb_room r = room(2, 0, 8);
   assert_near(lb_estimate_play(effort, 4, &r), 3 + 3 + 4);
 }
@@ -62,13 +67,15 @@ static void servers_that_are_dear_start_one_after_the_other(void **state) {
 
 static void what_others_want_stretches_what_computes_and_not_what_waits(void **state) {
   (void)state;
-  double alone = play(computes, 1, room(2, 0, 8)), beside = play(computes, 1, room(2, 4, 8)), crowded = play(computes, 1, room(2, 40, 8));
+  double alone = play(computes, 1, room(2, 0, 8)), beside = play(computes, 1, room(2, 4, 8)),
+         crowded = play(computes, 1, room(2, 40, 8));
   assert_near(alone, 1 + 2);
   assert_true(beside > alone && beside < crowded && crowded < 40);
   assert_near(play(waits, 8, room(2, 3, 8)), 3);
 }
 
-/* ---- a run -------------------------------------------------------------------------------------------------------- */
+/* ---- a run --------------------------------------------------------------------------------------------------------
+ */
 
 static struct lb_topology topology = {.name = "t", .start_ms = 100};
 static struct lb_scenario scenario = {.name = (char *)"known", .base = (char *)"known", .kind = LB_KIND_TIMELINE};
@@ -78,7 +85,8 @@ static struct lb_job_result results[MANY];
 static size_t order[MANY];
 static struct lb_plan plan = {.cells = &cell, .cell_count = 1, .jobs = jobs, .job_count = MANY, .order = order};
 static struct lb_tally tally = {.plan = &plan, .jobs = results};
-static struct lb_times_row rows[] = {{.scenario = "known", .system = "a@t", .clients = 2, .start_s = 0.5, .rest_s = 3.4}};
+static struct lb_times_row rows[] = {
+    {.scenario = "known", .system = "a@t", .clients = 2, .start_s = 0.5, .rest_s = 3.4}};
 static const struct lb_times times = {rows, 1};
 
 static void done(size_t count) {
@@ -129,9 +137,11 @@ static void what_came_as_expected_is_not_corrected(void **state) {
   assert_near(lb_estimate_corrected(60, 0, 0, 90), 60);
 }
 
-/* ---- the table ---------------------------------------------------------------------------------------------------- */
+/* ---- the table ----------------------------------------------------------------------------------------------------
+ */
 
-static struct lb_took find(const struct lb_times_row *row, size_t count, struct lb_scenario *s, const char *system, const char *on, int clients) {
+static struct lb_took find(const struct lb_times_row *row, size_t count, struct lb_scenario *s, const char *system,
+                           const char *on, int clients) {
   struct lb_topology t = {.name = on, .start_ms = 700};
   struct lb_trial_plan wanted = {.scenario = s, .topology = &t, .system = system, .clients = clients};
   const struct lb_times table = {(struct lb_times_row *)row, count};
@@ -141,8 +151,8 @@ static struct lb_took find(const struct lb_times_row *row, size_t count, struct 
 static void the_row_that_is_most_like_the_trial_counts(void **state) {
   (void)state;
   static const struct lb_times_row row[] = {
-      {"s", "a@t", 2, 0, 1, 10}, {"s", "a@t", 4, 0, 1, 20}, {"s", "b@t", 2, 0, 1, 30}, {"s", "a@u", 2, 0, 1, 40}, {"other", "a@t", 2, 0, 1, 50},
-      {"s~x=1", "a@t", 2, 0, 1, 60},
+      {"s", "a@t", 2, 0, 1, 10}, {"s", "a@t", 4, 0, 1, 20},     {"s", "b@t", 2, 0, 1, 30},
+      {"s", "a@u", 2, 0, 1, 40}, {"other", "a@t", 2, 0, 1, 50}, {"s~x=1", "a@t", 2, 0, 1, 60},
   };
   enum { COUNT = sizeof row / sizeof *row };
   struct lb_scenario s = {.name = (char *)"s", .base = (char *)"s", .kind = LB_KIND_TIMELINE}, variant = s, unknown = s;
@@ -163,7 +173,8 @@ static void the_row_that_is_most_like_the_trial_counts(void **state) {
 static void a_load_that_is_told_to_take_longer_takes_longer(void **state) {
   (void)state;
   static const struct lb_times_row row[] = {{"s", "a@t", 2, 2, 0.5, 2.3}};
-  struct lb_scenario s = {.name = (char *)"s", .base = (char *)"s", .kind = LB_KIND_LOAD, .duration_s = 9, .warmup_s = 1};
+  struct lb_scenario s = {
+      .name = (char *)"s", .base = (char *)"s", .kind = LB_KIND_LOAD, .duration_s = 9, .warmup_s = 1};
   assert_near(find(row, 1, &s, "a@t", "t", 2).rest_s, 10.3);
   s.kind = LB_KIND_CAMPAIGN;
   assert_near(find(row, 1, &s, "a@t", "t", 2).rest_s, 11.5);
@@ -177,7 +188,8 @@ static void the_shipped_table_can_be_read(void **state) {
   if (lb_times_read(path, &t, err, sizeof err) < 0) fail_msg("%s", err);
   assert_true(t.count > 0);
   for (size_t i = 0; i < t.count; i++)
-    if (!(t.row[i].rest_s > 0 && t.row[i].start_s >= 0 && t.row[i].clients > 0)) fail_msg("%s %s", t.row[i].scenario, t.row[i].system);
+    if (!(t.row[i].rest_s > 0 && t.row[i].start_s >= 0 && t.row[i].clients > 0))
+      fail_msg("%s %s", t.row[i].scenario, t.row[i].system);
   lb_times_clear(&t);
   assert_true(lb_times_read("/nonexistent/times.csv", &t, err, sizeof err) < 0);
   assert_int_equal(t.count, 0);

@@ -45,8 +45,8 @@ static bool contested(const char *text) {
 #define ON(t, c, key, e) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"" key "\",\"e\":\"" e "\"}\n"
 #define CRASH(t, c) "{\"t\":" #t ",\"c\":\"" c "\",\"e\":\"crash\"}\n"
 
-/* The overlap is that of a and b, after a's lease. Later b lets go in the instant in which c is granted the lock, whichever of the two
- * was recorded first: no overlap, though b's lease had long to go. */
+/* The overlap is that of a and b, after a's lease. Later b lets go in the instant in which c is granted the lock,
+ * whichever of the two was recorded first: no overlap, though b's lease had long to go. */
 /* So many overlaps, each after the earlier holder's lease but the one with this number (from 0). */
 static void who_came_first_may_be_the_one_that_asks(void **state) {
   (void)state;
@@ -63,7 +63,8 @@ static void only_asking_contests_a_lock(void **state) {
   assert_false(contested(GRANTED(10, "a", 100) GRANTED(20, "b", 100)));
 }
 
-/* ---- several keys, several clients -------------------------------------------------------------------------------- */
+/* ---- several keys, several clients --------------------------------------------------------------------------------
+ */
 
 static void what_others_did_or_did_with_other_keys_says_nothing_of_a_hold(void **state) {
   (void)state;
@@ -109,7 +110,8 @@ static void only_a_grant_of_the_same_key_shows_that_the_dead_is_forgotten(void *
                              EVENT(30, "b", "acquire")));
 }
 
-/* Two have died, the first with a lease for ever: the service had let go of that when it granted the key to the second. */
+/* Two have died, the first with a lease for ever: the service had let go of that when it granted the key to the second.
+ */
 static void the_lease_of_one_dead_client_is_not_that_of_the_next(void **state) {
   (void)state;
   assert_false(contested(EVENT(10, "a", "granted") CRASH(15, "a") GRANTED(20, "c", 40) CRASH(30, "c")

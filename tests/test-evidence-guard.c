@@ -30,18 +30,22 @@ static enum lb_guard_evidence of(const char *text) { return with(text, 3, 3); }
 
 #define HEAD "{\"format\":2}\n"
 #define OF(t, c, e) "{\"t\":" #t ",\"c\":\"client-" #c "\",\"k\":\"k\",\"e\":\"" e "\"}\n"
-#define CHECK(t, c, result) "{\"t\":" #t ",\"c\":\"client-" #c "\",\"k\":\"k\",\"e\":\"check\",\"check\":\"" result "\"}\n"
+#define CHECK(t, c, result)                                                                                            \
+  "{\"t\":" #t ",\"c\":\"client-" #c "\",\"k\":\"k\",\"e\":\"check\",\"check\":\"" result "\"}\n"
 #define TAKEN_OVER HEAD OF(1, 1, "granted") CHECK(2, 1, "passed") OF(10, 2, "granted") CHECK(11, 2, "passed")
-#define FAULT(t, n, verb, role, from)                                                                                            \
-  "{\"t\":" #t ",\"e\":\"fault\",\"what\":\"x\",\"step\":" #n ",\"verb\":\"" verb "\",\"role\":\"" role "\",\"from\":\"" from    \
+#define FAULT(t, n, verb, role, from)                                                                                  \
+  "{\"t\":" #t ",\"e\":\"fault\",\"what\":\"x\",\"step\":" #n ",\"verb\":\"" verb "\",\"role\":\"" role                \
+  "\",\"from\":\"" from "\"}\n"
+#define TOUCHED(t, n, verb, hosts, from)                                                                               \
+  "{\"t\":" #t ",\"e\":\"touched\",\"step\":" #n ",\"verb\":\"" verb "\",\"host\":\"" hosts "\",\"from\":\"" from      \
   "\"}\n"
-#define TOUCHED(t, n, verb, hosts, from)                                                                                         \
-  "{\"t\":" #t ",\"e\":\"touched\",\"step\":" #n ",\"verb\":\"" verb "\",\"host\":\"" hosts "\",\"from\":\"" from "\"}\n"
-#define ASKED(t, due, c, result)                                                                                                 \
+#define ASKED(t, due, c, result)                                                                                       \
   "{\"t\":" #t ",\"c\":\"client-" #c "\",\"k\":\"k\",\"e\":\"check\",\"check\":\"" result "\",\"due\":" #due "}\n"
-#define PAUSED(t, n, hosts) "{\"t\":" #t ",\"e\":\"touched\",\"step\":" #n ",\"verb\":\"pause\",\"host\":\"" hosts "\"}\n"
+#define PAUSED(t, n, hosts)                                                                                            \
+  "{\"t\":" #t ",\"e\":\"touched\",\"step\":" #n ",\"verb\":\"pause\",\"host\":\"" hosts "\"}\n"
 #define STEP(t, n, e) "{\"t\":" #t ",\"e\":\"" e "\",\"what\":\"x\",\"step\":" #n "}\n"
-#define CUT(t, n, hosts, from) FAULT(t, n, "cut", "client 1", "all") TOUCHED(t, n, "cut", hosts, from) STEP(t, n, "proved")
+#define CUT(t, n, hosts, from)                                                                                         \
+  FAULT(t, n, "cut", "client 1", "all") TOUCHED(t, n, "cut", hosts, from) STEP(t, n, "proved")
 #define ALL "redis-1, redis-2, redis-3"
 
 static void a_guard_that_nobody_came_to_decided_nothing(void **state) {
@@ -59,7 +63,8 @@ static void a_question_that_nobody_ever_answered_is_no_guard(void **state) {
   (void)state;
   assert_int_equal(of(HEAD OF(1, 1, "granted") CHECK(2, 1, "no-answer") OF(10, 2, "granted") CHECK(11, 2, "error")),
                    LB_GUARD_NOT_ANSWERED);
-  assert_int_equal(of(HEAD OF(1, 1, "granted") CHECK(2, 1, "told-no")), LB_GUARD_STOPPED_NOBODY); /* against is an answer, too */
+  assert_int_equal(of(HEAD OF(1, 1, "granted") CHECK(2, 1, "told-no")),
+                   LB_GUARD_STOPPED_NOBODY); /* against is an answer, too */
 }
 
 static void any_answer_against_the_overtaken_one_counts(void **state) {
@@ -81,31 +86,37 @@ static void silence_does_not_count(void **state) {
 /* Whom nobody had overtaken could have written: to stop it prevented nothing. */
 static void silence_towards_one_that_nobody_overtook_matters_to_nobody(void **state) {
   (void)state;
-  assert_int_equal(of(HEAD OF(1, 1, "granted") CHECK(2, 1, "passed") CHECK(5, 1, "no-answer") OF(5, 1, "lost") OF(10, 2, "granted")
-                          CHECK(11, 2, "passed")),
+  assert_int_equal(of(HEAD OF(1, 1, "granted") CHECK(2, 1, "passed") CHECK(5, 1, "no-answer") OF(5, 1, "lost")
+                          OF(10, 2, "granted") CHECK(11, 2, "passed")),
                    LB_GUARD_STOPPED_NOBODY);
   assert_int_equal(of(TAKEN_OVER CHECK(20, 2, "no-answer")), LB_GUARD_STOPPED_NOBODY);
 }
 
 static void one_stop_with_an_answer_speaks_for_the_guard(void **state) {
   (void)state;
-  assert_int_equal(of(TAKEN_OVER CHECK(20, 1, "no-answer") OF(30, 1, "granted") CHECK(31, 2, "told-no")), LB_GUARD_WORKED);
+  assert_int_equal(of(TAKEN_OVER CHECK(20, 1, "no-answer") OF(30, 1, "granted") CHECK(31, 2, "told-no")),
+                   LB_GUARD_WORKED);
   assert_string_equal(stopped, "");
-  assert_int_equal(of(TAKEN_OVER CHECK(20, 1, "told-no") OF(30, 1, "granted") CHECK(31, 2, "no-answer")), LB_GUARD_WORKED);
+  assert_int_equal(of(TAKEN_OVER CHECK(20, 1, "told-no") OF(30, 1, "granted") CHECK(31, 2, "no-answer")),
+                   LB_GUARD_WORKED);
 }
 
 static void keys_are_apart(void **state) {
   (void)state;
-  assert_int_equal(of(HEAD OF(1, 1, "granted") CHECK(2, 1, "passed") "{\"t\":10,\"c\":\"client-2\",\"k\":\"other\",\"e\":\"granted\"}\n"
-                          CHECK(20, 1, "no-answer")),
-                   LB_GUARD_STOPPED_NOBODY);
+  assert_int_equal(
+      of(HEAD OF(1, 1, "granted")
+             CHECK(2, 1, "passed") "{\"t\":10,\"c\":\"client-2\",\"k\":\"other\",\"e\":\"granted\"}\n" CHECK(
+                 20, 1, "no-answer")),
+      LB_GUARD_STOPPED_NOBODY);
 }
 
-/* ---- paused ----------------------------------------------------------------------------------------------------------- */
+/* ---- paused
+ * ----------------------------------------------------------------------------------------------------------- */
 
 static void who_stood_still_while_it_asked_is_right_to_stop(void **state) {
   (void)state;
-  assert_int_equal(of(TAKEN_OVER PAUSED(15, 3, "client-1") STEP(16, 3, "proved") ASKED(20, 14, 1, "no-answer")), LB_GUARD_WORKED);
+  assert_int_equal(of(TAKEN_OVER PAUSED(15, 3, "client-1") STEP(16, 3, "proved") ASKED(20, 14, 1, "no-answer")),
+                   LB_GUARD_WORKED);
   assert_int_equal(of(TAKEN_OVER PAUSED(15, 3, "client-1") STEP(16, 3, "proved") ASKED(20, 17, 1, "no-answer")),
                    LB_GUARD_STOPPED_UNANSWERED); /* it asked after that */
   assert_int_equal(of(TAKEN_OVER PAUSED(15, 3, "client-1") STEP(16, 3, "proved") CHECK(20, 1, "no-answer")),
@@ -115,7 +126,8 @@ static void who_stood_still_while_it_asked_is_right_to_stop(void **state) {
   assert_int_equal(of(TAKEN_OVER PAUSED(15, 3, "client-1") ASKED(20, 14, 1, "no-answer")), LB_GUARD_STOPPED_UNANSWERED);
 }
 
-/* ---- cut off --------------------------------------------------------------------------------------------------------- */
+/* ---- cut off
+ * --------------------------------------------------------------------------------------------------------- */
 
 static void who_is_cut_off_from_all_is_right_to_stop(void **state) {
   (void)state;
@@ -125,11 +137,13 @@ static void who_is_cut_off_from_all_is_right_to_stop(void **state) {
 
 static void who_is_cut_off_from_some_or_too_late_is_not(void **state) {
   (void)state;
-  assert_int_equal(of(TAKEN_OVER CUT(5, 3, "client-1", "redis-1, redis-3") CHECK(20, 1, "no-answer")), LB_GUARD_STOPPED_UNANSWERED);
+  assert_int_equal(of(TAKEN_OVER CUT(5, 3, "client-1", "redis-1, redis-3") CHECK(20, 1, "no-answer")),
+                   LB_GUARD_STOPPED_UNANSWERED);
   assert_int_equal(of(TAKEN_OVER CUT(21, 3, "client-1", ALL) CHECK(20, 1, "no-answer")), LB_GUARD_STOPPED_UNANSWERED);
   assert_int_equal(of(TAKEN_OVER CUT(5, 3, "client-2", ALL) CHECK(20, 1, "no-answer")), LB_GUARD_STOPPED_UNANSWERED);
   assert_int_equal(of(TAKEN_OVER CUT(5, 3, "client-11", ALL) CHECK(20, 1, "no-answer")), LB_GUARD_STOPPED_UNANSWERED);
-  assert_int_equal(of(TAKEN_OVER CUT(5, 3, "redis-1", "redis-2, redis-3") CHECK(20, 1, "no-answer")), LB_GUARD_STOPPED_UNANSWERED);
+  assert_int_equal(of(TAKEN_OVER CUT(5, 3, "redis-1", "redis-2, redis-3") CHECK(20, 1, "no-answer")),
+                   LB_GUARD_STOPPED_UNANSWERED);
 }
 
 static void two_cuts_add_up(void **state) {
@@ -141,8 +155,10 @@ static void two_cuts_add_up(void **state) {
 
 static void of_servers_that_decide_each_for_itself_a_majority_is_enough(void **state) {
   (void)state;
-  assert_int_equal(with(TAKEN_OVER CUT(5, 3, "client-1", "redis-1, redis-3") CHECK(20, 1, "no-answer"), 3, 2), LB_GUARD_WORKED);
-  assert_int_equal(with(TAKEN_OVER CUT(5, 3, "client-1", "redis-1") CHECK(20, 1, "no-answer"), 3, 2), LB_GUARD_STOPPED_UNANSWERED);
+  assert_int_equal(with(TAKEN_OVER CUT(5, 3, "client-1", "redis-1, redis-3") CHECK(20, 1, "no-answer"), 3, 2),
+                   LB_GUARD_WORKED);
+  assert_int_equal(with(TAKEN_OVER CUT(5, 3, "client-1", "redis-1") CHECK(20, 1, "no-answer"), 3, 2),
+                   LB_GUARD_STOPPED_UNANSWERED);
 }
 
 /* Without servers nobody can be cut off. */
@@ -153,33 +169,42 @@ static void no_servers_are_no_excuse(void **state) {
 
 static void a_cut_has_to_be_proved_and_to_last(void **state) {
   (void)state;
-  assert_int_equal(of(TAKEN_OVER FAULT(5, 3, "cut", "client 1", "all") TOUCHED(5, 3, "cut", "client-1", ALL) CHECK(20, 1, "no-answer")),
+  assert_int_equal(of(TAKEN_OVER FAULT(5, 3, "cut", "client 1", "all") TOUCHED(5, 3, "cut", "client-1", ALL)
+                          CHECK(20, 1, "no-answer")),
                    LB_GUARD_STOPPED_UNANSWERED);
-  assert_int_equal(of(TAKEN_OVER CUT(5, 3, "client-1", ALL) STEP(15, 3, "over") CHECK(20, 1, "no-answer")), LB_GUARD_STOPPED_UNANSWERED);
-  assert_int_equal(of(TAKEN_OVER CUT(5, 3, "client-1", ALL) STEP(15, 4, "over") CHECK(20, 1, "no-answer")), LB_GUARD_WORKED);
-  assert_int_equal(of(TAKEN_OVER CUT(5, 3, "client-1", ALL) STEP(25, 3, "over") CHECK(20, 1, "no-answer")), LB_GUARD_WORKED);
+  assert_int_equal(of(TAKEN_OVER CUT(5, 3, "client-1", ALL) STEP(15, 3, "over") CHECK(20, 1, "no-answer")),
+                   LB_GUARD_STOPPED_UNANSWERED);
+  assert_int_equal(of(TAKEN_OVER CUT(5, 3, "client-1", ALL) STEP(15, 4, "over") CHECK(20, 1, "no-answer")),
+                   LB_GUARD_WORKED);
+  assert_int_equal(of(TAKEN_OVER CUT(5, 3, "client-1", ALL) STEP(25, 3, "over") CHECK(20, 1, "no-answer")),
+                   LB_GUARD_WORKED);
 }
 
 static void a_heal_ends_all_cuts_or_those_it_names(void **state) {
   (void)state;
 #define HEAL_ALL "{\"t\":15,\"e\":\"fault\",\"what\":\"heal\",\"step\":7,\"verb\":\"heal\"}\n"
-  assert_int_equal(of(TAKEN_OVER CUT(5, 3, "client-1", ALL) HEAL_ALL CHECK(20, 1, "no-answer")), LB_GUARD_STOPPED_UNANSWERED);
-  assert_int_equal(of(TAKEN_OVER CUT(5, 3, "client-1", ALL) FAULT(15, 7, "heal", "client 1", "all") CHECK(20, 1, "no-answer")),
+  assert_int_equal(of(TAKEN_OVER CUT(5, 3, "client-1", ALL) HEAL_ALL CHECK(20, 1, "no-answer")),
                    LB_GUARD_STOPPED_UNANSWERED);
-  assert_int_equal(of(TAKEN_OVER CUT(5, 3, "client-1", ALL) FAULT(15, 7, "heal", "primary", "all") CHECK(20, 1, "no-answer")),
-                   LB_GUARD_WORKED);
-  assert_int_equal(of(TAKEN_OVER CUT(5, 3, "client-1", ALL) FAULT(15, 7, "kill", "client 1", "all") CHECK(20, 1, "no-answer")),
-                   LB_GUARD_WORKED);
+  assert_int_equal(
+      of(TAKEN_OVER CUT(5, 3, "client-1", ALL) FAULT(15, 7, "heal", "client 1", "all") CHECK(20, 1, "no-answer")),
+      LB_GUARD_STOPPED_UNANSWERED);
+  assert_int_equal(
+      of(TAKEN_OVER CUT(5, 3, "client-1", ALL) FAULT(15, 7, "heal", "primary", "all") CHECK(20, 1, "no-answer")),
+      LB_GUARD_WORKED);
+  assert_int_equal(
+      of(TAKEN_OVER CUT(5, 3, "client-1", ALL) FAULT(15, 7, "kill", "client 1", "all") CHECK(20, 1, "no-answer")),
+      LB_GUARD_WORKED);
 }
 
 static void another_fault_is_no_cut(void **state) {
   (void)state;
-  assert_int_equal(of(TAKEN_OVER FAULT(5, 3, "pause", "client 1", "all") TOUCHED(5, 3, "pause", "client-1", ALL) STEP(5, 3, "proved")
-                          CHECK(20, 1, "no-answer")),
+  assert_int_equal(of(TAKEN_OVER FAULT(5, 3, "pause", "client 1", "all") TOUCHED(5, 3, "pause", "client-1", ALL)
+                          STEP(5, 3, "proved") CHECK(20, 1, "no-answer")),
                    LB_GUARD_STOPPED_UNANSWERED);
 }
 
-/* ---- where the resource checks ----------------------------------------------------------------------------------------- */
+/* ---- where the resource checks
+ * ----------------------------------------------------------------------------------------- */
 
 static bool refused(const char *text) {
   struct lb_history h;
@@ -190,7 +215,8 @@ static bool refused(const char *text) {
   return result;
 }
 
-#define ACCESS(t, c, e, ok) "{\"t\":" #t ",\"c\":\"client-" #c "\",\"k\":\"k\",\"e\":\"" e "\",\"value\":1,\"ok\":" ok "}\n"
+#define ACCESS(t, c, e, ok)                                                                                            \
+  "{\"t\":" #t ",\"c\":\"client-" #c "\",\"k\":\"k\",\"e\":\"" e "\",\"value\":1,\"ok\":" ok "}\n"
 #define BOTH HEAD OF(1, 1, "granted") OF(10, 2, "granted")
 
 static void a_refusal_of_the_overtaken_one_counts(void **state) {
@@ -198,7 +224,8 @@ static void a_refusal_of_the_overtaken_one_counts(void **state) {
   assert_true(refused(BOTH ACCESS(11, 2, "read", "true") ACCESS(20, 1, "write", "false")));
   assert_true(refused(BOTH ACCESS(11, 2, "write", "true") ACCESS(20, 1, "read", "false")));
   /* Under a claim it is who came to the resource first, whoever was granted first. */
-  assert_true(refused(BOTH ACCESS(11, 2, "read", "true") ACCESS(12, 1, "read", "true") ACCESS(13, 2, "write", "false")));
+  assert_true(
+      refused(BOTH ACCESS(11, 2, "read", "true") ACCESS(12, 1, "read", "true") ACCESS(13, 2, "write", "false")));
 }
 
 static void without_a_refusal_the_resource_did_nothing(void **state) {
@@ -212,32 +239,37 @@ static void a_refusal_of_one_that_nobody_overtook_does_not_count(void **state) {
   assert_false(refused(BOTH ACCESS(20, 1, "write", "false")));
   assert_false(refused(BOTH ACCESS(11, 2, "read", "false") ACCESS(20, 1, "write", "false")));
   assert_false(refused(BOTH ACCESS(11, 1, "read", "true") ACCESS(20, 1, "write", "false")));
-  assert_false(refused(HEAD OF(1, 1, "granted") ACCESS(2, 1, "read", "true") OF(10, 2, "granted") ACCESS(20, 2, "read", "false")));
-  assert_false(refused(HEAD OF(1, 1, "granted") OF(2, 2, "granted") "{\"t\":3,\"c\":\"client-2\",\"k\":\"other\",\"e\":\"read\",\"value\":1}\n"
-                           ACCESS(20, 1, "write", "false")));
+  assert_false(refused(HEAD OF(1, 1, "granted") ACCESS(2, 1, "read", "true") OF(10, 2, "granted")
+                           ACCESS(20, 2, "read", "false")));
+  assert_false(refused(
+      HEAD OF(1, 1, "granted")
+          OF(2, 2, "granted") "{\"t\":3,\"c\":\"client-2\",\"k\":\"other\",\"e\":\"read\",\"value\":1}\n" ACCESS(
+              20, 1, "write", "false")));
 }
 
-#define FENCED(t, c, e, fence, ok)                                                                                               \
+#define FENCED(t, c, e, fence, ok)                                                                                     \
   "{\"t\":" #t ",\"c\":\"client-" #c "\",\"k\":\"k\",\"e\":\"" e "\",\"value\":1,\"fence\":" #fence ",\"ok\":" ok "}\n"
 
 /* Client-1 was the first in an old state, and learns of it late: client-2 has been there. */
 static void who_comes_late_with_a_smaller_number_is_overtaken(void **state) {
   (void)state;
-#define LATE(number) HEAD OF(1, 2, "granted") FENCED(2, 2, "read", number, "true") OF(10, 1, "granted") FENCED(11, 1, "read", 7, "false")
+#define LATE(number)                                                                                                   \
+  HEAD OF(1, 2, "granted") FENCED(2, 2, "read", number, "true") OF(10, 1, "granted") FENCED(11, 1, "read", 7, "false")
   assert_true(refused(LATE(8)));
   assert_false(refused(LATE(7)));
   assert_false(refused(LATE(6)));
   assert_false(refused(HEAD FENCED(2, 2, "read", 8, "false") OF(10, 1, "granted") FENCED(11, 1, "read", 7, "false")));
   assert_false(refused(HEAD FENCED(2, 1, "read", 8, "true") OF(10, 1, "granted") FENCED(11, 1, "read", 7, "false")));
-  assert_false(refused(HEAD "{\"t\":2,\"c\":\"client-2\",\"k\":\"other\",\"e\":\"read\",\"value\":1,\"fence\":8}\n" OF(10, 1, "granted")
-                           FENCED(11, 1, "read", 7, "false")));
+  assert_false(refused(HEAD "{\"t\":2,\"c\":\"client-2\",\"k\":\"other\",\"e\":\"read\",\"value\":1,\"fence\":8}\n" OF(
+      10, 1, "granted") FENCED(11, 1, "read", 7, "false")));
 }
 
 /* What it was granted of another key, and what others were, is not its latest grant. */
 static void its_latest_grant_of_this_key_decides(void **state) {
   (void)state;
-  assert_true(refused(BOTH ACCESS(11, 2, "read", "true") "{\"t\":12,\"c\":\"client-1\",\"k\":\"other\",\"e\":\"granted\"}\n"
-                          OF(13, 3, "granted") ACCESS(20, 1, "write", "false")));
+  assert_true(
+      refused(BOTH ACCESS(11, 2, "read", "true") "{\"t\":12,\"c\":\"client-1\",\"k\":\"other\",\"e\":\"granted\"}\n" OF(
+          13, 3, "granted") ACCESS(20, 1, "write", "false")));
   assert_true(refused(HEAD ACCESS(11, 2, "read", "true") ACCESS(20, 1, "write", "false")));
 }
 

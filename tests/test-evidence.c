@@ -29,19 +29,22 @@ static bool contested(const char *text) {
 
 static void asking_while_another_holds_contests_the_lock(void **state) {
   (void)state;
-  assert_true(contested(EVENT(5, "a", "acquire") GRANTED(10, "a", 100) EVENT(20, "b", "acquire") EVENT(30, "b", "timeout")));
+  assert_true(
+      contested(EVENT(5, "a", "acquire") GRANTED(10, "a", 100) EVENT(20, "b", "acquire") EVENT(30, "b", "timeout")));
 }
 
 static void asking_while_another_may_hold_does_too(void **state) {
   (void)state;
-  assert_true(contested(EVENT(5, "a", "acquire") EVENT(10, "a", "unknown") EVENT(20, "b", "acquire") EVENT(30, "b", "timeout")));
+  assert_true(contested(EVENT(5, "a", "acquire") EVENT(10, "a", "unknown") EVENT(20, "b", "acquire")
+                            EVENT(30, "b", "timeout")));
 }
 
 static void asking_after_a_release_or_a_timeout_does_not(void **state) {
   (void)state;
   assert_false(contested(EVENT(5, "a", "acquire") EVENT(10, "a", "unknown") EVENT(15, "a", "released")
                              EVENT(20, "b", "acquire")));
-  assert_false(contested(GRANTED(10, "a", 100) EVENT(15, "a", "release") EVENT(20, "b", "acquire") EVENT(30, "b", "granted")));
+  assert_false(
+      contested(GRANTED(10, "a", 100) EVENT(15, "a", "release") EVENT(20, "b", "acquire") EVENT(30, "b", "granted")));
   assert_false(contested(EVENT(5, "a", "acquire") EVENT(10, "a", "timeout") EVENT(20, "b", "acquire")));
 }
 
@@ -53,7 +56,8 @@ static void the_lock_of_a_dead_holder_is_contested_until_its_lease_ends(void **s
   assert_true(contested(GRANTED(10, "a", 40) RENEWED(20, "a", 100) EVENT(30, "a", "crash") EVENT(50, "b", "acquire")));
   assert_true(contested(EVENT(10, "a", "unknown") EVENT(15, "a", "crash") EVENT(20, "b", "acquire")));
   assert_false(contested(GRANTED(10, "a", 100) EVENT(15, "a", "crash") EVENT(100, "b", "acquire")));
-  assert_false(contested(GRANTED(10, "a", 100) EVENT(12, "a", "release") EVENT(15, "a", "crash") EVENT(20, "b", "acquire")));
+  assert_false(
+      contested(GRANTED(10, "a", 100) EVENT(12, "a", "release") EVENT(15, "a", "crash") EVENT(20, "b", "acquire")));
   assert_false(contested(EVENT(15, "a", "crash") EVENT(20, "b", "acquire")));
 }
 
@@ -62,8 +66,8 @@ static void what_a_client_died_asking_for_may_be_held(void **state) {
   assert_true(contested(EVENT(10, "a", "acquire") EVENT(15, "a", "crash") EVENT(20, "b", "acquire")));
   assert_true(contested(GRANTED(2, "a", 9) EVENT(5, "a", "release") EVENT(10, "a", "acquire") EVENT(15, "a", "crash")
                             EVENT(20, "b", "acquire")));
-  assert_false(contested(EVENT(10, "a", "acquire") EVENT(12, "a", "timeout") EVENT(15, "a", "crash")
-                             EVENT(20, "b", "acquire")));
+  assert_false(
+      contested(EVENT(10, "a", "acquire") EVENT(12, "a", "timeout") EVENT(15, "a", "crash") EVENT(20, "b", "acquire")));
 }
 
 static void a_later_grant_shows_that_the_dead_holder_is_forgotten(void **state) {
@@ -85,7 +89,8 @@ static void a_client_does_not_contest_itself(void **state) {
   assert_false(contested(GRANTED(10, "a", 100) EVENT(20, "a", "acquire")));
 }
 
-/* ---- what was observed ---------------------------------------------------------------------------------------------- */
+/* ---- what was observed ----------------------------------------------------------------------------------------------
+ */
 
 static bool observed(const char *text, const char *role, bool present) {
   struct lb_history h;
@@ -108,21 +113,23 @@ static void an_observation_is_of_a_role_and_of_what_was_seen_there(void **state)
 
 static void one_of_several_observations_is_enough(void **state) {
   (void)state;
-  static const char twice[] = "{\"format\":2}\n" OBSERVED("\"role\":\"primary\"", "true") OBSERVED("\"role\":\"primary\"", "false");
+  static const char twice[] =
+      "{\"format\":2}\n" OBSERVED("\"role\":\"primary\"", "true") OBSERVED("\"role\":\"primary\"", "false");
   assert_true(observed(twice, "primary", false));
   assert_true(observed(twice, "primary", true));
 }
 
 static void what_was_seen_at_a_host_or_only_said_is_no_observation_of_a_role(void **state) {
   (void)state;
-  static const char others[] = "{\"format\":2}\n" OBSERVED("\"host\":\"primary\"", "false") OBSERVED("\"host\":\"redis-1\"", "false")
-      "{\"t\":5,\"e\":\"note\",\"what\":\"key absent on primary\"}\n"
-      "{\"t\":5,\"e\":\"role\",\"role\":\"primary\",\"host\":\"redis-1\"}\n"
-      "{\"t\":5,\"e\":\"fault\",\"what\":\"kill primary\",\"role\":\"primary\"}\n";
+  static const char others[] = "{\"format\":2}\n" OBSERVED("\"host\":\"primary\"", "false") OBSERVED(
+      "\"host\":\"redis-1\"", "false") "{\"t\":5,\"e\":\"note\",\"what\":\"key absent on primary\"}\n"
+                                       "{\"t\":5,\"e\":\"role\",\"role\":\"primary\",\"host\":\"redis-1\"}\n"
+                                       "{\"t\":5,\"e\":\"fault\",\"what\":\"kill primary\",\"role\":\"primary\"}\n";
   assert_false(observed(others, "primary", false));
 }
 
-/* ---- who was answered --------------------------------------------------------------------------------------------- */
+/* ---- who was answered ---------------------------------------------------------------------------------------------
+ */
 
 static bool answered(const char *text) {
   struct lb_history h;
@@ -137,25 +144,28 @@ static bool answered(const char *text) {
 static void a_question_without_an_answer_contests_nothing(void **state) {
   (void)state;
   assert_true(answered(GRANTED(10, "a", 100) EVENT(20, "b", "acquire") EVENT(30, "b", "busy")));
-  assert_true(answered(GRANTED(10, "a", 100) EVENT(20, "b", "acquire") EVENT(25, "a", "release") EVENT(30, "b", "granted")));
+  assert_true(
+      answered(GRANTED(10, "a", 100) EVENT(20, "b", "acquire") EVENT(25, "a", "release") EVENT(30, "b", "granted")));
   assert_false(answered(GRANTED(10, "a", 100) EVENT(20, "b", "acquire") EVENT(30, "b", "timeout")));
   assert_false(answered(GRANTED(10, "a", 100) EVENT(20, "b", "acquire") EVENT(30, "b", "unknown")));
-  assert_true(answered(GRANTED(10, "a", 100) EVENT(20, "b", "acquire")
-                           "{\"t\":30,\"c\":\"b\",\"k\":\"k\",\"e\":\"unknown\",\"ok\":false}\n"));
+  assert_true(answered(GRANTED(10, "a", 100) EVENT(
+      20, "b", "acquire") "{\"t\":30,\"c\":\"b\",\"k\":\"k\",\"e\":\"unknown\",\"ok\":false}\n"));
   assert_false(answered(GRANTED(10, "a", 100) EVENT(20, "b", "acquire")));
-  assert_false(answered(GRANTED(10, "a", 100) EVENT(20, "b", "acquire") EVENT(30, "b", "timeout") EVENT(35, "a", "release")
-                            EVENT(40, "b", "acquire") EVENT(50, "b", "granted"))); /* that was another question */
+  assert_false(answered(GRANTED(10, "a", 100) EVENT(20, "b", "acquire") EVENT(30, "b", "timeout") EVENT(
+      35, "a", "release") EVENT(40, "b", "acquire") EVENT(50, "b", "granted"))); /* that was another question */
   assert_false(answered(GRANTED(10, "a", 100) EVENT(20, "b", "acquire") EVENT(25, "b", "acquire")));
   assert_false(answered(GRANTED(10, "a", 100) EVENT(20, "b", "acquire") EVENT(30, "c", "busy")));
-  assert_true(answered(GRANTED(10, "a", 100) EVENT(20, "b", "acquire") EVENT(30, "c", "timeout") EVENT(31, "b", "busy")));
-  assert_false(answered(GRANTED(10, "a", 100) EVENT(20, "b", "acquire")
-                            "{\"t\":30,\"c\":\"b\",\"k\":\"other\",\"e\":\"busy\"}\n"));
+  assert_true(
+      answered(GRANTED(10, "a", 100) EVENT(20, "b", "acquire") EVENT(30, "c", "timeout") EVENT(31, "b", "busy")));
+  assert_false(answered(GRANTED(10, "a", 100)
+                            EVENT(20, "b", "acquire") "{\"t\":30,\"c\":\"b\",\"k\":\"other\",\"e\":\"busy\"}\n"));
 }
 
 #define FORMAT "{\"format\":2}\n"
 #define SERVER(t, c) "{\"t\":" #t ",\"c\":\"" c "\",\"e\":\"server\",\"step\":1,\"host\":\"zk-1\"}\n"
 
-#define TOUCHED(t, host, from) "{\"t\":" #t ",\"e\":\"touched\",\"step\":2,\"verb\":\"cut\",\"host\":\"" host "\"" from "}\n"
+#define TOUCHED(t, host, from)                                                                                         \
+  "{\"t\":" #t ",\"e\":\"touched\",\"step\":2,\"verb\":\"cut\",\"host\":\"" host "\"" from "}\n"
 #define FROM(host) ",\"from\":\"" host "\""
 
 struct silence {
@@ -184,7 +194,8 @@ static void silence_is_an_answer_of_whom_the_client_was_seen_to_talk_to(void **s
       {SERVER(5, "b"), "{\"t\":25,\"c\":\"b\",\"k\":\"other\",\"e\":\"timeout\"}\n" EVENT(30, "b", "unknown"), true},
       {"{\"t\":5,\"c\":\"b\",\"e\":\"server\",\"step\":1}\n", EVENT(30, "b", "unknown"), false}, /* to none */
       {SERVER(4, "b") "{\"t\":5,\"c\":\"b\",\"e\":\"server\",\"step\":1}\n", EVENT(30, "b", "unknown"), false},
-      {"{\"t\":5,\"c\":\"b\",\"k\":\"k\",\"e\":\"server\",\"host\":\"zk-1\"}\n", EVENT(30, "b", "unknown"), false}, /* no step */
+      {"{\"t\":5,\"c\":\"b\",\"k\":\"k\",\"e\":\"server\",\"host\":\"zk-1\"}\n", EVENT(30, "b", "unknown"),
+       false}, /* no step */
   };
   each_counts(cases, sizeof cases / sizeof *cases, GRANTED(10, "a", 100) EVENT(20, "b", "acquire"));
 }
@@ -205,10 +216,11 @@ static void whom_a_client_talks_to_is_forgotten_when_a_fault_touches_either(void
       {SERVER(5, "b") TOUCHED(6, "zk-10, zk-1", ""), "", false},
       {SERVER(5, "b") "{\"t\":6,\"e\":\"observed\",\"step\":2,\"host\":\"zk-1\",\"present\":true}\n", "", true},
       {SERVER(5, "b") TOUCHED(6, "b", "") SERVER(7, "b"), "", true}, /* looked again */
-      {SERVER(5, "b") TOUCHED(19, "zk-1", ""), "", false}, /* just before it asks */
-      {SERVER(5, "b") TOUCHED(21, "zk-1", ""), "", true}, /* when it had asked */
+      {SERVER(5, "b") TOUCHED(19, "zk-1", ""), "", false},           /* just before it asks */
+      {SERVER(5, "b") TOUCHED(21, "zk-1", ""), "", true},            /* when it had asked */
   };
-  each_counts(cases, sizeof cases / sizeof *cases, GRANTED(10, "a", 100) EVENT(20, "b", "acquire") EVENT(30, "b", "unknown"));
+  each_counts(cases, sizeof cases / sizeof *cases,
+              GRANTED(10, "a", 100) EVENT(20, "b", "acquire") EVENT(30, "b", "unknown"));
 }
 
 #define HOLDS(t, c, holds) "{\"t\":" #t ",\"c\":\"" c "\",\"e\":\"holds\",\"present\":" holds ",\"step\":3}\n"
@@ -232,17 +244,20 @@ static void silence_is_no_answer_to_a_question_that_may_not_have_left(void **sta
   (void)state;
   static const struct silence cases[] = {
       {"", EVENT(30, "b", "timeout"), false},
-      {"", EVENT(30, "b", "timeout") "{\"t\":30,\"c\":\"b\",\"k\":\"k\",\"e\":\"server\",\"host\":\"zk-1\"}\n", true}, /* still connected */
+      {"", EVENT(30, "b", "timeout") "{\"t\":30,\"c\":\"b\",\"k\":\"k\",\"e\":\"server\",\"host\":\"zk-1\"}\n",
+       true}, /* still connected */
       {"", EVENT(30, "b", "timeout") "{\"t\":30,\"c\":\"b\",\"k\":\"k\",\"e\":\"server\"}\n", false},
       {"", EVENT(30, "b", "timeout") "{\"t\":30,\"c\":\"a\",\"k\":\"k\",\"e\":\"server\",\"host\":\"zk-1\"}\n", false},
       {"", EVENT(30, "b", "timeout") EVENT(40, "b", "acquire") EVENT(50, "b", "timeout"), false},
       {"", EVENT(30, "b", "timeout") EVENT(40, "b", "acquire") EVENT(50, "b", "unknown"), true}, /* the second one */
       {"", "", true}, /* it still asks when the history ends */
   };
-  each_counts(cases, sizeof cases / sizeof *cases, GRANTED(10, "a", 100) HOLDS(13, "a", "true") EVENT(20, "b", "acquire"));
+  each_counts(cases, sizeof cases / sizeof *cases,
+              GRANTED(10, "a", 100) HOLDS(13, "a", "true") EVENT(20, "b", "acquire"));
 }
 
-/* ---- who asked in vain --------------------------------------------------------------------------------------------- */
+/* ---- who asked in vain ---------------------------------------------------------------------------------------------
+ */
 
 /* For how long nobody had a right to the lock; 0 = it was not asked for in vain. The ttl is 100. */
 static uint64_t in_vain(const char *text) {
@@ -273,14 +288,26 @@ static enum lb_closing_end closing(const char *text) {
 static void a_lock_that_is_asked_for_again_is_free_later_or_never(void **state) {
   (void)state;
   assert_int_equal(closing(GRANTED(10, "a", 90) EVENT(40, "b", "acquire") EVENT(700, "b", "busy")), LB_CLOSING_NONE);
-  assert_int_equal(closing(V2 EVENT(40, "b", "acquire") PHASE(500, "closing") EVENT(520, "b", "granted")), LB_CLOSING_GRANTED);
-  assert_int_equal(closing(V2 EVENT(40, "b", "acquire") PHASE(500, "closing") EVENT(650, "b", "busy") PHASE(660, "closed")), LB_CLOSING_REFUSED);
-  assert_int_equal(closing(V2 EVENT(40, "b", "acquire") PHASE(500, "closing") PHASE(650, "closed")), LB_CLOSING_REFUSED); /* it asks still */
-  assert_int_equal(closing(V2 EVENT(40, "b", "acquire") PHASE(500, "closing") PHASE(649, "closed")), LB_CLOSING_UNKNOWN);
-  assert_int_equal(closing(V2 EVENT(40, "b", "acquire") PHASE(500, "closing") EVENT(649, "b", "busy") PHASE(900, "closed")), LB_CLOSING_UNKNOWN);
-  assert_int_equal(closing(V2 GRANTED(10, "a", 700) EVENT(40, "b", "acquire") PHASE(500, "closing") PHASE(749, "closed")), LB_CLOSING_UNKNOWN);
-  assert_int_equal(closing(V2 GRANTED(10, "a", 700) EVENT(40, "b", "acquire") PHASE(500, "closing") PHASE(750, "closed")), LB_CLOSING_REFUSED);
-  assert_int_equal(closing(V2 GRANTED(10, "a", 90) PHASE(500, "closing") PHASE(900, "closed")), LB_CLOSING_NONE); /* nobody asked */
+  assert_int_equal(closing(V2 EVENT(40, "b", "acquire") PHASE(500, "closing") EVENT(520, "b", "granted")),
+                   LB_CLOSING_GRANTED);
+  assert_int_equal(
+      closing(V2 EVENT(40, "b", "acquire") PHASE(500, "closing") EVENT(650, "b", "busy") PHASE(660, "closed")),
+      LB_CLOSING_REFUSED);
+  assert_int_equal(closing(V2 EVENT(40, "b", "acquire") PHASE(500, "closing") PHASE(650, "closed")),
+                   LB_CLOSING_REFUSED); /* it asks still */
+  assert_int_equal(closing(V2 EVENT(40, "b", "acquire") PHASE(500, "closing") PHASE(649, "closed")),
+                   LB_CLOSING_UNKNOWN);
+  assert_int_equal(
+      closing(V2 EVENT(40, "b", "acquire") PHASE(500, "closing") EVENT(649, "b", "busy") PHASE(900, "closed")),
+      LB_CLOSING_UNKNOWN);
+  assert_int_equal(
+      closing(V2 GRANTED(10, "a", 700) EVENT(40, "b", "acquire") PHASE(500, "closing") PHASE(749, "closed")),
+      LB_CLOSING_UNKNOWN);
+  assert_int_equal(
+      closing(V2 GRANTED(10, "a", 700) EVENT(40, "b", "acquire") PHASE(500, "closing") PHASE(750, "closed")),
+      LB_CLOSING_REFUSED);
+  assert_int_equal(closing(V2 GRANTED(10, "a", 90) PHASE(500, "closing") PHASE(900, "closed")),
+                   LB_CLOSING_NONE); /* nobody asked */
 }
 
 #define IN_VAIN(from, to) EVENT(from, "b", "acquire") EVENT(to, "b", "busy")
@@ -290,11 +317,14 @@ static void a_lock_that_was_let_go_and_cannot_be_had_is_asked_for_in_vain(void *
   const char *let_go = GRANTED(10, "a", 90) EVENT(20, "a", "release") EVENT(30, "a", "released") IN_VAIN(40, 140);
   assert_int_equal(in_vain(let_go), 100);
   assert_int_equal(in_vain(GRANTED(10, "a", 90) EVENT(20, "a", "release") EVENT(30, "a", "released")
-                               EVENT(40, "b", "acquire") EVENT(140, "b", "timeout")), 100);
+                               EVENT(40, "b", "acquire") EVENT(140, "b", "timeout")),
+                   100);
   assert_int_equal(in_vain(GRANTED(10, "a", 90) EVENT(20, "a", "release") EVENT(30, "a", "released")
-                               EVENT(40, "b", "acquire") EVENT(140, "b", "unknown")), 100);
+                               EVENT(40, "b", "acquire") EVENT(140, "b", "unknown")),
+                   100);
   assert_int_equal(in_vain(GRANTED(10, "a", 90) EVENT(20, "a", "release") EVENT(30, "a", "released") IN_VAIN(40, 140)
-                               EVENT(150, "c", "acquire") EVENT(160, "c", "granted")), 0); /* it could be had */
+                               EVENT(150, "c", "acquire") EVENT(160, "c", "granted")),
+                   0); /* it could be had */
 }
 
 static void a_refusal_is_right_while_somebody_holds(void **state) {
@@ -323,10 +353,13 @@ static void a_reader_keeps_its_right_beside_others(void **state) {
 
 static void a_lease_gives_a_right_to_its_end(void **state) {
   (void)state;
-  assert_int_equal(in_vain(GRANTED(10, "a", 90) EVENT(20, "a", "release") IN_VAIN(40, 140)), 50); /* not confirmed: to 90 */
+  assert_int_equal(in_vain(GRANTED(10, "a", 90) EVENT(20, "a", "release") IN_VAIN(40, 140)),
+                   50); /* not confirmed: to 90 */
   assert_int_equal(in_vain(GRANTED(10, "a", 90) RENEWED(15, "a", 91) EVENT(20, "a", "release") IN_VAIN(40, 140)), 0);
-  assert_int_equal(in_vain(EVENT(10, "a", "granted") EVENT(20, "a", "release") IN_VAIN(40, 140)), 100); /* no lease, no right */
-  assert_int_equal(in_vain(GRANTED(10, "a", 90) EVENT(20, "a", "release") EVENT(21, "a", "lost") IN_VAIN(40, 140)), 100);
+  assert_int_equal(in_vain(EVENT(10, "a", "granted") EVENT(20, "a", "release") IN_VAIN(40, 140)),
+                   100); /* no lease, no right */
+  assert_int_equal(in_vain(GRANTED(10, "a", 90) EVENT(20, "a", "release") EVENT(21, "a", "lost") IN_VAIN(40, 140)),
+                   100);
   assert_int_equal(in_vain(GRANTED(10, "a", 90) EVENT(20, "a", "lost") IN_VAIN(40, 140)), 50);
 }
 
@@ -337,9 +370,12 @@ static void for_a_dead_client_the_key_is_kept_a_ttl_and_no_longer(void **state) 
   assert_int_equal(in_vain(EVENT(10, "a", "granted") DEAD(20, "a") IN_VAIN(40, 220)), 100);
   assert_int_equal(in_vain(GRANTED(10, "a", 150) DEAD(20, "a") IN_VAIN(40, 240)), 0); /* to 150: 90 of 200 */
   assert_int_equal(in_vain(GRANTED(10, "a", 140) DEAD(20, "a") IN_VAIN(40, 240)), 100);
-  assert_int_equal(in_vain(EVENT(5, "c", "granted") EVENT(6, "c", "release") EVENT(10, "a", "acquire") DEAD(20, "a") IN_VAIN(40, 220)), 100);
-  assert_int_equal(in_vain(EVENT(5, "c", "granted") EVENT(6, "c", "release") EVENT(10, "a", "acquire") EVENT(11, "a", "busy")
-                               DEAD(20, "a") IN_VAIN(40, 220)), 180); /* it did not ask any more */
+  assert_int_equal(in_vain(EVENT(5, "c", "granted") EVENT(6, "c", "release") EVENT(10, "a", "acquire") DEAD(20, "a")
+                               IN_VAIN(40, 220)),
+                   100);
+  assert_int_equal(in_vain(EVENT(5, "c", "granted") EVENT(6, "c", "release") EVENT(10, "a", "acquire")
+                               EVENT(11, "a", "busy") DEAD(20, "a") IN_VAIN(40, 220)),
+                   180); /* it did not ask any more */
 }
 
 static void an_unknown_outcome_gives_a_right_for_a_ttl(void **state) {
@@ -347,25 +383,33 @@ static void an_unknown_outcome_gives_a_right_for_a_ttl(void **state) {
 #define BEFORE EVENT(1, "c", "granted") EVENT(2, "c", "release") EVENT(3, "c", "released")
   assert_int_equal(in_vain(BEFORE EVENT(10, "a", "acquire") EVENT(20, "a", "unknown") IN_VAIN(40, 120)), 0);
   assert_int_equal(in_vain(BEFORE EVENT(10, "a", "acquire") EVENT(20, "a", "unknown") IN_VAIN(40, 220)), 100);
-  assert_int_equal(in_vain(BEFORE EVENT(10, "a", "acquire") EVENT(20, "a", "unknown") EVENT(30, "a", "released") IN_VAIN(40, 140)), 100);
+  assert_int_equal(
+      in_vain(BEFORE EVENT(10, "a", "acquire") EVENT(20, "a", "unknown") EVENT(30, "a", "released") IN_VAIN(40, 140)),
+      100);
 }
 
 static void a_grant_to_another_ends_the_rights_of_those_before(void **state) {
   (void)state;
-  assert_int_equal(in_vain(GRANTED(10, "a", 900) EVENT(20, "a", "release") GRANTED(30, "c", 50) EVENT(35, "c", "release")
-                               EVENT(36, "c", "released") IN_VAIN(40, 140)), 100);
-  assert_int_equal(in_vain(GRANTED(10, "a", 900) EVENT(20, "a", "release")
-                               "{\"t\":30,\"c\":\"c\",\"k\":\"other\",\"e\":\"granted\"}\n" IN_VAIN(40, 140)), 0);
+  assert_int_equal(in_vain(GRANTED(10, "a", 900) EVENT(20, "a", "release") GRANTED(30, "c", 50)
+                               EVENT(35, "c", "release") EVENT(36, "c", "released") IN_VAIN(40, 140)),
+                   100);
+  assert_int_equal(
+      in_vain(GRANTED(10, "a", 900) EVENT(
+          20, "a", "release") "{\"t\":30,\"c\":\"c\",\"k\":\"other\",\"e\":\"granted\"}\n" IN_VAIN(40, 140)),
+      0);
 }
 
 static void who_gave_up_last_decides(void **state) {
   (void)state;
   /* c lets go of nothing when the others do: each client's rights are its own */
-  assert_int_equal(in_vain(EVENT(5, "c", "granted") EVENT(6, "a", "release") EVENT(7, "b", "release") IN_VAIN(40, 140)), 0);
+  assert_int_equal(in_vain(EVENT(5, "c", "granted") EVENT(6, "a", "release") EVENT(7, "b", "release") IN_VAIN(40, 140)),
+                   0);
   assert_int_equal(in_vain(GRANTED(10, "a", 90) EVENT(20, "a", "release") EVENT(30, "a", "released") IN_VAIN(40, 140)
-                               EVENT(150, "c", "acquire") EVENT(190, "c", "busy")), 40);
+                               EVENT(150, "c", "acquire") EVENT(190, "c", "busy")),
+                   40);
   assert_int_equal(in_vain(GRANTED(10, "a", 90) EVENT(20, "a", "release") EVENT(30, "a", "released") IN_VAIN(40, 140)
-                               EVENT(150, "c", "acquire")), 100);
+                               EVENT(150, "c", "acquire")),
+                   100);
   assert_int_equal(in_vain(EVENT(40, "b", "busy")), 0); /* nobody knows since when it asked */
 }
 

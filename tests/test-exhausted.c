@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * When memory or the disk is exhausted, what judges says so: no half judgement, no crash, no leak (the sanitizers look). The
- * linker puts the functions below in the place of the C library's (tests/meson.build), for our own code only.
+ * When memory or the disk is exhausted, what judges says so: no half judgement, no crash, no leak (the sanitizers
+ * look). The linker puts the functions below in the place of the C library's (tests/meson.build), for our own code
+ * only.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -21,7 +22,8 @@
 #include "judged.h"
 #include "scratch.h"
 
-/* ---- a library that runs out -------------------------------------------------------------------------------------- */
+/* ---- a library that runs out --------------------------------------------------------------------------------------
+ */
 
 static long allocations_left = -1, closes_left = -1; /* before one fails; -1 = none does */
 
@@ -43,9 +45,7 @@ static bool used_up(long *left) {
   return (*left)-- == 0;
 }
 
-void *__wrap_malloc(size_t size) {
-  return used_up(&allocations_left) ? NULL : __real_malloc(size);
-}
+void *__wrap_malloc(size_t size) { return used_up(&allocations_left) ? NULL : __real_malloc(size); }
 void *__wrap_calloc(size_t count, size_t size) {
   return used_up(&allocations_left) ? NULL : __real_calloc(count, size);
 }
@@ -58,7 +58,8 @@ int __wrap_fclose(FILE *file) {
   return EOF;
 }
 
-/* ---- the checker -------------------------------------------------------------------------------------------------- */
+/* ---- the checker --------------------------------------------------------------------------------------------------
+ */
 
 static struct lb_event happened(uint64_t t, uint32_t client, uint32_t key, enum lb_event_kind kind) {
   return (struct lb_event){.t = t, .client = client, .key = key, .fact = LB_NO_NAME, .kind = (uint16_t)kind};
@@ -76,8 +77,8 @@ static struct lb_history named(uint32_t clients, uint32_t keys) {
 
 enum { CLIENTS = 20, KEYS = 20 };
 
-/* On each key all clients at once, then all of them die, then there are events of those who never held: every array of the
- * checker grows more than once. `more` reads come before these, so that another of them needs the room. */
+/* On each key all clients at once, then all of them die, then there are events of those who never held: every array of
+ * the checker grows more than once. `more` reads come before these, so that another of them needs the room. */
 static struct lb_history crowded(uint32_t more) {
   struct lb_history h = named(CLIENTS, KEYS);
   uint64_t t = 0;
@@ -123,7 +124,8 @@ static void a_history_is_judged_wholly_or_not_at_all(void **state) {
   for (uint32_t more = 0; more < 3; more++) judge_short_of_memory(more);
 }
 
-/* ---- a trial ------------------------------------------------------------------------------------------------------ */
+/* ---- a trial ------------------------------------------------------------------------------------------------------
+ */
 
 struct world {
   char dir[100];
@@ -160,8 +162,11 @@ static int set_up(void **state) {
                                      .lasts_ms = 1000};
   w->plan = (struct lb_trial_plan){
       .scenario = &w->scenario, .protocol = &w->protocol, .topology = &w->topology, .system = "p@none", .name = "t1"};
-  w->stage = (struct lb_stage){
-      .plan = &w->plan, .run_dir = w->dir, .client_count = 1, .verdict = LB_VERDICT_NONE, .memory = lb_memory_map(1, 1, 1)};
+  w->stage = (struct lb_stage){.plan = &w->plan,
+                               .run_dir = w->dir,
+                               .client_count = 1,
+                               .verdict = LB_VERDICT_NONE,
+                               .memory = lb_memory_map(1, 1, 1)};
   return w->stage.memory ? 0 : -1;
 }
 

@@ -19,7 +19,8 @@ static json_t *cells_of(const char *const *names) { /* "scenario system guard [v
   for (; *names; names++) {
     char scenario[60], system[60], guard[20], verdict[20] = "safe";
     assert_true(sscanf(*names, "%59s %59s %19s %19s", scenario, system, guard, verdict) >= 3);
-    json_array_append_new(cells, json_pack("{s:s, s:s, s:s, s:s}", "scenario", scenario, "system", system, "guard", guard, "verdict", verdict));
+    json_array_append_new(cells, json_pack("{s:s, s:s, s:s, s:s}", "scenario", scenario, "system", system, "guard",
+                                           guard, "verdict", verdict));
   }
   return cells;
 }
@@ -55,8 +56,10 @@ static void a_whole_name_is_that_cell(void **state) {
 }
 
 static void cells_without_a_question_stand_in_nobodys_way(void **state) {
-  static const char *const one[] = {"load broken none violated", "load broken fence n/a", "load broken claim n/a", NULL};
-  static const char *const two[] = {"load broken none violated", "load broken fence safe", "load broken claim n/a", NULL};
+  static const char *const one[] = {"load broken none violated", "load broken fence n/a", "load broken claim n/a",
+                                    NULL};
+  static const char *const two[] = {"load broken none violated", "load broken fence safe", "load broken claim n/a",
+                                    NULL};
   static const char *const none[] = {"load broken fence n/a", "load broken claim n/a", NULL};
   (void)state;
   assert_string_equal(named_in(one, "load", sizeof err), "load.broken");
@@ -78,12 +81,14 @@ static void what_only_one_cell_has_is_that_cell(void **state) {
 /* A dot stands in the names of variants, too. */
 static void a_name_is_cut_at_the_dots_that_are_not_its_own(void **state) {
   (void)state;
-  static const char *const variants[] = {"load~hold_ms=0.5 token@redis none", "load~hold_ms=0.5 token@redis fence", "load~hold_ms=0.6 token@redis none",
-                                         "load row@pg none", NULL};
+  static const char *const variants[] = {"load~hold_ms=0.5 token@redis none", "load~hold_ms=0.5 token@redis fence",
+                                         "load~hold_ms=0.6 token@redis none", "load row@pg none", NULL};
   assert_string_equal(named_in(variants, "load~hold_ms=0.6.token@redis", sizeof err), "load~hold_ms=0.6.token@redis");
-  assert_string_equal(named_in(variants, "load~hold_ms=0.5.token@redis.fence", sizeof err), "load~hold_ms=0.5.token@redis.fence");
+  assert_string_equal(named_in(variants, "load~hold_ms=0.5.token@redis.fence", sizeof err),
+                      "load~hold_ms=0.5.token@redis.fence");
   assert_string_equal(named_in(variants, "load~hold_ms=0.6.token", sizeof err), "load~hold_ms=0.6.token@redis");
-  assert_string_equal(named_in(variants, "fence.load~hold_ms=0.5.token", sizeof err), "load~hold_ms=0.5.token@redis.fence");
+  assert_string_equal(named_in(variants, "fence.load~hold_ms=0.5.token", sizeof err),
+                      "load~hold_ms=0.5.token@redis.fence");
   assert_string_equal(named_in(variants, "token.load~hold_ms=0.6", sizeof err), "load~hold_ms=0.6.token@redis");
   assert_string_equal(named_in(variants, "load.row", sizeof err), "load.row@pg");
 }

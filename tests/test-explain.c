@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The story of a history: that the lines that made a violation are there and marked, and that a long history stays short.
+ * The story of a history: that the lines that made a violation are there and marked, and that a long history stays
+ * short.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -127,7 +128,8 @@ static void a_grant_says_what_it_had_read(void **state) {
             "{\"t\":5000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"release\"}\n"
             "{\"t\":6000000,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"release\"}\n");
   says("by zookeeper-1  fence czxid 0x100000008, epoch 1, read at 0x10000000f\n");
-  says("by zookeeper-3  fence czxid 0x100000007, epoch 1, read at 0x10000000e  <-- granted while client-2 holds, and it had read an older state than that one");
+  says(
+      "by zookeeper-3  fence czxid 0x100000007, epoch 1, read at 0x10000000e  <-- granted while client-2 holds, and it had read an older state than that one");
   tell_text("{\"format\":2}\n"
             "{\"t\":1000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"granted\",\"fence\":5}\n"
             "{\"t\":1000001,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"seen\",\"value\":12}\n"
@@ -163,47 +165,50 @@ static void an_older_state_with_a_larger_number_names_no_end_of_a_session(void *
 
 static void what_a_loss_of_power_took_is_told(void **state) {
   (void)state;
-  tell_text("{\"format\":2}\n"
-            "{\"t\":1000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"acquire\"}\n"
-            "{\"t\":2000000,\"e\":\"unsynced\",\"step\":3,\"role\":\"primary\",\"host\":\"redis-1\",\"kept\":88,\"total\":385}\n"
-            "{\"t\":3000000,\"e\":\"unsynced\",\"step\":4,\"host\":\"redis-2\",\"kept\":385,\"total\":385}\n");
+  tell_text(
+      "{\"format\":2}\n"
+      "{\"t\":1000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"acquire\"}\n"
+      "{\"t\":2000000,\"e\":\"unsynced\",\"step\":3,\"role\":\"primary\",\"host\":\"redis-1\",\"kept\":88,\"total\":385}\n"
+      "{\"t\":3000000,\"e\":\"unsynced\",\"step\":4,\"host\":\"redis-2\",\"kept\":385,\"total\":385}\n");
   says("seen      redis-1 lost 297 of 385 bytes that it had written: they were not synced\n");
   says("seen      redis-2 had synced all of 385 bytes that it had written\n");
 }
 
 static void a_server_that_left_is_told(void **state) {
   (void)state;
-  tell_text("{\"format\":2}\n"
-            "{\"t\":1000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"acquire\"}\n"
-            "{\"t\":2000000,\"e\":\"left\",\"step\":3,\"role\":\"server of client 1\",\"host\":\"zookeeper-1\",\"present\":true}\n"
-            "{\"t\":3000000,\"e\":\"left\",\"step\":4,\"role\":\"primary\",\"host\":\"zookeeper-2\",\"present\":false}\n");
+  tell_text(
+      "{\"format\":2}\n"
+      "{\"t\":1000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"acquire\"}\n"
+      "{\"t\":2000000,\"e\":\"left\",\"step\":3,\"role\":\"server of client 1\",\"host\":\"zookeeper-1\",\"present\":true}\n"
+      "{\"t\":3000000,\"e\":\"left\",\"step\":4,\"role\":\"primary\",\"host\":\"zookeeper-2\",\"present\":false}\n");
   says("seen      zookeeper-1 has left the others: it serves nobody\n");
   says("seen      zookeeper-2 has not left the others\n");
 }
 
 static void a_grant_names_its_server_and_the_epoch_of_a_czxid(void **state) {
   (void)state;
-  tell_text("{\"format\":2}\n"
-            "{\"t\":1000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"acquire\"}\n"
-            "{\"t\":2000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"granted\",\"fence\":8589934597}\n"
-            "{\"t\":2000001,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"server\",\"host\":\"zookeeper-2\"}\n"
-            "{\"t\":3000000,\"c\":\"client-1\",\"e\":\"server\",\"step\":2,\"host\":\"zookeeper-2\",\"role\":\"primary\",\"present\":false}\n"
-            "{\"t\":4000000,\"c\":\"client-1\",\"e\":\"server\",\"step\":3}\n"
-            "{\"t\":5000000,\"c\":\"client-1\",\"e\":\"holds\",\"step\":4,\"present\":true,\"ms\":900}\n"
-            "{\"t\":6000000,\"c\":\"client-1\",\"e\":\"holds\",\"step\":5,\"present\":false,\"ms\":-20}\n"
-            "{\"t\":7000000,\"e\":\"fault\",\"what\":\"cut client 1 from minority\",\"step\":6,\"verb\":\"cut\"}\n"
-            "{\"t\":7000000,\"e\":\"touched\",\"step\":6,\"verb\":\"cut\",\"host\":\"client-1\",\"from\":\"redis-4, redis-5\"}\n"
-            "{\"t\":7500000,\"e\":\"proved\",\"what\":\"cut client 1 from minority\",\"step\":6}\n"
-            "{\"t\":8000000,\"e\":\"fault\",\"what\":\"cut primary from replicas\",\"step\":7,\"verb\":\"cut\"}\n"
-            "{\"t\":8000000,\"e\":\"touched\",\"step\":7,\"verb\":\"cut\"}\n"
-            "{\"t\":8500000,\"e\":\"fault\",\"what\":\"kill primary\",\"step\":8,\"verb\":\"kill\"}\n"
-            "{\"t\":8500000,\"e\":\"touched\",\"step\":8,\"verb\":\"kill\",\"host\":\"redis-1\"}\n"
-            "{\"t\":8600000,\"e\":\"fault\",\"what\":\"slow primary to node 3 700ms\",\"step\":9,\"verb\":\"slow\"}\n"
-            "{\"t\":8600000,\"e\":\"touched\",\"step\":9,\"verb\":\"slow\",\"host\":\"redis-1\",\"from\":\"redis-3\"}\n"
-            "{\"t\":8700000,\"e\":\"trip\",\"step\":9,\"from\":\"redis-3\",\"host\":\"redis-1\",\"ms\":0}\n"
-            "{\"t\":8800000,\"e\":\"trip\",\"step\":9,\"from\":\"redis-1\",\"host\":\"redis-3\",\"ms\":701}\n"
-            "{\"t\":9000000,\"e\":\"unused\",\"step\":6,\"what\":\"cut client 1 from minority\"}\n"
-            "{\"t\":10000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"release\"}\n");
+  tell_text(
+      "{\"format\":2}\n"
+      "{\"t\":1000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"acquire\"}\n"
+      "{\"t\":2000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"granted\",\"fence\":8589934597}\n"
+      "{\"t\":2000001,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"server\",\"host\":\"zookeeper-2\"}\n"
+      "{\"t\":3000000,\"c\":\"client-1\",\"e\":\"server\",\"step\":2,\"host\":\"zookeeper-2\",\"role\":\"primary\",\"present\":false}\n"
+      "{\"t\":4000000,\"c\":\"client-1\",\"e\":\"server\",\"step\":3}\n"
+      "{\"t\":5000000,\"c\":\"client-1\",\"e\":\"holds\",\"step\":4,\"present\":true,\"ms\":900}\n"
+      "{\"t\":6000000,\"c\":\"client-1\",\"e\":\"holds\",\"step\":5,\"present\":false,\"ms\":-20}\n"
+      "{\"t\":7000000,\"e\":\"fault\",\"what\":\"cut client 1 from minority\",\"step\":6,\"verb\":\"cut\"}\n"
+      "{\"t\":7000000,\"e\":\"touched\",\"step\":6,\"verb\":\"cut\",\"host\":\"client-1\",\"from\":\"redis-4, redis-5\"}\n"
+      "{\"t\":7500000,\"e\":\"proved\",\"what\":\"cut client 1 from minority\",\"step\":6}\n"
+      "{\"t\":8000000,\"e\":\"fault\",\"what\":\"cut primary from replicas\",\"step\":7,\"verb\":\"cut\"}\n"
+      "{\"t\":8000000,\"e\":\"touched\",\"step\":7,\"verb\":\"cut\"}\n"
+      "{\"t\":8500000,\"e\":\"fault\",\"what\":\"kill primary\",\"step\":8,\"verb\":\"kill\"}\n"
+      "{\"t\":8500000,\"e\":\"touched\",\"step\":8,\"verb\":\"kill\",\"host\":\"redis-1\"}\n"
+      "{\"t\":8600000,\"e\":\"fault\",\"what\":\"slow primary to node 3 700ms\",\"step\":9,\"verb\":\"slow\"}\n"
+      "{\"t\":8600000,\"e\":\"touched\",\"step\":9,\"verb\":\"slow\",\"host\":\"redis-1\",\"from\":\"redis-3\"}\n"
+      "{\"t\":8700000,\"e\":\"trip\",\"step\":9,\"from\":\"redis-3\",\"host\":\"redis-1\",\"ms\":0}\n"
+      "{\"t\":8800000,\"e\":\"trip\",\"step\":9,\"from\":\"redis-1\",\"host\":\"redis-3\",\"ms\":701}\n"
+      "{\"t\":9000000,\"e\":\"unused\",\"step\":6,\"what\":\"cut client 1 from minority\"}\n"
+      "{\"t\":10000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"release\"}\n");
   says("fence czxid 0x200000005, epoch 2");
   says("client-1  granted   by zookeeper-2  fence czxid 0x200000005, epoch 2\n");
   says_not("answered client-1");
@@ -324,7 +329,8 @@ static void a_renewal_that_failed_is_told_once(void **state) {
                     "{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\",\"until\":40}\n"
                     "{\"t\":2,\"c\":\"a\",\"k\":\"x\",\"e\":\"renewed\",\"until\":50}\n";
   for (int t = 3; t < 9; t++)
-    snprintf(text + strlen(text), sizeof text - strlen(text), "{\"t\":%d,\"c\":\"a\",\"k\":\"x\",\"e\":\"not-renewed\",\"check\":\"%s\"}\n", t,
+    snprintf(text + strlen(text), sizeof text - strlen(text),
+             "{\"t\":%d,\"c\":\"a\",\"k\":\"x\",\"e\":\"not-renewed\",\"check\":\"%s\"}\n", t,
              t < 8 ? "no-answer" : "told-no");
   snprintf(text + strlen(text), sizeof text - strlen(text), "{\"t\":9,\"c\":\"a\",\"k\":\"x\",\"e\":\"lost\"}\n");
   tell_text(text);
@@ -390,8 +396,17 @@ static void a_safe_history_says_so(void **state) {
 /* Ties are no violation for the checker; so they are none for a reader. */
 static void good_histories_have_nothing_marked(void **state) {
   (void)state;
-  static const char *const good[] = {"ties",     "lost-in-time",  "crash",           "renewed",  "crash-nobody-after",
-                                     "two-keys", "granted-again", "granted-again-fenced", "granted-again-and-lost", "unknown-outcome", "any-order"};
+  static const char *const good[] = {"ties",
+                                     "lost-in-time",
+                                     "crash",
+                                     "renewed",
+                                     "crash-nobody-after",
+                                     "two-keys",
+                                     "granted-again",
+                                     "granted-again-fenced",
+                                     "granted-again-and-lost",
+                                     "unknown-outcome",
+                                     "any-order"};
   for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
     char file[64];
     snprintf(file, sizeof file, "good/%s", good[i]);
@@ -411,12 +426,13 @@ static void a_hold_that_was_released_once_of_twice_goes_on(void **state) {
 
 static void a_fault_is_told_with_its_proof_and_answers_are_not_repeated(void **state) {
   (void)state;
-  tell_text("{\"t\":0,\"e\":\"fault\",\"what\":\"kill primary\",\"step\":1}\n"
-            "{\"t\":3000000,\"e\":\"proved\",\"what\":\"kill primary\",\"step\":1}\n"
-            "{\"t\":4000000,\"e\":\"observed\",\"role\":\"current primary\",\"present\":false}\n"
-            "{\"t\":5000000,\"c\":\"client-1\",\"k\":\"lock-1\",\"e\":\"granted\"}\n"
-            "{\"t\":6000000,\"c\":\"client-1\",\"e\":\"reply\",\"what\":\"client 1 acquire within 3s\",\"answer\":\"granted\"}\n"
-            "{\"t\":7000000,\"e\":\"reply\",\"what\":\"client 2 read\",\"answer\":\"not-holding\"}\n");
+  tell_text(
+      "{\"t\":0,\"e\":\"fault\",\"what\":\"kill primary\",\"step\":1}\n"
+      "{\"t\":3000000,\"e\":\"proved\",\"what\":\"kill primary\",\"step\":1}\n"
+      "{\"t\":4000000,\"e\":\"observed\",\"role\":\"current primary\",\"present\":false}\n"
+      "{\"t\":5000000,\"c\":\"client-1\",\"k\":\"lock-1\",\"e\":\"granted\"}\n"
+      "{\"t\":6000000,\"c\":\"client-1\",\"e\":\"reply\",\"what\":\"client 1 acquire within 3s\",\"answer\":\"granted\"}\n"
+      "{\"t\":7000000,\"e\":\"reply\",\"what\":\"client 2 read\",\"answer\":\"not-holding\"}\n");
   says("FAULT     kill primary  (proved, 3.000 ms later)\n");
   says("seen      key absent on current primary\n");
   says("seen      client 2 read: not holding\n");
@@ -429,14 +445,15 @@ static void a_fault_is_told_with_its_proof_and_answers_are_not_repeated(void **s
 /* Two cuts with the same words; the proof of the first comes after the second has begun. */
 static void a_proof_belongs_to_the_fault_of_its_step(void **state) {
   (void)state;
-  tell_text("{\"format\":2}\n"
-            "{\"t\":0,\"e\":\"fault\",\"what\":\"pause client 1\",\"step\":1}\n"
-            "{\"t\":1000000,\"e\":\"fault\",\"what\":\"pause client 1\",\"step\":2}\n"
-            "{\"t\":3000000,\"e\":\"proved\",\"what\":\"it stands still\",\"step\":1}\n"
-            "{\"t\":4000000,\"e\":\"fault\",\"what\":\"kill primary\"}\n"
-            "{\"t\":5000000,\"e\":\"proved\",\"what\":\"kill primary\"}\n"
-            "{\"t\":6000000,\"c\":\"client-1\",\"e\":\"reply\",\"what\":\"client 1 read\",\"answer\":\"done\"}\n"
-            "{\"t\":7000000,\"c\":\"client-1\",\"e\":\"reply\",\"what\":\"client 1 write\",\"answer\":\"failed\",\"why\":\"refused\"}\n");
+  tell_text(
+      "{\"format\":2}\n"
+      "{\"t\":0,\"e\":\"fault\",\"what\":\"pause client 1\",\"step\":1}\n"
+      "{\"t\":1000000,\"e\":\"fault\",\"what\":\"pause client 1\",\"step\":2}\n"
+      "{\"t\":3000000,\"e\":\"proved\",\"what\":\"it stands still\",\"step\":1}\n"
+      "{\"t\":4000000,\"e\":\"fault\",\"what\":\"kill primary\"}\n"
+      "{\"t\":5000000,\"e\":\"proved\",\"what\":\"kill primary\"}\n"
+      "{\"t\":6000000,\"c\":\"client-1\",\"e\":\"reply\",\"what\":\"client 1 read\",\"answer\":\"done\"}\n"
+      "{\"t\":7000000,\"c\":\"client-1\",\"e\":\"reply\",\"what\":\"client 1 write\",\"answer\":\"failed\",\"why\":\"refused\"}\n");
   says("+       0.0 ms   FAULT  pause client 1  (proved, 3.000 ms later)\n");
   says("+       1.0 ms   FAULT  pause client 1\n");
   says("+       4.0 ms   FAULT  kill primary\n"); /* a proof of no step belongs to none */
@@ -542,7 +559,8 @@ static void nothing_in_a_name_reaches_the_terminal_as_a_command(void **state) {
   says("granted while a?[2J holds");
 }
 
-/* ---- what the history does not say of itself ------------------------------------------------------------------------ */
+/* ---- what the history does not say of itself ------------------------------------------------------------------------
+ */
 
 #define LINE(t, c, e, more) "{\"t\":" #t "000000,\"c\":\"" c "\",\"k\":\"lock-1\",\"e\":\"" e "\"" more "}\n"
 
@@ -551,8 +569,9 @@ static void nothing_in_a_name_reaches_the_terminal_as_a_command(void **state) {
 /* A fence is in the history, for PostgreSQL's grants always have one; nobody looked at it. */
 static void under_the_guard_claim_a_refusal_is_for_the_token(void **state) {
   (void)state;
-  static const char refused[] = LINE(10, "client-1", "granted", ",\"fence\":1") LINE(20, "client-2", "granted", ",\"fence\":2")
-      LINE(30, "client-2", "read", ",\"fence\":2,\"value\":0") LINE(40, "client-1", "write", ",\"fence\":1,\"value\":1,\"ok\":false");
+  static const char refused[] = LINE(10, "client-1", "granted", ",\"fence\":1")
+      LINE(20, "client-2", "granted", ",\"fence\":2") LINE(30, "client-2", "read", ",\"fence\":2,\"value\":0")
+          LINE(40, "client-1", "write", ",\"fence\":1,\"value\":1,\"ok\":false");
   tell_text(refused);
   says("<-- fenced off: the resource has seen 2\n");
   about.claims = true;
@@ -565,22 +584,26 @@ static void under_the_guard_claim_a_refusal_is_for_the_token(void **state) {
 
 static void a_stuck_story_ends_with_since_when(void **state) {
   (void)state;
-  static const char stuck[] = LINE(10, "client-1", "granted", ",\"until\":110000000") LINE(20, "client-1", "release", "")
-      LINE(30, "client-2", "acquire", "") LINE(530, "client-2", "timeout", "");
+  static const char stuck[] = LINE(10, "client-1", "granted", ",\"until\":110000000")
+      LINE(20, "client-1", "release", "") LINE(30, "client-2", "acquire", "") LINE(530, "client-2", "timeout", "");
   about.ttl_ns = 100 * 1000000;
   tell_text(stuck);
   says_not("Stuck");
   about.stuck = true;
   tell_text(stuck);
-  says("\nStuck since +100.0 ms: from then on nobody had a right to lock-1, and client-2 asked for it in vain, to the end of its 500.0 ms.\n");
+  says(
+      "\nStuck since +100.0 ms: from then on nobody had a right to lock-1, and client-2 asked for it in vain, to the end of its 500.0 ms.\n");
   about.delayed = true;
-  tell_text(FORMAT_2 LINE(10, "client-1", "granted", ",\"until\":110000000") LINE(20, "client-1", "release", "") LINE(30, "client-2", "acquire", "")
-                LINE(530, "client-2", "timeout", "") "{\"t\":540000000,\"e\":\"phase\",\"phase\":\"closing\"}\n" LINE(541, "client-2", "acquire", "")
-                    LINE(610, "client-2", "granted", ""));
-  says("\nDelayed since +100.0 ms: from then on nobody had a right to lock-1, and client-2 asked for it in vain, to the end of its 500.0 ms.\n"
-       "Then client-2 was granted it, at +600.0 ms.\n");
+  tell_text(FORMAT_2 LINE(10, "client-1", "granted", ",\"until\":110000000") LINE(20, "client-1", "release", "") LINE(
+      30, "client-2", "acquire", "")
+                LINE(530, "client-2", "timeout", "") "{\"t\":540000000,\"e\":\"phase\",\"phase\":\"closing\"}\n" LINE(
+                    541, "client-2", "acquire", "") LINE(610, "client-2", "granted", ""));
+  says(
+      "\nDelayed since +100.0 ms: from then on nobody had a right to lock-1, and client-2 asked for it in vain, to the end of its 500.0 ms.\n"
+      "Then client-2 was granted it, at +600.0 ms.\n");
   about.delayed = false;
-  tell_text(LINE(10, "client-1", "granted", "") LINE(30, "client-2", "acquire", "") LINE(530, "client-2", "timeout", ""));
+  tell_text(LINE(10, "client-1", "granted", "") LINE(30, "client-2", "acquire", "")
+                LINE(530, "client-2", "timeout", ""));
   says("\nStuck since +20.0 ms: lock-1 was asked for and granted to nobody for 500.0 ms; client-1 still had it.\n");
   about = (struct lb_explain_about){0};
 }
@@ -589,17 +612,23 @@ static void a_stuck_story_ends_with_since_when(void **state) {
 static void a_step_that_waits_in_vain_ends_a_story_with_since_when(void **state) {
   (void)state;
   about = (struct lb_explain_about){.stuck = true, .ttl_ns = 100 * 1000000};
-  tell_text(FORMAT_2 LINE(10, "client-1", "acquire", "") LINE(20, "client-1", "granted", "") LINE(30, "client-2", "acquire", "")
-                LINE(40, "client-2", "busy", "") LINE(50, "client-2", "acquire", "")
-                    "{\"t\":60000000,\"c\":\"client-1\",\"e\":\"crash\"}\n"
-                    "{\"t\":3060000000,\"e\":\"not-met\",\"what\":\"await client 2 holds within 3s\",\"step\":7}\n");
+  tell_text(
+      FORMAT_2 LINE(10, "client-1", "acquire", "") LINE(20, "client-1", "granted", "")
+          LINE(30, "client-2", "acquire", "") LINE(40, "client-2", "busy", "")
+              LINE(50, "client-2", "acquire",
+                   "") "{\"t\":60000000,\"c\":\"client-1\",\"e\":\"crash\"}\n"
+                       "{\"t\":3060000000,\"e\":\"not-met\",\"what\":\"await client 2 holds within 3s\",\"step\":7}\n");
   says("seen      await client 2 holds within 3s: it did not\n");
-  says("\nStuck since +50.0 ms: lock-1 was asked for and granted to nobody for 3000.0 ms; client-1 had died with it.\n");
-  tell_text(FORMAT_2 LINE(10, "client-1", "granted", "") LINE(20, "client-1", "release", "") LINE(30, "client-2", "acquire", "")
-                "{\"t\":130000000,\"e\":\"not-met\",\"what\":\"await client 2 holds within 3s\",\"step\":7}\n");
-  says("Stuck since +20.0 ms: lock-1 was asked for and granted to nobody for 100.0 ms; client-1, which had it last, had let go of it.\n");
-  tell_text(FORMAT_2 LINE(10, "client-1", "granted", "")
-            "{\"t\":130000000,\"e\":\"not-met\",\"what\":\"await failover within 20s\",\"step\":7}\n");
+  says(
+      "\nStuck since +50.0 ms: lock-1 was asked for and granted to nobody for 3000.0 ms; client-1 had died with it.\n");
+  tell_text(FORMAT_2 LINE(10, "client-1", "granted", "") LINE(20, "client-1", "release", "") LINE(
+      30, "client-2", "acquire",
+      "") "{\"t\":130000000,\"e\":\"not-met\",\"what\":\"await client 2 holds within 3s\",\"step\":7}\n");
+  says(
+      "Stuck since +20.0 ms: lock-1 was asked for and granted to nobody for 100.0 ms; client-1, which had it last, had let go of it.\n");
+  tell_text(
+      FORMAT_2 LINE(10, "client-1", "granted",
+                    "") "{\"t\":130000000,\"e\":\"not-met\",\"what\":\"await failover within 20s\",\"step\":7}\n");
   says_not("Stuck"); /* nobody asked: the line says it all */
   about = (struct lb_explain_about){0};
 }
@@ -608,28 +637,35 @@ static void a_step_that_waits_in_vain_ends_a_story_with_since_when(void **state)
 static void a_campaign_that_stood_still_says_since_when(void **state) {
   (void)state;
   static const char campaign[] =
-      FORMAT_2 LINE(5, "client-1", "acquire", "") "{\"t\":105000000,\"e\":\"phase\",\"phase\":\"measure\"}\n" LINE(110, "client-1", "granted", "")
-          LINE(111, "client-2", "acquire", "") LINE(112, "client-3", "acquire", "") LINE(113, "client-3", "timeout", "")
-              "{\"t\":115000000,\"c\":\"client-1\",\"e\":\"crash\"}\n" LINE(165, "client-2", "granted", "")
-                  LINE(166, "client-3", "acquire", "") "{\"t\":170000000,\"e\":\"phase\",\"phase\":\"end\"}\n" LINE(900, "client-3", "timeout", "");
+      FORMAT_2 LINE(5, "client-1", "acquire", "") "{\"t\":105000000,\"e\":\"phase\",\"phase\":\"measure\"}\n" LINE(
+          110, "client-1", "granted", "") LINE(111, "client-2", "acquire", "") LINE(112, "client-3", "acquire", "")
+          LINE(113, "client-3", "timeout",
+               "") "{\"t\":115000000,\"c\":\"client-1\",\"e\":\"crash\"}\n" LINE(165, "client-2", "granted", "")
+              LINE(166, "client-3", "acquire",
+                   "") "{\"t\":170000000,\"e\":\"phase\",\"phase\":\"end\"}\n" LINE(900, "client-3", "timeout", "");
   tell_text(campaign);
   says_not("Stuck");
   about.stuck = true;
   tell_text(campaign);
   says("\nStuck since +110.0 ms: lock-1 was asked for and granted to nobody for 50.0 ms; client-1 had died with it.\n");
-  tell_text(FORMAT_2 LINE(10, "client-1", "acquire", "") LINE(20, "client-2", "acquire", "")
-                "{\"t\":25000000,\"c\":\"client-1\",\"e\":\"crash\"}\n" LINE(30, "client-2", "timeout", "")
-                    LINE(900, "client-3", "release", ""));
-  says("\nStuck since +0.0 ms: lock-1 was asked for and granted to nobody for 20.0 ms.\n"); /* as long as somebody asked */
-  tell_text(FORMAT_2 LINE(10, "client-1", "acquire", "") LINE(20, "client-1", "timeout", "")
-                "{\"t\":25000000,\"e\":\"shortened\",\"kept\":2,\"total\":90}\n");
+  tell_text(FORMAT_2 LINE(10, "client-1", "acquire", "")
+                LINE(20, "client-2", "acquire", "") "{\"t\":25000000,\"c\":\"client-1\",\"e\":\"crash\"}\n" LINE(
+                    30, "client-2", "timeout", "") LINE(900, "client-3", "release", ""));
+  says("\nStuck since +0.0 ms: lock-1 was asked for and granted to nobody for 20.0 ms.\n"); /* as long as somebody asked
+                                                                                             */
+  tell_text(FORMAT_2 LINE(10, "client-1", "acquire", "")
+                LINE(20, "client-1", "timeout", "") "{\"t\":25000000,\"e\":\"shortened\",\"kept\":2,\"total\":90}\n");
   says_not("Stuck"); /* what was not kept may be worse */
-  tell_text(FORMAT_2 LINE(10, "client-1", "acquire", "") LINE(20, "client-1", "busy", "") "{\"t\":25000000,\"e\":\"phase\",\"phase\":\"measure\"}\n"
-                "{\"t\":90000000,\"e\":\"phase\",\"phase\":\"end\"}\n");
+  tell_text(FORMAT_2 LINE(10, "client-1", "acquire", "")
+                LINE(20, "client-1", "busy", "") "{\"t\":25000000,\"e\":\"phase\",\"phase\":\"measure\"}\n"
+                                                 "{\"t\":90000000,\"e\":\"phase\",\"phase\":\"end\"}\n");
   says_not("Stuck"); /* asked for in the warm-up only */
-  tell_text(FORMAT_2 LINE(10, "client-1", "acquire", "") LINE(20, "client-1", "busy", "") "{\"t\":25000000,\"e\":\"phase\",\"phase\":\"measure\"}\n"
-                LINE(60, "client-1", "acquire", "") LINE(65, "client-1", "busy", "") "{\"t\":90000000,\"e\":\"phase\",\"phase\":\"end\"}\n");
-  says("\nStuck since +15.0 ms: lock-1 was asked for and granted to nobody for 40.0 ms.\n"); /* as the counter no_grant_ns has it */
+  tell_text(FORMAT_2 LINE(10, "client-1", "acquire", "")
+                LINE(20, "client-1", "busy",
+                     "") "{\"t\":25000000,\"e\":\"phase\",\"phase\":\"measure\"}\n" LINE(60, "client-1", "acquire", "")
+                    LINE(65, "client-1", "busy", "") "{\"t\":90000000,\"e\":\"phase\",\"phase\":\"end\"}\n");
+  says("\nStuck since +15.0 ms: lock-1 was asked for and granted to nobody for 40.0 ms.\n"); /* as the counter
+                                                                                                no_grant_ns has it */
   about = (struct lb_explain_about){0};
 }
 
@@ -637,8 +673,8 @@ static void sums_of_what_was_kept_are_said_to_be_that(void **state) {
   (void)state;
   tell_text(FORMAT_2 LINE(10, "client-1", "granted", "") LINE(20, "client-1", "release", ""));
   says_not("All this");
-  tell_text(FORMAT_2 LINE(10, "client-1", "granted", "") LINE(20, "client-1", "release", "")
-                "{\"t\":25000000,\"e\":\"shortened\",\"kept\":2,\"total\":90}\n");
+  tell_text(FORMAT_2 LINE(10, "client-1", "granted", "")
+                LINE(20, "client-1", "release", "") "{\"t\":25000000,\"e\":\"shortened\",\"kept\":2,\"total\":90}\n");
   says("1 grant.\nAll this is of the first 2 of 90 events: more were not kept");
 }
 

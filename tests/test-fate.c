@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What became of a client that does not answer: real processes with a protocol that dies, exits, hangs or closes what is not its own.
+ * What became of a client that does not answer: real processes with a protocol that dies, exits, hangs or closes what
+ * is not its own.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +21,8 @@
 
 enum { SOON_MS = 50, PATIENCE_MS = 20000, CHILD_S = 20 };
 
-/* ---- a protocol that misbehaves in try_acquire ------------------------------------------------------------------------ */
+/* ---- a protocol that misbehaves in try_acquire
+ * ------------------------------------------------------------------------ */
 
 static enum { DIE, EXIT, HANG, CLOSE, PRINT, LEAVE_CHILD } misdeed;
 static int leash[2]; /* of the child: it lives for as long as the test has the other end */
@@ -73,7 +75,8 @@ static const struct lb_protocol protocol = {.name = "misdeed",
                                             .try_acquire = try_acquire_hook,
                                             .release = release_hook};
 
-/* ---- one client ------------------------------------------------------------------------------------------------------ */
+/* ---- one client
+ * ------------------------------------------------------------------------------------------------------ */
 
 struct fixture {
   struct lb_memory *memory;
@@ -87,8 +90,8 @@ static struct lb_host here = {.name = "here", .netns = -1};
 static int set_up(void **state) {
   static struct fixture f;
   f = (struct fixture){.memory = lb_memory_map(1, 1, 1)};
-  f.plan =
-      (struct lb_client_plan){.protocol = &protocol, .memory = f.memory, .ttl_ms = 1000, .seed = 1, .key_prefix = "test"};
+  f.plan = (struct lb_client_plan){
+      .protocol = &protocol, .memory = f.memory, .ttl_ms = 1000, .seed = 1, .key_prefix = "test"};
   f.client = (struct lb_client){.driver = &lb_driver_process, .name = "client-1", .host = &here};
   *state = &f;
   return f.memory ? 0 : -1;
@@ -139,7 +142,8 @@ static void await_exit(struct fixture *f) {
   assert_int_equal(end.si_pid, pid);
 }
 
-/* ---- statements -------------------------------------------------------------------------------------------------------- */
+/* ---- statements
+ * -------------------------------------------------------------------------------------------------------- */
 
 static void a_signal_is_named_with_the_hook_it_came_in(void **state) {
   struct fixture *f = *state;

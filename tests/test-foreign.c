@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Foreign locks: words of a line, what an adapter says of itself, its process and its pipes, and the hooks against adapters of a few lines of shell.
+ * Foreign locks: words of a line, what an adapter says of itself, its process and its pipes, and the hooks against
+ * adapters of a few lines of shell.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -65,11 +66,14 @@ static void a_value_comes_back_as_it_was(void **state) {
   assert_string_equal(small, "a ...");
 }
 
-/* ---- what it says of itself ---------------------------------------------------------------------------------------- */
+/* ---- what it says of itself ----------------------------------------------------------------------------------------
+ */
 
 static void a_first_line_becomes_traits(void **state) {
   struct foreign_says says;
-  char err[300], line[] = "name=my-lock version=1.2%20rc topologies=redis,sentinel ends=session can=extend,fence,signal record=a{key},b later=1 clock=no";
+  char err[300],
+      line[] =
+          "name=my-lock version=1.2%20rc topologies=redis,sentinel ends=session can=extend,fence,signal record=a{key},b later=1 clock=no";
   (void)state;
   assert_int_equal(foreign_read_says(line, &says, err, sizeof err), 0);
   assert_string_equal(says.name, "my-lock");
@@ -78,7 +82,8 @@ static void a_first_line_becomes_traits(void **state) {
   assert_string_equal(says.topology[1], "sentinel");
   assert_int_equal(says.record_count, 2);
   assert_true(says.can_extend && says.can_signal && !says.can_holds && !says.can_validity);
-  assert_int_equal(says.traits, LB_TRAIT_FOREIGN | LB_TRAIT_WAITS_INSIDE | LB_TRAIT_SESSION | LB_TRAIT_FENCED | LB_TRAIT_TRUE_CLOCK);
+  assert_int_equal(says.traits,
+                   LB_TRAIT_FOREIGN | LB_TRAIT_WAITS_INSIDE | LB_TRAIT_SESSION | LB_TRAIT_FENCED | LB_TRAIT_TRUE_CLOCK);
 }
 
 static void a_bad_first_line_is_refused_with_what_is_wrong(void **state) {
@@ -117,7 +122,8 @@ static void a_bad_first_line_is_refused_with_what_is_wrong(void **state) {
   assert_non_null(strstr(err, "'Hello'"));
 }
 
-/* ---- its process ----------------------------------------------------------------------------------------------------- */
+/* ---- its process
+ * ----------------------------------------------------------------------------------------------------- */
 
 static struct foreign_child child;
 
@@ -133,7 +139,10 @@ static int next(char **ret) {
 static void lines_come_whole(void **state) {
   char *line, fate[100];
   (void)state;
-  assert_int_equal(foreign_start(&child, "sh -c 'printf \"one\\ntwo\\r\\n\\nth\"; read x; printf \"ree\\n%04095d\\nrest\" 0; exit 7'", NULL), 0);
+  assert_int_equal(
+      foreign_start(&child,
+                    "sh -c 'printf \"one\\ntwo\\r\\n\\nth\"; read x; printf \"ree\\n%04095d\\nrest\" 0; exit 7'", NULL),
+      0);
   assert_int_equal(next(&line), 1);
   assert_string_equal(line, "one");
   assert_int_equal(next(&line), 1);
@@ -197,7 +206,8 @@ static void it_does_not_outlive_us(void **state) {
   close(leash[0]);
 }
 
-/* ---- what the machine takes from it ------------------------------------------------------------------------------------ */
+/* ---- what the machine takes from it
+ * ------------------------------------------------------------------------------------ */
 
 /* 0.1 s of work or so, on a processor that a rival uses: it gets a tenth of it. */
 #define HARD_WORK "nice -n 10 taskset -c 0 sh -c 'i=0; while [ $i -lt 120000 ]; do i=$((i+1)); done; "
@@ -224,7 +234,8 @@ static void who_gets_no_processor_is_held_up_and_who_sleeps_is_not(void **state)
   (void)state;
   pid_t other = rival();
   /* Of what a command starts, too. */
-  static const char script[] = "sh -c 'nice -n 10 taskset -c 0 sh -c \"i=0; while [ \\$i -lt 120000 ]; do i=\\$((i+1)); done; echo done; read x\"; true'";
+  static const char script[] =
+      "sh -c 'nice -n 10 taskset -c 0 sh -c \"i=0; while [ \\$i -lt 120000 ]; do i=\\$((i+1)); done; echo done; read x\"; true'";
   assert_int_equal(foreign_start(&child, script, NULL), 0);
   assert_int_equal(next(&line), 1);
   assert_true(foreign_held_up(&child) > 100 * LB_NS_PER_MS);
@@ -241,14 +252,21 @@ static void what_its_start_costs_is_measured(void **state) {
   char says[LB_FOREIGN_LINE_MAX], err[300];
   int quick = 0, slow = 0;
   (void)state;
-  assert_int_equal(lb_foreign_ask("sh -c 'sleep 0.2; echo lockbench-adapter 1 name=x topologies=redis ends=lease can=; read x'", says, sizeof says, &quick, err, sizeof err), 0);
-  assert_int_equal(lb_foreign_ask("sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; echo lockbench-adapter 1 name=x topologies=redis ends=lease can=; read x'", says, sizeof says,
-                                  &slow, err, sizeof err), 0);
+  assert_int_equal(
+      lb_foreign_ask("sh -c 'sleep 0.2; echo lockbench-adapter 1 name=x topologies=redis ends=lease can=; read x'",
+                     says, sizeof says, &quick, err, sizeof err),
+      0);
+  assert_int_equal(
+      lb_foreign_ask(
+          "sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; echo lockbench-adapter 1 name=x topologies=redis ends=lease can=; read x'",
+          says, sizeof says, &slow, err, sizeof err),
+      0);
   assert_in_range(quick, 1, 100);
   assert_true(slow > quick + 50);
 }
 
-/* ---- the hooks -------------------------------------------------------------------------------------------------------- */
+/* ---- the hooks
+ * -------------------------------------------------------------------------------------------------------- */
 
 static struct lb_process_env env;
 static struct lb_config config;
@@ -258,17 +276,22 @@ static struct lb_session *session;
 static struct lb_grant grant;
 static const struct lb_lock lock = {.key = "run-1", .ttl_ms = 60000, .patient = true};
 
-/* Answers each request with ok, but those in `cases`: "acquire) echo $n granted;;". `before`: what stands before its first line, a quote open. */
+/* Answers each request with ok, but those in `cases`: "acquire) echo $n granted;;". `before`: what stands before its
+ * first line, a quote open. */
 static int open_with(const char *before, const char *cases, int64_t within_ms) {
   static int count;
   char command[1500], says[200], err[300];
   snprintf(says, sizeof says, "name=t%d version=1 topologies=none ends=lease can=extend,holds,signal", ++count);
-  snprintf(command, sizeof command, "%secho \"lockbench-adapter 1 %s\"; while read n word rest; do case $word in %s *) echo $n ok;; esac; done'", before, says, cases);
-  lock_of = lb_foreign_add(&(struct lb_foreign_plan){.kind = "unit", .command = command, .says = says}, err, sizeof err);
+  snprintf(command, sizeof command,
+           "%secho \"lockbench-adapter 1 %s\"; while read n word rest; do case $word in %s *) echo $n ok;; esac; done'",
+           before, says, cases);
+  lock_of =
+      lb_foreign_add(&(struct lb_foreign_plan){.kind = "unit", .command = command, .says = says}, err, sizeof err);
   if (!lock_of) fail_msg("%s", err);
   lb_env_init(&env, 1);
   grant = LB_GRANT_INIT;
-  config = (struct lb_config){.env = &env.base, .target = &target, .ttl_ms = 1000, .client = "client-1", .protocol = lock_of, .prefix = "run"};
+  config = (struct lb_config){
+      .env = &env.base, .target = &target, .ttl_ms = 1000, .client = "client-1", .protocol = lock_of, .prefix = "run"};
   session = calloc(1, lock_of->session_size);
   assert_non_null(session);
   return lock_of->open(session, &config, in_ms(within_ms));
@@ -290,8 +313,11 @@ static int resolve(int64_t ms) { return lock_of->resolve(session, &lock, &grant,
 
 static void each_answer_has_its_result(void **state) {
   (void)state;
-  assert_int_equal(open_adapter("acquire) i=$((i+1)); set -- \"granted token=abc\" busy \"timeout it is late\" \"unknown no reply\" \"error broken\"; shift $((i-1)); echo $n $1;; "
-                                "release) echo $n lost;; extend) echo $n error no;; holds) echo $n lost;;"), 0);
+  assert_int_equal(
+      open_adapter(
+          "acquire) i=$((i+1)); set -- \"granted token=abc\" busy \"timeout it is late\" \"unknown no reply\" \"error broken\"; shift $((i-1)); echo $n $1;; "
+          "release) echo $n lost;; extend) echo $n error no;; holds) echo $n lost;;"),
+      0);
   assert_int_equal(try(PATIENCE_MS), LB_OK);
   assert_string_equal(grant.token, "abc");
   assert_true(grant.valid_until > lb_clock_ns());
@@ -376,13 +402,17 @@ static void no_question_is_put_before_the_last_one_is_answered(void **state) {
 
 static int doubt_within(int64_t ms) {
   int r;
-  for (lb_ns end = in_ms(ms); (r = lock_of->doubt(session, &lock, &grant)) == LB_OK && lb_clock_ns() < end;) lb_clock_sleep_until(in_ms(1));
+  for (lb_ns end = in_ms(ms); (r = lock_of->doubt(session, &lock, &grant)) == LB_OK && lb_clock_ns() < end;)
+    lb_clock_sleep_until(in_ms(1));
   return r;
 }
 
 static void what_the_library_tells_is_kept(void **state) {
   (void)state;
-  assert_int_equal(open_adapter("acquire) echo $n granted; i=$((i+1)); if [ $i = 1 ]; then echo \"! doubt it is suspended\"; fi;; holds) echo \"! lost the session is over\"; echo $n lost;;"), 0);
+  assert_int_equal(
+      open_adapter(
+          "acquire) echo $n granted; i=$((i+1)); if [ $i = 1 ]; then echo \"! doubt it is suspended\"; fi;; holds) echo \"! lost the session is over\"; echo $n lost;;"),
+      0);
   assert_int_equal(try(PATIENCE_MS), LB_OK);
   assert_int_equal(doubt_within(PATIENCE_MS), LB_UNKNOWN);
   assert_string_equal(env.base.err, "the library says: it is suspended");
@@ -415,7 +445,8 @@ static void what_breaks_the_rules_is_told_once_and_for_all(void **state) {
   breaks("acquire) exec sleep 1000 1>&-;;", "the adapter closed its stdout");
   breaks("acquire) printf %05000d 0;;", "4096 bytes and no end of a line");
   breaks("acquire) echo $n \"x=%zz\";;", "cannot be read");
-  breaks("acquire) i=0; while [ $i -lt 1001 ]; do echo \"! doubt x\"; i=$((i+1)); done; echo $n busy;;", "more than 1000 lines");
+  breaks("acquire) i=0; while [ $i -lt 1001 ]; do echo \"! doubt x\"; i=$((i+1)); done; echo $n busy;;",
+         "more than 1000 lines");
   breaks("ping) echo $n no;;", "answered 'no' to ping");
 }
 

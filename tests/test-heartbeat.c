@@ -19,9 +19,9 @@
 
 #define MS UINT64_C(1000000)
 
-/* A process that runs on one processor only, all the time, by this policy; it is the client if it is given a state. Its priority is
- * the usual one, whatever the test's: beside a rival of a higher one an idle client would wait for longer than the test does, and a
- * wait is booked when it ends. */
+/* A process that runs on one processor only, all the time, by this policy; it is the client if it is given a state. Its
+ * priority is the usual one, whatever the test's: beside a rival of a higher one an idle client would wait for longer
+ * than the test does, and a wait is booked when it ends. */
 static pid_t spin(struct lb_client_state *state, int policy) {
   pid_t pid = fork();
   if (pid != 0) return pid;
@@ -47,10 +47,12 @@ static void a_client_that_gets_no_processor_is_a_stall(void **state) {
   (void)state;
   struct lb_memory *memory = lb_memory_map(2, 2, 1);
   assert_non_null(memory);
-  pid_t heartbeat = lb_heartbeat_start(memory), client = spin(&memory->state[1], SCHED_IDLE), rival = spin(NULL, SCHED_OTHER);
+  pid_t heartbeat = lb_heartbeat_start(memory), client = spin(&memory->state[1], SCHED_IDLE),
+        rival = spin(NULL, SCHED_OTHER);
   lb_ns deadline = lb_clock_ns() + 20000 * MS;
   atomic_store(&memory->max_stall_ns, 0);
-  while (atomic_load(&memory->max_stall_ns) < 100 * MS && lb_clock_ns() < deadline) lb_clock_sleep_until(lb_clock_ns() + 10 * MS);
+  while (atomic_load(&memory->max_stall_ns) < 100 * MS && lb_clock_ns() < deadline)
+    lb_clock_sleep_until(lb_clock_ns() + 10 * MS);
   assert_true(atomic_load(&memory->max_stall_ns) >= 100 * MS);
   end(rival), end(client);
   lb_heartbeat_stop(heartbeat);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which trials share servers that are heated, in which order they are run, and when the servers are warm: on a clock that only the
- * waiting moves, with compilers that are a rate. The linker puts the functions below in the place of those of the world.
+ * Which trials share servers that are heated, in which order they are run, and when the servers are warm: on a clock
+ * that only the waiting moves, with compilers that are a rate. The linker puts the functions below in the place of
+ * those of the world.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -20,7 +21,8 @@
 
 enum { S = 1000000000, JOBS = 24, SEEDS = 50 };
 
-/* ---- what stands in for time and servers ---------------------------------------------------------------------------- */
+/* ---- what stands in for time and servers ----------------------------------------------------------------------------
+ */
 
 static struct world {
   struct lb_stage stage;
@@ -72,7 +74,8 @@ static int tear_down(void **state) {
   return 0;
 }
 
-/* ---- when servers are warm -------------------------------------------------------------------------------------------- */
+/* ---- when servers are warm
+ * -------------------------------------------------------------------------------------------- */
 
 static void heats_for(lb_ns seconds, bool warm) {
   assert_int_equal(lb_heat_play(&world.stage), 0);
@@ -112,16 +115,22 @@ static void a_full_log_ends_it(void **state) {
   heats_for(0, false);
 }
 
-/* ---- which trials share servers ------------------------------------------------------------------------------------------ */
+/* ---- which trials share servers
+ * ------------------------------------------------------------------------------------------ */
 
-static int compile(struct lb_cluster *cluster, size_t index, lb_ns *ret) { return (void)cluster, (void)index, (void)ret, 0; }
+static int compile(struct lb_cluster *cluster, size_t index, lb_ns *ret) {
+  return (void)cluster, (void)index, (void)ret, 0;
+}
 static const struct lb_family compiled = {.compiling = compile}, native;
-static const struct lb_topology jvm = {.family = &compiled}, other_jvm = {.family = &compiled}, program = {.family = &native};
+static const struct lb_topology jvm = {.family = &compiled}, other_jvm = {.family = &compiled},
+                                program = {.family = &native};
 
 static void sharing_needs_the_same_servers_in_the_same_round(void **state) {
   (void)state;
-  struct lb_scenario scenario[2] = {{.kind = LB_KIND_LOAD, .settle_s = 1, .ttl_ms = 10}, {.kind = LB_KIND_LOAD, .settle_s = 2, .ttl_ms = 10, .keys = 1}};
-  struct lb_trial_plan a = {.scenario = &scenario[0], .topology = &jvm, .trial = 1}, b = {.scenario = &scenario[1], .topology = &jvm, .trial = 1, .clients = 8};
+  struct lb_scenario scenario[2] = {{.kind = LB_KIND_LOAD, .settle_s = 1, .ttl_ms = 10},
+                                    {.kind = LB_KIND_LOAD, .settle_s = 2, .ttl_ms = 10, .keys = 1}};
+  struct lb_trial_plan a = {.scenario = &scenario[0], .topology = &jvm, .trial = 1},
+                       b = {.scenario = &scenario[1], .topology = &jvm, .trial = 1, .clients = 8};
   assert_true(lb_heat_shared(&a, &b));
   struct lb_trial_plan c = b;
   c.trial = 2;
@@ -140,7 +149,9 @@ static void sharing_needs_the_same_servers_in_the_same_round(void **state) {
   assert_false(lb_heat_needed(&a) || lb_heat_shared(&a, &c));
 }
 
-static const struct lb_trial_plan *at(const struct lb_plan *plan, size_t position) { return &plan->jobs[plan->order[position]].plan; }
+static const struct lb_trial_plan *at(const struct lb_plan *plan, size_t position) {
+  return &plan->jobs[plan->order[position]].plan;
+}
 
 /* Two rounds of six trials on each of two topologies, of which one has a JVM. */
 static void those_that_share_are_neighbours_and_each_is_run_once(void **state) {
@@ -148,7 +159,8 @@ static void those_that_share_are_neighbours_and_each_is_run_once(void **state) {
   static struct lb_job jobs[JOBS];
   struct lb_scenario load = {.kind = LB_KIND_LOAD, .settle_s = 1};
   for (size_t i = 0; i < JOBS; i++)
-    jobs[i] = (struct lb_job){.plan = {.scenario = &load, .topology = i % 2 ? &jvm : &program, .trial = i < JOBS / 2 ? 1 : 2}};
+    jobs[i] = (struct lb_job){
+        .plan = {.scenario = &load, .topology = i % 2 ? &jvm : &program, .trial = i < JOBS / 2 ? 1 : 2}};
   for (uint64_t seed = 0; seed < SEEDS; seed++) {
     struct lb_plan plan = {.jobs = jobs, .job_count = JOBS, .seed = seed};
     bool seen[JOBS] = {false};
@@ -169,12 +181,21 @@ static void those_that_share_are_neighbours_and_each_is_run_once(void **state) {
   }
 }
 
-/* ---- the load that heats ----------------------------------------------------------------------------------------------- */
+/* ---- the load that heats
+ * ----------------------------------------------------------------------------------------------- */
 
 static void the_load_that_heats_is_one_of_its_own(void **state) {
   (void)state;
-  struct lb_scenario asked = {.kind = LB_KIND_LOAD, .settle_s = 5, .keys = 1, .hold_ms = 10, .think_ms = 10, .ttl_ms = 7000}, scenario;
-  struct lb_trial_plan plan = {.scenario = &asked, .topology = &jvm, .system = "a@b", .clients = 1, .trial = 3, .seed = 5, .name = "x"}, heat;
+  struct lb_scenario asked = {.kind = LB_KIND_LOAD,
+                              .settle_s = 5,
+                              .keys = 1,
+                              .hold_ms = 10,
+                              .think_ms = 10,
+                              .ttl_ms = 7000},
+                     scenario;
+  struct lb_trial_plan
+      plan = {.scenario = &asked, .topology = &jvm, .system = "a@b", .clients = 1, .trial = 3, .seed = 5, .name = "x"},
+      heat;
   lb_heat_plan(&plan, &scenario, &heat);
   assert_ptr_equal(heat.scenario, &scenario);
   assert_true(scenario.keys > 1 && heat.clients > scenario.keys && scenario.hold_ms == 0 && scenario.think_ms == 0);

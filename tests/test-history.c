@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Histories: both file forms in and out, the order of events, and that whatever is not exactly a history is refused with
- * the place, what was found and what was expected.
+ * Histories: both file forms in and out, the order of events, and that whatever is not exactly a history is refused
+ * with the place, what was found and what was expected.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -173,8 +173,10 @@ static void malformed_lines_are_refused_with_what_was_found_and_expected(void **
       {TWO "{\"t\":9223372036854775808,\"e\":\"note\",\"what\":\"\"}", "FILE:2: found a number at column "},
       {TWO "{\"t\":1,\"s\":null,\"e\":\"note\",\"what\":\"\"}", "FILE:2: found null in \"s\", expected an integer"},
       {TWO "{\"t\":1,\"c\":7,\"k\":\"x\",\"e\":\"busy\"}", "FILE:2: found an integer in \"c\", expected a string"},
-      {TWO "{\"t\":1,\"c\":\"\",\"k\":\"x\",\"e\":\"busy\"}", "FILE:2: found an empty string in \"c\", expected a name"},
-      {TWO "{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":7}", "FILE:2: found an integer in \"e\", expected the name of an event"},
+      {TWO "{\"t\":1,\"c\":\"\",\"k\":\"x\",\"e\":\"busy\"}",
+       "FILE:2: found an empty string in \"c\", expected a name"},
+      {TWO "{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":7}",
+       "FILE:2: found an integer in \"e\", expected the name of an event"},
       {TWO "{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"grnted\"}",
        "FILE:2: found unknown event \"grnted\" (did you mean \"granted\"?), expected one of: acquire granted busy"},
       {TWO "{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\",\"fnce\":1}",
@@ -208,7 +210,8 @@ static void malformed_lines_of_format_2_are_refused_too(void **state) {
       {TWO, "FILE:1: found no events, expected at least one"},
       {"{\"format\":3}\n", "FILE:1: found format 3, expected 2: it was written by another release"},
       {"{\"format\":1}\n", "FILE:1: found format 1, expected 2: it was written by another release"},
-      {GOOD, "FILE:1: found no \"format\", expected {\"format\":2} in the first line: files of format 1, which lack it, are no longer read"},
+      {GOOD,
+       "FILE:1: found no \"format\", expected {\"format\":2} in the first line: files of format 1, which lack it, are no longer read"},
       {"{\"format\":0}\n", "FILE:1: found 0 in \"format\", expected an integer of at least 1"},
       {"{\"format\":\"2\"}\n", "FILE:1: found a string in \"format\", expected an integer"},
       {"{\"format\":2,\"t\":1}\n",
@@ -301,7 +304,8 @@ static void events_are_sorted_by_time_then_sequence_then_place(void **state) {
         "{\"t\":5,\"e\":\"note\",\"what\":\"b\"}\n{\"t\":5,\"s\":1,\"e\":\"note\",\"what\":\"d\"}\n"
         "{\"t\":1,\"s\":9,\"e\":\"note\",\"what\":\"a\"}\n",
         &h);
-  for (size_t i = 0; i < h.count; i++) assert_int_equal(h.texts.name[lb_event_fact(&h, &h.events[i])->what][0], "abcde"[i]);
+  for (size_t i = 0; i < h.count; i++)
+    assert_int_equal(h.texts.name[lb_event_fact(&h, &h.events[i])->what][0], "abcde"[i]);
   lb_history_clear(&h);
 }
 
@@ -464,11 +468,13 @@ static void the_sample_has_every_kind(void **state) {
 static void a_fact_has_its_fields(void **state) {
   (void)state;
   struct lb_history h;
-  parse(TWO "{\"t\":1,\"e\":\"fault\",\"what\":\"cut primary from replicas\",\"step\":4,\"verb\":\"cut\",\"role\":\"primary\",\"from\":\"replicas\"}\n"
-            "{\"t\":2,\"e\":\"observed\",\"host\":\"redis-1\",\"present\":true}\n"
-            "{\"t\":3,\"c\":\"a\",\"e\":\"reply\",\"what\":\"client 1 read\",\"answer\":\"not-in-time\"}\n"
-            "{\"t\":9,\"c\":\"a\",\"k\":\"x\",\"e\":\"acquire\",\"due\":4}\n",
-        &h);
+  parse(
+      TWO
+      "{\"t\":1,\"e\":\"fault\",\"what\":\"cut primary from replicas\",\"step\":4,\"verb\":\"cut\",\"role\":\"primary\",\"from\":\"replicas\"}\n"
+      "{\"t\":2,\"e\":\"observed\",\"host\":\"redis-1\",\"present\":true}\n"
+      "{\"t\":3,\"c\":\"a\",\"e\":\"reply\",\"what\":\"client 1 read\",\"answer\":\"not-in-time\"}\n"
+      "{\"t\":9,\"c\":\"a\",\"k\":\"x\",\"e\":\"acquire\",\"due\":4}\n",
+      &h);
   const struct lb_fact *cut = lb_event_fact(&h, &h.events[0]), *seen = lb_event_fact(&h, &h.events[1]);
   assert_int_equal(cut->step, 4);
   assert_string_equal(h.texts.name[cut->verb], "cut");
@@ -506,7 +512,7 @@ static void a_renewal_goes_through_both_forms(void **state) {
   struct lb_history h, again;
   size_t size;
   static const char text[] = TWO "{\"t\":5,\"s\":2,\"c\":\"a\",\"k\":\"x\",\"e\":\"renewed\",\"until\":90}\n"
-                             "{\"t\":6,\"c\":\"a\",\"k\":\"x\",\"e\":\"renewed\"}\n"; /* for ever */
+                                 "{\"t\":6,\"c\":\"a\",\"k\":\"x\",\"e\":\"renewed\"}\n"; /* for ever */
   parse(text, &h);
   assert_int_equal(h.events[0].kind, LB_EV_RENEWED);
   assert_int_equal(h.events[0].flags, LB_EVF_UNTIL);
@@ -609,16 +615,18 @@ static void damaged_binary_files_are_refused_with_the_place(void **state) {
 #define DAMAGED(message, change) (memcpy(copy, data, size), change, assert_refused(copy, size, message))
   assert_refused(data, 7, "FILE: byte 7: found the end of the file, expected a header of 56 bytes");
   assert_refused(data, 55, "FILE: byte 55: found the end of the file");
-  assert_refused(data, size - 1,
-                 "FILE: byte 32: found a count of 2 events, expected it to fill the 111 bytes after the names and facts");
+  assert_refused(
+      data, size - 1,
+      "FILE: byte 32: found a count of 2 events, expected it to fill the 111 bytes after the names and facts");
   DAMAGED("FILE: byte 6: found a binary history of format 3, expected format 2: it was", copy[6] = '3');
   DAMAGED("FILE: byte 6: found a binary history of format 1, expected format 2: it was", copy[6] = '1');
   DAMAGED("FILE: byte 6: found a binary history of format ?, expected format 2", copy[6] = '\x1b');
   DAMAGED("FILE: byte 6: found an unknown header", copy[7] = '\r');
   DAMAGED("FILE: byte 40: found 18446744073709551615 bytes of names, expected at most the 118",
           put64(copy, 40, UINT64_MAX));
-  DAMAGED("FILE: byte 48: found a count of 288230376151711744 facts, expected them to fit into the 112 bytes after the names (64 each)",
-          put64(copy, 48, UINT64_C(1) << 58));
+  DAMAGED(
+      "FILE: byte 48: found a count of 288230376151711744 facts, expected them to fit into the 112 bytes after the names (64 each)",
+      put64(copy, 48, UINT64_C(1) << 58));
   DAMAGED("FILE: byte 32: found a count of 2 events, expected it to fill the 48 bytes", put64(copy, 48, 1));
   DAMAGED("FILE: byte 32: found a count of 1152921504606846976 events", put64(copy, 32, UINT64_C(1) << 60));
   DAMAGED("FILE: byte 62: found the end of the names, expected 18446744073709551612 more", put64(copy, 8, UINT64_MAX));
@@ -646,7 +654,8 @@ static void damaged_facts_are_refused_with_the_place(void **state) {
   size_t fact = size - 56 - sizeof(struct lb_fact), event = size - 56;
   lb_history_clear(&h);
 #define FACT_BYTE(field) copy[fact + offsetof(struct lb_fact, field)]
-  DAMAGED("FILE: byte 122: event 1: found name 1 in \"fact\", expected one of 1", copy[event + offsetof(struct lb_event, fact)] = 1);
+  DAMAGED("FILE: byte 122: event 1: found name 1 in \"fact\", expected one of 1",
+          copy[event + offsetof(struct lb_event, fact)] = 1);
   DAMAGED("FILE: byte 122: event 1: found name 7 in \"host\", expected one of 1", FACT_BYTE(host) = 7);
   DAMAGED("FILE: byte 122: event 1: found word 2 in \"present\", expected one that is known", FACT_BYTE(present) = 2);
   DAMAGED("FILE: byte 122: event 1: found word 10 in \"answer\", expected one that is known", FACT_BYTE(answer) = 10);

@@ -22,18 +22,18 @@ struct lb_session {
   size_t token_len_seen[8];
   uint64_t voters, seen;
   int servers[8], server_calls; /* what the hook `server` says, one after the other */
-  int late_replies; /* so many grants are over when they are read */
+  int late_replies;             /* so many grants are over when they are read */
   int holds_answer, doubt_answer, extend_answer, extend_calls;
   int wait_answer;
   bool renews_for_ever;
-  lb_ns validity; /* of a grant; 0 = the whole ttl */
-  lb_ns asked_until;              /* the deadline of the latest holds or extend, counted from then */
+  lb_ns validity;                               /* of a grant; 0 = the whole ttl */
+  lb_ns asked_until;                            /* the deadline of the latest holds or extend, counted from then */
   bool seen_asking, seen_holding, seen_waiting; /* what the memory said of this client during the latest try_acquire */
   struct lb_client_state *state;
-  const char *says; /* what a failed try_acquire leaves in env->err; NULL = nothing */
-  bool overruns;    /* it fills env->err without an end */
+  const char *says;             /* what a failed try_acquire leaves in env->err; NULL = nothing */
+  bool overruns;                /* it fills env->err without an end */
   const struct lb_grant *gives; /* NULL = a good grant */
-  bool sets_back; /* the clock, while it answers */
+  bool sets_back;               /* the clock, while it answers */
   int hook_seen;
   lb_ns deadline_seen;
   lb_ns try_until, resolve_until; /* the deadline of the latest, counted from then; 0 = it was not called */
@@ -125,9 +125,12 @@ struct fixture {
 
 static int set_up(void **state) {
   static struct fixture f;
-  f = (struct fixture){
-      .protocol = {.name = "script", .try_acquire = try_acquire_hook, .release = release_hook, .resolve = resolve_hook, .proofs = &f.proofs},
-      .env = {.now = now_hook, .sleep_until = sleep_hook, .point = point_hook}};
+  f = (struct fixture){.protocol = {.name = "script",
+                                    .try_acquire = try_acquire_hook,
+                                    .release = release_hook,
+                                    .resolve = resolve_hook,
+                                    .proofs = &f.proofs},
+                       .env = {.now = now_hook, .sleep_until = sleep_hook, .point = point_hook}};
   fake_now = 1;
   points_passed[0] = '\0';
   f.holder = (struct lb_holder){.protocol = &f.protocol,
@@ -221,7 +224,8 @@ static void who_polls_does_not_use_the_hook(void **state) {
 
 static void an_option_says_whether_waiters_are_told(void **state) {
   struct fixture *f = *state;
-  static const struct lb_option options[] = {{.name = "other", .type = LB_OPT_BOOL}, {.name = "wake", .type = LB_OPT_BOOL}, {0}};
+  static const struct lb_option options[] = {
+      {.name = "other", .type = LB_OPT_BOOL}, {.name = "wake", .type = LB_OPT_BOOL}, {0}};
   union lb_value values[] = {{.b = true}, {.b = false}};
   assert_false(lb_wakes(&f->protocol, NULL)); /* no hook */
   f->protocol.wait = wait_hook;
@@ -345,7 +349,8 @@ static void a_failure_without_a_text_is_told_by_its_number(void **state) {
 static void a_broken_text_is_made_printable(void **state) {
   struct fixture *f = *state;
   for (int i = 0; i < 8; i++) f->session.acquires[i] = -EIO;
-  f->session.says = "a\nb\x80" "c\033[2J";
+  f->session.says = "a\nb\x80"
+                    "c\033[2J";
   lb_holder_acquire(&f->holder, 0, in_ms(3));
   assert_string_equal(f->session.state->error, "try_acquire: a b?c?[2J");
   f->session.overruns = true;
@@ -386,7 +391,10 @@ static void every_outcome_names_the_server_that_was_asked(void **state) {
       {LB_UNKNOWN, {2, 0}, 0, "acquire unknown server"},
       {LB_UNKNOWN, {2, -ENOENT}, 2, "acquire unknown server"}, /* dropped, as it brought no answer */
       {LB_UNKNOWN, {-ENOENT, -ENOENT}, -1, "acquire unknown"},
-      {-ENOLINK, {2, 2, -ENOENT}, 2, "acquire timeout server"}, /* an error is an answer, though the server has gone since */
+      {-ENOLINK,
+       {2, 2, -ENOENT},
+       2,
+       "acquire timeout server"}, /* an error is an answer, though the server has gone since */
       {-ENOLINK, {2, 2, 1}, 1, "acquire timeout server"},
       {-ENOLINK, {2, 0, -ENOENT}, 0, "acquire timeout server"},
       {-ECONNRESET, {2, -ENOENT, -ENOENT}, -1, "acquire timeout"},
@@ -470,7 +478,8 @@ static void nobody_is_asked_for_its_server_unless_that_is_wanted(void **state) {
   assert_int_equal(f->session.server_calls, 0);
 }
 
-/* ---- breaches of the contract ---------------------------------------------------------------------------------------- */
+/* ---- breaches of the contract
+ * ---------------------------------------------------------------------------------------- */
 
 static void assert_breach(struct fixture *f, const char *text) {
   assert_true(f->holder.breached);
@@ -485,7 +494,8 @@ static void a_grant_that_breaks_the_contract_is_no_hold(void **state) {
   } cases[] = {
       {{.token_len = 4, .valid_until = LB_NS_PER_S}, "try_acquire granted with asked_at = 0"},
       {{.token_len = 4, .asked_at = 1}, "try_acquire granted with valid_until = 0"},
-      {{.token_len = 5000, .asked_at = 1, .valid_until = LB_NS_PER_S}, "try_acquire left token_len = 5000, at most 160"},
+      {{.token_len = 5000, .asked_at = 1, .valid_until = LB_NS_PER_S},
+       "try_acquire left token_len = 5000, at most 160"},
       {{.token_len = 4, .asked_at = 90 * LB_NS_PER_S, .valid_until = LB_NEVER},
        "try_acquire granted with an asked_at 89999 ms in the future"},
   };
@@ -514,7 +524,8 @@ static void a_wall_clock_may_make_a_lease_longer(void **state) {
 static void an_option_says_what_is_believed(void **state) {
   struct fixture *f = *state;
   static const char *const clocks[] = {"monotonic", "wall", NULL};
-  static const struct lb_option options[] = {{.name = "check_validity", .type = LB_OPT_BOOL}, {.name = "clock", .type = LB_OPT_CHOICE, .words = clocks}, {0}};
+  static const struct lb_option options[] = {
+      {.name = "check_validity", .type = LB_OPT_BOOL}, {.name = "clock", .type = LB_OPT_CHOICE, .words = clocks}, {0}};
   union lb_value values[] = {{.b = true}, {.i = 0}};
   assert_false(lb_believes_late(&f->protocol, values) || lb_counts_by_wall(&f->protocol, values)); /* no such options */
   f->protocol.options = options;
@@ -760,11 +771,14 @@ static void a_recheck_that_the_server_confirms_lets_pass(void **state) {
 
 static void a_recheck_without_a_clear_yes_is_a_no(void **state) {
   const int answers[] = {LB_LOST, LB_UNKNOWN, LB_UNCONFIRMED, LB_BUSY, LB_TIMEOUT, -EROFS, -ECONNREFUSED, -ETIMEDOUT};
-  static const char *const stories[] = {"acquire granted check(told no) lost", "acquire granted check(no answer) lost",
+  static const char *const stories[] = {"acquire granted check(told no) lost",
+                                        "acquire granted check(no answer) lost",
                                         "acquire granted check(no majority confirms) lost",
-                                        "acquire granted check(error) lost", "acquire granted check(error) lost",
+                                        "acquire granted check(error) lost",
+                                        "acquire granted check(error) lost",
                                         "acquire granted check(error) lost", /* two are no answers of that hook */
-                                        "acquire granted check(no answer) lost", "acquire granted check(no answer) lost"};
+                                        "acquire granted check(no answer) lost",
+                                        "acquire granted check(no answer) lost"};
   for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
     struct fixture *f = granted_under(state, LB_GUARD_RECHECK);
     f->session.holds_answer = answers[i];
@@ -784,9 +798,10 @@ static void a_recheck_that_cannot_be_asked_is_a_no(void **state) {
 
 static void a_signal_of_doubt_or_loss_ends_the_hold(void **state) {
   const int answers[] = {LB_UNKNOWN, LB_LOST, -EIO, LB_BUSY};
-  static const char *const stories[] = {
-      "acquire granted check(passed) read check(in doubt) lost", "acquire granted check(passed) read check(session over) lost",
-      "acquire granted check(passed) read check(error) lost", "acquire granted check(passed) read check(error) lost"};
+  static const char *const stories[] = {"acquire granted check(passed) read check(in doubt) lost",
+                                        "acquire granted check(passed) read check(session over) lost",
+                                        "acquire granted check(passed) read check(error) lost",
+                                        "acquire granted check(passed) read check(error) lost"};
   for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
     struct fixture *f = granted_under(state, LB_GUARD_SIGNAL);
     assert_int_equal(lb_holder_read(&f->holder), LB_OK);
@@ -841,7 +856,7 @@ static void a_claim_belongs_to_one_grant(void **state) {
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
   assert_int_not_equal(f->holder.claim, first);
   assert_true(lb_resource_read_claimed(resource, first, &value)); /* it has claimed nothing yet */
-  assert_int_equal(lb_holder_write(&f->holder), LB_OK); /* a write claims, too, if it comes first */
+  assert_int_equal(lb_holder_write(&f->holder), LB_OK);           /* a write claims, too, if it comes first */
   assert_false(lb_resource_read_claimed(resource, first, &value));
   assert_int_equal(atomic_load(&resource->value), 1);
 }
@@ -1129,7 +1144,8 @@ static void a_lease_shorter_than_the_ttl_is_renewed_when_half_of_it_is_left(void
   struct fixture *f = *state;
   f->session.validity = 400 * LB_NS_PER_MS;
   granted_and_renewed(state, LB_OK);
-  assert_true(f->holder.renew_at <= fake_now + 200 * LB_NS_PER_MS && f->holder.renew_at > fake_now + 199 * LB_NS_PER_MS);
+  assert_true(f->holder.renew_at <= fake_now + 200 * LB_NS_PER_MS &&
+              f->holder.renew_at > fake_now + 199 * LB_NS_PER_MS);
 }
 
 static void a_renewal_is_recorded_with_its_end_in_true_time(void **state) {
@@ -1164,7 +1180,8 @@ static void a_renewal_without_an_answer_is_tried_again_soon(void **state) {
     assert_int_equal(lb_holder_renew(&f->holder), answers[i]);
     assert_true(f->holder.holding);
     assert_int_equal(f->holder.renew_at, fake_now + 100 * LB_NS_PER_MS);
-    assert_string_equal(story(f), i < 2 ? "acquire granted not-renewed(no answer)" : "acquire granted not-renewed(error)");
+    assert_string_equal(story(f),
+                        i < 2 ? "acquire granted not-renewed(no answer)" : "acquire granted not-renewed(error)");
     assert_int_equal(f->holder.memory->events[2].key, f->holder.key);
     tear_down(state);
     set_up(state);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The door to a protocol, hook by hook: what can be seen from outside during a call, what is kept of its failure, and which answers
- * are breaches of the contract.
+ * The door to a protocol, hook by hook: what can be seen from outside during a call, what is kept of its failure, and
+ * which answers are breaches of the contract.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -17,7 +17,8 @@
 
 enum { INDEX = 1, TTL_MS = 1000 };
 
-/* ---- a protocol that answers what it is told to -------------------------------------------------------------------- */
+/* ---- a protocol that answers what it is told to --------------------------------------------------------------------
+ */
 
 struct lb_session {
   int answer;
@@ -171,7 +172,8 @@ static int tear_down(void **state) {
   return 0;
 }
 
-/* ---- every hook, one after the other --------------------------------------------------------------------------------- */
+/* ---- every hook, one after the other
+ * --------------------------------------------------------------------------------- */
 
 static int call(enum lb_hook hook, lb_ns deadline) {
   static const struct lb_config config;
@@ -183,9 +185,9 @@ static int call(enum lb_hook hook, lb_ns deadline) {
   }
 }
 
-static const enum lb_hook all[] = {LB_HOOK_OPEN, LB_HOOK_SETUP,   LB_HOOK_TRY_ACQUIRE, LB_HOOK_RELEASE, LB_HOOK_EXTEND,
-                                   LB_HOOK_WAIT, LB_HOOK_RESOLVE, LB_HOOK_HOLDS,       LB_HOOK_INSPECT, LB_HOOK_TEARDOWN,
-                                   LB_HOOK_DOUBT, LB_HOOK_BREAK_LOCK};
+static const enum lb_hook all[] = {LB_HOOK_OPEN,    LB_HOOK_SETUP,    LB_HOOK_TRY_ACQUIRE, LB_HOOK_RELEASE,
+                                   LB_HOOK_EXTEND,  LB_HOOK_WAIT,     LB_HOOK_RESOLVE,     LB_HOOK_HOLDS,
+                                   LB_HOOK_INSPECT, LB_HOOK_TEARDOWN, LB_HOOK_DOUBT,       LB_HOOK_BREAK_LOCK};
 enum { ALL = sizeof all / sizeof *all };
 
 static bool grants(enum lb_hook hook) { return hook == LB_HOOK_TRY_ACQUIRE || hook == LB_HOOK_RESOLVE; }
@@ -449,7 +451,8 @@ static void one_character_of_its_own_is_better_than_how_late_it_was(void **state
   assert_string_equal(state_of()->error, "try_acquire: x");
 }
 
-/* ---- a hook that forks --------------------------------------------------------------------------------------------- */
+/* ---- a hook that forks ---------------------------------------------------------------------------------------------
+ */
 
 enum { CAME_BACK = 7 };
 

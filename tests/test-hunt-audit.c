@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The audit of what a hunt leaves out: who stands for whom, what is drawn, and what is said of trials that agree or do not.
+ * The audit of what a hunt leaves out: who stands for whom, what is drawn, and what is said of trials that agree or do
+ * not.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,11 +38,13 @@ static size_t find(const struct lb_hunt_space *space, const char *id) {
   return (size_t)at;
 }
 
-/* ---- who stands for whom --------------------------------------------------------------------------------------------- */
+/* ---- who stands for whom
+ * --------------------------------------------------------------------------------------------- */
 
 /* Somebody who is run, or whom only a bound leaves out. But where the same would be done twice nobody stands. */
 static void somebody_stands_for_whom_a_sound_reason_prunes(void **state) {
-  static const char *const systems[] = {"local@none", "redis-token@redis", "redlock@redis-x3", "redis-token@sentinel", "pg-lease-client@pg-async", "zk-sequential@zk-x3"};
+  static const char *const systems[] = {"local@none",           "redis-token@redis",        "redlock@redis-x3",
+                                        "redis-token@sentinel", "pg-lease-client@pg-async", "zk-sequential@zk-x3"};
   (void)state;
   for (size_t i = 0; i < sizeof systems / sizeof *systems; i++) {
     struct lb_hunt_space space;
@@ -92,12 +95,14 @@ static void it_is_the_one_that_the_reason_names(void **state) {
     bool stands = lb_hunt_stand_in(&space.system, &space.timeline[find(&space, cases[i].id)], &other);
     if (stands) lb_hunt_id(&other, id);
     if (stands != (cases[i].other != NULL) || (stands && strcmp(id, cases[i].other) != 0))
-      fail_msg("%s: %s stands for %s, expected %s", cases[i].system, stands ? id : "nobody", cases[i].id, cases[i].other ? cases[i].other : "nobody");
+      fail_msg("%s: %s stands for %s, expected %s", cases[i].system, stands ? id : "nobody", cases[i].id,
+               cases[i].other ? cases[i].other : "nobody");
     lb_hunt_space_clear(&space);
   }
 }
 
-/* ---- what is drawn --------------------------------------------------------------------------------------------------- */
+/* ---- what is drawn
+ * --------------------------------------------------------------------------------------------------- */
 
 static void a_share_of_each_reason_is_drawn_by_the_seed(void **state) {
   struct lb_hunt_space space;
@@ -118,14 +123,16 @@ static void a_share_of_each_reason_is_drawn_by_the_seed(void **state) {
     for (size_t j = 0; j < i; j++) assert_int_not_equal(drawn[i].timeline, drawn[j].timeline);
     of[space.timeline[drawn[i].timeline].pruned]++;
   }
-  for (int why = 0; why < LB_HUNT_PRUNED_COUNT; why++) assert_int_equal(of[why], lb_hunt_pruned_is_sound((enum lb_hunt_pruned)why) ? (pruned[why] + 19) / 20 : 0);
+  for (int why = 0; why < LB_HUNT_PRUNED_COUNT; why++)
+    assert_int_equal(of[why], lb_hunt_pruned_is_sound((enum lb_hunt_pruned)why) ? (pruned[why] + 19) / 20 : 0);
   free(drawn);
   free(again);
   free(other);
   lb_hunt_space_clear(&space);
 }
 
-/* ---- what is said ---------------------------------------------------------------------------------------------------- */
+/* ---- what is said
+ * ---------------------------------------------------------------------------------------------------- */
 
 static int begin(void **state) {
   char path[200], err[300];
@@ -139,7 +146,8 @@ static int begin(void **state) {
   assert_int_equal(lb_hunt_journal_open(&hunt.audit.journal, &hunt.space, path, "test", err, sizeof err), 0);
   unlink(path);
   assert_non_null(hunt.audit.drawn = malloc(sizeof *hunt.audit.drawn));
-  hunt.audit.drawn[0] = (struct lb_hunt_drawn){find(&hunt.space, "L1.restart-P@A"), find(&hunt.space, "L1.restart-P@H")};
+  hunt.audit.drawn[0] =
+      (struct lb_hunt_drawn){find(&hunt.space, "L1.restart-P@A"), find(&hunt.space, "L1.restart-P@H")};
   hunt.audit.count = 1;
   return 0;
 }
@@ -167,7 +175,9 @@ static bool tells(const char *wanted) {
   return found;
 }
 
-static enum lb_hunt_answer answer(void) { return lb_hunt_audit_answer(&hunt.audit, &hunt.journal, &hunt.audit.drawn[0]); }
+static enum lb_hunt_answer answer(void) {
+  return lb_hunt_audit_answer(&hunt.audit, &hunt.journal, &hunt.audit.drawn[0]);
+}
 
 static void who_comes_out_alike_agrees(void **state) {
   (void)state;
@@ -188,7 +198,8 @@ static void a_wrong_reason_is_told_when_it_is_sure(void **state) {
   enter(&hunt.audit.journal, "L1.restart-P@H", LB_HUNT_SAFE, 1);
   assert_int_equal(answer(), LB_HUNT_OTHER);
   assert_true(tells("0 agree, 1 disagree, 0 are unclear."));
-  assert_true(tells("ERROR: L1.restart-P@A (broke 5 of 5 within a lease) was to come out as L1.restart-P@H (broke 0 of 5). Reason not to run it: behind the last reply"));
+  assert_true(tells(
+      "ERROR: L1.restart-P@A (broke 5 of 5 within a lease) was to come out as L1.restart-P@H (broke 0 of 5). Reason not to run it: behind the last reply"));
 }
 
 /* To lose it only after the lease is another answer, too. */
@@ -230,7 +241,8 @@ static void a_long_name_does_not_shift_the_row_of_a_hunt(void **state) {
   assert_string_equal(rows[0], rows[1]);
 }
 
-/* ---- samples of what the sets say --------------------------------------------------------------------------------------- */
+/* ---- samples of what the sets say
+ * --------------------------------------------------------------------------------------- */
 
 /* A hunt that goes on has run its sample: it must not draw others in their place. */
 static void what_was_run_does_not_change_what_is_drawn(void **state) {
@@ -259,9 +271,13 @@ static void what_was_run_does_not_change_what_is_drawn(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(somebody_stands_for_whom_a_sound_reason_prunes), cmocka_unit_test(it_is_the_one_that_the_reason_names), cmocka_unit_test(a_share_of_each_reason_is_drawn_by_the_seed),
-      cmocka_unit_test_setup_teardown(who_comes_out_alike_agrees, begin, end), cmocka_unit_test_setup_teardown(a_wrong_reason_is_told_when_it_is_sure, begin, end),
-      cmocka_unit_test_setup_teardown(so_is_one_that_breaks_less, begin, end), cmocka_unit_test_setup_teardown(a_race_is_not_called_a_mistake, begin, end),
+      cmocka_unit_test(somebody_stands_for_whom_a_sound_reason_prunes),
+      cmocka_unit_test(it_is_the_one_that_the_reason_names),
+      cmocka_unit_test(a_share_of_each_reason_is_drawn_by_the_seed),
+      cmocka_unit_test_setup_teardown(who_comes_out_alike_agrees, begin, end),
+      cmocka_unit_test_setup_teardown(a_wrong_reason_is_told_when_it_is_sure, begin, end),
+      cmocka_unit_test_setup_teardown(so_is_one_that_breaks_less, begin, end),
+      cmocka_unit_test_setup_teardown(a_race_is_not_called_a_mistake, begin, end),
       cmocka_unit_test_setup_teardown(a_long_name_does_not_shift_the_row_of_a_hunt, begin, end),
       cmocka_unit_test_setup_teardown(what_was_run_does_not_change_what_is_drawn, begin, end),
   };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a hunt says of scenarios: they are read in the words of the hunt, and a set is in one only if it is done to the same hosts, in the same slots and
- * until the same part of the program.
+ * What a hunt says of scenarios: they are read in the words of the hunt, and a set is in one only if it is done to the
+ * same hosts, in the same slots and until the same part of the program.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,11 +17,13 @@
 #include "hunt/tell.h"
 #include "hunted_system.h"
 
-/* ---- scenarios in the words of the hunt ------------------------------------------------------------------------------ */
+/* ---- scenarios in the words of the hunt
+ * ------------------------------------------------------------------------------ */
 
 static void parse(const char *workload, const char *steps, struct lb_scenario *ret) {
   char text[4000], err[500], *at = text;
-  at += sprintf(at, "[scenario]\ntitle = t\nquestion = q\nrefuted = r\n[workload]\nclients = 3\n%s\n[timeline]\n", workload);
+  at += sprintf(at, "[scenario]\ntitle = t\nquestion = q\nrefuted = r\n[workload]\nclients = 3\n%s\n[timeline]\n",
+                workload);
   for (const char *step = steps, *end; *step; step = *end ? end + 2 : end) {
     end = strstr(step, "; ");
     if (!end) end = step + strlen(step);
@@ -53,25 +55,48 @@ static void steps_are_faults_of_their_slots(void **state) {
     bool ends;
   } cases[] = {
       {"redis-token@redis", TEN, HOLDS "restart primary" WRITES, "restart-P@H", LB_HUNT_NO_WHY, false},
-      {"redis-token@redis", TEN, "cut client 1 from minority; " HOLDS "restart primary" WRITES, "restart-P@H", LB_HUNT_NO_WHY, false}, /* there is no minority */
-      {"redlock@redis-x3", TEN, "cut client 1 from minority; " HOLDS "restart primary" WRITES, "cut-c1@B restart-P@H", LB_HUNT_NO_WHY, false},
-      {"redlock@redis-x3", TEN, HOLDS "restart majority" WRITES, "restart-most@H", LB_HUNT_NO_WHY, false},
-      {"redlock@redis-x5", TEN, "cut client 1 from node 5; " HOLDS "restart node 4" WRITES, "cutone-c1@B restart-one@H", LB_HUNT_NO_WHY, false},
-      {"redlock@redis-x3", TEN, HOLDS "restart node 2" WRITES, "", LB_HUNT_WHY_PART, false},
-      {"redis-token@redis", TWO, HOLDS "kill primary; wait 2200ms; restart primary" WRITES, "kill-P@H-mid", LB_HUNT_WHY_LONGER, true},
-      {"redis-token@redis", TWO, HOLDS "kill client 1; restart primary; client 2 acquire within 5s", "kill-c1@H", LB_HUNT_NO_WHY, true}, /* nobody holds by then */
-      {"redis-token@sentinel", TEN, READY "cut primary from replicas; " HOLDS "kill primary; await failover within 9s" WRITES, "part-P@B-gone kill-P@H-gone", LB_HUNT_NO_WHY, false},
-      {"redis-token@sentinel", TEN, READY "cut primary from node 3; " HOLDS "kill primary; await failover within 9s" WRITES, "kill-P@H-gone", LB_HUNT_WHY_PART, false},
-      {"redis-token@sentinel", TEN, READY "pause primary; await failover within 9s; client 1 begin acquire within 3s; resume primary; client 1 read; client 1 write", "pause-P@B-back",
+      {"redis-token@redis", TEN, "cut client 1 from minority; " HOLDS "restart primary" WRITES, "restart-P@H",
+       LB_HUNT_NO_WHY, false}, /* there is no minority */
+      {"redlock@redis-x3", TEN, "cut client 1 from minority; " HOLDS "restart primary" WRITES, "cut-c1@B restart-P@H",
        LB_HUNT_NO_WHY, false},
-      {"redis-token@redis", TWO, HOLDS "pause client 1; client 2 begin acquire within 8s; await client 2 holds within 5s; resume client 1; client 1 write", "pause-c1@H", LB_HUNT_NO_WHY, true},
-      {"redis-token@redis", TWO, HOLDS "stop client 1 at after-check; client 1 write; client 2 begin acquire within 8s; await client 2 holds within 5s; resume client 1; client 1 release within 2s",
+      {"redlock@redis-x3", TEN, HOLDS "restart majority" WRITES, "restart-most@H", LB_HUNT_NO_WHY, false},
+      {"redlock@redis-x5", TEN, "cut client 1 from node 5; " HOLDS "restart node 4" WRITES, "cutone-c1@B restart-one@H",
+       LB_HUNT_NO_WHY, false},
+      {"redlock@redis-x3", TEN, HOLDS "restart node 2" WRITES, "", LB_HUNT_WHY_PART, false},
+      {"redis-token@redis", TWO, HOLDS "kill primary; wait 2200ms; restart primary" WRITES, "kill-P@H-mid",
+       LB_HUNT_WHY_LONGER, true},
+      {"redis-token@redis", TWO, HOLDS "kill client 1; restart primary; client 2 acquire within 5s", "kill-c1@H",
+       LB_HUNT_NO_WHY, true}, /* nobody holds by then */
+      {"redis-token@sentinel", TEN,
+       READY "cut primary from replicas; " HOLDS "kill primary; await failover within 9s" WRITES,
+       "part-P@B-gone kill-P@H-gone", LB_HUNT_NO_WHY, false},
+      {"redis-token@sentinel", TEN,
+       READY "cut primary from node 3; " HOLDS "kill primary; await failover within 9s" WRITES, "kill-P@H-gone",
+       LB_HUNT_WHY_PART, false},
+      {"redis-token@sentinel", TEN,
+       READY
+       "pause primary; await failover within 9s; client 1 begin acquire within 3s; resume primary; client 1 read; client 1 write",
+       "pause-P@B-back", LB_HUNT_NO_WHY, false},
+      {"redis-token@redis", TWO,
+       HOLDS
+       "pause client 1; client 2 begin acquire within 8s; await client 2 holds within 5s; resume client 1; client 1 write",
+       "pause-c1@H", LB_HUNT_NO_WHY, true},
+      {"redis-token@redis", TWO,
+       HOLDS
+       "stop client 1 at after-check; client 1 write; client 2 begin acquire within 8s; await client 2 holds within 5s; resume client 1; client 1 release within 2s",
        "pause-c1@X", LB_HUNT_NO_WHY, true},
-      {"redis-token@redis", TWO, HOLDS "cut client 1 from all; client 2 begin acquire within 8s; await client 2 holds within 5s; client 1 write; heal", "cutoff-c1@H", LB_HUNT_NO_WHY, true},
-      {"redis-token@redis", TWO, "clock client 1 rate 0.9; " HOLDS "client 2 acquire within 2500ms; client 1 write", "slow-c1@B", LB_HUNT_NO_WHY, true},
-      {"redis-token@redis", TEN, HOLDS "client 2 begin acquire within 8s; await client 2 waits within 2s; client 1 write late; client 1 release within 2s; deliver write of client 1", "",
-       LB_HUNT_WHY_VERB, false},
-      {"redis-token@redis", TEN, HOLDS "kill client 1; client 1 start within 2s; client 2 acquire within 2s", "kill-c1@H", LB_HUNT_WHY_START, false},
+      {"redis-token@redis", TWO,
+       HOLDS
+       "cut client 1 from all; client 2 begin acquire within 8s; await client 2 holds within 5s; client 1 write; heal",
+       "cutoff-c1@H", LB_HUNT_NO_WHY, true},
+      {"redis-token@redis", TWO, "clock client 1 rate 0.9; " HOLDS "client 2 acquire within 2500ms; client 1 write",
+       "slow-c1@B", LB_HUNT_NO_WHY, true},
+      {"redis-token@redis", TEN,
+       HOLDS
+       "client 2 begin acquire within 8s; await client 2 waits within 2s; client 1 write late; client 1 release within 2s; deliver write of client 1",
+       "", LB_HUNT_WHY_VERB, false},
+      {"redis-token@redis", TEN, HOLDS "kill client 1; client 1 start within 2s; client 2 acquire within 2s",
+       "kill-c1@H", LB_HUNT_WHY_START, false},
       {"redis-token@redis", TEN, HOLDS "clock primary monotonic +60m" WRITES, "", LB_HUNT_WHY_VERB, false},
   };
   (void)state;
@@ -83,13 +108,15 @@ static void steps_are_faults_of_their_slots(void **state) {
     struct lb_hunt_deeds d = lb_hunt_deeds_of(&scenario, &system);
     say(&d, deeds, sizeof deeds);
     if (strcmp(deeds, cases[i].deeds) != 0 || d.foreign != cases[i].foreign || d.ends != cases[i].ends)
-      fail_msg("%s: %s\nare: %s (%s)%s\nexpected: %s (%s)%s", cases[i].system, cases[i].steps, deeds, lb_hunt_why_text(d.foreign), d.ends ? ", ends" : "", cases[i].deeds,
-               lb_hunt_why_text(cases[i].foreign), cases[i].ends ? ", ends" : "");
+      fail_msg("%s: %s\nare: %s (%s)%s\nexpected: %s (%s)%s", cases[i].system, cases[i].steps, deeds,
+               lb_hunt_why_text(d.foreign), d.ends ? ", ends" : "", cases[i].deeds, lb_hunt_why_text(cases[i].foreign),
+               cases[i].ends ? ", ends" : "");
     lb_scenario_clear(&scenario);
   }
 }
 
-/* ---- sets beside the scenarios of this repository -------------------------------------------------------------------- */
+/* ---- sets beside the scenarios of this repository
+ * -------------------------------------------------------------------- */
 
 static struct lb_hunt hunt;
 static char folder[] = "/tmp/test-hunt-compare-XXXXXX";
@@ -126,12 +153,14 @@ static void end(struct lb_hunt_comparison *c) {
   lb_hunt_clear(&hunt);
 }
 
-static void says(const struct lb_hunt_comparison *c, const char *name, enum lb_hunt_relation relation, enum lb_hunt_why why) {
+static void says(const struct lb_hunt_comparison *c, const char *name, enum lb_hunt_relation relation,
+                 enum lb_hunt_why why) {
   for (size_t i = 0; i < c->count; i++) {
     const struct lb_hunt_told *t = &c->scenario[i];
     if (strcmp(t->name, name) != 0) continue;
     if (t->relation != relation || t->why != why)
-      fail_msg("%s is %s (%s), expected %s (%s)", name, lb_hunt_relation_name(t->relation), lb_hunt_why_text(t->why), lb_hunt_relation_name(relation), lb_hunt_why_text(why));
+      fail_msg("%s is %s (%s), expected %s (%s)", name, lb_hunt_relation_name(t->relation), lb_hunt_why_text(t->why),
+               lb_hunt_relation_name(relation), lb_hunt_why_text(why));
     return;
   }
   fail_msg("nothing is said of %s", name);
@@ -139,7 +168,8 @@ static void says(const struct lb_hunt_comparison *c, const char *name, enum lb_h
 
 static void what_is_done_at_another_time_explains_and_contradicts_nothing(void **state) {
   (void)state;
-  struct lb_hunt_comparison c = compare("redis-token@redis", (const char *const[]){"L1.restart-P@H", "L1.ahead-P@H", NULL});
+  struct lb_hunt_comparison c =
+      compare("redis-token@redis", (const char *const[]){"L1.restart-P@H", "L1.ahead-P@H", NULL});
   says(&c, "restart-node", LB_HUNT_EXPLAINED, LB_HUNT_NO_WHY);
   says(&c, "clock-jump", LB_HUNT_EXPLAINED, LB_HUNT_NO_WHY);
   says(&c, "restart-delayed", LB_HUNT_FOREIGN, LB_HUNT_WHY_LONGER);
@@ -153,7 +183,8 @@ static void what_is_done_at_another_time_explains_and_contradicts_nothing(void *
 
 static void a_pair_is_explained_by_that_pair(void **state) {
   (void)state;
-  struct lb_hunt_comparison c = compare("redis-token@sentinel", (const char *const[]){"L2.part-P@B-back+kill-P@H-back", "L1.pause-P@B-back", NULL});
+  struct lb_hunt_comparison c = compare(
+      "redis-token@sentinel", (const char *const[]){"L2.part-P@B-back+kill-P@H-back", "L1.pause-P@B-back", NULL});
   says(&c, "failover", LB_HUNT_EXPLAINED, LB_HUNT_NO_WHY);
   says(&c, "split-brain", LB_HUNT_EXPLAINED, LB_HUNT_NO_WHY);
   says(&c, "wait-priority", LB_HUNT_FOREIGN, LB_HUNT_WHY_PART);
@@ -173,7 +204,8 @@ static void a_safe_scenario_with_a_set_in_it_is_contradicted(void **state) {
 /* It may explain a violation, but contradicts nothing. */
 static void what_breaks_now_and_then_says_less(void **state) {
   (void)state;
-  struct lb_hunt_comparison c = compare("redis-token@redis", (const char *const[]){"L1.restart-P@H", "L1.kill-c2@H", NULL});
+  struct lb_hunt_comparison c =
+      compare("redis-token@redis", (const char *const[]){"L1.restart-P@H", "L1.kill-c2@H", NULL});
   enter("L1.restart-P@H", LB_HUNT_SAFE, 1);
   enter("L1.kill-c2@H", LB_HUNT_SAFE, 1);
   lb_hunt_comparison_clear(&c);
@@ -197,7 +229,8 @@ static void the_table_has_the_columns_of_the_page(void **state) {
   bool found = false;
   assert_non_null(fgets(line, sizeof line, file));
   assert_string_equal(line, "scenario,expected,says,set,class,why\n");
-  while (fgets(line, sizeof line, file)) found |= strcmp(line, "restart-node,violated,explained,L1.restart-P@H,lease,\"\"\n") == 0;
+  while (fgets(line, sizeof line, file))
+    found |= strcmp(line, "restart-node,violated,explained,L1.restart-P@H,lease,\"\"\n") == 0;
   fclose(file);
   assert_true(found);
   unlink(path);
@@ -208,8 +241,12 @@ int main(void) {
   char err_known[600];
   if (lb_load_known(LB_SOURCE_ROOT, err_known, sizeof err_known) < 0) return fprintf(stderr, "%s\n", err_known), 1;
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(steps_are_faults_of_their_slots), cmocka_unit_test(what_is_done_at_another_time_explains_and_contradicts_nothing), cmocka_unit_test(a_pair_is_explained_by_that_pair),
-      cmocka_unit_test(a_safe_scenario_with_a_set_in_it_is_contradicted), cmocka_unit_test(what_breaks_now_and_then_says_less), cmocka_unit_test(the_table_has_the_columns_of_the_page),
+      cmocka_unit_test(steps_are_faults_of_their_slots),
+      cmocka_unit_test(what_is_done_at_another_time_explains_and_contradicts_nothing),
+      cmocka_unit_test(a_pair_is_explained_by_that_pair),
+      cmocka_unit_test(a_safe_scenario_with_a_set_in_it_is_contradicted),
+      cmocka_unit_test(what_breaks_now_and_then_says_less),
+      cmocka_unit_test(the_table_has_the_columns_of_the_page),
   };
   if (!mkdtemp(folder)) return 1;
   int r = cmocka_run_group_tests_name("hunt-compare", tests, NULL, NULL);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is kept of a hunt: hunt.csv has the columns that results/SCHEMA.md names, whatever stands in them, and the share of the common core is that of
- * the timelines that were decided. A set is written in its simplest form, and says as what it was found.
+ * What is kept of a hunt: hunt.csv has the columns that results/SCHEMA.md names, whatever stands in them, and the share
+ * of the common core is that of the timelines that were decided. A set is written in its simplest form, and says as
+ * what it was found.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -70,7 +71,7 @@ static void only_what_was_decided_counts_of_the_core(void **state) {
   assert_int_equal(share.decided, 0);
   enter("L1.restart-P@H", LB_HUNT_LEASE, 2);
   enter("L1.kill-c2@H", LB_HUNT_SAFE, 1);
-  enter("S1.pause-c1@H", LB_HUNT_EXPIRED, 1);   /* not within a lease */
+  enter("S1.pause-c1@H", LB_HUNT_EXPIRED, 1); /* not within a lease */
   enter("S1.restart-P@H", LB_HUNT_UNDECIDED, 3);
   enter("L2.restart-P@H+kill-c2@H", LB_HUNT_LEASE, 1); /* not of the core */
   share = lb_hunt_core(&hunt.journal);
@@ -86,7 +87,8 @@ static size_t read_page(const char *title, char (*ret)[40], size_t max) {
   FILE *file = fopen(LB_SOURCE_ROOT "/results/SCHEMA.md", "re");
   assert_non_null(file);
   while (fgets(line, sizeof line, file) && count < max) {
-    if (strncmp(line, "## ", 3) == 0) here = strncmp(line + 3, title, strlen(title)) == 0 && line[3 + strlen(title)] == '\n';
+    if (strncmp(line, "## ", 3) == 0)
+      here = strncmp(line + 3, title, strlen(title)) == 0 && line[3 + strlen(title)] == '\n';
     if (here) count += sscanf(line, "| `%39[a-z_]`", ret[count]) == 1;
   }
   fclose(file);
@@ -134,7 +136,9 @@ static void a_set_is_written_in_its_simplest_form(void **state) {
   assert_int_equal(scenario.client_counts[0], 2);
   assert_false(scenario.renew);
   lb_scenario_clear(&scenario);
-  assert_true(says(ini, "# It broke within a lease in 5 of 5 trials in this form, its simplest, without client 3 and without renewal.\n"));
+  assert_true(says(
+      ini,
+      "# It broke within a lease in 5 of 5 trials in this form, its simplest, without client 3 and without renewal.\n"));
   assert_true(says(ini, "# Found as S1.restart-P@H, which broke in 5 of 5, and no part of it alone did.\n"));
   unlink(csv_path);
   lb_remove_tree(sets);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Simpler forms of a set, played by a rule instead of servers: what breaks is known, so it is known where the steps have to end, and how
- * long a fault has to last.
+ * Simpler forms of a set, played by a rule instead of servers: what breaks is known, so it is known where the steps
+ * have to end, and how long a fault has to last.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -57,7 +57,8 @@ static int play(void *of, unsigned without, const size_t timeline[], size_t coun
     struct lb_hunt_count *c = &counts[without][timeline[i]];
     char id[LB_HUNT_ID_MAX];
     lb_hunt_id(&space.timeline[timeline[i]], id);
-    for (int t = 0; t < repeats; t++, plays++) c->of[rule(id, without, lb_hunt_decided(c) + c->of[LB_HUNT_UNDECIDED])]++;
+    for (int t = 0; t < repeats; t++, plays++)
+      c->of[rule(id, without, lb_hunt_decided(c) + c->of[LB_HUNT_UNDECIDED])]++;
   }
   return 0;
 }
@@ -70,8 +71,9 @@ static const struct lb_hunt_count *seen(void *of, const struct lb_hunt_form *for
 /* The simplest form of this set, as the only one or beside another one that is minimal, too. */
 static struct lb_hunt_form simplify(const char *id, enum lb_hunt_outcome class, const char *other) {
   struct lb_hunt_player player = {play, seen, NULL, 1};
-  struct lb_hunt_set set[2] = {{.timeline = find(id), .class = class, .standing = LB_HUNT_MINIMAL, .simplest = {find(id), 0}},
-                               {.timeline = other ? find(other) : 0, .class = class, .standing = LB_HUNT_MINIMAL}};
+  struct lb_hunt_set set[2] = {
+      {.timeline = find(id), .class = class, .standing = LB_HUNT_MINIMAL, .simplest = {find(id), 0}},
+      {.timeline = other ? find(other) : 0, .class = class, .standing = LB_HUNT_MINIMAL}};
   struct lb_hunt_sets sets = {set, other ? 2 : 1};
   set[1].simplest.timeline = set[1].timeline;
   assert_in_range(lb_hunt_simplify(&space, &sets, &player), 0, 1);
@@ -85,8 +87,12 @@ static void expect(struct lb_hunt_form form, const char *id, unsigned without) {
   assert_int_equal(form.without, without);
 }
 
-static enum lb_hunt_outcome always(const char *id, unsigned without, unsigned trial) { return (void)id, (void)without, (void)trial, LB_HUNT_LEASE; }
-static enum lb_hunt_outcome never(const char *id, unsigned without, unsigned trial) { return (void)id, (void)without, (void)trial, LB_HUNT_SAFE; }
+static enum lb_hunt_outcome always(const char *id, unsigned without, unsigned trial) {
+  return (void)id, (void)without, (void)trial, LB_HUNT_LEASE;
+}
+static enum lb_hunt_outcome never(const char *id, unsigned without, unsigned trial) {
+  return (void)id, (void)without, (void)trial, LB_HUNT_SAFE;
+}
 static enum lb_hunt_outcome with_client_3(const char *id, unsigned without, unsigned trial) {
   return (void)id, (void)trial, without & LB_HUNT_WITHOUT_CLIENT_3 ? LB_HUNT_SAFE : LB_HUNT_LEASE;
 }
@@ -102,7 +108,9 @@ static enum lb_hunt_outcome nearly(const char *id, unsigned without, unsigned tr
 static enum lb_hunt_outcome late(const char *id, unsigned without, unsigned trial) {
   return (void)id, (void)without, (void)trial, LB_HUNT_EXPIRED;
 }
-static enum lb_hunt_outcome nothing(const char *id, unsigned without, unsigned trial) { return (void)id, (void)without, (void)trial, LB_HUNT_UNDECIDED; }
+static enum lb_hunt_outcome nothing(const char *id, unsigned without, unsigned trial) {
+  return (void)id, (void)without, (void)trial, LB_HUNT_UNDECIDED;
+}
 static enum lb_hunt_outcome at_times_nothing(const char *id, unsigned without, unsigned trial) {
   return (void)id, (void)without, trial % 2 ? LB_HUNT_LEASE : LB_HUNT_UNDECIDED;
 }
@@ -110,8 +118,10 @@ static enum lb_hunt_outcome at_times_nothing(const char *id, unsigned without, u
 static void what_always_breaks_loses_all_it_can(void **state) {
   (void)state;
   rule = always;
-  expect(simplify("S1.isolate-P@B-gone", LB_HUNT_LEASE, NULL), "S1.isolate-f@B-mid", LB_HUNT_WITHOUT_CLIENT_3 | LB_HUNT_WITHOUT_RENEWAL);
-  expect(simplify("L1.restart-all@H", LB_HUNT_LEASE, NULL), "L1.restart-f@H", LB_HUNT_WITHOUT_CLIENT_3); /* never renewed */
+  expect(simplify("S1.isolate-P@B-gone", LB_HUNT_LEASE, NULL), "S1.isolate-f@B-mid",
+         LB_HUNT_WITHOUT_CLIENT_3 | LB_HUNT_WITHOUT_RENEWAL);
+  expect(simplify("L1.restart-all@H", LB_HUNT_LEASE, NULL), "L1.restart-f@H",
+         LB_HUNT_WITHOUT_CLIENT_3); /* never renewed */
 }
 
 static void what_does_not_break_simpler_stays_and_costs_a_trial_a_step(void **state) {
@@ -148,7 +158,8 @@ static void another_class_is_no_simpler_form(void **state) {
   rule = late;
   expect(simplify("S1.kill-P@H-gone", LB_HUNT_LEASE, NULL), "S1.kill-P@H-gone", 0);
   for (int i = 0; i < LB_HUNT_WITHOUT_COUNT; i++) memset(counts[i], 0, space.count * sizeof *counts[i]);
-  expect(simplify("S1.kill-P@H-gone", LB_HUNT_EXPIRED, NULL), "S1.kill-f@H-back", LB_HUNT_WITHOUT_CLIENT_3); /* without renewal every lease ends */
+  expect(simplify("S1.kill-P@H-gone", LB_HUNT_EXPIRED, NULL), "S1.kill-f@H-back",
+         LB_HUNT_WITHOUT_CLIENT_3); /* without renewal every lease ends */
 }
 
 static void what_cannot_be_decided_is_no_simpler_and_ends(void **state) {
@@ -167,7 +178,8 @@ static void an_undecided_trial_is_asked_again(void **state) {
 static void a_form_with_a_smaller_set_in_it_is_not_minimal(void **state) {
   (void)state;
   rule = always;
-  expect(simplify("L2.restart-all@H+kill-c2@H", LB_HUNT_LEASE, "L1.restart-f@H"), "L2.restart-P@H+kill-c2@H", LB_HUNT_WITHOUT_CLIENT_3);
+  expect(simplify("L2.restart-all@H+kill-c2@H", LB_HUNT_LEASE, "L1.restart-f@H"), "L2.restart-P@H+kill-c2@H",
+         LB_HUNT_WITHOUT_CLIENT_3);
 }
 
 static void it_stops_when_the_time_is_over(void **state) {
@@ -178,14 +190,20 @@ static void it_stops_when_the_time_is_over(void **state) {
   assert_int_equal(plays, 1);
 }
 
-/* ---- replays --------------------------------------------------------------------------------------------------------- */
+/* ---- replays
+ * --------------------------------------------------------------------------------------------------------- */
 
 static struct lb_hunt_journal journal;
 
 /* Replays this set, found and simplified to these forms; after it the set is as the hunt publishes it. */
 static struct lb_hunt_set replay(const char *found, const char *simplest, unsigned without, int *ret_refuted) {
   struct lb_hunt_player player = {play, seen, NULL, 1};
-  struct lb_hunt_set set = {.timeline = find(found), .class = LB_HUNT_LEASE, .standing = LB_HUNT_MINIMAL, .broke = 6, .decided = 6, .simplest = {find(simplest), without}};
+  struct lb_hunt_set set = {.timeline = find(found),
+                            .class = LB_HUNT_LEASE,
+                            .standing = LB_HUNT_MINIMAL,
+                            .broke = 6,
+                            .decided = 6,
+                            .simplest = {find(simplest), without}};
   struct lb_hunt_sets sets = {&set, 1};
   journal.space = &space;
   assert_non_null(journal.replay = calloc(space.count, sizeof *journal.replay));
@@ -211,7 +229,8 @@ static void what_agrees_ten_times_is_minimal(void **state) {
   struct lb_hunt_set set = replay("L1.restart-P@H", "L1.restart-P@H", LB_HUNT_WITHOUT_CLIENT_3, &refuted);
   assert_int_equal(set.standing, LB_HUNT_MINIMAL);
   assert_int_equal(set.agreed, LB_HUNT_REPLAYS);
-  assert_int_equal(counts[LB_HUNT_WITHOUT_CLIENT_3][set.timeline].of[LB_HUNT_LEASE], LB_HUNT_REPLAYS); /* in the form that is published */
+  assert_int_equal(counts[LB_HUNT_WITHOUT_CLIENT_3][set.timeline].of[LB_HUNT_LEASE],
+                   LB_HUNT_REPLAYS); /* in the form that is published */
   assert_int_equal(refuted, 0);
   assert_int_equal(lb_hunt_replays_of(&journal).agreed, LB_HUNT_REPLAYS);
   forget();
@@ -258,7 +277,8 @@ static void without_time_or_decided_trials_it_is_not_replayed(void **state) {
   forget();
 }
 
-/* ---- lengths --------------------------------------------------------------------------------------------------------- */
+/* ---- lengths
+ * --------------------------------------------------------------------------------------------------------- */
 
 struct window { /* breaks from .. to, in ms; `stop` = nobody plays any more after so many */
   int64_t from, to;
@@ -316,7 +336,8 @@ static void a_range_that_was_not_looked_at_to_the_end_is_not_known(void **state)
 static void a_range_is_a_sentence(void **state) {
   (void)state;
   char words[160];
-  struct lb_hunt_range mid = {true, LB_HUNT_OF_MID, 1100, 1600, false, false}, write = {true, LB_HUNT_OF_WRITE, 900, 4800, false, true};
+  struct lb_hunt_range mid = {true, LB_HUNT_OF_MID, 1100, 1600, false, false},
+                       write = {true, LB_HUNT_OF_WRITE, 900, 4800, false, true};
   lb_hunt_range_say(&mid, words, sizeof words);
   assert_string_equal(words, "breaks if what is undone before a takeover lasts from 1.1 to 1.6 s");
   lb_hunt_range_say(&write, words, sizeof words);

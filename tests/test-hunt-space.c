@@ -19,9 +19,10 @@
 #include "hunted_system.h"
 #include "scenario/scenario.h"
 
-static const char *const systems[] = {"local@none",          "redis-token@redis",     "redlock@redis-x3",   "redlock@redis-x5",
-                                      "redis-token@sentinel", "redis-token@cluster",   "pg-lease@pg",        "pg-lease-client@pg-async",
-                                      "zk-sequential@zk-x3",  "zk-sequential@zk",      "etcd-v3lock@etcd-x3", "pg-advisory@pg-sync"};
+static const char *const systems[] = {"local@none",       "redis-token@redis",        "redlock@redis-x3",
+                                      "redlock@redis-x5", "redis-token@sentinel",     "redis-token@cluster",
+                                      "pg-lease@pg",      "pg-lease-client@pg-async", "zk-sequential@zk-x3",
+                                      "zk-sequential@zk", "etcd-v3lock@etcd-x3",      "pg-advisory@pg-sync"};
 enum { SYSTEM_COUNT = sizeof systems / sizeof *systems };
 
 static int by_text(const void *a, const void *b) { return strcmp(a, b); }
@@ -58,8 +59,8 @@ static void compare(const char *name, int k, bool (*keep)(const char *fault)) {
   struct ids ids = ids_of(&space, keep);
   for (size_t i = 0; i < ids.count && i < brute.count; i++) {
     if (strcmp(ids.id[i], brute.id[i]) != 0 || (ids.id[i][LB_HUNT_ID_MAX] != 0) != brute.runs[i])
-      fail_msg("%s: the space has %s (%s), brute force %s (%s)", name, ids.id[i], ids.id[i][LB_HUNT_ID_MAX] ? "run" : "not run", brute.id[i],
-               brute.runs[i] ? "run" : "not run");
+      fail_msg("%s: the space has %s (%s), brute force %s (%s)", name, ids.id[i],
+               ids.id[i][LB_HUNT_ID_MAX] ? "run" : "not run", brute.id[i], brute.runs[i] ? "run" : "not run");
   }
   assert_int_equal(ids.count, brute.count);
   assert_true(brute.count > 0);
@@ -75,8 +76,10 @@ static void the_alphabet_of_every_system_equals_brute_force(void **state) {
 
 /* One fault of each way to be left out. */
 static bool is_few(const char *fault) {
-  static const char *const few[] = {"kill-P@B-back", "kill-P@H-gone", "pause-P@H-mid", "restart-all@H", "isolate-P@B-back", "part-P@B-back", "ahead-P@H", "fast-c1@B",
-                                    "slow-c1@B",     "kill-c1@H",     "pause-c1@H",    "pause-c1@A",    "kill-c2@H",        "kill-c2@W",     "restart-P@R"};
+  static const char *const few[] = {"kill-P@B-back",    "kill-P@H-gone", "pause-P@H-mid", "restart-all@H",
+                                    "isolate-P@B-back", "part-P@B-back", "ahead-P@H",     "fast-c1@B",
+                                    "slow-c1@B",        "kill-c1@H",     "pause-c1@H",    "pause-c1@A",
+                                    "kill-c2@H",        "kill-c2@W",     "restart-P@R"};
   for (size_t i = 0; i < sizeof few / sizeof *few; i++)
     if (strcmp(few[i], fault) == 0) return true;
   return false;
@@ -109,7 +112,8 @@ static void every_reason_occurs_and_is_said(void **state) {
     lb_hunt_space_clear(&space);
   }
   for (int why = 0; why < LB_HUNT_PRUNED_COUNT; why++) {
-    if (seen[why] == 0) fail_msg("nothing is pruned for reason %d: %s", why, lb_hunt_pruned_text((enum lb_hunt_pruned)why));
+    if (seen[why] == 0)
+      fail_msg("nothing is pruned for reason %d: %s", why, lb_hunt_pruned_text((enum lb_hunt_pruned)why));
     assert_int_equal(*lb_hunt_pruned_text((enum lb_hunt_pruned)why) == '\0', why == LB_HUNT_RUN);
   }
 }
@@ -134,18 +138,35 @@ static void an_id_says_what_its_timeline_is(void **state) {
 }
 
 static void what_is_no_id_is_refused(void **state) {
-  static const char *const bad[] = {"", "L", "X0", "L1", "L4.a", "L0.kill-P@B-back", "L1.kil-P@B-back", "L2.kill-P@B-back", "L1+kill-P@B-back",
-                                    "L1.kill-P@B-back+", "L2.restart-P@H+kill-P@B-back", "L1.kill-P@B-back ", "l0"};
+  static const char *const bad[] = {"",
+                                    "L",
+                                    "X0",
+                                    "L1",
+                                    "L4.a",
+                                    "L0.kill-P@B-back",
+                                    "L1.kil-P@B-back",
+                                    "L2.kill-P@B-back",
+                                    "L1+kill-P@B-back",
+                                    "L1.kill-P@B-back+",
+                                    "L2.restart-P@H+kill-P@B-back",
+                                    "L1.kill-P@B-back ",
+                                    "l0"};
   struct lb_hunt_timeline t;
   char err[400];
   (void)state;
-  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) assert_int_equal(lb_hunt_of_id(bad[i], &t, err, sizeof err), -22);
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    assert_int_equal(lb_hunt_of_id(bad[i], &t, err, sizeof err), -22);
   assert_int_equal(lb_hunt_of_id("L1.kil-P@B-back", &t, err, sizeof err), -22);
   assert_non_null(strstr(err, "no fault is called 'kil-P@B-back'"));
 }
 
 static void subsets_are_of_one_regime_and_in_the_order_that_is_run(void **state) {
-  static const char *const wanted[] = {"L0", "L1.part-P@B-back", "L1.ahead-all@H", "L1.kill-P@H-back", "L2.part-P@B-back+ahead-all@H", "L2.part-P@B-back+kill-P@H-back",
+  static const char *const wanted[] = {"L0",
+                                       "L1.part-P@B-back",
+                                       "L1.ahead-all@H",
+                                       "L1.kill-P@H-back",
+                                       "L2.part-P@B-back+ahead-all@H",
+                                       "L2.part-P@B-back+kill-P@H-back",
                                        "L2.kill-P@H-back+ahead-all@H"};
   struct lb_hunt_system system = system_of("redis-token@sentinel");
   struct lb_hunt_space space = {.system = system};
@@ -173,7 +194,9 @@ static size_t *order_of(const struct lb_hunt_space *space, uint64_t seed, size_t
   assert_int_equal(lb_hunt_order(space, seed, &order, ret_count), 0);
   return order;
 }
-static int by_number(const void *a, const void *b) { return (*(const size_t *)a > *(const size_t *)b) - (*(const size_t *)a < *(const size_t *)b); }
+static int by_number(const void *a, const void *b) {
+  return (*(const size_t *)a > *(const size_t *)b) - (*(const size_t *)a < *(const size_t *)b);
+}
 
 static void a_seed_chooses_the_order_and_nothing_else(void **state) {
   struct lb_hunt_system system = system_of("redis-token@sentinel");
@@ -209,8 +232,10 @@ static void every_system_with_servers_has_the_core(void **state) {
     struct lb_hunt_space space;
     size_t core = 0;
     assert_int_equal(lb_hunt_space_make(&system, 1, NULL, &space), 0);
-    for (size_t t = 0; t < space.count; t++) core += space.timeline[t].pruned == LB_HUNT_RUN && lb_hunt_is_core(&space.timeline[t]);
-    if (system.count > 0 && system.sets_servers && core != 28) fail_msg("%s has %zu faults of the core", systems[i], core);
+    for (size_t t = 0; t < space.count; t++)
+      core += space.timeline[t].pruned == LB_HUNT_RUN && lb_hunt_is_core(&space.timeline[t]);
+    if (system.count > 0 && system.sets_servers && core != 28)
+      fail_msg("%s has %zu faults of the core", systems[i], core);
     lb_hunt_space_clear(&space);
   }
 }
@@ -222,7 +247,8 @@ static void a_kind_can_be_left_out(void **state) {
   (void)state;
   assert_int_equal(lb_hunt_space_make(&system, 2, &switches, &space), 0);
   for (size_t i = 0; i < space.count; i++)
-    for (size_t f = 0; f < space.timeline[i].fault_count; f++) assert_int_not_equal(space.timeline[i].fault[f].kind, LB_HUNT_RESTART);
+    for (size_t f = 0; f < space.timeline[i].fault_count; f++)
+      assert_int_not_equal(space.timeline[i].fault[f].kind, LB_HUNT_RESTART);
   lb_hunt_space_clear(&space);
   assert_int_equal(lb_hunt_space_make(&system, 4, NULL, &space), -22);
 }
@@ -246,7 +272,8 @@ static void words_say_what_is_left_out(void **state) {
 }
 
 /* A scenario as it is written, parsed; the text is the caller's. */
-static char *write_one(const struct lb_hunt_timeline *t, const struct lb_hunt_system *system, enum lb_guard guard, const struct lb_hunt_settings *settings) {
+static char *write_one(const struct lb_hunt_timeline *t, const struct lb_hunt_system *system, enum lb_guard guard,
+                       const struct lb_hunt_settings *settings) {
   char *text = NULL;
   size_t size = 0;
   FILE *file = open_memstream(&text, &size);
@@ -267,8 +294,10 @@ static void every_timeline_is_a_scenario(void **state) {
       struct lb_scenario scenario;
       char err[500];
       if (space.timeline[n].pruned != LB_HUNT_RUN) continue;
-      char *text = write_one(&space.timeline[n], &system, n % 2 ? LB_GUARD_NONE : LB_GUARD_FENCE, n % 5 ? NULL : &alone);
-      if (lb_scenario_parse("hunted.ini", text, strlen(text), &scenario, err, sizeof err) < 0) fail_msg("%s: %s\n%s", systems[i], err, text);
+      char *text =
+          write_one(&space.timeline[n], &system, n % 2 ? LB_GUARD_NONE : LB_GUARD_FENCE, n % 5 ? NULL : &alone);
+      if (lb_scenario_parse("hunted.ini", text, strlen(text), &scenario, err, sizeof err) < 0)
+        fail_msg("%s: %s\n%s", systems[i], err, text);
       assert_int_equal(scenario.kind, LB_KIND_TIMELINE);
       assert_true(scenario.past_lease);
       lb_scenario_clear(&scenario);
@@ -278,10 +307,12 @@ static void every_timeline_is_a_scenario(void **state) {
   }
 }
 
-/* A session of 1 s is over after a tick more, and the ensemble bears a silence of 1.6 s: what lies between is a window. One of 10 s is over after it. */
+/* A session of 1 s is over after a tick more, and the ensemble bears a silence of 1.6 s: what lies between is a window.
+ * One of 10 s is over after it. */
 static void what_ends_before_a_takeover_ends_in_the_window_if_there_is_one(void **state) {
   static const struct lb_hunt_settings longer = {.mid_ms = 700, .write_ms = 50, .ttl_ms = 3000, .no_renewal = true};
-  struct lb_hunt_system zk = system_of("zk-sequential@zk-x3"), sentinel = system_of("redis-token@sentinel"), etcd = system_of("etcd-lease@etcd-x3");
+  struct lb_hunt_system zk = system_of("zk-sequential@zk-x3"), sentinel = system_of("redis-token@sentinel"),
+                        etcd = system_of("etcd-lease@etcd-x3");
   (void)state;
   assert_int_equal(lb_hunt_times_of(&zk, LB_HUNT_SHORT, NULL).mid_ms, 1400);
   assert_int_equal(lb_hunt_times_of(&zk, LB_HUNT_LONG, NULL).mid_ms, 800);
@@ -297,11 +328,18 @@ static void what_ends_before_a_takeover_ends_in_the_window_if_there_is_one(void 
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_alphabet_of_every_system_equals_brute_force), cmocka_unit_test(three_faults_of_a_small_alphabet_equal_brute_force),
-      cmocka_unit_test(two_faults_of_the_whole_alphabet_equal_brute_force), cmocka_unit_test(every_reason_occurs_and_is_said),
-      cmocka_unit_test(an_id_says_what_its_timeline_is), cmocka_unit_test(what_is_no_id_is_refused),
-      cmocka_unit_test(subsets_are_of_one_regime_and_in_the_order_that_is_run), cmocka_unit_test(a_seed_chooses_the_order_and_nothing_else),
-      cmocka_unit_test(a_kind_can_be_left_out), cmocka_unit_test(words_say_what_is_left_out), cmocka_unit_test(every_system_with_servers_has_the_core), cmocka_unit_test(every_timeline_is_a_scenario),
+      cmocka_unit_test(the_alphabet_of_every_system_equals_brute_force),
+      cmocka_unit_test(three_faults_of_a_small_alphabet_equal_brute_force),
+      cmocka_unit_test(two_faults_of_the_whole_alphabet_equal_brute_force),
+      cmocka_unit_test(every_reason_occurs_and_is_said),
+      cmocka_unit_test(an_id_says_what_its_timeline_is),
+      cmocka_unit_test(what_is_no_id_is_refused),
+      cmocka_unit_test(subsets_are_of_one_regime_and_in_the_order_that_is_run),
+      cmocka_unit_test(a_seed_chooses_the_order_and_nothing_else),
+      cmocka_unit_test(a_kind_can_be_left_out),
+      cmocka_unit_test(words_say_what_is_left_out),
+      cmocka_unit_test(every_system_with_servers_has_the_core),
+      cmocka_unit_test(every_timeline_is_a_scenario),
       cmocka_unit_test(what_ends_before_a_takeover_ends_in_the_window_if_there_is_one),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

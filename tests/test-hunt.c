@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The minimal sets of a hunt, from journals that are filled in by a rule: who breaks is known, so it is known what has to be found.
+ * The minimal sets of a hunt, from journals that are filled in by a rule: who breaks is known, so it is known what has
+ * to be found.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -19,7 +20,7 @@
 struct rule { /* a timeline breaks if it has all of these faults, and not the one that hides them */
   const char *faults[2], *hidden_by;
   const char *enough; /* instead of the second one */
-  unsigned of_ten; /* how many of ten trials break; 10 = all */
+  unsigned of_ten;    /* how many of ten trials break; 10 = all */
 };
 
 static struct lb_hunt_space space;
@@ -66,7 +67,8 @@ static bool breaks(const struct rule *rule, const struct lb_hunt_timeline *t, un
 
 static void add(size_t timeline, const struct rule *rule, unsigned trials) {
   for (unsigned i = 0; i < trials; i++)
-    lb_hunt_journal_add(&journal, timeline, LB_GUARD_NONE, breaks(rule, &space.timeline[timeline], i) ? LB_HUNT_LEASE : LB_HUNT_SAFE, "");
+    lb_hunt_journal_add(&journal, timeline, LB_GUARD_NONE,
+                        breaks(rule, &space.timeline[timeline], i) ? LB_HUNT_LEASE : LB_HUNT_SAFE, "");
 }
 
 static void look_at_all(const struct rule *rule, unsigned trials) {
@@ -97,7 +99,8 @@ static struct lb_hunt_sets hunt(const struct rule *rule) {
 /* Two faults of the space that stand together in one timeline that is run: the first pair of it. */
 static const struct lb_hunt_timeline *some_pair(size_t number) {
   for (size_t i = 0; i < space.count; i++)
-    if (space.timeline[i].pruned == LB_HUNT_RUN && space.timeline[i].fault_count == 2 && number-- == 0) return &space.timeline[i];
+    if (space.timeline[i].pruned == LB_HUNT_RUN && space.timeline[i].fault_count == 2 && number-- == 0)
+      return &space.timeline[i];
   fail_msg("there are no pairs");
   return NULL;
 }
@@ -112,7 +115,8 @@ static void a_single_fault_is_found_and_nothing_else(void **state) {
   }
   assert_true(sets.count >= 1);
   for (size_t i = 0; i < space.count; i++)
-    if (space.timeline[i].fault_count == 2 && has(&space.timeline[i], "restart-P@H") && space.timeline[i].regime == space.timeline[sets.set[0].timeline].regime)
+    if (space.timeline[i].fault_count == 2 && has(&space.timeline[i], "restart-P@H") &&
+        space.timeline[i].regime == space.timeline[sets.set[0].timeline].regime)
       assert_true(lb_hunt_sets_contained(&sets, &space, i, LB_HUNT_LEASE));
   lb_hunt_sets_clear(&sets);
 }
@@ -151,7 +155,8 @@ static void a_fault_that_hides_another_takes_nothing_away(void **state) {
   struct lb_hunt_sets sets = hunt(&(struct rule){.faults = {a}, .hidden_by = b, .of_ten = 10});
   bool found = false;
   for (size_t i = 0; i < sets.count; i++)
-    found |= sets.set[i].standing == LB_HUNT_MINIMAL && space.timeline[sets.set[i].timeline].fault_count == 1 && has(&space.timeline[sets.set[i].timeline], a);
+    found |= sets.set[i].standing == LB_HUNT_MINIMAL && space.timeline[sets.set[i].timeline].fault_count == 1 &&
+             has(&space.timeline[sets.set[i].timeline], a);
   assert_true(found);
   lb_hunt_sets_clear(&sets);
 }
@@ -237,7 +242,8 @@ static void who_has_the_same_reason_twice_is_not_asked_again(void **state) {
   assert_false(lb_hunt_is_hopeless(&journal, 4, LB_GUARD_NONE));
 }
 
-/* ---- hosts ----------------------------------------------------------------------------------------------------------- */
+/* ---- hosts
+ * ----------------------------------------------------------------------------------------------------------- */
 
 static bool names(const struct lb_hunt_sets *sets, const char *id, size_t servers) {
   bool found = false;
@@ -253,7 +259,8 @@ static bool names(const struct lb_hunt_sets *sets, const char *id, size_t server
 
 static void two_hosts_are_refuted_if_one_is_enough(void **state) {
   (void)state;
-  struct lb_hunt_sets sets = hunt(&(struct rule){.faults = {"restart-P@H", "kill-f@B-back"}, .enough = "kill-one@B-back", .of_ten = 10});
+  struct lb_hunt_sets sets =
+      hunt(&(struct rule){.faults = {"restart-P@H", "kill-f@B-back"}, .enough = "kill-one@B-back", .of_ten = 10});
   assert_true(names(&sets, "L2.kill-one@B-back+restart-P@H", 2));
   for (size_t i = 0; i < sets.count; i++) assert_false(has(&space.timeline[sets.set[i].timeline], "kill-f@B-back"));
   lb_hunt_sets_clear(&sets);
@@ -266,7 +273,8 @@ static void two_hosts_stay_if_one_is_not_enough(void **state) {
   char err[200];
   assert_true(names(&sets, "L2.kill-f@B-back+restart-P@H", 3));
   assert_int_equal(lb_hunt_of_id("L2.kill-one@B-back+restart-P@H", &one, err, sizeof err), 0);
-  assert_true(lb_hunt_decided(lb_hunt_seen(&journal, (size_t)lb_hunt_find(&space, &one))) >= LB_HUNT_SURE); /* run, not assumed */
+  assert_true(lb_hunt_decided(lb_hunt_seen(&journal, (size_t)lb_hunt_find(&space, &one))) >=
+              LB_HUNT_SURE); /* run, not assumed */
   lb_hunt_sets_clear(&sets);
 }
 
@@ -274,7 +282,8 @@ static void two_hosts_stay_if_one_is_not_enough(void **state) {
 static void fewer_links_and_fewer_than_all_are_parts(void **state) {
   (void)state;
   if (lb_isolation_probe()->kind == LB_ISOLATION_NONE) SKIP("no links without namespaces");
-  struct lb_hunt_sets sets = hunt(&(struct rule){.faults = {"restart-P@H", "cut-c1@B-gone"}, .enough = "cutone-c1@B-gone", .of_ten = 10});
+  struct lb_hunt_sets sets =
+      hunt(&(struct rule){.faults = {"restart-P@H", "cut-c1@B-gone"}, .enough = "cutone-c1@B-gone", .of_ten = 10});
   assert_true(names(&sets, "L2.cutone-c1@B-gone+restart-P@H", 2));
   lb_hunt_sets_clear(&sets);
   assert_int_equal(end(NULL), 0);
@@ -285,7 +294,8 @@ static void fewer_links_and_fewer_than_all_are_parts(void **state) {
   lb_hunt_sets_clear(&sets);
 }
 
-/* ---- what came of a trial --------------------------------------------------------------------------------------------- */
+/* ---- what came of a trial
+ * --------------------------------------------------------------------------------------------- */
 
 static void a_violation_is_of_the_worst_that_happened(void **state) {
   static const struct {
@@ -312,7 +322,8 @@ static void a_violation_is_of_the_worst_that_happened(void **state) {
   }
 }
 
-/* A fault that only repeats numbers is a set of that class, and stops nobody from asking whether two of them do worse. */
+/* A fault that only repeats numbers is a set of that class, and stops nobody from asking whether two of them do worse.
+ */
 static void each_class_has_minimal_sets_of_its_own(void **state) {
   const struct lb_hunt_timeline *pair = some_pair(0);
   struct lb_hunt_timeline part[LB_HUNT_SUBSETS_MAX];
@@ -321,7 +332,8 @@ static void each_class_has_minimal_sets_of_its_own(void **state) {
   size_t at = (size_t)(pair - space.timeline), parts = lb_hunt_subsets(&space, pair, part);
   for (size_t i = 0; i < parts; i++) {
     ptrdiff_t p = lb_hunt_find(&space, &part[i]);
-    for (int n = 0; n < LB_HUNT_SURE && p >= 0; n++) lb_hunt_journal_add(&journal, (size_t)p, LB_GUARD_NONE, i == 1 ? LB_HUNT_NUMBERS : LB_HUNT_SAFE, "");
+    for (int n = 0; n < LB_HUNT_SURE && p >= 0; n++)
+      lb_hunt_journal_add(&journal, (size_t)p, LB_GUARD_NONE, i == 1 ? LB_HUNT_NUMBERS : LB_HUNT_SAFE, "");
   }
   for (int n = 0; n < LB_HUNT_SURE; n++) lb_hunt_journal_add(&journal, at, LB_GUARD_NONE, LB_HUNT_LEASE, "");
   assert_int_equal(lb_hunt_sets_find(&journal, &sets), 0);
@@ -335,7 +347,8 @@ static void each_class_has_minimal_sets_of_its_own(void **state) {
   lb_hunt_sets_clear(&sets);
 }
 
-/* ---- how long it takes ---------------------------------------------------------------------------------------------- */
+/* ---- how long it takes ----------------------------------------------------------------------------------------------
+ */
 
 static const struct lb_room idle = {.cores = 2, .jobs = {16, 16}};
 
@@ -349,7 +362,8 @@ static void what_is_known_is_not_ahead(void **state) {
   lb_hunt_ahead_begin(&journal, &idle, &ahead);
   double whole_s = ahead.look_s + ahead.follow_s;
   assert_true(whole_s > 0);
-  assert_true(lb_hunt_ahead_left_s(&ahead, &journal, 0, 0) > 0.99 * whole_s && lb_hunt_ahead_left_s(&ahead, &journal, 0, 0) < 1.01 * whole_s);
+  assert_true(lb_hunt_ahead_left_s(&ahead, &journal, 0, 0) > 0.99 * whole_s &&
+              lb_hunt_ahead_left_s(&ahead, &journal, 0, 0) < 1.01 * whole_s);
   look_at_all(&nothing, 1);
   assert_int_equal(lb_hunt_ahead_known(&journal, &all), all);
   lb_hunt_ahead_begin(&journal, &idle, &late); /* the same hunt goes on */

@@ -16,7 +16,8 @@ static void near(double found, double expected, double error) {
   if (!(fabs(found - expected) <= error)) fail_msg("%.9g, expected %.9g", found, expected);
 }
 
-/* ---- shares ------------------------------------------------------------------------------------------------------- */
+/* ---- shares -------------------------------------------------------------------------------------------------------
+ */
 
 static void wilson_intervals_match_published_values(void **state) {
   (void)state;
@@ -54,7 +55,8 @@ static void zero_of_n_has_the_rule_of_three_as_its_bound(void **state) {
   near(lb_upper95_zero(10000) * 10000, 3, 0.01);
 }
 
-/* ---- rates over trials -------------------------------------------------------------------------------------------- */
+/* ---- rates over trials --------------------------------------------------------------------------------------------
+ */
 
 /* Trials with so many events each, of so much exposure each. */
 static struct lb_rate per(const double *events, size_t count, double exposure, double unit) {
@@ -90,8 +92,8 @@ static void a_rate_is_per_exposure(void **state) {
   near(x.high, y.high, 1e-12);
 }
 
-/* Reckoned by hand: 5 trials of 20, 10 events; squares 4 + 4 + 0 + 0 + 0, so variance 5/4 * 8 = 10 against 10 * 0.9 = 9, an
- * effect of 1.1111 and n = 90; t of 4 is 2.7764. */
+/* Reckoned by hand: 5 trials of 20, 10 events; squares 4 + 4 + 0 + 0 + 0, so variance 5/4 * 8 = 10 against 10 * 0.9 =
+ * 9, an effect of 1.1111 and n = 90; t of 4 is 2.7764. */
 static void trials_that_differ_make_the_interval_wider(void **state) {
   (void)state;
   struct lb_rate x = share((double[]){0, 4, 2, 2, 2}, 5, 20), alike = share((double[]){10}, 1, 100);
@@ -115,8 +117,8 @@ static void a_rate_over_trials_is_reckoned_alike(void **state) {
   near(x.high, (10 + t * t / 2 + half) / 5, 1e-9);
 }
 
-/* Chance alone can make trials alike. They are no more events than were counted: the interval is never inside the one of
- * independent events. */
+/* Chance alone can make trials alike. They are no more events than were counted: the interval is never inside the one
+ * of independent events. */
 static void trials_that_happen_to_be_alike_count_as_no_more_events_than_there_were(void **state) {
   (void)state;
   double events[20];
@@ -125,8 +127,10 @@ static void trials_that_happen_to_be_alike_count_as_no_more_events_than_there_we
     struct lb_rate x = share(events, count, 20), y = per(events, count, 20, 20);
     struct lb_rate all = share((double[]){2.0 * (double)count}, 1, 20.0 * (double)count);
     struct lb_rate alone = per((double[]){2.0 * (double)count}, 1, 20.0 * (double)count, 20);
-    if (!(x.low <= all.low && x.high >= all.high)) fail_msg("%zu trials: %g to %g, inside %g to %g", count, x.low, x.high, all.low, all.high);
-    if (!(y.low <= alone.low && y.high >= alone.high)) fail_msg("%zu: %g to %g, inside %g to %g", count, y.low, y.high, alone.low, alone.high);
+    if (!(x.low <= all.low && x.high >= all.high))
+      fail_msg("%zu trials: %g to %g, inside %g to %g", count, x.low, x.high, all.low, all.high);
+    if (!(y.low <= alone.low && y.high >= alone.high))
+      fail_msg("%zu: %g to %g, inside %g to %g", count, y.low, y.high, alone.low, alone.high);
   }
 }
 

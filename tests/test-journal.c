@@ -31,7 +31,8 @@ static void plan_of_seed(struct world *w, struct lb_plan *ret, uint64_t seed) {
   static char path[4096];
   const char *root = getenv("LB_SOURCE_DIR"), *paths[] = {path};
   snprintf(path, sizeof path, "%s/scenarios/speed/control.ini", root ? root : ".");
-  struct lb_plan_request request = {.scenario_paths = paths, .scenario_count = 1, .systems = "local", .trials = 4, .seed = seed};
+  struct lb_plan_request request = {
+      .scenario_paths = paths, .scenario_count = 1, .systems = "local", .trials = 4, .seed = seed};
   if (lb_plan_make(&request, ret, w->err, sizeof w->err) < 0) fail_msg("%s", w->err);
 }
 
@@ -87,7 +88,8 @@ static void what_was_added_is_read_back(void **state) {
   struct world *w = *state;
   struct lb_tally tally;
   struct lb_journal journal;
-  assert_int_equal(size_of(records(w)), 0); /* its space is reserved, but a folder without outcomes is one to be removed */
+  assert_int_equal(size_of(records(w)),
+                   0); /* its space is reserved, but a folder without outcomes is one to be removed */
   end(w, 2, LB_UNDECIDED, "because");
   end(w, 0, LB_SAFE, "");
   read_back(w, &journal, &tally);
@@ -165,10 +167,8 @@ static void a_folder_without_a_journal_is_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(what_was_added_is_read_back),
-      TEST(half_a_record_is_none),
-      TEST(a_record_with_a_wrong_byte_is_none),
-      TEST(the_journal_of_another_plan_is_refused),
+      TEST(what_was_added_is_read_back),           TEST(half_a_record_is_none),
+      TEST(a_record_with_a_wrong_byte_is_none),    TEST(the_journal_of_another_plan_is_refused),
       TEST(a_folder_without_a_journal_is_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

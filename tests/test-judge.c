@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * From events to a verdict and files. Each test plays a trial by hand: clients record into the memory as real ones do, but at
- * times of our choosing, so that every figure is known beforehand.
+ * From events to a verdict and files. Each test plays a trial by hand: clients record into the memory as real ones do,
+ * but at times of our choosing, so that every figure is known beforehand.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,8 +58,11 @@ static int set_up(void **state) {
                                    .clients = 2,
                                    .trial = 3,
                                    .name = "s.p@none.none.c2.t3"};
-  w->stage = (struct lb_stage){
-      .plan = &w->plan, .run_dir = w->dir, .client_count = 2, .verdict = LB_VERDICT_NONE, .memory = lb_memory_map(2, 2, 1)};
+  w->stage = (struct lb_stage){.plan = &w->plan,
+                               .run_dir = w->dir,
+                               .client_count = 2,
+                               .verdict = LB_VERDICT_NONE,
+                               .memory = lb_memory_map(2, 2, 1)};
   w->out = (struct lb_outcome){.verdict = LB_VERDICT_NONE};
   return w->stage.memory ? 0 : -1;
 }
@@ -83,7 +86,7 @@ static void move_to(struct world *w, size_t log, uint64_t at_ms) {
 /* Client 0 or 1 of this stage. */
 static void record(struct world *w, uint64_t at_ms, uint32_t client, enum lb_event_kind kind) {
   lb_memory_record(w->stage.memory, client,
-                  (struct lb_event){.kind = (uint16_t)kind, .client = client, .fact = LB_NO_NAME});
+                   (struct lb_event){.kind = (uint16_t)kind, .client = client, .fact = LB_NO_NAME});
   move_to(w, client, at_ms);
 }
 
@@ -144,7 +147,8 @@ static void assert_decided(const struct world *w, enum lb_verdict verdict, const
 
 /* What the only step looks for, and what it saw. */
 static void asks_for_a_premise(struct world *w, bool holds) {
-  static struct lb_premise premise = {.kind = LB_PREMISE_HOLDS, .is = true, .client = 1, .text = (char *)"client 1 holds"};
+  static struct lb_premise premise = {
+      .kind = LB_PREMISE_HOLDS, .is = true, .client = 1, .text = (char *)"client 1 holds"};
   w->step = (struct lb_step){.verb = LB_STEP_OBSERVE_CLIENT, .a = {LB_ROLE_CLIENT, 1}, .number = 1};
   w->scenario.step_count = 1;
   w->scenario.premises = &premise;
@@ -269,7 +273,11 @@ static void a_lock_without_expiry_has_no_excuse_in_a_stall(void **state) {
 
 static void renewal_in_vain(struct world *w, uint32_t client) {
   lb_memory_record(w->stage.memory, client,
-                  (struct lb_event){.kind = LB_EV_NOT_RENEWED, .client = client, .fact = LB_NO_NAME, .check = LB_CHECK_NO_ANSWER, .flags = LB_EVF_CHECK});
+                   (struct lb_event){.kind = LB_EV_NOT_RENEWED,
+                                     .client = client,
+                                     .fact = LB_NO_NAME,
+                                     .check = LB_CHECK_NO_ANSWER,
+                                     .flags = LB_EVF_CHECK});
 }
 
 static void a_violation_behind_a_renewal_without_an_answer_is_undecided_if_no_fault_was_played(void **state) {
@@ -283,7 +291,8 @@ static void a_violation_behind_a_renewal_without_an_answer_is_undecided_if_no_fa
 static void a_fault_is_why_a_renewal_gets_no_answer(void **state) {
   struct world *w = *state;
   two_holds_at_once(w);
-  struct lb_step kill = {.verb = LB_STEP_KILL, .a = {.kind = LB_ROLE_PRIMARY}, .text = (char *)"kill primary", .number = 1};
+  struct lb_step kill = {
+      .verb = LB_STEP_KILL, .a = {.kind = LB_ROLE_PRIMARY}, .text = (char *)"kill primary", .number = 1};
   lb_stage_fault(&w->stage, &kill);
   renewal_in_vain(w, 0);
   judge(w);
@@ -325,7 +334,8 @@ static void who_asks_last_and_gets_nothing_is_stuck(void **state) {
 #define IN_VAIN "client-1 asked for 2.0 s and got nothing, though for the last 2.0 s nobody had a right to the lock"
   asks_again(w, 2200, 2200 + ENOUGH_MS, LB_EV_TIMEOUT);
   judge(w);
-  assert_decided(w, LB_STUCK, IN_VAIN ", nor for 1.5 s more, though every lease and session should be over that is not kept up");
+  assert_decided(w, LB_STUCK,
+                 IN_VAIN ", nor for 1.5 s more, though every lease and session should be over that is not kept up");
 }
 
 static void who_gets_it_when_a_lease_has_ended_is_delayed(void **state) {
@@ -387,15 +397,17 @@ static void what_is_undecided_or_stuck_says_what_clients_were_told(void **state)
   record(w, 20, 0, LB_EV_TIMEOUT);
   fails(w, 1, "try_acquire: cannot connect");
   judge(w);
-  assert_decided(w, LB_UNDECIDED,
-                 "nothing was ever granted, so nothing was tested; last error of client-2: try_acquire: cannot connect");
+  assert_decided(
+      w, LB_UNDECIDED,
+      "nothing was ever granted, so nothing was tested; last error of client-2: try_acquire: cannot connect");
   fails(w, 0, "release: refused");
   fails(w, 2, "inspect: no");
   lb_stage_doubt(&w->stage, LB_STUCK, "client 2 acquire within 1s: it did not");
   asks_again(w, 100, 100 + ENOUGH_MS, LB_EV_TIMEOUT);
   judge(w);
   assert_decided(w, LB_STUCK,
-                 "client 2 acquire within 1s: it did not" NOR "; last error of client-1 (and of 2 others): release: refused");
+                 "client 2 acquire within 1s: it did not" NOR
+                 "; last error of client-1 (and of 2 others): release: refused");
 }
 
 static void what_the_reason_says_already_is_not_said_twice(void **state) {
@@ -421,8 +433,9 @@ static void a_breach_of_the_contract_comes_before_everything_else(void **state) 
   two_holds_at_once(w);
   lb_stage_doubt(&w->stage, LB_STUCK, "so");
   judge(w);
-  assert_decided(w, LB_UNDECIDED, "the observer: breach of the contract (backends/backend.h): "
-                                  "inspect answered 42, which is no result of it");
+  assert_decided(w, LB_UNDECIDED,
+                 "the observer: breach of the contract (backends/backend.h): "
+                 "inspect answered 42, which is no result of it");
   breaks(w, 1, "try_acquire granted with asked_at = 0");
   judge(w);
   assert_decided(w, LB_UNDECIDED,
@@ -480,7 +493,9 @@ static void a_reason_that_was_cut_off_is_still_utf8(void **state) {
   for (int i = 0; i < 2; i++) {
     w->stage.verdict = LB_VERDICT_NONE;
     lb_stage_doubt(&w->stage, LB_UNDECIDED, "%s%s", i ? "y" : "", text);
-    fails(w, 0, "release: caf\u00e9 caf\u00e9 caf\u00e9 caf\u00e9 caf\u00e9 caf\u00e9 caf\u00e9 caf\u00e9 caf\u00e9 caf\u00e9");
+    fails(
+        w, 0,
+        "release: caf\u00e9 caf\u00e9 caf\u00e9 caf\u00e9 caf\u00e9 caf\u00e9 caf\u00e9 caf\u00e9 caf\u00e9 caf\u00e9");
     judge(w);
     json_t *json = json_string(w->out.why);
     assert_non_null(json);
@@ -570,8 +585,9 @@ static void a_single_client_need_not_hand_off(void **state) {
 /* Client 0 is granted at 11 ms with a lease until `until_ms` and lets go at 20; client 1 is granted at 15. */
 static void an_overlap_with_a_lease_until(struct world *w, uint64_t until_ms) {
   record(w, 10, 0, LB_EV_ACQUIRE);
-  lb_memory_record(w->stage.memory, 0,
-                  (struct lb_event){.kind = LB_EV_GRANTED, .flags = LB_EVF_UNTIL, .until = until_ms * MS, .fact = LB_NO_NAME});
+  lb_memory_record(
+      w->stage.memory, 0,
+      (struct lb_event){.kind = LB_EV_GRANTED, .flags = LB_EVF_UNTIL, .until = until_ms * MS, .fact = LB_NO_NAME});
   move_to(w, 0, 11);
   record(w, 20, 0, LB_EV_RELEASE);
   hold(w, 1, 12, 15, 30);
@@ -613,11 +629,12 @@ static void an_overtaken_client(struct world *w, bool writes) {
   record(w, 12, 1, LB_EV_ACQUIRE);
   record(w, 15, 1, LB_EV_GRANTED);
   if (writes) {
-    lb_memory_record(w->stage.memory, 1,
-                    (struct lb_event){.kind = LB_EV_READ, .client = 1, .flags = LB_EVF_VALUE, .value = 0, .fact = LB_NO_NAME});
+    lb_memory_record(
+        w->stage.memory, 1,
+        (struct lb_event){.kind = LB_EV_READ, .client = 1, .flags = LB_EVF_VALUE, .value = 0, .fact = LB_NO_NAME});
     move_to(w, 1, 15);
     lb_memory_record(w->stage.memory, 0,
-                    (struct lb_event){.kind = LB_EV_WRITE, .flags = LB_EVF_VALUE, .value = 1, .fact = LB_NO_NAME});
+                     (struct lb_event){.kind = LB_EV_WRITE, .flags = LB_EVF_VALUE, .value = 1, .fact = LB_NO_NAME});
     move_to(w, 0, 16);
   }
   record(w, 20, 0, LB_EV_RELEASE);
@@ -626,8 +643,10 @@ static void an_overtaken_client(struct world *w, bool writes) {
 
 /* What the guard of this client found just before it would have touched the resource. */
 static void check_came_to(struct world *w, uint64_t at_ms, uint32_t client, enum lb_check_result result) {
-  lb_memory_record(w->stage.memory, client,
-                  (struct lb_event){.kind = LB_EV_CHECK, .client = client, .flags = LB_EVF_CHECK, .check = (uint8_t)result, .fact = LB_NO_NAME});
+  lb_memory_record(
+      w->stage.memory, client,
+      (struct lb_event){
+          .kind = LB_EV_CHECK, .client = client, .flags = LB_EVF_CHECK, .check = (uint8_t)result, .fact = LB_NO_NAME});
   move_to(w, client, at_ms);
 }
 
@@ -653,16 +672,18 @@ static void a_guard_that_nobody_asked_makes_nothing_safe(void **state) {
 }
 
 /* Of client 0 or 1 at the resource. */
-static void came_to_the_resource(struct world *w, uint64_t at_ms, uint32_t client, enum lb_event_kind kind, bool accepted) {
+static void came_to_the_resource(struct world *w, uint64_t at_ms, uint32_t client, enum lb_event_kind kind,
+                                 bool accepted) {
   lb_memory_record(w->stage.memory, client,
-                  (struct lb_event){.kind = (uint16_t)kind,
-                                    .client = client,
-                                    .flags = accepted ? LB_EVF_VALUE : LB_EVF_VALUE | LB_EVF_REFUSED,
-                                    .fact = LB_NO_NAME});
+                   (struct lb_event){.kind = (uint16_t)kind,
+                                     .client = client,
+                                     .flags = accepted ? LB_EVF_VALUE : LB_EVF_VALUE | LB_EVF_REFUSED,
+                                     .fact = LB_NO_NAME});
   move_to(w, client, at_ms);
 }
 
-#define BY_CHANCE(whom) "two clients held at once, and the " whom " none that another one had overtaken: it was not the guard that kept "
+#define BY_CHANCE(whom)                                                                                                \
+  "two clients held at once, and the " whom " none that another one had overtaken: it was not the guard that kept "
 #define RESOURCE_BY_CHANCE BY_CHANCE("resource refused") "it whole"
 #define CHECKS_BY_CHANCE BY_CHANCE("guard stopped") "the resource whole"
 
@@ -785,9 +806,10 @@ static void silence_is_no_protection(void **state) {
   an_overtaken_client(w, false);
   check_came_to(w, 29, 0, LB_CHECK_NO_ANSWER);
   judge(w);
-  assert_decided(w, LB_UNDECIDED,
-                 "the guard stopped client-1 because nobody answered, though it was not cut off: that is no protection; "
-                 "last error of client-1: holds: Connection refused");
+  assert_decided(
+      w, LB_UNDECIDED,
+      "the guard stopped client-1 because nobody answered, though it was not cut off: that is no protection; "
+      "last error of client-1: holds: Connection refused");
 }
 
 static void touched(struct world *w, uint64_t at_ms, const struct lb_step *step, const char *hosts, const char *from) {
@@ -798,7 +820,8 @@ static void touched(struct world *w, uint64_t at_ms, const struct lb_step *step,
   fact.host = lb_names_add(&h->texts, hosts);
   fact.from = lb_names_add(&h->texts, from);
   lb_memory_record(w->stage.memory, w->stage.client_count,
-                  (struct lb_event){.kind = LB_EV_TOUCHED, .client = LB_NO_NAME, .key = LB_NO_NAME, .fact = lb_facts_add(h, &fact)});
+                   (struct lb_event){
+                       .kind = LB_EV_TOUCHED, .client = LB_NO_NAME, .key = LB_NO_NAME, .fact = lb_facts_add(h, &fact)});
   move_to(w, w->stage.client_count, at_ms);
 }
 
@@ -808,7 +831,11 @@ static void silence_under_a_cut(struct world *w, size_t replicas, const char *re
   cluster->data_count = cluster->server_count = 3;
   w->stage.target.replicas = replicas;
   for (int i = 0; i < 3; i++) snprintf(cluster->server[i].name, sizeof cluster->server[i].name, "redis-%d", i + 1);
-  struct lb_step cut = {.verb = LB_STEP_CUT, .text = (char *)"cut client 1 from all", .number = 3, .a = {LB_ROLE_CLIENT, 1}, .b = {LB_ROLE_ALL, 0}};
+  struct lb_step cut = {.verb = LB_STEP_CUT,
+                        .text = (char *)"cut client 1 from all",
+                        .number = 3,
+                        .a = {LB_ROLE_CLIENT, 1},
+                        .b = {LB_ROLE_ALL, 0}};
   lb_stage_fault(&w->stage, &cut);
   move_to(w, w->stage.client_count, 14);
   touched(w, 14, &cut, "client-1", reached);
@@ -828,8 +855,9 @@ static void who_is_cut_off_is_right_to_stop(void **state) {
 
 static void who_could_have_asked_a_replica_is_not(void **state) {
   silence_under_a_cut(*state, 2, "redis-1, redis-2");
-  assert_decided(*state, LB_UNDECIDED,
-                 "the guard stopped client-1 because nobody answered, though it was not cut off: that is no protection");
+  assert_decided(
+      *state, LB_UNDECIDED,
+      "the guard stopped client-1 because nobody answered, though it was not cut off: that is no protection");
 }
 
 static void one_of_three_masters_says_nothing_of_the_lock(void **state) {
@@ -839,8 +867,9 @@ static void one_of_three_masters_says_nothing_of_the_lock(void **state) {
 
 static void two_of_three_masters_do(void **state) {
   silence_under_a_cut(*state, 0, "redis-1");
-  assert_decided(*state, LB_UNDECIDED,
-                 "the guard stopped client-1 because nobody answered, though it was not cut off: that is no protection");
+  assert_decided(
+      *state, LB_UNDECIDED,
+      "the guard stopped client-1 because nobody answered, though it was not cut off: that is no protection");
 }
 
 static void under_a_guard_a_stale_write_is_a_violation(void **state) {
@@ -856,12 +885,10 @@ static void under_a_guard_a_stale_write_is_a_violation(void **state) {
 static void the_same_number_twice(struct world *w) {
   for (int c = 0; c < 2; c++) {
     record(w, 10 + 20 * (uint64_t)c, (size_t)c, LB_EV_ACQUIRE);
-    lb_memory_record(w->stage.memory, (size_t)c,
-                    (struct lb_event){.kind = LB_EV_GRANTED,
-                                      .client = (uint32_t)c,
-                                      .flags = LB_EVF_FENCE,
-                                      .fence = 7,
-                                      .fact = LB_NO_NAME});
+    lb_memory_record(
+        w->stage.memory, (size_t)c,
+        (struct lb_event){
+            .kind = LB_EV_GRANTED, .client = (uint32_t)c, .flags = LB_EVF_FENCE, .fence = 7, .fact = LB_NO_NAME});
     move_to(w, (size_t)c, 12 + 20 * (uint64_t)c);
     record(w, 20 + 20 * (uint64_t)c, (size_t)c, LB_EV_RELEASE);
   }
@@ -989,7 +1016,9 @@ static void a_campaign_that_ends_before_a_lease_could_is_undecided(void **state)
   struct world *w = *state;
   a_campaign_waits_in_vain(w, 121);
   assert_int_equal(w->out.no_grant_ns, 101 * MS);
-  assert_decided(w, LB_UNDECIDED, "for 0.1 s the lock was asked for and granted to nobody; this campaign allows 0.1 s; whether a lease would have ended that is not known");
+  assert_decided(
+      w, LB_UNDECIDED,
+      "for 0.1 s the lock was asked for and granted to nobody; this campaign allows 0.1 s; whether a lease would have ended that is not known");
 }
 
 static void a_campaign_that_goes_on_after_a_standstill_is_delayed(void **state) {
@@ -1002,7 +1031,9 @@ static void a_campaign_that_goes_on_after_a_standstill_is_delayed(void **state) 
   hold(w, 1, 20, 220, 230);
   phase(w, 300, LB_PHASE_END);
   judge(w);
-  assert_decided(w, LB_DELAYED, "for 0.2 s the lock was asked for and granted to nobody; this campaign allows 0.1 s; then it was granted again");
+  assert_decided(
+      w, LB_DELAYED,
+      "for 0.2 s the lock was asked for and granted to nobody; this campaign allows 0.1 s; then it was granted again");
 }
 
 static void a_campaign_that_is_granted_just_in_time_is_not(void **state) {
@@ -1124,7 +1155,8 @@ static void the_history_of_a_safe_workload_is_not_kept(void **state) {
 
 enum { KEPT = 50000, EVENTS_EACH = 4 }; /* a hold is four events */
 
-/* Reads the file of a long history, whose last event says how much of it was kept, and returns its length without that one. */
+/* Reads the file of a long history, whose last event says how much of it was kept, and returns its length without that
+ * one. */
 static size_t kept_events(const struct world *w, size_t of) {
   struct lb_history h;
   char err[300] = "";
@@ -1246,7 +1278,8 @@ static void a_safe_campaign_keeps_its_faults(void **state) {
   unsigned proofs = 0, lines = 0;
   struct lb_history h;
   w->scenario.kind = LB_KIND_CAMPAIGN;
-  struct lb_step kill = {.verb = LB_STEP_KILL, .a = {.kind = LB_ROLE_PRIMARY}, .text = (char *)"kill primary", .number = 1};
+  struct lb_step kill = {
+      .verb = LB_STEP_KILL, .a = {.kind = LB_ROLE_PRIMARY}, .text = (char *)"kill primary", .number = 1};
   lb_stage_fault(&w->stage, &kill);
   lb_stage_touched(&w->stage, &kill, "redis-1", "");
   lb_stage_step(&w->stage, LB_EV_PROVED, &kill);
@@ -1451,7 +1484,8 @@ int main(void) {
       TEST(a_timeline_has_no_figures_of_speed),
       TEST(latency_rows_are_the_buckets_in_use_and_add_up),
       TEST(holds_of_no_length_have_no_rows),
-      TEST(a_safe_campaign_keeps_its_faults), TEST(a_campaign_measures_no_speed),
+      TEST(a_safe_campaign_keeps_its_faults),
+      TEST(a_campaign_measures_no_speed),
       TEST(hand_offs_are_in_the_latency_rows),
       TEST(the_series_has_a_row_a_second_and_adds_up),
       TEST(a_missing_folder_for_figures_is_an_error_with_a_reason),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the compilers of a JVM have run, by the names of its threads. This process plays the JVM; its threads say what they have run
- * themselves.
+ * What the compilers of a JVM have run, by the names of its threads. This process plays the JVM; its threads say what
+ * they have run themselves.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -57,7 +57,8 @@ static void only_the_compilers_are_counted(void **state) {
   pthread_barrier_wait(&leave);
   for (int i = 0; i < COUNT; i++) pthread_join(threads[i].id, NULL);
   assert_int_equal(r, 0);
-  /* What a thread ran after it had looked is little; the kernel may count the last slice of one that has just left its processor late. */
+  /* What a thread ran after it had looked is little; the kernel may count the last slice of one that has just left its
+   * processor late. */
   lb_ns expected = threads[0].ran + threads[2].ran;
   assert_in_range(compiling, expected - 12 * MS, expected + 20 * MS);
 }

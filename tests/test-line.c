@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Delay lines on real links: what goes one way is late, in its order and without loss, also on a connection that exists; the other way
- * and everybody else are not. What is held comes when it is released. What has to be looked at from inside a sandbox runs in a child
- * that writes its complaint into a pipe; none is success.
+ * Delay lines on real links: what goes one way is late, in its order and without loss, also on a connection that
+ * exists; the other way and everybody else are not. What is held comes when it is released. What has to be looked at
+ * from inside a sandbox runs in a child that writes its complaint into a pipe; none is success.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,7 +37,8 @@ enum { PORT = 7000, HOSTS = 3, LATE_MS = 300, SILENT_MS = 100, WAIT_MS = 10000, 
 #define NEED_SANDBOX()                                                                                                 \
   if (lb_isolation_probe()->kind == LB_ISOLATION_NONE) SKIP("no namespaces")
 
-/* ---- inside ------------------------------------------------------------------------------------------------------- */
+/* ---- inside -------------------------------------------------------------------------------------------------------
+ */
 
 static const char *complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static const char *complain(const char *format, ...) {
@@ -80,9 +81,13 @@ static const char *make(size_t from, size_t to, struct lb_line_plan plan) {
   return lb_line_make(&net, NULL, &way, 1, &plan, &line, err, sizeof err) == 0 ? NULL : complain("%s", err);
 }
 
-static const char *delay(size_t from, size_t to, uint64_t delay_ns) { return make(from, to, (struct lb_line_plan){.delay_ns = delay_ns}); }
+static const char *delay(size_t from, size_t to, uint64_t delay_ns) {
+  return make(from, to, (struct lb_line_plan){.delay_ns = delay_ns});
+}
 
-static const char *undo(struct lb_line *which) { return lb_line_end(&net, which, err, sizeof err) == 0 ? NULL : complain("%s", err); }
+static const char *undo(struct lb_line *which) {
+  return lb_line_end(&net, which, err, sizeof err) == 0 ? NULL : complain("%s", err);
+}
 
 /* One connection from host `a` to host `b`, both ends in this process. */
 static const char *connect_pair(size_t a, size_t b, int *ret_from, int *ret_to) {
@@ -116,7 +121,8 @@ static int64_t byte_takes(int from, int to) {
   return (int64_t)((lb_clock_ns() - begin) / MS);
 }
 
-/* ---- late --------------------------------------------------------------------------------------------------------- */
+/* ---- late ---------------------------------------------------------------------------------------------------------
+ */
 
 static const char *look_late(void) {
   int a, b, third_a, third_b;
@@ -202,14 +208,19 @@ static const char *look_at_each(void) {
   uint64_t latest = 0;
   for (uint64_t i = 0; i < MANY; i++) {
     uint64_t message[2];
-    if (recv(b, message, sizeof message, MSG_WAITALL) != sizeof message) return complain("message %llu does not come", (unsigned long long)i);
+    if (recv(b, message, sizeof message, MSG_WAITALL) != sizeof message)
+      return complain("message %llu does not come", (unsigned long long)i);
     uint64_t took = lb_clock_ns() - message[1];
-    if (message[0] != i) return complain("message %llu comes in place of %llu", (unsigned long long)message[0], (unsigned long long)i);
-    if (took < LATE_MS * MS) return complain("message %llu took %llu ns", (unsigned long long)i, (unsigned long long)took);
+    if (message[0] != i)
+      return complain("message %llu comes in place of %llu", (unsigned long long)message[0], (unsigned long long)i);
+    if (took < LATE_MS * MS)
+      return complain("message %llu took %llu ns", (unsigned long long)i, (unsigned long long)took);
     if (took > latest) latest = took;
   }
   if (atomic_load(&line->seen[0].lost) > 0) return "packets were lost";
-  return latest > (LATE_MS + LATE_MS * 2 / 3) * MS ? complain("a message took %llu ms", (unsigned long long)(latest / MS)) : NULL;
+  return latest > (LATE_MS + LATE_MS * 2 / 3) * MS
+             ? complain("a message took %llu ms", (unsigned long long)(latest / MS))
+             : NULL;
 }
 
 static void on_patient_hosts_every_message_is_late_by_the_delay_alone(void **state) {
@@ -256,7 +267,9 @@ static const char *look_at_ends(void) {
   if (!wrong) wrong = delay(0, 1, LATE_MS * MS);
   if (wrong) return wrong;
   close(pipe_fd[1]);
-  return readable(pipe_fd[0], WAIT_MS) && read(pipe_fd[0], &byte, 1) == 0 ? NULL : "somebody holds the other end of a pipe that was closed";
+  return readable(pipe_fd[0], WAIT_MS) && read(pipe_fd[0], &byte, 1) == 0
+             ? NULL
+             : "somebody holds the other end of a pipe that was closed";
 }
 
 static void a_line_keeps_nothing_open_that_is_not_its_own(void **state) {
@@ -265,7 +278,8 @@ static void a_line_keeps_nothing_open_that_is_not_its_own(void **state) {
   inside(look_at_ends);
 }
 
-/* ---- jitter and loss ---------------------------------------------------------------------------------------------- */
+/* ---- jitter and loss ----------------------------------------------------------------------------------------------
+ */
 
 /* Packets of one connection in a range wider than their distance: they come in their order, and the probe spreads. */
 static const char *look_at_jitter(void) {
@@ -279,12 +293,14 @@ static const char *look_at_jitter(void) {
   if (fork() == 0) _exit(send_numbers(a) != NULL);
   for (uint64_t i = 0; i < MANY; i++) {
     uint64_t message[2];
-    if (recv(b, message, sizeof message, MSG_WAITALL) != sizeof message || message[0] != i) return complain("message %llu is not the next", (unsigned long long)i);
+    if (recv(b, message, sizeof message, MSG_WAITALL) != sizeof message || message[0] != i)
+      return complain("message %llu is not the next", (unsigned long long)i);
     if (lb_clock_ns() - message[1] < 5 * MS) return complain("message %llu is early", (unsigned long long)i);
   }
   uint64_t least = atomic_load(&line->seen[0].trip_min), most = atomic_load(&line->seen[0].trip_max);
   if (atomic_load(&line->seen[0].probes_came) != 64) return "not all packets of the probe came";
-  if (least < 5 * MS || least >= 20 * MS || most - least < 15 * MS) return complain("trips from %llu to %llu ns", (unsigned long long)least, (unsigned long long)most);
+  if (least < 5 * MS || least >= 20 * MS || most - least < 15 * MS)
+    return complain("trips from %llu to %llu ns", (unsigned long long)least, (unsigned long long)most);
   if (lb_line_pass(line, err, sizeof err) < 0) return complain("%s", err);
   return line->shared->own.count >= MANY ? NULL : "what the line adds itself is not counted";
 }
@@ -306,14 +322,18 @@ static const char *look_at_loss(void) {
     if (lb_line_probe(line, PACKETS) < 0) return "no probe";
     const struct lb_line_seen *seen = &line->seen[0];
     uint64_t deadline = lb_clock_ns() + WAIT_MS * MS;
-    while (atomic_load(&seen->probes_came) + atomic_load(&seen->probes_dropped) < PACKETS && lb_clock_ns() < deadline) lb_clock_sleep_until(lb_clock_ns() + MS);
+    while (atomic_load(&seen->probes_came) + atomic_load(&seen->probes_dropped) < PACKETS && lb_clock_ns() < deadline)
+      lb_clock_sleep_until(lb_clock_ns() + MS);
     dropped[turn] = atomic_load(&seen->probes_dropped);
     if (atomic_load(&seen->probes_came) + dropped[turn] != PACKETS) return "some are lost that the line did not drop";
     wrong = undo(line);
   }
   if (wrong) return wrong;
-  if (dropped[0] < PACKETS / 20 || dropped[0] > PACKETS / 5) return complain("%llu dropped", (unsigned long long)dropped[0]);
-  return dropped[0] == dropped[1] ? NULL : complain("%llu and %llu dropped", (unsigned long long)dropped[0], (unsigned long long)dropped[1]);
+  if (dropped[0] < PACKETS / 20 || dropped[0] > PACKETS / 5)
+    return complain("%llu dropped", (unsigned long long)dropped[0]);
+  return dropped[0] == dropped[1]
+             ? NULL
+             : complain("%llu and %llu dropped", (unsigned long long)dropped[0], (unsigned long long)dropped[1]);
 }
 
 static void so_many_are_lost_as_the_seed_says(void **state) {
@@ -322,7 +342,8 @@ static void so_many_are_lost_as_the_seed_says(void **state) {
   inside(look_at_loss);
 }
 
-/* ---- one message -------------------------------------------------------------------------------------------------- */
+/* ---- one message --------------------------------------------------------------------------------------------------
+ */
 
 /* The second message of one connection is lost with all that follows; another connection and the way back are whole. */
 static const char *look_at_drop(void) {
@@ -336,7 +357,8 @@ static const char *look_at_drop(void) {
   if (atomic_load(&line->shared->picked.fired)) return "the first message is taken for the second";
   if (send(a, "xyz", 3, MSG_NOSIGNAL) != 3 || readable(b, SILENT_MS)) return "the second message came";
   const struct lb_line_picked *m = &line->shared->picked;
-  if (!atomic_load(&m->fired) || m->bytes != 3 || m->to_port != PORT || m->before != 1) return complain("found %llu bytes to %u after %u", (unsigned long long)m->bytes, m->to_port, m->before);
+  if (!atomic_load(&m->fired) || m->bytes != 3 || m->to_port != PORT || m->before != 1)
+    return complain("found %llu bytes to %u after %u", (unsigned long long)m->bytes, m->to_port, m->before);
   if (send(a, "x", 1, MSG_NOSIGNAL) != 1 || readable(b, SILENT_MS)) return "what follows came";
   if (byte_takes(b, a) < 0) return "nothing passes the other way";
   if (byte_takes(c, d) < 0 || byte_takes(c, d) < 0) return "another connection does not pass";
@@ -376,7 +398,8 @@ static void one_message_is_held_with_all_that_follows_it(void **state) {
   inside(look_at_kept);
 }
 
-/* ---- held --------------------------------------------------------------------------------------------------------- */
+/* ---- held ---------------------------------------------------------------------------------------------------------
+ */
 
 static const char *look_held(void) {
   int a, b;
@@ -388,7 +411,8 @@ static const char *look_held(void) {
   if (send(a, "ab", 2, MSG_NOSIGNAL) != 2 || readable(b, SILENT_MS)) return "what is held came";
   if (byte_takes(b, a) < 0) return "nothing passes the other way";
   if (lb_line_pass(line, err, sizeof err) < 0) return complain("%s", err);
-  if (!readable(b, WAIT_MS) || read(b, text, sizeof text) != 2 || memcmp(text, "ab", 2) != 0) return "what was held did not come";
+  if (!readable(b, WAIT_MS) || read(b, text, sizeof text) != 2 || memcmp(text, "ab", 2) != 0)
+    return "what was held did not come";
   if (byte_takes(a, b) < 0) return "what comes after it does not pass";
   if ((wrong = undo(line))) return wrong;
   return byte_takes(a, b) < 0 ? "nothing passes after the end" : NULL;
@@ -464,7 +488,8 @@ static void a_silent_way_drops_what_is_due(void **state) {
   inside(look_silent);
 }
 
-/* ---- the probe ---------------------------------------------------------------------------------------------------- */
+/* ---- the probe ----------------------------------------------------------------------------------------------------
+ */
 
 static const char *look_at_probe(void) {
   uint64_t took = 0, back;
@@ -512,7 +537,9 @@ static const char *look_without_hosts(void) {
   if (lb_net_up(&net, false, 2, err, sizeof err) != 0) return complain("%s", err);
   const struct lb_way way = {&net.host[0], &net.host[1]};
   int r = lb_line_make(&net, NULL, &way, 1, &(struct lb_line_plan){.delay_ns = MS}, &line, err, sizeof err);
-  return r == -ENOTSUP && strcmp(err, "hosts share one loopback here: nothing to delay") == 0 ? NULL : complain("%d: %s", r, err);
+  return r == -ENOTSUP && strcmp(err, "hosts share one loopback here: nothing to delay") == 0
+             ? NULL
+             : complain("%d: %s", r, err);
 }
 
 static void without_separate_hosts_a_line_is_refused(void **state) {

@@ -87,7 +87,8 @@ static void a_lock_without_a_server_has_room_for_every_key(void **state) {
     struct lb_grant grant = LB_GRANT_INIT;
     char key[32];
     snprintf(key, sizeof key, "key-%d", i);
-    assert_int_equal(local->try_acquire((struct lb_session *)session, &(struct lb_lock){key, 1000}, &grant, LB_NEVER), LB_OK);
+    assert_int_equal(local->try_acquire((struct lb_session *)session, &(struct lb_lock){key, 1000}, &grant, LB_NEVER),
+                     LB_OK);
     assert_int_equal(grant.fence, 1); /* nobody else's */
   }
   local->close((struct lb_session *)session);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Namespaces as the trials use them: hosts that a cut parts and a heal joins, and a sandbox that takes everything inside with
- * it. What has to be looked at from inside runs in a child that writes its complaint into a pipe; none is success.
+ * Namespaces as the trials use them: hosts that a cut parts and a heal joins, and a sandbox that takes everything
+ * inside with it. What has to be looked at from inside runs in a child that writes its complaint into a pipe; none is
+ * success.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,7 +46,8 @@ enum {
 #define NEED_SANDBOX()                                                                                                 \
   if (lb_isolation_probe()->kind == LB_ISOLATION_NONE) SKIP("no namespaces")
 
-/* ---- inside ------------------------------------------------------------------------------------------------------- */
+/* ---- inside -------------------------------------------------------------------------------------------------------
+ */
 
 static const char *complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static const char *complain(const char *format, ...) {
@@ -138,7 +140,8 @@ static const char *only_parted(size_t a, size_t b) {
   return NULL;
 }
 
-/* ---- hosts and cuts ----------------------------------------------------------------------------------------------- */
+/* ---- hosts and cuts -----------------------------------------------------------------------------------------------
+ */
 
 static const char *look_together(void) {
   const char *wrong = build();
@@ -234,8 +237,8 @@ static const char *dropped(const struct lb_cut *which, uint64_t first, uint64_t 
   char err[300] = "";
   if (lb_cut_dropped(which, packets, NULL, err, sizeof err) != 0) return complain("%s", err);
   if (packets[0] == first && packets[1] == second) return NULL;
-  return complain("dropped %llu and %llu, expected %llu and %llu", (unsigned long long)packets[0], (unsigned long long)packets[1],
-                  (unsigned long long)first, (unsigned long long)second);
+  return complain("dropped %llu and %llu, expected %llu and %llu", (unsigned long long)packets[0],
+                  (unsigned long long)packets[1], (unsigned long long)first, (unsigned long long)second);
 }
 
 static const char *look_at_counters(void) {
@@ -250,7 +253,8 @@ static const char *look_at_counters(void) {
   if (!wrong) wrong = dropped(older, 1, 0);
   if (!wrong) wrong = cut_to(1, 0);
   struct lb_cut *younger = latest;
-  if (!wrong && (packet_passes(fd, 1, 0, SILENT_MS) || packet_passes(fd, 0, 1, SILENT_MS))) wrong = "a packet passed two cuts";
+  if (!wrong && (packet_passes(fd, 1, 0, SILENT_MS) || packet_passes(fd, 0, 1, SILENT_MS)))
+    wrong = "a packet passed two cuts";
   if (!wrong) wrong = dropped(younger, 1, 0);
   if (!wrong) wrong = dropped(older, 2, 0);
   if (!wrong) wrong = heal_one(younger);
@@ -302,8 +306,8 @@ static void a_cut_that_cannot_be_made_whole_leaves_nothing(void **state) {
   inside(look_half_made);
 }
 
-/* nft cannot be run on host 1 for a while: its descriptor is none of a namespace. What can be undone elsewhere is, the rest
- * stays known, and is undone when it can be. */
+/* nft cannot be run on host 1 for a while: its descriptor is none of a namespace. What can be undone elsewhere is, the
+ * rest stays known, and is undone when it can be. */
 static const char *look_half_healed(void) {
   char err[200] = "";
   const char *wrong = build();
@@ -348,8 +352,8 @@ static const char *look_at_first_packet(void) {
   return NULL;
 }
 
-/* Of networks that are handed over too early one in some six loses its first packets. One of sixteen is granted to a machine
- * that stands still by itself. */
+/* Of networks that are handed over too early one in some six loses its first packets. One of sixteen is granted to a
+ * machine that stands still by itself. */
 static void the_first_packet_after_building_arrives(void **state) {
   (void)state;
   NEED_SANDBOX();
@@ -474,7 +478,8 @@ static void outside_of_a_sandbox_the_kernel_names_a_port_that_can_be_bound(void 
   assert_true(bound);
 }
 
-/* ---- the sandbox -------------------------------------------------------------------------------------------------- */
+/* ---- the sandbox --------------------------------------------------------------------------------------------------
+ */
 
 static const char *const kinds[] = {"pid", "mnt", "net", "ipc"};
 enum { KINDS = sizeof kinds / sizeof *kinds };
@@ -534,7 +539,8 @@ static void a_sandbox_has_a_loopback_that_is_not_the_machines(void **state) {
   close(fd);
 }
 
-/* ---- its end ------------------------------------------------------------------------------------------------------ */
+/* ---- its end ------------------------------------------------------------------------------------------------------
+ */
 
 static void wait_long(void) { lb_clock_sleep_until(lb_clock_ns() + UINT64_C(6000000) * WAIT_MS); }
 
@@ -614,7 +620,8 @@ static void a_sandbox_whose_parent_is_gone_does_not_begin(void **state) {
   close(pipe_fd[0]);
 }
 
-/* ---- mounts ------------------------------------------------------------------------------------------------------- */
+/* ---- mounts -------------------------------------------------------------------------------------------------------
+ */
 
 static char folder[] = "/tmp/test-net-XXXXXX", file[sizeof folder + 5];
 static int ask[2], answer[2]; /* the sandbox is asked to end, and tells when the mount is there */
@@ -655,7 +662,8 @@ static void a_mount_inside_is_not_seen_outside(void **state) {
   assert_int_equal(removed, 0);
 }
 
-/* ---- without ------------------------------------------------------------------------------------------------------ */
+/* ---- without ------------------------------------------------------------------------------------------------------
+ */
 
 static void namespaces_can_be_switched_off(void **state) {
   (void)state;

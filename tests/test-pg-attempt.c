@@ -55,7 +55,8 @@ static void no_two_attempts_have_one_owner(void **state) {
 
 /* The sign that parts an owner from its process, and a name that is too long, too. */
 static void any_name_of_a_client_leaves_a_token_that_can_be_read(void **state) {
-  static const char *const names[] = {"", "a@b", "@@", "c23456789012345678901234567890123456789012345678901234567890123"};
+  static const char *const names[] = {"", "a@b", "@@",
+                                      "c23456789012345678901234567890123456789012345678901234567890123"};
   (void)state;
   for (size_t i = 0; i < 4; i++) {
     struct lb_grant grant = LB_GRANT_INIT;

@@ -59,7 +59,8 @@ static int tear_down(void **state) {
   return 0;
 }
 
-/* ---- servers, to be looked for only ------------------------------------------------------------------------------- */
+/* ---- servers, to be looked for only -------------------------------------------------------------------------------
+ */
 
 static char servers[] = "/tmp/test-plan-servers-XXXXXX";
 
@@ -79,7 +80,8 @@ static int remove_servers(void **state) {
   return lb_remove_tree(servers), 0;
 }
 
-/* ---- asking ------------------------------------------------------------------------------------------------------- */
+/* ---- asking -------------------------------------------------------------------------------------------------------
+ */
 
 static void scenario(struct world *w, const char *name, const char *text) {
   size_t i = w->request.scenario_count++;
@@ -117,7 +119,8 @@ static void assert_systems(const struct world *w, const char *expected) {
   const char *const settings[] = {__VA_ARGS__};                                                                        \
   (w)->request.settings = settings, (w)->request.setting_count = sizeof settings / sizeof *settings
 
-/* ---- systems ------------------------------------------------------------------------------------------------------ */
+/* ---- systems ------------------------------------------------------------------------------------------------------
+ */
 
 static void the_default_systems_are_those_of_expect(void **state) {
   struct world *w = *state;
@@ -148,8 +151,9 @@ static void a_protocol_the_scenario_does_not_speak_of_runs_on_each_of_its_topolo
 
 static void a_topology_on_which_the_steps_mean_nothing_is_left_out(void **state) {
   struct world *w = *state;
-  scenario(w, "a", HEAD "[workload]\nclients = 2\n[timeline]\nstep = kill primary\nstep = await failover within 5s\n"
-                        "[expect]\nredis-token@sentinel = violated\n");
+  scenario(w, "a",
+           HEAD "[workload]\nclients = 2\n[timeline]\nstep = kill primary\nstep = await failover within 5s\n"
+                "[expect]\nredis-token@sentinel = violated\n");
   w->request.systems = "pg-row,redlock,redis-token";
   make(w);
   assert_systems(w, "pg-row@pg-async pg-row@pg-sync redlock@redis-x5 redlock@redis-x3 redis-token@sentinel");
@@ -161,7 +165,10 @@ static void a_topology_on_which_the_steps_mean_nothing_is_left_out(void **state)
 
 static void a_jump_that_no_server_could_prove_means_nothing(void **state) {
   struct world *w = *state;
-  scenario(w, "a", HEAD "[workload]\nclients = 2\n[timeline]\nstep = clock primary monotonic +5s\n[expect]\nredis-token@redis = safe\n");
+  scenario(
+      w, "a",
+      HEAD
+      "[workload]\nclients = 2\n[timeline]\nstep = clock primary monotonic +5s\n[expect]\nredis-token@redis = safe\n");
   make(w);
   assert_string_equal(w->plan.cells[0].skip, "redis tells nobody its monotonic clock");
   assert_true(w->plan.cells[0].means_nothing);
@@ -170,8 +177,9 @@ static void a_jump_that_no_server_could_prove_means_nothing(void **state) {
 /* A premise that no trial could observe would leave every one undecided. */
 static void a_premise_about_a_proxy_means_nothing_without_one(void **state) {
   struct world *w = *state;
-  const char *text = HEAD "[workload]\nclients = 2\n[timeline]\nstep = client 1 acquire within 1s\nstep = observe server of client 1\n"
-                          "[proof]\npremise = server of client 1 is proxy\n[expect]\npg-lease@pg = safe\n";
+  const char *text =
+      HEAD "[workload]\nclients = 2\n[timeline]\nstep = client 1 acquire within 1s\nstep = observe server of client 1\n"
+           "[proof]\npremise = server of client 1 is proxy\n[expect]\npg-lease@pg = safe\n";
   scenario(w, "a", text);
   w->request.systems = "pg-lease@pg,pg-lease@pg-pooled";
   make(w);
@@ -216,9 +224,11 @@ static void an_expectation_of_ones_own_is_for_what_the_scenario_says_nothing_of(
   assert_int_equal(w->plan.cells[3].guard, LB_GUARD_FENCE);
   assert_string_equal(w->plan.cells[3].expect->reason, "so, too");
   w->request.only_guards = 1u << LB_GUARD_NONE;
-  assert_refused(w, "--expect fence=safe: no system of this run is under that guard without an expectation of the scenario");
+  assert_refused(
+      w, "--expect fence=safe: no system of this run is under that guard without an expectation of the scenario");
   w->request.systems = "local";
-  assert_refused(w, "--expect none=stuck: no system of this run is under that guard without an expectation of the scenario");
+  assert_refused(
+      w, "--expect none=stuck: no system of this run is under that guard without an expectation of the scenario");
 }
 
 static void a_system_named_twice_is_one_cell(void **state) {
@@ -281,10 +291,11 @@ static void a_wrong_system_in_expect_is_refused_with_its_file(void **state) {
   assert_refused(w, message);
 }
 
-/* ---- guards ------------------------------------------------------------------------------------------------------- */
+/* ---- guards -------------------------------------------------------------------------------------------------------
+ */
 
 #define GUARDS                                                                                                         \
-  "local@none = safe\nbroken@none = violated\n[expect deadline]\n* = race: it is\n[expect fence]\n"                     \
+  "local@none = safe\nbroken@none = violated\n[expect deadline]\n* = race: it is\n[expect fence]\n"                    \
   "broken@none = violated\n"
 
 /* As assert_systems(), each with its guard. */
@@ -388,7 +399,8 @@ static void a_job_has_the_guard_of_its_cell(void **state) {
   assert_int_equal(w->plan.jobs[1].plan.guard, LB_GUARD_DEADLINE);
 }
 
-/* ---- faults of a campaign ----------------------------------------------------------------------------------------- */
+/* ---- faults of a campaign -----------------------------------------------------------------------------------------
+ */
 
 static void systems_and_guards_are_compared_under_the_same_faults(void **state) {
   struct world *w = *state;
@@ -409,7 +421,8 @@ static void systems_and_guards_are_compared_under_the_same_faults(void **state) 
   assert_true(w->plan.jobs[0].plan.fault_seed != before);
 }
 
-/* ---- jobs --------------------------------------------------------------------------------------------------------- */
+/* ---- jobs ---------------------------------------------------------------------------------------------------------
+ */
 
 static void jobs_are_client_counts_times_trials(void **state) {
   struct world *w = *state;
@@ -454,7 +467,8 @@ static void every_job_has_a_seed_of_its_own_that_the_plans_seed_decides(void **s
   for (size_t i = 0; i < 12; i++) assert_true(w->plan.jobs[i].plan.seed != seeds[i]);
 }
 
-/* ---- order -------------------------------------------------------------------------------------------------------- */
+/* ---- order --------------------------------------------------------------------------------------------------------
+ */
 
 enum { JOBS = 18 }; /* of the two scenarios below: 12 measure, 6 do not */
 
@@ -515,7 +529,8 @@ static void those_that_measure_run_in_rounds(void **state) {
   }
 }
 
-/* Over many seeds each first trial is first about as often as any other: 6 jobs, 1200 seeds, 200 each (+- 5 sigma = 65). */
+/* Over many seeds each first trial is first about as often as any other: 6 jobs, 1200 seeds, 200 each (+- 5 sigma =
+ * 65). */
 static void any_job_may_come_first(void **state) {
   struct world *w = *state;
   unsigned first[JOBS] = {0};
@@ -525,10 +540,12 @@ static void any_job_may_come_first(void **state) {
     make_mixed(w, seed, order);
     first[order[0]]++;
   }
-  for (size_t i = 6; i < JOBS; i++) assert_in_range(first[i], w->plan.jobs[i].plan.trial == 1 ? 135 : 0, w->plan.jobs[i].plan.trial == 1 ? 265 : 0);
+  for (size_t i = 6; i < JOBS; i++)
+    assert_in_range(first[i], w->plan.jobs[i].plan.trial == 1 ? 135 : 0, w->plan.jobs[i].plan.trial == 1 ? 265 : 0);
 }
 
-/* ---- what cannot run here ----------------------------------------------------------------------------------------- */
+/* ---- what cannot run here -----------------------------------------------------------------------------------------
+ */
 
 /* Before any trial: -1 unless `n/a` is stated. */
 static int as_expected(const struct world *w, size_t cell) {
@@ -668,7 +685,8 @@ static void check_suite(struct world *w, const char *name) {
   for (size_t i = 0; i < w->plan.cell_count; i++) {
     const struct lb_cell *cell = &w->plan.cells[i];
     if (cell->means_nothing ? cell->skip[0] != '\0' : cell->expect && cell->expect->reason[0]) continue;
-    print_error("%s: %s %s %s: nothing is expected, or for no reason\n", name, cell->scenario->name, cell->system, lb_guard_name(cell->guard));
+    print_error("%s: %s %s %s: nothing is expected, or for no reason\n", name, cell->scenario->name, cell->system,
+                lb_guard_name(cell->guard));
     missing++;
   }
   assert_int_equal(missing, 0);
@@ -703,7 +721,10 @@ static void under_a_guard_a_suite_may_want_fewer_trials(void **state) {
 
 static void a_foreign_lock_has_to_be_named(void **state) {
   struct world *w = *state;
-  scenario(w, "a", STEPS "local@none, peer:none-such@none = safe: also with a colon in its name\n[expect deadline]\npeer:none-such@none = n/a: so\n");
+  scenario(
+      w, "a",
+      STEPS
+      "local@none, peer:none-such@none = safe: also with a colon in its name\n[expect deadline]\npeer:none-such@none = n/a: so\n");
   w->request.only_guards = 0;
   make(w);
   assert_int_equal(w->plan.cell_count, 1); /* nor is its guard asked of others */
@@ -737,8 +758,11 @@ static void a_guard_that_is_stated_for_a_foreign_lock_alone_is_played_where_it_r
 
 static void a_line_for_servers_of_the_user_wins_over_that_of_ours(void **state) {
   struct world *w = *state;
-  scenario(w, "a", STEPS "redis-token@* = safe: all\nredis-token@redis = stuck: ours\nredis-lua@redis = delayed: like ours\n*@own-redis = violated: own\n"
-                         "[expect deadline]\nredis-token@own-redis = safe: own\n");
+  scenario(
+      w, "a",
+      STEPS
+      "redis-token@* = safe: all\nredis-token@redis = stuck: ours\nredis-lua@redis = delayed: like ours\n*@own-redis = violated: own\n"
+      "[expect deadline]\nredis-token@own-redis = safe: own\n");
   w->request.only_guards = 0;
   make(w); /* nobody has named such servers: what is said of them is for another run */
   assert_systems(w, "redis-token@redis redis-lua@redis");
@@ -762,8 +786,10 @@ static void what_is_said_of_servers_like_them_holds_for_those_of_the_user(void *
 
 static void what_means_nothing_is_as_expected_where_it_is_stated(void **state) {
   struct world *w = *state;
-  scenario(w, "a",
-           STEPS "local@none = safe\n[expect fence]\nnull@none = n/a: it has none\nredlock@redis-x3 = safe\nlocal@none = n/a: so\n");
+  scenario(
+      w, "a",
+      STEPS
+      "local@none = safe\n[expect fence]\nnull@none = n/a: it has none\nredlock@redis-x3 = safe\nlocal@none = n/a: so\n");
   w->request.only_guards = 1u << LB_GUARD_FENCE;
   w->request.systems = "null@none,redlock@redis-x3,local@none";
   make(w);
@@ -791,10 +817,13 @@ static void what_means_nothing_misses_nothing(void **state) {
 
 static void a_pattern_adds_no_system_and_is_the_expectation_of_those_it_fits(void **state) {
   struct world *w = *state;
-  scenario(w, "a", STEPS "local@none = safe: own\nnull@* = violated: p\n*=race: all\n[expect deadline recheck]\nnull@none = safe\nlo*@none = stuck\n");
+  scenario(
+      w, "a",
+      STEPS
+      "local@none = safe: own\nnull@* = violated: p\n*=race: all\n[expect deadline recheck]\nnull@none = safe\nlo*@none = stuck\n");
   w->request.only_guards = 0;
   make(w);
-  static const char *const wanted[][3] = {{"local@none", "none", "safe"},   {"null@none", "none", "violated"},
+  static const char *const wanted[][3] = {{"local@none", "none", "safe"},      {"null@none", "none", "violated"},
                                           {"local@none", "deadline", "stuck"}, {"null@none", "deadline", "safe"},
                                           {"local@none", "recheck", "stuck"},  {"null@none", "recheck", "safe"}};
   assert_int_equal(w->plan.cell_count, 6);
@@ -819,14 +848,15 @@ static void a_point_has_to_be_one_of_the_system(void **state) {
   with_steps(w, "step = hang client 1 at after-check\nstep = client 1 acquire within 1s\n");
   assert_skip(w, "redis-token@redis", "none", "");
   with_steps(w, "step = hang client 1 at after-set\nstep = client 1 acquire within 1s\n");
-  assert_skip(w, "redis-token@redis", "none", "hang client 1 at after-set: that is inside a call of redis-token, where nobody could renew");
+  assert_skip(w, "redis-token@redis", "none",
+              "hang client 1 at after-set: that is inside a call of redis-token, where nobody could renew");
 }
 
 /* A client that asks several servers at once has none that it talks to; one without servers has none at all. */
 static void the_server_of_a_client_needs_a_system_where_it_has_one(void **state) {
   struct world *w = *state;
-  static const char *const steps[] = {"kill server of client 1", "restart server of client 1", "observe server of client 1",
-                                      "observe key on server of client 1"};
+  static const char *const steps[] = {"kill server of client 1", "restart server of client 1",
+                                      "observe server of client 1", "observe key on server of client 1"};
   char text[200], why[300];
   for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
     snprintf(text, sizeof text, "step = client 1 acquire within 1s\nstep = %s\n", steps[i]);
@@ -906,7 +936,8 @@ static void a_campaign_asks_of_a_system_with_servers_only(void **state) {
               "setting clocks needs the clock shim, which was not found beside the program");
 }
 
-/* ---- settings of scenarios ---------------------------------------------------------------------------------------- */
+/* ---- settings of scenarios ----------------------------------------------------------------------------------------
+ */
 
 static void a_setting_is_applied_to_the_scenarios_that_take_it(void **state) {
   struct world *w = *state;
@@ -964,7 +995,9 @@ static void a_value_that_one_scenario_refuses_is_refused(void **state) {
   struct world *w = *state;
   SETTINGS(w, "clients=1");
   scenario(w, "a", LOAD "local@none = safe\n");
-  scenario(w, "b", HEAD "[workload]\nclients = 2\n[timeline]\nstep = client 2 acquire within 1s\n[expect]\nlocal@none = safe\n");
+  scenario(w, "b",
+           HEAD
+           "[workload]\nclients = 2\n[timeline]\nstep = client 2 acquire within 1s\n[expect]\nlocal@none = safe\n");
   assert_int_equal(lb_plan_make(&w->request, &w->plan, w->err, sizeof w->err), -EINVAL);
   assert_non_null(strstr(w->err, "-s: clients = 1: b: "));
 }
@@ -982,7 +1015,8 @@ static void a_suite_changes_single_scenarios(void **state) {
   assert_int_equal(w->plan.job_count, 9 + 4 + 4);
 }
 
-/* ---- variants ----------------------------------------------------------------------------------------------------- */
+/* ---- variants -----------------------------------------------------------------------------------------------------
+ */
 
 /* The names of all scenarios of the plan, with blanks between. */
 static void assert_names(const struct world *w, const char *expected) {
@@ -999,7 +1033,8 @@ static void several_values_make_a_variant_of_each(void **state) {
   SETTINGS(w, "hold_ms=0.5, 3", "think_ms=7");
   make(w);
   assert_names(w, "a~hold_ms=0.5 a~hold_ms=3 b"); /* a timeline holds for as long as its steps say */
-  assert_true(w->plan.scenarios[0].hold_ms < 0.6 && w->plan.scenarios[1].hold_ms > 2.9 && w->plan.scenarios[1].think_ms > 6.9);
+  assert_true(w->plan.scenarios[0].hold_ms < 0.6 && w->plan.scenarios[1].hold_ms > 2.9 &&
+              w->plan.scenarios[1].think_ms > 6.9);
   assert_string_equal(w->plan.scenarios[1].base, "a");
   assert_string_equal(w->plan.scenarios[1].varied, "hold_ms=3");
   assert_null(w->plan.scenarios[2].varied);
@@ -1050,7 +1085,9 @@ static void an_option_can_be_varied_if_all_systems_have_it(void **state) {
   assert_false(w->plan.cells[0].options[at].b);
   assert_true(w->plan.cells[1].options[at].b);
   w->request.systems = "redis-token,local";
-  assert_refused(w, "-s redis-token.fence=no: a run that varies an option is of its protocol alone (-b redis-token), this one has local@none");
+  assert_refused(
+      w,
+      "-s redis-token.fence=no: a run that varies an option is of its protocol alone (-b redis-token), this one has local@none");
 }
 
 static void the_last_setting_of_a_key_counts(void **state) {
@@ -1144,7 +1181,8 @@ static void settings_of_a_suite_that_do_not_fit_are_refused(void **state) {
   assert_non_null(strstr(w->err, "'trils', did you mean 'trials'?"));
 }
 
-/* ---- options of protocols ----------------------------------------------------------------------------------------- */
+/* ---- options of protocols -----------------------------------------------------------------------------------------
+ */
 
 static void options_have_their_defaults(void **state) {
   struct world *w = *state;
@@ -1169,7 +1207,10 @@ static void an_option_is_set_for_its_protocol_only_and_the_last_one_counts(void 
 /* Each for its own scenario. */
 static void an_option_of_the_scenario_counts_unless_the_user_sets_it(void **state) {
   struct world *w = *state;
-  scenario(w, "a", HEAD "[workload]\nclients = 1\noption = broken.rate=0.9\noption = pg-row.lock_wait_ms=250\n[expect]\nbroken@none = violated\npg-row@pg = safe\n");
+  scenario(
+      w, "a",
+      HEAD
+      "[workload]\nclients = 1\noption = broken.rate=0.9\noption = pg-row.lock_wait_ms=250\n[expect]\nbroken@none = violated\npg-row@pg = safe\n");
   scenario(w, "b", LOAD "broken@none = violated\n");
   make(w);
   assert_true(w->plan.cells[0].options[0].f == 0.9);
@@ -1185,7 +1226,8 @@ static void a_wrong_option_of_a_scenario_is_refused_with_its_file(void **state) 
   struct world *w = *state;
   char message[300];
   scenario(w, "a", HEAD "[workload]\nclients = 1\noption = broken.rat=0.9\n[expect]\nlocal@none = safe\n");
-  snprintf(message, sizeof message, "%s: option = broken.rat: broken has no option 'rat', did you mean 'rate'?", w->path[0]);
+  snprintf(message, sizeof message, "%s: option = broken.rat: broken has no option 'rat', did you mean 'rate'?",
+           w->path[0]);
   assert_refused(w, message);
 }
 
@@ -1208,11 +1250,12 @@ static void yes_and_no_are_the_values_of_a_switch(void **state) {
 static void a_choice_is_the_index_of_its_word_and_a_text_is_as_it_stands(void **state) {
   (void)state;
   static const char *const words[] = {"one", "two", "three", NULL};
-  static const struct lb_option options[] = {{.name = "a", .type = LB_OPT_CHOICE, .def = 1, .words = words, .help = "a"},
-                                             {.name = "b", .type = LB_OPT_CHOICE, .def = 1, .words = words, .help = "b"},
-                                             {.name = "c", .type = LB_OPT_TEXT, .max = 9, .text = "", .help = "c"},
-                                             {.name = "d", .type = LB_OPT_TEXT, .max = 9, .text = "rest", .help = "d"},
-                                             {.name = NULL}};
+  static const struct lb_option options[] = {
+      {.name = "a", .type = LB_OPT_CHOICE, .def = 1, .words = words, .help = "a"},
+      {.name = "b", .type = LB_OPT_CHOICE, .def = 1, .words = words, .help = "b"},
+      {.name = "c", .type = LB_OPT_TEXT, .max = 9, .text = "", .help = "c"},
+      {.name = "d", .type = LB_OPT_TEXT, .max = 9, .text = "rest", .help = "d"},
+      {.name = NULL}};
   static const char *const settings[] = {"p.b=three", "p.c=x=y.z", "q.d=no"};
   const struct lb_protocol protocol = {.name = "p", .options = options};
   union lb_value *values = lb_settings_options(&protocol, settings, 3);
@@ -1293,7 +1336,8 @@ static void a_setting_that_nobody_reads_is_refused(void **state) {
   make(w);
 }
 
-/* ---- scenarios ---------------------------------------------------------------------------------------------------- */
+/* ---- scenarios ----------------------------------------------------------------------------------------------------
+ */
 
 /* Their cells and files would have the same names. */
 static void a_scenario_that_is_named_twice_is_refused(void **state) {
@@ -1302,7 +1346,8 @@ static void a_scenario_that_is_named_twice_is_refused(void **state) {
   scenario(w, "a", LOAD "local@none = safe\n");
   scenario(w, "b", LOAD "local@none = safe\n");
   scenario(w, "a", LOAD "null@none = safe\n");
-  snprintf(message, sizeof message, "scenario 'a' is named twice (%s and %s): expected each once", w->path[0], w->path[2]);
+  snprintf(message, sizeof message, "scenario 'a' is named twice (%s and %s): expected each once", w->path[0],
+           w->path[2]);
   assert_refused(w, message);
 }
 

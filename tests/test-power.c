@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A loss of power: what a program had synced is there afterwards, what it had not is gone, and neither is believed without a look. The
- * program knows nothing of it (disk_writer.c).
+ * A loss of power: what a program had synced is there afterwards, what it had not is gone, and neither is believed
+ * without a look. The program knows nothing of it (disk_writer.c).
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Premises against histories: each kind observed, not observed, and with its opposite observed. What is given to the judge is a
- * history as a trial leaves it.
+ * Premises against histories: each kind observed, not observed, and with its opposite observed. What is given to the
+ * judge is a history as a trial leaves it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@
 /* Steps 2 and 5 look whether client 1 holds, 3 at its server, 4 at the key. */
 #define FILE_OF(premises)                                                                                              \
   "[scenario]\ntitle = t\nquestion = q\nrefuted = r\n[workload]\nclients = 2\n[timeline]\n"                            \
-  "step = client 1 acquire within 1s\nstep = observe client 1\nstep = observe server of client 1\n"                   \
+  "step = client 1 acquire within 1s\nstep = observe client 1\nstep = observe server of client 1\n"                    \
   "step = observe key on current primary\nstep = observe client 1\n[proof]\n" premises "[expect]\n* = safe\n"
 
 #define HELD "{\"t\":1,\"c\":\"client-1\",\"e\":\"holds\",\"step\":2,\"present\":true,\"ms\":900}\n"
@@ -33,10 +33,12 @@ static bool observed(const char *scenario_text, const char *history_text) {
   struct lb_history history;
   char err[600], text[2000];
   snprintf(text, sizeof text, "{\"format\":2}\n%s", history_text);
-  if (lb_scenario_parse("f.ini", scenario_text, strlen(scenario_text), &scenario, err, sizeof err) < 0) fail_msg("%s", err);
+  if (lb_scenario_parse("f.ini", scenario_text, strlen(scenario_text), &scenario, err, sizeof err) < 0)
+    fail_msg("%s", err);
   if (parse_lines("FILE", text, &history, err, sizeof err) < 0) fail_msg("%s", err);
   why[0] = '\0';
-  bool r = of_safe ? lb_premises_of_safe(&scenario, &history, why, sizeof why) : lb_premises_observed(&scenario, &history, why, sizeof why);
+  bool r = of_safe ? lb_premises_of_safe(&scenario, &history, why, sizeof why)
+                   : lb_premises_observed(&scenario, &history, why, sizeof why);
   lb_scenario_clear(&scenario);
   lb_history_clear(&history);
   return r;
@@ -56,7 +58,8 @@ static void a_premise_has_to_hold_at_every_step_that_looks(void **state) {
   OBSERVED("premise = client 1 holds\n", HELD HELD_AGAIN);
   NOT("premise = client 1 holds\n", HELD HELD_NO_MORE, "client 1 holds\" does not hold: the opposite was observed");
   NOT("premise = client 1 holds\n", HELD, "client 1 holds\" was not observed"); /* the trial ended before step 5 */
-  NOT("premise = client 1 does not hold\n", HELD HELD_NO_MORE, "client 1 does not hold\" does not hold: the opposite was observed");
+  NOT("premise = client 1 does not hold\n", HELD HELD_NO_MORE,
+      "client 1 does not hold\" does not hold: the opposite was observed");
 }
 
 static void several_premises_speak_of_one_step_each_in_order(void **state) {
@@ -64,13 +67,15 @@ static void several_premises_speak_of_one_step_each_in_order(void **state) {
   OBSERVED("premise = client 1 holds\npremise = client 1 does not hold\n", HELD HELD_NO_MORE);
   NOT("premise = client 1 does not hold\npremise = client 1 holds\n", HELD HELD_NO_MORE,
       "client 1 does not hold\" does not hold: the opposite was observed");
-  NOT("premise = client 1 holds\npremise = client 1 does not hold\n", HELD, "client 1 does not hold\" was not observed");
+  NOT("premise = client 1 holds\npremise = client 1 does not hold\n", HELD,
+      "client 1 does not hold\" was not observed");
 }
 
 /* The proof of `pause client 1` says that it held, too; only a step that observes speaks for a premise. */
 static void what_another_step_saw_is_no_observation(void **state) {
   (void)state;
-  NOT("premise = client 1 holds\n", "{\"t\":1,\"c\":\"client-1\",\"e\":\"holds\",\"step\":1,\"present\":true}\n" HELD_AGAIN,
+  NOT("premise = client 1 holds\n",
+      "{\"t\":1,\"c\":\"client-1\",\"e\":\"holds\",\"step\":1,\"present\":true}\n" HELD_AGAIN,
       "client 1 holds\" was not observed");
 }
 
@@ -82,16 +87,20 @@ static void a_server_is_held_against_the_role_of_its_premise(void **state) {
   const char *no = SERVER ",\"role\":\"primary\",\"host\":\"zookeeper-2\",\"present\":false}\n";
   OBSERVED("premise = server of client 1 is primary\n", yes);
   OBSERVED("premise = server of client 1 is not primary\n", no);
-  NOT("premise = server of client 1 is primary\n", no, "server of client 1 is primary\" does not hold: the opposite was observed");
+  NOT("premise = server of client 1 is primary\n", no,
+      "server of client 1 is primary\" does not hold: the opposite was observed");
   NOT("premise = server of client 1 is not primary\n", yes,
       "server of client 1 is not primary\" does not hold: the opposite was observed");
-  NOT("premise = server of client 1 is current primary\n", yes, "server of client 1 is current primary\" was not observed");
+  NOT("premise = server of client 1 is current primary\n", yes,
+      "server of client 1 is current primary\" was not observed");
 }
 
 #define LEAVES(premises)                                                                                               \
   "[scenario]\ntitle = t\nquestion = q\nrefuted = r\n[workload]\nclients = 2\n[timeline]\n"                            \
-  "step = client 1 acquire within 1s\nstep = observe server of client 1 leaves within 1s\n[proof]\n" premises "[expect]\n* = safe\n"
-#define LEFT(role, present) "{\"t\":3,\"e\":\"left\",\"step\":2,\"role\":\"" role "\",\"host\":\"zookeeper-2\",\"present\":" present "}\n"
+  "step = client 1 acquire within 1s\nstep = observe server of client 1 leaves within 1s\n[proof]\n" premises          \
+  "[expect]\n* = safe\n"
+#define LEFT(role, present)                                                                                            \
+  "{\"t\":3,\"e\":\"left\",\"step\":2,\"role\":\"" role "\",\"host\":\"zookeeper-2\",\"present\":" present "}\n"
 
 static void a_server_left_or_did_not(void **state) {
   (void)state;
@@ -107,13 +116,15 @@ static void a_server_left_or_did_not(void **state) {
 static void a_client_that_talks_to_nobody_is_no_observation_either_way(void **state) {
   (void)state;
   NOT("premise = server of client 1 is primary\n", SERVER "}\n", "server of client 1 is primary\" was not observed");
-  NOT("premise = server of client 1 is not primary\n", SERVER "}\n", "server of client 1 is not primary\" was not observed");
+  NOT("premise = server of client 1 is not primary\n", SERVER "}\n",
+      "server of client 1 is not primary\" was not observed");
 }
 
 /* The server of a grant has no step. */
 static void who_answered_a_grant_is_no_observation(void **state) {
   (void)state;
-  NOT("premise = server of client 1 is primary\n", "{\"t\":3,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"server\",\"host\":\"zookeeper-2\"}\n",
+  NOT("premise = server of client 1 is primary\n",
+      "{\"t\":3,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"server\",\"host\":\"zookeeper-2\"}\n",
       "server of client 1 is primary\" was not observed");
 }
 
@@ -122,7 +133,8 @@ static void a_key_is_that_of_the_role(void **state) {
   const char *there = "{\"t\":4,\"e\":\"observed\",\"step\":4,\"host\":\"redis-1\",\"present\":false}\n"
                       "{\"t\":4,\"e\":\"observed\",\"step\":4,\"role\":\"current primary\",\"present\":true}\n";
   OBSERVED("premise = key present on current primary\n", there);
-  NOT("premise = key absent on current primary\n", there, "key absent on current primary\" does not hold: the opposite was observed");
+  NOT("premise = key absent on current primary\n", there,
+      "key absent on current primary\" does not hold: the opposite was observed");
   NOT("premise = key present on current primary\n", HELD, "key present on current primary\" was not observed");
 }
 
@@ -130,7 +142,8 @@ static void a_key_is_that_of_the_role(void **state) {
 #define TALKS "{\"t\":3,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"server\",\"host\":\"redis-1\"}\n"
 #define TALKED "{\"t\":1,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"server\",\"host\":\"redis-1\"}\n"
 #define GAVE_UP(more) "{\"t\":3,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"unknown\"" more "}\n"
-#define REPLY(answer) "{\"t\":4,\"c\":\"client-1\",\"e\":\"reply\",\"step\":1,\"what\":\"w\",\"answer\":\"" answer "\"}\n"
+#define REPLY(answer)                                                                                                  \
+  "{\"t\":4,\"c\":\"client-1\",\"e\":\"reply\",\"step\":1,\"what\":\"w\",\"answer\":\"" answer "\"}\n"
 
 #define NOT_SO "client 1 asked and was granted\" does not hold: the opposite was observed"
 #define NOTHING "client 1 asked and was granted\" was not observed"
@@ -142,16 +155,20 @@ static void what_came_of_asking_counts_if_something_left(void **state) {
   NOT("premise = client 1 asked and was granted\n", ASKS REPLY("unknown"), NOT_SO);
   NOT("premise = client 1 asked and was granted\n", ASKS TALKS REPLY("no-answer"), NOT_SO);
   NOT("premise = client 1 asked and was granted\n", ASKS REPLY("no-answer"), NOTHING);
-  NOT("premise = client 1 asked and was granted\n", TALKED ASKS REPLY("no-answer"), NOTHING); /* that was another time */
+  NOT("premise = client 1 asked and was granted\n", TALKED ASKS REPLY("no-answer"),
+      NOTHING); /* that was another time */
   NOT("premise = client 1 asked and was granted\n", ASKS REPLY("failed"), NOTHING);
   NOT("premise = client 1 asked and was granted\n", ASKS TALKS, NOTHING);
   OBSERVED("premise = client 1 asked and was not granted\n", ASKS REPLY("unknown"));
   OBSERVED("premise = client 1 asked and was not granted\n", ASKS TALKS REPLY("no-answer"));
   OBSERVED("premise = client 1 asked and was not granted\n", ASKS REPLY("refused"));
   OBSERVED("premise = client 1 asked and was refused\n", ASKS REPLY("refused"));
-  NOT("premise = client 1 asked and was refused\n", ASKS REPLY("unknown"), "client 1 asked and was refused\" does not hold: the opposite was observed");
-  NOT("premise = client 1 asked and was refused\n", ASKS GAVE_UP("") REPLY("unknown"), "client 1 asked and was refused\" does not hold: the opposite was observed");
-  OBSERVED("premise = client 1 asked and was refused\n", ASKS GAVE_UP(",\"ok\":false") REPLY("unknown")); /* an earlier try was */
+  NOT("premise = client 1 asked and was refused\n", ASKS REPLY("unknown"),
+      "client 1 asked and was refused\" does not hold: the opposite was observed");
+  NOT("premise = client 1 asked and was refused\n", ASKS GAVE_UP("") REPLY("unknown"),
+      "client 1 asked and was refused\" does not hold: the opposite was observed");
+  OBSERVED("premise = client 1 asked and was refused\n",
+           ASKS GAVE_UP(",\"ok\":false") REPLY("unknown")); /* an earlier try was */
   NOT("premise = client 1 asked and was granted\n", ASKS GAVE_UP(",\"ok\":false") REPLY("unknown"), NOT_SO);
 }
 

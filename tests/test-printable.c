@@ -29,16 +29,17 @@ static void control_characters_are_written_out(void **state) {
   (void)state;
   becomes("a\033[2Jb\n\t\r\177", "a\\x1b[2Jb\\n\\t\\x0d\\x7f");
   becomes("\xc2\x9b"
-          "31m", "\\xc2\\x9b31m"); /* CSI, as one character */
+          "31m",
+          "\\xc2\\x9b31m"); /* CSI, as one character */
 }
 
 static void what_is_no_utf8_is_written_out(void **state) {
   (void)state;
   becomes("\xe9t\xe9", "\\xe9t\\xe9");
-  becomes("\xc0\x80", "\\xc0\\x80");             /* too long for what it is */
-  becomes("\xed\xa0\x80", "\\xed\\xa0\\x80");    /* a surrogate */
+  becomes("\xc0\x80", "\\xc0\\x80");          /* too long for what it is */
+  becomes("\xed\xa0\x80", "\\xed\\xa0\\x80"); /* a surrogate */
   becomes("\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80");
-  becomes("\xe2\x82", "\\xe2\\x82");             /* ends too early */
+  becomes("\xe2\x82", "\\xe2\\x82"); /* ends too early */
 }
 
 static void it_ends_before_what_has_no_room(void **state) {

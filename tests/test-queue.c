@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which job is next: in order, none twice, none that is not wanted any more, and for servers that are there only what can be played on them.
+ * Which job is next: in order, none twice, none that is not wanted any more, and for servers that are there only what
+ * can be played on them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +18,8 @@ static struct lb_scenario scenario = {.kind = LB_KIND_TIMELINE};
 static struct lb_cell cells[CELLS];
 static struct lb_job jobs[JOBS];
 static size_t order[JOBS] = {0, 2, 4, 1, 3, 5}; /* first trials before second ones */
-static const struct lb_plan plan = {.cells = cells, .cell_count = CELLS, .jobs = jobs, .job_count = JOBS, .order = order};
+static const struct lb_plan plan = {
+    .cells = cells, .cell_count = CELLS, .jobs = jobs, .job_count = JOBS, .order = order};
 static unsigned done[CELLS], enough;
 
 static int begin(void **state) {
@@ -75,7 +77,8 @@ static void servers_get_what_can_be_played_on_them(void **state) {
   lb_queue_clear(&q);
 }
 
-/* Also of those that want servers of their own, which nobody will be told: whether they do is asked when they are next. */
+/* Also of those that want servers of their own, which nobody will be told: whether they do is asked when they are next.
+ */
 static void who_can_share_is_found_by_position(void **state) {
   (void)state;
   struct lb_queue q = make(NULL);

@@ -36,8 +36,13 @@ static int set_up_as(const struct lb_protocol *as) {
   protocol = as;
   session = calloc(1, as->session_size);
   static const union lb_value expires[] = {{.b = true}}; /* of redis-setnx */
-  struct lb_config config = {
-      .env = &fake_env, .target = &target, .options = expires, .ttl_ms = TTL_MS, .client = "client", .protocol = as, .prefix = "k"};
+  struct lb_config config = {.env = &fake_env,
+                             .target = &target,
+                             .options = expires,
+                             .ttl_ms = TTL_MS,
+                             .client = "client",
+                             .protocol = as,
+                             .prefix = "k"};
   return as->open(session, &config, in_ms(100));
 }
 static int set_up_del(void **state) { return (void)state, set_up_as(&lb_redis_del); }

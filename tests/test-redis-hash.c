@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a session of redis-reentrant remembers of its grants, and what it therefore asks for: which owner, which depth, or
- * nothing at all.
+ * What a session of redis-reentrant remembers of its grants, and what it therefore asks for: which owner, which depth,
+ * or nothing at all.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,8 +37,13 @@ static int set_up(void **state) {
   endpoint = (struct lb_endpoint){"redis", "127.0.0.1", fake_port};
   target = (struct lb_target){.topology = "fake", .endpoints = &endpoint, .count = 1};
   session = calloc(1, lb_redis_reentrant.session_size);
-  struct lb_config config = {
-      .env = &fake_env, .target = &target, .options = options, .ttl_ms = TTL_MS, .client = "client", .protocol = &lb_redis_reentrant, .prefix = "k"};
+  struct lb_config config = {.env = &fake_env,
+                             .target = &target,
+                             .options = options,
+                             .ttl_ms = TTL_MS,
+                             .client = "client",
+                             .protocol = &lb_redis_reentrant,
+                             .prefix = "k"};
   return lb_redis_reentrant.open(session, &config, in_ms(100));
 }
 
@@ -182,7 +187,8 @@ static void the_depth_is_of_one_key(void **state) {
   (void)state;
   struct lb_grant a = LB_GRANT_INIT, other = LB_GRANT_INIT;
   fake_answer(GRANTED);
-  assert_int_equal(lb_redis_reentrant.try_acquire(session, &(struct lb_lock){"other", TTL_MS}, &other, in_ms(100)), LB_OK);
+  assert_int_equal(lb_redis_reentrant.try_acquire(session, &(struct lb_lock){"other", TTL_MS}, &other, in_ms(100)),
+                   LB_OK);
   assert_int_equal(try(&a, GRANTED), LB_OK);
   assert_int_equal(asked(1).depth, 1);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * redis_session by itself: what a protocol may ask for that redis-token does not. What redis-token relies upon is in its own test.
+ * redis_session by itself: what a protocol may ask for that redis-token does not. What redis-token relies upon is in
+ * its own test.
  */
 #include <setjmp.h>
 #include <stdarg.h>

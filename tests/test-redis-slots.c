@@ -29,7 +29,8 @@ static int set_up(void **state) {
   static const char *const host[] = {"127.0.0.1", "127.0.0.2", "127.0.0.3", "127.0.0.4"};
   (void)state;
   fake_start();
-  for (size_t i = 0; i < 4; i++) endpoint[i] = (struct lb_endpoint){.service = "redis", .host = host[i], .port = fake_port};
+  for (size_t i = 0; i < 4; i++)
+    endpoint[i] = (struct lb_endpoint){.service = "redis", .host = host[i], .port = fake_port};
   target = (struct lb_target){.topology = "fake", .endpoints = endpoint, .count = 4, .shards = 3};
   return redis_session_open(&session, &(struct lb_config){.env = &fake_env, .target = &target, .prefix = "run"});
 }
@@ -58,8 +59,8 @@ static const char *text(const char *format, ...) {
 
 /* The next question for the slots is answered with these owners, one for each third. */
 static void answer_slots(unsigned first, unsigned second, unsigned third) {
-  fake_answer(text("*3\r\n" RANGE RANGE RANGE, 0u, 5460u, first, (unsigned)fake_port, 5461u, 10922u, second, (unsigned)fake_port, 10923u,
-                   16383u, third, (unsigned)fake_port));
+  fake_answer(text("*3\r\n" RANGE RANGE RANGE, 0u, 5460u, first, (unsigned)fake_port, 5461u, 10922u, second,
+                   (unsigned)fake_port, 10923u, 16383u, third, (unsigned)fake_port));
 }
 
 static void answer_elsewhere(const char *word, unsigned server) {
@@ -95,14 +96,16 @@ static void slots_are_those_of_the_specification(void **state) {
   assert_int_equal(redis_slot("bar{hash_tag}"), 2515);
   assert_int_equal(redis_slot("foo{{bar}}zap"), redis_slot("{bar"));
   assert_int_equal(redis_slot("foo{bar}{zap}"), redis_slot("bar"));
-  assert_int_not_equal(redis_slot("foo{}{bar}"), redis_slot("bar")); /* nothing in the first braces: the whole name counts */
+  assert_int_not_equal(redis_slot("foo{}{bar}"),
+                       redis_slot("bar")); /* nothing in the first braces: the whole name counts */
   assert_int_not_equal(redis_slot("foo{}{bar}"), redis_slot(""));
 }
 
 static void a_counter_has_the_slot_of_its_key(void **state) {
   struct redis_words words;
   (void)state;
-  assert_int_equal(redis_spell(&fake_env, &(struct redis_command){&redis_set_numbered, {"run-7", "t", "1"}}, false, &words), 0);
+  assert_int_equal(
+      redis_spell(&fake_env, &(struct redis_command){&redis_set_numbered, {"run-7", "t", "1"}}, false, &words), 0);
   assert_string_equal(words.word[4], "{run-7}.fence");
   assert_int_equal(redis_slot(words.word[4]), redis_slot("run-7"));
 }
@@ -187,7 +190,8 @@ static void after_a_lost_connection_the_owner_is_asked_for_again(void **state) {
   assert_int_equal(session.losses, 1);
 }
 
-/* The search for a new owner may lead to a server that has a connection already; a check of leaks sees the one too many. */
+/* The search for a new owner may lead to a server that has a connection already; a check of leaks sees the one too
+ * many. */
 static void a_second_connection_to_a_server_replaces_the_first(void **state) {
   (void)state;
   answer_slots(1, 2, 3);

@@ -57,8 +57,12 @@ static int tear_down(void **state) {
 static int try(const char *key, struct lb_grant *grant) {
   return lb_redis_token.try_acquire(session, &(struct lb_lock){key, TTL_MS}, grant, in_ms(100));
 }
-static int resolve(struct lb_grant *grant) { return lb_redis_token.resolve(session, &(struct lb_lock){"k", TTL_MS}, grant, in_ms(100)); }
-static int release(struct lb_grant *grant) { return lb_redis_token.release(session, &(struct lb_lock){"k", TTL_MS}, grant, in_ms(100)); }
+static int resolve(struct lb_grant *grant) {
+  return lb_redis_token.resolve(session, &(struct lb_lock){"k", TTL_MS}, grant, in_ms(100));
+}
+static int release(struct lb_grant *grant) {
+  return lb_redis_token.release(session, &(struct lb_lock){"k", TTL_MS}, grant, in_ms(100));
+}
 
 /* The grant's token as a reply. */
 static const char *own(const struct lb_grant *grant) {
@@ -272,7 +276,7 @@ static void who_waits_is_woken_by_the_message(void **state) {
   fake_say(MESSAGE("k"));
   lb_ns before = fake_now;
   assert_int_equal(wait_for("k", 1000), LB_OK);
-  assert_int_equal(fake_now, before); /* at once */
+  assert_int_equal(fake_now, before);               /* at once */
   assert_int_equal(wait_for("k", 100), LB_TIMEOUT); /* one message wakes once */
   assert_int_equal(fake_heard_count(), 3);          /* and nothing more is asked */
 }

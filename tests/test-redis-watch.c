@@ -40,8 +40,12 @@ static int set_up(void **state) {
   target = (struct lb_target){.topology = "fake", .endpoints = &endpoint, .count = 1};
   session = calloc(1, lb_redis_watch.session_size);
   grant = LB_GRANT_INIT;
-  struct lb_config config = {
-      .env = &fake_env, .target = &target, .ttl_ms = TTL_MS, .client = "client", .protocol = &lb_redis_watch, .prefix = "k"};
+  struct lb_config config = {.env = &fake_env,
+                             .target = &target,
+                             .ttl_ms = TTL_MS,
+                             .client = "client",
+                             .protocol = &lb_redis_watch,
+                             .prefix = "k"};
   return lb_redis_watch.open(session, &config, in_ms(100));
 }
 
@@ -81,7 +85,8 @@ static void a_release_is_a_transaction(void **state) {
 
 static void a_refused_transaction_is_begun_again(void **state) {
   (void)state;
-  answer_all((const char *const[]){"+OK\r\n", own, "+OK\r\n", "+QUEUED\r\n", "*-1\r\n", "+OK\r\n", OTHER, "+OK\r\n", NULL});
+  answer_all(
+      (const char *const[]){"+OK\r\n", own, "+OK\r\n", "+QUEUED\r\n", "*-1\r\n", "+OK\r\n", OTHER, "+OK\r\n", NULL});
   assert_int_equal(release(), LB_LOST);
   heard(2, (const char *const[]){"WATCH k", "GET k", "MULTI", "DEL k", "EXEC", "WATCH k", "GET k", "UNWATCH", NULL});
 }

@@ -95,7 +95,9 @@ static void open_session(void) {
 }
 
 static const struct lb_lock lock = {"k", TTL_MS};
-static int try_for(struct lb_grant *grant, int64_t ms) { return lb_redlock.try_acquire(session, &lock, grant, in_ms(ms)); }
+static int try_for(struct lb_grant *grant, int64_t ms) {
+  return lb_redlock.try_acquire(session, &lock, grant, in_ms(ms));
+}
 static int try(struct lb_grant *grant) { return try_for(grant, 500); }
 static int release(struct lb_grant *grant) { return lb_redlock.release(session, &lock, grant, in_ms(500)); }
 static int extend(struct lb_grant *grant) { return lb_redlock.extend(session, &lock, grant, in_ms(500)); }
@@ -139,14 +141,15 @@ static int (*plain_wait)(struct lb_env *env, struct pollfd *fds, size_t count, l
 /* The test cannot know the token before it was sent: the answer is made when the request was heard. */
 static int wait_and_say(struct lb_env *env, struct pollfd *fds, size_t count, lb_ns deadline) {
   int n = plain_wait(env, fds, count, late_answer ? fake_now : deadline);
-  if (!late_answer || fake_heard_count() < NODES + 1) return n > 0 || !late_answer ? n : plain_wait(env, fds, count, fake_now + 1);
+  if (!late_answer || fake_heard_count() < NODES + 1)
+    return n > 0 || !late_answer ? n : plain_wait(env, fds, count, fake_now + 1);
   fake_say(own_token());
   late_answer = NULL;
   return plain_wait(env, fds, count, deadline);
 }
 
-/* One of three says no, the connection of another broke after it had set the key. Asked again on a new one it has the key already: the
- * client's own, which is a yes. */
+/* One of three says no, the connection of another broke after it had set the key. Asked again on a new one it has the
+ * key already: the client's own, which is a yes. */
 static void an_own_key_met_again_after_a_broken_connection_is_a_yes(void **state) {
   (void)state;
   struct lb_grant grant = LB_GRANT_INIT;
@@ -201,14 +204,15 @@ static void a_yes_to_an_earlier_try_is_not_counted_for_a_later_one(void **state)
   struct lb_grant grant = LB_GRANT_INIT;
   options[REDLOCK_TRIES].i = 2;
   open_session();
-  answers(YES, FAKE_SILENCE, NO);                     /* one yes: no majority */
-  answers(DONE, FAKE_SILENCE, NOT_MINE);              /* the deletes */
-  answers(YES, YES NOT_MINE NO, NO);                  /* the second one says all that it owes */
+  answers(YES, FAKE_SILENCE, NO);        /* one yes: no majority */
+  answers(DONE, FAKE_SILENCE, NOT_MINE); /* the deletes */
+  answers(YES, YES NOT_MINE NO, NO);     /* the second one says all that it owes */
   assert_int_equal(try(&grant), LB_BUSY);
   assert_int_equal(heard("SET k"), 2 * NODES);
 }
 
-/* ---- the way through the servers ---------------------------------------------------------------------------------------- */
+/* ---- the way through the servers
+ * ---------------------------------------------------------------------------------------- */
 
 static void at_a_quorum_nobody_waits_for_the_rest(void **state) {
   (void)state;
@@ -244,7 +248,7 @@ static void one_after_the_other(void **state) {
   grant = LB_GRANT_INIT;
   begin = fake_now;
   answers(FAKE_SILENCE, DONE, FAKE_SILENCE), settle(); /* the deletes go to all at once */
-  answers(FAKE_SILENCE, YES, YES DONE YES); /* the third says all that it owes */
+  answers(FAKE_SILENCE, YES, YES DONE YES);            /* the third says all that it owes */
   assert_int_equal(try(&grant), LB_OK);
   assert_int_equal(ms_since(begin), PATIENCE_MS);
 }
@@ -338,7 +342,8 @@ static void the_monotonic_clock_does_not_care(void **state) {
   assert_int_equal(granted().valid_until, begin + VALID_MS * LB_NS_PER_MS);
 }
 
-/* ---- tries and extensions ------------------------------------------------------------------------------------------ */
+/* ---- tries and extensions ------------------------------------------------------------------------------------------
+ */
 
 static void a_fixed_pause_is_between_two_tries(void **state) {
   (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The reader of scenario files: the shipped files and the README against the tables, then one test per refusal. The source
- * folder is found by LB_SOURCE_DIR, else from where this file was compiled.
+ * The reader of scenario files: the shipped files and the README against the tables, then one test per refusal. The
+ * source folder is found by LB_SOURCE_DIR, else from where this file was compiled.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -93,7 +93,10 @@ static void the_readme_has_the_row_of_every_key(void **state) {
     char row[512], range[64] = "";
     if (k->max > 0) snprintf(range, sizeof range, "%.15g to %.15g", k->min, k->max);
     snprintf(row, sizeof row, "\n| `%s` | %s | %s | %s | %s | %s |\n", k->name, lb_scenario_type_name(k->type), k->unit,
-             k->def ? k->def : k->flags & LB_KEY_MANDATORY ? "must be given" : "", range, k->help);
+             k->def                        ? k->def
+             : k->flags & LB_KEY_MANDATORY ? "must be given"
+                                           : "",
+             range, k->help);
     if (!strstr(readme, row)) fail_msg("scenarios/README.md lacks %s", row);
   }
   free(readme);
@@ -182,11 +185,11 @@ static void a_minimal_load_gets_the_documented_defaults(void **state) {
 
 static void every_key_of_a_load_is_read(void **state) {
   (void)state;
-  struct lb_scenario s =
-      good("[scenario]\ntitle = a title\nquestion = why?\nrefuted = if so\nupstream = gh:a/b#1\n  by c\ntrials = 7\nmin_handoffs = 3\n"
-           "[workload]\nclients = 1, 4 ,16\nkeys = 100\nhold_ms = 0.25\nthink_ms = 2\nttl_ms = 500\n"
-           "wait_ms = 60\nduration_s = 1.5\nwarmup_s = 0.5\nsettle_s = 12\nrenew = yes\n[servers]\nstorage = memory\n"
-           "[expect]\nlocal@none = safe: a reason: with a colon\nbroken@none=violated\n* = stuck :late\n");
+  struct lb_scenario s = good(
+      "[scenario]\ntitle = a title\nquestion = why?\nrefuted = if so\nupstream = gh:a/b#1\n  by c\ntrials = 7\nmin_handoffs = 3\n"
+      "[workload]\nclients = 1, 4 ,16\nkeys = 100\nhold_ms = 0.25\nthink_ms = 2\nttl_ms = 500\n"
+      "wait_ms = 60\nduration_s = 1.5\nwarmup_s = 0.5\nsettle_s = 12\nrenew = yes\n[servers]\nstorage = memory\n"
+      "[expect]\nlocal@none = safe: a reason: with a colon\nbroken@none=violated\n* = stuck :late\n");
   assert_string_equal(s.title, "a title");
   assert_string_equal(s.question, "why?");
   assert_string_equal(s.refuted, "if so");
@@ -233,22 +236,31 @@ static void a_word_that_is_no_guard_is_refused(void **state) {
   struct lb_scenario s = good(SCENARIO "guards = none, fence\n" WORKLOAD EXPECT);
   assert_true(lb_scenario_asks_under(&s, LB_GUARD_FENCE) && !lb_scenario_asks_under(&s, LB_GUARD_CLAIM));
   lb_scenario_clear(&s);
-  refused(SCENARIO "guards = none, fense\n" WORKLOAD EXPECT,
-          "f.ini:5: guards = none, fense: no guard 'fense', did you mean 'fence'?: expected none, deadline, signal, recheck, claim or fence");
+  refused(
+      SCENARIO "guards = none, fense\n" WORKLOAD EXPECT,
+      "f.ini:5: guards = none, fense: no guard 'fense', did you mean 'fence'?: expected none, deadline, signal, recheck, claim or fence");
 }
 
 static void a_control_has_no_fault_and_no_lease_that_ends(void **state) {
   (void)state;
-  static const char *const faults[] = {"cut primary from replicas", "kill primary", "pause client 1", "restart primary",
-                                       "stop client 1 at after-check", "crash client 1 at after-check",
-                                       "clock primary +5s", "clock primary rate 1.5"};
+  static const char *const faults[] = {"cut primary from replicas",
+                                       "kill primary",
+                                       "pause client 1",
+                                       "restart primary",
+                                       "stop client 1 at after-check",
+                                       "crash client 1 at after-check",
+                                       "clock primary +5s",
+                                       "clock primary rate 1.5"};
   for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
     char text[300], message[200];
-    snprintf(text, sizeof text, SCENARIO "control = yes\n" WORKLOAD EXPECT "[timeline]\nstep = wait 1s\nstep = %s\n", faults[i]);
-    snprintf(message, sizeof message, "f.ini:12: step = %s: a fault, but control = yes: expected no fault in a control", faults[i]);
+    snprintf(text, sizeof text, SCENARIO "control = yes\n" WORKLOAD EXPECT "[timeline]\nstep = wait 1s\nstep = %s\n",
+             faults[i]);
+    snprintf(message, sizeof message, "f.ini:12: step = %s: a fault, but control = yes: expected no fault in a control",
+             faults[i]);
     refused(text, message);
   }
-  struct lb_scenario s = good(SCENARIO "control = yes\n" WORKLOAD EXPECT "[campaign]\nfault = kill primary\n"); /* the same load, without its faults */
+  struct lb_scenario s = good(SCENARIO "control = yes\n" WORKLOAD EXPECT
+                                       "[campaign]\nfault = kill primary\n"); /* the same load, without its faults */
   assert_true(s.control && s.kind == LB_KIND_CAMPAIGN);
   lb_scenario_clear(&s);
   refused(SCENARIO "control = yes\n" WORKLOAD EXPECT "[proof]\npast_lease = yes\n",
@@ -301,9 +313,10 @@ static void a_timeline_may_renew_and_set_clocks(void **state) {
 
 static void a_campaign_is_a_load_with_faults_and_memory(void **state) {
   (void)state;
-  struct lb_scenario s = good(
-      SCENARIO "[workload]\nclients = 2, 8\nduration_s = 3\n" EXPECT
-               "[campaign]\nfault = pause node any\nfault = kill client any\n# comment\nfault = clock primary rate 1.5\n");
+  struct lb_scenario s =
+      good(SCENARIO
+           "[workload]\nclients = 2, 8\nduration_s = 3\n" EXPECT
+           "[campaign]\nfault = pause node any\nfault = kill client any\n# comment\nfault = clock primary rate 1.5\n");
   assert_int_equal(s.fault_count, 3);
   assert_int_equal(s.step_count, 0);
   assert_int_equal(s.faults[0].a.kind, LB_ROLE_NODE);
@@ -317,7 +330,8 @@ static void a_campaign_is_a_load_with_faults_and_memory(void **state) {
   assert_true(lb_scenario_needs(&s, LB_NEED_CLOCKS));
   assert_false(lb_scenario_needs(&s, LB_NEED_NETWORK));
   lb_scenario_clear(&s);
-  s = good(COMPLETE "[servers]\nstorage = disk\n[campaign]\nevery_ms = 50\nlasts_ms = 10\nfault = cut primary replicas\n");
+  s = good(COMPLETE
+           "[servers]\nstorage = disk\n[campaign]\nevery_ms = 50\nlasts_ms = 10\nfault = cut primary replicas\n");
   assert_int_equal(s.every_ms, 50);
   assert_int_equal(s.lasts_ms, 10);
   assert_false(s.memory_storage);
@@ -350,7 +364,8 @@ static void each_guard_has_its_own_expectations(void **state) {
 
 static void a_line_may_speak_of_many_cells(void **state) {
   (void)state;
-  struct lb_scenario s = good(SCENARIO WORKLOAD "[expect none fence]\na@x, b@y ,*@z = mixed: a race\n[expect fence]\nc@x=n/a\n");
+  struct lb_scenario s =
+      good(SCENARIO WORKLOAD "[expect none fence]\na@x, b@y ,*@z = mixed: a race\n[expect fence]\nc@x=n/a\n");
   assert_int_equal(s.expect_count, 7);
   static const char *const systems[] = {"a@x", "b@y", "c@z"};
   for (size_t i = 0; i < 6; i++) {
@@ -368,15 +383,18 @@ static void a_line_may_speak_of_many_cells(void **state) {
   refused(SCENARIO WORKLOAD "[expect]\na@x, = safe\n",
           "f.ini:8: '' is not a system: expected PROTOCOL@TOPOLOGY, in which * stands for any text, or *");
   refused(SCENARIO WORKLOAD "[expect]\na@x, b@x, a@x = safe\n", "f.ini:8: a@x is expected twice");
-  refused(SCENARIO WORKLOAD "[expect none fence]\na@x = safe\n[expect fence]\nb@x, a@x = race\n", "f.ini:10: a@x is expected twice");
+  refused(SCENARIO WORKLOAD "[expect none fence]\na@x = safe\n[expect fence]\nb@x, a@x = race\n",
+          "f.ini:10: a@x is expected twice");
 }
 
 static void the_most_exact_line_counts_wherever_it_stands(void **state) {
   (void)state;
-  struct lb_scenario s = good(SCENARIO WORKLOAD "[expect]\n* = safe: all\n*@pg* = safe: pg\npg-*@pg-async = safe: long\n"
-                                                "pg-row@pg-async = safe: own\n*@pg = safe: one\npg-*@* = safe: first\n*@*-x3 = safe: second\n");
-  static const char *const wanted[][2] = {{"pg-row@pg-async", "own"}, {"pg-lease@pg-async", "long"}, {"a@pg-sync", "pg"},
-                                          {"a@pg", "pg"},             {"redlock@redis-x5", "all"},   {"pg-a@b-x3", "first"}};
+  struct lb_scenario s = good(
+      SCENARIO WORKLOAD "[expect]\n* = safe: all\n*@pg* = safe: pg\npg-*@pg-async = safe: long\n"
+                        "pg-row@pg-async = safe: own\n*@pg = safe: one\npg-*@* = safe: first\n*@*-x3 = safe: second\n");
+  static const char *const wanted[][2] = {{"pg-row@pg-async", "own"},  {"pg-lease@pg-async", "long"},
+                                          {"a@pg-sync", "pg"},         {"a@pg", "pg"},
+                                          {"redlock@redis-x5", "all"}, {"pg-a@b-x3", "first"}};
   for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
     assert_string_equal(lb_scenario_expect(&s, wanted[i][0], LB_GUARD_NONE)->reason, wanted[i][1]);
   assert_false(lb_expect_is_exact(&s.expect[1]));
@@ -478,17 +496,19 @@ static void the_first_refusal_wins(void **state) {
 
 static void sections_are_known_closed_alone_and_unique(void **state) {
   (void)state;
-  refused("[workloda]\n",
-          "f.ini:1: unknown section [workloda], did you mean [workload]? expected [scenario], [workload], [servers], " SECTIONS);
+  refused(
+      "[workloda]\n",
+      "f.ini:1: unknown section [workloda], did you mean [workload]? expected [scenario], [workload], [servers], " SECTIONS);
   refused("[x]\n", "f.ini:1: unknown section [x]: expected [scenario], [workload], [servers], " SECTIONS);
-  refused("[campain]\n",
-          "f.ini:1: unknown section [campain], did you mean [campaign]? expected [scenario], [workload], [servers], " SECTIONS);
-  refused("[expect fnece]\n",
-          "f.ini:1: [expect fnece]: no guard 'fnece', did you mean 'fence'? expected " GUARDS);
+  refused(
+      "[campain]\n",
+      "f.ini:1: unknown section [campain], did you mean [campaign]? expected [scenario], [workload], [servers], " SECTIONS);
+  refused("[expect fnece]\n", "f.ini:1: [expect fnece]: no guard 'fnece', did you mean 'fence'? expected " GUARDS);
   refused("[expect recheck all]\n", "f.ini:1: [expect recheck all]: no guard 'all': expected " GUARDS);
   refused("[expect fence recheck fence]\n", "f.ini:1: [expect fence recheck fence]: fence stands there twice");
-  refused("[expct fence]\n",
-          "f.ini:1: unknown section [expct fence], did you mean [expect]? expected [scenario], [workload], [servers], " SECTIONS);
+  refused(
+      "[expct fence]\n",
+      "f.ini:1: unknown section [expct fence], did you mean [expect]? expected [scenario], [workload], [servers], " SECTIONS);
   refused(SCENARIO WORKLOAD "[expect fence recheck]\n* = safe\n[expect recheck  fence]\n",
           "f.ini:9: section [expect recheck  fence] stands in line 7 already");
   refused("[scenario\n", "f.ini:1: a section without its ']': expected [NAME]");
@@ -503,13 +523,16 @@ static void unknown_keys_are_named_with_the_nearest(void **state) {
       SCENARIO "[workload]\nclient = 2\n",
       "f.ini:6: [workload] has no key 'client', did you mean 'clients'? expected clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, "
       "duration_s, warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, permits or option");
-  refused("[campaign]\nevery_s = 1\n",
-          "f.ini:2: [campaign] has no key 'every_s', did you mean 'every_ms'? expected fault, every_ms, lasts_ms, progress_ms or delayed_restart");
-  refused("[proof]\nviolate = x\n",
-          "f.ini:2: [proof] has no key 'violate', did you mean 'violated'? expected violated, premise, safe or past_lease");
+  refused(
+      "[campaign]\nevery_s = 1\n",
+      "f.ini:2: [campaign] has no key 'every_s', did you mean 'every_ms'? expected fault, every_ms, lasts_ms, progress_ms or delayed_restart");
+  refused(
+      "[proof]\nviolate = x\n",
+      "f.ini:2: [proof] has no key 'violate', did you mean 'violated'? expected violated, premise, safe or past_lease");
   refused("[servers]\nfsync = 1\n", "f.ini:2: [servers] has no key 'fsync': expected storage");
-  refused("[scenario]\n= 5\n",
-          "f.ini:2: [scenario] has no key '': expected title, question, refuted, like, attack, systems, guards, upstream, trials, min_handoffs, control, unreal or alike");
+  refused(
+      "[scenario]\n= 5\n",
+      "f.ini:2: [scenario] has no key '': expected title, question, refuted, like, attack, systems, guards, upstream, trials, min_handoffs, control, unreal or alike");
 }
 
 static void a_key_stands_once(void **state) {
@@ -594,23 +617,29 @@ static void words_are_from_their_list(void **state) {
   refused("[workload]\nrenew = true\n", "f.ini:2: renew = true: expected yes or no");
   refused("[proof]\npast_lease = Yes\n", "f.ini:2: past_lease = Yes: expected yes or no");
   refused("[campaign]\nevery_ms = 9\n", "f.ini:2: every_ms = 9: expected a whole number from 10 to 3600000");
-  refused("[campaign]\nlasts_ms = 3600001\n", "f.ini:2: lasts_ms = 3600001: expected a whole number from 10 to 3600000");
+  refused("[campaign]\nlasts_ms = 3600001\n",
+          "f.ini:2: lasts_ms = 3600001: expected a whole number from 10 to 3600000");
   refused("[workload]\nkeys = owner\n", "f.ini:2: keys = owner: expected a whole number from 1 to 1000000, or own");
 }
 
 static void expectations_name_a_system_and_a_verdict(void **state) {
   (void)state;
-  refused("[expect]\nlocal@none = save: x\n",
-          "f.ini:2: local@none = save: did you mean 'safe'? expected safe, violated, stuck, delayed, mixed, n/a or race");
-  refused("[expect]\n* = undecided\n",
-          "f.ini:2: * = undecided: expected safe, violated, stuck, delayed, mixed, n/a or race, and a reason: * = safe: REASON");
-  refused("[expect]\n* = maybe safe\n",
-          "f.ini:2: * = maybe safe: expected safe, violated, stuck, delayed, mixed, n/a or race, and a reason: * = safe: REASON");
+  refused(
+      "[expect]\nlocal@none = save: x\n",
+      "f.ini:2: local@none = save: did you mean 'safe'? expected safe, violated, stuck, delayed, mixed, n/a or race");
+  refused(
+      "[expect]\n* = undecided\n",
+      "f.ini:2: * = undecided: expected safe, violated, stuck, delayed, mixed, n/a or race, and a reason: * = safe: REASON");
+  refused(
+      "[expect]\n* = maybe safe\n",
+      "f.ini:2: * = maybe safe: expected safe, violated, stuck, delayed, mixed, n/a or race, and a reason: * = safe: REASON");
   static const char *const names[] = {"redis-token", "@none", "local@", "Local@none", "a@b@c", "**", "a b@c"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     char text[128], message[128];
     snprintf(text, sizeof text, "[expect]\n%s = safe\n", names[i]);
-    snprintf(message, sizeof message, "f.ini:2: '%s' is not a system: expected PROTOCOL@TOPOLOGY, in which * stands for any text, or *", names[i]);
+    snprintf(message, sizeof message,
+             "f.ini:2: '%s' is not a system: expected PROTOCOL@TOPOLOGY, in which * stands for any text, or *",
+             names[i]);
     refused(text, message);
   }
 }
@@ -656,14 +685,19 @@ static void a_step_of_a_client_that_is_not_there_is_refused(void **state) {
 
 static void a_step_of_a_client_that_never_asked_is_refused(void **state) {
   (void)state;
-  static const char *const steps[] = {"client 2 read", "client 2 write", "client 2 release within 1s",
-                                     "await client 2 holds within 1s", "await client 2 waits within 1s", "await client 2 has written within 1s"};
+  static const char *const steps[] = {"client 2 read",
+                                      "client 2 write",
+                                      "client 2 release within 1s",
+                                      "await client 2 holds within 1s",
+                                      "await client 2 waits within 1s",
+                                      "await client 2 has written within 1s"};
   for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
     char text[256], message[256];
     snprintf(text, sizeof text, TIMELINE "step = client 1 acquire within 1s\nstep = %s\n", steps[i]);
-    snprintf(message, sizeof message,
-             "f.ini:11: step = %s: client 2 never asked for the lock: expected client 2 [begin] acquire within T before it",
-             steps[i]);
+    snprintf(
+        message, sizeof message,
+        "f.ini:11: step = %s: client 2 never asked for the lock: expected client 2 [begin] acquire within T before it",
+        steps[i]);
     refused(text, message);
   }
 }
@@ -687,23 +721,29 @@ static void what_was_never_backed_up_is_not_restored(void **state) {
 /* It knows nothing of its former life, so it has not asked for anything. */
 static void only_a_dead_client_is_started_and_begins_anew(void **state) {
   (void)state;
-  refused(TIMELINE "step = client 1 start within 1s\n", "f.ini:10: step = client 1 start within 1s: client 1 lives: expected kill client 1 before it");
+  refused(TIMELINE "step = client 1 start within 1s\n",
+          "f.ini:10: step = client 1 start within 1s: client 1 lives: expected kill client 1 before it");
   refused(TIMELINE "step = kill client 1\nstep = client 1 start within 1s\nstep = client 1 start within 1s\n",
           "f.ini:12: step = client 1 start within 1s: client 1 lives: expected kill client 1 before it");
-  refused(TIMELINE "step = client 1 acquire within 1s\nstep = kill client 1\nstep = client 1 start within 1s\nstep = client 1 read\n",
-          "f.ini:13: step = client 1 read: client 1 never asked for the lock: expected client 1 [begin] acquire within T before it");
-  struct lb_scenario s = good(TIMELINE "step = kill client 1\nstep = client 1 start within 1s\nstep = client 1 acquire within 1s\n");
+  refused(
+      TIMELINE
+      "step = client 1 acquire within 1s\nstep = kill client 1\nstep = client 1 start within 1s\nstep = client 1 read\n",
+      "f.ini:13: step = client 1 read: client 1 never asked for the lock: expected client 1 [begin] acquire within T before it");
+  struct lb_scenario s =
+      good(TIMELINE "step = kill client 1\nstep = client 1 start within 1s\nstep = client 1 acquire within 1s\n");
   assert_int_equal(s.step_count, 3);
   lb_scenario_clear(&s);
 }
 
 static void a_session_is_opened_late_or_not(void **state) {
   (void)state;
-  refused(TIMELINE "step = client 1 acquire within 1s\nstep = client 1 open and begin section within 1s\n",
-          "f.ini:11: step = client 1 open and begin section within 1s: client 1 has done 'client 1 acquire within 1s' before: expected its first step to "
-          "open its session");
-  struct lb_scenario s = good(TIMELINE "step = client 1 acquire within 1s\nstep = client 2 open and begin section within 1s\n"
-                                       "step = let client 1 or 2 write within 1s\n");
+  refused(
+      TIMELINE "step = client 1 acquire within 1s\nstep = client 1 open and begin section within 1s\n",
+      "f.ini:11: step = client 1 open and begin section within 1s: client 1 has done 'client 1 acquire within 1s' before: expected its first step to "
+      "open its session");
+  struct lb_scenario s =
+      good(TIMELINE "step = client 1 acquire within 1s\nstep = client 2 open and begin section within 1s\n"
+                    "step = let client 1 or 2 write within 1s\n");
   assert_false(lb_scenario_opens_late(&s, 1));
   assert_true(lb_scenario_opens_late(&s, 2));
   lb_scenario_clear(&s);
@@ -712,10 +752,12 @@ static void a_session_is_opened_late_or_not(void **state) {
 static void a_gate_is_passed_once(void **state) {
   (void)state;
   refused(TIMELINE "step = pass client 1\n", "f.ini:10: step = pass client 1: expected an earlier gate of client 1");
-  refused(TIMELINE "step = gate client 1 at after-check\nstep = gate client 1 at after-write\n",
-          "f.ini:11: step = gate client 1 at after-write: client 1 is at 'gate client 1 at after-check': expected pass client 1 before it");
-  refused(TIMELINE "step = let client 1 or 2 write within 1s\n",
-          "f.ini:10: step = let client 1 or 2 write within 1s: client 2 never asked for the lock: expected client 2 [begin] acquire within T before it");
+  refused(
+      TIMELINE "step = gate client 1 at after-check\nstep = gate client 1 at after-write\n",
+      "f.ini:11: step = gate client 1 at after-write: client 1 is at 'gate client 1 at after-check': expected pass client 1 before it");
+  refused(
+      TIMELINE "step = let client 1 or 2 write within 1s\n",
+      "f.ini:10: step = let client 1 or 2 write within 1s: client 2 never asked for the lock: expected client 2 [begin] acquire within T before it");
   refused(TIMELINE "step = client 1 acquire within 1s\nstep = let client 1 or 1 write within 1s\n",
           "f.ini:11: step = let client 1 or 1 write within 1s: client 1 twice: expected two clients");
 }
@@ -726,20 +768,25 @@ static void who_took_over_is_told_from_the_one_before(void **state) {
           "f.ini:11: step = pause primary 2: no step before it names primary, from which primary 2 took over");
   refused(TIMELINE "step = kill primary\nstep = kill primary 3\n",
           "f.ini:11: step = kill primary 3: no step before it names primary 2, from which primary 3 took over");
-  refused(TIMELINE "step = observe key on primary\nstep = observe key on primary 2\n",
-          "f.ini:11: step = observe key on primary 2: expected a fault of a server (cut, slow, hold, drop, kill, power, shut, depose, remove, cancel, delete, end, back, restore, move, fill, occupy, pause, restart or clock) before it");
-  struct lb_scenario s = good(TIMELINE "step = cut replicas from primary\nstep = cut primary 2 from replicas\nstep = heal primary 2 replicas\n"
-                              "step = pause primary 2\nstep = kill primary 3\nstep = resume primary 2\nstep = restart primary 3\n");
+  refused(
+      TIMELINE "step = observe key on primary\nstep = observe key on primary 2\n",
+      "f.ini:11: step = observe key on primary 2: expected a fault of a server (cut, slow, hold, drop, kill, power, shut, depose, remove, cancel, delete, end, back, restore, move, fill, occupy, pause, restart or clock) before it");
+  struct lb_scenario s = good(
+      TIMELINE "step = cut replicas from primary\nstep = cut primary 2 from replicas\nstep = heal primary 2 replicas\n"
+               "step = pause primary 2\nstep = kill primary 3\nstep = resume primary 2\nstep = restart primary 3\n");
   lb_scenario_clear(&s);
 }
 
 static void a_lock_is_let_go_of_by_who_asked_for_it(void **state) {
   (void)state;
-  refused(TIMELINE "step = client 1 acquire within 1s\nstep = client 1 release lock 2 within 1s\n",
-          "f.ini:11: step = client 1 release lock 2 within 1s: client 1 never asked for lock 2: expected client 1 [begin] acquire lock 2 within T before it");
-  refused(TIMELINE "step = client 1 acquire lock 2 within 1s\nstep = client 1 read\n",
-          "f.ini:11: step = client 1 read: client 1 never asked for the lock: expected client 1 [begin] acquire within T before it");
-  refused(TIMELINE "step = client 1 acquire lock 9 within 1s\n", "f.ini:10: step = client 1 acquire lock 9 within 1s: 'lock 9': expected lock and its number from 1 to 4");
+  refused(
+      TIMELINE "step = client 1 acquire within 1s\nstep = client 1 release lock 2 within 1s\n",
+      "f.ini:11: step = client 1 release lock 2 within 1s: client 1 never asked for lock 2: expected client 1 [begin] acquire lock 2 within T before it");
+  refused(
+      TIMELINE "step = client 1 acquire lock 2 within 1s\nstep = client 1 read\n",
+      "f.ini:11: step = client 1 read: client 1 never asked for the lock: expected client 1 [begin] acquire within T before it");
+  refused(TIMELINE "step = client 1 acquire lock 9 within 1s\n",
+          "f.ini:10: step = client 1 acquire lock 9 within 1s: 'lock 9': expected lock and its number from 1 to 4");
 }
 
 static void what_undoes_or_awaits_needs_its_fault_before(void **state) {
@@ -752,7 +799,8 @@ static void what_undoes_or_awaits_needs_its_fault_before(void **state) {
   snprintf(message, sizeof message, failover, 11);
   refused(TIMELINE "step = kill client 1\nstep = await failover within 5s\n", message);
   refused(TIMELINE "step = heal\n", "f.ini:10: step = heal: expected an earlier cut, slow, hold or drop");
-  refused(TIMELINE "step = resume primary\n", "f.ini:10: step = resume primary: expected an earlier pause, stop or hang");
+  refused(TIMELINE "step = resume primary\n",
+          "f.ini:10: step = resume primary: expected an earlier pause, stop or hang");
   refused(TIMELINE "step = pause primary\nstep = resume client 1\n",
           "f.ini:11: step = resume client 1: expected an earlier pause, stop or hang");
   struct lb_scenario s =
@@ -764,7 +812,10 @@ static void what_undoes_or_awaits_needs_its_fault_before(void **state) {
 static void a_heal_of_one_cut_needs_that_cut(void **state) {
   (void)state;
   static const char *const before[] = {
-      "", "step = cut replicas from primary\n", "step = cut replicas to primary\n", "step = cut primary from node 2\n",
+      "",
+      "step = cut replicas from primary\n",
+      "step = cut replicas to primary\n",
+      "step = cut primary from node 2\n",
       "step = cut primary from replicas\nstep = heal primary from replicas\n",
       "step = cut primary from replicas\nstep = heal\n",
       "step = cut primary replicas\nstep = cut primary replicas\nstep = heal\nstep = cut primary replicas\nstep = heal primary replicas\n"};
@@ -773,13 +824,16 @@ static void a_heal_of_one_cut_needs_that_cut(void **state) {
     int line = 10;
     for (const char *at = before[i]; *at; at++) line += *at == '\n';
     snprintf(text, sizeof text, TIMELINE "%sstep = heal primary from replicas\n", before[i]);
-    snprintf(message, sizeof message,
-             "f.ini:%d: step = heal primary from replicas: expected an earlier cut, slow or drop of these two roles, in this order, that still holds", line);
+    snprintf(
+        message, sizeof message,
+        "f.ini:%d: step = heal primary from replicas: expected an earlier cut, slow or drop of these two roles, in this order, that still holds",
+        line);
     refused(text, message);
   }
-  struct lb_scenario s = good(TIMELINE "step = cut primary from replicas\nstep = cut primary replicas\nstep = cut client 1 all\n"
-                                       "step = heal primary replicas\nstep = heal primary from replicas\nstep = heal client 1 all\n"
-                                       "step = cut primary to client 2\nstep = heal primary from client 2\n");
+  struct lb_scenario s =
+      good(TIMELINE "step = cut primary from replicas\nstep = cut primary replicas\nstep = cut client 1 all\n"
+                    "step = heal primary replicas\nstep = heal primary from replicas\nstep = heal client 1 all\n"
+                    "step = cut primary to client 2\nstep = heal primary from client 2\n");
   assert_true(lb_scenario_needs(&s, LB_NEED_NETWORK));
   lb_scenario_clear(&s);
 }
@@ -793,14 +847,20 @@ static void a_delivery_needs_its_late_write(void **state) {
     char text[600], message[200];
     int line = 12;
     for (const char *at = before[i]; *at; at++) line += *at == '\n';
-    snprintf(text, sizeof text, TIMELINE "step = client 1 acquire within 1s\nstep = client 2 acquire within 1s\n%sstep = deliver write of client 1\n",
-             before[i]);
-    snprintf(message, sizeof message,
-             "f.ini:%d: step = deliver write of client 1: expected a 'client 1 write late' before it that is not delivered yet", line);
+    snprintf(
+        text, sizeof text,
+        TIMELINE
+        "step = client 1 acquire within 1s\nstep = client 2 acquire within 1s\n%sstep = deliver write of client 1\n",
+        before[i]);
+    snprintf(
+        message, sizeof message,
+        "f.ini:%d: step = deliver write of client 1: expected a 'client 1 write late' before it that is not delivered yet",
+        line);
     refused(text, message);
   }
-  struct lb_scenario s = good(TIMELINE "step = client 1 acquire within 1s\nstep = client 1 write late\nstep = deliver write of client 1\n"
-                                       "step = client 1 write late\nstep = deliver write of client 1\n");
+  struct lb_scenario s =
+      good(TIMELINE "step = client 1 acquire within 1s\nstep = client 1 write late\nstep = deliver write of client 1\n"
+                    "step = client 1 write late\nstep = deliver write of client 1\n");
   lb_scenario_clear(&s);
 }
 
@@ -815,7 +875,8 @@ static void the_hosts_of_a_load_are_apart_if_it_says_how_far(void **state) {
   assert_int_equal(lb_scenario_set(&s, "round_trip_ms", "0.5", err, sizeof err), 0);
   assert_true(s.apart && s.round_trip_ms == 0.5);
   lb_scenario_clear(&s);
-  refused(SCENARIO WORKLOAD "round_trip_ms = 1\n" EXPECT "[campaign]\nfault = kill primary\n", "f.ini:7: a campaign has no round_trip_ms: expected it only of a load");
+  refused(SCENARIO WORKLOAD "round_trip_ms = 1\n" EXPECT "[campaign]\nfault = kill primary\n",
+          "f.ini:7: a campaign has no round_trip_ms: expected it only of a load");
   s = good(COMPLETE "[campaign]\nfault = kill primary\n");
   assert_int_equal(lb_scenario_set(&s, "round_trip_ms", "0.5", err, sizeof err), -ENOTSUP);
   assert_string_equal(err, "-s: round_trip_ms = 0.5: some-name has a campaign, and a campaign has no round_trip_ms");
@@ -825,35 +886,43 @@ static void the_hosts_of_a_load_are_apart_if_it_says_how_far(void **state) {
 /* What is held is released by its words, or healed with everything; what is slow is healed. */
 static void a_release_needs_its_hold(void **state) {
   (void)state;
-  static const char *const before[] = {
-      "", "step = hold replicas to primary\n", "step = slow primary to replicas 1s\n", "step = cut primary to replicas\n",
-      "step = hold primary to replicas\nstep = heal\n", "step = hold primary to replicas\nstep = release primary to replicas\n"};
+  static const char *const before[] = {"",
+                                       "step = hold replicas to primary\n",
+                                       "step = slow primary to replicas 1s\n",
+                                       "step = cut primary to replicas\n",
+                                       "step = hold primary to replicas\nstep = heal\n",
+                                       "step = hold primary to replicas\nstep = release primary to replicas\n"};
   for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
     char text[600], message[200];
     int line = 10;
     for (const char *at = before[i]; *at; at++) line += *at == '\n';
     snprintf(text, sizeof text, TIMELINE "%sstep = release primary to replicas\n", before[i]);
-    snprintf(message, sizeof message,
-             "f.ini:%d: step = release primary to replicas: expected an earlier hold of these two roles, in this order, that still holds", line);
+    snprintf(
+        message, sizeof message,
+        "f.ini:%d: step = release primary to replicas: expected an earlier hold of these two roles, in this order, that still holds",
+        line);
     refused(text, message);
   }
-  refused(TIMELINE "step = hold primary to replicas\nstep = heal primary replicas\n",
-          "f.ini:11: step = heal primary replicas: expected an earlier cut, slow or drop of these two roles, in this order, that still holds");
-  struct lb_scenario s = good(TIMELINE "step = hold primary to replicas\nstep = slow primary to client 1 5s\nstep = release primary to replicas\n"
-                                       "step = heal primary client 1\nstep = hold primary to replicas\nstep = slow client 2 to all 20ms\nstep = heal\n");
+  refused(
+      TIMELINE "step = hold primary to replicas\nstep = heal primary replicas\n",
+      "f.ini:11: step = heal primary replicas: expected an earlier cut, slow or drop of these two roles, in this order, that still holds");
+  struct lb_scenario s = good(
+      TIMELINE
+      "step = hold primary to replicas\nstep = slow primary to client 1 5s\nstep = release primary to replicas\n"
+      "step = heal primary client 1\nstep = hold primary to replicas\nstep = slow client 2 to all 20ms\nstep = heal\n");
   assert_true(lb_scenario_needs(&s, LB_NEED_NETWORK));
   lb_scenario_clear(&s);
 }
 
 static void a_story_may_use_all_of_the_grammar(void **state) {
   (void)state;
-  struct lb_scenario s =
-      good(TIMELINE "step = client 1 begin acquire within 5s\nstep = await client 1 holds within 5s\n"
-                    "step = stop client 1 at after-check\nstep = client 1 write\nstep = resume client 1\n"
-                    "step = await client 1 has written within 2s\nstep = crash client 1 at before-check\n"
-                    "step = client 1 write\nstep = client 1 read\nstep = kill holder\nstep = client 2 acquire within 2s\n"
-                    "step = restart primary\nstep = await failover within 5s\nstep = pause waiters\nstep = resume waiters\n"
-                    "step = restart minority\nstep = clock holder +5s\n");
+  struct lb_scenario s = good(
+      TIMELINE "step = client 1 begin acquire within 5s\nstep = await client 1 holds within 5s\n"
+               "step = stop client 1 at after-check\nstep = client 1 write\nstep = resume client 1\n"
+               "step = await client 1 has written within 2s\nstep = crash client 1 at before-check\n"
+               "step = client 1 write\nstep = client 1 read\nstep = kill holder\nstep = client 2 acquire within 2s\n"
+               "step = restart primary\nstep = await failover within 5s\nstep = pause waiters\nstep = resume waiters\n"
+               "step = restart minority\nstep = clock holder +5s\n");
   assert_int_equal(s.step_count, 17);
   lb_scenario_clear(&s);
   s = good(TIMELINE "step = clock primary -5s\nstep = await failover within 5s\n");
@@ -878,8 +947,10 @@ static void a_fault_of_a_client_is_none_of_a_server(void **state) {
   for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
     char text[256];
     snprintf(text, sizeof text, TIMELINE "step = %s\nstep = await failover within 5s\n", faults[i]);
-    refused(text, "f.ini:11: step = await failover within 5s: expected a fault of a server (cut, slow, hold, drop, kill, power, shut, depose, remove, cancel, delete, end, back, restore, move, fill, occupy, pause, restart or "
-                  "clock) before it");
+    refused(
+        text,
+        "f.ini:11: step = await failover within 5s: expected a fault of a server (cut, slow, hold, drop, kill, power, shut, depose, remove, cancel, delete, end, back, restore, move, fill, occupy, pause, restart or "
+        "clock) before it");
   }
 }
 
@@ -918,9 +989,10 @@ static void a_campaign_draws_faults_that_can_be_undone(void **state) {
   }
   refused(CAMPAIGN "fault = clock holder +5s\n",
           "f.ini:10: fault = clock holder +5s: a client at work tells nobody its time: expected a server");
-  refused(CAMPAIGN "fault = kil primary\n",
-          "f.ini:10: fault = kil primary: unknown verb 'kil', did you mean 'kill'? expected cut, slow, hold, drop, release, heal, kill, power, shut, depose, remove, cancel, delete, end, back, restore, move, fill, free, occupy, vacate, pause, resume, "
-          "restart, clock, client, deliver, stop, crash, hang, gate, pass, await, let, wait or observe");
+  refused(
+      CAMPAIGN "fault = kil primary\n",
+      "f.ini:10: fault = kil primary: unknown verb 'kil', did you mean 'kill'? expected cut, slow, hold, drop, release, heal, kill, power, shut, depose, remove, cancel, delete, end, back, restore, move, fill, free, occupy, vacate, pause, resume, "
+      "restart, clock, client, deliver, stop, crash, hang, gate, pass, await, let, wait or observe");
 }
 
 static void a_campaign_fits_every_number_of_clients(void **state) {
@@ -958,15 +1030,17 @@ static void a_proof_is_a_fact_that_a_step_observes(void **state) {
           "f.ini:10: violated = key absent on primary: no step observes it: expected step = observe key on primary");
 }
 
-#define STEPS COMPLETE "[timeline]\nstep = client 1 acquire within 1s\nstep = observe client 1\nstep = observe client 1\n"
+#define STEPS                                                                                                          \
+  COMPLETE "[timeline]\nstep = client 1 acquire within 1s\nstep = observe client 1\nstep = observe client 1\n"
 #define FACTS                                                                                                          \
   "key absent|present on A, client N holds, client N does not hold, client N asked and was granted|not granted|refused, server of client N is A, server of client N is not A, A lost writes, A lost no writes, A left or A did not leave"
 
 static void premises_are_kept_in_one_spelling(void **state) {
   (void)state;
-  struct lb_scenario s = good(STEPS "step = observe server of client 2\nstep = observe key on node 2\n"
-                                    "[proof]\npremise = client  1   holds\npremise = server of client 2 is not current primary\n"
-                                    "premise = key present on node 2\npremise = server of client 2 is server of client 1\n");
+  struct lb_scenario s =
+      good(STEPS "step = observe server of client 2\nstep = observe key on node 2\n"
+                 "[proof]\npremise = client  1   holds\npremise = server of client 2 is not current primary\n"
+                 "premise = key present on node 2\npremise = server of client 2 is server of client 1\n");
   assert_int_equal(s.premise_count, 4);
   assert_string_equal(s.premises[0].text, "client 1 holds");
   assert_true(s.premises[0].is);
@@ -984,14 +1058,20 @@ static void a_premise_that_is_no_fact_is_refused_with_the_nearest_word(void **st
 #define P "[proof]\npremise = "
   refused(P "client 1 hold\n", "f.ini:2: premise = client 1 hold: found 'hold', did you mean 'holds'? expected " FACTS);
   refused(P "client 1 does hold\n", "f.ini:2: premise = client 1 does hold: found 'hold': expected " FACTS);
-  refused(P "client one holds\n", "f.ini:2: premise = client one holds: 'client one': expected client and its number from 1 to 128: expected " FACTS);
-  refused(P "key absnt on primary\n", "f.ini:2: premise = key absnt on primary: found 'absnt', did you mean 'absent'? expected " FACTS);
-  refused(P "key absent on replicas\n", "f.ini:2: premise = key absent on replicas: 'replicas' is not one server: expected " FACTS);
-  refused(P "server of client 1 is\n",
-          "f.ini:2: premise = server of client 1 is: it ends where a role was expected: primary, primary N, current primary, replicas, node N, majority, "
-          "partners, minority, proxy, all, client N, clients, holder, waiters or server of client N: expected " FACTS);
+  refused(
+      P "client one holds\n",
+      "f.ini:2: premise = client one holds: 'client one': expected client and its number from 1 to 128: expected " FACTS);
+  refused(P "key absnt on primary\n",
+          "f.ini:2: premise = key absnt on primary: found 'absnt', did you mean 'absent'? expected " FACTS);
+  refused(P "key absent on replicas\n",
+          "f.ini:2: premise = key absent on replicas: 'replicas' is not one server: expected " FACTS);
+  refused(
+      P "server of client 1 is\n",
+      "f.ini:2: premise = server of client 1 is: it ends where a role was expected: primary, primary N, current primary, replicas, node N, majority, "
+      "partners, minority, proxy, all, client N, clients, holder, waiters or server of client N: expected " FACTS);
   refused(P "client 1\n", "f.ini:2: premise = client 1: it ends early: expected " FACTS);
-  refused(P "client 1 holds now\n", "f.ini:2: premise = client 1 holds now: found 'now' after its end: expected " FACTS);
+  refused(P "client 1 holds now\n",
+          "f.ini:2: premise = client 1 holds now: found 'now' after its end: expected " FACTS);
 #undef P
 }
 
@@ -999,11 +1079,13 @@ static void a_premise_is_observed_by_some_step(void **state) {
   (void)state;
   refused(STEPS "[proof]\npremise = client 2 holds\n",
           "f.ini:14: premise = client 2 holds: no step observes it: expected step = observe client 2");
-  refused(STEPS "[proof]\npremise = server of client 1 is node 1\n",
-          "f.ini:14: premise = server of client 1 is node 1: no step observes it: expected step = observe server of client 1");
+  refused(
+      STEPS "[proof]\npremise = server of client 1 is node 1\n",
+      "f.ini:14: premise = server of client 1 is node 1: no step observes it: expected step = observe server of client 1");
   refused(STEPS "[proof]\npremise = key absent on primary\n",
           "f.ini:14: premise = key absent on primary: no step observes it: expected step = observe key on primary");
-  refused(STEPS "[proof]\npremise = client 9 holds\n", "f.ini:14: premise = client 9 holds: names client 9, but clients = 2");
+  refused(STEPS "[proof]\npremise = client 9 holds\n",
+          "f.ini:14: premise = client 9 holds: names client 9, but clients = 2");
 }
 
 static void what_a_loss_of_power_took_is_a_premise_too(void **state) {
@@ -1016,16 +1098,20 @@ static void what_a_loss_of_power_took_is_a_premise_too(void **state) {
   s = good(POWER "primary lost no writes\n");
   assert_false(s.premises[0].is);
   lb_scenario_clear(&s);
-  refused(POWER "node 2 lost writes\n", "f.ini:17: premise = node 2 lost writes: no step observes it: expected step = power off node 2");
-  refused(STEPS "step = power off primary\n", "f.ini:13: step = power off primary: in memory servers sync nothing: expected storage = disk in [servers]");
-  refused(STEPS "step = power off client 1\n", "f.ini:13: step = power off client 1: 'client 1' is no server: expected servers");
+  refused(POWER "node 2 lost writes\n",
+          "f.ini:17: premise = node 2 lost writes: no step observes it: expected step = power off node 2");
+  refused(STEPS "step = power off primary\n",
+          "f.ini:13: step = power off primary: in memory servers sync nothing: expected storage = disk in [servers]");
+  refused(STEPS "step = power off client 1\n",
+          "f.ini:13: step = power off client 1: 'client 1' is no server: expected servers");
 #undef POWER
 }
 
 static void what_a_client_was_told_is_a_premise_too(void **state) {
   (void)state;
-  struct lb_scenario s = good(STEPS "[proof]\npremise = client 1 asked and was  granted\nsafe = client 1 asked and was not granted\n"
-                                    "safe = client 1 asked and was refused\n");
+  struct lb_scenario s =
+      good(STEPS "[proof]\npremise = client 1 asked and was  granted\nsafe = client 1 asked and was not granted\n"
+                 "safe = client 1 asked and was refused\n");
   assert_string_equal(s.premises[0].text, "client 1 asked and was granted");
   assert_true(s.premises[0].is && !s.premises[0].of_safe);
   assert_string_equal(s.premises[1].text, "client 1 asked and was not granted");
@@ -1033,8 +1119,9 @@ static void what_a_client_was_told_is_a_premise_too(void **state) {
   assert_string_equal(s.premises[2].text, "client 1 asked and was refused");
   assert_false(lb_premise_same_subject(&s.premises[0], &s.premises[1]));
   lb_scenario_clear(&s);
-  refused(STEPS "[proof]\nsafe = client 2 asked and was granted\n",
-          "f.ini:14: safe = client 2 asked and was granted: no step observes it: expected step = client 2 acquire within T");
+  refused(
+      STEPS "[proof]\nsafe = client 2 asked and was granted\n",
+      "f.ini:14: safe = client 2 asked and was granted: no step observes it: expected step = client 2 acquire within T");
   refused(STEPS "[proof]\nsafe = client 9 holds\n", "f.ini:14: safe = client 9 holds: names client 9, but clients = 2");
   refused("[proof]\nsafe = client 1 asked\n", "f.ini:2: safe = client 1 asked: it ends early: expected " FACTS);
 }
@@ -1045,8 +1132,9 @@ static void what_is_observed_twice_has_one_premise_or_two(void **state) {
   lb_scenario_clear(&s);
   s = good(STEPS "[proof]\npremise = client 1 holds\npremise = client 1 does not hold\n");
   lb_scenario_clear(&s);
-  refused(STEPS "[proof]\npremise = client 1 holds\npremise = client 1 holds\npremise = client 1 holds\n",
-          "f.ini:14: premise = client 1 holds: 3 premises of it, but 2 steps observe client 1: expected one for all of them, or one for each");
+  refused(
+      STEPS "[proof]\npremise = client 1 holds\npremise = client 1 holds\npremise = client 1 holds\n",
+      "f.ini:14: premise = client 1 holds: 3 premises of it, but 2 steps observe client 1: expected one for all of them, or one for each");
 }
 
 /* ---- -s ----------------------------------------------------------------------------------------------- */
@@ -1089,7 +1177,8 @@ static void set_changes_a_campaign_and_the_watchdog(void **state) {
 /* A key that the kind of scenario does not have is told from a bad value: of many scenarios, others may have it. */
 static void set_refused(struct lb_scenario *s, const char *key, const char *value, const char *message) {
   struct lb_scenario before = *s;
-  bool has_none = strstr(message, "a timeline has no ") || strstr(message, " has no campaign") || strstr(message, " names the delay");
+  bool has_none = strstr(message, "a timeline has no ") || strstr(message, " has no campaign") ||
+                  strstr(message, " names the delay");
   assert_int_equal(lb_scenario_set(s, key, value, err, sizeof err), has_none ? -ENOTSUP : -EINVAL);
   assert_string_equal(err, message);
   assert_memory_equal(s, &before, sizeof before);
@@ -1113,9 +1202,10 @@ static void set_refuses_as_the_file_does_and_changes_nothing(void **state) {
   set_refused(&s, "clients", "1",
               "-s: clients = 1: some-name: step = client 2 acquire within 1s: names client 2, but clients = 1");
   set_refused(&s, "renew", "maybe", "-s: renew = maybe: expected yes or no");
-  set_refused(&s, "past_lease", "yes",
-              "-s: cannot set 'past_lease': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s, "
-              "warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, every_ms, lasts_ms, progress_ms or delayed_restart");
+  set_refused(
+      &s, "past_lease", "yes",
+      "-s: cannot set 'past_lease': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s, "
+      "warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, every_ms, lasts_ms, progress_ms or delayed_restart");
   set_refused(&s, "every_ms", "50", "-s: every_ms = 50: some-name has no campaign");
   set_refused(&s, "lasts_ms", "50", "-s: lasts_ms = 50: some-name has no campaign");
   set_refused(&s, "duration_s", "3", "-s: duration_s = 3: some-name has a timeline, and a timeline has no duration_s");
@@ -1126,8 +1216,9 @@ static void set_refuses_as_the_file_does_and_changes_nothing(void **state) {
 /* The delay is one number, and steps that name it follow it. */
 static void steps_take_the_delay_of_the_scenario(void **state) {
   (void)state;
-  struct lb_scenario s = good(SCENARIO "[workload]\nclients = 2\ndelay_ms = 700\n[timeline]\nstep = slow client 1 to all delay\n"
-                                       "step = wait delay+300ms\nstep = wait 5ms\n" EXPECT);
+  struct lb_scenario s =
+      good(SCENARIO "[workload]\nclients = 2\ndelay_ms = 700\n[timeline]\nstep = slow client 1 to all delay\n"
+                    "step = wait delay+300ms\nstep = wait 5ms\n" EXPECT);
   assert_int_equal(s.steps[0].within_ms, 700);
   assert_int_equal(s.steps[1].within_ms, 1000);
   assert_int_equal(s.steps[2].within_ms, 5);

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Holds run folders against results/SCHEMA.md: its tables say which columns and keys there are, in which order, of which
- * type; and the page against the table of counters (history/counter.h), of which it repeats names, types, units and sentences. Beyond the form: cells are the sums of their trials, and every file that a row names is there.
- * Usage: test-schema [--fresh] SCHEMA.md RUN..., or test-schema --check SCHEMA.md FILE... (what `check --json` printed), or --compare (`compare --json`). A fresh run has all that the page names; an older one may lack what is
- * marked ◇, or that and what is marked ▽, or that and what is marked △, or that and what is marked ◊, or that and what is marked ¤, or that and what is marked ※, or that and what is marked ‖, or that and what is marked ¶, and so on, and a committed one the histories that its left-out.txt names. One line per breach on stdout; exit 0, 1 (a breach), 2 (usage,
- * or no such file).
+ * Holds run folders against results/SCHEMA.md: its tables say which columns and keys there are, in which order, of
+ * which type; and the page against the table of counters (history/counter.h), of which it repeats names, types, units
+ * and sentences. Beyond the form: cells are the sums of their trials, and every file that a row names is there. Usage:
+ * test-schema [--fresh] SCHEMA.md RUN..., or test-schema --check SCHEMA.md FILE... (what `check --json` printed), or
+ * --compare (`compare --json`). A fresh run has all that the page names; an older one may lack what is marked ◇, or
+ * that and what is marked ▽, or that and what is marked △, or that and what is marked ◊, or that and what is marked ¤,
+ * or that and what is marked ※, or that and what is marked ‖, or that and what is marked ¶, and so on, and a committed
+ * one the histories that its left-out.txt names. One line per breach on stdout; exit 0, 1 (a breach), 2 (usage, or no
+ * such file).
  */
 #include <limits.h>
 #include <stdarg.h>
@@ -26,7 +30,8 @@ struct key {
   char name[40], type[16], unit[8];
   char meaning[600];
   bool optional; /* may be null, or empty */
-  int age;       /* 0; 1 = marked †; 2 = ‡, 3 = §, 4 = ¶, 5 = ‖, 6 = ※, 7 = ¤, 8 = ◊, 9 = △, 10 = ▽ and 11 = ◇, which came later */
+  int age; /* 0; 1 = marked †; 2 = ‡, 3 = §, 4 = ¶, 5 = ‖, 6 = ※, 7 = ¤, 8 = ◊, 9 = △, 10 = ▽ and 11 = ◇, which came
+              later */
 };
 
 struct section {
@@ -48,7 +53,8 @@ static void breach(const char *format, ...) {
   va_end(args);
 }
 
-/* ---- the page -------------------------------------------------------------------------------------------------------- */
+/* ---- the page
+ * -------------------------------------------------------------------------------------------------------- */
 
 /* "| `name` † | type or null | meaning |", or with a unit before the meaning. */
 static void take_row(struct section *section, const char *line) {
@@ -56,7 +62,8 @@ static void take_row(struct section *section, const char *line) {
   const char *type = strstr(line, "` "), *rest;
   char cell[60];
   if (section->count == KEYS_MAX || sscanf(line, "| `%39[a-z0-9_]` ", key->name) != 1 || !type) return;
-  static const char *const marks[] = {"` † |", "` ‡ |", "` § |", "` ¶ |", "` ‖ |", "` ※ |", "` ¤ |", "` ◊ |", "` △ |", "` ▽ |", "` ◇ |"};
+  static const char *const marks[] = {"` † |", "` ‡ |", "` § |", "` ¶ |", "` ‖ |", "` ※ |",
+                                      "` ¤ |", "` ◊ |", "` △ |", "` ▽ |", "` ◇ |"};
   for (int i = 0; i < (int)(sizeof marks / sizeof *marks); i++)
     if (strncmp(type, marks[i], strlen(marks[i])) == 0) key->age = i + 1;
   if (!(type = strstr(type, "| ")) || sscanf(type, "| %59[a-z ]", cell) != 1) return;
@@ -97,7 +104,8 @@ static const struct section *section_of(const char *title) {
   return NULL;
 }
 
-/* ---- the page and the table of counters -------------------------------------------------------------------------------- */
+/* ---- the page and the table of counters
+ * -------------------------------------------------------------------------------- */
 
 static const struct key *key_of(const struct section *section, const char *name) {
   for (size_t i = 0; section && i < section->count; i++)
@@ -106,23 +114,25 @@ static const struct key *key_of(const struct section *section, const char *name)
 }
 
 /* A row of the page; `sentence`: its meaning begins with what the table says. */
-static const struct key *check_counter(const struct lb_counter *row, const struct section *section, enum lb_counter_place place,
-                                       bool optional, bool sentence) {
+static const struct key *check_counter(const struct lb_counter *row, const struct section *section,
+                                       enum lb_counter_place place, bool optional, bool sentence) {
   const struct key *key = key_of(section, lb_counter_name_in(row, place));
   const char *type = row->decimals ? "number" : "whole", *unit = row->unit && place == LB_IN_TRIALS ? row->unit : "";
   if (!section) return NULL;
   if (!key) return breach("%s: no row for %s", section->title, lb_counter_name_in(row, place)), NULL;
   if (strcmp(key->type, type) != 0 || key->optional != optional)
-    breach("%s: %s is %s%s, the table of counters says %s%s", section->title, key->name, key->type, key->optional ? ", or nothing" : "",
-           type, optional ? ", or nothing" : "");
-  if (strcmp(key->unit, unit) != 0) breach("%s: the unit of %s is '%s', expected '%s'", section->title, key->name, key->unit, unit);
+    breach("%s: %s is %s%s, the table of counters says %s%s", section->title, key->name, key->type,
+           key->optional ? ", or nothing" : "", type, optional ? ", or nothing" : "");
+  if (strcmp(key->unit, unit) != 0)
+    breach("%s: the unit of %s is '%s', expected '%s'", section->title, key->name, key->unit, unit);
   if (sentence && strncmp(key->meaning, row->help, strlen(row->help)) != 0)
     breach("%s: %s is '%s', the table of counters says '%s'", section->title, key->name, key->meaning, row->help);
   return key;
 }
 
 static void check_counters(void) {
-  const struct section *trials = section_of("trials.csv"), *cells = section_of("run.json: cells"), *check = section_of("check --json");
+  const struct section *trials = section_of("trials.csv"), *cells = section_of("run.json: cells"),
+                       *check = section_of("check --json");
   const struct key *last = NULL, *key;
   for (size_t i = 0; i < lb_counter_row_count; i++) {
     const struct lb_counter *row = &lb_counter_rows[i];
@@ -135,7 +145,8 @@ static void check_counters(void) {
   }
 }
 
-/* ---- types ------------------------------------------------------------------------------------------------------------ */
+/* ---- types
+ * ------------------------------------------------------------------------------------------------------------ */
 
 static bool is_one_of(const char *text, const char *words) {
   const char *at = text && *text ? strstr(words, text) : NULL;
@@ -145,7 +156,8 @@ static bool is_one_of(const char *text, const char *words) {
 /* A word of a closed list; true for other types. */
 static bool fits_word(const char *type, const char *text) {
   if (strcmp(type, "verdict") == 0) return is_one_of(text, "safe violated stuck delayed mixed undecided skipped n/a");
-  if (strcmp(type, "expectation") == 0) return is_one_of(text, "safe violated stuck delayed mixed skipped n/a any race");
+  if (strcmp(type, "expectation") == 0)
+    return is_one_of(text, "safe violated stuck delayed mixed skipped n/a any race");
   if (strcmp(type, "guard") == 0) return is_one_of(text, "none deadline signal recheck claim fence");
   return true;
 }
@@ -169,7 +181,8 @@ static bool fits_field(const struct key *key, const char *text) {
   return fits_word(key->type, text);
 }
 
-/* ---- run.json ----------------------------------------------------------------------------------------------------------- */
+/* ---- run.json
+ * ----------------------------------------------------------------------------------------------------------- */
 
 struct run {
   const char *dir;
@@ -177,7 +190,8 @@ struct run {
   json_t *json;
   bool fresh;
   bool published; /* plots/publish.py has made its folder: it has no schedules and no series.csv */
-  int age; /* the youngest keys it has: 1 = those marked †, 2 = ‡, 3 = §, 4 = ¶, 5 = ‖, 6 = ※, 7 = ¤, 8 = ◊, 9 = △, 10 = ▽, 11 = ◇, too */
+  int age; /* the youngest keys it has: 1 = those marked †, 2 = ‡, 3 = §, 4 = ¶, 5 = ‖, 6 = ※, 7 = ¤, 8 = ◊, 9 = △, 10 =
+              ▽, 11 = ◇, too */
 };
 
 /* Every key of the section, in its order, and no other. */
@@ -248,7 +262,8 @@ static void check_run(const struct run *run) {
   json_array_foreach(json_object_get(run->json, "cells"), i, cell) check_cell(run, cell);
 }
 
-/* ---- csv ---------------------------------------------------------------------------------------------------------------- */
+/* ---- csv
+ * ---------------------------------------------------------------------------------------------------------------- */
 
 static const char *field(const struct lb_csv *csv, const char *column) {
   for (size_t i = 0; i < csv->columns; i++)
@@ -258,10 +273,11 @@ static const char *field(const struct lb_csv *csv, const char *column) {
 
 /* Counts that stand in trials.csv and, added up, in a cell. */
 static bool is_summed(const struct lb_counter *row) {
-  return row->add == LB_ADD_SUM && !row->decimals && !row->only && row->places & LB_IN_TRIALS && row->places & LB_IN_CELLS;
+  return row->add == LB_ADD_SUM && !row->decimals && !row->only && row->places & LB_IN_TRIALS &&
+         row->places & LB_IN_CELLS;
 }
 
-struct sum { /* of the trials of a cell */
+struct sum {                                                              /* of the trials of a cell */
   long long trials, violated, stuck, delayed, undecided, count[KEYS_MAX]; /* count: by row of the table of counters */
 };
 
@@ -392,7 +408,8 @@ static void check_table(const struct run *run, const char *name) {
   lb_csv_close(&csv);
 }
 
-/* ---- a folder ----------------------------------------------------------------------------------------------------------- */
+/* ---- a folder
+ * ----------------------------------------------------------------------------------------------------------- */
 
 static bool load(struct run *run) {
   json_error_t why;
@@ -473,12 +490,14 @@ int main(int argc, char **argv) {
   bool comparison = argc > 1 && strcmp(argv[1], "--compare") == 0;
   int first = fresh || judgement || comparison ? 2 : 1;
   if (argc < first + 2 || !read_page(argv[first])) {
-    fprintf(stderr, "usage: test-schema [--fresh] SCHEMA.md RUN..., or test-schema --check|--compare SCHEMA.md FILE...\n");
+    fprintf(stderr,
+            "usage: test-schema [--fresh] SCHEMA.md RUN..., or test-schema --check|--compare SCHEMA.md FILE...\n");
     return 2;
   }
   check_counters();
   for (int i = first + 1; i < argc; i++)
-    if (!(judgement ? check_judgement(argv[i]) : comparison ? check_comparison(argv[i]) : check_folder(argv[i], fresh))) return 2;
+    if (!(judgement ? check_judgement(argv[i]) : comparison ? check_comparison(argv[i]) : check_folder(argv[i], fresh)))
+      return 2;
   if (breaches > BREACHES_SHOWN) printf("and %d more\n", breaches - BREACHES_SHOWN);
   return breaches ? 1 : 0;
 }

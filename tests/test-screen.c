@@ -125,7 +125,9 @@ static void lost_is_said_of_two_holders_only(void **state) {
   (void)state;
   make("quick");
   size_t i = 0;
-  while (plan.cells[i].skip[0] || plan.cells[i].guard != LB_GUARD_NONE || strcmp(plan.cells[i].system, "redis-token@redis") != 0) i++;
+  while (plan.cells[i].skip[0] || plan.cells[i].guard != LB_GUARD_NONE ||
+         strcmp(plan.cells[i].system, "redis-token@redis") != 0)
+    i++;
   lb_cell_add(&tally.cells[i], &(struct lb_outcome){.verdict = LB_VIOLATED, .counters = {.token_regressions = 1}});
   shown("as expected: counts");
   assert_is_a_screen(text);
@@ -146,7 +148,8 @@ static void the_largest_suites_have_one_screen(void **state) {
     assert_is_a_screen(shown("nothing was run yet"));
     end_all();
     assert_is_a_screen(shown("as expected: counts"));
-    for (size_t i = 0; i < plan.cell_count; i++) end(i, i % 3 == 0 ? LB_UNDECIDED : i % 3 == 1 ? LB_VIOLATED : LB_STUCK);
+    for (size_t i = 0; i < plan.cell_count; i++)
+      end(i, i % 3 == 0 ? LB_UNDECIDED : i % 3 == 1 ? LB_VIOLATED : LB_STUCK);
     assert_is_a_screen(shown(verdict));
     clear(state);
   }

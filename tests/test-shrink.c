@@ -57,7 +57,8 @@ static void what_is_left_is_minimal(void **state) {
   (void)state;
   struct lb_rng rng = lb_rng_fork(42, 1, 0);
   for (int round = 0; round < 2000; round++) {
-    struct rule rule = {.sets = {(unsigned)lb_rng_below(&rng, 1u << COUNT) | 1, (unsigned)lb_rng_below(&rng, 1u << COUNT) | 2}};
+    struct rule rule = {
+        .sets = {(unsigned)lb_rng_below(&rng, 1u << COUNT) | 1, (unsigned)lb_rng_below(&rng, 1u << COUNT) | 2}};
     unsigned left = shrink(&rule, 0);
     assert_true(holds(&rule, left));
     for (unsigned i = 0; i < COUNT; i++)
@@ -65,7 +66,8 @@ static void what_is_left_is_minimal(void **state) {
   }
 }
 
-/* Failure is not monotone: where one fault is there, two others hide what they do alone. The whole breaks by another set. */
+/* Failure is not monotone: where one fault is there, two others hide what they do alone. The whole breaks by another
+ * set. */
 static void not_monotone(void **state) {
   (void)state;
   for (unsigned hides = 1; hides < 1u << COUNT; hides++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Skewed clocks: the arithmetic of the page, its readers in other processes while it changes, and the preload library in a program
- * that knows nothing of it (clock_reader.c).
+ * Skewed clocks: the arithmetic of the page, its readers in other processes while it changes, and the preload library
+ * in a program that knows nothing of it (clock_reader.c).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -42,7 +42,8 @@ static int gone(void **state) {
   return 0;
 }
 
-/* ---- arithmetic ------------------------------------------------------------------------------------------------------- */
+/* ---- arithmetic
+ * ------------------------------------------------------------------------------------------------------- */
 
 static void a_new_page_is_true(void **state) {
   (void)state;
@@ -94,7 +95,8 @@ static void a_reset_is_the_truth_again(void **state) {
 /* Between two readings around the change both clocks move as the old or the new rate says, or something between. */
 static void changes_without_a_jump(double before, double after) {
   lb_skew_rate(page, before);
-  uint64_t w1 = lb_clock_wall_ns(), wall = lb_skew_wall_ns(page, w1), m1 = lb_clock_ns(), mono = lb_skew_mono_ns(page, m1);
+  uint64_t w1 = lb_clock_wall_ns(), wall = lb_skew_wall_ns(page, w1), m1 = lb_clock_ns(),
+           mono = lb_skew_mono_ns(page, m1);
   lb_skew_rate(page, after);
   uint64_t m2 = lb_clock_ns(), w2 = lb_clock_wall_ns();
   double least = (before < after ? before : after), most = (before < after ? after : before);
@@ -169,7 +171,8 @@ static void no_clock_reads_less_than_zero(void **state) {
   assert_true(lb_skew_mono_true_ns(page, 1) == UPTIME + 2);
 }
 
-/* ---- readers ---------------------------------------------------------------------------------------------------------- */
+/* ---- readers
+ * ---------------------------------------------------------------------------------------------------------- */
 
 #define CHANGES 20000
 #define SEEN_MAX 20000
@@ -240,7 +243,8 @@ static void readers_see_whole_changes(void **state) {
   munmap(shared, sizeof *shared);
 }
 
-/* ---- files ------------------------------------------------------------------------------------------------------------ */
+/* ---- files
+ * ------------------------------------------------------------------------------------------------------------ */
 
 static void a_file_is_for_everybody_to_read(void **state) {
   (void)state;
@@ -269,7 +273,8 @@ static void a_file_is_for_everybody_to_read(void **state) {
   assert_int_equal(errno, ENOENT);
 }
 
-/* ---- the preload library ---------------------------------------------------------------------------------------------- */
+/* ---- the preload library
+ * ---------------------------------------------------------------------------------------------- */
 
 struct reader { /* a clock-reader under the library */
   char dir[32], path[64];
@@ -288,7 +293,9 @@ static const char *reader_program(void) {
 }
 
 /* With a sanitizer's own library preloaded into us, the reader would get it, too. */
-static bool can_read(void) { return lb_shim_path(LB_SHIM_CLOCK) && reader_program() && !strpbrk(lb_shim_path(LB_SHIM_CLOCK), " :"); }
+static bool can_read(void) {
+  return lb_shim_path(LB_SHIM_CLOCK) && reader_program() && !strpbrk(lb_shim_path(LB_SHIM_CLOCK), " :");
+}
 
 static void make_page(struct reader *r) {
   *r = (struct reader){.dir = "/tmp/test-skew-XXXXXX"};
@@ -321,8 +328,8 @@ static void end_reader(struct reader *r) {
   unlink(r->path), rmdir(r->dir);
 }
 
-/* Reads one block "NAME SECONDS" and checks that each clock is as far from the truth as expected, give or take a second: time() knows
- * whole ones. */
+/* Reads one block "NAME SECONDS" and checks that each clock is as far from the truth as expected, give or take a
+ * second: time() knows whole ones. */
 static void reads(struct reader *r, double wall_s, double mono_s) {
   char name[40];
   double value;
@@ -338,10 +345,13 @@ static void reads(struct reader *r, double wall_s, double mono_s) {
       struct timespec ts;
       bool mono = strncmp(name, "mono", 4) == 0 || strcmp(name, "boottime") == 0, tai = strcmp(name, "tai") == 0;
       double expected = mono ? now_mono + mono_s : now_wall + wall_s;
-      if (strcmp(name, "monotonic-raw") == 0 && clock_gettime(CLOCK_MONOTONIC_RAW, &ts) == 0) expected = (double)ts.tv_sec + mono_s;
-      if (strcmp(name, "boottime") == 0 && clock_gettime(CLOCK_BOOTTIME, &ts) == 0) expected = (double)ts.tv_sec + mono_s;
+      if (strcmp(name, "monotonic-raw") == 0 && clock_gettime(CLOCK_MONOTONIC_RAW, &ts) == 0)
+        expected = (double)ts.tv_sec + mono_s;
+      if (strcmp(name, "boottime") == 0 && clock_gettime(CLOCK_BOOTTIME, &ts) == 0)
+        expected = (double)ts.tv_sec + mono_s;
       if (tai && clock_gettime(CLOCK_TAI, &ts) == 0) expected = (double)ts.tv_sec + wall_s;
-      if (value < expected - slack || value > expected + slack) fail_msg("%s reads %.3f, expected %.3f", name, value, expected);
+      if (value < expected - slack || value > expected + slack)
+        fail_msg("%s reads %.3f, expected %.3f", name, value, expected);
     }
   }
   assert_true(seen >= 12);

@@ -65,8 +65,9 @@ static void a_fault_says_what_is_done_to_whom(void **state) {
   (void)state;
   struct lb_step step = parsed("cut  client 2   from current primary", 4);
   lb_stage_fault(&stage, &step);
-  assert_recorded("{\"t\":1,\"e\":\"fault\",\"what\":\"cut  client 2   from current primary\",\"step\":4,\"verb\":\"cut\","
-                  "\"role\":\"client 2\",\"from\":\"current primary\"}");
+  assert_recorded(
+      "{\"t\":1,\"e\":\"fault\",\"what\":\"cut  client 2   from current primary\",\"step\":4,\"verb\":\"cut\","
+      "\"role\":\"client 2\",\"from\":\"current primary\"}");
   step = parsed("heal", 5);
   lb_stage_fault(&stage, &step);
   assert_recorded("{\"t\":1,\"e\":\"fault\",\"what\":\"heal\",\"step\":5,\"verb\":\"heal\"}");
@@ -97,24 +98,31 @@ static void an_answer_is_that_of_what_was_asked(void **state) {
     int result;
     const char *answer;
   } cases[] = {
-      {"client 2 acquire within 1s", LB_OK, "granted"},      {"client 2 acquire within 1s", LB_BUSY, "refused"},
-      {"client 2 acquire within 1s", LB_TIMEOUT, "no-answer"}, {"client 2 acquire within 1s", LB_LOST, "lost"},
-      {"client 2 acquire within 1s", LB_UNKNOWN, "unknown"}, {"client 2 begin acquire within 1s", LB_OK, "granted"},
-      {"client 2 read", LB_OK, "done"},                      {"client 2 read", LB_BUSY, "not-holding"},
-      {"client 2 release within 1s", LB_TIMEOUT, "not-in-time"}, {"client 2 write", LB_LOST, "lost"},
+      {"client 2 acquire within 1s", LB_OK, "granted"},
+      {"client 2 acquire within 1s", LB_BUSY, "refused"},
+      {"client 2 acquire within 1s", LB_TIMEOUT, "no-answer"},
+      {"client 2 acquire within 1s", LB_LOST, "lost"},
+      {"client 2 acquire within 1s", LB_UNKNOWN, "unknown"},
+      {"client 2 begin acquire within 1s", LB_OK, "granted"},
+      {"client 2 read", LB_OK, "done"},
+      {"client 2 read", LB_BUSY, "not-holding"},
+      {"client 2 release within 1s", LB_TIMEOUT, "not-in-time"},
+      {"client 2 write", LB_LOST, "lost"},
       {"client 2 release within 1s", LB_UNKNOWN, "unknown"},
   };
   char expected[300];
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct lb_step step = parsed(cases[i].step, 3);
     lb_stage_reply(&stage, &step, &client, &(struct lb_reply){.result = cases[i].result, .err = "of old"});
-    snprintf(expected, sizeof expected, "{\"t\":1,\"c\":\"client-2\",\"e\":\"reply\",\"what\":\"%s\",\"step\":3,\"answer\":\"%s\"}",
-             cases[i].step, cases[i].answer);
+    snprintf(expected, sizeof expected,
+             "{\"t\":1,\"c\":\"client-2\",\"e\":\"reply\",\"what\":\"%s\",\"step\":3,\"answer\":\"%s\"}", cases[i].step,
+             cases[i].answer);
     assert_recorded(expected);
   }
   struct lb_step step = parsed("client 2 read", 3);
   lb_stage_reply(&stage, &step, &client, &(struct lb_reply){.result = -EIO, .err = "gone"});
-  assert_recorded("{\"t\":1,\"c\":\"client-2\",\"e\":\"reply\",\"what\":\"client 2 read\",\"step\":3,\"answer\":\"failed\",\"why\":\"gone\"}");
+  assert_recorded(
+      "{\"t\":1,\"c\":\"client-2\",\"e\":\"reply\",\"what\":\"client 2 read\",\"step\":3,\"answer\":\"failed\",\"why\":\"gone\"}");
 }
 
 static void an_observation_is_at_a_host_or_of_a_role(void **state) {
@@ -130,7 +138,8 @@ static void a_fault_says_whom_it_touched(void **state) {
   (void)state;
   struct lb_step step = parsed("cut client 1 from all", 3);
   lb_stage_touched(&stage, &step, "client-1", "redis-4, redis-5");
-  assert_recorded("{\"t\":1,\"e\":\"touched\",\"step\":3,\"verb\":\"cut\",\"from\":\"redis-4, redis-5\",\"host\":\"client-1\"}");
+  assert_recorded(
+      "{\"t\":1,\"e\":\"touched\",\"step\":3,\"verb\":\"cut\",\"from\":\"redis-4, redis-5\",\"host\":\"client-1\"}");
   lb_stage_touched(&stage, &step, "", "");
   assert_recorded("{\"t\":1,\"e\":\"touched\",\"step\":3,\"verb\":\"cut\"}");
   lb_stage_step(&stage, LB_EV_UNUSED, &step);
@@ -173,7 +182,8 @@ static void a_server_is_recorded_with_the_role_that_was_asked_for(void **state) 
   (void)state;
   struct lb_step step = parsed("observe server of client 2", 5);
   lb_stage_server(&stage, &step, &client, &server, (struct lb_role){LB_ROLE_CURRENT_PRIMARY, 0}, true);
-  assert_recorded("{\"t\":1,\"c\":\"client-2\",\"e\":\"server\",\"step\":5,\"role\":\"current primary\",\"host\":\"redis-1\",\"present\":true}");
+  assert_recorded(
+      "{\"t\":1,\"c\":\"client-2\",\"e\":\"server\",\"step\":5,\"role\":\"current primary\",\"host\":\"redis-1\",\"present\":true}");
   lb_stage_server(&stage, &step, &client, NULL, (struct lb_role){LB_ROLE_NONE, 0}, false);
   assert_recorded("{\"t\":1,\"c\":\"client-2\",\"e\":\"server\",\"step\":5}");
 }
@@ -194,7 +204,8 @@ static void a_clock_is_recorded_as_it_was_read(void **state) {
   lb_stage_clock(&stage, &step, "redis-1", LB_CLOCK_MONOTONIC, 0, 0);
   assert_recorded("{\"t\":1,\"e\":\"clock\",\"step\":2,\"host\":\"redis-1\",\"clock\":\"monotonic\",\"ms\":0}");
   lb_stage_clock(&stage, &step, "redis-1", LB_CLOCK_RATE, 8, 400);
-  assert_recorded("{\"t\":1,\"e\":\"clock\",\"step\":2,\"host\":\"redis-1\",\"clock\":\"rate\",\"ms\":8,\"in_ms\":400}");
+  assert_recorded(
+      "{\"t\":1,\"e\":\"clock\",\"step\":2,\"host\":\"redis-1\",\"clock\":\"rate\",\"ms\":8,\"in_ms\":400}");
 }
 
 static void phases_and_notes_are_recorded(void **state) {
@@ -210,10 +221,17 @@ static void phases_and_notes_are_recorded(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
   const struct CMUnitTest tests[] = {
-      TEST(a_fault_says_what_is_done_to_whom), TEST(what_becomes_of_a_step_has_its_number),
-      TEST(an_answer_is_that_of_what_was_asked), TEST(an_observation_is_at_a_host_or_of_a_role),
-      TEST(a_fault_says_whom_it_touched), TEST(a_trip_says_from_whom_to_whom_and_how_long), TEST(a_client_holds_while_it_believes_so_and_its_lease_is_not_over),
-      TEST(a_server_is_recorded_with_the_role_that_was_asked_for), TEST(who_decides_is_recorded), TEST(a_clock_is_recorded_as_it_was_read), TEST(phases_and_notes_are_recorded),
+      TEST(a_fault_says_what_is_done_to_whom),
+      TEST(what_becomes_of_a_step_has_its_number),
+      TEST(an_answer_is_that_of_what_was_asked),
+      TEST(an_observation_is_at_a_host_or_of_a_role),
+      TEST(a_fault_says_whom_it_touched),
+      TEST(a_trip_says_from_whom_to_whom_and_how_long),
+      TEST(a_client_holds_while_it_believes_so_and_its_lease_is_not_over),
+      TEST(a_server_is_recorded_with_the_role_that_was_asked_for),
+      TEST(who_decides_is_recorded),
+      TEST(a_clock_is_recorded_as_it_was_read),
+      TEST(phases_and_notes_are_recorded),
   };
   return cmocka_run_group_tests_name("stage-facts", tests, NULL, NULL);
 }

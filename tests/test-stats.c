@@ -161,8 +161,8 @@ static void wait_hold_and_handoff_are_measured(void **state) {
 
 static void a_hold_lasts_until_as_many_releases_as_grants(void **state) {
   (void)state;
-  stats_of(EVENT(1, "a", "granted") EVENT(2, "b", "acquire") EVENT(3, "a", "granted") EVENT(5, "a", "release") EVENT(9, "a", "release")
-               EVENT(10, "b", "granted") EVENT(13, "b", "release"),
+  stats_of(EVENT(1, "a", "granted") EVENT(2, "b", "acquire") EVENT(3, "a", "granted") EVENT(5, "a", "release")
+               EVENT(9, "a", "release") EVENT(10, "b", "granted") EVENT(13, "b", "release"),
            &stats);
   assert_int_equal(stats.hold.count, 2);
   assert_near(stats.hold.sum, 8 + 3);
@@ -205,10 +205,11 @@ static void an_attempt_given_up_is_not_part_of_the_next_wait(void **state) {
 static void a_wait_counts_from_when_the_attempt_was_due(void **state) {
   (void)state;
   stats_of("{\"format\":2}\n"
-           "{\"t\":5,\"c\":\"a\",\"k\":\"x\",\"e\":\"acquire\",\"due\":1}\n" EVENT(7, "a", "granted") EVENT(8, "a", "release")
+           "{\"t\":5,\"c\":\"a\",\"k\":\"x\",\"e\":\"acquire\",\"due\":1}\n" EVENT(7, "a", "granted")
+               EVENT(8, "a", "release")
            /* one that was on time, and one that was not scheduled */
-           "{\"t\":10,\"c\":\"a\",\"k\":\"x\",\"e\":\"acquire\",\"due\":10}\n" EVENT(13, "a", "granted") EVENT(14, "a", "release")
-           EVENT(20, "a", "acquire") EVENT(30, "a", "granted"),
+           "{\"t\":10,\"c\":\"a\",\"k\":\"x\",\"e\":\"acquire\",\"due\":10}\n" EVENT(13, "a", "granted")
+               EVENT(14, "a", "release") EVENT(20, "a", "acquire") EVENT(30, "a", "granted"),
            &stats);
   assert_int_equal(stats.wait.count, 3);
   assert_int_equal(stats.wait.min, 3);
@@ -220,8 +221,9 @@ static void a_wait_counts_from_when_the_attempt_was_due(void **state) {
 /* It began to wait when it asked, whenever it should have: who let go before then kept nobody waiting. */
 static void a_handoff_does_not_begin_before_the_waiter_asked(void **state) {
   (void)state;
-  stats_of("{\"format\":2}\n" EVENT(1, "b", "granted") EVENT(4, "b", "release")
-           "{\"t\":5,\"c\":\"a\",\"k\":\"x\",\"e\":\"acquire\",\"due\":1}\n" EVENT(7, "a", "granted"),
+  stats_of("{\"format\":2}\n" EVENT(1, "b", "granted")
+               EVENT(4, "b", "release") "{\"t\":5,\"c\":\"a\",\"k\":\"x\",\"e\":\"acquire\",\"due\":1}\n" EVENT(
+                   7, "a", "granted"),
            &stats);
   assert_int_equal(stats.handoff.count, 0);
   assert_int_equal(stats.wait.max, 6);
@@ -232,12 +234,14 @@ static void a_handoff_does_not_begin_before_the_waiter_asked(void **state) {
 
 static void a_grant_is_a_handoff_or_a_regrant_by_who_was_granted_the_key_before(void **state) {
   (void)state;
-  stats_of(EVENT(1, "a", "granted") EVENT(2, "a", "release") EVENT(3, "a", "granted") EVENT(3, "a", "release") EVENT(4, "a", "granted") EVENT(4, "a", "release") EVENT(5, "b", "granted")
-               EVENT(6, "b", "release") EVENT(7, "b", "granted") EVENT(8, "b", "release") EVENT(9, "a", "granted")
-                   "{\"t\":10,\"c\":\"b\",\"k\":\"other\",\"e\":\"granted\"}\n",
+  stats_of(EVENT(1, "a", "granted") EVENT(2, "a", "release") EVENT(3, "a", "granted") EVENT(3, "a", "release")
+               EVENT(4, "a", "granted") EVENT(4, "a", "release") EVENT(5, "b", "granted") EVENT(6, "b", "release")
+                   EVENT(7, "b", "granted") EVENT(8, "b", "release")
+                       EVENT(9, "a", "granted") "{\"t\":10,\"c\":\"b\",\"k\":\"other\",\"e\":\"granted\"}\n",
            &stats);
   assert_int_equal(stats.grants, 7);
-  assert_int_equal(stats.handoffs, 2); /* the first grant of a key is neither, that of another key says nothing of this one */
+  assert_int_equal(stats.handoffs,
+                   2); /* the first grant of a key is neither, that of another key says nothing of this one */
   assert_int_equal(stats.regrants, 3);
   lb_stats_clear(&stats);
 }
@@ -276,8 +280,10 @@ static void a_release_lasts_from_its_request_to_its_confirmation(void **state) {
   stats_of(EVENT(1, "a", "granted") EVENT(10, "a", "release") EVENT(14, "a", "released") /* 4 */
            EVENT(20, "a", "released")                                                    /* of a debt */
            EVENT(21, "a", "granted") EVENT(22, "a", "lost") EVENT(23, "a", "released")   /* what a lost hold left */
-           EVENT(30, "b", "granted") EVENT(31, "b", "release") EVENT(32, "b", "acquire") EVENT(33, "b", "released") /* given up */
-           EVENT(40, "c", "granted") EVENT(41, "c", "release") "{\"t\":42,\"c\":\"c\",\"e\":\"crash\"}\n" EVENT(50, "c", "released"),
+           EVENT(30, "b", "granted") EVENT(31, "b", "release") EVENT(32, "b", "acquire")
+               EVENT(33, "b", "released") /* given up */
+           EVENT(40, "c", "granted")
+               EVENT(41, "c", "release") "{\"t\":42,\"c\":\"c\",\"e\":\"crash\"}\n" EVENT(50, "c", "released"),
            &stats);
   assert_int_equal(stats.release.count, 1);
   assert_int_equal(stats.release.max, 4);
@@ -287,9 +293,9 @@ static void a_release_lasts_from_its_request_to_its_confirmation(void **state) {
 static void releases_that_began_in_the_window_count(void **state) {
   struct lb_counters counters = lb_counters_none();
   (void)state;
-  stats_of(EVENT(1, "a", "granted") EVENT(2, "a", "release") PHASE(5, "measure") EVENT(6, "a", "released") EVENT(7, "a", "granted")
-               EVENT(8, "a", "release") PHASE(10, "end") EVENT(11, "a", "released") EVENT(12, "a", "granted") EVENT(13, "a", "release")
-                   EVENT(15, "a", "released"),
+  stats_of(EVENT(1, "a", "granted") EVENT(2, "a", "release") PHASE(5, "measure") EVENT(6, "a", "released")
+               EVENT(7, "a", "granted") EVENT(8, "a", "release") PHASE(10, "end") EVENT(11, "a", "released")
+                   EVENT(12, "a", "granted") EVENT(13, "a", "release") EVENT(15, "a", "released"),
            &stats);
   assert_int_equal(stats.release.count, 1);
   assert_int_equal(stats.release.max, 3);
@@ -316,31 +322,41 @@ static void nobody_waits_where_nobody_asked(void **state) {
 
 static void the_longest_wait_for_any_grant_counts(void **state) {
   (void)state;
-  assert_int_equal(no_grant_of(EVENT(0, "a", "acquire") EVENT(7, "a", "granted") EVENT(9, "a", "release") EVENT(20, "b", "acquire")
-                                   EVENT(25, "b", "granted")), 7);
+  assert_int_equal(no_grant_of(EVENT(0, "a", "acquire") EVENT(7, "a", "granted") EVENT(9, "a", "release")
+                                   EVENT(20, "b", "acquire") EVENT(25, "b", "granted")),
+                   7);
   /* who waits on has waited since the grant of another one */
-  assert_int_equal(no_grant_of(EVENT(0, "a", "acquire") EVENT(1, "b", "acquire") EVENT(7, "a", "granted") EVENT(17, "b", "granted")), 10);
+  assert_int_equal(
+      no_grant_of(EVENT(0, "a", "acquire") EVENT(1, "b", "acquire") EVENT(7, "a", "granted") EVENT(17, "b", "granted")),
+      10);
 }
 
 static void a_wait_goes_on_over_refusals_and_other_clients(void **state) {
   (void)state;
-  assert_int_equal(no_grant_of(EVENT(0, "a", "acquire") EVENT(5, "a", "busy") EVENT(8, "a", "acquire") EVENT(9, "a", "timeout")
-                                   EVENT(11, "b", "acquire") EVENT(30, "b", "granted")), 30);
+  assert_int_equal(no_grant_of(EVENT(0, "a", "acquire") EVENT(5, "a", "busy") EVENT(8, "a", "acquire")
+                                   EVENT(9, "a", "timeout") EVENT(11, "b", "acquire") EVENT(30, "b", "granted")),
+                   30);
 }
 
 static void what_is_never_granted_counts_until_nobody_asks_any_more(void **state) {
   (void)state;
-  assert_int_equal(no_grant_of(EVENT(0, "a", "acquire") EVENT(2, "a", "granted") EVENT(3, "a", "release") EVENT(10, "b", "acquire")
-                                   EVENT(50, "b", "timeout") EVENT(90, "a", "release")), 40);
+  assert_int_equal(no_grant_of(EVENT(0, "a", "acquire") EVENT(2, "a", "granted") EVENT(3, "a", "release")
+                                   EVENT(10, "b", "acquire") EVENT(50, "b", "timeout") EVENT(90, "a", "release")),
+                   40);
   /* b is still asking at the end */
-  assert_int_equal(no_grant_of(EVENT(0, "a", "acquire") EVENT(2, "a", "granted") EVENT(10, "b", "acquire") EVENT(90, "a", "release")), 80);
+  assert_int_equal(no_grant_of(EVENT(0, "a", "acquire") EVENT(2, "a", "granted") EVENT(10, "b", "acquire")
+                                   EVENT(90, "a", "release")),
+                   80);
 }
 
 /* Key y is wanted for 30, key x for 20 before it and, as long as y, after it. */
 static void the_first_of_the_longest_is_told_with_its_key(void **state) {
   (void)state;
-  stats_of(EVENT(0, "a", "acquire") EVENT(20, "a", "granted") "{\"t\":40,\"c\":\"b\",\"k\":\"y\",\"e\":\"acquire\"}\n"
-           "{\"t\":70,\"c\":\"b\",\"k\":\"y\",\"e\":\"granted\"}\n" EVENT(100, "c", "acquire") EVENT(130, "c", "granted"), &stats);
+  stats_of(EVENT(0, "a", "acquire") EVENT(
+               20, "a", "granted") "{\"t\":40,\"c\":\"b\",\"k\":\"y\",\"e\":\"acquire\"}\n"
+                                   "{\"t\":70,\"c\":\"b\",\"k\":\"y\",\"e\":\"granted\"}\n" EVENT(100, "c", "acquire")
+                                       EVENT(130, "c", "granted"),
+           &stats);
   assert_int_equal(stats.no_grant.key, 1);
   assert_int_equal(stats.no_grant.since, 40);
   assert_int_equal(stats.no_grant.until, 70);
@@ -349,11 +365,13 @@ static void the_first_of_the_longest_is_told_with_its_key(void **state) {
 
 static void only_the_part_in_the_window_counts(void **state) {
   (void)state;
-  assert_int_equal(no_grant_of(EVENT(0, "a", "acquire") PHASE(100, "measure") EVENT(130, "a", "granted") EVENT(140, "a", "release")
-                                   EVENT(150, "b", "acquire") PHASE(200, "end") EVENT(900, "b", "granted")), 50);
+  assert_int_equal(no_grant_of(EVENT(0, "a", "acquire") PHASE(100, "measure") EVENT(130, "a", "granted") EVENT(
+                       140, "a", "release") EVENT(150, "b", "acquire") PHASE(200, "end") EVENT(900, "b", "granted")),
+                   50);
 }
 
-/* ---- the window --------------------------------------------------------------------------------------------------- */
+/* ---- the window ---------------------------------------------------------------------------------------------------
+ */
 
 static void only_what_is_granted_in_the_measured_window_counts(void **state) {
   (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * One step from its text: every form, every role, and what is refused with which words. And the tables of verbs: no verb is missing in
- * one of them, and no row contradicts itself.
+ * One step from its text: every form, every role, and what is refused with which words. And the tables of verbs: no
+ * verb is missing in one of them, and no row contradicts itself.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -44,14 +44,16 @@ static void assert_role(struct lb_role role, enum lb_role_kind kind, int number)
   assert_int_equal(role.number, number);
 }
 
-#define ROLES "primary, primary N, current primary, replicas, node N, majority, partners, minority, proxy, all, client N, clients, holder, waiters or server of client N"
+#define ROLES                                                                                                          \
+  "primary, primary N, current primary, replicas, node N, majority, partners, minority, proxy, all, client N, clients, holder, waiters or server of client N"
 #define VERBS                                                                                                          \
   "cut, slow, hold, drop, release, heal, kill, power, shut, depose, remove, cancel, delete, end, back, restore, move, fill, free, occupy, vacate, pause, resume, restart, clock, client, deliver, stop, crash, hang, gate, pass, await, let, wait or observe"
 #define CLIENT_VERBS "client N and acquire, begin, open, release, read, write, reopen or start"
 #define CUTS "cut A [from] B or cut A to B"
 #define SLOW "slow A to B T [jitter J] [loss P]"
 #define CLOCKS "clock A [wall|monotonic] OFFSET or clock A rate R"
-#define AWAIT_CLIENT "await client N asks within T, await client N waits within T, await client N holds within T, await client N is granted within T, await client N gave up within T, await client N has written within T, " \
+#define AWAIT_CLIENT                                                                                                                                                                                       \
+  "await client N asks within T, await client N waits within T, await client N holds within T, await client N is granted within T, await client N gave up within T, await client N has written within T, " \
   "await client N is stopped within T, await client N has crashed within T"
 #define AWAIT_CRASHED "await client N has crashed within T"
 #define AWAIT_WOKEN "await client N is woken within T"
@@ -135,7 +137,8 @@ static void every_form_of_the_table_has_an_example_that_parses(void **state) {
       "observe server of client 2 leaves within 2s",
   };
   assert_int_equal(sizeof examples / sizeof *examples, LB_VERB_COUNT - 1);
-  for (enum lb_verb verb = LB_STEP_NONE + 1; verb < LB_VERB_COUNT; verb++) assert_int_equal(good(examples[verb - 1]).verb, verb);
+  for (enum lb_verb verb = LB_STEP_NONE + 1; verb < LB_VERB_COUNT; verb++)
+    assert_int_equal(good(examples[verb - 1]).verb, verb);
 }
 
 static void every_verb_has_a_row_and_somebody_who_plays_it(void **state) {
@@ -190,8 +193,9 @@ static void from_may_be_left_out_of_a_cut(void **state) {
 
 static void every_role_is_known_and_written_as_it_is_read(void **state) {
   (void)state;
-  static const char *const names[] = {"primary", "current primary", "replicas", "node 3", "majority", "partners", "minority", "proxy",
-                                      "all",     "client 2",        "clients",  "holder", "waiters",  "node any", "client any"};
+  static const char *const names[] = {"primary",  "current primary", "replicas", "node 3",   "majority",
+                                      "partners", "minority",        "proxy",    "all",      "client 2",
+                                      "clients",  "holder",          "waiters",  "node any", "client any"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     char text[64] = "kill ", name[32];
     lb_role_format(good(strcat(text, names[i])).a, name, sizeof name);
@@ -227,7 +231,8 @@ static void who_took_over_has_a_number(void **state) {
   char words[32];
   lb_role_format(good("observe key on primary 9").a, words, sizeof words);
   assert_string_equal(words, "primary 9");
-  refused("kill primary 1", "'primary 1': the first one is called primary; primary 2 is the server that took over from it");
+  refused("kill primary 1",
+          "'primary 1': the first one is called primary; primary 2 is the server that took over from it");
   refused("kill primary 10", "'primary 10': expected primary and its number from 1 to 9");
   refused("cut primary 2 from primary 2", "'primary 2' has no link to itself");
 }
@@ -302,8 +307,8 @@ static void a_point_has_a_name(void **state) {
   for (size_t i = 0; i < sizeof points / sizeof *points; i++) {
     char text[80], message[160];
     snprintf(text, sizeof text, "crash client 1 at %s", points[i]);
-    snprintf(message, sizeof message,
-             "'%s': expected the name of a point: at most 31 small letters, digits and '-'", points[i]);
+    snprintf(message, sizeof message, "'%s': expected the name of a point: at most 31 small letters, digits and '-'",
+             points[i]);
     refused(text, message);
   }
   refused("crash client 1 at", "it ends where 'POINT' was expected: crash client N at POINT");
@@ -342,14 +347,10 @@ static void a_bad_duration_is_refused(void **state) {
 
 static void a_misspelt_verb_gets_the_nearest_one(void **state) {
   (void)state;
-  refused("client 1 acquier within 5s",
-          "unknown verb 'acquier', did you mean 'acquire'? expected " CLIENT_VERBS);
-  refused(
-      "kil primary",
-      "unknown verb 'kil', did you mean 'kill'? expected " VERBS);
+  refused("client 1 acquier within 5s", "unknown verb 'acquier', did you mean 'acquire'? expected " CLIENT_VERBS);
+  refused("kil primary", "unknown verb 'kil', did you mean 'kill'? expected " VERBS);
   refused("cleint 1 read", "unknown verb 'cleint', did you mean 'client'? expected " VERBS);
-  refused("explode",
-          "unknown verb 'explode': expected " VERBS);
+  refused("explode", "unknown verb 'explode': expected " VERBS);
 }
 
 static void a_verb_of_the_other_kind_is_not_suggested(void **state) {
@@ -360,7 +361,8 @@ static void a_verb_of_the_other_kind_is_not_suggested(void **state) {
 static void a_verb_of_a_client_needs_its_client(void **state) {
   (void)state;
   refused("acquire within 5s", "found 'acquire', expected 'client': client N acquire [shared] [lock L] within T");
-  refused("begin acquire within 5s", "found 'begin', expected 'client': client N begin acquire [shared] [lock L] within T");
+  refused("begin acquire within 5s",
+          "found 'begin', expected 'client': client N begin acquire [shared] [lock L] within T");
   refused("client holder read", "'client holder': expected client and its number from 1 to 128");
 }
 
@@ -392,30 +394,40 @@ static void a_step_that_ends_early_says_what_is_missing(void **state) {
   refused("cut primary to", "it ends where a role was expected: " ROLES);
   refused("cut primary from", "it ends where a role was expected: " ROLES);
   refused("client 1", "it ends early: expected " CLIENT_VERBS);
-  refused("client 1 acquire", "it ends where 'shared', 'lock' or 'within' was expected: client N acquire [shared] [lock L] within T");
+  refused("client 1 acquire",
+          "it ends where 'shared', 'lock' or 'within' was expected: client N acquire [shared] [lock L] within T");
   refused("client 1 acquire within", "it ends where 'T' was expected: client N acquire [shared] [lock L] within T");
   refused("wait", "it ends where 'T' was expected: wait T");
 }
 
 static void a_wrong_word_is_named(void **state) {
   (void)state;
-  refused("client 1 acquire witihn 5s", "found 'witihn', did you mean 'within'? expected client N acquire [shared] [lock L] within T");
+  refused("client 1 acquire witihn 5s",
+          "found 'witihn', did you mean 'within'? expected client N acquire [shared] [lock L] within T");
   refused("cut primary form replicas", "found 'form', did you mean 'from'? expected " CUTS);
-  refused("client 1 begin acqire within 5s",
-          "found 'acqire', did you mean 'acquire'? expected client N begin acquire [shared] [lock L] within T or client N begin section within T");
+  refused(
+      "client 1 begin acqire within 5s",
+      "found 'acqire', did you mean 'acquire'? expected client N begin acquire [shared] [lock L] within T or client N begin section within T");
   refused("stop client 1 before after-check", "found 'before', expected 'at': stop client N at POINT");
 }
 
 static void forms_that_share_their_begin_are_told_apart_by_the_word_that_differs(void **state) {
   (void)state;
-  refused("await restart within 5s",
-          "found 'restart', expected 'failover', 'client', 'key', 'replica' or 'session': await failover within T, " AWAIT_CLIENT ", " AWAIT_WOKEN ", " AWAIT_ABSENT ", " AWAIT_CAUGHT_UP " or " AWAIT_SESSION);
+  refused(
+      "await restart within 5s",
+      "found 'restart', expected 'failover', 'client', 'key', 'replica' or 'session': await failover within T, " AWAIT_CLIENT
+      ", " AWAIT_WOKEN ", " AWAIT_ABSENT ", " AWAIT_CAUGHT_UP " or " AWAIT_SESSION);
   refused("await failvoer within 5s",
-          "found 'failvoer', did you mean 'failover'? expected await failover within T, " AWAIT_CLIENT ", " AWAIT_WOKEN ", " AWAIT_ABSENT ", " AWAIT_CAUGHT_UP " or " AWAIT_SESSION);
-  refused("await client 1 hodls within 5s", "found 'hodls', did you mean 'holds'? expected " AWAIT_CLIENT " or " AWAIT_WOKEN);
-  refused("await client 1 sleeps", "found 'sleeps', expected 'asks', 'waits', 'holds', 'is', 'gave' or 'has': " AWAIT_CLIENT " or " AWAIT_WOKEN);
-  refused("await client 1", "it ends where 'asks', 'waits', 'holds', 'is', 'gave' or 'has' was expected: " AWAIT_CLIENT " or " AWAIT_WOKEN);
-  refused("await client 1 has within 5s", "found 'within', expected 'written' or 'crashed': await client N has written within T or " AWAIT_CRASHED);
+          "found 'failvoer', did you mean 'failover'? expected await failover within T, " AWAIT_CLIENT ", " AWAIT_WOKEN
+          ", " AWAIT_ABSENT ", " AWAIT_CAUGHT_UP " or " AWAIT_SESSION);
+  refused("await client 1 hodls within 5s",
+          "found 'hodls', did you mean 'holds'? expected " AWAIT_CLIENT " or " AWAIT_WOKEN);
+  refused("await client 1 sleeps",
+          "found 'sleeps', expected 'asks', 'waits', 'holds', 'is', 'gave' or 'has': " AWAIT_CLIENT " or " AWAIT_WOKEN);
+  refused("await client 1", "it ends where 'asks', 'waits', 'holds', 'is', 'gave' or 'has' was expected: " AWAIT_CLIENT
+                            " or " AWAIT_WOKEN);
+  refused("await client 1 has within 5s",
+          "found 'within', expected 'written' or 'crashed': await client N has written within T or " AWAIT_CRASHED);
   refused("await failover within 5", "'5': expected a duration from 1ms to 60m, like 250ms, 2s, 1.5s or 1m");
   refused("await client 1 has written within 5",
           "'5': expected a duration from 1ms to 60m, like 250ms, 2s, 1.5s or 1m");
@@ -432,7 +444,8 @@ static void forms_that_share_their_begin_are_told_apart_by_the_word_that_differs
 static void words_after_the_end_are_refused(void **state) {
   (void)state;
   refused("heal all from primary now", "found 'now' after its end: expected heal A [from] B");
-  refused("client 1 read 5", "found '5' after its end: expected client N read [lock L]: client N read [lock L] or client N read early");
+  refused("client 1 read 5",
+          "found '5' after its end: expected client N read [lock L]: client N read [lock L] or client N read early");
   refused("kill holder 1", "found '1' after its end: expected kill A");
   refused("a b c d e f g h i j k l m n o p q", "a step of more than 16 words");
 }
@@ -514,14 +527,16 @@ static void a_delay_may_vary_and_lose(void **state) {
   assert_true(step.delayed && step.jitter_ms == 0 && step.loss == 0.005);
   step = good("slow server of client 1 to server of client 2 20ms jitter 20ms loss 50%");
   assert_true(step.jitter_ms == 20 && step.loss == 0.5);
-  refused("slow primary to client 1 20ms jitter 21ms", "it cannot be early: expected a jitter of at most the delay, like 20ms jitter 5ms");
+  refused("slow primary to client 1 20ms jitter 21ms",
+          "it cannot be early: expected a jitter of at most the delay, like 20ms jitter 5ms");
   refused("slow primary to client 1 20ms jitter", "it ends where 'J' was expected: " SLOW);
   refused("slow primary to client 1 20ms jiter 5ms", "found 'jiter', did you mean 'jitter'? expected " SLOW);
   refused("slow primary to client 1 20ms loss 1", "'1': expected a loss from 0.1% to 50%, like 1%");
   refused("slow primary to client 1 20ms loss 1.%", "'1.%': expected a loss from 0.1% to 50%, like 1%");
   refused("slow primary to client 1 20ms loss 1.2.3%", "'1.2.3%': expected a loss from 0.1% to 50%, like 1%");
   refused("slow primary to client 1 20ms loss 51%", "'51%': expected a loss from 0.1% to 50%, like 1%");
-  refused("slow primary to client 1 20ms jitter 0ms", "'0ms': expected a jitter, a duration from 1ms to the delay, like 5ms");
+  refused("slow primary to client 1 20ms jitter 0ms",
+          "'0ms': expected a jitter, a duration from 1ms to the delay, like 5ms");
 }
 
 static void one_message_is_named_by_its_place(void **state) {
@@ -537,7 +552,8 @@ static void one_message_is_named_by_its_place(void **state) {
   refused("drop next primary to client 1 after 0", "'0': expected a number of messages from 1 to 1000");
   refused("drop next primary to client 1 after 1001", "'1001': expected a number of messages from 1 to 1000");
   refused("drop primary to client 1", "found 'primary', expected 'next': drop next A to B [after K]");
-  refused("hold nxt primary to client 1", "found 'nxt', did you mean 'next'? expected hold A to B or hold next A to B [after K]");
+  refused("hold nxt primary to client 1",
+          "found 'nxt', did you mean 'next'? expected hold A to B or hold next A to B [after K]");
 }
 
 /* How long the delay is stands in the scenario. */
@@ -553,26 +569,37 @@ static void a_time_may_be_the_delay(void **state) {
   refused("wait delay+0ms", "'delay+0ms': expected delay, or delay and a duration, like delay+300ms");
   refused("wait delayed", "'delayed': expected delay, or delay and a duration, like delay+300ms");
   refused("wait delay-1s", "'delay-1s': expected delay, or delay and a duration, like delay+300ms");
-  refused("clock all delay", "'delay': expected a sign and a duration from 1ms to 60m, like +31s, -5s or +250ms: clock A [wall|monotonic] OFFSET or clock A rate R");
+  refused(
+      "clock all delay",
+      "'delay': expected a sign and a duration from 1ms to 60m, like +31s, -5s or +250ms: clock A [wall|monotonic] OFFSET or clock A rate R");
 }
 
 static void only_one_server_is_observed(void **state) {
   (void)state;
   refused("cancel wait of primary on primary", "'primary' is not one client: expected client N");
-  refused("cancel wait of client 1 on all", "'all' is not one server: expected primary, current primary, node N, proxy or server of client N");
-  refused("delete key on all", "'all' is not one server: expected primary, current primary, node N, proxy or server of client N");
+  refused("cancel wait of client 1 on all",
+          "'all' is not one server: expected primary, current primary, node N, proxy or server of client N");
+  refused("delete key on all",
+          "'all' is not one server: expected primary, current primary, node N, proxy or server of client N");
   refused("end session of primary on primary", "'primary' is not one client: expected client N");
-  refused("end session of client 1 on replicas", "'replicas' is not one server: expected primary, current primary, node N, proxy or server of client N");
-  refused("move slot of key to replicas", "'replicas' is not one server: expected primary, current primary, node N, proxy or server of client N");
+  refused("end session of client 1 on replicas",
+          "'replicas' is not one server: expected primary, current primary, node N, proxy or server of client N");
+  refused("move slot of key to replicas",
+          "'replicas' is not one server: expected primary, current primary, node N, proxy or server of client N");
   refused("back up client 1", "'client 1' is no server: expected servers");
   refused("restore clients", "'clients' is no server: expected servers");
-  refused("observe key on replicas", "'replicas' is not one server: expected primary, current primary, node N, proxy or server of client N");
-  refused("observe key on client 1", "'client 1' is not one server: expected primary, current primary, node N, proxy or server of client N");
-  refused("observe key on node any", "'node any' is not one server: expected primary, current primary, node N, proxy or server of client N");
-  refused("observe key on holder", "'holder' is not one server: expected primary, current primary, node N, proxy or server of client N");
+  refused("observe key on replicas",
+          "'replicas' is not one server: expected primary, current primary, node N, proxy or server of client N");
+  refused("observe key on client 1",
+          "'client 1' is not one server: expected primary, current primary, node N, proxy or server of client N");
+  refused("observe key on node any",
+          "'node any' is not one server: expected primary, current primary, node N, proxy or server of client N");
+  refused("observe key on holder",
+          "'holder' is not one server: expected primary, current primary, node N, proxy or server of client N");
   good("observe key on current primary");
   good("observe key on server of client 2");
-  refused("observe replicas leaves within 1s", "'replicas' is not one server: expected primary, current primary, node N, proxy or server of client N");
+  refused("observe replicas leaves within 1s",
+          "'replicas' is not one server: expected primary, current primary, node N, proxy or server of client N");
 }
 
 static void the_server_of_a_client_is_a_role_of_four_words(void **state) {
@@ -588,7 +615,8 @@ static void the_server_of_a_client_is_a_role_of_four_words(void **state) {
   assert_role(step.a, LB_ROLE_CLIENT, 3);
   refused("kill server", "'server' alone is not a role: expected server of client N");
   refused("kill server 1", "'server' alone is not a role: expected server of client N");
-  refused("kill server of client any", "'server of client any': expected server of client and its number from 1 to 128");
+  refused("kill server of client any",
+          "'server of client any': expected server of client and its number from 1 to 128");
   refused("kill server of client", "'server of client ': expected server of client and its number from 1 to 128");
   refused("cut server of client 1 from server of client 1", "'server of client 1' has no link to itself");
 }

@@ -43,7 +43,9 @@ static void a_suite_says_which_scenarios_and_what_is_changed(void **state) {
   struct lb_suite s;
   (void)state;
   assert_int_equal(read_suite("# about\n" ABOUT "[storm]\nduration_s = 60 ; long\n[control] ; as it is\n"
-                              "[contention]\ntrials = 5\nclients = 1, 4,16\n", &s), 0);
+                              "[contention]\ntrials = 5\nclients = 1, 4,16\n",
+                              &s),
+                   0);
   assert_string_equal(s.name, "mine");
   assert_string_equal(s.path, "dir/mine.ini");
   assert_string_equal(s.title, "t");
@@ -64,7 +66,8 @@ static void a_suite_may_vary_a_key(void **state) {
   assert_int_equal(read_suite(ABOUT "[contention]\nhold_ms = 0, 1.5 ,10\nkeys = 1,own\n", &s), 0);
   assert_string_equal(s.settings[0], "hold_ms=0,1.5,10 keys=1,own");
   lb_suite_clear(&s);
-  assert_refused(ABOUT "[contention]\nhold_ms = 0, many\n", "dir/mine.ini:5: hold_ms = many: expected a number from 0 to 3600000");
+  assert_refused(ABOUT "[contention]\nhold_ms = 0, many\n",
+                 "dir/mine.ini:5: hold_ms = many: expected a number from 0 to 3600000");
   assert_refused(ABOUT "[contention]\nhold_ms = 0,\n", "dir/mine.ini:5: hold_ms is empty: expected number");
 }
 
@@ -76,8 +79,11 @@ static void a_suite_may_name_systems_guards_and_trials(void **state) {
   assert_int_equal(s.guards, 0);
   assert_int_equal(s.guard_trials, 0);
   lb_suite_clear(&s);
-  assert_int_equal(read_suite(ABOUT "systems = a@x, b@y\nsystems = c@z\nguards = none, fence\ntrials = 7\nguard_trials = 2\n"
-                              "[storm]\nduration_s = 60\n[control]\n[pause-holder]\ntrials = 3\n", &s), 0);
+  assert_int_equal(read_suite(ABOUT
+                              "systems = a@x, b@y\nsystems = c@z\nguards = none, fence\ntrials = 7\nguard_trials = 2\n"
+                              "[storm]\nduration_s = 60\n[control]\n[pause-holder]\ntrials = 3\n",
+                              &s),
+                   0);
   assert_string_equal(s.systems, "a@x,b@y,c@z");
   assert_int_equal(s.guards, 1u << LB_GUARD_NONE | 1u << LB_GUARD_FENCE);
   assert_int_equal(s.guard_trials, 2);
@@ -89,10 +95,12 @@ static void a_suite_may_name_systems_guards_and_trials(void **state) {
   assert_int_equal(s.own_guards[0], 1u << LB_GUARD_FENCE);
   assert_int_equal(s.own_guards[1], 0);
   lb_suite_clear(&s);
-  assert_refused(ABOUT "[control]\nguards = fnece\n", "dir/mine.ini:5: no guard 'fnece', did you mean 'fence'? expected none, deadline, "
-                                                      "signal, recheck, claim or fence");
-  assert_refused(ABOUT "guards = none, fnece\n", "dir/mine.ini:4: no guard 'fnece', did you mean 'fence'? expected none, deadline, "
-                                                 "signal, recheck, claim or fence");
+  assert_refused(ABOUT "[control]\nguards = fnece\n",
+                 "dir/mine.ini:5: no guard 'fnece', did you mean 'fence'? expected none, deadline, "
+                 "signal, recheck, claim or fence");
+  assert_refused(ABOUT "guards = none, fnece\n",
+                 "dir/mine.ini:4: no guard 'fnece', did you mean 'fence'? expected none, deadline, "
+                 "signal, recheck, claim or fence");
   assert_refused(ABOUT "guards = fence, fence\n", "dir/mine.ini:4: fence stands there twice");
   assert_refused(ABOUT "guard_trials = 0\n", "dir/mine.ini:4: trials = 0: expected a whole number from 1 to 10000");
 }
@@ -112,8 +120,9 @@ static void a_path_is_looked_for_beside_the_suite(void **state) {
 static void a_scenario_that_is_not_there_is_refused_with_the_nearest(void **state) {
   (void)state;
   assert_refused(ABOUT "[contol]\n", "dir/mine.ini:4: section [contol] names no scenario, did you mean [control]?");
-  assert_refused(ABOUT "[scenarios]\n", "dir/mine.ini:4: section [scenarios] names no scenario: expected [suite], or for each scenario a "
-                                        "section with its name or path, such as [control]");
+  assert_refused(ABOUT "[scenarios]\n",
+                 "dir/mine.ini:4: section [scenarios] names no scenario: expected [suite], or for each scenario a "
+                 "section with its name or path, such as [control]");
   assert_refused("[siute]\ntitle = t\n", "dir/mine.ini:1: section [siute] names no scenario, did you mean [suite]?");
   assert_refused(ABOUT "[no.ini]\n", "dir/mine.ini:4: dir/no.ini: No such file or directory");
 }
@@ -121,7 +130,8 @@ static void a_scenario_that_is_not_there_is_refused_with_the_nearest(void **stat
 static void nothing_stands_twice(void **state) {
   char text[1300], expected[300];
   (void)state;
-  assert_refused(ABOUT "[control]\n[storm]\n[control]\n", "dir/mine.ini:6: scenario 'control' stands in line 4 already");
+  assert_refused(ABOUT "[control]\n[storm]\n[control]\n",
+                 "dir/mine.ini:6: scenario 'control' stands in line 4 already");
   snprintf(text, sizeof text, ABOUT "[control]\n\n[%s/speed/control.ini]\n", folder);
   if (strlen(folder) < 150) assert_refused(text, "dir/mine.ini:6: scenario 'control' stands in line 4 already");
   assert_refused(ABOUT "[suite]\n", "dir/mine.ini:4: section [suite] stands in line 1 already");
@@ -132,9 +142,12 @@ static void nothing_stands_twice(void **state) {
 
 static void a_setting_is_tried_on_its_scenario(void **state) {
   (void)state;
-  assert_refused(ABOUT "[control]\ntrils = 1\n", "dir/mine.ini:5: cannot set 'trils', did you mean 'trials'? expected trials, clients, keys, hold_ms, "
-                                                "think_ms, ttl_ms, wait_ms, duration_s, warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, every_ms, lasts_ms, progress_ms or delayed_restart");
-  assert_refused(ABOUT "[control]\ntrials = none\n", "dir/mine.ini:5: trials = none: expected a whole number from 1 to 10000");
+  assert_refused(
+      ABOUT "[control]\ntrils = 1\n",
+      "dir/mine.ini:5: cannot set 'trils', did you mean 'trials'? expected trials, clients, keys, hold_ms, "
+      "think_ms, ttl_ms, wait_ms, duration_s, warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, every_ms, lasts_ms, progress_ms or delayed_restart");
+  assert_refused(ABOUT "[control]\ntrials = none\n",
+                 "dir/mine.ini:5: trials = none: expected a whole number from 1 to 10000");
   assert_refused(ABOUT "[failover]\nduration_s = 2\n",
                  "dir/mine.ini:5: duration_s = 2: failover has a timeline, and a timeline has no duration_s");
   assert_refused(ABOUT "[spread]\nlasts_ms = 20\n", "dir/mine.ini:5: lasts_ms = 20: spread has no campaign");
@@ -143,7 +156,9 @@ static void a_setting_is_tried_on_its_scenario(void **state) {
 static void a_key_of_the_suite_that_is_none_is_refused(void **state) {
   (void)state;
   assert_refused("[suite]\ntitel = t\n", "dir/mine.ini:2: [suite] has no key 'titel', did you mean 'title'?");
-  assert_refused("[suite]\nx = t\n", "dir/mine.ini:2: [suite] has no key 'x': expected title, question, systems, guards, trials or guard_trials");
+  assert_refused(
+      "[suite]\nx = t\n",
+      "dir/mine.ini:2: [suite] has no key 'x': expected title, question, systems, guards, trials or guard_trials");
   assert_refused("[suite]\ntitle =\n", "dir/mine.ini:2: title = : expected text");
 }
 
@@ -151,17 +166,21 @@ static void what_is_missing_is_named(void **state) {
   (void)state;
   assert_refused("", "dir/mine.ini: section [suite] is missing");
   assert_refused("[suite]\nquestion = q\n[control]\n", "dir/mine.ini: [suite] title is missing: expected title = text");
-  assert_refused("[suite]\ntitle = t\n[control]\n", "dir/mine.ini: [suite] question is missing: expected question = text");
+  assert_refused("[suite]\ntitle = t\n[control]\n",
+                 "dir/mine.ini: [suite] question is missing: expected question = text");
   assert_refused(ABOUT, "dir/mine.ini: no scenario: expected for example [control]");
 }
 
 static void what_is_no_suite_file_is_refused_where_it_goes_wrong(void **state) {
   (void)state;
   assert_refused("trials = 1\n" ABOUT, "dir/mine.ini:1: a key before any section: expected [suite] first");
-  assert_refused(ABOUT " question = more\n", "dir/mine.ini:4: an indented line: expected keys and sections at the begin of a line");
+  assert_refused(ABOUT " question = more\n",
+                 "dir/mine.ini:4: an indented line: expected keys and sections at the begin of a line");
   assert_refused(ABOUT "[control\n", "dir/mine.ini:4: a section without its ']': expected [NAME]");
-  assert_refused(ABOUT "[control]\ntrials\n", "dir/mine.ini:5: 'trials': expected KEY = VALUE, a [section] or a comment (# ...)");
-  assert_refused("[suite]\ntitle = \x01\n", "dir/mine.ini:2: byte 9 is 0x01: not a text file; expected UTF-8 without control characters");
+  assert_refused(ABOUT "[control]\ntrials\n",
+                 "dir/mine.ini:5: 'trials': expected KEY = VALUE, a [section] or a comment (# ...)");
+  assert_refused("[suite]\ntitle = \x01\n",
+                 "dir/mine.ini:2: byte 9 is 0x01: not a text file; expected UTF-8 without control characters");
 }
 
 static void a_folder_without_scenarios_is_named(void **state) {
@@ -198,15 +217,39 @@ static bool has(const struct lb_suite *suite, const char *path) {
  * question of `speed`, which is about loads alone. What the suite `flaws` runs is known of one lock each. Attacks
  * that say the same of all locks, or ask one that the hunt finds by itself, are run by `full` alone. */
 static bool is_left_out(const char *suite, const char *path, const struct lb_suite *flaws) {
-  static const char *const only_speed[] = {"/contention-10ms-wake.ini", "/contention-10ms.ini", "/contention-1ms.ini", "/contention-wake.ini", "/herd.ini", NULL};
-  static const char *const too_long[] = {"/clock-drift-2.ini", "/clock-drift-client-2.ini", "/lagging-follower-sweep.ini", NULL};
-  static const char *const only_full[] = {"/contention-apart.ini", "/bad-link.ini", "/late-reply.ini", "/lost-one-reply.ini", "/late-write.ini", "/wait-priority.ini", "/minreplicas-awake.ini",
-                                          "/orphan.ini",
-                                          NULL};
+  static const char *const only_speed[] = {"/contention-10ms-wake.ini",
+                                           "/contention-10ms.ini",
+                                           "/contention-1ms.ini",
+                                           "/contention-wake.ini",
+                                           "/herd.ini",
+                                           NULL};
+  static const char *const too_long[] = {"/clock-drift-2.ini", "/clock-drift-client-2.ini",
+                                         "/lagging-follower-sweep.ini", NULL};
+  static const char *const only_full[] = {"/contention-apart.ini",  "/bad-link.ini",   "/late-reply.ini",
+                                          "/lost-one-reply.ini",    "/late-write.ini", "/wait-priority.ini",
+                                          "/minreplicas-awake.ini", "/orphan.ini",     NULL};
   /* States of servers: whole runs ask for them. */
-  static const char *const states[] = {"/cancelled-wait-unheeded.ini", "/cancelled-wait.ini", "/dead-woken.ini", "/depose-behind.ini", "/depose.ini", "/disk-full.ini", "/eviction-lru.ini",
-                                       "/eviction-none.ini", "/eviction.ini", "/key-deleted.ini", "/lost-commit.ini", "/lost-release.ini", "/power-loss.ini", "/restored-backup-taken.ini", "/restored-backup.ini", "/session-ended.ini", "/shut-down.ini", "/slot-moved.ini", "/vanished-ahead-c-recipe.ini",
-                                       "/vanished-ahead.ini", NULL};
+  static const char *const states[] = {"/cancelled-wait-unheeded.ini",
+                                       "/cancelled-wait.ini",
+                                       "/dead-woken.ini",
+                                       "/depose-behind.ini",
+                                       "/depose.ini",
+                                       "/disk-full.ini",
+                                       "/eviction-lru.ini",
+                                       "/eviction-none.ini",
+                                       "/eviction.ini",
+                                       "/key-deleted.ini",
+                                       "/lost-commit.ini",
+                                       "/lost-release.ini",
+                                       "/power-loss.ini",
+                                       "/restored-backup-taken.ini",
+                                       "/restored-backup.ini",
+                                       "/session-ended.ini",
+                                       "/shut-down.ini",
+                                       "/slot-moved.ini",
+                                       "/vanished-ahead-c-recipe.ini",
+                                       "/vanished-ahead.ini",
+                                       NULL};
   const char *name = strrchr(path, '/');
   if (strstr(path, "/museum/") || strstr(path, "/peers/")) return true; /* suites of their own */
   if (strcmp(suite, "full") == 0) return false;
@@ -233,7 +276,8 @@ static void the_shipped_suites_run_every_shipped_scenario(void **state) {
   for (size_t i = 0; i < count; i++) {
     if (lb_suite_load(paths[i], folder, &s, err, sizeof err) < 0) fail_msg("%s", err);
     assert_string_equal(s.name, names[i]);
-    if (strncmp(names[i], "peers", 5) == 0 || strcmp(names[i], "museum") == 0 || strcmp(names[i], "quick") == 0 || strcmp(names[i], "judge") == 0 || strcmp(names[i], "guards") == 0 ||
+    if (strncmp(names[i], "peers", 5) == 0 || strcmp(names[i], "museum") == 0 || strcmp(names[i], "quick") == 0 ||
+        strcmp(names[i], "judge") == 0 || strcmp(names[i], "guards") == 0 ||
         strcmp(names[i], "paper") == 0) { /* chosen by hand; files of its own */
       lb_suite_clear(&s);
       free(names[i]);
@@ -262,8 +306,9 @@ static int trials_in(const struct lb_suite *suite, size_t i, const struct lb_sce
   return said ? atoi(said + strlen("trials=")) : scenario->trials;
 }
 
-/* A load that is measured less often than this cannot be told apart from itself on another day, whatever the suite took.
- * `quick`, `guards` and `judge` ask each thing once: of their loads whether exclusion is kept, not at what cost. */
+/* A load that is measured less often than this cannot be told apart from itself on another day, whatever the suite
+ * took. `quick`, `guards` and `judge` ask each thing once: of their loads whether exclusion is kept, not at what cost.
+ */
 static void loads_have_the_repeats_that_compare_takes(void **state) {
   char suites[1100], **names, **paths;
   size_t count, loads = 0;
@@ -278,10 +323,13 @@ static void loads_have_the_repeats_that_compare_takes(void **state) {
       if (lb_scenario_load(s.scenarios[k], &scenario, err, sizeof err) < 0) fail_msg("%s", err);
       if (scenario.kind == LB_KIND_LOAD) {
         loads++;
-        if (scenario.trials < COMPARED) fail_msg("%s: %d trials, compare takes %d", scenario.path, scenario.trials, COMPARED);
-        bool asks_once = strcmp(names[i], "quick") == 0 || strcmp(names[i], "guards") == 0 || strcmp(names[i], "judge") == 0;
+        if (scenario.trials < COMPARED)
+          fail_msg("%s: %d trials, compare takes %d", scenario.path, scenario.trials, COMPARED);
+        bool asks_once =
+            strcmp(names[i], "quick") == 0 || strcmp(names[i], "guards") == 0 || strcmp(names[i], "judge") == 0;
         if (!asks_once && trials_in(&s, k, &scenario) < COMPARED)
-          fail_msg("suite %s, %s: %d trials, compare takes %d", names[i], scenario.name, trials_in(&s, k, &scenario), COMPARED);
+          fail_msg("suite %s, %s: %d trials, compare takes %d", names[i], scenario.name, trials_in(&s, k, &scenario),
+                   COMPARED);
       }
       lb_scenario_clear(&scenario);
     }
@@ -303,11 +351,18 @@ static void the_museum_states_what_comes_of_every_cell(void **state) {
   if (lb_theory_load(path, err, sizeof err) < 0) fail_msg("%s", err);
   snprintf(path, sizeof path, "%s/suites/museum.ini", folder);
   if (lb_suite_load(path, folder, &museum, err, sizeof err) < 0) fail_msg("%s", err);
-  struct lb_plan_request request = {.scenario_paths = (const char *const *)museum.scenarios, .scenario_count = museum.count, .own_guards = museum.own_guards, .guards = museum.guards, .product = true, .trials = 1};
+  struct lb_plan_request request = {.scenario_paths = (const char *const *)museum.scenarios,
+                                    .scenario_count = museum.count,
+                                    .own_guards = museum.own_guards,
+                                    .guards = museum.guards,
+                                    .product = true,
+                                    .trials = 1};
   if (lb_plan_make(&request, &plan, err, sizeof err) < 0) fail_msg("%s", err);
   assert_true(plan.cell_count > museum.count);
   for (size_t i = 0; i < plan.cell_count; i++)
-    if (!plan.cells[i].skip[0] && !plan.cells[i].expect) fail_msg("nothing is stated of %s on %s under %s", plan.cells[i].scenario->name, plan.cells[i].system, lb_guard_name(plan.cells[i].guard));
+    if (!plan.cells[i].skip[0] && !plan.cells[i].expect)
+      fail_msg("nothing is stated of %s on %s under %s", plan.cells[i].scenario->name, plan.cells[i].system,
+               lb_guard_name(plan.cells[i].guard));
   lb_plan_clear(&plan);
   lb_suite_clear(&museum);
 }
@@ -327,10 +382,12 @@ static void the_museum_has_every_published_bug(void **state) {
   for (size_t i = 0; i < count; i++) {
     struct lb_scenario scenario;
     bool shown = false;
-    for (size_t k = 0; k < museum.count; k++) shown = shown || strcmp(strrchr(museum.scenarios[k], '/'), strrchr(paths[i], '/')) == 0;
+    for (size_t k = 0; k < museum.count; k++)
+      shown = shown || strcmp(strrchr(museum.scenarios[k], '/'), strrchr(paths[i], '/')) == 0;
     if (!shown) fail_msg("%s is not in the museum", paths[i]);
     if (lb_scenario_load(paths[i], &scenario, err, sizeof err) < 0) fail_msg("%s", err);
-    if (!scenario.upstream || strncmp(scenario.upstream, "https://", 8) != 0) fail_msg("%s: expected upstream = https://...", paths[i]);
+    if (!scenario.upstream || strncmp(scenario.upstream, "https://", 8) != 0)
+      fail_msg("%s: expected upstream = https://...", paths[i]);
     lb_scenario_clear(&scenario);
     free(names[i]);
     free(paths[i]);

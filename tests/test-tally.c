@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The sum over the trials of a cell: every combination of up to a few verdicts against a plain count, and what each field
- * of an outcome becomes.
+ * The sum over the trials of a cell: every combination of up to a few verdicts against a plain count, and what each
+ * field of an outcome becomes.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -72,7 +72,8 @@ static void judge_sequence(enum lb_scenario_kind kind, unsigned code, int length
 static void trials_that_observed_their_premises_are_counted(void **state) {
   (void)state;
   struct lb_cell_sum cell = empty(LB_KIND_TIMELINE);
-  for (int i = 0; i < 5; i++) lb_cell_add(&cell, &(struct lb_outcome){.verdict = i < 3 ? LB_SAFE : LB_UNDECIDED, .premises_observed = i < 3});
+  for (int i = 0; i < 5; i++)
+    lb_cell_add(&cell, &(struct lb_outcome){.verdict = i < 3 ? LB_SAFE : LB_UNDECIDED, .premises_observed = i < 3});
   assert_int_equal(cell.premises_observed, 3);
 }
 
@@ -82,7 +83,8 @@ static void trials_are_counted_by_verdict_and_decide_the_cell(void **state) {
   for (int length = 1; length <= 4; length++) {
     codes *= VERDICTS;
     for (unsigned code = 0; code < codes; code++)
-      for (int kind = LB_KIND_LOAD; kind <= LB_KIND_CAMPAIGN; kind++) judge_sequence((enum lb_scenario_kind)kind, code, length);
+      for (int kind = LB_KIND_LOAD; kind <= LB_KIND_CAMPAIGN; kind++)
+        judge_sequence((enum lb_scenario_kind)kind, code, length);
   }
 }
 
@@ -99,7 +101,8 @@ static void a_cell_is_judged_by_its_decided_trials_if_they_are_most(void **state
   static const struct {
     int decided, undecided;
     enum lb_verdict verdict;
-  } cases[] = {{1, 0, LB_SAFE}, {1, 1, LB_UNDECIDED}, {2, 1, LB_SAFE}, {2, 2, LB_UNDECIDED}, {15, 6, LB_SAFE}, {11, 10, LB_SAFE}, {10, 11, LB_UNDECIDED}, {0, 1, LB_UNDECIDED}};
+  } cases[] = {{1, 0, LB_SAFE},  {1, 1, LB_UNDECIDED}, {2, 1, LB_SAFE},        {2, 2, LB_UNDECIDED},
+               {15, 6, LB_SAFE}, {11, 10, LB_SAFE},    {10, 11, LB_UNDECIDED}, {0, 1, LB_UNDECIDED}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
     for (int kind = LB_KIND_LOAD; kind <= LB_KIND_CAMPAIGN; kind++) {
       struct lb_cell_sum cell = cell_of((enum lb_scenario_kind)kind, LB_SAFE, cases[i].decided, cases[i].undecided);
@@ -115,7 +118,8 @@ static void what_went_wrong_once_counts_and_does_not_meet_an_expectation_of_all(
   (void)state;
   struct lb_expect violated = {.verdict = LB_VIOLATED}, safe = {.verdict = LB_SAFE}, any = {.verdict = LB_ANY};
   for (int kind = LB_KIND_LOAD; kind <= LB_KIND_CAMPAIGN; kind++) {
-    struct lb_cell_sum few = cell_of((enum lb_scenario_kind)kind, LB_VIOLATED, 1, 20), most = cell_of((enum lb_scenario_kind)kind, LB_VIOLATED, 11, 10);
+    struct lb_cell_sum few = cell_of((enum lb_scenario_kind)kind, LB_VIOLATED, 1, 20),
+                       most = cell_of((enum lb_scenario_kind)kind, LB_VIOLATED, 11, 10);
     struct lb_cell cell = *few.cell;
     bool all = kind == LB_KIND_TIMELINE;
     few.cell = most.cell = &cell;
@@ -245,11 +249,13 @@ static void a_time_that_applies_to_no_trial_stays_minus_one_and_zero_is_a_time(v
   assert_int_equal(cell.sum.blind_ns, -1);
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------------------------- */
+/* ---- the whole ----------------------------------------------------------------------------------------------------
+ */
 
 static void an_outcome_stands_with_its_job_and_in_the_sum_of_its_cell(void **state) {
   (void)state;
-  struct lb_cell cells[] = {{.skip = "no server"}, *empty(LB_KIND_LOAD).cell, {.skip = "one server", .means_nothing = true}};
+  struct lb_cell cells[] = {
+      {.skip = "no server"}, *empty(LB_KIND_LOAD).cell, {.skip = "one server", .means_nothing = true}};
   struct lb_job jobs[] = {{.cell = 1}, {.cell = 1}};
   struct lb_plan plan = {.cells = cells, .cell_count = 3, .jobs = jobs, .job_count = 2};
   struct lb_tally tally;
@@ -290,7 +296,8 @@ static void as_expected_compares_what_was_decided_with_what_was_expected(void **
 static void where_nothing_is_expected_only_safe_is_as_expected(void **state) {
   (void)state;
   static const int answer[] = {
-      [LB_SAFE] = 1, [LB_VIOLATED] = 0, [LB_STUCK] = 0, [LB_DELAYED] = 0, [LB_MIXED] = 0, [LB_UNDECIDED] = -1, [LB_SKIPPED] = -1, [LB_NA] = -1, [LB_VERDICT_NONE] = -1};
+      [LB_SAFE] = 1,       [LB_VIOLATED] = 0, [LB_STUCK] = 0, [LB_DELAYED] = 0,      [LB_MIXED] = 0,
+      [LB_UNDECIDED] = -1, [LB_SKIPPED] = -1, [LB_NA] = -1,   [LB_VERDICT_NONE] = -1};
   for (int got = LB_SAFE; got <= LB_VERDICT_NONE; got++) {
     struct lb_cell cell = {0};
     struct lb_cell_sum sum = {.cell = &cell, .verdict = (enum lb_verdict)got};
@@ -356,9 +363,20 @@ static struct lb_tally tally_of(const struct played *played, size_t count) {
 static void undecided_and_unfinished_trials_and_other_cells_are_in_no_rate(void **state) {
   (void)state;
   struct played jobs[] = {
-      {.job = {.cell = 1}, .done = true, .outcome = {.verdict = LB_VIOLATED, .measured_s = 1800, .faults_tested = 20, .faults_overlapped = 8, .useful_handoffs = 1500, .stale_writes = 3}},
-      {.job = {.cell = 1}, .done = true, .outcome = {.verdict = LB_SAFE, .measured_s = 1800, .faults_tested = 20, .useful_handoffs = 500}},
-      {.job = {.cell = 1}, .done = true, .outcome = {.verdict = LB_UNDECIDED, .faults_tested = 20, .useful_handoffs = 7000, .stale_writes = 70}},
+      {.job = {.cell = 1},
+       .done = true,
+       .outcome = {.verdict = LB_VIOLATED,
+                   .measured_s = 1800,
+                   .faults_tested = 20,
+                   .faults_overlapped = 8,
+                   .useful_handoffs = 1500,
+                   .stale_writes = 3}},
+      {.job = {.cell = 1},
+       .done = true,
+       .outcome = {.verdict = LB_SAFE, .measured_s = 1800, .faults_tested = 20, .useful_handoffs = 500}},
+      {.job = {.cell = 1},
+       .done = true,
+       .outcome = {.verdict = LB_UNDECIDED, .faults_tested = 20, .useful_handoffs = 7000, .stale_writes = 70}},
       {.job = {.cell = 1}, .outcome = {.verdict = LB_VIOLATED, .handoffs = 7000, .stale_writes = 70}},
       {.job = {.cell = 0}, .done = true, .outcome = {.verdict = LB_VIOLATED, .handoffs = 7000, .stale_writes = 70}},
   };
@@ -378,12 +396,20 @@ static void undecided_and_unfinished_trials_and_other_cells_are_in_no_rate(void 
   assert_int_equal(rate.handoffs, 0);
 }
 
-/* Sections are what an update can be lost in; where one trial loses them all, its interval is wide. Five servers can fail five times as often. */
+/* Sections are what an update can be lost in; where one trial loses them all, its interval is wide. Five servers can
+ * fail five times as often. */
 static void lost_updates_are_counted_by_section_and_faults_by_server(void **state) {
   (void)state;
   static const struct lb_topology five = {.name = "five", .data_count = 5};
   struct played jobs[] = {
-      {.job = {.cell = 1}, .done = true, .outcome = {.verdict = LB_VIOLATED, .grants = 1000, .lost_updates = 40, .faults_tested = 20, .faults_overlapped = 8, .faults_within_lease = 4}},
+      {.job = {.cell = 1},
+       .done = true,
+       .outcome = {.verdict = LB_VIOLATED,
+                   .grants = 1000,
+                   .lost_updates = 40,
+                   .faults_tested = 20,
+                   .faults_overlapped = 8,
+                   .faults_within_lease = 4}},
       {.job = {.cell = 1}, .done = true, .outcome = {.verdict = LB_SAFE, .grants = 1000, .faults_tested = 20}},
       {.job = {.cell = 1}, .done = true, .outcome = {.verdict = LB_UNDECIDED, .grants = 9000, .lost_updates = 9}},
   };
@@ -405,10 +431,18 @@ static void lost_updates_are_counted_by_section_and_faults_by_server(void **stat
 static void a_lock_that_stands_still_has_no_rate_by_hours_or_hand_offs(void **state) {
   (void)state;
   struct played jobs[] = {
-      {.job = {.cell = 1}, .done = true, .outcome = {.verdict = LB_STUCK, .measured_s = 1800, .faults_tested = 2, .useful_handoffs = 1500}},
-      {.job = {.cell = 1}, .done = true, .outcome = {.verdict = LB_SAFE, .measured_s = 1800, .faults_tested = 20, .useful_handoffs = 500}},
-      {.job = {.cell = 2}, .done = true, .outcome = {.verdict = LB_STUCK, .measured_s = 1800, .faults_tested = 2, .useful_handoffs = 1500}},
-      {.job = {.cell = 2}, .done = true, .outcome = {.verdict = LB_VIOLATED, .measured_s = 1800, .useful_handoffs = 500, .stale_writes = 3}},
+      {.job = {.cell = 1},
+       .done = true,
+       .outcome = {.verdict = LB_STUCK, .measured_s = 1800, .faults_tested = 2, .useful_handoffs = 1500}},
+      {.job = {.cell = 1},
+       .done = true,
+       .outcome = {.verdict = LB_SAFE, .measured_s = 1800, .faults_tested = 20, .useful_handoffs = 500}},
+      {.job = {.cell = 2},
+       .done = true,
+       .outcome = {.verdict = LB_STUCK, .measured_s = 1800, .faults_tested = 2, .useful_handoffs = 1500}},
+      {.job = {.cell = 2},
+       .done = true,
+       .outcome = {.verdict = LB_VIOLATED, .measured_s = 1800, .useful_handoffs = 500, .stale_writes = 3}},
   };
   struct lb_tally tally = tally_of(jobs, sizeof jobs / sizeof *jobs);
   struct lb_cell_rate rate;
@@ -425,8 +459,15 @@ static void a_lock_that_stands_still_has_no_rate_by_hours_or_hand_offs(void **st
 /* ---- the control ------------------------------------------------------------------------------------------------- */
 
 /* A trial of an hour. */
-#define HOUR(number, ended, writes) \
-  {.job = {.cell = number}, .done = true, .outcome = {.verdict = ended, .measured_s = 3600, .stale_writes = writes, .useful_handoffs = 500}}
+#define HOUR(number, ended, writes)                                                                                    \
+  {                                                                                                                    \
+    .job = {.cell = number}, .done = true, .outcome = {                                                                \
+      .verdict = ended,                                                                                                \
+      .measured_s = 3600,                                                                                              \
+      .stale_writes = writes,                                                                                          \
+      .useful_handoffs = 500                                                                                           \
+    }                                                                                                                  \
+  }
 
 static void violations_are_compared_with_those_of_the_control(void **state) {
   (void)state;
@@ -446,7 +487,8 @@ static void one_decided_trial_is_not_compared(void **state) {
   struct played one[] = {HOUR(1, LB_VIOLATED, 50), HOUR(1, LB_UNDECIDED, 60), HOUR(2, LB_SAFE, 0), HOUR(2, LB_SAFE, 0)};
   struct lb_tally tally = tally_of(one, 4);
   assert_int_equal(lb_cell_above_control(&tally, 1), -1);
-  struct played alone[] = {HOUR(1, LB_VIOLATED, 50), HOUR(1, LB_VIOLATED, 60), HOUR(2, LB_SAFE, 0), HOUR(2, LB_UNDECIDED, 0)};
+  struct played alone[] = {HOUR(1, LB_VIOLATED, 50), HOUR(1, LB_VIOLATED, 60), HOUR(2, LB_SAFE, 0),
+                           HOUR(2, LB_UNDECIDED, 0)};
   tally = tally_of(alone, 4);
   assert_int_equal(lb_cell_above_control(&tally, 1), -1);
 }
@@ -456,7 +498,8 @@ static void what_stands_still_is_not_compared(void **state) {
   struct played cell[] = {HOUR(1, LB_STUCK, 50), HOUR(1, LB_STUCK, 60), HOUR(2, LB_SAFE, 0), HOUR(2, LB_SAFE, 0)};
   struct lb_tally tally = tally_of(cell, 4);
   assert_int_equal(lb_cell_above_control(&tally, 1), -1);
-  struct played control[] = {HOUR(1, LB_VIOLATED, 50), HOUR(1, LB_VIOLATED, 60), HOUR(2, LB_SAFE, 0), HOUR(2, LB_STUCK, 0)};
+  struct played control[] = {HOUR(1, LB_VIOLATED, 50), HOUR(1, LB_VIOLATED, 60), HOUR(2, LB_SAFE, 0),
+                             HOUR(2, LB_STUCK, 0)};
   tally = tally_of(control, 4);
   assert_int_equal(lb_cell_above_control(&tally, 1), -1);
 }
@@ -474,7 +517,9 @@ static void the_control_is_of_honest_protocols_and_knows_the_longest_stall(void 
        .done = true,
        .outcome = {.verdict = LB_VIOLATED, .handoffs = 10, .stale_writes = 4}},
       {.job.plan = {.scenario = &calm, .protocol = &liar}, .done = true, .outcome = {.handoffs = 100, .stall_ns = 50}},
-      {.job.plan = {.scenario = &rough, .protocol = &honest}, .done = true, .outcome = {.handoffs = 100, .stall_ns = 50}},
+      {.job.plan = {.scenario = &rough, .protocol = &honest},
+       .done = true,
+       .outcome = {.handoffs = 100, .stall_ns = 50}},
       {.job.plan = {.scenario = &calm, .protocol = &honest}, .outcome = {.handoffs = 100, .stall_ns = 50}},
   };
   struct lb_tally tally = tally_of(jobs, sizeof jobs / sizeof *jobs);
@@ -500,14 +545,16 @@ struct ended {
   char line[600];
 };
 
-static void add_end(struct ended *run, const char *name, const char *system, bool own, enum lb_guard guard, enum lb_verdict verdict) {
+static void add_end(struct ended *run, const char *name, const char *system, bool own, enum lb_guard guard,
+                    enum lb_verdict verdict) {
   size_t i = run->plan.cell_count++;
   bool ran = verdict != LB_NA && verdict != LB_SKIPPED && verdict != LB_VERDICT_NONE;
   assert_true(i < ENDS);
   run->scenarios[i].name = (char *)name;
   run->cells[i] = (struct lb_cell){.scenario = &run->scenarios[i], .own = own, .guard = guard};
   snprintf(run->cells[i].system, sizeof run->cells[i].system, "%s", system);
-  run->sums[i] = (struct lb_cell_sum){.cell = &run->cells[i], .verdict = verdict, .trials = ran, .violated = verdict == LB_VIOLATED};
+  run->sums[i] = (struct lb_cell_sum){
+      .cell = &run->cells[i], .verdict = verdict, .trials = ran, .violated = verdict == LB_VIOLATED};
 }
 
 static enum lb_exit end_of(struct ended *run) {
@@ -546,11 +593,14 @@ static void of_the_users_own_lock_its_verdict_comes_first(void **state) {
   add_end(&run, "control", "redis-token@redis", false, LB_GUARD_NONE, LB_SAFE);
   run.cells[0].expect = run.cells[1].expect = &violated;
   assert_int_equal(end_of(&run), LB_EXIT_OK);
-  assert_string_equal(run.line, "mylock: violated in 2 of 3 scenarios (failover, pause-holder); safe in 1. As expected: 5 cells: 3 safe, 2 violated");
+  assert_string_equal(
+      run.line,
+      "mylock: violated in 2 of 3 scenarios (failover, pause-holder); safe in 1. As expected: 5 cells: 3 safe, 2 violated");
   assert_int_equal(lb_lock_verdict(&run.tally), LB_VIOLATED);
   run.cells[0].expect = NULL;
   assert_int_equal(end_of(&run), LB_EXIT_UNEXPECTED);
-  add_end(&run, "failover", "mylock@sentinel", true, LB_GUARD_DEADLINE, LB_SAFE); /* only under a guard: under that one */
+  add_end(&run, "failover", "mylock@sentinel", true, LB_GUARD_DEADLINE,
+          LB_SAFE); /* only under a guard: under that one */
   static const struct lb_protocol mylock = {.name = "mylock"};
   for (size_t i = 0; i < run.plan.cell_count; i++) run.cells[i].protocol = run.cells[i].own ? &mylock : NULL;
   end_of(&run);
@@ -601,7 +651,8 @@ static void a_line_of_many_own_locks_is_cut_and_keeps_the_expectation(void **sta
   end_of(&run);
   assert_non_null(strstr(run.line, ". NOT as expected: 12 cells: 0 safe, 12 violated, 12 against expectation"));
   struct ended many = {0};
-  for (int i = 0; i < 6; i++) add_end(&many, i < 5 ? "bad" : "good", "mylock@none", true, LB_GUARD_NONE, i < 5 ? LB_VIOLATED : LB_SAFE);
+  for (int i = 0; i < 6; i++)
+    add_end(&many, i < 5 ? "bad" : "good", "mylock@none", true, LB_GUARD_NONE, i < 5 ? LB_VIOLATED : LB_SAFE);
   end_of(&many);
   assert_non_null(strstr(many.line, "violated in 5 of 6 scenarios (bad, bad, bad, bad and 1 more); safe in 1."));
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The rules of this tree over the whole table: every scenario, on every system of the groups, of every library and without servers, under every guard. Each rule, each word that a
- * lock states and each exception has to make a difference there, and each scenario to tell two locks apart. A cell counts if it can be put at all
- * (run/fit.h), whether or not `systems` or `guards` of its scenario leave it out of a suite.
+ * The rules of this tree over the whole table: every scenario, on every system of the groups, of every library and
+ * without servers, under every guard. Each rule, each word that a lock states and each exception has to make a
+ * difference there, and each scenario to tell two locks apart. A cell counts if it can be put at all (run/fit.h),
+ * whether or not `systems` or `guards` of its scenario leave it out of a suite.
  */
 #include <errno.h>
 #include <ini.h>
@@ -38,7 +39,8 @@ static struct row *rows; /* those that can be put */
 static char *systems;    /* plans borrow it */
 static char err[1200];
 
-/* ---- the table --------------------------------------------------------------------------------------------------------- */
+/* ---- the table
+ * --------------------------------------------------------------------------------------------------------- */
 
 static const char *root(void) { return getenv("LB_SOURCE_DIR"); }
 
@@ -88,9 +90,12 @@ static int load(const char *name, int (*read)(const char *path, char *message, s
 
 static int make_table(void **state) {
   (void)state;
-  if (lb_peers_load(root(), err, sizeof err) < 0 || load("rules.ini", lb_theory_load) < 0 || load("systems.ini", lb_groups_load) < 0) return fprintf(stderr, "%s\n", err), -1;
+  if (lb_peers_load(root(), err, sizeof err) < 0 || load("rules.ini", lb_theory_load) < 0 ||
+      load("systems.ini", lb_groups_load) < 0)
+    return fprintf(stderr, "%s\n", err), -1;
   systems = lb_systems_expand("all,peers,museum,broken@none,local@none,null@none", true);
-  if (!systems || add_folder("") < 0 || add_folder("/museum") < 0 || add_folder("/peers") < 0) return fprintf(stderr, "%s\n", err), -1;
+  if (!systems || add_folder("") < 0 || add_folder("/museum") < 0 || add_folder("/peers") < 0)
+    return fprintf(stderr, "%s\n", err), -1;
   return 0;
 }
 
@@ -109,7 +114,9 @@ static struct lb_prediction predict(const struct row *row, const struct lb_facts
   return p;
 }
 
-static bool differs(const struct lb_prediction *a, const struct lb_prediction *b) { return a->verdict != b->verdict || strcmp(a->reason, b->reason) != 0; }
+static bool differs(const struct lb_prediction *a, const struct lb_prediction *b) {
+  return a->verdict != b->verdict || strcmp(a->reason, b->reason) != 0;
+}
 
 static void the_table_is_there(void **state) {
   (void)state;
@@ -124,7 +131,8 @@ static void a_suite_without_systems_is_of_the_usual_ones(void **state) {
   char path[1100], wanted[4000];
   const char *file = path;
   struct lb_plan plan;
-  struct lb_plan_request request = {.scenario_paths = &file, .scenario_count = 1, .product = true, .only_guards = 1u << LB_GUARD_NONE};
+  struct lb_plan_request request = {
+      .scenario_paths = &file, .scenario_count = 1, .product = true, .only_guards = 1u << LB_GUARD_NONE};
   size_t usual = 1;
   snprintf(path, sizeof path, "%s/scenarios/failover/failover.ini", root());
   if (lb_plan_make(&request, &plan, err, sizeof err) < 0) fail_msg("%s", err);
@@ -161,24 +169,30 @@ static void every_cell_has_a_rule(void **state) {
   size_t without = 0;
   (void)state;
   for (size_t i = 0; i < row_count; i++)
-    if (rows[i].cell->scenario->attack && !rows[i].cell->predicted && without++ < 10) print_error("%s %s: no rule of [%s] holds\n", rows[i].cell->scenario->name, rows[i].cell->system, rows[i].cell->scenario->attack);
+    if (rows[i].cell->scenario->attack && !rows[i].cell->predicted && without++ < 10)
+      print_error("%s %s: no rule of [%s] holds\n", rows[i].cell->scenario->name, rows[i].cell->system,
+                  rows[i].cell->scenario->attack);
   assert_int_equal(without, 0);
 }
 
-/* ---- rules ------------------------------------------------------------------------------------------------------------- */
+/* ---- rules
+ * ------------------------------------------------------------------------------------------------------------- */
 
 /* Rules that no lock of this table needs, and a user's own may. */
 static const struct {
   const char *attack, *begins;
 } for_others[] = {
-    {"grant-answer-lost", "lost=forgotten "},   /* only one library forgets, on one topology: an exception says so */
-    {"release-between", "release=blind "},      /* the blind locks here have no point between a look and the delete */
-    {"loser-changes-record", "-> n/a"},         /* only one lock here has the point; without a default nothing is said of another one that has */
+    {"grant-answer-lost", "lost=forgotten "}, /* only one library forgets, on one topology: an exception says so */
+    {"release-between", "release=blind "},    /* the blind locks here have no point between a look and the delete */
+    {"loser-changes-record",
+     "-> n/a"}, /* only one lock here has the point; without a default nothing is said of another one that has */
 };
 
 static bool is_for_others(const struct lb_rule *rule) {
   for (size_t i = 0; i < sizeof for_others / sizeof *for_others; i++)
-    if (strcmp(rule->attack, for_others[i].attack) == 0 && strncmp(rule->text, for_others[i].begins, strlen(for_others[i].begins)) == 0) return true;
+    if (strcmp(rule->attack, for_others[i].attack) == 0 &&
+        strncmp(rule->text, for_others[i].begins, strlen(for_others[i].begins)) == 0)
+      return true;
   return false;
 }
 
@@ -205,7 +219,8 @@ static void every_rule_is_needed(void **state) {
   (void)state;
   for (size_t i = 0; (rule = lb_rule_at(i)); i++) {
     if (is_needed(rule) != is_for_others(rule)) continue;
-    print_error("rules.ini:%d: [%s] %s: %s\n", rule->line, rule->attack, rule->text, is_for_others(rule) ? "a lock of the table needs it" : "without it nothing changes");
+    print_error("rules.ini:%d: [%s] %s: %s\n", rule->line, rule->attack, rule->text,
+                is_for_others(rule) ? "a lock of the table needs it" : "without it nothing changes");
     idle++;
   }
   assert_int_equal(idle, 0);
@@ -217,7 +232,8 @@ static void every_attack_is_played_and_says_what_it_is(void **state) {
   (void)state;
   for (size_t i = 0; (rule = lb_rule_at(i)); i++) {
     bool played = strcmp(rule->attack, "guards") == 0;
-    for (size_t k = 0; !played && k < plan_count; k++) played = plans[k].scenarios[0].attack && strcmp(plans[k].scenarios[0].attack, rule->attack) == 0;
+    for (size_t k = 0; !played && k < plan_count; k++)
+      played = plans[k].scenarios[0].attack && strcmp(plans[k].scenarios[0].attack, rule->attack) == 0;
     if (played && lb_attack_what(rule->attack)) continue;
     print_error("rules.ini:%d: [%s]: no scenario plays it, or it has no `what`\n", rule->line, rule->attack);
     idle++;
@@ -225,9 +241,11 @@ static void every_attack_is_played_and_says_what_it_is(void **state) {
   assert_int_equal(idle, 0);
 }
 
-/* ---- facts ------------------------------------------------------------------------------------------------------------- */
+/* ---- facts
+ * ------------------------------------------------------------------------------------------------------------- */
 
-/* What no lease ends has nobody who renews it, and what is refreshed has one: rules that ask who renews ask for the end before. */
+/* What no lease ends has nobody who renews it, and what is refreshed has one: rules that ask who renews ask for the end
+ * before. */
 static bool never_compete(const char *fact, const char *one, const char *another) {
   return strcmp(fact, "renews") == 0 && strcmp(one, "nobody") == 0 && strcmp(another, "refresh") == 0;
 }
@@ -307,7 +325,8 @@ static bool of_servers_needed(const struct lb_topology *topology, const char *re
   return false;
 }
 
-/* Facts that are stated wherever they are true, though not every lock and server has a cell that asks for them: to leave one out is to state its default, which is false. */
+/* Facts that are stated wherever they are true, though not every lock and server has a cell that asks for them: to
+ * leave one out is to state its default, which is false. */
 static bool is_true_anyway(const char *word) {
   static const char *const facts[] = {"number=", "evicts=", "copies="};
   for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
@@ -334,14 +353,17 @@ static void every_word_of_a_table_is_needed(void **state) {
   char rest[400], word[100];
   (void)state;
   for (size_t i = 0; (p = lb_protocol_at(i)); i++)
-    for (size_t k = 0; p->facts && without_word(p->facts, k, rest, sizeof rest, word, sizeof word); k++) idle += report_idle(of_lock_needed(p, rest), p->name, word);
+    for (size_t k = 0; p->facts && without_word(p->facts, k, rest, sizeof rest, word, sizeof word); k++)
+      idle += report_idle(of_lock_needed(p, rest), p->name, word);
   for (size_t i = 0; (t = lb_topology_at(i)); i++)
-    for (size_t k = 0; t->facts && is_in_the_table(t) && without_word(t->facts, k, rest, sizeof rest, word, sizeof word); k++)
+    for (size_t k = 0;
+         t->facts && is_in_the_table(t) && without_word(t->facts, k, rest, sizeof rest, word, sizeof word); k++)
       idle += report_idle(of_servers_needed(t, rest), t->name, word);
   assert_int_equal(idle, 0);
 }
 
-/* A library without its line `facts`, but for what is left of it. A copy is like no lock of ours: it gets the facts of that one as its own. */
+/* A library without its line `facts`, but for what is left of it. A copy is like no lock of ours: it gets the facts of
+ * that one as its own. */
 static bool of_library_needed(const struct lb_protocol *library, const char *rest) {
   struct lb_protocol other = *library;
   const char *like = lb_foreign_like(library);
@@ -376,7 +398,8 @@ static void every_word_of_a_library_is_needed(void **state) {
   assert_int_equal(idle, 0);
 }
 
-/* ---- exceptions -------------------------------------------------------------------------------------------------------- */
+/* ---- exceptions
+ * -------------------------------------------------------------------------------------------------------- */
 
 /* How many cells a line decides, and in how many of them the rules would say something else. */
 static size_t count_cells(const struct lb_plan *plan, const struct lb_expect *line, size_t *ret_other) {
@@ -399,7 +422,8 @@ static void no_exception_says_what_the_rules_say(void **state) {
     for (size_t k = 0; k < s->expect_count; k++, all++) {
       size_t other, count = count_cells(&plans[i], &s->expect[k], &other);
       if (other) continue;
-      print_error("%s: [expect %s] %s = %s: %s\n", s->path, lb_guard_name(s->expect[k].guard), s->expect[k].system, lb_verdict_name(s->expect[k].verdict),
+      print_error("%s: [expect %s] %s = %s: %s\n", s->path, lb_guard_name(s->expect[k].guard), s->expect[k].system,
+                  lb_verdict_name(s->expect[k].verdict),
                   count ? "the rules say the same" : "it decides no cell that can be put");
       idle++;
     }
@@ -414,7 +438,8 @@ static void nearly_all_cells_come_from_rules(void **state) {
   (void)state;
   for (size_t i = 0; i < row_count; i++) {
     const struct lb_cell *cell = rows[i].cell;
-    bool is_decided = cell->expect && !cell->means_nothing && cell->expect->verdict != LB_NA && cell->expect->verdict != LB_ANY;
+    bool is_decided =
+        cell->expect && !cell->means_nothing && cell->expect->verdict != LB_NA && cell->expect->verdict != LB_ANY;
     decided += is_decided;
     of_rules += is_decided && cell->derived;
   }
@@ -423,14 +448,17 @@ static void nearly_all_cells_come_from_rules(void **state) {
   assert_true(of_rules * 100 >= decided * OF_RULES_PERCENT);
 }
 
-/* ---- scenarios --------------------------------------------------------------------------------------------------------- */
+/* ---- scenarios
+ * --------------------------------------------------------------------------------------------------------- */
 
 /* A cell that comes out as every other one says nothing of its lock. n/a and race are no outcomes here. */
 static bool separates(const struct lb_scenario *scenario) {
   enum lb_verdict first = LB_VERDICT_NONE;
   for (size_t i = 0; i < row_count; i++) {
     const struct lb_cell *cell = rows[i].cell;
-    if (cell->scenario != scenario || cell->guard != LB_GUARD_NONE || !cell->expect || !lb_scenario_asks(scenario, cell->system)) continue;
+    if (cell->scenario != scenario || cell->guard != LB_GUARD_NONE || !cell->expect ||
+        !lb_scenario_asks(scenario, cell->system))
+      continue;
     enum lb_verdict verdict = cell->expect->verdict;
     if (verdict == LB_NA || verdict == LB_ANY) continue;
     if (first != LB_VERDICT_NONE && first != verdict) return true;
@@ -447,7 +475,9 @@ static void every_scenario_separates_two_locks_or_says_why_not(void **state) {
     bool does = separates(s);
     separating += does;
     if (does == !s->alike) continue;
-    print_error("%s: %s\n", s->path, does ? "`alike` says why it separates no two locks, and it does" : "every lock comes out alike, and no `alike` says why");
+    print_error("%s: %s\n", s->path,
+                does ? "`alike` says why it separates no two locks, and it does"
+                     : "every lock comes out alike, and no `alike` says why");
     wrong++;
   }
   assert_true(separating > 30);
@@ -470,7 +500,8 @@ static void an_attack_without_rules_is_refused(void **state) {
     snprintf(path, sizeof path, "%s/mine.ini", folder);
     FILE *out = fopen(path, "we");
     assert_non_null(out);
-    fprintf(out, "[scenario]\ntitle = t\nattack = %s\nquestion = q\nrefuted = r\n[workload]\nclients = 2\n", cases[i].attack);
+    fprintf(out, "[scenario]\ntitle = t\nattack = %s\nquestion = q\nrefuted = r\n[workload]\nclients = 2\n",
+            cases[i].attack);
     assert_int_equal(fclose(out), 0);
     assert_int_equal(lb_plan_make(&request, &plan, err, sizeof err), -EINVAL);
     assert_memory_equal(err, path, strlen(path));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reading rules and facts: what each kind of bad line is refused with, and how the first rule that holds decides. What the rules of this tree say of its
- * locks is the matter of test-theory-table.c.
+ * Reading rules and facts: what each kind of bad line is refused with, and how the first rule that holds decides. What
+ * the rules of this tree say of its locks is the matter of test-theory-table.c.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -20,7 +20,9 @@
 
 static char err[1200];
 
-static int read_rules(const char *text) { return lb_theory_parse("dir/rules.ini", text, strlen(text), err, sizeof err); }
+static int read_rules(const char *text) {
+  return lb_theory_parse("dir/rules.ini", text, strlen(text), err, sizeof err);
+}
 
 static void assert_refused(const char *text, const char *expected) {
   err[0] = '\0';
@@ -29,12 +31,16 @@ static void assert_refused(const char *text, const char *expected) {
   assert_null(lb_rule_at(0)); /* nothing is left of it */
 }
 
-/* ---- rules ------------------------------------------------------------------------------------------------------------- */
+/* ---- rules
+ * ------------------------------------------------------------------------------------------------------------- */
 
 static void a_rule_is_read_with_all_its_parts(void **state) {
   (void)state;
-  assert_int_equal(read_rules("# about\n[fire]\nwhat = it burns\nrule = ends=lease|session !release=blind -> violated by clock number: it is: hot\n"
-                              "rule = guard=fence -> race: who knows\n[water]\nrule = -> n/a: it is wet\n"), 0);
+  assert_int_equal(
+      read_rules(
+          "# about\n[fire]\nwhat = it burns\nrule = ends=lease|session !release=blind -> violated by clock number: it is: hot\n"
+          "rule = guard=fence -> race: who knows\n[water]\nrule = -> n/a: it is wet\n"),
+      0);
   const struct lb_rule *rule = lb_rule_at(0);
   assert_string_equal(rule->attack, "fire");
   assert_int_equal(rule->line, 4);
@@ -55,29 +61,42 @@ static void a_rule_is_read_with_all_its_parts(void **state) {
 
 static void a_bad_line_is_refused_with_its_place(void **state) {
   (void)state;
-  assert_refused("[fire]\nrule = ends=lease violated: hot\n", "dir/rules.ini:2: 'ends=lease violated: hot': expected FACT ... -> VERDICT: REASON");
-  assert_refused("[fire]\nrule = ends=lease -> violated\n", "dir/rules.ini:2: 'ends=lease -> violated': expected FACT ... -> VERDICT: REASON");
-  assert_refused("[fire]\nrule = ends=lease -> violated:\n", "dir/rules.ini:2: a rule without a reason: expected FACT ... -> VERDICT: REASON");
+  assert_refused("[fire]\nrule = ends=lease violated: hot\n",
+                 "dir/rules.ini:2: 'ends=lease violated: hot': expected FACT ... -> VERDICT: REASON");
+  assert_refused("[fire]\nrule = ends=lease -> violated\n",
+                 "dir/rules.ini:2: 'ends=lease -> violated': expected FACT ... -> VERDICT: REASON");
+  assert_refused("[fire]\nrule = ends=lease -> violated:\n",
+                 "dir/rules.ini:2: a rule without a reason: expected FACT ... -> VERDICT: REASON");
   assert_refused("[fire]\nrule = lease -> safe: cold\n", "dir/rules.ini:2: 'lease': expected NAME=VALUE");
-  assert_refused("[fire]\n\nrule = relaese=blind -> safe: cold\n", "dir/rules.ini:3: no fact 'relaese', did you mean 'release'?, see `lockbench theory facts`");
-  assert_refused("[fire]\nrule = !xylophone=blind -> safe: cold\n", "dir/rules.ini:2: no fact 'xylophone', see `lockbench theory facts`");
-  assert_refused("[fire]\nrule = release=blnd -> safe: cold\n", "dir/rules.ini:2: release=blnd: expected release=compared|looked|timed|blind");
-  assert_refused("[fire]\nrule = release=blind| -> safe: cold\n", "dir/rules.ini:2: release=blind|: expected release=compared|looked|timed|blind");
-  assert_refused("[fire]\nrule = -> sfae: cold\n", "dir/rules.ini:2: 'sfae': expected safe, violated, stuck, delayed, n/a or race");
-  assert_refused("[fire]\nrule = -> any: cold\n", "dir/rules.ini:2: 'any': expected safe, violated, stuck, delayed, n/a or race");
+  assert_refused("[fire]\n\nrule = relaese=blind -> safe: cold\n",
+                 "dir/rules.ini:3: no fact 'relaese', did you mean 'release'?, see `lockbench theory facts`");
+  assert_refused("[fire]\nrule = !xylophone=blind -> safe: cold\n",
+                 "dir/rules.ini:2: no fact 'xylophone', see `lockbench theory facts`");
+  assert_refused("[fire]\nrule = release=blnd -> safe: cold\n",
+                 "dir/rules.ini:2: release=blnd: expected release=compared|looked|timed|blind");
+  assert_refused("[fire]\nrule = release=blind| -> safe: cold\n",
+                 "dir/rules.ini:2: release=blind|: expected release=compared|looked|timed|blind");
+  assert_refused("[fire]\nrule = -> sfae: cold\n",
+                 "dir/rules.ini:2: 'sfae': expected safe, violated, stuck, delayed, n/a or race");
+  assert_refused("[fire]\nrule = -> any: cold\n",
+                 "dir/rules.ini:2: 'any': expected safe, violated, stuck, delayed, n/a or race");
   assert_refused("[fire]\nrule = -> violated by clck: hot\n",
                  "dir/rules.ini:2: shows=clck: expected shows=clock|connection|session|renewal|server|silence|number");
-  assert_refused("[fire]\nrule = -> safe by clock: cold\n", "dir/rules.ini:2: by clock: expected evidence of violated only");
+  assert_refused("[fire]\nrule = -> safe by clock: cold\n",
+                 "dir/rules.ini:2: by clock: expected evidence of violated only");
   assert_refused("[fire]\nrules = -> safe: cold\n", "dir/rules.ini:2: no key 'rules': expected what or rule");
   assert_refused("[fire]\nwhat = a\nwhat = b\n", "dir/rules.ini:3: what of [fire] stands there twice");
   assert_refused("[fire]\nrule\n", "dir/rules.ini:2: 'rule': expected KEY = VALUE, a [section] or a comment (# ...)");
-  assert_refused("rule = -> safe: cold\n", "dir/rules.ini:1: 'rule' stands before the first section: expected [ATTACK]");
+  assert_refused("rule = -> safe: cold\n",
+                 "dir/rules.ini:1: 'rule' stands before the first section: expected [ATTACK]");
 }
 
 static void a_section_stands_once(void **state) {
   (void)state;
-  assert_refused("[fire]\nrule = -> safe: a\n[water]\nrule = -> safe: b\n[fire]\nrule = -> safe: c\n", "dir/rules.ini:6: [fire] stands there twice");
-  assert_refused("[fire]\nrule = -> safe: a\n[fire]\nrule = -> safe: c\n", "dir/rules.ini:4: [fire] stands there twice");
+  assert_refused("[fire]\nrule = -> safe: a\n[water]\nrule = -> safe: b\n[fire]\nrule = -> safe: c\n",
+                 "dir/rules.ini:6: [fire] stands there twice");
+  assert_refused("[fire]\nrule = -> safe: a\n[fire]\nrule = -> safe: c\n",
+                 "dir/rules.ini:4: [fire] stands there twice");
 }
 
 static void what_is_too_long_is_refused(void **state) {
@@ -93,7 +112,9 @@ static void what_is_too_long_is_refused(void **state) {
   for (int i = 0; i < 401; i++) at += snprintf(text + at, sizeof text - (size_t)at, "rule = -> safe: cold\n");
   assert_refused(text, "dir/rules.ini:402: too many rules");
   at = snprintf(text, sizeof text, "[fire]\n");
-  for (int i = 0; i < 301; i++) at += snprintf(text + at, sizeof text - (size_t)at, "rule = ends=lease ends=lease ends=lease ends=lease -> safe: cold\n");
+  for (int i = 0; i < 301; i++)
+    at += snprintf(text + at, sizeof text - (size_t)at,
+                   "rule = ends=lease ends=lease ends=lease ends=lease -> safe: cold\n");
   assert_refused(text, "dir/rules.ini:302: too many conditions");
   at = 0;
   for (int i = 0; i < 101; i++) at += snprintf(text + at, sizeof text - (size_t)at, "[fire%d]\nwhat = a\n", i);
@@ -112,7 +133,8 @@ static void a_name_that_is_no_attack_has_a_nearest(void **state) {
   assert_false(lb_attack_exists("", &near));
 }
 
-/* ---- how they decide ------------------------------------------------------------------------------------------------- */
+/* ---- how they decide
+ * ------------------------------------------------------------------------------------------------- */
 
 static const struct lb_prediction *predict(const char *words, enum lb_guard guard) {
   static struct lb_prediction p;
@@ -127,14 +149,18 @@ static void the_first_rule_that_holds_decides(void **state) {
   struct lb_facts facts;
   struct lb_prediction p;
   (void)state;
-  assert_int_equal(read_rules("[fire]\nrule = ends=never -> stuck: a\nrule = !release=compared asks=owner -> delayed: b\nrule = ends=session|lease -> violated by clock: c\n"
-                              "[guards]\nrule = guard=deadline shows=clock -> safe: d\nrule = guard=fence shows=number -> safe: e\nrule = -> violated: f\n"), 0);
+  assert_int_equal(
+      read_rules(
+          "[fire]\nrule = ends=never -> stuck: a\nrule = !release=compared asks=owner -> delayed: b\nrule = ends=session|lease -> violated by clock: c\n"
+          "[guards]\nrule = guard=deadline shows=clock -> safe: d\nrule = guard=fence shows=number -> safe: e\nrule = -> violated: f\n"),
+      0);
   assert_string_equal(predict("ends=never release=blind", LB_GUARD_NONE)->reason, "a");
   assert_string_equal(predict("release=blind", LB_GUARD_NONE)->reason, "b");
   assert_string_equal(predict("release=blind asks=anybody", LB_GUARD_NONE)->reason, "c");
   assert_string_equal(predict(NULL, LB_GUARD_DEADLINE)->reason, "d");
   assert_string_equal(predict(NULL, LB_GUARD_FENCE)->reason, "f");
-  assert_string_equal(predict("ends=never", LB_GUARD_FENCE)->reason, "a"); /* only what is violated is a matter of guards */
+  assert_string_equal(predict("ends=never", LB_GUARD_FENCE)->reason,
+                      "a"); /* only what is violated is a matter of guards */
   lb_facts_default(&facts);
   lb_facts_set(&facts, "ends", "connection");
   assert_false(lb_theory_predict("fire", &facts, LB_GUARD_NONE, &p)); /* no rule holds */
@@ -144,7 +170,10 @@ static void the_first_rule_that_holds_decides(void **state) {
 
 static void a_rule_that_asks_for_a_guard_wins_over_the_guards(void **state) {
   (void)state;
-  assert_int_equal(read_rules("[fire]\nrule = guard=fence -> violated: a\nrule = !guard=claim -> violated: b\nrule = -> safe: c\n[guards]\nrule = -> safe: d\n"), 0);
+  assert_int_equal(
+      read_rules(
+          "[fire]\nrule = guard=fence -> violated: a\nrule = !guard=claim -> violated: b\nrule = -> safe: c\n[guards]\nrule = -> safe: d\n"),
+      0);
   assert_string_equal(predict(NULL, LB_GUARD_FENCE)->reason, "a");
   assert_string_equal(predict(NULL, LB_GUARD_SIGNAL)->reason, "d");
   assert_string_equal(predict(NULL, LB_GUARD_CLAIM)->reason, "c");
@@ -159,7 +188,8 @@ static void a_rule_can_be_left_out(void **state) {
   assert_string_equal(predict(NULL, LB_GUARD_NONE)->reason, "a");
 }
 
-/* ---- facts ------------------------------------------------------------------------------------------------------------- */
+/* ---- facts
+ * ------------------------------------------------------------------------------------------------------------- */
 
 static void assert_no_facts(const char *words, enum lb_term_of of, const char *expected) {
   struct lb_facts facts;
@@ -178,7 +208,8 @@ static void words_of_facts_are_checked(void **state) {
   assert_true(lb_facts_is(&facts, "ends", "session"));
   assert_string_equal(lb_facts_get(&facts, "release", buf, sizeof buf), "blind");
   assert_no_facts("ends", LB_TERM_OF_LOCK, "'ends' is no fact: expected NAME=VALUE");
-  assert_no_facts("ednds=lease", LB_TERM_OF_LOCK, "no fact 'ednds', did you mean 'ends'?, see `lockbench theory facts`");
+  assert_no_facts("ednds=lease", LB_TERM_OF_LOCK,
+                  "no fact 'ednds', did you mean 'ends'?, see `lockbench theory facts`");
   assert_no_facts("ends=lease|session", LB_TERM_OF_LOCK, "ends=lease|session: expected one value");
   assert_no_facts("copies=later", LB_TERM_OF_LOCK, "copies=later: that is not stated here");
   assert_no_facts("ends=lease", LB_TERM_OF_SERVERS, "ends=lease: that is not stated here");

@@ -38,8 +38,9 @@ static void every_row_is_complete(void **state) {
     assert_string_not_equal(lb_keeps_text(t->keeps), "?");
     assert_true(!t->settings || t->settings[strlen(t->settings) - 1] == '\n');
     assert_true(!t->synchronous || t->data_count > 1);
-    assert_true(t->favourite == 0 || (t->family == &lb_family_sentinel && t->favourite > 1 && t->favourite <= t->data_count)); /* node 1 begins as primary */
-    assert_true(t->shards == 0 || t->data_count % t->shards == 0); /* each part has as many replicas */
+    assert_true(t->favourite == 0 || (t->family == &lb_family_sentinel && t->favourite > 1 &&
+                                      t->favourite <= t->data_count)); /* node 1 begins as primary */
+    assert_true(t->shards == 0 || t->data_count % t->shards == 0);     /* each part has as many replicas */
   }
 }
 
@@ -78,7 +79,8 @@ static void a_protocol_runs_where_it_says_and_where_another_stands_for_that(void
 }
 
 static void what_a_row_keeps_decides_where_it_lies(void **state) {
-  const struct lb_topology nothing = {.keeps = LB_KEEPS_NOTHING}, asked = {.keeps = LB_KEEPS_AS_ASKED}, disk = {.keeps = LB_KEEPS_ON_DISK};
+  const struct lb_topology nothing = {.keeps = LB_KEEPS_NOTHING}, asked = {.keeps = LB_KEEPS_AS_ASKED},
+                           disk = {.keeps = LB_KEEPS_ON_DISK};
   (void)state;
   assert_false(lb_topology_on_disk(&nothing, true));
   assert_true(lb_topology_on_disk(&nothing, false));
@@ -95,7 +97,8 @@ static void one_server_is_no_majority(void **state) {
   assert_false(lb_topology_majority(lb_topology_find("zk")));
   assert_true(lb_topology_majority(lb_topology_find("zk-x3")));
   assert_false(lb_topology_majority(lb_topology_find("sentinel")));
-  assert_false(lb_topology_majority(lb_topology_find("cluster"))); /* of its masters, which is not said of data servers */
+  assert_false(
+      lb_topology_majority(lb_topology_find("cluster"))); /* of its masters, which is not said of data servers */
   assert_false(lb_topology_majority(lb_topology_find("pg-sync")));
 }
 
@@ -154,7 +157,8 @@ static void a_redis_keeps_what_its_settings_say(void **state) {
 /* ---- settings ---------------------------------------------------------------------------------------------------- */
 
 static const struct lb_setting row = {.name = "tick=", .stock = "2000", .faults = "200", .measured = "2000"},
-                               flag = {.name = "--quick", .faults = ""}, sync_row = {.name = "sync=", .stock = "on", .unsynced = "off"};
+                               flag = {.name = "--quick", .faults = ""},
+                               sync_row = {.name = "sync=", .stock = "on", .unsynced = "off"};
 
 static void a_setting_is_written_by_what_the_trial_is_for(void **state) {
   (void)state;
@@ -189,7 +193,8 @@ static void what_differs_is_listed_and_what_is_as_it_comes_is_not(void **state) 
 static void what_a_topology_says_itself_is_listed_once(void **state) {
   const struct lb_setting rows[] = {row, flag, {0}};
   const struct lb_family family = {.name = "f", .settings = rows};
-  const struct lb_topology t = {.family = &family, .settings = "own yes\ntick=7\n"}, other = {.family = &family, .settings = "own tick=7\n"};
+  const struct lb_topology t = {.family = &family, .settings = "own yes\ntick=7\n"},
+                           other = {.family = &family, .settings = "own tick=7\n"};
   (void)state;
   assert_differs(&t, false, true, "--quick\nown yes\ntick=7\n");
   assert_differs(&other, false, true, "tick=200 (else 2000)\n--quick\nown tick=7\n");

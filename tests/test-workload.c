@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * When the measured window of a load begins and ends, and what is asked of the servers at both ends: on a clock that only the waiting moves,
- * with clients that are a rate. The linker puts the functions below in the place of those of the world (tests/meson.build).
+ * When the measured window of a load begins and ends, and what is asked of the servers at both ends: on a clock that
+ * only the waiting moves, with clients that are a rate. The linker puts the functions below in the place of those of
+ * the world (tests/meson.build).
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -25,15 +26,16 @@ static struct world {
   lb_ns now, begin;
   double (*rate)(double s); /* grants per second at that time of the load */
   double done;
-  lb_ns warm_at;            /* then a log is an eighth full; 0 = never */
-  double compiled_s;        /* for so long the servers compile; 0 = they compile nothing */
-  int asked, answer[2];     /* of the servers: how often, and with which result */
+  lb_ns warm_at;        /* then a log is an eighth full; 0 = never */
+  double compiled_s;    /* for so long the servers compile; 0 = they compile nothing */
+  int asked, answer[2]; /* of the servers: how often, and with which result */
   int phase_when_asked[2];
   lb_ns asked_at[2];
   int asked_requests, answer_requests[2]; /* the same of their requests */
 } world;
 
-/* ---- what stands in for time and servers --------------------------------------------------------------------------- */
+/* ---- what stands in for time and servers ---------------------------------------------------------------------------
+ */
 
 lb_ns __wrap_lb_clock_ns(void);
 void __wrap_lb_clock_sleep_until(lb_ns when);
@@ -87,12 +89,14 @@ static double growing(double s) { return 100 + 50 * s; }
 static double warming(double s) { return s < 4 ? 100 + 100 * s : 500; }
 static double slow_at_first(double s) { return s < 10 ? 100 : 500; }
 
-/* ---- a load without clients ---------------------------------------------------------------------------------------- */
+/* ---- a load without clients ----------------------------------------------------------------------------------------
+ */
 
 static int set_up(void **state) {
   (void)state;
   world = (struct world){.now = 1000 * (lb_ns)S, .begin = 1000 * (lb_ns)S, .rate = steady};
-  world.scenario = (struct lb_scenario){.kind = LB_KIND_LOAD, .warmup_s = 1, .duration_s = 5, .settle_s = 20, .wait_ms = 100};
+  world.scenario =
+      (struct lb_scenario){.kind = LB_KIND_LOAD, .warmup_s = 1, .duration_s = 5, .settle_s = 20, .wait_ms = 100};
   world.plan = (struct lb_trial_plan){.scenario = &world.scenario, .topology = &world.topology};
   world.stage = (struct lb_stage){.plan = &world.plan, .memory = lb_memory_map(1, 1, 1), .cluster = {.data_count = 1}};
   return world.stage.memory ? 0 : -1;
@@ -110,7 +114,8 @@ static int64_t at(enum lb_fact_phase phase) {
   const struct lb_log *log = &world.stage.memory->log[world.stage.memory->controller];
   for (uint32_t i = 0; i < atomic_load(&log->count); i++) {
     const struct lb_event *e = &world.stage.memory->events[log->first + i];
-    if (e->kind == LB_EV_PHASE && world.stage.history.facts[e->fact].phase == phase) return (int64_t)(e->t - world.begin) / MS;
+    if (e->kind == LB_EV_PHASE && world.stage.history.facts[e->fact].phase == phase)
+      return (int64_t)(e->t - world.begin) / MS;
   }
   fail_msg("no such phase");
   return -1;

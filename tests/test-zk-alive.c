@@ -147,9 +147,10 @@ static void the_third_leaves_after_the_second_was_answered(void **state) {
   assert_int_equal(alive.until, 5500 * MS);
 }
 
-/* T = 4 s and ticks of 2 s. The follower hears of the session by a write at 10 s, and of nothing else until that is answered 2.6 s later, because the
- * library sends no ping meanwhile. It says so at once. It need not say more in time: the ping before the two quick writes that follow
- * may be a second old. So the leader may end the session from 14 s on. */
+/* T = 4 s and ticks of 2 s. The follower hears of the session by a write at 10 s, and of nothing else until that is
+ * answered 2.6 s later, because the library sends no ping meanwhile. It says so at once. It need not say more in time:
+ * the ping before the two quick writes that follow may be a second old. So the leader may end the session from 14 s on.
+ */
 static void while_an_answer_is_due_the_library_sends_nothing(void **state) {
   (void)state;
   struct zk_alive alive = {0};
@@ -182,8 +183,8 @@ static void it_does_again_afterwards(void **state) {
   assert_in_range(alive.until, 13600 * MS + alive.span, 13602 * MS + alive.span);
 }
 
-/* Of a whole series: never more than T after a write that was answered a quarter of T before another one, which was answered before the
- * latest left; and no less than what writes at these distances have to tell. */
+/* Of a whole series: never more than T after a write that was answered a quarter of T before another one, which was
+ * answered before the latest left; and no less than what writes at these distances have to tell. */
 static void who_writes_all_the_time_knows_of_more(void **state) {
   (void)state;
   struct zk_alive alive = begun();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * One thread per relay: it waits for bytes, or for the time at which the next ones are due. What is said to the server is passed
- * on at once.
+ * One thread per relay: it waits for bytes, or for the time at which the next ones are due. What is said to the server
+ * is passed on at once.
  */
 #include "zk_relay.h"
 
@@ -120,7 +120,8 @@ static void *run(void *arg) {
     for (size_t i = 0; i < LINKS_MAX; i++) {
       struct link *link = &r->link[i];
       if (link->near < 0) continue;
-      bool good = (!fds[2 + 2 * i].revents || pass_to_server(link)) && (!fds[3 + 2 * i].revents || keep(link)) && pass_on(r, link);
+      bool good = (!fds[2 + 2 * i].revents || pass_to_server(link)) && (!fds[3 + 2 * i].revents || keep(link)) &&
+                  pass_on(r, link);
       if (!good) drop(link);
     }
     if (fds[0].revents) take_in(r);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * called.h - what hints tell to type: the name under which the user called the tool, and paths as they are seen from here.
+ * called.h - what hints tell to type: the name under which the user called the tool, and paths as they are seen from
+ * here.
  */
 #ifndef LB_CALLED_H
 #define LB_CALLED_H

@@ -29,7 +29,8 @@ struct tm lb_clock_utc(void) {
 }
 
 void lb_clock_sleep_until(uint64_t when) {
-  struct timespec ts = {.tv_sec = (time_t)(when / UINT64_C(1000000000)), .tv_nsec = (long)(when % UINT64_C(1000000000))};
+  struct timespec ts = {.tv_sec = (time_t)(when / UINT64_C(1000000000)),
+                        .tv_nsec = (long)(when % UINT64_C(1000000000))};
   while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR) {
   }
 }

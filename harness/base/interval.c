@@ -40,9 +40,9 @@ double lb_upper95_zero(uint64_t n) { return n ? 1 - pow(ONE_SIDED, 1 / (double)n
  * analysis of clustered binary data", Biometrics 48 (1992). Its use in an interval with Student's t:
  * E. L. Korn and B. I. Graubard, "Confidence intervals for proportions with small expected number
  * of positive counts", Survey Methodology 24 (1998). Its cap: J. D. Parker et al., "National Center
- * for Health Statistics data presentation standards for proportions", Vital and Health Statistics 2 (2017). Why Wilson's form: C. Franco, R. J. A. Little,
- * T. A. Louis and E. V. Slud, "Comparative study of confidence intervals for proportions in complex
- * sample surveys", J. Survey Statistics and Methodology 7 (2019). A bootstrap over five trials
+ * for Health Statistics data presentation standards for proportions", Vital and Health Statistics 2 (2017). Why
+ * Wilson's form: C. Franco, R. J. A. Little, T. A. Louis and E. V. Slud, "Comparative study of confidence intervals for
+ * proportions in complex sample surveys", J. Survey Statistics and Methodology 7 (2019). A bootstrap over five trials
  * covers about 80 % where it says 95 % (tests/test-coverage.c). */
 
 #define LEAST_EFFECT 0.25 /* two or three trials that happen to be alike have not shown that all are */
@@ -50,7 +50,8 @@ double lb_upper95_zero(uint64_t n) { return n ? 1 - pow(ONE_SIDED, 1 / (double)n
 /* What Student's t with that many degrees of freedom exceeds with a chance of 2.5 %. From 11 on by
  * the expansion of Abramowitz and Stegun, 26.7.5: right to four digits. */
 static double student(size_t freedom) {
-  static const double table[] = {INFINITY, 12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281};
+  static const double table[] = {INFINITY, 12.7062, 4.3027, 3.1824, 2.7764, 2.5706,
+                                 2.4469,   2.3646,  2.3060, 2.2622, 2.2281};
   if (freedom < sizeof table / sizeof *table) return table[freedom];
   double n = (double)freedom, z3 = Z * Z * Z, z5 = z3 * Z * Z;
   return Z + (z3 + Z) / (4 * n) + (5 * z5 + 16 * z3 + 3 * Z) / (96 * n * n);
@@ -58,7 +59,8 @@ static double student(size_t freedom) {
 
 struct total {
   double events, exposure;
-  double effect; /* how many events are worth one independent one, at least 1; of one trial nothing is known of that: 1 */
+  double
+      effect; /* how many events are worth one independent one, at least 1; of one trial nothing is known of that: 1 */
 };
 
 /* `spread` is the variance that as many independent events would have. */

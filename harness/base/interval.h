@@ -29,8 +29,8 @@ struct lb_rate {
  * of independent events. Without an event low = 0, and high is the one-sided 95 % bound of
  * independent events, which is that of lb_upper95_zero(). */
 
-/* From so many trials on they show how they differ. An interval of fewer is no measure of that: it is neither shown of many
- * events nor compared. */
+/* From so many trials on they show how they differ. An interval of fewer is no measure of that: it is neither shown of
+ * many events nor compared. */
 enum { LB_LEAST_TRIALS = 2 };
 
 /* The share of the exposure in which something happened: events <= exposure in each trial. */

@@ -57,10 +57,12 @@ void lb_machine_read(struct lb_machine *ret, const char *results_dir) {
   if (getloadavg(&ret->load, 1) != 1) ret->load = 0;
 }
 
-/* NEWLY_MOST: more than so many that the load of the last minute does not show yet are taken for a crowd that is gone soon. */
+/* NEWLY_MOST: more than so many that the load of the last minute does not show yet are taken for a crowd that is gone
+ * soon. */
 enum { TRY_MS = 100, TRIES = 3, BETWEEN_MS = 60, CORES_MOST = 64, NEWLY_MOST = 4 };
 
-/* The processor time that so many processes got which wanted one each all the time, of what they wanted; 0 = it could not be tried. */
+/* The processor time that so many processes got which wanted one each all the time, of what they wanted; 0 = it could
+ * not be tried. */
 static double try_share(int count) {
   pid_t pid[CORES_MOST];
   int started = 0;
@@ -69,13 +71,16 @@ static double try_share(int count) {
   for (; started < count; started++) {
     if ((pid[started] = fork()) < 0) break;
     if (pid[started] > 0) continue;
-    while (lb_clock_ns() < end) {}
+    while (lb_clock_ns() < end) {
+    }
     _exit(0);
   }
   for (int i = 0; i < started; i++) {
     struct rusage usage = {0};
-    while (wait4(pid[i], NULL, 0, &usage) < 0 && errno == EINTR) {}
-    got_s += (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+    while (wait4(pid[i], NULL, 0, &usage) < 0 && errno == EINTR) {
+    }
+    got_s += (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+             (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
   }
   return started ? got_s / ((double)(lb_clock_ns() - begin) / 1e9 * started) : 0;
 }
@@ -93,14 +98,17 @@ double lb_machine_others(void) {
   return getloadavg(&load, 1) == 1 && others > load + NEWLY_MOST ? load + NEWLY_MOST : others;
 }
 
-/* ---- What the machine has left. The kernel counts ticks of a hundredth of a second: a quarter of a second of two processors has fifty of them. */
+/* ---- What the machine has left. The kernel counts ticks of a hundredth of a second: a quarter of a second of two
+ * processors has fifty of them. */
 
 enum { LOOK_MS = 250, COLUMNS = 8 };
 
 /* "cpu  user nice system idle iowait irq softirq steal guest ...". What a guest used is in user already. */
 bool lb_spare_read(const char *line, unsigned long long *ret_idle, unsigned long long *ret_all) {
   unsigned long long t[COLUMNS];
-  if (sscanf(line, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]) != COLUMNS) return false;
+  if (sscanf(line, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6],
+             &t[7]) != COLUMNS)
+    return false;
   *ret_idle = t[3] + t[4];
   *ret_all = 0;
   for (int i = 0; i < COLUMNS; i++) *ret_all += t[i];
@@ -123,7 +131,8 @@ bool lb_spare_look(struct lb_spare *spare) {
   spare->at = now;
   spare->share = 0;
   if (!told) return true;
-  if (before && all > spare->all && idle >= spare->idle) spare->share = (double)(idle - spare->idle) / (double)(all - spare->all);
+  if (before && all > spare->all && idle >= spare->idle)
+    spare->share = (double)(idle - spare->idle) / (double)(all - spare->all);
   spare->idle = idle;
   spare->all = all;
   return true;

@@ -17,18 +17,20 @@ struct lb_machine {
 /* Never fails: what cannot be read is "unknown" or 0. */
 void lb_machine_read(struct lb_machine *ret, const char *results_dir);
 
-/* How much others want of the processors: as many processes that always want one would leave as much to us. Tries it, with a process for each
- * processor, which takes nearly half a second. 0 where that cannot be tried. */
+/* How much others want of the processors: as many processes that always want one would leave as much to us. Tries it,
+ * with a process for each processor, which takes nearly half a second. 0 where that cannot be tried. */
 double lb_machine_others(void);
 
 /* What the machine has left: how much of its processors' time nobody used lately, whoever that could have been. */
 struct lb_spare {
-  double share; /* of the time of all processors between the last two looks; 0 before the second one, and where nobody can tell */
+  double share; /* of the time of all processors between the last two looks; 0 before the second one, and where nobody
+                   can tell */
   uint64_t at;  /* of the last look, by lb_clock_ns() */
   unsigned long long idle, all;
 };
 
-/* Takes the first line of /proc/stat: idle time (waiting for disks included) and all of it, in ticks since the start. False if that is not what it says. */
+/* Takes the first line of /proc/stat: idle time (waiting for disks included) and all of it, in ticks since the start.
+ * False if that is not what it says. */
 bool lb_spare_read(const char *line, unsigned long long *ret_idle, unsigned long long *ret_all);
 /* True if it looked: the last look is long enough ago. Call from one thread. */
 bool lb_spare_look(struct lb_spare *spare);

@@ -35,7 +35,12 @@ int lb_refuse(char *err, size_t err_size, const char *format, ...) {
 /* Bytes of the character at text, 0 = it is no UTF-8, or it is a control character. */
 static size_t shown(const unsigned char *text) {
   static const unsigned least[] = {0x20, 0xa0, 0x800, 0x10000}; /* of so many further bytes */
-  size_t more = text[0] < 0x80 ? 0 : text[0] < 0xc2 ? 4 : text[0] < 0xe0 ? 1 : text[0] < 0xf0 ? 2 : text[0] < 0xf5 ? 3 : 4;
+  size_t more = text[0] < 0x80   ? 0
+                : text[0] < 0xc2 ? 4
+                : text[0] < 0xe0 ? 1
+                : text[0] < 0xf0 ? 2
+                : text[0] < 0xf5 ? 3
+                                 : 4;
   if (more == 4) return 0;
   unsigned code = more == 0 ? text[0] : text[0] & (0x3fu >> more);
   for (size_t i = 1; i <= more; i++) {
@@ -53,7 +58,8 @@ void lb_printable(const char *text, char *buf, size_t size) {
     const char *piece = text;
     if (bytes == 0) {
       piece = escape, bytes = 1;
-      if (*text == '\n' || *text == '\t') length = (size_t)snprintf(escape, sizeof escape, "\\%c", *text == '\n' ? 'n' : 't');
+      if (*text == '\n' || *text == '\t')
+        length = (size_t)snprintf(escape, sizeof escape, "\\%c", *text == '\n' ? 'n' : 't');
       else length = (size_t)snprintf(escape, sizeof escape, "\\x%02x", (unsigned)(unsigned char)*text);
     }
     if (at + length >= size) break;

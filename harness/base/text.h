@@ -16,8 +16,9 @@ struct lb_text {
 /* Appends, as printf does; what does not fit is cut off. */
 void lb_text_add(struct lb_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* For text of others on one line of a terminal. Copies `text` into buf, with "\n", "\t" or "\x1b" for each control character, and "\xff" for each byte that is no UTF-8. Cut off where buf ends,
- * but never inside of a character or an escape. */
+/* For text of others on one line of a terminal. Copies `text` into buf, with "\n", "\t" or "\x1b" for each control
+ * character, and "\xff" for each byte that is no UTF-8. Cut off where buf ends, but never inside of a character or an
+ * escape. */
 void lb_printable(const char *text, char *buf, size_t size);
 
 /* A table of texts whose columns are as wide as their widest text. A name that is longer than

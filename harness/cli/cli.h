@@ -45,9 +45,11 @@ int lb_cli_shrink(const struct lb_args *args);
 int lb_cli_theory(const struct lb_args *args);
 int lb_cli_predict(const struct lb_args *args);
 int lb_cli_which(const struct lb_args *args);
-/* Of `list expectations` (cli_predict.c): of these systems "a@x,b", NULL = those that the scenarios name. An exit code. */
+/* Of `list expectations` (cli_predict.c): of these systems "a@x,b", NULL = those that the scenarios name. An exit code.
+ */
 int lb_list_expectations(const char *systems);
-/* What `report` does with a results folder: also the end of a suite, where one line says all (`quiet`). An exit code. */
+/* What `report` does with a results folder: also the end of a suite, where one line says all (`quiet`). An exit code.
+ */
 int lb_draw_report(const char *dir, bool quiet);
 
 /* ---- the table of commands (cli_commands.c) ------------------------------------------------------ */
@@ -86,8 +88,8 @@ struct lb_args {
   const char *const *argv;
   const char *words[LB_ARGS_MAX]; /* what is no option */
   int word_count;
-  const char *resume;  /* folder of a stopped run */
-  const char *resumed; /* the same, in the arguments of that run: set by lb_resume() alone */
+  const char *resume;                           /* folder of a stopped run */
+  const char *resumed;                          /* the same, in the arguments of that run: set by lb_resume() alone */
   const char *systems, *out, *export, *against; /* `systems` may be of several -b, "a,b" */
   unsigned guards;                              /* a bit each; 0 = not said */
   /* Names of the protocols that --plugin loaded, "a,b": what -b defaults to. */
@@ -103,7 +105,8 @@ struct lb_args {
   int trials, jobs, trial, hosts, ttl_ms;
   const char *own[LB_OWN_COUNT], *auth; /* servers of the user's own, by kind; NULL = none */
   uint64_t seed;
-  /* Of a hunt: one timeline by its id, kinds that are left out, most faults, time in all (0 = no end), whether only to list. */
+  /* Of a hunt: one timeline by its id, kinds that are left out, most faults, time in all (0 = no end), whether only to
+   * list. */
   const char *only, *without;
   const char *on, *survive; /* of `which`, lists */
   int faults;
@@ -123,15 +126,15 @@ enum {
   LB_ARG_TAP = 1 << 6, /* --tap -s */
   LB_ARG_ANYWAY = 1 << 7,
   LB_ARG_AGAINST = 1 << 8,
-  LB_ARG_COST = 1 << 9, /* --cost -s */
-  LB_ARG_SERVE = 1 << 10, /* --hosts --ttl --storage --speed --clocks -- COMMAND */
-  LB_ARG_OWN = 1 << 11, /* --redis --sentinel ... --auth */
+  LB_ARG_COST = 1 << 9,     /* --cost -s */
+  LB_ARG_SERVE = 1 << 10,   /* --hosts --ttl --storage --speed --clocks -- COMMAND */
+  LB_ARG_OWN = 1 << 11,     /* --redis --sentinel ... --auth */
   LB_ARG_ADAPTER = 1 << 12, /* -b --tap, of an adapter */
   LB_ARG_HUNT = 1 << 13, /* -g --faults --budget --without --only --narrow --list --seed -o -j -s -v --plugin --exec */
   LB_ARG_SHRINK = 1 << 14, /* -n -j -o -v --budget --seed, beside --trial and --plugin */
-  LB_ARG_SHOW = 1 << 15, /* -b */
-  LB_ARG_JUDGE = 1 << 16, /* -b -n -s -j -o -v --seed --resume */
-  LB_ARG_WHICH = 1 << 17, /* --on --survive -g */
+  LB_ARG_SHOW = 1 << 15,   /* -b */
+  LB_ARG_JUDGE = 1 << 16,  /* -b -n -s -j -o -v --seed --resume */
+  LB_ARG_WHICH = 1 << 17,  /* --on --survive -g */
 };
 
 /* Of lb_args_parse(): --help is among them. */
@@ -146,11 +149,13 @@ void lb_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* One line on stderr, "lockbench: ...", likewise. Returns `code`, so that a command can complain and end in
  * one statement. */
 int lb_complain(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Of a command without scenarios: whether each -s is a valid PROTOCOL.OPTION=VALUE. 0, or LB_EXIT_USAGE after one line on stderr (cli_conform.c). */
+/* Of a command without scenarios: whether each -s is a valid PROTOCOL.OPTION=VALUE. 0, or LB_EXIT_USAGE after one line
+ * on stderr (cli_conform.c). */
 int lb_check_options(const struct lb_args *args);
 /* What a command ends with that cannot make its folder, -errno: the place is the user's mistake where -o named it. */
 int lb_exit_of_place(int error, const char *out);
-/* Makes the folder of -o and tries to write there; nothing is left in it. 0, or an exit code after one line on stderr. */
+/* Makes the folder of -o and tries to write there; nothing is left in it. 0, or an exit code after one line on stderr.
+ */
 int lb_try_folder(const char *command, const char *path, const char *out);
 /* An --expect, taken apart: 0 and *ret, or -1 after one line on stderr. Without a guard of its own it is of `guard`. */
 int lb_args_expect(const char *text, enum lb_guard guard, struct lb_expect *ret);
@@ -187,40 +192,44 @@ struct lb_order { /* what a command wants done */
   const char *const *paths;        /* of the scenarios */
   const char *const *own_settings; /* of each, "key=value key=value" (NULL = none); or NULL */
   size_t path_count;
-  const struct lb_suite *suite;    /* that they are of: its plan is the full product; NULL = none */
-  bool draw;                       /* the charts and the page, too */
-  /* Of a command with a screen of its own; NULL = the tables of a run. `begin` is called before the first trial: an exit code other than 0 is that of the
-   * command, which then runs none. `tell` prints what came of those trials that are done, and returns the exit code of a run that was not stopped. */
+  const struct lb_suite *suite; /* that they are of: its plan is the full product; NULL = none */
+  bool draw;                    /* the charts and the page, too */
+  /* Of a command with a screen of its own; NULL = the tables of a run. `begin` is called before the first trial: an
+   * exit code other than 0 is that of the command, which then runs none. `tell` prints what came of those trials that
+   * are done, and returns the exit code of a run that was not stopped. */
   int (*begin)(void *data, const struct lb_plan *plan);
   int (*tell)(void *data, const struct lb_tally *tally, const char *dir);
   void *data;
 };
 /* Plans it, runs it, writes its results and says what came of it. An exit code. */
 int lb_carry_out(const struct lb_order *order);
-/* `--resume DIR`: calls the command of that run again as it was called then, with its seed and in its folder. An exit code. */
+/* `--resume DIR`: calls the command of that run again as it was called then, with its seed and in its folder. An exit
+ * code. */
 int lb_resume(const struct lb_args *args);
-/* `run --against TOOL` (cli_against.c): this build and another one take turns, and what came of it is compared. A turn takes about `turn_s`. An exit code. */
+/* `run --against TOOL` (cli_against.c): this build and another one take turns, and what came of it is compared. A turn
+ * takes about `turn_s`. An exit code. */
 int lb_run_against(const struct lb_args *args, double turn_s);
-/* Compares two results folders, or the variants in `a` (NULL = no `b`), and prints it as `args` say (plots/compare.py). An exit code. */
+/* Compares two results folders, or the variants in `a` (NULL = no `b`), and prints it as `args` say (plots/compare.py).
+ * An exit code. */
 int lb_compare_folders(const struct lb_args *args, const char *a, const char *b);
 
 /* ---- servers of the user's own (cli_servers.c) ---------------------------------------------------- */
 
 /* Whether any of the options that name such servers was given. */
 bool lb_names_own(const struct lb_args *args);
-/* Takes the servers and logins that the options name, and asks each server who it is. 0, also without any; LB_EXIT_USAGE or LB_EXIT_MISSING after
- * one line on stderr. */
+/* Takes the servers and logins that the options name, and asks each server who it is. 0, also without any;
+ * LB_EXIT_USAGE or LB_EXIT_MISSING after one line on stderr. */
 int lb_own_begin(const struct lb_args *args);
-/* The systems that a run on such servers is about, malloc'd: `asked` with a topology for every protocol that has none, where "all" is every protocol
- * that runs on one of them; NULL = of each kind of servers the one lock to use there. */
+/* The systems that a run on such servers is about, malloc'd: `asked` with a topology for every protocol that has none,
+ * where "all" is every protocol that runs on one of them; NULL = of each kind of servers the one lock to use there. */
 char *lb_own_systems(const char *asked);
 
 /* ---- how long it takes (cli_commands.c) ----------------------------------------------------------- */
 
 /* What this machine has for trials side by side. Takes nearly half a second. */
 struct lb_room lb_room_now(struct lb_jobs jobs);
-/* Estimates what is left to do of a run. If that is more than a few trials, or seconds, says it in one line on stderr. 0 (release with lb_estimate_end()) or
- * -ENOMEM. */
+/* Estimates what is left to do of a run. If that is more than a few trials, or seconds, says it in one line on stderr.
+ * 0 (release with lb_estimate_end()) or -ENOMEM. */
 int lb_announce(const struct lb_tally *tally, struct lb_jobs jobs, struct lb_estimate *ret);
 /* How long a plan takes of which nothing is done. 0 without memory. */
 double lb_seconds_of(const struct lb_plan *plan, struct lb_jobs jobs);

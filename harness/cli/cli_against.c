@@ -47,7 +47,8 @@ static void add_option(struct line *line, const char *name, const char *value) {
   add(line, value);
 }
 
-static void make_line(const struct lb_args *args, const char *tool, const char *seed, const char *out, struct line *ret) {
+static void make_line(const struct lb_args *args, const char *tool, const char *seed, const char *out,
+                      struct line *ret) {
   *ret = (struct line){.word = {tool, "run"}, .count = 2};
   for (int i = 0; i < args->word_count; i++) add(ret, args->words[i]);
   add_option(ret, "-b", args->systems);
@@ -79,7 +80,8 @@ static void on_signal(int sig) {
 }
 
 static void show(struct view *v) {
-  double elapsed_s = (double)(lb_clock_ns() - v->begin) / 1e9, expected_s = v->whole_s * (double)v->turns / (double)v->all;
+  double elapsed_s = (double)(lb_clock_ns() - v->begin) / 1e9,
+         expected_s = v->whole_s * (double)v->turns / (double)v->all;
   double left_s = lb_estimate_corrected(v->whole_s - expected_s, expected_s, elapsed_s, v->whole_s);
   struct lb_live_state state = {v->turns, v->all, elapsed_s, left_s, v->violations, v->what};
   lb_live_show(&v->live, &state);
@@ -90,14 +92,17 @@ static pid_t start(const char *const argv[], const char *err_path) {
   if (pid != 0) return pid;
   setpgid(0, 0); /* Ctrl-C is for us, and we tell it once */
   prctl(PR_SET_PDEATHSIG, SIGTERM);
-  int null = open("/dev/null", O_RDWR), err = err_path ? open(err_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : STDERR_FILENO;
-  if (null < 0 || err < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0) _exit(LB_EXIT_FAILURE);
+  int null = open("/dev/null", O_RDWR),
+      err = err_path ? open(err_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : STDERR_FILENO;
+  if (null < 0 || err < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 ||
+      dup2(err, STDERR_FILENO) < 0)
+    _exit(LB_EXIT_FAILURE);
   execv(argv[0], (char *const *)argv);
   _exit(127);
 }
 
-/* Its exit code, or 128 + the signal that it died of. Without standard output: what it prints there is of one round; so is what it says of its time, so what it
- * complains of goes into a file, if one is named. `view` may be NULL. */
+/* Its exit code, or 128 + the signal that it died of. Without standard output: what it prints there is of one round; so
+ * is what it says of its time, so what it complains of goes into a file, if one is named. `view` may be NULL. */
 static int run_program(const char *const argv[], const char *err_path, struct view *view) {
   enum { LOOK_MS = 100 };
   int status;
@@ -115,7 +120,9 @@ static int run_program(const char *const argv[], const char *err_path, struct vi
 }
 
 /* A run that was written: with verdicts as expected or not. */
-static bool has_results(int code) { return code == LB_EXIT_OK || code == LB_EXIT_UNEXPECTED || code == LB_EXIT_UNDECIDED; }
+static bool has_results(int code) {
+  return code == LB_EXIT_OK || code == LB_EXIT_UNEXPECTED || code == LB_EXIT_UNDECIDED;
+}
 
 /* Of a run. What cannot be read has none: it is only shown. */
 static size_t count_violations(const char *run) {
@@ -136,7 +143,8 @@ static void repeat_complaints(const char *path) {
   fflush(stderr);
 }
 
-static int play_turn(const struct lb_args *args, const char *const tool[2], const struct lb_rundir *dir, struct view *view, int round, int side, const char *seed) {
+static int play_turn(const struct lb_args *args, const char *const tool[2], const struct lb_rundir *dir,
+                     struct view *view, int round, int side, const char *seed) {
   char out[PATH_MAX], err_path[PATH_MAX];
   struct line line;
   snprintf(out, sizeof out, "%s/%c/%d", dir->partial, 'a' + side, round);
@@ -150,11 +158,14 @@ static int play_turn(const struct lb_args *args, const char *const tool[2], cons
   view->turns++;
   view->violations += count_violations(out);
   if (code == LB_EXIT_STOPPED || stopped) return LB_EXIT_STOPPED;
-  if (!has_results(code)) return lb_complain(code == LB_EXIT_USAGE ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "round %d: %s ended with %d", round, tool[side], code);
+  if (!has_results(code))
+    return lb_complain(code == LB_EXIT_USAGE ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "round %d: %s ended with %d", round,
+                       tool[side], code);
   return LB_EXIT_OK;
 }
 
-static int play_round(const struct lb_args *args, const char *const tool[2], const struct lb_rundir *dir, struct view *view, int round, int rounds, uint64_t seed) {
+static int play_round(const struct lb_args *args, const char *const tool[2], const struct lb_rundir *dir,
+                      struct view *view, int round, int rounds, uint64_t seed) {
   char text[32];
   int code = LB_EXIT_OK;
   snprintf(text, sizeof text, "%llu", (unsigned long long)(seed + (uint64_t)round));
@@ -200,15 +211,19 @@ static int compare(const struct lb_args *args, const struct lb_rundir *dir) {
 
 static int take_turns(const struct lb_args *args, double turn_s, const char *const tool[2], struct lb_rundir *dir) {
   int rounds = args->trials ? args->trials : ROUNDS, round = 1, code = LB_EXIT_OK;
-  struct view view = {.live = {stderr, .terminal = isatty(2), .said_ns = lb_clock_ns()}, .begin = lb_clock_ns(), .all = 2 * (size_t)rounds};
+  struct view view = {.live = {stderr, .terminal = isatty(2), .said_ns = lb_clock_ns()},
+                      .begin = lb_clock_ns(),
+                      .all = 2 * (size_t)rounds};
   view.whole_s = announce(turn_s, rounds);
   uint64_t seed = args->has_seed ? args->seed : lb_random_seed();
   char err[600];
   static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
-  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) sigaction(ends[i], &(struct sigaction){.sa_handler = on_signal}, NULL);
+  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+    sigaction(ends[i], &(struct sigaction){.sa_handler = on_signal}, NULL);
   for (; round <= rounds && code == LB_EXIT_OK; round++) code = play_round(args, tool, dir, &view, round, rounds, seed);
   int whole = code == LB_EXIT_OK ? rounds : round - 2;
-  if (code == LB_EXIT_STOPPED && whole < 1) return lb_complain(code, "interrupted before the first round had ended: nothing was kept");
+  if (code == LB_EXIT_STOPPED && whole < 1)
+    return lb_complain(code, "interrupted before the first round had ended: nothing was kept");
   if (code != LB_EXIT_OK && code != LB_EXIT_STOPPED) return code;
   if (whole < rounds) forget_round(dir, whole + 1);
   if (lb_rundir_commit(dir, true, err, sizeof err) < 0) return lb_complain(LB_EXIT_FAILURE, "%s", err);
@@ -227,7 +242,8 @@ static void ask_version(const char *tool, char *buf, size_t size) {
   pid_t pid = fork();
   if (pid == 0) {
     int null = open("/dev/null", O_RDWR);
-    if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(out[1], STDOUT_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0) _exit(127);
+    if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(out[1], STDOUT_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0)
+      _exit(127);
     execl(tool, tool, "--version", (char *)NULL);
     _exit(127);
   }
@@ -257,9 +273,11 @@ int lb_run_against(const struct lb_args *args, double turn_s) {
   struct lb_rundir dir;
   char err[600];
   ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-  if (args->plugins[0]) return lb_complain(LB_EXIT_USAGE, "--against: a plugin belongs to one build, so it cannot be measured by two");
+  if (args->plugins[0])
+    return lb_complain(LB_EXIT_USAGE, "--against: a plugin belongs to one build, so it cannot be measured by two");
   if (length <= 0) return lb_complain(LB_EXIT_FAILURE, "cannot find this program: %s", strerror(errno));
-  if (!answers(args->against)) return lb_complain(LB_EXIT_USAGE, "--against %s: expected the program of another build", args->against);
+  if (!answers(args->against))
+    return lb_complain(LB_EXIT_USAGE, "--against %s: expected the program of another build", args->against);
   int r = lb_rundir_open(&dir, lb_results_folder(), "against", args->out, err, sizeof err);
   if (r < 0) return lb_complain(lb_exit_of_place(r, args->out), "%s", err);
   int code = take_turns(args, turn_s, tool, &dir);

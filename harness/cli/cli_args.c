@@ -22,7 +22,23 @@
 #include "version.h"
 
 /* What becomes of a value. The first four go to a field of struct lb_args; two rows may name the same one. */
-enum kind { FLAG, TEXT, LIST, COUNT, GUARD, SETTING, SEED, PLUGIN, EXEC, EXPECT, STORAGE, FAULTS, BUDGET, OWN_SERVERS, HELP };
+enum kind {
+  FLAG,
+  TEXT,
+  LIST,
+  COUNT,
+  GUARD,
+  SETTING,
+  SEED,
+  PLUGIN,
+  EXEC,
+  EXPECT,
+  STORAGE,
+  FAULTS,
+  BUDGET,
+  OWN_SERVERS,
+  HELP
+};
 #define AT(member) offsetof(struct lb_args, member)
 
 enum { TEXT_MAX = 8192 };
@@ -38,72 +54,126 @@ static const struct arg {
   const char *help;
   size_t field;
   uint64_t min, max; /* of COUNT */
-} table[] = { /* an option twice: what it means depends on the command */
-    {"-b", "--systems", LIST, LB_ARG_RUN, "SYSTEM,...", "runs only these systems: PROTOCOL@TOPOLOGY or PROTOCOL", AT(systems)},
-    {"-b", "--systems", LIST, LB_ARG_SHOW, "SYSTEM,...", "of a scenario: what it expects of these systems, and no others", AT(systems)},
-    {"-b", "--topologies", LIST, LB_ARG_ADAPTER, "TOPOLOGY,...", "tries it on these (default: the first that it names)", AT(systems)},
-    {"-b", "--topologies", LIST, LB_ARG_JUDGE, "TOPOLOGY,...", "asks on these servers (default: of your own lock all that it names and this machine has)", AT(systems)},
-    {"-g", "--guard", GUARD, LB_ARG_HUNT, "GUARD", "looks for what breaks under this guard (default: none): " LB_GUARD_NAMES},
-    {"-g", "--guard", GUARD, LB_ARG_WHICH, "GUARD", "asks for what is safe under this guard (default: none): " LB_GUARD_NAMES},
-    {"--on", NULL, LIST, LB_ARG_WHICH, "SERVERS,...", "locks on these servers: topologies, or the beginning of their names as in zk, pg (default: all)", AT(on)},
-    {"--survive", NULL, LIST, LB_ARG_WHICH, "FAULT,...", "scenarios, attacks of `theory rules`, folders of scenarios as in clock, or the beginning of their names", AT(survive)},
-    {"-n", "--trials", COUNT, LB_ARG_RUN, "TRIALS", "trials of each cell and number of clients (default: the scenario says)", AT(trials), 1, 100000},
-    {"-n", "--trials", COUNT, LB_ARG_JUDGE, "TRIALS", "asks each question so often (default: 1)", AT(trials), 1, 100000},
-    {"-n", "--trials", COUNT, LB_ARG_SHRINK, "TRIALS", "plays each timeline so often, the last one four times as often (default: 5)", AT(trials), 1, 100000},
+} table[] = {
+    /* an option twice: what it means depends on the command */
+    {"-b", "--systems", LIST, LB_ARG_RUN, "SYSTEM,...", "runs only these systems: PROTOCOL@TOPOLOGY or PROTOCOL",
+     AT(systems)},
+    {"-b", "--systems", LIST, LB_ARG_SHOW, "SYSTEM,...",
+     "of a scenario: what it expects of these systems, and no others", AT(systems)},
+    {"-b", "--topologies", LIST, LB_ARG_ADAPTER, "TOPOLOGY,...", "tries it on these (default: the first that it names)",
+     AT(systems)},
+    {"-b", "--topologies", LIST, LB_ARG_JUDGE, "TOPOLOGY,...",
+     "asks on these servers (default: of your own lock all that it names and this machine has)", AT(systems)},
+    {"-g", "--guard", GUARD, LB_ARG_HUNT, "GUARD",
+     "looks for what breaks under this guard (default: none): " LB_GUARD_NAMES},
+    {"-g", "--guard", GUARD, LB_ARG_WHICH, "GUARD",
+     "asks for what is safe under this guard (default: none): " LB_GUARD_NAMES},
+    {"--on", NULL, LIST, LB_ARG_WHICH, "SERVERS,...",
+     "locks on these servers: topologies, or the beginning of their names as in zk, pg (default: all)", AT(on)},
+    {"--survive", NULL, LIST, LB_ARG_WHICH, "FAULT,...",
+     "scenarios, attacks of `theory rules`, folders of scenarios as in clock, or the beginning of their names",
+     AT(survive)},
+    {"-n", "--trials", COUNT, LB_ARG_RUN, "TRIALS",
+     "trials of each cell and number of clients (default: the scenario says)", AT(trials), 1, 100000},
+    {"-n", "--trials", COUNT, LB_ARG_JUDGE, "TRIALS", "asks each question so often (default: 1)", AT(trials), 1,
+     100000},
+    {"-n", "--trials", COUNT, LB_ARG_SHRINK, "TRIALS",
+     "plays each timeline so often, the last one four times as often (default: 5)", AT(trials), 1, 100000},
     {"-g", "--guard", GUARD, LB_ARG_RUN, "GUARD,...", "runs only these guards: " LB_GUARD_NAMES},
-    {"-s", "--set", SETTING, LB_ARG_RUN, "KEY=VALUE", "sets a key of the scenario, as in ttl_ms=5000, or PROTOCOL.OPTION=VALUE; several values, as in hold_ms=0,1, side by side"},
-    {"-s", "--set", SETTING, LB_ARG_TAP | LB_ARG_COST | LB_ARG_HUNT | LB_ARG_JUDGE, "OPTION=VALUE", "PROTOCOL.OPTION=VALUE, as `show PROTOCOL` lists them"},
-    {"-j", "--jobs", COUNT, LB_ARG_RUN | LB_ARG_HUNT | LB_ARG_SHRINK | LB_ARG_JUDGE, "JOBS", "trials side by side (trials that measure speed run alone)", AT(jobs), 1, 64},
+    {"-s", "--set", SETTING, LB_ARG_RUN, "KEY=VALUE",
+     "sets a key of the scenario, as in ttl_ms=5000, or PROTOCOL.OPTION=VALUE; several values, as in hold_ms=0,1, side by side"},
+    {"-s", "--set", SETTING, LB_ARG_TAP | LB_ARG_COST | LB_ARG_HUNT | LB_ARG_JUDGE, "OPTION=VALUE",
+     "PROTOCOL.OPTION=VALUE, as `show PROTOCOL` lists them"},
+    {"-j", "--jobs", COUNT, LB_ARG_RUN | LB_ARG_HUNT | LB_ARG_SHRINK | LB_ARG_JUDGE, "JOBS",
+     "trials side by side (trials that measure speed run alone)", AT(jobs), 1, 64},
     {"-o", "--out", TEXT, LB_ARG_RUN | LB_ARG_JUDGE, "DIR", "results folder (must be new)", AT(out)},
-    {"-o", "--out", TEXT, LB_ARG_HUNT, "DIR", "results folder; a hunt whose journal is there goes on (default: results/hunt-SEED)", AT(out)},
+    {"-o", "--out", TEXT, LB_ARG_HUNT, "DIR",
+     "results folder; a hunt whose journal is there goes on (default: results/hunt-SEED)", AT(out)},
     {"-o", "--out", TEXT, LB_ARG_SHRINK, "DIR", "folder for shrunk.ini (default: results/shrink-CELL.tTRIAL)", AT(out)},
-    {"--budget", NULL, BUDGET, LB_ARG_SHRINK, "TIME", "asks nothing new after so long, as in 90s, 10m, 2h (default: when nothing more can go)"},
-    {"--faults", NULL, FAULTS, LB_ARG_HUNT, "K", "timelines of at most so many faults: 0 to 3 (default: 2)", AT(faults), 0, 3},
-    {"--budget", NULL, BUDGET, LB_ARG_HUNT, "TIME", "ends after so long, as in 90s, 10m, 2h; of several systems each gets its share (default: when it is whole)"},
-    {"--without", NULL, LIST, LB_ARG_HUNT, "WORD,...", "leaves kinds of faults out, the first words of ids, as in restart,kill,pause, and client-3, which opens its session behind the faults (what is left out is not known to be harmless)", AT(without)},
+    {"--budget", NULL, BUDGET, LB_ARG_SHRINK, "TIME",
+     "asks nothing new after so long, as in 90s, 10m, 2h (default: when nothing more can go)"},
+    {"--faults", NULL, FAULTS, LB_ARG_HUNT, "K", "timelines of at most so many faults: 0 to 3 (default: 2)", AT(faults),
+     0, 3},
+    {"--budget", NULL, BUDGET, LB_ARG_HUNT, "TIME",
+     "ends after so long, as in 90s, 10m, 2h; of several systems each gets its share (default: when it is whole)"},
+    {"--without", NULL, LIST, LB_ARG_HUNT, "WORD,...",
+     "leaves kinds of faults out, the first words of ids, as in restart,kill,pause, and client-3, which opens its session behind the faults (what is left out is not known to be harmless)",
+     AT(without)},
     {"--only", NULL, TEXT, LB_ARG_HUNT, "ID", "one timeline, by its id, several times", AT(only)},
-    {"--narrow", NULL, FLAG, LB_ARG_HUNT, NULL, "finds out, too, from how long to how long a fault that is undone before a takeover, or the wait for a write, has to last", AT(narrow)},
-    {"--list", NULL, FLAG, LB_ARG_HUNT, NULL, "prints the timelines, each with what is done with it, and runs none", AT(list)},
-    {"--seed", NULL, SEED, LB_ARG_HUNT, "N", "seed of the order and of the trials: the same one gives the same order (default: 1)"},
+    {"--narrow", NULL, FLAG, LB_ARG_HUNT, NULL,
+     "finds out, too, from how long to how long a fault that is undone before a takeover, or the wait for a write, has to last",
+     AT(narrow)},
+    {"--list", NULL, FLAG, LB_ARG_HUNT, NULL, "prints the timelines, each with what is done with it, and runs none",
+     AT(list)},
+    {"--seed", NULL, SEED, LB_ARG_HUNT, "N",
+     "seed of the order and of the trials: the same one gives the same order (default: 1)"},
     {"--seed", NULL, SEED, LB_ARG_SHRINK, "N", "seed of the trials (default: 1)"},
     {"--expect", NULL, EXPECT, LB_ARG_RUN, "VERDICT",
      "your expectation where the scenario has none: safe, violated, stuck or delayed; GUARD=VERDICT for one guard"},
-    {"--strict", NULL, FLAG, LB_ARG_RUN, NULL, "a lock of --plugin or --exec that is not as predicted from its facts fails the run (default: it is only said)", AT(strict)},
-    {"--seed", NULL, SEED, LB_ARG_RUN | LB_ARG_JUDGE, "N", "seed of the random order and of random faults: the same seed draws the same, at other moments"},
-    {"--resume", NULL, TEXT, LB_ARG_RUN | LB_ARG_JUDGE, "DIR", "plays what is left of a run that was stopped, in its folder; beside it only -j, -v and --json", AT(resume)},
-    {"--keep-logs", NULL, FLAG, LB_ARG_RUN, NULL, "keeps the logs of every trial (default: of those that are not as expected)", AT(keep_logs)},
-    {"--reuse", NULL, FLAG, LB_ARG_RUN, NULL, "plays timelines one after the other on the same servers where these are as good as new (default: each trial has fresh ones)", AT(reuse)},
+    {"--strict", NULL, FLAG, LB_ARG_RUN, NULL,
+     "a lock of --plugin or --exec that is not as predicted from its facts fails the run (default: it is only said)",
+     AT(strict)},
+    {"--seed", NULL, SEED, LB_ARG_RUN | LB_ARG_JUDGE, "N",
+     "seed of the random order and of random faults: the same seed draws the same, at other moments"},
+    {"--resume", NULL, TEXT, LB_ARG_RUN | LB_ARG_JUDGE, "DIR",
+     "plays what is left of a run that was stopped, in its folder; beside it only -j, -v and --json", AT(resume)},
+    {"--keep-logs", NULL, FLAG, LB_ARG_RUN, NULL,
+     "keeps the logs of every trial (default: of those that are not as expected)", AT(keep_logs)},
+    {"--reuse", NULL, FLAG, LB_ARG_RUN, NULL,
+     "plays timelines one after the other on the same servers where these are as good as new (default: each trial has fresh ones)",
+     AT(reuse)},
     {"--against", NULL, TEXT, LB_ARG_AGAINST, "LOCKBENCH",
-     "takes turns with another build, -n rounds of a trial each, and compares what both measured; A is the other one", AT(against)},
+     "takes turns with another build, -n rounds of a trial each, and compares what both measured; A is the other one",
+     AT(against)},
     {"--json", NULL, FLAG, LB_ARG_JSON, NULL, "JSON on stdout instead of text (results/SCHEMA.md)", AT(json)},
-    {"-v", "--verbose", FLAG, LB_ARG_RUN | LB_ARG_HUNT | LB_ARG_SHRINK | LB_ARG_JUDGE, NULL, "a line for every trial, and all tables at the end (default: how far it is, in a pipe every 30 s; of many cells one screen)", AT(verbose)},
-    {"--trial", NULL, COUNT, LB_ARG_TRIAL, "N", "tells trial N (default: the first violated trial)", AT(trial), 1, 100000},
-    {"--past-lease", NULL, FLAG, LB_ARG_PAST_LEASE, NULL, "counts overlaps that began after the lease had ended (default: undecided)", AT(past_lease)},
+    {"-v", "--verbose", FLAG, LB_ARG_RUN | LB_ARG_HUNT | LB_ARG_SHRINK | LB_ARG_JUDGE, NULL,
+     "a line for every trial, and all tables at the end (default: how far it is, in a pipe every 30 s; of many cells one screen)",
+     AT(verbose)},
+    {"--trial", NULL, COUNT, LB_ARG_TRIAL, "N", "tells trial N (default: the first violated trial)", AT(trial), 1,
+     100000},
+    {"--past-lease", NULL, FLAG, LB_ARG_PAST_LEASE, NULL,
+     "counts overlaps that began after the lease had ended (default: undecided)", AT(past_lease)},
     {"--export", NULL, TEXT, LB_ARG_EXPORT, "json", "prints the events as JSON lines and judges nothing", AT(export)},
-    {"--plugin", NULL, PLUGIN, LB_ARG_RUN, "FILE", "adds a protocol from a shared library; without -b, only plugins run"},
+    {"--plugin", NULL, PLUGIN, LB_ARG_RUN, "FILE",
+     "adds a protocol from a shared library; without -b, only plugins run"},
     {"--plugin", NULL, PLUGIN, LB_ARG_PLUGIN | LB_ARG_HUNT, "FILE", "adds a protocol from a shared library"},
-    {"--exec", NULL, EXEC, LB_ARG_RUN, "CMD", "adds the lock of a foreign program, which speaks the line protocol of peers/README.md; without -b, only that runs"},
+    {"--exec", NULL, EXEC, LB_ARG_RUN, "CMD",
+     "adds the lock of a foreign program, which speaks the line protocol of peers/README.md; without -b, only that runs"},
     {"--exec", NULL, EXEC, LB_ARG_PLUGIN | LB_ARG_HUNT, "CMD", "adds the lock of a foreign program (peers/README.md)"},
-    {"--anyway", NULL, FLAG, LB_ARG_ANYWAY, NULL, "compares runs of other machines or settings, and says what differs (default: refused)", AT(anyway)},
-    {"--cost", NULL, FLAG, LB_ARG_COST, NULL, "starts the servers and counts what a lock costs (PROTOCOL or PROTOCOL@TOPOLOGY)", AT(cost)},
-    {"--hosts", NULL, COUNT, LB_ARG_SERVE, "N", "hosts of clients (default: 1); the command runs on the first, `nsenter --net=$LOCKBENCH_CLIENT_2` is on the second", AT(hosts), 1, 64},
-    {"--storage", NULL, STORAGE, LB_ARG_SERVE, "WHERE", "where servers keep their data: memory or disk (default: memory, with --speed disk)"},
-    {"--speed", NULL, FLAG, LB_ARG_SERVE, NULL, "servers with the settings of a user, as where speed is measured", AT(speed)},
+    {"--anyway", NULL, FLAG, LB_ARG_ANYWAY, NULL,
+     "compares runs of other machines or settings, and says what differs (default: refused)", AT(anyway)},
+    {"--cost", NULL, FLAG, LB_ARG_COST, NULL,
+     "starts the servers and counts what a lock costs (PROTOCOL or PROTOCOL@TOPOLOGY)", AT(cost)},
+    {"--hosts", NULL, COUNT, LB_ARG_SERVE, "N",
+     "hosts of clients (default: 1); the command runs on the first, `nsenter --net=$LOCKBENCH_CLIENT_2` is on the second",
+     AT(hosts), 1, 64},
+    {"--storage", NULL, STORAGE, LB_ARG_SERVE, "WHERE",
+     "where servers keep their data: memory or disk (default: memory, with --speed disk)"},
+    {"--speed", NULL, FLAG, LB_ARG_SERVE, NULL, "servers with the settings of a user, as where speed is measured",
+     AT(speed)},
     {"--clocks", NULL, FLAG, LB_ARG_SERVE, NULL, "servers whose clocks can be set, for the step clock", AT(clocks)},
-    {"--ttl", NULL, COUNT, LB_ARG_SERVE, "MS", "lease or session timeout that the servers have to allow (default: 10000)", AT(ttl_ms), 10, 3600000},
+    {"--ttl", NULL, COUNT, LB_ARG_SERVE, "MS",
+     "lease or session timeout that the servers have to allow (default: 10000)", AT(ttl_ms), 10, 3600000},
     {"--tap", NULL, FLAG, LB_ARG_TAP | LB_ARG_ADAPTER, NULL, "prints TAP, for a test suite", AT(tap)},
-    {"--redis", NULL, OWN_SERVERS, LB_ARG_OWN, "HOST:PORT,...", "servers of your own instead of ones that are started: one Redis, or several for locks that ask a majority"},
-    {"--sentinel", NULL, OWN_SERVERS, LB_ARG_OWN, "HOST:PORT,...=NAME", "your own Sentinels, and the NAME of the master that they watch"},
-    {"--redis-cluster", NULL, OWN_SERVERS, LB_ARG_OWN, "HOST:PORT,...", "a server of your own Redis Cluster, or several"},
+    {"--redis", NULL, OWN_SERVERS, LB_ARG_OWN, "HOST:PORT,...",
+     "servers of your own instead of ones that are started: one Redis, or several for locks that ask a majority"},
+    {"--sentinel", NULL, OWN_SERVERS, LB_ARG_OWN, "HOST:PORT,...=NAME",
+     "your own Sentinels, and the NAME of the master that they watch"},
+    {"--redis-cluster", NULL, OWN_SERVERS, LB_ARG_OWN, "HOST:PORT,...",
+     "a server of your own Redis Cluster, or several"},
     {"--zookeeper", NULL, OWN_SERVERS, LB_ARG_OWN, "HOST:PORT,...", "your own ZooKeeper ensemble"},
-    {"--postgres", NULL, OWN_SERVERS, LB_ARG_OWN, "CONNINFO", "your own PostgreSQL, as in 'host=db.example.org dbname=test user=me', without the password"},
+    {"--postgres", NULL, OWN_SERVERS, LB_ARG_OWN, "CONNINFO",
+     "your own PostgreSQL, as in 'host=db.example.org dbname=test user=me', without the password"},
     {"--etcd", NULL, OWN_SERVERS, LB_ARG_OWN, "HOST:PORT,...", "your own etcd cluster"},
-    {"--auth", NULL, TEXT, LB_ARG_OWN, "FILE", "logins for them: sections [redis], [sentinel], [zookeeper], [postgres], [etcd] with user=, password=, tls=yes, ca=FILE", AT(auth)},
+    {"--auth", NULL, TEXT, LB_ARG_OWN, "FILE",
+     "logins for them: sections [redis], [sentinel], [zookeeper], [postgres], [etcd] with user=, password=, tls=yes, ca=FILE",
+     AT(auth)},
     {"-h", "--help", HELP, EVERY_COMMAND, NULL, "this help"},
 };
 enum { TABLE_COUNT = sizeof table / sizeof *table };
 
-static void __attribute__((format(printf, 3, 0))) print_line(FILE *out, const char *prefix, const char *format, va_list args) {
+static void __attribute__((format(printf, 3, 0)))
+print_line(FILE *out, const char *prefix, const char *format, va_list args) {
   char line[TEXT_MAX], shown[TEXT_MAX];
   vsnprintf(line, sizeof line, format, args);
   lb_printable(line, shown, sizeof shown);
@@ -150,14 +220,17 @@ static bool is_list(const struct arg *arg) {
 }
 
 /* Those that mean more each time, without being a list. */
-static bool is_repeated(const struct arg *arg) { return arg->kind == SETTING || arg->kind == PLUGIN || arg->kind == EXEC || arg->kind == EXPECT; }
+static bool is_repeated(const struct arg *arg) {
+  return arg->kind == SETTING || arg->kind == PLUGIN || arg->kind == EXEC || arg->kind == EXPECT;
+}
 
 /* The second one makes a text of both, which lives as long as the process. */
 static int add_to_list(const char **list, const char *value) {
   static char *texts[LB_ARGS_MAX];
   static size_t count;
   if (!*list) return *list = value, 0;
-  if (count == LB_ARGS_MAX || asprintf(&texts[count], "%s,%s", *list, value) < 0) return lb_complain(LB_EXIT_USAGE, "too many arguments");
+  if (count == LB_ARGS_MAX || asprintf(&texts[count], "%s,%s", *list, value) < 0)
+    return lb_complain(LB_EXIT_USAGE, "too many arguments");
   *list = texts[count++];
   return 0;
 }
@@ -168,7 +241,8 @@ static int check_value(const struct arg *arg, const char *name, const char *valu
   bool again = *given;
   *given = true;
   if (length == 0) return lb_complain(LB_EXIT_USAGE, "%s '': expected %s", name, arg->value);
-  if (again && !is_list(arg) && !is_repeated(arg)) return lb_complain(LB_EXIT_USAGE, "%s %s: given twice, expected one %s", name, value, arg->value);
+  if (again && !is_list(arg) && !is_repeated(arg))
+    return lb_complain(LB_EXIT_USAGE, "%s %s: given twice, expected one %s", name, value, arg->value);
   if (is_list(arg) && (*value == ',' || value[length - 1] == ',' || strstr(value, ",,")))
     return lb_complain(LB_EXIT_USAGE, "%s %s: an entry is empty, expected %s", name, value, arg->value);
   return 0;
@@ -209,20 +283,22 @@ int lb_args_expect(const char *text, enum lb_guard guard, struct lb_expect *ret)
   snprintf(word, sizeof word, "%.*s", equals ? (int)(equals - text) : 0, text);
   int named = equals ? lb_guard_find(word) : (int)guard;
   if (named < 0) return lb_complain(-1, "--expect %s: expected VERDICT, or GUARD=VERDICT with " LB_GUARD_NAMES, text);
-  *ret = (struct lb_expect){.guard = (enum lb_guard)named, .system = (char *)"*", .reason = (char *)"said with --expect"};
+  *ret =
+      (struct lb_expect){.guard = (enum lb_guard)named, .system = (char *)"*", .reason = (char *)"said with --expect"};
   for (int i = 0; i < VERDICTS; i++) {
     names[i] = lb_verdict_name(verdicts[i]);
     if (strcmp(names[i], verdict) == 0) return ret->verdict = verdicts[i], 0;
   }
   const char *near = lb_suggest(verdict, names, VERDICTS);
-  return lb_complain(-1, "--expect %s: expected safe, violated, stuck or delayed%s%s%s", text, near ? "; did you mean '" : "",
-                     near ? near : "", near ? "'?" : "");
+  return lb_complain(-1, "--expect %s: expected safe, violated, stuck or delayed%s%s%s", text,
+                     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
 /* Which guard it will be for is not known yet (-g may follow), so it is taken apart here only to be refused in time. */
 static int add_expect(const char *text, struct lb_args *args) {
   struct lb_expect expect;
-  if (args->expect_count == LB_GUARD_COUNT) return lb_complain(LB_EXIT_USAGE, "--expect: at most %d times", LB_GUARD_COUNT);
+  if (args->expect_count == LB_GUARD_COUNT)
+    return lb_complain(LB_EXIT_USAGE, "--expect: at most %d times", LB_GUARD_COUNT);
   args->expects[args->expect_count++] = text;
   return lb_args_expect(text, LB_GUARD_NONE, &expect) < 0 ? LB_EXIT_USAGE : 0;
 }
@@ -259,7 +335,11 @@ static int set_own(const char *name, const char *value, struct lb_args *args) {
 static int set_budget(const char *text, struct lb_args *args) {
   char *end = NULL;
   double value = *text >= '0' && *text <= '9' ? strtod(text, &end) : -1;
-  double unit = !end || end[0] == '\0' || end[1] != '\0' ? 0 : *end == 's' ? 1 : *end == 'm' ? 60 : *end == 'h' ? 3600 : 0;
+  double unit = !end || end[0] == '\0' || end[1] != '\0' ? 0
+                : *end == 's'                            ? 1
+                : *end == 'm'                            ? 60
+                : *end == 'h'                            ? 3600
+                                                         : 0;
   args->budget_s = value * unit;
   if (args->budget_s >= 1 && args->budget_s <= 1e6) return 0;
   return lb_complain(LB_EXIT_USAGE, "--budget %s: expected a time of at least a second, as in 90s, 10m or 2h", text);
@@ -366,7 +446,8 @@ int lb_args_parse(int argc, char **argv, unsigned takes, struct lb_args *ret) {
       ret->command = (const char *const *)argv + i + 1;
       break;
     }
-    if (!argv[i][0]) return lb_complain(LB_EXIT_USAGE, "%s: word %d is empty, see `%s %s --help`", argv[0], i, lb_called(), argv[0]);
+    if (!argv[i][0])
+      return lb_complain(LB_EXIT_USAGE, "%s: word %d is empty, see `%s %s --help`", argv[0], i, lb_called(), argv[0]);
     if (argv[i][0] == '-' && argv[i][1]) r = parse_option(argc, argv, &i, takes | EVERY_COMMAND, given, ret);
     else if (ret->word_count < LB_ARGS_MAX) ret->words[ret->word_count++] = argv[i];
     else r = lb_complain(LB_EXIT_USAGE, "too many arguments");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The commands: one row each, out of which come what main() runs, which options a command takes, its help and the help of all. Their options
- * stand in the table of cli_args.c. And what they share: what a run takes where nothing was said, where things are, how long it will take.
+ * The commands: one row each, out of which come what main() runs, which options a command takes, its help and the help
+ * of all. Their options stand in the table of cli_args.c. And what they share: what a run takes where nothing was said,
+ * where things are, how long it will take.
  */
 #include "cli.h"
 
@@ -33,15 +34,21 @@ static const struct lb_cli_command commands[] = {
      "Your own lock is held against the contract first (adapter-check, conform). Then the suite `judge` runs. A scenario that means nothing for the lock is left out.\n"
      "exit: 0 safe in all that was asked, 1 failure of the harness, 2 bad input, 3 not safe, or stuck, 4 undecided, 5 nothing could be asked,\n"
      "      130 stopped before its end: what is decided is kept, and --resume plays the rest\n"},
-    {"list", lb_cli_list, LB_ARG_PLUGIN, "[protocols|topologies|scenarios|suites|steps|points|assumptions|expectations [SYSTEMS]]", "lists what there is to run", NULL},
-    {"show", lb_cli_show, LB_ARG_PLUGIN | LB_ARG_COST | LB_ARG_SHOW, "NAME", "shows what a protocol promises and what breaks it, or a topology, or a scenario",
+    {"list", lb_cli_list, LB_ARG_PLUGIN,
+     "[protocols|topologies|scenarios|suites|steps|points|assumptions|expectations [SYSTEMS]]",
+     "lists what there is to run", NULL},
+    {"show", lb_cli_show, LB_ARG_PLUGIN | LB_ARG_COST | LB_ARG_SHOW, "NAME",
+     "shows what a protocol promises and what breaks it, or a topology, or a scenario",
      "NAME is PROTOCOL, PROTOCOL@TOPOLOGY, TOPOLOGY or SCENARIO.\n"},
-    {"which", lb_cli_which, LB_ARG_WHICH | LB_ARG_JSON, "", "names the locks that are predicted to survive some faults, or what would have to change",
+    {"which", lb_cli_which, LB_ARG_WHICH | LB_ARG_JSON, "",
+     "names the locks that are predicted to survive some faults, or what would have to change",
      "The answer is what rules say (`theory`), with the cells that show it and what a lock cost in a reference run. Where no lock is left it says which faults\n"
      "stand against the best one, which guard would stop each, and which single fact would.\n"},
-    {"predict", lb_cli_predict, LB_ARG_JSON | LB_ARG_PLUGIN | LB_ARG_OWN, "[SYSTEM] [DIR]", "says what each fault should do to a lock, before anything has run",
+    {"predict", lb_cli_predict, LB_ARG_JSON | LB_ARG_PLUGIN | LB_ARG_OWN, "[SYSTEM] [DIR]",
+     "says what each fault should do to a lock, before anything has run",
      "SYSTEM is PROTOCOL[@TOPOLOGY]; of --plugin, --exec and servers of your own it may be left out. DIR is a results folder: what was measured stands beside, and ! where it differs.\n"},
-    {"theory", lb_cli_theory, LB_ARG_JSON | LB_ARG_PLUGIN, "[facts [SYSTEM]|rules [ATTACK]|exceptions]", "says what predictions rest on: facts, rules, exceptions, and how many cells they cover",
+    {"theory", lb_cli_theory, LB_ARG_JSON | LB_ARG_PLUGIN, "[facts [SYSTEM]|rules [ATTACK]|exceptions]",
+     "says what predictions rest on: facts, rules, exceptions, and how many cells they cover",
      "ATTACK is a section of scenarios/theory/rules.ini, or a scenario that plays it.\n"},
     {"check", lb_cli_check, LB_ARG_JSON | LB_ARG_EXPORT | LB_ARG_PAST_LEASE, "FILE|-",
      "judges a history (binary or JSON lines); - is standard input",
@@ -60,14 +67,12 @@ static const struct lb_cli_command commands[] = {
      "tests protocols against the contract (backends/backend.h)",
      "SYSTEM is PROTOCOL or PROTOCOL@TOPOLOGY. Without one, the plugin is tested on each of its topologies.\n"
      "exit: 0 all hold, 1 failure of the harness, 2 usage, 3 some do not, 5 servers are missing\n"},
-    {"serve", lb_cli_serve, LB_ARG_SERVE, "TOPOLOGY [-- COMMAND]",
-     "starts servers as a trial would, and keeps them",
+    {"serve", lb_cli_serve, LB_ARG_SERVE, "TOPOLOGY [-- COMMAND]", "starts servers as a trial would, and keeps them",
      "COMMAND runs on the host of client 1, with the addresses in its environment: LOCKBENCH_SERVERS, LOCKBENCH_REDIS,\n"
      "LOCKBENCH_SENTINELS, LOCKBENCH_SENTINEL_MASTER, LOCKBENCH_ZOOKEEPER, LOCKBENCH_POSTGRES, PGHOST ..., LOCKBENCH_ETCD,\n"
      "ETCDCTL_ENDPOINTS; LOCKBENCH_TOOL is this program. Without COMMAND there is a prompt: `help` lists what can be asked. All of it ends with COMMAND.\n"
      "exit: that of COMMAND; 1 failure of the harness, 2 usage, 5 servers are missing, 127 no such command\n"},
-    {"fault", lb_cli_fault, 0, "STEP",
-     "does a step of a scenario to servers that `serve` keeps, and proves it",
+    {"fault", lb_cli_fault, 0, "STEP", "does a step of a scenario to servers that `serve` keeps, and proves it",
      "STEP is what a scenario says: 'kill primary', 'cut primary from replicas', 'await failover within 20s'; or help, hosts, env.\n"
      "LOCKBENCH_SERVE says whom to ask: a COMMAND of `serve` has it, and for other terminals `serve` prints it.\n"
      "exit: 0 done and proved, 4 not proved, 2 not understood, 1 nobody serves\n"},
@@ -99,8 +104,8 @@ enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 static const char exit_codes[] =
     "exit: 0 as expected, 1 failure of the harness, 2 usage or bad input, 3 verdict differs from the expectation,\n"
     "      4 undecided, 5 a needed server or permission is missing, or nothing was asked,\n"
-     "      130 stopped before its end: what is decided is kept, and --resume plays the rest\n"
-     "of every command: 1 its output could not be written, 141 who read its output went away (`| head`)\n";
+    "      130 stopped before its end: what is decided is kept, and --resume plays the rest\n"
+    "of every command: 1 its output could not be written, 141 who read its output went away (`| head`)\n";
 
 const struct lb_cli_command *lb_cli_command_at(size_t index) { return index < COMMAND_COUNT ? &commands[index] : NULL; }
 
@@ -210,7 +215,8 @@ static char *find_file(const char *what, const char *place, const char *name, bo
   if (!found && !quiet && r < 0) lb_complain(0, "cannot read %s: %s", folder, strerror(-r));
   else if (!found && !quiet && near) lb_complain(0, "unknown %s '%s', did you mean '%s'?", what, name, near);
   else if (!found && !quiet)
-    lb_complain(0, "unknown %s '%s', expected one of `%s list %ss` or a path to an .ini file", what, name, lb_called(), what);
+    lb_complain(0, "unknown %s '%s', expected one of `%s list %ss` or a path to an .ini file", what, name, lb_called(),
+                what);
   for (size_t i = 0; i < count; i++) free(names[i]), free(paths[i]);
   free(names);
   free(paths);
@@ -243,7 +249,8 @@ static bool is_over_soon(const struct lb_tally *tally, const struct lb_estimate 
   return tally->plan->job_count - tally->done <= FEW_TRIALS && e->whole_s <= FEW_S;
 }
 
-/* Without the table it is a guess, which is corrected while the run goes on. What is over soon anyway does not wait to know what others want of the machine. */
+/* Without the table it is a guess, which is corrected while the run goes on. What is over soon anyway does not wait to
+ * know what others want of the machine. */
 static int estimate(const struct lb_tally *tally, struct lb_jobs jobs, struct lb_estimate *ret) {
   char path[4000], err[300];
   struct lb_times times;

@@ -28,7 +28,7 @@ struct suite {
   bool tap, many; /* many: more than one system, so each line of TAP has to name its own */
   const char *system;
   int statements, held, declared; /* of this system; declared: of those that held, by failing as declared */
-  int points, failed;   /* of all of them */
+  int points, failed;             /* of all of them */
   /* Of this system: how its statements fail, each kind by the first that did so, and how many more. For people. */
   struct kind {
     char text[KIND_TEXT], statement[100];
@@ -54,7 +54,8 @@ static void print_tap(const struct suite *s, const struct lb_conform_result *r) 
   print_indented("# | ", r->output);
 }
 
-/* What two failures have in common that come from one mistake: what was expected and the word that came, without numbers, tokens and which client. */
+/* What two failures have in common that come from one mistake: what was expected and the word that came, without
+ * numbers, tokens and which client. */
 static void kind_of(const char *why, char *buf, size_t size) {
   static const char read[] = ", read '";
   const char *end = strstr(why, read), *client = strstr(why, " (");
@@ -110,7 +111,9 @@ static void print_sum(const struct suite *s) {
   if (s->declared) printf(", %d fail%s as declared", s->declared, s->declared == 1 ? "s" : "");
   putchar('\n');
   for (int i = 0; i < s->kind_count; i++)
-    if (s->kinds[i].more) printf("%d more fail%s as \"%s\" does (--tap prints them)\n", s->kinds[i].more, s->kinds[i].more == 1 ? "s" : "", s->kinds[i].statement);
+    if (s->kinds[i].more)
+      printf("%d more fail%s as \"%s\" does (--tap prints them)\n", s->kinds[i].more, s->kinds[i].more == 1 ? "s" : "",
+             s->kinds[i].statement);
 }
 
 /* ---- one system ------------------------------------------------------------------------------ */
@@ -121,13 +124,18 @@ static int run_system(struct suite *s, const struct lb_system *system, const str
                       const struct lb_rundir *dir) {
   const struct lb_args *args = order->args;
   char err[600];
-  struct lb_conform_plan plan = {.protocol = system->protocol, .topology = system->topology, .dir = dir, .only = order->only, .adapter = order->adapter};
+  struct lb_conform_plan plan = {.protocol = system->protocol,
+                                 .topology = system->topology,
+                                 .dir = dir,
+                                 .only = order->only,
+                                 .adapter = order->adapter};
   union lb_value *options = lb_settings_options(system->protocol, args->settings, args->setting_count);
   if (!options) return lb_complain(LB_EXIT_FAILURE, "%s %s: no memory", args->argv[0], system->name);
   plan.options = options;
   s->system = system->name;
   s->statements = s->held = s->declared = s->kind_count = 0;
-  int r = order->said ? lb_conform_run(&plan, order->said, order->data, err, sizeof err) : lb_conform_run(&plan, print_result, s, err, sizeof err);
+  int r = order->said ? lb_conform_run(&plan, order->said, order->data, err, sizeof err)
+                      : lb_conform_run(&plan, print_result, s, err, sizeof err);
   free(options);
   if (r < 0) return lb_complain(LB_EXIT_FAILURE, "%s %s: %s", args->argv[0], system->name, err);
   if (!s->tap && !order->said) print_sum(s);
@@ -137,7 +145,8 @@ static int run_system(struct suite *s, const struct lb_system *system, const str
 /* A system whose servers are not there: a skip for TAP, a line for people. */
 static int miss(struct suite *s, const char *command, const struct lb_system *system, const char *missing) {
   if (!s->tap)
-    return lb_complain(LB_EXIT_MISSING, "%s %s: needs %s, which is not on this machine", command, system->name, missing);
+    return lb_complain(LB_EXIT_MISSING, "%s %s: needs %s, which is not on this machine", command, system->name,
+                       missing);
   printf("ok %d - %s # SKIP needs %s\n", ++s->points, system->name, missing);
   return LB_EXIT_OK;
 }
@@ -165,7 +174,8 @@ int lb_conform_systems(const struct lb_conform_order *order) {
   for (int i = 0; i < count; i++) {
     const char *missing = lb_topology_missing(order->systems[i].topology);
     if (i > 0 && !args->tap && !order->said) putchar('\n');
-    int r = missing ? miss(&suite, args->argv[0], &order->systems[i], missing) : run_system(&suite, &order->systems[i], order, &dir);
+    int r = missing ? miss(&suite, args->argv[0], &order->systems[i], missing)
+                    : run_system(&suite, &order->systems[i], order, &dir);
     tried += !missing;
     if (!missing || order->named) code = worse(code, r); /* of a plugin's topologies those count that are here */
   }
@@ -229,7 +239,8 @@ int lb_cli_conform(const struct lb_args *args) {
 
 enum { STATEMENTS_MAX = 64 };
 
-/* A program that cannot be called is a mistake of the user; a first line that nobody understands is one of the adapter: the first statement. */
+/* A program that cannot be called is a mistake of the user; a first line that nobody understands is one of the adapter:
+ * the first statement. */
 static int refuse_first_line(const struct lb_args *args, bool spoke, const char *err) {
   const char *first = lb_conform_statement_at(true, 0)->text;
   if (!spoke) return lb_complain(LB_EXIT_USAGE, "adapter-check '%s': %s", args->words[0], err);
@@ -248,7 +259,8 @@ static const struct lb_protocol *hear(const struct lb_args *args, int *ret_code)
 }
 
 /* Those of -b, or the first that it names. How many; -1 after a complaint. */
-static int choose_systems(const struct lb_protocol *protocol, const char *topologies, struct lb_system *systems, int max) {
+static int choose_systems(const struct lb_protocol *protocol, const char *topologies, struct lb_system *systems,
+                          int max) {
   char name[160], err[300];
   int count = 0;
   for (const char *at = topologies ? topologies : protocol->topologies[0]; *at && count < max; at += *at == ',') {
@@ -268,14 +280,17 @@ static bool choose_statements(const struct lb_args *args, const char **only) {
     const struct lb_conform_statement *s;
     for (size_t k = 0; (s = lb_conform_statement_at(true, k)) && count < STATEMENTS_MAX - 1; k++)
       if (strstr(s->text, args->words[i])) only[count++] = s->text;
-    if (count == before) return lb_complain(0, "adapter-check: no statement has '%s' in it; without one, all are tried", args->words[i]), false;
+    if (count == before)
+      return lb_complain(0, "adapter-check: no statement has '%s' in it; without one, all are tried", args->words[i]),
+             false;
   }
   only[count] = NULL;
   return true;
 }
 
 /* Of those that it names: none of them is told by what another one says. */
-static void say_not_tried(const struct lb_args *args, const struct lb_protocol *protocol, const struct lb_system *systems, int count) {
+static void say_not_tried(const struct lb_args *args, const struct lb_protocol *protocol,
+                          const struct lb_system *systems, int count) {
   char list[400] = "";
   for (const char *const *t = protocol->topologies; *t; t++) {
     bool tried = !lb_topology_find(*t); /* what is no topology is a FAIL already */
@@ -293,12 +308,20 @@ int lb_cli_adapter(const struct lb_args *args) {
   static struct lb_system systems[LB_ARGS_MAX];
   const char *only[STATEMENTS_MAX];
   int code = LB_EXIT_USAGE;
-  if (args->word_count == 0) return lb_complain(LB_EXIT_USAGE, "adapter-check: expected CMD, as in `%s adapter-check 'python3 peers/reference.py'`", lb_called());
+  if (args->word_count == 0)
+    return lb_complain(LB_EXIT_USAGE,
+                       "adapter-check: expected CMD, as in `%s adapter-check 'python3 peers/reference.py'`",
+                       lb_called());
   if (!choose_statements(args, only)) return LB_EXIT_USAGE;
   const struct lb_protocol *protocol = hear(args, &code);
   if (!protocol) return code;
   int count = choose_systems(protocol, args->systems, systems, LB_ARGS_MAX);
-  struct lb_conform_order order = {.args = args, .systems = systems, .count = count, .named = true, .adapter = true, .only = args->word_count > 1 ? only : NULL};
+  struct lb_conform_order order = {.args = args,
+                                   .systems = systems,
+                                   .count = count,
+                                   .named = true,
+                                   .adapter = true,
+                                   .only = args->word_count > 1 ? only : NULL};
   if (count < 0) return LB_EXIT_USAGE;
   code = lb_conform_systems(&order);
   say_not_tried(args, protocol, systems, count);

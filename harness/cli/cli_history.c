@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Commands that read what a trial has left: `check` judges a history again, ours or another tool's, without servers; `explain` tells its story,
- * or that of a trial of a run; `report` draws figures and page of a run. The form of a history is told by its first bytes, not by its name.
+ * Commands that read what a trial has left: `check` judges a history again, ours or another tool's, without servers;
+ * `explain` tells its story, or that of a trial of a run; `report` draws figures and page of a run. The form of a
+ * history is told by its first bytes, not by its name.
  */
 #include "cli.h"
 
@@ -85,7 +86,8 @@ int lb_cli_check(const struct lb_args *args) {
   if (args->export && strcmp(args->export, "json") != 0)
     return lb_complain(LB_EXIT_USAGE, "--export %s: expected json", args->export);
   if (args->export && (args->json || args->past_lease))
-    return lb_complain(LB_EXIT_USAGE, "check: expected --export or %s, got both", args->json ? "--json" : "--past-lease");
+    return lb_complain(LB_EXIT_USAGE, "check: expected --export or %s, got both",
+                       args->json ? "--json" : "--past-lease");
   int r = lb_load_history(args->words[0], &history);
   if (r) return r;
   r = lb_check_history(&history, &check);
@@ -101,7 +103,8 @@ int lb_cli_check(const struct lb_args *args) {
 
 /* ---- explain: a cell brings its verdict out of run.json, a file is judged as `check` would --------------- */
 
-/* What stands above the story of a file. What its scenario counts is not in it, and may decide what the events leave open. */
+/* What stands above the story of a file. What its scenario counts is not in it, and may decide what the events leave
+ * open. */
 static void print_file(const char *name, const struct lb_history *history, const struct lb_check *check,
                        bool past_lease) {
   lb_check_print_verdict(check, past_lease, stdout);
@@ -217,8 +220,9 @@ int lb_cli_explain(const struct lb_args *args) {
 
 /* ---- report, compare: by a script of plots/, a process of its own ---------------------------------------- */
 
-/* What the script says on stdout, line by line as it comes, or on stderr, as complaints. Names out of the run may hold anything, so control
- * characters are written out. Our own stdout is written by us only: whoever draws is not stopped by a reader that went away. */
+/* What the script says on stdout, line by line as it comes, or on stderr, as complaints. Names out of the run may hold
+ * anything, so control characters are written out. Our own stdout is written by us only: whoever draws is not stopped
+ * by a reader that went away. */
 static void pass_on(FILE *from, bool complains) {
   char *line = NULL, shown[4096];
   size_t size = 0;
@@ -254,7 +258,8 @@ static int run_script(const char *script, const char *const words[], size_t coun
   for (size_t i = 0; i < count && i < sizeof argv / sizeof *argv - 3; i++) argv[2 + i] = words[i];
   fflush(stdout);
   FILE *complaints = tmpfile(); /* no second pipe: nobody would read it while we read the first */
-  if (!complaints || pipe2(said, O_CLOEXEC) < 0) return lb_complain(LB_EXIT_FAILURE, "%s: %s", program, strerror(errno));
+  if (!complaints || pipe2(said, O_CLOEXEC) < 0)
+    return lb_complain(LB_EXIT_FAILURE, "%s: %s", program, strerror(errno));
   pid_t pid = fork();
   if (pid == 0) become(program, (char *const *)argv, said[1], fileno(complaints));
   close(said[1]);

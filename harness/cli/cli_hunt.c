@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * `lockbench hunt SYSTEM`, and `hunt all`, which shares its time out among the systems. A hunt may take long, so what it has is on the disk all the time:
- * the same command with the same folder goes on.
+ * `lockbench hunt SYSTEM`, and `hunt all`, which shares its time out among the systems. A hunt may take long, so what
+ * it has is on the disk all the time: the same command with the same folder goes on.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -23,11 +23,12 @@
 #include "scenario/scenario.h"
 #include "show/live.h"
 
-/* HUNT_JOBS: a timeline waits even more than a scenario does, mostly for what does not happen; what starts at once is limited by its cost. Without servers twice as
- * many are as little work. */
+/* HUNT_JOBS: a timeline waits even more than a scenario does, mostly for what does not happen; what starts at once is
+ * limited by its cost. Without servers twice as many are as little work. */
 enum { PATH = 4000, FAULTS_DEFAULT = 2, LATE_SHOWN = 3, HUNT_JOBS = 2 };
 
-/* ---- the live line --------------------------------------------------------------------------------------------------- */
+/* ---- the live line
+ * --------------------------------------------------------------------------------------------------- */
 
 struct view {
   const char *system;
@@ -45,8 +46,8 @@ static void begin(void *to, size_t timelines, double seconds) {
 static void show(void *to, const struct lb_hunt_live *live) {
   struct view *v = to;
   char what[200];
-  snprintf(what, sizeof what, "%s, %s %zu of %zu, %zu fault%s, %zu undecided", v->system, live->what, live->done, live->count, live->faults, live->faults == 1 ? "" : "s",
-           live->undecided);
+  snprintf(what, sizeof what, "%s, %s %zu of %zu, %zu fault%s, %zu undecided", v->system, live->what, live->done,
+           live->count, live->faults, live->faults == 1 ? "" : "s", live->undecided);
   struct lb_live_state state = {live->known, live->all, live->elapsed_s, live->left_s, live->breaking, what};
   v->known = live->known, v->all = live->all;
   lb_live_show(&v->live, &state);
@@ -55,18 +56,21 @@ static void show(void *to, const struct lb_hunt_live *live) {
 static void show_trial(void *to, const struct lb_hunt_trial *trial) {
   const struct view *v = to;
   lb_live_hide(&v->live);
-  fprintf(stderr, "[%zu/%zu] %s %s.%s: %s%s%s%s, %.1f s\n", v->known, v->all, v->system, trial->id, lb_guard_name(trial->guard), lb_hunt_outcome_name(trial->outcome),
-          *trial->why ? " (" : "", trial->why, *trial->why ? ")" : "", trial->seconds);
+  fprintf(stderr, "[%zu/%zu] %s %s.%s: %s%s%s%s, %.1f s\n", v->known, v->all, v->system, trial->id,
+          lb_guard_name(trial->guard), lb_hunt_outcome_name(trial->outcome), *trial->why ? " (" : "", trial->why,
+          *trial->why ? ")" : "", trial->seconds);
 }
 
 /* 0, or -1 after a complaint. */
 static int read_without(const struct lb_args *args, struct lb_hunt_switches *ret) {
   char err[400];
-  return lb_hunt_leave_out(args->without ? args->without : "", ret, err, sizeof err) < 0 ? lb_complain(-1, "%s", err) : 0;
+  return lb_hunt_leave_out(args->without ? args->without : "", ret, err, sizeof err) < 0 ? lb_complain(-1, "%s", err)
+                                                                                         : 0;
 }
 
 static uint64_t seed_of(const struct lb_args *args) { return args->has_seed ? args->seed : 1; }
-/* Servers and adapters that are dear to start are many processes, and take their time of the processors as long as they run: more of them end no sooner. */
+/* Servers and adapters that are dear to start are many processes, and take their time of the processors as long as they
+ * run: more of them end no sooner. */
 static struct lb_jobs jobs_of(const struct lb_args *args, const struct lb_system *system) {
   enum { DEAR_MS = 750, LEAST = 3, CLIENTS = 3 };
   int jobs = (system->topology->data_count > 0 ? HUNT_JOBS : 2 * HUNT_JOBS) * lb_default_jobs();
@@ -78,7 +82,8 @@ static struct lb_jobs jobs_of(const struct lb_args *args, const struct lb_system
 
 static int faults_of(const struct lb_args *args) { return args->has_faults ? args->faults : FAULTS_DEFAULT; }
 
-/* ---- one system ------------------------------------------------------------------------------------------------------ */
+/* ---- one system
+ * ------------------------------------------------------------------------------------------------------ */
 
 /* A folder of its own for each system, below that of the command. */
 static int make_folder(const char *of, const char *system, char *ret, size_t size) {
@@ -89,16 +94,20 @@ static int make_folder(const char *of, const char *system, char *ret, size_t siz
   return r < 0 ? lb_complain(r, "cannot make %s: %s", ret, strerror(-r)) : 0;
 }
 
-/* Beside what is told, for who only looks at the end and at the code: what a hunt leaves out for a wrong reason it cannot find. */
+/* Beside what is told, for who only looks at the end and at the code: what a hunt leaves out for a wrong reason it
+ * cannot find. */
 static int judge(const struct lb_hunt *h) {
   size_t wrong = lb_hunt_audit_count(&h->audit, &h->journal, LB_HUNT_OTHER);
   if (h->end == LB_HUNT_INTERRUPTED) return LB_EXIT_STOPPED;
   if (wrong == 0) return LB_EXIT_OK;
-  return lb_complain(LB_EXIT_UNEXPECTED, "hunt %s: ERROR: %zu timeline%s that need not be run came out otherwise than was claimed, so what is left out may break the lock: see `audit`",
-                     h->space.system.name, wrong, wrong == 1 ? "" : "s");
+  return lb_complain(
+      LB_EXIT_UNEXPECTED,
+      "hunt %s: ERROR: %zu timeline%s that need not be run came out otherwise than was claimed, so what is left out may break the lock: see `audit`",
+      h->space.system.name, wrong, wrong == 1 ? "" : "s");
 }
 
-static int say(const struct lb_hunt *h, const struct lb_hunt_order *order, const struct lb_hunt_sitting *sitting, bool head) {
+static int say(const struct lb_hunt *h, const struct lb_hunt_order *order, const struct lb_hunt_sitting *sitting,
+               bool head) {
   char err[600], folder[PATH];
   struct lb_hunt_comparison comparison;
   int r = lb_hunt_keep(h, order->folder, err, sizeof err);
@@ -108,16 +117,19 @@ static int say(const struct lb_hunt *h, const struct lb_hunt_order *order, const
   lb_hunt_tell_sets(h, order->folder, LATE_SHOWN, stdout);
   lb_hunt_tell_remarks(h, order, stdout);
   snprintf(folder, sizeof folder, "%s/" LB_SCENARIOS, lb_root());
-  if (r == 0 && !order->only && (r = lb_hunt_compare(h, order->settings, order->setting_count, folder, &comparison, err, sizeof err)) == 0) {
+  if (r == 0 && !order->only &&
+      (r = lb_hunt_compare(h, order->settings, order->setting_count, folder, &comparison, err, sizeof err)) == 0) {
     lb_hunt_tell_scenarios(h, &comparison, stdout);
-    if ((r = lb_hunt_keep_scenarios(h, &comparison, order->folder)) < 0) snprintf(err, sizeof err, "cannot write %s/scenarios.csv: %s", order->folder, strerror(-r));
+    if ((r = lb_hunt_keep_scenarios(h, &comparison, order->folder)) < 0)
+      snprintf(err, sizeof err, "cannot write %s/scenarios.csv: %s", order->folder, strerror(-r));
     lb_hunt_comparison_clear(&comparison);
   }
   fflush(stdout);
   return r < 0 ? lb_complain(LB_EXIT_FAILURE, "%s", err) : judge(h);
 }
 
-static int hunt_one(const struct lb_args *args, const struct lb_system *system, const char *of, const struct lb_rundir *dir, double budget_s, bool head) {
+static int hunt_one(const struct lb_args *args, const struct lb_system *system, const char *of,
+                    const struct lb_rundir *dir, double budget_s, bool head) {
   char folder[PATH], err[600] = "out of memory";
   struct view view = {.system = system->name, .live = {stderr, .terminal = isatty(2), .said_ns = lb_clock_ns()}};
   struct lb_hunt_sitting sitting;
@@ -154,7 +166,8 @@ static int hunt_one(const struct lb_args *args, const struct lb_system *system, 
   return code;
 }
 
-/* ---- which systems --------------------------------------------------------------------------------------------------- */
+/* ---- which systems
+ * --------------------------------------------------------------------------------------------------- */
 
 /* `all`: every protocol on the first of its topologies. */
 static int every_system(struct lb_system *systems, int max) {
@@ -163,7 +176,9 @@ static int every_system(struct lb_system *systems, int max) {
   int count = 0;
   for (size_t i = 0; (p = lb_protocol_at(i)) && count < max; i++) {
     snprintf(name, sizeof name, "%s@%s", p->name, p->topologies[0]);
-    if (!(p->traits & LB_TRAIT_FOREIGN) && lb_system_parse(name, &systems[count], err, sizeof err) == 0 && !lb_topology_missing(systems[count].topology)) count++;
+    if (!(p->traits & LB_TRAIT_FOREIGN) && lb_system_parse(name, &systems[count], err, sizeof err) == 0 &&
+        !lb_topology_missing(systems[count].topology))
+      count++;
   }
   return count;
 }
@@ -177,7 +192,8 @@ static int find_systems(const struct lb_args *args, struct lb_system *systems, i
     return lb_complain(-1, "hunt: expected systems, or `all` alone, found `all` and '%s'", args->words[i == 0]);
   }
   for (int i = 0; i < args->word_count && count < max; i++)
-    if (lb_system_parse(args->words[i], &systems[count++], err, sizeof err) < 0) return lb_complain(-1, "hunt: %s", err);
+    if (lb_system_parse(args->words[i], &systems[count++], err, sizeof err) < 0)
+      return lb_complain(-1, "hunt: %s", err);
   if (count > 0) return count;
   snprintf(names, sizeof names, "%s", args->plugins);
   for (char *rest = NULL, *name = strtok_r(names, ",", &rest); name && count < max; name = strtok_r(NULL, ",", &rest))
@@ -192,8 +208,10 @@ static void count_list(const struct lb_system *system, const struct lb_hunt_spac
     run += space->timeline[i].pruned == LB_HUNT_RUN;
     sound += lb_hunt_pruned_is_sound(space->timeline[i].pruned);
   }
-  fprintf(stderr, "%s: %zu timelines, of which %zu are run, %zu need not be run (%zu of them are, to see whether that is so), and %zu are left out by bounds\n",
-          system->name, space->count, run, sound, audited, space->count - run - sound);
+  fprintf(
+      stderr,
+      "%s: %zu timelines, of which %zu are run, %zu need not be run (%zu of them are, to see whether that is so), and %zu are left out by bounds\n",
+      system->name, space->count, run, sound, audited, space->count - run - sound);
 }
 
 static int list(const struct lb_args *args, const struct lb_system *systems, int count) {
@@ -219,7 +237,8 @@ static int check_use(const struct lb_args *args, const struct lb_system *systems
   for (size_t i = 0; i < args->setting_count; i++) {
     bool used = !lb_settings_protocol(args->settings[i], protocol, sizeof protocol);
     for (int k = 0; k < count; k++) used = used || strcmp(systems[k].protocol->name, protocol) == 0;
-    if (!used) return lb_complain(LB_EXIT_USAGE, "-s %s: no system of this hunt is of protocol %s", args->settings[i], protocol);
+    if (!used)
+      return lb_complain(LB_EXIT_USAGE, "-s %s: no system of this hunt is of protocol %s", args->settings[i], protocol);
   }
   return 0;
 }
@@ -232,20 +251,24 @@ static int check(const struct lb_args *args, const struct lb_system *systems, in
   int code = lb_check_options(args);
   if (code == 0) code = check_use(args, systems, count);
   if (code == 0 && read_without(args, &switches) < 0) code = LB_EXIT_USAGE;
-  if (code == 0 && args->only && lb_hunt_of_id(args->only, &timeline, err, sizeof err) < 0) code = lb_complain(LB_EXIT_USAGE, "--only %s", err);
+  if (code == 0 && args->only && lb_hunt_of_id(args->only, &timeline, err, sizeof err) < 0)
+    code = lb_complain(LB_EXIT_USAGE, "--only %s", err);
   if (code) return code;
   for (int i = 0; i < count; i++) {
     const char *missing = lb_topology_missing(systems[i].topology);
     union lb_value *options = lb_settings_options(systems[i].protocol, args->settings, args->setting_count);
     free(options);
-    if (missing) return lb_complain(LB_EXIT_MISSING, "hunt %s: needs %s, which is not on this machine", systems[i].name, missing);
+    if (missing)
+      return lb_complain(LB_EXIT_MISSING, "hunt %s: needs %s, which is not on this machine", systems[i].name, missing);
     if (!options) return lb_complain(LB_EXIT_FAILURE, "hunt %s: no memory", systems[i].name);
   }
   return 0;
 }
 
-/* The time that is left is shared out among the systems that are left: one that needs less leaves more to the others. */
-static int hunt_each(const struct lb_args *args, const struct lb_system *systems, int count, const char *folder, const struct lb_rundir *dir) {
+/* The time that is left is shared out among the systems that are left: one that needs less leaves more to the others.
+ */
+static int hunt_each(const struct lb_args *args, const struct lb_system *systems, int count, const char *folder,
+                     const struct lb_rundir *dir) {
   lb_ns begin = lb_clock_ns();
   int code = LB_EXIT_OK, surprise = LB_EXIT_OK;
   for (int i = 0; i < count && code == LB_EXIT_OK; i++) {
@@ -264,12 +287,17 @@ int lb_cli_hunt(const struct lb_args *args) {
   if (code) return code;
   if (args->list) return list(args, systems, count);
   snprintf(folder, sizeof folder, "%s", args->out ? args->out : lb_results_folder());
-  if (!args->out) snprintf(folder + strlen(folder), sizeof folder - strlen(folder), "/hunt-%llu", (unsigned long long)(args->has_seed ? args->seed : 1));
+  if (!args->out)
+    snprintf(folder + strlen(folder), sizeof folder - strlen(folder), "/hunt-%llu",
+             (unsigned long long)(args->has_seed ? args->seed : 1));
   if (args->out && lb_is_run_folder(args->out))
-    return lb_complain(LB_EXIT_USAGE, "hunt: -o %s: it has the results of a run (run.json), expected a new folder or that of a hunt", args->out);
+    return lb_complain(LB_EXIT_USAGE,
+                       "hunt: -o %s: it has the results of a run (run.json), expected a new folder or that of a hunt",
+                       args->out);
   if ((code = lb_try_folder("hunt", folder, args->out))) return code;
   const char *tmp = getenv("TMPDIR");
-  if (lb_rundir_open(&dir, tmp && *tmp ? tmp : "/tmp", "hunt", NULL, err, sizeof err) < 0) return lb_complain(LB_EXIT_FAILURE, "%s", err);
+  if (lb_rundir_open(&dir, tmp && *tmp ? tmp : "/tmp", "hunt", NULL, err, sizeof err) < 0)
+    return lb_complain(LB_EXIT_FAILURE, "%s", err);
   code = hunt_each(args, systems, count, folder, &dir);
   lb_rundir_close(&dir);
   return code;

@@ -51,7 +51,8 @@ static const struct lb_protocol *find_protocol(const char *name) {
   return p;
 }
 
-/* A command that is called and writes no first line is no adapter. One that writes another line is a broken one. 0 or an exit code. */
+/* A command that is called and writes no first line is no adapter. One that writes another line is a broken one. 0 or
+ * an exit code. */
 static int take_adapter(struct judge *j, const char *word) {
   char err[600];
   int r;
@@ -106,7 +107,8 @@ static int add_system(struct judge *j, const char *topology, int length) {
   return 0;
 }
 
-/* Of the user's own lock all that it names and this machine has. One that it names and nobody knows is for the check to say. */
+/* Of the user's own lock all that it names and this machine has. One that it names and nobody knows is for the check to
+ * say. */
 static int add_named(struct judge *j) {
   int r = 0;
   const char *missing = NULL;

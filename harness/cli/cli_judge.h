@@ -17,8 +17,8 @@ struct lb_judged {
   char first_failed[100]; /* a statement; "" = none */
 };
 
-/* At most LB_JUDGE_LINES lines on stdout, the verdict first. Only the command that shows the first violation may be split, or longer than LB_JUDGE_COLUMNS.
- * Returns the exit code of `judge`. `dir` is the results folder. */
+/* At most LB_JUDGE_LINES lines on stdout, the verdict first. Only the command that shows the first violation may be
+ * split, or longer than LB_JUDGE_COLUMNS. Returns the exit code of `judge`. `dir` is the results folder. */
 int lb_judge_tell(const struct lb_judged *judged, const struct lb_tally *tally, const char *dir);
 
 #endif

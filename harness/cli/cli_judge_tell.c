@@ -19,8 +19,8 @@ struct screen {
   const struct lb_tally *tally;
   const char *dir;
   int asked, broken, held, stuck, late, open, skipped; /* questions; held: broken, and two held at once */
-  bool several; /* topologies */
-  int *lines;   /* so far */
+  bool several;                                        /* topologies */
+  int *lines;                                          /* so far */
 };
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -93,7 +93,8 @@ static int tell_verdict(const struct screen *s) {
            s->several || !s->tally->plan->cell_count ? j->protocol->name : s->tally->plan->cells[0].system);
   const char *so_far = s->tally->done < s->tally->plan->job_count ? " so far" : "", *s_ = s->asked == 1 ? "" : "s";
   if (s->held < s->broken)
-    return put(s, "not safe: violated in %d of %d question%s%s, two clients held at once in %d: %s", s->broken, s->asked, s_, so_far, s->held, name),
+    return put(s, "not safe: violated in %d of %d question%s%s, two clients held at once in %d: %s", s->broken,
+               s->asked, s_, so_far, s->held, name),
            LB_EXIT_UNEXPECTED;
   if (s->broken)
     return put(s, "not safe: two clients held at once in %d of %d question%s%s: %s", s->broken, s->asked, s_, so_far,
@@ -120,7 +121,10 @@ static void tell_check(const struct screen *s) {
   const char *quote = strcmp(j->check ? j->check : "", "conform") == 0 ? "" : "'";
   if (!j->check || j->statements == 0) return;
   put(s, "%s: %d of %d statements hold%s%s", j->check, j->statements - j->failed, j->statements,
-      j->failed > 1 ? "; the first that fails: " : j->failed ? "; it fails: " : "", j->first_failed);
+      j->failed > 1 ? "; the first that fails: "
+      : j->failed   ? "; it fails: "
+                    : "",
+      j->first_failed);
   if (j->failed) put(s, "  %s %s %s%s%s%s", lb_called(), j->check, *quote ? "" : "--plugin ", quote, j->word, quote);
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * `lockbench list`: the names of everything there is, from the same tables and files that run it. One line each, the name first, so that a
- * script can cut it off. Scenarios and suites are loaded, not only listed: one that cannot be read is said here, and the others are listed
- * all the same. `lockbench doctor` says what of it this machine can and cannot run, by the checks that a run makes itself.
+ * `lockbench list`: the names of everything there is, from the same tables and files that run it. One line each, the
+ * name first, so that a script can cut it off. Scenarios and suites are loaded, not only listed: one that cannot be
+ * read is said here, and the others are listed all the same. `lockbench doctor` says what of it this machine can and
+ * cannot run, by the checks that a run makes itself.
  */
 #include "cli.h"
 
@@ -55,7 +56,8 @@ void lb_print_traits(unsigned traits) {
  * behind them all. */
 static const struct {
   const char *service, *title;
-} servers[] = {{"redis", "Redis"}, {"zookeeper", "ZooKeeper"}, {"postgres", "PostgreSQL"}, {"etcd", "etcd"}, {NULL, "none"}};
+} servers[] = {
+    {"redis", "Redis"}, {"zookeeper", "ZooKeeper"}, {"postgres", "PostgreSQL"}, {"etcd", "etcd"}, {NULL, "none"}};
 enum { SERVER_COUNT = sizeof servers / sizeof *servers };
 
 /* By the topology that it runs on by default. A topology that only a plugin knows has no servers of ours. */
@@ -106,8 +108,8 @@ static int list_protocols(void) {
   return LB_EXIT_OK;
 }
 
-/* The libraries of others: which version, which file of ours has the same algorithm, and the file that is missing. What installs those is said once, not on stdout,
- * whose every line is a peer. */
+/* The libraries of others: which version, which file of ours has the same algorithm, and the file that is missing. What
+ * installs those is said once, not on stdout, whose every line is a peer. */
 static int list_peers(void) {
   const struct lb_protocol *p;
   int width = 0;
@@ -117,8 +119,8 @@ static int list_peers(void) {
   for (size_t i = 0; (p = lb_protocol_at(i)); i++) {
     if (!lb_is_peer(p)) continue;
     const char *missing = lb_peer_missing(p), *like = lb_foreign_like(p);
-    printf("%-*s  %-14s like %-16s %s%s%s%s\n", width, p->name, lb_foreign_version(p), like ? like : "-", p->summary, missing ? " [needs " : "", missing ? missing : "",
-           missing ? "]" : "");
+    printf("%-*s  %-14s like %-16s %s%s%s%s\n", width, p->name, lb_foreign_version(p), like ? like : "-", p->summary,
+           missing ? " [needs " : "", missing ? missing : "", missing ? "]" : "");
   }
   if (lacking) fflush(stdout), fputs("lockbench: ", stderr), lb_peers_say_missing(NULL, lacking, all, stderr);
   return LB_EXIT_OK;
@@ -131,8 +133,8 @@ static int list_topologies(void) {
   for (size_t i = 0; (t = lb_topology_at(i)); i++) width = wider(width, t->name);
   for (size_t i = 0; (t = lb_topology_at(i)); i++) {
     const char *missing = lb_topology_missing(t);
-    printf("%-*s  %s%s%s%s\n", width, t->name, t->summary, missing ? " [needs " : "",
-           missing ? missing : "", missing ? "]" : "");
+    printf("%-*s  %s%s%s%s\n", width, t->name, t->summary, missing ? " [needs " : "", missing ? missing : "",
+           missing ? "]" : "");
   }
   return LB_EXIT_OK;
 }
@@ -197,7 +199,8 @@ static int list_assumptions(void) {
   int width = width_of_protocols();
   for (size_t i = 0; (p = lb_protocol_at(i)); i++)
     for (const struct lb_assumption *a = lb_assumptions; a->name; a++)
-      if (p->traits & a->traits && !(p->traits & LB_TRAIT_FOREIGN)) printf("%-*s  %-12s  %s\n", width, p->name, a->name, a->text);
+      if (p->traits & a->traits && !(p->traits & LB_TRAIT_FOREIGN))
+        printf("%-*s  %-12s  %s\n", width, p->name, a->name, a->text);
   return LB_EXIT_OK;
 }
 
@@ -214,14 +217,10 @@ int lb_cli_list(const struct lb_args *args) {
   static const struct {
     const char *name;
     int (*list)(void);
-  } lists[] = {{"protocols", list_protocols},
-               {"peers", list_peers},
-               {"topologies", list_topologies},
-               {"scenarios", list_scenarios},
-               {"suites", list_suites},
-               {"steps", list_steps},
-               {"points", list_points},
-               {"assumptions", list_assumptions}};
+  } lists[] = {{"protocols", list_protocols},   {"peers", list_peers},
+               {"topologies", list_topologies}, {"scenarios", list_scenarios},
+               {"suites", list_suites},         {"steps", list_steps},
+               {"points", list_points},         {"assumptions", list_assumptions}};
   enum { LIST_COUNT = sizeof lists / sizeof *lists };
   const char *names[LIST_COUNT + 1] = {"expectations"};
   int r = LB_EXIT_OK;
@@ -233,16 +232,21 @@ int lb_cli_list(const struct lb_args *args) {
     return r;
   }
   if (strcmp(args->words[0], "expectations") == 0 && args->word_count > 2)
-    return lb_complain(LB_EXIT_USAGE, "list expectations: expected at most one list of systems, found '%s', too", args->words[2]);
-  if (strcmp(args->words[0], "expectations") == 0) return lb_list_expectations(args->words[1] ? args->words[1] : args->plugins[0] ? args->plugins : NULL);
-  if (args->word_count > 1) return lb_complain(LB_EXIT_USAGE, "list: expected at most one word, found '%s', too", args->words[1]);
+    return lb_complain(LB_EXIT_USAGE, "list expectations: expected at most one list of systems, found '%s', too",
+                       args->words[2]);
+  if (strcmp(args->words[0], "expectations") == 0)
+    return lb_list_expectations(args->words[1] ? args->words[1] : args->plugins[0] ? args->plugins : NULL);
+  if (args->word_count > 1)
+    return lb_complain(LB_EXIT_USAGE, "list: expected at most one word, found '%s', too", args->words[1]);
   for (size_t i = 0; i < LIST_COUNT; i++) {
     if (strcmp(args->words[0], lists[i].name) == 0) return lists[i].list();
     names[i + 1] = lists[i].name;
   }
   const char *near = lb_suggest(args->words[0], names, LIST_COUNT + 1);
-  return lb_complain(LB_EXIT_USAGE, "list %s: expected protocols, peers, topologies, scenarios, suites, steps, points, assumptions or expectations%s%s%s", args->words[0],
-                     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+  return lb_complain(
+      LB_EXIT_USAGE,
+      "list %s: expected protocols, peers, topologies, scenarios, suites, steps, points, assumptions or expectations%s%s%s",
+      args->words[0], near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
 /* ---- doctor ---------------------------------------------------------------------------------------------- */

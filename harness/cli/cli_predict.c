@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What rules say of cells before anything has run. `lockbench predict`: what each scenario should do to one lock; beside it stands what a run
- * has measured, if one is named. `lockbench list expectations`: every expected cell of the whole table. And for `which`: whether a lock gets
- * over a fault, which single fact would help, and what it cost in a reference run.
+ * What rules say of cells before anything has run. `lockbench predict`: what each scenario should do to one lock;
+ * beside it stands what a run has measured, if one is named. `lockbench list expectations`: every expected cell of the
+ * whole table. And for `which`: whether a lock gets over a fault, which single fact would help, and what it cost in a
+ * reference run.
  */
 #include "cli_table.h"
 
@@ -23,8 +24,10 @@ struct predict { /* one system */
   const char *dir; /* of the run; NULL = none */
   json_t *run;     /* its run.json */
   json_t *cells;   /* all that is predicted, for --json */
-  json_t *rows;    /* of each scenario that means something: {scenario, verdict, reason, guards, measured, differs: [text]} */
-  size_t nothing, measured, differ; /* scenarios that mean nothing; cells that were measured and decided; those of them that differ */
+  json_t
+      *rows; /* of each scenario that means something: {scenario, verdict, reason, guards, measured, differs: [text]} */
+  size_t nothing, measured,
+      differ; /* scenarios that mean nothing; cells that were measured and decided; those of them that differ */
 };
 
 /* ---- what was measured ----------------------------------------------------------------------- */
@@ -56,20 +59,25 @@ static bool differs(enum lb_verdict predicted, const char *measured) {
 /* "violated 3/3": of the trials so many came out so. */
 static void say_measured(const json_t *m, char *ret, size_t size) {
   const char *verdict = text_of(m, "verdict");
-  const json_t *count = json_object_get(m, strcmp(verdict, "safe") == 0 || strcmp(verdict, "mixed") == 0 ? "violated" : verdict);
+  const json_t *count =
+      json_object_get(m, strcmp(verdict, "safe") == 0 || strcmp(verdict, "mixed") == 0 ? "violated" : verdict);
   *ret = '\0';
-  if (m && json_is_integer(count)) snprintf(ret, size, "%s %lld/%lld", verdict, (long long)json_integer_value(count), (long long)json_integer_value(json_object_get(m, "trials")));
+  if (m && json_is_integer(count))
+    snprintf(ret, size, "%s %lld/%lld", verdict, (long long)json_integer_value(count),
+             (long long)json_integer_value(json_object_get(m, "trials")));
   else if (m) snprintf(ret, size, "%s", verdict);
 }
 
 /* ---- a scenario ------------------------------------------------------------------------------ */
 
 static void add_cell(struct predict *p, const struct lb_cell *cell, const struct lb_told *told, const json_t *m) {
-  json_t *o = json_pack("{s:s, s:s, s:s, s:s, s:s?, s:o, s:o}", "scenario", cell->scenario->name, "guard", lb_guard_name(cell->guard), "verdict", lb_verdict_name(told->verdict),
-                        "reason", told->reason, "source", told->source, "rule", told->rule ? json_integer(told->rule->line) : json_null(), "measured",
-                        m ? json_string(text_of(m, "verdict")) : json_null());
+  json_t *o = json_pack("{s:s, s:s, s:s, s:s, s:s?, s:o, s:o}", "scenario", cell->scenario->name, "guard",
+                        lb_guard_name(cell->guard), "verdict", lb_verdict_name(told->verdict), "reason", told->reason,
+                        "source", told->source, "rule", told->rule ? json_integer(told->rule->line) : json_null(),
+                        "measured", m ? json_string(text_of(m, "verdict")) : json_null());
   bool known = m && is_decided(text_of(m, "verdict")) && told->verdict != LB_NA && told->verdict != LB_VERDICT_NONE;
-  json_object_set_new(o, "as_predicted", known ? json_boolean(!differs(told->verdict, text_of(m, "verdict"))) : json_null());
+  json_object_set_new(o, "as_predicted",
+                      known ? json_boolean(!differs(told->verdict, text_of(m, "verdict"))) : json_null());
   json_array_append_new(p->cells, o);
   p->measured += known;
   p->differ += known && differs(told->verdict, text_of(m, "verdict"));
@@ -108,8 +116,8 @@ static int visit(void *data, struct lb_plan *plan) {
     if (cell->guard == LB_GUARD_NONE) reason = told.reason, snprintf(measured, sizeof measured, "%s", line);
     char *text = NULL;
     if (m && differs(told.verdict, text_of(m, "verdict")) &&
-        asprintf(&text, "%s%s: predicted %s, measured %s: %s", cell->guard ? "under " : "without a guard", cell->guard ? lb_guard_name(cell->guard) : "", lb_verdict_name(told.verdict), line,
-                 told.reason) >= 0)
+        asprintf(&text, "%s%s: predicted %s, measured %s: %s", cell->guard ? "under " : "without a guard",
+                 cell->guard ? lb_guard_name(cell->guard) : "", lb_verdict_name(told.verdict), line, told.reason) >= 0)
       json_array_append_new(different, json_string(text));
     free(text);
   }
@@ -117,7 +125,8 @@ static int visit(void *data, struct lb_plan *plan) {
   bool nothing = verdict[LB_GUARD_NONE] == LB_NA || verdict[LB_GUARD_NONE] == LB_VERDICT_NONE;
   p->nothing += nothing && !json_array_size(different);
   if (nothing && !json_array_size(different)) return json_decref(different), 0;
-  json_array_append_new(p->rows, json_pack("{s:s, s:s, s:s, s:s, s:s, s:o}", "scenario", plan->scenarios[0].name, "verdict", lb_verdict_name(verdict[LB_GUARD_NONE]), "reason", reason,
+  json_array_append_new(p->rows, json_pack("{s:s, s:s, s:s, s:s, s:s, s:o}", "scenario", plan->scenarios[0].name,
+                                           "verdict", lb_verdict_name(verdict[LB_GUARD_NONE]), "reason", reason,
                                            "guards", guards, "measured", measured, "differs", different));
   return 0;
 }
@@ -154,7 +163,8 @@ static void print_row(json_t *rows, size_t first, const char *verdict) {
   lb_table_wrap(text, 2, 4);
   free(text);
   if (*text_of(row, "guards")) fputs("      ", stdout), lb_table_wrap(text_of(row, "guards"), 6, 6);
-  json_array_foreach(json_object_get(row, "differs"), i, line) fputs("    ! ", stdout), lb_table_wrap(json_string_value(line), 6, 6);
+  json_array_foreach(json_object_get(row, "differs"), i, line) fputs("    ! ", stdout),
+      lb_table_wrap(json_string_value(line), 6, 6);
 }
 
 static void print_verdict(json_t *rows, const char *verdict) {
@@ -162,25 +172,30 @@ static void print_verdict(json_t *rows, const char *verdict) {
   json_t *row;
   json_array_foreach(rows, i, row) count += strcmp(text_of(row, "verdict"), verdict) == 0;
   if (count) printf("\n%s in %zu:\n", verdict, count);
-  json_array_foreach(rows, i, row) if (strcmp(text_of(row, "verdict"), verdict) == 0 && !json_object_get(row, "told")) print_row(rows, i, verdict);
+  json_array_foreach(rows, i, row) if (strcmp(text_of(row, "verdict"), verdict) == 0 && !json_object_get(row, "told"))
+      print_row(rows, i, verdict);
 }
 
 /* What is lost comes first. */
 static void print_text(const struct predict *p) {
   static const enum lb_verdict order[] = {LB_VIOLATED, LB_STUCK, LB_DELAYED, LB_ANY, LB_SAFE, LB_NA, LB_VERDICT_NONE};
-  bool brought = p->args->plugins[0] || p->system.topology->own; /* another command would not know it by its name alone */
+  bool brought =
+      p->args->plugins[0] || p->system.topology->own; /* another command would not know it by its name alone */
   printf("%s: predicted from its facts", p->system.name);
   if (brought) putchar('\n');
   else printf(" (%s theory facts %s)\n", lb_called(), p->system.name);
   for (size_t i = 0; i < sizeof order / sizeof *order; i++) print_verdict(p->rows, lb_verdict_name(order[i]));
   printf("\nn/a in %zu more scenarios: --json has the reasons\n", p->nothing);
-  if (p->run) lb_say("measured in %s: %zu cells, %zu as predicted, %zu not", p->dir, p->measured, p->measured - p->differ, p->differ);
+  if (p->run)
+    lb_say("measured in %s: %zu cells, %zu as predicted, %zu not", p->dir, p->measured, p->measured - p->differ,
+           p->differ);
 }
 
 static int print_json(const struct predict *p) {
   json_t *facts = lb_theory_system(&p->system);
-  json_t *o = json_pack("{s:s, s:s?, s:O, s:O, s:I, s:I}", "system", p->system.name, "run", p->dir, "facts", json_object_get(facts, "facts"), "cells", p->cells, "measured",
-                        (json_int_t)p->measured, "not_as_predicted", (json_int_t)p->differ);
+  json_t *o = json_pack("{s:s, s:s?, s:O, s:O, s:I, s:I}", "system", p->system.name, "run", p->dir, "facts",
+                        json_object_get(facts, "facts"), "cells", p->cells, "measured", (json_int_t)p->measured,
+                        "not_as_predicted", (json_int_t)p->differ);
   int r = o ? json_dumpf(o, stdout, JSON_INDENT(1)) : -1;
   putchar('\n');
   json_decref(o);
@@ -197,17 +212,21 @@ static int load_run(struct predict *p) {
   p->run = json_load_file(path, 0, &why);
   if (!p->run) return lb_complain(LB_EXIT_USAGE, "predict: %s:%d: %s", path, why.line, why.text);
   lb_fill_cells(p->run);
-  return json_is_array(json_object_get(p->run, "cells")) ? 0 : lb_complain(LB_EXIT_USAGE, "predict: %s: 'cells' is missing, expected a list", path);
+  return json_is_array(json_object_get(p->run, "cells"))
+             ? 0
+             : lb_complain(LB_EXIT_USAGE, "predict: %s: 'cells' is missing, expected a list", path);
 }
 
-/* The lock that is named, else the one that --plugin or --exec brought; on servers of the user's own where they are named. */
+/* The lock that is named, else the one that --plugin or --exec brought; on servers of the user's own where they are
+ * named. */
 static int find_system(struct predict *p, const char *word) {
   char err[600];
   if (!word && p->args->plugins[0]) word = p->args->plugins;
   char *own = lb_own_at(0) ? lb_own_systems(word) : NULL;
   if (own) word = own;
   int r = word ? lb_system_parse(word, &p->system, err, sizeof err) : -1;
-  if (!word) r = lb_complain(LB_EXIT_USAGE, "predict: expected PROTOCOL[@TOPOLOGY], see `%s list protocols`", lb_called());
+  if (!word)
+    r = lb_complain(LB_EXIT_USAGE, "predict: expected PROTOCOL[@TOPOLOGY], see `%s list protocols`", lb_called());
   else if (r < 0) r = lb_complain(LB_EXIT_USAGE, "predict: %s", err);
   free(own);
   return r;
@@ -217,9 +236,12 @@ static int take_words(struct predict *p) {
   const struct lb_args *args = p->args;
   bool brought = args->plugins[0] || lb_own_at(0);
   int words = args->word_count;
-  if (words > 2) return lb_complain(LB_EXIT_USAGE, "predict: expected one lock and one results folder, found '%s', too", args->words[2]);
+  if (words > 2)
+    return lb_complain(LB_EXIT_USAGE, "predict: expected one lock and one results folder, found '%s', too",
+                       args->words[2]);
   if (words == 2 || (words == 1 && brought && lb_is_run_folder(args->words[0]))) p->dir = args->words[--words];
-  if (p->dir && !lb_is_run_folder(p->dir)) return lb_complain(LB_EXIT_USAGE, "predict: %s: expected a results folder, which has a run.json", p->dir);
+  if (p->dir && !lb_is_run_folder(p->dir))
+    return lb_complain(LB_EXIT_USAGE, "predict: %s: expected a results folder, which has a run.json", p->dir);
   int r = find_system(p, words ? args->words[0] : NULL);
   return r == 0 && p->dir ? load_run(p) : r;
 }
@@ -228,7 +250,9 @@ int lb_cli_predict(const struct lb_args *args) {
   struct predict p = {.args = args, .cells = json_array(), .rows = json_array()};
   int r = lb_own_begin(args);
   if (r == 0) r = take_words(&p);
-  if (r == 0) r = lb_table_walk(&(struct lb_table){.systems = p.system.name, .guards = (1u << LB_GUARD_COUNT) - 1, .visit = visit, .data = &p});
+  if (r == 0)
+    r = lb_table_walk(
+        &(struct lb_table){.systems = p.system.name, .guards = (1u << LB_GUARD_COUNT) - 1, .visit = visit, .data = &p});
   if (r == 0 && args->json) r = print_json(&p);
   else if (r == 0) print_text(&p);
   json_decref(p.run);
@@ -245,24 +269,31 @@ static int tell(void *data, struct lb_plan *plan) {
     const struct lb_cell *cell = &plan->cells[i];
     struct lb_told told = lb_table_told(cell);
     if (told.verdict == LB_VERDICT_NONE) continue;
-    printf("%-26s %-34s %-9s %-9s %-22s %s\n", cell->scenario->name, cell->system, lb_guard_name(cell->guard), lb_verdict_name(told.verdict), told.source, told.reason);
+    printf("%-26s %-34s %-9s %-9s %-22s %s\n", cell->scenario->name, cell->system, lb_guard_name(cell->guard),
+           lb_verdict_name(told.verdict), told.source, told.reason);
   }
   return 0;
 }
 
-int lb_list_expectations(const char *named) { return lb_table_walk(&(struct lb_table){.systems = named ? named : LB_TABLE_SYSTEMS, .visit = tell}); }
+int lb_list_expectations(const char *named) {
+  return lb_table_walk(&(struct lb_table){.systems = named ? named : LB_TABLE_SYSTEMS, .visit = tell});
+}
 
 /* ---- which: does it get over it, and which one fact would have to be another one ------------------------- */
 
-/* A rule of such a fact says n/a because there is nothing to take over, or to come back with: the fault is then no less a loss. */
+/* A rule of such a fact says n/a because there is nothing to take over, or to come back with: the fault is then no less
+ * a loss. */
 static bool lacks(const struct lb_rule *rule) {
-  static const char *const facts[][2] = {{"takeover", "nobody"}, {"members", "0|1|2"}, {"killed", "nothing"}, {"power", "nothing"}};
+  static const char *const facts[][2] = {
+      {"takeover", "nobody"}, {"members", "0|1|2"}, {"killed", "nothing"}, {"power", "nothing"}};
   for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
     if (lb_rule_asks(rule, facts[i][0], facts[i][1])) return true;
   return false;
 }
 
-static bool gets_over(enum lb_verdict verdict, const struct lb_rule *rule) { return verdict == LB_SAFE || (verdict == LB_NA && rule && !lacks(rule)); }
+static bool gets_over(enum lb_verdict verdict, const struct lb_rule *rule) {
+  return verdict == LB_SAFE || (verdict == LB_NA && rule && !lacks(rule));
+}
 
 /* What the rules say if this one were not there. */
 static bool survives_without(const struct lb_cell *cell, const struct lb_rule *rule) {
@@ -296,21 +327,25 @@ static bool lacks_servers(const struct lb_cell *cell) {
 bool lb_which_survives(const struct lb_cell *cell) {
   struct lb_told told = lb_table_told(cell);
   if (told.verdict == LB_NA && lacks_servers(cell)) return false;
-  if (told.source && strcmp(told.source, "fit") == 0) return !lacks_guard(cell) && (!cell->predicted || gets_over(cell->prediction.verdict, cell->prediction.rule));
+  if (told.source && strcmp(told.source, "fit") == 0)
+    return !lacks_guard(cell) && (!cell->predicted || gets_over(cell->prediction.verdict, cell->prediction.rule));
   if (told.verdict == LB_NA && told.rule && told.rule->of_guard) return survives_without(cell, told.rule);
   return gets_over(told.verdict, told.rule);
 }
 
-static void try_value(const struct lb_cell *cell, const struct lb_term *term, const char *now, const char *value, json_t *safe, json_t *nothing) {
+static void try_value(const struct lb_cell *cell, const struct lb_term *term, const char *now, const char *value,
+                      json_t *safe, json_t *nothing) {
   struct lb_facts facts;
   struct lb_prediction p;
   lb_facts_if(cell->protocol, cell->options, cell->topology, cell->scenario, term->name, value, &facts);
   if (!lb_theory_predict(cell->scenario->attack, &facts, cell->guard, &p) || !gets_over(p.verdict, p.rule)) return;
-  json_array_append_new(p.verdict == LB_SAFE ? safe : nothing, json_pack("{s:s, s:s, s:s, s:s, s:s}", "fact", term->name, "now", now, "value", value, "verdict",
-                                                                          lb_verdict_name(p.verdict), "reason", p.reason));
+  json_array_append_new(p.verdict == LB_SAFE ? safe : nothing,
+                        json_pack("{s:s, s:s, s:s, s:s, s:s}", "fact", term->name, "now", now, "value", value,
+                                  "verdict", lb_verdict_name(p.verdict), "reason", p.reason));
 }
 
-static void try_fact(const struct lb_cell *cell, const struct lb_term *term, const struct lb_facts *facts, json_t *safe, json_t *nothing) {
+static void try_fact(const struct lb_cell *cell, const struct lb_term *term, const struct lb_facts *facts, json_t *safe,
+                     json_t *nothing) {
   char now[80], value[80];
   lb_facts_get(facts, term->name, now, sizeof now);
   for (const char *at = term->values; *at; at += strcspn(at, "|"), at += *at == '|') {
@@ -373,7 +408,8 @@ static json_t *median(const struct lb_run *run, const char *system, const char *
   size_t count = 0, metric = metric_of(name);
   for (size_t i = 0; i < run->count && count < TRIALS_MAX && metric < LB_METRICS_MAX; i++) {
     const struct lb_run_trial *t = &run->trial[i];
-    bool fits = strcmp(t->scenario, "contention") == 0 && strcmp(t->system, system) == 0 && strcmp(t->guard, "none") == 0 && strcmp(t->clients, clients) == 0;
+    bool fits = strcmp(t->scenario, "contention") == 0 && strcmp(t->system, system) == 0 &&
+                strcmp(t->guard, "none") == 0 && strcmp(t->clients, clients) == 0;
     if (fits && isfinite(t->value[metric])) values[count++] = t->value[metric];
   }
   qsort(values, count, sizeof *values, by_value);
@@ -383,10 +419,14 @@ static json_t *median(const struct lb_run *run, const char *system, const char *
 json_t *lb_which_cost(const char *system) {
   for (size_t i = 0; i < RUNS; i++) {
     const struct lb_run *run = run_at(i);
-    json_t *cost = run ? json_pack("{s:s, s:o, s:o, s:o}", "run", folders[i], "grants_per_s_1", median(run, system, "1", "grants_per_s"), "grants_per_s_16",
-                                   median(run, system, "16", "grants_per_s"), "handoff_us_16", median(run, system, "16", "handoff_p50_us"))
+    json_t *cost = run ? json_pack("{s:s, s:o, s:o, s:o}", "run", folders[i], "grants_per_s_1",
+                                   median(run, system, "1", "grants_per_s"), "grants_per_s_16",
+                                   median(run, system, "16", "grants_per_s"), "handoff_us_16",
+                                   median(run, system, "16", "handoff_p50_us"))
                        : NULL;
-    if (cost && (json_is_real(json_object_get(cost, "grants_per_s_1")) || json_is_real(json_object_get(cost, "grants_per_s_16")))) return cost;
+    if (cost && (json_is_real(json_object_get(cost, "grants_per_s_1")) ||
+                 json_is_real(json_object_get(cost, "grants_per_s_16"))))
+      return cost;
     json_decref(cost);
   }
   return json_null();

@@ -101,15 +101,18 @@ static void longer_suite(const char *name, char *ret, size_t size) {
   }
 }
 
-static void print_screen(const struct lb_tally *tally, const char *verdict, const char *dir, const struct lb_order *order) {
+static void print_screen(const struct lb_tally *tally, const char *verdict, const char *dir,
+                         const struct lb_order *order) {
   char longer[300] = "";
   if (order->suite) longer_suite(order->suite->name, longer, sizeof longer);
   lb_print_screen(&(struct lb_screen){tally, verdict, dir, longer, has_variants(tally->plan) ? 2 : 1}, stdout);
   fflush(stdout);
 }
 
-/* What the user asked to see of a run whose folder has its name. Of one that was stopped nothing is drawn: who stopped it does not want to wait. */
-static int show(const struct lb_tally *tally, const struct lb_run_info *info, const struct lb_rundir *dir, const struct lb_order *order) {
+/* What the user asked to see of a run whose folder has its name. Of one that was stopped nothing is drawn: who stopped
+ * it does not want to wait. */
+static int show(const struct lb_tally *tally, const struct lb_run_info *info, const struct lb_rundir *dir,
+                const struct lb_order *order) {
   if (order->args->json) {
     int code = print_json(tally);
     return code ? code : info->exit_code;
@@ -130,19 +133,21 @@ struct session { /* a run from the first trial to its folder */
   struct lb_run_info info;
   struct lb_rundir dir;
   struct lb_journal journal;
-  struct lb_part_of of; /* what the guardian is told */
+  struct lb_part_of of;     /* what the guardian is told */
   struct lb_progress shown; /* that of the display */
   char err[600];
 };
 
-/* An outcome is kept before it is shown. One that could not be kept is in the results all the same, unless the tool dies. */
+/* An outcome is kept before it is shown. One that could not be kept is in the results all the same, unless the tool
+ * dies. */
 static void keep_and_show(void *data, const struct lb_tally *tally, const struct lb_job_result *result) {
   struct session *s = data;
   lb_journal_add(&s->journal, tally, result);
   s->shown.finished(s->shown.display, tally, result);
 }
 
-static void show_tick(void *data, const struct lb_tally *tally, const struct lb_job *const *running, const uint64_t *grants, size_t count) {
+static void show_tick(void *data, const struct lb_tally *tally, const struct lb_job *const *running,
+                      const uint64_t *grants, size_t count) {
   const struct session *s = data;
   s->shown.tick(s->shown.display, tally, running, grants, count);
 }
@@ -150,7 +155,8 @@ static void show_tick(void *data, const struct lb_tally *tally, const struct lb_
 static int run_trials(struct session *s) {
   struct lb_estimate estimate;
   struct lb_jobs jobs = {s->info.jobs, s->info.jobs};
-  struct lb_display display = {.live = {stderr, .terminal = isatty(2)}, .verbose = s->order->args->verbose, .estimate = &estimate};
+  struct lb_display display = {
+      .live = {stderr, .terminal = isatty(2)}, .verbose = s->order->args->verbose, .estimate = &estimate};
   struct lb_progress progress = {.finished = keep_and_show, .tick = show_tick, .display = s};
   int r = lb_announce(&s->tally, jobs, &estimate);
   if (r < 0) return snprintf(s->err, sizeof s->err, "out of memory"), r;
@@ -161,15 +167,17 @@ static int run_trials(struct session *s) {
   return r;
 }
 
-/* Decides, and writes what there is. The order matters: the load of the machine is read again as soon as the trials are over, the exit code
- * is part of run.json, and the folder gets its name last, when everything is in it. 0, -ENOENT (nothing was decided), or another -errno. */
+/* Decides, and writes what there is. The order matters: the load of the machine is read again as soon as the trials are
+ * over, the exit code is part of run.json, and the folder gets its name last, when everything is in it. 0, -ENOENT
+ * (nothing was decided), or another -errno. */
 static int write_results(struct session *s, int stopped) {
   struct lb_machine after;
   s->info.seconds = lb_journal_seconds(&s->journal);
   lb_machine_read(&after, s->dir.partial);
   s->info.load_after = after.load;
   s->info.exit_code = lb_exit_of_stopped(&s->tally, s->info.verdict, sizeof s->info.verdict);
-  if (s->info.exit_code == LB_EXIT_STOPPED && stopped != -EINTR && stopped != -ENOSPC) s->info.exit_code = LB_EXIT_FAILURE;
+  if (s->info.exit_code == LB_EXIT_STOPPED && stopped != -EINTR && stopped != -ENOSPC)
+    s->info.exit_code = LB_EXIT_FAILURE;
   char err[600];
   int r = lb_part_keep(&s->tally, &s->info, &s->dir, err, sizeof err);
   if (r < 0 && r != -ENOENT) snprintf(s->err, sizeof s->err, "%s", err);
@@ -180,9 +188,10 @@ static int write_results(struct session *s, int stopped) {
 static int tell_stopped(const struct session *s, int kept) {
   const char *left = lb_own_at(0) ? "; what it had on your servers goes with `clean`" : "";
   int code = s->info.exit_code;
-  if (kept == -ENOENT) return lb_complain(code, "%s before the first trial had ended: nothing was kept%s", s->err, left);
-  lb_complain(code, "%s: %zu of %zu trials are kept, the rest goes on with: %s %s --resume %s%s", s->err, s->tally.done, s->tally.plan->job_count,
-              lb_called(), s->order->args->argv[0], s->dir.final, left);
+  if (kept == -ENOENT)
+    return lb_complain(code, "%s before the first trial had ended: nothing was kept%s", s->err, left);
+  lb_complain(code, "%s: %zu of %zu trials are kept, the rest goes on with: %s %s --resume %s%s", s->err, s->tally.done,
+              s->tally.plan->job_count, lb_called(), s->order->args->argv[0], s->dir.final, left);
   return code;
 }
 
@@ -220,9 +229,13 @@ static int prepare(struct session *s, const struct lb_plan *plan) {
 
 /* From a plan to results and an exit code. The folder comes first, because a trial writes into it. */
 static int execute(const struct lb_plan *plan, const struct lb_order *order) {
-  struct session s = {.order = order, .info = {.argv = order->args->argv, .argc = order->args->argc, .sittings = 1}, .journal = {.fd = -1}};
+  struct session s = {.order = order,
+                      .info = {.argv = order->args->argv, .argc = order->args->argc, .sittings = 1},
+                      .journal = {.fd = -1}};
   int r = open_folder(&s);
-  if (r < 0) return lb_complain(lb_exit_of_place(r, order->args->resumed ? order->args->resumed : order->args->out), "%s", s.err);
+  if (r < 0)
+    return lb_complain(lb_exit_of_place(r, order->args->resumed ? order->args->resumed : order->args->out), "%s",
+                       s.err);
   r = prepare(&s, plan);
   int code = r == 0 ? play(&s) : lb_complain(r == -EINVAL ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "%s", s.err);
   lb_journal_close(&s.journal);
@@ -252,7 +265,8 @@ static int add_expect(const char *text, enum lb_guard guard, struct lb_expect re
   struct lb_expect expect;
   if (lb_args_expect(text, guard, &expect) < 0) return -1;
   for (size_t i = 0; i < *count; i++)
-    if (ret[i].guard == expect.guard) return lb_complain(-1, "--expect %s: given twice for guard %s", text, lb_guard_name(expect.guard));
+    if (ret[i].guard == expect.guard)
+      return lb_complain(-1, "--expect %s: given twice for guard %s", text, lb_guard_name(expect.guard));
   ret[(*count)++] = expect;
   return 0;
 }
@@ -306,7 +320,8 @@ int lb_carry_out(const struct lb_order *order) {
                                     .seed = order->args->has_seed ? order->args->seed : lb_random_seed()};
   if (lb_plan_make(&request, &plan, err, sizeof err) < 0) code = lb_complain(LB_EXIT_USAGE, "%s", err);
   else {
-    if (lb_own_at(0) && !asked) lb_complain(0, "runs %s, the lock to use on these servers; -b all runs the others, too", systems);
+    if (lb_own_at(0) && !asked)
+      lb_complain(0, "runs %s, the lock to use on these servers; -b all runs the others, too", systems);
     code = order->begin ? order->begin(order->data, &plan) : 0;
     if (code == 0) code = order->args->against ? take_turns(&plan, order->args) : execute(&plan, order);
     lb_plan_clear(&plan);
@@ -328,7 +343,8 @@ int lb_cli_run(const struct lb_args *args) {
   size_t count = 0, wanted = (size_t)args->word_count;
   if (args->resume) return lb_resume(args);
   if (wanted == 0) return lb_complain(LB_EXIT_USAGE, "run: expected a scenario, see `%s list scenarios`", lb_called());
-  if (args->against && lb_names_own(args)) return lb_complain(LB_EXIT_USAGE, "--against: two builds are compared on servers that they start, not on your own");
+  if (args->against && lb_names_own(args))
+    return lb_complain(LB_EXIT_USAGE, "--against: two builds are compared on servers that they start, not on your own");
   while (count < wanted && (paths[count] = lb_find_scenario(args->words[count]))) count++;
   label_of(args->words[0], label, sizeof label);
   struct lb_order order = {.args = args, .label = label, .paths = (const char *const *)paths, .path_count = count};
@@ -343,7 +359,8 @@ int lb_cli_suite(const struct lb_args *args) {
   struct lb_suite suite;
   char folder[4096], err[1200];
   if (args->resume) return lb_resume(args);
-  if (args->word_count != 1) return lb_complain(LB_EXIT_USAGE, "suite: expected one suite, see `%s list suites`", lb_called());
+  if (args->word_count != 1)
+    return lb_complain(LB_EXIT_USAGE, "suite: expected one suite, see `%s list suites`", lb_called());
   char *path = lb_find_suite(args->words[0]);
   if (!path) return LB_EXIT_USAGE;
   snprintf(folder, sizeof folder, "%s/" LB_SCENARIOS, lb_root());
@@ -370,7 +387,8 @@ static bool has_others(const struct lb_args *args) {
   for (int i = 1; i < args->argc; i++) {
     const char *word = args->argv[i];
     bool known = word[0] != '-' || (word[0] == '-' && word[1] == 'j');
-    for (size_t m = 0; m < sizeof may / sizeof *may; m++) known |= strncmp(word, may[m], strlen(may[m])) == 0 && strchr("=", word[strlen(may[m])]);
+    for (size_t m = 0; m < sizeof may / sizeof *may; m++)
+      known |= strncmp(word, may[m], strlen(may[m])) == 0 && strchr("=", word[strlen(may[m])]);
     if (!known) return true;
   }
   return args->word_count > 0;
@@ -385,9 +403,11 @@ static int call_again(const struct lb_args *args, const json_t *head, const char
     argv[argc] = (char *)json_string_value(json_array_get(words, (size_t)argc));
   argv[argc] = NULL;
   const struct lb_cli_command *command = argv[0] ? lb_cli_command_find(argv[0]) : NULL;
-  if (!command || !(command->takes & (LB_ARG_RUN | LB_ARG_JUDGE))) return lb_complain(LB_EXIT_USAGE, "%s/resume.json: expected the arguments of a run, a suite or a judge", folder);
+  if (!command || !(command->takes & (LB_ARG_RUN | LB_ARG_JUDGE)))
+    return lb_complain(LB_EXIT_USAGE, "%s/resume.json: expected the arguments of a run, a suite or a judge", folder);
   if (chdir(json_string_value(json_object_get(head, "cwd"))) < 0)
-    return lb_complain(LB_EXIT_USAGE, "%s: the folder where it was started is gone: %s: %s", folder, json_string_value(json_object_get(head, "cwd")), strerror(errno));
+    return lb_complain(LB_EXIT_USAGE, "%s: the folder where it was started is gone: %s: %s", folder,
+                       json_string_value(json_object_get(head, "cwd")), strerror(errno));
   struct lb_args again;
   int r = lb_args_parse(argc, argv, command->takes, &again);
   if (r != 0) return LB_EXIT_USAGE;
@@ -403,8 +423,13 @@ static int call_again(const struct lb_args *args, const json_t *head, const char
 
 int lb_resume(const struct lb_args *args) {
   char folder[PATH_MAX], err[600];
-  if (has_others(args)) return lb_complain(LB_EXIT_USAGE, "--resume %s: expected nothing beside it but -j, -v and --json: the rest is as it was", args->resume);
-  if (!realpath(args->resume, folder)) return lb_complain(LB_EXIT_USAGE, "--resume %s: expected the folder of a run that was stopped: %s", args->resume, strerror(errno));
+  if (has_others(args))
+    return lb_complain(LB_EXIT_USAGE,
+                       "--resume %s: expected nothing beside it but -j, -v and --json: the rest is as it was",
+                       args->resume);
+  if (!realpath(args->resume, folder))
+    return lb_complain(LB_EXIT_USAGE, "--resume %s: expected the folder of a run that was stopped: %s", args->resume,
+                       strerror(errno));
   json_t *head = lb_journal_read(folder, err, sizeof err);
   if (!head) return lb_complain(LB_EXIT_USAGE, "--resume %s", err);
   int code = call_again(args, head, folder);

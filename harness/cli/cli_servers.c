@@ -56,7 +56,8 @@ static bool ask_password(const struct lb_own_kind *kind) {
   struct lb_own_login *login = lb_own_login(kind->login);
   char prompt[300];
   if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) return false;
-  snprintf(prompt, sizeof prompt, "password for %s%s%s: ", lb_own_login_name(kind->login), login->user[0] ? " user " : "", login->user);
+  snprintf(prompt, sizeof prompt, "password for %s%s%s: ", lb_own_login_name(kind->login),
+           login->user[0] ? " user " : "", login->user);
   return read_hidden(prompt, login->password, sizeof login->password);
 }
 
@@ -75,21 +76,25 @@ static int take(const struct lb_args *args) {
 /* A client library that has no TLS would go on in the clear. */
 static int check_tls(const struct lb_own_kind *kind) {
   if (!kind->no_tls || !lb_own_login(kind->login)->tls) return 0;
-  return lb_complain(LB_EXIT_USAGE, "%s: tls=yes: the client library here has no TLS; name a tunnel that has (docs/own-servers.md)", kind->option);
+  return lb_complain(LB_EXIT_USAGE,
+                     "%s: tls=yes: the client library here has no TLS; name a tunnel that has (docs/own-servers.md)",
+                     kind->option);
 }
 
 static int ask(struct lb_own *own, struct lb_env *env) {
   char err[600];
   int r = check_tls(own->kind);
   if (r) return r;
-  for (int i = 0; (r = lb_own_ask(own, env, err, sizeof err)) == -EACCES && i < TRIES && ask_password(own->kind); i++) lb_own_keep_secrets();
+  for (int i = 0; (r = lb_own_ask(own, env, err, sizeof err)) == -EACCES && i < TRIES && ask_password(own->kind); i++)
+    lb_own_keep_secrets();
   return r < 0 ? lb_complain(LB_EXIT_MISSING, "%s", err) : 0;
 }
 
 int lb_own_begin(const struct lb_args *args) {
   struct lb_process_env env;
   struct lb_own *own;
-  if (args->auth && !lb_names_own(args)) return lb_complain(LB_EXIT_USAGE, "--auth %s: expected servers beside it, as in --redis HOST:PORT", args->auth);
+  if (args->auth && !lb_names_own(args))
+    return lb_complain(LB_EXIT_USAGE, "--auth %s: expected servers beside it, as in --redis HOST:PORT", args->auth);
   int r = take(args);
   if (r) return r;
   lb_own_keep_secrets();
@@ -102,7 +107,9 @@ int lb_own_begin(const struct lb_args *args) {
 
 static void add(char **list, const char *protocol, const char *topology) {
   char *longer = NULL;
-  if (asprintf(&longer, "%s%s%s%s%s", *list ? *list : "", *list ? "," : "", protocol, *topology ? "@" : "", topology) < 0) longer = NULL;
+  if (asprintf(&longer, "%s%s%s%s%s", *list ? *list : "", *list ? "," : "", protocol, *topology ? "@" : "", topology) <
+      0)
+    longer = NULL;
   free(*list);
   *list = longer;
 }
@@ -112,7 +119,8 @@ static bool add_everywhere(char **list, const struct lb_protocol *protocol) {
   const struct lb_own *own;
   bool found = false;
   for (size_t i = 0; (own = lb_own_at(i)); i++)
-    if (lb_topology_serves(&own->topology, protocol->topologies)) add(list, protocol->name, own->topology.name), found = true;
+    if (lb_topology_serves(&own->topology, protocol->topologies))
+      add(list, protocol->name, own->topology.name), found = true;
   return found;
 }
 
@@ -127,11 +135,13 @@ char *lb_own_systems(const char *asked) {
   const struct lb_protocol *protocol;
   const struct lb_own *own;
   char *list = NULL, *copy = asked ? strdup(asked) : NULL, *rest = copy;
-  for (size_t i = 0; !asked && (own = lb_own_at(i)); i++) if ((protocol = lb_protocol_to_use(own->topology.stands_for))) add(&list, protocol->name, own->topology.name);
+  for (size_t i = 0; !asked && (own = lb_own_at(i)); i++)
+    if ((protocol = lb_protocol_to_use(own->topology.stands_for))) add(&list, protocol->name, own->topology.name);
   for (char *one; rest && (one = strsep(&rest, ","));)
     if (strcmp(one, "all") == 0) add_all(&list);
     else if (strchr(one, '@') || !(protocol = lb_protocol_find(one))) add(&list, one, "");
-    else if (!add_everywhere(&list, protocol)) add(&list, one, lb_own_at(0)->topology.name); /* where it does not run, as the plan will say */
+    else if (!add_everywhere(&list, protocol))
+      add(&list, one, lb_own_at(0)->topology.name); /* where it does not run, as the plan will say */
   free(copy);
   return list;
 }
@@ -142,8 +152,11 @@ int lb_cli_clean(const struct lb_args *args) {
   struct lb_process_env env;
   struct lb_own *own;
   char err[600];
-  if (args->word_count > 0) return lb_complain(LB_EXIT_USAGE, "clean: expected servers, as in --redis HOST:PORT, got '%s'", args->words[0]);
-  if (!lb_names_own(args)) return lb_complain(LB_EXIT_USAGE, "clean: expected servers, as in --redis HOST:PORT, see `%s clean --help`", lb_called());
+  if (args->word_count > 0)
+    return lb_complain(LB_EXIT_USAGE, "clean: expected servers, as in --redis HOST:PORT, got '%s'", args->words[0]);
+  if (!lb_names_own(args))
+    return lb_complain(LB_EXIT_USAGE, "clean: expected servers, as in --redis HOST:PORT, see `%s clean --help`",
+                       lb_called());
   int code = lb_own_begin(args);
   lb_env_init(&env, lb_random_seed());
   for (size_t i = 0; code == 0 && (own = lb_own_at(i)); i++) {
@@ -174,11 +187,14 @@ int lb_cli_serve(const struct lb_args *args) {
   char err[600];
   int status = 0;
   const char *tmp = getenv("TMPDIR"), *missing;
-  if (args->word_count != 1) return lb_complain(LB_EXIT_USAGE, "serve: expected one TOPOLOGY, and a command behind `--`");
+  if (args->word_count != 1)
+    return lb_complain(LB_EXIT_USAGE, "serve: expected one TOPOLOGY, and a command behind `--`");
   const struct lb_topology *topology = find(args->words[0]);
   if (!topology) return LB_EXIT_USAGE;
-  if ((missing = lb_topology_missing(topology))) return lb_complain(LB_EXIT_MISSING, "serve %s: needs %s, which is not on this machine", topology->name, missing);
-  if (lb_rundir_open(&dir, tmp && *tmp ? tmp : "/tmp", "serve", NULL, err, sizeof err) < 0) return lb_complain(LB_EXIT_FAILURE, "%s", err);
+  if ((missing = lb_topology_missing(topology)))
+    return lb_complain(LB_EXIT_MISSING, "serve %s: needs %s, which is not on this machine", topology->name, missing);
+  if (lb_rundir_open(&dir, tmp && *tmp ? tmp : "/tmp", "serve", NULL, err, sizeof err) < 0)
+    return lb_complain(LB_EXIT_FAILURE, "%s", err);
   struct lb_serve_plan plan = {.topology = topology,
                                .dir = &dir,
                                .command = args->command,
@@ -201,11 +217,16 @@ int lb_cli_fault(const struct lb_args *args) {
   char line[LINE_BYTES] = "", err[600];
   const char *path = getenv(LB_SERVE_VARIABLE);
   size_t at = 0;
-  if (args->word_count == 0) return lb_complain(LB_EXIT_USAGE, "fault: expected a step, as in 'kill primary'; `%s fault help` lists them", lb_called());
+  if (args->word_count == 0)
+    return lb_complain(LB_EXIT_USAGE, "fault: expected a step, as in 'kill primary'; `%s fault help` lists them",
+                       lb_called());
   for (int i = 0; i < args->word_count && at < sizeof line; i++)
     at += (size_t)snprintf(line + at, sizeof line - at, "%s%s", i ? " " : "", args->words[i]);
-  if (at >= sizeof line) return lb_complain(LB_EXIT_USAGE, "fault: expected a step, found %zu bytes and more", sizeof line);
-  if (!path || !*path) return lb_complain(LB_EXIT_FAILURE, "fault: " LB_SERVE_VARIABLE " is not set: `serve TOPOLOGY` sets it for its command, and prints it");
+  if (at >= sizeof line)
+    return lb_complain(LB_EXIT_USAGE, "fault: expected a step, found %zu bytes and more", sizeof line);
+  if (!path || !*path)
+    return lb_complain(LB_EXIT_FAILURE, "fault: " LB_SERVE_VARIABLE
+                                        " is not set: `serve TOPOLOGY` sets it for its command, and prints it");
   int code = lb_serve_ask(path, line, stdout, err, sizeof err);
   fflush(stdout); /* before what is refused */
   return code == LB_EXIT_OK ? LB_EXIT_OK : lb_complain(code, "fault: %s", err);

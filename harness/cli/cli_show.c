@@ -78,9 +78,11 @@ static FILE *open_adapter(const struct lb_protocol *p, char *name, size_t size) 
 /* Its comment: the lines that begin with # or // after the first two, which are for machines. */
 static void show_adapter(const struct lb_protocol *p) {
   char name[200], line[1000];
-  printf("\nversion:  %s\ncommand:  %s\n", lb_foreign_version(p)[0] ? lb_foreign_version(p) : "not said", lb_foreign_command(p));
+  printf("\nversion:  %s\ncommand:  %s\n", lb_foreign_version(p)[0] ? lb_foreign_version(p) : "not said",
+         lb_foreign_command(p));
   if (lb_foreign_like(p)) printf("compare:  %s, our file of the same algorithm\n", lb_foreign_like(p));
-  if (lb_peer_missing(p)) printf("MISSING:  %s (`./bench peers %s` installs it)\n", lb_peer_missing(p), lb_peer_name(p));
+  if (lb_peer_missing(p))
+    printf("MISSING:  %s (`./bench peers %s` installs it)\n", lb_peer_missing(p), lb_peer_name(p));
   FILE *in = open_adapter(p, name, sizeof name);
   if (!in) return;
   printf("\n%s begins:\n\n", name);
@@ -152,7 +154,8 @@ static void print_settings(const char *settings) {
 static void show_topology(const struct lb_topology *t) {
   char version[128];
   const char *missing = lb_topology_missing(t);
-  printf("topology %s: %s\n\nservers:  %zu that hold%s locks", t->name, t->summary, t->data_count, t->data_count == 1 ? "s" : "");
+  printf("topology %s: %s\n\nservers:  %zu that hold%s locks", t->name, t->summary, t->data_count,
+         t->data_count == 1 ? "s" : "");
   if (t->other_count) printf(", %zu others (%s)", t->other_count, t->family->other_service);
   if (t->shards) printf("\nkeys:     split into %zu parts, each with a primary of its own", t->shards);
   if (t->data_count) printf("\nkeeps:    %s", lb_keeps_text(t->keeps));
@@ -192,10 +195,12 @@ static void show_proof(const struct lb_scenario *s) {
   if (s->unreal) puts("unreal:   no real clock does this; it shows which clock a lock rests on");
   if (s->control) puts("control:  a correct lock cannot lose exclusion here; the other scenarios are compared with it");
   for (size_t i = 0; i < s->premise_count; i++)
-    printf("%-9s %s%s\n", i == 0 ? "premises:" : "", s->premises[i].text, s->premises[i].of_safe ? " (of a safe trial)" : "");
+    printf("%-9s %s%s\n", i == 0 ? "premises:" : "", s->premises[i].text,
+           s->premises[i].of_safe ? " (of a safe trial)" : "");
   if (s->proof_violated) printf("proof:    a violation counts only if \"%s\" was observed\n", s->proof_violated);
   if (s->past_lease)
-    printf("%-9s leases run out on purpose, so overlaps after the end of a lease count\n", s->proof_violated ? "" : "proof:");
+    printf("%-9s leases run out on purpose, so overlaps after the end of a lease count\n",
+           s->proof_violated ? "" : "proof:");
 }
 
 /* Those that the file states under one guard, with a heading of their own unless it is `none`; nothing where it
@@ -209,7 +214,9 @@ static void show_expectations(const struct lb_scenario *s, enum lb_guard guard) 
     const struct lb_expect *e = &s->expect[i];
     if (e->guard != guard) continue;
     if (*label && guard != LB_GUARD_NONE)
-      printf("%.*s under the guard %s (%s):\n", (int)strlen(label) - 1, label, lb_guard_name(guard), lb_guard_help(guard)), label = "";
+      printf("%.*s under the guard %s (%s):\n", (int)strlen(label) - 1, label, lb_guard_name(guard),
+             lb_guard_help(guard)),
+          label = "";
     printf("%-9s %-*s %-9s %s\n", label, width, e->system, lb_verdict_name(e->verdict), e->reason ? e->reason : "");
     label = "";
   }
@@ -223,7 +230,8 @@ static void show_system_cells(const struct lb_plan *plan, size_t first, int widt
     if (strcmp(cell->system, plan->cells[first].system) != 0) continue;
     const char *verdict = cell->means_nothing ? lb_verdict_name(LB_NA) : e ? lb_verdict_name(e->verdict) : "-";
     const char *reason = cell->means_nothing ? cell->skip : e && e->reason ? e->reason : "";
-    printf("%-9s %-*s %-9s %-9s %s\n", i == 0 ? "expects:" : "", width, cell->system, lb_guard_name(cell->guard), verdict, reason);
+    printf("%-9s %-*s %-9s %-9s %s\n", i == 0 ? "expects:" : "", width, cell->system, lb_guard_name(cell->guard),
+           verdict, reason);
   }
 }
 
@@ -231,14 +239,17 @@ static void show_cells(const struct lb_plan *plan) {
   int width = 0;
   for (size_t i = 0; i < plan->cell_count; i++)
     if ((int)strlen(plan->cells[i].system) > width) width = (int)strlen(plan->cells[i].system);
-  for (size_t i = 0; i < plan->cell_count && plan->cells[i].guard == plan->cells[0].guard; i++) show_system_cells(plan, i, width);
+  for (size_t i = 0; i < plan->cell_count && plan->cells[i].guard == plan->cells[0].guard; i++)
+    show_system_cells(plan, i, width);
 }
 
-/* Of these systems alone, under every guard: what the scenario states, or why there is nothing to ask. It is what a plan of them says before it is run. */
+/* Of these systems alone, under every guard: what the scenario states, or why there is nothing to ask. It is what a
+ * plan of them says before it is run. */
 static int show_systems(const char *path, const char *systems) {
   struct lb_plan plan;
   char err[600];
-  struct lb_plan_request request = {.scenario_paths = &path, .scenario_count = 1, .systems = systems, .guards = (1u << LB_GUARD_COUNT) - 1};
+  struct lb_plan_request request = {
+      .scenario_paths = &path, .scenario_count = 1, .systems = systems, .guards = (1u << LB_GUARD_COUNT) - 1};
   if (lb_plan_make(&request, &plan, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "show: %s", err);
   const struct lb_scenario *s = &plan.scenarios[0];
   printf("scenario %s: %s\n\nquestion: %s\n", s->name, s->title, s->question ? s->question : "");
@@ -265,10 +276,11 @@ static int show_scenario(const char *path, const char *systems) {
   char err[600];
   if (systems) return show_systems(path, systems);
   if (lb_scenario_load(path, &s, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "%s", err);
-  printf("scenario %s: %s\n\nquestion: %s\nthe expectation is refuted if: %s\n", s.name, s.title, s.question ? s.question : "",
-         s.refuted ? s.refuted : "");
+  printf("scenario %s: %s\n\nquestion: %s\nthe expectation is refuted if: %s\n", s.name, s.title,
+         s.question ? s.question : "", s.refuted ? s.refuted : "");
   if (s.upstream) printf("upstream: %s\n", s.upstream);
-  if (s.attack) printf("attack:   %s: %s\n", s.attack, lb_attack_what(s.attack) ? lb_attack_what(s.attack) : "no rules");
+  if (s.attack)
+    printf("attack:   %s: %s\n", s.attack, lb_attack_what(s.attack) ? lb_attack_what(s.attack) : "no rules");
   if (s.alike) printf("separates no two locks: %s\n", s.alike);
   lb_say("file:     %s", s.path);
   show_workload(&s);
@@ -300,7 +312,11 @@ static int unknown(const char *name) {
   bool is_peer = system && strchr(system, ':') && !strchr(name, ':'); /* written without its kind, it is not near */
   const char *near = is_peer ? system : lb_suggest(name, words, count);
   if (near) lb_complain(0, "show: unknown name '%s', did you mean '%s'?", name, near);
-  else lb_complain(0, "show: unknown name '%s', expected a protocol, a topology or a scenario of `%s list`, or a path to an .ini file", name, lb_called());
+  else
+    lb_complain(
+        0,
+        "show: unknown name '%s', expected a protocol, a topology or a scenario of `%s list`, or a path to an .ini file",
+        name, lb_called());
   for (size_t i = 0; i < scenarios; i++) free(names[i]), free(paths[i]);
   free(names);
   free(paths);
@@ -365,23 +381,29 @@ static void add_unknown(const char *what, const char *why, struct lb_grid *grid)
 static void print(const struct lb_system *system, const struct lb_cost *cost) {
   const char *rows[LB_COUNTS_MAX * LB_COST_COLUMNS];
   size_t count = rows_of(cost, rows);
-  printf("cost of %s, counted over %d of each: a client alone, and one that is refused while another one holds\n\n", system->name, cost->times);
+  printf("cost of %s, counted over %d of each: a client alone, and one that is refused while another one holds\n\n",
+         system->name, cost->times);
   static const char *const head[] = {"", "acquire", "release", "refused", ""};
   struct lb_grid grid;
   lb_grid_begin(&grid, "lrrrl");
   for (size_t i = 0; i < sizeof head / sizeof *head; i++) lb_grid_add(&grid, "%s", head[i]);
   for (size_t i = 0; i < count; i++) add_row(cost, rows[i], &grid);
   if (!cost->has_servers) add_unknown("at servers, on disks", "it has none", &grid);
-  else if (!cost->disk_counts) add_unknown("writes to files, fsyncs", "nobody counts them: its servers call the kernel without the C library", &grid);
+  else if (!cost->disk_counts)
+    add_unknown("writes to files, fsyncs", "nobody counts them: its servers call the kernel without the C library",
+                &grid);
   bool commands = false, requests = false;
-  for (size_t i = 0; i < count; i++) commands |= strncmp(rows[i], "command ", 8) == 0, requests |= strcmp(rows[i], "requests") == 0;
+  for (size_t i = 0; i < count; i++)
+    commands |= strncmp(rows[i], "command ", 8) == 0, requests |= strcmp(rows[i], "requests") == 0;
   if (cost->has_servers && !requests) add_unknown("requests", "its servers do not count them", &grid);
   lb_grid_end(&grid, stdout);
   putchar('\n');
   puts("A round trip is an answer waited for after something was sent, to one server or to several at once.");
-  if (cost->has_servers) puts("Of several servers it is the sum. Bytes are those of the client's connections, without headers.");
+  if (cost->has_servers)
+    puts("Of several servers it is the sum. Bytes are those of the client's connections, without headers.");
   if (commands) puts("Commands that a script calls are counted beside the script.");
-  if (cost->disk_counts) puts("Writes and fsyncs are those of all processes of the servers, also what they do behind the answer.");
+  if (cost->disk_counts)
+    puts("Writes and fsyncs are those of all processes of the servers, also what they do behind the answer.");
   if (!cost->refuses) puts("It refuses nobody.");
 }
 
@@ -391,14 +413,17 @@ static int lb_cli_cost(const struct lb_args *args) {
   struct lb_cost cost;
   char err[600];
   const char *tmp = getenv("TMPDIR"), *missing;
-  if (lb_system_parse(args->words[0], &system, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "show --cost: %s", err);
+  if (lb_system_parse(args->words[0], &system, err, sizeof err) < 0)
+    return lb_complain(LB_EXIT_USAGE, "show --cost: %s", err);
   int code = lb_check_options(args);
   if (code) return code;
   if ((missing = lb_topology_missing(system.topology)))
     return lb_complain(LB_EXIT_MISSING, "show --cost %s: needs %s, which is not on this machine", system.name, missing);
-  if (lb_rundir_open(&dir, tmp && *tmp ? tmp : "/tmp", "cost", NULL, err, sizeof err) < 0) return lb_complain(LB_EXIT_FAILURE, "%s", err);
+  if (lb_rundir_open(&dir, tmp && *tmp ? tmp : "/tmp", "cost", NULL, err, sizeof err) < 0)
+    return lb_complain(LB_EXIT_FAILURE, "%s", err);
   union lb_value *options = lb_settings_options(system.protocol, args->settings, args->setting_count);
-  struct lb_cost_plan plan = {.protocol = system.protocol, .topology = system.topology, .options = options, .dir = &dir, .times = TIMES};
+  struct lb_cost_plan plan = {
+      .protocol = system.protocol, .topology = system.topology, .options = options, .dir = &dir, .times = TIMES};
   int r = options ? lb_cost_count(&plan, &cost, err, sizeof err) : -1;
   free(options);
   lb_rundir_close(&dir);
@@ -409,17 +434,18 @@ static int lb_cli_cost(const struct lb_args *args) {
 
 int lb_cli_show(const struct lb_args *args) {
   if (args->word_count != 1)
-    return lb_complain(LB_EXIT_USAGE,
-                       "show: expected one name of a protocol, a topology or a scenario, see `%s list`",
+    return lb_complain(LB_EXIT_USAGE, "show: expected one name of a protocol, a topology or a scenario, see `%s list`",
                        lb_called());
   if (args->cost) return lb_cli_cost(args);
   const struct lb_protocol *protocol = lb_protocol_find(args->words[0]);
   const struct lb_topology *topology = lb_topology_find(args->words[0]);
-  if (args->systems && (protocol || topology)) return lb_complain(LB_EXIT_USAGE, "show %s -b: expected a scenario", args->words[0]);
+  if (args->systems && (protocol || topology))
+    return lb_complain(LB_EXIT_USAGE, "show %s -b: expected a scenario", args->words[0]);
   if (protocol) return show_protocol(protocol), LB_EXIT_OK;
   if (topology) return show_topology(topology), LB_EXIT_OK;
   char *path = lb_look_for_scenario(args->words[0]);
   if (!path && strchr(args->words[0], '@'))
-    return args->systems ? lb_complain(LB_EXIT_USAGE, "show %s -b: expected a scenario", args->words[0]) : show_system(args->words[0]);
+    return args->systems ? lb_complain(LB_EXIT_USAGE, "show %s -b: expected a scenario", args->words[0])
+                         : show_system(args->words[0]);
   return path ? show_named_scenario(args, path) : unknown(args->words[0]);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * `lockbench shrink RUN CELL`: a violated trial of a campaign as the smallest directed scenario that still breaks the lock. What the run says of the trial is
- * read here; the search is hunt/shrink.c's. The file appears under its name when it is complete, and not at all if nothing breaks.
+ * `lockbench shrink RUN CELL`: a violated trial of a campaign as the smallest directed scenario that still breaks the
+ * lock. What the run says of the trial is read here; the search is hunt/shrink.c's. The file appears under its name
+ * when it is complete, and not at all if nothing breaks.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -41,7 +42,8 @@ static bool differs(const struct lb_option *option, const json_t *value, char *r
 static void take_options(const json_t *cell, const struct lb_protocol *protocol, struct lb_directed_of *ret) {
   size_t count = 0;
   char value[100];
-  for (const struct lb_option *o = protocol->options; o && o->name && count < sizeof ret->options / sizeof *ret->options; o++)
+  for (const struct lb_option *o = protocol->options;
+       o && o->name && count < sizeof ret->options / sizeof *ret->options; o++)
     if (differs(o, json_object_get(json_object_get(cell, "options"), o->name), value, sizeof value))
       snprintf(ret->options[count++], sizeof *ret->options, "%s.%s=%s", protocol->name, o->name, value);
 }
@@ -50,7 +52,8 @@ static int take(const struct lb_told *told, const char *run, struct lb_directed_
   struct lb_system system;
   char err[300];
   const json_t *workload = json_object_get(told->scenario, "workload");
-  if (lb_system_parse(text(told->cell, "system"), &system, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "shrink: %s", err);
+  if (lb_system_parse(text(told->cell, "system"), &system, err, sizeof err) < 0)
+    return lb_complain(LB_EXIT_USAGE, "shrink: %s", err);
   int guard = lb_guard_find(text(told->cell, "guard"));
   *ret = (struct lb_directed_of){.scenario = text(told->cell, "scenario"),
                                  .system = text(told->cell, "system"),
@@ -71,11 +74,14 @@ static int take(const struct lb_told *told, const char *run, struct lb_directed_
 static int may_shrink(const struct lb_told *told) {
   char why[600];
   if (json_array_size(json_object_get(json_object_get(told->scenario, "campaign"), "faults")) == 0)
-    return lb_complain(LB_EXIT_USAGE, "shrink: %s is no campaign: only random faults are cut down to a timeline", text(told->cell, "scenario"));
+    return lb_complain(LB_EXIT_USAGE, "shrink: %s is no campaign: only random faults are cut down to a timeline",
+                       text(told->cell, "scenario"));
   if (!told->found) return lb_complain(LB_EXIT_USAGE, "shrink: this cell was skipped, so it has no trial");
   if (strcmp(told->trial.verdict, "violated") != 0)
-    return lb_complain(LB_EXIT_USAGE, "shrink: expected a violated trial, trial %s is %s", told->trial.trial, told->trial.verdict);
-  if (!*told->trial.history) return lb_complain(LB_EXIT_USAGE, "shrink: the run has no history of trial %s", told->trial.trial);
+    return lb_complain(LB_EXIT_USAGE, "shrink: expected a violated trial, trial %s is %s", told->trial.trial,
+                       told->trial.verdict);
+  if (!*told->trial.history)
+    return lb_complain(LB_EXIT_USAGE, "shrink: the run has no history of trial %s", told->trial.trial);
   if (!told->trial.readable && lb_left_out(told->trial.history, why, sizeof why) > 0)
     return lb_complain(LB_EXIT_USAGE, "%s was left out on purpose: %s", told->trial.history, why);
   return 0;
@@ -116,8 +122,8 @@ static void show(void *to, const struct lb_shrink_live *live) {
   struct lb_live_state state = {live->asked, live->all, live->elapsed_s, live->left_s, live->violations, what};
   if (live->ended && v->verbose) {
     lb_live_hide(&v->live);
-    fprintf(stderr, "%3zu  %-9s  %zu fault%s, waits of %lld ms: breaks %d of %d\n", live->asked, live->what, live->faults, live->faults == 1 ? "" : "s", live->ms,
-            live->broke, live->trials);
+    fprintf(stderr, "%3zu  %-9s  %zu fault%s, waits of %lld ms: breaks %d of %d\n", live->asked, live->what,
+            live->faults, live->faults == 1 ? "" : "s", live->ms, live->broke, live->trials);
   }
   lb_live_show(&v->live, &state);
 }
@@ -128,7 +134,8 @@ static const char *const how_it_ended[] = {
     [LB_SHRINK_INTERRUPTED] = "; the search was interrupted before everything that might go had been tried",
 };
 
-static int keep_file(const struct lb_directed *d, const struct lb_shrunk *s, const struct lb_directed_of *of, const char *path) {
+static int keep_file(const struct lb_directed *d, const struct lb_shrunk *s, const struct lb_directed_of *of,
+                     const char *path) {
   char partial[PATH + 20], note[200];
   snprintf(partial, sizeof partial, "%s.partial", path);
   snprintf(note, sizeof note, "It breaks %d of %d%s.", s->broke, s->trials, how_it_ended[s->end]);
@@ -141,8 +148,10 @@ static int keep_file(const struct lb_directed *d, const struct lb_shrunk *s, con
 }
 
 static int never(const struct lb_shrunk *s, const struct lb_directed *d) {
-  return lb_complain(LB_EXIT_UNEXPECTED, "no directed timeline of its %zu fault%s broke the lock%s; nothing was written%s%s%s", d->fault_count,
-                     d->fault_count == 1 ? "" : "s", s->end == LB_SHRINK_NEVER_IN_TIME ? ", of those for which there was time" : "",
+  return lb_complain(LB_EXIT_UNEXPECTED,
+                     "no directed timeline of its %zu fault%s broke the lock%s; nothing was written%s%s%s",
+                     d->fault_count, d->fault_count == 1 ? "" : "s",
+                     s->end == LB_SHRINK_NEVER_IN_TIME ? ", of those for which there was time" : "",
                      *s->why ? " (an undecided trial: " : "", s->why, *s->why ? ")" : "");
 }
 
@@ -154,7 +163,8 @@ static int play(const struct lb_args *args, const struct lb_directed_of *of, str
   struct lb_rundir dir;
   struct lb_shrunk s;
   struct view view = {.live = {stderr, .terminal = isatty(2), .said_ns = lb_clock_ns()}, .verbose = args->verbose};
-  if (lb_rundir_open(&dir, tmp && *tmp ? tmp : "/tmp", "shrink", NULL, err, sizeof err) < 0) return lb_complain(LB_EXIT_FAILURE, "%s", err);
+  if (lb_rundir_open(&dir, tmp && *tmp ? tmp : "/tmp", "shrink", NULL, err, sizeof err) < 0)
+    return lb_complain(LB_EXIT_FAILURE, "%s", err);
   struct lb_shrink_order order = {.of = of,
                                   .dir = &dir,
                                   .trials = args->trials ? args->trials : TRIALS,
@@ -168,21 +178,27 @@ static int play(const struct lb_args *args, const struct lb_directed_of *of, str
   int r = lb_shrink(&order, d, &s, err, sizeof err);
   lb_live_hide(&view.live);
   lb_rundir_close(&dir);
-  if (r == -EINTR) return lb_complain(LB_EXIT_STOPPED, "interrupted before a timeline broke the lock; nothing was written");
+  if (r == -EINTR)
+    return lb_complain(LB_EXIT_STOPPED, "interrupted before a timeline broke the lock; nothing was written");
   if (r < 0) return lb_complain(r == -EINVAL ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "shrink: %s", err);
   if (s.end == LB_SHRINK_NEVER || s.end == LB_SHRINK_NEVER_IN_TIME) return never(&s, d);
   if (keep_file(d, &s, of, path)) return LB_EXIT_FAILURE;
-  lb_say("%s: %zu of %zu faults, breaks %d of %d; %zu timelines were played", path, s.faults, d->fault_count, s.broke, s.trials, s.asked);
-  return s.end == LB_SHRINK_INTERRUPTED ? lb_complain(LB_EXIT_STOPPED, "interrupted: perhaps not the smallest") : LB_EXIT_OK;
+  lb_say("%s: %zu of %zu faults, breaks %d of %d; %zu timelines were played", path, s.faults, d->fault_count, s.broke,
+         s.trials, s.asked);
+  return s.end == LB_SHRINK_INTERRUPTED ? lb_complain(LB_EXIT_STOPPED, "interrupted: perhaps not the smallest")
+                                        : LB_EXIT_OK;
 }
 
 /* The folder is there before the first trial, so that no hour is lost for a place where nobody can write. */
-static int shrink(const struct lb_args *args, const struct lb_directed_of *of, struct lb_directed *d, const char *folder) {
+static int shrink(const struct lb_args *args, const struct lb_directed_of *of, struct lb_directed *d,
+                  const char *folder) {
   char path[PATH + 20];
   snprintf(path, sizeof path, "%s/shrunk.ini", folder);
-  if (access(path, F_OK) == 0) return lb_complain(LB_EXIT_USAGE, "%s exists already, expected a new name with -o", path);
+  if (access(path, F_OK) == 0)
+    return lb_complain(LB_EXIT_USAGE, "%s exists already, expected a new name with -o", path);
   int code = lb_try_folder("shrink", folder, args->out);
-  if (code == LB_EXIT_OK && (code = play(args, of, d, path))) rmdir(folder); /* unless somebody else has something in it */
+  if (code == LB_EXIT_OK && (code = play(args, of, d, path)))
+    rmdir(folder); /* unless somebody else has something in it */
   return code;
 }
 
@@ -195,7 +211,9 @@ static int shrink_trial(const struct lb_args *args, const struct lb_told *told) 
   if (code == 0) code = read_directed(told, &of, &d);
   if (code) return code;
   if (args->out) snprintf(folder, sizeof folder, "%s", args->out);
-  else snprintf(folder, sizeof folder, "%s/shrink-%s.%s.%s.t%s", lb_results_folder(), of.scenario, of.system, lb_guard_name(of.guard), of.trial);
+  else
+    snprintf(folder, sizeof folder, "%s/shrink-%s.%s.%s.t%s", lb_results_folder(), of.scenario, of.system,
+             lb_guard_name(of.guard), of.trial);
   code = shrink(args, &of, &d, folder);
   lb_directed_clear(&d);
   return code;
@@ -205,7 +223,10 @@ int lb_cli_shrink(const struct lb_args *args) {
   struct lb_told told;
   char err[1000];
   if (args->word_count == 0)
-    return lb_complain(LB_EXIT_USAGE, "shrink: expected a results folder and a cell of a campaign, as in `%s shrink results/RUN storm.SYSTEM`", lb_called());
+    return lb_complain(
+        LB_EXIT_USAGE,
+        "shrink: expected a results folder and a cell of a campaign, as in `%s shrink results/RUN storm.SYSTEM`",
+        lb_called());
   int r = lb_told_find(args->words[0], args->words + 1, args->word_count - 1, args->trial, &told, err, sizeof err);
   if (r < 0) return lb_complain(r == -ENOMEM ? LB_EXIT_FAILURE : LB_EXIT_USAGE, "%s", err);
   r = shrink_trial(args, &told);

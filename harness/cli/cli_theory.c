@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * `lockbench theory`: how much of the whole table follows from rules, what the exceptions are, and the rules and facts themselves.
+ * `lockbench theory`: how much of the whole table follows from rules, what the exceptions are, and the rules and facts
+ * themselves.
  */
 #include "cli_table.h"
 
@@ -22,7 +23,8 @@
 static int visit_file(const struct lb_table *table, const char *path, const char *systems) {
   char err[1200];
   struct lb_plan plan;
-  struct lb_plan_request request = {.scenario_paths = &path, .scenario_count = 1, .systems = systems, .product = true, .only_guards = table->guards};
+  struct lb_plan_request request = {
+      .scenario_paths = &path, .scenario_count = 1, .systems = systems, .product = true, .only_guards = table->guards};
   if (lb_plan_make(&request, &plan, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "%s", err);
   int r = table->visit(table->data, &plan);
   lb_plan_clear(&plan);
@@ -55,10 +57,12 @@ int lb_table_walk(const struct lb_table *table) {
 
 /* ---- a cell ---------------------------------------------------------------------------------- */
 
-/* It is left out because lockbench leaves servers of the user's own alone, and not because nothing could happen there. */
+/* It is left out because lockbench leaves servers of the user's own alone, and not because nothing could happen there.
+ */
 static bool is_spared(const struct lb_cell *cell) {
   char why[300];
-  const struct lb_topology *like = cell->topology->own && cell->topology->stands_for ? lb_topology_find(cell->topology->stands_for) : NULL;
+  const struct lb_topology *like =
+      cell->topology->own && cell->topology->stands_for ? lb_topology_find(cell->topology->stands_for) : NULL;
   return like && lb_fit(cell->scenario, cell->protocol, like, cell->guard, why, sizeof why) != LB_NA;
 }
 
@@ -66,8 +70,11 @@ struct lb_told lb_table_told(const struct lb_cell *cell) {
   const struct lb_expect *e = cell->derived ? NULL : cell->expect;
   struct lb_told told = {.verdict = LB_VERDICT_NONE, .reason = ""};
   if (e) told = (struct lb_told){e->verdict, e->reason ? e->reason : "", "exception", NULL};
-  else if (cell->predicted) told = (struct lb_told){cell->prediction.verdict, cell->prediction.reason, cell->prediction.rule->attack, cell->prediction.rule};
-  if (cell->means_nothing && told.verdict != LB_NA && !is_spared(cell)) told = (struct lb_told){LB_NA, cell->skip, "fit", NULL};
+  else if (cell->predicted)
+    told = (struct lb_told){cell->prediction.verdict, cell->prediction.reason, cell->prediction.rule->attack,
+                            cell->prediction.rule};
+  if (cell->means_nothing && told.verdict != LB_NA && !is_spared(cell))
+    told = (struct lb_told){LB_NA, cell->skip, "fit", NULL};
   return told;
 }
 
@@ -90,15 +97,20 @@ void lb_table_wrap(const char *text, size_t at, size_t indent) {
 /* ---- facts ----------------------------------------------------------------------------------- */
 
 static const char *owner_of(enum lb_term_of of) {
-  static const char *const owners[] = {[LB_TERM_OF_LOCK] = "lock", [LB_TERM_OF_SERVERS] = "servers", [LB_TERM_OF_SCENARIO] = "scenario", [LB_TERM_OF_GUARD] = "guard"};
+  static const char *const owners[] = {[LB_TERM_OF_LOCK] = "lock",
+                                       [LB_TERM_OF_SERVERS] = "servers",
+                                       [LB_TERM_OF_SCENARIO] = "scenario",
+                                       [LB_TERM_OF_GUARD] = "guard"};
   return owners[of];
 }
 
 /* In the words of who has to write one. */
 static const char *place_of(const char *owner) {
-  if (strcmp(owner, "lock") == 0) return "of a lock: its table in backends/, `facts` in peers/peers.ini, the greeting of an adapter";
+  if (strcmp(owner, "lock") == 0)
+    return "of a lock: its table in backends/, `facts` in peers/peers.ini, the greeting of an adapter";
   if (strcmp(owner, "servers") == 0) return "of servers: their row in harness/servers/topology.c";
-  return strcmp(owner, "scenario") == 0 ? "of a cell: what its scenario and options say" : "of a guard: the cell, and the rule that was applied";
+  return strcmp(owner, "scenario") == 0 ? "of a cell: what its scenario and options say"
+                                        : "of a guard: the cell, and the rule that was applied";
 }
 
 /* The vocabulary: [{fact, of, values, meaning}]. */
@@ -107,8 +119,10 @@ static json_t *terms_json(void) {
   const struct lb_term *term;
   for (size_t i = 0; (term = lb_term_at(i)); i++) {
     json_t *values = json_array();
-    for (const char *at = term->values; *at; at += strcspn(at, "|"), at += *at == '|') json_array_append_new(values, json_stringn(at, strcspn(at, "|")));
-    json_array_append_new(terms, json_pack("{s:s, s:s, s:o, s:s}", "fact", term->name, "of", owner_of(term->of), "values", values, "meaning", term->help));
+    for (const char *at = term->values; *at; at += strcspn(at, "|"), at += *at == '|')
+      json_array_append_new(values, json_stringn(at, strcspn(at, "|")));
+    json_array_append_new(terms, json_pack("{s:s, s:s, s:o, s:s}", "fact", term->name, "of", owner_of(term->of),
+                                           "values", values, "meaning", term->help));
   }
   return terms;
 }
@@ -124,7 +138,8 @@ static void print_terms(const json_t *terms) {
       owner = text_of(term, "of");
     }
     printf("  %s=", text_of(term, "fact"));
-    json_array_foreach(json_object_get(term, "values"), v, value) printf("%s%s", v ? "|" : "", json_string_value(value));
+    json_array_foreach(json_object_get(term, "values"), v, value)
+        printf("%s%s", v ? "|" : "", json_string_value(value));
     printf("\n      ");
     lb_table_wrap(text_of(term, "meaning"), 6, 6);
   }
@@ -179,10 +194,12 @@ static json_t *attacks_json(const char *attack) {
     if (attack && strcmp(attack, rule->attack) != 0) continue;
     if (strcmp(last, rule->attack) != 0) {
       rules = json_array();
-      json_array_append_new(attacks, json_pack("{s:s, s:s?, s:o}", "attack", rule->attack, "what", lb_attack_what(rule->attack), "rules", rules));
+      json_array_append_new(attacks, json_pack("{s:s, s:s?, s:o}", "attack", rule->attack, "what",
+                                               lb_attack_what(rule->attack), "rules", rules));
       last = rule->attack;
     }
-    json_array_append_new(rules, json_pack("{s:i, s:s, s:s, s:s}", "line", rule->line, "text", rule->text, "verdict", lb_verdict_name(rule->verdict), "reason", rule->reason));
+    json_array_append_new(rules, json_pack("{s:i, s:s, s:s, s:s}", "line", rule->line, "text", rule->text, "verdict",
+                                           lb_verdict_name(rule->verdict), "reason", rule->reason));
   }
   return attacks;
 }
@@ -238,11 +255,13 @@ static json_t *exception_of(struct coverage *c, const struct lb_scenario *s, con
   for (size_t i = json_array_size(c->exceptions); i-- > 0;) {
     json_t *old = json_array_get(c->exceptions, i);
     if (strcmp(json_string_value(json_object_get(old, "scenario")), s->name) != 0) break;
-    if (strcmp(json_string_value(json_object_get(old, "stated")), lb_verdict_name(e->verdict)) == 0 && strcmp(json_string_value(json_object_get(old, "reason")), reason) == 0)
+    if (strcmp(json_string_value(json_object_get(old, "stated")), lb_verdict_name(e->verdict)) == 0 &&
+        strcmp(json_string_value(json_object_get(old, "reason")), reason) == 0)
       return old;
   }
-  json_t *ret = json_pack("{s:s, s:s?, s:[], s:[], s:[], s:s, s:s, s:i}", "scenario", s->name, "attack", s->attack, "systems", "guards", "predicted", "stated",
-                          lb_verdict_name(e->verdict), "reason", reason, "cells", 0);
+  json_t *ret =
+      json_pack("{s:s, s:s?, s:[], s:[], s:[], s:s, s:s, s:i}", "scenario", s->name, "attack", s->attack, "systems",
+                "guards", "predicted", "stated", lb_verdict_name(e->verdict), "reason", reason, "cells", 0);
   json_array_append_new(c->exceptions, ret);
   return ret;
 }
@@ -256,7 +275,8 @@ static void add_line(struct coverage *c, const struct lb_plan *plan, const struc
     const struct lb_cell *cell = &plan->cells[i];
     struct lb_told told = lb_table_told(cell);
     if (cell->expect != e || !told.source || strcmp(told.source, "exception") != 0) continue;
-    add_once(json_object_get(exception, "predicted"), cell->predicted ? lb_verdict_name(cell->prediction.verdict) : "nothing");
+    add_once(json_object_get(exception, "predicted"),
+             cell->predicted ? lb_verdict_name(cell->prediction.verdict) : "nothing");
     cells++;
   }
   json_object_set_new(exception, "cells", json_integer(cells));
@@ -284,11 +304,13 @@ static int count_plan(void *data, struct lb_plan *plan) {
 }
 
 static json_t *coverage_json(const struct coverage *c) {
-  return json_pack("{s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:I, s:I, s:I, s:I}", "scenarios", (json_int_t)c->scenarios, "systems", (json_int_t)c->systems, "decided",
-                   (json_int_t)c->decided, "by_rules", (json_int_t)c->by_rules, "by_exceptions", (json_int_t)(c->decided - c->by_rules), "share_by_rules",
-                   c->decided ? (double)c->by_rules / (double)c->decided : 0, "na", (json_int_t)c->na, "na_by_rules", (json_int_t)c->na_by_rules, "na_by_exceptions",
-                   (json_int_t)c->na_by_exceptions, "na_by_fit", (json_int_t)(c->na - c->na_by_rules - c->na_by_exceptions), "expect_lines", (json_int_t)c->expect_lines,
-                   "scenario_lines", (json_int_t)c->lines);
+  return json_pack("{s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:I, s:I, s:I, s:I}", "scenarios",
+                   (json_int_t)c->scenarios, "systems", (json_int_t)c->systems, "decided", (json_int_t)c->decided,
+                   "by_rules", (json_int_t)c->by_rules, "by_exceptions", (json_int_t)(c->decided - c->by_rules),
+                   "share_by_rules", c->decided ? (double)c->by_rules / (double)c->decided : 0, "na", (json_int_t)c->na,
+                   "na_by_rules", (json_int_t)c->na_by_rules, "na_by_exceptions", (json_int_t)c->na_by_exceptions,
+                   "na_by_fit", (json_int_t)(c->na - c->na_by_rules - c->na_by_exceptions), "expect_lines",
+                   (json_int_t)c->expect_lines, "scenario_lines", (json_int_t)c->lines);
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */
@@ -297,7 +319,8 @@ static void join(const json_t *list, char *ret, size_t size) {
   size_t i, at = 0;
   const json_t *word;
   *ret = '\0';
-  json_array_foreach(list, i, word) if (at < size) at += (size_t)snprintf(ret + at, size - at, "%s%s", i ? ", " : "", json_string_value(word));
+  json_array_foreach(list, i, word) if (at < size) at +=
+      (size_t)snprintf(ret + at, size - at, "%s%s", i ? ", " : "", json_string_value(word));
 }
 
 /* "SCENARIO: SYSTEMS under GUARDS: predicted violated, stated n/a" and, if asked for, why. */
@@ -310,8 +333,11 @@ static void print_exceptions(const json_t *exceptions, bool reasons) {
     join(json_object_get(e, "guards"), guards, sizeof guards);
     join(json_object_get(e, "predicted"), predicted, sizeof predicted);
     bool plain = strcmp(guards, "none") == 0, all = json_array_size(json_object_get(e, "guards")) == LB_GUARD_COUNT;
-    snprintf(line, sizeof line, "%s: %s%s%s: %s -> %s", text_of(e, "scenario"), systems, plain ? "" : all ? " under all" : " under ", plain || all ? "" : guards,
-             *predicted ? predicted : "(no cell of the table)", text_of(e, "stated"));
+    snprintf(line, sizeof line, "%s: %s%s%s: %s -> %s", text_of(e, "scenario"), systems,
+             plain ? ""
+             : all ? " under all"
+                   : " under ",
+             plain || all ? "" : guards, *predicted ? predicted : "(no cell of the table)", text_of(e, "stated"));
     fputs("  ", stdout);
     lb_table_wrap(line, 2, 4);
     if (!reasons) continue;
@@ -328,8 +354,8 @@ static void print_coverage(const struct coverage *c, size_t attacks, size_t rule
   printf("table:      %zu scenarios on %zu systems: %zu decided cells\n", c->scenarios, c->systems, c->decided);
   printf("  by rules  %zu (%.1f %%)\n", c->by_rules, c->decided ? 100.0 * (double)c->by_rules / (double)c->decided : 0);
   printf("  stated    %zu\n", c->decided - c->by_rules);
-  printf("n/a:        %zu cells: %zu by rules, %zu by exceptions, %zu by step, guard or system\n", c->na, c->na_by_rules, c->na_by_exceptions,
-         c->na - c->na_by_rules - c->na_by_exceptions);
+  printf("n/a:        %zu cells: %zu by rules, %zu by exceptions, %zu by step, guard or system\n", c->na,
+         c->na_by_rules, c->na_by_exceptions, c->na - c->na_by_rules - c->na_by_exceptions);
   printf("files:      %zu [expect] lines in %zu lines of scenarios\n", c->expect_lines, c->lines);
 }
 
@@ -376,7 +402,8 @@ static int tell_rules(const struct lb_args *args) {
   bool known = !word || strcmp(word, "guards") == 0 || lb_attack_exists(word, &near);
   char *attack = known ? NULL : attack_of_scenario(word);
   if (!known && !attack)
-    return lb_complain(LB_EXIT_USAGE, "theory rules: unknown attack '%s'%s%s%s", word, near ? ", did you mean '" : ", see `theory rules`", near ? near : "", near ? "'?" : "");
+    return lb_complain(LB_EXIT_USAGE, "theory rules: unknown attack '%s'%s%s%s", word,
+                       near ? ", did you mean '" : ", see `theory rules`", near ? near : "", near ? "'?" : "");
   int r = tell(attacks_json(attack ? attack : word), args->json, print_attacks);
   free(attack);
   return r;
@@ -393,7 +420,8 @@ static void print_theory(const struct coverage *c) {
   print_coverage(c, json_array_size(attacks), count_rules());
   printf("\nexceptions, as the rules predict -> as the file of the scenario states:\n");
   print_exceptions(c->exceptions, false);
-  printf("\nmore: %s theory facts [SYSTEM] | rules [ATTACK] | exceptions\nevery cell: %s list expectations\n", lb_called(), lb_called());
+  printf("\nmore: %s theory facts [SYSTEM] | rules [ATTACK] | exceptions\nevery cell: %s list expectations\n",
+         lb_called(), lb_called());
   json_decref(attacks);
 }
 
@@ -402,7 +430,8 @@ static int tell_table(const struct lb_args *args, bool exceptions) {
   int r = lb_table_walk(&(struct lb_table){.systems = LB_TABLE_SYSTEMS, .visit = count_plan, .data = &c});
   if (r == 0 && args->json && exceptions) r = print_json(json_incref(c.exceptions));
   else if (r == 0 && args->json)
-    r = print_json(json_pack("{s:o, s:o, s:o, s:O}", "coverage", coverage_json(&c), "facts", terms_json(), "attacks", attacks_json(NULL), "exceptions", c.exceptions));
+    r = print_json(json_pack("{s:o, s:o, s:o, s:O}", "coverage", coverage_json(&c), "facts", terms_json(), "attacks",
+                             attacks_json(NULL), "exceptions", c.exceptions));
   else if (r == 0 && exceptions) print_exceptions(c.exceptions, true);
   else if (r == 0) print_theory(&c);
   json_decref(c.exceptions);
@@ -414,9 +443,11 @@ int lb_cli_theory(const struct lb_args *args) {
   const char *part = args->word_count ? args->words[0] : "";
   int most = *part && strcmp(part, "exceptions") != 0 ? 2 : 1;
   const char *near = lb_suggest(part, parts, 3);
-  if (args->word_count > most) return lb_complain(LB_EXIT_USAGE, "theory: expected nothing more, found '%s'", args->words[most]);
+  if (args->word_count > most)
+    return lb_complain(LB_EXIT_USAGE, "theory: expected nothing more, found '%s'", args->words[most]);
   if (strcmp(part, "facts") == 0) return tell_facts(args);
   if (strcmp(part, "rules") == 0) return tell_rules(args);
   if (!*part || strcmp(part, "exceptions") == 0) return tell_table(args, *part);
-  return lb_complain(LB_EXIT_USAGE, "theory %s: expected facts, rules or exceptions%s%s%s", part, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+  return lb_complain(LB_EXIT_USAGE, "theory %s: expected facts, rules or exceptions%s%s%s", part,
+                     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }

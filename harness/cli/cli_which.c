@@ -64,8 +64,10 @@ static int add_systems(struct which *w, const char *word, bool *ret_found) {
 static int refuse_servers(const char *word) {
   const char *known[64], *near;
   near = lb_suggest(word, known, lb_topology_names(known, 64));
-  if (lb_topology_find(word)) return lb_complain(LB_EXIT_USAGE, "which --on %s: no lock of the group all is there", word);
-  return lb_complain(LB_EXIT_USAGE, "which --on %s: unknown servers%s%s%s", word, near ? ", did you mean '" : ", see `list topologies`", near ? near : "", near ? "'?" : "");
+  if (lb_topology_find(word))
+    return lb_complain(LB_EXIT_USAGE, "which --on %s: no lock of the group all is there", word);
+  return lb_complain(LB_EXIT_USAGE, "which --on %s: unknown servers%s%s%s", word,
+                     near ? ", did you mean '" : ", see `list topologies`", near ? near : "", near ? "'?" : "");
 }
 
 static int choose_systems(struct which *w) {
@@ -87,7 +89,8 @@ static int choose_systems(struct which *w) {
 static bool is_in_folder(const struct lb_scenario *s, const char *folder) {
   const char *slash = strrchr(s->path, '/');
   size_t length = strlen(folder);
-  return slash && (size_t)(slash - s->path) > length && slash[-(ptrdiff_t)length - 1] == '/' && strncmp(slash - length, folder, length) == 0;
+  return slash && (size_t)(slash - s->path) > length && slash[-(ptrdiff_t)length - 1] == '/' &&
+         strncmp(slash - length, folder, length) == 0;
 }
 
 static enum match match_of(const struct lb_scenario *s, const char *word) {
@@ -140,8 +143,9 @@ static int choose_scenarios(struct which *w) {
   for (size_t i = 0; r == 0 && i < w->fault_count; i++) {
     if (w->best[i] != NO_MATCH) continue;
     const char *near = lb_suggest(w->fault[i], (const char *const *)w->names, w->name_count);
-    r = lb_complain(LB_EXIT_USAGE, "which --survive %s: no scenario and no attack%s%s%s", w->fault[i], near ? ", did you mean '" : ", see `list scenarios` and `theory rules`",
-                    near ? near : "", near ? "'?" : "");
+    r = lb_complain(LB_EXIT_USAGE, "which --survive %s: no scenario and no attack%s%s%s", w->fault[i],
+                    near ? ", did you mean '" : ", see `list scenarios` and `theory rules`", near ? near : "",
+                    near ? "'?" : "");
   }
   return r;
 }
@@ -150,7 +154,8 @@ static int choose_scenarios(struct which *w) {
 
 static const struct lb_cell *cell_of(const struct kept *kept, const char *system, enum lb_guard guard) {
   for (size_t i = 0; i < kept->plan.cell_count; i++)
-    if (kept->plan.cells[i].guard == guard && strcmp(kept->plan.cells[i].system, system) == 0) return &kept->plan.cells[i];
+    if (kept->plan.cells[i].guard == guard && strcmp(kept->plan.cells[i].system, system) == 0)
+      return &kept->plan.cells[i];
   return NULL;
 }
 
@@ -177,9 +182,11 @@ static json_t *cell_json(const struct which *w, const struct kept *kept, const c
   bool against = !lb_which_survives(cell);
   json_t *guards = json_array();
   for (int g = 0; against && g < LB_GUARD_COUNT; g++)
-    if (survives(kept, system, (enum lb_guard)g)) json_array_append_new(guards, json_string(lb_guard_name((enum lb_guard)g)));
-  return json_pack("{s:s, s:s, s:s, s:s?, s:b, s:o, s:o}", "scenario", cell->scenario->name, "verdict", lb_verdict_name(told.verdict), "reason", told.reason, "source", told.source,
-                   "stands_against", against, "survives_under", guards, "survives_if", against ? lb_which_changes(cell) : json_array());
+    if (survives(kept, system, (enum lb_guard)g))
+      json_array_append_new(guards, json_string(lb_guard_name((enum lb_guard)g)));
+  return json_pack("{s:s, s:s, s:s, s:s?, s:b, s:o, s:o}", "scenario", cell->scenario->name, "verdict",
+                   lb_verdict_name(told.verdict), "reason", told.reason, "source", told.source, "stands_against",
+                   against, "survives_under", guards, "survives_if", against ? lb_which_changes(cell) : json_array());
 }
 
 static json_t *system_json(const struct which *w, const char *system) {
@@ -191,12 +198,14 @@ static json_t *system_json(const struct which *w, const char *system) {
     lost += !survives(&w->kept[i], system, w->guard);
     beyond += !survives_somehow(&w->kept[i], system);
   }
-  return json_pack("{s:s, s:i, s:i, s:o, s:o}", "system", system, "lost", lost, "beyond_guards", beyond, "cells", cells, "cost", lost ? json_null() : lb_which_cost(system));
+  return json_pack("{s:s, s:i, s:i, s:o, s:o}", "system", system, "lost", lost, "beyond_guards", beyond, "cells", cells,
+                   "cost", lost ? json_null() : lb_which_cost(system));
 }
 
 static json_t *words_json(const char *words) {
   json_t *ret = json_array();
-  for (const char *at = words; at && *at; at += strcspn(at, ","), at += *at == ',') json_array_append_new(ret, json_stringn(at, strcspn(at, ",")));
+  for (const char *at = words; at && *at; at += strcspn(at, ","), at += *at == ',')
+    json_array_append_new(ret, json_stringn(at, strcspn(at, ",")));
   return ret;
 }
 
@@ -205,8 +214,8 @@ static json_t *left_of(const json_t *systems) {
   json_t *ret = json_array();
   size_t i;
   const json_t *system;
-  json_array_foreach(systems, i, system)
-    if (!json_integer_value(json_object_get(system, "lost"))) json_array_append(ret, json_object_get(system, "system"));
+  json_array_foreach(systems, i, system) if (!json_integer_value(json_object_get(system, "lost")))
+      json_array_append(ret, json_object_get(system, "system"));
   return ret;
 }
 
@@ -217,7 +226,8 @@ static json_t *fewest_of(const json_t *systems) {
   const json_t *system;
   json_int_t fewest = INT64_MAX;
   json_array_foreach(systems, i, system) {
-    json_int_t loss = json_integer_value(json_object_get(system, "lost")) * INT16_MAX + json_integer_value(json_object_get(system, "beyond_guards"));
+    json_int_t loss = json_integer_value(json_object_get(system, "lost")) * INT16_MAX +
+                      json_integer_value(json_object_get(system, "beyond_guards"));
     if (loss < fewest) json_array_clear(ret), fewest = loss;
     if (loss == fewest) json_array_append(ret, json_object_get(system, "system"));
   }
@@ -237,8 +247,9 @@ static json_t *answer_of(struct which *w) {
     json_object_set_new(under, lb_guard_name((enum lb_guard)g), json_integer(left));
   }
   json_decref(names);
-  return json_pack("{s:o, s:o, s:s, s:o, s:o, s:o, s:o}", "on", words_json(w->args->on), "scenarios", scenarios, "guard", lb_guard_name(w->guard), "left", left_of(systems),
-                   "fewest", fewest_of(systems), "left_under", under, "systems", systems);
+  return json_pack("{s:o, s:o, s:s, s:o, s:o, s:o, s:o}", "on", words_json(w->args->on), "scenarios", scenarios,
+                   "guard", lb_guard_name(w->guard), "left", left_of(systems), "fewest", fewest_of(systems),
+                   "left_under", under, "systems", systems);
 }
 
 /* ---- telling it ------------------------------------------------------------------------------------------ */
@@ -250,7 +261,11 @@ static void join(const json_t *list, size_t most, const char *last, char *ret, s
   *ret = '\0';
   json_array_foreach(list, i, word) {
     if (at >= size || i >= most) break;
-    at += (size_t)snprintf(ret + at, size - at, "%s%s", i == 0 ? "" : i + 1 == count ? last : ", ", json_string_value(word));
+    at += (size_t)snprintf(ret + at, size - at, "%s%s",
+                           i == 0           ? ""
+                           : i + 1 == count ? last
+                                            : ", ",
+                           json_string_value(word));
   }
   if (count > most && at < size) snprintf(ret + at, size - at, " and %zu more", count - most);
 }
@@ -258,14 +273,18 @@ static void join(const json_t *list, size_t most, const char *last, char *ret, s
 /* ---- where some are left --------------------------------------------------------------------- */
 
 /* Why a step cannot be done names the lock, so locks that it cannot be done to would all differ. */
-static const char *reason_of(const json_t *cell) { return strcmp(text_of(cell, "source"), "fit") == 0 ? "it cannot be put to this lock" : text_of(cell, "reason"); }
+static const char *reason_of(const json_t *cell) {
+  return strcmp(text_of(cell, "source"), "fit") == 0 ? "it cannot be put to this lock" : text_of(cell, "reason");
+}
 
 static bool are_alike(const json_t *a, const json_t *b) {
   size_t i;
   const json_t *cell;
   json_array_foreach(json_object_get(a, "cells"), i, cell) {
     const json_t *other = json_array_get(json_object_get(b, "cells"), i);
-    if (strcmp(text_of(cell, "verdict"), text_of(other, "verdict")) != 0 || strcmp(reason_of(cell), reason_of(other)) != 0) return false;
+    if (strcmp(text_of(cell, "verdict"), text_of(other, "verdict")) != 0 ||
+        strcmp(reason_of(cell), reason_of(other)) != 0)
+      return false;
   }
   return true;
 }
@@ -307,7 +326,9 @@ static void print_costs(const json_t *systems) {
   json_array_foreach(systems, i, system) {
     const json_t *cost = json_object_get(system, "cost");
     if (json_integer_value(json_object_get(system, "lost")) || !json_is_object(cost)) continue;
-    if (!any) printf("\n%-28s %12s %12s %12s  measured in\n", "cost without a guard", "1 client/s", "16 clients/s", "hand-off ms");
+    if (!any)
+      printf("\n%-28s %12s %12s %12s  measured in\n", "cost without a guard", "1 client/s", "16 clients/s",
+             "hand-off ms");
     any = true;
     printf("%-28s", text_of(system, "system"));
     print_number(cost, "grants_per_s_1", 1, 0);
@@ -323,7 +344,8 @@ static bool any_nothing(const json_t *systems) {
   const json_t *system, *cell;
   json_array_foreach(systems, i, system) {
     if (json_integer_value(json_object_get(system, "lost"))) continue;
-    json_array_foreach(json_object_get(system, "cells"), c, cell) if (strcmp(text_of(cell, "verdict"), "n/a") == 0) return true;
+    json_array_foreach(json_object_get(system, "cells"), c,
+                       cell) if (strcmp(text_of(cell, "verdict"), "n/a") == 0) return true;
   }
   return false;
 }
@@ -331,9 +353,10 @@ static bool any_nothing(const json_t *systems) {
 static void print_left(const json_t *systems) {
   size_t i;
   const json_t *system;
-  json_array_foreach(systems, i, system)
-    if (!json_integer_value(json_object_get(system, "lost")) && !json_object_get(system, "told")) print_group(systems, i);
-  if (any_nothing(systems)) puts("\nn/a: by its facts, the fault takes nothing from the lock, or the question cannot be put to it");
+  json_array_foreach(systems, i, system) if (!json_integer_value(json_object_get(system, "lost")) &&
+                                             !json_object_get(system, "told")) print_group(systems, i);
+  if (any_nothing(systems))
+    puts("\nn/a: by its facts, the fault takes nothing from the lock, or the question cannot be put to it");
   print_costs(systems);
 }
 
@@ -358,8 +381,8 @@ static void print_remedies(const json_t *cell) {
     puts("      no guard helps");
   }
   json_array_foreach(json_object_get(cell, "survives_if"), i, change) {
-    snprintf(line, sizeof line, "survives if %s=%s instead of %s: %s: %s", text_of(change, "fact"), text_of(change, "value"), text_of(change, "now"),
-             text_of(change, "verdict"), text_of(change, "reason"));
+    snprintf(line, sizeof line, "survives if %s=%s instead of %s: %s: %s", text_of(change, "fact"),
+             text_of(change, "value"), text_of(change, "now"), text_of(change, "verdict"), text_of(change, "reason"));
     fputs("      ", stdout);
     lb_table_wrap(line, 6, 8);
   }
@@ -367,7 +390,8 @@ static void print_remedies(const json_t *cell) {
 }
 
 static void print_nearest(const json_t *answer) {
-  const json_t *fewest = json_object_get(answer, "fewest"), *system = find(json_object_get(answer, "systems"), json_string_value(json_array_get(fewest, 0))), *cell;
+  const json_t *fewest = json_object_get(answer, "fewest"),
+               *system = find(json_object_get(answer, "systems"), json_string_value(json_array_get(fewest, 0))), *cell;
   char line[2000];
   size_t i;
   json_t *others = json_copy((json_t *)fewest);
@@ -375,13 +399,15 @@ static void print_nearest(const json_t *answer) {
   char also[300];
   join(others, 3, " and ", also, sizeof also);
   json_decref(others);
-  snprintf(line, sizeof line, "%s is lost in %lld of %zu, the fewest%s%s", text_of(system, "system"), (long long)json_integer_value(json_object_get(system, "lost")),
+  snprintf(line, sizeof line, "%s is lost in %lld of %zu, the fewest%s%s", text_of(system, "system"),
+           (long long)json_integer_value(json_object_get(system, "lost")),
            json_array_size(json_object_get(system, "cells")), *also ? "; as few: " : "", also);
   putchar('\n');
   lb_table_wrap(line, 0, 4);
   json_array_foreach(json_object_get(system, "cells"), i, cell) {
     if (!json_is_true(json_object_get(cell, "stands_against"))) continue;
-    snprintf(line, sizeof line, "%s: %s: %s", text_of(cell, "scenario"), text_of(cell, "verdict"), text_of(cell, "reason"));
+    snprintf(line, sizeof line, "%s: %s: %s", text_of(cell, "scenario"), text_of(cell, "verdict"),
+             text_of(cell, "reason"));
     fputs("  ", stdout);
     lb_table_wrap(line, 2, 4);
     print_remedies(cell);
@@ -412,7 +438,8 @@ static void tell(const json_t *answer) {
   join(json_object_get(answer, "on"), 6, " or ", servers, sizeof servers);
   char number[24] = "each";
   if (count) snprintf(number, sizeof number, "%zu", count);
-  snprintf(line, sizeof line, "%s of %zu locks%s%s should %s %s %s%s", number, json_array_size(systems), *servers ? " on " : "", servers, count ? "not be lost to" : "be lost to some of", scenarios,
+  snprintf(line, sizeof line, "%s of %zu locks%s%s should %s %s %s%s", number, json_array_size(systems),
+           *servers ? " on " : "", servers, count ? "not be lost to" : "be lost to some of", scenarios,
            guarded ? "under the guard " : "without a guard", guarded ? text_of(answer, "guard") : "");
   lb_table_wrap(line, 0, 0);
   if (count) return print_left(systems);
@@ -434,7 +461,10 @@ int lb_cli_which(const struct lb_args *args) {
   struct which w = {.args = args, .guard = LB_GUARD_NONE};
   while (args->guards && !(args->guards >> w.guard & 1)) w.guard++;
   if (args->word_count) return lb_complain(LB_EXIT_USAGE, "which: expected only options, found '%s'", args->words[0]);
-  if (!args->survive) return lb_complain(LB_EXIT_USAGE, "which: expected --survive, as in `%s which --on redis,zk --survive failover,pause-holder`", lb_called());
+  if (!args->survive)
+    return lb_complain(LB_EXIT_USAGE,
+                       "which: expected --survive, as in `%s which --on redis,zk --survive failover,pause-holder`",
+                       lb_called());
   int r = choose_systems(&w);
   if (r == 0) r = choose_scenarios(&w);
   json_t *answer = r == 0 ? answer_of(&w) : NULL;

@@ -23,13 +23,16 @@ enum { WORDS_MAX = 64 };
 static int unknown_command(const char *word) {
   const char *names[WORDS_MAX], *near;
   size_t count = 0;
-  for (const struct lb_cli_command *c; count < WORDS_MAX && (c = lb_cli_command_at(count)); count++) names[count] = c->name;
+  for (const struct lb_cli_command *c; count < WORDS_MAX && (c = lb_cli_command_at(count)); count++)
+    names[count] = c->name;
   near = lb_suggest(word, names, count);
   if (near) return lb_complain(LB_EXIT_USAGE, "unknown command '%s', did you mean '%s'?", word, near);
   return lb_complain(LB_EXIT_USAGE, "unknown command '%s', see `%s help`", word, lb_called());
 }
 
-static int too_many(const char *command, const char *word) { return lb_complain(LB_EXIT_USAGE, "%s: expected nothing more, found '%s'", command, word); }
+static int too_many(const char *command, const char *word) {
+  return lb_complain(LB_EXIT_USAGE, "%s: expected nothing more, found '%s'", command, word);
+}
 
 /* `help`, `help COMMAND` */
 static int help(int argc, char **argv) {

@@ -165,7 +165,8 @@ static struct lb_client_state *state_of(const struct lb_holder *h) { return &h->
 
 enum { LATE_MS = 500 }; /* a busy machine is a little late, too */
 
-/* ---- who calls ------------------------------------------------------------------------------------------------------ */
+/* ---- who calls ------------------------------------------------------------------------------------------------------
+ */
 
 static bool is_child; /* this process was forked by a hook of the client's */
 
@@ -177,7 +178,8 @@ void lb_hooks_own_process(void) {
   is_child = false;
 }
 
-/* ---- one call ------------------------------------------------------------------------------------------------------- */
+/* ---- one call -------------------------------------------------------------------------------------------------------
+ */
 
 /* Before the call: the hook and its deadline stand in shared memory, in true time, for whoever finds this client
  * hanging. */
@@ -328,9 +330,9 @@ int lb_hook_call(struct lb_holder *h, enum lb_hook hook, const struct lb_lock *l
 int lb_hook_at_server(struct lb_holder *h, enum lb_hook hook, const struct lb_lock *lock, size_t endpoint,
                       lb_ns deadline) {
   enter(h, hook, deadline);
-  return leave(
-      h, hook,
-      (hook == LB_HOOK_INSPECT ? lb_proofs(h->protocol)->inspect : h->protocol->break_lock)(h->session, lock, endpoint, deadline));
+  return leave(h, hook,
+               (hook == LB_HOOK_INSPECT ? lb_proofs(h->protocol)->inspect
+                                        : h->protocol->break_lock)(h->session, lock, endpoint, deadline));
 }
 
 /* What it answers says nothing of the lock, so it is no error that anybody has to be told. */

@@ -14,7 +14,8 @@
 
 enum { QUIET_MS = 150, END_MS = 3000 };
 
-/* The words have been read before the servers were started (lb_foreign_add()): what is left is whether the tool knows them, and whether it says them, and no more, again. */
+/* The words have been read before the servers were started (lb_foreign_add()): what is left is whether the tool knows
+ * them, and whether it says them, and no more, again. */
 static void says_what_it_is(struct lb_conform *c) {
   lb_conform_check(c, *lb_foreign_version(c->protocol), "expected version= of the library in the first line");
   for (const char *const *t = c->protocol->topologies; *t; t++)
@@ -28,7 +29,9 @@ static void ask_all(struct lb_conform *c, const char *key) {
   adapter_ask(c, 0, ADAPTER_CALL_MS, &r, "ping");
   adapter_want(c, 0, &r, "ok", "");
   adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, &r, "of a free lock");
-  if (c->protocol->extend) adapter_ask(c, 0, ADAPTER_CALL_MS, &r, "extend key=%s ttl_ms=%d", key, ADAPTER_HOLD_MS), adapter_want(c, 0, &r, "ok lost unknown error", "");
+  if (c->protocol->extend)
+    adapter_ask(c, 0, ADAPTER_CALL_MS, &r, "extend key=%s ttl_ms=%d", key, ADAPTER_HOLD_MS),
+        adapter_want(c, 0, &r, "ok lost unknown error", "");
   if (c->protocol->holds) adapter_answers(c, 0, "holds", key, "ok lost unknown error", "");
   adapter_answers(c, 0, "release", key, "ok lost unknown error", "");
 }
@@ -69,7 +72,16 @@ static void ends_with_stdin(struct lb_conform *c) {
 
 /* ---- who gets the lock, and when --------------------------------------------------------------- */
 
-enum { WAIT_MS = 1200, RELEASE_AFTER_MS = 300, GIVE_UP_MS = 1000, NEXT_MS = 4000, CLIENTS = 8, TURNS = 2, TURN_MS = 2, CROWD_MS = 20000 };
+enum {
+  WAIT_MS = 1200,
+  RELEASE_AFTER_MS = 300,
+  GIVE_UP_MS = 1000,
+  NEXT_MS = 4000,
+  CLIENTS = 8,
+  TURNS = 2,
+  TURN_MS = 2,
+  CROWD_MS = 20000
+};
 
 /* Without what the machine has taken from it. */
 static long long own_ms(const struct adapter_reply *r) { return ms_between(r->sent + r->held_up, r->came); }
@@ -89,7 +101,9 @@ static void refuses_at_once(struct lb_conform *c) {
   adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, &r, "of a free lock");
   adapter_ask(c, 1, ADAPTER_HOLD_MS / 2, &r, "acquire key=%s ttl_ms=%d wait_ms=0", key, ADAPTER_HOLD_MS);
   adapter_want(c, 1, &r, "busy", "while the first client holds");
-  lb_conform_check(c, own_ms(&r) <= ADAPTER_LATE_MS, "expected busy at once, as wait_ms=0, read it after %lld ms (second client)", ms_between(r.sent, r.came));
+  lb_conform_check(c, own_ms(&r) <= ADAPTER_LATE_MS,
+                   "expected busy at once, as wait_ms=0, read it after %lld ms (second client)",
+                   ms_between(r.sent, r.came));
   adapter_release(c, 0, key, "");
 }
 
@@ -102,8 +116,12 @@ static void waits_for_so_long(struct lb_conform *c) {
   adapter_ask(c, 1, ADAPTER_HOLD_MS - 1000, &r, "acquire key=%s ttl_ms=%d wait_ms=%d", key, ADAPTER_HOLD_MS, WAIT_MS);
   long long took = ms_between(r.sent, r.came);
   adapter_want(c, 1, &r, "busy timeout", "while the first client holds");
-  lb_conform_check(c, took >= WAIT_MS / 2, "expected it to wait for about wait_ms=%d, read '%.100s' after %lld ms (second client)", WAIT_MS, r.line, took);
-  lb_conform_check(c, own_ms(&r) <= WAIT_MS + ADAPTER_LATE_MS, "expected an answer within wait_ms=%d and a second, read '%.100s' after %lld ms (second client)", WAIT_MS, r.line, took);
+  lb_conform_check(c, took >= WAIT_MS / 2,
+                   "expected it to wait for about wait_ms=%d, read '%.100s' after %lld ms (second client)", WAIT_MS,
+                   r.line, took);
+  lb_conform_check(c, own_ms(&r) <= WAIT_MS + ADAPTER_LATE_MS,
+                   "expected an answer within wait_ms=%d and a second, read '%.100s' after %lld ms (second client)",
+                   WAIT_MS, r.line, took);
   adapter_release(c, 0, key, "");
 }
 
@@ -126,10 +144,12 @@ static void who_gave_up(struct lb_conform *c) {
   struct adapter_reply r;
   for (int i = 1; i < 3; i++) adapter_open(c, i);
   adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, &r, "of a free lock");
-  adapter_ask(c, 1, GIVE_UP_MS + ADAPTER_CALL_MS, &r, "acquire key=%s ttl_ms=%d wait_ms=%d", key, ADAPTER_HOLD_MS, GIVE_UP_MS);
+  adapter_ask(c, 1, GIVE_UP_MS + ADAPTER_CALL_MS, &r, "acquire key=%s ttl_ms=%d wait_ms=%d", key, ADAPTER_HOLD_MS,
+              GIVE_UP_MS);
   adapter_want(c, 1, &r, "busy timeout", "while the first client holds");
   adapter_release(c, 0, key, "");
-  adapter_acquire(c, 2, key, ADAPTER_HOLD_MS, NEXT_MS, &r, "as the first client has released, and the second one had given up before");
+  adapter_acquire(c, 2, key, ADAPTER_HOLD_MS, NEXT_MS, &r,
+                  "as the first client has released, and the second one had given up before");
   adapter_release(c, 2, key, "");
 }
 
@@ -176,7 +196,8 @@ static void releases_twice(struct lb_conform *c) {
   adapter_release(c, 1, key, "");
 }
 
-/* ---- many ----------------------------------------------------------------------------------------------------------- */
+/* ---- many -----------------------------------------------------------------------------------------------------------
+ */
 
 static const char *crowded;
 
@@ -208,10 +229,12 @@ static void grants_as_it_says(struct lb_conform *c) {
   long long number;
   adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, &r, "of a free lock");
   bool fence = adapter_number(&r, "fence", &number), validity = adapter_number(&r, "validity_ms", &number);
-  lb_conform_check(c, fence == has(c, LB_TRAIT_FENCED), "expected %s in a grant, as can= %s fence, read '%.100s'", fence ? "no fence=" : "fence= with a whole number",
-                   fence ? "does not name" : "names", r.line);
-  lb_conform_check(c, validity == lb_foreign_tells_validity(c->protocol), "expected %s in a grant, as can= %s validity, read '%.100s'",
-                   validity ? "no validity_ms=" : "validity_ms= with a whole number", validity ? "does not name" : "names", r.line);
+  lb_conform_check(c, fence == has(c, LB_TRAIT_FENCED), "expected %s in a grant, as can= %s fence, read '%.100s'",
+                   fence ? "no fence=" : "fence= with a whole number", fence ? "does not name" : "names", r.line);
+  lb_conform_check(c, validity == lb_foreign_tells_validity(c->protocol),
+                   "expected %s in a grant, as can= %s validity, read '%.100s'",
+                   validity ? "no validity_ms=" : "validity_ms= with a whole number",
+                   validity ? "does not name" : "names", r.line);
   adapter_release(c, 0, key, "");
 }
 
@@ -221,7 +244,8 @@ static void fences_grow(struct lb_conform *c) {
   long long latest = 0, fence = 0;
   for (int i = 0; i < GRANTS; i++) {
     adapter_acquire(c, i % 2, key, ADAPTER_HOLD_MS, ADAPTER_CALL_MS, &r, "of a free lock");
-    lb_conform_check(c, adapter_number(&r, "fence", &fence), "expected fence= with a whole number, read '%.100s'", r.line);
+    lb_conform_check(c, adapter_number(&r, "fence", &fence), "expected fence= with a whole number, read '%.100s'",
+                     r.line);
     lb_conform_check(c, fence > latest, "expected a fence above %lld, read '%.100s' (grant %d)", latest, r.line, i + 1);
     latest = fence;
     adapter_release(c, i % 2, key, "");
@@ -233,8 +257,10 @@ static void validity(struct lb_conform *c) {
   struct adapter_reply r;
   long long left = 0;
   adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, &r, "of a free lock");
-  lb_conform_check(c, adapter_number(&r, "validity_ms", &left), "expected validity_ms= with a whole number, read '%.100s'", r.line);
-  lb_conform_check(c, left > 0 && left <= ADAPTER_HOLD_MS, "expected validity_ms above 0 and at most ttl_ms=%d, read '%.100s'", ADAPTER_HOLD_MS, r.line);
+  lb_conform_check(c, adapter_number(&r, "validity_ms", &left),
+                   "expected validity_ms= with a whole number, read '%.100s'", r.line);
+  lb_conform_check(c, left > 0 && left <= ADAPTER_HOLD_MS,
+                   "expected validity_ms above 0 and at most ttl_ms=%d, read '%.100s'", ADAPTER_HOLD_MS, r.line);
   adapter_release(c, 0, key, "");
 }
 
@@ -244,7 +270,8 @@ static void record(struct lb_conform *c) {
   struct adapter_reply r;
   lb_conform_check(c, !adapter_has_record(c, key), "expected no record before anybody asked for the lock, found one");
   adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, &r, "of a free lock");
-  lb_conform_check(c, adapter_has_record(c, key), "expected the record of record= at a server while it holds, found none");
+  lb_conform_check(c, adapter_has_record(c, key),
+                   "expected the record of record= at a server while it holds, found none");
   adapter_release(c, 0, key, "");
   lb_ns end = in_ms(RECORD_MS);
   bool there;
@@ -261,7 +288,8 @@ static void confirms(struct lb_conform *c) {
   adapter_answers(c, 0, "holds", key, "lost error", "after its release");
 }
 
-/* Long after its first end it is refused to others. Servers that count whole seconds may keep it for one more, so it is looked at later than that. */
+/* Long after its first end it is refused to others. Servers that count whole seconds may keep it for one more, so it is
+ * looked at later than that. */
 static void extends(struct lb_conform *c) {
   KEY;
   struct adapter_reply granted, r;
@@ -302,7 +330,9 @@ const struct lb_conform_statement lb_adapter_of_lock[] = {
 unsigned lb_adapter_has(const struct lb_conform *c) {
   const struct lb_protocol *p = c->protocol;
   bool servers = c->topology->data_count > 0;
-  return (p->traits & LB_TRAIT_LEASED ? ADAPTER_LEASE | ADAPTER_ENDS : 0) | (p->traits & LB_TRAIT_SESSION ? ADAPTER_SESSION | ADAPTER_ENDS : 0) | (p->extend ? ADAPTER_EXTEND : 0) | (p->holds ? ADAPTER_HOLDS : 0) |
-         (p->traits & LB_TRAIT_FENCED ? ADAPTER_FENCE : 0) | (lb_foreign_tells_validity(p) ? ADAPTER_VALIDITY : 0) | (servers && lb_foreign_names_record(p) ? ADAPTER_RECORD : 0) |
-         (servers ? ADAPTER_SERVERS : 0);
+  return (p->traits & LB_TRAIT_LEASED ? ADAPTER_LEASE | ADAPTER_ENDS : 0) |
+         (p->traits & LB_TRAIT_SESSION ? ADAPTER_SESSION | ADAPTER_ENDS : 0) | (p->extend ? ADAPTER_EXTEND : 0) |
+         (p->holds ? ADAPTER_HOLDS : 0) | (p->traits & LB_TRAIT_FENCED ? ADAPTER_FENCE : 0) |
+         (lb_foreign_tells_validity(p) ? ADAPTER_VALIDITY : 0) |
+         (servers && lb_foreign_names_record(p) ? ADAPTER_RECORD : 0) | (servers ? ADAPTER_SERVERS : 0);
 }

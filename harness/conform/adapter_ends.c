@@ -4,7 +4,14 @@
  */
 #include "adapter_talk.h"
 
-enum { SHORT_MS = 1000, QUEUED_MS = 1500, SESSION_GRACE_MS = 15000, GONE_WAIT_MS = 500, GONE_MS = 10000, BACK_MS = 15000 };
+enum {
+  SHORT_MS = 1000,
+  QUEUED_MS = 1500,
+  SESSION_GRACE_MS = 15000,
+  GONE_WAIT_MS = 500,
+  GONE_MS = 10000,
+  BACK_MS = 15000
+};
 
 struct two_grants {
   struct adapter_reply first, next;
@@ -15,7 +22,8 @@ static struct two_grants outlive(struct lb_conform *c, const char *key) {
   struct two_grants g;
   adapter_open(c, 1);
   adapter_acquire(c, 0, key, SHORT_MS, 0, &g.first, "of a free lock");
-  adapter_ask(c, 1, SHORT_MS + ADAPTER_GRACE_MS + ADAPTER_LATE_MS, &g.next, "acquire key=%s ttl_ms=%d wait_ms=%d", key, ADAPTER_HOLD_MS, SHORT_MS + ADAPTER_GRACE_MS);
+  adapter_ask(c, 1, SHORT_MS + ADAPTER_GRACE_MS + ADAPTER_LATE_MS, &g.next, "acquire key=%s ttl_ms=%d wait_ms=%d", key,
+              ADAPTER_HOLD_MS, SHORT_MS + ADAPTER_GRACE_MS);
   adapter_want(c, 1, &g.next, "granted", "as a lease of 1 s was over while it waited for 5 s");
   return g;
 }
@@ -24,8 +32,10 @@ static void lease_ends(struct lb_conform *c) {
   KEY;
   struct two_grants g = outlive(c, key);
   lb_ns end = lb_lease_end(g.first.sent, SHORT_MS);
-  lb_conform_check(c, g.next.came >= end, "expected nobody else before the end of a lease of ttl_ms=%d, read '%.100s' %lld ms before it (second client)", SHORT_MS, g.next.line,
-                   ms_between(g.next.came, end));
+  lb_conform_check(
+      c, g.next.came >= end,
+      "expected nobody else before the end of a lease of ttl_ms=%d, read '%.100s' %lld ms before it (second client)",
+      SHORT_MS, g.next.line, ms_between(g.next.came, end));
   adapter_release(c, 1, key, "");
 }
 
@@ -49,7 +59,8 @@ static void stale_extend(struct lb_conform *c) {
   adapter_release(c, 1, key, "after the first client tried to extend what it had lost");
 }
 
-/* As outlive(), and the second client has released, too: nothing at the service speaks against the first one but that it has lost its record. */
+/* As outlive(), and the second client has released, too: nothing at the service speaks against the first one but that
+ * it has lost its record. */
 static void outlive_all(struct lb_conform *c, const char *key) {
   outlive(c, key);
   adapter_release(c, 1, key, "");
@@ -66,7 +77,8 @@ static void extend_after_another(struct lb_conform *c) {
 static void holds_after_another(struct lb_conform *c) {
   KEY;
   outlive_all(c, key);
-  adapter_answers(c, 0, "holds", key, "lost error", "as its lease was over, and the second client has held and released since");
+  adapter_answers(c, 0, "holds", key, "lost error",
+                  "as its lease was over, and the second client has held and released since");
 }
 
 static void stale_holds(struct lb_conform *c) {
@@ -112,11 +124,13 @@ static void killed_waiter(struct lb_conform *c) {
   adapter_expect_silence(c, 1, QUEUED_MS, "no answer to acquire while the first client holds");
   adapter_kill(c, 1);
   adapter_release(c, 0, key, "");
-  adapter_acquire(c, 2, key, SHORT_MS, SHORT_MS + grace_ms, &r, "as the first client has released, and the second one was killed while it waited");
+  adapter_acquire(c, 2, key, SHORT_MS, SHORT_MS + grace_ms, &r,
+                  "as the first client has released, and the second one was killed while it waited");
   adapter_release(c, 2, key, "");
 }
 
-/* As long as a server comes back, errors are true answers. After one of them the session is opened again by a client of its own, as some libraries need it. */
+/* As long as a server comes back, errors are true answers. After one of them the session is opened again by a client of
+ * its own, as some libraries need it. */
 static void server_is_gone(struct lb_conform *c) {
   KEY;
   struct adapter_reply r;

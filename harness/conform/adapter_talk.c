@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Clients that are spoken to in lines. Whatever an adapter does wrong ends the process of the statement here, with what was read and what was expected.
+ * Clients that are spoken to in lines. Whatever an adapter does wrong ends the process of the statement here, with what
+ * was read and what was expected.
  */
 #include "adapter_talk.h"
 
@@ -19,7 +20,7 @@ static struct {
   bool open;
   unsigned long long number; /* of its latest question */
   char asked[24];            /* ... and its word */
-  lb_ns sent, held_up; /* when, and what its program had been held up by then */
+  lb_ns sent, held_up;       /* when, and what its program had been held up by then */
 } client[LB_CONFORM_SESSIONS];
 static bool strict;
 
@@ -30,10 +31,12 @@ void adapter_be_strict(void) { strict = true; }
 static _Noreturn void fail_read(struct lb_conform *c, int i, int r) {
   char fate[100];
   const char *who = lb_conform_ordinal(i);
-  if (r == -EMSGSIZE) lb_conform_fail(c, "expected a line of less than 4096 bytes, read more and no end of it (%s client)", who);
+  if (r == -EMSGSIZE)
+    lb_conform_fail(c, "expected a line of less than 4096 bytes, read more and no end of it (%s client)", who);
   if (r == -ENODATA || r == -EPIPE) {
     bool by_itself = lb_talk_end(client[i].talk, 300, fate, sizeof fate);
-    lb_conform_fail(c, "expected an answer to '%s', it %s (%s client)", client[i].asked, by_itself ? fate : "closed its stdout", who);
+    lb_conform_fail(c, "expected an answer to '%s', it %s (%s client)", client[i].asked,
+                    by_itself ? fate : "closed its stdout", who);
   }
   lb_conform_break(c, "cannot read its stdout: %s", strerror(-r));
 }
@@ -46,7 +49,8 @@ static bool hear(struct lb_conform *c, int i, lb_ns deadline, const char **ret) 
     if (r == 0) return false;
     if ((*ret)[0] != '!') return true;
     bool known = strncmp(*ret, "! doubt ", 8) == 0 || strncmp(*ret, "! lost ", 7) == 0;
-    lb_conform_check(c, known || !strict, "expected '! doubt TEXT' or '! lost TEXT', read '%.100s' (%s client)", *ret, lb_conform_ordinal(i));
+    lb_conform_check(c, known || !strict, "expected '! doubt TEXT' or '! lost TEXT', read '%.100s' (%s client)", *ret,
+                     lb_conform_ordinal(i));
   }
 }
 
@@ -65,7 +69,8 @@ void adapter_start(struct lb_conform *c, int i) {
   client[i].talk = lb_talk_start(c->protocol);
   if (!client[i].talk) lb_conform_break(c, "cannot start the adapter");
   snprintf(client[i].asked, sizeof client[i].asked, "who are you");
-  if (!hear(c, i, in_ms(ADAPTER_START_MS), &line)) lb_conform_fail(c, "expected its first line within %d s, read nothing", ADAPTER_START_MS / 1000);
+  if (!hear(c, i, in_ms(ADAPTER_START_MS), &line))
+    lb_conform_fail(c, "expected its first line within %d s, read nothing", ADAPTER_START_MS / 1000);
   if (!foreign_first_line(line, err, sizeof err)) lb_conform_fail(c, "%s", err);
 }
 
@@ -75,7 +80,8 @@ void adapter_open(struct lb_conform *c, int i) {
   adapter_start(c, i);
   if (client[i].open) return;
   client[i].open = true;
-  if (!foreign_open_line(&c->config[i], line, sizeof line)) lb_conform_break(c, "the names of the servers are too long for a line");
+  if (!foreign_open_line(&c->config[i], line, sizeof line))
+    lb_conform_break(c, "the names of the servers are too long for a line");
   adapter_ask(c, i, ADAPTER_START_MS, &reply, "%s", line);
   adapter_want(c, i, &reply, "ok", "where all servers are up");
 }
@@ -93,16 +99,20 @@ void adapter_put(struct lb_conform *c, int i, const char *format, ...) {
   client[i].sent = lb_clock_ns();
   int r = lb_talk_say(client[i].talk, line);
   if (r == -EPIPE) fail_read(c, i, r);
-  if (r < 0) lb_conform_fail(c, "expected it to read what it is asked ('%s'), it does not (%s client)", client[i].asked, lb_conform_ordinal(i));
+  if (r < 0)
+    lb_conform_fail(c, "expected it to read what it is asked ('%s'), it does not (%s client)", client[i].asked,
+                    lb_conform_ordinal(i));
 }
 
-/* Whether this line is the answer that is waited for. Where lines are not what a statement is about, an answer with a later number is taken for it. */
+/* Whether this line is the answer that is waited for. Where lines are not what a statement is about, an answer with a
+ * later number is taken for it. */
 static bool is_answer(struct lb_conform *c, int i, const char *line) {
   char *end;
   unsigned long long number = strtoull(line, &end, 10), wanted = client[i].number;
   bool numbered = end > line && *end == ' ';
   if (numbered && (strict ? number == wanted : number >= wanted)) return true;
-  lb_conform_check(c, !strict, "expected '%llu ...' as the answer to %s, read '%.100s' (%s client)", wanted, client[i].asked, line, lb_conform_ordinal(i));
+  lb_conform_check(c, !strict, "expected '%llu ...' as the answer to %s, read '%.100s' (%s client)", wanted,
+                   client[i].asked, line, lb_conform_ordinal(i));
   return false;
 }
 
@@ -111,9 +121,11 @@ void adapter_take(struct lb_conform *c, int i, int64_t ms, struct adapter_reply 
   lb_ns deadline = in_ms(ms);
   do {
     if (!hear(c, i, deadline, &line))
-      lb_conform_fail(c, "expected an answer to '%s' within %lld ms, read nothing (%s client)", client[i].asked, (long long)ms, lb_conform_ordinal(i));
+      lb_conform_fail(c, "expected an answer to '%s' within %lld ms, read nothing (%s client)", client[i].asked,
+                      (long long)ms, lb_conform_ordinal(i));
   } while (!is_answer(c, i, line));
-  *ret = (struct adapter_reply){.sent = client[i].sent, .came = lb_clock_ns(), .held_up = lb_talk_held_up(client[i].talk) - client[i].held_up};
+  *ret = (struct adapter_reply){
+      .sent = client[i].sent, .came = lb_clock_ns(), .held_up = lb_talk_held_up(client[i].talk) - client[i].held_up};
   snprintf(ret->line, sizeof ret->line, "%s", line);
   sscanf(line, "%*s %23s", ret->word);
 }
@@ -137,9 +149,10 @@ bool adapter_says(const struct adapter_reply *reply, const char *words) {
 
 void adapter_want(struct lb_conform *c, int i, const struct adapter_reply *reply, const char *words, const char *why) {
   char list[80] = "";
-  for (const char *at = words; *at; at++) snprintf(list + strlen(list), sizeof list - strlen(list), *at == ' ' ? " or " : "%c", *at);
-  lb_conform_check(c, adapter_says(reply, words), "expected %s as the answer to %s, read '%.100s' (%s client)%s%s", list, client[i].asked, reply->line,
-                   lb_conform_ordinal(i), *why ? ", " : "", why);
+  for (const char *at = words; *at; at++)
+    snprintf(list + strlen(list), sizeof list - strlen(list), *at == ' ' ? " or " : "%c", *at);
+  lb_conform_check(c, adapter_says(reply, words), "expected %s as the answer to %s, read '%.100s' (%s client)%s%s",
+                   list, client[i].asked, reply->line, lb_conform_ordinal(i), *why ? ", " : "", why);
 }
 
 bool adapter_number(const struct adapter_reply *reply, const char *name, long long *ret) {
@@ -149,7 +162,8 @@ bool adapter_number(const struct adapter_reply *reply, const char *name, long lo
   return end > value && *end == '\0';
 }
 
-/* ---- its end ------------------------------------------------------------------------------------------------------ */
+/* ---- its end ------------------------------------------------------------------------------------------------------
+ */
 
 bool adapter_end(struct lb_conform *c, int i, bool quit, int patience_ms, char *fate, size_t size) {
   struct adapter_reply reply;
@@ -173,10 +187,13 @@ void adapter_kill(struct lb_conform *c, int i) {
   client[i].open = false;
 }
 
-/* ---- what most statements do ---------------------------------------------------------------------------------------- */
+/* ---- what most statements do ----------------------------------------------------------------------------------------
+ */
 
-void adapter_acquire(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, int64_t wait_ms, struct adapter_reply *ret, const char *why) {
-  adapter_ask(c, i, wait_ms + ADAPTER_CALL_MS, ret, "acquire key=%s ttl_ms=%lld wait_ms=%lld", key, (long long)ttl_ms, (long long)wait_ms);
+void adapter_acquire(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, int64_t wait_ms,
+                     struct adapter_reply *ret, const char *why) {
+  adapter_ask(c, i, wait_ms + ADAPTER_CALL_MS, ret, "acquire key=%s ttl_ms=%lld wait_ms=%lld", key, (long long)ttl_ms,
+              (long long)wait_ms);
   adapter_want(c, i, ret, "granted", why);
 }
 
@@ -186,13 +203,16 @@ void adapter_refused(struct lb_conform *c, int i, const char *key, const char *w
   adapter_want(c, i, &reply, "busy", why);
 }
 
-void adapter_answers(struct lb_conform *c, int i, const char *what, const char *key, const char *words, const char *why) {
+void adapter_answers(struct lb_conform *c, int i, const char *what, const char *key, const char *words,
+                     const char *why) {
   struct adapter_reply reply;
   adapter_ask(c, i, ADAPTER_CALL_MS, &reply, "%s key=%s", what, key);
   adapter_want(c, i, &reply, words, why);
 }
 
-void adapter_release(struct lb_conform *c, int i, const char *key, const char *why) { adapter_answers(c, i, "release", key, "ok", why); }
+void adapter_release(struct lb_conform *c, int i, const char *key, const char *why) {
+  adapter_answers(c, i, "release", key, "ok", why);
+}
 
 /* The observer is the last session, which needs no program. */
 bool adapter_has_record(struct lb_conform *c, const char *key) {

@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * adapter_talk.h - clients that are spoken to in lines, for the statements of the line protocol (peers/README.md): an adapter's lines, as its author
- * wrote them, not the hooks that foreign.c makes of them. Each statement runs like one of the contract, with programs of its own.
+ * adapter_talk.h - clients that are spoken to in lines, for the statements of the line protocol (peers/README.md): an
+ * adapter's lines, as its author wrote them, not the hooks that foreign.c makes of them. Each statement runs like one
+ * of the contract, with programs of its own.
  */
 #ifndef LB_ADAPTER_TALK_H
 #define LB_ADAPTER_TALK_H
 
 #include "conform_calls.h"
 
-/* HOLD_MS: a lease that does not end while a statement looks at something else. LATE_MS: how much later than wait_ms an answer may be, as in a trial. CALL_MS: of a call
- * that does not wait for others. GRACE_MS: how long after its lease a lock may take to be free: some services count whole seconds, and libraries pause between tries. */
-enum { ADAPTER_HOLD_MS = 8000, ADAPTER_LATE_MS = 1000, ADAPTER_CALL_MS = 5000, ADAPTER_GRACE_MS = 4000, ADAPTER_START_MS = 20000 };
+/* HOLD_MS: a lease that does not end while a statement looks at something else. LATE_MS: how much later than wait_ms an
+ * answer may be, as in a trial. CALL_MS: of a call that does not wait for others. GRACE_MS: how long after its lease a
+ * lock may take to be free: some services count whole seconds, and libraries pause between tries. */
+enum {
+  ADAPTER_HOLD_MS = 8000,
+  ADAPTER_LATE_MS = 1000,
+  ADAPTER_CALL_MS = 5000,
+  ADAPTER_GRACE_MS = 4000,
+  ADAPTER_START_MS = 20000
+};
 
 /* What an adapter has of what statements need; RECORD: and servers that have it. */
 enum {
@@ -26,10 +34,11 @@ enum {
 };
 
 struct adapter_reply {
-  char line[200];          /* as it was written */
-  char word[24];           /* "granted" */
-  lb_ns sent, came;        /* of the question, of the answer */
-  lb_ns held_up;           /* of the time between: for how long its program waited for a processor, which is no delay of its own */
+  char line[200];   /* as it was written */
+  char word[24];    /* "granted" */
+  lb_ns sent, came; /* of the question, of the answer */
+  lb_ns
+      held_up; /* of the time between: for how long its program waited for a processor, which is no delay of its own */
 };
 
 /* ---- a client: i = 0, 1, ... ("the first client") ------------------------------------------------------------- */
@@ -38,13 +47,16 @@ struct adapter_reply {
 void adapter_open(struct lb_conform *c, int i);
 /* Starts it, and takes its first line. */
 void adapter_start(struct lb_conform *c, int i);
-/* Writes a question with a number of its own; takes its answer, for which there are `ms` from now on. Fails the statement where there is none. A line that answers
- * nothing is passed over, unless lines are what the statement is about (adapter_be_strict()). */
+/* Writes a question with a number of its own; takes its answer, for which there are `ms` from now on. Fails the
+ * statement where there is none. A line that answers nothing is passed over, unless lines are what the statement is
+ * about (adapter_be_strict()). */
 void adapter_put(struct lb_conform *c, int i, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void adapter_take(struct lb_conform *c, int i, int64_t ms, struct adapter_reply *ret);
 /* Both. */
-void adapter_ask(struct lb_conform *c, int i, int64_t ms, struct adapter_reply *ret, const char *format, ...) __attribute__((format(printf, 5, 6)));
-/* Fails unless the latest answer is one of these words: "busy timeout". `why` stands behind what was read: "while the first client holds". */
+void adapter_ask(struct lb_conform *c, int i, int64_t ms, struct adapter_reply *ret, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+/* Fails unless the latest answer is one of these words: "busy timeout". `why` stands behind what was read: "while the
+ * first client holds". */
 void adapter_want(struct lb_conform *c, int i, const struct adapter_reply *reply, const char *words, const char *why);
 bool adapter_says(const struct adapter_reply *reply, const char *words);
 /* From now on each line has to be the answer to the latest question, or a `!` line. */
@@ -59,14 +71,18 @@ void adapter_kill(struct lb_conform *c, int i);
 /* What stands behind NAME= in the answer, as a number. False: it has no such word, or no number. */
 bool adapter_number(const struct adapter_reply *reply, const char *name, long long *ret);
 
-static inline long long ms_between(lb_ns from, lb_ns to) { return to > from ? (long long)((to - from) / LB_NS_PER_MS) : 0; }
+static inline long long ms_between(lb_ns from, lb_ns to) {
+  return to > from ? (long long)((to - from) / LB_NS_PER_MS) : 0;
+}
 
 /* ---- what most statements do ------------------------------------------------------------------------------------- */
 
 /* Each fails unless the answer is granted, or busy; ok. */
-void adapter_acquire(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, int64_t wait_ms, struct adapter_reply *ret, const char *why);
+void adapter_acquire(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, int64_t wait_ms,
+                     struct adapter_reply *ret, const char *why);
 /* "release key=KEY", "holds key=KEY": fails unless the answer is one of these words. */
-void adapter_answers(struct lb_conform *c, int i, const char *what, const char *key, const char *words, const char *why);
+void adapter_answers(struct lb_conform *c, int i, const char *what, const char *key, const char *words,
+                     const char *why);
 void adapter_refused(struct lb_conform *c, int i, const char *key, const char *why);
 void adapter_release(struct lb_conform *c, int i, const char *key, const char *why);
 /* Whether some server has the record of it now. */

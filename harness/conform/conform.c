@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * How the statements are run. The tool reads results from a pipe; at its other end is the controller of one system, in a sandbox: it
- * starts the servers, then one process after the other, one per statement, and judges how that process ended. What a protocol does to
- * its process cannot reach further: results come from the controller, and its own process is killed with everything it started.
+ * How the statements are run. The tool reads results from a pipe; at its other end is the controller of one system, in
+ * a sandbox: it starts the servers, then one process after the other, one per statement, and judges how that process
+ * ended. What a protocol does to its process cannot reach further: results come from the controller, and its own
+ * process is killed with everything it started.
  */
 #include "conform.h"
 
@@ -50,8 +51,8 @@ struct controller {
 
 /* ---- the set-up ------------------------------------------------------------------------------ */
 
-/* Once for all statements. They use keys of their own, so that none is in the way of another. Data is in memory unless the topology insists
- * on the disk: no statement is about a loss of power. */
+/* Once for all statements. They use keys of their own, so that none is in the way of another. Data is in memory unless
+ * the topology insists on the disk: no statement is about a loss of power. */
 static int start_servers(struct controller *k, char *err, size_t err_size) {
   k->stand.on_disk = lb_topology_on_disk(k->plan->topology, true);
   k->stand.ttl_ms = LB_CONFORM_TTL_MS;
@@ -163,13 +164,14 @@ static void run_statement(struct controller *k, const struct lb_conform_statemen
   setpgid(pid, pid); /* whoever of us comes first */
   bool in_time = await_end(k, pid, &status);
   k->late += !in_time;
-  lb_conform_judge(&(struct lb_conform_end){.shared = shared,
-                                            .output = k->output,
-                                            .limit_ms = k->limit_ms,
-                                            .in_time = in_time,
-                                            .status = status,
-                                            .flaw = lb_protocol_flaw(k->plan->protocol, k->plan->options, statement->text)},
-                   result);
+  lb_conform_judge(
+      &(struct lb_conform_end){.shared = shared,
+                               .output = k->output,
+                               .limit_ms = k->limit_ms,
+                               .in_time = in_time,
+                               .status = status,
+                               .flaw = lb_protocol_flaw(k->plan->protocol, k->plan->options, statement->text)},
+      result);
 }
 
 /* ---- the statements ------------------------------------------------------------------------------ */
@@ -183,8 +185,9 @@ static bool fenced(const struct lb_conform *c) {
 }
 
 const struct lb_conform_statement *lb_conform_statement_at(bool of_adapter, size_t index) {
-  static const struct lb_conform_statement *const subjects[2][5] = {{lb_conform_of_lock, lb_conform_of_time, lb_conform_of_service, lb_conform_of_faults},
-                                                                     {lb_adapter_of_lock, lb_adapter_of_ends}};
+  static const struct lb_conform_statement *const subjects[2][5] = {
+      {lb_conform_of_lock, lb_conform_of_time, lb_conform_of_service, lb_conform_of_faults},
+      {lb_adapter_of_lock, lb_adapter_of_ends}};
   for (const struct lb_conform_statement *const *subject = subjects[of_adapter]; *subject; subject++)
     for (const struct lb_conform_statement *s = *subject; s->text; s++)
       if (index-- == 0) return s;
@@ -285,8 +288,10 @@ int lb_conform_run(const struct lb_conform_plan *plan, void (*said)(void *data, 
   int pipe_fd[2];
   if (pipe2(pipe_fd, O_CLOEXEC) < 0) return snprintf(err, err_size, "no pipe: %s", strerror(errno)), -EMFILE;
   fflush(NULL); /* or several processes would write it */
-  bool elsewhere = plan->adapter && plan->topology->data_count == 0; /* as in a trial: its author knows where its servers are */
-  pid_t pid = elsewhere ? lb_sandbox_fork_online(plan->dir->alive, plan->dir->guard_pipe) : lb_sandbox_fork(plan->dir->alive, plan->dir->guard_pipe);
+  bool elsewhere =
+      plan->adapter && plan->topology->data_count == 0; /* as in a trial: its author knows where its servers are */
+  pid_t pid = elsewhere ? lb_sandbox_fork_online(plan->dir->alive, plan->dir->guard_pipe)
+                        : lb_sandbox_fork(plan->dir->alive, plan->dir->guard_pipe);
   if (pid == 0) controller_main(plan, pipe_fd[1]);
   close(pipe_fd[1]);
   while (pid > 0 && read_all(pipe_fd[0], &message, sizeof message) && !message.last) said(data, &message.statement);

@@ -39,7 +39,7 @@ struct lb_conform_plan {
   const struct lb_rundir *dir; /* for the servers' files; one folder serves several calls, one after the other */
   int64_t limit_ms;            /* of one statement; 0 = 30 s */
   const char *const *only;     /* these statements alone, NULL at the end; NULL = all */
-  bool adapter;                /* what is said of an adapter and its lines (lb_conform_statement_at()), not of the contract */
+  bool adapter; /* what is said of an adapter and its lines (lb_conform_statement_at()), not of the contract */
 };
 
 /* Runs all statements that apply, in order, and tells each result to `said`, in the caller's

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a statement is written with. Every call of a hook goes through here: before it, shared memory learns where the process is going to
- * be; after it, the answer is held against the contract, so a breach shows up in whatever statement meets it first.
+ * What a statement is written with. Every call of a hook goes through here: before it, shared memory learns where the
+ * process is going to be; after it, the answer is held against the contract, so a breach shows up in whatever statement
+ * meets it first.
  */
 #include "conform_calls.h"
 
@@ -42,10 +43,10 @@ void lb_conform_want(struct lb_conform *c, int wanted, int got) {
   if (got == wanted) return;
   const char *text = c->env[c->caller].base.err;
   if (c->within_ms) snprintf(within, sizeof within, " within %lld ms", (long long)c->within_ms);
-  (got < 0 ? lb_conform_break : lb_conform_fail)(c, "expected %s from %s%s, got %s (%s session)%s%s",
-                                          describe(c->hook, wanted, expected, sizeof expected), lb_hook_name(c->hook),
-                                          within, describe(c->hook, got, came, sizeof came), ordinal[c->caller],
-                                          text[0] ? ": " : "", text);
+  (got < 0 ? lb_conform_break
+           : lb_conform_fail)(c, "expected %s from %s%s, got %s (%s session)%s%s",
+                              describe(c->hook, wanted, expected, sizeof expected), lb_hook_name(c->hook), within,
+                              describe(c->hook, got, came, sizeof came), ordinal[c->caller], text[0] ? ": " : "", text);
 }
 
 /* ---- sessions -------------------------------------------------------------------------------- */
@@ -104,7 +105,8 @@ lb_ns lb_conform_answered_at(struct lb_conform *c, int i) {
 void lb_conform_prepare(struct lb_conform *c) {
   current = c;
   for (int i = 0; i < LB_CONFORM_SESSIONS; i++) {
-    lb_env_init(&c->env[i], lb_clock_ns() ^ (uint64_t)i << 56 ^ (uint64_t)getpid() << 32); /* no process draws the tokens of another */
+    lb_env_init(&c->env[i], lb_clock_ns() ^ (uint64_t)i << 56 ^
+                                (uint64_t)getpid() << 32); /* no process draws the tokens of another */
     c->env[i].base.point = note_point;
     c->wait_fds = c->env[i].base.wait_fds;
     c->config[i] = (struct lb_config){.env = &c->env[i].base,
@@ -141,10 +143,10 @@ static int leave(struct lb_conform *c, int result) {
     lb_conform_break(c, "%s (%s session)", complaint, ordinal[c->caller]);
   if (result < 0 && lb_contract_text(env->err, sizeof env->err, complaint, sizeof complaint) < 0)
     lb_conform_break(c, "%s answered %s and %s (%s session)", lb_hook_name(c->hook),
-                    describe(c->hook, result, came, sizeof came), complaint, ordinal[c->caller]);
+                     describe(c->hook, result, came, sizeof came), complaint, ordinal[c->caller]);
   if (late_ms > LB_CONFORM_LATE_MS)
     lb_conform_break(c, "%s came back %" PRIu64 " ms past its deadline (%s session)", lb_hook_name(c->hook), late_ms,
-                    ordinal[c->caller]);
+                     ordinal[c->caller]);
   return result;
 }
 
@@ -180,7 +182,7 @@ void lb_conform_close(struct lb_conform *c) {
 /* `deadline` in the arguments is that of the call: ms from now, when the session is open. */
 #define CALL(ms, hook_id, hook, ...)                                                                                   \
   open_session(c, i);                                                                                                  \
-  lb_ns deadline = in_ms(ms);                                                                               \
+  lb_ns deadline = in_ms(ms);                                                                                          \
   CALL_BY(hook_id, hook, __VA_ARGS__)
 
 /* A session that has not tried speaks of the grant of another, or of nobody's. */
@@ -230,7 +232,8 @@ int lb_conform_release_by(struct lb_conform *c, int i, const char *key, struct l
   CALL_BY(LB_HOOK_RELEASE, release, &(struct lb_lock){key, ttl_of(c, i)}, grant, deadline);
 }
 
-int lb_conform_extend_by(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline) {
+int lb_conform_extend_by(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, struct lb_grant *grant,
+                         lb_ns deadline) {
   CALL_BY(LB_HOOK_EXTEND, extend, &(struct lb_lock){key, ttl_ms}, grant, deadline);
 }
 
@@ -250,7 +253,8 @@ int lb_conform_inspect(struct lb_conform *c, int i, const char *key, size_t endp
   open_session(c, i);
   lb_ns deadline = in_ms(LB_CONFORM_CALL_MS);
   enter(c, LB_HOOK_INSPECT, i, deadline);
-  return leave(c, lb_proofs(c->protocol)->inspect(c->session[i], &(struct lb_lock){key, LB_CONFORM_TTL_MS}, endpoint, deadline));
+  return leave(
+      c, lb_proofs(c->protocol)->inspect(c->session[i], &(struct lb_lock){key, LB_CONFORM_TTL_MS}, endpoint, deadline));
 }
 
 size_t lb_conform_who_knows(struct lb_conform *c, int i, const char *key) {
@@ -260,12 +264,16 @@ size_t lb_conform_who_knows(struct lb_conform *c, int i, const char *key) {
 }
 
 static int must_not_poll(struct lb_env *env, struct pollfd *fds, size_t count, lb_ns deadline) {
-  if (deadline > lb_now(env)) lb_conform_break(current, "%s waited in lb_wait_fd (%s session)", lb_hook_name(current->hook), ordinal[current->caller]);
+  if (deadline > lb_now(env))
+    lb_conform_break(current, "%s waited in lb_wait_fd (%s session)", lb_hook_name(current->hook),
+                     ordinal[current->caller]);
   return current->wait_fds(env, fds, count, deadline);
 }
 
 static void must_not_sleep(struct lb_env *env, lb_ns when) {
-  if (when > lb_now(env)) lb_conform_break(current, "%s waited in lb_sleep_until (%s session)", lb_hook_name(current->hook), ordinal[current->caller]);
+  if (when > lb_now(env))
+    lb_conform_break(current, "%s waited in lb_sleep_until (%s session)", lb_hook_name(current->hook),
+                     ordinal[current->caller]);
 }
 
 int lb_conform_doubt(struct lb_conform *c, int i, const char *key, const struct lb_grant *grant) {
@@ -303,7 +311,8 @@ static int ask_quietly(struct lb_conform *c, enum lb_hook hook, int i, uint64_t 
 int lb_conform_server(struct lb_conform *c, int i) {
   char complaint[200];
   int r = ask_quietly(c, LB_HOOK_SERVER, i, NULL);
-  if (lb_contract_server(r, c->target.count, complaint, sizeof complaint) < 0) lb_conform_break(c, "%s (%s session)", complaint, ordinal[i]);
+  if (lb_contract_server(r, c->target.count, complaint, sizeof complaint) < 0)
+    lb_conform_break(c, "%s (%s session)", complaint, ordinal[i]);
   return r;
 }
 
@@ -311,7 +320,8 @@ uint64_t lb_conform_seen(struct lb_conform *c, int i) {
   char complaint[200];
   uint64_t seen;
   ask_quietly(c, LB_HOOK_SEEN, i, &seen);
-  if (lb_contract_seen(seen, complaint, sizeof complaint) < 0) lb_conform_break(c, "%s (%s session)", complaint, ordinal[i]);
+  if (lb_contract_seen(seen, complaint, sizeof complaint) < 0)
+    lb_conform_break(c, "%s (%s session)", complaint, ordinal[i]);
   return seen;
 }
 

@@ -42,7 +42,7 @@ struct lb_conform_shared {
   _Atomic int state;         /* enum lb_conform_state */
   _Atomic int servers;       /* enum lb_conform_servers: the statement asks, the controller kills */
   _Atomic unsigned keys, point_count;
-  _Atomic bool told;           /* somebody has begun to write `why` */
+  _Atomic bool told;               /* somebody has begun to write `why` */
   _Atomic uint64_t inside, latest; /* for a statement of several processes: 0 at first */
   /* Names of points that some session came by, in any statement so far. */
   char point[LB_CONFORM_POINTS][LB_CONFORM_POINT_BYTES];
@@ -111,14 +111,15 @@ enum {
 };
 
 /* By subject, in the order they run; text = NULL at the end. */
-extern const struct lb_conform_statement lb_conform_of_lock[], lb_conform_of_time[], lb_conform_of_service[], lb_conform_of_faults[];
+extern const struct lb_conform_statement lb_conform_of_lock[], lb_conform_of_time[], lb_conform_of_service[],
+    lb_conform_of_faults[];
 extern const struct lb_conform_statement lb_adapter_of_lock[], lb_adapter_of_ends[]; /* about the lines of an adapter */
 /* What a system has of the above; what an adapter says that it has, in bits of its own. */
 unsigned lb_conform_has(const struct lb_conform *c);
 unsigned lb_adapter_has(const struct lb_conform *c);
 
-/* CUT_TTL_MS is a lease that does not end while a statement breaks something. SLACK_MS is how long a service may take to come to its
- * senses. */
+/* CUT_TTL_MS is a lease that does not end while a statement breaks something. SLACK_MS is how long a service may take
+ * to come to its senses. */
 enum { TTL_MS = LB_CONFORM_TTL_MS, CUT_TTL_MS = 8000, SLACK_MS = 3000 };
 
 /* A statement reads as: on this key, this call has to answer that. */
@@ -155,7 +156,8 @@ static inline int try_for(struct lb_conform *c, int i, const char *key, int64_t 
 int lb_conform_release(struct lb_conform *c, int i, const char *key, struct lb_grant *grant);
 int lb_conform_release_by(struct lb_conform *c, int i, const char *key, struct lb_grant *grant, lb_ns deadline);
 int lb_conform_extend(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, struct lb_grant *grant);
-int lb_conform_extend_by(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline);
+int lb_conform_extend_by(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, struct lb_grant *grant,
+                         lb_ns deadline);
 int lb_conform_resolve(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, struct lb_grant *grant);
 int lb_conform_wait(struct lb_conform *c, int i, const char *key, struct lb_grant *grant, int64_t ms);
 int lb_conform_holds(struct lb_conform *c, int i, const char *key, const struct lb_grant *grant);
@@ -210,10 +212,12 @@ uint64_t lb_conform_packets_sent(const struct lb_target *target);
 /* Runs act(c, number) in a process of its own, whose sessions are all its own, as client "NAME-NUMBER".
  * What fails there fails the statement. Before the first session of this process is open: threads of
  * a library do not survive a fork. */
-void lb_conform_start(struct lb_conform *c, const char *name, int number, void (*act)(struct lb_conform *c, int number));
+void lb_conform_start(struct lb_conform *c, const char *name, int number,
+                      void (*act)(struct lb_conform *c, int number));
 /* Waits until all of them have ended. Fails after so long. */
 void lb_conform_join(struct lb_conform *c, int64_t ms);
-/* Asks for the death or the restart of the servers and waits until it is done. Else the statement ends without a verdict. */
+/* Asks for the death or the restart of the servers and waits until it is done. Else the statement ends without a
+ * verdict. */
 void lb_conform_bring(struct lb_conform *c, enum lb_conform_servers asked);
 
 /* How the process of a statement ended. */

@@ -30,7 +30,8 @@ static void connect_and_deafen(struct lb_conform *c, const char *key, struct lb_
 
 /* Called again until it is known, as backend.h says. */
 static void release_until_known(struct lb_conform *c, const char *key, struct lb_grant *grant, int r) {
-  for (lb_ns end = in_ms(DEFINITE_MS); r != LB_OK && r != LB_LOST && lb_clock_ns() < end; r = lb_conform_release(c, 0, key, grant))
+  for (lb_ns end = in_ms(DEFINITE_MS); r != LB_OK && r != LB_LOST && lb_clock_ns() < end;
+       r = lb_conform_release(c, 0, key, grant))
     lb_clock_sleep_until(in_ms(NAP_MS));
   c->within_ms = DEFINITE_MS;
   if (r != LB_LOST) WANT(LB_OK, r);
@@ -67,12 +68,13 @@ static void is_held(struct lb_conform *c, const char *key) {
   lb_conform_leave(c, 1, key, &b);
 }
 
-/* Asked over and over, because at first there is only a connection that has broken: an error or "unknown" is then a true answer. Fails if
- * it stays so. */
+/* Asked over and over, because at first there is only a connection that has broken: an error or "unknown" is then a
+ * true answer. Fails if it stays so. */
 static int ask_until_known(struct lb_conform *c, const char *key, const struct lb_grant *grant) {
   lb_ns end = in_ms(DEFINITE_MS);
   int r;
-  while ((r = lb_conform_holds(c, 0, key, grant)) != LB_OK && r != LB_LOST && lb_clock_ns() < end) lb_clock_sleep_until(in_ms(NAP_MS));
+  while ((r = lb_conform_holds(c, 0, key, grant)) != LB_OK && r != LB_LOST && lb_clock_ns() < end)
+    lb_clock_sleep_until(in_ms(NAP_MS));
   c->within_ms = DEFINITE_MS;
   if (r != LB_LOST) WANT(LB_OK, r);
   return r;
@@ -126,7 +128,8 @@ static void answer_of_an_extension_is_lost(struct lb_conform *c) {
   connect_and_deafen(c, key, &a);
   lb_ns old_end = a.valid_until;
   int r = lb_conform_extend_by(c, 0, key, 2 * CUT_TTL_MS, &a, in_ms(LOST_MS));
-  lb_conform_check(c, r == LB_OK || a.valid_until <= old_end, "expected valid_until not to move out, it did by %.3f ms (extend, first session)",
+  lb_conform_check(c, r == LB_OK || a.valid_until <= old_end,
+                   "expected valid_until not to move out, it did by %.3f ms (extend, first session)",
                    ((double)a.valid_until - (double)old_end) / 1e6);
   lb_conform_shutdown_sockets(&c->target);
   r = ask_until_known(c, key, &a);
@@ -203,7 +206,8 @@ static void hold_against(struct lb_conform *c, int number) {
   struct lb_grant g = LB_GRANT_INIT;
   WANT(LB_OK, lb_conform_try_for(c, 0, wanted[number], CUT_TTL_MS, &g, in_ms(2000)));
   atomic_store(&c->shared->inside, 1);
-  for (lb_ns end = in_ms(CUT_TTL_MS); atomic_load(&c->shared->inside) == 1 && lb_clock_ns() < end;) lb_clock_sleep_until(in_ms(2));
+  for (lb_ns end = in_ms(CUT_TTL_MS); atomic_load(&c->shared->inside) == 1 && lb_clock_ns() < end;)
+    lb_clock_sleep_until(in_ms(2));
   WANT(LB_OK, lb_conform_release(c, 0, wanted[number], &g));
 }
 
@@ -218,7 +222,8 @@ static void dead_clients_hold_nothing(struct lb_conform *c) {
   int count = DEAD_AT_A_POINT + points_of(c->protocol);
   for (int i = 0; i < count; i++) snprintf(wanted[i], sizeof wanted[i], "%s", lb_conform_key(c));
   lb_conform_start(c, "holder", DEAD_WAITER, hold_against);
-  for (lb_ns end = in_ms(LB_CONFORM_CALL_MS); !atomic_load(&c->shared->inside) && lb_clock_ns() < end;) lb_clock_sleep_until(in_ms(2));
+  for (lb_ns end = in_ms(LB_CONFORM_CALL_MS); !atomic_load(&c->shared->inside) && lb_clock_ns() < end;)
+    lb_clock_sleep_until(in_ms(2));
   struct lb_conform others = *c;
   others.process_count = 0;
   for (int i = 0; i < count; i++) lb_conform_start(&others, "mortal", i, live_briefly);
@@ -298,7 +303,8 @@ static void goes_on_after_a_restart(struct lb_conform *c) {
   WANT(LB_OK, lb_conform_release(c, 0, other, &d));
   if (c->protocol->holds) hold_is_what_it_is_said_to_be(c, held, &a, kept && !has(c, LB_TRAIT_SESSION));
   get_back(c, 2, numbered, &g);
-  lb_conform_check(c, !fenced || !kept || g.fence > fence, "expected a fence above %" PRIu64 " after the restart, got %" PRIu64, fence, g.fence);
+  lb_conform_check(c, !fenced || !kept || g.fence > fence,
+                   "expected a fence above %" PRIu64 " after the restart, got %" PRIu64, fence, g.fence);
   WANT(LB_OK, lb_conform_release(c, 2, numbered, &g));
   if (!kept) lb_conform_note(c, "no hold%s asked for, as its servers need not keep any", fenced ? " or number" : "");
 }
@@ -336,7 +342,8 @@ static void await_doubt(struct lb_conform *c, const char *key, const struct lb_g
   lb_ns end = in_ms(SLACK_MS);
   int r;
   while ((r = lb_conform_doubt(c, 0, key, grant)) == LB_OK && lb_clock_ns() < end) lb_clock_sleep_until(in_ms(5));
-  lb_conform_check(c, r != LB_OK, "expected UNKNOWN, LOST or an error from doubt within %d ms, got OK (first session)", SLACK_MS);
+  lb_conform_check(c, r != LB_OK, "expected UNKNOWN, LOST or an error from doubt within %d ms, got OK (first session)",
+                   SLACK_MS);
 }
 
 /* Also when the connection is back, until the service has been asked: what happened meanwhile nobody has told. */
@@ -424,14 +431,18 @@ static void ends_without_servers(struct lb_conform *c) {
 const struct lb_conform_statement lb_conform_of_faults[] = {
     {"a try without an answer is told for what it is", LB_NEEDS_SAFE | LB_NEEDS_SERVERS, answer_of_a_try_is_lost},
     {"a release without an answer can be repeated", LB_NEEDS_SAFE | LB_NEEDS_SERVERS, answer_of_a_release_is_lost},
-    {"an extension without an answer promises nothing", LB_NEEDS_SAFE | LB_NEEDS_SERVERS | LB_NEEDS_EXTEND | LB_NEEDS_HOLDS, answer_of_an_extension_is_lost},
-    {"what nobody asks about ends with its lease or session", LB_NEEDS_SAFE | LB_NEEDS_SERVERS | LB_NEEDS_END, lost_answer_ends_with_its_lease},
+    {"an extension without an answer promises nothing",
+     LB_NEEDS_SAFE | LB_NEEDS_SERVERS | LB_NEEDS_EXTEND | LB_NEEDS_HOLDS, answer_of_an_extension_is_lost},
+    {"what nobody asks about ends with its lease or session", LB_NEEDS_SAFE | LB_NEEDS_SERVERS | LB_NEEDS_END,
+     lost_answer_ends_with_its_lease},
     {"what a try says is true however short its time", LB_NEEDS_SAFE, true_however_short_the_time},
-    {"what a try says is true wherever its connections break", LB_NEEDS_SAFE | LB_NEEDS_SERVERS | LB_NEEDS_POINTS, cut_off_at_any_point},
+    {"what a try says is true wherever its connections break", LB_NEEDS_SAFE | LB_NEEDS_SERVERS | LB_NEEDS_POINTS,
+     cut_off_at_any_point},
     {"what a dead client had ends with its lease or session", LB_NEEDS_SAFE | LB_NEEDS_END, dead_clients_hold_nothing},
     {"what holds says after a reconnect is true", LB_NEEDS_HOLDS | LB_NEEDS_SERVERS, asked_after_a_reconnect},
     {"a healthy session is in no doubt, and says so at once", LB_NEEDS_DOUBT, no_doubt_in_health},
-    {"a broken connection is a doubt until the hold is confirmed again", LB_NEEDS_DOUBT | LB_NEEDS_SERVERS, doubts_a_broken_connection},
+    {"a broken connection is a doubt until the hold is confirmed again", LB_NEEDS_DOUBT | LB_NEEDS_SERVERS,
+     doubts_a_broken_connection},
     {"teardown leaves nothing behind", LB_NEEDS_TEARDOWN | LB_NEEDS_MEMORY, torn_down},
     {"a session goes on after a restart of its servers", LB_NEEDS_SAFE | LB_NEEDS_SERVERS, goes_on_after_a_restart},
     {"the table of points is complete and true", 0, points_are_true},

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whether it is a lock, and whose: its table, one holder at a time, who may release, what an old grant is still worth, and numbers that
- * grow. What a trait admits is checked as well, or it would say too much. Where a statement waits for a grant it tries for a while
- * (lb_conform_acquire()): the contract does not say that a release is seen everywhere at once.
+ * Whether it is a lock, and whose: its table, one holder at a time, who may release, what an old grant is still worth,
+ * and numbers that grow. What a trait admits is checked as well, or it would say too much. Where a statement waits for
+ * a grant it tries for a while (lb_conform_acquire()): the contract does not say that a release is seen everywhere at
+ * once.
  */
 #include "conform_calls.h"
 
@@ -34,11 +35,12 @@ static void check_flaws(struct lb_conform *c) {
   for (const struct lb_flaw *f = c->protocol->flaws; f && f->statement; f++) {
     const struct lb_conform_statement *s = find_statement(f->statement);
     const char *near = s ? NULL : nearest_statement(f->statement);
-    lb_conform_check(c, s, "it declares a flaw in '%s', which is no statement%s%s%s", f->statement, near ? ", did you mean '" : "",
-                     near ? near : "", near ? "'?" : "");
+    lb_conform_check(c, s, "it declares a flaw in '%s', which is no statement%s%s%s", f->statement,
+                     near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
     bool there = lb_protocol_flaw(c->protocol, c->options, f->statement) != NULL;
     lb_conform_check(c, !there || !(s->needs & ~lb_conform_has(c) & ~(unsigned)LB_NEEDS_OF_TOPOLOGY),
-                     "it declares a flaw in '%s', which its traits, hooks or options keep from being asked", f->statement);
+                     "it declares a flaw in '%s', which its traits, hooks or options keep from being asked",
+                     f->statement);
   }
 }
 
@@ -337,9 +339,12 @@ const struct lb_conform_statement lb_conform_of_lock[] = {
     {"who was refused releases nobody else's lock", LB_NEEDS_SAFE | LB_NEEDS_OWNER, released_by_who_was_refused},
     {"asking again in the same attempt is granted again", LB_NEEDS_SAFE | LB_NEEDS_OWNER, asked_again},
     {"an attempt that was repeated is one hold", LB_NEEDS_SAFE | LB_NEEDS_OWNER, asked_again_is_one_hold},
-    {"an old grant is lost although its session holds again", LB_NEEDS_SAFE | LB_NEEDS_OWNER, old_grant_after_another_holder},
-    {"a session that holds is refused like anybody else", LB_NEEDS_SAFE | LB_NEEDS_NO_DEPTH, refused_while_it_holds_itself},
-    {"a holder is granted again, and others after as many releases", LB_NEEDS_SAFE | LB_NEEDS_DEPTH, granted_again_to_its_holder},
+    {"an old grant is lost although its session holds again", LB_NEEDS_SAFE | LB_NEEDS_OWNER,
+     old_grant_after_another_holder},
+    {"a session that holds is refused like anybody else", LB_NEEDS_SAFE | LB_NEEDS_NO_DEPTH,
+     refused_while_it_holds_itself},
+    {"a holder is granted again, and others after as many releases", LB_NEEDS_SAFE | LB_NEEDS_DEPTH,
+     granted_again_to_its_holder},
     {"of sixteen clients one holds, and each gets its turn", LB_NEEDS_SAFE, one_of_sixteen},
     {"a release removes whatever record is there", LB_NEEDS_SAFE | LB_NEEDS_ANYBODY, anybody_releases},
     {"holds says whether anybody holds", LB_NEEDS_SAFE | LB_NEEDS_ANYBODY | LB_NEEDS_HOLDS, somebody_holds},

@@ -80,7 +80,8 @@ static _Noreturn void process_main(struct lb_conform *c, const char *name, int n
   exit(0);
 }
 
-void lb_conform_start(struct lb_conform *c, const char *name, int number, void (*act)(struct lb_conform *c, int number)) {
+void lb_conform_start(struct lb_conform *c, const char *name, int number,
+                      void (*act)(struct lb_conform *c, int number)) {
   pid_t parent = getpid(), pid = c->process_count < LB_CONFORM_PROCESSES ? fork() : -1;
   if (pid == 0) process_main(c, name, number, parent, act);
   if (pid < 0) lb_conform_fail(c, "no process for a client");
@@ -93,7 +94,8 @@ static void join_one(struct lb_conform *c, pid_t pid, lb_ns end, int64_t ms) {
   pid_t got;
   while ((got = waitpid(pid, &status, WNOHANG)) == 0) {
     if (atomic_load(&c->shared->state) != LB_CONFORM_RUNS) _exit(0);
-    if (lb_clock_ns() >= end) lb_conform_fail(c, "expected %d clients to be done within %lld ms", c->process_count, (long long)ms);
+    if (lb_clock_ns() >= end)
+      lb_conform_fail(c, "expected %d clients to be done within %lld ms", c->process_count, (long long)ms);
     lb_clock_sleep_until(in_ms(NAP_MS));
   }
   if (atomic_load(&c->shared->state) != LB_CONFORM_RUNS) _exit(0);
@@ -200,7 +202,8 @@ static void say_where(const struct lb_conform_shared *shared, char *buf, size_t 
 static void judge_flaw(const struct lb_conform_end *end, struct lb_conform_result *result) {
   bool shown = atomic_load(&end->shared->state) == LB_CONFORM_FAILS;
   snprintf(result->declared, sizeof result->declared, "%s", end->flaw->reason);
-  if (result->holds) snprintf(result->why, sizeof result->why, "it holds, though the protocol declares that it does not");
+  if (result->holds)
+    snprintf(result->why, sizeof result->why, "it holds, though the protocol declares that it does not");
   result->holds = shown;
 }
 

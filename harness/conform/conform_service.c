@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the servers know of a lock, and how much a client can ask of them: many locks, long names, and work for a long time.
+ * What the servers know of a lock, and how much a client can ask of them: many locks, long names, and work for a long
+ * time.
  */
 #include "conform_calls.h"
 
@@ -32,10 +33,12 @@ static void names_its_server(struct lb_conform *c) {
   struct lb_grant a = LB_GRANT_INIT;
   WANT(LB_OK, lb_conform_try(c, 0, key, &a));
   const struct lb_topology *t = c->topology;
-  size_t first = t->family->fronted ? t->data_count : 0, count = t->family->fronted ? t->other_count : t->data_count; /* those that it may talk to */
+  size_t first = t->family->fronted ? t->data_count : 0,
+         count = t->family->fronted ? t->other_count : t->data_count; /* those that it may talk to */
   int server = lb_conform_server(c, 0);
   lb_conform_check(c, server >= (int)first && (size_t)server < first + count,
-                   "expected from server one of the %zu endpoints that hold locks, got %d (first session)", count, server);
+                   "expected from server one of the %zu endpoints that hold locks, got %d (first session)", count,
+                   server);
   WANT(1, lb_conform_inspect(c, 1, key, (size_t)server));
   WANT(LB_OK, lb_conform_release(c, 0, key, &a));
 }
@@ -49,7 +52,8 @@ static void reads_a_later_state(struct lb_conform *c) {
     int who = i % LB_CONFORM_SESSIONS;
     WANT(LB_OK, lb_conform_acquire(c, who, key, &g, 2000));
     uint64_t seen = lb_conform_seen(c, who);
-    lb_conform_check(c, seen > latest, "expected from seen a number above %" PRIu64 " for grant %d, got %" PRIu64, latest, i + 1, seen);
+    lb_conform_check(c, seen > latest, "expected from seen a number above %" PRIu64 " for grant %d, got %" PRIu64,
+                     latest, i + 1, seen);
     latest = seen;
     WANT(LB_OK, lb_conform_release(c, who, key, &g));
   }
@@ -57,9 +61,18 @@ static void reads_a_later_state(struct lb_conform *c) {
 
 /* ---- many locks in one hand, and names at the limits of backend.h ------------------------------- */
 
-/* TAKE_MS: where each lock is a write that is synced, fewer have to do. How fast is not the question: a call may take as long as a
- * machine that is busy needs, what is held outlives the statement, and after RELEASE_MS whoever is left goes with its session. */
-enum { MANY = 1000, AT_LEAST = 16, TAKE_MS = 600, RELEASE_MS = 10000, HOLD_TTL_MS = 4 * CUT_TTL_MS, KEY_BYTES = 63, PAIRS = 5 };
+/* TAKE_MS: where each lock is a write that is synced, fewer have to do. How fast is not the question: a call may take
+ * as long as a machine that is busy needs, what is held outlives the statement, and after RELEASE_MS whoever is left
+ * goes with its session. */
+enum {
+  MANY = 1000,
+  AT_LEAST = 16,
+  TAKE_MS = 600,
+  RELEASE_MS = 10000,
+  HOLD_TTL_MS = 4 * CUT_TTL_MS,
+  KEY_BYTES = 63,
+  PAIRS = 5
+};
 
 static struct lb_grant grants[MANY];
 
@@ -73,7 +86,8 @@ static const char *name_of(const struct lb_conform *c, int number) {
 static int take(struct lb_conform *c, const char *key, struct lb_grant *grant) {
   lb_ns end = in_ms(LB_CONFORM_CALL_MS);
   int r;
-  while ((r = lb_conform_try_for(c, 0, key, HOLD_TTL_MS, grant, in_ms(LB_CONFORM_CALL_MS))) < 0 && r != -EMFILE && lb_clock_ns() < end) {
+  while ((r = lb_conform_try_for(c, 0, key, HOLD_TTL_MS, grant, in_ms(LB_CONFORM_CALL_MS))) < 0 && r != -EMFILE &&
+         lb_clock_ns() < end) {
     *grant = LB_GRANT_INIT;
     lb_clock_sleep_until(in_ms(5));
   }
@@ -149,7 +163,15 @@ static void names_at_their_limits(struct lb_conform *c) {
 
 /* FOR_MS: on a service that is slower, fewer cycles have to do. A leak of one byte in each is none that
  * malloc can make. */
-enum { CYCLES = 10000, FOR_MS = 800, REFUSE_EVERY = 8, TRIES = 4, BYTES_PER_CYCLE = 8, BYTES = 8192, RESIDENT = 4 << 20 };
+enum {
+  CYCLES = 10000,
+  FOR_MS = 800,
+  REFUSE_EVERY = 8,
+  TRIES = 4,
+  BYTES_PER_CYCLE = 8,
+  BYTES = 8192,
+  RESIDENT = 4 << 20
+};
 
 struct kept {
   int files;
@@ -209,18 +231,21 @@ static void leaks_nothing(struct lb_conform *c) {
   n += cycles(c, key, n, FOR_MS);
   struct kept after = what_is_kept();
   lb_conform_note(c, "%d cycles", n);
-  lb_conform_check(c, after.files <= before.files, "expected %d open files as before %d cycles, got %d", before.files, n / 2, after.files);
+  lb_conform_check(c, after.files <= before.files, "expected %d open files as before %d cycles, got %d", before.files,
+                   n / 2, after.files);
   size_t most = before.bytes + (size_t)n / 2 * BYTES_PER_CYCLE + BYTES;
-  lb_conform_check(c, after.bytes <= most, "expected about %zu bytes allocated as before %d cycles, got %zu more", before.bytes, n / 2,
-                   after.bytes - before.bytes);
+  lb_conform_check(c, after.bytes <= most, "expected about %zu bytes allocated as before %d cycles, got %zu more",
+                   before.bytes, n / 2, after.bytes - before.bytes);
   if (after.bytes == 0) return; /* a sanitizer's malloc, which counts nothing and keeps what was freed */
-  lb_conform_check(c, after.resident <= before.resident + RESIDENT, "expected about %zu bytes resident as before %d cycles, got %zu more",
-                   before.resident, n / 2, after.resident - before.resident);
+  lb_conform_check(c, after.resident <= before.resident + RESIDENT,
+                   "expected about %zu bytes resident as before %d cycles, got %zu more", before.resident, n / 2,
+                   after.resident - before.resident);
 }
 
 const struct lb_conform_statement lb_conform_of_service[] = {
     {"one server knows of a held key", LB_NEEDS_INSPECT | LB_NEEDS_SERVERS, one_server_knows},
-    {"the server that a session names has its lock", LB_NEEDS_INSPECT | LB_NEEDS_SERVERS | LB_NEEDS_SERVER, names_its_server},
+    {"the server that a session names has its lock", LB_NEEDS_INSPECT | LB_NEEDS_SERVERS | LB_NEEDS_SERVER,
+     names_its_server},
     {"a later grant has read a later state", LB_NEEDS_SAFE | LB_NEEDS_SEEN, reads_a_later_state},
     {"one session holds a thousand locks", LB_NEEDS_SAFE, holds_a_thousand},
     {"names may be as long and as alike as they may be", LB_NEEDS_SAFE, names_at_their_limits},

@@ -35,9 +35,9 @@ static void check_validity(struct lb_conform *c, const struct lb_grant *g, lb_ns
   lb_conform_check(c, g->valid_until > now, "expected a grant that is still valid, got one that ended %.3f ms ago",
                    ms_after(now, g->valid_until));
   if (!has(c, LB_TRAIT_LEASED) && g->valid_until == LB_NEVER) return;
-  lb_conform_check(c, g->valid_until <= begin + TTL_MS * LB_NS_PER_MS, "expected valid_until at most %d ms after %s, got %s",
-                   TTL_MS, has(c, LB_TRAIT_LEASED) ? "asked_at" : "the latest contact, or LB_NEVER",
-                   span(g->valid_until, begin));
+  lb_conform_check(
+      c, g->valid_until <= begin + TTL_MS * LB_NS_PER_MS, "expected valid_until at most %d ms after %s, got %s", TTL_MS,
+      has(c, LB_TRAIT_LEASED) ? "asked_at" : "the latest contact, or LB_NEVER", span(g->valid_until, begin));
 }
 
 /* An attempt before makes the connection, so that the one that is measured is one request and one answer. */
@@ -113,7 +113,9 @@ static void extended_too_late(struct lb_conform *c) {
 }
 
 /* What a lease may be shorter by for the grain of the clock that counts it. */
-static lb_ns clock_step(const struct lb_conform *c) { return lb_counts_by_wall(c->protocol, c->options) ? 2 * LB_NS_PER_MS : 0; }
+static lb_ns clock_step(const struct lb_conform *c) {
+  return lb_counts_by_wall(c->protocol, c->options) ? 2 * LB_NS_PER_MS : 0;
+}
 
 /* The new end is later than the old one, but not by more than was asked for. A lease also has to
  * last for all of that. */
@@ -128,7 +130,8 @@ static void extending_moves_the_end(struct lb_conform *c) {
   WANT(LB_OK, lb_conform_extend(c, 0, key, TTL_MS, &a));
   lb_ns answered_at = lb_conform_answered_at(c, 0);
   if (end == LB_NEVER) {
-    lb_conform_check(c, a.valid_until == LB_NEVER, "expected valid_until = LB_NEVER as before, got %s after the extension",
+    lb_conform_check(c, a.valid_until == LB_NEVER,
+                     "expected valid_until = LB_NEVER as before, got %s after the extension",
                      span(a.valid_until, answered_at));
     WANT(LB_OK, lb_conform_release(c, 0, key, &a));
     return;
@@ -177,7 +180,8 @@ static void confirms_a_hold(struct lb_conform *c) {
 
 /* ---- waiting ----------------------------------------------------------------------------------- */
 
-/* Who is told may look again every 200 ms, which is a dozen packets with what acknowledges them; who polls sends a hundred. */
+/* Who is told may look again every 200 ms, which is a dozen packets with what acknowledges them; who polls sends a
+ * hundred. */
 enum { WAITERS = 5, QUIET_MS = 400, QUIET_PACKETS = 20, PATIENCE_MS = 150, GONE_MS = 1000 };
 
 /* The wait must not end before the release, and has to end after it. That it ended is no grant: the
@@ -219,7 +223,8 @@ static void waits_without_polling(struct lb_conform *c) {
   uint64_t before = lb_conform_packets_sent(&c->target);
   lb_conform_want(c, LB_BUSY, lb_conform_queue_up(c, 1, key, &b, QUIET_MS));
   uint64_t sent = lb_conform_packets_sent(&c->target) - before;
-  lb_conform_check(c, sent <= QUIET_PACKETS, "expected at most %d packets in %d ms of waiting, got %" PRIu64 " (first and second session)",
+  lb_conform_check(c, sent <= QUIET_PACKETS,
+                   "expected at most %d packets in %d ms of waiting, got %" PRIu64 " (first and second session)",
                    QUIET_PACKETS, QUIET_MS, sent);
   lb_conform_leave(c, 1, key, &b);
   WANT(LB_OK, lb_conform_release(c, 0, key, &a));
@@ -239,7 +244,8 @@ static void gives_up_waiting(struct lb_conform *c) {
   WANT(LB_OK, lb_conform_release(c, 2, key, &d));
   for (size_t i = 0; lb_proofs(c->protocol)->inspect && i < c->topology->data_count; i++) {
     int r;
-    for (lb_ns end = in_ms(GONE_MS); (r = lb_conform_inspect(c, 2, key, i)) == 1 && lb_clock_ns() < end;) lb_clock_sleep_until(in_ms(5));
+    for (lb_ns end = in_ms(GONE_MS); (r = lb_conform_inspect(c, 2, key, i)) == 1 && lb_clock_ns() < end;)
+      lb_clock_sleep_until(in_ms(5));
     WANT(0, r);
   }
 }

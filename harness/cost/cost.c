@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * One process in a sandbox starts the servers and is both clients, one after the other: what is asked of it between two looks at the counters
- * is what they moved by. A look asks servers, which they count as well; how much that is was measured before, by two looks with nothing in between.
+ * One process in a sandbox starts the servers and is both clients, one after the other: what is asked of it between two
+ * looks at the counters is what they moved by. A look asks servers, which they count as well; how much that is was
+ * measured before, by two looks with nothing in between.
  */
 #include "cost.h"
 
@@ -24,8 +25,18 @@
 #include "servers/cluster.h"
 #include "servers/disk.h"
 
-/* SETTLE_MS: what a server still does when the client has its answer, as the others of a majority do, belongs to that call. */
-enum { TTL_MS = 30000, CALL_MS = 5000, WARM = 10, AGAIN = 100, SETTLE_MS = 2, LIMIT_S = 240, NAP_MS = 2, SHARED_BYTES = 1 << 16 };
+/* SETTLE_MS: what a server still does when the client has its answer, as the others of a majority do, belongs to that
+ * call. */
+enum {
+  TTL_MS = 30000,
+  CALL_MS = 5000,
+  WARM = 10,
+  AGAIN = 100,
+  SETTLE_MS = 2,
+  LIMIT_S = 240,
+  NAP_MS = 2,
+  SHARED_BYTES = 1 << 16
+};
 
 struct shared { /* with the tool */
   int result;
@@ -50,7 +61,7 @@ static struct {
   uint64_t trips, sent_before;
   struct lb_counts of_a_look;
   bool asked_twice; /* a server did not answer a look at once: the counts of what lies around it are not exact */
-} c; /* of one process */
+} c;                /* of one process */
 
 /* ---- counters ------------------------------------------------------------------------------------------ */
 
@@ -65,7 +76,8 @@ static uint64_t bytes_received(int fd) { return info_of(fd).tcpi_bytes_received;
 
 static int (*real_wait)(struct lb_env *env, struct pollfd *fds, size_t count, lb_ns deadline);
 
-/* A round trip is an answer after something was sent: those to requests that left together, to one server or to five, are one. */
+/* A round trip is an answer after something was sent: those to requests that left together, to one server or to five,
+ * are one. */
 static int counting_wait(struct lb_env *env, struct pollfd *fds, size_t count, lb_ns deadline) {
   int n = real_wait(env, fds, count, deadline);
   bool came = false;
@@ -80,7 +92,8 @@ static int counting_wait(struct lb_env *env, struct pollfd *fds, size_t count, l
 static lb_ns soon(void) { return lb_clock_ns() + CALL_MS * LB_NS_PER_MS; }
 
 /* One number of the cluster, if it has it. */
-static bool ask(int (*hook)(struct lb_cluster *cluster, lb_ns deadline, uint64_t *ret), const char *what, struct lb_counts *ret) {
+static bool ask(int (*hook)(struct lb_cluster *cluster, lb_ns deadline, uint64_t *ret), const char *what,
+                struct lb_counts *ret) {
   uint64_t n;
   int r = hook(&c.stand.cluster, soon(), &n);
   if (r == 0) lb_counts_add(ret, what, n);
@@ -95,10 +108,12 @@ static bool try_look(struct lb_counts *ret, char *err, size_t err_size) {
   lb_counts_add(ret, "round trips", c.trips);
   lb_counts_add(ret, "bytes sent", lb_sockets_sum(&c.stand.target, bytes_sent));
   lb_counts_add(ret, "bytes received", lb_sockets_sum(&c.stand.target, bytes_received));
-  if (!ask(lb_cluster_requests, "requests", ret) || !ask(lb_cluster_commits, "writes committed", ret)) return snprintf(err, err_size, "%s", c.env.base.err), false;
+  if (!ask(lb_cluster_requests, "requests", ret) || !ask(lb_cluster_commits, "writes committed", ret))
+    return snprintf(err, err_size, "%s", c.env.base.err), false;
   for (size_t i = 0; family->counts && i < cluster->data_count; i++)
     if (family->counts(cluster, i, soon(), ret) < 0) return snprintf(err, err_size, "%s", c.env.base.err), false;
-  for (size_t i = 0; c.shared->cost.disk_counts && i < cluster->server_count; i++) lb_disk_counts(&c.stand.cluster.server[i], ret);
+  for (size_t i = 0; c.shared->cost.disk_counts && i < cluster->server_count; i++)
+    lb_disk_counts(&c.stand.cluster.server[i], ret);
   return true;
 }
 
@@ -120,14 +135,16 @@ static void charge(enum lb_cost_column column, const struct lb_counts *before, c
   }
 }
 
-/* What a look adds to the counters, the least of several times: nobody does anything, but a server may have something to do of its own. */
+/* What a look adds to the counters, the least of several times: nobody does anything, but a server may have something
+ * to do of its own. */
 static bool look_at_looks(char *err, size_t err_size) {
   struct lb_counts before, after;
   c.of_a_look = (struct lb_counts){0};
   for (int i = 0; i < 5; i++) {
     if (!look(&before, err, err_size) || !look(&after, err, err_size)) return false;
     for (size_t k = 0; k < after.size; k++) {
-      uint64_t moved = after.count[k].n - lb_counts_of(&before, after.count[k].what), least = lb_counts_of(&c.of_a_look, after.count[k].what);
+      uint64_t moved = after.count[k].n - lb_counts_of(&before, after.count[k].what),
+               least = lb_counts_of(&c.of_a_look, after.count[k].what);
       if (i == 0) lb_counts_add(&c.of_a_look, after.count[k].what, moved);
       else if (moved < least) lb_counts_add(&c.of_a_look, after.count[k].what, moved - least); /* wraps: less */
     }
@@ -141,8 +158,8 @@ static struct lb_lock lock(void) { return (struct lb_lock){.key = c.key, .ttl_ms
 
 static int fail(const struct person *p, const char *hook, int wanted, int got, char *err, size_t err_size) {
   static const char *const words[] = {"OK", "BUSY", "TIMEOUT", "LOST", "UNKNOWN", "UNCONFIRMED"};
-  snprintf(err, err_size, "expected %s from %s, got %s%s%s", words[wanted], hook, got < 0 ? strerror(-got) : words[got], got < 0 ? ": " : "",
-           got < 0 ? p->env.base.err : "");
+  snprintf(err, err_size, "expected %s from %s, got %s%s%s", words[wanted], hook, got < 0 ? strerror(-got) : words[got],
+           got < 0 ? ": " : "", got < 0 ? p->env.base.err : "");
   return got < 0 ? got : -EPROTO;
 }
 
@@ -151,8 +168,13 @@ static int begin(struct person *p, const char *name, char *err, size_t err_size)
   lb_env_init(&p->env, lb_clock_ns());
   real_wait = p->env.base.wait_fds;
   p->env.base.wait_fds = counting_wait;
-  p->config = (struct lb_config){.env = &p->env.base, .target = &c.stand.target, .options = c.plan->options, .ttl_ms = TTL_MS,
-                                 .client = name, .protocol = protocol, .prefix = c.prefix};
+  p->config = (struct lb_config){.env = &p->env.base,
+                                 .target = &c.stand.target,
+                                 .options = c.plan->options,
+                                 .ttl_ms = TTL_MS,
+                                 .client = name,
+                                 .protocol = protocol,
+                                 .prefix = c.prefix};
   p->session = calloc(1, protocol->session_size);
   int r = p->session ? protocol->open(p->session, &p->config, soon()) : -ENOMEM;
   return r == 0 ? 0 : fail(p, "open", LB_OK, r, err, err_size);
@@ -174,7 +196,8 @@ static int release(struct person *p, struct lb_grant *grant) {
   return c.plan->protocol->release(p->session, &l, grant, soon());
 }
 
-/* A refused attempt, and leaving the queue where it has a place in one. LB_BUSY; LB_OK: it was granted, and has been released. */
+/* A refused attempt, and leaving the queue where it has a place in one. LB_BUSY; LB_OK: it was granted, and has been
+ * released. */
 static int be_refused(struct person *p) {
   struct lb_grant grant;
   int r = acquire(p, &grant);
@@ -231,7 +254,8 @@ static int count_refused(char *err, size_t err_size) {
     if (r != LB_BUSY) return fail(&c.b, "try_acquire", LB_BUSY, r, err, err_size);
     if (i >= 0 && !look(&after, err, err_size)) return -EIO;
     if (i >= 0 && !c.asked_twice) charge(LB_COST_REFUSED, &before, &after);
-    else if (i >= 0 && left-- == 0) return snprintf(err, err_size, "the servers answer too slowly to be counted"), -ETIMEDOUT;
+    else if (i >= 0 && left-- == 0)
+      return snprintf(err, err_size, "the servers answer too slowly to be counted"), -ETIMEDOUT;
     else if (i >= 0) i--;
   }
   r = release(&c.a, &held);
@@ -256,10 +280,12 @@ static int control(char *err, size_t err_size) {
   c.stand.target.shared = c.shared->table, c.stand.target.shared_size = sizeof c.shared->table;
   cost->has_servers = c.stand.cluster.server_count > 0;
   cost->disk_counts = cost->has_servers;
-  for (size_t i = 0; i < c.stand.cluster.server_count; i++) cost->disk_counts &= lb_disk_counts(&c.stand.cluster.server[i], &none);
+  for (size_t i = 0; i < c.stand.cluster.server_count; i++)
+    cost->disk_counts &= lb_disk_counts(&c.stand.cluster.server[i], &none);
   cost->times = plan->times, cost->refuses = true;
   r = begin(&c.a, "first", err, err_size);
-  if (r == 0 && plan->protocol->setup && (r = plan->protocol->setup(c.a.session, soon())) != LB_OK) r = fail(&c.a, "setup", LB_OK, r, err, err_size);
+  if (r == 0 && plan->protocol->setup && (r = plan->protocol->setup(c.a.session, soon())) != LB_OK)
+    r = fail(&c.a, "setup", LB_OK, r, err, err_size);
   if (r == 0) r = count_alone(err, err_size);
   if (r == 0) r = count_refused(err, err_size);
   end(&c.b), end(&c.a);
@@ -273,7 +299,8 @@ static bool await_end(pid_t pid) {
   lb_ns limit = lb_clock_ns() + LIMIT_S * LB_NS_PER_S;
   int status;
   pid_t got;
-  while ((got = waitpid(pid, &status, WNOHANG)) == 0 && lb_clock_ns() < limit) lb_clock_sleep_until(lb_clock_ns() + NAP_MS * LB_NS_PER_MS);
+  while ((got = waitpid(pid, &status, WNOHANG)) == 0 && lb_clock_ns() < limit)
+    lb_clock_sleep_until(lb_clock_ns() + NAP_MS * LB_NS_PER_MS);
   if (got != 0) return true;
   kill(pid, SIGKILL);
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;

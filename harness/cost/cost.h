@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * cost.h - what a lock costs, counted: per acquire and per release of a client that is alone, and per attempt that is refused because
- * another client holds. The servers are started for it, with the disk storage of a measured trial, and it is counted where it happens:
- * - at the client's connections, by the kernel: bytes, and round trips, which are the waits for an answer after something was sent;
+ * cost.h - what a lock costs, counted: per acquire and per release of a client that is alone, and per attempt that is
+ * refused because another client holds. The servers are started for it, with the disk storage of a measured trial, and
+ * it is counted where it happens:
+ * - at the client's connections, by the kernel: bytes, and round trips, which are the waits for an answer after
+ * something was sent;
  * - at the servers, by what they say of themselves (the hooks requests, commits and counts of servers/family.h);
  * - at their files, by a library that is loaded into them (servers/disk.h).
  * What nobody counts is not known, and never worked out from something else.
@@ -26,9 +28,9 @@ struct lb_cost_plan {
 
 struct lb_cost { /* plain data */
   int times;
-  bool refuses;      /* else there is nothing in that column: everybody was granted */
+  bool refuses; /* else there is nothing in that column: everybody was granted */
   bool has_servers;
-  bool disk_counts; /* whether what they write was counted */
+  bool disk_counts;                      /* whether what they write was counted */
   struct lb_counts sum[LB_COST_COLUMNS]; /* over all times */
 };
 

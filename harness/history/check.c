@@ -334,7 +334,8 @@ static void mark_overlap(struct sweep *s, const struct key *k, uint64_t t) {
   if (overtakes(s, k)) lb_check_charge_overlap(s, t, within);
 }
 
-/* After an instant: who holds the key now will hold it until a later one. A new episode names all who hold; one that goes on names only who has come in this instant. */
+/* After an instant: who holds the key now will hold it until a later one. A new episode names all who hold; one that
+ * goes on names only who has come in this instant. */
 static int settle(struct sweep *s, struct key *k, uint64_t t) {
   k->touched = false;
   if (k->holders > s->check->depth) s->check->depth = k->holders;
@@ -428,7 +429,8 @@ static int prepare(struct sweep *s) {
 int lb_check_history(const struct lb_history *whole, struct lb_check *ret) {
   struct lb_history asked = *whole, *history = &asked;
   struct sweep s = {.history = history, .check = ret};
-  asked.count = lb_evidence_closing_begins(whole); /* who asks again at the end may be granted the lock beside a holder that stands still: the scenario did not ask that */
+  asked.count = lb_evidence_closing_begins(whole); /* who asks again at the end may be granted the lock beside a holder
+                                                      that stands still: the scenario did not ask that */
   *ret = (struct lb_check){.counters = lb_counters_none()};
   int r = prepare(&s);
   if (r == 0) {

@@ -56,12 +56,12 @@
 /* A maximal span in which too many clients hold the same key. */
 struct lb_episode {
   uint32_t key;
-  uint32_t depth;            /* most holders at once */
-  uint64_t begin_t, end_t;   /* ns */
+  uint32_t depth;          /* most holders at once */
+  uint64_t begin_t, end_t; /* ns */
   bool within_lease;
   /* Indexes into the sorted history; end_event == count when it lasts to the end. */
   size_t begin_event, end_event;
-  uint32_t *clients;         /* distinct clients that held during it, in order of appearance */
+  uint32_t *clients; /* distinct clients that held during it, in order of appearance */
   size_t client_count;
 };
 
@@ -83,19 +83,19 @@ struct lb_episode {
  *                   counts to the end of the history
  * orphan_ns         to the next grant of that key by another; -1 = none; to the end of the history
  *                   if never granted again
- * blind_ns          from the other's grant (of readers: an exclusive one) until it learned that it had lost the lock (`lost`, also
- *                   as the answer to its release); -1 = no client ever learned of a loss
- * servers_left      steps that saw a server leave the others; -1 = none looked */
+ * blind_ns          from the other's grant (of readers: an exclusive one) until it learned that it had lost the lock
+ * (`lost`, also as the answer to its release); -1 = no client ever learned of a loss servers_left      steps that saw a
+ * server leave the others; -1 = none looked */
 struct lb_check {
   LB_COUNTERS_MEMBER;
   struct { /* of these, those that no ended lease excuses; of double holds it is `within_lease` */
     uint64_t dirty_accesses, stale_writes;
     int64_t lost_updates;
   } unexcused;
-  int64_t
-      early_lost_updates; /* of lost_updates: what writes took away whose clients' latest read of the key was an early one */
+  int64_t early_lost_updates; /* of lost_updates: what writes took away whose clients' latest read of the key was an
+                                 early one */
   struct lb_episode *episodes;
-  size_t episode_count;       /* == double_holds */
+  size_t episode_count; /* == double_holds */
 };
 
 /* Judges a sorted history (lb_history_load sorts). 0, or -ENOMEM. *ret is released with
@@ -135,7 +135,8 @@ void lb_check_print_verdict(const struct lb_check *check, bool past_lease, FILE 
 void lb_check_print(const struct lb_history *history, const struct lb_check *check, bool past_lease,
                     size_t max_episodes, FILE *out);
 
-/* As JSON: what `check --json` prints (its members are in results/SCHEMA.md). Released with json_decref(); NULL = no memory. */
+/* As JSON: what `check --json` prints (its members are in results/SCHEMA.md). Released with json_decref(); NULL = no
+ * memory. */
 json_t *lb_check_json(const struct lb_history *history, const struct lb_check *check, bool past_lease);
 
 #endif

@@ -58,8 +58,8 @@ void lb_check_lost_updates(struct lb_check *c, const struct lb_values *v) {
  * that returned, just before the next fault) may be charged to the wrong one of two. A cut that
  * nobody used changed nothing, so it is no fault: what happens under it is the earlier fault's.
  *
- * A fault tests exclusion only if the lock is granted to somebody before the next one. A lock that nobody gets keeps exclusion
- * under any number of faults, and those would make its bound too good. */
+ * A fault tests exclusion only if the lock is granted to somebody before the next one. A lock that nobody gets keeps
+ * exclusion under any number of faults, and those would make its bound too good. */
 
 static uint32_t step_of(const struct lb_history *h, const struct lb_event *e) { return lb_event_fact(h, e)->step; }
 
@@ -136,7 +136,8 @@ void lb_check_count_faults(struct sweep *s) {
   struct lb_check *c = s->check;
   for (size_t i = 0; i < s->fault_count; i++) {
     const struct charged *fault = &s->faults[i];
-    if (!fault->proved || !(fault->granted || fault->overlapped || fault->damaged)) continue; /* a client that was granted nothing can do damage */
+    if (!fault->proved || !(fault->granted || fault->overlapped || fault->damaged))
+      continue; /* a client that was granted nothing can do damage */
     c->faults_tested++;
     c->faults_overlapped += fault->overlapped;
     c->faults_within_lease += fault->within_lease;

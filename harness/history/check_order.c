@@ -22,14 +22,14 @@ struct fence { /* the largest one so far; or none */
 };
 
 struct fences {
-  bool granted;                   /* whether it was */
-  uint32_t last_client;           /* of the latest grant */
-  bool unused;                    /* it was a hand-off, and its client has not written since */
+  bool granted;         /* whether it was */
+  uint32_t last_client; /* of the latest grant */
+  bool unused;          /* it was a hand-off, and its client has not written since */
   struct granted {
-    struct fence fence;           /* the largest that was granted ... */
-    uint32_t client;              /* ... and who had it first */
-  } any, exclusive;               /* of all grants; of those that are not shared */
-  struct fence seen;              /* by the resource */
+    struct fence fence; /* the largest that was granted ... */
+    uint32_t client;    /* ... and who had it first */
+  } any, exclusive;     /* of all grants; of those that are not shared */
+  struct fence seen;    /* by the resource */
 };
 
 struct ask { /* the latest one of a client for a key, and its hold */

@@ -64,14 +64,16 @@ void lb_check_print_verdict(const struct lb_check *check, bool past_lease, FILE 
 
 static void put_value(const struct lb_counter *row, const struct lb_check *c, FILE *out) {
   if (!lb_counter_applies(row, &c->counters, 0)) fprintf(out, "- (%s)", row->none);
-  else if (row->unit) put_ms((uint64_t)lb_counter_whole(row, &c->counters), out); /* times are in ns until they are shown */
+  else if (row->unit)
+    put_ms((uint64_t)lb_counter_whole(row, &c->counters), out); /* times are in ns until they are shown */
   else lb_counter_print(row, &c->counters, out);
 }
 
 /* Every row that has a line in the text (counter.h), group by group; a count of double holds says
  * at once how long and how many. */
 static void put_counts(const struct lb_check *c, FILE *out) {
-  static const enum lb_counter_group groups[] = {LB_COUNT_PROGRESS, LB_COUNT_EXCLUSION, LB_COUNT_GIVEN_UP, LB_COUNT_LIVENESS};
+  static const enum lb_counter_group groups[] = {LB_COUNT_PROGRESS, LB_COUNT_EXCLUSION, LB_COUNT_GIVEN_UP,
+                                                 LB_COUNT_LIVENESS};
   for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
     for (const struct lb_counter *row = NULL; (row = lb_counter_next(row, groups[i], LB_IN_TEXT));) {
       fprintf(out, "  %-18s ", row->label);
@@ -198,7 +200,8 @@ void lb_check_print(const struct lb_history *history, const struct lb_check *che
     fprintf(out, "\n... and %zu more double holds\n", check->episode_count - max_episodes);
 }
 
-/* ---- as JSON: what does not apply is null ------------------------------------------------------------------------- */
+/* ---- as JSON: what does not apply is null -------------------------------------------------------------------------
+ */
 
 static double to_ms(uint64_t ns) { return (double)ns / 1e6; }
 
@@ -212,16 +215,19 @@ static json_t *clients_of(const struct lb_history *h, const struct lb_episode *e
 static json_t *episode_json(const struct lb_history *h, const struct lb_episode *e) {
   uint64_t zero = h->events[0].t;
   return json_pack("{s:o, s:s, s:I, s:b, s:I, s:I, s:f, s:f}", "clients", clients_of(h, e), "key", h->keys.name[e->key],
-                   "depth", (json_int_t)e->depth, "within_lease", e->within_lease, "begin_ns", (json_int_t)e->begin_t, "end_ns", (json_int_t)e->end_t,
-                   "begin_ms", to_ms(e->begin_t - zero), "end_ms", to_ms(e->end_t - zero));
+                   "depth", (json_int_t)e->depth, "within_lease", e->within_lease, "begin_ns", (json_int_t)e->begin_t,
+                   "end_ns", (json_int_t)e->end_t, "begin_ms", to_ms(e->begin_t - zero), "end_ms",
+                   to_ms(e->end_t - zero));
 }
 
 json_t *lb_check_json(const struct lb_history *history, const struct lb_check *check, bool past_lease) {
-  static const enum lb_counter_group groups[] = {LB_COUNT_EXCLUSION, LB_COUNT_GUARD, LB_COUNT_PROGRESS, LB_COUNT_GIVEN_UP,
-                                                LB_COUNT_LIVENESS};
+  static const enum lb_counter_group groups[] = {LB_COUNT_EXCLUSION, LB_COUNT_GUARD, LB_COUNT_PROGRESS,
+                                                 LB_COUNT_GIVEN_UP, LB_COUNT_LIVENESS};
   struct lb_ruling ruling = lb_check_rule(check, past_lease);
-  json_t *episodes = json_array(), *o = json_pack("{s:s, s:s?}", "verdict", lb_ruled_name(ruling.verdict), "why", ruling.why);
-  for (size_t i = 0; i < check->episode_count; i++) json_array_append_new(episodes, episode_json(history, &check->episodes[i]));
+  json_t *episodes = json_array(),
+         *o = json_pack("{s:s, s:s?}", "verdict", lb_ruled_name(ruling.verdict), "why", ruling.why);
+  for (size_t i = 0; i < check->episode_count; i++)
+    json_array_append_new(episodes, episode_json(history, &check->episodes[i]));
   lb_counters_json(o, &check->counters, groups, sizeof groups / sizeof *groups, LB_IN_CHECK, 0);
   json_object_set_new(o, "episodes", episodes);
   return o;

@@ -19,10 +19,11 @@ struct lb_values { /* of a key at the resource; zeroed at the begin */
   __int128 early;                    /* the same of clients that had read before they asked for the lock */
 };
 
-enum overlap {     /* what a hold had to do with others of its key so far */
-  OVERLAP_NONE,
-  OVERLAP_LATE,    /* at each moment at most one of those that held had a lease that ran */
-  OVERLAP_WITHIN,  /* at some moment its lease ran, and so did another holder's: the service had promised twice */
+enum overlap { /* what a hold had to do with others of its key so far */
+               OVERLAP_NONE,
+               OVERLAP_LATE,   /* at each moment at most one of those that held had a lease that ran */
+               OVERLAP_WITHIN, /* at some moment its lease ran, and so did another holder's: the service had promised
+                                  twice */
 };
 
 struct pair { /* a client and a key: the present hold, or the last one */
@@ -44,9 +45,10 @@ struct pair { /* a client and a key: the present hold, or the last one */
   enum overlap overlap;     /* of the present hold, or of the last one */
   bool other_granted;       /* to another client, during this hold and beside its right ... */
   uint64_t other_granted_t; /* ... for the first time then */
-  uint64_t overtaken_t;     /* another client was granted the key for the first time after granted_t; until then of no meaning */
-  uint64_t begin_t, end_t;  /* of the present hold; of the last one that ended, NEVER = none did */
-  size_t episode;           /* the last one that names the client */
+  uint64_t
+      overtaken_t; /* another client was granted the key for the first time after granted_t; until then of no meaning */
+  uint64_t begin_t, end_t; /* of the present hold; of the last one that ended, NEVER = none did */
+  size_t episode;          /* the last one that names the client */
 };
 
 struct orphan { /* a holder that died */
@@ -65,7 +67,7 @@ struct key {
   uint32_t access_client;        /* who accessed in an earlier instant under the latest grant, NONE = nobody */
   uint64_t access_granted_t;     /* that grant */
   struct lb_values values;
-  struct orphan *orphans;        /* that no other client was granted the key after */
+  struct orphan *orphans; /* that no other client was granted the key after */
   size_t orphan_count, orphan_capacity;
 };
 

@@ -10,8 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TYPE_OF(field) \
-  _Generic(((struct lb_counters *)0)->field, uint64_t: LB_COUNTER_WHOLE, int64_t: LB_COUNTER_SIGNED, double: LB_COUNTER_REAL)
+#define TYPE_OF(field)                                                                                                 \
+  _Generic(((struct lb_counters *)0)->field, uint64_t                                                                  \
+           : LB_COUNTER_WHOLE, int64_t                                                                                 \
+           : LB_COUNTER_SIGNED, double                                                                                 \
+           : LB_COUNTER_REAL)
 #define ROW(ctype, field, ...) {.type = TYPE_OF(field), .offset = offsetof(struct lb_counters, field), __VA_ARGS__},
 const struct lb_counter lb_counter_rows[] = {LB_COUNTERS(ROW)};
 const size_t lb_counter_row_count = sizeof lb_counter_rows / sizeof *lb_counter_rows;
@@ -33,7 +36,8 @@ const struct lb_counter *lb_counter_named(const char *name) {
   abort();
 }
 
-const struct lb_counter *lb_counter_next(const struct lb_counter *row, enum lb_counter_group group, enum lb_counter_place place) {
+const struct lb_counter *lb_counter_next(const struct lb_counter *row, enum lb_counter_group group,
+                                         enum lb_counter_place place) {
   for (row = row ? row + 1 : lb_counter_rows; row < lb_counter_rows + lb_counter_row_count; row++)
     if (row->group == group && row->places & place) return row;
   return NULL;
@@ -100,8 +104,8 @@ void lb_counters_add(struct lb_counters *sum, const struct lb_counters *trial) {
   }
 }
 
-void lb_counters_json(json_t *object, const struct lb_counters *counters, const enum lb_counter_group *groups, size_t count,
-                      enum lb_counter_place place, unsigned met) {
+void lb_counters_json(json_t *object, const struct lb_counters *counters, const enum lb_counter_group *groups,
+                      size_t count, enum lb_counter_place place, unsigned met) {
   for (size_t i = 0; i < count; i++)
     for (const struct lb_counter *row = NULL; (row = lb_counter_next(row, groups[i], place));) {
       bool applies = counters && lb_counter_applies(row, counters, met);

@@ -37,7 +37,9 @@ static const struct lb_event *latest(const struct lb_history *h, size_t end, uin
 }
 
 /* An attempt ended without a grant. */
-static bool gave_up(const struct lb_event *e) { return e->kind == LB_EV_BUSY || e->kind == LB_EV_TIMEOUT || e->kind == LB_EV_UNKNOWN; }
+static bool gave_up(const struct lb_event *e) {
+  return e->kind == LB_EV_BUSY || e->kind == LB_EV_TIMEOUT || e->kind == LB_EV_UNKNOWN;
+}
 
 /* Without an `until` nothing was said of an end: valid for ever. */
 static bool valid_at(const struct lb_event *lease, uint64_t t) {
@@ -135,8 +137,8 @@ static bool is_known_whom_it_asks(const struct lb_history *h, size_t asks) {
   return false;
 }
 
-/* Whether the request left: who gave up and certainly does not hold may never have sent one, unless it was connected to a
- * server then. */
+/* Whether the request left: who gave up and certainly does not hold may never have sent one, unless it was connected to
+ * a server then. */
 static bool was_sent(const struct lb_history *h, size_t asks) {
   bool timed_out = false;
   for (size_t i = asks + 1; i < h->count; i++) {
@@ -189,8 +191,9 @@ bool lb_evidence_observed(const struct lb_history *h, const char *role, bool pre
   return false;
 }
 
-/* ---- Whether a lock that could not be had came free by itself. A timeline in which nobody got it asks again at its end, for longer than any lease or
- * session can last that is not kept up; what came of that tells `delayed` from `stuck`. */
+/* ---- Whether a lock that could not be had came free by itself. A timeline in which nobody got it asks again at its
+ * end, for longer than any lease or session can last that is not kept up; what came of that tells `delayed` from
+ * `stuck`. */
 
 static size_t find_phase(const struct lb_history *h, enum lb_fact_phase phase, size_t from) {
   for (size_t i = from; i < h->count; i++)
@@ -204,12 +207,15 @@ size_t lb_evidence_closing_begins(const struct lb_history *h) { return find_phas
 static bool asks_at(const struct lb_history *h, size_t end, uint32_t client) {
   for (size_t i = end; i-- > 0;) {
     const struct lb_event *e = &h->events[i];
-    if (e->client == client && (e->kind == LB_EV_ACQUIRE || e->kind == LB_EV_GRANTED || e->kind == LB_EV_CRASH || gave_up(e))) return e->kind == LB_EV_ACQUIRE;
+    if (e->client == client &&
+        (e->kind == LB_EV_ACQUIRE || e->kind == LB_EV_GRANTED || e->kind == LB_EV_CRASH || gave_up(e)))
+      return e->kind == LB_EV_ACQUIRE;
   }
   return false;
 }
 
-/* The latest moment at which somebody had asked in vain. An answer after `closed` is none: the clients are being ended. */
+/* The latest moment at which somebody had asked in vain. An answer after `closed` is none: the clients are being ended.
+ */
 static void find_vain(const struct lb_history *h, size_t begin, size_t closed, struct lb_closing *ret) {
   for (size_t i = begin; i < closed; i++)
     if (gave_up(&h->events[i])) ret->client = h->events[i].client, ret->at = h->events[i].t;
@@ -231,26 +237,28 @@ void lb_evidence_closing(const struct lb_history *h, uint64_t ttl_ns, struct lb_
     return;
   }
   find_vain(h, begin, closed, ret);
-  if (ret->client != LB_NO_NAME) ret->end = ret->at >= ret->last_end + ttl_ns / 2 ? LB_CLOSING_REFUSED : LB_CLOSING_UNKNOWN;
+  if (ret->client != LB_NO_NAME)
+    ret->end = ret->at >= ret->last_end + ttl_ns / 2 ? LB_CLOSING_REFUSED : LB_CLOSING_UNKNOWN;
 }
 
-/* ---- Whether a lock could not be had any more. The last one who asked got nothing: that is right while another client holds it, and while the service keeps it for one of
- * whom it cannot know better. So the question is until when that was.
+/* ---- Whether a lock could not be had any more. The last one who asked got nothing: that is right while another client
+ * holds it, and while the service keeps it for one of whom it cannot know better. So the question is until when that
+ * was.
  *
  * The service may keep a key for a client
  * - while the client holds it, be its lease over or not: it is there to let go of it;
  * - that has let go or learned of a loss, until that is confirmed, but not beyond its last lease;
  * - that gave up asking without knowing whether it holds, for a ttl: no grant is good for longer;
  * - that died holding or asking, for a ttl and to the end of its lease;
- * and for none of them after another client was granted the key, unless the two may hold it together. A lease without an end gives
- * nobody a right beyond its client's hold. */
+ * and for none of them after another client was granted the key, unless the two may hold it together. A lease without
+ * an end gives nobody a right beyond its client's hold. */
 
-struct keeping {    /* of a client */
-  uint64_t depth;   /* so often it holds */
-  bool asks;        /* or gave up without knowing */
-  bool shared;      /* what it holds, or may still hold */
-  uint64_t lease;   /* the end of its lease, 0 = it has none */
-  uint64_t until;   /* the service may keep the key for it until then */
+struct keeping {  /* of a client */
+  uint64_t depth; /* so often it holds */
+  bool asks;      /* or gave up without knowing */
+  bool shared;    /* what it holds, or may still hold */
+  uint64_t lease; /* the end of its lease, 0 = it has none */
+  uint64_t until; /* the service may keep the key for it until then */
 };
 
 static bool is_of(const struct lb_event *e, uint32_t client, uint32_t key) {
@@ -262,9 +270,7 @@ static void follow(struct keeping *k, const struct lb_event *e, uint64_t ttl_ns)
   uint64_t after_ttl = e->t + ttl_ns;
   switch (e->kind) {
     case LB_EV_ACQUIRE: k->asks = true; break;
-    case LB_EV_GRANTED:
-      k->shared = e->flags & LB_EVF_SHARED && (k->shared || !k->depth);
-      k->depth++; /* fall through */
+    case LB_EV_GRANTED: k->shared = e->flags & LB_EVF_SHARED && (k->shared || !k->depth); k->depth++; /* fall through */
     case LB_EV_RENEWED: k->lease = e->flags & LB_EVF_UNTIL ? e->until : 0; break;
     case LB_EV_RELEASE:
     case LB_EV_LOST: /* after a release it is the answer to that */
@@ -315,7 +321,8 @@ static size_t question(const struct lb_history *h, size_t end) {
 /* How long of the time between two events nobody had a right to the key. */
 static uint64_t free_for(const struct lb_history *h, size_t asked, size_t end, uint64_t ttl_ns) {
   uint64_t from = h->events[asked].t, to = h->events[end].t;
-  for (uint32_t c = 0; c < h->clients.count; c++) from = lb_later(from, kept_until(h, end, c, h->events[end].key, ttl_ns));
+  for (uint32_t c = 0; c < h->clients.count; c++)
+    from = lb_later(from, kept_until(h, end, c, h->events[end].key, ttl_ns));
   return to > from ? to - from : 0;
 }
 
@@ -354,9 +361,12 @@ struct guarded {
   size_t count, needed; /* of servers, and from how many of them a client has to be cut off */
 };
 
-/* ---- cut off ------------------------------------------------------------------------------------------------------- */
+/* ---- cut off -------------------------------------------------------------------------------------------------------
+ */
 
-static const char *text_of(const struct lb_history *h, uint32_t text) { return text < h->texts.count ? h->texts.name[text] : ""; }
+static const char *text_of(const struct lb_history *h, uint32_t text) {
+  return text < h->texts.count ? h->texts.name[text] : "";
+}
 
 /* What a cut was called is in the fact of the fault itself: a `heal` names it by the same two roles. */
 static const struct lb_fact *fault_of(const struct lb_history *h, uint32_t step, size_t before) {
@@ -425,7 +435,8 @@ static bool stood_still(const struct guarded *g, size_t at) {
   return false;
 }
 
-/* ---- who kept the resource whole ------------------------------------------------------------------------------------ */
+/* ---- who kept the resource whole ------------------------------------------------------------------------------------
+ */
 
 static bool has_answer(const struct lb_event *check) {
   return check->check != LB_CHECK_NO_ANSWER && check->check != LB_CHECK_ERROR;
@@ -452,8 +463,8 @@ static bool sweep(const struct guarded *g, uint32_t *last, size_t *ret_checks, s
   return counts;
 }
 
-enum lb_guard_evidence lb_evidence_guard(const struct lb_history *h, const char *const *servers, size_t count, size_t needed,
-                                         uint32_t *ret_client) {
+enum lb_guard_evidence lb_evidence_guard(const struct lb_history *h, const char *const *servers, size_t count,
+                                         size_t needed, uint32_t *ret_client) {
   struct guarded g = {.h = h, .servers = servers, .count = count, .needed = needed};
   uint32_t *last = malloc((h->keys.count + 1) * sizeof *last);
   const struct lb_event *stop;
@@ -469,7 +480,8 @@ enum lb_guard_evidence lb_evidence_guard(const struct lb_history *h, const char 
   return stop ? LB_GUARD_STOPPED_UNANSWERED : LB_GUARD_STOPPED_NOBODY;
 }
 
-/* ---- where the resource checks ----------------------------------------------------------------------------------------- */
+/* ---- where the resource checks
+ * ----------------------------------------------------------------------------------------- */
 
 static bool is_access(const struct lb_event *e) { return e->kind == LB_EV_READ || e->kind == LB_EV_WRITE; }
 

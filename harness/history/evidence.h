@@ -19,13 +19,11 @@ bool lb_evidence_unanswered(const struct lb_history *history);
  * had ended unknown, and it was not `released` since. A client that died so, or while it was asking,
  * still counts until its lease ends or another one is granted the key, for the service keeps its
  * lock. Silence is an answer only if the question may have left, and if a step had looked first. It may not have left
- * if the client gave up, certainly does not hold, and was connected to no server or cannot tell to which: a lock that talks
- * to several servers at once, or has no hook `server`, is contested by no timeout. Before the question
- * whom the client talks to: so that it is known who was silent, unless a fault has touched one of the
- * two since. Or, after the last fault, that another one holds: so that the scenario expects silence of
- * what the fault has left.
- * *ret_asked: somebody asked, answered or not. If nobody asked, a clean history says nothing of
- * exclusion. */
+ * if the client gave up, certainly does not hold, and was connected to no server or cannot tell to which: a lock that
+ * talks to several servers at once, or has no hook `server`, is contested by no timeout. Before the question whom the
+ * client talks to: so that it is known who was silent, unless a fault has touched one of the two since. Or, after the
+ * last fault, that another one holds: so that the scenario expects silence of what the fault has left. *ret_asked:
+ * somebody asked, answered or not. If nobody asked, a clean history says nothing of exclusion. */
 bool lb_evidence_contested(const struct lb_history *history, bool *ret_asked);
 
 struct lb_in_vain {
@@ -34,9 +32,9 @@ struct lb_in_vain {
   uint64_t free_ns;    /* ... and for so long of that, at the end, nobody had a right to the lock */
   uint64_t free_since; /* ... which is from this moment on */
 };
-/* True if the lock could not be had any more at the end of a timeline, before it was asked for again (`closing`): the last that came of asking
- * was that somebody gave up, and for at least half of the time that it had asked nobody had a right
- * to the lock. `ttl_ns` of the scenario. */
+/* True if the lock could not be had any more at the end of a timeline, before it was asked for again (`closing`): the
+ * last that came of asking was that somebody gave up, and for at least half of the time that it had asked nobody had a
+ * right to the lock. `ttl_ns` of the scenario. */
 bool lb_evidence_in_vain(const struct lb_history *history, uint64_t ttl_ns, struct lb_in_vain *ret);
 
 enum lb_closing_end {
@@ -47,9 +45,9 @@ enum lb_closing_end {
 };
 struct lb_closing {
   enum lb_closing_end end;
-  uint32_t client;         /* that was granted, or was refused last */
-  uint64_t begin, at;      /* asked again from then on; granted then, or refused until then */
-  uint64_t last_end;       /* of every lease and session that there was at `begin`: a ttl later, or what a grant said */
+  uint32_t client;    /* that was granted, or was refused last */
+  uint64_t begin, at; /* asked again from then on; granted then, or refused until then */
+  uint64_t last_end;  /* of every lease and session that there was at `begin`: a ttl later, or what a grant said */
 };
 /* What came of asking again at the end of a timeline, between its facts `closing` and `closed`. Refused is
  * what was still in vain half a ttl after last_end: who serves may look late. A lease that is kept up has no end. */
@@ -58,11 +56,12 @@ void lb_evidence_closing(const struct lb_history *history, uint64_t ttl_ns, stru
 size_t lb_evidence_closing_begins(const struct lb_history *history);
 
 enum lb_guard_evidence {
-  LB_GUARD_WORKED,             /* a client that another one had overtaken was stopped, and with a reason */
-  LB_GUARD_STOPPED_NOBODY,     /* checks were answered, and no overtaken client was stopped: the guard kept nothing whole */
-  LB_GUARD_NOT_ASKED,          /* no check at all: nobody wanted to touch the resource */
-  LB_GUARD_NOT_ANSWERED,       /* no check of any client was ever answered */
-  LB_GUARD_STOPPED_UNANSWERED, /* clients that another one had overtaken stopped because nobody answered, and for no other reason */
+  LB_GUARD_WORKED,         /* a client that another one had overtaken was stopped, and with a reason */
+  LB_GUARD_STOPPED_NOBODY, /* checks were answered, and no overtaken client was stopped: the guard kept nothing whole */
+  LB_GUARD_NOT_ASKED,      /* no check at all: nobody wanted to touch the resource */
+  LB_GUARD_NOT_ANSWERED,   /* no check of any client was ever answered */
+  LB_GUARD_STOPPED_UNANSWERED, /* clients that another one had overtaken stopped because nobody answered, and for no
+                                  other reason */
 };
 /* What a history without damage shows of a guard by which clients check themselves (deadline,
  * signal, recheck). Overtaken is a client after whose grant of the key another one was granted it.

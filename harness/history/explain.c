@@ -42,7 +42,8 @@ static int decimals_for(const struct lb_teller *t) {
   return length >= 5000000 ? 1 : length >= 5000 ? 3 : 6;
 }
 
-/* ---- lanes -------------------------------------------------------------------------------------------------------- */
+/* ---- lanes --------------------------------------------------------------------------------------------------------
+ */
 
 /* The number at the end of a client's name, "" = it has none of one or two digits. */
 static const char *number_of(const char *name) {
@@ -97,7 +98,8 @@ static void move_lanes(struct lb_teller *t, const struct lb_event *e) {
   }
 }
 
-/* ---- lines -------------------------------------------------------------------------------------------------------- */
+/* ---- lines --------------------------------------------------------------------------------------------------------
+ */
 
 /* Above 32 bits a fence is best read in two halves: ZooKeeper's is a czxid, whose upper half is the
  * epoch, the number of the leader that granted. What is larger still is some other number: a time,
@@ -114,8 +116,7 @@ static void put_facts(const struct lb_teller *t, size_t i) {
   if (e->flags & LB_EVF_SHARED) fprintf(t->out, "%sshared", separator), separator = ", ";
   if (e->flags & LB_EVF_VALUE)
     fprintf(t->out, "%svalue %llu", separator, (unsigned long long)e->value), separator = ", ";
-  if (e->flags & LB_EVF_FENCE)
-    fputs(separator, t->out), put_fence(t, e->fence), separator = ", ";
+  if (e->flags & LB_EVF_FENCE) fputs(separator, t->out), put_fence(t, e->fence), separator = ", ";
   if (e->flags & LB_EVF_UNTIL) {
     fprintf(t->out, "%slease until ", separator);
     put_time(t, e->until);
@@ -239,7 +240,8 @@ struct walk { /* over the events of a key */
 static bool died_asking(const struct walk *w, size_t crash) {
   for (size_t i = crash; i-- > 0;) {
     const struct lb_event *e = &w->h->events[i];
-    if (e->client == w->h->events[crash].client && e->key == w->now.key && !lb_event_is_fact(e)) return e->kind == LB_EV_ACQUIRE;
+    if (e->client == w->h->events[crash].client && e->key == w->now.key && !lb_event_is_fact(e))
+      return e->kind == LB_EV_ACQUIRE;
   }
   return false;
 }
@@ -306,7 +308,8 @@ static struct still longest_of_all(const struct lb_history *h) {
 static size_t end_of(const struct lb_history *h, size_t grant, uint64_t until) {
   for (size_t i = grant + 1; i < h->count && h->events[i].t <= until; i++) {
     const struct lb_event *e = &h->events[i];
-    bool ends = e->kind == LB_EV_CRASH || ((e->kind == LB_EV_RELEASE || e->kind == LB_EV_LOST) && e->key == h->events[grant].key);
+    bool ends = e->kind == LB_EV_CRASH ||
+                ((e->kind == LB_EV_RELEASE || e->kind == LB_EV_LOST) && e->key == h->events[grant].key);
     if (ends && e->client == h->events[grant].client) return i;
   }
   return LB_NO_EVENT;
@@ -327,8 +330,8 @@ static void put_granted(const struct lb_teller *t, const struct lb_closing *clos
   fputs(".\n", t->out);
 }
 
-/* "Stuck since +206.5 ms: lock-1 was asked for and granted to nobody for 2997.6 ms; client-1 had died with it." What ends
- * a hold, begins the time in which the lock should have been had. */
+/* "Stuck since +206.5 ms: lock-1 was asked for and granted to nobody for 2997.6 ms; client-1 had died with it." What
+ * ends a hold, begins the time in which the lock should have been had. */
 static void put_still(const struct lb_teller *t, struct still still) {
   size_t end = still.grant == LB_NO_EVENT ? LB_NO_EVENT : end_of(t->h, still.grant, still.until);
   const struct lb_event *ended = end == LB_NO_EVENT ? NULL : &t->h->events[end];
@@ -341,7 +344,10 @@ static void put_still(const struct lb_teller *t, struct still still) {
   if (still.grant != LB_NO_EVENT) {
     fputs("; ", t->out);
     lb_say_text(t->h->clients.name[t->h->events[still.grant].client], t->out);
-    fputs(!ended ? " still had it" : ended->kind == LB_EV_CRASH ? " had died with it" : ", which had it last, had let go of it", t->out);
+    fputs(!ended                       ? " still had it"
+          : ended->kind == LB_EV_CRASH ? " had died with it"
+                                       : ", which had it last, had let go of it",
+          t->out);
   }
   fputs(".\n", t->out);
 }
@@ -432,7 +438,8 @@ static void put_damage(const struct lb_teller *t) {
   if (refused && t->about->claims) put_count(t, &separator, c->fenced_off, "write was refused", "writes were refused");
   else if (refused) put_count(t, &separator, c->fenced_off, "write was fenced off", "writes were fenced off");
   if (*separator != 'A') fputs(".\n", t->out);
-  else if (c->double_holds && lb_explain_shortened(t->h) == LB_NO_EVENT) fputs("The resource was not damaged.\n", t->out);
+  else if (c->double_holds && lb_explain_shortened(t->h) == LB_NO_EVENT)
+    fputs("The resource was not damaged.\n", t->out);
 }
 
 /* The lock kept its promise, and the program was wrong all the same. */
@@ -466,7 +473,8 @@ static void put_sentence(const struct lb_teller *t) {
   put_stuck(t);
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------------------------- */
+/* ---- all of it ----------------------------------------------------------------------------------------------------
+ */
 
 static void tell(struct lb_teller *t) {
   if (t->h->count == 0) {
@@ -485,7 +493,8 @@ static void tell(struct lb_teller *t) {
   put_sentence(t);
 }
 
-int lb_explain(const struct lb_history *history, const struct lb_check *check, const struct lb_explain_about *about, FILE *out) {
+int lb_explain(const struct lb_history *history, const struct lb_check *check, const struct lb_explain_about *about,
+               FILE *out) {
   struct lb_wrong_event *wrong = malloc((history->count + 1) * sizeof *wrong);
   struct lb_teller t = {.h = history, .c = check, .about = about, .wrong = wrong, .out = out};
   int r = wrong ? lb_explain_marks(history, wrong) : -ENOMEM;

@@ -18,8 +18,9 @@ struct lb_explain_about {
 };
 
 /* Writes the story of a sorted history and, after an empty line, what happened in a sentence or
- * two; of one that was stuck or delayed also since when. `check` is its judgement. Times count from the first event. 0, or -ENOMEM; errors of the
- * stream are the caller's to look for. */
-int lb_explain(const struct lb_history *history, const struct lb_check *check, const struct lb_explain_about *about, FILE *out);
+ * two; of one that was stuck or delayed also since when. `check` is its judgement. Times count from the first event. 0,
+ * or -ENOMEM; errors of the stream are the caller's to look for. */
+int lb_explain(const struct lb_history *history, const struct lb_check *check, const struct lb_explain_about *about,
+               FILE *out);
 
 #endif

@@ -13,7 +13,7 @@ enum {
   SHORT = 64, /* events: such a history is told whole, as far as it fits */
 };
 
-struct line {      /* a candidate */
+struct line {             /* a candidate */
   size_t event, distance; /* from what went wrong, in events */
   int rank;               /* 0 = has to be told */
 };
@@ -23,7 +23,7 @@ struct cutter { /* a story while its events are chosen */
   const struct lb_check *c;
   const struct lb_wrong_event *wrong;
   struct lb_cut *cut;
-  size_t from, to;   /* the stretch, both inclusive */
+  size_t from, to; /* the stretch, both inclusive */
   /* Events without which nothing can be understood: grants, what asked for them, renewals. */
   size_t needed[24];
   size_t needed_count;
@@ -31,7 +31,8 @@ struct cutter { /* a story while its events are chosen */
   size_t lines;
 };
 
-/* ---- what it is about --------------------------------------------------------------------------------------------- */
+/* ---- what it is about ---------------------------------------------------------------------------------------------
+ */
 
 /* The first event that is wrong in one of these ways. */
 static size_t first_with(const struct cutter *x, unsigned flags) {
@@ -73,7 +74,8 @@ static void find_focus(struct cutter *x) {
   if (cut->focus != LB_NO_EVENT) cut->episode = find_episode(x);
 }
 
-/* ---- the stretch -------------------------------------------------------------------------------------------------- */
+/* ---- the stretch --------------------------------------------------------------------------------------------------
+ */
 
 static bool is_of(const struct cutter *x, size_t i, uint32_t client, enum lb_event_kind kind) {
   const struct lb_event *e = &x->h->events[i];
@@ -171,7 +173,7 @@ static bool says_more(enum lb_answer answer) {
 bool lb_explain_repeats(const struct lb_history *h, const struct lb_event *e) {
   if (e->kind == LB_EV_REPLY) return !says_more(lb_event_fact(h, e)->answer);
   if (e->kind == LB_EV_PROVED) return lb_event_fact(h, e)->step != 0; /* else it is told with no fault */
-  if (e->kind == LB_EV_TOUCHED || e->kind == LB_EV_SERVER) /* told with the fault, and with the outcome */
+  if (e->kind == LB_EV_TOUCHED || e->kind == LB_EV_SERVER)            /* told with the fault, and with the outcome */
     return (lb_event_fact(h, e)->step != 0) == (e->kind == LB_EV_TOUCHED);
   return e->kind == LB_EV_VOTED || e->kind == LB_EV_SEEN || e->kind == LB_EV_PHASE || e->kind == LB_EV_MET;
 }
@@ -207,7 +209,8 @@ size_t lb_explain_server(const struct lb_history *h, size_t outcome) {
   for (size_t i = outcome + 1; i < h->count; i++) {
     const struct lb_event *e = &h->events[i];
     if (e->client != came->client) continue;
-    bool of_it = (e->kind == LB_EV_SERVER || e->kind == LB_EV_VOTED) && e->key == came->key && lb_event_fact(h, e)->step == 0;
+    bool of_it =
+        (e->kind == LB_EV_SERVER || e->kind == LB_EV_VOTED) && e->key == came->key && lb_event_fact(h, e)->step == 0;
     return of_it ? i : LB_NO_EVENT;
   }
   return LB_NO_EVENT;
@@ -224,7 +227,8 @@ size_t lb_explain_seen(const struct lb_history *h, size_t grant) {
   return LB_NO_EVENT;
 }
 
-/* ---- the clients -------------------------------------------------------------------------------------------------- */
+/* ---- the clients --------------------------------------------------------------------------------------------------
+ */
 
 static bool has_lane(const struct lb_cut *cut, uint32_t client) {
   for (size_t i = 0; i < cut->lanes; i++)
@@ -259,7 +263,8 @@ static void find_lanes(struct cutter *x) {
   qsort(cut->lane, cut->lanes, sizeof *cut->lane, by_number);
 }
 
-/* ---- the lines ---------------------------------------------------------------------------------------------------- */
+/* ---- the lines ----------------------------------------------------------------------------------------------------
+ */
 
 static bool is_needed(const struct cutter *x, size_t i) {
   for (size_t n = 0; n < x->needed_count; n++)
@@ -293,8 +298,8 @@ static int rank_of_failure(const struct cutter *x, size_t i) {
 static int rank_of(const struct cutter *x, size_t i) {
   const struct lb_event *e = &x->h->events[i];
   if (lb_explain_repeats(x->h, e)) return -1;
-  if (e->kind == LB_EV_FAULT || e->kind == LB_EV_HOLDS || e->kind == LB_EV_SERVER || e->kind == LB_EV_UNUSED || e->kind == LB_EV_NOT_MET ||
-      e->kind == LB_EV_LEFT || e->kind == LB_EV_UNSYNCED)
+  if (e->kind == LB_EV_FAULT || e->kind == LB_EV_HOLDS || e->kind == LB_EV_SERVER || e->kind == LB_EV_UNUSED ||
+      e->kind == LB_EV_NOT_MET || e->kind == LB_EV_LEFT || e->kind == LB_EV_UNSYNCED)
     return 0;
   if (e->kind == LB_EV_REPLY) return 3;
   if (lb_event_is_fact(e)) return 1;

@@ -20,7 +20,7 @@ struct holder {        /* a client, with the key that is looked at */
   size_t used;         /* ... by this event, the first of that kind */
   bool asked;
   size_t largest_when_asked[2]; /* events: the largest fences granted when the client asked last */
-  size_t numbered;           /* event: the latest grant of the present hold that has a fence */
+  size_t numbered;              /* event: the latest grant of the present hold that has a fence */
   bool ended;
   uint64_t end_t; /* of its last hold */
 };
@@ -73,8 +73,8 @@ static void keep_largest(const struct walk *w, size_t *largest, size_t i) {
   if (*largest == LB_NO_EVENT || w->h->events[i].fence > w->h->events[*largest].fence) *largest = i;
 }
 
-/* The fence has to be larger than what was granted before it was asked for, and nobody else's; or that of the hold which the client has.
- * A reader's is held against exclusive grants alone. */
+/* The fence has to be larger than what was granted before it was asked for, and nobody else's; or that of the hold
+ * which the client has. A reader's is held against exclusive grants alone. */
 static void look_at_number(struct walk *w, size_t i) {
   const struct lb_event *e = &w->h->events[i];
   struct holder *p = &w->holder[e->client];
@@ -83,7 +83,8 @@ static void look_at_number(struct walk *w, size_t i) {
   if (!(e->flags & LB_EVF_FENCE) || w->permits > 1) return;
   if (p->numbered != LB_NO_EVENT && w->h->events[p->numbered].fence == e->fence) return;
   bool passed = before != LB_NO_EVENT && e->fence <= w->h->events[before].fence;
-  bool taken = largest != LB_NO_EVENT && e->fence == w->h->events[largest].fence && w->h->events[largest].client != e->client;
+  bool taken =
+      largest != LB_NO_EVENT && e->fence == w->h->events[largest].fence && w->h->events[largest].client != e->client;
   if (passed || taken) {
     w->wrong[i].flags |= LB_WRONG_FENCE;
     w->wrong[i].second = passed ? before : largest;

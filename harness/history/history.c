@@ -14,8 +14,12 @@
 #include "base/hash.h"
 #include "history_form.h"
 
-const struct lb_fact lb_no_fact = {
-    .what = LB_NO_NAME, .why = LB_NO_NAME, .verb = LB_NO_NAME, .role = LB_NO_NAME, .from = LB_NO_NAME, .host = LB_NO_NAME};
+const struct lb_fact lb_no_fact = {.what = LB_NO_NAME,
+                                   .why = LB_NO_NAME,
+                                   .verb = LB_NO_NAME,
+                                   .role = LB_NO_NAME,
+                                   .from = LB_NO_NAME,
+                                   .host = LB_NO_NAME};
 
 static void *must(void *memory) {
   if (!memory) abort(); /* no caller of these void functions could go on with half a history */
@@ -199,7 +203,8 @@ void lb_history_sort(struct lb_history *history) {
   free(start);
 }
 
-/* ---- files: the first bytes say which form ------------------------------------------------------------------------- */
+/* ---- files: the first bytes say which form -------------------------------------------------------------------------
+ */
 
 int lb_history_parse(const char *name, const void *data, size_t size, struct lb_history *ret, char *err,
                      size_t err_size) {

@@ -7,9 +7,9 @@
  * read off its kind and its fields alone. The English of a fact is made when it is shown (say.h).
  *
  * Two file forms, told apart by their first bytes: the run's own binary form ("LBHIST2\n") and JSON
- * lines, so that any other tool's history can be judged too. Both are of format 2. Times are ns of one machine's CLOCK_MONOTONIC; `s` is a
- * global sequence number drawn from shared memory, which breaks ties and orders what one clock tick
- * cannot.
+ * lines, so that any other tool's history can be judged too. Both are of format 2. Times are ns of one machine's
+ * CLOCK_MONOTONIC; `s` is a global sequence number drawn from shared memory, which breaks ties and orders what one
+ * clock tick cannot.
  */
 #ifndef LB_HISTORY_H
 #define LB_HISTORY_H
@@ -50,20 +50,24 @@ enum lb_event_kind {
   LB_EV_ERROR,      /* the latest failure a client was told; without a client: the observer */
   LB_EV_SHORTENED,  /* only the begin of the history was kept */
   LB_EV_CHECK,      /* of a client, no fact: what its guard found before an access; it neither begins nor ends a hold */
-  LB_EV_SERVER, /* the server that a client talks to: which it had asked for the lock (with a key), or as a step observed it */
-  LB_EV_HOLDS,   /* whether a client held when a step looked: it believed that it does, and its lease was not over */
-  LB_EV_TOUCHED, /* the hosts that a fault is done to; without a host: nobody */
-  LB_EV_UNUSED,  /* a fault of links met no packet but those of its own proof */
-  LB_EV_VOTED,   /* the servers whose yes made the grant of this client */
-  LB_EV_NOT_MET, /* the condition that a step awaited did not come true within its bound */
-  LB_EV_TRIP,    /* how long a packet of a proof was on its way at least, from one host to another */
-  LB_EV_SEEN, /* of a client, no fact: how old the state was that its grant was read in; it neither begins nor ends a hold */
-  LB_EV_NOT_RENEWED, /* of a client, no fact: a renewal failed, and `check` says how; it neither begins nor ends a hold */
+  LB_EV_SERVER,     /* the server that a client talks to: which it had asked for the lock (with a key), or as a step
+                       observed it */
+  LB_EV_HOLDS,      /* whether a client held when a step looked: it believed that it does, and its lease was not over */
+  LB_EV_TOUCHED,    /* the hosts that a fault is done to; without a host: nobody */
+  LB_EV_UNUSED,     /* a fault of links met no packet but those of its own proof */
+  LB_EV_VOTED,      /* the servers whose yes made the grant of this client */
+  LB_EV_NOT_MET,    /* the condition that a step awaited did not come true within its bound */
+  LB_EV_TRIP,       /* how long a packet of a proof was on its way at least, from one host to another */
+  LB_EV_SEEN, /* of a client, no fact: how old the state was that its grant was read in; it neither begins nor ends a
+                 hold */
+  LB_EV_NOT_RENEWED, /* of a client, no fact: a renewal failed, and `check` says how; it neither begins nor ends a hold
+                      */
   LB_EV_LEFT,        /* whether a server was seen to have left the others: it says that it serves nobody */
   LB_EV_MESSAGE,     /* the one message that a fault was armed for, with its connection, was met */
   LB_EV_CARRIED,     /* how many packets of others a delay line was given, and how many of them it sent on */
-  LB_EV_UNSYNCED, /* of the bytes that a server had written, so many were synced when it lost its power: the others are gone */
-  LB_EV_PERMITS, /* so many clients may hold the key at once, in the whole history; without a key: any key */
+  LB_EV_UNSYNCED, /* of the bytes that a server had written, so many were synced when it lost its power: the others are
+                     gone */
+  LB_EV_PERMITS,  /* so many clients may hold the key at once, in the whole history; without a key: any key */
 };
 
 enum {
@@ -92,19 +96,20 @@ enum lb_check_result {
 };
 
 /* What the words of facts may be. The numbers stand in binary files: new ones come at the end. */
-/* The measured window begins, ends; a timeline in which the lock could not be had asks again, until then (lb_evidence_closing()). */
+/* The measured window begins, ends; a timeline in which the lock could not be had asks again, until then
+ * (lb_evidence_closing()). */
 enum lb_fact_phase { LB_PHASE_MEASURE = 1, LB_PHASE_END, LB_PHASE_CLOSING, LB_PHASE_CLOSED };
 enum lb_clock_reading { LB_CLOCK_WALL = 1, LB_CLOCK_MONOTONIC, LB_CLOCK_RATE }; /* which clock was asked for what */
-enum lb_answer {                                                               /* to a step of a client */
-  LB_ANSWER_DONE = 1,
-  LB_ANSWER_GRANTED,
-  LB_ANSWER_REFUSED,   /* acquire: somebody else holds it */
-  LB_ANSWER_NO_ANSWER, /* acquire: the service gave none in time */
-  LB_ANSWER_NOT_HOLDING,
-  LB_ANSWER_NOT_IN_TIME,
-  LB_ANSWER_LOST,
-  LB_ANSWER_UNKNOWN,
-  LB_ANSWER_FAILED, /* `why` says why */
+enum lb_answer {                                                                /* to a step of a client */
+                 LB_ANSWER_DONE = 1,
+                 LB_ANSWER_GRANTED,
+                 LB_ANSWER_REFUSED,   /* acquire: somebody else holds it */
+                 LB_ANSWER_NO_ANSWER, /* acquire: the service gave none in time */
+                 LB_ANSWER_NOT_HOLDING,
+                 LB_ANSWER_NOT_IN_TIME,
+                 LB_ANSWER_LOST,
+                 LB_ANSWER_UNKNOWN,
+                 LB_ANSWER_FAILED, /* `why` says why */
 };
 
 #define LB_NO_NAME UINT32_MAX
@@ -113,13 +118,13 @@ enum lb_answer {                                                               /
  * most 2^63 - 1, which is what JSON readers can hold; the JSON form leaves out an `until` above
  * that, for it means "for ever". */
 struct lb_event {
-  uint64_t t;      /* ns */
-  uint64_t s;      /* global sequence number, 0 = none */
+  uint64_t t; /* ns */
+  uint64_t s; /* global sequence number, 0 = none */
   union {
     uint64_t value; /* read, write: of the resource; seen: the number of the state */
     uint8_t check;  /* check, not-renewed: enum lb_check_result */
   };
-  uint64_t fence;  /* granted, read, write */
+  uint64_t fence; /* granted, read, write */
   union {
     uint64_t until; /* granted, renewed: the client may believe it holds until then */
     uint64_t due;   /* acquire: when it was scheduled to begin, at most t; an open loop's clients can be late */
@@ -142,19 +147,20 @@ struct lb_fact {
   uint32_t from; /* fault: the other side of a link; trip: who sent it */
   uint32_t host; /* "redis-1" */
 
-  uint32_t step;    /* number of the step: ties a fault, its proof and its end together; 0 = none */
-  uint8_t phase;    /* enum lb_fact_phase */
-  uint8_t answer;   /* enum lb_answer */
-  uint8_t clock;    /* enum lb_clock_reading */
+  uint32_t step;  /* number of the step: ties a fault, its proof and its end together; 0 = none */
+  uint8_t phase;  /* enum lb_fact_phase */
+  uint8_t answer; /* enum lb_answer */
+  uint8_t clock;  /* enum lb_clock_reading */
   /* observed: 1 = the key has a record there; holds: 1 = it does; server: 1 = that server plays the
    * role; left: 1 = it did */
   uint8_t present;
   /* clock: wall = off by, monotonic = jumped by, rate = gained; holds: what is left of the lease; trip:
    * how long */
   int64_t ms;
-  uint64_t in_ms;   /* clock, rate: in that time */
-  uint64_t kept;    /* shortened: so many events, unsynced: bytes ...; carried: packets; message: those of its connection before it */
-  uint64_t total;   /* ... of so many; message: its bytes; permits: how many, from 1 */
+  uint64_t in_ms; /* clock, rate: in that time */
+  uint64_t kept;  /* shortened: so many events, unsynced: bytes ...; carried: packets; message: those of its connection
+                     before it */
+  uint64_t total; /* ... of so many; message: its bytes; permits: how many, from 1 */
 };
 extern const struct lb_fact lb_no_fact;
 
@@ -165,7 +171,7 @@ struct lb_names { /* a table of distinct strings; index = order of first use */
   size_t slot_count;
 };
 
-struct lb_history { /* all zero = empty */
+struct lb_history {        /* all zero = empty */
   struct lb_event *events; /* from malloc */
   size_t count;
   size_t capacity; /* events there is room for; 0 = just those */
@@ -207,7 +213,8 @@ int lb_history_load(const char *path, struct lb_history *ret, char *err, size_t 
 /* The same from an open file, to its end; it stays open. `name` stands for it in messages. */
 int lb_history_read(int fd, const char *name, struct lb_history *ret, char *err, size_t err_size);
 /* The same from memory; `name` stands for the file in messages. For tests and fuzzing. */
-int lb_history_parse(const char *name, const void *data, size_t size, struct lb_history *ret, char *err, size_t err_size);
+int lb_history_parse(const char *name, const void *data, size_t size, struct lb_history *ret, char *err,
+                     size_t err_size);
 /* Writes the binary form / JSON lines to an open stream and flushes it. 0 or -errno; -EINVAL,
  * before anything is written, for an event that no reader would accept. The first of the JSON lines
  * is {"format":2}. */

@@ -92,8 +92,9 @@ static int read_header(struct reader *r, struct header *ret) {
   left -= ret->facts * sizeof(struct lb_fact);
   r->at = offsetof(struct header, events);
   if (left % sizeof(struct lb_event) != 0 || ret->events != left / sizeof(struct lb_event))
-    return refuse(r, "found a count of %llu events, expected it to fill the %zu bytes after the names and facts (%zu each)",
-                  (unsigned long long)ret->events, left, sizeof(struct lb_event));
+    return refuse(
+        r, "found a count of %llu events, expected it to fill the %zu bytes after the names and facts (%zu each)",
+        (unsigned long long)ret->events, left, sizeof(struct lb_event));
   r->at = sizeof *ret;
   return 0;
 }

@@ -11,11 +11,10 @@
 
 static const char *const phases[] = {NULL, "measure", "end", "closing", "closed", NULL};
 static const char *const clocks[] = {NULL, "wall", "monotonic", "rate", NULL};
-static const char *const checks[] = {NULL,      "passed",    "lease-over", "in-doubt", "session-over",
+static const char *const checks[] = {NULL,      "passed",    "lease-over", "in-doubt",    "session-over",
                                      "told-no", "no-answer", "error",      "no-majority", NULL};
-static const char *const answers[] = {NULL,          "done",        "granted", "refused", "no-answer",
-                                      "not-holding", "not-in-time", "lost",    "unknown", "failed",
-                                      NULL};
+static const char *const answers[] = {NULL,          "done", "granted", "refused", "no-answer", "not-holding",
+                                      "not-in-time", "lost", "unknown", "failed",  NULL};
 
 #define IN_EVENT(field) .offset = offsetof(struct lb_event, field)
 #define IN_FACT(field) .offset = offsetof(struct lb_fact, field), .of_fact = true
@@ -102,9 +101,12 @@ static const struct {
 
 const char *lb_event_kind_name(unsigned kind) { return kind < LB_KIND_COUNT ? rules[kind].word : NULL; }
 
-bool lb_event_is_fact(const struct lb_event *event) { return event->kind < LB_KIND_COUNT && rules[event->kind].is_fact; }
+bool lb_event_is_fact(const struct lb_event *event) {
+  return event->kind < LB_KIND_COUNT && rules[event->kind].is_fact;
+}
 
-/* ---- members ------------------------------------------------------------------------------------------------------ */
+/* ---- members ------------------------------------------------------------------------------------------------------
+ */
 
 static unsigned lowest_bit(unsigned bits) { return (unsigned)__builtin_ctz(bits); }
 
@@ -137,7 +139,9 @@ static bool is_unset(enum lb_member_type type, const void *at) {
   }
 }
 
-static bool counts_from_zero(enum lb_member_type type) { return type == LB_T_NUMBER || type == LB_T_SIGNED || type == LB_T_YES; }
+static bool counts_from_zero(enum lb_member_type type) {
+  return type == LB_T_NUMBER || type == LB_T_SIGNED || type == LB_T_YES;
+}
 
 /* A number of a fact that its kind must have is there even if it is 0; an optional one that is 0 is
  * not. A number of an event has a flag instead. */
@@ -182,7 +186,8 @@ int lb_event_check_numbers(const struct lb_event *event, const struct lb_fact *f
   return -EINVAL;
 }
 
-/* ---- an event in memory ------------------------------------------------------------------------------------------- */
+/* ---- an event in memory -------------------------------------------------------------------------------------------
+ */
 
 static int check_index(const char *member, uint32_t index, size_t count, char *text, size_t size) {
   if (index == LB_NO_NAME || index < count) return 0;
@@ -205,7 +210,8 @@ static int check_word(const struct lb_member *member, unsigned bit, uint8_t word
 }
 
 /* A name must not be empty; a text may be. */
-static int check_text(const struct lb_history *h, const struct lb_member *member, uint32_t index, char *text, size_t size) {
+static int check_text(const struct lb_history *h, const struct lb_member *member, uint32_t index, char *text,
+                      size_t size) {
   int r = check_index(member->name, index, h->texts.count, text, size);
   if (r < 0 || index == LB_NO_NAME || member->type != LB_T_NAME || h->texts.name[index][0]) return r;
   snprintf(text, size, "found an empty string in \"%s\", expected a name", member->name);
@@ -223,13 +229,20 @@ static int check_value(const struct lb_history *h, const struct lb_event *event,
     case LB_T_POSITIVE:
       memcpy(&number, at, sizeof number);
       /* An `until` beyond what JSON can hold means for ever. */
-      return (member->flag && !(event->flags & member->flag)) || 1u << i == LB_M_UNTIL ? 0 : check_number(member->name, number, text, size);
-    case LB_T_CLIENT: memcpy(&index, at, sizeof index); return check_index(member->name, index, h->clients.count, text, size);
+      return (member->flag && !(event->flags & member->flag)) || 1u << i == LB_M_UNTIL
+                 ? 0
+                 : check_number(member->name, number, text, size);
+    case LB_T_CLIENT:
+      memcpy(&index, at, sizeof index);
+      return check_index(member->name, index, h->clients.count, text, size);
     case LB_T_KEY: memcpy(&index, at, sizeof index); return check_index(member->name, index, h->keys.count, text, size);
     case LB_T_NAME:
     case LB_T_TEXT: memcpy(&index, at, sizeof index); return check_text(h, member, index, text, size);
     case LB_T_YES:
-    case LB_T_WORD: return member->flag && !(event->flags & member->flag) ? 0 : check_word(member, 1u << i, *(const uint8_t *)at, text, size);
+    case LB_T_WORD:
+      return member->flag && !(event->flags & member->flag)
+                 ? 0
+                 : check_word(member, 1u << i, *(const uint8_t *)at, text, size);
     default: return 0;
   }
 }

@@ -61,7 +61,7 @@ enum lb_member_type {
 struct lb_member { /* lb_members[i] belongs to the bit 1 << i */
   const char *name;
   enum lb_member_type type;
-  size_t offset;            /* in struct lb_event or, of_fact, in struct lb_fact */
+  size_t offset; /* in struct lb_event or, of_fact, in struct lb_fact */
   bool of_fact;
   uint16_t flag;            /* LB_EVF_*: it is there; 0 = its value says so */
   const char *const *words; /* of LB_T_WORD: words[0] is NULL, and so is the last */

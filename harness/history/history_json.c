@@ -56,20 +56,22 @@ static int refuse_value(const struct line *line, const char *member, const json_
   return refuse(line, "found %s in \"%s\", expected %s", type_name(value), member, expected);
 }
 
-static int read_number(const struct line *line, const char *member, const json_t *value, json_int_t least, json_int_t most,
-                       json_int_t *ret) {
+static int read_number(const struct line *line, const char *member, const json_t *value, json_int_t least,
+                       json_int_t most, json_int_t *ret) {
   if (!json_is_integer(value)) return refuse_value(line, member, value, "an integer");
   *ret = json_integer_value(value);
   if (*ret < least)
-    return refuse(line, "found %lld in \"%s\", expected an integer of at least %lld", (long long)*ret, member, (long long)least);
+    return refuse(line, "found %lld in \"%s\", expected an integer of at least %lld", (long long)*ret, member,
+                  (long long)least);
   if (*ret > most)
-    return refuse(line, "found %lld in \"%s\", expected an integer of at most %lld", (long long)*ret, member, (long long)most);
+    return refuse(line, "found %lld in \"%s\", expected an integer of at most %lld", (long long)*ret, member,
+                  (long long)most);
   return 0;
 }
 
 /* The table of names gives every name its index; so clients and keys get their order from the file. */
-static int read_name(const struct line *line, const struct lb_member *member, const json_t *value, struct lb_names *names,
-                     uint32_t *ret) {
+static int read_name(const struct line *line, const struct lb_member *member, const json_t *value,
+                     struct lb_names *names, uint32_t *ret) {
   if (!json_is_string(value)) return refuse_value(line, member->name, value, "a string");
   if (json_string_length(value) == 0 && member->type != LB_T_TEXT)
     return refuse(line, "found an empty string in \"%s\", expected a name", member->name);
@@ -97,7 +99,8 @@ static int read_kind(const struct line *line, const json_t *value, uint16_t *ret
     words[kind - 1] = lb_event_kind_name(kind);
     if (strcmp(words[kind - 1], json_string_value(value)) == 0) break;
   }
-  if (kind >= LB_KIND_COUNT) return refuse_word(line, "unknown event", json_string_value(value), words, LB_KIND_COUNT - 1);
+  if (kind >= LB_KIND_COUNT)
+    return refuse_word(line, "unknown event", json_string_value(value), words, LB_KIND_COUNT - 1);
   *ret = (uint16_t)kind;
   return 0;
 }
@@ -122,8 +125,8 @@ static int read_truth(const struct line *line, const struct lb_member *member, c
 
 /* The row of the member says what may stand in it and where it goes. 0, or -EINVAL with the
  * complaint. */
-static int read_member(const struct line *line, const struct lb_member *member, const json_t *value, struct lb_history *history,
-                       struct lb_event *event, struct lb_fact *fact) {
+static int read_member(const struct line *line, const struct lb_member *member, const json_t *value,
+                       struct lb_history *history, struct lb_event *event, struct lb_fact *fact) {
   void *at = (member->of_fact ? (char *)fact : (char *)event) + member->offset;
   json_int_t number = 0;
   bool truth = true;
@@ -223,11 +226,15 @@ static int read_event(const struct line *line, const json_t *object, struct lb_h
 static int read_format(const struct line *line, const json_t *object) {
   json_int_t format = 0;
   if (!json_object_get(object, "format"))
-    return refuse(line, "found no \"format\", expected {\"format\":2} in the first line: files of format 1, which lack it, are no longer read");
-  if (json_object_size(object) != 1) return refuse(line, "found more than \"format\", expected {\"format\":2} alone in the first line");
+    return refuse(
+        line,
+        "found no \"format\", expected {\"format\":2} in the first line: files of format 1, which lack it, are no longer read");
+  if (json_object_size(object) != 1)
+    return refuse(line, "found more than \"format\", expected {\"format\":2} alone in the first line");
   int r = read_number(line, "format", json_object_get(object, "format"), 1, INT64_MAX, &format);
   if (r < 0) return r;
-  if (format != 2) return refuse(line, "found format %lld, expected 2: it was written by another release", (long long)format);
+  if (format != 2)
+    return refuse(line, "found format %lld, expected 2: it was written by another release", (long long)format);
   return 0;
 }
 
@@ -258,8 +265,8 @@ static int parse_line(const struct line *line, const char *text, size_t size, st
   json_t *value = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
   if (!value) return refuse_broken(line, &error);
   int r = !json_is_object(value) ? refuse(line, "found %s, expected one JSON object", type_name(value))
-          : line->number == 1  ? read_format(line, value)
-                               : read_event(line, value, history);
+          : line->number == 1    ? read_format(line, value)
+                                 : read_event(line, value, history);
   json_decref(value);
   return r;
 }
@@ -279,7 +286,8 @@ int lb_history_parse_json(const char *name, const char *data, size_t size, struc
   return r;
 }
 
-/* ---- writing: by the table in history_form.c, as it is read ------------------------------------------------------------ */
+/* ---- writing: by the table in history_form.c, as it is read
+ * ------------------------------------------------------------ */
 
 static json_t *name_value(const struct lb_names *names, const void *at) {
   return json_string_nocheck(names->name[*(const uint32_t *)at]);

@@ -40,7 +40,8 @@ static void say_clock(const struct lb_history *h, const struct lb_fact *f, FILE 
   put(h, "", f->host, out);
   if (f->clock == LB_CLOCK_WALL) fprintf(out, " says it is %+.3f s off", (double)f->ms / 1e3);
   if (f->clock == LB_CLOCK_MONOTONIC) fprintf(out, " says its monotonic clock jumped by %+.3f s", (double)f->ms / 1e3);
-  if (f->clock == LB_CLOCK_RATE) fprintf(out, " gained %+lld ms in %llu ms", (long long)f->ms, (unsigned long long)f->in_ms);
+  if (f->clock == LB_CLOCK_RATE)
+    fprintf(out, " gained %+lld ms in %llu ms", (long long)f->ms, (unsigned long long)f->in_ms);
 }
 
 static void say_observed(const struct lb_history *h, const struct lb_fact *f, FILE *out) {
@@ -106,19 +107,24 @@ static void say_message(const struct lb_history *h, const struct lb_fact *f, FIL
   put(h, "", f->verb, out);
   fprintf(out, " of a message of %llu byte%s", (unsigned long long)f->total, f->total == 1 ? "" : "s");
   put(h, " from ", f->from, out), put(h, " to ", f->host, out);
-  if (f->kept > 0) fprintf(out, ", after %llu other%s of its connection", (unsigned long long)f->kept, f->kept == 1 ? "" : "s");
+  if (f->kept > 0)
+    fprintf(out, ", after %llu other%s of its connection", (unsigned long long)f->kept, f->kept == 1 ? "" : "s");
 }
 
 static void say_carried(const struct lb_history *h, const struct lb_fact *f, FILE *out) {
-  fprintf(out, "%llu of %llu packet%s went on", (unsigned long long)f->kept, (unsigned long long)f->total, f->total == 1 ? "" : "s");
+  fprintf(out, "%llu of %llu packet%s went on", (unsigned long long)f->kept, (unsigned long long)f->total,
+          f->total == 1 ? "" : "s");
   put(h, " from ", f->from, out), put(h, " to ", f->host, out);
 }
 
 /* All that it had written may be synced. */
 static void say_unsynced(const struct lb_history *h, const struct lb_fact *f, FILE *out) {
   put(h, "", f->host, out);
-  if (f->kept >= f->total) fprintf(out, " had synced all of %llu bytes that it had written", (unsigned long long)f->total);
-  else fprintf(out, " lost %llu of %llu bytes that it had written: they were not synced", (unsigned long long)(f->total - f->kept), (unsigned long long)f->total);
+  if (f->kept >= f->total)
+    fprintf(out, " had synced all of %llu bytes that it had written", (unsigned long long)f->total);
+  else
+    fprintf(out, " lost %llu of %llu bytes that it had written: they were not synced",
+            (unsigned long long)(f->total - f->kept), (unsigned long long)f->total);
 }
 
 static void say_permits(const struct lb_history *h, const struct lb_event *e, const struct lb_fact *f, FILE *out) {
@@ -134,19 +140,16 @@ static void say_undone(const struct lb_history *h, const char *before, const str
 
 const char *lb_check_say(unsigned check) {
   static const char *const results[] = {
-      [LB_CHECK_PASSED] = "passed",
-      [LB_CHECK_LEASE_OVER] = "lease over",
-      [LB_CHECK_IN_DOUBT] = "in doubt",
-      [LB_CHECK_SESSION_OVER] = "session over",
-      [LB_CHECK_TOLD_NO] = "told no",
-      [LB_CHECK_NO_ANSWER] = "no answer",
-      [LB_CHECK_ERROR] = "error",
-      [LB_CHECK_NO_MAJORITY] = "no majority confirms",
+      [LB_CHECK_PASSED] = "passed",     [LB_CHECK_LEASE_OVER] = "lease over",
+      [LB_CHECK_IN_DOUBT] = "in doubt", [LB_CHECK_SESSION_OVER] = "session over",
+      [LB_CHECK_TOLD_NO] = "told no",   [LB_CHECK_NO_ANSWER] = "no answer",
+      [LB_CHECK_ERROR] = "error",       [LB_CHECK_NO_MAJORITY] = "no majority confirms",
   };
   return check > 0 && check < sizeof results / sizeof *results ? results[check] : "";
 }
 
-static const char *const phases[] = {"", [LB_PHASE_MEASURE] = "measure", [LB_PHASE_END] = "end", [LB_PHASE_CLOSING] = "closing", [LB_PHASE_CLOSED] = "closed"};
+static const char *const phases[] = {"", [LB_PHASE_MEASURE] = "measure", [LB_PHASE_END] = "end",
+                                     [LB_PHASE_CLOSING] = "closing", [LB_PHASE_CLOSED] = "closed"};
 
 void lb_event_say(const struct lb_history *h, const struct lb_event *e, FILE *out) {
   const struct lb_fact *f = lb_event_fact(h, e);
@@ -177,7 +180,10 @@ void lb_event_say(const struct lb_history *h, const struct lb_event *e, FILE *ou
     case LB_EV_TRIP: say_trip(h, f, out); break;
     case LB_EV_MESSAGE: say_message(h, f, out); break;
     case LB_EV_CARRIED: say_carried(h, f, out); break;
-    case LB_EV_LEFT: put(h, "", f->host, out), fputs(f->present ? " has left the others: it serves nobody" : " has not left the others", out); break;
+    case LB_EV_LEFT:
+      put(h, "", f->host, out),
+          fputs(f->present ? " has left the others: it serves nobody" : " has not left the others", out);
+      break;
     case LB_EV_UNSYNCED: say_unsynced(h, f, out); break;
     case LB_EV_PERMITS: say_permits(h, e, f, out); break;
     default: break;

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 #define NS_PER_S UINT64_C(1000000000)
 #define NO_EVENT SIZE_MAX
 #define NO_CLIENT UINT32_MAX
@@ -308,7 +307,8 @@ static int prepare(struct pass *p) {
   p->clients = calloc(h->clients.count + 1, sizeof *p->clients);
   p->second_wait = calloc(1, sizeof *p->second_wait);
   if (!p->keys || !p->clients || !p->second_wait) return -ENOMEM;
-  for (size_t i = 0; i < h->keys.count; i++) p->keys[i].latest.client = p->keys[i].other.client = p->keys[i].granted_to = NO_CLIENT;
+  for (size_t i = 0; i < h->keys.count; i++)
+    p->keys[i].latest.client = p->keys[i].other.client = p->keys[i].granted_to = NO_CLIENT;
   if (h->count == 0 || seconds > LB_STATS_SECONDS_MAX) return 0;
   p->stats->series = calloc(seconds, sizeof *p->stats->series);
   if (!p->stats->series) return -ENOMEM;
@@ -354,7 +354,9 @@ int lb_stats_history(const struct lb_history *history, struct lb_stats *ret) {
     close_second(&p);
     close_wants(&p);
     judge_fairness(&p);
-    if (ret->seconds > 0) ret->grants_per_s = (double)ret->grants / ret->seconds, ret->handoffs_per_s = (double)ret->handoffs / ret->seconds;
+    if (ret->seconds > 0)
+      ret->grants_per_s = (double)ret->grants / ret->seconds,
+      ret->handoffs_per_s = (double)ret->handoffs / ret->seconds;
   }
   free(p.keys);
   free(p.clients);

@@ -36,7 +36,7 @@
 #include "history.h"
 
 struct lb_second { /* one second of the measured window */
-  uint32_t second;  /* from its begin */
+  uint32_t second; /* from its begin */
   uint64_t grants, busy, timeouts, unknowns;
   uint64_t wait_p50_ns, wait_p99_ns;
 };
@@ -51,12 +51,12 @@ struct lb_stats {
   double jain;
   uint64_t client_min, client_max; /* grants of the least and most lucky client */
   struct lb_hist wait, hold, handoff, release;
-  int64_t no_grant_ns; /* -1 = nobody waited */
+  int64_t no_grant_ns;      /* -1 = nobody waited */
   int64_t no_grant_open_ns; /* the same of keys that were not granted again; -1 = all were */
   struct lb_no_grant {
     uint32_t key;
-    uint64_t since, until; /* of the clock of the events */
-  } no_grant;              /* that time, the first of the longest; all zero if nobody waited */
+    uint64_t since, until;  /* of the clock of the events */
+  } no_grant;               /* that time, the first of the longest; all zero if nobody waited */
   struct lb_second *series; /* every second of the window, the last one perhaps cut short */
   size_t series_count;      /* 0 if the window is longer than LB_STATS_SECONDS_MAX */
 };

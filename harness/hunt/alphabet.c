@@ -3,8 +3,8 @@
  * The alphabet of the hunt: one row says what is done to whom, in which slots, with which undo, and what
  * a system has to have for it. What is sound or bold to leave out stands in prune.c, not here.
  *
- * What operators do on purpose is no letter (orders, records deleted by hand, sessions ended, backups): what each does to a lock is known before it is asked,
- * and has a scenario. Slots that move are one more such order.
+ * What operators do on purpose is no letter (orders, records deleted by hand, sessions ended, backups): what each does
+ * to a lock is known before it is asked, and has a scenario. Slots that move are one more such order.
  */
 #include "alphabet.h"
 
@@ -15,13 +15,13 @@
 
 /* What a system has to have. */
 enum {
-  HAS_SERVERS = 1 << 0,   /* of ours */
-  HAS_SEVERAL = 1 << 1,   /* at least two */
-  HAS_WATCHERS = 1 << 2,  /* who see a server that its replicas do not */
+  HAS_SERVERS = 1 << 0,  /* of ours */
+  HAS_SEVERAL = 1 << 1,  /* at least two */
+  HAS_WATCHERS = 1 << 2, /* who see a server that its replicas do not */
   HAS_NETWORK = 1 << 3,
   SETS_SERVERS = 1 << 4,
   SETS_CLIENTS = 1 << 5,
-  HAS_SERVER = 1 << 6,    /* to be cut off from, ours or not */
+  HAS_SERVER = 1 << 6, /* to be cut off from, ours or not */
 };
 #define SLOT(s) (1u << LB_HUNT_##s)
 #define UNDO(u) (1u << LB_HUNT_##u)
@@ -35,32 +35,46 @@ static const struct row {
   unsigned regimes;
   unsigned needs;
 } rows[] = {
-    {LB_HUNT_RESTART, TARGET(P), SLOT(ASKING) | SLOT(HOLDING) | SLOT(DONE) | SLOT(WOKEN), UNDO(STAYS), ANY_REGIME, HAS_SERVERS},
-    {LB_HUNT_RESTART, TARGET(F) | TARGET(ONE) | TARGET(ALL) | TARGET(MOST), SLOT(ASKING) | SLOT(HOLDING) | SLOT(DONE) | SLOT(WOKEN), UNDO(STAYS), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL},
-    {LB_HUNT_KILL, TARGET(P) | TARGET(F) | TARGET(ONE), SLOT(BEFORE) | SLOT(ASKING) | SLOT(HOLDING), UNDO(AFTER) | UNDO(GONE), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL},
+    {LB_HUNT_RESTART, TARGET(P), SLOT(ASKING) | SLOT(HOLDING) | SLOT(DONE) | SLOT(WOKEN), UNDO(STAYS), ANY_REGIME,
+     HAS_SERVERS},
+    {LB_HUNT_RESTART, TARGET(F) | TARGET(ONE) | TARGET(ALL) | TARGET(MOST),
+     SLOT(ASKING) | SLOT(HOLDING) | SLOT(DONE) | SLOT(WOKEN), UNDO(STAYS), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL},
+    {LB_HUNT_KILL, TARGET(P) | TARGET(F) | TARGET(ONE), SLOT(BEFORE) | SLOT(ASKING) | SLOT(HOLDING),
+     UNDO(AFTER) | UNDO(GONE), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL},
     {LB_HUNT_KILL, TARGET(P) | TARGET(F) | TARGET(ONE), SLOT(WOKEN), UNDO(GONE), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL},
     {LB_HUNT_PAUSE, TARGET(P), SLOT(ASKING) | SLOT(HOLDING), UNDO(MID), ANY_REGIME, HAS_SERVERS},
-    {LB_HUNT_PAUSE, TARGET(F) | TARGET(ONE), SLOT(ASKING) | SLOT(HOLDING), UNDO(MID), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL},
+    {LB_HUNT_PAUSE, TARGET(F) | TARGET(ONE), SLOT(ASKING) | SLOT(HOLDING), UNDO(MID), ANY_REGIME,
+     HAS_SERVERS | HAS_SEVERAL},
     {LB_HUNT_PAUSE, TARGET(P) | TARGET(F) | TARGET(ONE), SLOT(WOKEN), UNDO(MID), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL},
-    {LB_HUNT_PAUSE, TARGET(P) | TARGET(F) | TARGET(ONE), SLOT(BEFORE) | SLOT(ASKING) | SLOT(HOLDING), UNDO(AFTER), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL},
-    {LB_HUNT_ISOLATE, TARGET(P) | TARGET(F) | TARGET(ONE), SLOT(BEFORE) | SLOT(ASKING) | SLOT(HOLDING), UNDO(MID) | UNDO(AFTER) | UNDO(GONE), ANY_REGIME,
+    {LB_HUNT_PAUSE, TARGET(P) | TARGET(F) | TARGET(ONE), SLOT(BEFORE) | SLOT(ASKING) | SLOT(HOLDING), UNDO(AFTER),
+     ANY_REGIME, HAS_SERVERS | HAS_SEVERAL},
+    {LB_HUNT_ISOLATE, TARGET(P) | TARGET(F) | TARGET(ONE), SLOT(BEFORE) | SLOT(ASKING) | SLOT(HOLDING),
+     UNDO(MID) | UNDO(AFTER) | UNDO(GONE), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL | HAS_NETWORK},
+    {LB_HUNT_ISOLATE, TARGET(P) | TARGET(F) | TARGET(ONE), SLOT(WOKEN), UNDO(MID) | UNDO(GONE), ANY_REGIME,
      HAS_SERVERS | HAS_SEVERAL | HAS_NETWORK},
-    {LB_HUNT_ISOLATE, TARGET(P) | TARGET(F) | TARGET(ONE), SLOT(WOKEN), UNDO(MID) | UNDO(GONE), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL | HAS_NETWORK},
     {LB_HUNT_PART, TARGET(P), SLOT(BEFORE) | SLOT(ASKING) | SLOT(HOLDING), UNDO(AFTER) | UNDO(GONE), ANY_REGIME,
      HAS_SERVERS | HAS_SEVERAL | HAS_NETWORK | HAS_WATCHERS},
     {LB_HUNT_AHEAD, TARGET(P), SLOT(HOLDING), UNDO(STAYS), ANY_REGIME, HAS_SERVERS | SETS_SERVERS},
-    {LB_HUNT_AHEAD, TARGET(ALL) | TARGET(MOST), SLOT(HOLDING), UNDO(STAYS), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL | SETS_SERVERS},
+    {LB_HUNT_AHEAD, TARGET(ALL) | TARGET(MOST), SLOT(HOLDING), UNDO(STAYS), ANY_REGIME,
+     HAS_SERVERS | HAS_SEVERAL | SETS_SERVERS},
     {LB_HUNT_BACK, TARGET(P), SLOT(HOLDING), UNDO(STAYS), ANY_REGIME, HAS_SERVERS | SETS_SERVERS},
-    {LB_HUNT_BACK, TARGET(ALL) | TARGET(MOST), SLOT(HOLDING), UNDO(STAYS), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL | SETS_SERVERS},
+    {LB_HUNT_BACK, TARGET(ALL) | TARGET(MOST), SLOT(HOLDING), UNDO(STAYS), ANY_REGIME,
+     HAS_SERVERS | HAS_SEVERAL | SETS_SERVERS},
     {LB_HUNT_FAST, TARGET(P), SLOT(BEFORE), UNDO(STAYS), REGIME(DRIFT), HAS_SERVERS | SETS_SERVERS},
-    {LB_HUNT_FAST, TARGET(ALL) | TARGET(MOST), SLOT(BEFORE), UNDO(STAYS), REGIME(DRIFT), HAS_SERVERS | HAS_SEVERAL | SETS_SERVERS},
+    {LB_HUNT_FAST, TARGET(ALL) | TARGET(MOST), SLOT(BEFORE), UNDO(STAYS), REGIME(DRIFT),
+     HAS_SERVERS | HAS_SEVERAL | SETS_SERVERS},
     {LB_HUNT_SLOW, TARGET(P), SLOT(BEFORE), UNDO(STAYS), REGIME(DRIFT), HAS_SERVERS | SETS_SERVERS},
-    {LB_HUNT_SLOW, TARGET(ALL) | TARGET(MOST), SLOT(BEFORE), UNDO(STAYS), REGIME(DRIFT), HAS_SERVERS | HAS_SEVERAL | SETS_SERVERS},
-    {LB_HUNT_CUT, TARGET(C1), SLOT(BEFORE) | SLOT(HOLDING), UNDO(GONE), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL | HAS_NETWORK},
-    {LB_HUNT_CUT_ONE, TARGET(C1), SLOT(BEFORE) | SLOT(HOLDING), UNDO(GONE), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL | HAS_NETWORK},
-    {LB_HUNT_CUT_OFF, TARGET(C1), SLOT(ASKING) | SLOT(HOLDING) | SLOT(DONE), UNDO(STAYS), REGIME(SHORT), HAS_SERVER | HAS_NETWORK},
+    {LB_HUNT_SLOW, TARGET(ALL) | TARGET(MOST), SLOT(BEFORE), UNDO(STAYS), REGIME(DRIFT),
+     HAS_SERVERS | HAS_SEVERAL | SETS_SERVERS},
+    {LB_HUNT_CUT, TARGET(C1), SLOT(BEFORE) | SLOT(HOLDING), UNDO(GONE), ANY_REGIME,
+     HAS_SERVERS | HAS_SEVERAL | HAS_NETWORK},
+    {LB_HUNT_CUT_ONE, TARGET(C1), SLOT(BEFORE) | SLOT(HOLDING), UNDO(GONE), ANY_REGIME,
+     HAS_SERVERS | HAS_SEVERAL | HAS_NETWORK},
+    {LB_HUNT_CUT_OFF, TARGET(C1), SLOT(ASKING) | SLOT(HOLDING) | SLOT(DONE), UNDO(STAYS), REGIME(SHORT),
+     HAS_SERVER | HAS_NETWORK},
     {LB_HUNT_CUT_OFF, TARGET(C2), SLOT(HOLDING), UNDO(STAYS), REGIME(SHORT), HAS_SERVER | HAS_NETWORK},
-    {LB_HUNT_PAUSE, TARGET(C1), SLOT(ASKING) | SLOT(HOLDING) | SLOT(CHECKED) | SLOT(DONE), UNDO(STAYS), REGIME(SHORT), 0},
+    {LB_HUNT_PAUSE, TARGET(C1), SLOT(ASKING) | SLOT(HOLDING) | SLOT(CHECKED) | SLOT(DONE), UNDO(STAYS), REGIME(SHORT),
+     0},
     {LB_HUNT_PAUSE, TARGET(C2), SLOT(HOLDING) | SLOT(WOKEN), UNDO(STAYS), REGIME(SHORT), 0},
     {LB_HUNT_KILL, TARGET(C1), SLOT(ASKING) | SLOT(HOLDING) | SLOT(DONE), UNDO(STAYS), ANY_REGIME, 0},
     {LB_HUNT_KILL, TARGET(C2), SLOT(HOLDING) | SLOT(WOKEN), UNDO(STAYS), ANY_REGIME, 0},
@@ -75,8 +89,9 @@ enum { ROW_COUNT = sizeof rows / sizeof *rows };
 
 static unsigned has(const struct lb_hunt_system *s) {
   bool ours = s->count > 0 && !s->own;
-  return (ours ? HAS_SERVERS : 0) | (s->count > 1 ? HAS_SEVERAL : 0) | (s->watched ? HAS_WATCHERS : 0) | (s->network ? HAS_NETWORK : 0) |
-         (s->sets_servers ? SETS_SERVERS : 0) | (s->sets_clients ? SETS_CLIENTS : 0) | (s->count > 0 ? HAS_SERVER : 0);
+  return (ours ? HAS_SERVERS : 0) | (s->count > 1 ? HAS_SEVERAL : 0) | (s->watched ? HAS_WATCHERS : 0) |
+         (s->network ? HAS_NETWORK : 0) | (s->sets_servers ? SETS_SERVERS : 0) | (s->sets_clients ? SETS_CLIENTS : 0) |
+         (s->count > 0 ? HAS_SERVER : 0);
 }
 
 /* Whether its slot comes in the program of this system. */
@@ -98,7 +113,8 @@ static bool exists(const struct lb_hunt_system *s, enum lb_hunt_target target) {
   return target != LB_HUNT_MOST || s->count >= WITH_MAJORITY;
 }
 
-static size_t add_undos(const struct lb_hunt_system *s, enum lb_hunt_regime regime, const struct row *row, struct lb_hunt_fault f, struct lb_hunt_fault *ret) {
+static size_t add_undos(const struct lb_hunt_system *s, enum lb_hunt_regime regime, const struct row *row,
+                        struct lb_hunt_fault f, struct lb_hunt_fault *ret) {
   size_t count = 0;
   for (unsigned u = 0; u < LB_HUNT_UNDO_COUNT; u++) {
     f.undo = (enum lb_hunt_undo)u;
@@ -107,15 +123,20 @@ static size_t add_undos(const struct lb_hunt_system *s, enum lb_hunt_regime regi
   return count;
 }
 
-size_t lb_hunt_letters(const struct lb_hunt_system *s, enum lb_hunt_regime regime, unsigned without, struct lb_hunt_fault ret[LB_HUNT_LETTERS_MAX]) {
+size_t lb_hunt_letters(const struct lb_hunt_system *s, enum lb_hunt_regime regime, unsigned without,
+                       struct lb_hunt_fault ret[LB_HUNT_LETTERS_MAX]) {
   size_t count = 0;
   for (unsigned slot = 0; slot < LB_HUNT_SLOT_COUNT; slot++)
     for (const struct row *row = rows; row < rows + ROW_COUNT; row++) {
       bool fits = row->regimes & (1u << regime) && (row->needs & ~has(s)) == 0 && !(without & (1u << row->kind));
       if (!fits || !(row->slots & (1u << slot))) continue;
       for (unsigned t = 0; t < LB_HUNT_TARGET_COUNT; t++)
-        if (row->targets & (1u << t) && exists(s, (enum lb_hunt_target)t) && (row->kind != LB_HUNT_CUT_ONE || exists(s, LB_HUNT_ONE)))
-          count += add_undos(s, regime, row, (struct lb_hunt_fault){row->kind, (enum lb_hunt_target)t, (enum lb_hunt_slot)slot, LB_HUNT_STAYS}, ret + count);
+        if (row->targets & (1u << t) && exists(s, (enum lb_hunt_target)t) &&
+            (row->kind != LB_HUNT_CUT_ONE || exists(s, LB_HUNT_ONE)))
+          count += add_undos(
+              s, regime, row,
+              (struct lb_hunt_fault){row->kind, (enum lb_hunt_target)t, (enum lb_hunt_slot)slot, LB_HUNT_STAYS},
+              ret + count);
     }
   return count;
 }
@@ -127,14 +148,17 @@ bool lb_hunt_is_fewer(struct lb_hunt_fault less, struct lb_hunt_fault more) {
   if (less.slot != more.slot || less.undo != more.undo || (less.kind != more.kind && !cut)) return false;
   if (cut) return less.target == more.target;
   switch (more.target) {
-    case LB_HUNT_ALL: return less.target == LB_HUNT_MOST || less.target == LB_HUNT_P || less.target == LB_HUNT_F || less.target == LB_HUNT_ONE;
+    case LB_HUNT_ALL:
+      return less.target == LB_HUNT_MOST || less.target == LB_HUNT_P || less.target == LB_HUNT_F ||
+             less.target == LB_HUNT_ONE;
     case LB_HUNT_MOST: return less.target == LB_HUNT_P;
     case LB_HUNT_F: return less.target == LB_HUNT_ONE;
     default: return false;
   }
 }
 
-size_t lb_hunt_fewer(const struct lb_hunt_system *s, struct lb_hunt_fault fault, struct lb_hunt_fault ret[LB_HUNT_FEWER_MAX]) {
+size_t lb_hunt_fewer(const struct lb_hunt_system *s, struct lb_hunt_fault fault,
+                     struct lb_hunt_fault ret[LB_HUNT_FEWER_MAX]) {
   struct lb_hunt_fault less = fault;
   size_t count = 0;
   if (fault.kind == LB_HUNT_CUT && exists(s, LB_HUNT_ONE)) less.kind = LB_HUNT_CUT_ONE, ret[count++] = less;
@@ -145,7 +169,9 @@ size_t lb_hunt_fewer(const struct lb_hunt_system *s, struct lb_hunt_fault fault,
   return count;
 }
 
-bool lb_hunt_is_part(struct lb_hunt_fault f) { return f.kind == LB_HUNT_CUT_ONE || f.target == LB_HUNT_ONE || f.target == LB_HUNT_MOST; }
+bool lb_hunt_is_part(struct lb_hunt_fault f) {
+  return f.kind == LB_HUNT_CUT_ONE || f.target == LB_HUNT_ONE || f.target == LB_HUNT_MOST;
+}
 
 /* ---- what can be said of one letter ------------------------------------------------------------------ */
 
@@ -166,7 +192,7 @@ bool lb_hunt_takes_over(struct lb_hunt_fault f, const struct lb_hunt_system *s) 
 static const struct {
   const char *name;
   const char *said; /* behind who it is done to */
-  bool unreal; /* no machine does it */
+  bool unreal;      /* no machine does it */
 } kinds[LB_HUNT_KIND_COUNT] = {
     [LB_HUNT_RESTART] = {"restart", "killed and started again at once", false},
     [LB_HUNT_KILL] = {"kill", "killed", false},
@@ -210,7 +236,8 @@ static const struct {
     [LB_HUNT_AFTER] = {"back", ", until another server has had the time to take over"},
     [LB_HUNT_GONE] = {"gone", ", until all is over"},
 };
-static const char *const regimes[LB_HUNT_REGIME_COUNT] = {[LB_HUNT_LONG] = "long", [LB_HUNT_SHORT] = "short", [LB_HUNT_DRIFT] = "drift"};
+static const char *const regimes[LB_HUNT_REGIME_COUNT] = {
+    [LB_HUNT_LONG] = "long", [LB_HUNT_SHORT] = "short", [LB_HUNT_DRIFT] = "drift"};
 
 bool lb_hunt_is_unreal(struct lb_hunt_fault f) { return kinds[f.kind].unreal; }
 const char *lb_hunt_kind_name(enum lb_hunt_kind kind) { return kinds[kind].name; }
@@ -218,7 +245,8 @@ const char *lb_hunt_regime_name(enum lb_hunt_regime regime) { return regimes[reg
 
 void lb_hunt_fault_format(struct lb_hunt_fault f, char *buf, size_t size) {
   const char *undo = undos[f.undo].name;
-  snprintf(buf, size, "%s-%s@%s%s%s", kinds[f.kind].name, targets[f.target].name, slots[f.slot].name, *undo ? "-" : "", undo);
+  snprintf(buf, size, "%s-%s@%s%s%s", kinds[f.kind].name, targets[f.target].name, slots[f.slot].name, *undo ? "-" : "",
+           undo);
 }
 
 void lb_hunt_fault_say(struct lb_hunt_fault f, char *buf, size_t size) {
@@ -243,7 +271,8 @@ static const char *others_of(const struct lb_topology *t) {
   return t->data_count == 2 ? "replicas" : "minority";
 }
 
-/* Where no point lies in the middle of an acquire, the first that comes after something: the reply is there, and nobody has looked. */
+/* Where no point lies in the middle of an acquire, the first that comes after something: the reply is there, and nobody
+ * has looked. */
 static const char *inside_of(const struct lb_protocol *p) {
   static const char after[] = "after-";
   if (p->midway) return p->midway;

@@ -50,8 +50,8 @@ enum lb_hunt_slot {
   LB_HUNT_SLOT_COUNT
 };
 enum lb_hunt_undo {
-  LB_HUNT_STAYS, /* nothing takes it back (clocks, dead clients), or it has an end of its own (a restart; a stopped client
-                  * goes on when another one has written) */
+  LB_HUNT_STAYS, /* nothing takes it back (clocks, dead clients), or it has an end of its own (a restart; a stopped
+                  * client goes on when another one has written) */
   LB_HUNT_MID,   /* before another server takes over */
   LB_HUNT_AFTER, /* "back": when another one has taken over, client 1 still holding */
   LB_HUNT_GONE,  /* when the program is over */
@@ -84,27 +84,29 @@ enum lb_hunt_servers {
 struct lb_hunt_system {
   char name[96]; /* "PROTOCOL@TOPOLOGY" */
   enum lb_hunt_servers servers;
-  size_t count;          /* of the servers that hold locks */
-  bool watched;          /* others watch them (Sentinels): a primary can lose its replicas and be seen all the same */
-  bool promoted;         /* an operator makes another server primary: after a kill, a pause or an isolation only */
-  bool any_server;       /* a client talks to any of them: client 2 does to `others` */
-  bool own;              /* the user's own servers: nothing is done to them or to the network */
-  bool network;          /* hosts with links of their own: without, nothing is cut */
-  const char *others;    /* the role of F in a step: "minority", "replicas"; NULL = there is none */
-  const char *inside;    /* the point of slot A; NULL = there is none */
-  bool decided_inside;   /* at that point the reply has been read, and no request follows */
-  bool gated;            /* points of every client can be used: slots A and X. Not of a foreign lock */
-  bool queues;           /* waiters have a place in a queue and are told: slot W */
-  bool sets_servers;     /* the clocks of its servers can be set */
-  bool sets_clients;     /* the clocks of its clients can be set */
-  bool session;          /* a lock lives as long as a session */
-  bool client_wall;      /* its correctness depends on the wall clock of clients */
-  int64_t detector_ms;   /* how long a server has to be silent for another to take over; 0 = nobody looks */
-  int64_t start_ms;    /* processor time until its servers are there, about */
-  int64_t least_ttl_ms;  /* the shortest lease that the servers grant; 0 = any */
+  size_t count;         /* of the servers that hold locks */
+  bool watched;         /* others watch them (Sentinels): a primary can lose its replicas and be seen all the same */
+  bool promoted;        /* an operator makes another server primary: after a kill, a pause or an isolation only */
+  bool any_server;      /* a client talks to any of them: client 2 does to `others` */
+  bool own;             /* the user's own servers: nothing is done to them or to the network */
+  bool network;         /* hosts with links of their own: without, nothing is cut */
+  const char *others;   /* the role of F in a step: "minority", "replicas"; NULL = there is none */
+  const char *inside;   /* the point of slot A; NULL = there is none */
+  bool decided_inside;  /* at that point the reply has been read, and no request follows */
+  bool gated;           /* points of every client can be used: slots A and X. Not of a foreign lock */
+  bool queues;          /* waiters have a place in a queue and are told: slot W */
+  bool sets_servers;    /* the clocks of its servers can be set */
+  bool sets_clients;    /* the clocks of its clients can be set */
+  bool session;         /* a lock lives as long as a session */
+  bool client_wall;     /* its correctness depends on the wall clock of clients */
+  int64_t detector_ms;  /* how long a server has to be silent for another to take over; 0 = nobody looks */
+  int64_t start_ms;     /* processor time until its servers are there, about */
+  int64_t least_ttl_ms; /* the shortest lease that the servers grant; 0 = any */
 };
-/* Fills it in from the tables of both (system.c). Nothing is started; whether this machine has namespaces is looked up. */
-void lb_hunt_system_of(const struct lb_protocol *protocol, const struct lb_topology *topology, struct lb_hunt_system *ret);
+/* Fills it in from the tables of both (system.c). Nothing is started; whether this machine has namespaces is looked up.
+ */
+void lb_hunt_system_of(const struct lb_protocol *protocol, const struct lb_topology *topology,
+                       struct lb_hunt_system *ret);
 
 /* "kill-P@H-gone". 32 bytes are enough. */
 void lb_hunt_fault_format(struct lb_hunt_fault fault, char *buf, size_t size);
@@ -118,12 +120,14 @@ bool lb_hunt_of_client(struct lb_hunt_fault fault);
 bool lb_hunt_is_fewer(struct lb_hunt_fault less, struct lb_hunt_fault more);
 /* The faults that are so, of the servers of the system. How many. */
 #define LB_HUNT_FEWER_MAX 4
-size_t lb_hunt_fewer(const struct lb_hunt_system *system, struct lb_hunt_fault fault, struct lb_hunt_fault ret[LB_HUNT_FEWER_MAX]);
+size_t lb_hunt_fewer(const struct lb_hunt_system *system, struct lb_hunt_fault fault,
+                     struct lb_hunt_fault ret[LB_HUNT_FEWER_MAX]);
 /* True if it is there only as a part of another fault. */
 bool lb_hunt_is_part(struct lb_hunt_fault fault);
 /* True if clocks run at another rate from then on. */
 bool lb_hunt_drifts(struct lb_hunt_fault fault);
-/* True of what no machine does: clocks at twice or half the rate show what a lock rests on, not what will happen to it. */
+/* True of what no machine does: clocks at twice or half the rate show what a lock rests on, not what will happen to it.
+ */
 bool lb_hunt_is_unreal(struct lb_hunt_fault fault);
 /* True if another server takes over after it, where one can: the primary is gone or reaches nobody for long enough. */
 bool lb_hunt_takes_over(struct lb_hunt_fault fault, const struct lb_hunt_system *system);

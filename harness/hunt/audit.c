@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What an audit draws, and what its trials say. Of each reason at least one timeline is drawn: most are pruned for few reasons, and a wrong one may be
- * among the others.
+ * What an audit draws, and what its trials say. Of each reason at least one timeline is drawn: most are pruned for few
+ * reasons, and a wrong one may be among the others.
  */
 #include "audit.h"
 
@@ -15,7 +15,8 @@
 
 enum { PURPOSE_AUDIT = 0x61756474 }; /* a stream of its own */
 
-/* ---- the sample ------------------------------------------------------------------------------------------------------ */
+/* ---- the sample
+ * ------------------------------------------------------------------------------------------------------ */
 
 static bool can_be_written(const struct lb_hunt_space *space, const struct lb_hunt_timeline *t) {
   char *text = NULL, err[300];
@@ -41,7 +42,8 @@ static bool take(const struct lb_hunt_space *space, size_t timeline, struct lb_h
 }
 
 /* The first of a shuffle that can be taken. How many. */
-static size_t draw(const struct lb_hunt_space *space, struct lb_rng *rng, size_t *index, size_t count, size_t wanted, struct lb_hunt_drawn *ret) {
+static size_t draw(const struct lb_hunt_space *space, struct lb_rng *rng, size_t *index, size_t count, size_t wanted,
+                   struct lb_hunt_drawn *ret) {
   size_t taken = 0;
   for (size_t i = 0; i < count && taken < wanted; i++) {
     size_t j = i + (size_t)lb_rng_below(rng, count - i), drawn = index[j];
@@ -51,7 +53,8 @@ static size_t draw(const struct lb_hunt_space *space, struct lb_rng *rng, size_t
   return taken;
 }
 
-int lb_hunt_draw(const struct lb_hunt_space *space, uint64_t seed, size_t faults, double share, struct lb_hunt_drawn **ret, size_t *ret_count) {
+int lb_hunt_draw(const struct lb_hunt_space *space, uint64_t seed, size_t faults, double share,
+                 struct lb_hunt_drawn **ret, size_t *ret_count) {
   struct lb_rng rng = lb_rng_fork(seed, PURPOSE_AUDIT, faults);
   size_t *index = calloc(space->count + 1, sizeof *index);
   *ret = calloc(space->count + 1, sizeof **ret);
@@ -59,7 +62,8 @@ int lb_hunt_draw(const struct lb_hunt_space *space, uint64_t seed, size_t faults
   for (int why = LB_HUNT_RUN + 1; why < LB_HUNT_PRUNED_COUNT && index && *ret; why++) {
     size_t count = 0;
     for (size_t i = 0; i < space->count && lb_hunt_pruned_is_sound((enum lb_hunt_pruned)why); i++)
-      if (space->timeline[i].pruned == (enum lb_hunt_pruned)why && space->timeline[i].fault_count == faults) index[count++] = i;
+      if (space->timeline[i].pruned == (enum lb_hunt_pruned)why && space->timeline[i].fault_count == faults)
+        index[count++] = i;
     *ret_count += draw(space, &rng, index, count, (size_t)((double)count * share + 0.999), *ret + *ret_count);
   }
   free(index);
@@ -69,22 +73,27 @@ int lb_hunt_draw(const struct lb_hunt_space *space, uint64_t seed, size_t faults
   return -ENOMEM;
 }
 
-/* ---- the answer ------------------------------------------------------------------------------------------------------ */
+/* ---- the answer
+ * ------------------------------------------------------------------------------------------------------ */
 
 static const char *const names[LB_HUNT_ANSWER_COUNT] = {"", "same", "other", "unclear", "undecided"};
 const char *lb_hunt_answer_name(enum lb_hunt_answer answer) { return names[answer]; }
 
-struct lb_hunt_count lb_hunt_audit_seen(const struct lb_hunt_audit *a, const struct lb_hunt_journal *hunt, size_t timeline) {
+struct lb_hunt_count lb_hunt_audit_seen(const struct lb_hunt_audit *a, const struct lb_hunt_journal *hunt,
+                                        size_t timeline) {
   struct lb_hunt_count sum = *lb_hunt_seen(hunt, timeline);
-  for (int outcome = 0; outcome < LB_HUNT_OUTCOME_COUNT && a->journal.file; outcome++) sum.of[outcome] = (uint16_t)(sum.of[outcome] + lb_hunt_seen(&a->journal, timeline)->of[outcome]);
+  for (int outcome = 0; outcome < LB_HUNT_OUTCOME_COUNT && a->journal.file; outcome++)
+    sum.of[outcome] = (uint16_t)(sum.of[outcome] + lb_hunt_seen(&a->journal, timeline)->of[outcome]);
   return sum;
 }
 
-enum lb_hunt_answer lb_hunt_audit_answer(const struct lb_hunt_audit *a, const struct lb_hunt_journal *hunt, const struct lb_hunt_drawn *drawn) {
-  struct lb_hunt_count one = lb_hunt_audit_seen(a, hunt, drawn->timeline), other = lb_hunt_audit_seen(a, hunt, drawn->stand_in);
+enum lb_hunt_answer lb_hunt_audit_answer(const struct lb_hunt_audit *a, const struct lb_hunt_journal *hunt,
+                                         const struct lb_hunt_drawn *drawn) {
+  struct lb_hunt_count one = lb_hunt_audit_seen(a, hunt, drawn->timeline),
+                       other = lb_hunt_audit_seen(a, hunt, drawn->stand_in);
   unsigned of_one = lb_hunt_decided(&one), of_other = lb_hunt_decided(&other);
   enum lb_hunt_answer answer = of_one > 0 && of_other > 0 ? LB_HUNT_SAME : LB_HUNT_NO_ANSWER;
-  for (int class = LB_HUNT_CLASS_FIRST; class <= LB_HUNT_CLASS_LAST && answer != LB_HUNT_NO_ANSWER; class++) {
+  for (int class = LB_HUNT_CLASS_FIRST; class <= LB_HUNT_CLASS_LAST && answer != LB_HUNT_NO_ANSWER; class ++) {
     unsigned broke = one.of[class], broke_other = other.of[class];
     if ((broke == 0) == (broke_other == 0)) continue;
     bool always = broke + broke_other == (broke > 0 ? of_one : of_other);
@@ -100,7 +109,8 @@ const struct lb_hunt_drawn *lb_hunt_audit_find(const struct lb_hunt_audit *a, si
   return NULL;
 }
 
-size_t lb_hunt_audit_count(const struct lb_hunt_audit *a, const struct lb_hunt_journal *hunt, enum lb_hunt_answer answer) {
+size_t lb_hunt_audit_count(const struct lb_hunt_audit *a, const struct lb_hunt_journal *hunt,
+                           enum lb_hunt_answer answer) {
   size_t count = 0;
   for (size_t i = 0; i < a->count; i++) count += lb_hunt_audit_answer(a, hunt, &a->drawn[i]) == answer;
   return count;
@@ -112,8 +122,8 @@ void lb_hunt_audit_clear(struct lb_hunt_audit *a) {
   *a = (struct lb_hunt_audit){0};
 }
 
-/* An audit of what a hunt does not run, played: each timeline that was drawn, and who stands for it if the hunt has not run that. Where the two differ both are
- * run again, until it is sure that they do. */
+/* An audit of what a hunt does not run, played: each timeline that was drawn, and who stands for it if the hunt has not
+ * run that. Where the two differ both are run again, until it is sure that they do. */
 
 /* What is undecided is asked once more: much of what means nothing cannot be played. */
 enum { AGAIN = 1, EVERY = 20 };
@@ -141,7 +151,8 @@ static bool may_ask(const struct lb_hunting *g, size_t timeline) {
 }
 
 /* Those of the pairs with fewer than `least` decided trials, each once, behind the first `some`. */
-static size_t collect_more(const struct lb_hunting *g, const struct lb_hunt_drawn *drawn, size_t count, unsigned least, size_t *ret, size_t some) {
+static size_t collect_more(const struct lb_hunting *g, const struct lb_hunt_drawn *drawn, size_t count, unsigned least,
+                           size_t *ret, size_t some) {
   for (size_t i = 0; i < 2 * count; i++) {
     size_t timeline = i % 2 ? drawn[i / 2].stand_in : drawn[i / 2].timeline;
     bool listed = false;
@@ -151,7 +162,8 @@ static size_t collect_more(const struct lb_hunting *g, const struct lb_hunt_draw
   return some;
 }
 
-static size_t collect(const struct lb_hunting *g, const struct lb_hunt_drawn *drawn, size_t count, unsigned least, size_t *ret) {
+static size_t collect(const struct lb_hunting *g, const struct lb_hunt_drawn *drawn, size_t count, unsigned least,
+                      size_t *ret) {
   return collect_more(g, drawn, count, least, ret, 0);
 }
 
@@ -179,7 +191,8 @@ int lb_hunting_audit_draw(struct lb_hunting *g, size_t faults) {
 /* Who stands for another one is run by the hunt, unless the space leaves it out or there is a set in it. */
 static bool is_run_by_the_hunt(const struct lb_hunting *g, size_t timeline) {
   const struct lb_hunt_space *space = &g->h->space;
-  return space->timeline[timeline].pruned == LB_HUNT_RUN && !lb_hunt_sets_contained(&g->h->sets, space, timeline, LB_HUNT_LEASE);
+  return space->timeline[timeline].pruned == LB_HUNT_RUN &&
+         !lb_hunt_sets_contained(&g->h->sets, space, timeline, LB_HUNT_LEASE);
 }
 
 size_t lb_hunting_audit_open(const struct lb_hunting *g, size_t ret[]) {
@@ -198,28 +211,36 @@ size_t lb_hunting_audit_closer(const struct lb_hunting *g, size_t ret[]) {
   return some;
 }
 
-/* ---- samples of what was or was not run -------------------------------------------------------------------------------- */
+/* ---- samples of what was or was not run
+ * -------------------------------------------------------------------------------- */
 
-/* Timelines that were not run because of a set in them: does a sample of them break as well? One that does not is no mistake of the set, but a fault that
- * hides another one. */
-/* Drawn from all of them, whether they were run or not: so the same sets have the same sample, however often a hunt goes on. */
-size_t lb_hunting_draw_held(const struct lb_hunting *g, const size_t order[], size_t count, size_t ret[LB_HUNTING_SAMPLE_MAX]) {
+/* Timelines that were not run because of a set in them: does a sample of them break as well? One that does not is no
+ * mistake of the set, but a fault that hides another one. */
+/* Drawn from all of them, whether they were run or not: so the same sets have the same sample, however often a hunt
+ * goes on. */
+size_t lb_hunting_draw_held(const struct lb_hunting *g, const size_t order[], size_t count,
+                            size_t ret[LB_HUNTING_SAMPLE_MAX]) {
   size_t some = 0, held = 0, seen = 0;
   for (size_t i = 0; i < count; i++) held += lb_hunting_is_held(g, order[i]);
   size_t wanted = (size_t)(AUDITED * (double)held + 0.999), every = wanted ? held / wanted : 1;
-  for (size_t i = 0; i < count && some < LB_HUNTING_SAMPLE_MAX && some < wanted; i++) /* the order is shuffled already */
+  for (size_t i = 0; i < count && some < LB_HUNTING_SAMPLE_MAX && some < wanted;
+       i++) /* the order is shuffled already */
     if (lb_hunting_is_held(g, order[i]) && seen++ % every == 0) ret[some++] = order[i];
   return some;
 }
 
-/* What keeps exclusion without a guard has to do no damage under one: numbers could go backwards, or a guard let a late write through. Of a share of these
- * timelines it is seen. */
-size_t lb_hunting_draw_safe(const struct lb_hunting *g, const size_t order[], size_t count, size_t ret[LB_HUNTING_SAMPLE_MAX]) {
+/* What keeps exclusion without a guard has to do no damage under one: numbers could go backwards, or a guard let a late
+ * write through. Of a share of these timelines it is seen. */
+size_t lb_hunting_draw_safe(const struct lb_hunting *g, const size_t order[], size_t count,
+                            size_t ret[LB_HUNTING_SAMPLE_MAX]) {
   size_t some = 0, place = 0, last = SIZE_MAX;
-  for (size_t i = 0; i < count && some < LB_HUNTING_SAMPLE_MAX && g->order->guard == LB_GUARD_NONE; i++) { /* the order is shuffled already; controls stand in it several times */
+  for (size_t i = 0; i < count && some < LB_HUNTING_SAMPLE_MAX && g->order->guard == LB_GUARD_NONE;
+       i++) { /* the order is shuffled already; controls stand in it several times */
     if (order[i] == last) continue;
     last = order[i];
-    if (place++ % EVERY == 0 && lb_hunting_knows(g, order[i]) && lb_hunt_violated(lb_hunt_seen(&g->h->journal, order[i])) == 0) ret[some++] = order[i];
+    if (place++ % EVERY == 0 && lb_hunting_knows(g, order[i]) &&
+        lb_hunt_violated(lb_hunt_seen(&g->h->journal, order[i])) == 0)
+      ret[some++] = order[i];
   }
   return some;
 }

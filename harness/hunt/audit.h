@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * audit.h - does the hunt leave out what it may? A share of the timelines that it does not run for a sound reason is run all the same, and each has to come
- * out as the one that stands for it (lb_hunt_stand_in()).
+ * audit.h - does the hunt leave out what it may? A share of the timelines that it does not run for a sound reason is
+ * run all the same, and each has to come out as the one that stands for it (lb_hunt_stand_in()).
  *
  * These trials have a journal of their own and count nowhere else: no set and no share comes from them.
  */
@@ -26,9 +26,11 @@ const char *lb_hunt_answer_name(enum lb_hunt_answer answer);
 struct lb_hunt_drawn { /* both as indices of the space */
   size_t timeline, stand_in;
 };
-/* The sample: of each sound reason a share of those with so many faults, drawn by the seed; malloc'd, into *ret. Not drawn is what has nobody who stands for it, or
- * cannot be written as a scenario, as it asks somebody who is dead. 0 or -ENOMEM. */
-int lb_hunt_draw(const struct lb_hunt_space *space, uint64_t seed, size_t faults, double share, struct lb_hunt_drawn **ret, size_t *ret_count);
+/* The sample: of each sound reason a share of those with so many faults, drawn by the seed; malloc'd, into *ret. Not
+ * drawn is what has nobody who stands for it, or cannot be written as a scenario, as it asks somebody who is dead. 0 or
+ * -ENOMEM. */
+int lb_hunt_draw(const struct lb_hunt_space *space, uint64_t seed, size_t faults, double share,
+                 struct lb_hunt_drawn **ret, size_t *ret_count);
 
 struct lb_hunt_audit {
   struct lb_hunt_journal journal; /* of its own trials. journal.file == NULL = there was none */
@@ -36,12 +38,15 @@ struct lb_hunt_audit {
   size_t count;
 };
 /* What the trials of both journals say of one that was drawn. `sure` trials of each are enough to call it wrong. */
-enum lb_hunt_answer lb_hunt_audit_answer(const struct lb_hunt_audit *audit, const struct lb_hunt_journal *hunt, const struct lb_hunt_drawn *drawn);
+enum lb_hunt_answer lb_hunt_audit_answer(const struct lb_hunt_audit *audit, const struct lb_hunt_journal *hunt,
+                                         const struct lb_hunt_drawn *drawn);
 /* How often a timeline was run in both journals. */
-struct lb_hunt_count lb_hunt_audit_seen(const struct lb_hunt_audit *audit, const struct lb_hunt_journal *hunt, size_t timeline);
+struct lb_hunt_count lb_hunt_audit_seen(const struct lb_hunt_audit *audit, const struct lb_hunt_journal *hunt,
+                                        size_t timeline);
 /* The one that was drawn of this timeline, or NULL. */
 const struct lb_hunt_drawn *lb_hunt_audit_find(const struct lb_hunt_audit *audit, size_t timeline);
-size_t lb_hunt_audit_count(const struct lb_hunt_audit *audit, const struct lb_hunt_journal *hunt, enum lb_hunt_answer answer);
+size_t lb_hunt_audit_count(const struct lb_hunt_audit *audit, const struct lb_hunt_journal *hunt,
+                           enum lb_hunt_answer answer);
 void lb_hunt_audit_clear(struct lb_hunt_audit *audit);
 
 #endif

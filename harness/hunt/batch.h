@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * batch.h - some timelines of a hunt, played side by side by the runner as the cells of a plan, each from its scenario file, and their outcomes
- * entered in the journal.
+ * batch.h - some timelines of a hunt, played side by side by the runner as the cells of a plan, each from its scenario
+ * file, and their outcomes entered in the journal.
  */
 #ifndef LB_HUNT_BATCH_H
 #define LB_HUNT_BATCH_H
@@ -28,7 +28,7 @@ struct lb_hunt_batches { /* what all batches of a hunt have in common */
   /* Seconds that are left: no trial is begun that would not be done in them. NULL = as many as it takes. */
   double (*left_s)(void *clock);
   void *clock;
-  bool late; /* set when one was not begun for that */
+  bool late;       /* set when one was not begun for that */
   unsigned played; /* batches so far: each draws new seeds */
 };
 struct lb_hunt_batch {
@@ -38,18 +38,20 @@ struct lb_hunt_batch {
   int repeats;     /* decided trials that are wanted of each */
   int again;       /* trials more at most, for undecided ones */
   bool as_given;   /* in this order; else those that take long come first, so that nobody waits for them at the end */
-  struct lb_jobs jobs; /* trials side by side */
-  bool fresh;      /* each on servers of its own, whatever the others have */
+  struct lb_jobs jobs;             /* trials side by side */
+  bool fresh;                      /* each on servers of its own, whatever the others have */
   struct lb_hunt_journal *journal; /* into which they are entered; NULL = that of all batches */
 };
 
-/* Plays it. 0; -EINTR (what had ended is in the journal); -errno with one line in err. A timeline that this machine or system cannot play is entered as
- * undecided, with the reason. What the time does not reach is not in the journal. */
+/* Plays it. 0; -EINTR (what had ended is in the journal); -errno with one line in err. A timeline that this machine or
+ * system cannot play is entered as undecided, with the reason. What the time does not reach is not in the journal. */
 int lb_hunt_play_batch(struct lb_hunt_batches *batches, const struct lb_hunt_batch *batch, char *err, size_t err_size);
-/* Plays several at once: nobody waits for the end of another one. `as_given` and `jobs` are those of the first. As lb_hunt_play_batch(). */
-int lb_hunt_play_batches(struct lb_hunt_batches *batches, const struct lb_hunt_batch batch[], size_t count, char *err, size_t err_size);
+/* Plays several at once: nobody waits for the end of another one. `as_given` and `jobs` are those of the first. As
+ * lb_hunt_play_batch(). */
+int lb_hunt_play_batches(struct lb_hunt_batches *batches, const struct lb_hunt_batch batch[], size_t count, char *err,
+                         size_t err_size);
 /* The scenario file of a timeline, written at this path. 0 or -errno. */
-int lb_hunt_write_file(const struct lb_hunt_space *space, size_t timeline, enum lb_guard guard, const struct lb_hunt_settings *settings,
-                       const char *expected, const char *path);
+int lb_hunt_write_file(const struct lb_hunt_space *space, size_t timeline, enum lb_guard guard,
+                       const struct lb_hunt_settings *settings, const char *expected, const char *path);
 
 #endif

@@ -13,12 +13,15 @@
 #include "run/system.h"
 #include "theory/theory.h"
 
-static const char *const names[LB_HUNT_RELATION_COUNT] = {"explained", "unexplained", "agrees", "contradicted", "not comparable"};
+static const char *const names[LB_HUNT_RELATION_COUNT] = {"explained", "unexplained", "agrees", "contradicted",
+                                                          "not comparable"};
 const char *lb_hunt_relation_name(enum lb_hunt_relation relation) { return names[relation]; }
 
-/* ---- a set beside a scenario ----------------------------------------------------------------------------------------- */
+/* ---- a set beside a scenario
+ * ----------------------------------------------------------------------------------------- */
 
-/* Until after a takeover or for good is the same to who asks in between. A client that is cut off is healed whenever. */
+/* Until after a takeover or for good is the same to who asks in between. A client that is cut off is healed whenever.
+ */
 static bool same_undo(struct lb_hunt_fault of_set, struct lb_hunt_fault deed) {
   if (of_set.undo == LB_HUNT_STAYS || lb_hunt_of_client(of_set)) return true;
   return (of_set.undo == LB_HUNT_MID) == (deed.undo == LB_HUNT_MID);
@@ -34,17 +37,20 @@ static bool same_slot(const struct lb_hunt_system *s, struct lb_hunt_fault of_se
 static bool does(const struct lb_hunt_system *s, struct lb_hunt_fault of_set, struct lb_hunt_fault deed) {
   struct lb_hunt_fault there = deed; /* as the set does it, to see whether it does it to fewer hosts */
   there.slot = of_set.slot, there.undo = of_set.undo;
-  return (lb_hunt_fault_equal(of_set, there) || lb_hunt_is_fewer(of_set, there)) && same_slot(s, of_set, deed) && same_undo(of_set, deed);
+  return (lb_hunt_fault_equal(of_set, there) || lb_hunt_is_fewer(of_set, there)) && same_slot(s, of_set, deed) &&
+         same_undo(of_set, deed);
 }
 
-/* All faults of the timeline are among those of the scenario, in their order. What breaks only where leases are short needs one that is renewed or ends. */
+/* All faults of the timeline are among those of the scenario, in their order. What breaks only where leases are short
+ * needs one that is renewed or ends. */
 static bool is_in(const struct lb_hunt_system *s, const struct lb_hunt_timeline *t, const struct lb_hunt_deeds *d) {
   size_t found = 0;
   for (size_t i = 0; i < d->count && found < t->fault_count; i++) found += does(s, t->fault[found], d->deed[i]);
   return found == t->fault_count && (t->regime != LB_HUNT_SHORT || d->renews || d->ends);
 }
 
-/* How little it says: a minimal set that loses exclusion most, then one that does damage or repeats numbers, one that broke in some trials only least. */
+/* How little it says: a minimal set that loses exclusion most, then one that does damage or repeats numbers, one that
+ * broke in some trials only least. */
 static int rank(const struct lb_hunt_set *set) {
   enum { STANDINGS = LB_HUNT_SOMETIMES + 1, SOME = 2 * STANDINGS };
   if (set->broke < set->decided) return SOME;
@@ -83,10 +89,12 @@ static enum lb_hunt_why look_it_up(const struct lb_hunt *h, const struct lb_hunt
   return LB_HUNT_WHY_UNRUN;
 }
 
-/* ---- a scenario ------------------------------------------------------------------------------------------------------ */
+/* ---- a scenario
+ * ------------------------------------------------------------------------------------------------------ */
 
 /* An option of this lock that the hunt was not played with. */
-static bool sets_another(const struct lb_hunt *h, const struct lb_scenario *scenario, const char *const settings[], size_t setting_count) {
+static bool sets_another(const struct lb_hunt *h, const struct lb_scenario *scenario, const char *const settings[],
+                         size_t setting_count) {
   size_t name = strcspn(h->space.system.name, "@");
   for (size_t i = 0; i < scenario->option_count; i++) {
     const char *option = scenario->options[i];
@@ -97,7 +105,8 @@ static bool sets_another(const struct lb_hunt *h, const struct lb_scenario *scen
   return false;
 }
 
-static struct lb_hunt_told tell(const struct lb_hunt *h, const struct lb_hunt_deeds *d, const char *name, enum lb_verdict expected) {
+static struct lb_hunt_told tell(const struct lb_hunt *h, const struct lb_hunt_deeds *d, const char *name,
+                                enum lb_verdict expected) {
   struct lb_hunt_told told = {.relation = LB_HUNT_AGREES, .expected = expected, .form = ""};
   ptrdiff_t set = find_set(h, d, expected == LB_VIOLATED);
   bool option = d->foreign == LB_HUNT_WHY_OPTION;
@@ -111,7 +120,8 @@ static struct lb_hunt_told tell(const struct lb_hunt *h, const struct lb_hunt_de
     told.relation = LB_HUNT_UNEXPLAINED, told.why = d->ends ? LB_HUNT_WHY_ENDS : look_it_up(h, d);
   } else if (set >= 0) {
     told.relation = LB_HUNT_CONTRADICTED;
-    told.why = d->count > h->space.timeline[h->sets.set[set].timeline].fault_count ? LB_HUNT_WHY_MORE : LB_HUNT_WHY_SAME;
+    told.why =
+        d->count > h->space.timeline[h->sets.set[set].timeline].fault_count ? LB_HUNT_WHY_MORE : LB_HUNT_WHY_SAME;
   }
   return told;
 }
@@ -119,7 +129,8 @@ static struct lb_hunt_told tell(const struct lb_hunt *h, const struct lb_hunt_de
 static void mark_written(const struct lb_hunt *h, const struct lb_hunt_deeds *d, bool *written) {
   for (size_t i = 0; i < h->sets.count; i++) {
     const struct lb_hunt_set *set = &h->sets.set[i];
-    bool there = is_in(&h->space.system, &h->space.timeline[set->timeline], d) || is_in(&h->space.system, &h->space.timeline[set->simplest.timeline], d);
+    bool there = is_in(&h->space.system, &h->space.timeline[set->timeline], d) ||
+                 is_in(&h->space.system, &h->space.timeline[set->simplest.timeline], d);
     if (!there) continue;
     for (size_t j = 0; j < h->sets.count; j++) written[j] |= i == j || lb_hunt_alike(&h->space, set, &h->sets.set[j]);
   }
@@ -129,16 +140,19 @@ static void mark_written(const struct lb_hunt *h, const struct lb_hunt_deeds *d,
 static enum lb_verdict expected_of(const struct lb_hunt *h, const struct lb_scenario *scenario) {
   char why[300];
   struct lb_system system;
-  if (lb_system_parse(h->space.system.name, &system, why, sizeof why) < 0 || !lb_scenario_asks(scenario, system.name)) return LB_NA;
+  if (lb_system_parse(h->space.system.name, &system, why, sizeof why) < 0 || !lb_scenario_asks(scenario, system.name))
+    return LB_NA;
   if (lb_fit(scenario, system.protocol, system.topology, h->journal.guard, why, sizeof why) == LB_NA) return LB_NA;
-  union lb_value *options = lb_settings_options(system.protocol, (const char *const *)scenario->options, scenario->option_count);
-  enum lb_verdict verdict = options ? lb_theory_expects(scenario, system.protocol, options, system.topology, h->journal.guard) : LB_NA;
+  union lb_value *options =
+      lb_settings_options(system.protocol, (const char *const *)scenario->options, scenario->option_count);
+  enum lb_verdict verdict =
+      options ? lb_theory_expects(scenario, system.protocol, options, system.topology, h->journal.guard) : LB_NA;
   free(options);
   return verdict;
 }
 
-static int add_scenario(const struct lb_hunt *h, const struct lb_scenario *scenario, const char *const settings[], size_t setting_count,
-                        struct lb_hunt_comparison *ret) {
+static int add_scenario(const struct lb_hunt *h, const struct lb_scenario *scenario, const char *const settings[],
+                        size_t setting_count, struct lb_hunt_comparison *ret) {
   enum lb_verdict expected = scenario->kind == LB_KIND_TIMELINE ? expected_of(h, scenario) : LB_NA;
   if (expected != LB_SAFE && expected != LB_VIOLATED) return 0;
   struct lb_hunt_told *grown = realloc(ret->scenario, (ret->count + 1) * sizeof *grown);
@@ -151,8 +165,8 @@ static int add_scenario(const struct lb_hunt *h, const struct lb_scenario *scena
   return 0;
 }
 
-int lb_hunt_compare(const struct lb_hunt *h, const char *const settings[], size_t setting_count, const char *folder, struct lb_hunt_comparison *ret,
-                    char *err, size_t err_size) {
+int lb_hunt_compare(const struct lb_hunt *h, const char *const settings[], size_t setting_count, const char *folder,
+                    struct lb_hunt_comparison *ret, char *err, size_t err_size) {
   char **scenario_names = NULL, **paths = NULL;
   size_t count = 0;
   *ret = (struct lb_hunt_comparison){.written = calloc(h->sets.count + 1, sizeof *ret->written)};
@@ -177,8 +191,8 @@ void lb_hunt_comparison_clear(struct lb_hunt_comparison *comparison) {
   *comparison = (struct lb_hunt_comparison){0};
 }
 
-/* Steps as faults of the hunt. The program of a scenario is looked for in its steps: where client 1 asks, is granted, writes and releases; a fault between two
- * of these is one of that slot. */
+/* Steps as faults of the hunt. The program of a scenario is looked for in its steps: where client 1 asks, is granted,
+ * writes and releases; a fault between two of these is one of that slot. */
 
 static const char *const texts[LB_HUNT_WHY_COUNT] = {
     [LB_HUNT_NO_WHY] = "",
@@ -195,13 +209,16 @@ static const char *const texts[LB_HUNT_WHY_COUNT] = {
 };
 const char *lb_hunt_why_text(enum lb_hunt_why why) { return texts[why]; }
 
-/* ---- the program of a scenario ----------------------------------------------------------------------------------------- */
+/* ---- the program of a scenario
+ * ----------------------------------------------------------------------------------------- */
 
 struct program { /* indices of steps of client 1; the number of steps = it never comes */
   size_t asks, granted, writes, releases;
 };
 
-static bool is_of_1(const struct lb_step *s, enum lb_verb verb) { return s->verb == verb && s->a.kind == LB_ROLE_CLIENT && s->a.number == 1; }
+static bool is_of_1(const struct lb_step *s, enum lb_verb verb) {
+  return s->verb == verb && s->a.kind == LB_ROLE_CLIENT && s->a.number == 1;
+}
 
 static size_t find(const struct lb_scenario *s, enum lb_verb verb, size_t from) {
   while (from < s->step_count && !is_of_1(&s->steps[from], verb)) from++;
@@ -212,7 +229,9 @@ static size_t find(const struct lb_scenario *s, enum lb_verb verb, size_t from) 
 static size_t find_granted(const struct lb_scenario *s, size_t asks) {
   if (asks == s->step_count || s->steps[asks].verb == LB_STEP_ACQUIRE) return asks;
   for (size_t i = asks + 1; i < s->step_count; i++)
-    if (is_of_1(&s->steps[i], LB_STEP_AWAIT_HOLDS) || is_of_1(&s->steps[i], LB_STEP_READ) || is_of_1(&s->steps[i], LB_STEP_WRITE)) return i;
+    if (is_of_1(&s->steps[i], LB_STEP_AWAIT_HOLDS) || is_of_1(&s->steps[i], LB_STEP_READ) ||
+        is_of_1(&s->steps[i], LB_STEP_WRITE))
+      return i;
   return s->step_count;
 }
 
@@ -234,7 +253,8 @@ static enum lb_hunt_slot slot_of(const struct program *p, size_t step) {
   return step < p->releases ? LB_HUNT_DONE : LB_HUNT_WOKEN;
 }
 
-/* How long the steps between two of them may take: what waits for another server to take over is not counted, as it is over when it has. */
+/* How long the steps between two of them may take: what waits for another server to take over is not counted, as it is
+ * over when it has. */
 static int64_t lasts_ms(const struct lb_scenario *s, size_t from, size_t to) {
   int64_t sum = 0;
   for (size_t i = from + 1; i < to && i < s->step_count; i++) {
@@ -244,7 +264,8 @@ static int64_t lasts_ms(const struct lb_scenario *s, size_t from, size_t to) {
   return sum;
 }
 
-/* ---- hosts ------------------------------------------------------------------------------------------------------------ */
+/* ---- hosts
+ * ------------------------------------------------------------------------------------------------------------ */
 
 enum { NOBODY = -1, OTHERS = -2 }; /* no host has this role; hosts that no target of the hunt is */
 
@@ -274,7 +295,8 @@ static int target_of(const struct lb_hunt_system *s, struct lb_role role) {
   }
 }
 
-/* ---- faults ----------------------------------------------------------------------------------------------------------- */
+/* ---- faults
+ * ----------------------------------------------------------------------------------------------------------- */
 
 static void know_not(struct lb_hunt_deeds *d, enum lb_hunt_why why, const struct lb_step *step) {
   if (d->foreign) return;
@@ -282,15 +304,19 @@ static void know_not(struct lb_hunt_deeds *d, enum lb_hunt_why why, const struct
   d->form = why == LB_HUNT_WHY_VERB ? lb_step_row(step)->form : "";
 }
 
-/* The kind of a cut. A client's is of some servers or all; a server's of all others, or of the replicas only. False if no letter says so. */
-static bool cut_of(const struct lb_hunt_system *s, const struct lb_step *step, int *ret_target, enum lb_hunt_kind *ret) {
+/* The kind of a cut. A client's is of some servers or all; a server's of all others, or of the replicas only. False if
+ * no letter says so. */
+static bool cut_of(const struct lb_hunt_system *s, const struct lb_step *step, int *ret_target,
+                   enum lb_hunt_kind *ret) {
   bool a = lb_role_is_client(step->a), client = a || lb_role_is_client(step->b);
   int from = target_of(s, a ? step->b : step->a), other = target_of(s, a ? step->a : step->b);
   if (from == LB_HUNT_MOST) from = LB_HUNT_ALL; /* the others alone decide nothing */
   if (other == LB_HUNT_MOST) other = LB_HUNT_ALL;
   if (client) {
     *ret_target = from == NOBODY ? NOBODY : other;
-    *ret = from == LB_HUNT_ALL || (from == LB_HUNT_P && s->count < 2) ? LB_HUNT_CUT_OFF : from == LB_HUNT_ONE ? LB_HUNT_CUT_ONE : LB_HUNT_CUT;
+    *ret = from == LB_HUNT_ALL || (from == LB_HUNT_P && s->count < 2) ? LB_HUNT_CUT_OFF
+           : from == LB_HUNT_ONE                                      ? LB_HUNT_CUT_ONE
+                                                                      : LB_HUNT_CUT;
     return *ret == LB_HUNT_CUT_OFF || other == LB_HUNT_C1;
   }
   *ret_target = s->count < 2 || from == NOBODY || other == NOBODY ? NOBODY : from;
@@ -299,17 +325,20 @@ static bool cut_of(const struct lb_hunt_system *s, const struct lb_step *step, i
 }
 
 /* Those that have no undo of their own in the hunt stay. */
-static enum lb_hunt_undo undo_of(const struct lb_scenario *s, const struct program *p, size_t at, enum lb_hunt_why *ret_why) {
+static enum lb_hunt_undo undo_of(const struct lb_scenario *s, const struct program *p, size_t at,
+                                 enum lb_hunt_why *ret_why) {
   bool took_over = false;
   size_t i = at + 1;
-  for (; i < s->step_count && !lb_step_undoes(&s->steps[i], &s->steps[at]); i++) took_over |= s->steps[i].verb == LB_STEP_AWAIT_FAILOVER;
+  for (; i < s->step_count && !lb_step_undoes(&s->steps[i], &s->steps[at]); i++)
+    took_over |= s->steps[i].verb == LB_STEP_AWAIT_FAILOVER;
   bool holding = i < p->writes, longer = lasts_ms(s, at, i) >= s->ttl_ms;
   if (i < s->step_count && longer && !took_over && at >= p->granted) *ret_why = LB_HUNT_WHY_LONGER;
   if (i == s->step_count || !holding) return LB_HUNT_GONE;
   return took_over ? LB_HUNT_AFTER : LB_HUNT_MID;
 }
 
-static bool kind_of(const struct lb_hunt_system *s, const struct lb_step *step, int *ret_target, enum lb_hunt_kind *ret) {
+static bool kind_of(const struct lb_hunt_system *s, const struct lb_step *step, int *ret_target,
+                    enum lb_hunt_kind *ret) {
   *ret_target = target_of(s, step->a);
   switch (step->verb) {
     case LB_STEP_CUT: return cut_of(s, step, ret_target, ret);
@@ -333,7 +362,8 @@ static bool takes_back(const struct lb_scenario *s, size_t at) {
   return false;
 }
 
-static void add_fault(struct lb_hunt_deeds *d, const struct lb_scenario *s, const struct lb_hunt_system *system, const struct program *p, size_t at) {
+static void add_fault(struct lb_hunt_deeds *d, const struct lb_scenario *s, const struct lb_hunt_system *system,
+                      const struct program *p, size_t at) {
   const struct lb_step *step = &s->steps[at];
   enum lb_hunt_kind kind = LB_HUNT_KIND_COUNT;
   int target;
@@ -350,7 +380,8 @@ static void add_fault(struct lb_hunt_deeds *d, const struct lb_scenario *s, cons
   struct lb_hunt_fault f = {.kind = kind, .target = (enum lb_hunt_target)target, .slot = slot_of(p, at)};
   enum lb_hunt_why why = LB_HUNT_NO_WHY;
   bool own = kind == LB_HUNT_KILL || kind == LB_HUNT_PAUSE || kind == LB_HUNT_ISOLATE || kind == LB_HUNT_PART;
-  if (step->verb == LB_STEP_STOP_AT || step->verb == LB_STEP_CRASH_AT) f.slot = at < p->asks ? LB_HUNT_ASKING : LB_HUNT_CHECKED;
+  if (step->verb == LB_STEP_STOP_AT || step->verb == LB_STEP_CRASH_AT)
+    f.slot = at < p->asks ? LB_HUNT_ASKING : LB_HUNT_CHECKED;
   if (own && !lb_hunt_of_client(f)) f.undo = undo_of(s, p, at, &why);
   if (why) know_not(d, why, step);
   d->deed[d->count++] = f;
@@ -377,7 +408,9 @@ static bool same_breath(const struct lb_hunt_told *a, const struct lb_hunt_told 
   return a->relation == b->relation && a->why == b->why && strcmp(a->form, b->form) == 0;
 }
 
-static bool has_set(const struct lb_hunt_told *t) { return t->relation == LB_HUNT_EXPLAINED || t->relation == LB_HUNT_CONTRADICTED; }
+static bool has_set(const struct lb_hunt_told *t) {
+  return t->relation == LB_HUNT_EXPLAINED || t->relation == LB_HUNT_CONTRADICTED;
+}
 
 static void tell_why(const struct lb_hunt_told *t, FILE *out) {
   fputs(lb_hunt_why_text(t->why), out);
@@ -415,7 +448,8 @@ void lb_hunt_tell_scenarios(const struct lb_hunt *h, const struct lb_hunt_compar
     for (size_t i = 0; i < c->count; i++)
       if (c->scenario[i].relation == (enum lb_hunt_relation)relation) tell_breath(h, c, i, out);
   for (size_t i = 0; i < h->sets.count; i++) {
-    if (c->written[i] || h->sets.set[i].standing != LB_HUNT_MINIMAL || !lb_hunt_is_first(&h->sets, &h->space, i)) continue;
+    if (c->written[i] || h->sets.set[i].standing != LB_HUNT_MINIMAL || !lb_hunt_is_first(&h->sets, &h->space, i))
+      continue;
     lb_hunt_id(&h->space.timeline[h->sets.set[i].timeline], id);
     fprintf(out, "%s%s", count++ ? ", " : "  missing, no scenario has: ", id);
   }
@@ -432,7 +466,8 @@ int lb_hunt_keep_scenarios(const struct lb_hunt *h, const struct lb_hunt_compari
     const struct lb_hunt_told *t = &c->scenario[i];
     *id = '\0';
     if (has_set(t)) lb_hunt_id(&h->space.timeline[h->sets.set[t->set].timeline], id);
-    fprintf(out, "%s,%s,%s,%s,%s,\"", t->name, t->expected == LB_SAFE ? "safe" : "violated", lb_hunt_relation_name(t->relation), id, has_set(t) ? lb_hunt_outcome_name(h->sets.set[t->set].class) : "");
+    fprintf(out, "%s,%s,%s,%s,%s,\"", t->name, t->expected == LB_SAFE ? "safe" : "violated",
+            lb_hunt_relation_name(t->relation), id, has_set(t) ? lb_hunt_outcome_name(h->sets.set[t->set].class) : "");
     tell_why(t, out);
     fputs("\"\n", out);
   }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * compare.h - a scenario that somebody has written, in the words of the hunt: what is done to whom, in which slot of the program, and until when. Client 1 is
- * the one that holds, from its last acquire before it writes.
+ * compare.h - a scenario that somebody has written, in the words of the hunt: what is done to whom, in which slot of
+ * the program, and until when. Client 1 is the one that holds, from its last acquire before it writes.
  */
 #ifndef LB_HUNT_COMPARE_H
 #define LB_HUNT_COMPARE_H
@@ -30,24 +30,27 @@ const char *lb_hunt_why_text(enum lb_hunt_why why);
 
 #define LB_HUNT_DEEDS_MAX 16
 struct lb_hunt_deeds {
-  struct lb_hunt_fault deed[LB_HUNT_DEEDS_MAX]; /* in their order. What is done when client 1 is dead is not among them: nobody holds beside it then */
+  struct lb_hunt_fault deed[LB_HUNT_DEEDS_MAX]; /* in their order. What is done when client 1 is dead is not among them:
+                                                   nobody holds beside it then */
   size_t count;
   enum lb_hunt_why foreign; /* what of it the hunt does not know; LB_HUNT_NO_WHY = all of it is there */
   const char *form;         /* of LB_HUNT_WHY_VERB: of which verb (lb_step_row); else "". Static */
   bool renews;              /* leases are renewed */
   bool ends;                /* they are not, and one may end between the grant and the release of client 1 */
 };
-/* Reads it off the steps, as they are played on this system: a step without a host there is none. Options of the scenario are not looked at. */
+/* Reads it off the steps, as they are played on this system: a step without a host there is none. Options of the
+ * scenario are not looked at. */
 struct lb_hunt_deeds lb_hunt_deeds_of(const struct lb_scenario *scenario, const struct lb_hunt_system *system);
 
-/* what a hunt says of the scenarios that people have written: does a set explain each violation that they expect, does one contradict what
- * they call safe, and which sets has nobody written down?
+/* what a hunt says of the scenarios that people have written: does a set explain each violation that they expect, does
+ * one contradict what they call safe, and which sets has nobody written down?
  *
- * A set is in a scenario if its faults are among those of the scenario, in their order, each in the same slot and undone in the same part of the program
- * (struct lb_hunt_deeds). Where the two differ it says why. Expectations under the guard of the hunt only. */
+ * A set is in a scenario if its faults are among those of the scenario, in their order, each in the same slot and
+ * undone in the same part of the program (struct lb_hunt_deeds). Where the two differ it says why. Expectations under
+ * the guard of the hunt only. */
 
 enum lb_hunt_relation {
-  LB_HUNT_EXPLAINED,    /* violated, and a set that broke every time is in it, or at least one that broke in some trials */
+  LB_HUNT_EXPLAINED, /* violated, and a set that broke every time is in it, or at least one that broke in some trials */
   LB_HUNT_UNEXPLAINED,  /* violated, and none is */
   LB_HUNT_AGREES,       /* safe, and no such set is in it */
   LB_HUNT_CONTRADICTED, /* safe, and one is */
@@ -68,13 +71,15 @@ struct lb_hunt_told { /* of a scenario */
 struct lb_hunt_comparison {
   struct lb_hunt_told *scenario;
   size_t count;
-  bool *written; /* of each set: a scenario that expects a violation has it, its simplest form, or one of the same mechanism */
+  bool *written; /* of each set: a scenario that expects a violation has it, its simplest form, or one of the same
+                    mechanism */
 };
 
-/* Reads the scenarios of a folder and compares those that state something for the system of the hunt, which was played with these settings
+/* Reads the scenarios of a folder and compares those that state something for the system of the hunt, which was played
+ * with these settings
  * ("PROTOCOL.OPTION=VALUE"). 0 (release with lb_hunt_comparison_clear()), or -errno with one line in err. */
-int lb_hunt_compare(const struct lb_hunt *hunt, const char *const settings[], size_t setting_count, const char *folder, struct lb_hunt_comparison *ret,
-                    char *err, size_t err_size);
+int lb_hunt_compare(const struct lb_hunt *hunt, const char *const settings[], size_t setting_count, const char *folder,
+                    struct lb_hunt_comparison *ret, char *err, size_t err_size);
 void lb_hunt_comparison_clear(struct lb_hunt_comparison *comparison);
 
 /* What the hunt says of the scenarios: each by name, with why the two differ, and the sets that no scenario has. */

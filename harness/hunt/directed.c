@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * From a history of a campaign to a directed timeline: which two clients met, which faults began before, and what came after what.
+ * From a history of a campaign to a directed timeline: which two clients met, which faults began before, and what came
+ * after what.
  */
 #include "directed.h"
 
@@ -22,7 +23,9 @@ struct reader {
   uint64_t at[LB_DIRECTED_ITEMS_MAX], end[LB_DIRECTED_ITEMS_MAX]; /* of each item: when it began and was done */
 };
 
-static const char *text(const struct lb_history *h, uint32_t index) { return index == LB_NO_NAME ? "" : h->texts.name[index]; }
+static const char *text(const struct lb_history *h, uint32_t index) {
+  return index == LB_NO_NAME ? "" : h->texts.name[index];
+}
 
 /* The number of a client here, a new one if it has none yet. */
 static int number_of(struct reader *r, uint32_t client) {
@@ -70,20 +73,24 @@ static int reign_of(const struct lb_directed *d, const struct lb_directed_fault 
   return 0;
 }
 
-/* Faults that were not proved did nothing that is known of. When there are more than there is room for, the earliest go. */
+/* Faults that were not proved did nothing that is known of. When there are more than there is room for, the earliest
+ * go. */
 static int add_fault(struct reader *r, size_t index, char *err, size_t err_size) {
   const struct lb_history *h = r->history;
   const struct lb_fact *fact = lb_event_fact(h, &h->events[index]);
-  const struct lb_event *proved = event_of(h, index, LB_EV_PROVED, fact->step), *over = event_of(h, index, LB_EV_OVER, fact->step);
+  const struct lb_event *proved = event_of(h, index, LB_EV_PROVED, fact->step),
+                        *over = event_of(h, index, LB_EV_OVER, fact->step);
   const struct lb_event *touched = event_of(h, index, LB_EV_TOUCHED, fact->step);
   const struct lb_fact *whom = touched ? lb_event_fact(h, touched) : fact;
   char why[200];
   if (!proved) return 0;
   if (r->d->fault_count == LB_DIRECTED_FAULTS_MAX)
-    return lb_refuse(err, err_size, "more than %d faults came before the violation: take a trial that breaks sooner", LB_DIRECTED_FAULTS_MAX);
+    return lb_refuse(err, err_size, "more than %d faults came before the violation: take a trial that breaks sooner",
+                     LB_DIRECTED_FAULTS_MAX);
   struct lb_directed_fault *f = &r->d->fault[r->d->fault_count];
   *f = (struct lb_directed_fault){0};
-  if (lb_step_parse(text(h, fact->what), &f->step, why, sizeof why) < 0) return lb_refuse(err, err_size, "the fault '%s': %s", text(h, fact->what), why);
+  if (lb_step_parse(text(h, fact->what), &f->step, why, sizeof why) < 0)
+    return lb_refuse(err, err_size, "the fault '%s': %s", text(h, fact->what), why);
   snprintf(f->host, sizeof f->host, "%s", text(h, whom->host));
   snprintf(f->from, sizeof f->from, "%s", text(h, whom->from));
   if (lb_role_is_client(f->step.a)) f->client = client_named(r, f->host);
@@ -121,7 +128,8 @@ static uint32_t earlier(const struct lb_history *h, const struct lb_episode *e) 
 /* The server that answered the grant at this index: it is recorded beside it. */
 static void take_server(const struct lb_history *h, size_t granted, char ret[NAME]) {
   for (size_t i = granted > 4 ? granted - 4 : 0; i < h->count && i < granted + 5; i++)
-    if (h->events[i].kind == LB_EV_SERVER && h->events[i].client == h->events[granted].client) snprintf(ret, NAME, "%s", text(h, lb_event_fact(h, &h->events[i])->host));
+    if (h->events[i].kind == LB_EV_SERVER && h->events[i].client == h->events[granted].client)
+      snprintf(ret, NAME, "%s", text(h, lb_event_fact(h, &h->events[i])->host));
 }
 
 static int add_clients(struct reader *r, const struct lb_episode *e, char *err, size_t err_size) {
@@ -131,7 +139,8 @@ static int add_clients(struct reader *r, const struct lb_episode *e, char *err, 
   size_t held = latest(h, e->begin_event, LB_EV_GRANTED, one, e->key);
   size_t asked_2 = latest(h, e->begin_event, LB_EV_ACQUIRE, two, e->key);
   size_t asked_1 = held == SIZE_MAX ? SIZE_MAX : latest(h, held, LB_EV_ACQUIRE, one, e->key);
-  if (asked_1 == SIZE_MAX || asked_2 == SIZE_MAX) return lb_refuse(err, err_size, "the history does not have the begin of the two holds that met");
+  if (asked_1 == SIZE_MAX || asked_2 == SIZE_MAX)
+    return lb_refuse(err, err_size, "the history does not have the begin of the two holds that met");
   number_of(r, one), number_of(r, two);
   take_server(h, held, r->d->by[0]), take_server(h, e->begin_event, r->d->by[1]);
   add(r, LB_DIRECTED_ASKS_1, 0, h->events[asked_1].t, h->events[asked_1].t);
@@ -167,14 +176,16 @@ static void measure(struct reader *r) {
   }
 }
 
-int lb_directed_read(const struct lb_history *history, const struct lb_check *check, const struct lb_directed_of *of, struct lb_directed *ret, char *err,
-                     size_t err_size) {
+int lb_directed_read(const struct lb_history *history, const struct lb_check *check, const struct lb_directed_of *of,
+                     struct lb_directed *ret, char *err, size_t err_size) {
   const struct lb_episode *e = choose(check);
   struct reader *r = calloc(1, sizeof *r);
   *ret = (struct lb_directed){0};
   if (!r) return lb_refuse(err, err_size, "out of memory"), -ENOMEM;
   *r = (struct reader){.history = history, .of = of, .d = ret};
-  int code = e ? add_clients(r, e, err, err_size) : lb_refuse(err, err_size, "no two clients held the lock at once in this trial: only such violations can be cut down");
+  int code = e ? add_clients(r, e, err, err_size)
+               : lb_refuse(err, err_size,
+                           "no two clients held the lock at once in this trial: only such violations can be cut down");
   for (size_t i = 0; code == 0 && i < e->begin_event; i++)
     if (history->events[i].kind == LB_EV_FAULT) code = add_fault(r, i, err, err_size);
   if (code == 0) sort(r), measure(r), ret->late = !e->within_lease;
@@ -188,9 +199,12 @@ void lb_directed_clear(struct lb_directed *directed) {
   *directed = (struct lb_directed){0};
 }
 
-/* The order of a directed timeline: which items lie between which, where time passes, and when each of the two clients begins to ask. */
+/* The order of a directed timeline: which items lie between which, where time passes, and when each of the two clients
+ * begins to ask. */
 
-static bool is_fault(const struct lb_directed_item *item) { return item->kind == LB_DIRECTED_DO || item->kind == LB_DIRECTED_UNDO; }
+static bool is_fault(const struct lb_directed_item *item) {
+  return item->kind == LB_DIRECTED_DO || item->kind == LB_DIRECTED_UNDO;
+}
 
 bool lb_directed_is_kept(const bool keep[], const struct lb_directed_item *item) {
   return !is_fault(item) || keep[item->fault];
@@ -212,7 +226,8 @@ static bool parted(const struct lb_directed *d, const bool keep[], size_t from, 
 bool lb_directed_stops_1(const struct lb_directed *d, const bool keep[]) {
   for (size_t i = lb_directed_place(d, LB_DIRECTED_HOLDS_1) + 1; i < d->item_count; i++) {
     const struct lb_directed_fault *f = &d->fault[d->item[i].fault];
-    if (d->item[i].kind == LB_DIRECTED_DO && keep[d->item[i].fault] && f->client == 1 && f->step.verb == LB_STEP_PAUSE) return true;
+    if (d->item[i].kind == LB_DIRECTED_DO && keep[d->item[i].fault] && f->client == 1 && f->step.verb == LB_STEP_PAUSE)
+      return true;
   }
   return false;
 }
@@ -230,12 +245,15 @@ void lb_directed_waits(const struct lb_directed *d, const bool keep[], bool ret[
 
 /* ---- which server answered ---------------------------------------------------------------------------- */
 
-/* Where the latest fault of one server begins that this client met before it was granted the lock; SIZE_MAX = it met none. */
+/* Where the latest fault of one server begins that this client met before it was granted the lock; SIZE_MAX = it met
+ * none. */
 static size_t met_fault(const struct lb_directed *d, const bool keep[], int client) {
   size_t granted = lb_directed_place(d, client == 1 ? LB_DIRECTED_HOLDS_1 : LB_DIRECTED_HOLDS_2), at = SIZE_MAX;
   for (size_t i = 0; i < granted && i < d->item_count; i++) {
     const struct lb_directed_fault *f = &d->fault[d->item[i].fault];
-    if (d->item[i].kind == LB_DIRECTED_DO && keep[d->item[i].fault] && f->reign >= 0 && f->step.verb != LB_STEP_CLOCK_JUMP && f->step.verb != LB_STEP_CLOCK_RATE) at = i;
+    if (d->item[i].kind == LB_DIRECTED_DO && keep[d->item[i].fault] && f->reign >= 0 &&
+        f->step.verb != LB_STEP_CLOCK_JUMP && f->step.verb != LB_STEP_CLOCK_RATE)
+      at = i;
   }
   return at;
 }
@@ -248,8 +266,10 @@ static size_t end_of(const struct lb_directed *d, size_t fault) {
 
 /* It had asked that server before the fault was over, and that server answered it. */
 static bool is_stuck(const struct lb_directed *d, const bool keep[], int client) {
-  size_t at = met_fault(d, keep, client), asked = lb_directed_place(d, client == 1 ? LB_DIRECTED_ASKS_1 : LB_DIRECTED_ASKS_2);
-  return at != SIZE_MAX && *d->by[client - 1] && strcmp(d->by[client - 1], d->fault[d->item[at].fault].host) == 0 && asked < end_of(d, d->item[at].fault);
+  size_t at = met_fault(d, keep, client),
+         asked = lb_directed_place(d, client == 1 ? LB_DIRECTED_ASKS_1 : LB_DIRECTED_ASKS_2);
+  return at != SIZE_MAX && *d->by[client - 1] && strcmp(d->by[client - 1], d->fault[d->item[at].fault].host) == 0 &&
+         asked < end_of(d, d->item[at].fault);
 }
 
 static bool has_moved(const struct lb_directed *d, const bool keep[], int client) {
@@ -261,19 +281,23 @@ static bool has_moved(const struct lb_directed *d, const bool keep[], int client
 
 bool lb_directed_may(const struct lb_directed *d, const bool keep[], enum lb_directed_way way) {
   bool hit_1 = false, hit_2 = false;
-  for (size_t i = 0; i < d->fault_count; i++) hit_1 |= keep[i] && d->fault[i].client == 1, hit_2 |= keep[i] && d->fault[i].client == 2;
-  bool moved_1 = has_moved(d, keep, 1), moved_2 = has_moved(d, keep, 2), stuck = is_stuck(d, keep, 1) || is_stuck(d, keep, 2);
+  for (size_t i = 0; i < d->fault_count; i++)
+    hit_1 |= keep[i] && d->fault[i].client == 1, hit_2 |= keep[i] && d->fault[i].client == 2;
+  bool moved_1 = has_moved(d, keep, 1), moved_2 = has_moved(d, keep, 2),
+       stuck = is_stuck(d, keep, 1) || is_stuck(d, keep, 2);
   if (way == LB_DIRECTED_FRESH) return !hit_2;
   if (way == LB_DIRECTED_BY_SERVER) return (stuck || moved_1 || moved_2) && !(moved_1 && hit_1) && !(moved_2 && hit_2);
   return true;
 }
 
 bool lb_directed_is_fresh(const struct lb_directed *d, const bool keep[], int client) {
-  return (d->way == LB_DIRECTED_FRESH && client == 2) || (d->way == LB_DIRECTED_BY_SERVER && has_moved(d, keep, client));
+  return (d->way == LB_DIRECTED_FRESH && client == 2) ||
+         (d->way == LB_DIRECTED_BY_SERVER && has_moved(d, keep, client));
 }
 
 size_t lb_directed_begins(const struct lb_directed *d, const bool keep[], int client) {
-  size_t asked = lb_directed_place(d, client == 1 ? LB_DIRECTED_ASKS_1 : LB_DIRECTED_ASKS_2), held = lb_directed_place(d, LB_DIRECTED_HOLDS_1);
+  size_t asked = lb_directed_place(d, client == 1 ? LB_DIRECTED_ASKS_1 : LB_DIRECTED_ASKS_2),
+         held = lb_directed_place(d, LB_DIRECTED_HOLDS_1);
   bool late = client == 2 && asked > held;
   if (d->way == LB_DIRECTED_BY_SERVER && is_stuck(d, keep, client)) {
     size_t at = met_fault(d, keep, client);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * directed.h - a violation of a campaign as a directed timeline: the faults up to it, and the two clients that met, in the order and with the times that
- * the history has. Faults can be left out, each with its undo, and times be made shorter.
+ * directed.h - a violation of a campaign as a directed timeline: the faults up to it, and the two clients that met, in
+ * the order and with the times that the history has. Faults can be left out, each with its undo, and times be made
+ * shorter.
  *
- * Client 1 is the one that held, client 2 the one that was granted the lock beside it. What the other clients did is left out, but where a fault hit one.
- * Within a lease client 1 holds until client 2 has written, and only overlaps within its lease count. Of an overlap after the lease client 1 holds no
- * longer than its own program takes, so only a fault that stops it makes the lease end: without faults nothing breaks a lock of either kind.
+ * Client 1 is the one that held, client 2 the one that was granted the lock beside it. What the other clients did is
+ * left out, but where a fault hit one. Within a lease client 1 holds until client 2 has written, and only overlaps
+ * within its lease count. Of an overlap after the lease client 1 holds no longer than its own program takes, so only a
+ * fault that stops it makes the lease end: without faults nothing breaks a lock of either kind.
  */
 #ifndef LB_HUNT_DIRECTED_H
 #define LB_HUNT_DIRECTED_H
@@ -23,35 +25,45 @@
 enum { LB_DIRECTED_FAULTS_MAX = 48, LB_DIRECTED_ITEMS_MAX = 2 * LB_DIRECTED_FAULTS_MAX + 4 };
 
 struct lb_directed_fault {
-  struct lb_step step;  /* as the campaign drew it; its text is owned */
-  char host[64];        /* whom it hit: "redis-1", "client-3" */
-  char from[160];       /* the other side of a cut, "redis-2, redis-3" */
-  int client;           /* the number here of the client that it hit, 0 = a server */
-  bool decided;         /* the host that it hit decided then: it had answered the grant before */
-  int reign;            /* of a host that decided: how many had led before it, of those that were hit; -1 = it did not */
+  struct lb_step step; /* as the campaign drew it; its text is owned */
+  char host[64];       /* whom it hit: "redis-1", "client-3" */
+  char from[160];      /* the other side of a cut, "redis-2, redis-3" */
+  int client;          /* the number here of the client that it hit, 0 = a server */
+  bool decided;        /* the host that it hit decided then: it had answered the grant before */
+  int reign;           /* of a host that decided: how many had led before it, of those that were hit; -1 = it did not */
 };
-enum lb_directed_kind { LB_DIRECTED_DO, LB_DIRECTED_UNDO, LB_DIRECTED_ASKS_1, LB_DIRECTED_HOLDS_1, LB_DIRECTED_ASKS_2, LB_DIRECTED_HOLDS_2 };
+enum lb_directed_kind {
+  LB_DIRECTED_DO,
+  LB_DIRECTED_UNDO,
+  LB_DIRECTED_ASKS_1,
+  LB_DIRECTED_HOLDS_1,
+  LB_DIRECTED_ASKS_2,
+  LB_DIRECTED_HOLDS_2
+};
 struct lb_directed_item {
   enum lb_directed_kind kind;
   size_t fault;     /* of DO and UNDO */
   int within;       /* the fault that lasted when it came, or -1 */
   long long gap_ms; /* after what was before it */
 };
-/* In a campaign clients wait behind others, and go from server to server, which a directed timeline leaves out. So there are several ways to play the two. */
+/* In a campaign clients wait behind others, and go from server to server, which a directed timeline leaves out. So
+ * there are several ways to play the two. */
 enum lb_directed_way {
-  LB_DIRECTED_AS_ASKED,  /* each asks at the place of its request in the history, over the connection that it has had all along */
-  LB_DIRECTED_FRESH,     /* the same, but client 2 opens its session only when it asks */
-  LB_DIRECTED_BY_SERVER, /* who was granted by the server that a fault had hit asks it when the fault has begun; who was granted by another one opens a session then */
+  LB_DIRECTED_AS_ASKED, /* each asks at the place of its request in the history, over the connection that it has had all
+                           along */
+  LB_DIRECTED_FRESH,    /* the same, but client 2 opens its session only when it asks */
+  LB_DIRECTED_BY_SERVER, /* who was granted by the server that a fault had hit asks it when the fault has begun; who was
+                            granted by another one opens a session then */
 };
 struct lb_directed { /* owns the texts of its steps */
   struct lb_directed_fault fault[LB_DIRECTED_FAULTS_MAX];
   size_t fault_count;
   struct lb_directed_item item[LB_DIRECTED_ITEMS_MAX];
   size_t item_count;
-  bool late;       /* the overlap began when the earlier lease was over */
-  char by[2][64];  /* the servers that granted client 1 and client 2 the lock; "" = it is not known */
+  bool late;      /* the overlap began when the earlier lease was over */
+  char by[2][64]; /* the servers that granted client 1 and client 2 the lock; "" = it is not known */
   enum lb_directed_way way;
-  int clients;     /* so many are named */
+  int clients; /* so many are named */
 };
 struct lb_directed_of { /* where it comes from. Texts are borrowed */
   const char *scenario, *system, *trial, *seed, *run;
@@ -62,19 +74,21 @@ struct lb_directed_of { /* where it comes from. Texts are borrowed */
   char options[8][160]; /* "PROTOCOL.OPTION=VALUE"; "" = no more */
 };
 
-/* Reads it out of a sorted history that `check` has judged: the first overlap within a lease, or the first if there is none. 0 (release with
- * lb_directed_clear()); -EINVAL with one line in err: there is none, or its faults cannot be read. */
-int lb_directed_read(const struct lb_history *history, const struct lb_check *check, const struct lb_directed_of *of, struct lb_directed *ret, char *err,
-                     size_t err_size);
+/* Reads it out of a sorted history that `check` has judged: the first overlap within a lease, or the first if there is
+ * none. 0 (release with lb_directed_clear()); -EINVAL with one line in err: there is none, or its faults cannot be
+ * read. */
+int lb_directed_read(const struct lb_history *history, const struct lb_check *check, const struct lb_directed_of *of,
+                     struct lb_directed *ret, char *err, size_t err_size);
 void lb_directed_clear(struct lb_directed *directed);
 /* Whether this way to play these faults differs from the others. */
 bool lb_directed_may(const struct lb_directed *directed, const bool keep[], enum lb_directed_way way);
-/* Of each item, whether the timeline with these faults waits before it: not before anything was done, not while a fault lasted that is left out, and not
- * when both hold, for which the timeline goes by events. */
+/* Of each item, whether the timeline with these faults waits before it: not before anything was done, not while a fault
+ * lasted that is left out, and not when both hold, for which the timeline goes by events. */
 void lb_directed_waits(const struct lb_directed *directed, const bool keep[], bool ret[LB_DIRECTED_ITEMS_MAX]);
-/* The scenario with the faults that are kept; `note` is a line of its header or NULL, `expected` a word of [expect]. 0 or -errno of the file. */
-int lb_directed_write(const struct lb_directed *directed, const bool keep[], const struct lb_directed_of *of, const char *note, const char *expected,
-                      FILE *file);
+/* The scenario with the faults that are kept; `note` is a line of its header or NULL, `expected` a word of [expect]. 0
+ * or -errno of the file. */
+int lb_directed_write(const struct lb_directed *directed, const bool keep[], const struct lb_directed_of *of,
+                      const char *note, const char *expected, FILE *file);
 
 /* what the files that write a directed timeline share; nobody else includes it. */
 
@@ -89,22 +103,24 @@ size_t lb_directed_begins(const struct lb_directed *d, const bool keep[], int cl
 /* This client opens its session only when it asks. */
 bool lb_directed_is_fresh(const struct lb_directed *d, const bool keep[], int client);
 
-/* a directed timeline (directed.h) is cut down on real servers: first its faults, then its times, as long as it breaks the lock.
+/* a directed timeline (directed.h) is cut down on real servers: first its faults, then its times, as long as it breaks
+ * the lock.
  *
- * It breaks if a trial of its scenario is violated. It starts with the first of these that breaks in every trial: no fault, one fault alone, the last two and more
- * up to the whole, each in every way to play the two clients (lb_directed_way). If none does, with what broke most often; then half as often is enough.
- * Every question is asked with new seeds. */
+ * It breaks if a trial of its scenario is violated. It starts with the first of these that breaks in every trial: no
+ * fault, one fault alone, the last two and more up to the whole, each in every way to play the two clients
+ * (lb_directed_way). If none does, with what broke most often; then half as often is enough. Every question is asked
+ * with new seeds. */
 
 struct lb_shrink_live {
-  const char *what; /* "start", "faults", "times", "again" */
-  size_t asked;     /* timelines that were played */
-  size_t all;       /* that will be, as far as can be said */
+  const char *what;  /* "start", "faults", "times", "again" */
+  size_t asked;      /* timelines that were played */
+  size_t all;        /* that will be, as far as can be said */
   size_t violations; /* trials so far */
   double elapsed_s, left_s;
   bool ended;        /* a timeline has just ended; else a second of the clock */
   int broke, trials; /* of the latest of them */
-  size_t faults;    /* that are left in the smallest so far */
-  long long ms;     /* that it waits in all */
+  size_t faults;     /* that are left in the smallest so far */
+  long long ms;      /* that it waits in all */
 };
 struct lb_shrink_order {
   const struct lb_directed_of *of; /* borrowed */
@@ -112,9 +128,10 @@ struct lb_shrink_order {
   int trials;                      /* of each timeline; the last one is played four times as often */
   struct lb_jobs jobs;             /* so many side by side */
   uint64_t seed;
-  double budget_s;                 /* 0 = as long as it takes */
-  struct lb_room room;             /* of the machine, for the estimate */
-  void (*begin)(void *display, size_t timelines, double seconds); /* before the first one, about so many, of so long; no longer than the budget */
+  double budget_s;     /* 0 = as long as it takes */
+  struct lb_room room; /* of the machine, for the estimate */
+  void (*begin)(void *display, size_t timelines,
+                double seconds); /* before the first one, about so many, of so long; no longer than the budget */
   void (*tick)(void *display, const struct lb_shrink_live *live); /* after each timeline, and about once a second */
   void *display;
 };
@@ -134,23 +151,28 @@ struct lb_shrunk {
   char why[400];     /* of NEVER: what the latest undecided trial said; may be empty */
 };
 
-/* Cuts it down in place (its times, and the way to play it) and into *ret. 0; -EINTR before one broke; other -errno with one line in err. */
-int lb_shrink(const struct lb_shrink_order *order, struct lb_directed *directed, struct lb_shrunk *ret, char *err, size_t err_size);
+/* Cuts it down in place (its times, and the way to play it) and into *ret. 0; -EINTR before one broke; other -errno
+ * with one line in err. */
+int lb_shrink(const struct lb_shrink_order *order, struct lb_directed *directed, struct lb_shrunk *ret, char *err,
+              size_t err_size);
 
-/* delta debugging: the smallest part of a list that still does what the whole did. Pure: what "does" means is the caller's.
+/* delta debugging: the smallest part of a list that still does what the whole did. Pure: what "does" means is the
+ * caller's.
  *
- * Source: Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input", IEEE TSE 2002. What belongs together (a fault and its undo) is one
- * element, as in DEMi (NSDI 2016). */
+ * Source: Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input", IEEE TSE 2002. What belongs
+ * together (a fault and its undo) is one element, as in DEMi (NSDI 2016). */
 
 /* Whether those with keep[i] alone do it: 1 or 0; anything below 0 ends the search. */
 typedef int (*lb_ddmin_test)(void *of, const bool keep[]);
 
-/* Those with keep[i] are known to do it. In the end they still do, and without any single one of them they do not: 1-minimal. The empty list is never
- * asked about: its caller has. 0; what the test said if that is below 0, then keep is the smallest list known to do it; -ENOMEM. */
+/* Those with keep[i] are known to do it. In the end they still do, and without any single one of them they do not:
+ * 1-minimal. The empty list is never asked about: its caller has. 0; what the test said if that is below 0, then keep
+ * is the smallest list known to do it; -ENOMEM. */
 int lb_ddmin(bool keep[], size_t count, lb_ddmin_test test, void *of);
 
-/* The smallest of value, value/2, value/4 ... that still does it, but `least` at least, or 0 if that does: what times are cut down with. test(of, v) as
- * above; value itself is known to do it. Into *value. 0, or what the test said if that is below 0 (then *value is the smallest known to do it). */
+/* The smallest of value, value/2, value/4 ... that still does it, but `least` at least, or 0 if that does: what times
+ * are cut down with. test(of, v) as above; value itself is known to do it. Into *value. 0, or what the test said if
+ * that is below 0 (then *value is the smallest known to do it). */
 int lb_halve(long long *value, long long least, int (*test)(void *of, long long value), void *of);
 
 #endif

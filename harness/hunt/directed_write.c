@@ -39,8 +39,9 @@ static void __attribute__((format(printf, 2, 3))) step(struct writer *w, const c
 
 /* The faults of a directed timeline as steps, and whom they hit in its words.
  *
- * The first fault of a server that decided names it `primary`, and so do later ones of the same server while it led. One that hit a server that had taken
- * over is of `primary 2`: which server that is when it is played again, the servers choose. Another server is a node. */
+ * The first fault of a server that decided names it `primary`, and so do later ones of the same server while it led.
+ * One that hit a server that had taken over is of `primary 2`: which server that is when it is played again, the
+ * servers choose. Another server is a node. */
 
 enum { ROLE = 64 };
 
@@ -74,7 +75,8 @@ static void target(struct writer *w, const struct lb_directed_fault *f, char ret
   int before = f->reign >= 0 ? reigns_before(w, f) : 0;
   if (f->reign >= 0 && !w->first) w->first = f->host;
   if (f->client) snprintf(ret, ROLE, "client %d", f->client);
-  else if (f->reign >= 0 && before < LB_PRIMARIES_MAX) lb_role_format((struct lb_role){LB_ROLE_PRIMARY, before ? before + 1 : 0}, ret, ROLE);
+  else if (f->reign >= 0 && before < LB_PRIMARIES_MAX)
+    lb_role_format((struct lb_role){LB_ROLE_PRIMARY, before ? before + 1 : 0}, ret, ROLE);
   else if (f->reign >= 0 || f->step.a.kind == LB_ROLE_NODE) snprintf(ret, ROLE, "node %d", node_of(w, f->host));
   else lb_role_format(f->step.a, ret, ROLE);
 }
@@ -86,9 +88,11 @@ static void cut(struct writer *w, const struct lb_directed_fault *f, const char 
   const char *word = f->step.verb == LB_STEP_CUT_TO ? "to" : "from";
   char b[ROLE], hosts[sizeof f->from], *rest = NULL;
   lb_role_format(f->step.b, b, sizeof b);
-  if (strncmp(a, "node ", 5) != 0 || lb_role_is_client(f->step.b) || f->step.b.kind == LB_ROLE_ALL) return step(w, "cut %s %s %s", a, word, b);
+  if (strncmp(a, "node ", 5) != 0 || lb_role_is_client(f->step.b) || f->step.b.kind == LB_ROLE_ALL)
+    return step(w, "cut %s %s %s", a, word, b);
   snprintf(hosts, sizeof hosts, "%s", f->from);
-  for (char *host = strtok_r(hosts, ", ", &rest); host; host = strtok_r(NULL, ", ", &rest)) step(w, "cut %s %s node %d", a, word, node_of(w, host));
+  for (char *host = strtok_r(hosts, ", ", &rest); host; host = strtok_r(NULL, ", ", &rest))
+    step(w, "cut %s %s node %d", a, word, node_of(w, host));
 }
 
 static void take(struct writer *w, size_t fault) {
@@ -111,10 +115,13 @@ static void begin_fault(struct writer *w, size_t place) {
   if (place < lb_directed_place(w->d, LB_DIRECTED_HOLDS_1)) take(w, fault);
   target(w, f, a);
   switch (f->step.verb) {
-    case LB_STEP_CUT: case LB_STEP_CUT_TO: cut(w, f, a); break;
+    case LB_STEP_CUT:
+    case LB_STEP_CUT_TO: cut(w, f, a); break;
     case LB_STEP_KILL: step(w, "kill %s", a); break;
     case LB_STEP_PAUSE: step(w, "pause %s", a); break;
-    case LB_STEP_CLOCK_JUMP: step(w, "clock %s %s%+lldms", a, f->step.monotonic ? "monotonic " : "", (long long)f->step.offset_ms); break;
+    case LB_STEP_CLOCK_JUMP:
+      step(w, "clock %s %s%+lldms", a, f->step.monotonic ? "monotonic " : "", (long long)f->step.offset_ms);
+      break;
     case LB_STEP_CLOCK_RATE: step(w, "clock %s rate %g", a, f->step.rate); break;
     default: break; /* a campaign draws no other */
   }
@@ -134,8 +141,8 @@ static void end_fault(struct writer *w, size_t fault) {
 
 /* The steps of a directed timeline: its items in their order, those of faults that are left out skipped.
  *
- * A client's request is a step of its own only where a fault lies between it and its answer, else client 1 acquires where it was granted, and client 2
- * asks when client 1 holds. */
+ * A client's request is a step of its own only where a fault lies between it and its answer, else client 1 acquires
+ * where it was granted, and client 2 asks when client 1 holds. */
 
 static bool is_fresh(const struct writer *w, int client) { return lb_directed_is_fresh(w->d, w->keep, client); }
 static bool is_stopped(const struct writer *w) { return lb_directed_stops_1(w->d, w->keep); }
@@ -179,7 +186,8 @@ static void hold_1(struct writer *w, size_t place) {
   end_1(w);
 }
 
-/* Client 2 is given the time to show that it holds. Of an overlap after the lease only while a fault keeps client 1 from going on. */
+/* Client 2 is given the time to show that it holds. Of an overlap after the lease only while a fault keeps client 1
+ * from going on. */
 static void hold_2(struct writer *w) {
   ask_2(w);
   if (!w->d->late) step(w, "let client 2 write within %lldms", w->of->ttl_ms);
@@ -197,7 +205,8 @@ static void play(struct writer *w, size_t i) {
     case LB_DIRECTED_UNDO: end_fault(w, item->fault); break;
     case LB_DIRECTED_HOLDS_1: hold_1(w, i); break;
     case LB_DIRECTED_HOLDS_2: hold_2(w); break;
-    case LB_DIRECTED_ASKS_1: case LB_DIRECTED_ASKS_2: break;
+    case LB_DIRECTED_ASKS_1:
+    case LB_DIRECTED_ASKS_2: break;
   }
   begin(w, i);
 }
@@ -215,12 +224,14 @@ static void steps(struct writer *w) {
 
 static void head(const struct writer *w, const char *note) {
   const struct lb_directed_of *of = w->of;
-  fprintf(w->file, "# Cut down from a violation of the campaign %s on %s, guard %s:\n", of->scenario, of->system, lb_guard_name(of->guard));
-  fprintf(w->file, "# run %s, trial %s, seed %s. Two clients held the lock at once, %s.\n", of->run, of->trial, of->seed,
-          w->d->late ? "the earlier lease was over" : "within their leases");
+  fprintf(w->file, "# Cut down from a violation of the campaign %s on %s, guard %s:\n", of->scenario, of->system,
+          lb_guard_name(of->guard));
+  fprintf(w->file, "# run %s, trial %s, seed %s. Two clients held the lock at once, %s.\n", of->run, of->trial,
+          of->seed, w->d->late ? "the earlier lease was over" : "within their leases");
   if (note) fprintf(w->file, "# %s\n", note);
   fprintf(w->file, "#\n# Client 1 is the one that held, client 2 the one that was granted the lock beside it.\n");
-  fprintf(w->file, "# To play it again: lockbench run FILE -b %s -g %s -n 20\n\n", of->system, lb_guard_name(of->guard));
+  fprintf(w->file, "# To play it again: lockbench run FILE -b %s -g %s -n 20\n\n", of->system,
+          lb_guard_name(of->guard));
 }
 
 static void settings(const struct writer *w) {
@@ -234,14 +245,16 @@ static void settings(const struct writer *w) {
     int from = f->step.b.kind == LB_ROLE_CLIENT ? f->step.b.number : 0, most = f->client > from ? f->client : from;
     if (w->keep[i] && most > clients) clients = most;
   }
-  fprintf(w->file, "[workload]\nclients = %d\nttl_ms = %lld\nrenew = %s\n", clients, of->ttl_ms, of->renew ? "yes" : "no");
+  fprintf(w->file, "[workload]\nclients = %d\nttl_ms = %lld\nrenew = %s\n", clients, of->ttl_ms,
+          of->renew ? "yes" : "no");
   if (of->request_ms > 0) fprintf(w->file, "request_ms = %lld\n", of->request_ms);
-  for (size_t i = 0; i < sizeof of->options / sizeof *of->options && *of->options[i]; i++) fprintf(w->file, "option = %s\n", of->options[i]);
+  for (size_t i = 0; i < sizeof of->options / sizeof *of->options && *of->options[i]; i++)
+    fprintf(w->file, "option = %s\n", of->options[i]);
   if (of->disk) fprintf(w->file, "\n[servers]\nstorage = disk\n");
 }
 
-int lb_directed_write(const struct lb_directed *directed, const bool keep[], const struct lb_directed_of *of, const char *note, const char *expected,
-                      FILE *file) {
+int lb_directed_write(const struct lb_directed *directed, const bool keep[], const struct lb_directed_of *of,
+                      const char *note, const char *expected, FILE *file) {
   struct writer w = {.d = directed, .of = of, .keep = keep, .file = file};
   head(&w, note);
   settings(&w);

@@ -12,17 +12,20 @@
 #include "base/clock.h"
 #include "base/refuse.h"
 
-/* What follows the search: a sample of what was not run because of a set that it found, guards under the sets, and simpler forms of them. */
+/* What follows the search: a sample of what was not run because of a set that it found, guards under the sets, and
+ * simpler forms of them. */
 
 enum { GUARD_TRIALS = LB_HUNTING_GUARD_TRIALS, OTHER_GUARDS = LB_HUNTING_OTHER_GUARDS };
 
-/* ---- what a minimal set says of others --------------------------------------------------------------------------------- */
+/* ---- what a minimal set says of others
+ * --------------------------------------------------------------------------------- */
 
 /* Runs a sample of the timelines of the order that were not run because there is a minimal set in them. */
 static int audit_held(struct lb_hunting *g, const size_t order[], size_t count) {
   size_t sample[LB_HUNTING_SAMPLE_MAX] = {0}, some = lb_hunting_draw_held(g, order, count, sample);
   g->live.what = "auditing";
-  struct lb_hunt_batch batch = {.timeline = sample, .count = some, .guards = 1u << g->order->guard, .repeats = 1, .jobs = g->order->jobs};
+  struct lb_hunt_batch batch = {
+      .timeline = sample, .count = some, .guards = 1u << g->order->guard, .repeats = 1, .jobs = g->order->jobs};
   int r = lb_hunting_is_over(g, 1) ? 0 : lb_hunting_play_decided(g, &batch);
   for (size_t i = 0; i < some; i++) {
     g->h->audited += lb_hunting_knows(g, sample[i]);
@@ -46,11 +49,14 @@ static int ask_guards(struct lb_hunting *g) {
   size_t *set = malloc((g->h->sets.count + 1) * sizeof *set), count = 0;
   int r = set ? 0 : -ENOMEM;
   for (size_t i = 0; i < g->h->sets.count && set; i++)
-    if (g->h->sets.set[i].standing == LB_HUNT_MINIMAL && g->h->sets.set[i].class == LB_HUNT_LEASE) set[count++] = g->h->sets.set[i].timeline;
+    if (g->h->sets.set[i].standing == LB_HUNT_MINIMAL && g->h->sets.set[i].class == LB_HUNT_LEASE)
+      set[count++] = g->h->sets.set[i].timeline;
   g->live.what = "guards";
-  struct lb_hunt_batch batch = {.timeline = set, .count = count, .guards = OTHER_GUARDS, .repeats = GUARD_TRIALS, .jobs = g->order->jobs};
+  struct lb_hunt_batch batch = {
+      .timeline = set, .count = count, .guards = OTHER_GUARDS, .repeats = GUARD_TRIALS, .jobs = g->order->jobs};
   if (r == 0 && !lb_hunting_is_over(g, 1)) r = lb_hunting_play_decided(g, &batch);
-  for (int guard = LB_GUARD_NONE + 1; guard < LB_GUARD_COUNT; guard++) count_stopped(g, (enum lb_guard)guard, set, count);
+  for (int guard = LB_GUARD_NONE + 1; guard < LB_GUARD_COUNT; guard++)
+    count_stopped(g, (enum lb_guard)guard, set, count);
   free(set);
   return r;
 }
@@ -59,11 +65,13 @@ static int ask_guards(struct lb_hunting *g) {
 static int audit_guards(struct lb_hunting *g, const size_t order[], size_t count) {
   size_t sample[LB_HUNTING_SAMPLE_MAX], some = lb_hunting_draw_safe(g, order, count, sample);
   g->live.what = "auditing guards";
-  struct lb_hunt_batch batch = {.timeline = sample, .count = some, .guards = OTHER_GUARDS, .repeats = 1, .jobs = g->order->jobs};
+  struct lb_hunt_batch batch = {
+      .timeline = sample, .count = some, .guards = OTHER_GUARDS, .repeats = 1, .jobs = g->order->jobs};
   return lb_hunting_is_over(g, 1) ? 0 : lb_hunting_play_decided(g, &batch);
 }
 
-/* ---- simpler forms --------------------------------------------------------------------------------------------------- */
+/* ---- simpler forms
+ * --------------------------------------------------------------------------------------------------- */
 
 static bool budget_is_over(void *clock) {
   const struct lb_hunting *g = clock;
@@ -75,7 +83,15 @@ static bool is_over_now(void *clock) { return (void)clock, true; }
 #define SIMPLIFY_UNTIL 0.85
 
 static struct lb_hunt_lab lab_of(struct lb_hunting *g, const char *of, bool plays) {
-  return (struct lb_hunt_lab){.batches = &g->batches, .jobs = g->order->jobs, .folder = g->order->folder, .of = of, .is_over = plays ? budget_is_over : is_over_now, .clock = g, .hasty = g->order->budget_s == 0, .err = g->err, .err_size = g->err_size};
+  return (struct lb_hunt_lab){.batches = &g->batches,
+                              .jobs = g->order->jobs,
+                              .folder = g->order->folder,
+                              .of = of,
+                              .is_over = plays ? budget_is_over : is_over_now,
+                              .clock = g,
+                              .hasty = g->order->budget_s == 0,
+                              .err = g->err,
+                              .err_size = g->err_size};
 }
 
 static int close_lab(struct lb_hunting *g, struct lb_hunt_lab *lab, int r) {
@@ -120,12 +136,14 @@ static int settle(struct lb_hunting *g, bool plays, ptrdiff_t only) {
   return r;
 }
 
-/* ---- a hunt ---------------------------------------------------------------------------------------------------------- */
+/* ---- a hunt
+ * ---------------------------------------------------------------------------------------------------------- */
 
 /* Not what a bound leaves out and was run as a part of a set. */
 static void count_ran(struct lb_hunt *h) {
   for (size_t i = 0; i < h->space.count; i++)
-    h->ran[h->space.timeline[i].fault_count] += h->space.timeline[i].pruned == LB_HUNT_RUN && lb_hunt_decided(lb_hunt_seen(&h->journal, i)) > 0;
+    h->ran[h->space.timeline[i].fault_count] +=
+        h->space.timeline[i].pruned == LB_HUNT_RUN && lb_hunt_decided(lb_hunt_seen(&h->journal, i)) > 0;
 }
 
 static int hunt_all(struct lb_hunting *g) {
@@ -149,10 +167,13 @@ static int hunt_one(struct lb_hunting *g) {
   int r = lb_hunt_of_id(g->order->only, &timeline, g->err, g->err_size);
   if (r < 0) return r;
   ptrdiff_t at = lb_hunt_find(&g->h->space, &timeline);
-  if (at < 0) return lb_refuse(g->err, g->err_size, "--only %s: %s has no such timeline of at most %d faults", g->order->only, g->order->system, g->order->faults_max);
+  if (at < 0)
+    return lb_refuse(g->err, g->err_size, "--only %s: %s has no such timeline of at most %d faults", g->order->only,
+                     g->order->system, g->order->faults_max);
   size_t one = (size_t)at;
   g->live.faults = timeline.fault_count;
-  struct lb_hunt_batch batch = {.timeline = &one, .count = 1, .guards = 1u << g->order->guard, .repeats = LB_HUNT_SURE, .jobs = g->order->jobs};
+  struct lb_hunt_batch batch = {
+      .timeline = &one, .count = 1, .guards = 1u << g->order->guard, .repeats = LB_HUNT_SURE, .jobs = g->order->jobs};
   r = lb_hunting_play(g, &batch);
   if (r == 0) r = lb_hunting_find_sets(g);
   if (r == 0) r = settle(g, true, at);
@@ -231,9 +252,25 @@ int lb_hunt_run(const struct lb_hunt_order *order, struct lb_hunt *ret, char *er
   *ret = (struct lb_hunt){0};
   int r = prepare(order, ret, err, err_size);
   if (r < 0) return r;
-  struct lb_hunting g = {.order = order, .h = ret, .begin = lb_clock_ns(), .share = 1, .err = err, .err_size = err_size, .live = {.what = "looking", .left_s = -1}};
-  g.batches = (struct lb_hunt_batches){.space = &ret->space, .journal = &ret->journal, .dir = order->dir, .settings = order->settings, .setting_count = order->setting_count,
-                               .seed = order->seed, .tick = tick, .trial = trial, .display = &g, .left_s = order->budget_s > 0 ? left_s : NULL, .clock = &g, .played = (unsigned)ret->journal.trials};
+  struct lb_hunting g = {.order = order,
+                         .h = ret,
+                         .begin = lb_clock_ns(),
+                         .share = 1,
+                         .err = err,
+                         .err_size = err_size,
+                         .live = {.what = "looking", .left_s = -1}};
+  g.batches = (struct lb_hunt_batches){.space = &ret->space,
+                                       .journal = &ret->journal,
+                                       .dir = order->dir,
+                                       .settings = order->settings,
+                                       .setting_count = order->setting_count,
+                                       .seed = order->seed,
+                                       .tick = tick,
+                                       .trial = trial,
+                                       .display = &g,
+                                       .left_s = order->budget_s > 0 ? left_s : NULL,
+                                       .clock = &g,
+                                       .played = (unsigned)ret->journal.trials};
   if (!order->only) begin(&g);
   r = order->only ? hunt_one(&g) : hunt_all(&g);
   if (r == -EINTR) r = close_off(&g);

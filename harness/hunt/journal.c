@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The journal of a hunt: "ID,GUARD,CAME,WHY" a line, appended and flushed trial by trial. A last line that was cut off by a death is passed over.
+ * The journal of a hunt: "ID,GUARD,CAME,WHY" a line, appended and flushed trial by trial. A last line that was cut off
+ * by a death is passed over.
  */
 #include "journal.h"
 
@@ -24,7 +25,8 @@ static void doubt(struct lb_hunt_doubt *d, const char *why) {
   d->why = number;
 }
 
-static void count(struct lb_hunt_journal *b, size_t timeline, enum lb_guard guard, enum lb_hunt_outcome outcome, const char *why) {
+static void count(struct lb_hunt_journal *b, size_t timeline, enum lb_guard guard, enum lb_hunt_outcome outcome,
+                  const char *why) {
   b->count[timeline][guard].of[outcome]++;
   b->trials++;
   b->undecided += outcome == LB_HUNT_UNDECIDED;
@@ -32,10 +34,12 @@ static void count(struct lb_hunt_journal *b, size_t timeline, enum lb_guard guar
   if (outcome == LB_HUNT_UNDECIDED) snprintf(b->why[timeline], sizeof b->why[timeline], "%s", why);
 }
 
-/* A timeline that this space does not have (any more) is of another program: refused, for its results would be mixed with others. */
+/* A timeline that this space does not have (any more) is of another program: refused, for its results would be mixed
+ * with others. */
 static int take_line(struct lb_hunt_journal *b, char *line) {
   char err[200], *rest = NULL;
-  const char *id = strtok_r(line, ",", &rest), *guard = strtok_r(NULL, ",", &rest), *outcome = strtok_r(NULL, ",\n", &rest);
+  const char *id = strtok_r(line, ",", &rest), *guard = strtok_r(NULL, ",", &rest),
+             *outcome = strtok_r(NULL, ",\n", &rest);
   struct lb_hunt_timeline timeline;
   if (!id || !guard || !outcome || lb_hunt_of_id(id, &timeline, err, sizeof err) < 0) return -EINVAL;
   ptrdiff_t at = lb_hunt_find(b->space, &timeline);
@@ -53,39 +57,51 @@ static int take(struct lb_hunt_journal *b, const char *path, const char *of, cha
   if (!fgets(line, sizeof line, b->file)) return fprintf(b->file, HEAD "%s\n", of) < 0 || fflush(b->file) ? -EIO : 0;
   line[strcspn(line, "\n")] = '\0';
   if (strncmp(line, HEAD, sizeof HEAD - 1) != 0 || strcmp(line + sizeof HEAD - 1, of) != 0)
-    return lb_refuse(err, err_size, "%s:1: found '%.100s', expected '" HEAD "%s': to go on with a hunt, ask for the same one", path, line, of);
+    return lb_refuse(err, err_size,
+                     "%s:1: found '%.100s', expected '" HEAD "%s': to go on with a hunt, ask for the same one", path,
+                     line, of);
   while (fgets(line, sizeof line, b->file)) {
     number++;
     if (!strchr(line, '\n')) return 0; /* cut off by a death */
-    if (take_line(b, line) < 0) return lb_refuse(err, err_size, "%s:%d: found '%.100s', expected TIMELINE,GUARD,RESULT", path, number, line);
+    if (take_line(b, line) < 0)
+      return lb_refuse(err, err_size, "%s:%d: found '%.100s', expected TIMELINE,GUARD,RESULT", path, number, line);
   }
   return 0;
 }
 
-int lb_hunt_journal_open(struct lb_hunt_journal *journal, const struct lb_hunt_space *space, const char *path, const char *of, char *err, size_t err_size) {
+int lb_hunt_journal_open(struct lb_hunt_journal *journal, const struct lb_hunt_space *space, const char *path,
+                         const char *of, char *err, size_t err_size) {
   *journal = (struct lb_hunt_journal){.space = space, .file = fopen(path, "a+e")};
   if (!journal->file) return lb_refuse(err, err_size, "cannot write %s: %s", path, strerror(errno)), -errno;
   journal->count = calloc(space->count + 1, sizeof *journal->count);
   journal->why = calloc(space->count + 1, sizeof *journal->why);
   journal->doubt = calloc(space->count + 1, sizeof *journal->doubt);
   journal->replay = calloc(space->count + 1, sizeof *journal->replay);
-  int r = journal->count && journal->why && journal->doubt && journal->replay ? take(journal, path, of, err, err_size) : lb_refuse(err, err_size, "out of memory");
+  int r = journal->count && journal->why && journal->doubt && journal->replay
+              ? take(journal, path, of, err, err_size)
+              : lb_refuse(err, err_size, "out of memory");
   journal->read = journal->trials;
   if (r < 0) lb_hunt_journal_close(journal);
   return r;
 }
 
-void lb_hunt_journal_add(struct lb_hunt_journal *journal, size_t timeline, enum lb_guard guard, enum lb_hunt_outcome outcome, const char *why) {
+void lb_hunt_journal_add(struct lb_hunt_journal *journal, size_t timeline, enum lb_guard guard,
+                         enum lb_hunt_outcome outcome, const char *why) {
   char id[LB_HUNT_ID_MAX];
   lb_hunt_id(&journal->space->timeline[timeline], id);
-  fprintf(journal->file, "%s,%s,%s,%.*s\n", id, lb_guard_name(guard), lb_hunt_outcome_name(outcome), (int)strcspn(why, "\n"), why);
+  fprintf(journal->file, "%s,%s,%s,%.*s\n", id, lb_guard_name(guard), lb_hunt_outcome_name(outcome),
+          (int)strcspn(why, "\n"), why);
   fflush(journal->file);
   count(journal, timeline, guard, outcome, why);
 }
 
-const struct lb_hunt_count *lb_hunt_seen(const struct lb_hunt_journal *journal, size_t timeline) { return &journal->count[timeline][journal->guard]; }
+const struct lb_hunt_count *lb_hunt_seen(const struct lb_hunt_journal *journal, size_t timeline) {
+  return &journal->count[timeline][journal->guard];
+}
 
-bool lb_hunt_is_hopeless(const struct lb_hunt_journal *journal, size_t timeline, enum lb_guard guard) { return journal->doubt[timeline][guard].same >= 2; }
+bool lb_hunt_is_hopeless(const struct lb_hunt_journal *journal, size_t timeline, enum lb_guard guard) {
+  return journal->doubt[timeline][guard].same >= 2;
+}
 
 int lb_hunt_journal_close(struct lb_hunt_journal *journal) {
   int failed = ferror(journal->file);
@@ -98,16 +114,20 @@ int lb_hunt_journal_close(struct lb_hunt_journal *journal) {
   return failed ? -EIO : 0;
 }
 
-/* From the verdict of a trial to the answer that a hunt counts. A trial that the judge calls stuck, or in which nobody was refused by anybody, says
- * nothing of exclusion: the faults stopped the service, and that is an answer of its own. */
+/* From the verdict of a trial to the answer that a hunt counts. A trial that the judge calls stuck, or in which nobody
+ * was refused by anybody, says nothing of exclusion: the faults stopped the service, and that is an answer of its own.
+ */
 
-static const char *const outcomes[LB_HUNT_OUTCOME_COUNT] = {"safe", "lease", "expired", "damage", "numbers", "blocked", "undecided"};
+static const char *const outcomes[LB_HUNT_OUTCOME_COUNT] = {"safe",    "lease",   "expired",  "damage",
+                                                            "numbers", "blocked", "undecided"};
 
 const char *lb_hunt_outcome_name(enum lb_hunt_outcome outcome) { return outcomes[outcome]; }
 
 const char *lb_hunt_class_text(enum lb_hunt_outcome class) {
-  static const char *const texts[LB_HUNT_OUTCOME_COUNT] = {
-      [LB_HUNT_LEASE] = "within a lease", [LB_HUNT_EXPIRED] = "after the lease", [LB_HUNT_DAMAGE] = "only at the resource", [LB_HUNT_NUMBERS] = "in numbers only"};
+  static const char *const texts[LB_HUNT_OUTCOME_COUNT] = {[LB_HUNT_LEASE] = "within a lease",
+                                                           [LB_HUNT_EXPIRED] = "after the lease",
+                                                           [LB_HUNT_DAMAGE] = "only at the resource",
+                                                           [LB_HUNT_NUMBERS] = "in numbers only"};
   return texts[class] ? texts[class] : "";
 }
 
@@ -140,7 +160,9 @@ unsigned lb_hunt_decided(const struct lb_hunt_count *count) {
   return decided;
 }
 
-bool lb_hunt_broke(const struct lb_hunt_count *count) { return count->of[LB_HUNT_LEASE] + count->of[LB_HUNT_EXPIRED] > 0; }
+bool lb_hunt_broke(const struct lb_hunt_count *count) {
+  return count->of[LB_HUNT_LEASE] + count->of[LB_HUNT_EXPIRED] > 0;
+}
 
 unsigned lb_hunt_violated(const struct lb_hunt_count *count) {
   unsigned violated = 0;
@@ -148,18 +170,21 @@ unsigned lb_hunt_violated(const struct lb_hunt_count *count) {
   return violated;
 }
 
-/* Minimality, read off the journal. The empty set is a subset of all of them: a lock that breaks without a fault has one minimal set, the empty one. */
+/* Minimality, read off the journal. The empty set is a subset of all of them: a lock that breaks without a fault has
+ * one minimal set, the empty one. */
 
 const char *lb_hunt_standing_name(enum lb_hunt_standing standing) {
   static const char *const names[] = {"minimal", "not replayed", "open", "sometimes"};
   return names[standing];
 }
 
-/* ---- subsets --------------------------------------------------------------------------------------------------------- */
+/* ---- subsets
+ * --------------------------------------------------------------------------------------------------------- */
 
 enum { PARTS_MAX = LB_HUNT_SUBSETS_MAX + LB_HUNT_FEWER_SETS_MAX };
 
-/* Proper subsets, of faults and of the hosts to which they are done, as indices of the space. Without a clock that drifts, a part of the regime drift is what it is in the regime long. */
+/* Proper subsets, of faults and of the hosts to which they are done, as indices of the space. Without a clock that
+ * drifts, a part of the regime drift is what it is in the regime long. */
 static size_t subsets(const struct lb_hunt_space *space, size_t timeline, size_t ret[PARTS_MAX]) {
   struct lb_hunt_timeline part[PARTS_MAX];
   size_t count = 0, parts = lb_hunt_subsets(space, &space->timeline[timeline], part);
@@ -177,14 +202,17 @@ static bool may_be_in(const struct lb_hunt_timeline *small, const struct lb_hunt
   if (small->fault_count > large->fault_count) return false;
   for (size_t i = 0; i < small->fault_count; i++) {
     bool found = false;
-    for (size_t j = 0; j < large->fault_count; j++) found |= lb_hunt_fault_equal(small->fault[i], large->fault[j]) || lb_hunt_is_fewer(small->fault[i], large->fault[j]);
+    for (size_t j = 0; j < large->fault_count; j++)
+      found |=
+          lb_hunt_fault_equal(small->fault[i], large->fault[j]) || lb_hunt_is_fewer(small->fault[i], large->fault[j]);
     if (!found) return false;
   }
   return true;
 }
 
 static bool is_subset(const struct lb_hunt_space *space, size_t small, size_t large) {
-  size_t part[PARTS_MAX], count = may_be_in(&space->timeline[small], &space->timeline[large]) ? subsets(space, large, part) : 0;
+  size_t part[PARTS_MAX],
+      count = may_be_in(&space->timeline[small], &space->timeline[large]) ? subsets(space, large, part) : 0;
   for (size_t i = 0; i < count; i++)
     if (part[i] == small) return true;
   return false;
@@ -195,18 +223,22 @@ static unsigned breaks(const struct lb_hunt_journal *journal, size_t timeline, e
   return lb_hunt_seen(journal, timeline)->of[class];
 }
 
-bool lb_hunt_sets_contained(const struct lb_hunt_sets *sets, const struct lb_hunt_space *space, size_t timeline, enum lb_hunt_outcome class) {
+bool lb_hunt_sets_contained(const struct lb_hunt_sets *sets, const struct lb_hunt_space *space, size_t timeline,
+                            enum lb_hunt_outcome class) {
   for (size_t i = 0; i < sets->count; i++) {
     const struct lb_hunt_set *set = &sets->set[i];
-    if (set->standing <= LB_HUNT_NOT_REPLAYED && set->class == class && is_subset(space, set->timeline, timeline)) return true;
+    if (set->standing <= LB_HUNT_NOT_REPLAYED && set->class == class && is_subset(space, set->timeline, timeline))
+      return true;
   }
   return false;
 }
 
-/* ---- what each timeline is ------------------------------------------------------------------------------------------- */
+/* ---- what each timeline is
+ * ------------------------------------------------------------------------------------------- */
 
 /* The subsets that break, and those of which that is not known. */
-static void look_at_subsets(const struct lb_hunt_journal *b, size_t timeline, enum lb_hunt_outcome class, unsigned *ret_breaking, unsigned *ret_open) {
+static void look_at_subsets(const struct lb_hunt_journal *b, size_t timeline, enum lb_hunt_outcome class,
+                            unsigned *ret_breaking, unsigned *ret_open) {
   size_t part[PARTS_MAX], count = subsets(b->space, timeline, part);
   *ret_breaking = *ret_open = 0;
   for (size_t i = 0; i < count; i++) {
@@ -222,14 +254,23 @@ bool lb_hunt_part_broke(const struct lb_hunt_journal *journal, size_t timeline, 
 }
 
 /* True if it belongs into the list. Those that contain a minimal set do not: the smaller one says more. */
-static bool judge(const struct lb_hunt_journal *b, const struct lb_hunt_sets *smaller, size_t timeline, enum lb_hunt_outcome class, struct lb_hunt_set *ret) {
+static bool judge(const struct lb_hunt_journal *b, const struct lb_hunt_sets *smaller, size_t timeline,
+                  enum lb_hunt_outcome class, struct lb_hunt_set *ret) {
   const struct lb_hunt_count *count = lb_hunt_seen(b, timeline);
   unsigned breaking, broke = count->of[class], decided = lb_hunt_decided(count);
   const struct lb_hunt_replay *replay = &b->replay[timeline];
-  if (broke == 0 || (replay->refuted && replay->agreed == 0) || lb_hunt_sets_contained(smaller, b->space, timeline, class)) return false;
+  if (broke == 0 || (replay->refuted && replay->agreed == 0) ||
+      lb_hunt_sets_contained(smaller, b->space, timeline, class))
+    return false;
   for (int worse = LB_HUNT_CLASS_FIRST; worse < (int)class; worse++)
     if (count->of[worse] > 0) return false; /* it is a set of that class */
-  *ret = (struct lb_hunt_set){.timeline = timeline, .class = class, .broke = broke, .decided = decided, .agreed = replay->agreed, .replayed = replay->decided, .simplest = {timeline, 0}};
+  *ret = (struct lb_hunt_set){.timeline = timeline,
+                              .class = class,
+                              .broke = broke,
+                              .decided = decided,
+                              .agreed = replay->agreed,
+                              .replayed = replay->decided,
+                              .simplest = {timeline, 0}};
   look_at_subsets(b, timeline, class, &breaking, &ret->open);
   if (broke < decided || breaking > 0 || replay->refuted) ret->standing = LB_HUNT_SOMETIMES;
   else ret->standing = decided < LB_HUNT_SURE || ret->open > 0 ? LB_HUNT_OPEN : LB_HUNT_MINIMAL;
@@ -248,11 +289,13 @@ static int add(struct lb_hunt_sets *sets, const struct lb_hunt_set *set) {
 static void drop_contained(const struct lb_hunt_space *space, enum lb_hunt_outcome class, struct lb_hunt_sets *sets) {
   size_t kept = 0;
   for (size_t i = 0; i < sets->count; i++)
-    if (sets->set[i].class != class || !lb_hunt_sets_contained(sets, space, sets->set[i].timeline, class)) sets->set[kept++] = sets->set[i];
+    if (sets->set[i].class != class || !lb_hunt_sets_contained(sets, space, sets->set[i].timeline, class))
+      sets->set[kept++] = sets->set[i];
   sets->count = kept;
 }
 
-/* The space is in the order of the number of faults, so sets with fewer faults are known when a larger one is looked at. */
+/* The space is in the order of the number of faults, so sets with fewer faults are known when a larger one is looked
+ * at. */
 static int find_class(const struct lb_hunt_journal *b, enum lb_hunt_outcome class, struct lb_hunt_sets *ret) {
   struct lb_hunt_set set;
   int r = 0;
@@ -265,7 +308,8 @@ static int find_class(const struct lb_hunt_journal *b, enum lb_hunt_outcome clas
 int lb_hunt_sets_find(const struct lb_hunt_journal *journal, struct lb_hunt_sets *ret) {
   *ret = (struct lb_hunt_sets){0};
   int r = 0;
-  for (int class = LB_HUNT_CLASS_FIRST; class <= LB_HUNT_CLASS_LAST && r == 0; class++) r = find_class(journal, (enum lb_hunt_outcome)class, ret);
+  for (int class = LB_HUNT_CLASS_FIRST; class <= LB_HUNT_CLASS_LAST && r == 0; class ++)
+    r = find_class(journal, (enum lb_hunt_outcome) class, ret);
   if (r < 0) lb_hunt_sets_clear(ret);
   return r;
 }
@@ -286,12 +330,14 @@ struct lb_hunt_share lb_hunt_core(const struct lb_hunt_journal *b) {
   return share;
 }
 
-/* ---- mechanisms -------------------------------------------------------------------------------------------------------- */
+/* ---- mechanisms
+ * -------------------------------------------------------------------------------------------------------- */
 
 /* How many of its faults do this to this host. */
 static size_t count_done(const struct lb_hunt_timeline *t, const struct lb_hunt_fault *fault) {
   size_t count = 0;
-  for (size_t i = 0; i < t->fault_count; i++) count += t->fault[i].kind == fault->kind && t->fault[i].target == fault->target;
+  for (size_t i = 0; i < t->fault_count; i++)
+    count += t->fault[i].kind == fault->kind && t->fault[i].target == fault->target;
   return count;
 }
 
@@ -306,13 +352,15 @@ bool lb_hunt_alike(const struct lb_hunt_space *space, const struct lb_hunt_set *
 bool lb_hunt_is_first(const struct lb_hunt_sets *sets, const struct lb_hunt_space *space, size_t index) {
   enum lb_hunt_standing standing = sets->set[index].standing;
   for (size_t i = 0; i < index; i++) {
-    bool said = sets->set[i].standing == standing || (standing == LB_HUNT_NOT_REPLAYED && sets->set[i].standing == LB_HUNT_MINIMAL);
+    bool said = sets->set[i].standing == standing ||
+                (standing == LB_HUNT_NOT_REPLAYED && sets->set[i].standing == LB_HUNT_MINIMAL);
     if (said && lb_hunt_alike(space, &sets->set[i], &sets->set[index])) return false;
   }
   return true;
 }
 
-/* ---- what is not known yet ------------------------------------------------------------------------------------------- */
+/* ---- what is not known yet
+ * ------------------------------------------------------------------------------------------- */
 
 static bool wants(const struct lb_hunt_journal *b, size_t timeline) {
   const struct lb_hunt_count *count = lb_hunt_seen(b, timeline);
@@ -320,10 +368,13 @@ static bool wants(const struct lb_hunt_journal *b, size_t timeline) {
 }
 
 /* Who broke once, in any class, and has no minimal set of that class in it. */
-static bool is_candidate(const struct lb_hunt_journal *b, const struct lb_hunt_sets *sets, size_t timeline, size_t faults) {
+static bool is_candidate(const struct lb_hunt_journal *b, const struct lb_hunt_sets *sets, size_t timeline,
+                         size_t faults) {
   if (b->space->timeline[timeline].fault_count != faults) return false;
-  for (int class = LB_HUNT_CLASS_FIRST; class <= LB_HUNT_CLASS_LAST; class++)
-    if (breaks(b, timeline, (enum lb_hunt_outcome)class) && !lb_hunt_sets_contained(sets, b->space, timeline, (enum lb_hunt_outcome)class)) return true;
+  for (int class = LB_HUNT_CLASS_FIRST; class <= LB_HUNT_CLASS_LAST; class ++)
+    if (breaks(b, timeline, (enum lb_hunt_outcome) class) &&
+        !lb_hunt_sets_contained(sets, b->space, timeline, (enum lb_hunt_outcome) class))
+      return true;
   return false;
 }
 
@@ -339,7 +390,8 @@ static bool is_news(const struct lb_hunt_sets *sets, const struct lb_hunt_space 
   return true;
 }
 
-ptrdiff_t lb_hunt_sets_wanting(const struct lb_hunt_journal *b, const struct lb_hunt_sets *sets, size_t faults, bool firsts, size_t **ret) {
+ptrdiff_t lb_hunt_sets_wanting(const struct lb_hunt_journal *b, const struct lb_hunt_sets *sets, size_t faults,
+                               bool firsts, size_t **ret) {
   size_t part[PARTS_MAX], count = 0;
   bool *wanted = calloc(b->space->count + 1, sizeof *wanted);
   *ret = malloc((b->space->count + 1) * sizeof **ret);

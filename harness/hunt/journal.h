@@ -14,11 +14,12 @@
 
 enum lb_hunt_outcome {
   LB_HUNT_SAFE,
-  LB_HUNT_LEASE,     /* two held, and the leases of both ran */
-  LB_HUNT_EXPIRED,   /* two held, but the earlier lease was over */
-  LB_HUNT_DAMAGE,    /* nobody held beside another one, but the resource was damaged */
-  LB_HUNT_NUMBERS,   /* only a fencing number that repeats or goes backwards */
-  LB_HUNT_BLOCKED,   /* nobody could be granted the lock while it mattered, or not again at the end. Never safe: the question was not answered */
+  LB_HUNT_LEASE,   /* two held, and the leases of both ran */
+  LB_HUNT_EXPIRED, /* two held, but the earlier lease was over */
+  LB_HUNT_DAMAGE,  /* nobody held beside another one, but the resource was damaged */
+  LB_HUNT_NUMBERS, /* only a fencing number that repeats or goes backwards */
+  LB_HUNT_BLOCKED, /* nobody could be granted the lock while it mattered, or not again at the end. Never safe: the
+                      question was not answered */
   LB_HUNT_UNDECIDED,
   LB_HUNT_OUTCOME_COUNT
 };
@@ -46,8 +47,8 @@ bool lb_hunt_broke(const struct lb_hunt_count *count);
 /* How many were violated, in any class. */
 unsigned lb_hunt_violated(const struct lb_hunt_count *count);
 
-/* what a hunt has seen so far: for every timeline and guard how often it came out how. Each trial is a line of a file as soon as it has
- * ended, so a hunt that is interrupted, or killed, keeps what it has and can go on from there. */
+/* what a hunt has seen so far: for every timeline and guard how often it came out how. Each trial is a line of a file
+ * as soon as it has ended, so a hunt that is interrupted, or killed, keeps what it has and can go on from there. */
 
 struct lb_hunt_doubt {
   uint64_t why;  /* of the latest undecided trial: a number for its words */
@@ -58,34 +59,38 @@ struct lb_hunt_replay { /* of a set in the form in which it is published */
   bool refuted; /* it did not come out so every time */
 };
 struct lb_hunt_journal {
-  const struct lb_hunt_space *space; /* borrowed */
-  enum lb_guard guard;               /* of the hunt: sets are those under it */
+  const struct lb_hunt_space *space;             /* borrowed */
+  enum lb_guard guard;                           /* of the hunt: sets are those under it */
   struct lb_hunt_count (*count)[LB_GUARD_COUNT]; /* by the index of the timeline, and guard */
-  char (*why)[160];                  /* by the index of the timeline: of its latest undecided trial */
+  char (*why)[160];                              /* by the index of the timeline: of its latest undecided trial */
   struct lb_hunt_doubt (*doubt)[LB_GUARD_COUNT]; /* by the index of the timeline, and guard */
-  struct lb_hunt_replay *replay;     /* by the index of the timeline */
-  size_t trials, undecided;          /* of all of them */
-  size_t read;                       /* of these, those that were in the file already */
+  struct lb_hunt_replay *replay;                 /* by the index of the timeline */
+  size_t trials, undecided;                      /* of all of them */
+  size_t read;                                   /* of these, those that were in the file already */
   FILE *file;
 };
 
-/* Opens the file, or makes it, and takes what is in it. The first line says what it is of: `of`, as in "PROTOCOL@TOPOLOGY, seed 42, at most 2 faults"; a file of anything
- * else is refused. Its guard is none until the caller says otherwise. 0 (release with lb_hunt_journal_close()), or -errno with one line in err. */
-int lb_hunt_journal_open(struct lb_hunt_journal *journal, const struct lb_hunt_space *space, const char *path, const char *of, char *err, size_t err_size);
+/* Opens the file, or makes it, and takes what is in it. The first line says what it is of: `of`, as in
+ * "PROTOCOL@TOPOLOGY, seed 42, at most 2 faults"; a file of anything else is refused. Its guard is none until the
+ * caller says otherwise. 0 (release with lb_hunt_journal_close()), or -errno with one line in err. */
+int lb_hunt_journal_open(struct lb_hunt_journal *journal, const struct lb_hunt_space *space, const char *path,
+                         const char *of, char *err, size_t err_size);
 /* One more trial, in memory and in the file. */
-void lb_hunt_journal_add(struct lb_hunt_journal *journal, size_t timeline, enum lb_guard guard, enum lb_hunt_outcome outcome, const char *why);
+void lb_hunt_journal_add(struct lb_hunt_journal *journal, size_t timeline, enum lb_guard guard,
+                         enum lb_hunt_outcome outcome, const char *why);
 /* What came of a timeline under the guard of the hunt. */
 const struct lb_hunt_count *lb_hunt_seen(const struct lb_hunt_journal *journal, size_t timeline);
-/* True if its latest undecided trials had the same reason to the letter: then another one would have it, too. (What is late is late by another number of
- * milliseconds each time.) */
+/* True if its latest undecided trials had the same reason to the letter: then another one would have it, too. (What is
+ * late is late by another number of milliseconds each time.) */
 bool lb_hunt_is_hopeless(const struct lb_hunt_journal *journal, size_t timeline, enum lb_guard guard);
 /* 0, or -errno if something could not be written. */
 int lb_hunt_journal_close(struct lb_hunt_journal *journal);
 
 /* the minimal breaking sets in a journal: which faults it takes, none of them too many. Nothing is run here.
  *
- * A set is minimal in its class if its timeline broke in every decided trial, at least LB_HUNT_SURE of them, and every proper subset, run as often, did
- * not break in that class once. Nothing is assumed of supersets: a further fault can hide what two did. */
+ * A set is minimal in its class if its timeline broke in every decided trial, at least LB_HUNT_SURE of them, and every
+ * proper subset, run as often, did not break in that class once. Nothing is assumed of supersets: a further fault can
+ * hide what two did. */
 
 #define LB_HUNT_SURE 5 /* n of n */
 
@@ -112,8 +117,8 @@ struct lb_hunt_set {
   enum lb_hunt_outcome class; /* LB_HUNT_CLASS_FIRST .. LB_HUNT_CLASS_LAST */
   enum lb_hunt_standing standing;
   unsigned broke, decided;
-  unsigned agreed, replayed; /* decided replays, and those of its class */
-  unsigned open; /* subsets that were not decided often enough */
+  unsigned agreed, replayed;    /* decided replays, and those of its class */
+  unsigned open;                /* subsets that were not decided often enough */
   struct lb_hunt_form simplest; /* in which it still breaks n of n; as found, it is itself */
   struct lb_hunt_range range;   /* of lengths, if it was narrowed */
 };
@@ -128,23 +133,26 @@ const char *lb_hunt_standing_name(enum lb_hunt_standing standing);
 int lb_hunt_sets_find(const struct lb_hunt_journal *journal, struct lb_hunt_sets *ret);
 void lb_hunt_sets_clear(struct lb_hunt_sets *sets);
 /* True if the timeline has all faults of one of the minimal sets of this class, replayed or not, and more. */
-bool lb_hunt_sets_contained(const struct lb_hunt_sets *sets, const struct lb_hunt_space *space, size_t timeline, enum lb_hunt_outcome class);
+bool lb_hunt_sets_contained(const struct lb_hunt_sets *sets, const struct lb_hunt_space *space, size_t timeline,
+                            enum lb_hunt_outcome class);
 /* True if a proper subset of the timeline broke in this class, once or more. */
 bool lb_hunt_part_broke(const struct lb_hunt_journal *journal, size_t timeline, enum lb_hunt_outcome class);
-/* True if two sets show the same mechanism: the same class, and the same things done to the same hosts, whenever, until whenever and in whatever
- * regime. */
+/* True if two sets show the same mechanism: the same class, and the same things done to the same hosts, whenever, until
+ * whenever and in whatever regime. */
 bool lb_hunt_alike(const struct lb_hunt_space *space, const struct lb_hunt_set *a, const struct lb_hunt_set *b);
-/* True if no set before this one, of the same standing, shows the same mechanism, nor a minimal one where this was only not replayed. */
+/* True if no set before this one, of the same standing, shows the same mechanism, nor a minimal one where this was only
+ * not replayed. */
 bool lb_hunt_is_first(const struct lb_hunt_sets *sets, const struct lb_hunt_space *space, size_t index);
-/* The share of the common core (lb_hunt_is_core()) that breaks a lock within a lease: of so many timelines that were decided, so many broke once or more. What is
- * pruned is not counted. */
+/* The share of the common core (lb_hunt_is_core()) that breaks a lock within a lease: of so many timelines that were
+ * decided, so many broke once or more. What is pruned is not counted. */
 struct lb_hunt_share {
   unsigned broke, decided;
 };
 struct lb_hunt_share lb_hunt_core(const struct lb_hunt_journal *journal);
-/* What has to be run before the sets with `faults` faults are known: timelines that broke once, and their proper subsets, decided less often than
- * LB_HUNT_SURE times. `firsts`: of each mechanism within a lease only one, for which no other is known to be minimal. Indices, malloc'd, each once,
- * into *ret. How many, or -ENOMEM. */
-ptrdiff_t lb_hunt_sets_wanting(const struct lb_hunt_journal *journal, const struct lb_hunt_sets *sets, size_t faults, bool firsts, size_t **ret);
+/* What has to be run before the sets with `faults` faults are known: timelines that broke once, and their proper
+ * subsets, decided less often than LB_HUNT_SURE times. `firsts`: of each mechanism within a lease only one, for which
+ * no other is known to be minimal. Indices, malloc'd, each once, into *ret. How many, or -ENOMEM. */
+ptrdiff_t lb_hunt_sets_wanting(const struct lb_hunt_journal *journal, const struct lb_hunt_sets *sets, size_t faults,
+                               bool firsts, size_t **ret);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is kept of a hunt beside its journal: every timeline with what came of it, and a complete scenario file for every set, which `run` replays.
+ * What is kept of a hunt beside its journal: every timeline with what came of it, and a complete scenario file for
+ * every set, which `run` replays.
  */
 #include "tell.h"
 
@@ -30,14 +31,19 @@ static void write_row(const struct lb_hunt *h, size_t i, FILE *out) {
   lb_hunt_id(t, id);
   bool ran = lb_hunt_decided(c) + c->of[LB_HUNT_UNDECIDED] > 0;
   bool holds = !ran && lb_hunt_sets_contained(&h->sets, &h->space, i, LB_HUNT_LEASE);
-  const char *why = t->pruned != LB_HUNT_RUN ? lb_hunt_pruned_text(t->pruned) : ran ? "" : holds ? "a minimal set is in it" : "not reached";
+  const char *why = t->pruned != LB_HUNT_RUN ? lb_hunt_pruned_text(t->pruned)
+                    : ran                    ? ""
+                    : holds                  ? "a minimal set is in it"
+                                             : "not reached";
   struct lb_hunt_timeline other;
   char as[LB_HUNT_ID_MAX] = "";
   const struct lb_hunt_drawn *drawn = lb_hunt_audit_find(&h->audit, i);
   if (lb_hunt_stand_in(&h->space.system, t, &other)) lb_hunt_id(&other, as);
-  fprintf(out, "%s,%s,%zu,%u,%u,%u,%u,%u,%u,%u,%s,%s%s%s,%s,%s,%s\n", id, lb_hunt_regime_name(t->regime), t->fault_count, c->of[LB_HUNT_SAFE], c->of[LB_HUNT_LEASE],
-          c->of[LB_HUNT_EXPIRED], c->of[LB_HUNT_DAMAGE], c->of[LB_HUNT_NUMBERS], c->of[LB_HUNT_BLOCKED], c->of[LB_HUNT_UNDECIDED], standing_name(h, i), *why ? "\"" : "", why, *why ? "\"" : "", lb_hunt_is_core(t) ? "yes" : "no",
-          as, lb_hunt_answer_name(drawn ? lb_hunt_audit_answer(&h->audit, &h->journal, drawn) : LB_HUNT_NOT_DRAWN));
+  fprintf(out, "%s,%s,%zu,%u,%u,%u,%u,%u,%u,%u,%s,%s%s%s,%s,%s,%s\n", id, lb_hunt_regime_name(t->regime),
+          t->fault_count, c->of[LB_HUNT_SAFE], c->of[LB_HUNT_LEASE], c->of[LB_HUNT_EXPIRED], c->of[LB_HUNT_DAMAGE],
+          c->of[LB_HUNT_NUMBERS], c->of[LB_HUNT_BLOCKED], c->of[LB_HUNT_UNDECIDED], standing_name(h, i),
+          *why ? "\"" : "", why, *why ? "\"" : "", lb_hunt_is_core(t) ? "yes" : "no", as,
+          lb_hunt_answer_name(drawn ? lb_hunt_audit_answer(&h->audit, &h->journal, drawn) : LB_HUNT_NOT_DRAWN));
 }
 
 static int write_table(const struct lb_hunt *h, const char *folder) {
@@ -58,24 +64,32 @@ static void describe(const struct lb_hunt *h, const struct lb_hunt_set *set, cha
   char found[LB_HUNT_ID_MAX];
   const char *minimal = set->standing <= LB_HUNT_NOT_REPLAYED ? ", and no part of it alone did" : "";
   lb_hunt_id(&h->space.timeline[set->timeline], found);
-  if (!lb_hunt_is_simplified(set)) snprintf(ret, size, "It broke %s in %u of %u trials%s.", lb_hunt_class_text(set->class), set->broke, set->decided, minimal);
+  if (!lb_hunt_is_simplified(set))
+    snprintf(ret, size, "It broke %s in %u of %u trials%s.", lb_hunt_class_text(set->class), set->broke, set->decided,
+             minimal);
   else
-    snprintf(ret, size, "It broke %s in %d of %d trials in this form, its simplest%s.\nFound as %s, which broke in %u of %u%s.", lb_hunt_class_text(set->class), LB_HUNT_SURE, LB_HUNT_SURE,
-             lb_hunt_without_text(set->simplest.without), found, set->broke, set->decided, minimal);
-  if (set->replayed) snprintf(ret + strlen(ret), size - strlen(ret), "\nIt came out so in %u of %u replays under another seed.", set->agreed, set->replayed);
+    snprintf(ret, size,
+             "It broke %s in %d of %d trials in this form, its simplest%s.\nFound as %s, which broke in %u of %u%s.",
+             lb_hunt_class_text(set->class), LB_HUNT_SURE, LB_HUNT_SURE, lb_hunt_without_text(set->simplest.without),
+             found, set->broke, set->decided, minimal);
+  if (set->replayed)
+    snprintf(ret + strlen(ret), size - strlen(ret), "\nIt came out so in %u of %u replays under another seed.",
+             set->agreed, set->replayed);
 }
 
 static int write_set(const struct lb_hunt *h, size_t i, const char *folder) {
   const struct lb_hunt_set *set = &h->sets.set[i];
   char path[PATH], note[700], range[200];
-  struct lb_hunt_settings settings = {.no_client_3 = h->space.switches.no_client_3 || set->simplest.without & LB_HUNT_WITHOUT_CLIENT_3,
+  struct lb_hunt_settings settings = {.no_client_3 = h->space.switches.no_client_3 ||
+                                                     set->simplest.without & LB_HUNT_WITHOUT_CLIENT_3,
                                       .no_renewal = set->simplest.without & LB_HUNT_WITHOUT_RENEWAL,
                                       .note = note};
   describe(h, set, note, sizeof note);
   lb_hunt_range_say(&set->range, range, sizeof range);
   if (lb_hunt_range_tells(&set->range)) snprintf(note + strlen(note), sizeof note - strlen(note), "\nIt %s.", range);
   snprintf(path, sizeof path, "%s/hunt/%02zu.ini", folder, i + 1);
-  return lb_hunt_write_file(&h->space, set->simplest.timeline, h->journal.guard, &settings, set->broke == set->decided && set->agreed == set->replayed ? "violated" : "race", path);
+  return lb_hunt_write_file(&h->space, set->simplest.timeline, h->journal.guard, &settings,
+                            set->broke == set->decided && set->agreed == set->replayed ? "violated" : "race", path);
 }
 
 int lb_hunt_keep(const struct lb_hunt *hunt, const char *folder, char *err, size_t err_size) {
@@ -88,15 +102,17 @@ int lb_hunt_keep(const struct lb_hunt *hunt, const char *folder, char *err, size
   return r < 0 ? lb_refuse(err, err_size, "cannot write %s: %s", folder, strerror(-r)), r : 0;
 }
 
-/* hunt.json: what a reader has to know of a hunt beside its timelines. What a folder does not say cannot be compared with another one. */
-
+/* hunt.json: what a reader has to know of a hunt beside its timelines. What a folder does not say cannot be compared
+ * with another one. */
 
 static const char *end_name(enum lb_hunt_end end) {
-  static const char *const names[] = {[LB_HUNT_WHOLE] = "whole", [LB_HUNT_OUT_OF_BUDGET] = "out of budget", [LB_HUNT_INTERRUPTED] = "interrupted"};
+  static const char *const names[] = {
+      [LB_HUNT_WHOLE] = "whole", [LB_HUNT_OUT_OF_BUDGET] = "out of budget", [LB_HUNT_INTERRUPTED] = "interrupted"};
   return names[end];
 }
 
-void lb_hunt_sitting_begin(struct lb_hunt_sitting *ret, const char *const *argv, int argc, const struct lb_topology *topology, const char *folder) {
+void lb_hunt_sitting_begin(struct lb_hunt_sitting *ret, const char *const *argv, int argc,
+                           const struct lb_topology *topology, const char *folder) {
   struct tm tm = lb_clock_utc();
   *ret = (struct lb_hunt_sitting){.argv = argv, .argc = argc};
   strftime(ret->started_utc, sizeof ret->started_utc, "%Y-%m-%dT%H:%M:%SZ", &tm);
@@ -123,7 +139,8 @@ static json_t *without_json(const struct lb_hunt_order *order) {
   char without[LB_HUNT_WITHOUT_MAX];
   json_t *all = json_array();
   lb_hunt_left_out(&order->switches, without);
-  for (char *rest = NULL, *word = strtok_r(without, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) json_array_append_new(all, json_string(word));
+  for (char *rest = NULL, *word = strtok_r(without, ",", &rest); word; word = strtok_r(NULL, ",", &rest))
+    json_array_append_new(all, json_string(word));
   return all;
 }
 
@@ -135,10 +152,13 @@ static json_t *set_json(const struct lb_hunt *h, size_t i) {
   struct lb_hunt_hosts hosts = lb_hunt_hosts_of(&h->space.system, &h->space.timeline[set->simplest.timeline]);
   lb_hunt_id(&h->space.timeline[set->timeline], id);
   lb_hunt_id(&h->space.timeline[set->simplest.timeline], form);
-  return json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:b, s:b, s:b, s:i, s:i, s:i, s:i}", "file", file, "timeline", id, "class", lb_hunt_outcome_name(set->class), "standing",
-                   lb_hunt_standing_name(set->standing), "form", form, "hosts", (int)(hosts.servers + hosts.clients), "servers", (int)hosts.servers, "unreal", lb_hunt_has_unreal(&h->space.timeline[set->timeline]), "client_3", !(set->simplest.without & LB_HUNT_WITHOUT_CLIENT_3), "renewal",
-                   !(set->simplest.without & LB_HUNT_WITHOUT_RENEWAL), "broke", (int)set->broke, "decided", (int)set->decided, "replayed", (int)set->replayed, "agreed",
-                   (int)set->agreed);
+  return json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:b, s:b, s:b, s:i, s:i, s:i, s:i}", "file", file, "timeline",
+                   id, "class", lb_hunt_outcome_name(set->class), "standing", lb_hunt_standing_name(set->standing),
+                   "form", form, "hosts", (int)(hosts.servers + hosts.clients), "servers", (int)hosts.servers, "unreal",
+                   lb_hunt_has_unreal(&h->space.timeline[set->timeline]), "client_3",
+                   !(set->simplest.without & LB_HUNT_WITHOUT_CLIENT_3), "renewal",
+                   !(set->simplest.without & LB_HUNT_WITHOUT_RENEWAL), "broke", (int)set->broke, "decided",
+                   (int)set->decided, "replayed", (int)set->replayed, "agreed", (int)set->agreed);
 }
 
 static json_t *sets_json(const struct lb_hunt *h) {
@@ -149,27 +169,33 @@ static json_t *sets_json(const struct lb_hunt *h) {
 
 static json_t *replays_json(const struct lb_hunt *h) {
   struct lb_hunt_replays all = lb_hunt_replays_of(&h->journal);
-  return json_pack("{s:i, s:i, s:i, s:i, s:i}", "sets", (int)all.sets, "decided", (int)all.decided, "agreed", (int)all.agreed, "sets_refuted", (int)all.refuted, "sets_gone", (int)all.gone);
+  return json_pack("{s:i, s:i, s:i, s:i, s:i}", "sets", (int)all.sets, "decided", (int)all.decided, "agreed",
+                   (int)all.agreed, "sets_refuted", (int)all.refuted, "sets_gone", (int)all.gone);
 }
 
-static json_t *sitting_json(const struct lb_hunt_sitting *s, const struct lb_hunt *h, const struct lb_hunt_order *order) {
+static json_t *sitting_json(const struct lb_hunt_sitting *s, const struct lb_hunt *h,
+                            const struct lb_hunt_order *order) {
   struct lb_machine after;
   lb_machine_read(&after, order->folder);
-  return json_pack("{s:o, s:o, s:s, s:f, s:f, s:s, s:i, s:i, s:o, s:s}", "tool", lb_about_tool(), "argv", lb_about_argv(s->argv, s->argc), "started_utc",
-                   s->started_utc, "seconds", h->seconds, "budget_s", order->budget_s, "end", end_name(h->end), "jobs", order->jobs.always, "jobs_most", order->jobs.most, "machine",
-                   lb_about_machine(&s->before, after.load, s->namespaces), "servers", s->servers);
+  return json_pack("{s:o, s:o, s:s, s:f, s:f, s:s, s:i, s:i, s:o, s:s}", "tool", lb_about_tool(), "argv",
+                   lb_about_argv(s->argv, s->argc), "started_utc", s->started_utc, "seconds", h->seconds, "budget_s",
+                   order->budget_s, "end", end_name(h->end), "jobs", order->jobs.always, "jobs_most", order->jobs.most,
+                   "machine", lb_about_machine(&s->before, after.load, s->namespaces), "servers", s->servers);
 }
 
-int lb_hunt_sitting_keep(const struct lb_hunt_sitting *s, const struct lb_hunt *h, const struct lb_hunt_order *order, char *err, size_t err_size) {
+int lb_hunt_sitting_keep(const struct lb_hunt_sitting *s, const struct lb_hunt *h, const struct lb_hunt_order *order,
+                         char *err, size_t err_size) {
   char path[PATH];
   snprintf(path, sizeof path, "%s/hunt.json", order->folder);
   json_t *sittings = earlier(path), *one = sitting_json(s, h, order);
   int r = !one ? -EILSEQ : json_array_append_new(sittings, one) < 0 ? -ENOMEM : 0;
   if (r < 0) json_decref(sittings);
   else
-    r = lb_about_write(json_pack("{s:i, s:s, s:I, s:i, s:s, s:o, s:o, s:o, s:o, s:o}", "schema_version", 2, "system", h->space.system.name, "seed", (json_int_t)order->seed,
-                                 "faults_max", order->faults_max, "guard", lb_guard_name(order->guard), "settings", settings_json(order), "without", without_json(order), "replays", replays_json(h), "sets",
-                                 sets_json(h), "sittings", sittings),
+    r = lb_about_write(json_pack("{s:i, s:s, s:I, s:i, s:s, s:o, s:o, s:o, s:o, s:o}", "schema_version", 2, "system",
+                                 h->space.system.name, "seed", (json_int_t)order->seed, "faults_max", order->faults_max,
+                                 "guard", lb_guard_name(order->guard), "settings", settings_json(order), "without",
+                                 without_json(order), "replays", replays_json(h), "sets", sets_json(h), "sittings",
+                                 sittings),
                        path);
   return r < 0 ? lb_refuse(err, err_size, "cannot write %s: %s", path, strerror(-r)), r : 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which timelines need not be run. Two kinds of reason are kept apart. The sound ones: such a timeline means nothing, or
- * comes out as another one that is run (a sample of them is run all the same, and has to agree). The bounds: from two faults on
- * the hunt does without some that cost most and teach least, and says so. What is never a reason: that a
+ * Which timelines need not be run. Two kinds of reason are kept apart. The sound ones: such a timeline means nothing,
+ * or comes out as another one that is run (a sample of them is run all the same, and has to agree). The bounds: from
+ * two faults on the hunt does without some that cost most and teach least, and says so. What is never a reason: that a
  * fault is harmless alone.
  */
 #include "space.h"
@@ -14,8 +14,8 @@
 static bool is_wall(struct lb_hunt_fault f) { return f.kind == LB_HUNT_AHEAD || f.kind == LB_HUNT_BACK; }
 static bool is_clock(struct lb_hunt_fault f) { return is_wall(f) || lb_hunt_drifts(f); }
 
-/* Client 1 that is killed or cut off behind the last reply holds, as at H. One that is stopped there does not: it has yet to look whether its
- * grant came in time. */
+/* Client 1 that is killed or cut off behind the last reply holds, as at H. One that is stopped there does not: it has
+ * yet to look whether its grant came in time. */
 static bool is_as_at_h(const struct lb_hunt_system *s, struct lb_hunt_fault f) {
   bool told = lb_hunt_of_client(f) && f.kind == LB_HUNT_PAUSE;
   return f.slot == LB_HUNT_ASKING && s->decided_inside && !told;
@@ -32,15 +32,28 @@ static enum lb_hunt_pruned of_fault(const struct lb_hunt_system *s, struct lb_hu
 
 /* ---- sound, of two ----------------------------------------------------------------------------------- */
 
-enum { HOST_P = 1 << 0, HOST_F = 1 << 1, HOST_OTHERS = 1 << 2, SERVERS = HOST_P | HOST_F | HOST_OTHERS, HOST_C1 = 1 << 3, HOST_C2 = 1 << 4 };
+enum {
+  HOST_P = 1 << 0,
+  HOST_F = 1 << 1,
+  HOST_OTHERS = 1 << 2,
+  SERVERS = HOST_P | HOST_F | HOST_OTHERS,
+  HOST_C1 = 1 << 3,
+  HOST_C2 = 1 << 4
+};
 static unsigned targeted(struct lb_hunt_fault f) {
-  static const unsigned hosts[LB_HUNT_TARGET_COUNT] = {
-      [LB_HUNT_P] = HOST_P, [LB_HUNT_F] = HOST_F, [LB_HUNT_ALL] = SERVERS, [LB_HUNT_C1] = HOST_C1, [LB_HUNT_C2] = HOST_C2, [LB_HUNT_ONE] = HOST_F, [LB_HUNT_MOST] = HOST_P | HOST_OTHERS};
+  static const unsigned hosts[LB_HUNT_TARGET_COUNT] = {[LB_HUNT_P] = HOST_P,
+                                                       [LB_HUNT_F] = HOST_F,
+                                                       [LB_HUNT_ALL] = SERVERS,
+                                                       [LB_HUNT_C1] = HOST_C1,
+                                                       [LB_HUNT_C2] = HOST_C2,
+                                                       [LB_HUNT_ONE] = HOST_F,
+                                                       [LB_HUNT_MOST] = HOST_P | HOST_OTHERS};
   return hosts[f.target];
 }
 /* With those at the other ends of its links. */
 static unsigned touched(struct lb_hunt_fault f) {
-  bool links = f.kind == LB_HUNT_ISOLATE || f.kind == LB_HUNT_PART || f.kind == LB_HUNT_CUT || f.kind == LB_HUNT_CUT_ONE || f.kind == LB_HUNT_CUT_OFF;
+  bool links = f.kind == LB_HUNT_ISOLATE || f.kind == LB_HUNT_PART || f.kind == LB_HUNT_CUT ||
+               f.kind == LB_HUNT_CUT_ONE || f.kind == LB_HUNT_CUT_OFF;
   return targeted(f) | (links ? (unsigned)SERVERS : 0);
 }
 
@@ -69,18 +82,20 @@ static int compare(struct lb_hunt_fault a, struct lb_hunt_fault b) {
   return a.undo < b.undo ? -1 : a.undo > b.undo;
 }
 
-/* What is over before H is not done beside what is done at H: of hosts that both touch the one is free again when the other comes. */
+/* What is over before H is not done beside what is done at H: of hosts that both touch the one is free again when the
+ * other comes. */
 static bool is_over_before_h(const struct lb_hunt_timeline *t, size_t at) {
   for (size_t i = 0; i < t->fault_count && t->fault[at].undo == LB_HUNT_MID; i++)
     if (t->fault[i].slot == LB_HUNT_HOLDING && touched(t->fault[i]) & touched(t->fault[at])) return true;
   return false;
 }
 
-/* Of all orders that differ by neighbours without a common host, the one that is first by the alphabet is run: in it no fault stands
- * behind a larger one that it could be moved in front of. */
+/* Of all orders that differ by neighbours without a common host, the one that is first by the alphabet is run: in it no
+ * fault stands behind a larger one that it could be moved in front of. */
 bool lb_hunt_is_moved(const struct lb_hunt_timeline *t, size_t *ret_from, size_t *ret_to) {
   for (size_t j = 1; j < t->fault_count; j++)
-    for (size_t i = j; i > 0 && t->fault[i - 1].slot == t->fault[j].slot && !(touched(t->fault[i - 1]) & touched(t->fault[j])); i--)
+    for (size_t i = j;
+         i > 0 && t->fault[i - 1].slot == t->fault[j].slot && !(touched(t->fault[i - 1]) & touched(t->fault[j])); i--)
       if (compare(t->fault[j], t->fault[i - 1]) < 0) return *ret_from = j, *ret_to = i - 1, true;
   return false;
 }
@@ -97,8 +112,8 @@ static enum lb_hunt_pruned of_pairs(const struct lb_hunt_timeline *t) {
 
 /* ---- bounds ------------------------------------------------------------------------------------------ */
 
-/* Slow servers keep leases longer, and a fast client gives them up sooner; where clients stamp leases by their wall clock, a
- * holder that is ahead takes a longer one, and who is behind waits longer. */
+/* Slow servers keep leases longer, and a fast client gives them up sooner; where clients stamp leases by their wall
+ * clock, a holder that is ahead takes a longer one, and who is behind waits longer. */
 static bool is_harmless(struct lb_hunt_fault f) {
   if (!lb_hunt_of_client(f)) return f.kind == LB_HUNT_BACK || f.kind == LB_HUNT_SLOW;
   if (f.target == LB_HUNT_C2) return f.kind == LB_HUNT_BACK;
@@ -115,7 +130,8 @@ static enum lb_hunt_pruned bound_of(struct lb_hunt_fault f) {
 
 /* A cut from the replicas is a part of one from all servers. */
 static bool is_again(struct lb_hunt_fault a, struct lb_hunt_fault b) {
-  bool links = (a.kind == LB_HUNT_ISOLATE || a.kind == LB_HUNT_PART) && (b.kind == LB_HUNT_ISOLATE || b.kind == LB_HUNT_PART);
+  bool links =
+      (a.kind == LB_HUNT_ISOLATE || a.kind == LB_HUNT_PART) && (b.kind == LB_HUNT_ISOLATE || b.kind == LB_HUNT_PART);
   return a.target == b.target && (a.kind == b.kind || links);
 }
 
@@ -158,17 +174,20 @@ static const struct {
     [LB_HUNT_ORDER] = {true, "another order of faults that touch no common host is run"},
     [LB_HUNT_NO_QUEUE] = {true, "nobody queues, so no waiter is woken"},
     [LB_HUNT_NO_DRIFT] = {true, "no clock drifts: as in `long`"},
-    [LB_HUNT_FEWER_HOSTS] = {false, "bound: fewer hosts than all or a minority, beside other faults; run where those broke"},
+    [LB_HUNT_FEWER_HOSTS] = {false,
+                             "bound: fewer hosts than all or a minority, beside other faults; run where those broke"},
     [LB_HUNT_HARMLESS_CLOCK] = {false, "bound: no clock that only makes leases longer, beside other faults"},
     [LB_HUNT_HOLDER_KILLED] = {false, "bound: no holder that is killed, beside other faults"},
     [LB_HUNT_LATE_RESTART] = {false, "bound: no restart behind the last write, beside other faults"},
-    [LB_HUNT_LATE_FOR_GOOD] = {false, "bound: nothing that begins after B and lasts until the end, beside other faults"},
+    [LB_HUNT_LATE_FOR_GOOD] = {false,
+                               "bound: nothing that begins after B and lasts until the end, beside other faults"},
     [LB_HUNT_TWICE] = {false, "bound: nothing is done to one host twice"},
 };
 bool lb_hunt_pruned_is_sound(enum lb_hunt_pruned why) { return reasons[why].sound; }
 const char *lb_hunt_pruned_text(enum lb_hunt_pruned why) { return reasons[why].text; }
 
-/* Who stands for a timeline that is soundly pruned. Each reason claims that it comes out as another one, and here is which: so the claim can be tried. */
+/* Who stands for a timeline that is soundly pruned. Each reason claims that it comes out as another one, and here is
+ * which: so the claim can be tried. */
 
 static void drop(struct lb_hunt_timeline *t, size_t at) {
   memmove(t->fault + at, t->fault + at + 1, (t->fault_count - at - 1) * sizeof *t->fault);
@@ -181,8 +200,10 @@ static void put(struct lb_hunt_timeline *t, size_t at, struct lb_hunt_fault f) {
   t->fault_count++;
 }
 
-/* Pruned for this reason alone, in whatever regime, and beside each fault that comes later: one that is over before H is not as at H beside some of those. */
-static bool is_it(const struct lb_hunt_system *s, const struct lb_hunt_timeline *t, size_t at, enum lb_hunt_pruned why) {
+/* Pruned for this reason alone, in whatever regime, and beside each fault that comes later: one that is over before H
+ * is not as at H beside some of those. */
+static bool is_it(const struct lb_hunt_system *s, const struct lb_hunt_timeline *t, size_t at,
+                  enum lb_hunt_pruned why) {
   struct lb_hunt_timeline one = {.fault_count = 1, .fault = {t->fault[at]}};
   bool is = lb_hunt_prune(s, &one) == why;
   for (size_t i = at + 1; i < t->fault_count && is && why == LB_HUNT_SAME_AS_H; i++) {
@@ -230,7 +251,8 @@ static void put_in_order(struct lb_hunt_timeline *t) {
 /* One claim. False if nobody made one. */
 static bool follow(const struct lb_hunt_system *s, struct lb_hunt_timeline *t) {
   size_t alone = find_fault(s, t, t->pruned), later = find_later(s, t, t->pruned);
-  if (alone == t->fault_count && later == t->fault_count && t->pruned != LB_HUNT_ORDER && t->pruned != LB_HUNT_NO_DRIFT) return false;
+  if (alone == t->fault_count && later == t->fault_count && t->pruned != LB_HUNT_ORDER && t->pruned != LB_HUNT_NO_DRIFT)
+    return false;
   switch (t->pruned) {
     case LB_HUNT_CLIENT_WALL:
     case LB_HUNT_NO_LINKS:
@@ -255,7 +277,8 @@ static bool has_twice(const struct lb_hunt_timeline *t) {
 }
 
 /* Each claim takes a fault away, or brings it nearer to where it belongs: they end. */
-bool lb_hunt_stand_in(const struct lb_hunt_system *s, const struct lb_hunt_timeline *timeline, struct lb_hunt_timeline *ret) {
+bool lb_hunt_stand_in(const struct lb_hunt_system *s, const struct lb_hunt_timeline *timeline,
+                      struct lb_hunt_timeline *ret) {
   if (!lb_hunt_pruned_is_sound(timeline->pruned)) return false;
   *ret = *timeline;
   while (lb_hunt_pruned_is_sound(ret->pruned))

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * In rounds: all that is wanted by what is known goes into one batch, for a batch takes as long as its longest timeline. A timeline is wanted as soon as no result
- * that is still to come could make it superfluous: none of its parts broke, or all that broke with fewer faults is confirmed. What contains a minimal set is not
- * looked at: that it breaks would be no news, and whether a further fault hides it, a sample says.
+ * In rounds: all that is wanted by what is known goes into one batch, for a batch takes as long as its longest
+ * timeline. A timeline is wanted as soon as no result that is still to come could make it superfluous: none of its
+ * parts broke, or all that broke with fewer faults is confirmed. What contains a minimal set is not looked at: that it
+ * breaks would be no news, and whether a further fault hides it, a sample says.
  */
 #include "search.h"
 
@@ -13,7 +14,8 @@
 #include "base/rng.h"
 
 enum { MOST = 400, AGAIN = 2 }; /* MOST: timelines that are looked at in one round */
-/* Shares of a budget: until when is looked at timelines, and until when is asked about what was found. The rest is for simpler forms, replays and guards. */
+/* Shares of a budget: until when is looked at timelines, and until when is asked about what was found. The rest is for
+ * simpler forms, replays and guards. */
 #define LOOK_UNTIL 0.6
 #define ASK_UNTIL 0.75
 /* In the order in which a hunt with a budget plays them. */
@@ -29,7 +31,8 @@ struct round {
   bool *taken; /* by the index of the timeline: it is looked at in this round */
 };
 
-/* ---- what is wanted -------------------------------------------------------------------------------------------------- */
+/* ---- what is wanted
+ * -------------------------------------------------------------------------------------------------- */
 
 static bool was_asked(const struct lb_hunting *g, size_t timeline) {
   return lb_hunting_knows(g, timeline) || lb_hunt_seen(&g->h->journal, timeline)->of[LB_HUNT_UNDECIDED] > 0;
@@ -37,15 +40,18 @@ static bool was_asked(const struct lb_hunting *g, size_t timeline) {
 
 static void add(struct round *r, enum part part, size_t timeline) { r->timeline[part][r->count[part]++] = timeline; }
 
-/* Those with so many faults. `open`: a set with fewer is not confirmed yet. True if one of them was not asked before this round. */
+/* Those with so many faults. `open`: a set with fewer is not confirmed yet. True if one of them was not asked before
+ * this round. */
 static bool look(struct round *r, size_t faults, bool open) {
   const struct lb_hunting *g = r->g;
   bool left = false;
   for (size_t i = 0; i < r->order_count; i++) {
     size_t t = r->order[i];
-    if (g->h->space.timeline[t].fault_count != faults || r->taken[t] || was_asked(g, t) || lb_hunting_is_held(g, t)) continue;
+    if (g->h->space.timeline[t].fault_count != faults || r->taken[t] || was_asked(g, t) || lb_hunting_is_held(g, t))
+      continue;
     left = true;
-    if (r->count[LOOKING] == MOST || (open && faults > 1 && lb_hunt_part_broke(&g->h->journal, t, LB_HUNT_LEASE))) continue;
+    if (r->count[LOOKING] == MOST || (open && faults > 1 && lb_hunt_part_broke(&g->h->journal, t, LB_HUNT_LEASE)))
+      continue;
     r->taken[t] = true;
     add(r, faults == 0 ? CONTROLS : LOOKING, t);
   }
@@ -57,14 +63,16 @@ static ptrdiff_t confirm(struct round *r, size_t faults) {
   size_t *wanting;
   bool firsts = r->g->order->budget_s > 0;
   ptrdiff_t count = lb_hunt_sets_wanting(&r->g->h->journal, &r->g->h->sets, faults, firsts, &wanting);
-  if (count == 0 && firsts) free(wanting), count = lb_hunt_sets_wanting(&r->g->h->journal, &r->g->h->sets, faults, false, &wanting);
+  if (count == 0 && firsts)
+    free(wanting), count = lb_hunt_sets_wanting(&r->g->h->journal, &r->g->h->sets, faults, false, &wanting);
   for (ptrdiff_t i = 0; i < count; i++)
     if (!r->taken[wanting[i]]) add(r, CONFIRMING, wanting[i]);
   if (count >= 0) free(wanting);
   return count;
 }
 
-/* Those with more faults wait for what they stand on: until it was looked at, they are not looked at; until it is confirmed, they are not confirmed. */
+/* Those with more faults wait for what they stand on: until it was looked at, they are not looked at; until it is
+ * confirmed, they are not confirmed. */
 static int search(struct round *r) {
   bool left = false, open = false;
   for (size_t faults = 0; faults <= (size_t)r->g->order->faults_max; faults++) {
@@ -81,7 +89,8 @@ static bool was_guarded(const struct lb_hunting *g, size_t timeline) {
   const struct lb_hunt_count *count = g->h->journal.count[timeline];
   bool was = false;
   for (unsigned guard = 0; guard < LB_GUARD_COUNT; guard++)
-    was |= LB_HUNTING_OTHER_GUARDS >> guard & 1 && (lb_hunt_decided(&count[guard]) > 0 || count[guard].of[LB_HUNT_UNDECIDED] > 0);
+    was |= LB_HUNTING_OTHER_GUARDS >> guard & 1 &&
+           (lb_hunt_decided(&count[guard]) > 0 || count[guard].of[LB_HUNT_UNDECIDED] > 0);
   return was;
 }
 
@@ -99,11 +108,13 @@ static void ask_guards(struct round *r) {
   const struct lb_hunt *h = r->g->h;
   for (size_t i = 0; i < h->sets.count && r->g->order->guard == LB_GUARD_NONE; i++) {
     const struct lb_hunt_set *set = &h->sets.set[i];
-    if (set->standing == LB_HUNT_MINIMAL && set->class == LB_HUNT_LEASE && !was_guarded(r->g, set->timeline)) add(r, GUARDS, set->timeline);
+    if (set->standing == LB_HUNT_MINIMAL && set->class == LB_HUNT_LEASE && !was_guarded(r->g, set->timeline))
+      add(r, GUARDS, set->timeline);
   }
 }
 
-/* ---- rounds ---------------------------------------------------------------------------------------------------------- */
+/* ---- rounds
+ * ---------------------------------------------------------------------------------------------------------- */
 
 static int play_all_of(struct round *r) {
   struct lb_hunting *g = r->g;
@@ -126,7 +137,9 @@ static int play_all_of(struct round *r) {
     batch[part].jobs = g->order->jobs;
     batch[part].as_given = g->order->budget_s > 0; /* where it ends has to be a fair sample */
   }
-  g->live.what = r->count[CONTROLS] + r->count[LOOKING] > 0 ? "looking" : r->count[CONFIRMING] > 0 ? "confirming" : "auditing";
+  g->live.what = r->count[CONTROLS] + r->count[LOOKING] > 0 ? "looking"
+                 : r->count[CONFIRMING] > 0                 ? "confirming"
+                                                            : "auditing";
   int result = lb_hunting_play_batches(g, batch, PART_COUNT);
   lb_hunting_count_breaking(g);
   return result;
@@ -137,11 +150,17 @@ static int play_alone(struct round *r) {
   struct lb_hunting *g = r->g;
   for (size_t i = 0; i < r->order_count; i++) {
     size_t t = r->order[i];
-    if (r->taken[t] || !was_asked(g, t) || lb_hunting_knows(g, t) || lb_hunting_is_held(g, t) || !lb_hunting_may_ask(g, t, g->order->guard)) continue;
+    if (r->taken[t] || !was_asked(g, t) || lb_hunting_knows(g, t) || lb_hunting_is_held(g, t) ||
+        !lb_hunting_may_ask(g, t, g->order->guard))
+      continue;
     r->taken[t] = true;
     add(r, LOOKING, t);
   }
-  struct lb_hunt_batch batch = {.timeline = r->timeline[LOOKING], .count = r->count[LOOKING], .guards = 1u << g->order->guard, .repeats = 1, .jobs = LB_JOBS_ALONE};
+  struct lb_hunt_batch batch = {.timeline = r->timeline[LOOKING],
+                                .count = r->count[LOOKING],
+                                .guards = 1u << g->order->guard,
+                                .repeats = 1,
+                                .jobs = LB_JOBS_ALONE};
   return lb_hunting_play(g, &batch);
 }
 
@@ -173,8 +192,8 @@ static int play(struct round *r) {
   return result == 0 && count_all(r) == 0 ? 1 : result;
 }
 
-/* Until nothing is wanted (1), or this share of the budget is used (0): where timelines are looked at when the next one would be late, for what was seen has to be a fair
- * sample; else when nothing fits any more. */
+/* Until nothing is wanted (1), or this share of the budget is used (0): where timelines are looked at when the next one
+ * would be late, for what was seen has to be a fair sample; else when nothing fits any more. */
 static int play_until(struct round *r, bool looks, double share) {
   struct lb_hunting *g = r->g;
   int result = 0;
@@ -200,7 +219,8 @@ static int play_all(struct round *r) {
   return left < 0 ? (int)left : 0;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------------------------- */
+/* ---- the whole
+ * ------------------------------------------------------------------------------------------------------- */
 
 /* What was to be run, and what was left out for a set in it; of that a sample was run. */
 static void count_wanted(struct lb_hunting *g, const size_t order[], size_t count) {
@@ -213,7 +233,8 @@ static void count_wanted(struct lb_hunting *g, const size_t order[], size_t coun
     g->h->held[faults] += lb_hunting_is_held(g, order[i]) && !lb_hunting_knows(g, order[i]);
   }
   size_t sample[LB_HUNTING_SAMPLE_MAX], sampled = lb_hunting_draw_held(g, order, count, sample);
-  for (size_t i = 0; i < sampled; i++) g->h->held[g->h->space.timeline[sample[i]].fault_count] += lb_hunting_knows(g, sample[i]);
+  for (size_t i = 0; i < sampled; i++)
+    g->h->held[g->h->space.timeline[sample[i]].fault_count] += lb_hunting_knows(g, sample[i]);
 }
 
 int lb_hunting_search(struct lb_hunting *g, const size_t order[], size_t count) {
@@ -221,8 +242,10 @@ int lb_hunting_search(struct lb_hunting *g, const size_t order[], size_t count) 
   int r = 0;
   bool drawn = g->h->audit.count > 0; /* the search goes on */
   bool full = (round.taken = calloc(g->h->space.count + 1, sizeof *round.taken));
-  for (int part = 0; part < PART_COUNT; part++) full &= (round.timeline[part] = calloc(g->h->space.count + 1, sizeof *round.timeline[part])) != NULL;
-  for (int faults = 0; faults <= g->order->faults_max && r == 0 && full && !drawn; faults++) r = lb_hunting_audit_draw(g, (size_t)faults);
+  for (int part = 0; part < PART_COUNT; part++)
+    full &= (round.timeline[part] = calloc(g->h->space.count + 1, sizeof *round.timeline[part])) != NULL;
+  for (int faults = 0; faults <= g->order->faults_max && r == 0 && full && !drawn; faults++)
+    r = lb_hunting_audit_draw(g, (size_t)faults);
   if (r == 0 && full) r = play_all(&round);
   for (int part = 0; part < PART_COUNT; part++) free(round.timeline[part]);
   free(round.taken);
@@ -238,9 +261,9 @@ enum { PURPOSE_ORDER = 0x68756e74 }; /* a stream of its own */
 enum { GROUPS = LB_HUNT_KIND_COUNT * LB_HUNT_KIND_COUNT * LB_HUNT_KIND_COUNT };
 
 struct entry {
-  size_t index; /* of the timeline */
+  size_t index;   /* of the timeline */
   unsigned group; /* its kinds, in whatever order they come */
-  size_t turn;  /* how many of its group come before it */
+  size_t turn;    /* how many of its group come before it */
 };
 
 static unsigned group_of(const struct lb_hunt_timeline *t) {
@@ -289,7 +312,8 @@ static size_t collect(struct order *o, size_t faults) {
   size_t count = 0;
   for (size_t i = 0; i < o->space->count; i++) {
     const struct lb_hunt_timeline *t = &o->space->timeline[i];
-    if (t->fault_count == faults && t->pruned == LB_HUNT_RUN) o->entries[count++] = (struct entry){.index = i, .group = group_of(t)};
+    if (t->fault_count == faults && t->pruned == LB_HUNT_RUN)
+      o->entries[count++] = (struct entry){.index = i, .group = group_of(t)};
   }
   return count;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Each question is one plan of one timeline, played by the runner as any run is. The budget is looked at before a question; what is known by then is kept.
+ * Each question is one plan of one timeline, played by the runner as any run is. The budget is looked at before a
+ * question; what is known by then is kept.
  */
 #include "directed.h"
 
@@ -22,13 +23,19 @@ struct shrinker {
   struct lb_directed *d;
   struct lb_shrunk *s;
   const char *what;
-  size_t item;  /* whose gap is cut down */
-  int needed;   /* trials that have to break */
-  int broke;    /* of the latest question */
-  struct { int broke; enum lb_directed_way way; } start; /* of what broke most often so far */
-  lb_ns begin, end; /* of the budget; end 0 = none */
+  size_t item; /* whose gap is cut down */
+  int needed;  /* trials that have to break */
+  int broke;   /* of the latest question */
+  struct {
+    int broke;
+    enum lb_directed_way way;
+  } start;           /* of what broke most often so far */
+  lb_ns begin, end;  /* of the budget; end 0 = none */
   size_t violations; /* trials so far */
-  struct { size_t count; double each_s; } ahead; /* timelines, and how long one was thought to take */
+  struct {
+    size_t count;
+    double each_s;
+  } ahead; /* timelines, and how long one was thought to take */
   char *err;
   size_t err_size;
 };
@@ -58,16 +65,20 @@ static int write_file(const struct shrinker *k, const bool keep[], const char *p
 
 /* ---- how long it takes --------------------------------------------------------------------------------- */
 
-/* Most violations start with the latest fault alone: nothing at all and that fault, each in two ways, a wait or two that is made shorter, and the last one. */
+/* Most violations start with the latest fault alone: nothing at all and that fault, each in two ways, a wait or two
+ * that is made shorter, and the last one. */
 static size_t count_ahead(const struct lb_directed *d) {
   enum { WAYS = 2, WAITS = 1, LAST = 1 };
   return WAYS + (d->fault_count > 0 ? WAYS : 0) + WAITS + LAST;
 }
 
 /* Of so many that are ahead; the last one has FINAL times the trials. */
-static double seconds_ahead(const struct shrinker *k, size_t count) { return (double)(count > 0 ? count + FINAL - 1 : 0) * k->ahead.each_s; }
+static double seconds_ahead(const struct shrinker *k, size_t count) {
+  return (double)(count > 0 ? count + FINAL - 1 : 0) * k->ahead.each_s;
+}
 
-/* The trials of a timeline side by side: it waits as long as all that happens up to its end, at most, and for whoever is asked. */
+/* The trials of a timeline side by side: it waits as long as all that happens up to its end, at most, and for whoever
+ * is asked. */
 static double seconds_of(const struct shrinker *k) {
   enum { TRIALS_MOST = 100, OWN_MS = 1500, WAITS_MOST_MS = 10000 };
   struct lb_effort effort[TRIALS_MOST];
@@ -77,7 +88,10 @@ static double seconds_of(const struct shrinker *k) {
   int count = k->o->trials < TRIALS_MOST ? k->o->trials : TRIALS_MOST, start_ms = system.topology->start_ms;
   long long ms = k->o->of->ttl_ms < WAITS_MOST_MS ? k->o->of->ttl_ms : WAITS_MOST_MS;
   for (int i = 0; i < count; i++)
-    effort[i] = (struct lb_effort){.start_s = start_ms / 1e3, .start_cpu_s = start_ms / 1e3, .start_ms = start_ms, .rest_s = (double)(ms + OWN_MS) / 1e3};
+    effort[i] = (struct lb_effort){.start_s = start_ms / 1e3,
+                                   .start_cpu_s = start_ms / 1e3,
+                                   .start_ms = start_ms,
+                                   .rest_s = (double)(ms + OWN_MS) / 1e3};
   return lb_estimate_play(effort, (size_t)count, &k->o->room);
 }
 
@@ -92,10 +106,20 @@ static void tell(const struct shrinker *k, const bool keep[], int trials, bool e
   if (!k->o->tick) return;
   double elapsed_s = (double)(lb_clock_ns() - k->begin) / 1e9, budget_s = k->o->budget_s, asked = (double)k->s->asked;
   size_t all = k->ahead.count > k->s->asked ? k->ahead.count : k->s->asked + !(ended && strcmp(k->what, "again") == 0);
-  double left_s = lb_estimate_corrected(seconds_ahead(k, all - k->s->asked), asked * k->ahead.each_s, elapsed_s, seconds_ahead(k, all));
+  double left_s = lb_estimate_corrected(seconds_ahead(k, all - k->s->asked), asked * k->ahead.each_s, elapsed_s,
+                                        seconds_ahead(k, all));
   if (budget_s > 0 && budget_s - elapsed_s < left_s) left_s = budget_s > elapsed_s ? budget_s - elapsed_s : 0;
-  struct lb_shrink_live live = {.what = k->what, .asked = k->s->asked, .all = all, .violations = k->violations, .elapsed_s = elapsed_s, .left_s = left_s,
-                                .ended = ended, .broke = k->broke, .trials = trials, .faults = count_of(keep, k->d->fault_count), .ms = waits(k->d, keep)};
+  struct lb_shrink_live live = {.what = k->what,
+                                .asked = k->s->asked,
+                                .all = all,
+                                .violations = k->violations,
+                                .elapsed_s = elapsed_s,
+                                .left_s = left_s,
+                                .ended = ended,
+                                .broke = k->broke,
+                                .trials = trials,
+                                .faults = count_of(keep, k->d->fault_count),
+                                .ms = waits(k->d, keep)};
   k->o->tick(k->o->display, &live);
 }
 
@@ -107,7 +131,8 @@ struct question {
   int trials;
 };
 
-static void tick(void *to, const struct lb_tally *tally, const struct lb_job *const *running, const uint64_t *grants, size_t count) {
+static void tick(void *to, const struct lb_tally *tally, const struct lb_job *const *running, const uint64_t *grants,
+                 size_t count) {
   const struct question *q = to;
   (void)tally, (void)running, (void)grants, (void)count;
   tell(q->k, q->keep, q->trials, false);
@@ -123,7 +148,8 @@ static int count_broken(struct shrinker *k, const struct lb_tally *tally) {
 static int play(struct shrinker *k, const struct lb_plan *plan, struct question *question) {
   struct lb_tally tally;
   struct lb_progress progress = {.tick = tick, .display = question};
-  if (plan->cells[0].skip[0]) return lb_refuse(k->err, k->err_size, "the timeline cannot be played: %s", plan->cells[0].skip);
+  if (plan->cells[0].skip[0])
+    return lb_refuse(k->err, k->err_size, "the timeline cannot be played: %s", plan->cells[0].skip);
   int r = lb_tally_begin(plan, &tally);
   if (r < 0) return r;
   r = lb_runner_run(&tally, k->o->dir, k->o->jobs, &progress, k->err, k->err_size);
@@ -194,7 +220,8 @@ static int cut_times(struct shrinker *k) {
 
 /* ---- where it starts ----------------------------------------------------------------------------------- */
 
-/* These faults, in each way to play the two clients, until it breaks every time; the best so far stays in k->s and k->start. */
+/* These faults, in each way to play the two clients, until it breaks every time; the best so far stays in k->s and
+ * k->start. */
 static int try_faults(struct shrinker *k, const bool keep[]) {
   for (enum lb_directed_way way = LB_DIRECTED_BY_SERVER + 1; way-- > 0;) {
     if (!lb_directed_may(k->d, keep, way)) continue;
@@ -202,14 +229,16 @@ static int try_faults(struct shrinker *k, const bool keep[]) {
     k->d->way = way;
     int r = play_all_of(k, keep, k->o->trials);
     if (r < 0) return r;
-    if (k->broke > k->start.broke) k->start.broke = k->broke, k->start.way = way, memcpy(k->s->keep, keep, sizeof k->s->keep);
+    if (k->broke > k->start.broke)
+      k->start.broke = k->broke, k->start.way = way, memcpy(k->s->keep, keep, sizeof k->s->keep);
     if (k->broke == k->o->trials) return 1;
   }
   return 0;
 }
 
-/* The violation usually belongs to the fault before it, and what the campaign had to do in long stretches at once (a cut that it took seconds to install) can
- * keep the whole from breaking. So first nothing at all, then each fault alone from the last on, then the last two and more, up to the whole. 1 = some broke. */
+/* The violation usually belongs to the fault before it, and what the campaign had to do in long stretches at once (a
+ * cut that it took seconds to install) can keep the whole from breaking. So first nothing at all, then each fault alone
+ * from the last on, then the last two and more, up to the whole. 1 = some broke. */
 static int find_start(struct shrinker *k) {
   size_t count = k->d->fault_count;
   bool keep[LB_DIRECTED_FAULTS_MAX] = {0};
@@ -230,7 +259,8 @@ static int find_start(struct shrinker *k) {
   return k->start.broke > 0;
 }
 
-int lb_shrink(const struct lb_shrink_order *order, struct lb_directed *directed, struct lb_shrunk *ret, char *err, size_t err_size) {
+int lb_shrink(const struct lb_shrink_order *order, struct lb_directed *directed, struct lb_shrunk *ret, char *err,
+              size_t err_size) {
   *ret = (struct lb_shrunk){.end = LB_SHRINK_NEVER};
   struct shrinker k = {.o = order, .d = directed, .s = ret, .begin = lb_clock_ns(), .err = err, .err_size = err_size};
   if (order->budget_s > 0) k.end = k.begin + (lb_ns)(order->budget_s * 1e9);
@@ -253,8 +283,8 @@ int lb_shrink(const struct lb_shrink_order *order, struct lb_directed *directed,
   return r;
 }
 
-/* Delta debugging of a list: parts are left out, large ones first. When no part of a size can go, parts become half as large; at size one the list is
- * minimal. */
+/* Delta debugging of a list: parts are left out, large ones first. When no part of a size can go, parts become half as
+ * large; at size one the list is minimal. */
 
 /* `without` = keep without those from `from` to `to` of the kept ones. */
 static void leave_out(const bool keep[], size_t count, size_t from, size_t to, bool without[]) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * From a minimal set to its simplest form, a step at a time, in rounds: all sets go on as far as what has been seen tells, and what they have to know
- * then is played together. A step that fails at its first trial costs no more than that one.
+ * From a minimal set to its simplest form, a step at a time, in rounds: all sets go on as far as what has been seen
+ * tells, and what they have to know then is played together. A step that fails at its first trial costs no more than
+ * that one.
  */
 #include "simplify.h"
 
@@ -23,9 +24,12 @@ const char *lb_hunt_without_text(unsigned without) {
   return texts[without] ? texts[without] : "";
 }
 
-bool lb_hunt_is_simplified(const struct lb_hunt_set *set) { return set->simplest.timeline != set->timeline || set->simplest.without; }
+bool lb_hunt_is_simplified(const struct lb_hunt_set *set) {
+  return set->simplest.timeline != set->timeline || set->simplest.without;
+}
 
-/* ---- simpler forms --------------------------------------------------------------------------------------------------- */
+/* ---- simpler forms
+ * --------------------------------------------------------------------------------------------------- */
 
 struct forms {
   const struct lb_hunt_space *space;
@@ -81,7 +85,8 @@ static void hit_fewer(struct forms *forms, struct lb_hunt_timeline t, unsigned w
   }
 }
 
-size_t lb_hunt_simpler(const struct lb_hunt_space *space, const struct lb_hunt_form *form, enum lb_hunt_outcome class, struct lb_hunt_form ret[LB_HUNT_SIMPLER_MAX]) {
+size_t lb_hunt_simpler(const struct lb_hunt_space *space, const struct lb_hunt_form *form, enum lb_hunt_outcome class,
+                       struct lb_hunt_form ret[LB_HUNT_SIMPLER_MAX]) {
   const struct lb_hunt_timeline *t = &space->timeline[form->timeline];
   struct forms forms = {space, ret, 0};
   bool client_3 = !space->switches.no_client_3 && !(form->without & LB_HUNT_WITHOUT_CLIENT_3);
@@ -93,7 +98,8 @@ size_t lb_hunt_simpler(const struct lb_hunt_space *space, const struct lb_hunt_f
   return forms.count;
 }
 
-/* ---- does it still break? -------------------------------------------------------------------------------------------- */
+/* ---- does it still break?
+ * -------------------------------------------------------------------------------------------- */
 
 enum answer { NO, YES, UNKNOWN };
 
@@ -143,23 +149,28 @@ static void go_on(struct job *job, struct lb_hunt_set *set) {
   }
 }
 
-/* ---- rounds ---------------------------------------------------------------------------------------------------------- */
+/* ---- rounds
+ * ---------------------------------------------------------------------------------------------------------- */
 
 /* Those that were never decided once, the others as often as it takes. */
 static int play(struct job *job, unsigned without, bool first) {
   size_t count = 0;
   for (size_t i = 0; i < job->ask_count; i++) {
     const struct lb_hunt_count *seen = job->player->seen(job->player->of, &job->ask[i]);
-    if (job->ask[i].without == without && first == (!seen || lb_hunt_decided(seen) == 0)) job->timeline[count++] = job->ask[i].timeline;
+    if (job->ask[i].without == without && first == (!seen || lb_hunt_decided(seen) == 0))
+      job->timeline[count++] = job->ask[i].timeline;
   }
-  return count > 0 ? job->player->play(job->player->of, without, job->timeline, count, first ? job->player->first : LB_HUNT_SURE - 1) : 0;
+  return count > 0 ? job->player->play(job->player->of, without, job->timeline, count,
+                                       first ? job->player->first : LB_HUNT_SURE - 1)
+                   : 0;
 }
 
 static int play_round(struct job *job) {
   int r = 0;
   job->ask_count = 0;
   for (size_t i = 0; i < job->sets->count; i++)
-    if (job->sets->set[i].standing == LB_HUNT_MINIMAL && lb_hunt_is_first(job->sets, job->space, i)) go_on(job, &job->sets->set[i]);
+    if (job->sets->set[i].standing == LB_HUNT_MINIMAL && lb_hunt_is_first(job->sets, job->space, i))
+      go_on(job, &job->sets->set[i]);
   for (unsigned without = 0; without < LB_HUNT_WITHOUT_COUNT && r == 0; without++) {
     r = play(job, without, false); /* before the others, of which some will belong to these then */
     if (r == 0) r = play(job, without, true);
@@ -167,7 +178,8 @@ static int play_round(struct job *job) {
   return r;
 }
 
-int lb_hunt_simplify(const struct lb_hunt_space *space, struct lb_hunt_sets *sets, const struct lb_hunt_player *player) {
+int lb_hunt_simplify(const struct lb_hunt_space *space, struct lb_hunt_sets *sets,
+                     const struct lb_hunt_player *player) {
   struct job job = {.space = space, .sets = sets, .player = player};
   int r = 0;
   job.ask = calloc(sets->count + 1, sizeof *job.ask);
@@ -180,7 +192,8 @@ int lb_hunt_simplify(const struct lb_hunt_space *space, struct lb_hunt_sets *set
   return r;
 }
 
-/* A window is found from inside: its lower end between the shortest length and the one that is known to break, its upper end between that and the longest. */
+/* A window is found from inside: its lower end between the shortest length and the one that is known to break, its
+ * upper end between that and the longest. */
 
 enum lb_hunt_length lb_hunt_length_of(const struct lb_hunt_timeline *t) {
   for (size_t i = 0; i < t->fault_count; i++)
@@ -230,12 +243,16 @@ bool lb_hunt_range_tells(const struct lb_hunt_range *r) {
 }
 
 void lb_hunt_range_say(const struct lb_hunt_range *r, char *buf, size_t size) {
-  static const char *const what[] = {[LB_HUNT_OF_MID] = "breaks if what is undone before a takeover lasts", [LB_HUNT_OF_WRITE] = "breaks if a contender is given"};
+  static const char *const what[] = {[LB_HUNT_OF_MID] = "breaks if what is undone before a takeover lasts",
+                                     [LB_HUNT_OF_WRITE] = "breaks if a contender is given"};
   const char *more = r->length == LB_HUNT_OF_WRITE ? " to write" : "";
   double from = (double)r->from_ms / 1000, to = (double)r->to_ms / 1000;
-  if (r->from_open && r->to_open) snprintf(buf, size, "%s anything from %.1f to %.1f s%s, which is all that was tried", what[r->length], from, to, more);
+  if (r->from_open && r->to_open)
+    snprintf(buf, size, "%s anything from %.1f to %.1f s%s, which is all that was tried", what[r->length], from, to,
+             more);
   else if (r->from_open) snprintf(buf, size, "%s at most %.1f s%s", what[r->length], to, more);
-  else if (r->to_open) snprintf(buf, size, "%s at least %.1f s%s (tried up to %.1f s)", what[r->length], from, more, to);
+  else if (r->to_open)
+    snprintf(buf, size, "%s at least %.1f s%s (tried up to %.1f s)", what[r->length], from, more, to);
   else snprintf(buf, size, "%s from %.1f to %.1f s%s", what[r->length], from, to, more);
 }
 
@@ -243,7 +260,10 @@ void lb_hunt_range_say(const struct lb_hunt_range *r, char *buf, size_t size) {
 
 /* CHUNK: where time may run out, sets are done one after another, so that those that were begun are known. */
 enum { CHUNK = 4 };
-enum { UNDECIDED_MAX = 4, MORE = 2 }; /* so many undecided trials, and nobody asks again; rounds beside the first, for undecided ones */
+enum {
+  UNDECIDED_MAX = 4,
+  MORE = 2
+}; /* so many undecided trials, and nobody asks again; rounds beside the first, for undecided ones */
 
 struct replaying {
   struct lb_hunt_journal *journal;
@@ -262,7 +282,8 @@ static const struct lb_hunt_count *seen(const struct replaying *replaying, const
 static int wants(const struct replaying *replaying, const struct lb_hunt_set *set) {
   const struct lb_hunt_count *count = seen(replaying, set);
   unsigned decided = lb_hunt_decided(count);
-  bool asks = set->standing == LB_HUNT_MINIMAL && decided < LB_HUNT_REPLAYS && count->of[LB_HUNT_UNDECIDED] < UNDECIDED_MAX;
+  bool asks =
+      set->standing == LB_HUNT_MINIMAL && decided < LB_HUNT_REPLAYS && count->of[LB_HUNT_UNDECIDED] < UNDECIDED_MAX;
   return asks && count->of[set->class] == decided ? LB_HUNT_REPLAYS - (int)decided : 0;
 }
 
@@ -272,7 +293,9 @@ static size_t collect(const struct replaying *replaying, bool firsts, unsigned w
   for (size_t i = 0; i < replaying->sets->count; i++) {
     const struct lb_hunt_set *set = &replaying->sets->set[i];
     bool listed = false;
-    if (set->simplest.without != without || wants(replaying, set) != wanting || (firsts && !lb_hunt_is_first(replaying->sets, replaying->journal->space, i))) continue;
+    if (set->simplest.without != without || wants(replaying, set) != wanting ||
+        (firsts && !lb_hunt_is_first(replaying->sets, replaying->journal->space, i)))
+      continue;
     for (size_t j = 0; j < count; j++) listed |= replaying->timeline[j] == set->simplest.timeline;
     if (!listed) replaying->timeline[count++] = set->simplest.timeline;
   }
@@ -283,9 +306,11 @@ static int replay_some(const struct replaying *replaying, bool firsts) {
   int r = 0;
   for (unsigned without = 0; without < LB_HUNT_WITHOUT_COUNT; without++)
     for (int wanting = LB_HUNT_REPLAYS; wanting > 0 && r == 0; wanting--) {
-      size_t count = collect(replaying, firsts, without, wanting), most = replaying->player->first < LB_HUNT_SURE ? CHUNK : count + 1;
+      size_t count = collect(replaying, firsts, without, wanting),
+             most = replaying->player->first < LB_HUNT_SURE ? CHUNK : count + 1;
       for (size_t at = 0; at < count && r == 0; at += most)
-        r = replaying->player->play(replaying->player->of, without, replaying->timeline + at, count - at < most ? count - at : most, wanting);
+        r = replaying->player->play(replaying->player->of, without, replaying->timeline + at,
+                                    count - at < most ? count - at : most, wanting);
     }
   return r;
 }
@@ -296,7 +321,9 @@ static bool give_up(const struct replaying *replaying) {
   for (size_t i = 0; i < replaying->sets->count; i++) {
     struct lb_hunt_set *set = &replaying->sets->set[i];
     const struct lb_hunt_count *count = seen(replaying, set);
-    if (set->standing != LB_HUNT_MINIMAL || count->of[set->class] == lb_hunt_decided(count) || !lb_hunt_is_simplified(set)) continue;
+    if (set->standing != LB_HUNT_MINIMAL || count->of[set->class] == lb_hunt_decided(count) ||
+        !lb_hunt_is_simplified(set))
+      continue;
     set->simplest = (struct lb_hunt_form){set->timeline, 0};
     some = true;
   }
@@ -370,11 +397,18 @@ static struct lb_hunt_journal *journal_of(struct lb_hunt_lab *lab, unsigned with
 }
 
 static struct lb_hunt_settings settings_of(unsigned without) {
-  return (struct lb_hunt_settings){.no_client_3 = without & LB_HUNT_WITHOUT_CLIENT_3, .no_renewal = without & LB_HUNT_WITHOUT_RENEWAL};
+  return (struct lb_hunt_settings){.no_client_3 = without & LB_HUNT_WITHOUT_CLIENT_3,
+                                   .no_renewal = without & LB_HUNT_WITHOUT_RENEWAL};
 }
 
-static struct lb_hunt_batch batch_of(const struct lb_hunt_lab *lab, const size_t timeline[], size_t count, int repeats) {
-  return (struct lb_hunt_batch){.timeline = timeline, .count = count, .guards = 1u << lab->batches->journal->guard, .repeats = repeats, .again = lab->replays ? AGAIN : 0, .jobs = lab->jobs};
+static struct lb_hunt_batch batch_of(const struct lb_hunt_lab *lab, const size_t timeline[], size_t count,
+                                     int repeats) {
+  return (struct lb_hunt_batch){.timeline = timeline,
+                                .count = count,
+                                .guards = 1u << lab->batches->journal->guard,
+                                .repeats = repeats,
+                                .again = lab->replays ? AGAIN : 0,
+                                .jobs = lab->jobs};
 }
 
 static int lab_play(void *of, unsigned without, const size_t timeline[], size_t count, int repeats) {
@@ -401,16 +435,20 @@ static const struct lb_hunt_count *lab_seen(void *of, const struct lb_hunt_form 
   return journal ? lb_hunt_seen(journal, form->timeline) : NULL;
 }
 
-struct lb_hunt_player lb_hunt_lab_player(struct lb_hunt_lab *lab) { return (struct lb_hunt_player){lab_play, lab_seen, lab, lab->hasty ? LB_HUNT_SURE : 1}; }
+struct lb_hunt_player lb_hunt_lab_player(struct lb_hunt_lab *lab) {
+  return (struct lb_hunt_player){lab_play, lab_seen, lab, lab->hasty ? LB_HUNT_SURE : 1};
+}
 
 /* Until so many are decided, or one did not break. An undecided one is played again once. */
-static int try(struct lb_hunt_lab *lab, struct lb_hunt_batches *batches, const struct lb_hunt_form *form, enum lb_hunt_outcome class) {
+static int try(struct lb_hunt_lab *lab, struct lb_hunt_batches *batches, const struct lb_hunt_form *form,
+               enum lb_hunt_outcome class) {
   const struct lb_hunt_count *count = lb_hunt_seen(batches->journal, form->timeline);
   int r = 0;
   for (int round = 0; round < 2 && r == 0; round++) {
     unsigned decided = lb_hunt_decided(count);
     struct lb_hunt_batch batch = batch_of(lab, &form->timeline, 1, (int)(LB_HUNT_NARROW_TRIALS - decided));
-    if (decided < LB_HUNT_NARROW_TRIALS && count->of[class] == decided) r = lb_hunt_play_batch(batches, &batch, lab->err, lab->err_size);
+    if (decided < LB_HUNT_NARROW_TRIALS && count->of[class] == decided)
+      r = lb_hunt_play_batch(batches, &batch, lab->err, lab->err_size);
   }
   return r < 0 ? r : count->of[class] == LB_HUNT_NARROW_TRIALS && lb_hunt_decided(count) == LB_HUNT_NARROW_TRIALS;
 }

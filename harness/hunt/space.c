@@ -48,7 +48,8 @@ static bool belongs(const struct lb_hunt_timeline *t) {
 }
 
 /* Every way to go on from here to `faults` faults: with a letter of a later slot, or of the same slot in any order. */
-static int spell(struct lb_hunt_space *space, size_t *room, const struct words *words, struct lb_hunt_timeline *t, size_t faults) {
+static int spell(struct lb_hunt_space *space, size_t *room, const struct words *words, struct lb_hunt_timeline *t,
+                 size_t faults) {
   int r = 0;
   if (t->fault_count == faults) return belongs(t) ? add(space, room, t) : 0;
   for (size_t i = 0; i < words->count && r == 0; i++) {
@@ -83,7 +84,8 @@ static size_t place_of(const struct lb_hunt_space *space, const struct lb_hunt_t
   bytes[len++] = (unsigned char)t->regime;
   for (size_t i = 0; i < t->fault_count; i++) {
     const struct lb_hunt_fault *f = &t->fault[i];
-    bytes[len++] = (unsigned char)f->kind, bytes[len++] = (unsigned char)f->target, bytes[len++] = (unsigned char)f->slot, bytes[len++] = (unsigned char)f->undo;
+    bytes[len++] = (unsigned char)f->kind, bytes[len++] = (unsigned char)f->target,
+    bytes[len++] = (unsigned char)f->slot, bytes[len++] = (unsigned char)f->undo;
   }
   return space->places > 0 ? lb_hash(LB_HASH_BEGIN, bytes, len) % space->places : 0;
 }
@@ -100,7 +102,8 @@ static int make_places(struct lb_hunt_space *space) {
   return 0;
 }
 
-int lb_hunt_space_make(const struct lb_hunt_system *system, int faults_max, const struct lb_hunt_switches *switches, struct lb_hunt_space *ret) {
+int lb_hunt_space_make(const struct lb_hunt_system *system, int faults_max, const struct lb_hunt_switches *switches,
+                       struct lb_hunt_space *ret) {
   size_t room = 0;
   int r = 0;
   *ret = (struct lb_hunt_space){.system = *system, .faults_max = faults_max};
@@ -142,7 +145,8 @@ static void put_in_order(const struct lb_hunt_system *system, struct lb_hunt_tim
   t->pruned = lb_hunt_prune(system, t);
 }
 
-size_t lb_hunt_subsets(const struct lb_hunt_space *space, const struct lb_hunt_timeline *t, struct lb_hunt_timeline ret[LB_HUNT_SUBSETS_MAX]) {
+size_t lb_hunt_subsets(const struct lb_hunt_space *space, const struct lb_hunt_timeline *t,
+                       struct lb_hunt_timeline ret[LB_HUNT_SUBSETS_MAX]) {
   size_t count = 0;
   unsigned all = (1u << t->fault_count) - 1;
   for (size_t size = 0; size < t->fault_count; size++)
@@ -201,28 +205,33 @@ static bool fault_of(const char *word, size_t len, struct lb_hunt_fault *ret) {
   enum { ALL = LB_HUNT_KIND_COUNT * LB_HUNT_TARGET_COUNT * LB_HUNT_SLOT_COUNT * LB_HUNT_UNDO_COUNT };
   for (int n = 0; n < ALL; n++) {
     char text[WORD_MAX];
-    struct lb_hunt_fault f = {.kind = (enum lb_hunt_kind)(n % LB_HUNT_KIND_COUNT),
-                              .target = (enum lb_hunt_target)(n / LB_HUNT_KIND_COUNT % LB_HUNT_TARGET_COUNT),
-                              .slot = (enum lb_hunt_slot)(n / LB_HUNT_KIND_COUNT / LB_HUNT_TARGET_COUNT % LB_HUNT_SLOT_COUNT),
-                              .undo = (enum lb_hunt_undo)(n / LB_HUNT_KIND_COUNT / LB_HUNT_TARGET_COUNT / LB_HUNT_SLOT_COUNT)};
+    struct lb_hunt_fault f = {
+        .kind = (enum lb_hunt_kind)(n % LB_HUNT_KIND_COUNT),
+        .target = (enum lb_hunt_target)(n / LB_HUNT_KIND_COUNT % LB_HUNT_TARGET_COUNT),
+        .slot = (enum lb_hunt_slot)(n / LB_HUNT_KIND_COUNT / LB_HUNT_TARGET_COUNT % LB_HUNT_SLOT_COUNT),
+        .undo = (enum lb_hunt_undo)(n / LB_HUNT_KIND_COUNT / LB_HUNT_TARGET_COUNT / LB_HUNT_SLOT_COUNT)};
     lb_hunt_fault_format(f, text, sizeof text);
     if (strlen(text) == len && memcmp(text, word, len) == 0) return *ret = f, true;
   }
   return false;
 }
 
-#define EXPECTED "expected an id as `S2.kill-P@B-back+pause-c1@H`: L, S or D, the number of faults, and the faults in their order"
+#define EXPECTED                                                                                                       \
+  "expected an id as `S2.kill-P@B-back+pause-c1@H`: L, S or D, the number of faults, and the faults in their order"
 
 int lb_hunt_of_id(const char *id, struct lb_hunt_timeline *ret, char *err, size_t err_size) {
   const char *letter = *id ? memchr(letters, *id, sizeof letters) : NULL;
   struct lb_hunt_timeline t = {0};
-  if (!letter || id[1] < '0' || id[1] > '0' + LB_HUNT_FAULTS_MAX) return lb_refuse(err, err_size, "'%s': " EXPECTED, id);
+  if (!letter || id[1] < '0' || id[1] > '0' + LB_HUNT_FAULTS_MAX)
+    return lb_refuse(err, err_size, "'%s': " EXPECTED, id);
   t.regime = (enum lb_hunt_regime)(letter - letters);
   size_t wanted = (size_t)(id[1] - '0');
   for (const char *at = id + 2; *at; t.fault_count++) {
     size_t len = strcspn(at + 1, "+");
-    if (*at != (t.fault_count == 0 ? '.' : '+') || t.fault_count == wanted) return lb_refuse(err, err_size, "'%s': " EXPECTED, id);
-    if (!fault_of(at + 1, len, &t.fault[t.fault_count])) return lb_refuse(err, err_size, "'%s': no fault is called '%.*s', see `hunt --list`", id, (int)len, at + 1);
+    if (*at != (t.fault_count == 0 ? '.' : '+') || t.fault_count == wanted)
+      return lb_refuse(err, err_size, "'%s': " EXPECTED, id);
+    if (!fault_of(at + 1, len, &t.fault[t.fault_count]))
+      return lb_refuse(err, err_size, "'%s': no fault is called '%.*s', see `hunt --list`", id, (int)len, at + 1);
     if (t.fault_count > 0 && t.fault[t.fault_count].slot < t.fault[t.fault_count - 1].slot)
       return lb_refuse(err, err_size, "'%s': '%.*s' comes before the fault in front of it", id, (int)len, at + 1);
     at += 1 + len;
@@ -232,19 +241,25 @@ int lb_hunt_of_id(const char *id, struct lb_hunt_timeline *ret, char *err, size_
   return 0;
 }
 
-/* What a hunt is told to do without, in words: kinds of faults as ids have them, and client 3. One list of words reads and writes them. */
+/* What a hunt is told to do without, in words: kinds of faults as ids have them, and client 3. One list of words reads
+ * and writes them. */
 
 enum { CLIENT_3 = LB_HUNT_KIND_COUNT, WORDS };
 
-static const char *word_of(int word) { return word == CLIENT_3 ? "client-3" : lb_hunt_kind_name((enum lb_hunt_kind)word); }
+static const char *word_of(int word) {
+  return word == CLIENT_3 ? "client-3" : lb_hunt_kind_name((enum lb_hunt_kind)word);
+}
 
-static bool is_left_out(const struct lb_hunt_switches *switches, int word) { return word == CLIENT_3 ? switches->no_client_3 : switches->without >> word & 1; }
+static bool is_left_out(const struct lb_hunt_switches *switches, int word) {
+  return word == CLIENT_3 ? switches->no_client_3 : switches->without >> word & 1;
+}
 
 static int refuse(const char *found, char *err, size_t err_size) {
   const char *words[WORDS];
   for (int i = 0; i < WORDS; i++) words[i] = word_of(i);
   const char *near = lb_suggest(found, words, WORDS);
-  if (near) return lb_refuse(err, err_size, "--without %s: no kind of fault, nor client-3, did you mean '%s'?", found, near);
+  if (near)
+    return lb_refuse(err, err_size, "--without %s: no kind of fault, nor client-3, did you mean '%s'?", found, near);
   return lb_refuse(err, err_size, "--without %s: no kind of fault, nor client-3, see the ids of `hunt --list`", found);
 }
 
@@ -268,18 +283,28 @@ void lb_hunt_left_out(const struct lb_hunt_switches *switches, char ret[LB_HUNT_
   size_t at = 0;
   ret[0] = '\0';
   for (int i = 0; i < WORDS && at < LB_HUNT_WITHOUT_MAX; i++)
-    if (is_left_out(switches, i)) at += (size_t)snprintf(ret + at, LB_HUNT_WITHOUT_MAX - at, "%s%s", at ? "," : "", word_of(i));
+    if (is_left_out(switches, i))
+      at += (size_t)snprintf(ret + at, LB_HUNT_WITHOUT_MAX - at, "%s%s", at ? "," : "", word_of(i));
 }
 
 /* Hosts of a timeline: how many there are, and the same timeline with fewer of them. */
 
-/* ---- how many -------------------------------------------------------------------------------------------------------- */
+/* ---- how many
+ * -------------------------------------------------------------------------------------------------------- */
 
-enum { PRIMARY = 1 << 0, OTHERS = 1 << 1, MIDDLE = 1 << 2, ONE = 1 << 3 }; /* OTHERS: F; ONE of them; MIDDLE: who is neither the primary nor F */
+enum {
+  PRIMARY = 1 << 0,
+  OTHERS = 1 << 1,
+  MIDDLE = 1 << 2,
+  ONE = 1 << 3
+}; /* OTHERS: F; ONE of them; MIDDLE: who is neither the primary nor F */
 
 static unsigned servers_of(const struct lb_hunt_system *s, struct lb_hunt_fault f) {
-  static const unsigned of[LB_HUNT_TARGET_COUNT] = {
-      [LB_HUNT_P] = PRIMARY, [LB_HUNT_F] = OTHERS, [LB_HUNT_ALL] = PRIMARY | OTHERS | MIDDLE, [LB_HUNT_ONE] = ONE, [LB_HUNT_MOST] = PRIMARY | MIDDLE};
+  static const unsigned of[LB_HUNT_TARGET_COUNT] = {[LB_HUNT_P] = PRIMARY,
+                                                    [LB_HUNT_F] = OTHERS,
+                                                    [LB_HUNT_ALL] = PRIMARY | OTHERS | MIDDLE,
+                                                    [LB_HUNT_ONE] = ONE,
+                                                    [LB_HUNT_MOST] = PRIMARY | MIDDLE};
   if (f.kind == LB_HUNT_CUT) return OTHERS | (s->servers == LB_HUNT_ENSEMBLE ? (unsigned)PRIMARY : 0);
   return f.kind == LB_HUNT_CUT_ONE ? (unsigned)ONE : of[f.target];
 }
@@ -300,18 +325,25 @@ struct lb_hunt_hosts lb_hunt_hosts_of(const struct lb_hunt_system *s, const stru
     c2 |= hits_client(t->fault[i], LB_HUNT_C2);
   }
   hosts.clients = (size_t)c1 + (size_t)c2;
-  hosts.servers = (hit & PRIMARY ? 1 : 0) + (hit & OTHERS ? others : hit & ONE ? 1 : 0) + (hit & MIDDLE ? majority - 1 : 0);
+  hosts.servers = (hit & PRIMARY ? 1 : 0) +
+                  (hit & OTHERS ? others
+                   : hit & ONE  ? 1
+                                : 0) +
+                  (hit & MIDDLE ? majority - 1 : 0);
   return hosts;
 }
 
 void lb_hunt_hosts_say(const struct lb_hunt_system *s, const struct lb_hunt_timeline *t, char *buf, size_t size) {
   struct lb_hunt_hosts hosts = lb_hunt_hosts_of(s, t);
   const char *clients = hosts.clients == 0 ? "" : hosts.clients == 1 ? "a client" : "two clients";
-  if (hosts.servers > 0) snprintf(buf, size, "It hits %zu of %zu server%s%s%s", hosts.servers, s->count, s->count == 1 ? "" : "s", hosts.clients ? " and " : "", clients);
+  if (hosts.servers > 0)
+    snprintf(buf, size, "It hits %zu of %zu server%s%s%s", hosts.servers, s->count, s->count == 1 ? "" : "s",
+             hosts.clients ? " and " : "", clients);
   else snprintf(buf, size, "%s%s", hosts.clients ? "It hits " : "", clients);
 }
 
-/* ---- fewer ----------------------------------------------------------------------------------------------------------- */
+/* ---- fewer
+ * ----------------------------------------------------------------------------------------------------------- */
 
 static void sort_faults(struct lb_hunt_timeline *t) {
   size_t from, to;
@@ -322,17 +354,20 @@ static void sort_faults(struct lb_hunt_timeline *t) {
   }
 }
 
-/* What is pruned for a sound reason comes out as a timeline with fewer faults, which is run in any case; but behind the last reply it is a part like the others. */
+/* What is pruned for a sound reason comes out as a timeline with fewer faults, which is run in any case; but behind the
+ * last reply it is a part like the others. */
 static bool means_something(const struct lb_hunt_space *space, struct lb_hunt_timeline *t) {
   t->pruned = lb_hunt_prune(&space->system, t);
   return !lb_hunt_pruned_is_sound(t->pruned) || t->pruned == LB_HUNT_SAME_AS_H;
 }
 
 /* Choice 0 of a fault is to leave it out, 1 the fault itself, then the fewer ones. */
-size_t lb_hunt_fewer_sets(const struct lb_hunt_space *space, const struct lb_hunt_timeline *t, struct lb_hunt_timeline ret[LB_HUNT_FEWER_SETS_MAX]) {
+size_t lb_hunt_fewer_sets(const struct lb_hunt_space *space, const struct lb_hunt_timeline *t,
+                          struct lb_hunt_timeline ret[LB_HUNT_FEWER_SETS_MAX]) {
   struct lb_hunt_fault fewer[LB_HUNT_FAULTS_MAX][LB_HUNT_FEWER_MAX];
   size_t choices[LB_HUNT_FAULTS_MAX], all = 1, count = 0;
-  for (size_t i = 0; i < t->fault_count; i++) all *= choices[i] = 2 + lb_hunt_fewer(&space->system, t->fault[i], fewer[i]);
+  for (size_t i = 0; i < t->fault_count; i++)
+    all *= choices[i] = 2 + lb_hunt_fewer(&space->system, t->fault[i], fewer[i]);
   for (size_t n = 0; n < all; n++) {
     struct lb_hunt_timeline part = {.regime = t->regime};
     bool less = false;

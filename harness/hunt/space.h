@@ -28,7 +28,8 @@ enum lb_hunt_pruned {
   LB_HUNT_NO_QUEUE,      /* a waiter that is woken, where nobody queues */
   LB_HUNT_NO_DRIFT,      /* of the regime drift, and no clock drifts: as in `long`. Run for the subsets of others */
   /* Bounds, at two faults and more. */
-  LB_HUNT_FEWER_HOSTS,    /* a majority, or one server of a minority: a part of all or of that minority, and run where these broke */
+  LB_HUNT_FEWER_HOSTS,    /* a majority, or one server of a minority: a part of all or of that minority, and run where
+                             these broke */
   LB_HUNT_HARMLESS_CLOCK, /* a clock that only makes leases longer */
   LB_HUNT_HOLDER_KILLED,  /* client 1 is killed after its grant */
   LB_HUNT_LATE_RESTART,   /* a restart at R */
@@ -52,7 +53,8 @@ struct lb_hunt_switches {
   bool no_client_3; /* timelines are written without it */
 };
 #define LB_HUNT_WITHOUT_MAX 160
-/* Leaves out what the words say, as in "restart,client-3": kinds of faults, and the client that opens its session afresh. 0, or -EINVAL with one line in err. */
+/* Leaves out what the words say, as in "restart,client-3": kinds of faults, and the client that opens its session
+ * afresh. 0, or -EINVAL with one line in err. */
 int lb_hunt_leave_out(const char *words, struct lb_hunt_switches *ret, char *err, size_t err_size);
 /* These words, in an order of their own; "" = nothing is left out. */
 void lb_hunt_left_out(const struct lb_hunt_switches *switches, char ret[LB_HUNT_WITHOUT_MAX]);
@@ -68,24 +70,30 @@ struct lb_hunt_space {
 };
 
 /* All timelines of at most faults_max (0..3) faults. 0, -EINVAL (faults_max) or -ENOMEM; on error *ret is empty. */
-int lb_hunt_space_make(const struct lb_hunt_system *system, int faults_max, const struct lb_hunt_switches *switches, struct lb_hunt_space *ret);
+int lb_hunt_space_make(const struct lb_hunt_system *system, int faults_max, const struct lb_hunt_switches *switches,
+                       struct lb_hunt_space *ret);
 void lb_hunt_space_clear(struct lb_hunt_space *space);
 
-/* "S2.kill-P@B-back+pause-c1@H": regime (L, S, D), number of faults, faults. Says what the timeline is, wherever it stands. */
+/* "S2.kill-P@B-back+pause-c1@H": regime (L, S, D), number of faults, faults. Says what the timeline is, wherever it
+ * stands. */
 void lb_hunt_id(const struct lb_hunt_timeline *timeline, char buf[LB_HUNT_ID_MAX]);
 /* The timeline of an id, whether it is run or not; it need not stand in a space. 0, or -EINVAL with one line in err. */
 int lb_hunt_of_id(const char *id, struct lb_hunt_timeline *ret, char *err, size_t err_size);
 /* Its index in the space by regime and faults, or -1. */
 ptrdiff_t lb_hunt_find(const struct lb_hunt_space *space, const struct lb_hunt_timeline *timeline);
-/* Its proper subsets, of the same regime, with fewer faults first (the first has none): at most 7. In a space an order that is
- * pruned as LB_HUNT_ORDER is replaced by the one that is run; `pruned` says of each whether the space would run it. How many. */
+/* Its proper subsets, of the same regime, with fewer faults first (the first has none): at most 7. In a space an order
+ * that is pruned as LB_HUNT_ORDER is replaced by the one that is run; `pruned` says of each whether the space would run
+ * it. How many. */
 #define LB_HUNT_SUBSETS_MAX 7
 size_t lb_hunt_subsets(const struct lb_hunt_space *space, const struct lb_hunt_timeline *timeline,
                        struct lb_hunt_timeline ret[LB_HUNT_SUBSETS_MAX]);
-/* Proper subsets by hosts, too, of the same regime: of its faults some, at least one of them done to fewer hosts. Only those that mean something there. How many. */
+/* Proper subsets by hosts, too, of the same regime: of its faults some, at least one of them done to fewer hosts. Only
+ * those that mean something there. How many. */
 #define LB_HUNT_FEWER_SETS_MAX 216
-size_t lb_hunt_fewer_sets(const struct lb_hunt_space *space, const struct lb_hunt_timeline *timeline, struct lb_hunt_timeline ret[LB_HUNT_FEWER_SETS_MAX]);
-/* Servers and clients to which its faults are done. A client that cannot reach some of the servers counts as these; one that reaches none as itself. */
+size_t lb_hunt_fewer_sets(const struct lb_hunt_space *space, const struct lb_hunt_timeline *timeline,
+                          struct lb_hunt_timeline ret[LB_HUNT_FEWER_SETS_MAX]);
+/* Servers and clients to which its faults are done. A client that cannot reach some of the servers counts as these; one
+ * that reaches none as itself. */
 struct lb_hunt_hosts {
   size_t servers, clients;
 };
@@ -93,22 +101,25 @@ struct lb_hunt_hosts lb_hunt_hosts_of(const struct lb_hunt_system *system, const
 /* True if one of its faults is (lb_hunt_is_unreal()). */
 bool lb_hunt_has_unreal(const struct lb_hunt_timeline *timeline);
 /* "It hits 3 of 5 servers and a client". 60 bytes are enough; "" of a timeline without faults. */
-void lb_hunt_hosts_say(const struct lb_hunt_system *system, const struct lb_hunt_timeline *timeline, char *buf, size_t size);
-/* True of a timeline of one fault that every system with a server of its own has: shares of what breaks compare only over these (28 of them;
- * fewer where clocks cannot be set, links cannot be cut or a lock has no points). */
+void lb_hunt_hosts_say(const struct lb_hunt_system *system, const struct lb_hunt_timeline *timeline, char *buf,
+                       size_t size);
+/* True of a timeline of one fault that every system with a server of its own has: shares of what breaks compare only
+ * over these (28 of them; fewer where clocks cannot be set, links cannot be cut or a lock has no points). */
 bool lb_hunt_is_core(const struct lb_hunt_timeline *timeline);
 /* Why it need not be run in this system (prune.c); timelines of a space have it filled in. */
 enum lb_hunt_pruned lb_hunt_prune(const struct lb_hunt_system *system, const struct lb_hunt_timeline *timeline);
 
-/* prune.c: true if a fault stands behind a larger one of its slot that it could be moved in front of: where it stands, and where it belongs. */
+/* prune.c: true if a fault stands behind a larger one of its slot that it could be moved in front of: where it stands,
+ * and where it belongs. */
 bool lb_hunt_is_moved(const struct lb_hunt_timeline *timeline, size_t *ret_from, size_t *ret_to);
-/* The timeline as which one that is soundly pruned has to come out, by the reason for which it is: without a fault that means nothing, in
- * another slot, in another order. It may be one that a bound leaves out. False if there is none: of one that is run, or left out by a bound, and where the same
- * would be done twice. */
-bool lb_hunt_stand_in(const struct lb_hunt_system *system, const struct lb_hunt_timeline *timeline, struct lb_hunt_timeline *ret);
+/* The timeline as which one that is soundly pruned has to come out, by the reason for which it is: without a fault that
+ * means nothing, in another slot, in another order. It may be one that a bound leaves out. False if there is none: of
+ * one that is run, or left out by a bound, and where the same would be done twice. */
+bool lb_hunt_stand_in(const struct lb_hunt_system *system, const struct lb_hunt_timeline *timeline,
+                      struct lb_hunt_timeline *ret);
 
-/* One line per timeline: id, regime, "run" or why not, and of one that is soundly pruned "as ID", with "audited, " in front if a hunt with this seed runs it all
- * the same. In the order of the space. How many are drawn so, or -ENOMEM. */
+/* One line per timeline: id, regime, "run" or why not, and of one that is soundly pruned "as ID", with "audited, " in
+ * front if a hunt with this seed runs it all the same. In the order of the space. How many are drawn so, or -ENOMEM. */
 ptrdiff_t lb_hunt_space_print(const struct lb_hunt_space *space, uint64_t seed, FILE *file);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The table of a hunt, for people. What it says of a system is in words of the readers: the smallest number of faults that breaks it, and which.
+ * The table of a hunt, for people. What it says of a system is in words of the readers: the smallest number of faults
+ * that breaks it, and which.
  */
 #include "tell.h"
 
@@ -11,12 +12,16 @@
 #include "audit.h"
 #include "simplify.h"
 
-/* Mechanisms: the same faults at another moment are no other set to a reader. Those that need what no machine does are counted apart. */
-static size_t count_sets(const struct lb_hunt *h, enum lb_hunt_outcome class, enum lb_hunt_standing standing, size_t faults, bool unreal) {
+/* Mechanisms: the same faults at another moment are no other set to a reader. Those that need what no machine does are
+ * counted apart. */
+static size_t count_sets(const struct lb_hunt *h, enum lb_hunt_outcome class, enum lb_hunt_standing standing,
+                         size_t faults, bool unreal) {
   size_t count = 0;
   for (size_t i = 0; i < h->sets.count; i++) {
     const struct lb_hunt_set *s = &h->sets.set[i];
-    if (s->class != class || s->standing != standing || h->space.timeline[s->timeline].fault_count != faults || lb_hunt_has_unreal(&h->space.timeline[s->timeline]) != unreal) continue;
+    if (s->class != class || s->standing != standing || h->space.timeline[s->timeline].fault_count != faults ||
+        lb_hunt_has_unreal(&h->space.timeline[s->timeline]) != unreal)
+      continue;
     count += lb_hunt_is_first(&h->sets, &h->space, i);
   }
   return count;
@@ -34,7 +39,8 @@ static size_t count_came(const struct lb_hunt *h, enum lb_hunt_outcome outcome) 
   for (size_t i = 0; i < h->space.count; i++) {
     const struct lb_hunt_count *c = lb_hunt_seen(&h->journal, i);
     unsigned decided = lb_hunt_decided(c);
-    count += outcome == LB_HUNT_UNDECIDED ? decided == 0 && c->of[outcome] > 0 : decided > 0 && c->of[outcome] == decided;
+    count +=
+        outcome == LB_HUNT_UNDECIDED ? decided == 0 && c->of[outcome] > 0 : decided > 0 && c->of[outcome] == decided;
   }
   return count;
 }
@@ -42,7 +48,8 @@ static size_t count_came(const struct lb_hunt *h, enum lb_hunt_outcome outcome) 
 enum { NAME_WIDTH = 32 };
 
 void lb_hunt_tell_head(FILE *out) {
-  fprintf(out, "%-*s %8s %6s %6s %6s %6s %6s %6s %9s %7s %6s %7s %8s %9s %8s\n", NAME_WIDTH, "system", "smallest", "0", "1", "2", "3", "unreal", "core", "sometimes", "late", "damage", "numbers", "blocked", "undecided", "time");
+  fprintf(out, "%-*s %8s %6s %6s %6s %6s %6s %6s %9s %7s %6s %7s %8s %9s %8s\n", NAME_WIDTH, "system", "smallest", "0",
+          "1", "2", "3", "unreal", "core", "sometimes", "late", "damage", "numbers", "blocked", "undecided", "time");
   fprintf(out, "%-*s %8s %27s %6s %6s\n", NAME_WIDTH, "", "faults", "minimal sets with .. faults", "clocks", "breaks");
 }
 
@@ -52,7 +59,8 @@ void lb_hunt_tell_row(const struct lb_hunt *h, FILE *out) {
   size_t unreal = 0;
   for (size_t k = LB_HUNT_FAULTS_MAX + 1; k-- > 0;)
     if (count_sets(h, LB_HUNT_LEASE, LB_HUNT_MINIMAL, k, false) > 0) snprintf(smallest, sizeof smallest, "%zu", k);
-  snprintf(name, sizeof name, "%s%s%s", h->space.system.name, h->journal.guard == LB_GUARD_NONE ? "" : " ", h->journal.guard == LB_GUARD_NONE ? "" : lb_guard_name(h->journal.guard));
+  snprintf(name, sizeof name, "%s%s%s", h->space.system.name, h->journal.guard == LB_GUARD_NONE ? "" : " ",
+           h->journal.guard == LB_GUARD_NONE ? "" : lb_guard_name(h->journal.guard));
   if (strlen(name) > NAME_WIDTH) fprintf(out, "%s\n", name), *name = '\0'; /* rows are told one by one, hours apart */
   fprintf(out, "%-*s %8s", NAME_WIDTH, name, smallest);
   for (size_t k = 0; k <= LB_HUNT_FAULTS_MAX; k++) {
@@ -61,11 +69,16 @@ void lb_hunt_tell_row(const struct lb_hunt *h, FILE *out) {
   }
   for (size_t k = 0; k <= LB_HUNT_FAULTS_MAX; k++) unreal += count_sets(h, LB_HUNT_LEASE, LB_HUNT_MINIMAL, k, true);
   snprintf(core, sizeof core, "%u/%u", share.broke, share.decided);
-  fprintf(out, " %6zu %6s %9zu %7zu %6zu %7zu %8zu %9zu %6.0f s\n", unreal, core, count_class(h, LB_HUNT_LEASE, LB_HUNT_SOMETIMES) + count_class(h, LB_HUNT_LEASE, LB_HUNT_OPEN) + count_class(h, LB_HUNT_LEASE, LB_HUNT_NOT_REPLAYED),
-          count_class(h, LB_HUNT_EXPIRED, LB_HUNT_MINIMAL), count_class(h, LB_HUNT_DAMAGE, LB_HUNT_MINIMAL), count_class(h, LB_HUNT_NUMBERS, LB_HUNT_MINIMAL), count_came(h, LB_HUNT_BLOCKED), count_came(h, LB_HUNT_UNDECIDED), h->seconds);
+  fprintf(out, " %6zu %6s %9zu %7zu %6zu %7zu %8zu %9zu %6.0f s\n", unreal, core,
+          count_class(h, LB_HUNT_LEASE, LB_HUNT_SOMETIMES) + count_class(h, LB_HUNT_LEASE, LB_HUNT_OPEN) +
+              count_class(h, LB_HUNT_LEASE, LB_HUNT_NOT_REPLAYED),
+          count_class(h, LB_HUNT_EXPIRED, LB_HUNT_MINIMAL), count_class(h, LB_HUNT_DAMAGE, LB_HUNT_MINIMAL),
+          count_class(h, LB_HUNT_NUMBERS, LB_HUNT_MINIMAL), count_came(h, LB_HUNT_BLOCKED),
+          count_came(h, LB_HUNT_UNDECIDED), h->seconds);
 }
 
-/* ---- sets ------------------------------------------------------------------------------------------------------------ */
+/* ---- sets
+ * ------------------------------------------------------------------------------------------------------------ */
 
 static const char *standing_text(enum lb_hunt_standing standing) {
   switch (standing) {
@@ -85,7 +98,8 @@ static void tell_faults(const struct lb_hunt_timeline *t, FILE *out) {
   }
 }
 
-/* "L1.kill-P@H-back" where the first of its kind stood at L1.kill-P@H-gone: ids of the others, as many as there is room for. */
+/* "L1.kill-P@H-back" where the first of its kind stood at L1.kill-P@H-gone: ids of the others, as many as there is room
+ * for. */
 static void tell_others(const struct lb_hunt *h, size_t first, FILE *out) {
   enum { ROOM = 4 };
   char id[LB_HUNT_ID_MAX];
@@ -107,7 +121,8 @@ static void tell_simplest(const struct lb_hunt *h, const struct lb_hunt_set *set
   if (!lb_hunt_is_simplified(set)) return;
   lb_hunt_id(&h->space.timeline[set->simplest.timeline], id);
   bool same = set->simplest.timeline == set->timeline;
-  fprintf(out, "\n      its simplest form: %s%s", same ? "" : id, lb_hunt_without_text(set->simplest.without) + (same ? strlen(", ") : 0));
+  fprintf(out, "\n      its simplest form: %s%s", same ? "" : id,
+          lb_hunt_without_text(set->simplest.without) + (same ? strlen(", ") : 0));
 }
 
 void lb_hunt_tell_sets(const struct lb_hunt *h, const char *folder, size_t max, FILE *out) {
@@ -118,8 +133,8 @@ void lb_hunt_tell_sets(const struct lb_hunt *h, const char *folder, size_t max, 
     const struct lb_hunt_timeline *t = &h->space.timeline[s->timeline];
     if (!lb_hunt_is_first(&h->sets, &h->space, i) || (told[s->class]++ >= max && s->class != LB_HUNT_LEASE)) continue;
     lb_hunt_id(t, id);
-    fprintf(out, "  %s/hunt/%02zu.ini  %u/%u  %s%s%s%s%s\n      ", folder, i + 1, s->broke, s->decided, id, s->class == LB_HUNT_LEASE ? "" : ", ",
-            s->class == LB_HUNT_LEASE ? "" : lb_hunt_class_text(s->class),
+    fprintf(out, "  %s/hunt/%02zu.ini  %u/%u  %s%s%s%s%s\n      ", folder, i + 1, s->broke, s->decided, id,
+            s->class == LB_HUNT_LEASE ? "" : ", ", s->class == LB_HUNT_LEASE ? "" : lb_hunt_class_text(s->class),
             standing_text(s->standing), lb_hunt_has_unreal(t) ? ", only with a clock that no machine has" : "");
     tell_faults(t, out);
     lb_hunt_hosts_say(&h->space.system, t, hosts, sizeof hosts);
@@ -129,29 +144,37 @@ void lb_hunt_tell_sets(const struct lb_hunt *h, const char *folder, size_t max, 
     tell_others(h, i, out);
     fputc('\n', out);
   }
-  for (int class = LB_HUNT_EXPIRED; class <= LB_HUNT_CLASS_LAST; class++)
-    if (told[class] > max) fprintf(out, "  and %zu more that break %s%s: hunt.csv\n", told[class] - max, class == LB_HUNT_EXPIRED ? "only " : "", lb_hunt_class_text((enum lb_hunt_outcome)class));
+  for (int class = LB_HUNT_EXPIRED; class <= LB_HUNT_CLASS_LAST; class ++)
+    if (told[class] > max)
+      fprintf(out, "  and %zu more that break %s%s: hunt.csv\n", told[class] - max,
+              class == LB_HUNT_EXPIRED ? "only " : "", lb_hunt_class_text((enum lb_hunt_outcome) class));
 }
 
-/* ---- remarks --------------------------------------------------------------------------------------------------------- */
+/* ---- remarks
+ * --------------------------------------------------------------------------------------------------------- */
 
 static void tell_end(const struct lb_hunt *h, const struct lb_hunt_order *order, FILE *out) {
   if (h->end == LB_HUNT_OUT_OF_BUDGET) fprintf(out, "The budget of %.0f s was over:", order->budget_s);
   if (h->end == LB_HUNT_INTERRUPTED) fputs("Interrupted (the same command goes on from here):", out);
   if (h->end == LB_HUNT_WHOLE) fputs(order->only ? "One timeline" : "Timelines:", out);
   for (int k = 0; k <= h->space.faults_max; k++)
-    if (h->wanted[k] > 0) fprintf(out, "%s %zu of %zu with %d fault%s", k ? "," : "", h->ran[k], k ? h->wanted[k] : h->ran[k], k, k == 1 ? "" : "s");
+    if (h->wanted[k] > 0)
+      fprintf(out, "%s %zu of %zu with %d fault%s", k ? "," : "", h->ran[k], k ? h->wanted[k] : h->ran[k], k,
+              k == 1 ? "" : "s");
   size_t held = 0;
   for (int k = 0; k <= h->space.faults_max; k++) held += h->held[k];
   if (held) fprintf(out, "; %zu have a minimal set in them and were not run", held);
-  if (h->audited) fprintf(out, ", but for a sample of %zu, of which %zu did not break: a fault can hide another", h->audited, h->audit_new);
+  if (h->audited)
+    fprintf(out, ", but for a sample of %zu, of which %zu did not break: a fault can hide another", h->audited,
+            h->audit_new);
   fprintf(out, ". %zu trials, %zu undecided.\n", h->journal.trials, h->journal.undecided);
 }
 
 static void tell_replays(const struct lb_hunt *h, FILE *out) {
   struct lb_hunt_replays all = lb_hunt_replays_of(&h->journal);
   if (all.sets == 0) return;
-  fprintf(out, "Replays under another seed: %u of %u trials of %u sets came out as before", all.agreed, all.decided, all.sets);
+  fprintf(out, "Replays under another seed: %u of %u trials of %u sets came out as before", all.agreed, all.decided,
+          all.sets);
   if (all.refuted) fprintf(out, "; %u sets did not every time, %u of them never", all.refuted, all.gone);
   fputs(".\n", out);
 }
@@ -166,7 +189,9 @@ static void tell_pruned(const struct lb_hunt *h, FILE *out) {
   for (int why = LB_HUNT_RUN + 1; why < LB_HUNT_PRUNED_COUNT; why++) {
     size_t count = 0;
     for (size_t i = 0; i < h->space.count; i++) count += h->space.timeline[i].pruned == (enum lb_hunt_pruned)why;
-    if (count) fprintf(out, "  %6zu not run: %s%s\n", count, lb_hunt_pruned_text((enum lb_hunt_pruned)why), lb_hunt_pruned_is_sound((enum lb_hunt_pruned)why) ? "" : " (a bound, not a proof)");
+    if (count)
+      fprintf(out, "  %6zu not run: %s%s\n", count, lb_hunt_pruned_text((enum lb_hunt_pruned)why),
+              lb_hunt_pruned_is_sound((enum lb_hunt_pruned)why) ? "" : " (a bound, not a proof)");
   }
 }
 
@@ -174,7 +199,9 @@ static void tell_guards(const struct lb_hunt *h, FILE *out) {
   bool some = false;
   for (int guard = LB_GUARD_NONE + 1; guard < LB_GUARD_COUNT; guard++) {
     if (h->asked_of[guard] == 0) continue;
-    fprintf(out, "%s %s %u of %u", some ? "," : "Without damage under a guard, of the minimal sets:", lb_guard_name((enum lb_guard)guard), h->stopped_by[guard], h->asked_of[guard]);
+    fprintf(out, "%s %s %u of %u",
+            some ? "," : "Without damage under a guard, of the minimal sets:", lb_guard_name((enum lb_guard)guard),
+            h->stopped_by[guard], h->asked_of[guard]);
     some = true;
   }
   if (some) fputs(".\n", out);
@@ -206,7 +233,8 @@ void lb_hunt_tell_remarks(const struct lb_hunt *h, const struct lb_hunt_order *o
   tell_pruned(h, out);
 }
 
-/* What a person reads of the audit of a hunt: that what was left out could be left out, or which timeline says otherwise. */
+/* What a person reads of the audit of a hunt: that what was left out could be left out, or which timeline says
+ * otherwise. */
 
 static size_t count_sound(const struct lb_hunt_space *space) {
   size_t count = 0;
@@ -221,8 +249,10 @@ static void tell_one(const struct lb_hunt *h, size_t timeline, FILE *out) {
   char id[LB_HUNT_ID_MAX];
   lb_hunt_id(&h->space.timeline[timeline], id);
   fprintf(out, "%s (", id);
-  for (int class = LB_HUNT_CLASS_FIRST; class <= LB_HUNT_CLASS_LAST; class++)
-    if (count.of[class]) fprintf(out, "%s %u of %u %s", told++ ? "," : "broke", count.of[class], decided, lb_hunt_class_text((enum lb_hunt_outcome)class));
+  for (int class = LB_HUNT_CLASS_FIRST; class <= LB_HUNT_CLASS_LAST; class ++)
+    if (count.of[class])
+      fprintf(out, "%s %u of %u %s", told++ ? "," : "broke", count.of[class], decided,
+              lb_hunt_class_text((enum lb_hunt_outcome) class));
   if (!told) fprintf(out, "broke 0 of %u", decided);
   fputc(')', out);
 }
@@ -251,7 +281,8 @@ static void tell_all(const struct lb_hunt *h, enum lb_hunt_answer answer, const 
 /* A timeline that keeps exclusion without a guard was asked under this one. */
 static bool was_asked(const struct lb_hunt *h, size_t timeline, int guard) {
   const struct lb_hunt_count *none = lb_hunt_seen(&h->journal, timeline);
-  return lb_hunt_decided(none) > 0 && lb_hunt_violated(none) == 0 && lb_hunt_decided(&h->journal.count[timeline][guard]) > 0;
+  return lb_hunt_decided(none) > 0 && lb_hunt_violated(none) == 0 &&
+         lb_hunt_decided(&h->journal.count[timeline][guard]) > 0;
 }
 
 static void tell_damage(const struct lb_hunt *h, int guard, FILE *out) {
@@ -260,8 +291,8 @@ static void tell_damage(const struct lb_hunt *h, int guard, FILE *out) {
     const struct lb_hunt_count *count = &h->journal.count[i][guard];
     if (!was_asked(h, i, guard) || lb_hunt_violated(count) == 0) continue;
     lb_hunt_id(&h->space.timeline[i], id);
-    fprintf(out, "  damage under %s, and none without: %s (%u of %u)\n", lb_guard_name((enum lb_guard)guard), id, lb_hunt_violated(count),
-            lb_hunt_decided(count));
+    fprintf(out, "  damage under %s, and none without: %s (%u of %u)\n", lb_guard_name((enum lb_guard)guard), id,
+            lb_hunt_violated(count), lb_hunt_decided(count));
   }
 }
 
@@ -271,7 +302,9 @@ static void tell_audit_of_guards(const struct lb_hunt *h, FILE *out) {
     for (size_t i = 0; i < h->space.count; i++)
       if (was_asked(h, i, guard)) asked[guard]++, broke += lb_hunt_violated(&h->journal.count[i][guard]) > 0;
   for (int guard = 0; guard < LB_GUARD_COUNT; guard++)
-    if (asked[guard]) fprintf(out, "%s %s %zu", told++ ? "," : "audit of guards, timelines that keep exclusion without one:", lb_guard_name((enum lb_guard)guard), asked[guard]);
+    if (asked[guard])
+      fprintf(out, "%s %s %zu", told++ ? "," : "audit of guards, timelines that keep exclusion without one:",
+              lb_guard_name((enum lb_guard)guard), asked[guard]);
   if (told) fprintf(out, broke ? "; %zu did damage.\n" : "; none did damage.\n", broke);
   for (int guard = 0; guard < LB_GUARD_COUNT; guard++)
     if (asked[guard]) tell_damage(h, guard, out);
@@ -281,11 +314,14 @@ void lb_hunt_tell_audit(const struct lb_hunt *h, FILE *out) {
   size_t of[LB_HUNT_ANSWER_COUNT] = {0};
   tell_audit_of_guards(h, out);
   if (h->audit.count == 0) return;
-  for (int answer = 0; answer < LB_HUNT_ANSWER_COUNT; answer++) of[answer] = lb_hunt_audit_count(&h->audit, &h->journal, (enum lb_hunt_answer)answer);
+  for (int answer = 0; answer < LB_HUNT_ANSWER_COUNT; answer++)
+    of[answer] = lb_hunt_audit_count(&h->audit, &h->journal, (enum lb_hunt_answer)answer);
   size_t ran = of[LB_HUNT_SAME] + of[LB_HUNT_OTHER] + of[LB_HUNT_UNCLEAR];
   fprintf(out, "audit: %zu of %zu timelines that need not be run were run", ran, count_sound(&h->space));
   if (ran > 0 && of[LB_HUNT_SAME] == ran) fputs(", all agree", out);
-  else if (ran > 0) fprintf(out, ", %zu agree, %zu disagree, %zu are unclear", of[LB_HUNT_SAME], of[LB_HUNT_OTHER], of[LB_HUNT_UNCLEAR]);
+  else if (ran > 0)
+    fprintf(out, ", %zu agree, %zu disagree, %zu are unclear", of[LB_HUNT_SAME], of[LB_HUNT_OTHER],
+            of[LB_HUNT_UNCLEAR]);
   if (of[LB_HUNT_NO_ANSWER]) fprintf(out, "; %zu more were drawn and not decided", of[LB_HUNT_NO_ANSWER]);
   fputs(".\n", out);
   tell_all(h, LB_HUNT_OTHER, "  ERROR: ", out);
@@ -312,7 +348,8 @@ static void print(const struct lb_hunt_space *space, const struct lb_hunt_timeli
   struct lb_hunt_timeline other;
   char id[LB_HUNT_ID_MAX];
   lb_hunt_id(t, id);
-  fprintf(file, "%s\t%s\t%s", id, lb_hunt_regime_name(t->regime), t->pruned == LB_HUNT_RUN ? "run" : lb_hunt_pruned_text(t->pruned));
+  fprintf(file, "%s\t%s\t%s", id, lb_hunt_regime_name(t->regime),
+          t->pruned == LB_HUNT_RUN ? "run" : lb_hunt_pruned_text(t->pruned));
   if (lb_hunt_stand_in(&space->system, t, &other)) {
     lb_hunt_id(&other, id);
     fprintf(file, "\t%sas %s", drawn ? "audited, " : "", id);

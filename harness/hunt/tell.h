@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tell.h - what a person sees of a hunt: its table, and the files that are kept: hunt.csv and a scenario file for each set.
+ * tell.h - what a person sees of a hunt: its table, and the files that are kept: hunt.csv and a scenario file for each
+ * set.
  */
 #ifndef LB_HUNT_TELL_H
 #define LB_HUNT_TELL_H
@@ -16,9 +17,9 @@ void lb_hunt_tell_row(const struct lb_hunt *hunt, FILE *out);
 void lb_hunt_tell_sets(const struct lb_hunt *hunt, const char *folder, size_t max, FILE *out);
 /* Why it ended, what was left out by which bound, and why trials were undecided: grouped by reason. */
 void lb_hunt_tell_remarks(const struct lb_hunt *hunt, const struct lb_hunt_order *order, FILE *out);
-/* What became of the audit of what is not run: one line, and one for each answer but the same; and of guards over what does not break. */
+/* What became of the audit of what is not run: one line, and one for each answer but the same; and of guards over what
+ * does not break. */
 void lb_hunt_tell_audit(const struct lb_hunt *hunt, FILE *out);
-
 
 /* Writes folder/hunt.csv and folder/hunt/NN.ini. 0, or -errno with one line in err. */
 int lb_hunt_keep(const struct lb_hunt *hunt, const char *folder, char *err, size_t err_size);
@@ -35,8 +36,10 @@ struct lb_hunt_sitting {
 };
 
 /* Asks the machine and the servers' programs, before anything is started. Results go to `folder`. */
-void lb_hunt_sitting_begin(struct lb_hunt_sitting *ret, const char *const *argv, int argc, const struct lb_topology *topology, const char *folder);
+void lb_hunt_sitting_begin(struct lb_hunt_sitting *ret, const char *const *argv, int argc,
+                           const struct lb_topology *topology, const char *folder);
 /* Adds the sitting to order->folder/hunt.json, behind those that are there. 0, or -errno with one line in err. */
-int lb_hunt_sitting_keep(const struct lb_hunt_sitting *sitting, const struct lb_hunt *hunt, const struct lb_hunt_order *order, char *err, size_t err_size);
+int lb_hunt_sitting_keep(const struct lb_hunt_sitting *sitting, const struct lb_hunt *hunt,
+                         const struct lb_hunt_order *order, char *err, size_t err_size);
 
 #endif

@@ -17,28 +17,28 @@ static const struct {
   int64_t write_ms;    /* what a waiter needs to get a lock that is free, and to write */
   int64_t failover_ms; /* until another server has taken over; 0 = none can */
 } servers[] = {
-    [LB_HUNT_NO_SERVERS] = {200, 0},
-    [LB_HUNT_SINGLE] = {300, 0},
-    [LB_HUNT_INDEPENDENT] = {300, 0},
-    [LB_HUNT_REPLICATED] = {500, 5000},
-    [LB_HUNT_ENSEMBLE] = {800, 5000},
+    [LB_HUNT_NO_SERVERS] = {200, 0},    [LB_HUNT_SINGLE] = {300, 0},      [LB_HUNT_INDEPENDENT] = {300, 0},
+    [LB_HUNT_REPLICATED] = {500, 5000}, [LB_HUNT_ENSEMBLE] = {800, 5000},
 };
 static const struct {
   int64_t ttl_ms;
   bool renew;
-} regimes[LB_HUNT_REGIME_COUNT] = {[LB_HUNT_LONG] = {10000, false}, [LB_HUNT_SHORT] = {1000, true}, [LB_HUNT_DRIFT] = {2000, false}};
-/* Where nobody looks, nobody takes over: long enough to be felt, and where leases are short for longer than one of them. */
+} regimes[LB_HUNT_REGIME_COUNT] = {
+    [LB_HUNT_LONG] = {10000, false}, [LB_HUNT_SHORT] = {1000, true}, [LB_HUNT_DRIFT] = {2000, false}};
+/* Where nobody looks, nobody takes over: long enough to be felt, and where leases are short for longer than one of
+ * them. */
 enum { UNSEEN_MS = 500, TICKS = 8, DETECTORS = 4 };
 
-/* Between the end of a session and the moment at which the others notice, if there is one; else half of what they bear. (Sessions end at
- * ticks, of which the detector is some.) */
+/* Between the end of a session and the moment at which the others notice, if there is one; else half of what they bear.
+ * (Sessions end at ticks, of which the detector is some.) */
 static int64_t mid_of(const struct lb_hunt_system *s, enum lb_hunt_regime regime, int64_t ttl_ms) {
   int64_t ended = ttl_ms + s->detector_ms / TICKS;
   if (s->detector_ms == 0) return regime == LB_HUNT_SHORT ? ttl_ms * 3 / 2 : UNSEEN_MS;
   return s->session && ended < s->detector_ms ? (ended + s->detector_ms) / 2 : s->detector_ms / 2;
 }
 
-struct lb_hunt_times lb_hunt_times_of(const struct lb_hunt_system *s, enum lb_hunt_regime regime, const struct lb_hunt_settings *settings) {
+struct lb_hunt_times lb_hunt_times_of(const struct lb_hunt_system *s, enum lb_hunt_regime regime,
+                                      const struct lb_hunt_settings *settings) {
   static const struct lb_hunt_settings none = {0};
   struct lb_hunt_times t = {.ttl_ms = regimes[regime].ttl_ms, .renew = regimes[regime].renew};
   if (!settings) settings = &none;
@@ -58,15 +58,20 @@ struct lb_hunt_times lb_hunt_times_of(const struct lb_hunt_system *s, enum lb_hu
   return t;
 }
 
-/* ---- how long it takes ----------------------------------------------------------------------------------------------------- */
+/* ---- how long it takes
+ * ----------------------------------------------------------------------------------------------------- */
 
-/* A lease of a client that was cut off has to end before somebody else is granted the lock; that of one that died may not end at all, and is waited for in
- * vain then by all who have sections. */
+/* A lease of a client that was cut off has to end before somebody else is granted the lock; that of one that died may
+ * not end at all, and is waited for in vain then by all who have sections. */
 static int64_t of_fault(const struct lb_hunt_times *t, const struct lb_hunt_system *s, struct lb_hunt_fault f) {
   int64_t ms = f.undo == LB_HUNT_MID ? t->mid_ms : f.undo == LB_HUNT_AFTER ? DETECTORS * s->detector_ms + UNSEEN_MS : 0;
   if (f.kind == LB_HUNT_RESTART || f.kind == LB_HUNT_KILL) ms += UNSEEN_MS;
   if (!lb_hunt_of_client(f)) return ms;
-  return ms + (f.kind == LB_HUNT_KILL ? t->ttl_ms + t->section_ms : f.kind == LB_HUNT_PAUSE || f.kind == LB_HUNT_CUT || f.kind == LB_HUNT_CUT_ONE || f.kind == LB_HUNT_CUT_OFF ? t->write_ms : 0);
+  return ms +
+         (f.kind == LB_HUNT_KILL ? t->ttl_ms + t->section_ms
+          : f.kind == LB_HUNT_PAUSE || f.kind == LB_HUNT_CUT || f.kind == LB_HUNT_CUT_ONE || f.kind == LB_HUNT_CUT_OFF
+              ? t->write_ms
+              : 0);
 }
 
 int64_t lb_hunt_takes_ms(const struct lb_hunt_system *s, const struct lb_hunt_timeline *timeline) {
@@ -105,13 +110,15 @@ static bool has_slot(const struct lb_hunt_timeline *t, enum lb_hunt_slot slot) {
 }
 
 /* A fault of this kind, target and slot. */
-static bool does(const struct lb_hunt_timeline *t, enum lb_hunt_kind kind, enum lb_hunt_target target, enum lb_hunt_slot slot) {
+static bool does(const struct lb_hunt_timeline *t, enum lb_hunt_kind kind, enum lb_hunt_target target,
+                 enum lb_hunt_slot slot) {
   for (size_t i = 0; i < t->fault_count; i++)
     if (t->fault[i].kind == kind && t->fault[i].target == target && t->fault[i].slot == slot) return true;
   return false;
 }
 
-/* Where a start takes longer than anybody may be held up (a quarter of a lease); not beside another fault of servers, to which it may matter in which order they happen, nor behind one that may keep client 1 from coming so far. */
+/* Where a start takes longer than anybody may be held up (a quarter of a lease); not beside another fault of servers,
+ * to which it may matter in which order they happen, nor behind one that may keep client 1 from coming so far. */
 static bool starts_later(const struct lb_hunt_program *p, struct lb_hunt_fault fault) {
   const struct lb_hunt_timeline *t = p->timeline;
   bool gated = !does(t, LB_HUNT_PAUSE, LB_HUNT_C1, LB_HUNT_ASKING), alone = !has_slot(t, LB_HUNT_BEFORE);
@@ -123,8 +130,9 @@ static bool starts_later(const struct lb_hunt_program *p, struct lb_hunt_fault f
   return fault.kind == LB_HUNT_RESTART && fault.slot == LB_HUNT_ASKING && gated && alone && long_enough;
 }
 
-/* A restart inside client 1's acquire, where a start takes longer than anybody may be held up: the server is killed while client 1 is held up at the gate, and started
- * again when it has gone on. Whether there is one; `write`: the step that starts it again. */
+/* A restart inside client 1's acquire, where a start takes longer than anybody may be held up: the server is killed
+ * while client 1 is held up at the gate, and started again when it has gone on. Whether there is one; `write`: the step
+ * that starts it again. */
 static bool start_later(struct lb_hunt_program *p, bool write) {
   bool some = false;
   for (size_t i = 0; i < p->timeline->fault_count; i++) {
@@ -136,7 +144,8 @@ static bool start_later(struct lb_hunt_program *p, bool write) {
   return some;
 }
 
-/* A client of an ensemble goes to another server when it is cut off from one: so it is left with one that neither leads nor is F. */
+/* A client of an ensemble goes to another server when it is cut off from one: so it is left with one that neither leads
+ * nor is F. */
 static void cut(struct lb_hunt_program *p, const char *who) {
   if (p->system->servers == LB_HUNT_ENSEMBLE) LINE(p, "cut %s from primary", who);
   LINE(p, "cut %s from %s", who, p->system->others);
@@ -167,7 +176,11 @@ static bool is_over(const struct lb_hunt_program *p, size_t i) {
   const struct lb_hunt_fault *f = p->timeline->fault;
   for (size_t j = i + 1; j < p->timeline->fault_count; j++) {
     bool ends = f[j].kind == LB_HUNT_RESTART || f[j].kind == LB_HUNT_KILL;
-    if (f[i].kind == LB_HUNT_PAUSE && ends && (f[j].target == f[i].target || f[j].target == LB_HUNT_ALL || (f[j].target == LB_HUNT_F && f[i].target == LB_HUNT_ONE) || (f[j].target == LB_HUNT_MOST && f[i].target == LB_HUNT_P))) return true;
+    if (f[i].kind == LB_HUNT_PAUSE && ends &&
+        (f[j].target == f[i].target || f[j].target == LB_HUNT_ALL ||
+         (f[j].target == LB_HUNT_F && f[i].target == LB_HUNT_ONE) ||
+         (f[j].target == LB_HUNT_MOST && f[i].target == LB_HUNT_P)))
+      return true;
   }
   return false;
 }
@@ -224,9 +237,9 @@ static void heal(struct lb_hunt_program *p) {
 /* The program of the hunt, the same for every lock: three clients, of whom the first goes step by step and
  * the others do whole sections by themselves. Faults stand in its slots.
  *
- * Client 3 opens its session behind the faults and behind the takeover that they cause, so that it sees what is there by
- * then; client 2 has had its connection all along. A primary that was stopped before client 1 asked is a
- * case of its own: the request waits there until the primary goes on, and client 1 holds only then. */
+ * Client 3 opens its session behind the faults and behind the takeover that they cause, so that it sees what is there
+ * by then; client 2 has had its connection all along. A primary that was stopped before client 1 asked is a case of its
+ * own: the request waits there until the primary goes on, and client 1 holds only then. */
 
 #define MS(ms) ((long long)(ms))
 enum { PROLOGUE_MS = 10000, RELEASE_MS = 2000, LOOK_MS = 600, SENT_MS = 50, FREE_MS = 4000 };
@@ -240,10 +253,12 @@ static void let_write(struct lb_hunt_program *p, int64_t ms) {
   else if (!p->dead[2]) LINE(p, "let client 2 write within %lldms", MS(ms));
 }
 
-/* They go on trying while a client stands still, but not until the lease of one that died is over: whether the lock can be had then is asked at the end. */
+/* They go on trying while a client stands still, but not until the lease of one that died is over: whether the lock can
+ * be had then is asked at the end. */
 static int64_t section_ms(const struct lb_hunt_program *p) {
   bool stands = false;
-  for (size_t i = 0; i < p->timeline->fault_count; i++) stands |= p->timeline->fault[i].kind == LB_HUNT_PAUSE && lb_hunt_of_client(p->timeline->fault[i]);
+  for (size_t i = 0; i < p->timeline->fault_count; i++)
+    stands |= p->timeline->fault[i].kind == LB_HUNT_PAUSE && lb_hunt_of_client(p->timeline->fault[i]);
   return p->times.section_ms + (stands ? p->times.pause_ms : 0);
 }
 
@@ -260,8 +275,9 @@ static bool is_late(const struct lb_hunt_program *p) {
   return p->system->servers == LB_HUNT_REPLICATED && does(p->timeline, LB_HUNT_PAUSE, LB_HUNT_P, LB_HUNT_BEFORE);
 }
 
-/* Then client 2 goes to the new primary while the old one stands still, and asks there when client 1 has been granted: else both would go wherever the
- * library takes them, and client 3 that opens its session later finds the old one again. */
+/* Then client 2 goes to the new primary while the old one stands still, and asks there when client 1 has been granted:
+ * else both would go wherever the library takes them, and client 3 that opens its session later finds the old one
+ * again. */
 static bool moves_2(const struct lb_hunt_program *p) {
   for (size_t i = 0; i < p->timeline->fault_count; i++)
     if (p->timeline->fault[i].target == LB_HUNT_C2 && p->timeline->fault[i].slot == LB_HUNT_HOLDING) return false;
@@ -297,11 +313,13 @@ static void before(struct lb_hunt_program *p) {
 /* ---- acquire ----------------------------------------------------------------------------------------- */
 
 static void let_hold(struct lb_hunt_program *p) {
-  if (!p->dead[1]) LINE(p, "let client 1 hold within %lldms", MS(is_late(p) ? p->times.write_ms + 1000 : p->times.acquire_ms));
+  if (!p->dead[1])
+    LINE(p, "let client 1 hold within %lldms", MS(is_late(p) ? p->times.write_ms + 1000 : p->times.acquire_ms));
 }
 
 static void acquire(struct lb_hunt_program *p) {
-  bool any = has_slot(p->timeline, LB_HUNT_ASKING), stop = stops(p, LB_HUNT_C1, LB_HUNT_ASKING), later = start_later(p, false);
+  bool any = has_slot(p->timeline, LB_HUNT_ASKING), stop = stops(p, LB_HUNT_C1, LB_HUNT_ASKING),
+       later = start_later(p, false);
   comment(p, any ? "client 1 asks, and stands still inside its acquire" : "client 1 asks");
   if (any) LINE(p, "%s client 1 at %s", stop ? "stop" : "gate", p->system->inside);
   LINE(p, "client 1 %sacquire within %lldms", is_late(p) || later ? "begin " : "", MS(p->times.acquire_ms));
@@ -310,7 +328,8 @@ static void acquire(struct lb_hunt_program *p) {
   if (any && !stop && !p->dead[1]) LINE(p, "pass client 1");
   start_later(p, true);
   take_back_mid(p, LB_HUNT_ASKING);
-  if (!stop && is_late(p) && !p->dead[1]) LINE(p, "let client 1 hold within %dms", SENT_MS); /* it cannot yet: its request leaves */
+  if (!stop && is_late(p) && !p->dead[1])
+    LINE(p, "let client 1 hold within %dms", SENT_MS); /* it cannot yet: its request leaves */
   else if (!stop && any) let_hold(p);
   if (!moves_2(p)) begin_2(p);
   if (stop && !p->dead[1]) {
@@ -324,8 +343,8 @@ static void acquire(struct lb_hunt_program *p) {
 
 /* ---- holding ----------------------------------------------------------------------------------------- */
 
-/* What waits for a takeover: with it, or as long as two of those who look would need, where none comes. One that was killed before client 1 asked
- * has been replaced already. */
+/* What waits for a takeover: with it, or as long as two of those who look would need, where none comes. One that was
+ * killed before client 1 asked has been replaced already. */
 static void take_over(struct lb_hunt_program *p) {
   const struct lb_hunt_timeline *t = p->timeline;
   bool comes = false, waits = false;
@@ -340,7 +359,8 @@ static void take_over(struct lb_hunt_program *p) {
 
 /* Who stands still cannot say what time it has. */
 static bool sets_clock_of(const struct lb_hunt_program *p, enum lb_hunt_target client) {
-  return does(p->timeline, LB_HUNT_AHEAD, client, LB_HUNT_HOLDING) || does(p->timeline, LB_HUNT_BACK, client, LB_HUNT_HOLDING);
+  return does(p->timeline, LB_HUNT_AHEAD, client, LB_HUNT_HOLDING) ||
+         does(p->timeline, LB_HUNT_BACK, client, LB_HUNT_HOLDING);
 }
 
 static void hold(struct lb_hunt_program *p) {
@@ -413,7 +433,8 @@ static void epilogue(struct lb_hunt_program *p) {
     if (p->dead[n]) continue;
     LINE(p, "client %d acquire within %lldms", n, MS(patience));
     LINE(p, "client %d release within %dms", n, RELEASE_MS);
-    if (dead) patience = FREE_MS + p->times.failover_ms; /* the next one: where the first one could not, it cannot either */
+    if (dead)
+      patience = FREE_MS + p->times.failover_ms; /* the next one: where the first one could not, it cannot either */
   }
 }
 
@@ -431,7 +452,8 @@ static void program_write(struct lb_hunt_program *p) {
   epilogue(p);
 }
 
-static void head(const struct lb_hunt_program *p, enum lb_guard guard, const struct lb_hunt_settings *settings, const char *id) {
+static void head(const struct lb_hunt_program *p, enum lb_guard guard, const struct lb_hunt_settings *settings,
+                 const char *id) {
   const struct lb_hunt_timeline *t = p->timeline;
   char hosts[60];
   fprintf(p->file, "# %s of a hunt on %s.\n", id, p->system->name);
@@ -445,12 +467,14 @@ static void head(const struct lb_hunt_program *p, enum lb_guard guard, const str
   if (lb_hunt_has_unreal(t)) fprintf(p->file, "# No machine has such a clock: it shows what the lock rests on.\n");
   if (t->fault_count == 0) fprintf(p->file, "# In it nothing is done to anybody.\n");
   if (!p->client_3) fprintf(p->file, "# Without client 3: nobody opens a session behind the faults.\n");
-  fprintf(p->file, "# Leases: %lld ms, %s.\n", (long long)p->times.ttl_ms, p->times.renew ? "renewed while a client holds" : "not renewed");
+  fprintf(p->file, "# Leases: %lld ms, %s.\n", (long long)p->times.ttl_ms,
+          p->times.renew ? "renewed while a client holds" : "not renewed");
   for (const char *line = settings->note, *next; line; line = next) {
     next = strchr(line, '\n');
     fprintf(p->file, "# %.*s\n", next ? (int)(next++ - line) : (int)strlen(line), line);
   }
-  fprintf(p->file, "#\n# To play it again: lockbench run FILE -b %s -g %s -n 20\n\n", p->system->name, lb_guard_name(guard));
+  fprintf(p->file, "#\n# To play it again: lockbench run FILE -b %s -g %s -n 20\n\n", p->system->name,
+          lb_guard_name(guard));
 }
 
 static void question(const struct lb_hunt_program *p, const char *id) {
@@ -460,7 +484,8 @@ static void question(const struct lb_hunt_program *p, const char *id) {
 }
 
 static void workload(const struct lb_hunt_program *p, const struct lb_hunt_settings *settings) {
-  fprintf(p->file, "[workload]\nclients = %d\nttl_ms = %lld\nrenew = %s\n", p->client_3 ? 3 : 2, (long long)p->times.ttl_ms, p->times.renew ? "yes" : "no");
+  fprintf(p->file, "[workload]\nclients = %d\nttl_ms = %lld\nrenew = %s\n", p->client_3 ? 3 : 2,
+          (long long)p->times.ttl_ms, p->times.renew ? "yes" : "no");
   if (settings->option) fprintf(p->file, "option = %s\n", settings->option);
 }
 

@@ -13,11 +13,11 @@
 
 /* What is changed in the program; all 0 = as the table of times says. */
 struct lb_hunt_settings {
-  bool no_client_3;  /* simplified: nobody opens afresh */
-  bool no_renewal;   /* simplified: regime short without renewal */
-  int64_t ttl_ms;    /* another lease */
-  int64_t mid_ms;    /* another length of what is undone before a takeover */
-  int64_t write_ms;  /* another W: how long a contender is given to write */
+  bool no_client_3;   /* simplified: nobody opens afresh */
+  bool no_renewal;    /* simplified: regime short without renewal */
+  int64_t ttl_ms;     /* another lease */
+  int64_t mid_ms;     /* another length of what is undone before a takeover */
+  int64_t write_ms;   /* another W: how long a contender is given to write */
   const char *option; /* "PROTOCOL.OPTION=VALUE", as [workload] option; NULL = none */
   const char *note;   /* more of the header, one line or several; NULL = none: "breaks 5 of 5" */
 };
@@ -32,14 +32,15 @@ struct lb_hunt_times {
   int64_t mid_ms;      /* how long what is undone before a takeover lasts */
   int64_t pause_ms;    /* a client stands still until a contender has written, but no longer */
 };
-struct lb_hunt_times lb_hunt_times_of(const struct lb_hunt_system *system, enum lb_hunt_regime regime, const struct lb_hunt_settings *settings);
+struct lb_hunt_times lb_hunt_times_of(const struct lb_hunt_system *system, enum lb_hunt_regime regime,
+                                      const struct lb_hunt_settings *settings);
 
-/* About how long a timeline takes to be played, in ms: what is waited for because it may never happen. To play the long ones first, and none that
- * would not be done in time. */
+/* About how long a timeline takes to be played, in ms: what is waited for because it may never happen. To play the long
+ * ones first, and none that would not be done in time. */
 int64_t lb_hunt_takes_ms(const struct lb_hunt_system *system, const struct lb_hunt_timeline *timeline);
 
-/* Writes the scenario of a timeline; `expected` is the word of [expect] ("race" while hunting, "violated" of a set that was found). settings may be
- * NULL. 0, or -errno of the file. */
+/* Writes the scenario of a timeline; `expected` is the word of [expect] ("race" while hunting, "violated" of a set that
+ * was found). settings may be NULL. 0, or -errno of the file. */
 int lb_hunt_write(const struct lb_hunt_timeline *timeline, const struct lb_hunt_system *system, enum lb_guard guard,
                   const struct lb_hunt_settings *settings, const char *expected, FILE *file);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A table on every host that is to receive nothing, with one counted drop rule for each sender and match. The receiver drops, so the sender
- * sees silence, as in a real partition, not an error; and links are not taken down, because the peers would notice. A cut is such rules
- * and a place in the list of those that hold.
+ * A table on every host that is to receive nothing, with one counted drop rule for each sender and match. The receiver
+ * drops, so the sender sees silence, as in a real partition, not an error; and links are not taken down, because the
+ * peers would notice. A cut is such rules and a place in the list of those that hold.
  */
 #include "cut.h"
 
@@ -29,19 +29,23 @@ static bool is_first_to(const struct lb_rules *rules, size_t i) {
 /* What nft is told on a host, and what is done with what it printed. */
 struct order {
   char *(*input)(const struct lb_rules *rules, const struct lb_host *host); /* to be freed; NULL = no memory */
-  int (*take)(const struct lb_rules *rules, const struct lb_host *host, const char *output, uint64_t *ret, char *err, size_t err_size); /* NULL: nothing */
+  int (*take)(const struct lb_rules *rules, const struct lb_host *host, const char *output, uint64_t *ret, char *err,
+              size_t err_size); /* NULL: nothing */
 };
 
 static char *const nft[] = {(char *)"nft", (char *)"-f", (char *)"-", NULL};
 
-static int begin(const struct lb_rules *rules, const struct order *order, const struct lb_host *host, struct lb_tool *ret, char *err, size_t err_size) {
+static int begin(const struct lb_rules *rules, const struct order *order, const struct lb_host *host,
+                 struct lb_tool *ret, char *err, size_t err_size) {
   char *input = order->input(rules, host);
-  int r = input ? lb_tool_start(host, nft, input, ret, err, err_size) : (lb_refuse(err, err_size, "out of memory"), -ENOMEM);
+  int r = input ? lb_tool_start(host, nft, input, ret, err, err_size)
+                : (lb_refuse(err, err_size, "out of memory"), -ENOMEM);
   free(input);
   return r;
 }
 
-static int end(const struct lb_rules *rules, const struct order *order, const struct lb_host *host, struct lb_tool *tool, uint64_t *ret, char *err, size_t err_size) {
+static int end(const struct lb_rules *rules, const struct order *order, const struct lb_host *host,
+               struct lb_tool *tool, uint64_t *ret, char *err, size_t err_size) {
   char *output = NULL;
   int r = lb_tool_end(tool, nft[0], &output, err, err_size);
   if (r == 0 && order->take) r = order->take(rules, host, output, ret, err, err_size);
@@ -49,7 +53,8 @@ static int end(const struct lb_rules *rules, const struct order *order, const st
   return r;
 }
 
-/* On every receiving host, whatever fails on another one, side by side: the links of a fault are to go together, and quickly. 0, or the first -errno with err. */
+/* On every receiving host, whatever fails on another one, side by side: the links of a fault are to go together, and
+ * quickly. 0, or the first -errno with err. */
 static int on_each(const struct lb_rules *rules, const struct order *order, uint64_t *ret, char *err, size_t err_size) {
   struct lb_tool tool[TOGETHER];
   const struct lb_host *host[TOGETHER];
@@ -78,11 +83,12 @@ static char *table_on(const struct lb_rules *rules, const struct lb_host *host) 
   size_t size = 0;
   FILE *out = open_memstream(&text, &size);
   if (!out) return NULL;
-  fprintf(out, "add table ip %s\nadd chain ip %s in { type filter hook input priority %d; }\n", rules->table, rules->table,
-          rules->priority);
+  fprintf(out, "add table ip %s\nadd chain ip %s in { type filter hook input priority %d; }\n", rules->table,
+          rules->table, rules->priority);
   for (size_t i = 0; i < rules->way_count; i++)
     for (size_t j = 0; rules->way[i].to == host && j < rules->match_count; j++)
-      fprintf(out, "add rule ip %s in ip saddr %s %scounter drop\n", rules->table, rules->way[i].from->address, rules->match[j]);
+      fprintf(out, "add rule ip %s in ip saddr %s %scounter drop\n", rules->table, rules->way[i].from->address,
+              rules->match[j]);
   return fclose(out) == 0 ? text : NULL;
 }
 
@@ -113,7 +119,8 @@ static int64_t packets_of(const char *listing, const char *address, const char *
   return at && sscanf(at + strlen(rule), "%llu", &packets) == 1 ? (int64_t)packets : -1;
 }
 
-static int read_way(const struct lb_rules *rules, size_t i, const char *listing, uint64_t *ret, char *err, size_t err_size) {
+static int read_way(const struct lb_rules *rules, size_t i, const char *listing, uint64_t *ret, char *err,
+                    size_t err_size) {
   const char *address = rules->way[i].from->address;
   for (size_t j = 0; j < rules->match_count; j++) {
     int64_t packets = packets_of(listing, address, rules->match[j]);
@@ -129,7 +136,8 @@ static char *question_on(const struct lb_rules *rules, const struct lb_host *hos
   return asprintf(&text, "list table ip %s\n", rules->table) < 0 ? NULL : text;
 }
 
-static int read_host(const struct lb_rules *rules, const struct lb_host *host, const char *listing, uint64_t *ret, char *err, size_t err_size) {
+static int read_host(const struct lb_rules *rules, const struct lb_host *host, const char *listing, uint64_t *ret,
+                     char *err, size_t err_size) {
   int r = 0;
   for (size_t i = 0; i < rules->way_count && r == 0; i++)
     if (rules->way[i].to == host) r = read_way(rules, i, listing, ret, err, err_size);
@@ -145,14 +153,18 @@ static int read_rules(const struct lb_rules *rules, uint64_t *ret, char *err, si
 /* A rule for what a probe sends, one for the answers to it, and one for everybody else's packets. */
 #define STRING_(text) #text
 #define STRING(text) STRING_(text)
-static const char *const probe_rules[] = {"tcp sport " STRING(LB_CUT_PROBE_PORT) " ", "tcp dport " STRING(LB_CUT_PROBE_PORT) " ", ""};
+static const char *const probe_rules[] = {"tcp sport " STRING(LB_CUT_PROBE_PORT) " ",
+                                          "tcp dport " STRING(LB_CUT_PROBE_PORT) " ", ""};
 enum { RULE_COUNT = sizeof probe_rules / sizeof *probe_rules };
 
-/* The priority is the number of the cut, negative: hence the youngest cut first. A packet that two cuts would drop is counted by the younger,
- * which is the one to be proved. */
+/* The priority is the number of the cut, negative: hence the youngest cut first. A packet that two cuts would drop is
+ * counted by the younger, which is the one to be proved. */
 static struct lb_rules rules_of(const struct lb_cut *cut) {
-  struct lb_rules rules = {
-      .priority = -cut->number, .match = probe_rules, .match_count = RULE_COUNT, .way = cut->way, .way_count = cut->way_count};
+  struct lb_rules rules = {.priority = -cut->number,
+                           .match = probe_rules,
+                           .match_count = RULE_COUNT,
+                           .way = cut->way,
+                           .way_count = cut->way_count};
   snprintf(rules.table, sizeof rules.table, "cut%d", cut->number);
   return rules;
 }
@@ -174,13 +186,14 @@ static struct lb_cut *new_cut(struct lb_net *net, const void *owner, const struc
   struct lb_way *own = cut ? malloc((count + 1) * sizeof *own) : NULL;
   if (!own) return free(cut), NULL;
   memcpy(own, ways, count * sizeof *own);
-  *cut = (struct lb_cut){.owner = owner, .number = ++net->cuts_made, .way = own, .way_count = count, .older = net->cuts};
+  *cut =
+      (struct lb_cut){.owner = owner, .number = ++net->cuts_made, .way = own, .way_count = count, .older = net->cuts};
   net->cuts = cut;
   return cut;
 }
 
-int lb_cut_make(struct lb_net *net, const void *owner, const struct lb_way *ways, size_t count, struct lb_cut **ret, char *err,
-                size_t err_size) {
+int lb_cut_make(struct lb_net *net, const void *owner, const struct lb_way *ways, size_t count, struct lb_cut **ret,
+                char *err, size_t err_size) {
   char why[200];
   if (!net->separate) return lb_refuse(err, err_size, "hosts share one loopback here: nothing to cut"), -ENOTSUP;
   struct lb_cut *cut = new_cut(net, owner, ways, count);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * cut.h - cuts of a trial's network: counted drop rules of nftables at the hosts that are to receive nothing. Each cut has a table of its
- * own on every such host. So one direction can be cut, several cuts can hold at once, each tells what it alone has dropped, and each is
- * healed by itself.
+ * cut.h - cuts of a trial's network: counted drop rules of nftables at the hosts that are to receive nothing. Each cut
+ * has a table of its own on every such host. So one direction can be cut, several cuts can hold at once, each tells
+ * what it alone has dropped, and each is healed by itself.
  *
  * All calls belong to the controller's thread.
  */
@@ -22,7 +22,8 @@ struct lb_way { /* one direction of a link */
 struct lb_rules {
   char table[16];           /* a name that no other rules of this net have */
   int priority;             /* nftables asks lower priorities first */
-  const char *const *match; /* which packets of a sender: a rule for each, as nft writes it, with a blank behind it; "" = all that are left */
+  const char *const *match; /* which packets of a sender: a rule for each, as nft writes it, with a blank behind it; ""
+                               = all that are left */
   size_t match_count;
   const struct lb_way *way; /* each way stands once */
   size_t way_count;
@@ -40,7 +41,7 @@ int lb_rules_remove(const struct lb_rules *rules, char *err, size_t err_size);
  * them, are then told apart from those of everybody else. Nobody listens there. */
 #define LB_CUT_PROBE_PORT 9
 
-struct lb_cut { /* one that holds */
+struct lb_cut {      /* one that holds */
   const void *owner; /* whatever the caller finds it by */
   int number;        /* from 1 in this net; never used again */
   struct lb_way *way;
@@ -52,8 +53,8 @@ struct lb_cut { /* one that holds */
  * in an older cut is dropped by this one first. Each way stands once in `ways`. 0, and *ret until
  * it is healed; or -errno with err. Then nothing is cut, or, if nft would not take back what it had
  * done, the cut stands in net->cuts, and healing all tries again. */
-int lb_cut_make(struct lb_net *net, const void *owner, const struct lb_way *ways, size_t count, struct lb_cut **ret, char *err,
-                size_t err_size);
+int lb_cut_make(struct lb_net *net, const void *owner, const struct lb_way *ways, size_t count, struct lb_cut **ret,
+                char *err, size_t err_size);
 /* How many packets the rules of this cut have dropped, on each of its ways: ret[i] of cut->way[i].
  * *ret_others: on all ways together, those that are not of a probe; NULL = not asked. 0, or -errno
  * with err. */

@@ -38,7 +38,8 @@ enum { PRIORITY = 100 };
 
 static struct lb_rules rules_of(const struct lb_line *line) {
   static const char *const straight[] = {"ether saddr != " LB_LINE_MAC " "};
-  struct lb_rules rules = {.priority = PRIORITY, .match = straight, .match_count = 1, .way = line->way, .way_count = line->way_count};
+  struct lb_rules rules = {
+      .priority = PRIORITY, .match = straight, .match_count = 1, .way = line->way, .way_count = line->way_count};
   snprintf(rules.table, sizeof rules.table, "line%d", line->number);
   return rules;
 }
@@ -59,21 +60,26 @@ static int choose(int tap, const struct lb_way *way) {
   inet_pton(AF_INET, way->from->address, &from);
   inet_pton(AF_INET, way->to->address, &to);
   struct sock_filter code[] = {
-      BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 2 * ETH_ALEN),  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_IP, 0, 5),
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ETH_HLEN + 12), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ntohl(from.s_addr), 0, 3),
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ETH_HLEN + 16), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ntohl(to.s_addr), 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),             BPF_STMT(BPF_RET | BPF_K, 0),
+      BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 2 * ETH_ALEN),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_IP, 0, 5),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ETH_HLEN + 12),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ntohl(from.s_addr), 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ETH_HLEN + 16),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ntohl(to.s_addr), 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+      BPF_STMT(BPF_RET | BPF_K, 0),
   };
   struct sock_fprog program = {.len = sizeof code / sizeof *code, .filter = code};
   return setsockopt(tap, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) < 0 ? -errno : 0;
 }
 
-/* The kernel's time of each packet: what it waits for this process counts as its own time. Room for what comes while this process gets no processor; without the right to it, what every
- * socket may have. */
+/* The kernel's time of each packet: what it waits for this process counts as its own time. Room for what comes while
+ * this process gets no processor; without the right to it, what every socket may have. */
 static void prepare(int tap) {
   int bytes = TAP_BYTES, on = 1;
   setsockopt(tap, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on);
-  if (setsockopt(tap, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes) < 0) setsockopt(tap, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
+  if (setsockopt(tap, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes) < 0)
+    setsockopt(tap, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
 }
 
 static int frame_socket(void) {
@@ -88,7 +94,8 @@ static int frame_socket(void) {
 /* It receives nothing before it is bound, and by then it knows what to choose. For all protocols,
  * because taps of one protocol come after the bridge, which has taken the packet by then. */
 static int tap(const struct lb_net *net, const struct lb_way *way) {
-  struct sockaddr_ll at = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = link_of(net, way->from)};
+  struct sockaddr_ll at = {
+      .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = link_of(net, way->from)};
   int fd = frame_socket(), r = 0;
   if (fd < 0) return fd;
   prepare(fd);
@@ -184,8 +191,8 @@ static void end_process(struct lb_line *line) {
 
 /* ---- the probe: datagrams of our own on each way, each with its number ----------------------------
  *
- * They go through the sockets and the rules of both hosts like everybody's packets; the process of the line stamps them when they come out
- * of the receiver's socket. */
+ * They go through the sockets and the rules of both hosts like everybody's packets; the process of the line stamps them
+ * when they come out of the receiver's socket. */
 
 static int open_probe(struct lb_line *line) {
   int bytes = FAR_BYTES;
@@ -244,7 +251,9 @@ uint64_t lb_line_trip_back(struct lb_line *line, size_t i, int timeout_ms) {
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-static size_t shared_bytes(size_t ways) { return sizeof(struct lb_line_shared) + (ways + 1) * sizeof(struct lb_line_seen); }
+static size_t shared_bytes(size_t ways) {
+  return sizeof(struct lb_line_shared) + (ways + 1) * sizeof(struct lb_line_seen);
+}
 
 static void free_line(struct lb_line *line) {
   if (!line) return;
@@ -264,10 +273,12 @@ static void forget(struct lb_net *net, struct lb_line *line) {
 }
 
 /* NULL = no memory. It is not in the list yet. */
-static struct lb_line *new_line(struct lb_net *net, const void *owner, const struct lb_way *ways, size_t count, const struct lb_line_plan *plan) {
+static struct lb_line *new_line(struct lb_net *net, const void *owner, const struct lb_way *ways, size_t count,
+                                const struct lb_line_plan *plan) {
   struct lb_line *line = calloc(1, sizeof *line);
   if (!line) return NULL;
-  *line = (struct lb_line){.owner = owner, .number = ++net->lines_made, .plan = *plan, .way_count = count, .talk = -1, .older = net->lines};
+  *line = (struct lb_line){
+      .owner = owner, .number = ++net->lines_made, .plan = *plan, .way_count = count, .talk = -1, .older = net->lines};
   line->way = malloc((count + 1) * sizeof *line->way);
   line->near = malloc((count + 1) * sizeof *line->near);
   line->far = malloc((count + 1) * sizeof *line->far);
@@ -292,7 +303,8 @@ void lb_line_silence(const struct lb_net *net, const struct lb_way *ways, size_t
   for (size_t n = 0; n < count; n++) {
     struct lb_line *line = lb_line_on(net, ways[n].from, ways[n].to);
     for (size_t i = 0; line && i < line->way_count; i++)
-      if (line->way[i].from == ways[n].from && line->way[i].to == ways[n].to) atomic_store(&line->seen[i].is_silent, is_silent);
+      if (line->way[i].from == ways[n].from && line->way[i].to == ways[n].to)
+        atomic_store(&line->seen[i].is_silent, is_silent);
   }
 }
 
@@ -301,14 +313,15 @@ static int check_ways(const struct lb_net *net, const struct lb_way *ways, size_
   if (!net->separate) return lb_refuse(err, err_size, "hosts share one loopback here: nothing to delay"), -ENOTSUP;
   for (size_t i = 0; i < count; i++)
     if (lb_line_on(net, ways[i].from, ways[i].to))
-      return lb_refuse(err, err_size, "what %s sends to %s is late already", ways[i].from->name, ways[i].to->name), -EBUSY;
+      return lb_refuse(err, err_size, "what %s sends to %s is late already", ways[i].from->name, ways[i].to->name),
+             -EBUSY;
   return 0;
 }
 
 /* The taps come before the rules: what is dropped has been copied. In between a packet can arrive
  * twice, as packets can anywhere. */
-int lb_line_make(struct lb_net *net, const void *owner, const struct lb_way *ways, size_t count, const struct lb_line_plan *plan, struct lb_line **ret,
-                 char *err, size_t err_size) {
+int lb_line_make(struct lb_net *net, const void *owner, const struct lb_way *ways, size_t count,
+                 const struct lb_line_plan *plan, struct lb_line **ret, char *err, size_t err_size) {
   char why[200];
   int r = check_ways(net, ways, count, err, err_size);
   if (r < 0) return r;

@@ -30,33 +30,34 @@ enum lb_line_pick { LB_LINE_PICKS_NONE, LB_LINE_PICKS_DROPPED, LB_LINE_PICKS_HEL
 
 struct lb_line_plan { /* what a line does to the packets on its ways */
   uint64_t delay_ns;  /* LB_LINE_HOLD: until it ends; 0 where it picks */
-  uint64_t jitter_ns; /* each packet's delay is uniform in delay_ns - jitter_ns .. delay_ns + jitter_ns; packets of one connection keep their order */
+  uint64_t jitter_ns; /* each packet's delay is uniform in delay_ns - jitter_ns .. delay_ns + jitter_ns; packets of one
+                         connection keep their order */
   double loss;        /* so many of all packets are lost, from 0 to 1; drawn for each */
   uint64_t seed;      /* of what is drawn */
   enum lb_line_pick pick;
-  unsigned after;     /* so many messages of the connection pass before the one that is picked */
+  unsigned after; /* so many messages of the connection pass before the one that is picked */
 };
 
-struct lb_line_seen { /* on one way, by the line's process; times in ns of lb_clock_ns(), 0 = not yet */
+struct lb_line_seen {                /* on one way, by the line's process; times in ns of lb_clock_ns(), 0 = not yet */
   atomic_uint_least64_t probe_taken; /* the line has the first packet of the probe */
   atomic_uint_least64_t probe_came;  /* the other host has it */
   atomic_uint_least64_t probes_came, probes_dropped; /* of all packets of the probe; dropped as the plan says */
   atomic_uint_least64_t trip_min, trip_max;          /* of those that came: how long they took; 0, 0 = none did */
-  atomic_uint_least64_t others;      /* packets of others that were taken */
-  atomic_uint_least64_t dropped;     /* of these, dropped as the plan says */
-  atomic_uint_least64_t lost;        /* packets that this machine was too slow to take */
-  atomic_bool is_silent;             /* set by lb_line_silence() */
+  atomic_uint_least64_t others;                      /* packets of others that were taken */
+  atomic_uint_least64_t dropped;                     /* of these, dropped as the plan says */
+  atomic_uint_least64_t lost;                        /* packets that this machine was too slow to take */
+  atomic_bool is_silent;                             /* set by lb_line_silence() */
 };
 
 struct lb_line_picked { /* the message, once there was one */
   atomic_bool fired;    /* the rest is known */
   size_t way;
-  uint64_t at;          /* when it was taken */
+  uint64_t at; /* when it was taken */
   uint16_t from_port, to_port;
-  uint64_t bytes;       /* of the message: what TCP carried in this packet */
-  unsigned before;      /* messages of this connection that had passed */
-  uint32_t seq;         /* of its first byte */
-  atomic_uint again;    /* how often it was sent again: who got it would have acknowledged it */
+  uint64_t bytes;    /* of the message: what TCP carried in this packet */
+  unsigned before;   /* messages of this connection that had passed */
+  uint32_t seq;      /* of its first byte */
+  atomic_uint again; /* how often it was sent again: who got it would have acknowledged it */
 };
 
 struct lb_line_shared { /* written by the line's process */
@@ -66,33 +67,33 @@ struct lb_line_shared { /* written by the line's process */
   struct lb_line_seen seen[]; /* [way_count] */
 };
 
-struct lb_line { /* one that holds */
-  const void *owner;    /* whatever the caller finds it by */
-  int number;           /* from 1 in this net; never used again */
+struct lb_line {     /* one that holds */
+  const void *owner; /* whatever the caller finds it by */
+  int number;        /* from 1 in this net; never used again */
   struct lb_line_plan plan;
-  struct lb_way *way;   /* each stands in no other line */
+  struct lb_way *way; /* each stands in no other line */
   size_t way_count;
   bool is_told, is_proved; /* the caller's: a new line has false */
-  uint64_t probed_at;   /* when lb_line_probe() was called, 0 = not yet */
-  unsigned probes;      /* how many packets it has on each way */
-  unsigned trips_back;  /* how many were asked for */
+  uint64_t probed_at;      /* when lb_line_probe() was called, 0 = not yet */
+  unsigned probes;         /* how many packets it has on each way */
+  unsigned trips_back;     /* how many were asked for */
   struct lb_line_shared *shared;
   struct lb_line_seen *seen; /* [way_count], in `shared` */
-  int *near, *far;      /* [way_count] sockets of the probe, on the two hosts of each way */
+  int *near, *far;           /* [way_count] sockets of the probe, on the two hosts of each way */
   pid_t process;
-  int talk;             /* to the process: one byte = send on all at once; its end = end */
+  int talk; /* to the process: one byte = send on all at once; its end = end */
   struct lb_line *older;
 };
 
 /* From now on what goes these ways is treated as the plan says: late packets are never early. 0, and *ret until it
  * ends; or -errno with err. Then nothing is late, or, if nft would not take back what it had done,
  * the line stands in net->lines. -EBUSY: one of the ways has a line already. */
-int lb_line_make(struct lb_net *net, const void *owner, const struct lb_way *ways, size_t count, const struct lb_line_plan *plan, struct lb_line **ret,
-                 char *err, size_t err_size);
+int lb_line_make(struct lb_net *net, const void *owner, const struct lb_way *ways, size_t count,
+                 const struct lb_line_plan *plan, struct lb_line **ret, char *err, size_t err_size);
 /* The line on this way; NULL = none. */
 struct lb_line *lb_line_on(const struct lb_net *net, const struct lb_host *from, const struct lb_host *to);
-/* Where lines are on these ways, from now on (or no longer) what is due is dropped. It acts at once: the rules of a cut take tens of
- * milliseconds, and on a busy machine more than a line may be late. */
+/* Where lines are on these ways, from now on (or no longer) what is due is dropped. It acts at once: the rules of a cut
+ * take tens of milliseconds, and on a busy machine more than a line may be late. */
 void lb_line_silence(const struct lb_net *net, const struct lb_way *ways, size_t count, bool is_silent);
 /* Sends all that is kept on at once, and from now on whatever comes. 0, or -errno with err. */
 int lb_line_pass(struct lb_line *line, char *err, size_t err_size);
@@ -119,7 +120,8 @@ uint64_t lb_line_trip_back(struct lb_line *line, size_t i, int timeout_ms);
 /* What comes from a line has this address in its Ethernet header: so the rules at the receiver know
  * it from what came straight. (Locally administered; no link of a trial has it.) */
 #define LB_LINE_MAC "02:6c:62:64:6c:79"
-#define LB_LINE_MAC_BYTES {0x02, 0x6c, 0x62, 0x64, 0x6c, 0x79}
+#define LB_LINE_MAC_BYTES                                                                                              \
+  { 0x02, 0x6c, 0x62, 0x64, 0x6c, 0x79 }
 
 /* How the line's process reads and sends frames: behind the kernel's own header (virtio_net_hdr), so
  * that large segments and unfinished checksums pass as they are. */
@@ -136,11 +138,13 @@ struct lb_line_job { /* what the process of a line works with */
 /* Takes, keeps and sends on until `talk` ends. */
 _Noreturn void lb_line_run(const struct lb_line_job *job);
 
-/* What becomes of each packet on a line, by its plan, and what the line has seen, for the controller (line_fate.c). It lives as long as the
- * process. NULL = no memory. */
+/* What becomes of each packet on a line, by its plan, and what the line has seen, for the controller (line_fate.c). It
+ * lives as long as the process. NULL = no memory. */
 struct lb_line_fate *lb_line_fate_new(struct lb_line *line);
-/* A packet that the sender's link had at `stamp` (ns of lb_clock_ns()), and when it is due. False: it is dropped, or is no packet. */
-bool lb_line_fate(struct lb_line_fate *fate, size_t way, const unsigned char *bytes, size_t size, uint64_t stamp, uint64_t *ret_due);
+/* A packet that the sender's link had at `stamp` (ns of lb_clock_ns()), and when it is due. False: it is dropped, or is
+ * no packet. */
+bool lb_line_fate(struct lb_line_fate *fate, size_t way, const unsigned char *bytes, size_t size, uint64_t stamp,
+                  uint64_t *ret_due);
 /* From now on all pass at once. */
 void lb_line_fate_pass(struct lb_line_fate *fate);
 /* Packets of the probe have come out at the receiver of a way: takes them, and notes when. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What becomes of each packet on a delay line, by its plan: when it is due, or that it is dropped; and what the line has seen, for the
- * controller.
+ * What becomes of each packet on a delay line, by its plan: when it is due, or that it is dropped; and what the line
+ * has seen, for the controller.
  */
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -57,20 +57,23 @@ static bool read_frame(const unsigned char *bytes, size_t size, struct frame *f)
   if (ip[0] >> 4 != 4 || header < IP_MIN || total < header || total > left) return false;
   if (two(ip + 6) & 0x1fff) return true;
   const unsigned char *at = ip + header;
-  bool good = ip[9] == IPPROTO_TCP ? read_tcp(at, total - header, f) : ip[9] == IPPROTO_UDP ? read_udp(at, total - header, f) : true;
+  bool good = ip[9] == IPPROTO_TCP   ? read_tcp(at, total - header, f)
+              : ip[9] == IPPROTO_UDP ? read_udp(at, total - header, f)
+                                     : true;
   if (good && (f->is_tcp || f->is_udp)) f->from_port = (uint16_t)two(at), f->to_port = (uint16_t)two(at + 2);
   return good;
 }
 
 /* ---- one message on the wire, by its place in its connection ------------------------------------------
  *
- * The first that carries data after so many others of the same connection have passed. It is found once. From then on the connection is
- * known, and all that it sends this way belongs to it: what is sent again, and whatever follows, for TCP would hand nothing of that to its
- * reader before the message has come. Connections are counted from the first packet that is seen of them, each by itself. Where there are
- * more than the table has places for, the others pass and are not counted.
+ * The first that carries data after so many others of the same connection have passed. It is found once. From then on
+ * the connection is known, and all that it sends this way belongs to it: what is sent again, and whatever follows, for
+ * TCP would hand nothing of that to its reader before the message has come. Connections are counted from the first
+ * packet that is seen of them, each by itself. Where there are more than the table has places for, the others pass and
+ * are not counted.
  *
- * A message is what TCP carries in one packet as the sender's host hands it to its link, up to 64 kB; a packet with no bytes that are new to
- * the line (an acknowledgement, one that is sent again) is none. */
+ * A message is what TCP carries in one packet as the sender's host hands it to its link, up to 64 kB; a packet with no
+ * bytes that are new to the line (an acknowledgement, one that is sent again) is none. */
 
 enum { CONNECTIONS = 1024 };
 
@@ -112,7 +115,9 @@ static bool is_new(struct connection *c, const struct frame *f) {
 }
 
 /* Whether the message is in this packet of its connection, once more. */
-static bool is_again(const struct lb_line_picked *m, const struct frame *f) { return f->data_bytes > 0 && m->seq - f->seq < f->data_bytes; }
+static bool is_again(const struct lb_line_picked *m, const struct frame *f) {
+  return f->data_bytes > 0 && m->seq - f->seq < f->data_bytes;
+}
 
 static bool follows(const struct picker *p, size_t way, const struct frame *f, struct lb_line_picked *picked) {
   if (!is_of(p->picked, way, f)) return false;
@@ -120,7 +125,8 @@ static bool follows(const struct picker *p, size_t way, const struct frame *f, s
   return true;
 }
 
-static bool pick(struct picker *p, unsigned after, size_t way, const struct frame *f, uint64_t now, struct lb_line_picked *picked) {
+static bool pick(struct picker *p, unsigned after, size_t way, const struct frame *f, uint64_t now,
+                 struct lb_line_picked *picked) {
   if (!f->is_tcp) return false;
   if (p->picked) return follows(p, way, f, picked);
   struct connection *c = find(p, way, f);
@@ -142,9 +148,9 @@ static bool pick(struct picker *p, unsigned after, size_t way, const struct fram
  *
  * What is drawn is drawn for every packet in the order in which they come, from the seed alone.
  *
- * Two packets of one TCP connection never change their order: one that is drawn to be due earlier than the one before it is due with it. So
- * a connection that sends much at once is late by more than the middle of the range. Where two connections fall on one place of the table,
- * they wait for each other in the same way. */
+ * Two packets of one TCP connection never change their order: one that is drawn to be due earlier than the one before
+ * it is due with it. So a connection that sends much at once is late by more than the middle of the range. Where two
+ * connections fall on one place of the table, they wait for each other in the same way. */
 
 enum { ORDERED = 4096, PURPOSE = 0x6c696e65 };
 
@@ -152,10 +158,10 @@ struct lb_line_fate {
   struct lb_line *line;
   struct lb_rng rng;
   struct picker picker;
-  uint64_t latest[ORDERED];                         /* when the last packet of a connection is due */
-  uint64_t (*taken)[LB_LINE_PROBES_MAX];            /* [way] when each packet of the probe was taken; 0 = not yet */
-  bool (*came)[LB_LINE_PROBES_MAX];                 /* [way] */
-  bool passing; /* nothing is kept any more */
+  uint64_t latest[ORDERED];              /* when the last packet of a connection is due */
+  uint64_t (*taken)[LB_LINE_PROBES_MAX]; /* [way] when each packet of the probe was taken; 0 = not yet */
+  bool (*came)[LB_LINE_PROBES_MAX];      /* [way] */
+  bool passing;                          /* nothing is kept any more */
 };
 
 struct lb_line_fate *lb_line_fate_new(struct lb_line *line) {
@@ -194,7 +200,8 @@ static void note_trip(struct lb_line_seen *seen, uint64_t took) {
   atomic_fetch_add(&seen->probes_came, 1);
 }
 
-/* One that came straight was not taken yet, or at the same time: it is as if it had taken 1 ns. Of one that comes twice the first counts. */
+/* One that came straight was not taken yet, or at the same time: it is as if it had taken 1 ns. Of one that comes twice
+ * the first counts. */
 void lb_line_fate_arrived(struct lb_line_fate *f, size_t way) {
   uint32_t number;
   struct lb_line_seen *seen = &f->line->seen[way];
@@ -225,16 +232,19 @@ static uint64_t due_of(struct lb_line_fate *f, size_t way, const struct frame *f
   const struct lb_line_plan *plan = &f->line->plan;
   if (plan->delay_ns == LB_LINE_HOLD) return UINT64_MAX;
   if (plan->jitter_ns == 0) return stamp + plan->delay_ns;
-  return in_order(f, way, frame, stamp + plan->delay_ns - plan->jitter_ns + lb_rng_below(&f->rng, 2 * plan->jitter_ns + 1));
+  return in_order(f, way, frame,
+                  stamp + plan->delay_ns - plan->jitter_ns + lb_rng_below(&f->rng, 2 * plan->jitter_ns + 1));
 }
 
-bool lb_line_fate(struct lb_line_fate *f, size_t way, const unsigned char *bytes, size_t size, uint64_t stamp, uint64_t *ret_due) {
+bool lb_line_fate(struct lb_line_fate *f, size_t way, const unsigned char *bytes, size_t size, uint64_t stamp,
+                  uint64_t *ret_due) {
   const struct lb_line_plan *plan = &f->line->plan;
   struct lb_line_seen *seen = &f->line->seen[way];
   struct frame frame;
   uint32_t number;
   bool good = read_frame(bytes, size, &frame), probe = good && probe_number(&frame, &number);
-  bool picked = good && plan->pick && !f->passing && pick(&f->picker, plan->after, way, &frame, stamp, &f->line->shared->picked);
+  bool picked =
+      good && plan->pick && !f->passing && pick(&f->picker, plan->after, way, &frame, stamp, &f->line->shared->picked);
   bool drops = good && !f->passing && (picked ? plan->pick == LB_LINE_PICKS_DROPPED : is_lost(f));
   if (!good) return atomic_fetch_add(&seen->lost, 1), false;
   if (probe) note_probe(f, way, number, stamp, drops);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The process of a delay line: it takes packets, says what becomes of each (line_fate.c), keeps them for their time and sends them on.
+ * The process of a delay line: it takes packets, says what becomes of each (line_fate.c), keeps them for their time and
+ * sends them on.
  *
- * A packet's time begins when the sender's link had it, by the kernel's stamp, so it is never early and what it waits for this process is
- * in its time. What is left beyond it is the line's own, and is counted. To keep that small the process asks to be woken without slack and
- * before others, and reads and sends many packets in one call.
+ * A packet's time begins when the sender's link had it, by the kernel's stamp, so it is never early and what it waits
+ * for this process is in its time. What is left beyond it is the line's own, and is counted. To keep that small the
+ * process asks to be woken without slack and before others, and reads and sends many packets in one call.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -24,10 +25,10 @@
 
 /* ---- the packets that are kept, in the order in which they are due ----------------------------------
  *
- * A heap: with jitter a packet may be due before others that came earlier. Each has the number of its coming, so packets of one time leave
- * as they came. */
+ * A heap: with jitter a packet may be due before others that came earlier. Each has the number of its coming, so
+ * packets of one time leave as they came. */
 
-struct kept { /* a packet with its headers */
+struct kept {     /* a packet with its headers */
   uint64_t due;   /* ns of lb_clock_ns(), UINT64_MAX = when the line ends */
   uint64_t order; /* of its coming */
   size_t way, size;
@@ -40,7 +41,9 @@ struct queue { /* all zero = empty */
   uint64_t orders;
 };
 
-static bool before(const struct kept *a, const struct kept *b) { return a->due != b->due ? a->due < b->due : a->order < b->order; }
+static bool before(const struct kept *a, const struct kept *b) {
+  return a->due != b->due ? a->due < b->due : a->order < b->order;
+}
 
 static int make_room(struct queue *q) {
   if (q->count < q->room) return 0;
@@ -124,7 +127,8 @@ static int take_some(struct run *run, size_t way) {
   struct mmsghdr message[TOGETHER];
   for (size_t i = 0; i < TOGETHER; i++) {
     iov[i] = (struct iovec){bytes[i], LB_LINE_FRAME_MAX};
-    message[i] = (struct mmsghdr){.msg_hdr = {.msg_iov = &iov[i], .msg_iovlen = 1, .msg_control = control[i], .msg_controllen = CONTROL_BYTES}};
+    message[i] = (struct mmsghdr){
+        .msg_hdr = {.msg_iov = &iov[i], .msg_iovlen = 1, .msg_control = control[i], .msg_controllen = CONTROL_BYTES}};
   }
   int count = recvmmsg(run->job->tap[way], message, TOGETHER, MSG_DONTWAIT, NULL);
   uint64_t wall = lb_clock_wall_ns(), now = lb_clock_ns(), due; /* in this order: a stamp is late rather than early */
@@ -167,9 +171,11 @@ static size_t send_some(struct run *run) {
   struct mmsghdr message[TOGETHER];
   size_t count = take_due(run, kept);
   for (size_t i = 0; i < count; i++) {
-    to[i] = (struct sockaddr_ll){.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_IP), .sll_ifindex = run->job->interface[kept[i]->way]};
+    to[i] = (struct sockaddr_ll){
+        .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_IP), .sll_ifindex = run->job->interface[kept[i]->way]};
     iov[i] = (struct iovec){kept[i]->bytes, kept[i]->size};
-    message[i] = (struct mmsghdr){.msg_hdr = {.msg_name = &to[i], .msg_namelen = sizeof to[i], .msg_iov = &iov[i], .msg_iovlen = 1}};
+    message[i] = (struct mmsghdr){
+        .msg_hdr = {.msg_name = &to[i], .msg_namelen = sizeof to[i], .msg_iov = &iov[i], .msg_iovlen = 1}};
   }
   for (size_t sent = 0; sent < count;) {
     int n = sendmmsg(run->job->out, message + sent, (unsigned)(count - sent), 0);
@@ -228,7 +234,8 @@ static void watch(struct run *run, int fd, size_t number) {
 static void watch_all(struct run *run) {
   if ((run->epoll = epoll_create1(EPOLL_CLOEXEC)) < 0) _exit(1);
   watch(run, run->job->talk, 0);
-  for (size_t i = 0; i < run->line->way_count; i++) watch(run, run->job->tap[i], 2 * i + 1), watch(run, run->line->far[i], 2 * i + 2);
+  for (size_t i = 0; i < run->line->way_count; i++)
+    watch(run, run->job->tap[i], 2 * i + 1), watch(run, run->line->far[i], 2 * i + 2);
 }
 
 /* The kernel delays no packet because programs are busy; a line should not either. Without the right
@@ -256,6 +263,7 @@ void lb_line_run(const struct lb_line_job *job) {
     }
     send_due(&run);
     if (told) listen_to(&run);
-    if (lb_clock_ns() - run.counted_at > COUNT_LOST_MS * UINT64_C(1000000)) count_lost(&run), run.counted_at = lb_clock_ns();
+    if (lb_clock_ns() - run.counted_at > COUNT_LOST_MS * UINT64_C(1000000))
+      count_lost(&run), run.counted_at = lb_clock_ns();
   }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Links are made by ip(8) in one batch; addresses are three ioctls a host, which is not worth a process each. A socket belongs to the
- * network namespace in which it was made: so the controller goes there, makes it, and comes home.
+ * Links are made by ip(8) in one batch; addresses are three ioctls a host, which is not worth a process each. A socket
+ * belongs to the network namespace in which it was made: so the controller goes there, makes it, and comes home.
  */
 #include "net.h"
 
@@ -41,7 +41,8 @@ static void come_home(int home) {
   close(home);
 }
 
-/* The network namespace to come home to, on every path, once this process has moved to that of the host; or -errno, and it has not moved. */
+/* The network namespace to come home to, on every path, once this process has moved to that of the host; or -errno, and
+ * it has not moved. */
 static int move_to(const struct lb_host *host) {
   int home = open_own_network();
   if (home < 0 || setns(host->netns, CLONE_NEWNET) == 0) return home;
@@ -152,8 +153,8 @@ static int wait_for_links(const struct lb_net *net) {
   return 0;
 }
 
-/* Links of a network that this process had before: they would go with their namespaces, but later, and the bridge not at all. What is
- * gone already is no error. */
+/* Links of a network that this process had before: they would go with their namespaces, but later, and the bridge not
+ * at all. What is gone already is no error. */
 static void remove_links(size_t count) {
   char *argv[] = {(char *)"ip", (char *)"-force", (char *)"-batch", (char *)"-", NULL}, *text = NULL, err[200];
   size_t size = 0;
@@ -183,8 +184,7 @@ static int build_links(struct lb_net *net, char *err, size_t err_size) {
   int r = lb_tool_run(NULL, argv, batch, NULL, err, err_size);
   free(batch);
   for (size_t i = 0; r == 0 && i < net->count; i++)
-    if ((r = set_host_address(&net->host[i])) < 0)
-      lb_refuse(err, err_size, "no address for a host: %s", strerror(-r));
+    if ((r = set_host_address(&net->host[i])) < 0) lb_refuse(err, err_size, "no address for a host: %s", strerror(-r));
   if (r == 0 && (r = set_address("lb0", "10.77.0.254")) < 0)
     lb_refuse(err, err_size, "no address for the bridge: %s", strerror(-r));
   if (r == 0 && (r = wait_for_links(net)) < 0) lb_refuse(err, err_size, "the links of the hosts do not come up");
@@ -224,14 +224,15 @@ uint16_t lb_net_port(struct lb_net *net) {
 
 /* ---- what TCP is told, and what is left on hosts ---------------------------------------------- */
 
-/* Two metrics of the route to the other hosts, which TCP asks: the shortest time after which it sends again, and how many packets it may
- * send before the first acknowledgement. */
+/* Two metrics of the route to the other hosts, which TCP asks: the shortest time after which it sends again, and how
+ * many packets it may send before the first acknowledgement. */
 int lb_net_be_patient(const struct lb_net *net, int64_t late_ms, bool lossy, char *err, size_t err_size) {
   enum { MORE_MS = 1000, LOSSY_MS = 200, PACKETS = 1000 };
   char *argv[] = {(char *)"ip", (char *)"-batch", (char *)"-", NULL}, batch[200];
   int r = 0;
   for (size_t i = 0; i < net->count && r == 0 && net->separate; i++) {
-    snprintf(batch, sizeof batch, "route replace 10.77.0.0/24 dev eth0 proto kernel scope link src %s rto_min %lldms initcwnd %d\n",
+    snprintf(batch, sizeof batch,
+             "route replace 10.77.0.0/24 dev eth0 proto kernel scope link src %s rto_min %lldms initcwnd %d\n",
              net->host[i].address, (long long)late_ms + (lossy ? LOSSY_MS : MORE_MS), PACKETS);
     r = lb_tool_run(&net->host[i], argv, batch, NULL, err, err_size);
   }

@@ -16,8 +16,8 @@
 
 #define LB_HOSTS_MAX 160
 
-/* The unit of failure: a network namespace with an address. Without namespaces every host is this machine's loopback, told apart by ports
- * only. */
+/* The unit of failure: a network namespace with an address. Without namespaces every host is this machine's loopback,
+ * told apart by ports only. */
 struct lb_host {
   char name[32];    /* "server-1", "client-2" */
   char address[16]; /* "10.77.0.11", or "127.0.0.1" */
@@ -46,24 +46,26 @@ void lb_net_down(struct lb_net *net);
  * kernel names. 0 = none. */
 uint16_t lb_net_port(struct lb_net *net);
 
-/* TCP that does not take late for lost. A sender whose acknowledgements become late from one moment to the next sends again after 200 ms and
- * then almost nothing more until they come: what an application writes meanwhile would be late by up to twice the delay. For connections
- * that are made from now on, on all hosts: nothing is sent again before late_ms and a second have passed without an acknowledgement (where
- * packets get lost late_ms and the 200 ms that TCP waits at least anyway, so that what is lost is not late by a second), and many packets
- * may be on their way without one. 0, or -errno with err. */
+/* TCP that does not take late for lost. A sender whose acknowledgements become late from one moment to the next sends
+ * again after 200 ms and then almost nothing more until they come: what an application writes meanwhile would be late
+ * by up to twice the delay. For connections that are made from now on, on all hosts: nothing is sent again before
+ * late_ms and a second have passed without an acknowledgement (where packets get lost late_ms and the 200 ms that TCP
+ * waits at least anyway, so that what is lost is not late by a second), and many packets may be on their way without
+ * one. 0, or -errno with err. */
 int lb_net_be_patient(const struct lb_net *net, int64_t late_ms, bool lossy, char *err, size_t err_size);
-/* Counts the tables of rules that are left on all hosts, which has to come to none. 0, or -errno with err (-EBUSY: some are left). */
+/* Counts the tables of rules that are left on all hosts, which has to come to none. 0, or -errno with err (-EBUSY: some
+ * are left). */
 int lb_net_no_rules(const struct lb_net *net, char *err, size_t err_size);
-/* From now on no host notes of a connection that ends how long its answers took, and later ones do not begin with that. 0, or -errno with
- * err. */
+/* From now on no host notes of a connection that ends how long its answers took, and later ones do not begin with that.
+ * 0, or -errno with err. */
 int lb_net_no_notes(const struct lb_net *net, char *err, size_t err_size);
 
 /* ---- sockets on a host, in the hands of the controller: for the proofs of cuts and delays ------ */
 
 /* A socket for single packets on a host, at a port that the kernel names. A descriptor, or -errno. */
 int lb_host_datagram(const struct lb_host *host);
-/* Begins a TCP connection from one host to to:port. It leaves from from_port, as far as that can be had, so that packets of a probe are
- * known by it; 0 = any. A descriptor for lb_host_connected(), or -errno. */
+/* Begins a TCP connection from one host to to:port. It leaves from from_port, as far as that can be had, so that
+ * packets of a probe are known by it; 0 = any. A descriptor for lb_host_connected(), or -errno. */
 int lb_host_connect(const struct lb_host *from, uint16_t from_port, const struct lb_host *to, uint16_t port);
 /* Whether that connection is established within timeout_ms. Closes fd; false for a negative one. */
 bool lb_host_connected(int fd, int timeout_ms);

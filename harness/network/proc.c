@@ -33,12 +33,12 @@ bool lb_proc_sandboxed = false;
 
 /* ---- from fork to exec ------------------------------------------------------------------------------
  *
- * The child prepares, in this order, what the next step would take away: signals, output, network, folder, user, and the death signal
- * last, because a change of user clears it. Whether the new user reaches the folder is asked before exec: a server that does not would
- * only say so in its own words, in its log.
+ * The child prepares, in this order, what the next step would take away: signals, output, network, folder, user, and
+ * the death signal last, because a change of user clears it. Whether the new user reaches the folder is asked before
+ * exec: a server that does not would only say so in its own words, in its log.
  *
- * Whatever fails travels back through a pipe that a successful exec closes, so that "no such program" arrives as -ENOENT and not as a
- * server that never answers. */
+ * Whatever fails travels back through a pipe that a successful exec closes, so that "no such program" arrives as
+ * -ENOENT and not as a server that never answers. */
 
 struct launch {
   char *path; /* of the program */
@@ -353,7 +353,8 @@ int lb_proc_run(const struct lb_host *host, const char *const argv[], const char
 
 static const char *const sbin[] = {"/usr/sbin", "/sbin", NULL};
 
-/* Between vfork and exec, in memory that is still the parent's: no allocation, no output, nothing but errno is written. 126 and 127 are what a shell would say, too. */
+/* Between vfork and exec, in memory that is still the parent's: no allocation, no output, nothing but errno is written.
+ * 126 and 127 are what a shell would say, too. */
 static _Noreturn void become(const char *path, char *const argv[], const struct lb_host *host, int in, int out) {
   signal(SIGPIPE, SIG_DFL);
   if (host && host->netns >= 0 && setns(host->netns, CLONE_NEWNET) < 0) _exit(126);
@@ -385,7 +386,8 @@ static int make_pipes(int in[2], int out[2]) {
   return -1;
 }
 
-int lb_tool_start(const struct lb_host *host, char *const argv[], const char *input, struct lb_tool *ret, char *err, size_t err_size) {
+int lb_tool_start(const struct lb_host *host, char *const argv[], const char *input, struct lb_tool *ret, char *err,
+                  size_t err_size) {
   char *path = lb_proc_find(argv[0], sbin);
   int in[2], out[2], r = 0;
   if (!path) return lb_refuse(err, err_size, "%s is not installed", argv[0]), -ENOENT;
@@ -425,7 +427,8 @@ int lb_tool_end(struct lb_tool *tool, const char *name, char **ret_output, char 
   return r;
 }
 
-int lb_tool_run(const struct lb_host *host, char *const argv[], const char *input, char **ret_output, char *err, size_t err_size) {
+int lb_tool_run(const struct lb_host *host, char *const argv[], const char *input, char **ret_output, char *err,
+                size_t err_size) {
   struct lb_tool tool;
   int r = lb_tool_start(host, argv, input, &tool, err, err_size);
   return r < 0 ? r : lb_tool_end(&tool, argv[0], ret_output, err, err_size);

@@ -47,8 +47,8 @@ int lb_proc_run(const struct lb_host *host, const char *const argv[], const char
 int lb_proc_signal(const struct lb_proc *proc, int sig);
 /* True while it runs; reaps it when it has ended. */
 bool lb_proc_alive(struct lb_proc *proc);
-/* Tells its first process alone, by a signal, to end, and waits for that; the rest of its group is ended then. Its status as of waitpid(2) in
- * *ret. 0, -ESRCH: it does not run; -ETIMEDOUT: it does not end, and still runs. */
+/* Tells its first process alone, by a signal, to end, and waits for that; the rest of its group is ended then. Its
+ * status as of waitpid(2) in *ret. 0, -ESRCH: it does not run; -ETIMEDOUT: it does not end, and still runs. */
 int lb_proc_end(struct lb_proc *proc, int sig, uint64_t deadline, int *ret);
 /* SIGKILL to its tree, waits for the end of all of it. 0 = it died by this signal; -ESRCH = it was
  * already gone. */
@@ -65,14 +65,17 @@ struct lb_tool { /* one that runs */
   bool told;  /* all of its input left */
 };
 
-/* Starts argv[0] as lb_tool_run() does, so that several run side by side. 0: lb_tool_end() has to be called; or -errno with err. */
-int lb_tool_start(const struct lb_host *host, char *const argv[], const char *input, struct lb_tool *ret, char *err, size_t err_size);
+/* Starts argv[0] as lb_tool_run() does, so that several run side by side. 0: lb_tool_end() has to be called; or -errno
+ * with err. */
+int lb_tool_start(const struct lb_host *host, char *const argv[], const char *input, struct lb_tool *ret, char *err,
+                  size_t err_size);
 /* Waits for its end. `name` is for err; the rest as of lb_tool_run(). */
 int lb_tool_end(struct lb_tool *tool, const char *name, char **ret_output, char *err, size_t err_size);
 
 /* Runs argv[0], looked for in PATH and the sbin folders, in the network namespace of `host` (NULL:
  * ours), with `input` (at most 64 KiB) as its standard input. 0, and what it printed in
  * *ret_output, to be freed, unless that is NULL; or -errno with its first line in err. */
-int lb_tool_run(const struct lb_host *host, char *const argv[], const char *input, char **ret_output, char *err, size_t err_size);
+int lb_tool_run(const struct lb_host *host, char *const argv[], const char *input, char **ret_output, char *err,
+                size_t err_size);
 
 #endif

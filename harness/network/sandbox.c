@@ -95,7 +95,8 @@ static pid_t fork_kind(enum lb_isolation_kind kind, bool online, int alive, int 
   if (pid < 0) return -errno;
   if (pid > 0) return pid;
   /* After the credentials are settled: a change of credentials would clear it. */
-  if (dumpable == 0) prctl(PR_SET_DUMPABLE, 1); /* else its own files in /proc would be root's, and no id could be mapped */
+  if (dumpable == 0)
+    prctl(PR_SET_DUMPABLE, 1); /* else its own files in /proc would be root's, and no id could be mapped */
   int r = kind == LB_ISOLATION_NONE ? 0 : move_in(kind, online, uid, gid);
   if (dumpable == 0) prctl(PR_SET_DUMPABLE, 0);
   if (parents_end >= 0) close(parents_end);
@@ -183,6 +184,10 @@ const struct lb_isolation *lb_isolation_probe(void) {
   return &answer;
 }
 
-pid_t lb_sandbox_fork(int alive, int parents_end) { return fork_kind(lb_isolation_probe()->kind, false, alive, parents_end); }
+pid_t lb_sandbox_fork(int alive, int parents_end) {
+  return fork_kind(lb_isolation_probe()->kind, false, alive, parents_end);
+}
 
-pid_t lb_sandbox_fork_online(int alive, int parents_end) { return fork_kind(lb_isolation_probe()->kind, true, alive, parents_end); }
+pid_t lb_sandbox_fork_online(int alive, int parents_end) {
+  return fork_kind(lb_isolation_probe()->kind, true, alive, parents_end);
+}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The list of the user's own servers: what was typed of each, what they say of themselves, what clients get. An address may stand beside
- * a password in what people paste, so a text that is refused is never repeated.
+ * The list of the user's own servers: what was typed of each, what they say of themselves, what clients get. An address
+ * may stand beside a password in what people paste, so a text that is refused is never repeated.
  */
 #include "own.h"
 
@@ -23,8 +23,9 @@
 #include "base/refuse.h"
 
 static const struct lb_own_kind *const kinds[LB_OWN_COUNT] = {
-    [LB_OWN_REDIS] = &lb_own_kind_redis,         [LB_OWN_SENTINEL] = &lb_own_kind_sentinel, [LB_OWN_CLUSTER] = &lb_own_kind_cluster,
-    [LB_OWN_ZOOKEEPER] = &lb_own_kind_zookeeper, [LB_OWN_POSTGRES] = &lb_own_kind_postgres, [LB_OWN_ETCD] = &lb_own_kind_etcd,
+    [LB_OWN_REDIS] = &lb_own_kind_redis,       [LB_OWN_SENTINEL] = &lb_own_kind_sentinel,
+    [LB_OWN_CLUSTER] = &lb_own_kind_cluster,   [LB_OWN_ZOOKEEPER] = &lb_own_kind_zookeeper,
+    [LB_OWN_POSTGRES] = &lb_own_kind_postgres, [LB_OWN_ETCD] = &lb_own_kind_etcd,
 };
 
 static struct lb_own list[LB_OWN_COUNT];
@@ -32,7 +33,9 @@ static size_t list_count;
 
 const struct lb_own_kind *lb_own_kind(enum lb_own_what what) { return kinds[what]; }
 
-struct lb_own *lb_own_at(size_t index) { return index < list_count ? &list[index] : NULL; }
+struct lb_own *lb_own_at(size_t index) {
+  return index < list_count ? &list[index] : NULL;
+}
 
 void lb_own_address_text(const struct lb_own_address *at, char *buf, size_t size) {
   bool literal = strchr(at->host, ':');
@@ -64,12 +67,15 @@ static bool read_address(char *text, uint16_t port, struct lb_own_address *ret) 
   }
   size_t length = strlen(host);
   *ret = (struct lb_own_address){.port = port};
-  if (length == 0 || length >= sizeof ret->host || strspn(host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:%") != length) return false;
+  if (length == 0 || length >= sizeof ret->host ||
+      strspn(host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:%") != length)
+    return false;
   memcpy(ret->host, host, length + 1);
   return !after || read_port(after, &ret->port);
 }
 
-/* "::1:6379" is a valid address, and most likely meant as an address and a port: the length of the first, 0 = it is not. */
+/* "::1:6379" is a valid address, and most likely meant as an address and a port: the length of the first, 0 = it is
+ * not. */
 static int looks_like_two(const char *text) {
   struct in6_addr unused;
   char host[LB_OWN_HOST_MAX];
@@ -87,10 +93,11 @@ int lb_own_refuse_login(const struct lb_own_kind *kind, char *err, size_t err_si
   const char *name = lb_own_login_name(kind->login);
   char upper[32] = "";
   for (size_t i = 0; name[i] && i + 1 < sizeof upper; i++) upper[i] = (char)toupper((unsigned char)name[i]);
-  return lb_refuse(err, err_size,
-                   "%s: expected %s; a user and a password are for everybody to read on a command line, so put them into a file ([%s] user= password=) "
-                   "and name it with --auth FILE, or into LOCKBENCH_%s_USER and LOCKBENCH_%s_PASSWORD",
-                   kind->option, kind->takes, name, upper, upper);
+  return lb_refuse(
+      err, err_size,
+      "%s: expected %s; a user and a password are for everybody to read on a command line, so put them into a file ([%s] user= password=) "
+      "and name it with --auth FILE, or into LOCKBENCH_%s_USER and LOCKBENCH_%s_PASSWORD",
+      kind->option, kind->takes, name, upper, upper);
 }
 
 int lb_own_add_address(struct lb_own *own, char *text, char *err, size_t err_size) {
@@ -99,8 +106,8 @@ int lb_own_add_address(struct lb_own *own, char *text, char *err, size_t err_siz
   int length = looks_like_two(text);
   if (count == LB_SERVERS_MAX) return lb_refuse(err, err_size, "%s: at most %d servers", kind->option, LB_SERVERS_MAX);
   if (length > 0)
-    return lb_refuse(err, err_size, "%s: address %zu: found %s, expected [%.*s]%s, or [%s] for the address alone", kind->option, count + 1, text, length, text,
-                     text + length, text);
+    return lb_refuse(err, err_size, "%s: address %zu: found %s, expected [%.*s]%s, or [%s] for the address alone",
+                     kind->option, count + 1, text, length, text, text + length, text);
   if (!read_address(text, kind->port, &own->given[count]))
     return lb_refuse(err, err_size, "%s: address %zu: expected HOST:PORT, in %s", kind->option, count + 1, kind->takes);
   for (size_t i = 0; i < count; i++)
@@ -120,7 +127,8 @@ static int read_list(struct lb_own *own, char *rest, char *err, size_t err_size)
 static int read_master(struct lb_own *own, char *text, char *err, size_t err_size) {
   char *equals = strchr(text, '=');
   if (!equals || !equals[1] || strlen(equals + 1) >= sizeof own->master)
-    return lb_refuse(err, err_size, "%s: expected %s, where NAME is that of the master that the Sentinels watch", own->kind->option, own->kind->takes);
+    return lb_refuse(err, err_size, "%s: expected %s, where NAME is that of the master that the Sentinels watch",
+                     own->kind->option, own->kind->takes);
   snprintf(own->master, sizeof own->master, "%s", equals + 1);
   *equals = '\0';
   return 0;
@@ -143,7 +151,8 @@ int lb_own_add(enum lb_own_what what, const char *value, char *err, size_t err_s
   char *copy = strdup(value);
   int r = copy ? 0 : -ENOMEM;
   for (size_t i = 0; i < list_count; i++)
-    if (list[i].kind == own.kind) r = lb_refuse(err, err_size, "%s: given twice; name several servers in one, with commas", own.kind->option);
+    if (list[i].kind == own.kind)
+      r = lb_refuse(err, err_size, "%s: given twice; name several servers in one, with commas", own.kind->option);
   if (r == 0 && what == LB_OWN_POSTGRES) r = lb_own_read_conninfo(&own, value, err, err_size);
   else if (r == 0 && has_login(value)) r = lb_own_refuse_login(own.kind, err, err_size);
   else if (r == 0) {
@@ -174,11 +183,14 @@ void lb_own_target(const struct lb_own *own, struct lb_endpoint *endpoint, struc
   const struct lb_family *family = own->kind->family;
   const struct lb_own_found *found = &own->found;
   bool asked = found->count > 0, watched = own->master[0];
-  size_t count = asked ? found->count : own->given_count, data = asked ? found->data_count : watched ? 0 : own->given_count;
+  size_t count = asked ? found->count : own->given_count, data = asked     ? found->data_count
+                                                                 : watched ? 0
+                                                                           : own->given_count;
   const struct lb_own_login *login = lb_own_login(own->kind->login);
   for (size_t i = 0; i < count; i++)
-    endpoint[i] = endpoint_of(asked ? &found->server[i] : &own->given[i], i < data ? family->service : family->other_service,
-                              i < data ? own->kind->login : LB_LOGIN_SENTINEL);
+    endpoint[i] =
+        endpoint_of(asked ? &found->server[i] : &own->given[i], i < data ? family->service : family->other_service,
+                    i < data ? own->kind->login : LB_LOGIN_SENTINEL);
   *ret = (struct lb_target){.topology = own->kind->topology,
                             .endpoints = endpoint,
                             .count = count,
@@ -191,8 +203,8 @@ void lb_own_target(const struct lb_own *own, struct lb_endpoint *endpoint, struc
 
 /* ---- asking them ------------------------------------------------------------------------------
  *
- * In a process of its own, for client libraries start threads, and their calls may hang. What it has learnt comes back through shared
- * memory. */
+ * In a process of its own, for client libraries start threads, and their calls may hang. What it has learnt comes back
+ * through shared memory. */
 
 enum { ASK_S = 10, CLEAN_S = 120, GRACE_MS = 2000 };
 
@@ -202,7 +214,8 @@ struct answer {
   char err[256];
 };
 
-static _Noreturn void be_asker(const struct lb_own *own, struct lb_env *env, bool clean, lb_ns deadline, struct answer *answer) {
+static _Noreturn void be_asker(const struct lb_own *own, struct lb_env *env, bool clean, lb_ns deadline,
+                               struct answer *answer) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   env->err[0] = '\0';
   answer->result = clean ? own->kind->clean(env, own, deadline) : own->kind->ask(env, own, deadline, &answer->found);
@@ -237,7 +250,8 @@ static int ask(const struct lb_own *own, struct lb_env *env, bool clean, struct 
   return pid < 0 ? -errno : answer->result;
 }
 
-static int run(struct lb_own *own, struct lb_env *env, bool clean, struct lb_own_found *ret, char *err, size_t err_size) {
+static int run(struct lb_own *own, struct lb_env *env, bool clean, struct lb_own_found *ret, char *err,
+               size_t err_size) {
   struct answer *answer = mmap(NULL, sizeof *answer, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (answer == MAP_FAILED) return snprintf(err, err_size, "%s: out of memory", own->kind->option), -ENOMEM;
   int r = ask(own, env, clean, answer);
@@ -272,17 +286,21 @@ int lb_own_ask(struct lb_own *own, struct lb_env *env, char *err, size_t err_siz
   return 0;
 }
 
-int lb_own_clean(struct lb_own *own, struct lb_env *env, char *err, size_t err_size) { return run(own, env, true, NULL, err, err_size); }
+int lb_own_clean(struct lb_own *own, struct lb_env *env, char *err, size_t err_size) {
+  return run(own, env, true, NULL, err, err_size);
+}
 
 int64_t lb_own_least_ttl_ms(const struct lb_topology *topology, bool measured) {
   (void)measured;
   return topology->own->found.least_ttl_ms;
 }
 
-int lb_own_note(struct lb_env *env, const struct lb_own *own, struct lb_own_found *found, const char *host, uint16_t port) {
+int lb_own_note(struct lb_env *env, const struct lb_own *own, struct lb_own_found *found, const char *host,
+                uint16_t port) {
   struct lb_own_address *at = &found->server[found->count];
   if (found->count == LB_SERVERS_MAX)
-    return lb_fail(env, -E2BIG, "more than %d servers belong together, which is more than %s has room for", LB_SERVERS_MAX, own->kind->topology);
+    return lb_fail(env, -E2BIG, "more than %d servers belong together, which is more than %s has room for",
+                   LB_SERVERS_MAX, own->kind->topology);
   snprintf(at->host, sizeof at->host, "%s", host);
   at->port = port;
   found->count++;

@@ -1,20 +1,37 @@
 /* SPDX-License-Identifier: MIT
  *
- * own.h - servers of the user's own, named on the command line: where they are, how to log in, what they say of themselves. Each kind
- * (`--redis`, `--etcd` ...) becomes one more topology (`own-redis`). A trial there starts no server and hurts none: it has clients only.
+ * own.h - servers of the user's own, named on the command line: where they are, how to log in, what they say of
+ * themselves. Each kind
+ * (`--redis`, `--etcd` ...) becomes one more topology (`own-redis`). A trial there starts no server and hurts none: it
+ * has clients only.
  *
- * There is one list of them per process. It is made before anything is planned, and never changed afterwards; trials inherit it.
- * A password stands in it, and in no text that anybody writes.
+ * There is one list of them per process. It is made before anything is planned, and never changed afterwards; trials
+ * inherit it. A password stands in it, and in no text that anybody writes.
  */
 #ifndef LB_OWN_H
 #define LB_OWN_H
 
 #include "servers/topology.h"
 
-enum lb_own_what { LB_OWN_REDIS, LB_OWN_SENTINEL, LB_OWN_CLUSTER, LB_OWN_ZOOKEEPER, LB_OWN_POSTGRES, LB_OWN_ETCD, LB_OWN_COUNT };
+enum lb_own_what {
+  LB_OWN_REDIS,
+  LB_OWN_SENTINEL,
+  LB_OWN_CLUSTER,
+  LB_OWN_ZOOKEEPER,
+  LB_OWN_POSTGRES,
+  LB_OWN_ETCD,
+  LB_OWN_COUNT
+};
 
 /* Whom a login is for: a section of the file of --auth, and the middle of LOCKBENCH_..._PASSWORD. */
-enum lb_own_login_of { LB_LOGIN_REDIS, LB_LOGIN_SENTINEL, LB_LOGIN_ZOOKEEPER, LB_LOGIN_POSTGRES, LB_LOGIN_ETCD, LB_LOGIN_COUNT };
+enum lb_own_login_of {
+  LB_LOGIN_REDIS,
+  LB_LOGIN_SENTINEL,
+  LB_LOGIN_ZOOKEEPER,
+  LB_LOGIN_POSTGRES,
+  LB_LOGIN_ETCD,
+  LB_LOGIN_COUNT
+};
 
 #define LB_OWN_HOST_MAX 256
 struct lb_own_address {
@@ -40,15 +57,15 @@ struct lb_own_found {
 
 struct lb_own;
 struct lb_own_kind {
-  const char *option, *topology;  /* "--redis", "own-redis" */
-  const char *takes;              /* "HOST:PORT[,HOST:PORT...]" */
-  enum lb_own_login_of login;     /* of those that hold locks */
-  uint16_t port;                  /* where none is named */
-  const char *alone, *many;       /* the topologies that one server stands for, and several */
+  const char *option, *topology; /* "--redis", "own-redis" */
+  const char *takes;             /* "HOST:PORT[,HOST:PORT...]" */
+  enum lb_own_login_of login;    /* of those that hold locks */
+  uint16_t port;                 /* where none is named */
+  const char *alone, *many;      /* the topologies that one server stands for, and several */
   const struct lb_family *family;
-  bool no_tls;                    /* the client library here has none */
-  /* Both run in a process of their own, in which a library may leave what it likes. Asks the servers of own->given; fills `ret`. 0, or
-   * -errno with the reason in env->err; -EACCES: they want a login, or another one. */
+  bool no_tls; /* the client library here has none */
+  /* Both run in a process of their own, in which a library may leave what it likes. Asks the servers of own->given;
+   * fills `ret`. 0, or -errno with the reason in env->err; -EACCES: they want a login, or another one. */
   int (*ask)(struct lb_env *env, const struct lb_own *own, lb_ns deadline, struct lb_own_found *ret);
   /* Removes whatever any run of lockbench has left on them. 0 or -errno with env->err. */
   int (*clean)(struct lb_env *env, const struct lb_own *own, lb_ns deadline);
@@ -72,8 +89,8 @@ const struct lb_own_kind *lb_own_kind(enum lb_own_what what);
 int lb_own_add(enum lb_own_what what, const char *value, char *err, size_t err_size);
 /* NULL behind the last. */
 struct lb_own *lb_own_at(size_t index);
-/* What clients get; it points into `own`, and the logins. Before lb_own_ask() it lists what was typed. `endpoint` has room for
- * LB_SERVERS_MAX. */
+/* What clients get; it points into `own`, and the logins. Before lb_own_ask() it lists what was typed. `endpoint` has
+ * room for LB_SERVERS_MAX. */
 void lb_own_target(const struct lb_own *own, struct lb_endpoint *endpoint, struct lb_target *ret);
 /* "127.0.0.1:6379", "[::1]:6379". */
 void lb_own_address_text(const struct lb_own_address *at, char *buf, size_t size);
@@ -83,30 +100,33 @@ void lb_own_address_text(const struct lb_own_address *at, char *buf, size_t size
 struct lb_own_login *lb_own_login(enum lb_own_login_of whom);
 /* "redis": the section, and in capitals the part of the names in the environment. */
 const char *lb_own_login_name(enum lb_own_login_of whom);
-/* Takes LOCKBENCH_REDIS_USER, _PASSWORD, _TLS and _CA and so on out of the environment, where nobody finds them any more. 0, or -EINVAL with
- * one line in err. */
+/* Takes LOCKBENCH_REDIS_USER, _PASSWORD, _TLS and _CA and so on out of the environment, where nobody finds them any
+ * more. 0, or -EINVAL with one line in err. */
 int lb_own_take_environment(char *err, size_t err_size);
-/* Reads a file of logins. What is in it wins over the environment. 0, or -EINVAL with one line in err (no such file; one that others may
- * read; FILE:LINE: what was found, what was expected). */
+/* Reads a file of logins. What is in it wins over the environment. 0, or -EINVAL with one line in err (no such file;
+ * one that others may read; FILE:LINE: what was found, what was expected). */
 int lb_own_read_logins(const char *path, char *err, size_t err_size);
-/* From now on no core of this process or its children is written, and none of them can be looked into. Nothing, if there is no password. */
+/* From now on no core of this process or its children is written, and none of them can be looked into. Nothing, if
+ * there is no password. */
 void lb_own_keep_secrets(void);
 /* Takes the logins out of this process, which needs none: it may be looked into again, as its tools have to. */
 void lb_own_forget_logins(void);
 
 /* ---- asking them -------------------------------------------------------------------- */
 
-/* Asks who they are, in a process of its own, and completes the topology. 0, or -errno with one line in err; -EACCES: they want a login. */
+/* Asks who they are, in a process of its own, and completes the topology. 0, or -errno with one line in err; -EACCES:
+ * they want a login. */
 int lb_own_ask(struct lb_own *own, struct lb_env *env, char *err, size_t err_size);
 /* Removes what runs have left on them, likewise. */
 int lb_own_clean(struct lb_own *own, struct lb_env *env, char *err, size_t err_size);
 
 /* ---- private to this room: one file for each kind of server -------------------------------------
  *
- * Their families have what clients are told of a kind of server, and no hook that starts, stops, promotes or counts: other people's requests
- * would be counted, too. */
+ * Their families have what clients are told of a kind of server, and no hook that starts, stops, promotes or counts:
+ * other people's requests would be counted, too. */
 
-extern const struct lb_own_kind lb_own_kind_redis, lb_own_kind_sentinel, lb_own_kind_cluster, lb_own_kind_zookeeper, lb_own_kind_postgres, lb_own_kind_etcd;
+extern const struct lb_own_kind lb_own_kind_redis, lb_own_kind_sentinel, lb_own_kind_cluster, lb_own_kind_zookeeper,
+    lb_own_kind_postgres, lb_own_kind_etcd;
 
 /* lb_family.least_ttl_ms: what the servers have said. */
 int64_t lb_own_least_ttl_ms(const struct lb_topology *topology, bool measured);
@@ -115,7 +135,8 @@ int64_t lb_own_least_ttl_ms(const struct lb_topology *topology, bool measured);
 /* Every name that a run gives to what it makes begins with this and eight of these. */
 #define LB_OWN_PREFIX "lockbench:"
 #define LB_OWN_DIGIT "[0-9a-f]"
-#define LB_OWN_DIGITS LB_OWN_DIGIT LB_OWN_DIGIT LB_OWN_DIGIT LB_OWN_DIGIT LB_OWN_DIGIT LB_OWN_DIGIT LB_OWN_DIGIT LB_OWN_DIGIT
+#define LB_OWN_DIGITS                                                                                                  \
+  LB_OWN_DIGIT LB_OWN_DIGIT LB_OWN_DIGIT LB_OWN_DIGIT LB_OWN_DIGIT LB_OWN_DIGIT LB_OWN_DIGIT LB_OWN_DIGIT
 
 /* Takes a CONNINFO of libpq apart, with one line in err where it has what does not belong there (own_postgres.c). */
 int lb_own_read_conninfo(struct lb_own *own, const char *text, char *err, size_t err_size);
@@ -124,6 +145,7 @@ int lb_own_add_address(struct lb_own *own, char *text, char *err, size_t err_siz
 /* -EINVAL with the line that says where a password belongs. */
 int lb_own_refuse_login(const struct lb_own_kind *kind, char *err, size_t err_size);
 /* Adds a server to those that were found. 0, or -E2BIG with env->err. */
-int lb_own_note(struct lb_env *env, const struct lb_own *own, struct lb_own_found *found, const char *host, uint16_t port);
+int lb_own_note(struct lb_env *env, const struct lb_own *own, struct lb_own_found *found, const char *host,
+                uint16_t port);
 
 #endif

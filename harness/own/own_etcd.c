@@ -11,7 +11,8 @@
 #include "own.h"
 
 /* What no client would miss an answer of, and no member executes twice. */
-static int ask(struct lb_env *env, struct etcd_link *link, const char *path, json_t *body, lb_ns deadline, json_t **ret) {
+static int ask(struct lb_env *env, struct etcd_link *link, const char *path, json_t *body, lb_ns deadline,
+               json_t **ret) {
   int rc = etcd_call(link, path, body, deadline, ret);
   if (rc > 0) rc = -ETIMEDOUT;
   if (rc == -EPROTO && strstr(env->err, "user name is empty")) rc = -EACCES;
@@ -26,7 +27,8 @@ static int ask_version(struct lb_env *env, struct etcd_link *link, lb_ns deadlin
   json_t *said = NULL;
   int rc = ask(env, link, "/version", NULL, deadline, &said);
   const char *version = json_string_value(json_object_get(said, "etcdserver"));
-  if (!rc) snprintf(ret->version, sizeof ret->version, "etcd %s", version ? version : "of a version that it does not tell");
+  if (!rc)
+    snprintf(ret->version, sizeof ret->version, "etcd %s", version ? version : "of a version that it does not tell");
   json_decref(said);
   return rc;
 }
@@ -85,5 +87,8 @@ static int clean(struct lb_env *env, const struct lb_own *own, lb_ns deadline) {
   return rc;
 }
 
-static const struct lb_family family = {.name = "etcd", .ends_by = LB_ENDS_BY_MONOTONIC, .service = "etcd", .majority = true, LB_OWN_HOOKS};
-const struct lb_own_kind lb_own_kind_etcd = {"--etcd", "own-etcd", "HOST:PORT[,HOST:PORT...]", LB_LOGIN_ETCD, 2379, "etcd", "etcd-x3", &family, false, ask_all, clean};
+static const struct lb_family family = {
+    .name = "etcd", .ends_by = LB_ENDS_BY_MONOTONIC, .service = "etcd", .majority = true, LB_OWN_HOOKS};
+const struct lb_own_kind lb_own_kind_etcd = {
+    "--etcd", "own-etcd", "HOST:PORT[,HOST:PORT...]", LB_LOGIN_ETCD, 2379, "etcd", "etcd-x3", &family, false,
+    ask_all,  clean};

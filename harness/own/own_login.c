@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where passwords come from, and what is done so that they go nowhere else. The environment of a process can be read by its user for as long
- * as it lives, and by its children: so what was taken from it is written over where the kernel shows it.
+ * Where passwords come from, and what is done so that they go nowhere else. The environment of a process can be read by
+ * its user for as long as it lives, and by its children: so what was taken from it is written over where the kernel
+ * shows it.
  */
 #include "own.h"
 
@@ -23,7 +24,9 @@ static const char *const names[LB_LOGIN_COUNT] = {"redis", "sentinel", "zookeepe
 static const char *const keys[] = {"user", "password", "tls", "ca"};
 enum { KEY_COUNT = sizeof keys / sizeof *keys };
 
-struct lb_own_login *lb_own_login(enum lb_own_login_of whom) { return &logins[whom]; }
+struct lb_own_login *lb_own_login(enum lb_own_login_of whom) {
+  return &logins[whom];
+}
 
 const char *lb_own_login_name(enum lb_own_login_of whom) { return names[whom]; }
 
@@ -84,7 +87,8 @@ static size_t find(const char *word, const char *const *words, size_t count) {
   return i;
 }
 
-static int unknown(const char *what, const char *word, const char *const *words, size_t count, char *err, size_t err_size) {
+static int unknown(const char *what, const char *word, const char *const *words, size_t count, char *err,
+                   size_t err_size) {
   const char *near = lb_suggest(word, words, count);
   return near ? lb_refuse(err, err_size, "unknown %s '%s', did you mean '%s'?", what, word, near)
               : lb_refuse(err, err_size, "unknown %s '%s', expected %s, %s, ...", what, word, words[0], words[1]);
@@ -96,7 +100,8 @@ static char *trim(char *text) {
   return text;
 }
 
-/* One line, without what it may hold: "[redis]", "key = value", "# ...", nothing. A value is taken as it is, so that any password fits. */
+/* One line, without what it may hold: "[redis]", "key = value", "# ...", nothing. A value is taken as it is, so that
+ * any password fits. */
 static int read_line(char *line, size_t *section, char *err, size_t err_size) {
   char *text = trim(line), *equals = strchr(text, '=');
   size_t length = strlen(text);
@@ -111,7 +116,8 @@ static int read_line(char *line, size_t *section, char *err, size_t err_size) {
   *equals = '\0';
   size_t key = find(trim(text), keys, KEY_COUNT);
   if (key == KEY_COUNT) return unknown("key", trim(text), keys, KEY_COUNT, err, err_size);
-  if (*section == LB_LOGIN_COUNT) return lb_refuse(err, err_size, "expected a section before it: [redis], [postgres] and the like");
+  if (*section == LB_LOGIN_COUNT)
+    return lb_refuse(err, err_size, "expected a section before it: [redis], [postgres] and the like");
   return put_value(&logins[*section], key, trim(equals + 1), err, err_size);
 }
 
@@ -123,8 +129,9 @@ int lb_own_read_logins(const char *path, char *err, size_t err_size) {
   FILE *in = lb_open_file(path);
   if (!in || fstat(fileno(in), &st) < 0) r = lb_refuse(err, err_size, "--auth %s: %s", path, strerror(errno));
   else if (S_ISREG(st.st_mode) && st.st_mode & 077)
-    r = lb_refuse(err, err_size, "--auth %s: others may read or write it (mode %03o), expected a file of yours alone: chmod 600 %s", path,
-                  (unsigned)st.st_mode & 0777, path);
+    r = lb_refuse(err, err_size,
+                  "--auth %s: others may read or write it (mode %03o), expected a file of yours alone: chmod 600 %s",
+                  path, (unsigned)st.st_mode & 0777, path);
   while (r == 0 && fgets(line, sizeof line, in)) {
     number++;
     if (!strchr(line, '\n') && !feof(in)) r = lb_refuse(why, sizeof why, "expected at most %zu bytes", sizeof line - 2);

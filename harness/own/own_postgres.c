@@ -32,14 +32,18 @@ static const char *not_taken(const PQconninfoOption *options) {
 
 /* "a,b" and "5432,5433", as libpq takes several. */
 static int read_hosts(struct lb_own *own, const char *hosts, const char *ports, char *err, size_t err_size) {
-  char *host_list = strdup(hosts), *port_list = strdup(ports ? ports : ""), *host_rest = host_list, *port_rest = port_list, *port = NULL;
+  char *host_list = strdup(hosts), *port_list = strdup(ports ? ports : ""), *host_rest = host_list,
+       *port_rest = port_list, *port = NULL;
   int r = host_list && port_list ? 0 : -ENOMEM;
   for (char *host; r == 0 && (host = strsep(&host_rest, ","));) {
     char text[LB_OWN_HOST_MAX + 16], *next = port_rest ? strsep(&port_rest, ",") : NULL;
     bool literal = strchr(host, ':');
     if (next) port = next; /* one port is that of all hosts */
-    if (*host == '/') r = lb_refuse(err, err_size, "--postgres: expected host=NAME or an address: sockets of files are not taken");
-    else snprintf(text, sizeof text, "%s%.250s%s%s%.8s", literal ? "[" : "", host, literal ? "]" : "", port && *port ? ":" : "", port ? port : "");
+    if (*host == '/')
+      r = lb_refuse(err, err_size, "--postgres: expected host=NAME or an address: sockets of files are not taken");
+    else
+      snprintf(text, sizeof text, "%s%.250s%s%s%.8s", literal ? "[" : "", host, literal ? "]" : "",
+               port && *port ? ":" : "", port ? port : "");
     if (r == 0) r = lb_own_add_address(own, text, err, err_size);
   }
   free(host_list);
@@ -55,19 +59,27 @@ static int read_tls(const char *mode, const char *ca, char *err, size_t err_size
   if (strcmp(mode, "disable") == 0) return login->tls = false, 0;
   login->tls = true;
   if (strcmp(mode, "require") == 0) return 0;
-  if (strcmp(mode, "verify-full") != 0) return lb_refuse(err, err_size, "--postgres: sslmode=%s: expected disable, require or verify-full", mode);
-  return login->ca[0] ? 0 : lb_refuse(err, err_size, "--postgres: sslmode=verify-full: expected sslrootcert=FILE beside it");
+  if (strcmp(mode, "verify-full") != 0)
+    return lb_refuse(err, err_size, "--postgres: sslmode=%s: expected disable, require or verify-full", mode);
+  return login->ca[0]
+             ? 0
+             : lb_refuse(err, err_size, "--postgres: sslmode=verify-full: expected sslrootcert=FILE beside it");
 }
 
 static int read_options(struct lb_own *own, const PQconninfoOption *options, char *err, size_t err_size) {
   struct lb_own_login *login = lb_own_login(LB_LOGIN_POSTGRES);
-  const char *host = value_of(options, "host"), *user = value_of(options, "user"), *database = value_of(options, "dbname"), *odd = not_taken(options);
+  const char *host = value_of(options, "host"), *user = value_of(options, "user"),
+             *database = value_of(options, "dbname"), *odd = not_taken(options);
   if (value_of(options, "password")) return lb_own_refuse_login(own->kind, err, err_size);
-  if (odd) return lb_refuse(err, err_size, "--postgres: %s is not taken: expected host, port, dbname, user, sslmode and sslrootcert", odd);
+  if (odd)
+    return lb_refuse(err, err_size,
+                     "--postgres: %s is not taken: expected host, port, dbname, user, sslmode and sslrootcert", odd);
   if (!host) host = value_of(options, "hostaddr");
-  if (!host) return lb_refuse(err, err_size, "--postgres: expected a host, as in 'host=db.example.org dbname=test user=me'");
+  if (!host)
+    return lb_refuse(err, err_size, "--postgres: expected a host, as in 'host=db.example.org dbname=test user=me'");
   if (user) snprintf(login->user, sizeof login->user, "%s", user);
-  if (!login->user[0]) return lb_refuse(err, err_size, "--postgres: expected user=NAME in it, or in the file of --auth");
+  if (!login->user[0])
+    return lb_refuse(err, err_size, "--postgres: expected user=NAME in it, or in the file of --auth");
   snprintf(own->database, sizeof own->database, "%s", database ? database : "postgres");
   int r = read_tls(value_of(options, "sslmode"), value_of(options, "sslrootcert"), err, err_size);
   return r < 0 ? r : read_hosts(own, host, value_of(options, "port"), err, err_size);
@@ -81,8 +93,12 @@ int lb_own_read_conninfo(struct lb_own *own, const char *text, char *err, size_t
   PQfreemem(why);
   int r;
   if (options) r = read_options(own, options, err, err_size);
-  else if (plain && !strchr(text, '@')) r = snprintf(own->database, sizeof own->database, "postgres"), read_hosts(own, text, NULL, err, err_size);
-  else r = lb_refuse(err, err_size, "--postgres: expected a CONNINFO of libpq, as in 'host=db.example.org port=5432 dbname=test user=me'");
+  else if (plain && !strchr(text, '@'))
+    r = snprintf(own->database, sizeof own->database, "postgres"), read_hosts(own, text, NULL, err, err_size);
+  else
+    r = lb_refuse(
+        err, err_size,
+        "--postgres: expected a CONNINFO of libpq, as in 'host=db.example.org port=5432 dbname=test user=me'");
   PQconninfoFree(options);
   return r;
 }
@@ -108,34 +124,43 @@ static int ask_pid(struct lb_env *env, struct pg_conn *conn, lb_ns deadline, int
   return rc;
 }
 
-/* What a lock keeps in its session is there for others, too, where two open connections have one server process; and gets lost where one
- * connection has several. */
-static int ask_pooler(struct lb_env *env, const struct lb_target *target, const struct lb_endpoint *at, struct pg_conn *conn, lb_ns deadline, const char **ret) {
+/* What a lock keeps in its session is there for others, too, where two open connections have one server process; and
+ * gets lost where one connection has several. */
+static int ask_pooler(struct lb_env *env, const struct lb_target *target, const struct lb_endpoint *at,
+                      struct pg_conn *conn, lb_ns deadline, const char **ret) {
   struct pg_conn *other = NULL;
   int first = 0, again = 0, of_other = 0, last = 0, rc = pg_open(env, target, at, NULL, deadline, &other);
   if (!rc) rc = ask_pid(env, conn, deadline, &first);
   if (!rc) rc = ask_pid(env, conn, deadline, &again);
   if (!rc) rc = ask_pid(env, other, deadline, &of_other);
   if (!rc) rc = ask_pid(env, conn, deadline, &last);
-  if (!rc) *ret = first != again || first != last || first == of_other ? "transaction" : pg_pooled(conn, first) ? "session" : "no";
+  if (!rc)
+    *ret = first != again || first != last || first == of_other ? "transaction"
+           : pg_pooled(conn, first)                             ? "session"
+                                                                : "no";
   pg_close(other);
   return rc;
 }
 
-static int ask_one(struct lb_env *env, const struct lb_target *target, size_t i, lb_ns deadline, struct lb_own_found *ret) {
+static int ask_one(struct lb_env *env, const struct lb_target *target, size_t i, lb_ns deadline,
+                   struct lb_own_found *ret) {
   const struct lb_endpoint *at = &target->endpoints[i];
   const char *pooled = "no";
   struct pg_conn *conn = NULL;
   int rc = pg_open(env, target, at, NULL, deadline, &conn);
   if (!rc) rc = ask_pooler(env, target, at, conn, deadline, &pooled);
-  PGresult *said = rc ? NULL : ask(env, conn, deadline, &rc,
-                                   "SELECT split_part(current_setting('server_version'), ' ', 1), pg_is_in_recovery() OR"
-                                   " has_database_privilege(current_database(), 'CREATE')");
+  PGresult *said = rc ? NULL
+                      : ask(env, conn, deadline, &rc,
+                            "SELECT split_part(current_setting('server_version'), ' ', 1), pg_is_in_recovery() OR"
+                            " has_database_privilege(current_database(), 'CREATE')");
   bool direct = strcmp(pooled, "no") == 0;
-  if (!rc) snprintf(ret->version, sizeof ret->version, "postgresql %s%s%s%s", PQgetvalue(said, 0, 0), direct ? "" : " behind a pooler in ", direct ? "" : pooled, direct ? "" : " mode");
+  if (!rc)
+    snprintf(ret->version, sizeof ret->version, "postgresql %s%s%s%s", PQgetvalue(said, 0, 0),
+             direct ? "" : " behind a pooler in ", direct ? "" : pooled, direct ? "" : " mode");
   if (!rc) snprintf(ret->facts, sizeof ret->facts, "pooled=%s", strcmp(pooled, "transaction") == 0 ? pooled : "no");
   if (!rc && *PQgetvalue(said, 0, 1) != 't')
-    rc = lb_fail(env, -EPERM, "postgres %s:%u: the user may not create a schema in database %s", at->host, (unsigned)at->port, target->database);
+    rc = lb_fail(env, -EPERM, "postgres %s:%u: the user may not create a schema in database %s", at->host,
+                 (unsigned)at->port, target->database);
   PQclear(said);
   pg_close(conn);
   return rc;
@@ -169,7 +194,11 @@ static int drop(struct lb_env *env, struct pg_conn *conn, lb_ns deadline, const 
 static int clean_one(struct lb_env *env, const struct lb_target *target, const struct lb_endpoint *at, lb_ns deadline) {
   struct pg_conn *conn = NULL;
   int rc = pg_open(env, target, at, NULL, deadline, &conn);
-  PGresult *names = rc ? NULL : ask(env, conn, deadline, &rc, "SELECT nspname FROM pg_namespace WHERE NOT pg_is_in_recovery() AND nspname ~ '^" LB_OWN_PREFIX LB_OWN_DIGITS "$'");
+  PGresult *names =
+      rc ? NULL
+         : ask(env, conn, deadline, &rc,
+               "SELECT nspname FROM pg_namespace WHERE NOT pg_is_in_recovery() AND nspname ~ '^" LB_OWN_PREFIX
+                   LB_OWN_DIGITS "$'");
   for (int i = 0; !rc && i < PQntuples(names); i++) rc = drop(env, conn, deadline, PQgetvalue(names, i, 0));
   PQclear(names);
   pg_close(conn);
@@ -186,4 +215,6 @@ static int clean(struct lb_env *env, const struct lb_own *own, lb_ns deadline) {
 }
 
 static const struct lb_family family = {.name = "postgres", .service = "postgres", LB_OWN_HOOKS};
-const struct lb_own_kind lb_own_kind_postgres = {"--postgres", "own-postgres", "CONNINFO", LB_LOGIN_POSTGRES, 5432, "pg", "pg-async", &family, false, ask_all, clean};
+const struct lb_own_kind lb_own_kind_postgres = {"--postgres", "own-postgres", "CONNINFO", LB_LOGIN_POSTGRES,
+                                                 5432,         "pg",           "pg-async", &family,
+                                                 false,        ask_all,        clean};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The user's own Redis: alone, several that do not know each other, watched by Sentinels, or a cluster. Of the last two the user names one
- * server or some, and they name the others.
+ * The user's own Redis: alone, several that do not know each other, watched by Sentinels, or a cluster. Of the last two
+ * the user names one server or some, and they name the others.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,8 +13,10 @@
 
 #define GLOB LB_OWN_PREFIX LB_OWN_DIGITS
 
-/* A reply that is no error, or NULL with the reason in env->err and *ret_rc: -EACCES = it wants a login, or does not let this one ask. */
-static redisReply *ask(struct lb_env *env, const struct lb_endpoint *at, lb_ns deadline, int *ret_rc, const char *const argv[]) {
+/* A reply that is no error, or NULL with the reason in env->err and *ret_rc: -EACCES = it wants a login, or does not
+ * let this one ask. */
+static redisReply *ask(struct lb_env *env, const struct lb_endpoint *at, lb_ns deadline, int *ret_rc,
+                       const char *const argv[]) {
   struct redis_conn *conn = NULL;
   redisReply *reply = NULL;
   int argc = 0, rc = redis_open(env, at, deadline, &conn);
@@ -24,7 +26,11 @@ static redisReply *ask(struct lb_env *env, const struct lb_endpoint *at, lb_ns d
   redis_close(conn);
   if (!rc && reply->type == REDIS_REPLY_ERROR) {
     bool login = strncmp(reply->str, "NOAUTH", 6) == 0, allowed = strncmp(reply->str, "NOPERM", 6) != 0;
-    rc = lb_fail(env, login ? -EACCES : allowed ? -EPROTO : -EPERM, "redis %s:%u: %s: %s", at->host, (unsigned)at->port, argv[0], reply->str);
+    rc = lb_fail(env,
+                 login     ? -EACCES
+                 : allowed ? -EPROTO
+                           : -EPERM,
+                 "redis %s:%u: %s: %s", at->host, (unsigned)at->port, argv[0], reply->str);
     freeReplyObject(reply);
     reply = NULL;
   }
@@ -41,7 +47,8 @@ static void field(const redisReply *info, const char *name, char *buf, size_t si
 }
 
 /* Version and mode. A user that may not ask for them may still lock. */
-static int ask_version(struct lb_env *env, const struct lb_endpoint *at, const char *mode, const char *other, lb_ns deadline, struct lb_own_found *ret) {
+static int ask_version(struct lb_env *env, const struct lb_endpoint *at, const char *mode, const char *other,
+                       lb_ns deadline, struct lb_own_found *ret) {
   char said[32], version[32];
   int rc;
   redisReply *info = ASK(env, at, deadline, &rc, "INFO", "server");
@@ -51,7 +58,8 @@ static int ask_version(struct lb_env *env, const struct lb_endpoint *at, const c
   field(info, "redis_mode:", said, sizeof said);
   freeReplyObject(info);
   if (said[0] && strcmp(said, mode) != 0)
-    return lb_fail(env, -EINVAL, "redis %s:%u runs in mode '%s': expected '%s', %s", at->host, (unsigned)at->port, said, mode, other);
+    return lb_fail(env, -EINVAL, "redis %s:%u runs in mode '%s': expected '%s', %s", at->host, (unsigned)at->port, said,
+                   mode, other);
   snprintf(ret->version, sizeof ret->version, "redis %s", version[0] ? version : "of a version that it does not tell");
   return 0;
 }
@@ -61,7 +69,8 @@ static int check_master(struct lb_env *env, const struct lb_endpoint *at, lb_ns 
   int rc;
   redisReply *role = ASK(env, at, deadline, &rc, "ROLE");
   if (rc == -EPERM) return 0;
-  if (!rc && (role->type != REDIS_REPLY_ARRAY || role->elements == 0 || !role->element[0]->str || strcmp(role->element[0]->str, "master") != 0))
+  if (!rc && (role->type != REDIS_REPLY_ARRAY || role->elements == 0 || !role->element[0]->str ||
+              strcmp(role->element[0]->str, "master") != 0))
     rc = lb_fail(env, -EROFS, "redis %s:%u is no master, so nobody can lock there", at->host, (unsigned)at->port);
   if (role) freeReplyObject(role);
   return rc;
@@ -95,22 +104,27 @@ static struct lb_endpoint data_server(const char *host, uint16_t port) {
 
 static const char *text_of(const redisReply *list, const char *name) {
   for (size_t i = 0; list->type == REDIS_REPLY_ARRAY && i + 1 < list->elements; i += 2)
-    if (list->element[i]->str && strcmp(list->element[i]->str, name) == 0) return list->element[i + 1]->str ? list->element[i + 1]->str : "";
+    if (list->element[i]->str && strcmp(list->element[i]->str, name) == 0)
+      return list->element[i + 1]->str ? list->element[i + 1]->str : "";
   return "";
 }
 
 /* The master as this Sentinel knows it, then the replicas. */
-static int learn_from(struct lb_env *env, const struct lb_own *own, const struct lb_endpoint *sentinel, lb_ns deadline, struct lb_own_found *ret) {
+static int learn_from(struct lb_env *env, const struct lb_own *own, const struct lb_endpoint *sentinel, lb_ns deadline,
+                      struct lb_own_found *ret) {
   int rc;
   redisReply *master = ASK(env, sentinel, deadline, &rc, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", own->master);
   if (rc) return rc;
   if (master->type == REDIS_REPLY_ARRAY && master->elements == 2)
     rc = lb_own_note(env, own, ret, master->element[0]->str, (uint16_t)strtoul(master->element[1]->str, NULL, 10));
-  else rc = lb_fail(env, -ENOENT, "sentinel %s:%u watches no master '%s'", sentinel->host, (unsigned)sentinel->port, own->master);
+  else
+    rc = lb_fail(env, -ENOENT, "sentinel %s:%u watches no master '%s'", sentinel->host, (unsigned)sentinel->port,
+                 own->master);
   freeReplyObject(master);
   redisReply *replicas = rc ? NULL : ASK(env, sentinel, deadline, &rc, "SENTINEL", "REPLICAS", own->master);
   for (size_t i = 0; !rc && i < replicas->elements; i++)
-    rc = lb_own_note(env, own, ret, text_of(replicas->element[i], "ip"), (uint16_t)strtoul(text_of(replicas->element[i], "port"), NULL, 10));
+    rc = lb_own_note(env, own, ret, text_of(replicas->element[i], "ip"),
+                     (uint16_t)strtoul(text_of(replicas->element[i], "port"), NULL, 10));
   if (replicas) freeReplyObject(replicas);
   ret->data_count = ret->count;
   ret->replicas = ret->count ? ret->count - 1 : 0;
@@ -136,11 +150,14 @@ static int ask_sentinel(struct lb_env *env, const struct lb_own *own, lb_ns dead
 
 /* ---- cluster ------------------------------------------------------------------------------------ */
 
-/* One line of CLUSTER NODES: "ID HOST:PORT@BUS[,NAME] FLAGS ...". A server that was never told its own address leaves it out: it is the one
- * that was asked. */
-static int note_node(struct lb_env *env, const struct lb_own *own, const char *line, const char *asked, const char *role, struct lb_own_found *ret) {
+/* One line of CLUSTER NODES: "ID HOST:PORT@BUS[,NAME] FLAGS ...". A server that was never told its own address leaves
+ * it out: it is the one that was asked. */
+static int note_node(struct lb_env *env, const struct lb_own *own, const char *line, const char *asked,
+                     const char *role, struct lb_own_found *ret) {
   char address[300], flags[64];
-  if (sscanf(line, "%*s %299s %63s", address, flags) != 2 || !strstr(flags, role) || strstr(flags, "fail") || strstr(flags, "noaddr")) return 0;
+  if (sscanf(line, "%*s %299s %63s", address, flags) != 2 || !strstr(flags, role) || strstr(flags, "fail") ||
+      strstr(flags, "noaddr"))
+    return 0;
   address[strcspn(address, "@,")] = '\0';
   char *colon = strrchr(address, ':');
   if (!colon) return 0;
@@ -148,7 +165,8 @@ static int note_node(struct lb_env *env, const struct lb_own *own, const char *l
   return lb_own_note(env, own, ret, address[0] ? address : asked, (uint16_t)strtoul(colon + 1, NULL, 10));
 }
 
-static int note_nodes(struct lb_env *env, const struct lb_own *own, const redisReply *nodes, const char *asked, const char *role, struct lb_own_found *ret) {
+static int note_nodes(struct lb_env *env, const struct lb_own *own, const redisReply *nodes, const char *asked,
+                      const char *role, struct lb_own_found *ret) {
   int rc = 0;
   for (const char *line = nodes->str; !rc && line && *line; line += strcspn(line, "\n"), line += *line == '\n')
     rc = note_node(env, own, line, asked, role, ret);
@@ -166,7 +184,8 @@ static int ask_cluster(struct lb_env *env, const struct lb_own *own, lb_ns deadl
   ret->shards = ret->count;
   if (!rc) rc = note_nodes(env, own, nodes, endpoint[0].host, "slave", ret);
   freeReplyObject(nodes);
-  if (!rc && ret->shards == 0) rc = lb_fail(env, -ENOENT, "redis %s:%u knows of no master", endpoint[0].host, (unsigned)endpoint[0].port);
+  if (!rc && ret->shards == 0)
+    rc = lb_fail(env, -ENOENT, "redis %s:%u knows of no master", endpoint[0].host, (unsigned)endpoint[0].port);
   ret->data_count = ret->count;
   ret->replicas = ret->shards ? ret->count / ret->shards - 1 : 0;
   return rc;
@@ -186,16 +205,40 @@ static int clean(struct lb_env *env, const struct lb_own *own, lb_ns deadline) {
 
 /* ---- the kinds ---------------------------------------------------------------------------------- */
 
-static const struct lb_family family_redis = {
-    .name = "redis", .ends_by = LB_ENDS_BY_WALL, .service = "redis", .majority = true, .independent = true, LB_OWN_HOOKS};
-const struct lb_own_kind lb_own_kind_redis = {"--redis", "own-redis", "HOST:PORT[,HOST:PORT...]", LB_LOGIN_REDIS, 6379, "redis", "redis-x3", &family_redis,
-                                              true, ask_redis, clean};
+static const struct lb_family family_redis = {.name = "redis",
+                                              .ends_by = LB_ENDS_BY_WALL,
+                                              .service = "redis",
+                                              .majority = true,
+                                              .independent = true,
+                                              LB_OWN_HOOKS};
+const struct lb_own_kind lb_own_kind_redis = {
+    "--redis", "own-redis", "HOST:PORT[,HOST:PORT...]", LB_LOGIN_REDIS, 6379, "redis", "redis-x3", &family_redis, true,
+    ask_redis, clean};
 
 static const struct lb_family family_sentinel = {
     .name = "sentinel", .ends_by = LB_ENDS_BY_WALL, .service = "redis", .other_service = "sentinel", LB_OWN_HOOKS};
-const struct lb_own_kind lb_own_kind_sentinel = {"--sentinel", "own-sentinel", "HOST:PORT[,HOST:PORT...]=NAME", LB_LOGIN_REDIS, 26379, "sentinel", "sentinel",
-                                                 &family_sentinel, true, ask_sentinel, clean};
+const struct lb_own_kind lb_own_kind_sentinel = {"--sentinel",
+                                                 "own-sentinel",
+                                                 "HOST:PORT[,HOST:PORT...]=NAME",
+                                                 LB_LOGIN_REDIS,
+                                                 26379,
+                                                 "sentinel",
+                                                 "sentinel",
+                                                 &family_sentinel,
+                                                 true,
+                                                 ask_sentinel,
+                                                 clean};
 
-static const struct lb_family family_cluster = {.name = "cluster", .ends_by = LB_ENDS_BY_WALL, .service = "redis", LB_OWN_HOOKS};
-const struct lb_own_kind lb_own_kind_cluster = {"--redis-cluster", "own-cluster", "HOST:PORT[,HOST:PORT...]", LB_LOGIN_REDIS, 6379, "cluster", "cluster",
-                                                &family_cluster, true, ask_cluster, clean};
+static const struct lb_family family_cluster = {
+    .name = "cluster", .ends_by = LB_ENDS_BY_WALL, .service = "redis", LB_OWN_HOOKS};
+const struct lb_own_kind lb_own_kind_cluster = {"--redis-cluster",
+                                                "own-cluster",
+                                                "HOST:PORT[,HOST:PORT...]",
+                                                LB_LOGIN_REDIS,
+                                                6379,
+                                                "cluster",
+                                                "cluster",
+                                                &family_cluster,
+                                                true,
+                                                ask_cluster,
+                                                clean};

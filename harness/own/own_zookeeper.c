@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The user's own ZooKeeper. A first connection says more than the library does of one that cannot be had; a session that asks for little
- * says what is the least that the server grants; and a node says whether it may be made.
+ * The user's own ZooKeeper. A first connection says more than the library does of one that cannot be had; a session
+ * that asks for little says what is the least that the server grants; and a node says whether it may be made.
  */
 #include <errno.h>
 #include <netdb.h>
@@ -74,10 +74,13 @@ static int ask_version(struct lb_env *env, const struct lb_endpoint *at, lb_ns d
 
 /* ---- a session ---------------------------------------------------------------------------------- */
 
-static int in_session(struct lb_env *env, const struct lb_target *target, int64_t timeout_ms, lb_ns deadline, struct zk_session **ret) {
+static int in_session(struct lb_env *env, const struct lb_target *target, int64_t timeout_ms, lb_ns deadline,
+                      struct zk_session **ret) {
   int r = zk_open(env, target->endpoints, target->count, timeout_ms, false, ret);
   if (r == 0) r = zk_connect(*ret, deadline);
-  return r == LB_TIMEOUT ? lb_fail(env, -ETIMEDOUT, "no ZooKeeper session in time: it answers, but has no quorum, or expects TLS") : r;
+  return r == LB_TIMEOUT
+             ? lb_fail(env, -ETIMEDOUT, "no ZooKeeper session in time: it answers, but has no quorum, or expects TLS")
+             : r;
 }
 
 static int ask_least_ttl(struct lb_env *env, const struct lb_target *target, lb_ns deadline, struct lb_own_found *ret) {
@@ -99,7 +102,8 @@ static int try_node(struct lb_env *env, const struct lb_target *target, lb_ns de
   if (r == 0) {
     int rc = zk_run(session, zk_create(session, path, "", ZOO_EPHEMERAL), deadline);
     if (rc == ZNOAUTH || rc == ZAUTHFAILED || rc == ZSESSIONCLOSEDREQUIRESASLAUTH)
-      r = lb_fail(env, -EACCES, "zookeeper %s:%u does not let us make a node in /: %s", target->endpoints[0].host, (unsigned)target->endpoints[0].port, zerror(rc));
+      r = lb_fail(env, -EACCES, "zookeeper %s:%u does not let us make a node in /: %s", target->endpoints[0].host,
+                  (unsigned)target->endpoints[0].port, zerror(rc));
     else if (rc != ZOK) r = zk_fail(session, "make a node", rc == ZK_NO_REPLY ? ZOPERATIONTIMEOUT : rc);
     else zk_run(session, zk_delete(session, path), deadline);
   }
@@ -125,7 +129,8 @@ static int ask(struct lb_env *env, const struct lb_own *own, lb_ns deadline, str
 
 static bool is_ours(const char *name) {
   size_t length = strlen(LB_OWN_PREFIX);
-  return strncmp(name, LB_OWN_PREFIX, length) == 0 && strspn(name + length, "0123456789abcdef") == 8 && !name[length + 8];
+  return strncmp(name, LB_OWN_PREFIX, length) == 0 && strspn(name + length, "0123456789abcdef") == 8 &&
+         !name[length + 8];
 }
 
 static int remove_all(struct lb_env *env, struct zk_session *session, lb_ns deadline) {
@@ -154,7 +159,20 @@ static int clean(struct lb_env *env, const struct lb_own *own, lb_ns deadline) {
   return r;
 }
 
-static const struct lb_family family = {
-    .name = "zookeeper", .ends_by = LB_ENDS_BY_MONOTONIC, .service = "zookeeper", .majority = true, .all_serve = true, LB_OWN_HOOKS};
-const struct lb_own_kind lb_own_kind_zookeeper = {"--zookeeper", "own-zookeeper", "HOST:PORT[,HOST:PORT...]", LB_LOGIN_ZOOKEEPER, 2181, "zk", "zk-x3", &family,
-                                                  true, ask, clean};
+static const struct lb_family family = {.name = "zookeeper",
+                                        .ends_by = LB_ENDS_BY_MONOTONIC,
+                                        .service = "zookeeper",
+                                        .majority = true,
+                                        .all_serve = true,
+                                        LB_OWN_HOOKS};
+const struct lb_own_kind lb_own_kind_zookeeper = {"--zookeeper",
+                                                  "own-zookeeper",
+                                                  "HOST:PORT[,HOST:PORT...]",
+                                                  LB_LOGIN_ZOOKEEPER,
+                                                  2181,
+                                                  "zk",
+                                                  "zk-x3",
+                                                  &family,
+                                                  true,
+                                                  ask,
+                                                  clean};

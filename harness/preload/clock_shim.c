@@ -132,7 +132,8 @@ static const struct lb_skew *map_page(void) {
   struct stat st;
   if (fd < 0) return &no_page;
   const struct lb_skew *page = MAP_FAILED;
-  if (fstat(fd, &st) == 0 && st.st_size >= (off_t)sizeof *page) page = mmap(NULL, sizeof *page, PROT_READ, MAP_SHARED, fd, 0);
+  if (fstat(fd, &st) == 0 && st.st_size >= (off_t)sizeof *page)
+    page = mmap(NULL, sizeof *page, PROT_READ, MAP_SHARED, fd, 0);
   syscall(SYS_close, fd);
   if (page == MAP_FAILED) return &no_page;
   if (page->magic == LB_SKEW_MAGIC) return page;
@@ -159,10 +160,13 @@ static inline const struct lb_skew *the_page(void) {
 
 /* ---- skewed clocks --------------------------------------------------------------------------- */
 
-static bool is_wall(clockid_t clock) { return clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_TAI; }
+static bool is_wall(clockid_t clock) {
+  return clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_TAI;
+}
 
 static bool is_monotonic(clockid_t clock) {
-  return clock == CLOCK_MONOTONIC || clock == CLOCK_MONOTONIC_COARSE || clock == CLOCK_MONOTONIC_RAW || clock == CLOCK_BOOTTIME;
+  return clock == CLOCK_MONOTONIC || clock == CLOCK_MONOTONIC_COARSE || clock == CLOCK_MONOTONIC_RAW ||
+         clock == CLOCK_BOOTTIME;
 }
 
 /* The page knows two clocks; their relatives, which count from elsewhere, are as far from the truth
@@ -191,7 +195,8 @@ static __attribute__((noinline)) void skew(const struct lb_skew *page, clockid_t
 static int read_clock(clockid_t clock, struct timespec *ret) {
   int r = read_true(clock, ret);
   const struct lb_skew *page = the_page();
-  if (__builtin_expect(atomic_load_explicit(&page->now, memory_order_relaxed) != 0, 0) && r == 0 && ret) skew(page, clock, ret);
+  if (__builtin_expect(atomic_load_explicit(&page->now, memory_order_relaxed) != 0, 0) && r == 0 && ret)
+    skew(page, clock, ret);
   return r;
 }
 
@@ -251,7 +256,8 @@ static const struct timespec *true_deadline(unsigned clock, const struct timespe
 }
 
 typedef int timedwait_fn(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *deadline);
-typedef int clockwait_fn(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock, const struct timespec *deadline);
+typedef int clockwait_fn(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
+                         const struct timespec *deadline);
 
 /* libc's own. Nobody waits before main, so dlsym may be asked here. */
 static void *find_next(void *_Atomic *known, const char *name) {
@@ -275,5 +281,6 @@ EXPORTED int pthread_cond_clockwait(pthread_cond_t *restrict cond, pthread_mutex
   static void *_Atomic known;
   clockwait_fn *next = (clockwait_fn *)find_next(&known, "pthread_cond_clockwait");
   struct timespec buf;
-  return next ? next(cond, mutex, clock, true_deadline(is_wall(clock) ? LB_SKEW_WALL : LB_SKEW_MONO, deadline, &buf)) : ENOSYS;
+  return next ? next(cond, mutex, clock, true_deadline(is_wall(clock) ? LB_SKEW_WALL : LB_SKEW_MONO, deadline, &buf))
+              : ENOSYS;
 }

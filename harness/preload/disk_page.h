@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * disk_page.h - what the preload library that sees a server write (disk_shim.c) shares with us: a page of counters, and a journal. Private
- * to it, servers/disk.c and servers/family.c.
+ * disk_page.h - what the preload library that sees a server write (disk_shim.c) shares with us: a page of counters, and
+ * a journal. Private to it, servers/disk.c and servers/family.c.
  */
 #ifndef LB_DISK_PAGE_H
 #define LB_DISK_PAGE_H
@@ -19,20 +19,21 @@ struct lb_disk_page {
 
 /* ---- the journal ------------------------------------------------------------------------------
  *
- * What a server has written to its files, and what of it a disk would have kept if the power had gone: a file that the processes of the
- * server map and append to, and that is read when all of them are dead, or while they go on.
+ * What a server has written to its files, and what of it a disk would have kept if the power had gone: a file that the
+ * processes of the server map and append to, and that is read when all of them are dead, or while they go on.
  *
- * Each write leaves an entry with what stood there before, each sync one that says when it began. A write has reached the disk when a sync
- * of its file began after it had returned: then it is kept. Nobody waits for anybody, so a process may be killed anywhere. */
+ * Each write leaves an entry with what stood there before, each sync one that says when it began. A write has reached
+ * the disk when a sync of its file began after it had returned: then it is kept. Nobody waits for anybody, so a process
+ * may be killed anywhere. */
 
 #define LB_JOURNAL_VARIABLE "LOCKBENCH_JOURNAL"
 #define LB_JOURNAL_BYTES (UINT64_C(256) << 20) /* sparse: it takes what is used */
 
 enum lb_journal_kind { LB_JOURNAL_WRITE = 1, LB_JOURNAL_SYNC };
 
-struct lb_journal_entry { /* a multiple of 8 bytes, with what follows it */
-  uint64_t bytes;         /* of all of it; 0 = whoever made it was killed before it was there */
-  uint64_t kind;          /* enum lb_journal_kind */
+struct lb_journal_entry {       /* a multiple of 8 bytes, with what follows it */
+  uint64_t bytes;               /* of all of it; 0 = whoever made it was killed before it was there */
+  uint64_t kind;                /* enum lb_journal_kind */
   uint64_t device, inode, born; /* the file; born: a number that its inode had not before */
   uint64_t at, size, old_size;  /* write: from where, how much was asked for, and how long the file was */
   uint64_t before;              /* bytes that stood there, behind this struct */

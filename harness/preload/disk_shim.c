@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * A preload library, no part of the harness: it counts what the server it is loaded into writes to regular files, and how often it has one
- * synced, in the page (disk_page.h) that the environment variable LOCKBENCH_DISK names. Forked children count in the same page.
+ * A preload library, no part of the harness: it counts what the server it is loaded into writes to regular files, and
+ * how often it has one synced, in the page (disk_page.h) that the environment variable LOCKBENCH_DISK names. Forked
+ * children count in the same page.
  *
- * What goes to standard output and standard error is no data, and is left out: there servers log. So is what the C library writes for
- * itself (stdio), and what a program writes that calls the kernel directly, as those written in Go do, or through a mapping.
- * A call counts whether it succeeds or not.
+ * What goes to standard output and standard error is no data, and is left out: there servers log. So is what the C
+ * library writes for itself (stdio), and what a program writes that calls the kernel directly, as those written in Go
+ * do, or through a mapping. A call counts whether it succeeds or not.
  *
  * Where the environment names a journal, each write is kept there, too, until it is synced: what a loss of power takes.
  */
@@ -50,12 +51,13 @@ __attribute__((constructor)) static void map_files(void) {
 
 /* ---- the journal ------------------------------------------------------------------------------
  *
- * What was in the file before is read just before the write. Two processes that write the same bytes at the same time could make that
- * wrong; servers take locks to avoid just this. */
+ * What was in the file before is read just before the write. Two processes that write the same bytes at the same time
+ * could make that wrong; servers take locks to avoid just this. */
 
 /* A regular file; not what goes to standard output and standard error. */
 static bool look(int fd, struct statx *ret) {
-  return journal && fd > STDERR_FILENO && statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, ret) == 0 && S_ISREG(ret->stx_mode);
+  return journal && fd > STDERR_FILENO && statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, ret) == 0 &&
+         S_ISREG(ret->stx_mode);
 }
 
 static struct lb_journal_entry *append(const struct lb_journal_entry *head) {
@@ -95,8 +97,8 @@ static bool read_before(int fd, void *buf, uint64_t size, uint64_t at) {
   return n == (ssize_t)size;
 }
 
-/* Before a write of `parts` to `fd`; at < 0: where the file stands. NULL: it is no regular file, or what is written there is on the disk at
- * once. */
+/* Before a write of `parts` to `fd`; at < 0: where the file stands. NULL: it is no regular file, or what is written
+ * there is on the disk at once. */
 static struct lb_journal_entry *journal_begin(int fd, const struct iovec *parts, int n, int64_t at) {
   int kept_errno = errno, flags;
   struct statx s;
@@ -155,12 +157,12 @@ static int count_sync(int r) {
 }
 
 /* AT: where in the file, < 0 = where it stands. CALL: the system call. */
-#define WRITTEN(FD, PARTS, N, AT, CALL)                                       \
-  do {                                                                        \
-    struct lb_journal_entry *entry_ = journal_begin(FD, PARTS, N, AT);      \
-    ssize_t written_ = (CALL);                                                 \
-    journal_end(entry_, PARTS, N, written_);                                \
-    return count(FD, written_);                                                \
+#define WRITTEN(FD, PARTS, N, AT, CALL)                                                                                \
+  do {                                                                                                                 \
+    struct lb_journal_entry *entry_ = journal_begin(FD, PARTS, N, AT);                                                 \
+    ssize_t written_ = (CALL);                                                                                         \
+    journal_end(entry_, PARTS, N, written_);                                                                           \
+    return count(FD, written_);                                                                                        \
   } while (0)
 
 static ssize_t write_one(int fd, const void *data, size_t size, off64_t at) {
@@ -184,6 +186,8 @@ EXPORTED ssize_t writev(int fd, const struct iovec *parts, int n) { return write
 EXPORTED ssize_t pwrite(int fd, const void *data, size_t size, off_t at) { return write_one(fd, data, size, at); }
 EXPORTED ssize_t pwrite64(int fd, const void *data, size_t size, off64_t at) { return write_one(fd, data, size, at); }
 EXPORTED ssize_t pwritev(int fd, const struct iovec *parts, int n, off_t at) { return write_parts(fd, parts, n, at); }
-EXPORTED ssize_t pwritev64(int fd, const struct iovec *parts, int n, off64_t at) { return write_parts(fd, parts, n, at); }
+EXPORTED ssize_t pwritev64(int fd, const struct iovec *parts, int n, off64_t at) {
+  return write_parts(fd, parts, n, at);
+}
 EXPORTED int fsync(int fd) { return sync_file(SYS_fsync, fd); }
 EXPORTED int fdatasync(int fd) { return sync_file(SYS_fdatasync, fd); }

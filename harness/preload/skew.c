@@ -39,7 +39,8 @@ static int new_file(const char *path) {
 struct lb_skew *lb_skew_create(const char *path) {
   int fd = path ? new_file(path) : -1;
   if (path && fd < 0) return NULL;
-  struct lb_skew *skew = mmap(NULL, sizeof *skew, PROT_READ | PROT_WRITE, MAP_SHARED | (path ? 0 : MAP_ANONYMOUS), fd, 0);
+  struct lb_skew *skew =
+      mmap(NULL, sizeof *skew, PROT_READ | PROT_WRITE, MAP_SHARED | (path ? 0 : MAP_ANONYMOUS), fd, 0);
   int error = errno;
   if (fd >= 0) close(fd);
   errno = error;
@@ -129,7 +130,8 @@ const char *lb_shim_path(enum lb_shim which) {
   static char path[PATH_MAX + 64];
   static const struct {
     const char *name, *variable;
-  } shims[] = {[LB_SHIM_CLOCK] = {LB_CLOCK_SHIM, LB_CLOCK_SHIM_VARIABLE}, [LB_SHIM_DISK] = {LB_DISK_SHIM, LB_DISK_SHIM_VARIABLE}};
+  } shims[] = {[LB_SHIM_CLOCK] = {LB_CLOCK_SHIM, LB_CLOCK_SHIM_VARIABLE},
+               [LB_SHIM_DISK] = {LB_DISK_SHIM, LB_DISK_SHIM_VARIABLE}};
   static const char *const places[] = {"", "harness/", "../harness/"};
   char exe[PATH_MAX];
   const char *said = getenv(shims[which].variable);

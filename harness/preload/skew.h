@@ -47,8 +47,8 @@ uint64_t lb_skew_mono_true_ns(const struct lb_skew *skew, uint64_t skewed_ns);
 
 enum lb_shim { LB_SHIM_CLOCK, LB_SHIM_DISK };
 
-/* Its path: what its environment variable says, or else beside the running executable, in harness/ below it, or in ../harness/ (where a test
- * finds it). NULL: not there. Static; one thread. */
+/* Its path: what its environment variable says, or else beside the running executable, in harness/ below it, or in
+ * ../harness/ (where a test finds it). NULL: not there. Static; one thread. */
 const char *lb_shim_path(enum lb_shim which);
 
 #endif

@@ -79,7 +79,8 @@ static inline int64_t lb_skew_when(const struct lb_skew_line *line, int64_t read
   if (line->rate <= 0) return to_go <= 0 ? line->since_ns : INT64_MAX;
   int64_t when = line->since_ns + to_go + lb_skew_scaled(to_go, 1 / line->rate - 1);
   if (when <= 0) return 0;
-  while ((left = reads_ns - lb_skew_at(line, when)) > 0) when += 1 + lb_skew_scaled(left, 1 / line->rate); /* rounded off */
+  while ((left = reads_ns - lb_skew_at(line, when)) > 0)
+    when += 1 + lb_skew_scaled(left, 1 / line->rate); /* rounded off */
   return when;
 }
 

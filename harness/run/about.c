@@ -17,7 +17,9 @@
 
 enum { PATH = 4200 };
 
-json_t *lb_about_tool(void) { return json_pack("{s:s, s:s, s:s}", "version", LB_VERSION, "commit", LB_COMMIT, "protocols", LB_PROTOCOLS); }
+json_t *lb_about_tool(void) {
+  return json_pack("{s:s, s:s, s:s}", "version", LB_VERSION, "commit", LB_COMMIT, "protocols", LB_PROTOCOLS);
+}
 
 json_t *lb_about_argv(const char *const *argv, int argc) {
   json_t *all = json_array();
@@ -26,9 +28,9 @@ json_t *lb_about_argv(const char *const *argv, int argc) {
 }
 
 json_t *lb_about_machine(const struct lb_machine *m, double load_after, const char *namespaces) {
-  return json_pack("{s:s, s:s, s:s, s:I, s:I, s:f, s:f, s:s, s:s}", "hostname", m->hostname, "kernel", m->kernel, "cpu", m->cpu, "cores",
-                   (json_int_t)m->cores, "memory_mib", (json_int_t)m->memory_mib, "load_before", m->load, "load_after", load_after, "filesystem",
-                   m->filesystem, "namespaces", namespaces);
+  return json_pack("{s:s, s:s, s:s, s:I, s:I, s:f, s:f, s:s, s:s}", "hostname", m->hostname, "kernel", m->kernel, "cpu",
+                   m->cpu, "cores", (json_int_t)m->cores, "memory_mib", (json_int_t)m->memory_mib, "load_before",
+                   m->load, "load_after", load_after, "filesystem", m->filesystem, "namespaces", namespaces);
 }
 
 void lb_about_namespaces(char *ret, size_t size) {

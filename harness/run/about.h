@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * about.h - members that every kind of results has in common (results/SCHEMA.md): which tool made them, called how, on which machine.
+ * about.h - members that every kind of results has in common (results/SCHEMA.md): which tool made them, called how, on
+ * which machine.
  */
 #ifndef LB_ABOUT_H
 #define LB_ABOUT_H
@@ -18,8 +19,8 @@ json_t *lb_about_argv(const char *const *argv, int argc);
 json_t *lb_about_machine(const struct lb_machine *machine, double load_after, const char *namespaces);
 /* "root", "user", or "none: why". */
 void lb_about_namespaces(char *ret, size_t size);
-/* Writes `root` as the file `path`, first under another name beside it. Takes over the reference, also on error; NULL is -EILSEQ.
- * 0 or -errno. */
+/* Writes `root` as the file `path`, first under another name beside it. Takes over the reference, also on error; NULL
+ * is -EILSEQ. 0 or -errno. */
 int lb_about_write(json_t *root, const char *path);
 
 /* What a reader has to know of a run beside its plan and what came of it: where, when,

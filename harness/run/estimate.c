@@ -12,7 +12,8 @@
 #include "base/interval.h"
 #include "base/csv.h"
 
-/* What nobody has measured: a timeline waits for leases and failovers for some seconds, a load needs a little beside what it is told. */
+/* What nobody has measured: a timeline waits for leases and failovers for some seconds, a load needs a little beside
+ * what it is told. */
 #define TIMELINE_S 5
 #define BESIDE_S 0.5
 
@@ -51,9 +52,12 @@ void lb_times_clear(struct lb_times *times) {
   *times = (struct lb_times){0};
 }
 
-/* ---- the nearest ----------------------------------------------------------------------------------------------------- */
+/* ---- the nearest
+ * ----------------------------------------------------------------------------------------------------- */
 
-static double asked_s(const struct lb_scenario *s) { return s->kind == LB_KIND_TIMELINE ? 0 : s->duration_s + s->warmup_s; }
+static double asked_s(const struct lb_scenario *s) {
+  return s->kind == LB_KIND_TIMELINE ? 0 : s->duration_s + s->warmup_s;
+}
 
 static const char *topology_of(const char *system) {
   const char *at = strchr(system, '@');
@@ -66,10 +70,12 @@ static int likeness(const struct lb_times_row *row, const struct lb_trial_plan *
   if ((row->asked_s > 0) != (plan->scenario->kind != LB_KIND_TIMELINE)) return 0;
   bool name = strcmp(row->scenario, plan->scenario->name) == 0, base = strcmp(row->scenario, plan->scenario->base) == 0;
   if (!name && !base) return topology ? 1 : 0;
-  return 2 + (topology ? 8 : 0) + (strcmp(row->system, plan->system) == 0 ? 4 : 0) + (row->clients == plan->clients ? 2 : 0) + name;
+  return 2 + (topology ? 8 : 0) + (strcmp(row->system, plan->system) == 0 ? 4 : 0) +
+         (row->clients == plan->clients ? 2 : 0) + name;
 }
 
-/* A load that is told to take longer takes so much longer; in a campaign there are more faults then, each of which takes its time. */
+/* A load that is told to take longer takes so much longer; in a campaign there are more faults then, each of which
+ * takes its time. */
 static double rest_of(const struct lb_times_row *row, const struct lb_scenario *s) {
   if (s->kind == LB_KIND_TIMELINE) return row->rest_s;
   if (s->kind == LB_KIND_CAMPAIGN) return row->rest_s * asked_s(s) / row->asked_s;
@@ -79,7 +85,9 @@ static double rest_of(const struct lb_times_row *row, const struct lb_scenario *
 
 static struct lb_took guess(const struct lb_trial_plan *plan) {
   const struct lb_scenario *s = plan->scenario;
-  return (struct lb_took){.start_s = plan->topology->start_ms / 1e3, .rest_s = s->kind == LB_KIND_TIMELINE ? TIMELINE_S : asked_s(s) + s->settle_s / 10 + BESIDE_S};
+  return (struct lb_took){.start_s = plan->topology->start_ms / 1e3,
+                          .rest_s =
+                              s->kind == LB_KIND_TIMELINE ? TIMELINE_S : asked_s(s) + s->settle_s / 10 + BESIDE_S};
 }
 
 struct lb_took lb_times_find(const struct lb_times *times, const struct lb_trial_plan *plan) {
@@ -106,22 +114,26 @@ struct lb_took lb_times_find(const struct lb_times *times, const struct lb_trial
   return took;
 }
 
-/* Time in a fluid: whoever wants a processor gets an equal share of them, so where more is wanted than there is, that part of a trial that computes is
- * stretched, and that which waits is not. */
+/* Time in a fluid: whoever wants a processor gets an equal share of them, so where more is wanted than there is, that
+ * part of a trial that computes is stretched, and that which waits is not. */
 
-/* BETWEEN_S: a process is forked, and what a trial has left behind is removed. LEAST_S keeps a part of a trial from being nothing. */
+/* BETWEEN_S: a process is forked, and what a trial has left behind is removed. LEAST_S keeps a part of a trial from
+ * being nothing. */
 #define BETWEEN_S 0.1
 #define LEAST_S 1e-3
-/* Until something was measured here, what was measured before weighs as much as so many seconds, and this share of the whole. */
+/* Until something was measured here, what was measured before weighs as much as so many seconds, and this share of the
+ * whole. */
 #define PRIOR_S 5
 #define PRIOR_SHARE 0.05
 /* Three JVMs on two processors took 50 s until they compiled nothing any more; they all do it in a series once. */
 #define HEAT_S 50
-/* After the start the servers and clients of a trial have little to compute: this share of what the start took, and something in any case. */
+/* After the start the servers and clients of a trial have little to compute: this share of what the start took, and
+ * something in any case. */
 #define REST_SHARE 0.1
 #define REST_CPU_S 0.03
 
-/* ---- some trials ----------------------------------------------------------------------------------------------------- */
+/* ---- some trials
+ * ----------------------------------------------------------------------------------------------------- */
 
 struct part { /* of a trial: its start, or the rest */
   size_t trial;
@@ -141,7 +153,8 @@ static double most(double a, double b) { return a > b ? a : b; }
 
 static void begin_part(struct part *part, size_t trial, const struct lb_effort *e, bool rest) {
   double s = most(rest ? e->rest_s : e->start_s, LEAST_S);
-  *part = (struct part){.trial = trial, .rest = rest, .left_s = s, .wants = (rest ? e->rest_cpu_s : e->start_cpu_s) / s};
+  *part =
+      (struct part){.trial = trial, .rest = rest, .left_s = s, .wants = (rest ? e->rest_cpu_s : e->start_cpu_s) / s};
 }
 
 static double wanted(const struct play *p) {
@@ -150,7 +163,8 @@ static double wanted(const struct play *p) {
   return sum;
 }
 
-/* Who has to wait for processors has more processes that want one than he has use for on average: so many of a trial. */
+/* Who has to wait for processors has more processes that want one than he has use for on average: so many of a trial.
+ */
 #define STARTING 3
 #define RESTING 0.5
 
@@ -164,7 +178,12 @@ static double share(const struct play *p) {
 
 static struct lb_crowd crowd(const struct play *p) {
   double spare = 1 - (wanted(p) + p->room->others) / p->room->cores;
-  struct lb_crowd now = {.running = p->playing, .playing = p->playing, .jobs = p->room->jobs, .spare = most(spare, 0), .since = p->since, .cores = p->room->cores};
+  struct lb_crowd now = {.running = p->playing,
+                         .playing = p->playing,
+                         .jobs = p->room->jobs,
+                         .spare = most(spare, 0),
+                         .since = p->since,
+                         .cores = p->room->cores};
   now.waiting = (int)(p->count - p->next);
   for (int i = 0; i < p->playing; i++) {
     now.starting += !p->part[i].rest;
@@ -220,15 +239,21 @@ double lb_estimate_play(const struct lb_effort effort[], size_t count, const str
   return sum;
 }
 
-/* ---- a run ----------------------------------------------------------------------------------------------------------- */
+/* ---- a run
+ * ----------------------------------------------------------------------------------------------------------- */
 
 static struct lb_effort effort_of(const struct lb_plan *plan, size_t position, const struct lb_times *times) {
   const struct lb_job *job = &plan->jobs[plan->order[position]];
   const struct lb_topology *t = job->plan.topology;
   struct lb_took took = lb_times_find(times, &job->plan);
   double start_cpu_s = t->start_ms / 1e3;
-  struct lb_effort e = {.start_s = took.start_s, .start_cpu_s = start_cpu_s, .rest_s = took.rest_s + BETWEEN_S, .start_ms = t->start_ms, .alone = lb_job_measures(job)};
-  e.rest_cpu_s = job->plan.scenario->kind == LB_KIND_LOAD ? 0 /* it ends by the clock */ : REST_SHARE * start_cpu_s + REST_CPU_S;
+  struct lb_effort e = {.start_s = took.start_s,
+                        .start_cpu_s = start_cpu_s,
+                        .rest_s = took.rest_s + BETWEEN_S,
+                        .start_ms = t->start_ms,
+                        .alone = lb_job_measures(job)};
+  e.rest_cpu_s =
+      job->plan.scenario->kind == LB_KIND_LOAD ? 0 /* it ends by the clock */ : REST_SHARE * start_cpu_s + REST_CPU_S;
   return e;
 }
 
@@ -246,9 +271,11 @@ static double play_left(const struct lb_estimate *e, const struct lb_tally *tall
   return lb_estimate_play(left, count, &e->room);
 }
 
-int lb_estimate_begin(const struct lb_tally *tally, const struct lb_times *times, const struct lb_room *room, struct lb_estimate *ret) {
+int lb_estimate_begin(const struct lb_tally *tally, const struct lb_times *times, const struct lb_room *room,
+                      struct lb_estimate *ret) {
   const struct lb_plan *plan = tally->plan;
-  *ret = (struct lb_estimate){.effort = calloc(2 * plan->job_count + 1, sizeof *ret->effort), .count = plan->job_count, .room = *room};
+  *ret = (struct lb_estimate){
+      .effort = calloc(2 * plan->job_count + 1, sizeof *ret->effort), .count = plan->job_count, .room = *room};
   if (!ret->effort) return -ENOMEM;
   for (size_t i = 0; i < ret->count; i++) ret->effort[i] = effort_of(plan, i, times);
   for (size_t i = 0, series; i < ret->count; i += series)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * estimate.h - how long trials took, as it was measured: scenarios/times.csv, which scenarios/times.py makes out of run folders (results/SCHEMA.md).
+ * estimate.h - how long trials took, as it was measured: scenarios/times.csv, which scenarios/times.py makes out of run
+ * folders (results/SCHEMA.md).
  */
 #ifndef LB_RUN_ESTIMATE_H
 #define LB_RUN_ESTIMATE_H
@@ -20,20 +21,23 @@ struct lb_times {
   size_t count;
 };
 
-/* 0 (release with lb_times_clear()); -EINVAL or other -errno with one line in err, and then *ret is empty: lb_times_find() guesses. */
+/* 0 (release with lb_times_clear()); -EINVAL or other -errno with one line in err, and then *ret is empty:
+ * lb_times_find() guesses. */
 int lb_times_read(const char *path, struct lb_times *ret, char *err, size_t err_size);
 void lb_times_clear(struct lb_times *times);
 
 struct lb_took {
   double start_s, rest_s;
 };
-/* How long this trial takes: as it took, else as its scenario took on the same topology, or on any; else as timelines of that topology take. */
+/* How long this trial takes: as it took, else as its scenario took on the same topology, or on any; else as timelines
+ * of that topology take. */
 struct lb_took lb_times_find(const struct lb_times *times, const struct lb_trial_plan *plan);
 
-/* How long a run will take here, before it starts and while it goes on. It plays the runner without playing a trial: what measures alone, the
- * others side by side, as many as lb_admits() lets in. How long a trial takes: struct lb_times; processor time takes longer where others want it, too. */
+/* How long a run will take here, before it starts and while it goes on. It plays the runner without playing a trial:
+ * what measures alone, the others side by side, as many as lb_admits() lets in. How long a trial takes: struct
+ * lb_times; processor time takes longer where others want it, too. */
 
-struct lb_effort { /* of one trial, as it is alone on a machine */
+struct lb_effort {             /* of one trial, as it is alone on a machine */
   double start_s, start_cpu_s; /* until its servers and clients are there, and the processor time in it */
   double rest_s, rest_cpu_s;   /* and from then on until its outcome is there */
   int start_ms;                /* what lb_admits() goes by (lb_topology.start_ms) */
@@ -49,20 +53,24 @@ struct lb_room { /* what the machine has for a run */
 /* Seconds until all of them are done, started in this order. 0 without any, or without memory. */
 double lb_estimate_play(const struct lb_effort effort[], size_t count, const struct lb_room *room);
 
-struct lb_estimate { /* of a run that goes on. Filled by lb_estimate_begin() */
+struct lb_estimate {        /* of a run that goes on. Filled by lb_estimate_begin() */
   struct lb_effort *effort; /* by the position in the plan's order; scratch behind them */
   size_t count;
   struct lb_room room;
-  double whole_s;           /* of what was not done at the begin */
+  double whole_s; /* of what was not done at the begin */
 };
 
-/* What the tally has already is done. `times` is not needed afterwards. 0 (release with lb_estimate_end()) or -ENOMEM. */
-int lb_estimate_begin(const struct lb_tally *tally, const struct lb_times *times, const struct lb_room *room, struct lb_estimate *ret);
-/* Seconds until the end of the run, `elapsed_s` after its begin: what is left by the measured times, corrected by how right these were so far. */
+/* What the tally has already is done. `times` is not needed afterwards. 0 (release with lb_estimate_end()) or -ENOMEM.
+ */
+int lb_estimate_begin(const struct lb_tally *tally, const struct lb_times *times, const struct lb_room *room,
+                      struct lb_estimate *ret);
+/* Seconds until the end of the run, `elapsed_s` after its begin: what is left by the measured times, corrected by how
+ * right these were so far. */
 double lb_estimate_left_s(const struct lb_estimate *estimate, const struct lb_tally *tally, double elapsed_s);
 void lb_estimate_end(struct lb_estimate *estimate);
 
-/* Corrects: `expected_s` were expected for what took `elapsed_s`, of `whole_s` in all. At the begin nobody knows better than what was measured before. */
+/* Corrects: `expected_s` were expected for what took `elapsed_s`, of `whole_s` in all. At the begin nobody knows better
+ * than what was measured before. */
 double lb_estimate_corrected(double left_s, double expected_s, double elapsed_s, double whole_s);
 
 #endif

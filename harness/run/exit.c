@@ -15,7 +15,8 @@
  * under guards is judged under the first of them, and the sentence names it. */
 
 /* What has to be looked at comes first. A cell that was not run has LB_VERDICT_NONE if the run was cut short. */
-static const enum lb_verdict order[] = {LB_VIOLATED, LB_MIXED, LB_STUCK, LB_DELAYED, LB_UNDECIDED, LB_VERDICT_NONE, LB_SKIPPED, LB_SAFE, LB_NA};
+static const enum lb_verdict order[] = {LB_VIOLATED,     LB_MIXED,   LB_STUCK, LB_DELAYED, LB_UNDECIDED,
+                                        LB_VERDICT_NONE, LB_SKIPPED, LB_SAFE,  LB_NA};
 enum { ORDER = sizeof order / sizeof *order, NAMES_SHOWN = 4 };
 
 static bool same_system(const struct lb_cell *a, const struct lb_cell *b) { return strcmp(a->system, b->system) == 0; }
@@ -26,7 +27,8 @@ static size_t first_of_system(const struct lb_plan *plan, size_t index, enum lb_
   while (!same_system(&plan->cells[first], &plan->cells[index])) first++;
   *ret_guard = plan->cells[first].guard;
   for (size_t i = first; i < plan->cell_count; i++)
-    if (same_system(&plan->cells[i], &plan->cells[index]) && plan->cells[i].guard == LB_GUARD_NONE) *ret_guard = LB_GUARD_NONE;
+    if (same_system(&plan->cells[i], &plan->cells[index]) && plan->cells[i].guard == LB_GUARD_NONE)
+      *ret_guard = LB_GUARD_NONE;
   return first;
 }
 
@@ -42,7 +44,9 @@ enum lb_verdict lb_lock_verdict(const struct lb_tally *tally) {
   for (size_t i = 0; i < tally->plan->cell_count; i++) {
     if (!judges(tally->plan, i)) continue;
     const struct lb_cell_sum *cell = &tally->cells[i];
-    enum lb_verdict verdict = cell->violated > 0 ? LB_VIOLATED : cell->verdict == LB_VERDICT_NONE ? LB_UNDECIDED : cell->verdict;
+    enum lb_verdict verdict = cell->violated > 0                 ? LB_VIOLATED
+                              : cell->verdict == LB_VERDICT_NONE ? LB_UNDECIDED
+                                                                 : cell->verdict;
     for (size_t k = 0; k < best; k++)
       if (order[k] == verdict) best = k;
   }
@@ -56,7 +60,8 @@ static void add_name(struct lb_text *text, const struct lb_plan *plan, size_t in
   const struct lb_cell *cell = &plan->cells[index];
   int length = (int)strcspn(cell->system, "@");
   for (size_t i = 0; i < plan->cell_count; i++)
-    if (plan->cells[i].own && plan->cells[i].protocol == cell->protocol && !same_system(&plan->cells[i], cell)) length = (int)strlen(cell->system);
+    if (plan->cells[i].own && plan->cells[i].protocol == cell->protocol && !same_system(&plan->cells[i], cell))
+      length = (int)strlen(cell->system);
   lb_text_add(text, "%s%.*s", text->length ? ". " : "", length, cell->system);
   if (guard != LB_GUARD_NONE) lb_text_add(text, " under guard %s", lb_guard_name(guard));
 }
@@ -66,7 +71,8 @@ static bool counts(const struct lb_plan *plan, size_t index, const struct lb_cel
 }
 
 /* " (failover, pause-holder)": in which scenarios it came to this. */
-static void add_scenarios(struct lb_text *text, const struct lb_tally *tally, const struct lb_cell *first, enum lb_guard guard, enum lb_verdict verdict, size_t count) {
+static void add_scenarios(struct lb_text *text, const struct lb_tally *tally, const struct lb_cell *first,
+                          enum lb_guard guard, enum lb_verdict verdict, size_t count) {
   size_t named = 0;
   for (size_t i = 0; i < tally->plan->cell_count && named < NAMES_SHOWN; i++)
     if (counts(tally->plan, i, first, guard) && tally->cells[i].verdict == verdict)
@@ -75,7 +81,9 @@ static void add_scenarios(struct lb_text *text, const struct lb_tally *tally, co
   lb_text_add(text, ")");
 }
 
-static const char *word(enum lb_verdict verdict) { return verdict == LB_VERDICT_NONE ? "not run" : lb_verdict_name(verdict); }
+static const char *word(enum lb_verdict verdict) {
+  return verdict == LB_VERDICT_NONE ? "not run" : lb_verdict_name(verdict);
+}
 
 static void add_lock(struct lb_text *text, const struct lb_tally *tally, size_t index, enum lb_guard guard) {
   const struct lb_plan *plan = tally->plan;
@@ -115,7 +123,8 @@ const char *lb_exit_meaning(long long code) {
     case LB_EXIT_OK: return "every verdict is as expected";
     case LB_EXIT_FAILURE: return "the harness itself failed";
     case LB_EXIT_USAGE: return "usage or bad input";
-    case LB_EXIT_UNEXPECTED: return "a verdict differs from the expectation (with --strict: from the prediction), or there is a violation where none is stated";
+    case LB_EXIT_UNEXPECTED:
+      return "a verdict differs from the expectation (with --strict: from the prediction), or there is a violation where none is stated";
     case LB_EXIT_UNDECIDED: return "something stayed undecided";
     case LB_EXIT_MISSING: return "a needed server or permission is missing, or nothing was asked";
     case LB_EXIT_STOPPED: return "stopped before its end; what is decided is kept";
@@ -134,7 +143,9 @@ static enum lb_exit nothing_asked(const struct lb_plan *plan, int na, int skippe
   char where[120] = "there";
   int n = snprintf(line, size, "nothing was asked: ");
   if (one_system(plan)) snprintf(where, sizeof where, "on %s", plan->cells[0].system);
-  if (na) n += snprintf(line + n, size - (size_t)n, "%d cell%s nothing %s%s", na, na == 1 ? " means" : "s mean", where, skipped ? ", " : "");
+  if (na)
+    n += snprintf(line + n, size - (size_t)n, "%d cell%s nothing %s%s", na, na == 1 ? " means" : "s mean", where,
+                  skipped ? ", " : "");
   if (skipped) snprintf(line + n, size - (size_t)n, "%d cell%s skipped", skipped, skipped == 1 ? "" : "s");
   return LB_EXIT_MISSING;
 }
@@ -143,7 +154,8 @@ enum { COUNTS_ROOM = 250 }; /* kept for the second sentence, however many locks 
 
 /* Counts cells, not trials. Nothing is missing because of a cell that means nothing. */
 enum lb_exit lb_exit_of_run(const struct lb_tally *tally, char *line, size_t size) {
-  int unexpected = 0, unpredicted = 0, violated = 0, safe = 0, stuck = 0, delayed = 0, mixed = 0, undecided = 0, skipped = 0, na = 0, not_run = 0, open = 0;
+  int unexpected = 0, unpredicted = 0, violated = 0, safe = 0, stuck = 0, delayed = 0, mixed = 0, undecided = 0,
+      skipped = 0, na = 0, not_run = 0, open = 0;
   for (size_t i = 0; i < tally->plan->cell_count; i++) {
     const struct lb_cell_sum *cell = &tally->cells[i];
     violated += cell->verdict == LB_VIOLATED;
@@ -160,17 +172,29 @@ enum lb_exit lb_exit_of_run(const struct lb_tally *tally, char *line, size_t siz
     open += lb_cell_is_open(cell);
   }
   if ((size_t)(na + skipped) == tally->plan->cell_count) return nothing_asked(tally->plan, na, skipped, line, size);
-  enum lb_exit code = unexpected || (tally->plan->strict && unpredicted) ? LB_EXIT_UNEXPECTED : open ? LB_EXIT_UNDECIDED : skipped ? LB_EXIT_MISSING : LB_EXIT_OK;
+  enum lb_exit code = unexpected || (tally->plan->strict && unpredicted) ? LB_EXIT_UNEXPECTED
+                      : open                                             ? LB_EXIT_UNDECIDED
+                      : skipped                                          ? LB_EXIT_MISSING
+                                                                         : LB_EXIT_OK;
   static const char *const word[] = {"as expected", "", "", "NOT as expected", "undecided", "incomplete"};
   int n = (int)lock_verdict_line(tally, line, size > 2 * COUNTS_ROOM ? size - COUNTS_ROOM : size / 2);
   if (n) n += snprintf(line + n, size - (size_t)n, ". ");
-  n += snprintf(line + n, size - (size_t)n, "%c%s: %zu cell%s: %d safe, %d violated", n ? toupper(word[code][0]) : word[code][0], word[code] + 1,
-                tally->plan->cell_count, tally->plan->cell_count == 1 ? "" : "s", safe, violated);
+  n += snprintf(line + n, size - (size_t)n, "%c%s: %zu cell%s: %d safe, %d violated",
+                n ? toupper(word[code][0]) : word[code][0], word[code] + 1, tally->plan->cell_count,
+                tally->plan->cell_count == 1 ? "" : "s", safe, violated);
   /* What is 0 is not mentioned, but for safe and violated: a reader looks for both. */
   const struct {
     int count;
     const char *what;
-  } more[] = {{stuck, "stuck"}, {delayed, "delayed"}, {mixed, "mixed"}, {undecided, "undecided"}, {skipped, "skipped"}, {na, "n/a"}, {not_run, "not run"}, {unexpected, "against expectation"}, {unpredicted, "not as predicted"}};
+  } more[] = {{stuck, "stuck"},
+              {delayed, "delayed"},
+              {mixed, "mixed"},
+              {undecided, "undecided"},
+              {skipped, "skipped"},
+              {na, "n/a"},
+              {not_run, "not run"},
+              {unexpected, "against expectation"},
+              {unpredicted, "not as predicted"}};
   for (size_t i = 0; i < sizeof more / sizeof *more; i++)
     if (more[i].count && n > 0 && (size_t)n < size)
       n += snprintf(line + n, size - (size_t)n, ", %d %s", more[i].count, more[i].what);
@@ -178,7 +202,7 @@ enum lb_exit lb_exit_of_run(const struct lb_tally *tally, char *line, size_t siz
 }
 
 enum lb_exit lb_exit_of_stopped(const struct lb_tally *tally, char *line, size_t size) {
-  char known[sizeof ((struct lb_run_info *)0)->verdict];
+  char known[sizeof((struct lb_run_info *)0)->verdict];
   enum lb_exit code = lb_exit_of_run(tally, known, sizeof known);
   bool whole = tally->done == tally->plan->job_count;
   if (whole) snprintf(line, size, "%s", known);

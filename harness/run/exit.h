@@ -17,7 +17,8 @@ enum lb_exit {
   LB_EXIT_OK = 0,         /* something was asked, and all of it is as expected */
   LB_EXIT_FAILURE = 1,    /* the harness failed */
   LB_EXIT_USAGE = 2,      /* usage or bad input */
-  LB_EXIT_UNEXPECTED = 3, /* a verdict differs from its expectation (with --strict: its prediction), or a violation where none is stated */
+  LB_EXIT_UNEXPECTED = 3, /* a verdict differs from its expectation (with --strict: its prediction), or a violation
+                             where none is stated */
   LB_EXIT_UNDECIDED = 4,
   /* A needed server or permission is missing. Of a run: what could be run is as expected, or nothing
    * was asked, as every cell is n/a or skipped. */
@@ -35,7 +36,8 @@ const char *lb_exit_meaning(long long code);
  * lock its verdict comes first (lb_lock_verdict()), and what was expected after it. */
 enum lb_exit lb_exit_of_run(const struct lb_tally *tally, char *line, size_t size);
 
-/* The same of a run that was stopped: LB_EXIT_STOPPED, unless all of it was done by then. The line begins with how much is decided. */
+/* The same of a run that was stopped: LB_EXIT_STOPPED, unless all of it was done by then. The line begins with how much
+ * is decided. */
 enum lb_exit lb_exit_of_stopped(const struct lb_tally *tally, char *line, size_t size);
 
 /* What a run says of the user's own lock: one that came by --plugin or --exec, or one on

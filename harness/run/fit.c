@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whether a scenario means something on a system, and whether this machine can play it: which clocks both are about, and what the scenario asks for. All of it can be
- * said before anything is started.
+ * Whether a scenario means something on a system, and whether this machine can play it: which clocks both are about,
+ * and what the scenario asks for. All of it can be said before anything is started.
  */
 #include "fit.h"
 
@@ -25,17 +25,19 @@ static unsigned of_servers(const struct lb_protocol *p, const struct lb_topology
   return clocks;
 }
 
-/* Every lease of ours has an end on its holder's monotonic clock (lb_lease_end()), but where an option says the wall clock. Who has a session
- * that can end of silence keeps it up by that clock. */
+/* Every lease of ours has an end on its holder's monotonic clock (lb_lease_end()), but where an option says the wall
+ * clock. Who has a session that can end of silence keeps it up by that clock. */
 static unsigned of_client(const struct lb_protocol *p, const union lb_value *options, const struct lb_topology *t) {
-  bool counts = p->traits & LB_TRAIT_LEASED || (p->traits & LB_TRAIT_SESSION && t->family->ends_by != LB_ENDS_BY_NO_CLOCK);
+  bool counts =
+      p->traits & LB_TRAIT_LEASED || (p->traits & LB_TRAIT_SESSION && t->family->ends_by != LB_ENDS_BY_NO_CLOCK);
   if (!counts) return 0;
   if (p->traits & LB_TRAIT_FOREIGN) return LB_CLOCK_CLIENT_WALL | LB_CLOCK_CLIENT_MONOTONIC;
   if (lb_counts_by_wall(p, options)) return LB_CLOCK_CLIENT_WALL;
   return LB_CLOCK_CLIENT_MONOTONIC | (p->traits & LB_TRAIT_CLIENT_CLOCK ? LB_CLOCK_CLIENT_WALL : 0);
 }
 
-unsigned lb_clocks_of(const struct lb_protocol *protocol, const union lb_value *options, const struct lb_topology *topology) {
+unsigned lb_clocks_of(const struct lb_protocol *protocol, const union lb_value *options,
+                      const struct lb_topology *topology) {
   return of_servers(protocol, topology) | of_client(protocol, options, topology);
 }
 
@@ -55,7 +57,8 @@ unsigned lb_clocks_set(const struct lb_scenario *scenario) {
 }
 
 const char *lb_clocks_say(unsigned clocks, char *buf, size_t size) {
-  static const char *const names[] = {"the servers' wall clock", "the servers' monotonic clock", "the client's wall clock", "the client's monotonic clock"};
+  static const char *const names[] = {"the servers' wall clock", "the servers' monotonic clock",
+                                      "the client's wall clock", "the client's monotonic clock"};
   size_t at = 0;
   snprintf(buf, size, "none");
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -101,45 +104,66 @@ static const char no_proxy[] = "no proxy stands before the servers";
  * be cut off from. */
 /* A step that needs servers of ours: it would hurt one, or has to look at one more closely than its owner lets us. */
 static bool touches_servers(const struct lb_step *step) {
-  bool of_server = (step->a.kind != LB_ROLE_NONE && !lb_role_is_client(step->a)) || (step->b.kind != LB_ROLE_NONE && !lb_role_is_client(step->b));
-  return of_server || lb_step_hits_server(step) || lb_step_needs(step, LB_NEED_NETWORK | LB_NEED_SERVERS | LB_NEED_FAILOVER | LB_NEED_MEMBERS);
+  bool of_server = (step->a.kind != LB_ROLE_NONE && !lb_role_is_client(step->a)) ||
+                   (step->b.kind != LB_ROLE_NONE && !lb_role_is_client(step->b));
+  return of_server || lb_step_hits_server(step) ||
+         lb_step_needs(step, LB_NEED_NETWORK | LB_NEED_SERVERS | LB_NEED_FAILOVER | LB_NEED_MEMBERS);
 }
 
-/* A role of servers of which a proxy keeps clients away. (Whoever has no hosts there is cut off in vain, as on any single server.) */
+/* A role of servers of which a proxy keeps clients away. (Whoever has no hosts there is cut off in vain, as on any
+ * single server.) */
 static bool is_behind(struct lb_role role) {
-  return role.kind == LB_ROLE_PRIMARY || role.kind == LB_ROLE_CURRENT_PRIMARY || role.kind == LB_ROLE_MAJORITY || role.kind == LB_ROLE_NODE;
+  return role.kind == LB_ROLE_PRIMARY || role.kind == LB_ROLE_CURRENT_PRIMARY || role.kind == LB_ROLE_MAJORITY ||
+         role.kind == LB_ROLE_NODE;
 }
 
 static bool means_nothing(const struct lb_step *step, const struct lb_topology *t, char *why, size_t size) {
   bool of_client = lb_role_is_client(step->a);
-  if (t->own && touches_servers(step)) return snprintf(why, size, "'%s' would touch servers of your own, or their network", step->text);
-  if (t->data_count == 0 && lb_step_row(step)->class == LB_STEP_FAULT && (!of_client || lb_step_needs(step, LB_NEED_NETWORK)))
+  if (t->own && touches_servers(step))
+    return snprintf(why, size, "'%s' would touch servers of your own, or their network", step->text);
+  if (t->data_count == 0 && lb_step_row(step)->class == LB_STEP_FAULT &&
+      (!of_client || lb_step_needs(step, LB_NEED_NETWORK)))
     return snprintf(why, size, "there are no servers");
   if ((lb_step_needs(step, LB_NEED_FAILOVER) || lb_step_later_primary(step)) && t->data_count < 2)
     return snprintf(why, size, "one server, so no other can take over");
-  if ((step->a.kind == LB_ROLE_NODE && (size_t)step->a.number > t->data_count) || (step->b.kind == LB_ROLE_NODE && (size_t)step->b.number > t->data_count))
+  if ((step->a.kind == LB_ROLE_NODE && (size_t)step->a.number > t->data_count) ||
+      (step->b.kind == LB_ROLE_NODE && (size_t)step->b.number > t->data_count))
     return snprintf(why, size, "%s: %s has %zu data servers", step->text, t->name, t->data_count);
   if ((step->a.kind == LB_ROLE_PROXY || step->b.kind == LB_ROLE_PROXY) && !t->family->fronted)
     return snprintf(why, size, "%s", no_proxy);
-  if (t->family->fronted && ((lb_role_is_client(step->a) && is_behind(step->b)) || (lb_role_is_client(step->b) && is_behind(step->a))))
+  if (t->family->fronted &&
+      ((lb_role_is_client(step->a) && is_behind(step->b)) || (lb_role_is_client(step->b) && is_behind(step->a))))
     return snprintf(why, size, "'%s': no client talks to a server behind a proxy", step->text);
-  if (lb_step_needs(step, LB_NEED_POOLER) && !t->family->occupy) return snprintf(why, size, "no server here lends out those of others");
+  if (lb_step_needs(step, LB_NEED_POOLER) && !t->family->occupy)
+    return snprintf(why, size, "no server here lends out those of others");
   if (lb_step_needs(step, LB_NEED_CLOCKS) && !of_client && !t->family->wall_ms)
     return snprintf(why, size, "the clock of %s cannot be set", t->family->service);
-  if (step->monotonic && !of_client && !t->family->mono_ms) return snprintf(why, size, "%s tells nobody its monotonic clock", t->family->service);
+  if (step->monotonic && !of_client && !t->family->mono_ms)
+    return snprintf(why, size, "%s tells nobody its monotonic clock", t->family->service);
   if (lb_step_needs(step, LB_NEED_SYNCS) && !t->family->by_libc)
-    return snprintf(why, size, "what %s has synced cannot be seen: it asks the kernel without the C library", t->family->service);
+    return snprintf(why, size, "what %s has synced cannot be seen: it asks the kernel without the C library",
+                    t->family->service);
   if (lb_step_needs(step, LB_NEED_ORDERLY) && (t->data_count < 2 || !t->family->depose))
-    return snprintf(why, size, t->data_count < 2 ? "one server, so no other can take over" : "no server here hands over by order");
+    return snprintf(why, size,
+                    t->data_count < 2 ? "one server, so no other can take over" : "no server here hands over by order");
   if (lb_step_needs(step, LB_NEED_MEMBERSHIP) && (t->data_count < 2 || !t->family->remove))
-    return snprintf(why, size, t->data_count < 2 ? "one server, which nobody takes out of its cluster" : "no server here is a member that an operator takes out");
-  if (lb_step_needs(step, LB_NEED_CANCEL) && !(t->family->cancel && t->synchronous)) return snprintf(why, size, "no commit waits for another server until somebody cancels it");
-  if (lb_step_needs(step, LB_NEED_ENDING) && !t->family->end_session) return snprintf(why, size, "%s ends no session by order", t->family->service);
-  if (lb_step_needs(step, LB_NEED_FILES) && !t->family->files) return snprintf(why, size, "nobody knows which files %s keeps", t->family->service);
-  if (lb_step_needs(step, LB_NEED_SLOTS) && !t->family->move_slot) return snprintf(why, size, "no server here has keys in slots that move");
-  if (lb_step_needs(step, LB_NEED_FOLLOWERS) && (!t->family->caught_up || t->data_count < 2)) return snprintf(why, size, "no server here says how far it follows another one");
-  if (lb_step_needs(step, LB_NEED_ROOM) && !t->family->need_room) return snprintf(why, size, "nobody has seen what becomes of %s on a full disk", t->family->service);
-  if (lb_step_needs(step, LB_NEED_MEMORY) && !t->family->fill_memory) return snprintf(why, size, "the memory of %s has no limit that a lock could meet", t->family->service);
+    return snprintf(why, size,
+                    t->data_count < 2 ? "one server, which nobody takes out of its cluster"
+                                      : "no server here is a member that an operator takes out");
+  if (lb_step_needs(step, LB_NEED_CANCEL) && !(t->family->cancel && t->synchronous))
+    return snprintf(why, size, "no commit waits for another server until somebody cancels it");
+  if (lb_step_needs(step, LB_NEED_ENDING) && !t->family->end_session)
+    return snprintf(why, size, "%s ends no session by order", t->family->service);
+  if (lb_step_needs(step, LB_NEED_FILES) && !t->family->files)
+    return snprintf(why, size, "nobody knows which files %s keeps", t->family->service);
+  if (lb_step_needs(step, LB_NEED_SLOTS) && !t->family->move_slot)
+    return snprintf(why, size, "no server here has keys in slots that move");
+  if (lb_step_needs(step, LB_NEED_FOLLOWERS) && (!t->family->caught_up || t->data_count < 2))
+    return snprintf(why, size, "no server here says how far it follows another one");
+  if (lb_step_needs(step, LB_NEED_ROOM) && !t->family->need_room)
+    return snprintf(why, size, "nobody has seen what becomes of %s on a full disk", t->family->service);
+  if (lb_step_needs(step, LB_NEED_MEMORY) && !t->family->fill_memory)
+    return snprintf(why, size, "the memory of %s has no limit that a lock could meet", t->family->service);
   if (lb_step_needs(step, LB_NEED_MEMBERS) && !t->family->left)
     return snprintf(why, size, "no server here says that it has left the others");
   return false;
@@ -161,10 +185,14 @@ const struct lb_step *lb_scenario_touches(const struct lb_scenario *scenario) {
 }
 
 /* At a point inside a protocol, not at one of every client. */
-static bool is_inside(const struct lb_step *step) { return lb_step_needs(step, LB_NEED_POINT) && !has_point(lb_holder_points, step->point); }
+static bool is_inside(const struct lb_step *step) {
+  return lb_step_needs(step, LB_NEED_POINT) && !has_point(lb_holder_points, step->point);
+}
 
 /* A lock of the user's own need not say so: what is not known of it is asked. */
-static bool may_have(const struct lb_protocol *p, unsigned trait) { return p->traits & trait || (p->traits & LB_TRAIT_FOREIGN && !lb_is_peer(p)); }
+static bool may_have(const struct lb_protocol *p, unsigned trait) {
+  return p->traits & trait || (p->traits & LB_TRAIT_FOREIGN && !lb_is_peer(p));
+}
 
 /* What a step asks of a system that not every system has. Points belong to the protocol or to every
  * client (holder.h). */
@@ -176,10 +204,12 @@ static void check_meaning(struct fitting *f, const struct lb_step *step) {
     miss(f, "%s has no point '%s', see `%s list points`", f->protocol->name, step->point, lb_called());
   if (lb_step_needs(step, LB_NEED_OUTSIDE) && !has_point(lb_holder_points, step->point))
     miss(f, "%s: that is inside a call of %s, where nobody could renew", step->text, f->protocol->name);
-  if (lb_step_needs(step, LB_NEED_WAKES) && !f->protocol->wait) miss(f, "%s: nobody tells who waits for %s", step->text, f->protocol->name);
+  if (lb_step_needs(step, LB_NEED_WAKES) && !f->protocol->wait)
+    miss(f, "%s: nobody tells who waits for %s", step->text, f->protocol->name);
   if (lb_step_needs(step, LB_NEED_SESSION) && !(lb_proofs(f->protocol)->session_id && f->topology->family->has_session))
     miss(f, "%s: a client of %s has no session that a server could end", step->text, f->protocol->name);
-  if (lb_step_needs(step, LB_NEED_RECORD) && !f->protocol->break_lock) miss(f, "%s: %s has no record that somebody could delete", step->text, f->protocol->name);
+  if (lb_step_needs(step, LB_NEED_RECORD) && !f->protocol->break_lock)
+    miss(f, "%s: %s has no record that somebody could delete", step->text, f->protocol->name);
   /* Where sessions are known by numbers the client has to tell its own. */
   if (lb_step_needs(step, LB_NEED_ENDING) && f->topology->family->has_session && !lb_proofs(f->protocol)->session_id)
     miss(f, "%s: no client of %s says which session is its", step->text, f->protocol->name);
@@ -187,7 +217,8 @@ static void check_meaning(struct fitting *f, const struct lb_step *step) {
     miss(f, "%s: no client of %s has one server that it talks to", step->text, f->protocol->name);
   if (lb_step_needs(step, LB_NEED_CLOCKS) && lb_role_is_client(step->a) && f->protocol->traits & LB_TRAIT_TRUE_CLOCK)
     miss(f, "the clock of %s cannot be set: it asks the kernel", f->protocol->name);
-  if (step->shared && !may_have(f->protocol, LB_TRAIT_SHARED)) miss(f, "%s: %s has no readers", step->text, f->protocol->name);
+  if (step->shared && !may_have(f->protocol, LB_TRAIT_SHARED))
+    miss(f, "%s: %s has no readers", step->text, f->protocol->name);
   if (means_nothing(step, f->topology, why, sizeof why)) miss(f, "%s", why);
 }
 
@@ -237,7 +268,8 @@ enum lb_verdict lb_fit(const struct lb_scenario *scenario, const struct lb_proto
   if (guard == LB_GUARD_SIGNAL && !protocol->doubt) miss(f, "%s tells nobody of a lost connection", protocol->name);
   if (guard == LB_GUARD_RECHECK && !protocol->holds)
     miss(f, "%s has no way to ask whether it still holds", protocol->name);
-  if (scenario->permits > 1 && !may_have(protocol, LB_TRAIT_PERMITS)) miss(f, "%s lets in one, not %d", protocol->name, scenario->permits);
+  if (scenario->permits > 1 && !may_have(protocol, LB_TRAIT_PERMITS))
+    miss(f, "%s lets in one, not %d", protocol->name, scenario->permits);
   for (size_t i = 0; i < scenario->step_count; i++) check_meaning(f, &scenario->steps[i]);
   for (size_t i = 0; i < scenario->premise_count; i++)
     if (scenario->premises[i].server.kind == LB_ROLE_PROXY && !topology->family->fronted) miss(f, "%s", no_proxy);

@@ -13,11 +13,11 @@
 /* LB_VERDICT_NONE if it can be run, with an empty `why`. LB_NA if the question means nothing there,
  * whatever the machine; else LB_SKIPPED if something is missing here; `why` says the first reason.
  * Controller's thread. */
-enum lb_verdict lb_fit(const struct lb_scenario *scenario, const struct lb_protocol *protocol, const struct lb_topology *topology,
-            enum lb_guard guard, char *why, size_t size);
+enum lb_verdict lb_fit(const struct lb_scenario *scenario, const struct lb_protocol *protocol,
+                       const struct lb_topology *topology, enum lb_guard guard, char *why, size_t size);
 
-/* The first step or fault of it that would touch the servers, or the network; NULL = it does something to clients only, so that it may be
- * run on servers of the user's own. */
+/* The first step or fault of it that would touch the servers, or the network; NULL = it does something to clients only,
+ * so that it may be run on servers of the user's own. */
 const struct lb_step *lb_scenario_touches(const struct lb_scenario *scenario);
 
 /* Whether every step of a timeline can be played on these servers: a failover means nothing where
@@ -25,20 +25,21 @@ const struct lb_step *lb_scenario_touches(const struct lb_scenario *scenario);
  * count. */
 bool lb_scenario_means_something(const struct lb_scenario *scenario, const struct lb_topology *topology);
 
-/* Which clocks a lock rests on, and which clocks a scenario sets. A scenario that sets none of a lock's clocks asks it nothing.
- * The rules, or its [expect], then say `n/a`, never `safe`; tests/test-clocks.c holds it to that. */
+/* Which clocks a lock rests on, and which clocks a scenario sets. A scenario that sets none of a lock's clocks asks it
+ * nothing. The rules, or its [expect], then say `n/a`, never `safe`; tests/test-clocks.c holds it to that. */
 
 enum lb_clock_set { /* bits */
-  LB_CLOCK_SERVER_WALL = 1 << 0,
-  LB_CLOCK_SERVER_MONOTONIC = 1 << 1,
-  LB_CLOCK_CLIENT_WALL = 1 << 2,
-  LB_CLOCK_CLIENT_MONOTONIC = 1 << 3,
+                    LB_CLOCK_SERVER_WALL = 1 << 0,
+                    LB_CLOCK_SERVER_MONOTONIC = 1 << 1,
+                    LB_CLOCK_CLIENT_WALL = 1 << 2,
+                    LB_CLOCK_CLIENT_MONOTONIC = 1 << 3,
 };
 
-/* The clocks that end a hold at the servers, or by which its client counts or renews it. 0 = none: its connection ends it, or nothing does.
- * `options` as for lb_counts_by_wall(). Nobody declares which clocks a foreign program reads, so both of its client are in it, unless
- * there is no end that it could count. */
-unsigned lb_clocks_of(const struct lb_protocol *protocol, const union lb_value *options, const struct lb_topology *topology);
+/* The clocks that end a hold at the servers, or by which its client counts or renews it. 0 = none: its connection ends
+ * it, or nothing does. `options` as for lb_counts_by_wall(). Nobody declares which clocks a foreign program reads, so
+ * both of its client are in it, unless there is no end that it could count. */
+unsigned lb_clocks_of(const struct lb_protocol *protocol, const union lb_value *options,
+                      const struct lb_topology *topology);
 /* The clocks that the steps of a timeline, or the faults of a campaign, set. 0 = none. */
 unsigned lb_clocks_set(const struct lb_scenario *scenario);
 /* "the servers' wall clock, the client's monotonic clock" into buf, which it returns. */

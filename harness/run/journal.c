@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The journal: every outcome is a line on the disk before it counts, so a run that is stopped keeps what is decided, and can go on.
+ * The journal: every outcome is a line on the disk before it counts, so a run that is stopped keeps what is decided,
+ * and can go on.
  */
 #include "journal.h"
 
@@ -24,7 +25,7 @@
 enum { PATH = 4200, FORMAT = 1 };
 
 struct record {
-  uint64_t job; /* its index in the plan */
+  uint64_t job;   /* its index in the plan */
   double seconds; /* of the run, when it ended */
   struct lb_outcome outcome;
   uint64_t sum; /* of all before it */
@@ -49,9 +50,11 @@ static uint64_t digest(const struct lb_plan *plan, const struct lb_run_info *inf
   hash = mix_json(hash, lb_results_cells(&nothing));
   for (size_t i = 0; i < plan->job_count; i++) {
     const struct lb_trial_plan *trial = &plan->jobs[i].plan;
-    hash = lb_hash(lb_hash(lb_hash(hash, trial->name, strlen(trial->name)), &trial->seed, sizeof trial->seed), &trial->fault_seed, sizeof trial->fault_seed);
+    hash = lb_hash(lb_hash(lb_hash(hash, trial->name, strlen(trial->name)), &trial->seed, sizeof trial->seed),
+                   &trial->fault_seed, sizeof trial->fault_seed);
   }
-  for (size_t i = 0; i < info->version_count; i++) hash = lb_hash(hash, info->versions[i].text, strlen(info->versions[i].text));
+  for (size_t i = 0; i < info->version_count; i++)
+    hash = lb_hash(hash, info->versions[i].text, strlen(info->versions[i].text));
   lb_tally_clear(&nothing);
   return hash;
 }
@@ -90,7 +93,9 @@ static int open_records(struct lb_journal *journal, const char *folder, const st
   snprintf(path, sizeof path, "%s/resume.bin", folder);
   journal->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (journal->fd < 0) return -errno;
-  if (fallocate(journal->fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)(plan->job_count * sizeof(struct record))) < 0 && errno == ENOSPC) return -ENOSPC;
+  if (fallocate(journal->fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)(plan->job_count * sizeof(struct record))) < 0 &&
+      errno == ENOSPC)
+    return -ENOSPC;
   return 0;
 }
 
@@ -98,15 +103,16 @@ static int write_head(const char *folder, const struct lb_plan *plan, const stru
   char path[PATH], cwd[PATH], text[20];
   snprintf(path, sizeof path, "%s/resume.json", folder);
   digest_text(digest(plan, info), text);
-  json_t *head = json_pack("{s:i, s:o, s:o, s:s, s:I, s:I, s:s, s:I, s:s, s:i}", "format", FORMAT, "tool", lb_about_tool(), "argv",
-                           lb_about_argv(info->argv, info->argc), "cwd", getcwd(cwd, sizeof cwd) ? cwd : "/", "seed", (json_int_t)plan->seed,
-                           "trials", (json_int_t)plan->job_count, "plan", text, "record_bytes", (json_int_t)sizeof(struct record), "started_utc",
-                           info->started_utc, "sittings", info->sittings);
+  json_t *head =
+      json_pack("{s:i, s:o, s:o, s:s, s:I, s:I, s:s, s:I, s:s, s:i}", "format", FORMAT, "tool", lb_about_tool(), "argv",
+                lb_about_argv(info->argv, info->argc), "cwd", getcwd(cwd, sizeof cwd) ? cwd : "/", "seed",
+                (json_int_t)plan->seed, "trials", (json_int_t)plan->job_count, "plan", text, "record_bytes",
+                (json_int_t)sizeof(struct record), "started_utc", info->started_utc, "sittings", info->sittings);
   return lb_about_write(head, path);
 }
 
-int lb_journal_begin(struct lb_journal *journal, const char *folder, const struct lb_plan *plan, const struct lb_run_info *info,
-                     char *err, size_t err_size) {
+int lb_journal_begin(struct lb_journal *journal, const char *folder, const struct lb_plan *plan,
+                     const struct lb_run_info *info, char *err, size_t err_size) {
   *journal = (struct lb_journal){.fd = -1, .begin_ns = lb_clock_ns()};
   reserve(folder, plan);
   int r = open_records(journal, folder, plan);
@@ -121,8 +127,10 @@ json_t *lb_journal_read(const char *folder, char *err, size_t err_size) {
   snprintf(path, sizeof path, "%s/resume.json", folder);
   if (access(path, R_OK) < 0) {
     snprintf(path, sizeof path, "%s/run.json", folder);
-    lb_refuse(err, err_size, access(path, R_OK) == 0 ? "%s: this run is whole, nothing of it is left to play"
-                                                     : "%s: expected the folder of a run that was stopped", folder);
+    lb_refuse(err, err_size,
+              access(path, R_OK) == 0 ? "%s: this run is whole, nothing of it is left to play"
+                                      : "%s: expected the folder of a run that was stopped",
+              folder);
     return NULL;
   }
   json_t *head = json_load_file(path, 0, &error);
@@ -134,18 +142,25 @@ json_t *lb_journal_read(const char *folder, char *err, size_t err_size) {
 }
 
 /* Whether it is of this build and this plan. */
-static int check_head(const char *folder, const json_t *head, const struct lb_plan *plan, const struct lb_run_info *info, char *err, size_t err_size) {
+static int check_head(const char *folder, const json_t *head, const struct lb_plan *plan,
+                      const struct lb_run_info *info, char *err, size_t err_size) {
   char text[20];
   json_t *tool = lb_about_tool();
-  bool same = json_equal(json_object_get(head, "tool"), tool) && json_integer_value(json_object_get(head, "format")) == FORMAT &&
+  bool same = json_equal(json_object_get(head, "tool"), tool) &&
+              json_integer_value(json_object_get(head, "format")) == FORMAT &&
               json_integer_value(json_object_get(head, "record_bytes")) == (json_int_t)sizeof(struct record);
   const char *commit = json_string_value(json_object_get(json_object_get(head, "tool"), "commit"));
   json_decref(tool);
-  if (!same) return lb_refuse(err, err_size, "%s: was played by another build of lockbench (commit %s), expected this one", folder, commit ? commit : "unknown");
+  if (!same)
+    return lb_refuse(err, err_size, "%s: was played by another build of lockbench (commit %s), expected this one",
+                     folder, commit ? commit : "unknown");
   digest_text(digest(plan, info), text);
   const char *was = json_string_value(json_object_get(head, "plan"));
   if (was && strcmp(was, text) == 0) return 0;
-  return lb_refuse(err, err_size, "%s: scenarios, options, installed servers or libraries are not those of that run any more: expected the same plan", folder);
+  return lb_refuse(
+      err, err_size,
+      "%s: scenarios, options, installed servers or libraries are not those of that run any more: expected the same plan",
+      folder);
 }
 
 /* Reading ends with the first record that is not whole or not of the plan. Where that is. */
@@ -153,7 +168,9 @@ static off_t read_records(int fd, struct lb_tally *tally, double *ret_seconds) {
   struct record record;
   off_t good = 0;
   while (pread(fd, &record, sizeof record, good) == (ssize_t)sizeof record) {
-    if (record.sum != lb_hash(LB_HASH_BEGIN, &record, offsetof(struct record, sum)) || record.job >= tally->plan->job_count) break;
+    if (record.sum != lb_hash(LB_HASH_BEGIN, &record, offsetof(struct record, sum)) ||
+        record.job >= tally->plan->job_count)
+      break;
     struct lb_job_result *result = &tally->jobs[record.job];
     if (!result->done) lb_tally_add(tally, result, &record.outcome);
     *ret_seconds = record.seconds;
@@ -174,8 +191,8 @@ static int journal_load(const char *folder, struct lb_tally *tally, double *ret_
   return 0;
 }
 
-int lb_journal_resume(struct lb_journal *journal, const char *folder, struct lb_tally *tally, struct lb_run_info *info, char *err,
-                      size_t err_size) {
+int lb_journal_resume(struct lb_journal *journal, const char *folder, struct lb_tally *tally, struct lb_run_info *info,
+                      char *err, size_t err_size) {
   *journal = (struct lb_journal){.fd = -1, .begin_ns = lb_clock_ns()};
   json_t *head = lb_journal_read(folder, err, err_size);
   if (!head) return -EINVAL;
@@ -193,7 +210,9 @@ int lb_journal_resume(struct lb_journal *journal, const char *folder, struct lb_
   return r < 0 ? fail(r, folder, err, err_size) : 0;
 }
 
-double lb_journal_seconds(const struct lb_journal *journal) { return journal->before_s + (double)(lb_clock_ns() - journal->begin_ns) / 1e9; }
+double lb_journal_seconds(const struct lb_journal *journal) {
+  return journal->before_s + (double)(lb_clock_ns() - journal->begin_ns) / 1e9;
+}
 
 int lb_journal_add(const struct lb_journal *journal, const struct lb_tally *tally, const struct lb_job_result *result) {
   struct record record;
@@ -227,7 +246,8 @@ static void remove_at(const char *folder, const char *place, const char *name, c
 static void forget(const char *folder, const char *trial) {
   static const struct {
     const char *place, *ending;
-  } files[] = {{"histories", ".hist"}, {"parts", ".latency"}, {"parts", ".series"}, {"faults", ".jsonl"}, {"schedules", ".txt"}, {"logs", ""}};
+  } files[] = {{"histories", ".hist"}, {"parts", ".latency"}, {"parts", ".series"},
+               {"faults", ".jsonl"},   {"schedules", ".txt"}, {"logs", ""}};
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) remove_at(folder, files[i].place, trial, files[i].ending);
 }
 
@@ -243,7 +263,8 @@ static void remove_tables(const char *folder) {
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) remove_at(folder, ".", names[i], "");
 }
 
-int lb_part_keep(const struct lb_tally *tally, struct lb_run_info *info, struct lb_rundir *dir, char *err, size_t err_size) {
+int lb_part_keep(const struct lb_tally *tally, struct lb_run_info *info, struct lb_rundir *dir, char *err,
+                 size_t err_size) {
   if (tally->done == 0 && tally->plan->job_count > 0) return -ENOENT;
   bool whole = tally->done == tally->plan->job_count;
   for (size_t i = 0; i < tally->plan->job_count; i++)

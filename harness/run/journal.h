@@ -16,21 +16,21 @@
 #include "tally.h"
 
 struct lb_journal {
-  int fd;           /* of resume.bin; -1 = closed */
-  double before_s;  /* how long earlier sittings took, up to their last outcome */
+  int fd;            /* of resume.bin; -1 = closed */
+  double before_s;   /* how long earlier sittings took, up to their last outcome */
   uint64_t begin_ns; /* of this sitting, CLOCK_MONOTONIC */
 };
 
 /* Starts the journal of a new run in `folder`, and reserves disk space for all of it and for the files
  * of results. Takes seed and jobs from the plan; argv, started_utc and versions from `info`. 0 (release
  * with lb_journal_close()) or -errno with one line in err. */
-int lb_journal_begin(struct lb_journal *journal, const char *folder, const struct lb_plan *plan, const struct lb_run_info *info,
-                     char *err, size_t err_size);
+int lb_journal_begin(struct lb_journal *journal, const char *folder, const struct lb_plan *plan,
+                     const struct lb_run_info *info, char *err, size_t err_size);
 /* Reads the journal of a run of this plan back into a tally of which nothing is done, and goes on with
  * it. Sets started_utc and sittings in `info`. 0 (release likewise); -EINVAL with one line in err if it
  * is of another build, plan or server version, or broken; other -errno with err. */
-int lb_journal_resume(struct lb_journal *journal, const char *folder, struct lb_tally *tally, struct lb_run_info *info, char *err,
-                      size_t err_size);
+int lb_journal_resume(struct lb_journal *journal, const char *folder, struct lb_tally *tally, struct lb_run_info *info,
+                      char *err, size_t err_size);
 /* Appends the outcome of a job of the tally's plan. 0 or -errno: that trial is then played again. */
 int lb_journal_add(const struct lb_journal *journal, const struct lb_tally *tally, const struct lb_job_result *result);
 /* How long all sittings took until now. */
@@ -48,7 +48,8 @@ json_t *lb_journal_read(const char *folder, char *err, size_t err_size);
 /* Removes what trials that are not done have left, writes the results of the others, and gives the folder
  * its name. 0; -ENOENT = nothing is done, so nothing is kept; other -errno with one line in err: the tables
  * could not be written, and the journal alone is kept. All trials have to be dead. */
-int lb_part_keep(const struct lb_tally *tally, struct lb_run_info *info, struct lb_rundir *dir, char *err, size_t err_size);
+int lb_part_keep(const struct lb_tally *tally, struct lb_run_info *info, struct lb_rundir *dir, char *err,
+                 size_t err_size);
 
 struct lb_part_of { /* what the guardian needs for that; has to live as long as the run */
   const struct lb_plan *plan;

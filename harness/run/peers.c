@@ -20,7 +20,8 @@ enum { PEERS_MAX = 48, TEXT_MAX = 600 };
 
 /* Of the section that is being read. */
 struct section {
-  char name[64], run[TEXT_MAX], says[TEXT_MAX], version[64], like[64], facts[TEXT_MAX], there[TEXT_MAX], museum[TEXT_MAX], summary[TEXT_MAX];
+  char name[64], run[TEXT_MAX], says[TEXT_MAX], version[64], like[64], facts[TEXT_MAX], there[TEXT_MAX],
+      museum[TEXT_MAX], summary[TEXT_MAX];
 };
 
 static struct peer {
@@ -45,7 +46,8 @@ static void name_places(const char *root) {
   char home[TEXT_MAX], modules[TEXT_MAX * 2];
   const char *said = getenv("LOCKBENCH_PEERS"), *others = getenv("NODE_PATH");
   snprintf(home, sizeof home, "%s%s", said && *said ? said : root, said && *said ? "" : "/build/peers");
-  snprintf(modules, sizeof modules, "%s/node_modules%s%s", home, others && *others ? ":" : "", others && *others ? others : "");
+  snprintf(modules, sizeof modules, "%s/node_modules%s%s", home, others && *others ? ":" : "",
+           others && *others ? others : "");
   setenv("PEERS", home, 1);
   setenv("LOCKBENCH_PEERS", home, 1);
   setenv("NODE_PATH", modules, 1);
@@ -56,7 +58,8 @@ static void expand_place(const char *text, char *buf, size_t size) {
   snprintf(buf, size, "%s%s", ours ? getenv("PEERS") : "", ours ? text + 6 : text);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------ */
+/* ---- reading ------------------------------------------------------------------------------------------------------
+ */
 
 static int refuse(struct reading *r, const char *why) {
   if (r->result == 0) lb_refuse(r->err, r->err_size, "%s: [%s]: %s", r->path, r->section.name, why);
@@ -75,8 +78,13 @@ static void end_section(struct reading *r) {
     refuse(r, "too many peers");
     return;
   }
-  struct lb_foreign_plan plan = {.kind = "peer", .command = s->run, .folder = r->root, .says = s->says, .version = s->version[0] ? s->version : NULL,
-                                 .like = s->like[0] ? s->like : NULL, .summary = s->summary[0] ? s->summary : NULL};
+  struct lb_foreign_plan plan = {.kind = "peer",
+                                 .command = s->run,
+                                 .folder = r->root,
+                                 .says = s->says,
+                                 .version = s->version[0] ? s->version : NULL,
+                                 .like = s->like[0] ? s->like : NULL,
+                                 .summary = s->summary[0] ? s->summary : NULL};
   struct peer *peer = &peers[peer_count];
   peer->protocol = lb_foreign_add(&plan, err, sizeof err);
   expand_place(s->there, peer->there, sizeof peer->there);
@@ -90,7 +98,7 @@ static char *place_of(struct section *s, const char *key, size_t *ret_size) {
     const char *key;
     size_t at, size;
   } keys[] = {
-#define KEY(name) {#name, offsetof(struct section, name), sizeof ((struct section *)0)->name}
+#define KEY(name) {#name, offsetof(struct section, name), sizeof((struct section *)0)->name}
       KEY(run), KEY(says), KEY(version), KEY(like), KEY(facts), KEY(there), KEY(museum), KEY(summary),
 #undef KEY
   };
@@ -126,7 +134,8 @@ int lb_peers_load(const char *root, char *err, size_t err_size) {
   return reading.result;
 }
 
-/* ---- questions ---------------------------------------------------------------------------------------------------- */
+/* ---- questions ----------------------------------------------------------------------------------------------------
+ */
 
 static const struct peer *peer_of(const struct lb_protocol *protocol) {
   for (size_t i = 0; i < peer_count; i++)
@@ -172,9 +181,11 @@ char *lb_peers_expand(const char *systems, bool missing_too) {
     asked |= all;
     if (!all) fprintf(out, "%s%s", between, word), between = ",";
     for (size_t i = 0; all && i < peer_count; i++)
-      if (!peers[i].museum && (missing_too || !lb_peer_missing(peers[i].protocol))) fprintf(out, "%s%s", between, peers[i].protocol->name), between = ",";
+      if (!peers[i].museum && (missing_too || !lb_peer_missing(peers[i].protocol)))
+        fprintf(out, "%s%s", between, peers[i].protocol->name), between = ",";
   }
-  if (asked && lacking && !missing_too) fputs("lockbench: ", stderr), lb_peers_say_missing(NULL, lacking, count, stderr);
+  if (asked && lacking && !missing_too)
+    fputs("lockbench: ", stderr), lb_peers_say_missing(NULL, lacking, count, stderr);
   if (out) fclose(out);
   free(copy);
   return ret;

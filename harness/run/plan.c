@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * From what was asked for to a plan: cells (plan_scenarios.c, plan_cells.c, and here the product of a suite), their trials, their seeds and their order. Every name is
- * checked before anything starts.
+ * From what was asked for to a plan: cells (plan_scenarios.c, plan_cells.c, and here the product of a suite), their
+ * trials, their seeds and their order. Every name is checked before anything starts.
  *
- * A seed is made of the run's seed and a name, never of a position. So a trial can be repeated alone, with one of twenty systems or in another order, and draws the
- * same numbers.
+ * A seed is made of the run's seed and a name, never of a position. So a trial can be repeated alone, with one of
+ * twenty systems or in another order, and draws the same numbers.
  */
 #include "plan.h"
 
@@ -67,7 +67,9 @@ static int add_jobs(struct lb_plan *plan, size_t cell_index, int trials, int gua
   return 0;
 }
 
-static bool share(const struct lb_plan *plan, size_t a, size_t b) { return lb_heat_shared(&plan->jobs[a].plan, &plan->jobs[b].plan); }
+static bool share(const struct lb_plan *plan, size_t a, size_t b) {
+  return lb_heat_shared(&plan->jobs[a].plan, &plan->jobs[b].plan);
+}
 
 size_t lb_plan_series(const struct lb_plan *plan, size_t position) {
   size_t end = position + 1;
@@ -119,7 +121,8 @@ int lb_plan_set_order(struct lb_plan *plan) {
   first = n;
   for (int round = 1; n < plan->job_count; round++)
     for (size_t i = 0; i < plan->job_count; i++)
-      if (!lb_job_measures(&plan->jobs[i]) && (!plan->in_order || plan->jobs[i].plan.trial == round)) plan->order[n++] = i;
+      if (!lb_job_measures(&plan->jobs[i]) && (!plan->in_order || plan->jobs[i].plan.trial == round))
+        plan->order[n++] = i;
   if (!plan->in_order) shuffle(plan->order + first, n - first, &rng);
   return 0;
 }
@@ -127,8 +130,9 @@ int lb_plan_set_order(struct lb_plan *plan) {
 /* The cells of a suite: every scenario on every system under every guard, so that its tables have no
  * hole. What cannot be asked is there, too, with the reason why not (fit.h).
  *
- * The systems are one list for all scenarios. Without names it is the group `standard` and what any of the scenarios names
- * exactly, protocol after protocol as the registry has them, so that those of one server stand together in the tables. */
+ * The systems are one list for all scenarios. Without names it is the group `standard` and what any of the scenarios
+ * names exactly, protocol after protocol as the registry has them, so that those of one server stand together in the
+ * tables. */
 
 struct systems { /* each once; the texts are owned */
   char **name;
@@ -182,7 +186,9 @@ static int add_those_of(struct systems *list, char *systems, const char *protoco
   return r;
 }
 
-static int add_of_group(struct systems *list, const char *protocol) { return add_those_of(list, lb_group_of_protocol(protocol), protocol); }
+static int add_of_group(struct systems *list, const char *protocol) {
+  return add_those_of(list, lb_group_of_protocol(protocol), protocol);
+}
 
 /* A scenario without an attack is of the systems that it states. */
 static int add_standard(struct systems *list, const struct lb_plan *plan, const char *protocol) {
@@ -192,8 +198,8 @@ static int add_standard(struct systems *list, const struct lb_plan *plan, const 
   return add_those_of(list, strdup(standard ? standard : ""), protocol);
 }
 
-/* A protocol alone: those of a group, or else those of its systems that some scenario names, or else (a plugin) all of its
- * topologies. A word that is no protocol stays as it is, and is refused when its cell is made. */
+/* A protocol alone: those of a group, or else those of its systems that some scenario names, or else (a plugin) all of
+ * its topologies. A word that is no protocol stays as it is, and is refused when its cell is made. */
 static int add_named(struct systems *list, const struct lb_plan *plan, const char *name) {
   size_t before = list->count;
   const struct lb_protocol *protocol = lb_protocol_find(name);
@@ -209,7 +215,9 @@ static int add_named(struct systems *list, const struct lb_plan *plan, const cha
 static int add_all_stated(struct systems *list, const struct lb_plan *plan) {
   const struct lb_protocol *protocol;
   for (size_t i = 0; (protocol = lb_protocol_at(i)); i++)
-    if (!(protocol->traits & LB_TRAIT_FOREIGN) && (add_standard(list, plan, protocol->name) < 0 || add_stated(list, plan, protocol->name) < 0)) return -ENOMEM;
+    if (!(protocol->traits & LB_TRAIT_FOREIGN) &&
+        (add_standard(list, plan, protocol->name) < 0 || add_stated(list, plan, protocol->name) < 0))
+      return -ENOMEM;
   return add_stated(list, plan, NULL);
 }
 
@@ -230,7 +238,8 @@ static unsigned own_guards(const struct lb_plan_request *request, const struct l
   return 0;
 }
 
-static bool wants_guard(const struct lb_plan_request *request, const struct lb_scenario *scenario, enum lb_guard guard) {
+static bool wants_guard(const struct lb_plan_request *request, const struct lb_scenario *scenario,
+                        enum lb_guard guard) {
   unsigned own = own_guards(request, scenario);
   if (request->only_guards) return request->only_guards >> guard & 1;
   if (own && !(own >> guard & 1)) return false;
@@ -303,14 +312,18 @@ static int check_use(const struct lb_plan *plan, const struct lb_plan_request *r
       return lb_refuse(err, err_size, "-s %s: no system of this run is of protocol %s", request->settings[i], protocol);
   for (size_t i = 0; i < plan->scenario_count && !request->product; i++)
     if (runs_on_own_only(plan, &plan->scenarios[i]) && lb_scenario_touches(&plan->scenarios[i]))
-      return lb_refuse(err, err_size, "%s: '%s' would touch the servers or their network, which are your own: expected a scenario with faults of clients only, such as %s",
-                       plan->scenarios[i].name, lb_scenario_touches(&plan->scenarios[i])->text, "control, contention, pause-holder, crash-holder or clock-client");
+      return lb_refuse(
+          err, err_size,
+          "%s: '%s' would touch the servers or their network, which are your own: expected a scenario with faults of clients only, such as %s",
+          plan->scenarios[i].name, lb_scenario_touches(&plan->scenarios[i])->text,
+          "control, contention, pause-holder, crash-holder or clock-client");
   for (size_t i = 0; i < plan->own_expect_count; i++) {
     const struct lb_expect *expect = &plan->own_expect[i];
     if (!is_expected(plan, expect))
-      return lb_refuse(err, err_size,
-                       "--expect %s=%s: no system of this run is under that guard without an expectation of the scenario",
-                       lb_guard_name(expect->guard), lb_verdict_name(expect->verdict));
+      return lb_refuse(
+          err, err_size,
+          "--expect %s=%s: no system of this run is under that guard without an expectation of the scenario",
+          lb_guard_name(expect->guard), lb_verdict_name(expect->verdict));
   }
   return 0;
 }
@@ -337,7 +350,8 @@ static int make(const struct lb_plan_request *request, struct lb_plan *ret, char
 int lb_plan_make(const struct lb_plan_request *request, struct lb_plan *ret, char *err, size_t err_size) {
   struct lb_plan_request plain = *request;
   const char **settings = calloc(request->setting_count + 1, sizeof *settings);
-  *ret = (struct lb_plan){.seed = request->seed, .reuse = request->reuse, .in_order = request->in_order, .strict = request->strict};
+  *ret = (struct lb_plan){
+      .seed = request->seed, .reuse = request->reuse, .in_order = request->in_order, .strict = request->strict};
   int r = settings ? 0 : -ENOMEM;
   char *systems = request->systems ? lb_groups_expand(request->systems) : NULL;
   if (request->systems && !systems) r = -ENOMEM;

@@ -15,12 +15,13 @@ struct lb_cell {
   const struct lb_protocol *protocol;
   const struct lb_topology *topology;
   char system[96];
-  bool own; /* the user's: a lock of --plugin or --exec, or any on servers of the user's own */
+  bool own;     /* the user's: a lock of --plugin or --exec, or any on servers of the user's own */
   bool brought; /* not a lock of ours: a plugin, an adapter or a library */
   enum lb_guard guard;
   union lb_value *options;        /* of the protocol, owned */
   const struct lb_expect *expect; /* NULL = nothing is expected */
-  /* What the rules say of it, whether or not that is what is expected. `predicted` is false where the attack has no rules. */
+  /* What the rules say of it, whether or not that is what is expected. `predicted` is false where the attack has no
+   * rules. */
   struct lb_prediction prediction;
   bool predicted;
   struct lb_expect *derived; /* the prediction as an expectation, owned; NULL = the expectation is somebody's */
@@ -55,9 +56,10 @@ struct lb_plan {
   struct lb_expect *own_expect;
   size_t own_expect_count;
   uint64_t seed;
-  bool reuse; /* timelines that can share their servers do */
-  bool in_order; /* what does not measure stands in the order of its scenarios, all first trials before all second ones */
-  bool strict; /* a lock that was brought and is not as predicted fails the run */
+  bool reuse;    /* timelines that can share their servers do */
+  bool in_order; /* what does not measure stands in the order of its scenarios, all first trials before all second ones
+                  */
+  bool strict;   /* a lock that was brought and is not as predicted fails the run */
 };
 
 /* What a user asks for, as it was typed. Texts are borrowed and have to outlive the plan. */
@@ -68,13 +70,14 @@ struct lb_plan_request {
   const char *const *own_settings;
   /* NULL, or of each scenario of a product those of `guards` that it is asked under, a bit each; 0 = all. */
   const unsigned *own_guards;
-  /* "a@x,b", groups among them, or NULL = the usual ones (plan_cells.c). A protocol alone: its systems in a group, else all that the
-   * scenario names, else each of its topologies on which the scenario means something. */
+  /* "a@x,b", groups among them, or NULL = the usual ones (plan_cells.c). A protocol alone: its systems in a group, else
+   * all that the scenario names, else each of its topologies on which the scenario means something. */
   const char *systems;
   /* Those of -g, a bit each; 0 = `none` and those with an [expect GUARD]. They win over `guards`. */
   unsigned only_guards;
   /* A suite: each scenario on every system under every guard, cells that mean nothing included. The
-   * systems are then one list for all scenarios: `systems`, or the group `standard` and those that any of them names. */
+   * systems are then one list for all scenarios: `systems`, or the group `standard` and those that any of them names.
+   */
   bool product;
   unsigned guards; /* one bit each; 0 = of a product all, else those that the scenario says */
   /* Of systems that a scenario states nothing for, one for each guard at most (copied; their texts
@@ -90,9 +93,9 @@ struct lb_plan_request {
   const char *const *settings;
   size_t setting_count;
   uint64_t seed;
-  bool reuse; /* timelines may share their servers (trial/site.h) */
-  bool in_order; /* timelines come in the order of the scenarios, round by round; else in a random one */
-  bool strict; /* of the plan */
+  bool reuse;     /* timelines may share their servers (trial/site.h) */
+  bool in_order;  /* timelines come in the order of the scenarios, round by round; else in a random one */
+  bool strict;    /* of the plan */
   bool keep_logs; /* of every trial, not only of those that somebody will want to understand */
 };
 
@@ -114,8 +117,8 @@ bool lb_job_measures(const struct lb_job *job);
 /* Loads the scenarios, each as often as it has variants, and sets them. `request` is what was asked
  * for, `plain` the same without the settings that are lists. 0, -EINVAL with one line in err, or
  * -ENOMEM without (plan_scenarios.c). */
-int lb_plan_add_scenarios(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_plan_request *plain, char *err,
-                          size_t err_size);
+int lb_plan_add_scenarios(struct lb_plan *plan, const struct lb_plan_request *request,
+                          const struct lb_plan_request *plain, char *err, size_t err_size);
 
 /* Adds the cells of one scenario of the plan: the systems and guards that the request names, or
  * else those that the scenario states something for. No cell comes twice. 0, -EINVAL with one line

@@ -54,21 +54,25 @@ static const struct lb_expect *own_expect(const struct lb_plan *plan, enum lb_gu
  * it, or asks for that one guard, gets it. */
 static const char *means_nothing(const struct lb_cell *cell, const struct lb_plan_request *request) {
   const struct lb_scenario *s = cell->scenario;
-  if (cell->guard != LB_GUARD_NONE && !request->only_guards && (!cell->expect || cell->derived) && (s->kind == LB_KIND_LOAD || s->control))
+  if (cell->guard != LB_GUARD_NONE && !request->only_guards && (!cell->expect || cell->derived) &&
+      (s->kind == LB_KIND_LOAD || s->control))
     return "nothing overtakes a client here, so no guard has anything to stop";
-  if (request->product && !request->only_guards && !lb_scenario_asks_under(s, cell->guard)) return "it is asked without such a guard, which has nothing to stop here";
+  if (request->product && !request->only_guards && !lb_scenario_asks_under(s, cell->guard))
+    return "it is asked without such a guard, which has nothing to stop here";
   if (request->product && !cell->own && !lb_scenario_asks(s, cell->system))
     return "it is asked of a choice of locks (`systems` in its file)";
-  bool named = (cell->expect && !cell->derived && lb_expect_is_exact(cell->expect)) || (s->control && s->kind != LB_KIND_CAMPAIGN);
+  bool named = (cell->expect && !cell->derived && lb_expect_is_exact(cell->expect)) ||
+               (s->control && s->kind != LB_KIND_CAMPAIGN);
   if (request->product && cell->protocol->traits & LB_TRAIT_UNSAFE && !named)
     return "known to be unsafe: it runs only where the harness has to catch it";
   return NULL;
 }
 
-/* Facts say that the question means nothing, or the file of the scenario does. A lock of the user's own is not put to such a question even if he
- * expects something of all its cells. */
+/* Facts say that the question means nothing, or the file of the scenario does. A lock of the user's own is not put to
+ * such a question even if he expects something of all its cells. */
 static const char *has_no_meaning(const struct lb_cell *cell) {
-  if (cell->expect && cell->expect->verdict == LB_NA) return *cell->expect->reason ? cell->expect->reason : "the scenario says so";
+  if (cell->expect && cell->expect->verdict == LB_NA)
+    return *cell->expect->reason ? cell->expect->reason : "the scenario says so";
   return cell->own && cell->predicted && cell->prediction.verdict == LB_NA ? cell->prediction.reason : NULL;
 }
 
@@ -78,11 +82,13 @@ static void leave_out(struct lb_cell *cell, const struct lb_plan_request *reques
   const char *why = has_no_meaning(cell);
   if (!why) why = means_nothing(cell, request);
   if (why) snprintf(cell->skip, sizeof cell->skip, "%s", why);
-  enum lb_verdict fit = why ? LB_NA : lb_fit(cell->scenario, cell->protocol, cell->topology, cell->guard, cell->skip, sizeof cell->skip);
+  enum lb_verdict fit =
+      why ? LB_NA : lb_fit(cell->scenario, cell->protocol, cell->topology, cell->guard, cell->skip, sizeof cell->skip);
   cell->means_nothing = fit == LB_NA;
 }
 
-/* The number of the reason of the next cell, the same as that of an earlier one with the same words, into cell->note. 0 or -ENOMEM. */
+/* The number of the reason of the next cell, the same as that of an earlier one with the same words, into cell->note. 0
+ * or -ENOMEM. */
 static int number_reason(struct lb_plan *plan, struct lb_cell *cell) {
   for (int i = 0; i < plan->note_count; i++)
     if (strcmp(plan->cells[plan->noted[i]].skip, cell->skip) == 0) return cell->note = i + 1, 0;
@@ -101,7 +107,8 @@ static int check_variant(const struct lb_cell *cell, char *err, size_t err_size)
   for (const char *at = varied; at && *at; at += strcspn(at, " "), at += *at == ' ') {
     const char *dot = memchr(at, '.', strcspn(at, "="));
     if (!dot || (strncmp(at, cell->protocol->name, length) == 0 && at[length] == '.')) continue;
-    return lb_refuse(err, err_size, "-s %.*s: a run that varies an option is of its protocol alone (-b %.*s), this one has %s",
+    return lb_refuse(err, err_size,
+                     "-s %.*s: a run that varies an option is of its protocol alone (-b %.*s), this one has %s",
                      (int)strcspn(at, " "), at, (int)(dot - at), at, cell->system);
   }
   return 0;
@@ -130,24 +137,28 @@ static const struct lb_expect *stated_of(const struct lb_cell *cell) {
   return lb_scenario_expect_like(cell->scenario, cell->system, like, cell->guard);
 }
 
-/* What the rules say, as an expectation. The user's own lock is held to nothing but what he says himself: of it we know what it declares (lb_cell_as_predicted()). A lock
- * of ours on his servers is held to what the rules say of servers like them. */
+/* What the rules say, as an expectation. The user's own lock is held to nothing but what he says himself: of it we know
+ * what it declares (lb_cell_as_predicted()). A lock of ours on his servers is held to what the rules say of servers
+ * like them. */
 static int predict(struct lb_cell *cell) {
   struct lb_facts facts;
   lb_facts_of(cell->protocol, cell->options, cell->topology, cell->scenario, &facts);
   cell->predicted = lb_theory_predict(cell->scenario->attack, &facts, cell->guard, &cell->prediction);
   if (!cell->predicted || cell->expect || (cell->brought && !lb_is_peer(cell->protocol))) return 0;
-  /* Where the file says that the rule is wrong without a guard, and is asked under no other, the rule is not to be trusted under others. */
+  /* Where the file says that the rule is wrong without a guard, and is asked under no other, the rule is not to be
+   * trusted under others. */
   bool beyond = !lb_scenario_asks_under(cell->scenario, cell->guard);
   if (beyond && lb_scenario_expect(cell->scenario, cell->system, LB_GUARD_NONE)) return 0;
   cell->derived = malloc(sizeof *cell->derived);
   if (!cell->derived) return -ENOMEM;
-  *cell->derived = (struct lb_expect){cell->guard, (char *)"*", cell->prediction.verdict, (char *)cell->prediction.reason};
+  *cell->derived =
+      (struct lb_expect){cell->guard, (char *)"*", cell->prediction.verdict, (char *)cell->prediction.reason};
   cell->expect = cell->derived;
   return 0;
 }
 
-/* One cell, unless it is there already. Its expectation is the scenario's own, else the user's, else what the rules say. */
+/* One cell, unless it is there already. Its expectation is the scenario's own, else the user's, else what the rules
+ * say. */
 int lb_plan_add_cell(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
                      const char *system, enum lb_guard guard, char *err, size_t err_size) {
   struct lb_system named;
@@ -188,7 +199,8 @@ static bool is_asked_of(const struct lb_expect *expect, const char *systems) {
   return false;
 }
 
-/* True if the scenario has an [expect] section for this guard with anything in it but foreign locks that this run has not. */
+/* True if the scenario has an [expect] section for this guard with anything in it but foreign locks that this run has
+ * not. */
 static bool states(const struct lb_plan_request *request, const struct lb_scenario *scenario, enum lb_guard guard) {
   for (size_t i = 0; i < scenario->expect_count; i++) {
     const struct lb_expect *expect = &scenario->expect[i];
@@ -210,9 +222,11 @@ static void drop_last(struct lb_plan *plan) {
   free(cell->derived);
 }
 
-/* Of a group those that it is asked of, or (`only_meaning`) those of them for which it means something. *found grows by each for which it does. */
-static int add_group(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario, const char *group, enum lb_guard guard, bool only_meaning,
-                     size_t *found, char *err, size_t err_size) {
+/* Of a group those that it is asked of, or (`only_meaning`) those of them for which it means something. *found grows by
+ * each for which it does. */
+static int add_group(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
+                     const char *group, enum lb_guard guard, bool only_meaning, size_t *found, char *err,
+                     size_t err_size) {
   int r = 0;
   char *list = strdup(lb_group(group) ? lb_group(group) : ""), *rest = list;
   if (!list) return -ENOMEM;
@@ -229,7 +243,8 @@ static int add_group(struct lb_plan *plan, const struct lb_plan_request *request
 }
 
 /* Those of ours that the scenario's `systems` names in full: a group need not have them. */
-static int add_named_in_file(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario, enum lb_guard guard, char *err, size_t err_size) {
+static int add_named_in_file(struct lb_plan *plan, const struct lb_plan_request *request,
+                             const struct lb_scenario *scenario, enum lb_guard guard, char *err, size_t err_size) {
   int r = 0;
   char why[300], *list = strdup(scenario->systems ? scenario->systems : ""), *rest = list;
   if (!list) return -ENOMEM;
@@ -239,8 +254,10 @@ static int add_named_in_file(struct lb_plan *plan, const struct lb_plan_request 
   return r == -EINVAL ? lb_refuse(err, err_size, "%s: systems: %s", scenario->path, why) : r;
 }
 
-/* Nobody has named a system: those of the scenario, or the usual ones, or where it means nothing on these all for which it means something. */
-static int add_usual(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario, enum lb_guard guard, char *err, size_t err_size) {
+/* Nobody has named a system: those of the scenario, or the usual ones, or where it means nothing on these all for which
+ * it means something. */
+static int add_usual(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
+                     enum lb_guard guard, char *err, size_t err_size) {
   size_t found = 0;
   if (!scenario->attack) return 0;
   int r = add_group(plan, request, scenario, "standard", guard, false, &found, err, err_size);
@@ -257,7 +274,9 @@ static int add_stated(struct lb_plan *plan, const struct lb_plan_request *reques
   for (size_t i = 0; i < scenario->expect_count; i++) {
     const struct lb_expect *expect = &scenario->expect[i];
     char why[300];
-    if (!lb_expect_adds(expect) || lb_plan_is_elsewhere(expect) || !lb_scenario_expect(scenario, expect->system, section)) continue;
+    if (!lb_expect_adds(expect) || lb_plan_is_elsewhere(expect) ||
+        !lb_scenario_expect(scenario, expect->system, section))
+      continue;
     int r = lb_plan_add_cell(plan, request, scenario, expect->system, guard, why, sizeof why);
     if (r == -EINVAL) lb_refuse(err, err_size, "%s: [expect]: %s", scenario->path, why);
     if (r < 0) return r;
@@ -267,9 +286,9 @@ static int add_stated(struct lb_plan *plan, const struct lb_plan_request *reques
 
 /* Every topology of the protocol on which the scenario means something. *found grows by the cells
  * that were asked for. */
-static int add_meaningful(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
-                          const struct lb_protocol *protocol, enum lb_guard guard, size_t *found, char *err,
-                          size_t err_size) {
+static int add_meaningful(struct lb_plan *plan, const struct lb_plan_request *request,
+                          const struct lb_scenario *scenario, const struct lb_protocol *protocol, enum lb_guard guard,
+                          size_t *found, char *err, size_t err_size) {
   for (const char *const *name = protocol->topologies; *name; name++) {
     const struct lb_topology *topology = lb_topology_find(*name);
     char system[96];
@@ -283,8 +302,8 @@ static int add_meaningful(struct lb_plan *plan, const struct lb_plan_request *re
 }
 
 /* Of a protocol alone: its systems in a group. */
-static int add_of_group(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario, const char *protocol, enum lb_guard guard,
-                        size_t *found, char *err, size_t err_size) {
+static int add_of_group(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
+                        const char *protocol, enum lb_guard guard, size_t *found, char *err, size_t err_size) {
   int r = 0;
   char *list = lb_group_of_protocol(protocol), *rest = list;
   if (!list) return -ENOMEM;
@@ -308,7 +327,9 @@ static int add_named(struct lb_plan *plan, const struct lb_plan_request *request
   if (of_group < 0 || found) return of_group;
   for (size_t i = 0; !strchr(name, '@') && i < scenario->expect_count; i++) {
     const char *system = scenario->expect[i].system;
-    if (strncmp(system, name, length) != 0 || system[length] != '@' || !lb_expect_is_exact(&scenario->expect[i]) || lb_plan_is_elsewhere(&scenario->expect[i])) continue;
+    if (strncmp(system, name, length) != 0 || system[length] != '@' || !lb_expect_is_exact(&scenario->expect[i]) ||
+        lb_plan_is_elsewhere(&scenario->expect[i]))
+      continue;
     int r = lb_plan_add_cell(plan, request, scenario, system, guard, err, err_size);
     if (r < 0) return r;
     found++;
@@ -330,7 +351,8 @@ static int add_list(struct lb_plan *plan, const struct lb_plan_request *request,
 }
 
 /* Without -g: `none`, and each that the scenario states something for. With it, or a list: those alone. */
-static bool wants_guard(const struct lb_plan_request *request, const struct lb_scenario *scenario, enum lb_guard guard) {
+static bool wants_guard(const struct lb_plan_request *request, const struct lb_scenario *scenario,
+                        enum lb_guard guard) {
   if (request->only_guards) return request->only_guards >> guard & 1;
   if (request->guards) return request->guards >> guard & 1;
   return guard == LB_GUARD_NONE || states(request, scenario, guard);
@@ -345,7 +367,9 @@ int lb_plan_add_cells(struct lb_plan *plan, const struct lb_plan_request *reques
     enum lb_guard guard = (enum lb_guard)g;
     if (!wants_guard(request, scenario, guard)) continue;
     if (request->systems) r = add_list(plan, request, scenario, guard, err, err_size);
-    else r = add_stated(plan, request, scenario, guard, states(request, scenario, guard) ? guard : LB_GUARD_NONE, err, err_size);
+    else
+      r = add_stated(plan, request, scenario, guard, states(request, scenario, guard) ? guard : LB_GUARD_NONE, err,
+                     err_size);
     if (r == 0 && !request->systems) r = add_usual(plan, request, scenario, guard, err, err_size);
   }
   return r;

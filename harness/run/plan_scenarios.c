@@ -48,9 +48,11 @@ static int check_value(const struct list *list, const char *value, char *err, si
   char setting[220];
   const char *one = setting;
   for (size_t i = 0; i < list->count; i++)
-    if (strcmp(list->value[i], value) == 0) return lb_refuse(err, err_size, "-s %s: %s stands there twice", list->key, value);
+    if (strcmp(list->value[i], value) == 0)
+      return lb_refuse(err, err_size, "-s %s: %s stands there twice", list->key, value);
   if (!*value || strpbrk(value, " /~")) return lb_refuse(err, err_size, "-s %s: '%s' is no value", list->key, value);
-  if (list->count == VALUES_MAX) return lb_refuse(err, err_size, "-s %s: expected at most %d values", list->key, VALUES_MAX);
+  if (list->count == VALUES_MAX)
+    return lb_refuse(err, err_size, "-s %s: expected at most %d values", list->key, VALUES_MAX);
   snprintf(setting, sizeof setting, "%s=%s", list->key, value);
   return is_option(list->key) ? lb_settings_check(&one, 1, err, err_size) : 0;
 }
@@ -85,7 +87,8 @@ static void forget(struct lists *lists, const char *setting) {
 static int take(struct lists *lists, const char *setting, char *err, size_t err_size) {
   forget(lists, setting);
   if (!lb_settings_is_list(setting)) return 0;
-  if (lists->count == LISTS_MAX) return lb_refuse(err, err_size, "-s %s: at most %d keys are varied", setting, LISTS_MAX);
+  if (lists->count == LISTS_MAX)
+    return lb_refuse(err, err_size, "-s %s: at most %d keys are varied", setting, LISTS_MAX);
   return take_apart(setting, &lists->of[lists->count++], err, err_size);
 }
 
@@ -93,7 +96,8 @@ static int take(struct lists *lists, const char *setting, char *err, size_t err_
 
 /* What a suite changes in this scenario alone, "key=value key=value". `lists` NULL: sets the single
  * values; else takes the lists. */
-static int take_own(struct lb_scenario *scenario, const char *settings, struct lists *lists, char *err, size_t err_size) {
+static int take_own(struct lb_scenario *scenario, const char *settings, struct lists *lists, char *err,
+                    size_t err_size) {
   int r = 0;
   char *list = strdup(settings), *rest = list;
   if (!list) return -ENOMEM;
@@ -101,7 +105,8 @@ static int take_own(struct lb_scenario *scenario, const char *settings, struct l
     char *value = strchr(word, '=');
     if (*word && !value) r = lb_refuse(err, err_size, "%s: '%s': expected key=value", scenario->name, word);
     else if (lists && value) r = take(lists, word, err, err_size);
-    else if (value && !lb_settings_is_list(word)) *value = '\0', r = lb_scenario_set(scenario, word, value + 1, err, err_size);
+    else if (value && !lb_settings_is_list(word))
+      *value = '\0', r = lb_scenario_set(scenario, word, value + 1, err, err_size);
   }
   free(list);
   return r == -ENOTSUP ? -EINVAL : r; /* a suite names the scenario itself */
@@ -111,7 +116,9 @@ static int take_own(struct lb_scenario *scenario, const char *settings, struct l
 static int drop_foreign(struct lb_scenario *scenario, struct lists *lists, char *err, size_t err_size) {
   size_t kept = 0;
   for (size_t i = 0; i < lists->count; i++) {
-    int r = is_option(lists->of[i].key) ? 0 : lb_scenario_set(scenario, lists->of[i].key, lists->of[i].value[0], err, err_size);
+    int r = is_option(lists->of[i].key)
+                ? 0
+                : lb_scenario_set(scenario, lists->of[i].key, lists->of[i].value[0], err, err_size);
     if (r < 0 && r != -ENOTSUP) return r;
     if (r == 0) lists->of[kept++] = lists->of[i];
   }
@@ -131,12 +138,13 @@ static int check_options(const struct lb_scenario *scenario, char *err, size_t e
 static int check_attack(const struct lb_scenario *scenario, char *err, size_t err_size) {
   const char *near;
   if (!scenario->attack || !lb_rule_at(0) || lb_attack_exists(scenario->attack, &near)) return 0;
-  return lb_refuse(err, err_size, "%s: attack = %s: there are no rules for it%s%s%s", scenario->path, scenario->attack, near ? ", did you mean '" : "", near ? near : "",
-                   near ? "'?" : ", see `lockbench theory`");
+  return lb_refuse(err, err_size, "%s: attack = %s: there are no rules for it%s%s%s", scenario->path, scenario->attack,
+                   near ? ", did you mean '" : "", near ? near : "", near ? "'?" : ", see `lockbench theory`");
 }
 
 /* The lists of a scenario, found by trying them on a copy that nobody keeps. */
-static int find_lists(const struct lb_plan_request *request, size_t index, struct lists *ret, char *err, size_t err_size) {
+static int find_lists(const struct lb_plan_request *request, size_t index, struct lists *ret, char *err,
+                      size_t err_size) {
   struct lb_scenario scratch;
   *ret = (struct lists){0};
   const char *own = request->own_settings ? request->own_settings[index] : NULL;
@@ -158,7 +166,8 @@ static int load_variant(const struct lb_plan_request *request, size_t index, con
   for (size_t i = lists->count; i-- > 0; period *= lists->of[i].count) below[i] = period;
   int r = lb_scenario_load(request->scenario_paths[index], ret, err, err_size);
   if (r < 0) return r;
-  if (request->own_settings && request->own_settings[index]) r = take_own(ret, request->own_settings[index], NULL, err, err_size);
+  if (request->own_settings && request->own_settings[index])
+    r = take_own(ret, request->own_settings[index], NULL, err, err_size);
   for (size_t i = 0; r == 0 && i < lists->count; i++) {
     const struct list *list = &lists->of[i];
     r = lb_scenario_vary(ret, list->key, list->value[which / below[i] % list->count], err, err_size);
@@ -167,14 +176,16 @@ static int load_variant(const struct lb_plan_request *request, size_t index, con
   return r;
 }
 
-static int add_variants(struct lb_plan *plan, const struct lb_plan_request *request, size_t index, char *err, size_t err_size) {
+static int add_variants(struct lb_plan *plan, const struct lb_plan_request *request, size_t index, char *err,
+                        size_t err_size) {
   struct lists lists;
   size_t variants = 1;
   int r = find_lists(request, index, &lists, err, err_size);
   if (r < 0) return r;
   for (size_t i = 0; i < lists.count; i++) variants *= lists.of[i].count;
   if (variants > VARIANTS_MAX)
-    return lb_refuse(err, err_size, "-s: %zu variants of %s, expected at most %d", variants, request->scenario_paths[index], VARIANTS_MAX);
+    return lb_refuse(err, err_size, "-s: %zu variants of %s, expected at most %d", variants,
+                     request->scenario_paths[index], VARIANTS_MAX);
   struct lb_scenario *grown = realloc(plan->scenarios, (plan->scenario_count + variants) * sizeof *grown);
   if (!grown) return -ENOMEM;
   plan->scenarios = grown;
@@ -194,8 +205,8 @@ static int check_names(const struct lb_plan *plan, char *err, size_t err_size) {
   for (size_t i = 0; i < plan->scenario_count; i++)
     for (size_t k = 0; k < i; k++)
       if (strcmp(s[i].name, s[k].name) == 0)
-        return lb_refuse(err, err_size, "scenario '%s' is named twice (%s and %s): expected each once", s[i].base, s[k].path,
-                         s[i].path);
+        return lb_refuse(err, err_size, "scenario '%s' is named twice (%s and %s): expected each once", s[i].base,
+                         s[k].path, s[i].path);
   return 0;
 }
 
@@ -213,7 +224,8 @@ static int check_lists(const struct lb_plan *plan, const struct lb_plan_request 
   int r = 0;
   for (size_t i = 0; r == 0 && i < request->setting_count; i++) r = take(&lists, request->settings[i], err, err_size);
   for (size_t i = 0; r == 0 && i < lists.count; i++)
-    if (!is_varied(plan, lists.of[i].key)) r = lb_refuse(err, err_size, "-s %s: no scenario of this run has such a key", lists.of[i].key);
+    if (!is_varied(plan, lists.of[i].key))
+      r = lb_refuse(err, err_size, "-s %s: no scenario of this run has such a key", lists.of[i].key);
   return r;
 }
 
@@ -232,8 +244,8 @@ static int set_varied(struct lb_scenario *scenario, char *err, size_t err_size) 
 }
 
 /* The array does not move any more once all are loaded: cells, jobs and expectations point into it. */
-int lb_plan_add_scenarios(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_plan_request *plain, char *err,
-                          size_t err_size) {
+int lb_plan_add_scenarios(struct lb_plan *plan, const struct lb_plan_request *request,
+                          const struct lb_plan_request *plain, char *err, size_t err_size) {
   int r = 0;
   for (size_t i = 0; r == 0 && i < request->scenario_count; i++) r = add_variants(plan, request, i, err, err_size);
   if (r == 0) r = check_names(plan, err, err_size);

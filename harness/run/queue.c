@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which job is next, and whether it may start now. The queue asks anew whenever a job is looked for: what came of one that has just ended may have made another one
- * superfluous. Whoever starts takes processor time, so what is admitted goes by what servers cost to start.
+ * Which job is next, and whether it may start now. The queue asks anew whenever a job is looked for: what came of one
+ * that has just ended may have made another one superfluous. Whoever starts takes processor time, so what is admitted
+ * goes by what servers cost to start.
  */
 #include "runner.h"
 
@@ -12,7 +13,9 @@
 #include "servers/topology.h"
 #include "trial/site.h"
 
-static const struct lb_job *job_at(const struct lb_queue *q, size_t position) { return &q->plan->jobs[q->plan->order[position]]; }
+static const struct lb_job *job_at(const struct lb_queue *q, size_t position) {
+  return &q->plan->jobs[q->plan->order[position]];
+}
 
 /* 0 = its servers are for it alone, or for those of no job here. */
 static size_t kind_of(const struct lb_queue *q, const struct lb_trial_plan *plan) {
@@ -21,7 +24,8 @@ static size_t kind_of(const struct lb_queue *q, const struct lb_trial_plan *plan
   return 0;
 }
 
-/* Found out once: to ask two plans takes a look at all their steps, and each look at the queue compares as many as are in it. */
+/* Found out once: to ask two plans takes a look at all their steps, and each look at the queue compares as many as are
+ * in it. */
 static void sort_into_kinds(struct lb_queue *q) {
   q->kinds = 1;
   for (size_t i = 0; i < q->plan->job_count; i++) {
@@ -64,7 +68,9 @@ struct servers {
   size_t kind;
 };
 
-static struct servers servers_of(const struct lb_queue *q, const struct lb_trial_plan *like) { return (struct servers){!like, like ? kind_of(q, like) : 0}; }
+static struct servers servers_of(const struct lb_queue *q, const struct lb_trial_plan *like) {
+  return (struct servers){!like, like ? kind_of(q, like) : 0};
+}
 
 static bool fits(const struct lb_queue *q, struct servers servers, size_t position) {
   return servers.any || (servers.kind > 0 && q->kind[position] == servers.kind && !job_at(q, position)->plan.fresh);
@@ -112,12 +118,13 @@ void lb_queue_done(struct lb_queue *q, const struct lb_job *job) { q->running[jo
  * together is bounded by what the processors do in TOGETHER_MS: servers that start ask each other and are
  * asked, and an answer that is late by that much is still in time.
  *
- * Where servers serve one trial after the other, others are started only if there is enough left for all of them: each has to be worth its start. */
+ * Where servers serve one trial after the other, others are started only if there is enough left for all of them: each
+ * has to be worth its start. */
 
 enum { TOGETHER_MS = 500 };
-/* A trial that waits for its turn is about processors and not about the lock. Two that are threads of one core do little more together than one alone, and
- * count as busy all the same: what is more than half busy may have nothing left. Trials of ensembles ended no sooner at 96 % than at 61 %, and more of them
- * were undecided. */
+/* A trial that waits for its turn is about processors and not about the lock. Two that are threads of one core do
+ * little more together than one alone, and count as busy all the same: what is more than half busy may have nothing
+ * left. Trials of ensembles ended no sooner at 96 % than at 61 %, and more of them were undecided. */
 #define SPARE_LEAST 0.5
 #define SPARE_NONE 0.3
 
@@ -140,4 +147,6 @@ bool lb_admits(const struct lb_crowd *now, int start_ms) {
   return now->starting == 0 || now->starting_ms + start_ms <= cores_of(now) * TOGETHER_MS;
 }
 
-bool lb_admits_another(const struct lb_crowd *now) { return now->playing < now->jobs.always || now->spare > SPARE_NONE; }
+bool lb_admits_another(const struct lb_crowd *now) {
+  return now->playing < now->jobs.always || now->spare > SPARE_NONE;
+}

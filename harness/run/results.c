@@ -40,7 +40,9 @@ static void set_rate(json_t *o, const char *name, const struct lb_rate *rate, bo
   json_object_set_new(o, high, known ? json_real(rate->high) : json_null());
 }
 
-static json_t *whole_or_null(uint64_t number, bool known) { return known ? json_integer((json_int_t)number) : json_null(); }
+static json_t *whole_or_null(uint64_t number, bool known) {
+  return known ? json_integer((json_int_t)number) : json_null();
+}
 
 /* As the scenario writes them, those that were never proved included. */
 static json_t *kinds_json(const struct lb_scenario *scenario, const struct lb_cell_rate *x) {
@@ -107,8 +109,9 @@ static void set_waiting(json_t *o, const struct lb_cell *cell) {
 }
 
 static json_t *cell_json(const struct lb_tally *tally, size_t index) {
-  static const enum lb_counter_group groups[] = {LB_COUNT_EXCLUSION, LB_COUNT_GUARD, LB_COUNT_LIVENESS, LB_COUNT_PROGRESS, LB_COUNT_GIVEN_UP,
-                                                 LB_COUNT_SPEED,     LB_COUNT_TRIAL,    LB_COUNT_FAULTS};
+  static const enum lb_counter_group groups[] = {LB_COUNT_EXCLUSION, LB_COUNT_GUARD,    LB_COUNT_LIVENESS,
+                                                 LB_COUNT_PROGRESS,  LB_COUNT_GIVEN_UP, LB_COUNT_SPEED,
+                                                 LB_COUNT_TRIAL,     LB_COUNT_FAULTS};
   const struct lb_cell *cell = &tally->plan->cells[index];
   const struct lb_cell_sum *all = &tally->cells[index];
   bool ran = all->trials > 0, campaign = ran && cell->scenario->kind == LB_KIND_CAMPAIGN;
@@ -124,7 +127,8 @@ static json_t *cell_json(const struct lb_tally *tally, size_t index) {
   json_object_set_new(o, "expected", cell->expect ? json_string(lb_verdict_name(cell->expect->verdict)) : json_null());
   json_object_set_new(o, "as_expected", as_expected(all));
   json_object_set_new(o, "reason", text_or_null(cell->expect ? cell->expect->reason : NULL));
-  json_object_set_new(o, "predicted", cell->predicted ? json_string(lb_verdict_name(cell->prediction.verdict)) : json_null());
+  json_object_set_new(o, "predicted",
+                      cell->predicted ? json_string(lb_verdict_name(cell->prediction.verdict)) : json_null());
   json_object_set_new(o, "rule", cell->predicted ? json_string(cell->prediction.rule->attack) : json_null());
   json_object_set_new(o, "why", text_or_null(cell->skip[0] ? cell->skip : all->why));
   json_object_set_new(o, "note", cell->note ? json_integer(cell->note) : json_null());
@@ -133,9 +137,11 @@ static json_t *cell_json(const struct lb_tally *tally, size_t index) {
   json_object_set_new(o, "decided", json_integer(lb_cell_decided(all)));
   json_object_set_new(o, "stuck", json_integer(all->stuck));
   json_object_set_new(o, "delayed", json_integer(all->delayed));
-  json_object_set_new(o, "premises_observed", whole_or_null((uint64_t)all->premises_observed, ran && states_premises(cell->scenario)));
+  json_object_set_new(o, "premises_observed",
+                      whole_or_null((uint64_t)all->premises_observed, ran && states_premises(cell->scenario)));
   json_object_set_new(o, "upper95", upper95(all));
-  lb_counters_json(o, ran ? &all->sum : NULL, groups, sizeof groups / sizeof *groups, LB_IN_CELLS, campaign ? LB_IF_CAMPAIGN : 0);
+  lb_counters_json(o, ran ? &all->sum : NULL, groups, sizeof groups / sizeof *groups, LB_IN_CELLS,
+                   campaign ? LB_IF_CAMPAIGN : 0);
   set_rates(o, tally, index, campaign);
   return o;
 }
@@ -166,7 +172,8 @@ static bool is_first(const struct lb_plan *plan, size_t index) {
   struct asked a = asked_by(&plan->cells[index]);
   for (size_t i = 0; i < index; i++) {
     struct asked b = asked_by(&plan->cells[i]);
-    if (!plan->cells[i].skip[0] && b.topology == a.topology && b.measured == a.measured && b.durable == a.durable) return false;
+    if (!plan->cells[i].skip[0] && b.topology == a.topology && b.measured == a.measured && b.durable == a.durable)
+      return false;
   }
   return true;
 }
@@ -186,8 +193,9 @@ static json_t *results_settings(const struct lb_plan *plan) {
   for (size_t i = 0; i < plan->cell_count; i++) {
     struct asked a = asked_by(&plan->cells[i]);
     if (plan->cells[i].skip[0] || a.topology->data_count == 0 || a.topology->own || !is_first(plan, i)) continue;
-    json_array_append_new(list, json_pack("{s:s, s:b, s:s, s:o}", "topology", a.topology->name, "measured", a.measured, "storage",
-                                          a.durable ? "disk" : "memory", "differs", lines_json(lb_setting_differing(a.topology, a.measured, a.durable))));
+    json_array_append_new(list, json_pack("{s:s, s:b, s:s, s:o}", "topology", a.topology->name, "measured", a.measured,
+                                          "storage", a.durable ? "disk" : "memory", "differs",
+                                          lines_json(lb_setting_differing(a.topology, a.measured, a.durable))));
   }
   return list;
 }
@@ -224,7 +232,8 @@ static void csv_text(const char *text, FILE *out) {
 
 /* The columns that are no counters. Those in between follow from the table of counters
  * (history/counter.h). */
-static const char columns_before[] = "scenario,system,guard,clients,trial,seed,verdict,why", columns_after[] = ",storage,history";
+static const char columns_before[] = "scenario,system,guard,clients,trial,seed,verdict,why",
+                  columns_after[] = ",storage,history";
 
 /* The counters between these columns; trial NULL = their names. `met` has the conditions that this
  * trial meets: a counter that does not apply is an empty field, never 0. */
@@ -234,7 +243,8 @@ static void csv_counters(const struct lb_job_result *trial, unsigned met, FILE *
     if (!(row->places & LB_IN_TRIALS)) continue;
     putc(',', out);
     if (!trial) fputs(row->name, out);
-    else if (lb_counter_applies(row, &trial->outcome.counters, met)) lb_counter_print(row, &trial->outcome.counters, out);
+    else if (lb_counter_applies(row, &trial->outcome.counters, met))
+      lb_counter_print(row, &trial->outcome.counters, out);
   }
 }
 
@@ -252,7 +262,8 @@ static void trial_row(const struct lb_job_result *trial, FILE *out) {
   fprintf(out, "%s,%s,%s,%d,%d,%llu,%s,", p->scenario->name, p->system, lb_guard_name(p->guard), p->clients, p->trial,
           (unsigned long long)p->seed, lb_verdict_name(x->verdict));
   csv_text(x->why, out);
-  csv_counters(trial, (measured ? LB_IF_MEASURED : 0) | (p->scenario->kind == LB_KIND_CAMPAIGN ? LB_IF_CAMPAIGN : 0), out);
+  csv_counters(trial, (measured ? LB_IF_MEASURED : 0) | (p->scenario->kind == LB_KIND_CAMPAIGN ? LB_IF_CAMPAIGN : 0),
+               out);
   fprintf(out, ",%s,", p->topology->own ? "own" : p->scenario->memory_storage ? "memory" : "disk");
   if (x->history_kept) fprintf(out, "histories/%s.hist", p->name);
   putc('\n', out);
@@ -313,8 +324,9 @@ static json_t *campaign_json(const struct lb_scenario *s) {
   if (s->kind != LB_KIND_CAMPAIGN) return json_null();
   json_t *faults = json_array();
   for (size_t i = 0; i < s->fault_count; i++) json_array_append_new(faults, json_string(s->faults[i].text));
-  return json_pack("{s:I, s:I, s:I, s:b, s:o}", "every_ms", (json_int_t)s->every_ms, "lasts_ms", (json_int_t)s->lasts_ms,
-                   "progress_ms", (json_int_t)lb_scenario_progress_ms(s), "delayed_restart", s->delayed_restart, "faults", faults);
+  return json_pack("{s:I, s:I, s:I, s:b, s:o}", "every_ms", (json_int_t)s->every_ms, "lasts_ms",
+                   (json_int_t)s->lasts_ms, "progress_ms", (json_int_t)lb_scenario_progress_ms(s), "delayed_restart",
+                   s->delayed_restart, "faults", faults);
 }
 
 static void add_proof(json_t *proof, const char *key, const char *fact) {
@@ -324,7 +336,8 @@ static void add_proof(json_t *proof, const char *key, const char *fact) {
 /* What a trial has to show, as the scenario writes it. */
 static json_t *proof_json(const struct lb_scenario *s) {
   json_t *proof = json_array();
-  for (size_t i = 0; i < s->premise_count; i++) add_proof(proof, s->premises[i].of_safe ? "safe" : "premise", s->premises[i].text);
+  for (size_t i = 0; i < s->premise_count; i++)
+    add_proof(proof, s->premises[i].of_safe ? "safe" : "premise", s->premises[i].text);
   if (s->proof_violated) add_proof(proof, "violated", s->proof_violated);
   if (s->past_lease) add_proof(proof, "past_lease", "yes");
   return proof;
@@ -349,16 +362,18 @@ json_t *lb_results_scenario(const struct lb_scenario *s) {
   json_t *steps = json_array(), *clients = json_array();
   for (size_t i = 0; i < s->step_count; i++) json_array_append_new(steps, json_string(s->steps[i].text));
   for (size_t i = 0; i < s->client_count_count; i++) json_array_append_new(clients, json_integer(s->client_counts[i]));
-  json_t *workload = json_pack("{s:o, s:i, s:f, s:f, s:I, s:I, s:f, s:f, s:f, s:I, s:I, s:b, s:s, s:o}", "clients", clients, "keys",
-                               s->keys, "hold_ms", s->hold_ms, "think_ms", s->think_ms, "ttl_ms", (json_int_t)s->ttl_ms,
-                               "wait_ms", (json_int_t)s->wait_ms, "duration_s", s->duration_s, "warmup_s", s->warmup_s,
-                               "settle_s", s->settle_s, "delay_ms", (json_int_t)s->delay_ms, "request_ms", (json_int_t)s->request_ms, "renew", s->renew, "storage", s->memory_storage ? "memory" : "disk",
-                               "round_trip_ms", s->apart ? json_real(s->round_trip_ms) : json_null());
+  json_t *workload = json_pack(
+      "{s:o, s:i, s:f, s:f, s:I, s:I, s:f, s:f, s:f, s:I, s:I, s:b, s:s, s:o}", "clients", clients, "keys", s->keys,
+      "hold_ms", s->hold_ms, "think_ms", s->think_ms, "ttl_ms", (json_int_t)s->ttl_ms, "wait_ms",
+      (json_int_t)s->wait_ms, "duration_s", s->duration_s, "warmup_s", s->warmup_s, "settle_s", s->settle_s, "delay_ms",
+      (json_int_t)s->delay_ms, "request_ms", (json_int_t)s->request_ms, "renew", s->renew, "storage",
+      s->memory_storage ? "memory" : "disk", "round_trip_ms", s->apart ? json_real(s->round_trip_ms) : json_null());
   if (s->permits > 1) json_object_set_new(workload, "permits", json_integer(s->permits));
-  return json_pack("{s:s, s:s, s:o, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "name", s->name, "base", s->base, "varied",
-                   varied_json(s->varied), "title", s->title ? s->title : "",
-                   "question", s->question ? s->question : "", "refuted", s->refuted ? s->refuted : "", "upstream", s->upstream ? s->upstream : "", "file",
-                   scenario_file(s->path), "workload", workload, "steps", steps, "proof", proof_json(s), "campaign", campaign_json(s));
+  return json_pack("{s:s, s:s, s:o, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "name", s->name, "base", s->base,
+                   "varied", varied_json(s->varied), "title", s->title ? s->title : "", "question",
+                   s->question ? s->question : "", "refuted", s->refuted ? s->refuted : "", "upstream",
+                   s->upstream ? s->upstream : "", "file", scenario_file(s->path), "workload", workload, "steps", steps,
+                   "proof", proof_json(s), "campaign", campaign_json(s));
 }
 
 /* Null if the run had no control: a control that was not made has not found 0 violations. */
@@ -382,15 +397,16 @@ static json_t *run_json(const struct lb_tally *tally, const struct lb_run_info *
   json_t *scenarios = json_array();
   for (size_t i = 0; i < plan->scenario_count; i++)
     json_array_append_new(scenarios, lb_results_scenario(&plan->scenarios[i]));
-  return json_pack("{s:i, s:s, s:o, s:o, s:s, s:f, s:i, s:I, s:i, s:I, s:I, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:i, s:s}",
-                   "schema_version", 1, "id", info->id, "tool", lb_about_tool(), "argv",
-                   lb_about_argv(info->argv, info->argc), "started_utc", info->started_utc, "seconds", info->seconds, "sittings",
-                   info->sittings, "seed", (json_int_t)plan->seed, "jobs", info->jobs, "trials", (json_int_t)plan->job_count, "done",
-                   (json_int_t)tally->done, "partial", tally->done < plan->job_count, "machine",
-                   lb_about_machine(&info->before, info->load_after, info->namespaces), "servers",
-                   servers_json(info), "settings", results_settings(plan), "scenarios", scenarios, "cells", lb_results_cells(tally), "control",
-                   control_json(tally), "verdict", info->verdict, "lock_verdict", lock_verdict_json(tally), "exit_code", info->exit_code,
-                   "exit_meaning", lb_exit_meaning(info->exit_code));
+  return json_pack(
+      "{s:i, s:s, s:o, s:o, s:s, s:f, s:i, s:I, s:i, s:I, s:I, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:i, s:s}",
+      "schema_version", 1, "id", info->id, "tool", lb_about_tool(), "argv", lb_about_argv(info->argv, info->argc),
+      "started_utc", info->started_utc, "seconds", info->seconds, "sittings", info->sittings, "seed",
+      (json_int_t)plan->seed, "jobs", info->jobs, "trials", (json_int_t)plan->job_count, "done",
+      (json_int_t)tally->done, "partial", tally->done < plan->job_count, "machine",
+      lb_about_machine(&info->before, info->load_after, info->namespaces), "servers", servers_json(info), "settings",
+      results_settings(plan), "scenarios", scenarios, "cells", lb_results_cells(tally), "control", control_json(tally),
+      "verdict", info->verdict, "lock_verdict", lock_verdict_json(tally), "exit_code", info->exit_code, "exit_meaning",
+      lb_exit_meaning(info->exit_code));
 }
 
 static int write_run(const struct lb_tally *tally, const struct lb_run_info *info, const char *dir, char *err,
@@ -405,8 +421,8 @@ int lb_results_write(const struct lb_tally *tally, const struct lb_run_info *inf
                      size_t err_size) {
   int r = write_trials(tally, dir, err, err_size);
   if (r == 0)
-    r = join_parts(tally->plan, dir, "latency", "scenario,system,guard,clients,trial,metric,low_ns,high_ns,count\n", err,
-                   err_size);
+    r = join_parts(tally->plan, dir, "latency", "scenario,system,guard,clients,trial,metric,low_ns,high_ns,count\n",
+                   err, err_size);
   if (r == 0)
     r = join_parts(tally->plan, dir, "series",
                    "scenario,system,guard,clients,trial,second,grants,busy,timeouts,unknowns,wait_p50_us,wait_p99_us\n",

@@ -72,7 +72,8 @@ static void remove_empty_folders(const char *folder) {
   }
 }
 
-/* What becomes of a folder whose tool is gone: with outcomes in it, it gets its name; else it is removed. Nothing, if it was committed. */
+/* What becomes of a folder whose tool is gone: with outcomes in it, it gets its name; else it is removed. Nothing, if
+ * it was committed. */
 static void clear_up(const char *partial, const char *final) {
   char path[3100];
   struct stat records;
@@ -97,7 +98,8 @@ static _Noreturn void watch_over(const struct lb_rundir *dir, struct rescue resc
   signal(SIGTERM, SIG_IGN);
   signal(SIGHUP, SIG_IGN);
   for (int fd = 0; fd < 3; fd++) close(fd); /* whoever reads the tool's output must not wait for us */
-  while (rescue.call && open("/dev/null", O_RDWR) < 2) continue; /* no file that it writes may get one of these numbers */
+  while (rescue.call && open("/dev/null", O_RDWR) < 2)
+    continue; /* no file that it writes may get one of these numbers */
   wait_for_end(dir->alive, -1);
   wait_for_end(dir->trials_gone, TRIALS_GONE_MS);
   kill_inhabitants(dir->partial);
@@ -117,8 +119,8 @@ static int make_pipes(struct lb_rundir *dir) {
   return 0;
 }
 
-/* Of each pipe the tool keeps the end that its own death closes; the guardian closes its copy of these. The read end of the first is
- * what trials watch, too. */
+/* Of each pipe the tool keeps the end that its own death closes; the guardian closes its copy of these. The read end of
+ * the first is what trials watch, too. */
 static int start_guardian(struct lb_rundir *dir, struct rescue rescue) {
   pid_t pid = fork();
   if (pid == 0) {
@@ -212,7 +214,8 @@ static int absolute_folder(const char *path, char ret[PATH_MAX], char *err, size
   return r < 0 ? fail(r, path, err, err_size) : 0;
 }
 
-/* A path that the user named, taken apart: sets id, final and partial. Clears up in its parent, which is made if missing. */
+/* A path that the user named, taken apart: sets id, final and partial. Clears up in its parent, which is made if
+ * missing. */
 static int take_path(struct lb_rundir *dir, const char *exact, char *err, size_t err_size) {
   char copy[PATH_MAX], parent[PATH_MAX];
   snprintf(copy, sizeof copy, "%s", exact);
@@ -238,9 +241,13 @@ static int choose_exact(struct lb_rundir *dir, const char *exact, char *err, siz
   int r = take_path(dir, exact, err, err_size);
   if (r < 0) return r;
   if (access(dir->final, F_OK) == 0)
-    return snprintf(err, err_size, "results folder %s is that of a run that was killed: expected a new name, or --resume", exact), -EEXIST;
+    return snprintf(err, err_size,
+                    "results folder %s is that of a run that was killed: expected a new name, or --resume", exact),
+           -EEXIST;
   if (mkdir(dir->partial, 0755) == 0) return 0;
-  if (errno == EEXIST) return snprintf(err, err_size, "results folder %s is being written by another run, expected a new name", exact), -EEXIST;
+  if (errno == EEXIST)
+    return snprintf(err, err_size, "results folder %s is being written by another run, expected a new name", exact),
+           -EEXIST;
   return fail(-errno, exact, err, err_size);
 }
 
@@ -261,7 +268,8 @@ static int choose_name(struct lb_rundir *dir, const char *results, const char *l
   return r < 0 ? r : fail(-EEXIST, parent, err, err_size);
 }
 
-static const struct lb_rundir closed = {.guard_pipe = -1, .alive = -1, .trials_pipe = -1, .trials_gone = -1, .lock = -1};
+static const struct lb_rundir closed = {
+    .guard_pipe = -1, .alive = -1, .trials_pipe = -1, .trials_gone = -1, .lock = -1};
 
 static int make_folders(const struct lb_rundir *dir) {
   static const char *const folders[] = {"histories", "logs", "parts", "scratch/cache"};
@@ -294,7 +302,8 @@ int lb_rundir_open(struct lb_rundir *dir, const char *results, const char *label
   if (r < 0) return r;
   if (strlen(dir->partial) > PATH_BYTES_MAX) {
     rmdir(dir->partial);
-    return snprintf(err, err_size, "cannot write results to %s: the path has %zu bytes, the servers' files need one of at most %d",
+    return snprintf(err, err_size,
+                    "cannot write results to %s: the path has %zu bytes, the servers' files need one of at most %d",
                     dir->partial, strlen(dir->partial), PATH_BYTES_MAX),
            -ENAMETOOLONG;
   }
@@ -323,7 +332,8 @@ int lb_rundir_commit(struct lb_rundir *dir, bool whole, char *err, size_t err_si
   static const char *const for_resuming[] = {"resume.bin", "resume.json", "parts"};
   remove_below(dir->partial, temporary, sizeof temporary / sizeof *temporary);
   remove_empty_folders(dir->partial);
-  if (renameat2(AT_FDCWD, dir->partial, AT_FDCWD, dir->final, RENAME_NOREPLACE) < 0) return fail(-errno, dir->final, err, err_size);
+  if (renameat2(AT_FDCWD, dir->partial, AT_FDCWD, dir->final, RENAME_NOREPLACE) < 0)
+    return fail(-errno, dir->final, err, err_size);
   if (whole) remove_below(dir->final, for_resuming, sizeof for_resuming / sizeof *for_resuming);
   return 0;
 }

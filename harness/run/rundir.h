@@ -30,16 +30,16 @@ struct lb_rundir {
  * err. */
 int lb_rundir_open(struct lb_rundir *dir, const char *results, const char *label, const char *exact, char *err,
                    size_t err_size);
-/* Opens the folder of a stopped run again, which gets its temporary name back. 0; -ENOENT or -EBUSY (somebody writes it) with one line
- * in err, and nothing is changed; other -errno with err. */
+/* Opens the folder of a stopped run again, which gets its temporary name back. 0; -ENOENT or -EBUSY (somebody writes
+ * it) with one line in err, and nothing is changed; other -errno with err. */
 int lb_rundir_reopen(struct lb_rundir *dir, const char *path, char *err, size_t err_size);
 /* Removes the page and the figures of an earlier sitting: they are not those of the whole run. */
 void lb_rundir_forget_drawn(const struct lb_rundir *dir);
-/* From now on the guardian calls `rescue` when the tool has died, in its own process and with the memory of this moment, before it clears
- * up. 0 or -errno. */
+/* From now on the guardian calls `rescue` when the tool has died, in its own process and with the memory of this
+ * moment, before it clears up. 0 or -errno. */
 int lb_rundir_set_rescue(struct lb_rundir *dir, void (*rescue)(void *data), void *data);
-/* Removes scratch/ and empty folders, renames to the final name. `whole`: also parts/ and what a resumed run would need. 0 or -errno with err;
- * the guardian then clears up. */
+/* Removes scratch/ and empty folders, renames to the final name. `whole`: also parts/ and what a resumed run would
+ * need. 0 or -errno with err; the guardian then clears up. */
 int lb_rundir_commit(struct lb_rundir *dir, bool whole, char *err, size_t err_size);
 /* Clears up, as the guardian does (unless committed), and ends the guardian. */
 void lb_rundir_close(struct lb_rundir *dir);

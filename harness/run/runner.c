@@ -3,10 +3,9 @@
  * One pipe per running trial brings its outcome; its end without an outcome is a trial that died. A
  * trial that takes longer than any bound of its scenario is killed and undecided.
  *
- * A process per trial, or per series of trials that share their servers, and no thread anywhere: whatever a trial does to its memory, its signals or
- * its files, the next one begins clean, and the runner can always kill it. Trials share nothing
- * with the runner but the pipe and a page of live counters, which is only shown and never
- * counted.
+ * A process per trial, or per series of trials that share their servers, and no thread anywhere: whatever a trial does
+ * to its memory, its signals or its files, the next one begins clean, and the runner can always kill it. Trials share
+ * nothing with the runner but the pipe and a page of live counters, which is only shown and never counted.
  */
 #include "runner.h"
 
@@ -29,14 +28,24 @@
 
 /* PATIENCE_S is for what neither a scenario nor trial/crew.h bounds: starting servers, judging. It
  * is long, because it only has to end what would never end. */
-enum { SLOTS_MAX = LB_JOBS_MOST, TICK_MS = 1000, LOOK_MS = 20, PATIENCE_S = 180, CAMPAIGN_PATIENCE_S = 120, END_S = 60, FULL_BYTES = 64 * 1024 };
+enum {
+  SLOTS_MAX = LB_JOBS_MOST,
+  TICK_MS = 1000,
+  LOOK_MS = 20,
+  PATIENCE_S = 180,
+  CAMPAIGN_PATIENCE_S = 120,
+  END_S = 60,
+  FULL_BYTES = 64 * 1024
+};
 
-/* A place for a worker. States: free (no process); running; idle (it waits to be told); ending (it has been told that nothing comes any more). */
+/* A place for a worker. States: free (no process); running; idle (it waits to be told); ending (it has been told that
+ * nothing comes any more). */
 struct slot {
   struct lb_worker worker;
-  struct lb_job_result *result;     /* of the trial that runs now; NULL = none does */
-  size_t next, end;                 /* positions in the plan's order: of the trial after it, and behind the last one */
-  const struct lb_trial_plan *like; /* whoever can be played on these servers may be told to it; NULL = it is not told */
+  struct lb_job_result *result; /* of the trial that runs now; NULL = none does */
+  size_t next, end;             /* positions in the plan's order: of the trial after it, and behind the last one */
+  const struct lb_trial_plan
+      *like; /* whoever can be played on these servers may be told to it; NULL = it is not told */
   bool ending;
   lb_ns deadline; /* of the trial, or of its end */
 };
@@ -68,15 +77,17 @@ static void on_signal(int sig) {
 /* The longest that a trial can take if everything in it times out: all its phases, and for each
  * step its own bound and some seconds. */
 static lb_ns patience(const struct lb_trial_plan *plan) {
-  double s =
-      PATIENCE_S + plan->scenario->warmup_s + 2 * plan->scenario->settle_s + plan->scenario->duration_s + 2e-3 * (double)plan->scenario->wait_ms;
+  double s = PATIENCE_S + plan->scenario->warmup_s + 2 * plan->scenario->settle_s + plan->scenario->duration_s +
+             2e-3 * (double)plan->scenario->wait_ms;
   if (plan->scenario->kind == LB_KIND_CAMPAIGN) s += CAMPAIGN_PATIENCE_S;
   if (plan->scenario->kind == LB_KIND_TIMELINE) s += 1e-3 * (double)lb_timeline_closing_ms(plan->scenario) + 5;
   for (size_t i = 0; i < plan->scenario->step_count; i++) s += 1e-3 * (double)plan->scenario->steps[i].within_ms + 5;
   return (lb_ns)(s * 1e9) + lb_crew_open_most(plan) + (lb_heat_needed(plan) ? lb_heat_most() : 0);
 }
 
-static const struct lb_job *job_at(const struct runner *r, size_t position) { return &r->tally->plan->jobs[r->tally->plan->order[position]]; }
+static const struct lb_job *job_at(const struct runner *r, size_t position) {
+  return &r->tally->plan->jobs[r->tally->plan->order[position]];
+}
 
 /* The trial at this position runs in the slot from now on. */
 static void run_at(struct runner *r, struct slot *slot, size_t position) {
@@ -84,7 +95,8 @@ static void run_at(struct runner *r, struct slot *slot, size_t position) {
   slot->deadline = lb_clock_ns() + patience(&slot->result->job->plan);
 }
 
-/* `series` jobs from this position on, which belong together; or, where servers are shared, this one and then whatever it is told. */
+/* `series` jobs from this position on, which belong together; or, where servers are shared, this one and then whatever
+ * it is told. */
 static int start(struct runner *r, struct slot *slot, size_t position, size_t series) {
   const struct lb_plan *plan = r->tally->plan;
   size_t *positions = malloc((plan->job_count + 1) * sizeof *positions);
@@ -97,7 +109,8 @@ static int start(struct runner *r, struct slot *slot, size_t position, size_t se
   for (size_t i = 0; i < series; i++) positions[i] = position + i;
   if (told) count = lb_queue_alike(&r->queue, position, positions);
   *live = (struct lb_live){0};
-  *slot = (struct slot){.next = position + 1, .end = position + series, .like = told ? &job_at(r, position)->plan : NULL};
+  *slot =
+      (struct slot){.next = position + 1, .end = position + series, .like = told ? &job_at(r, position)->plan : NULL};
   int result = lb_worker_start(plan, positions, count, told, r->dir, live, &slot->worker);
   free(positions);
   if (result < 0) return result;
@@ -115,8 +128,7 @@ static void tick(struct runner *r) {
       grants[count] = atomic_load(&r->live[i].grants);
       running[count++] = r->slot[i].result->job;
     }
-  if (r->progress && r->progress->tick)
-    r->progress->tick(r->progress->display, r->tally, running, grants, count);
+  if (r->progress && r->progress->tick) r->progress->tick(r->progress->display, r->tally, running, grants, count);
 }
 
 static void reap(struct slot *slot) {
@@ -147,7 +159,8 @@ static int finish(struct runner *r, struct slot *slot, bool late) {
   if (!lives && interrupted) return -EINTR; /* it may have died of the same signal */
   if (!lives) {
     says = (struct lb_worker_says){.outcome = {.verdict = LB_UNDECIDED, .counters = lb_counters_none()}};
-    snprintf(says.outcome.why, sizeof says.outcome.why, "the trial's process %s", late ? "took too long and was killed" : "died");
+    snprintf(says.outcome.why, sizeof says.outcome.why, "the trial's process %s",
+             late ? "took too long and was killed" : "died");
   }
   if (late) kill(slot->worker.pid, SIGKILL);
   lb_queue_done(&r->queue, result->job);
@@ -157,7 +170,8 @@ static int finish(struct runner *r, struct slot *slot, bool late) {
     says.outcome.why[0] = '\0';
   }
   if (says.result < 0) {
-    snprintf(r->err, r->err_size, "%s: %s", result->job->plan.name, says.outcome.why[0] ? says.outcome.why : strerror(-says.result));
+    snprintf(r->err, r->err_size, "%s: %s", result->job->plan.name,
+             says.outcome.why[0] ? says.outcome.why : strerror(-says.result));
     return says.result;
   }
   lb_tally_add(r->tally, result, &says.outcome);
@@ -177,11 +191,19 @@ static int busy_slots(const struct runner *r) {
   return n;
 }
 
-static int start_ms_of(const struct lb_job *job) { return lb_start_ms(job->plan.protocol, job->plan.topology, job->plan.clients); }
+static int start_ms_of(const struct lb_job *job) {
+  return lb_start_ms(job->plan.protocol, job->plan.topology, job->plan.clients);
+}
 
 static struct lb_crowd crowd(const struct runner *r) {
-  struct lb_crowd now = {
-      .running = busy_slots(r), .playing = playing(r), .jobs = r->jobs, .spare = r->spare.share, .since = r->since, .freed = r->freed, .cores = r->cores, .waiting = (int)r->queue.left};
+  struct lb_crowd now = {.running = busy_slots(r),
+                         .playing = playing(r),
+                         .jobs = r->jobs,
+                         .spare = r->spare.share,
+                         .since = r->since,
+                         .freed = r->freed,
+                         .cores = r->cores,
+                         .waiting = (int)r->queue.left};
   for (int i = 0; i < r->slots; i++) {
     now.serving += r->slot[i].like && !r->slot[i].ending;
     if (!r->slot[i].result || atomic_load(&r->live[i].started)) continue;
@@ -191,7 +213,8 @@ static struct lb_crowd crowd(const struct runner *r) {
   return now;
 }
 
-/* One that wants fresh servers is before this position (< 0 = there is none), and no place is left but those of workers that wait to be told. One gives way at a time. */
+/* One that wants fresh servers is before this position (< 0 = there is none), and no place is left but those of workers
+ * that wait to be told. One gives way at a time. */
 static bool gives_way(struct runner *r, ptrdiff_t position) {
   struct lb_crowd now = crowd(r);
   if (r->freed > 0 || lb_admits_one(&now)) return false;
@@ -261,8 +284,8 @@ static int fill(struct runner *r) {
   return 0;
 }
 
-/* Until a trial ends, a signal comes, the next tick is due, or those that are starting are to be looked at. Deadlines are looked at once a tick
- * or more often, which is soon enough for them. */
+/* Until a trial ends, a signal comes, the next tick is due, or those that are starting are to be looked at. Deadlines
+ * are looked at once a tick or more often, which is soon enough for them. */
 static int wait_for_some(struct runner *r, lb_ns next_tick) {
   struct pollfd p[SLOTS_MAX];
   int which[SLOTS_MAX], count = 0, result = 0;
@@ -311,17 +334,21 @@ static void raise_file_limit(void) {
 
 /* After an interruption or a failure the trials that still run are killed and waited for: nobody is
  * left who writes to the run folder. */
-int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, struct lb_jobs jobs, const struct lb_progress *progress,
-                  char *err, size_t err_size) {
+int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, struct lb_jobs jobs,
+                  const struct lb_progress *progress, char *err, size_t err_size) {
   struct runner r = {.tally = tally, .dir = dir, .jobs = jobs, .progress = progress, .err = err, .err_size = err_size};
   struct sigaction action = {.sa_handler = on_signal}, old_int, old_term, old_hup;
   size_t live_size = SLOTS_MAX * sizeof *r.live;
   r.cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
   r.slots = jobs.most < 1 ? 1 : jobs.most > SLOTS_MAX ? SLOTS_MAX : jobs.most;
-  r.jobs = (struct lb_jobs){.always = jobs.always < 1 ? 1 : jobs.always > r.slots ? r.slots : jobs.always, .most = r.slots};
+  r.jobs = (struct lb_jobs){.always = jobs.always < 1         ? 1
+                                      : jobs.always > r.slots ? r.slots
+                                                              : jobs.always,
+                            .most = r.slots};
   r.live = mmap(NULL, live_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (r.live == MAP_FAILED) return snprintf(err, err_size, "out of memory"), -ENOMEM;
-  if (lb_queue_begin(tally->plan, progress ? progress->wanted : NULL, progress ? progress->display : NULL, &r.queue) < 0)
+  if (lb_queue_begin(tally->plan, progress ? progress->wanted : NULL, progress ? progress->display : NULL, &r.queue) <
+      0)
     return munmap(r.live, live_size), snprintf(err, err_size, "out of memory"), -ENOMEM;
   for (size_t i = 0; i < tally->plan->job_count; i++)
     if (tally->jobs[tally->plan->order[i]].done) lb_queue_leave_out(&r.queue, i);

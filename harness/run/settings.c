@@ -135,11 +135,12 @@ static int refuse_choice(const struct setting *s, const struct lb_option *option
 /* Says what was expected, from the option's own row. */
 static int refuse_value(const struct setting *s, const struct lb_option *option, char *err, size_t err_size) {
   switch (option->type) {
-    case LB_OPT_BOOL: return lb_refuse(err, err_size, "-s %s.%s=%s: expected yes or no", s->protocol, s->option, s->value);
+    case LB_OPT_BOOL:
+      return lb_refuse(err, err_size, "-s %s.%s=%s: expected yes or no", s->protocol, s->option, s->value);
     case LB_OPT_CHOICE: return refuse_choice(s, option, err, err_size);
     case LB_OPT_TEXT:
-      return lb_refuse(err, err_size, "-s %s.%s=%s: expected one line of %g to %g bytes", s->protocol, s->option, s->value, option->min,
-                       option->max);
+      return lb_refuse(err, err_size, "-s %s.%s=%s: expected one line of %g to %g bytes", s->protocol, s->option,
+                       s->value, option->min, option->max);
     case LB_OPT_INT:
     case LB_OPT_REAL: break;
   }

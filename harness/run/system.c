@@ -45,15 +45,19 @@ const char *lb_system_near(const char *name) {
 }
 
 /* `rest` stands behind the name: "@TOPOLOGY" or nothing. -EINVAL. */
-static int find_protocol(const char *name, const char *rest, const struct lb_protocol **ret, char *err, size_t err_size) {
+static int find_protocol(const char *name, const char *rest, const struct lb_protocol **ret, char *err,
+                         size_t err_size) {
   *ret = lb_protocol_find(name);
   const char *near = *ret ? NULL : lb_system_near(name), *colon = near ? strchr(near, ':') : NULL;
   if (*ret) return 0;
   if (!near) return unknown_word("protocol", name, NULL, 0, "protocols", err, err_size);
   const struct lb_protocol *meant = near ? lb_protocol_find(near) : NULL;
   if (!colon) rest = ""; /* its name alone is misspelt */
-  if (!meant || !lb_peer_missing(meant)) return lb_refuse(err, err_size, "unknown protocol '%s', did you mean '%s%s'?", name, near, rest);
-  return lb_refuse(err, err_size, "unknown protocol '%s', did you mean '%s%s'? It is not installed: `./bench peers %s` installs it", name, near, rest, lb_peer_name(meant));
+  if (!meant || !lb_peer_missing(meant))
+    return lb_refuse(err, err_size, "unknown protocol '%s', did you mean '%s%s'?", name, near, rest);
+  return lb_refuse(err, err_size,
+                   "unknown protocol '%s', did you mean '%s%s'? It is not installed: `./bench peers %s` installs it",
+                   name, near, rest, lb_peer_name(meant));
 }
 
 static int find_topology(const char *name, const struct lb_topology **ret, char *err, size_t err_size) {
@@ -62,7 +66,9 @@ static int find_topology(const char *name, const struct lb_topology **ret, char 
   *ret = lb_topology_find(name);
   for (int i = 0; !*ret && i < LB_OWN_COUNT; i++) {
     const struct lb_own_kind *kind = lb_own_kind((enum lb_own_what)i);
-    if (strcmp(kind->topology, name) == 0) return lb_refuse(err, err_size, "topology '%s' is servers of your own: expected %s %s", name, kind->option, kind->takes);
+    if (strcmp(kind->topology, name) == 0)
+      return lb_refuse(err, err_size, "topology '%s' is servers of your own: expected %s %s", name, kind->option,
+                       kind->takes);
   }
   return *ret ? 0 : unknown_word("topology", name, words, count, "topologies", err, err_size);
 }
@@ -82,8 +88,8 @@ int lb_system_parse(const char *text, struct lb_system *ret, char *err, size_t e
   r = find_topology(at ? at + 1 : ret->protocol->topologies[0], &ret->topology, err, err_size);
   if (r < 0) return r;
   if (!lb_topology_serves(ret->topology, ret->protocol->topologies))
-    return lb_refuse(err, err_size, "%s does not run on topology '%s', see `%s show %s`", protocol,
-                     ret->topology->name, lb_called(), protocol);
+    return lb_refuse(err, err_size, "%s does not run on topology '%s', see `%s show %s`", protocol, ret->topology->name,
+                     lb_called(), protocol);
   snprintf(ret->name, sizeof ret->name, "%s@%s", protocol, ret->topology->name);
   return 0;
 }
@@ -92,9 +98,7 @@ int lb_system_parse(const char *text, struct lb_system *ret, char *err, size_t e
 
 enum { GROUPS_MAX = 8, LIST_MAX = 4000 };
 
-static struct {
-  char name[32], systems[LIST_MAX];
-} groups[GROUPS_MAX];
+static struct { char name[32], systems[LIST_MAX]; } groups[GROUPS_MAX];
 static size_t group_count;
 
 const char *lb_group(const char *name) {
@@ -109,7 +113,9 @@ static int take(void *user, const char *section, const char *key, const char *va
   size_t i = 0, at;
   (void)section;
   while (i < group_count && strcmp(groups[i].name, key) != 0) i++;
-  if (i == GROUPS_MAX || (at = strlen(groups[i].systems)) + strlen(value) + 2 > LIST_MAX || strlen(key) >= sizeof groups[i].name) return *full = true, 0;
+  if (i == GROUPS_MAX || (at = strlen(groups[i].systems)) + strlen(value) + 2 > LIST_MAX ||
+      strlen(key) >= sizeof groups[i].name)
+    return *full = true, 0;
   if (i == group_count) snprintf(groups[group_count++].name, sizeof groups[i].name, "%s", key);
   if (at) groups[i].systems[at++] = ',';
   for (; *value; value++)
@@ -133,7 +139,8 @@ char *lb_group_of_protocol(const char *protocol) {
   char *ret = calloc(1, LIST_MAX);
   size_t length = strlen(protocol), at = 0;
   for (size_t g = 0; ret && !at && g < sizeof order / sizeof *order; g++) {
-    for (const char *word = lb_group(order[g]); word && *word; word += word[strcspn(word, ",")] ? strcspn(word, ",") + 1 : strcspn(word, ",")) {
+    for (const char *word = lb_group(order[g]); word && *word;
+         word += word[strcspn(word, ",")] ? strcspn(word, ",") + 1 : strcspn(word, ",")) {
       if (strncmp(word, protocol, length) != 0 || word[length] != '@') continue;
       at += (size_t)snprintf(ret + at, LIST_MAX - at, "%s%.*s", at ? "," : "", (int)strcspn(word, ","), word);
     }

@@ -14,7 +14,9 @@ uint64_t lb_outcome_violations(const struct lb_outcome *x) {
   return x->stale_writes == 0 && x->verdict == LB_VIOLATED ? 1 : x->stale_writes;
 }
 
-static bool is_decided(const struct lb_job_result *result) { return result->done && result->outcome.verdict != LB_UNDECIDED; }
+static bool is_decided(const struct lb_job_result *result) {
+  return result->done && result->outcome.verdict != LB_UNDECIDED;
+}
 
 /* ---- rates ----------------------------------------------------------------------------------- */
 
@@ -46,8 +48,8 @@ static struct lb_part *parts(size_t count) {
   return array;
 }
 
-/* A lock with five servers has five that can fail. Only what fails within the lease is multiplied: after it, a holder was stopped or cut off, and
- * there are no more holders where there are more servers. */
+/* A lock with five servers has five that can fail. Only what fails within the lease is multiplied: after it, a holder
+ * was stopped or cut off, and there are no more holders where there are more servers. */
 static struct lb_rate times(struct lb_rate x, size_t servers) {
   double n = (double)servers;
   return (struct lb_rate){x.value * n, x.low * n, x.high * n};
@@ -84,7 +86,8 @@ void lb_cell_rate(const struct lb_tally *tally, size_t cell, struct lb_cell_rate
 /* What clients do, however long they do it. */
 static bool is_same_load(const struct lb_scenario *a, const struct lb_scenario *b) {
   return a->keys == b->keys && a->hold_ms == b->hold_ms && a->think_ms == b->think_ms && a->ttl_ms == b->ttl_ms &&
-         a->wait_ms == b->wait_ms && a->request_ms == b->request_ms && a->renew == b->renew && a->client_count_count == b->client_count_count &&
+         a->wait_ms == b->wait_ms && a->request_ms == b->request_ms && a->renew == b->renew &&
+         a->client_count_count == b->client_count_count &&
          memcmp(a->client_counts, b->client_counts, a->client_count_count * sizeof *a->client_counts) == 0;
 }
 
@@ -92,15 +95,15 @@ static bool is_same_load(const struct lb_scenario *a, const struct lb_scenario *
 static size_t control_of(const struct lb_plan *plan, const struct lb_cell *c, enum lb_guard guard) {
   for (size_t i = 0; i < plan->cell_count; i++) {
     const struct lb_cell *x = &plan->cells[i];
-    if (x->scenario->control && x->scenario->kind == LB_KIND_CAMPAIGN && x->guard == guard && strcmp(x->system, c->system) == 0 &&
-        is_same_load(x->scenario, c->scenario))
+    if (x->scenario->control && x->scenario->kind == LB_KIND_CAMPAIGN && x->guard == guard &&
+        strcmp(x->system, c->system) == 0 && is_same_load(x->scenario, c->scenario))
       return i;
   }
   return plan->cell_count;
 }
 
-/* False: of its violations there is no rate per hour whose interval says how far to believe it. Only several trials show
- * how they differ. */
+/* False: of its violations there is no rate per hour whose interval says how far to believe it. Only several trials
+ * show how they differ. */
 static bool has_rate(const struct lb_tally *tally, size_t cell, struct lb_cell_rate *ret) {
   const struct lb_cell_sum *sum = &tally->cells[cell];
   lb_cell_rate(tally, cell, ret);
@@ -114,7 +117,9 @@ int lb_cell_above_control(const struct lb_tally *tally, size_t cell) {
   if (c->scenario->control) return -1;
   size_t control = control_of(plan, c, c->guard);
   if (control == plan->cell_count) control = control_of(plan, c, LB_GUARD_NONE);
-  if (control == plan->cell_count || !has_rate(tally, cell, &x) || !has_rate(tally, control, &calm) || x.violations == 0) return -1;
+  if (control == plan->cell_count || !has_rate(tally, cell, &x) || !has_rate(tally, control, &calm) ||
+      x.violations == 0)
+    return -1;
   return x.violations_per_hour.low > calm.violations_per_hour.high;
 }
 
@@ -188,7 +193,9 @@ void lb_cell_add(struct lb_cell_sum *cell, const struct lb_outcome *x) {
   cell->verdict = verdict_of(cell, cell->cell->scenario->kind == LB_KIND_TIMELINE);
 }
 
-static bool is_timeline(const struct lb_cell_sum *sum) { return sum->cell->scenario && sum->cell->scenario->kind == LB_KIND_TIMELINE; }
+static bool is_timeline(const struct lb_cell_sum *sum) {
+  return sum->cell->scenario && sum->cell->scenario->kind == LB_KIND_TIMELINE;
+}
 
 /* `race` is met by every decided verdict. So is `mixed` by few trials: a race may fall the same way
  * in all of them. */
@@ -255,7 +262,8 @@ static enum lb_verdict to_tell(const struct lb_cell_sum *sum) {
 static void keep_why(struct lb_tally *tally, size_t cell) {
   struct lb_cell_sum *sum = &tally->cells[cell];
   char both[60] = "";
-  if (sum->verdict == LB_MIXED && sum->stuck && sum->delayed) snprintf(both, sizeof both, "%d stuck, %d delayed; ", sum->stuck, sum->delayed);
+  if (sum->verdict == LB_MIXED && sum->stuck && sum->delayed)
+    snprintf(both, sizeof both, "%d stuck, %d delayed; ", sum->stuck, sum->delayed);
   snprintf(sum->why, sizeof sum->why, "%s%s", both, lb_tally_why(tally, cell, to_tell(sum)));
 }
 
@@ -270,7 +278,10 @@ int lb_tally_begin(const struct lb_plan *plan, struct lb_tally *ret) {
   }
   for (size_t i = 0; i < plan->cell_count; i++) {
     const struct lb_cell *cell = &plan->cells[i];
-    ret->cells[i] = (struct lb_cell_sum){.cell = cell, .verdict = !cell->skip[0] ? LB_VERDICT_NONE : cell->means_nothing ? LB_NA : LB_SKIPPED};
+    ret->cells[i] = (struct lb_cell_sum){.cell = cell,
+                                         .verdict = !cell->skip[0]        ? LB_VERDICT_NONE
+                                                    : cell->means_nothing ? LB_NA
+                                                                          : LB_SKIPPED};
   }
   for (size_t i = 0; i < plan->job_count; i++) ret->jobs[i].job = &plan->jobs[i];
   return 0;

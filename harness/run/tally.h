@@ -31,8 +31,8 @@ struct lb_cell_sum {
 
 struct lb_tally {
   const struct lb_plan *plan;
-  struct lb_cell_sum *cells; /* as many as the plan has, in its order */
-  struct lb_job_result *jobs;    /* the same */
+  struct lb_cell_sum *cells;  /* as many as the plan has, in its order */
+  struct lb_job_result *jobs; /* the same */
   /* How many jobs have an outcome. */
   size_t done;
 };
@@ -49,12 +49,14 @@ const char *lb_tally_why(const struct lb_tally *tally, size_t cell, enum lb_verd
 
 /* Adds one trial. The reason of the cell is left as it is. */
 void lb_cell_add(struct lb_cell_sum *sum, const struct lb_outcome *outcome);
-/* How many of its trials were decided. Where that is not all of them, whoever shows the verdict says it: "decided 15 of 21". */
+/* How many of its trials were decided. Where that is not all of them, whoever shows the verdict says it: "decided 15 of
+ * 21". */
 int lb_cell_decided(const struct lb_cell_sum *sum);
 /* 1 = as expected (or safe where nothing is expected), 0 = not, -1 = cannot be said (undecided, too few decided trials,
  * skipped, n/a where the scenario does not say so). */
 int lb_cell_as_expected(const struct lb_cell_sum *sum);
-/* The same of a lock that was brought and of what the rules say of it, -1 also where there is an expectation, which of a library is the prediction. */
+/* The same of a lock that was brought and of what the rules say of it, -1 also where there is an expectation, which of
+ * a library is the prediction. */
 int lb_cell_as_predicted(const struct lb_cell_sum *sum);
 /* It was played, and too few trials were decided to say whether it is as expected. */
 bool lb_cell_is_open(const struct lb_cell_sum *sum);
@@ -68,23 +70,25 @@ bool lb_cell_is_open(const struct lb_cell_sum *sum);
  * that alone: the rates per fault and per hour come first. All have 95 % intervals that allow for
  * trials that differ (base/interval.h). */
 struct lb_cell_rate {
-  uint64_t faults; /* tested: see faults_tested in history/counter.h */
+  uint64_t faults;                            /* tested: see faults_tested in history/counter.h */
   uint64_t overlapped, within_lease, damaged; /* of these: see faults_* in history/counter.h */
-  double hours;    /* of load */
-  uint64_t handoffs, violations; /* the useful ones */
-  uint64_t grants;               /* critical sections */
-  size_t servers;                /* that hold the lock; 0 = none */
-  bool stands_still; /* the verdict of the cell is stuck: its hours are of the standstill, so there is no rate by them or by hand-offs */
+  double hours;                               /* of load */
+  uint64_t handoffs, violations;              /* the useful ones */
+  uint64_t grants;                            /* critical sections */
+  size_t servers;                             /* that hold the lock; 0 = none */
+  bool stands_still; /* the verdict of the cell is stuck: its hours are of the standstill, so there is no rate by them
+                        or by hand-offs */
   uint32_t faults_of[LB_FAULT_KINDS_MAX]; /* proved, by their place among the scenario's faults */
   struct lb_rate overlapped_per_fault, within_lease_per_fault, damaged_per_fault; /* not set if faults == 0 */
-  struct lb_rate within_lease_per_server_hour; /* per hour in which each server has one fault: times `servers`; not set if faults or servers == 0 */
-  struct lb_rate lost_per_1000;              /* updates, of grants; not set if grants == 0 */
-  struct lb_rate violations_per_hour;                     /* not set if hours == 0 or stands_still */
-  struct lb_rate violations_per_1000;                     /* useful hand-offs; not set if handoffs == 0 or stands_still */
+  struct lb_rate within_lease_per_server_hour; /* per hour in which each server has one fault: times `servers`; not set
+                                                  if faults or servers == 0 */
+  struct lb_rate lost_per_1000;                /* updates, of grants; not set if grants == 0 */
+  struct lb_rate violations_per_hour;          /* not set if hours == 0 or stands_still */
+  struct lb_rate violations_per_1000;          /* useful hand-offs; not set if handoffs == 0 or stands_still */
 };
 
 /* Without faults: what every system is compared with. */
-struct lb_control { /* [scenario] control = yes */
+struct lb_control {      /* [scenario] control = yes */
   int trials, undecided; /* undecided: of these */
   uint64_t handoffs, violations;
   uint64_t stall_ns; /* the longest stall of the harness, undecided trials included */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * reader.h - what the readers of scenarios, suites and rules share: a small text file for libinih, line by line, so that what the library would
- * swallow is refused before it sees it; keys and their values; words of steps. Private to the room, but for its lines (theory/theory.c).
+ * reader.h - what the readers of scenarios, suites and rules share: a small text file for libinih, line by line, so
+ * that what the library would swallow is refused before it sees it; keys and their values; words of steps. Private to
+ * the room, but for its lines (theory/theory.c).
  *
  * Every function that can refuse writes one line without its place ("ttl_ms = -5: expected ...") and returns -EINVAL;
  * whoever knows the place (a line of a file, `-s`) puts it in front.
@@ -18,12 +19,12 @@
 #define LB_LINES_BYTES_MAX (64 * 1024) /* of a file: a hundred times what a scenario needs */
 
 struct lb_lines {
-  const char *path;  /* of the file, for messages */
-  const char *data;  /* what is left; a NUL stands after it */
+  const char *path; /* of the file, for messages */
+  const char *data; /* what is left; a NUL stands after it */
   size_t size;
-  int line;          /* number of the latest one */
-  bool indented;     /* it begins with a blank */
-  int result;        /* of the first refusal; nothing is read after it */
+  int line;      /* number of the latest one */
+  bool indented; /* it begins with a blank */
+  int result;    /* of the first refusal; nothing is read after it */
   char *err;
   size_t err_size;
 };
@@ -37,7 +38,8 @@ char *lb_lines_next(struct lb_lines *lines, char *buf, int size);
 /* "FILE:LINE: WHY" into err, unless something was refused before. Returns `result`. */
 int lb_lines_refuse(struct lb_lines *lines, int result, const char *why);
 /* The same for what may stand once and did so in line `first`: "WHAT stands in line FIRST already". Returns -EINVAL. */
-int lb_lines_refuse_twice(struct lb_lines *lines, int first, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int lb_lines_refuse_twice(struct lb_lines *lines, int first, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* The name in "[name] ; comment", cut to size. 0, or -EINVAL after a refusal. */
 int lb_lines_section(struct lb_lines *lines, const char *text, char *name, size_t size);
 /* What came of it: 0 or the result of the first refusal. `data` is that of lb_lines_begin(),
@@ -47,7 +49,7 @@ int lb_lines_end(struct lb_lines *lines, const char *data, int parsed);
 /* ---- keys, values, words ------------------------------------------------------------------------ */
 
 #define LB_SCENARIO_ERR 1024 /* room for one message without its place */
-#define LB_EXPECT "expect" /* first word of a section of expectations; its guards follow */
+#define LB_EXPECT "expect"   /* first word of a section of expectations; its guards follow */
 
 /* scenario_keys.c: the key of a section (in `expect` every name is one), or NULL with err saying what was meant. */
 const struct lb_scenario_key *lb_scenario_key_find(const char *section, const char *name, char *err, size_t err_size);

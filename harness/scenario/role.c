@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Roles: how a step names hosts ("current primary", "node 2", "holder"). A role is kept as written and resolved when its step is played,
- * because only then is it known who is primary or who holds. So what is checked here is form, not whether a topology has such a node.
+ * Roles: how a step names hosts ("current primary", "node 2", "holder"). A role is kept as written and resolved when
+ * its step is played, because only then is it known who is primary or who holds. So what is checked here is form, not
+ * whether a topology has such a node.
  *
  * Premises: the facts that a step observes. A fact is held against each of a few forms, word by word; what fits none is
  * refused at the word that the best of them came to.
@@ -35,8 +36,8 @@ static const struct {
     {"server", LB_ROLE_SERVER_OF, TAIL_OF_CLIENT}, {"proxy", LB_ROLE_PROXY, TAIL_NONE},
 };
 #define ROLE_COUNT (sizeof roles / sizeof *roles)
-#define ROLES_TEXT                                                                                                     \
-  "primary, primary N, current primary, replicas, node N, majority, partners, minority, proxy, all, client N, clients, holder, "         \
+#define ROLES_TEXT                                                                                                               \
+  "primary, primary N, current primary, replicas, node N, majority, partners, minority, proxy, all, client N, clients, holder, " \
   "waiters or server of client N"
 
 /* The words that lb_role_parse() takes, in the one spelling that messages, facts and charts use. */
@@ -45,7 +46,8 @@ void lb_role_format(struct lb_role role, char *buf, size_t size) {
     if (roles[i].kind != role.kind) continue;
     if (roles[i].tail == TAIL_PRIMARY) snprintf(buf, size, "current primary");
     else if (roles[i].tail == TAIL_OF_CLIENT) snprintf(buf, size, "server of client %d", role.number);
-    else if (roles[i].tail == TAIL_NONE || (roles[i].tail == TAIL_LATER && role.number == 0)) snprintf(buf, size, "%s", roles[i].word);
+    else if (roles[i].tail == TAIL_NONE || (roles[i].tail == TAIL_LATER && role.number == 0))
+      snprintf(buf, size, "%s", roles[i].word);
     else if (role.number == 0) snprintf(buf, size, "%s " ANY, roles[i].word);
     else snprintf(buf, size, "%s %d", roles[i].word, role.number);
     return;
@@ -54,13 +56,13 @@ void lb_role_format(struct lb_role role, char *buf, size_t size) {
 }
 
 bool lb_role_is_relative(struct lb_role role) {
-  return role.kind == LB_ROLE_PRIMARY || role.kind == LB_ROLE_REPLICAS || role.kind == LB_ROLE_MAJORITY || role.kind == LB_ROLE_PARTNERS ||
-         role.kind == LB_ROLE_MINORITY;
+  return role.kind == LB_ROLE_PRIMARY || role.kind == LB_ROLE_REPLICAS || role.kind == LB_ROLE_MAJORITY ||
+         role.kind == LB_ROLE_PARTNERS || role.kind == LB_ROLE_MINORITY;
 }
 
 bool lb_role_is_one_server(struct lb_role role) {
-  return role.kind == LB_ROLE_PRIMARY || role.kind == LB_ROLE_CURRENT_PRIMARY || role.kind == LB_ROLE_SERVER_OF || role.kind == LB_ROLE_PROXY ||
-         (role.kind == LB_ROLE_NODE && role.number != 0);
+  return role.kind == LB_ROLE_PRIMARY || role.kind == LB_ROLE_CURRENT_PRIMARY || role.kind == LB_ROLE_SERVER_OF ||
+         role.kind == LB_ROLE_PROXY || (role.kind == LB_ROLE_NODE && role.number != 0);
 }
 
 bool lb_role_is_client(struct lb_role role) {
@@ -104,7 +106,9 @@ static int parse_of_client(char *const *words, size_t count, struct lb_role *ret
 /* "2", behind "primary"; what is no whole number belongs to the step ("700ms"). */
 static int parse_later(const char *tail, struct lb_role *ret, char *err, size_t err_size) {
   if (!tail || !*tail || tail[strspn(tail, "0123456789")] != '\0') return 1;
-  if (strcmp(tail, "1") == 0) return lb_refuse(err, err_size, "'primary 1': the first one is called primary; primary 2 is the server that took over from it");
+  if (strcmp(tail, "1") == 0)
+    return lb_refuse(err, err_size,
+                     "'primary 1': the first one is called primary; primary 2 is the server that took over from it");
   int r = lb_number_parse("primary", tail, LB_PRIMARIES_MAX, &ret->number, err, err_size);
   return r < 0 ? r : 2;
 }
@@ -166,8 +170,8 @@ enum { FORM_COUNT = sizeof forms / sizeof *forms };
 
 struct try { /* one form against the words */
   char **words;
-  size_t count, at;      /* at: how many of them fitted */
-  char expected[16];     /* the word that did not; "" = it was a value */
+  size_t count, at;          /* at: how many of them fitted */
+  char expected[16];         /* the word that did not; "" = it was a value */
   char why[LB_SCENARIO_ERR]; /* what is wrong with a value */
 };
 
@@ -222,7 +226,8 @@ static int refuse(const struct try *tries, size_t furthest, char *err, size_t er
   }
   if (any->at == any->count) return lb_refuse(err, err_size, "it ends early: expected " FORMS_TEXT);
   const char *near = lb_suggest(any->words[any->at], known, count);
-  if (near) return lb_refuse(err, err_size, "found '%s', did you mean '%s'? expected " FORMS_TEXT, any->words[any->at], near);
+  if (near)
+    return lb_refuse(err, err_size, "found '%s', did you mean '%s'? expected " FORMS_TEXT, any->words[any->at], near);
   return lb_refuse(err, err_size, "found '%s': expected " FORMS_TEXT, any->words[any->at]);
 }
 
@@ -232,9 +237,13 @@ static void spell(const struct lb_premise *p, char *buf, size_t size) {
   switch (p->kind) {
     case LB_PREMISE_KEY: snprintf(buf, size, "key %s on %s", p->is ? "present" : "absent", server); break;
     case LB_PREMISE_HOLDS: snprintf(buf, size, "client %d %s", p->client, p->is ? "holds" : "does not hold"); break;
-    case LB_PREMISE_GRANTED: snprintf(buf, size, "client %d asked and was %sgranted", p->client, p->is ? "" : "not "); break;
+    case LB_PREMISE_GRANTED:
+      snprintf(buf, size, "client %d asked and was %sgranted", p->client, p->is ? "" : "not ");
+      break;
     case LB_PREMISE_REFUSED: snprintf(buf, size, "client %d asked and was refused", p->client); break;
-    case LB_PREMISE_SERVER: snprintf(buf, size, "server of client %d is %s%s", p->client, p->is ? "" : "not ", server); break;
+    case LB_PREMISE_SERVER:
+      snprintf(buf, size, "server of client %d is %s%s", p->client, p->is ? "" : "not ", server);
+      break;
     case LB_PREMISE_UNSYNCED: snprintf(buf, size, "%s lost %swrites", server, p->is ? "" : "no "); break;
     case LB_PREMISE_LEFT: snprintf(buf, size, "%s %s", server, p->is ? "left" : "did not leave"); break;
   }
@@ -270,7 +279,8 @@ int lb_premise_parse(const char *text, struct lb_premise *ret, char *err, size_t
 /* ---- what looks at it ------------------------------------------------------------------------ */
 
 bool lb_premise_same_subject(const struct lb_premise *a, const struct lb_premise *b) {
-  return a->kind == b->kind && a->of_safe == b->of_safe && a->client == b->client && lb_role_equal(a->server, b->server);
+  return a->kind == b->kind && a->of_safe == b->of_safe && a->client == b->client &&
+         lb_role_equal(a->server, b->server);
 }
 
 static bool asks(const struct lb_step *step, int client) {

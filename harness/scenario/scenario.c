@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A scenario from its file to its end: load, settings of the command line, questions others ask it, and what it expects of whom.
+ * A scenario from its file to its end: load, settings of the command line, questions others ask it, and what it expects
+ * of whom.
  *
  * Loading has four parts, each with a file of its own where it is long. The text becomes keys (scenario_read.c, by the
  * table of scenario_keys.c). Defaults that hang on other keys are completed here. What no single key can know is
@@ -61,10 +62,11 @@ static void set_delay(struct lb_scenario *scenario) {
 static int complete_delay(struct lb_scenario *scenario, int line, char *err, size_t err_size) {
   const struct lb_step *step = names_delay(scenario);
   if (step && !scenario->delay_ms)
-    return lb_refuse(err, err_size, "%s:%d: step = %s: how long is the delay? expected delay_ms in [workload]", scenario->path, step->line,
-                     step->text);
+    return lb_refuse(err, err_size, "%s:%d: step = %s: how long is the delay? expected delay_ms in [workload]",
+                     scenario->path, step->line, step->text);
   if (!step && scenario->delay_ms)
-    return lb_refuse(err, err_size, "%s:%d: delay_ms: no step names the delay: expected one, like slow A to B delay", scenario->path, line);
+    return lb_refuse(err, err_size, "%s:%d: delay_ms: no step names the delay: expected one, like slow A to B delay",
+                     scenario->path, line);
   set_delay(scenario);
   return 0;
 }
@@ -75,12 +77,15 @@ static int complete(struct lb_scenario *scenario, const int *key_lines, char *er
   if (scenario->step_count > 0 && scenario->fault_count > 0)
     return lb_refuse(err, err_size, "%s:%d: a timeline has no campaign: expected one of [timeline] and [campaign]",
                      scenario->path, line_of("fault", key_lines));
-  scenario->kind = scenario->step_count > 0 ? LB_KIND_TIMELINE : scenario->fault_count > 0 ? LB_KIND_CAMPAIGN : LB_KIND_LOAD;
+  scenario->kind = scenario->step_count > 0    ? LB_KIND_TIMELINE
+                   : scenario->fault_count > 0 ? LB_KIND_CAMPAIGN
+                                               : LB_KIND_LOAD;
   if (scenario->kind != LB_KIND_LOAD && !given("storage", key_lines)) scenario->memory_storage = true;
   if (scenario->keys == 0 && !given("min_handoffs", key_lines)) scenario->min_handoffs = 0;
   scenario->apart = given("round_trip_ms", key_lines);
   if (scenario->apart && scenario->kind == LB_KIND_CAMPAIGN)
-    return lb_refuse(err, err_size, "%s:%d: a campaign has no round_trip_ms: expected it only of a load", scenario->path, line_of("round_trip_ms", key_lines));
+    return lb_refuse(err, err_size, "%s:%d: a campaign has no round_trip_ms: expected it only of a load",
+                     scenario->path, line_of("round_trip_ms", key_lines));
   int r = complete_delay(scenario, line_of("delay_ms", key_lines), err, err_size);
   if (r < 0 || scenario->kind != LB_KIND_TIMELINE) return r;
   for (size_t i = 0; i < lb_scenario_key_count; i++) {
@@ -173,7 +178,8 @@ void lb_scenario_clear(struct lb_scenario *scenario) {
 /* Half as long again as the mean is the longest fault that is drawn. */
 int64_t lb_scenario_progress_ms(const struct lb_scenario *scenario) {
   if (scenario->progress_ms) return scenario->progress_ms;
-  int64_t longest = scenario->lasts_ms * 3 / 2, away = scenario->delayed_restart ? scenario->ttl_ms + scenario->ttl_ms / 10 : 0;
+  int64_t longest = scenario->lasts_ms * 3 / 2,
+          away = scenario->delayed_restart ? scenario->ttl_ms + scenario->ttl_ms / 10 : 0;
   return (longest > away ? longest : away) + scenario->ttl_ms + scenario->wait_ms;
 }
 
@@ -187,11 +193,15 @@ int lb_scenario_change(struct lb_scenario *scenario, const char *key, const char
   const struct lb_scenario_key *k = lb_scenario_key_find_set(key, err, err_size);
   if (!k) return -EINVAL;
   if ((k->flags & LB_KEY_LOAD) && scenario->kind == LB_KIND_TIMELINE)
-    return lb_refuse(err, err_size, "%s = %s: %s has a timeline, and a timeline has no %s", key, value, scenario->name, key), -ENOTSUP;
+    return lb_refuse(err, err_size, "%s = %s: %s has a timeline, and a timeline has no %s", key, value, scenario->name,
+                     key),
+           -ENOTSUP;
   if ((k->flags & LB_KEY_CAMPAIGN) && scenario->kind != LB_KIND_CAMPAIGN)
     return lb_refuse(err, err_size, "%s = %s: %s has no campaign", key, value, scenario->name), -ENOTSUP;
   if ((k->flags & LB_KEY_APART) && scenario->kind == LB_KIND_CAMPAIGN)
-    return lb_refuse(err, err_size, "%s = %s: %s has a campaign, and a campaign has no %s", key, value, scenario->name, key), -ENOTSUP;
+    return lb_refuse(err, err_size, "%s = %s: %s has a campaign, and a campaign has no %s", key, value, scenario->name,
+                     key),
+           -ENOTSUP;
   if ((k->flags & LB_KEY_DELAY) && !names_delay(scenario))
     return lb_refuse(err, err_size, "%s = %s: no step of %s names the delay", key, value, scenario->name), -ENOTSUP;
   int r = lb_scenario_key_set(k, &changed, key, value, 0, err, err_size);
@@ -226,7 +236,8 @@ int lb_scenario_vary(struct lb_scenario *scenario, const char *key, const char *
   const char *dot = strchr(key, '.');
   char *name = NULL, *varied = NULL;
   bool named = asprintf(&name, "%s~%s=%s", scenario->name, dot ? dot + 1 : key, value) >= 0;
-  bool told = asprintf(&varied, "%s%s%s=%s", scenario->varied ? scenario->varied : "", scenario->varied ? " " : "", key, value) >= 0;
+  bool told = asprintf(&varied, "%s%s%s=%s", scenario->varied ? scenario->varied : "", scenario->varied ? " " : "", key,
+                       value) >= 0;
   int r = !named || !told ? -ENOMEM : 0;
   if (r == 0 && strlen(name) > NAME_BYTES_MAX)
     r = lb_refuse(err, err_size, "-s: the variant '%s' has a name of more than %d bytes", name, NAME_BYTES_MAX);
@@ -268,10 +279,15 @@ static int refuse_guard(const char *section, const char *word, char *err, size_t
   char list[128] = "";
   for (size_t i = 0, at = 0; i < LB_GUARD_COUNT && at < sizeof list; i++) {
     known[i] = lb_guard_name((enum lb_guard)i);
-    at += (size_t)snprintf(list + at, sizeof list - at, "%s%s", i == 0 ? "" : i + 1 == LB_GUARD_COUNT ? " or " : ", ", known[i]);
+    at += (size_t)snprintf(list + at, sizeof list - at, "%s%s",
+                           i == 0                    ? ""
+                           : i + 1 == LB_GUARD_COUNT ? " or "
+                                                     : ", ",
+                           known[i]);
   }
   const char *near = lb_suggest(word, known, LB_GUARD_COUNT);
-  if (near) return lb_refuse(err, err_size, "[%s]: no guard '%s', did you mean '%s'? expected %s", section, word, near, list);
+  if (near)
+    return lb_refuse(err, err_size, "[%s]: no guard '%s', did you mean '%s'? expected %s", section, word, near, list);
   return lb_refuse(err, err_size, "[%s]: no guard '%s': expected %s", section, word, list);
 }
 
@@ -296,7 +312,8 @@ int lb_expect_guards(const char *section, unsigned *ret, char *err, size_t err_s
 
 /* Form only: this room knows no protocols, and one may be a plugin that is not loaded now. */
 static bool is_name(const char *name) {
-  static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-*", kinds[] = "abcdefghijklmnopqrstuvwxyz0123456789-*:";
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-*",
+                    kinds[] = "abcdefghijklmnopqrstuvwxyz0123456789-*:";
   size_t protocol = strspn(name, kinds);
   if (strcmp(name, "*") == 0) return true;
   if (protocol == 0 || name[protocol] != '@') return false;
@@ -308,10 +325,14 @@ bool lb_expect_is_exact(const struct lb_expect *expect) { return !strchr(expect-
 
 bool lb_expect_is_foreign(const struct lb_expect *expect) { return strchr(expect->system, ':') != NULL; }
 
-bool lb_expect_adds(const struct lb_expect *expect) { return lb_expect_is_exact(expect) && !lb_expect_is_foreign(expect); }
+bool lb_expect_adds(const struct lb_expect *expect) {
+  return lb_expect_is_exact(expect) && !lb_expect_is_foreign(expect);
+}
 
 /* True if its name is or matches that of the system. The guard is not looked at. */
-static bool expect_fits(const struct lb_expect *expect, const char *system) { return fnmatch(expect->system, system, 0) == 0; }
+static bool expect_fits(const struct lb_expect *expect, const char *system) {
+  return fnmatch(expect->system, system, 0) == 0;
+}
 
 /* How much a line says of the systems that it fits: its letters without the `*`, and more than any
  * pattern can have for the system itself. */
@@ -323,7 +344,8 @@ static size_t exactness(const struct lb_expect *expect) {
 }
 
 /* Of those that do not fit `but` as well (NULL = nobody). Of two lines that are as exact, the first one counts. */
-static const struct lb_expect *find_best(const struct lb_scenario *scenario, const char *system, const char *but, enum lb_guard guard) {
+static const struct lb_expect *find_best(const struct lb_scenario *scenario, const char *system, const char *but,
+                                         enum lb_guard guard) {
   const struct lb_expect *best = NULL;
   for (size_t i = 0; i < scenario->expect_count; i++) {
     const struct lb_expect *expect = &scenario->expect[i];
@@ -333,11 +355,13 @@ static const struct lb_expect *find_best(const struct lb_scenario *scenario, con
   return best;
 }
 
-const struct lb_expect *lb_scenario_expect(const struct lb_scenario *scenario, const char *system, enum lb_guard guard) {
+const struct lb_expect *lb_scenario_expect(const struct lb_scenario *scenario, const char *system,
+                                           enum lb_guard guard) {
   return find_best(scenario, system, NULL, guard);
 }
 
-const struct lb_expect *lb_scenario_expect_like(const struct lb_scenario *scenario, const char *system, const char *like, enum lb_guard guard) {
+const struct lb_expect *lb_scenario_expect_like(const struct lb_scenario *scenario, const char *system,
+                                                const char *like, enum lb_guard guard) {
   const struct lb_expect *own = find_best(scenario, system, like, guard);
   return own ? own : lb_scenario_expect(scenario, like, guard);
 }
@@ -356,7 +380,9 @@ static bool has(const char *list, const char *word) {
 
 bool lb_scenario_asks(const struct lb_scenario *scenario, const char *system) { return has(scenario->systems, system); }
 
-bool lb_scenario_asks_under(const struct lb_scenario *scenario, enum lb_guard guard) { return has(scenario->guards, lb_guard_name(guard)); }
+bool lb_scenario_asks_under(const struct lb_scenario *scenario, enum lb_guard guard) {
+  return has(scenario->guards, lb_guard_name(guard));
+}
 
 /* ---- a line ---------------------------------------------------------------------------------- */
 
@@ -395,7 +421,8 @@ static int append(struct lb_scenario *scenario, enum lb_guard guard, const char 
 static int add_name(struct lb_scenario *scenario, unsigned guards, const char *system, enum lb_verdict verdict,
                     const char *reason, char *err, size_t err_size) {
   if (!is_name(system))
-    return lb_refuse(err, err_size, "'%s' is not a system: expected PROTOCOL@TOPOLOGY, in which * stands for any text, or *", system);
+    return lb_refuse(err, err_size,
+                     "'%s' is not a system: expected PROTOCOL@TOPOLOGY, in which * stands for any text, or *", system);
   for (size_t i = 0; i < scenario->expect_count; i++)
     if (guards & 1u << scenario->expect[i].guard && strcmp(scenario->expect[i].system, system) == 0)
       return lb_refuse(err, err_size, "%s is expected twice", system);
@@ -404,8 +431,8 @@ static int add_name(struct lb_scenario *scenario, unsigned guards, const char *s
   return 0;
 }
 
-/* A file may write `:` for `=`, so "peer:kazoo@zk = safe: ..." comes here as "peer" and "kazoo@zk = safe: ...". The last name decides: one
- * that is the kind of a foreign lock alone goes on in the value. */
+/* A file may write `:` for `=`, so "peer:kazoo@zk = safe: ..." comes here as "peer" and "kazoo@zk = safe: ...". The
+ * last name decides: one that is the kind of a foreign lock alone goes on in the value. */
 static const char *go_on(const char *names, const char *value, char *list, size_t size) {
   static const char *const kinds[] = {"peer", "exec"};
   const char *comma = strrchr(names, ','), *last = comma ? comma + 1 : names, *equals = strchr(value, '=');

@@ -13,16 +13,18 @@
 
 #include "step.h"
 
-/* What a client does before it touches the resource, chosen per cell. A guard protects the resource, not the lock: whatever it does, two
- * clients may still believe that they hold. Under any guard but `none` a trial is therefore judged by the damage at the resource (lost
- * updates, writes of an overtaken holder). */
+/* What a client does before it touches the resource, chosen per cell. A guard protects the resource, not the lock:
+ * whatever it does, two clients may still believe that they hold. Under any guard but `none` a trial is therefore
+ * judged by the damage at the resource (lost updates, writes of an overtaken holder). */
 enum lb_guard {
   LB_GUARD_NONE,     /* touches the resource as long as nobody told it that it lost the lock */
   LB_GUARD_DEADLINE, /* looks at its own monotonic clock: not after valid_until */
-  LB_GUARD_SIGNAL,   /* asks nobody: not once its client library or connection has said that the session is lost or in doubt */
+  LB_GUARD_SIGNAL,   /* asks nobody: not once its client library or connection has said that the session is lost or in
+                        doubt */
   LB_GUARD_RECHECK,  /* asks the server whether it still holds: not unless the server says so */
-  LB_GUARD_CLAIM,    /* writes its unique token into the resource first, and the resource refuses once another one stands there */
-  LB_GUARD_FENCE,    /* shows its fencing token, and the resource refuses one smaller than the largest it has seen */
+  LB_GUARD_CLAIM, /* writes its unique token into the resource first, and the resource refuses once another one stands
+                     there */
+  LB_GUARD_FENCE, /* shows its fencing token, and the resource refuses one smaller than the largest it has seen */
 };
 #define LB_GUARD_COUNT 6
 /* All of them, as a sentence names them. */
@@ -40,7 +42,18 @@ int lb_guard_find(const char *name);
  * differently where they should not be. `undecided` is no evidence either way. `skipped` was not tried, because
  * something is missing on this machine; `n/a` because the question means nothing there. `none` is not judged yet;
  * `race` (LB_ANY) is a word of expectations. Charts and results know them by name, lb_verdict_name(). */
-enum lb_verdict { LB_SAFE, LB_VIOLATED, LB_STUCK, LB_DELAYED, LB_MIXED, LB_UNDECIDED, LB_SKIPPED, LB_NA, LB_VERDICT_NONE, LB_ANY };
+enum lb_verdict {
+  LB_SAFE,
+  LB_VIOLATED,
+  LB_STUCK,
+  LB_DELAYED,
+  LB_MIXED,
+  LB_UNDECIDED,
+  LB_SKIPPED,
+  LB_NA,
+  LB_VERDICT_NONE,
+  LB_ANY
+};
 /* "safe", "violated", "stuck", "delayed", "mixed", "undecided", "skipped", "n/a", "none", "race" (of an
  * expectation only: timing decides, so whatever is decided fits). */
 const char *lb_verdict_name(enum lb_verdict verdict);
@@ -56,7 +69,7 @@ enum lb_scenario_kind {
  * run. A verdict that differs fails the run, in either direction. */
 struct lb_expect {
   enum lb_guard guard; /* [expect] = none; [expect fence] = fence */
-  char *system; /* "PROTOCOL@TOPOLOGY", `*` in it for any text; "*" for all */
+  char *system;        /* "PROTOCOL@TOPOLOGY", `*` in it for any text; "*" for all */
   enum lb_verdict verdict;
   char *reason; /* may be empty */
 };
@@ -70,15 +83,17 @@ struct lb_scenario {
   /* File name without "NN-" and ".ini": "failover". Of a variant with what tells it from the others:
    * "contention~hold_ms=0.5". */
   char *name;
-  char *base;     /* the name without that */
-  char *varied;   /* "hold_ms=0.5 think_ms=1": what it is a variant by; NULL = it is none */
+  char *base;   /* the name without that */
+  char *varied; /* "hold_ms=0.5 think_ms=1": what it is a variant by; NULL = it is none */
   char *path;
   char *title;    /* [scenario] title */
   char *question; /* [scenario] question: what it settles */
   char *refuted;  /* [scenario] refuted: what outcome would refute the expectation */
-  char *like;     /* [scenario] like: the scenario that the rest was taken from (scenario_read.c); NULL = all of it is its own */
-  char *attack;   /* [scenario] attack: which rules say what comes out (theory/theory.h); NULL = only [expect] does */
-  char *systems;  /* [scenario] systems: "a@x, b@*", those that it is asked of unless others are named; NULL = nobody is left out */
+  char *like;   /* [scenario] like: the scenario that the rest was taken from (scenario_read.c); NULL = all of it is its
+                   own */
+  char *attack; /* [scenario] attack: which rules say what comes out (theory/theory.h); NULL = only [expect] does */
+  char *systems;  /* [scenario] systems: "a@x, b@*", those that it is asked of unless others are named; NULL = nobody is
+                     left out */
   char *guards;   /* [scenario] guards: "none, fence", those that a suite asks it under; NULL = all */
   char *upstream; /* [scenario] upstream: who published it, where and when; NULL = nobody is named */
   /* By its sections: [timeline], [campaign], or neither. Set when the file has been read; nothing else decides it. */
@@ -101,7 +116,7 @@ struct lb_scenario {
    * by half of it (trial/fault_line.c). Without `apart` they share the loopback. */
   bool apart;
   double round_trip_ms;
-  int64_t delay_ms;  /* what steps mean by `delay`; 0 = none of them does */
+  int64_t delay_ms;   /* what steps mean by `delay`; 0 = none of them does */
   int64_t request_ms; /* bound on the wait for an answer in an acquire (struct lb_holder); 0 = that of the acquire */
   /* renew = yes: a client renews its lease every third of the ttl while it holds (the watchdog). */
   bool renew;
@@ -161,7 +176,8 @@ struct lb_scenario {
  * *ret is empty. */
 int lb_scenario_load(const char *path, struct lb_scenario *ret, char *err, size_t err_size);
 /* The same from memory; `path` stands for the file in messages. For tests and fuzzing. */
-int lb_scenario_parse(const char *path, const char *data, size_t size, struct lb_scenario *ret, char *err, size_t err_size);
+int lb_scenario_parse(const char *path, const char *data, size_t size, struct lb_scenario *ret, char *err,
+                      size_t err_size);
 /* Sets one key as `-s key=value` does (those with LB_KEY_SET); same messages, with "-s" as the place. 0; -EINVAL for an
  * unknown key or a value that does not fit; -ENOTSUP: a scenario of this kind has no such key. */
 int lb_scenario_set(struct lb_scenario *scenario, const char *key, const char *value, char *err, size_t err_size);
@@ -175,16 +191,20 @@ bool lb_scenario_varies(const char *key);
 int lb_scenario_vary(struct lb_scenario *scenario, const char *key, const char *value, char *err, size_t err_size);
 /* The expectation for a system under a guard: of the lines that fit it, the most exact; NULL = nothing is expected. */
 const struct lb_expect *lb_scenario_expect(const struct lb_scenario *scenario, const char *system, enum lb_guard guard);
-/* Of a system that stands for another one (`like`): a line that speaks of it and not of the other one, else what is expected of the other one. */
-const struct lb_expect *lb_scenario_expect_like(const struct lb_scenario *scenario, const char *system, const char *like, enum lb_guard guard);
-/* Whether it is asked of this system where nobody names one: `systems` has it, or is not given. The same of a guard in a suite. */
+/* Of a system that stands for another one (`like`): a line that speaks of it and not of the other one, else what is
+ * expected of the other one. */
+const struct lb_expect *lb_scenario_expect_like(const struct lb_scenario *scenario, const char *system,
+                                                const char *like, enum lb_guard guard);
+/* Whether it is asked of this system where nobody names one: `systems` has it, or is not given. The same of a guard in
+ * a suite. */
 bool lb_scenario_asks(const struct lb_scenario *scenario, const char *system);
 bool lb_scenario_asks_under(const struct lb_scenario *scenario, enum lb_guard guard);
 /* True if it names one system; else `*` is in its name. */
 bool lb_expect_is_exact(const struct lb_expect *expect);
 /* True if it is of a foreign lock: KIND:NAME@TOPOLOGY. */
 bool lb_expect_is_foreign(const struct lb_expect *expect);
-/* True if a run that names no system runs this one. A foreign lock (KIND:NAME@TOPOLOGY) has to be named, as it has to be installed. */
+/* True if a run that names no system runs this one. A foreign lock (KIND:NAME@TOPOLOGY) has to be named, as it has to
+ * be installed. */
 bool lb_expect_adds(const struct lb_expect *expect);
 /* True if this client, from 1, has no session until a step of the timeline opens it. */
 bool lb_scenario_opens_late(const struct lb_scenario *scenario, int client);
@@ -196,27 +216,27 @@ bool lb_scenario_needs(const struct lb_scenario *scenario, enum lb_step_need nee
  * what a correct lock can need: the longest fault, the lease of a holder that it hit, and one attempt of a client. */
 int64_t lb_scenario_progress_ms(const struct lb_scenario *scenario);
 
-/* Names of all scenarios in a folder and in its folders of themes (speed, failover ...), theme by theme, there sorted by file name: names[i] of `*ret_count`, paths in
- * ret_paths; free each and the arrays. */
+/* Names of all scenarios in a folder and in its folders of themes (speed, failover ...), theme by theme, there sorted
+ * by file name: names[i] of `*ret_count`, paths in ret_paths; free each and the arrays. */
 int lb_scenario_list(const char *folder, char ***ret_names, char ***ret_paths, size_t *ret_count);
 
 /* ---- the form as data: parser, help and scenarios/README.md share these tables --------------- */
 
 /* How the value of a key is written, and behind each the field of struct lb_scenario that it goes to. */
 enum lb_scenario_type {
-  LB_KEY_TEXT,          /* char * */
-  LB_KEY_WHOLE,         /* int */
-  LB_KEY_WHOLE_LIST,    /* client_counts */
-  LB_KEY_WHOLE_OR_OWN,  /* int, 0 = `own` */
-  LB_KEY_MS,            /* int64_t, whole */
-  LB_KEY_REAL,          /* double */
-  LB_KEY_YES_NO,        /* bool, `yes` or `no` */
-  LB_KEY_STORAGE,       /* bool, `memory` or `disk` */
-  LB_KEY_OPTION,        /* one more text of `options` */
-  LB_KEY_STEP,          /* one more struct lb_step of the timeline or the campaign */
-  LB_KEY_FACT,          /* char * */
-  LB_KEY_PREMISE,       /* one more struct lb_premise */
-  LB_KEY_VERDICT,       /* more of struct lb_expect; the key names systems */
+  LB_KEY_TEXT,         /* char * */
+  LB_KEY_WHOLE,        /* int */
+  LB_KEY_WHOLE_LIST,   /* client_counts */
+  LB_KEY_WHOLE_OR_OWN, /* int, 0 = `own` */
+  LB_KEY_MS,           /* int64_t, whole */
+  LB_KEY_REAL,         /* double */
+  LB_KEY_YES_NO,       /* bool, `yes` or `no` */
+  LB_KEY_STORAGE,      /* bool, `memory` or `disk` */
+  LB_KEY_OPTION,       /* one more text of `options` */
+  LB_KEY_STEP,         /* one more struct lb_step of the timeline or the campaign */
+  LB_KEY_FACT,         /* char * */
+  LB_KEY_PREMISE,      /* one more struct lb_premise */
+  LB_KEY_VERDICT,      /* more of struct lb_expect; the key names systems */
 };
 /* What else the reader has to know of a key. */
 enum lb_scenario_key_flag {
@@ -227,8 +247,8 @@ enum lb_scenario_key_flag {
   LB_KEY_LOAD = 1 << 4,     /* of a pure workload: refused beside a timeline */
   LB_KEY_CAMPAIGN = 1 << 5, /* read by a campaign only */
   LB_KEY_DELAY = 1 << 6,    /* read by steps that name it */
-  LB_KEY_APART = 1 << 7, /* only of a load: its hosts have links of their own if it is given */
-  LB_KEY_OWN = 1 << 8,   /* `like` does not bring it */
+  LB_KEY_APART = 1 << 7,    /* only of a load: its hosts have links of their own if it is given */
+  LB_KEY_OWN = 1 << 8,      /* `like` does not bring it */
 };
 /* One key of the form. A key that is not in the table does not exist: the reader, `-s`, the help
  * and the page of the form all read these rows. */
@@ -257,8 +277,8 @@ struct lb_suite {
   char **scenarios, **settings;
   unsigned *own_guards; /* of each scenario, a bit each, of `guards`; 0 = all of them */
   size_t count;
-  char *systems;   /* "a@x,b@y", NULL = those that the scenarios name */
-  unsigned guards; /* one bit each, 0 = all */
+  char *systems;    /* "a@x,b@y", NULL = those that the scenarios name */
+  unsigned guards;  /* one bit each, 0 = all */
   int guard_trials; /* under a guard at most so many of each cell; 0 = as many as without */
 };
 

@@ -23,7 +23,8 @@ static int first_word(enum lb_verb verb) { return (int)strcspn(lb_step_rows[verb
 static bool is_listed(enum lb_verb verb, const bool *chosen) {
   int len = first_word(verb);
   for (enum lb_verb v = 0; v < verb; v++)
-    if (chosen[v] && first_word(v) == len && strncmp(lb_step_rows[v].form, lb_step_rows[verb].form, (size_t)len) == 0) return true;
+    if (chosen[v] && first_word(v) == len && strncmp(lb_step_rows[v].form, lb_step_rows[verb].form, (size_t)len) == 0)
+      return true;
   return false;
 }
 
@@ -34,8 +35,11 @@ void lb_step_list(const bool chosen[LB_VERB_COUNT], char *buf, size_t size) {
     if (chosen[v] && !is_listed(v, chosen)) words[count++] = v;
   buf[0] = '\0';
   for (size_t i = 0; i < count && at < size; i++)
-    at += (size_t)snprintf(buf + at, size - at, "%s%.*s", i == 0 ? "" : i + 1 == count ? " or " : ", ", first_word(words[i]),
-                           lb_step_rows[words[i]].form);
+    at += (size_t)snprintf(buf + at, size - at, "%s%.*s",
+                           i == 0           ? ""
+                           : i + 1 == count ? " or "
+                                            : ", ",
+                           first_word(words[i]), lb_step_rows[words[i]].form);
 }
 
 /* ---- a story ------------------------------------------------------------------------------- */
@@ -43,10 +47,10 @@ void lb_step_list(const bool chosen[LB_VERB_COUNT], char *buf, size_t size) {
 /* What the steps before this one have done. */
 struct story {
   const struct lb_scenario *scenario;
-  size_t at;                      /* number of this step */
+  size_t at;                          /* number of this step */
   unsigned asked[LB_CLIENTS_MAX + 1]; /* for which locks client N has asked, a bit each */
   bool dead[LB_CLIENTS_MAX + 1];
-  bool fault; /* something was done to some server */
+  bool fault;    /* something was done to some server */
   int primaries; /* so many that led one after the other have been named */
   char *err;
   size_t err_size;
@@ -79,8 +83,10 @@ static int check_asked(struct story *t, const struct lb_step *step) {
   int n = both ? step->b.number : step->a.number;
   bool of_lock = lb_step_form_has(lb_step_row(step), "[lock");
   if (of_lock && step->lock > 0 && !(t->asked[n] & 1u << step->lock))
-    return lb_refuse(t->err, t->err_size, "step = %s: client %d never asked for lock %d: expected client %d [begin] acquire lock %d within T before it", step->text, n,
-                     step->lock + 1, n, step->lock + 1);
+    return lb_refuse(
+        t->err, t->err_size,
+        "step = %s: client %d never asked for lock %d: expected client %d [begin] acquire lock %d within T before it",
+        step->text, n, step->lock + 1, n, step->lock + 1);
   if (of_lock ? t->asked[n] & 1u << step->lock : t->asked[n]) return 0;
   return lb_refuse(t->err, t->err_size,
                    "step = %s: client %d never asked for the lock: expected client %d [begin] acquire within T before "
@@ -98,10 +104,12 @@ static int check_gate(struct story *t, const struct lb_step *step) {
     if (earlier->verb == LB_STEP_GATE_AT) gate = earlier;
     if (earlier->verb == LB_STEP_PASS) gate = NULL;
   }
-  if (passes && !gate) return lb_refuse(t->err, t->err_size, "step = %s: expected an earlier gate of client %d", step->text, step->a.number);
-  if (!passes && gate)
-    return lb_refuse(t->err, t->err_size, "step = %s: client %d is at '%s': expected pass client %d before it", step->text, step->a.number, gate->text,
+  if (passes && !gate)
+    return lb_refuse(t->err, t->err_size, "step = %s: expected an earlier gate of client %d", step->text,
                      step->a.number);
+  if (!passes && gate)
+    return lb_refuse(t->err, t->err_size, "step = %s: client %d is at '%s': expected pass client %d before it",
+                     step->text, step->a.number, gate->text, step->a.number);
   return 0;
 }
 
@@ -110,8 +118,9 @@ static int check_first(struct story *t, const struct lb_step *step) {
   for (size_t i = 0; i < t->at; i++) {
     const struct lb_step *earlier = &t->scenario->steps[i];
     if (lb_step_row(earlier)->class != LB_STEP_COMMAND || earlier->a.number != step->a.number) continue;
-    return lb_refuse(t->err, t->err_size, "step = %s: client %d has done '%s' before: expected its first step to open its session", step->text,
-                     step->a.number, earlier->text);
+    return lb_refuse(t->err, t->err_size,
+                     "step = %s: client %d has done '%s' before: expected its first step to open its session",
+                     step->text, step->a.number, earlier->text);
   }
   return 0;
 }
@@ -119,7 +128,8 @@ static int check_first(struct story *t, const struct lb_step *step) {
 static int check_dead(struct story *t, const struct lb_step *step) {
   int n = step->a.number;
   if (t->dead[n]) return 0;
-  return lb_refuse(t->err, t->err_size, "step = %s: client %d lives: expected kill client %d before it", step->text, n, n);
+  return lb_refuse(t->err, t->err_size, "step = %s: client %d lives: expected kill client %d before it", step->text, n,
+                   n);
 }
 
 /* Whose files were copied is known when it is played. */
@@ -159,16 +169,21 @@ static int check_failover(struct story *t, const struct lb_step *step) {
 static int named_primaries(const struct lb_step *step) {
   int later = lb_step_later_primary(step);
   if (later) return later;
-  return lb_role_is_relative(step->a) || lb_role_is_relative(step->b) || step->verb == LB_STEP_AWAIT_FAILOVER || step->verb == LB_STEP_LET_FAILOVER;
+  return lb_role_is_relative(step->a) || lb_role_is_relative(step->b) || step->verb == LB_STEP_AWAIT_FAILOVER ||
+         step->verb == LB_STEP_LET_FAILOVER;
 }
 
 /* Who took over is known only against the one before it. */
 static int check_primary(struct story *t, const struct lb_step *step) {
   int n = lb_step_later_primary(step);
   if (n < 2) return 0;
-  if (t->primaries < n - 1 && n == 2) return lb_refuse(t->err, t->err_size, "step = %s: no step before it names primary, from which primary 2 took over", step->text);
+  if (t->primaries < n - 1 && n == 2)
+    return lb_refuse(t->err, t->err_size, "step = %s: no step before it names primary, from which primary 2 took over",
+                     step->text);
   if (t->primaries < n - 1)
-    return lb_refuse(t->err, t->err_size, "step = %s: no step before it names primary %d, from which primary %d took over", step->text, n - 1, n);
+    return lb_refuse(t->err, t->err_size,
+                     "step = %s: no step before it names primary %d, from which primary %d took over", step->text,
+                     n - 1, n);
   return check_failover(t, step);
 }
 
@@ -195,10 +210,13 @@ static int check_cure(struct story *t, const struct lb_step *step) {
   char faults[LB_SCENARIO_ERR / 2];
   struct lb_step fault = *step;
   if (count_open(t, step) > 0) return 0;
-  for (fault.verb = LB_STEP_NONE + 1; fault.verb < LB_VERB_COUNT; fault.verb++) undone[fault.verb] = lb_step_undoes(step, &fault);
+  for (fault.verb = LB_STEP_NONE + 1; fault.verb < LB_VERB_COUNT; fault.verb++)
+    undone[fault.verb] = lb_step_undoes(step, &fault);
   lb_step_list(undone, faults, sizeof faults);
   if (lb_step_form_has(lb_step_row(step), "N"))
-    return lb_refuse(t->err, t->err_size, "step = %s: expected a 'client %d write late' before it that is not delivered yet", step->text, step->a.number);
+    return lb_refuse(t->err, t->err_size,
+                     "step = %s: expected a 'client %d write late' before it that is not delivered yet", step->text,
+                     step->a.number);
   return lb_refuse(t->err, t->err_size, "step = %s: expected an earlier %s%s", step->text, faults,
                    step->b.kind == LB_ROLE_NONE ? "" : " of these two roles, in this order, that still holds");
 }
@@ -237,7 +255,8 @@ static int check_syncs(const struct lb_scenario *scenario, int *ret_line, char *
   for (size_t i = 0; scenario->memory_storage && i < scenario->step_count; i++) {
     if (!lb_step_needs(&scenario->steps[i], LB_NEED_SYNCS)) continue;
     *ret_line = scenario->steps[i].line;
-    return lb_refuse(err, err_size, "step = %s: in memory servers sync nothing: expected storage = disk in [servers]", scenario->steps[i].text);
+    return lb_refuse(err, err_size, "step = %s: in memory servers sync nothing: expected storage = disk in [servers]",
+                     scenario->steps[i].text);
   }
   return 0;
 }
@@ -277,9 +296,11 @@ static int check_faults(const struct lb_scenario *scenario, int *ret_line, char 
       return lb_refuse(err, err_size, "fault = %s: a client at work tells nobody its time: expected a server",
                        fault->text);
     if (fault->a.kind == LB_ROLE_SERVER_OF || fault->b.kind == LB_ROLE_SERVER_OF)
-      return lb_refuse(err, err_size, "fault = %s: a client at work tells nobody its server: expected another role", fault->text);
+      return lb_refuse(err, err_size, "fault = %s: a client at work tells nobody its server: expected another role",
+                       fault->text);
     if (lb_step_later_primary(fault))
-      return lb_refuse(err, err_size, "fault = %s: in a campaign primary is whoever decides then: expected primary", fault->text);
+      return lb_refuse(err, err_size, "fault = %s: in a campaign primary is whoever decides then: expected primary",
+                       fault->text);
     if (client->kind == LB_ROLE_CLIENT && client->number > clients)
       return lb_refuse(err, err_size, "fault = %s: names client %d, but clients = %d", fault->text, client->number,
                        clients);
@@ -312,7 +333,8 @@ static size_t count_observations(const struct lb_scenario *scenario, const struc
 
 static size_t count_alike(const struct lb_scenario *scenario, const struct lb_premise *premise) {
   size_t count = 0;
-  for (size_t i = 0; i < scenario->premise_count; i++) count += lb_premise_same_subject(premise, &scenario->premises[i]);
+  for (size_t i = 0; i < scenario->premise_count; i++)
+    count += lb_premise_same_subject(premise, &scenario->premises[i]);
   return count;
 }
 
@@ -333,12 +355,15 @@ static int check_premises(const struct lb_scenario *scenario, int *ret_line, cha
     lb_premise_format_step(premise, step, sizeof step);
     *ret_line = premise->line;
     if (highest_client(premise) > fewest_clients(scenario))
-      return lb_refuse(err, err_size, "%s = %s: names client %d, but clients = %d", key, premise->text, highest_client(premise),
-                       fewest_clients(scenario));
-    if (seen == 0) return lb_refuse(err, err_size, "%s = %s: no step observes it: expected step = %s", key, premise->text, step);
+      return lb_refuse(err, err_size, "%s = %s: names client %d, but clients = %d", key, premise->text,
+                       highest_client(premise), fewest_clients(scenario));
+    if (seen == 0)
+      return lb_refuse(err, err_size, "%s = %s: no step observes it: expected step = %s", key, premise->text, step);
     if (!premise->of_safe && alike > 1 && alike != seen)
-      return lb_refuse(err, err_size, "premise = %s: %zu premises of it, but %zu steps %s: expected one for all of them, or one for each",
-                       premise->text, alike, seen, step);
+      return lb_refuse(
+          err, err_size,
+          "premise = %s: %zu premises of it, but %zu steps %s: expected one for all of them, or one for each",
+          premise->text, alike, seen, step);
   }
   *ret_line = 0;
   return 0;
@@ -370,8 +395,9 @@ static int check_guards(const struct lb_scenario *scenario, char *err, size_t er
     at += length;
     if (lb_guard_find(word) >= 0) continue;
     const char *near = lb_suggest(word, known, LB_GUARD_COUNT);
-    return lb_refuse(err, err_size, "guards = %s: no guard '%s'%s%s%s: expected none, deadline, signal, recheck, claim or fence", scenario->guards, word, near ? ", did you mean '" : "",
-                     near ? near : "", near ? "'?" : "");
+    return lb_refuse(err, err_size,
+                     "guards = %s: no guard '%s'%s%s%s: expected none, deadline, signal, recheck, claim or fence",
+                     scenario->guards, word, near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
   }
   return 0;
 }

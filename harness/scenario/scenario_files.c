@@ -30,7 +30,8 @@ int lb_lines_load(const char *path, char **ret_data, size_t *ret_size, char *err
     r = -errno;
     snprintf(err, err_size, "%s: %s", path, strerror(-r));
   } else if (size > LB_LINES_BYTES_MAX) {
-    r = lb_refuse(err, err_size, "%s: more than %d kB: expected a text file of a few lines", path, LB_LINES_BYTES_MAX / 1024);
+    r = lb_refuse(err, err_size, "%s: more than %d kB: expected a text file of a few lines", path,
+                  LB_LINES_BYTES_MAX / 1024);
   } else {
     data[size] = '\0';
     *ret_data = data;
@@ -181,7 +182,8 @@ static int is_scenario_file(const struct dirent *entry) {
 static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
 
 /* Themes, in the order in which people read them. A folder without them is one theme. */
-static const char *const themes[] = {".", "speed", "failover", "partition", "pause", "clock", "crash", "protocol", "storm", "museum", "peers"};
+static const char *const themes[] = {".",     "speed",    "failover", "partition", "pause", "clock",
+                                     "crash", "protocol", "storm",    "museum",    "peers"};
 
 struct listing {
   char **names, **paths;
@@ -195,7 +197,8 @@ static int add_file(struct listing *l, const char *folder, const char *theme, co
   if (paths) l->paths = paths;
   char *path = NULL;
   bool top = strcmp(theme, ".") == 0;
-  if (!names || !paths || asprintf(&path, "%s/%s%s%s", folder, top ? "" : theme, top ? "" : "/", file) < 0) return -ENOMEM;
+  if (!names || !paths || asprintf(&path, "%s/%s%s%s", folder, top ? "" : theme, top ? "" : "/", file) < 0)
+    return -ENOMEM;
   l->paths[l->count] = path;
   l->names[l->count] = lb_scenario_name_of(path);
   if (!l->names[l->count]) return free(path), -ENOMEM;

@@ -3,8 +3,9 @@
  * The table of keys, and how a key is found in it. A row says everything that is known of a key, so the parser, the
  * help and scenarios/README.md cannot disagree.
  *
- * A value is written straight into the field that the row of its key names by its offset. So a type means both a notation and the C type of
- * the field; a row with the wrong type would overwrite its neighbour. A value that does not fit leaves the scenario as it was.
+ * A value is written straight into the field that the row of its key names by its offset. So a type means both a
+ * notation and the C type of the field; a row with the wrong type would overwrite its neighbour. A value that does not
+ * fit leaves the scenario as it was.
  */
 #include "reader.h"
 
@@ -19,18 +20,21 @@
 #define KEYS_MAX 32
 
 const struct lb_scenario_key lb_scenario_keys[] = {
-    {"scenario", "title", LB_KEY_TEXT, LB_KEY_MANDATORY | LB_KEY_OWN, "", NULL, 0, 0, "a few words, for lists and charts",
-     FIELD(title)},
-    {"scenario", "question", LB_KEY_TEXT, LB_KEY_MANDATORY | LB_KEY_LINES | LB_KEY_OWN, "", NULL, 0, 0, "what the scenario settles",
-     FIELD(question)},
+    {"scenario", "title", LB_KEY_TEXT, LB_KEY_MANDATORY | LB_KEY_OWN, "", NULL, 0, 0,
+     "a few words, for lists and charts", FIELD(title)},
+    {"scenario", "question", LB_KEY_TEXT, LB_KEY_MANDATORY | LB_KEY_LINES | LB_KEY_OWN, "", NULL, 0, 0,
+     "what the scenario settles", FIELD(question)},
     {"scenario", "refuted", LB_KEY_TEXT, LB_KEY_MANDATORY | LB_KEY_LINES, "", NULL, 0, 0,
      "what outcome would refute the expectation", FIELD(refuted)},
     {"scenario", "like", LB_KEY_TEXT, LB_KEY_OWN, "", NULL, 0, 0,
-     "a scenario without `like`, or the path of its file: what is not given here is taken from there, lists as a whole, but not `title`, `question` and exceptions", FIELD(like)},
-    {"scenario", "attack", LB_KEY_TEXT, 0, "", NULL, 0, 0, "what is done to the lock: a section of theory/rules.ini, whose rules say what comes out", FIELD(attack)},
+     "a scenario without `like`, or the path of its file: what is not given here is taken from there, lists as a whole, but not `title`, `question` and exceptions",
+     FIELD(like)},
+    {"scenario", "attack", LB_KEY_TEXT, 0, "", NULL, 0, 0,
+     "what is done to the lock: a section of theory/rules.ini, whose rules say what comes out", FIELD(attack)},
     {"scenario", "systems", LB_KEY_TEXT, LB_KEY_LINES, "", NULL, 0, 0,
      "the systems that it is asked of where nobody names one, with `*` for any text; not given: all", FIELD(systems)},
-    {"scenario", "guards", LB_KEY_TEXT, 0, "", NULL, 0, 0, "the guards that a suite asks it under; not given: all", FIELD(guards)},
+    {"scenario", "guards", LB_KEY_TEXT, 0, "", NULL, 0, 0, "the guards that a suite asks it under; not given: all",
+     FIELD(guards)},
     {"scenario", "upstream", LB_KEY_TEXT, LB_KEY_LINES, "", NULL, 0, 0,
      "of a published bug or experiment: its address, by whom and when, and what was found there", FIELD(upstream)},
     {"scenario", "trials", LB_KEY_WHOLE, LB_KEY_SET, "", "3", 1, 10000,
@@ -41,7 +45,8 @@ const struct lb_scenario_key lb_scenario_keys[] = {
     {"scenario", "control", LB_KEY_YES_NO, 0, "", "no", 0, 0,
      "`yes`: no fault is played and no lease ends while its holder works; its trials are what the others are compared with",
      FIELD(control)},
-    {"scenario", "unreal", LB_KEY_YES_NO, 0, "", "no", 0, 0, "`yes`: no real clock does this; it shows which clock a lock rests on", FIELD(unreal)},
+    {"scenario", "unreal", LB_KEY_YES_NO, 0, "", "no", 0, 0,
+     "`yes`: no real clock does this; it shows which clock a lock rests on", FIELD(unreal)},
     {"scenario", "alike", LB_KEY_TEXT, LB_KEY_LINES, "", NULL, 0, 0,
      "why no two locks are expected to come out differently without a guard; refused if two are", FIELD(alike)},
     {"workload", "clients", LB_KEY_WHOLE_LIST, LB_KEY_MANDATORY | LB_KEY_SET, "", NULL, 1, LB_CLIENTS_MAX,
@@ -66,23 +71,30 @@ const struct lb_scenario_key lb_scenario_keys[] = {
      FIELD(settle_s)},
     {"workload", "round_trip_ms", LB_KEY_REAL, LB_KEY_SET | LB_KEY_LOAD | LB_KEY_APART, "ms", NULL, 0, 100,
      "the servers and clients of a load are hosts with links of their own, and a packet between two of them and its answer are late by so much together, half on "
-     "each way; 0: by nothing but the links; not given: all share the loopback of one machine", FIELD(round_trip_ms)},
+     "each way; 0: by nothing but the links; not given: all share the loopback of one machine",
+     FIELD(round_trip_ms)},
     {"workload", "delay_ms", LB_KEY_MS, LB_KEY_SET | LB_KEY_DELAY, "ms", NULL, 1, 3600000,
-     "what steps of a timeline mean by `delay` and `delay+T`; must be given if one does, and is refused if none does", FIELD(delay_ms)},
+     "what steps of a timeline mean by `delay` and `delay+T`; must be given if one does, and is refused if none does",
+     FIELD(delay_ms)},
     {"workload", "request_ms", LB_KEY_MS, LB_KEY_SET, "ms", "0", 0, 3600000,
      "how long a client waits for the answer to a try of an acquire before it gives the request up and asks what became of it, as the time limit of a client "
      "library; 0: as long as the acquire may take. A lock with the trait `queues` waits for its turn, however long that takes",
      FIELD(request_ms)},
     {"workload", "renew", LB_KEY_YES_NO, LB_KEY_SET, "", "no", 0, 0,
-     "`yes`: a client renews its lease every third of `ttl_ms` while it holds, as a watchdog does; when half of what it may count on is left, if that is sooner. A lock with the trait `renewed` is renewed anyway", FIELD(renew)},
-    {"workload", "permits", LB_KEY_WHOLE, 0, "", "1", 1, LB_CLIENTS_MAX, "so many may hold at once, as with a semaphore; 1 is a lock. With more, what they do to the resource is not judged", FIELD(permits)},
+     "`yes`: a client renews its lease every third of `ttl_ms` while it holds, as a watchdog does; when half of what it may count on is left, if that is sooner. A lock with the trait `renewed` is renewed anyway",
+     FIELD(renew)},
+    {"workload", "permits", LB_KEY_WHOLE, 0, "", "1", 1, LB_CLIENTS_MAX,
+     "so many may hold at once, as with a semaphore; 1 is a lock. With more, what they do to the resource is not judged",
+     FIELD(permits)},
     {"workload", "option", LB_KEY_OPTION, LB_KEY_REPEATED, "", NULL, 0, 0,
-     "an option of a protocol, PROTOCOL.OPTION=VALUE as `-s` takes it; may stand several times, and `-s` wins over it", FIELD(options)},
+     "an option of a protocol, PROTOCOL.OPTION=VALUE as `-s` takes it; may stand several times, and `-s` wins over it",
+     FIELD(options)},
     {"servers", "storage", LB_KEY_STORAGE, 0, "", "disk", 0, 0,
      "`disk` syncs as a careful operator would, `memory` does not; with a timeline or a campaign the default is `memory`. A topology may insist on `disk`, or write nothing at all",
      FIELD(memory_storage)},
     {"timeline", "step", LB_KEY_STEP, LB_KEY_MANDATORY | LB_KEY_REPEATED, "", NULL, 0, 0,
-     "a step, or several with commas between, done one after the other; `N times:` before them repeats them", FIELD(steps)},
+     "a step, or several with commas between, done one after the other; `N times:` before them repeats them",
+     FIELD(steps)},
     {"campaign", "fault", LB_KEY_STEP, LB_KEY_MANDATORY | LB_KEY_REPEATED, "", NULL, 0, 0,
      "one fault that may be drawn: a `cut`, `kill`, `pause` or `clock` step; each is undone again", FIELD(faults)},
     {"campaign", "every_ms", LB_KEY_MS, LB_KEY_SET | LB_KEY_CAMPAIGN, "ms", "1000", 10, 3600000,
@@ -93,7 +105,8 @@ const struct lb_scenario_key lb_scenario_keys[] = {
      "longest time without a grant while somebody asks; a trial with a longer one is stuck or delayed. Not given: the longest fault, `ttl_ms` and `wait_ms` together",
      FIELD(progress_ms)},
     {"campaign", "delayed_restart", LB_KEY_YES_NO, LB_KEY_SET | LB_KEY_CAMPAIGN, "", "no", 0, 0,
-     "`yes`: a killed server stays away for longer than a lease (`ttl_ms` and a tenth), as Redlock asks for", FIELD(delayed_restart)},
+     "`yes`: a killed server stays away for longer than a lease (`ttl_ms` and a tenth), as Redlock asks for",
+     FIELD(delayed_restart)},
     {"proof", "violated", LB_KEY_FACT, 0, "", NULL, 0, 0,
      "a violation only counts in a trial that observed this fact; without it the trial is undecided",
      FIELD(proof_violated)},
@@ -117,10 +130,15 @@ static const struct {
   const char *name, *help;
 } guards[LB_GUARD_COUNT] = {
     [LB_GUARD_NONE] = {"none", "the client trusts its grant until somebody tells it that it lost the lock"},
-    [LB_GUARD_DEADLINE] = {"deadline", "before each access the client looks at its own clock: not after the end of its lease"},
-    [LB_GUARD_SIGNAL] = {"signal", "before each access the client looks whether its session or connection was reported lost or in doubt"},
+    [LB_GUARD_DEADLINE] = {"deadline",
+                           "before each access the client looks at its own clock: not after the end of its lease"},
+    [LB_GUARD_SIGNAL] =
+        {"signal",
+         "before each access the client looks whether its session or connection was reported lost or in doubt"},
     [LB_GUARD_RECHECK] = {"recheck", "before each access the client asks the server whether it still holds"},
-    [LB_GUARD_CLAIM] = {"claim", "the first access writes the holder's unique token into the resource, which refuses later ones once another token stands there"},
+    [LB_GUARD_CLAIM] =
+        {"claim",
+         "the first access writes the holder's unique token into the resource, which refuses later ones once another token stands there"},
     [LB_GUARD_FENCE] = {"fence", "the resource refuses a fencing token smaller than the largest it has seen"},
 };
 
@@ -134,7 +152,8 @@ int lb_guard_find(const char *name) {
   return -1;
 }
 
-static const char *const verdicts[] = {"safe", "violated", "stuck", "delayed", "mixed", "undecided", "skipped", "n/a", "none", "race"};
+static const char *const verdicts[] = {"safe",      "violated", "stuck", "delayed", "mixed",
+                                       "undecided", "skipped",  "n/a",   "none",    "race"};
 
 const char *lb_verdict_name(enum lb_verdict verdict) { return verdicts[verdict]; }
 
@@ -202,7 +221,7 @@ enum { TIMES_MAX = 1000, STEPS_MAX = 1000 }; /* a file of 64 kB holds more than 
 
 /* One more step or fault, `name` is its key. 0, -EINVAL with err, -ENOMEM. */
 static int add_step(const char *name, const char *text, int line, struct lb_step **list, size_t *count, char *err,
-                         size_t err_size) {
+                    size_t err_size) {
   char why[LB_SCENARIO_ERR];
   struct lb_step step = {0};
   if (*count == STEPS_MAX)
@@ -348,7 +367,8 @@ static int set_yes_no(const struct lb_scenario_key *key, bool *field, const char
 
 /* "key absent on current primary": the text, in one spelling, and what it asks for. The judge
  * compares the parsed fact; the text is for people. */
-static int set_fact(const struct lb_scenario_key *key, struct lb_scenario *scenario, char **field, const char *value, char *err, size_t err_size) {
+static int set_fact(const struct lb_scenario_key *key, struct lb_scenario *scenario, char **field, const char *value,
+                    char *err, size_t err_size) {
   char copy[256], fact[80], role_name[32], why[LB_SCENARIO_ERR];
   char *words[8];
   struct lb_role role = {0};
@@ -368,8 +388,8 @@ static int set_fact(const struct lb_scenario_key *key, struct lb_scenario *scena
   return set_text(field, fact);
 }
 
-static int add_premise(const struct lb_scenario_key *key, struct lb_scenario *scenario, const char *value, int line, char *err,
-                       size_t err_size) {
+static int add_premise(const struct lb_scenario_key *key, struct lb_scenario *scenario, const char *value, int line,
+                       char *err, size_t err_size) {
   char why[LB_SCENARIO_ERR];
   struct lb_premise premise = {.of_safe = strcmp(key->name, "safe") == 0, .line = line};
   int r = lb_premise_parse(value, &premise, why, sizeof why);
@@ -383,10 +403,12 @@ static int add_premise(const struct lb_scenario_key *key, struct lb_scenario *sc
 }
 
 /* "PROTOCOL.fence=yes": its form only. */
-static int add_option(const struct lb_scenario_key *key, struct lb_scenario *scenario, const char *value, char *err, size_t err_size) {
+static int add_option(const struct lb_scenario_key *key, struct lb_scenario *scenario, const char *value, char *err,
+                      size_t err_size) {
   const char *dot = strchr(value, '.'), *equals = strchr(value, '=');
   bool form = dot && equals && dot > value && equals > dot + 1 && equals[1] && strcspn(value, " \t") == strlen(value);
-  if (!form) return lb_refuse(err, err_size, "%s = %s: expected %s", key->name, value, lb_scenario_type_name(key->type));
+  if (!form)
+    return lb_refuse(err, err_size, "%s = %s: expected %s", key->name, value, lb_scenario_type_name(key->type));
   char *copy = strdup(value), **options = realloc(scenario->options, (scenario->option_count + 1) * sizeof *options);
   if (options) scenario->options = options;
   if (!copy || !options) return free(copy), -ENOMEM;

@@ -2,10 +2,12 @@
  *
  * From the text of a scenario file to its keys: which sections and keys there are, and which of them have to be there.
  *
- * libinih calls back twice for a line: for its text (next_line) and then for the key that it has found in it (take_entry). It knows neither
- * empty sections nor doubled ones, and hands an indented line to the handler as one more value of the key above. Both are decided here.
+ * libinih calls back twice for a line: for its text (next_line) and then for the key that it has found in it
+ * (take_entry). It knows neither empty sections nor doubled ones, and hands an indented line to the handler as one more
+ * value of the key above. Both are decided here.
  *
- * `like = NAME`: each key that the file does not have is then taken from the other one, a list as a whole, with the line of `like`.
+ * `like = NAME`: each key that the file does not have is then taken from the other one, a list as a whole, with the
+ * line of `like`.
  */
 #include "reader.h"
 
@@ -25,13 +27,8 @@ static const struct {
   const char *name;
   bool mandatory;
 } sections[] = {
-    {"scenario", true},
-    {"workload", true},
-    {"servers", false},
-    {"timeline", false},
-    {"campaign", false},
-    {"proof", false},
-    {LB_EXPECT, true}, /* also with guards behind it */
+    {"scenario", true},  {"workload", true}, {"servers", false}, {"timeline", false},
+    {"campaign", false}, {"proof", false},   {LB_EXPECT, true}, /* also with guards behind it */
 };
 #define SECTION_COUNT (sizeof sections / sizeof *sections)
 
@@ -39,11 +36,11 @@ struct reading {
   struct lb_lines lines;
   struct lb_scenario *scenario;
   int *key_lines;
-  int section_lines[SECTION_COUNT];    /* 0 = not seen */
+  int section_lines[SECTION_COUNT];      /* 0 = not seen */
   int expect_lines[1 << LB_GUARD_COUNT]; /* the same of [expect ...], by its set of guards */
-  const char *section;                 /* now; NULL = none yet */
-  unsigned guards;                     /* of a section of expectations */
-  const struct lb_scenario_key *above; /* the key an indented line goes on with; NULL right after a section */
+  const char *section;                   /* now; NULL = none yet */
+  unsigned guards;                       /* of a section of expectations */
+  const struct lb_scenario_key *above;   /* the key an indented line goes on with; NULL right after a section */
 };
 
 static int refuse_at(struct reading *r, int result, const char *why) { return lb_lines_refuse(&r->lines, result, why); }
@@ -350,7 +347,7 @@ static int take_over(const struct lb_scenario_key *key, struct lb_scenario *to, 
 }
 
 static int take_base(const char *file, struct lb_scenario *scenario, int *key_lines, int line, char *err,
-                          size_t err_size) {
+                     size_t err_size) {
   char why[LB_SCENARIO_ERR] = "";
   struct lb_scenario base = {0};
   int *lines = calloc(lb_scenario_key_count, sizeof *lines);

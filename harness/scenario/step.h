@@ -16,26 +16,29 @@
 /* How a step names hosts without knowing the topology. */
 enum lb_role_kind {
   LB_ROLE_NONE,
-  LB_ROLE_PRIMARY,         /* the server that decides; bound when a timeline first names it. Number 2: the server that took over from it, and so on */
+  LB_ROLE_PRIMARY, /* the server that decides; bound when a timeline first names it. Number 2: the server that took over
+                      from it, and so on */
   LB_ROLE_CURRENT_PRIMARY, /* asked again each time */
-  LB_ROLE_REPLICAS,        /* the other data servers, as seen from `primary`; in a step that names primary N from that one, and `number` is N */
-  LB_ROLE_NODE,            /* node N, from 1 */
-  LB_ROLE_MAJORITY,        /* the smallest majority of the data servers that contains the primary */
-  LB_ROLE_PARTNERS,        /* the others of it, beside the primary */
-  LB_ROLE_MINORITY,        /* the rest of the data servers */
-  LB_ROLE_PROXY,           /* the server that stands before the data servers */
-  LB_ROLE_ALL,             /* all servers */
-  LB_ROLE_CLIENT,          /* client N, from 1 */
-  LB_ROLE_CLIENTS,         /* all clients */
-  LB_ROLE_HOLDER,          /* the client that holds now */
-  LB_ROLE_WAITERS,         /* the clients that ask now */
-  LB_ROLE_SERVER_OF,       /* the server that client N talks to now; `number` is N */
+  LB_ROLE_REPLICAS, /* the other data servers, as seen from `primary`; in a step that names primary N from that one, and
+                       `number` is N */
+  LB_ROLE_NODE,     /* node N, from 1 */
+  LB_ROLE_MAJORITY, /* the smallest majority of the data servers that contains the primary */
+  LB_ROLE_PARTNERS, /* the others of it, beside the primary */
+  LB_ROLE_MINORITY, /* the rest of the data servers */
+  LB_ROLE_PROXY,    /* the server that stands before the data servers */
+  LB_ROLE_ALL,      /* all servers */
+  LB_ROLE_CLIENT,   /* client N, from 1 */
+  LB_ROLE_CLIENTS,  /* all clients */
+  LB_ROLE_HOLDER,   /* the client that holds now */
+  LB_ROLE_WAITERS,  /* the clients that ask now */
+  LB_ROLE_SERVER_OF, /* the server that client N talks to now; `number` is N */
 };
 struct lb_role {
   enum lb_role_kind kind;
-  int number; /* node, client: from 1; 0 = `any`, drawn from the seed (faults of a [campaign] only). Primary: 0, or from 2 */
+  int number; /* node, client: from 1; 0 = `any`, drawn from the seed (faults of a [campaign] only). Primary: 0, or from
+                 2 */
 };
-enum { LB_LOCKS_MAX = 4 }; /* so many a timeline may speak of */
+enum { LB_LOCKS_MAX = 4 };     /* so many a timeline may speak of */
 enum { LB_PRIMARIES_MAX = 9 }; /* so many may lead one after the other in a timeline */
 
 /* In the order of help. What each of them says and means stands in its row (step.c). */
@@ -118,25 +121,26 @@ enum lb_verb {
 /* One step as parsed. Which of the fields mean something depends on the verb; the others are 0. It owns `text`. */
 struct lb_step {
   enum lb_verb verb;
-  struct lb_role a, b; /* b: the other side of a link, or the other client of whom one will do; LB_ROLE_NONE where a step speaks of none */
-  int64_t within_ms; /* for acquire, release, await, wait; slow: how late */
+  struct lb_role a, b; /* b: the other side of a link, or the other client of whom one will do; LB_ROLE_NONE where a
+                          step speaks of none */
+  int64_t within_ms;   /* for acquire, release, await, wait; slow: how late */
   /* T is "delay" or "delay+DURATION": that of the scenario ([workload] delay_ms) and this much more.
    * Then within_ms is filled in by scenario.c. */
   bool delayed;
   int64_t beyond_ms;
-  int64_t jitter_ms; /* slow: by so much more or less, at most within_ms */
-  double loss;       /* slow: so many of the packets are lost, from 0 to 1 */
-  int lock;          /* which lock a client asks for, lets go of or works under, from 0 */
-  bool shared;       /* acquire: as a reader */
-  int after;         /* drop next, hold next: so many messages pass before */
-  bool monotonic;    /* clock jump: of the monotonic clock, not the wall clock */
-  int64_t offset_ms; /* clock jump */
-  double rate;       /* clock rate */
-  char point[32];    /* stop, crash */
+  int64_t jitter_ms;  /* slow: by so much more or less, at most within_ms */
+  double loss;        /* slow: so many of the packets are lost, from 0 to 1 */
+  int lock;           /* which lock a client asks for, lets go of or works under, from 0 */
+  bool shared;        /* acquire: as a reader */
+  int after;          /* drop next, hold next: so many messages pass before */
+  bool monotonic;     /* clock jump: of the monotonic clock, not the wall clock */
+  int64_t offset_ms;  /* clock jump */
+  double rate;        /* clock rate */
+  char point[32];     /* stop, crash */
   const char *policy; /* fill memory: one of lb_policies; NULL = another step */
-  char *text;        /* as written */
+  char *text;         /* as written */
   int line;
-  uint32_t number;   /* its place among the steps, from 1; of a drawn fault: in the schedule */
+  uint32_t number; /* its place among the steps, from 1; of a drawn fault: in the schedule */
 };
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -144,18 +148,20 @@ struct lb_step {
 /* What kind of thing a verb is, which decides how it is treated: a fault has to be proved, a
  * condition that does not come in time makes the trial stuck or delayed. */
 enum lb_step_class {
-  LB_STEP_COMMAND,     /* a client does it */
-  LB_STEP_FAULT,       /* done to hosts or to a client, and proved */
-  LB_STEP_CURE,        /* takes back what earlier faults did */
-  LB_STEP_CONDITION,   /* waits until something is so; not in time = stuck or delayed */
-  LB_STEP_PAUSES,      /* the timeline does nothing for a while, or until something is so: whether it was, is recorded and decides nothing */
+  LB_STEP_COMMAND,   /* a client does it */
+  LB_STEP_FAULT,     /* done to hosts or to a client, and proved */
+  LB_STEP_CURE,      /* takes back what earlier faults did */
+  LB_STEP_CONDITION, /* waits until something is so; not in time = stuck or delayed */
+  LB_STEP_PAUSES,    /* the timeline does nothing for a while, or until something is so: whether it was, is recorded and
+                        decides nothing */
   LB_STEP_OBSERVATION, /* records a fact */
 };
 /* What has to be there before the step can be played: on this machine (network, clocks), in the
  * step itself (roles, a point), or among the steps before it. */
 enum lb_step_need {
-  LB_NEED_NETWORK = 1 << 0,    /* hosts with links of their own, so the right to make network namespaces */
-  LB_NEED_CLOCKS = 1 << 1,     /* clocks that can be set: servers under the clock shim, clients that read theirs from a page */
+  LB_NEED_NETWORK = 1 << 0, /* hosts with links of their own, so the right to make network namespaces */
+  LB_NEED_CLOCKS =
+      1 << 1, /* clocks that can be set: servers under the clock shim, clients that read theirs from a page */
   LB_NEED_POINT = 1 << 2,      /* the point it names, in the program of a client */
   LB_NEED_SERVERS = 1 << 3,    /* A stands for servers */
   LB_NEED_ONE_SERVER = 1 << 4, /* A is one server, and not one that is drawn */
@@ -171,34 +177,38 @@ enum lb_step_need {
   LB_NEED_FOLLOWERS = 1 << 15, /* servers that say how far they follow another one */
   LB_NEED_WAKES = 1 << 16,     /* waiters that are told */
   LB_NEED_ROOM = 1 << 17,      /* servers with a disk that can be full, and of which it is known what they do then */
-  LB_NEED_SESSION = 1 << 18,   /* a lock that stands and falls with a session, and servers that say which ones there are */
-  LB_NEED_RECORD = 1 << 19,    /* a lock that has a record at its servers, which somebody can remove */
-  LB_NEED_ENDING = 1 << 20,    /* servers that end the session of a client by order */
-  LB_NEED_FILES = 1 << 21,     /* servers with files that can be copied and put back */
-  LB_NEED_BACKUP = 1 << 22,    /* an earlier step that backed up the same servers */
-  LB_NEED_SLOTS = 1 << 23,     /* servers that share the keys out by slots */
-  LB_NEED_POOLER = 1 << 24,    /* servers that lend out those of others */
+  LB_NEED_SESSION =
+      1 << 18,              /* a lock that stands and falls with a session, and servers that say which ones there are */
+  LB_NEED_RECORD = 1 << 19, /* a lock that has a record at its servers, which somebody can remove */
+  LB_NEED_ENDING = 1 << 20, /* servers that end the session of a client by order */
+  LB_NEED_FILES = 1 << 21,  /* servers with files that can be copied and put back */
+  LB_NEED_BACKUP = 1 << 22, /* an earlier step that backed up the same servers */
+  LB_NEED_SLOTS = 1 << 23,  /* servers that share the keys out by slots */
+  LB_NEED_POOLER = 1 << 24, /* servers that lend out those of others */
   LB_NEED_MEMBERSHIP = 1 << 25, /* servers that are members of a cluster, which an operator can take one out of */
-  LB_NEED_OUTSIDE = 1 << 9,    /* the point is in no call of a protocol */
+  LB_NEED_OUTSIDE = 1 << 9,     /* the point is in no call of a protocol */
 };
 /* What of a fault of servers is there when it is taken back. Of clients nothing is: each trial has its own. */
 enum lb_step_trace {
   LB_TRACE_LASTS, /* something: these servers serve no other timeline */
-  LB_TRACE_ASKED, /* perhaps a new process, another leader or an old connection: the servers have to say that they are well (lb_family.healthy) */
+  LB_TRACE_ASKED, /* perhaps a new process, another leader or an old connection: the servers have to say that they are
+                     well (lb_family.healthy) */
 };
 struct lb_step_row {
-  const char *form; /* "client N acquire within T": A, B are roles, N and M numbers of clients, T a time, [word] and [word VALUE] may be left out */
+  const char *form; /* "client N acquire within T": A, B are roles, N and M numbers of clients, T a time, [word] and
+                       [word VALUE] may be left out */
   const char *help; /* one line */
   enum lb_step_class class;
-  unsigned needs;            /* enum lb_step_need */
-  bool drawn;                /* a campaign may draw it */
-  bool asks;                 /* the client asks for the lock */
-  bool beside;               /* the client does it while the next steps are done; its next step awaits the outcome */
-  bool opens;                /* the client has no session before it */
-  bool armed;                /* it acts when somebody does something later: its proof is there by the end, or when it is undone */
-  bool kills;                /* who it hits has no further steps, unless it is started again */
-  enum lb_step_trace trace;  /* of a fault */
-  enum lb_verb undone_by[2]; /* verbs that take it back; first the one that takes back nothing else. LB_STEP_NONE = none */
+  unsigned needs; /* enum lb_step_need */
+  bool drawn;     /* a campaign may draw it */
+  bool asks;      /* the client asks for the lock */
+  bool beside;    /* the client does it while the next steps are done; its next step awaits the outcome */
+  bool opens;     /* the client has no session before it */
+  bool armed;     /* it acts when somebody does something later: its proof is there by the end, or when it is undone */
+  bool kills;     /* who it hits has no further steps, unless it is started again */
+  enum lb_step_trace trace; /* of a fault */
+  enum lb_verb
+      undone_by[2]; /* verbs that take it back; first the one that takes back nothing else. LB_STEP_NONE = none */
 };
 extern const struct lb_step_row lb_step_rows[LB_VERB_COUNT]; /* by verb; that of LB_STEP_NONE is empty */
 
@@ -237,7 +247,8 @@ bool lb_role_equal(struct lb_role a, struct lb_role b);
 /* One step from its text. 0, or -EINVAL with err = what was found and expected (no place). step->line is left alone. */
 int lb_step_parse(const char *text, struct lb_step *ret, char *err, size_t err_size);
 
-/* ---- premises: what has to be true for the question of a scenario to have been put, as a fact that a step observes --- */
+/* ---- premises: what has to be true for the question of a scenario to have been put, as a fact that a step observes
+ * --- */
 
 enum lb_premise_kind {
   LB_PREMISE_KEY,    /* key present|absent on A, seen by `observe key on A` */
@@ -249,7 +260,7 @@ enum lb_premise_kind {
   LB_PREMISE_GRANTED,
   LB_PREMISE_REFUSED,
   LB_PREMISE_UNSYNCED, /* A lost writes | A lost no writes, seen by `power off A` */
-  LB_PREMISE_LEFT, /* A left | A did not leave, seen by `observe A leaves` */
+  LB_PREMISE_LEFT,     /* A left | A did not leave, seen by `observe A leaves` */
 };
 
 struct lb_premise {
@@ -257,8 +268,8 @@ struct lb_premise {
   bool is;               /* present, holds, is, left; false = the opposite */
   int client;            /* N, where the fact names a client */
   struct lb_role server; /* A, one server, where the fact names one */
-  bool of_safe;          /* [proof] safe: only a trial without a double hold needs it to be safe, and at one step that looks */
-  char *text;            /* owned; in one spelling, for people */
+  bool of_safe; /* [proof] safe: only a trial without a double hold needs it to be safe, and at one step that looks */
+  char *text;   /* owned; in one spelling, for people */
   int line;
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A step from its text. It is matched word by word against the forms of the table (step.c), and what does not fit is refused in the words of
- * the forms that came furthest. All forms are tried, and none is preferred: there is no second place that knows how steps begin.
+ * A step from its text. It is matched word by word against the forms of the table (step.c), and what does not fit is
+ * refused in the words of the forms that came furthest. All forms are tried, and none is preferred: there is no second
+ * place that knows how steps begin.
  *
  * Values are taken from one word each. A duration that is no whole number of milliseconds is refused, not rounded: the
  * step is quoted as it was written, and has to be what was done.
@@ -79,12 +80,14 @@ static int jitter_parse(const char *word, struct lb_step *ret, char *why, size_t
   return 0;
 }
 
-/* "1%", "0.5%": a share that says so. Less could not be proved in reasonable time, and with more there is hardly a link. */
+/* "1%", "0.5%": a share that says so. Less could not be proved in reasonable time, and with more there is hardly a
+ * link. */
 static int loss_parse(const char *word, struct lb_step *ret, char *why, size_t why_size) {
   size_t digits = strspn(word, "0123456789.");
   const char *point = memchr(word, '.', digits);
   bool good = digits > 0 && digits < 8 && strcmp(word + digits, "%") == 0 && isdigit((unsigned char)*word);
-  if (good && point) good = isdigit((unsigned char)point[1]) && !memchr(point + 1, '.', digits - (size_t)(point - word) - 1);
+  if (good && point)
+    good = isdigit((unsigned char)point[1]) && !memchr(point + 1, '.', digits - (size_t)(point - word) - 1);
   double percent = good ? strtod(word, NULL) : 0;
   if (percent < LOSS_MIN || percent > LOSS_MAX)
     return lb_refuse(why, why_size, "'%s': expected a loss from %g%% to %g%%, like 1%%", word, LOSS_MIN, LOSS_MAX);
@@ -95,7 +98,8 @@ static int loss_parse(const char *word, struct lb_step *ret, char *why, size_t w
 static int after_parse(const char *word, struct lb_step *ret, char *why, size_t why_size) {
   size_t digits = strspn(word, "0123456789");
   int number = digits > 0 && digits < 5 && word[digits] == '\0' ? atoi(word) : 0;
-  if (number < 1 || number > AFTER_MAX) return lb_refuse(why, why_size, "'%s': expected a number of messages from 1 to %d", word, AFTER_MAX);
+  if (number < 1 || number > AFTER_MAX)
+    return lb_refuse(why, why_size, "'%s': expected a number of messages from 1 to %d", word, AFTER_MAX);
   ret->after = number;
   return 0;
 }
@@ -105,7 +109,8 @@ static int offset_parse(const char *word, struct lb_step *ret, char *why, size_t
   bool sign = *word == '+' || *word == '-';
   int64_t ms = sign ? duration_ms(word + 1) : -1;
   if (ms < 1 || ms > DURATION_MAX_MS)
-    return lb_refuse(why, why_size, "'%s': expected a sign and a duration from 1ms to 60m, like +31s, -5s or +250ms", word);
+    return lb_refuse(why, why_size, "'%s': expected a sign and a duration from 1ms to 60m, like +31s, -5s or +250ms",
+                     word);
   ret->offset_ms = *word == '-' ? -ms : ms;
   return 0;
 }
@@ -127,8 +132,9 @@ static int lock_parse(const char *word, struct lb_step *ret, char *why, size_t w
 }
 
 /* Form only: which points a client has is known to the protocol that it runs. */
-const char *const lb_policies[] = {"noeviction",     "volatile-ttl", "volatile-lru", "volatile-lfu", "volatile-random",
-                                   "allkeys-lru", "allkeys-lfu",  "allkeys-random", NULL};
+const char *const lb_policies[] = {"noeviction",   "volatile-ttl",    "volatile-lru",
+                                   "volatile-lfu", "volatile-random", "allkeys-lru",
+                                   "allkeys-lfu",  "allkeys-random",  NULL};
 
 static int policy_parse(const char *word, struct lb_step *ret, char *why, size_t why_size) {
   size_t count = 0;
@@ -136,13 +142,17 @@ static int policy_parse(const char *word, struct lb_step *ret, char *why, size_t
     if (strcmp(lb_policies[count], word) == 0) return ret->policy = lb_policies[count], 0;
   const char *near = lb_suggest(word, lb_policies, count);
   if (near) return lb_refuse(why, why_size, "unknown policy '%s', did you mean '%s'?", word, near);
-  return lb_refuse(why, why_size, "unknown policy '%s': expected noeviction, volatile-ttl, -lru, -lfu or -random, allkeys-lru, -lfu or -random", word);
+  return lb_refuse(
+      why, why_size,
+      "unknown policy '%s': expected noeviction, volatile-ttl, -lru, -lfu or -random, allkeys-lru, -lfu or -random",
+      word);
 }
 
 static int point_parse(const char *word, struct lb_step *ret, char *why, size_t why_size) {
   size_t size = sizeof ret->point;
   if (strlen(word) >= size || word[strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789-")] != '\0')
-    return lb_refuse(why, why_size, "'%s': expected the name of a point: at most %zu small letters, digits and '-'", word, size - 1);
+    return lb_refuse(why, why_size, "'%s': expected the name of a point: at most %zu small letters, digits and '-'",
+                     word, size - 1);
   snprintf(ret->point, size, "%s", word);
   return 0;
 }
@@ -318,14 +328,20 @@ static int match(struct cursor *c, struct lb_step *step) {
 static void list_words(const struct miss *m, const char *quote, char *buf, size_t size) {
   buf[0] = '\0';
   for (size_t i = 0, at = 0; i < m->word_count && at < size; i++)
-    at += (size_t)snprintf(buf + at, size - at, "%s%s%.*s%s", i == 0 ? "" : i + 1 == m->word_count ? " or " : ", ",
+    at += (size_t)snprintf(buf + at, size - at, "%s%s%.*s%s",
+                           i == 0                   ? ""
+                           : i + 1 == m->word_count ? " or "
+                                                    : ", ",
                            quote, (int)part_length(m->words[i]), m->words[i], quote);
 }
 
 static void list_forms(const struct miss *m, char *buf, size_t size) {
   buf[0] = '\0';
   for (size_t i = 0, at = 0; i < m->form_count && at < size; i++)
-    at += (size_t)snprintf(buf + at, size - at, "%s%s", i == 0 ? "" : i + 1 == m->form_count ? " or " : ", ",
+    at += (size_t)snprintf(buf + at, size - at, "%s%s",
+                           i == 0                   ? ""
+                           : i + 1 == m->form_count ? " or "
+                                                    : ", ",
                            m->forms[i]->form);
 }
 
@@ -358,7 +374,8 @@ static const struct lb_step_row *form_without_client(const char *word) {
   static const char client[] = "client N ";
   for (enum lb_verb verb = LB_STEP_NONE + 1; verb < LB_VERB_COUNT; verb++) {
     const char *form = lb_step_rows[verb].form;
-    if (strncmp(form, client, sizeof client - 1) == 0 && same_part(form + sizeof client - 1, word)) return &lb_step_rows[verb];
+    if (strncmp(form, client, sizeof client - 1) == 0 && same_part(form + sizeof client - 1, word))
+      return &lb_step_rows[verb];
   }
   return NULL;
 }
@@ -375,8 +392,7 @@ static int refuse_step(const struct miss *m, char *const *words, size_t count, c
   list_forms(m, forms, sizeof forms);
   if (word && nearest(m, word, near, sizeof near))
     return lb_refuse(err, err_size, "found '%s', did you mean '%s'? expected %s", word, near, forms);
-  if (m->why[0] && m->form_count > 1 && m->word_count > 0)
-    return lb_refuse(err, err_size, "%s: %s", m->why, forms);
+  if (m->why[0] && m->form_count > 1 && m->word_count > 0) return lb_refuse(err, err_size, "%s: %s", m->why, forms);
   if (m->why[0]) return lb_refuse(err, err_size, "%s", m->why);
   if (!word) return lb_refuse(err, err_size, "it ends where %s was expected: %s", list, forms);
   return lb_refuse(err, err_size, "found '%s', expected %s: %s", word, list, forms);
@@ -390,7 +406,9 @@ static int check_alone(const struct lb_step *step, char *err, size_t err_size) {
   if (step->jitter_ms > step->within_ms && !step->delayed)
     return lb_refuse(err, err_size, "it cannot be early: expected a jitter of at most the delay, like 20ms jitter 5ms");
   if (lb_step_needs(step, LB_NEED_ONE_SERVER) && !lb_role_is_one_server(step->a))
-    return lb_refuse(err, err_size, "'%s' is not one server: expected primary, current primary, node N, proxy or server of client N", name);
+    return lb_refuse(err, err_size,
+                     "'%s' is not one server: expected primary, current primary, node N, proxy or server of client N",
+                     name);
   if (lb_step_needs(step, LB_NEED_SERVERS) && lb_role_is_client(step->a))
     return lb_refuse(err, err_size, "'%s' is no server: expected servers", name);
   if (lb_step_needs(step, LB_NEED_CANCEL | LB_NEED_ENDING) && step->b.kind != LB_ROLE_CLIENT) {
@@ -399,7 +417,9 @@ static int check_alone(const struct lb_step *step, char *err, size_t err_size) {
   }
   if (step->b.kind == LB_ROLE_NONE) return 0;
   if (lb_step_form_has(lb_step_row(step), "M"))
-    return lb_role_equal(step->a, step->b) ? lb_refuse(err, err_size, "client %d twice: expected two clients", step->a.number) : 0;
+    return lb_role_equal(step->a, step->b)
+               ? lb_refuse(err, err_size, "client %d twice: expected two clients", step->a.number)
+               : 0;
   if (lb_role_is_client(step->a) && lb_role_is_client(step->b))
     return lb_refuse(err, err_size, "clients do not talk to each other: expected a server on one side");
   if (lb_role_equal(step->a, step->b) && (lb_role_is_one_server(step->a) || lb_role_is_any(step->a)))

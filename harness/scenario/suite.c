@@ -48,8 +48,9 @@ static int find_scenario(struct reading *r, const char *name, char **ret) {
   }
   const char *near = lb_suggest(name, (const char *const *)r->known, r->known_count);
   if (lb_suggest(name, (const char *const[]){ABOUT}, 1)) near = ABOUT;
-  lb_refuse(why, sizeof why, "section [%s] names no scenario%s%s%s", name, near ? ", did you mean [" : "", near ? near : "",
-            near ? "]?" : ": expected [suite], or for each scenario a section with its name or path, such as [control]");
+  lb_refuse(
+      why, sizeof why, "section [%s] names no scenario%s%s%s", name, near ? ", did you mean [" : "", near ? near : "",
+      near ? "]?" : ": expected [suite], or for each scenario a section with its name or path, such as [control]");
   return refuse_at(r, -EINVAL, why);
 }
 
@@ -181,8 +182,8 @@ static int take_about(struct reading *r, const char *name, const char *value) {
   else if (field) return (*field = strdup(value)) ? 0 : refuse_at(r, -ENOMEM, "out of memory");
   else {
     const char *near = lb_suggest(name, known, sizeof known / sizeof *known);
-    lb_refuse(why, sizeof why, "[" ABOUT "] has no key '%s'%s%s%s", name, near ? ", did you mean '" : "", near ? near : "",
-              near ? "'?" : ": expected title, question, systems, guards, trials or guard_trials");
+    lb_refuse(why, sizeof why, "[" ABOUT "] has no key '%s'%s%s%s", name, near ? ", did you mean '" : "",
+              near ? near : "", near ? "'?" : ": expected title, question, systems, guards, trials or guard_trials");
   }
   return refuse_at(r, -EINVAL, why);
 }
@@ -239,11 +240,11 @@ static int take_entry(void *reading, const char *section, const char *name, cons
 
 /* These refusals have no line: what is missing stands nowhere. */
 static int check_complete(struct reading *r) {
-  const char *missing = !r->about_line          ? "section [" ABOUT "] is missing"
-                        : !r->suite->title      ? "[" ABOUT "] title is missing: expected title = text"
-                        : !r->suite->question   ? "[" ABOUT "] question is missing: expected question = text"
+  const char *missing = !r->about_line         ? "section [" ABOUT "] is missing"
+                        : !r->suite->title     ? "[" ABOUT "] title is missing: expected title = text"
+                        : !r->suite->question  ? "[" ABOUT "] question is missing: expected question = text"
                         : r->suite->count == 0 ? "no scenario: expected for example [control]"
-                                                : NULL;
+                                               : NULL;
   if (!missing) return 0;
   return lb_refuse(r->lines.err, r->lines.err_size, "%s: %s", r->lines.path, missing);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The process that serves: in a sandbox as a trial's controller is, so the kernel ends all of it with the tool. It waits for three things, for a
- * question at the socket, for a line at the prompt, for the end of the command, and does one at a time: a trial does its steps one after the other, too.
+ * The process that serves: in a sandbox as a trial's controller is, so the kernel ends all of it with the tool. It
+ * waits for three things, for a question at the socket, for a line at the prompt, for the end of the command, and does
+ * one at a time: a trial does its steps one after the other, too.
  */
 #include "serve_stage.h"
 
@@ -34,10 +35,14 @@ static void write_scenario(struct lb_serve *v) {
                                      .ttl_ms = plan->ttl_ms,
                                      .memory_storage = !plan->on_disk,
                                      .steps = v->needs};
-  if (lb_isolation_probe()->kind != LB_ISOLATION_NONE) v->needs[v->scenario.step_count++] = (struct lb_step){.verb = LB_STEP_HEAL};
+  if (lb_isolation_probe()->kind != LB_ISOLATION_NONE)
+    v->needs[v->scenario.step_count++] = (struct lb_step){.verb = LB_STEP_HEAL};
   if (plan->clocks) v->needs[v->scenario.step_count++] = (struct lb_step){.verb = LB_STEP_CLOCK_RATE};
-  v->trial = (struct lb_trial_plan){
-      .scenario = &v->scenario, .topology = plan->topology, .clients = plan->hosts, .seed = plan->seed, .name = "serve"};
+  v->trial = (struct lb_trial_plan){.scenario = &v->scenario,
+                                    .topology = plan->topology,
+                                    .clients = plan->hosts,
+                                    .seed = plan->seed,
+                                    .name = "serve"};
 }
 
 static int set_stage(struct lb_serve *v) {
@@ -149,7 +154,8 @@ static void do_lines(struct lb_serve *v, struct prompt *p) {
   p->size += n > 0 ? (size_t)n : 0;
   p->text[p->size] = '\0';
   for (; !p->over && (end = strchr(line, '\n')); line = end + 1) *end = '\0', do_line(v, p, line);
-  if (!p->over && (n <= 0 || p->size == sizeof p->text - 1)) do_line(v, p, line), line += strlen(line); /* the last, or far too long */
+  if (!p->over && (n <= 0 || p->size == sizeof p->text - 1))
+    do_line(v, p, line), line += strlen(line); /* the last, or far too long */
   p->size = strlen(line);
   memmove(p->text, line, p->size + 1);
   p->over |= n <= 0;
@@ -163,12 +169,14 @@ static void put_variable(void *to, const char *name, const char *value) { fprint
 static void greet(const struct lb_serve *v) {
   const struct lb_serve_plan *plan = v->plan;
   if (plan->command) {
-    fprintf(plan->notes, "lockbench: %s serves; from another terminal: " LB_SERVE_VARIABLE "=%s %s fault 'STEP'\n", plan->topology->name, v->socket_path, lb_called());
+    fprintf(plan->notes, "lockbench: %s serves; from another terminal: " LB_SERVE_VARIABLE "=%s %s fault 'STEP'\n",
+            plan->topology->name, v->socket_path, lb_called());
   } else {
     lb_serve_env(v, put_variable, plan->out);
     fputs("`help` lists what can be asked\n", plan->out);
   }
-  if (!v->stage.net.separate) fprintf(plan->notes, "lockbench: on loopback, so no links can be cut: %s\n", lb_isolation_probe()->why);
+  if (!v->stage.net.separate)
+    fprintf(plan->notes, "lockbench: on loopback, so no links can be cut: %s\n", lb_isolation_probe()->why);
   fflush(plan->out);
   fflush(plan->notes);
 }
@@ -177,7 +185,8 @@ static void greet(const struct lb_serve *v) {
 static int serve(struct lb_serve *v) {
   struct prompt prompt = {.is_person = isatty(STDIN_FILENO)};
   bool commanded = v->plan->command;
-  struct pollfd p[2] = {{.fd = v->socket, .events = POLLIN}, {.fd = commanded ? lb_serve_command_fd(v) : STDIN_FILENO, .events = POLLIN}};
+  struct pollfd p[2] = {{.fd = v->socket, .events = POLLIN},
+                        {.fd = commanded ? lb_serve_command_fd(v) : STDIN_FILENO, .events = POLLIN}};
   if (!commanded) put_prompt(v, &prompt);
   for (;;) {
     if (poll(p, 2, -1) < 0 && errno != EINTR) return LB_EXIT_FAILURE;
@@ -214,7 +223,8 @@ int lb_serve_run(const struct lb_serve_plan *plan, int *ret_status, char *err, s
   struct shared *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) return lb_refuse(err, err_size, "no memory"), -ENOMEM;
   *shared = (struct shared){.result = -ECHILD, .err = "the process that serves has died"};
-  v = (struct lb_serve){.plan = plan, .socket = -1, .foreground = isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) == getpgrp()};
+  v = (struct lb_serve){
+      .plan = plan, .socket = -1, .foreground = isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) == getpgrp()};
   fflush(NULL); /* or both processes would write it */
   pid_t pid = lb_sandbox_fork(plan->dir->alive, plan->dir->guard_pipe);
   if (pid == 0) control(&v, shared);

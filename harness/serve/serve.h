@@ -18,9 +18,9 @@
 struct lb_serve_plan {
   const struct lb_topology *topology; /* with servers */
   const struct lb_rundir *dir;        /* for their files and the socket; goes with the tool */
-  const char *const *command;         /* NULL-terminated, runs on the host of client 1; NULL = a prompt on standard input */
-  int hosts;                          /* of clients, from 1 */
-  int64_t ttl_ms;                     /* what session timeouts have to be possible for */
+  const char *const *command; /* NULL-terminated, runs on the host of client 1; NULL = a prompt on standard input */
+  int hosts;                  /* of clients, from 1 */
+  int64_t ttl_ms;             /* what session timeouts have to be possible for */
   uint64_t seed;
   bool on_disk;  /* else in memory, where the topology does not insist */
   bool measured; /* the servers have the settings of a user, as in loads */
@@ -29,14 +29,14 @@ struct lb_serve_plan {
   FILE *notes;   /* one-line notes and refusals */
 };
 
-/* Serves until the command or the prompt ends. *ret_status is the exit status of the command (128 + signal if it was killed), or
- * at the prompt 0, or, where nobody sits there, that of the first line that failed (as lb_serve_ask() returns it). 0, or -errno with a
- * line in err: nothing was served. Nothing of it is left. */
+/* Serves until the command or the prompt ends. *ret_status is the exit status of the command (128 + signal if it was
+ * killed), or at the prompt 0, or, where nobody sits there, that of the first line that failed (as lb_serve_ask()
+ * returns it). 0, or -errno with a line in err: nothing was served. Nothing of it is left. */
 int lb_serve_run(const struct lb_serve_plan *plan, int *ret_status, char *err, size_t err_size);
 
-/* Asks whoever serves at the socket `path` to do a line: a step, or a word of the prompt. What was done and proved goes to `out`. An
- * exit code: LB_EXIT_OK; LB_EXIT_USAGE = not understood, LB_EXIT_UNDECIDED = not proved, LB_EXIT_FAILURE = nobody there; all three
- * with a line in err. */
+/* Asks whoever serves at the socket `path` to do a line: a step, or a word of the prompt. What was done and proved goes
+ * to `out`. An exit code: LB_EXIT_OK; LB_EXIT_USAGE = not understood, LB_EXIT_UNDECIDED = not proved, LB_EXIT_FAILURE =
+ * nobody there; all three with a line in err. */
 int lb_serve_ask(const char *path, const char *line, FILE *out, char *err, size_t err_size);
 
 #endif

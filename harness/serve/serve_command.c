@@ -28,20 +28,22 @@
 enum { TEXT_BYTES = 1000 };
 
 /* "host:port" of all servers of a service, each with `before`; of NULL those of all, as URLs. False: there is none. */
-static bool list(const struct lb_serve *v, const char *service, const char *before, const char *between, char text[TEXT_BYTES]) {
+static bool list(const struct lb_serve *v, const char *service, const char *before, const char *between,
+                 char text[TEXT_BYTES]) {
   size_t at = 0;
   text[0] = '\0';
   for (size_t i = 0; i < v->stage.target.count; i++) {
     const struct lb_endpoint *e = &v->stage.target.endpoints[i];
     if (service && strcmp(e->service, service) != 0) continue;
-    at += (size_t)snprintf(text + at, TEXT_BYTES - at, "%s%s%s%s:%u", at ? between : "", service ? before : e->service, service ? "" : "://",
-                           e->host, (unsigned)e->port);
+    at += (size_t)snprintf(text + at, TEXT_BYTES - at, "%s%s%s%s:%u", at ? between : "", service ? before : e->service,
+                           service ? "" : "://", e->host, (unsigned)e->port);
   }
   return at > 0;
 }
 
 /* What libpq and psql take. It tries them in this order, and goes on until one of them can write. */
-static void tell_postgres(const struct lb_serve *v, void (*tell)(void *to, const char *name, const char *value), void *to) {
+static void tell_postgres(const struct lb_serve *v, void (*tell)(void *to, const char *name, const char *value),
+                          void *to) {
   char hosts[TEXT_BYTES] = "", ports[TEXT_BYTES] = "", info[2 * TEXT_BYTES + 100];
   size_t h = 0, p = 0;
   for (size_t i = 0; i < v->stage.target.count; i++) {
@@ -49,7 +51,8 @@ static void tell_postgres(const struct lb_serve *v, void (*tell)(void *to, const
     h += (size_t)snprintf(hosts + h, sizeof hosts - h, "%s%s", h ? "," : "", e->host);
     p += (size_t)snprintf(ports + p, sizeof ports - p, "%s%u", p ? "," : "", (unsigned)e->port);
   }
-  snprintf(info, sizeof info, "host=%s port=%s user=lockbench dbname=postgres target_session_attrs=read-write", hosts, ports);
+  snprintf(info, sizeof info, "host=%s port=%s user=lockbench dbname=postgres target_session_attrs=read-write", hosts,
+           ports);
   tell(to, "LOCKBENCH_POSTGRES", info);
   tell(to, "PGHOST", hosts);
   tell(to, "PGPORT", ports);
@@ -132,9 +135,15 @@ static _Noreturn void become_command(const struct lb_serve *v, const struct lb_h
 /* ---- the driver ------------------------------------------------------------------------------------------ */
 
 static size_t command_writers(size_t clients) { return clients; }
-static int command_start(struct lb_client *client, const struct lb_client_plan *plan) { return (void)client, (void)plan, -ENOTSUP; }
-static int command_send(struct lb_client *client, const struct lb_command *command) { return (void)client, (void)command, -EPIPE; }
-static int command_await(struct lb_client *client, lb_ns deadline, struct lb_reply *ret) { return (void)client, (void)deadline, (void)ret, -ECONNRESET; }
+static int command_start(struct lb_client *client, const struct lb_client_plan *plan) {
+  return (void)client, (void)plan, -ENOTSUP;
+}
+static int command_send(struct lb_client *client, const struct lb_command *command) {
+  return (void)client, (void)command, -EPIPE;
+}
+static int command_await(struct lb_client *client, lb_ns deadline, struct lb_reply *ret) {
+  return (void)client, (void)deadline, (void)ret, -ECONNRESET;
+}
 static int command_peek(const struct lb_client *client) { return (void)client, -ECONNRESET; }
 
 static void reap(struct lb_body *body) {
@@ -147,7 +156,8 @@ static enum lb_life command_look(struct lb_client *client) {
   siginfo_t info = {0};
   if (body->killed) return LB_LIFE_KILLED;
   if (body->pid == 0) return LB_LIFE_DIED;
-  if (waitid(P_PID, (id_t)body->pid, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) < 0 || info.si_pid == 0) return LB_LIFE_RUNS;
+  if (waitid(P_PID, (id_t)body->pid, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) < 0 || info.si_pid == 0)
+    return LB_LIFE_RUNS;
   if (info.si_code == CLD_STOPPED) return LB_LIFE_STOPPED;
   reap(body);
   return LB_LIFE_DIED;

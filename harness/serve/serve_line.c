@@ -33,17 +33,21 @@ static bool is_of_a_client(enum lb_verb verb) {
     case LB_STEP_PASS:
     case LB_STEP_DELIVER:
     case LB_STEP_OBSERVE_SERVER: return true;
-    default: return lb_step_rows[verb].class == LB_STEP_COMMAND || (lb_step_rows[verb].needs & (LB_NEED_POINT | LB_NEED_ASKED));
+    default:
+      return lb_step_rows[verb].class == LB_STEP_COMMAND ||
+             (lb_step_rows[verb].needs & (LB_NEED_POINT | LB_NEED_ASKED));
   }
 }
 
 static const char *why_not(const struct lb_serve *v, enum lb_verb verb) {
   unsigned needs = lb_step_rows[verb].needs;
   if (is_of_a_client(verb)) return "it is for a client of a scenario; here nobody takes a lock but your command";
-  if (verb == LB_STEP_OBSERVE_KEY || verb == LB_STEP_AWAIT_ABSENT || (needs & (LB_NEED_RECORD | LB_NEED_SLOTS))) return "which key a lock has is known in a scenario only; ask the servers for yours";
+  if (verb == LB_STEP_OBSERVE_KEY || verb == LB_STEP_AWAIT_ABSENT || (needs & (LB_NEED_RECORD | LB_NEED_SLOTS)))
+    return "which key a lock has is known in a scenario only; ask the servers for yours";
   if (needs & LB_NEED_ROOM) return "a disk that can be full is made in a scenario only";
   if ((needs & LB_NEED_NETWORK) && !v->stage.net.separate) return lb_isolation_probe()->why;
-  if ((needs & LB_NEED_CLOCKS) && !v->plan->clocks) return "the servers have the clock of this machine; start serve with --clocks";
+  if ((needs & LB_NEED_CLOCKS) && !v->plan->clocks)
+    return "the servers have the clock of this machine; start serve with --clocks";
   return NULL;
 }
 
@@ -61,7 +65,9 @@ static int check_role(struct lb_serve *v, struct lb_role role, char *err, size_t
     case LB_ROLE_HOLDER:
     case LB_ROLE_WAITERS:
     case LB_ROLE_SERVER_OF:
-      return lb_refuse(err, err_size, "found a role of who takes a lock: expected servers, client N or clients; what your command holds, only it knows");
+      return lb_refuse(
+          err, err_size,
+          "found a role of who takes a lock: expected servers, client N or clients; what your command holds, only it knows");
     case LB_ROLE_NODE: return check_number("node", role.number, nodes, err, err_size);
     case LB_ROLE_CLIENT: return check_number("client", role.number, clients, err, err_size);
     default: return 0;
@@ -75,7 +81,8 @@ static int check_process(struct lb_serve *v, const struct lb_step *step, char *e
   if (!lb_role_is_client(step->a) || lb_step_needs(step, LB_NEED_NETWORK)) return 0;
   for (size_t i = first; i <= last; i++)
     if (!v->stage.client[i].body)
-      return lb_refuse(err, err_size, "%s: no command runs on %s, so there is nothing on it but its links", step->text, v->stage.client[i].name);
+      return lb_refuse(err, err_size, "%s: no command runs on %s, so there is nothing on it but its links", step->text,
+                       v->stage.client[i].name);
   if (step->verb == LB_STEP_CLOCK_JUMP || step->verb == LB_STEP_CLOCK_RATE)
     return lb_refuse(err, err_size, "%s: your command has the clock of this machine: expected servers", step->text);
   return 0;
@@ -84,7 +91,9 @@ static int check_process(struct lb_serve *v, const struct lb_step *step, char *e
 static int check_step(struct lb_serve *v, const struct lb_step *step, char *err, size_t err_size) {
   const char *why = why_not(v, step->verb);
   if (why) return lb_refuse(err, err_size, "%s: not here: %s", step->text, why);
-  if (step->delayed) return lb_refuse(err, err_size, "%s: found 'delay', expected a time as in 500ms: it is a key of a scenario", step->text);
+  if (step->delayed)
+    return lb_refuse(err, err_size, "%s: found 'delay', expected a time as in 500ms: it is a key of a scenario",
+                     step->text);
   int r = check_role(v, step->a, err, err_size);
   if (r == 0) r = check_role(v, step->b, err, err_size);
   return r < 0 ? r : check_process(v, step, err, err_size);
@@ -117,8 +126,10 @@ static void put_hosts(struct lb_serve *v, FILE *out) {
     fprintf(out, "%-12s %s  client %zu", s->client[i].name, s->client[i].host->address, i + 1);
     fputs(s->client[i].body ? ", your command\n" : "\n", out);
   }
-  for (const struct lb_cut *cut = s->net.cuts; cut; cut = cut->older) fprintf(out, "holds: %s\n", ((const struct lb_step *)cut->owner)->text);
-  for (const struct lb_line *line = s->net.lines; line; line = line->older) fprintf(out, "holds: %s\n", ((const struct lb_step *)line->owner)->text);
+  for (const struct lb_cut *cut = s->net.cuts; cut; cut = cut->older)
+    fprintf(out, "holds: %s\n", ((const struct lb_step *)cut->owner)->text);
+  for (const struct lb_line *line = s->net.lines; line; line = line->older)
+    fprintf(out, "holds: %s\n", ((const struct lb_step *)line->owner)->text);
 }
 
 static void put_help(struct lb_serve *v, FILE *out) {
@@ -130,9 +141,10 @@ static void put_help(struct lb_serve *v, FILE *out) {
         out);
   for (enum lb_verb verb = LB_STEP_NONE + 1; verb < LB_VERB_COUNT; verb++)
     if (!why_not(v, verb)) fprintf(out, "%-27s %s\n", lb_step_rows[verb].form, lb_step_rows[verb].help);
-  fputs("A, B: primary, primary N, current primary, replicas, node N, majority, partners, minority, proxy, all, client N or clients.\n"
-        "`primary` is bound by the first step that names it, and stays that server: `current primary` is asked each time.\n",
-        out);
+  fputs(
+      "A, B: primary, primary N, current primary, replicas, node N, majority, partners, minority, proxy, all, client N or clients.\n"
+      "`primary` is bound by the first step that names it, and stays that server: `current primary` is asked each time.\n",
+      out);
 }
 
 /* True if it was one. */
@@ -175,7 +187,8 @@ static void forget_facts(struct lb_stage *s) {
   lb_history_clear(&s->history);
 }
 
-/* True if among them is the proof of a fault. What was done is told by whom it touched; what is about a lock is left out. */
+/* True if among them is the proof of a fault. What was done is told by whom it touched; what is about a lock is left
+ * out. */
 static bool tell_facts(const struct lb_stage *s, FILE *out, int *ret_told) {
   const struct lb_log *log = &s->memory->log[s->memory->controller];
   bool proved = false;
@@ -183,7 +196,8 @@ static bool tell_facts(const struct lb_stage *s, FILE *out, int *ret_told) {
   for (size_t i = 0; i < atomic_load(&log->count); i++) {
     const struct lb_event *e = &s->memory->events[log->first + i];
     proved |= e->kind == LB_EV_PROVED;
-    if (e->kind == LB_EV_FAULT || e->kind == LB_EV_HOLDS || e->kind == LB_EV_NOT_MET || e->kind == LB_EV_CRASH) continue;
+    if (e->kind == LB_EV_FAULT || e->kind == LB_EV_HOLDS || e->kind == LB_EV_NOT_MET || e->kind == LB_EV_CRASH)
+      continue;
     lb_event_say(&s->history, e, out);
     fputc('\n', out);
     ++*ret_told;
@@ -193,7 +207,9 @@ static bool tell_facts(const struct lb_stage *s, FILE *out, int *ret_told) {
 
 /* Connections that begin from now on do not take late for lost. */
 static int be_patient(struct lb_stage *s, const struct lb_step *step, char *err, size_t err_size) {
-  return step->verb == LB_STEP_SLOW ? lb_net_be_patient(&s->net, step->within_ms + step->jitter_ms, step->loss > 0, err, err_size) : 0;
+  return step->verb == LB_STEP_SLOW
+             ? lb_net_be_patient(&s->net, step->within_ms + step->jitter_ms, step->loss > 0, err, err_size)
+             : 0;
 }
 
 static int do_step(struct lb_serve *v, const struct lb_step *step, FILE *out, char *err, size_t err_size) {
@@ -209,7 +225,8 @@ static int do_step(struct lb_serve *v, const struct lb_step *step, FILE *out, ch
   s->why[0] = '\0';
   if (r < 0) return LB_EXIT_UNDECIDED;
   if (!proved && lb_step_row(step)->armed) return fprintf(out, "armed: %s\n", step->text), LB_EXIT_OK;
-  if (!proved && lb_step_row(step)->class == LB_STEP_FAULT) return lb_refuse(err, err_size, "not proved: %s: there is nobody", step->text), LB_EXIT_UNDECIDED;
+  if (!proved && lb_step_row(step)->class == LB_STEP_FAULT)
+    return lb_refuse(err, err_size, "not proved: %s: there is nobody", step->text), LB_EXIT_UNDECIDED;
   if (told == 0 || (!proved && lb_step_row(step)->class == LB_STEP_CURE)) fprintf(out, "done: %s\n", step->text);
   return LB_EXIT_OK;
 }
@@ -223,8 +240,9 @@ int lb_serve_line(struct lb_serve *v, const char *line, FILE *out, char *err, si
 
 /* ---- a line through the socket ---------------------------------------------------------------------------------- */
 
-/* The socket lies in a folder that only its user can enter, so nobody else can reach it; it is reached from every network namespace.
- * The answer: what was done and proved, a NUL byte, the exit code in one digit, and what was refused. */
+/* The socket lies in a folder that only its user can enter, so nobody else can reach it; it is reached from every
+ * network namespace. The answer: what was done and proved, a NUL byte, the exit code in one digit, and what was
+ * refused. */
 
 enum { LINE_BYTES = 1000, ERR_BYTES = 600, ASKED_S = 5 };
 
@@ -233,11 +251,14 @@ int lb_serve_listen(struct lb_serve *v, char *err, size_t err_size) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   snprintf(folder, sizeof folder, "%s/serve", v->plan->dir->partial);
   if (snprintf(v->socket_path, sizeof v->socket_path, "%s/socket", folder) >= (int)sizeof v->socket_path)
-    return lb_refuse(err, err_size, "%s: the path of a socket has at most %zu bytes: choose another TMPDIR", folder, sizeof v->socket_path - 1), -ENAMETOOLONG;
+    return lb_refuse(err, err_size, "%s: the path of a socket has at most %zu bytes: choose another TMPDIR", folder,
+                     sizeof v->socket_path - 1),
+           -ENAMETOOLONG;
   memcpy(address.sun_path, v->socket_path, sizeof address.sun_path);
   if (mkdir(folder, 0700) < 0) return lb_refuse(err, err_size, "cannot make %s: %s", folder, strerror(errno)), -EIO;
   v->socket = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (v->socket >= 0 && bind(v->socket, (struct sockaddr *)&address, sizeof address) == 0 && listen(v->socket, 8) == 0) return 0;
+  if (v->socket >= 0 && bind(v->socket, (struct sockaddr *)&address, sizeof address) == 0 && listen(v->socket, 8) == 0)
+    return 0;
   return lb_refuse(err, err_size, "cannot listen at %s: %s", v->socket_path, strerror(errno)), -EIO;
 }
 
@@ -290,8 +311,10 @@ static char *ask(int fd, const char *line, size_t *ret_size) {
 int lb_serve_ask(const char *path, const char *line, FILE *out, char *err, size_t err_size) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   size_t size = 0;
-  if (strlen(line) >= LINE_BYTES || strchr(line, '\n')) return lb_refuse(err, err_size, "expected one line of less than %d bytes", LINE_BYTES), LB_EXIT_USAGE;
-  if (strlen(path) >= sizeof address.sun_path) return lb_refuse(err, err_size, "%s: too long for the path of a socket", path), LB_EXIT_FAILURE;
+  if (strlen(line) >= LINE_BYTES || strchr(line, '\n'))
+    return lb_refuse(err, err_size, "expected one line of less than %d bytes", LINE_BYTES), LB_EXIT_USAGE;
+  if (strlen(path) >= sizeof address.sun_path)
+    return lb_refuse(err, err_size, "%s: too long for the path of a socket", path), LB_EXIT_FAILURE;
   strcpy(address.sun_path, path);
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), code = LB_EXIT_FAILURE;
   if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) < 0) {

@@ -14,20 +14,22 @@ enum { LB_SERVE_PATH = 108 }; /* what an address of a local socket has room for 
 struct lb_serve {
   const struct lb_serve_plan *plan;
   struct lb_stage stage;
-  struct lb_scenario scenario;   /* none that is played: what it needs is what any step may need */
+  struct lb_scenario scenario; /* none that is played: what it needs is what any step may need */
   struct lb_step needs[2];
   struct lb_trial_plan trial;
-  struct lb_step **step;         /* [step_count], what was asked: a cut knows its step for as long as it holds */
+  struct lb_step **step; /* [step_count], what was asked: a cut knows its step for as long as it holds */
   size_t step_count;
-  char **environ;                /* of the user, before anything was taken out of it */
+  char **environ; /* of the user, before anything was taken out of it */
   char socket_path[LB_SERVE_PATH];
   int socket;
-  bool foreground;               /* our process group has the terminal */
+  bool foreground; /* our process group has the terminal */
 };
 
-/* Does a line that was typed, and tells `out` what was done and proved. An exit code as of lb_serve_ask(), with err where it is not LB_EXIT_OK. */
+/* Does a line that was typed, and tells `out` what was done and proved. An exit code as of lb_serve_ask(), with err
+ * where it is not LB_EXIT_OK. */
 int lb_serve_line(struct lb_serve *serve, const char *line, FILE *out, char *err, size_t err_size);
-/* For `lockbench fault`: listens in a folder that only this user can enter. 0, or -errno with err. Answers one who asks. */
+/* For `lockbench fault`: listens in a folder that only this user can enter. 0, or -errno with err. Answers one who
+ * asks. */
 int lb_serve_listen(struct lb_serve *serve, char *err, size_t err_size);
 void lb_serve_answer(struct lb_serve *serve);
 

@@ -28,7 +28,8 @@ void lb_cluster_init(struct lb_cluster *ret, const struct lb_topology *topology,
     struct lb_server *server = &ret->server[i];
     server->data = i < ret->data_count;
     server->service = server->data ? topology->family->service : topology->family->other_service;
-    snprintf(server->name, sizeof server->name, "%s-%zu", server->service, server->data ? i + 1 : i + 1 - ret->data_count);
+    snprintf(server->name, sizeof server->name, "%s-%zu", server->service,
+             server->data ? i + 1 : i + 1 - ret->data_count);
   }
 }
 
@@ -38,9 +39,9 @@ int lb_cluster_start(struct lb_cluster *cluster, lb_ns deadline) {
 
 /* ---- health -----------------------------------------------------------------------------------
  *
- * A connection that lost packets waits longer and longer before it sends them again, up to two minutes, also when the cut is over. Each is
- * read from /proc/PID/net/tcp of a server: the kernel shows there those of its host, with the number of times that each has sent the same
- * again without an answer. */
+ * A connection that lost packets waits longer and longer before it sends them again, up to two minutes, also when the
+ * cut is over. Each is read from /proc/PID/net/tcp of a server: the kernel shows there those of its host, with the
+ * number of times that each has sent the same again without an answer. */
 
 /* States and timers of /proc/net/tcp. */
 enum { ESTABLISHED = 1, SYN_SENT = 2, SYN_RECV = 3, CLOSE_WAIT = 8 };
@@ -52,15 +53,19 @@ static bool is_server(const struct lb_cluster *cluster, unsigned address) {
   return false;
 }
 
-/* "  1: 0100600A:1F90 0200600A:9C40 01 00000000:00000000 01:00000014 00000003 ...": addresses, state, queues, timer, how often it was sent again. */
+/* "  1: 0100600A:1F90 0200600A:9C40 01 00000000:00000000 01:00000014 00000003 ...": addresses, state, queues, timer,
+ * how often it was sent again. */
 static bool is_restless(const struct lb_cluster *cluster, const char *line) {
   unsigned to, state, timer, again;
-  if (sscanf(line, " %*u: %*8x:%*x %8x:%*x %x %*x:%*x %x:%*x %x", &to, &state, &timer, &again) != 4 || !is_server(cluster, to)) return false;
+  if (sscanf(line, " %*u: %*8x:%*x %8x:%*x %x %*x:%*x %x:%*x %x", &to, &state, &timer, &again) != 4 ||
+      !is_server(cluster, to))
+    return false;
   if (state == SYN_SENT || state == SYN_RECV) return true;
   return (state == ESTABLISHED || state == CLOSE_WAIT) && again > 0 && (timer == TIMER_AGAIN || timer == TIMER_WINDOW);
 }
 
-/* Whether no connection of this server to another one (or the beginning of one) waits to send again. Servers on one loopback lose nothing. */
+/* Whether no connection of this server to another one (or the beginning of one) waits to send again. Servers on one
+ * loopback lose nothing. */
 static bool is_at_rest(const struct lb_cluster *cluster, size_t index) {
   const struct lb_server *server = &cluster->server[index];
   char path[64], line[300];
@@ -74,7 +79,8 @@ static bool is_at_rest(const struct lb_cluster *cluster, size_t index) {
   return !restless;
 }
 
-/* Between servers at rest, too: what was cut or late a moment ago would be slow for a while. Looked at behind their answers, which may still have come late. */
+/* Between servers at rest, too: what was cut or late a moment ago would be slow for a while. Looked at behind their
+ * answers, which may still have come late. */
 static const char *restless(struct lb_cluster *cluster) {
   for (size_t i = 0; i < cluster->server_count; i++)
     if (!is_at_rest(cluster, i)) return cluster->server[i].name;
@@ -88,9 +94,12 @@ static int well(struct lb_cluster *cluster, lb_ns deadline) {
 }
 
 int lb_cluster_await_health(struct lb_cluster *cluster, lb_ns deadline) {
-  if (!family_of(cluster)->healthy) return lb_cluster_fail(cluster, -EOPNOTSUPP, "topology %s cannot be asked whether it is well", cluster->topology->name);
+  if (!family_of(cluster)->healthy)
+    return lb_cluster_fail(cluster, -EOPNOTSUPP, "topology %s cannot be asked whether it is well",
+                           cluster->topology->name);
   for (size_t i = 0; i < cluster->server_count; i++)
-    if (cluster->server[i].proc.pid <= 0) return lb_cluster_fail(cluster, -ESRCH, "%s is dead", cluster->server[i].name);
+    if (cluster->server[i].proc.pid <= 0)
+      return lb_cluster_fail(cluster, -ESRCH, "%s is dead", cluster->server[i].name);
   return lb_cluster_await(cluster, deadline, well, "all servers are well");
 }
 
@@ -110,8 +119,11 @@ void lb_cluster_target(struct lb_cluster *cluster, struct lb_target *ret) {
   for (size_t i = 0; i < cluster->server_count; i++) {
     const struct lb_server *server = &cluster->server[i];
     /* A server behind another one is there for who inspects it, under a name that no client looks for. */
-    const char *service = !family_of(cluster)->fronted ? server->service : server->data ? "behind" : family_of(cluster)->service;
-    cluster->endpoint[i] = (struct lb_endpoint){.service = service, .host = server->host->address, .port = server->port};
+    const char *service = !family_of(cluster)->fronted ? server->service
+                          : server->data               ? "behind"
+                                                       : family_of(cluster)->service;
+    cluster->endpoint[i] =
+        (struct lb_endpoint){.service = service, .host = server->host->address, .port = server->port};
   }
   *ret = (struct lb_target){
       .topology = cluster->topology->name,
@@ -137,19 +149,22 @@ void lb_cluster_stop(struct lb_cluster *cluster) {
 
 int lb_cluster_wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms) {
   if (!family_of(cluster)->wall_ms)
-    return lb_fail(cluster->env, -EOPNOTSUPP, "topology %s has no servers that could be asked for their time", cluster->topology->name);
+    return lb_fail(cluster->env, -EOPNOTSUPP, "topology %s has no servers that could be asked for their time",
+                   cluster->topology->name);
   return family_of(cluster)->wall_ms(cluster, index, deadline, ret_ms);
 }
 
 int lb_cluster_mono_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms) {
   if (!family_of(cluster)->mono_ms)
-    return lb_fail(cluster->env, -EOPNOTSUPP, "%s has no command that tells its monotonic clock", cluster->server[index].service);
+    return lb_fail(cluster->env, -EOPNOTSUPP, "%s has no command that tells its monotonic clock",
+                   cluster->server[index].service);
   return family_of(cluster)->mono_ms(cluster, index, deadline, ret_ms);
 }
 
 int lb_cluster_left(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   if (!family_of(cluster)->left)
-    return lb_fail(cluster->env, -EOPNOTSUPP, "no server of topology %s says that it has left the others", cluster->topology->name);
+    return lb_fail(cluster->env, -EOPNOTSUPP, "no server of topology %s says that it has left the others",
+                   cluster->topology->name);
   return family_of(cluster)->left(cluster, index, deadline);
 }
 
@@ -184,14 +199,17 @@ static bool several_decide(const struct lb_cluster *cluster) {
 
 int lb_cluster_commits(struct lb_cluster *cluster, lb_ns deadline, uint64_t *ret) {
   if (!family_of(cluster)->commits)
-    return lb_fail(cluster->env, -EOPNOTSUPP, "topology %s has no servers that count their writes", cluster->topology->name);
+    return lb_fail(cluster->env, -EOPNOTSUPP, "topology %s has no servers that count their writes",
+                   cluster->topology->name);
   return add_up(cluster, family_of(cluster)->commits, several_decide(cluster), deadline, ret);
 }
 
 int lb_cluster_requests(struct lb_cluster *cluster, lb_ns deadline, uint64_t *ret) {
   if (!family_of(cluster)->requests)
-    return lb_fail(cluster->env, -EOPNOTSUPP, "topology %s has no servers that count requests", cluster->topology->name);
-  return add_up(cluster, family_of(cluster)->requests, several_decide(cluster) || family_of(cluster)->all_serve, deadline, ret);
+    return lb_fail(cluster->env, -EOPNOTSUPP, "topology %s has no servers that count requests",
+                   cluster->topology->name);
+  return add_up(cluster, family_of(cluster)->requests, several_decide(cluster) || family_of(cluster)->all_serve,
+                deadline, ret);
 }
 
 int lb_cluster_compiling(struct lb_cluster *cluster, lb_ns *ret) {
@@ -211,7 +229,8 @@ int lb_cluster_compiling(struct lb_cluster *cluster, lb_ns *ret) {
 /* It serves, or `alone` it runs: that is all that can be asked of it. */
 static bool is_there(struct lb_cluster *cluster, size_t index, bool alone, lb_ns deadline) {
   if (family_of(cluster)->answers(cluster, index, lb_ask_until(cluster->env, deadline)) == 0) return true;
-  return alone && family_of(cluster)->runs && family_of(cluster)->runs(cluster, index, lb_ask_until(cluster->env, deadline)) == 0;
+  return alone && family_of(cluster)->runs &&
+         family_of(cluster)->runs(cluster, index, lb_ask_until(cluster->env, deadline)) == 0;
 }
 
 /* A server that ends at once is told apart from a slow one: no waiting mends that. */
@@ -227,8 +246,8 @@ static int await_answer(struct lb_cluster *cluster, size_t index, bool alone, lb
   return 0;
 }
 
-/* Passes, not one restart after the other: all are dead before the first starts, so none can answer with the help of one that is about to be killed, and all
- * have started before the first is asked. */
+/* Passes, not one restart after the other: all are dead before the first starts, so none can answer with the help of
+ * one that is about to be killed, and all have started before the first is asked. */
 int lb_cluster_begin_restart(struct lb_cluster *cluster, const size_t index[], size_t count) {
   int r = 0;
   for (size_t i = 0; i < count; i++) lb_proc_kill(&cluster->server[index[i]].proc);
@@ -242,7 +261,9 @@ int lb_cluster_await_answers(struct lb_cluster *cluster, const size_t index[], s
   return r;
 }
 
-int lb_cluster_await_alone(struct lb_cluster *cluster, size_t index, lb_ns deadline) { return await_answer(cluster, index, true, deadline); }
+int lb_cluster_await_alone(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+  return await_answer(cluster, index, true, deadline);
+}
 
 int lb_cluster_restart_many(struct lb_cluster *cluster, const size_t index[], size_t count, lb_ns deadline) {
   int r = lb_cluster_begin_restart(cluster, index, count);
@@ -256,7 +277,8 @@ int lb_cluster_restart_many(struct lb_cluster *cluster, const size_t index[], si
 static bool majority_without(struct lb_cluster *cluster, int old, lb_ns deadline) {
   size_t answering = 0;
   for (size_t i = 0; i < cluster->data_count; i++)
-    if ((int)i != old && family_of(cluster)->answers(cluster, i, lb_ask_until(cluster->env, deadline)) == 0) answering++;
+    if ((int)i != old && family_of(cluster)->answers(cluster, i, lb_ask_until(cluster->env, deadline)) == 0)
+      answering++;
   return answering > cluster->data_count / 2;
 }
 

@@ -16,30 +16,30 @@ struct lb_server {
   char name[32];       /* "redis-1", "sentinel-2", "zookeeper-1": also its log file (NAME.log) and data folder */
   const char *service; /* endpoint.service */
   struct lb_host *host;
-  uint16_t port;       /* where clients reach it */
+  uint16_t port;          /* where clients reach it */
   uint16_t extra_port[2]; /* further free ports on its host (ZooKeeper quorum and election) */
-  bool data;           /* holds lock state: counts for node N, replicas, majority (a Sentinel does not) */
-  char dir[256];       /* its own data folder, empty and existing before start */
+  bool data;              /* holds lock state: counts for node N, replicas, majority (a Sentinel does not) */
+  char dir[256];          /* its own data folder, empty and existing before start */
   char log[256];
-  const char *const *env; /* "NAME=value" for its process, NULL-terminated; NULL = nothing extra */
-  char journal[300];      /* the file in which a preload library keeps what it writes, see disk.h; "" = none */
-  bool own_disk;          /* its folder is a file system of its own, which may be filled (disk.h) */
+  const char *const *env;       /* "NAME=value" for its process, NULL-terminated; NULL = nothing extra */
+  char journal[300];            /* the file in which a preload library keeps what it writes, see disk.h; "" = none */
+  bool own_disk;                /* its folder is a file system of its own, which may be filled (disk.h) */
   struct lb_disk_page *counted; /* what it writes, see lb_disk_watch; NULL = nobody counts */
-  struct lb_skew *skew;   /* its clocks, see lb_cluster_skew; NULL = true ones, it runs without the preload library */
+  struct lb_skew *skew; /* its clocks, see lb_cluster_skew; NULL = true ones, it runs without the preload library */
   struct lb_proc proc;
 };
 
 struct lb_cluster {
   const struct lb_topology *topology;
-  struct lb_env *env; /* of the controller */
+  struct lb_env *env;                      /* of the controller */
   struct lb_server server[LB_SERVERS_MAX]; /* data servers first, in node order */
   size_t server_count, data_count;
-  int64_t ttl_ms;     /* of the trial: session timeouts must be within the servers' bounds */
-  bool measured;      /* speed is measured: the servers have a user's settings (family.h) */
-  bool durable;       /* true: on disk, fsync as a careful operator would; false: memory, for directed faults */
-  const char *key;    /* the lock that `primary` is about, where the servers share the keys out; NULL = whichever */
+  int64_t ttl_ms;        /* of the trial: session timeouts must be within the servers' bounds */
+  bool measured;         /* speed is measured: the servers have a user's settings (family.h) */
+  bool durable;          /* true: on disk, fsync as a careful operator would; false: memory, for directed faults */
+  const char *key;       /* the lock that `primary` is about, where the servers share the keys out; NULL = whichever */
   const char *cache_dir; /* a folder that outlives the trial within one run, for templates (initdb once); may be NULL */
-  char err[512];      /* one line after a negative return */
+  char err[512];         /* one line after a negative return */
   struct lb_endpoint endpoint[LB_SERVERS_MAX]; /* filled by lb_cluster_target */
 };
 
@@ -77,17 +77,18 @@ int lb_cluster_left(struct lb_cluster *cluster, size_t index, lb_ns deadline);
  * decides says, or of servers that decide each for itself or for its keys the sum. 0, or -errno with the reason in
  * env->err; -EOPNOTSUPP: they do not count. */
 int lb_cluster_commits(struct lb_cluster *cluster, lb_ns deadline, uint64_t *ret);
-/* How many requests the clients have sent, as the servers count them, from a moment of its own choice: of those that clients talk to, the
- * sum. 0, or -errno with the reason in env->err; -EOPNOTSUPP: they do not count. */
+/* How many requests the clients have sent, as the servers count them, from a moment of its own choice: of those that
+ * clients talk to, the sum. 0, or -errno with the reason in env->err; -EOPNOTSUPP: they do not count. */
 int lb_cluster_requests(struct lb_cluster *cluster, lb_ns deadline, uint64_t *ret);
 /* CPU time that its servers have spent on compiling themselves so far. 0, or -errno; -EOPNOTSUPP: they
  * are as fast from the begin. */
 int lb_cluster_compiling(struct lb_cluster *cluster, lb_ns *ret);
-/* Starts servers again on what they left behind and waits until they answer. They are killed first if they run or are stopped. Their clocks
- * stay as they are. All at once, as when the power comes back: where they answer only with a majority (ZooKeeper), one after the other would
- * wait in vain. 0 or -errno with err. */
+/* Starts servers again on what they left behind and waits until they answer. They are killed first if they run or are
+ * stopped. Their clocks stay as they are. All at once, as when the power comes back: where they answer only with a
+ * majority (ZooKeeper), one after the other would wait in vain. 0 or -errno with err. */
 int lb_cluster_restart_many(struct lb_cluster *cluster, const size_t index[], size_t count, lb_ns deadline);
-/* Its two halves: kills them and starts them on what they left behind; and waits until each of them answers. 0 or -errno with cluster->err. */
+/* Its two halves: kills them and starts them on what they left behind; and waits until each of them answers. 0 or
+ * -errno with cluster->err. */
 int lb_cluster_begin_restart(struct lb_cluster *cluster, const size_t index[], size_t count);
 int lb_cluster_await_answers(struct lb_cluster *cluster, const size_t index[], size_t count, lb_ns deadline);
 /* The same for one that has no majority with those whom it reaches: it is enough that it says that it has started. */
@@ -98,7 +99,8 @@ int lb_cluster_failover(struct lb_cluster *cluster, int old, lb_ns deadline);
 
 /* ---- the servers of one topology on loopback, started fresh, for who wants nothing but to call a protocol ----
  *
- * No faults, no clients. (A trial has its site, trial/site.h.) In a sandbox of its own (sandbox.h), which ends what is left. */
+ * No faults, no clients. (A trial has its site, trial/site.h.) In a sandbox of its own (sandbox.h), which ends what is
+ * left. */
 
 #define LB_STAND_PATH 200
 
@@ -117,7 +119,8 @@ struct lb_stand {
 };
 
 /* Everything else in it is 0 before. 0, or -errno with a line in err; lb_stand_down() is called after both. */
-int lb_stand_up(struct lb_stand *stand, const struct lb_topology *topology, struct lb_env *env, char *err, size_t err_size);
+int lb_stand_up(struct lb_stand *stand, const struct lb_topology *topology, struct lb_env *env, char *err,
+                size_t err_size);
 void lb_stand_down(struct lb_stand *stand);
 
 #endif

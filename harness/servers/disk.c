@@ -29,7 +29,8 @@ static struct lb_disk_page *make_page(const char *path) {
   int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
   struct lb_disk_page *page = MAP_FAILED;
   /* Servers run as other users, too. */
-  if (fd >= 0 && fchmod(fd, 0666) == 0 && ftruncate(fd, sizeof *page) == 0) page = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (fd >= 0 && fchmod(fd, 0666) == 0 && ftruncate(fd, sizeof *page) == 0)
+    page = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (fd >= 0) close(fd);
   return page == MAP_FAILED ? NULL : page;
 }
@@ -61,14 +62,14 @@ void lb_disk_forget(struct lb_server *server) {
 
 /* ---- a loss of power: the reader of the journal (disk_page.h) -----------------------------------------
  *
- * What was written after the last sync of a file is undone from its end to its begin, so that what stood there before all of it stands
- * there again. */
+ * What was written after the last sync of a file is undone from its end to its begin, so that what stood there before
+ * all of it stands there again. */
 
 struct file { /* one that is in the server's folder now */
   uint64_t device, inode, born;
   char *path;
-  int fd;               /* -1 = nobody has asked for it yet */
-  uint64_t synced_from; /* when the last sync began that came to its end; 0 = none */
+  int fd;                               /* -1 = nobody has asked for it yet */
+  uint64_t synced_from;                 /* when the last sync began that came to its end; 0 = none */
   struct lb_journal_entry *kept, *gone; /* its last write that was synced, its first that was not */
 };
 struct look { /* at the files of a server, and its journal */
@@ -81,13 +82,16 @@ struct look { /* at the files of a server, and its journal */
   size_t file_count;
 };
 
-static int fail(struct look *l, int r, const char *what) { return lb_cluster_fail(l->cluster, r, "%s: %s", l->server->name, what); }
+static int fail(struct look *l, int r, const char *what) {
+  return lb_cluster_fail(l->cluster, r, "%s: %s", l->server->name, what);
+}
 
 /* .... the journal */
 
 static int begin_anew(struct lb_cluster *cluster, const struct lb_server *server) {
   int fd = open(server->journal, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
-  bool made = fd >= 0 && fchmod(fd, 0666) == 0 && ftruncate(fd, LB_JOURNAL_BYTES) == 0; /* servers run as other users, too */
+  bool made =
+      fd >= 0 && fchmod(fd, 0666) == 0 && ftruncate(fd, LB_JOURNAL_BYTES) == 0; /* servers run as other users, too */
   int r = made ? 0 : lb_cluster_fail(cluster, -errno, "%s: cannot make %s: %m", server->name, server->journal);
   if (fd >= 0) close(fd);
   return r;
@@ -133,16 +137,19 @@ static struct look *listing; /* nftw() knows no argument */
 static int list_file(const char *path, const struct stat *s, int type, struct FTW *ftw) {
   struct statx x;
   (void)s, (void)ftw;
-  if (type != FTW_F || statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS | STATX_BTIME, &x) < 0 || !S_ISREG(x.stx_mode)) return 0;
+  if (type != FTW_F || statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS | STATX_BTIME, &x) < 0 ||
+      !S_ISREG(x.stx_mode))
+    return 0;
   struct file *more = realloc(listing->file, (listing->file_count + 1) * sizeof *more);
   char *name = strdup(path);
   if (more) listing->file = more;
   if (!more || !name) return free(name), -1;
-  listing->file[listing->file_count++] = (struct file){.device = (uint64_t)x.stx_dev_major << 32 | x.stx_dev_minor,
-                                                       .inode = x.stx_ino,
-                                                       .born = x.stx_mask & STATX_BTIME ? (uint64_t)x.stx_btime.tv_sec * 1000000000 + x.stx_btime.tv_nsec : 0,
-                                                       .path = name,
-                                                       .fd = -1};
+  listing->file[listing->file_count++] = (struct file){
+      .device = (uint64_t)x.stx_dev_major << 32 | x.stx_dev_minor,
+      .inode = x.stx_ino,
+      .born = x.stx_mask & STATX_BTIME ? (uint64_t)x.stx_btime.tv_sec * 1000000000 + x.stx_btime.tv_nsec : 0,
+      .path = name,
+      .fd = -1};
   return 0;
 }
 
@@ -181,7 +188,8 @@ static bool is_synced(const struct lb_journal_entry *entry, const struct file *f
 static void find_syncs(struct look *l) {
   for (size_t i = 0; i < l->entry_count; i++) {
     struct file *file = l->entry[i]->kind == LB_JOURNAL_SYNC ? file_of(l, l->entry[i]) : NULL;
-    if (file && atomic_load(&l->entry[i]->moment) > file->synced_from) file->synced_from = atomic_load(&l->entry[i]->moment);
+    if (file && atomic_load(&l->entry[i]->moment) > file->synced_from)
+      file->synced_from = atomic_load(&l->entry[i]->moment);
   }
 }
 
@@ -213,8 +221,10 @@ static int put_back(struct look *l, struct file *file, const struct lb_journal_e
   int r = open_file(l, file);
   if (r < 0) return r;
   bool good = fstat(file->fd, &s) == 0;
-  if (good && entry->at + entry->size > entry->old_size && (uint64_t)s.st_size > entry->old_size) good = ftruncate(file->fd, (off_t)entry->old_size) == 0;
-  if (good && entry->before > 0) good = pwrite(file->fd, entry + 1, entry->before, (off_t)entry->at) == (ssize_t)entry->before;
+  if (good && entry->at + entry->size > entry->old_size && (uint64_t)s.st_size > entry->old_size)
+    good = ftruncate(file->fd, (off_t)entry->old_size) == 0;
+  if (good && entry->before > 0)
+    good = pwrite(file->fd, entry + 1, entry->before, (off_t)entry->at) == (ssize_t)entry->before;
   return good ? 0 : fail(l, -EIO, "one of its files cannot be set back");
 }
 
@@ -233,9 +243,11 @@ static int take_out(struct look *l) {
 static bool is_gone(const struct file *file) {
   const struct lb_journal_entry *entry = file->gone;
   struct stat s;
-  if (fstat(file->fd, &s) < 0 || (entry->at + entry->size > entry->old_size && (uint64_t)s.st_size > entry->old_size)) return false;
+  if (fstat(file->fd, &s) < 0 || (entry->at + entry->size > entry->old_size && (uint64_t)s.st_size > entry->old_size))
+    return false;
   void *now = malloc(entry->before + 1);
-  bool same = now && pread(file->fd, now, entry->before, (off_t)entry->at) == (ssize_t)entry->before && memcmp(now, entry + 1, entry->before) == 0;
+  bool same = now && pread(file->fd, now, entry->before, (off_t)entry->at) == (ssize_t)entry->before &&
+              memcmp(now, entry + 1, entry->before) == 0;
   free(now);
   return same;
 }
@@ -283,7 +295,8 @@ int lb_power_cut(struct lb_cluster *cluster, size_t index, struct lb_power_loss 
   return r < 0 ? r : begin_anew(cluster, l->server);
 }
 
-/* Its processes go on writing meanwhile. What they have begun and not ended counts as not synced; one that ended and wrote nothing has nothing to lose. */
+/* Its processes go on writing meanwhile. What they have begun and not ended counts as not synced; one that ended and
+ * wrote nothing has nothing to lose. */
 static bool may_be_lost(const struct look *l, const struct lb_journal_entry *entry) {
   const struct file *file = entry->kind == LB_JOURNAL_WRITE ? file_of(l, entry) : NULL;
   return file && !is_synced(entry, file) && (atomic_load(&entry->moment) == 0 || entry->written > 0);
@@ -309,12 +322,15 @@ static int cannot(struct lb_cluster *cluster, const struct lb_server *server, in
   return lb_cluster_fail(cluster, -error, "%s: %s: %s", server->name, what, strerror(error));
 }
 
-static void name_filler(const struct lb_server *server, char path[400]) { snprintf(path, 400, "%s/" FILLER, server->dir); }
+static void name_filler(const struct lb_server *server, char path[400]) {
+  snprintf(path, 400, "%s/" FILLER, server->dir);
+}
 
 int lb_room_make(struct lb_cluster *cluster, size_t index) {
   const struct lb_server *server = &cluster->server[index];
   if (!lb_proc_sandboxed) return cannot(cluster, server, EPERM, "no disk of its own without a sandbox");
-  if (mount("lockbench", server->dir, "tmpfs", MS_NOSUID | MS_NODEV, ROOM) < 0) return cannot(cluster, server, errno, "no disk of its own");
+  if (mount("lockbench", server->dir, "tmpfs", MS_NOSUID | MS_NODEV, ROOM) < 0)
+    return cannot(cluster, server, errno, "no disk of its own");
   cluster->server[index].own_disk = true;
   return 0;
 }
@@ -351,12 +367,15 @@ int lb_room_free(struct lb_cluster *cluster, size_t index) {
   struct statvfs left;
   name_filler(server, path);
   if (unlink(path) < 0) return cannot(cluster, server, errno, "its disk was not filled");
-  return statvfs(server->dir, &left) == 0 && left.f_bavail > 0 ? 0 : cannot(cluster, server, ENOSPC, "its disk is still full");
+  return statvfs(server->dir, &left) == 0 && left.f_bavail > 0
+             ? 0
+             : cannot(cluster, server, ENOSPC, "its disk is still full");
 }
 
 /* ---- copies, by cp(1), compared by diff(1) -----------------------------------------------------
  *
- * Only what a server keeps is copied: its configuration, and the pages that its preload libraries share with us, stay as they are. */
+ * Only what a server keeps is copied: its configuration, and the pages that its preload libraries share with us, stay
+ * as they are. */
 
 enum { COPY_MS = 15000, PATH_BYTES = 400 };
 

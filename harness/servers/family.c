@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What all families do alike: find a program, write a server's files and settings, start its process, wait until it answers.
+ * What all families do alike: find a program, write a server's files and settings, start its process, wait until it
+ * answers.
  */
 #include "family_util.h"
 
@@ -137,11 +138,14 @@ static int copy_file(const char *from, const char *to) {
  * folder may be executed; but who drops to nobody may not be able to follow it (a build below
  * /root), and gets a copy. */
 int lb_server_bring(struct lb_cluster *cluster, const struct lb_server *server, enum lb_shim which) {
-  static const char *const name[] = {LB_CLOCK_SHIM, LB_DISK_SHIM}, *const variable[] = {LB_CLOCK_SHIM_VARIABLE, LB_DISK_SHIM_VARIABLE},
-                    *const cannot[] = {"no clock can be set", "nobody sees what is written"};
+  static const char *const name[] = {LB_CLOCK_SHIM, LB_DISK_SHIM},
+                           *const variable[] = {LB_CLOCK_SHIM_VARIABLE, LB_DISK_SHIM_VARIABLE},
+                           *const cannot[] = {"no clock can be set", "nobody sees what is written"};
   const char *shim = lb_shim_path(which);
   char path[300];
-  if (!shim) return lb_cluster_fail(cluster, -ENOENT, "%s: %s is neither beside the program nor named by %s", cannot[which], name[which], variable[which]);
+  if (!shim)
+    return lb_cluster_fail(cluster, -ENOENT, "%s: %s is neither beside the program nor named by %s", cannot[which],
+                           name[which], variable[which]);
   snprintf(path, sizeof path, "%s/%s", server->dir, name[which]);
   if (unlink(path) < 0 && errno != ENOENT) return lb_cluster_fail(cluster, -errno, "%s: %s: %m", server->name, path);
   bool drops = geteuid() == 0 && !lb_proc_sandboxed;
@@ -149,7 +153,9 @@ int lb_server_bring(struct lb_cluster *cluster, const struct lb_server *server, 
   return r < 0 ? lb_cluster_fail(cluster, r, "%s: cannot make %s: %s", server->name, path, strerror(-r)) : 0;
 }
 
-static void name_clock_page(const struct lb_server *server, char *buf, size_t size) { snprintf(buf, size, "%s/clock.page", server->dir); }
+static void name_clock_page(const struct lb_server *server, char *buf, size_t size) {
+  snprintf(buf, size, "%s/clock.page", server->dir);
+}
 
 int lb_cluster_skew(struct lb_cluster *cluster, size_t index) {
   struct lb_server *server = &cluster->server[index];
@@ -159,7 +165,8 @@ int lb_cluster_skew(struct lb_cluster *cluster, size_t index) {
   name_clock_page(server, path, sizeof path);
   lb_skew_unmap(server->skew);
   server->skew = lb_skew_create(path);
-  return server->skew ? 0 : lb_cluster_fail(cluster, -errno, "%s: cannot make its clocks in %s: %m", server->name, path);
+  return server->skew ? 0
+                      : lb_cluster_fail(cluster, -errno, "%s: cannot make its clocks in %s: %m", server->name, path);
 }
 
 static bool is_seen_writing(const struct lb_server *server) { return server->journal[0] || server->counted; }
@@ -167,12 +174,13 @@ static bool is_seen_writing(const struct lb_server *server) { return server->jou
 /* What is preloaded anyway stays behind our libraries. */
 static const char *preload(const struct lb_server *server, char *buf, size_t size) {
   const char *others = getenv("LD_PRELOAD");
-  snprintf(buf, size, "LD_PRELOAD=%s%s%s", server->skew ? "./" LB_CLOCK_SHIM ":" : "", is_seen_writing(server) ? "./" LB_DISK_SHIM ":" : "",
-           others ? others : "");
+  snprintf(buf, size, "LD_PRELOAD=%s%s%s", server->skew ? "./" LB_CLOCK_SHIM ":" : "",
+           is_seen_writing(server) ? "./" LB_DISK_SHIM ":" : "", others ? others : "");
   return buf;
 }
 
-int lb_server_start(struct lb_cluster *cluster, struct lb_server *server, const char *const argv[], const char *argv0, bool unprivileged) {
+int lb_server_start(struct lb_cluster *cluster, struct lb_server *server, const char *const argv[], const char *argv0,
+                    bool unprivileged) {
   char err[300], library[4096], path[300], page[350], counts[350], journal[350];
   const char *env[ENV_MAX + 5];
   size_t count = 0;
@@ -189,7 +197,8 @@ int lb_server_start(struct lb_cluster *cluster, struct lb_server *server, const 
   if (server->counted) env[count++] = counts;
   if (server->journal[0]) env[count++] = journal;
   env[count] = NULL;
-  int r = lb_proc_start(&server->proc, server->host, argv, argv0, server->dir, server->log, unprivileged, env, err, sizeof err);
+  int r = lb_proc_start(&server->proc, server->host, argv, argv0, server->dir, server->log, unprivileged, env, err,
+                        sizeof err);
   return r < 0 ? lb_cluster_fail(cluster, r, "%s: %s", server->name, err) : 0;
 }
 
@@ -235,7 +244,8 @@ int lb_server_check_alive(struct lb_cluster *cluster, struct lb_server *server) 
 static int check_all_alive(struct lb_cluster *cluster) {
   int r = 0;
   for (size_t i = 0; i < cluster->server_count && r == 0; i++)
-    if (cluster->server[i].proc.pid != 0) r = lb_server_check_alive(cluster, &cluster->server[i]); /* 0 = its turn to start has not come */
+    if (cluster->server[i].proc.pid != 0)
+      r = lb_server_check_alive(cluster, &cluster->server[i]); /* 0 = its turn to start has not come */
   return r;
 }
 
@@ -261,7 +271,8 @@ int lb_cluster_await(struct lb_cluster *cluster, lb_ns deadline,
 
 int lb_cluster_all_answer(struct lb_cluster *cluster, lb_ns deadline) {
   int r = 0;
-  for (size_t i = 0; i < cluster->server_count && r == 0; i++) r = cluster->topology->family->answers(cluster, i, deadline);
+  for (size_t i = 0; i < cluster->server_count && r == 0; i++)
+    r = cluster->topology->family->answers(cluster, i, deadline);
   return r;
 }
 
@@ -272,17 +283,19 @@ const char *lb_setting_value(const struct lb_setting *setting, bool measured, bo
   return measured ? setting->measured : setting->faults;
 }
 
-int lb_setting_write(struct lb_cluster *cluster, const struct lb_server *server, const struct lb_setting *settings, const char *file) {
+int lb_setting_write(struct lb_cluster *cluster, const struct lb_server *server, const struct lb_setting *settings,
+                     const char *file) {
   int r = 0;
   for (const struct lb_setting *row = settings; row->name && r == 0; row++) {
     const char *value = lb_setting_value(row, cluster->measured, cluster->durable);
-    if (value && row->place == LB_SETTING_FILE) r = lb_server_write(cluster, server, true, file, "%s%s\n", row->name, value);
+    if (value && row->place == LB_SETTING_FILE)
+      r = lb_server_write(cluster, server, true, file, "%s%s\n", row->name, value);
   }
   return r;
 }
 
-size_t lb_setting_options(const struct lb_cluster *cluster, const struct lb_setting *settings, char (*texts)[LB_SETTING_TEXT_MAX],
-                           const char **argv, size_t max) {
+size_t lb_setting_options(const struct lb_cluster *cluster, const struct lb_setting *settings,
+                          char (*texts)[LB_SETTING_TEXT_MAX], const char **argv, size_t max) {
   size_t count = 0;
   for (const struct lb_setting *row = settings; row->name && count < max; row++) {
     const char *value = lb_setting_value(row, cluster->measured, cluster->durable);

@@ -100,10 +100,12 @@ static int ask_self(struct lb_cluster *cluster, size_t index, lb_ns deadline, st
   int n = 0;
   if (!reply) return -EIO;
   const char *line = own_line(reply->str);
-  bool good = line && sscanf(line, "%40s %*s %63s %40s %*s %*s %lld %*s%n", ret->id, ret->flags, ret->master, &ret->epoch, &n) == 4;
+  bool good = line && sscanf(line, "%40s %*s %63s %40s %*s %*s %lld %*s%n", ret->id, ret->flags, ret->master,
+                             &ret->epoch, &n) == 4;
   if (good) snprintf(ret->slots, sizeof ret->slots, "%.*s", (int)strcspn(line + n, "\n"), line + n);
   freeReplyObject(reply);
-  return good ? 0 : lb_fail(cluster->env, -EPROTO, "%s: unexpected answer to CLUSTER NODES", cluster->server[index].name);
+  return good ? 0
+              : lb_fail(cluster->env, -EPROTO, "%s: unexpected answer to CLUSTER NODES", cluster->server[index].name);
 }
 
 static bool is_up(const struct lb_cluster *cluster, const redisReply *reply) {
@@ -166,7 +168,8 @@ static int has_met(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
     if (strstr(nodes->str, at)) continue;
     snprintf(port, sizeof port, "%u", (unsigned)other->port);
     snprintf(bus, sizeof bus, "%u", (unsigned)other->extra_port[0]);
-    r = LB_REDIS_EXPECT(cluster, index, deadline, NULL, "has not met all", "CLUSTER", "MEET", other->host->address, port, bus);
+    r = LB_REDIS_EXPECT(cluster, index, deadline, NULL, "has not met all", "CLUSTER", "MEET", other->host->address,
+                        port, bus);
   }
   if (nodes) freeReplyObject(nodes);
   return r;
@@ -179,8 +182,9 @@ static size_t occurrences(const char *text, const char *word) {
 }
 
 static bool lists_all(const struct lb_cluster *cluster, const redisReply *reply) {
-  return occurrences(reply->str, "\n") == cluster->server_count && occurrences(reply->str, " connected") == cluster->server_count &&
-         !strstr(reply->str, "handshake") && !strstr(reply->str, "fail");
+  return occurrences(reply->str, "\n") == cluster->server_count &&
+         occurrences(reply->str, " connected") == cluster->server_count && !strstr(reply->str, "handshake") &&
+         !strstr(reply->str, "fail");
 }
 
 static int knows_all(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
@@ -201,11 +205,13 @@ static int has_master(struct lb_cluster *cluster, size_t index, lb_ns deadline) 
 /* ---- ready ----------------------------------------------------------------------------------- */
 
 static bool lists_replicas(const struct lb_cluster *cluster, const redisReply *reply) {
-  return lists_all(cluster, reply) && occurrences(reply->str, "slave ") == cluster->data_count - cluster->topology->shards;
+  return lists_all(cluster, reply) &&
+         occurrences(reply->str, "slave ") == cluster->data_count - cluster->topology->shards;
 }
 
 static int knows_replicas(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
-  return LB_REDIS_EXPECT(cluster, index, deadline, lists_replicas, "does not know who follows whom yet", "CLUSTER", "NODES");
+  return LB_REDIS_EXPECT(cluster, index, deadline, lists_replicas, "does not know who follows whom yet", "CLUSTER",
+                         "NODES");
 }
 
 static bool has_them_online(const struct lb_cluster *cluster, const redisReply *reply) {
@@ -214,7 +220,8 @@ static bool has_them_online(const struct lb_cluster *cluster, const redisReply *
 
 static int replicas_online(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   if (index >= cluster->topology->shards) return 0;
-  return LB_REDIS_EXPECT(cluster, index, deadline, has_them_online, "does not list its replicas as online", "INFO", "replication");
+  return LB_REDIS_EXPECT(cluster, index, deadline, has_them_online, "does not list its replicas as online", "INFO",
+                         "replication");
 }
 
 /* The first name that falls into the part of this master. */
@@ -224,7 +231,8 @@ static void name_marker(const struct lb_cluster *cluster, size_t index, char *na
   while (part_of_slot(cluster, redis_slot(name)) != part_of_master(cluster, index));
 }
 
-static int order_marker(struct lb_cluster *cluster, size_t index, lb_ns deadline, const char *order, const char *value) {
+static int order_marker(struct lb_cluster *cluster, size_t index, lb_ns deadline, const char *order,
+                        const char *value) {
   char name[40];
   if (index >= cluster->topology->shards) return 0;
   name_marker(cluster, index, name, sizeof name);
@@ -287,7 +295,8 @@ static int reach(struct lb_cluster *cluster, const struct stage *stage, lb_ns de
     if (r < 0) return r;
     if (stage->is_so(cluster, i, deadline) == 0) i++;
     else if (lb_now(cluster->env) >= deadline)
-      return lb_cluster_fail(cluster, -ETIMEDOUT, "%s: not in time: %s; last seen: %s", cluster->topology->name, stage->what, cluster->env->err);
+      return lb_cluster_fail(cluster, -ETIMEDOUT, "%s: not in time: %s; last seen: %s", cluster->topology->name,
+                             stage->what, cluster->env->err);
     else lb_sleep_until(cluster->env, lb_now(cluster->env) + POLL_MS * LB_NS_PER_MS);
   }
   return 0;

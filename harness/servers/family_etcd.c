@@ -29,7 +29,11 @@ static const struct lb_setting settings[] = {
     {.name = "--heartbeat-interval=", .stock = "100", .faults = "100", .measured = "100", .place = LB_SETTING_PROGRAM},
     {.name = ELECTION, .stock = "1000", .faults = "500", .measured = "1000", .place = LB_SETTING_PROGRAM},
     {.name = "--logger=", .stock = "capnslog", .faults = "zap", .measured = "zap", .place = LB_SETTING_PROGRAM},
-    {.name = "--log-outputs=", .stock = "default", .faults = "stderr", .measured = "stderr", .place = LB_SETTING_PROGRAM},
+    {.name = "--log-outputs=",
+     .stock = "default",
+     .faults = "stderr",
+     .measured = "stderr",
+     .place = LB_SETTING_PROGRAM},
     {0},
 };
 enum { OPTIONS_MAX = sizeof settings / sizeof *settings, URL_MAX = 80, MEMBER_MAX = 120 };
@@ -64,14 +68,28 @@ static const char *const no_proxy[] = {"NO_PROXY=*", "no_proxy=*", "HTTP_PROXY="
 
 static int launch(struct lb_cluster *cluster, size_t index) {
   struct lb_server *server = &cluster->server[index];
-  char *program = lb_need_path("etcd"), clients[URL_MAX], peers[URL_MAX], members[LB_SERVERS_MAX * MEMBER_MAX], texts[OPTIONS_MAX][LB_SETTING_TEXT_MAX];
+  char *program = lb_need_path("etcd"), clients[URL_MAX], peers[URL_MAX], members[LB_SERVERS_MAX * MEMBER_MAX],
+       texts[OPTIONS_MAX][LB_SETTING_TEXT_MAX];
   if (!program) return lb_cluster_fail(cluster, -ENOENT, "%s: etcd is not installed", server->name);
   url(clients, server, server->port);
   url(peers, server, server->extra_port[0]);
   list_members(cluster, members, sizeof members);
   const char *const fixed[] = {
-      "--name", server->name, "--data-dir", "data", "--listen-client-urls", clients, "--advertise-client-urls", clients,
-      "--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers, "--initial-cluster", members, NULL,
+      "--name",
+      server->name,
+      "--data-dir",
+      "data",
+      "--listen-client-urls",
+      clients,
+      "--advertise-client-urls",
+      clients,
+      "--listen-peer-urls",
+      peers,
+      "--initial-advertise-peer-urls",
+      peers,
+      "--initial-cluster",
+      members,
+      NULL,
   };
   const char *argv[1 + OPTIONS_MAX + sizeof fixed / sizeof *fixed] = {program};
   size_t count = 1 + lb_setting_options(cluster, settings, texts, argv + 1, OPTIONS_MAX);
@@ -88,8 +106,10 @@ struct status {
   uint64_t member, leader, term, index; /* leader: 0 = it knows of none */
 };
 
-/* A connection of its own each time, as with Redis: one that was kept could be from before a cut. 0 (then *ret is the caller's), or -errno. */
-static int call_at(struct lb_cluster *cluster, const struct lb_server *server, uint16_t port, const char *path, json_t *body, lb_ns deadline, json_t **ret) {
+/* A connection of its own each time, as with Redis: one that was kept could be from before a cut. 0 (then *ret is the
+ * caller's), or -errno. */
+static int call_at(struct lb_cluster *cluster, const struct lb_server *server, uint16_t port, const char *path,
+                   json_t *body, lb_ns deadline, json_t **ret) {
   struct lb_endpoint at = {.service = server->service, .host = server->host->address, .port = port};
   struct etcd_link *link;
   deadline = lb_ask_until(cluster->env, deadline);
@@ -136,7 +156,8 @@ static int has_session(struct lb_cluster *cluster, size_t index, uint64_t id, lb
 }
 
 /* Revoked, whoever keeps it up. On a busy machine a question may come to nothing, so it is asked again. */
-static int end_session(struct lb_cluster *cluster, size_t index, const char *client, uint64_t id, lb_ns deadline, char *said, size_t size) {
+static int end_session(struct lb_cluster *cluster, size_t index, const char *client, uint64_t id, lb_ns deadline,
+                       char *said, size_t size) {
   const struct lb_server *server = &cluster->server[index];
   enum { POLL_MS = 5 };
   char number[24];
@@ -164,7 +185,8 @@ static int all_follow(struct lb_cluster *cluster, lb_ns deadline) {
     int r = ask(cluster, i, deadline, &status);
     if (r < 0) return r;
     if (i == 0) first = status;
-    if (status.leader == 0 || status.leader != first.leader) return lb_fail(cluster->env, -EAGAIN, "%s follows nobody, or another one", cluster->server[i].name);
+    if (status.leader == 0 || status.leader != first.leader)
+      return lb_fail(cluster->env, -EAGAIN, "%s follows nobody, or another one", cluster->server[i].name);
   }
   return 0;
 }
@@ -181,7 +203,9 @@ static int primary(struct lb_cluster *cluster, lb_ns deadline) {
   uint64_t best_term = 0;
   int best = -ENOENT;
   for (size_t i = 0; i < cluster->data_count; i++) {
-    if (ask(cluster, i, deadline, &status) < 0 || status.leader == 0 || status.leader != status.member || status.term <= best_term) continue;
+    if (ask(cluster, i, deadline, &status) < 0 || status.leader == 0 || status.leader != status.member ||
+        status.term <= best_term)
+      continue;
     best = (int)i;
     best_term = status.term;
   }
@@ -223,7 +247,8 @@ static int depose(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   if (r < 0) return r;
   snprintf(member, sizeof member, "%llu", (unsigned long long)other.member);
   r = etcd_open(cluster->env, NULL, &at, deadline, &link);
-  if (r == 0) r = etcd_call(link, "/v3/maintenance/transfer-leadership", json_pack("{s:s}", "targetID", member), deadline, &said);
+  if (r == 0)
+    r = etcd_call(link, "/v3/maintenance/transfer-leadership", json_pack("{s:s}", "targetID", member), deadline, &said);
   etcd_close(link);
   json_decref(said);
   return r == LB_OK ? 0 : r < 0 ? r : -ETIMEDOUT;
@@ -239,7 +264,8 @@ static int lists(struct lb_cluster *cluster, const struct lb_server *asked, uint
   return r < 0 ? r : found;
 }
 
-/* Asked of another one, again and again: a cluster refuses while it has not heard of all its members for five seconds. */
+/* Asked of another one, again and again: a cluster refuses while it has not heard of all its members for five seconds.
+ */
 static int remove_member(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   enum { AGAIN_MS = 200 };
   const struct lb_server *asked = &cluster->server[(index + 1) % cluster->data_count];
@@ -250,10 +276,12 @@ static int remove_member(struct lb_cluster *cluster, size_t index, lb_ns deadlin
   snprintf(number, sizeof number, "%llu", (unsigned long long)status.member);
   for (;;) {
     json_t *said = NULL;
-    r = call_at(cluster, asked, asked->port, "/v3/cluster/member/remove", json_pack("{s:s}", "ID", number), deadline, &said);
+    r = call_at(cluster, asked, asked->port, "/v3/cluster/member/remove", json_pack("{s:s}", "ID", number), deadline,
+                &said);
     json_decref(said);
     if (lists(cluster, asked, status.member, deadline) == 0) return 0;
-    if (lb_now(cluster->env) >= deadline) return r < 0 ? r : lb_fail(cluster->env, -EAGAIN, "%s still lists %s", asked->name, cluster->server[index].name);
+    if (lb_now(cluster->env) >= deadline)
+      return r < 0 ? r : lb_fail(cluster->env, -EAGAIN, "%s still lists %s", asked->name, cluster->server[index].name);
     lb_sleep_until(cluster->env, lb_now(cluster->env) + AGAIN_MS * LB_NS_PER_MS);
   }
 }

@@ -2,8 +2,9 @@
  *
  * PostgreSQL behind PgBouncer. Clients talk to the pooler alone; what is asked of the data server is asked without it.
  *
- * The pool is as PgBouncer has it by default: the server process that was given back last is handed out next. So clients that ask one after
- * the other share one process, and one that is occupied meanwhile is next again when it is given back (`occupy`).
+ * The pool is as PgBouncer has it by default: the server process that was given back last is handed out next. So
+ * clients that ask one after the other share one process, and one that is occupied meanwhile is next again when it is
+ * given back (`occupy`).
  */
 #include <errno.h>
 #include <signal.h>
@@ -15,13 +16,15 @@
 
 #define NEED_PGBOUNCER "pgbouncer or /usr/sbin/pgbouncer"
 
-/* Several, as the pooler ends a server process whose client goes while it works: the next one must not be that of the lock yet. */
+/* Several, as the pooler ends a server process whose client goes while it works: the next one must not be that of the
+ * lock yet. */
 enum { OCCUPANTS = 4 };
 static struct pg_conn *occupant[OCCUPANTS]; /* one controller process plays one trial at a time */
 
 /* ---- the pooler ------------------------------------------------------------------------------ */
 
-/* It refuses a user that it does not know, unless all are one. A server that failed is tried again at once, not after 15 s. */
+/* It refuses a user that it does not know, unless all are one. A server that failed is tried again at once, not after
+ * 15 s. */
 static int configure(struct lb_cluster *cluster, size_t index) {
   const struct lb_server *server = &cluster->server[index], *data = &cluster->server[0];
   return lb_server_write(
@@ -118,7 +121,8 @@ static const char *const needs[] = {LB_NEED_POSTGRES, LB_NEED_INITDB, NEED_PGBOU
 
 static const struct lb_ending ending = {.signal = SIGINT, .says = "database system is shut down"};
 
-/* Without `healthy`: what clients have left on the server processes of the pool is nothing that the next timeline should find. */
+/* Without `healthy`: what clients have left on the server processes of the pool is nothing that the next timeline
+ * should find. */
 const struct lb_family lb_family_pooled = {
     .name = "pooled",
     .needs = needs,

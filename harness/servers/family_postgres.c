@@ -43,7 +43,11 @@ const struct lb_setting lb_pg_settings[] = {
     {.name = "wal_receiver_timeout = ", .stock = "60s", .faults = "5s"},
     {.name = "wal_retrieve_retry_interval = ", .stock = "5s", .faults = "100ms", .measured = "100ms"},
     {.name = "wal_receiver_status_interval = ", .stock = "10s", .faults = "1s"},
-    {.name = "initdb --locale=", .stock = "the machine's", .faults = "C", .measured = "C", .place = LB_SETTING_ELSEWHERE},
+    {.name = "initdb --locale=",
+     .stock = "the machine's",
+     .faults = "C",
+     .measured = "C",
+     .place = LB_SETTING_ELSEWHERE},
     {0},
 };
 
@@ -118,8 +122,9 @@ static int ask_role(struct lb_cluster *cluster, size_t index, lb_ns deadline, un
 
 /* ---- the template: a freshly initialised data folder, made once per run and copied for every server --
  *
- * initdb takes a second of CPU, a copy of its result a few hundredths. The template appears under its name by rename, so it is whole or
- * absent; a lock only keeps several trials from making it at the same time, and goes with its holder. */
+ * initdb takes a second of CPU, a copy of its result a few hundredths. The template appears under its name by rename,
+ * so it is whole or absent; a lock only keeps several trials from making it at the same time, and goes with its holder.
+ */
 
 /* "15.12" of this program. */
 static int postgres_version(const char *postgres, char *buf, size_t size) {
@@ -170,8 +175,9 @@ static int make_template(struct lb_cluster *cluster, const char *postgres, const
   return r;
 }
 
-/* Its path in cluster->cache_dir, made now if there is none yet. The version is part of the name, so a cache that outlives an upgrade is not used. The lock is
- * taken before looking: who had to wait for it usually finds the template made. */
+/* Its path in cluster->cache_dir, made now if there is none yet. The version is part of the name, so a cache that
+ * outlives an upgrade is not used. The lock is taken before looking: who had to wait for it usually finds the template
+ * made. */
 static int find_template(struct lb_cluster *cluster, lb_ns deadline, char *ret, size_t size) {
   const char *base = lb_cluster_cache(cluster);
   char *postgres = lb_need_path(LB_NEED_POSTGRES), number[24];
@@ -192,7 +198,8 @@ out:
   return r;
 }
 
-static int copy_template(struct lb_cluster *cluster, const struct lb_server *server, const char *template, int64_t timeout_ms) {
+static int copy_template(struct lb_cluster *cluster, const struct lb_server *server, const char *template,
+                         int64_t timeout_ms) {
   char err[300], to[300];
   snprintf(to, sizeof to, "%s/data", server->dir);
   int r = lb_proc_run(NULL, (const char *const[]){"cp", "-a", "--reflink=auto", template, to, NULL}, NULL, server->dir,
@@ -207,9 +214,10 @@ static int copy_template(struct lb_cluster *cluster, const struct lb_server *ser
  * initdb has written comes first, then ours, then the topology's. */
 static int configure(struct lb_cluster *cluster, size_t index) {
   const struct lb_server *server = &cluster->server[index], *first = &cluster->server[0];
-  int r = lb_server_write(cluster, server, true, "data/postgresql.conf",
-                          "listen_addresses = '%s'\nport = %u\nunix_socket_directories = ''\nlog_line_prefix = '%%m [%%p] '\n",
-                          server->host->address, (unsigned)server->port);
+  int r = lb_server_write(
+      cluster, server, true, "data/postgresql.conf",
+      "listen_addresses = '%s'\nport = %u\nunix_socket_directories = ''\nlog_line_prefix = '%%m [%%p] '\n",
+      server->host->address, (unsigned)server->port);
   if (r == 0) r = lb_setting_write(cluster, server, lb_pg_settings, "data/postgresql.conf");
   if (r == 0)
     r = lb_server_write(cluster, server, false, "data/pg_hba.conf",
@@ -220,7 +228,8 @@ static int configure(struct lb_cluster *cluster, size_t index) {
     r = lb_server_write(cluster, server, true, "data/postgresql.conf", "synchronous_standby_names = 'FIRST %zu (*)'\n",
                         cluster->data_count - 1);
   if (r == 0)
-    r = lb_server_write(cluster, server, true, "data/postgresql.conf", "%s", cluster->topology->settings ? cluster->topology->settings : "");
+    r = lb_server_write(cluster, server, true, "data/postgresql.conf", "%s",
+                        cluster->topology->settings ? cluster->topology->settings : "");
   if (r < 0 || index == 0) return r;
   r = lb_server_write(cluster, server, true, "data/postgresql.conf",
                       "primary_conninfo = 'host=%s port=%u user=lockbench application_name=standby%zu'\n",
@@ -263,11 +272,14 @@ static int serving(struct lb_cluster *cluster, lb_ns deadline) {
 }
 
 static int caught_up(struct lb_cluster *cluster, size_t index, size_t leader, lb_ns deadline) {
-  static const char streams[] = "SELECT pg_current_wal_lsn(), EXISTS(SELECT FROM pg_stat_replication WHERE state = 'streaming' AND client_addr = $1::inet)";
+  static const char streams[] =
+      "SELECT pg_current_wal_lsn(), EXISTS(SELECT FROM pg_stat_replication WHERE state = 'streaming' AND client_addr = $1::inet)";
   char said[2][64], replayed[1][64];
   int r = ask(cluster, leader, deadline, streams, cluster->server[index].host->address, said, 2);
   if (r == 0 && said[1][0] != 't') return not_yet(cluster, leader, "does not stream to it");
-  if (r == 0) r = ask(cluster, index, deadline, "SELECT pg_is_in_recovery() AND pg_last_wal_replay_lsn() >= $1::pg_lsn", said[0], replayed, 1);
+  if (r == 0)
+    r = ask(cluster, index, deadline, "SELECT pg_is_in_recovery() AND pg_last_wal_replay_lsn() >= $1::pg_lsn", said[0],
+            replayed, 1);
   return r < 0 ? r : replayed[0][0] == 't' ? 0 : not_yet(cluster, index, "has not replayed everything yet");
 }
 
@@ -325,33 +337,44 @@ static int cancel(struct lb_cluster *cluster, size_t index, const char *client, 
                             " WHERE client_addr = $1::inet AND wait_event = 'SyncRep') AS waiting WHERE told)";
   char told[1][64];
   int r = ask(cluster, index, deadline, sql, client, told, 1);
-  if (r == 0 && strcmp(told[0], "0") == 0) r = lb_fail(cluster->env, -EAGAIN, "%s: no statement of that client waits for a standby", cluster->server[index].name);
+  if (r == 0 && strcmp(told[0], "0") == 0)
+    r = lb_fail(cluster->env, -EAGAIN, "%s: no statement of that client waits for a standby",
+                cluster->server[index].name);
   return r;
 }
 
 /* The server processes of that client; one that it makes anew meanwhile is another one. */
-static int end_session(struct lb_cluster *cluster, size_t index, const char *client, uint64_t id, lb_ns deadline, char *said, size_t size) {
-  static const char list[] = "SELECT coalesce(string_agg(pid::text, ','), '') FROM pg_stat_activity WHERE client_addr = $1::inet";
+static int end_session(struct lb_cluster *cluster, size_t index, const char *client, uint64_t id, lb_ns deadline,
+                       char *said, size_t size) {
+  static const char list[] =
+      "SELECT coalesce(string_agg(pid::text, ','), '') FROM pg_stat_activity WHERE client_addr = $1::inet";
   static const char end[] = "SELECT count(pg_terminate_backend(pid::int)) FROM unnest(string_to_array($1, ',')) AS pid";
   static const char left[] = "SELECT count(*) FROM pg_stat_activity WHERE pid = ANY(string_to_array($1, ',')::int[])";
   enum { POLL_MS = 5, LAST_MS = 1000 }; /* the last answer may come behind the deadline */
   char had[1][64], count[1][64];
   (void)id;
   int r = ask_until(cluster, index, deadline, list, client, had, 1);
-  if (r == 0 && !had[0][0]) return lb_fail(cluster->env, -ENOENT, "%s has no process of that client", cluster->server[index].name);
+  if (r == 0 && !had[0][0])
+    return lb_fail(cluster->env, -ENOENT, "%s has no process of that client", cluster->server[index].name);
   if (r == 0) r = ask_until(cluster, index, deadline, end, had[0], count, 1);
-  while (r == 0 && (r = ask_until(cluster, index, deadline + LAST_MS * LB_NS_PER_MS, left, had[0], count, 1)) == 0 && strcmp(count[0], "0") != 0) {
-    if (lb_now(cluster->env) >= deadline) return lb_fail(cluster->env, -ETIMEDOUT, "%s still has a process of that client", cluster->server[index].name);
+  while (r == 0 && (r = ask_until(cluster, index, deadline + LAST_MS * LB_NS_PER_MS, left, had[0], count, 1)) == 0 &&
+         strcmp(count[0], "0") != 0) {
+    if (lb_now(cluster->env) >= deadline)
+      return lb_fail(cluster->env, -ETIMEDOUT, "%s still has a process of that client", cluster->server[index].name);
     lb_sleep_until(cluster->env, lb_now(cluster->env) + POLL_MS * LB_NS_PER_MS);
   }
   if (r == 0) snprintf(said, size, "has ended its processes %s", had[0]);
   return r;
 }
 
-/* A table is made of what it has no room for. Rows for which there is a page already are taken all the same, and so is the log, until its file is full. */
+/* A table is made of what it has no room for. Rows for which there is a page already are taken all the same, and so is
+ * the log, until its file is full. */
 static int need_room(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   char none[1][64];
-  int r = ask_until(cluster, index, deadline, "CREATE TABLE lockbench_room AS SELECT repeat(md5(i::text), 100) FROM generate_series(1, 5000) AS i", NULL, none, 0);
+  int r =
+      ask_until(cluster, index, deadline,
+                "CREATE TABLE lockbench_room AS SELECT repeat(md5(i::text), 100) FROM generate_series(1, 5000) AS i",
+                NULL, none, 0);
   return r < 0 && strstr(cluster->env->err, "No space left on device") ? -ENOSPC : r;
 }
 

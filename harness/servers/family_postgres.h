@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * family_postgres.h - what PostgreSQL needs and how it is set, with a pooler before it and without. Private to family_postgres.c and
- * family_pooled.c.
+ * family_postgres.h - what PostgreSQL needs and how it is set, with a pooler before it and without. Private to
+ * family_postgres.c and family_pooled.c.
  */
 #ifndef LB_FAMILY_POSTGRES_H
 #define LB_FAMILY_POSTGRES_H

@@ -7,8 +7,8 @@
  * its append-only file, and the topology's settings say so, and when it syncs that. Nobody takes
  * snapshots: they would only come between measurements.
  *
- * A key ends by the wall clock (7.0.15, measured: the monotonic clock an hour ahead or back moves no end of a key). Timers run by the monotonic clock: one that
- * is set back stops the removal of ended keys that nobody asks for.
+ * A key ends by the wall clock (7.0.15, measured: the monotonic clock an hour ahead or back moves no end of a key).
+ * Timers run by the monotonic clock: one that is set back stops the removal of ended keys that nobody asks for.
  */
 #include "family_redis.h"
 
@@ -42,7 +42,9 @@ int lb_redis_configure_data(struct lb_cluster *cluster, const struct lb_server *
   const struct lb_topology *topology = cluster->topology;
   int r = lb_redis_configure(cluster, server, "");
   if (r == 0) r = lb_setting_write(cluster, server, topology->family->settings, "redis.conf");
-  return r < 0 ? r : lb_server_write(cluster, server, true, "redis.conf", "%s%s", more, topology->settings ? topology->settings : "");
+  return r < 0 ? r
+               : lb_server_write(cluster, server, true, "redis.conf", "%s%s", more,
+                                 topology->settings ? topology->settings : "");
 }
 
 int lb_redis_launch(struct lb_cluster *cluster, struct lb_server *server, const char *argv0) {
@@ -82,7 +84,8 @@ int lb_redis_expect(struct lb_cluster *cluster, size_t index, lb_ns deadline, co
                     bool (*good)(const struct lb_cluster *cluster, const redisReply *reply), const char *what) {
   redisReply *reply = lb_redis_ask(cluster, index, deadline, argv);
   if (!reply) return -EIO;
-  int r = !good || good(cluster, reply) ? 0 : lb_fail(cluster->env, -EAGAIN, "%s: %s", cluster->server[index].name, what);
+  int r =
+      !good || good(cluster, reply) ? 0 : lb_fail(cluster->env, -EAGAIN, "%s: %s", cluster->server[index].name, what);
   freeReplyObject(reply);
   return r;
 }
@@ -108,14 +111,16 @@ int lb_redis_ping(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
 int lb_redis_wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms) {
   redisReply *reply = LB_REDIS_ASK(cluster, index, deadline, "TIME");
   if (!reply) return -EIO;
-  bool good = reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 && reply->element[0]->str && reply->element[1]->str;
+  bool good =
+      reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 && reply->element[0]->str && reply->element[1]->str;
   if (good) *ret_ms = atoll(reply->element[0]->str) * 1000 + atoll(reply->element[1]->str) / 1000;
   freeReplyObject(reply);
   return good ? 0 : lb_fail(cluster->env, -EPROTO, "%s: unexpected answer to TIME", cluster->server[index].name);
 }
 
 /* "used_memory:1031240" in a line of INFO. */
-static int ask_number(struct lb_cluster *cluster, size_t index, const char *section, const char *field, lb_ns deadline, uint64_t *ret) {
+static int ask_number(struct lb_cluster *cluster, size_t index, const char *section, const char *field, lb_ns deadline,
+                      uint64_t *ret) {
   redisReply *reply = LB_REDIS_ASK(cluster, index, deadline, "INFO", section);
   if (!reply) return -EIO;
   const char *at = reply->str ? strstr(reply->str, field) : NULL;
@@ -176,7 +181,8 @@ static int look(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct
   redisReply *reply = LB_REDIS_ASK(cluster, index, deadline, "INFO", "replication");
   if (!reply) return -EIO;
   bool replica = reply->str && strstr(reply->str, "role:slave");
-  const char *offset = reply->str ? strstr(reply->str, replica ? "\nslave_repl_offset:" : "\nmaster_repl_offset:") : NULL;
+  const char *offset =
+      reply->str ? strstr(reply->str, replica ? "\nslave_repl_offset:" : "\nmaster_repl_offset:") : NULL;
   if (offset)
     *ret = (struct replication){.follows = replica && strstr(reply->str, "master_link_status:up"),
                                 .online = lb_redis_replicas_online(reply),
@@ -193,7 +199,8 @@ int lb_redis_caught_up(struct lb_cluster *cluster, size_t index, size_t leader, 
   if (followed.online == 0) return lb_fail(cluster->env, -EAGAIN, "%s sends to nobody", cluster->server[leader].name);
   if (!own.follows) return lb_fail(cluster->env, -EAGAIN, "%s follows nobody", cluster->server[index].name);
   if (own.offset < followed.offset)
-    return lb_fail(cluster->env, -EAGAIN, "%s is %lld bytes behind %s", cluster->server[index].name, followed.offset - own.offset, cluster->server[leader].name);
+    return lb_fail(cluster->env, -EAGAIN, "%s is %lld bytes behind %s", cluster->server[index].name,
+                   followed.offset - own.offset, cluster->server[leader].name);
   return 0;
 }
 
@@ -207,7 +214,8 @@ struct connections {
 };
 
 /* "id=7 addr=10.0.0.3:41234 ..." in a line each. */
-static int connections(struct lb_cluster *cluster, size_t index, const char *client, lb_ns deadline, struct connections *ret) {
+static int connections(struct lb_cluster *cluster, size_t index, const char *client, lb_ns deadline,
+                       struct connections *ret) {
   redisReply *reply = LB_REDIS_ASK(cluster, index, deadline, "CLIENT", "LIST");
   char begin[80];
   if (!reply) return -EIO;
@@ -229,7 +237,8 @@ static bool has(const struct connections *connections, unsigned long long id) {
 }
 
 /* Those of `had` that are there still are told to go. How many. */
-static size_t kill_again(struct lb_cluster *cluster, size_t index, const struct connections *had, const struct connections *now, lb_ns deadline) {
+static size_t kill_again(struct lb_cluster *cluster, size_t index, const struct connections *had,
+                         const struct connections *now, lb_ns deadline) {
   char number[24];
   size_t left = 0;
   for (size_t i = 0; i < had->count; i++) {
@@ -241,8 +250,10 @@ static size_t kill_again(struct lb_cluster *cluster, size_t index, const struct 
   return left;
 }
 
-/* On a busy machine a question may come to nothing, so it is asked again. A connection that the client makes meanwhile is another one. */
-int lb_redis_end_session(struct lb_cluster *cluster, size_t index, const char *client, uint64_t id, lb_ns deadline, char *said, size_t size) {
+/* On a busy machine a question may come to nothing, so it is asked again. A connection that the client makes meanwhile
+ * is another one. */
+int lb_redis_end_session(struct lb_cluster *cluster, size_t index, const char *client, uint64_t id, lb_ns deadline,
+                         char *said, size_t size) {
   struct connections had = {.count = 0}, now;
   const char *name = cluster->server[index].name;
   bool known = false;
@@ -251,9 +262,11 @@ int lb_redis_end_session(struct lb_cluster *cluster, size_t index, const char *c
     if (connections(cluster, index, client, deadline, &now) < 0) continue;
     if (!known) had = now, known = true;
     if (had.count == 0) return lb_fail(cluster->env, -ENOENT, "%s has no connection of that client", name);
-    if (kill_again(cluster, index, &had, &now, deadline) == 0) return snprintf(said, size, "has closed %zu connection%s", had.count, had.count == 1 ? "" : "s"), 0;
+    if (kill_again(cluster, index, &had, &now, deadline) == 0)
+      return snprintf(said, size, "has closed %zu connection%s", had.count, had.count == 1 ? "" : "s"), 0;
   }
-  return lb_fail(cluster->env, -ETIMEDOUT, known ? "%s still has a connection of that client" : "%s does not connections its connections", name);
+  return lb_fail(cluster->env, -ETIMEDOUT,
+                 known ? "%s still has a connection of that client" : "%s does not connections its connections", name);
 }
 
 /* Of one that keeps a file of appends the dump is only what a replica was sent. */
@@ -265,10 +278,17 @@ int lb_redis_save(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
 
 /* ---- its memory, filled -----------------------------------------------------------------------
  *
- * It may use a little more than it does, and is given keys of ours until it shows what it does then. The keys have an end far away, so that
- * they count among those with one, as locks do. */
+ * It may use a little more than it does, and is given keys of ours until it shows what it does then. The keys have an
+ * end far away, so that they count among those with one, as locks do. */
 
-enum { ROOM_BYTES = 1 << 20, FILLER_BYTES = 16 << 10, FILLERS_MAX = 4000, LOOK_EVERY = 25, EVICTED_ENOUGH = 400, AT_ONCE = 100 };
+enum {
+  ROOM_BYTES = 1 << 20,
+  FILLER_BYTES = 16 << 10,
+  FILLERS_MAX = 4000,
+  LOOK_EVERY = 25,
+  EVICTED_ENOUGH = 400,
+  AT_ONCE = 100
+};
 #define FILLER "lockbench:filler:%d"
 
 static int set(struct lb_cluster *cluster, size_t index, lb_ns deadline, const char *what, const char *value) {
@@ -286,7 +306,8 @@ static int write_filler(struct lb_cluster *cluster, size_t index, lb_ns deadline
 }
 
 /* Which key goes next is drawn from a few that are looked at, so it goes on for a while. */
-int lb_redis_fill_memory(struct lb_cluster *cluster, size_t index, const char *policy, lb_ns deadline, char *said, size_t size) {
+int lb_redis_fill_memory(struct lb_cluster *cluster, size_t index, const char *policy, lb_ns deadline, char *said,
+                         size_t size) {
   uint64_t used = 0, before = 0, evicted = 0;
   char limit[24];
   int r = ask_number(cluster, index, "memory", "\nused_memory:", deadline, &used);
@@ -297,10 +318,12 @@ int lb_redis_fill_memory(struct lb_cluster *cluster, size_t index, const char *p
   for (int i = 0; r == 0 && i < FILLERS_MAX && evicted < EVICTED_ENOUGH; i++) {
     r = write_filler(cluster, index, deadline, i);
     if (r < 0 && says_full(cluster)) return snprintf(said, size, "refuses to write: OOM"), 0;
-    if (r == 0 && i % LOOK_EVERY == 0) r = ask_number(cluster, index, "stats", "\nevicted_keys:", deadline, &evicted), evicted -= before;
+    if (r == 0 && i % LOOK_EVERY == 0)
+      r = ask_number(cluster, index, "stats", "\nevicted_keys:", deadline, &evicted), evicted -= before;
   }
   if (r < 0) return r;
-  if (evicted == 0) return lb_fail(cluster->env, -EIO, "%s has given up no key and refused nothing", cluster->server[index].name);
+  if (evicted == 0)
+    return lb_fail(cluster->env, -EIO, "%s has given up no key and refused nothing", cluster->server[index].name);
   snprintf(said, size, "has given up %llu keys", (unsigned long long)evicted);
   return 0;
 }
@@ -314,10 +337,14 @@ int lb_redis_free_memory(struct lb_cluster *cluster, size_t index, lb_ns deadlin
     for (int k = 0; k < AT_ONCE; k++) snprintf(name[k], sizeof name[k], FILLER, i + k), argv[k + 1] = name[k];
     r = lb_redis_expect(cluster, index, deadline, argv, NULL, "not deleted");
   }
-  return r < 0 ? r : write_filler(cluster, index, deadline, 0) < 0 ? -EIO : LB_REDIS_EXPECT(cluster, index, deadline, NULL, "not deleted", "DEL", "lockbench:filler:0");
+  return r < 0 ? r
+         : write_filler(cluster, index, deadline, 0) < 0
+             ? -EIO
+             : LB_REDIS_EXPECT(cluster, index, deadline, NULL, "not deleted", "DEL", "lockbench:filler:0");
 }
 
-/* ---- a full disk: it is written to until its append-only file does not grow any more. One that syncs before it answers ends then; another one refuses */
+/* ---- a full disk: it is written to until its append-only file does not grow any more. One that syncs before it
+ * answers ends then; another one refuses */
 
 enum { TRIES = 8, VALUE_BYTES = 65536 };
 
@@ -326,7 +353,8 @@ static int lb_redis_need_room(struct lb_cluster *cluster, size_t index, lb_ns de
   static char value[VALUE_BYTES + 1];
   int r = 0;
   memset(value, 'x', VALUE_BYTES);
-  for (int i = 0; i < TRIES && r == 0; i++) r = LB_REDIS_EXPECT(cluster, index, deadline, NULL, "not written", "SET", "lockbench:room", value);
+  for (int i = 0; i < TRIES && r == 0; i++)
+    r = LB_REDIS_EXPECT(cluster, index, deadline, NULL, "not written", "SET", "lockbench:room", value);
   return r < 0 && strstr(cluster->env->err, "MISCONF") ? -ENOSPC : r;
 }
 
@@ -338,7 +366,8 @@ static int launch(struct lb_cluster *cluster, size_t index) {
 
 static int start(struct lb_cluster *cluster, lb_ns deadline) {
   int r = 0;
-  for (size_t i = 0; i < cluster->server_count && r == 0; i++) r = lb_redis_configure_data(cluster, &cluster->server[i], "");
+  for (size_t i = 0; i < cluster->server_count && r == 0; i++)
+    r = lb_redis_configure_data(cluster, &cluster->server[i], "");
   if (r == 0) r = lb_cluster_launch_all(cluster);
   return r < 0 ? r : lb_cluster_await(cluster, deadline, lb_cluster_all_answer, "every server answers");
 }

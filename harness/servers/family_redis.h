@@ -15,7 +15,8 @@
 #define LB_NEED_REDIS "redis-server or redis-check-rdb"
 
 /* Rows of struct lb_setting, of every Redis that holds data. */
-#define LB_REDIS_SETTINGS {.name = "save ", .stock = "3600 1 300 100 60 10000", .faults = "\"\"", .measured = "\"\""}
+#define LB_REDIS_SETTINGS                                                                                              \
+  { .name = "save ", .stock = "3600 1 300 100 60 10000", .faults = "\"\"", .measured = "\"\"" }
 /* Writes redis.conf; `more` is added at its end. 0 or -errno with cluster->err. */
 int lb_redis_configure(struct lb_cluster *cluster, const struct lb_server *server, const char *more);
 /* The same for a data server: what it keeps, `more`, and last the settings of its topology. */
@@ -39,7 +40,8 @@ size_t lb_redis_replicas_online(const redisReply *info);
 int lb_redis_ping(struct lb_cluster *cluster, size_t index, lb_ns deadline);
 /* lb_family.wall_ms: TIME. */
 int lb_redis_wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms);
-/* lb_family.requests: how often it read from a connection. So a script, or several commands in one piece, count once. */
+/* lb_family.requests: how often it read from a connection. So a script, or several commands in one piece, count once.
+ */
 int lb_redis_requests(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret);
 /* lb_family.commits: changes since the start, as no file of this server is ever a snapshot. */
 int lb_redis_commits(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret);
@@ -48,11 +50,13 @@ int lb_redis_version(char *buf, size_t size);
 /* What SIGTERM does is what its command SHUTDOWN does. */
 extern const struct lb_ending lb_redis_ending;
 /* lb_family.end_session, files and save. */
-int lb_redis_end_session(struct lb_cluster *cluster, size_t index, const char *client, uint64_t id, lb_ns deadline, char *said, size_t size);
+int lb_redis_end_session(struct lb_cluster *cluster, size_t index, const char *client, uint64_t id, lb_ns deadline,
+                         char *said, size_t size);
 extern const char *const lb_redis_files[];
 int lb_redis_save(struct lb_cluster *cluster, size_t index, lb_ns deadline);
 /* lb_family.fill_memory and free_memory: maxmemory, and keys of our own. */
-int lb_redis_fill_memory(struct lb_cluster *cluster, size_t index, const char *policy, lb_ns deadline, char *said, size_t size);
+int lb_redis_fill_memory(struct lb_cluster *cluster, size_t index, const char *policy, lb_ns deadline, char *said,
+                         size_t size);
 int lb_redis_free_memory(struct lb_cluster *cluster, size_t index, lb_ns deadline);
 #define LB_REDIS_NO_ROOM "Can't recover from AOF write error"
 /* lb_family.caught_up, where a primary has replicas: by the offsets of their stream. */

@@ -34,8 +34,16 @@ static const struct lb_setting settings[] = {
     LB_REDIS_SETTINGS,
     {.name = "repl-diskless-sync ", .stock = "yes", .faults = "no", .measured = "no"},
     {.name = "repl-ping-replica-period ", .stock = "10", .faults = "1", .measured = "1"},
-    {.name = "sentinel down-after-milliseconds ", .stock = "30000", .faults = "300", .measured = "300", .place = LB_SETTING_ELSEWHERE},
-    {.name = "sentinel failover-timeout ", .stock = "180000", .faults = "3000", .measured = "3000", .place = LB_SETTING_ELSEWHERE},
+    {.name = "sentinel down-after-milliseconds ",
+     .stock = "30000",
+     .faults = "300",
+     .measured = "300",
+     .place = LB_SETTING_ELSEWHERE},
+    {.name = "sentinel failover-timeout ",
+     .stock = "180000",
+     .faults = "3000",
+     .measured = "3000",
+     .place = LB_SETTING_ELSEWHERE},
     {0},
 };
 
@@ -44,8 +52,10 @@ static const struct lb_setting settings[] = {
 static int configure_data(struct lb_cluster *cluster, size_t index) {
   const struct lb_server *first = &cluster->server[0];
   char role[128] = "";
-  const char *priority = cluster->topology->favourite == index + 1 ? "replica-priority 1\n" : ""; /* of all others 100 */
-  if (index > 0) snprintf(role, sizeof role, "replicaof %s %u\n%s", first->host->address, (unsigned)first->port, priority);
+  const char *priority =
+      cluster->topology->favourite == index + 1 ? "replica-priority 1\n" : ""; /* of all others 100 */
+  if (index > 0)
+    snprintf(role, sizeof role, "replicaof %s %u\n%s", first->host->address, (unsigned)first->port, priority);
   return lb_redis_configure_data(cluster, &cluster->server[index], role);
 }
 
@@ -64,7 +74,8 @@ static int configure_sentinel(struct lb_cluster *cluster, size_t index) {
                               "sentinel down-after-milliseconds " MASTER " 300\n"
                               "sentinel failover-timeout " MASTER " 3000\n"
                               "sentinel parallel-syncs " MASTER " %zu\n",
-                              id, first->host->address, (unsigned)first->port, (cluster->server_count - cluster->data_count) / 2 + 1, cluster->data_count - 1);
+                              id, first->host->address, (unsigned)first->port,
+                              (cluster->server_count - cluster->data_count) / 2 + 1, cluster->data_count - 1);
   for (size_t i = 1; i < cluster->server_count && n < sizeof more; i++) {
     const struct lb_server *other = &cluster->server[i];
     sentinel_id(i, id, sizeof id);
@@ -120,7 +131,8 @@ static bool replicas_usable(const struct lb_cluster *cluster, const redisReply *
 /* ---- ready ----------------------------------------------------------------------------------- */
 
 static int replicas_online(struct lb_cluster *cluster, lb_ns deadline) {
-  return LB_REDIS_EXPECT(cluster, 0, deadline, lists_replicas_online, "does not list all replicas as online", "INFO", "replication");
+  return LB_REDIS_EXPECT(cluster, 0, deadline, lists_replicas_online, "does not list all replicas as online", "INFO",
+                         "replication");
 }
 
 static int marker_written(struct lb_cluster *cluster, lb_ns deadline) {
@@ -151,7 +163,9 @@ static int sentinels_agree(struct lb_cluster *cluster, lb_ns deadline) {
   int r = 0;
   for (size_t i = cluster->data_count; i < cluster->server_count && r == 0; i++) {
     r = LB_REDIS_EXPECT(cluster, i, deadline, knows_all, "does not know all others yet", "SENTINEL", "MASTER", MASTER);
-    if (r == 0) r = LB_REDIS_EXPECT(cluster, i, deadline, replicas_usable, "has not seen all replicas yet", "SENTINEL", "REPLICAS", MASTER);
+    if (r == 0)
+      r = LB_REDIS_EXPECT(cluster, i, deadline, replicas_usable, "has not seen all replicas yet", "SENTINEL",
+                          "REPLICAS", MASTER);
     if (r == 0) r = LB_REDIS_EXPECT(cluster, i, deadline, NULL, "no quorum", "SENTINEL", "CKQUORUM", MASTER);
   }
   return r;
@@ -177,7 +191,8 @@ static int wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int
   if (at) *ret_ms = atoll(strchr(at, ':') + 1) / 1000;
   freeReplyObject(reply);
   if (at) return 0;
-  return lb_fail(cluster->env, -EOPNOTSUPP, "%s: this version of Sentinel does not tell its time", cluster->server[index].name);
+  return lb_fail(cluster->env, -EOPNOTSUPP, "%s: this version of Sentinel does not tell its time",
+                 cluster->server[index].name);
 }
 
 /* ---- hooks ----------------------------------------------------------------------------------- */
@@ -268,8 +283,9 @@ static int primary(struct lb_cluster *cluster, lb_ns deadline) {
   return LB_REDIS_EXPECT(cluster, (size_t)named, deadline, is_master, "is not a master", "ROLE") == 0 ? named : -ENOENT;
 }
 
-/* A Sentinel that has tried a failover waits for twice the failover-timeout before the next one, so no later trial would find what
- * it found at its start. Each try has an epoch, which stands in the file of every Sentinel that voted. */
+/* A Sentinel that has tried a failover waits for twice the failover-timeout before the next one, so no later trial
+ * would find what it found at its start. Each try has an epoch, which stands in the file of every Sentinel that voted.
+ */
 static bool has_voted(const struct lb_server *sentinel) {
   char path[300], line[300];
   unsigned long long epoch = 0;
@@ -284,15 +300,17 @@ static bool has_voted(const struct lb_server *sentinel) {
 
 static int healthy(struct lb_cluster *cluster, lb_ns deadline) {
   for (size_t i = cluster->data_count; i < cluster->server_count; i++)
-    if (has_voted(&cluster->server[i])) return lb_fail(cluster->env, -EAGAIN, "%s has voted for a failover", cluster->server[i].name);
+    if (has_voted(&cluster->server[i]))
+      return lb_fail(cluster->env, -EAGAIN, "%s has voted for a failover", cluster->server[i].name);
   int r = data_answers(cluster, deadline);
   if (r == 0) r = replicas_online(cluster, deadline);
   return r < 0 ? r : sentinels_agree(cluster, deadline);
 }
 
-/* The first Sentinel that takes the order: it needs no majority for it. The order names no server: it is about the one that decides. While the
- * primary lives, the other Sentinels make a replica of whoever calls himself primary, after four publish-periods in which nobody has told
- * them why; and the first asks the promoted one only once a second. So they get their usual period back. */
+/* The first Sentinel that takes the order: it needs no majority for it. The order names no server: it is about the one
+ * that decides. While the primary lives, the other Sentinels make a replica of whoever calls himself primary, after
+ * four publish-periods in which nobody has told them why; and the first asks the promoted one only once a second. So
+ * they get their usual period back. */
 static int depose(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   int r = -ENOENT;
   long long epoch;
@@ -302,7 +320,8 @@ static int depose(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
     if (named_by(cluster, i, deadline, &epoch) != (int)index) continue;
     r = LB_REDIS_EXPECT(cluster, i, deadline, NULL, "does not fail over", "SENTINEL", "FAILOVER", MASTER);
   }
-  return r == -ENOENT ? lb_fail(cluster->env, r, "no Sentinel takes %s for the primary", cluster->server[index].name) : r;
+  return r == -ENOENT ? lb_fail(cluster->env, r, "no Sentinel takes %s for the primary", cluster->server[index].name)
+                      : r;
 }
 
 const struct lb_family lb_family_sentinel = {

@@ -47,10 +47,10 @@ static const char *const needs[] = {
 
 /* ZooKeeper bounds session timeouts to 2..20 ticks. The upper bound is moved away, or it would change
  * the ttl of a scenario without a word. The lower one stays, because what a client can know of its
- * session rests on it (backends/zk_life.h): see least_ttl_ms(). cnxTimeout and maxNotificationInterval are for members that
- * are cut off: connecting to them must not hold up an election, and after the cut is healed they must
- * not wait for up to a minute before they ask again. initLimit: a leader to which a follower acknowledged an older proposal before the new
- * epoch leads nobody, and serves nobody, until that is over. UsePerfData: its file would outlive a killed
+ * session rests on it (backends/zk_life.h): see least_ttl_ms(). cnxTimeout and maxNotificationInterval are for members
+ * that are cut off: connecting to them must not hold up an election, and after the cut is healed they must not wait for
+ * up to a minute before they ask again. initLimit: a leader to which a follower acknowledged an older proposal before
+ * the new epoch leads nobody, and serves nobody, until that is over. UsePerfData: its file would outlive a killed
  * server, in /tmp. */
 static const struct lb_setting settings[] = {
     {.name = "tickTime=", .stock = "2000", .faults = "200", .measured = "2000"},
@@ -65,10 +65,22 @@ static const struct lb_setting settings[] = {
     {.name = "-XX:+UseSerialGC", .faults = "", .place = LB_SETTING_PROGRAM},
     {.name = "-XX:TieredStopAtLevel=", .stock = "4", .faults = "1", .place = LB_SETTING_PROGRAM},
     {.name = "-XX:-UsePerfData", .faults = "", .measured = "", .place = LB_SETTING_PROGRAM},
-    {.name = "-Djava.net.preferIPv4Stack=", .stock = "false", .faults = "true", .measured = "true", .place = LB_SETTING_PROGRAM},
+    {.name = "-Djava.net.preferIPv4Stack=",
+     .stock = "false",
+     .faults = "true",
+     .measured = "true",
+     .place = LB_SETTING_PROGRAM},
     {.name = "-Dzookeeper.forceSync=", .stock = "yes", .unsynced = "no", .place = LB_SETTING_PROGRAM},
-    {.name = "-Dzookeeper.cnxTimeout=", .stock = "5000", .faults = "1000", .measured = "1000", .place = LB_SETTING_PROGRAM},
-    {.name = "-Dzookeeper.fastleader.maxNotificationInterval=", .stock = "60000", .faults = "1000", .measured = "1000", .place = LB_SETTING_PROGRAM},
+    {.name = "-Dzookeeper.cnxTimeout=",
+     .stock = "5000",
+     .faults = "1000",
+     .measured = "1000",
+     .place = LB_SETTING_PROGRAM},
+    {.name = "-Dzookeeper.fastleader.maxNotificationInterval=",
+     .stock = "60000",
+     .faults = "1000",
+     .measured = "1000",
+     .place = LB_SETTING_PROGRAM},
     {0},
 };
 enum { OPTIONS_MAX = sizeof settings / sizeof *settings };
@@ -139,8 +151,9 @@ static int four_letters(struct lb_cluster *cluster, size_t index, const char *wo
   return r < 0 ? no_answer(cluster, server, r) : 0;
 }
 
-/* "leader", "follower", "standalone", and the epoch, which each election raises: the upper half of the zxid. A server without a quorum answers "This ZooKeeper instance is not currently serving requests": no
- * mode, hence an error with these words. */
+/* "leader", "follower", "standalone", and the epoch, which each election raises: the upper half of the zxid. A server
+ * without a quorum answers "This ZooKeeper instance is not currently serving requests": no mode, hence an error with
+ * these words. */
 static int ask_mode(struct lb_cluster *cluster, size_t index, lb_ns deadline, char mode[16], unsigned *ret_epoch) {
   char said[1024];
   int r = four_letters(cluster, index, "srvr", said, sizeof said, deadline, NULL);
@@ -168,7 +181,8 @@ static int ask_number(struct lb_cluster *cluster, size_t index, const char *word
   int r = four_letters(cluster, index, "srvr", said, sizeof said, deadline, NULL);
   if (r < 0) return r;
   const char *at = strstr(said, word);
-  if (!at) return lb_fail(cluster->env, -EAGAIN, "%s: %.*s", cluster->server[index].name, (int)strcspn(said, "\n"), said);
+  if (!at)
+    return lb_fail(cluster->env, -EAGAIN, "%s: %.*s", cluster->server[index].name, (int)strcspn(said, "\n"), said);
   *ret = strtoull(at + strlen(word), NULL, 0);
   return 0;
 }
@@ -191,8 +205,10 @@ static int has_session(struct lb_cluster *cluster, size_t index, uint64_t id, lb
   char said[32768], number[24];
   int r = four_letters(cluster, index, "dump", said, sizeof said, deadline, NULL);
   if (r < 0) return r;
-  if (!strstr(said, "SessionTracker dump")) return lb_fail(cluster->env, -EAGAIN, "%s: %.*s", cluster->server[index].name, (int)strcspn(said, "\n"), said);
-  if (strlen(said) + 1 == sizeof said) return lb_fail(cluster->env, -EOVERFLOW, "%s: more sessions than can be read", cluster->server[index].name);
+  if (!strstr(said, "SessionTracker dump"))
+    return lb_fail(cluster->env, -EAGAIN, "%s: %.*s", cluster->server[index].name, (int)strcspn(said, "\n"), said);
+  if (strlen(said) + 1 == sizeof said)
+    return lb_fail(cluster->env, -EOVERFLOW, "%s: more sessions than can be read", cluster->server[index].name);
   snprintf(number, sizeof number, "0x%llx", (unsigned long long)id);
   for (const char *at = said; (at = strstr(at, number)); at++)
     if (!isxdigit((unsigned char)at[strlen(number)])) return 1;
@@ -255,16 +271,20 @@ static int mono_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int
 
 /* ---- a full disk ----------------------------------------------------------------------------- */
 
-/* A request for a session, which the server writes to its log before it answers. Nobody closes it: it ends by itself. 0, or -errno. */
+/* A request for a session, which the server writes to its log before it answers. Nobody closes it: it ends by itself.
+ * 0, or -errno. */
 static int open_session(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   enum { LENGTH = 45, TIMEOUT_MS = 1000 };
-  unsigned char request[4 + LENGTH] = {[3] = LENGTH, [18] = TIMEOUT_MS >> 8, [19] = TIMEOUT_MS & 255, [31] = 16}; /* version, zxid, timeout, id 0, an empty password */
+  unsigned char request[4 + LENGTH] = {
+      [3] = LENGTH, [18] = TIMEOUT_MS >> 8, [19] = TIMEOUT_MS & 255, [31] = 16}; /* version, zxid, timeout, id 0, an
+                                                                                    empty password */
   const struct lb_server *server = &cluster->server[index];
   char byte;
   int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   int r = fd < 0 ? -errno : connect_to(cluster->env, server, fd, deadline);
   if (r == 0 && send(fd, request, sizeof request, MSG_NOSIGNAL) < 0) r = -errno;
-  if (r == 0 && (r = lb_wait_fd(cluster->env, fd, POLLIN, deadline)) >= 0) r = r == 0 ? -ETIMEDOUT : recv(fd, &byte, 1, 0) == 1 ? 0 : -ECONNRESET;
+  if (r == 0 && (r = lb_wait_fd(cluster->env, fd, POLLIN, deadline)) >= 0)
+    r = r == 0 ? -ETIMEDOUT : recv(fd, &byte, 1, 0) == 1 ? 0 : -ECONNRESET;
   if (fd >= 0) close(fd);
   return r < 0 ? no_answer(cluster, server, r) : 0;
 }
@@ -273,7 +293,8 @@ static int open_session(struct lb_cluster *cluster, size_t index, lb_ns deadline
 static int need_room(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   enum { SESSIONS = 2000 };
   int r = 0;
-  for (int i = 0; i < SESSIONS && (r == 0 || (r == -ETIMEDOUT && lb_now(cluster->env) < deadline)); i++) r = open_session(cluster, index, lb_ask_until(cluster->env, deadline));
+  for (int i = 0; i < SESSIONS && (r == 0 || (r == -ETIMEDOUT && lb_now(cluster->env) < deadline)); i++)
+    r = open_session(cluster, index, lb_ask_until(cluster->env, deadline));
   return r;
 }
 
@@ -287,15 +308,17 @@ static int answers(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
 
 static int configure(struct lb_cluster *cluster, size_t index) {
   const struct lb_server *server = &cluster->server[index];
-  int r = lb_server_write(cluster, server, false, "zoo.cfg", "dataDir=%s\nclientPort=%u\nclientPortAddress=%s\n", server->dir,
-                          (unsigned)server->port, server->host->address);
+  int r = lb_server_write(cluster, server, false, "zoo.cfg", "dataDir=%s\nclientPort=%u\nclientPortAddress=%s\n",
+                          server->dir, (unsigned)server->port, server->host->address);
   if (r == 0) r = lb_setting_write(cluster, server, settings, "zoo.cfg");
   for (size_t i = 0; i < cluster->server_count && cluster->server_count > 1 && r == 0; i++) {
     const struct lb_server *s = &cluster->server[i];
     r = lb_server_write(cluster, server, true, "zoo.cfg", "server.%zu=%s:%u:%u\n", i + 1, s->host->address,
                         (unsigned)s->extra_port[0], (unsigned)s->extra_port[1]);
   }
-  if (r == 0) r = lb_server_write(cluster, server, true, "zoo.cfg", "%s", cluster->topology->settings ? cluster->topology->settings : "");
+  if (r == 0)
+    r = lb_server_write(cluster, server, true, "zoo.cfg", "%s",
+                        cluster->topology->settings ? cluster->topology->settings : "");
   return r < 0 ? r : lb_server_write(cluster, server, false, "myid", "%zu\n", index + 1);
 }
 

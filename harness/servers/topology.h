@@ -15,8 +15,10 @@
  * (memory or disk). */
 enum lb_keeps {
   LB_KEEPS_NOTHING,  /* nothing is written: a restarted server is empty, whatever `storage` says */
-  LB_KEEPS_AS_ASKED, /* everything: with `disk` synced to it before it is acknowledged, with `memory` not synced at all */
-  LB_KEEPS_ON_DISK,  /* everything, on disk even where `storage` says `memory`; when it is synced is in the row's settings */
+  LB_KEEPS_AS_ASKED, /* everything: with `disk` synced to it before it is acknowledged, with `memory` not synced at all
+                      */
+  LB_KEEPS_ON_DISK,  /* everything, on disk even where `storage` says `memory`; when it is synced is in the row's
+                        settings */
 };
 
 struct lb_own;
@@ -25,16 +27,18 @@ struct lb_topology {
   const char *name;    /* "redis-x3": letters, digits, '-' */
   const char *summary; /* one line */
   const struct lb_family *family;
-  size_t data_count;   /* servers that hold locks: masters, a primary and its replicas, members of an ensemble */
-  size_t other_count;  /* further servers (Sentinels, a pooler) */
-  size_t shards;       /* parts that the keys are split into, each with a primary of its own; 0 = they are not split */
-  /* With faults: for how long a server has to be silent before the others take it for dead (which is not yet a takeover), as its settings have it; 0 =
-   * nobody looks (single servers, an operator). */
+  size_t data_count;  /* servers that hold locks: masters, a primary and its replicas, members of an ensemble */
+  size_t other_count; /* further servers (Sentinels, a pooler) */
+  size_t shards;      /* parts that the keys are split into, each with a primary of its own; 0 = they are not split */
+  /* With faults: for how long a server has to be silent before the others take it for dead (which is not yet a
+   * takeover), as its settings have it; 0 = nobody looks (single servers, an operator). */
   int64_t detector_ms;
   enum lb_keeps keeps;
-  int start_ms;        /* processor time that a trial takes until its servers and clients are there, as measured on one machine; 0 = hardly any */
-  size_t favourite;    /* the data server, from 1, that Sentinel promotes before any other, whatever they have received; 0 = none */
-  bool synchronous;    /* the primary acknowledges nothing that its replicas do not have */
+  int start_ms;     /* processor time that a trial takes until its servers and clients are there, as measured on one
+                       machine; 0 = hardly any */
+  size_t favourite; /* the data server, from 1, that Sentinel promotes before any other, whatever they have received; 0
+                       = none */
+  bool synchronous; /* the primary acknowledges nothing that its replicas do not have */
   /* Lines, each with its newline, at the end of the configuration of every data server, in its own
    * words; they win over the family's. NULL = none. */
   const char *settings;
@@ -44,7 +48,8 @@ struct lb_topology {
    * one, too. A run takes it only where it is named ("PROTOCOL@TOPOLOGY"). NULL = it is for the
    * protocols that name it. */
   const char *stands_for;
-  /* What the other members do not say, in words of theory/facts.c: "copies=later takeover=replicas"; NULL = nothing. Those of the row that it stands for come first. */
+  /* What the other members do not say, in words of theory/facts.c: "copies=later takeover=replicas"; NULL = nothing.
+   * Those of the row that it stands for come first. */
   const char *facts;
   const struct lb_own *own; /* the user's own servers (own/own.h), which nobody starts and nobody hurts; NULL = ours */
 };

@@ -37,7 +37,8 @@ void lb_zookeeper_archive_option(const struct lb_cluster *cluster, char *buf, si
   char path[500];
   struct stat st;
   if (cluster->cache_dir) archive_path(cluster, path, sizeof path);
-  if (cluster->cache_dir && stat(path, &st) == 0 && st.st_size > 0) snprintf(buf, size, "-XX:SharedArchiveFile=%s", path);
+  if (cluster->cache_dir && stat(path, &st) == 0 && st.st_size > 0)
+    snprintf(buf, size, "-XX:SharedArchiveFile=%s", path);
   else snprintf(buf, size, "-Xshare:auto");
 }
 
@@ -93,8 +94,8 @@ void lb_zookeeper_archive(struct lb_cluster *cluster, lb_ns deadline, lb_zookeep
 
 /* ---- its compilers ----------------------------------------------------------------------------
  *
- * The threads of a JVM have names, and the kernel counts what each of them has run: /proc/PID/task/TID/schedstat, its first number is ns on
- * a processor. */
+ * The threads of a JVM have names, and the kernel counts what each of them has run: /proc/PID/task/TID/schedstat, its
+ * first number is ns on a processor. */
 
 static bool begins(const char *text, const char *with) { return strncmp(text, with, strlen(with)) == 0; }
 

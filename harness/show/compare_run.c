@@ -44,7 +44,8 @@ static int fail(int error, const char *path, char *err, size_t err_size) {
 static int load_json(const char *dir, struct lb_run *run, char *err, size_t err_size) {
   char path[PATH_MAX];
   json_error_t why;
-  if (snprintf(path, sizeof path, "%s/run.json", dir) >= (int)sizeof path) return fail(-ENAMETOOLONG, dir, err, err_size);
+  if (snprintf(path, sizeof path, "%s/run.json", dir) >= (int)sizeof path)
+    return fail(-ENAMETOOLONG, dir, err, err_size);
   FILE *file = lb_open_file(path);
   if (!file) return fail(-errno, path, err, err_size);
   run->json = json_loadf(file, JSON_REJECT_DUPLICATES, &why);
@@ -66,12 +67,14 @@ static bool is(const json_t *object, const char *key, const char *text) {
 static const json_t *run_scenario(const struct lb_run *run, const char *name) {
   size_t i;
   const json_t *scenario;
-  json_array_foreach(json_object_get(run->json, "scenarios"), i, scenario) if (is(scenario, "name", name)) return scenario;
+  json_array_foreach(json_object_get(run->json, "scenarios"), i,
+                     scenario) if (is(scenario, "name", name)) return scenario;
   return NULL;
 }
 
 static bool measures(const json_t *scenario) {
-  return scenario && json_array_size(json_object_get(scenario, "steps")) == 0 && !json_is_object(json_object_get(scenario, "campaign"));
+  return scenario && json_array_size(json_object_get(scenario, "steps")) == 0 &&
+         !json_is_object(json_object_get(scenario, "campaign"));
 }
 
 /* ---- trials.csv ------------------------------------------------------------------------------ */
@@ -105,7 +108,8 @@ static double samples(const struct lb_counter *metric, const double column[COLUM
   return metric->of_handoffs && column[GRANTS] > 0 ? grants * column[HANDOFFS] / column[GRANTS] : grants;
 }
 
-static int take_trial(const struct lb_csv *csv, const struct columns *columns, struct lb_run_trial *ret, char *err, size_t err_size) {
+static int take_trial(const struct lb_csv *csv, const struct columns *columns, struct lb_run_trial *ret, char *err,
+                      size_t err_size) {
   const char **text[] = {&ret->scenario, &ret->system, &ret->guard, &ret->clients, &ret->verdict};
   double column[COLUMNS] = {0};
   int r = 0;

@@ -17,7 +17,7 @@ enum { LB_METRICS_MAX = 32 };
 /* The counters that say something of speed, in the order of their table; NULL behind the last. */
 const struct lb_counter *lb_metric_at(size_t index);
 
-struct lb_run_trial {                                          /* texts point into the CSV */
+struct lb_run_trial { /* texts point into the CSV */
   const char *scenario, *system, *guard, *clients, *verdict;
   double value[LB_METRICS_MAX]; /* NAN: not measured, or of too few samples for this quantile */
 };
@@ -30,8 +30,8 @@ struct lb_run {
   size_t count;
 };
 
-/* A run folder. Trials of timelines and campaigns are left out: they measure no speed. 0 (release with lb_run_clear()), -EINVAL or
- * other -errno, with one line in err. */
+/* A run folder. Trials of timelines and campaigns are left out: they measure no speed. 0 (release with lb_run_clear()),
+ * -EINVAL or other -errno, with one line in err. */
 int lb_run_load(const char *dir, struct lb_run *ret, char *err, size_t err_size);
 void lb_run_clear(struct lb_run *run);
 

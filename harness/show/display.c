@@ -20,9 +20,9 @@ enum { NAMES_MAX = 64 /* of peers */, UNPREDICTED_MAX = 5 };
 static void put_trial(const struct lb_display *d, const struct lb_tally *tally, const struct lb_job_result *result) {
   const struct lb_trial_plan *plan = &result->job->plan;
   const struct lb_outcome *x = &result->outcome;
-  fprintf(d->live.out, "[%zu/%zu] %s: %s", tally->done, tally->plan->job_count, plan->name, lb_verdict_name(x->verdict));
-  if (plan->scenario->kind == LB_KIND_LOAD && x->grants > 0)
-    fprintf(d->live.out, ", %.0f grants/s", x->grants_per_s);
+  fprintf(d->live.out, "[%zu/%zu] %s: %s", tally->done, tally->plan->job_count, plan->name,
+          lb_verdict_name(x->verdict));
+  if (plan->scenario->kind == LB_KIND_LOAD && x->grants > 0) fprintf(d->live.out, ", %.0f grants/s", x->grants_per_s);
   if (x->double_holds > 0)
     fprintf(d->live.out, ", %llu double holds, %.1f ms", (unsigned long long)x->double_holds,
             (double)x->double_hold_ns / 1e6);
@@ -61,7 +61,8 @@ static double left_s(struct lb_display *d, const struct lb_tally *tally, uint64_
 }
 
 /* It names one of the trials that run. */
-static void tick(void *data, const struct lb_tally *tally, const struct lb_job *const *running, const uint64_t *grants, size_t count) {
+static void tick(void *data, const struct lb_tally *tally, const struct lb_job *const *running, const uint64_t *grants,
+                 size_t count) {
   struct lb_display *d = data;
   uint64_t now = lb_clock_ns();
   (void)grants;
@@ -81,9 +82,7 @@ struct lb_progress lb_display_progress(struct lb_display *display) {
   return (struct lb_progress){.finished = finished, .tick = tick, .display = display};
 }
 
-void lb_display_end(struct lb_display *d) {
-  lb_live_hide(&d->live);
-}
+void lb_display_end(struct lb_display *d) { lb_live_hide(&d->live); }
 
 /* ---- afterwards ------------------------------------------------------------------------------ */
 
@@ -104,7 +103,8 @@ static void print_unexpected(const struct lb_cell_sum *sum, FILE *out) {
           expect ? lb_verdict_name(expect->verdict) : "no violation (nothing is stated)");
   if (expect && expect->reason && *expect->reason) fprintf(out, ": %s", expect->reason);
   if (sum->why[0]) fprintf(out, "; seen: %s", sum->why);
-  if (!expect && lb_cell_as_predicted(sum) > 0) fprintf(out, "; as predicted (%s): %s", sum->cell->prediction.rule->attack, sum->cell->prediction.reason);
+  if (!expect && lb_cell_as_predicted(sum) > 0)
+    fprintf(out, "; as predicted (%s): %s", sum->cell->prediction.rule->attack, sum->cell->prediction.reason);
   putc('\n', out);
 }
 
@@ -115,9 +115,11 @@ void lb_print_unpredicted(const struct lb_tally *tally, FILE *out) {
     const struct lb_prediction *said = &sum->cell->prediction;
     if (lb_cell_as_predicted(sum) != 0 || ++count > UNPREDICTED_MAX) continue;
     print_name("not as predicted:", sum->cell, out);
-    fprintf(out, "predicted %s, found %s; rule %s: %s\n", lb_verdict_name(said->verdict), lb_verdict_name(sum->verdict), said->rule->attack, said->reason);
+    fprintf(out, "predicted %s, found %s; rule %s: %s\n", lb_verdict_name(said->verdict), lb_verdict_name(sum->verdict),
+            said->rule->attack, said->reason);
   }
-  if (count > UNPREDICTED_MAX) fprintf(out, "not as predicted: %zu more, `predicted` in run.json has them\n", count - UNPREDICTED_MAX);
+  if (count > UNPREDICTED_MAX)
+    fprintf(out, "not as predicted: %zu more, `predicted` in run.json has them\n", count - UNPREDICTED_MAX);
 }
 
 /* The libraries that are not here, in one line for all their cells. */
@@ -154,7 +156,8 @@ void lb_print_remarks(const struct lb_tally *tally, FILE *out) {
       fprintf(out, "skipped: %s\n", sum->cell->skip);
     } else if (sum->undecided) {
       print_name(" ", sum->cell, out);
-      fprintf(out, "decided %d of %d; the other%s: %s\n", lb_cell_decided(sum), sum->trials, sum->undecided == 1 ? "" : "s", lb_tally_why(tally, i, LB_UNDECIDED));
+      fprintf(out, "decided %d of %d; the other%s: %s\n", lb_cell_decided(sum), sum->trials,
+              sum->undecided == 1 ? "" : "s", lb_tally_why(tally, i, LB_UNDECIDED));
     }
   }
   print_missing_peers(tally, out);
@@ -167,18 +170,23 @@ void lb_print_remarks(const struct lb_tally *tally, FILE *out) {
 
 static const char *word(enum lb_verdict verdict, enum lb_display_style style) {
   static const char *const words[][2] = {
-      [LB_SAFE] = {"safe", "safe"},       [LB_VIOLATED] = {"VIOLATED", "VIOL"},
-      [LB_STUCK] = {"stuck", "stuck"},    [LB_DELAYED] = {"delayed", "delay"},
+      [LB_SAFE] = {"safe", "safe"},
+      [LB_VIOLATED] = {"VIOLATED", "VIOL"},
+      [LB_STUCK] = {"stuck", "stuck"},
+      [LB_DELAYED] = {"delayed", "delay"},
       [LB_UNDECIDED] = {"undecided", "??"},
-      [LB_MIXED] = {"MIXED", "MIX"},      [LB_SKIPPED] = {"skipped", "skip"},
-      [LB_NA] = {"n/a", "n/a"},           [LB_VERDICT_NONE] = {"not run", "none"},
+      [LB_MIXED] = {"MIXED", "MIX"},
+      [LB_SKIPPED] = {"skipped", "skip"},
+      [LB_NA] = {"n/a", "n/a"},
+      [LB_VERDICT_NONE] = {"not run", "none"},
   };
   return words[verdict][style];
 }
 
 /* A share is of decided trials: an undecided one is no evidence, so it does not make a violation
- * rarer. "k/n" becomes "n" where all agree and the words leave no doubt; a safe cell with undecided trials says how many were decided. VIOLATED keeps its
- * fraction in the wide style: "VIOLATED 3" would read like a number of violations. */
+ * rarer. "k/n" becomes "n" where all agree and the words leave no doubt; a safe cell with undecided trials says how
+ * many were decided. VIOLATED keeps its fraction in the wide style: "VIOLATED 3" would read like a number of
+ * violations. */
 void lb_display_cell_text(const struct lb_cell_sum *cell, enum lb_display_style style, char *buf, size_t size) {
   int decided = lb_cell_decided(cell), k = cell->safe, of = decided;
   const char *mark = lb_cell_as_expected(cell) == 0 ? "!" : "", *name = word(cell->verdict, style);
@@ -187,10 +195,13 @@ void lb_display_cell_text(const struct lb_cell_sum *cell, enum lb_display_style 
   else if (cell->verdict == LB_DELAYED) k = cell->delayed;
   else if (cell->verdict == LB_MIXED) k = cell->violated + cell->stuck + cell->delayed;
   else if (cell->verdict == LB_UNDECIDED) k = cell->undecided, of = cell->trials;
-  if (cell->verdict == LB_NA && cell->cell->note) snprintf(buf, size, "%s [%d]", name, cell->cell->note); /* of a footnote, no count */
+  if (cell->verdict == LB_NA && cell->cell->note)
+    snprintf(buf, size, "%s [%d]", name, cell->cell->note); /* of a footnote, no count */
   else if (of == 0) snprintf(buf, size, "%s", name);
-  else if (cell->verdict == LB_SAFE && of < cell->trials) snprintf(buf, size, "%s %d of %d%s", name, of, cell->trials, mark);
-  else if (k == of && (style == LB_DISPLAY_SHORT || cell->verdict == LB_SAFE)) snprintf(buf, size, "%s %d%s", name, of, mark);
+  else if (cell->verdict == LB_SAFE && of < cell->trials)
+    snprintf(buf, size, "%s %d of %d%s", name, of, cell->trials, mark);
+  else if (k == of && (style == LB_DISPLAY_SHORT || cell->verdict == LB_SAFE))
+    snprintf(buf, size, "%s %d%s", name, of, mark);
   else snprintf(buf, size, "%s %d/%d%s", name, k, of, mark);
 }
 
@@ -224,8 +235,8 @@ void lb_display_field(struct lb_display_line *line, const char *text, size_t wid
 
 /* Scenarios are compared by address: they are the plan's own. The walk over all cells is cheap
  * beside a single trial. */
-const struct lb_cell_sum *lb_display_cell_at(const struct lb_tally *tally, const struct lb_scenario *scenario, const char *system,
-                                     enum lb_guard guard) {
+const struct lb_cell_sum *lb_display_cell_at(const struct lb_tally *tally, const struct lb_scenario *scenario,
+                                             const char *system, enum lb_guard guard) {
   const struct lb_plan *plan = tally->plan;
   for (size_t i = 0; i < plan->cell_count; i++)
     if (plan->cells[i].scenario == scenario && plan->cells[i].guard == guard &&
@@ -260,4 +271,6 @@ void lb_display_wrap_at(const char *text, size_t width, size_t first, size_t res
   } while (*text);
 }
 
-void lb_display_wrap(const char *text, size_t first, size_t rest, FILE *out) { lb_display_wrap_at(text, lb_display_width(out), first, rest, out); }
+void lb_display_wrap(const char *text, size_t first, size_t rest, FILE *out) {
+  lb_display_wrap_at(text, lb_display_width(out), first, rest, out);
+}

@@ -35,9 +35,9 @@ struct lb_progress lb_display_progress(struct lb_display *display);
  * is printed. */
 void lb_display_end(struct lb_display *display);
 
-/* Verdicts of all cells, in as many columns as the terminal has (120 in a log): without a guard, rows: scenarios, columns:
- * systems; then what each guard changes; then lb_print_rates(). A `!` marks what lb_print_remarks()
- * repeats with its reason. */
+/* Verdicts of all cells, in as many columns as the terminal has (120 in a log): without a guard, rows: scenarios,
+ * columns: systems; then what each guard changes; then lb_print_rates(). A `!` marks what lb_print_remarks() repeats
+ * with its reason. */
 void lb_print_truth_table(const struct lb_tally *tally, FILE *out);
 /* A line per cell of a campaign: hand-offs, faults, rate of violations; then one for all trials
  * without faults. */
@@ -58,9 +58,8 @@ void lb_print_remarks(const struct lb_tally *tally, FILE *out);
 enum lb_display_style { LB_DISPLAY_WORDS, LB_DISPLAY_SHORT }; /* "VIOLATED 2/3", "VIOL 2/3" */
 
 /* Verdict and count of a cell, with a `!` where it differs from the expectation: "safe 3" = all of
- * 3 trials, "safe 15 of 21" = only these were decided, "VIOLATED 2/3" = 2 of 3 decided ones, "undecided 1/3" = 1 of all 3, "n/a 2" = for the
- * second of the reasons below the tables. 64 bytes are enough
- * for `buf`. */
+ * 3 trials, "safe 15 of 21" = only these were decided, "VIOLATED 2/3" = 2 of 3 decided ones, "undecided 1/3" = 1 of all
+ * 3, "n/a 2" = for the second of the reasons below the tables. 64 bytes are enough for `buf`. */
 void lb_display_cell_text(const struct lb_cell_sum *cell, enum lb_display_style style, char *buf, size_t size);
 /* What a terminal is sent before such a text; "\033[0m" ends it. */
 const char *lb_display_colour(enum lb_verdict verdict);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The figures of a run: rates of campaigns, what a lock costs, how long a dead holder's lock stays taken. A rate of few
- * events, or of many that all followed one fault, says more than was seen; so below some number of them the count itself
- * is shown, with the bound that it allows. A figure is the median of the repeats, not their mean.
+ * events, or of many that all followed one fault, says more than was seen; so below some number of them the count
+ * itself is shown, with the bound that it allows. A figure is the median of the repeats, not their mean.
  */
 #include "campaign_text.h"
 
@@ -22,7 +22,8 @@ static const struct {
 } campaign_columns[] = {LB_CAMPAIGN_COLUMN_LIST(COLUMN)};
 enum { CAMPAIGN_COLUMNS = sizeof campaign_columns / sizeof *campaign_columns };
 
-/* ---- numbers ------------------------------------------------------------------------------------------------------- */
+/* ---- numbers -------------------------------------------------------------------------------------------------------
+ */
 
 /* Two significant digits, never in powers of ten, and without zeros at the end of a fraction; "150k"
  * from ten thousand on. */
@@ -41,8 +42,8 @@ static const char *two_digits(double x, char *buf, size_t size) {
 
 static void print_interval(const struct lb_rate *rate, double scale, char *buf, size_t size) {
   char value[40], low[40], high[40];
-  snprintf(buf, size, "%s [%s,%s]", two_digits(rate->value * scale, value, sizeof value), two_digits(rate->low * scale, low, sizeof low),
-           two_digits(rate->high * scale, high, sizeof high));
+  snprintf(buf, size, "%s [%s,%s]", two_digits(rate->value * scale, value, sizeof value),
+           two_digits(rate->low * scale, low, sizeof low), two_digits(rate->high * scale, high, sizeof high));
 }
 
 void lb_campaign_seconds_text(double hours, char *buf, size_t size) {
@@ -65,13 +66,15 @@ void lb_campaign_rate_text(const struct lb_campaign_rate *x, char *buf, size_t s
   char number[40];
   if (!(x->exposure > 0)) snprintf(buf, size, "-");
   else if (few_handoffs) snprintf(buf, size, "%llu in %.0f", events, x->exposure);
-  else if (x->events < LB_LEAST_EVENTS) snprintf(buf, size, "%llu (<%s)", events, two_digits(x->rate.high, number, sizeof number));
+  else if (x->events < LB_LEAST_EVENTS)
+    snprintf(buf, size, "%llu (<%s)", events, two_digits(x->rate.high, number, sizeof number));
   else if (x->trials >= LB_LEAST_TRIALS) print_interval(&x->rate, 1, buf, size);
   else if (x->of == LB_PER_1000) snprintf(buf, size, "%llu in %.0f", events, x->exposure);
   else snprintf(buf, size, "%llu in %s s", events, two_digits(x->exposure * 3600, number, sizeof number));
 }
 
-/* ---- sentences ----------------------------------------------------------------------------------------------------- */
+/* ---- sentences -----------------------------------------------------------------------------------------------------
+ */
 
 void lb_campaign_note_kind(struct lb_campaign_notes *notes, const char *name, uint64_t proved) {
   size_t i = 0;
@@ -105,7 +108,8 @@ static size_t put_kinds(const struct lb_campaign_notes *notes, bool proved, cons
   for (size_t i = 0; i < notes->kinds && n < size; i++) {
     const char *begin = n ? ", " : head, *name = notes->kind[i].name;
     if ((notes->kind[i].proved > 0) != proved) continue;
-    if (proved) n += (size_t)snprintf(buf + n, size - n, "%s%llu %s", begin, (unsigned long long)notes->kind[i].proved, name);
+    if (proved)
+      n += (size_t)snprintf(buf + n, size - n, "%s%llu %s", begin, (unsigned long long)notes->kind[i].proved, name);
     else n += (size_t)snprintf(buf + n, size - n, "%s%s", begin, name);
   }
   return n < size ? n : size - 1;
@@ -121,12 +125,18 @@ void lb_campaign_control_text(const struct lb_campaign_notes *notes, char *buf, 
   char more[40] = "";
   if (notes->below_unnamed) snprintf(more, sizeof more, " and %zu more", notes->below_unnamed);
   if (notes->below_count)
-    snprintf(buf, size, "The control, the same load without faults, does not separate from %s%s: by violations per hour their intervals meet.",
-             notes->below, more);
+    snprintf(
+        buf, size,
+        "The control, the same load without faults, does not separate from %s%s: by violations per hour their intervals meet.",
+        notes->below, more);
   else if (notes->unknown)
-    snprintf(buf, size, "Nothing tells what %s of these rows would be without faults: that takes %d decided trials of a row, and %d of a control of the same load.",
-             notes->above ? "some" : "the violations", LB_LEAST_TRIALS, LB_LEAST_TRIALS);
-  else if (notes->above) snprintf(buf, size, "By violations per hour, every row that has any lies above the control, the same load without faults.");
+    snprintf(
+        buf, size,
+        "Nothing tells what %s of these rows would be without faults: that takes %d decided trials of a row, and %d of a control of the same load.",
+        notes->above ? "some" : "the violations", LB_LEAST_TRIALS, LB_LEAST_TRIALS);
+  else if (notes->above)
+    snprintf(buf, size,
+             "By violations per hour, every row that has any lies above the control, the same load without faults.");
   else *buf = '\0';
 }
 
@@ -141,8 +151,10 @@ static bool is_campaign(const struct lb_tally *tally, size_t i, const struct lb_
 static const char columns[] = "lllrrrrrrr";
 
 static void add_head(const char *scenario, struct lb_grid *grid) {
-  for (size_t i = 1; i < CAMPAIGN_COLUMNS; i++) lb_grid_add(grid, "%s", i == 1 ? scenario : *campaign_columns[i].per ? campaign_columns[i].what : "");
-  for (size_t i = 1; i < CAMPAIGN_COLUMNS; i++) lb_grid_add(grid, "%s", *campaign_columns[i].per ? campaign_columns[i].per : campaign_columns[i].what);
+  for (size_t i = 1; i < CAMPAIGN_COLUMNS; i++)
+    lb_grid_add(grid, "%s", i == 1 ? scenario : *campaign_columns[i].per ? campaign_columns[i].what : "");
+  for (size_t i = 1; i < CAMPAIGN_COLUMNS; i++)
+    lb_grid_add(grid, "%s", *campaign_columns[i].per ? campaign_columns[i].per : campaign_columns[i].what);
 }
 
 static void add_row(const struct lb_tally *tally, size_t index, struct lb_grid *grid) {
@@ -158,9 +170,11 @@ static void add_row(const struct lb_tally *tally, size_t index, struct lb_grid *
   lb_campaign_share_text(&x.overlapped_per_fault, x.faults > 0, text[0], sizeof text[0]);
   lb_campaign_share_text(&x.within_lease_per_fault, x.faults > 0, text[1], sizeof text[1]);
   lb_campaign_share_text(&x.damaged_per_fault, x.faults > 0, text[2], sizeof text[2]);
-  lb_campaign_rate_text(&(struct lb_campaign_rate){LB_PER_HOUR, x.violations_per_hour, x.violations, x.hours, trials}, text[3], sizeof text[3]);
-  lb_campaign_rate_text(&(struct lb_campaign_rate){LB_PER_1000, x.violations_per_1000, x.violations, (double)x.handoffs, trials}, text[4],
-                        sizeof text[4]);
+  lb_campaign_rate_text(&(struct lb_campaign_rate){LB_PER_HOUR, x.violations_per_hour, x.violations, x.hours, trials},
+                        text[3], sizeof text[3]);
+  lb_campaign_rate_text(
+      &(struct lb_campaign_rate){LB_PER_1000, x.violations_per_1000, x.violations, (double)x.handoffs, trials}, text[4],
+      sizeof text[4]);
   lb_grid_add(grid, "%s", cell->system);
   lb_grid_add(grid, "%s", lb_guard_name(cell->guard));
   lb_grid_add(grid, "%s", verdict);
@@ -175,8 +189,10 @@ static void note(const struct lb_tally *tally, size_t index, struct lb_campaign_
   struct lb_cell_rate x;
   if (s->control) return;
   lb_cell_rate(tally, index, &x);
-  for (size_t k = 0; k < s->fault_count && k < LB_FAULT_KINDS_MAX; k++) lb_campaign_note_kind(notes, s->faults[k].text, x.faults_of[k]);
-  if (x.violations) lb_campaign_note_control(notes, cell->system, lb_guard_name(cell->guard), lb_cell_above_control(tally, index));
+  for (size_t k = 0; k < s->fault_count && k < LB_FAULT_KINDS_MAX; k++)
+    lb_campaign_note_kind(notes, s->faults[k].text, x.faults_of[k]);
+  if (x.violations)
+    lb_campaign_note_control(notes, cell->system, lb_guard_name(cell->guard), lb_cell_above_control(tally, index));
 }
 
 static bool print_scenario(const struct lb_tally *tally, const struct lb_scenario *scenario, FILE *out) {
@@ -207,9 +223,12 @@ static void print_control(const struct lb_tally *tally, FILE *out) {
   lb_tally_control(tally, &control);
   if (control.trials == 0) return;
   char text[300], undecided[80] = "";
-  if (control.undecided) snprintf(undecided, sizeof undecided, ", %d of %d trials undecided", control.undecided, control.trials);
-  snprintf(text, sizeof text, "no-fault control: %llu hand-offs, %llu violations%s; longest stall of the harness %.1f ms", (unsigned long long)control.handoffs,
-           (unsigned long long)control.violations, undecided, (double)control.stall_ns / 1e6);
+  if (control.undecided)
+    snprintf(undecided, sizeof undecided, ", %d of %d trials undecided", control.undecided, control.trials);
+  snprintf(text, sizeof text,
+           "no-fault control: %llu hand-offs, %llu violations%s; longest stall of the harness %.1f ms",
+           (unsigned long long)control.handoffs, (unsigned long long)control.violations, undecided,
+           (double)control.stall_ns / 1e6);
   putc('\n', out);
   lb_display_wrap(text, 0, 2, out);
 }
@@ -250,7 +269,9 @@ static double median_of(const struct line *line, const char *name) {
 static double median_if_seen(const struct line *line, const char *name) {
   const struct lb_counter *row = lb_counter_named(name);
   const struct lb_counters *counters = &line->trial[0]->outcome.counters;
-  return lb_counter_applies(row, counters, LB_IF_MEASURED | LB_IF_SEEN) && lb_counter_value(row, counters) > 0 ? median_of(line, name) : 0;
+  return lb_counter_applies(row, counters, LB_IF_MEASURED | LB_IF_SEEN) && lb_counter_value(row, counters) > 0
+             ? median_of(line, name)
+             : 0;
 }
 
 /* A quantile with fewer samples beyond it is that of a few accidents. */
@@ -258,7 +279,8 @@ enum { TAIL_SAMPLES = 10 };
 
 /* "12/3456", or "12/-" where there are too few samples for the second; "-" where nothing was
  * recorded. */
-static void quantiles(const struct line *line, const char *p50, const char *p99, double samples, char *ret, size_t size) {
+static void quantiles(const struct line *line, const char *p50, const char *p99, double samples, char *ret,
+                      size_t size) {
   double middle = median_of(line, p50), tail = median_of(line, p99);
   int n = snprintf(ret, size, middle < 10 ? "%.1f" : "%.0f", middle);
   if (middle <= 0) snprintf(ret, size, "-");
@@ -317,13 +339,16 @@ static void print_legend(bool unsettled, FILE *out) {
       "writes, requests: of the servers, for each hand-off. warm s: seconds of load before the measured window.",
   };
   for (size_t i = 0; i < sizeof legend / sizeof *legend; i++) lb_display_wrap(legend[i], 0, 2, out);
-  if (unsettled) lb_display_wrap("!: in at least half of the repeats the rate was still changing when the measured window began", 0, 2, out);
+  if (unsettled)
+    lb_display_wrap("!: in at least half of the repeats the rate was still changing when the measured window began", 0,
+                    2, out);
 }
 
 /* Begins a line at the first job of its kind, and takes in its neighbours. Trials that died or
  * granted nothing are left out: their speed is not 0, it is unknown. */
 static void print_speed(const struct lb_tally *tally, struct line line, FILE *out) {
-  static const char *const head[] = {"", "us: p50/p99", "c", "hand-offs/s", "again", "grants/s", "Jain", "wait", "hand-off", "release", "writes", "requests", "warm s", ""};
+  static const char *const head[] = {"",     "us: p50/p99", "c",       "hand-offs/s", "again",    "grants/s", "Jain",
+                                     "wait", "hand-off",    "release", "writes",      "requests", "warm s",   ""};
   bool unsettled = false;
   struct lb_grid grid;
   lb_grid_begin(&grid, "llrrrrrrrrrrrl");
@@ -332,8 +357,7 @@ static void print_speed(const struct lb_tally *tally, struct line line, FILE *ou
     line.count = 0;
     if (job->plan.scenario->kind != LB_KIND_LOAD || (i > 0 && same_line(job, &jobs[i - 1]))) continue;
     for (size_t j = i; j < tally->plan->job_count && same_line(job, &jobs[j]); j++)
-      if (tally->jobs[j].done && tally->jobs[j].outcome.grants > 0)
-        line.trial[line.count++] = &tally->jobs[j];
+      if (tally->jobs[j].done && tally->jobs[j].outcome.grants > 0) line.trial[line.count++] = &tally->jobs[j];
     if (line.count == 0) continue;
     for (size_t k = 0; grid.count < sizeof head / sizeof *head; k++) lb_grid_add(&grid, "%s", head[k]);
     unsettled |= median_of(&line, "unsettled") > 0;
@@ -393,8 +417,7 @@ static void print_orphans(const struct lb_tally *tally, double *ms, FILE *out) {
 
 void lb_print_figures(const struct lb_tally *tally, FILE *out) {
   size_t most = tally->plan->job_count + 1;
-  struct line line = {.trial = calloc(most, sizeof *line.trial),
-                      .values = calloc(most, sizeof *line.values)};
+  struct line line = {.trial = calloc(most, sizeof *line.trial), .values = calloc(most, sizeof *line.values)};
   if (line.trial && line.values) {
     print_speed(tally, line, out);
     print_orphans(tally, line.values, out);

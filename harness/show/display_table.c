@@ -84,7 +84,8 @@ static size_t lay_out(struct table *t, enum lb_display_style style, size_t gap) 
     column->width = 0;
     set_heading(column, style);
     for (size_t s = 0; s < t->tally->plan->scenario_count; s++) {
-      const struct lb_cell_sum *cell = lb_display_cell_at(t->tally, &t->tally->plan->scenarios[s], column->system, LB_GUARD_NONE);
+      const struct lb_cell_sum *cell =
+          lb_display_cell_at(t->tally, &t->tally->plan->scenarios[s], column->system, LB_GUARD_NONE);
       if (!cell) continue;
       lb_display_cell_text(cell, style, text, sizeof text);
       if (strlen(text) > column->width) column->width = strlen(text);
@@ -107,8 +108,8 @@ static void print_head(const struct table *t, size_t from, size_t end, FILE *out
     for (size_t c = from; c < end; c++) { /* the topologies on one line */
       const struct column *column = &t->columns[c];
       line.pending += t->gap;
-      lb_display_field(&line, i + column->lines >= lines ? column->head[i + column->lines - lines] : "", column->width, NULL,
-                 out);
+      lb_display_field(&line, i + column->lines >= lines ? column->head[i + column->lines - lines] : "", column->width,
+                       NULL, out);
     }
     putc('\n', out);
   }
@@ -121,14 +122,16 @@ static void print_row(const struct table *t, const struct lb_scenario *scenario,
   char text[64];
   struct lb_display_line line = {0};
   bool any = false;
-  for (size_t c = from; c < end; c++) any = any || lb_display_cell_at(t->tally, scenario, t->columns[c].system, LB_GUARD_NONE);
+  for (size_t c = from; c < end; c++)
+    any = any || lb_display_cell_at(t->tally, scenario, t->columns[c].system, LB_GUARD_NONE);
   if (!any) return;
   lb_display_field(&line, scenario->name, t->label, NULL, out);
   for (size_t c = from; c < end; c++) {
     const struct lb_cell_sum *cell = lb_display_cell_at(t->tally, scenario, t->columns[c].system, LB_GUARD_NONE);
     line.pending += t->gap;
     if (cell) lb_display_cell_text(cell, t->style, text, sizeof text);
-    lb_display_field(&line, cell ? text : "-", t->columns[c].width, cell && colour ? lb_display_colour(cell->verdict) : NULL, out);
+    lb_display_field(&line, cell ? text : "-", t->columns[c].width,
+                     cell && colour ? lb_display_colour(cell->verdict) : NULL, out);
   }
   putc('\n', out);
 }
@@ -155,7 +158,8 @@ static void print_blocks(const struct table *t, FILE *out) {
     size_t end = from + size < t->count ? from + size : t->count;
     if (from) putc('\n', out);
     print_head(t, from, end, out);
-    for (size_t s = 0; s < t->tally->plan->scenario_count; s++) print_row(t, &t->tally->plan->scenarios[s], from, end, colour, out);
+    for (size_t s = 0; s < t->tally->plan->scenario_count; s++)
+      print_row(t, &t->tally->plan->scenarios[s], from, end, colour, out);
   }
 }
 
@@ -163,19 +167,22 @@ static void print_blocks(const struct table *t, FILE *out) {
  * be several anyway, and then the words have room. */
 static void print_truth(const struct lb_tally *tally, FILE *out) {
   const struct lb_plan *plan = tally->plan;
-  struct table t = {.tally = tally, .columns = calloc(plan->cell_count + 1, sizeof *t.columns), .most = lb_display_width(out)};
+  struct table t = {
+      .tally = tally, .columns = calloc(plan->cell_count + 1, sizeof *t.columns), .most = lb_display_width(out)};
   if (!t.columns) return;
   find_columns(&t);
   for (size_t s = 0; s < plan->scenario_count; s++)
     if (strlen(plan->scenarios[s].name) > t.label) t.label = strlen(plan->scenarios[s].name);
-  if (lay_out(&t, LB_DISPLAY_WORDS, 2) > t.most && lay_out(&t, LB_DISPLAY_SHORT, 2) > t.most && lay_out(&t, LB_DISPLAY_SHORT, 1) > t.most)
+  if (lay_out(&t, LB_DISPLAY_WORDS, 2) > t.most && lay_out(&t, LB_DISPLAY_SHORT, 2) > t.most &&
+      lay_out(&t, LB_DISPLAY_SHORT, 1) > t.most)
     lay_out(&t, LB_DISPLAY_WORDS, 2);
   print_blocks(&t, out);
   if (t.count)
-    lb_display_wrap(t.style == LB_DISPLAY_SHORT
-                        ? "n: all of n trials; k/n: k of n decided ones; VIOL: violated; ??: undecided; !: not as expected; -: not asked"
-                        : "n: all of n trials; k/n: k of n decided ones; !: not as expected; -: not asked",
-                    0, 0, out);
+    lb_display_wrap(
+        t.style == LB_DISPLAY_SHORT
+            ? "n: all of n trials; k/n: k of n decided ones; VIOL: violated; ??: undecided; !: not as expected; -: not asked"
+            : "n: all of n trials; k/n: k of n decided ones; !: not as expected; -: not asked",
+        0, 0, out);
   free(t.columns);
 }
 
@@ -189,7 +196,8 @@ static void print_truth(const struct lb_tally *tally, FILE *out) {
  * compare. */
 static bool has_guards(const struct lb_plan *plan, const struct lb_scenario *scenario) {
   for (size_t i = 0; i < plan->cell_count; i++)
-    if (plan->cells[i].scenario == scenario && plan->cells[i].guard != LB_GUARD_NONE && !plan->cells[i].means_nothing) return true;
+    if (plan->cells[i].scenario == scenario && plan->cells[i].guard != LB_GUARD_NONE && !plan->cells[i].means_nothing)
+      return true;
   return false;
 }
 
@@ -268,7 +276,8 @@ static void print_guard_row(const struct lb_tally *tally, const struct guards *g
     const struct lb_cell_sum *cell = lb_display_cell_at(tally, first->scenario, first->system, (enum lb_guard)k);
     if (cell) guard_text(cell, g->style, text, sizeof text);
     line.pending += 2;
-    lb_display_field(&line, cell ? text : "-", g->width[k], cell && colour ? lb_display_colour(cell->verdict) : NULL, out);
+    lb_display_field(&line, cell ? text : "-", g->width[k], cell && colour ? lb_display_colour(cell->verdict) : NULL,
+                     out);
   }
   putc('\n', out);
 }
@@ -288,7 +297,8 @@ static void print_columns(const struct lb_tally *tally, const struct guards *g, 
     if (!has_guards(plan, &plan->scenarios[s])) continue;
     fprintf(out, "%s\n", plan->scenarios[s].name);
     for (size_t i = 0; i < plan->cell_count; i++)
-      if (plan->cells[i].scenario == &plan->scenarios[s] && first_of_row(plan, i)) print_guard_row(tally, g, &plan->cells[i], colour, out);
+      if (plan->cells[i].scenario == &plan->scenarios[s] && first_of_row(plan, i))
+        print_guard_row(tally, g, &plan->cells[i], colour, out);
   }
 }
 
@@ -325,12 +335,16 @@ static void print_guards(const struct lb_tally *tally, FILE *out) {
   };
   struct guards g;
   size_t most = lb_display_width(out);
-  bool fits = measure_guards(tally, LB_DISPLAY_WORDS, &g) <= most || measure_guards(tally, LB_DISPLAY_SHORT, &g) <= most;
+  bool fits =
+      measure_guards(tally, LB_DISPLAY_WORDS, &g) <= most || measure_guards(tally, LB_DISPLAY_SHORT, &g) <= most;
   if (g.label == 0) return;
   fputs("\nwhat each guard changes\n", out);
   if (fits) print_columns(tally, &g, out);
   else print_list(tally, out);
-  if (fits && g.style == LB_DISPLAY_SHORT) lb_display_wrap("VIOL: violated; MIX: mixed; ??: undecided; where a guard has nothing to stop a scenario is left out", 0, 2, out);
+  if (fits && g.style == LB_DISPLAY_SHORT)
+    lb_display_wrap(
+        "VIOL: violated; MIX: mixed; ??: undecided; where a guard has nothing to stop a scenario is left out", 0, 2,
+        out);
   for (size_t i = 0; i < sizeof legend / sizeof *legend; i++) lb_display_wrap(legend[i], 0, 2, out);
 }
 

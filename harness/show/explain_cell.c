@@ -175,12 +175,14 @@ static void list_all(const json_t *cells, char *err, size_t err_size) {
   }
 }
 
-/* What is nearest to `wanted`, in `ret`: of the cells' names, or of the parts that they have. False = nothing is near. */
+/* What is nearest to `wanted`, in `ret`: of the cells' names, or of the parts that they have. False = nothing is near.
+ */
 static bool nearest(const json_t *cells, const char *wanted, bool whole, char ret[LB_CELL_NAME_MAX]) {
   const json_t *cell;
   size_t i;
   *ret = '\0';
-  json_array_foreach(cells, i, cell) { /* those of a cell beside the best so far: lb_suggest() prefers the first of equals */
+  json_array_foreach(cells, i,
+                     cell) { /* those of a cell beside the best so far: lb_suggest() prefers the first of equals */
     char buffer[LB_CELL_NAME_MAX], best[LB_CELL_NAME_MAX];
     const char *word[FIELDS + 1];
     snprintf(best, sizeof best, "%s", ret);
@@ -218,7 +220,8 @@ static void unknown_cell(const json_t *cells, const char *wanted, const struct p
   else list_all(cells, err, err_size);
 }
 
-/* Of the cells that fit, the only one whose question meant something: of the others nothing was recorded. NULL = none, or several. */
+/* Of the cells that fit, the only one whose question meant something: of the others nothing was recorded. NULL = none,
+ * or several. */
 static const json_t *only_asked(const json_t *cells, const struct parts *parts) {
   const json_t *cell, *asked = NULL;
   size_t i;

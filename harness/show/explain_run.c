@@ -290,8 +290,9 @@ static void append_word(struct command *c, const char *word) {
   append(c, "%s", quote);
 }
 
-/* A scenario that was shipped is known by its name, any other by its file. Older runs have `file` without the folder of its theme.
- * A variant comes back with the others of its base: its trials are drawn by its name, which the list of values makes. */
+/* A scenario that was shipped is known by its name, any other by its file. Older runs have `file` without the folder of
+ * its theme. A variant comes back with the others of its base: its trials are drawn by its name, which the list of
+ * values makes. */
 static void append_scenario(struct command *c, const struct lb_told *told) {
   const char *file = text(told->scenario, "file");
   bool shipped = !*file || strncmp(file, "scenarios/", 10) == 0;
@@ -328,7 +329,8 @@ static bool is_said(const char *setting) {
 static void append_options(struct command *c, const struct lb_told *told) {
   const json_t *argv = json_object_get(told->run, "argv");
   for (size_t i = 0; i + 1 < json_array_size(argv); i++) {
-    const char *option = json_string_value(json_array_get(argv, i)), *value = json_string_value(json_array_get(argv, i + 1));
+    const char *option = json_string_value(json_array_get(argv, i)),
+               *value = json_string_value(json_array_get(argv, i + 1));
     if (!option || !value) continue;
     bool plugin = strcmp(option, "--plugin") == 0, set = strcmp(option, "-s") == 0 || strcmp(option, "--set") == 0;
     if (!plugin && (!set || is_said(value))) continue;

@@ -37,8 +37,9 @@ void lb_live_line(const struct lb_live_state *state, int columns, char ret[LB_LI
   size_t left = state->all > state->done ? state->all - state->done : 0;
   put_elapsed(state->elapsed_s, elapsed, sizeof elapsed);
   if (state->left_s >= 0 && left > 0) lb_live_about(state->left_s, about, sizeof about);
-  int length = snprintf(ret, LB_LIVE_LINE, "[%zu/%zu] %zu left, %s, %s%s%zu violation%s%s%s", state->done, state->all, left, elapsed, about, *about ? " left, " : "",
-                        state->violations, state->violations == 1 ? "" : "s", *state->what ? ", " : "", state->what);
+  int length = snprintf(ret, LB_LIVE_LINE, "[%zu/%zu] %zu left, %s, %s%s%zu violation%s%s%s", state->done, state->all,
+                        left, elapsed, about, *about ? " left, " : "", state->violations,
+                        state->violations == 1 ? "" : "s", *state->what ? ", " : "", state->what);
   enum { DOTS = 3 };
   if (columns > LB_LIVE_LINE) columns = LB_LIVE_LINE;
   if (length < columns || columns <= DOTS) return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * live.h - the one line that says how far a command is: done, left, elapsed, time left, violations. On a terminal it is overwritten in place; elsewhere it
- * is a line every half a minute.
+ * live.h - the one line that says how far a command is: done, left, elapsed, time left, violations. On a terminal it is
+ * overwritten in place; elsewhere it is a line every half a minute.
  */
 #ifndef LB_LIVE_H
 #define LB_LIVE_H
@@ -14,7 +14,7 @@
 enum { LB_LIVE_COLUMNS = 80, LB_LIVE_LINE = 400 };
 
 struct lb_live_state {
-  size_t done, all;  /* trials, or timelines of a hunt */
+  size_t done, all; /* trials, or timelines of a hunt */
   double elapsed_s;
   double left_s;     /* < 0 = nobody knows */
   size_t violations; /* so far */

@@ -16,7 +16,9 @@
 
 enum { NAMES_SHOWN = 4 };
 
-static bool is_lock(const struct lb_cell *cell) { return cell->own || (cell->topology && cell->topology->data_count > 0); }
+static bool is_lock(const struct lb_cell *cell) {
+  return cell->own || (cell->topology && cell->topology->data_count > 0);
+}
 
 static bool is_decided(const struct lb_cell_sum *cell) { return lb_cell_decided(cell) > 0; }
 
@@ -69,7 +71,8 @@ static void say_lost(const struct lb_screen_grid *grid, struct lb_text *text) {
   lb_text_add(text, "%zu of %zu locks lost exclusion in some scenarios: ", lost, locks);
   for (size_t i = 0; i < grid->systems_count && named < NAMES_SHOWN; i++) {
     struct count count = count_of(grid, i);
-    if (count.lost) lb_text_add(text, "%s%s in %d of %d", named++ ? ", " : "", grid->systems[i], count.lost, count.asked);
+    if (count.lost)
+      lb_text_add(text, "%s%s in %d of %d", named++ ? ", " : "", grid->systems[i], count.lost, count.asked);
   }
   if (lost > named) lb_text_add(text, " and %zu more", lost - named);
   lb_text_add(text, ".");
@@ -81,7 +84,8 @@ static void say_kept(const struct lb_screen_grid *grid, struct lb_text *text) {
   for (size_t i = 0; i < grid->systems_count; i++) {
     struct count count = count_of(grid, i);
     if (!count.asked || count.lost || kept++ >= NAMES_SHOWN) continue;
-    lb_text_add(text, "%s%s in %d scenario%s", named++ ? ", " : "Exclusion was kept by ", grid->systems[i], count.asked, count.asked == 1 ? "" : "s");
+    lb_text_add(text, "%s%s in %d scenario%s", named++ ? ", " : "Exclusion was kept by ", grid->systems[i], count.asked,
+                count.asked == 1 ? "" : "s");
     if (count.stood) lb_text_add(text, " (stuck or late in %d)", count.stood);
   }
   if (kept > named) lb_text_add(text, " and %zu more", kept - named);
@@ -113,7 +117,8 @@ static void say_guards(const struct lb_screen_grid *grid, struct lb_text *text) 
   for (int guard = LB_GUARD_NONE + 1; guard < LB_GUARD_COUNT; guard++) {
     struct guarded g = guarded_by(grid, (enum lb_guard)guard);
     if (!g.lost) continue;
-    lb_text_add(text, "%s%s in %d of %d", text->length ? ", " : "Where exclusion was lost, the data stayed right with ", lb_guard_name((enum lb_guard)guard), g.kept, g.lost);
+    lb_text_add(text, "%s%s in %d of %d", text->length ? ", " : "Where exclusion was lost, the data stayed right with ",
+                lb_guard_name((enum lb_guard)guard), g.kept, g.lost);
     if (guard == LB_GUARD_FENCE) damaged = g.damaged;
   }
   if (text->length) lb_text_add(text, ".");
@@ -122,7 +127,8 @@ static void say_guards(const struct lb_screen_grid *grid, struct lb_text *text) 
   lb_text_add(text, damaged->sum.token_regressions > 0 ? ": the later holder's number was not larger." : ".");
 }
 
-/* Which locks lost exclusion (0), which kept it (1), what a guard changed (2). "" = nothing to say; false behind the last. */
+/* Which locks lost exclusion (0), which kept it (1), what a guard changed (2). "" = nothing to say; false behind the
+ * last. */
 static bool say_sentence(const struct lb_screen_grid *grid, size_t index, char *ret, size_t size) {
   static void (*const say[])(const struct lb_screen_grid *, struct lb_text *) = {say_lost, say_kept, say_guards};
   struct lb_text text = {ret, size, 0};
@@ -132,17 +138,18 @@ static bool say_sentence(const struct lb_screen_grid *grid, size_t index, char *
   return true;
 }
 
-/* The cell whose history is worth reading first: an unexpected one, else one that a failover has lost, else any that was lost. */
+/* The cell whose history is worth reading first: an unexpected one, else one that a failover has lost, else any that
+ * was lost. */
 static const struct lb_cell *most_telling(const struct lb_tally *tally) {
   const struct lb_cell *best = NULL;
   int most = 0;
   for (size_t i = 0; i < tally->plan->cell_count; i++) {
     const struct lb_cell_sum *cell = &tally->cells[i];
-    int worth = cell->trials == 0                          ? 0
-                : lb_cell_as_expected(cell) == 0           ? 4
+    int worth = cell->trials == 0                         ? 0
+                : lb_cell_as_expected(cell) == 0          ? 4
                 : !cell->violated || !is_lock(cell->cell) ? 0
-                : has_failover(cell->cell->scenario)       ? 3
-                                                           : 2;
+                : has_failover(cell->cell->scenario)      ? 3
+                                                          : 2;
     if (worth > most) most = worth, best = cell->cell;
   }
   return best;
@@ -183,7 +190,8 @@ static void put_text(const char *text, size_t lines, size_t width, FILE *out) {
 
 /* ---- above the table ------------------------------------------------------------------------- */
 
-/* Unexpected verdicts come first, then undecided and skipped cells. One alone has the room of all, several are cut to a line each. */
+/* Unexpected verdicts come first, then undecided and skipped cells. One alone has the room of all, several are cut to a
+ * line each. */
 static void put_remarks(const struct lb_tally *tally, size_t width, FILE *out) {
   char *text = NULL;
   size_t size, shown = 0;
@@ -206,7 +214,8 @@ static void put_unpredicted(const struct lb_tally *tally, size_t width, FILE *ou
   if (!lines) return;
   lb_print_unpredicted(tally, lines);
   fclose(lines);
-  for (const char *at = text, *end; (end = strchr(at, '\n')); at = end + 1) put_line(at, (size_t)(end - at), false, width, out);
+  for (const char *at = text, *end; (end = strchr(at, '\n')); at = end + 1)
+    put_line(at, (size_t)(end - at), false, width, out);
   free(text);
 }
 

@@ -26,7 +26,8 @@ struct lb_screen {
  * longer. Scenarios and systems that do not fit are left out, those with the fewest losses first; how many is said. */
 void lb_print_screen(const struct lb_screen *screen, FILE *out);
 
-/* A line with the command that explains the cell whose history is worth reading first; nothing where none was lost or unexpected. */
+/* A line with the command that explains the cell whose history is worth reading first; nothing where none was lost or
+ * unexpected. */
 void lb_print_see_one(const struct lb_tally *tally, const char *dir, FILE *out);
 
 /* ---- what the two files of the screen share ---- */
@@ -43,8 +44,10 @@ struct lb_screen_grid {
 int lb_screen_grid_begin(const struct lb_tally *tally, struct lb_screen_grid *ret);
 void lb_screen_grid_end(struct lb_screen_grid *grid);
 /* NULL = it was not asked for. */
-const struct lb_cell_sum *lb_screen_at(const struct lb_screen_grid *grid, size_t scenario, size_t system, enum lb_guard guard);
-/* The cell that stands for this scenario and system in the table: without a guard, else the first one. NULL = there is none. */
+const struct lb_cell_sum *lb_screen_at(const struct lb_screen_grid *grid, size_t scenario, size_t system,
+                                       enum lb_guard guard);
+/* The cell that stands for this scenario and system in the table: without a guard, else the first one. NULL = there is
+ * none. */
 const struct lb_cell_sum *lb_screen_cell(const struct lb_screen_grid *grid, size_t scenario, size_t system);
 /* It is violated, and two held at once. Else what is violated did damage, or numbers repeated. */
 bool lb_screen_lost(const struct lb_cell_sum *cell);

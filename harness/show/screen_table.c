@@ -19,7 +19,8 @@ static size_t system_of(struct lb_screen_grid *g, const char *name) {
   return g->systems_count++;
 }
 
-static const struct lb_cell_sum **place(const struct lb_screen_grid *g, size_t scenario, size_t system, enum lb_guard guard) {
+static const struct lb_cell_sum **place(const struct lb_screen_grid *g, size_t scenario, size_t system,
+                                        enum lb_guard guard) {
   return &g->cells[(scenario * g->systems_count + system) * LB_GUARD_COUNT + (size_t)guard];
 }
 
@@ -27,10 +28,12 @@ int lb_screen_grid_begin(const struct lb_tally *tally, struct lb_screen_grid *re
   const struct lb_plan *plan = tally->plan;
   *ret = (struct lb_screen_grid){.tally = tally, .systems = calloc(plan->cell_count + 1, sizeof *ret->systems)};
   for (size_t i = 0; ret->systems && i < plan->cell_count; i++) system_of(ret, plan->cells[i].system);
-  if (ret->systems) ret->cells = calloc(plan->scenario_count * ret->systems_count * LB_GUARD_COUNT + 1, sizeof *ret->cells);
+  if (ret->systems)
+    ret->cells = calloc(plan->scenario_count * ret->systems_count * LB_GUARD_COUNT + 1, sizeof *ret->cells);
   if (!ret->cells) return lb_screen_grid_end(ret), -ENOMEM;
   for (size_t i = 0; i < plan->cell_count; i++)
-    *place(ret, (size_t)(plan->cells[i].scenario - plan->scenarios), system_of(ret, plan->cells[i].system), plan->cells[i].guard) = &tally->cells[i];
+    *place(ret, (size_t)(plan->cells[i].scenario - plan->scenarios), system_of(ret, plan->cells[i].system),
+           plan->cells[i].guard) = &tally->cells[i];
   return 0;
 }
 
@@ -40,13 +43,15 @@ void lb_screen_grid_end(struct lb_screen_grid *grid) {
   *grid = (struct lb_screen_grid){0};
 }
 
-const struct lb_cell_sum *lb_screen_at(const struct lb_screen_grid *grid, size_t scenario, size_t system, enum lb_guard guard) {
+const struct lb_cell_sum *lb_screen_at(const struct lb_screen_grid *grid, size_t scenario, size_t system,
+                                       enum lb_guard guard) {
   return *place(grid, scenario, system, guard);
 }
 
 const struct lb_cell_sum *lb_screen_cell(const struct lb_screen_grid *grid, size_t scenario, size_t system) {
   const struct lb_cell_sum *cell = NULL;
-  for (int guard = 0; guard < LB_GUARD_COUNT && !cell; guard++) cell = lb_screen_at(grid, scenario, system, (enum lb_guard)guard);
+  for (int guard = 0; guard < LB_GUARD_COUNT && !cell; guard++)
+    cell = lb_screen_at(grid, scenario, system, (enum lb_guard)guard);
   return cell;
 }
 
@@ -79,7 +84,8 @@ struct table {
 
 /* ---- a cell ---------------------------------------------------------------------------------- */
 
-/* With the most clients that it was measured with, hand-offs per second; the mean of its trials. -1 = none was measured. */
+/* With the most clients that it was measured with, hand-offs per second; the mean of its trials. -1 = none was
+ * measured. */
 static double rate_of(const struct lb_tally *tally, const struct lb_cell_sum *cell) {
   double sum = 0;
   int clients = 0, count = 0;
@@ -103,13 +109,15 @@ static bool is_unexpected(const struct table *t, size_t c, size_t r) {
 }
 
 static bool is_fenced(const struct table *t, size_t c, size_t r) {
-  const struct lb_cell_sum *bare = lb_screen_at(t->grid, c, r, LB_GUARD_NONE), *fence = lb_screen_at(t->grid, c, r, LB_GUARD_FENCE);
+  const struct lb_cell_sum *bare = lb_screen_at(t->grid, c, r, LB_GUARD_NONE),
+                           *fence = lb_screen_at(t->grid, c, r, LB_GUARD_FENCE);
   return bare && bare->violated && fence && fence->verdict == LB_SAFE;
 }
 
 static const char *word(const struct lb_cell_sum *cell) {
-  static const char *const words[] = {[LB_SAFE] = "ok",       [LB_VIOLATED] = "LOST", [LB_STUCK] = "stuck", [LB_DELAYED] = "late",     [LB_UNDECIDED] = "?",
-                                      [LB_MIXED] = "mixed", [LB_SKIPPED] = "skip",  [LB_NA] = "-",        [LB_VERDICT_NONE] = "."};
+  static const char *const words[] = {
+      [LB_SAFE] = "ok",     [LB_VIOLATED] = "LOST", [LB_STUCK] = "stuck", [LB_DELAYED] = "late",  [LB_UNDECIDED] = "?",
+      [LB_MIXED] = "mixed", [LB_SKIPPED] = "skip",  [LB_NA] = "-",        [LB_VERDICT_NONE] = "."};
   return lb_screen_lost(cell) ? "LOST" : cell->violated ? "DATA" : words[cell->verdict];
 }
 
@@ -122,7 +130,8 @@ static const struct lb_cell_sum *cell_text(const struct table *t, size_t c, size
   double rate = t->speed && cell->verdict == LB_SAFE ? rate_of(t->grid->tally, cell) : -1;
   snprintf(name, sizeof name, "%s", word(cell));
   if (rate >= 0) snprintf(name, sizeof name, "%.0f", rate);
-  snprintf(buf, size, "%s%s%s%s", name, is_fenced(t, c, r) ? "*" : "", cell->undecided && cell->verdict != LB_UNDECIDED ? "?" : "", is_unexpected(t, c, r) ? "!" : "");
+  snprintf(buf, size, "%s%s%s%s", name, is_fenced(t, c, r) ? "*" : "",
+           cell->undecided && cell->verdict != LB_UNDECIDED ? "?" : "", is_unexpected(t, c, r) ? "!" : "");
   return cell;
 }
 
@@ -131,7 +140,9 @@ static const struct lb_cell_sum *cell_text(const struct table *t, size_t c, size
 /* A piece that is too long is halved. */
 static void set_head(struct column *c) {
   for (const char *at = c->scenario->name; *at && c->lines < HEAD_LINES;) {
-    size_t piece = strcspn(at, "-"), length = piece > PIECE && piece <= (size_t)2 * PIECE ? (piece + 1) / 2 : piece > PIECE ? PIECE : piece;
+    size_t piece = strcspn(at, "-"), length = piece > PIECE && piece <= (size_t)2 * PIECE ? (piece + 1) / 2
+                                              : piece > PIECE                             ? PIECE
+                                                                                          : piece;
     snprintf(c->head[c->lines++], sizeof c->head[0], "%.*s", (int)length, at);
     at += length;
     if (*at == '-') at++;
@@ -200,7 +211,8 @@ static size_t choose_rows(struct table *t, size_t most) {
 
 static size_t choose_columns(struct table *t, size_t width) {
   size_t shown = 0, used = t->label;
-  for (struct column *column; shown < COLUMNS_MOST && (column = best_column(t)) && used + 1 + column->width <= width; shown++) {
+  for (struct column *column; shown < COLUMNS_MOST && (column = best_column(t)) && used + 1 + column->width <= width;
+       shown++) {
     column->shown = true;
     used += 1 + column->width;
     if (column->lines > t->head_lines) t->head_lines = column->lines;
@@ -242,8 +254,14 @@ static void say_legend(const struct table *t, char *ret, size_t size) {
   static const struct {
     enum lb_verdict verdict;
     const char *text;
-  } words[] = {{LB_VIOLATED, "LOST: two held at once"}, {LB_STUCK, "stuck: never granted again"}, {LB_DELAYED, "late: after long"}, {LB_MIXED, "mixed: trials differ"},
-               {LB_NA, "-: no question"}, {LB_UNDECIDED, "?: undecided"},           {LB_SKIPPED, "skip: missing"},    {LB_VERDICT_NONE, ".: not run"}};
+  } words[] = {{LB_VIOLATED, "LOST: two held at once"},
+               {LB_STUCK, "stuck: never granted again"},
+               {LB_DELAYED, "late: after long"},
+               {LB_MIXED, "mixed: trials differ"},
+               {LB_NA, "-: no question"},
+               {LB_UNDECIDED, "?: undecided"},
+               {LB_SKIPPED, "skip: missing"},
+               {LB_VERDICT_NONE, ".: not run"}};
   unsigned seen = 0;
   bool fenced = false, marked = false, damaged = false;
   size_t n = 0;
@@ -262,7 +280,9 @@ static void say_legend(const struct table *t, char *ret, size_t size) {
   if (t->speed) n += (size_t)snprintf(ret, size, "number: hand-offs/s with the most clients");
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (seen >> words[i].verdict & 1) n += (size_t)snprintf(ret + n, size - n, "%s%s", n ? "; " : "", words[i].text);
-  if (damaged) n += (size_t)snprintf(ret + n, size - n, "%sDATA: never two at once, but data or numbers went wrong", n ? "; " : "");
+  if (damaged)
+    n +=
+        (size_t)snprintf(ret + n, size - n, "%sDATA: never two at once, but data or numbers went wrong", n ? "; " : "");
   if (fenced) n += (size_t)snprintf(ret + n, size - n, "%s*: data right with a fence", n ? "; " : "");
   if (marked) snprintf(ret + n, size - n, "%s!: not as expected", n ? "; " : "");
 }
@@ -284,7 +304,9 @@ static void put_table(struct table *t, size_t lines, size_t width, FILE *out) {
   for (size_t r = 0; r < t->row_count; r++)
     if (t->rows[r].shown) put_row(t, r, colour, out);
   if (*legend) lb_display_wrap_at(legend, width, 0, 2, out);
-  if (!all) fprintf(out, "left out: %zu of %zu scenarios, %zu of %zu systems, those that lost least\n", t->column_count - columns, t->column_count, t->row_count - rows, t->row_count);
+  if (!all)
+    fprintf(out, "left out: %zu of %zu scenarios, %zu of %zu systems, those that lost least\n",
+            t->column_count - columns, t->column_count, t->row_count - rows, t->row_count);
 }
 
 void lb_screen_table(const struct lb_screen_grid *grid, size_t lines, size_t width, FILE *out) {

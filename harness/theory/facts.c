@@ -19,29 +19,38 @@
 static const struct lb_term vocabulary[] = {
     {"ends", LOCK, "lease|session|connection|transaction|never", "what ends a hold that its client does not"},
     {"counts", LOCK, "nobody|server-wall|server-monotonic|client-wall", "the clock by which that end comes"},
-    {"record", LOCK, "data|memory", "where the grant stands: in data that is copied and kept, or in a session of one server, which no restart or standby continues"},
-    {"release", LOCK, "compared|looked|timed|blind", "whether a release compares the owner: in one step, in a step before, only by the time, not at all"},
+    {"record", LOCK, "data|memory",
+     "where the grant stands: in data that is copied and kept, or in a session of one server, which no restart or standby continues"},
+    {"release", LOCK, "compared|looked|timed|blind",
+     "whether a release compares the owner: in one step, in a step before, only by the time, not at all"},
     {"asks", LOCK, "owner|anybody", "whether the service knows who holds, or only that somebody does"},
-    {"number", LOCK, "none|counter|log|sequence|open", "what a fencing number is: a counter beside the key, a position in the log, a sequence, one drawn in an open transaction"},
+    {"number", LOCK, "none|counter|log|sequence|open",
+     "what a fencing number is: a counter beside the key, a position in the log, a sequence, one drawn in an open transaction"},
     {"confirms", LOCK, "nobody|replicas", "whether the client waits until replicas have the grant"},
-    {"renews", LOCK, "nobody|caller|loop|refresh|library", "who keeps the hold up: its caller, a loop in the client, a refresh that tells, the heartbeats of the library"},
+    {"renews", LOCK, "nobody|caller|loop|refresh|library",
+     "who keeps the hold up: its caller, a loop in the client, a refresh that tells, the heartbeats of the library"},
     {"tells", LOCK, "nobody|connection|refresh|session", "how the client hears of a loss unasked"},
     {"names-end", LOCK, "yes|no", "whether the client can see when its hold ends"},
     {"heeds", LOCK, "yes|no", "whether the client takes the end of its session for the end of its hold"},
-    {"queue", LOCK, "ending|lasting", "what becomes of the place of a waiter that dies: it has none or it ends, or it stays"},
-    {"waits", LOCK, "asking|by-lease", "how long a waiter sleeps: until it asks again, or for as long as the server said"},
+    {"queue", LOCK, "ending|lasting",
+     "what becomes of the place of a waiter that dies: it has none or it ends, or it stays"},
+    {"waits", LOCK, "asking|by-lease",
+     "how long a waiter sleeps: until it asks again, or for as long as the server said"},
     {"end", LOCK, "set-together|set-later", "whether the record is made together with its end"},
     {"lost", LOCK, "owned|waits|forgotten|blind|counted|other|elsewhere",
      "what the client makes of a lost answer: finds its own record, waits on, forgets it, cannot say whose it is, is counted twice; or another answer is lost, or another server asked"},
     {"lost-release", LOCK, "forgotten|repeated", "what becomes of a release that is lost"},
     {"looks", LOCK, "yes|no", "whether the service looks if the session of a waiter still lives before it grants"},
     {"answers", LOCK, "majority|all", "for how many servers a client waits that asks several"},
-    {"reentrant", LOCK, "no|yes|uncounted", "whether a session that holds is granted the lock once more: not, and must release it as often, or is free of it at once"},
+    {"reentrant", LOCK, "no|yes|uncounted",
+     "whether a session that holds is granted the lock once more: not, and must release it as often, or is free of it at once"},
     {"excludes", LOCK, "yes|no", "whether it excludes anybody where nothing goes wrong"},
 
     {"members", SERVERS, "1|0|2|3|5|6", "how many servers hold locks"},
-    {"copies", SERVERS, "none|later|before|majority", "when others have a grant: never, later than the client, before it, when a majority has"},
-    {"votes", SERVERS, "one|strangers", "who decides: one server or one log, or a majority of servers that do not know each other"},
+    {"copies", SERVERS, "none|later|before|majority",
+     "when others have a grant: never, later than the client, before it, when a majority has"},
+    {"votes", SERVERS, "one|strangers",
+     "who decides: one server or one log, or a majority of servers that do not know each other"},
     {"killed", SERVERS, "all|most|nothing", "what a killed server comes back with"},
     {"power", SERVERS, "all|most|nothing", "what it comes back with after a loss of power"},
     {"takeover", SERVERS, "nobody|operator|replicas|majority", "who replaces a lost server"},
@@ -49,23 +58,30 @@ static const struct lb_term vocabulary[] = {
     {"shards", SERVERS, "no|yes", "whether the keys are shared out among several primaries"},
     {"favourite", SERVERS, "no|yes", "whether a replica is promoted for its priority, whatever it has"},
     {"evicts", SERVERS, "no|yes", "whether a server can give keys up when its memory is full"},
-    {"pooled", SERVERS, "no|transaction", "whether a pooler lends a client a server process for one transaction at a time"},
+    {"pooled", SERVERS, "no|transaction",
+     "whether a pooler lends a client a server process for one transaction at a time"},
     {"reads", SERVERS, "leader|follower", "whether a client reads from a server that may be late"},
 
     {"renewed", SCENARIO, "no|yes", "whether the hold is renewed while the client works"},
-    {"measures", SCENARIO, "monotonic|wall|unknown", "the clock by which the client measures its lease; of a foreign library nobody knows it"},
-    {"checks", SCENARIO, "validity|nothing|unknown", "whether a grant that came too late is taken for one; of a foreign library nobody knows it"},
+    {"measures", SCENARIO, "monotonic|wall|unknown",
+     "the clock by which the client measures its lease; of a foreign library nobody knows it"},
+    {"checks", SCENARIO, "validity|nothing|unknown",
+     "whether a grant that came too late is taken for one; of a foreign library nobody knows it"},
     {"warnings", SCENARIO, "heeded|unheeded", "whether the client looks at warnings of its server"},
     {"retry", SCENARIO, "random|fixed", "how long a client waits before it asks again"},
-    {"deletes", SCENARIO, "all|granted", "where a client deletes that asked several servers: at all, or where it heard a yes"},
-    {"patience", SCENARIO, "brief|past-lease", "how long a client that asks one server after the other waits for a silent one"},
+    {"deletes", SCENARIO, "all|granted",
+     "where a client deletes that asked several servers: at all, or where it heard a yes"},
+    {"patience", SCENARIO, "brief|past-lease",
+     "how long a client that asks one server after the other waits for a silent one"},
     {"leaves", SCENARIO, "anything|enough", "how much of a lease a grant has to leave"},
-    {"allows", SCENARIO, "little|much", "how much of a lease is left to clocks of different speeds: 1 %, or a tenth at least"},
+    {"allows", SCENARIO, "little|much",
+     "how much of a lease is left to clocks of different speeds: 1 %, or a tenth at least"},
     {"extends", SCENARIO, "for-ever|so-often", "whether the number of extensions has a limit"},
     {"capped", SCENARIO, "no|yes", "whether renewals end after a while"},
 
     {"guard", GUARD, "none|deadline|signal|recheck|claim|fence", "the guard of the cell"},
-    {"shows", GUARD, "clock|connection|session|renewal|server|silence|number", "what could tell the holder of its loss before it writes"},
+    {"shows", GUARD, "clock|connection|session|renewal|server|silence|number",
+     "what could tell the holder of its loss before it writes"},
 };
 enum { FACT_COUNT = sizeof vocabulary / sizeof *vocabulary };
 _Static_assert(FACT_COUNT <= LB_FACTS_MAX, "struct lb_facts has a place for each");
@@ -99,10 +115,12 @@ static int refuse_name(const char *name, char *err, size_t err_size) {
   const char *known[FACT_COUNT];
   for (size_t i = 0; i < FACT_COUNT; i++) known[i] = vocabulary[i].name;
   const char *near = lb_suggest(name, known, FACT_COUNT);
-  return lb_refuse(err, err_size, "no fact '%s'%s%s%s, see `lockbench theory facts`", name, near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
+  return lb_refuse(err, err_size, "no fact '%s'%s%s%s, see `lockbench theory facts`", name,
+                   near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
-int lb_facts_parse(const char *name, const char *values, size_t *ret_fact, unsigned *ret_bits, char *err, size_t err_size) {
+int lb_facts_parse(const char *name, const char *values, size_t *ret_fact, unsigned *ret_bits, char *err,
+                   size_t err_size) {
   size_t i = find_fact(name, strlen(name));
   if (i == FACT_COUNT) return refuse_name(name, err, err_size);
   *ret_fact = i;
@@ -125,7 +143,9 @@ static int add_word(struct lb_facts *facts, char *word, enum lb_term_of of, char
   *equals = '\0';
   int r = lb_facts_parse(word, equals + 1, &i, &bits, err, err_size);
   if (r < 0) return r;
-  if (vocabulary[i].of != of || bits & (bits - 1)) return lb_refuse(err, err_size, "%s=%s: %s", word, equals + 1, vocabulary[i].of == of ? "expected one value" : "that is not stated here");
+  if (vocabulary[i].of != of || bits & (bits - 1))
+    return lb_refuse(err, err_size, "%s=%s: %s", word, equals + 1,
+                     vocabulary[i].of == of ? "expected one value" : "that is not stated here");
   facts->value[i] = bits;
   return 0;
 }
@@ -144,7 +164,8 @@ void lb_facts_set(struct lb_facts *facts, const char *name, const char *value) {
   size_t i;
   unsigned bits;
   char err[200];
-  if (lb_facts_parse(name, value, &i, &bits, err, sizeof err) < 0) abort(); /* a word of ours that is not in our table */
+  if (lb_facts_parse(name, value, &i, &bits, err, sizeof err) < 0)
+    abort(); /* a word of ours that is not in our table */
   facts->value[i] = bits;
 }
 
@@ -160,7 +181,8 @@ const char *lb_facts_get(const struct lb_facts *facts, const char *name, char *b
   const char *value = vocabulary[i].values;
   for (unsigned bit = 1;; bit <<= 1) {
     size_t length = strcspn(value, "|");
-    if (facts->value[i] & bit && at < size) at += (size_t)snprintf(buf + at, size - at, "%s%.*s", at ? " " : "", (int)length, value);
+    if (facts->value[i] & bit && at < size)
+      at += (size_t)snprintf(buf + at, size - at, "%s%.*s", at ? " " : "", (int)length, value);
     if (!value[length]) return buf;
     value += length + 1;
   }

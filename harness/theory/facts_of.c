@@ -38,7 +38,8 @@ static const char *stated_of(const struct lb_protocol *protocol) {
   return NULL;
 }
 
-/* ---- servers ----------------------------------------------------------------------------------------------------------- */
+/* ---- servers
+ * ----------------------------------------------------------------------------------------------------------- */
 
 static void add_row(const struct lb_topology *t, struct lb_facts *ret) {
   static const char *const members[] = {"0", "1", "2", "3", "3", "5", "6"};
@@ -63,18 +64,25 @@ static void add_servers(const struct lb_topology *t, struct lb_facts *ret) {
   else add_row(t, ret);
 }
 
-/* ---- locks ------------------------------------------------------------------------------------------------------------- */
+/* ---- locks
+ * ------------------------------------------------------------------------------------------------------------- */
 
 /* A foreign lock on servers without sessions that says it lasts as long as its session renews a lease by itself. */
 static void add_end(const struct lb_protocol *p, const struct lb_topology *t, struct lb_facts *ret) {
   enum lb_ends_by by = t->family->ends_by;
   bool by_wall = by == LB_ENDS_BY_WALL;
-  bool unknown = t->data_count == 0 && p->traits & LB_TRAIT_FOREIGN; /* servers that only its program knows: most count by their wall clock */
-  const char *server_clock = by_wall || unknown ? "server-wall" : by == LB_ENDS_BY_MONOTONIC ? "server-monotonic" : "nobody";
+  bool unknown = t->data_count == 0 &&
+                 p->traits & LB_TRAIT_FOREIGN; /* servers that only its program knows: most count by their wall clock */
+  const char *server_clock = by_wall || unknown           ? "server-wall"
+                             : by == LB_ENDS_BY_MONOTONIC ? "server-monotonic"
+                                                          : "nobody";
   if (p->traits & LB_TRAIT_NO_EXPIRY) {
     lb_facts_set(ret, "ends", "never");
   } else if (p->traits & LB_TRAIT_LEASED) {
-    lb_facts_set(ret, "counts", p->traits & LB_TRAIT_CLIENT_CLOCK ? "client-wall" : p->traits & LB_TRAIT_SERVER_CLOCK ? "server-wall" : server_clock);
+    lb_facts_set(ret, "counts",
+                 p->traits & LB_TRAIT_CLIENT_CLOCK   ? "client-wall"
+                 : p->traits & LB_TRAIT_SERVER_CLOCK ? "server-wall"
+                                                     : server_clock);
     lb_facts_set(ret, "renews", p->traits & LB_TRAIT_RENEWED ? "loop" : "caller");
   } else if (by == LB_ENDS_BY_NO_CLOCK) {
     lb_facts_set(ret, "ends", "connection");
@@ -97,7 +105,8 @@ static void add_knowledge(const struct lb_protocol *p, struct lb_facts *ret) {
   lb_facts_set(ret, "excludes", p->traits & LB_TRAIT_UNSAFE ? "no" : "yes");
 }
 
-/* ---- what a scenario sets ---------------------------------------------------------------------------------------------- */
+/* ---- what a scenario sets
+ * ---------------------------------------------------------------------------------------------- */
 
 /* The value of a choice as its word, of a bool as yes or no; NULL = it has no such option. */
 static const char *option_word(const struct lb_protocol *p, const union lb_value *options, const char *name) {
@@ -124,7 +133,8 @@ static double option_number(const struct lb_protocol *p, const union lb_value *o
   return 0;
 }
 
-static void add_settings(const struct lb_protocol *p, const union lb_value *options, const struct lb_scenario *scenario, struct lb_facts *ret) {
+static void add_settings(const struct lb_protocol *p, const union lb_value *options, const struct lb_scenario *scenario,
+                         struct lb_facts *ret) {
   bool renewed = (scenario && scenario->renew) || lb_facts_is(ret, "renews", "loop");
   lb_facts_set(ret, "renewed", renewed ? "yes" : "no");
   bool foreign = p->traits & LB_TRAIT_FOREIGN;
@@ -134,7 +144,8 @@ static void add_settings(const struct lb_protocol *p, const union lb_value *opti
   if (option_is(p, options, "heed_warnings", "no")) lb_facts_set(ret, "warnings", "unheeded");
   if (option_is(p, options, "retry", "fixed")) lb_facts_set(ret, "retry", "fixed");
   if (option_is(p, options, "absolute", "yes")) lb_facts_set(ret, "lost", "owned");
-  if (option_is(p, options, "fanout", "sequential") && scenario && option_number(p, options, "node_timeout_ms") >= (double)scenario->ttl_ms)
+  if (option_is(p, options, "fanout", "sequential") && scenario &&
+      option_number(p, options, "node_timeout_ms") >= (double)scenario->ttl_ms)
     lb_facts_set(ret, "patience", "past-lease");
   if (option_is(p, options, "recipe", "yes")) lb_facts_set(ret, "heeds", "no");
   if (option_is(p, options, "release", "granted")) lb_facts_set(ret, "deletes", "granted");
@@ -144,15 +155,16 @@ static void add_settings(const struct lb_protocol *p, const union lb_value *opti
   if (option_is(p, options, "expire", "no")) lb_facts_set(ret, "ends", "never");
 }
 
-void lb_facts_if(const struct lb_protocol *protocol, const union lb_value *options, const struct lb_topology *topology, const struct lb_scenario *scenario,
-                 const char *fact, const char *value, struct lb_facts *ret) {
+void lb_facts_if(const struct lb_protocol *protocol, const union lb_value *options, const struct lb_topology *topology,
+                 const struct lb_scenario *scenario, const char *fact, const char *value, struct lb_facts *ret) {
   char err[200];
   lb_facts_default(ret);
   add_servers(topology, ret);
   add_end(protocol, topology, ret);
   add_knowledge(protocol, ret);
   bool foreign = protocol->traits & LB_TRAIT_FOREIGN;
-  const struct lb_protocol *like = foreign && lb_foreign_like(protocol) ? lb_protocol_find(lb_foreign_like(protocol)) : NULL;
+  const struct lb_protocol *like =
+      foreign && lb_foreign_like(protocol) ? lb_protocol_find(lb_foreign_like(protocol)) : NULL;
   lb_facts_take(ret, like ? like->facts : protocol->facts, LB_TERM_OF_LOCK, err, sizeof err);
   lb_facts_take(ret, stated_of(protocol), LB_TERM_OF_LOCK, err, sizeof err);
   if (fact) lb_facts_set(ret, fact, value);
@@ -160,13 +172,14 @@ void lb_facts_if(const struct lb_protocol *protocol, const union lb_value *optio
   if (fact) lb_facts_set(ret, fact, value); /* an option does not undo it */
 }
 
-void lb_facts_of(const struct lb_protocol *protocol, const union lb_value *options, const struct lb_topology *topology, const struct lb_scenario *scenario,
-                 struct lb_facts *ret) {
+void lb_facts_of(const struct lb_protocol *protocol, const union lb_value *options, const struct lb_topology *topology,
+                 const struct lb_scenario *scenario, struct lb_facts *ret) {
   lb_facts_if(protocol, options, topology, scenario, NULL, NULL, ret);
 }
 
-enum lb_verdict lb_theory_expects(const struct lb_scenario *scenario, const struct lb_protocol *protocol, const union lb_value *options,
-                                  const struct lb_topology *topology, enum lb_guard guard) {
+enum lb_verdict lb_theory_expects(const struct lb_scenario *scenario, const struct lb_protocol *protocol,
+                                  const union lb_value *options, const struct lb_topology *topology,
+                                  enum lb_guard guard) {
   char system[96];
   struct lb_facts facts;
   struct lb_prediction prediction;

@@ -25,9 +25,7 @@ struct lb_condition {
 
 static struct lb_rule rules[RULES_MAX];
 static struct lb_condition conditions[CONDITIONS_MAX];
-static struct {
-  char *name, *what;
-} attacks[ATTACKS_MAX];
+static struct { char *name, *what; } attacks[ATTACKS_MAX];
 static size_t rule_count, condition_count, attack_count, shows_fact, guard_fact;
 
 const struct lb_rule *lb_rule_at(size_t index) { return index < rule_count ? &rules[index] : NULL; }
@@ -115,7 +113,8 @@ static int take_rule(struct lb_rule *rule, char *text, char *why, size_t size) {
   if (!rule->reason) return -ENOMEM;
   int r = take_conditions(rule, text, why, size);
   if (r == 0) r = take_verdict(rule, trim(outcome), why, size);
-  if (r == 0 && by && rule->verdict != LB_VIOLATED) r = lb_refuse(why, size, "by %s: expected evidence of violated only", by + 4);
+  if (r == 0 && by && rule->verdict != LB_VIOLATED)
+    r = lb_refuse(why, size, "by %s: expected evidence of violated only", by + 4);
   if (r == 0 && by) r = take_evidence(rule, by + 4, why, size);
   return r;
 }
@@ -150,7 +149,10 @@ static int take_line(struct reading *r, const char *key, const char *value, char
   int result = r->begins ? begin_attack(r, why, size) : 0;
   if (result < 0) return result;
   char **what = &attacks[attack_count - 1].what;
-  if (strcmp(key, "what") == 0) return *what ? lb_refuse(why, size, "what of [%s] stands there twice", r->attack) : (*what = strdup(value)) ? 0 : -ENOMEM;
+  if (strcmp(key, "what") == 0)
+    return *what                     ? lb_refuse(why, size, "what of [%s] stands there twice", r->attack)
+           : (*what = strdup(value)) ? 0
+                                     : -ENOMEM;
   if (strcmp(key, "rule") != 0) return lb_refuse(why, size, "no key '%s': expected what or rule", key);
   if (rule_count == RULES_MAX) return lb_refuse(why, size, "too many rules");
   struct lb_rule *rule = &rules[rule_count];
@@ -231,8 +233,10 @@ static const struct lb_rule *first_of(const char *attack, const struct lb_facts 
   return NULL;
 }
 
-/* What is not violated without a guard is not made so by one. Of what is, the guard decides by what could tell the holder. */
-bool lb_theory_predict(const char *attack, const struct lb_facts *facts, enum lb_guard guard, struct lb_prediction *ret) {
+/* What is not violated without a guard is not made so by one. Of what is, the guard decides by what could tell the
+ * holder. */
+bool lb_theory_predict(const char *attack, const struct lb_facts *facts, enum lb_guard guard,
+                       struct lb_prediction *ret) {
   struct lb_facts cell = *facts;
   lb_facts_set(&cell, "guard", lb_guard_name(guard));
   const struct lb_rule *rule = attack ? first_of(attack, &cell) : NULL;

@@ -165,9 +165,10 @@ bool lb_premises_of_safe(const struct lb_scenario *scenario, const struct lb_his
  *  claim, fence               no overtaken client was refused          safe: by the lock    undecided
  *                             an overtaken client was refused          safe: by the guard   safe: by the guard
  *
- * So what the scenario asks of a safe trial, which is about the lock, is waived only where the guard is seen to have done
- * its work. A load or campaign is judged as if one held at a time: there it is chance whether the overtaken client comes to
- * the resource at all, and to leave out the trials in which it did not would make the rate of damage larger than it was. */
+ * So what the scenario asks of a safe trial, which is about the lock, is waived only where the guard is seen to have
+ * done its work. A load or campaign is judged as if one held at a time: there it is chance whether the overtaken client
+ * comes to the resource at all, and to leave out the trials in which it did not would make the rate of damage larger
+ * than it was. */
 
 /* So many servers have to be out of a client's reach before none can answer for the lock: all of them, or of servers
  * that decide each for itself so many that no majority is left. */

@@ -28,7 +28,8 @@ static void add_number(const char *argv[], size_t *count, long long number) {
   add(argv, count, text);
 }
 
-static _Noreturn void run_jvm(const struct peer_side *side, const struct peer_place *place, char *const command[], int in, int out) {
+static _Noreturn void run_jvm(const struct peer_side *side, const struct peer_place *place, char *const command[],
+                              int in, int out) {
   const char *argv[ARGUMENTS_MAX] = {NULL};
   char word[200];
   size_t count = 0;

@@ -88,8 +88,10 @@ struct peer_figures peer_figures(const struct peer_log *log, lb_ns begin, lb_ns 
   if (!handoff) err(1, "figures");
   for (size_t i = 1; i < count; i++) {
     lb_ns granted = cycle[i].at.granted, release = cycle[i - 1].at.release;
-    if (granted < release) errx(1, "clients %zu and %zu held the lock at once", cycle[i - 1].client + 1, cycle[i].client + 1);
-    if (granted >= begin && granted < end && cycle[i].client != cycle[i - 1].client) handoff[f.handoffs++] = (double)(granted - release) / 1e6;
+    if (granted < release)
+      errx(1, "clients %zu and %zu held the lock at once", cycle[i - 1].client + 1, cycle[i].client + 1);
+    if (granted >= begin && granted < end && cycle[i].client != cycle[i - 1].client)
+      handoff[f.handoffs++] = (double)(granted - release) / 1e6;
   }
   f.release_ms = peer_release_ms(log, begin, end, &grants);
   f.grants_per_s = (double)grants / seconds;

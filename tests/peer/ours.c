@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The side of zk-sequential: a process for each client, as in a trial. It makes the calls that a trial's client makes, with nothing
- * recorded but what the other side records as well.
+ * The side of zk-sequential: a process for each client, as in a trial. It makes the calls that a trial's client makes,
+ * with nothing recorded but what the other side records as well.
  */
 #include "peer.h"
 
@@ -84,7 +84,8 @@ static void work(struct client *c) {
   }
 }
 
-static _Noreturn void client_main(struct peer_side *side, const struct peer_place *place, bool recipe, lb_ns pace, size_t i, int command, int answer) {
+static _Noreturn void client_main(struct peer_side *side, const struct peer_place *place, bool recipe, lb_ns pace,
+                                  size_t i, int command, int answer) {
   static struct client c = {0};
   char go = '.';
   c.log = side->log;
@@ -95,7 +96,8 @@ static _Noreturn void client_main(struct peer_side *side, const struct peer_plac
   exit(0);
 }
 
-static void open_clients(struct peer_side *side, const struct peer_place *place, bool recipe, size_t clients, lb_ns pace) {
+static void open_clients(struct peer_side *side, const struct peer_place *place, bool recipe, size_t clients,
+                         lb_ns pace) {
   int answer[2], command[2];
   pid_t parent = getpid();
   side->name = recipe ? "recipe=yes" : "zk-sequential";
@@ -119,7 +121,9 @@ static void open_clients(struct peer_side *side, const struct peer_place *place,
   peer_await(side, clients);
 }
 
-void peer_ours_open(struct peer_side *side, const struct peer_place *place, bool recipe) { open_clients(side, place, recipe, PEER_CLIENTS, 0); }
+void peer_ours_open(struct peer_side *side, const struct peer_place *place, bool recipe) {
+  open_clients(side, place, recipe, PEER_CLIENTS, 0);
+}
 
 void peer_bystanders_open(struct peer_side *side, const struct peer_place *place, size_t clients) {
   open_clients(side, place, true, clients, PEER_PACE_MS * LB_NS_PER_MS);

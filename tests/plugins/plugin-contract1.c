@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is left of contract 1: a table as a plugin had it that was compiled against the header of then, declared here, because that
- * header is gone. The tool has to refuse it before it looks at more than the first two fields.
+ * What is left of contract 1: a table as a plugin had it that was compiled against the header of then, declared here,
+ * because that header is gone. The tool has to refuse it before it looks at more than the first two fields.
  */
 #include <stdint.h>
 #include <stddef.h>
@@ -21,10 +21,12 @@ struct old_protocol {
   size_t session_size;
   int (*open)(struct old_session *session, const struct old_config *config, uint64_t deadline);
   void (*close)(struct old_session *session);
-  int (*try_acquire)(struct old_session *session, const char *key, int64_t ttl_ms, struct old_grant *grant, uint64_t deadline);
+  int (*try_acquire)(struct old_session *session, const char *key, int64_t ttl_ms, struct old_grant *grant,
+                     uint64_t deadline);
   int (*release)(struct old_session *session, const char *key, struct old_grant *grant, uint64_t deadline);
   int (*setup)(struct old_session *session, uint64_t deadline);
-  int (*extend)(struct old_session *session, const char *key, int64_t ttl_ms, struct old_grant *grant, uint64_t deadline);
+  int (*extend)(struct old_session *session, const char *key, int64_t ttl_ms, struct old_grant *grant,
+                uint64_t deadline);
   int (*wait)(struct old_session *session, const char *key, struct old_grant *grant, uint64_t deadline);
   int (*resolve)(struct old_session *session, const char *key, struct old_grant *grant, uint64_t deadline);
   int (*holds)(struct old_session *session, const char *key, const struct old_grant *grant, uint64_t deadline);
@@ -38,7 +40,8 @@ static int old_open(struct old_session *session, const struct old_config *config
 
 static void old_close(struct old_session *session) { (void)session; }
 
-static int old_try(struct old_session *session, const char *key, int64_t ttl_ms, struct old_grant *grant, uint64_t deadline) {
+static int old_try(struct old_session *session, const char *key, int64_t ttl_ms, struct old_grant *grant,
+                   uint64_t deadline) {
   (void)session, (void)key, (void)ttl_ms, (void)grant, (void)deadline;
   return 1; /* busy */
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * A whole protocol as a plugin: a lock file that only its creator may remove. It is correct on one machine and has no expiry. What is in
- * the file says whose it is: the token of the attempt that made it. Only who finds his own token there removes the file, so nobody can
- * put another one between his look and his unlink.
+ * A whole protocol as a plugin: a lock file that only its creator may remove. It is correct on one machine and has no
+ * expiry. What is in the file says whose it is: the token of the attempt that made it. Only who finds his own token
+ * there removes the file, so nobody can put another one between his look and his unlink.
  *
- * The folder of the files is an option of type text: -s lock-file.folder=/dev/shm. Every file's name begins with the prefix of the run,
- * so that teardown finds all of them.
+ * The folder of the files is an option of type text: -s lock-file.folder=/dev/shm. Every file's name begins with the
+ * prefix of the run, so that teardown finds all of them.
  *
  * LB_TEST_ABI builds the same thing for a contract of another version, LB_TEST_HOOK one that lacks a hook;
  * LB_TEST_POINT, LB_TEST_OPTION, LB_TEST_TEXT and LB_TEST_FACTS put strings into the table that do not belong there.
@@ -51,7 +51,8 @@ static void new_token(struct lb_session *s, struct lb_grant *grant) {
   grant->token_len = 2 * sizeof random;
 }
 
-/* Whether the file is there and has the token of this grant in it: 1, 0, -errno. A token that is not whole yet is not ours. */
+/* Whether the file is there and has the token of this grant in it: 1, 0, -errno. A token that is not whole yet is not
+ * ours. */
 static int is_mine(struct lb_session *s, const char *path, const struct lb_grant *grant) {
   char found[LB_TOKEN_MAX];
   int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * A lock without an owner, as a SETNX without a token is one: a word in shared memory that is set or not. Whoever releases removes it,
- * whoever set it. The trait no-owner says so; LB_TEST_NO_TRAIT builds the same lock without it, which is then wrong about ownership.
- * With LB_TEST_FLAWS it declares that as flaws; with LB_TEST_FLAW, which is a statement, it declares this one.
+ * A lock without an owner, as a SETNX without a token is one: a word in shared memory that is set or not. Whoever
+ * releases removes it, whoever set it. The trait no-owner says so; LB_TEST_NO_TRAIT builds the same lock without it,
+ * which is then wrong about ownership. With LB_TEST_FLAWS it declares that as flaws; with LB_TEST_FLAW, which is a
+ * statement, it declares this one.
  */
 #include <errno.h>
 

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * planted: a lock that breaks when two of five conditions hold together, and is otherwise right. A test draws the two, and a hunt has to find just them.
+ * planted: a lock that breaks when two of five conditions hold together, and is otherwise right. A test draws the two,
+ * and a hunt has to find just them.
  *
- * The lock itself is a word in the memory that all clients share. The conditions are looked for at every try: the wall clocks of clients 1 and 2 against
- * the machine's, and what one Redis says of itself, its clock and its run_id. A clock that runs too fast is seen when it is ahead by a little, whatever hours it has
- * jumped. What was once seen stays seen. Option of_ten: of ten trials in which it could break so many do, by a counter of all of them: the length of the file that
- * PLANTED_COUNTER in the environment names; hidden: a third condition under which it does not break; fresh: it breaks for a client only that opened its session while
- * another one held the lock, as one does that comes when the faults have happened and learns then who decides. numbers: its grants have fencing numbers, and what breaks is these alone: nobody ever
- * holds beside another one.
+ * The lock itself is a word in the memory that all clients share. The conditions are looked for at every try: the wall
+ * clocks of clients 1 and 2 against the machine's, and what one Redis says of itself, its clock and its run_id. A clock
+ * that runs too fast is seen when it is ahead by a little, whatever hours it has jumped. What was once seen stays seen.
+ * Option of_ten: of ten trials in which it could break so many do, by a counter of all of them: the length of the file
+ * that PLANTED_COUNTER in the environment names; hidden: a third condition under which it does not break; fresh: it
+ * breaks for a client only that opened its session while another one held the lock, as one does that comes when the
+ * faults have happened and learns then who decides. numbers: its grants have fencing numbers, and what breaks is these
+ * alone: nobody ever holds beside another one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,8 +34,8 @@ enum { HALF_AN_HOUR_MS = 1800000, ASK_MS = 300, FAST_MS = 200 };
 struct shared {
   _Atomic uint64_t owner; /* 0 = free */
   _Atomic uint64_t next;
-  _Atomic unsigned seen;  /* conditions, 1 << number */
-  _Atomic int drawn;      /* 0 = not yet, 1 = it breaks in this trial, 2 = it does not */
+  _Atomic unsigned seen; /* conditions, 1 << number */
+  _Atomic int drawn;     /* 0 = not yet, 1 = it breaks in this trial, 2 = it does not */
   _Atomic int has_run_id;
   char run_id[48];
 };
@@ -110,13 +113,16 @@ static bool is_drawn(struct lb_session *s) {
   int64_t of_ten = s->config->options[OPT_OF_TEN].i;
   int fresh = 0;
   if (of_ten == 10) return true;
-  if (atomic_compare_exchange_strong(&s->shared->drawn, &fresh, 2) && count_up() % 10 < of_ten) atomic_store(&s->shared->drawn, 1);
+  if (atomic_compare_exchange_strong(&s->shared->drawn, &fresh, 2) && count_up() % 10 < of_ten)
+    atomic_store(&s->shared->drawn, 1);
   return atomic_load(&s->shared->drawn) == 1;
 }
 
 static bool sees(const struct lb_session *s) { return s->late || !s->config->options[OPT_FRESH].b; }
 
-static bool breaks(struct lb_session *s) { return sees(s) && has(s, OPT_FIRST) && has(s, OPT_SECOND) && !has(s, OPT_HIDDEN) && is_drawn(s); }
+static bool breaks(struct lb_session *s) {
+  return sees(s) && has(s, OPT_FIRST) && has(s, OPT_SECOND) && !has(s, OPT_HIDDEN) && is_drawn(s);
+}
 
 static int planted_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline) {
   (void)deadline;
@@ -146,7 +152,8 @@ static int planted_try(struct lb_session *s, const struct lb_lock *lock, struct 
   return LB_OK;
 }
 
-static int planted_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
+static int planted_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant,
+                         lb_ns deadline) {
   (void)lock, (void)deadline;
   return atomic_load(&s->shared->owner) == mine(grant) ? LB_OK : LB_LOST;
 }
@@ -157,14 +164,27 @@ static int planted_release(struct lb_session *s, const struct lb_lock *lock, str
   return atomic_compare_exchange_strong(&s->shared->owner, &own, 0) ? LB_OK : LB_LOST;
 }
 
-#define CONDITION(word, def_, text) {.name = word, .type = LB_OPT_CHOICE, .words = words, .def = def_, .help = text}
-static const struct lb_option options[] = {[OPT_FIRST] = CONDITION("first", C1_BEHIND, "a condition"),
-                                           [OPT_SECOND] = CONDITION("second", P_RESTARTED, "another one"),
-                                           [OPT_HIDDEN] = CONDITION("hidden", CONDITIONS, "one that hides the two"),
-                                           [OPT_OF_TEN] = {.name = "of_ten", .type = LB_OPT_INT, .def = 10, .min = 0, .max = 10, .help = "trials of ten in which it breaks"},
-                                           [OPT_FRESH] = {.name = "fresh", .type = LB_OPT_BOOL, .max = 1, .help = "only for a client that opened its session while another one held"},
-                                           [OPT_NUMBERS] = {.name = "numbers", .type = LB_OPT_BOOL, .max = 1, .help = "grants have fencing numbers, and only these break"},
-                                           {.name = NULL}};
+#define CONDITION(word, def_, text)                                                                                    \
+  { .name = word, .type = LB_OPT_CHOICE, .words = words, .def = def_, .help = text }
+static const struct lb_option options[] = {
+    [OPT_FIRST] = CONDITION("first", C1_BEHIND, "a condition"),
+    [OPT_SECOND] = CONDITION("second", P_RESTARTED, "another one"),
+    [OPT_HIDDEN] = CONDITION("hidden", CONDITIONS, "one that hides the two"),
+    [OPT_OF_TEN] = {.name = "of_ten",
+                    .type = LB_OPT_INT,
+                    .def = 10,
+                    .min = 0,
+                    .max = 10,
+                    .help = "trials of ten in which it breaks"},
+    [OPT_FRESH] = {.name = "fresh",
+                   .type = LB_OPT_BOOL,
+                   .max = 1,
+                   .help = "only for a client that opened its session while another one held"},
+    [OPT_NUMBERS] = {.name = "numbers",
+                     .type = LB_OPT_BOOL,
+                     .max = 1,
+                     .help = "grants have fencing numbers, and only these break"},
+    {.name = NULL}};
 static const char *const points[] = {NULL}, *const topologies[] = {"redis", NULL};
 
 static const struct lb_protocol planted = {

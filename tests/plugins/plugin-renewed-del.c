@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * renewed-del: a lease in Redis that renews by itself and is released by DEL. It is here to be predicted: its row follows from the facts that it
- * declares, and no scenario names it. The hooks are those of the ownerless locks of backends/.
+ * renewed-del: a lease in Redis that renews by itself and is released by DEL. It is here to be predicted: its row
+ * follows from the facts that it declares, and no scenario names it. The hooks are those of the ownerless locks of
+ * backends/.
  */
 #include "backends/redis_key.h"
 
@@ -26,7 +27,8 @@ static const struct lb_protocol renewed = {
     .breaks = "A release after the end of the lease deletes the next holder's lock.",
     .source = "a test",
     .facts = "release=blind lost=blind",
-    .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_NO_OWNER | LB_TRAIT_RENEWED | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,
+    .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_NO_OWNER | LB_TRAIT_RENEWED | LB_TRAIT_NEEDS_MEMORY |
+              LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,
     .points = points,
     REDIS_BLIND_HOOKS,
     .try_acquire = renewed_try,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A lock that breaks the contract in one way at a time, chosen with -s rogue.fault=WORD: what a plugin's author gets wrong, and what a
- * careless or hostile one might do. Without a fault it is a correct lock on one machine, a word in shared memory for each key.
- * tests/live-rogue.sh says what has to come of each.
+ * A lock that breaks the contract in one way at a time, chosen with -s rogue.fault=WORD: what a plugin's author gets
+ * wrong, and what a careless or hostile one might do. Without a fault it is a correct lock on one machine, a word in
+ * shared memory for each key. tests/live-rogue.sh says what has to come of each.
  */
 #include <errno.h>
 #include <signal.h>
@@ -35,8 +35,9 @@ enum fault {
   NONSENSE_IN_TEARDOWN,
   HANGS_IN_TEARDOWN,
   FAILS_IN_TEARDOWN, /* as a server that is down does: no fault of the lock */
-  OPENS_IN_TURN,     /* its service makes one session after the other, as a server does that forks a process for each: no fault of the lock */
-  OPENS_SLOWLY,      /* in 11 s, one more than it has */
+  OPENS_IN_TURN, /* its service makes one session after the other, as a server does that forks a process for each: no
+                    fault of the lock */
+  OPENS_SLOWLY,  /* in 11 s, one more than it has */
   FAULTS,
 };
 static const char *const faults[FAULTS + 1] = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * sentinel-lock: a lock of one's own on a Redis master that may move, written with the helpers of backends/: redis_session keeps the
- * connection to the server that decides (the only one, or the master the Sentinels name) and knows what a request without a reply
- * means, redis_lease has the scripts and the token, lb_lease_end the end.
+ * sentinel-lock: a lock of one's own on a Redis master that may move, written with the helpers of backends/:
+ * redis_session keeps the connection to the server that decides (the only one, or the master the Sentinels name) and
+ * knows what a request without a reply means, redis_lease has the scripts and the token, lb_lease_end the end.
  */
 #include <errno.h>
 
@@ -12,8 +12,10 @@ struct lb_session {
   struct redis_session redis;
 };
 
-/* One yes or no about the grant's record: a script's 1, or a GET that finds the token. LB_OK, `no`, LB_UNKNOWN, -errno. */
-static int ask(struct lb_session *s, struct redis_request *request, const struct lb_grant *grant, int no, lb_ns deadline) {
+/* One yes or no about the grant's record: a script's 1, or a GET that finds the token. LB_OK, `no`, LB_UNKNOWN, -errno.
+ */
+static int ask(struct lb_session *s, struct redis_request *request, const struct lb_grant *grant, int no,
+               lb_ns deadline) {
   int rc = redis_session_ask(&s->redis, request, deadline);
   if (!rc && !redis_is_one(request->reply) && !redis_is_token(request->reply, grant))
     rc = redis_session_absent(&s->redis, grant, no);
@@ -28,7 +30,8 @@ static int sentinel_open(struct lb_session *s, const struct lb_config *config, l
 
 static void sentinel_close(struct lb_session *s) { redis_session_close(&s->redis); }
 
-static int sentinel_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
+static int sentinel_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant,
+                          lb_ns deadline) {
   struct redis_request get = {.command = {.argv = {"GET", lock->key}}};
   return ask(s, &get, grant, LB_LOST, deadline);
 }
@@ -37,10 +40,11 @@ static int sentinel_try(struct lb_session *s, const struct lb_lock *lock, struct
   bool repeated = grant->token_len != 0;
   char ttl[REDIS_DECIMAL_MAX];
   if (!repeated) redis_new_token(s->redis.env, grant);
-  struct redis_request set = {.command = {.argv = {"SET", lock->key, grant->token, "NX", "PX", redis_decimal(lock->ttl_ms, ttl)}},
-                              .grant = grant,
-                              .repeated = repeated,
-                              .ttl_ms = lock->ttl_ms};
+  struct redis_request set = {
+      .command = {.argv = {"SET", lock->key, grant->token, "NX", "PX", redis_decimal(lock->ttl_ms, ttl)}},
+      .grant = grant,
+      .repeated = repeated,
+      .ttl_ms = lock->ttl_ms};
   int rc = redis_session_once(&s->redis, &set, deadline);
   bool is_set = !rc && set.reply->type == REDIS_REPLY_STATUS;
   freeReplyObject(set.reply);
@@ -57,13 +61,15 @@ static int sentinel_try(struct lb_session *s, const struct lb_lock *lock, struct
 }
 
 static int sentinel_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  struct redis_request del = {.command = {&redis_delete_if_mine, {lock->key, grant->token}}, .grant = grant, .undoes = true};
+  struct redis_request del = {
+      .command = {&redis_delete_if_mine, {lock->key, grant->token}}, .grant = grant, .undoes = true};
   return ask(s, &del, grant, LB_LOST, deadline);
 }
 
 static int sentinel_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   char ttl[REDIS_DECIMAL_MAX];
-  struct redis_request expire = {.command = {&redis_expire_if_mine, {lock->key, grant->token, redis_decimal(lock->ttl_ms, ttl)}}};
+  struct redis_request expire = {
+      .command = {&redis_expire_if_mine, {lock->key, grant->token, redis_decimal(lock->ttl_ms, ttl)}}};
   lb_ns end = lb_lease_end(lb_now(s->redis.env), lock->ttl_ms);
   return lb_lease_extended(grant, ask(s, &expire, grant, LB_LOST, deadline), end);
 }
@@ -72,7 +78,9 @@ static int sentinel_inspect(struct lb_session *s, const struct lb_lock *lock, si
   return redis_inspect(s->redis.env, s->redis.link.target, endpoint, lock->key, deadline);
 }
 
-static int sentinel_teardown(struct lb_session *s, lb_ns deadline) { return redis_session_teardown(&s->redis, deadline); }
+static int sentinel_teardown(struct lb_session *s, lb_ns deadline) {
+  return redis_session_teardown(&s->redis, deadline);
+}
 
 static const char *const topologies[] = {"redis", "sentinel", NULL};
 

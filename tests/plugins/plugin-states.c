@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * states: a lock of ours under another name, with the facts that a test wants it to state. STATES_OF in the environment names the lock, STATES_FACTS has
- * the facts. What it does stays what it was, so a false fact has to be refuted by a run.
+ * states: a lock of ours under another name, with the facts that a test wants it to state. STATES_OF in the environment
+ * names the lock, STATES_FACTS has the facts. What it does stays what it was, so a false fact has to be refuted by a
+ * run.
  */
 #include <stdio.h>
 #include <stdlib.h>
