@@ -12,7 +12,8 @@
 
 /* A numeric host is copied at once. A name is looked up every time, because behind a name the server may change, and
  * waited for in env. Of several addresses it is the first of IPv4, or else the first: most servers listen there. 0;
- * -ETIMEDOUT; -ENOENT: no such name; -errno. All with a text in env->err. */
+ * -ETIMEDOUT; -ENOENT: no such name;
+ * -errno. All with a text in env->err. */
 int lb_address(struct lb_env *env, const char *host, lb_ns deadline, char ret[LB_ADDRESS_MAX]);
 
 #endif

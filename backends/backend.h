@@ -2,10 +2,10 @@
  *
  * backend.h - the contract between lockbench and a lock protocol.
  *
- * A protocol is one file in this folder: a design comment (what it promises, under which assumption,
- * what breaks it, where the algorithm comes from), a handful of hooks, and at its very end one
+ * A protocol is a file in this folder, which it may share with locks that differ in one step: a design comment (what it
+ * promises, under which assumption, what breaks it, where the algorithm comes from), a handful of hooks, and one
  * `const struct lb_protocol` that names them. The harness knows protocols through this table only;
- * a protocol knows this header, its client library and that library's *_util.h, and nothing else.
+ * a protocol knows this header, its client library and its helpers, and nothing else.
  *
  * Rules for a protocol
  *  - It never blocks except in lb_wait_fd(), lb_wait_fds() and lb_sleep_until(), and it never reads a clock or
@@ -64,8 +64,8 @@ static inline lb_ns lb_now(struct lb_env *env) { return env->now(env); }
 static inline int64_t lb_wall_ms(struct lb_env *env) { return env->wall_ms(env); }
 /* Sleeps until `when` (or returns at once if it has passed). */
 static inline void lb_sleep_until(struct lb_env *env, lb_ns when) { env->sleep_until(env, when); }
-/* Fills buf with random bytes; seeded by the trial, so a schedule can be replayed. Unique over the clients of a trial.
- */
+/* Fills buf with random bytes; seeded by the trial, so a schedule can be replayed. Unique over the clients of a
+ * trial. */
 static inline void lb_random(struct lb_env *env, void *buf, size_t size) { env->random(env, buf, size); }
 /* poll(2) with our deadline: > 0 = number of ready fds (revents set), 0 = the deadline passed, -errno. */
 static inline int lb_wait_fds(struct lb_env *env, struct pollfd *fds, size_t count, lb_ns deadline) {
@@ -106,12 +106,12 @@ struct lb_target {
   size_t replicas;             /* servers that follow the one that decides; 0 = none, or each decides for itself */
   void *shared;                /* memory shared by all clients of the trial, zeroed; for local and broken */
   size_t shared_size;
-  size_t shards; /* parts that the keys are split into by their names, each with a server of its own that decides (Redis
-                    Cluster); 0 = they are not */
+  size_t
+      shards; /* parts that the keys are split into by their names, each with a server of its own that decides (Redis Cluster); 0 = they are not */
   /* Of servers that are not ours. */
   const char *database; /* of PostgreSQL; NULL = "postgres" */
-  const char *ca_file; /* where an endpoint says tls: certificates, one of which has to have signed the server's; NULL =
-                          any server is believed */
+  const char *
+      ca_file; /* where an endpoint says tls: certificates, one of which has to have signed the server's; NULL = any server is believed */
 };
 
 /* ---- options ------------------------------------------------------------------------------------------ */
@@ -231,13 +231,13 @@ enum lb_trait {
   LB_TRAIT_TRUE_CLOCK =
       1 << 15, /* its clocks are the machine's, and cannot be set: a program that asks the kernel for them */
   /* A program of somebody else behind a pipe (foreign.h): a session is a process of its own beside the client, which it
-   * is stopped and killed with. Its -EPROTO says that the program broke the rules of the pipe. It need not have extend,
-   * holds and inspect. */
+   * is stopped and killed with. Its
+   * -EPROTO says that the program broke the rules of the pipe. It need not have extend, holds and inspect. */
   LB_TRAIT_FOREIGN = 1 << 16,
   LB_TRAIT_SHARED = 1 << 20,  /* has readers beside writers: readers together, a writer alone */
   LB_TRAIT_PERMITS = 1 << 21, /* a semaphore: lets in as many as it is told */
   /* What exclusion rests on besides, as the design comment of the file says under "Assumes"; lb_assumptions has all of
-     it in words. */
+   * it in words. */
   LB_TRAIT_NEEDS_MEMORY = 1 << 17, /* a server that comes back has what it had confirmed */
   LB_TRAIT_NEEDS_SUCCESSOR =
       1 << 18, /* who takes over has what was confirmed, and who was replaced grants nothing and ends nothing */
@@ -282,7 +282,8 @@ struct lb_proofs {
   /* The server that this session talks to, the one its latest answer came from: its index in target->endpoints; -ENOENT
    * = to none now, or to several at once (then env->err may stay empty). Asks nobody and does not wait. A scenario cuts
    * or kills that server, and every outcome of an acquire says who was asked. NULL = no client can tell. Of who cannot,
-   * here or by -ENOENT, nobody knows that an acquire that timed out had asked anybody. */
+   * here or by
+   * -ENOENT, nobody knows that an acquire that timed out had asked anybody. */
   int (*server)(struct lb_session *session);
   /* Where several servers vote: those that had said yes when the latest try was granted, in bits: 1 << i is
    * target->endpoints[i]. Called right after that grant, asks nobody and does not wait. Every grant of a timeline or
@@ -335,7 +336,8 @@ struct lb_protocol {
   /* Optional: NULL where a protocol has no such thing. ----------------------------------------------------- */
 
   /* Once per trial, before any client's first acquire, in one session: create tables, parents, scripts. LB_OK,
-   * LB_TIMEOUT, LB_UNKNOWN, -errno; everything but LB_OK ends the trial. */
+   * LB_TIMEOUT, LB_UNKNOWN,
+   * -errno; everything but LB_OK ends the trial. */
   int (*setup)(struct lb_session *session, lb_ns deadline);
   /* Renews the lease: LB_OK (grant->valid_until moved, unless it is LB_NEVER), LB_LOST, LB_UNKNOWN (valid_until not
    * moved out), -errno. Mandatory for LB_TRAIT_LEASED, like holds and inspect. */
@@ -397,8 +399,7 @@ static inline const struct lb_proofs *lb_proofs(const struct lb_protocol *protoc
  * `options` as in lb_config, NULL = none was given a value, so `wake` is off. */
 bool lb_wakes(const struct lb_protocol *protocol, const union lb_value *options);
 /* Whether a grant that came too late is believed (`check_validity` is off), and whether leases are counted by the
- * client's wall clock
- * (`clock` is `wall`). False without such an option. */
+ * client's wall clock (`clock` is `wall`). False without such an option. */
 bool lb_believes_late(const struct lb_protocol *protocol, const union lb_value *options);
 bool lb_counts_by_wall(const struct lb_protocol *protocol, const union lb_value *options);
 /* For how long after it was asked for a hold is renewed; 0 = for as long as it lasts. */

@@ -6,8 +6,8 @@
  *   checker that finds it clean is not to be believed about any other lock.
  * Breaks: by design. With probability `rate`, a try that finds the lock held is answered "granted"; the owner word is
  *   overwritten, so the first holder's release later finds that it has lost it. The fence then repeats the number of
- * the grant it overran, so token checks have something to catch, too. Source: our own; the idea of a planted bug as a
- * negative control is old (mutation testing).
+ *   the grant it overran, so token checks have something to catch, too.
+ * Source: our own; the idea of a planted bug as a negative control is old (mutation testing).
  */
 #include <errno.h>
 

@@ -7,29 +7,33 @@
  * with its lease, and the lease is kept up every third of the ttl for as long as its owner's process waits or holds.
  *
  * Promises    One holder per key while holders stop at valid_until; in order of arrival; and work may take longer than
- * the lease, as long as its process runs and reaches a majority. A fencing number, the revision that made the key,
- * which grows over the whole cluster, and survives failover and restart. A release or an extension never touches
- * somebody else's key. Assumes     The leader's clock and the client's run at nearly the same rate; members keep what
- * they have confirmed; and a leader that was deposed while it stood still does not meddle with leases when it wakes up.
+ *             the lease, as long as its process runs and reaches a majority. A fencing number, the revision that made
+ *             the key, which grows over the whole cluster, and survives failover and restart. A release or an extension
+ *             never touches somebody else's key.
+ * Assumes     The leader's clock and the client's run at nearly the same rate; members keep what they have confirmed;
+ *             and a leader that was deposed while it stood still does not meddle with leases when it wakes up.
  * Breaks it   A holder that works on past its lease (a pause, a cut, with nobody checking): that keep-alives bring no
- * answer tells nobody that the lock is lost. A resource that compares the number refuses it. A program that hangs while
- * its process lives keeps the lock for ever, for what keeps the lease up knows nothing of it. No progress without a
- * majority of the members. In etcd the last assumption is not kept: such a leader may answer a keep-alive that counts
- * for nothing, or revoke leases that others have kept up meanwhile (etcd issues 15247 and 12528). 3.4.23 does so every
- * time if 16 other leases have ended before (scenarios/museum/etcd-15247.ini), and else now and then. 3.4.31 and 3.5.13
- * do it less often.
+ *             answer tells nobody that the lock is lost. A resource that compares the number refuses it. A program that
+ *             hangs while its process lives keeps the lock for ever, for what keeps the lease up knows nothing of it.
+ *             No progress without a majority of the members. In etcd the last assumption is not kept: such a leader may
+ *             answer a keep-alive that counts for nothing, or revoke leases that others have kept up meanwhile (etcd
+ *             issues 15247 and 12528). 3.4.23 does so every time if 16 other leases have ended before
+ *             (scenarios/museum/etcd-15247.ini), and else now and then. 3.4.31 and 3.5.13 do it less often.
  *
  * The own key counts   That nobody is ahead does not make a client the first: its lease may have ended while it waited,
- * and its key be gone. So own key and the one ahead are read in one transaction, which shows one state; and a grant is
- * believed until the end of the lease, counted from before the latest answered request that began it or kept it up.
- * Before that end a leader deletes no key. Waiting     The lease is kept up, and the place looked at, every third of
- * the ttl at the latest; so a lost event costs no more than that. Holding     A session of etcd's client keeps its
- * lease up from its begin to its end, and tells when it is over. So this lock is renewed (LB_TRAIT_RENEWED) by whoever
- * runs it, and one that is told that its lease or its key is gone holds no more. Unknown     What becomes of a request
- * without an answer: etcd_hooks.h. Source      etcd's clientv3/concurrency, Mutex. It waits for the key before its own
- * as well; that of 3.4 does not look for its own one after the wait, that of 3.5 on does. Its Session has one lease for
- * all locks of a client, so that two of them share a key, and Unlock deletes by name; here each attempt has a lease for
- * itself, and deletes what it has made.
+ *             and its key be gone. So own key and the one ahead are read in one transaction, which shows one state; and
+ *             a grant is believed until the end of the lease, counted from before the latest answered request that
+ *             began it or kept it up. Before that end a leader deletes no key.
+ * Waiting     The lease is kept up, and the place looked at, every third of the ttl at the latest; so a lost event
+ *             costs no more than that.
+ * Holding     A session of etcd's client keeps its lease up from its begin to its end, and tells when it is over. So
+ *             this lock is renewed (LB_TRAIT_RENEWED) by whoever runs it, and one that is told that its lease or its
+ *             key is gone holds no more.
+ * Unknown     What becomes of a request without an answer: etcd_hooks.h.
+ * Source      etcd's clientv3/concurrency, Mutex. It waits for the key before its own as well; that of 3.4 does not
+ *             look for its own one after the wait, that of 3.5 on does. Its Session has one lease for all locks of a
+ *             client, so that two of them share a key, and Unlock deletes by name; here each attempt has a lease for
+ *             itself, and deletes what it has made.
  */
 #include "etcd_hooks.h"
 

@@ -6,22 +6,27 @@
  * until no older key is left, and answers with the name of the key. To release is to delete that key.
  *
  * Promises    One holder per key, in order of arrival, while the lease of each client lives that is in the queue or
- * holds. It is kept up every third of the ttl for as long as the client's process waits or holds (LB_TRAIT_RENEWED), as
- * a session of etcd's client does. Assumes     That the lease lives when the answer is read. Nobody looks: a client
- * takes the lock that the service says it has, as who calls Lock() does. What it knows of the lease's end is what it
- * has last kept up; that may be over by then. Breaks it   The service of etcd 3.4 waits for the older keys, and does
- * not look whether the own key is still there. A client whose lease ended in the queue, because it stood still or was
- * cut off, is granted the lock all the same when the older keys are gone; and so is the next one (etcd issues 11456 and
- * 9921). Its own clock helps, if it looks at that before it works (or with check_validity=yes); so does to ask whether
- * the key is there. And what breaks every lease: a holder that works on past its own. A program that hangs while its
- * process lives keeps the lock for ever.
+ *             holds. It is kept up every third of the ttl for as long as the client's process waits or holds
+ *             (LB_TRAIT_RENEWED), as a session of etcd's client does.
+ * Assumes     That the lease lives when the answer is read. Nobody looks: a client takes the lock that the service says
+ *             it has, as who calls Lock() does. What it knows of the lease's end is what it has last kept up; that may
+ *             be over by then.
+ * Breaks it   The service of etcd 3.4 waits for the older keys, and does not look whether the own key is still there. A
+ *             client whose lease ended in the queue, because it stood still or was cut off, is granted the lock all the
+ *             same when the older keys are gone; and so is the next one (etcd issues 11456 and 9921). Its own clock
+ *             helps, if it looks at that before it works (or with check_validity=yes); so does to ask whether the key
+ *             is there. And what breaks every lease: a holder that works on past its own. A program that hangs while
+ *             its process lives keeps the lock for ever.
  *
  * Numbers     The answer carries none that grows from holder to holder: the two that are granted at once may read the
- * same revision. Being busy  The service does not say whether somebody holds. That another key is older is read beside
- * the call, which stays under way: to wait is to wait for its answer. Unknown     When a call is cut short the server
- * deletes its key by name, whenever it notices. A second call on the same lease makes a key of the same name. So an
- * attempt whose call broke is over, its lease is revoked, and the next one has another. Source      etcd 3.4,
- * etcdserver/api/v3lock/lock.go and clientv3/concurrency/mutex.go. From 3.5 on it looks for the key after the wait.
+ *             same revision.
+ * Being busy  The service does not say whether somebody holds. That another key is older is read beside the call, which
+ *             stays under way: to wait is to wait for its answer.
+ * Unknown     When a call is cut short the server deletes its key by name, whenever it notices. A second call on the
+ *             same lease makes a key of the same name. So an attempt whose call broke is over, its lease is revoked,
+ *             and the next one has another.
+ * Source      etcd 3.4, etcdserver/api/v3lock/lock.go and clientv3/concurrency/mutex.go. From 3.5 on it looks for the
+ *             key after the wait.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -145,8 +145,7 @@ int etcd_revoke(struct etcd_session *s, const struct lb_grant *grant, lb_ns dead
   return result == LB_TIMEOUT ? LB_UNKNOWN : result;
 }
 
-/* ---- the queue: keys below the name of the lock, in the order of the transactions that made them -------------------
- */
+/* ---- the queue: keys below the name of the lock, in the order of the transactions that made them ----------------- */
 
 void etcd_key(const struct lb_lock *lock, const struct lb_grant *grant, char key[ETCD_KEY_MAX]) {
   snprintf(key, ETCD_KEY_MAX, "%s/%" PRIx64, lock->key, etcd_lease(grant));
@@ -288,8 +287,7 @@ int etcd_await_turn(struct etcd_session *s, const struct lb_lock *lock, lb_ns de
   return LB_OK; /* also if the stream broke: to look tells more */
 }
 
-/* ---- out of it -----------------------------------------------------------------------------------------------------
- */
+/* ---- out of it --------------------------------------------------------------------------------------------------- */
 
 /* Keeps the lease for the next attempt, if it is known to live for long. */
 static void spare(struct etcd_session *s, const struct lb_lock *lock, const struct lb_grant *grant) {
@@ -315,8 +313,7 @@ int etcd_leave(struct etcd_session *s, const struct lb_lock *lock, struct lb_gra
   return done || !grant->valid_until || !grant->fence ? LB_OK : LB_LOST;
 }
 
-/* ---- hooks ---------------------------------------------------------------------------------------------------------
- */
+/* ---- hooks ------------------------------------------------------------------------------------------------------- */
 
 static struct etcd_session *etcd(struct lb_session *s) { return (struct etcd_session *)s; }
 

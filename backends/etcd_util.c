@@ -101,8 +101,7 @@ static int close_socket(void *arg, curl_socket_t fd) {
   return close(fd);
 }
 
-/* ---- open and close ------------------------------------------------------------------------------------------------
- */
+/* ---- open and close ---------------------------------------------------------------------------------------------- */
 
 #define SET(option, value) (curl_easy_setopt(link->easy, (option), (value)) == CURLE_OK)
 
@@ -209,8 +208,7 @@ void etcd_close(struct etcd_link *link) {
   free(link);
 }
 
-/* ---- a request ------------------------------------------------------------------------------------------------------
- */
+/* ---- a request --------------------------------------------------------------------------------------------------- */
 
 static void see_end(struct etcd_link *link) {
   CURLMsg *said;

@@ -7,9 +7,10 @@
  * One request at a time. Its outcome is LB_OK; or what could be known when there was no answer:
  *  - LB_TIMEOUT, or -errno: nothing of it had left (the connection could not be made, or was not in time).
  *  - LB_UNKNOWN: it had left, or part of it. The connection is given up, so a late answer is never taken for another
- * one's. libcurl sends a request again by itself, if a connection that it kept was closed before it read an answer. The
- * server may have executed it. So the body is given to libcurl in a way that cannot be repeated: it fails instead, and
- * that is LB_UNKNOWN.
+ *  one's.
+ * libcurl sends a request again by itself, if a connection that it kept was closed before it read an answer. The server
+ * may have executed it. So the body is given to libcurl in a way that cannot be repeated: it fails instead, and that is
+ * LB_UNKNOWN.
  *
  * Sources: libcurl-multi(3); etcd.io/docs/v3.4/dev-guide/api_grpc_gateway.
  */
@@ -27,8 +28,8 @@ struct etcd_link;
  * any is believed). 0; -EACCES: it does not take the user or the password; -errno. */
 int etcd_open(struct lb_env *env, const struct lb_target *target, const struct lb_endpoint *at, lb_ns deadline,
               struct etcd_link **ret);
-/* The same for one more connection of a client, which needs no login of its own: it carries what that of `other` gave.
- */
+/* The same for one more connection of a client, which needs no login of its own: it carries what that of `other`
+ * gave. */
 int etcd_open_beside(const struct etcd_link *other, struct lb_env *env, const struct lb_target *target,
                      const struct lb_endpoint *at, lb_ns deadline, struct etcd_link **ret);
 /* NULL is fine. A request that is not answered yet is given up. */

@@ -19,8 +19,7 @@
 
 enum { MARGIN_MS = 200, USUAL_START_MS = 300, NAME_BYTES = 300 };
 
-/* ---- what servers know of its record, without asking its program ---------------------------------------------------
- */
+/* ---- what servers know of its record, without asking its program ------------------------------------------------- */
 
 /* The record with this text for {key}. */
 static void fill(const char *record, const char *key, char buf[NAME_BYTES]) {
@@ -180,8 +179,7 @@ static int foreign_clean(struct lb_env *env, const struct lb_config *config, con
   return r < 0 ? r : LB_OK;
 }
 
-/* ---- acquire ------------------------------------------------------------------------------------------------------
- */
+/* ---- acquire ----------------------------------------------------------------------------------------------------- */
 
 /* The lease as its caller knows it. What the library says is left may be less than nothing; it has given it out all the
  * same. */
@@ -254,8 +252,7 @@ static int try_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_
   return r == 0 ? foreign_silent(s) : judge_acquire(s, lock, grant, &answer, now);
 }
 
-/* ---- release ------------------------------------------------------------------------------------------------------
- */
+/* ---- release ----------------------------------------------------------------------------------------------------- */
 
 static int judge_release(struct lb_session *s, const struct foreign_answer *answer) {
   if (foreign_is(answer, "ok")) return LB_OK;
@@ -307,8 +304,7 @@ static int resolve_hook(struct lb_session *s, const struct lb_lock *lock, struct
   return r == LB_OK || r == LB_LOST ? LB_BUSY : r == -EPROTO ? r : LB_UNKNOWN;
 }
 
-/* ---- while it holds ------------------------------------------------------------------------------------------------
- */
+/* ---- while it holds ---------------------------------------------------------------------------------------------- */
 
 static int judge_confirmed(struct lb_session *s, const char *verb, const struct foreign_answer *answer) {
   if (foreign_is(answer, "ok")) return LB_OK;
@@ -358,8 +354,7 @@ static int doubt_hook(struct lb_session *s, const struct lb_lock *lock, const st
   return s->told;
 }
 
-/* ---- of who looks on ------------------------------------------------------------------------------------------------
- */
+/* ---- of who looks on --------------------------------------------------------------------------------------------- */
 
 static int break_hook(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
   return foreign_break(s->env, s->config, &s->foreign->says, lock->key, endpoint, deadline);
@@ -379,8 +374,7 @@ static int server_hook(struct lb_session *s) {
 
 static lb_ns round_trip_hook(struct lb_session *s) { return s->round_trip; }
 
-/* ---- the table
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- the table --------------------------------------------------------------------------------------------------- */
 
 /* Those that an adapter cannot answer are left out. */
 static const struct lb_protocol foreign_hooks = {
@@ -400,8 +394,7 @@ static const struct lb_protocol foreign_hooks = {
     .round_trip = round_trip_hook,
 };
 
-/* ---- from what an adapter says of itself to a protocol of the registry ----------------------------------------------
- */
+/* ---- from what an adapter says of itself to a protocol of the registry ------------------------------------------- */
 
 /* A grant of a foreign library is believed as it is given out: so it has the option that says so, off. */
 static const struct lb_option foreign_options[] = {

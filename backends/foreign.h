@@ -33,8 +33,8 @@ struct lb_foreign_plan {
 };
 
 /* Makes a protocol of it and puts it into the registry (registry.h), under the name KIND:NAME. It stays until the
- * process ends. NULL with one line in err: a word that is missing, unknown or wrong, a name that is taken, no memory.
- */
+ * process ends. NULL with one line in err: a word that is missing, unknown or wrong, a name that is taken, no
+ * memory. */
 const struct lb_protocol *lb_foreign_add(const struct lb_foreign_plan *plan, char *err, size_t err_size);
 /* Calls `command` and reads its first line, as lb_foreign_plan.says has it, and how much processor time that took (at
  * least 1 ms). Waits at most 20 s, not counted for how long it waits for a processor, then ends it. 0, or with one line
@@ -52,8 +52,7 @@ int lb_foreign_start_ms(const struct lb_protocol *protocol);
 bool lb_foreign_tells_validity(const struct lb_protocol *protocol);
 bool lb_foreign_names_record(const struct lb_protocol *protocol);
 
-/* ---- its program, spoken to line by line: for who looks at the lines themselves (foreign_line.h), and at how it ends.
- * Whoever only wants its lock has hooks ---- */
+/* ---- its program, spoken to line by line: for who looks at the lines themselves (foreign_line.h), and at how it ends. Whoever only wants its lock has hooks ---- */
 
 struct lb_talk;
 

@@ -98,8 +98,7 @@ int foreign_next_line(struct foreign_child *child, char **ret) {
   }
 }
 
-/* ---- what the machine takes from it -------------------------------------------------------------------------------
- */
+/* ---- what the machine takes from it ------------------------------------------------------------------------------ */
 
 /* Of a process with all its threads and what they have started. */
 struct scheduled {
@@ -175,8 +174,8 @@ lb_ns foreign_more(const struct foreign_child *child, lb_ns before, lb_ns over) 
   return stands_in_line(child) ? AGAIN_MS * LB_NS_PER_MS : 0;
 }
 
-/* Waits until something can be read from fd, for `ms` and for as long as the machine holds it up meanwhile. As poll(2).
- */
+/* Waits until something can be read from fd, for `ms` and for as long as the machine holds it up meanwhile. As
+ * poll(2). */
 static int await(const struct foreign_child *child, int fd, int ms) {
   struct pollfd p = {.fd = fd, .events = POLLIN};
   lb_ns before = foreign_held_up(child), over = 0, more = (lb_ns)ms * LB_NS_PER_MS;
@@ -188,8 +187,7 @@ static int await(const struct foreign_child *child, int fd, int ms) {
   }
 }
 
-/* ---- its end --------------------------------------------------------------------------------------------------------
- */
+/* ---- its end ----------------------------------------------------------------------------------------------------- */
 
 static bool ends_by_itself(const struct foreign_child *child, int patience_ms) {
   pid_t pid = child->pid;
@@ -244,8 +242,7 @@ bool foreign_end(struct foreign_child *child, int patience_ms, char *fate, size_
   return by_itself;
 }
 
-/* ---- its first line, asked for by who wants to know what it is ------------------------------------------------------
- */
+/* ---- its first line, asked for by who wants to know what it is --------------------------------------------------- */
 
 enum { FIRST_LINE_MS = 20000, QUIT_MS = 300 };
 
@@ -339,8 +336,7 @@ int lb_foreign_ask(const char *command, char *says, size_t size, int *ret_start_
   return r;
 }
 
-/* ---- spoken to line by line, without any opinion on what it says ----------------------------------------------------
- */
+/* ---- spoken to line by line, without any opinion on what it says ------------------------------------------------- */
 
 struct lb_talk {
   struct foreign_child child;
@@ -401,8 +397,8 @@ bool lb_talk_value(const char *line, const char *name, char *buf, size_t size) {
  * -------------------------------------------------------------------------------------
  *
  * What the kernel knows of a foreign process: which server its connections lead to, and what it has mapped. A client
- * library hides its connections, but not from /proc: a socket has a number, and the tables of TCP say where it leads.
- */
+ * library hides its connections, but not from /proc: a socket has a number, and the tables of TCP say where it
+ * leads. */
 
 enum { SOCKETS_MAX = 256, ESTABLISHED = 1, V4_WORDS = 1, V6_WORDS = 4 };
 

@@ -75,8 +75,7 @@ void foreign_quote(const char *text, char *buf, size_t size) {
   snprintf(buf + n, size - n, "%s", *text ? "..." : "");
 }
 
-/* ---- the first line of an adapter: what its lock is, in words that become traits and hooks. Each word has one table
- * or one line here. */
+/* ---- the first line of an adapter: what its lock is, in words that become traits and hooks. Each word has one table or one line here. ---- */
 
 #define GREETING "lockbench-adapter "
 #define SPOKEN "1"

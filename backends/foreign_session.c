@@ -65,8 +65,8 @@ int foreign_hear(struct lb_session *s, char **ret) {
   }
 }
 
-/* An acquire has to be over by its deadline, whoever is late. A session that opens belongs to nothing that is measured.
- */
+/* An acquire has to be over by its deadline, whoever is late. A session that opens belongs to nothing that is
+ * measured. */
 static bool is_over(struct lb_session *s, lb_ns deadline, lb_ns *ret_until) {
   lb_ns now = lb_now(s->env), more = s->opens && now >= deadline ? foreign_more(&s->child, 0, now - deadline) : 0;
   *ret_until = now + more;
@@ -166,8 +166,7 @@ int foreign_settle(struct lb_session *s, enum foreign_question question, lb_ns d
   return s->unanswered ? await_answer(s, deadline, ret) : 1;
 }
 
-/* ---- it is started: its adapter is started, says what it is, is told where the servers are, and how long a question
- * takes that asks for nothing. */
+/* ---- it is started: its adapter is started, says what it is, is told where the servers are, and how long a question takes that asks for nothing. ---- */
 
 enum { FIRST_LINE_S = 20, PINGS = 9 };
 

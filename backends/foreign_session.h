@@ -37,7 +37,8 @@ int foreign_start(struct foreign_child *child, const char *command, const char *
 /* Writes a line. 0, or -EPIPE: it has closed its stdin; -EAGAIN: it does not read. */
 int foreign_write(struct foreign_child *child, const char *line);
 /* The next line without its end, in child->buffer until the next call. 1: *ret is a line; 0: none yet; -ENODATA: stdout
- * has ended; -EMSGSIZE: a line that does not end; -errno. Does not wait. */
+ * has ended;
+ * -EMSGSIZE: a line that does not end; -errno. Does not wait. */
 int foreign_next_line(struct foreign_child *child, char **ret);
 /* How long it has waited for a processor so far, which is the machine's time and not its own: the most of any thread of
  * it and of what it started, as far as the kernel has booked it. 0 where it does not count that. */

@@ -157,9 +157,9 @@ const struct lb_protocol lb_pg_lease_client = {
  * and their numbers drawn, before. The number is not kept in the row. An attempt whose answer was lost draws another
  * one when it finds its row: as good as the first, for the same reason. The promise ends with what the sequence keeps.
  * It writes to the log at the first draw, at the first after a checkpoint and at about every 32nd otherwise, each time
- * as if the next 32 had been drawn. A promotion that lost a few commits goes on with larger numbers if none of those
- * records was among what it lost; if one was, as for the very first grant, or if the old primary goes on beside the new
- * one, numbers repeat.
+ * as if the next 32 had been drawn.
+ * A promotion that lost a few commits goes on with larger numbers if none of those records was among what it lost; if
+ * one was, as for the very first grant, or if the old primary goes on beside the new one, numbers repeat.
  *
  * What an unanswered statement means: pg_lock.h.
  *
@@ -201,8 +201,8 @@ static const struct pg_lock_sql row_sql = {
 
 static const struct pg_lock_kind row = {.sql = &row_sql};
 
-/* after-insert: the answer has been read, and the row is ours. before-confirm: it may be ours, as an answer was lost.
- */
+/* after-insert: the answer has been read, and the row is ours. before-confirm: it may be ours, as an answer was
+ * lost. */
 static const char *const row_points[] = {"before-insert", "after-insert", "before-delete", "before-confirm", NULL};
 
 const struct lb_protocol lb_pg_row = {

@@ -238,8 +238,8 @@ int pg_lock_holds(struct lb_session *s, const struct lb_lock *lock, const struct
   return rc == LB_BUSY ? LB_LOST : rc;
 }
 
-/* The row stays whatever becomes of the connection; but who has lost it does not know of which server it is a row now.
- */
+/* The row stays whatever becomes of the connection; but who has lost it does not know of which server it is a row
+ * now. */
 int pg_lock_doubt(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant) {
   struct pg_primary *primary = &s->primary;
   (void)lock;

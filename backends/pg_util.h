@@ -4,7 +4,7 @@
  * Private to the PostgreSQL protocols and the harness's PostgreSQL topologies.
  *   pg_util.c     connections
  *   pg_primary.c  which server to talk to, wherever the primary is now; what the protocols share above that: the schema
- * of a run, waiters that are told of a release, and the token of a grant
+ *                 of a run, waiters that are told of a release, and the token of a grant
  */
 #ifndef LB_PG_UTIL_H
 #define LB_PG_UTIL_H
@@ -56,7 +56,8 @@ bool pg_unconfirmed(const struct pg_conn *conn);
 bool pg_is(const PGresult *result, const char *sqlstate);
 
 /* 0 when the result is an answer, else the refusal as -errno with the server's words in env->err: -ENOENT there is no
- * such table, -ECANCELED, -EPROTO all others. */
+ * such table,
+ * -ECANCELED, -EPROTO all others. */
 int pg_refusal(struct lb_env *env, const PGresult *result);
 /* Whether a pooler stands between, as the server process that answers says another `pid` than the connection was opened
  * to. Then no statement is prepared any more, as the next one may meet another server process. */
@@ -118,8 +119,8 @@ void pg_primary_drop(struct pg_primary *primary);
 /* ---- what a run has on the servers ---------------------------------------------------------------------------
  *
  * All that a run makes is in a schema that is called like its prefix, and every connection looks for it there. So no
- * two runs meet, and teardown drops the schema. PostgreSQL has no expiry for what a run that was killed leaves there.
- */
+ * two runs meet, and teardown drops the schema. PostgreSQL has no expiry for what a run that was killed leaves
+ * there. */
 
 /* Numbers of all grants of all PostgreSQL protocols. One after the other without a cache: sessions with a cache each
  * would hand them out of order. For pg_schema_make(). */
@@ -140,8 +141,7 @@ int pg_end_others(struct pg_primary *primary, lb_ns deadline);
 int pg_inspect(struct pg_primary *primary, size_t endpoint, const struct pg_stmt *held, const char *const params[],
                lb_ns deadline);
 
-/* ---- the option `wake`: who frees a key notifies, and waiters listen on the connection of their own session
- * ------------- */
+/* ---- the option `wake`: who frees a key notifies, and waiters listen on the connection of their own session ------ */
 
 #define PG_WAKE_OPTION                                                                                                 \
   { "wake", LB_OPT_BOOL, 0, 0, 1, "a release notifies, and waiters listen instead of polling" }

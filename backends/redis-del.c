@@ -3,14 +3,17 @@
  * redis-del - SET key 1 NX PX ttl, released by DEL: the lock of most snippets.
  *
  * Promises    One holder per key while every holder releases within its lease, one and the same server decides, and its
- * clock does not jump. The key and its end are set in one command, so a client that dies at any place leaves a lock
- * that ends. Assumes     That nobody is ever late: no pause, no long answer, no work that takes longer than the lease.
- * Else as redis-token. Breaks it   A release after the end of the lease. DEL does not ask whose key it is, so it frees
- * the next holder's lock, and a third client is granted it while the second one works, well inside its lease. The
- * second one's own release then frees the third one's: one late client is enough for a row of thefts that does not end
- * while there are waiters. A renewal likewise makes somebody else's lease longer. To ask the server (recheck) does not
- * help: it can only say that somebody holds. And all that breaks redis-token. Source      redis.io, SET ("a simple
- * locking system"), which goes on to say that a random value and a script make it more robust.
+ *             clock does not jump. The key and its end are set in one command, so a client that dies at any place
+ *             leaves a lock that ends.
+ * Assumes     That nobody is ever late: no pause, no long answer, no work that takes longer than the lease. Else as
+ *             redis-token.
+ * Breaks it   A release after the end of the lease. DEL does not ask whose key it is, so it frees the next holder's
+ *             lock, and a third client is granted it while the second one works, well inside its lease. The second
+ *             one's own release then frees the third one's: one late client is enough for a row of thefts that does not
+ *             end while there are waiters. A renewal likewise makes somebody else's lease longer. To ask the server
+ *             (recheck) does not help: it can only say that somebody holds. And all that breaks redis-token.
+ * Source      redis.io, SET ("a simple locking system"), which goes on to say that a random value and a script make it
+ *             more robust.
  *
  * What can be known of a request whose reply never came, stands in redis_key.h.
  */
@@ -58,13 +61,14 @@ const struct lb_protocol lb_redis_del = {
  * Promises    One holder per key while every holder gets from SETNX to EXPIRE, and releases within its lease.
  * Assumes     As redis-del, and that no client dies, and no answer is lost, between the two commands.
  * Breaks it   A client that dies between SETNX and EXPIRE: its key has no end, so nobody is ever granted that lock
- * again, until an operator deletes the key. An answer of SETNX that is lost does the same: the client does not know
- * that it holds, so it never comes to EXPIRE. The server does nothing wrong, and no restart helps where it keeps its
- * data. As redis-del: a release after the end of the lease deletes the next holder's lock. To put both into one MULTI
- * is no cure: EXPIRE then runs where SETNX said no, and moves the holder's end. Source      redis.io, SETNX, as it was
- * used before SET took NX and PX (Redis 2.6.12). redis-py 2.x Lock (redis/redis-py #554, #818) took it so, in two
- *             commands, but with a token as the value, and PEXPIRE: a source for the taking, not for a value of 1 and
- * EXPIRE.
+ *             again, until an operator deletes the key. An answer of SETNX that is lost does the same: the client does
+ *             not know that it holds, so it never comes to EXPIRE. The server does nothing wrong, and no restart helps
+ *             where it keeps its data. As redis-del: a release after the end of the lease deletes the next holder's
+ *             lock. To put both into one MULTI is no cure: EXPIRE then runs where SETNX said no, and moves the holder's
+ *             end.
+ * Source      redis.io, SETNX, as it was used before SET took NX and PX (Redis 2.6.12). redis-py 2.x Lock
+ *             (redis/redis-py #554, #818) took it so, in two commands, but with a token as the value, and PEXPIRE: a
+ *             source for the taking, not for a value of 1 and EXPIRE.
  *
  * The lock of the years before that, SETNX and DEL alone, is the option expire=no: whoever dies in it keeps it for
  * ever.
@@ -123,10 +127,13 @@ const struct lb_protocol lb_redis_setnx = {
  * SET NX PX.
  *
  * Promises    As redis-del. No client runs between two commands of a script, and none can die there, so a key never
- * stays without an end. Assumes     As redis-del, and a ttl that PEXPIRE accepts. Breaks it   As redis-del: a release
- * after the end of the lease deletes the next holder's lock. A script is not rolled back. If PEXPIRE fails (a ttl that
- * is no number, or beyond what fits), the key stays, for ever. Source      The advice of many answers to "SETNX and
- * EXPIRE are not atomic"; redis.io, EVAL, on what a script guarantees.
+ *             stays without an end.
+ * Assumes     As redis-del, and a ttl that PEXPIRE accepts.
+ * Breaks it   As redis-del: a release after the end of the lease deletes the next holder's lock.
+ *             A script is not rolled back. If PEXPIRE fails (a ttl that is no number, or beyond what fits), the key
+ *             stays, for ever.
+ * Source      The advice of many answers to "SETNX and EXPIRE are not atomic"; redis.io, EVAL, on what a script
+ *             guarantees.
  */
 
 static const struct redis_script setnx_and_expire = {

@@ -7,19 +7,22 @@
  *     SETNX key expires                  1: acquired
  *     GET key                            nothing: from the beginning; a time to come: somebody holds it
  *     GETSET key expires                 it gives back a time that has passed: acquired; another one was first:
- * somebody holds it DEL key                            to release, if the own time has not passed
+ *                                        somebody holds it
+ *     DEL key                            to release, if the own time has not passed
  *
  * Promises    One holder per key while the wall clocks of all clients agree, and nobody who lost the race with GETSET
- * had worked out its time before the winner did. A dead holder's lock is taken over when its time has passed: no key
- * needs an expiry, and no client can die between two commands that belong together. Assumes     Wall clocks that agree,
- * to within what the lease is longer than the work. The server's clock does not matter. Breaks it   A client whose
- * clock runs ahead finds every lock expired, and steals it. One whose clock is behind leaves a lock for longer. GETSET
- * is also done by who comes second: it is told so, and its time stands in the key. If it had stood still since it
- * worked that out, the winner's lock ends as early as the loser's would have, within the winner's lease, and is taken
- * over then. Else it ends later, and if the winner dies, everybody waits for a holder that there never was. A release
- * that compares the value would fail for the winner. A release looks at the own time and then sends DEL: who stands
- * still between the two, until another one has taken over, deletes that one's key. The value is a time: it says not
- * whose. Source      redis.io, SETNX, "Design pattern: Locking with SETNX"; kenn/redis-mutex #5, #6.
+ *             had worked out its time before the winner did. A dead holder's lock is taken over when its time has
+ *             passed: no key needs an expiry, and no client can die between two commands that belong together.
+ * Assumes     Wall clocks that agree, to within what the lease is longer than the work. The server's clock does not
+ *             matter.
+ * Breaks it   A client whose clock runs ahead finds every lock expired, and steals it. One whose clock is behind leaves
+ *             a lock for longer. GETSET is also done by who comes second: it is told so, and its time stands in the
+ *             key. If it had stood still since it worked that out, the winner's lock ends as early as the loser's would
+ *             have, within the winner's lease, and is taken over then. Else it ends later, and if the winner dies,
+ *             everybody waits for a holder that there never was. A release that compares the value would fail for the
+ *             winner. A release looks at the own time and then sends DEL: who stands still between the two, until
+ *             another one has taken over, deletes that one's key. The value is a time: it says not whose.
+ * Source      redis.io, SETNX, "Design pattern: Locking with SETNX"; kenn/redis-mutex #5, #6.
  *
  * What can be known of a request whose reply never came, stands in redis_key.h: the value tells as little, as two
  * clients may have the same time, and another one may have written over it.

@@ -9,9 +9,9 @@
  * Breaks it   A holder that works on past its lease (a pause, with nobody checking); a failover, because replication is
  *             asynchronous and the promoted replica may not know the key; a cut-off old master, which goes on granting;
  *             a restart that forgets the key (no persistence, RDB snapshots only, or with appendfsync everysec a
- * machine that crashes); a jump of the server's wall clock, by which Redis counts a TTL; eviction. Since Redis 7.0 a
- * TTL reaches the replicas as an absolute time: one that is promoted counts by its own wall clock, so a difference
- * between the two clocks is a jump, too.
+ *             machine that crashes); a jump of the server's wall clock, by which Redis counts a TTL; eviction. Since
+ *             Redis 7.0 a TTL reaches the replicas as an absolute time: one that is promoted counts by its own wall
+ *             clock, so a difference between the two clocks is a jump, too.
  *
  * Numbers     With the option `fence` acquiring is a script that sets the key and counts the key's grants in another
  *             one, in one round trip. The counter expires a day after its latest number, so that it does not stay for
@@ -20,10 +20,11 @@
  *             the latest counts, a server restarted without persistence begins at 1 again, and then a later holder gets
  *             a number that an earlier one had, or a smaller one. A failover is just when a fence would be needed.
  * Cluster     The master of the key's slot decides; the counter is in the same slot, by the braces in its name. A
- * failover is as asynchronous there as with Sentinel. A master that is cut off grants until it has missed most others
- * for cluster-node-timeout. Waking      With the option `wake` the script that releases publishes, too, and who waits
- * is subscribed (redis_session.h). Nothing that is promised rests on it: a message only says when to ask again. Source
- * redis.io, SET and "Distributed Locks with Redis", single-instance form; for Sentinel the clients' guide.
+ *             failover is as asynchronous there as with Sentinel. A master that is cut off grants until it has missed
+ *             most others for cluster-node-timeout.
+ * Waking      With the option `wake` the script that releases publishes, too, and who waits is subscribed
+ *             (redis_session.h). Nothing that is promised rests on it: a message only says when to ask again.
+ * Source      redis.io, SET and "Distributed Locks with Redis", single-instance form; for Sentinel the clients' guide.
  *
  * What can be known of a request whose reply never came, stands in redis_session.h.
  */
@@ -102,16 +103,16 @@ const struct lb_protocol lb_redis_token = {
  * Promises    What redis-token promises. A waiter asks again when the lock is released, and does not poll.
  * Assumes     What redis-token assumes; for the wake-up, that messages arrive.
  * Breaks it   What breaks redis-token. A message that does not arrive costs the rest of the lease: Redis keeps none for
- * who is not connected just then, and a key that expires or is deleted by hand tells nobody. All who wait hear each
- * message, and all but one ask in vain.
+ *             who is not connected just then, and a key that expires or is deleted by hand tells nobody. All who wait
+ *             hear each message, and all but one ask in vain.
  *
  * redis-token has the same wake-up as an option, and does not rely on it: there a waiter looks again after 200 ms,
  * whatever it has heard. Here it asks how long the key has to live, and sleeps that long. So the two differ in what a
  * lost message costs, and in what waiting does.
  *
  * Missed      Who subscribes after the release would sleep in vain. So the key is looked at once after the subscription
- * has been confirmed, and its time to live is asked before each sleep. Source      Redisson's RedissonLock (subscribe,
- * try, sleep for the time to live), with a token in place of its hash.
+ *             has been confirmed, and its time to live is asked before each sleep.
+ * Source      Redisson's RedissonLock (subscribe, try, sleep for the time to live), with a token in place of its hash.
  */
 
 static int pubsub_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
@@ -135,8 +136,8 @@ const struct lb_protocol lb_redis_pubsub = {
     .facts = "waits=by-lease",
     .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_WAKES | LB_TRAIT_NEEDS_MEMORY |
               LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,
-    /* after-set: the reply has been read, or given up, and not been looked at. before-del: nothing has been compared.
-     */
+    /* after-set: the reply has been read, or given up, and not been looked at. before-del: nothing has been
+     * compared. */
     .points = (const char *const[]){"before-set", "after-set", "before-release", "before-del", NULL},
     .session_size = sizeof(struct redis_key),
     REDIS_KEY_HOOKS,
@@ -152,26 +153,29 @@ const struct lb_protocol lb_redis_pubsub = {
  * time.
  *
  * Promises    What redis-token promises; and with all replicas, which is the default, whichever of them takes over has
- * the key of every grant, as long as it keeps its memory. A primary that reaches too few grants nothing. Assumes What
- * redis-token assumes; and that who takes over is one of those that confirmed. Replicas confirm that they have received
- * it, not that it is on any disk (WAITAOF, since Redis 7.2, asks for the disk, too; it is not used here). Breaks it
- * Fewer than all: the one that confirmed may be unreachable, or have the worse replica-priority, so that one is
- * promoted that did not. (At equal priority Sentinel takes the one that has received most.) A restart that forgets the
- * key. What is taken back after a failed WAIT may be on some replica already: if that is promoted before the DEL
- * reaches it, nobody gets the lock until the lease ends. WAIT is no consensus (redis.io says so): what a cut-off
- * primary answers to GET is not asked of anybody else, so a guard that asks it hears that all is well. And all that
- * breaks a lease in one Redis key and is no failover. Price       A grant takes one more round trip and the slowest
- * replica's answer. With all replicas, the lock is not to be had while one of them is away.
+ *             the key of every grant, as long as it keeps its memory. A primary that reaches too few grants nothing.
+ * Assumes     What redis-token assumes; and that who takes over is one of those that confirmed. Replicas confirm that
+ *             they have received it, not that it is on any disk (WAITAOF, since Redis 7.2, asks for the disk, too; it
+ *             is not used here).
+ * Breaks it   Fewer than all: the one that confirmed may be unreachable, or have the worse replica-priority, so that
+ *             one is promoted that did not. (At equal priority Sentinel takes the one that has received most.) A
+ *             restart that forgets the key. What is taken back after a failed WAIT may be on some replica already: if
+ *             that is promoted before the DEL reaches it, nobody gets the lock until the lease ends. WAIT is no
+ *             consensus (redis.io says so): what a cut-off primary answers to GET is not asked of anybody else, so a
+ *             guard that asks it hears that all is well. And all that breaks a lease in one Redis key and is no
+ *             failover.
+ * Price       A grant takes one more round trip and the slowest replica's answer. With all replicas, the lock is not to
+ *             be had while one of them is away.
  *
  * Details that matter
  *  - WAIT is about the writes of its own connection. Over another one it would say at once that all replicas have all
- * of nothing.
+ *  of nothing.
  *  - So a client that finds its own key after a lost answer has to write it again before it can wait for it.
  *  - An extension waits, too. If too few confirm it, a replica may let the key end when the lease before would have
- * ended: it is not known to be extended.
+ *  ended: it is not known to be extended.
  *
  * Source      redis.io, WAIT, and "Distributed Locks with Redis"; Redisson waits after each of its lock's scripts, for
- * as many replicas as it sees, and takes the lock back only if none confirmed.
+ *             as many replicas as it sees, and takes the lock back only if none confirmed.
  */
 
 enum { OPT_REPLICAS, OPT_WAIT };
@@ -267,8 +271,8 @@ const struct lb_protocol lb_redis_wait = {
     .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR |
               LB_TRAIT_NEEDS_RATE,
     .options = options,
-    /* after-wait: the reply has been read, or given up, and not been looked at. before-del: nothing has been compared.
-     */
+    /* after-wait: the reply has been read, or given up, and not been looked at. before-del: nothing has been
+     * compared. */
     .points = (const char *const[]){"before-set", "after-set", "before-wait", "after-wait", "before-release",
                                     "before-del", NULL},
     .midway = "before-wait",

@@ -5,17 +5,19 @@
  * in Action".
  *
  * Promises    One holder per key, as redis-token, without any script. EXEC does nothing if the key was changed, deleted
- * or expired since WATCH, so a release or a renewal never touches somebody else's lock, wherever the client stands
- * still. A client that dies between SETNX and EXPIRE blocks nobody for ever: the next one that is refused gives its key
- * an end. Assumes     As redis-token; and that the watched key's expiry ends the transaction, which is so since
- * Redis 6.0.9. That every client is of this kind: a lock that has no end on purpose gets one. Breaks it   As
- * redis-token. The repair itself is a check, then an act: between PTTL and EXPIRE the key may have got another owner,
- * whose lease then ends a ttl from now (in whole seconds, rounded up), sooner or later than it thinks (if all ask for
- * the same ttl: later). The book's own listing asks "not ttl". It repairs with redis.Redis of redis-py 2, which turns
- * -1 into None; with StrictRedis, as without that mapping, it repairs nothing, as -1 is not false. A release is three
- * round trips (MULTI, DEL and EXEC leave together), and each waiter asks a thousand times a second: cheap only while
- * few wait. Source      J. Carlson, "Redis in Action" (2013), 6.2: acquire_lock_with_timeout, release_lock. redis.io,
- * "Transactions".
+ *             or expired since WATCH, so a release or a renewal never touches somebody else's lock, wherever the client
+ *             stands still. A client that dies between SETNX and EXPIRE blocks nobody for ever: the next one that is
+ *             refused gives its key an end.
+ * Assumes     As redis-token; and that the watched key's expiry ends the transaction, which is so since Redis 6.0.9.
+ *             That every client is of this kind: a lock that has no end on purpose gets one.
+ * Breaks it   As redis-token. The repair itself is a check, then an act: between PTTL and EXPIRE the key may have got
+ *             another owner, whose lease then ends a ttl from now (in whole seconds, rounded up), sooner or later than
+ *             it thinks (if all ask for the same ttl: later). The book's own listing asks "not ttl". It repairs with
+ *             redis.Redis of redis-py 2, which turns -1 into None; with StrictRedis, as without that mapping, it
+ *             repairs nothing, as -1 is not false. A release is three round trips (MULTI, DEL and EXEC leave together),
+ *             and each waiter asks a thousand times a second: cheap only while few wait.
+ * Source      J. Carlson, "Redis in Action" (2013), 6.2: acquire_lock_with_timeout, release_lock. redis.io,
+ *             "Transactions".
  *
  * WATCH belongs to a connection, so all five go over one, or it begins anew. What can be known of a request whose reply
  * never came, stands in redis_session.h.
@@ -167,20 +169,22 @@ const struct lb_protocol lb_redis_watch = {
  *         redis.delete(key)
  *
  * Promises    One holder per key while nobody's lease ends between its GET and its DEL, and all that redis-token
- * assumes holds. Who is late by more than that leaves the next holder's lock alone: the token in the key is another one
- * by then. Assumes     That the answer to GET is still true when DEL arrives. Nothing says so: it is a check, then an
- * act. Breaks it   A client that stands still between the two (a pause of its process, a retransmission) until its
- * lease is over and another one holds: DEL deletes that one's lock. The window is a round trip wide, and the damage is
- * that of redis-del, so it is found in production. A renewal does the same with GET and PEXPIRE. And all that breaks
- * redis-token. Source      The release of many clients that know that a token is needed and not what for; redis.io,
- * SET, has the script in its place.
+ *             assumes holds. Who is late by more than that leaves the next holder's lock alone: the token in the key is
+ *             another one by then.
+ * Assumes     That the answer to GET is still true when DEL arrives. Nothing says so: it is a check, then an act.
+ * Breaks it   A client that stands still between the two (a pause of its process, a retransmission) until its lease is
+ *             over and another one holds: DEL deletes that one's lock. The window is a round trip wide, and the damage
+ *             is that of redis-del, so it is found in production. A renewal does the same with GET and PEXPIRE. And all
+ *             that breaks redis-token.
+ * Source      The release of many clients that know that a token is needed and not what for; redis.io, SET, has the
+ *             script in its place.
  *
  * DEL goes over the connection that GET was answered on, or not at all: a server that has taken over meanwhile is asked
  * first. What can be known of a request whose reply never came, stands in redis_session.h.
  */
 
-/* What follows upon the answer to GET. LB_OK: done; LB_LOST: there was no key any more; LB_UNKNOWN; -errno: not done.
- */
+/* What follows upon the answer to GET. LB_OK: done; LB_LOST: there was no key any more; LB_UNKNOWN; -errno: not
+ * done. */
 static int write_after_get(struct lb_session *s, struct redis_request *write, lb_ns deadline) {
   write->stays = true;
   int rc = redis_session_once(&redis_key(s)->redis, write, deadline);
@@ -227,7 +231,7 @@ const struct lb_protocol lb_redis_getdel = {
     .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR |
               LB_TRAIT_NEEDS_RATE,
     /* after-set: the reply has been read, or given up, and not been looked at. before-del: between GET, which found the
-       own token, and DEL. */
+     * own token, and DEL. */
     .points = (const char *const[]){"before-set", "after-set", "before-release", "before-del", NULL},
     .session_size = sizeof(struct redis_key),
     REDIS_KEY_HOOKS,

@@ -6,8 +6,9 @@
  * - A reply to an earlier round is still owed by the connection it was asked on (redis_owed), and is skipped before the
  * vote.
  * - Where a connection broke, the reply to what went down it never comes any more. The server may have executed the
- * command, so on the new connection it is asked in a form that knows its own earlier effect (`resent`), or it would
- * count that as somebody else's.
+ * command, so on the
+ *   new connection it is asked in a form that knows its own earlier effect (`resent`), or it would count that as
+ *   somebody else's.
  */
 #ifndef LB_REDIS_FANOUT_H
 #define LB_REDIS_FANOUT_H
@@ -69,8 +70,8 @@ struct redis_fanout {
   size_t count, quorum; /* quorum: more than half of all, up or not */
   enum redis_fanout_way way;
   struct lb_confirmed confirmed; /* the grant; losses are counted for each connection */
-  lb_ns patience; /* how long a round waits for its answers; one by one: how long for each; 0 = as long as its deadline
-                     allows */
+  lb_ns
+      patience; /* how long a round waits for its answers; one by one: how long for each; 0 = as long as its deadline allows */
 };
 
 /* In zeroed memory, but for `way` and `patience`: starts to connect to all servers with service "redis", without

@@ -4,12 +4,14 @@
  * redis_session.h. Three layers; a protocol takes what it needs and writes the rest itself:
  *
  *  - The session, with the hooks that do not care what stands in the key: REDIS_KEY_HOOKS. A protocol with a state of
- * its own puts struct redis_key first into its struct lb_session and says its size; one without leaves session_size =
- * sizeof(struct redis_key). Options are read where they are needed: redis_key(s)->options[OPT_FENCE].b.
+ *  its own puts
+ *    struct redis_key first into its struct lb_session and says its size; one without leaves session_size =
+ *    sizeof(struct redis_key). Options are read where they are needed: redis_key(s)->options[OPT_FENCE].b.
  *  - Begin and end of a try: redis_key_begin(), redis_key_tried(). They keep the rules of what a try may answer,
- * whatever was sent.
+ *  whatever was sent.
  *  - A key whose value is the token of the grant (SET key token NX PX ttl), so its owner is known to the server: whole
- * hooks, REDIS_KEY_TOKEN_HOOKS, or one by one.
+ *  hooks,
+ *    REDIS_KEY_TOKEN_HOOKS, or one by one.
  *
  * A key that says nothing of its owner: at the end.
  */
@@ -102,13 +104,16 @@ int redis_key_look(struct lb_session *s, const struct lb_lock *lock, const struc
  *
  * Unknown outcomes. Somebody's key cannot be told from the own one, so after a lost reply:
  *  - A try whose outcome is not known is not repeated: a second SETNX could not tell the first one's success from
- * somebody else's. It is asked about. No key: it is not held. A key: unknown, until a lease asked for then would be
- * over; and for ever if the key has no end, as that of a client that never came to set one.
+ *  somebody
+ *    else's. It is asked about. No key: it is not held. A key: unknown, until a lease asked for then would be over; and
+ *    for ever if the key has no end, as that of a client that never came to set one.
  *  - It is not deleted either, as the key may be somebody else's.
  *  - A DEL whose outcome is not known is not repeated: the first may have been executed, and the second would take the
- * next holder's lock. Asked over the same connection, behind it, anything answers that it was executed. Over another
- * one: as above. A renewal (PEXPIRE) is repeated: of somebody else's lease it makes a longer one, which is no more than
- * the first one does. */
+ *  next holder's
+ *    lock. Asked over the same connection, behind it, anything answers that it was executed. Over another one: as
+ *    above.
+ * A renewal (PEXPIRE) is repeated: of somebody else's lease it makes a longer one, which is no more than the first one
+ * does. */
 
 struct redis_blind { /* the session of a protocol without more of its own */
   struct redis_key key;

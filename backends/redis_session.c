@@ -272,8 +272,7 @@ int redis_session_ask(struct redis_session *s, struct redis_request *request, lb
   }
 }
 
-/* ---- hearing of a release: a connection that is subscribed answers nothing but messages, so requests go over the
- * session's own one */
+/* ---- hearing of a release: a connection that is subscribed answers nothing but messages, so requests go over the session's own one ---- */
 
 void redis_ear_close(struct redis_ear *ear) {
   redis_close(ear->conn);

@@ -48,8 +48,8 @@ struct redis_request {
   struct lb_grant *grant; /* the attempt that it takes the lock for, or undoes; else NULL */
   /* for redis_session_once() */
   bool repeated; /* the attempt sent such a request before: its asked_at stays */
-  bool stays; /* only over the connection of the request before it, wherever its key belongs: -ENOTCONN if that is gone
-               */
+  bool
+      stays; /* only over the connection of the request before it, wherever its key belongs: -ENOTCONN if that is gone */
   int64_t ttl_ms;             /* of the lease that it starts, 0 = for ever */
   const char *before, *after; /* points: connected, nothing sent yet; the reply has been read, or given up */
   /* for redis_session_ask() */

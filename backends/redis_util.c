@@ -142,8 +142,8 @@ static int finish_connect(struct redis_conn *conn) {
   return 0;
 }
 
-/* Until the server has said that it takes the user. What is sent behind that is then refused for its own faults only.
- */
+/* Until the server has said that it takes the user. What is sent behind that is then refused for its own faults
+ * only. */
 static int finish_login(struct redis_conn *conn, lb_ns deadline) {
   int rc = 0;
   while (!rc && conn->logging_in) {

@@ -3,8 +3,10 @@
  * redis_util.h - what the Redis protocols and the harness's Redis topologies share; private to them.
  *   redis_util.c     connections with our own deadlines, on hiredis 0.14 (whose timeouts are per read, not per call)
  *   redis_link.c     which server to connect to: the only one, the master the Sentinels name, or the one that has the
- * key's slot redis_command.c  commands about a key, what errors mean, removal of what a run has left On top of it:
- * redis_session.h (one server at a time), redis_key.h (a lock that is one key), redis_fanout.h (several servers).
+ *                    key's slot
+ *   redis_command.c  commands about a key, what errors mean, removal of what a run has left
+ * On top of it: redis_session.h (one server at a time), redis_key.h (a lock that is one key), redis_fanout.h (several
+ * servers).
  *
  * hiredis writes with write(2), so the process that uses this ignores SIGPIPE.
  *
@@ -23,8 +25,8 @@ struct redis_conn; /* one connection, one thread */
 /* ---- one call, one answer ----------------------------------------------------------------------------- */
 
 /* Connects, and logs in where the endpoint has a password. 0; -errno with env->err (-ETIMEDOUT when the deadline
- * passed, -ECONNREFUSED ...; -EACCES: it does not take the user or the password; -EPROTONOSUPPORT: TLS is asked for).
- */
+ * passed,
+ * -ECONNREFUSED ...; -EACCES: it does not take the user or the password; -EPROTONOSUPPORT: TLS is asked for). */
 int redis_open(struct lb_env *env, const struct lb_endpoint *at, lb_ns deadline, struct redis_conn **ret);
 /* NULL is fine. */
 void redis_close(struct redis_conn *conn);

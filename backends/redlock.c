@@ -7,8 +7,8 @@
  *             forgets can be enough. Up to (N-1)/2 servers may be down or slow, without slowing the others.
  * Assumes     Bounded message delay and pauses (a look at valid_until before every access does not cover a pause after
  *             the look), clocks of clients and servers that run at nearly the same rate and do not jump, and the
- * delayed restart: a server that crashed and may have lost keys stays away longer than the longest ttl, or it syncs
- *             every change to disk.
+ *             delayed restart: a server that crashed and may have lost keys stays away longer than the longest ttl, or
+ *             it syncs every change to disk.
  * Breaks it   Restarting a server too early: it votes for a second holder. A wall clock set forward. One server is
  *             enough for either if the lock stands on a bare majority; with the lock on all N it takes a majority. A
  *             wall clock set back, on so many servers that no majority is left without them: they keep the key of a
@@ -38,7 +38,7 @@
  * Options     What implementations do differently stands at its options. With check_validity=no a majority is believed
  *             however late it came; with clock=wall validity is what the client's wall clock says; with keep_failed=yes
  *             the keys of a failed try stay where they are, so a client can refuse itself until they end; with
- * release=granted keys are not deleted where no yes was heard, and a lost reply leaves one for a ttl.
+ *             release=granted keys are not deleted where no yes was heard, and a lost reply leaves one for a ttl.
  */
 #include <errno.h>
 #include "redis_fanout.h"
@@ -166,8 +166,7 @@ static bool rest(const struct redlock_options *o, struct lb_env *env, lb_ns dead
   return true;
 }
 
-/* ---- what is asked, and what counts as a yes. Errors are no votes: who answers with one has not refused the lock
- * ----------------- */
+/* ---- what is asked, and what counts as a yes. Errors are no votes: who answers with one has not refused the lock ---- */
 
 #define OWED_MAX 32         /* a server this far behind cannot answer in time: spare it further requests, */
 #define OWED_DELETE_MAX 256 /* but not the deletes of what it was asked for */
@@ -397,7 +396,7 @@ const struct lb_protocol lb_redlock = {
     .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_RATE,
     .options = redlock_options,
     /* after-send: no reply has been read; with fanout=sequential the first server was asked. after-quorum: the outcome
-       is decided, a quorum or none. */
+     * is decided, a quorum or none. */
     .points = (const char *const[]){"after-send", "after-quorum", "before-release", NULL},
     .midway = "after-send",
     .session_size = sizeof(struct lb_session),

@@ -86,8 +86,7 @@ bool lb_protocol_can_fence(const struct lb_protocol *protocol) {
   return protocol->traits & LB_TRAIT_FENCED || has_switch(protocol, "fence");
 }
 
-/* ---- flaws
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- flaws ------------------------------------------------------------------------------------------------------- */
 
 /* The option that NAME=VALUE of a flaw speaks of, of type bool or choice, and which of its values: 1 for yes, the index
  * of a word. */
@@ -120,8 +119,7 @@ const struct lb_flaw *lb_protocol_flaw(const struct lb_protocol *protocol, const
   return NULL;
 }
 
-/* ---- one table
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- one table --------------------------------------------------------------------------------------------------- */
 
 /* Where a scenario, a setting or a file name has room for so much. */
 enum { NAME_MAX_BYTES = 63, POINT_MAX_BYTES = 31 };
@@ -257,8 +255,7 @@ int lb_protocol_check(const struct lb_protocol *p, char *err, size_t err_size) {
   return what ? snprintf(err, err_size, "protocol table has %s", what), -EINVAL : 0;
 }
 
-/* ---- foreign locks
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- foreign locks ----------------------------------------------------------------------------------------------- */
 
 int lb_protocol_add(const struct lb_protocol *protocol, char *err, size_t err_size) {
   if (lb_protocol_check(protocol, err, err_size) < 0) return -EINVAL;
@@ -269,8 +266,7 @@ int lb_protocol_add(const struct lb_protocol *protocol, char *err, size_t err_si
   return 0;
 }
 
-/* ---- plugins
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- plugins ----------------------------------------------------------------------------------------------------- */
 
 /* The table of an open library, or NULL with a line. */
 static const struct lb_protocol *take_table(const char *path, void *library, char *err, size_t err_size) {

@@ -9,13 +9,16 @@
  *
  * Details that matter
  *  - In the node stands the GUID of its attempt. It tells one's own node from that of the next holder, which has the
- * same path: after a create that was not answered, and before each release, because a deletion cannot compare what it
- * deletes. Between that read and the deletion nobody else can have taken the place: a node goes by its own client's
- * deletion or with its session, and requests of an ended session are refused. Requests of one session keep their order.
+ *  same path: after a
+ *    create that was not answered, and before each release, because a deletion cannot compare what it deletes. Between
+ *    that read and the deletion nobody else can have taken the place: a node goes by its own client's deletion or with
+ *    its session, and requests of an ended session are refused. Requests of one session keep their order.
  *  - A deletion that was not answered is not repeated behind the caller's back: by its path it might hit the next
- * holder's node. So who gets LB_UNKNOWN has to call release() again, and stands in the way of everybody until then.
+ *  holder's node.
+ *    So who gets LB_UNKNOWN has to call release() again, and stands in the way of everybody until then.
  *  - The create was committed, so the session lived then; for how long it does, zk_life.h tells. Writes for that go to
- * the folder of the run: one to the node would wake everybody.
+ *  the
+ *    folder of the run: one to the node would wake everybody.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -31,8 +34,8 @@ struct lb_session {
   struct lb_confirmed confirmed;
 };
 
-/* Beside enum lb_result: the session or the connection changed under a request; connect and look at the situation anew.
- */
+/* Beside enum lb_result: the session or the connection changed under a request; connect and look at the situation
+ * anew. */
 #define AGAIN 100
 
 /* after-create: the reply has been read, the node stands. */
@@ -273,22 +276,24 @@ static const struct lb_proofs proofs = {ZK_RUN_PROOFS, .inspect = node_inspect};
 /* zk-ephemeral - one ephemeral node of ZooKeeper, which everybody who waits watches.
  *
  *   acquire:  create /<prefix>/<key> as an ephemeral node; made = held, "exists" = watch it, and create again when it
- * has gone release:  delete it, if it is one's own
+ *             has gone
+ *   release:  delete it, if it is one's own
  *
  * Promises: exclusion as far as the session lives; a fencing number (czxid, the transaction that created the node) that
- * comes with the reply. The servers delete the node of a dead client when its session ends. Assumes: a client stops by
- * itself before its session can have ended, by a leader's clock that runs at about the rate of its own. It knows no
- * more of that than its own answered writes tell (zk_life.h), so `valid_until` is what it is for zk-sequential. Breaks:
- * a holder that is paused or cut off for longer than the session timeout and goes on working; a resource that compares
- * the fencing number refuses it. And the herd: a release wakes all who wait, however many. Each of them sends a create,
- * all but one are refused, and each of those reads the node again to watch it. With 16 clients that is 33 requests for
- * one hand-off where a queue sends four; and the refused creates are transactions: the leader orders them, and a
- * majority writes them to disk before the refusal is told. So the lock becomes slower with every client that waits for
- * it. There is no order of arrival, and a client may starve.
+ * comes with the reply. The servers delete the node of a dead client when its session ends.
+ * Assumes: a client stops by itself before its session can have ended, by a leader's clock that runs at about the rate
+ * of its own. It knows no more of that than its own answered writes tell (zk_life.h), so `valid_until` is what it is
+ * for zk-sequential. Breaks: a holder that is paused or cut off for longer than the session timeout and goes on
+ * working; a resource that compares the fencing number refuses it. And the herd: a release wakes all who wait, however
+ * many. Each of them sends a create, all but one are refused, and each of those reads the node again to watch it. With
+ * 16 clients that is 33 requests for one hand-off where a queue sends four; and the refused creates are transactions:
+ * the leader orders them, and a majority writes them to disk before the refusal is told. So the lock becomes slower
+ * with every client that waits for it. There is no order of arrival, and a client may starve.
  *
  * Details that matter
  *  - The grant is a write that was committed, not a list that was read: a server that is behind its leader cannot grant
- * by mistake what zk-sequential's option recipe does.
+ *  by mistake
+ *    what zk-sequential's option recipe does.
  *  - A deletion without an answer is not repeated in the background (above), so a client that gives up on its release
  *    blocks the lock for as long as its session lives.
  *
@@ -329,9 +334,9 @@ const struct lb_protocol lb_zk_ephemeral = {
  *
  * Details that matter
  *  - The node is its attempt's, not its session's: the GUID in it is looked for in whatever session the client has by
- * then.
+ *  then.
  *  - What the library says of the connection says nothing of the lock, so there is nothing to be in doubt of (no hook
- * doubt).
+ *  doubt).
  *
  * Source: ZooKeeper Programmer's Guide, "ZNodes" (zookeeper.apache.org/doc/r3.8.0/zookeeperProgrammers.html): what a
  * create() without flags makes. It is met where an ephemeral node was meant, or was shunned because sessions expired.

@@ -9,16 +9,17 @@
  * Promises: exclusion as far as the session lives, in order of arrival; a fencing number (czxid, the transaction that
  * created the node) that grows over the whole ensemble and survives fail-over.
  * Assumes: a client stops by itself before its session can have ended; and the leader's clock, which ends sessions,
- * runs at about the rate of the client's. The session is kept alive by the library's own thread, which does not tell
- * when a leader last heard of it. What can be known of that stands in zk_life.h, and `valid_until` is no more than
- * that: 5/12 of the session timeout T after the sending of an answered write, once a later one was answered as well; or
- * T after it, once two later ones were, the first of them T/4 after its answer. extend() moves the point by writes to
- * the folder. A session may outlive `valid_until` by far. Breaks: a leader whose clock runs twice as fast, while the
- * follower of the holder stands still: half a session is a whole one to it (rarely: mostly the holder knew of half a
- * session only). A holder that is paused or cut off for longer than the session timeout and goes on working, like every
- * lease; a resource that compares the fencing number refuses it. A client that is cut off is told that its connection
- * is lost, and cannot learn whether the session has ended: the servers say it at the next contact. And anybody who
- * writes to a node of the queue from outside (zk_queue.h): a waiter takes that for a release.
+ * runs at about the rate of the client's. The session is kept alive by the library's own
+ * thread, which does not tell when a leader last heard of it. What can be known of that stands in zk_life.h, and
+ * `valid_until` is no more than that: 5/12 of the session timeout T after the sending of an answered write, once a
+ * later one was answered as well; or T after it, once two later ones were, the first of them T/4 after its answer.
+ * extend() moves the point by writes to the folder. A session may outlive `valid_until` by far. Breaks: a leader whose
+ * clock runs twice as fast, while the follower of the holder stands still: half a session is a whole one to it (rarely:
+ * mostly the holder knew of half a session only). A holder that is paused or cut off for longer than the session
+ * timeout and goes on working, like every lease; a resource that compares the fencing number refuses it. A client that
+ * is cut off is told that its connection is lost, and cannot learn whether the session has ended: the servers say it at
+ * the next contact. And anybody who writes to a node of the queue from outside (zk_queue.h): a waiter takes that for a
+ * release.
  *
  * What a list shows may be old. It is believed, whatever its age, while it is known that the session lives: zk_queue.c
  * says why that is enough. So a hand-off is one commit, the deletion, and one event.
@@ -34,7 +35,7 @@
  *
  * Details that matter
  *  - An answer that comes when the time it could be good for is over, grants and confirms nothing: the server is asked
- * again.
+ *  again.
  *  - What becomes of a node whose create or deletion was not answered: zk_queue.h.
  *
  * Source: "Locks" in ZooKeeper Recipes and Solutions, zookeeper.apache.org/doc/r3.8.0/recipes.html.

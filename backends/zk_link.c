@@ -275,8 +275,8 @@ void zk_link_close(struct lb_env *env, struct zk_link *link, lb_ns patience) {
  * A deletion is forgotten when a server has said that the node has gone, whoever had asked, and with its session at the
  * latest. Until then its node may stand in the queue, even as the first: zk_is_doomed() says so.
  *
- * A node whose create was not answered is known by the begin of its name only, so it is looked for first, after a sync.
- */
+ * A node whose create was not answered is known by the begin of its name only, so it is looked for first, after a
+ * sync. */
 
 /* Answers of what is sent here: call->path is the entry of the list that is done with when they are good. */
 static struct zk_call *call_for(struct zk_link *link, const char *prefix) {

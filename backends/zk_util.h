@@ -99,8 +99,8 @@ bool zk_was_written(struct zk_session *session, const char *path);
  * there is nothing to wait for, it has gone or the connection did not last. LB_TIMEOUT: the deadline passed; -errno. */
 int zk_await_watch(struct zk_session *session, struct zk_call *watch, lb_ns deadline);
 /* Watches the node and sleeps until it is worth to look again: it changed or has gone, the connection did not last, or
- * a session timeout went by, because a lost event must not cost more. LB_OK, LB_TIMEOUT: the deadline passed; -errno.
- */
+ * a session timeout went by, because a lost event must not cost more. LB_OK, LB_TIMEOUT: the deadline passed;
+ * -errno. */
 int zk_await_change(struct zk_session *session, const char *path, lb_ns deadline);
 
 /* Whether a result leaves open if the request took effect (connection lost, no reply, handle closed). */

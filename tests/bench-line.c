@@ -4,8 +4,8 @@
  * through a line that makes both ways late by 1 ms, in turns. Not a test. Each figure is taken when two windows in a
  * row agree. What the line adds to each way is half of the difference between the two round trips, less what it is told
  * to add; beside it stands what the line counted itself. Both ends go before other programs (the line does by itself),
- * for who waits for a processor measures the others. bench-line [PAIRS_PER_S]          without: 10000; then as many as
- * there can be
+ * for who waits for a processor measures the others.
+ *   bench-line [PAIRS_PER_S]          without: 10000; then as many as there can be
  */
 #include <arpa/inet.h>
 #include <err.h>

@@ -27,7 +27,9 @@
  * hand-off needs the commit that deletes the holder's node, one event, and whatever the next holder asks.
  *
  * Usage: bench-peer [--windows N] [--seconds S] [--settle S] [--clients A,B] [-- COMMAND...]   (COMMAND runs Curator's
- * side; without it there are our two only. --settle: for how long a warm-up may last)
+ *                                                                                              side; without it there
+ *                                                                                              are
+ * our two only. --settle: for how long a warm-up may last)
  */
 #include <err.h>
 #include <signal.h>

@@ -6,7 +6,7 @@
  * Usage: clock-reader           reads once, waits for a line on stdin, reads again, and so on
  *        clock-reader --cost    prints what one reading costs, in ns
  *        clock-reader --wait N  waits on a condition variable until N ms from now on a clock, in three ways; prints how
- * long each took, truly
+ *                               long each took, truly
  */
 #include <pthread.h>
 #include <stdio.h>

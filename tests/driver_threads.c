@@ -53,8 +53,7 @@ struct lb_body {
   size_t sent, taken, answered, read; /* commands sent and taken, answers given and read */
 };
 
-/* ---- turns: with the worker's mutex held
- * ----------------------------------------------------------------------------- */
+/* ---- turns: with the worker's mutex held ------------------------------------------------------------------------- */
 
 static void changed(struct worker *w) { pthread_cond_broadcast(&w->changed); }
 
@@ -95,8 +94,7 @@ static void give_turn(struct lb_body *b) {
   pass_turn(b->worker);
 }
 
-/* ---- the client
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- the client -------------------------------------------------------------------------------------------------- */
 
 static struct lb_body *body_of(struct lb_program *program) {
   return (struct lb_body *)((char *)program - offsetof(struct lb_body, program));
@@ -193,8 +191,7 @@ static void *thread_main(void *arg) {
   return NULL;
 }
 
-/* ---- the controller's side
- * --------------------------------------------------------------------------------------------- */
+/* ---- the controller's side --------------------------------------------------------------------------------------- */
 
 static size_t threads_writers(size_t clients) {
   return clients < DRIVER_THREADS_WORKERS ? clients : DRIVER_THREADS_WORKERS;

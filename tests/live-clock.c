@@ -49,8 +49,7 @@ __attribute__((format(printf, 2, 3))) static bool check(bool good, const char *f
 
 static lb_ns in_ms(unsigned ms) { return lb_clock_ns() + ms * LB_NS_PER_MS; }
 
-/* ---- a place to run
- * --------------------------------------------------------------------------------------------------- */
+/* ---- a place to run ---------------------------------------------------------------------------------------------- */
 
 /* Held until all are drawn, so that no two are the same. */
 static int take_port(uint16_t *ret) {
@@ -88,8 +87,7 @@ static bool place(const struct lb_topology *topology, const char *cache) {
   return true;
 }
 
-/* ---- what a server says
- * ----------------------------------------------------------------------------------------------- */
+/* ---- what a server says ------------------------------------------------------------------------------------------ */
 
 static bool says(size_t server, int64_t offset_ms, const char *when) {
   int64_t told = 0, before = lb_clock_wall_ms();
@@ -157,8 +155,7 @@ static void a_leader_goes_on(size_t server) {
   lb_skew_reset(cluster.server[server].skew);
 }
 
-/* ---- one topology
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- one topology ------------------------------------------------------------------------------------------------ */
 
 /* Every server but the one that jumps stays on true time: clocks are of one host each. */
 static void others_stay(size_t jumped) {

@@ -196,8 +196,8 @@ static bool has(const char *said, const char *expected) { return strstr(said, ex
 
 /* ---- what "ready" has to mean ------------------------------------------------------------------------------- */
 
-/* What the row of the topology says is what the server says. A setting is "NAME VALUE", in PostgreSQL "NAME = VALUE".
- */
+/* What the row of the topology says is what the server says. A setting is "NAME VALUE", in PostgreSQL "NAME =
+ * VALUE". */
 static void settings_are_in_force(struct trial *t, const struct lb_server *s) {
   char name[64], value[64], asked[120], expected[140];
   bool redis = is(s->service, "redis");

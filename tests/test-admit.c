@@ -100,8 +100,8 @@ static void everything_gets_its_turn(void **state) {
   assert_true(lb_admits(&(struct lb_crowd){.jobs = {1, 1}, .cores = -1}, 1000000));
 }
 
-/* Others whose servers serve one trial after the other do the few that are left sooner than an ensemble would be there.
- */
+/* Others whose servers serve one trial after the other do the few that are left sooner than an ensemble would be
+ * there. */
 static void who_shares_servers_is_worth_its_start(void **state) {
   (void)state;
   struct lb_crowd now = {.running = 3, .jobs = {16, 16}, .cores = 2, .serving = 3, .waiting = 4};

@@ -52,8 +52,7 @@ static struct world {
   } played[FAULTS_MAX];
 } world;
 
-/* ---- what stands in for hosts and time ----------------------------------------------------------------------------
- */
+/* ---- what stands in for hosts and time --------------------------------------------------------------------------- */
 
 lb_ns __wrap_lb_clock_ns(void);
 int __real_lb_make_dirs(const char *path);
@@ -135,8 +134,7 @@ int __wrap_lb_fault_undo(struct lb_stage *stage, const struct lb_step *step, con
   return lb_refuse(err, err_size, "client-1 did not come back"), -1;
 }
 
-/* ---- a campaign ---------------------------------------------------------------------------------------------------
- */
+/* ---- a campaign -------------------------------------------------------------------------------------------------- */
 
 static int set_up(void **state) {
   world = (struct world){
@@ -224,8 +222,7 @@ static void assert_time(lb_ns t, lb_ns since_origin) {
   assert_in_range(t, origin + since_origin - 2000, origin + since_origin + 2000);
 }
 
-/* ---- statements: when ---------------------------------------------------------------------------------------------
- */
+/* ---- statements: when -------------------------------------------------------------------------------------------- */
 
 static void each_fault_begins_and_ends_when_the_schedule_says(void **state) {
   (void)state;
@@ -311,8 +308,7 @@ static void when_the_log_is_full_no_further_fault_begins(void **state) {
   assert_int_equal(world.ends, 1);
 }
 
-/* ---- statements: which faults count -------------------------------------------------------------------------------
- */
+/* ---- statements: which faults count ------------------------------------------------------------------------------ */
 
 static void assert_counted(void **state, const char *proofs, uint64_t proved, const char *doubt) {
   scenario("pause client any");
@@ -406,8 +402,7 @@ static void a_system_of_servers_whose_faults_are_proved_is_not_doubted(void **st
   assert_int_equal(world.stage.verdict, LB_VERDICT_NONE);
 }
 
-/* ---- statements: casts --------------------------------------------------------------------------------------------
- */
+/* ---- statements: casts ------------------------------------------------------------------------------------------- */
 
 static void a_cut_has_two_sides(void **state) {
   (void)state;
@@ -455,8 +450,7 @@ static void who_is_the_primary_is_asked_anew_for_each_fault(void **state) {
   assert_false(world.primary_was_bound);
 }
 
-/* ---- statements: progress ------------------------------------------------------------------------------------------
- */
+/* ---- statements: progress ---------------------------------------------------------------------------------------- */
 
 /* Half of the longest fault, the lease and an attempt: what the scenario of this test allows by itself. */
 static lb_ns allowed(void) { return (lb_ns)(3000 + world.scenario.ttl_ms + world.scenario.wait_ms) * LB_NS_PER_MS; }
@@ -505,8 +499,7 @@ static void a_control_plays_no_fault(void **state) {
   assert_int_equal(world.stage.verdict, LB_VERDICT_NONE);
 }
 
-/* ---- statements: what ends a campaign -----------------------------------------------------------------------------
- */
+/* ---- statements: what ends a campaign ---------------------------------------------------------------------------- */
 
 static void a_fault_that_cannot_be_taken_back_ends_the_campaign(void **state) {
   (void)state;

@@ -131,8 +131,7 @@ static char *keep(struct world *w) {
   return text;
 }
 
-/* ---- when ---------------------------------------------------------------------------------------------------------
- */
+/* ---- when -------------------------------------------------------------------------------------------------------- */
 
 static void pauses_and_lengths_lie_around_their_means(void **state) {
   struct world *w = *state;
@@ -169,8 +168,7 @@ static void a_campaign_too_short_for_a_fault_has_none(void **state) {
   assert_int_equal(w->count, 0);
 }
 
-/* ---- what ---------------------------------------------------------------------------------------------------------
- */
+/* ---- what -------------------------------------------------------------------------------------------------------- */
 
 static void every_fault_is_drawn_as_often_as_the_others(void **state) {
   struct world *w = *state;
@@ -224,8 +222,7 @@ static void a_cut_with_one_side_drawn_keeps_the_other(void **state) {
   assert_int_equal(count(w, "cut holder from node 1"), w->count);
 }
 
-/* ---- seeds --------------------------------------------------------------------------------------------------------
- */
+/* ---- seeds ------------------------------------------------------------------------------------------------------- */
 
 static void the_same_seed_gives_the_same_bytes(void **state) {
   struct world *w = *state;
@@ -266,8 +263,7 @@ static void the_number_of_nodes_changes_their_numbers_only(void **state) {
   }
 }
 
-/* ---- fitted to the system -----------------------------------------------------------------------------------------
- */
+/* ---- fitted to the system ---------------------------------------------------------------------------------------- */
 
 #define CUT "cut primary from replicas"
 #define REPLACED " (in place of: " CUT ")"
@@ -355,8 +351,7 @@ static void what_a_fault_needs_is_there_from_so_many_servers_on(void **state) {
     }
 }
 
-/* ---- the delayed restart -------------------------------------------------------------------------------------------
- */
+/* ---- the delayed restart ----------------------------------------------------------------------------------------- */
 
 #define KILLS                                                                                                          \
   HEAD "ttl_ms = 3000\nduration_s = 600\n[campaign]\nevery_ms = 400\nlasts_ms = 1000\n"                                \
@@ -397,8 +392,7 @@ static void a_control_has_no_fault(void **state) {
   lb_schedule_clear(&schedule);
 }
 
-/* ---- what cannot be -----------------------------------------------------------------------------------------------
- */
+/* ---- what cannot be ---------------------------------------------------------------------------------------------- */
 
 static void a_schedule_that_cannot_be_written_is_said(void **state) {
   struct world *w = *state;

@@ -223,8 +223,7 @@ static void an_overlap_that_lasts_to_the_end_counts_to_its_last_grant(void **sta
   assert_false(counts_of(GRANTED(10, "a", 40) GRANTED(50, "b", 60) GRANTED(60, "c", 300), 1));
 }
 
-/* ---- who contests what ---------------------------------------------------------------------------------------------
- */
+/* ---- who contests what ------------------------------------------------------------------------------------------- */
 
 /* The answer to a came so late that its lease was over when it was read: it is a that should have stopped. */
 static void a_grant_that_is_read_after_its_own_lease_is_late(void **state) {
@@ -233,8 +232,7 @@ static void a_grant_that_is_read_after_its_own_lease_is_late(void **state) {
   assert_true(counts(GRANTED(10, "b", 200) GRANTED(50, "a", 51) EVENT(60, "a", "release")));
 }
 
-/* ---- each violation by itself -------------------------------------------------------------------------------------
- */
+/* ---- each violation by itself ------------------------------------------------------------------------------------ */
 
 /* a stops in time for b, but not for c. */
 static void each_episode_is_of_one_class_or_the_other(void **state) {

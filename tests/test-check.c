@@ -186,8 +186,7 @@ static const struct expectation {
       .lost_updates = 1,
       .stale_writes = 1,
       NO_TIMES}},
-    {"bad/overtaken-writers", /* a at 40, b at 80, and c, who was never granted x, at 90; nobody was ever granted y; a
-                                 releases one of two */
+    {"bad/overtaken-writers", /* a at 40, b at 80, and c, who was never granted x, at 90; nobody was ever granted y; a releases one of two */
      {.within_lease = 1,
       .grants = 3,
       .handoffs = 2,

@@ -302,8 +302,7 @@ static void who_loses_the_lock_stops_working(void **state) {
   assert_false(is_logged(f, LB_EV_WRITE));
 }
 
-/* ---- another session ----------------------------------------------------------------------------------------------
- */
+/* ---- another session --------------------------------------------------------------------------------------------- */
 
 static void a_client_takes_another_session_while_it_holds_nothing(void **state) {
   struct fixture *f = *state;

@@ -139,8 +139,7 @@ static int set_up_lease(void **state) {
   return 0;
 }
 
-/* ---- bad hooks
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- bad hooks --------------------------------------------------------------------------------------------------- */
 
 static int try_good(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   return good->try_acquire(s, lock, grant, deadline);
@@ -295,8 +294,7 @@ static void close_badly(struct lb_session *s) {
   atexit(end_badly);
 }
 
-/* ---- what is said of them
- * --------------------------------------------------------------------------------------------------- */
+/* ---- what is said of them ---------------------------------------------------------------------------------------- */
 
 static void a_good_protocol_holds(void **state) {
   (void)state;
@@ -576,8 +574,7 @@ static void a_flaw_may_hang_on_an_option(void **state) {
   assert_true(said("a grant without fence says so")->holds);
 }
 
-/* ---- exclusion, waiters, depth
- * ------------------------------------------------------------------------------------------------ */
+/* ---- exclusion, waiters, depth ----------------------------------------------------------------------------------- */
 
 static int try_slowly(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   int r = try_good(s, lock, grant, deadline);
@@ -697,8 +694,7 @@ static void waiters_that_poll_or_stay_are_seen(void **state) {
   SAYS(GIVES_UP_WAITING, "expected OK from try_acquire within 2000 ms, got BUSY (third session)");
 }
 
-/* ---- answers that do not come
- * ------------------------------------------------------------------------------------------------- */
+/* ---- answers that do not come ------------------------------------------------------------------------------------ */
 
 /* Takes silence for a refusal. */
 static int try_sure(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
@@ -772,8 +768,7 @@ static void what_comes_after_no_answer_is_looked_at(void **state) {
   SAYS(LOST_EXTENSION, "expected valid_until not to move out, it did by 1000.000 ms (extend, first session)");
 }
 
-/* ---- many locks, long names, long lives, ends
- * ---------------------------------------------------------------------------------- */
+/* ---- many locks, long names, long lives, ends -------------------------------------------------------------------- */
 
 static int try_fifty(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   static int calls;

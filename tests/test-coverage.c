@@ -24,8 +24,7 @@
 
 enum { CAMPAIGNS = 4000, TRIALS_MAX = 10, RESAMPLES = 200 };
 
-/* ---- drawing ------------------------------------------------------------------------------------------------------
- */
+/* ---- drawing ----------------------------------------------------------------------------------------------------- */
 
 static double uniform(struct lb_rng *rng) { return ((double)(lb_rng_next(rng) >> 11) + 0.5) / 9007199254740992.0; }
 
@@ -50,11 +49,11 @@ static double poisson(struct lb_rng *rng, double mean) {
 struct generator {
   const char *name;
   size_t trials;
-  double mean;   /* faults of a trial */
-  double rate;   /* of them that fail */
-  double spread; /* of the trials' own rates: their intraclass correlation (a share), their coefficient of variation (a
-                    count) */
-  double cost;   /* violations of a fault that fails, mean of a geometric number; 0 = a share is asked for */
+  double mean; /* faults of a trial */
+  double rate; /* of them that fail */
+  double
+      spread; /* of the trials' own rates: their intraclass correlation (a share), their coefficient of variation (a count) */
+  double cost; /* violations of a fault that fails, mean of a geometric number; 0 = a share is asked for */
 };
 
 static double rate_of_trial(const struct generator *g, struct lb_rng *rng) {
@@ -80,8 +79,7 @@ static struct lb_part trial_of(const struct generator *g, struct lb_rng *rng) {
   return part;
 }
 
-/* ---- intervals ----------------------------------------------------------------------------------------------------
- */
+/* ---- intervals --------------------------------------------------------------------------------------------------- */
 
 static struct lb_rate ours(const struct generator *g, const struct lb_part *part, size_t count) {
   return g->cost > 0 ? lb_rate_per(part, count, 1) : lb_rate_share(part, count);
@@ -137,8 +135,7 @@ static struct found simulate(const struct generator *g) {
   return n;
 }
 
-/* ---- statements ---------------------------------------------------------------------------------------------------
- */
+/* ---- statements -------------------------------------------------------------------------------------------------- */
 
 static void the_rate_lies_in_the_interval_as_often_as_promised(void **state) {
   (void)state;

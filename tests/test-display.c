@@ -351,8 +351,7 @@ static void no_trial_is_left_out_of_a_figure(void **state) {
   assert_has(printed(lb_print_figures), "of 399, never in 1 of 400 trials");
 }
 
-/* ---- names that are longer than somebody thought, and terminals that are narrow ------------------------------------
- */
+/* ---- names that are longer than somebody thought, and terminals that are narrow ---------------------------------- */
 
 /* In the line that begins with this. */
 static size_t column_of(const char *text, const char *line, const char *what) {
@@ -446,8 +445,7 @@ static void on_a_narrow_terminal_everything_but_numbers_fits(void **state) {
   assert_fits(strstr(printed(lb_print_rates), "  proved over"));
 }
 
-/* ---- while it runs ------------------------------------------------------------------------------------------------
- */
+/* ---- while it runs ----------------------------------------------------------------------------------------------- */
 
 static const char *line_of(const struct lb_live_state *state, int columns) {
   static char line[LB_LIVE_LINE];

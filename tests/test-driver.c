@@ -21,8 +21,7 @@ enum { CLIENTS = 8, PATIENCE_MS = 20000, WORK_MS = 400 };
 
 static struct lb_host here = {.name = "here", .netns = -1};
 
-/* ---- a crew
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- a crew ------------------------------------------------------------------------------------------------------ */
 
 static struct world {
   const struct lb_driver *driver;
@@ -149,8 +148,7 @@ static uint64_t count(enum lb_event_kind kind, uint32_t client) {
   return n;
 }
 
-/* ---- locks
- * -------------------------------------------------------------------------------------------------------------- */
+/* ---- locks ------------------------------------------------------------------------------------------------------- */
 
 static void who_contends_for_local_is_clean(void **state) {
   (void)state;
@@ -185,8 +183,8 @@ static void keys_of_their_own_meet_nobody(void **state) {
   for (uint32_t i = 0; i < CLIENTS; i++) assert_true(count(LB_EV_GRANTED, i) > 0);
 }
 
-/* In the order of the sequence number, so there was one writer at any time; and each client only where it was told to.
- */
+/* In the order of the sequence number, so there was one writer at any time; and each client only where it was told
+ * to. */
 static void a_log_is_the_story_of_its_writer(void **state) {
   (void)state;
   use("local");
@@ -206,8 +204,7 @@ static void a_log_is_the_story_of_its_writer(void **state) {
   assert_true(shared ? clients_of_log[0] > 1 : clients_of_log[0] == 1);
 }
 
-/* ---- lives
- * -------------------------------------------------------------------------------------------------------------- */
+/* ---- lives ------------------------------------------------------------------------------------------------------- */
 
 static void who_is_stopped_says_nothing_until_it_goes_on(void **state) {
   (void)state;

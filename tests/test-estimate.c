@@ -27,8 +27,7 @@ static struct lb_room room(int cores, double others, int jobs) {
   return (struct lb_room){.cores = cores, .others = others, .jobs = {jobs, jobs}};
 }
 
-/* ---- trials -------------------------------------------------------------------------------------------------------
- */
+/* ---- trials ------------------------------------------------------------------------------------------------------ */
 
 static double play(struct lb_effort each, size_t count, struct lb_room r) {
   struct lb_effort effort[MANY];
@@ -74,8 +73,7 @@ static void what_others_want_stretches_what_computes_and_not_what_waits(void **s
   assert_near(play(waits, 8, room(2, 3, 8)), 3);
 }
 
-/* ---- a run --------------------------------------------------------------------------------------------------------
- */
+/* ---- a run ------------------------------------------------------------------------------------------------------- */
 
 static struct lb_topology topology = {.name = "t", .start_ms = 100};
 static struct lb_scenario scenario = {.name = (char *)"known", .base = (char *)"known", .kind = LB_KIND_TIMELINE};
@@ -137,8 +135,7 @@ static void what_came_as_expected_is_not_corrected(void **state) {
   assert_near(lb_estimate_corrected(60, 0, 0, 90), 60);
 }
 
-/* ---- the table ----------------------------------------------------------------------------------------------------
- */
+/* ---- the table --------------------------------------------------------------------------------------------------- */
 
 static struct lb_took find(const struct lb_times_row *row, size_t count, struct lb_scenario *s, const char *system,
                            const char *on, int clients) {

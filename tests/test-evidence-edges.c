@@ -63,8 +63,7 @@ static void only_asking_contests_a_lock(void **state) {
   assert_false(contested(GRANTED(10, "a", 100) GRANTED(20, "b", 100)));
 }
 
-/* ---- several keys, several clients --------------------------------------------------------------------------------
- */
+/* ---- several keys, several clients ------------------------------------------------------------------------------- */
 
 static void what_others_did_or_did_with_other_keys_says_nothing_of_a_hold(void **state) {
   (void)state;
@@ -110,8 +109,8 @@ static void only_a_grant_of_the_same_key_shows_that_the_dead_is_forgotten(void *
                              EVENT(30, "b", "acquire")));
 }
 
-/* Two have died, the first with a lease for ever: the service had let go of that when it granted the key to the second.
- */
+/* Two have died, the first with a lease for ever: the service had let go of that when it granted the key to the
+ * second. */
 static void the_lease_of_one_dead_client_is_not_that_of_the_next(void **state) {
   (void)state;
   assert_false(contested(EVENT(10, "a", "granted") CRASH(15, "a") GRANTED(20, "c", 40) CRASH(30, "c")

@@ -110,8 +110,7 @@ static void keys_are_apart(void **state) {
       LB_GUARD_STOPPED_NOBODY);
 }
 
-/* ---- paused
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- paused ------------------------------------------------------------------------------------------------------ */
 
 static void who_stood_still_while_it_asked_is_right_to_stop(void **state) {
   (void)state;
@@ -126,8 +125,7 @@ static void who_stood_still_while_it_asked_is_right_to_stop(void **state) {
   assert_int_equal(of(TAKEN_OVER PAUSED(15, 3, "client-1") ASKED(20, 14, 1, "no-answer")), LB_GUARD_STOPPED_UNANSWERED);
 }
 
-/* ---- cut off
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- cut off ----------------------------------------------------------------------------------------------------- */
 
 static void who_is_cut_off_from_all_is_right_to_stop(void **state) {
   (void)state;
@@ -203,8 +201,7 @@ static void another_fault_is_no_cut(void **state) {
                    LB_GUARD_STOPPED_UNANSWERED);
 }
 
-/* ---- where the resource checks
- * ----------------------------------------------------------------------------------------- */
+/* ---- where the resource checks ----------------------------------------------------------------------------------- */
 
 static bool refused(const char *text) {
   struct lb_history h;

@@ -89,8 +89,7 @@ static void a_client_does_not_contest_itself(void **state) {
   assert_false(contested(GRANTED(10, "a", 100) EVENT(20, "a", "acquire")));
 }
 
-/* ---- what was observed ----------------------------------------------------------------------------------------------
- */
+/* ---- what was observed ------------------------------------------------------------------------------------------- */
 
 static bool observed(const char *text, const char *role, bool present) {
   struct lb_history h;
@@ -128,8 +127,7 @@ static void what_was_seen_at_a_host_or_only_said_is_no_observation_of_a_role(voi
   assert_false(observed(others, "primary", false));
 }
 
-/* ---- who was answered ---------------------------------------------------------------------------------------------
- */
+/* ---- who was answered -------------------------------------------------------------------------------------------- */
 
 static bool answered(const char *text) {
   struct lb_history h;
@@ -256,8 +254,7 @@ static void silence_is_no_answer_to_a_question_that_may_not_have_left(void **sta
               GRANTED(10, "a", 100) HOLDS(13, "a", "true") EVENT(20, "b", "acquire"));
 }
 
-/* ---- who asked in vain ---------------------------------------------------------------------------------------------
- */
+/* ---- who asked in vain ------------------------------------------------------------------------------------------- */
 
 /* For how long nobody had a right to the lock; 0 = it was not asked for in vain. The ttl is 100. */
 static uint64_t in_vain(const char *text) {

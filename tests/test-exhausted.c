@@ -22,8 +22,7 @@
 #include "judged.h"
 #include "scratch.h"
 
-/* ---- a library that runs out --------------------------------------------------------------------------------------
- */
+/* ---- a library that runs out ------------------------------------------------------------------------------------- */
 
 static long allocations_left = -1, closes_left = -1; /* before one fails; -1 = none does */
 
@@ -58,8 +57,7 @@ int __wrap_fclose(FILE *file) {
   return EOF;
 }
 
-/* ---- the checker --------------------------------------------------------------------------------------------------
- */
+/* ---- the checker ------------------------------------------------------------------------------------------------- */
 
 static struct lb_event happened(uint64_t t, uint32_t client, uint32_t key, enum lb_event_kind kind) {
   return (struct lb_event){.t = t, .client = client, .key = key, .fact = LB_NO_NAME, .kind = (uint16_t)kind};
@@ -124,8 +122,7 @@ static void a_history_is_judged_wholly_or_not_at_all(void **state) {
   for (uint32_t more = 0; more < 3; more++) judge_short_of_memory(more);
 }
 
-/* ---- a trial ------------------------------------------------------------------------------------------------------
- */
+/* ---- a trial ----------------------------------------------------------------------------------------------------- */
 
 struct world {
   char dir[100];

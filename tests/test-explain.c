@@ -559,8 +559,7 @@ static void nothing_in_a_name_reaches_the_terminal_as_a_command(void **state) {
   says("granted while a?[2J holds");
 }
 
-/* ---- what the history does not say of itself ------------------------------------------------------------------------
- */
+/* ---- what the history does not say of itself --------------------------------------------------------------------- */
 
 #define LINE(t, c, e, more) "{\"t\":" #t "000000,\"c\":\"" c "\",\"k\":\"lock-1\",\"e\":\"" e "\"" more "}\n"
 
@@ -651,8 +650,8 @@ static void a_campaign_that_stood_still_says_since_when(void **state) {
   tell_text(FORMAT_2 LINE(10, "client-1", "acquire", "")
                 LINE(20, "client-2", "acquire", "") "{\"t\":25000000,\"c\":\"client-1\",\"e\":\"crash\"}\n" LINE(
                     30, "client-2", "timeout", "") LINE(900, "client-3", "release", ""));
-  says("\nStuck since +0.0 ms: lock-1 was asked for and granted to nobody for 20.0 ms.\n"); /* as long as somebody asked
-                                                                                             */
+  says(
+      "\nStuck since +0.0 ms: lock-1 was asked for and granted to nobody for 20.0 ms.\n"); /* as long as somebody asked */
   tell_text(FORMAT_2 LINE(10, "client-1", "acquire", "")
                 LINE(20, "client-1", "timeout", "") "{\"t\":25000000,\"e\":\"shortened\",\"kept\":2,\"total\":90}\n");
   says_not("Stuck"); /* what was not kept may be worse */
@@ -664,8 +663,8 @@ static void a_campaign_that_stood_still_says_since_when(void **state) {
                 LINE(20, "client-1", "busy",
                      "") "{\"t\":25000000,\"e\":\"phase\",\"phase\":\"measure\"}\n" LINE(60, "client-1", "acquire", "")
                     LINE(65, "client-1", "busy", "") "{\"t\":90000000,\"e\":\"phase\",\"phase\":\"end\"}\n");
-  says("\nStuck since +15.0 ms: lock-1 was asked for and granted to nobody for 40.0 ms.\n"); /* as the counter
-                                                                                                no_grant_ns has it */
+  says(
+      "\nStuck since +15.0 ms: lock-1 was asked for and granted to nobody for 40.0 ms.\n"); /* as the counter no_grant_ns has it */
   about = (struct lb_explain_about){0};
 }
 

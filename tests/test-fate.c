@@ -21,8 +21,7 @@
 
 enum { SOON_MS = 50, PATIENCE_MS = 20000, CHILD_S = 20 };
 
-/* ---- a protocol that misbehaves in try_acquire
- * ------------------------------------------------------------------------ */
+/* ---- a protocol that misbehaves in try_acquire ------------------------------------------------------------------- */
 
 static enum { DIE, EXIT, HANG, CLOSE, PRINT, LEAVE_CHILD } misdeed;
 static int leash[2]; /* of the child: it lives for as long as the test has the other end */
@@ -75,8 +74,7 @@ static const struct lb_protocol protocol = {.name = "misdeed",
                                             .try_acquire = try_acquire_hook,
                                             .release = release_hook};
 
-/* ---- one client
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- one client -------------------------------------------------------------------------------------------------- */
 
 struct fixture {
   struct lb_memory *memory;
@@ -142,8 +140,7 @@ static void await_exit(struct fixture *f) {
   assert_int_equal(end.si_pid, pid);
 }
 
-/* ---- statements
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- statements -------------------------------------------------------------------------------------------------- */
 
 static void a_signal_is_named_with_the_hook_it_came_in(void **state) {
   struct fixture *f = *state;

@@ -66,8 +66,7 @@ static void a_value_comes_back_as_it_was(void **state) {
   assert_string_equal(small, "a ...");
 }
 
-/* ---- what it says of itself ----------------------------------------------------------------------------------------
- */
+/* ---- what it says of itself -------------------------------------------------------------------------------------- */
 
 static void a_first_line_becomes_traits(void **state) {
   struct foreign_says says;
@@ -122,8 +121,7 @@ static void a_bad_first_line_is_refused_with_what_is_wrong(void **state) {
   assert_non_null(strstr(err, "'Hello'"));
 }
 
-/* ---- its process
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- its process ------------------------------------------------------------------------------------------------- */
 
 static struct foreign_child child;
 
@@ -206,8 +204,7 @@ static void it_does_not_outlive_us(void **state) {
   close(leash[0]);
 }
 
-/* ---- what the machine takes from it
- * ------------------------------------------------------------------------------------ */
+/* ---- what the machine takes from it ------------------------------------------------------------------------------ */
 
 /* 0.1 s of work or so, on a processor that a rival uses: it gets a tenth of it. */
 #define HARD_WORK "nice -n 10 taskset -c 0 sh -c 'i=0; while [ $i -lt 120000 ]; do i=$((i+1)); done; "
@@ -265,8 +262,7 @@ static void what_its_start_costs_is_measured(void **state) {
   assert_true(slow > quick + 50);
 }
 
-/* ---- the hooks
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- the hooks --------------------------------------------------------------------------------------------------- */
 
 static struct lb_process_env env;
 static struct lb_config config;

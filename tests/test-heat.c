@@ -21,8 +21,7 @@
 
 enum { S = 1000000000, JOBS = 24, SEEDS = 50 };
 
-/* ---- what stands in for time and servers ----------------------------------------------------------------------------
- */
+/* ---- what stands in for time and servers ------------------------------------------------------------------------- */
 
 static struct world {
   struct lb_stage stage;
@@ -74,8 +73,7 @@ static int tear_down(void **state) {
   return 0;
 }
 
-/* ---- when servers are warm
- * -------------------------------------------------------------------------------------------- */
+/* ---- when servers are warm --------------------------------------------------------------------------------------- */
 
 static void heats_for(lb_ns seconds, bool warm) {
   assert_int_equal(lb_heat_play(&world.stage), 0);
@@ -115,8 +113,7 @@ static void a_full_log_ends_it(void **state) {
   heats_for(0, false);
 }
 
-/* ---- which trials share servers
- * ------------------------------------------------------------------------------------------ */
+/* ---- which trials share servers ---------------------------------------------------------------------------------- */
 
 static int compile(struct lb_cluster *cluster, size_t index, lb_ns *ret) {
   return (void)cluster, (void)index, (void)ret, 0;
@@ -181,8 +178,7 @@ static void those_that_share_are_neighbours_and_each_is_run_once(void **state) {
   }
 }
 
-/* ---- the load that heats
- * ----------------------------------------------------------------------------------------------- */
+/* ---- the load that heats ----------------------------------------------------------------------------------------- */
 
 static void the_load_that_heats_is_one_of_its_own(void **state) {
   (void)state;

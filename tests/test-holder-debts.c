@@ -188,8 +188,7 @@ static void owe(uint32_t key) {
   forget();
 }
 
-/* ---- whom and what ------------------------------------------------------------------------------------------------
- */
+/* ---- whom and what ----------------------------------------------------------------------------------------------- */
 
 static void every_event_names_its_client_and_its_key(void **state) {
   (void)state;
@@ -301,8 +300,7 @@ static void a_guard_that_nobody_knows_lets_nothing_pass(void **state) {
   assert_int_equal(lb_holder_read(&world.holder), LB_LOST);
 }
 
-/* ---- debts --------------------------------------------------------------------------------------------------------
- */
+/* ---- debts ------------------------------------------------------------------------------------------------------- */
 
 static void a_failed_release_is_paid_before_the_next_attempt(void **state) {
   const int failures[] = {LB_UNKNOWN, -ECONNRESET};
@@ -419,8 +417,7 @@ static void who_is_not_refused_is_not_in_its_own_way(void **state) {
   assert_string_equal(requests(), "release test-3, try test-3, try test-3");
 }
 
-/* ---- attempts that end without a hold -----------------------------------------------------------------------------
- */
+/* ---- attempts that end without a hold ---------------------------------------------------------------------------- */
 
 /* Refused until the deadline, in a queue: what the service says when it is left. */
 static int leave_a_queue(int answer) {
@@ -508,8 +505,7 @@ static void a_late_grant_is_owed_unless_the_service_confirms_that_it_is_gone(voi
   }
 }
 
-/* ---- the deadline -------------------------------------------------------------------------------------------------
- */
+/* ---- the deadline ------------------------------------------------------------------------------------------------ */
 
 /* Each try takes a millisecond, so the third one ends just then. */
 static void an_attempt_is_over_at_its_deadline_and_not_after_it(void **state) {
@@ -539,8 +535,7 @@ static void a_release_is_repeated_until_its_deadline_and_not_after_it(void **sta
   assert_string_equal(requests(), "release test-0");
 }
 
-/* ---- pauses -------------------------------------------------------------------------------------------------------
- */
+/* ---- pauses ------------------------------------------------------------------------------------------------------ */
 
 enum { ROUNDS = 300, PAUSES = 8 };
 

@@ -478,8 +478,7 @@ static void nobody_is_asked_for_its_server_unless_that_is_wanted(void **state) {
   assert_int_equal(f->session.server_calls, 0);
 }
 
-/* ---- breaches of the contract
- * ---------------------------------------------------------------------------------------- */
+/* ---- breaches of the contract ------------------------------------------------------------------------------------ */
 
 static void assert_breach(struct fixture *f, const char *text) {
   assert_true(f->holder.breached);

@@ -17,8 +17,7 @@
 
 enum { INDEX = 1, TTL_MS = 1000 };
 
-/* ---- a protocol that answers what it is told to --------------------------------------------------------------------
- */
+/* ---- a protocol that answers what it is told to ------------------------------------------------------------------ */
 
 struct lb_session {
   int answer;
@@ -172,8 +171,7 @@ static int tear_down(void **state) {
   return 0;
 }
 
-/* ---- every hook, one after the other
- * --------------------------------------------------------------------------------- */
+/* ---- every hook, one after the other ----------------------------------------------------------------------------- */
 
 static int call(enum lb_hook hook, lb_ns deadline) {
   static const struct lb_config config;
@@ -451,8 +449,7 @@ static void one_character_of_its_own_is_better_than_how_late_it_was(void **state
   assert_string_equal(state_of()->error, "try_acquire: x");
 }
 
-/* ---- a hook that forks ---------------------------------------------------------------------------------------------
- */
+/* ---- a hook that forks ------------------------------------------------------------------------------------------- */
 
 enum { CAME_BACK = 7 };
 

@@ -38,8 +38,7 @@ static size_t find(const struct lb_hunt_space *space, const char *id) {
   return (size_t)at;
 }
 
-/* ---- who stands for whom
- * --------------------------------------------------------------------------------------------- */
+/* ---- who stands for whom ----------------------------------------------------------------------------------------- */
 
 /* Somebody who is run, or whom only a bound leaves out. But where the same would be done twice nobody stands. */
 static void somebody_stands_for_whom_a_sound_reason_prunes(void **state) {
@@ -101,8 +100,7 @@ static void it_is_the_one_that_the_reason_names(void **state) {
   }
 }
 
-/* ---- what is drawn
- * --------------------------------------------------------------------------------------------------- */
+/* ---- what is drawn ----------------------------------------------------------------------------------------------- */
 
 static void a_share_of_each_reason_is_drawn_by_the_seed(void **state) {
   struct lb_hunt_space space;
@@ -131,8 +129,7 @@ static void a_share_of_each_reason_is_drawn_by_the_seed(void **state) {
   lb_hunt_space_clear(&space);
 }
 
-/* ---- what is said
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- what is said ------------------------------------------------------------------------------------------------ */
 
 static int begin(void **state) {
   char path[200], err[300];
@@ -241,8 +238,7 @@ static void a_long_name_does_not_shift_the_row_of_a_hunt(void **state) {
   assert_string_equal(rows[0], rows[1]);
 }
 
-/* ---- samples of what the sets say
- * --------------------------------------------------------------------------------------- */
+/* ---- samples of what the sets say -------------------------------------------------------------------------------- */
 
 /* A hunt that goes on has run its sample: it must not draw others in their place. */
 static void what_was_run_does_not_change_what_is_drawn(void **state) {

@@ -17,8 +17,7 @@
 #include "hunt/tell.h"
 #include "hunted_system.h"
 
-/* ---- scenarios in the words of the hunt
- * ------------------------------------------------------------------------------ */
+/* ---- scenarios in the words of the hunt -------------------------------------------------------------------------- */
 
 static void parse(const char *workload, const char *steps, struct lb_scenario *ret) {
   char text[4000], err[500], *at = text;
@@ -115,8 +114,7 @@ static void steps_are_faults_of_their_slots(void **state) {
   }
 }
 
-/* ---- sets beside the scenarios of this repository
- * -------------------------------------------------------------------- */
+/* ---- sets beside the scenarios of this repository ---------------------------------------------------------------- */
 
 static struct lb_hunt hunt;
 static char folder[] = "/tmp/test-hunt-compare-XXXXXX";

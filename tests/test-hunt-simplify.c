@@ -190,8 +190,7 @@ static void it_stops_when_the_time_is_over(void **state) {
   assert_int_equal(plays, 1);
 }
 
-/* ---- replays
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- replays ----------------------------------------------------------------------------------------------------- */
 
 static struct lb_hunt_journal journal;
 
@@ -277,8 +276,7 @@ static void without_time_or_decided_trials_it_is_not_replayed(void **state) {
   forget();
 }
 
-/* ---- lengths
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- lengths ----------------------------------------------------------------------------------------------------- */
 
 struct window { /* breaks from .. to, in ms; `stop` = nobody plays any more after so many */
   int64_t from, to;

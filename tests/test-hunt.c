@@ -242,8 +242,7 @@ static void who_has_the_same_reason_twice_is_not_asked_again(void **state) {
   assert_false(lb_hunt_is_hopeless(&journal, 4, LB_GUARD_NONE));
 }
 
-/* ---- hosts
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- hosts ------------------------------------------------------------------------------------------------------- */
 
 static bool names(const struct lb_hunt_sets *sets, const char *id, size_t servers) {
   bool found = false;
@@ -294,8 +293,7 @@ static void fewer_links_and_fewer_than_all_are_parts(void **state) {
   lb_hunt_sets_clear(&sets);
 }
 
-/* ---- what came of a trial
- * --------------------------------------------------------------------------------------------- */
+/* ---- what came of a trial ---------------------------------------------------------------------------------------- */
 
 static void a_violation_is_of_the_worst_that_happened(void **state) {
   static const struct {
@@ -322,8 +320,8 @@ static void a_violation_is_of_the_worst_that_happened(void **state) {
   }
 }
 
-/* A fault that only repeats numbers is a set of that class, and stops nobody from asking whether two of them do worse.
- */
+/* A fault that only repeats numbers is a set of that class, and stops nobody from asking whether two of them do
+ * worse. */
 static void each_class_has_minimal_sets_of_its_own(void **state) {
   const struct lb_hunt_timeline *pair = some_pair(0);
   struct lb_hunt_timeline part[LB_HUNT_SUBSETS_MAX];
@@ -347,8 +345,7 @@ static void each_class_has_minimal_sets_of_its_own(void **state) {
   lb_hunt_sets_clear(&sets);
 }
 
-/* ---- how long it takes ----------------------------------------------------------------------------------------------
- */
+/* ---- how long it takes ------------------------------------------------------------------------------------------- */
 
 static const struct lb_room idle = {.cores = 2, .jobs = {16, 16}};
 

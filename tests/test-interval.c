@@ -16,8 +16,7 @@ static void near(double found, double expected, double error) {
   if (!(fabs(found - expected) <= error)) fail_msg("%.9g, expected %.9g", found, expected);
 }
 
-/* ---- shares -------------------------------------------------------------------------------------------------------
- */
+/* ---- shares ------------------------------------------------------------------------------------------------------ */
 
 static void wilson_intervals_match_published_values(void **state) {
   (void)state;
@@ -55,8 +54,7 @@ static void zero_of_n_has_the_rule_of_three_as_its_bound(void **state) {
   near(lb_upper95_zero(10000) * 10000, 3, 0.01);
 }
 
-/* ---- rates over trials --------------------------------------------------------------------------------------------
- */
+/* ---- rates over trials ------------------------------------------------------------------------------------------- */
 
 /* Trials with so many events each, of so much exposure each. */
 static struct lb_rate per(const double *events, size_t count, double exposure, double unit) {

@@ -212,8 +212,8 @@ static void scene_of_attempts_in_vain(struct world *w) {
   for (uint64_t i = 0; i < 15; i++) did(w, (360 + i) * MS, 0, REGRESSES, LB_EV_UNKNOWN);
 }
 
-/* Measured is one second, from 100 ms on. The key that comes first in the logs is the last one and never comes again.
- */
+/* Measured is one second, from 100 ms on. The key that comes first in the logs is the last one and never comes
+ * again. */
 static void play(struct world *w) {
   did(w, 1 * MS, 0, ASKED_ONCE, LB_EV_ACQUIRE);
   marked(w, 100 * MS, LB_PHASE_MEASURE);
@@ -399,8 +399,7 @@ static void lengths_of_nothing_and_of_less_than_a_ms_have_rows(void **state) {
   assert_int_equal(holds, 1);
 }
 
-/* ---- statements: what is kept of a long history -------------------------------------------------------------------
- */
+/* ---- statements: what is kept of a long history ------------------------------------------------------------------ */
 
 /* An overlap, then holds apart, until there are so many events. */
 static void long_violated_trial(struct world *w, size_t events) {
@@ -444,8 +443,7 @@ static void that_a_history_was_cut_is_its_last_word(void **state) {
   lb_history_clear(&h);
 }
 
-/* ---- statements: verdicts at their edges --------------------------------------------------------------------------
- */
+/* ---- statements: verdicts at their edges ------------------------------------------------------------------------- */
 
 static void two_held_apart(struct world *w) {
   held(w, 0, 0, 10 * MS, 20 * MS);
@@ -496,8 +494,7 @@ static void a_stall_that_may_be_why_it_is_stuck_is_told_in_ms(void **state) {
   assert_string_equal(w->out.why, "no failover, but the machine stalled for 777 ms, more than half the ttl");
 }
 
-/* ---- statements: what cannot be written ---------------------------------------------------------------------------
- */
+/* ---- statements: what cannot be written -------------------------------------------------------------------------- */
 
 static void a_history_that_no_reader_would_accept_is_an_error_with_a_reason(void **state) {
   struct world *w = *state;

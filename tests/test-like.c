@@ -18,10 +18,8 @@
 #include "scenario/scenario.h"
 
 #define OWN "[scenario]\ntitle = t\nquestion = q\n" /* 3 lines */
-#define TIMELINE                                                                                                         \
-  "[scenario]\ntitle = t\nquestion = q\nrefuted = r\n[workload]\nclients = 2\n[expect]\n* = safe\n[timeline]\n" /* 9     \
-                                                                                                                   lines \
-                                                                                                                 */
+#define TIMELINE                                                                                                       \
+  "[scenario]\ntitle = t\nquestion = q\nrefuted = r\n[workload]\nclients = 2\n[expect]\n* = safe\n[timeline]\n" /* 9 lines */
 
 static char err[1024], root[64] = "/tmp/test-like-XXXXXX";
 

@@ -37,8 +37,7 @@ enum { PORT = 7000, HOSTS = 3, LATE_MS = 300, SILENT_MS = 100, WAIT_MS = 10000, 
 #define NEED_SANDBOX()                                                                                                 \
   if (lb_isolation_probe()->kind == LB_ISOLATION_NONE) SKIP("no namespaces")
 
-/* ---- inside -------------------------------------------------------------------------------------------------------
- */
+/* ---- inside ------------------------------------------------------------------------------------------------------ */
 
 static const char *complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static const char *complain(const char *format, ...) {
@@ -121,8 +120,7 @@ static int64_t byte_takes(int from, int to) {
   return (int64_t)((lb_clock_ns() - begin) / MS);
 }
 
-/* ---- late ---------------------------------------------------------------------------------------------------------
- */
+/* ---- late -------------------------------------------------------------------------------------------------------- */
 
 static const char *look_late(void) {
   int a, b, third_a, third_b;
@@ -278,8 +276,7 @@ static void a_line_keeps_nothing_open_that_is_not_its_own(void **state) {
   inside(look_at_ends);
 }
 
-/* ---- jitter and loss ----------------------------------------------------------------------------------------------
- */
+/* ---- jitter and loss --------------------------------------------------------------------------------------------- */
 
 /* Packets of one connection in a range wider than their distance: they come in their order, and the probe spreads. */
 static const char *look_at_jitter(void) {
@@ -342,8 +339,7 @@ static void so_many_are_lost_as_the_seed_says(void **state) {
   inside(look_at_loss);
 }
 
-/* ---- one message --------------------------------------------------------------------------------------------------
- */
+/* ---- one message ------------------------------------------------------------------------------------------------- */
 
 /* The second message of one connection is lost with all that follows; another connection and the way back are whole. */
 static const char *look_at_drop(void) {
@@ -398,8 +394,7 @@ static void one_message_is_held_with_all_that_follows_it(void **state) {
   inside(look_at_kept);
 }
 
-/* ---- held ---------------------------------------------------------------------------------------------------------
- */
+/* ---- held -------------------------------------------------------------------------------------------------------- */
 
 static const char *look_held(void) {
   int a, b;
@@ -488,8 +483,7 @@ static void a_silent_way_drops_what_is_due(void **state) {
   inside(look_silent);
 }
 
-/* ---- the probe ----------------------------------------------------------------------------------------------------
- */
+/* ---- the probe --------------------------------------------------------------------------------------------------- */
 
 static const char *look_at_probe(void) {
   uint64_t took = 0, back;

@@ -46,8 +46,7 @@ enum {
 #define NEED_SANDBOX()                                                                                                 \
   if (lb_isolation_probe()->kind == LB_ISOLATION_NONE) SKIP("no namespaces")
 
-/* ---- inside -------------------------------------------------------------------------------------------------------
- */
+/* ---- inside ------------------------------------------------------------------------------------------------------ */
 
 static const char *complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static const char *complain(const char *format, ...) {
@@ -140,8 +139,7 @@ static const char *only_parted(size_t a, size_t b) {
   return NULL;
 }
 
-/* ---- hosts and cuts -----------------------------------------------------------------------------------------------
- */
+/* ---- hosts and cuts ---------------------------------------------------------------------------------------------- */
 
 static const char *look_together(void) {
   const char *wrong = build();
@@ -478,8 +476,7 @@ static void outside_of_a_sandbox_the_kernel_names_a_port_that_can_be_bound(void 
   assert_true(bound);
 }
 
-/* ---- the sandbox --------------------------------------------------------------------------------------------------
- */
+/* ---- the sandbox ------------------------------------------------------------------------------------------------- */
 
 static const char *const kinds[] = {"pid", "mnt", "net", "ipc"};
 enum { KINDS = sizeof kinds / sizeof *kinds };
@@ -539,8 +536,7 @@ static void a_sandbox_has_a_loopback_that_is_not_the_machines(void **state) {
   close(fd);
 }
 
-/* ---- its end ------------------------------------------------------------------------------------------------------
- */
+/* ---- its end ----------------------------------------------------------------------------------------------------- */
 
 static void wait_long(void) { lb_clock_sleep_until(lb_clock_ns() + UINT64_C(6000000) * WAIT_MS); }
 
@@ -620,8 +616,7 @@ static void a_sandbox_whose_parent_is_gone_does_not_begin(void **state) {
   close(pipe_fd[0]);
 }
 
-/* ---- mounts -------------------------------------------------------------------------------------------------------
- */
+/* ---- mounts ------------------------------------------------------------------------------------------------------ */
 
 static char folder[] = "/tmp/test-net-XXXXXX", file[sizeof folder + 5];
 static int ask[2], answer[2]; /* the sandbox is asked to end, and tells when the mount is there */
@@ -662,8 +657,7 @@ static void a_mount_inside_is_not_seen_outside(void **state) {
   assert_int_equal(removed, 0);
 }
 
-/* ---- without ------------------------------------------------------------------------------------------------------
- */
+/* ---- without ----------------------------------------------------------------------------------------------------- */
 
 static void namespaces_can_be_switched_off(void **state) {
   (void)state;

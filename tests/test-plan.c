@@ -59,8 +59,7 @@ static int tear_down(void **state) {
   return 0;
 }
 
-/* ---- servers, to be looked for only -------------------------------------------------------------------------------
- */
+/* ---- servers, to be looked for only ------------------------------------------------------------------------------ */
 
 static char servers[] = "/tmp/test-plan-servers-XXXXXX";
 
@@ -80,8 +79,7 @@ static int remove_servers(void **state) {
   return lb_remove_tree(servers), 0;
 }
 
-/* ---- asking -------------------------------------------------------------------------------------------------------
- */
+/* ---- asking ------------------------------------------------------------------------------------------------------ */
 
 static void scenario(struct world *w, const char *name, const char *text) {
   size_t i = w->request.scenario_count++;
@@ -119,8 +117,7 @@ static void assert_systems(const struct world *w, const char *expected) {
   const char *const settings[] = {__VA_ARGS__};                                                                        \
   (w)->request.settings = settings, (w)->request.setting_count = sizeof settings / sizeof *settings
 
-/* ---- systems ------------------------------------------------------------------------------------------------------
- */
+/* ---- systems ----------------------------------------------------------------------------------------------------- */
 
 static void the_default_systems_are_those_of_expect(void **state) {
   struct world *w = *state;
@@ -291,8 +288,7 @@ static void a_wrong_system_in_expect_is_refused_with_its_file(void **state) {
   assert_refused(w, message);
 }
 
-/* ---- guards -------------------------------------------------------------------------------------------------------
- */
+/* ---- guards ------------------------------------------------------------------------------------------------------ */
 
 #define GUARDS                                                                                                         \
   "local@none = safe\nbroken@none = violated\n[expect deadline]\n* = race: it is\n[expect fence]\n"                    \
@@ -399,8 +395,7 @@ static void a_job_has_the_guard_of_its_cell(void **state) {
   assert_int_equal(w->plan.jobs[1].plan.guard, LB_GUARD_DEADLINE);
 }
 
-/* ---- faults of a campaign -----------------------------------------------------------------------------------------
- */
+/* ---- faults of a campaign ---------------------------------------------------------------------------------------- */
 
 static void systems_and_guards_are_compared_under_the_same_faults(void **state) {
   struct world *w = *state;
@@ -421,8 +416,7 @@ static void systems_and_guards_are_compared_under_the_same_faults(void **state) 
   assert_true(w->plan.jobs[0].plan.fault_seed != before);
 }
 
-/* ---- jobs ---------------------------------------------------------------------------------------------------------
- */
+/* ---- jobs -------------------------------------------------------------------------------------------------------- */
 
 static void jobs_are_client_counts_times_trials(void **state) {
   struct world *w = *state;
@@ -467,8 +461,7 @@ static void every_job_has_a_seed_of_its_own_that_the_plans_seed_decides(void **s
   for (size_t i = 0; i < 12; i++) assert_true(w->plan.jobs[i].plan.seed != seeds[i]);
 }
 
-/* ---- order --------------------------------------------------------------------------------------------------------
- */
+/* ---- order ------------------------------------------------------------------------------------------------------- */
 
 enum { JOBS = 18 }; /* of the two scenarios below: 12 measure, 6 do not */
 
@@ -544,8 +537,7 @@ static void any_job_may_come_first(void **state) {
     assert_in_range(first[i], w->plan.jobs[i].plan.trial == 1 ? 135 : 0, w->plan.jobs[i].plan.trial == 1 ? 265 : 0);
 }
 
-/* ---- what cannot run here -----------------------------------------------------------------------------------------
- */
+/* ---- what cannot run here ---------------------------------------------------------------------------------------- */
 
 /* Before any trial: -1 unless `n/a` is stated. */
 static int as_expected(const struct world *w, size_t cell) {
@@ -936,8 +928,7 @@ static void a_campaign_asks_of_a_system_with_servers_only(void **state) {
               "setting clocks needs the clock shim, which was not found beside the program");
 }
 
-/* ---- settings of scenarios ----------------------------------------------------------------------------------------
- */
+/* ---- settings of scenarios --------------------------------------------------------------------------------------- */
 
 static void a_setting_is_applied_to_the_scenarios_that_take_it(void **state) {
   struct world *w = *state;
@@ -1015,8 +1006,7 @@ static void a_suite_changes_single_scenarios(void **state) {
   assert_int_equal(w->plan.job_count, 9 + 4 + 4);
 }
 
-/* ---- variants -----------------------------------------------------------------------------------------------------
- */
+/* ---- variants ---------------------------------------------------------------------------------------------------- */
 
 /* The names of all scenarios of the plan, with blanks between. */
 static void assert_names(const struct world *w, const char *expected) {
@@ -1181,8 +1171,7 @@ static void settings_of_a_suite_that_do_not_fit_are_refused(void **state) {
   assert_non_null(strstr(w->err, "'trils', did you mean 'trials'?"));
 }
 
-/* ---- options of protocols -----------------------------------------------------------------------------------------
- */
+/* ---- options of protocols ---------------------------------------------------------------------------------------- */
 
 static void options_have_their_defaults(void **state) {
   struct world *w = *state;
@@ -1336,8 +1325,7 @@ static void a_setting_that_nobody_reads_is_refused(void **state) {
   make(w);
 }
 
-/* ---- scenarios ----------------------------------------------------------------------------------------------------
- */
+/* ---- scenarios --------------------------------------------------------------------------------------------------- */
 
 /* Their cells and files would have the same names. */
 static void a_scenario_that_is_named_twice_is_refused(void **state) {

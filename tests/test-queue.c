@@ -77,8 +77,8 @@ static void servers_get_what_can_be_played_on_them(void **state) {
   lb_queue_clear(&q);
 }
 
-/* Also of those that want servers of their own, which nobody will be told: whether they do is asked when they are next.
- */
+/* Also of those that want servers of their own, which nobody will be told: whether they do is asked when they are
+ * next. */
 static void who_can_share_is_found_by_position(void **state) {
   (void)state;
   struct lb_queue q = make(NULL);

@@ -211,8 +211,7 @@ static void a_yes_to_an_earlier_try_is_not_counted_for_a_later_one(void **state)
   assert_int_equal(heard("SET k"), 2 * NODES);
 }
 
-/* ---- the way through the servers
- * ---------------------------------------------------------------------------------------- */
+/* ---- the way through the servers --------------------------------------------------------------------------------- */
 
 static void at_a_quorum_nobody_waits_for_the_rest(void **state) {
   (void)state;
@@ -342,8 +341,7 @@ static void the_monotonic_clock_does_not_care(void **state) {
   assert_int_equal(granted().valid_until, begin + VALID_MS * LB_NS_PER_MS);
 }
 
-/* ---- tries and extensions ------------------------------------------------------------------------------------------
- */
+/* ---- tries and extensions ---------------------------------------------------------------------------------------- */
 
 static void a_fixed_pause_is_between_two_tries(void **state) {
   (void)state;

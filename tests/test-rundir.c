@@ -103,8 +103,7 @@ static void write_file(const char *folder, const char *name) {
   assert_int_equal(lb_close_written(out), 0);
 }
 
-/* ---- the way of a run that ends well ------------------------------------------------------------------------------
- */
+/* ---- the way of a run that ends well ----------------------------------------------------------------------------- */
 
 static void nothing_has_the_final_name_before_the_commit(void **state) {
   struct world *w = *state;
@@ -159,8 +158,7 @@ static void a_folder_that_took_the_name_meanwhile_is_not_touched(void **state) {
   assert_int_equal(entries(final), 0);
 }
 
-/* ---- of a run that does not ---------------------------------------------------------------------------------------
- */
+/* ---- of a run that does not -------------------------------------------------------------------------------------- */
 
 static void a_close_without_a_commit_removes_it(void **state) {
   struct world *w = *state;
@@ -176,8 +174,8 @@ struct tool { /* what the child tells of itself */
   int ended; /* ours: a pipe that ends with the tool, its guardian and its trial */
 };
 
-/* A tool that opened a run and waits to be killed; with_trial: it has a trial that still writes when the tool is dead.
- */
+/* A tool that opened a run and waits to be killed; with_trial: it has a trial that still writes when the tool is
+ * dead. */
 static _Noreturn void be_tool(struct world *w, int out, bool with_trial) {
   struct tool tool = {.guardian = 0};
   char late[3100];
@@ -236,8 +234,7 @@ static void the_guardian_waits_for_the_trials_of_a_killed_tool(void **state) {
   assert_int_equal(entries(w->root), 0);
 }
 
-/* ---- of a run that has something to keep ---------------------------------------------------------------------------
- */
+/* ---- of a run that has something to keep ------------------------------------------------------------------------- */
 
 static void a_folder_with_outcomes_gets_its_name(void **state) {
   struct world *w = *state;
@@ -328,8 +325,7 @@ static void signals_of_a_terminal_do_not_end_the_guardian(void **state) {
   assert_int_equal(entries(w->root), 0);
 }
 
-/* ---- sweeping -----------------------------------------------------------------------------------------------------
- */
+/* ---- sweeping ---------------------------------------------------------------------------------------------------- */
 
 static bool lock_is_free(const char *partial) {
   char path[3100];
@@ -387,8 +383,7 @@ static void a_run_does_not_sweep_another_that_is_under_way(void **state) {
   lb_rundir_close(&w->dir);
 }
 
-/* ---- names --------------------------------------------------------------------------------------------------------
- */
+/* ---- names ------------------------------------------------------------------------------------------------------- */
 
 static void two_runs_of_the_same_second_have_different_names(void **state) {
   struct world *w = *state;

@@ -30,8 +30,7 @@ struct key {
   char name[40], type[16], unit[8];
   char meaning[600];
   bool optional; /* may be null, or empty */
-  int age; /* 0; 1 = marked †; 2 = ‡, 3 = §, 4 = ¶, 5 = ‖, 6 = ※, 7 = ¤, 8 = ◊, 9 = △, 10 = ▽ and 11 = ◇, which came
-              later */
+  int age; /* 0; 1 = marked †; 2 = ‡, 3 = §, 4 = ¶, 5 = ‖, 6 = ※, 7 = ¤, 8 = ◊, 9 = △, 10 = ▽ and 11 = ◇, which came later */
 };
 
 struct section {
@@ -53,8 +52,7 @@ static void breach(const char *format, ...) {
   va_end(args);
 }
 
-/* ---- the page
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- the page ---------------------------------------------------------------------------------------------------- */
 
 /* "| `name` † | type or null | meaning |", or with a unit before the meaning. */
 static void take_row(struct section *section, const char *line) {
@@ -104,8 +102,7 @@ static const struct section *section_of(const char *title) {
   return NULL;
 }
 
-/* ---- the page and the table of counters
- * -------------------------------------------------------------------------------- */
+/* ---- the page and the table of counters -------------------------------------------------------------------------- */
 
 static const struct key *key_of(const struct section *section, const char *name) {
   for (size_t i = 0; section && i < section->count; i++)
@@ -145,8 +142,7 @@ static void check_counters(void) {
   }
 }
 
-/* ---- types
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- types ------------------------------------------------------------------------------------------------------- */
 
 static bool is_one_of(const char *text, const char *words) {
   const char *at = text && *text ? strstr(words, text) : NULL;
@@ -181,8 +177,7 @@ static bool fits_field(const struct key *key, const char *text) {
   return fits_word(key->type, text);
 }
 
-/* ---- run.json
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- run.json ---------------------------------------------------------------------------------------------------- */
 
 struct run {
   const char *dir;
@@ -190,8 +185,7 @@ struct run {
   json_t *json;
   bool fresh;
   bool published; /* plots/publish.py has made its folder: it has no schedules and no series.csv */
-  int age; /* the youngest keys it has: 1 = those marked †, 2 = ‡, 3 = §, 4 = ¶, 5 = ‖, 6 = ※, 7 = ¤, 8 = ◊, 9 = △, 10 =
-              ▽, 11 = ◇, too */
+  int age; /* the youngest keys it has: 1 = those marked †, 2 = ‡, 3 = §, 4 = ¶, 5 = ‖, 6 = ※, 7 = ¤, 8 = ◊, 9 = △, 10 = ▽, 11 = ◇, too */
 };
 
 /* Every key of the section, in its order, and no other. */
@@ -262,8 +256,7 @@ static void check_run(const struct run *run) {
   json_array_foreach(json_object_get(run->json, "cells"), i, cell) check_cell(run, cell);
 }
 
-/* ---- csv
- * ---------------------------------------------------------------------------------------------------------------- */
+/* ---- csv --------------------------------------------------------------------------------------------------------- */
 
 static const char *field(const struct lb_csv *csv, const char *column) {
   for (size_t i = 0; i < csv->columns; i++)
@@ -408,8 +401,7 @@ static void check_table(const struct run *run, const char *name) {
   lb_csv_close(&csv);
 }
 
-/* ---- a folder
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- a folder ---------------------------------------------------------------------------------------------------- */
 
 static bool load(struct run *run) {
   json_error_t why;

@@ -15,8 +15,8 @@
 
 static struct lb_settle settle;
 
-/* Ticks until it has settled, at most `most`; 0 = it never does. `done(tick)`: how much is done in that tick, from 1.
- */
+/* Ticks until it has settled, at most `most`; 0 = it never does. `done(tick)`: how much is done in that tick, from
+ * 1. */
 static size_t settles_after(uint64_t (*done)(size_t tick), size_t most) {
   uint64_t count = 0;
   memset(&settle, 0, sizeof settle);

@@ -42,8 +42,7 @@ static int gone(void **state) {
   return 0;
 }
 
-/* ---- arithmetic
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- arithmetic -------------------------------------------------------------------------------------------------- */
 
 static void a_new_page_is_true(void **state) {
   (void)state;
@@ -171,8 +170,7 @@ static void no_clock_reads_less_than_zero(void **state) {
   assert_true(lb_skew_mono_true_ns(page, 1) == UPTIME + 2);
 }
 
-/* ---- readers
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- readers ----------------------------------------------------------------------------------------------------- */
 
 #define CHANGES 20000
 #define SEEN_MAX 20000
@@ -243,8 +241,7 @@ static void readers_see_whole_changes(void **state) {
   munmap(shared, sizeof *shared);
 }
 
-/* ---- files
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- files ------------------------------------------------------------------------------------------------------- */
 
 static void a_file_is_for_everybody_to_read(void **state) {
   (void)state;
@@ -273,8 +270,7 @@ static void a_file_is_for_everybody_to_read(void **state) {
   assert_int_equal(errno, ENOENT);
 }
 
-/* ---- the preload library
- * ---------------------------------------------------------------------------------------------- */
+/* ---- the preload library ----------------------------------------------------------------------------------------- */
 
 struct reader { /* a clock-reader under the library */
   char dir[32], path[64];

@@ -370,8 +370,7 @@ static void only_the_part_in_the_window_counts(void **state) {
                    50);
 }
 
-/* ---- the window ---------------------------------------------------------------------------------------------------
- */
+/* ---- the window -------------------------------------------------------------------------------------------------- */
 
 static void only_what_is_granted_in_the_measured_window_counts(void **state) {
   (void)state;

@@ -307,8 +307,8 @@ static int trials_in(const struct lb_suite *suite, size_t i, const struct lb_sce
 }
 
 /* A load that is measured less often than this cannot be told apart from itself on another day, whatever the suite
- * took. `quick`, `guards` and `judge` ask each thing once: of their loads whether exclusion is kept, not at what cost.
- */
+ * took. `quick`, `guards` and `judge` ask each thing once: of their loads whether exclusion is kept, not at what
+ * cost. */
 static void loads_have_the_repeats_that_compare_takes(void **state) {
   char suites[1100], **names, **paths;
   size_t count, loads = 0;

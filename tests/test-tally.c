@@ -249,8 +249,7 @@ static void a_time_that_applies_to_no_trial_stays_minus_one_and_zero_is_a_time(v
   assert_int_equal(cell.sum.blind_ns, -1);
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------------------------
- */
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 static void an_outcome_stands_with_its_job_and_in_the_sum_of_its_cell(void **state) {
   (void)state;

@@ -39,8 +39,7 @@ static struct row *rows; /* those that can be put */
 static char *systems;    /* plans borrow it */
 static char err[1200];
 
-/* ---- the table
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- the table --------------------------------------------------------------------------------------------------- */
 
 static const char *root(void) { return getenv("LB_SOURCE_DIR"); }
 
@@ -175,8 +174,7 @@ static void every_cell_has_a_rule(void **state) {
   assert_int_equal(without, 0);
 }
 
-/* ---- rules
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- rules ------------------------------------------------------------------------------------------------------- */
 
 /* Rules that no lock of this table needs, and a user's own may. */
 static const struct {
@@ -241,8 +239,7 @@ static void every_attack_is_played_and_says_what_it_is(void **state) {
   assert_int_equal(idle, 0);
 }
 
-/* ---- facts
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- facts ------------------------------------------------------------------------------------------------------- */
 
 /* What no lease ends has nobody who renews it, and what is refreshed has one: rules that ask who renews ask for the end
  * before. */
@@ -398,8 +395,7 @@ static void every_word_of_a_library_is_needed(void **state) {
   assert_int_equal(idle, 0);
 }
 
-/* ---- exceptions
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- exceptions -------------------------------------------------------------------------------------------------- */
 
 /* How many cells a line decides, and in how many of them the rules would say something else. */
 static size_t count_cells(const struct lb_plan *plan, const struct lb_expect *line, size_t *ret_other) {
@@ -448,8 +444,7 @@ static void nearly_all_cells_come_from_rules(void **state) {
   assert_true(of_rules * 100 >= decided * OF_RULES_PERCENT);
 }
 
-/* ---- scenarios
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- scenarios --------------------------------------------------------------------------------------------------- */
 
 /* A cell that comes out as every other one says nothing of its lock. n/a and race are no outcomes here. */
 static bool separates(const struct lb_scenario *scenario) {

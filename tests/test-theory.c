@@ -31,8 +31,7 @@ static void assert_refused(const char *text, const char *expected) {
   assert_null(lb_rule_at(0)); /* nothing is left of it */
 }
 
-/* ---- rules
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- rules ------------------------------------------------------------------------------------------------------- */
 
 static void a_rule_is_read_with_all_its_parts(void **state) {
   (void)state;
@@ -133,8 +132,7 @@ static void a_name_that_is_no_attack_has_a_nearest(void **state) {
   assert_false(lb_attack_exists("", &near));
 }
 
-/* ---- how they decide
- * ------------------------------------------------------------------------------------------------- */
+/* ---- how they decide --------------------------------------------------------------------------------------------- */
 
 static const struct lb_prediction *predict(const char *words, enum lb_guard guard) {
   static struct lb_prediction p;
@@ -188,8 +186,7 @@ static void a_rule_can_be_left_out(void **state) {
   assert_string_equal(predict(NULL, LB_GUARD_NONE)->reason, "a");
 }
 
-/* ---- facts
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- facts ------------------------------------------------------------------------------------------------------- */
 
 static void assert_no_facts(const char *words, enum lb_term_of of, const char *expected) {
   struct lb_facts facts;

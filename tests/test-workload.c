@@ -34,8 +34,7 @@ static struct world {
   int asked_requests, answer_requests[2]; /* the same of their requests */
 } world;
 
-/* ---- what stands in for time and servers ---------------------------------------------------------------------------
- */
+/* ---- what stands in for time and servers ------------------------------------------------------------------------- */
 
 lb_ns __wrap_lb_clock_ns(void);
 void __wrap_lb_clock_sleep_until(lb_ns when);
@@ -89,8 +88,7 @@ static double growing(double s) { return 100 + 50 * s; }
 static double warming(double s) { return s < 4 ? 100 + 100 * s : 500; }
 static double slow_at_first(double s) { return s < 10 ? 100 : 500; }
 
-/* ---- a load without clients ----------------------------------------------------------------------------------------
- */
+/* ---- a load without clients -------------------------------------------------------------------------------------- */
 
 static int set_up(void **state) {
   (void)state;

@@ -149,8 +149,8 @@ static void the_third_leaves_after_the_second_was_answered(void **state) {
 
 /* T = 4 s and ticks of 2 s. The follower hears of the session by a write at 10 s, and of nothing else until that is
  * answered 2.6 s later, because the library sends no ping meanwhile. It says so at once. It need not say more in time:
- * the ping before the two quick writes that follow may be a second old. So the leader may end the session from 14 s on.
- */
+ * the ping before the two quick writes that follow may be a second old. So the leader may end the session from 14 s
+ * on. */
 static void while_an_answer_is_due_the_library_sends_nothing(void **state) {
   (void)state;
   struct zk_alive alive = {0};

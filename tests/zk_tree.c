@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Prints every node of a ZooKeeper with what stands in it, for a diff of before and after; or makes a node. What
- * belongs to the server itself
- * (/zookeeper) is left out.
+ * belongs to the server itself (/zookeeper) is left out.
  * Usage: zk-tree HOST PORT [PATH TEXT]
  */
 #include <stdio.h>

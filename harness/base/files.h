@@ -17,8 +17,8 @@ void lb_remove_empty(const char *path);
 /* Closes a stream that was written to; 0, or -errno of anything that went wrong on it since it was
  * opened (a full disk may only show here). */
 int lb_close_written(FILE *out);
-/* Opens a file to be read; NULL with errno, also for a folder (EISDIR), which fopen() would open and nobody could read.
- */
+/* Opens a file to be read; NULL with errno, also for a folder (EISDIR), which fopen() would open and nobody could
+ * read. */
 FILE *lb_open_file(const char *path);
 /* Appends the whole file `from` to `out`. 0 (also when there is no such file) or -errno. */
 int lb_append_file(FILE *out, const char *from);

@@ -98,8 +98,7 @@ double lb_machine_others(void) {
   return getloadavg(&load, 1) == 1 && others > load + NEWLY_MOST ? load + NEWLY_MOST : others;
 }
 
-/* ---- What the machine has left. The kernel counts ticks of a hundredth of a second: a quarter of a second of two
- * processors has fifty of them. */
+/* ---- What the machine has left. The kernel counts ticks of a hundredth of a second: a quarter of a second of two processors has fifty of them. ---- */
 
 enum { LOOK_MS = 250, COLUMNS = 8 };
 

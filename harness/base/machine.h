@@ -23,9 +23,9 @@ double lb_machine_others(void);
 
 /* What the machine has left: how much of its processors' time nobody used lately, whoever that could have been. */
 struct lb_spare {
-  double share; /* of the time of all processors between the last two looks; 0 before the second one, and where nobody
-                   can tell */
-  uint64_t at;  /* of the last look, by lb_clock_ns() */
+  double
+      share; /* of the time of all processors between the last two looks; 0 before the second one, and where nobody can tell */
+  uint64_t at; /* of the last look, by lb_clock_ns() */
   unsigned long long idle, all;
 };
 

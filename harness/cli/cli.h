@@ -45,11 +45,11 @@ int lb_cli_shrink(const struct lb_args *args);
 int lb_cli_theory(const struct lb_args *args);
 int lb_cli_predict(const struct lb_args *args);
 int lb_cli_which(const struct lb_args *args);
-/* Of `list expectations` (cli_predict.c): of these systems "a@x,b", NULL = those that the scenarios name. An exit code.
- */
+/* Of `list expectations` (cli_predict.c): of these systems "a@x,b", NULL = those that the scenarios name. An exit
+ * code. */
 int lb_list_expectations(const char *systems);
-/* What `report` does with a results folder: also the end of a suite, where one line says all (`quiet`). An exit code.
- */
+/* What `report` does with a results folder: also the end of a suite, where one line says all (`quiet`). An exit
+ * code. */
 int lb_draw_report(const char *dir, bool quiet);
 
 /* ---- the table of commands (cli_commands.c) ------------------------------------------------------ */
@@ -154,8 +154,8 @@ int lb_complain(int code, const char *format, ...) __attribute__((format(printf,
 int lb_check_options(const struct lb_args *args);
 /* What a command ends with that cannot make its folder, -errno: the place is the user's mistake where -o named it. */
 int lb_exit_of_place(int error, const char *out);
-/* Makes the folder of -o and tries to write there; nothing is left in it. 0, or an exit code after one line on stderr.
- */
+/* Makes the folder of -o and tries to write there; nothing is left in it. 0, or an exit code after one line on
+ * stderr. */
 int lb_try_folder(const char *command, const char *path, const char *out);
 /* An --expect, taken apart: 0 and *ret, or -1 after one line on stderr. Without a guard of its own it is of `guard`. */
 int lb_args_expect(const char *text, enum lb_guard guard, struct lb_expect *ret);
@@ -229,7 +229,8 @@ char *lb_own_systems(const char *asked);
 /* What this machine has for trials side by side. Takes nearly half a second. */
 struct lb_room lb_room_now(struct lb_jobs jobs);
 /* Estimates what is left to do of a run. If that is more than a few trials, or seconds, says it in one line on stderr.
- * 0 (release with lb_estimate_end()) or -ENOMEM. */
+ * 0 (release with lb_estimate_end()) or
+ * -ENOMEM. */
 int lb_announce(const struct lb_tally *tally, struct lb_jobs jobs, struct lb_estimate *ret);
 /* How long a plan takes of which nothing is done. 0 without memory. */
 double lb_seconds_of(const struct lb_plan *plan, struct lb_jobs jobs);

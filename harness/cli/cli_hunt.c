@@ -27,8 +27,7 @@
  * limited by its cost. Without servers twice as many are as little work. */
 enum { PATH = 4000, FAULTS_DEFAULT = 2, LATE_SHOWN = 3, HUNT_JOBS = 2 };
 
-/* ---- the live line
- * --------------------------------------------------------------------------------------------------- */
+/* ---- the live line ----------------------------------------------------------------------------------------------- */
 
 struct view {
   const char *system;
@@ -82,8 +81,7 @@ static struct lb_jobs jobs_of(const struct lb_args *args, const struct lb_system
 
 static int faults_of(const struct lb_args *args) { return args->has_faults ? args->faults : FAULTS_DEFAULT; }
 
-/* ---- one system
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- one system -------------------------------------------------------------------------------------------------- */
 
 /* A folder of its own for each system, below that of the command. */
 static int make_folder(const char *of, const char *system, char *ret, size_t size) {
@@ -166,8 +164,7 @@ static int hunt_one(const struct lb_args *args, const struct lb_system *system, 
   return code;
 }
 
-/* ---- which systems
- * --------------------------------------------------------------------------------------------------- */
+/* ---- which systems ----------------------------------------------------------------------------------------------- */
 
 /* `all`: every protocol on the first of its topologies. */
 static int every_system(struct lb_system *systems, int max) {
@@ -265,8 +262,8 @@ static int check(const struct lb_args *args, const struct lb_system *systems, in
   return 0;
 }
 
-/* The time that is left is shared out among the systems that are left: one that needs less leaves more to the others.
- */
+/* The time that is left is shared out among the systems that are left: one that needs less leaves more to the
+ * others. */
 static int hunt_each(const struct lb_args *args, const struct lb_system *systems, int count, const char *folder,
                      const struct lb_rundir *dir) {
   lb_ns begin = lb_clock_ns();

@@ -57,8 +57,8 @@ int lb_table_walk(const struct lb_table *table) {
 
 /* ---- a cell ---------------------------------------------------------------------------------- */
 
-/* It is left out because lockbench leaves servers of the user's own alone, and not because nothing could happen there.
- */
+/* It is left out because lockbench leaves servers of the user's own alone, and not because nothing could happen
+ * there. */
 static bool is_spared(const struct lb_cell *cell) {
   char why[300];
   const struct lb_topology *like =

@@ -61,7 +61,7 @@ static void exec_halt(struct lb_program *program, bool dies) {
 }
 
 /* What it starts has the clocks of its host. And an adapter in a JVM may start fast where no speed is measured, as
- * servers do (setting.h). */
+ * servers do (servers/family.h). */
 static void exec_prepare(const struct lb_client *client, const struct lb_client_plan *plan) {
   const char *shim = client->skew_file[0] ? lb_shim_path(LB_SHIM_CLOCK) : NULL, *others = getenv("LD_PRELOAD");
   char library[4200];

@@ -39,9 +39,9 @@ struct lb_holder {
   bool believes_late; /* also a grant whose lease was over when its answer was read (lb_believes_late()) */
   bool by_wall;       /* the protocol counts leases by the wall clock (lb_counts_by_wall()) */
   bool renew;         /* renews every third of the ttl while it holds, if the protocol can extend */
-  lb_ns renewed_for; /* but not any more so long after a hold was asked for (lb_renewed_for()); 0 = there is no such end
-                      */
-  lb_ns renew_at; /* when the next renewal is due, on the clock of env; of use only while `holding`. LB_NEVER = none */
+  lb_ns
+      renewed_for; /* but not any more so long after a hold was asked for (lb_renewed_for()); 0 = there is no such end */
+  lb_ns renew_at;  /* when the next renewal is due, on the clock of env; of use only while `holding`. LB_NEVER = none */
   /* What the true clock reads when env's clock reads `ns`: histories have true time. NULL = env's clock is the true
    * one. */
   lb_ns (*to_truth)(struct lb_env *env, lb_ns ns);

@@ -16,8 +16,7 @@ enum { RECHECK_MS = 1000 };
 const char *const lb_holder_points[] = {"before-wait", "before-check",   "after-check",
                                         "after-write", "before-release", NULL};
 
-/* ---- guards -------------------------------------------------------------------------------------------------------
- */
+/* ---- guards ------------------------------------------------------------------------------------------------------ */
 
 /* Asks the service; only a clear yes within a short time counts. */
 static enum lb_check_result ask_service(struct lb_holder *h) {
@@ -69,8 +68,7 @@ static int check(struct lb_holder *h) {
   return h->holding ? LB_OK : LB_LOST;
 }
 
-/* ---- the resource
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- the resource ------------------------------------------------------------------------------------------------ */
 
 /*
  * The record of an access, right after it. A client can be stopped or killed between the two, in

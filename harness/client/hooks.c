@@ -165,8 +165,7 @@ static struct lb_client_state *state_of(const struct lb_holder *h) { return &h->
 
 enum { LATE_MS = 500 }; /* a busy machine is a little late, too */
 
-/* ---- who calls ------------------------------------------------------------------------------------------------------
- */
+/* ---- who calls --------------------------------------------------------------------------------------------------- */
 
 static bool is_child; /* this process was forked by a hook of the client's */
 
@@ -178,8 +177,7 @@ void lb_hooks_own_process(void) {
   is_child = false;
 }
 
-/* ---- one call -------------------------------------------------------------------------------------------------------
- */
+/* ---- one call ---------------------------------------------------------------------------------------------------- */
 
 /* Before the call: the hook and its deadline stand in shared memory, in true time, for whoever finds this client
  * hanging. */

@@ -81,8 +81,8 @@ struct lb_memory {
   _Atomic bool log_warm;          /* some log is an eighth full: its clients have worked enough to be warm */
   _Atomic bool log_full;          /* some log is nearly full: the measurement has to end */
   _Atomic uint64_t max_stall_ns;  /* by the heartbeat, of itself and of the clients */
-  _Atomic uint64_t stalled_ns;    /* ... the longest stall of each beat, added up. Stalls overlap: at most the time that
-                                     has passed counts */
+  _Atomic uint64_t
+      stalled_ns; /* ... the longest stall of each beat, added up. Stalls overlap: at most the time that has passed counts */
 };
 
 /* For so many clients and keys (at least 1); the event space is shared out among `writers` logs (at least 1) and one

@@ -71,8 +71,7 @@ bool lb_resource_write(struct lb_resource *r, bool checks, uint64_t fence, uint6
   return true;
 }
 
-/* ---- claims -------------------------------------------------------------------------------------------------------
- */
+/* ---- claims ------------------------------------------------------------------------------------------------------ */
 
 void lb_resource_claim(struct lb_resource *r, uint64_t token, uint64_t *ret) {
   union words old;

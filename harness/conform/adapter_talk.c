@@ -162,8 +162,7 @@ bool adapter_number(const struct adapter_reply *reply, const char *name, long lo
   return end > value && *end == '\0';
 }
 
-/* ---- its end ------------------------------------------------------------------------------------------------------
- */
+/* ---- its end ----------------------------------------------------------------------------------------------------- */
 
 bool adapter_end(struct lb_conform *c, int i, bool quit, int patience_ms, char *fate, size_t size) {
   struct adapter_reply reply;
@@ -187,8 +186,7 @@ void adapter_kill(struct lb_conform *c, int i) {
   client[i].open = false;
 }
 
-/* ---- what most statements do ----------------------------------------------------------------------------------------
- */
+/* ---- what most statements do ------------------------------------------------------------------------------------- */
 
 void adapter_acquire(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, int64_t wait_ms,
                      struct adapter_reply *ret, const char *why) {

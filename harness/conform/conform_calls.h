@@ -73,7 +73,7 @@ struct lb_conform {
   int (*wait_fds)(struct lb_env *env, struct pollfd *fds, size_t count, lb_ns deadline);
   /* For so long readiness may still be held back; when there last was one. */
   lb_ns hold_left, ready_at;
-  /* Further processes of this statement (conform_processes.c). */
+  /* Further processes of this statement (conform_process.c). */
   pid_t process[LB_CONFORM_PROCESSES];
   int process_count;
   /* Done once, by the first session, where it comes by this point; NULL = nothing. */

@@ -429,8 +429,8 @@ static int prepare(struct sweep *s) {
 int lb_check_history(const struct lb_history *whole, struct lb_check *ret) {
   struct lb_history asked = *whole, *history = &asked;
   struct sweep s = {.history = history, .check = ret};
-  asked.count = lb_evidence_closing_begins(whole); /* who asks again at the end may be granted the lock beside a holder
-                                                      that stands still: the scenario did not ask that */
+  asked.count = lb_evidence_closing_begins(
+      whole); /* who asks again at the end may be granted the lock beside a holder that stands still: the scenario did not ask that */
   *ret = (struct lb_check){.counters = lb_counters_none()};
   int r = prepare(&s);
   if (r == 0) {

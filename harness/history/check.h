@@ -84,16 +84,16 @@ struct lb_episode {
  * orphan_ns         to the next grant of that key by another; -1 = none; to the end of the history
  *                   if never granted again
  * blind_ns          from the other's grant (of readers: an exclusive one) until it learned that it had lost the lock
- * (`lost`, also as the answer to its release); -1 = no client ever learned of a loss servers_left      steps that saw a
- * server leave the others; -1 = none looked */
+ *                   (`lost`, also as the answer to its release); -1 = no client ever learned of a loss
+ * servers_left      steps that saw a server leave the others; -1 = none looked */
 struct lb_check {
   LB_COUNTERS_MEMBER;
   struct { /* of these, those that no ended lease excuses; of double holds it is `within_lease` */
     uint64_t dirty_accesses, stale_writes;
     int64_t lost_updates;
   } unexcused;
-  int64_t early_lost_updates; /* of lost_updates: what writes took away whose clients' latest read of the key was an
-                                 early one */
+  int64_t
+      early_lost_updates; /* of lost_updates: what writes took away whose clients' latest read of the key was an early one */
   struct lb_episode *episodes;
   size_t episode_count; /* == double_holds */
 };

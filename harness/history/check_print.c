@@ -200,8 +200,7 @@ void lb_check_print(const struct lb_history *history, const struct lb_check *che
     fprintf(out, "\n... and %zu more double holds\n", check->episode_count - max_episodes);
 }
 
-/* ---- as JSON: what does not apply is null -------------------------------------------------------------------------
- */
+/* ---- as JSON: what does not apply is null ------------------------------------------------------------------------ */
 
 static double to_ms(uint64_t ns) { return (double)ns / 1e6; }
 

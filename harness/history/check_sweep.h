@@ -21,9 +21,8 @@ struct lb_values { /* of a key at the resource; zeroed at the begin */
 
 enum overlap { /* what a hold had to do with others of its key so far */
                OVERLAP_NONE,
-               OVERLAP_LATE,   /* at each moment at most one of those that held had a lease that ran */
-               OVERLAP_WITHIN, /* at some moment its lease ran, and so did another holder's: the service had promised
-                                  twice */
+               OVERLAP_LATE, /* at each moment at most one of those that held had a lease that ran */
+               OVERLAP_WITHIN, /* at some moment its lease ran, and so did another holder's: the service had promised twice */
 };
 
 struct pair { /* a client and a key: the present hold, or the last one */

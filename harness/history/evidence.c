@@ -214,8 +214,8 @@ static bool asks_at(const struct lb_history *h, size_t end, uint32_t client) {
   return false;
 }
 
-/* The latest moment at which somebody had asked in vain. An answer after `closed` is none: the clients are being ended.
- */
+/* The latest moment at which somebody had asked in vain. An answer after `closed` is none: the clients are being
+ * ended. */
 static void find_vain(const struct lb_history *h, size_t begin, size_t closed, struct lb_closing *ret) {
   for (size_t i = begin; i < closed; i++)
     if (gave_up(&h->events[i])) ret->client = h->events[i].client, ret->at = h->events[i].t;
@@ -361,8 +361,7 @@ struct guarded {
   size_t count, needed; /* of servers, and from how many of them a client has to be cut off */
 };
 
-/* ---- cut off -------------------------------------------------------------------------------------------------------
- */
+/* ---- cut off ----------------------------------------------------------------------------------------------------- */
 
 static const char *text_of(const struct lb_history *h, uint32_t text) {
   return text < h->texts.count ? h->texts.name[text] : "";
@@ -435,8 +434,7 @@ static bool stood_still(const struct guarded *g, size_t at) {
   return false;
 }
 
-/* ---- who kept the resource whole ------------------------------------------------------------------------------------
- */
+/* ---- who kept the resource whole --------------------------------------------------------------------------------- */
 
 static bool has_answer(const struct lb_event *check) {
   return check->check != LB_CHECK_NO_ANSWER && check->check != LB_CHECK_ERROR;
@@ -480,8 +478,7 @@ enum lb_guard_evidence lb_evidence_guard(const struct lb_history *h, const char 
   return stop ? LB_GUARD_STOPPED_UNANSWERED : LB_GUARD_STOPPED_NOBODY;
 }
 
-/* ---- where the resource checks
- * ----------------------------------------------------------------------------------------- */
+/* ---- where the resource checks ----------------------------------------------------------------------------------- */
 
 static bool is_access(const struct lb_event *e) { return e->kind == LB_EV_READ || e->kind == LB_EV_WRITE; }
 

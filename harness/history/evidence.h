@@ -20,10 +20,12 @@ bool lb_evidence_unanswered(const struct lb_history *history);
  * still counts until its lease ends or another one is granted the key, for the service keeps its
  * lock. Silence is an answer only if the question may have left, and if a step had looked first. It may not have left
  * if the client gave up, certainly does not hold, and was connected to no server or cannot tell to which: a lock that
- * talks to several servers at once, or has no hook `server`, is contested by no timeout. Before the question whom the
- * client talks to: so that it is known who was silent, unless a fault has touched one of the two since. Or, after the
- * last fault, that another one holds: so that the scenario expects silence of what the fault has left. *ret_asked:
- * somebody asked, answered or not. If nobody asked, a clean history says nothing of exclusion. */
+ * talks to several servers at once, or has no hook `server`, is contested by no timeout. Before the question
+ * whom the client talks to: so that it is known who was silent, unless a fault has touched one of the
+ * two since. Or, after the last fault, that another one holds: so that the scenario expects silence of
+ * what the fault has left.
+ * *ret_asked: somebody asked, answered or not. If nobody asked, a clean history says nothing of
+ * exclusion. */
 bool lb_evidence_contested(const struct lb_history *history, bool *ret_asked);
 
 struct lb_in_vain {
@@ -60,8 +62,7 @@ enum lb_guard_evidence {
   LB_GUARD_STOPPED_NOBODY, /* checks were answered, and no overtaken client was stopped: the guard kept nothing whole */
   LB_GUARD_NOT_ASKED,      /* no check at all: nobody wanted to touch the resource */
   LB_GUARD_NOT_ANSWERED,   /* no check of any client was ever answered */
-  LB_GUARD_STOPPED_UNANSWERED, /* clients that another one had overtaken stopped because nobody answered, and for no
-                                  other reason */
+  LB_GUARD_STOPPED_UNANSWERED, /* clients that another one had overtaken stopped because nobody answered, and for no other reason */
 };
 /* What a history without damage shows of a guard by which clients check themselves (deadline,
  * signal, recheck). Overtaken is a client after whose grant of the key another one was granted it.

@@ -42,8 +42,7 @@ static int decimals_for(const struct lb_teller *t) {
   return length >= 5000000 ? 1 : length >= 5000 ? 3 : 6;
 }
 
-/* ---- lanes --------------------------------------------------------------------------------------------------------
- */
+/* ---- lanes ------------------------------------------------------------------------------------------------------- */
 
 /* The number at the end of a client's name, "" = it has none of one or two digits. */
 static const char *number_of(const char *name) {
@@ -98,8 +97,7 @@ static void move_lanes(struct lb_teller *t, const struct lb_event *e) {
   }
 }
 
-/* ---- lines --------------------------------------------------------------------------------------------------------
- */
+/* ---- lines ------------------------------------------------------------------------------------------------------- */
 
 /* Above 32 bits a fence is best read in two halves: ZooKeeper's is a czxid, whose upper half is the
  * epoch, the number of the leader that granted. What is larger still is some other number: a time,
@@ -473,8 +471,7 @@ static void put_sentence(const struct lb_teller *t) {
   put_stuck(t);
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------------------------
- */
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
 
 static void tell(struct lb_teller *t) {
   if (t->h->count == 0) {

@@ -31,8 +31,7 @@ struct cutter { /* a story while its events are chosen */
   size_t lines;
 };
 
-/* ---- what it is about ---------------------------------------------------------------------------------------------
- */
+/* ---- what it is about -------------------------------------------------------------------------------------------- */
 
 /* The first event that is wrong in one of these ways. */
 static size_t first_with(const struct cutter *x, unsigned flags) {
@@ -74,8 +73,7 @@ static void find_focus(struct cutter *x) {
   if (cut->focus != LB_NO_EVENT) cut->episode = find_episode(x);
 }
 
-/* ---- the stretch --------------------------------------------------------------------------------------------------
- */
+/* ---- the stretch ------------------------------------------------------------------------------------------------- */
 
 static bool is_of(const struct cutter *x, size_t i, uint32_t client, enum lb_event_kind kind) {
   const struct lb_event *e = &x->h->events[i];
@@ -227,8 +225,7 @@ size_t lb_explain_seen(const struct lb_history *h, size_t grant) {
   return LB_NO_EVENT;
 }
 
-/* ---- the clients --------------------------------------------------------------------------------------------------
- */
+/* ---- the clients ------------------------------------------------------------------------------------------------- */
 
 static bool has_lane(const struct lb_cut *cut, uint32_t client) {
   for (size_t i = 0; i < cut->lanes; i++)
@@ -263,8 +260,7 @@ static void find_lanes(struct cutter *x) {
   qsort(cut->lane, cut->lanes, sizeof *cut->lane, by_number);
 }
 
-/* ---- the lines ----------------------------------------------------------------------------------------------------
- */
+/* ---- the lines --------------------------------------------------------------------------------------------------- */
 
 static bool is_needed(const struct cutter *x, size_t i) {
   for (size_t n = 0; n < x->needed_count; n++)

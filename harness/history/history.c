@@ -203,8 +203,7 @@ void lb_history_sort(struct lb_history *history) {
   free(start);
 }
 
-/* ---- files: the first bytes say which form -------------------------------------------------------------------------
- */
+/* ---- files: the first bytes say which form ----------------------------------------------------------------------- */
 
 int lb_history_parse(const char *name, const void *data, size_t size, struct lb_history *ret, char *err,
                      size_t err_size) {

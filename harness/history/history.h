@@ -50,24 +50,20 @@ enum lb_event_kind {
   LB_EV_ERROR,      /* the latest failure a client was told; without a client: the observer */
   LB_EV_SHORTENED,  /* only the begin of the history was kept */
   LB_EV_CHECK,      /* of a client, no fact: what its guard found before an access; it neither begins nor ends a hold */
-  LB_EV_SERVER,     /* the server that a client talks to: which it had asked for the lock (with a key), or as a step
-                       observed it */
-  LB_EV_HOLDS,      /* whether a client held when a step looked: it believed that it does, and its lease was not over */
-  LB_EV_TOUCHED,    /* the hosts that a fault is done to; without a host: nobody */
-  LB_EV_UNUSED,     /* a fault of links met no packet but those of its own proof */
-  LB_EV_VOTED,      /* the servers whose yes made the grant of this client */
-  LB_EV_NOT_MET,    /* the condition that a step awaited did not come true within its bound */
-  LB_EV_TRIP,       /* how long a packet of a proof was on its way at least, from one host to another */
-  LB_EV_SEEN, /* of a client, no fact: how old the state was that its grant was read in; it neither begins nor ends a
-                 hold */
-  LB_EV_NOT_RENEWED, /* of a client, no fact: a renewal failed, and `check` says how; it neither begins nor ends a hold
-                      */
+  LB_EV_SERVER, /* the server that a client talks to: which it had asked for the lock (with a key), or as a step observed it */
+  LB_EV_HOLDS,   /* whether a client held when a step looked: it believed that it does, and its lease was not over */
+  LB_EV_TOUCHED, /* the hosts that a fault is done to; without a host: nobody */
+  LB_EV_UNUSED,  /* a fault of links met no packet but those of its own proof */
+  LB_EV_VOTED,   /* the servers whose yes made the grant of this client */
+  LB_EV_NOT_MET, /* the condition that a step awaited did not come true within its bound */
+  LB_EV_TRIP,    /* how long a packet of a proof was on its way at least, from one host to another */
+  LB_EV_SEEN, /* of a client, no fact: how old the state was that its grant was read in; it neither begins nor ends a hold */
+  LB_EV_NOT_RENEWED, /* of a client, no fact: a renewal failed, and `check` says how; it neither begins nor ends a hold */
   LB_EV_LEFT,        /* whether a server was seen to have left the others: it says that it serves nobody */
   LB_EV_MESSAGE,     /* the one message that a fault was armed for, with its connection, was met */
   LB_EV_CARRIED,     /* how many packets of others a delay line was given, and how many of them it sent on */
-  LB_EV_UNSYNCED, /* of the bytes that a server had written, so many were synced when it lost its power: the others are
-                     gone */
-  LB_EV_PERMITS,  /* so many clients may hold the key at once, in the whole history; without a key: any key */
+  LB_EV_UNSYNCED, /* of the bytes that a server had written, so many were synced when it lost its power: the others are gone */
+  LB_EV_PERMITS, /* so many clients may hold the key at once, in the whole history; without a key: any key */
 };
 
 enum {
@@ -158,8 +154,8 @@ struct lb_fact {
    * how long */
   int64_t ms;
   uint64_t in_ms; /* clock, rate: in that time */
-  uint64_t kept;  /* shortened: so many events, unsynced: bytes ...; carried: packets; message: those of its connection
-                     before it */
+  uint64_t
+      kept; /* shortened: so many events, unsynced: bytes ...; carried: packets; message: those of its connection before it */
   uint64_t total; /* ... of so many; message: its bytes; permits: how many, from 1 */
 };
 extern const struct lb_fact lb_no_fact;

@@ -105,8 +105,7 @@ bool lb_event_is_fact(const struct lb_event *event) {
   return event->kind < LB_KIND_COUNT && rules[event->kind].is_fact;
 }
 
-/* ---- members ------------------------------------------------------------------------------------------------------
- */
+/* ---- members ----------------------------------------------------------------------------------------------------- */
 
 static unsigned lowest_bit(unsigned bits) { return (unsigned)__builtin_ctz(bits); }
 
@@ -186,8 +185,7 @@ int lb_event_check_numbers(const struct lb_event *event, const struct lb_fact *f
   return -EINVAL;
 }
 
-/* ---- an event in memory -------------------------------------------------------------------------------------------
- */
+/* ---- an event in memory ------------------------------------------------------------------------------------------ */
 
 static int check_index(const char *member, uint32_t index, size_t count, char *text, size_t size) {
   if (index == LB_NO_NAME || index < count) return 0;

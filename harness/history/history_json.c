@@ -286,8 +286,7 @@ int lb_history_parse_json(const char *name, const char *data, size_t size, struc
   return r;
 }
 
-/* ---- writing: by the table in history_form.c, as it is read
- * ------------------------------------------------------------ */
+/* ---- writing: by the table in history_form.c, as it is read ------------------------------------------------------ */
 
 static json_t *name_value(const struct lb_names *names, const void *at) {
   return json_string_nocheck(names->name[*(const uint32_t *)at]);

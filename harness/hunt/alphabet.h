@@ -50,8 +50,8 @@ enum lb_hunt_slot {
   LB_HUNT_SLOT_COUNT
 };
 enum lb_hunt_undo {
-  LB_HUNT_STAYS, /* nothing takes it back (clocks, dead clients), or it has an end of its own (a restart; a stopped
-                  * client goes on when another one has written) */
+  LB_HUNT_STAYS, /* nothing takes it back (clocks, dead clients), or it has an end of its own (a restart; a stopped client
+                  * goes on when another one has written) */
   LB_HUNT_MID,   /* before another server takes over */
   LB_HUNT_AFTER, /* "back": when another one has taken over, client 1 still holding */
   LB_HUNT_GONE,  /* when the program is over */
@@ -103,8 +103,8 @@ struct lb_hunt_system {
   int64_t start_ms;     /* processor time until its servers are there, about */
   int64_t least_ttl_ms; /* the shortest lease that the servers grant; 0 = any */
 };
-/* Fills it in from the tables of both (system.c). Nothing is started; whether this machine has namespaces is looked up.
- */
+/* Fills it in from the tables of both (system.c). Nothing is started; whether this machine has namespaces is looked
+ * up. */
 void lb_hunt_system_of(const struct lb_protocol *protocol, const struct lb_topology *topology,
                        struct lb_hunt_system *ret);
 
@@ -126,8 +126,8 @@ size_t lb_hunt_fewer(const struct lb_hunt_system *system, struct lb_hunt_fault f
 bool lb_hunt_is_part(struct lb_hunt_fault fault);
 /* True if clocks run at another rate from then on. */
 bool lb_hunt_drifts(struct lb_hunt_fault fault);
-/* True of what no machine does: clocks at twice or half the rate show what a lock rests on, not what will happen to it.
- */
+/* True of what no machine does: clocks at twice or half the rate show what a lock rests on, not what will happen to
+ * it. */
 bool lb_hunt_is_unreal(struct lb_hunt_fault fault);
 /* True if another server takes over after it, where one can: the primary is gone or reaches nobody for long enough. */
 bool lb_hunt_takes_over(struct lb_hunt_fault fault, const struct lb_hunt_system *system);

@@ -15,8 +15,7 @@
 
 enum { PURPOSE_AUDIT = 0x61756474 }; /* a stream of its own */
 
-/* ---- the sample
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- the sample -------------------------------------------------------------------------------------------------- */
 
 static bool can_be_written(const struct lb_hunt_space *space, const struct lb_hunt_timeline *t) {
   char *text = NULL, err[300];
@@ -73,8 +72,7 @@ int lb_hunt_draw(const struct lb_hunt_space *space, uint64_t seed, size_t faults
   return -ENOMEM;
 }
 
-/* ---- the answer
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- the answer -------------------------------------------------------------------------------------------------- */
 
 static const char *const names[LB_HUNT_ANSWER_COUNT] = {"", "same", "other", "unclear", "undecided"};
 const char *lb_hunt_answer_name(enum lb_hunt_answer answer) { return names[answer]; }
@@ -211,8 +209,7 @@ size_t lb_hunting_audit_closer(const struct lb_hunting *g, size_t ret[]) {
   return some;
 }
 
-/* ---- samples of what was or was not run
- * -------------------------------------------------------------------------------- */
+/* ---- samples of what was or was not run -------------------------------------------------------------------------- */
 
 /* Timelines that were not run because of a set in them: does a sample of them break as well? One that does not is no
  * mistake of the set, but a fault that hides another one. */

@@ -24,8 +24,7 @@ int lb_hunt_write_file(const struct lb_hunt_space *space, size_t timeline, enum 
   return fclose(file) != 0 && r == 0 ? -EIO : r;
 }
 
-/* ---- the files
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- the files --------------------------------------------------------------------------------------------------- */
 
 struct files {
   char **path;
@@ -57,8 +56,7 @@ static int write_files(const struct lb_hunt_batches *g, const struct timed timed
   return r;
 }
 
-/* ---- the outcomes
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- the outcomes ------------------------------------------------------------------------------------------------ */
 
 struct seen { /* of a cell: what came of it in this batch */
   unsigned decided, undecided;
@@ -139,8 +137,7 @@ static void enter_skipped(const struct ear *ear) {
   }
 }
 
-/* ---- a batch --------------------------------------------------------------------------------------------------------
- */
+/* ---- a batch ----------------------------------------------------------------------------------------------------- */
 
 static size_t count_wanted(const struct ear *ear) {
   size_t count = 0;

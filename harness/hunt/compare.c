@@ -17,11 +17,10 @@ static const char *const names[LB_HUNT_RELATION_COUNT] = {"explained", "unexplai
                                                           "not comparable"};
 const char *lb_hunt_relation_name(enum lb_hunt_relation relation) { return names[relation]; }
 
-/* ---- a set beside a scenario
- * ----------------------------------------------------------------------------------------- */
+/* ---- a set beside a scenario ------------------------------------------------------------------------------------- */
 
-/* Until after a takeover or for good is the same to who asks in between. A client that is cut off is healed whenever.
- */
+/* Until after a takeover or for good is the same to who asks in between. A client that is cut off is healed
+ * whenever. */
 static bool same_undo(struct lb_hunt_fault of_set, struct lb_hunt_fault deed) {
   if (of_set.undo == LB_HUNT_STAYS || lb_hunt_of_client(of_set)) return true;
   return (of_set.undo == LB_HUNT_MID) == (deed.undo == LB_HUNT_MID);
@@ -89,8 +88,7 @@ static enum lb_hunt_why look_it_up(const struct lb_hunt *h, const struct lb_hunt
   return LB_HUNT_WHY_UNRUN;
 }
 
-/* ---- a scenario
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- a scenario -------------------------------------------------------------------------------------------------- */
 
 /* An option of this lock that the hunt was not played with. */
 static bool sets_another(const struct lb_hunt *h, const struct lb_scenario *scenario, const char *const settings[],
@@ -209,8 +207,7 @@ static const char *const texts[LB_HUNT_WHY_COUNT] = {
 };
 const char *lb_hunt_why_text(enum lb_hunt_why why) { return texts[why]; }
 
-/* ---- the program of a scenario
- * ----------------------------------------------------------------------------------------- */
+/* ---- the program of a scenario ----------------------------------------------------------------------------------- */
 
 struct program { /* indices of steps of client 1; the number of steps = it never comes */
   size_t asks, granted, writes, releases;
@@ -264,8 +261,7 @@ static int64_t lasts_ms(const struct lb_scenario *s, size_t from, size_t to) {
   return sum;
 }
 
-/* ---- hosts
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- hosts ------------------------------------------------------------------------------------------------------- */
 
 enum { NOBODY = -1, OTHERS = -2 }; /* no host has this role; hosts that no target of the hunt is */
 
@@ -295,8 +291,7 @@ static int target_of(const struct lb_hunt_system *s, struct lb_role role) {
   }
 }
 
-/* ---- faults
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- faults ------------------------------------------------------------------------------------------------------ */
 
 static void know_not(struct lb_hunt_deeds *d, enum lb_hunt_why why, const struct lb_step *step) {
   if (d->foreign) return;

@@ -30,8 +30,8 @@ const char *lb_hunt_why_text(enum lb_hunt_why why);
 
 #define LB_HUNT_DEEDS_MAX 16
 struct lb_hunt_deeds {
-  struct lb_hunt_fault deed[LB_HUNT_DEEDS_MAX]; /* in their order. What is done when client 1 is dead is not among them:
-                                                   nobody holds beside it then */
+  struct lb_hunt_fault deed
+      [LB_HUNT_DEEDS_MAX]; /* in their order. What is done when client 1 is dead is not among them: nobody holds beside it then */
   size_t count;
   enum lb_hunt_why foreign; /* what of it the hunt does not know; LB_HUNT_NO_WHY = all of it is there */
   const char *form;         /* of LB_HUNT_WHY_VERB: of which verb (lb_step_row); else "". Static */
@@ -42,7 +42,7 @@ struct lb_hunt_deeds {
  * scenario are not looked at. */
 struct lb_hunt_deeds lb_hunt_deeds_of(const struct lb_scenario *scenario, const struct lb_hunt_system *system);
 
-/* what a hunt says of the scenarios that people have written: does a set explain each violation that they expect, does
+/* What a hunt says of the scenarios that people have written: does a set explain each violation that they expect, does
  * one contradict what they call safe, and which sets has nobody written down?
  *
  * A set is in a scenario if its faults are among those of the scenario, in their order, each in the same slot and
@@ -71,13 +71,13 @@ struct lb_hunt_told { /* of a scenario */
 struct lb_hunt_comparison {
   struct lb_hunt_told *scenario;
   size_t count;
-  bool *written; /* of each set: a scenario that expects a violation has it, its simplest form, or one of the same
-                    mechanism */
+  bool *
+      written; /* of each set: a scenario that expects a violation has it, its simplest form, or one of the same mechanism */
 };
 
 /* Reads the scenarios of a folder and compares those that state something for the system of the hunt, which was played
- * with these settings
- * ("PROTOCOL.OPTION=VALUE"). 0 (release with lb_hunt_comparison_clear()), or -errno with one line in err. */
+ * with these settings ("PROTOCOL.OPTION=VALUE"). 0 (release with lb_hunt_comparison_clear()), or -errno with one line
+ * in err. */
 int lb_hunt_compare(const struct lb_hunt *hunt, const char *const settings[], size_t setting_count, const char *folder,
                     struct lb_hunt_comparison *ret, char *err, size_t err_size);
 void lb_hunt_comparison_clear(struct lb_hunt_comparison *comparison);

@@ -49,11 +49,9 @@ struct lb_directed_item {
 /* In a campaign clients wait behind others, and go from server to server, which a directed timeline leaves out. So
  * there are several ways to play the two. */
 enum lb_directed_way {
-  LB_DIRECTED_AS_ASKED, /* each asks at the place of its request in the history, over the connection that it has had all
-                           along */
-  LB_DIRECTED_FRESH,    /* the same, but client 2 opens its session only when it asks */
-  LB_DIRECTED_BY_SERVER, /* who was granted by the server that a fault had hit asks it when the fault has begun; who was
-                            granted by another one opens a session then */
+  LB_DIRECTED_AS_ASKED, /* each asks at the place of its request in the history, over the connection that it has had all along */
+  LB_DIRECTED_FRESH,     /* the same, but client 2 opens its session only when it asks */
+  LB_DIRECTED_BY_SERVER, /* who was granted by the server that a fault had hit asks it when the fault has begun; who was granted by another one opens a session then */
 };
 struct lb_directed { /* owns the texts of its steps */
   struct lb_directed_fault fault[LB_DIRECTED_FAULTS_MAX];
@@ -90,7 +88,7 @@ void lb_directed_waits(const struct lb_directed *directed, const bool keep[], bo
 int lb_directed_write(const struct lb_directed *directed, const bool keep[], const struct lb_directed_of *of,
                       const char *note, const char *expected, FILE *file);
 
-/* what the files that write a directed timeline share; nobody else includes it. */
+/* What the files that write a directed timeline share; nobody else includes it. */
 
 /* What lies between what; for the steps. */
 bool lb_directed_is_kept(const bool keep[], const struct lb_directed_item *item);
@@ -103,7 +101,7 @@ size_t lb_directed_begins(const struct lb_directed *d, const bool keep[], int cl
 /* This client opens its session only when it asks. */
 bool lb_directed_is_fresh(const struct lb_directed *d, const bool keep[], int client);
 
-/* a directed timeline (directed.h) is cut down on real servers: first its faults, then its times, as long as it breaks
+/* A directed timeline (directed.h) is cut down on real servers: first its faults, then its times, as long as it breaks
  * the lock.
  *
  * It breaks if a trial of its scenario is violated. It starts with the first of these that breaks in every trial: no
@@ -156,7 +154,7 @@ struct lb_shrunk {
 int lb_shrink(const struct lb_shrink_order *order, struct lb_directed *directed, struct lb_shrunk *ret, char *err,
               size_t err_size);
 
-/* delta debugging: the smallest part of a list that still does what the whole did. Pure: what "does" means is the
+/* Delta debugging: the smallest part of a list that still does what the whole did. Pure: what "does" means is the
  * caller's.
  *
  * Source: Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input", IEEE TSE 2002. What belongs

@@ -17,8 +17,7 @@
 
 enum { GUARD_TRIALS = LB_HUNTING_GUARD_TRIALS, OTHER_GUARDS = LB_HUNTING_OTHER_GUARDS };
 
-/* ---- what a minimal set says of others
- * --------------------------------------------------------------------------------- */
+/* ---- what a minimal set says of others --------------------------------------------------------------------------- */
 
 /* Runs a sample of the timelines of the order that were not run because there is a minimal set in them. */
 static int audit_held(struct lb_hunting *g, const size_t order[], size_t count) {
@@ -70,8 +69,7 @@ static int audit_guards(struct lb_hunting *g, const size_t order[], size_t count
   return lb_hunting_is_over(g, 1) ? 0 : lb_hunting_play_decided(g, &batch);
 }
 
-/* ---- simpler forms
- * --------------------------------------------------------------------------------------------------- */
+/* ---- simpler forms ----------------------------------------------------------------------------------------------- */
 
 static bool budget_is_over(void *clock) {
   const struct lb_hunting *g = clock;
@@ -136,8 +134,7 @@ static int settle(struct lb_hunting *g, bool plays, ptrdiff_t only) {
   return r;
 }
 
-/* ---- a hunt
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- a hunt ------------------------------------------------------------------------------------------------------ */
 
 /* Not what a bound leaves out and was run as a part of a set. */
 static void count_ran(struct lb_hunt *h) {

@@ -70,9 +70,9 @@ struct lb_hunt { /* its result. Released with lb_hunt_clear() */
   size_t ran[LB_HUNT_FAULTS_MAX + 1];    /* those that were */
   size_t held[LB_HUNT_FAULTS_MAX + 1];   /* not run, as they contain a minimal set: LB_HUNT_LEASE */
   size_t audited, audit_new;             /* of those a sample was run all the same; so many of it did not break */
-  unsigned stopped_by[LB_GUARD_COUNT]; /* of the minimal sets within a lease: those under this guard that did no damage
-                                          in any trial */
-  unsigned asked_of[LB_GUARD_COUNT];   /* ... of so many that could be asked */
+  unsigned stopped_by
+      [LB_GUARD_COUNT]; /* of the minimal sets within a lease: those under this guard that did no damage in any trial */
+  unsigned asked_of[LB_GUARD_COUNT]; /* ... of so many that could be asked */
 };
 
 /* Hunts; the journal is in folder/trials.csv, and a hunt goes on from what is there. 0, also if it was interrupted or

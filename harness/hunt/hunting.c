@@ -12,8 +12,7 @@
 
 enum { AGAIN = 2, UNDECIDED_MAX = AGAIN + 2 };
 
-/* ---- time
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- time -------------------------------------------------------------------------------------------------------- */
 
 double lb_hunting_spent(const struct lb_hunting *g) { return (double)(lb_clock_ns() - g->begin) / 1e9; }
 
@@ -21,8 +20,7 @@ bool lb_hunting_is_over(const struct lb_hunting *g, double share) {
   return g->order->budget_s > 0 && lb_hunting_spent(g) > g->order->budget_s * share;
 }
 
-/* ---- what is known --------------------------------------------------------------------------------------------------
- */
+/* ---- what is known ----------------------------------------------------------------------------------------------- */
 
 int lb_hunting_find_sets(struct lb_hunting *g) {
   lb_hunt_sets_clear(&g->h->sets);
@@ -61,8 +59,7 @@ void lb_hunting_describe(const struct lb_hunt_order *order, char *ret, size_t si
     at += (size_t)snprintf(ret + at, size - at, ", %s", order->settings[i]);
 }
 
-/* ---- batches
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- batches ----------------------------------------------------------------------------------------------------- */
 
 /* -EINTR is an end, not an error. */
 int lb_hunting_play_batches(struct lb_hunting *g, const struct lb_hunt_batch batch[], size_t count) {
@@ -112,8 +109,7 @@ int lb_hunting_play_decided(struct lb_hunting *g, const struct lb_hunt_batch *ba
   return r;
 }
 
-/* ---- how long it will take ----------------------------------------------------------------------------------------
- */
+/* ---- how long it will take --------------------------------------------------------------------------------------- */
 
 /* A timeline is bounded by what its faults wait for (lb_hunt_takes_ms()). Servers are started for the first ones, and
  * serve the next ones. */

@@ -115,8 +115,8 @@ int lb_hunt_journal_close(struct lb_hunt_journal *journal) {
 }
 
 /* From the verdict of a trial to the answer that a hunt counts. A trial that the judge calls stuck, or in which nobody
- * was refused by anybody, says nothing of exclusion: the faults stopped the service, and that is an answer of its own.
- */
+ * was refused by anybody, says nothing of exclusion: the faults stopped the service, and that is an answer of its
+ * own. */
 
 static const char *const outcomes[LB_HUNT_OUTCOME_COUNT] = {"safe",    "lease",   "expired",  "damage",
                                                             "numbers", "blocked", "undecided"};
@@ -178,8 +178,7 @@ const char *lb_hunt_standing_name(enum lb_hunt_standing standing) {
   return names[standing];
 }
 
-/* ---- subsets
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- subsets ----------------------------------------------------------------------------------------------------- */
 
 enum { PARTS_MAX = LB_HUNT_SUBSETS_MAX + LB_HUNT_FEWER_SETS_MAX };
 
@@ -233,8 +232,7 @@ bool lb_hunt_sets_contained(const struct lb_hunt_sets *sets, const struct lb_hun
   return false;
 }
 
-/* ---- what each timeline is
- * ------------------------------------------------------------------------------------------- */
+/* ---- what each timeline is --------------------------------------------------------------------------------------- */
 
 /* The subsets that break, and those of which that is not known. */
 static void look_at_subsets(const struct lb_hunt_journal *b, size_t timeline, enum lb_hunt_outcome class,
@@ -330,8 +328,7 @@ struct lb_hunt_share lb_hunt_core(const struct lb_hunt_journal *b) {
   return share;
 }
 
-/* ---- mechanisms
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- mechanisms -------------------------------------------------------------------------------------------------- */
 
 /* How many of its faults do this to this host. */
 static size_t count_done(const struct lb_hunt_timeline *t, const struct lb_hunt_fault *fault) {
@@ -359,8 +356,7 @@ bool lb_hunt_is_first(const struct lb_hunt_sets *sets, const struct lb_hunt_spac
   return true;
 }
 
-/* ---- what is not known yet
- * ------------------------------------------------------------------------------------------- */
+/* ---- what is not known yet --------------------------------------------------------------------------------------- */
 
 static bool wants(const struct lb_hunt_journal *b, size_t timeline) {
   const struct lb_hunt_count *count = lb_hunt_seen(b, timeline);

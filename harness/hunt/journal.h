@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * journal.h - what came of a timeline of a hunt, once or several times.
+ * journal.h - what came of the timelines of a hunt: outcomes, their journal, and the minimal sets in it.
  */
 #ifndef LB_HUNT_JOURNAL_H
 #define LB_HUNT_JOURNAL_H
@@ -18,8 +18,7 @@ enum lb_hunt_outcome {
   LB_HUNT_EXPIRED, /* two held, but the earlier lease was over */
   LB_HUNT_DAMAGE,  /* nobody held beside another one, but the resource was damaged */
   LB_HUNT_NUMBERS, /* only a fencing number that repeats or goes backwards */
-  LB_HUNT_BLOCKED, /* nobody could be granted the lock while it mattered, or not again at the end. Never safe: the
-                      question was not answered */
+  LB_HUNT_BLOCKED, /* nobody could be granted the lock while it mattered, or not again at the end. Never safe: the question was not answered */
   LB_HUNT_UNDECIDED,
   LB_HUNT_OUTCOME_COUNT
 };
@@ -47,7 +46,7 @@ bool lb_hunt_broke(const struct lb_hunt_count *count);
 /* How many were violated, in any class. */
 unsigned lb_hunt_violated(const struct lb_hunt_count *count);
 
-/* what a hunt has seen so far: for every timeline and guard how often it came out how. Each trial is a line of a file
+/* What a hunt has seen so far: for every timeline and guard how often it came out how. Each trial is a line of a file
  * as soon as it has ended, so a hunt that is interrupted, or killed, keeps what it has and can go on from there. */
 
 struct lb_hunt_doubt {
@@ -86,7 +85,7 @@ bool lb_hunt_is_hopeless(const struct lb_hunt_journal *journal, size_t timeline,
 /* 0, or -errno if something could not be written. */
 int lb_hunt_journal_close(struct lb_hunt_journal *journal);
 
-/* the minimal breaking sets in a journal: which faults it takes, none of them too many. Nothing is run here.
+/* The minimal breaking sets in a journal: which faults it takes, none of them too many. Nothing is run here.
  *
  * A set is minimal in its class if its timeline broke in every decided trial, at least LB_HUNT_SURE of them, and every
  * proper subset, run as often, did not break in that class once. Nothing is assumed of supersets: a further fault can

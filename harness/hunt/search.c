@@ -31,8 +31,7 @@ struct round {
   bool *taken; /* by the index of the timeline: it is looked at in this round */
 };
 
-/* ---- what is wanted
- * -------------------------------------------------------------------------------------------------- */
+/* ---- what is wanted ---------------------------------------------------------------------------------------------- */
 
 static bool was_asked(const struct lb_hunting *g, size_t timeline) {
   return lb_hunting_knows(g, timeline) || lb_hunt_seen(&g->h->journal, timeline)->of[LB_HUNT_UNDECIDED] > 0;
@@ -113,8 +112,7 @@ static void ask_guards(struct round *r) {
   }
 }
 
-/* ---- rounds
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- rounds ------------------------------------------------------------------------------------------------------ */
 
 static int play_all_of(struct round *r) {
   struct lb_hunting *g = r->g;
@@ -219,8 +217,7 @@ static int play_all(struct round *r) {
   return left < 0 ? (int)left : 0;
 }
 
-/* ---- the whole
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 /* What was to be run, and what was left out for a set in it; of that a sample was run. */
 static void count_wanted(struct lb_hunting *g, const size_t order[], size_t count) {

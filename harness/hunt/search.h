@@ -17,8 +17,7 @@
  * 0 or -ENOMEM. */
 int lb_hunt_order(const struct lb_hunt_space *space, uint64_t seed, size_t **ret, size_t *ret_count);
 
-/* ---- how long it takes ----------------------------------------------------------------------------------------------
- */
+/* ---- how long it takes ------------------------------------------------------------------------------------------- */
 
 /* Which timelines are looked at is known before the start; what follows is taken to be as much as in other hunts. */
 struct lb_hunt_ahead {
@@ -37,8 +36,7 @@ void lb_hunt_ahead_begin(const struct lb_hunt_journal *journal, const struct lb_
 double lb_hunt_ahead_left_s(struct lb_hunt_ahead *ahead, const struct lb_hunt_journal *journal, double elapsed_s,
                             double budget_s);
 
-/* ---- the search
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- the search -------------------------------------------------------------------------------------------------- */
 
 struct lb_hunting {
   const struct lb_hunt_order *order;
@@ -86,8 +84,7 @@ int lb_hunting_play_decided(struct lb_hunting *g, const struct lb_hunt_batch *ba
  * -EINTR; -ENOMEM; -errno with one line in err. */
 int lb_hunting_search(struct lb_hunting *g, const size_t order[], size_t count);
 
-/* ---- what follows
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- what follows ------------------------------------------------------------------------------------------------ */
 
 enum {
   LB_HUNTING_SAMPLE_MAX = 60,

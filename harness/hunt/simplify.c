@@ -28,8 +28,7 @@ bool lb_hunt_is_simplified(const struct lb_hunt_set *set) {
   return set->simplest.timeline != set->timeline || set->simplest.without;
 }
 
-/* ---- simpler forms
- * --------------------------------------------------------------------------------------------------- */
+/* ---- simpler forms ----------------------------------------------------------------------------------------------- */
 
 struct forms {
   const struct lb_hunt_space *space;
@@ -98,8 +97,7 @@ size_t lb_hunt_simpler(const struct lb_hunt_space *space, const struct lb_hunt_f
   return forms.count;
 }
 
-/* ---- does it still break?
- * -------------------------------------------------------------------------------------------- */
+/* ---- does it still break? ---------------------------------------------------------------------------------------- */
 
 enum answer { NO, YES, UNKNOWN };
 
@@ -149,8 +147,7 @@ static void go_on(struct job *job, struct lb_hunt_set *set) {
   }
 }
 
-/* ---- rounds
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- rounds ------------------------------------------------------------------------------------------------------ */
 
 /* Those that were never decided once, the others as often as it takes. */
 static int play(struct job *job, unsigned without, bool first) {

@@ -40,7 +40,7 @@ bool lb_hunt_is_simplified(const struct lb_hunt_set *set);
 /* ", without client 3 and without renewal", or "". */
 const char *lb_hunt_without_text(unsigned without);
 
-/* from how long to how long a fault, or the wait for a write, has to last for a set to break: by bisection, to a tenth
+/* From how long to how long a fault, or the wait for a write, has to last for a set to break: by bisection, to a tenth
  * of a second. */
 
 enum { LB_HUNT_TENTH_MS = 100, LB_HUNT_NARROW_TRIALS = 3 /* n of n, at each length that is tried */ };
@@ -61,7 +61,7 @@ bool lb_hunt_range_tells(const struct lb_hunt_range *range);
 /* "breaks if what is undone before a takeover lasts from 1.1 to 1.6 s". 160 bytes are enough. */
 void lb_hunt_range_say(const struct lb_hunt_range *range, char *buf, size_t size);
 
-/* a set is called minimal only if the form in which it is published comes out as it did, ten times of ten, under
+/* A set is called minimal only if the form in which it is published comes out as it did, ten times of ten, under
  * another seed on fresh servers. */
 
 #define LB_HUNT_REPLAYS 10 /* decided trials of each set */
@@ -79,7 +79,7 @@ struct lb_hunt_replays {          /* of a hunt */
 };
 struct lb_hunt_replays lb_hunt_replays_of(const struct lb_hunt_journal *journal);
 
-/* timelines of a hunt in forms that are not of its space: without client 3, without renewal, with other times. What
+/* Timelines of a hunt in forms that are not of its space: without client 3, without renewal, with other times. What
  * comes of them is not mixed with the journal of the hunt: each kind of form has a journal of its own beside it. */
 
 struct lb_hunt_lab {
@@ -101,8 +101,8 @@ struct lb_hunt_player lb_hunt_lab_player(struct lb_hunt_lab *lab);
 /* Sets `range` of each minimal set that is the first of its mechanism, in its simplest form; with only >= 0 of the set
  * of that timeline, minimal or not, if it broke every time. Nothing shorter than a tenth of a second and nothing longer
  * than three times the usual is tried. A length at which a trial is undecided twice counts as one at which it does not
- * break. No journal has these trials. 0, also when the time is over; -EINTR or other -errno with one line in lab->err.
- */
+ * break. No journal has these trials. 0, also when the time is over; -EINTR or other -errno with one line in
+ * lab->err. */
 int lb_hunt_lab_narrow(struct lb_hunt_lab *lab, struct lb_hunt_sets *sets, ptrdiff_t only);
 /* 0, or -errno if something could not be written. */
 int lb_hunt_lab_close(struct lb_hunt_lab *lab);

@@ -289,8 +289,7 @@ void lb_hunt_left_out(const struct lb_hunt_switches *switches, char ret[LB_HUNT_
 
 /* Hosts of a timeline: how many there are, and the same timeline with fewer of them. */
 
-/* ---- how many
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- how many ---------------------------------------------------------------------------------------------------- */
 
 enum {
   PRIMARY = 1 << 0,
@@ -342,8 +341,7 @@ void lb_hunt_hosts_say(const struct lb_hunt_system *s, const struct lb_hunt_time
   else snprintf(buf, size, "%s%s", hosts.clients ? "It hits " : "", clients);
 }
 
-/* ---- fewer
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- fewer ------------------------------------------------------------------------------------------------------- */
 
 static void sort_faults(struct lb_hunt_timeline *t) {
   size_t from, to;

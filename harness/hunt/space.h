@@ -28,8 +28,7 @@ enum lb_hunt_pruned {
   LB_HUNT_NO_QUEUE,      /* a waiter that is woken, where nobody queues */
   LB_HUNT_NO_DRIFT,      /* of the regime drift, and no clock drifts: as in `long`. Run for the subsets of others */
   /* Bounds, at two faults and more. */
-  LB_HUNT_FEWER_HOSTS,    /* a majority, or one server of a minority: a part of all or of that minority, and run where
-                             these broke */
+  LB_HUNT_FEWER_HOSTS, /* a majority, or one server of a minority: a part of all or of that minority, and run where these broke */
   LB_HUNT_HARMLESS_CLOCK, /* a clock that only makes leases longer */
   LB_HUNT_HOLDER_KILLED,  /* client 1 is killed after its grant */
   LB_HUNT_LATE_RESTART,   /* a restart at R */

@@ -77,8 +77,7 @@ void lb_hunt_tell_row(const struct lb_hunt *h, FILE *out) {
           count_came(h, LB_HUNT_UNDECIDED), h->seconds);
 }
 
-/* ---- sets
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- sets -------------------------------------------------------------------------------------------------------- */
 
 static const char *standing_text(enum lb_hunt_standing standing) {
   switch (standing) {
@@ -150,8 +149,7 @@ void lb_hunt_tell_sets(const struct lb_hunt *h, const char *folder, size_t max, 
               class == LB_HUNT_EXPIRED ? "only " : "", lb_hunt_class_text((enum lb_hunt_outcome) class));
 }
 
-/* ---- remarks
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- remarks ----------------------------------------------------------------------------------------------------- */
 
 static void tell_end(const struct lb_hunt *h, const struct lb_hunt_order *order, FILE *out) {
   if (h->end == LB_HUNT_OUT_OF_BUDGET) fprintf(out, "The budget of %.0f s was over:", order->budget_s);

@@ -24,7 +24,7 @@ void lb_hunt_tell_audit(const struct lb_hunt *hunt, FILE *out);
 /* Writes folder/hunt.csv and folder/hunt/NN.ini. 0, or -errno with one line in err. */
 int lb_hunt_keep(const struct lb_hunt *hunt, const char *folder, char *err, size_t err_size);
 
-/* one call of a hunt: when, how called, where, on which servers. A hunt that goes on has several. */
+/* One call of a hunt: when, how called, where, on which servers. A hunt that goes on has several. */
 
 struct lb_hunt_sitting {
   const char *const *argv; /* borrowed */

@@ -58,8 +58,7 @@ struct lb_hunt_times lb_hunt_times_of(const struct lb_hunt_system *s, enum lb_hu
   return t;
 }
 
-/* ---- how long it takes
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- how long it takes ------------------------------------------------------------------------------------------- */
 
 /* A lease of a client that was cut off has to end before somebody else is granted the lock; that of one that died may
  * not end at all, and is waited for in vain then by all who have sections. */
@@ -238,8 +237,8 @@ static void heal(struct lb_hunt_program *p) {
  * the others do whole sections by themselves. Faults stand in its slots.
  *
  * Client 3 opens its session behind the faults and behind the takeover that they cause, so that it sees what is there
- * by then; client 2 has had its connection all along. A primary that was stopped before client 1 asked is a case of its
- * own: the request waits there until the primary goes on, and client 1 holds only then. */
+ * by then; client 2 has had its connection all along. A primary that was stopped before client 1 asked is a
+ * case of its own: the request waits there until the primary goes on, and client 1 holds only then. */
 
 #define MS(ms) ((long long)(ms))
 enum { PROLOGUE_MS = 10000, RELEASE_MS = 2000, LOOK_MS = 600, SENT_MS = 50, FREE_MS = 4000 };

@@ -44,7 +44,7 @@ int64_t lb_hunt_takes_ms(const struct lb_hunt_system *system, const struct lb_hu
 int lb_hunt_write(const struct lb_hunt_timeline *timeline, const struct lb_hunt_system *system, enum lb_guard guard,
                   const struct lb_hunt_settings *settings, const char *expected, FILE *file);
 
-/* the program of the hunt as the steps of a scenario, with the faults of one timeline in
+/* The program of the hunt as the steps of a scenario, with the faults of one timeline in
  * their slots. Only write.c includes it. */
 
 struct lb_hunt_program {

@@ -20,10 +20,10 @@ struct lb_way { /* one direction of a link */
 };
 
 struct lb_rules {
-  char table[16];           /* a name that no other rules of this net have */
-  int priority;             /* nftables asks lower priorities first */
-  const char *const *match; /* which packets of a sender: a rule for each, as nft writes it, with a blank behind it; ""
-                               = all that are left */
+  char table[16]; /* a name that no other rules of this net have */
+  int priority;   /* nftables asks lower priorities first */
+  const char *const *
+      match; /* which packets of a sender: a rule for each, as nft writes it, with a blank behind it; "" = all that are left */
   size_t match_count;
   const struct lb_way *way; /* each way stands once */
   size_t way_count;

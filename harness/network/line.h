@@ -30,10 +30,10 @@ enum lb_line_pick { LB_LINE_PICKS_NONE, LB_LINE_PICKS_DROPPED, LB_LINE_PICKS_HEL
 
 struct lb_line_plan { /* what a line does to the packets on its ways */
   uint64_t delay_ns;  /* LB_LINE_HOLD: until it ends; 0 where it picks */
-  uint64_t jitter_ns; /* each packet's delay is uniform in delay_ns - jitter_ns .. delay_ns + jitter_ns; packets of one
-                         connection keep their order */
-  double loss;        /* so many of all packets are lost, from 0 to 1; drawn for each */
-  uint64_t seed;      /* of what is drawn */
+  uint64_t
+      jitter_ns; /* each packet's delay is uniform in delay_ns - jitter_ns .. delay_ns + jitter_ns; packets of one connection keep their order */
+  double loss;   /* so many of all packets are lost, from 0 to 1; drawn for each */
+  uint64_t seed; /* of what is drawn */
   enum lb_line_pick pick;
   unsigned after; /* so many messages of the connection pass before the one that is picked */
 };

@@ -48,7 +48,8 @@ int lb_proc_signal(const struct lb_proc *proc, int sig);
 /* True while it runs; reaps it when it has ended. */
 bool lb_proc_alive(struct lb_proc *proc);
 /* Tells its first process alone, by a signal, to end, and waits for that; the rest of its group is ended then. Its
- * status as of waitpid(2) in *ret. 0, -ESRCH: it does not run; -ETIMEDOUT: it does not end, and still runs. */
+ * status as of waitpid(2) in
+ * *ret. 0, -ESRCH: it does not run; -ETIMEDOUT: it does not end, and still runs. */
 int lb_proc_end(struct lb_proc *proc, int sig, uint64_t deadline, int *ret);
 /* SIGKILL to its tree, waits for the end of all of it. 0 = it died by this signal; -ESRCH = it was
  * already gone. */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * own.h - servers of the user's own, named on the command line: where they are, how to log in, what they say of
- * themselves. Each kind
- * (`--redis`, `--etcd` ...) becomes one more topology (`own-redis`). A trial there starts no server and hurts none: it
- * has clients only.
+ * themselves. Each kind (`--redis`, `--etcd` ...) becomes one more topology (`own-redis`). A trial there starts no
+ * server and hurts none: it has clients only.
  *
  * There is one list of them per process. It is made before anything is planned, and never changed afterwards; trials
  * inherit it. A password stands in it, and in no text that anybody writes.
@@ -65,7 +64,8 @@ struct lb_own_kind {
   const struct lb_family *family;
   bool no_tls; /* the client library here has none */
   /* Both run in a process of their own, in which a library may leave what it likes. Asks the servers of own->given;
-   * fills `ret`. 0, or -errno with the reason in env->err; -EACCES: they want a login, or another one. */
+   * fills `ret`. 0, or
+   * -errno with the reason in env->err; -EACCES: they want a login, or another one. */
   int (*ask)(struct lb_env *env, const struct lb_own *own, lb_ns deadline, struct lb_own_found *ret);
   /* Removes whatever any run of lockbench has left on them. 0 or -errno with env->err. */
   int (*clean)(struct lb_env *env, const struct lb_own *own, lb_ns deadline);

@@ -52,8 +52,7 @@ void lb_times_clear(struct lb_times *times) {
   *times = (struct lb_times){0};
 }
 
-/* ---- the nearest
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- the nearest ------------------------------------------------------------------------------------------------- */
 
 static double asked_s(const struct lb_scenario *s) {
   return s->kind == LB_KIND_TIMELINE ? 0 : s->duration_s + s->warmup_s;
@@ -132,8 +131,7 @@ struct lb_took lb_times_find(const struct lb_times *times, const struct lb_trial
 #define REST_SHARE 0.1
 #define REST_CPU_S 0.03
 
-/* ---- some trials
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- some trials ------------------------------------------------------------------------------------------------- */
 
 struct part { /* of a trial: its start, or the rest */
   size_t trial;
@@ -163,8 +161,8 @@ static double wanted(const struct play *p) {
   return sum;
 }
 
-/* Who has to wait for processors has more processes that want one than he has use for on average: so many of a trial.
- */
+/* Who has to wait for processors has more processes that want one than he has use for on average: so many of a
+ * trial. */
 #define STARTING 3
 #define RESTING 0.5
 
@@ -239,8 +237,7 @@ double lb_estimate_play(const struct lb_effort effort[], size_t count, const str
   return sum;
 }
 
-/* ---- a run
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- a run ------------------------------------------------------------------------------------------------------- */
 
 static struct lb_effort effort_of(const struct lb_plan *plan, size_t position, const struct lb_times *times) {
   const struct lb_job *job = &plan->jobs[plan->order[position]];

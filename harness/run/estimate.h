@@ -60,8 +60,8 @@ struct lb_estimate {        /* of a run that goes on. Filled by lb_estimate_begi
   double whole_s; /* of what was not done at the begin */
 };
 
-/* What the tally has already is done. `times` is not needed afterwards. 0 (release with lb_estimate_end()) or -ENOMEM.
- */
+/* What the tally has already is done. `times` is not needed afterwards. 0 (release with lb_estimate_end()) or
+ * -ENOMEM. */
 int lb_estimate_begin(const struct lb_tally *tally, const struct lb_times *times, const struct lb_room *room,
                       struct lb_estimate *ret);
 /* Seconds until the end of the run, `elapsed_s` after its begin: what is left by the measured times, corrected by how

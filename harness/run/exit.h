@@ -14,11 +14,11 @@ struct lb_tally;
 /* Scripts rely on these numbers. Between several that apply, the first of UNEXPECTED, UNDECIDED,
  * MISSING is taken: a surprise has to be looked at even if the run is incomplete. */
 enum lb_exit {
-  LB_EXIT_OK = 0,         /* something was asked, and all of it is as expected */
-  LB_EXIT_FAILURE = 1,    /* the harness failed */
-  LB_EXIT_USAGE = 2,      /* usage or bad input */
-  LB_EXIT_UNEXPECTED = 3, /* a verdict differs from its expectation (with --strict: its prediction), or a violation
-                             where none is stated */
+  LB_EXIT_OK = 0,      /* something was asked, and all of it is as expected */
+  LB_EXIT_FAILURE = 1, /* the harness failed */
+  LB_EXIT_USAGE = 2,   /* usage or bad input */
+  LB_EXIT_UNEXPECTED =
+      3, /* a verdict differs from its expectation (with --strict: its prediction), or a violation where none is stated */
   LB_EXIT_UNDECIDED = 4,
   /* A needed server or permission is missing. Of a run: what could be run is as expected, or nothing
    * was asked, as every cell is n/a or skipped. */

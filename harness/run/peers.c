@@ -58,8 +58,7 @@ static void expand_place(const char *text, char *buf, size_t size) {
   snprintf(buf, size, "%s%s", ours ? getenv("PEERS") : "", ours ? text + 6 : text);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------
- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 static int refuse(struct reading *r, const char *why) {
   if (r->result == 0) lb_refuse(r->err, r->err_size, "%s: [%s]: %s", r->path, r->section.name, why);
@@ -134,8 +133,7 @@ int lb_peers_load(const char *root, char *err, size_t err_size) {
   return reading.result;
 }
 
-/* ---- questions ----------------------------------------------------------------------------------------------------
- */
+/* ---- questions --------------------------------------------------------------------------------------------------- */
 
 static const struct peer *peer_of(const struct lb_protocol *protocol) {
   for (size_t i = 0; i < peer_count; i++)

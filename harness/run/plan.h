@@ -56,10 +56,10 @@ struct lb_plan {
   struct lb_expect *own_expect;
   size_t own_expect_count;
   uint64_t seed;
-  bool reuse;    /* timelines that can share their servers do */
-  bool in_order; /* what does not measure stands in the order of its scenarios, all first trials before all second ones
-                  */
-  bool strict;   /* a lock that was brought and is not as predicted fails the run */
+  bool reuse; /* timelines that can share their servers do */
+  bool
+      in_order; /* what does not measure stands in the order of its scenarios, all first trials before all second ones */
+  bool strict;  /* a lock that was brought and is not as predicted fails the run */
 };
 
 /* What a user asks for, as it was typed. Texts are borrowed and have to outlive the plan. */
@@ -76,8 +76,8 @@ struct lb_plan_request {
   /* Those of -g, a bit each; 0 = `none` and those with an [expect GUARD]. They win over `guards`. */
   unsigned only_guards;
   /* A suite: each scenario on every system under every guard, cells that mean nothing included. The
-   * systems are then one list for all scenarios: `systems`, or the group `standard` and those that any of them names.
-   */
+   * systems are then one list for all scenarios: `systems`, or the group `standard` and those that any of them
+   * names. */
   bool product;
   unsigned guards; /* one bit each; 0 = of a product all, else those that the scenario says */
   /* Of systems that a scenario states nothing for, one for each guard at most (copied; their texts

@@ -5,7 +5,8 @@
  *
  * A process per trial, or per series of trials that share their servers, and no thread anywhere: whatever a trial does
  * to its memory, its signals or its files, the next one begins clean, and the runner can always kill it. Trials share
- * nothing with the runner but the pipe and a page of live counters, which is only shown and never counted.
+ * nothing with the runner but the pipe and a page of live counters, which is only shown and never
+ * counted.
  */
 #include "runner.h"
 

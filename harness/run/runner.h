@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * runner.h - which trial may start beside those that run. A trial mostly waits, but its servers take all the
- * processor they can get while they start: three JVMs 1.4 s of it. Started all at once, eight such ensembles
- * are late by so much that their trials are no longer about the lock.
- *
- * Decides, and knows nothing of processes: whoever starts trials (runner.c) fills in what it sees.
+ * runner.h - the jobs of a plan, played side by side: which one may start (queue.c), the processes that play them
+ * (worker.c), and the loop over both (runner.c).
  */
 #ifndef LB_RUN_RUNNER_H
 #define LB_RUN_RUNNER_H
 
 #include <stdbool.h>
 #include <sys/types.h>
+
+/* ---- which trial may start beside those that run ---- */
+
+/* A trial mostly waits, but its servers take all the processor they can get while they start: three JVMs 1.4 s of it.
+ * Started all at once, eight such ensembles are late by so much that their trials are no longer about the lock. */
 
 #include "plan.h"
 #include "rundir.h"
@@ -28,15 +30,15 @@ struct lb_jobs {
 struct lb_protocol;
 struct lb_topology;
 
-/* Processor time until the servers of a trial and its clients are there: a foreign lock has a program for each client.
- */
+/* Processor time until the servers of a trial and its clients are there: a foreign lock has a program for each
+ * client. */
 int lb_start_ms(const struct lb_protocol *protocol, const struct lb_topology *topology, int clients);
 
 struct lb_crowd {      /* what runs now */
   int running;         /* trials, and who has servers and waits for another one */
   int playing;         /* trials alone */
   struct lb_jobs jobs; /* and how many may */
-  double spare;        /* of the processors' time: what nobody used when it was looked last (spare.h) */
+  double spare;        /* of the processors' time: what nobody used when it was looked last (lb_spare_look()) */
   int since;           /* trials that were started since that look, which did not see them */
   int freed;       /* places that somebody gave up for one that wants servers of its own, and that nobody has taken */
   int starting;    /* of the running ones: those whose servers and clients are not there yet */
@@ -76,7 +78,8 @@ struct lb_queue {
   size_t *running; /* by cell */
   size_t left;     /* neither taken nor given up */
   size_t first;    /* no position before it is left */
-  size_t *kind;    /* by position: jobs of one kind can be played on each other's servers (share.h); 0 = on nobody's */
+  size_t *
+      kind; /* by position: jobs of one kind can be played on each other's servers (lb_share_together()); 0 = on nobody's */
   size_t *example; /* of each kind but the first: a position */
   size_t kinds;
 };

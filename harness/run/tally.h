@@ -61,7 +61,7 @@ int lb_cell_as_predicted(const struct lb_cell_sum *sum);
 /* It was played, and too few trials were decided to say whether it is as expected. */
 bool lb_cell_is_open(const struct lb_cell_sum *sum);
 
-/* What trials say together, beyond the sums of tally.h: rates of violation, and the
+/* What trials say together, beyond their sums: rates of violation, and the
  * control they are compared with.
  *
  * Only decided trials (safe, violated, stuck) count here: what an undecided one saw is no evidence. */
@@ -76,15 +76,15 @@ struct lb_cell_rate {
   uint64_t handoffs, violations;              /* the useful ones */
   uint64_t grants;                            /* critical sections */
   size_t servers;                             /* that hold the lock; 0 = none */
-  bool stands_still; /* the verdict of the cell is stuck: its hours are of the standstill, so there is no rate by them
-                        or by hand-offs */
+  bool
+      stands_still; /* the verdict of the cell is stuck: its hours are of the standstill, so there is no rate by them or by hand-offs */
   uint32_t faults_of[LB_FAULT_KINDS_MAX]; /* proved, by their place among the scenario's faults */
   struct lb_rate overlapped_per_fault, within_lease_per_fault, damaged_per_fault; /* not set if faults == 0 */
-  struct lb_rate within_lease_per_server_hour; /* per hour in which each server has one fault: times `servers`; not set
-                                                  if faults or servers == 0 */
-  struct lb_rate lost_per_1000;                /* updates, of grants; not set if grants == 0 */
-  struct lb_rate violations_per_hour;          /* not set if hours == 0 or stands_still */
-  struct lb_rate violations_per_1000;          /* useful hand-offs; not set if handoffs == 0 or stands_still */
+  struct lb_rate
+      within_lease_per_server_hour; /* per hour in which each server has one fault: times `servers`; not set if faults or servers == 0 */
+  struct lb_rate lost_per_1000;       /* updates, of grants; not set if grants == 0 */
+  struct lb_rate violations_per_hour; /* not set if hours == 0 or stands_still */
+  struct lb_rate violations_per_1000; /* useful hand-offs; not set if handoffs == 0 or stands_still */
 };
 
 /* Without faults: what every system is compared with. */

@@ -19,8 +19,7 @@
 #include "own/own.h"
 #include "network/sandbox.h"
 
-/* ---- in the process
- * -------------------------------------------------------------------------------------------------- */
+/* ---- in the process ---------------------------------------------------------------------------------------------- */
 
 struct pipes {
   int out, in;
@@ -58,8 +57,7 @@ static bool is_online(const struct lb_trial_plan *plan) {
   return plan->topology->own || (elsewhere && !lb_scenario_needs(plan->scenario, LB_NEED_NETWORK));
 }
 
-/* ---- outside
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- outside ----------------------------------------------------------------------------------------------------- */
 
 static void close_both(const int fd[2]) {
   close(fd[0]);

@@ -19,11 +19,9 @@
 enum lb_guard {
   LB_GUARD_NONE,     /* touches the resource as long as nobody told it that it lost the lock */
   LB_GUARD_DEADLINE, /* looks at its own monotonic clock: not after valid_until */
-  LB_GUARD_SIGNAL,   /* asks nobody: not once its client library or connection has said that the session is lost or in
-                        doubt */
-  LB_GUARD_RECHECK,  /* asks the server whether it still holds: not unless the server says so */
-  LB_GUARD_CLAIM, /* writes its unique token into the resource first, and the resource refuses once another one stands
-                     there */
+  LB_GUARD_SIGNAL, /* asks nobody: not once its client library or connection has said that the session is lost or in doubt */
+  LB_GUARD_RECHECK, /* asks the server whether it still holds: not unless the server says so */
+  LB_GUARD_CLAIM, /* writes its unique token into the resource first, and the resource refuses once another one stands there */
   LB_GUARD_FENCE, /* shows its fencing token, and the resource refuses one smaller than the largest it has seen */
 };
 #define LB_GUARD_COUNT 6
@@ -89,11 +87,11 @@ struct lb_scenario {
   char *title;    /* [scenario] title */
   char *question; /* [scenario] question: what it settles */
   char *refuted;  /* [scenario] refuted: what outcome would refute the expectation */
-  char *like;   /* [scenario] like: the scenario that the rest was taken from (scenario_read.c); NULL = all of it is its
-                   own */
+  char *
+      like; /* [scenario] like: the scenario that the rest was taken from (scenario_read.c); NULL = all of it is its own */
   char *attack; /* [scenario] attack: which rules say what comes out (theory/theory.h); NULL = only [expect] does */
-  char *systems;  /* [scenario] systems: "a@x, b@*", those that it is asked of unless others are named; NULL = nobody is
-                     left out */
+  char *
+      systems; /* [scenario] systems: "a@x, b@*", those that it is asked of unless others are named; NULL = nobody is left out */
   char *guards;   /* [scenario] guards: "none, fence", those that a suite asks it under; NULL = all */
   char *upstream; /* [scenario] upstream: who published it, where and when; NULL = nobody is named */
   /* By its sections: [timeline], [campaign], or neither. Set when the file has been read; nothing else decides it. */

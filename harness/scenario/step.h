@@ -4,7 +4,7 @@
  * per verb. The parser, the checks before a run, help, scenarios/README.md, the timeline and the campaign ask the row
  * of a verb, not its name.
  *
- * A new verb is an enumerator here, its row in step.c, and what it does in trial/ (fault_*.c, or timeline.c).
+ * A new verb is an enumerator here, its row in step.c, and what it does in trial/ (fault_*.c, or timeline*.c).
  */
 #ifndef LB_STEP_H
 #define LB_STEP_H
@@ -16,27 +16,24 @@
 /* How a step names hosts without knowing the topology. */
 enum lb_role_kind {
   LB_ROLE_NONE,
-  LB_ROLE_PRIMARY, /* the server that decides; bound when a timeline first names it. Number 2: the server that took over
-                      from it, and so on */
+  LB_ROLE_PRIMARY, /* the server that decides; bound when a timeline first names it. Number 2: the server that took over from it, and so on */
   LB_ROLE_CURRENT_PRIMARY, /* asked again each time */
-  LB_ROLE_REPLICAS, /* the other data servers, as seen from `primary`; in a step that names primary N from that one, and
-                       `number` is N */
-  LB_ROLE_NODE,     /* node N, from 1 */
-  LB_ROLE_MAJORITY, /* the smallest majority of the data servers that contains the primary */
-  LB_ROLE_PARTNERS, /* the others of it, beside the primary */
-  LB_ROLE_MINORITY, /* the rest of the data servers */
-  LB_ROLE_PROXY,    /* the server that stands before the data servers */
-  LB_ROLE_ALL,      /* all servers */
-  LB_ROLE_CLIENT,   /* client N, from 1 */
-  LB_ROLE_CLIENTS,  /* all clients */
-  LB_ROLE_HOLDER,   /* the client that holds now */
-  LB_ROLE_WAITERS,  /* the clients that ask now */
+  LB_ROLE_REPLICAS, /* the other data servers, as seen from `primary`; in a step that names primary N from that one, and `number` is N */
+  LB_ROLE_NODE,      /* node N, from 1 */
+  LB_ROLE_MAJORITY,  /* the smallest majority of the data servers that contains the primary */
+  LB_ROLE_PARTNERS,  /* the others of it, beside the primary */
+  LB_ROLE_MINORITY,  /* the rest of the data servers */
+  LB_ROLE_PROXY,     /* the server that stands before the data servers */
+  LB_ROLE_ALL,       /* all servers */
+  LB_ROLE_CLIENT,    /* client N, from 1 */
+  LB_ROLE_CLIENTS,   /* all clients */
+  LB_ROLE_HOLDER,    /* the client that holds now */
+  LB_ROLE_WAITERS,   /* the clients that ask now */
   LB_ROLE_SERVER_OF, /* the server that client N talks to now; `number` is N */
 };
 struct lb_role {
   enum lb_role_kind kind;
-  int number; /* node, client: from 1; 0 = `any`, drawn from the seed (faults of a [campaign] only). Primary: 0, or from
-                 2 */
+  int number; /* node, client: from 1; 0 = `any`, drawn from the seed (faults of a [campaign] only). Primary: 0, or from 2 */
 };
 enum { LB_LOCKS_MAX = 4 };     /* so many a timeline may speak of */
 enum { LB_PRIMARIES_MAX = 9 }; /* so many may lead one after the other in a timeline */
@@ -121,9 +118,9 @@ enum lb_verb {
 /* One step as parsed. Which of the fields mean something depends on the verb; the others are 0. It owns `text`. */
 struct lb_step {
   enum lb_verb verb;
-  struct lb_role a, b; /* b: the other side of a link, or the other client of whom one will do; LB_ROLE_NONE where a
-                          step speaks of none */
-  int64_t within_ms;   /* for acquire, release, await, wait; slow: how late */
+  struct lb_role a,
+      b; /* b: the other side of a link, or the other client of whom one will do; LB_ROLE_NONE where a step speaks of none */
+  int64_t within_ms; /* for acquire, release, await, wait; slow: how late */
   /* T is "delay" or "delay+DURATION": that of the scenario ([workload] delay_ms) and this much more.
    * Then within_ms is filled in by scenario.c. */
   bool delayed;
@@ -152,8 +149,7 @@ enum lb_step_class {
   LB_STEP_FAULT,     /* done to hosts or to a client, and proved */
   LB_STEP_CURE,      /* takes back what earlier faults did */
   LB_STEP_CONDITION, /* waits until something is so; not in time = stuck or delayed */
-  LB_STEP_PAUSES,    /* the timeline does nothing for a while, or until something is so: whether it was, is recorded and
-                        decides nothing */
+  LB_STEP_PAUSES, /* the timeline does nothing for a while, or until something is so: whether it was, is recorded and decides nothing */
   LB_STEP_OBSERVATION, /* records a fact */
 };
 /* What has to be there before the step can be played: on this machine (network, clocks), in the
@@ -191,12 +187,11 @@ enum lb_step_need {
 /* What of a fault of servers is there when it is taken back. Of clients nothing is: each trial has its own. */
 enum lb_step_trace {
   LB_TRACE_LASTS, /* something: these servers serve no other timeline */
-  LB_TRACE_ASKED, /* perhaps a new process, another leader or an old connection: the servers have to say that they are
-                     well (lb_family.healthy) */
+  LB_TRACE_ASKED, /* perhaps a new process, another leader or an old connection: the servers have to say that they are well (lb_family.healthy) */
 };
 struct lb_step_row {
-  const char *form; /* "client N acquire within T": A, B are roles, N and M numbers of clients, T a time, [word] and
-                       [word VALUE] may be left out */
+  const char *
+      form; /* "client N acquire within T": A, B are roles, N and M numbers of clients, T a time, [word] and [word VALUE] may be left out */
   const char *help; /* one line */
   enum lb_step_class class;
   unsigned needs; /* enum lb_step_need */
@@ -247,8 +242,7 @@ bool lb_role_equal(struct lb_role a, struct lb_role b);
 /* One step from its text. 0, or -EINVAL with err = what was found and expected (no place). step->line is left alone. */
 int lb_step_parse(const char *text, struct lb_step *ret, char *err, size_t err_size);
 
-/* ---- premises: what has to be true for the question of a scenario to have been put, as a fact that a step observes
- * --- */
+/* ---- premises: what has to be true for the question of a scenario to have been put, as a fact that a step observes ---- */
 
 enum lb_premise_kind {
   LB_PREMISE_KEY,    /* key present|absent on A, seen by `observe key on A` */

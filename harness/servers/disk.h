@@ -18,7 +18,8 @@ struct lb_server;
 /* ---- counted: servers have no statistics of that, or none that is up to date ------------------- */
 
 /* Before the server is started: it loads the library, which counts in server->counted. 0 or -errno (-ENOENT: there is
- * no such library; -EOPNOTSUPP: it would see nothing); then the server is as before. */
+ * no such library;
+ * -EOPNOTSUPP: it would see nothing); then the server is as before. */
 int lb_disk_watch(struct lb_cluster *cluster, size_t index);
 /* Adds "writes to files", "bytes written" and "fsyncs" so far. False: nobody has counted (the library was not loaded,
  * or its functions are not those that the server calls). */
@@ -38,7 +39,8 @@ struct lb_power_loss {
 };
 
 /* Makes the journal of one server, which its processes keep from its next start on: server->journal. Call it when its
- * folder exists. 0 or -errno with cluster->err (-ENOENT: there is no preload library). */
+ * folder exists. 0 or
+ * -errno with cluster->err (-ENOENT: there is no preload library). */
 int lb_power_watch(struct lb_cluster *cluster, size_t index);
 /* Of a server whose processes are dead: takes out what it had not synced, and looks whether that is gone and whether
  * the last that it had synced to each file is there. The journal begins anew. 0, or -errno with cluster->err (-ENODATA:
@@ -49,8 +51,7 @@ int lb_power_cut(struct lb_cluster *cluster, size_t index, struct lb_power_loss 
  * or its files cannot be listed just now. */
 int lb_power_is_synced(struct lb_cluster *cluster, size_t index);
 
-/* ---- a full disk: a small file system in memory, mounted on the folder of a server inside the sandbox of the trial,
- * with which it ends --- */
+/* ---- a full disk: a small file system in memory, mounted on the folder of a server inside the sandbox of the trial, with which it ends ---- */
 
 /* Gives the server such a disk: before its folder has anything in it. 0, or -errno with cluster->err. */
 int lb_room_make(struct lb_cluster *cluster, size_t index);
@@ -64,8 +65,8 @@ int lb_room_free(struct lb_cluster *cluster, size_t index);
  * Whoever takes one makes the server stand still first. What it had in its files at that moment is what a crash would
  * have left there, and servers start on that. */
 
-/* Copies its files, in place of an earlier copy, and compares. 0, or -errno with cluster->err (-ENOENT: it has none).
- */
+/* Copies its files, in place of an earlier copy, and compares. 0, or -errno with cluster->err (-ENOENT: it has
+ * none). */
 int lb_copy_take(struct lb_cluster *cluster, size_t index);
 /* Of a server whose processes are dead: puts the copy in place of its files, and compares. 0, or -errno with
  * cluster->err (-ENOENT: there is no copy). */

@@ -110,10 +110,9 @@ struct lb_family {
   const struct lb_setting *settings; /* of its data servers, NULL = none */
   bool majority;                     /* several data servers serve only with a majority of them */
   bool all_serve; /* clients talk to any of several data servers, also to those that follow another */
-  bool by_libc; /* its servers call the kernel through the C library only, so a preload library sees what they write and
-                   sync */
-  int poll_ms;  /* while somebody waits for them, its servers are asked again after so long: often enough, and not so
-                   often that the answers cost them much; 0 = 10 */
+  bool
+      by_libc; /* its servers call the kernel through the C library only, so a preload library sees what they write and sync */
+  int poll_ms; /* while somebody waits for them, its servers are asked again after so long: often enough, and not so often that the answers cost them much; 0 = 10 */
   bool independent; /* several data servers do not know each other: they never talk, and no one of them decides */
   /* Starts all servers and waits until each says it is ready and the cluster can serve (replicas
    * online, leader elected). Hosts, ports, folders and logs are already filled in. 0 or -errno with
@@ -144,7 +143,8 @@ struct lb_family {
   void (*target)(const struct lb_own *own, struct lb_endpoint *endpoint, struct lb_target *ret);
   const struct lb_ending *ending; /* NULL = no server of ours */
   /* Lets this server, which decides, hand over to another one while all of them run: the operator's order. 0 when it
-   * was taken, or -errno with env->err. NULL = there is no such order. */
+   * was taken, or
+   * -errno with env->err. NULL = there is no such order. */
   int (*depose)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
   /* Takes this server out of its cluster, asked of another one: the operator's order. 0 when that one lists it no more,
    * or -errno with env->err. NULL = its cluster has no members that come and go. */

@@ -264,8 +264,8 @@ static int lists(struct lb_cluster *cluster, const struct lb_server *asked, uint
   return r < 0 ? r : found;
 }
 
-/* Asked of another one, again and again: a cluster refuses while it has not heard of all its members for five seconds.
- */
+/* Asked of another one, again and again: a cluster refuses while it has not heard of all its members for five
+ * seconds. */
 static int remove_member(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   enum { AGAIN_MS = 200 };
   const struct lb_server *asked = &cluster->server[(index + 1) % cluster->data_count];

@@ -123,8 +123,8 @@ static int ask_role(struct lb_cluster *cluster, size_t index, lb_ns deadline, un
 /* ---- the template: a freshly initialised data folder, made once per run and copied for every server --
  *
  * initdb takes a second of CPU, a copy of its result a few hundredths. The template appears under its name by rename,
- * so it is whole or absent; a lock only keeps several trials from making it at the same time, and goes with its holder.
- */
+ * so it is whole or absent; a lock only keeps several trials from making it at the same time, and goes with its
+ * holder. */
 
 /* "15.12" of this program. */
 static int postgres_version(const char *postgres, char *buf, size_t size) {

@@ -343,8 +343,7 @@ int lb_redis_free_memory(struct lb_cluster *cluster, size_t index, lb_ns deadlin
              : LB_REDIS_EXPECT(cluster, index, deadline, NULL, "not deleted", "DEL", "lockbench:filler:0");
 }
 
-/* ---- a full disk: it is written to until its append-only file does not grow any more. One that syncs before it
- * answers ends then; another one refuses */
+/* ---- a full disk: it is written to until its append-only file does not grow any more. One that syncs before it answers ends then; another one refuses ---- */
 
 enum { TRIES = 8, VALUE_BYTES = 65536 };
 

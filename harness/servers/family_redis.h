@@ -40,8 +40,8 @@ size_t lb_redis_replicas_online(const redisReply *info);
 int lb_redis_ping(struct lb_cluster *cluster, size_t index, lb_ns deadline);
 /* lb_family.wall_ms: TIME. */
 int lb_redis_wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms);
-/* lb_family.requests: how often it read from a connection. So a script, or several commands in one piece, count once.
- */
+/* lb_family.requests: how often it read from a connection. So a script, or several commands in one piece, count
+ * once. */
 int lb_redis_requests(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret);
 /* lb_family.commits: changes since the start, as no file of this server is ever a snapshot. */
 int lb_redis_commits(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret);

@@ -284,8 +284,8 @@ static int primary(struct lb_cluster *cluster, lb_ns deadline) {
 }
 
 /* A Sentinel that has tried a failover waits for twice the failover-timeout before the next one, so no later trial
- * would find what it found at its start. Each try has an epoch, which stands in the file of every Sentinel that voted.
- */
+ * would find what it found at its start. Each try has an epoch, which stands in the file of every Sentinel that
+ * voted. */
 static bool has_voted(const struct lb_server *sentinel) {
   char path[300], line[300];
   unsigned long long epoch = 0;

@@ -48,10 +48,10 @@ static const char *const needs[] = {
 /* ZooKeeper bounds session timeouts to 2..20 ticks. The upper bound is moved away, or it would change
  * the ttl of a scenario without a word. The lower one stays, because what a client can know of its
  * session rests on it (backends/zk_life.h): see least_ttl_ms(). cnxTimeout and maxNotificationInterval are for members
- * that are cut off: connecting to them must not hold up an election, and after the cut is healed they must not wait for
- * up to a minute before they ask again. initLimit: a leader to which a follower acknowledged an older proposal before
- * the new epoch leads nobody, and serves nobody, until that is over. UsePerfData: its file would outlive a killed
- * server, in /tmp. */
+ * that are cut off: connecting to them must not hold up an election, and after the cut is healed they must
+ * not wait for up to a minute before they ask again. initLimit: a leader to which a follower acknowledged an older
+ * proposal before the new epoch leads nobody, and serves nobody, until that is over. UsePerfData: its file would
+ * outlive a killed server, in /tmp. */
 static const struct lb_setting settings[] = {
     {.name = "tickTime=", .stock = "2000", .faults = "200", .measured = "2000"},
     {.name = "initLimit=", .stock = "10", .faults = "20", .measured = "10"},
@@ -275,9 +275,10 @@ static int mono_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int
  * 0, or -errno. */
 static int open_session(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   enum { LENGTH = 45, TIMEOUT_MS = 1000 };
-  unsigned char request[4 + LENGTH] = {
-      [3] = LENGTH, [18] = TIMEOUT_MS >> 8, [19] = TIMEOUT_MS & 255, [31] = 16}; /* version, zxid, timeout, id 0, an
-                                                                                    empty password */
+  unsigned char request[4 + LENGTH] = {[3] = LENGTH,
+                                       [18] = TIMEOUT_MS >> 8,
+                                       [19] = TIMEOUT_MS & 255,
+                                       [31] = 16}; /* version, zxid, timeout, id 0, an empty password */
   const struct lb_server *server = &cluster->server[index];
   char byte;
   int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);

@@ -14,11 +14,9 @@
 /* What a server that was killed comes back with, and how this goes with `storage` of the scenario
  * (memory or disk). */
 enum lb_keeps {
-  LB_KEEPS_NOTHING,  /* nothing is written: a restarted server is empty, whatever `storage` says */
-  LB_KEEPS_AS_ASKED, /* everything: with `disk` synced to it before it is acknowledged, with `memory` not synced at all
-                      */
-  LB_KEEPS_ON_DISK,  /* everything, on disk even where `storage` says `memory`; when it is synced is in the row's
-                        settings */
+  LB_KEEPS_NOTHING, /* nothing is written: a restarted server is empty, whatever `storage` says */
+  LB_KEEPS_AS_ASKED, /* everything: with `disk` synced to it before it is acknowledged, with `memory` not synced at all */
+  LB_KEEPS_ON_DISK, /* everything, on disk even where `storage` says `memory`; when it is synced is in the row's settings */
 };
 
 struct lb_own;
@@ -34,10 +32,9 @@ struct lb_topology {
    * takeover), as its settings have it; 0 = nobody looks (single servers, an operator). */
   int64_t detector_ms;
   enum lb_keeps keeps;
-  int start_ms;     /* processor time that a trial takes until its servers and clients are there, as measured on one
-                       machine; 0 = hardly any */
-  size_t favourite; /* the data server, from 1, that Sentinel promotes before any other, whatever they have received; 0
-                       = none */
+  int start_ms; /* processor time that a trial takes until its servers and clients are there, as measured on one machine; 0 = hardly any */
+  size_t
+      favourite; /* the data server, from 1, that Sentinel promotes before any other, whatever they have received; 0 = none */
   bool synchronous; /* the primary acknowledges nothing that its replicas do not have */
   /* Lines, each with its newline, at the end of the configuration of every data server, in its own
    * words; they win over the family's. NULL = none. */

@@ -3,7 +3,7 @@
  * display.h - what a person sees of a run: a live line (live.h), the truth table, the figures.
  *
  * Everything here reads a tally and writes to the stream that it is given. Nothing is decided here:
- * verdicts and expectations come from run/tally.h, rates from run/tally.h.
+ * verdicts, expectations and rates come from run/tally.h.
  */
 #ifndef LB_DISPLAY_H
 #define LB_DISPLAY_H
@@ -36,8 +36,8 @@ struct lb_progress lb_display_progress(struct lb_display *display);
 void lb_display_end(struct lb_display *display);
 
 /* Verdicts of all cells, in as many columns as the terminal has (120 in a log): without a guard, rows: scenarios,
- * columns: systems; then what each guard changes; then lb_print_rates(). A `!` marks what lb_print_remarks() repeats
- * with its reason. */
+ * columns: systems; then what each guard changes; then lb_print_rates(). A `!` marks what lb_print_remarks()
+ * repeats with its reason. */
 void lb_print_truth_table(const struct lb_tally *tally, FILE *out);
 /* A line per cell of a campaign: hand-offs, faults, rate of violations; then one for all trials
  * without faults. */
@@ -59,7 +59,8 @@ enum lb_display_style { LB_DISPLAY_WORDS, LB_DISPLAY_SHORT }; /* "VIOLATED 2/3",
 
 /* Verdict and count of a cell, with a `!` where it differs from the expectation: "safe 3" = all of
  * 3 trials, "safe 15 of 21" = only these were decided, "VIOLATED 2/3" = 2 of 3 decided ones, "undecided 1/3" = 1 of all
- * 3, "n/a 2" = for the second of the reasons below the tables. 64 bytes are enough for `buf`. */
+ * 3, "n/a 2" = for the second of the reasons below the tables. 64 bytes are enough
+ * for `buf`. */
 void lb_display_cell_text(const struct lb_cell_sum *cell, enum lb_display_style style, char *buf, size_t size);
 /* What a terminal is sent before such a text; "\033[0m" ends it. */
 const char *lb_display_colour(enum lb_verdict verdict);

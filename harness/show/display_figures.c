@@ -22,8 +22,7 @@ static const struct {
 } campaign_columns[] = {LB_CAMPAIGN_COLUMN_LIST(COLUMN)};
 enum { CAMPAIGN_COLUMNS = sizeof campaign_columns / sizeof *campaign_columns };
 
-/* ---- numbers -------------------------------------------------------------------------------------------------------
- */
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
 /* Two significant digits, never in powers of ten, and without zeros at the end of a fraction; "150k"
  * from ten thousand on. */
@@ -73,8 +72,7 @@ void lb_campaign_rate_text(const struct lb_campaign_rate *x, char *buf, size_t s
   else snprintf(buf, size, "%llu in %s s", events, two_digits(x->exposure * 3600, number, sizeof number));
 }
 
-/* ---- sentences -----------------------------------------------------------------------------------------------------
- */
+/* ---- sentences --------------------------------------------------------------------------------------------------- */
 
 void lb_campaign_note_kind(struct lb_campaign_notes *notes, const char *name, uint64_t proved) {
   size_t i = 0;

@@ -175,8 +175,8 @@ static void list_all(const json_t *cells, char *err, size_t err_size) {
   }
 }
 
-/* What is nearest to `wanted`, in `ret`: of the cells' names, or of the parts that they have. False = nothing is near.
- */
+/* What is nearest to `wanted`, in `ret`: of the cells' names, or of the parts that they have. False = nothing is
+ * near. */
 static bool nearest(const json_t *cells, const char *wanted, bool whole, char ret[LB_CELL_NAME_MAX]) {
   const json_t *cell;
   size_t i;

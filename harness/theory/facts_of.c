@@ -38,8 +38,7 @@ static const char *stated_of(const struct lb_protocol *protocol) {
   return NULL;
 }
 
-/* ---- servers
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- servers ----------------------------------------------------------------------------------------------------- */
 
 static void add_row(const struct lb_topology *t, struct lb_facts *ret) {
   static const char *const members[] = {"0", "1", "2", "3", "3", "5", "6"};
@@ -64,8 +63,7 @@ static void add_servers(const struct lb_topology *t, struct lb_facts *ret) {
   else add_row(t, ret);
 }
 
-/* ---- locks
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- locks ------------------------------------------------------------------------------------------------------- */
 
 /* A foreign lock on servers without sessions that says it lasts as long as its session renews a lease by itself. */
 static void add_end(const struct lb_protocol *p, const struct lb_topology *t, struct lb_facts *ret) {
@@ -105,8 +103,7 @@ static void add_knowledge(const struct lb_protocol *p, struct lb_facts *ret) {
   lb_facts_set(ret, "excludes", p->traits & LB_TRAIT_UNSAFE ? "no" : "yes");
 }
 
-/* ---- what a scenario sets
- * ---------------------------------------------------------------------------------------------- */
+/* ---- what a scenario sets ---------------------------------------------------------------------------------------- */
 
 /* The value of a choice as its word, of a bool as yes or no; NULL = it has no such option. */
 static const char *option_word(const struct lb_protocol *p, const union lb_value *options, const char *name) {

@@ -190,8 +190,7 @@ struct campaign {
   uint64_t granted_before; /* how many grants there had been by then */
 };
 
-/* ---- the play ------------------------------------------------------------------------------------------------------
- */
+/* ---- the play ---------------------------------------------------------------------------------------------------- */
 
 /* Some log is nearly full: what happens from now on might not be seen any more. */
 static bool over(const struct campaign *c) { return atomic_load(&c->s->memory->log_full); }

@@ -80,8 +80,7 @@ lb_ns lb_crew_open_most(const struct lb_trial_plan *plan) {
 static bool is_foreign(const struct lb_stage *s) { return s->plan->protocol->traits & LB_TRAIT_FOREIGN; }
 static lb_ns limit_of(const struct lb_stage *s) { return (is_foreign(s) ? OPEN_FOREIGN_S : OPEN_S) * LB_NS_PER_S; }
 
-/* ---- one answer
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- one answer -------------------------------------------------------------------------------------------------- */
 
 /* The text names a breach of the contract before the client's own words, and says how a client died that cannot speak
  * any more. */
@@ -153,8 +152,7 @@ static int call(struct lb_stage *s, struct lb_client *client, enum lb_client_ver
   return r == 0 && reply.result == LB_OK ? 0 : failed(s, client, r, &reply, what, err, err_size);
 }
 
-/* ---- all of them
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- all of them ------------------------------------------------------------------------------------------------- */
 
 static int at_a_time(void) {
   long cores = sysconf(_SC_NPROCESSORS_ONLN);

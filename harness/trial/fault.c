@@ -50,8 +50,7 @@ static bool hits_nobody(const struct lb_doing *d) {
   return !lb_step_needs(d->step, LB_NEED_NETWORK) && d->a->server_count + d->a->client_count == 0;
 }
 
-/* ---- a proof that waits for a gate
- * ----------------------------------------------------------------------------------- */
+/* ---- a proof that waits for a gate ------------------------------------------------------------------------------- */
 
 struct lb_kept { /* one is enough: the next fault first has it proved */
   const struct lb_step *step;
@@ -83,8 +82,7 @@ int lb_fault_prove_kept(struct lb_stage *s, bool now, char *err, size_t err_size
   return r;
 }
 
-/* ---- doing and undoing
- * ----------------------------------------------------------------------------------------------- */
+/* ---- doing and undoing ------------------------------------------------------------------------------------------- */
 
 /* The fault is recorded before it acts: its first effects may be in the history already when the proof is there. A
  * fault without `prove` has seen its effect in `act`, and is recorded as proved; a cure without one is not. */

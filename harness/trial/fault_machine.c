@@ -140,8 +140,7 @@ static struct dial dial_at(const struct lb_doing *d, size_t i) {
   return (struct dial){.name = client->name, .skew = client->skew, .client = client};
 }
 
-/* ---- asking ---------------------------------------------------------------------------------------------------------
- */
+/* ---- asking ------------------------------------------------------------------------------------------------------ */
 
 /* What the client's env shows, as an ordinary command: so the client must not owe another answer. */
 static int ask_client(struct lb_client *client, bool monotonic, int64_t *ret_ms) {
@@ -216,8 +215,7 @@ static int each_dial(struct lb_doing *d, int (*act)(struct lb_doing *d, const st
   return r;
 }
 
-/* ---- a jump ---------------------------------------------------------------------------------------------------------
- */
+/* ---- a jump ------------------------------------------------------------------------------------------------------ */
 
 static int jump(struct lb_doing *d) {
   if (each_dial(d, ask_before) < 0) return -1;
@@ -246,8 +244,7 @@ static int prove_one_jump(struct lb_doing *d, const struct dial *dial, int64_t *
 
 static int prove_jumps(struct lb_doing *d) { return each_dial(d, prove_one_jump); }
 
-/* ---- another rate ---------------------------------------------------------------------------------------------------
- */
+/* ---- another rate ------------------------------------------------------------------------------------------------ */
 
 static int change_rate(struct lb_doing *d) {
   for (size_t i = 0; i < dial_count(d); i++) {
@@ -294,8 +291,7 @@ static int prove_one_rate(struct lb_doing *d, const struct dial *dial, int64_t *
 
 static int prove_rates(struct lb_doing *d) { return each_dial(d, prove_one_rate); }
 
-/* ---- and back -------------------------------------------------------------------------------------------------------
- */
+/* ---- and back ---------------------------------------------------------------------------------------------------- */
 
 /* Taken back without a proof: what a clock says afterwards is not part of any claim. */
 static int true_clocks(struct lb_doing *d) {

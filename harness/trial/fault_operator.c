@@ -21,8 +21,7 @@
 enum { END_MS = 15000, HAND_OVER_MS = 15000, CANCEL_MS = 3000, OCCUPY_MS = 3000 };
 enum { ASK_MS = 5000, HAND_MS = 5000, SAVE_MS = 5000, POLL_MS = 5 };
 
-/* ---- shut down
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- shut down --------------------------------------------------------------------------------------------------- */
 
 long lb_doing_said(const struct lb_server *server) {
   struct stat s;
@@ -64,8 +63,7 @@ static int shut_down(struct lb_doing *d) {
   return r;
 }
 
-/* ---- depose
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- depose ------------------------------------------------------------------------------------------------------ */
 
 static int hand_over(struct lb_doing *d) {
   struct lb_cluster *cluster = &d->s->cluster;
@@ -92,8 +90,7 @@ static int await_other(struct lb_doing *d) {
   return lb_doing_fail(d, "%s: no other server decides", d->step->text);
 }
 
-/* ---- remove
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- remove ------------------------------------------------------------------------------------------------------ */
 
 /* A server that is out ends by itself sooner or later. */
 static int take_out(struct lb_doing *d) {
@@ -108,8 +105,7 @@ static int take_out(struct lb_doing *d) {
   return 0;
 }
 
-/* ---- cancel
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- cancel ------------------------------------------------------------------------------------------------------ */
 
 static int cancel(struct lb_doing *d) {
   struct lb_cluster *cluster = &d->s->cluster;
@@ -131,8 +127,7 @@ static int cancel(struct lb_doing *d) {
   return 0;
 }
 
-/* ---- occupy
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- occupy ------------------------------------------------------------------------------------------------------ */
 
 static int lend(struct lb_doing *d, int (*hook)(struct lb_cluster *cluster, size_t index, lb_ns deadline)) {
   struct lb_cluster *cluster = &d->s->cluster;
@@ -144,8 +139,7 @@ static int lend(struct lb_doing *d, int (*hook)(struct lb_cluster *cluster, size
 static int occupy(struct lb_doing *d) { return lend(d, d->s->cluster.topology->family->occupy); }
 static int vacate(struct lb_doing *d) { return lend(d, d->s->cluster.topology->family->vacate); }
 
-/* ---- the record of a lock
- * -------------------------------------------------------------------------------------------- */
+/* ---- the record of a lock ---------------------------------------------------------------------------------------- */
 
 /* Asked through the observer, whose session knows what a record looks like: 1, 0, or -1 with err. */
 static int ask(struct lb_doing *d, enum lb_client_verb verb) {
@@ -179,8 +173,7 @@ static int delete_key(struct lb_doing *d) {
   return 0;
 }
 
-/* ---- the session of a client
- * ----------------------------------------------------------------------------------------- */
+/* ---- the session of a client ------------------------------------------------------------------------------------- */
 
 static int end_session(struct lb_doing *d) {
   struct lb_cluster *cluster = &d->s->cluster;
@@ -194,8 +187,7 @@ static int end_session(struct lb_doing *d) {
   return 0;
 }
 
-/* ---- the slot of a key
- * ----------------------------------------------------------------------------------------------- */
+/* ---- the slot of a key ------------------------------------------------------------------------------------------- */
 
 static int move_slot(struct lb_doing *d) {
   struct lb_cluster *cluster = &d->s->cluster;

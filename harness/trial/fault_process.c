@@ -31,8 +31,7 @@ bool lb_fault_bury(struct lb_stage *s, struct lb_client *client) {
   return lb_client_signal(client, LB_CLIENT_KILL) == 0;
 }
 
-/* ---- kill
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- kill -------------------------------------------------------------------------------------------------------- */
 
 /* Who died without us makes the trial undecided, also where a fault that could not be proved is only left out. */
 static int died_by_itself(struct lb_doing *d, const char *name) {
@@ -69,8 +68,7 @@ static int kill_all(struct lb_doing *d) {
   return r;
 }
 
-/* ---- pause
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- pause ------------------------------------------------------------------------------------------------------- */
 
 /* Proved when it returns 0: the driver has seen the client follow. */
 static int signal_client(struct lb_doing *d, struct lb_client *client, enum lb_client_signal signal) {
@@ -135,8 +133,7 @@ static int go_on(struct lb_doing *d) {
 static int prove_going_on(struct lb_doing *d) { return await_servers(d, false); }
 static int go_on_again(struct lb_doing *d) { return go_on(d) < 0 ? -1 : prove_going_on(d); }
 
-/* ---- restart
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- restart ----------------------------------------------------------------------------------------------------- */
 
 static size_t indexes_of(const struct lb_doing *d, size_t ret[]) {
   for (size_t i = 0; i < d->a->server_count; i++) ret[i] = (size_t)(d->a->server[i] - d->s->cluster.server);

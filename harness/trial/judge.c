@@ -76,8 +76,7 @@ static int collect(struct lb_stage *s) {
   return r;
 }
 
-/* ---- the verdict --------------------------------------------------------------------------------------------------
- */
+/* ---- the verdict ------------------------------------------------------------------------------------------------- */
 
 static void decide(struct lb_outcome *out, enum lb_verdict verdict, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -230,15 +229,18 @@ static void decide_safe(const struct lb_stage *s, const struct lb_judgement *fou
 /* The first that applies:
  *  undecided  the protocol broke its contract, a step could not be proved, a server or client failed, a premise of the
  *             scenario was not observed (whatever else came out), or a violation is not evidence: the machine stalled
- * for more than half a lease, a renewal got no answer though no fault was played, the fact the scenario asks for was
- * not seen, or the lease was over anyway violated   the checker says so stuck, delayed  progress was not restored
- * within the bound: a step waited in vain, the last who asked got nothing although nobody had a right to the lock, or
- * in a campaign nobody was granted for longer than it allows. Delayed: somebody was granted after that. Stuck: nobody,
- * though every lease and session had ended that was not kept up. Undecided: there was no time to see that
- * (lb_evidence_closing()) undecided  nothing was put to the test: no grant (at all, or while it was measured), fewer
- * hand-offs than the scenario asks for, in a timeline nobody who asked while another one held and was answered, where
- * no two held at once not what the scenario asks of a safe trial, or the guard was not tested (premises.c); or the
- * machine stalled safe */
+ *             for more than half a lease, a renewal got no answer though no fault was played, the fact the scenario
+ *             asks for was not seen, or the lease was over anyway
+ *  violated   the checker says so
+ *  stuck, delayed  progress was not restored within the bound: a step waited in vain, the last who asked got nothing
+ *             although nobody had a right to the lock, or in a campaign nobody was granted for longer than it allows.
+ *             Delayed: somebody was granted after that. Stuck: nobody, though every lease and session had ended that
+ *             was not kept up. Undecided: there was no time to see that (lb_evidence_closing())
+ *  undecided  nothing was put to the test: no grant (at all, or while it was measured), fewer hand-offs than the
+ *             scenario asks for, in a timeline nobody who asked while another one held and was answered, where no two
+ *             held at once not what the scenario asks of a safe trial, or the guard was not tested (premises.c); or the
+ *             machine stalled
+ *  safe */
 static void decide_trial(const struct lb_stage *s, const struct lb_judgement *found, struct lb_outcome *out) {
   const struct lb_scenario *scenario = s->plan->scenario;
   struct lb_in_vain last;

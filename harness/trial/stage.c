@@ -89,8 +89,7 @@ static struct lb_fact of_step(struct lb_stage *s, const struct lb_step *step) {
   return fact;
 }
 
-/* ---- faults -------------------------------------------------------------------------------------------------------
- */
+/* ---- faults ------------------------------------------------------------------------------------------------------ */
 
 static uint32_t verb(struct lb_stage *s, const struct lb_step *step) {
   char word[32];
@@ -155,8 +154,7 @@ void lb_stage_carried(struct lb_stage *s, const struct lb_step *step, const stru
   record(s, LB_EV_CARRIED, &fact);
 }
 
-/* ---- clients and servers ------------------------------------------------------------------------------------------
- */
+/* ---- clients and servers ----------------------------------------------------------------------------------------- */
 
 /* What a hook's result means depends on what was asked: LB_BUSY is "somebody else holds it" for an acquire, and "you
  * hold nothing" for everything else. */
@@ -257,8 +255,7 @@ void lb_stage_clock(struct lb_stage *s, const struct lb_step *step, const char *
   record(s, LB_EV_CLOCK, &fact);
 }
 
-/* ---- the rest -----------------------------------------------------------------------------------------------------
- */
+/* ---- the rest ---------------------------------------------------------------------------------------------------- */
 
 void lb_stage_phase(struct lb_stage *s, enum lb_fact_phase phase) {
   struct lb_fact fact = lb_no_fact;

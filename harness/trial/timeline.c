@@ -19,8 +19,7 @@
 
 enum { NOTICE_MS = 2000, PACE_MS = 100, ANSWER_MS = 1000 };
 
-/* ---- faults
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- faults ------------------------------------------------------------------------------------------------------ */
 
 static int do_fault(struct lb_stage *s, const struct lb_step *step, const struct lb_cast *a, const struct lb_cast *b) {
   char err[400];
@@ -202,8 +201,7 @@ static void close_timeline(struct lb_stage *s) {
   lb_stage_phase(s, LB_PHASE_CLOSED);
 }
 
-/* ---- the play ------------------------------------------------------------------------------------------------------
- */
+/* ---- the play ---------------------------------------------------------------------------------------------------- */
 
 /* NULL: a fault, done as it is. */
 static const struct lb_play *part_of(enum lb_verb verb) {

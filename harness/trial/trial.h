@@ -53,8 +53,8 @@ struct lb_outcome { /* plain data: travels through a pipe */
 
 struct lb_live {           /* shared with the tool */
   _Atomic uint64_t grants; /* for the live line */
-  _Atomic bool started; /* the servers and clients of the trial are there; false while they are started, also once more
-                           within a series */
+  _Atomic bool
+      started; /* the servers and clients of the trial are there; false while they are started, also once more within a series */
 };
 
 /* Is told of each trial when it has ended: its result, and its outcome, which is gone after the call. */

@@ -35,8 +35,7 @@ enum fault {
   NONSENSE_IN_TEARDOWN,
   HANGS_IN_TEARDOWN,
   FAILS_IN_TEARDOWN, /* as a server that is down does: no fault of the lock */
-  OPENS_IN_TURN, /* its service makes one session after the other, as a server does that forks a process for each: no
-                    fault of the lock */
+  OPENS_IN_TURN, /* its service makes one session after the other, as a server does that forks a process for each: no fault of the lock */
   OPENS_SLOWLY,  /* in 11 s, one more than it has */
   FAULTS,
 };

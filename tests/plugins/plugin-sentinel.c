@@ -12,8 +12,8 @@ struct lb_session {
   struct redis_session redis;
 };
 
-/* One yes or no about the grant's record: a script's 1, or a GET that finds the token. LB_OK, `no`, LB_UNKNOWN, -errno.
- */
+/* One yes or no about the grant's record: a script's 1, or a GET that finds the token. LB_OK, `no`, LB_UNKNOWN,
+ * -errno. */
 static int ask(struct lb_session *s, struct redis_request *request, const struct lb_grant *grant, int no,
                lb_ns deadline) {
   int rc = redis_session_ask(&s->redis, request, deadline);
