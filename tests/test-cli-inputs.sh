@@ -144,6 +144,7 @@ binary.ini:1: byte 1 is 0x7f|run "$dir/binary.ini"
 \\x1b[31m.ini: the name '\\x1b[31m'|run "$dir/$esc.ini"
 is named twice|run control control
 unknown protocol 'nosuch'|run control -b nosuch
+unknown protocol 'standart', did you mean 'standard'|run control -b standart
 unknown protocol 'nosuch'|run control -b local,nosuch
 unknown protocol 'nosuch'|run control -b local -b nosuch
 unknown topology 'nosuch'|run control -b redis-token@nosuch

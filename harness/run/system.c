@@ -44,13 +44,20 @@ const char *lb_system_near(const char *name) {
   return near;
 }
 
+enum { GROUPS_MAX = 8, LIST_MAX = 4000 };
+
+static struct { char name[32], systems[LIST_MAX]; } groups[GROUPS_MAX];
+static size_t group_count;
+
 /* `rest` stands behind the name: "@TOPOLOGY" or nothing. -EINVAL. */
 static int find_protocol(const char *name, const char *rest, const struct lb_protocol **ret, char *err,
                          size_t err_size) {
   *ret = lb_protocol_find(name);
   const char *near = *ret ? NULL : lb_system_near(name), *colon = near ? strchr(near, ':') : NULL;
   if (*ret) return 0;
-  if (!near) return unknown_word("protocol", name, NULL, 0, "protocols", err, err_size);
+  const char *names[GROUPS_MAX];
+  for (size_t i = 0; i < group_count; i++) names[i] = groups[i].name; /* a group stands where a protocol does */
+  if (!near) return unknown_word("protocol", name, names, *rest ? 0 : group_count, "protocols", err, err_size);
   const struct lb_protocol *meant = near ? lb_protocol_find(near) : NULL;
   if (!colon) rest = ""; /* its name alone is misspelt */
   if (!meant || !lb_peer_missing(meant))
@@ -94,12 +101,7 @@ int lb_system_parse(const char *text, struct lb_system *ret, char *err, size_t e
   return 0;
 }
 
-/* Groups of systems. */
-
-enum { GROUPS_MAX = 8, LIST_MAX = 4000 };
-
-static struct { char name[32], systems[LIST_MAX]; } groups[GROUPS_MAX];
-static size_t group_count;
+/* ---- groups of systems ---- */
 
 const char *lb_group(const char *name) {
   for (size_t i = 0; i < group_count; i++)
