@@ -24,7 +24,7 @@
 #include "history/counter.h"
 #include "show/left_out.h"
 
-enum { KEYS_MAX = 100, SECTIONS_MAX = 32, BREACHES_SHOWN = 20, YOUNGEST = 11 };
+enum { KEYS_MAX = 100, SECTIONS_MAX = 64, BREACHES_SHOWN = 20, YOUNGEST = 11 };
 
 struct key {
   char name[40], type[16], unit[8];
@@ -82,7 +82,8 @@ static bool read_page(const char *path) {
   struct section *section = NULL;
   if (!file) return false;
   while (fgets(line, sizeof line, file)) {
-    if (strncmp(line, "## ", 3) == 0 && section_count < SECTIONS_MAX) {
+    if (strncmp(line, "## ", 3) == 0) {
+      if (section_count == SECTIONS_MAX) return fclose(file), false; /* else the rest would go unchecked */
       section = &sections[section_count++];
       sscanf(line, "## %59[^\n]", section->title);
     } else if (section && strncmp(line, "| `", 3) == 0) {
