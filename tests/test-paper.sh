@@ -403,7 +403,7 @@ holds 'a folder without a hunt is refused' ended 2 'found no SYSTEM/hunt.csv'
 echo 'redlock luck text' >"$work/luck"
 call "$python" "$root/paper/numbers" "$work/run" "$work/none" --hunt "$hunted" --assumptions "$work/luck"
 holds 'an assumption that nobody here knows is refused' ended 2 'with one of memory, successor'
-sed -n 's/^    {"\([a-z-]*\)", "[^"]*", LB_TRAIT.*/\1/p' "$root/backends/backend.c" >"$work/declared"
+awk '/lb_assumptions\[\] = \{/ { on = 1 } /^};/ { on = 0 } on && match($0, /^    \{"[a-z-]+"/) { print substr($0, 7, RLENGTH - 7) }' "$root/backends/backend.c" >"$work/declared"
 "$python" -c 'import sys; sys.path.insert(0, sys.argv[1]); import hunted; print("\n".join(hunted.HEADS))' "$root/paper" >"$work/known"
 holds 'those of the protocols are those of the paper' diff "$work/declared" "$work/known"
 

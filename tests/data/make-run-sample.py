@@ -223,9 +223,10 @@ def write_csv(name, header, rows):
         out.writerows(rows)
 
 
-HISTORY = """{"t":1000000,"s":1,"c":"client-1","k":"lock-a","e":"acquire"}
+HISTORY = """{"format":2}
+{"t":1000000,"s":1,"c":"client-1","k":"lock-a","e":"acquire"}
 {"t":2000000,"s":2,"c":"client-1","k":"lock-a","e":"granted","until":30002000000}
-{"t":3000000,"s":3,"e":"fault","what":"kill primary"}
+{"t":3000000,"s":3,"e":"fault","what":"kill primary","step":1,"verb":"kill","role":"primary"}
 {"t":4000000,"s":4,"c":"client-2","k":"lock-a","e":"acquire"}
 {"t":9000000,"s":5,"c":"client-2","k":"lock-a","e":"granted","until":30009000000}
 {"t":259500000,"s":6,"c":"client-1","k":"lock-a","e":"release"}
