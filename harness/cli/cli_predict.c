@@ -14,8 +14,9 @@
 
 #include "backends/registry.h"
 #include "base/called.h"
+#include "base/csv.h"
+#include "base/interval.h"
 #include "run/fit.h"
-#include "show/compare_run.h"
 #include "show/left_out.h"
 
 struct predict { /* one system */
@@ -369,56 +370,80 @@ json_t *lb_which_changes(const struct lb_cell *cell) {
 
 /* ---- which: what a lock cost in the reference runs that are kept with the sources ------------------------ */
 
-enum { RUNS = 2, TRIALS_MAX = 100 };
+enum { RUNS = 2, TRIALS_MAX = 100, COLUMNS_OF_COST = 2 };
 /* The first one that has a lock says what it costs. */
 static const char *const folders[RUNS] = {"results/reference-speed", "results/reference"};
-static struct lb_run runs[RUNS];
-static bool tried[RUNS];
+static const char *const cost_columns[COLUMNS_OF_COST] = {"grants_per_s", "handoff_p50_us"};
+
+struct measured { /* a trial of one hot lock without a guard; texts point into the file */
+  const char *system, *clients;
+  double value[COLUMNS_OF_COST]; /* NAN = it has none */
+};
+struct speed_run {
+  struct lb_csv csv; /* trials.csv */
+  struct measured *trial;
+  size_t count;
+  bool tried, there;
+};
+static struct speed_run runs[RUNS];
+
+static bool take_measured(struct speed_run *run) {
+  static const char *const names[] = {"scenario", "system", "guard", "clients"};
+  enum { SCENARIO, SYSTEM, GUARD, CLIENTS, NAMES };
+  int at[NAMES], value[COLUMNS_OF_COST], r;
+  char err[300];
+  for (int i = 0; i < NAMES; i++)
+    if ((at[i] = lb_csv_column(&run->csv, names[i], err, sizeof err)) < 0) return false;
+  for (int i = 0; i < COLUMNS_OF_COST; i++)
+    if ((value[i] = lb_csv_column(&run->csv, cost_columns[i], err, sizeof err)) < 0) return false;
+  while ((r = lb_csv_next(&run->csv, err, sizeof err)) > 0) {
+    char **field = run->csv.field;
+    if (strcmp(field[at[SCENARIO]], "contention") != 0 || strcmp(field[at[GUARD]], "none") != 0) continue;
+    struct measured *more = realloc(run->trial, (run->count + 1) * sizeof *more);
+    if (!more) return false;
+    run->trial = more;
+    more[run->count] = (struct measured){.system = field[at[SYSTEM]], .clients = field[at[CLIENTS]]};
+    for (int i = 0; i < COLUMNS_OF_COST; i++)
+      more[run->count].value[i] = *field[value[i]] ? strtod(field[value[i]], NULL) : NAN;
+    run->count++;
+  }
+  return r == 0;
+}
 
 /* NULL = it is not there. */
-static const struct lb_run *run_at(size_t i) {
+static const struct speed_run *run_at(size_t i) {
   char path[4096], err[600];
-  snprintf(path, sizeof path, "%s/%s", lb_root(), folders[i]);
-  if (!tried[i] && lb_run_load(path, &runs[i], err, sizeof err) < 0) runs[i] = (struct lb_run){0};
-  tried[i] = true;
-  return runs[i].json ? &runs[i] : NULL;
+  struct speed_run *run = &runs[i];
+  snprintf(path, sizeof path, "%s/%s/trials.csv", lb_root(), folders[i]);
+  if (!run->tried) run->there = lb_csv_open(path, &run->csv, err, sizeof err) == 0 && take_measured(run);
+  run->tried = true;
+  return run->there ? run : NULL;
 }
 
 void lb_which_cost_end(void) {
   for (size_t i = 0; i < RUNS; i++) {
-    if (runs[i].json) lb_run_clear(&runs[i]);
-    tried[i] = false;
+    if (runs[i].tried) lb_csv_close(&runs[i].csv);
+    free(runs[i].trial);
+    runs[i] = (struct speed_run){0};
   }
-}
-
-static size_t metric_of(const char *name) {
-  size_t i = 0;
-  while (lb_metric_at(i) && strcmp(lb_metric_at(i)->name, name) != 0) i++;
-  return i;
-}
-
-static int by_value(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
 }
 
 /* The median over the trials of this number of clients, null if there is none. */
-static json_t *median(const struct lb_run *run, const char *system, const char *clients, const char *name) {
+static json_t *median(const struct speed_run *run, const char *system, const char *clients, const char *column) {
   double values[TRIALS_MAX];
-  size_t count = 0, metric = metric_of(name);
-  for (size_t i = 0; i < run->count && count < TRIALS_MAX && metric < LB_METRICS_MAX; i++) {
-    const struct lb_run_trial *t = &run->trial[i];
-    bool fits = strcmp(t->scenario, "contention") == 0 && strcmp(t->system, system) == 0 &&
-                strcmp(t->guard, "none") == 0 && strcmp(t->clients, clients) == 0;
-    if (fits && isfinite(t->value[metric])) values[count++] = t->value[metric];
+  size_t count = 0, at = 0;
+  while (strcmp(cost_columns[at], column) != 0) at++;
+  for (size_t i = 0; i < run->count && count < TRIALS_MAX; i++) {
+    const struct measured *t = &run->trial[i];
+    bool fits = strcmp(t->system, system) == 0 && strcmp(t->clients, clients) == 0;
+    if (fits && isfinite(t->value[at])) values[count++] = t->value[at];
   }
-  qsort(values, count, sizeof *values, by_value);
-  return count ? json_real((values[(count - 1) / 2] + values[count / 2]) / 2) : json_null();
+  return count ? json_real(lb_median(values, count)) : json_null();
 }
 
 json_t *lb_which_cost(const char *system) {
   for (size_t i = 0; i < RUNS; i++) {
-    const struct lb_run *run = run_at(i);
+    const struct speed_run *run = run_at(i);
     json_t *cost = run ? json_pack("{s:s, s:o, s:o, s:o}", "run", folders[i], "grants_per_s_1",
                                    median(run, system, "1", "grants_per_s"), "grants_per_s_16",
                                    median(run, system, "16", "grants_per_s"), "handoff_us_16",

@@ -35,11 +35,6 @@ enum lb_counter_add { /* over the trials of a cell, or of a line of figures */
                       LB_ADD_MAX,
                       LB_ADD_MEDIAN, /* of the trials that have it */
 };
-enum lb_counter_faster {               /* what it says of speed where two runs are compared */
-                         LB_FASTER_NO, /* nothing */
-                         LB_FASTER_IF_MORE,
-                         LB_FASTER_IF_LESS,
-};
 enum lb_counter_condition { /* what it takes for a counter to mean something; else it is shown as nothing */
                             LB_IF_SEEN = 1 << 0,     /* of this trial: the field is not -1; it is signed or real */
                             LB_IF_MEASURED = 1 << 1, /* a load or a campaign in which something was granted */
@@ -141,11 +136,11 @@ enum { LB_IN_ALL = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK | LB_IN_TEXT };
   X(double, measured_s, .name = "measured_s", .group = LB_COUNT_SPEED, .source = LB_FROM_STATS, .unit = "s",                                  \
     .decimals = 3, .only = LB_IF_MEASURED, .places = LB_IN_TRIALS, .help = "length of the measured window")                                   \
   X(double, grants_per_s, .name = "grants_per_s", .group = LB_COUNT_SPEED, .source = LB_FROM_STATS,                                           \
-    .add = LB_ADD_MEDIAN, .unit = "1/s", .decimals = 3, .only = LB_IF_MEASURED, .faster = LB_FASTER_IF_MORE,                                  \
-    .places = LB_IN_TRIALS, .help = "in the measured window")                                                                                 \
+    .add = LB_ADD_MEDIAN, .unit = "1/s", .decimals = 3, .only = LB_IF_MEASURED, .places = LB_IN_TRIALS,                                       \
+    .help = "in the measured window")                                                                                                         \
   X(double, handoffs_per_s, .name = "handoffs_per_s", .group = LB_COUNT_SPEED, .source = LB_FROM_STATS,                                       \
-    .add = LB_ADD_MEDIAN, .unit = "1/s", .decimals = 3, .only = LB_IF_MEASURED, .faster = LB_FASTER_IF_MORE,                                  \
-    .places = LB_IN_TRIALS, .help = "those whose key had been granted to another client before")                                              \
+    .add = LB_ADD_MEDIAN, .unit = "1/s", .decimals = 3, .only = LB_IF_MEASURED, .places = LB_IN_TRIALS,                                       \
+    .help = "those whose key had been granted to another client before")                                                                      \
   X(double, regranted, .name = "regranted", .group = LB_COUNT_SPEED, .source = LB_FROM_STATS, .add = LB_ADD_MEDIAN,                           \
     .decimals = 5, .only = LB_IF_MEASURED, .places = LB_IN_TRIALS,                                                                            \
     .help = "share of the grants in the window whose key had been granted to the same client before")                                         \
@@ -156,11 +151,10 @@ enum { LB_IN_ALL = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK | LB_IN_TEXT };
     .only = LB_IF_MEASURED, .places = LB_IN_TRIALS, .help = "grants of the client with the fewest")                                           \
   X(uint64_t, client_max, .name = "client_max", .group = LB_COUNT_SPEED, .source = LB_FROM_STATS,                                             \
     .only = LB_IF_MEASURED, .places = LB_IN_TRIALS, .help = "and with the most")                                                              \
-  LB_COUNTER_QUANTILES(X, wait, 0, LB_FASTER_IF_LESS, false, "acquire sent to grant read")                                                    \
-  LB_COUNTER_QUANTILES(X, hold, 0, LB_FASTER_NO, false, "grant read to release sent")                                                         \
-  LB_COUNTER_QUANTILES(X, handoff, LB_IF_SEEN, LB_FASTER_IF_LESS, true,                                                                       \
-                       "release sent to grant read by a client that was waiting")                                                             \
-  LB_COUNTER_QUANTILES(X, release, LB_IF_SEEN, LB_FASTER_IF_LESS, false, "release sent to its confirmation read")                             \
+  LB_COUNTER_QUANTILES(X, wait, 0, "acquire sent to grant read")                                                                              \
+  LB_COUNTER_QUANTILES(X, hold, 0, "grant read to release sent")                                                                              \
+  LB_COUNTER_QUANTILES(X, handoff, LB_IF_SEEN, "release sent to grant read by a client that was waiting")                                     \
+  LB_COUNTER_QUANTILES(X, release, LB_IF_SEEN, "release sent to its confirmation read")                                                       \
   X(int64_t, commits, .name = "commits", .group = LB_COUNT_SPEED, .source = LB_FROM_TRIAL,                                                    \
     .only = LB_IF_MEASURED | LB_IF_SEEN, .places = LB_IN_TRIALS,                                                                              \
     .help = "writes that the servers committed in the measured window, as they count them")                                                   \
@@ -218,14 +212,14 @@ enum { LB_IN_ALL = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK | LB_IN_TEXT };
     .help =                                                                                                                                   \
         "tested faults between which and the next one a client was overtaken whose write was accepted, then or later")
 
-#define LB_COUNTER_QUANTILES(X, what, more, less, passed, text)                                                        \
-  LB_COUNTER_QUANTILE(X, what, p50, 0.5, more, less, passed, text)                                                     \
-  LB_COUNTER_QUANTILE(X, what, p99, 0.01, more, less, passed, text)                                                    \
-  LB_COUNTER_QUANTILE(X, what, p999, 0.001, more, less, passed, text)
-#define LB_COUNTER_QUANTILE(X, what, q, above, more, less, passed, text)                                               \
+#define LB_COUNTER_QUANTILES(X, what, more, text)                                                                      \
+  LB_COUNTER_QUANTILE(X, what, p50, more, text)                                                                        \
+  LB_COUNTER_QUANTILE(X, what, p99, more, text)                                                                        \
+  LB_COUNTER_QUANTILE(X, what, p999, more, text)
+#define LB_COUNTER_QUANTILE(X, what, q, more, text)                                                                    \
   X(int64_t, what##_##q##_ns, .name = #what "_" #q "_us", .group = LB_COUNT_SPEED, .source = LB_FROM_STATS,            \
-    .add = LB_ADD_MEDIAN, .unit = "us", .decimals = 3, .only = LB_IF_MEASURED | more, .faster = less, .beyond = above, \
-    .of_handoffs = passed, .places = LB_IN_TRIALS, .help = text)
+    .add = LB_ADD_MEDIAN, .unit = "us", .decimals = 3, .only = LB_IF_MEASURED | more, .places = LB_IN_TRIALS,          \
+    .help = text)
 
 #define LB_COUNTER_FIELD(type, field, ...) type field;
 struct lb_counters {
@@ -248,11 +242,8 @@ struct lb_counter {
   enum lb_counter_group group;
   enum lb_counter_source source;
   enum lb_counter_add add;
-  unsigned only;   /* enum lb_counter_condition */
-  unsigned places; /* enum lb_counter_place */
-  enum lb_counter_faster faster;
-  double beyond;     /* of a quantile: the share of its samples above it */
-  bool of_handoffs;  /* of a quantile: its samples are hand-offs, not grants */
+  unsigned only;     /* enum lb_counter_condition */
+  unsigned places;   /* enum lb_counter_place */
   const char *unit;  /* "ms", "us", "s", "1/s"; NULL = it is a number of things */
   int decimals;      /* 0 = whole */
   const char *label; /* for people; NULL where it has no line of its own */
