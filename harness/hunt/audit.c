@@ -120,8 +120,8 @@ void lb_hunt_audit_clear(struct lb_hunt_audit *a) {
   *a = (struct lb_hunt_audit){0};
 }
 
-/* An audit of what a hunt does not run, played: each timeline that was drawn, and who stands for it if the hunt has not
- * run that. Where the two differ both are run again, until it is sure that they do. */
+/* ---- An audit of what a hunt does not run, played: each timeline that was drawn, and who stands for it if the hunt
+ * has not run that. Where the two differ both are run again, until it is sure that they do. ---- */
 
 /* What is undecided is asked once more: much of what means nothing cannot be played. */
 enum { AGAIN = 1, EVERY = 20 };

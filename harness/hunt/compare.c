@@ -396,7 +396,7 @@ struct lb_hunt_deeds lb_hunt_deeds_of(const struct lb_scenario *s, const struct 
   return d;
 }
 
-/* What a hunt says of the scenarios that people have written: for people, and as scenarios.csv. */
+/* ---- What a hunt says of the scenarios that people have written: for people, and as scenarios.csv. ---- */
 
 /* Those that are told in one breath: the same relation, for the same reason. */
 static bool same_breath(const struct lb_hunt_told *a, const struct lb_hunt_told *b) {

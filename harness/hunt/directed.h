@@ -88,7 +88,7 @@ void lb_directed_waits(const struct lb_directed *directed, const bool keep[], bo
 int lb_directed_write(const struct lb_directed *directed, const bool keep[], const struct lb_directed_of *of,
                       const char *note, const char *expected, FILE *file);
 
-/* What the files that write a directed timeline share; nobody else includes it. */
+/* ---- What the files that write a directed timeline share; nobody else includes it. ---- */
 
 /* What lies between what; for the steps. */
 bool lb_directed_is_kept(const bool keep[], const struct lb_directed_item *item);
@@ -101,7 +101,9 @@ size_t lb_directed_begins(const struct lb_directed *d, const bool keep[], int cl
 /* This client opens its session only when it asks. */
 bool lb_directed_is_fresh(const struct lb_directed *d, const bool keep[], int client);
 
-/* A directed timeline (directed.h) is cut down on real servers: first its faults, then its times, as long as it breaks
+/* ---- shrinking ---- */
+
+/* A directed timeline is cut down on real servers: first its faults, then its times, as long as it breaks
  * the lock.
  *
  * It breaks if a trial of its scenario is violated. It starts with the first of these that breaks in every trial: no
@@ -154,11 +156,11 @@ struct lb_shrunk {
 int lb_shrink(const struct lb_shrink_order *order, struct lb_directed *directed, struct lb_shrunk *ret, char *err,
               size_t err_size);
 
-/* Delta debugging: the smallest part of a list that still does what the whole did. Pure: what "does" means is the
+/* ---- Delta debugging: the smallest part of a list that still does what the whole did. Pure: what "does" means is the
  * caller's.
  *
  * Source: Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input", IEEE TSE 2002. What belongs
- * together (a fault and its undo) is one element, as in DEMi (NSDI 2016). */
+ * together (a fault and its undo) is one element, as in DEMi (NSDI 2016). ---- */
 
 /* Whether those with keep[i] alone do it: 1 or 0; anything below 0 ends the search. */
 typedef int (*lb_ddmin_test)(void *of, const bool keep[]);

@@ -283,8 +283,8 @@ int lb_shrink(const struct lb_shrink_order *order, struct lb_directed *directed,
   return r;
 }
 
-/* Delta debugging of a list: parts are left out, large ones first. When no part of a size can go, parts become half as
- * large; at size one the list is minimal. */
+/* ---- Delta debugging of a list: parts are left out, large ones first. When no part of a size can go, parts become
+ * half as large; at size one the list is minimal. ---- */
 
 /* `without` = keep without those from `from` to `to` of the kept ones. */
 static void leave_out(const bool keep[], size_t count, size_t from, size_t to, bool without[]) {

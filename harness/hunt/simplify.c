@@ -253,7 +253,7 @@ void lb_hunt_range_say(const struct lb_hunt_range *r, char *buf, size_t size) {
   else snprintf(buf, size, "%s from %.1f to %.1f s%s", what[r->length], from, to, more);
 }
 
-/* Which sets still have to be replayed, and what follows from it. A form that several sets have is replayed once. */
+/* ---- Which sets still have to be replayed, and what follows from it. A form that several sets have is replayed once. ---- */
 
 /* CHUNK: where time may run out, sets are done one after another, so that those that were begun are known. */
 enum { CHUNK = 4 };

@@ -287,9 +287,7 @@ void lb_hunt_left_out(const struct lb_hunt_switches *switches, char ret[LB_HUNT_
       at += (size_t)snprintf(ret + at, LB_HUNT_WITHOUT_MAX - at, "%s%s", at ? "," : "", word_of(i));
 }
 
-/* Hosts of a timeline: how many there are, and the same timeline with fewer of them. */
-
-/* ---- how many ---------------------------------------------------------------------------------------------------- */
+/* ---- Hosts of a timeline: how many there are, and the same timeline with fewer of them. ---- */
 
 enum {
   PRIMARY = 1 << 0,

@@ -9,8 +9,8 @@
 
 #define LINE(p, ...) (fprintf((p)->file, "step = " __VA_ARGS__), fputc('\n', (p)->file))
 
-/* How long the parts of the program may take. The hunt goes by events; these are the bounds for what
- * may never happen, and the length of what has to end before another server takes over. */
+/* ---- How long the parts of the program may take. The hunt goes by events; these are the bounds for what
+ * may never happen, and the length of what has to end before another server takes over. ---- */
 
 /* By how the servers stand to each other. */
 static const struct {

@@ -113,8 +113,8 @@ struct lb_took lb_times_find(const struct lb_times *times, const struct lb_trial
   return took;
 }
 
-/* Time in a fluid: whoever wants a processor gets an equal share of them, so where more is wanted than there is, that
- * part of a trial that computes is stretched, and that which waits is not. */
+/* ---- Time in a fluid: whoever wants a processor gets an equal share of them, so where more is wanted than there is,
+ * that part of a trial that computes is stretched, and that which waits is not. ---- */
 
 /* BETWEEN_S: a process is forked, and what a trial has left behind is removed. LEAST_S keeps a part of a trial from
  * being nothing. */

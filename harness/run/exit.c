@@ -11,8 +11,8 @@
 #include "base/text.h"
 #include "about.h"
 
-/* A lock is judged without a guard: under one, a verdict is about the resource. One that was only run
- * under guards is judged under the first of them, and the sentence names it. */
+/* ---- A lock is judged without a guard: under one, a verdict is about the resource. One that was only run
+ * under guards is judged under the first of them, and the sentence names it. ---- */
 
 /* What has to be looked at comes first. A cell that was not run has LB_VERDICT_NONE if the run was cut short. */
 static const enum lb_verdict order[] = {LB_VIOLATED,     LB_MIXED,   LB_STUCK, LB_DELAYED, LB_UNDECIDED,

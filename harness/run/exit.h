@@ -40,8 +40,8 @@ enum lb_exit lb_exit_of_run(const struct lb_tally *tally, char *line, size_t siz
  * is decided. */
 enum lb_exit lb_exit_of_stopped(const struct lb_tally *tally, char *line, size_t size);
 
-/* What a run says of the user's own lock: one that came by --plugin or --exec, or one on
- * servers of the user's own. A user who brings a lock asks about the lock, not about our expectation. */
+/* ---- What a run says of the user's own lock: one that came by --plugin or --exec, or one on
+ * servers of the user's own. A user who brings a lock asks about the lock, not about our expectation. ---- */
 
 /* Of all the user's locks together. Without a guard, unless a lock was only run under guards.
  * LB_VIOLATED = one trial is enough; LB_SAFE = every cell that means something was run and is safe;

@@ -42,8 +42,8 @@ void lb_journal_close(struct lb_journal *journal);
  * one line in err. */
 json_t *lb_journal_read(const char *folder, char *err, size_t err_size);
 
-/* What is kept of a run that stopped before its end: results of the trials that are done, and what
- * is needed to resume it. */
+/* ---- What is kept of a run that stopped before its end: results of the trials that are done, and what
+ * is needed to resume it. ---- */
 
 /* Removes what trials that are not done have left, writes the results of the others, and gives the folder
  * its name. 0; -ENOENT = nothing is done, so nothing is kept; other -errno with one line in err: the tables

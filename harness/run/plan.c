@@ -260,14 +260,14 @@ static int add_product(struct lb_plan *plan, const struct lb_plan_request *reque
   return r;
 }
 
-/* From what was asked for to a plan. Every name is checked before anything starts: a spelling
+/* ---- From what was asked for to a plan. Every name is checked before anything starts: a spelling
  * mistake in the last of twenty systems must not show after an hour. What this machine cannot run
  * becomes a skipped cell that says why, not a missing row.
  *
  * The order of the steps matters. Settings are applied before cells are made, since cells and jobs
  * are made of what the scenario then says. All cells are there before the first job points at one
  * of them, and all jobs before their order is drawn. Scenarios are loaded and set in
- * plan_scenarios.c, cells are made in plan_cells.c. */
+ * plan_scenarios.c, cells are made in plan_cells.c. ---- */
 
 /* A copy, since cells point at these and the request is the caller's. */
 static int take_expect(struct lb_plan *plan, const struct lb_plan_request *request) {

@@ -109,10 +109,10 @@ size_t lb_plan_series(const struct lb_plan *plan, size_t position);
 /* Whether it measures speed: anything beside it would be measured as well, so it runs alone. */
 bool lb_job_measures(const struct lb_job *job);
 
-/* The steps of making a plan, in their order. Private to plan*.c.
+/* ---- The steps of making a plan, in their order. Private to plan*.c.
  *
  * All of them add to a plan that is not whole yet. On an error the plan stays as it is, to be
- * released by lb_plan_make(). */
+ * released by lb_plan_make(). ---- */
 
 /* Loads the scenarios, each as often as it has variants, and sets them. `request` is what was asked
  * for, `plain` the same without the settings that are lists. 0, -EINVAL with one line in err, or

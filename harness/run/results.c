@@ -152,9 +152,9 @@ json_t *lb_results_cells(const struct lb_tally *tally) {
   return array;
 }
 
-/* How the servers of a run were set, as JSON: the settings that are not those of a server that nobody
+/* ---- How the servers of a run were set, as JSON: the settings that are not those of a server that nobody
  * has configured. Two runs whose figures are to be compared have to agree in these, as in the options
- * of the protocols. */
+ * of the protocols. ---- */
 
 /* What decides how the servers of a cell are set. */
 struct asked {

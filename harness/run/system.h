@@ -24,8 +24,8 @@ int lb_system_parse(const char *text, struct lb_system *ret, char *err, size_t e
  * kind. Static. */
 const char *lb_system_near(const char *name);
 
-/* Names for many systems: `standard`, `all` and whatever else scenarios/theory/systems.ini calls by one word, and
- * `peers` (peers.h). */
+/* ---- Names for many systems: `standard`, `all` and whatever else scenarios/theory/systems.ini calls by one word, and
+ * `peers` (peers.h). ---- */
 
 /* Reads the file, once for the process. 0; -EINVAL with one line "FILE:LINE: ..."; other -errno with err. */
 int lb_groups_load(const char *path, char *err, size_t err_size);

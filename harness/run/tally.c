@@ -143,7 +143,7 @@ void lb_tally_control(const struct lb_tally *tally, struct lb_control *ret) {
   }
 }
 
-/* The sum over the trials of a cell, and its verdict. Identity: trials = safe + violated + stuck +
+/* ---- The sum over the trials of a cell, and its verdict. Identity: trials = safe + violated + stuck +
  * delayed + undecided.
  *
  * A timeline asks the same question in each of its trials, so its answer is one only if all decided
@@ -161,7 +161,7 @@ void lb_tally_control(const struct lb_tally *tally, struct lb_control *ret) {
  *  - What was seen to go wrong counts whatever is undecided beside it: `violated`, `stuck` and `delayed` need one
  *    trial. But that a timeline goes wrong each time, as its scenario expects, is such a claim, too: with
  *    fewer decided trials nobody can say whether the cell is as expected.
- * The counters of undecided trials are in the sums all the same. */
+ * The counters of undecided trials are in the sums all the same. ---- */
 
 /* As many trials that agree leave less than 10 % to the other outcome (95 % confidence), which is no
  * race any more. */

@@ -61,10 +61,10 @@ int lb_cell_as_predicted(const struct lb_cell_sum *sum);
 /* It was played, and too few trials were decided to say whether it is as expected. */
 bool lb_cell_is_open(const struct lb_cell_sum *sum);
 
-/* What trials say together, beyond their sums: rates of violation, and the
+/* ---- What trials say together, beyond their sums: rates of violation, and the
  * control they are compared with.
  *
- * Only decided trials (safe, violated, stuck) count here: what an undecided one saw is no evidence. */
+ * Only decided trials (safe, violated, stuck) count here: what an undecided one saw is no evidence. ---- */
 
 /* A lock that is fast changes hands often between two faults, so its rate per hand-off is small for
  * that alone: the rates per fault and per hour come first. All have 95 % intervals that allow for

@@ -237,7 +237,7 @@ static int take_out(struct look *l) {
   return r;
 }
 
-/* .... and what is left */
+/* ---- is what was not synced gone? ---- */
 
 /* The first that was not synced reads as before it: all that followed is gone with it. */
 static bool is_gone(const struct file *file) {
