@@ -7,7 +7,7 @@ turns (`--against`). A folder of such rounds has runs named 1, 2, 3 ... What was
 
 Runs of other machines or settings are refused with what differs, for a ratio of two causes would be quoted as if it were one; --anyway compares them all the same.
 
-Exit: 0 nothing is slower, 3 something is, 4 too few repeats for all of it, 2 bad input or not comparable.
+Exit: 0 nothing is slower, 3 something is, 4 too few repeats for all of it, 2 bad input or not comparable, 5 a package is missing.
 """
 
 import argparse
@@ -111,10 +111,17 @@ class Row:
         return self.difference == "unknown" and self.ratio is not None
 
 
+class NoNumpy(Exception):
+    """One line: what is missing, and what to do."""
+
+
 def interval(*sides):
     """A percentile bootstrap: each side is drawn again with replacement, as many repeats as it has; of one side its median, of two the ratio of theirs (B. Efron, Annals of
     Statistics 7, 1979). Of 99 %, not of 95 %, because a comparison looks at many metrics at once."""
-    import numpy
+    try:
+        import numpy
+    except ModuleNotFoundError as error:
+        raise NoNumpy(f"compare: {error.name} is missing: install python3-numpy") from error
 
     rng = numpy.random.default_rng(SEED)
     medians = [numpy.median(numpy.sort(side)[rng.integers(len(side), size=(RESAMPLES, len(side)))], axis=1) for side in sides]
@@ -308,7 +315,11 @@ def main():
     if len(args.folder) > 2:
         return refuse("compare: expected two results folders, or one")
     sides = [Side(folder) for folder in args.folder]
-    c = compare(sides[0], sides[-1])
+    try:
+        c = compare(sides[0], sides[-1])
+    except NoNumpy as missing:
+        print(missing, file=sys.stderr)
+        return 5
     if not c.rows and len(sides) == 1 and not c.left_out:
         return refuse("compare: this run has no variants of a scenario: expected two results folders, or a run of "
                       f"`{report.called()} run SCENARIO -s KEY=VALUE,VALUE`")

@@ -71,6 +71,9 @@ ends 'with all that differs' 2 '' '^lockbench: differs: machine\.cores: [0-9]* i
 ends 'the load of the machine is of a run' 0 '^0 of ' '' sh -c \
   'cp -R "$2/a" "$2/loaded" && sed -i "s/\"load_before\": .*,/\"load_before\": 99.5,/" "$2/loaded/run.json" && "$1" compare "$2/a" "$2/loaded"' - "$bin" "$dir"
 
+mkdir "$dir/no-numpy" && echo 'raise ModuleNotFoundError("hidden", name="numpy")' >"$dir/no-numpy/numpy.py"
+ends 'without numpy one line says what to install' 5 '' '^lockbench: compare: numpy is missing: install python3-numpy$' env PYTHONPATH="$dir/no-numpy" "$bin" compare "$dir/a" "$dir/a"
+
 # Variants of one run.
 ends 'a planted difference is found' 3 '^contention~hold_ms=2, local@none, guard none, 2 clients; A is contention~hold_ms=1$' '' "$bin" compare "$dir/variants"
 ends 'of a tenth, too' 3 '^  grants_per_s  .*  slower$' '' sh -c '"$1" compare "$2/variants" >"$2/table"; code=$?
