@@ -61,7 +61,7 @@ static const struct lb_cli_command commands[] = {
      "says what one run did faster or slower than another",
      "A, B and RUN are results folders. The variants of a scenario in one RUN (`run SCENARIO -s KEY=VALUE,VALUE`) are\n"
      "compared with the first of them; they were measured side by side, so prefer that to two runs.\n"
-     "exit: 0 nothing is slower, 3 something is, 4 too few repeats to say, 2 nothing to compare, or refused\n"},
+     "exit: 0 nothing is slower, 3 something is, 4 too few repeats to say, 2 nothing to compare, or refused, 5 numpy is missing\n"},
     {"report", lb_cli_report, 0, "DIR", "draws the charts and the page of a results folder", NULL},
     {"conform", lb_cli_conform, LB_ARG_PLUGIN | LB_ARG_TAP, "[SYSTEM...]",
      "tests protocols against the contract (backends/backend.h)",
