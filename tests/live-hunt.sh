@@ -63,6 +63,14 @@ of_numbers() { csv numbers | awk -F, "NR == 1 {for (i = 1; i <= NF; i++) at[\$i]
 check 'it has minimal sets of numbers' test "$(of_numbers 'n += $at["set"] == "minimal" && $at["numbers"] > 0')" -gt 0
 check 'and no trial in which exclusion was lost' test "$(of_numbers 'n += $at["lease"] + $at["expired"]')" = 0
 
+# With a budget the same search: it finds the set and is whole, or says that it is not.
+budget() { "$bin" hunt --plugin "$plugin" -s planted.first=p-ahead -s planted.second=p-ahead --seed 5 --faults 1 --without cut,cutoff,kill,pause,restart,behind,fast,slow --budget "$1" -o "$dir/budget-$1" >"$dir/out" 2>"$dir/err"; }
+ended() { python3 -c 'import json, sys; h = json.load(open(sys.argv[1])); print(h["sittings"][-1]["end"], len([s for s in h["sets"] if s["standing"] == "minimal"]))' "$dir/budget-$1/planted@redis/hunt.json"; }
+check 'a hunt with time enough ends well' budget 60s
+check 'it is whole, and has the minimal sets' test "$(ended 60s)" = 'whole 2'
+check 'a hunt without time ends well' budget 1s
+check 'and says that it is not whole' sh -c 'case $1 in "out of budget "*) ;; *) exit 1 ;; esac' - "$(ended 1s)"
+
 export PLANTED_COUNTER="$dir/counter"
 id=$one
 planted() { "$bin" hunt --plugin "$plugin" -s "planted.first=$1" -s "planted.second=$2" -s "$3" --seed 5 --faults 2 --without "$4" -o "$5" --only "$6" >"$dir/out" 2>&1; }
