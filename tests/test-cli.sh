@@ -482,6 +482,11 @@ for cell in broken broken@none 'contention broken' contention.broken 'broken con
 done
 expect 'explain of a trial that is not there' 2 'this cell has 2 trials' "$bin" explain "$run" contention.broken@none --trial 3
 expect 'explain of trial 0' 2 '--trial 0: expected a whole number from 1' "$bin" explain "$run" contention.broken@none --trial 0
+says 'explain --all: a line about the trial, then its events' 0 '^{"format":2}$' "$bin" explain --all "$run"
+says 'explain --all: the story is that of the cell' 0 ',"story":".* held lock-1 at the same time for ' "$bin" explain --all "$run"
+check 'explain --all: as many events as it says' sh -c '"$1" explain --all "$2" >"$3" && test "$(sed -n "s/^{.scenario.*,.events.:\([0-9]*\)}$/\1/p" "$3" | head -1)" -eq "$(grep -c "^{.t.:" "$3")"' - "$bin" "$run" "$dir/all"
+expect 'explain --all of a cell' 2 'explain --all: expected a results folder and nothing else' "$bin" explain --all "$run" contention.broken@none
+expect 'explain --all of no run' 2 'run.json' "$bin" explain --all "$dir"
 expect 'the events of a history that was not kept' 2 'no history was kept' "$bin" explain "$run" contention.local@none --json
 for cell in contention.broken@none contention.broken@none.none 'contention broken@none'; do
   "$bin" explain "$run" $cell >"$dir/story" 2>"$dir/err"

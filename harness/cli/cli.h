@@ -111,7 +111,7 @@ struct lb_args {
   const char *on, *survive; /* of `which`, lists */
   int faults;
   double budget_s;
-  bool has_faults, list, narrow;
+  bool has_faults, list, narrow, all;
   bool has_seed, json, verbose, past_lease, strict, tap, keep_logs, reuse, anyway, cost, speed, clocks;
 };
 
@@ -135,6 +135,7 @@ enum {
   LB_ARG_SHOW = 1 << 15,   /* -b */
   LB_ARG_JUDGE = 1 << 16,  /* -b -n -s -j -o -v --seed --resume */
   LB_ARG_WHICH = 1 << 17,  /* --on --survive -g */
+  LB_ARG_ALL = 1 << 18,    /* --all, of a story */
 };
 
 /* Of lb_args_parse(): --help is among them. */

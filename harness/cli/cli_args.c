@@ -131,6 +131,7 @@ static const struct arg {
      AT(verbose)},
     {"--trial", NULL, COUNT, LB_ARG_TRIAL, "N", "tells trial N (default: the first violated trial)", AT(trial), 1,
      100000},
+    {"--all", NULL, FLAG, LB_ARG_ALL, NULL, "tells every cell as JSON, for report.html (results/SCHEMA.md)", AT(all)},
     {"--past-lease", NULL, FLAG, LB_ARG_PAST_LEASE, NULL,
      "counts overlaps that began after the lease had ended (default: undecided)", AT(past_lease)},
     {"--export", NULL, TEXT, LB_ARG_EXPORT, "json", "prints the events as JSON lines and judges nothing", AT(export)},

@@ -53,7 +53,7 @@ static const struct lb_cli_command commands[] = {
     {"check", lb_cli_check, LB_ARG_JSON | LB_ARG_EXPORT | LB_ARG_PAST_LEASE, "FILE|-",
      "judges a history (binary or JSON lines); - is standard input",
      "exit: 0 safe, 3 violated, 4 undecided, 2 no history\n"},
-    {"explain", lb_cli_explain, LB_ARG_JSON | LB_ARG_TRIAL | LB_ARG_PAST_LEASE, "DIR CELL|FILE|-",
+    {"explain", lb_cli_explain, LB_ARG_JSON | LB_ARG_TRIAL | LB_ARG_ALL | LB_ARG_PAST_LEASE, "DIR CELL|FILE|-",
      "tells as a story which events made a violation",
      "DIR is a results folder. CELL is SCENARIO.SYSTEM or SCENARIO.SYSTEM.GUARD, or any part of it that fits one cell only.\n"
      "FILE is any history (binary or JSON lines); - is standard input.\n"},

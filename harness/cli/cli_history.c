@@ -201,6 +201,73 @@ static int explain_cell(const struct lb_args *args) {
   return r;
 }
 
+/* ---- explain --all: what the page of a run shows of each cell ------------------------------------------------------ */
+
+/* The story of the chosen trial, as it is printed below its head; NULL = no memory. */
+static char *story_of(const struct lb_told *told, const struct lb_history *history, const struct lb_check *check) {
+  struct lb_explain_about known = about(told);
+  char *text = NULL;
+  size_t size = 0;
+  FILE *out = open_memstream(&text, &size);
+  int r = out ? lb_explain(history, check, &known, out) : -ENOMEM;
+  if (out && fclose(out) != 0) r = -ENOMEM;
+  if (r == 0) return text;
+  free(text);
+  return NULL;
+}
+
+/* A line about the trial, and below it as many lines as that says: its events. */
+static int put_told(const struct lb_told *told, const struct lb_history *history, const struct lb_check *check) {
+  char again[2000];
+  char *story = story_of(told, history, check);
+  json_t *judged = lb_check_json(history, check, false);
+  lb_told_again(told, again, sizeof again);
+  json_t *o =
+      !story || !judged
+          ? NULL
+          : json_pack("{sO? sO? sO? ss ss ss ss sO? sI}", "scenario", json_object_get(told->cell, "scenario"), "system",
+                      json_object_get(told->cell, "system"), "guard", json_object_get(told->cell, "guard"), "clients",
+                      told->trial.clients, "trial", told->trial.trial, "again", again, "story", story, "episodes",
+                      json_object_get(judged, "episodes"), "events", (json_int_t)history->count);
+  int r = o ? json_dumpf(o, stdout, JSON_COMPACT | JSON_REAL_PRECISION(15)) : -1;
+  putchar('\n');
+  json_decref(o);
+  json_decref(judged);
+  free(story);
+  return r < 0 ? -ENOMEM : lb_history_write_json(history, stdout);
+}
+
+/* A history that is not there, or cannot be read, is the only one that is not told. */
+static int tell_one(const struct lb_told *told, void *failed) {
+  struct lb_history history;
+  struct lb_check check;
+  char err[600];
+  if (!told->trial.readable) return 0;
+  if (lb_history_load(told->trial.history, &history, err, sizeof err) < 0) {
+    *(bool *)failed = true;
+    lb_complain(LB_EXIT_USAGE, "%s", err);
+    return 0;
+  }
+  int r = lb_check_history(&history, &check);
+  if (r == 0) {
+    r = put_told(told, &history, &check);
+    lb_check_clear(&check);
+  }
+  lb_history_clear(&history);
+  return r;
+}
+
+static int explain_all(const struct lb_args *args) {
+  bool failed = false;
+  char err[1000] = "";
+  if (args->word_count != 1 || args->json || args->trial || args->past_lease)
+    return lb_complain(LB_EXIT_USAGE, "explain --all: expected a results folder and nothing else");
+  int r = lb_told_each(args->words[0], tell_one, &failed, err, sizeof err);
+  if (r < 0 && !ferror(stdout))
+    return lb_complain(*err ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "%s", *err ? err : strerror(-r));
+  return failed ? LB_EXIT_USAGE : LB_EXIT_OK;
+}
+
 static int explain_file(const struct lb_args *args) {
   struct lb_history history;
   if (args->trial) return lb_complain(LB_EXIT_USAGE, "--trial %d: only with a results folder and a cell", args->trial);
@@ -212,6 +279,7 @@ static int explain_file(const struct lb_args *args) {
 }
 
 int lb_cli_explain(const struct lb_args *args) {
+  if (args->all) return explain_all(args);
   if (args->word_count == 0)
     return lb_complain(LB_EXIT_USAGE,
                        "explain: expected a results folder and a cell, as in failover.SYSTEM, or a history file");

@@ -60,14 +60,20 @@ static int load_run(const struct finder *f) {
 
 /* The scenario's own entry gives title and workload. It may be missing: then the story has no
  * title. */
-static int choose_cell(const struct finder *f, const char *const *words, int count) {
-  const json_t *cells = json_object_get(f->told->run, "cells"), *scenario;
+static void find_scenario(struct lb_told *told) {
+  const json_t *scenario;
   size_t i;
+  told->scenario = NULL;
+  json_array_foreach(json_object_get(told->run, "scenarios"), i, scenario) {
+    if (strcmp(text(scenario, "name"), text(told->cell, "scenario")) == 0) told->scenario = scenario;
+  }
+}
+
+static int choose_cell(const struct finder *f, const char *const *words, int count) {
+  const json_t *cells = json_object_get(f->told->run, "cells");
   f->told->cell = lb_cell_named(cells, words, count, f->err, f->err_size);
   if (!f->told->cell) return -EINVAL;
-  json_array_foreach(json_object_get(f->told->run, "scenarios"), i, scenario) {
-    if (strcmp(text(scenario, "name"), text(f->told->cell, "scenario")) == 0) f->told->scenario = scenario;
-  }
+  find_scenario(f->told);
   return 0;
 }
 
@@ -114,20 +120,25 @@ static int rank_of(const struct lb_told_trial *trial) {
   return (strcmp(trial->verdict, "violated") == 0 ? 0 : 2) + (trial->readable ? 0 : 1);
 }
 
-/* The first pass: the better one of the chosen and each line, so that of equals the first stays.
+/* The better one of the chosen and this line, so that of equals the first stays. */
+static int choose_better(const struct finder *f, const struct lb_csv *csv, const int column[COLUMNS], int number) {
+  struct lb_told_trial x;
+  int r = take(f, csv, column, &x);
+  if (r < 0 || (number > 0 && atoi(x.trial) != number)) return r;
+  if (f->told->found && rank_of(&x) >= rank_of(&f->told->trial)) return 0;
+  f->told->found = true;
+  f->told->trial = x;
+  return 0;
+}
+
+/* The first pass, over the lines of the cell.
  * `number` > 0 leaves only trials of that number, one for each number of clients. */
 static int choose_from(const struct finder *f, struct lb_csv *csv, const int column[COLUMNS], int number) {
-  struct lb_told *told = f->told;
-  struct lb_told_trial x;
   int r;
   while ((r = lb_csv_next(csv, f->err, f->err_size)) > 0) {
-    if (!is_of_cell(told->cell, csv, column)) continue;
-    r = take(f, csv, column, &x);
+    if (!is_of_cell(f->told->cell, csv, column)) continue;
+    r = choose_better(f, csv, column, number);
     if (r < 0) return r;
-    if (number > 0 && atoi(x.trial) != number) continue;
-    if (told->found && rank_of(&x) >= rank_of(&told->trial)) continue;
-    told->found = true;
-    told->trial = x;
   }
   return r;
 }
@@ -181,6 +192,54 @@ int lb_told_find(const char *dir, const char *const *words, int count, int numbe
   if (r == 0) r = choose_cell(&f, words, count);
   if (r == 0) r = choose_trial(&f, number);
   if (r < 0) lb_told_clear(ret);
+  return r;
+}
+
+/* The cell of this line, NULL = the run does not have it. Lines are in the order of the plan, so it is mostly that of
+ * the line before, or the next one. */
+static void follow_cell(struct lb_told *told, size_t *at, const struct lb_csv *csv, const int column[COLUMNS]) {
+  const json_t *cells = json_object_get(told->run, "cells");
+  size_t count = json_array_size(cells);
+  told->cell = NULL;
+  for (size_t i = 0; i < count && !told->cell; i++) {
+    const json_t *cell = json_array_get(cells, (*at + i) % count);
+    if (!is_of_cell(cell, csv, column)) continue;
+    told->cell = cell;
+    *at = (*at + i) % count;
+  }
+  told->found = false;
+  if (told->cell) find_scenario(told);
+}
+
+static int tell_each(const struct finder *f, struct lb_csv *csv, const int column[COLUMNS],
+                     int (*tell)(const struct lb_told *told, void *arg), void *arg) {
+  size_t at = 0;
+  int r, said = 0;
+  while ((r = lb_csv_next(csv, f->err, f->err_size)) > 0) {
+    if (!f->told->cell || !is_of_cell(f->told->cell, csv, column)) {
+      if (f->told->found && (said = tell(f->told, arg)) != 0) return said;
+      follow_cell(f->told, &at, csv, column);
+    }
+    if (f->told->cell && (r = choose_better(f, csv, column, 0)) < 0) return r;
+  }
+  return r < 0 || !f->told->found ? r : tell(f->told, arg);
+}
+
+int lb_told_each(const char *dir, int (*tell)(const struct lb_told *told, void *arg), void *arg, char *err,
+                 size_t err_size) {
+  struct lb_told told = {0};
+  struct finder f = {.dir = dir, .told = &told, .err = err, .err_size = err_size};
+  char path[PATH_MAX];
+  struct lb_csv csv;
+  int column[COLUMNS];
+  snprintf(path, sizeof path, "%s/trials.csv", dir);
+  int r = load_run(&f);
+  if (r == 0) r = open_trials(&f, path, &csv, column);
+  if (r == 0) {
+    r = tell_each(&f, &csv, column, tell, arg);
+    lb_csv_close(&csv);
+  }
+  lb_told_clear(&told);
   return r;
 }
 

@@ -48,6 +48,10 @@ struct lb_told {
 int lb_told_find(const char *dir, const char *const *words, int count, int number, struct lb_told *ret, char *err,
                  size_t err_size);
 void lb_told_clear(struct lb_told *told);
+/* The same of every cell that has a trial, in the order of trials.csv: calls `tell` with it (without `trials`) until
+ * that returns other than 0. Returns that, or 0, or -errno as above. */
+int lb_told_each(const char *dir, int (*tell)(const struct lb_told *told, void *arg), void *arg, char *err,
+                 size_t err_size);
 
 /* What stands above the story: the verdict in the first line, the scenario, the trial, and what was
  * expected and why. */
