@@ -23,12 +23,13 @@
  * draws at a time. So if the server dies while the draw of another session that wrote has not been flushed, a number
  * may come again.
  *
- * What an unanswered statement means, and whom a session trusts: pg_hold.h.
+ * What an unanswered statement means, and whom a session trusts: sql_hold.h.
  *
  * Source: PostgreSQL's documentation, "Advisory Locks" and "Advisory Lock Functions"; with_advisory_lock for Rails and
  * the migration locks of many tools.
  */
-#include "pg_hold.h"
+#include "pg_util.h"
+#include "sql_hold.h"
 
 /* An advisory lock is called by a number of 64 bits. */
 #define PG_ADVISORY_KEY "hashtextextended($1, 0)"
@@ -40,16 +41,26 @@
   " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"                                   \
   " AND ((classid::bigint << 32) | objid::bigint) = " PG_ADVISORY_KEY
 
-static const struct lb_option advisory_options[] = {
-    [PG_HOLD_OPT_FENCE] = PG_HOLD_FENCE_OPTION, [PG_HOLD_OPT_WAKE] = PG_WAKE_OPTION, {0}};
+static const struct lb_option transaction_options[] = {
+    [SQL_HOLD_OPT_FENCE] = SQL_HOLD_FENCE_OPTION,
+    [SQL_HOLD_OPT_WAKE] = PG_WAKE_OPTION,
+    [SQL_HOLD_OPT_IDLE] = {"idle_timeout", LB_OPT_BOOL, 0, 0, 1,
+                           "the server ends a transaction that idles for longer than the ttl"},
+    {0}};
 
-static const struct pg_hold_kind advisory = {
+static const char *const numbers[] = {PG_CREATE_FENCE, NULL};
+
+static const struct lb_option advisory_options[] = {
+    [SQL_HOLD_OPT_FENCE] = SQL_HOLD_FENCE_OPTION, [SQL_HOLD_OPT_WAKE] = PG_WAKE_OPTION, {0}};
+
+static const struct sql_hold_kind advisory = {
+    .server = &pg_server,
     .take = {"SELECT 1 WHERE pg_try_advisory_lock(" PG_ADVISORY_KEY ")", 1},
     .take_number = {"SELECT nextval('lockbench_fence') WHERE pg_try_advisory_lock(" PG_ADVISORY_KEY ")", 1},
     .holds = {PG_ADVISORY_HELD " AND pid = pg_backend_pid()", 1},
     .free = {"SELECT 1 WHERE pg_advisory_unlock(" PG_ADVISORY_KEY ")", 1},
     .held = {PG_ADVISORY_HELD, 1},
-    .create = pg_hold_numbers,
+    .create = numbers,
     .before_take = "before-lock",
     .after_take = "after-lock",
     .before_free = "before-unlock",
@@ -76,7 +87,7 @@ const struct lb_protocol lb_pg_advisory = {
     .traits = LB_TRAIT_SESSION | LB_TRAIT_REENTRANT | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR,
     .options = advisory_options,
     .points = advisory_points,
-    PG_HOLD_HOOKS,
+    SQL_HOLD_HOOKS,
     .data = &advisory,
 };
 
@@ -101,19 +112,20 @@ const struct lb_protocol lb_pg_advisory = {
  * The number: with `fence` it is drawn in the transaction that holds, which commits with the release. So what the
  * sequence writes about it need not be on disk when the number is used: a server that dies may give it out again.
  *
- * What an unanswered statement means, and whom a session trusts: pg_hold.h.
+ * What an unanswered statement means, and whom a session trusts: sql_hold.h.
  *
  * Source: PostgreSQL's documentation, "Advisory Locks"; the lock of Flyway and of many schedulers behind a pooler.
  */
 
-static const struct pg_hold_kind advisory_xact = {
+static const struct sql_hold_kind advisory_xact = {
+    .server = &pg_server,
     .begin = {"BEGIN", 0},
     .take = {"SELECT 1 WHERE pg_try_advisory_xact_lock(" PG_ADVISORY_KEY ")", 1},
     .take_number = {"SELECT nextval('lockbench_fence') WHERE pg_try_advisory_xact_lock(" PG_ADVISORY_KEY ")", 1},
     .holds = {PG_ADVISORY_HELD " AND pid = pg_backend_pid()", 1},
     .free = {"COMMIT", 0},
     .held = {PG_ADVISORY_HELD, 1},
-    .create = pg_hold_numbers,
+    .create = numbers,
     .before_take = "before-lock",
     .after_take = "after-lock",
     .before_free = "before-commit",
@@ -137,11 +149,11 @@ const struct lb_protocol lb_pg_advisory_xact = {
     .topologies = pg_topologies,
     .facts = "ends=transaction number=open lost=other",
     .traits = LB_TRAIT_SESSION | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR,
-    .options = pg_hold_transaction_options,
+    .options = transaction_options,
     .points = xact_points,
     .midway = "before-lock",
-    PG_HOLD_HOOKS,
-    .extend = pg_hold_extend,
+    SQL_HOLD_HOOKS,
+    .extend = sql_hold_extend,
     .data = &advisory_xact,
 };
 
@@ -175,7 +187,7 @@ const struct lb_protocol lb_pg_advisory_xact = {
  *    locked, and by who is refused, too. It is drawn in the transaction that holds, so a server that dies may give it
  *    out again (pg-advisory-xact).
  *
- * What an unanswered statement means, and whom a session trusts: pg_hold.h.
+ * What an unanswered statement means, and whom a session trusts: sql_hold.h.
  *
  * Source: PostgreSQL's documentation, "Row-Level Locks"; Quartz's StdRowLockSemaphore (SELECT ... FOR UPDATE on
  * QRTZ_LOCKS), which waits where this one asks again.
@@ -187,7 +199,8 @@ static const char *const create[] = {"CREATE TABLE IF NOT EXISTS lockbench_locke
 #define LOCKED "SELECT name FROM lockbench_locked WHERE name = $1 FOR UPDATE NOWAIT"
 
 /* Who locks a row stands in its xmax, until the next one; and holds its own number as long as it runs. */
-static const struct pg_hold_kind for_update = {
+static const struct sql_hold_kind for_update = {
+    .server = &pg_server,
     .begin = {"BEGIN", 0},
     .take = {LOCKED, 1},
     .take_number = {"WITH locked AS MATERIALIZED (" LOCKED ") SELECT nextval('lockbench_fence') FROM locked", 1},
@@ -222,10 +235,10 @@ const struct lb_protocol lb_pg_for_update = {
     .topologies = pg_topologies,
     .facts = "ends=transaction number=open lost=other",
     .traits = LB_TRAIT_SESSION | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR,
-    .options = pg_hold_transaction_options,
+    .options = transaction_options,
     .points = points,
     .midway = "before-select",
-    PG_HOLD_HOOKS,
-    .extend = pg_hold_extend,
+    SQL_HOLD_HOOKS,
+    .extend = sql_hold_extend,
     .data = &for_update,
 };

@@ -32,7 +32,7 @@
  *    crash or a promotion means for the sequence: pg-row. A number counted in the row would be lost with the row.)
  *  - WHERE NOT EXISTS keeps a busy try from locking the row, drawing a number and writing to the log. It answers from
  *    the statement's snapshot: the lease ran then, and was held.
- *  - What an unanswered statement means: pg_lock.h. An extension without an answer changes nothing one relies upon:
+ *  - What an unanswered statement means: sql_row.h. An extension without an answer changes nothing one relies upon:
  *    from then on holds asks by a write.
  *
  * Source: ShedLock's JDBC provider, with usingDbTime() and without (its issues 231 and 263 tell why the former came),
@@ -40,14 +40,15 @@
  * compares the owner of the attempt. ShedLock's compared none until its PR 2959 (issue 1986), and compares the host
  * since.
  */
-#include "pg_lock.h"
+#include "pg_util.h"
+#include "sql_row.h"
 
 /* The harness reads check_validity, as of every protocol that has it. A task of ShedLock does not look how long it was
  * asked for. */
 static const struct lb_option options[] = {
-    [PG_LOCK_OPT_WAIT] = PG_LOCK_WAIT_OPTION,
-    [PG_LOCK_OPT_WAKE] = PG_WAKE_OPTION,
-    [PG_LOCK_OPT_HEED] = PG_LOCK_HEED_OPTION,
+    [SQL_ROW_OPT_WAIT] = SQL_ROW_WAIT_OPTION,
+    [SQL_ROW_OPT_WAKE] = PG_WAKE_OPTION,
+    [SQL_ROW_OPT_HEED] = SQL_ROW_HEED_OPTION,
     {"check_validity", LB_OPT_BOOL, 1, 0, 1,
      "a grant whose lease was over by the client's clock when it was read is none"},
     {0}};
@@ -65,7 +66,7 @@ static const char *const create[] = {
 #define THEN NOW " + $4::float8 * interval '1 ms'"
 #define MINE "name = $1 AND owner = $2 AND until > " NOW
 
-static const struct pg_lock_sql lease_sql = {
+static const struct sql_row_sql lease_sql = {
     .take = {"INSERT INTO lockbench_lease AS l (name, owner, until, fence)"
              " SELECT $1::text, $2::text, " THEN ", nextval('lockbench_fence')"
              " WHERE NOT EXISTS (SELECT FROM lockbench_lease WHERE name = $1 AND until > " NOW ")"
@@ -85,7 +86,8 @@ static const struct pg_lock_sql lease_sql = {
     .before_free = "before-release",
 };
 
-static const struct pg_lock_kind lease = {.sql = &lease_sql}, client_lease = {.sql = &lease_sql, .client_clock = true};
+static const struct sql_row_kind lease = {.server = &pg_server, .sql = &lease_sql},
+                                 client_lease = {.sql = &lease_sql, .client_clock = true};
 
 /* before-upsert: pg-lease-client has read its clock. after-upsert: the answer has been read, and the lease is ours.
  * before-confirm: it may be ours, as an answer was lost. */
@@ -111,8 +113,8 @@ const struct lb_protocol lb_pg_lease = {
               LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,
     .options = options,
     .points = points,
-    PG_LOCK_HOOKS,
-    .extend = pg_lock_extend,
+    SQL_ROW_HOOKS,
+    .extend = sql_row_extend,
     .data = &lease,
 };
 
@@ -133,8 +135,8 @@ const struct lb_protocol lb_pg_lease_client = {
     .options = options,
     .points = points,
     .midway = "before-upsert",
-    PG_LOCK_HOOKS,
-    .extend = pg_lock_extend,
+    SQL_ROW_HOOKS,
+    .extend = sql_row_extend,
     .data = &client_lease,
 };
 
@@ -161,15 +163,15 @@ const struct lb_protocol lb_pg_lease_client = {
  * A promotion that lost a few commits goes on with larger numbers if none of those records was among what it lost; if
  * one was, as for the very first grant, or if the old primary goes on beside the new one, numbers repeat.
  *
- * What an unanswered statement means: pg_lock.h.
+ * What an unanswered statement means: sql_row.h.
  *
  * Source: the lock table of many schedulers, e.g. the JDBC providers of ShedLock and Spring Integration, in its
  * plainest form.
  */
 
-static const struct lb_option row_options[] = {[PG_LOCK_OPT_WAIT] = PG_LOCK_WAIT_OPTION,
-                                               [PG_LOCK_OPT_WAKE] = PG_WAKE_OPTION,
-                                               [PG_LOCK_OPT_HEED] = PG_LOCK_HEED_OPTION,
+static const struct lb_option row_options[] = {[SQL_ROW_OPT_WAIT] = SQL_ROW_WAIT_OPTION,
+                                               [SQL_ROW_OPT_WAKE] = PG_WAKE_OPTION,
+                                               [SQL_ROW_OPT_HEED] = SQL_ROW_HEED_OPTION,
                                                {0}};
 
 /* Rows are inserted and deleted, and updated only to confirm an attempt whose answer was lost, which is rare. So pages
@@ -182,7 +184,7 @@ static const char *const row_create[] = {
     " vacuum_truncate = off)",
     PG_CREATE_FENCE, NULL};
 
-static const struct pg_lock_sql row_sql = {
+static const struct sql_row_sql row_sql = {
     .take = {"INSERT INTO lockbench_row(name, owner) VALUES ($1, $2) ON CONFLICT DO NOTHING"
              " RETURNING nextval('lockbench_fence')",
              2},
@@ -199,7 +201,7 @@ static const struct pg_lock_sql row_sql = {
     .before_free = "before-delete",
 };
 
-static const struct pg_lock_kind row = {.sql = &row_sql};
+static const struct sql_row_kind row = {.server = &pg_server, .sql = &row_sql};
 
 /* after-insert: the answer has been read, and the row is ours. before-confirm: it may be ours, as an answer was
  * lost. */
@@ -221,6 +223,6 @@ const struct lb_protocol lb_pg_row = {
     .traits = LB_TRAIT_NO_EXPIRY | LB_TRAIT_FENCED | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR,
     .options = row_options,
     .points = row_points,
-    PG_LOCK_HOOKS,
+    SQL_ROW_HOOKS,
     .data = &row,
 };

@@ -281,7 +281,7 @@ static struct stmt_name name_of(const char *sql) {
 }
 
 /* 0 with *ret still NULL: prepared. What goes wrong here has not sent the statement itself. */
-static int prepare(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const struct pg_stmt *stmt, int place) {
+static int prepare(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const struct sql_stmt *stmt, int place) {
   PGresult *result;
   int rc = before_send(conn, deadline);
   if (rc) return rc;
@@ -302,7 +302,7 @@ static int prepare(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const s
 }
 
 /* Prepared and sent. 0 with *ret still NULL: it has left, or will with the next flush. */
-static int send_prepared(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const struct pg_stmt *stmt,
+static int send_prepared(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const struct sql_stmt *stmt,
                          const char *const params[]) {
   if (conn->unprepared) return send_text(conn, deadline, stmt->sql, stmt->params, params);
   int place = place_of(conn, stmt->sql);
@@ -326,7 +326,7 @@ static bool is_shared(struct pg_conn *conn, const PGresult *result) {
   return conn->unprepared = true;
 }
 
-int pg_call(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const struct pg_stmt *stmt,
+int pg_call(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const struct sql_stmt *stmt,
             const char *const params[]) {
   *ret = NULL;
   int rc = send_prepared(conn, deadline, ret, stmt, params);
@@ -341,7 +341,7 @@ bool pg_pooled(struct pg_conn *conn, int pid) {
   return conn->unprepared = pid != PQbackendPID(conn->pg) || conn->unprepared;
 }
 
-void pg_tell(struct pg_conn *conn, lb_ns deadline, const struct pg_stmt *stmt, const char *const params[]) {
+void pg_tell(struct pg_conn *conn, lb_ns deadline, const struct sql_stmt *stmt, const char *const params[]) {
   PGresult *result = NULL;
   int rc = send_prepared(conn, deadline, &result, stmt, params);
   if (rc == 0 && !result) conn->owes = flush(conn, deadline) == 0;

@@ -82,7 +82,7 @@ static void a_try_waits_for_an_uncommitted_row_no_longer_than_lock_wait(void **s
   assert_int_equal(release(&a, "k4", &grant, 1000), LB_OK);
 }
 
-static bool answers(struct pg_conn *conn, const struct pg_stmt *stmt, const char *expected) {
+static bool answers(struct pg_conn *conn, const struct sql_stmt *stmt, const char *expected) {
   PGresult *result = NULL;
   bool is = pg_call(conn, in_ms(&a, 5000), &result, stmt, NULL) == 0 && PQntuples(result) == 1 &&
             strcmp(PQgetvalue(result, 0, 0), expected) == 0;
@@ -94,8 +94,8 @@ static bool answers(struct pg_conn *conn, const struct pg_stmt *stmt, const char
  * goes on without. */
 static void a_statement_of_a_shared_session_is_sent_unprepared(void **state) {
   (void)state;
-  static const struct pg_stmt one = {"SELECT 1", 0}, two = {"SELECT 2", 0},
-                              count = {"SELECT count(*) FROM pg_prepared_statements", 0};
+  static const struct sql_stmt one = {"SELECT 1", 0}, two = {"SELECT 2", 0},
+                               count = {"SELECT count(*) FROM pg_prepared_statements", 0};
   struct pg_conn *conn = operator_open(), *other = operator_open();
   PGresult *result = NULL;
   char sql[100];
@@ -117,7 +117,7 @@ static void a_statement_of_a_shared_session_is_sent_unprepared(void **state) {
 
 static void a_pooler_is_seen_by_the_process_that_answers(void **state) {
   (void)state;
-  static const struct pg_stmt count = {"SELECT count(*) FROM pg_prepared_statements", 0};
+  static const struct sql_stmt count = {"SELECT count(*) FROM pg_prepared_statements", 0};
   struct pg_conn *conn = operator_open();
   int pid = operator_says(conn, "SELECT pg_backend_pid()");
   assert_false(pg_pooled(conn, pid));
@@ -365,7 +365,7 @@ static void teardown_comes_back_at_its_deadline(void **state) {
 /* The answer to a prepared statement, as a number. */
 static int called(struct pg_conn *conn, const char *sql) {
   PGresult *result = NULL;
-  assert_int_equal(pg_call(conn, in_ms(&a, 2000), &result, &(struct pg_stmt){sql, 0}, NULL), 0);
+  assert_int_equal(pg_call(conn, in_ms(&a, 2000), &result, &(struct sql_stmt){sql, 0}, NULL), 0);
   int n = PQntuples(result) ? atoi(PQgetvalue(result, 0, 0)) : -1;
   PQclear(result);
   return n;
@@ -382,7 +382,7 @@ static void a_prepared_statement_is_known_by_its_text(void **state) {
       assert_int_equal(called(conn, sql), n);
     }
   PGresult *result = NULL;
-  assert_int_equal(pg_call(conn, in_ms(&a, 2000), &result, &(struct pg_stmt){"SELECT 33", 0}, NULL), -ENOSPC);
+  assert_int_equal(pg_call(conn, in_ms(&a, 2000), &result, &(struct sql_stmt){"SELECT 33", 0}, NULL), -ENOSPC);
   assert_int_equal(called(conn, "SELECT 7"), 7); /* nothing was sent */
   pg_close(conn);
 }
@@ -392,12 +392,12 @@ static void what_is_told_is_done_and_its_answer_is_nobodys(void **state) {
   struct pg_conn *conn = operator_open();
   operator_says(conn, "CREATE TABLE told(n int)");
   for (int i = 0; i < 3; i++) {
-    pg_tell(conn, in_ms(&a, 2000), &(struct pg_stmt){"INSERT INTO told VALUES (1) RETURNING 4711", 0}, NULL);
+    pg_tell(conn, in_ms(&a, 2000), &(struct sql_stmt){"INSERT INTO told VALUES (1) RETURNING 4711", 0}, NULL);
     assert_int_equal(called(conn, "SELECT 42"), 42);
   }
-  pg_tell(conn, in_ms(&a, 2000), &(struct pg_stmt){"SELECT 1 / (SELECT count(*) - 3 FROM told)", 0}, NULL); /* fails */
+  pg_tell(conn, in_ms(&a, 2000), &(struct sql_stmt){"SELECT 1 / (SELECT count(*) - 3 FROM told)", 0}, NULL); /* fails */
   assert_int_equal(operator_says(conn, "SELECT count(*) FROM told"), 3);
-  pg_tell(conn, in_ms(&a, 2000), &(struct pg_stmt){"SELECT no_such_function()", 0}, NULL); /* cannot be prepared */
+  pg_tell(conn, in_ms(&a, 2000), &(struct sql_stmt){"SELECT no_such_function()", 0}, NULL); /* cannot be prepared */
   assert_int_equal(called(conn, "SELECT 43"), 43);
   operator_says(conn, "DROP TABLE told");
   pg_close(conn);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the token of a grant says of an attempt at PostgreSQL, read as it was written.
+ * What the token of a grant says of an attempt at a database, read as it was written.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,36 +10,36 @@
 
 #include <cmocka.h>
 
-#include "backends/pg_util.h"
+#include "backends/sql.h"
 #include "client/env.h"
 
 static struct lb_process_env env;
 
-static struct pg_attempt told_and_read(const struct pg_attempt *attempt, struct lb_grant *grant) {
-  pg_attempt_put(attempt, grant);
+static struct sql_attempt told_and_read(const struct sql_attempt *attempt, struct lb_grant *grant) {
+  sql_attempt_put(attempt, grant);
   assert_true(grant->token_len > 0 && grant->token_len < LB_TOKEN_MAX);
-  return pg_attempt_get(grant);
+  return sql_attempt_get(grant);
 }
 
 static void an_owner_without_a_process_is_the_token(void **state) {
   (void)state;
   struct lb_grant grant = LB_GRANT_INIT;
-  struct pg_attempt attempt = pg_attempt_new(&env.base, "client-1"), read = told_and_read(&attempt, &grant);
+  struct sql_attempt attempt = sql_attempt_new(&env.base, "client-1"), read = told_and_read(&attempt, &grant);
   assert_int_equal(grant.token_len, strlen(attempt.owner));
   assert_memory_equal(grant.token, attempt.owner, grant.token_len);
   assert_string_equal(read.owner, attempt.owner);
-  assert_int_equal(read.state, PG_NO_PROCESS);
+  assert_int_equal(read.state, SQL_NO_PROCESS);
 }
 
 static void a_process_and_what_it_has_to_do_with_the_attempt_are_kept(void **state) {
-  static const enum pg_attempt_state states[] = {PG_TAKING, PG_FREEING, PG_HELD_BY};
+  static const enum sql_attempt_state states[] = {SQL_TAKING, SQL_FREEING, SQL_HELD_BY};
   (void)state;
   for (size_t i = 0; i < 3; i++) {
     struct lb_grant grant = LB_GRANT_INIT;
-    struct pg_attempt attempt = pg_attempt_new(&env.base, "client-1");
+    struct sql_attempt attempt = sql_attempt_new(&env.base, "client-1");
     attempt.state = states[i];
-    attempt.origin = (struct pg_origin){.pid = 4194304, .born = "1795420740.123456"};
-    struct pg_attempt read = told_and_read(&attempt, &grant);
+    attempt.origin = (struct sql_origin){.pid = 4194304, .born = "1795420740.123456"};
+    struct sql_attempt read = told_and_read(&attempt, &grant);
     assert_string_equal(read.owner, attempt.owner);
     assert_int_equal(read.state, states[i]);
     assert_int_equal(read.origin.pid, 4194304);
@@ -49,7 +49,7 @@ static void a_process_and_what_it_has_to_do_with_the_attempt_are_kept(void **sta
 
 static void no_two_attempts_have_one_owner(void **state) {
   (void)state;
-  struct pg_attempt one = pg_attempt_new(&env.base, "c"), two = pg_attempt_new(&env.base, "c");
+  struct sql_attempt one = sql_attempt_new(&env.base, "c"), two = sql_attempt_new(&env.base, "c");
   assert_string_not_equal(one.owner, two.owner);
 }
 
@@ -60,21 +60,21 @@ static void any_name_of_a_client_leaves_a_token_that_can_be_read(void **state) {
   (void)state;
   for (size_t i = 0; i < 4; i++) {
     struct lb_grant grant = LB_GRANT_INIT;
-    struct pg_attempt attempt = pg_attempt_new(&env.base, names[i]);
-    attempt.state = PG_TAKING;
-    attempt.origin = (struct pg_origin){.pid = 1, .born = "1795420740.123456"};
-    struct pg_attempt read = told_and_read(&attempt, &grant);
+    struct sql_attempt attempt = sql_attempt_new(&env.base, names[i]);
+    attempt.state = SQL_TAKING;
+    attempt.origin = (struct sql_origin){.pid = 1, .born = "1795420740.123456"};
+    struct sql_attempt read = told_and_read(&attempt, &grant);
     assert_string_equal(read.owner, attempt.owner);
-    assert_int_equal(read.state, PG_TAKING);
+    assert_int_equal(read.state, SQL_TAKING);
   }
 }
 
 static void an_empty_token_is_nobody(void **state) {
   (void)state;
   struct lb_grant grant = LB_GRANT_INIT;
-  struct pg_attempt read = pg_attempt_get(&grant);
+  struct sql_attempt read = sql_attempt_get(&grant);
   assert_string_equal(read.owner, "");
-  assert_int_equal(read.state, PG_NO_PROCESS);
+  assert_int_equal(read.state, SQL_NO_PROCESS);
 }
 
 int main(void) {
@@ -86,5 +86,5 @@ int main(void) {
       cmocka_unit_test(an_empty_token_is_nobody),
   };
   lb_env_init(&env, 1);
-  return cmocka_run_group_tests_name("pg-attempt", tests, NULL, NULL);
+  return cmocka_run_group_tests_name("sql-attempt", tests, NULL, NULL);
 }

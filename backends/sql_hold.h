@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * pg_hold.h - a lock that a server process of PostgreSQL holds in memory, for as long as it lives or its transaction
+ * sql_hold.h - a lock that a server process of PostgreSQL holds in memory, for as long as it lives or its transaction
  * lasts: what the protocols without a row of their own share. A protocol brings the statements; here are the hooks, and
  * the care about connections.
  *
@@ -27,89 +27,86 @@
  * With the option `idle_timeout` the server ends a transaction that has idled for longer than the ttl. Then a hold has
  * an end, which every statement on its connection moves, and extend() is such a statement.
  */
-#ifndef LB_PG_HOLD_H
-#define LB_PG_HOLD_H
+#ifndef LB_SQL_HOLD_H
+#define LB_SQL_HOLD_H
 
-#include "pg_util.h"
+#include "sql.h"
 
 /* The statements of one protocol: $1 is the key; one row means yes, none no. One whose sql is NULL is left out. */
-struct pg_hold_kind {
-  struct pg_stmt begin;       /* the transaction that is to hold; NULL sql = the connection holds */
-  struct pg_stmt take;        /* yes: it was free, or this server process had it, and holds it now (once more) */
-  struct pg_stmt take_number; /* the same, and its first column is a number drawn when it was taken */
-  struct pg_stmt
+struct sql_hold_kind {
+  const struct sql_server *server;
+  struct sql_stmt begin;       /* the transaction that is to hold; NULL sql = the connection holds */
+  struct sql_stmt take;        /* yes: it was free, or this server process had it, and holds it now (once more) */
+  struct sql_stmt take_number; /* the same, and its first column is a number drawn when it was taken */
+  struct sql_stmt
       make; /* makes what take looks for, where take neither says yes nor is refused with 55P03; harmless to repeat */
-  struct pg_stmt holds; /* yes: this server process holds it */
-  struct pg_stmt
+  struct sql_stmt holds; /* yes: this server process holds it */
+  struct sql_stmt
       free; /* yes: this server process held it, and does so once less now. Of a transaction: its end, which is a yes */
-  struct pg_stmt held;       /* yes: somebody holds it */
-  const char *const *create; /* of pg_schema_make() */
+  struct sql_stmt held;      /* yes: somebody holds it */
+  const char *const *create; /* of sql_schema_make() */
   /* Points. after_take: the answer has been read, and it was yes. */
   const char *before_take, *after_take, *before_free;
 };
 
-/* For `create`, where nothing is in a table: the numbers of grants alone. */
-extern const char *const pg_hold_numbers[];
-
 /* The options that every such protocol has, as its first; the last only with a transaction. */
-enum { PG_HOLD_OPT_FENCE, PG_HOLD_OPT_WAKE, PG_HOLD_OPT_IDLE };
-#define PG_HOLD_FENCE_OPTION                                                                                           \
+enum { SQL_HOLD_OPT_FENCE, SQL_HOLD_OPT_WAKE, SQL_HOLD_OPT_IDLE };
+#define SQL_HOLD_FENCE_OPTION                                                                                          \
   { "fence", LB_OPT_BOOL, 0, 0, 1, "a number from a sequence, drawn by the statement that takes the lock" }
-/* Of those that hold by a transaction. */
-extern const struct lb_option pg_hold_transaction_options[];
 
-/* The hooks of struct lb_protocol, as they are; extend only with pg_hold_transaction_options. `data` points to the
+/* The hooks of struct lb_protocol, as they are; extend only with a transaction. `data` points to the
  * kind. */
-#define PG_HOLD_HOOKS                                                                                                  \
-  .session_size = sizeof(struct lb_session), .open = pg_hold_open, .close = pg_hold_close, .try_acquire = pg_hold_try, \
-  .release = pg_hold_release, .wait = pg_hold_wait, .setup = pg_hold_setup, .resolve = pg_hold_resolve,                \
-  .holds = pg_hold_holds, .teardown = pg_hold_teardown, .doubt = pg_hold_doubt, .proofs = &pg_hold_proofs
+#define SQL_HOLD_HOOKS                                                                                                 \
+  .session_size = sizeof(struct lb_session), .open = sql_hold_open, .close = sql_hold_close,                           \
+  .try_acquire = sql_hold_try, .release = sql_hold_release, .wait = sql_hold_wait, .setup = sql_hold_setup,            \
+  .resolve = sql_hold_resolve, .holds = sql_hold_holds, .teardown = sql_hold_teardown, .doubt = sql_hold_doubt,        \
+  .proofs = &sql_hold_proofs
 
 /* The connections of one session to the primary, and what the server processes behind them hold. */
 
-enum { PG_LINES_MAX = 32 };
+enum { SQL_LINES_MAX = 32 };
 
-struct pg_line {
-  struct pg_primary primary;
-  struct pg_ear ear; /* what it listens to */
+struct sql_line {
+  struct sql_primary primary;
+  struct sql_ear ear; /* what it listens to */
 };
 
 /* One attempt that is held for. */
-struct pg_held {
+struct sql_held {
   char owner[64], key[LB_TOKEN_MAX];
-  struct pg_line *line;
+  struct sql_line *line;
   uint64_t losses; /* of the line, when it was granted: with another connection it is not held any more */
 };
 
 /* Zeroed = closed. */
-struct pg_lines {
+struct sql_lines {
   bool one_each; /* a line holds one lock, and is of no other use meanwhile; else the first one holds all */
-  struct pg_line line[PG_LINES_MAX], *latest; /* latest: the one that was used last */
-  struct pg_held *held;
+  struct sql_line line[SQL_LINES_MAX], *latest; /* latest: the one that was used last */
+  struct sql_held *held;
   size_t held_count, held_room;
 };
 
 /* The body of struct lb_session for all of these protocols. */
 struct lb_session {
   struct lb_env *env;
-  const struct pg_hold_kind *kind;
+  const struct sql_hold_kind *kind;
   char name[41]; /* of this session: its attempts' owners begin with it */
   bool fence, wakes;
   int64_t idle_ms; /* a transaction may idle for so long; 0 = for ever */
-  struct pg_lines lines;
+  struct sql_lines lines;
 };
 
-extern const struct lb_proofs pg_hold_proofs;
-int pg_hold_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline);
-void pg_hold_close(struct lb_session *s);
-int pg_hold_try(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
-int pg_hold_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
-int pg_hold_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
-int pg_hold_wait(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
-int pg_hold_setup(struct lb_session *s, lb_ns deadline);
-int pg_hold_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
-int pg_hold_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline);
-int pg_hold_teardown(struct lb_session *s, lb_ns deadline);
-int pg_hold_doubt(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant);
+extern const struct lb_proofs sql_hold_proofs;
+int sql_hold_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline);
+void sql_hold_close(struct lb_session *s);
+int sql_hold_try(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
+int sql_hold_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
+int sql_hold_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
+int sql_hold_wait(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
+int sql_hold_setup(struct lb_session *s, lb_ns deadline);
+int sql_hold_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
+int sql_hold_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline);
+int sql_hold_teardown(struct lb_session *s, lb_ns deadline);
+int sql_hold_doubt(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * pg_lock.h - a lock that is a row of a table: what the PostgreSQL protocols share. A protocol brings the statements;
+ * sql_row.h - a lock that is a row of a table: what the protocols at databases share. A protocol brings the statements;
  * here are the hooks, and the care about statements whose answer never came.
  *
  * What an unanswered statement means: its transaction may not have started, be waiting (for another client's
@@ -20,25 +20,25 @@
  * with -EAGAIN then: that nobody has decided yet says of nobody that it holds. That transaction may be an earlier
  * attempt of the same client, which was given up and waits for a standby.
  */
-#ifndef LB_PG_LOCK_H
-#define LB_PG_LOCK_H
+#ifndef LB_SQL_ROW_H
+#define LB_SQL_ROW_H
 
 #include "doubt.h"
-#include "pg_util.h"
+#include "sql.h"
 
 /* The statements of one protocol. All but `held` and `remove` are given the same parameters, of which each uses the
  * first few: $1 the key, $2 the owner (unique per attempt), $3 the client's wall clock in ms since 1970, or NULL for
  * the server's own, $4 the ttl in ms. `held` and `remove` have $1 and, as $2, that clock. Each yields one row for yes
  * and none for no; the first column of take and again is the fencing number. */
-struct pg_lock_sql {
-  struct pg_stmt take; /* yes: it was free and is $2's now */
-  struct pg_stmt
+struct sql_row_sql {
+  struct sql_stmt take; /* yes: it was free and is $2's now */
+  struct sql_stmt
       again; /* yes: it is $2's (an earlier take has succeeded). A write, so that the yes is as durable as a take */
-  struct pg_stmt holds;      /* yes: it is $2's */
-  struct pg_stmt free;       /* yes: it was $2's and is free now */
-  struct pg_stmt extend;     /* yes: it was $2's and is so for $4 from now on; NULL sql = there is no lease */
-  struct pg_stmt held;       /* yes: it is somebody's */
-  struct pg_stmt remove;     /* yes: it was somebody's, and nobody's any more */
+  struct sql_stmt holds;     /* yes: it is $2's */
+  struct sql_stmt free;      /* yes: it was $2's and is free now */
+  struct sql_stmt extend;    /* yes: it was $2's and is so for $4 from now on; NULL sql = there is no lease */
+  struct sql_stmt held;      /* yes: it is somebody's */
+  struct sql_stmt remove;    /* yes: it was somebody's, and nobody's any more */
   const char *const *create; /* tables and the like, harmless to repeat; NULL at the end */
   /* Points, beside "before-confirm" (the write `again` has not left), which all have. */
   const char *before_take, *after_take, *before_free; /* after_take: the answer has been read, and it was yes */
@@ -46,51 +46,52 @@ struct pg_lock_sql {
 
 /* The body of struct lb_session for all of these protocols. */
 struct lb_session {
-  struct pg_primary primary;
-  const struct pg_lock_sql *sql;
+  struct sql_primary primary;
+  const struct sql_row_sql *sql;
   const char *client;
   bool client_clock;  /* $3 is given */
   char extending[64]; /* the owner of which an extension was not answered; "" = none */
   bool wakes;         /* a release tells those who wait */
-  struct pg_ear ear;  /* what the connection listens to */
+  struct sql_ear ear; /* what the connection listens to */
   struct lb_confirmed confirmed;
 };
 
 /* What `data` in the table of such a protocol points to. */
-struct pg_lock_kind {
-  const struct pg_lock_sql *sql;
+struct sql_row_kind {
+  const struct sql_server *server;
+  const struct sql_row_sql *sql;
   bool client_clock; /* leases are dated by the clock of the client that asks */
 };
 
 /* The hooks of struct lb_protocol, as they are; extend only with a lease. */
-#define PG_LOCK_HOOKS                                                                                                  \
-  .session_size = sizeof(struct lb_session), .open = pg_lock_open, .close = pg_lock_close, .try_acquire = pg_lock_try, \
-  .release = pg_lock_release, .wait = pg_lock_wait, .setup = pg_lock_setup, .resolve = pg_lock_resolve,                \
-  .holds = pg_lock_holds, .break_lock = pg_lock_break, .teardown = pg_lock_teardown, .doubt = pg_lock_doubt,           \
-  .proofs = &pg_lock_proofs
+#define SQL_ROW_HOOKS                                                                                                  \
+  .session_size = sizeof(struct lb_session), .open = sql_row_open, .close = sql_row_close, .try_acquire = sql_row_try, \
+  .release = sql_row_release, .wait = sql_row_wait, .setup = sql_row_setup, .resolve = sql_row_resolve,                \
+  .holds = sql_row_holds, .break_lock = sql_row_break, .teardown = sql_row_teardown, .doubt = sql_row_doubt,           \
+  .proofs = &sql_row_proofs
 
-extern const struct lb_proofs pg_lock_proofs;
-int pg_lock_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline);
-void pg_lock_close(struct lb_session *s);
-int pg_lock_try(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
-int pg_lock_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
-int pg_lock_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
-int pg_lock_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
-int pg_lock_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline);
-int pg_lock_break(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline);
-int pg_lock_doubt(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant);
-int pg_lock_wait(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
-int pg_lock_setup(struct lb_session *s, lb_ns deadline);
-int pg_lock_teardown(struct lb_session *s, lb_ns deadline);
+extern const struct lb_proofs sql_row_proofs;
+int sql_row_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline);
+void sql_row_close(struct lb_session *s);
+int sql_row_try(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
+int sql_row_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
+int sql_row_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
+int sql_row_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
+int sql_row_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline);
+int sql_row_break(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline);
+int sql_row_doubt(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant);
+int sql_row_wait(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
+int sql_row_setup(struct lb_session *s, lb_ns deadline);
+int sql_row_teardown(struct lb_session *s, lb_ns deadline);
 
 /* The options that every such protocol has, as its first. */
-enum { PG_LOCK_OPT_WAIT, PG_LOCK_OPT_WAKE, PG_LOCK_OPT_HEED };
-#define PG_LOCK_WAIT_OPTION                                                                                            \
+enum { SQL_ROW_OPT_WAIT, SQL_ROW_OPT_WAKE, SQL_ROW_OPT_HEED };
+#define SQL_ROW_WAIT_OPTION                                                                                            \
   {                                                                                                                    \
     "lock_wait_ms", LB_OPT_INT, 100, 1, 60000,                                                                         \
         "a try waits this long for another client's uncommitted change of the row"                                     \
   }
-#define PG_LOCK_HEED_OPTION                                                                                            \
+#define SQL_ROW_HEED_OPTION                                                                                            \
   {                                                                                                                    \
     "heed_warnings", LB_OPT_BOOL, 1, 0, 1,                                                                             \
         "a commit whose wait for the standby was cancelled is no answer; else it is one, as for who reads no warnings" \
