@@ -273,7 +273,7 @@ static const struct lb_protocol *take_table(const char *path, void *library, cha
   char why[400];
   const struct lb_protocol *const *symbol = dlsym(library, "lockbench_plugin");
   if (!symbol || !*symbol) {
-    snprintf(err, err_size, "%s: exports no symbol lockbench_plugin (see CONTRIBUTING.md, \"A plugin\")", path);
+    snprintf(err, err_size, "%s: exports no symbol lockbench_plugin (see docs/adding-a-lock.md)", path);
   } else if (lb_protocol_check(*symbol, why, sizeof why) < 0) {
     snprintf(err, err_size, "%s: %s", path, why);
   } else if (lb_protocol_find((*symbol)->name)) {

@@ -7,7 +7,7 @@
  *
  * In the generators the trials differ by more than chance (each has a rate of its own), and one fault costs several
  * violations, as a paused holder does. What is usually quoted beside such counts is counted, too, so that it is seen
- * what it would have claimed. The figures of each generator are lines of the output; ARCHITECTURE.md quotes them.
+ * what it would have claimed. The figures of each generator are lines of the output; docs/decisions.md quotes them.
  */
 #include <math.h>
 #include <setjmp.h>

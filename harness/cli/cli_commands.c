@@ -79,7 +79,7 @@ static const struct lb_cli_command commands[] = {
     {"adapter-check", lb_cli_adapter, LB_ARG_ADAPTER, "CMD [WORDS...]",
      "tests somebody's adapter against the line protocol (peers/README.md)",
      "CMD is called in a shell, once per client. With WORDS only those statements are tried whose text has one of them in it.\n"
-     "CONTRIBUTING.md, \"A foreign lock\", says what to look at where one does not hold.\n"
+     "docs/adding-a-lock.md says what to look at where one does not hold.\n"
      "exit: 0 all hold, 1 failure of the harness, 2 usage or no adapter, 3 some do not, 5 servers are missing\n"},
     {"hunt", lb_cli_hunt, LB_ARG_HUNT, "SYSTEM...|all",
      "looks for the smallest sets of faults that break a lock: all timelines of at most K faults",
