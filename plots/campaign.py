@@ -3,7 +3,7 @@
 the paper.
 
 The terminal has the same words and numbers from harness/show/campaign_text.h and display_figures.c;
-tests/test-paper.sh compares the words. Faults drawn at random violate most locks sooner or later, so a verdict says
+tests/python/test-paper.sh compares the words. Faults drawn at random violate most locks sooner or later, so a verdict says
 little. What tells locks apart is after how many of the faults exclusion was lost, with an interval that says how far
 to believe it.
 """

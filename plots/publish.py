@@ -6,7 +6,7 @@ Of a run: run.json, in which a cell has only what differs from `usual`; trials.c
 figure `violation` shows. Of a hunt: its journals, hunt.json, the timelines that were run or hold a set, and the file of the first set.
 
 Cells that were n/a or skipped are left out, as they are most of it; with --all-cells they stay, for the paper counts them. A run that is dirty is refused. A cell that
-is not as expected is named: nobody may quote it (tests/test-printed.py).
+is not as expected is named: nobody may quote it (tests/python/test-printed.py).
 """
 
 import collections

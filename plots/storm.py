@@ -3,7 +3,7 @@
 
 Without SYSTEM all locks with servers that RUN_DIR played `storm` on. The lines behind the table say how many faults were tested, and what
 the guard `deadline` left of it. Everything comes from run.json, or of an older run from its trials (rates.py). docs/choose.md has the call in a
-comment above the table; tests/test-storm.py compares.
+comment above the table; tests/python/test-storm.py compares.
 """
 
 import math

@@ -58,8 +58,8 @@ FRONT = [
 # None for the sanitizer of threads: a program that has threads waits for them, so it is not of the suite `compute`.
 BEHIND = [
     Part("gcc: computes", "build", only=("compute",)),
-    Part("valgrind: computes", "build", only=("compute",), without=("style", "cli", "fuzz", "table"), setup="valgrind"),
-    Part("address+undefined: computes", "build-asan", only=("compute",), without=("style", "cli")),
+    Part("valgrind: computes", "build", only=("compute",), without=("style", "cli", "python", "fuzz", "table"), setup="valgrind"),
+    Part("address+undefined: computes", "build-asan", only=("compute",), without=("style", "cli", "python")),
 ]
 
 
@@ -84,7 +84,7 @@ class Count:
         group, slash, self.name = name.partition(" / ")
         suites = set(group.partition(":")[2].split("+"))
         crashed = test["returncode"] < 0 and result != "TIMEOUT" or PROOF.search(out + (test.get("stderr") or ""))
-        self.may_again = bool(self.failures and slash and not crashed and not suites & {"compute", "style"})
+        self.may_again = bool(self.failures and slash and not crashed and not suites & {"compute", "style", "python"})
 
 
 class Outcome:

@@ -5,7 +5,7 @@
  *
  * `process` is a process per client, on its host's network namespace, with a log of its own. `exec` is for a foreign
  * lock: the same, and below that process the foreign program. Its hooks speak the line protocol with it
- * (backends/foreign.h), so events are stamped here and never by the stranger. tests/driver_threads.c runs several
+ * (backends/foreign.h), so events are stamped here and never by the stranger. tests/helpers/driver_threads.c runs several
  * clients in one process: there `writers` is the number of workers, and `gather` starts them.
  */
 #ifndef LB_DRIVER_H

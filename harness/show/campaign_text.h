@@ -55,7 +55,7 @@ void lb_campaign_kinds_text(const struct lb_campaign_notes *notes, char *buf, si
 void lb_campaign_control_text(const struct lb_campaign_notes *notes, char *buf, size_t size);
 
 /* ---- what the table is called and what it means, in the same words on the terminal, on the page and in the paper
- * (plots/campaign.py has them again for these two; tests/test-paper.sh compares) ---- */
+ * (plots/campaign.py has them again for these two; tests/python/test-paper.sh compares) ---- */
 
 /* Of a rate per hour or per 1000 hand-offs, with LB_LEAST_TRIALS. The caption names these numbers. */
 enum { LB_LEAST_EVENTS = 5, LB_LEAST_HANDOFFS = 100 };

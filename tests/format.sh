@@ -1,6 +1,0 @@
-#!/bin/sh
-# SPDX-License-Identifier: MIT
-# Every C file is as .clang-format says: `clang-format -i FILE` mends it. Usage: format.sh SOURCE_ROOT. Skipped (77) without clang-format.
-cd "$1" || exit 2
-command -v clang-format >/dev/null || { echo 'clang-format is missing'; exit 77; }
-find backends harness tests -name '*.[ch]' -print0 | xargs -0 clang-format --dry-run -Werror

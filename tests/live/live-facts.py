@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""live-facts.py LOCKBENCH PLUGIN_FOLDER - every fact of a lock can be refuted: a lock that states it and does otherwise is not as predicted.
+
+Each row is a lock, and a cell whose prediction rests on one fact. The lock states the fact falsely, and a run has to say so, with the rule. Then it
+states what it does, and has to be as predicted. All else that it states is the same. Speaks TAP.
+"""
+import concurrent.futures
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+from typing import NamedTuple
+
+sys.path.insert(1, str(pathlib.Path(__file__).resolve().parents[1] / "helpers"))
+import tap  # noqa: E402
+
+LOCKBENCH, PLUGINS = sys.argv[1:3]
+FLAWED = tap.ROOT / "tests" / "adapters" / "flawed.py"
+AT_ONCE = 4  # they mostly wait
+ATTEMPTS = 3
+
+
+class Row(NamedTuple):
+    fact: str
+    false: str  # what the lock states
+    true: str  # what it does
+    lock: str  # a flaw of flawed.py; with '@', a lock of ours on its servers, which plugin-states lets state it
+    scenario: str
+    predicted: str  # from the false statement
+    found: str
+    rule: str
+    also: str = ""  # what it states besides, which is true
+    guard: str = "none"
+    settings: tuple = ()
+    servers: str = "redis"
+
+
+ROWS = (
+    Row("ends", "lease", "never", "no-end", "crash-holder", "safe", "stuck", "holder-dies"),
+    Row("counts", "server-wall", "client-wall", "own-clock", "clock-client", "safe", "violated", "client-clock-ahead"),
+    Row("record", "data", "memory", "not-kept", "restart-node", "safe", "violated", "server-forgets", servers="redis-aof"),
+    Row("release", "compared", "blind", "plain-del", "late-release", "safe", "violated", "release-late"),
+    Row("asks", "owner", "anybody", "no-owner", "pause-holder", "safe", "violated", "guards", also="release=blind", guard="recheck"),
+    Row("number", "log", "counter", "counter", "restart-delayed", "safe", "violated", "server-stays-away", guard="fence"),
+    Row("confirms", "replicas", "nobody", "redis-token@sentinel", "failover-slow-link", "safe", "violated", "grant-late", also="number=counter"),
+    Row("renews", "loop", "caller", "sound", "slow-holder", "safe", "violated", "holder-slow"),
+    Row("tells", "connection", "nobody", "silent", "restart-node", "safe", "violated", "guards", guard="signal"),
+    Row("names-end", "yes", "no", "half", "pause-holder", "safe", "violated", "guards", guard="deadline"),
+    Row("heeds", "yes", "no", "by-name", "careless-session", "safe", "violated", "client-returns"),
+    Row("queue", "ending", "lasting", "in-line", "dead-waiter", "safe", "stuck", "waiter-dies"),
+    Row("waits", "by-lease", "asking", "sound", "clock-drift-10", "safe", "violated", "server-clock-fast"),
+    Row("end", "set-together", "set-later", "two-steps", "crash-unheard", "safe", "stuck", "holder-dies-unheard"),
+    Row("lost", "owned", "forgotten", "forgets", "lost-reply", "safe", "delayed", "grant-answer-lost"),
+    Row("lost-release", "repeated", "forgotten", "no-end", "lost-release", "safe", "stuck", "release-lost", also="ends=never"),
+    Row("looks", "yes", "no", "etcd-v3lock@etcd", "dead-lease", "safe", "violated", "lease-ends-waiting", also="lost=other"),
+    Row("reentrant", "yes", "no", "redis-token@redis", "taken-twice", "safe", "delayed", "taken-twice"),
+    Row("answers", "all", "majority", "redlock@redis-x3", "silent-minority", "stuck", "safe", "one-silent"),
+    Row("excludes", "yes", "no", "look-then-set", "contention-10ms", "safe", "violated", "nothing", also="lost=other", settings=("clients=8", "duration_s=1")),
+)
+
+
+def play(out, row, value):
+    """(the cell in run.json, the lines that say it is not as predicted) of a run with the fact stated so."""
+    stated = [f"{row.fact}={value}", *row.also.split()]
+    lock, _, servers = row.lock.partition("@")
+    if servers:
+        words = ["--plugin", f"{PLUGINS}/plugin-states.so", "-b", f"states@{servers}"]
+    else:
+        words = ["--exec", f"python3 {FLAWED} {lock} {','.join(stated)}", "-b", f"exec:{lock}@{row.servers}"]
+    settings = [word for setting in row.settings for word in ("-s", setting)]
+    env = dict(os.environ, STATES_OF=lock, STATES_FACTS=" ".join(stated))
+    command = [LOCKBENCH, "run", row.scenario, *words, "-g", row.guard, "-n", "1", *settings, "-o", str(out)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, env=env)
+    results = out / "run.json"
+    if not results.exists():
+        return {}, done.stderr.splitlines()
+    cells = json.loads(results.read_text())["cells"]
+    if len(cells) != 1:
+        return {}, [f"{len(cells)} cells, expected one"]
+    return cells[0], [line for line in done.stdout.splitlines() if line.startswith("not as predicted: ")]
+
+
+def run(folder, row, value):
+    """A trial stays undecided where the machine stalled in it. That is no answer, so it is asked again."""
+    for attempt in range(ATTEMPTS):
+        cell, said = play(pathlib.Path(folder, f"{row.fact}-{value}-{attempt}"), row, value)
+        if cell.get("verdict") != "undecided":
+            break
+    return cell, said
+
+
+def differences(cell, said, **wanted):
+    wrong = [f"{name}: {cell.get(name)}, expected {value}" for name, value in wanted.items() if cell.get(name) != value]
+    return wrong + [str(cell.get("why"))] * bool(wrong and cell.get("why")) + said * bool(wrong)
+
+
+def judge(row, false, true):
+    cell, said = false
+    name = f"{row.scenario} {row.lock}"
+    wrong = differences(cell, said, predicted=row.predicted, verdict=row.found, rule=row.rule)
+    if len(said) != 1:
+        wrong.append(f"{len(said)} lines say that it is not as predicted")
+    tap.check(f"{name} states {row.fact}={row.false}: not as predicted, by {row.rule}", wrong)
+    cell, said = true
+    wrong = differences(cell, said, predicted=row.found, verdict=row.found)
+    tap.check(f"{name} states {row.fact}={row.true}: as predicted", wrong or said)
+
+
+def missing():
+    """Facts of a lock that no row refutes."""
+    terms = json.loads(subprocess.run([LOCKBENCH, "theory", "facts", "--json"], capture_output=True, text=True, check=True).stdout)
+    return [f"{term['fact']}: no row" for term in terms if term["of"] == "lock" and term["fact"] not in {row.fact for row in ROWS}]
+
+
+def main():
+    tap.check("every fact of a lock has a row", missing())
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        runs = [(pool.submit(run, folder, row, row.false), pool.submit(run, folder, row, row.true)) for row in ROWS]
+        for row, (false, true) in zip(ROWS, runs):
+            judge(row, false.result(), true.result())
+    return tap.end()
+
+
+sys.exit(main())

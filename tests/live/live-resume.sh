@@ -1,0 +1,115 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# A run that is stopped at any moment, by Ctrl-C, SIGTERM, kill -9 or a full disk, keeps what is decided; resumed, it has the same
+# trials, cells and verdicts as one that was not stopped. TAP. Usage: live-resume.sh LOCKBENCH
+# RESUME_POINTS=20 tries so many moments of each signal; RESUME_SEED draws other ones.
+bin=$(realpath "$1") points=${RESUME_POINTS:-1} draw=${RESUME_SEED:-$$}
+. "$(dirname "$0")/../helpers/tap.sh"
+echo "# RESUME_SEED=$draw"
+
+# Scenarios without a race in them, so that two runs have the same verdicts; a load, which measures; and a system that is n/a somewhere.
+cp "$(dirname "$0")/../../scenarios/pause/pause-holder.ini" "$dir/pause.ini"
+run() { # FOLDER, then more arguments
+  out=$1
+  shift
+  "$@" "$bin" run "$dir/pause.ini" control failover contention -b redis-token@redis,local@none -g none -n 3 -j 3 -s duration_s=0.2 -s warmup_s=0.1 -s settle_s=0 \
+    --seed 7 -o "$out" >"$out.out" 2>"$out.err"
+}
+verdicts() { cut -d, -f1-8 "$1/trials.csv" | sed 's/,[^,]*$//'; }
+cells() { grep -E '^   "(scenario|system|guard|verdict|trials|undecided)"' "$1/run.json"; }
+same() { # FOLDER: as the run that was not stopped
+  verdicts "$dir/whole" >"$dir/x" && verdicts "$1" >"$dir/y" && diff "$dir/x" "$dir/y" && cells "$dir/whole" >"$dir/x" && cells "$1" >"$dir/y" && diff "$dir/x" "$dir/y"
+}
+member() { sed -n "s/^ \"$2\": \\(.*[^,]\\),*\$/\\1/p" "$1/run.json"; }
+none_left() { [ -z "$(servers)" ] && [ -z "$(find "$dir" -maxdepth 1 -name '.*.partial')" ]; }
+is_whole() { [ "$(member "$1" partial)" = false ] && [ ! -e "$1/resume.json" ] && [ ! -e "$1/resume.bin" ] && [ ! -e "$1/parts" ]; }
+is_part() { # FOLDER: whole for the trials that it has
+  [ "$(member "$1" partial)" = true ] && [ "$(member "$1" exit_code)" = 130 ] && member "$1" verdict | grep -q '^"partial, ' || return 1
+  [ "$(member "$1" done)" -eq $(($(wc -l <"$1/trials.csv") - 1)) ] || return 1
+  for history in $(sed -n 's/.*,\(histories[^,]*\)$/\1/p' "$1/trials.csv"); do [ -s "$1/$history" ] || return 1; done
+  [ "$(ls "$1/histories" 2>/dev/null | wc -l)" -eq "$(grep -c ',histories/' "$1/trials.csv")" ]
+}
+resume() { # FOLDER
+  (cd / && "$bin" run --resume "$1" >"$1.out" 2>"$1.err")
+}
+random() { # a moment in the run, in seconds, into $at
+  draw=$(((draw * 1103515245 + 12345) % 2147483648))
+  at=$(echo "$((draw / 65536 % whole_ms))" | awk '{ printf "%.3f", $1 / 1000 }')
+}
+
+begin=$(date +%s%N)
+check 'a run that is not stopped' run "$dir/whole"
+whole_ms=$((($(date +%s%N) - begin) / 1000000))
+check 'is whole' is_whole "$dir/whole"
+
+for signal in INT TERM KILL; do
+  point=0
+  while [ $point -lt "$points" ]; do
+    point=$((point + 1)) folder=$dir/$signal-$point
+    random
+    run "$folder" setsid &
+    shell=$!
+    sleep "$at"
+    tool=$(pgrep -f "^$bin run .*-o $folder" | head -n 1)
+    [ -z "$tool" ] || kill -s $signal -- "-$tool"
+    wait $shell
+    code=$?
+    where="SIG$signal after $at s"
+    check "$where: nothing is left over" wait_until 15 none_left
+    if [ ! -e "$folder" ]; then
+      # 143: it came before the tool had begun to listen for it.
+      check "$where: nothing was decided yet" test "$signal" = KILL -o $code -eq 130 -o $code -eq 143
+      continue
+    fi
+    if [ -e "$folder/resume.json" ]; then
+      check "$where: what is decided is there" is_part "$folder"
+      [ $signal = KILL ] || check "$where: exit 130, and a line that says how to go on" sh -c "[ $code -eq 130 ] && grep -q -- '--resume $folder' '$folder.err'"
+      check "$where: the rest is played" resume "$folder"
+    fi
+    check "$where: then it is whole" is_whole "$folder"
+    check "$where: with the same cells and verdicts" same "$folder"
+  done
+done
+
+# ---- a full disk ----------------------------------------------------------------------------------------------------
+half_way() { [ -s "$1/.run.partial/resume.bin" ]; }
+if mkdir "$dir/full" && mount -t tmpfs -o size=16m none "$dir/full" 2>/dev/null; then
+  trap 'umount "$dir/full"; rm -rf "$dir"' EXIT
+  run "$dir/full/run" env &
+  check 'a disk: the first trial ends' wait_until 60 half_way "$dir/full"
+  dd if=/dev/zero of="$dir/full/fill" bs=64k 2>/dev/null
+  wait $!
+  code=$?
+  check 'a full disk ends the run with 130' test $code -eq 130
+  check 'what is decided is there' is_part "$dir/full/run"
+  check 'and one line says why' sh -c "[ \$(grep -c 'No space left on device' '$dir/full/run.err') -eq 1 ]"
+  rm -f "$dir/full/fill"
+  check 'with space again the rest is played' resume "$dir/full/run"
+  check 'with the same cells and verdicts' same "$dir/full/run"
+fi
+
+# ---- what cannot be resumed -----------------------------------------------------------------------------------------
+stop_half_way() { # FOLDER
+  run "$1" env &
+  wait_until 60 test -s "$dir/.$(basename "$1").partial/resume.bin"
+  kill -TERM "$(pgrep -f "^$bin run .*-o $1" | head -n 1)"
+  wait $!
+  [ -e "$1/resume.bin" ]
+}
+refused() { # PATTERN FOLDER
+  resume "$2"
+  [ $? -eq 2 ] && [ "$(wc -l <"$2.err")" -eq 1 ] && grep -q -- "$1" "$2.err"
+}
+check 'a run is stopped' stop_half_way "$dir/torn"
+size=$(stat -c %s "$dir/torn/resume.bin")
+truncate -s $((size - 100)) "$dir/torn/resume.bin"
+check 'an outcome that was cut off is played again' resume "$dir/torn"
+check 'with the same cells and verdicts' same "$dir/torn"
+check 'another run is stopped' stop_half_way "$dir/other"
+cp -r "$dir/other" "$dir/before"
+sed -i 's/^title = .*/title = another question/' "$dir/pause.ini"
+check 'a scenario that has changed is refused' refused 'expected the same plan' "$dir/other"
+check 'and the folder is as it was' sh -c "cd '$dir' && diff -r other before"
+check 'a run that is whole is refused' refused 'nothing of it is left to play' "$dir/whole"
+check 'a folder that is none of a run is refused' refused 'expected the folder of a run that was stopped' "$dir/full"
+echo "1..$n"

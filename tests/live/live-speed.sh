@@ -1,0 +1,66 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Loads on real servers: windows that begin when the rate has settled, what the servers commit, how they are set, and waiters that are told of a
+# release. TAP. Usage: live-speed.sh LOCKBENCH
+bin=$1
+. "$(dirname "$0")/../helpers/tap.sh"
+
+run() { # NAME SYSTEM, then settings: a load of one trial
+  name=$1 system=$2
+  shift 2
+  "$bin" run contention -b "$system" -n 1 -s clients=4 -s duration_s=1 "$@" -o "$dir/$name" >"$dir/$name.out" 2>&1
+  check "$name: it ends as expected" [ -e "$dir/$name/trials.csv" ]
+}
+column() { # NAME COLUMN
+  awk -F, -v name="$2" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i } NR == 2 { print $at }' "$dir/$1/trials.csv"
+}
+within() { # NUMBER LEAST MOST
+  echo "$1, expected $2 to $3"
+  awk -v x="$1" -v a="$2" -v b="$3" 'BEGIN { exit !(x != "" && x >= a && x <= b) }'
+}
+says() { check "$1: $2" grep -qE "$2" "$dir/$1/run.json"; }
+silent() { check "$1: no $2" not grep -qE "$2" "$dir/$1/run.json"; }
+
+# SET and DEL are a change each; both belong to one grant. With work under the lock others wait, and what polls is often passed over.
+run polls redis-token@redis -s hold_ms=1 -s think_ms=1 -s settle_s=20
+check 'polls: safe' [ "$(column polls verdict)" = safe ]
+check 'polls: the rate has settled' [ "$(column polls unsettled)" = 0 ]
+check 'polls: not before it could be seen' within "$(column polls warmup_ms)" 1500 21000
+per_grant=$(awk -v c="$(column polls commits)" -v r="$(column polls grants_per_s)" -v s="$(column polls measured_s)" 'BEGIN { print c / (r * s) }')
+check 'polls: its requests are counted' within "$(column polls requests)" 100 10000000
+check 'polls: two writes for each grant' within "$per_grant" 1.9 2.1
+says polls '"waits": "polls"'
+says polls '"poll_last_ms": 16'
+says polls '"measured": true'
+
+run told redis-token@redis -s hold_ms=1 -s think_ms=1 -s redis-token.wake=yes
+check 'told: safe' [ "$(column told verdict)" = safe ]
+says told '"waits": "told"'
+says told '"wake": true'
+
+for system in pg-row@pg pg-lease@pg; do
+  protocol=${system%@*}
+  run "$protocol" "$system" -s hold_ms=1 -s "$protocol.wake=yes"
+  check "$protocol: safe" [ "$(column "$protocol" verdict)" = safe ]
+  check "$protocol: what it waits for comes" within "$(column "$protocol" handoff_p50_us)" 1 20000
+  check "$protocol: two transactions at least" within "$(column "$protocol" commits_per_handoff)" 1.9 100
+  silent "$protocol" 'fsync = off'
+done
+
+# A create and a deletion for each grant, and whatever a waiter writes.
+run zk zk-sequential@zk
+check 'zk: safe' [ "$(column zk verdict)" = safe ]
+check 'zk: two writes at least for each hand-off' within "$(column zk commits_per_handoff)" 1.9 4
+# The create and the list in one breath, the watch, the deletion.
+check 'zk: some four requests for each hand-off' within "$(column zk requests_per_handoff)" 2.9 8
+check 'zk: a release takes its time' within "$(column zk release_p50_us)" 50 1000000
+silent zk 'TieredStopAtLevel'
+silent zk 'forceSync'
+says zk '"4lw.commands.whitelist=\* \(else srvr\)"'
+
+# A refused create and a new watch of each who waits; those who think meanwhile do not wait.
+run herd zk-ephemeral@zk -s clients=16 -s hold_ms=5 -s think_ms=5
+check 'herd: safe' [ "$(column herd verdict)" = safe ]
+check 'herd: all who wait are woken' within "$(column herd requests_per_handoff)" 20 60
+check 'herd: and what they are refused is written' within "$(column herd commits_per_handoff)" 10 30
+echo "1..$n"

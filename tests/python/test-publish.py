@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""test-publish.py - what plots/publish.py leaves out changes no number: cells, percentiles, curves, tested faults, and the counts of a hunt. Speaks TAP."""
+import csv
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(1, str(pathlib.Path(__file__).resolve().parents[1] / "helpers"))
+import tap  # noqa: E402
+
+ROOT = tap.ROOT
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(ROOT / "plots"))
+import hunt_folder  # noqa: E402
+import latency  # noqa: E402
+import publish  # noqa: E402
+import rates  # noqa: E402
+import run_folder  # noqa: E402
+
+NAMES = ("scenario", "system", "guard", "clients", "metric")
+
+
+def publishing(*words):
+    return subprocess.run([sys.executable, ROOT / "plots/publish.py", *words], capture_output=True, text=True, check=False, env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"})
+
+
+def make_run(folder, commit="0123456789ab"):
+    subprocess.run([sys.executable, ROOT / "tests/data/make-run-sample.py", folder], check=True)
+    path = folder / "run.json"
+    path.write_text(path.read_text().replace("0123456789ab-dirty", commit))
+    return folder
+
+
+def percentiles(folder):
+    """{histogram: (samples, the buckets with the percentiles that the paper takes)}"""
+    found = {}
+    for key, buckets in run_folder.load_histograms(folder, lambda row: tuple(row[name] for name in NAMES)).items():
+        total, ordered = sum(buckets.values()), [bounds for bounds, n in sorted(buckets.items()) for _ in range(n)]
+        found[key] = total, [ordered[max(1, -(-total * q // 100)) - 1] for q in (50, 99)]
+    return found
+
+
+def differing(run, published):
+    wrong = [] if run_folder.load_run(run) == run_folder.load_run(published) else ["the cells are others"]
+    wrong += [] if percentiles(run) == percentiles(published) else ["the percentiles are others"]
+    rows = [latency.make(folder, run_folder.load_run(folder), []).rows for folder in (run, published)]
+    return wrong + ([] if rows[0] == rows[1] and rows[0] else ["the curves of latency are others"])
+
+
+def left(run, published):
+    """What is not smaller, or not there."""
+    files = sorted(str(path.relative_to(published)) for path in published.rglob("*") if path.is_file())
+    wanted = ["histories/failover.redis-token@sentinel.none.c2.t1.hist", "histories/left-out.txt", "latency.csv", "run.json", "trials.csv"]
+    return ([] if files == wanted else files) + [name for name in ("latency.csv", "run.json") if 2 * (published / name).stat().st_size > (run / name).stat().st_size]
+
+
+def of_buckets():
+    """Samples 5 and 8 are asked for; the second bucket and the fifth are not, and (40, 49) is the widest."""
+    buckets = {(10, 10): 2, (20, 20): 1, (30, 30): 3, (40, 49): 1, (50, 50): 1, (60, 60): 1, (70, 70): 1}
+    found = publish.read_off(buckets, [5, 9], (40, 49))
+    return [] if found == [(10, 10, 2), (30, 30, 4), (40, 49, 1), (60, 60, 2), (70, 70, 1)] else [str(found)]
+
+
+def write(path, text):
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+
+
+def of_faults(folder):
+    """A fault in the second in which something was granted, and one in a second in which nothing was; of an older run."""
+    facts = [{"format": 3}, {"t": 0, "s": 0, "e": "phase", "phase": "measure"}]
+    for step, second in ((1, 1), (2, 3)):
+        facts += [{"t": second * 10 ** 9, "s": 10 * step, "e": "fault", "step": step, "role": "node 3"}, {"t": second * 10 ** 9 + 1, "s": 10 * step + 1, "e": "proved", "step": step}]
+    facts.append({"t": 4 * 10 ** 9, "s": 40, "e": "phase", "phase": "end"})
+    trial = "storm,lock@three,none,5,1"
+    write(folder / "faults/storm.lock@three.none.c5.t1.jsonl", "\n".join(map(json.dumps, facts)) + "\n")
+    write(folder / "trials.csv", f"{','.join(rates.TRIAL)},faults,faults_tested\n{trial},2,2\n")
+    write(folder / "series.csv", f"{','.join(rates.TRIAL)},second,grants\n{trial},1,7\n")
+    (folder / "kept").mkdir()
+    rates.keep(folder, [], folder / "kept")
+    with (folder / "kept/tested.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    wrong = [] if [(row["faults_tested"], row["data_servers"]) for row in rows] == [("1", "3")] else [str(rows)]
+    return wrong + ([] if rates.counted_in(folder / "kept", []) == rows else ["it is not read again"])
+
+
+def said_of(hunt):
+    return [[(faults, t.id) for faults, t in hunt.sets(standing, hunt_folder.CLASSES)] for standing in (("minimal",), ("sometimes", "open", "not replayed"))] + \
+        [hunt.ran(count) for count in hunt.counts()] + [hunt.counts(), [t.id for t in hunt.sample()], hunt.core(), hunt.smallest(), hunt.trials, hunt.number_of("undecided")]
+
+
+def of_hunts(folder):
+    source = folder.parent / "hunted"
+    shutil.copytree(ROOT / "tests/data/hunt-sample", source)
+    for system in source.iterdir():
+        write(system / "scenarios.csv", "scenario\n")
+        for i in (1, 2):
+            write(system / f"hunt/{i:02}.ini", "")
+        if not (system / "hunt.json").exists():
+            write(system / "hunt.json", "{}")
+    done = publishing(source, folder)
+    wrong = [] if done.returncode == 0 else done.stderr.splitlines()
+    wrong += [str(path) for path in folder.glob("*/hunt/*") if path.name != "01.ini"]
+    for system, hunt in hunt_folder.hunts_of(source).items():
+        published = hunt_folder.Hunt(folder, system)
+        wrong += [] if said_of(hunt) == said_of(published) else [f"{system}: {said_of(hunt)}, published {said_of(published)}"]
+        count = len(published.timelines) + sum(x["timelines"] for x in published.left_out)
+        wrong += [] if count == len(hunt.timelines) else [f"{system}: {count} of {len(hunt.timelines)} timelines"]
+    return wrong
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        run = make_run(folder / "run")
+        done = publishing("--all-cells", run, folder / "published")
+        tap.check("a run is published", [] if done.returncode == 0 else done.stderr.splitlines())
+        tap.check("cells, percentiles and curves are those of the run", differing(run, folder / "published"))
+        tap.check("its folder is small, and has the history of the figure", left(run, folder / "published"))
+        publishing("--all-cells", folder / "published", folder / "again")
+        tap.check("published again it is the same", [n for n in ("run.json", "latency.csv") if (folder / "published" / n).read_bytes() != (folder / "again" / n).read_bytes()])
+        publishing(run, folder / "ran")
+        cells = [[c for c in run_folder.load_run(path)["cells"] if c["verdict"] not in ("n/a", "skipped")] for path in (run, folder / "ran")]
+        tap.check("without --all-cells those that ran stay", [] if cells[0] == cells[1] == run_folder.load_run(folder / "ran")["cells"] else ["others are there"])
+        tap.check("a bucket has the samples since the one before", of_buckets())
+        tap.check("of an older run the tested faults are kept", of_faults(make_run(folder / "older")))
+        tap.check("a hunt is published without a change of what is counted", of_hunts(folder / "hunts"))
+        refused = [publishing(make_run(folder / "dirty", "0123456789ab-dirty"), folder / "dirtily"), publishing(run, folder / "published")]
+        tap.check("a dirty run, and a folder that is there, are refused", [str(r) for r in refused if r.returncode != 2 or r.stderr.count("\n") != 1])
+    return tap.end()
+
+
+sys.exit(main())

@@ -1,0 +1,438 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""test-report.py - the page of a run (plots/report.py): that no text of a run becomes markup, that every link leads
+to a file, and that each part is there or left out as the run has it. Runs are written here, except the sample in
+tests/data. Speaks TAP; skipped without Jinja2.
+"""
+import contextlib
+import csv
+import html.parser
+import io
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import urllib.parse
+
+sys.path.insert(1, str(pathlib.Path(__file__).resolve().parents[1] / "helpers"))
+import tap  # noqa: E402
+
+ROOT = tap.ROOT
+sys.path.insert(0, str(ROOT / "plots"))
+sys.dont_write_bytecode = True
+import report  # noqa: E402
+
+EVIL = "</td><script>x('1')</script>&\\\"\x01{{ 7 * 7 }}"
+COLUMNS = [*report.TEXTS, *report.NUMBERS]
+VOID = {"meta", "img"}
+
+
+class Page(html.parser.HTMLParser):
+    """Elements with their texts; what is left open, or closed and never opened, is in `broken`."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.text, self.found, self.open, self.broken = text, [], [], []
+        self.feed(text)
+        self.broken += [f"<{tag}> stays open" for tag, _ in self.open]
+
+    def handle_starttag(self, tag, attrs):
+        element = {"tag": tag, "text": "", **dict(attrs)}
+        self.found.append(element)
+        if tag not in VOID:
+            self.open.append((tag, element))
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open[-1][0] != tag:
+            self.broken.append(f"</{tag}> at {self.getpos()}, open: {[name for name, _ in self.open[-3:]]}")
+        else:
+            self.open.pop()
+
+    def handle_data(self, data):
+        for _, element in self.open:
+            element["text"] += data
+
+    def all(self, tag, **attributes):
+        return [e for e in self.found if e["tag"] == tag and all(e.get(key.rstrip("_")) == value for key,
+                                                                 value in attributes.items())]
+
+    def texts(self, tag, **attributes):
+        return [" ".join(e["text"].split()) for e in self.all(tag, **attributes)]
+
+    def links(self):
+        return [e[key] for e in self.found for key in ("href", "src") if e.get(key)]
+
+
+def cell(scenario="s", system="a@t", guard="none", verdict="safe", **more):
+    return {"scenario": scenario, "system": system, "guard": guard, "verdict": verdict, "trials": 20, "violated": 0,
+            "undecided": 0,
+            "upper95": 0.1391, **more}
+
+
+def run_of(cells=(), scenarios=(), **more):
+    return {"schema_version": 1, "id": "r1", "tool": {}, "machine": {}, "scenarios": list(scenarios),
+            "cells": list(cells), **more}
+
+
+def trial(number=1, **more):
+    return {"scenario": "s", "system": "a@t", "guard": "none", "trial": number, "seed": 7, "verdict": "safe",
+            "double_holds": 0,
+            "double_hold_ms": 0, "history": "", "clients": 2, "grants_per_s": "", **more}
+
+
+@contextlib.contextmanager
+def folder(run, trials=(), files=()):
+    with tempfile.TemporaryDirectory() as path:
+        put(path, "run.json", run if isinstance(run, str) else json.dumps(run))
+        out = io.StringIO()
+        writer = csv.DictWriter(out, [*COLUMNS, *dict.fromkeys(key for row in trials for key in row
+                                                               if key not in COLUMNS)], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(trials)
+        put(path, "trials.csv", out.getvalue())
+        for name, text in dict(files).items():
+            put(path, name, text)
+        yield path
+
+
+def put(path, name, text):
+    os.makedirs(os.path.dirname(os.path.join(path, name)), exist_ok=True)
+    pathlib.Path(path, name).write_text(text, encoding="utf-8")
+
+
+def written(path):
+    report.write(path, *report.load(path))
+    return Page(pathlib.Path(path, "report.html").read_text(encoding="utf-8"))
+
+
+def page_of(run, trials=(), files=()):
+    with folder(run, trials, files) as path:
+        return written(path)
+
+
+def refusal(run, trials=()):
+    """The line with which it is refused; no page may be there."""
+    with folder(run, trials) as path:
+        try:
+            written(path)
+        except report.run_folder.BadInput as why:
+            return str(why) if "\n" not in str(why) and not os.path.exists(f"{path}/report.html") else f"more than a line, or a page: {why}"
+    return "not refused"
+
+
+def wrong(**statements):
+    """The names of those that do not hold, with what was found."""
+    return [f"{name.replace('_', ' ')}: {found!r:.300}" for name, (found, expected) in statements.items()
+            if found != expected]
+
+
+def headings(page):
+    return page.texts("h2")
+
+
+def hostile():
+    names = {name: EVIL for name in ("title", "question", "refuted", "upstream", "file")}
+    scenario = {"name": EVIL, **names, "workload": {EVIL: EVIL}, "steps": [EVIL], "proof": [EVIL],
+                "campaign": {"faults": [EVIL]}}
+    cells = [cell(EVIL, EVIL, guard, verdict, expected=EVIL, as_expected=False, reason=EVIL, why=EVIL, seed=EVIL,
+                  note=1, lost_updates=2, double_holds=EVIL,
+                  faults=3, faults_of={EVIL: 2}, violations=1, above_control=False)
+             for guard, verdict in (("none", "safe"), (EVIL, "undecided"), ("fence", "n/a"))]
+    run = run_of(cells, [scenario], tool={EVIL: EVIL}, machine={EVIL: EVIL}, servers={EVIL: EVIL}, argv=[EVIL],
+                 seed=EVIL, started_utc=EVIL, seconds=EVIL,
+                 verdict=EVIL, exit_code=3, exit_meaning=EVIL, control={"handoffs": EVIL, "trials": EVIL},
+                 partial=True) | {"id": EVIL}
+    row = {key: EVIL for key in ("scenario", "system", "guard", "trial", "seed", "double_holds", "double_hold_ms")}
+    name = "histories/<b>\"' \x7f:%.hist"
+    page = page_of(run, [trial(**row | {"verdict": "violated", "history": name}), trial(**row | {"verdict": "violated",
+                                                                                                 "history": "histories/" + EVIL.replace("/", "")}),
+                         trial(**row | {"grants_per_s": 5})], {name: "", "figures/not-drawn.txt": f"latency: {EVIL}\n"})
+    shown = EVIL.replace("\x01", "\ufffd")
+    return page, shown
+
+
+def check_escaping():
+    page, shown = hostile()
+    attributes = {key for element in page.found for key in element} - {"tag", "text"}
+    known = {"lang", "charset", "name", "content", "class", "tabindex", "title", "href", "src", "alt"}
+    used = [e["title"] for e in page.all("td") if e.get("title")]
+    tap.check("no text of a run becomes markup, or ends an attribute", page.broken + wrong(
+        scripts=(page.all("script"), []), bold=(page.all("b"), []), attributes=(attributes - known, set()),
+        a_text_stands_as_it_is=(page.texts("h1"), [" ".join(shown.split())]), a_reason_too=(all(shown in title for title in used) and bool(used), True),
+        control_characters=([c for c in page.text if ord(c) < 32 and c not in "\n\t" or ord(c) == 127],
+                            []), templates=("49" in page.text, False)))
+    tap.check("a path is never a scheme", wrong(scheme=(report.href("javascript:alert(1)"),
+                                                        "./javascript%3Aalert%281%29"),
+                                                 quotes=(report.href('histories/a.b@c-1"<.hist'),
+                                                         "./histories/a.b@c-1%22%3C.hist")))
+
+
+def check_links():
+    with folder(run_of()) as path:
+        shutil.rmtree(path)
+        subprocess.run([sys.executable, ROOT / "tests/data/make-run-sample.py", path], check=True)
+        for name in ("truth-table", "scaling", "violation"):
+            put(path, f"figures/{name}.svg", "<svg/>")
+        page = written(path)
+        links = page.links()
+        dead = [link for link in links if not os.path.exists(os.path.join(path, urllib.parse.unquote(link)))]
+        tap.check("every link of the sample's page is a file of its folder", page.broken + wrong(
+            dead=(dead, []), relative=([link for link in links if not link.startswith("./") or ".." in link], []),
+            figures=(len(page.all("img")), 3), histories=(any("/histories/" in link for link in links),
+                                                          True), scripts=(page.all("script"), [])))
+        first = pathlib.Path(path, "report.html").read_bytes()
+        written(path)
+        tap.check("the same folder gives the same page, and nothing else is left", wrong(
+            same=(pathlib.Path(path, "report.html").read_bytes() == first, True), left=([n for n in os.listdir(path)
+                                                                                         if n.startswith(".")], [])))
+
+
+def check_banner():
+    rows = [({"lock_verdict": "violated", "exit_code": 0}, "banner bad"), ({"lock_verdict": "safe", "exit_code": 0},
+                                                                           "banner good"),
+            ({"lock_verdict": "safe", "exit_code": 3}, "banner good"), ({"lock_verdict": "stuck", "exit_code": 0},
+                                                                        "banner"),
+            ({"lock_verdict": "n/a", "exit_code": 5}, "banner"), ({"lock_verdict": "safe", "exit_code": 1},
+                                                                  "banner bad"),
+            ({"lock_verdict": None, "exit_code": 3}, "banner bad"), ({"exit_code": 0}, "banner good"),
+            ({"exit_code": 4}, "banner"),
+            ({"exit_code": 130}, "banner"), ({"exit_code": 5}, "banner"), ({}, "banner")]
+    found = [(more, page_of(run_of([cell()], **more)).all("header")[0]["class"], expected) for more, expected in rows]
+    tap.check("the banner has the tone of the exit code, or of the user's own lock", [str(row) for row in found
+                                                                                      if row[1] != row[2]])
+    page = page_of(run_of([cell()], verdict="all is well", exit_code=0, exit_meaning="every verdict is as expected"))
+    older = page_of(run_of([cell()], exit_code=0))
+    tap.check("the verdict and what the code means come first", wrong(
+        verdict=(page.texts("h1"), ["all is well"]), meaning=("Exit code 0: every verdict is as expected. Run r1" in page.texts("header")[0], True),
+        older=("Exit code 0. Run r1" in older.texts("header")[0], True)))
+
+
+def check_parts():
+    always = ["What it costs", "What was asked", "Violated trials", "Machine and versions", "Run it again", "Files"]
+    truth, guards, faults = "Which lock can be trusted, under which fault", "What each guard changes", "Random faults under load"
+    bare, fenced, storm = cell(), cell(guard="fence"), cell("storm", faults=17, faults_of={"kill": 0})
+    for title, cells, first in (("nothing", [], [truth]), ("no guard", [bare], [truth]), ("guards only", [fenced],
+                                                                                          [guards]),
+                                ("both", [bare, fenced], [truth, guards]), ("a guard that means nothing",
+                                                                            [bare, cell(guard="fence", verdict="n/a")],
+                                                                            [truth]),
+                                ("a campaign", [storm], [truth, faults])):
+        tap.check(f"the parts of a run, in order: {title}", wrong(headings=(headings(page_of(run_of(cells))), first
+                                                                            + always)))
+    page = page_of(run_of([bare]))
+    tap.check("a run that has no more leaves the rest out", wrong(
+        images=(page.all("img"), []), lists=(page.texts("h3"), []), banners=(page.all("p", class_="banner"), []),
+                                                                  resume=("--resume" in page.text, False),
+        control=("No-fault control" in page.text,
+                 False), speed=("No speed was measured in this run." in page.texts("p"), True),
+        violated=("None." in page.texts("p"), True), hint=("and scrolls." in page.text, False),
+                                                                  files=(page.texts("li"), page.texts("li")[:2])))
+    page = page_of(run_of([cell()], control={"trials": 3, "undecided": 1, "handoffs": 99, "violations": 0,
+                                             "max_stall_ms": 12.34}))
+    tap.check("the control is one line",
+              wrong(line=("No-fault control: 99 hand-offs, 0 violations, in 3 trials (1 undecided); longest stall of the "
+                                                     "harness 12.3 ms." in page.texts("p"), True)))
+    page = page_of(run_of([cell(system=f"p{i}@t") for i in range(14)]))
+    tap.check("a table of many systems says that it scrolls", wrong(hint=(len(page.all("p", class_="soft hint")), 1)))
+    page = page_of(run_of([cell(premises_observed=19), cell(system="b@t", premises_observed=20),
+                           cell(system="c@t", premises_observed=None)],
+                          [{"name": "s", "proof": ["premise = client 1 holds"]}, {"name": "old"}]))
+    tap.check("a scenario says what a trial has to show, and how many did", wrong(
+        terms=(page.texts("dt"), ["A trial has to show", "Premises observed"]), count=(page.texts("dd")[-1],
+                                                                                       "in 39 of 40 trials; any other is undecided")))
+    page = page_of(run_of([], [{"name": "s", "workload": {"hold_ms": 0.3, "clients": [0.1]}}], machine={"load": [1.7]},
+                          seconds=0.3))
+    body = page.text[page.text.index("</style>"):]
+    tap.check("a number has the digits that were typed", wrong(texts=(page.texts("code")[:2],
+                                                                      ["hold_ms = 0.3", "clients = [0.1]"]),
+                                                             long=(re.findall(r"\d\.\d{11,}", body), [])))
+
+
+def check_cells():
+    cells = [cell(), cell(system="b@t", verdict="violated", violated=17, undecided=3),
+             cell(system="c@t", verdict="stuck", trials=5, stuck=4),
+             cell(system="d@t", verdict="undecided", trials=5, undecided=2, why="no fault"),
+             cell(system="e@t", verdict="skipped", trials=0, why="no server"), cell(system="f@t", verdict="n/a",
+                                                                                    trials=0, note=1, why="no clock",
+                                                                                    expected="n/a", as_expected=True),
+             cell("second", "c@t")]
+    page = page_of(run_of(cells, [{"name": "s", "title": "T"}, {"name": "unused"}, {"name": "second"}]))
+    cells = [(" ".join(e["text"].split()), e["class"], e["title"]) for e in page.all("td") if "title" in e]
+    tap.check("a cell says verdict, count, bound and reason, and what was not run is empty", wrong(cells=(cells[:8], [
+        ("✓ safe 0/20 (≤ 13.9 %)", "safe", "nothing expected"), ("✗ violated 17/17 (+3 ?)", "violated",
+                                                                 "nothing expected"),
+        ("■ stuck 4/5", "stuck", "nothing expected"), ("? undecided 2 of 5", "undecided",
+                                                       "no fault"), ("– skipped", "skipped", "no server"),
+        ("· n/a (1)", "na", "no clock; expected n/a"), ("", "none", "not run"), ("", "none", "not run")]),
+        reasons=(page.texts("li")[2:3], ["no clock"]), rows=([t for t in page.texts("th")
+                                                              if t in ("sT", "unused", "second")], ["sT", "second"])))
+    page = page_of(run_of([cell(expected="violated", as_expected=False, reason="loses it"),
+                           cell(system="b@t", expected="safe", as_expected=True),
+                           cell(system="c@t", verdict="violated", violated=20, expected=None, as_expected=None)]))
+    tap.check("a difference is marked in its cell and listed with the reason", wrong(
+        lists=(page.texts("h3"), ["Not as expected"]), marked=([e["class"] for e in page.all("td") if "title" in e],
+                                                               ["safe differs", "safe", "violated differs"]),
+        marks=(page.texts("small")[-2:], ["≠ expected violated", "≠ expected nothing"]), listed=(page.texts("li")[:2], [
+            "s, a@t: safe 0/20 (≤ 13.9 %) (expected violated: loses it)", "s, c@t: violated 20/20 (nothing expected)"])))
+    page = page_of(run_of([cell("plain"), cell("guarded", guard="fence", fenced_off=3, refused=2, stopped_told_no=1),
+                           cell("guarded", verdict="violated", violated=1, lost_updates=1, stale_writes=4, refused=0),
+                           cell("guarded", "unguarded@t"), cell("guarded", "b@t", "recheck", lost_updates=0)]))
+    heads = page.texts("th")
+    tap.check("guards stand beside none, for what ran with one", wrong(
+        columns=([h for h in heads if h.startswith("guard:")], ["guard: none", "guard: recheck", "guard: fence"]),
+        rows=([h for h in heads if h in ("guardeda@t", "guardedb@t", "guardedunguarded@t", "plaina@t")],
+              ["guardeda@t", "guardedb@t"]),
+        damage=([t for t in page.texts("small") if re.match(r"\d", t)], ["1 lost update, 4 stale writes",
+                                                                         "2 refused, 1 told no"])))
+    page = page_of(run_of([cell(double_holds=2, of_tomorrow=5, grants=None, faults=None, faults_of=None)]))
+    head = page.texts("thead")[-1]
+    tap.check("a counter of tomorrow has a column, those of campaigns have none", wrong(
+        head=(head, "scenariosystemguardverdictexpectedtrialsviolatedundecideddouble_holdsof_tomorrowgrantsseed")))
+
+
+def check_campaigns():
+    storm = {"faults": 17, "decided_faults": 16, "violations": 12, "decided_hours": 0.0012, "decided_handoffs": 8000,
+             "above_control": False,
+             "faults_of": {"pause holder": 16, "kill holder": 0}}
+    for name, value, low, high in (("overlapped_per_fault", 0.25, 0.11, 0.45), ("within_lease_per_fault", 0, 0,
+                                                                                0.0094), ("violations_per_1000", 1.5,
+                                                                                          0.309, 4.38)):
+        storm |= {name: value, f"{name}_low": low, f"{name}_high": high}
+    older = {"faults": 9, "decided_handoffs": 5000, "violations": 1, "violations_per_1000": 0.2,
+             "violations_per_1000_high": 1}
+    page = page_of(run_of([cell("storm", verdict="violated", **storm), cell("storm", "b@t", faults=0, decided_faults=0,
+                                                                            violations_per_1000=None),
+                           cell("old", "d@t", **older), cell("old", "e@t", verdict="stuck", **older),
+                           cell("calm", "c@t", faults=None)]))
+    tables = re.findall("<table.*?</table>", page.text, re.S)
+    rows = [[" ".join(t.split()) for t in Page(row).texts("td")] for row in re.findall("<tr>.*?</tr>", tables[1],
+                                                                                       re.S)[1:]]
+    tap.check("a campaign is a rate with its interval, or a count", wrong(rows=(rows, [
+        ["storm", "a@t", "none", "violated 0/20", "16", "4.3", "25 [11,45]", "0 (<0.94)", "", "", "1.5 [0.31,4.4]"],
+        ["storm", "b@t", "none", "safe 20/20", "0", "", "", "", "", "", ""],
+        ["old", "d@t", "none", "safe 20/20", "9", "", "", "", "", "", "1 (<1)"],
+        ["old", "e@t", "none", "stuck 0/20", "9", "", "", "", "", "-", "-"]]),
+        notes=(any(t.startswith("storm: proved over all rows: 16 pause holder; never: kill holder. The control")
+                   and "from a@t: " in t for t in page.texts("p")), True)))
+    c = report.campaign
+    texts = [c.two_digits(x) for x in (0.00004, 0.0094, 0.4, 1, 4.938, 53, 99.9, 1500, 9996, 149600)]
+    numbers = {"x": 4.938, "x_low": 0.0094, "x_high": 11.04, "trials": 5, "undecided": 0, "verdict": "violated"}
+    rates = [c.rate_text(numbers | dict(more), "x", of) for of, more in (
+        ("decided_hours", {"violations": 5, "decided_hours": 1}), ("decided_hours", {"violations": 2, "decided_hours": 1}),
+        ("decided_hours", {"violations": 12, "decided_hours": 0.0014,
+                           "undecided": 4}), ("decided_handoffs", {"violations": 12, "decided_handoffs": 2}),
+        ("decided_handoffs", {"violations": 12, "decided_handoffs": 0}))]
+    tap.check("a number of the table has two digits, and too little is no rate", wrong(
+        digits=(texts, ["0.00004", "0.0094", "0.4", "1", "4.9", "53", "100", "1500", "10k", "150k"]),
+        rates=(rates, ["4.9 [0.0094,11]", "2 (<11)", "12 in 5 s", "12 in 2", "-"])))
+
+
+def check_commands():
+    files = {f"histories/{name}": "" for name in ("x.hist", "evil'.hist")}
+    trials = [trial(1, verdict="violated", history="histories/x.hist"), trial(2, verdict="violated",
+                                                                              history="histories/gone.hist"),
+              trial(3, verdict="violated"), trial(4)]
+    page = page_of(run_of(seed=42, argv=["run", "a b", "it's", ""]), trials, files)
+    tap.check("a violated trial links its history and the command to judge it", wrong(
+        summary=("s, a@t, guard none: 3 of 4 trials" in page.texts("summary"), True),
+        commands=(page.texts("code")[:2], ["lockbench explain . s.a@t.none", "lockbench check histories/x.hist"]),
+        link=("./histories/x.hist" in page.links(),
+              True), gone=("histories/gone.hist is not in this folder" in page.texts("td"), True),
+        not_kept=("not kept" in page.texts("td"), True)))
+    with_seed = page_of(run_of(seed=42, argv=["--seed", "42"]))
+    tap.check("the command line is quoted for a shell and carries the seed", wrong(
+        quoted=(page.texts("pre"), ["lockbench run 'a b' 'it'\"'\"'s' '' --seed 42"]), typed=(with_seed.texts("pre"),
+                                                                                              ["lockbench --seed 42"])))
+    found = []
+    with tempfile.TemporaryDirectory() as checkout, folder(run_of(argv=["run"], partial=True), trials, files) as made:
+        shutil.copytree(made, f"{checkout}/results/r1")
+        for called, place in (("./bench", f"{checkout}/results/r1"), ("../lb/bench", f"{checkout}/results/r1"),
+                              ("./bench", made)):
+            os.environ["LOCKBENCH_CALLED_AS"] = called
+            found.append([text for text in written(place).texts("code") if re.match(r"\.", text)])
+        del os.environ["LOCKBENCH_CALLED_AS"]
+        real = os.path.realpath(made)
+    lines = ["explain {} s.a@t.none", "check {}/histories/x.hist", "report {}", "run --resume {}"]
+    tap.check("commands are as the user called the tool; those of a partial run play the rest", wrong(commands=(found, [
+        [f"{called} {line.format(place)}" for line in lines]
+        for called, place in (("./bench", "results/r1"), ("../lb/bench", "../lb/results/r1"), ("./bench", real))])))
+
+
+def check_speed():
+    rows = [trial(i, clients=4, grants_per_s=rate, handoffs_per_s=handoffs, unsettled=unsettled, verdict=verdict)
+            for i, rate, handoffs, unsettled, verdict in (
+        (1, 300, 7, 1, "safe"), (2, 100, 9, 0, "safe"), (3, "", "", 0, "safe"),
+                                                          (4, 220, 200, 0, "violated"))] + [trial(1, clients=16, grants_per_s=12.34)]
+    load = {"steps": [], "workload": {"duration_s": 1.5, "warmup_s": 0.4}}
+    scenarios = [load | {"name": "a"}, {"name": "b", "workload": load["workload"] | {"settle_s": 3}},
+                 {"name": "c", "steps": ["wait"], "workload": load["workload"]},
+                 {"name": "d", "campaign": {}, "workload": load["workload"]}]
+    with folder(run_of([], scenarios), rows) as path:
+        page, (_, trials) = written(path), report.load(path)
+    tap.check("rates are the median of the repeats, with least and most", wrong(
+        rows=([list(map(str, line[3:])) for line in report.speeds(trials)], [["4.0", "9.0", "7.0 to 200", "220",
+                                                                              "100 to 300", "3", "1", "1"],
+                                                                           ["16.0", "", "", "12.3", "12.3 to 12.3",
+                                                                            "1", "0", ""]]),
+        shown=([t for t in page.texts("td", class_="number")][:2], ["4", "9.0"])))
+    banners = [t for e in ("banner", "banner bad") for t in page.texts("p", class_=e)]
+    tap.check("what had not settled is said before the rates", wrong(
+        loads=([re.findall(r"or not: (.*?)\. Such", t) for t in banners[:1]], [["a (0.4 s)"]]),
+        trials=(banners[1:], ["In 1 trial the rate was still changing when the measured window began."])))
+
+
+def check_figures():
+    missing = "scaling: no <b>: python\nviolation: it failed\nno colon here\nlatency: no <b>: python"
+    page = page_of(run_of(), files={"figures/scaling.svg": "<svg/>", "figures/not-drawn.txt": missing})
+    tap.check("a figure that was not drawn is named with the reason, and an older picture is called one", wrong(
+        lines=(page.texts("p", class_="banner bad"), [
+            "Not drawn: scaling, latency (no <b>: python).", "Not drawn: violation (it failed).",
+                                                      "scaling: not drawn again, this is an older picture.",
+            "latency: not drawn.", "violation: not drawn."]), images=(len(page.all("img")), 1)))
+
+
+def check_refusals():
+    good = run_of()
+    bad = [(refusal('{"schema_version": 1,\n"id": }'), "run.json:2: "), (refusal("[]"), "run.json: no JSON object"),
+           (refusal(good | {"schema_version": 2}), "schema_version 2, expected 1"),
+           (refusal(run_of(scenarios=[{}])), "scenario 1: 'name'"), (refusal(run_of([cell(), 7])),
+                                                                     "cell 2: is no object"),
+           (refusal(run_of([cell(verdict="fine")])), "cell 1: verdict 'fine'"),
+           (refusal(run_of([cell() | {"upper95": None}])), "'upper95' is null"), (refusal(run_of([cell(trials=0.3)])),
+                                                                                  "'trials' is 0.3"),
+           (refusal(good, [trial(grants_per_s="fast")]), "trials.csv:2: grants_per_s is 'fast'"),
+           (refusal(good, [trial(grants_per_s="nan")]), "grants_per_s is 'nan'"),
+           (refusal(good, [trial(handoffs_per_s="-1")]), "trials.csv:2: handoffs_per_s is '-1'"),
+           *((refusal(good, [trial(history=name)]), f"history is '{name}', expected histories/NAME")
+             for name in ("../x", "histories/../x", "histories/", "/etc/passwd"))]
+    tap.check("half a run is refused in one line, and gets no page", [f"{line} (expected: {expected})" for line,
+                                                                      expected in bad if expected not in line])
+    with folder(good) as path:
+        os.mkdir(f"{path}/.report.html.partial")  # in the way, also of root
+        said = ""
+        try:
+            written(path)
+        except OSError as error:
+            said = f"{error.strerror}, {os.path.exists(path + '/report.html')}"
+        tap.check("a folder that cannot be written is an error", wrong(said=(said, "Is a directory, False")))
+
+
+def main():
+    try:
+        import jinja2  # noqa: F401
+    except ModuleNotFoundError:
+        print("1..0 # SKIP jinja2 is missing")
+        return 0
+    os.environ.pop("LOCKBENCH_CALLED_AS", None)
+    for check in (check_escaping, check_links, check_banner, check_parts, check_cells, check_campaigns, check_commands,
+                  check_speed, check_figures, check_refusals):
+        check()
+    return tap.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,660 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The checker on histories written by hand: each file of histories/ is one situation, with the counts that the
+ * definitions in check.h give when worked out on paper.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "lines.h"
+#include "history/check.h"
+#include "brute.h"
+
+static const struct expectation {
+  const char *file;
+  struct lb_check counts;
+} expected[] = {
+#define NO_TIMES .unavailable_ns = -1, .orphan_ns = -1, .blind_ns = -1, .servers_left = -1
+    {"good/two-clients", {.grants = 2, .handoffs = 1, .useful_handoffs = 1, .depth = 1, NO_TIMES}},
+    {"good/ties", {.grants = 3, .handoffs = 2, .depth = 1, NO_TIMES}},
+    {"good/lost-in-time",
+     {.grants = 2,
+      .handoffs = 1,
+      .depth = 1,
+      .unavailable_ns = -1,
+      .orphan_ns = -1,
+      .blind_ns = 0,
+      .servers_left = -1}},
+    {"good/crash",
+     {.grants = 4,
+      .handoffs = 2,
+      .depth = 1,
+      .unavailable_ns = 20,
+      .orphan_ns = 59,
+      .blind_ns = -1,
+      .servers_left = -1}},
+    {"good/crash-nobody-after",
+     {.grants = 2,
+      .handoffs = 1,
+      .depth = 1,
+      .unavailable_ns = 469,
+      .orphan_ns = 470,
+      .blind_ns = -1,
+      .servers_left = -1}},
+    {"good/stands-still", /* of five faults, the first and the fourth were followed by a grant before the next */
+     {.grants = 3,
+      .handoffs = 2,
+      .depth = 1,
+      .faults_tested = 2,
+      .unavailable_ns = 40,
+      .orphan_ns = 39,
+      .blind_ns = -1,
+      .servers_left = -1}},
+    {"good/closing",
+     {.grants = 1, .depth = 1, NO_TIMES}}, /* what is granted when it was asked for again is not judged */
+    {"good/two-keys", {.grants = 3, .handoffs = 1, .depth = 1, NO_TIMES}},
+    {"good/granted-again", {.grants = 3, .handoffs = 1, .depth = 1, NO_TIMES}},
+    {"good/granted-again-and-lost", /* a loss and a death end a hold of any depth */
+     {.grants = 8, .handoffs = 4, .depth = 1, .unavailable_ns = -1, .orphan_ns = 1, .blind_ns = 0, .servers_left = -1}},
+    {"good/granted-again-fenced",
+     {.grants = 4, .handoffs = 1, .depth = 1, NO_TIMES}}, /* as Hazelcast's FencedLock numbers them */
+    {"good/renewed", {.grants = 2, .handoffs = 1, .renewals = 4, .depth = 1, NO_TIMES}},
+    {"good/unknown-outcome", {.grants = 2, .handoffs = 1, .depth = 1, .unknown_acquires = 1, NO_TIMES}},
+    {"good/any-order", {.grants = 2, .handoffs = 1, .useful_handoffs = 1, .depth = 1, NO_TIMES}},
+    {"good/refused-write",
+     {.grants = 2,
+      .handoffs = 1,
+      .useful_handoffs = 1,
+      .depth = 1,
+      .fenced_off = 1,
+      .refused = 1,
+      .unavailable_ns = -1,
+      .orphan_ns = -1,
+      .blind_ns = 0,
+      .servers_left = -1}},
+    {"good/two-readers", {.grants = 4, .handoffs = 3, .useful_handoffs = 1, .depth = 2, NO_TIMES}},
+    {"good/reader-turns-writer", {.grants = 5, .handoffs = 3, .useful_handoffs = 1, .depth = 2, NO_TIMES}},
+    {"good/two-permits", /* values, numbers and accesses say nothing: two use the resource together */
+     {.grants = 3,
+      .handoffs = 2,
+      .useful_handoffs = 1,
+      .depth = 2,
+      .unavailable_ns = -1,
+      .orphan_ns = -1,
+      .blind_ns = 0,
+      .servers_left = -1}},
+    {"bad/reader-beside-writer", /* dirty: the readers at 4 and 6, the writer at 7 */
+     {.within_lease = 1,
+      .grants = 3,
+      .handoffs = 2,
+      .useful_handoffs = 1,
+      .depth = 3,
+      .double_holds = 1,
+      .double_hold_ns = 5,
+      .dirty_accesses = 3,
+      .unavailable_ns = -1,
+      .orphan_ns = -1,
+      .blind_ns = 5,
+      .servers_left = -1}},
+    {"bad/reader-writes",
+     {.grants = 2, .handoffs = 1, .depth = 2, .dirty_accesses = 1, NO_TIMES}}, /* at 4; at 6 it is alone */
+    {"bad/reader-turns-writer", /* from 4 on, when the other's lease was over; dirty at 5 and 6 */
+     {.grants = 3, .handoffs = 2, .depth = 2, .double_holds = 1, .double_hold_ns = 3, .dirty_accesses = 2, NO_TIMES}},
+    {"bad/three-of-two-permits", /* too many from 3 to 5 and from 6 to 7; the leases of two at most in the first */
+     {.within_lease = 0,
+      .grants = 4,
+      .handoffs = 3,
+      .useful_handoffs = 1,
+      .depth = 3,
+      .double_holds = 2,
+      .double_hold_ns = 3,
+      NO_TIMES}},
+    {"bad/early-read",
+     {.grants = 2,
+      .handoffs = 1,
+      .useful_handoffs = 1,
+      .depth = 1,
+      .lost_updates = 1,
+      .early_lost_updates = 1,
+      NO_TIMES}},
+    {"bad/readers-numbers", /* at 6 a reader's against a writer's, at 10 a writer's against readers' */
+     {.grants = 5, .handoffs = 4, .depth = 3, .token_regressions = 2, NO_TIMES}},
+    {"bad/paused-holder",
+     {.grants = 2,
+      .handoffs = 1,
+      .useful_handoffs = 1,
+      .depth = 2,
+      .double_holds = 1,
+      .double_hold_ns = 99000000,
+      .dirty_accesses = 3,
+      .lost_updates = 1,
+      .stale_writes = 1,
+      .fenced_off = 1,
+      .unavailable_ns = 300000000,
+      .orphan_ns = -1,
+      .blind_ns = 100000000,
+      .servers_left = -1}},
+    {"bad/paused-holder-fenced",
+     {.within_lease = 1,
+      .grants = 2,
+      .handoffs = 1,
+      .depth = 2,
+      .double_holds = 1,
+      .double_hold_ns = 300,
+      .fenced_off = 1,
+      .refused = 2,
+      .unavailable_ns = -1,
+      .orphan_ns = -1,
+      .blind_ns = 300,
+      .servers_left = -1}},
+    {"bad/renewed",
+     {.within_lease = 1,
+      .grants = 2,
+      .handoffs = 1,
+      .renewals = 7,
+      .depth = 2,
+      .double_holds = 1,
+      .double_hold_ns = 1000000,
+      .unavailable_ns = 98000000,
+      .orphan_ns = -1,
+      .blind_ns = 1000000,
+      .servers_left = -1}},
+    {"bad/three-at-once",
+     {.within_lease = 1, .grants = 3, .handoffs = 2, .depth = 3, .double_holds = 1, .double_hold_ns = 30, NO_TIMES}},
+    {"bad/one-stale-many-successors",
+     {.within_lease = 2,
+      .grants = 4,
+      .handoffs = 3,
+      .depth = 2,
+      .double_holds = 2,
+      .double_hold_ns = 30,
+      .unavailable_ns = -1,
+      .orphan_ns = -1,
+      .blind_ns = 50,
+      .servers_left = -1}},
+    {"bad/late-write",
+     {.grants = 2,
+      .handoffs = 1,
+      .useful_handoffs = 1,
+      .depth = 1,
+      .dirty_accesses = 1,
+      .lost_updates = 1,
+      .stale_writes = 1,
+      NO_TIMES}},
+    {"bad/overtaken-writers", /* a at 40, b at 80, and c, who was never granted x, at 90; nobody was ever granted y; a releases one of two */
+     {.within_lease = 1,
+      .grants = 3,
+      .handoffs = 2,
+      .useful_handoffs = 2,
+      .depth = 2,
+      .double_holds = 1,
+      .double_hold_ns = 100,
+      .dirty_accesses = 6,
+      .stale_writes = 3,
+      .refused = 1,
+      NO_TIMES}},
+    {"bad/nobody-holds", {.grants = 1, .depth = 1, .dirty_accesses = 2, NO_TIMES}},
+    {"bad/never-released", {.within_lease = 1, .grants = 2, .handoffs = 1, .depth = 2, .double_holds = 1, NO_TIMES}},
+    /* https://github.com/redisson/redisson/issues/2665: taken twice, released once, and granted to another */
+    {"bad/one-release-of-two",
+     {.within_lease = 1, .grants = 3, .handoffs = 1, .depth = 2, .double_holds = 1, .double_hold_ns = 1, NO_TIMES}},
+    {"bad/token-regression", {.grants = 7, .handoffs = 5, .depth = 1, .token_regressions = 2, NO_TIMES}},
+    {"bad/token-of-an-earlier-hold", /* at 4, 7, 9, 10 and 13 */
+     {.grants = 9,
+      .depth = 1,
+      .token_regressions = 5,
+      .unavailable_ns = -1,
+      .orphan_ns = 5,
+      .blind_ns = 0,
+      .servers_left = -1}},
+    {"bad/lost-updates-two-keys",
+     {.grants = 3, .handoffs = 1, .useful_handoffs = 1, .depth = 1, .lost_updates = 4, NO_TIMES}},
+    {"bad/crash-is-not-of-others",
+     {.within_lease = 1,
+      .grants = 3,
+      .handoffs = 2,
+      .depth = 2,
+      .double_holds = 1,
+      .double_hold_ns = 1,
+      .unavailable_ns = -1,
+      .orphan_ns = 5,
+      .blind_ns = -1,
+      .servers_left = -1}},
+};
+
+static void load(const char *file, struct lb_history *ret) {
+  const char *root = getenv("LB_SOURCE_DIR");
+  char path[1000], err[300];
+  snprintf(path, sizeof path, "%s/tests/data/histories/%s.jsonl", root ? root : ".", file);
+  if (lb_history_load(path, ret, err, sizeof err) < 0) fail_msg("%s", err);
+}
+
+static void parse(const char *text, struct lb_history *ret) {
+  char err[300];
+  if (parse_lines("text", text, ret, err, sizeof err) < 0) fail_msg("%s", err);
+}
+
+static void each_history_has_the_counts_worked_out_on_paper(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+    struct lb_history history;
+    struct lb_check check, counts = expected[i].counts;
+    char text[200];
+    load(expected[i].file, &history);
+    assert_int_equal(lb_check_history(&history, &check), 0);
+    assert_int_equal(check.episode_count, check.double_holds);
+    counts.episode_count = check.episode_count; /* of the episodes themselves only the counts stand above */
+    counts.episodes = check.episodes;
+    counts.unexcused = check.unexcused;
+    if (!brute_same(&history, &check, &counts, text, sizeof text)) fail_msg("%s: %s", expected[i].file, text);
+    lb_check_clear(&check);
+    lb_history_clear(&history);
+  }
+}
+
+/* Nothing where no step looked. */
+static void servers_that_left_are_counted(void **state) {
+  (void)state;
+  static const struct {
+    const char *text;
+    int64_t left;
+  } cases[] = {
+      {"{\"format\":2}\n{\"t\":1,\"e\":\"note\",\"what\":\"n\"}\n", -1},
+      {"{\"format\":2}\n{\"t\":1,\"e\":\"left\",\"host\":\"z-1\",\"present\":false}\n", 0},
+      {"{\"format\":2}\n{\"t\":1,\"e\":\"left\",\"host\":\"z-1\",\"present\":true}\n{\"t\":2,\"e\":\"left\",\"host\":\"z-2\",\"present\":true}\n"
+       "{\"t\":3,\"e\":\"left\",\"host\":\"z-3\",\"present\":false}\n",
+       2},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct lb_history history;
+    struct lb_check check;
+    parse(cases[i].text, &history);
+    assert_int_equal(lb_check_history(&history, &check), 0);
+    assert_int_equal(check.servers_left, cases[i].left);
+    lb_check_clear(&check);
+    lb_history_clear(&history);
+  }
+}
+
+static void the_brute_checker_agrees_on_them(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+    struct lb_history history;
+    struct lb_check check, brute;
+    char text[200];
+    load(expected[i].file, &history);
+    assert_int_equal(lb_check_history(&history, &check), 0);
+    brute_check(&history, &brute);
+    if (!brute_same(&history, &check, &brute, text, sizeof text)) fail_msg("%s: %s", expected[i].file, text);
+    lb_check_clear(&brute);
+    lb_check_clear(&check);
+    lb_history_clear(&history);
+  }
+}
+
+static void bad_histories_are_violated_and_good_ones_are_not(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
+    assert_int_equal(lb_check_violated(&expected[i].counts, true), strncmp(expected[i].file, "bad/", 4) == 0);
+}
+
+/* A guard is judged by damage: what two holders did while nobody wrote from the past is none. */
+static void damage_is_a_lost_update_or_a_stale_write(void **state) {
+  (void)state;
+  struct lb_check double_hold = {.double_holds = 1, .dirty_accesses = 1, .token_regressions = 1, .fenced_off = 1};
+  struct lb_check lost = {.lost_updates = 1}, stale = {.stale_writes = 1};
+  assert_true(lb_check_violated(&double_hold, true) && !lb_check_damaged(&double_hold, true));
+  assert_true(lb_check_violated(&lost, true) && lb_check_damaged(&lost, true));
+  assert_true(!lb_check_violated(&stale, true) && lb_check_damaged(&stale, true));
+}
+
+static void each_kind_of_violation_is_one_by_itself_and_once(void **state) {
+  (void)state;
+  assert_true(lb_check_violated(&(struct lb_check){.double_holds = 1}, true));
+  assert_true(lb_check_violated(&(struct lb_check){.dirty_accesses = 1}, true));
+  assert_true(lb_check_violated(&(struct lb_check){.lost_updates = 1}, true));
+  assert_true(lb_check_violated(&(struct lb_check){.token_regressions = 1}, true));
+  assert_false(
+      lb_check_violated(&(struct lb_check){.grants = 1, .handoffs = 1, .fenced_off = 1, .unknown_acquires = 1}, true));
+}
+
+static void an_episode_names_its_clients_in_order_and_the_events_at_its_ends(void **state) {
+  (void)state;
+  struct lb_history h;
+  struct lb_check c;
+  load("bad/one-stale-many-successors", &h);
+  assert_int_equal(lb_check_history(&h, &c), 0);
+  const struct lb_episode *e = &c.episodes[0];
+  assert_int_equal(e->begin_t, 10);
+  assert_int_equal(e->end_t, 30);
+  assert_int_equal(e->begin_event, 1);
+  assert_int_equal(e->end_event, 4);
+  assert_int_equal(e->client_count, 3);
+  assert_string_equal(h.clients.name[e->clients[0]], "stale");
+  assert_string_equal(h.clients.name[e->clients[1]], "b");
+  assert_string_equal(h.clients.name[e->clients[2]], "c");
+  lb_check_clear(&c);
+  lb_history_clear(&h);
+}
+
+static void an_episode_that_lasts_to_the_end_ends_behind_the_last_event(void **state) {
+  (void)state;
+  struct lb_history h;
+  struct lb_check c;
+  parse("{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\"}\n"
+        "{\"t\":3,\"c\":\"b\",\"k\":\"x\",\"e\":\"granted\"}\n"
+        "{\"t\":7,\"e\":\"note\",\"what\":\"the trial is over\"}\n",
+        &h);
+  assert_int_equal(lb_check_history(&h, &c), 0);
+  assert_int_equal(c.episode_count, 1);
+  assert_int_equal(c.episodes[0].end_t, 7);
+  assert_int_equal(c.episodes[0].end_event, 3);
+  assert_int_equal(c.double_hold_ns, 4);
+  lb_check_clear(&c);
+  lb_history_clear(&h);
+}
+
+/* What a client wrote before its successor looked is as if it had been in time. */
+static void a_write_before_the_next_holder_looked_is_not_stale(void **state) {
+  (void)state;
+#define EVENT(t, c, e) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"x\",\"e\":\"" e "\"}\n"
+#define ACCESS(t, c, e, more) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"x\",\"e\":\"" e "\",\"value\":1" more "}\n"
+  static const struct {
+    const char *text;
+    uint64_t stale;
+  } cases[] = {
+      {EVENT(1, "a", "granted") EVENT(2, "b", "granted") ACCESS(4, "a", "write", ""), 0},
+      {EVENT(1, "a", "granted") EVENT(2, "b", "granted") ACCESS(3, "b", "read", "") ACCESS(4, "a", "write", ""), 1},
+      {EVENT(1, "a", "granted") EVENT(2, "b", "granted") ACCESS(3, "b", "write", "") ACCESS(4, "a", "write", ""), 1},
+      {EVENT(1, "a", "granted") EVENT(2, "b", "granted") ACCESS(3, "b", "read", ",\"ok\":false")
+           ACCESS(4, "a", "write", ""),
+       0},
+      {EVENT(1, "a", "granted") EVENT(2, "b", "granted") ACCESS(4, "b", "read", "") ACCESS(4, "a", "write", ""), 0},
+      {EVENT(1, "a", "granted") EVENT(2, "b", "granted") ACCESS(3, "b", "read", "") ACCESS(4, "a", "read", ""), 0},
+      {EVENT(1, "b", "granted") ACCESS(2, "b", "read", "") EVENT(3, "a", "granted") ACCESS(4, "a", "write", ""), 0},
+      /* a slow holder's access does not make its successor's write stale */
+      {EVENT(1, "b", "granted") EVENT(2, "a", "granted") ACCESS(3, "b", "write", "") ACCESS(4, "a", "write", ""), 0},
+      {EVENT(1, "a", "granted") EVENT(2, "b", "granted") EVENT(3, "c", "granted") ACCESS(4, "b", "read", "")
+           ACCESS(5, "a", "write", ""),
+       1},
+      {EVENT(1, "a", "granted") EVENT(2, "b", "granted") ACCESS(3, "b", "read", "") ACCESS(4, "c", "write", ""), 1},
+      {EVENT(1, "a", "granted") ACCESS(2, "b", "read", "") ACCESS(3, "a", "write", ""), 0}, /* b was never granted it */
+      {EVENT(1, "a", "granted") EVENT(2, "b", "granted") ACCESS(3, "b", "read", "") EVENT(4, "a", "granted")
+           ACCESS(5, "a", "write", ""),
+       0},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct lb_history h;
+    struct lb_check c;
+    parse(cases[i].text, &h);
+    assert_int_equal(lb_check_history(&h, &c), 0);
+    if (c.stale_writes != cases[i].stale)
+      fail_msg("case %zu: %llu stale writes", i, (unsigned long long)c.stale_writes);
+    lb_check_clear(&c);
+    lb_history_clear(&h);
+  }
+}
+
+static void a_number_is_too_small_only_beside_those_granted_before_it_was_asked_for(void **state) {
+  (void)state;
+#define NUMBER(t, c, fence) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"x\",\"e\":\"granted\",\"fence\":" #fence "}\n"
+  static const struct {
+    const char *text;
+    uint64_t regressions;
+  } cases[] = {
+      {EVENT(1, "a", "acquire") EVENT(2, "b", "acquire") NUMBER(3, "b", 6) NUMBER(4, "a", 5),
+       0}, /* answers that crossed */
+      {EVENT(1, "b", "acquire") NUMBER(2, "b", 6) EVENT(3, "a", "acquire") NUMBER(4, "a", 5), 1},
+      {EVENT(1, "b", "acquire") NUMBER(2, "b", 6) EVENT(3, "a", "acquire") NUMBER(4, "a", 6), 1},
+      {EVENT(1, "a", "acquire") EVENT(2, "b", "acquire") NUMBER(3, "b", 5) NUMBER(4, "a", 5),
+       1},                                                               /* one number for two */
+      {EVENT(1, "a", "acquire") NUMBER(3, "a", 5) NUMBER(4, "a", 5), 0}, /* the same once more */
+      {EVENT(1, "a", "acquire") EVENT(2, "a", "busy") EVENT(3, "b", "acquire") NUMBER(4, "b", 6)
+           EVENT(5, "a", "acquire") NUMBER(6, "a", 5),
+       1},                                      /* the latest question counts */
+      {NUMBER(1, "b", 6) NUMBER(2, "a", 5), 1}, /* without a question */
+      {EVENT(1, "a", "acquire") NUMBER(2, "b", 6) EVENT(3, "c", "acquire") NUMBER(4, "b", 9) NUMBER(5, "c", 6), 1},
+      {EVENT(1, "a", "acquire") NUMBER(2, "b", 6) EVENT(3, "c", "acquire") NUMBER(4, "b", 9) NUMBER(5, "c", 7), 0},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct lb_history h;
+    struct lb_check c;
+    parse(cases[i].text, &h);
+    assert_int_equal(lb_check_history(&h, &c), 0);
+    if (c.token_regressions != cases[i].regressions)
+      fail_msg("case %zu: %llu token regressions", i, (unsigned long long)c.token_regressions);
+    lb_check_clear(&c);
+    lb_history_clear(&h);
+  }
+}
+
+static void wild_values_saturate_the_lost_updates(void **state) {
+  (void)state;
+  struct lb_history h;
+  struct lb_check c;
+  parse("{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"read\",\"value\":9223372036854775807}\n"
+        "{\"t\":2,\"c\":\"a\",\"k\":\"x\",\"e\":\"write\",\"value\":0}\n"
+        "{\"t\":3,\"c\":\"a\",\"k\":\"y\",\"e\":\"read\",\"value\":9223372036854775807}\n"
+        "{\"t\":4,\"c\":\"a\",\"k\":\"y\",\"e\":\"write\",\"value\":0}\n",
+        &h);
+  assert_int_equal(lb_check_history(&h, &c), 0);
+  assert_true(c.lost_updates == INT64_MAX);
+  lb_check_clear(&c);
+  lb_history_clear(&h);
+}
+
+/* ---- text -------------------------------------------------------------------------------------------------------- */
+
+static char *printed(const char *file, size_t episodes) {
+  struct lb_history h;
+  struct lb_check c;
+  char *text = NULL;
+  size_t size = 0;
+  FILE *out = open_memstream(&text, &size);
+  assert_non_null(out);
+  load(file, &h);
+  assert_int_equal(lb_check_history(&h, &c), 0);
+  lb_check_print(&h, &c, false, episodes, out);
+  fclose(out);
+  lb_check_clear(&c);
+  lb_history_clear(&h);
+  return text;
+}
+
+static void assert_printed(const char *file, size_t episodes, const char *part) {
+  char *text = printed(file, episodes);
+  if (!strstr(text, part)) fail_msg("%s: expected \"%s\" in:\n%s", file, part, text);
+  free(text);
+}
+
+static void the_first_line_is_the_verdict(void **state) {
+  (void)state;
+  char *text = printed("bad/paused-holder", 10);
+  const char *line = "undecided: exclusion was lost, but only after the earlier holder's lease was over: "
+                     "1 double hold of 99.0 ms (0 within a lease), 3 dirty accesses, 1 lost update\n";
+  assert_memory_equal(text, line, strlen(line));
+  free(text);
+  text = printed("bad/early-read", 10);
+  line =
+      "violated: 1 lost update (no two held at once: what was written had been read before the lock was asked for)\n";
+  assert_memory_equal(text, line, strlen(line));
+  free(text);
+  text = printed("good/two-readers", 10);
+  line = "safe: 0 violations in 4 grants, 3 hand-offs\n";
+  assert_memory_equal(text, line, strlen(line));
+  free(text);
+  text = printed("good/two-clients", 10);
+  line = "safe: 0 violations in 2 grants, 1 hand-off\n";
+  assert_memory_equal(text, line, strlen(line));
+  free(text);
+}
+
+static void what_is_late_is_violated_where_it_counts(void **state) {
+  (void)state;
+  struct lb_history h;
+  struct lb_check c;
+  char *text = NULL;
+  size_t size = 0;
+  FILE *out = open_memstream(&text, &size);
+  load("bad/paused-holder", &h);
+  assert_int_equal(lb_check_history(&h, &c), 0);
+  lb_check_print_verdict(&c, true, out);
+  fclose(out);
+  assert_string_equal(text, "violated: 1 double hold of 99.0 ms (0 within a lease), 3 dirty accesses, 1 lost update\n");
+  free(text);
+  lb_check_clear(&c);
+  lb_history_clear(&h);
+}
+
+static void the_ruling_is_violated_undecided_or_safe(void **state) {
+  (void)state;
+  struct lb_check c = {.grants = 2, .handoffs = 1};
+  struct lb_ruling ruling = lb_check_rule(&c, true);
+  assert_string_equal(lb_ruled_name(ruling.verdict), "safe");
+  assert_null(ruling.why);
+  c.handoffs = 0;
+  ruling = lb_check_rule(&c, true);
+  assert_string_equal(lb_ruled_name(ruling.verdict), "undecided");
+  assert_string_equal(ruling.why, "no hand-off put the lock to the test");
+  c.lost_updates = 1;
+  ruling = lb_check_rule(&c, true);
+  assert_string_equal(lb_ruled_name(ruling.verdict), "violated");
+  assert_null(ruling.why);
+  ruling = lb_check_rule(&c, false);
+  assert_string_equal(lb_ruled_name(ruling.verdict), "undecided");
+  assert_string_equal(ruling.why, LB_CHECK_LATE);
+  c.token_regressions = 1;
+  assert_int_equal(lb_check_rule(&c, false).verdict, LB_RULED_VIOLATED);
+}
+
+/* That the client had read too early is said of nothing else: neither where exclusion was lost, nor where another write
+ * took an update away. */
+static void an_early_read_is_blamed_for_what_it_did_alone(void **state) {
+  (void)state;
+  assert_true(lb_check_read_early(&(struct lb_check){.lost_updates = 2, .early_lost_updates = 2}));
+  assert_false(lb_check_read_early(&(struct lb_check){.lost_updates = 2, .early_lost_updates = 1}));
+  assert_false(lb_check_read_early(&(struct lb_check){.double_holds = 0}));
+  assert_false(lb_check_read_early(&(struct lb_check){.lost_updates = 1, .early_lost_updates = 1, .double_holds = 1}));
+  assert_false(
+      lb_check_read_early(&(struct lb_check){.lost_updates = 1, .early_lost_updates = 1, .dirty_accesses = 1}));
+  assert_false(
+      lb_check_read_early(&(struct lb_check){.lost_updates = 1, .early_lost_updates = 1, .token_regressions = 1}));
+}
+
+static void json_has_every_episode_with_who_when_and_where(void **state) {
+  (void)state;
+  struct lb_history h;
+  struct lb_check c;
+  parse(
+      "{\"t\":1000,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\"}\n{\"t\":3000,\"c\":\"b\",\"k\":\"x\",\"e\":\"granted\"}\n"
+      "{\"t\":5000,\"c\":\"a\",\"k\":\"x\",\"e\":\"release\"}\n{\"t\":6000,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\"}\n",
+      &h);
+  assert_int_equal(lb_check_history(&h, &c), 0);
+  json_t *o = lb_check_json(&h, &c, false);
+  char *text = json_dumps(json_object_get(o, "episodes"), JSON_COMPACT);
+  assert_string_equal(
+      text,
+      "[{\"clients\":[\"a\",\"b\"],\"key\":\"x\",\"depth\":2,\"within_lease\":true,\"begin_ns\":3000,\"end_ns\":5000,"
+      "\"begin_ms\":0.002,\"end_ms\":0.0040000000000000001},"
+      "{\"clients\":[\"b\",\"a\"],\"key\":\"x\",\"depth\":2,\"within_lease\":true,\"begin_ns\":6000,\"end_ns\":6000,"
+      "\"begin_ms\":0.0050000000000000001,\"end_ms\":0.0050000000000000001}]");
+  assert_string_equal(json_string_value(json_object_get(o, "verdict")), "violated");
+  assert_true(json_is_null(json_object_get(o, "why")));
+  free(text);
+  json_decref(o);
+  lb_check_clear(&c);
+  lb_history_clear(&h);
+}
+
+static void a_history_without_hand_off_is_not_called_safe(void **state) {
+  (void)state;
+  struct lb_history h;
+  struct lb_check c;
+  char *text = NULL;
+  size_t size = 0;
+  FILE *out = open_memstream(&text, &size);
+  parse("{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\"}\n", &h);
+  assert_int_equal(lb_check_history(&h, &c), 0);
+  lb_check_print(&h, &c, false, 1, out);
+  fclose(out);
+  assert_memory_equal(text, "undecided: ", 11);
+  free(text);
+  lb_check_clear(&c);
+  lb_history_clear(&h);
+}
+
+static void each_episode_is_told_with_the_events_around_it(void **state) {
+  (void)state;
+  assert_printed("bad/paused-holder", 10, "double hold 1 of 1: key lock-1, held by client-1 and client-2\n");
+  assert_printed("bad/paused-holder", 10, "from 303.000000 to 402.000000 ms (99.0 ms), at most 2 at once");
+  assert_printed("bad/paused-holder", 10, "  |     303.000000 ms  client-2 granted fence 2\n");
+  assert_printed("bad/reader-beside-writer", 10, " b granted (shared)\n");
+  assert_printed("bad/three-of-two-permits", 10, " note: at most 2 may hold x at once\n");
+  assert_printed("bad/three-of-two-permits", 10, "at most 3 at once where 2 may, after the earlier lease was over\n");
+  assert_printed("bad/paused-holder", 10, "         10.000000 ms  client-2 acquire\n");
+  assert_printed("bad/renewed", 10, "        401.000000 ms  client-1 renewed until 700.000000 ms\n");
+  assert_printed("bad/paused-holder", 10, "          1.000000 ms  client-1 granted fence 1\n");
+  assert_printed("bad/paused-holder", 10, "fault: resume client-1\n");
+  assert_printed("bad/paused-holder", 10, "client-1 lost\n");
+  assert_printed("bad/never-released", 10, "| the history ends\n");
+  assert_printed("bad/overtaken-writers", 10, "  stale writes       3\n");
+}
+
+static void only_as_many_episodes_are_told_as_asked_for(void **state) {
+  (void)state;
+  assert_printed("bad/one-stale-many-successors", 1, "... and 1 more double holds");
+  char *text = printed("bad/one-stale-many-successors", 1);
+  assert_null(strstr(text, "double hold 2 of 2"));
+  free(text);
+}
+
+static void nothing_in_a_name_reaches_the_terminal_as_a_command(void **state) {
+  (void)state;
+  struct lb_history h;
+  struct lb_check c;
+  char *text = NULL;
+  size_t size = 0;
+  FILE *out = open_memstream(&text, &size);
+  parse(
+      "{\"t\":1,\"c\":\"a\\u001b[2J\",\"k\":\"x\\n\",\"e\":\"granted\"}\n{\"t\":2,\"c\":\"b\",\"k\":\"x\\n\",\"e\":\"granted\"}\n",
+      &h);
+  assert_int_equal(lb_check_history(&h, &c), 0);
+  lb_check_print(&h, &c, false, 1, out);
+  fclose(out);
+  assert_null(strchr(text, '\033'));
+  assert_non_null(strstr(text, "key x?, held by a?[2J and b"));
+  free(text);
+  lb_check_clear(&c);
+  lb_history_clear(&h);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(each_history_has_the_counts_worked_out_on_paper),
+      cmocka_unit_test(servers_that_left_are_counted),
+      cmocka_unit_test(the_brute_checker_agrees_on_them),
+      cmocka_unit_test(bad_histories_are_violated_and_good_ones_are_not),
+      cmocka_unit_test(damage_is_a_lost_update_or_a_stale_write),
+      cmocka_unit_test(each_kind_of_violation_is_one_by_itself_and_once),
+      cmocka_unit_test(an_episode_names_its_clients_in_order_and_the_events_at_its_ends),
+      cmocka_unit_test(an_episode_that_lasts_to_the_end_ends_behind_the_last_event),
+      cmocka_unit_test(a_write_before_the_next_holder_looked_is_not_stale),
+      cmocka_unit_test(a_number_is_too_small_only_beside_those_granted_before_it_was_asked_for),
+      cmocka_unit_test(wild_values_saturate_the_lost_updates),
+      cmocka_unit_test(the_first_line_is_the_verdict),
+      cmocka_unit_test(what_is_late_is_violated_where_it_counts),
+      cmocka_unit_test(the_ruling_is_violated_undecided_or_safe),
+      cmocka_unit_test(an_early_read_is_blamed_for_what_it_did_alone),
+      cmocka_unit_test(json_has_every_episode_with_who_when_and_where),
+      cmocka_unit_test(a_history_without_hand_off_is_not_called_safe),
+      cmocka_unit_test(each_episode_is_told_with_the_events_around_it),
+      cmocka_unit_test(only_as_many_episodes_are_told_as_asked_for),
+      cmocka_unit_test(nothing_in_a_name_reaches_the_terminal_as_a_command),
+  };
+  return cmocka_run_group_tests_name("check", tests, NULL, NULL);
+}

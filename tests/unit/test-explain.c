@@ -1,0 +1,726 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The story of a history: that the lines that made a violation are there and marked, and that a long history stays
+ * short.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "lines.h"
+#include "history/explain.h"
+
+static char *told;
+static struct lb_explain_about about; /* all zero unless a test says more */
+
+static void tell(const struct lb_history *h) {
+  struct lb_check c;
+  size_t size = 0;
+  free(told);
+  FILE *out = open_memstream(&told, &size);
+  assert_non_null(out);
+  assert_int_equal(lb_check_history(h, &c), 0);
+  assert_int_equal(lb_explain(h, &c, &about, out), 0);
+  fclose(out);
+  lb_check_clear(&c);
+}
+
+static void tell_text(const char *text) {
+  struct lb_history h;
+  char err[300];
+  if (parse_lines("text", text, &h, err, sizeof err) < 0) fail_msg("%s", err);
+  tell(&h);
+  lb_history_clear(&h);
+}
+
+static void tell_file(const char *file) {
+  struct lb_history h;
+  const char *root = getenv("LB_SOURCE_DIR");
+  char path[1000], err[300];
+  snprintf(path, sizeof path, "%s/tests/data/histories/%s.jsonl", root ? root : ".", file);
+  if (lb_history_load(path, &h, err, sizeof err) < 0) fail_msg("%s", err);
+  tell(&h);
+  lb_history_clear(&h);
+}
+
+static void says(const char *part) {
+  if (!strstr(told, part)) fail_msg("expected \"%s\" in:\n%s", part, told);
+}
+
+static void says_not(const char *part) {
+  if (strstr(told, part)) fail_msg("did not expect \"%s\" in:\n%s", part, told);
+}
+
+static size_t lines_with(const char *part) {
+  size_t count = 0;
+  for (const char *at = told; (at = strstr(at, part)); at++) count++;
+  return count;
+}
+
+static int forget(void **state) {
+  (void)state;
+  free(told);
+  told = NULL;
+  return 0;
+}
+
+static void readers_together_are_no_double_hold(void **state) {
+  (void)state;
+  tell_file("good/two-readers");
+  says("a bar: this client believes that it holds x (dotted: as a reader)\n");
+  says("granted   shared, fence 4\n");
+  says("  : :    b      granted");
+  says("      |  c      granted");
+  says("At no time did more clients hold the same lock than may, and no update was lost: 4 grants, 3 hand-offs.\n");
+  says_not("<--");
+  tell_file("good/reader-turns-writer");
+  says_not("<--");
+  tell_file("bad/reader-beside-writer");
+  says("<-- granted while a holds (shared)");
+  says("a, b and c held x at the same time");
+  if (lines_with("<-- reads while ") != 3) fail_msg("expected three dirty reads in:\n%s", told);
+  tell_file("bad/reader-turns-writer");
+  says("granted   lease until +0.000099 ms  <-- granted while b holds (shared), lease over since ");
+  if (lines_with("<--") != 3) fail_msg("expected the grant and two reads in:\n%s", told);
+  tell_file("bad/readers-numbers");
+  says("granted   shared, fence 5  <-- the fence does not grow: 5 came before\n");
+  says("In this history: 2 fences that did not grow.\n");
+}
+
+static void permits_let_several_hold(void **state) {
+  (void)state;
+  tell_file("good/two-permits");
+  says("at most 2 may hold x at once\n");
+  says("At no time did more clients hold the same lock than may");
+  says_not("<--");
+  tell_file("bad/three-of-two-permits");
+  says("<-- granted while a holds, and so do others: at most 2 may, lease over since ");
+  says("a, b and c held x at the same time for 0.000002 ms, from +0.000002 ms to +0.000004 ms; at most 2 may.\n");
+}
+
+static void an_early_read_is_told_as_one(void **state) {
+  (void)state;
+  tell_file("bad/early-read");
+  says("read      value 5, before it asked for the lock\n");
+  says("write     value 6  <-- value 6 again: a's update is lost\n");
+  says("No two held the lock at once: what was written had been read before the lock was asked for.\n");
+  says_not("without holding it");
+  tell_file("bad/late-write");
+  says_not("No two held the lock at once");
+}
+
+/* The waiter believed a list that was older than its own end, which the other one's list shows. */
+static void a_grant_says_what_it_had_read(void **state) {
+  (void)state;
+  tell_text("{\"format\":2}\n"
+            "{\"t\":1000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"acquire\"}\n"
+            "{\"t\":2000000,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"acquire\"}\n"
+            "{\"t\":3000000,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"granted\",\"fence\":4294967304}\n"
+            "{\"t\":3000001,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"server\",\"host\":\"zookeeper-1\"}\n"
+            "{\"t\":3000002,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"seen\",\"value\":4294967311}\n"
+            "{\"t\":4000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"granted\",\"fence\":4294967303}\n"
+            "{\"t\":4000001,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"server\",\"host\":\"zookeeper-3\"}\n"
+            "{\"t\":4000002,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"seen\",\"value\":4294967310}\n"
+            "{\"t\":5000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"release\"}\n"
+            "{\"t\":6000000,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"release\"}\n");
+  says("by zookeeper-1  fence czxid 0x100000008, epoch 1, read at 0x10000000f\n");
+  says(
+      "by zookeeper-3  fence czxid 0x100000007, epoch 1, read at 0x10000000e  <-- granted while client-2 holds, and it had read an older state than that one");
+  tell_text("{\"format\":2}\n"
+            "{\"t\":1000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"granted\",\"fence\":5}\n"
+            "{\"t\":1000001,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"seen\",\"value\":12}\n"
+            "{\"t\":2000000,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"granted\",\"fence\":6}\n"
+            "{\"t\":2000001,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"seen\",\"value\":12}\n"
+            "{\"t\":3000000,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"release\"}\n");
+  says("fence 5, read at 12\n");
+  says("granted while client-1 holds");
+  says_not("older state");
+  says_not("In the order of the service");
+}
+
+/* Grants whose numbers are in the order of their states: nothing was taken away. */
+static void an_older_state_with_a_larger_number_names_no_end_of_a_session(void **state) {
+  (void)state;
+  tell_text("{\"format\":2}\n"
+            "{\"t\":3000000,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"granted\",\"fence\":4294967303}\n"
+            "{\"t\":3000002,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"seen\",\"value\":4294967311}\n"
+            "{\"t\":4000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"granted\",\"fence\":4294967304}\n"
+            "{\"t\":4000002,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"seen\",\"value\":4294967310}\n"
+            "{\"t\":5000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"release\"}\n");
+  says("it had read an older state than that one");
+  says_not("In the order of the service");
+  tell_text("{\"format\":2}\n"
+            "{\"t\":3000000,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"granted\",\"fence\":4294967304}\n"
+            "{\"t\":3000002,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"seen\",\"value\":4294967310}\n"
+            "{\"t\":4000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"granted\",\"fence\":4294967303}\n"
+            "{\"t\":4000002,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"seen\",\"value\":4294967310}\n"
+            "{\"t\":5000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"release\"}\n");
+  says("granted while client-2 holds");
+  says_not("In the order of the service"); /* of the same state */
+}
+
+static void what_a_loss_of_power_took_is_told(void **state) {
+  (void)state;
+  tell_text(
+      "{\"format\":2}\n"
+      "{\"t\":1000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"acquire\"}\n"
+      "{\"t\":2000000,\"e\":\"unsynced\",\"step\":3,\"role\":\"primary\",\"host\":\"redis-1\",\"kept\":88,\"total\":385}\n"
+      "{\"t\":3000000,\"e\":\"unsynced\",\"step\":4,\"host\":\"redis-2\",\"kept\":385,\"total\":385}\n");
+  says("seen      redis-1 lost 297 of 385 bytes that it had written: they were not synced\n");
+  says("seen      redis-2 had synced all of 385 bytes that it had written\n");
+}
+
+static void a_server_that_left_is_told(void **state) {
+  (void)state;
+  tell_text(
+      "{\"format\":2}\n"
+      "{\"t\":1000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"acquire\"}\n"
+      "{\"t\":2000000,\"e\":\"left\",\"step\":3,\"role\":\"server of client 1\",\"host\":\"zookeeper-1\",\"present\":true}\n"
+      "{\"t\":3000000,\"e\":\"left\",\"step\":4,\"role\":\"primary\",\"host\":\"zookeeper-2\",\"present\":false}\n");
+  says("seen      zookeeper-1 has left the others: it serves nobody\n");
+  says("seen      zookeeper-2 has not left the others\n");
+}
+
+static void a_grant_names_its_server_and_the_epoch_of_a_czxid(void **state) {
+  (void)state;
+  tell_text(
+      "{\"format\":2}\n"
+      "{\"t\":1000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"acquire\"}\n"
+      "{\"t\":2000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"granted\",\"fence\":8589934597}\n"
+      "{\"t\":2000001,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"server\",\"host\":\"zookeeper-2\"}\n"
+      "{\"t\":3000000,\"c\":\"client-1\",\"e\":\"server\",\"step\":2,\"host\":\"zookeeper-2\",\"role\":\"primary\",\"present\":false}\n"
+      "{\"t\":4000000,\"c\":\"client-1\",\"e\":\"server\",\"step\":3}\n"
+      "{\"t\":5000000,\"c\":\"client-1\",\"e\":\"holds\",\"step\":4,\"present\":true,\"ms\":900}\n"
+      "{\"t\":6000000,\"c\":\"client-1\",\"e\":\"holds\",\"step\":5,\"present\":false,\"ms\":-20}\n"
+      "{\"t\":7000000,\"e\":\"fault\",\"what\":\"cut client 1 from minority\",\"step\":6,\"verb\":\"cut\"}\n"
+      "{\"t\":7000000,\"e\":\"touched\",\"step\":6,\"verb\":\"cut\",\"host\":\"client-1\",\"from\":\"redis-4, redis-5\"}\n"
+      "{\"t\":7500000,\"e\":\"proved\",\"what\":\"cut client 1 from minority\",\"step\":6}\n"
+      "{\"t\":8000000,\"e\":\"fault\",\"what\":\"cut primary from replicas\",\"step\":7,\"verb\":\"cut\"}\n"
+      "{\"t\":8000000,\"e\":\"touched\",\"step\":7,\"verb\":\"cut\"}\n"
+      "{\"t\":8500000,\"e\":\"fault\",\"what\":\"kill primary\",\"step\":8,\"verb\":\"kill\"}\n"
+      "{\"t\":8500000,\"e\":\"touched\",\"step\":8,\"verb\":\"kill\",\"host\":\"redis-1\"}\n"
+      "{\"t\":8600000,\"e\":\"fault\",\"what\":\"slow primary to node 3 700ms\",\"step\":9,\"verb\":\"slow\"}\n"
+      "{\"t\":8600000,\"e\":\"touched\",\"step\":9,\"verb\":\"slow\",\"host\":\"redis-1\",\"from\":\"redis-3\"}\n"
+      "{\"t\":8700000,\"e\":\"trip\",\"step\":9,\"from\":\"redis-3\",\"host\":\"redis-1\",\"ms\":0}\n"
+      "{\"t\":8800000,\"e\":\"trip\",\"step\":9,\"from\":\"redis-1\",\"host\":\"redis-3\",\"ms\":701}\n"
+      "{\"t\":9000000,\"e\":\"unused\",\"step\":6,\"what\":\"cut client 1 from minority\"}\n"
+      "{\"t\":10000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"release\"}\n");
+  says("fence czxid 0x200000005, epoch 2");
+  says("client-1  granted   by zookeeper-2  fence czxid 0x200000005, epoch 2\n");
+  says_not("answered client-1");
+  says("client-1 talks to zookeeper-2, which is not primary");
+  says("client-1 talks to no server, or to several");
+  says("client-1 holds, its lease has 900 ms left");
+  says("client-1 believes that it holds, but its lease has been over for 20 ms");
+  says("FAULT     cut client 1 from minority: client-1 from redis-4, redis-5  (proved, 0.500 ms later)\n");
+  says("FAULT     cut primary from replicas: nobody to cut\n");
+  says("FAULT     kill primary: redis-1\n");
+  says("FAULT     slow primary to node 3 700ms: redis-1 to redis-3\n");
+  says("a packet from redis-3 to redis-1 took less than 1 ms\n");
+  says("a packet from redis-1 to redis-3 took 701 ms\n");
+  says("cut client 1 from minority: it met no packet but those of its proof");
+}
+
+static void a_paused_holder_is_told_line_by_line(void **state) {
+  (void)state;
+  tell_file("bad/paused-holder");
+  says("                  1 2   a bar: this client believes that it holds lock-1\n");
+  says("  +       1.0 ms  |    client-1  granted   fence 1, lease until +300.0 ms\n");
+  says("  +     303.0 ms  | |  client-2  granted   fence 2, lease until +602.0 ms"
+       "  <-- granted while client-1 holds, lease over since 3.000 ms\n");
+  says("  +     305.0 ms  | |  client-2  write     value 1, fence 2  <-- writes while client-1 holds, too\n");
+  says("  +     400.0 ms  | |  FAULT     resume client-1\n");
+  says(
+      "  +     401.0 ms  | |  client-1  write     value 1, fence 1  <-- accepted although client-2 was granted it since; "
+      "value 1 again: client-2's update is lost (the guard fence would refuse it)\n");
+  says("  +     402.0 ms    |  client-1  release\n");
+  says("client-1  lost      it knows 100.0 ms after client-2 was granted\n");
+  says("\nclient-1 and client-2 held lock-1 at the same time for 99.0 ms, from +303.0 ms to +402.0 ms.\n"
+       "At the resource: 1 update was lost, 1 write of an overtaken holder was accepted.\n");
+  says_not("...");
+}
+
+static void the_last_renewal_before_an_overlap_is_told_and_runs_of_them_are_not(void **state) {
+  (void)state;
+  tell_file("bad/renewed");
+  says("client-1  granted   lease until +300.000 ms\n                 ... 2 renewals ...\n");
+  says("client-1  renewed   lease until +700.000 ms\n");
+  says("client-2  granted   lease until +800.000 ms  <-- granted while client-1 holds, lease not over for 200.0 ms\n");
+  says("client-1  lost      it knows 1.000 ms after client-2 was granted\n                 ... 2 renewals ...\n");
+  says_not("lease until +400.000 ms");
+  says_not("lease until +900.000 ms");
+}
+
+/* A watchdog with a thousand renewals, which then fail: the last one lies far from what went wrong. */
+static void write_renewals(struct lb_history *h, bool overrun) {
+  uint64_t t = 2;
+  lb_names_add(&h->clients, "a");
+  lb_names_add(&h->clients, "b");
+  lb_names_add(&h->keys, "x");
+  lb_history_add(h, &(struct lb_event){.t = 0, .kind = LB_EV_ACQUIRE, .fact = LB_NO_NAME});
+  lb_history_add(h, &(struct lb_event){.t = 1, .kind = LB_EV_GRANTED, .fact = LB_NO_NAME});
+  for (uint32_t i = 0; i < 1000; i++, t++)
+    lb_history_add(h, &(struct lb_event){
+                          .t = t, .until = t + 30, .flags = LB_EVF_UNTIL, .kind = LB_EV_RENEWED, .fact = LB_NO_NAME});
+  for (uint32_t i = 0; i < 50; i++, t++)
+    lb_history_add(h, &(struct lb_event){.t = t, .flags = LB_EVF_VALUE, .kind = LB_EV_READ, .fact = LB_NO_NAME});
+  if (overrun) lb_history_add(h, &(struct lb_event){.t = t, .client = 1, .kind = LB_EV_GRANTED, .fact = LB_NO_NAME});
+  lb_history_add(h, &(struct lb_event){.t = t + 2, .kind = overrun ? LB_EV_RELEASE : LB_EV_LOST, .fact = LB_NO_NAME});
+}
+
+static void a_renewal_far_before_an_overlap_or_a_loss_is_told(void **state) {
+  (void)state;
+  for (int overrun = 0; overrun <= 1; overrun++) {
+    struct lb_history h = {0};
+    write_renewals(&h, overrun);
+    tell(&h);
+    lb_history_clear(&h);
+    says("a      renewed   lease until +0.001031 ms\n");
+    assert_int_equal(lines_with("renewed "), 1);
+    says("... 999 renewals ...");
+    if (overrun) says("<-- granted while a holds, lease over since 0.000021 ms\n");
+  }
+}
+
+static void a_lease_is_that_of_the_present_hold(void **state) {
+  (void)state;
+  tell_text("{\"t\":1,\"c\":\"b\",\"k\":\"x\",\"e\":\"granted\",\"until\":9}\n"
+            "{\"t\":2,\"c\":\"b\",\"k\":\"x\",\"e\":\"renewed\",\"until\":99}\n"
+            "{\"t\":3,\"c\":\"b\",\"k\":\"x\",\"e\":\"release\"}\n"
+            "{\"t\":4,\"c\":\"b\",\"k\":\"x\",\"e\":\"granted\",\"until\":8}\n"
+            "{\"t\":20,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\"}\n");
+  says("<-- granted while b holds, lease over since 0.000012 ms\n");
+}
+
+static void renewals_of_a_hold_that_is_over_are_not_told(void **state) {
+  (void)state;
+  struct lb_history h = {0};
+  uint64_t t = 0;
+  lb_names_add(&h.clients, "a");
+  lb_names_add(&h.clients, "b");
+  lb_names_add(&h.keys, "x");
+  static const struct lb_event over[] = {{.client = 1, .kind = LB_EV_ACQUIRE},
+                                         {.kind = LB_EV_ACQUIRE},
+                                         {.kind = LB_EV_GRANTED},
+                                         {.kind = LB_EV_RENEWED},
+                                         {.kind = LB_EV_RELEASE},
+                                         {.kind = LB_EV_RELEASED}};
+  for (size_t i = 0; i < 65; i++) {
+    struct lb_event e = i < 6 ? over[i] : (struct lb_event){.client = 1, .kind = LB_EV_BUSY};
+    e.t = t++, e.fact = LB_NO_NAME;
+    lb_history_add(&h, &e);
+  }
+  for (uint32_t i = 0; i < 2; i++)
+    lb_history_add(&h, &(struct lb_event){.t = t++, .client = !i, .kind = LB_EV_GRANTED, .fact = LB_NO_NAME});
+  tell(&h);
+  lb_history_clear(&h);
+  says("granted while b holds");
+  says_not("renewed");
+}
+
+/* The first failure, and each that fares otherwise than the one before. */
+static void a_renewal_that_failed_is_told_once(void **state) {
+  (void)state;
+  char text[4000] = "{\"format\":2}\n"
+                    "{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\",\"until\":40}\n"
+                    "{\"t\":2,\"c\":\"a\",\"k\":\"x\",\"e\":\"renewed\",\"until\":50}\n";
+  for (int t = 3; t < 9; t++)
+    snprintf(text + strlen(text), sizeof text - strlen(text),
+             "{\"t\":%d,\"c\":\"a\",\"k\":\"x\",\"e\":\"not-renewed\",\"check\":\"%s\"}\n", t,
+             t < 8 ? "no-answer" : "told-no");
+  snprintf(text + strlen(text), sizeof text - strlen(text), "{\"t\":9,\"c\":\"a\",\"k\":\"x\",\"e\":\"lost\"}\n");
+  tell_text(text);
+  says("a      not-renewed  no answer\n                 ... 4 events ...\n");
+  says("a      not-renewed  told no\n");
+  assert_int_equal(lines_with("not-renewed"), 2);
+}
+
+/* A renewal between two failures makes the second one news again. */
+static void a_renewal_that_fails_again_is_told_again(void **state) {
+  (void)state;
+  tell_text("{\"format\":2}\n"
+            "{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\",\"until\":40}\n"
+            "{\"t\":2,\"c\":\"a\",\"k\":\"x\",\"e\":\"not-renewed\",\"check\":\"error\"}\n"
+            "{\"t\":3,\"c\":\"a\",\"k\":\"x\",\"e\":\"renewed\",\"until\":50}\n"
+            "{\"t\":4,\"c\":\"a\",\"k\":\"x\",\"e\":\"not-renewed\",\"check\":\"error\"}\n"
+            "{\"t\":5,\"c\":\"a\",\"k\":\"x\",\"e\":\"not-renewed\",\"check\":\"error\"}\n"
+            "{\"t\":6,\"c\":\"a\",\"k\":\"x\",\"e\":\"not-renewed\",\"check\":\"error\"}\n"
+            "{\"t\":7,\"c\":\"a\",\"k\":\"x\",\"e\":\"lost\"}\n");
+  assert_int_equal(lines_with("not-renewed  error"), 2);
+  says("... 2 events ...");
+}
+
+static void a_refused_write_is_said_to_be_fenced_off(void **state) {
+  (void)state;
+  tell_file("bad/paused-holder-fenced");
+  says("write     value 6, fence 1, refused  <-- fenced off: the resource has seen 2\n");
+  says("At the resource: 1 write was fenced off.\n");
+}
+
+static void a_write_without_an_overlap_is_wrong_all_the_same(void **state) {
+  (void)state;
+  tell_file("bad/late-write");
+  says("a      write     value 1  <-- accepted although b was granted it since; value 1 again: b's update is lost\n");
+  says("At the resource: 1 update was lost, 1 write of an overtaken holder was accepted.\n");
+  says_not("at the same time for");
+}
+
+static void nobody_holds_and_someone_writes(void **state) {
+  (void)state;
+  tell_file("bad/nobody-holds");
+  says("<-- writes without holding it\n");
+  says("In this history: 2 dirty accesses.\n");
+}
+
+static void a_fence_that_does_not_grow_is_marked(void **state) {
+  (void)state;
+  tell_file("bad/token-regression");
+  says("a      granted   fence 11  <-- the fence does not grow: 12 came before\n");
+  says("In this history: 2 fences that did not grow.\n");
+  tell_file("bad/token-of-an-earlier-hold");
+  says("+  0.000003 ms  |  a      granted   fence 7  <-- the fence does not grow: 7 came before\n");
+  says("+  0.000004 ms  |  a      granted   fence 7\n");
+}
+
+static void a_safe_history_says_so(void **state) {
+  (void)state;
+  tell_file("good/two-clients");
+  says("At no time did two clients hold the same lock, and no update was lost: 2 grants, 1 hand-off.\n");
+  says_not("<--");
+}
+
+/* Ties are no violation for the checker; so they are none for a reader. */
+static void good_histories_have_nothing_marked(void **state) {
+  (void)state;
+  static const char *const good[] = {"ties",
+                                     "lost-in-time",
+                                     "crash",
+                                     "renewed",
+                                     "crash-nobody-after",
+                                     "two-keys",
+                                     "granted-again",
+                                     "granted-again-fenced",
+                                     "granted-again-and-lost",
+                                     "unknown-outcome",
+                                     "any-order"};
+  for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+    char file[64];
+    snprintf(file, sizeof file, "good/%s", good[i]);
+    tell_file(file);
+    says_not("<--");
+  }
+}
+
+/* The bar of a holder goes on behind the first of two releases, and the other client's grant is marked. */
+static void a_hold_that_was_released_once_of_twice_goes_on(void **state) {
+  (void)state;
+  tell_file("bad/one-release-of-two");
+  says("+  0.000004 ms  |    a      release\n");
+  says("+  0.000007 ms  | |  b      granted   <-- granted while a holds\n");
+  says("a and b held x at the same time for 0.000001 ms");
+}
+
+static void a_fault_is_told_with_its_proof_and_answers_are_not_repeated(void **state) {
+  (void)state;
+  tell_text(
+      "{\"t\":0,\"e\":\"fault\",\"what\":\"kill primary\",\"step\":1}\n"
+      "{\"t\":3000000,\"e\":\"proved\",\"what\":\"kill primary\",\"step\":1}\n"
+      "{\"t\":4000000,\"e\":\"observed\",\"role\":\"current primary\",\"present\":false}\n"
+      "{\"t\":5000000,\"c\":\"client-1\",\"k\":\"lock-1\",\"e\":\"granted\"}\n"
+      "{\"t\":6000000,\"c\":\"client-1\",\"e\":\"reply\",\"what\":\"client 1 acquire within 3s\",\"answer\":\"granted\"}\n"
+      "{\"t\":7000000,\"e\":\"reply\",\"what\":\"client 2 read\",\"answer\":\"not-holding\"}\n");
+  says("FAULT     kill primary  (proved, 3.000 ms later)\n");
+  says("seen      key absent on current primary\n");
+  says("seen      client 2 read: not holding\n");
+  says_not("proved: ");
+  says_not("acquire within");
+  says_not("...");
+}
+
+/* A lock that works for thousands of events, and once does not. */
+/* Two cuts with the same words; the proof of the first comes after the second has begun. */
+static void a_proof_belongs_to_the_fault_of_its_step(void **state) {
+  (void)state;
+  tell_text(
+      "{\"format\":2}\n"
+      "{\"t\":0,\"e\":\"fault\",\"what\":\"pause client 1\",\"step\":1}\n"
+      "{\"t\":1000000,\"e\":\"fault\",\"what\":\"pause client 1\",\"step\":2}\n"
+      "{\"t\":3000000,\"e\":\"proved\",\"what\":\"it stands still\",\"step\":1}\n"
+      "{\"t\":4000000,\"e\":\"fault\",\"what\":\"kill primary\"}\n"
+      "{\"t\":5000000,\"e\":\"proved\",\"what\":\"kill primary\"}\n"
+      "{\"t\":6000000,\"c\":\"client-1\",\"e\":\"reply\",\"what\":\"client 1 read\",\"answer\":\"done\"}\n"
+      "{\"t\":7000000,\"c\":\"client-1\",\"e\":\"reply\",\"what\":\"client 1 write\",\"answer\":\"failed\",\"why\":\"refused\"}\n");
+  says("+       0.0 ms   FAULT  pause client 1  (proved, 3.000 ms later)\n");
+  says("+       1.0 ms   FAULT  pause client 1\n");
+  says("+       4.0 ms   FAULT  kill primary\n"); /* a proof of no step belongs to none */
+  says("seen   proved: kill primary\n");
+  says_not("client 1 read");
+  says("seen   client 1 write: refused\n");
+}
+
+static void a_long_history_is_cut_to_what_matters(void **state) {
+  (void)state;
+  static const uint16_t kinds[] = {LB_EV_ACQUIRE, LB_EV_GRANTED, LB_EV_READ,
+                                   LB_EV_WRITE,   LB_EV_RELEASE, LB_EV_RELEASED};
+  struct lb_history h = {0};
+  const char *names[] = {"client-1", "client-2", "client-3"};
+  for (int i = 0; i < 3; i++) lb_names_add(&h.clients, names[i]);
+  lb_names_add(&h.keys, "lock-1");
+  for (uint64_t round = 0; round < 1000; round++)
+    for (uint64_t step = 0; step < 6; step++) {
+      struct lb_event e = {.t = (round * 6 + step) * 1000000, .client = (uint32_t)(round % 3), .fact = LB_NO_NAME};
+      e.kind = kinds[step];
+      if (step == 2 || step == 3) e.flags = LB_EVF_VALUE, e.value = round + (step == 3);
+      if (round == 500 && step == 4)
+        e.t += 6 * 1000000 - 500000; /* client-3 lets go after client-1's grant and write */
+      lb_history_add(&h, &e);
+    }
+  lb_history_sort(&h);
+  tell(&h);
+  lb_history_clear(&h);
+  says("client-1  granted   <-- granted while client-3 holds\n");
+  says("client-3 and client-1 held lock-1 at the same time for 2.500 ms");
+  says(" events ...\n");
+  says_not("client-2");
+  assert_in_range(lines_with("\n"), 10, 30);
+  assert_in_range(lines_with(" events ...\n"), 2, 3); /* neighbours, no lines picked here and there */
+}
+
+/* The successors of a stale holder: of hundreds of rounds only the neighbours of what went wrong. */
+static void a_long_double_hold_is_told_in_stretches(void **state) {
+  (void)state;
+  static const uint16_t kinds[] = {LB_EV_ACQUIRE, LB_EV_GRANTED, LB_EV_READ,
+                                   LB_EV_WRITE,   LB_EV_RELEASE, LB_EV_RELEASED};
+  struct lb_history h = {0};
+  lb_names_add(&h.clients, "stale");
+  lb_names_add(&h.clients, "other");
+  lb_names_add(&h.keys, "x");
+  lb_history_add(&h, &(struct lb_event){.t = 0, .kind = LB_EV_ACQUIRE, .fact = LB_NO_NAME});
+  lb_history_add(&h, &(struct lb_event){.t = 1, .kind = LB_EV_GRANTED, .fact = LB_NO_NAME});
+  for (uint64_t i = 0; i < 600; i++) {
+    struct lb_event e = {.t = 2 + i, .client = 1, .fact = LB_NO_NAME, .kind = kinds[i % 6]};
+    if (i % 6 == 2 || i % 6 == 3) e.flags = LB_EVF_VALUE, e.value = i / 6 + (i % 6 == 3);
+    lb_history_add(&h, &e);
+  }
+  lb_history_add(
+      &h, &(struct lb_event){.t = 602, .kind = LB_EV_WRITE, .fact = LB_NO_NAME, .flags = LB_EVF_VALUE, .value = 1});
+  tell(&h);
+  lb_history_clear(&h);
+  says("stale  granted\n");
+  says("<-- accepted although other was granted it since; value 1 after a larger one: other's update is lost\n");
+  assert_in_range(lines_with(" events ...\n"), 1, 2);
+  assert_in_range(lines_with("\n"), 10, 30);
+}
+
+static void only_the_latest_faults_before_it_are_told(void **state) {
+  (void)state;
+  struct lb_history h = {0};
+  lb_names_add(&h.clients, "a");
+  lb_names_add(&h.clients, "b");
+  lb_names_add(&h.keys, "x");
+  char text[32];
+  for (uint64_t i = 0; i < 70; i++) {
+    snprintf(text, sizeof text, "fault number %d", (int)i);
+    struct lb_fact fact = lb_no_fact;
+    fact.what = lb_names_add(&h.texts, text);
+    struct lb_event e = {.t = i, .client = LB_NO_NAME, .key = LB_NO_NAME, .fact = lb_facts_add(&h, &fact)};
+    e.kind = LB_EV_FAULT;
+    lb_history_add(&h, &e);
+  }
+  for (uint32_t i = 0; i < 2; i++)
+    lb_history_add(&h, &(struct lb_event){.t = 100 + i, .client = i, .kind = LB_EV_GRANTED, .fact = LB_NO_NAME});
+  tell(&h);
+  lb_history_clear(&h);
+  says("fault number 69");
+  says("fault number 68");
+  says_not("fault number 67");
+  says("... 68 events ...");
+  says("when the history ends.\n");
+}
+
+static void what_was_kept_of_a_history_is_said(void **state) {
+  (void)state;
+  tell_text("{\"t\":0,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\"}\n{\"t\":1,\"c\":\"b\",\"k\":\"x\",\"e\":\"granted\"}\n"
+            "{\"t\":9,\"e\":\"shortened\",\"kept\":2,\"total\":70000}\n");
+  says("seen   the first 2 of 70000 events are kept\n");
+  says_not("not damaged");
+}
+
+static void nothing_in_a_name_reaches_the_terminal_as_a_command(void **state) {
+  (void)state;
+  tell_text(
+      "{\"t\":1,\"c\":\"a\\u001b[2J\",\"k\":\"x\\n\",\"e\":\"granted\"}\n"
+      "{\"t\":2,\"c\":\"b\",\"k\":\"x\\n\",\"e\":\"granted\"}\n{\"t\":3,\"e\":\"fault\",\"what\":\"\\u001b[1m\"}\n");
+  assert_null(strchr(told, '\033'));
+  says("granted while a?[2J holds");
+}
+
+/* ---- what the history does not say of itself --------------------------------------------------------------------- */
+
+#define LINE(t, c, e, more) "{\"t\":" #t "000000,\"c\":\"" c "\",\"k\":\"lock-1\",\"e\":\"" e "\"" more "}\n"
+
+#define FORMAT_2 "{\"format\":2}\n"
+
+/* A fence is in the history, for PostgreSQL's grants always have one; nobody looked at it. */
+static void under_the_guard_claim_a_refusal_is_for_the_token(void **state) {
+  (void)state;
+  static const char refused[] = LINE(10, "client-1", "granted", ",\"fence\":1")
+      LINE(20, "client-2", "granted", ",\"fence\":2") LINE(30, "client-2", "read", ",\"fence\":2,\"value\":0")
+          LINE(40, "client-1", "write", ",\"fence\":1,\"value\":1,\"ok\":false");
+  tell_text(refused);
+  says("<-- fenced off: the resource has seen 2\n");
+  about.claims = true;
+  tell_text(refused);
+  about.claims = false;
+  says("refused  <-- refused: the token of client-2 stands there\n");
+  says("At the resource: 1 write was refused.\n");
+  says_not("fenced off");
+}
+
+static void a_stuck_story_ends_with_since_when(void **state) {
+  (void)state;
+  static const char stuck[] = LINE(10, "client-1", "granted", ",\"until\":110000000")
+      LINE(20, "client-1", "release", "") LINE(30, "client-2", "acquire", "") LINE(530, "client-2", "timeout", "");
+  about.ttl_ns = 100 * 1000000;
+  tell_text(stuck);
+  says_not("Stuck");
+  about.stuck = true;
+  tell_text(stuck);
+  says(
+      "\nStuck since +100.0 ms: from then on nobody had a right to lock-1, and client-2 asked for it in vain, to the end of its 500.0 ms.\n");
+  about.delayed = true;
+  tell_text(FORMAT_2 LINE(10, "client-1", "granted", ",\"until\":110000000") LINE(20, "client-1", "release", "") LINE(
+      30, "client-2", "acquire", "")
+                LINE(530, "client-2", "timeout", "") "{\"t\":540000000,\"e\":\"phase\",\"phase\":\"closing\"}\n" LINE(
+                    541, "client-2", "acquire", "") LINE(610, "client-2", "granted", ""));
+  says(
+      "\nDelayed since +100.0 ms: from then on nobody had a right to lock-1, and client-2 asked for it in vain, to the end of its 500.0 ms.\n"
+      "Then client-2 was granted it, at +600.0 ms.\n");
+  about.delayed = false;
+  tell_text(LINE(10, "client-1", "granted", "") LINE(30, "client-2", "acquire", "")
+                LINE(530, "client-2", "timeout", ""));
+  says("\nStuck since +20.0 ms: lock-1 was asked for and granted to nobody for 500.0 ms; client-1 still had it.\n");
+  about = (struct lb_explain_about){0};
+}
+
+/* Nobody has given up yet when the step that waits ends the trial. */
+static void a_step_that_waits_in_vain_ends_a_story_with_since_when(void **state) {
+  (void)state;
+  about = (struct lb_explain_about){.stuck = true, .ttl_ns = 100 * 1000000};
+  tell_text(
+      FORMAT_2 LINE(10, "client-1", "acquire", "") LINE(20, "client-1", "granted", "")
+          LINE(30, "client-2", "acquire", "") LINE(40, "client-2", "busy", "")
+              LINE(50, "client-2", "acquire",
+                   "") "{\"t\":60000000,\"c\":\"client-1\",\"e\":\"crash\"}\n"
+                       "{\"t\":3060000000,\"e\":\"not-met\",\"what\":\"await client 2 holds within 3s\",\"step\":7}\n");
+  says("seen      await client 2 holds within 3s: it did not\n");
+  says(
+      "\nStuck since +50.0 ms: lock-1 was asked for and granted to nobody for 3000.0 ms; client-1 had died with it.\n");
+  tell_text(FORMAT_2 LINE(10, "client-1", "granted", "") LINE(20, "client-1", "release", "") LINE(
+      30, "client-2", "acquire",
+      "") "{\"t\":130000000,\"e\":\"not-met\",\"what\":\"await client 2 holds within 3s\",\"step\":7}\n");
+  says(
+      "Stuck since +20.0 ms: lock-1 was asked for and granted to nobody for 100.0 ms; client-1, which had it last, had let go of it.\n");
+  tell_text(
+      FORMAT_2 LINE(10, "client-1", "granted",
+                    "") "{\"t\":130000000,\"e\":\"not-met\",\"what\":\"await failover within 20s\",\"step\":7}\n");
+  says_not("Stuck"); /* nobody asked: the line says it all */
+  about = (struct lb_explain_about){0};
+}
+
+/* Of a campaign the longest time counts, and only what was measured. */
+static void a_campaign_that_stood_still_says_since_when(void **state) {
+  (void)state;
+  static const char campaign[] =
+      FORMAT_2 LINE(5, "client-1", "acquire", "") "{\"t\":105000000,\"e\":\"phase\",\"phase\":\"measure\"}\n" LINE(
+          110, "client-1", "granted", "") LINE(111, "client-2", "acquire", "") LINE(112, "client-3", "acquire", "")
+          LINE(113, "client-3", "timeout",
+               "") "{\"t\":115000000,\"c\":\"client-1\",\"e\":\"crash\"}\n" LINE(165, "client-2", "granted", "")
+              LINE(166, "client-3", "acquire",
+                   "") "{\"t\":170000000,\"e\":\"phase\",\"phase\":\"end\"}\n" LINE(900, "client-3", "timeout", "");
+  tell_text(campaign);
+  says_not("Stuck");
+  about.stuck = true;
+  tell_text(campaign);
+  says("\nStuck since +110.0 ms: lock-1 was asked for and granted to nobody for 50.0 ms; client-1 had died with it.\n");
+  tell_text(FORMAT_2 LINE(10, "client-1", "acquire", "")
+                LINE(20, "client-2", "acquire", "") "{\"t\":25000000,\"c\":\"client-1\",\"e\":\"crash\"}\n" LINE(
+                    30, "client-2", "timeout", "") LINE(900, "client-3", "release", ""));
+  says(
+      "\nStuck since +0.0 ms: lock-1 was asked for and granted to nobody for 20.0 ms.\n"); /* as long as somebody asked */
+  tell_text(FORMAT_2 LINE(10, "client-1", "acquire", "")
+                LINE(20, "client-1", "timeout", "") "{\"t\":25000000,\"e\":\"shortened\",\"kept\":2,\"total\":90}\n");
+  says_not("Stuck"); /* what was not kept may be worse */
+  tell_text(FORMAT_2 LINE(10, "client-1", "acquire", "")
+                LINE(20, "client-1", "busy", "") "{\"t\":25000000,\"e\":\"phase\",\"phase\":\"measure\"}\n"
+                                                 "{\"t\":90000000,\"e\":\"phase\",\"phase\":\"end\"}\n");
+  says_not("Stuck"); /* asked for in the warm-up only */
+  tell_text(FORMAT_2 LINE(10, "client-1", "acquire", "")
+                LINE(20, "client-1", "busy",
+                     "") "{\"t\":25000000,\"e\":\"phase\",\"phase\":\"measure\"}\n" LINE(60, "client-1", "acquire", "")
+                    LINE(65, "client-1", "busy", "") "{\"t\":90000000,\"e\":\"phase\",\"phase\":\"end\"}\n");
+  says(
+      "\nStuck since +15.0 ms: lock-1 was asked for and granted to nobody for 40.0 ms.\n"); /* as the counter no_grant_ns has it */
+  about = (struct lb_explain_about){0};
+}
+
+static void sums_of_what_was_kept_are_said_to_be_that(void **state) {
+  (void)state;
+  tell_text(FORMAT_2 LINE(10, "client-1", "granted", "") LINE(20, "client-1", "release", ""));
+  says_not("All this");
+  tell_text(FORMAT_2 LINE(10, "client-1", "granted", "")
+                LINE(20, "client-1", "release", "") "{\"t\":25000000,\"e\":\"shortened\",\"kept\":2,\"total\":90}\n");
+  says("1 grant.\nAll this is of the first 2 of 90 events: more were not kept");
+}
+
+static void columns_of_two_digits_stand_apart(void **state) {
+  (void)state;
+  tell_text(LINE(10, "client-1", "granted", "") LINE(20, "client-16", "granted", ""));
+  says("                   1 16   a bar:");
+  says("+ 10.000000 ms   |  |  client-16  granted");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_teardown(an_older_state_with_a_larger_number_names_no_end_of_a_session, forget),
+      cmocka_unit_test_teardown(readers_together_are_no_double_hold, forget),
+      cmocka_unit_test_teardown(permits_let_several_hold, forget),
+      cmocka_unit_test_teardown(an_early_read_is_told_as_one, forget),
+      cmocka_unit_test_teardown(a_grant_says_what_it_had_read, forget),
+      cmocka_unit_test_teardown(what_a_loss_of_power_took_is_told, forget),
+      cmocka_unit_test_teardown(a_server_that_left_is_told, forget),
+      cmocka_unit_test(a_grant_names_its_server_and_the_epoch_of_a_czxid),
+      cmocka_unit_test(a_paused_holder_is_told_line_by_line),
+      cmocka_unit_test(the_last_renewal_before_an_overlap_is_told_and_runs_of_them_are_not),
+      cmocka_unit_test(a_renewal_far_before_an_overlap_or_a_loss_is_told),
+      cmocka_unit_test(a_lease_is_that_of_the_present_hold),
+      cmocka_unit_test(renewals_of_a_hold_that_is_over_are_not_told),
+      cmocka_unit_test(a_renewal_that_failed_is_told_once),
+      cmocka_unit_test(a_renewal_that_fails_again_is_told_again),
+      cmocka_unit_test(a_refused_write_is_said_to_be_fenced_off),
+      cmocka_unit_test(a_write_without_an_overlap_is_wrong_all_the_same),
+      cmocka_unit_test(nobody_holds_and_someone_writes),
+      cmocka_unit_test(a_fence_that_does_not_grow_is_marked),
+      cmocka_unit_test(a_safe_history_says_so),
+      cmocka_unit_test(good_histories_have_nothing_marked),
+      cmocka_unit_test(a_hold_that_was_released_once_of_twice_goes_on),
+      cmocka_unit_test(a_fault_is_told_with_its_proof_and_answers_are_not_repeated),
+      cmocka_unit_test(a_proof_belongs_to_the_fault_of_its_step),
+      cmocka_unit_test(a_long_history_is_cut_to_what_matters),
+      cmocka_unit_test(a_long_double_hold_is_told_in_stretches),
+      cmocka_unit_test(only_the_latest_faults_before_it_are_told),
+      cmocka_unit_test(what_was_kept_of_a_history_is_said),
+      cmocka_unit_test(nothing_in_a_name_reaches_the_terminal_as_a_command),
+      cmocka_unit_test(under_the_guard_claim_a_refusal_is_for_the_token),
+      cmocka_unit_test(a_stuck_story_ends_with_since_when),
+      cmocka_unit_test(a_step_that_waits_in_vain_ends_a_story_with_since_when),
+      cmocka_unit_test(a_campaign_that_stood_still_says_since_when),
+      cmocka_unit_test(sums_of_what_was_kept_are_said_to_be_that),
+      cmocka_unit_test(columns_of_two_digits_stand_apart),
+  };
+  return cmocka_run_group_tests_name("explain", tests, NULL, forget);
+}

@@ -1,0 +1,1409 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The reader of scenario files: the shipped files and the README against the tables, then one test per refusal. The
+ * source folder is found by LB_SOURCE_DIR, else from where this file was compiled.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "scenario/scenario.h"
+
+#define SCENARIO "[scenario]\ntitle = t\nquestion = q\nrefuted = r\n" /* 4 lines */
+#define WORKLOAD "[workload]\nclients = 2\n"                          /* 2 lines */
+#define EXPECT "[expect]\n* = safe\n"
+#define COMPLETE SCENARIO WORKLOAD EXPECT
+
+static char err[1024];
+
+static struct lb_scenario good(const char *text) {
+  struct lb_scenario s;
+  if (lb_scenario_parse("dir/07-some-name.ini", text, strlen(text), &s, err, sizeof err) != 0) fail_msg("%s", err);
+  return s;
+}
+
+static void assert_empty(const struct lb_scenario *s) {
+  static const struct lb_scenario empty;
+  assert_memory_equal(s, &empty, sizeof empty);
+}
+
+/* The message without its "f.ini". */
+static void refused_bytes(const char *text, size_t size, const char *message) {
+  struct lb_scenario s;
+  assert_int_equal(lb_scenario_parse("f.ini", text, size, &s, err, sizeof err), -EINVAL);
+  assert_string_equal(err, message);
+  assert_empty(&s);
+}
+
+static void refused(const char *text, const char *message) { refused_bytes(text, strlen(text), message); }
+
+static const char *source_path(const char *relative) {
+  static char path[4096];
+  const char *root = getenv("LB_SOURCE_DIR"), *slash = strrchr(__FILE__, '/');
+  if (root) snprintf(path, sizeof path, "%s/%s", root, relative);
+  else
+    snprintf(path, sizeof path, "%.*s/../../%s", slash ? (int)(slash - __FILE__) : 1, slash ? __FILE__ : ".", relative);
+  return path;
+}
+
+static char *read_source(const char *relative) {
+  FILE *in = fopen(source_path(relative), "re");
+  char *text = calloc(1, 65536);
+  assert_non_null(in);
+  assert_non_null(text);
+  assert_true(fread(text, 1, 65535, in) > 0);
+  fclose(in);
+  return text;
+}
+
+/* ---- what is shipped ---------------------------------------------------------------------------------- */
+
+static void every_shipped_scenario_loads(void **state) {
+  (void)state;
+  char **names, **paths;
+  size_t count;
+  assert_int_equal(lb_scenario_list(source_path("scenarios"), &names, &paths, &count), 0);
+  assert_true(count >= 4);
+  for (size_t i = 0; i < count; i++) {
+    struct lb_scenario s;
+    if (lb_scenario_load(paths[i], &s, err, sizeof err) != 0) fail_msg("%s", err);
+    assert_string_equal(s.name, names[i]);
+    for (size_t j = 0; j < s.expect_count; j++) assert_true(strlen(s.expect[j].reason) > 0);
+    lb_scenario_clear(&s);
+    free(names[i]);
+    free(paths[i]);
+  }
+  free(names);
+  free(paths);
+}
+
+static void the_readme_has_the_row_of_every_key(void **state) {
+  (void)state;
+  char *readme = read_source("scenarios/README.md");
+  for (size_t i = 0; i < lb_scenario_key_count; i++) {
+    const struct lb_scenario_key *k = &lb_scenario_keys[i];
+    char row[512], range[64] = "";
+    if (k->max > 0) snprintf(range, sizeof range, "%.15g to %.15g", k->min, k->max);
+    snprintf(row, sizeof row, "\n| `%s` | %s | %s | %s | %s | %s |\n", k->name, lb_scenario_type_name(k->type), k->unit,
+             k->def                        ? k->def
+             : k->flags & LB_KEY_MANDATORY ? "must be given"
+                                           : "",
+             range, k->help);
+    if (!strstr(readme, row)) fail_msg("scenarios/README.md lacks %s", row);
+  }
+  free(readme);
+}
+
+static void the_readme_has_the_row_of_every_step(void **state) {
+  (void)state;
+  char *readme = read_source("scenarios/README.md");
+  for (enum lb_verb verb = LB_STEP_NONE + 1; verb < LB_VERB_COUNT; verb++) {
+    char row[512], form[128];
+    size_t len = 0;
+    for (const char *at = lb_step_rows[verb].form; *at; at++) { /* a '|' would begin a cell */
+      if (*at == '|') form[len++] = '\\';
+      form[len++] = *at;
+    }
+    snprintf(row, sizeof row, "\n| `%.*s` | %s |\n", (int)len, form, lb_step_rows[verb].help);
+    if (!strstr(readme, row)) fail_msg("scenarios/README.md lacks %s", row);
+  }
+  free(readme);
+}
+
+static void the_readme_has_the_row_of_every_guard(void **state) {
+  (void)state;
+  char *readme = read_source("scenarios/README.md");
+  for (int i = 0; i < LB_GUARD_COUNT; i++) {
+    char row[512];
+    const char *name = lb_guard_name((enum lb_guard)i);
+    snprintf(row, sizeof row, "\n| `[expect%s%s]` | `%s` | %s |\n", i == LB_GUARD_NONE ? "" : " ",
+             i == LB_GUARD_NONE ? "" : name, name, lb_guard_help((enum lb_guard)i));
+    if (!strstr(readme, row)) fail_msg("scenarios/README.md lacks %s", row);
+  }
+  free(readme);
+}
+
+static void the_failover_scenario_is_the_story_it_tells(void **state) {
+  (void)state;
+  struct lb_scenario s;
+  char path[4200];
+  snprintf(path, sizeof path, "%s", source_path("scenarios/failover/failover.ini"));
+  if (lb_scenario_load(path, &s, err, sizeof err) != 0) fail_msg("%s", err);
+  assert_string_equal(s.path, path);
+  assert_int_equal(s.client_counts[0], 2);
+  assert_int_equal(s.steps[5].verb, LB_STEP_CUT);
+  assert_int_equal(s.steps[10].verb, LB_STEP_KILL);
+  assert_string_equal(s.proof_violated, "key absent on current primary");
+  assert_true(s.memory_storage);
+  assert_true(lb_scenario_needs(&s, LB_NEED_NETWORK));
+  assert_string_equal(s.attack, "grant-unheard");
+  assert_null(lb_scenario_expect(&s, "redis-token@sentinel", LB_GUARD_NONE));
+  lb_scenario_clear(&s);
+}
+
+/* ---- what is read ------------------------------------------------------------------------------------- */
+
+static void the_name_loses_its_number_and_suffix(void **state) {
+  (void)state;
+  static const char *const cases[][2] = {
+      {"07-some-name.ini", "some-name"}, {"a/b/x.ini", "x"}, {"12.ini", "12"}, {"/dev/fd/63", "63"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct lb_scenario s;
+    assert_int_equal(lb_scenario_parse(cases[i][0], COMPLETE, strlen(COMPLETE), &s, err, sizeof err), 0);
+    assert_string_equal(s.name, cases[i][1]);
+    assert_string_equal(s.path, cases[i][0]);
+    lb_scenario_clear(&s);
+  }
+}
+
+static void a_minimal_load_gets_the_documented_defaults(void **state) {
+  (void)state;
+  struct lb_scenario s = good(COMPLETE);
+  assert_int_equal(s.trials, 3);
+  assert_int_equal(s.min_handoffs, 1);
+  assert_int_equal(s.client_count_count, 1);
+  assert_int_equal(s.keys, 1);
+  assert_true(s.hold_ms == 0 && s.think_ms == 0 && s.duration_s == 5 && s.warmup_s == 1 && s.settle_s == 0);
+  assert_int_equal(s.ttl_ms, 10000);
+  assert_int_equal(s.wait_ms, 5000);
+  assert_false(s.memory_storage);
+  assert_null(s.proof_violated);
+  assert_false(s.renew || s.past_lease);
+  assert_int_equal(s.fault_count, 0);
+  assert_false(lb_scenario_needs(&s, LB_NEED_NETWORK) || lb_scenario_needs(&s, LB_NEED_CLOCKS));
+  assert_int_equal(s.kind, LB_KIND_LOAD);
+  lb_scenario_clear(&s);
+}
+
+static void every_key_of_a_load_is_read(void **state) {
+  (void)state;
+  struct lb_scenario s = good(
+      "[scenario]\ntitle = a title\nquestion = why?\nrefuted = if so\nupstream = gh:a/b#1\n  by c\ntrials = 7\nmin_handoffs = 3\n"
+      "[workload]\nclients = 1, 4 ,16\nkeys = 100\nhold_ms = 0.25\nthink_ms = 2\nttl_ms = 500\n"
+      "wait_ms = 60\nduration_s = 1.5\nwarmup_s = 0.5\nsettle_s = 12\nrenew = yes\n[servers]\nstorage = memory\n"
+      "[expect]\nlocal@none = safe: a reason: with a colon\nbroken@none=violated\n* = stuck :late\n");
+  assert_string_equal(s.title, "a title");
+  assert_string_equal(s.question, "why?");
+  assert_string_equal(s.refuted, "if so");
+  assert_string_equal(s.upstream, "gh:a/b#1 by c");
+  assert_int_equal(s.trials, 7);
+  assert_int_equal(s.min_handoffs, 3);
+  assert_int_equal(s.client_count_count, 3);
+  assert_int_equal(s.client_counts[0] + 100 * s.client_counts[1] + 10000 * s.client_counts[2], 160401);
+  assert_int_equal(s.keys, 100);
+  assert_true(s.hold_ms == 0.25 && s.think_ms == 2 && s.duration_s == 1.5 && s.warmup_s == 0.5 && s.settle_s == 12);
+  assert_int_equal(s.ttl_ms, 500);
+  assert_int_equal(s.wait_ms, 60);
+  assert_true(s.memory_storage && s.renew);
+  assert_string_equal(s.expect[0].reason, "a reason: with a colon");
+  assert_string_equal(lb_scenario_expect(&s, "broken@none", LB_GUARD_NONE)->reason, "");
+  assert_int_equal(lb_scenario_expect(&s, "redlock@redis-x5", LB_GUARD_NONE)->verdict, LB_STUCK);
+  assert_string_equal(lb_scenario_expect(&s, "redlock@redis-x5", LB_GUARD_NONE)->reason, "late");
+  lb_scenario_clear(&s);
+}
+
+static void keys_of_their_own_ask_for_no_handoffs(void **state) {
+  (void)state;
+  struct lb_scenario s = good(SCENARIO WORKLOAD "keys = own\n" EXPECT);
+  assert_int_equal(s.keys, 0);
+  assert_int_equal(s.min_handoffs, 0);
+  lb_scenario_clear(&s);
+  refused(SCENARIO "min_handoffs = 2\n" WORKLOAD "keys = own\n" EXPECT,
+          "f.ini:5: min_handoffs = 2: with keys = own the clients never meet: expected 0");
+}
+
+/* A scenario without a fault is no control because of that: its lease may end under its holder. */
+static void a_control_is_what_declares_itself_one(void **state) {
+  (void)state;
+  struct lb_scenario s = good(SCENARIO "control = yes\n" WORKLOAD EXPECT);
+  assert_true(s.control);
+  lb_scenario_clear(&s);
+  s = good(COMPLETE "[timeline]\nstep = client 1 acquire within 1s\nstep = wait 1s\n");
+  assert_false(s.control);
+  lb_scenario_clear(&s);
+}
+
+static void a_word_that_is_no_guard_is_refused(void **state) {
+  (void)state;
+  struct lb_scenario s = good(SCENARIO "guards = none, fence\n" WORKLOAD EXPECT);
+  assert_true(lb_scenario_asks_under(&s, LB_GUARD_FENCE) && !lb_scenario_asks_under(&s, LB_GUARD_CLAIM));
+  lb_scenario_clear(&s);
+  refused(
+      SCENARIO "guards = none, fense\n" WORKLOAD EXPECT,
+      "f.ini:5: guards = none, fense: no guard 'fense', did you mean 'fence'?: expected none, deadline, signal, recheck, claim or fence");
+}
+
+static void a_control_has_no_fault_and_no_lease_that_ends(void **state) {
+  (void)state;
+  static const char *const faults[] = {"cut primary from replicas",
+                                       "kill primary",
+                                       "pause client 1",
+                                       "restart primary",
+                                       "stop client 1 at after-check",
+                                       "crash client 1 at after-check",
+                                       "clock primary +5s",
+                                       "clock primary rate 1.5"};
+  for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+    char text[300], message[200];
+    snprintf(text, sizeof text, SCENARIO "control = yes\n" WORKLOAD EXPECT "[timeline]\nstep = wait 1s\nstep = %s\n",
+             faults[i]);
+    snprintf(message, sizeof message, "f.ini:12: step = %s: a fault, but control = yes: expected no fault in a control",
+             faults[i]);
+    refused(text, message);
+  }
+  struct lb_scenario s = good(SCENARIO "control = yes\n" WORKLOAD EXPECT
+                                       "[campaign]\nfault = kill primary\n"); /* the same load, without its faults */
+  assert_true(s.control && s.kind == LB_KIND_CAMPAIGN);
+  lb_scenario_clear(&s);
+  refused(SCENARIO "control = yes\n" WORKLOAD EXPECT "[proof]\npast_lease = yes\n",
+          "f.ini:11: past_lease = yes: leases run out, but control = yes: expected one of them only");
+}
+
+static void a_timeline_keeps_its_lines_and_its_memory(void **state) {
+  (void)state;
+  struct lb_scenario s =
+      good(COMPLETE "[timeline]\nstep = client 1 acquire within 1s\n\n# comment\nstep = kill primary\n");
+  assert_int_equal(s.step_count, 2);
+  assert_int_equal(s.steps[0].line, 10);
+  assert_int_equal(s.steps[1].line, 13);
+  assert_string_equal(s.steps[1].text, "kill primary");
+  assert_true(s.memory_storage);
+  assert_true(s.duration_s == 0 && s.warmup_s == 0 && s.settle_s == 0);
+  assert_int_equal(s.kind, LB_KIND_TIMELINE);
+  assert_false(lb_scenario_needs(&s, LB_NEED_NETWORK) || lb_scenario_needs(&s, LB_NEED_CLOCKS));
+  lb_scenario_clear(&s);
+  s = good(COMPLETE "[servers]\nstorage = disk\n[timeline]\nstep = wait 1s\n");
+  assert_false(s.memory_storage);
+  lb_scenario_clear(&s);
+}
+
+/* Their form only: the reader knows no protocol. */
+static void options_of_protocols_are_kept_as_they_stand(void **state) {
+  (void)state;
+  struct lb_scenario s = good(SCENARIO WORKLOAD "option = zk-sequential.recipe=yes\noption = a.b==\n" EXPECT);
+  assert_int_equal(s.option_count, 2);
+  assert_string_equal(s.options[0], "zk-sequential.recipe=yes");
+  assert_string_equal(s.options[1], "a.b==");
+  lb_scenario_clear(&s);
+  static const char *const wrong[] = {"recipe=yes", "a.b", ".b=1", "a.=1", "a.b=", "a=b.c", "a.b = 1"};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    char text[100], message[200];
+    snprintf(text, sizeof text, "[workload]\noption = %s\n", wrong[i]);
+    snprintf(message, sizeof message, "f.ini:2: option = %s: expected PROTOCOL.OPTION=VALUE", wrong[i]);
+    refused(text, message);
+  }
+}
+
+static void a_timeline_may_renew_and_set_clocks(void **state) {
+  (void)state;
+  struct lb_scenario s = good(SCENARIO WORKLOAD "renew = yes\n" EXPECT "[timeline]\nstep = clock client 1 -5s\n");
+  assert_true(s.renew);
+  assert_true(lb_scenario_needs(&s, LB_NEED_CLOCKS));
+  assert_false(lb_scenario_needs(&s, LB_NEED_NETWORK));
+  lb_scenario_clear(&s);
+}
+
+static void a_campaign_is_a_load_with_faults_and_memory(void **state) {
+  (void)state;
+  struct lb_scenario s =
+      good(SCENARIO
+           "[workload]\nclients = 2, 8\nduration_s = 3\n" EXPECT
+           "[campaign]\nfault = pause node any\nfault = kill client any\n# comment\nfault = clock primary rate 1.5\n");
+  assert_int_equal(s.fault_count, 3);
+  assert_int_equal(s.step_count, 0);
+  assert_int_equal(s.faults[0].a.kind, LB_ROLE_NODE);
+  assert_int_equal(s.faults[0].a.number, 0);
+  assert_int_equal(s.faults[2].line, 14);
+  assert_string_equal(s.faults[1].text, "kill client any");
+  assert_int_equal(s.every_ms, 1000);
+  assert_int_equal(s.lasts_ms, 1000);
+  assert_true(s.duration_s == 3 && s.warmup_s == 1 && s.memory_storage);
+  assert_int_equal(s.kind, LB_KIND_CAMPAIGN);
+  assert_true(lb_scenario_needs(&s, LB_NEED_CLOCKS));
+  assert_false(lb_scenario_needs(&s, LB_NEED_NETWORK));
+  lb_scenario_clear(&s);
+  s = good(COMPLETE
+           "[servers]\nstorage = disk\n[campaign]\nevery_ms = 50\nlasts_ms = 10\nfault = cut primary replicas\n");
+  assert_int_equal(s.every_ms, 50);
+  assert_int_equal(s.lasts_ms, 10);
+  assert_false(s.memory_storage);
+  assert_true(lb_scenario_needs(&s, LB_NEED_NETWORK));
+  lb_scenario_clear(&s);
+}
+
+static void each_guard_has_its_own_expectations(void **state) {
+  (void)state;
+  struct lb_scenario s = good(
+      SCENARIO WORKLOAD "[expect fence]\nlocal@none = safe: f\n* = race: others\n[expect]\nlocal@none = violated: n\n"
+                        "[expect deadline]\nlocal@none = stuck: d\n");
+  static const char *const reasons[] = {[LB_GUARD_NONE] = "n", [LB_GUARD_DEADLINE] = "d", [LB_GUARD_FENCE] = "f"};
+  static const enum lb_guard guards[] = {LB_GUARD_NONE, LB_GUARD_DEADLINE, LB_GUARD_FENCE};
+  for (size_t i = 0; i < sizeof guards / sizeof *guards; i++) {
+    const struct lb_expect *expect = lb_scenario_expect(&s, "local@none", guards[i]);
+    assert_non_null(expect);
+    assert_int_equal(expect->guard, guards[i]);
+    assert_string_equal(expect->reason, reasons[guards[i]]);
+  }
+  assert_null(lb_scenario_expect(&s, "local@none", LB_GUARD_RECHECK));
+  assert_null(lb_scenario_expect(&s, "broken@none", LB_GUARD_NONE));
+  assert_int_equal(lb_scenario_expect(&s, "broken@none", LB_GUARD_FENCE)->verdict, LB_ANY);
+  lb_scenario_clear(&s);
+  s = good(SCENARIO WORKLOAD "[expect recheck]\n* = safe: r\n"); /* [expect] itself may be missing */
+  assert_int_equal(lb_scenario_expect(&s, "local@none", LB_GUARD_RECHECK)->guard, LB_GUARD_RECHECK);
+  lb_scenario_clear(&s);
+  refused(SCENARIO WORKLOAD "[expect recheck]\n* = safe\n* = race\n", "f.ini:9: * is expected twice");
+}
+
+static void a_line_may_speak_of_many_cells(void **state) {
+  (void)state;
+  struct lb_scenario s =
+      good(SCENARIO WORKLOAD "[expect none fence]\na@x, b@y ,*@z = mixed: a race\n[expect fence]\nc@x=n/a\n");
+  assert_int_equal(s.expect_count, 7);
+  static const char *const systems[] = {"a@x", "b@y", "c@z"};
+  for (size_t i = 0; i < 6; i++) {
+    const struct lb_expect *e = lb_scenario_expect(&s, systems[i / 2], i % 2 ? LB_GUARD_FENCE : LB_GUARD_NONE);
+    assert_true(e == &s.expect[i]);
+    assert_int_equal(e->verdict, LB_MIXED);
+    assert_string_equal(e->reason, "a race");
+  }
+  assert_int_equal(lb_scenario_expect(&s, "c@x", LB_GUARD_FENCE)->verdict, LB_NA);
+  assert_null(lb_scenario_expect(&s, "c@x", LB_GUARD_NONE));
+  assert_null(lb_scenario_expect(&s, "a@x", LB_GUARD_RECHECK));
+  lb_scenario_clear(&s);
+  refused(SCENARIO WORKLOAD "[expect]\na@x, b = safe\n",
+          "f.ini:8: 'b' is not a system: expected PROTOCOL@TOPOLOGY, in which * stands for any text, or *");
+  refused(SCENARIO WORKLOAD "[expect]\na@x, = safe\n",
+          "f.ini:8: '' is not a system: expected PROTOCOL@TOPOLOGY, in which * stands for any text, or *");
+  refused(SCENARIO WORKLOAD "[expect]\na@x, b@x, a@x = safe\n", "f.ini:8: a@x is expected twice");
+  refused(SCENARIO WORKLOAD "[expect none fence]\na@x = safe\n[expect fence]\nb@x, a@x = race\n",
+          "f.ini:10: a@x is expected twice");
+}
+
+static void the_most_exact_line_counts_wherever_it_stands(void **state) {
+  (void)state;
+  struct lb_scenario s = good(
+      SCENARIO WORKLOAD "[expect]\n* = safe: all\n*@pg* = safe: pg\npg-*@pg-async = safe: long\n"
+                        "pg-row@pg-async = safe: own\n*@pg = safe: one\npg-*@* = safe: first\n*@*-x3 = safe: second\n");
+  static const char *const wanted[][2] = {{"pg-row@pg-async", "own"},  {"pg-lease@pg-async", "long"},
+                                          {"a@pg-sync", "pg"},         {"a@pg", "pg"},
+                                          {"redlock@redis-x5", "all"}, {"pg-a@b-x3", "first"}};
+  for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+    assert_string_equal(lb_scenario_expect(&s, wanted[i][0], LB_GUARD_NONE)->reason, wanted[i][1]);
+  assert_false(lb_expect_is_exact(&s.expect[1]));
+  assert_true(lb_expect_is_exact(&s.expect[3]));
+  lb_scenario_clear(&s);
+}
+
+static void a_proof_may_only_say_that_leases_run_out(void **state) {
+  (void)state;
+  struct lb_scenario s = good(COMPLETE "[proof]\npast_lease = yes\n");
+  assert_true(s.past_lease);
+  assert_null(s.proof_violated);
+  lb_scenario_clear(&s);
+}
+
+static void texts_go_on_in_indented_lines(void **state) {
+  (void)state;
+  struct lb_scenario s = good(
+      "[scenario]\ntitle = t\nquestion = one\n  two ; not this\n\t# nor this\n\tthree;four\n\nrefuted = five\n" WORKLOAD
+          EXPECT);
+  assert_string_equal(s.question, "one two three;four");
+  assert_string_equal(s.refuted, "five");
+  lb_scenario_clear(&s);
+}
+
+static void comments_and_line_ends_of_other_systems_are_fine(void **state) {
+  (void)state;
+  struct lb_scenario s = good(
+      "\xef\xbb\xbf# c\r\n; c\r\n[scenario] # c\r\ntitle = caf\xc3\xa9 ; c\r\nquestion = q\r\nrefuted = r\r\n" WORKLOAD
+      "[expect] ; c\n* = safe");
+  assert_string_equal(s.title, "caf\xc3\xa9");
+  lb_scenario_clear(&s);
+}
+
+static void a_proof_is_kept_in_one_spelling(void **state) {
+  (void)state;
+  struct lb_scenario s =
+      good(COMPLETE "[timeline]\nstep = observe  key on node 2\n[proof]\nviolated = key  present on\tnode 02\n");
+  assert_string_equal(s.proof_violated, "key present on node 2");
+  lb_scenario_clear(&s);
+}
+
+/* ---- what is refused: text ---------------------------------------------------------------------------- */
+
+static void what_is_no_text_is_refused(void **state) {
+  (void)state;
+  static const char nul[] = "[scenario]\nti\0tle = t\n";
+  refused_bytes(nul, sizeof nul - 1,
+                "f.ini:2: byte 3 is 0x00: not a text file; expected UTF-8 without control characters");
+  refused("[scenario]\ntitle = a\x1b[1m\n",
+          "f.ini:2: byte 10 is 0x1b: not a text file; expected UTF-8 without control characters");
+  refused("\x7f"
+          "ELF",
+          "f.ini:1: byte 1 is 0x7f: not a text file; expected UTF-8 without control characters");
+  static const char *const broken[] = {
+      "\xff", "\xc3", "\xc3(", "\xc0\xaf", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\x80", "\xc2\x85"};
+  for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
+    char message[128];
+    snprintf(message, sizeof message,
+             "f.ini:1: byte 1 is 0x%02x: not a text file; expected UTF-8 without control characters",
+             (unsigned)(unsigned char)broken[i][0]);
+    refused(broken[i], message);
+  }
+}
+
+static void a_line_too_long_for_the_library_is_refused_not_cut(void **state) {
+  (void)state;
+  char text[1200], line[400];
+  memset(line, 'x', sizeof line);
+  line[198 - 8] = '\0'; /* "title = " and the value: the longest line there is */
+  snprintf(text, sizeof text, "[scenario]\ntitle = %s\r\nquestion = q\nrefuted = r\n" WORKLOAD EXPECT, line);
+  struct lb_scenario s = good(text);
+  assert_int_equal(strlen(s.title), 190);
+  lb_scenario_clear(&s);
+  line[198 - 8] = 'x';
+  line[199 - 8] = '\0';
+  snprintf(text, sizeof text, "[scenario]\ntitle = %s\n", line);
+  refused(text, "f.ini:2: a line of 199 bytes: expected at most 198; a longer text goes on in the next line, indented");
+}
+
+static void a_line_that_is_nothing_is_named(void **state) {
+  (void)state;
+  refused("[scenario]\ntitle\nnonsense = 1\n",
+          "f.ini:2: 'title': expected KEY = VALUE, a [section] or a comment (# ...)");
+  refused("[scenario]\ntitle = t\nwhat\n\x01",
+          "f.ini:3: 'what': expected KEY = VALUE, a [section] or a comment (# ...)");
+  refused("hello", "f.ini:1: 'hello': expected KEY = VALUE, a [section] or a comment (# ...)");
+}
+
+static void the_first_refusal_wins(void **state) {
+  (void)state;
+  refused("[scenario]\ntrials = x\nwhat\n", "f.ini:2: trials = x: expected a whole number from 1 to 10000");
+}
+
+/* ---- what is refused: sections and keys --------------------------------------------------------------- */
+
+#define SECTIONS "[timeline], [campaign], [proof], [expect] or [expect GUARD ...]"
+#define GUARDS "none, deadline, signal, recheck, claim or fence"
+
+static void sections_are_known_closed_alone_and_unique(void **state) {
+  (void)state;
+  refused(
+      "[workloda]\n",
+      "f.ini:1: unknown section [workloda], did you mean [workload]? expected [scenario], [workload], [servers], " SECTIONS);
+  refused("[x]\n", "f.ini:1: unknown section [x]: expected [scenario], [workload], [servers], " SECTIONS);
+  refused(
+      "[campain]\n",
+      "f.ini:1: unknown section [campain], did you mean [campaign]? expected [scenario], [workload], [servers], " SECTIONS);
+  refused("[expect fnece]\n", "f.ini:1: [expect fnece]: no guard 'fnece', did you mean 'fence'? expected " GUARDS);
+  refused("[expect recheck all]\n", "f.ini:1: [expect recheck all]: no guard 'all': expected " GUARDS);
+  refused("[expect fence recheck fence]\n", "f.ini:1: [expect fence recheck fence]: fence stands there twice");
+  refused(
+      "[expct fence]\n",
+      "f.ini:1: unknown section [expct fence], did you mean [expect]? expected [scenario], [workload], [servers], " SECTIONS);
+  refused(SCENARIO WORKLOAD "[expect fence recheck]\n* = safe\n[expect recheck  fence]\n",
+          "f.ini:9: section [expect recheck  fence] stands in line 7 already");
+  refused("[scenario\n", "f.ini:1: a section without its ']': expected [NAME]");
+  refused("[workload] clients = 2\n", "f.ini:1: text after the ']' of a section: expected it on a line of its own");
+  refused(COMPLETE "[workload]\n", "f.ini:9: section [workload] stands in line 5 already");
+  refused("title = t\n", "f.ini:1: a key before any section: expected [scenario] first");
+}
+
+static void unknown_keys_are_named_with_the_nearest(void **state) {
+  (void)state;
+  refused(
+      SCENARIO "[workload]\nclient = 2\n",
+      "f.ini:6: [workload] has no key 'client', did you mean 'clients'? expected clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, "
+      "duration_s, warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, permits or option");
+  refused(
+      "[campaign]\nevery_s = 1\n",
+      "f.ini:2: [campaign] has no key 'every_s', did you mean 'every_ms'? expected fault, every_ms, lasts_ms, progress_ms or delayed_restart");
+  refused(
+      "[proof]\nviolate = x\n",
+      "f.ini:2: [proof] has no key 'violate', did you mean 'violated'? expected violated, premise, safe or past_lease");
+  refused("[servers]\nfsync = 1\n", "f.ini:2: [servers] has no key 'fsync': expected storage");
+  refused(
+      "[scenario]\n= 5\n",
+      "f.ini:2: [scenario] has no key '': expected title, question, refuted, like, attack, systems, guards, upstream, trials, min_handoffs, control, unreal or alike");
+}
+
+static void a_key_stands_once(void **state) {
+  (void)state;
+  refused(SCENARIO "title = again\n", "f.ini:5: title stands in line 2 already");
+  refused(COMPLETE "local@none = safe\nlocal@none = safe\n", "f.ini:10: local@none is expected twice");
+}
+
+static void an_indented_line_is_refused_where_it_would_be_swallowed(void **state) {
+  (void)state;
+  const char *const swallowed =
+      "f.ini:%d: an indented line: it would go on with '%s'; expected keys and sections at the begin of a line";
+  char message[256];
+  snprintf(message, sizeof message, swallowed, 7, "clients");
+  refused(SCENARIO WORKLOAD "  ttl_ms = 5\n", message);
+  snprintf(message, sizeof message, swallowed, 4, "question");
+  refused("[scenario]\ntitle = t\nquestion = q\n refuted = r\n", message);
+  refused("[scenario]\ntitle = t\nquestion = q\n [workload]\n", message);
+  snprintf(message, sizeof message, swallowed, 9, "SYSTEM");
+  refused(COMPLETE "  more reason\n", message);
+}
+
+static void missing_sections_are_named(void **state) {
+  (void)state;
+  refused("", "f.ini: section [scenario] is missing");
+  refused(WORKLOAD EXPECT, "f.ini: section [scenario] is missing");
+  refused(SCENARIO EXPECT, "f.ini: section [workload] is missing");
+  refused(SCENARIO WORKLOAD, "f.ini: section [expect] is missing");
+}
+
+static void missing_keys_are_named(void **state) {
+  (void)state;
+  refused("[scenario]\ntitle = t\nrefuted = r\n" WORKLOAD EXPECT,
+          "f.ini: [scenario] question is missing: expected question = text");
+  refused(SCENARIO "[workload]\n" EXPECT, "f.ini: [workload] clients is missing: expected clients = whole numbers");
+  refused(SCENARIO WORKLOAD "[expect]\n",
+          "f.ini: [expect] SYSTEM is missing: expected SYSTEM = verdict, or `verdict: reason`");
+  refused(COMPLETE "[timeline]\n", "f.ini: [timeline] step is missing: expected step = step");
+  refused(COMPLETE "[campaign]\nevery_ms = 50\n", "f.ini: [campaign] fault is missing: expected fault = step");
+}
+
+static void an_empty_value_is_refused(void **state) {
+  (void)state;
+  refused("[scenario]\ntitle = ; only a comment\n", "f.ini:2: title is empty: expected text");
+  refused("[workload]\nclients =\n", "f.ini:2: clients is empty: expected whole numbers");
+}
+
+/* ---- what is refused: values -------------------------------------------------------------------------- */
+
+static void numbers_are_plain_and_in_range(void **state) {
+  (void)state;
+  static const char *const whole[] = {
+      "-5", "9", "3600001", "1e3", "0x10", "10.5", "10ms", "+10", "ten", "99999999999999999999", "1 0"};
+  for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
+    char text[256], message[256];
+    snprintf(text, sizeof text, SCENARIO WORKLOAD "ttl_ms = %s\n", whole[i]);
+    snprintf(message, sizeof message, "f.ini:7: ttl_ms = %s: expected a whole number from 10 to 3600000", whole[i]);
+    refused(text, message);
+  }
+  static const char *const real[] = {"nan", "inf", "1e9", "1.", ".5", "-1", "0.05", "86400.1", "1,5"};
+  for (size_t i = 0; i < sizeof real / sizeof *real; i++) {
+    char text[256], message[256];
+    snprintf(text, sizeof text, SCENARIO WORKLOAD "duration_s = %s\n", real[i]);
+    snprintf(message, sizeof message, "f.ini:7: duration_s = %s: expected a number from 0.1 to 86400", real[i]);
+    refused(text, message);
+  }
+}
+
+static void lists_of_clients_are_checked_one_by_one(void **state) {
+  (void)state;
+  refused("[workload]\nclients = 1, x\n", "f.ini:2: clients = x: expected a whole number from 1 to 128");
+  refused("[workload]\nclients = 1,,2\n", "f.ini:2: clients = : expected a whole number from 1 to 128");
+  refused("[workload]\nclients = 129\n", "f.ini:2: clients = 129: expected a whole number from 1 to 128");
+  refused("[workload]\nclients = 1, 4, 1\n", "f.ini:2: clients: 1 stands there twice");
+  refused("[workload]\nclients = 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17\n",
+          "f.ini:2: clients: expected at most 16 numbers");
+}
+
+static void words_are_from_their_list(void **state) {
+  (void)state;
+  refused("[servers]\nstorage = ssd\n", "f.ini:2: storage = ssd: expected memory or disk");
+  refused("[workload]\nrenew = true\n", "f.ini:2: renew = true: expected yes or no");
+  refused("[proof]\npast_lease = Yes\n", "f.ini:2: past_lease = Yes: expected yes or no");
+  refused("[campaign]\nevery_ms = 9\n", "f.ini:2: every_ms = 9: expected a whole number from 10 to 3600000");
+  refused("[campaign]\nlasts_ms = 3600001\n",
+          "f.ini:2: lasts_ms = 3600001: expected a whole number from 10 to 3600000");
+  refused("[workload]\nkeys = owner\n", "f.ini:2: keys = owner: expected a whole number from 1 to 1000000, or own");
+}
+
+static void expectations_name_a_system_and_a_verdict(void **state) {
+  (void)state;
+  refused(
+      "[expect]\nlocal@none = save: x\n",
+      "f.ini:2: local@none = save: did you mean 'safe'? expected safe, violated, stuck, delayed, mixed, n/a or race");
+  refused(
+      "[expect]\n* = undecided\n",
+      "f.ini:2: * = undecided: expected safe, violated, stuck, delayed, mixed, n/a or race, and a reason: * = safe: REASON");
+  refused(
+      "[expect]\n* = maybe safe\n",
+      "f.ini:2: * = maybe safe: expected safe, violated, stuck, delayed, mixed, n/a or race, and a reason: * = safe: REASON");
+  static const char *const names[] = {"redis-token", "@none", "local@", "Local@none", "a@b@c", "**", "a b@c"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    char text[128], message[128];
+    snprintf(text, sizeof text, "[expect]\n%s = safe\n", names[i]);
+    snprintf(message, sizeof message,
+             "f.ini:2: '%s' is not a system: expected PROTOCOL@TOPOLOGY, in which * stands for any text, or *",
+             names[i]);
+    refused(text, message);
+  }
+}
+
+static void a_bad_step_names_its_line(void **state) {
+  (void)state;
+  refused(
+      "[timeline]\nstep = client 1 acquier within 5s\n",
+      "f.ini:2: step = client 1 acquier within 5s: unknown verb 'acquier', did you mean 'acquire'? expected client N and acquire, begin, "
+      "open, release, read, write, reopen or start");
+}
+
+static void a_name_that_cannot_name_results_is_refused(void **state) {
+  (void)state;
+  struct lb_scenario s;
+  assert_int_equal(lb_scenario_parse("my file.ini", COMPLETE, strlen(COMPLETE), &s, err, sizeof err), -EINVAL);
+  assert_string_equal(
+      err, "my file.ini: the name 'my file' cannot name results: expected letters, digits, '-' and '_' before .ini");
+  assert_empty(&s);
+}
+
+/* ---- what is refused: the whole ----------------------------------------------------------------------- */
+
+#define TIMELINE COMPLETE "[timeline]\n" /* 9 lines */
+
+static void a_timeline_has_no_load(void **state) {
+  (void)state;
+  refused(SCENARIO WORKLOAD "duration_s = 3\n" EXPECT "[timeline]\nstep = wait 1s\n",
+          "f.ini:7: a timeline has no duration_s: expected it only without [timeline]");
+  refused(SCENARIO WORKLOAD "keys = own\n" EXPECT "[timeline]\nstep = wait 1s\n",
+          "f.ini:7: a timeline has no keys: expected it only without [timeline]");
+  refused(SCENARIO "[workload]\nclients = 1, 2\n" EXPECT "[timeline]\nstep = wait 1s\n",
+          "f.ini:6: clients: a timeline has one number of clients, not 2");
+}
+
+static void a_step_of_a_client_that_is_not_there_is_refused(void **state) {
+  (void)state;
+  refused(TIMELINE "step = client 3 acquire within 5s\n",
+          "f.ini:10: step = client 3 acquire within 5s: names client 3, but clients = 2");
+  refused(TIMELINE "step = cut primary from client 3\n",
+          "f.ini:10: step = cut primary from client 3: names client 3, but clients = 2");
+}
+
+static void a_step_of_a_client_that_never_asked_is_refused(void **state) {
+  (void)state;
+  static const char *const steps[] = {"client 2 read",
+                                      "client 2 write",
+                                      "client 2 release within 1s",
+                                      "await client 2 holds within 1s",
+                                      "await client 2 waits within 1s",
+                                      "await client 2 has written within 1s"};
+  for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+    char text[256], message[256];
+    snprintf(text, sizeof text, TIMELINE "step = client 1 acquire within 1s\nstep = %s\n", steps[i]);
+    snprintf(
+        message, sizeof message,
+        "f.ini:11: step = %s: client 2 never asked for the lock: expected client 2 [begin] acquire within T before it",
+        steps[i]);
+    refused(text, message);
+  }
+}
+
+static void a_step_of_a_dead_client_is_refused(void **state) {
+  (void)state;
+  refused(TIMELINE "step = kill client 1\nstep = client 1 acquire within 1s\n",
+          "f.ini:11: step = client 1 acquire within 1s: client 1 was killed by an earlier step");
+  refused(TIMELINE "step = kill clients\nstep = pause client 2\n",
+          "f.ini:11: step = pause client 2: client 2 was killed by an earlier step");
+}
+
+static void what_was_never_backed_up_is_not_restored(void **state) {
+  (void)state;
+  refused(TIMELINE "step = restore all\n", "f.ini:10: step = restore all: expected back up all before it");
+  struct lb_scenario s = good(TIMELINE "step = back up all\nstep = restore primary\n");
+  assert_true(lb_step_outlives(&s.steps[1]));
+  lb_scenario_clear(&s);
+}
+
+/* It knows nothing of its former life, so it has not asked for anything. */
+static void only_a_dead_client_is_started_and_begins_anew(void **state) {
+  (void)state;
+  refused(TIMELINE "step = client 1 start within 1s\n",
+          "f.ini:10: step = client 1 start within 1s: client 1 lives: expected kill client 1 before it");
+  refused(TIMELINE "step = kill client 1\nstep = client 1 start within 1s\nstep = client 1 start within 1s\n",
+          "f.ini:12: step = client 1 start within 1s: client 1 lives: expected kill client 1 before it");
+  refused(
+      TIMELINE
+      "step = client 1 acquire within 1s\nstep = kill client 1\nstep = client 1 start within 1s\nstep = client 1 read\n",
+      "f.ini:13: step = client 1 read: client 1 never asked for the lock: expected client 1 [begin] acquire within T before it");
+  struct lb_scenario s =
+      good(TIMELINE "step = kill client 1\nstep = client 1 start within 1s\nstep = client 1 acquire within 1s\n");
+  assert_int_equal(s.step_count, 3);
+  lb_scenario_clear(&s);
+}
+
+static void a_session_is_opened_late_or_not(void **state) {
+  (void)state;
+  refused(
+      TIMELINE "step = client 1 acquire within 1s\nstep = client 1 open and begin section within 1s\n",
+      "f.ini:11: step = client 1 open and begin section within 1s: client 1 has done 'client 1 acquire within 1s' before: expected its first step to "
+      "open its session");
+  struct lb_scenario s =
+      good(TIMELINE "step = client 1 acquire within 1s\nstep = client 2 open and begin section within 1s\n"
+                    "step = let client 1 or 2 write within 1s\n");
+  assert_false(lb_scenario_opens_late(&s, 1));
+  assert_true(lb_scenario_opens_late(&s, 2));
+  lb_scenario_clear(&s);
+}
+
+static void a_gate_is_passed_once(void **state) {
+  (void)state;
+  refused(TIMELINE "step = pass client 1\n", "f.ini:10: step = pass client 1: expected an earlier gate of client 1");
+  refused(
+      TIMELINE "step = gate client 1 at after-check\nstep = gate client 1 at after-write\n",
+      "f.ini:11: step = gate client 1 at after-write: client 1 is at 'gate client 1 at after-check': expected pass client 1 before it");
+  refused(
+      TIMELINE "step = let client 1 or 2 write within 1s\n",
+      "f.ini:10: step = let client 1 or 2 write within 1s: client 2 never asked for the lock: expected client 2 [begin] acquire within T before it");
+  refused(TIMELINE "step = client 1 acquire within 1s\nstep = let client 1 or 1 write within 1s\n",
+          "f.ini:11: step = let client 1 or 1 write within 1s: client 1 twice: expected two clients");
+}
+
+static void who_took_over_is_told_from_the_one_before(void **state) {
+  (void)state;
+  refused(TIMELINE "step = kill node 1\nstep = pause primary 2\n",
+          "f.ini:11: step = pause primary 2: no step before it names primary, from which primary 2 took over");
+  refused(TIMELINE "step = kill primary\nstep = kill primary 3\n",
+          "f.ini:11: step = kill primary 3: no step before it names primary 2, from which primary 3 took over");
+  refused(
+      TIMELINE "step = observe key on primary\nstep = observe key on primary 2\n",
+      "f.ini:11: step = observe key on primary 2: expected a fault of a server (cut, slow, hold, drop, kill, power, shut, depose, remove, cancel, delete, end, back, restore, move, fill, occupy, pause, restart or clock) before it");
+  struct lb_scenario s = good(
+      TIMELINE "step = cut replicas from primary\nstep = cut primary 2 from replicas\nstep = heal primary 2 replicas\n"
+               "step = pause primary 2\nstep = kill primary 3\nstep = resume primary 2\nstep = restart primary 3\n");
+  lb_scenario_clear(&s);
+}
+
+static void a_lock_is_let_go_of_by_who_asked_for_it(void **state) {
+  (void)state;
+  refused(
+      TIMELINE "step = client 1 acquire within 1s\nstep = client 1 release lock 2 within 1s\n",
+      "f.ini:11: step = client 1 release lock 2 within 1s: client 1 never asked for lock 2: expected client 1 [begin] acquire lock 2 within T before it");
+  refused(
+      TIMELINE "step = client 1 acquire lock 2 within 1s\nstep = client 1 read\n",
+      "f.ini:11: step = client 1 read: client 1 never asked for the lock: expected client 1 [begin] acquire within T before it");
+  refused(TIMELINE "step = client 1 acquire lock 9 within 1s\n",
+          "f.ini:10: step = client 1 acquire lock 9 within 1s: 'lock 9': expected lock and its number from 1 to 4");
+}
+
+static void what_undoes_or_awaits_needs_its_fault_before(void **state) {
+  (void)state;
+  const char *const failover =
+      "f.ini:%d: step = await failover within 5s: expected a fault of a server (cut, slow, hold, drop, kill, power, shut, depose, remove, cancel, delete, end, back, restore, move, fill, occupy, pause, restart or clock) before it";
+  char message[256];
+  snprintf(message, sizeof message, failover, 10);
+  refused(TIMELINE "step = await failover within 5s\n", message);
+  snprintf(message, sizeof message, failover, 11);
+  refused(TIMELINE "step = kill client 1\nstep = await failover within 5s\n", message);
+  refused(TIMELINE "step = heal\n", "f.ini:10: step = heal: expected an earlier cut, slow, hold or drop");
+  refused(TIMELINE "step = resume primary\n",
+          "f.ini:10: step = resume primary: expected an earlier pause, stop or hang");
+  refused(TIMELINE "step = pause primary\nstep = resume client 1\n",
+          "f.ini:11: step = resume client 1: expected an earlier pause, stop or hang");
+  struct lb_scenario s =
+      good(TIMELINE "step = pause primary\nstep = await failover within 5s\nstep = resume primary\n");
+  lb_scenario_clear(&s);
+}
+
+/* A cut is healed by the words it was made with, and once. */
+static void a_heal_of_one_cut_needs_that_cut(void **state) {
+  (void)state;
+  static const char *const before[] = {
+      "",
+      "step = cut replicas from primary\n",
+      "step = cut replicas to primary\n",
+      "step = cut primary from node 2\n",
+      "step = cut primary from replicas\nstep = heal primary from replicas\n",
+      "step = cut primary from replicas\nstep = heal\n",
+      "step = cut primary replicas\nstep = cut primary replicas\nstep = heal\nstep = cut primary replicas\nstep = heal primary replicas\n"};
+  for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
+    char text[600], message[200];
+    int line = 10;
+    for (const char *at = before[i]; *at; at++) line += *at == '\n';
+    snprintf(text, sizeof text, TIMELINE "%sstep = heal primary from replicas\n", before[i]);
+    snprintf(
+        message, sizeof message,
+        "f.ini:%d: step = heal primary from replicas: expected an earlier cut, slow or drop of these two roles, in this order, that still holds",
+        line);
+    refused(text, message);
+  }
+  struct lb_scenario s =
+      good(TIMELINE "step = cut primary from replicas\nstep = cut primary replicas\nstep = cut client 1 all\n"
+                    "step = heal primary replicas\nstep = heal primary from replicas\nstep = heal client 1 all\n"
+                    "step = cut primary to client 2\nstep = heal primary from client 2\n");
+  assert_true(lb_scenario_needs(&s, LB_NEED_NETWORK));
+  lb_scenario_clear(&s);
+}
+
+/* Of that client, and once for each. */
+static void a_delivery_needs_its_late_write(void **state) {
+  (void)state;
+  static const char *const before[] = {"", "step = client 2 write late\n", "step = client 1 write\n",
+                                       "step = client 1 write late\nstep = deliver write of client 1\n"};
+  for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
+    char text[600], message[200];
+    int line = 12;
+    for (const char *at = before[i]; *at; at++) line += *at == '\n';
+    snprintf(
+        text, sizeof text,
+        TIMELINE
+        "step = client 1 acquire within 1s\nstep = client 2 acquire within 1s\n%sstep = deliver write of client 1\n",
+        before[i]);
+    snprintf(
+        message, sizeof message,
+        "f.ini:%d: step = deliver write of client 1: expected a 'client 1 write late' before it that is not delivered yet",
+        line);
+    refused(text, message);
+  }
+  struct lb_scenario s =
+      good(TIMELINE "step = client 1 acquire within 1s\nstep = client 1 write late\nstep = deliver write of client 1\n"
+                    "step = client 1 write late\nstep = deliver write of client 1\n");
+  lb_scenario_clear(&s);
+}
+
+/* Hosts are put apart by the key being there, whatever it says. */
+static void the_hosts_of_a_load_are_apart_if_it_says_how_far(void **state) {
+  (void)state;
+  struct lb_scenario s = good(SCENARIO WORKLOAD "round_trip_ms = 0\n" EXPECT);
+  assert_true(s.apart && s.round_trip_ms == 0 && lb_scenario_needs(&s, LB_NEED_NETWORK));
+  lb_scenario_clear(&s);
+  s = good(COMPLETE);
+  assert_true(!s.apart && !lb_scenario_needs(&s, LB_NEED_NETWORK));
+  assert_int_equal(lb_scenario_set(&s, "round_trip_ms", "0.5", err, sizeof err), 0);
+  assert_true(s.apart && s.round_trip_ms == 0.5);
+  lb_scenario_clear(&s);
+  refused(SCENARIO WORKLOAD "round_trip_ms = 1\n" EXPECT "[campaign]\nfault = kill primary\n",
+          "f.ini:7: a campaign has no round_trip_ms: expected it only of a load");
+  s = good(COMPLETE "[campaign]\nfault = kill primary\n");
+  assert_int_equal(lb_scenario_set(&s, "round_trip_ms", "0.5", err, sizeof err), -ENOTSUP);
+  assert_string_equal(err, "-s: round_trip_ms = 0.5: some-name has a campaign, and a campaign has no round_trip_ms");
+  lb_scenario_clear(&s);
+}
+
+/* What is held is released by its words, or healed with everything; what is slow is healed. */
+static void a_release_needs_its_hold(void **state) {
+  (void)state;
+  static const char *const before[] = {"",
+                                       "step = hold replicas to primary\n",
+                                       "step = slow primary to replicas 1s\n",
+                                       "step = cut primary to replicas\n",
+                                       "step = hold primary to replicas\nstep = heal\n",
+                                       "step = hold primary to replicas\nstep = release primary to replicas\n"};
+  for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
+    char text[600], message[200];
+    int line = 10;
+    for (const char *at = before[i]; *at; at++) line += *at == '\n';
+    snprintf(text, sizeof text, TIMELINE "%sstep = release primary to replicas\n", before[i]);
+    snprintf(
+        message, sizeof message,
+        "f.ini:%d: step = release primary to replicas: expected an earlier hold of these two roles, in this order, that still holds",
+        line);
+    refused(text, message);
+  }
+  refused(
+      TIMELINE "step = hold primary to replicas\nstep = heal primary replicas\n",
+      "f.ini:11: step = heal primary replicas: expected an earlier cut, slow or drop of these two roles, in this order, that still holds");
+  struct lb_scenario s = good(
+      TIMELINE
+      "step = hold primary to replicas\nstep = slow primary to client 1 5s\nstep = release primary to replicas\n"
+      "step = heal primary client 1\nstep = hold primary to replicas\nstep = slow client 2 to all 20ms\nstep = heal\n");
+  assert_true(lb_scenario_needs(&s, LB_NEED_NETWORK));
+  lb_scenario_clear(&s);
+}
+
+static void a_story_may_use_all_of_the_grammar(void **state) {
+  (void)state;
+  struct lb_scenario s = good(
+      TIMELINE "step = client 1 begin acquire within 5s\nstep = await client 1 holds within 5s\n"
+               "step = stop client 1 at after-check\nstep = client 1 write\nstep = resume client 1\n"
+               "step = await client 1 has written within 2s\nstep = crash client 1 at before-check\n"
+               "step = client 1 write\nstep = client 1 read\nstep = kill holder\nstep = client 2 acquire within 2s\n"
+               "step = restart primary\nstep = await failover within 5s\nstep = pause waiters\nstep = resume waiters\n"
+               "step = restart minority\nstep = clock holder +5s\n");
+  assert_int_equal(s.step_count, 17);
+  lb_scenario_clear(&s);
+  s = good(TIMELINE "step = clock primary -5s\nstep = await failover within 5s\n");
+  lb_scenario_clear(&s);
+}
+
+static void a_dead_client_is_not_told_to_stop(void **state) {
+  (void)state;
+  refused(TIMELINE "step = kill client 1\nstep = stop client 1 at after-check\n",
+          "f.ini:11: step = stop client 1 at after-check: client 1 was killed by an earlier step");
+  refused(TIMELINE "step = kill client 1\nstep = crash client 1 at after-check\n",
+          "f.ini:11: step = crash client 1 at after-check: client 1 was killed by an earlier step");
+  refused(TIMELINE "step = crash client 3 at after-check\n",
+          "f.ini:10: step = crash client 3 at after-check: names client 3, but clients = 2");
+}
+
+/* The clock of a client, its pause and its crash are no reason for servers to change. */
+static void a_fault_of_a_client_is_none_of_a_server(void **state) {
+  (void)state;
+  static const char *const faults[] = {"clock clients +5s",        "clock holder rate 2", "pause holder",
+                                       "stop client 1 at a-point", "kill waiters",        "crash client 1 at a-point"};
+  for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+    char text[256];
+    snprintf(text, sizeof text, TIMELINE "step = %s\nstep = await failover within 5s\n", faults[i]);
+    refused(
+        text,
+        "f.ini:11: step = await failover within 5s: expected a fault of a server (cut, slow, hold, drop, kill, power, shut, depose, remove, cancel, delete, end, back, restore, move, fill, occupy, pause, restart or "
+        "clock) before it");
+  }
+}
+
+static void a_timeline_names_whom_it_means(void **state) {
+  (void)state;
+  refused(TIMELINE "step = kill node any\n",
+          "f.ini:10: step = kill node any: 'any' is drawn in a campaign only: expected a number");
+  refused(TIMELINE "step = cut primary client any\n",
+          "f.ini:10: step = cut primary client any: 'any' is drawn in a campaign only: expected a number");
+}
+
+#define CAMPAIGN COMPLETE "[campaign]\n" /* 9 lines */
+
+static void a_campaign_draws_faults_that_can_be_undone(void **state) {
+  (void)state;
+  static const char *const others[] = {"heal",
+                                       "slow primary to replicas 1s",
+                                       "hold primary to replicas",
+                                       "release primary to replicas",
+                                       "wait 1s",
+                                       "resume primary",
+                                       "restart primary",
+                                       "client 1 acquire within 1s",
+                                       "client 1 begin acquire within 1s",
+                                       "stop client 1 at after-check",
+                                       "crash client 1 at after-check",
+                                       "await failover within 1s",
+                                       "await client 1 holds within 1s",
+                                       "observe key on primary"};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    char text[256], message[256];
+    snprintf(text, sizeof text, CAMPAIGN "fault = kill primary\nfault = %s\n", others[i]);
+    snprintf(message, sizeof message,
+             "f.ini:11: fault = %s: not a fault of a campaign: expected cut, kill, pause or clock", others[i]);
+    refused(text, message);
+  }
+  refused(CAMPAIGN "fault = clock holder +5s\n",
+          "f.ini:10: fault = clock holder +5s: a client at work tells nobody its time: expected a server");
+  refused(
+      CAMPAIGN "fault = kil primary\n",
+      "f.ini:10: fault = kil primary: unknown verb 'kil', did you mean 'kill'? expected cut, slow, hold, drop, release, heal, kill, power, shut, depose, remove, cancel, delete, end, back, restore, move, fill, free, occupy, vacate, pause, resume, "
+      "restart, clock, client, deliver, stop, crash, hang, gate, pass, await, let, wait or observe");
+}
+
+static void a_campaign_fits_every_number_of_clients(void **state) {
+  (void)state;
+  refused(SCENARIO "[workload]\nclients = 4, 2, 8\n" EXPECT "[campaign]\nfault = pause client 3\n",
+          "f.ini:10: fault = pause client 3: names client 3, but clients = 2");
+  refused(SCENARIO "[workload]\nclients = 4, 2, 8\n" EXPECT "[campaign]\nfault = cut node 1 from client 3\n",
+          "f.ini:10: fault = cut node 1 from client 3: names client 3, but clients = 2");
+}
+
+static void a_timeline_has_no_campaign(void **state) {
+  (void)state;
+  refused(CAMPAIGN "fault = kill primary\n[timeline]\nstep = wait 1s\n",
+          "f.ini:10: a timeline has no campaign: expected one of [timeline] and [campaign]");
+}
+
+static void a_campaign_observes_nothing_so_it_proves_nothing(void **state) {
+  (void)state;
+  refused(CAMPAIGN "fault = kill primary\n[proof]\nviolated = key absent on primary\n",
+          "f.ini:12: violated = key absent on primary: no step observes it: expected step = observe key on primary");
+}
+
+static void a_proof_is_a_fact_that_a_step_observes(void **state) {
+  (void)state;
+  refused("[proof]\nviolated = clock jumped\n",
+          "f.ini:2: violated = clock jumped: expected key absent on A or key present on A, as in observe key on A");
+  refused(
+      "[proof]\nviolated = key absent on primary now\n",
+      "f.ini:2: violated = key absent on primary now: expected key absent on A or key present on A, as in observe key on A");
+  refused(
+      "[proof]\nviolated = key absent on primry\n",
+      "f.ini:2: violated = key absent on primry: 'primry' is not a role, did you mean 'primary'? expected primary, primary N, current primary, "
+      "replicas, node N, majority, partners, minority, proxy, all, client N, clients, holder, waiters or server of client N");
+  refused(COMPLETE "[proof]\nviolated = key absent on primary\n[timeline]\nstep = observe key on current primary\n",
+          "f.ini:10: violated = key absent on primary: no step observes it: expected step = observe key on primary");
+}
+
+#define STEPS                                                                                                          \
+  COMPLETE "[timeline]\nstep = client 1 acquire within 1s\nstep = observe client 1\nstep = observe client 1\n"
+#define FACTS                                                                                                          \
+  "key absent|present on A, client N holds, client N does not hold, client N asked and was granted|not granted|refused, server of client N is A, server of client N is not A, A lost writes, A lost no writes, A left or A did not leave"
+
+static void premises_are_kept_in_one_spelling(void **state) {
+  (void)state;
+  struct lb_scenario s =
+      good(STEPS "step = observe server of client 2\nstep = observe key on node 2\n"
+                 "[proof]\npremise = client  1   holds\npremise = server of client 2 is not current primary\n"
+                 "premise = key present on node 2\npremise = server of client 2 is server of client 1\n");
+  assert_int_equal(s.premise_count, 4);
+  assert_string_equal(s.premises[0].text, "client 1 holds");
+  assert_true(s.premises[0].is);
+  assert_string_equal(s.premises[1].text, "server of client 2 is not current primary");
+  assert_false(s.premises[1].is);
+  assert_int_equal(s.premises[1].client, 2);
+  assert_string_equal(s.premises[2].text, "key present on node 2");
+  assert_int_equal(s.premises[2].server.number, 2);
+  assert_string_equal(s.premises[3].text, "server of client 2 is server of client 1");
+  lb_scenario_clear(&s);
+}
+
+static void a_premise_that_is_no_fact_is_refused_with_the_nearest_word(void **state) {
+  (void)state;
+#define P "[proof]\npremise = "
+  refused(P "client 1 hold\n", "f.ini:2: premise = client 1 hold: found 'hold', did you mean 'holds'? expected " FACTS);
+  refused(P "client 1 does hold\n", "f.ini:2: premise = client 1 does hold: found 'hold': expected " FACTS);
+  refused(
+      P "client one holds\n",
+      "f.ini:2: premise = client one holds: 'client one': expected client and its number from 1 to 128: expected " FACTS);
+  refused(P "key absnt on primary\n",
+          "f.ini:2: premise = key absnt on primary: found 'absnt', did you mean 'absent'? expected " FACTS);
+  refused(P "key absent on replicas\n",
+          "f.ini:2: premise = key absent on replicas: 'replicas' is not one server: expected " FACTS);
+  refused(
+      P "server of client 1 is\n",
+      "f.ini:2: premise = server of client 1 is: it ends where a role was expected: primary, primary N, current primary, replicas, node N, majority, "
+      "partners, minority, proxy, all, client N, clients, holder, waiters or server of client N: expected " FACTS);
+  refused(P "client 1\n", "f.ini:2: premise = client 1: it ends early: expected " FACTS);
+  refused(P "client 1 holds now\n",
+          "f.ini:2: premise = client 1 holds now: found 'now' after its end: expected " FACTS);
+#undef P
+}
+
+static void a_premise_is_observed_by_some_step(void **state) {
+  (void)state;
+  refused(STEPS "[proof]\npremise = client 2 holds\n",
+          "f.ini:14: premise = client 2 holds: no step observes it: expected step = observe client 2");
+  refused(
+      STEPS "[proof]\npremise = server of client 1 is node 1\n",
+      "f.ini:14: premise = server of client 1 is node 1: no step observes it: expected step = observe server of client 1");
+  refused(STEPS "[proof]\npremise = key absent on primary\n",
+          "f.ini:14: premise = key absent on primary: no step observes it: expected step = observe key on primary");
+  refused(STEPS "[proof]\npremise = client 9 holds\n",
+          "f.ini:14: premise = client 9 holds: names client 9, but clients = 2");
+}
+
+static void what_a_loss_of_power_took_is_a_premise_too(void **state) {
+  (void)state;
+#define POWER "[servers]\nstorage = disk\n" STEPS "step = power off primary\n[proof]\npremise = "
+  struct lb_scenario s = good(POWER "primary  lost writes\n");
+  assert_string_equal(s.premises[0].text, "primary lost writes");
+  assert_true(s.premises[0].is);
+  lb_scenario_clear(&s);
+  s = good(POWER "primary lost no writes\n");
+  assert_false(s.premises[0].is);
+  lb_scenario_clear(&s);
+  refused(POWER "node 2 lost writes\n",
+          "f.ini:17: premise = node 2 lost writes: no step observes it: expected step = power off node 2");
+  refused(STEPS "step = power off primary\n",
+          "f.ini:13: step = power off primary: in memory servers sync nothing: expected storage = disk in [servers]");
+  refused(STEPS "step = power off client 1\n",
+          "f.ini:13: step = power off client 1: 'client 1' is no server: expected servers");
+#undef POWER
+}
+
+static void what_a_client_was_told_is_a_premise_too(void **state) {
+  (void)state;
+  struct lb_scenario s =
+      good(STEPS "[proof]\npremise = client 1 asked and was  granted\nsafe = client 1 asked and was not granted\n"
+                 "safe = client 1 asked and was refused\n");
+  assert_string_equal(s.premises[0].text, "client 1 asked and was granted");
+  assert_true(s.premises[0].is && !s.premises[0].of_safe);
+  assert_string_equal(s.premises[1].text, "client 1 asked and was not granted");
+  assert_true(!s.premises[1].is && s.premises[1].of_safe);
+  assert_string_equal(s.premises[2].text, "client 1 asked and was refused");
+  assert_false(lb_premise_same_subject(&s.premises[0], &s.premises[1]));
+  lb_scenario_clear(&s);
+  refused(
+      STEPS "[proof]\nsafe = client 2 asked and was granted\n",
+      "f.ini:14: safe = client 2 asked and was granted: no step observes it: expected step = client 2 acquire within T");
+  refused(STEPS "[proof]\nsafe = client 9 holds\n", "f.ini:14: safe = client 9 holds: names client 9, but clients = 2");
+  refused("[proof]\nsafe = client 1 asked\n", "f.ini:2: safe = client 1 asked: it ends early: expected " FACTS);
+}
+
+static void what_is_observed_twice_has_one_premise_or_two(void **state) {
+  (void)state;
+  struct lb_scenario s = good(STEPS "[proof]\npremise = client 1 holds\n");
+  lb_scenario_clear(&s);
+  s = good(STEPS "[proof]\npremise = client 1 holds\npremise = client 1 does not hold\n");
+  lb_scenario_clear(&s);
+  refused(
+      STEPS "[proof]\npremise = client 1 holds\npremise = client 1 holds\npremise = client 1 holds\n",
+      "f.ini:14: premise = client 1 holds: 3 premises of it, but 2 steps observe client 1: expected one for all of them, or one for each");
+}
+
+/* ---- -s ----------------------------------------------------------------------------------------------- */
+
+static void set_changes_one_key(void **state) {
+  (void)state;
+  struct lb_scenario s = good(COMPLETE);
+  assert_int_equal(lb_scenario_set(&s, "clients", "3,5", err, sizeof err), 0);
+  assert_int_equal(lb_scenario_set(&s, "trials", "9", err, sizeof err), 0);
+  assert_int_equal(lb_scenario_set(&s, "hold_ms", "1.5", err, sizeof err), 0);
+  assert_int_equal(s.client_count_count, 2);
+  assert_int_equal(s.client_counts[1], 5);
+  assert_int_equal(s.trials, 9);
+  assert_true(s.hold_ms == 1.5);
+  assert_int_equal(lb_scenario_set(&s, "keys", "own", err, sizeof err), 0);
+  assert_int_equal(s.min_handoffs, 0);
+  assert_int_equal(lb_scenario_set(&s, "keys", "8", err, sizeof err), 0);
+  assert_int_equal(s.min_handoffs, 1);
+  lb_scenario_clear(&s);
+}
+
+static void set_changes_a_campaign_and_the_watchdog(void **state) {
+  (void)state;
+  struct lb_scenario s = good(COMPLETE "[campaign]\nfault = pause client 2\n");
+  assert_int_equal(lb_scenario_set(&s, "every_ms", "50", err, sizeof err), 0);
+  assert_int_equal(lb_scenario_set(&s, "lasts_ms", "70", err, sizeof err), 0);
+  assert_int_equal(lb_scenario_set(&s, "renew", "yes", err, sizeof err), 0);
+  assert_int_equal(s.every_ms, 50);
+  assert_int_equal(s.lasts_ms, 70);
+  assert_true(s.renew);
+  assert_int_equal(lb_scenario_set(&s, "clients", "4, 1", err, sizeof err), -EINVAL);
+  assert_string_equal(err, "-s: clients = 4, 1: some-name: fault = pause client 2: names client 2, but clients = 1");
+  lb_scenario_clear(&s);
+  s = good(TIMELINE "step = wait 1s\n");
+  assert_int_equal(lb_scenario_set(&s, "renew", "yes", err, sizeof err), 0);
+  assert_true(s.renew);
+  lb_scenario_clear(&s);
+}
+
+/* A key that the kind of scenario does not have is told from a bad value: of many scenarios, others may have it. */
+static void set_refused(struct lb_scenario *s, const char *key, const char *value, const char *message) {
+  struct lb_scenario before = *s;
+  bool has_none = strstr(message, "a timeline has no ") || strstr(message, " has no campaign") ||
+                  strstr(message, " names the delay");
+  assert_int_equal(lb_scenario_set(s, key, value, err, sizeof err), has_none ? -ENOTSUP : -EINVAL);
+  assert_string_equal(err, message);
+  assert_memory_equal(s, &before, sizeof before);
+}
+
+static void set_refuses_as_the_file_does_and_changes_nothing(void **state) {
+  (void)state;
+  struct lb_scenario s = good(TIMELINE "step = client 2 acquire within 1s\n");
+  set_refused(&s, "ttl_ms", "-5", "-s: ttl_ms = -5: expected a whole number from 10 to 3600000");
+  set_refused(&s, "ttl_ms", "", "-s: ttl_ms is empty: expected whole number");
+  set_refused(
+      &s, "ttl", "5",
+      "-s: cannot set 'ttl': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s, warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, every_ms, lasts_ms, progress_ms or delayed_restart");
+  set_refused(
+      &s, "trails", "5",
+      "-s: cannot set 'trails', did you mean 'trials'? expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, "
+      "duration_s, warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, every_ms, lasts_ms, progress_ms or delayed_restart");
+  set_refused(
+      &s, "title", "x",
+      "-s: cannot set 'title': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s, warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, every_ms, lasts_ms, progress_ms or delayed_restart");
+  set_refused(&s, "clients", "1",
+              "-s: clients = 1: some-name: step = client 2 acquire within 1s: names client 2, but clients = 1");
+  set_refused(&s, "renew", "maybe", "-s: renew = maybe: expected yes or no");
+  set_refused(
+      &s, "past_lease", "yes",
+      "-s: cannot set 'past_lease': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s, "
+      "warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, every_ms, lasts_ms, progress_ms or delayed_restart");
+  set_refused(&s, "every_ms", "50", "-s: every_ms = 50: some-name has no campaign");
+  set_refused(&s, "lasts_ms", "50", "-s: lasts_ms = 50: some-name has no campaign");
+  set_refused(&s, "duration_s", "3", "-s: duration_s = 3: some-name has a timeline, and a timeline has no duration_s");
+  set_refused(&s, "delay_ms", "3", "-s: delay_ms = 3: no step of some-name names the delay");
+  lb_scenario_clear(&s);
+}
+
+/* The delay is one number, and steps that name it follow it. */
+static void steps_take_the_delay_of_the_scenario(void **state) {
+  (void)state;
+  struct lb_scenario s =
+      good(SCENARIO "[workload]\nclients = 2\ndelay_ms = 700\n[timeline]\nstep = slow client 1 to all delay\n"
+                    "step = wait delay+300ms\nstep = wait 5ms\n" EXPECT);
+  assert_int_equal(s.steps[0].within_ms, 700);
+  assert_int_equal(s.steps[1].within_ms, 1000);
+  assert_int_equal(s.steps[2].within_ms, 5);
+  assert_int_equal(lb_scenario_set(&s, "delay_ms", "1200", err, sizeof err), 0);
+  assert_int_equal(s.delay_ms, 1200);
+  assert_int_equal(s.steps[0].within_ms, 1200);
+  assert_int_equal(s.steps[1].within_ms, 1500);
+  assert_int_equal(s.steps[2].within_ms, 5);
+  assert_string_equal(s.steps[1].text, "wait delay+300ms");
+  assert_true(lb_scenario_varies("delay_ms"));
+  set_refused(&s, "delay_ms", "0", "-s: delay_ms = 0: expected a whole number from 1 to 3600000");
+  lb_scenario_clear(&s);
+  refused(SCENARIO "[workload]\nclients = 2\n[timeline]\nstep = wait 1s\nstep = wait delay\n" EXPECT,
+          "f.ini:9: step = wait delay: how long is the delay? expected delay_ms in [workload]");
+  refused(SCENARIO "[workload]\nclients = 2\ndelay_ms = 5\n[timeline]\nstep = wait 1s\n" EXPECT,
+          "f.ini:7: delay_ms: no step names the delay: expected one, like slow A to B delay");
+  refused(SCENARIO "[workload]\nclients = 2\ndelay_ms = 5\n" EXPECT,
+          "f.ini:7: delay_ms: no step names the delay: expected one, like slow A to B delay");
+}
+
+/* ---- files -------------------------------------------------------------------------------------------- */
+
+static char folder[64];
+
+static void write_file(const char *name, const char *text, size_t size) {
+  char path[128];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  assert_true(fd >= 0);
+  assert_int_equal(write(fd, text, size), (ssize_t)size);
+  close(fd);
+}
+
+static int make_folder(void **state) {
+  (void)state;
+  strcpy(folder, "/tmp/test-scenario-XXXXXX");
+  return mkdtemp(folder) ? 0 : -1;
+}
+
+/* Enough names that no file system keeps them sorted by luck. */
+static const char *const files[] = {"05-e.ini", "02-b.ini", "08-h.ini", "01-z.ini", "07-g.ini", "03-a.ini",
+                                    "06-f.ini", "04-d.ini", "x.txt",    ".x.ini",   ".ini"};
+
+static int drop_folder(void **state) {
+  (void)state;
+  char path[128];
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    snprintf(path, sizeof path, "%s/%s", folder, files[i]);
+    unlink(path);
+  }
+  return rmdir(folder);
+}
+
+static void a_list_is_sorted_by_file_name_and_holds_only_scenarios(void **state) {
+  (void)state;
+  char **names, **paths, path[128];
+  size_t count;
+  static const char *const sorted[] = {"z", "b", "a", "d", "e", "f", "g", "h"};
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) write_file(files[i], "", 0);
+  assert_int_equal(lb_scenario_list(folder, &names, &paths, &count), 0);
+  assert_int_equal(count, sizeof sorted / sizeof *sorted);
+  snprintf(path, sizeof path, "%s/01-z.ini", folder);
+  assert_string_equal(paths[0], path);
+  for (size_t i = 0; i < count; i++) {
+    assert_string_equal(names[i], sorted[i]);
+    free(names[i]);
+    free(paths[i]);
+  }
+  free(names);
+  free(paths);
+  assert_int_equal(lb_scenario_list("/nonexistent/scenarios", &names, &paths, &count), -ENOENT);
+}
+
+static void a_file_that_cannot_be_read_says_why(void **state) {
+  (void)state;
+  struct lb_scenario s;
+  assert_int_equal(lb_scenario_load("/nonexistent.ini", &s, err, sizeof err), -ENOENT);
+  assert_string_equal(err, "/nonexistent.ini: No such file or directory");
+  assert_empty(&s);
+  assert_int_equal(lb_scenario_load("/", &s, err, sizeof err), -EISDIR);
+  assert_empty(&s);
+  assert_int_equal(lb_scenario_load("/dev/zero", &s, err, sizeof err), -EINVAL);
+  assert_string_equal(err, "/dev/zero: more than 64 kB: expected a text file of a few lines");
+  assert_empty(&s);
+}
+
+static void a_message_is_cut_to_the_room_there_is(void **state) {
+  (void)state;
+  struct lb_scenario s;
+  char small[8];
+  assert_int_equal(lb_scenario_parse("f.ini", "hello", 5, &s, small, sizeof small), -EINVAL);
+  assert_string_equal(small, "f.ini:1");
+}
+
+static void verdicts_have_names(void **state) {
+  (void)state;
+  assert_string_equal(lb_verdict_name(LB_SAFE), "safe");
+  assert_string_equal(lb_verdict_name(LB_MIXED), "mixed");
+  assert_string_equal(lb_verdict_name(LB_SKIPPED), "skipped");
+  assert_string_equal(lb_verdict_name(LB_NA), "n/a");
+  assert_string_equal(lb_verdict_name(LB_VERDICT_NONE), "none");
+  assert_string_equal(lb_verdict_name(LB_ANY), "race");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_shipped_scenario_loads),
+      cmocka_unit_test(the_readme_has_the_row_of_every_key),
+      cmocka_unit_test(the_readme_has_the_row_of_every_step),
+      cmocka_unit_test(the_readme_has_the_row_of_every_guard),
+      cmocka_unit_test(the_failover_scenario_is_the_story_it_tells),
+      cmocka_unit_test(the_name_loses_its_number_and_suffix),
+      cmocka_unit_test(a_minimal_load_gets_the_documented_defaults),
+      cmocka_unit_test(every_key_of_a_load_is_read),
+      cmocka_unit_test(keys_of_their_own_ask_for_no_handoffs),
+      cmocka_unit_test(a_control_is_what_declares_itself_one),
+      cmocka_unit_test(a_word_that_is_no_guard_is_refused),
+      cmocka_unit_test(a_control_has_no_fault_and_no_lease_that_ends),
+      cmocka_unit_test(a_timeline_keeps_its_lines_and_its_memory),
+      cmocka_unit_test(options_of_protocols_are_kept_as_they_stand),
+      cmocka_unit_test(a_timeline_may_renew_and_set_clocks),
+      cmocka_unit_test(a_campaign_is_a_load_with_faults_and_memory),
+      cmocka_unit_test(each_guard_has_its_own_expectations),
+      cmocka_unit_test(a_line_may_speak_of_many_cells),
+      cmocka_unit_test(the_most_exact_line_counts_wherever_it_stands),
+      cmocka_unit_test(a_proof_may_only_say_that_leases_run_out),
+      cmocka_unit_test(texts_go_on_in_indented_lines),
+      cmocka_unit_test(comments_and_line_ends_of_other_systems_are_fine),
+      cmocka_unit_test(a_proof_is_kept_in_one_spelling),
+      cmocka_unit_test(what_is_no_text_is_refused),
+      cmocka_unit_test(a_line_too_long_for_the_library_is_refused_not_cut),
+      cmocka_unit_test(a_line_that_is_nothing_is_named),
+      cmocka_unit_test(the_first_refusal_wins),
+      cmocka_unit_test(sections_are_known_closed_alone_and_unique),
+      cmocka_unit_test(unknown_keys_are_named_with_the_nearest),
+      cmocka_unit_test(a_key_stands_once),
+      cmocka_unit_test(an_indented_line_is_refused_where_it_would_be_swallowed),
+      cmocka_unit_test(missing_sections_are_named),
+      cmocka_unit_test(missing_keys_are_named),
+      cmocka_unit_test(an_empty_value_is_refused),
+      cmocka_unit_test(numbers_are_plain_and_in_range),
+      cmocka_unit_test(lists_of_clients_are_checked_one_by_one),
+      cmocka_unit_test(words_are_from_their_list),
+      cmocka_unit_test(expectations_name_a_system_and_a_verdict),
+      cmocka_unit_test(a_bad_step_names_its_line),
+      cmocka_unit_test(a_name_that_cannot_name_results_is_refused),
+      cmocka_unit_test(a_timeline_has_no_load),
+      cmocka_unit_test(a_step_of_a_client_that_is_not_there_is_refused),
+      cmocka_unit_test(a_step_of_a_client_that_never_asked_is_refused),
+      cmocka_unit_test(a_step_of_a_dead_client_is_refused),
+      cmocka_unit_test(what_was_never_backed_up_is_not_restored),
+      cmocka_unit_test(only_a_dead_client_is_started_and_begins_anew),
+      cmocka_unit_test(a_session_is_opened_late_or_not),
+      cmocka_unit_test(a_gate_is_passed_once),
+      cmocka_unit_test(who_took_over_is_told_from_the_one_before),
+      cmocka_unit_test(a_lock_is_let_go_of_by_who_asked_for_it),
+      cmocka_unit_test(what_undoes_or_awaits_needs_its_fault_before),
+      cmocka_unit_test(a_heal_of_one_cut_needs_that_cut),
+      cmocka_unit_test(a_delivery_needs_its_late_write),
+      cmocka_unit_test(the_hosts_of_a_load_are_apart_if_it_says_how_far),
+      cmocka_unit_test(a_release_needs_its_hold),
+      cmocka_unit_test(a_story_may_use_all_of_the_grammar),
+      cmocka_unit_test(a_dead_client_is_not_told_to_stop),
+      cmocka_unit_test(a_fault_of_a_client_is_none_of_a_server),
+      cmocka_unit_test(a_timeline_names_whom_it_means),
+      cmocka_unit_test(a_campaign_draws_faults_that_can_be_undone),
+      cmocka_unit_test(a_campaign_fits_every_number_of_clients),
+      cmocka_unit_test(a_timeline_has_no_campaign),
+      cmocka_unit_test(a_campaign_observes_nothing_so_it_proves_nothing),
+      cmocka_unit_test(a_proof_is_a_fact_that_a_step_observes),
+      cmocka_unit_test(premises_are_kept_in_one_spelling),
+      cmocka_unit_test(a_premise_that_is_no_fact_is_refused_with_the_nearest_word),
+      cmocka_unit_test(a_premise_is_observed_by_some_step),
+      cmocka_unit_test(what_is_observed_twice_has_one_premise_or_two),
+      cmocka_unit_test(what_a_loss_of_power_took_is_a_premise_too),
+      cmocka_unit_test(what_a_client_was_told_is_a_premise_too),
+      cmocka_unit_test(set_changes_one_key),
+      cmocka_unit_test(set_changes_a_campaign_and_the_watchdog),
+      cmocka_unit_test(set_refuses_as_the_file_does_and_changes_nothing),
+      cmocka_unit_test(steps_take_the_delay_of_the_scenario),
+      cmocka_unit_test_setup_teardown(a_list_is_sorted_by_file_name_and_holds_only_scenarios, make_folder, drop_folder),
+      cmocka_unit_test(a_file_that_cannot_be_read_says_why),
+      cmocka_unit_test(a_message_is_cut_to_the_room_there_is),
+      cmocka_unit_test(verdicts_have_names),
+  };
+  return cmocka_run_group_tests_name("scenario", tests, NULL, NULL);
+}
