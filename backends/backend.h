@@ -302,10 +302,11 @@ struct lb_proofs {
 };
 
 struct lb_protocol {
-  uint32_t abi;                    /* LB_ABI */
-  const char *name;                /* "redis-token" */
-  const char *summary;             /* one line */
-  const char *promises;            /* a few lines for `lockbench show`: what holds, and under which assumption */
+  uint32_t abi;        /* LB_ABI */
+  const char *name;    /* "redis-token" */
+  const char *summary; /* one line */
+  /* A few lines each for `lockbench show`, of a plug-in. NULL in backends/: the comment at the head of the file says it. */
+  const char *promises;            /* what holds, and under which assumption */
   const char *breaks;              /* what breaks it */
   const char *source;              /* where the algorithm comes from */
   const char *const *topologies;   /* those it can run on, default first, NULL at the end; "none" = no servers */

@@ -103,16 +103,6 @@ const struct lb_protocol lb_etcd_lease = {
     .abi = LB_ABI,
     .name = "etcd-lease",
     .summary = "etcd's queue of keys on leases, each client watching the key before its own",
-    .promises =
-        "Mutual exclusion in order of arrival while holders stop at valid_until, and a fencing number that grows\n"
-        "over the whole cluster, also over failovers and restarts. The lease is kept up while the holder's process\n"
-        "lives; a dead holder is replaced when it is over. One client is woken per release; it looks for its own\n"
-        "key before it holds.",
-    .breaks =
-        "A holder that works on past its lease, paused or cut off; a resource that compares the fencing number refuses\n"
-        "it. A program that hangs while its process lives keeps the lock for ever. A leader of etcd that was\n"
-        "deposed and wakes up: it may revoke a lease that was kept up. No progress without a majority of the members.",
-    .source = "etcd 3.4, clientv3/concurrency: Mutex, with a lease for each attempt",
     .facts = "number=log",
     .traits = LB_TRAIT_SESSION | LB_TRAIT_FENCED | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES | LB_TRAIT_RENEWED |
               LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,

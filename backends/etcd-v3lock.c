@@ -151,15 +151,6 @@ const struct lb_protocol lb_etcd_v3lock = {
     .abi = LB_ABI,
     .name = "etcd-v3lock",
     .summary = "the lock service of etcd itself, believed",
-    .promises =
-        "One holder per key, in order of arrival, while the lease of each client lives that waits or holds. It is\n"
-        "kept up while the client's process lives.",
-    .breaks =
-        "A lease that ends in the queue: etcd 3.4 grants on it all the same, and grants the next one, too (etcd issue\n"
-        "11456). A holder that works on past its lease, paused or cut off. A program that hangs while its process\n"
-        "lives keeps the lock for ever. A leader of etcd that was deposed and wakes up: it may revoke a lease that\n"
-        "was kept up. No fencing number.",
-    .source = "etcd 3.4: api/v3lock over the JSON gateway, with clientv3/concurrency behind it",
     .facts = "looks=no lost=other",
     .traits = LB_TRAIT_SESSION | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES | LB_TRAIT_RENEWED |
               LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,

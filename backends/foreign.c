@@ -433,9 +433,6 @@ static struct foreign *make(const struct lb_foreign_plan *plan, const struct for
   struct lb_protocol *p = &f->protocol;
   p->name = f->name;
   p->summary = f->summary;
-  p->promises = "What its library promises: the head of the adapter's file says it.";
-  p->breaks = "What the scenarios show.";
-  p->source = f->command;
   p->topologies = f->topologies;
   p->traits = f->says.traits;
   p->options = foreign_options;

@@ -74,14 +74,6 @@ const struct lb_protocol lb_pg_advisory = {
     .name = "pg-advisory",
     .summary =
         "PostgreSQL's session-level advisory lock: it lives in the memory of a server, as long as the connection",
-    .promises =
-        "One holder per key while one server runs and the holder's connection stands. A dead client frees it with\n"
-        "its connection. No commit, no write to disk, no clock. Counted: a session may take it several times.",
-    .breaks =
-        "A restart of the server or a failover, also to a synchronous standby: nobody else knows of the lock. A\n"
-        "cut-off old primary that still answers. A silent network: the server keeps the lock of a client that it\n"
-        "does not know to be gone. A pooler that changes connections between two transactions.",
-    .source = "PostgreSQL's documentation, \"Advisory Locks\" (postgresql.org/docs/15/explicit-locking.html)",
     .topologies = pg_topologies,
     .facts = "number=sequence",
     .traits = LB_TRAIT_SESSION | LB_TRAIT_REENTRANT | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR,
@@ -139,13 +131,6 @@ const struct lb_protocol lb_pg_advisory_xact = {
     .name = "pg-advisory-xact",
     .summary =
         "PostgreSQL's transaction-level advisory lock: it lives in the memory of a server, as long as a transaction",
-    .promises =
-        "One holder per key while one server runs and the holder's transaction is open. A dead client frees it\n"
-        "with its connection. No write to disk, no clock. Nobody can forget to free it.",
-    .breaks =
-        "What breaks pg-advisory, but for a pooler; an error in the transaction ends the hold. With `idle_timeout`\n"
-        "a holder that says nothing for longer than the ttl loses the lock, and may go on working.",
-    .source = "PostgreSQL's documentation, \"Advisory Locks\" (postgresql.org/docs/15/explicit-locking.html)",
     .topologies = pg_topologies,
     .facts = "ends=transaction number=open lost=other",
     .traits = LB_TRAIT_SESSION | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR,
@@ -224,14 +209,6 @@ const struct lb_protocol lb_pg_for_update = {
     .abi = LB_ABI,
     .name = "pg-for-update",
     .summary = "SELECT ... FOR UPDATE NOWAIT in a transaction that stays open; COMMIT frees the row",
-    .promises =
-        "One holder per key while one server runs and the holder's transaction is open. A dead client frees it\n"
-        "with its connection. No clock. Nobody can forget to free it.",
-    .breaks =
-        "A restart of the server or a failover, also to a synchronous standby, ends the transaction. A cut-off old\n"
-        "primary that still answers. A silent network or a client that hangs keeps the lock; with `idle_timeout`\n"
-        "it loses it, and may go on working.",
-    .source = "PostgreSQL's documentation, \"Row-Level Locks\"; Quartz's StdRowLockSemaphore",
     .topologies = pg_topologies,
     .facts = "ends=transaction number=open lost=other",
     .traits = LB_TRAIT_SESSION | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR,

@@ -97,16 +97,6 @@ const struct lb_protocol lb_pg_lease = {
     .abi = LB_ABI,
     .name = "pg-lease",
     .summary = "a row with an expiry by the server's clock: an UPSERT takes it when the expiry has passed",
-    .promises =
-        "One holder per key while the server's clock does not jump or drift beyond the client's allowance, the one\n"
-        "primary keeps what it has committed and holders stop at valid_until. A dead holder is replaced after its\n"
-        "lease. Nobody releases or extends somebody else's lease. Grants carry growing numbers, drawn under the\n"
-        "row's lock.",
-    .breaks =
-        "Working on past the lease. A wall clock of the server set forward, or one that drifts; set back, it keeps\n"
-        "a dead holder's lease. Losing committed rows (promotion of an asynchronous standby, synchronous_commit=off\n"
-        "and a crash) or a cut-off old primary that still answers; a number may then repeat an earlier one.",
-    .source = "ShedLock's JDBC provider with usingDbTime(), as one PostgreSQL statement",
     .topologies = pg_topologies,
     .facts = "number=sequence",
     .traits = LB_TRAIT_LEASED | LB_TRAIT_FENCED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_NEEDS_MEMORY |
@@ -122,12 +112,6 @@ const struct lb_protocol lb_pg_lease_client = {
     .abi = LB_ABI,
     .name = "pg-lease-client",
     .summary = "pg-lease with expiries by the wall clocks of the clients, as many schedulers do",
-    .promises = "What pg-lease promises, while the wall clocks of all clients agree and do not jump.",
-    .breaks =
-        "What breaks pg-lease, with clients' clocks for the server's: one client whose wall clock is ahead takes\n"
-        "a lease that its holder still counts on. A client paused between reading its clock and sending\n"
-        "writes a lease that others find over.",
-    .source = "ShedLock's JDBC provider in its default form; Spring Integration's DefaultLockRepository",
     .topologies = pg_topologies,
     .facts = "number=sequence",
     .traits = LB_TRAIT_LEASED | LB_TRAIT_FENCED | LB_TRAIT_CLIENT_CLOCK | LB_TRAIT_NEEDS_MEMORY |
@@ -211,13 +195,6 @@ const struct lb_protocol lb_pg_row = {
     .abi = LB_ABI,
     .name = "pg-row",
     .summary = "a row with a unique name: INSERT takes the lock, DELETE of one's own row frees it",
-    .promises = "One holder per key as long as the one primary keeps what it has committed. No clock is involved.\n"
-                "Only the owner's own row is ever deleted. Grants carry growing numbers, drawn under the row.",
-    .breaks =
-        "A dead holder blocks the key for ever. Losing committed rows (promotion of an asynchronous standby,\n"
-        "synchronous_commit=off and a crash) or a cut-off old primary that still answers lets a second client in;\n"
-        "its number may then repeat an earlier one.",
-    .source = "the lock table of ShedLock's and Spring Integration's JDBC providers, without the lease",
     .topologies = pg_topologies,
     .facts = "number=sequence",
     .traits = LB_TRAIT_NO_EXPIRY | LB_TRAIT_FENCED | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR,

@@ -34,14 +34,6 @@ const struct lb_protocol lb_redis_del = {
     .abi = LB_ABI,
     .name = "redis-del",
     .summary = "one Redis server: SET NX PX without a token, released by DEL, whoever holds it by then",
-    .promises =
-        "One holder per key while every holder releases within its lease, and all that redis-token assumes holds. A dead\n"
-        "holder's lock ends by itself.",
-    .breaks =
-        "A release after the end of the lease deletes the next holder's lock, and a third client is granted it beside the\n"
-        "second. A renewal prolongs whosever lease it finds. The server can say that the key is held, not by whom. And\n"
-        "what breaks redis-token.",
-    .source = "redis.io: SET, the pattern before the one with a random value",
     .facts = "release=blind lost=blind",
     .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_NO_OWNER | LB_TRAIT_NEEDS_MEMORY |
               LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,
@@ -100,13 +92,6 @@ const struct lb_protocol lb_redis_setnx = {
     .abi = LB_ABI,
     .name = "redis-setnx",
     .summary = "one Redis server: SETNX, then EXPIRE, released by DEL",
-    .promises =
-        "One holder per key while every holder gets from SETNX to EXPIRE, releases within its lease, and all that redis-token\n"
-        "assumes holds.",
-    .breaks =
-        "A client that dies between the two commands, or gets no answer to the first, leaves a key without an end: nobody is\n"
-        "granted the lock any more. A release after the end of the lease deletes the next holder's lock. And what breaks redis-token.",
-    .source = "redis.io: SETNX before Redis 2.6.12; the taking: redis-py 2.x Lock (#554, #818)",
     .facts = "release=blind lost=blind end=set-later",
     .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_NO_OWNER | LB_TRAIT_NEEDS_MEMORY |
               LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,
@@ -157,13 +142,6 @@ const struct lb_protocol lb_redis_lua = {
     .abi = LB_ABI,
     .name = "redis-lua",
     .summary = "one Redis server: SETNX and PEXPIRE in one script, released by DEL",
-    .promises =
-        "One holder per key while every holder releases within its lease, and all that redis-token assumes holds. A dead\n"
-        "holder's lock ends by itself, wherever it died.",
-    .breaks =
-        "A release after the end of the lease deletes the next holder's lock, and a third client is granted it beside the\n"
-        "second. A script is not rolled back: a ttl that PEXPIRE refuses leaves a key for ever. And what breaks redis-token.",
-    .source = "redis.io: SETNX, PEXPIRE, EVAL",
     .facts = "release=blind lost=blind",
     .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_NO_OWNER | LB_TRAIT_NEEDS_MEMORY |
               LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,

@@ -312,15 +312,6 @@ const struct lb_protocol lb_redis_reentrant = {
     .abi = LB_ABI,
     .name = "redis-reentrant",
     .summary = "one Redis server: a hash of owner and count, which its owner may take again",
-    .promises =
-        "One owner per key while one and the same server decides and keeps the key, its clock does not jump or\n"
-        "drift by more than 1 % of the ttl and 2 ms, and holders stop at valid_until. An owner that holds may take it\n"
-        "again, and others get it after as many releases. Never releases or extends somebody else's lock.",
-    .breaks =
-        "A lost reply: what is sent again counts twice, and one release leaves the lock held until the lease ends\n"
-        "(not with absolute=yes). Working on past the lease; a failover; a restart without persistence; a jump of the\n"
-        "server's wall clock, or its drift; eviction. A nested take with a shorter ttl shortens the outer lease.",
-    .source = "Redisson: RedissonLock, without its watchdog",
     .facts = "lost=counted",
     .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_REENTRANT | LB_TRAIT_NEEDS_MEMORY |
               LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,
@@ -365,12 +356,6 @@ const struct lb_protocol lb_redis_watchdog = {
     .abi = LB_ABI,
     .name = "redis-watchdog",
     .summary = "redis-reentrant, renewed every third of its lease until it is released",
-    .promises = "What redis-reentrant promises, and work may take longer than the lease while its process runs and\n"
-                "reaches the server. With wake=yes this is the algorithm that Redisson ships.",
-    .breaks =
-        "A program that hangs while its process lives keeps the lock for ever (not with renewed_for_ms). A process\n"
-        "that stands still or is cut off loses it, as any lease is lost. All that breaks redis-reentrant.",
-    .source = "Redisson: RedissonLock and its watchdog (lockWatchdogTimeout)",
     .facts = "lost=counted",
     .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_REENTRANT | LB_TRAIT_RENEWED | LB_TRAIT_NEEDS_MEMORY |
               LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,

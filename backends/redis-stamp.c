@@ -158,13 +158,6 @@ const struct lb_protocol lb_redis_stamp = {
     .abi = LB_ABI,
     .name = "redis-stamp",
     .summary = "one Redis server: SETNX with the end of the lock as its value, taken over by GETSET, released by DEL",
-    .promises =
-        "One holder per key while the wall clocks of all clients agree, nobody stands still before its GETSET, and one server keeps the\n"
-        "key. A dead holder's lock is taken over. The server's clock does not matter.",
-    .breaks =
-        "A client whose wall clock runs ahead steals the lock. Who loses the race with GETSET writes its own end into the winner's key: if it\n"
-        "had stood still before, an earlier one. A key that was forgotten, as with redis-token. DEL looks at no owner.",
-    .source = "redis.io: SETNX, \"Locking with SETNX\"",
     .topologies = redis_key_topologies,
     .facts = "release=timed lost=blind",
     .traits = LB_TRAIT_LEASED | LB_TRAIT_CLIENT_CLOCK | LB_TRAIT_NO_OWNER | LB_TRAIT_NEEDS_MEMORY |

@@ -5,7 +5,8 @@
  * Promises    One holder per key as long as one and the same Redis server decides, its clock does not jump, and holders
  *             stop at valid_until. The lease is counted from before the request left, minus drift, so the client's end
  *             comes before the server's. A release or an extension never touches somebody else's lock.
- * Assumes     The server keeps what it has confirmed, and its clock and the client's run at nearly the same rate.
+ * Assumes     The server keeps what it has confirmed, and its clock and the client's run at nearly the same rate: they
+ *             drift apart by at most 1 % of the ttl and 2 ms.
  * Breaks it   A holder that works on past its lease (a pause, with nobody checking); a failover, because replication is
  *             asynchronous and the promoted replica may not know the key; a cut-off old master, which goes on granting;
  *             a restart that forgets the key (no persistence, RDB snapshots only, or with appendfsync everysec a
@@ -70,17 +71,6 @@ const struct lb_protocol lb_redis_token = {
     .abi = LB_ABI,
     .name = "redis-token",
     .summary = "one Redis server: SET NX PX with a random token, released by compare-and-delete",
-    .promises =
-        "One holder per key while one and the same server decides and keeps the key, its clock does not jump\n"
-        "or drift by more than 1 % of the ttl and 2 ms, and holders stop at valid_until. Never releases or extends\n"
-        "somebody else's lock. A lost reply is reported as unknown. With fence=yes grants carry numbers that grow\n"
-        "while the server keeps its counter, which ends a day after the latest of them.",
-    .breaks =
-        "Working on past the lease; a failover (replication is asynchronous, a cut-off master goes on\n"
-        "granting); a restart without persistence; a jump of the server's wall clock (ahead: the lease ends at once; back:\n"
-        "a dead holder keeps the key) or its drift; eviction. The fence does not help after a failover or such a\n"
-        "restart: the counter may have gone back, too.",
-    .source = "redis.io: SET, and Distributed Locks with Redis (single instance)",
     .facts = "number=counter",
     .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR |
               LB_TRAIT_NEEDS_RATE,
@@ -128,11 +118,6 @@ const struct lb_protocol lb_redis_pubsub = {
     .abi = LB_ABI,
     .name = "redis-pubsub",
     .summary = "redis-token whose release is published: waiters sleep until then, or until the lease is over",
-    .promises = "What redis-token promises; and a waiter is woken by the release, without polling.",
-    .breaks =
-        "What breaks redis-token. A message that does not arrive costs the rest of the lease. All waiters wake up, and\n"
-        "all but one ask in vain.",
-    .source = "Redisson: how RedissonLock waits",
     .facts = "waits=by-lease",
     .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_WAKES | LB_TRAIT_NEEDS_MEMORY |
               LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,
@@ -258,15 +243,6 @@ const struct lb_protocol lb_redis_wait = {
     .abi = LB_ABI,
     .name = "redis-wait",
     .summary = "redis-token, and a grant counts when the replicas have confirmed it (WAIT)",
-    .promises =
-        "What redis-token promises; and whichever replica takes over has the key of every grant, as long as all had\n"
-        "to confirm it and keep their memory. A primary that reaches too few grants nothing.",
-    .breaks =
-        "Fewer replicas than all: the one that confirmed may be unreachable, or have the worse replica-priority, and\n"
-        "another one takes over. Working on past the lease; a restart\n"
-        "without persistence; a jump of the server's wall clock, or its drift; eviction. One replica that is away keeps\n"
-        "everybody from the lock.",
-    .source = "redis.io: WAIT; Redisson waits for replicas in a weaker form",
     .facts = "confirms=replicas",
     .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR |
               LB_TRAIT_NEEDS_RATE,

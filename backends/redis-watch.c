@@ -140,13 +140,6 @@ const struct lb_protocol lb_redis_watch = {
     .abi = LB_ABI,
     .name = "redis-watch",
     .summary = "one Redis server: SETNX and EXPIRE, repaired by who is refused, released by WATCH, MULTI, DEL, EXEC",
-    .promises =
-        "One holder per key, as redis-token. Never releases or extends somebody else's lock. A key that its dead holder\n"
-        "left without an end gets one from whoever asks next.",
-    .breaks =
-        "What breaks redis-token. The repair may meet the next holder's key, whose lease it moves. Each waiter asks a\n"
-        "thousand times a second.",
-    .source = "J. Carlson, Redis in Action (2013), 6.2",
     .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR |
               LB_TRAIT_NEEDS_RATE,
     /* after-set: between SETNX and EXPIRE; the reply has been read, or given up, and not been looked at. before-del:
@@ -221,12 +214,6 @@ const struct lb_protocol lb_redis_getdel = {
     .abi = LB_ABI,
     .name = "redis-getdel",
     .summary = "one Redis server: SET NX PX with a random token, which the client compares before it sends DEL",
-    .promises =
-        "One holder per key while nobody's lease ends between its GET and its DEL, and all that redis-token assumes holds.",
-    .breaks =
-        "A client that stands still between GET and DEL until its lease is over deletes the next holder's lock, and a third\n"
-        "client is granted it beside the second. And what breaks redis-token.",
-    .source = "redis.io: SET, without the script that it shows",
     .facts = "release=looked",
     .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR |
               LB_TRAIT_NEEDS_RATE,

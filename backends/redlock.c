@@ -382,16 +382,6 @@ const struct lb_protocol lb_redlock = {
     .abi = LB_ABI,
     .name = "redlock",
     .summary = "a majority of N independent Redis servers, asked all at once or one after the other",
-    .promises = "One holder per key while no server of its majority forgets or misdates the key and holders stop at\n"
-                "valid_until. Works with up to (N-1)/2 servers down, and does not wait for them. A failed attempt is\n"
-                "never unknown: what it left is deleted down the same connection, or ends with its ttl.\n"
-                "No fencing number: tokens are unique, and in no order.",
-    .breaks =
-        "A server restarted within one ttl of a crash that made it forget keys: run it with appendfsync always, or keep it\n"
-        "away for longer than the longest ttl (delayed restart). A wall clock set forward. For both one server is enough if\n"
-        "the lock stands on a bare majority. A wall clock set back on so many servers that no majority is left without them:\n"
-        "they keep a dead holder's key. Working on past the lease: no fencing number stops such a holder at the resource.",
-    .source = "redis.io: Distributed Locks with Redis; the Kleppmann and Sanfilippo exchange of 2016",
     .topologies = (const char *const[]){"redis-x5", "redis-x3", NULL},
     .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_RATE,
     .options = redlock_options,

@@ -140,11 +140,15 @@ static bool good_text(const char *text, bool lines) {
   return text && *text;
 }
 
+/* A plug-in says it in its table. The head of a file of ours, or of an adapter, says it already. */
+static bool has_lines(const struct lb_protocol *p, const char *text) {
+  return text ? good_text(text, true) : p->traits & LB_TRAIT_FOREIGN || lb_protocol_design(p);
+}
+
 static const char *texts_complaint(const struct lb_protocol *p) {
-  if (!p->summary || !p->promises || !p->breaks || !p->source) return "a missing summary, promises, breaks or source";
   if (!good_text(p->summary, false)) return "a summary that is not one line of text";
-  if (!good_text(p->promises, true) || !good_text(p->breaks, true) || !good_text(p->source, true))
-    return "an empty text, or a control character, in promises, breaks or source";
+  if (!has_lines(p, p->promises) || !has_lines(p, p->breaks) || !has_lines(p, p->source))
+    return "no promises, breaks or source, or one with a control character";
   if (p->unsafe_why && !good_text(p->unsafe_why, false)) return "an unsafe_why that is not one line of text";
   return NULL;
 }

@@ -275,13 +275,6 @@ const struct lb_protocol lb_zk_careless = {
     .abi = LB_ABI,
     .name = "zk-careless",
     .summary = "ZooKeeper's queue without care: believes a node of its earlier session, ignores disconnects",
-    .promises = "Mutual exclusion in order of arrival, as long as no session ends and no client starts anew while its\n"
-                "earlier session lives. A fencing number that grows over the whole ensemble with every node.",
-    .breaks = "A client that is started again before its earlier session has ended: it takes the node of that session\n"
-              "for its own, and holds what the servers grant to the next one when that session ends. A holder that is\n"
-              "paused or cut off for longer than its session timeout. A resource that compares the fencing number\n"
-              "refuses both.",
-    .source = "ZooKeeper Recipes and Solutions, \"Locks\", without its note on recoverable errors and the GUID",
     .facts = "number=log lost=elsewhere heeds=no names-end=no reentrant=uncounted",
     .traits =
         LB_TRAIT_SESSION | LB_TRAIT_NEEDS_RATE | LB_TRAIT_FENCED | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES,
@@ -326,14 +319,6 @@ const struct lb_protocol lb_zk_persistent_sequential = {
     .abi = LB_ABI,
     .name = "zk-persistent-sequential",
     .summary = "ZooKeeper's queue made of nodes that stay: a dead waiter blocks all behind it for ever",
-    .promises =
-        "Mutual exclusion in order of arrival for as long as nobody but its client deletes a node, and a fencing\n"
-        "number that grows over the whole ensemble. One client is woken per release. No session, no lease, no clock.",
-    .breaks =
-        "A client that dies while it holds or while it waits, or that ends its session without a release: its node\n"
-        "stays, over restarts of the servers, too, and all behind it wait for ever. No progress without a majority\n"
-        "of the servers.",
-    .source = "ZooKeeper Recipes and Solutions, \"Locks\", without its flag EPHEMERAL",
     .facts = "number=log lost=elsewhere queue=lasting",
     .traits = LB_TRAIT_NO_EXPIRY | LB_TRAIT_FENCED | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES,
     HOOKS,

@@ -305,13 +305,6 @@ const struct lb_protocol lb_zk_ephemeral = {
     .abi = LB_ABI,
     .name = "zk-ephemeral",
     .summary = "one ephemeral node of ZooKeeper, which everybody who waits watches: the herd",
-    .promises = "Mutual exclusion while the holder's session lives, and a fencing number that grows over the whole\n"
-                "ensemble. A dead holder is replaced after the session timeout.",
-    .breaks =
-        "A holder that is paused or cut off for longer than its session timeout and goes on working; a resource\n"
-        "that compares the fencing number refuses it. No progress without a majority of the servers. Each release\n"
-        "wakes everybody who waits, and each of them sends a write that all but one find refused.",
-    .source = "ZooKeeper Programmer's Guide, \"Ephemeral Nodes\"; Recipes and Solutions, \"Locks\", on the herd effect",
     .facts = "number=log lost=elsewhere",
     .traits = LB_TRAIT_SESSION | LB_TRAIT_NEEDS_RATE | LB_TRAIT_FENCED | LB_TRAIT_WAKES,
     HOOKS,
@@ -346,13 +339,6 @@ const struct lb_protocol lb_zk_persistent = {
     .abi = LB_ABI,
     .name = "zk-persistent",
     .summary = "one plain node of ZooKeeper: a dead holder blocks for ever",
-    .promises =
-        "Mutual exclusion for as long as nobody but the holder deletes the node, and a fencing number that grows\n"
-        "over the whole ensemble. No session, no lease, no clock.",
-    .breaks = "A client that dies while it holds, or whose create was not answered and who never asks again: the node\n"
-              "stays, over restarts of the servers, too. No progress without a majority of the servers. Each release\n"
-              "wakes everybody who waits.",
-    .source = "ZooKeeper Programmer's Guide, \"ZNodes\": create() without flags",
     .facts = "number=log lost=elsewhere",
     .traits = LB_TRAIT_NO_EXPIRY | LB_TRAIT_FENCED | LB_TRAIT_WAKES,
     HOOKS,

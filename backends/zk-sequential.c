@@ -172,14 +172,6 @@ const struct lb_protocol lb_zk_sequential = {
     .abi = LB_ABI,
     .name = "zk-sequential",
     .summary = "ZooKeeper's queue of ephemeral sequential nodes, each watching the one before",
-    .promises = "Mutual exclusion in order of arrival while the holder's session lives, and a fencing number that\n"
-                "grows over the whole ensemble. A dead holder is replaced after the session timeout. One client is\n"
-                "woken per release; it believes what it reads while its own writes tell that its session lives.",
-    .breaks = "A holder that is paused or cut off for longer than its session timeout and goes on working; a resource\n"
-              "that compares the fencing number refuses it. No progress without a majority of the servers. A write to\n"
-              "a node of the queue by anybody else is taken for a release, and nothing forbids it. With `recipe`\n"
-              "not that, but a server that follows its leader late by more than a session.",
-    .source = "ZooKeeper Recipes and Solutions, \"Locks\" (zookeeper.apache.org/doc/r3.8.0/recipes.html)",
     .facts = "number=log lost=elsewhere lost-release=repeated",
     .traits =
         LB_TRAIT_SESSION | LB_TRAIT_NEEDS_RATE | LB_TRAIT_FENCED | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES,

@@ -119,10 +119,12 @@ static void show_clocks(const struct lb_protocol *p) {
   if (t) printf("\nclocks:   %s", lb_clocks_say(lb_clocks_of(p, NULL, t), said, sizeof said));
 }
 
-/* What it promises and what breaks it come first: that is what a reader compares. */
 static void show_protocol(const struct lb_protocol *p) {
-  printf("protocol %s: %s\n\npromises: %s\nbreaks:   %s\nsource:   %s\ntraits:   ", p->name, p->summary, p->promises,
-         p->breaks, p->source);
+  printf("protocol %s: %s\n\n", p->name, p->summary);
+  if (p->promises) printf("promises: %s\n", p->promises);
+  if (p->breaks) printf("breaks:   %s\n", p->breaks);
+  if (p->source) printf("source:   %s\n", p->source);
+  printf("traits:   ");
   lb_print_traits(p->traits);
   if (p->unsafe_why) printf(" (%s)", p->unsafe_why);
   if (!(p->traits & LB_TRAIT_FOREIGN)) show_assumptions(p);

@@ -262,7 +262,8 @@ head_of() {
 }
 shows_head() { # PROTOCOL FILE
   "$bin" show "$1" | sed "1,/^backends\/$2 says:\$/d" | sed '1d; s/^  //' >"$dir/shown"
-  head_of "$root/backends/$2" "$1" | sed 's/\t/  /g' | cmp - "$dir/shown" && test -s "$dir/shown"
+  head_of "$root/backends/$2" "$1" | sed 's/\t/  /g' | cmp - "$dir/shown" || return 1
+  for word in Promises Breaks Source; do grep -qE "(^|[ .])$word" "$dir/shown" || return 1; done # the table does not say it
 }
 shows_heads() {
   sed -nE 's,^ *\.name = "([a-z0-9-]+)"\,$,\1,p' "$root"/backends/*.c | while read -r protocol; do
