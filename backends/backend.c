@@ -10,7 +10,7 @@
 
 const struct lb_assumption lb_assumptions[] = {
     {"memory", "a server that comes back has what it had confirmed", LB_TRAIT_NEEDS_MEMORY},
-    {"successor", "who takes over has what was confirmed, and who was replaced grants and ends nothing",
+    {"successor", "the new primary has what was confirmed, and the old one grants and ends nothing",
      LB_TRAIT_NEEDS_SUCCESSOR},
     {"wall-clock", "the wall clock of a server that counts a lease does not jump", LB_TRAIT_SERVER_CLOCK},
     {"rate", "the clocks that count a lease run at nearly the rate of the holder's", LB_TRAIT_NEEDS_RATE},

@@ -116,7 +116,7 @@ struct lb_target {
 
 /* ---- options ------------------------------------------------------------------------------------------ */
 
-/* One name means the same everywhere: a boolean option `fence` gives grants a fencing number, at a price that is not
+/* One name means the same everywhere: a boolean option `fence` gives grants a fencing token, at a price that is not
  * paid without it. A boolean option `wake` says whether waiters are told of a release or poll: without it the hook wait
  * is not called, and the trait LB_TRAIT_WAKES is left out. A boolean option `check_validity` that is off: a grant whose
  * lease is over by the time its answer was read is handed out all the same, and the client believes it. A choice

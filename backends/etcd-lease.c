@@ -7,7 +7,7 @@
  * with its lease, and the lease is kept up every third of the ttl for as long as its owner's process waits or holds.
  *
  * Promises    One holder per key while holders stop at valid_until; in order of arrival; and work may take longer than
- *             the lease, as long as its process runs and reaches a majority. A fencing number, the revision that made
+ *             the lease, as long as its process runs and reaches a majority. A fencing token, the revision that made
  *             the key, which grows over the whole cluster, and survives failover and restart. A release or an extension
  *             never touches somebody else's key.
  * Assumes     The leader's clock and the client's run at nearly the same rate; members keep what they have confirmed;

@@ -13,7 +13,7 @@ const struct lb_protocol *lb_protocol_at(size_t i);
 const struct lb_protocol *lb_protocol_find(const char *name);
 /* The one to use on servers like those of this topology; NULL = nobody says. */
 const struct lb_protocol *lb_protocol_to_use(const char *topology);
-/* Whether its grants can carry a fencing number: always (LB_TRAIT_FENCED), or with its boolean option `fence` on. */
+/* Whether its grants can carry a fencing token: always (LB_TRAIT_FENCED), or with its boolean option `fence` on. */
 bool lb_protocol_can_fence(const struct lb_protocol *protocol);
 /* The flaw that it declares in this statement of conform, with these values of its options (as in lb_config), or
  * NULL. */

@@ -29,7 +29,7 @@
 /* The statements of one protocol. All but `held` and `remove` are given the same parameters, of which each uses the
  * first few: $1 the key, $2 the owner (unique per attempt), $3 the client's wall clock in ms since 1970, or NULL for
  * the server's own, $4 the ttl in ms. `held` and `remove` have $1 and, as $2, that clock. Each yields one row for yes
- * and none for no; the first column of take and again is the fencing number. */
+ * and none for no; the first column of take and again is the fencing token. */
 struct sql_row_sql {
   struct sql_stmt take; /* yes: it was free and is $2's now */
   struct sql_stmt

@@ -257,7 +257,7 @@ static const struct lb_proofs proofs = {ZK_RUN_PROOFS, .inspect = recipe_inspect
  *  - What a list shows is believed, however old it is (zk-sequential.c, option recipe).
  *  - A client that holds and asks for the same lock once more finds the node of its hold, and is granted; the first
  *  release ends both.
- * A resource that compares fencing numbers refuses both, for the node of a session that has ended has the smaller one.
+ * A resource that compares fencing tokens refuses both, for the node of a session that has ended has the smaller one.
  * But a node that is taken over gives its number a second time, so numbers do not grow with every grant.
  *
  * Details that matter
@@ -293,7 +293,7 @@ const struct lb_protocol lb_zk_careless = {
  *   release:  delete one's own node, be it a hold or a place in the queue
  *
  * Promises: exclusion in order of arrival, for as long as nobody but its client deletes a node. No session, no lease
- * and no clock can take it away. A release wakes one client. A fencing number (czxid) that grows over the whole
+ * and no clock can take it away. A release wakes one client. A fencing token (czxid) that grows over the whole
  * ensemble. Assumes: every client that has a node in the queue lives until it has deleted it.
  * Breaks: a client that dies, while it holds or while it waits. A queue is only as alive as each of its members: the
  * node of a dead waiter comes first some day, and then nobody holds and nobody is granted, for ever. That is why the

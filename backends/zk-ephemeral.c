@@ -279,12 +279,12 @@ static const struct lb_proofs proofs = {ZK_RUN_PROOFS, .inspect = node_inspect};
  *             has gone
  *   release:  delete it, if it is one's own
  *
- * Promises: exclusion as far as the session lives; a fencing number (czxid, the transaction that created the node) that
+ * Promises: exclusion as far as the session lives; a fencing token (czxid, the transaction that created the node) that
  * comes with the reply. The servers delete the node of a dead client when its session ends.
  * Assumes: a client stops by itself before its session can have ended, by a leader's clock that runs at about the rate
  * of its own. It knows no more of that than its own answered writes tell (zk_life.h), so `valid_until` is what it is
  * for zk-sequential. Breaks: a holder that is paused or cut off for longer than the session timeout and goes on
- * working; a resource that compares the fencing number refuses it. And the herd: a release wakes all who wait, however
+ * working; a resource that compares the fencing token refuses it. And the herd: a release wakes all who wait, however
  * many. Each of them sends a create, all but one are refused, and each of those reads the node again to watch it. With
  * 16 clients that is 33 requests for one hand-off where a queue sends four; and the refused creates are transactions:
  * the leader orders them, and a majority writes them to disk before the refusal is told. So the lock becomes slower
@@ -318,7 +318,7 @@ const struct lb_protocol lb_zk_ephemeral = {
  *   release:  delete it, if it is one's own
  *
  * Promises: exclusion for as long as nobody but its holder deletes the node. No session, no lease and no clock can take
- * it away: a holder that was paused or cut off for any time still holds. A fencing number (czxid) comes with the reply.
+ * it away: a holder that was paused or cut off for any time still holds. A fencing token (czxid) comes with the reply.
  * Assumes: every client that was granted the lock lives until it has deleted the node.
  * Breaks: a client that dies while it holds. Its node blocks the lock for ever: it is in the log and in the snapshots
  * of a majority, so a restart of the servers brings it back. Somebody has to delete it by hand, and nothing in it tells

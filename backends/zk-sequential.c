@@ -6,7 +6,7 @@
  * Whoever has the lowest number holds the lock. Everybody else watches the node just before its own and nothing more,
  * so a release wakes one client. Nodes are ephemeral: they die with the session of their client.
  *
- * Promises: exclusion as far as the session lives, in order of arrival; a fencing number (czxid, the transaction that
+ * Promises: exclusion as far as the session lives, in order of arrival; a fencing token (czxid, the transaction that
  * created the node) that grows over the whole ensemble and survives fail-over.
  * Assumes: a client stops by itself before its session can have ended; and the leader's clock, which ends sessions,
  * runs at about the rate of the client's. The session is kept alive by the library's own
@@ -16,7 +16,7 @@
  * extend() moves the point by writes to the folder. A session may outlive `valid_until` by far. Breaks: a leader whose
  * clock runs twice as fast, while the follower of the holder stands still: half a session is a whole one to it (rarely:
  * mostly the holder knew of half a session only). A holder that is paused or cut off for longer than the session
- * timeout and goes on working, like every lease; a resource that compares the fencing number refuses it. A client that
+ * timeout and goes on working, like every lease; a resource that compares the fencing token refuses it. A client that
  * is cut off is told that its connection is lost, and cannot learn whether the session has ended: the servers say it at
  * the next contact. And anybody who writes to a node of the queue from outside (zk_queue.h): a waiter takes that for a
  * release.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """guard_table.py RUN_DIR - what each guard changes: rows are systems, columns the guards of each scenario that ran
 under more than one. A frame marks a verdict that differs from the one without a guard; a cell that means nothing (a lock
-without a fencing number has nothing to fence with) has the number of its reason. Everything comes from run.json.
+without a fencing token has nothing to fence with) has the number of its reason. Everything comes from run.json.
 """
 
 import math
@@ -17,7 +17,7 @@ COLUMNS = (*table.COLUMNS, *table.STOPPED, "changed", "why")
 GUARD_HEAD, SCENARIO_HEAD, GAP, BLOCK_GAP = 0.2, 0.24, 0.14, 0.3
 MANY = 20  # systems
 NOTE = ("guards, by what a client does before it touches the resource: none; deadline: it looks at its own clock; signal: whether its library or "
-        "connection reported a loss; recheck: it asks the server; claim and fence: the resource compares unique tokens or fencing numbers (refused). "
+        "connection reported a loss; recheck: it asks the server; claim and fence: the resource compares unique tokens or fencing tokens (refused). "
         "Below a verdict: what stopped clients, the most frequent")
 JUDGED = ("a verdict is about who held the lock without a guard, and about lost updates and stale writes with one; with fence also about "
           "numbers that went backwards")

@@ -112,7 +112,7 @@ struct lb_args {
   int faults;
   double budget_s;
   bool has_faults, list, narrow, all;
-  bool has_seed, json, verbose, past_lease, strict, tap, keep_logs, reuse, anyway, cost, speed, clocks;
+  bool has_seed, json, markdown, verbose, past_lease, strict, tap, keep_logs, reuse, anyway, cost, speed, clocks;
 };
 
 /* Which options a command takes, beside --help. */
@@ -136,6 +136,7 @@ enum {
   LB_ARG_JUDGE = 1 << 16,  /* -b -n -s -j -o -v --seed --resume */
   LB_ARG_WHICH = 1 << 17,  /* --on --survive -g */
   LB_ARG_ALL = 1 << 18,    /* --all, of a story */
+  LB_ARG_LIST = 1 << 19,   /* --markdown */
 };
 
 /* Of lb_args_parse(): --help is among them. */

@@ -27,16 +27,16 @@ static const struct lb_cli_command commands[] = {
      "runs scenarios (names or .ini files) and prints verdicts", NULL},
     {"suite", lb_cli_suite, LB_ARG_RUN | LB_ARG_JSON | LB_ARG_OWN, "SUITE",
      "runs the scenarios of a suite, draws charts and a report",
-     "SUITE is one of `list suites`, or an .ini file of your own: scenarios/README.md describes its form.\n"},
+     "SUITE is one of `list suites`, or an .ini file of your own: docs/scenarios.md describes its form.\n"},
     {"judge", lb_cli_judge, LB_ARG_JUDGE, "LOCK",
      "answers \"is my lock safe?\" in one screen: what breaks it, how to see it, what to do instead",
      "LOCK is the command of an adapter ('python3 mine.py', see peers/README.md), a plugin (mine.so), PROTOCOL[@TOPOLOGY], or LIBRARY[@TOPOLOGY] of `list peers`.\n"
      "Your own lock is held against the contract first (adapter-check, conform). Then the suite `judge` runs. A scenario that means nothing for the lock is left out.\n"
      "exit: 0 safe in all that was asked, 1 failure of the harness, 2 bad input, 3 not safe, or stuck, 4 undecided, 5 nothing could be asked,\n"
      "      130 stopped before its end: what is decided is kept, and --resume plays the rest\n"},
-    {"list", lb_cli_list, LB_ARG_PLUGIN,
-     "[protocols|topologies|scenarios|suites|steps|points|assumptions|expectations [SYSTEMS]]",
-     "lists what there is to run", NULL},
+    {"list", lb_cli_list, LB_ARG_PLUGIN | LB_ARG_LIST,
+     "[protocols|topologies|scenarios|suites|steps|points|assumptions|expectations [SYSTEMS]|guards|keys|counters]",
+     "lists what there is to run, or what the tables of docs/ have", NULL},
     {"show", lb_cli_show, LB_ARG_PLUGIN | LB_ARG_COST | LB_ARG_SHOW, "NAME",
      "shows what a protocol promises and what breaks it, or a topology, or a scenario",
      "NAME is PROTOCOL, PROTOCOL@TOPOLOGY, TOPOLOGY or SCENARIO.\n"},
@@ -82,7 +82,7 @@ static const struct lb_cli_command commands[] = {
      "docs/adding-a-lock.md says what to look at where one does not hold.\n"
      "exit: 0 all hold, 1 failure of the harness, 2 usage or no adapter, 3 some do not, 5 servers are missing\n"},
     {"hunt", lb_cli_hunt, LB_ARG_HUNT, "SYSTEM...|all",
-     "looks for the smallest sets of faults that break a lock: all timelines of at most K faults",
+     "finds the minimal sets of faults that break a lock, in all timelines of at most K faults",
      "SYSTEM is PROTOCOL@TOPOLOGY; a plugin or a foreign lock needs no name. All timelines run the same program: three clients, of which one holds while the\n"
      "faults are done. Sets are run again with new seeds, and so is every part of them. Kept are hunt.csv, and hunt/NN.ini for each set, which `run` replays.\n"
      "exit: 0 done or out of budget, 1 failure of the harness, 2 usage, 3 what a reason leaves out came out otherwise (audit), 5 servers are missing,\n"

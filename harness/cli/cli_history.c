@@ -154,7 +154,7 @@ static int print_history(const struct lb_told *told, const struct lb_args *args,
 
 static int without_history(const struct lb_told *told, bool json) {
   static const char why[] =
-      "no history was kept: of a workload, only those of trials that were not safe are (faults/ has what became of the faults of a campaign)";
+      "no history was kept: of a workload, only those of trials that were not safe are (faults/ has the faults of a campaign)";
   if (json) return lb_complain(LB_EXIT_USAGE, "%s", told->found ? why : "this cell was skipped, so it has no history");
   lb_told_print(told, stdout);
   if (told->found) printf("\n%s\n", why);

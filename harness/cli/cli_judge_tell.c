@@ -187,7 +187,7 @@ static const char *const use[LB_GUARD_COUNT] = {
     [LB_GUARD_SIGNAL] = "stop if the session is lost or in doubt",
     [LB_GUARD_RECHECK] = "ask the server before each access",
     [LB_GUARD_CLAIM] = "let the resource refuse earlier holders",
-    [LB_GUARD_FENCE] = "let the resource refuse smaller fencing numbers",
+    [LB_GUARD_FENCE] = "let the resource refuse smaller fencing tokens",
 };
 
 /* What the lock rests on in a scenario that breaks it. */
@@ -201,13 +201,13 @@ static const struct {
     {"majority-lost", "a majority of servers that still have their grants after a restart"},
     {"partition", "a holder that stops by itself when it hears no server"},
     {"pause-holder", "no holder that pauses for longer than its lease"},
-    {"pause-writer", "no pause between check and write, or a resource that compares fencing numbers"},
+    {"pause-writer", "no pause between check and write, or a resource that compares fencing tokens"},
     {"slow-holder", "work that ends before its lease, or a renewal"},
     {"clock-jump", "server clocks that do not jump"},
     {"hung-holder", "a program that never hangs for longer than its lease"},
     {"crash-holder", "an end of its own for the lock of a dead client"},
     {"dead-waiter", "an end of its own for the place of a dead waiter"},
-    {"lost-reply", "a client that finds out what became of a lost reply"},
+    {"lost-reply", "a client that finds out whether a lost request was carried out"},
     {"late-release", "a release that compares its owner at the server"},
     {"stopped-before-del", "a release that compares and deletes in one step"},
     {"power-loss", "a server that syncs a grant before it answers"},

@@ -15,6 +15,7 @@
 #include "backends/registry.h"
 #include "base/suggest.h"
 #include "client/holder.h"
+#include "history/counter.h"
 #include "run/peers.h"
 #include "scenario/scenario.h"
 #include "network/proc.h"
@@ -204,12 +205,122 @@ static int list_assumptions(void) {
   return LB_EXIT_OK;
 }
 
-static int list_steps(void) {
-  int width = 0;
-  for (enum lb_verb v = LB_STEP_NONE + 1; v < LB_VERB_COUNT; v++) width = wider(width, lb_step_rows[v].form);
+/* ---- tables of the pages ------------------------------------------------------------------------------------- */
+
+/* A table of the reference, out of the rows that parser and results go by. As Markdown it stands in docs/, where
+ * tests/test-printed.py compares it. */
+enum { CELLS_MAX = 4 };
+struct table {
+  const char *head[CELLS_MAX]; /* NULL behind the last; the first column is code */
+  int width;                   /* of the first column on a terminal */
+  bool markdown;
+};
+
+static void put_head(const struct table *table) {
+  if (!table->markdown) return;
+  for (int i = 0; i < CELLS_MAX && table->head[i]; i++) printf("| %s ", table->head[i]);
+  puts("|");
+  for (int i = 0; i < CELLS_MAX && table->head[i]; i++) fputs("|---", stdout);
+  puts("|");
+}
+
+/* A '|' would begin a cell. */
+static void put_cell(const char *text, const char *quote) {
+  printf("| %s", quote);
+  for (; *text; text++) printf(*text == '|' ? "\\%c" : "%c", *text);
+  printf("%s%s", quote, *quote ? " " : "");
+}
+
+static void put_row(const struct table *table, const char *const *cells) {
+  if (!table->markdown) {
+    printf("%-*s", table->width, cells[0]);
+    for (int i = 1; i < CELLS_MAX && table->head[i]; i++) printf("%s%s", *cells[i] ? "  " : "", cells[i]);
+    puts("");
+    return;
+  }
+  put_cell(cells[0], "`");
+  for (int i = 1; i < CELLS_MAX && table->head[i]; i++) put_cell(cells[i], ""), fputs(*cells[i] ? " " : "", stdout);
+  puts("|");
+}
+
+static int list_steps(bool markdown) {
+  struct table table = {.head = {"step", "meaning"}, .markdown = markdown};
   for (enum lb_verb v = LB_STEP_NONE + 1; v < LB_VERB_COUNT; v++)
-    printf("%-*s  %s\n", width, lb_step_rows[v].form, lb_step_rows[v].help);
+    table.width = wider(table.width, lb_step_rows[v].form);
+  put_head(&table);
+  for (enum lb_verb v = LB_STEP_NONE + 1; v < LB_VERB_COUNT; v++)
+    put_row(&table, (const char *[]){lb_step_rows[v].form, lb_step_rows[v].help});
   return LB_EXIT_OK;
+}
+
+static int list_guards(bool markdown) {
+  struct table table = {.head = {"guard", "what happens before each access"}, .width = 8, .markdown = markdown};
+  put_head(&table);
+  for (int guard = 0; guard < LB_GUARD_COUNT; guard++)
+    put_row(&table, (const char *[]){lb_guard_name((enum lb_guard)guard), lb_guard_help((enum lb_guard)guard)});
+  return LB_EXIT_OK;
+}
+
+/* "number, 0 to 100 ms". */
+static void value_of_key(const struct lb_scenario_key *key, char *ret, size_t size) {
+  char range[64] = "";
+  if (key->max > 0) snprintf(range, sizeof range, ", %.15g to %.15g", key->min, key->max);
+  snprintf(ret, size, "%s%s%s%s", lb_scenario_type_name(key->type), range, *key->unit ? " " : "", key->unit);
+}
+
+static int list_keys(bool markdown) {
+  struct table table = {.head = {"key", "value", "default", "meaning"}, .markdown = markdown};
+  const char *section = NULL;
+  for (size_t i = 0; i < lb_scenario_key_count; i++) table.width = wider(table.width, lb_scenario_keys[i].name);
+  for (size_t i = 0; i < lb_scenario_key_count; i++) {
+    const struct lb_scenario_key *key = &lb_scenario_keys[i];
+    char value[120];
+    if (!section || strcmp(section, key->section) != 0) {
+      printf(markdown ? "%s**[%s]**\n\n" : "%s[%s]\n", section ? "\n" : "", key->section);
+      put_head(&table);
+    }
+    section = key->section;
+    value_of_key(key, value, sizeof value);
+    put_row(&table, (const char *[]){key->name, value,
+                                     key->flags & LB_KEY_MANDATORY ? "must be given"
+                                     : key->def                    ? key->def
+                                                                   : "",
+                                     key->help});
+  }
+  return LB_EXIT_OK;
+}
+
+/* Those of trials.csv and of the cells of run.json. */
+static int list_counters(bool markdown) {
+  struct table table = {.head = {"counter", "unit", "in", "meaning"}, .markdown = markdown};
+  for (size_t i = 0; i < lb_counter_row_count; i++) table.width = wider(table.width, lb_counter_rows[i].name);
+  put_head(&table);
+  for (size_t i = 0; i < lb_counter_row_count; i++) {
+    const struct lb_counter *row = &lb_counter_rows[i];
+    unsigned places = row->places & (LB_IN_TRIALS | LB_IN_CELLS);
+    if (places)
+      put_row(&table, (const char *[]){row->name, row->unit ? row->unit : "",
+                                       places == LB_IN_TRIALS  ? "trials"
+                                       : places == LB_IN_CELLS ? "cells"
+                                                               : "both",
+                                       row->help});
+  }
+  return LB_EXIT_OK;
+}
+
+static int list_steps_plain(void) { return list_steps(false); }
+
+/* Of `list WORD --markdown`: one of the tables above. */
+static int list_table(const char *name, bool markdown, bool *found) {
+  static const struct {
+    const char *name;
+    int (*list)(bool markdown);
+  } tables[] = {{"steps", list_steps}, {"guards", list_guards}, {"keys", list_keys}, {"counters", list_counters}};
+  for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+    if ((*found = strcmp(name, tables[i].name) == 0)) return tables[i].list(markdown);
+  if (!markdown) return LB_EXIT_OK;
+  *found = true;
+  return lb_complain(LB_EXIT_USAGE, "list %s --markdown: expected steps, guards, keys or counters", name);
 }
 
 /* One of the lists, or all of them with headings. A list that complains ends the whole. */
@@ -219,11 +330,14 @@ int lb_cli_list(const struct lb_args *args) {
     int (*list)(void);
   } lists[] = {{"protocols", list_protocols},   {"peers", list_peers},
                {"topologies", list_topologies}, {"scenarios", list_scenarios},
-               {"suites", list_suites},         {"steps", list_steps},
+               {"suites", list_suites},         {"steps", list_steps_plain},
                {"points", list_points},         {"assumptions", list_assumptions}};
   enum { LIST_COUNT = sizeof lists / sizeof *lists };
-  const char *names[LIST_COUNT + 1] = {"expectations"};
+  const char *names[LIST_COUNT + 4] = {"expectations"};
+  names[LIST_COUNT + 1] = "guards", names[LIST_COUNT + 2] = "keys", names[LIST_COUNT + 3] = "counters";
   int r = LB_EXIT_OK;
+  if (args->word_count == 0 && args->markdown)
+    return lb_complain(LB_EXIT_USAGE, "list --markdown: expected steps, guards, keys or counters before it");
   if (args->word_count == 0) { /* all of it */
     for (size_t i = 0; i < LIST_COUNT && r == 0; i++) {
       printf("%s%s:\n", i ? "\n" : "", lists[i].name);
@@ -238,14 +352,17 @@ int lb_cli_list(const struct lb_args *args) {
     return lb_list_expectations(args->words[1] ? args->words[1] : args->plugins[0] ? args->plugins : NULL);
   if (args->word_count > 1)
     return lb_complain(LB_EXIT_USAGE, "list: expected at most one word, found '%s', too", args->words[1]);
+  bool found;
+  int code = list_table(args->words[0], args->markdown, &found);
+  if (found) return code;
   for (size_t i = 0; i < LIST_COUNT; i++) {
     if (strcmp(args->words[0], lists[i].name) == 0) return lists[i].list();
     names[i + 1] = lists[i].name;
   }
-  const char *near = lb_suggest(args->words[0], names, LIST_COUNT + 1);
+  const char *near = lb_suggest(args->words[0], names, LIST_COUNT + 4);
   return lb_complain(
       LB_EXIT_USAGE,
-      "list %s: expected protocols, peers, topologies, scenarios, suites, steps, points, assumptions or expectations%s%s%s",
+      "list %s: expected protocols, peers, topologies, scenarios, suites, steps, points, assumptions, expectations, guards, keys or counters%s%s%s",
       args->words[0], near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 

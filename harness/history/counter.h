@@ -3,7 +3,7 @@
  * counter.h - the numbers that describe one trial. A row of LB_COUNTERS is all there is to say of
  * one: the field, what it is called, its unit, how trials add up, where it applies and where it is
  * shown. trials.csv, the cells' JSON, `check`, the terminal, the report and the test of
- * results/SCHEMA.md go by these rows. A new counter is a row here, and the place that counts it.
+ * docs/columns.md go by these rows. A new counter is a row here, and the place that counts it.
  */
 #ifndef LB_COUNTER_H
 #define LB_COUNTER_H

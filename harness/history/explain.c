@@ -357,7 +357,7 @@ static void put_in_vain(const struct lb_teller *t, const struct lb_in_vain *last
   lb_say_text(t->h->keys.name[last->key], t->out);
   fputs(", and ", t->out);
   lb_say_text(t->h->clients.name[last->client], t->out);
-  fputs(" asked for it in vain, to the end of its ", t->out);
+  fputs(" asked for it and was not granted, to the end of its ", t->out);
   lb_explain_length(last->asked_ns, t->out);
   fputs(".\n", t->out);
 }

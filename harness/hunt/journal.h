@@ -17,7 +17,7 @@ enum lb_hunt_outcome {
   LB_HUNT_LEASE,   /* two held, and the leases of both ran */
   LB_HUNT_EXPIRED, /* two held, but the earlier lease was over */
   LB_HUNT_DAMAGE,  /* nobody held beside another one, but the resource was damaged */
-  LB_HUNT_NUMBERS, /* only a fencing number that repeats or goes backwards */
+  LB_HUNT_NUMBERS, /* only a fencing token that repeats or goes backwards */
   LB_HUNT_BLOCKED, /* nobody could be granted the lock while it mattered, or not again at the end. Never safe: the question was not answered */
   LB_HUNT_UNDECIDED,
   LB_HUNT_OUTCOME_COUNT

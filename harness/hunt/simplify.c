@@ -240,7 +240,7 @@ bool lb_hunt_range_tells(const struct lb_hunt_range *r) {
 }
 
 void lb_hunt_range_say(const struct lb_hunt_range *r, char *buf, size_t size) {
-  static const char *const what[] = {[LB_HUNT_OF_MID] = "breaks if what is undone before a takeover lasts",
+  static const char *const what[] = {[LB_HUNT_OF_MID] = "breaks if what is undone before a failover lasts",
                                      [LB_HUNT_OF_WRITE] = "breaks if a contender is given"};
   const char *more = r->length == LB_HUNT_OF_WRITE ? " to write" : "";
   double from = (double)r->from_ms / 1000, to = (double)r->to_ms / 1000;

@@ -95,8 +95,8 @@ int lb_own_refuse_login(const struct lb_own_kind *kind, char *err, size_t err_si
   for (size_t i = 0; name[i] && i + 1 < sizeof upper; i++) upper[i] = (char)toupper((unsigned char)name[i]);
   return lb_refuse(
       err, err_size,
-      "%s: expected %s; a user and a password are for everybody to read on a command line, so put them into a file ([%s] user= password=) "
-      "and name it with --auth FILE, or into LOCKBENCH_%s_USER and LOCKBENCH_%s_PASSWORD",
+      "%s: expected %s; everybody can read a login on a command line. Put it into a file ([%s] user= password=) "
+      "for --auth FILE, or into LOCKBENCH_%s_USER and LOCKBENCH_%s_PASSWORD",
       kind->option, kind->takes, name, upper, upper);
 }
 

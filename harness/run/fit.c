@@ -71,7 +71,7 @@ const char *lb_clocks_say(unsigned clocks, char *buf, size_t size) {
  * reason, instead of failing in each of its trials.
  *
  * Two kinds of reason are kept apart. The question may mean nothing there, whatever the machine (no
- * other server can take over; no fencing number): the cell is `n/a`, and nobody can do anything
+ * other server can take over; no fencing token): the cell is `n/a`, and nobody can do anything
  * about it. Or something is missing here (a program, a right): the cell is `skipped`. */
 
 struct fitting { /* of a system to a scenario */

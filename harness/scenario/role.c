@@ -108,7 +108,7 @@ static int parse_later(const char *tail, struct lb_role *ret, char *err, size_t 
   if (!tail || !*tail || tail[strspn(tail, "0123456789")] != '\0') return 1;
   if (strcmp(tail, "1") == 0)
     return lb_refuse(err, err_size,
-                     "'primary 1': the first one is called primary; primary 2 is the server that took over from it");
+                     "'primary 1': the first one is called primary; primary 2 is the server that replaced it");
   int r = lb_number_parse("primary", tail, LB_PRIMARIES_MAX, &ret->number, err, err_size);
   return r < 0 ? r : 2;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * scenario.h - a scenario file as a struct: the question, a workload or a timeline of steps, the expected verdicts. The
- * form is documented in scenarios/README.md. Reading never guesses: the first thing that does not fit is one line
+ * form is documented in docs/scenarios.md. Reading never guesses: the first thing that does not fit is one line
  * "FILE:LINE: what was found, what was expected", with the nearest known word where there is one.
  */
 #ifndef LB_SCENARIO_H
@@ -218,7 +218,7 @@ int64_t lb_scenario_progress_ms(const struct lb_scenario *scenario);
  * by file name: names[i] of `*ret_count`, paths in ret_paths; free each and the arrays. */
 int lb_scenario_list(const char *folder, char ***ret_names, char ***ret_paths, size_t *ret_count);
 
-/* ---- the form as data: parser, help and scenarios/README.md share these tables --------------- */
+/* ---- the form as data: parser, help and docs/scenarios.md share these tables --------------- */
 
 /* How the value of a key is written, and behind each the field of struct lb_scenario that it goes to. */
 enum lb_scenario_type {

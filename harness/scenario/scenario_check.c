@@ -178,12 +178,11 @@ static int check_primary(struct story *t, const struct lb_step *step) {
   int n = lb_step_later_primary(step);
   if (n < 2) return 0;
   if (t->primaries < n - 1 && n == 2)
-    return lb_refuse(t->err, t->err_size, "step = %s: no step before it names primary, from which primary 2 took over",
+    return lb_refuse(t->err, t->err_size, "step = %s: no step before it names primary, which primary 2 replaced",
                      step->text);
   if (t->primaries < n - 1)
-    return lb_refuse(t->err, t->err_size,
-                     "step = %s: no step before it names primary %d, from which primary %d took over", step->text,
-                     n - 1, n);
+    return lb_refuse(t->err, t->err_size, "step = %s: no step before it names primary %d, which primary %d replaced",
+                     step->text, n - 1, n);
   return check_failover(t, step);
 }
 

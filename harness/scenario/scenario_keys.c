@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The table of keys, and how a key is found in it. A row says everything that is known of a key, so the parser, the
- * help and scenarios/README.md cannot disagree.
+ * help and docs/scenarios.md cannot disagree.
  *
  * A value is written straight into the field that the row of its key names by its offset. So a type means both a
  * notation and the C type of the field; a row with the wrong type would overwrite its neighbour. A value that does not
@@ -70,18 +70,18 @@ const struct lb_scenario_key lb_scenario_keys[] = {
      "after `warmup_s` the load goes on until its rate has settled, at most so long; 0: it need not settle",
      FIELD(settle_s)},
     {"workload", "round_trip_ms", LB_KEY_REAL, LB_KEY_SET | LB_KEY_LOAD | LB_KEY_APART, "ms", NULL, 0, 100,
-     "the servers and clients of a load are hosts with links of their own, and a packet between two of them and its answer are late by so much together, half on "
-     "each way; 0: by nothing but the links; not given: all share the loopback of one machine",
+     "servers and clients of a load are hosts with links of their own; a packet and its answer are late by so much together. "
+     "Not given: all share the loopback of one machine",
      FIELD(round_trip_ms)},
     {"workload", "delay_ms", LB_KEY_MS, LB_KEY_SET | LB_KEY_DELAY, "ms", NULL, 1, 3600000,
      "what steps of a timeline mean by `delay` and `delay+T`; must be given if one does, and is refused if none does",
      FIELD(delay_ms)},
     {"workload", "request_ms", LB_KEY_MS, LB_KEY_SET, "ms", "0", 0, 3600000,
-     "how long a client waits for the answer to a try of an acquire before it gives the request up and asks what became of it, as the time limit of a client "
-     "library; 0: as long as the acquire may take. A lock with the trait `queues` waits for its turn, however long that takes",
+     "how long a client waits for the answer to one request of an acquire, as the time limit of a client library; then it asks for the outcome. "
+     "0: as long as the acquire may take. A lock with the trait `queues` waits for its turn, however long that takes",
      FIELD(request_ms)},
     {"workload", "renew", LB_KEY_YES_NO, LB_KEY_SET, "", "no", 0, 0,
-     "`yes`: a client renews its lease every third of `ttl_ms` while it holds, as a watchdog does; when half of what it may count on is left, if that is sooner. A lock with the trait `renewed` is renewed anyway",
+     "`yes`: a client renews its lease every third of `ttl_ms` while it holds, or when half of it is left, if that is sooner. A lock with the trait `renewed` is renewed anyway",
      FIELD(renew)},
     {"workload", "permits", LB_KEY_WHOLE, 0, "", "1", 1, LB_CLIENTS_MAX,
      "so many may hold at once, as with a semaphore; 1 is a lock. With more, what they do to the resource is not judged",

@@ -25,13 +25,13 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
     [LB_STEP_SLOW] =
         {.form = "slow A to B T [jitter J] [loss P]",
          .help =
-             "lets the packets that A sends to B arrive T later, each by up to J more or less, and loses P of them; the other way they are as before",
+             "delays the packets that A sends to B by T, each by up to J more or less, and loses P of them. The other way is as before",
          .class = LB_STEP_FAULT,
          .trace = LB_TRACE_ASKED,
          .needs = LB_NEED_NETWORK,
          .undone_by = {LB_STEP_HEAL_ONE, LB_STEP_HEAL}},
     [LB_STEP_HOLD] = {.form = "hold A to B",
-                      .help = "keeps the packets that A sends to B until they are released; the other way they pass",
+                      .help = "keeps the packets that A sends to B until they are released. The other way they pass",
                       .class = LB_STEP_FAULT,
                       .trace = LB_TRACE_ASKED,
                       .needs = LB_NEED_NETWORK,
@@ -39,7 +39,7 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
     [LB_STEP_DROP_NEXT] =
         {.form = "drop next A to B [after K]",
          .help =
-             "drops the next message that A sends to B, or the one after K others of its connection, and whatever follows it on this connection; other connections pass",
+             "drops the next message from A to B, or the one after K others of its connection, and what follows it there. Other connections pass",
          .class = LB_STEP_FAULT,
          .trace = LB_TRACE_ASKED,
          .needs = LB_NEED_NETWORK,
@@ -48,7 +48,7 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
     [LB_STEP_HOLD_NEXT] =
         {.form = "hold next A to B [after K]",
          .help =
-             "keeps that message and whatever follows it on its connection until they are released; other connections pass",
+             "keeps that message, and what follows it on its connection, until they are released. Other connections pass",
          .class = LB_STEP_FAULT,
          .trace = LB_TRACE_ASKED,
          .needs = LB_NEED_NETWORK,
@@ -78,53 +78,46 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
                       .undone_by = {LB_STEP_RESTART}},
     [LB_STEP_POWER_OFF] =
         {.form = "power off A",
-         .help =
-             "kills servers and takes out of their files what they had not synced, as a loss of power does; how much that "
-             "was is a fact",
+         .help = "kills servers and removes from their files what they had not synced. How much that was is a fact",
          .class = LB_STEP_FAULT,
          .needs = LB_NEED_SERVERS | LB_NEED_SYNCS,
          .undone_by = {LB_STEP_RESTART}},
     [LB_STEP_SHUT_DOWN] =
         {.form = "shut down A",
-         .help =
-             "tells servers to end as their operator would, and waits until they have: proved by their exit status and "
-             "what they said last",
+         .help = "ends servers as their operator would, and waits for them. The proof: exit status and last log line",
          .class = LB_STEP_FAULT,
          .needs = LB_NEED_SERVERS,
          .undone_by = {LB_STEP_RESTART}},
     [LB_STEP_DEPOSE] =
         {.form = "depose A",
          .help =
-             "lets a server that decides hand over to another one by its operator's order, while all run; proved when "
-             "another one says that it decides",
+             "lets a server step down for another one by its operator's order, while all run. The proof: another server says that it decides",
          .class = LB_STEP_FAULT,
          .needs = LB_NEED_SERVERS | LB_NEED_ONE_SERVER | LB_NEED_ORDERLY},
     [LB_STEP_REMOVE] =
         {.form = "remove A",
          .help =
-             "takes one server out of its cluster by its operator's order, and ends it; proved when another one lists it no more",
+             "removes one server from its cluster by an operator's order, and ends it. The proof: another server no longer lists it",
          .class = LB_STEP_FAULT,
          .needs = LB_NEED_SERVERS | LB_NEED_ONE_SERVER | LB_NEED_MEMBERSHIP},
     [LB_STEP_CANCEL] =
         {.form = "cancel wait of B on A",
          .help =
-             "lets A, one server, cancel the statement with which client B waits there for a standby, as an operator or a "
-             "time limit does; proved by what the server says of it",
+             "lets server A cancel the statement with which client B waits there for a standby. The proof is the server's log",
          .class = LB_STEP_FAULT,
          .trace = LB_TRACE_ASKED,
          .needs = LB_NEED_SERVERS | LB_NEED_ONE_SERVER | LB_NEED_CANCEL},
     [LB_STEP_DELETE_KEY] =
         {.form = "delete key on A",
          .help =
-             "removes from A, one server, the record that somebody holds the lock, as an operator does who breaks it; "
-             "proved by asking that server before and after",
+             "deletes the record of the lock from server A, as an operator does who breaks it. The proof: that server, asked before and after",
          .class = LB_STEP_FAULT,
          .trace = LB_TRACE_ASKED,
          .needs = LB_NEED_ONE_SERVER | LB_NEED_RECORD},
     [LB_STEP_END_SESSION] =
         {.form = "end session of B on A",
          .help =
-             "lets A, one server, end the connections or the lease of client B, as an operator does; proved by asking it",
+             "lets server A end the connections or the lease of client B, as an operator does. The proof: asking it",
          .class = LB_STEP_FAULT,
          .trace = LB_TRACE_ASKED,
          .needs = LB_NEED_SERVERS | LB_NEED_ONE_SERVER | LB_NEED_NETWORK | LB_NEED_ENDING},
@@ -138,43 +131,40 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
                          .needs = LB_NEED_SERVERS | LB_NEED_FILES | LB_NEED_BACKUP},
     [LB_STEP_MOVE_SLOT] =
         {.form = "move slot of key to A",
-         .help = "moves the slot of the key to A, another master of a Redis Cluster; proved when A decides for it",
+         .help = "moves the slot of the key to A, another master of a Redis Cluster. The proof: A decides for it",
          .class = LB_STEP_FAULT,
          .needs = LB_NEED_SERVERS | LB_NEED_ONE_SERVER | LB_NEED_SLOTS},
     [LB_STEP_FILL_MEMORY] =
         {.form = "fill memory of A policy POLICY",
          .help =
-             "limits the memory of Redis servers and writes until they have given up keys as POLICY says, or refuse; "
-             "proved by their count of these keys, or by the refusal",
+             "limits the memory of Redis servers and writes until they evict keys as POLICY says, or refuse. The proof: their count of keys, or the refusal",
          .class = LB_STEP_FAULT,
          .needs = LB_NEED_SERVERS | LB_NEED_MEMORY,
          .undone_by = {LB_STEP_FREE_MEMORY}},
     [LB_STEP_FREE_MEMORY] = {.form = "free memory of A",
-                             .help = "undoes that: what was written is deleted, and there is no limit any more",
+                             .help = "undoes that: deletes what was written, and lifts the limit",
                              .class = LB_STEP_CURE,
                              .needs = LB_NEED_SERVERS | LB_NEED_MEMORY},
     [LB_STEP_FILL_DISK] =
         {.form = "fill disk of A",
          .help =
-             "takes all room on the disks of servers, and makes these need some; proved by the servers: each refuses, or has ended "
-             "or left the others, and says why",
+             "takes all room on the disks of servers, and makes the servers need some. The proof: each refuses, ends or leaves, and says why",
          .class = LB_STEP_FAULT,
          .needs = LB_NEED_SERVERS | LB_NEED_ROOM,
          .undone_by = {LB_STEP_FREE_DISK}},
     [LB_STEP_FREE_DISK] = {.form = "free disk of A",
-                           .help = "gives the room back; who has ended is started by `restart`",
+                           .help = "gives the room back. `restart` starts the servers that have ended",
                            .class = LB_STEP_CURE,
                            .needs = LB_NEED_SERVERS | LB_NEED_ROOM},
     [LB_STEP_OCCUPY] =
         {.form = "occupy A",
          .help =
-             "lets transactions of nobody's take the server processes that a pooler would hand out next; proved by the answer to a "
-             "statement in each",
+             "lets idle transactions take the server processes that a pooler would lend next. The proof: a statement answered in each",
          .class = LB_STEP_FAULT,
          .needs = LB_NEED_SERVERS | LB_NEED_ONE_SERVER | LB_NEED_POOLER,
          .undone_by = {LB_STEP_VACATE}},
     [LB_STEP_VACATE] = {.form = "vacate A",
-                        .help = "ends those transactions: their server processes are the next again",
+                        .help = "ends those transactions",
                         .class = LB_STEP_CURE,
                         .needs = LB_NEED_SERVERS | LB_NEED_ONE_SERVER | LB_NEED_POOLER},
     [LB_STEP_PAUSE] = {.form = "pause A",
@@ -184,7 +174,7 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
                        .drawn = true,
                        .undone_by = {LB_STEP_RESUME}},
     [LB_STEP_RESUME] = {.form = "resume A",
-                        .help = "lets paused processes go on (SIGCONT), and programs that hang",
+                        .help = "lets paused processes and hanging programs go on",
                         .class = LB_STEP_CURE},
     [LB_STEP_RESTART] =
         {.form = "restart A",
@@ -194,43 +184,38 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
          .needs = LB_NEED_SERVERS},
     [LB_STEP_CLOCK_JUMP] =
         {.form = "clock A [wall|monotonic] OFFSET",
-         .help = "makes one clock of a role jump by OFFSET; the wall clock if none is named. A jump of the monotonic "
-                 "clock is proved by asking ZooKeeper and clients; Redis and PostgreSQL cannot be asked, so there the "
-                 "cell is `n/a`",
+         .help =
+             "makes one clock of a role jump by OFFSET, the wall clock if none is named. Only ZooKeeper and clients can be asked for a monotonic clock: elsewhere `n/a`",
          .class = LB_STEP_FAULT,
          .needs = LB_NEED_CLOCKS,
          .drawn = true},
     [LB_STEP_CLOCK_RATE] = {.form = "clock A rate R",
-                            .help = "lets both clocks of a role run R times as fast from now on",
+                            .help = "lets both clocks of a role run R times as fast",
                             .class = LB_STEP_FAULT,
                             .needs = LB_NEED_CLOCKS,
                             .drawn = true},
     [LB_STEP_ACQUIRE] =
         {.form = "client N acquire [shared] [lock L] within T",
          .help =
-             "tries until it is granted or T has passed; every outcome is recorded. Who holds it already asks once more. L: one of several "
-             "locks of the timeline, 1 if none is named; `shared`: as a reader, of a lock that has readers",
+             "tries until it is granted or T has passed. A holder asks once more. L: one of several locks, else 1. `shared`: as a reader",
          .class = LB_STEP_COMMAND,
          .asks = true},
     [LB_STEP_BEGIN_ACQUIRE] =
         {.form = "client N begin acquire [shared] [lock L] within T",
-         .help = "the same, but the next steps are done meanwhile; the next step of this client waits for its outcome",
+         .help = "the same, and the next steps go on meanwhile. The next step of this client waits for its outcome",
          .class = LB_STEP_COMMAND,
          .asks = true,
          .beside = true},
     [LB_STEP_BEGIN_SECTION] =
         {.form = "client N begin section within T",
          .help =
-             "a whole critical section, while the next steps are done: tries until it is granted or T has passed, then "
-             "reads, writes and releases; the next step of this client waits for its end",
+             "a whole critical section, while the next steps go on: acquire within T, read, write, release. The next step of this client waits for its end",
          .class = LB_STEP_COMMAND,
          .asks = true,
          .beside = true},
     [LB_STEP_OPEN_SECTION] =
         {.form = "client N open and begin section within T",
-         .help =
-             "the same of a client that opens its session only now, and sees the service as it is by then; the first "
-             "step of this client",
+         .help = "the same of a client that opens its session only now. It is the first step of this client",
          .class = LB_STEP_COMMAND,
          .asks = true,
          .beside = true,
@@ -245,9 +230,7 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
                       .needs = LB_NEED_ASKED},
     [LB_STEP_READ_EARLY] =
         {.form = "client N read early",
-         .help =
-             "reads the resource before it asks for the lock, as a program does that decides first; what it writes under the lock is "
-             "built on that, unless it reads again",
+         .help = "reads the resource before it asks for the lock. Its write builds on that, unless it reads again",
          .class = LB_STEP_COMMAND},
     [LB_STEP_WRITE] = {.form = "client N write [lock L]",
                        .help = "writes what it read plus one, if it believes it holds",
@@ -256,25 +239,21 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
     [LB_STEP_WRITE_LATE] =
         {.form = "client N write late",
          .help =
-             "the same write leaves the client, and is on its way until a later step delivers it; the client goes on "
-             "without an answer",
+             "the same write leaves the client, and is on its way until a later step delivers it. The client goes on without an answer",
          .class = LB_STEP_FAULT,
          .needs = LB_NEED_ASKED,
          .undone_by = {LB_STEP_DELIVER}},
-    [LB_STEP_DELIVER] =
-        {.form = "deliver write of client N",
-         .help = "lets the late write of that client arrive at the resource, whatever the client does by then",
-         .class = LB_STEP_CURE},
+    [LB_STEP_DELIVER] = {.form = "deliver write of client N",
+                         .help = "delivers the late write of that client to the resource",
+                         .class = LB_STEP_CURE},
     [LB_STEP_REOPEN] =
         {.form = "client N reopen within T",
-         .help = "ends the session of a client that does not hold and opens another one, as if it were started anew; "
-                 "not in time = undecided",
+         .help = "ends the session of a client that does not hold and opens another one. Not in time = undecided",
          .class = LB_STEP_COMMAND},
     [LB_STEP_START] =
         {.form = "client N start within T",
          .help =
-             "starts a client that an earlier step killed, as its supervisor would: it has its name and its host, and "
-             "remembers nothing; without a session in time = undecided",
+             "starts a client that an earlier step killed, with its name and host and no memory. Without a session in time = undecided",
          .class = LB_STEP_COMMAND,
          .needs = LB_NEED_DEAD},
     [LB_STEP_STOP_AT] = {.form = "stop client N at POINT",
@@ -290,117 +269,109 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
     [LB_STEP_HANG_AT] =
         {.form = "hang client N at POINT",
          .help =
-             "the program of the client goes no further when it next passes that point; its process lives, and what "
-             "renews its lease goes on beside it",
+             "the program of the client hangs when it next passes that point. Its process lives, and renewals go on",
          .class = LB_STEP_FAULT,
          .needs = LB_NEED_POINT | LB_NEED_OUTSIDE,
          .undone_by = {LB_STEP_RESUME}},
     [LB_STEP_GATE_AT] =
         {.form = "gate client N at POINT",
          .help =
-             "the client stands still when it next passes that point, for as long as the steps up to `pass` take: so they are "
-             "done just then. It is no fault: for over a quarter of the lease it would be a pause, and is undecided",
+             "the client waits when it next passes that point, for as long as the steps up to `pass` take. For over a quarter of the lease it is undecided",
          .class = LB_STEP_COMMAND,
          .needs = LB_NEED_POINT},
     [LB_STEP_PASS] = {.form = "pass client N",
-                      .help = "opens the gate again, also if the client never came to it",
+                      .help = "opens the gate, also if the client never came to it",
                       .class = LB_STEP_COMMAND,
                       .needs = LB_NEED_GATE},
     [LB_STEP_AWAIT_FAILOVER] =
         {.form = "await failover within T",
          .help =
-             "waits until another server decides, promoting one where that is an operator's job; not in time = stuck or delayed",
+             "waits until another server decides, promoting one where that is an operator's job. Not in time = stuck or delayed",
          .class = LB_STEP_CONDITION,
          .needs = LB_NEED_FAILOVER},
     [LB_STEP_AWAIT_ASKS] = {.form = "await client N asks within T",
-                            .help = "waits until it is in the middle of an acquire; not in time = stuck or delayed",
+                            .help = "waits until it is in the middle of an acquire. Not in time = stuck or delayed",
                             .class = LB_STEP_CONDITION,
                             .needs = LB_NEED_ASKED},
     [LB_STEP_AWAIT_WAITS] =
         {.form = "await client N waits within T",
-         .help = "waits until it was told that somebody else holds the lock, and goes on asking: where there is a "
-                 "queue, it has its place by then; not in time = stuck or delayed",
+         .help =
+             "waits until it was refused and goes on asking; in a queue it has its place then. Not in time = stuck or delayed",
          .class = LB_STEP_CONDITION,
          .needs = LB_NEED_ASKED},
     [LB_STEP_AWAIT_HOLDS] = {.form = "await client N holds within T",
-                             .help = "waits until it was granted the lock; not in time = stuck or delayed",
+                             .help = "waits until it was granted the lock. Not in time = stuck or delayed",
                              .class = LB_STEP_CONDITION,
                              .needs = LB_NEED_ASKED},
     [LB_STEP_AWAIT_GRANTED] =
         {.form = "await client N is granted within T",
-         .help = "waits until its latest acquire was granted, also if it held before; not in time = stuck or delayed",
+         .help = "waits until its latest acquire was granted, also if it held before. Not in time = stuck or delayed",
          .class = LB_STEP_CONDITION,
          .needs = LB_NEED_ASKED},
     [LB_STEP_AWAIT_GAVE_UP] =
         {.form = "await client N gave up within T",
-         .help = "waits until its latest acquire ended without a grant; not in time, or granted = undecided",
+         .help = "waits until its latest acquire ended without a grant. Not in time, or granted = undecided",
          .class = LB_STEP_CONDITION,
          .needs = LB_NEED_ASKED},
     [LB_STEP_AWAIT_WRITTEN] = {.form = "await client N has written within T",
                                .help =
-                                   "waits until it wrote the resource after its grant; not in time = stuck or delayed",
+                                   "waits until it wrote the resource after its grant. Not in time = stuck or delayed",
                                .class = LB_STEP_CONDITION,
                                .needs = LB_NEED_ASKED},
-    [LB_STEP_AWAIT_STOPPED] =
-        {.form = "await client N is stopped within T",
-         .help = "waits until it stands still at the point that an earlier step has armed; not in time = undecided",
-         .class = LB_STEP_CONDITION,
-         .needs = LB_NEED_ASKED},
-    [LB_STEP_AWAIT_CRASHED] =
-        {.form = "await client N has crashed within T",
-         .help =
-             "waits until it has killed itself at the point that an earlier step has armed; not in time = undecided",
-         .class = LB_STEP_CONDITION,
-         .needs = LB_NEED_ASKED},
+    [LB_STEP_AWAIT_STOPPED] = {.form = "await client N is stopped within T",
+                               .help = "waits until it stands still at the armed point. Not in time = undecided",
+                               .class = LB_STEP_CONDITION,
+                               .needs = LB_NEED_ASKED},
+    [LB_STEP_AWAIT_CRASHED] = {.form = "await client N has crashed within T",
+                               .help = "waits until it has killed itself at the armed point. Not in time = undecided",
+                               .class = LB_STEP_CONDITION,
+                               .needs = LB_NEED_ASKED},
     [LB_STEP_AWAIT_WOKEN] =
         {.form = "await client N is woken within T",
          .help =
-             "waits until it was told that the lock may be free, and has heard of no grant yet; not in time = undecided",
+             "waits until it was told that the lock may be free, before it has heard of a grant. Not in time = undecided",
          .class = LB_STEP_CONDITION,
          .needs = LB_NEED_ASKED | LB_NEED_WAKES},
     [LB_STEP_AWAIT_ABSENT] =
         {.form = "await key absent on A within T",
-         .help =
-             "waits until A, one server, has no record that somebody holds the lock; not in time = stuck or delayed",
+         .help = "waits until server A has no record that a client holds the lock. Not in time = stuck or delayed",
          .class = LB_STEP_CONDITION,
          .needs = LB_NEED_ONE_SERVER},
     [LB_STEP_AWAIT_CAUGHT_UP] =
         {.form = "await replica A is online and caught up within T",
          .help =
-             "waits until A, one server, follows the one that decides now and has all that this one has, by asking both; "
-             "not in time = undecided",
+             "waits until server A follows the server that decides and has all that it has, by asking both. Not in time = undecided",
          .class = LB_STEP_CONDITION,
          .needs = LB_NEED_SERVERS | LB_NEED_ONE_SERVER | LB_NEED_FOLLOWERS},
     [LB_STEP_AWAIT_SESSION] =
         {.form = "await session of client N ended within T",
          .help =
-             "waits until the server that decides knows no more of the session of this client's latest try, by asking it; not in time = undecided",
+             "waits until the server that decides no longer knows the session of this client's latest try. Not in time = undecided",
          .class = LB_STEP_CONDITION,
          .needs = LB_NEED_ASKED | LB_NEED_SESSION},
     [LB_STEP_LET_FAILOVER] =
         {.form = "let failover within T",
          .help =
-             "gives another server the time to take over, promoting one where that is an operator's job, and goes on "
-             "either way; whether one did is recorded",
+             "gives a failover the time T, promoting a server where that is an operator's job, and goes on either way. The outcome is recorded",
          .class = LB_STEP_PAUSES},
     [LB_STEP_LET_SYNC] =
         {.form = "let A sync within T",
          .help =
-             "gives A, one server, the time to sync what it has written, and goes on either way; whether it has is recorded",
+             "gives server A the time T to sync what it has written, and goes on either way. The outcome is recorded",
          .class = LB_STEP_PAUSES,
          .needs = LB_NEED_SERVERS | LB_NEED_ONE_SERVER | LB_NEED_SYNCS},
     [LB_STEP_LET_HOLD] =
         {.form = "let client N hold within T",
-         .help = "gives a client the time to be granted the lock, and goes on either way; whether it was is recorded",
+         .help = "gives a client the time T to be granted the lock, and goes on either way. The outcome is recorded",
          .class = LB_STEP_PAUSES,
          .needs = LB_NEED_ASKED},
     [LB_STEP_LET_WRITE] =
         {.form = "let client N write within T",
-         .help = "gives a client the time to write the resource, and goes on either way; whether it did is recorded",
+         .help = "gives a client the time T to write the resource, and goes on either way. The outcome is recorded",
          .class = LB_STEP_PAUSES,
          .needs = LB_NEED_ASKED},
     [LB_STEP_LET_EITHER_WRITE] = {.form = "let client N or M write within T",
-                                  .help = "the same, of two clients: until one of them has written",
+                                  .help = "the same of two clients, until one of them has written",
                                   .class = LB_STEP_PAUSES,
                                   .needs = LB_NEED_ASKED},
     [LB_STEP_WAIT] = {.form = "wait T", .help = "waits", .class = LB_STEP_PAUSES},
@@ -410,20 +381,17 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
                              .needs = LB_NEED_ONE_SERVER},
     [LB_STEP_OBSERVE_CLIENT] =
         {.form = "observe client N",
-         .help = "records the fact \"client N holds\" (it believes that it holds, and its lease is not over) or "
-                 "\"client N does not hold\"; nobody is asked, so it may stand still",
+         .help =
+             "records whether client N holds: it believes so, and its lease still runs. Nobody is asked, so the client may be paused",
          .class = LB_STEP_OBSERVATION,
          .needs = LB_NEED_ASKED},
-    [LB_STEP_OBSERVE_SERVER] =
-        {.form = "observe server of client N",
-         .help = "records the server that the client talks to now, which the facts \"server of client N is A\" "
-                 "and \"server of client N is not A\" are about",
-         .class = LB_STEP_OBSERVATION},
+    [LB_STEP_OBSERVE_SERVER] = {.form = "observe server of client N",
+                                .help = "records the server that the client talks to now, for the facts about it",
+                                .class = LB_STEP_OBSERVATION},
     [LB_STEP_OBSERVE_LEAVES] =
         {.form = "observe A leaves within T",
-         .help = "waits until A, one server, says that it serves nobody, for it has left the server that it "
-                 "followed or has no majority: the fact \"A left\"; not in time = \"A did not leave\". "
-                 "Only ZooKeeper can be asked",
+         .help =
+             "waits until server A says that it serves nobody, and records whether it did. Only ZooKeeper can be asked",
          .class = LB_STEP_OBSERVATION,
          .needs = LB_NEED_ONE_SERVER | LB_NEED_MEMBERS},
 };

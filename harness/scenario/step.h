@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * step.h - one step of a timeline, or one fault of a campaign: who (roles), what (a verb), and the table with one row
- * per verb. The parser, the checks before a run, help, scenarios/README.md, the timeline and the campaign ask the row
+ * per verb. The parser, the checks before a run, help, docs/steps.md, the timeline and the campaign ask the row
  * of a verb, not its name.
  *
  * A new verb is an enumerator here, its row in step.c, and what it does in trial/ (fault_*.c, or timeline*.c).

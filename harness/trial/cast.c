@@ -63,7 +63,7 @@ static int bind_heir(struct lb_stage *s, int number, char *err, size_t err_size)
   if (primary < 0)
     return lb_refuse(err, err_size, "primary %d: no server says it is the primary: %s", number, s->cluster.err), -1;
   if (primary == old)
-    return lb_refuse(err, err_size, "primary %d: %s still decides, nobody took over from it", number,
+    return lb_refuse(err, err_size, "primary %d: %s still decides, nobody replaced it", number,
                      s->cluster.server[old].name),
            -1;
   s->heir[s->heirs++] = primary;

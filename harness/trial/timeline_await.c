@@ -72,7 +72,7 @@ static int await_failover(struct lb_stage *s, const struct lb_step *step) {
   char err[300];
   if (lb_cast_bind_primary(s, err, sizeof err) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s", err);
   int r = lb_cluster_failover(&s->cluster, lb_cast_latest_primary(s), lb_in_ms(step->within_ms));
-  if (r == LB_TIMEOUT) return in_vain(s, step, "no other server took over");
+  if (r == LB_TIMEOUT) return in_vain(s, step, "no other server became primary");
   if (r < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, s->cluster.err);
   int now = lb_cast_primary(s);
   if (now >= 0) lb_stage_failover(s, &s->cluster.server[now]);

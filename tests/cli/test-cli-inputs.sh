@@ -214,7 +214,7 @@ address 1: expected HOST:PORT|run control --redis localhost:70000
 expected [::1]:6379|run control --redis ::1:6379
 expected [fd00::3]:2181|run control --zookeeper fd00::3:2181
 address 2 is that of 1 again|run control --redis h:1 --redis h:1
-put them into a file|run control --redis user:pw@h:1
+Put it into a file|run control --redis user:pw@h:1
 =NAME|run control --sentinel h:1
 expected user=NAME|run control --postgres host=h
 expected a CONNINFO|run control --postgres x=y

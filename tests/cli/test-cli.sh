@@ -105,7 +105,7 @@ expect 'a guard like no other' 2 '-g x: unknown guard, expected none, deadline, 
 expect 'a guard without its name' 2 '-g: expected a value' "$bin" run control -g
 expect 'an unknown suite' 2 "unknown suite 'quik', did you mean 'quick'" "$bin" suite quik
 expect 'a suite without its name' 2 'suite: expected one suite, see .*list suites' "$bin" suite
-expect 'an unknown list' 2 "list pionts: expected protocols, .* or expectations; did you mean 'points'" "$bin" list pionts
+expect 'an unknown list' 2 "list pionts: expected protocols, .* or counters; did you mean 'points'" "$bin" list pionts
 expect 'a list of expectations, misspelt' 2 "did you mean 'expectations'" "$bin" list expectatoins
 "$bin" list expectations redis-token@redis >"$dir/expected"
 check 'every expectation has a scenario, the system, a guard, a verdict, its source and a reason' \
@@ -411,6 +411,8 @@ expect 'a report of no run' 2 'run.json' "$bin" report "$dir"
 says 'the help names the guards' 0 '-g, --guard GUARD,...  *runs only these guards: none, deadline, signal, recheck, claim or fence' "$bin" help
 "$bin" list steps >"$dir/steps"
 check 'all steps are listed with what they mean' grep -qx 'heal  *undoes every cut, slow, drop and hold' "$dir/steps"
+expect 'a table that is none' 2 'list suites --markdown: expected steps' "$bin" list suites --markdown
+expect 'a table without its name' 2 'list --markdown: expected steps' "$bin" list --markdown
 check '  those of clients, too' grep -q '^await client N has written within T  *waits until' "$dir/steps"
 "$bin" list points >"$dir/points"
 for point in 'every client  *before-check' 'every client  *after-check' 'every client  *after-write' 'redis-token  *after-set' \

@@ -105,7 +105,7 @@ check 'sentinel: a cut is proved' says 'proved: cut primary from replicas'
 check 'sentinel: whom it touched is told' says 'cut redis-1 from redis-2, redis-3'
 check 'sentinel: a cut that holds is told' says 'holds: cut primary from replicas'
 check 'sentinel: a failover is awaited' grep -qE '^failover: redis-[23] decides$' "$dir/out"
-check 'sentinel: one that does not come in time is not proved' says 'no other server took over'
+check 'sentinel: one that does not come in time is not proved' says 'no other server became primary'
 check 'sentinel: a cut of the command is proved' says 'proved: cut client 1 from current primary'
 check 'sentinel: a heal is told' says 'done: heal'
 check 'sentinel: its address is known' grep -qE '^[a-z]+: [0-9.]+:[0-9]+,[0-9.]+:[0-9]+,[0-9.]+:[0-9]+$' "$dir/out"

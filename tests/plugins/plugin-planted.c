@@ -9,7 +9,7 @@
  * Option of_ten: of ten trials in which it could break so many do, by a counter of all of them: the length of the file
  * that PLANTED_COUNTER in the environment names; hidden: a third condition under which it does not break; fresh: it
  * breaks for a client only that opened its session while another one held the lock, as one does that comes when the
- * faults have happened and learns then who decides. numbers: its grants have fencing numbers, and what breaks is these
+ * faults have happened and learns then who decides. numbers: its grants have fencing tokens, and what breaks is these
  * alone: nobody ever holds beside another one.
  */
 #include <errno.h>
@@ -183,7 +183,7 @@ static const struct lb_option options[] = {
     [OPT_NUMBERS] = {.name = "numbers",
                      .type = LB_OPT_BOOL,
                      .max = 1,
-                     .help = "grants have fencing numbers, and only these break"},
+                     .help = "grants have fencing tokens, and only these break"},
     {.name = NULL}};
 static const char *const points[] = {NULL}, *const topologies[] = {"redis", NULL};
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""test-printed.py - what README.md and docs/ print stands in results/: their tables are what their commands print, and each verdict is a cell of a run there.
+"""test-printed.py [--write] LOCKBENCH - what README.md and docs/ print stands in results/: their tables are what their commands print, and each verdict is a cell of a run there.
 
 A claim has one of three forms: `scenario`, `scenario`: verdict; `guard`: verdict in `scenario`; and `lock`: verdict, which is of the museum. In a table, the locks in the
-first cell of the row are meant. Of a run whose sources were not committed, and of a cell that did not come out as expected, nothing may be printed. Speaks TAP.
+first cell of the row are meant. Of a run whose sources were not committed, and of a cell that did not come out as expected, nothing may be printed. `./bench` of a command
+is LOCKBENCH. Speaks TAP. With `--write` it writes the tables into the pages instead.
 """
 import itertools
 import json
@@ -96,17 +97,29 @@ def wrong_claims(root):
         yield "no claim was found"
 
 
-def wrong_tables(root):
+def printed_by(command, lockbench, root):
+    """What a command above a table prints; None if it fails."""
+    words = [lockbench if word == "./bench" else word for word in command.split()]
+    done = subprocess.run(words, cwd=root, capture_output=True, text=True, check=False)
+    return None if done.returncode else done.stdout
+
+
+def wrong_tables(root, lockbench):
     found = 0
     for page in [*pages(root), "results/reference-peers/README.md"]:
         path = root / page
         for name, command, table in TABLE.findall(path.read_text() if path.exists() else ""):
             found += page in pages(root)
-            printed = subprocess.run(command.split(), cwd=root, capture_output=True, text=True, check=False)
-            if printed.returncode or printed.stdout != table:
+            if printed_by(command, lockbench, root) != table:
                 yield f"{page}: its table of {name} is not what this prints: {command}"
     if not found:
         yield "README.md: no table was found"
+
+
+def write_tables(root, lockbench):
+    for page in pages(root):
+        path = root / page
+        path.write_text(TABLE.sub(lambda m: f"<!-- table of {m[1]}: {m[2]} -->\n{printed_by(m[2], lockbench, root) or m[3]}<!-- end of {m[1]} -->", path.read_text()))
 
 
 def wrong_digests(root):
@@ -123,9 +136,13 @@ def wrong_digests(root):
 
 
 def main():
+    words = [word for word in sys.argv[1:] if word != "--write"]
     root = tap.ROOT
+    lockbench = str(pathlib.Path(words[0]).resolve())
+    if "--write" in sys.argv:
+        return write_tables(root, lockbench)
     tap.check("each verdict in README.md and docs/ is a cell of a published run", list(wrong_claims(root)))
-    tap.check("each table is what its command prints", list(wrong_tables(root)))
+    tap.check("each table is what its command prints", list(wrong_tables(root, lockbench)))
     tap.check("the published runs are of the same protocols, all committed", list(wrong_digests(root)))
     return tap.end()
 

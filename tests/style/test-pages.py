@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""test-pages.py - the form of the pages: every relative link and anchor leads somewhere; README.md and docs/ are short, their tables narrow, their sentences too.
+"""test-pages.py - the form of pages and messages: every relative link and anchor leads somewhere; README.md and docs/ are short, their tables narrow, their sentences too;
+messages of the C program (its string literals) have short sentences; neither has a word that docs/glossary.md replaces (the last column of its tables).
 
-A sentence is what stands between two of . ? ! in a paragraph, an item of a list or a cell of a table. Code and printed tables do not count. Speaks TAP.
+A sentence is what stands between two of . ? ! in a paragraph, an item of a list, a cell of a table or a message. Code, quotations and printed tables do not count. Speaks TAP.
 """
 import pathlib
 import re
@@ -14,9 +15,16 @@ import tap  # noqa: E402
 
 LINK = re.compile(r"!?\[[^]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^ *```.*?^ *```$", re.S | re.M)
-PRINTED = re.compile(r"(<!-- table of \w+: .*? -->\n)(?:\|.*\n)*")
+# A table that a script prints out of results; what the tool prints out of its own tables has messages like any other.
+PRINTED = re.compile(r"(<!-- table of \w+: (?!\./bench).*? -->\n)(?:\|.*\n)*")
+LITERALS = re.compile(r"""//[^\n]*|/\*.*?\*/|'(?:[^'\\\n]|\\.)+'|^[ \t]*\#[ \t]*(?:include|error)[^\n]*|((?:"(?:[^"\\\n]|\\.)*"\s*)+)""", re.S | re.M)
+LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+SQL = re.compile(r"(?:CREATE|SELECT|INSERT|UPDATE|DELETE|WITH) ")
+QUOTED = re.compile(r"`[^`\n]*`|\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)")
 # The most of each that a page may have: lines, columns of a table, words of a sentence.
-MOST = {"README.md": (150, 5, 30), "docs": (199, 6, 30)}
+MOST = {"README.md": (150, 5, 30), "ARCHITECTURE.md": (120, 5, 30), "CONTRIBUTING.md": (199, 5, 30), "CHANGELOG.md": (199, 5, 30), "scenarios/README.md": (199, 5, 30),
+        "docs": (199, 6, 30)}
+WORDS_MOST = 30
 
 
 def committed(root):
@@ -55,10 +63,77 @@ def sentences(text):
         yield from re.split(r"(?<=[.?!])[\s)*]+", " ".join(block.split()))
 
 
+def pages_of(root):
+    return [*(page for page in MOST if page.endswith(".md")), *(f"docs/{path.name}" for path in sorted(root.glob("docs/*.md")))]
+
+
+def replaced(root):
+    """{a word that the glossary replaces: by what}"""
+    found = {}
+    for line in (root / "docs/glossary.md").read_text().split("\n"):
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if line.startswith("| ") and len(cells) == 3 and cells[2] and cells[2] != "not":
+            found.update((word.strip().lower(), cells[0]) for word in cells[2].split(","))
+    return found
+
+
+def messages(path):
+    """(line, text) of each string of a C file that is a text: adjacent literals are one, as the compiler takes them."""
+    text = path.read_text()
+    for match in LITERALS.finditer(text):
+        said = "".join(LITERAL.findall(match[1] or ""))
+        said = said.replace("\\n", "\n\n").replace("\\t", " ").replace('\\"', '"')
+        if said.count(" ") > 2 and not SQL.match(said):
+            yield text.count("\n", 0, match.start()) + 1, said
+
+
+def sources(root):
+    return sorted(path for folder in ("harness", "backends") for path in (root / folder).rglob("*.[ch]"))
+
+
+def wrong_words(text, words):
+    """Each of these words in the text, but in quotations."""
+    plain = QUOTED.sub(" ", FENCE.sub("", text)).lower()
+    return [f"'{found[0]}', expected '{words[found[0]]}'" for found in re.finditer(r"\b(?:" + "|".join(map(re.escape, sorted(words, key=len, reverse=True))) + r")\b(?!=)", " ".join(plain.split()))]
+
+
+def wrong_words_of_pages(root):
+    words = replaced(root)
+    for page in pages_of(root):
+        text = PRINTED.sub("", (root / page).read_text())
+        if page == "docs/glossary.md":
+            text = re.sub(r"\|[^|\n]*\|$", "|", text, flags=re.M)
+        yield from (f"{page}: {wrong}" for wrong in wrong_words(text, words))
+
+
+def wrong_messages(root):
+    words, count = replaced(root), 0
+    for path in sources(root):
+        for line, said in messages(path):
+            count += 1
+            place = f"{path.relative_to(root)}:{line}"
+            yield from (f"{place}: {wrong}" for wrong in wrong_words(said, words))
+            for sentence in sentences(QUOTED.sub("x", said)):
+                if len(sentence.split()) > WORDS_MOST:
+                    yield f"{place}: {len(sentence.split())} words, expected at most {WORDS_MOST}: {sentence[:100]}"
+    if count < 1000:
+        yield f"only {count} messages were found"
+
+
+def not_found(root):
+    """What is planted and not found."""
+    word = next(iter(replaced(root)))
+    if not wrong_words(f"It is {word} again.", replaced(root)):
+        yield f"the word {word}"
+    if wrong_words(f'`{word}` and "{word}"', replaced(root)):
+        yield "that a quotation does not count"
+    if max(len(s.split()) for s in sentences("Short. " + "long " * 31 + ". Short.")) <= WORDS_MOST:
+        yield "a long sentence"
+
+
 def wrong_forms(root):
-    pages = ["README.md", *(f"docs/{path.name}" for path in sorted(root.glob("docs/*.md")))]
-    for page in pages:
-        text, (lines, columns, words) = (root / page).read_text(), MOST[page.partition("/")[0]]
+    for page in pages_of(root):
+        text, (lines, columns, words) = (root / page).read_text(), MOST.get(page) or MOST[page.partition("/")[0]]
         if text.count("\n") > lines:
             yield f"{page}: {text.count(chr(10))} lines, expected at most {lines}"
         for line in FENCE.sub("", text).split("\n"):
@@ -74,6 +149,9 @@ def main():
     root = tap.ROOT
     tap.check("every relative link and anchor of a page leads somewhere", list(wrong_links(root)))
     tap.check("README.md and docs/ are short", list(wrong_forms(root)))
+    tap.check("a planted word and a planted sentence are found", list(not_found(root)))
+    tap.check("no page has a word that the glossary replaces", list(wrong_words_of_pages(root)))
+    tap.check("messages have short sentences, and no such word", list(wrong_messages(root)))
     return tap.end()
 
 

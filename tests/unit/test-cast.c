@@ -101,7 +101,7 @@ static void primary_2_is_nobody_until_somebody_took_over(void **state) {
   assert_string_equal(who(LB_ROLE_PRIMARY, 2), "2");
   assert_true(w.now < 3100 * LB_NS_PER_MS);
   assert_string_equal(who(LB_ROLE_PRIMARY, 3), "");
-  assert_string_equal(w.err, "primary 3: redis-2 still decides, nobody took over from it");
+  assert_string_equal(w.err, "primary 3: redis-2 still decides, nobody replaced it");
   assert_true(w.now > 8000 * LB_NS_PER_MS && w.now < 8200 * LB_NS_PER_MS);
   assert_string_equal(who(LB_ROLE_PRIMARY, 4), "");
   assert_string_equal(w.err, "primary 4: nobody has named primary 3");

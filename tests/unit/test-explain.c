@@ -591,14 +591,14 @@ static void a_stuck_story_ends_with_since_when(void **state) {
   about.stuck = true;
   tell_text(stuck);
   says(
-      "\nStuck since +100.0 ms: from then on nobody had a right to lock-1, and client-2 asked for it in vain, to the end of its 500.0 ms.\n");
+      "\nStuck since +100.0 ms: from then on nobody had a right to lock-1, and client-2 asked for it and was not granted, to the end of its 500.0 ms.\n");
   about.delayed = true;
   tell_text(FORMAT_2 LINE(10, "client-1", "granted", ",\"until\":110000000") LINE(20, "client-1", "release", "") LINE(
       30, "client-2", "acquire", "")
                 LINE(530, "client-2", "timeout", "") "{\"t\":540000000,\"e\":\"phase\",\"phase\":\"closing\"}\n" LINE(
                     541, "client-2", "acquire", "") LINE(610, "client-2", "granted", ""));
   says(
-      "\nDelayed since +100.0 ms: from then on nobody had a right to lock-1, and client-2 asked for it in vain, to the end of its 500.0 ms.\n"
+      "\nDelayed since +100.0 ms: from then on nobody had a right to lock-1, and client-2 asked for it and was not granted, to the end of its 500.0 ms.\n"
       "Then client-2 was granted it, at +600.0 ms.\n");
   about.delayed = false;
   tell_text(LINE(10, "client-1", "granted", "") LINE(30, "client-2", "acquire", "")

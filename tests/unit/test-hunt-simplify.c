@@ -337,7 +337,7 @@ static void a_range_is_a_sentence(void **state) {
   struct lb_hunt_range mid = {true, LB_HUNT_OF_MID, 1100, 1600, false, false},
                        write = {true, LB_HUNT_OF_WRITE, 900, 4800, false, true};
   lb_hunt_range_say(&mid, words, sizeof words);
-  assert_string_equal(words, "breaks if what is undone before a takeover lasts from 1.1 to 1.6 s");
+  assert_string_equal(words, "breaks if what is undone before a failover lasts from 1.1 to 1.6 s");
   lb_hunt_range_say(&write, words, sizeof words);
   assert_string_equal(words, "breaks if a contender is given at least 0.9 s to write (tried up to 4.8 s)");
   assert_true(lb_hunt_range_tells(&write));

@@ -231,8 +231,7 @@ static void who_took_over_has_a_number(void **state) {
   char words[32];
   lb_role_format(good("observe key on primary 9").a, words, sizeof words);
   assert_string_equal(words, "primary 9");
-  refused("kill primary 1",
-          "'primary 1': the first one is called primary; primary 2 is the server that took over from it");
+  refused("kill primary 1", "'primary 1': the first one is called primary; primary 2 is the server that replaced it");
   refused("kill primary 10", "'primary 10': expected primary and its number from 1 to 9");
   refused("cut primary 2 from primary 2", "'primary 2' has no link to itself");
 }
