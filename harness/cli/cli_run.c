@@ -146,10 +146,9 @@ static void keep_and_show(void *data, const struct lb_tally *tally, const struct
   s->shown.finished(s->shown.display, tally, result);
 }
 
-static void show_tick(void *data, const struct lb_tally *tally, const struct lb_job *const *running,
-                      const uint64_t *grants, size_t count) {
+static void show_tick(void *data, const struct lb_tally *tally, const struct lb_job *const running[], size_t count) {
   const struct session *s = data;
-  s->shown.tick(s->shown.display, tally, running, grants, count);
+  s->shown.tick(s->shown.display, tally, running, count);
 }
 
 static int run_trials(struct session *s) {
@@ -161,7 +160,7 @@ static int run_trials(struct session *s) {
   int r = lb_announce(&s->tally, jobs, &estimate);
   if (r < 0) return snprintf(s->err, sizeof s->err, "out of memory"), r;
   s->shown = lb_display_progress(&display);
-  r = lb_runner_run(&s->tally, &s->dir, jobs, &progress, s->err, sizeof s->err);
+  r = lb_runner_run(&s->tally, &s->dir, s->info.jobs, &progress, s->err, sizeof s->err);
   lb_display_end(&display);
   lb_estimate_end(&estimate);
   return r;

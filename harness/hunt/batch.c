@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A batch is an ordinary run, so a timeline of a hunt is judged as every other trial is, and its file replays what was
- * played. The folder of the run is scratch: what is kept of a hunt is its journal, and the files of the sets it found.
+ * A batch is a source of jobs for the engine (run/engine.h). Its jobs are those of a plan, so a timeline of a hunt is
+ * judged as every other trial is, and its file replays what was played. The folder of the run is scratch: what is kept
+ * of a hunt is its journal, and the files of the sets it found.
  */
 #include "batch.h"
 
@@ -12,6 +13,7 @@
 #include "base/files.h"
 #include "base/rng.h"
 #include "base/refuse.h"
+#include "run/engine.h"
 #include "run/plan.h"
 
 enum { PATH = 3200, STREAM_BATCH = 31 };
@@ -41,133 +43,178 @@ struct timed { /* a timeline of a batch */
   int64_t takes_ms;
 };
 
-static int write_files(const struct lb_hunt_batches *g, const struct timed timed[], size_t count, struct files *ret) {
+struct cell {               /* what came of one in this batch */
+  const struct lb_job *job; /* its first one; the others stand behind it */
+  unsigned begun, running, decided, undecided;
+  bool given_up; /* it would be late */
+};
+
+struct play { /* all batches that are played together */
+  struct lb_hunt_batches *batches;
+  const struct lb_hunt_batch *batch;
+  size_t batch_count;
+  struct timed *timed; /* in the order in which they are played */
+  size_t timed_count;
+  struct lb_plan plan;
+  struct cell *cell;
+  struct lb_source source;
+  struct lb_pace pace;
+  int running;
+  size_t done, count; /* trials: for the live line */
+};
+
+static int write_files(const struct play *p, struct files *ret) {
+  const struct lb_hunt_batches *g = p->batches;
   char folder[PATH], path[PATH + 60];
   struct lb_hunt_settings settings = g->change ? *g->change : (struct lb_hunt_settings){0};
   settings.no_client_3 |= g->space->switches.no_client_3;
-  *ret = (struct files){.path = calloc(count + 1, sizeof *ret->path)};
+  *ret = (struct files){.path = calloc(p->timed_count + 1, sizeof *ret->path)};
   snprintf(folder, sizeof folder, "%s/scratch/hunt", g->dir->partial);
   int r = ret->path ? lb_make_dirs(folder) : -ENOMEM;
-  for (size_t i = 0; i < count && r == 0; i++) {
-    snprintf(path, sizeof path, "%s/t%06zu-%zu.ini", folder, timed[i].timeline, timed[i].batch);
-    r = lb_hunt_write_file(g->space, timed[i].timeline, LB_GUARD_NONE, &settings, "race", path);
+  for (size_t i = 0; i < p->timed_count && r == 0; i++) {
+    snprintf(path, sizeof path, "%s/t%06zu-%zu.ini", folder, p->timed[i].timeline, p->timed[i].batch);
+    r = lb_hunt_write_file(g->space, p->timed[i].timeline, LB_GUARD_NONE, &settings, "race", path);
     if (r == 0 && !(ret->path[ret->count++] = strdup(path))) r = -ENOMEM;
   }
   return r;
 }
 
-/* ---- the outcomes ------------------------------------------------------------------------------------------------ */
-
-struct seen { /* of a cell: what came of it in this batch */
-  unsigned decided, undecided;
-};
-struct ear { /* what the runner asks and tells */
-  struct lb_hunt_batches *batches;
-  const struct lb_hunt_batch *batch; /* all that are played together */
-  const struct lb_plan *plan;
-  struct seen *seen_of; /* by cell */
-  size_t done, count;   /* trials: for the live line */
-};
-
 /* "t000012-3" is timeline 12 of batch 3. */
 static size_t timeline_of(const struct lb_scenario *scenario) { return strtoul(scenario->name + 1, NULL, 10); }
-static const struct lb_hunt_batch *batch_of(const struct ear *ear, const struct lb_scenario *scenario) {
-  return &ear->batch[strtoul(strchr(scenario->name, '-') + 1, NULL, 10)];
+static const struct lb_hunt_batch *batch_of(const struct play *p, const struct lb_scenario *scenario) {
+  return &p->batch[strtoul(strchr(scenario->name, '-') + 1, NULL, 10)];
 }
-static struct lb_hunt_journal *journal_of(const struct ear *ear, const struct lb_hunt_batch *batch) {
-  return batch->journal ? batch->journal : ear->batches->journal;
+static struct lb_hunt_journal *journal_of(const struct play *p, const struct lb_hunt_batch *batch) {
+  return batch->journal ? batch->journal : p->batches->journal;
 }
 /* The plan has every guard and number of trials that one of the batches wants. */
 static bool is_asked(const struct lb_hunt_batch *batch, enum lb_guard guard) { return batch->guards >> guard & 1; }
 
-static void tell(const struct ear *ear) {
-  if (ear->batches->tick) ear->batches->tick(ear->batches->display, ear->done, ear->count);
+/* ---- which job is next ------------------------------------------------------------------------------------------- */
+
+/* Until as many trials are decided as were ordered; those that run may be the ones. */
+static enum lb_next next_of(const struct play *p, const struct cell *cell) {
+  if (!cell->job || cell->given_up) return LB_NEXT_NONE;
+  const struct lb_trial_plan *plan = &cell->job->plan;
+  const struct lb_hunt_batch *batch = batch_of(p, plan->scenario);
+  unsigned repeats = (unsigned)batch->repeats;
+  if (cell->begun >= repeats + (unsigned)batch->again || cell->decided >= repeats) return LB_NEXT_NONE;
+  if (cell->decided + cell->running >= repeats) return LB_NEXT_LATER;
+  bool hopeless =
+      cell->undecided > 1 && lb_hunt_is_hopeless(journal_of(p, batch), timeline_of(plan->scenario), plan->guard);
+  return hopeless ? LB_NEXT_NONE : LB_NEXT_NOW;
 }
 
-static void finished(void *to, const struct lb_tally *tally, const struct lb_job_result *result) {
-  struct ear *ear = to;
-  const struct lb_cell *cell = &tally->plan->cells[result->job->cell];
-  struct seen *seen_of = &ear->seen_of[result->job->cell];
-  const struct lb_hunt_batch *batch = batch_of(ear, cell->scenario);
-  enum lb_hunt_outcome outcome = lb_hunt_outcome_of(&result->outcome);
-  lb_hunt_journal_add(journal_of(ear, batch), timeline_of(cell->scenario), cell->guard, outcome, result->outcome.why);
-  if (ear->batches->trial)
-    ear->batches->trial(ear->batches->display, timeline_of(cell->scenario), cell->guard, &result->outcome);
-  seen_of->decided += outcome != LB_HUNT_UNDECIDED;
-  seen_of->undecided += outcome == LB_HUNT_UNDECIDED;
-  ear->done += outcome != LB_HUNT_UNDECIDED || seen_of->undecided > (unsigned)batch->again;
-  tell(ear);
-}
-
-static void tick(void *to, const struct lb_tally *tally, const struct lb_job *const *running, const uint64_t *grants,
-                 size_t count) {
-  (void)tally, (void)running, (void)grants, (void)count;
-  tell(to);
-}
-
-/* Until as many are decided as are wanted. One that would not be done in time is not begun: how long it takes is known
- * to about a half. */
-static enum lb_wanted wanted(void *to, const struct lb_job *job, size_t running) {
-  const struct ear *ear = to;
-  struct lb_hunt_batches *g = ear->batches;
-  const struct seen *seen_of = &ear->seen_of[job->cell];
-  const struct lb_hunt_batch *batch = batch_of(ear, job->plan.scenario);
-  if (!is_asked(batch, job->plan.guard) || job->plan.trial > batch->repeats + batch->again) return LB_WANTED_NO_MORE;
-  if (seen_of->decided >= (unsigned)batch->repeats) return LB_WANTED_NO_MORE;
-  if (seen_of->decided + running >= (unsigned)batch->repeats) return LB_WANTED_LATER;
-  size_t timeline = timeline_of(job->plan.scenario);
-  if (seen_of->undecided > 1 && lb_hunt_is_hopeless(journal_of(ear, batch), timeline, job->plan.guard))
-    return LB_WANTED_NO_MORE;
-  if (!g->left_s) return LB_WANTED_NOW;
-  double takes_s = 1.5e-3 * (double)lb_hunt_takes_ms(&g->space->system, &g->space->timeline[timeline]);
-  bool late = g->left_s(g->clock) < takes_s;
-  g->late |= late;
-  return late ? LB_WANTED_NO_MORE : LB_WANTED_NOW;
-}
-
-/* What cannot be played is no trial, and must not look like one that was safe. One of several guards that means nothing
- * there was not asked. */
-static void enter_skipped(const struct ear *ear) {
-  for (size_t i = 0; i < ear->plan->cell_count; i++) {
-    const struct lb_cell *cell = &ear->plan->cells[i];
-    const struct lb_hunt_batch *batch = batch_of(ear, cell->scenario);
-    struct lb_hunt_journal *journal = journal_of(ear, batch);
-    if (cell->skip[0] && is_asked(batch, cell->guard) && !(cell->guard != journal->guard && cell->means_nothing))
-      lb_hunt_journal_add(journal, timeline_of(cell->scenario), cell->guard, LB_HUNT_UNDECIDED, cell->skip);
+/* All first trials come before all second ones, else in the order of the cells. */
+static enum lb_next find(struct play *p, const struct lb_pool *pool, struct cell **ret) {
+  enum lb_next best = LB_NEXT_NONE;
+  p->source.left = 0;
+  for (size_t i = 0; i < p->plan.cell_count; i++) {
+    struct cell *cell = &p->cell[i];
+    enum lb_next next = next_of(p, cell);
+    p->source.left += next != LB_NEXT_NONE;
+    if (next == LB_NEXT_NONE || (pool && cell->job->plan.pool != pool)) continue;
+    if (next == LB_NEXT_NOW && (best != LB_NEXT_NOW || cell->begun < (*ret)->begun)) *ret = cell;
+    if (next < best) best = next;
   }
+  return best;
+}
+
+/* It would not be done in time. How long it takes is known to about a half. */
+static bool is_late(const struct lb_hunt_batches *g, const struct cell *cell) {
+  if (!g->left_s) return false;
+  const struct lb_hunt_timeline *t = &g->space->timeline[timeline_of(cell->job->plan.scenario)];
+  return g->left_s(g->clock) < 1.5e-3 * (double)lb_hunt_takes_ms(&g->space->system, t);
+}
+
+static enum lb_next next(void *of, const struct lb_pool *pool, const struct lb_job **ret) {
+  struct play *p = of;
+  struct cell *cell = NULL;
+  enum lb_next what;
+  while ((what = find(p, pool, &cell)) == LB_NEXT_NOW && is_late(p->batches, cell))
+    cell->given_up = p->batches->late = true;
+  if (what != LB_NEXT_NOW) return what;
+  *ret = cell->job + cell->begun;
+  lb_pace_look(&p->pace);
+  return lb_pace_allows(&p->pace, p->running, !pool || (*ret)->plan.fresh) ? LB_NEXT_NOW : LB_NEXT_LATER;
+}
+
+static void begun(void *of, const struct lb_job *job, bool starts) {
+  struct play *p = of;
+  p->cell[job->cell].begun++;
+  p->cell[job->cell].running++;
+  p->running++;
+  p->pace.since += starts;
+}
+
+/* ---- the outcomes ------------------------------------------------------------------------------------------------ */
+
+static void tell(const struct play *p) {
+  if (p->batches->tick) p->batches->tick(p->batches->display, p->done, p->count);
+}
+
+static int ended(void *of, const struct lb_job *job, const struct lb_outcome *result) {
+  struct play *p = of;
+  struct cell *cell = &p->cell[job->cell];
+  const struct lb_hunt_batch *batch = batch_of(p, job->plan.scenario);
+  enum lb_hunt_outcome outcome = lb_hunt_outcome_of(result);
+  size_t timeline = timeline_of(job->plan.scenario);
+  lb_hunt_journal_add(journal_of(p, batch), timeline, job->plan.guard, outcome, result->why);
+  if (p->batches->trial) p->batches->trial(p->batches->display, timeline, job->plan.guard, result);
+  cell->running--, p->running--;
+  cell->decided += outcome != LB_HUNT_UNDECIDED;
+  cell->undecided += outcome == LB_HUNT_UNDECIDED;
+  p->done += outcome != LB_HUNT_UNDECIDED || cell->undecided > (unsigned)batch->again;
+  tell(p);
+  return 0;
+}
+
+static void tick(void *of, const struct lb_job *const running[], size_t count) {
+  (void)running, (void)count;
+  tell(of);
 }
 
 /* ---- a batch ----------------------------------------------------------------------------------------------------- */
 
-static size_t count_wanted(const struct ear *ear) {
-  size_t count = 0;
-  for (size_t i = 0; i < ear->plan->cell_count; i++) {
-    const struct lb_cell *cell = &ear->plan->cells[i];
-    const struct lb_hunt_batch *batch = batch_of(ear, cell->scenario);
-    if (!cell->skip[0] && is_asked(batch, cell->guard)) count += (size_t)batch->repeats;
-  }
-  return count;
+/* What cannot be played is no trial, and must not look like one that was safe. One of several guards that means nothing
+ * there was not asked. */
+static void enter_skipped(const struct play *p, const struct lb_cell *cell) {
+  struct lb_hunt_journal *journal = journal_of(p, batch_of(p, cell->scenario));
+  if (cell->guard == journal->guard || !cell->means_nothing)
+    lb_hunt_journal_add(journal, timeline_of(cell->scenario), cell->guard, LB_HUNT_UNDECIDED, cell->skip);
 }
 
-static int play(struct ear *ear, char *err, size_t err_size) {
-  struct lb_tally tally;
-  struct lb_progress progress = {.finished = finished, .tick = tick, .wanted = wanted, .display = ear};
-  enter_skipped(ear);
-  if ((ear->count = count_wanted(ear)) == 0) return 0;
-  int r = (ear->seen_of = calloc(ear->plan->cell_count, sizeof *ear->seen_of)) ? lb_tally_begin(ear->plan, &tally)
-                                                                               : -ENOMEM;
-  if (r < 0) return free(ear->seen_of), lb_refuse(err, err_size, "out of memory"), r;
-  r = lb_runner_run(&tally, ear->batches->dir, ear->batch->jobs, &progress, err, err_size);
-  lb_tally_clear(&tally);
-  free(ear->seen_of);
+/* The cells that were asked for; those that can be played have their first job. */
+static void take_cells(struct play *p) {
+  for (size_t i = 0; i < p->plan.cell_count; i++) {
+    const struct lb_cell *cell = &p->plan.cells[i];
+    const struct lb_hunt_batch *batch = batch_of(p, cell->scenario);
+    if (is_asked(batch, cell->guard) && cell->skip[0]) enter_skipped(p, cell);
+    if (is_asked(batch, cell->guard) && !cell->skip[0]) p->count += (size_t)batch->repeats;
+  }
+  for (size_t i = 0; i < p->plan.job_count; i++) {
+    struct lb_job *job = &p->plan.jobs[i];
+    const struct lb_hunt_batch *batch = batch_of(p, job->plan.scenario);
+    job->plan.fresh = batch->fresh;
+    if (job->plan.trial == 1 && is_asked(batch, job->plan.guard)) p->cell[job->cell].job = job;
+  }
+}
+
+static int play_plan(struct play *p, char *err, size_t err_size) {
+  if (!(p->cell = calloc(p->plan.cell_count + 1, sizeof *p->cell)))
+    return lb_refuse(err, err_size, "out of memory"), -ENOMEM;
+  take_cells(p);
+  p->source = (struct lb_source){.of = p, .next = next, .begun = begun, .ended = ended, .tick = tick};
+  p->pace = lb_pace_begin(p->batch->jobs);
+  int r = p->count > 0 ? lb_engine_run(&p->source, p->batches->dir, p->pace.jobs.most, err, err_size) : 0;
+  free(p->cell);
   return r;
 }
 
-static int play_all_of(struct lb_hunt_batches *g, const struct lb_hunt_batch v[], size_t batch_count,
-                       const struct timed timed[], size_t count, char *err, size_t err_size) {
+static int play_all_of(struct play *p, char *err, size_t err_size) {
+  struct lb_hunt_batches *g = p->batches;
   struct files files;
-  struct lb_plan plan;
-  int r = write_files(g, timed, count, &files);
+  int r = write_files(p, &files);
   if (r < 0) return free_files(&files), lb_refuse(err, err_size, "cannot write the timelines: %s", strerror(-r)), r;
   struct lb_plan_request request = {.scenario_paths = (const char *const *)files.path,
                                     .scenario_count = files.count,
@@ -175,17 +222,14 @@ static int play_all_of(struct lb_hunt_batches *g, const struct lb_hunt_batch v[]
                                     .settings = g->settings,
                                     .setting_count = g->setting_count,
                                     .reuse = !g->fresh,
-                                    .in_order = true,
                                     .seed = lb_rng_fork(g->seed, STREAM_BATCH, g->played++).state};
-  for (size_t i = 0; i < batch_count; i++) {
-    request.guards |= v[i].guards;
-    if (v[i].repeats + v[i].again > request.trials) request.trials = v[i].repeats + v[i].again;
+  for (size_t i = 0; i < p->batch_count; i++) {
+    const struct lb_hunt_batch *batch = &p->batch[i];
+    request.guards |= batch->guards;
+    if (batch->repeats + batch->again > request.trials) request.trials = batch->repeats + batch->again;
   }
-  r = lb_plan_make(&request, &plan, err, err_size);
-  struct ear ear = {.batches = g, .batch = v, .plan = &plan};
-  for (size_t i = 0; i < plan.job_count && r == 0; i++)
-    plan.jobs[i].plan.fresh = batch_of(&ear, plan.jobs[i].plan.scenario)->fresh;
-  if (r == 0) r = play(&ear, err, err_size), lb_plan_clear(&plan);
+  r = lb_plan_make(&request, &p->plan, err, err_size);
+  if (r == 0) r = play_plan(p, err, err_size), lb_plan_clear(&p->plan);
   free_files(&files);
   return r;
 }
@@ -197,30 +241,26 @@ static int by_time(const void *left, const void *right) {
 }
 
 /* The longest first; of those that take as long, as they come. */
-static size_t sort(const struct lb_hunt_batches *g, const struct lb_hunt_batch v[], size_t batch_count,
-                   struct timed ret[]) {
+static void sort(struct play *p) {
+  const struct lb_hunt_space *space = p->batches->space;
   size_t count = 0;
-  for (size_t n = 0; n < batch_count; n++)
-    for (size_t i = 0; i < v[n].count; i++, count++)
-      ret[count] =
-          (struct timed){v[n].timeline[i], n, count,
-                         v->as_given ? 0 : lb_hunt_takes_ms(&g->space->system, &g->space->timeline[v[n].timeline[i]])};
-  qsort(ret, count, sizeof *ret, by_time);
-  return count;
+  for (size_t n = 0; n < p->batch_count; n++)
+    for (size_t i = 0; i < p->batch[n].count; i++, count++) {
+      size_t t = p->batch[n].timeline[i];
+      p->timed[count] =
+          (struct timed){t, n, count, p->batch[n].as_given ? 0 : lb_hunt_takes_ms(&space->system, &space->timeline[t])};
+    }
+  qsort(p->timed, count, sizeof *p->timed, by_time);
 }
 
 int lb_hunt_play_batches(struct lb_hunt_batches *batches, const struct lb_hunt_batch batch[], size_t count, char *err,
                          size_t err_size) {
-  size_t room = 0;
-  for (size_t i = 0; i < count; i++) room += batch[i].count;
-  if (room == 0) return 0;
-  struct timed *timed = malloc(room * sizeof *timed);
-  if (!timed) return lb_refuse(err, err_size, "out of memory"), -ENOMEM;
-  int r = play_all_of(batches, batch, count, timed, sort(batches, batch, count, timed), err, err_size);
-  free(timed);
+  struct play p = {.batches = batches, .batch = batch, .batch_count = count};
+  for (size_t i = 0; i < count; i++) p.timed_count += batch[i].count;
+  if (p.timed_count == 0) return 0;
+  if (!(p.timed = malloc(p.timed_count * sizeof *p.timed))) return lb_refuse(err, err_size, "out of memory"), -ENOMEM;
+  sort(&p);
+  int r = play_all_of(&p, err, err_size);
+  free(p.timed);
   return r;
-}
-
-int lb_hunt_play_batch(struct lb_hunt_batches *batches, const struct lb_hunt_batch *batch, char *err, size_t err_size) {
-  return lb_hunt_play_batches(batches, batch, 1, err, err_size);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * batch.h - some timelines of a hunt, played side by side by the runner as the cells of a plan, each from its scenario
- * file, and their outcomes entered in the journal.
+ * batch.h - some timelines of a hunt, played side by side by the engine, each from its scenario file, and their outcomes
+ * entered in the journal.
  */
 #ifndef LB_HUNT_BATCH_H
 #define LB_HUNT_BATCH_H
 
 #include "journal.h"
+#include "run/admit.h"
 #include "run/rundir.h"
-#include "run/runner.h"
 #include "write.h"
 
 struct lb_hunt_batches { /* what all batches of a hunt have in common */
@@ -43,11 +43,9 @@ struct lb_hunt_batch {
   struct lb_hunt_journal *journal; /* into which they are entered; NULL = that of all batches */
 };
 
-/* Plays it. 0; -EINTR (what had ended is in the journal); -errno with one line in err. A timeline that this machine or
- * system cannot play is entered as undecided, with the reason. What the time does not reach is not in the journal. */
-int lb_hunt_play_batch(struct lb_hunt_batches *batches, const struct lb_hunt_batch *batch, char *err, size_t err_size);
-/* Plays several at once: nobody waits for the end of another one. `as_given` and `jobs` are those of the first. As
- * lb_hunt_play_batch(). */
+/* Plays all of them at once: none waits for the end of another one. `jobs` are those of the first. 0; -EINTR (what had
+ * ended is in the journal); -errno with one line in err. A timeline that this machine or system cannot play is entered
+ * as undecided, with the reason. What the time does not reach is not in the journal. */
 int lb_hunt_play_batches(struct lb_hunt_batches *batches, const struct lb_hunt_batch batch[], size_t count, char *err,
                          size_t err_size);
 /* The scenario file of a timeline, written at this path. 0 or -errno. */

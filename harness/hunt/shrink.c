@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Each question is one plan of one timeline, played by the runner as any run is. The budget is looked at before a
+ * Each question is one plan of one timeline, played by the engine (run/engine.h). The budget is looked at before a
  * question; what is known by then is kept.
  */
 #include "directed.h"
@@ -13,7 +13,8 @@
 #include "base/files.h"
 #include "base/refuse.h"
 #include "base/rng.h"
-#include "run/runner.h"
+#include "run/engine.h"
+#include "run/plan.h"
 #include "run/system.h"
 
 enum { PATH = 3400, STREAM_SHRINK = 32, LEAST_MS = 50, FINAL = 4 };
@@ -125,36 +126,56 @@ static void tell(const struct shrinker *k, const bool keep[], int trials, bool e
 
 /* ---- one question, played ------------------------------------------------------------------------------- */
 
-struct question {
+struct question { /* a source of jobs: the trials of one timeline */
   struct shrinker *k;
   const bool *keep;
-  int trials;
+  const struct lb_plan *plan;
+  struct lb_source source;
+  struct lb_pace pace;
+  size_t begun;
+  int playing;
 };
 
-static void tick(void *to, const struct lb_tally *tally, const struct lb_job *const *running, const uint64_t *grants,
-                 size_t count) {
-  const struct question *q = to;
-  (void)tally, (void)running, (void)grants, (void)count;
-  tell(q->k, q->keep, q->trials, false);
+static enum lb_next next(void *of, const struct lb_pool *pool, const struct lb_job **ret) {
+  struct question *q = of;
+  (void)pool; /* each has servers of its own */
+  if (q->begun == q->plan->job_count) return LB_NEXT_NONE;
+  lb_pace_look(&q->pace);
+  *ret = &q->plan->jobs[q->plan->order[q->begun]];
+  return lb_pace_allows(&q->pace, q->playing, true) ? LB_NEXT_NOW : LB_NEXT_LATER;
 }
 
-/* How many broke, and why one was undecided. */
-static int count_broken(struct shrinker *k, const struct lb_tally *tally) {
-  for (size_t i = 0; i < tally->plan->job_count; i++)
-    if (tally->jobs[i].outcome.verdict == LB_UNDECIDED) memcpy(k->s->why, tally->jobs[i].outcome.why, sizeof k->s->why);
-  return tally->cells[0].violated;
+static void begun(void *of, const struct lb_job *job, bool starts) {
+  struct question *q = of;
+  (void)job;
+  q->begun++, q->source.left--, q->playing++, q->pace.since += starts;
 }
 
-static int play(struct shrinker *k, const struct lb_plan *plan, struct question *question) {
-  struct lb_tally tally;
-  struct lb_progress progress = {.tick = tick, .display = question};
+/* Whether it broke, and why it was undecided. */
+static int ended(void *of, const struct lb_job *job, const struct lb_outcome *outcome) {
+  struct question *q = of;
+  (void)job;
+  q->playing--;
+  q->k->broke += outcome->verdict == LB_VIOLATED;
+  if (outcome->verdict == LB_UNDECIDED) memcpy(q->k->s->why, outcome->why, sizeof q->k->s->why);
+  return 0;
+}
+
+static void tick(void *of, const struct lb_job *const running[], size_t count) {
+  const struct question *q = of;
+  (void)running, (void)count;
+  tell(q->k, q->keep, (int)q->plan->job_count, false);
+}
+
+static int play(struct shrinker *k, const struct lb_plan *plan, const bool keep[]) {
+  struct question q = {.k = k, .keep = keep, .plan = plan, .pace = lb_pace_begin(k->o->jobs)};
+  q.source =
+      (struct lb_source){.of = &q, .left = plan->job_count, .next = next, .begun = begun, .ended = ended, .tick = tick};
   if (plan->cells[0].skip[0])
     return lb_refuse(k->err, k->err_size, "the timeline cannot be played: %s", plan->cells[0].skip);
-  int r = lb_tally_begin(plan, &tally);
-  if (r < 0) return r;
-  r = lb_runner_run(&tally, k->o->dir, k->o->jobs, &progress, k->err, k->err_size);
-  if (r == 0) k->broke = count_broken(k, &tally), k->violations += (size_t)k->broke;
-  lb_tally_clear(&tally);
+  k->broke = 0;
+  int r = lb_engine_run(&q.source, k->o->dir, k->o->jobs.most, k->err, k->err_size);
+  if (r == 0) k->violations += (size_t)k->broke;
   return r;
 }
 
@@ -175,7 +196,7 @@ static int play_all_of(struct shrinker *k, const bool keep[], int trials) {
                                     .seed = lb_rng_fork(k->o->seed, STREAM_SHRINK, k->s->asked++).state};
   r = lb_plan_make(&request, &plan, k->err, k->err_size);
   if (r < 0) return r;
-  r = play(k, &plan, &(struct question){k, keep, trials});
+  r = play(k, &plan, keep);
   lb_plan_clear(&plan);
   if (r == 0) tell(k, keep, trials, true);
   return r;

@@ -420,7 +420,7 @@ static int lab_play(void *of, unsigned without, const size_t timeline[], size_t 
   if (lab->replays) batches.seed = lb_rng_fork(batches.seed, STREAM_REPLAY, 0).state;
   if (lab->is_over && lab->is_over(lab->clock)) return 1;
   struct lb_hunt_batch batch = batch_of(lab, timeline, count, repeats);
-  r = lb_hunt_play_batch(&batches, &batch, lab->err, lab->err_size);
+  r = lb_hunt_play_batches(&batches, &batch, 1, lab->err, lab->err_size);
   lab->batches->played = batches.played;
   return r == 0 && batches.late ? 1 : r;
 }
@@ -445,7 +445,7 @@ static int try(struct lb_hunt_lab *lab, struct lb_hunt_batches *batches, const s
     unsigned decided = lb_hunt_decided(count);
     struct lb_hunt_batch batch = batch_of(lab, &form->timeline, 1, (int)(LB_HUNT_NARROW_TRIALS - decided));
     if (decided < LB_HUNT_NARROW_TRIALS && count->of[class] == decided)
-      r = lb_hunt_play_batch(batches, &batch, lab->err, lab->err_size);
+      r = lb_hunt_play_batches(batches, &batch, 1, lab->err, lab->err_size);
   }
   return r < 0 ? r : count->of[class] == LB_HUNT_NARROW_TRIALS && lb_hunt_decided(count) == LB_HUNT_NARROW_TRIALS;
 }

@@ -175,14 +175,7 @@ static double share(const struct play *p) {
 }
 
 static struct lb_crowd crowd(const struct play *p) {
-  double spare = 1 - (wanted(p) + p->room->others) / p->room->cores;
-  struct lb_crowd now = {.running = p->playing,
-                         .playing = p->playing,
-                         .jobs = p->room->jobs,
-                         .spare = most(spare, 0),
-                         .since = p->since,
-                         .cores = p->room->cores};
-  now.waiting = (int)(p->count - p->next);
+  struct lb_crowd now = {.running = p->playing, .most = p->room->jobs.most, .cores = p->room->cores};
   for (int i = 0; i < p->playing; i++) {
     now.starting += !p->part[i].rest;
     if (!p->part[i].rest) now.starting_ms += p->effort[p->part[i].trial].start_ms;
@@ -190,13 +183,20 @@ static struct lb_crowd crowd(const struct play *p) {
   return now;
 }
 
+static bool may_start(const struct play *p, const struct lb_effort *e) {
+  double spare = 1 - (wanted(p) + p->room->others) / p->room->cores;
+  struct lb_pace pace = {
+      .jobs = p->room->jobs, .spare.share = most(spare, 0), .since = p->since, .cores = p->room->cores};
+  struct lb_crowd now = crowd(p);
+  bool alone = e->alone || (p->playing > 0 && p->effort[p->part[0].trial].alone);
+  return lb_pace_allows(&pace, p->playing, true) && lb_admits(&now, e->start_ms) && !(alone && p->playing > 0);
+}
+
 static void fill(struct play *p) {
   for (p->since = 0; p->next < p->count && p->playing < LB_JOBS_MOST; p->since++) {
-    const struct lb_effort *e = &p->effort[p->next];
-    struct lb_crowd now = crowd(p);
-    bool alone = e->alone || (p->playing > 0 && p->effort[p->part[0].trial].alone);
-    if (!lb_admits(&now, e->start_ms) || (alone && p->playing > 0)) return;
-    begin_part(&p->part[p->playing++], p->next++, e, false);
+    if (!may_start(p, &p->effort[p->next])) return;
+    begin_part(&p->part[p->playing++], p->next, &p->effort[p->next], false);
+    p->next++;
   }
 }
 

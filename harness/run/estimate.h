@@ -6,7 +6,7 @@
 #ifndef LB_RUN_ESTIMATE_H
 #define LB_RUN_ESTIMATE_H
 
-#include "runner.h"
+#include "admit.h"
 #include "tally.h"
 #include "trial/trial.h"
 
@@ -33,7 +33,7 @@ struct lb_took {
  * of that topology take. */
 struct lb_took lb_times_find(const struct lb_times *times, const struct lb_trial_plan *plan);
 
-/* How long a run will take here, before it starts and while it goes on. It plays the runner without playing a trial:
+/* How long a run will take here, before it starts and while it goes on. It plays the engine without playing a trial:
  * what measures alone, the others side by side, as many as lb_admits() lets in. How long a trial takes: struct
  * lb_times; processor time takes longer where others want it, too. */
 

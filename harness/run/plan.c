@@ -20,6 +20,7 @@
 #include "fit.h"
 #include "system.h"
 #include "settings.h"
+#include "trial/site.h"
 #include "trial/workload.h"
 
 /* Numbers of random streams: two uses of the run's seed must never draw the same. */
@@ -77,8 +78,6 @@ size_t lb_plan_series(const struct lb_plan *plan, size_t position) {
   return end - position;
 }
 
-bool lb_job_measures(const struct lb_job *job) { return job->plan.scenario->kind == LB_KIND_LOAD; }
-
 /* The shuffle is that of Fisher and Yates. */
 static void shuffle(size_t *order, size_t count, struct lb_rng *rng) {
   for (size_t i = count; i > 1; i--) {
@@ -104,7 +103,7 @@ static void bring_together(const struct lb_plan *plan, size_t *order, size_t cou
 /* A trial that measures runs alone, so all of them come first. They come in rounds: the first trial of
  * every cell in random order, then the second ones, so that no system and no variant has a slow hour
  * of the machine to itself. Those of a round that share their servers are neighbours. Of the others the order is
- * random, unless it was given. */
+ * random. */
 int lb_plan_set_order(struct lb_plan *plan) {
   struct lb_rng rng = lb_rng_fork(plan->seed, STREAM_ORDER, 0);
   plan->order = malloc((plan->job_count + 1) * sizeof *plan->order);
@@ -119,11 +118,22 @@ int lb_plan_set_order(struct lb_plan *plan) {
     bring_together(plan, plan->order + first, n - first);
   }
   first = n;
-  for (int round = 1; n < plan->job_count; round++)
-    for (size_t i = 0; i < plan->job_count; i++)
-      if (!lb_job_measures(&plan->jobs[i]) && (!plan->in_order || plan->jobs[i].plan.trial == round))
-        plan->order[n++] = i;
-  if (!plan->in_order) shuffle(plan->order + first, n - first, &rng);
+  for (size_t i = 0; i < plan->job_count; i++)
+    if (!lb_job_measures(&plan->jobs[i])) plan->order[n++] = i;
+  shuffle(plan->order + first, n - first, &rng);
+  return 0;
+}
+
+/* Loads that share heated servers always do; timelines if that was asked for. */
+static int pool_jobs(struct lb_plan *plan, bool timelines) {
+  size_t count = 0;
+  plan->pools = calloc(plan->job_count + 1, sizeof *plan->pools);
+  if (!plan->pools) return -ENOMEM;
+  for (size_t i = 0; i < plan->job_count; i++)
+    if (timelines || lb_job_measures(&plan->jobs[i]))
+      plan->jobs[i].plan.pool = lb_pool_join(plan->pools, &count, &plan->jobs[i].plan);
+  for (size_t i = 0; i < plan->job_count; i++)
+    if (plan->jobs[i].plan.pool && plan->jobs[i].plan.pool->jobs == 1) plan->jobs[i].plan.pool = NULL;
   return 0;
 }
 
@@ -338,6 +348,7 @@ static int make(const struct lb_plan_request *request, struct lb_plan *ret, char
   if (r == 0) r = check_use(ret, request, err, err_size);
   for (size_t i = 0; r == 0 && i < ret->cell_count; i++) r = add_jobs(ret, i, request->trials, request->guard_trials);
   if (r == 0) r = lb_plan_set_order(ret);
+  if (r == 0) r = pool_jobs(ret, request->reuse);
   for (size_t i = 0; r == 0 && i < ret->job_count; i++) {
     ret->jobs[i].plan.system = ret->cells[ret->jobs[i].cell].system;
     ret->jobs[i].plan.keep_logs = request->keep_logs;
@@ -350,8 +361,7 @@ static int make(const struct lb_plan_request *request, struct lb_plan *ret, char
 int lb_plan_make(const struct lb_plan_request *request, struct lb_plan *ret, char *err, size_t err_size) {
   struct lb_plan_request plain = *request;
   const char **settings = calloc(request->setting_count + 1, sizeof *settings);
-  *ret = (struct lb_plan){
-      .seed = request->seed, .reuse = request->reuse, .in_order = request->in_order, .strict = request->strict};
+  *ret = (struct lb_plan){.seed = request->seed, .strict = request->strict};
   int r = settings ? 0 : -ENOMEM;
   char *systems = request->systems ? lb_groups_expand(request->systems) : NULL;
   if (request->systems && !systems) r = -ENOMEM;
@@ -378,6 +388,7 @@ void lb_plan_clear(struct lb_plan *plan) {
   free(plan->noted);
   free(plan->jobs);
   free(plan->order);
+  free(plan->pools);
   free(plan->own_expect);
   *plan = (struct lb_plan){0};
 }

@@ -6,6 +6,7 @@
 #ifndef LB_PLAN_H
 #define LB_PLAN_H
 
+#include "engine.h"
 #include "theory/theory.h"
 #include "trial/trial.h"
 
@@ -35,11 +36,6 @@ struct lb_cell {
   int note;
 };
 
-struct lb_job {
-  size_t cell;
-  struct lb_trial_plan plan;
-};
-
 struct lb_plan {
   struct lb_scenario *scenarios; /* owned */
   size_t scenario_count;
@@ -49,6 +45,7 @@ struct lb_plan {
   int note_count;
   struct lb_job *jobs; /* in the order of cells, clients, trials */
   size_t job_count;
+  struct lb_pool *pools; /* of jobs that share their servers */
   /* Job indexes in the order they are run: measuring ones first, each group shuffled; jobs that share
    * heated servers are neighbours. */
   size_t *order;
@@ -56,10 +53,7 @@ struct lb_plan {
   struct lb_expect *own_expect;
   size_t own_expect_count;
   uint64_t seed;
-  bool reuse; /* timelines that can share their servers do */
-  bool
-      in_order; /* what does not measure stands in the order of its scenarios, all first trials before all second ones */
-  bool strict;  /* a lock that was brought and is not as predicted fails the run */
+  bool strict; /* a lock that was brought and is not as predicted fails the run */
 };
 
 /* What a user asks for, as it was typed. Texts are borrowed and have to outlive the plan. */
@@ -94,7 +88,6 @@ struct lb_plan_request {
   size_t setting_count;
   uint64_t seed;
   bool reuse;     /* timelines may share their servers (trial/site.h) */
-  bool in_order;  /* timelines come in the order of the scenarios, round by round; else in a random one */
   bool strict;    /* of the plan */
   bool keep_logs; /* of every trial, not only of those that somebody will want to understand */
 };
@@ -106,8 +99,6 @@ int lb_plan_make(const struct lb_plan_request *request, struct lb_plan *ret, cha
 void lb_plan_clear(struct lb_plan *plan);
 /* How many jobs from this position of the order on share heated servers; at least 1. */
 size_t lb_plan_series(const struct lb_plan *plan, size_t position);
-/* Whether it measures speed: anything beside it would be measured as well, so it runs alone. */
-bool lb_job_measures(const struct lb_job *job);
 
 /* ---- The steps of making a plan, in their order. Private to plan*.c.
  *

@@ -61,11 +61,9 @@ static double left_s(struct lb_display *d, const struct lb_tally *tally, uint64_
 }
 
 /* It names one of the trials that run. */
-static void tick(void *data, const struct lb_tally *tally, const struct lb_job *const *running, const uint64_t *grants,
-                 size_t count) {
+static void tick(void *data, const struct lb_tally *tally, const struct lb_job *const running[], size_t count) {
   struct lb_display *d = data;
   uint64_t now = lb_clock_ns();
-  (void)grants;
   if (count == 0) return;
   struct lb_live_state state = {.done = tally->done,
                                 .all = tally->plan->job_count,

@@ -28,10 +28,10 @@ struct lb_display {
   bool stale;
 };
 
-/* Callbacks for the runner, with *display filled in; the run begins now. It is borrowed, and has to live
+/* Callbacks for a run, with *display filled in; the run begins now. It is borrowed, and has to live
  * as long as the run. */
 struct lb_progress lb_display_progress(struct lb_display *display);
-/* Takes the live line away. To be called once the runner has returned, before a table or an error
+/* Takes the live line away. To be called once the run has ended, before a table or an error
  * is printed. */
 void lb_display_end(struct lb_display *display);
 

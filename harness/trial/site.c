@@ -18,6 +18,7 @@
 #include "network/net.h"
 #include "servers/disk.h"
 #include "network/sandbox.h"
+#include "workload.h"
 
 enum { START_S = 60, WELL_MS = 4000 }; /* WELL_MS: who was cut off asks the others again after a second or two */
 
@@ -213,10 +214,18 @@ static struct lb_site_needs both(struct lb_site_needs a, struct lb_site_needs b)
   return a;
 }
 
-struct lb_site_needs lb_share_needs(const struct lb_trial_plan *const plan[], size_t count) {
-  struct lb_site_needs needs = lb_site_needs(plan[0]);
-  for (size_t i = 1; i < count && lb_share_together(plan[0], plan[i]); i++) needs = both(needs, lb_site_needs(plan[i]));
-  return needs;
+struct lb_pool *lb_pool_join(struct lb_pool pools[], size_t *count, const struct lb_trial_plan *plan) {
+  for (size_t i = 0; i < *count; i++) {
+    struct lb_pool *pool = &pools[i];
+    if (!lb_share_together(pool->first, plan) && !lb_heat_shared(pool->first, plan)) continue;
+    pool->needs = both(pool->needs, lb_site_needs(plan));
+    pool->jobs++;
+    return pool;
+  }
+  if (!may_share(plan) && !lb_heat_needed(plan)) return NULL;
+  struct lb_site_needs needs = lb_site_needs(plan);
+  pools[*count] = (struct lb_pool){plan, both(needs, needs), 1};
+  return &pools[(*count)++];
 }
 
 bool lb_share_fits(const struct lb_site *site, const struct lb_trial_plan *plan) {

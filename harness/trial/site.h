@@ -29,8 +29,9 @@ void lb_site_close(struct lb_stage *stage);
 /* Whether two timelines can be played on one site, as far as that can be said before: they have the same servers with
  * the same settings, and these can be asked whether they are well. */
 bool lb_share_together(const struct lb_trial_plan *a, const struct lb_trial_plan *b);
-/* What a site needs for the first of these plans and those behind it that can share it. */
-struct lb_site_needs lb_share_needs(const struct lb_trial_plan *const plan[], size_t count);
+/* Puts a trial into the pool of those that can have its servers, or that share heated ones with it (workload.h); a new
+ * one if there is none. `pools` has room for another one. NULL = nobody can. */
+struct lb_pool *lb_pool_join(struct lb_pool pools[], size_t *count, const struct lb_trial_plan *plan);
 /* Whether the site as it was built has what this plan needs. */
 bool lb_share_fits(const struct lb_site *site, const struct lb_trial_plan *plan);
 /* Between two trials, when the clients of the first have ended: takes back what its faults have left, proves that, and

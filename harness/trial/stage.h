@@ -28,15 +28,6 @@ struct lb_pending {           /* a command a client has not answered yet, or a p
   lb_ns gate_since;            /* when it was found there, if it was */
 };
 
-struct lb_site_needs { /* what a site is built with */
-  size_t clients;      /* hosts for so many */
-  bool network;        /* hosts have links of their own */
-  bool shared;         /* for several timelines: hosts note nothing of connections that have ended */
-  bool clocks;         /* clocks of servers can be set */
-  int64_t late_ms;     /* hosts put up with packets that are late by so much; 0 = with none */
-  bool lossy;          /* ... and with some that are lost */
-};
-
 struct lb_site {
   bool is_open;
   struct lb_site_needs has;

@@ -91,7 +91,7 @@ static void play_scenario(struct lb_stage *s, struct lb_outcome *out) {
   keep_load(s, out);
 }
 
-/* Who starts trials side by side looks at it (run/runner.h). */
+/* Who starts trials side by side looks at it (run/engine.h). */
 static void tell_started(const struct lb_stage *s, bool started) {
   if (s->live) atomic_store(&s->live->started, started);
 }
@@ -145,27 +145,22 @@ static int make_shared_logs(struct lb_stage *s) {
   return lb_make_dirs(s->site.logs);
 }
 
-struct turn { /* of a series */
-  const struct lb_trial_plan *plan;
-  const struct lb_trial_plan *then; /* that comes after it; NULL = none, or that is not known yet */
-  bool waits;                       /* it is not known yet */
-  bool shares;                      /* others are for the same servers */
-  struct lb_site_needs needs;       /* of it and those */
-};
+/* Heated servers are shared, too, but built for the load that heats them. */
+static bool is_shared(const struct lb_trial_plan *plan) { return plan->pool && !lb_heat_needed(plan); }
 
 /* Order matters. All clients have ended before anything is judged, so nobody writes into the memory any more. The
  * servers stop after that, for nothing asks them any more; those of a series go on, unless something is wrong with
  * them. The logs go last, when the verdict is known. */
-static int run(struct lb_stage *s, const struct turn *turn, struct lb_outcome *ret) {
-  const struct lb_trial_plan *plan = turn->plan;
+static int run(struct lb_stage *s, const struct lb_trial_plan *plan, struct lb_outcome *ret) {
+  struct lb_site_needs needs = is_shared(plan) ? plan->pool->needs : lb_site_needs(plan);
   static struct lb_judgement judgement;
   lb_ns begin = lb_clock_ns();
   *ret = (struct lb_outcome){.counters = lb_counters_none()};
   set_stage(s, plan);
   int r = lb_crew_gather(s);
-  if (r == 0 && !s->site.is_open && turn->shares) r = make_shared_logs(s);
+  if (r == 0 && !s->site.is_open && is_shared(plan)) r = make_shared_logs(s);
   if (r < 0) return r;
-  play(s, &turn->needs, ret);
+  play(s, &needs, ret);
   ret->stall_ns = atomic_load(&s->memory->max_stall_ns);
   note_pipe(s, ret);
   lb_crew_end(s); /* before anything is judged */
@@ -175,7 +170,7 @@ static int run(struct lb_stage *s, const struct turn *turn, struct lb_outcome *r
   ret->trial_ns = lb_clock_ns() - begin;
   bool keep = r < 0 || plan->keep_logs || !as_expected(plan, ret->verdict);
   s->site.keep_logs |= keep;
-  if (r < 0 || ret->verdict == LB_UNDECIDED || !(turn->waits || goes_on(s, plan, turn->then))) lb_site_close(s);
+  if (r < 0 || ret->verdict == LB_UNDECIDED || !plan->pool) lb_site_close(s);
   clear_logs(s, keep);
   lb_judgement_clear(&judgement);
   clear_stage(s);
@@ -184,19 +179,12 @@ static int run(struct lb_stage *s, const struct turn *turn, struct lb_outcome *r
 
 /* ---- a series --------------------------------------------------------------------------------------------------- */
 
-static size_t most_clients(const struct lb_trial_plan *const plan[], size_t count) {
-  size_t most = 0;
-  for (size_t i = 0; i < count; i++)
-    if ((size_t)plan[i]->clients > most) most = (size_t)plan[i]->clients;
-  return most;
-}
-
 /* If it fails, the site is closed: each trial then opens its own, and says what is wrong. */
-static void heat(struct lb_stage *s, const struct lb_trial_plan *const plan[], size_t count) {
+static void heat(struct lb_stage *s, const struct lb_trial_plan *plan) {
   static struct lb_scenario scenario;
   static struct lb_trial_plan heating;
-  size_t clients = most_clients(plan, count);
-  lb_heat_plan(plan[0], &scenario, &heating);
+  size_t clients = plan->pool ? plan->pool->needs.clients : (size_t)plan->clients;
+  lb_heat_plan(plan, &scenario, &heating);
   set_stage(s, &heating);
   if (lb_crew_gather(s) < 0) return;
   struct lb_site_needs needs = lb_site_needs(&heating);
@@ -210,33 +198,21 @@ static void heat(struct lb_stage *s, const struct lb_trial_plan *const plan[], s
   clear_stage(s);
 }
 
-/* A series in order knows what comes behind; one that is told shares all there is. */
-static struct turn turn_of(const struct lb_trial_plan *const plan[], size_t count, size_t at, bool told) {
-  struct turn turn = {.plan = plan[at], .waits = told && count > 1};
-  if (told) turn.needs = lb_share_needs(plan, count);
-  else turn.needs = lb_share_needs(plan + at, count - at);
-  if (!told && at + 1 < count) turn.then = plan[at + 1];
-  turn.shares = turn.waits || (turn.then && lb_share_together(turn.plan, turn.then));
-  return turn;
-}
-
-int lb_trial_run(const struct lb_trial_plan *const plan[], size_t count, lb_trial_next *next, const char *run_dir,
-                 struct lb_live *live, lb_trial_told *tell, void *to) {
+int lb_trial_run(const struct lb_trial_plan *plan, const char *run_dir, struct lb_live *live, lb_trial_next *next,
+                 lb_trial_told *tell, void *to) {
   static struct lb_stage stage; /* one series per process */
   struct lb_outcome outcome;
   char err[600];
   int r = 0;
   lb_environ_forget();
   stage = (struct lb_stage){.run_dir = run_dir, .live = live};
-  for (ptrdiff_t at = 0, then; at >= 0 && r == 0; at = then) {
-    const struct turn turn = turn_of(plan, count, (size_t)at, next);
-    if (!stage.site.is_open && lb_heat_needed(turn.plan)) heat(&stage, plan + at, count - (size_t)at);
-    r = run(&stage, &turn, &outcome);
+  for (const struct lb_trial_plan *then; plan && r == 0; plan = then) {
+    if (!stage.site.is_open && lb_heat_needed(plan)) heat(&stage, plan);
+    r = run(&stage, plan, &outcome);
     tell(to, r, &outcome);
-    if (stage.site.is_open && !lb_heat_needed(turn.plan) && !lb_share_go_on(&stage, err, sizeof err))
-      lb_site_close(&stage);
-    then = next ? next(to) : (size_t)at + 1 < count ? at + 1 : -1;
-    if (stage.site.is_open && !goes_on(&stage, turn.plan, then < 0 ? NULL : plan[then])) lb_site_close(&stage);
+    if (stage.site.is_open && !lb_heat_needed(plan) && !lb_share_go_on(&stage, err, sizeof err)) lb_site_close(&stage);
+    then = plan->pool && r == 0 ? next(to) : NULL;
+    if (stage.site.is_open && !goes_on(&stage, plan, then)) lb_site_close(&stage);
   }
   return r;
 }

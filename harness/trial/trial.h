@@ -15,6 +15,22 @@
 #include "scenario/scenario.h"
 #include "servers/topology.h"
 
+struct lb_site_needs { /* what a site is built with */
+  size_t clients;      /* hosts for so many */
+  bool network;        /* hosts have links of their own */
+  bool shared;         /* for several timelines: hosts note nothing of connections that have ended */
+  bool clocks;         /* clocks of servers can be set */
+  int64_t late_ms;     /* hosts put up with packets that are late by so much; 0 = with none */
+  bool lossy;          /* ... and with some that are lost */
+};
+
+/* Trials that can be played on each other's servers, one after the other (site.h). A site is built for all of them. */
+struct lb_pool {
+  const struct lb_trial_plan *first;
+  struct lb_site_needs needs;
+  size_t jobs;
+};
+
 /* Made before the run (run/plan.c), and never written again. Nothing in it is owned: the scenario, the tables and the
  * names live as long as the plan of the run. */
 struct lb_trial_plan {
@@ -26,9 +42,10 @@ struct lb_trial_plan {
   const char *system; /* "PROTOCOL@TOPOLOGY" */
   enum lb_guard guard;
   int clients;
-  int trial;      /* from 1 within (cell, clients) */
-  bool keep_logs; /* of servers and clients, also if the trial ends as expected */
-  bool fresh;     /* wants servers that have served no other trial */
+  int trial;                  /* from 1 within (cell, clients) */
+  bool keep_logs;             /* of servers and clients, also if the trial ends as expected */
+  bool fresh;                 /* wants servers that have served no other trial */
+  const struct lb_pool *pool; /* NULL = its servers serve nobody else */
   uint64_t seed;
   /* Of a campaign's schedule: that of the same trial of every other system and guard. */
   uint64_t fault_seed;
@@ -60,17 +77,15 @@ struct lb_live {           /* shared with the tool */
 /* Is told of each trial when it has ended: its result, and its outcome, which is gone after the call. */
 typedef void lb_trial_told(void *to, int result, const struct lb_outcome *outcome);
 
-/* Which of the plans is next: its index, or -1 = none any more. */
-typedef ptrdiff_t lb_trial_next(void *to);
+/* Which trial is next; NULL = none any more. */
+typedef const struct lb_trial_plan *lb_trial_next(void *to);
 
-/* Runs one trial, or several one after the other, and tells `tell` of each: all of these plans in their order, or, if
- * there is a `next`, the first one and then those that it names, each at most once; all of them can then share their
- * servers. Neighbours that can share their servers do (lb_heat_shared(), lb_share_together()), unless the later one
- * wants fresh ones, or the servers are not as good as new after the earlier one; outcome->fresh says so. Their files go
- * to the folder `run_dir`, in which histories/, logs/, parts/ and scratch/ are (see judge.h; unless all went well the
- * logs stay, too). `live` (NULL = nobody looks) is kept up to date. 0, also for undecided trials; -errno with
- * outcome->why when the results of one could not be written: those after it are then not run. */
-int lb_trial_run(const struct lb_trial_plan *const plan[], size_t count, lb_trial_next *next, const char *run_dir,
-                 struct lb_live *live, lb_trial_told *tell, void *to);
+/* Runs a trial and, if it is of a pool, those that `next` names, and tells `tell` of each. One that can have the servers
+ * of the trial before it has them, unless it wants fresh ones, or the servers are not as good as new; outcome->fresh
+ * says so. Their files go to the folder `run_dir`, in which histories/, logs/, parts/ and scratch/ are (see judge.h;
+ * unless all went well the logs stay, too). `live` (NULL = nobody looks) is kept up to date. 0, also for undecided
+ * trials; -errno with outcome->why when the results of one could not be written: no other one is then run. */
+int lb_trial_run(const struct lb_trial_plan *plan, const char *run_dir, struct lb_live *live, lb_trial_next *next,
+                 lb_trial_told *tell, void *to);
 
 #endif

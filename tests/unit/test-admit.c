@@ -13,7 +13,7 @@
 
 #include "backends/foreign.h"
 #include "backends/registry.h"
-#include "run/runner.h"
+#include "run/admit.h"
 #include "base/clock.h"
 #include "base/machine.h"
 #include "servers/topology.h"
@@ -22,7 +22,7 @@ static int cost(const char *name) { return lb_topology_find(name)->start_ms; }
 
 /* How many of such a cost start at once on so many processors, if all want to. */
 static int of_cost(int start_ms, int cores, int most) {
-  struct lb_crowd now = {.jobs = {most, most}, .cores = cores};
+  struct lb_crowd now = {.most = most, .cores = cores};
   while (lb_admits(&now, start_ms)) {
     now.running++;
     now.starting++;
@@ -78,33 +78,33 @@ static void the_processors_count(void **state) {
 static void a_place_has_to_be_free(void **state) {
   (void)state;
   assert_int_equal(together("redis", 16, 3), 3);
-  assert_false(lb_admits(&(struct lb_crowd){.running = 4, .jobs = {4, 4}, .cores = 8}, 0));
+  assert_false(lb_admits(&(struct lb_crowd){.running = 4, .most = 4, .cores = 8}, 0));
 }
 
 /* Those that run already cost nothing more: only starts are counted. */
 static void who_has_started_holds_up_nobody(void **state) {
   (void)state;
-  assert_true(lb_admits(&(struct lb_crowd){.running = 5, .jobs = {8, 8}, .cores = 1}, cost("zk-x3")));
-  assert_false(lb_admits(
-      &(struct lb_crowd){.running = 5, .jobs = {8, 8}, .cores = 1, .starting = 1, .starting_ms = cost("redis")},
-      cost("zk-x3")));
-  assert_true(lb_admits(
-      &(struct lb_crowd){.running = 5, .jobs = {8, 8}, .cores = 1, .starting = 1, .starting_ms = cost("redis")},
-      cost("redis")));
+  assert_true(lb_admits(&(struct lb_crowd){.running = 5, .most = 8, .cores = 1}, cost("zk-x3")));
+  assert_false(
+      lb_admits(&(struct lb_crowd){.running = 5, .most = 8, .cores = 1, .starting = 1, .starting_ms = cost("redis")},
+                cost("zk-x3")));
+  assert_true(
+      lb_admits(&(struct lb_crowd){.running = 5, .most = 8, .cores = 1, .starting = 1, .starting_ms = cost("redis")},
+                cost("redis")));
 }
 
 /* However dear it is, and however few processors are known. */
 static void everything_gets_its_turn(void **state) {
   (void)state;
-  assert_true(lb_admits(&(struct lb_crowd){.jobs = {1, 1}, .cores = 1}, 1000000));
-  assert_true(lb_admits(&(struct lb_crowd){.jobs = {1, 1}, .cores = -1}, 1000000));
+  assert_true(lb_admits(&(struct lb_crowd){.most = 1, .cores = 1}, 1000000));
+  assert_true(lb_admits(&(struct lb_crowd){.most = 1, .cores = -1}, 1000000));
 }
 
 /* Others whose servers serve one trial after the other do the few that are left sooner than an ensemble would be
  * there. */
 static void who_shares_servers_is_worth_its_start(void **state) {
   (void)state;
-  struct lb_crowd now = {.running = 3, .jobs = {16, 16}, .cores = 2, .serving = 3, .waiting = 4};
+  struct lb_crowd now = {.running = 3, .most = 16, .cores = 2, .serving = 3, .waiting = 4};
   assert_false(lb_admits(&now, cost("zk-x3")));
   assert_true(lb_admits(&now, cost("redis")));
   now.waiting = 40;
@@ -115,42 +115,29 @@ static void who_shares_servers_is_worth_its_start(void **state) {
  * know those. */
 static void who_runs_beyond_that_needs_idle_processors(void **state) {
   (void)state;
-  struct lb_crowd now = {.running = 4, .jobs = {4, 12}, .cores = 2, .spare = 0.6};
-  assert_true(lb_admits(&now, cost("redis")));
-  now.since = 1;
-  assert_true(lb_admits(&now, cost("redis")));
-  now.since = 2;
-  assert_false(lb_admits(&now, cost("redis")));
-  now.since = 0, now.spare = 0.4;
-  assert_false(lb_admits(&now, cost("redis")));
-  now.running = 3;
-  assert_true(lb_admits(&now, cost("redis")));
-  now.running = 12, now.spare = 1;
-  assert_false(lb_admits(&now, cost("redis")));
+  struct lb_pace pace = {.jobs = {4, 12}, .cores = 2, .spare.share = 0.6};
+  assert_true(lb_pace_allows(&pace, 4, true));
+  pace.since = 1;
+  assert_true(lb_pace_allows(&pace, 4, true));
+  pace.since = 2;
+  assert_false(lb_pace_allows(&pace, 4, true));
+  pace.since = 0, pace.spare.share = 0.4;
+  assert_false(lb_pace_allows(&pace, 4, true));
+  assert_true(lb_pace_allows(&pace, 3, true));
+  pace.spare.share = 1;
+  assert_false(lb_pace_allows(&pace, 12, true));
 }
 
 /* Nobody is stopped, but who has done a trial waits with its servers until the processors have some time for the next
  * one. */
-/* Who gave way did so for one that wants fresh servers: that takes the place, whatever the processors do, but not
- * before it is empty. */
-static void a_place_that_was_freed_is_taken(void **state) {
-  (void)state;
-  struct lb_crowd now = {.running = 6, .jobs = {4, 7}, .cores = 2, .freed = 1};
-  assert_true(lb_admits_one(&now));
-  now.running = 7;
-  assert_false(lb_admits_one(&now));
-  now.running = 6, now.freed = 0;
-  assert_false(lb_admits_one(&now));
-}
-
 static void who_has_servers_waits_for_processors(void **state) {
   (void)state;
-  struct lb_crowd now = {.running = 8, .playing = 7, .jobs = {4, 12}, .cores = 2, .spare = 0.2};
-  assert_false(lb_admits_another(&now));
-  now.spare = 0.4;
-  assert_true(lb_admits_another(&now));
-  now.spare = 0, now.playing = 3;
-  assert_true(lb_admits_another(&now));
+  struct lb_pace pace = {.jobs = {4, 12}, .cores = 2, .spare.share = 0.2};
+  assert_false(lb_pace_allows(&pace, 7, false));
+  pace.spare.share = 0.4;
+  assert_true(lb_pace_allows(&pace, 7, false));
+  pace.spare.share = 0;
+  assert_true(lb_pace_allows(&pace, 3, false));
 }
 
 static void what_is_left_is_read_off_the_kernel(void **state) {
@@ -193,7 +180,6 @@ int main(void) {
       cmocka_unit_test(who_shares_servers_is_worth_its_start),
       cmocka_unit_test(who_runs_beyond_that_needs_idle_processors),
       cmocka_unit_test(who_has_servers_waits_for_processors),
-      cmocka_unit_test(a_place_that_was_freed_is_taken),
       cmocka_unit_test(what_is_left_is_read_off_the_kernel),
       cmocka_unit_test(a_look_has_to_be_some_time_ago),
   };

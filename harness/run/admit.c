@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Whether a trial may start now: by what its servers cost to start, and by what the processors have left.
+ */
+#include "admit.h"
+
+#include <unistd.h>
+
+#include "backends/foreign.h"
+#include "servers/topology.h"
+
+/* Starts side by side end about when the processors are through with all of them. So what they cost
+ * together is bounded by what the processors do in TOGETHER_MS: servers that start ask each other and are
+ * asked, and an answer that is late by that much is still in time.
+ *
+ * Where servers serve one trial after the other, others are started only if there is enough left for all of them: each
+ * has to be worth its start. */
+
+enum { TOGETHER_MS = 500 };
+/* A trial that waits for its turn is about processors and not about the lock. Two that are threads of one core do
+ * little more together than one alone, and count as busy all the same: what is more than half busy may have nothing
+ * left. Trials of ensembles ended no sooner at 96 % than at 61 %, and more of them were undecided. */
+#define SPARE_LEAST 0.5
+#define SPARE_NONE 0.3
+
+int lb_start_ms(const struct lb_protocol *protocol, const struct lb_topology *topology, int clients) {
+  return topology->start_ms + (protocol->traits & LB_TRAIT_FOREIGN ? clients * lb_foreign_start_ms(protocol) : 0);
+}
+
+static int cores_of(int cores) { return cores < 1 ? 1 : cores; }
+
+bool lb_admits(const struct lb_crowd *now, int start_ms) {
+  if (now->running >= now->most) return false;
+  if (now->serving > 0 && now->waiting * TOGETHER_MS <= now->serving * start_ms) return false;
+  return now->starting == 0 || now->starting_ms + start_ms <= cores_of(now->cores) * TOGETHER_MS;
+}
+
+struct lb_pace lb_pace_begin(struct lb_jobs jobs) {
+  return (struct lb_pace){.jobs = {.always = jobs.always < 1 ? 1 : jobs.always, .most = jobs.most < 1 ? 1 : jobs.most},
+                          .cores = (int)sysconf(_SC_NPROCESSORS_ONLN)};
+}
+
+void lb_pace_look(struct lb_pace *pace) {
+  if (lb_spare_look(&pace->spare)) pace->since = 0;
+}
+
+/* What was started since the last look is not in it yet: one for each processor, then it is looked again. */
+bool lb_pace_allows(const struct lb_pace *pace, int playing, bool starts) {
+  if (playing < pace->jobs.always) return true;
+  if (playing >= pace->jobs.most) return false;
+  if (!starts) return pace->spare.share > SPARE_NONE;
+  return pace->spare.share > SPARE_LEAST && pace->since < cores_of(pace->cores);
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The loop over the processes that play. One pipe per process brings its outcomes; its end without an outcome is a trial
+ * that died. A trial that takes longer than any bound of its scenario is killed and undecided.
+ *
+ * A process per trial, or per trials that share their servers, and no thread anywhere: whatever a trial does to its
+ * memory, its signals or its files, the next one begins clean, and the engine can always kill it. Trials share nothing
+ * with the engine but the pipe and a page that says whether they have started.
+ */
+#include "engine.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "trial/crew.h"
+#include "trial/workload.h"
+#include "trial/timeline.h"
+
+/* PATIENCE_S is for what neither a scenario nor trial/crew.h bounds: starting servers, judging. It
+ * is long, because it only has to end what would never end. */
+enum { TICK_MS = 1000, LOOK_MS = 20, PATIENCE_S = 180, CAMPAIGN_PATIENCE_S = 120, END_S = 60, FULL_BYTES = 64 * 1024 };
+
+/* A place for a worker. States: free (no process); playing (it has a job); idle (it waits to be told, with servers of its
+ * pool); ending (it has been told that nothing comes any more). */
+struct slot {
+  struct lb_worker worker;
+  const struct lb_job *job;
+  const struct lb_pool *pool;
+  bool ending;
+  lb_ns deadline; /* of the job, or of its end */
+};
+
+struct engine {
+  struct lb_source *source;
+  const struct lb_rundir *dir;
+  struct slot slot[LB_JOBS_MOST];
+  struct lb_live *live; /* one per slot, shared with the trials */
+  int slots, cores;
+  enum lb_next left; /* what the source said last of any job */
+  char *err;
+  size_t err_size;
+};
+
+/* The handler only notes the signal. poll() then returns early, and the loop ends by itself. */
+static volatile sig_atomic_t interrupted;
+static void on_signal(int sig) {
+  (void)sig;
+  interrupted = 1;
+}
+
+/* The longest that a trial can take if everything in it times out: all its phases, and for each
+ * step its own bound and some seconds. */
+static lb_ns patience(const struct lb_trial_plan *plan) {
+  double s = PATIENCE_S + plan->scenario->warmup_s + 2 * plan->scenario->settle_s + plan->scenario->duration_s +
+             2e-3 * (double)plan->scenario->wait_ms;
+  if (plan->scenario->kind == LB_KIND_CAMPAIGN) s += CAMPAIGN_PATIENCE_S;
+  if (plan->scenario->kind == LB_KIND_TIMELINE) s += 1e-3 * (double)lb_timeline_closing_ms(plan->scenario) + 5;
+  for (size_t i = 0; i < plan->scenario->step_count; i++) s += 1e-3 * (double)plan->scenario->steps[i].within_ms + 5;
+  return (lb_ns)(s * 1e9) + lb_crew_open_most(plan) + (lb_heat_needed(plan) ? lb_heat_most() : 0);
+}
+
+bool lb_job_measures(const struct lb_job *job) { return job->plan.scenario->kind == LB_KIND_LOAD; }
+
+static int start_ms_of(const struct lb_job *job) {
+  return lb_start_ms(job->plan.protocol, job->plan.topology, job->plan.clients);
+}
+
+/* ---- who does what ------------------------------------------------------------------------------------------------ */
+
+static bool is_idle(const struct slot *slot) { return slot->worker.pid && !slot->job && !slot->ending; }
+
+static int count(const struct engine *e, bool (*is)(const struct slot *slot)) {
+  int n = 0;
+  for (int i = 0; i < e->slots; i++) n += is(&e->slot[i]);
+  return n;
+}
+static bool is_busy(const struct slot *slot) { return slot->worker.pid != 0; }
+static bool is_ending(const struct slot *slot) { return slot->ending; }
+static bool is_measuring(const struct slot *slot) { return slot->job && lb_job_measures(slot->job); }
+static bool is_serving(const struct slot *slot) { return slot->job && slot->job->plan.pool; }
+
+static struct lb_crowd crowd(const struct engine *e) {
+  struct lb_crowd now = {.running = count(e, is_busy),
+                         .most = e->slots,
+                         .cores = e->cores,
+                         .waiting = (int)e->source->left,
+                         .serving = count(e, is_serving)};
+  for (int i = 0; i < e->slots; i++) {
+    if (!e->slot[i].job || atomic_load(&e->live[i].started)) continue;
+    now.starting++;
+    now.starting_ms += start_ms_of(e->slot[i].job);
+  }
+  return now;
+}
+
+static void tick(const struct engine *e) {
+  const struct lb_job *running[LB_JOBS_MOST];
+  size_t n = 0;
+  for (int i = 0; i < e->slots; i++)
+    if (e->slot[i].job) running[n++] = e->slot[i].job;
+  if (e->source->tick) e->source->tick(e->source->of, running, n);
+}
+
+/* ---- jobs begin --------------------------------------------------------------------------------------------------- */
+
+static enum lb_next next(const struct engine *e, const struct lb_pool *pool, const struct lb_job **ret) {
+  return e->source->next(e->source->of, pool, ret);
+}
+
+static void begin(struct engine *e, struct slot *slot, const struct lb_job *job, bool starts) {
+  slot->job = job;
+  slot->pool = job->plan.pool;
+  slot->deadline = lb_clock_ns() + patience(&job->plan);
+  if (starts) atomic_store(&e->live[slot - e->slot].started, false);
+  e->source->begun(e->source->of, job, starts);
+}
+
+static void end(struct slot *slot) {
+  slot->ending = true;
+  slot->deadline = lb_clock_ns() + END_S * LB_NS_PER_S;
+  lb_worker_tell(&slot->worker, NULL);
+}
+
+/* It has a place already, but fresh servers cost a start. */
+static bool may_go_on(const struct engine *e, const struct lb_job *job) {
+  struct lb_crowd now = crowd(e);
+  now.running--;
+  now.serving = 0;
+  if (lb_job_measures(job) && now.running > 0) return false;
+  return !job->plan.fresh || lb_admits(&now, start_ms_of(job));
+}
+
+/* Those that wait get what is left for their servers; where nothing is, they end. */
+static void offer(struct engine *e) {
+  for (int i = 0; i < e->slots; i++) {
+    struct slot *slot = &e->slot[i];
+    const struct lb_job *job;
+    if (!is_idle(slot)) continue;
+    enum lb_next what = next(e, slot->pool, &job);
+    if (what == LB_NEXT_NONE) end(slot);
+    if (what != LB_NEXT_NOW || !may_go_on(e, job)) continue;
+    lb_worker_tell(&slot->worker, job);
+    begin(e, slot, job, job->plan.fresh);
+  }
+}
+
+/* One that waits makes room for a job that cannot be played on its servers. One at a time, and not before it is
+ * gone. */
+static void make_room(struct engine *e) {
+  for (int i = 0; i < e->slots && count(e, is_ending) == 0; i++)
+    if (is_idle(&e->slot[i])) end(&e->slot[i]);
+}
+
+static int start(struct engine *e, const struct lb_job *job) {
+  struct slot *slot = e->slot;
+  while (slot->worker.pid) slot++;
+  struct lb_live *live = &e->live[slot - e->slot];
+  *live = (struct lb_live){0};
+  *slot = (struct slot){0};
+  int r = lb_worker_start(e->source, job, e->dir, live, &slot->worker);
+  if (r < 0) return snprintf(e->err, e->err_size, "cannot start a trial: %s", strerror(-r)), r;
+  begin(e, slot, job, true);
+  tick(e);
+  return 0;
+}
+
+/* Starts what may run now. A trial that measures waits until it is alone, and nothing starts beside it. */
+static int fill(struct engine *e) {
+  const struct lb_job *job;
+  int r = 0;
+  while (r == 0 && (e->left = next(e, NULL, &job)) == LB_NEXT_NOW) {
+    struct lb_crowd now = crowd(e);
+    bool alone = lb_job_measures(job) || count(e, is_measuring) > 0;
+    if (now.running == e->slots || (alone && now.running > 0)) return make_room(e), 0;
+    if (!lb_admits(&now, start_ms_of(job))) return 0;
+    r = start(e, job);
+  }
+  return r;
+}
+
+/* ---- jobs end ----------------------------------------------------------------------------------------------------- */
+
+static void reap(struct slot *slot) {
+  lb_worker_end(&slot->worker);
+  *slot = (struct slot){0};
+}
+
+/* What servers cannot write, they do not survive: that says nothing of a lock. */
+static bool is_full(const char *folder) {
+  struct statvfs fs;
+  return statvfs(folder, &fs) == 0 && fs.f_bavail * fs.f_frsize < FULL_BYTES;
+}
+
+/* Takes an outcome. The result is that of the trial: negative if the harness could not do its work, which ends all. */
+static int finish(const struct engine *e, struct slot *slot, bool late) {
+  struct lb_worker_says says;
+  const struct lb_job *job = slot->job;
+  bool lives = !late && lb_worker_hear(&slot->worker, &says);
+  if (!lives && interrupted) return -EINTR; /* it may have died of the same signal */
+  if (!lives) {
+    says = (struct lb_worker_says){.outcome = {.verdict = LB_UNDECIDED, .counters = lb_counters_none()}};
+    snprintf(says.outcome.why, sizeof says.outcome.why, "the trial's process %s",
+             late ? "took too long and was killed" : "died");
+  }
+  slot->job = NULL;
+  if (!lives || !slot->pool) reap(slot);
+  if (says.result == 0 && says.outcome.verdict == LB_UNDECIDED && is_full(e->dir->partial)) {
+    says.result = -ENOSPC;
+    says.outcome.why[0] = '\0';
+  }
+  if (says.result < 0) {
+    snprintf(e->err, e->err_size, "%s: %s", job->plan.name,
+             says.outcome.why[0] ? says.outcome.why : strerror(-says.result));
+    return says.result;
+  }
+  return e->source->ended(e->source->of, job, &says.outcome);
+}
+
+/* ---- the loop ----------------------------------------------------------------------------------------------------- */
+
+/* Whether a job waits for what nobody will tell of: that others have started, or that a processor stands still. */
+static bool waits_for_the_machine(const struct engine *e) {
+  if (e->source->left == 0) return false;
+  struct lb_crowd now = crowd(e);
+  return e->left == LB_NEXT_LATER || count(e, is_idle) > 0 || (now.running < now.most && now.starting > 0);
+}
+
+/* Until a trial ends, a job comes in, a signal comes, the next tick is due, or those that are starting are to be looked
+ * at. Deadlines are looked at once a tick or more often, which is soon enough for them. */
+static int wait_for_some(struct engine *e, lb_ns next_tick) {
+  struct pollfd p[LB_JOBS_MOST + 1];
+  int which[LB_JOBS_MOST + 1], n = 0, result = 0;
+  const struct lb_input *input = e->source->input && e->source->input->fd >= 0 ? e->source->input : NULL;
+  for (int i = 0; i < e->slots; i++)
+    if (e->slot[i].worker.pid) {
+      which[n] = i;
+      p[n++] = (struct pollfd){.fd = e->slot[i].worker.pipe, .events = POLLIN};
+    }
+  p[n] = (struct pollfd){.fd = input ? input->fd : -1, .events = POLLIN};
+  lb_ns now = lb_clock_ns();
+  int left_ms = next_tick > now ? (int)((next_tick - now) / LB_NS_PER_MS) + 1 : 0;
+  if (left_ms > LOOK_MS && waits_for_the_machine(e)) left_ms = LOOK_MS;
+  if (poll(p, (nfds_t)n + 1, left_ms) < 0) return errno == EINTR ? 0 : -errno;
+  for (int i = 0; i < n && result == 0; i++) {
+    struct slot *slot = &e->slot[which[i]];
+    bool late = lb_clock_ns() > slot->deadline && !is_idle(slot);
+    if (!p[i].revents && !late) continue;
+    if (slot->job) result = finish(e, slot, !p[i].revents);
+    else reap(slot); /* it has ended, as it was told, or died while it waited */
+  }
+  if (result == 0 && p[n].revents) result = input->hear(e->source->of);
+  return result;
+}
+
+static int run_all(struct engine *e) {
+  lb_ns next_tick = lb_clock_ns() + TICK_MS * LB_NS_PER_MS;
+  int result = 0;
+  while (result == 0 && !interrupted) {
+    offer(e);
+    result = fill(e);
+    if (result < 0 || (count(e, is_busy) == 0 && e->left == LB_NEXT_NONE)) break;
+    result = wait_for_some(e, next_tick);
+    if (lb_clock_ns() >= next_tick) {
+      tick(e);
+      next_tick += TICK_MS * LB_NS_PER_MS;
+    }
+  }
+  return interrupted ? -EINTR : result;
+}
+
+/* 128 hosts are 128 open namespaces and as many sockets: as many files as we are allowed to. */
+static void raise_file_limit(void) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) < 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* After an interruption or a failure the trials that still run are killed and waited for: nobody is left who writes to
+ * the run folder. */
+int lb_engine_run(struct lb_source *source, const struct lb_rundir *dir, int most, char *err, size_t err_size) {
+  struct engine e = {.source = source, .dir = dir, .err = err, .err_size = err_size};
+  struct sigaction action = {.sa_handler = on_signal}, old_int, old_term, old_hup;
+  size_t live_size = LB_JOBS_MOST * sizeof *e.live;
+  e.cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
+  e.slots = most < 1 ? 1 : most > LB_JOBS_MOST ? LB_JOBS_MOST : most;
+  e.live = mmap(NULL, live_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (e.live == MAP_FAILED) return snprintf(err, err_size, "out of memory"), -ENOMEM;
+  sigaction(SIGINT, &action, &old_int);
+  sigaction(SIGTERM, &action, &old_term);
+  sigaction(SIGHUP, &action, &old_hup);
+  raise_file_limit();
+  int result = run_all(&e);
+  for (int i = 0; i < e.slots; i++)
+    if (e.slot[i].worker.pid) reap(&e.slot[i]);
+  munmap(e.live, live_size);
+  sigaction(SIGINT, &old_int, NULL);
+  sigaction(SIGTERM, &old_term, NULL);
+  sigaction(SIGHUP, &old_hup, NULL);
+  if (result == -EINTR) snprintf(err, err_size, "interrupted");
+  return result;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * engine.h - plays jobs side by side, each trial in a process and sandbox of its own. It pulls a job from a source
+ * whenever one may start, and gives the outcome back. Which jobs there are, in which order, and which are not needed
+ * any more, is the source's business: a plan (runner.h), a batch of a hunt (hunt/batch.c), standard input
+ * (cli/cli_play.c).
+ */
+#ifndef LB_RUN_ENGINE_H
+#define LB_RUN_ENGINE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "admit.h"
+#include "rundir.h"
+#include "trial/trial.h"
+
+enum { LB_JOB_TEXT_MAX = 16 * 1024 }; /* with its end */
+
+struct lb_job {     /* one trial */
+  size_t cell;      /* of its plan */
+  const char *text; /* what `read` of its source makes the job of; NULL = it was there before the engine began */
+  struct lb_trial_plan plan;
+};
+
+/* Whether it measures speed: anything beside it would be measured as well, so it runs alone. */
+bool lb_job_measures(const struct lb_job *job);
+
+enum lb_next {
+  LB_NEXT_NOW,
+  LB_NEXT_LATER, /* perhaps: it depends on what runs, on the machine, or on who writes the input */
+  LB_NEXT_NONE,
+};
+
+/* Called on the engine's thread, but for `read`. A job lives until its outcome is given back. */
+struct lb_source {
+  void *of;
+  size_t left; /* jobs that have not begun, as far as it knows */
+  /* Which job is next, of those of a pool (trial/site.h), or of all (NULL). The engine may ask again before it begins. */
+  enum lb_next (*next)(void *of, const struct lb_pool *pool, const struct lb_job **ret);
+  /* It begins, on servers of its own or on those of an earlier one. */
+  void (*begun)(void *of, const struct lb_job *job, bool starts);
+  /* Its outcome, which is gone after the call. Negative ends the engine. */
+  int (*ended)(void *of, const struct lb_job *job, const struct lb_outcome *outcome);
+  /* About once a second, and at every start. May be NULL. */
+  void (*tick)(void *of, const struct lb_job *const running[], size_t count);
+  /* Where jobs come in while others are played; NULL = nowhere. */
+  struct lb_input {
+    int fd;
+    /* It can be read. Negative ends the engine. */
+    int (*hear)(void *of);
+    /* In the process of a trial, which was started before the job was there: what is to be played, or NULL. */
+    const struct lb_trial_plan *(*read)(void *of, const char *text);
+  } * input;
+};
+
+/* Plays until the source has none left: at most `most` side by side, those that measure alone. 0; -EINTR after SIGINT,
+ * SIGTERM or SIGHUP; what `ended` or `hear` returned; other -errno when results could not be written (-ENOSPC also if
+ * the disk is full when a trial is undecided). Then one line is in err, and all trials are dead. */
+int lb_engine_run(struct lb_source *source, const struct lb_rundir *dir, int most, char *err, size_t err_size);
+
+/* ---- worker.c: a process that plays a trial, and then those that it is told. For engine.c ---- */
+
+struct lb_worker {
+  pid_t pid;  /* 0 = there is none */
+  int pipe;   /* of outcomes: readable when one is there, or the process has ended */
+  int orders; /* the other way */
+};
+struct lb_worker_says {
+  int result;
+  struct lb_outcome outcome;
+};
+
+/* Plays this job; if others are of its pool, then those that it is told. 0 or -errno. */
+int lb_worker_start(const struct lb_source *source, const struct lb_job *job, const struct lb_rundir *dir,
+                    struct lb_live *live, struct lb_worker *ret);
+/* What it plays next. NULL = nothing any more: it clears away its servers and ends. */
+void lb_worker_tell(const struct lb_worker *worker, const struct lb_job *job);
+/* The next outcome; waits for it. False if the process has died, or died in the middle of it. */
+bool lb_worker_hear(const struct lb_worker *worker, struct lb_worker_says *ret);
+/* Ends the process, if it is there, and all that it has started. */
+void lb_worker_end(struct lb_worker *worker);
+
+#endif
