@@ -155,7 +155,10 @@ static void close_wants(struct pass *p) {
     uint64_t until = p->keys[i].asking > 0 ? p->end_t : p->keys[i].asked_until;
     int64_t length = no_grant(p, i, until);
     note_no_grant(p, i, until);
-    if (length > p->stats->no_grant_open_ns) p->stats->no_grant_open_ns = length;
+    if (length <= p->stats->no_grant_open_ns) continue;
+    uint64_t from = wanted_from(p, i);
+    p->stats->no_grant_open_ns = length;
+    p->stats->no_grant_open = (struct lb_no_grant){i, from, from + (uint64_t)length};
   }
 }
 

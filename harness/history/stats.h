@@ -55,10 +55,10 @@ struct lb_stats {
   int64_t no_grant_open_ns; /* the same of keys that were not granted again; -1 = all were */
   struct lb_no_grant {
     uint32_t key;
-    uint64_t since, until;  /* of the clock of the events */
-  } no_grant;               /* that time, the first of the longest; all zero if nobody waited */
-  struct lb_second *series; /* every second of the window, the last one perhaps cut short */
-  size_t series_count;      /* 0 if the window is longer than LB_STATS_SECONDS_MAX */
+    uint64_t since, until;   /* of the clock of the events */
+  } no_grant, no_grant_open; /* these times, the first of the longest; all zero if nobody waited */
+  struct lb_second *series;  /* every second of the window, the last one perhaps cut short */
+  size_t series_count;       /* 0 if the window is longer than LB_STATS_SECONDS_MAX */
 };
 #define LB_STATS_SECONDS_MAX 604800 /* a week; bounds the memory that a file with wild times can ask for */
 

@@ -104,7 +104,7 @@ breach 'only cli*.c, display.c and main.c print' \
 breach 'no sentence decides' \
   "$(grep -nE '\b(strn?(case)?cmp|strstr|memcmp)\([^";)]*"[^"]*[a-z:] [^"]*"' harness/client/*.c harness/history/*.c harness/trial/*.c harness/run/*.c)"
 breach 'English of facts is for those who show them' \
-  "$(grep -nE '#include "(history/)?say\.h"' harness/*/*.[ch] | grep -vE '^harness/((history/(say|explain|explain_wrong|check_print)|serve/serve_line|show/[a-z_]*|cli/[a-z_]*)\.c)')"
+  "$(grep -nE '#include "(history/)?say\.h"' harness/*/*.[ch] | grep -vE '^harness/((history/(say|explain|check_print)|serve/serve_line|show/[a-z_]*|cli/[a-z_]*)\.c)')"
 
 # One list: every protocol file is in the registry, once.
 for file in backends/*.c; do

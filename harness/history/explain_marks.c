@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is wrong about which event, and how that is said behind its line. The rules are the checker's (check.h); here
- * they are asked event by event and with the one it collides with. A walk over one key at a time, with a look at every
- * client, is fast enough: what is explained is a kept history, and those are short.
+ * The checker's rules (check.h), asked event by event and with the one it collides with. A walk over one key at a time,
+ * with a look at every client, is fast enough: what is explained is a kept history, and those are short.
  */
-#include "explain_parts.h"
+#include "explain_marks.h"
 
 #include <errno.h>
 #include <stdlib.h>
-
-#include "say.h"
 
 struct holder {        /* a client, with the key that is looked at */
   size_t hold;         /* event: begin of the present hold, LB_NO_EVENT = none */
@@ -18,6 +15,7 @@ struct holder {        /* a client, with the key that is looked at */
   size_t granted;      /* event: latest grant ever */
   size_t overtaken_by; /* event: the grant of another since then under which the resource was used ... */
   size_t used;         /* ... by this event, the first of that kind */
+  size_t succeeded;    /* event: the first grant of another since `granted`; LB_NO_EVENT = none */
   bool asked;
   size_t largest_when_asked[2]; /* events: the largest fences granted when the client asked last */
   size_t numbered;              /* event: the latest grant of the present hold that has a fence */
@@ -32,13 +30,14 @@ struct present { /* a hold of a client: grants less releases, and where it began
 
 struct walk {
   const struct lb_history *h;
-  struct lb_wrong_event *wrong;
+  struct lb_mark *wrong;
   const size_t *end; /* by event with which a hold begins: what ends it, LB_NO_EVENT = the end of the file */
   uint32_t key;
   uint64_t permits;
   struct holder *holder;
   size_t largest_granted[2];    /* events: largest fences, of all grants, and of the exclusive ones */
   size_t largest_seen, written; /* events: largest fence, latest accepted write */
+  size_t accessed[2];           /* events: the latest accepted access, and the latest one of another client than that */
 };
 
 static bool belongs(const struct walk *w, const struct lb_event *e) {
@@ -98,7 +97,7 @@ static void look_at_number(struct walk *w, size_t i) {
 static void look_at_grant(struct walk *w, size_t i) {
   const struct lb_event *e = &w->h->events[i];
   struct holder *p = &w->holder[e->client];
-  struct lb_wrong_event *wrong = &w->wrong[i];
+  struct lb_mark *wrong = &w->wrong[i];
   bool begins = p->hold == LB_NO_EVENT, shared = e->flags & LB_EVF_SHARED;
   if (begins) p->hold = i, p->alone = p->numbered = LB_NO_EVENT;
   bool turns = !begins && !shared && p->alone == LB_NO_EVENT;
@@ -110,7 +109,9 @@ static void look_at_grant(struct walk *w, size_t i) {
     if (wrong->other != LB_NO_EVENT) wrong->flags |= LB_WRONG_DOUBLE;
   }
   p->granted = i;
-  p->overtaken_by = LB_NO_EVENT;
+  p->overtaken_by = p->succeeded = LB_NO_EVENT;
+  for (uint32_t c = 0; c < w->h->clients.count; c++)
+    if (c != e->client && w->holder[c].succeeded == LB_NO_EVENT) w->holder[c].succeeded = i;
   look_at_number(w, i);
 }
 
@@ -143,7 +144,7 @@ static void look_at_fence(struct walk *w, size_t i) {
  * overwrites the write before. It may be both. */
 static void look_at_write(struct walk *w, size_t i) {
   const struct lb_event *e = &w->h->events[i];
-  struct lb_wrong_event *wrong = &w->wrong[i];
+  struct lb_mark *wrong = &w->wrong[i];
   size_t by = w->holder[e->client].overtaken_by;
   if (by != LB_NO_EVENT && w->h->events[w->holder[e->client].used].t < e->t) {
     wrong->flags |= LB_WRONG_STALE;
@@ -165,12 +166,24 @@ static bool reads_with_others(const struct walk *w, const struct lb_event *e) {
   return e->kind == LB_EV_READ && (shares || shared);
 }
 
+/* Whose token stands at the resource, should it refuse this one. */
+static void look_at_turn(struct walk *w, size_t i) {
+  const struct lb_event *e = &w->h->events[i];
+  size_t latest = w->accessed[0];
+  bool others = latest != LB_NO_EVENT && w->h->events[latest].client != e->client;
+  if (e->flags & LB_EVF_REFUSED) w->wrong[i].before = others ? latest : w->accessed[1];
+  if (e->flags & (LB_EVF_REFUSED | LB_EVF_EARLY)) return;
+  if (others) w->accessed[1] = latest;
+  w->accessed[0] = i;
+}
+
 /* Dirty as in check.c: another one holds across this moment, or the client itself does not; one
  * whose hold ends at this very moment still held it. */
 static void look_at_access(struct walk *w, size_t i) {
   const struct lb_event *e = &w->h->events[i];
   const struct holder *p = &w->holder[e->client];
   look_at_fence(w, i);
+  look_at_turn(w, i);
   if (e->flags & (LB_EVF_REFUSED | LB_EVF_EARLY) || w->permits > 1) return;
   size_t other = other_hold(w, e->client, e->t, true, reads_with_others(w, e));
   if (other != LB_NO_EVENT || (p->hold == LB_NO_EVENT && !(p->ended && p->end_t == e->t))) {
@@ -183,6 +196,7 @@ static void look_at_access(struct walk *w, size_t i) {
 
 static void look_at_end(struct walk *w, size_t i) {
   struct holder *p = &w->holder[w->h->events[i].client];
+  if (w->h->events[i].kind == LB_EV_LOST && p->granted != LB_NO_EVENT) w->wrong[i].before = p->succeeded;
   if (p->hold == LB_NO_EVENT || w->end[p->hold] != i) return;
   if (p->alone == LB_NO_EVENT) p->shared_until = i;
   p->hold = LB_NO_EVENT;
@@ -233,20 +247,23 @@ static void walk_key(struct walk *w) {
                                    .alone = LB_NO_EVENT,
                                    .shared_until = LB_NO_EVENT,
                                    .granted = LB_NO_EVENT,
-                                   .overtaken_by = LB_NO_EVENT};
+                                   .overtaken_by = LB_NO_EVENT,
+                                   .succeeded = LB_NO_EVENT};
   w->permits = lb_history_permits(w->h, w->key);
-  w->largest_granted[0] = w->largest_granted[1] = w->largest_seen = w->written = LB_NO_EVENT;
+  w->largest_granted[0] = w->largest_granted[1] = w->largest_seen = w->written = w->accessed[0] = w->accessed[1] =
+      LB_NO_EVENT;
   for (size_t i = 0; i < w->h->count; i++)
     if (belongs(w, &w->h->events[i])) look_at(w, i);
 }
 
-int lb_explain_marks(const struct lb_history *h, struct lb_wrong_event *ret) {
+int lb_explain_marks(const struct lb_history *h, struct lb_mark *ret) {
   size_t *end = malloc((h->count + 1) * sizeof *end);
   struct present *present = malloc((h->clients.count + 1) * sizeof *present);
   struct walk w = {.h = h, .wrong = ret, .end = end, .holder = malloc((h->clients.count + 1) * sizeof *w.holder)};
   int r = end && present && w.holder ? 0 : -ENOMEM;
   for (size_t i = 0; i < h->count && r == 0; i++)
-    ret[i] = (struct lb_wrong_event){.other = LB_NO_EVENT, .second = LB_NO_EVENT, .fence_seen = LB_NO_EVENT};
+    ret[i] =
+        (struct lb_mark){.other = LB_NO_EVENT, .second = LB_NO_EVENT, .fence_seen = LB_NO_EVENT, .before = LB_NO_EVENT};
   for (w.key = 0; w.key < h->keys.count && r == 0; w.key++) {
     find_ends(&w, end, present);
     walk_key(&w);
@@ -255,131 +272,4 @@ int lb_explain_marks(const struct lb_history *h, struct lb_wrong_event *ret) {
   free(present);
   free(w.holder);
   return r;
-}
-
-/* ---- the words, after "<--" ---- */
-
-/* The lease of the hold that began with event `grant`, as it stood at event `at`: from its latest
- * grant or renewal. */
-static void put_lease(const struct lb_teller *t, size_t grant, size_t at) {
-  const struct lb_event *e = &t->h->events[grant];
-  uint64_t now = t->h->events[at].t;
-  for (size_t i = grant + 1; i < at; i++) {
-    const struct lb_event *later = &t->h->events[i];
-    bool leases = later->kind == LB_EV_GRANTED || later->kind == LB_EV_RENEWED;
-    if (leases && later->client == e->client && later->key == e->key) e = later;
-  }
-  if (!(e->flags & LB_EVF_UNTIL)) return;
-  fputs(e->until > now ? ", lease not over for " : ", lease over since ", t->out);
-  lb_explain_length(e->until > now ? e->until - now : now - e->until, t->out);
-}
-
-/* A state that is older than the one in which the other client was granted shows nothing of that. */
-static void put_older(const struct lb_teller *t, size_t other, size_t i) {
-  size_t its = lb_explain_seen(t->h, other), own = lb_explain_seen(t->h, i);
-  if (its == LB_NO_EVENT || own == LB_NO_EVENT || t->h->events[own].value >= t->h->events[its].value) return;
-  fputs(", and it had read an older state than that one", t->out);
-}
-
-/* "<-- granted while client-1 holds, lease over since 120.0 ms" */
-static void put_wrong_grant(const struct lb_teller *t, size_t i) {
-  const struct lb_wrong_event *w = &t->wrong[i];
-  if (w->flags & LB_WRONG_DOUBLE) {
-    fputs("  <-- granted while ", t->out);
-    lb_say_text(lb_explain_client(t, w->other), t->out);
-    uint64_t permits = lb_history_permits(t->h, t->h->events[i].key);
-    fputs(t->h->events[w->other].flags & LB_EVF_SHARED ? " holds (shared)" : " holds", t->out);
-    if (permits > 1) fprintf(t->out, ", and so do others: at most %llu may", (unsigned long long)permits);
-    put_lease(t, w->other, i);
-    put_older(t, w->other, i);
-  }
-  if (w->flags & LB_WRONG_FENCE)
-    fprintf(t->out, "%s the fence does not grow: %llu came before", w->flags & LB_WRONG_DOUBLE ? ";" : "  <--",
-            (unsigned long long)t->h->events[w->second].fence);
-}
-
-/* A write that carried too small a fence: refused, or, where the resource did not check, accepted
- * all the same; then it is said that the guard would have refused it. Under the guard `claim` no
- * refusal was for the fence. */
-static void put_fenced_off(const struct lb_teller *t, size_t i) {
-  bool refused = t->h->events[i].flags & LB_EVF_REFUSED;
-  if (refused && t->about->claims) return;
-  if (refused)
-    fprintf(t->out, "  <-- fenced off: the resource has seen %llu",
-            (unsigned long long)t->h->events[t->wrong[i].fence_seen].fence);
-  else fputs(" (the guard fence would refuse it)", t->out);
-}
-
-/* Under the guard `claim`: whoever used the resource last has its token there. */
-static void put_claimed(const struct lb_teller *t, size_t i) {
-  const struct lb_event *e = &t->h->events[i];
-  if (!t->about->claims || !(e->flags & LB_EVF_REFUSED)) return;
-  fputs("  <-- refused: the token of ", t->out);
-  for (size_t j = i; j-- > 0;) {
-    const struct lb_event *other = &t->h->events[j];
-    bool used =
-        (other->kind == LB_EV_READ || other->kind == LB_EV_WRITE) && !(other->flags & (LB_EVF_REFUSED | LB_EVF_EARLY));
-    if (!used || other->key != e->key || other->client == e->client) continue;
-    lb_say_text(lb_explain_client(t, j), t->out);
-    break;
-  }
-  fputs(" stands there", t->out);
-}
-
-/* One reason for the access, the worst; then whose update it overwrote; then what the fence was
- * worth. A fence is not spoken of where nothing went wrong and nothing was refused. */
-static void put_wrong_access(const struct lb_teller *t, size_t i) {
-  const struct lb_wrong_event *w = &t->wrong[i];
-  const struct lb_event *e = &t->h->events[i];
-  bool told = true;
-  if (w->flags & LB_WRONG_STALE) {
-    fputs("  <-- accepted although ", t->out);
-    lb_say_text(lb_explain_client(t, w->other), t->out);
-    fputs(" was granted it since", t->out);
-  } else if (w->flags & LB_WRONG_DIRTY && w->other != LB_NO_EVENT) {
-    fprintf(t->out, "  <-- %s while ", e->kind == LB_EV_READ ? "reads" : "writes");
-    lb_say_text(lb_explain_client(t, w->other), t->out);
-    fputs(" holds, too", t->out);
-  } else if (w->flags & LB_WRONG_DIRTY) {
-    fprintf(t->out, "  <-- %s without holding it", e->kind == LB_EV_READ ? "reads" : "writes");
-  } else {
-    told = false;
-  }
-  if (w->flags & LB_WRONG_LOST) {
-    bool own = t->h->events[w->second].client == e->client;
-    fprintf(t->out, "%s value %llu %s: ", told ? ";" : "  <--", (unsigned long long)e->value,
-            t->h->events[w->second].value == e->value ? "again" : "after a larger one");
-    lb_say_text(own ? "its own" : lb_explain_client(t, w->second), t->out);
-    fputs(own ? " update is lost" : "'s update is lost", t->out);
-  }
-  if (w->flags & LB_WRONG_FENCED_OFF && (told || e->flags & LB_EVF_REFUSED)) put_fenced_off(t, i);
-  put_claimed(t, i);
-}
-
-/* Not wrong, but what a reader wants to know about the end of a hold: since when the client was
- * mistaken. */
-static void put_blindness(const struct lb_teller *t, size_t i) {
-  const struct lb_event *e = &t->h->events[i];
-  for (size_t j = i; j-- > 0;) {
-    const struct lb_event *own = &t->h->events[j];
-    if (own->client != e->client || own->key != e->key || own->kind != LB_EV_GRANTED) continue;
-    for (size_t k = j + 1; k < i; k++) {
-      const struct lb_event *other = &t->h->events[k];
-      if (other->kind != LB_EV_GRANTED || other->key != e->key || other->client == e->client) continue;
-      fputs("      it knows ", t->out); /* in the column of what others carry */
-      lb_explain_length(e->t - other->t, t->out);
-      fputs(" after ", t->out);
-      lb_say_text(lb_explain_client(t, k), t->out);
-      fputs(" was granted", t->out);
-      return;
-    }
-    return;
-  }
-}
-
-void lb_explain_wrong(const struct lb_teller *t, size_t i) {
-  unsigned kind = t->h->events[i].kind;
-  if (kind == LB_EV_GRANTED) put_wrong_grant(t, i);
-  if (kind == LB_EV_READ || kind == LB_EV_WRITE) put_wrong_access(t, i);
-  if (kind == LB_EV_LOST) put_blindness(t, i);
 }
