@@ -42,6 +42,7 @@ int lb_cli_fault(const struct lb_args *args);
 int lb_cli_clean(const struct lb_args *args);
 int lb_cli_hunt(const struct lb_args *args);
 int lb_cli_shrink(const struct lb_args *args);
+int lb_cli_play(const struct lb_args *args);
 int lb_cli_theory(const struct lb_args *args);
 int lb_cli_predict(const struct lb_args *args);
 int lb_cli_which(const struct lb_args *args);
@@ -137,6 +138,7 @@ enum {
   LB_ARG_WHICH = 1 << 17,  /* --on --survive -g */
   LB_ARG_ALL = 1 << 18,    /* --all, of a story */
   LB_ARG_LIST = 1 << 19,   /* --markdown */
+  LB_ARG_PLAY = 1 << 20,   /* -j -o, beside --plugin */
 };
 
 /* Of lb_args_parse(): --help is among them. */
@@ -169,8 +171,8 @@ bool lb_is_run_folder(const char *path);
 #define LB_SUITES LB_SCENARIOS "/suites"
 /* Path of a scenario by name or path, malloc'd; NULL after one line on stderr. */
 char *lb_find_scenario(const char *name);
-/* The same without the line. */
-char *lb_look_for_scenario(const char *name);
+/* The same, with the line in err. */
+char *lb_look_for_scenario(const char *name, char *err, size_t err_size);
 /* The same of a suite. */
 char *lb_find_suite(const char *name);
 

@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/machine.h"
+#include "base/refuse.h"
 #include "base/suggest.h"
 #include "scenario/scenario.h"
 #include "show/live.h"
@@ -93,6 +94,14 @@ static const struct lb_cli_command commands[] = {
      "or the first if there is none. The faults before it become steps; then faults are left out and waits made shorter, each time played with new seeds.\n"
      "Kept is shrunk.ini, which `run` replays, with how often it broke at the end. By chance something may be left that could go: a longer -n helps.\n"
      "exit: 0 done or out of budget, 1 failure of the harness, 2 usage, 3 no directed timeline broke the lock, 130 interrupted\n"},
+    {"play", lb_cli_play, LB_ARG_PLAY | LB_ARG_PLUGIN, "",
+     "plays a job per line of standard input and prints an outcome per line",
+     "A job is a JSON object: scenario (a name or an .ini file), system (PROTOCOL@TOPOLOGY), and if you like guard (default: none),\n"
+     "seed (default: 1; the same seed plays what `run` plays), trial (default: 1), set (a list of KEY=VALUE), id (any text or number),\n"
+     "fresh (default: true; false = on servers that an earlier job has used, where that is sound).\n"
+     "An outcome is a JSON object: id, cell, verdict, violations, why (if undecided, stuck, delayed, n/a or skipped), fresh, seconds, history.\n"
+     "Outcomes come as trials end. A line that is wrong ends the input: the jobs before it are played.\n"
+     "exit: 0 all were played, whatever came of them, 1 failure of the harness, 2 usage or a line that is wrong, 130 interrupted\n"},
     {"clean", lb_cli_clean, LB_ARG_OWN, "", "removes from servers of your own what killed runs have left",
      "Whatever carries the name of a run (lockbench: and eight hexadecimal digits) goes, also what a run that goes on now has there.\n"
      "exit: 0 nothing is left, 1 not all could be removed, 2 usage, 5 a server could not be asked\n"},
@@ -199,11 +208,11 @@ int lb_try_folder(const char *command, const char *path, const char *out) {
 
 /* ---- scenarios and suites ------------------------------------------------------------------- */
 
-/* An .ini file below the root by its name, or as a path; malloc'd, NULL after one line on stderr.
+/* An .ini file below the root by its name, or as a path; malloc'd, NULL with one line in err.
  * What has a '/' or ends in .ini is a path, even if there is no such file: then the reader
  * complains, with the path. The name of a file is looked up in the folder, not put together,
- * because a scenario's file may begin with a number. `quiet`: without the line. */
-static char *find_file(const char *what, const char *place, const char *name, bool quiet) {
+ * because a scenario's file may begin with a number. */
+static char *find_file(const char *what, const char *place, const char *name, char *err, size_t err_size) {
   char folder[4096], **names = NULL, **paths = NULL, *found = NULL;
   size_t count = 0, length = strlen(name);
   if (strchr(name, '/') || (length > 4 && strcmp(name + length - 4, ".ini") == 0)) return strdup(name);
@@ -212,22 +221,31 @@ static char *find_file(const char *what, const char *place, const char *name, bo
   for (size_t i = 0; i < count; i++)
     if (strcmp(names[i], name) == 0) found = strdup(paths[i]);
   const char *near = count ? lb_suggest(name, (const char *const *)names, count) : NULL;
-  if (!found && !quiet && r < 0) lb_complain(0, "cannot read %s: %s", folder, strerror(-r));
-  else if (!found && !quiet && near) lb_complain(0, "unknown %s '%s', did you mean '%s'?", what, name, near);
-  else if (!found && !quiet)
-    lb_complain(0, "unknown %s '%s', expected one of `%s list %ss` or a path to an .ini file", what, name, lb_called(),
-                what);
+  if (!found && r < 0) lb_refuse(err, err_size, "cannot read %s: %s", folder, strerror(-r));
+  else if (!found && near) lb_refuse(err, err_size, "unknown %s '%s', did you mean '%s'?", what, name, near);
+  else if (!found)
+    lb_refuse(err, err_size, "unknown %s '%s', expected one of `%s list %ss` or a path to an .ini file", what, name,
+              lb_called(), what);
   for (size_t i = 0; i < count; i++) free(names[i]), free(paths[i]);
   free(names);
   free(paths);
   return found;
 }
 
-char *lb_find_scenario(const char *name) { return find_file("scenario", LB_SCENARIOS, name, false); }
+char *lb_look_for_scenario(const char *name, char *err, size_t err_size) {
+  return find_file("scenario", LB_SCENARIOS, name, err, err_size);
+}
 
-char *lb_look_for_scenario(const char *name) { return find_file("scenario", LB_SCENARIOS, name, true); }
+static char *find_or_complain(const char *what, const char *place, const char *name) {
+  char err[1000];
+  char *path = find_file(what, place, name, err, sizeof err);
+  if (!path) lb_complain(0, "%s", err);
+  return path;
+}
 
-char *lb_find_suite(const char *name) { return find_file("suite", LB_SUITES, name, false); }
+char *lb_find_scenario(const char *name) { return find_or_complain("scenario", LB_SCENARIOS, name); }
+
+char *lb_find_suite(const char *name) { return find_or_complain("suite", LB_SUITES, name); }
 
 /* ---- how long a command will take here, said before it starts -------------------------------------------- */
 

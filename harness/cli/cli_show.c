@@ -445,7 +445,7 @@ int lb_cli_show(const struct lb_args *args) {
     return lb_complain(LB_EXIT_USAGE, "show %s -b: expected a scenario", args->words[0]);
   if (protocol) return show_protocol(protocol), LB_EXIT_OK;
   if (topology) return show_topology(topology), LB_EXIT_OK;
-  char *path = lb_look_for_scenario(args->words[0]);
+  char err[1000], *path = lb_look_for_scenario(args->words[0], err, sizeof err);
   if (!path && strchr(args->words[0], '@'))
     return args->systems ? lb_complain(LB_EXIT_USAGE, "show %s -b: expected a scenario", args->words[0])
                          : show_system(args->words[0]);

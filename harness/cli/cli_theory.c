@@ -388,7 +388,7 @@ static int tell_facts(const struct lb_args *args) {
 /* The attack that a scenario plays, malloc'd; NULL = there is no such scenario, or it has none. */
 static char *attack_of_scenario(const char *name) {
   struct lb_scenario s;
-  char err[1200], *path = lb_look_for_scenario(name), *ret = NULL;
+  char err[1200], *path = lb_look_for_scenario(name, err, sizeof err), *ret = NULL;
   if (path && lb_scenario_load(path, &s, err, sizeof err) == 0) {
     ret = s.attack ? strdup(s.attack) : NULL;
     lb_scenario_clear(&s);

@@ -237,30 +237,22 @@ void lb_journal_close(struct lb_journal *journal) {
 /* The tool calls this when it was told to stop, the guardian when the tool has died. In both cases a trial
  * may have been killed while it wrote its files: none of these may be taken for whole. */
 
-static void remove_at(const char *folder, const char *place, const char *name, const char *ending) {
+static void remove_at(const char *folder, const char *name) {
   char path[4200];
-  snprintf(path, sizeof path, "%s/%s/%s%s", folder, place, name, ending);
+  snprintf(path, sizeof path, "%s/%s", folder, name);
   lb_remove_tree(path);
-}
-
-static void forget(const char *folder, const char *trial) {
-  static const struct {
-    const char *place, *ending;
-  } files[] = {{"histories", ".hist"}, {"parts", ".latency"}, {"parts", ".series"},
-               {"faults", ".jsonl"},   {"schedules", ".txt"}, {"logs", ""}};
-  for (size_t i = 0; i < sizeof files / sizeof *files; i++) remove_at(folder, files[i].place, trial, files[i].ending);
 }
 
 /* Servers that were killed have filled scratch/, which may be what the disk is full of. */
 static void make_room(const char *folder) {
   journal_free_reserve(folder);
-  remove_at(folder, ".", "scratch", "");
+  remove_at(folder, "scratch");
 }
 
 /* Tables that could not be written whole are none. */
 static void remove_tables(const char *folder) {
   static const char *const names[] = {"trials.csv", "latency.csv", "series.csv", "run.json", "run.json.part"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) remove_at(folder, ".", names[i], "");
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) remove_at(folder, names[i]);
 }
 
 int lb_part_keep(const struct lb_tally *tally, struct lb_run_info *info, struct lb_rundir *dir, char *err,
@@ -268,7 +260,7 @@ int lb_part_keep(const struct lb_tally *tally, struct lb_run_info *info, struct 
   if (tally->done == 0 && tally->plan->job_count > 0) return -ENOENT;
   bool whole = tally->done == tally->plan->job_count;
   for (size_t i = 0; i < tally->plan->job_count; i++)
-    if (!tally->jobs[i].done) forget(dir->partial, tally->jobs[i].job->plan.name);
+    if (!tally->jobs[i].done) lb_rundir_forget(dir->partial, tally->jobs[i].job->plan.name);
   make_room(dir->partial);
   int r = lb_results_write(tally, info, dir->partial, err, err_size);
   if (r < 0) remove_tables(dir->partial);

@@ -137,6 +137,16 @@ static void wait_for_guardian(int pid) {
   }
 }
 
+void lb_rundir_forget(const char *folder, const char *trial) {
+  static const char *const files[][2] = {{"histories", ".hist"}, {"parts", ".latency"}, {"parts", ".series"},
+                                         {"faults", ".jsonl"},   {"schedules", ".txt"}, {"logs", ""}};
+  char path[4200];
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    snprintf(path, sizeof path, "%s/%s/%s%s", folder, files[i][0], trial, files[i][1]);
+    lb_remove_tree(path);
+  }
+}
+
 /* The new one is there before the old one goes. */
 int lb_rundir_set_rescue(struct lb_rundir *dir, void (*rescue)(void *data), void *data) {
   int old = dir->guardian, r = start_guardian(dir, (struct rescue){rescue, data});

@@ -35,6 +35,8 @@ int lb_rundir_open(struct lb_rundir *dir, const char *results, const char *label
 int lb_rundir_reopen(struct lb_rundir *dir, const char *path, char *err, size_t err_size);
 /* Removes the page and the figures of an earlier sitting: they are not those of the whole run. */
 void lb_rundir_forget_drawn(const struct lb_rundir *dir);
+/* Removes the files of a trial from the folder of a run. */
+void lb_rundir_forget(const char *folder, const char *trial);
 /* From now on the guardian calls `rescue` when the tool has died, in its own process and with the memory of this
  * moment, before it clears up. 0 or -errno. */
 int lb_rundir_set_rescue(struct lb_rundir *dir, void (*rescue)(void *data), void *data);

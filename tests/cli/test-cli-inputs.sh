@@ -323,6 +323,7 @@ it has the results of a run|hunt local -o "$dir/run"
 file: Not a directory|hunt local -o "$dir/file"
 file/x: Not a directory|hunt local -o "$dir/file/x"
 /proc/lockbench-x|hunt local -o /proc/lockbench-x
+play: expected jobs on standard input, found 'x'|play x
 expected a results folder and a cell|shrink
 nosuch: expected a results folder|shrink nosuch x
 unknown cell 'nosuch'|shrink "$dir/run" nosuch
