@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * pg_util.h - PostgreSQL connections with our own deadlines, on libpq's asynchronous calls.
- * Private to the PostgreSQL protocols and the harness's PostgreSQL topologies.
- *   pg_util.c    connections
- *   pg_server.c  what locks need of them (struct sql_server), and waiters that are told of a release
+ * Private to the PostgreSQL protocols and the harness's PostgreSQL topologies. What locks need of them is a struct
+ * sql_server.
  */
 #ifndef LB_PG_UTIL_H
 #define LB_PG_UTIL_H
@@ -35,18 +34,6 @@ int pg_call(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const struct s
 /* The same, and its answer is left to whatever is asked next on this connection: nobody waits for it, and nobody learns
  * whether it was done. A statement whose first use this is waits for being prepared. */
 void pg_tell(struct pg_conn *conn, lb_ns deadline, const struct sql_stmt *stmt, const char *const params[]);
-/* Still of use after the latest call: no LB_UNKNOWN, no FATAL, no -errno of the connection itself. Asks nobody. */
-bool pg_usable(const struct pg_conn *conn);
-/* The same, after what has come since then was looked at: an end of file, or a FATAL. Does not wait. */
-bool pg_still_open(struct pg_conn *conn);
-/* Waits until another session has notified one of the channels that this one listens to; notifications that came before
- * count, and are taken. 1; 0: the deadline passed; -errno: the connection is lost. */
-int pg_await_notice(struct pg_conn *conn, lb_ns deadline);
-/* After the latest answer, which the server gave without its standby: it was told to wait no longer, did, and warned of
- * it. */
-bool pg_unconfirmed(const struct pg_conn *conn);
-/* True if the result is an error with this SQLSTATE, or one that begins like it ("08" is a class). */
-bool pg_is(const PGresult *result, const char *sqlstate);
 
 /* 0 when the result is an answer, else the refusal as -errno with the server's words in env->err: -ENOENT there is no
  * such table,

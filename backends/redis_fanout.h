@@ -78,16 +78,6 @@ struct redis_fanout {
  * waiting. 0 or -errno (none, or too many). */
 int redis_fanout_init(struct redis_fanout *fanout, struct lb_env *env, const struct lb_target *target);
 void redis_fanout_deinit(struct redis_fanout *fanout);
-/* Why one of the servers cannot be reached, if one cannot: ": TEXT", or "". For messages. */
-const char *redis_fanout_trouble(struct redis_fanout *fanout);
-/* A quorum has just confirmed the grant, which redis_fanout_doubt() will be asked about: those that said yes so far. A
- * yes that arrives later does not count, so after a round that ended with the quorum these are hardly more than that.
- * LB_OK. */
-int redis_fanout_confirm(struct redis_fanout *fanout, const struct lb_grant *grant);
-/* Who that was: 1 << i is the endpoint i of the target. */
-uint64_t redis_fanout_confirmed(const struct redis_fanout *fanout);
-/* The hook doubt: LB_UNKNOWN, unless a quorum of the connections to these has worked without a break since. */
-int redis_fanout_doubt(struct redis_fanout *fanout, const struct lb_grant *grant);
 
 /* Sends the round's command to every server, one by one to the first, without waiting. Replies not gathered are thrown
  * away in a later round. */
@@ -96,10 +86,6 @@ void redis_round_send(struct redis_fanout *fanout, struct redis_round *round);
  * silent_is_no: against no and silence), or all have voted, or the deadline or the patience is over. Only REDIS_QUORUM
  * ends before all have voted. */
 void redis_round_gather(struct redis_fanout *fanout, struct redis_round *round, bool silent_is_no, lb_ns deadline);
-/* Sends it and gathers; silence is no answer. */
-void redis_round_run(struct redis_fanout *fanout, struct redis_round *round, lb_ns deadline);
-/* Sends it to every server at once, whatever the way, and leaves the answers for later rounds to skip. */
-void redis_round_tell(struct redis_fanout *fanout, struct redis_round *round);
 
 /* ---- the options of Redlock, for tests and benchmarks that set them ------------------------------------------ */
 

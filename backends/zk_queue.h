@@ -53,7 +53,7 @@ struct zk_queue {    /* one client's side; one thread */
   struct lb_confirmed confirmed;
   struct zk_life life; /* what the answered writes of the session say of it: create, write to the folder, delete */
   bool
-      recipe; /* set after zk_queue_open(): the published steps and nothing else (zk_queue.c); a list is asked for, whatever the node ahead has told */
+      recipe; /* set after zk_queue_open(): the published steps and nothing else (zk-sequential.c); a list is asked for, whatever the node ahead has told */
   uint64_t
       seen; /* transaction that changed the folder last, in the state in which the place was read; 0 = it was not read in a list */
   struct { /* what is known about the latest attempt, to spare round trips; private */
@@ -67,8 +67,6 @@ struct zk_queue {    /* one client's side; one thread */
 /* Opens a session of the config's ttl and waits until it is usable. 0 or -errno (-ETIMEDOUT: no session by the
  * deadline); ended by zk_run_close(). */
 int zk_queue_open(struct zk_queue *queue, const struct lb_config *config, lb_ns deadline);
-/* The folder of the key's queue. 0, or -ENAMETOOLONG: no node's name would fit. */
-int zk_queue_dir(struct zk_queue *queue, const char *key, char ret_dir[ZK_PATH_MAX]);
 /* Waits until the session is usable. An attempt of an earlier session is forgotten, and so is one that zk_queue_leave()
  * could not end: its node may still be the first, and it is about to be deleted. 0, LB_TIMEOUT, -errno. */
 int zk_queue_connect(struct zk_queue *queue, struct lb_grant *grant, lb_ns deadline);
@@ -77,8 +75,6 @@ int zk_queue_connect(struct zk_queue *queue, struct lb_grant *grant, lb_ns deadl
 
 /* False: there is none, or whether there is one is not known. */
 bool zk_queue_has_node(const struct lb_grant *grant);
-/* There is no attempt any more; only asked_at is kept. */
-void zk_queue_forget(struct lb_grant *grant);
 
 /* The following three take a step with a session that zk_queue_connect() found usable. They answer:
  *   LB_OK       first in the queue (never from zk_queue_find)
@@ -92,9 +88,6 @@ void zk_queue_forget(struct lb_grant *grant);
  * breath: it will contain the node. The folder is made if it is missing. `made`: a point for when the node is known and
  * its place is not. */
 int zk_queue_join(struct zk_queue *queue, const char *dir, struct lb_grant *grant, const char *made, lb_ns deadline);
-/* Looks for the node of an attempt whose create was not answered. ZK_AGAIN: its name is known now, or it is not there
- * and never will be, and is forgotten. */
-int zk_queue_find(struct zk_queue *queue, struct lb_grant *grant, lb_ns deadline);
 /* The place of a node that exists. by_write: as it is after a write to the folder, sent in the same breath. Without,
  * the server at hand may be behind, and show nodes of sessions that the leader has ended already; and nobody is asked
  * if the one ahead has told that it passed the lock on. */
@@ -108,24 +101,11 @@ int zk_queue_await_turn(struct zk_queue *queue, const char *dir, const char *ahe
 /* The node just before that of the grant, as far as the latest step of this attempt knows it in the session there is;
  * else NULL, also for the first. Valid until the next step. For zk_await_change(). */
 const char *zk_queue_ahead(const struct zk_queue *queue, const struct lb_grant *grant);
-/* Completes the grant of a node that was seen to be the first; `losses` of the connection before that question left.
- * LB_OK; ZK_AGAIN: it would be over already; or as a step. */
-int zk_queue_grant(struct zk_queue *queue, const char *dir, struct lb_grant *grant, uint64_t losses, lb_ns deadline);
-/* The hooks extend and holds. */
-int zk_queue_extend(struct zk_queue *queue, struct lb_grant *grant, lb_ns deadline);
-int zk_queue_holds(struct zk_queue *queue, const struct lb_grant *grant, lb_ns deadline);
-/* The hook doubt: LB_OK; LB_UNKNOWN: the connection is lost, or was since the grant was confirmed, also if the same
- * session is connected again by now (which Curator trusts: doubt.h); LB_LOST: its session is over. */
-int zk_queue_doubt(struct zk_queue *queue, const struct lb_grant *grant);
 /* Takes the attempt out of the queue, node known or not. pass_on: it is a hold, so its node is the first, and the next
  * one shall know that it is the first now. LB_OK: nothing of it remains. LB_LOST: it was a hold (it has a
  * valid_until), and it had gone. LB_UNKNOWN, or -errno where the session failed: the node is deleted at the next
  * contact, valid_until is cleared, because its absence will be our own work and no loss. Other -errno: refused, it is
  * still there. */
 int zk_queue_leave(struct zk_queue *queue, struct lb_grant *grant, bool pass_on, lb_ns deadline);
-/* For inspect(): whether one server shows nodes in the key's queue. As zk_inspect(). */
-int zk_queue_inspect(struct zk_queue *queue, const char *key, size_t endpoint, lb_ns deadline);
-/* For break_lock(): deletes the head of the key's queue. As zk_break(). */
-int zk_queue_break(struct zk_queue *queue, const char *key, size_t endpoint, lb_ns deadline);
 
 #endif

@@ -138,16 +138,4 @@ struct lb_line_job { /* what the process of a line works with */
 /* Takes, keeps and sends on until `talk` ends. */
 _Noreturn void lb_line_run(const struct lb_line_job *job);
 
-/* What becomes of each packet on a line, by its plan, and what the line has seen, for the controller (line_fate.c). It
- * lives as long as the process. NULL = no memory. */
-struct lb_line_fate *lb_line_fate_new(struct lb_line *line);
-/* A packet that the sender's link had at `stamp` (ns of lb_clock_ns()), and when it is due. False: it is dropped, or is
- * no packet. */
-bool lb_line_fate(struct lb_line_fate *fate, size_t way, const unsigned char *bytes, size_t size, uint64_t stamp,
-                  uint64_t *ret_due);
-/* From now on all pass at once. */
-void lb_line_fate_pass(struct lb_line_fate *fate);
-/* Packets of the probe have come out at the receiver of a way: takes them, and notes when. */
-void lb_line_fate_arrived(struct lb_line_fate *fate, size_t way);
-
 #endif
