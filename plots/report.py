@@ -1,32 +1,37 @@
 # SPDX-License-Identifier: MIT
-"""report.py RUN_DIR - report.html of a run folder, from run.json, trials.csv and the files that are there at this
-moment.
+"""report.py RUN_DIR - report.html of a run folder: one file that shows the run to whoever opens it, without network.
 
-The page can be moved with its folder: style inside, figures and histories by relative links, no script. The same
-folder gives the same page, and it gets its name only when it is complete. templates/report.html has the order and
-the words. Here is what stands in a cell or line, as text; it becomes markup in the template only, where Jinja2
-escapes it. What a run does not have is left out.
+templates/report.html has the order and the words, report.js draws what moves. Both get the run as JSON inside the
+page, and no text of a run becomes markup: Jinja2 escapes it, the script sets text only. Its trials come from
+`lockbench explain --all` (told.py), its speed charts from curves.py. What a run does not have is left out.
 
 Exit: 0 written, 1 failed, 2 bad input, 5 Jinja2 is missing.
 """
 
-import itertools
+import base64
+import glob
+import hashlib
 import json
 import os
 import re
 import shlex
-import statistics
 import sys
 import urllib.parse
 
 import campaign
+import curves
 import ending
 import run_folder
 import style
 import table
+import told
 
 TEXTS = ("scenario", "system", "guard", "trial", "seed", "verdict", "double_holds", "double_hold_ms", "history")
 NUMBERS = ("clients", "grants_per_s")
+EMBEDDED = {"lagging-follower": "How late a follower may be: what became of each trial, by delay and length of a session.",
+            "distance": "Hand-offs and grants per second over the round trip between the hosts.",
+            "safety-speed": "Safety under faults against speed."}
+MOST_TRIALS, MOST_PICTURE = 40, 300_000  # lines of trials for each cell; bytes of a picture
 DAMAGE = {"lost_updates": "lost update", "stale_writes": "stale write", "token_regressions": "token regression"}
 NBSP = "\xa0"  # cells are narrow: a line ends elsewhere
 CONTROL_CHARACTERS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")  # HTML cannot carry them
@@ -39,6 +44,9 @@ FILES = {"run.json": "the whole run: what was asked, where, every cell", "trials
          "figures": "every figure as svg, png and pdf, with the drawn numbers as csv"}
 
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
 class NoJinja(Exception):
     """One line: what is missing."""
 
@@ -46,7 +54,7 @@ class NoJinja(Exception):
 def load(run_dir):
     """(run.json, the rows of trials.csv), checked: a page made of half a run would look like a result."""
     run = run_folder.load_run(run_dir)
-    trials = run_folder.load_csv(run_dir, "trials.csv", TEXTS, NUMBERS, ("unsettled",), ("handoffs_per_s",))
+    trials = run_folder.load_csv(run_dir, "trials.csv", TEXTS, NUMBERS, ("unsettled", "why"), ("handoffs_per_s",))
     for trial in trials:
         if trial["history"] and not re.fullmatch("histories/[^/]+", trial["history"]):  # it is linked
             raise run_folder.BadInput(f"{run_dir}/trials.csv: history is '{trial['history']}', expected "
@@ -121,80 +129,131 @@ def damage_of(cell):
                      + table.stopped_of(cell))
 
 
-class Cells:
-    """Rows and columns are those of the cells: a run may have scenarios or systems of which this version has never
-    heard."""
-
-    def __init__(self, run):
-        self.all, self.scenarios = run["cells"], table.scenarios_of(run)
-        self.systems = list(dict.fromkeys(cell["system"] for cell in self.all))
-        self.guards = run_folder.guards_in_order(cell["guard"] for cell in self.all)
-        self.titles = {s["name"]: s.get("title") for s in run["scenarios"]}
-        self._at = {(c["scenario"], c["system"], c["guard"]): c for c in reversed(self.all)}
-
-    def at(self, scenario, system, guard):
-        return self._at.get((scenario, system, guard))
-
-    def bare(self, **wanted):
-        """Whether anything like this ran without a guard."""
-        return any(c["guard"] == "none" and all(c[key] == value for key, value in wanted.items()) for c in self.all)
-
-    def guarded(self):
-        """(scenario, system) that ran with a guard. Where no system was asked under one, all n/a, it would say one
-        thing many times."""
-        with_guard = [c for c in self.all if c["guard"] != "none"]
-        asked = {c["scenario"] for c in with_guard if c["verdict"] != "n/a"}
-        ran = {(c["scenario"], c["system"]) for c in with_guard}
-        return [(name, system) for name in self.scenarios if name in asked for system in self.systems
-                if (name, system) in ran]
-
-    def notes(self):
-        """Why cells mean nothing, in the order of their numbers."""
-        reasons = {cell["note"]: cell.get("why") for cell in reversed(self.all) if cell.get("note")}
-        return [reasons[number] for number in sorted(reasons)]
-
-    def counters(self):
-        """A new counter appears by itself: they stand together in a cell. Those of campaigns have a table of their
-        own."""
-        keys = list(dict.fromkeys(key for cell in self.all for key in cell))
-        first, last = (keys.index(key) if key in keys else len(keys) for key in ("double_holds", "faults"))
-        return ["trials", "violated", "undecided", *keys[first:last], "seed"]
+# ---- what the script gets ----
 
 
-# ---- trials ----
+class Texts:
+    """Each text once: the reasons of many cells are the same."""
+
+    def __init__(self):
+        self.all = []
+        self._at = {}
+
+    def at(self, text):
+        if not text:
+            return None
+        if text not in self._at:
+            self._at[text] = len(self.all)
+            self.all.append(text_of(text))
+        return self._at[text]
 
 
-def groups(trials, *keys):
-    """Lists of rows that agree in these columns. Those of a cell are neighbours, as trials.csv is in the order of
-    the plan."""
-    return [list(rows) for _, rows in itertools.groupby(trials, lambda trial: [trial[key] for key in keys])]
+def theme_of(scenario):
+    """The folder of its file. Runs of before have none: then that of the scenario of this name today."""
+    parts = str(scenario.get("file") or "").split("/")
+    if len(parts) == 3 and parts[0] == "scenarios":
+        return parts[1]
+    name = scenario.get("base") or scenario["name"]
+    found = re.fullmatch(r"[\w.-]+", name) and glob.glob(os.path.join(HERE, "..", "scenarios", "*", f"{name}.ini"))
+    return os.path.basename(os.path.dirname(found[0])) if found else "others"
 
 
-def _rate(values):
-    """[median, least to most]: with three repeats an interval would pretend to know more."""
-    def number(x):
-        return f"{x:.{1 if x < 100 else 0}f}"
-
-    return [number(statistics.median(values)),
-            f"{number(min(values))} to {number(max(values))}"] if values else ["", ""]
+def _id(row):
+    return ".".join((row["scenario"], row["system"], row["guard"]))
 
 
-def violated(rows):
-    return [trial for trial in rows if trial["verdict"] == "violated"]
+def _trials_of(trials, texts):
+    """{cell: rows}: number of clients, trial, seed, verdict, ms of double hold, its history, why."""
+    rows = {}
+    for trial in trials:
+        rows.setdefault(_id(trial), []).append(
+            [int(trial["clients"] or 0), trial["trial"], trial["seed"], trial["verdict"], trial["double_hold_ms"],
+             int(bool(trial["history"])), texts.at(trial["why"])])
+    return rows
 
 
-def speeds(trials):
-    """The rows of the table of rates. A lock that does not exclude is fast, so violated repeats stand beside the
-    speed."""
-    lines = []
-    for rows in groups(trials, "scenario", "system", "guard", "clients"):
-        grants, handoffs = ([trial[key] for trial in rows if trial[key] is not None]
-                            for key in ("grants_per_s", "handoffs_per_s"))
-        unsettled = sum(trial["unsettled"] == "1" for trial in rows) if rows[0]["unsettled"] else ""
-        if grants:
-            lines.append([*(rows[0][key] for key in ("scenario", "system", "guard", "clients")), *_rate(handoffs),
-                          *_rate(grants), len(grants), len(violated(rows)), unsettled])
-    return lines
+def _counted(cell):
+    """Counters that are not 0, in the order of the run."""
+    keys = list(cell)
+    first = keys.index("double_holds") if "double_holds" in keys else len(keys)
+    last = keys.index("faults") if "faults" in keys else len(keys)
+    return [[key, f"{cell[key]:.3f}".rstrip("0").rstrip(".") if key.endswith("_ms") else text_of(cell[key])] for key in keys[first:last] if isinstance(cell[key], (int, float)) and cell[key]]
+
+
+def cell_data(cell, rows, texts):
+    data = {"s": cell["scenario"], "y": cell["system"], "g": cell["guard"], "v": cell["verdict"], "r": texts.at(reasons_of(cell))}
+    if cell["verdict"] == "n/a":
+        return data
+    mine = rows.get(_id(cell), [])
+    data |= {"n": count_of(cell), "k": table.counts_of(cell, False)[:1], "c": _counted(cell), "t": mine[:MOST_TRIALS]}
+    extra = {"more": max(0, len(mine) - MOST_TRIALS), "d": damage_of(cell) if cell["guard"] != "none" else "",
+             "x": ("nothing" if is_unforeseen(cell) else cell.get("expected") or "safe") if differs(cell) else ""}
+    return data | {key: value for key, value in extra.items() if value}
+
+
+def asked(cells):
+    """Without the rows and columns of a guard in which every cell is n/a."""
+    def lines(key):
+        return {(c[key], c["guard"]) for c in cells if c["verdict"] != "n/a"}
+
+    rows, columns = lines("scenario"), lines("system")
+    return [c for c in cells if (c["scenario"], c["guard"]) in rows and (c["system"], c["guard"]) in columns]
+
+
+def changing(cells):
+    """The guards under which some cell has another verdict than without one."""
+    bare = {(c["scenario"], c["system"]): c["verdict"] for c in cells if c["guard"] == "none"}
+    void = ("n/a", "skipped", "undecided", None)
+    found = {c["guard"] for c in cells if c["verdict"] not in void
+             and bare.get((c["scenario"], c["system"])) not in (c["verdict"], *void)}
+    return run_folder.guards_in_order(found)
+
+
+def data_of(run_dir, run, trials):
+    texts, cells = Texts(), asked(run["cells"])
+    rows = _trials_of(trials, texts)
+    stories, left, why = told.told(run_dir, run["cells"])
+    guards = run_folder.guards_in_order({c["guard"] for c in cells})
+    return {
+        "id": run["id"], "called": called(), "place": place_of(run_dir), "glyphs": {v: look[2] for v, look in style.VERDICTS.items()},
+        "scenarios": [{"name": s["name"], "title": s.get("title"), "theme": theme_of(s), "question": s.get("question"),
+                       "steps": part(s, "steps", list)} for s in run["scenarios"]],
+        "systems": list(dict.fromkeys(c["system"] for c in cells)), "guards": guards, "changing": changing(cells),
+        "cells": [cell_data(c, rows, texts) for c in cells],
+        "told": {".".join(key): story for key, story in stories.items()}, "left": left, "untold": why,
+        "speed": curves.of(run_dir, run), "texts": texts.all,
+    }
+
+
+def _clean(value):
+    if isinstance(value, str):
+        return CONTROL_CHARACTERS.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [_clean(item) for item in value]
+    return {_clean(key): _clean(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+def script_json(data):
+    """JSON that ends no element, whatever it says."""
+    text = json.dumps(_clean(data), ensure_ascii=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def pictures(run_dir):
+    """(caption, data address) of the figures that the page cannot draw itself."""
+    found = []
+    for name, caption in EMBEDDED.items():
+        try:
+            with open(os.path.join(run_dir, "figures", f"{name}.svg"), "rb") as file:
+                drawn = file.read(MOST_PICTURE + 1)
+        except OSError:
+            continue
+        if len(drawn) <= MOST_PICTURE:
+            found.append((caption, "data:image/svg+xml;base64," + base64.b64encode(drawn).decode()))
+    return found
+
+
+# ---- the run ----
 
 
 def unsettled_loads(run):
@@ -208,9 +267,6 @@ def unsettled_loads(run):
             continue
         loads.append(f"{scenario['name']} ({work.get('warmup_s') or 0:g} s)")
     return loads
-
-
-# ---- the run ----
 
 
 def tone_of(run):
@@ -282,22 +338,24 @@ def _environment():
             return value
         return "" if value is None or isinstance(value, jinja2.Undefined) else text_of(value)
 
-    templates = os.path.join(os.path.dirname(os.path.abspath(__file__)), "templates")
+    templates = os.path.join(HERE, "templates")
     return jinja2.Environment(loader=jinja2.FileSystemLoader(templates), autoescape=True, finalize=shown,
                               trim_blocks=True, lstrip_blocks=True)
 
 
 def page_of(run_dir, run, trials):
     words = {function.__name__: function for function in (
-        part, href, differs, is_unforeseen, is_open, count_of, reasons_of, damage_of, violated, groups,
-        premises_observed)}
+        part, href, differs, is_unforeseen, is_open, count_of, reasons_of, premises_observed)}
     campaigns = [cell for cell in run["cells"] if cell.get("faults") is not None]
-    undrawn = not_drawn(run_dir)
-    return _environment().get_template("report.html").render(
-        **words, dict=dict, list=list, has=lambda name: os.access(os.path.join(run_dir, name), os.R_OK),
-        run=run, tone=tone_of(run), cells=Cells(run), campaign=campaign, campaigns=campaigns, trials=trials,
-        glyphs={verdict: look[2] for verdict, look in style.VERDICTS.items()}, speeds=speeds(trials),
-        loads=unsettled_loads(run), undrawn=undrawn, not_drawn=by_reason(undrawn), called=called(),
+    environment = _environment()
+    script = environment.loader.get_source(environment, "report.js")[0]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    import markupsafe  # of Jinja2
+    return environment.get_template("report.html").render(
+        **words, dict=dict, list=list, has=lambda name: os.access(os.path.join(run_dir, name), os.R_OK), cell_id=_id,
+        run=run, tone=tone_of(run), campaign=campaign, campaigns=campaigns, trials=trials,
+        script=markupsafe.Markup(script), digest=digest, data=markupsafe.Markup(script_json(data_of(run_dir, run, trials))),
+        loads=unsettled_loads(run), pictures=pictures(run_dir), not_drawn=by_reason(not_drawn(run_dir)), called=called(),
         command=shlex.join([called(), *run_folder.typed(run)]), place=lambda file="": place_of(run_dir, file), files=FILES)
 
 

@@ -21,11 +21,11 @@ METRICS = ("handoffs_per_s", "grants_per_s", "handoff_p50_us", "handoff_p99_us")
 _NUMBERS = ("clients", "trial", "grants", "handoffs", "measured_s", *METRICS[1:])
 
 
-def _trials(run_dir):
+def trials_of(run_dir):
     return run_folder.load_csv(run_dir, "trials.csv", ("scenario", "system", "guard", "verdict"), _NUMBERS, newer=("handoffs_per_s",))
 
 
-def _measured(rows):
+def measured(rows):
     return [r for r in rows if r["measured_s"] and r["grants_per_s"] and r["clients"]]
 
 
@@ -57,8 +57,8 @@ def _handoffs_per_s(row):
 
 class Speed:
     def __init__(self, run_dir, run, name=None):
-        trials = _trials(run_dir)
-        rows = _measured(trials)
+        trials = trials_of(run_dir)
+        rows = measured(trials)
         found = [s for s in loads(run, rows) if name in (None, s["name"])]
         if not found:
             raise figure.NotDrawn(f"no measured trial{f' of {name!r}' if name else ' of a load'} in this run")
@@ -121,7 +121,7 @@ class Speed:
 def main():
     if len(sys.argv) != 2:
         raise run_folder.BadInput("usage: speed.py RUN_DIR")
-    for scenario in loads(run_folder.load_run(sys.argv[1]), _measured(_trials(sys.argv[1])))[1:]:
+    for scenario in loads(run_folder.load_run(sys.argv[1]), measured(trials_of(sys.argv[1])))[1:]:
         if re.fullmatch(r"[\w~=.+-]+", scenario["name"], re.ASCII):  # it is to name files
             print(scenario["name"])
 

@@ -7,7 +7,7 @@ import style
 HOLD, HOLD_EDGE, SHADE, FAULT = "#9CCBE8", style.BLUE, "#F9D9C4", "#C8C8C8"
 ENDS_HOLD = ("release", "lost", "crash")
 MANY_TEXTS = 16  # accesses of a client; of more none is named
-MANY = 400  # events; of a longer history only the surroundings of its first overlap are drawn
+MANY = 400  # events; of a longer history only the surroundings of its first overlap are drawn, or else its end
 ENLARGE_BELOW = 0.15  # share of the width
 LEGEND = 0.42  # inches: two lines
 ROW, LANE, LEVEL = 0.19, 0.64, 0.145  # inches: a fault, a client, a line of small texts
@@ -29,6 +29,13 @@ def _ends(fault, later):
             and (later.get("role") is None or _sides(later) == _sides(fault)))
 
 
+def _touched(events, fault):
+    """The hosts that a fault is done to, of a link those of both sides."""
+    step = events[fault].get("step")
+    fact = next((e for e in events[fault:] if e["e"] == "touched" and e.get("step") == step), {})
+    return [host for side in ("host", "from") for host in (fact.get(side) or "").split(", ") if host]
+
+
 def _said(fact):
     """A fact that is drawn, in words; None for others."""
     if fact["e"] == "role":
@@ -44,15 +51,21 @@ def _said(fact):
 class Story:
     """Everything that is drawn; times in ms from the first event."""
 
-    def __init__(self, events, episodes):
-        """`episodes`: the double holds that `check --json` found; readers and permits hold together rightly."""
-        self.zero = events[0]["t"]
+    def __init__(self, events, episodes, zero=None, focus=None):
+        """`episodes`: the double holds that `check --json` found; readers and permits hold together rightly. `events` may be a part
+        of a history: then `zero` is the time of its first event, `focus` the episode that comes first, and nothing is cut."""
+        self.zero = events[0]["t"] if zero is None else zero
         self.holds = self._holds(events)
         self.overlaps = sorted((self._ms(e["begin_ns"]), self._ms(e["end_ns"]), sorted(e["clients"])) for e in episodes)
-        self.begin, self.end = 0, self._ms(events[-1]["t"])
-        if len(events) > MANY and self.overlaps:
+        self.begin, self.end = self._ms(events[0]["t"]), self._ms(events[-1]["t"])
+        if zero is not None:
+            if focus is not None:
+                self.overlaps.sort(key=lambda o: o[0] != self._ms(focus["begin_ns"]))
+        elif len(events) > MANY and self.overlaps:
             low, high = self.overlaps[0][:2]
-            self.begin, self.end = max(0, low - 2 * (high - low)), min(self.end, high + 2 * (high - low))
+            self.begin, self.end = max(self.begin, low - 2 * (high - low)), min(self.end, high + 2 * (high - low))
+        elif len(events) > MANY:
+            self.begin = self._ms(events[-MANY]["t"])
         shown = [e for e in events if self.begin <= self._ms(e["t"]) <= self.end]
         self.holds = [h for h in self.holds if h["to"] >= self.begin and h["from"] <= self.end]
         self.accesses = [{"who": e["c"], "at": self._ms(e["t"]), "kind": e["e"], "value": e.get("value"),
@@ -109,7 +122,7 @@ class Story:
                 ending.add(end)
             lasts = e.get("verb") in LASTING
             at = self._ms(e["t"])
-            faults.append({"text": e["what"], "from": at,
+            faults.append({"text": e["what"], "verb": e.get("verb"), "from": at, "hosts": _touched(events, i),
                            "to": self._ms(events[end]["t"]) if end is not None else self.end if lasts else at})
         return faults
 

@@ -216,25 +216,65 @@ static char *story_of(const struct lb_told *told, const struct lb_history *histo
   return NULL;
 }
 
+enum { TOLD_WHOLE = 2000, TOLD_AROUND = 150 };
+
+/* The latest fault before this event, or grant of a key to a client; the event itself if there is none near it. */
+static size_t latest(const struct lb_history *h, size_t before, enum lb_event_kind kind, uint32_t client,
+                     uint32_t key) {
+  for (size_t i = before, end = before > TOLD_WHOLE ? before - TOLD_WHOLE : 0; i-- > end;) {
+    const struct lb_event *e = &h->events[i];
+    if (e->kind == kind && (kind == LB_EV_FAULT || (e->client == client && e->key == key))) return i;
+  }
+  return before;
+}
+
+/* With the fault before it, and the begin of every hold of it. */
+static size_t begin_of(const struct lb_history *h, const struct lb_episode *episode) {
+  size_t begin = episode->begin_event, from = begin > TOLD_AROUND ? begin - TOLD_AROUND : 0;
+  size_t other = latest(h, begin, LB_EV_FAULT, LB_NO_NAME, LB_NO_NAME);
+  if (other < from) from = other;
+  for (size_t i = 0; i < episode->client_count; i++) {
+    other = latest(h, begin, LB_EV_GRANTED, episode->clients[i], episode->key);
+    if (other < from) from = other;
+  }
+  return from;
+}
+
+/* Of a long history the events around the double hold that the story is about, or else the last: a page draws no more,
+ * and a load has many thousands. */
+static struct lb_history part_of(const struct lb_history *history, const struct lb_episode *episode) {
+  struct lb_history part = *history;
+  if (history->count <= TOLD_WHOLE) return part;
+  size_t from = episode ? begin_of(history, episode) : history->count - TOLD_AROUND;
+  size_t end = episode ? episode->end_event : history->count;
+  if (end > from + 2 * TOLD_WHOLE) end = from + 2 * TOLD_WHOLE;
+  part.events += from;
+  part.count = (history->count - end > TOLD_AROUND ? end + TOLD_AROUND : history->count) - from;
+  return part;
+}
+
 /* A line about the trial, and below it as many lines as that says: its events. */
 static int put_told(const struct lb_told *told, const struct lb_history *history, const struct lb_check *check) {
   char again[2000];
   char *story = story_of(told, history, check);
-  json_t *judged = lb_check_json(history, check, false);
+  const json_t *cell = told->cell;
+  json_t *judged = lb_check_json(history, check, false), *o = NULL;
+  int episode = lb_explain_episode(history, check);
+  struct lb_history part = part_of(history, episode < 0 ? NULL : &check->episodes[episode]);
   lb_told_again(told, again, sizeof again);
-  json_t *o =
-      !story || !judged
-          ? NULL
-          : json_pack("{sO? sO? sO? ss ss ss ss sO? sI}", "scenario", json_object_get(told->cell, "scenario"), "system",
-                      json_object_get(told->cell, "system"), "guard", json_object_get(told->cell, "guard"), "clients",
-                      told->trial.clients, "trial", told->trial.trial, "again", again, "story", story, "episodes",
-                      json_object_get(judged, "episodes"), "events", (json_int_t)history->count);
+  if (story && judged)
+    o = json_pack("{sO? sO? sO? ss ss ss ss sO? si sI sI sI}", "scenario", json_object_get(cell, "scenario"), "system",
+                  json_object_get(cell, "system"), "guard", json_object_get(cell, "guard"), "clients",
+                  told->trial.clients, "trial", told->trial.trial, "again", again, "story", story, "episodes",
+                  json_object_get(judged, "episodes"), "episode", episode, "begin_ns",
+                  (json_int_t)(history->count ? history->events[0].t : 0), "total", (json_int_t)history->count,
+                  "events", (json_int_t)part.count);
   int r = o ? json_dumpf(o, stdout, JSON_COMPACT | JSON_REAL_PRECISION(15)) : -1;
   putchar('\n');
   json_decref(o);
   json_decref(judged);
   free(story);
-  return r < 0 ? -ENOMEM : lb_history_write_json(history, stdout);
+  return r < 0 ? -ENOMEM : lb_history_write_json(&part, stdout);
 }
 
 /* A history that is not there, or cannot be read, is the only one that is not told. */

@@ -764,3 +764,12 @@ int lb_explain(const struct lb_history *h, const struct lb_check *check, const s
   free(line);
   return r;
 }
+
+int lb_explain_episode(const struct lb_history *h, const struct lb_check *check) {
+  struct story y = {.h = h, .c = check, .event = h->events, .mark = malloc((h->count + 1) * sizeof *y.mark)};
+  int r = y.mark ? lb_explain_marks(h, y.mark) : -ENOMEM;
+  if (r == 0) find_focus(&y);
+  free(y.mark);
+  if (r < 0) return -ENOMEM;
+  return y.episode ? (int)(y.episode - check->episodes) : -1;
+}

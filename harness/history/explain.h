@@ -23,4 +23,7 @@ struct lb_explain_about {
 int lb_explain(const struct lb_history *history, const struct lb_check *check, const struct lb_explain_about *about,
                FILE *out);
 
+/* Which double hold that story is about: its number in `check`, or -1. -ENOMEM, which is less. */
+int lb_explain_episode(const struct lb_history *history, const struct lb_check *check);
+
 #endif

@@ -4,8 +4,10 @@
 to a file, and that each part is there or left out as the run has it. Runs are written here, except the sample in
 tests/data. Speaks TAP; skipped without Jinja2.
 """
+import base64
 import contextlib
 import csv
+import hashlib
 import html.parser
 import io
 import json
@@ -13,6 +15,7 @@ import os
 import pathlib
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -28,7 +31,7 @@ import report  # noqa: E402
 
 EVIL = "</td><script>x('1')</script>&\\\"\x01{{ 7 * 7 }}"
 COLUMNS = [*report.TEXTS, *report.NUMBERS]
-VOID = {"meta", "img"}
+VOID = {"meta", "img", "input"}
 
 
 class Page(html.parser.HTMLParser):
@@ -62,6 +65,10 @@ class Page(html.parser.HTMLParser):
 
     def texts(self, tag, **attributes):
         return [" ".join(e["text"].split()) for e in self.all(tag, **attributes)]
+
+    def data(self):
+        """What the script of the page gets."""
+        return json.loads(self.all("script", id="data")[0]["text"])
 
     def links(self):
         return [e[key] for e in self.found for key in ("href", "src") if e.get(key)]
@@ -158,13 +165,19 @@ def hostile():
 def check_escaping():
     page, shown = hostile()
     attributes = {key for element in page.found for key in element} - {"tag", "text"}
-    known = {"lang", "charset", "name", "content", "class", "tabindex", "title", "href", "src", "alt"}
-    used = [e["title"] for e in page.all("td") if e.get("title")]
+    known = {"lang", "charset", "name", "content", "class", "tabindex", "href", "src", "alt", "id", "type", "hidden", "http-equiv", "role",
+             "placeholder", "autocomplete", "spellcheck", "aria-label", "open"}
+    texts = json.dumps(page.data())
+    script = page.all("script")[1]["text"]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = page.all("meta", **{"http-equiv": "Content-Security-Policy"})[0]["content"]
     tap.check("no text of a run becomes markup, or ends an attribute", page.broken + wrong(
-        scripts=(page.all("script"), []), bold=(page.all("b"), []), attributes=(attributes - known, set()),
-        a_text_stands_as_it_is=(page.texts("h1"), [" ".join(shown.split())]), a_reason_too=(all(shown in title for title in used) and bool(used), True),
+        scripts=([e.get("id") for e in page.all("script")], ["data", None]), bold=(page.all("b"), []), attributes=(attributes - known, set()),
+        a_text_stands_as_it_is=(page.texts("h1"), [" ".join(shown.split())]), a_reason_too=(json.dumps(shown)[1:-1] in texts, True),
         control_characters=([c for c in page.text if ord(c) < 32 and c not in "\n\t" or ord(c) == 127],
-                            []), templates=("49" in page.text, False)))
+                            []), templates=("49" in page.text.split("<body>")[1].split("<script")[0], False)))
+    tap.check("the data ends no element, and the page may run its own script alone and ask nobody", wrong(
+        data=("<" in page.all("script", id="data")[0]["text"], False), nobody=("default-src 'none'" in policy, True), own=(f"'sha256-{digest}'" in policy, True)))
     tap.check("a path is never a scheme", wrong(scheme=(report.href("javascript:alert(1)"),
                                                         "./javascript%3Aalert%281%29"),
                                                  quotes=(report.href('histories/a.b@c-1"<.hist'),
@@ -178,12 +191,11 @@ def check_links():
         for name in ("truth-table", "scaling", "violation"):
             put(path, f"figures/{name}.svg", "<svg/>")
         page = written(path)
-        links = page.links()
+        links = [link for link in page.links() if not link.startswith("#")]
         dead = [link for link in links if not os.path.exists(os.path.join(path, urllib.parse.unquote(link)))]
         tap.check("every link of the sample's page is a file of its folder", page.broken + wrong(
             dead=(dead, []), relative=([link for link in links if not link.startswith("./") or ".." in link], []),
-            figures=(len(page.all("img")), 3), histories=(any("/histories/" in link for link in links),
-                                                          True), scripts=(page.all("script"), [])))
+            figures=(links.count("./figures"), 1), histories=(links.count("./histories"), 1)))
         first = pathlib.Path(path, "report.html").read_bytes()
         written(path)
         tap.check("the same folder gives the same page, and nothing else is left", wrong(
@@ -212,32 +224,21 @@ def check_banner():
 
 
 def check_parts():
-    always = ["What it costs", "What was asked", "Violated trials", "Machine and versions", "Run it again", "Files"]
-    truth, guards, faults = "Which lock can be trusted, under which fault", "What each guard changes", "Random faults under load"
-    bare, fenced, storm = cell(), cell(guard="fence"), cell("storm", faults=17, faults_of={"kill": 0})
-    for title, cells, first in (("nothing", [], [truth]), ("no guard", [bare], [truth]), ("guards only", [fenced],
-                                                                                          [guards]),
-                                ("both", [bare, fenced], [truth, guards]), ("a guard that means nothing",
-                                                                            [bare, cell(guard="fence", verdict="n/a")],
-                                                                            [truth]),
-                                ("a campaign", [storm], [truth, faults])):
-        tap.check(f"the parts of a run, in order: {title}", wrong(headings=(headings(page_of(run_of(cells))), first
-                                                                            + always)))
+    before = ["Which lock can be trusted, under which fault", "What each guard changes"]
+    after = ["What it costs", "What was asked", "Machine and versions", "Run it again", "Files"]
+    bare, storm = cell(), cell("storm", faults=17, faults_of={"kill": 0})
+    for title, cells, more in (("nothing", [], []), ("no campaign", [bare], []), ("a campaign", [storm], ["Random faults under load"])):
+        tap.check(f"the parts of a run, in order: {title}", wrong(headings=(headings(page_of(run_of(cells))), before + more + after)))
     page = page_of(run_of([bare]))
     tap.check("a run that has no more leaves the rest out", wrong(
-        images=(page.all("img"), []), lists=(page.texts("h3"), []), banners=(page.all("p", class_="banner"), []),
-                                                                  resume=("--resume" in page.text, False),
-        control=("No-fault control" in page.text,
-                 False), speed=("No speed was measured in this run." in page.texts("p"), True),
-        violated=("None." in page.texts("p"), True), hint=("and scrolls." in page.text, False),
-                                                                  files=(page.texts("li"), page.texts("li")[:2])))
+        images=(page.all("img"), []), lists=(page.texts("h3"), []), banners=(page.all("p", class_="banner"), []), resume=("--resume" in page.text, False),
+        control=("No-fault control" in page.text, False), speed=("No speed was measured in this run." in page.texts("p"), True),
+        curves=(page.data()["speed"], []), files=(page.texts("li"), page.texts("li")[:2])))
     page = page_of(run_of([cell()], control={"trials": 3, "undecided": 1, "handoffs": 99, "violations": 0,
                                              "max_stall_ms": 12.34}))
     tap.check("the control is one line",
               wrong(line=("No-fault control: 99 hand-offs, 0 violations, in 3 trials (1 undecided); longest stall of the "
                                                      "harness 12.3 ms." in page.texts("p"), True)))
-    page = page_of(run_of([cell(system=f"p{i}@t") for i in range(14)]))
-    tap.check("a table of many systems says that it scrolls", wrong(hint=(len(page.all("p", class_="soft hint")), 1)))
     page = page_of(run_of([cell(premises_observed=19), cell(system="b@t", premises_observed=20),
                            cell(system="c@t", premises_observed=None)],
                           [{"name": "s", "proof": ["premise = client 1 holds"]}, {"name": "old"}]))
@@ -246,7 +247,7 @@ def check_parts():
                                                                                        "in 39 of 40 trials; any other is undecided")))
     page = page_of(run_of([], [{"name": "s", "workload": {"hold_ms": 0.3, "clients": [0.1]}}], machine={"load": [1.7]},
                           seconds=0.3))
-    body = page.text[page.text.index("</style>"):]
+    body = page.text[page.text.index("</style>"):page.text.index("<script")]
     tap.check("a number has the digits that were typed", wrong(texts=(page.texts("code")[:2],
                                                                       ["hold_ms = 0.3", "clients = [0.1]"]),
                                                              long=(re.findall(r"\d\.\d{11,}", body), [])))
@@ -256,42 +257,29 @@ def check_cells():
     cells = [cell(), cell(system="b@t", verdict="violated", violated=17, undecided=3),
              cell(system="c@t", verdict="stuck", trials=5, stuck=4),
              cell(system="d@t", verdict="undecided", trials=5, undecided=2, why="no fault"),
-             cell(system="e@t", verdict="skipped", trials=0, why="no server"), cell(system="f@t", verdict="n/a",
-                                                                                    trials=0, note=1, why="no clock",
-                                                                                    expected="n/a", as_expected=True),
-             cell("second", "c@t")]
-    page = page_of(run_of(cells, [{"name": "s", "title": "T"}, {"name": "unused"}, {"name": "second"}]))
-    cells = [(" ".join(e["text"].split()), e["class"], e["title"]) for e in page.all("td") if "title" in e]
-    tap.check("a cell says verdict, count, bound and reason, and what was not run is empty", wrong(cells=(cells[:8], [
-        ("✓ safe 0/20 (≤ 13.9 %)", "safe", "nothing expected"), ("✗ violated 17/17 (+3 ?)", "violated",
-                                                                 "nothing expected"),
-        ("■ stuck 4/5", "stuck", "nothing expected"), ("? undecided 2 of 5", "undecided",
-                                                       "no fault"), ("– skipped", "skipped", "no server"),
-        ("· n/a (1)", "na", "no clock; expected n/a"), ("", "none", "not run"), ("", "none", "not run")]),
-        reasons=(page.texts("li")[2:3], ["no clock"]), rows=([t for t in page.texts("th")
-                                                              if t in ("sT", "unused", "second")], ["sT", "second"])))
+             cell(system="e@t", verdict="skipped", trials=0, why="no server"), cell(system="f@t", verdict="n/a", trials=0, note=1, why="no clock"),
+             cell("second", "f@t", of_tomorrow=5, double_holds=2, grants=None, double_hold_ms=0.25, faults=None),
+             cell("second", "g@t", verdict="n/a", trials=0), cell("void", "a@t", verdict="n/a", trials=0)]
+    data = page_of(run_of(cells, [{"name": "s", "title": "T", "file": "scenarios/crash/s.ini"}, {"name": "unused"}, {"name": "second"}])).data()
+    found = [(c["s"], c["y"], c["v"], c.get("n"), data["texts"][c["r"]]) for c in data["cells"]]
+    tap.check("a cell says verdict, count, bound and reason; rows and columns that are n/a are left out", wrong(cells=(found, [
+        ("s", "a@t", "safe", "0/20 (\u2264\xa013.9\xa0%)", "nothing expected"), ("s", "b@t", "violated", "17/17 (+3 ?)", "nothing expected"),
+        ("s", "c@t", "stuck", "4/5", "nothing expected"), ("s", "d@t", "undecided", "2 of 5", "no fault"), ("s", "e@t", "skipped", "", "no server"),
+        ("s", "f@t", "n/a", None, "no clock"), ("second", "f@t", "safe", "0/20 (\u2264\xa013.9\xa0%)", "nothing expected")]),
+        themes=([s["theme"] for s in data["scenarios"]], ["crash", "others", "others"]),
+        counted=(data["cells"][6]["c"], [["double_holds", "2"], ["double_hold_ms", "0.25"]])))
     page = page_of(run_of([cell(expected="violated", as_expected=False, reason="loses it"),
                            cell(system="b@t", expected="safe", as_expected=True),
                            cell(system="c@t", verdict="violated", violated=20, expected=None, as_expected=None)]))
-    tap.check("a difference is marked in its cell and listed with the reason", wrong(
-        lists=(page.texts("h3"), ["Not as expected"]), marked=([e["class"] for e in page.all("td") if "title" in e],
-                                                               ["safe differs", "safe", "violated differs"]),
-        marks=(page.texts("small")[-2:], ["≠ expected violated", "≠ expected nothing"]), listed=(page.texts("li")[:2], [
-            "s, a@t: safe 0/20 (≤ 13.9 %) (expected violated: loses it)", "s, c@t: violated 20/20 (nothing expected)"])))
-    page = page_of(run_of([cell("plain"), cell("guarded", guard="fence", fenced_off=3, refused=2, stopped_told_no=1),
+    tap.check("a difference is marked in its cell and listed with the reason and its address", wrong(
+        lists=(page.texts("h3"), ["Not as expected"]), marked=([c.get("x") for c in page.data()["cells"]], ["violated", None, "nothing"]),
+        listed=(page.texts("li")[:2], ["s, a@t: safe 0/20 (\u2264 13.9 %) (expected violated: loses it)", "s, c@t: violated 20/20 (nothing expected)"]),
+        address=([link for link in page.links() if "#" in link], ["#cell=s.a%40t.none", "#cell=s.c%40t.none"])))
+    data = page_of(run_of([cell("plain"), cell("guarded", guard="fence", fenced_off=3, refused=2, stopped_told_no=1),
                            cell("guarded", verdict="violated", violated=1, lost_updates=1, stale_writes=4, refused=0),
-                           cell("guarded", "unguarded@t"), cell("guarded", "b@t", "recheck", lost_updates=0)]))
-    heads = page.texts("th")
-    tap.check("guards stand beside none, for what ran with one", wrong(
-        columns=([h for h in heads if h.startswith("guard:")], ["guard: none", "guard: recheck", "guard: fence"]),
-        rows=([h for h in heads if h in ("guardeda@t", "guardedb@t", "guardedunguarded@t", "plaina@t")],
-              ["guardeda@t", "guardedb@t"]),
-        damage=([t for t in page.texts("small") if re.match(r"\d", t)], ["1 lost update, 4 stale writes",
-                                                                         "2 refused, 1 told no"])))
-    page = page_of(run_of([cell(double_holds=2, of_tomorrow=5, grants=None, faults=None, faults_of=None)]))
-    head = page.texts("thead")[-1]
-    tap.check("a counter of tomorrow has a column, those of campaigns have none", wrong(
-        head=(head, "scenariosystemguardverdictexpectedtrialsviolatedundecideddouble_holdsof_tomorrowgrantsseed")))
+                           cell("plain", guard="recheck"), cell("guarded", guard="claim", verdict="n/a")])).data()
+    tap.check("guards that change a verdict are named, with the damage", wrong(
+        changing=(data["changing"], ["fence"]), damage=([c.get("d") for c in data["cells"] if c["g"] == "fence"], ["2 refused, 1 told no"])))
 
 
 def check_campaigns():
@@ -309,7 +297,7 @@ def check_campaigns():
                            cell("old", "d@t", **older), cell("old", "e@t", verdict="stuck", **older),
                            cell("calm", "c@t", faults=None)]))
     tables = re.findall("<table.*?</table>", page.text, re.S)
-    rows = [[" ".join(t.split()) for t in Page(row).texts("td")] for row in re.findall("<tr>.*?</tr>", tables[1],
+    rows = [[" ".join(t.split()) for t in Page(row).texts("td")] for row in re.findall("<tr>.*?</tr>", tables[2],
                                                                                        re.S)[1:]]
     tap.check("a campaign is a rate with its interval, or a count", wrong(rows=(rows, [
         ["storm", "a@t", "none", "violated 0/20", "16", "4.3", "25 [11,45]", "0 (<0.94)", "", "", "1.5 [0.31,4.4]"],
@@ -336,29 +324,27 @@ def check_commands():
     trials = [trial(1, verdict="violated", history="histories/x.hist"), trial(2, verdict="violated",
                                                                               history="histories/gone.hist"),
               trial(3, verdict="violated"), trial(4)]
-    page = page_of(run_of(seed=42, argv=["run", "a b", "it's", ""]), trials, files)
-    tap.check("a violated trial links its history and the command to judge it", wrong(
-        summary=("s, a@t, guard none: 3 of 4 trials" in page.texts("summary"), True),
-        commands=(page.texts("code")[:2], ["lockbench explain . s.a@t.none", "lockbench check histories/x.hist"]),
-        link=("./histories/x.hist" in page.links(),
-              True), gone=("histories/gone.hist is not in this folder" in page.texts("td"), True),
-        not_kept=("not kept" in page.texts("td"), True)))
+    page = page_of(run_of([cell()], seed=42, argv=["run", "a b", "it's", ""]), trials, files)
+    tap.check("a cell has its trials, each with its seed and whether it has a history", wrong(
+        trials=([t[:4] + t[5:6] for t in page.data()["cells"][0]["t"]],
+                [[2, "1", "7", "violated", 1], [2, "2", "7", "violated", 1], [2, "3", "7", "violated", 0], [2, "4", "7", "safe", 0]]),
+        told=(page.data()["untold"], "this page was written without lockbench itself")))
     with_seed = page_of(run_of(seed=42, argv=["--seed", "42"]))
     tap.check("the command line is quoted for a shell and carries the seed", wrong(
-        quoted=(page.texts("pre"), ["lockbench run 'a b' 'it'\"'\"'s' '' --seed 42"]), typed=(with_seed.texts("pre"),
-                                                                                              ["lockbench --seed 42"])))
+        quoted=(page.texts("pre"), ["lockbench run 'a b' 'it'\"'\"'s' '' --seed 42"]), typed=(with_seed.texts("pre"), ["lockbench --seed 42"])))
     found = []
     with tempfile.TemporaryDirectory() as checkout, folder(run_of(argv=["run"], partial=True), trials, files) as made:
         shutil.copytree(made, f"{checkout}/results/r1")
         for called, place in (("./bench", f"{checkout}/results/r1"), ("../lb/bench", f"{checkout}/results/r1"),
                               ("./bench", made)):
             os.environ["LOCKBENCH_CALLED_AS"] = called
-            found.append([text for text in written(place).texts("code") if re.match(r"\.", text)])
+            page = written(place)
+            found.append([text for text in page.texts("code") if re.match(r"\.", text)] + [page.data()["place"]])
         del os.environ["LOCKBENCH_CALLED_AS"]
         real = os.path.realpath(made)
-    lines = ["explain {} s.a@t.none", "check {}/histories/x.hist", "report {}", "run --resume {}"]
+    lines = ["report {}", "run --resume {}"]
     tap.check("commands are as the user called the tool; those of a partial run play the rest", wrong(commands=(found, [
-        [f"{called} {line.format(place)}" for line in lines]
+        [f"{called} {line.format(place)}" for line in lines] + [place]
         for called, place in (("./bench", "results/r1"), ("../lb/bench", "../lb/results/r1"), ("./bench", real))])))
 
 
@@ -371,28 +357,71 @@ def check_speed():
     scenarios = [load | {"name": "a"}, {"name": "b", "workload": load["workload"] | {"settle_s": 3}},
                  {"name": "c", "steps": ["wait"], "workload": load["workload"]},
                  {"name": "d", "campaign": {}, "workload": load["workload"]}]
-    with folder(run_of([], scenarios), rows) as path:
-        page, (_, trials) = written(path), report.load(path)
-    tap.check("rates are the median of the repeats, with least and most", wrong(
-        rows=([list(map(str, line[3:])) for line in report.speeds(trials)], [["4.0", "9.0", "7.0 to 200", "220",
-                                                                              "100 to 300", "3", "1", "1"],
-                                                                           ["16.0", "", "", "12.3", "12.3 to 12.3",
-                                                                            "1", "0", ""]]),
-        shown=([t for t in page.texts("td", class_="number")][:2], ["4", "9.0"])))
+    page = page_of(run_of([], scenarios), rows)
     banners = [t for e in ("banner", "banner bad") for t in page.texts("p", class_=e)]
     tap.check("what had not settled is said before the rates", wrong(
         loads=([re.findall(r"or not: (.*?)\. Such", t) for t in banners[:1]], [["a (0.4 s)"]]),
-        trials=(banners[1:], ["In 1 trial the rate was still changing when the measured window began."])))
+        trials=(banners[2:], ["In 1 trial the rate was still changing when the measured window began."])))
+
+
+def check_curves(sample):
+    data = page_of_sample(sample).data()
+    load = data["speed"][0]
+    rate = load["rates"]["redis-token@redis"]["16"]
+    with open(f"{sample}/trials.csv", encoding="utf-8", newline="") as file:
+        repeats = [float(r["grants_per_s"]) for r in csv.DictReader(file)
+                   if (r["scenario"], r["system"], r["clients"]) == (load["name"], "redis-token@redis", "16")]
+    waits = load["waits"]["16"]["redis-token@redis"]
+    tap.check("the curves are medians of the repeats, and grow over percentiles", wrong(
+        clients=(load["clients"], [1, 4, 16]), grants=(rate[1][0], float(f"{statistics.median(repeats):.4g}")), repeats=(rate[4], len(repeats)),
+        ordered=(waits == sorted(waits), True), left_out=("broken@none" in load["systems"], False)))
+
+
+def page_of_sample(path):
+    subprocess.run([sys.executable, ROOT / "tests/data/make-run-sample.py", path], check=True)
+    return written(path)
 
 
 def check_figures():
     missing = "scaling: no <b>: python\nviolation: it failed\nno colon here\nlatency: no <b>: python"
-    page = page_of(run_of(), files={"figures/scaling.svg": "<svg/>", "figures/not-drawn.txt": missing})
-    tap.check("a figure that was not drawn is named with the reason, and an older picture is called one", wrong(
-        lines=(page.texts("p", class_="banner bad"), [
-            "Not drawn: scaling, latency (no <b>: python).", "Not drawn: violation (it failed).",
-                                                      "scaling: not drawn again, this is an older picture.",
-            "latency: not drawn.", "violation: not drawn."]), images=(len(page.all("img")), 1)))
+    page = page_of(run_of(), files={"figures/scaling.svg": "<svg/>", "figures/distance.svg": "<svg/>", "figures/not-drawn.txt": missing})
+    tap.check("a figure that was not drawn is named with the reason; what the page cannot draw is in it", wrong(
+        lines=(page.texts("p", class_="banner bad"), ["Not drawn: scaling, latency (no <b>: python).", "Not drawn: violation (it failed).",
+                                                      "The table and the trials need JavaScript. They ask nothing of any network."]),
+        images=([e["src"] for e in page.all("img")], ["data:image/svg+xml;base64,PHN2Zy8+"])))
+
+
+def check_told(lockbench):
+    """The trial of the committed run that kept its history."""
+    os.environ["LOCKBENCH_BIN"] = lockbench
+    run_dir = ROOT / "results/reference"
+    data = report.data_of(str(run_dir), *report.load(str(run_dir)))
+    with open(run_dir / "trials.csv", encoding="utf-8", newline="") as file:
+        row = next(r for r in csv.DictReader(file) if r["history"] and (run_dir / r["history"]).exists())
+    key = f"{row['scenario']}.{row['system']}.{row['guard']}"
+    story = data["told"].get(key, {})
+    said = subprocess.run([lockbench, "explain", run_dir, key], capture_output=True, text=True, check=True).stdout
+    low, high, who = story["over"][0]
+    tap.check("a trial has the words of explain, and the double hold of trials.csv", wrong(
+        keys=(list(data["told"]), [key]), sentences=(story["end"], said.rstrip("\n").rpartition("\n\n")[2]),
+        lines=(len(story["story"]), len([line for line in said.splitlines() if line.startswith("  +")])),
+        length=(f"{high - low:.3f}", row["double_hold_ms"]), who=([story["lanes"][i] for i in who], ["client-1", "client-2"]),
+        again=(story["again"].startswith(f"lockbench run {row['scenario']} -b {row['system']} "), True)))
+    del os.environ["LOCKBENCH_BIN"]
+    cells = {("s", "a", "none"): {"verdict": "safe", "as_expected": True}, ("s", "b", "none"): {"verdict": "violated", "as_expected": True},
+             ("s", "c", "none"): {"verdict": "safe", "as_expected": False}}
+    trials = {key: {"story": "x" * 100} for key in cells}
+    tap.check("where the page would grow too large, safe trials are left out first", wrong(
+        two=([list(kept) for kept in (report.told.fitting(cells, trials, 230)[0],)], [[("s", "c", "none"), ("s", "b", "none")]]),
+        left=(report.told.fitting(cells, trials, 230)[1], 1), all=(report.told.fitting(cells, trials)[1], 0)))
+    with folder(run_of([cell()]), [trial(history="histories/x.hist", why="")], {"histories/x.hist": "no history"}) as path:
+        os.environ["LOCKBENCH_BIN"] = lockbench
+        broken = written(path).data()
+        os.environ["LOCKBENCH_BIN"] = "/nonexistent/lockbench"
+        gone = written(path).data()
+        del os.environ["LOCKBENCH_BIN"]
+    tap.check("a history that cannot be read, or no program to read it, is said in the page", wrong(
+        broken=("x.hist" in broken["untold"], True), gone=(gone["untold"], "/nonexistent/lockbench: No such file or directory")))
 
 
 def check_refusals():
@@ -428,9 +457,13 @@ def main():
         print("1..0 # SKIP jinja2 is missing")
         return 0
     os.environ.pop("LOCKBENCH_CALLED_AS", None)
+    os.environ.pop("LOCKBENCH_BIN", None)
     for check in (check_escaping, check_links, check_banner, check_parts, check_cells, check_campaigns, check_commands,
                   check_speed, check_figures, check_refusals):
         check()
+    with tempfile.TemporaryDirectory() as work:
+        check_curves(f"{work}/sample")
+    check_told(os.path.abspath(sys.argv[1]))
     return tap.end()
 
 
