@@ -241,13 +241,36 @@ bool lb_topology_serves(const struct lb_topology *topology, const char *const *n
   return false;
 }
 
-const char *lb_topology_missing(const struct lb_topology *topology) {
-  for (const char *const *need = topology->family->needs; need && *need; need++) {
+static const char *look_for_needs(const struct lb_family *family) {
+  for (const char *const *need = family->needs; need && *need; need++) {
     char *path = lb_need_path(*need);
     if (!path) return *need;
     free(path);
   }
   return NULL;
+}
+
+/* A plan asks this of every cell, of which a suite has thousands: each family is looked for once, as long as PATH stays
+ * the same. */
+const char *lb_topology_missing(const struct lb_topology *topology) {
+  enum { FAMILIES_MAX = 16 };
+  static struct {
+    const struct lb_family *family;
+    const char *missing;
+  } known[FAMILIES_MAX];
+  static size_t known_count;
+  static char known_path[4096];
+  const char *path = getenv("PATH");
+  if (!path) path = "";
+  if (strcmp(path, known_path) != 0) known_count = 0;
+  for (size_t i = 0; i < known_count; i++)
+    if (known[i].family == topology->family) return known[i].missing;
+  const char *missing = look_for_needs(topology->family);
+  if (known_count == FAMILIES_MAX || strlen(path) >= sizeof known_path) return missing;
+  strcpy(known_path, path);
+  known[known_count].family = topology->family;
+  known[known_count++].missing = missing;
+  return missing;
 }
 
 int lb_topology_version(const struct lb_topology *topology, char *buf, size_t size) {

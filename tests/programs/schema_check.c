@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * Holds run folders against results/SCHEMA.md: its tables say which columns and keys there are, in which order, of
- * which type; and the page against the table of counters (history/counter.h), of which it repeats names, types, units
- * and sentences. Beyond the form: cells are the sums of their trials, and every file that a row names is there. Usage:
+ * which type; and the page against the table of counters (history/counter.h), of which it repeats names, types and
+ * units. Beyond the form: cells are the sums of their trials, and every file that a row names is there. Usage:
  * schema-check [--fresh] SCHEMA.md RUN..., or schema-check --check SCHEMA.md FILE... (what `check --json` printed), or
- * --compare (`compare --json`). A fresh run has all that the page names; an older one may lack what is marked ◇, or
- * that and what is marked ▽, or that and what is marked △, or that and what is marked ◊, or that and what is marked ¤,
- * or that and what is marked ※, or that and what is marked ‖, or that and what is marked ¶, and so on, and a committed
- * one the histories that its left-out.txt names. One line per breach on stdout; exit 0, 1 (a breach), 2 (usage, or no
- * such file).
+ * --compare (`compare --json`). A fresh run has all that the page names, a published one may be older and lack some, and
+ * the histories that its left-out.txt names. One line per breach on stdout; exit 0, 1 (a breach), 2 (usage, or no such
+ * file).
  */
 #include <limits.h>
 #include <stdarg.h>
@@ -24,13 +22,12 @@
 #include "history/counter.h"
 #include "show/left_out.h"
 
-enum { KEYS_MAX = 100, SECTIONS_MAX = 64, BREACHES_SHOWN = 20, YOUNGEST = 11 };
+enum { KEYS_MAX = 100, SECTIONS_MAX = 64, BREACHES_SHOWN = 20 };
 
 struct key {
   char name[40], type[16], unit[8];
   char meaning[600];
   bool optional; /* may be null, or empty */
-  int age; /* 0; 1 = marked †; 2 = ‡, 3 = §, 4 = ¶, 5 = ‖, 6 = ※, 7 = ¤, 8 = ◊, 9 = △, 10 = ▽ and 11 = ◇, which came later */
 };
 
 struct section {
@@ -60,10 +57,6 @@ static void take_row(struct section *section, const char *line) {
   const char *type = strstr(line, "` "), *rest;
   char cell[60];
   if (section->count == KEYS_MAX || sscanf(line, "| `%39[a-z0-9_]` ", key->name) != 1 || !type) return;
-  static const char *const marks[] = {"` † |", "` ‡ |", "` § |", "` ¶ |", "` ‖ |", "` ※ |",
-                                      "` ¤ |", "` ◊ |", "` △ |", "` ▽ |", "` ◇ |"};
-  for (int i = 0; i < (int)(sizeof marks / sizeof *marks); i++)
-    if (strncmp(type, marks[i], strlen(marks[i])) == 0) key->age = i + 1;
   if (!(type = strstr(type, "| ")) || sscanf(type, "| %59[a-z ]", cell) != 1) return;
   key->optional = strstr(cell, " or null") || strstr(cell, " or empty");
   sscanf(cell, "%15s", key->type);
@@ -111,9 +104,9 @@ static const struct key *key_of(const struct section *section, const char *name)
   return NULL;
 }
 
-/* A row of the page; `sentence`: its meaning begins with what the table says. */
+/* A row of the page: its meaning is in docs/columns.md, and here at most what the table does not say. */
 static const struct key *check_counter(const struct lb_counter *row, const struct section *section,
-                                       enum lb_counter_place place, bool optional, bool sentence) {
+                                       enum lb_counter_place place, bool optional) {
   const struct key *key = key_of(section, lb_counter_name_in(row, place));
   const char *type = row->decimals ? "number" : "whole", *unit = row->unit && place == LB_IN_TRIALS ? row->unit : "";
   if (!section) return NULL;
@@ -123,8 +116,8 @@ static const struct key *check_counter(const struct lb_counter *row, const struc
            key->optional ? ", or nothing" : "", type, optional ? ", or nothing" : "");
   if (strcmp(key->unit, unit) != 0)
     breach("%s: the unit of %s is '%s', expected '%s'", section->title, key->name, key->unit, unit);
-  if (sentence && strncmp(key->meaning, row->help, strlen(row->help)) != 0)
-    breach("%s: %s is '%s', the table of counters says '%s'", section->title, key->name, key->meaning, row->help);
+  if (strstr(key->meaning, row->help))
+    breach("%s: %s repeats what the table of counters says", section->title, key->name);
   return key;
 }
 
@@ -134,10 +127,10 @@ static void check_counters(void) {
   const struct key *last = NULL, *key;
   for (size_t i = 0; i < lb_counter_row_count; i++) {
     const struct lb_counter *row = &lb_counter_rows[i];
-    if (row->places & LB_IN_CELLS) check_counter(row, cells, LB_IN_CELLS, true, true);
-    if (row->places & LB_IN_CHECK) check_counter(row, check, LB_IN_CHECK, row->only & LB_IF_SEEN, false);
+    if (row->places & LB_IN_CELLS) check_counter(row, cells, LB_IN_CELLS, true);
+    if (row->places & LB_IN_CHECK) check_counter(row, check, LB_IN_CHECK, row->only & LB_IF_SEEN);
     if (!(row->places & LB_IN_TRIALS)) continue;
-    key = check_counter(row, trials, LB_IN_TRIALS, row->only != 0, !(row->places & LB_IN_CELLS));
+    key = check_counter(row, trials, LB_IN_TRIALS, row->only != 0);
     if (key && last && key != last + 1) breach("trials.csv: %s is not behind %s", key->name, last->name);
     if (key) last = key;
   }
@@ -186,7 +179,6 @@ struct run {
   json_t *json;
   bool fresh;
   bool published; /* plots/publish.py has made its folder: it has no schedules and no series.csv */
-  int age; /* the youngest keys it has: 1 = those marked †, 2 = ‡, 3 = §, 4 = ¶, 5 = ‖, 6 = ※, 7 = ¤, 8 = ◊, 9 = △, 10 = ▽, 11 = ◇, too */
 };
 
 /* Every key of the section, in its order, and no other. */
@@ -196,7 +188,7 @@ static void check_object(const struct run *run, const char *title, const char *p
   for (size_t i = 0; section && i < section->count; i++) {
     const struct key *key = &section->key[i];
     const char *found = at ? json_object_iter_key(at) : "nothing";
-    if (key->age > run->age) continue;
+    if (strcmp(found, key->name) != 0 && !run->fresh) continue; /* it is older */
     if (strcmp(found, key->name) != 0) {
       breach("%s: %s: '%s', expected '%s'", run->file, place, found, key->name);
       return;
@@ -278,8 +270,8 @@ struct sum {                                                              /* of 
 static void check_columns(const struct run *run, const struct lb_csv *csv, const struct section *section) {
   size_t column = 0;
   for (size_t i = 0; i < section->count; i++) {
-    if (section->key[i].age > run->age) continue;
     const char *found = column < csv->columns ? csv->header[column] : "nothing";
+    if (strcmp(found, section->key[i].name) != 0 && !run->fresh) continue;
     if (strcmp(found, section->key[i].name) != 0) {
       breach("%s:1: column %zu is '%s', expected '%s'", csv->path, column + 1, found, section->key[i].name);
       return;
@@ -308,7 +300,7 @@ static void check_row(const struct run *run, const struct lb_csv *csv, const str
   size_t column = 0;
   char name[300];
   for (size_t i = 0; i < section->count && column < csv->columns; i++) {
-    if (section->key[i].age > run->age) continue;
+    if (strcmp(csv->header[column], section->key[i].name) != 0) continue;
     const char *text = csv->field[column++];
     if (!fits_field(&section->key[i], text))
       breach("%s:%d: %s is '%s', expected %s%s", csv->path, csv->line, section->key[i].name, text, section->key[i].type,
@@ -413,7 +405,7 @@ static bool load(struct run *run) {
 
 /* What `check --json` printed. */
 static bool check_judgement(const char *file) {
-  struct run run = {.fresh = true, .age = YOUNGEST};
+  struct run run = {.fresh = true};
   snprintf(run.file, sizeof run.file, "%s", file);
   if (!load(&run)) return false;
   check_object(&run, "check --json", "the judgement", run.json);
@@ -424,7 +416,7 @@ static bool check_judgement(const char *file) {
 
 /* What `compare --json` printed. */
 static bool check_comparison(const char *file) {
-  struct run run = {.fresh = true, .age = YOUNGEST};
+  struct run run = {.fresh = true};
   snprintf(run.file, sizeof run.file, "%s", file);
   if (!load(&run)) return false;
   check_object(&run, "compare --json", "the comparison", run.json);
@@ -433,43 +425,12 @@ static bool check_comparison(const char *file) {
   return true;
 }
 
-/* The greater of `age` and that of the youngest key that the object has, by the marks of its section. */
-static int older_than(int age, const char *title, const json_t *object) {
-  const struct section *section = section_of(title);
-  for (size_t i = 0; section && i < section->count; i++)
-    if (section->key[i].age > age && json_object_get(object, section->key[i].name)) age = section->key[i].age;
-  return age;
-}
-
-/* The same for the columns of its trials. */
-static int older_than_columns(int age, const struct run *run) {
-  const struct section *section = section_of("trials.csv");
-  char path[400], header[4000] = ",", column[60];
-  snprintf(path, sizeof path, "%s/trials.csv", run->dir);
-  FILE *file = fopen(path, "re");
-  if (file && fgets(header + 1, sizeof header - 2, file)) strcpy(header + strcspn(header, "\r\n"), ",");
-  if (file) fclose(file);
-  for (size_t i = 0; section && i < section->count; i++) {
-    snprintf(column, sizeof column, ",%s,", section->key[i].name);
-    if (section->key[i].age > age && strstr(header, column)) age = section->key[i].age;
-  }
-  return age;
-}
-
-/* By the youngest keys of the run, of its cells and of its trials. */
-static int age_of(const struct run *run) {
-  int age = older_than(0, "run.json", run->json);
-  age = older_than(age, "run.json: cells", json_array_get(json_object_get(run->json, "cells"), 0));
-  return older_than_columns(age, run);
-}
-
 static bool check_folder(const char *dir, bool fresh) {
   struct run run = {.dir = dir, .fresh = fresh};
   snprintf(run.file, sizeof run.file, "%s/run.json", dir);
   if (!load(&run)) return false;
   run.published = !fresh && json_object_get(run.json, "usual");
   lb_fill_cells(run.json);
-  run.age = fresh ? YOUNGEST : age_of(&run);
   check_run(&run);
   check_trials(&run);
   check_table(&run, "latency.csv");

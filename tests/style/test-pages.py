@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """test-pages.py - the form of pages and messages: every relative link and anchor leads somewhere; README.md and docs/ are short, their tables narrow, their sentences too;
-messages of the C program (its string literals) have short sentences; neither has a word that docs/glossary.md replaces (the last column of its tables).
+messages of the C program (its string literals) and `./bench help` have short sentences; neither has a word that docs/glossary.md replaces (the last column of its tables).
 
 A sentence is what stands between two of . ? ! in a paragraph, an item of a list, a cell of a table or a message. Code, quotations and printed tables do not count. Speaks TAP.
 """
@@ -23,7 +23,7 @@ SQL = re.compile(r"(?:CREATE|SELECT|INSERT|UPDATE|DELETE|WITH) ")
 QUOTED = re.compile(r"`[^`\n]*`|\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)")
 # The most of each that a page may have: lines, columns of a table, words of a sentence.
 MOST = {"README.md": (150, 5, 30), "ARCHITECTURE.md": (120, 5, 30), "CONTRIBUTING.md": (199, 5, 30), "CHANGELOG.md": (199, 5, 30), "scenarios/README.md": (199, 5, 30),
-        "docs": (199, 6, 30)}
+        "peers/README.md": (199, 5, 30), "results/SCHEMA.md": (700, 5, 30), "docs": (199, 6, 30), "paper": (199, 6, 30)}
 WORDS_MOST = 30
 
 
@@ -64,7 +64,7 @@ def sentences(text):
 
 
 def pages_of(root):
-    return [*(page for page in MOST if page.endswith(".md")), *(f"docs/{path.name}" for path in sorted(root.glob("docs/*.md")))]
+    return [*(page for page in MOST if page.endswith(".md")), *(str(path.relative_to(root)) for folder in ("docs", "paper/findings") for path in sorted((root / folder).glob("*.md")))]
 
 
 def replaced(root):
@@ -85,6 +85,12 @@ def messages(path):
         said = said.replace("\\n", "\n\n").replace("\\t", " ").replace('\\"', '"')
         if said.count(" ") > 2 and not SQL.match(said):
             yield text.count("\n", 0, match.start()) + 1, said
+
+
+def help_of_bench(root):
+    """The same of `./bench help`: an entry begins at the left."""
+    text = re.search(r"<<'END'\n(.*?)^END$", (root / "setup/help").read_text(), re.S | re.M)[1]
+    return [(1, entry) for entry in re.split(r"\n(?! )", text)]
 
 
 def sources(root):
@@ -108,8 +114,8 @@ def wrong_words_of_pages(root):
 
 def wrong_messages(root):
     words, count = replaced(root), 0
-    for path in sources(root):
-        for line, said in messages(path):
+    for path in [*sources(root), root / "setup/help"]:
+        for line, said in messages(path) if path.suffix else help_of_bench(root):
             count += 1
             place = f"{path.relative_to(root)}:{line}"
             yield from (f"{place}: {wrong}" for wrong in wrong_words(said, words))
