@@ -89,10 +89,10 @@ struct lb_args {
   const char *const *argv;
   const char *words[LB_ARGS_MAX]; /* what is no option */
   int word_count;
-  const char *resume;                           /* folder of a stopped run */
-  const char *resumed;                          /* the same, in the arguments of that run: set by lb_resume() alone */
-  const char *systems, *out, *export, *against; /* `systems` may be of several -b, "a,b" */
-  unsigned guards;                              /* a bit each; 0 = not said */
+  const char *resume;  /* folder of a stopped run */
+  const char *resumed; /* the same, in the arguments of that run: set by lb_resume() alone */
+  const char *systems, *out, *export, *against, *junit; /* `systems` may be of several -b, "a,b" */
+  unsigned guards;                                      /* a bit each; 0 = not said */
   /* Names of the protocols that --plugin loaded, "a,b": what -b defaults to. */
   char plugins[400];
   /* Of --expect: "VERDICT" or "GUARD=VERDICT". They are checked here and taken apart by the run,
@@ -118,7 +118,7 @@ struct lb_args {
 
 /* Which options a command takes, beside --help. */
 enum {
-  LB_ARG_RUN = 1 << 0, /* -b -n -g -s -j -o -v --expect --strict --seed --plugin --keep-logs */
+  LB_ARG_RUN = 1 << 0, /* -b -n -g -s -j -o -v --expect --strict --seed --plugin --keep-logs --junit */
   LB_ARG_JSON = 1 << 1,
   LB_ARG_PLUGIN = 1 << 2, /* --plugin alone; loaded at once */
   LB_ARG_EXPORT = 1 << 3,
@@ -134,7 +134,7 @@ enum {
   LB_ARG_HUNT = 1 << 13, /* -g --faults --budget --without --only --narrow --list --seed -o -j -s -v --plugin --exec */
   LB_ARG_SHRINK = 1 << 14, /* -n -j -o -v --budget --seed, beside --trial and --plugin */
   LB_ARG_SHOW = 1 << 15,   /* -b */
-  LB_ARG_JUDGE = 1 << 16,  /* -b -n -s -j -o -v --seed --resume */
+  LB_ARG_JUDGE = 1 << 16,  /* -b -n -s -j -o -v --seed --resume --junit */
   LB_ARG_WHICH = 1 << 17,  /* --on --survive -g */
   LB_ARG_ALL = 1 << 18,    /* --all, of a story */
   LB_ARG_LIST = 1 << 19,   /* --markdown */
@@ -200,7 +200,7 @@ struct lb_order { /* what a command wants done */
   bool draw;                    /* the charts and the page, too */
   /* Of a command with a screen of its own; NULL = the tables of a run. `begin` is called before the first trial: an
    * exit code other than 0 is that of the command, which then runs none. `tell` prints what came of those trials that
-   * are done, and returns the exit code of a run that was not stopped. */
+   * are done, but nothing with --json, and returns the exit code of a run that was not stopped. */
   int (*begin)(void *data, const struct lb_plan *plan);
   int (*tell)(void *data, const struct lb_tally *tally, const char *dir);
   void *data;

@@ -110,6 +110,8 @@ static const struct arg {
     {"--seed", NULL, SEED, LB_ARG_SHRINK, "N", "seed of the trials (default: 1)"},
     {"--expect", NULL, EXPECT, LB_ARG_RUN, "VERDICT",
      "your expectation where the scenario has none: safe, violated, stuck or delayed; GUARD=VERDICT for one guard"},
+    {"--junit", NULL, TEXT, LB_ARG_RUN | LB_ARG_JUDGE, "FILE",
+     "writes a JUnit file for CI, too: a testcase per cell (docs/commands.md)", AT(junit)},
     {"--strict", NULL, FLAG, LB_ARG_RUN, NULL,
      "a lock of --plugin or --exec that is not as predicted from its facts fails the run (default: it is only said)",
      AT(strict)},

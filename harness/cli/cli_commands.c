@@ -29,7 +29,7 @@ static const struct lb_cli_command commands[] = {
     {"suite", lb_cli_suite, LB_ARG_RUN | LB_ARG_JSON | LB_ARG_OWN, "SUITE",
      "runs the scenarios of a suite, draws charts and a report",
      "SUITE is one of `list suites`, or an .ini file of your own: docs/scenarios.md describes its form.\n"},
-    {"judge", lb_cli_judge, LB_ARG_JUDGE, "LOCK",
+    {"judge", lb_cli_judge, LB_ARG_JUDGE | LB_ARG_JSON, "LOCK",
      "answers \"is my lock safe?\" in one screen: what breaks it, how to see it, what to do instead",
      "LOCK is the command of an adapter ('python3 mine.py', see peers/README.md), a plugin (mine.so), PROTOCOL[@TOPOLOGY], or LIBRARY[@TOPOLOGY] of `list peers`.\n"
      "Your own lock is held against the contract first (adapter-check, conform). Then the suite `judge` runs. A scenario that means nothing for the lock is left out.\n"

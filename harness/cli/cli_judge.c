@@ -62,7 +62,7 @@ static int take_adapter(struct judge *j, const char *word) {
   j->judged.protocol = protocol;
   j->judged.check = "adapter-check";
   if (j->judged.protocol) return 0;
-  lb_say("nothing could be asked: its first line is not that of an adapter");
+  if (!j->args->json) lb_say("nothing could be asked: its first line is not that of an adapter");
   return lb_complain(LB_EXIT_MISSING, "judge '%s': %s; see peers/README.md", word, err);
 }
 
@@ -119,6 +119,7 @@ static int add_named(struct judge *j) {
     else if (topology) r = add_system(j, *t, (int)strlen(*t));
   }
   if (r || j->systems[0]) return r;
+  if (j->args->json) return lb_complain(LB_EXIT_MISSING, "judge: this machine has none of its servers");
   lb_say("nothing could be asked: %s%s",
          missing ? "this machine has not got " : "it names no servers that lockbench has", missing ? missing : "");
   return LB_EXIT_MISSING;
@@ -179,7 +180,8 @@ static int begin(void *data, const struct lb_plan *plan) {
 }
 
 static int tell(void *data, const struct lb_tally *tally, const char *dir) {
-  return lb_judge_tell(&((struct judge *)data)->judged, tally, dir);
+  const struct judge *j = data;
+  return j->args->json ? lb_judge_code(&j->judged, tally) : lb_judge_tell(&j->judged, tally, dir);
 }
 
 /* As `suite judge`, with this lock for its systems. */

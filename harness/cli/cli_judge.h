@@ -20,5 +20,7 @@ struct lb_judged {
 /* At most LB_JUDGE_LINES lines on stdout, the verdict first. Only the command that shows the first violation may be
  * split, or longer than LB_JUDGE_COLUMNS. Returns the exit code of `judge`. `dir` is the results folder. */
 int lb_judge_tell(const struct lb_judged *judged, const struct lb_tally *tally, const char *dir);
+/* The same exit code, and prints nothing. */
+int lb_judge_code(const struct lb_judged *judged, const struct lb_tally *tally);
 
 #endif

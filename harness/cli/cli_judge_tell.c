@@ -86,34 +86,33 @@ static const char *names_of(const struct screen *s, enum fate fate, size_t from,
 
 /* ---- verdict --------------------------------------------------------------------------------- */
 
-static int tell_verdict(const struct screen *s) {
+static int code_of(const struct screen *s) {
+  if (s->broken || s->stuck) return LB_EXIT_UNEXPECTED;
+  if (s->asked == 0) return LB_EXIT_MISSING;
+  return s->open || s->judged->failed ? LB_EXIT_UNDECIDED : LB_EXIT_OK;
+}
+
+static void tell_verdict(const struct screen *s) {
   char name[200];
   const struct lb_judged *j = s->judged;
   snprintf(name, sizeof name, "%s",
            s->several || !s->tally->plan->cell_count ? j->protocol->name : s->tally->plan->cells[0].system);
   const char *so_far = s->tally->done < s->tally->plan->job_count ? " so far" : "", *s_ = s->asked == 1 ? "" : "s";
   if (s->held < s->broken)
-    return put(s, "not safe: violated in %d of %d question%s%s, two clients held at once in %d: %s", s->broken,
-               s->asked, s_, so_far, s->held, name),
-           LB_EXIT_UNEXPECTED;
-  if (s->broken)
-    return put(s, "not safe: two clients held at once in %d of %d question%s%s: %s", s->broken, s->asked, s_, so_far,
-               name),
-           LB_EXIT_UNEXPECTED;
-  if (s->stuck)
-    return put(s, "stuck: no two clients held at once, but in %d of %d question%s%s nobody got the lock again: %s",
-               s->stuck, s->asked, s_, so_far, name),
-           LB_EXIT_UNEXPECTED;
-  if (s->asked == 0)
-    return put(s, "nothing could be asked of %s:", name), put(s, "  %s", why_skipped(s)), LB_EXIT_MISSING;
-  if (s->open)
-    return put(s, "undecided: %d of %d question%s%s without an answer: %s", s->open, s->asked, s_, so_far, name),
-           LB_EXIT_UNDECIDED;
-  if (j->failed)
-    return put(s, "undecided: no question broke %s, but it fails %d of %d statements of %s", name, j->failed,
-               j->statements, j->check),
-           LB_EXIT_UNDECIDED;
-  return put(s, "safe in all %d question%s%s: %s", s->asked, s_, so_far, name), LB_EXIT_OK;
+    put(s, "not safe: violated in %d of %d question%s%s, two clients held at once in %d: %s", s->broken, s->asked, s_,
+        so_far, s->held, name);
+  else if (s->broken)
+    put(s, "not safe: two clients held at once in %d of %d question%s%s: %s", s->broken, s->asked, s_, so_far, name);
+  else if (s->stuck)
+    put(s, "stuck: no two clients held at once, but in %d of %d question%s%s nobody got the lock again: %s", s->stuck,
+        s->asked, s_, so_far, name);
+  else if (s->asked == 0) put(s, "nothing could be asked of %s:", name), put(s, "  %s", why_skipped(s));
+  else if (s->open)
+    put(s, "undecided: %d of %d question%s%s without an answer: %s", s->open, s->asked, s_, so_far, name);
+  else if (j->failed)
+    put(s, "undecided: no question broke %s, but it fails %d of %d statements of %s", name, j->failed, j->statements,
+        j->check);
+  else put(s, "safe in all %d question%s%s: %s", s->asked, s_, so_far, name);
 }
 
 static void tell_check(const struct screen *s) {
@@ -313,11 +312,18 @@ static void tell_safe(const struct screen *s) {
       s->tally->cells[0].trials > 1 ? "several times" : "once", lb_called());
 }
 
+int lb_judge_code(const struct lb_judged *judged, const struct lb_tally *tally) {
+  struct screen s = {.judged = judged, .tally = tally};
+  count(&s);
+  return code_of(&s);
+}
+
 int lb_judge_tell(const struct lb_judged *judged, const struct lb_tally *tally, const char *dir) {
   int lines = 0;
   struct screen s = {.judged = judged, .tally = tally, .dir = dir, .lines = &lines};
   count(&s);
-  int code = tell_verdict(&s);
+  int code = code_of(&s);
+  tell_verdict(&s);
   tell_check(&s);
   if (s.asked == 0) return code;
   tell_rows(&s, BROKEN, "what broke it:", s.broken, s.stuck ? ROWS_MAX - 3 : ROWS_MAX);

@@ -19,6 +19,7 @@
 #include "base/called.h"
 #include "run/system.h"
 #include "run/journal.h"
+#include "run/junit.h"
 #include "run/plan.h"
 #include "run/results.h"
 #include "scenario/scenario.h"
@@ -115,7 +116,8 @@ static int show(const struct lb_tally *tally, const struct lb_run_info *info, co
                 const struct lb_order *order) {
   if (order->args->json) {
     int code = print_json(tally);
-    return code ? code : info->exit_code;
+    if (code) return code;
+    return order->tell ? order->tell(order->data, tally, dir->final) : info->exit_code;
   }
   if (order->tell) return order->tell(order->data, tally, dir->final);
   bool screen = is_screen(tally, order);
@@ -194,9 +196,31 @@ static int tell_stopped(const struct session *s, int kept) {
   return code;
 }
 
+/* What a CI server shows of a run that was stopped is what is known of it. 0, or an exit code after one line on
+ * stderr. */
+static int write_junit(const struct session *s) {
+  const char *path = s->order->args->junit;
+  int r = path ? lb_junit_write(&s->tally, s->order->tell != NULL, s->dir.final, path) : 0;
+  return r < 0 ? lb_complain(LB_EXIT_FAILURE, "--junit %s: cannot write it: %s", path, strerror(-r)) : 0;
+}
+
+/* Before the first trial, and the file of an earlier run is gone: a tool that is killed leaves an empty one. */
+static int try_junit(const struct lb_args *args) {
+  FILE *out = args->junit ? fopen(args->junit, "we") : NULL;
+  if (args->junit && !out)
+    return lb_complain(LB_EXIT_USAGE, "--junit %s: expected a file that can be written: %s", args->junit,
+                       strerror(errno));
+  if (out) fclose(out);
+  return 0;
+}
+
 static int play(struct session *s) {
   int stopped = run_trials(s), kept = write_results(s, stopped);
-  if (stopped == 0 && kept == 0) return show(&s->tally, &s->info, &s->dir, s->order);
+  int unwritten = kept == 0 ? write_junit(s) : 0;
+  if (stopped == 0 && kept == 0) {
+    int code = show(&s->tally, &s->info, &s->dir, s->order);
+    return unwritten ? unwritten : code;
+  }
   if (stopped == 0) return lb_complain(LB_EXIT_FAILURE, "%s", s->err);
   if (kept == 0) show(&s->tally, &s->info, &s->dir, s->order);
   return tell_stopped(s, kept);
@@ -231,7 +255,9 @@ static int execute(const struct lb_plan *plan, const struct lb_order *order) {
   struct session s = {.order = order,
                       .info = {.argv = order->args->argv, .argc = order->args->argc, .sittings = 1},
                       .journal = {.fd = -1}};
-  int r = open_folder(&s);
+  int r = try_junit(order->args);
+  if (r) return r;
+  r = open_folder(&s);
   if (r < 0)
     return lb_complain(lb_exit_of_place(r, order->args->resumed ? order->args->resumed : order->args->out), "%s",
                        s.err);
@@ -344,6 +370,8 @@ int lb_cli_run(const struct lb_args *args) {
   if (wanted == 0) return lb_complain(LB_EXIT_USAGE, "run: expected a scenario, see `%s list scenarios`", lb_called());
   if (args->against && lb_names_own(args))
     return lb_complain(LB_EXIT_USAGE, "--against: two builds are compared on servers that they start, not on your own");
+  if (args->against && args->junit)
+    return lb_complain(LB_EXIT_USAGE, "--junit: two builds that are compared have no expectations");
   while (count < wanted && (paths[count] = lb_find_scenario(args->words[count]))) count++;
   label_of(args->words[0], label, sizeof label);
   struct lb_order order = {.args = args, .label = label, .paths = (const char *const *)paths, .path_count = count};

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Written for the common subset of readers: testsuites, testsuite, testcase, failure, error, skipped.
+ */
+#include "junit.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/called.h"
+#include "base/files.h"
+#include "base/text.h"
+
+enum end { PASSED, FAILED, OPEN, NOT_PLAYED, ENDS };
+
+/* `judge` tries guards only to name one that helps: a lock that breaks under one is no worse for it. */
+static bool is_left_out(const struct lb_cell_sum *cell, bool safety) {
+  return safety && cell->cell->guard != LB_GUARD_NONE;
+}
+
+static enum end end_of(const struct lb_tally *tally, const struct lb_cell_sum *cell, bool safety) {
+  if (cell->trials == 0) return NOT_PLAYED;
+  if (safety && (cell->violated || cell->stuck)) return FAILED;
+  if (safety) return cell->verdict == LB_SAFE || cell->delayed ? PASSED : OPEN;
+  if (tally->plan->strict && lb_cell_as_predicted(cell) == 0) return FAILED;
+  int expected = lb_cell_as_expected(cell);
+  return expected < 0 ? OPEN : expected ? PASSED : FAILED;
+}
+
+/* XML has no form for most control characters, so they are spelt out before the rest is escaped. */
+static void put_text(const char *text, FILE *out) {
+  char shown[2000];
+  lb_printable(text, shown, sizeof shown);
+  for (const char *c = shown; *c; c++) {
+    if (*c == '&') fputs("&amp;", out);
+    else if (*c == '<') fputs("&lt;", out);
+    else if (*c == '>') fputs("&gt;", out);
+    else if (*c == '"') fputs("&quot;", out);
+    else putc(*c, out);
+  }
+}
+
+/* Those of its trials, one after the other; many were played side by side. */
+static double seconds_of(const struct lb_tally *tally, size_t cell) {
+  double ns = 0;
+  for (size_t i = 0; i < tally->plan->job_count; i++)
+    if (tally->jobs[i].done && tally->jobs[i].job->cell == cell) ns += (double)tally->jobs[i].outcome.trial_ns;
+  return ns / 1e9;
+}
+
+static const char *wanted(const struct lb_tally *tally, const struct lb_cell_sum *cell, bool safety) {
+  if (safety) return "safe";
+  if (lb_cell_as_expected(cell) != 0 && tally->plan->strict && lb_cell_as_predicted(cell) == 0)
+    return lb_verdict_name(cell->cell->prediction.verdict);
+  return cell->cell->expect ? lb_verdict_name(cell->cell->expect->verdict) : "safe";
+}
+
+static void put_failure(const struct lb_tally *tally, const struct lb_cell_sum *cell, bool safety, const char *dir,
+                        FILE *out) {
+  const struct lb_cell *c = cell->cell;
+  const char *verdict = lb_verdict_name(cell->verdict), *why = cell->why;
+  fprintf(out, "   <failure type=\"%s\" message=\"%s, expected %s (violated %d, stuck %d, of %d decided)\">", verdict,
+          verdict, wanted(tally, cell, safety), cell->violated, cell->stuck, lb_cell_decided(cell));
+  if (*why) put_text(why, out), fputs("\n", out);
+  put_text(lb_called(), out);
+  fputs(" explain ", out);
+  put_text(lb_from_here(dir), out);
+  fprintf(out, " %s.%s.%s</failure>\n", c->scenario->name, c->system, lb_guard_name(c->guard));
+}
+
+static void put_cell(const struct lb_tally *tally, size_t index, bool safety, const char *dir, FILE *out) {
+  const struct lb_cell_sum *cell = &tally->cells[index];
+  const struct lb_cell *c = cell->cell;
+  enum end end = end_of(tally, cell, safety);
+  fputs("  <testcase classname=\"", out);
+  put_text(c->scenario->name, out);
+  fputs("\" name=\"", out);
+  put_text(c->system, out);
+  fprintf(out, " %s\" time=\"%.3f\"%s\n", lb_guard_name(c->guard), seconds_of(tally, index),
+          end == PASSED ? "/>" : ">");
+  if (end == FAILED) put_failure(tally, cell, safety, dir, out);
+  if (end == OPEN)
+    fputs("   <error type=\"undecided\" message=\"", out), put_text(cell->why, out), fputs("\"/>\n", out);
+  if (end == NOT_PLAYED) {
+    const char *kind = c->means_nothing ? "n/a: " : c->skip[0] ? "skipped: " : "";
+    fprintf(out, "   <skipped message=\"%s", kind);
+    put_text(c->skip[0] ? c->skip : "the run was stopped before it was played", out);
+    fputs("\"/>\n", out);
+  }
+  if (end != PASSED) fputs("  </testcase>\n", out);
+}
+
+int lb_junit_write(const struct lb_tally *tally, bool safety, const char *dir, const char *path) {
+  size_t count[ENDS] = {0}, told = 0, cells = tally->plan->cell_count;
+  double seconds = 0;
+  FILE *out = fopen(path, "we");
+  if (!out) return -errno;
+  for (size_t i = 0; i < cells; i++) {
+    if (is_left_out(&tally->cells[i], safety)) continue;
+    told++;
+    count[end_of(tally, &tally->cells[i], safety)]++;
+    seconds += seconds_of(tally, i);
+  }
+  fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n", out);
+  fprintf(out, " <testsuite name=\"lockbench\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\"", told,
+          count[FAILED], count[OPEN], count[NOT_PLAYED]);
+  fprintf(out, " time=\"%.3f\">\n", seconds);
+  for (size_t i = 0; i < cells; i++)
+    if (!is_left_out(&tally->cells[i], safety)) put_cell(tally, i, safety, dir, out);
+  fputs(" </testsuite>\n</testsuites>\n", out);
+  return lb_close_written(out);
+}
