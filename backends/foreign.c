@@ -16,6 +16,7 @@
 #include "foreign_session.h"
 #include "registry.h"
 #include "zk_run.h"
+#include "base/error.h"
 
 enum { MARGIN_MS = 200, USUAL_START_MS = 300, NAME_BYTES = 300 };
 
@@ -441,17 +442,15 @@ static struct foreign *make(const struct lb_foreign_plan *plan, const struct for
   return f;
 }
 
-const struct lb_protocol *lb_foreign_add(const struct lb_foreign_plan *plan, char *err, size_t err_size) {
+const struct lb_protocol *lb_foreign_add(const struct lb_foreign_plan *plan, struct lb_error *err) {
   char words[LB_FOREIGN_LINE_MAX];
   struct foreign_says says;
   if (snprintf(words, sizeof words, "%s", plan->says) >= (int)sizeof words)
-    return snprintf(err, err_size, "its first line is too long"), NULL;
-  if (foreign_read_says(words, &says, err, err_size) < 0) return NULL;
+    return lb_refuse(err, "its first line is too long"), NULL;
+  if (foreign_read_says(words, &says, err) < 0) return NULL;
   struct foreign *f = make(plan, &says);
-  if (!f) return snprintf(err, err_size, "out of memory"), NULL;
-  return lb_protocol_add(&f->protocol, err, err_size) < 0
-             ? NULL
-             : &f->protocol; /* not freed: the process ends with this line */
+  if (!f) return lb_refuse(err, "out of memory"), NULL;
+  return lb_protocol_add(&f->protocol, err) < 0 ? NULL : &f->protocol; /* not freed: the process ends with this line */
 }
 
 static const struct foreign *foreign_of(const struct lb_protocol *protocol) { return protocol->data; }

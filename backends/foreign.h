@@ -17,6 +17,8 @@
 
 #include "backend.h"
 
+struct lb_error; /* base/error.h */
+
 #define LB_FOREIGN_LINE_MAX 4096
 
 /* How a foreign lock is called. The texts are copied. */
@@ -35,12 +37,12 @@ struct lb_foreign_plan {
 /* Makes a protocol of it and puts it into the registry (registry.h), under the name KIND:NAME. It stays until the
  * process ends. NULL with one line in err: a word that is missing, unknown or wrong, a name that is taken, no
  * memory. */
-const struct lb_protocol *lb_foreign_add(const struct lb_foreign_plan *plan, char *err, size_t err_size);
+const struct lb_protocol *lb_foreign_add(const struct lb_foreign_plan *plan, struct lb_error *err);
 /* Calls `command` and reads its first line, as lb_foreign_plan.says has it, and how much processor time that took (at
  * least 1 ms). Waits at most 20 s, not counted for how long it waits for a processor, then ends it. 0, or with one line
  * in err: -EPROTO, the line is none of the line protocol; -ENODATA, it ended without one; -ETIMEDOUT, it wrote none;
  * -errno, it could not be started. */
-int lb_foreign_ask(const char *command, char *says, size_t size, int *ret_start_ms, char *err, size_t err_size);
+int lb_foreign_ask(const char *command, char *says, size_t size, int *ret_start_ms, struct lb_error *err);
 
 /* Of a foreign protocol only: lb_protocol.data of others is something else. */
 const char *lb_foreign_version(const struct lb_protocol *protocol); /* "" = not known */

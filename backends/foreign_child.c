@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "foreign_session.h"
+#include "base/error.h"
 
 /* Of the program: it must not outlive us, and has the signals that any program begins with. */
 static _Noreturn void become(const char *command, const char *folder, int in, int out, pid_t parent) {
@@ -285,7 +286,7 @@ static void take_back(const struct aside *a) {
   if (a->file >= 0 && a->kept >= 0) dup2(a->kept, STDERR_FILENO);
 }
 
-static void end_aside(struct aside *a, bool well, char *err, size_t err_size) {
+static void end_aside(struct aside *a, bool well, struct lb_error *err) {
   char buf[4096];
   ssize_t n = 0;
   off_t end = a->file >= 0 ? lseek(a->file, 0, SEEK_END) : 0,
@@ -298,41 +299,40 @@ static void end_aside(struct aside *a, bool well, char *err, size_t err_size) {
     char *last = strrchr(buf, '\n');
     for (char *c = last ? last + 1 : buf; *c; c++)
       if ((unsigned char)*c < ' ' || *c == 0x7f) *c = '?';
-    size_t length = strlen(err);
-    snprintf(err + length, err_size - length, ": %.200s", last ? last + 1 : buf);
+    size_t length = strlen(err->text);
+    snprintf(err->text + length, sizeof err->text - length, ": %.200s", last ? last + 1 : buf);
   }
   if (a->file >= 0) close(a->file);
   if (a->kept >= 0) close(a->kept);
 }
 
 static int ask_first_line(const char *command, char *says, size_t size, int *ret_start_ms, struct aside *aside,
-                          char *err, size_t err_size) {
+                          struct lb_error *err) {
   struct foreign_child child;
   char fate[100] = "", *line = NULL;
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   int r = foreign_start(&child, command, NULL);
   take_back(aside);
-  if (r < 0) return snprintf(err, err_size, "cannot start it: %s", strerror(-r)), r;
+  if (r < 0) return lb_error(err, r, "cannot start it: %s", strerror(-r));
   r = first_line(&child, &line);
-  const char *words = r > 0 ? foreign_first_line(line, err, err_size) : NULL;
+  const char *words = r > 0 ? foreign_first_line(line, err) : NULL;
   if (words) snprintf(says, size, "%s", words);
   foreign_end(&child, r == -ENODATA ? QUIT_MS : 0, fate, sizeof fate);
   *ret_start_ms = (int)(child.used / LB_NS_PER_MS) + 1;
   end_orphans();
   prctl(PR_SET_CHILD_SUBREAPER, 0);
   if (words) return 0;
-  if (r == -ENODATA) return snprintf(err, err_size, "it %s before it said what it is", fate), r;
-  if (r == 0)
-    return snprintf(err, err_size, "it has not said what it is within %d s", FIRST_LINE_MS / 1000), -ETIMEDOUT;
-  if (r == -EMSGSIZE) snprintf(err, err_size, "its first line does not end");
-  else if (r < 0) return snprintf(err, err_size, "its stdout cannot be read: %s", strerror(-r)), r;
+  if (r == -ENODATA) return lb_error(err, r, "it %s before it said what it is", fate);
+  if (r == 0) return lb_error(err, -ETIMEDOUT, "it has not said what it is within %d s", FIRST_LINE_MS / 1000);
+  if (r == -EMSGSIZE) lb_error(err, r, "its first line does not end");
+  else if (r < 0) return lb_error(err, r, "its stdout cannot be read: %s", strerror(-r));
   return -EPROTO;
 }
 
-int lb_foreign_ask(const char *command, char *says, size_t size, int *ret_start_ms, char *err, size_t err_size) {
+int lb_foreign_ask(const char *command, char *says, size_t size, int *ret_start_ms, struct lb_error *err) {
   struct aside aside = lay_aside();
-  int r = ask_first_line(command, says, size, ret_start_ms, &aside, err, err_size);
-  end_aside(&aside, r == 0, err, err_size);
+  int r = ask_first_line(command, says, size, ret_start_ms, &aside, err);
+  end_aside(&aside, r == 0, err);
   return r;
 }
 

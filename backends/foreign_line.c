@@ -4,11 +4,11 @@
  */
 #include <ctype.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "foreign_line.h"
+#include "base/error.h"
 
 static int digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -80,26 +80,17 @@ void foreign_quote(const char *text, char *buf, size_t size) {
 #define GREETING "lockbench-adapter "
 #define SPOKEN "1"
 
-static int refuse(char *err, size_t err_size, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static int refuse(char *err, size_t err_size, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  vsnprintf(err, err_size, format, args);
-  va_end(args);
-  return -EINVAL;
-}
-
-const char *foreign_first_line(const char *line, char *err, size_t err_size) {
+const char *foreign_first_line(const char *line, struct lb_error *err) {
   char quoted[120];
   foreign_quote(line, quoted, sizeof quoted);
   const char *rest = line + strlen(GREETING);
   if (strncmp(line, GREETING, strlen(GREETING)) != 0)
-    return refuse(err, err_size,
-                  "its first line is '%s', expected 'lockbench-adapter 1 name=... topologies=... ends=...'", quoted),
+    return lb_refuse(err, "its first line is '%s', expected 'lockbench-adapter 1 name=... topologies=... ends=...'",
+                     quoted),
            NULL;
   if (strncmp(rest, SPOKEN " ", strlen(SPOKEN " ")) == 0) return rest + strlen(SPOKEN " ");
-  return refuse(err, err_size,
-                "it speaks another version of the line protocol ('%s'), expected 'lockbench-adapter 1 ...'", quoted),
+  return lb_refuse(err, "it speaks another version of the line protocol ('%s'), expected 'lockbench-adapter 1 ...'",
+                   quoted),
          NULL;
 }
 
@@ -118,31 +109,30 @@ static bool is_plain(const char *text) {
   return *text && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(text);
 }
 
-static int read_topologies(const char *list, struct foreign_says *ret, char *err, size_t err_size) {
+static int read_topologies(const char *list, struct foreign_says *ret, struct lb_error *err) {
   char word[64];
   while (next_of(&list, word, sizeof word)) {
     if (!is_plain(word) || strlen(word) >= sizeof ret->topology[0])
-      return refuse(err, err_size, "topologies: '%s' is no name of a topology", word);
+      return lb_refuse(err, "topologies: '%s' is no name of a topology", word);
     if (ret->topology_count == FOREIGN_TOPOLOGIES_MAX)
-      return refuse(err, err_size, "topologies: at most %d", FOREIGN_TOPOLOGIES_MAX);
+      return lb_refuse(err, "topologies: at most %d", FOREIGN_TOPOLOGIES_MAX);
     snprintf(ret->topology[ret->topology_count++], sizeof ret->topology[0], "%.31s", word);
   }
-  return ret->topology_count
-             ? 0
-             : refuse(err, err_size, "topologies= names none, expected some of `lockbench list topologies`");
+  return ret->topology_count ? 0
+                             : lb_refuse(err, "topologies= names none, expected some of `lockbench list topologies`");
 }
 
-static int read_ends(const char *word, struct foreign_says *ret, char *err, size_t err_size) {
+static int read_ends(const char *word, struct foreign_says *ret, struct lb_error *err) {
   static const struct {
     const char *word;
     unsigned trait;
   } ends[] = {{"lease", LB_TRAIT_LEASED}, {"session", LB_TRAIT_SESSION}, {"never", LB_TRAIT_NO_EXPIRY}};
   for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
     if (strcmp(ends[i].word, word) == 0) return ret->traits |= ends[i].trait, 0;
-  return refuse(err, err_size, "ends=%s: expected lease, session or never", word);
+  return lb_refuse(err, "ends=%s: expected lease, session or never", word);
 }
 
-static int read_can(const char *list, struct foreign_says *ret, char *err, size_t err_size) {
+static int read_can(const char *list, struct foreign_says *ret, struct lb_error *err) {
   char word[64];
   while (next_of(&list, word, sizeof word)) {
     if (strcmp(word, "extend") == 0) ret->can_extend = true;
@@ -154,18 +144,17 @@ static int read_can(const char *list, struct foreign_says *ret, char *err, size_
     else if (strcmp(word, "shared") == 0) ret->traits |= LB_TRAIT_SHARED;
     else if (strcmp(word, "permits") == 0) ret->traits |= LB_TRAIT_PERMITS;
     else
-      return refuse(
-          err, err_size,
-          "can: '%s' is unknown, expected extend, holds, fence, validity, signal, reentrant, shared or permits", word);
+      return lb_refuse(
+          err, "can: '%s' is unknown, expected extend, holds, fence, validity, signal, reentrant, shared or permits",
+          word);
   }
   return 0;
 }
 
-static int read_records(const char *list, struct foreign_says *ret, char *err, size_t err_size) {
+static int read_records(const char *list, struct foreign_says *ret, struct lb_error *err) {
   char word[128];
   while (next_of(&list, word, sizeof word)) {
-    if (ret->record_count == FOREIGN_RECORDS_MAX)
-      return refuse(err, err_size, "record: at most %d", FOREIGN_RECORDS_MAX);
+    if (ret->record_count == FOREIGN_RECORDS_MAX) return lb_refuse(err, "record: at most %d", FOREIGN_RECORDS_MAX);
     snprintf(ret->record[ret->record_count++], sizeof ret->record[0], "%s", word);
   }
   return 0;
@@ -173,42 +162,42 @@ static int read_records(const char *list, struct foreign_says *ret, char *err, s
 
 /* ---- all of it -------------------------------------------------------------------------------------------------- */
 
-static int read_word(const char *name, const char *value, struct foreign_says *ret, char *err, size_t err_size) {
+static int read_word(const char *name, const char *value, struct foreign_says *ret, struct lb_error *err) {
   if (strcmp(name, "name") == 0) {
     if (!is_plain(value) || strlen(value) >= sizeof ret->name)
-      return refuse(err, err_size, "name=%.60s: expected up to 47 of a-z, 0-9 and '-'", value);
+      return lb_refuse(err, "name=%.60s: expected up to 47 of a-z, 0-9 and '-'", value);
     return snprintf(ret->name, sizeof ret->name, "%s", value), 0;
   }
   if (strcmp(name, "version") == 0) return foreign_quote(value, ret->version, sizeof ret->version), 0;
-  if (strcmp(name, "topologies") == 0) return read_topologies(value, ret, err, err_size);
-  if (strcmp(name, "ends") == 0) return read_ends(value, ret, err, err_size);
-  if (strcmp(name, "can") == 0) return read_can(value, ret, err, err_size);
-  if (strcmp(name, "record") == 0) return read_records(value, ret, err, err_size);
+  if (strcmp(name, "topologies") == 0) return read_topologies(value, ret, err);
+  if (strcmp(name, "ends") == 0) return read_ends(value, ret, err);
+  if (strcmp(name, "can") == 0) return read_can(value, ret, err);
+  if (strcmp(name, "record") == 0) return read_records(value, ret, err);
   if (strcmp(name, "clock") == 0) {
     if (strcmp(value, "no") == 0) ret->traits |= LB_TRAIT_TRUE_CLOCK;
-    else if (strcmp(value, "yes") != 0) return refuse(err, err_size, "clock=%.60s: expected yes or no", value);
+    else if (strcmp(value, "yes") != 0) return lb_refuse(err, "clock=%.60s: expected yes or no", value);
   }
   if (strcmp(name, "shared") == 0 || strcmp(name, "permits") == 0 || strcmp(name, "mode") == 0)
-    return refuse(err, err_size, "%s=%.60s: expected a lock that one client holds at a time", name, value);
+    return lb_refuse(err, "%s=%.60s: expected a lock that one client holds at a time", name, value);
   return 0; /* a later version of the line protocol may say more */
 }
 
-int foreign_read_says(char *text, struct foreign_says *ret, char *err, size_t err_size) {
+int foreign_read_says(char *text, struct foreign_says *ret, struct lb_error *err) {
   struct foreign_words words;
   *ret = (struct foreign_says){.traits = LB_TRAIT_FOREIGN | LB_TRAIT_WAITS_INSIDE};
   if (foreign_split(text, &words) < 0)
-    return refuse(err, err_size, "its first line has too many words, or a '%%' without two digits");
+    return lb_refuse(err, "its first line has too many words, or a '%%' without two digits");
   for (size_t i = 0; i < words.count; i++) {
     char *equals = strchr(words.word[i], '=');
-    if (!equals) return refuse(err, err_size, "'%.60s': expected NAME=VALUE", words.word[i]);
+    if (!equals) return lb_refuse(err, "'%.60s': expected NAME=VALUE", words.word[i]);
     *equals = '\0';
-    int r = read_word(words.word[i], equals + 1, ret, err, err_size);
+    int r = read_word(words.word[i], equals + 1, ret, err);
     if (r < 0) return r;
   }
-  if (!ret->name[0]) return refuse(err, err_size, "its first line has no name=");
-  if (!ret->topology_count) return refuse(err, err_size, "its first line has no topologies=");
+  if (!ret->name[0]) return lb_refuse(err, "its first line has no name=");
+  if (!ret->topology_count) return lb_refuse(err, "its first line has no topologies=");
   if (!(ret->traits & (LB_TRAIT_LEASED | LB_TRAIT_SESSION | LB_TRAIT_NO_EXPIRY)))
-    return refuse(err, err_size, "its first line has no ends=");
+    return lb_refuse(err, "its first line has no ends=");
   return 0;
 }
 

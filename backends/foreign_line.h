@@ -8,6 +8,8 @@
 
 #include "foreign.h"
 
+struct lb_error; /* base/error.h */
+
 /* ---- words of a line ------------------------------------------------------------------------ */
 
 #define FOREIGN_WORDS_MAX 64
@@ -42,9 +44,9 @@ struct foreign_says {
   bool can_extend, can_holds, can_validity, can_signal;
 };
 /* Reads "name=... topologies=...". 0, or -EINVAL with one line in err. `words` is written over. */
-int foreign_read_says(char *words, struct foreign_says *ret, char *err, size_t err_size);
+int foreign_read_says(char *words, struct foreign_says *ret, struct lb_error *err);
 /* Behind "lockbench-adapter 1 " of a first line, or NULL with one line in err. */
-const char *foreign_first_line(const char *line, char *err, size_t err_size);
+const char *foreign_first_line(const char *line, struct lb_error *err);
 
 /* "open topology=... server=...", without a number and an end. False: no room for it. */
 bool foreign_open_line(const struct lb_config *config, char *line, size_t size);

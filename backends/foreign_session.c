@@ -4,6 +4,7 @@
  * answered, and the next call waits for that first.
  */
 #include "foreign_session.h"
+#include "base/error.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -172,14 +173,15 @@ enum { FIRST_LINE_S = 20, PINGS = 9 };
 
 /* It has to be what the tool was told that it is: a peer of another version is another lock. */
 static int greet(struct lb_session *s, lb_ns deadline) {
-  char err[300], *line;
+  struct lb_error err;
+  char *line;
   struct foreign_says says;
   int r = await_line(s, foreign_earlier(deadline, lb_now(s->env) + FIRST_LINE_S * LB_NS_PER_S), &line);
   if (r < 0) return r;
   if (r == 0) return foreign_broken(s, "the adapter has not said what it is in time");
-  const char *words = foreign_first_line(line, err, sizeof err);
-  if (!words) return foreign_broken(s, "%s", err);
-  if (foreign_read_says(line + (words - line), &says, err, sizeof err) < 0) return foreign_broken(s, "%s", err);
+  const char *words = foreign_first_line(line, &err);
+  if (!words) return foreign_broken(s, "%s", err.text);
+  if (foreign_read_says(line + (words - line), &says, &err) < 0) return foreign_broken(s, "%s", err.text);
   if (strcmp(says.name, s->foreign->says.name) != 0)
     return foreign_broken(s, "the adapter says that it is '%s', expected '%s'", says.name, s->foreign->says.name);
   if (s->foreign->says.version[0] && strcmp(says.version, s->foreign->says.version) != 0)

@@ -4,6 +4,7 @@
  * survives linking from a static library, where constructors are silently dropped.
  */
 #include "registry.h"
+#include "base/error.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -249,23 +250,21 @@ static const char *complaint(const struct lb_protocol *p) {
   return what ? what : flaws_complaint(p);
 }
 
-int lb_protocol_check(const struct lb_protocol *p, char *err, size_t err_size) {
+int lb_protocol_check(const struct lb_protocol *p, struct lb_error *err) {
   if (p->abi != LB_ABI) /* nothing else of the table is looked at */
-    return snprintf(err, err_size,
-                    "built for contract %u, this tool has contract %u: compile it again against backends/backend.h",
-                    p->abi, LB_ABI),
-           -EINVAL;
+    return lb_refuse(err,
+                     "built for contract %u, this tool has contract %u: compile it again against backends/backend.h",
+                     p->abi, LB_ABI);
   const char *what = complaint(p);
-  return what ? snprintf(err, err_size, "protocol table has %s", what), -EINVAL : 0;
+  return what ? lb_refuse(err, "protocol table has %s", what) : 0;
 }
 
 /* ---- foreign locks ----------------------------------------------------------------------------------------------- */
 
-int lb_protocol_add(const struct lb_protocol *protocol, char *err, size_t err_size) {
-  if (lb_protocol_check(protocol, err, err_size) < 0) return -EINVAL;
-  if (lb_protocol_find(protocol->name))
-    return snprintf(err, err_size, "protocol name '%s' is taken", protocol->name), -EINVAL;
-  if (foreign_count == FOREIGN_MAX) return snprintf(err, err_size, "at most %d foreign locks", FOREIGN_MAX), -EINVAL;
+int lb_protocol_add(const struct lb_protocol *protocol, struct lb_error *err) {
+  if (lb_protocol_check(protocol, err) < 0) return -EINVAL;
+  if (lb_protocol_find(protocol->name)) return lb_refuse(err, "protocol name '%s' is taken", protocol->name);
+  if (foreign_count == FOREIGN_MAX) return lb_refuse(err, "at most %d foreign locks", FOREIGN_MAX);
   foreign[foreign_count++] = protocol;
   return 0;
 }
@@ -273,24 +272,24 @@ int lb_protocol_add(const struct lb_protocol *protocol, char *err, size_t err_si
 /* ---- plugins ----------------------------------------------------------------------------------------------------- */
 
 /* The table of an open library, or NULL with a line. */
-static const struct lb_protocol *take_table(const char *path, void *library, char *err, size_t err_size) {
-  char why[400];
+static const struct lb_protocol *take_table(const char *path, void *library, struct lb_error *err) {
+  struct lb_error why;
   const struct lb_protocol *const *symbol = dlsym(library, "lockbench_plugin");
   if (!symbol || !*symbol) {
-    snprintf(err, err_size, "%s: exports no symbol lockbench_plugin (see docs/adding-a-lock.md)", path);
-  } else if (lb_protocol_check(*symbol, why, sizeof why) < 0) {
-    snprintf(err, err_size, "%s: %s", path, why);
+    lb_refuse(err, "%s: exports no symbol lockbench_plugin (see docs/adding-a-lock.md)", path);
+  } else if (lb_protocol_check(*symbol, &why) < 0) {
+    lb_refuse(err, "%s: %s", path, why.text);
   } else if (lb_protocol_find((*symbol)->name)) {
-    snprintf(err, err_size, "%s: protocol name '%s' is taken", path, (*symbol)->name);
+    lb_refuse(err, "%s: protocol name '%s' is taken", path, (*symbol)->name);
   } else {
     return *symbol;
   }
   return NULL;
 }
 
-const struct lb_protocol *lb_protocol_load(const char *path, char *err, size_t err_size) {
+const struct lb_protocol *lb_protocol_load(const char *path, struct lb_error *err) {
   if (plugin_count == PLUGINS_MAX) {
-    snprintf(err, err_size, "%s: at most %d plugins", path, PLUGINS_MAX);
+    lb_refuse(err, "%s: at most %d plugins", path, PLUGINS_MAX);
     return NULL;
   }
   char with_slash[4096]; /* dlopen searches the library path for names without a slash; a user means a file */
@@ -298,10 +297,10 @@ const struct lb_protocol *lb_protocol_load(const char *path, char *err, size_t e
   void *library = dlopen(with_slash, RTLD_NOW | RTLD_LOCAL);
   if (!library) {
     const char *text = dlerror();
-    snprintf(err, err_size, "%s: not a loadable library: %s", path, text ? text : "unknown error");
+    lb_refuse(err, "%s: not a loadable library: %s", path, text ? text : "unknown error");
     return NULL;
   }
-  const struct lb_protocol *table = take_table(path, library, err, err_size);
+  const struct lb_protocol *table = take_table(path, library, err);
   if (!table) return dlclose(library), NULL;
   return plugin[plugin_count++] = table;
 }

@@ -7,6 +7,8 @@
 
 #include "backend.h"
 
+struct lb_error; /* base/error.h */
+
 /* All protocols: the built-in ones, then those loaded, in this order. NULL for i beyond the end. */
 const struct lb_protocol *lb_protocol_at(size_t i);
 /* By name, or NULL. */
@@ -33,13 +35,13 @@ extern const struct lb_design lb_designs[];
 const struct lb_design *lb_protocol_design(const struct lb_protocol *protocol);
 /* Adds the table of a foreign lock (foreign.h), which stays the caller's and has to stay there until the process ends.
  * 0, or -EINVAL with one line in err: a name that is taken, a broken table, too many. */
-int lb_protocol_add(const struct lb_protocol *protocol, char *err, size_t err_size);
+int lb_protocol_add(const struct lb_protocol *protocol, struct lb_error *err);
 /* Checks one table: version, names, texts, mandatory hooks, traits that agree with the hooks. 0, or -EINVAL with one
  * line in err, which repeats nothing of the table: what is in there may not be printable. */
-int lb_protocol_check(const struct lb_protocol *protocol, char *err, size_t err_size);
+int lb_protocol_check(const struct lb_protocol *protocol, struct lb_error *err);
 /* Loads `path` (a shared library that exports lockbench_plugin) and adds its protocol; it stays loaded until the
  * process ends. NULL with one line in err: not a library, no such symbol, another version, a name that is taken, a
  * broken table. */
-const struct lb_protocol *lb_protocol_load(const char *path, char *err, size_t err_size);
+const struct lb_protocol *lb_protocol_load(const char *path, struct lb_error *err);
 
 #endif

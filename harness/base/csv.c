@@ -83,21 +83,20 @@ static int cut_field(struct lb_csv *csv, char **at, char **ret_field) {
   return stop == ',' || stop == '\n' || stop == '\0' ? stop : -1;
 }
 
-static int refuse(const struct lb_csv *csv, char *err, size_t err_size, const char *what) {
-  snprintf(err, err_size, "%s:%d: %s", csv->path, csv->line, what);
-  return -EINVAL;
+static int refuse(const struct lb_csv *csv, struct lb_error *err, const char *what) {
+  return lb_refuse(err, "%s:%d: %s", csv->path, csv->line, what);
 }
 
 /* Reads the record at csv->next into fields[0..max); its number of fields (more than max is
  * counted, not stored), or -EINVAL. */
-static long read_record(struct lb_csv *csv, char **fields, size_t max, char *err, size_t err_size) {
+static long read_record(struct lb_csv *csv, char **fields, size_t max, struct lb_error *err) {
   long count = 0;
   int stop;
   csv->line = csv->next_line;
   do {
     char *field;
     stop = cut_field(csv, &csv->next, &field);
-    if (stop < 0) return refuse(csv, err, err_size, "a stray or unclosed quote, or a bare carriage return");
+    if (stop < 0) return refuse(csv, err, "a stray or unclosed quote, or a bare carriage return");
     if ((size_t)count < max) fields[count] = field;
     count++;
   } while (stop == ',');
@@ -111,54 +110,48 @@ static size_t count_commas(const char *line) {
   return count;
 }
 
-static int read_header(struct lb_csv *csv, char *err, size_t err_size) {
+static int read_header(struct lb_csv *csv, struct lb_error *err) {
   size_t most = count_commas(csv->data) + 1;
   csv->header = calloc(most, sizeof *csv->header);
   csv->field = calloc(most, sizeof *csv->field);
-  if (!csv->header || !csv->field) {
-    snprintf(err, err_size, "%s: out of memory", csv->path);
-    return -ENOMEM;
-  }
+  if (!csv->header || !csv->field) return lb_error(err, -ENOMEM, "%s: out of memory", csv->path);
   if (!*csv->data) {
     csv->line = 1;
-    return refuse(csv, err, err_size, "empty, expected a header line");
+    return refuse(csv, err, "empty, expected a header line");
   }
-  long count = read_record(csv, csv->header, most, err, err_size);
+  long count = read_record(csv, csv->header, most, err);
   if (count < 0) return (int)count;
   csv->columns = (size_t)count;
   return 0;
 }
 
-int lb_csv_open(const char *path, struct lb_csv *ret, char *err, size_t err_size) {
+int lb_csv_open(const char *path, struct lb_csv *ret, struct lb_error *err) {
   *ret = (struct lb_csv){.path = path, .next_line = 1};
   int result = read_all(path, &ret->data);
-  if (result < 0) {
-    snprintf(err, err_size, "%s: %s", path, result == -EINVAL ? "no text: it holds a zero byte" : strerror(-result));
-    return result;
-  }
+  if (result < 0)
+    return lb_error(err, result, "%s: %s", path,
+                    result == -EINVAL ? "no text: it holds a zero byte" : strerror(-result));
   ret->next = ret->data;
-  result = read_header(ret, err, err_size);
+  result = read_header(ret, err);
   if (result < 0) lb_csv_close(ret);
   return result;
 }
 
 /* A blank line is a record of one empty field, so it is refused like any other of the wrong width,
  * unless the file has one column. */
-int lb_csv_next(struct lb_csv *csv, char *err, size_t err_size) {
+int lb_csv_next(struct lb_csv *csv, struct lb_error *err) {
   if (!*csv->next) return 0;
-  long count = read_record(csv, csv->field, csv->columns, err, err_size);
+  long count = read_record(csv, csv->field, csv->columns, err);
   if (count < 0) return (int)count;
   if ((size_t)count == csv->columns) return 1;
-  snprintf(err, err_size, "%s:%d: %ld fields, expected %zu, as in the header line", csv->path, csv->line, count,
-           csv->columns);
-  return -EINVAL;
+  return lb_refuse(err, "%s:%d: %ld fields, expected %zu, as in the header line", csv->path, csv->line, count,
+                   csv->columns);
 }
 
-int lb_csv_column(const struct lb_csv *csv, const char *name, char *err, size_t err_size) {
+int lb_csv_column(const struct lb_csv *csv, const char *name, struct lb_error *err) {
   for (size_t i = 0; i < csv->columns; i++)
     if (strcmp(csv->header[i], name) == 0) return (int)i;
-  snprintf(err, err_size, "%s:1: no column '%s'", csv->path, name);
-  return -EINVAL;
+  return lb_refuse(err, "%s:1: no column '%s'", csv->path, name);
 }
 
 void lb_csv_close(struct lb_csv *csv) {

@@ -6,6 +6,7 @@
 #define LB_CSV_H
 
 #include <stddef.h>
+#include "error.h"
 
 struct lb_csv {
   const char *path; /* of the caller, for messages */
@@ -19,12 +20,12 @@ struct lb_csv {
 
 /* Opens a file and reads its header line. 0; -EINVAL or other -errno with one line in err. `path`
  * must outlive *ret; release with lb_csv_close(), which is not needed (but allowed) after an error. */
-int lb_csv_open(const char *path, struct lb_csv *ret, char *err, size_t err_size);
+int lb_csv_open(const char *path, struct lb_csv *ret, struct lb_error *err);
 /* 1 = read a record, 0 = end of file, -EINVAL (a stray quote, another number of fields than the
  * header) with err. */
-int lb_csv_next(struct lb_csv *csv, char *err, size_t err_size);
+int lb_csv_next(struct lb_csv *csv, struct lb_error *err);
 /* Index of a column for csv->field[], or -EINVAL with err naming the column that is missing. */
-int lb_csv_column(const struct lb_csv *csv, const char *name, char *err, size_t err_size);
+int lb_csv_column(const struct lb_csv *csv, const char *name, struct lb_error *err);
 void lb_csv_close(struct lb_csv *csv);
 
 #endif

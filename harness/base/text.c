@@ -2,7 +2,6 @@
  *
  * Texts: put together piece by piece, refused, printed, spelt wrong, in tables.
  */
-#include "refuse.h"
 #include "suggest.h"
 #include "text.h"
 
@@ -20,14 +19,6 @@ void lb_text_add(struct lb_text *text, const char *format, ...) {
   va_end(args);
   size_t room = text->size - text->length - 1;
   if (n > 0) text->length += (size_t)n < room ? (size_t)n : room;
-}
-
-int lb_refuse(char *err, size_t err_size, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  vsnprintf(err, err_size, format, args);
-  va_end(args);
-  return -EINVAL;
 }
 
 /* ---- A name of a file or an argument may hold what clears the screen, or looks like a line of ours. */

@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/error.h"
 #include "base/process.h"
 #include "conform/conform.h"
 #include "run/estimate.h"
@@ -172,7 +173,7 @@ bool lb_is_run_folder(const char *path);
 /* Path of a scenario by name or path, malloc'd; NULL after one line on stderr. */
 char *lb_find_scenario(const char *name);
 /* The same, with the line in err. */
-char *lb_look_for_scenario(const char *name, char *err, size_t err_size);
+char *lb_look_for_scenario(const char *name, struct lb_error *err);
 /* The same of a suite. */
 char *lb_find_suite(const char *name);
 

@@ -126,13 +126,14 @@ static bool has_results(int code) {
 
 /* Of a run. What cannot be read has none: it is only shown. */
 static size_t count_violations(const char *run) {
-  char path[PATH_MAX], err[300];
+  struct lb_error err;
+  char path[PATH_MAX];
   struct lb_csv csv;
   size_t count = 0;
   snprintf(path, sizeof path, "%.*s/trials.csv", PATH_MAX - 20, run);
-  if (lb_csv_open(path, &csv, err, sizeof err) < 0) return 0;
-  int verdict = lb_csv_column(&csv, "verdict", err, sizeof err);
-  while (verdict >= 0 && lb_csv_next(&csv, err, sizeof err) > 0) count += strcmp(csv.field[verdict], "violated") == 0;
+  if (lb_csv_open(path, &csv, &err) < 0) return 0;
+  int verdict = lb_csv_column(&csv, "verdict", &err);
+  while (verdict >= 0 && lb_csv_next(&csv, &err) > 0) count += strcmp(csv.field[verdict], "violated") == 0;
   lb_csv_close(&csv);
   return count;
 }
@@ -216,7 +217,7 @@ static int take_turns(const struct lb_args *args, double turn_s, const char *con
                       .all = 2 * (size_t)rounds};
   view.whole_s = announce(turn_s, rounds);
   uint64_t seed = args->has_seed ? args->seed : lb_random_seed();
-  char err[600];
+  struct lb_error err;
   static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
   for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
     sigaction(ends[i], &(struct sigaction){.sa_handler = on_signal}, NULL);
@@ -226,7 +227,7 @@ static int take_turns(const struct lb_args *args, double turn_s, const char *con
     return lb_complain(code, "interrupted before the first round had ended: nothing was kept");
   if (code != LB_EXIT_OK && code != LB_EXIT_STOPPED) return code;
   if (whole < rounds) forget_round(dir, whole + 1);
-  if (lb_rundir_commit(dir, true, err, sizeof err) < 0) return lb_complain(LB_EXIT_FAILURE, "%s", err);
+  if (lb_rundir_commit(dir, true, &err) < 0) return lb_complain(LB_EXIT_FAILURE, "%s", err.text);
   int compared = compare(args, dir);
   return whole == rounds ? compared : lb_complain(code, "interrupted: compared %d of %d rounds", whole, rounds);
 }
@@ -271,15 +272,15 @@ int lb_run_against(const struct lb_args *args, double turn_s) {
   static char self[PATH_MAX];
   const char *tool[2] = {args->against, self};
   struct lb_rundir dir;
-  char err[600];
+  struct lb_error err;
   ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
   if (args->plugins[0])
     return lb_complain(LB_EXIT_USAGE, "--against: a plugin belongs to one build, so it cannot be measured by two");
   if (length <= 0) return lb_complain(LB_EXIT_FAILURE, "cannot find this program: %s", strerror(errno));
   if (!answers(args->against))
     return lb_complain(LB_EXIT_USAGE, "--against %s: expected the program of another build", args->against);
-  int r = lb_rundir_open(&dir, lb_results_folder(), "against", args->out, err, sizeof err);
-  if (r < 0) return lb_complain(lb_exit_of_place(r, args->out), "%s", err);
+  int r = lb_rundir_open(&dir, lb_results_folder(), "against", args->out, &err);
+  if (r < 0) return lb_complain(lb_exit_of_place(r, args->out), "%s", err.text);
   int code = take_turns(args, turn_s, tool, &dir);
   lb_rundir_close(&dir);
   return code;

@@ -261,19 +261,19 @@ static void run_alone(const struct lb_protocol *protocol, struct lb_args *args) 
 /* The library is loaded while options are still being read, so the command finds its protocol like
  * any that is built in. */
 static int set_plugin(const char *path, struct lb_args *args) {
-  char err[600];
-  const struct lb_protocol *protocol = lb_bring_plugin(path, err, sizeof err);
-  if (!protocol) return lb_complain(LB_EXIT_USAGE, "--plugin %s", err);
+  struct lb_error err;
+  const struct lb_protocol *protocol = lb_bring_plugin(path, &err);
+  if (!protocol) return lb_complain(LB_EXIT_USAGE, "--plugin %s", err.text);
   run_alone(protocol, args);
   return 0;
 }
 
 /* It is called once to hear what it is, so the command finds its lock like any other. */
 static int set_exec(const char *command, struct lb_args *args) {
-  char err[600];
+  struct lb_error err;
   int asked;
-  const struct lb_protocol *protocol = lb_bring_adapter(command, &asked, err, sizeof err);
-  if (!protocol) return lb_complain(LB_EXIT_USAGE, "--exec '%s': %s", command, err);
+  const struct lb_protocol *protocol = lb_bring_adapter(command, &asked, &err);
+  if (!protocol) return lb_complain(LB_EXIT_USAGE, "--exec '%s': %s", command, err.text);
   run_alone(protocol, args);
   return 0;
 }

@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/machine.h"
-#include "base/refuse.h"
+#include "base/error.h"
 #include "base/suggest.h"
 #include "scenario/scenario.h"
 #include "show/live.h"
@@ -212,7 +212,7 @@ int lb_try_folder(const char *command, const char *path, const char *out) {
  * What has a '/' or ends in .ini is a path, even if there is no such file: then the reader
  * complains, with the path. The name of a file is looked up in the folder, not put together,
  * because a scenario's file may begin with a number. */
-static char *find_file(const char *what, const char *place, const char *name, char *err, size_t err_size) {
+static char *find_file(const char *what, const char *place, const char *name, struct lb_error *err) {
   char folder[4096], **names = NULL, **paths = NULL, *found = NULL;
   size_t count = 0, length = strlen(name);
   if (strchr(name, '/') || (length > 4 && strcmp(name + length - 4, ".ini") == 0)) return strdup(name);
@@ -221,25 +221,25 @@ static char *find_file(const char *what, const char *place, const char *name, ch
   for (size_t i = 0; i < count; i++)
     if (strcmp(names[i], name) == 0) found = strdup(paths[i]);
   const char *near = count ? lb_suggest(name, (const char *const *)names, count) : NULL;
-  if (!found && r < 0) lb_refuse(err, err_size, "cannot read %s: %s", folder, strerror(-r));
-  else if (!found && near) lb_refuse(err, err_size, "unknown %s '%s', did you mean '%s'?", what, name, near);
+  if (!found && r < 0) lb_refuse(err, "cannot read %s: %s", folder, strerror(-r));
+  else if (!found && near) lb_refuse(err, "unknown %s '%s', did you mean '%s'?", what, name, near);
   else if (!found)
-    lb_refuse(err, err_size, "unknown %s '%s', expected one of `%s list %ss` or a path to an .ini file", what, name,
-              lb_called(), what);
+    lb_refuse(err, "unknown %s '%s', expected one of `%s list %ss` or a path to an .ini file", what, name, lb_called(),
+              what);
   for (size_t i = 0; i < count; i++) free(names[i]), free(paths[i]);
   free(names);
   free(paths);
   return found;
 }
 
-char *lb_look_for_scenario(const char *name, char *err, size_t err_size) {
-  return find_file("scenario", LB_SCENARIOS, name, err, err_size);
+char *lb_look_for_scenario(const char *name, struct lb_error *err) {
+  return find_file("scenario", LB_SCENARIOS, name, err);
 }
 
 static char *find_or_complain(const char *what, const char *place, const char *name) {
-  char err[1000];
-  char *path = find_file(what, place, name, err, sizeof err);
-  if (!path) lb_complain(0, "%s", err);
+  struct lb_error err;
+  char *path = find_file(what, place, name, &err);
+  if (!path) lb_complain(0, "%s", err.text);
   return path;
 }
 
@@ -270,11 +270,12 @@ static bool is_over_soon(const struct lb_tally *tally, const struct lb_estimate 
 /* Without the table it is a guess, which is corrected while the run goes on. What is over soon anyway does not wait to
  * know what others want of the machine. */
 static int estimate(const struct lb_tally *tally, struct lb_jobs jobs, struct lb_estimate *ret) {
-  char path[4000], err[300];
+  struct lb_error err;
+  char path[4000];
   struct lb_times times;
   struct lb_room room = idle(jobs);
   snprintf(path, sizeof path, "%s/" LB_SCENARIOS "/times.csv", lb_root());
-  lb_times_read(path, &times, err, sizeof err);
+  lb_times_read(path, &times, &err);
   int r = lb_estimate_begin(tally, &times, &room, ret);
   if (r == 0 && !is_over_soon(tally, ret)) {
     room = lb_room_now(jobs);

@@ -123,7 +123,7 @@ static void print_sum(const struct suite *s) {
 static int run_system(struct suite *s, const struct lb_system *system, const struct lb_conform_order *order,
                       const struct lb_rundir *dir) {
   const struct lb_args *args = order->args;
-  char err[600];
+  struct lb_error err;
   struct lb_conform_plan plan = {.protocol = system->protocol,
                                  .topology = system->topology,
                                  .dir = dir,
@@ -134,10 +134,10 @@ static int run_system(struct suite *s, const struct lb_system *system, const str
   plan.options = options;
   s->system = system->name;
   s->statements = s->held = s->declared = s->kind_count = 0;
-  int r = order->said ? lb_conform_run(&plan, order->said, order->data, err, sizeof err)
-                      : lb_conform_run(&plan, print_result, s, err, sizeof err);
+  int r = order->said ? lb_conform_run(&plan, order->said, order->data, &err)
+                      : lb_conform_run(&plan, print_result, s, &err);
   free(options);
-  if (r < 0) return lb_complain(LB_EXIT_FAILURE, "%s %s: %s", args->argv[0], system->name, err);
+  if (r < 0) return lb_complain(LB_EXIT_FAILURE, "%s %s: %s", args->argv[0], system->name, err.text);
   if (!s->tap && !order->said) print_sum(s);
   return s->held == s->statements ? LB_EXIT_OK : LB_EXIT_UNEXPECTED;
 }
@@ -166,11 +166,11 @@ int lb_conform_systems(const struct lb_conform_order *order) {
   int count = order->count;
   struct suite suite = {.tap = args->tap, .many = count > 1};
   struct lb_rundir dir;
-  char err[600];
+  struct lb_error err;
   int code = LB_EXIT_OK, tried = 0;
   const char *tmp = getenv("TMPDIR");
-  if (lb_rundir_open(&dir, tmp && *tmp ? tmp : "/tmp", "conform", NULL, err, sizeof err) < 0)
-    return lb_complain(LB_EXIT_FAILURE, "%s", err);
+  if (lb_rundir_open(&dir, tmp && *tmp ? tmp : "/tmp", "conform", NULL, &err) < 0)
+    return lb_complain(LB_EXIT_FAILURE, "%s", err.text);
   for (int i = 0; i < count; i++) {
     const char *missing = lb_topology_missing(order->systems[i].topology);
     if (i > 0 && !args->tap && !order->said) putchar('\n');
@@ -188,13 +188,14 @@ int lb_conform_systems(const struct lb_conform_order *order) {
 
 /* What was loaded with --plugin, on everything it can run on. How many, or -1 after a complaint. */
 static int plugin_systems(struct lb_system *systems, int max) {
-  char name[160], err[300];
+  struct lb_error err;
+  char name[160];
   int count = 0;
   const struct lb_protocol *p;
   for (size_t i = 0; (p = lb_protocol_at(i)); i++)
     for (const char *const *t = p->topologies; lb_protocol_is_plugin(p) && *t && count < max; t++) {
       snprintf(name, sizeof name, "%s@%s", p->name, *t);
-      if (lb_system_parse(name, &systems[count++], err, sizeof err) < 0) return lb_complain(-1, "%s", err);
+      if (lb_system_parse(name, &systems[count++], &err) < 0) return lb_complain(-1, "%s", err.text);
     }
   if (count == 0)
     lb_complain(0, "conform: expected a PROTOCOL, PROTOCOL@TOPOLOGY or --plugin FILE, see `%s list protocols`",
@@ -204,24 +205,23 @@ static int plugin_systems(struct lb_system *systems, int max) {
 
 /* A protocol alone means the first topology that it names (run/system.h). */
 static int named_systems(const struct lb_args *args, struct lb_system *systems) {
-  char err[300];
+  struct lb_error err;
   for (int i = 0; i < args->word_count; i++)
-    if (lb_system_parse(args->words[i], &systems[i], err, sizeof err) < 0) return lb_complain(-1, "%s", err);
+    if (lb_system_parse(args->words[i], &systems[i], &err) < 0) return lb_complain(-1, "%s", err.text);
   return args->word_count;
 }
 
 /* Options of protocols only: no scenario is here to have other keys. */
 int lb_check_options(const struct lb_args *args) {
-  char err[300];
+  struct lb_error err;
   for (size_t i = 0; i < args->setting_count; i++) {
     const char *equals = strchr(args->settings[i], '='), *dot = strchr(args->settings[i], '.');
     if (!equals || !dot || dot > equals)
       return lb_complain(LB_EXIT_USAGE, "-s %s: expected PROTOCOL.OPTION=VALUE, as `%s show PROTOCOL` lists them",
                          args->settings[i], lb_called());
   }
-  return lb_settings_check(args->settings, args->setting_count, err, sizeof err) < 0
-             ? lb_complain(LB_EXIT_USAGE, "%s", err)
-             : 0;
+  return lb_settings_check(args->settings, args->setting_count, &err) < 0 ? lb_complain(LB_EXIT_USAGE, "%s", err.text)
+                                                                          : 0;
 }
 
 /* Settings are checked before a server is started, and before a topology is missed: a misspelt
@@ -251,22 +251,23 @@ static int refuse_first_line(const struct lb_args *args, bool spoke, const char 
 
 /* NULL: *ret_code is what the command ends with. */
 static const struct lb_protocol *hear(const struct lb_args *args, int *ret_code) {
-  char err[600];
+  struct lb_error err;
   int r;
-  const struct lb_protocol *protocol = lb_bring_adapter(args->words[0], &r, err, sizeof err);
-  if (!protocol) *ret_code = refuse_first_line(args, r == 0 || r == -EPROTO, err);
+  const struct lb_protocol *protocol = lb_bring_adapter(args->words[0], &r, &err);
+  if (!protocol) *ret_code = refuse_first_line(args, r == 0 || r == -EPROTO, err.text);
   return protocol;
 }
 
 /* Those of -b, or the first that it names. How many; -1 after a complaint. */
 static int choose_systems(const struct lb_protocol *protocol, const char *topologies, struct lb_system *systems,
                           int max) {
-  char name[160], err[300];
+  struct lb_error err;
+  char name[160];
   int count = 0;
   for (const char *at = topologies ? topologies : protocol->topologies[0]; *at && count < max; at += *at == ',') {
     int length = (int)strcspn(at, ",");
     snprintf(name, sizeof name, "%s@%.*s", protocol->name, length, at);
-    if (lb_system_parse(name, &systems[count++], err, sizeof err) < 0) return lb_complain(-1, "adapter-check: %s", err);
+    if (lb_system_parse(name, &systems[count++], &err) < 0) return lb_complain(-1, "adapter-check: %s", err.text);
     at += length;
   }
   return count ? count : lb_complain(-1, "adapter-check -b: expected TOPOLOGY,...");

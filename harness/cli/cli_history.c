@@ -29,16 +29,16 @@ bool lb_is_run_folder(const char *path) {
 }
 
 int lb_load_history(const char *word, struct lb_history *ret) {
-  char err[600], why[600];
+  struct lb_error err;
+  char why[600];
   if (lb_is_run_folder(word))
     return lb_complain(LB_EXIT_USAGE, "%s: expected a history, found a results folder, see `%s explain --help`", word,
                        lb_called());
   bool is_file = strcmp(word, "-") != 0;
-  int r = is_file ? lb_history_load(word, ret, err, sizeof err)
-                  : lb_history_read(STDIN_FILENO, "standard input", ret, err, sizeof err);
+  int r = is_file ? lb_history_load(word, ret, &err) : lb_history_read(STDIN_FILENO, "standard input", ret, &err);
   if (r == -ENOENT && is_file && lb_left_out(word, why, sizeof why) > 0)
     return lb_complain(LB_EXIT_USAGE, "%s was left out on purpose: %s", word, why);
-  return r < 0 ? lb_complain(LB_EXIT_USAGE, "%s", err) : 0;
+  return r < 0 ? lb_complain(LB_EXIT_USAGE, "%s", err.text) : 0;
 }
 
 /* ---- check: says nothing but what the checker and the rules of evidence say, as trial/judge.c does ------- */
@@ -191,11 +191,11 @@ static int explain_trial(const struct lb_told *told, const struct lb_args *args)
  * --past-lease could only contradict it. */
 static int explain_cell(const struct lb_args *args) {
   struct lb_told told;
-  char err[1000];
+  struct lb_error err;
   if (args->past_lease)
     return lb_complain(LB_EXIT_USAGE, "--past-lease: only with a history file, a cell has its verdict");
-  int r = lb_told_find(args->words[0], args->words + 1, args->word_count - 1, args->trial, &told, err, sizeof err);
-  if (r < 0) return lb_complain(r == -ENOMEM ? LB_EXIT_FAILURE : LB_EXIT_USAGE, "%s", err);
+  int r = lb_told_find(args->words[0], args->words + 1, args->word_count - 1, args->trial, &told, &err);
+  if (r < 0) return lb_complain(r == -ENOMEM ? LB_EXIT_FAILURE : LB_EXIT_USAGE, "%s", err.text);
   r = explain_trial(&told, args);
   lb_told_clear(&told);
   return r;
@@ -281,11 +281,11 @@ static int put_told(const struct lb_told *told, const struct lb_history *history
 static int tell_one(const struct lb_told *told, void *failed) {
   struct lb_history history;
   struct lb_check check;
-  char err[600];
+  struct lb_error err;
   if (!told->trial.readable) return 0;
-  if (lb_history_load(told->trial.history, &history, err, sizeof err) < 0) {
+  if (lb_history_load(told->trial.history, &history, &err) < 0) {
     *(bool *)failed = true;
-    lb_complain(LB_EXIT_USAGE, "%s", err);
+    lb_complain(LB_EXIT_USAGE, "%s", err.text);
     return 0;
   }
   int r = lb_check_history(&history, &check);
@@ -299,12 +299,12 @@ static int tell_one(const struct lb_told *told, void *failed) {
 
 static int explain_all(const struct lb_args *args) {
   bool failed = false;
-  char err[1000] = "";
+  struct lb_error err = {0};
   if (args->word_count != 1 || args->json || args->trial || args->past_lease)
     return lb_complain(LB_EXIT_USAGE, "explain --all: expected a results folder and nothing else");
-  int r = lb_told_each(args->words[0], tell_one, &failed, err, sizeof err);
+  int r = lb_told_each(args->words[0], tell_one, &failed, &err);
   if (r < 0 && !ferror(stdout))
-    return lb_complain(*err ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "%s", *err ? err : strerror(-r));
+    return lb_complain(*err.text ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "%s", *err.text ? err.text : strerror(-r));
   return failed ? LB_EXIT_USAGE : LB_EXIT_OK;
 }
 

@@ -62,9 +62,8 @@ static void show_trial(void *to, const struct lb_hunt_trial *trial) {
 
 /* 0, or -1 after a complaint. */
 static int read_without(const struct lb_args *args, struct lb_hunt_switches *ret) {
-  char err[400];
-  return lb_hunt_leave_out(args->without ? args->without : "", ret, err, sizeof err) < 0 ? lb_complain(-1, "%s", err)
-                                                                                         : 0;
+  struct lb_error err;
+  return lb_hunt_leave_out(args->without ? args->without : "", ret, &err) < 0 ? lb_complain(-1, "%s", err.text) : 0;
 }
 
 static uint64_t seed_of(const struct lb_args *args) { return args->has_seed ? args->seed : 1; }
@@ -106,29 +105,31 @@ static int judge(const struct lb_hunt *h) {
 
 static int say(const struct lb_hunt *h, const struct lb_hunt_order *order, const struct lb_hunt_sitting *sitting,
                bool head) {
-  char err[600], folder[PATH];
+  struct lb_error err;
+  char folder[PATH];
   struct lb_hunt_comparison comparison;
-  int r = lb_hunt_keep(h, order->folder, err, sizeof err);
-  if (r == 0) r = lb_hunt_sitting_keep(sitting, h, order, err, sizeof err);
+  int r = lb_hunt_keep(h, order->folder, &err);
+  if (r == 0) r = lb_hunt_sitting_keep(sitting, h, order, &err);
   if (head) lb_hunt_tell_head(stdout);
   lb_hunt_tell_row(h, stdout);
   lb_hunt_tell_sets(h, order->folder, LATE_SHOWN, stdout);
   lb_hunt_tell_remarks(h, order, stdout);
   snprintf(folder, sizeof folder, "%s/" LB_SCENARIOS, lb_root());
   if (r == 0 && !order->only &&
-      (r = lb_hunt_compare(h, order->settings, order->setting_count, folder, &comparison, err, sizeof err)) == 0) {
+      (r = lb_hunt_compare(h, order->settings, order->setting_count, folder, &comparison, &err)) == 0) {
     lb_hunt_tell_scenarios(h, &comparison, stdout);
     if ((r = lb_hunt_keep_scenarios(h, &comparison, order->folder)) < 0)
-      snprintf(err, sizeof err, "cannot write %s/scenarios.csv: %s", order->folder, strerror(-r));
+      lb_error(&err, r, "cannot write %s/scenarios.csv: %s", order->folder, strerror(-r));
     lb_hunt_comparison_clear(&comparison);
   }
   fflush(stdout);
-  return r < 0 ? lb_complain(LB_EXIT_FAILURE, "%s", err) : judge(h);
+  return r < 0 ? lb_complain(LB_EXIT_FAILURE, "%s", err.text) : judge(h);
 }
 
 static int hunt_one(const struct lb_args *args, const struct lb_system *system, const char *of,
                     const struct lb_rundir *dir, double budget_s, bool head) {
-  char folder[PATH], err[600] = "out of memory";
+  struct lb_error err = {.text = "out of memory"};
+  char folder[PATH];
   struct view view = {.system = system->name, .live = {stderr, .terminal = isatty(2), .said_ns = lb_clock_ns()}};
   struct lb_hunt_sitting sitting;
   struct lb_hunt hunt;
@@ -156,9 +157,9 @@ static int hunt_one(const struct lb_args *args, const struct lb_system *system, 
                                 .trial = args->verbose ? show_trial : NULL,
                                 .display = &view};
   lb_hunt_sitting_begin(&sitting, args->argv, args->argc, system->topology, folder);
-  int r = lb_hunt_run(&order, &hunt, err, sizeof err);
+  int r = lb_hunt_run(&order, &hunt, &err);
   lb_live_hide(&view.live);
-  if (r < 0) return lb_complain(r == -EINVAL ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "hunt %s: %s", system->name, err);
+  if (r < 0) return lb_complain(r == -EINVAL ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "hunt %s: %s", system->name, err.text);
   int code = say(&hunt, &order, &sitting, head);
   lb_hunt_clear(&hunt);
   return code;
@@ -168,12 +169,13 @@ static int hunt_one(const struct lb_args *args, const struct lb_system *system, 
 
 /* `all`: every protocol on the first of its topologies. */
 static int every_system(struct lb_system *systems, int max) {
-  char name[160], err[300];
+  struct lb_error err;
+  char name[160];
   const struct lb_protocol *p;
   int count = 0;
   for (size_t i = 0; (p = lb_protocol_at(i)) && count < max; i++) {
     snprintf(name, sizeof name, "%s@%s", p->name, p->topologies[0]);
-    if (!(p->traits & LB_TRAIT_FOREIGN) && lb_system_parse(name, &systems[count], err, sizeof err) == 0 &&
+    if (!(p->traits & LB_TRAIT_FOREIGN) && lb_system_parse(name, &systems[count], &err) == 0 &&
         !lb_topology_missing(systems[count].topology))
       count++;
   }
@@ -181,7 +183,8 @@ static int every_system(struct lb_system *systems, int max) {
 }
 
 static int find_systems(const struct lb_args *args, struct lb_system *systems, int max) {
-  char err[300], names[600];
+  struct lb_error err;
+  char names[600];
   int count = 0;
   for (int i = 0; i < args->word_count; i++) {
     if (strcmp(args->words[i], "all") != 0) continue;
@@ -189,12 +192,11 @@ static int find_systems(const struct lb_args *args, struct lb_system *systems, i
     return lb_complain(-1, "hunt: expected systems, or `all` alone, found `all` and '%s'", args->words[i == 0]);
   }
   for (int i = 0; i < args->word_count && count < max; i++)
-    if (lb_system_parse(args->words[i], &systems[count++], err, sizeof err) < 0)
-      return lb_complain(-1, "hunt: %s", err);
+    if (lb_system_parse(args->words[i], &systems[count++], &err) < 0) return lb_complain(-1, "hunt: %s", err.text);
   if (count > 0) return count;
   snprintf(names, sizeof names, "%s", args->plugins);
   for (char *rest = NULL, *name = strtok_r(names, ",", &rest); name && count < max; name = strtok_r(NULL, ",", &rest))
-    if (lb_system_parse(name, &systems[count++], err, sizeof err) < 0) return lb_complain(-1, "hunt: %s", err);
+    if (lb_system_parse(name, &systems[count++], &err) < 0) return lb_complain(-1, "hunt: %s", err.text);
   return count > 0 ? count : lb_complain(-1, "hunt: expected PROTOCOL@TOPOLOGY, or all, see `%s list`", lb_called());
 }
 
@@ -244,12 +246,12 @@ static int check_use(const struct lb_args *args, const struct lb_system *systems
 static int check(const struct lb_args *args, const struct lb_system *systems, int count) {
   struct lb_hunt_timeline timeline;
   struct lb_hunt_switches switches;
-  char err[600];
+  struct lb_error err;
   int code = lb_check_options(args);
   if (code == 0) code = check_use(args, systems, count);
   if (code == 0 && read_without(args, &switches) < 0) code = LB_EXIT_USAGE;
-  if (code == 0 && args->only && lb_hunt_of_id(args->only, &timeline, err, sizeof err) < 0)
-    code = lb_complain(LB_EXIT_USAGE, "--only %s", err);
+  if (code == 0 && args->only && lb_hunt_of_id(args->only, &timeline, &err) < 0)
+    code = lb_complain(LB_EXIT_USAGE, "--only %s", err.text);
   if (code) return code;
   for (int i = 0; i < count; i++) {
     const char *missing = lb_topology_missing(systems[i].topology);
@@ -278,7 +280,8 @@ static int hunt_each(const struct lb_args *args, const struct lb_system *systems
 
 int lb_cli_hunt(const struct lb_args *args) {
   static struct lb_system systems[LB_ARGS_MAX];
-  char err[600], folder[PATH];
+  struct lb_error err;
+  char folder[PATH];
   struct lb_rundir dir;
   int count = find_systems(args, systems, LB_ARGS_MAX), code = count < 0 ? LB_EXIT_USAGE : check(args, systems, count);
   if (code) return code;
@@ -293,8 +296,8 @@ int lb_cli_hunt(const struct lb_args *args) {
                        args->out);
   if ((code = lb_try_folder("hunt", folder, args->out))) return code;
   const char *tmp = getenv("TMPDIR");
-  if (lb_rundir_open(&dir, tmp && *tmp ? tmp : "/tmp", "hunt", NULL, err, sizeof err) < 0)
-    return lb_complain(LB_EXIT_FAILURE, "%s", err);
+  if (lb_rundir_open(&dir, tmp && *tmp ? tmp : "/tmp", "hunt", NULL, &err) < 0)
+    return lb_complain(LB_EXIT_FAILURE, "%s", err.text);
   code = hunt_each(args, systems, count, folder, &dir);
   lb_rundir_close(&dir);
   return code;

@@ -54,29 +54,29 @@ static const struct lb_protocol *find_protocol(const char *name) {
 /* A command that is called and writes no first line is no adapter. One that writes another line is a broken one. 0 or
  * an exit code. */
 static int take_adapter(struct judge *j, const char *word) {
-  char err[600];
+  struct lb_error err;
   int r;
-  const struct lb_protocol *protocol = lb_bring_adapter(word, &r, err, sizeof err);
+  const struct lb_protocol *protocol = lb_bring_adapter(word, &r, &err);
   if (r < 0 && r != -EPROTO)
-    return lb_complain(LB_EXIT_USAGE, "judge '%s': expected an adapter (peers/README.md): %s", word, err);
+    return lb_complain(LB_EXIT_USAGE, "judge '%s': expected an adapter (peers/README.md): %s", word, err.text);
   j->judged.protocol = protocol;
   j->judged.check = "adapter-check";
   if (j->judged.protocol) return 0;
   if (!j->args->json) lb_say("nothing could be asked: its first line is not that of an adapter");
-  return lb_complain(LB_EXIT_MISSING, "judge '%s': %s; see peers/README.md", word, err);
+  return lb_complain(LB_EXIT_MISSING, "judge '%s': %s; see peers/README.md", word, err.text);
 }
 
 static int take_plugin(struct judge *j, const char *word) {
-  char err[600];
-  j->judged.protocol = lb_bring_plugin(word, err, sizeof err);
+  struct lb_error err;
+  j->judged.protocol = lb_bring_plugin(word, &err);
   j->judged.check = "conform";
-  return j->judged.protocol ? 0 : lb_complain(LB_EXIT_USAGE, "judge %s", err);
+  return j->judged.protocol ? 0 : lb_complain(LB_EXIT_USAGE, "judge %s", err.text);
 }
 
 /* The name of a protocol goes before that of a program in PATH. */
 static int take_lock(struct judge *j, const char *word) {
   static char name[200];
-  char err[300];
+  struct lb_error err;
   struct lb_system system;
   const char *at = strchr(word, '@');
   j->judged.word = word;
@@ -86,8 +86,8 @@ static int take_lock(struct judge *j, const char *word) {
   j->judged.protocol = find_protocol(name);
   if (!j->judged.protocol && in_path(word)) return take_adapter(j, word);
   if (!j->judged.protocol) {
-    lb_system_parse(word, &system, err, sizeof err);
-    return lb_complain(LB_EXIT_USAGE, "judge %s: no command, no plugin (.so), and: %s", word, err);
+    lb_system_parse(word, &system, &err);
+    return lb_complain(LB_EXIT_USAGE, "judge %s: no command, no plugin (.so), and: %s", word, err.text);
   }
   j->judged.word = name;
   j->topology = at ? at + 1 : NULL;
@@ -97,11 +97,12 @@ static int take_lock(struct judge *j, const char *word) {
 /* ---- on which servers ------------------------------------------------------------------------ */
 
 static int add_system(struct judge *j, const char *topology, int length) {
-  char name[300], err[300];
+  struct lb_error err;
+  char name[300];
   struct lb_system system;
   size_t used = strlen(j->systems);
   snprintf(name, sizeof name, "%s@%.*s", j->judged.protocol->name, length, topology);
-  if (lb_system_parse(name, &system, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "judge: %s", err);
+  if (lb_system_parse(name, &system, &err) < 0) return lb_complain(LB_EXIT_USAGE, "judge: %s", err.text);
   if (used == 0) j->first = system;
   snprintf(j->systems + used, sizeof j->systems - used, "%s%s", used ? "," : "", system.name);
   return 0;
@@ -187,14 +188,15 @@ static int tell(void *data, const struct lb_tally *tally, const char *dir) {
 /* As `suite judge`, with this lock for its systems. */
 static int ask(struct judge *j) {
   struct lb_suite suite;
-  char folder[4096], err[1200];
+  struct lb_error err;
+  char folder[4096];
   struct lb_args args = *j->args;
   char *path = lb_find_suite("judge");
   if (!path) return LB_EXIT_FAILURE;
   snprintf(folder, sizeof folder, "%s/" LB_SCENARIOS, lb_root());
-  int r = lb_suite_load(path, folder, &suite, err, sizeof err);
+  int r = lb_suite_load(path, folder, &suite, &err);
   free(path);
-  if (r < 0) return lb_complain(LB_EXIT_FAILURE, "%s", err);
+  if (r < 0) return lb_complain(LB_EXIT_FAILURE, "%s", err.text);
   args.systems = j->systems;
   struct lb_order order = {.args = &args,
                            .label = suite.name,

@@ -162,8 +162,8 @@ static int list_files(const char *place, int (*list_file)(const char *name, int 
 
 static int list_scenario(const char *name, int width, const char *path) {
   struct lb_scenario s;
-  char err[600];
-  if (lb_scenario_load(path, &s, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "%s", err);
+  struct lb_error err;
+  if (lb_scenario_load(path, &s, &err) < 0) return lb_complain(LB_EXIT_USAGE, "%s", err.text);
   printf("%-*s  %s%s\n", width, name, s.title, s.unreal ? " [unreal]" : "");
   lb_scenario_clear(&s);
   return LB_EXIT_OK;
@@ -171,9 +171,10 @@ static int list_scenario(const char *name, int width, const char *path) {
 
 static int list_suite(const char *name, int width, const char *path) {
   struct lb_suite s;
-  char folder[4096], err[1200];
+  struct lb_error err;
+  char folder[4096];
   snprintf(folder, sizeof folder, "%s/" LB_SCENARIOS, lb_root());
-  if (lb_suite_load(path, folder, &s, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "%s", err);
+  if (lb_suite_load(path, folder, &s, &err) < 0) return lb_complain(LB_EXIT_USAGE, "%s", err.text);
   printf("%-*s  %s\n", width, name, s.title);
   lb_suite_clear(&s);
   return LB_EXIT_OK;
@@ -388,7 +389,7 @@ static bool check_topology(const struct lb_topology *t) {
 static bool check_namespaces(void) {
   const struct lb_isolation *isolation = lb_isolation_probe();
   if (isolation->kind == LB_ISOLATION_NONE) {
-    report(false, "namespaces", isolation->why);
+    report(false, "namespaces", isolation->why.text);
     puts("      without them trials run on loopback and scenarios that cut links are skipped");
     return false;
   }

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
-#include "base/refuse.h"
+#include "base/error.h"
 #include "base/suggest.h"
 #include "run/engine.h"
 #include "run/journal.h"
@@ -78,22 +78,21 @@ static const char *wanted_of(enum key key, const json_t *value) {
   }
 }
 
-static int check_keys(json_t *line, char *err, size_t err_size) {
+static int check_keys(json_t *line, struct lb_error *err) {
   const char *name;
   json_t *value;
   json_object_foreach(line, name, value) {
     int key = 0;
     while (key < KEY_COUNT && strcmp(keys[key], name) != 0) key++;
     const char *near = lb_suggest(name, keys, KEY_COUNT);
-    if (key == KEY_COUNT && near) return lb_refuse(err, err_size, "unknown key '%s', did you mean '%s'?", name, near);
+    if (key == KEY_COUNT && near) return lb_refuse(err, "unknown key '%s', did you mean '%s'?", name, near);
     if (key == KEY_COUNT)
-      return lb_refuse(err, err_size,
-                       "unknown key '%s', expected id, scenario, system, guard, seed, trial, fresh or set", name);
+      return lb_refuse(err, "unknown key '%s', expected id, scenario, system, guard, seed, trial, fresh or set", name);
     const char *wanted = wanted_of((enum key)key, value);
-    if (wanted) return lb_refuse(err, err_size, "%s: expected %s", name, wanted);
+    if (wanted) return lb_refuse(err, "%s: expected %s", name, wanted);
   }
   for (int key = SCENARIO; key <= SYSTEM; key++)
-    if (!json_object_get(line, keys[key])) return lb_refuse(err, err_size, "expected the key '%s'", keys[key]);
+    if (!json_object_get(line, keys[key])) return lb_refuse(err, "expected the key '%s'", keys[key]);
   return 0;
 }
 
@@ -106,27 +105,27 @@ static json_int_t number_of(const struct played *played, enum key key) {
   return value ? json_integer_value(value) : 1;
 }
 
-static int find_guard(const struct played *played, char *err, size_t err_size) {
+static int find_guard(const struct played *played, struct lb_error *err) {
   const char *name = json_object_get(played->line, keys[GUARD]) ? text_of(played, GUARD) : lb_guard_name(LB_GUARD_NONE);
   int guard = lb_guard_find(name);
-  return guard >= 0 ? guard : lb_refuse(err, err_size, "guard: expected one of " LB_GUARD_NAMES ", found '%s'", name);
+  return guard >= 0 ? guard : lb_refuse(err, "guard: expected one of " LB_GUARD_NAMES ", found '%s'", name);
 }
 
-static int read_settings(const struct played *played, const char *ret[LB_ARGS_MAX], size_t *count, char *err,
-                         size_t err_size) {
+static int read_settings(const struct played *played, const char *ret[LB_ARGS_MAX], size_t *count,
+                         struct lb_error *err) {
   const json_t *set = json_object_get(played->line, keys[SET]);
   *count = 0;
   for (size_t i = 0; i < json_array_size(set); i++) {
     const char *text = json_string_value(json_array_get(set, i));
     if (!text || !strchr(text, '=') || *count == LB_ARGS_MAX)
-      return lb_refuse(err, err_size, "set: expected a list of at most %d KEY=VALUE", LB_ARGS_MAX);
+      return lb_refuse(err, "set: expected a list of at most %d KEY=VALUE", LB_ARGS_MAX);
     ret[(*count)++] = text;
   }
   return 0;
 }
 
 /* The plan of a run of this one cell. */
-static int make_plan(struct played *played, const char *path, char *err, size_t err_size) {
+static int make_plan(struct played *played, const char *path, struct lb_error *err) {
   const char *settings[LB_ARGS_MAX];
   struct lb_plan_request request = {.scenario_paths = &path,
                                     .scenario_count = 1,
@@ -134,17 +133,16 @@ static int make_plan(struct played *played, const char *path, char *err, size_t 
                                     .settings = settings,
                                     .trials = (int)number_of(played, TRIAL),
                                     .seed = (uint64_t)number_of(played, SEED)};
-  int guard = find_guard(played, err, err_size);
-  int r = guard < 0 ? guard : read_settings(played, settings, &request.setting_count, err, err_size);
+  int guard = find_guard(played, err);
+  int r = guard < 0 ? guard : read_settings(played, settings, &request.setting_count, err);
   request.only_guards = 1u << guard;
-  if (r == 0) r = lb_plan_make(&request, &played->plan, err, err_size);
+  if (r == 0) r = lb_plan_make(&request, &played->plan, err);
   if (r < 0) return r;
   if (played->plan.cell_count != 1)
-    return lb_refuse(err, err_size,
-                     "expected one cell, found %zu: one PROTOCOL@TOPOLOGY, and one value of each setting",
+    return lb_refuse(err, "expected one cell, found %zu: one PROTOCOL@TOPOLOGY, and one value of each setting",
                      played->plan.cell_count);
   if (played->plan.scenarios[0].client_count_count != 1)
-    return lb_refuse(err, err_size, "expected one number of clients, as in \"set\": [\"clients=2\"]");
+    return lb_refuse(err, "expected one number of clients, as in \"set\": [\"clients=2\"]");
   return 0;
 }
 
@@ -168,23 +166,23 @@ static int take_job(struct play *p, struct played *played, size_t number, const 
 }
 
 static int read_line(struct play *p, size_t number, const char *line, struct played **ret) {
-  char err[1000] = "";
+  struct lb_error err = {0};
   json_error_t error;
   struct played *played = calloc(1, sizeof *played);
   if (!played) return -ENOMEM;
   int r = 0;
   played->line = json_loads(line, JSON_REJECT_DUPLICATES, &error);
-  if (!played->line) r = lb_refuse(err, sizeof err, "column %d: %s", error.column, error.text);
+  if (!played->line) r = lb_refuse(&err, "column %d: %s", error.column, error.text);
   else if (!json_is_object(played->line))
-    r = lb_refuse(err, sizeof err,
+    r = lb_refuse(&err,
                   "expected a JSON object, as in {\"scenario\": \"failover\", \"system\": \"PROTOCOL@TOPOLOGY\"}");
-  else r = check_keys(played->line, err, sizeof err);
-  char *path = r == 0 ? lb_look_for_scenario(text_of(played, SCENARIO), err, sizeof err) : NULL;
+  else r = check_keys(played->line, &err);
+  char *path = r == 0 ? lb_look_for_scenario(text_of(played, SCENARIO), &err) : NULL;
   if (r == 0 && !path) r = -EINVAL;
-  if (r == 0) r = make_plan(played, path, err, sizeof err);
+  if (r == 0) r = make_plan(played, path, &err);
   if (r == 0) r = take_job(p, played, number, line);
   free(path);
-  if (r < 0) lb_complain(0, "line %zu: %s", number, *err ? err : strerror(-r)), free_played(played);
+  if (r < 0) lb_complain(0, "line %zu: %s", number, *err.text ? err.text : strerror(-r)), free_played(played);
   else *ret = played;
   return r;
 }
@@ -328,15 +326,15 @@ static const struct lb_trial_plan *read_again(void *of, const char *text) {
 /* ---- the command --------------------------------------------------------------------------------------------------- */
 
 static int play(struct play *p, int jobs) {
-  char err[600] = "";
+  struct lb_error err = {0};
   p->end = &p->first;
   p->open = true;
   p->input = (struct lb_input){.fd = STDIN_FILENO, .hear = hear, .read = read_again};
   p->source = (struct lb_source){.of = p, .next = next, .begun = begun, .ended = ended, .input = &p->input};
-  int r = lb_engine_run(&p->source, p->dir, jobs, err, sizeof err);
-  if (r == -EINTR) return lb_complain(LB_EXIT_STOPPED, "%s", err);
+  int r = lb_engine_run(&p->source, p->dir, jobs, &err);
+  if (r == -EINTR) return lb_complain(LB_EXIT_STOPPED, "%s", err.text);
   if (ferror(stdout)) return p->code; /* main() says so */
-  return r < 0 ? lb_complain(LB_EXIT_FAILURE, "%s", *err ? err : strerror(-r)) : p->code;
+  return r < 0 ? lb_complain(LB_EXIT_FAILURE, "%s", *err.text ? err.text : strerror(-r)) : p->code;
 }
 
 /* Histories of two calls would have the same names. */
@@ -353,14 +351,14 @@ static int make_out(const char *out) {
 int lb_cli_play(const struct lb_args *args) {
   struct play *p = calloc(1, sizeof *p);
   struct lb_rundir dir;
-  char err[600];
+  struct lb_error err;
   const char *tmp = getenv("TMPDIR");
   if (args->word_count > 0)
     return free(p), lb_complain(LB_EXIT_USAGE, "play: expected jobs on standard input, found '%s'", args->words[0]);
   int code = !p ? lb_complain(LB_EXIT_FAILURE, "%s", strerror(ENOMEM)) : args->out ? make_out(args->out) : 0;
   if (code) return free(p), code;
-  if (lb_rundir_open(&dir, args->out ? args->out : tmp && *tmp ? tmp : "/tmp", "play", NULL, err, sizeof err) < 0)
-    return free(p), lb_complain(LB_EXIT_FAILURE, "%s", err);
+  if (lb_rundir_open(&dir, args->out ? args->out : tmp && *tmp ? tmp : "/tmp", "play", NULL, &err) < 0)
+    return free(p), lb_complain(LB_EXIT_FAILURE, "%s", err.text);
   p->dir = &dir;
   p->out = args->out;
   code = play(p, args->jobs ? args->jobs : lb_default_jobs());

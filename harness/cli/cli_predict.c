@@ -221,14 +221,14 @@ static int load_run(struct predict *p) {
 /* The lock that is named, else the one that --plugin or --exec brought; on servers of the user's own where they are
  * named. */
 static int find_system(struct predict *p, const char *word) {
-  char err[600];
+  struct lb_error err;
   if (!word && p->args->plugins[0]) word = p->args->plugins;
   char *own = lb_own_at(0) ? lb_own_systems(word) : NULL;
   if (own) word = own;
-  int r = word ? lb_system_parse(word, &p->system, err, sizeof err) : -1;
+  int r = word ? lb_system_parse(word, &p->system, &err) : -1;
   if (!word)
     r = lb_complain(LB_EXIT_USAGE, "predict: expected PROTOCOL[@TOPOLOGY], see `%s list protocols`", lb_called());
-  else if (r < 0) r = lb_complain(LB_EXIT_USAGE, "predict: %s", err);
+  else if (r < 0) r = lb_complain(LB_EXIT_USAGE, "predict: %s", err.text);
   free(own);
   return r;
 }
@@ -391,12 +391,12 @@ static bool take_measured(struct speed_run *run) {
   static const char *const names[] = {"scenario", "system", "guard", "clients"};
   enum { SCENARIO, SYSTEM, GUARD, CLIENTS, NAMES };
   int at[NAMES], value[COLUMNS_OF_COST], r;
-  char err[300];
+  struct lb_error err;
   for (int i = 0; i < NAMES; i++)
-    if ((at[i] = lb_csv_column(&run->csv, names[i], err, sizeof err)) < 0) return false;
+    if ((at[i] = lb_csv_column(&run->csv, names[i], &err)) < 0) return false;
   for (int i = 0; i < COLUMNS_OF_COST; i++)
-    if ((value[i] = lb_csv_column(&run->csv, cost_columns[i], err, sizeof err)) < 0) return false;
-  while ((r = lb_csv_next(&run->csv, err, sizeof err)) > 0) {
+    if ((value[i] = lb_csv_column(&run->csv, cost_columns[i], &err)) < 0) return false;
+  while ((r = lb_csv_next(&run->csv, &err)) > 0) {
     char **field = run->csv.field;
     if (strcmp(field[at[SCENARIO]], "contention") != 0 || strcmp(field[at[GUARD]], "none") != 0) continue;
     struct measured *more = realloc(run->trial, (run->count + 1) * sizeof *more);
@@ -412,10 +412,11 @@ static bool take_measured(struct speed_run *run) {
 
 /* NULL = it is not there. */
 static const struct speed_run *run_at(size_t i) {
-  char path[4096], err[600];
+  struct lb_error err;
+  char path[4096];
   struct speed_run *run = &runs[i];
   snprintf(path, sizeof path, "%s/%s/trials.csv", lb_root(), folders[i]);
-  if (!run->tried) run->there = lb_csv_open(path, &run->csv, err, sizeof err) == 0 && take_measured(run);
+  if (!run->tried) run->there = lb_csv_open(path, &run->csv, &err) == 0 && take_measured(run);
   run->tried = true;
   return run->there ? run : NULL;
 }

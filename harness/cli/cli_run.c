@@ -65,7 +65,7 @@ static bool is_screen(const struct lb_tally *tally, const struct lb_order *order
 
 /* 0 = it cannot be said. */
 static double seconds_of_suite(const struct lb_suite *suite) {
-  char err[600];
+  struct lb_error err;
   struct lb_plan plan;
   char *systems = suite->systems ? lb_systems_expand(suite->systems, true) : NULL;
   struct lb_plan_request request = {.scenario_paths = (const char *const *)suite->scenarios,
@@ -77,7 +77,7 @@ static double seconds_of_suite(const struct lb_suite *suite) {
                                     .guards = suite->guards,
                                     .guard_trials = suite->guard_trials};
   double s = 0;
-  if (lb_plan_make(&request, &plan, err, sizeof err) == 0) {
+  if (lb_plan_make(&request, &plan, &err) == 0) {
     s = lb_seconds_of(&plan, (struct lb_jobs){lb_default_jobs(), lb_default_jobs()});
     lb_plan_clear(&plan);
   }
@@ -88,14 +88,15 @@ static double seconds_of_suite(const struct lb_suite *suite) {
 /* A line that names the suite to run after this one, and how long it takes here; "" = none is longer. */
 static void longer_suite(const char *name, char *ret, size_t size) {
   static const char *const next[][2] = {{"quick", "guards"}, {"guards", "truth"}, {"truth", "full"}};
-  char path[4096], folder[4096], err[1200], about[40];
+  struct lb_error err;
+  char path[4096], folder[4096], about[40];
   struct lb_suite suite;
   *ret = '\0';
   for (size_t i = 0; i < sizeof next / sizeof *next; i++) {
     if (strcmp(name, next[i][0]) != 0) continue;
     snprintf(path, sizeof path, "%s/" LB_SUITES "/%s.ini", lb_root(), next[i][1]);
     snprintf(folder, sizeof folder, "%s/" LB_SCENARIOS, lb_root());
-    if (lb_suite_load(path, folder, &suite, err, sizeof err) < 0) return;
+    if (lb_suite_load(path, folder, &suite, &err) < 0) return;
     lb_live_about(seconds_of_suite(&suite), about, sizeof about);
     snprintf(ret, size, "Longer: %s suite %s (%s, %s here)", lb_called(), suite.name, suite.title, about);
     lb_suite_clear(&suite);
@@ -137,7 +138,7 @@ struct session { /* a run from the first trial to its folder */
   struct lb_journal journal;
   struct lb_part_of of;     /* what the guardian is told */
   struct lb_progress shown; /* that of the display */
-  char err[600];
+  struct lb_error err;
 };
 
 /* An outcome is kept before it is shown. One that could not be kept is in the results all the same, unless the tool
@@ -160,9 +161,9 @@ static int run_trials(struct session *s) {
       .live = {stderr, .terminal = isatty(2)}, .verbose = s->order->args->verbose, .estimate = &estimate};
   struct lb_progress progress = {.finished = keep_and_show, .tick = show_tick, .display = s};
   int r = lb_announce(&s->tally, jobs, &estimate);
-  if (r < 0) return snprintf(s->err, sizeof s->err, "out of memory"), r;
+  if (r < 0) return lb_error(&s->err, r, "out of memory");
   s->shown = lb_display_progress(&display);
-  r = lb_runner_run(&s->tally, &s->dir, s->info.jobs, &progress, s->err, sizeof s->err);
+  r = lb_runner_run(&s->tally, &s->dir, s->info.jobs, &progress, &s->err);
   lb_display_end(&display);
   lb_estimate_end(&estimate);
   return r;
@@ -179,9 +180,9 @@ static int write_results(struct session *s, int stopped) {
   s->info.exit_code = lb_exit_of_stopped(&s->tally, s->info.verdict, sizeof s->info.verdict);
   if (s->info.exit_code == LB_EXIT_STOPPED && stopped != -EINTR && stopped != -ENOSPC)
     s->info.exit_code = LB_EXIT_FAILURE;
-  char err[600];
-  int r = lb_part_keep(&s->tally, &s->info, &s->dir, err, sizeof err);
-  if (r < 0 && r != -ENOENT) snprintf(s->err, sizeof s->err, "%s", err);
+  struct lb_error err;
+  int r = lb_part_keep(&s->tally, &s->info, &s->dir, &err);
+  if (r < 0 && r != -ENOENT) lb_error(&s->err, r, "%s", err.text);
   return r;
 }
 
@@ -190,9 +191,9 @@ static int tell_stopped(const struct session *s, int kept) {
   const char *left = lb_own_at(0) ? "; what it had on your servers goes with `clean`" : "";
   int code = s->info.exit_code;
   if (kept == -ENOENT)
-    return lb_complain(code, "%s before the first trial had ended: nothing was kept%s", s->err, left);
-  lb_complain(code, "%s: %zu of %zu trials are kept, the rest goes on with: %s %s --resume %s%s", s->err, s->tally.done,
-              s->tally.plan->job_count, lb_called(), s->order->args->argv[0], s->dir.final, left);
+    return lb_complain(code, "%s before the first trial had ended: nothing was kept%s", s->err.text, left);
+  lb_complain(code, "%s: %zu of %zu trials are kept, the rest goes on with: %s %s --resume %s%s", s->err.text,
+              s->tally.done, s->tally.plan->job_count, lb_called(), s->order->args->argv[0], s->dir.final, left);
   return code;
 }
 
@@ -221,7 +222,7 @@ static int play(struct session *s) {
     int code = show(&s->tally, &s->info, &s->dir, s->order);
     return unwritten ? unwritten : code;
   }
-  if (stopped == 0) return lb_complain(LB_EXIT_FAILURE, "%s", s->err);
+  if (stopped == 0) return lb_complain(LB_EXIT_FAILURE, "%s", s->err.text);
   if (kept == 0) show(&s->tally, &s->info, &s->dir, s->order);
   return tell_stopped(s, kept);
 }
@@ -229,8 +230,8 @@ static int play(struct session *s) {
 /* A new folder, or that of a stopped run. */
 static int open_folder(struct session *s) {
   const struct lb_args *args = s->order->args;
-  if (args->resumed) return lb_rundir_reopen(&s->dir, args->resumed, s->err, sizeof s->err);
-  return lb_rundir_open(&s->dir, lb_results_folder(), s->order->label, args->out, s->err, sizeof s->err);
+  if (args->resumed) return lb_rundir_reopen(&s->dir, args->resumed, &s->err);
+  return lb_rundir_open(&s->dir, lb_results_folder(), s->order->label, args->out, &s->err);
 }
 
 /* The guardian is told last: from then on a tool that is killed leaves the results of what it has decided. */
@@ -240,14 +241,14 @@ static int prepare(struct session *s, const struct lb_plan *plan) {
   s->info.jobs = args->jobs ? args->jobs : lb_default_jobs();
   int r = lb_run_info_ask(&s->info, plan, s->dir.partial);
   if (r == 0) r = lb_tally_begin(plan, &s->tally);
-  if (r < 0) return snprintf(s->err, sizeof s->err, "out of memory"), r;
-  r = args->resumed ? lb_journal_resume(&s->journal, s->dir.partial, &s->tally, &s->info, s->err, sizeof s->err)
-                    : lb_journal_begin(&s->journal, s->dir.partial, plan, &s->info, s->err, sizeof s->err);
+  if (r < 0) return lb_error(&s->err, r, "out of memory");
+  r = args->resumed ? lb_journal_resume(&s->journal, s->dir.partial, &s->tally, &s->info, &s->err)
+                    : lb_journal_begin(&s->journal, s->dir.partial, plan, &s->info, &s->err);
   if (r < 0) return r;
   lb_rundir_forget_drawn(&s->dir);
   s->of = (struct lb_part_of){plan, &s->info, &s->dir};
   r = lb_rundir_set_rescue(&s->dir, lb_part_rescue, &s->of);
-  return r < 0 ? snprintf(s->err, sizeof s->err, "cannot start a process: %s", strerror(-r)), r : 0;
+  return r < 0 ? lb_error(&s->err, r, "cannot start a process: %s", strerror(-r)) : 0;
 }
 
 /* From a plan to results and an exit code. The folder comes first, because a trial writes into it. */
@@ -260,9 +261,9 @@ static int execute(const struct lb_plan *plan, const struct lb_order *order) {
   r = open_folder(&s);
   if (r < 0)
     return lb_complain(lb_exit_of_place(r, order->args->resumed ? order->args->resumed : order->args->out), "%s",
-                       s.err);
+                       s.err.text);
   r = prepare(&s, plan);
-  int code = r == 0 ? play(&s) : lb_complain(r == -EINVAL ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "%s", s.err);
+  int code = r == 0 ? play(&s) : lb_complain(r == -EINVAL ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "%s", s.err.text);
   lb_journal_close(&s.journal);
   lb_rundir_close(&s.dir);
   lb_tally_clear(&s.tally);
@@ -312,7 +313,7 @@ static int read_expects(const struct lb_args *args, struct lb_expect ret[LB_GUAR
 /* What is wrong with scenarios, systems and settings is found by the plan, before a folder is made
  * or a server is started. */
 int lb_carry_out(const struct lb_order *order) {
-  char err[600];
+  struct lb_error err;
   struct lb_plan plan;
   struct lb_expect expects[LB_GUARD_COUNT];
   size_t expect_count;
@@ -343,7 +344,7 @@ int lb_carry_out(const struct lb_order *order) {
                                     .strict = order->args->strict,
                                     .reuse = order->args->reuse,
                                     .seed = order->args->has_seed ? order->args->seed : lb_random_seed()};
-  if (lb_plan_make(&request, &plan, err, sizeof err) < 0) code = lb_complain(LB_EXIT_USAGE, "%s", err);
+  if (lb_plan_make(&request, &plan, &err) < 0) code = lb_complain(LB_EXIT_USAGE, "%s", err.text);
   else {
     if (lb_own_at(0) && !asked)
       lb_complain(0, "runs %s, the lock to use on these servers; -b all runs the others, too", systems);
@@ -384,16 +385,17 @@ int lb_cli_run(const struct lb_args *args) {
 
 int lb_cli_suite(const struct lb_args *args) {
   struct lb_suite suite;
-  char folder[4096], err[1200];
+  struct lb_error err;
+  char folder[4096];
   if (args->resume) return lb_resume(args);
   if (args->word_count != 1)
     return lb_complain(LB_EXIT_USAGE, "suite: expected one suite, see `%s list suites`", lb_called());
   char *path = lb_find_suite(args->words[0]);
   if (!path) return LB_EXIT_USAGE;
   snprintf(folder, sizeof folder, "%s/" LB_SCENARIOS, lb_root());
-  int r = lb_suite_load(path, folder, &suite, err, sizeof err);
+  int r = lb_suite_load(path, folder, &suite, &err);
   free(path);
-  if (r < 0) return lb_complain(LB_EXIT_USAGE, "%s", err);
+  if (r < 0) return lb_complain(LB_EXIT_USAGE, "%s", err.text);
   struct lb_order order = {.args = args,
                            .label = suite.name,
                            .paths = (const char *const *)suite.scenarios,
@@ -449,7 +451,8 @@ static int call_again(const struct lb_args *args, const json_t *head, const char
 }
 
 int lb_resume(const struct lb_args *args) {
-  char folder[PATH_MAX], err[600];
+  struct lb_error err;
+  char folder[PATH_MAX];
   if (has_others(args))
     return lb_complain(LB_EXIT_USAGE,
                        "--resume %s: expected nothing beside it but -j, -v and --json: the rest is as it was",
@@ -457,8 +460,8 @@ int lb_resume(const struct lb_args *args) {
   if (!realpath(args->resume, folder))
     return lb_complain(LB_EXIT_USAGE, "--resume %s: expected the folder of a run that was stopped: %s", args->resume,
                        strerror(errno));
-  json_t *head = lb_journal_read(folder, err, sizeof err);
-  if (!head) return lb_complain(LB_EXIT_USAGE, "--resume %s", err);
+  json_t *head = lb_journal_read(folder, &err);
+  if (!head) return lb_complain(LB_EXIT_USAGE, "--resume %s", err.text);
   int code = call_again(args, head, folder);
   json_decref(head);
   return code;

@@ -65,12 +65,12 @@ static bool ask_password(const struct lb_own_kind *kind) {
 
 /* What is typed wins over the file, and that over the environment. */
 static int take(const struct lb_args *args) {
-  char err[600];
-  int r = lb_own_take_environment(err, sizeof err);
-  if (r == 0 && args->auth) r = lb_own_read_logins(args->auth, err, sizeof err);
+  struct lb_error err;
+  int r = lb_own_take_environment(&err);
+  if (r == 0 && args->auth) r = lb_own_read_logins(args->auth, &err);
   for (size_t i = 0; i < LB_OWN_COUNT && r == 0; i++)
-    if (args->own[i]) r = lb_own_add((enum lb_own_what)i, args->own[i], err, sizeof err);
-  return r < 0 ? lb_complain(LB_EXIT_USAGE, "%s", err) : 0;
+    if (args->own[i]) r = lb_own_add((enum lb_own_what)i, args->own[i], &err);
+  return r < 0 ? lb_complain(LB_EXIT_USAGE, "%s", err.text) : 0;
 }
 
 /* A client library that has no TLS would go on in the clear. */
@@ -82,12 +82,12 @@ static int check_tls(const struct lb_own_kind *kind) {
 }
 
 static int ask(struct lb_own *own, struct lb_env *env) {
-  char err[600];
+  struct lb_error err;
   int r = check_tls(own->kind);
   if (r) return r;
-  for (int i = 0; (r = lb_own_ask(own, env, err, sizeof err)) == -EACCES && i < TRIES && ask_password(own->kind); i++)
+  for (int i = 0; (r = lb_own_ask(own, env, &err)) == -EACCES && i < TRIES && ask_password(own->kind); i++)
     lb_own_keep_secrets();
-  return r < 0 ? lb_complain(LB_EXIT_MISSING, "%s", err) : 0;
+  return r < 0 ? lb_complain(LB_EXIT_MISSING, "%s", err.text) : 0;
 }
 
 int lb_own_begin(const struct lb_args *args) {
@@ -151,7 +151,7 @@ char *lb_own_systems(const char *asked) {
 int lb_cli_clean(const struct lb_args *args) {
   struct lb_process_env env;
   struct lb_own *own;
-  char err[600];
+  struct lb_error err;
   if (args->word_count > 0)
     return lb_complain(LB_EXIT_USAGE, "clean: expected servers, as in --redis HOST:PORT, got '%s'", args->words[0]);
   if (!lb_names_own(args))
@@ -160,7 +160,7 @@ int lb_cli_clean(const struct lb_args *args) {
   int code = lb_own_begin(args);
   lb_env_init(&env, lb_random_seed());
   for (size_t i = 0; code == 0 && (own = lb_own_at(i)); i++) {
-    if (lb_own_clean(own, &env.base, err, sizeof err) < 0) code = lb_complain(LB_EXIT_FAILURE, "%s", err);
+    if (lb_own_clean(own, &env.base, &err) < 0) code = lb_complain(LB_EXIT_FAILURE, "%s", err.text);
     else printf("%s: nothing of lockbench is left\n", own->summary);
   }
   return code;
@@ -184,7 +184,7 @@ static const struct lb_topology *find(const char *name) {
 
 int lb_cli_serve(const struct lb_args *args) {
   struct lb_rundir dir;
-  char err[600];
+  struct lb_error err;
   int status = 0;
   const char *tmp = getenv("TMPDIR"), *missing;
   if (args->word_count != 1)
@@ -193,8 +193,8 @@ int lb_cli_serve(const struct lb_args *args) {
   if (!topology) return LB_EXIT_USAGE;
   if ((missing = lb_topology_missing(topology)))
     return lb_complain(LB_EXIT_MISSING, "serve %s: needs %s, which is not on this machine", topology->name, missing);
-  if (lb_rundir_open(&dir, tmp && *tmp ? tmp : "/tmp", "serve", NULL, err, sizeof err) < 0)
-    return lb_complain(LB_EXIT_FAILURE, "%s", err);
+  if (lb_rundir_open(&dir, tmp && *tmp ? tmp : "/tmp", "serve", NULL, &err) < 0)
+    return lb_complain(LB_EXIT_FAILURE, "%s", err.text);
   struct lb_serve_plan plan = {.topology = topology,
                                .dir = &dir,
                                .command = args->command,
@@ -206,15 +206,17 @@ int lb_cli_serve(const struct lb_args *args) {
                                .clocks = args->clocks,
                                .out = stdout,
                                .notes = stderr};
-  int r = lb_serve_run(&plan, &status, err, sizeof err);
+  int r = lb_serve_run(&plan, &status, &err);
   lb_rundir_close(&dir);
-  if (r == -ENOENT) return lb_complain(127, "serve %s: %s", topology->name, err); /* as a shell says it of a command */
-  return r < 0 ? lb_complain(LB_EXIT_FAILURE, "serve %s: %s", topology->name, err) : status;
+  if (r == -ENOENT)
+    return lb_complain(127, "serve %s: %s", topology->name, err.text); /* as a shell says it of a command */
+  return r < 0 ? lb_complain(LB_EXIT_FAILURE, "serve %s: %s", topology->name, err.text) : status;
 }
 
 /* The words of a step may be one argument, or several. */
 int lb_cli_fault(const struct lb_args *args) {
-  char line[LINE_BYTES] = "", err[600];
+  struct lb_error err;
+  char line[LINE_BYTES] = "";
   const char *path = getenv(LB_SERVE_VARIABLE);
   size_t at = 0;
   if (args->word_count == 0)
@@ -227,7 +229,7 @@ int lb_cli_fault(const struct lb_args *args) {
   if (!path || !*path)
     return lb_complain(LB_EXIT_FAILURE, "fault: " LB_SERVE_VARIABLE
                                         " is not set: `serve TOPOLOGY` sets it for its command, and prints it");
-  int code = lb_serve_ask(path, line, stdout, err, sizeof err);
+  int code = lb_serve_ask(path, line, stdout, &err);
   fflush(stdout); /* before what is refused */
-  return code == LB_EXIT_OK ? LB_EXIT_OK : lb_complain(code, "fault: %s", err);
+  return code == LB_EXIT_OK ? LB_EXIT_OK : lb_complain(code, "fault: %s", err.text);
 }

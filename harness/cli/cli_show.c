@@ -249,10 +249,10 @@ static void show_cells(const struct lb_plan *plan) {
  * plan of them says before it is run. */
 static int show_systems(const char *path, const char *systems) {
   struct lb_plan plan;
-  char err[600];
+  struct lb_error err;
   struct lb_plan_request request = {
       .scenario_paths = &path, .scenario_count = 1, .systems = systems, .guards = (1u << LB_GUARD_COUNT) - 1};
-  if (lb_plan_make(&request, &plan, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "show: %s", err);
+  if (lb_plan_make(&request, &plan, &err) < 0) return lb_complain(LB_EXIT_USAGE, "show: %s", err.text);
   const struct lb_scenario *s = &plan.scenarios[0];
   printf("scenario %s: %s\n\nquestion: %s\n", s->name, s->title, s->question ? s->question : "");
   show_steps("steps:", s->steps, s->step_count);
@@ -265,9 +265,9 @@ static int show_systems(const char *path, const char *systems) {
 /* What a run of it alone would be held to. */
 static int show_usual(const char *path) {
   struct lb_plan plan;
-  char err[600];
+  struct lb_error err;
   struct lb_plan_request request = {.scenario_paths = &path, .scenario_count = 1, .guards = 1u << LB_GUARD_NONE};
-  if (lb_plan_make(&request, &plan, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "show: %s", err);
+  if (lb_plan_make(&request, &plan, &err) < 0) return lb_complain(LB_EXIT_USAGE, "show: %s", err.text);
   show_cells(&plan);
   lb_plan_clear(&plan);
   return LB_EXIT_OK;
@@ -275,9 +275,9 @@ static int show_usual(const char *path) {
 
 static int show_scenario(const char *path, const char *systems) {
   struct lb_scenario s;
-  char err[600];
+  struct lb_error err;
   if (systems) return show_systems(path, systems);
-  if (lb_scenario_load(path, &s, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "%s", err);
+  if (lb_scenario_load(path, &s, &err) < 0) return lb_complain(LB_EXIT_USAGE, "%s", err.text);
   printf("scenario %s: %s\n\nquestion: %s\nthe expectation is refuted if: %s\n", s.name, s.title,
          s.question ? s.question : "", s.refuted ? s.refuted : "");
   if (s.upstream) printf("upstream: %s\n", s.upstream);
@@ -328,8 +328,8 @@ static int unknown(const char *name) {
 /* What the protocol is, and then what it runs on. */
 static int show_system(const char *name) {
   struct lb_system system;
-  char err[300];
-  if (lb_system_parse(name, &system, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "show: %s", err);
+  struct lb_error err;
+  if (lb_system_parse(name, &system, &err) < 0) return lb_complain(LB_EXIT_USAGE, "show: %s", err.text);
   show_protocol(system.protocol);
   putchar('\n');
   show_topology(system.topology);
@@ -413,23 +413,23 @@ static int lb_cli_cost(const struct lb_args *args) {
   struct lb_system system;
   struct lb_rundir dir;
   struct lb_cost cost;
-  char err[600];
+  struct lb_error err;
   const char *tmp = getenv("TMPDIR"), *missing;
-  if (lb_system_parse(args->words[0], &system, err, sizeof err) < 0)
-    return lb_complain(LB_EXIT_USAGE, "show --cost: %s", err);
+  if (lb_system_parse(args->words[0], &system, &err) < 0)
+    return lb_complain(LB_EXIT_USAGE, "show --cost: %s", err.text);
   int code = lb_check_options(args);
   if (code) return code;
   if ((missing = lb_topology_missing(system.topology)))
     return lb_complain(LB_EXIT_MISSING, "show --cost %s: needs %s, which is not on this machine", system.name, missing);
-  if (lb_rundir_open(&dir, tmp && *tmp ? tmp : "/tmp", "cost", NULL, err, sizeof err) < 0)
-    return lb_complain(LB_EXIT_FAILURE, "%s", err);
+  if (lb_rundir_open(&dir, tmp && *tmp ? tmp : "/tmp", "cost", NULL, &err) < 0)
+    return lb_complain(LB_EXIT_FAILURE, "%s", err.text);
   union lb_value *options = lb_settings_options(system.protocol, args->settings, args->setting_count);
   struct lb_cost_plan plan = {
       .protocol = system.protocol, .topology = system.topology, .options = options, .dir = &dir, .times = TIMES};
-  int r = options ? lb_cost_count(&plan, &cost, err, sizeof err) : -1;
+  int r = options ? lb_cost_count(&plan, &cost, &err) : -1;
   free(options);
   lb_rundir_close(&dir);
-  if (r < 0) return lb_complain(LB_EXIT_FAILURE, "show --cost %s: %s", system.name, options ? err : "no memory");
+  if (r < 0) return lb_complain(LB_EXIT_FAILURE, "show --cost %s: %s", system.name, options ? err.text : "no memory");
   print(&system, &cost);
   return LB_EXIT_OK;
 }
@@ -445,7 +445,8 @@ int lb_cli_show(const struct lb_args *args) {
     return lb_complain(LB_EXIT_USAGE, "show %s -b: expected a scenario", args->words[0]);
   if (protocol) return show_protocol(protocol), LB_EXIT_OK;
   if (topology) return show_topology(topology), LB_EXIT_OK;
-  char err[1000], *path = lb_look_for_scenario(args->words[0], err, sizeof err);
+  struct lb_error err;
+  char *path = lb_look_for_scenario(args->words[0], &err);
   if (!path && strchr(args->words[0], '@'))
     return args->systems ? lb_complain(LB_EXIT_USAGE, "show %s -b: expected a scenario", args->words[0])
                          : show_system(args->words[0]);

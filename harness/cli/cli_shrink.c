@@ -50,10 +50,10 @@ static void take_options(const json_t *cell, const struct lb_protocol *protocol,
 
 static int take(const struct lb_told *told, const char *run, struct lb_directed_of *ret) {
   struct lb_system system;
-  char err[300];
+  struct lb_error err;
   const json_t *workload = json_object_get(told->scenario, "workload");
-  if (lb_system_parse(text(told->cell, "system"), &system, err, sizeof err) < 0)
-    return lb_complain(LB_EXIT_USAGE, "shrink: %s", err);
+  if (lb_system_parse(text(told->cell, "system"), &system, &err) < 0)
+    return lb_complain(LB_EXIT_USAGE, "shrink: %s", err.text);
   int guard = lb_guard_find(text(told->cell, "guard"));
   *ret = (struct lb_directed_of){.scenario = text(told->cell, "scenario"),
                                  .system = text(told->cell, "system"),
@@ -90,15 +90,15 @@ static int may_shrink(const struct lb_told *told) {
 static int read_directed(const struct lb_told *told, const struct lb_directed_of *of, struct lb_directed *ret) {
   struct lb_history history;
   struct lb_check check;
-  char err[600];
+  struct lb_error err;
   int code = lb_load_history(told->trial.history, &history);
   if (code) return code;
   int r = lb_check_history(&history, &check);
   if (r < 0) return lb_history_clear(&history), lb_complain(LB_EXIT_FAILURE, "%s", strerror(-r));
-  r = lb_directed_read(&history, &check, of, ret, err, sizeof err);
+  r = lb_directed_read(&history, &check, of, ret, &err);
   lb_check_clear(&check);
   lb_history_clear(&history);
-  return r < 0 ? lb_complain(LB_EXIT_USAGE, "shrink: %s", err) : 0;
+  return r < 0 ? lb_complain(LB_EXIT_USAGE, "shrink: %s", err.text) : 0;
 }
 
 /* ---- what is said -------------------------------------------------------------------------------------- */
@@ -158,13 +158,13 @@ static int never(const struct lb_shrunk *s, const struct lb_directed *d) {
 /* ---- the command --------------------------------------------------------------------------------------- */
 
 static int play(const struct lb_args *args, const struct lb_directed_of *of, struct lb_directed *d, const char *path) {
-  char err[600] = "out of memory";
+  struct lb_error err = {.text = "out of memory"};
   const char *tmp = getenv("TMPDIR");
   struct lb_rundir dir;
   struct lb_shrunk s;
   struct view view = {.live = {stderr, .terminal = isatty(2), .said_ns = lb_clock_ns()}, .verbose = args->verbose};
-  if (lb_rundir_open(&dir, tmp && *tmp ? tmp : "/tmp", "shrink", NULL, err, sizeof err) < 0)
-    return lb_complain(LB_EXIT_FAILURE, "%s", err);
+  if (lb_rundir_open(&dir, tmp && *tmp ? tmp : "/tmp", "shrink", NULL, &err) < 0)
+    return lb_complain(LB_EXIT_FAILURE, "%s", err.text);
   struct lb_shrink_order order = {.of = of,
                                   .dir = &dir,
                                   .trials = args->trials ? args->trials : TRIALS,
@@ -175,12 +175,12 @@ static int play(const struct lb_args *args, const struct lb_directed_of *of, str
                                   .begin = begin,
                                   .tick = show,
                                   .display = &view};
-  int r = lb_shrink(&order, d, &s, err, sizeof err);
+  int r = lb_shrink(&order, d, &s, &err);
   lb_live_hide(&view.live);
   lb_rundir_close(&dir);
   if (r == -EINTR)
     return lb_complain(LB_EXIT_STOPPED, "interrupted before a timeline broke the lock; nothing was written");
-  if (r < 0) return lb_complain(r == -EINVAL ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "shrink: %s", err);
+  if (r < 0) return lb_complain(r == -EINVAL ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "shrink: %s", err.text);
   if (s.end == LB_SHRINK_NEVER || s.end == LB_SHRINK_NEVER_IN_TIME) return never(&s, d);
   if (keep_file(d, &s, of, path)) return LB_EXIT_FAILURE;
   lb_say("%s: %zu of %zu faults, breaks %d of %d; %zu timelines were played", path, s.faults, d->fault_count, s.broke,
@@ -221,14 +221,14 @@ static int shrink_trial(const struct lb_args *args, const struct lb_told *told) 
 
 int lb_cli_shrink(const struct lb_args *args) {
   struct lb_told told;
-  char err[1000];
+  struct lb_error err;
   if (args->word_count == 0)
     return lb_complain(
         LB_EXIT_USAGE,
         "shrink: expected a results folder and a cell of a campaign, as in `%s shrink results/RUN storm.SYSTEM`",
         lb_called());
-  int r = lb_told_find(args->words[0], args->words + 1, args->word_count - 1, args->trial, &told, err, sizeof err);
-  if (r < 0) return lb_complain(r == -ENOMEM ? LB_EXIT_FAILURE : LB_EXIT_USAGE, "%s", err);
+  int r = lb_told_find(args->words[0], args->words + 1, args->word_count - 1, args->trial, &told, &err);
+  if (r < 0) return lb_complain(r == -ENOMEM ? LB_EXIT_FAILURE : LB_EXIT_USAGE, "%s", err.text);
   r = shrink_trial(args, &told);
   lb_told_clear(&told);
   return r;

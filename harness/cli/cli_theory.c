@@ -21,11 +21,11 @@
 /* ---- the walk -------------------------------------------------------------------------------- */
 
 static int visit_file(const struct lb_table *table, const char *path, const char *systems) {
-  char err[1200];
+  struct lb_error err;
   struct lb_plan plan;
   struct lb_plan_request request = {
       .scenario_paths = &path, .scenario_count = 1, .systems = systems, .product = true, .only_guards = table->guards};
-  if (lb_plan_make(&request, &plan, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "%s", err);
+  if (lb_plan_make(&request, &plan, &err) < 0) return lb_complain(LB_EXIT_USAGE, "%s", err.text);
   int r = table->visit(table->data, &plan);
   lb_plan_clear(&plan);
   return r;
@@ -378,18 +378,19 @@ static int tell(json_t *json, bool as_json, void (*print)(const json_t *json)) {
 
 static int tell_facts(const struct lb_args *args) {
   struct lb_system system;
-  char err[600];
+  struct lb_error err;
   const char *name = args->word_count > 1 ? args->words[1] : args->plugins[0] ? args->plugins : NULL;
   if (!name) return tell(terms_json(), args->json, print_terms);
-  if (lb_system_parse(name, &system, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "theory facts: %s", err);
+  if (lb_system_parse(name, &system, &err) < 0) return lb_complain(LB_EXIT_USAGE, "theory facts: %s", err.text);
   return tell(lb_theory_system(&system), args->json, print_system);
 }
 
 /* The attack that a scenario plays, malloc'd; NULL = there is no such scenario, or it has none. */
 static char *attack_of_scenario(const char *name) {
   struct lb_scenario s;
-  char err[1200], *path = lb_look_for_scenario(name, err, sizeof err), *ret = NULL;
-  if (path && lb_scenario_load(path, &s, err, sizeof err) == 0) {
+  struct lb_error err;
+  char *path = lb_look_for_scenario(name, &err), *ret = NULL;
+  if (path && lb_scenario_load(path, &s, &err) == 0) {
     ret = s.attack ? strdup(s.attack) : NULL;
     lb_scenario_clear(&s);
   }

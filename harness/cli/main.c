@@ -73,9 +73,9 @@ static int run_command(int argc, char **argv) {
   const struct lb_cli_command *command = lb_cli_command_find(argv[1]);
   if (!command) return unknown_command(argv[1]);
   struct lb_args args;
-  char err[600];
-  int known = lb_load_known(lb_root(), err, sizeof err);
-  if (known < 0) return lb_complain(known == -EINVAL ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "%s", err);
+  struct lb_error err;
+  int known = lb_load_known(lb_root(), &err);
+  if (known < 0) return lb_complain(known == -EINVAL ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "%s", err.text);
   int r = lb_args_parse(argc - 1, argv + 1, command->takes, &args);
   if (r == LB_WANTS_HELP) return lb_cli_help_command(command), LB_EXIT_OK;
   return r ? r : command->run(&args);

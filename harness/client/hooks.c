@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -47,41 +46,32 @@ static bool is_hook(enum lb_hook hook) { return (int)hook >= 0 && hook < LB_HOOK
 
 const char *lb_hook_name(enum lb_hook hook) { return hooks[is_hook(hook) ? hook : LB_HOOK_NONE].name; }
 
-static int complain(char *complaint, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static int complain(char *complaint, size_t size, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  vsnprintf(complaint, size, format, args);
-  va_end(args);
-  return -1;
-}
-
-int lb_contract_result(enum lb_hook hook, int result, char *complaint, size_t size) {
+int lb_contract_result(enum lb_hook hook, int result, struct lb_error *complaint) {
   static const char *const words[] = {"OK", "BUSY", "TIMEOUT", "LOST", "UNKNOWN", "UNCONFIRMED"};
   enum { WORD_COUNT = sizeof words / sizeof *words };
   bool negative_fits = hook != LB_HOOK_NONE && hook != LB_HOOK_CLOSE && result >= -ERRNO_MAX;
-  if (!is_hook(hook)) return complain(complaint, size, "%d is no hook", (int)hook);
+  if (!is_hook(hook)) return lb_refuse(complaint, "%d is no hook", (int)hook);
   if (result < 0 ? negative_fits : result < WORD_COUNT && hooks[hook].results & R(result)) return 0;
-  if (result < 0) return complain(complaint, size, "%s answered %d, which is no -errno", lb_hook_name(hook), result);
+  if (result < 0) return lb_refuse(complaint, "%s answered %d, which is no -errno", lb_hook_name(hook), result);
   bool named = result < WORD_COUNT && hook != LB_HOOK_INSPECT && hook != LB_HOOK_BREAK_LOCK;
-  return complain(complaint, size, "%s answered %d%s%s%s, which is no result of it", lb_hook_name(hook), result,
-                  named ? " (" : "", named ? words[result] : "", named ? ")" : "");
+  return lb_refuse(complaint, "%s answered %d%s%s%s, which is no result of it", lb_hook_name(hook), result,
+                   named ? " (" : "", named ? words[result] : "", named ? ")" : "");
 }
 
-int lb_contract_server(int result, size_t endpoint_count, char *complaint, size_t size) {
+int lb_contract_server(int result, size_t endpoint_count, struct lb_error *complaint) {
   if (result == -ENOENT || (result >= 0 && (size_t)result < endpoint_count)) return 0;
-  return complain(complaint, size, "server answered %d, which is neither -ENOENT nor one of %zu endpoints", result,
-                  endpoint_count);
+  return lb_refuse(complaint, "server answered %d, which is neither -ENOENT nor one of %zu endpoints", result,
+                   endpoint_count);
 }
 
-int lb_contract_voters(uint64_t voters, size_t endpoint_count, char *complaint, size_t size) {
-  if (voters == 0) return complain(complaint, size, "voters named nobody");
+int lb_contract_voters(uint64_t voters, size_t endpoint_count, struct lb_error *complaint) {
+  if (voters == 0) return lb_refuse(complaint, "voters named nobody");
   if (endpoint_count >= 64 || voters >> endpoint_count == 0) return 0;
-  return complain(complaint, size, "voters named more than the %zu endpoints", endpoint_count);
+  return lb_refuse(complaint, "voters named more than the %zu endpoints", endpoint_count);
 }
 
-int lb_contract_seen(uint64_t seen, char *complaint, size_t size) {
-  return seen <= INT64_MAX ? 0 : complain(complaint, size, "seen answered a number of more than 63 bits");
+int lb_contract_seen(uint64_t seen, struct lb_error *complaint) {
+  return seen <= INT64_MAX ? 0 : lb_refuse(complaint, "seen answered a number of more than 63 bits");
 }
 
 /* ---- a grant ---------------------------------------------------------------------------------------------------- */
@@ -89,36 +79,35 @@ int lb_contract_seen(uint64_t seen, char *complaint, size_t size) {
 static uint64_t whole_ms(lb_ns ns) { return (ns + LB_NS_PER_MS - 1) / LB_NS_PER_MS; }
 
 /* A lease so short that the drift eats it up leaves nothing, and a grant that ends as it begins. */
-static int check_begin(const struct lb_grant *grant, int64_t ttl_ms, char *complaint, size_t size) {
+static int check_begin(const struct lb_grant *grant, int64_t ttl_ms, struct lb_error *complaint) {
   bool nothing_left = lb_lease_end(grant->asked_at, ttl_ms) == grant->asked_at;
   if (grant->valid_until > grant->asked_at || (nothing_left && grant->valid_until == grant->asked_at)) return 0;
-  if (grant->valid_until == 0) return complain(complaint, size, "granted with valid_until = 0");
-  return complain(complaint, size,
-                  "granted what was over before it began (valid_until is %" PRIu64 " ms before asked_at)",
-                  whole_ms(grant->asked_at - grant->valid_until));
+  if (grant->valid_until == 0) return lb_refuse(complaint, "granted with valid_until = 0");
+  return lb_refuse(complaint, "granted what was over before it began (valid_until is %" PRIu64 " ms before asked_at)",
+                   whole_ms(grant->asked_at - grant->valid_until));
 }
 
-static int check_lease(const struct lb_grant *grant, lb_ns before, lb_ns now, int64_t ttl_ms, char *complaint,
-                       size_t size) {
+static int check_lease(const struct lb_grant *grant, lb_ns before, lb_ns now, int64_t ttl_ms,
+                       struct lb_error *complaint) {
   lb_ns begin = grant->asked_at < before ? now : grant->asked_at, end = begin + (lb_ns)ttl_ms * LB_NS_PER_MS;
   if (grant->valid_until <= end) return 0;
   if (grant->valid_until == LB_NEVER)
-    return complain(complaint, size, "claims the lock for ever, though its grants end with the lease");
-  return complain(complaint, size, "claims the lock for %" PRIu64 " ms longer than the lease",
-                  whole_ms(grant->valid_until - end));
+    return lb_refuse(complaint, "claims the lock for ever, though its grants end with the lease");
+  return lb_refuse(complaint, "claims the lock for %" PRIu64 " ms longer than the lease",
+                   whole_ms(grant->valid_until - end));
 }
 
 int lb_contract_grant(bool bounded, const struct lb_grant *grant, lb_ns before, lb_ns now, int64_t ttl_ms,
-                      char *complaint, size_t size) {
+                      struct lb_error *complaint) {
   if (grant->token_len > LB_TOKEN_MAX)
-    return complain(complaint, size, "granted with token_len = %zu, at most %d", grant->token_len, LB_TOKEN_MAX);
-  if (grant->asked_at == 0) return complain(complaint, size, "granted with asked_at = 0");
-  if (grant->asked_at == LB_NEVER) return complain(complaint, size, "granted with asked_at = LB_NEVER");
+    return lb_refuse(complaint, "granted with token_len = %zu, at most %d", grant->token_len, LB_TOKEN_MAX);
+  if (grant->asked_at == 0) return lb_refuse(complaint, "granted with asked_at = 0");
+  if (grant->asked_at == LB_NEVER) return lb_refuse(complaint, "granted with asked_at = LB_NEVER");
   if (grant->asked_at > now)
-    return complain(complaint, size, "granted with an asked_at %" PRIu64 " ms in the future",
-                    whole_ms(grant->asked_at - now));
-  if (check_begin(grant, ttl_ms, complaint, size) < 0) return -1;
-  return bounded ? check_lease(grant, before, now, ttl_ms, complaint, size) : 0;
+    return lb_refuse(complaint, "granted with an asked_at %" PRIu64 " ms in the future",
+                     whole_ms(grant->asked_at - now));
+  if (check_begin(grant, ttl_ms, complaint) < 0) return -EINVAL;
+  return bounded ? check_lease(grant, before, now, ttl_ms, complaint) : 0;
 }
 
 /* ---- texts ------------------------------------------------------------------------------------------------------- */
@@ -131,14 +120,14 @@ static size_t printable_length(const char *text, size_t left) {
   return control ? 0 : n;
 }
 
-int lb_contract_text(const char *err, size_t err_size, char *complaint, size_t size) {
+int lb_contract_text(const char *err, size_t err_size, struct lb_error *complaint) {
   size_t length = strnlen(err, err_size);
-  if (length == 0) return complain(complaint, size, "left no text in env->err");
-  if (length == err_size) return complain(complaint, size, "left a text in env->err that does not end");
+  if (length == 0) return lb_refuse(complaint, "left no text in env->err");
+  if (length == err_size) return lb_refuse(complaint, "left a text in env->err that does not end");
   for (size_t i = 0, n; i < length; i += n)
     if ((n = printable_length(err + i, length - i)) == 0)
-      return complain(complaint, size, "left a text in env->err whose byte %zu (0x%02x) cannot be printed", i + 1,
-                      (unsigned char)err[i]);
+      return lb_refuse(complaint, "left a text in env->err whose byte %zu (0x%02x) cannot be printed", i + 1,
+                       (unsigned char)err[i]);
   return 0;
 }
 
@@ -235,17 +224,17 @@ static void come_back(struct lb_holder *h, enum lb_hook hook) {
 
 /* The result is looked at before the text that belongs to it. */
 static int leave(struct lb_holder *h, enum lb_hook hook, int result) {
-  char complaint[200];
+  struct lb_error complaint;
   come_back(h, hook);
-  if (lb_contract_result(hook, result, complaint, sizeof complaint) < 0) return breach(h, complaint);
+  if (lb_contract_result(hook, result, &complaint) < 0) return breach(h, complaint.text);
   if (result == -EPROTO && h->protocol->traits & LB_TRAIT_FOREIGN && text_ends(h->env)) {
     lb_contract_clean_text(h->env->err, sizeof h->env->err);
-    snprintf(complaint, sizeof complaint, "%s: %.180s", lb_hook_name(hook), h->env->err);
-    return breach(h, complaint);
+    lb_refuse(&complaint, "%s: %.180s", lb_hook_name(hook), h->env->err);
+    return breach(h, complaint.text);
   }
   if (!text_ends(h->env)) {
-    snprintf(complaint, sizeof complaint, "%s left a text in env->err that does not end", lb_hook_name(hook));
-    return breach(h, complaint);
+    lb_refuse(&complaint, "%s left a text in env->err that does not end", lb_hook_name(hook));
+    return breach(h, complaint.text);
   }
   keep_error(h, hook, result);
   if (result != LB_OK) keep_lateness(h, hook, lb_now(h->env));
@@ -262,16 +251,16 @@ static bool clock_is_sound(struct lb_holder *h, lb_ns now) {
 /* What a grant says about time can only be held against a clock that has not gone backwards since the latest look at
  * it. */
 static int check_grant(struct lb_holder *h, enum lb_hook hook, struct lb_grant *grant, lb_ns before, int64_t ttl_ms) {
-  char what[160], complaint[200];
+  struct lb_error what;
+  char complaint[200];
   lb_ns now = lb_now(h->env);
   bool sound = clock_is_sound(h, before);
   keep_lateness(h, hook, now);
   if (!clock_is_sound(h, now) || !sound ||
-      lb_contract_grant(h->protocol->traits & LB_TRAIT_LEASED && !h->by_wall, grant, before, now, ttl_ms, what,
-                        sizeof what) == 0)
+      lb_contract_grant(h->protocol->traits & LB_TRAIT_LEASED && !h->by_wall, grant, before, now, ttl_ms, &what) == 0)
     return LB_OK;
   *grant = LB_GRANT_INIT;
-  snprintf(complaint, sizeof complaint, "%s %s", lb_hook_name(hook), what);
+  snprintf(complaint, sizeof complaint, "%s %s", lb_hook_name(hook), what.text);
   return breach(h, complaint);
 }
 
@@ -335,20 +324,21 @@ int lb_hook_at_server(struct lb_holder *h, enum lb_hook hook, const struct lb_lo
 
 /* What it answers says nothing of the lock, so it is no error that anybody has to be told. */
 int lb_hook_server(struct lb_holder *h) {
-  char complaint[200], err[sizeof h->env->err];
+  struct lb_error complaint;
+  char err[sizeof h->env->err];
   if (!lb_proofs(h->protocol)->server) return -ENOENT;
   memcpy(err, h->env->err, sizeof err);
   enter(h, LB_HOOK_SERVER, LB_NEVER);
   int server = lb_proofs(h->protocol)->server(h->session);
   come_back(h, LB_HOOK_SERVER);
   memcpy(h->env->err, err, sizeof err);
-  if (lb_contract_server(server, h->endpoint_count, complaint, sizeof complaint) < 0) return breach(h, complaint);
+  if (lb_contract_server(server, h->endpoint_count, &complaint) < 0) return breach(h, complaint.text);
   return server;
 }
 
 uint64_t lb_hook_number(struct lb_holder *h, enum lb_hook hook) {
   const struct lb_proofs *p = lb_proofs(h->protocol);
-  char complaint[200];
+  struct lb_error complaint;
   uint64_t number;
   if (hook == LB_HOOK_VOTERS ? !p->voters : hook == LB_HOOK_SEEN ? !p->seen : !p->session_id) return 0;
   enter(h, hook, LB_NEVER);
@@ -356,9 +346,9 @@ uint64_t lb_hook_number(struct lb_holder *h, enum lb_hook hook) {
   else number = (hook == LB_HOOK_VOTERS ? p->voters : p->seen)(h->session);
   come_back(h, hook);
   int r = 0;
-  if (hook == LB_HOOK_VOTERS) r = lb_contract_voters(number, h->endpoint_count, complaint, sizeof complaint);
-  if (hook == LB_HOOK_SEEN) r = lb_contract_seen(number, complaint, sizeof complaint);
+  if (hook == LB_HOOK_VOTERS) r = lb_contract_voters(number, h->endpoint_count, &complaint);
+  if (hook == LB_HOOK_SEEN) r = lb_contract_seen(number, &complaint);
   if (r == 0) return number;
-  breach(h, complaint);
+  breach(h, complaint.text);
   return 0;
 }

@@ -7,6 +7,7 @@
 #ifndef LB_HOOKS_H
 #define LB_HOOKS_H
 
+#include "base/error.h"
 #include "backends/backend.h"
 #include "holder.h"
 
@@ -34,26 +35,26 @@ enum lb_hook {
 
 /* ---- the contract: what backend.h says about one call of a hook, as pure functions ----
  *
- * 0 = fine; -1: something is wrong, and `complaint` has one line that says what. */
+ * 0 = fine; -EINVAL: something is wrong, and `complaint` has one line that says what. */
 
 /* "try_acquire", as in struct lb_protocol; "no hook" for LB_HOOK_NONE and for what is none. */
 const char *lb_hook_name(enum lb_hook hook);
 /* "try_acquire answered 42, which is no result of it". */
-int lb_contract_result(enum lb_hook hook, int result, char *complaint, size_t size);
+int lb_contract_result(enum lb_hook hook, int result, struct lb_error *complaint);
 /* The answer of `server`: "server answered 7, which is neither -ENOENT nor one of 3 endpoints". */
-int lb_contract_server(int result, size_t endpoint_count, char *complaint, size_t size);
+int lb_contract_server(int result, size_t endpoint_count, struct lb_error *complaint);
 /* The answer of `voters` after a grant: "voters named nobody". */
-int lb_contract_voters(uint64_t voters, size_t endpoint_count, char *complaint, size_t size);
+int lb_contract_voters(uint64_t voters, size_t endpoint_count, struct lb_error *complaint);
 /* The answer of `seen`: a number that a history can hold. */
-int lb_contract_seen(uint64_t seen, char *complaint, size_t size);
+int lb_contract_seen(uint64_t seen, struct lb_error *complaint);
 /* The grant that came with LB_OK from try_acquire or resolve for a lease of ttl_ms; `bounded`: it has to end with that
  * lease (LB_TRAIT_LEASED, unless a wrong wall clock counts it). `before` and `now` are lb_now() of the session's env,
  * around the call. An asked_at before `before` is that of an earlier try, and the lease may then have begun as late as
  * now. */
 int lb_contract_grant(bool bounded, const struct lb_grant *grant, lb_ns before, lb_ns now, int64_t ttl_ms,
-                      char *complaint, size_t size);
+                      struct lb_error *complaint);
 /* env->err after a negative result: it ends within err_size bytes, is not empty, and is one line of printable UTF-8. */
-int lb_contract_text(const char *err, size_t err_size, char *complaint, size_t size);
+int lb_contract_text(const char *err, size_t err_size, struct lb_error *complaint);
 /* Makes one printable line of `text` (size > 0), whatever a plugin left there, with a '?' for every byte that cannot be
  * printed. */
 void lb_contract_clean_text(char *text, size_t size);

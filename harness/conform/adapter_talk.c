@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "backends/foreign_line.h"
 #include "network/proctree.h"
 
@@ -64,14 +65,14 @@ void adapter_expect_silence(struct lb_conform *c, int i, int64_t ms, const char 
 
 void adapter_start(struct lb_conform *c, int i) {
   const char *line;
-  char err[400];
+  struct lb_error err;
   if (client[i].talk) return;
   client[i].talk = lb_talk_start(c->protocol);
   if (!client[i].talk) lb_conform_break(c, "cannot start the adapter");
   snprintf(client[i].asked, sizeof client[i].asked, "who are you");
   if (!hear(c, i, in_ms(ADAPTER_START_MS), &line))
     lb_conform_fail(c, "expected its first line within %d s, read nothing", ADAPTER_START_MS / 1000);
-  if (!foreign_first_line(line, err, sizeof err)) lb_conform_fail(c, "%s", err);
+  if (!foreign_first_line(line, &err)) lb_conform_fail(c, "%s", err.text);
 }
 
 void adapter_open(struct lb_conform *c, int i) {

@@ -32,7 +32,7 @@ enum { RESTART_S = 20, LIMIT_MS = 30000, LATE_MAX = 3, NAP_MS = 2 };
 struct message { /* through the pipe */
   bool last;     /* what follows is how it ended, not a result */
   int result;
-  char err[600];
+  struct lb_error err;
   struct lb_conform_result statement;
 };
 
@@ -53,11 +53,11 @@ struct controller {
 
 /* Once for all statements. They use keys of their own, so that none is in the way of another. Data is in memory unless
  * the topology insists on the disk: no statement is about a loss of power. */
-static int start_servers(struct controller *k, char *err, size_t err_size) {
+static int start_servers(struct controller *k, struct lb_error *err) {
   k->stand.on_disk = lb_topology_on_disk(k->plan->topology, true);
   k->stand.ttl_ms = LB_CONFORM_TTL_MS;
   snprintf(k->stand.folder, sizeof k->stand.folder, "%s/scratch", k->plan->dir->partial);
-  int r = lb_stand_up(&k->stand, k->plan->topology, &k->env.base, err, err_size);
+  int r = lb_stand_up(&k->stand, k->plan->topology, &k->env.base, err);
   snprintf(k->output, sizeof k->output, "%s/output", k->stand.scratch);
   k->conform.target = k->stand.target;
   return r;
@@ -246,7 +246,7 @@ static bool is_asked(const struct lb_conform_plan *plan, const struct lb_conform
 }
 
 /* Runs in the sandbox. Whatever it returns, the caller takes down what was started. */
-static int control(struct controller *k, char *err, size_t err_size) {
+static int control(struct controller *k, struct lb_error *err) {
   const struct lb_conform_plan *plan = k->plan;
   struct lb_conform *c = &k->conform;
   *c = (struct lb_conform){.protocol = plan->protocol, .topology = plan->topology, .options = plan->options};
@@ -254,8 +254,8 @@ static int control(struct controller *k, char *err, size_t err_size) {
            (unsigned long long)(lb_clock_wall_ns() >> 10 & 0xffffffff));
   lb_environ_forget();
   lb_env_init(&k->env, 1);
-  int r = start_servers(k, err, err_size);
-  if (r == 0 && (r = share_memory(k)) < 0) snprintf(err, err_size, "no shared memory");
+  int r = start_servers(k, err);
+  if (r == 0 && (r = share_memory(k)) < 0) lb_error(err, r, "no shared memory");
   if (r < 0) return r;
   /* A statement that this system cannot be asked is passed over without a result. */
   unsigned has = plan->adapter ? lb_adapter_has(c) : lb_conform_has(c);
@@ -276,17 +276,17 @@ static _Noreturn void controller_main(const struct lb_conform_plan *plan, int ou
   k.plan = plan;
   k.limit_ms = plan->limit_ms ? plan->limit_ms : LIMIT_MS;
   k.out = out;
-  end.result = control(&k, end.err, sizeof end.err);
+  end.result = control(&k, &end.err);
   lb_stand_down(&k.stand);
   write_all(out, &end, sizeof end);
   _exit(0);
 }
 
 int lb_conform_run(const struct lb_conform_plan *plan, void (*said)(void *data, const struct lb_conform_result *result),
-                   void *data, char *err, size_t err_size) {
+                   void *data, struct lb_error *err) {
   struct message message = {0};
   int pipe_fd[2];
-  if (pipe2(pipe_fd, O_CLOEXEC) < 0) return snprintf(err, err_size, "no pipe: %s", strerror(errno)), -EMFILE;
+  if (pipe2(pipe_fd, O_CLOEXEC) < 0) return lb_error(err, -EMFILE, "no pipe: %s", strerror(errno));
   fflush(NULL); /* or several processes would write it */
   bool elsewhere =
       plan->adapter && plan->topology->data_count == 0; /* as in a trial: its author knows where its servers are */
@@ -296,12 +296,12 @@ int lb_conform_run(const struct lb_conform_plan *plan, void (*said)(void *data, 
   close(pipe_fd[1]);
   while (pid > 0 && read_all(pipe_fd[0], &message, sizeof message) && !message.last) said(data, &message.statement);
   close(pipe_fd[0]);
-  if (pid < 0) return snprintf(err, err_size, "no process: %s", strerror(-pid)), pid;
+  if (pid < 0) return lb_error(err, pid, "no process: %s", strerror(-pid));
   /* The first process of the namespace: with it goes everything that is left in there. */
   kill(pid, SIGKILL);
   while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
   }
-  if (!message.last) return snprintf(err, err_size, "the process of the servers died"), -ECHILD;
-  snprintf(err, err_size, "%s", message.err);
+  if (!message.last) return lb_error(err, -ECHILD, "the process of the servers died");
+  *err = message.err;
   return message.result;
 }

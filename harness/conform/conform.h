@@ -15,6 +15,7 @@
 #ifndef LB_CONFORM_H
 #define LB_CONFORM_H
 
+#include "base/error.h"
 #include "run/rundir.h"
 #include "servers/topology.h"
 
@@ -46,7 +47,7 @@ struct lb_conform_plan {
  * process. After three that did not end in time the rest is not tried, and does not hold. 0; -errno
  * with one line in err: no process, no network, or the servers did not start. */
 int lb_conform_run(const struct lb_conform_plan *plan, void (*said)(void *data, const struct lb_conform_result *result),
-                   void *data, char *err, size_t err_size);
+                   void *data, struct lb_error *err);
 
 /* One promise of the contract, as a sentence that is true of a protocol which keeps it. */
 struct lb_conform;

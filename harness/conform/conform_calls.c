@@ -5,6 +5,7 @@
  * meets it first.
  */
 #include "conform_calls.h"
+#include "base/error.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -135,15 +136,16 @@ static void enter(struct lb_conform *c, enum lb_hook hook, int i, lb_ns deadline
 /* After every hook: is it an answer that this hook may give, does an error say why, and did it come
  * in time. Returns the answer. */
 static int leave(struct lb_conform *c, int result) {
-  char complaint[200], came[32];
+  struct lb_error complaint;
+  char came[32];
   struct lb_env *env = &c->env[c->caller].base;
   lb_ns now = lb_now(env), late_ms = now > c->due ? (now - c->due) / LB_NS_PER_MS : 0;
   atomic_store(&c->shared->hook, LB_HOOK_NONE);
-  if (lb_contract_result(c->hook, result, complaint, sizeof complaint) < 0)
-    lb_conform_break(c, "%s (%s session)", complaint, ordinal[c->caller]);
-  if (result < 0 && lb_contract_text(env->err, sizeof env->err, complaint, sizeof complaint) < 0)
+  if (lb_contract_result(c->hook, result, &complaint) < 0)
+    lb_conform_break(c, "%s (%s session)", complaint.text, ordinal[c->caller]);
+  if (result < 0 && lb_contract_text(env->err, sizeof env->err, &complaint) < 0)
     lb_conform_break(c, "%s answered %s and %s (%s session)", lb_hook_name(c->hook),
-                     describe(c->hook, result, came, sizeof came), complaint, ordinal[c->caller]);
+                     describe(c->hook, result, came, sizeof came), complaint.text, ordinal[c->caller]);
   if (late_ms > LB_CONFORM_LATE_MS)
     lb_conform_break(c, "%s came back %" PRIu64 " ms past its deadline (%s session)", lb_hook_name(c->hook), late_ms,
                      ordinal[c->caller]);
@@ -190,11 +192,11 @@ static int64_t ttl_of(const struct lb_conform *c, int i) { return c->ttl_ms[i] ?
 
 /* A grant is held against the contract: what it says of when it was asked for, and until when it is good. Returns r. */
 static int look_at(struct lb_conform *c, int r, const struct lb_grant *grant, lb_ns before, int64_t ttl_ms) {
-  char complaint[200];
+  struct lb_error complaint;
   lb_ns now = lb_now(&c->env[c->caller].base);
   bool bounded = c->protocol->traits & LB_TRAIT_LEASED && !lb_counts_by_wall(c->protocol, c->options);
-  if (r == LB_OK && lb_contract_grant(bounded, grant, before, now, ttl_ms, complaint, sizeof complaint) < 0)
-    lb_conform_break(c, "%s (%s, %s session)", complaint, lb_hook_name(c->hook), ordinal[c->caller]);
+  if (r == LB_OK && lb_contract_grant(bounded, grant, before, now, ttl_ms, &complaint) < 0)
+    lb_conform_break(c, "%s (%s, %s session)", complaint.text, lb_hook_name(c->hook), ordinal[c->caller]);
   return r;
 }
 
@@ -309,19 +311,18 @@ static int ask_quietly(struct lb_conform *c, enum lb_hook hook, int i, uint64_t 
 }
 
 int lb_conform_server(struct lb_conform *c, int i) {
-  char complaint[200];
+  struct lb_error complaint;
   int r = ask_quietly(c, LB_HOOK_SERVER, i, NULL);
-  if (lb_contract_server(r, c->target.count, complaint, sizeof complaint) < 0)
-    lb_conform_break(c, "%s (%s session)", complaint, ordinal[i]);
+  if (lb_contract_server(r, c->target.count, &complaint) < 0)
+    lb_conform_break(c, "%s (%s session)", complaint.text, ordinal[i]);
   return r;
 }
 
 uint64_t lb_conform_seen(struct lb_conform *c, int i) {
-  char complaint[200];
+  struct lb_error complaint;
   uint64_t seen;
   ask_quietly(c, LB_HOOK_SEEN, i, &seen);
-  if (lb_contract_seen(seen, complaint, sizeof complaint) < 0)
-    lb_conform_break(c, "%s (%s session)", complaint, ordinal[i]);
+  if (lb_contract_seen(seen, &complaint) < 0) lb_conform_break(c, "%s (%s session)", complaint.text, ordinal[i]);
   return seen;
 }
 

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "backends/registry.h"
 #include "base/suggest.h"
 
@@ -46,9 +47,9 @@ static void check_flaws(struct lb_conform *c) {
 
 /* Its name has to lead back to it: two protocols of one name would hide each other. */
 static void well_formed(struct lb_conform *c) {
-  char err[200];
-  int r = lb_protocol_check(c->protocol, err, sizeof err);
-  lb_conform_check(c, r == 0, "%s", r == 0 ? "" : err);
+  struct lb_error err;
+  int r = lb_protocol_check(c->protocol, &err);
+  lb_conform_check(c, r == 0, "%s", r == 0 ? "" : err.text);
   lb_conform_check(c, lb_protocol_find(c->protocol->name) == c->protocol,
                    "expected to find %s by its name, found another protocol", c->protocol->name);
   lb_conform_check(

@@ -40,7 +40,7 @@ enum {
 
 struct shared { /* with the tool */
   int result;
-  char err[600];
+  struct lb_error err;
   struct lb_cost cost;
   _Alignas(64) unsigned char table[SHARED_BYTES]; /* lb_target.shared */
 };
@@ -100,7 +100,7 @@ static bool ask(int (*hook)(struct lb_cluster *cluster, lb_ns deadline, uint64_t
   return r == 0 || r == -EOPNOTSUPP;
 }
 
-static bool try_look(struct lb_counts *ret, char *err, size_t err_size) {
+static bool try_look(struct lb_counts *ret, struct lb_error *err) {
   struct lb_cluster *cluster = &c.stand.cluster;
   const struct lb_family *family = cluster->topology->family;
   *ret = (struct lb_counts){0};
@@ -109,18 +109,18 @@ static bool try_look(struct lb_counts *ret, char *err, size_t err_size) {
   lb_counts_add(ret, "bytes sent", lb_sockets_sum(&c.stand.target, bytes_sent));
   lb_counts_add(ret, "bytes received", lb_sockets_sum(&c.stand.target, bytes_received));
   if (!ask(lb_cluster_requests, "requests", ret) || !ask(lb_cluster_commits, "writes committed", ret))
-    return snprintf(err, err_size, "%s", c.env.base.err), false;
+    return lb_refuse(err, "%s", c.env.base.err), false;
   for (size_t i = 0; family->counts && i < cluster->data_count; i++)
-    if (family->counts(cluster, i, soon(), ret) < 0) return snprintf(err, err_size, "%s", c.env.base.err), false;
+    if (family->counts(cluster, i, soon(), ret) < 0) return lb_refuse(err, "%s", c.env.base.err), false;
   for (size_t i = 0; c.shared->cost.disk_counts && i < cluster->server_count; i++)
     lb_disk_counts(&c.stand.cluster.server[i], ret);
   return true;
 }
 
 /* A server that has much to do may not answer within the short time that a question is given. */
-static bool look(struct lb_counts *ret, char *err, size_t err_size) {
+static bool look(struct lb_counts *ret, struct lb_error *err) {
   for (int i = 0; i < 20; i++) {
-    if (try_look(ret, err, err_size)) return true;
+    if (try_look(ret, err)) return true;
     c.asked_twice = true;
   }
   return false;
@@ -137,11 +137,11 @@ static void charge(enum lb_cost_column column, const struct lb_counts *before, c
 
 /* What a look adds to the counters, the least of several times: nobody does anything, but a server may have something
  * to do of its own. */
-static bool look_at_looks(char *err, size_t err_size) {
+static bool look_at_looks(struct lb_error *err) {
   struct lb_counts before, after;
   c.of_a_look = (struct lb_counts){0};
   for (int i = 0; i < 5; i++) {
-    if (!look(&before, err, err_size) || !look(&after, err, err_size)) return false;
+    if (!look(&before, err) || !look(&after, err)) return false;
     for (size_t k = 0; k < after.size; k++) {
       uint64_t moved = after.count[k].n - lb_counts_of(&before, after.count[k].what),
                least = lb_counts_of(&c.of_a_look, after.count[k].what);
@@ -156,14 +156,14 @@ static bool look_at_looks(char *err, size_t err_size) {
 
 static struct lb_lock lock(void) { return (struct lb_lock){.key = c.key, .ttl_ms = TTL_MS}; }
 
-static int fail(const struct person *p, const char *hook, int wanted, int got, char *err, size_t err_size) {
+static int fail(const struct person *p, const char *hook, int wanted, int got, struct lb_error *err) {
   static const char *const words[] = {"OK", "BUSY", "TIMEOUT", "LOST", "UNKNOWN", "UNCONFIRMED"};
-  snprintf(err, err_size, "expected %s from %s, got %s%s%s", words[wanted], hook, got < 0 ? strerror(-got) : words[got],
-           got < 0 ? ": " : "", got < 0 ? p->env.base.err : "");
+  lb_refuse(err, "expected %s from %s, got %s%s%s", words[wanted], hook, got < 0 ? strerror(-got) : words[got],
+            got < 0 ? ": " : "", got < 0 ? p->env.base.err : "");
   return got < 0 ? got : -EPROTO;
 }
 
-static int begin(struct person *p, const char *name, char *err, size_t err_size) {
+static int begin(struct person *p, const char *name, struct lb_error *err) {
   const struct lb_protocol *protocol = c.plan->protocol;
   lb_env_init(&p->env, lb_clock_ns());
   real_wait = p->env.base.wait_fds;
@@ -177,7 +177,7 @@ static int begin(struct person *p, const char *name, char *err, size_t err_size)
                                  .prefix = c.prefix};
   p->session = calloc(1, protocol->session_size);
   int r = p->session ? protocol->open(p->session, &p->config, soon()) : -ENOMEM;
-  return r == 0 ? 0 : fail(p, "open", LB_OK, r, err, err_size);
+  return r == 0 ? 0 : fail(p, "open", LB_OK, r, err);
 }
 
 static void end(struct person *p) {
@@ -211,58 +211,57 @@ static int be_refused(struct person *p) {
 /* ---- counting ------------------------------------------------------------------------------------------ */
 
 /* One cycle. 1: it was to be counted, and could not be. */
-static int cycle(bool counted, char *err, size_t err_size) {
+static int cycle(bool counted, struct lb_error *err) {
   struct lb_counts before, between, after;
   struct lb_grant grant;
   c.asked_twice = false;
-  if (counted && !look(&before, err, err_size)) return -EIO;
+  if (counted && !look(&before, err)) return -EIO;
   int r = acquire(&c.a, &grant);
-  if (r != LB_OK) return fail(&c.a, "try_acquire", LB_OK, r, err, err_size);
-  if (counted && !look(&between, err, err_size)) return -EIO;
-  if ((r = release(&c.a, &grant)) != LB_OK) return fail(&c.a, "release", LB_OK, r, err, err_size);
+  if (r != LB_OK) return fail(&c.a, "try_acquire", LB_OK, r, err);
+  if (counted && !look(&between, err)) return -EIO;
+  if ((r = release(&c.a, &grant)) != LB_OK) return fail(&c.a, "release", LB_OK, r, err);
   if (!counted) return 0;
-  if (!look(&after, err, err_size)) return -EIO;
+  if (!look(&after, err)) return -EIO;
   if (c.asked_twice) return 1;
   charge(LB_COST_ACQUIRE, &before, &between);
   charge(LB_COST_RELEASE, &between, &after);
   return 0;
 }
 
-static int count_alone(char *err, size_t err_size) {
+static int count_alone(struct lb_error *err) {
   int r = 0;
-  for (int i = 0; r == 0 && i < WARM; i++) r = cycle(false, err, err_size);
-  if (r == 0 && !look_at_looks(err, err_size)) r = -EIO;
+  for (int i = 0; r == 0 && i < WARM; i++) r = cycle(false, err);
+  if (r == 0 && !look_at_looks(err)) r = -EIO;
   for (int i = 0, left = AGAIN; r == 0 && i < c.plan->times; i++) {
-    if ((r = cycle(true, err, err_size)) <= 0) continue;
-    if (left-- == 0) return snprintf(err, err_size, "the servers answer too slowly to be counted"), -ETIMEDOUT;
+    if ((r = cycle(true, err)) <= 0) continue;
+    if (left-- == 0) return lb_error(err, -ETIMEDOUT, "the servers answer too slowly to be counted");
     r = 0, i--;
   }
   return r;
 }
 
-static int count_refused(char *err, size_t err_size) {
+static int count_refused(struct lb_error *err) {
   struct lb_counts before, after;
   struct lb_grant held;
   int r = acquire(&c.a, &held);
-  if (r != LB_OK) return fail(&c.a, "try_acquire", LB_OK, r, err, err_size);
-  if ((r = begin(&c.b, "second", err, err_size)) < 0) return r;
+  if (r != LB_OK) return fail(&c.a, "try_acquire", LB_OK, r, err);
+  if ((r = begin(&c.b, "second", err)) < 0) return r;
   for (int i = -WARM, left = AGAIN; i < c.plan->times; i++) {
     c.asked_twice = false;
-    if (i >= 0 && !look(&before, err, err_size)) return -EIO;
+    if (i >= 0 && !look(&before, err)) return -EIO;
     r = be_refused(&c.b);
     if (r == LB_OK && i == -WARM) return c.shared->cost.refuses = false, 0;
-    if (r != LB_BUSY) return fail(&c.b, "try_acquire", LB_BUSY, r, err, err_size);
-    if (i >= 0 && !look(&after, err, err_size)) return -EIO;
+    if (r != LB_BUSY) return fail(&c.b, "try_acquire", LB_BUSY, r, err);
+    if (i >= 0 && !look(&after, err)) return -EIO;
     if (i >= 0 && !c.asked_twice) charge(LB_COST_REFUSED, &before, &after);
-    else if (i >= 0 && left-- == 0)
-      return snprintf(err, err_size, "the servers answer too slowly to be counted"), -ETIMEDOUT;
+    else if (i >= 0 && left-- == 0) return lb_error(err, -ETIMEDOUT, "the servers answer too slowly to be counted");
     else if (i >= 0) i--;
   }
   r = release(&c.a, &held);
-  return r == LB_OK ? 0 : fail(&c.a, "release", LB_OK, r, err, err_size);
+  return r == LB_OK ? 0 : fail(&c.a, "release", LB_OK, r, err);
 }
 
-static int control(char *err, size_t err_size) {
+static int control(struct lb_error *err) {
   const struct lb_cost_plan *plan = c.plan;
   struct lb_cost *cost = &c.shared->cost;
   struct lb_counts none = {0};
@@ -275,7 +274,7 @@ static int control(char *err, size_t err_size) {
   c.stand.watch_disk = true;
   c.stand.measured = true;
   snprintf(c.stand.folder, sizeof c.stand.folder, "%s/scratch", plan->dir->partial);
-  int r = lb_stand_up(&c.stand, plan->topology, &c.env.base, err, err_size);
+  int r = lb_stand_up(&c.stand, plan->topology, &c.env.base, err);
   if (r < 0) return r;
   c.stand.target.shared = c.shared->table, c.stand.target.shared_size = sizeof c.shared->table;
   cost->has_servers = c.stand.cluster.server_count > 0;
@@ -283,11 +282,11 @@ static int control(char *err, size_t err_size) {
   for (size_t i = 0; i < c.stand.cluster.server_count; i++)
     cost->disk_counts &= lb_disk_counts(&c.stand.cluster.server[i], &none);
   cost->times = plan->times, cost->refuses = true;
-  r = begin(&c.a, "first", err, err_size);
+  r = begin(&c.a, "first", err);
   if (r == 0 && plan->protocol->setup && (r = plan->protocol->setup(c.a.session, soon())) != LB_OK)
-    r = fail(&c.a, "setup", LB_OK, r, err, err_size);
-  if (r == 0) r = count_alone(err, err_size);
-  if (r == 0) r = count_refused(err, err_size);
+    r = fail(&c.a, "setup", LB_OK, r, err);
+  if (r == 0) r = count_alone(err);
+  if (r == 0) r = count_refused(err);
   end(&c.b), end(&c.a);
   return r;
 }
@@ -307,26 +306,24 @@ static bool await_end(pid_t pid) {
   return false;
 }
 
-int lb_cost_count(const struct lb_cost_plan *plan, struct lb_cost *ret, char *err, size_t err_size) {
+int lb_cost_count(const struct lb_cost_plan *plan, struct lb_cost *ret, struct lb_error *err) {
   struct shared *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (shared == MAP_FAILED) return snprintf(err, err_size, "no memory"), -ENOMEM;
+  if (shared == MAP_FAILED) return lb_error(err, -ENOMEM, "no memory");
   shared->result = -ECHILD;
-  snprintf(shared->err, sizeof shared->err, "the process of the clients died");
+  lb_refuse(&shared->err, "the process of the clients died");
   fflush(NULL); /* or both processes would write it */
   pid_t pid = lb_sandbox_fork(plan->dir->alive, plan->dir->guard_pipe);
   if (pid == 0) {
-    char why[600] = "";
     c.plan = plan, c.shared = shared;
-    int r = control(why, sizeof why);
+    int r = control(&shared->err);
     lb_stand_down(&c.stand);
-    snprintf(shared->err, sizeof shared->err, "%s", why);
     shared->result = r;
     _exit(0);
   }
   int r = pid;
-  if (pid < 0) snprintf(err, err_size, "no process: %s", strerror(-pid));
-  else if (!await_end(pid)) r = -ETIMEDOUT, snprintf(err, err_size, "it did not end within %d s", LIMIT_S);
-  else r = shared->result, snprintf(err, err_size, "%s", shared->err);
+  if (pid < 0) lb_refuse(err, "no process: %s", strerror(-pid));
+  else if (!await_end(pid)) r = lb_error(err, -ETIMEDOUT, "it did not end within %d s", LIMIT_S);
+  else r = shared->result, *err = shared->err;
   *ret = shared->cost;
   munmap(shared, sizeof *shared);
   return r < 0 ? r : 0;

@@ -12,6 +12,7 @@
 #ifndef LB_COST_H
 #define LB_COST_H
 
+#include "base/error.h"
 #include "run/rundir.h"
 #include "servers/family.h"
 #include "servers/topology.h"
@@ -35,6 +36,6 @@ struct lb_cost { /* plain data */
 };
 
 /* 0; -errno with one line in err. */
-int lb_cost_count(const struct lb_cost_plan *plan, struct lb_cost *ret, char *err, size_t err_size);
+int lb_cost_count(const struct lb_cost_plan *plan, struct lb_cost *ret, struct lb_error *err);
 
 #endif

@@ -205,15 +205,11 @@ void lb_history_sort(struct lb_history *history) {
 
 /* ---- files: the first bytes say which form ----------------------------------------------------------------------- */
 
-int lb_history_parse(const char *name, const void *data, size_t size, struct lb_history *ret, char *err,
-                     size_t err_size) {
+int lb_history_parse(const char *name, const void *data, size_t size, struct lb_history *ret, struct lb_error *err) {
   *ret = (struct lb_history){0};
   bool binary = size >= 6 && memcmp(data, "LBHIST", 6) == 0;
-  int r = (binary ? lb_history_parse_binary : lb_history_parse_json)(name, data, size, ret, err, err_size);
-  if (r == 0 && ret->count == 0) {
-    snprintf(err, err_size, "%s:1: found no events, expected at least one", name);
-    r = -EINVAL;
-  }
+  int r = (binary ? lb_history_parse_binary : lb_history_parse_json)(name, data, size, ret, err);
+  if (r == 0 && ret->count == 0) r = lb_refuse(err, "%s:1: found no events, expected at least one", name);
   if (r < 0) {
     lb_history_clear(ret);
     return r;
@@ -247,27 +243,26 @@ static int read_all(int fd, char **ret_data, size_t *ret_size) {
   return r;
 }
 
-static int cannot_be_read(const char *name, int r, char *err, size_t err_size) {
-  snprintf(err, err_size, "%s: cannot be read: %s", name, strerror(-r));
-  return r;
+static int cannot_be_read(const char *name, int r, struct lb_error *err) {
+  return lb_error(err, r, "%s: cannot be read: %s", name, strerror(-r));
 }
 
-int lb_history_read(int fd, const char *name, struct lb_history *ret, char *err, size_t err_size) {
+int lb_history_read(int fd, const char *name, struct lb_history *ret, struct lb_error *err) {
   *ret = (struct lb_history){0};
   char *data = NULL;
   size_t size = 0;
   int r = read_all(fd, &data, &size);
-  if (r < 0) return cannot_be_read(name, r, err, err_size);
-  r = lb_history_parse(name, data, size, ret, err, err_size);
+  if (r < 0) return cannot_be_read(name, r, err);
+  r = lb_history_parse(name, data, size, ret, err);
   free(data);
   return r;
 }
 
-int lb_history_load(const char *path, struct lb_history *ret, char *err, size_t err_size) {
+int lb_history_load(const char *path, struct lb_history *ret, struct lb_error *err) {
   *ret = (struct lb_history){0};
   int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return cannot_be_read(path, -errno, err, err_size);
-  int r = lb_history_read(fd, path, ret, err, err_size);
+  if (fd < 0) return cannot_be_read(path, -errno, err);
+  int r = lb_history_read(fd, path, ret, err);
   close(fd);
   return r;
 }

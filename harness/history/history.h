@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include "base/error.h"
 
 enum lb_event_kind {
   LB_EV_ACQUIRE = 1, /* a request for the lock is about to be sent */
@@ -205,12 +206,11 @@ const char *lb_event_kind_name(unsigned kind);
  * ...", in a binary file "FILE: byte OFFSET: ...") for malformed content, an empty file included;
  * other -errno. On error *ret is left empty. The result is sorted. What a lb_event must and may
  * carry is the same in both forms (see the table in history_form.c). */
-int lb_history_load(const char *path, struct lb_history *ret, char *err, size_t err_size);
+int lb_history_load(const char *path, struct lb_history *ret, struct lb_error *err);
 /* The same from an open file, to its end; it stays open. `name` stands for it in messages. */
-int lb_history_read(int fd, const char *name, struct lb_history *ret, char *err, size_t err_size);
+int lb_history_read(int fd, const char *name, struct lb_history *ret, struct lb_error *err);
 /* The same from memory; `name` stands for the file in messages. For tests and fuzzing. */
-int lb_history_parse(const char *name, const void *data, size_t size, struct lb_history *ret, char *err,
-                     size_t err_size);
+int lb_history_parse(const char *name, const void *data, size_t size, struct lb_history *ret, struct lb_error *err);
 /* Writes the binary form / JSON lines to an open stream and flushes it. 0 or -errno; -EINVAL,
  * before anything is written, for an event that no reader would accept. The first of the JSON lines
  * is {"format":2}. */

@@ -37,19 +37,16 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "binary histories are 
 struct reader {
   const char *name, *data;
   size_t size, at;
-  char *err;
-  size_t err_size;
+  struct lb_error *err;
 };
 
 static int refuse(const struct reader *reader, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static int refuse(const struct reader *reader, const char *format, ...) {
-  int used = snprintf(reader->err, reader->err_size, "%s: byte %zu: ", reader->name, reader->at);
   va_list args;
   va_start(args, format);
-  if (used >= 0 && (size_t)used < reader->err_size)
-    vsnprintf(reader->err + used, reader->err_size - (size_t)used, format, args);
+  lb_error_va(reader->err, -EINVAL, format, args);
   va_end(args);
-  return -EINVAL;
+  return lb_error_prefix(reader->err, "%s: byte %zu: ", reader->name, reader->at);
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
@@ -151,9 +148,9 @@ static int read_events(struct reader *r, size_t count, struct lb_history *ret) {
   return 0;
 }
 
-int lb_history_parse_binary(const char *name, const char *data, size_t size, struct lb_history *ret, char *err,
-                            size_t err_size) {
-  struct reader reader = {.name = name, .data = data, .size = size, .err = err, .err_size = err_size};
+int lb_history_parse_binary(const char *name, const char *data, size_t size, struct lb_history *ret,
+                            struct lb_error *err) {
+  struct reader reader = {.name = name, .data = data, .size = size, .err = err};
   struct header header;
   int r = read_header(&reader, &header);
   if (r < 0) return r;

@@ -6,6 +6,7 @@
 #ifndef LB_HISTORY_FORM_H
 #define LB_HISTORY_FORM_H
 
+#include "base/error.h"
 #include "history.h"
 
 /* The members of an event, named as in the JSON form. The bit 1 << i belongs to lb_members[i]. */
@@ -84,9 +85,9 @@ const void *lb_member_at(const struct lb_member *member, const struct lb_event *
 size_t lb_utf8_length(const char *text, size_t size);
 
 /* The two readers, into an empty history; after an error the caller clears it. */
-int lb_history_parse_json(const char *name, const char *data, size_t size, struct lb_history *ret, char *err,
-                          size_t err_size);
-int lb_history_parse_binary(const char *name, const char *data, size_t size, struct lb_history *ret, char *err,
-                            size_t err_size);
+int lb_history_parse_json(const char *name, const char *data, size_t size, struct lb_history *ret,
+                          struct lb_error *err);
+int lb_history_parse_binary(const char *name, const char *data, size_t size, struct lb_history *ret,
+                            struct lb_error *err);
 
 #endif

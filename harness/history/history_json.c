@@ -18,19 +18,17 @@ enum { LINE_MAX_BYTES = 1 << 20, QUOTE_MAX = 40 };
 struct line { /* what is being read, and where complaints go */
   const char *name;
   size_t number;
-  char *err;
-  size_t err_size;
+  struct lb_error *err;
 };
 
 static int refuse(const struct line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static int refuse(const struct line *line, const char *format, ...) {
-  int used = snprintf(line->err, line->err_size, "%s:%zu: ", line->name, line->number);
   va_list args;
   va_start(args, format);
-  if (used >= 0 && (size_t)used < line->err_size)
-    vsnprintf(line->err + used, line->err_size - (size_t)used, format, args);
+  lb_error_va(line->err, -EINVAL, format, args);
   va_end(args);
-  for (char *c = line->err; line->err_size && *c; c++)
+  lb_error_prefix(line->err, "%s:%zu: ", line->name, line->number);
+  for (char *c = line->err->text; *c; c++)
     if ((unsigned char)*c < ' ' || *c == 127) *c = '?'; /* one line, and no terminal codes out of a hostile file */
   return -EINVAL;
 }
@@ -272,9 +270,9 @@ static int parse_line(const struct line *line, const char *text, size_t size, st
 }
 
 /* Line by line, to the first one that is refused. The last one may lack its newline. */
-int lb_history_parse_json(const char *name, const char *data, size_t size, struct lb_history *ret, char *err,
-                          size_t err_size) {
-  struct line line = {.name = name, .err = err, .err_size = err_size};
+int lb_history_parse_json(const char *name, const char *data, size_t size, struct lb_history *ret,
+                          struct lb_error *err) {
+  struct line line = {.name = name, .err = err};
   int r = 0;
   while (r == 0 && size > 0) {
     const char *newline = memchr(data, '\n', size);

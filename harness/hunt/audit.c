@@ -18,14 +18,15 @@ enum { PURPOSE_AUDIT = 0x61756474 }; /* a stream of its own */
 /* ---- the sample -------------------------------------------------------------------------------------------------- */
 
 static bool can_be_written(const struct lb_hunt_space *space, const struct lb_hunt_timeline *t) {
-  char *text = NULL, err[300];
+  struct lb_error err;
+  char *text = NULL;
   size_t size = 0;
   struct lb_scenario scenario;
   FILE *file = open_memstream(&text, &size);
   if (!file) return false;
   int r = lb_hunt_write(t, &space->system, LB_GUARD_NONE, NULL, "race", file);
   if (fclose(file) != 0) r = -ENOMEM;
-  if (r == 0) r = lb_scenario_parse("audit.ini", text, size, &scenario, err, sizeof err);
+  if (r == 0) r = lb_scenario_parse("audit.ini", text, size, &scenario, &err);
   if (r == 0) lb_scenario_clear(&scenario);
   free(text);
   return r == 0;
@@ -133,7 +134,7 @@ static int open_journal(struct lb_hunting *g) {
   if (journal->file) return 0;
   snprintf(path, sizeof path, "%s/trials-audit.csv", g->order->folder);
   lb_hunting_describe(g->order, of, sizeof of);
-  int r = lb_hunt_journal_open(journal, &g->h->space, path, of, g->err, g->err_size);
+  int r = lb_hunt_journal_open(journal, &g->h->space, path, of, g->err);
   journal->guard = g->order->guard;
   return r;
 }

@@ -12,7 +12,7 @@
 
 #include "base/files.h"
 #include "base/rng.h"
-#include "base/refuse.h"
+#include "base/error.h"
 #include "run/engine.h"
 #include "run/plan.h"
 
@@ -200,22 +200,21 @@ static void take_cells(struct play *p) {
   }
 }
 
-static int play_plan(struct play *p, char *err, size_t err_size) {
-  if (!(p->cell = calloc(p->plan.cell_count + 1, sizeof *p->cell)))
-    return lb_refuse(err, err_size, "out of memory"), -ENOMEM;
+static int play_plan(struct play *p, struct lb_error *err) {
+  if (!(p->cell = calloc(p->plan.cell_count + 1, sizeof *p->cell))) return lb_error(err, -ENOMEM, "out of memory");
   take_cells(p);
   p->source = (struct lb_source){.of = p, .next = next, .begun = begun, .ended = ended, .tick = tick};
   p->pace = lb_pace_begin(p->batch->jobs);
-  int r = p->count > 0 ? lb_engine_run(&p->source, p->batches->dir, p->pace.jobs.most, err, err_size) : 0;
+  int r = p->count > 0 ? lb_engine_run(&p->source, p->batches->dir, p->pace.jobs.most, err) : 0;
   free(p->cell);
   return r;
 }
 
-static int play_all_of(struct play *p, char *err, size_t err_size) {
+static int play_all_of(struct play *p, struct lb_error *err) {
   struct lb_hunt_batches *g = p->batches;
   struct files files;
   int r = write_files(p, &files);
-  if (r < 0) return free_files(&files), lb_refuse(err, err_size, "cannot write the timelines: %s", strerror(-r)), r;
+  if (r < 0) return free_files(&files), lb_error(err, r, "cannot write the timelines: %s", strerror(-r));
   struct lb_plan_request request = {.scenario_paths = (const char *const *)files.path,
                                     .scenario_count = files.count,
                                     .systems = g->space->system.name,
@@ -228,8 +227,8 @@ static int play_all_of(struct play *p, char *err, size_t err_size) {
     request.guards |= batch->guards;
     if (batch->repeats + batch->again > request.trials) request.trials = batch->repeats + batch->again;
   }
-  r = lb_plan_make(&request, &p->plan, err, err_size);
-  if (r == 0) r = play_plan(p, err, err_size), lb_plan_clear(&p->plan);
+  r = lb_plan_make(&request, &p->plan, err);
+  if (r == 0) r = play_plan(p, err), lb_plan_clear(&p->plan);
   free_files(&files);
   return r;
 }
@@ -253,14 +252,14 @@ static void sort(struct play *p) {
   qsort(p->timed, count, sizeof *p->timed, by_time);
 }
 
-int lb_hunt_play_batches(struct lb_hunt_batches *batches, const struct lb_hunt_batch batch[], size_t count, char *err,
-                         size_t err_size) {
+int lb_hunt_play_batches(struct lb_hunt_batches *batches, const struct lb_hunt_batch batch[], size_t count,
+                         struct lb_error *err) {
   struct play p = {.batches = batches, .batch = batch, .batch_count = count};
   for (size_t i = 0; i < count; i++) p.timed_count += batch[i].count;
   if (p.timed_count == 0) return 0;
-  if (!(p.timed = malloc(p.timed_count * sizeof *p.timed))) return lb_refuse(err, err_size, "out of memory"), -ENOMEM;
+  if (!(p.timed = malloc(p.timed_count * sizeof *p.timed))) return lb_error(err, -ENOMEM, "out of memory");
   sort(&p);
-  int r = play_all_of(&p, err, err_size);
+  int r = play_all_of(&p, err);
   free(p.timed);
   return r;
 }

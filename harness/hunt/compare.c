@@ -136,11 +136,12 @@ static void mark_written(const struct lb_hunt *h, const struct lb_hunt_deeds *d,
 
 /* What comes out there; of a cell that means nothing, or that nobody expects anything of, LB_NA. */
 static enum lb_verdict expected_of(const struct lb_hunt *h, const struct lb_scenario *scenario) {
-  char why[300];
+  struct lb_error why;
   struct lb_system system;
-  if (lb_system_parse(h->space.system.name, &system, why, sizeof why) < 0 || !lb_scenario_asks(scenario, system.name))
+  if (lb_system_parse(h->space.system.name, &system, &why) < 0 || !lb_scenario_asks(scenario, system.name))
     return LB_NA;
-  if (lb_fit(scenario, system.protocol, system.topology, h->journal.guard, why, sizeof why) == LB_NA) return LB_NA;
+  if (lb_fit(scenario, system.protocol, system.topology, h->journal.guard, why.text, sizeof why.text) == LB_NA)
+    return LB_NA;
   union lb_value *options =
       lb_settings_options(system.protocol, (const char *const *)scenario->options, scenario->option_count);
   enum lb_verdict verdict =
@@ -164,15 +165,15 @@ static int add_scenario(const struct lb_hunt *h, const struct lb_scenario *scena
 }
 
 int lb_hunt_compare(const struct lb_hunt *h, const char *const settings[], size_t setting_count, const char *folder,
-                    struct lb_hunt_comparison *ret, char *err, size_t err_size) {
+                    struct lb_hunt_comparison *ret, struct lb_error *err) {
   char **scenario_names = NULL, **paths = NULL;
   size_t count = 0;
   *ret = (struct lb_hunt_comparison){.written = calloc(h->sets.count + 1, sizeof *ret->written)};
   int r = ret->written ? lb_scenario_list(folder, &scenario_names, &paths, &count) : -ENOMEM;
-  if (r < 0) snprintf(err, err_size, "cannot read %s: %s", folder, strerror(-r));
+  if (r < 0) lb_error(err, r, "cannot read %s: %s", folder, strerror(-r));
   for (size_t i = 0; i < count; i++) {
     struct lb_scenario scenario;
-    if (r == 0) r = lb_scenario_load(paths[i], &scenario, err, err_size);
+    if (r == 0) r = lb_scenario_load(paths[i], &scenario, err);
     if (r == 0) r = add_scenario(h, &scenario, settings, setting_count, ret), lb_scenario_clear(&scenario);
     free(scenario_names[i]);
     free(paths[i]);

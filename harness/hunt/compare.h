@@ -6,6 +6,7 @@
 #ifndef LB_HUNT_COMPARE_H
 #define LB_HUNT_COMPARE_H
 
+#include "base/error.h"
 #include "alphabet.h"
 #include "hunt.h"
 #include "scenario/scenario.h"
@@ -79,7 +80,7 @@ struct lb_hunt_comparison {
  * with these settings ("PROTOCOL.OPTION=VALUE"). 0 (release with lb_hunt_comparison_clear()), or -errno with one line
  * in err. */
 int lb_hunt_compare(const struct lb_hunt *hunt, const char *const settings[], size_t setting_count, const char *folder,
-                    struct lb_hunt_comparison *ret, char *err, size_t err_size);
+                    struct lb_hunt_comparison *ret, struct lb_error *err);
 void lb_hunt_comparison_clear(struct lb_hunt_comparison *comparison);
 
 /* What the hunt says of the scenarios: each by name, with why the two differ, and the sets that no scenario has. */

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "backends/backend.h"
-#include "base/refuse.h"
+#include "base/error.h"
 
 enum { NAME = 64, CLIENTS_MAX = 128 };
 
@@ -75,22 +75,22 @@ static int reign_of(const struct lb_directed *d, const struct lb_directed_fault 
 
 /* Faults that were not proved did nothing that is known of. When there are more than there is room for, the earliest
  * go. */
-static int add_fault(struct reader *r, size_t index, char *err, size_t err_size) {
+static int add_fault(struct reader *r, size_t index, struct lb_error *err) {
   const struct lb_history *h = r->history;
   const struct lb_fact *fact = lb_event_fact(h, &h->events[index]);
   const struct lb_event *proved = event_of(h, index, LB_EV_PROVED, fact->step),
                         *over = event_of(h, index, LB_EV_OVER, fact->step);
   const struct lb_event *touched = event_of(h, index, LB_EV_TOUCHED, fact->step);
   const struct lb_fact *whom = touched ? lb_event_fact(h, touched) : fact;
-  char why[200];
+  struct lb_error why;
   if (!proved) return 0;
   if (r->d->fault_count == LB_DIRECTED_FAULTS_MAX)
-    return lb_refuse(err, err_size, "more than %d faults came before the violation: take a trial that breaks sooner",
+    return lb_refuse(err, "more than %d faults came before the violation: take a trial that breaks sooner",
                      LB_DIRECTED_FAULTS_MAX);
   struct lb_directed_fault *f = &r->d->fault[r->d->fault_count];
   *f = (struct lb_directed_fault){0};
-  if (lb_step_parse(text(h, fact->what), &f->step, why, sizeof why) < 0)
-    return lb_refuse(err, err_size, "the fault '%s': %s", text(h, fact->what), why);
+  if (lb_step_parse(text(h, fact->what), &f->step, &why) < 0)
+    return lb_refuse(err, "the fault '%s': %s", text(h, fact->what), why.text);
   snprintf(f->host, sizeof f->host, "%s", text(h, whom->host));
   snprintf(f->from, sizeof f->from, "%s", text(h, whom->from));
   if (lb_role_is_client(f->step.a)) f->client = client_named(r, f->host);
@@ -132,7 +132,7 @@ static void take_server(const struct lb_history *h, size_t granted, char ret[NAM
       snprintf(ret, NAME, "%s", text(h, lb_event_fact(h, &h->events[i])->host));
 }
 
-static int add_clients(struct reader *r, const struct lb_episode *e, char *err, size_t err_size) {
+static int add_clients(struct reader *r, const struct lb_episode *e, struct lb_error *err) {
   const struct lb_history *h = r->history;
   const struct lb_event *outcome = &h->events[e->begin_event];
   uint32_t one = earlier(h, e), two = outcome->client;
@@ -140,7 +140,7 @@ static int add_clients(struct reader *r, const struct lb_episode *e, char *err, 
   size_t asked_2 = latest(h, e->begin_event, LB_EV_ACQUIRE, two, e->key);
   size_t asked_1 = held == SIZE_MAX ? SIZE_MAX : latest(h, held, LB_EV_ACQUIRE, one, e->key);
   if (asked_1 == SIZE_MAX || asked_2 == SIZE_MAX)
-    return lb_refuse(err, err_size, "the history does not have the begin of the two holds that met");
+    return lb_refuse(err, "the history does not have the begin of the two holds that met");
   number_of(r, one), number_of(r, two);
   take_server(h, held, r->d->by[0]), take_server(h, e->begin_event, r->d->by[1]);
   add(r, LB_DIRECTED_ASKS_1, 0, h->events[asked_1].t, h->events[asked_1].t);
@@ -177,17 +177,17 @@ static void measure(struct reader *r) {
 }
 
 int lb_directed_read(const struct lb_history *history, const struct lb_check *check, const struct lb_directed_of *of,
-                     struct lb_directed *ret, char *err, size_t err_size) {
+                     struct lb_directed *ret, struct lb_error *err) {
   const struct lb_episode *e = choose(check);
   struct reader *r = calloc(1, sizeof *r);
   *ret = (struct lb_directed){0};
-  if (!r) return lb_refuse(err, err_size, "out of memory"), -ENOMEM;
+  if (!r) return lb_error(err, -ENOMEM, "out of memory");
   *r = (struct reader){.history = history, .of = of, .d = ret};
-  int code = e ? add_clients(r, e, err, err_size)
-               : lb_refuse(err, err_size,
-                           "no two clients held the lock at once in this trial: only such violations can be cut down");
+  int code =
+      e ? add_clients(r, e, err)
+        : lb_refuse(err, "no two clients held the lock at once in this trial: only such violations can be cut down");
   for (size_t i = 0; code == 0 && i < e->begin_event; i++)
-    if (history->events[i].kind == LB_EV_FAULT) code = add_fault(r, i, err, err_size);
+    if (history->events[i].kind == LB_EV_FAULT) code = add_fault(r, i, err);
   if (code == 0) sort(r), measure(r), ret->late = !e->within_lease;
   else lb_directed_clear(ret);
   free(r);

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "base/error.h"
 #include "history/check.h"
 #include "run/estimate.h"
 #include "run/rundir.h"
@@ -76,7 +77,7 @@ struct lb_directed_of { /* where it comes from. Texts are borrowed */
  * none. 0 (release with lb_directed_clear()); -EINVAL with one line in err: there is none, or its faults cannot be
  * read. */
 int lb_directed_read(const struct lb_history *history, const struct lb_check *check, const struct lb_directed_of *of,
-                     struct lb_directed *ret, char *err, size_t err_size);
+                     struct lb_directed *ret, struct lb_error *err);
 void lb_directed_clear(struct lb_directed *directed);
 /* Whether this way to play these faults differs from the others. */
 bool lb_directed_may(const struct lb_directed *directed, const bool keep[], enum lb_directed_way way);
@@ -153,8 +154,8 @@ struct lb_shrunk {
 
 /* Cuts it down in place (its times, and the way to play it) and into *ret. 0; -EINTR before one broke; other -errno
  * with one line in err. */
-int lb_shrink(const struct lb_shrink_order *order, struct lb_directed *directed, struct lb_shrunk *ret, char *err,
-              size_t err_size);
+int lb_shrink(const struct lb_shrink_order *order, struct lb_directed *directed, struct lb_shrunk *ret,
+              struct lb_error *err);
 
 /* ---- Delta debugging: the smallest part of a list that still does what the whole did. Pure: what "does" means is the
  * caller's.

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/refuse.h"
+#include "base/error.h"
 
 /* What follows the search: a sample of what was not run because of a set that it found, guards under the sets, and
  * simpler forms of them. */
@@ -88,14 +88,13 @@ static struct lb_hunt_lab lab_of(struct lb_hunting *g, const char *of, bool play
                               .is_over = plays ? budget_is_over : is_over_now,
                               .clock = g,
                               .hasty = g->order->budget_s == 0,
-                              .err = g->err,
-                              .err_size = g->err_size};
+                              .err = g->err};
 }
 
 static int close_lab(struct lb_hunting *g, struct lb_hunt_lab *lab, int r) {
   int closed = lb_hunt_lab_close(lab);
   if (r == -EINTR) g->h->end = LB_HUNT_INTERRUPTED;
-  return r < 0 ? r : closed < 0 ? (lb_refuse(g->err, g->err_size, "cannot write %s", g->order->folder), closed) : 0;
+  return r < 0 ? r : closed < 0 ? lb_error(g->err, closed, "cannot write %s", g->order->folder) : 0;
 }
 
 static int simplify(struct lb_hunting *g, const char *of, bool plays) {
@@ -161,11 +160,11 @@ static int hunt_all(struct lb_hunting *g) {
 /* One timeline by its id, as often as it takes to be sure, whether the space would run it or not. */
 static int hunt_one(struct lb_hunting *g) {
   struct lb_hunt_timeline timeline;
-  int r = lb_hunt_of_id(g->order->only, &timeline, g->err, g->err_size);
+  int r = lb_hunt_of_id(g->order->only, &timeline, g->err);
   if (r < 0) return r;
   ptrdiff_t at = lb_hunt_find(&g->h->space, &timeline);
   if (at < 0)
-    return lb_refuse(g->err, g->err_size, "--only %s: %s has no such timeline of at most %d faults", g->order->only,
+    return lb_refuse(g->err, "--only %s: %s has no such timeline of at most %d faults", g->order->only,
                      g->order->system, g->order->faults_max);
   size_t one = (size_t)at;
   g->live.faults = timeline.fault_count;
@@ -177,15 +176,15 @@ static int hunt_one(struct lb_hunting *g) {
   return r < 0 ? r : 0;
 }
 
-static int prepare(const struct lb_hunt_order *order, struct lb_hunt *h, char *err, size_t err_size) {
+static int prepare(const struct lb_hunt_order *order, struct lb_hunt *h, struct lb_error *err) {
   struct lb_hunt_system system;
   char path[4000], of[300];
   lb_hunt_system_of(order->protocol, order->topology, &system);
   int r = lb_hunt_space_make(&system, order->faults_max, &order->switches, &h->space);
-  if (r < 0) return lb_refuse(err, err_size, "no space of timelines: %s", strerror(-r)), r;
+  if (r < 0) return lb_error(err, r, "no space of timelines: %s", strerror(-r));
   snprintf(path, sizeof path, "%s/trials.csv", order->folder);
   lb_hunting_describe(order, of, sizeof of);
-  r = lb_hunt_journal_open(&h->journal, &h->space, path, of, err, err_size);
+  r = lb_hunt_journal_open(&h->journal, &h->space, path, of, err);
   if (r < 0) lb_hunt_space_clear(&h->space);
   h->journal.guard = order->guard;
   return r;
@@ -245,16 +244,15 @@ static int close_off(struct lb_hunting *g) {
   return r;
 }
 
-int lb_hunt_run(const struct lb_hunt_order *order, struct lb_hunt *ret, char *err, size_t err_size) {
+int lb_hunt_run(const struct lb_hunt_order *order, struct lb_hunt *ret, struct lb_error *err) {
   *ret = (struct lb_hunt){0};
-  int r = prepare(order, ret, err, err_size);
+  int r = prepare(order, ret, err);
   if (r < 0) return r;
   struct lb_hunting g = {.order = order,
                          .h = ret,
                          .begin = lb_clock_ns(),
                          .share = 1,
                          .err = err,
-                         .err_size = err_size,
                          .live = {.what = "looking", .left_s = -1}};
   g.batches = (struct lb_hunt_batches){.space = &ret->space,
                                        .journal = &ret->journal,

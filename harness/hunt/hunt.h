@@ -12,6 +12,7 @@
 #ifndef LB_HUNT_HUNT_H
 #define LB_HUNT_HUNT_H
 
+#include "base/error.h"
 #include "audit.h"
 #include "run/estimate.h"
 #include "simplify.h"
@@ -77,7 +78,7 @@ struct lb_hunt { /* its result. Released with lb_hunt_clear() */
 
 /* Hunts; the journal is in folder/trials.csv, and a hunt goes on from what is there. 0, also if it was interrupted or
  * ran out of budget (hunt->end); -EINVAL or other -errno with one line in err. */
-int lb_hunt_run(const struct lb_hunt_order *order, struct lb_hunt *ret, char *err, size_t err_size);
+int lb_hunt_run(const struct lb_hunt_order *order, struct lb_hunt *ret, struct lb_error *err);
 void lb_hunt_clear(struct lb_hunt *hunt);
 
 #endif

@@ -63,7 +63,7 @@ void lb_hunting_describe(const struct lb_hunt_order *order, char *ret, size_t si
 
 /* -EINTR is an end, not an error. */
 int lb_hunting_play_batches(struct lb_hunting *g, const struct lb_hunt_batch batch[], size_t count) {
-  int r = lb_hunt_play_batches(&g->batches, batch, count, g->err, g->err_size);
+  int r = lb_hunt_play_batches(&g->batches, batch, count, g->err);
   if (r == -EINTR) g->h->end = LB_HUNT_INTERRUPTED;
   return r;
 }

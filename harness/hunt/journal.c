@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/refuse.h"
+#include "base/error.h"
 
 enum { LINE = 600 };
 /* 2: what came of a trial has classes of its own for damage and numbers, which older journals call `lease`. */
@@ -37,11 +37,12 @@ static void count(struct lb_hunt_journal *b, size_t timeline, enum lb_guard guar
 /* A timeline that this space does not have (any more) is of another program: refused, for its results would be mixed
  * with others. */
 static int take_line(struct lb_hunt_journal *b, char *line) {
-  char err[200], *rest = NULL;
+  struct lb_error err;
+  char *rest = NULL;
   const char *id = strtok_r(line, ",", &rest), *guard = strtok_r(NULL, ",", &rest),
              *outcome = strtok_r(NULL, ",\n", &rest);
   struct lb_hunt_timeline timeline;
-  if (!id || !guard || !outcome || lb_hunt_of_id(id, &timeline, err, sizeof err) < 0) return -EINVAL;
+  if (!id || !guard || !outcome || lb_hunt_of_id(id, &timeline, &err) < 0) return -EINVAL;
   ptrdiff_t at = lb_hunt_find(b->space, &timeline);
   int g = lb_guard_find(guard), c = lb_hunt_outcome_find(outcome);
   if (at < 0 || g < 0 || c < 0) return -EINVAL;
@@ -50,36 +51,34 @@ static int take_line(struct lb_hunt_journal *b, char *line) {
 }
 
 /* `of` stands in the first line. An empty file is a new one. */
-static int take(struct lb_hunt_journal *b, const char *path, const char *of, char *err, size_t err_size) {
+static int take(struct lb_hunt_journal *b, const char *path, const char *of, struct lb_error *err) {
   char line[LINE];
   int number = 1;
   rewind(b->file);
   if (!fgets(line, sizeof line, b->file)) return fprintf(b->file, HEAD "%s\n", of) < 0 || fflush(b->file) ? -EIO : 0;
   line[strcspn(line, "\n")] = '\0';
   if (strncmp(line, HEAD, sizeof HEAD - 1) != 0 || strcmp(line + sizeof HEAD - 1, of) != 0)
-    return lb_refuse(err, err_size,
-                     "%s:1: found '%.100s', expected '" HEAD "%s': to go on with a hunt, ask for the same one", path,
-                     line, of);
+    return lb_refuse(err, "%s:1: found '%.100s', expected '" HEAD "%s': to go on with a hunt, ask for the same one",
+                     path, line, of);
   while (fgets(line, sizeof line, b->file)) {
     number++;
     if (!strchr(line, '\n')) return 0; /* cut off by a death */
     if (take_line(b, line) < 0)
-      return lb_refuse(err, err_size, "%s:%d: found '%.100s', expected TIMELINE,GUARD,RESULT", path, number, line);
+      return lb_refuse(err, "%s:%d: found '%.100s', expected TIMELINE,GUARD,RESULT", path, number, line);
   }
   return 0;
 }
 
 int lb_hunt_journal_open(struct lb_hunt_journal *journal, const struct lb_hunt_space *space, const char *path,
-                         const char *of, char *err, size_t err_size) {
+                         const char *of, struct lb_error *err) {
   *journal = (struct lb_hunt_journal){.space = space, .file = fopen(path, "a+e")};
-  if (!journal->file) return lb_refuse(err, err_size, "cannot write %s: %s", path, strerror(errno)), -errno;
+  if (!journal->file) return lb_error(err, -errno, "cannot write %s: %s", path, strerror(errno));
   journal->count = calloc(space->count + 1, sizeof *journal->count);
   journal->why = calloc(space->count + 1, sizeof *journal->why);
   journal->doubt = calloc(space->count + 1, sizeof *journal->doubt);
   journal->replay = calloc(space->count + 1, sizeof *journal->replay);
-  int r = journal->count && journal->why && journal->doubt && journal->replay
-              ? take(journal, path, of, err, err_size)
-              : lb_refuse(err, err_size, "out of memory");
+  int r = journal->count && journal->why && journal->doubt && journal->replay ? take(journal, path, of, err)
+                                                                              : lb_refuse(err, "out of memory");
   journal->read = journal->trials;
   if (r < 0) lb_hunt_journal_close(journal);
   return r;

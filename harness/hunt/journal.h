@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/error.h"
 #include "scenario/scenario.h"
 #include "space.h"
 #include "trial/trial.h"
@@ -73,7 +74,7 @@ struct lb_hunt_journal {
  * "PROTOCOL@TOPOLOGY, seed 42, at most 2 faults"; a file of anything else is refused. Its guard is none until the
  * caller says otherwise. 0 (release with lb_hunt_journal_close()), or -errno with one line in err. */
 int lb_hunt_journal_open(struct lb_hunt_journal *journal, const struct lb_hunt_space *space, const char *path,
-                         const char *of, char *err, size_t err_size);
+                         const char *of, struct lb_error *err);
 /* One more trial, in memory and in the file. */
 void lb_hunt_journal_add(struct lb_hunt_journal *journal, size_t timeline, enum lb_guard guard,
                          enum lb_hunt_outcome outcome, const char *why);

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
-#include "base/refuse.h"
+#include "base/error.h"
 #include "run/about.h"
 #include "simplify.h"
 
@@ -92,14 +92,14 @@ static int write_set(const struct lb_hunt *h, size_t i, const char *folder) {
                             set->broke == set->decided && set->agreed == set->replayed ? "violated" : "race", path);
 }
 
-int lb_hunt_keep(const struct lb_hunt *hunt, const char *folder, char *err, size_t err_size) {
+int lb_hunt_keep(const struct lb_hunt *hunt, const char *folder, struct lb_error *err) {
   char sets[PATH];
   snprintf(sets, sizeof sets, "%s/hunt", folder);
   lb_remove_tree(sets); /* of an earlier part of this hunt */
   int r = lb_make_dirs(sets);
   for (size_t i = 0; i < hunt->sets.count && r == 0; i++) r = write_set(hunt, i, folder);
   if (r == 0) r = write_table(hunt, folder);
-  return r < 0 ? lb_refuse(err, err_size, "cannot write %s: %s", folder, strerror(-r)), r : 0;
+  return r < 0 ? lb_error(err, r, "cannot write %s: %s", folder, strerror(-r)) : 0;
 }
 
 /* hunt.json: what a reader has to know of a hunt beside its timelines. What a folder does not say cannot be compared
@@ -184,7 +184,7 @@ static json_t *sitting_json(const struct lb_hunt_sitting *s, const struct lb_hun
 }
 
 int lb_hunt_sitting_keep(const struct lb_hunt_sitting *s, const struct lb_hunt *h, const struct lb_hunt_order *order,
-                         char *err, size_t err_size) {
+                         struct lb_error *err) {
   char path[PATH];
   snprintf(path, sizeof path, "%s/hunt.json", order->folder);
   json_t *sittings = earlier(path), *one = sitting_json(s, h, order);
@@ -197,5 +197,5 @@ int lb_hunt_sitting_keep(const struct lb_hunt_sitting *s, const struct lb_hunt *
                                  without_json(order), "replays", replays_json(h), "sets", sets_json(h), "sittings",
                                  sittings),
                        path);
-  return r < 0 ? lb_refuse(err, err_size, "cannot write %s: %s", path, strerror(-r)), r : 0;
+  return r < 0 ? lb_error(err, r, "cannot write %s: %s", path, strerror(-r)) : 0;
 }

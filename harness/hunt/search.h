@@ -7,6 +7,7 @@
 #define LB_HUNT_SEARCH_H
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "hunt.h"
 
 #define LB_HUNT_CONTROLS 20 /* how often a timeline without faults is run */
@@ -45,10 +46,9 @@ struct lb_hunting {
   struct lb_hunt_live live;
   lb_ns begin;
   struct lb_hunt_ahead ahead;
-  lb_ns estimated; /* when live.left_s was */
-  double share;    /* of the budget: what is played now may take until then */
-  char *err;       /* one line, where a function below fails */
-  size_t err_size;
+  lb_ns estimated;      /* when live.left_s was */
+  double share;         /* of the budget: what is played now may take until then */
+  struct lb_error *err; /* one line, where a function below fails */
 };
 
 /* Seconds since the begin. */

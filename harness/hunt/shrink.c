@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
-#include "base/refuse.h"
+#include "base/error.h"
 #include "base/rng.h"
 #include "run/engine.h"
 #include "run/plan.h"
@@ -37,8 +37,7 @@ struct shrinker {
     size_t count;
     double each_s;
   } ahead; /* timelines, and how long one was thought to take */
-  char *err;
-  size_t err_size;
+  struct lb_error *err;
 };
 
 static size_t count_of(const bool keep[], size_t count) {
@@ -84,8 +83,8 @@ static double seconds_of(const struct shrinker *k) {
   enum { TRIALS_MOST = 100, OWN_MS = 1500, WAITS_MOST_MS = 10000 };
   struct lb_effort effort[TRIALS_MOST];
   struct lb_system system;
-  char err[300];
-  if (lb_system_parse(k->o->of->system, &system, err, sizeof err) < 0) return 0;
+  struct lb_error err;
+  if (lb_system_parse(k->o->of->system, &system, &err) < 0) return 0;
   int count = k->o->trials < TRIALS_MOST ? k->o->trials : TRIALS_MOST, start_ms = system.topology->start_ms;
   long long ms = k->o->of->ttl_ms < WAITS_MOST_MS ? k->o->of->ttl_ms : WAITS_MOST_MS;
   for (int i = 0; i < count; i++)
@@ -171,10 +170,9 @@ static int play(struct shrinker *k, const struct lb_plan *plan, const bool keep[
   struct question q = {.k = k, .keep = keep, .plan = plan, .pace = lb_pace_begin(k->o->jobs)};
   q.source =
       (struct lb_source){.of = &q, .left = plan->job_count, .next = next, .begun = begun, .ended = ended, .tick = tick};
-  if (plan->cells[0].skip[0])
-    return lb_refuse(k->err, k->err_size, "the timeline cannot be played: %s", plan->cells[0].skip);
+  if (plan->cells[0].skip[0]) return lb_refuse(k->err, "the timeline cannot be played: %s", plan->cells[0].skip);
   k->broke = 0;
-  int r = lb_engine_run(&q.source, k->o->dir, k->o->jobs.most, k->err, k->err_size);
+  int r = lb_engine_run(&q.source, k->o->dir, k->o->jobs.most, k->err);
   if (r == 0) k->violations += (size_t)k->broke;
   return r;
 }
@@ -186,7 +184,7 @@ static int play_all_of(struct shrinker *k, const bool keep[], int trials) {
   snprintf(path, sizeof path, "%s/s%06zu.ini", folder, k->s->asked);
   int r = lb_make_dirs(folder);
   if (r == 0) r = write_file(k, keep, path);
-  if (r < 0) return lb_refuse(k->err, k->err_size, "cannot write %s: %s", path, strerror(-r)), r;
+  if (r < 0) return lb_error(k->err, r, "cannot write %s: %s", path, strerror(-r));
   const char *paths[] = {path};
   struct lb_plan_request request = {.scenario_paths = paths,
                                     .scenario_count = 1,
@@ -194,7 +192,7 @@ static int play_all_of(struct shrinker *k, const bool keep[], int trials) {
                                     .only_guards = 1u << k->o->of->guard,
                                     .trials = trials,
                                     .seed = lb_rng_fork(k->o->seed, STREAM_SHRINK, k->s->asked++).state};
-  r = lb_plan_make(&request, &plan, k->err, k->err_size);
+  r = lb_plan_make(&request, &plan, k->err);
   if (r < 0) return r;
   r = play(k, &plan, keep);
   lb_plan_clear(&plan);
@@ -280,10 +278,10 @@ static int find_start(struct shrinker *k) {
   return k->start.broke > 0;
 }
 
-int lb_shrink(const struct lb_shrink_order *order, struct lb_directed *directed, struct lb_shrunk *ret, char *err,
-              size_t err_size) {
+int lb_shrink(const struct lb_shrink_order *order, struct lb_directed *directed, struct lb_shrunk *ret,
+              struct lb_error *err) {
   *ret = (struct lb_shrunk){.end = LB_SHRINK_NEVER};
-  struct shrinker k = {.o = order, .d = directed, .s = ret, .begin = lb_clock_ns(), .err = err, .err_size = err_size};
+  struct shrinker k = {.o = order, .d = directed, .s = ret, .begin = lb_clock_ns(), .err = err};
   if (order->budget_s > 0) k.end = k.begin + (lb_ns)(order->budget_s * 1e9);
   estimate(&k);
   int r = find_start(&k);

@@ -388,7 +388,7 @@ static struct lb_hunt_journal *journal_of(struct lb_hunt_lab *lab, unsigned with
   if (journal->file) return journal;
   snprintf(path, sizeof path, "%s/trials%s%s.csv", lab->folder, lab->replays ? "-replay" : "", words[without]);
   snprintf(of, sizeof of, "%s%s%s", lab->of, lab->replays ? ", replayed" : "", lb_hunt_without_text(without));
-  *ret_error = lb_hunt_journal_open(journal, lab->batches->space, path, of, lab->err, lab->err_size);
+  *ret_error = lb_hunt_journal_open(journal, lab->batches->space, path, of, lab->err);
   journal->guard = lab->batches->journal->guard;
   return *ret_error == 0 ? journal : NULL;
 }
@@ -420,7 +420,7 @@ static int lab_play(void *of, unsigned without, const size_t timeline[], size_t 
   if (lab->replays) batches.seed = lb_rng_fork(batches.seed, STREAM_REPLAY, 0).state;
   if (lab->is_over && lab->is_over(lab->clock)) return 1;
   struct lb_hunt_batch batch = batch_of(lab, timeline, count, repeats);
-  r = lb_hunt_play_batches(&batches, &batch, 1, lab->err, lab->err_size);
+  r = lb_hunt_play_batches(&batches, &batch, 1, lab->err);
   lab->batches->played = batches.played;
   return r == 0 && batches.late ? 1 : r;
 }
@@ -445,7 +445,7 @@ static int try(struct lb_hunt_lab *lab, struct lb_hunt_batches *batches, const s
     unsigned decided = lb_hunt_decided(count);
     struct lb_hunt_batch batch = batch_of(lab, &form->timeline, 1, (int)(LB_HUNT_NARROW_TRIALS - decided));
     if (decided < LB_HUNT_NARROW_TRIALS && count->of[class] == decided)
-      r = lb_hunt_play_batches(batches, &batch, 1, lab->err, lab->err_size);
+      r = lb_hunt_play_batches(batches, &batch, 1, lab->err);
   }
   return r < 0 ? r : count->of[class] == LB_HUNT_NARROW_TRIALS && lb_hunt_decided(count) == LB_HUNT_NARROW_TRIALS;
 }
@@ -467,7 +467,7 @@ static int probe(void *to, int64_t ms) {
   if (p->lab->is_over && p->lab->is_over(p->lab->clock)) return -ETIME;
   snprintf(path, sizeof path, "%s/scratch/narrow.csv", batches.dir->partial);
   unlink(path);
-  int r = lb_hunt_journal_open(&journal, batches.space, path, p->lab->of, p->lab->err, p->lab->err_size);
+  int r = lb_hunt_journal_open(&journal, batches.space, path, p->lab->of, p->lab->err);
   if (r < 0) return r;
   journal.guard = batches.journal->guard;
   batches.journal = &journal;

@@ -7,6 +7,7 @@
 #ifndef LB_HUNT_SIMPLIFY_H
 #define LB_HUNT_SIMPLIFY_H
 
+#include "base/error.h"
 #include "journal.h"
 #include "batch.h"
 
@@ -92,8 +93,7 @@ struct lb_hunt_lab {
   void *clock;
   bool hasty;   /* waiting is dearer than trials */
   bool replays; /* under another seed, in journals of their own: trials-replay.csv */
-  char *err;
-  size_t err_size;
+  struct lb_error *err;
 };
 
 /* The player of lb_hunt_simplify(), or of lb_hunt_replay() where the lab replays: `of` is a lab. */

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/refuse.h"
+#include "base/error.h"
 #include "base/suggest.h"
 
 enum { FIRST_ROOM = 1024 };
@@ -219,24 +219,23 @@ static bool fault_of(const char *word, size_t len, struct lb_hunt_fault *ret) {
 #define EXPECTED                                                                                                       \
   "expected an id as `S2.kill-P@B-back+pause-c1@H`: L, S or D, the number of faults, and the faults in their order"
 
-int lb_hunt_of_id(const char *id, struct lb_hunt_timeline *ret, char *err, size_t err_size) {
+int lb_hunt_of_id(const char *id, struct lb_hunt_timeline *ret, struct lb_error *err) {
   const char *letter = *id ? memchr(letters, *id, sizeof letters) : NULL;
   struct lb_hunt_timeline t = {0};
-  if (!letter || id[1] < '0' || id[1] > '0' + LB_HUNT_FAULTS_MAX)
-    return lb_refuse(err, err_size, "'%s': " EXPECTED, id);
+  if (!letter || id[1] < '0' || id[1] > '0' + LB_HUNT_FAULTS_MAX) return lb_refuse(err, "'%s': " EXPECTED, id);
   t.regime = (enum lb_hunt_regime)(letter - letters);
   size_t wanted = (size_t)(id[1] - '0');
   for (const char *at = id + 2; *at; t.fault_count++) {
     size_t len = strcspn(at + 1, "+");
     if (*at != (t.fault_count == 0 ? '.' : '+') || t.fault_count == wanted)
-      return lb_refuse(err, err_size, "'%s': " EXPECTED, id);
+      return lb_refuse(err, "'%s': " EXPECTED, id);
     if (!fault_of(at + 1, len, &t.fault[t.fault_count]))
-      return lb_refuse(err, err_size, "'%s': no fault is called '%.*s', see `hunt --list`", id, (int)len, at + 1);
+      return lb_refuse(err, "'%s': no fault is called '%.*s', see `hunt --list`", id, (int)len, at + 1);
     if (t.fault_count > 0 && t.fault[t.fault_count].slot < t.fault[t.fault_count - 1].slot)
-      return lb_refuse(err, err_size, "'%s': '%.*s' comes before the fault in front of it", id, (int)len, at + 1);
+      return lb_refuse(err, "'%s': '%.*s' comes before the fault in front of it", id, (int)len, at + 1);
     at += 1 + len;
   }
-  if (t.fault_count != wanted) return lb_refuse(err, err_size, "'%s': " EXPECTED, id);
+  if (t.fault_count != wanted) return lb_refuse(err, "'%s': " EXPECTED, id);
   *ret = t;
   return 0;
 }
@@ -254,16 +253,15 @@ static bool is_left_out(const struct lb_hunt_switches *switches, int word) {
   return word == CLIENT_3 ? switches->no_client_3 : switches->without >> word & 1;
 }
 
-static int refuse(const char *found, char *err, size_t err_size) {
+static int refuse(const char *found, struct lb_error *err) {
   const char *words[WORDS];
   for (int i = 0; i < WORDS; i++) words[i] = word_of(i);
   const char *near = lb_suggest(found, words, WORDS);
-  if (near)
-    return lb_refuse(err, err_size, "--without %s: no kind of fault, nor client-3, did you mean '%s'?", found, near);
-  return lb_refuse(err, err_size, "--without %s: no kind of fault, nor client-3, see the ids of `hunt --list`", found);
+  if (near) return lb_refuse(err, "--without %s: no kind of fault, nor client-3, did you mean '%s'?", found, near);
+  return lb_refuse(err, "--without %s: no kind of fault, nor client-3, see the ids of `hunt --list`", found);
 }
 
-int lb_hunt_leave_out(const char *words, struct lb_hunt_switches *ret, char *err, size_t err_size) {
+int lb_hunt_leave_out(const char *words, struct lb_hunt_switches *ret, struct lb_error *err) {
   *ret = (struct lb_hunt_switches){0};
   for (const char *at = words; *at; at += strspn(at, ",")) {
     char found[40];
@@ -271,7 +269,7 @@ int lb_hunt_leave_out(const char *words, struct lb_hunt_switches *ret, char *err
     snprintf(found, sizeof found, "%.*s", (int)size, at);
     int word = 0;
     while (word < WORDS && strcmp(word_of(word), found) != 0) word++;
-    if (word == WORDS) return refuse(found, err, err_size);
+    if (word == WORDS) return refuse(found, err);
     if (word == CLIENT_3) ret->no_client_3 = true;
     else ret->without |= 1u << word;
     at += size;

@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 
+#include "base/error.h"
 #include "alphabet.h"
 
 #define LB_HUNT_FAULTS_MAX 3
@@ -54,7 +55,7 @@ struct lb_hunt_switches {
 #define LB_HUNT_WITHOUT_MAX 160
 /* Leaves out what the words say, as in "restart,client-3": kinds of faults, and the client that opens its session
  * afresh. 0, or -EINVAL with one line in err. */
-int lb_hunt_leave_out(const char *words, struct lb_hunt_switches *ret, char *err, size_t err_size);
+int lb_hunt_leave_out(const char *words, struct lb_hunt_switches *ret, struct lb_error *err);
 /* These words, in an order of their own; "" = nothing is left out. */
 void lb_hunt_left_out(const struct lb_hunt_switches *switches, char ret[LB_HUNT_WITHOUT_MAX]);
 
@@ -77,7 +78,7 @@ void lb_hunt_space_clear(struct lb_hunt_space *space);
  * stands. */
 void lb_hunt_id(const struct lb_hunt_timeline *timeline, char buf[LB_HUNT_ID_MAX]);
 /* The timeline of an id, whether it is run or not; it need not stand in a space. 0, or -EINVAL with one line in err. */
-int lb_hunt_of_id(const char *id, struct lb_hunt_timeline *ret, char *err, size_t err_size);
+int lb_hunt_of_id(const char *id, struct lb_hunt_timeline *ret, struct lb_error *err);
 /* Its index in the space by regime and faults, or -1. */
 ptrdiff_t lb_hunt_find(const struct lb_hunt_space *space, const struct lb_hunt_timeline *timeline);
 /* Its proper subsets, of the same regime, with fewer faults first (the first has none): at most 7. In a space an order

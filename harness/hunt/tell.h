@@ -6,6 +6,7 @@
 #ifndef LB_HUNT_TELL_H
 #define LB_HUNT_TELL_H
 
+#include "base/error.h"
 #include "base/machine.h"
 #include "compare.h"
 #include "hunt.h"
@@ -22,7 +23,7 @@ void lb_hunt_tell_remarks(const struct lb_hunt *hunt, const struct lb_hunt_order
 void lb_hunt_tell_audit(const struct lb_hunt *hunt, FILE *out);
 
 /* Writes folder/hunt.csv and folder/hunt/NN.ini. 0, or -errno with one line in err. */
-int lb_hunt_keep(const struct lb_hunt *hunt, const char *folder, char *err, size_t err_size);
+int lb_hunt_keep(const struct lb_hunt *hunt, const char *folder, struct lb_error *err);
 
 /* One call of a hunt: when, how called, where, on which servers. A hunt that goes on has several. */
 
@@ -40,6 +41,6 @@ void lb_hunt_sitting_begin(struct lb_hunt_sitting *ret, const char *const *argv,
                            const struct lb_topology *topology, const char *folder);
 /* Adds the sitting to order->folder/hunt.json, behind those that are there. 0, or -errno with one line in err. */
 int lb_hunt_sitting_keep(const struct lb_hunt_sitting *sitting, const struct lb_hunt *hunt,
-                         const struct lb_hunt_order *order, char *err, size_t err_size);
+                         const struct lb_hunt_order *order, struct lb_error *err);
 
 #endif

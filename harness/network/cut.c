@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/refuse.h"
+#include "base/error.h"
 #include "line.h"
 #include "proc.h"
 
@@ -29,48 +29,46 @@ static bool is_first_to(const struct lb_rules *rules, size_t i) {
 /* What nft is told on a host, and what is done with what it printed. */
 struct order {
   char *(*input)(const struct lb_rules *rules, const struct lb_host *host); /* to be freed; NULL = no memory */
-  int (*take)(const struct lb_rules *rules, const struct lb_host *host, const char *output, uint64_t *ret, char *err,
-              size_t err_size); /* NULL: nothing */
+  int (*take)(const struct lb_rules *rules, const struct lb_host *host, const char *output, uint64_t *ret,
+              struct lb_error *err); /* NULL: nothing */
 };
 
 static char *const nft[] = {(char *)"nft", (char *)"-f", (char *)"-", NULL};
 
 static int begin(const struct lb_rules *rules, const struct order *order, const struct lb_host *host,
-                 struct lb_tool *ret, char *err, size_t err_size) {
+                 struct lb_tool *ret, struct lb_error *err) {
   char *input = order->input(rules, host);
-  int r = input ? lb_tool_start(host, nft, input, ret, err, err_size)
-                : (lb_refuse(err, err_size, "out of memory"), -ENOMEM);
+  int r = input ? lb_tool_start(host, nft, input, ret, err) : lb_error(err, -ENOMEM, "out of memory");
   free(input);
   return r;
 }
 
 static int end(const struct lb_rules *rules, const struct order *order, const struct lb_host *host,
-               struct lb_tool *tool, uint64_t *ret, char *err, size_t err_size) {
+               struct lb_tool *tool, uint64_t *ret, struct lb_error *err) {
   char *output = NULL;
-  int r = lb_tool_end(tool, nft[0], &output, err, err_size);
-  if (r == 0 && order->take) r = order->take(rules, host, output, ret, err, err_size);
+  int r = lb_tool_end(tool, nft[0], &output, err);
+  if (r == 0 && order->take) r = order->take(rules, host, output, ret, err);
   free(output);
   return r;
 }
 
 /* On every receiving host, whatever fails on another one, side by side: the links of a fault are to go together, and
  * quickly. 0, or the first -errno with err. */
-static int on_each(const struct lb_rules *rules, const struct order *order, uint64_t *ret, char *err, size_t err_size) {
+static int on_each(const struct lb_rules *rules, const struct order *order, uint64_t *ret, struct lb_error *err) {
   struct lb_tool tool[TOGETHER];
   const struct lb_host *host[TOGETHER];
-  char later[200];
   int r = 0;
   for (size_t at = 0; at < rules->way_count;) {
     size_t count = 0;
     for (; at < rules->way_count && count < TOGETHER; at++) {
       if (!is_first_to(rules, at)) continue;
       host[count] = rules->way[at].to;
-      int one = begin(rules, order, host[count], &tool[count], r == 0 ? err : later, r == 0 ? err_size : sizeof later);
+      int one = begin(rules, order, host[count], &tool[count], r == 0 ? err : NULL);
       if (one == 0) count++;
       if (r == 0) r = one;
     }
     for (size_t i = 0; i < count; i++) {
-      int one = end(rules, order, host[i], &tool[i], ret, r == 0 ? err : later, r == 0 ? err_size : sizeof later);
+      int one = end(rules, order, host[i], &tool[i], ret, r == 0 ? err : NULL);
       if (r == 0) r = one;
     }
   }
@@ -92,8 +90,8 @@ static char *table_on(const struct lb_rules *rules, const struct lb_host *host) 
   return fclose(out) == 0 ? text : NULL;
 }
 
-int lb_rules_add(const struct lb_rules *rules, char *err, size_t err_size) {
-  return on_each(rules, &(struct order){table_on, NULL}, NULL, err, err_size);
+int lb_rules_add(const struct lb_rules *rules, struct lb_error *err) {
+  return on_each(rules, &(struct order){table_on, NULL}, NULL, err);
 }
 
 /* Added first, so that it is no error where making it has failed. */
@@ -103,8 +101,8 @@ static char *removal_on(const struct lb_rules *rules, const struct lb_host *host
   return asprintf(&text, "add table ip %s\ndelete table ip %s\n", rules->table, rules->table) < 0 ? NULL : text;
 }
 
-int lb_rules_remove(const struct lb_rules *rules, char *err, size_t err_size) {
-  return on_each(rules, &(struct order){removal_on, NULL}, NULL, err, err_size);
+int lb_rules_remove(const struct lb_rules *rules, struct lb_error *err) {
+  return on_each(rules, &(struct order){removal_on, NULL}, NULL, err);
 }
 
 /* ---- what they have dropped ------------------------------------------------------------------ */
@@ -119,12 +117,11 @@ static int64_t packets_of(const char *listing, const char *address, const char *
   return at && sscanf(at + strlen(rule), "%llu", &packets) == 1 ? (int64_t)packets : -1;
 }
 
-static int read_way(const struct lb_rules *rules, size_t i, const char *listing, uint64_t *ret, char *err,
-                    size_t err_size) {
+static int read_way(const struct lb_rules *rules, size_t i, const char *listing, uint64_t *ret, struct lb_error *err) {
   const char *address = rules->way[i].from->address;
   for (size_t j = 0; j < rules->match_count; j++) {
     int64_t packets = packets_of(listing, address, rules->match[j]);
-    if (packets < 0) return lb_refuse(err, err_size, "nft does not know the rule for %s", address), -ENOENT;
+    if (packets < 0) return lb_error(err, -ENOENT, "nft does not know the rule for %s", address);
     ret[i * rules->match_count + j] = (uint64_t)packets;
   }
   return 0;
@@ -137,15 +134,15 @@ static char *question_on(const struct lb_rules *rules, const struct lb_host *hos
 }
 
 static int read_host(const struct lb_rules *rules, const struct lb_host *host, const char *listing, uint64_t *ret,
-                     char *err, size_t err_size) {
+                     struct lb_error *err) {
   int r = 0;
   for (size_t i = 0; i < rules->way_count && r == 0; i++)
-    if (rules->way[i].to == host) r = read_way(rules, i, listing, ret, err, err_size);
+    if (rules->way[i].to == host) r = read_way(rules, i, listing, ret, err);
   return r;
 }
 
-static int read_rules(const struct lb_rules *rules, uint64_t *ret, char *err, size_t err_size) {
-  return on_each(rules, &(struct order){question_on, read_host}, ret, err, err_size);
+static int read_rules(const struct lb_rules *rules, uint64_t *ret, struct lb_error *err) {
+  return on_each(rules, &(struct order){question_on, read_host}, ret, err);
 }
 
 /* ---- cuts ------------------------------------------------------------------------------------- */
@@ -193,28 +190,28 @@ static struct lb_cut *new_cut(struct lb_net *net, const void *owner, const struc
 }
 
 int lb_cut_make(struct lb_net *net, const void *owner, const struct lb_way *ways, size_t count, struct lb_cut **ret,
-                char *err, size_t err_size) {
-  char why[200];
-  if (!net->separate) return lb_refuse(err, err_size, "hosts share one loopback here: nothing to cut"), -ENOTSUP;
+                struct lb_error *err) {
+  struct lb_error why;
+  if (!net->separate) return lb_error(err, -ENOTSUP, "hosts share one loopback here: nothing to cut");
   struct lb_cut *cut = new_cut(net, owner, ways, count);
-  if (!cut) return lb_refuse(err, err_size, "out of memory"), -ENOMEM;
+  if (!cut) return lb_error(err, -ENOMEM, "out of memory");
   struct lb_rules rules = rules_of(cut);
   lb_line_silence(net, ways, count, true);
-  int r = lb_rules_add(&rules, err, err_size);
+  int r = lb_rules_add(&rules, err);
   lb_line_silence(net, ways, count, false);
   if (r == 0) return *ret = cut, 0;
   /* What cannot be undone stays in the list: whoever heals later finds it, and fails loudly. */
-  if (lb_rules_remove(&rules, why, sizeof why) == 0) forget(net, cut);
+  if (lb_rules_remove(&rules, &why) == 0) forget(net, cut);
   return r;
 }
 
 /* ---- what it has dropped --------------------------------------------------------------------- */
 
-int lb_cut_dropped(const struct lb_cut *cut, uint64_t *ret, uint64_t *ret_others, char *err, size_t err_size) {
+int lb_cut_dropped(const struct lb_cut *cut, uint64_t *ret, uint64_t *ret_others, struct lb_error *err) {
   const struct lb_rules rules = rules_of(cut);
   uint64_t *packets = calloc(cut->way_count * RULE_COUNT + 1, sizeof *packets), others = 0;
-  if (!packets) return lb_refuse(err, err_size, "out of memory"), -ENOMEM;
-  int r = read_rules(&rules, packets, err, err_size);
+  if (!packets) return lb_error(err, -ENOMEM, "out of memory");
+  int r = read_rules(&rules, packets, err);
   for (size_t i = 0; i < cut->way_count && r == 0; i++) {
     ret[i] = 0;
     for (size_t j = 0; j < RULE_COUNT; j++) ret[i] += packets[i * RULE_COUNT + j];
@@ -235,19 +232,18 @@ bool lb_cut_parts(const struct lb_cut *newest, const struct lb_host *a, const st
 /* ---- healing --------------------------------------------------------------------------------- */
 
 /* A cut of which some rule is left still holds, and stays in the list. */
-int lb_cut_heal(struct lb_net *net, struct lb_cut *cut, char *err, size_t err_size) {
+int lb_cut_heal(struct lb_net *net, struct lb_cut *cut, struct lb_error *err) {
   const struct lb_rules rules = rules_of(cut);
-  int r = lb_rules_remove(&rules, err, err_size);
+  int r = lb_rules_remove(&rules, err);
   if (r == 0) forget(net, cut);
   return r;
 }
 
-int lb_cut_heal_all(struct lb_net *net, char *err, size_t err_size) {
-  char later[200];
+int lb_cut_heal_all(struct lb_net *net, struct lb_error *err) {
   int r = 0;
   for (struct lb_cut *cut = net->cuts, *older; cut; cut = older) {
     older = cut->older; /* the cut itself may be freed */
-    int one = lb_cut_heal(net, cut, r == 0 ? err : later, r == 0 ? err_size : sizeof later);
+    int one = lb_cut_heal(net, cut, r == 0 ? err : NULL);
     if (r == 0) r = one;
   }
   return r;

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
 #include "net.h"
 
 struct lb_way { /* one direction of a link */
@@ -30,10 +31,10 @@ struct lb_rules {
 };
 
 /* Makes them on every receiving host. 0, or -errno with err: then some may have been made. */
-int lb_rules_add(const struct lb_rules *rules, char *err, size_t err_size);
+int lb_rules_add(const struct lb_rules *rules, struct lb_error *err);
 /* Takes them away on every host, whatever fails on one of them, also those that were never made. 0,
  * or the first -errno with err. */
-int lb_rules_remove(const struct lb_rules *rules, char *err, size_t err_size);
+int lb_rules_remove(const struct lb_rules *rules, struct lb_error *err);
 
 /* ---- cuts ------------------------------------------------------------------------------------- */
 
@@ -54,16 +55,16 @@ struct lb_cut {      /* one that holds */
  * it is healed; or -errno with err. Then nothing is cut, or, if nft would not take back what it had
  * done, the cut stands in net->cuts, and healing all tries again. */
 int lb_cut_make(struct lb_net *net, const void *owner, const struct lb_way *ways, size_t count, struct lb_cut **ret,
-                char *err, size_t err_size);
+                struct lb_error *err);
 /* How many packets the rules of this cut have dropped, on each of its ways: ret[i] of cut->way[i].
  * *ret_others: on all ways together, those that are not of a probe; NULL = not asked. 0, or -errno
  * with err. */
-int lb_cut_dropped(const struct lb_cut *cut, uint64_t *ret, uint64_t *ret_others, char *err, size_t err_size);
+int lb_cut_dropped(const struct lb_cut *cut, uint64_t *ret, uint64_t *ret_others, struct lb_error *err);
 /* Undoes this cut alone, on every host, and frees it. 0, or the first -errno with err: then the cut
  * still stands in net->cuts. */
-int lb_cut_heal(struct lb_net *net, struct lb_cut *cut, char *err, size_t err_size);
+int lb_cut_heal(struct lb_net *net, struct lb_cut *cut, struct lb_error *err);
 /* The same with all cuts: each is tried. 0, or the first -errno with err. */
-int lb_cut_heal_all(struct lb_net *net, char *err, size_t err_size);
+int lb_cut_heal_all(struct lb_net *net, struct lb_error *err);
 /* True if one of the cuts from this one on (`newest` of them, and what is older) drops what goes
  * between a and b, either way. */
 bool lb_cut_parts(const struct lb_cut *newest, const struct lb_host *a, const struct lb_host *b);

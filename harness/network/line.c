@@ -29,7 +29,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/refuse.h"
+#include "base/error.h"
 
 enum { TAP_BYTES = 32 << 20, FAR_BYTES = 16 << 20, ANSWER_MS = 5000 };
 
@@ -309,53 +309,52 @@ void lb_line_silence(const struct lb_net *net, const struct lb_way *ways, size_t
 }
 
 /* Two lines on one way would drop each other's packets. */
-static int check_ways(const struct lb_net *net, const struct lb_way *ways, size_t count, char *err, size_t err_size) {
-  if (!net->separate) return lb_refuse(err, err_size, "hosts share one loopback here: nothing to delay"), -ENOTSUP;
+static int check_ways(const struct lb_net *net, const struct lb_way *ways, size_t count, struct lb_error *err) {
+  if (!net->separate) return lb_error(err, -ENOTSUP, "hosts share one loopback here: nothing to delay");
   for (size_t i = 0; i < count; i++)
     if (lb_line_on(net, ways[i].from, ways[i].to))
-      return lb_refuse(err, err_size, "what %s sends to %s is late already", ways[i].from->name, ways[i].to->name),
-             -EBUSY;
+      return lb_error(err, -EBUSY, "what %s sends to %s is late already", ways[i].from->name, ways[i].to->name);
   return 0;
 }
 
 /* The taps come before the rules: what is dropped has been copied. In between a packet can arrive
  * twice, as packets can anywhere. */
 int lb_line_make(struct lb_net *net, const void *owner, const struct lb_way *ways, size_t count,
-                 const struct lb_line_plan *plan, struct lb_line **ret, char *err, size_t err_size) {
-  char why[200];
-  int r = check_ways(net, ways, count, err, err_size);
+                 const struct lb_line_plan *plan, struct lb_line **ret, struct lb_error *err) {
+  struct lb_error why;
+  int r = check_ways(net, ways, count, err);
   if (r < 0) return r;
   struct lb_line *line = new_line(net, owner, ways, count, plan);
-  if (!line) return lb_refuse(err, err_size, "out of memory"), -ENOMEM;
+  if (!line) return lb_error(err, -ENOMEM, "out of memory");
   net->lines = line;
   r = open_probe(line);
   if (r == 0) r = start_process(net, line);
   if (r < 0) {
     forget(net, line);
-    return lb_refuse(err, err_size, "no delay line: %s", strerror(-r)), r;
+    return lb_error(err, r, "no delay line: %s", strerror(-r));
   }
   const struct lb_rules rules = rules_of(line);
-  r = lb_rules_add(&rules, err, err_size);
+  r = lb_rules_add(&rules, err);
   if (r == 0) return *ret = line, 0;
   /* What cannot be undone stays in the list, as a cut does. */
-  lb_line_end(net, line, why, sizeof why);
+  lb_line_end(net, line, &why);
   return r;
 }
 
-int lb_line_pass(struct lb_line *line, char *err, size_t err_size) {
+int lb_line_pass(struct lb_line *line, struct lb_error *err) {
   struct pollfd p = {.fd = line->talk, .events = POLLIN};
   char byte = 'p';
   bool told = send(line->talk, &byte, 1, MSG_NOSIGNAL) == 1;
   if (told && poll(&p, 1, ANSWER_MS) > 0 && recv(line->talk, &byte, 1, 0) == 1) return 0;
-  return lb_refuse(err, err_size, "the process of the delay line does not answer"), -EPIPE;
+  return lb_error(err, -EPIPE, "the process of the delay line does not answer");
 }
 
 /* All is passed on first, then packets may come straight, and what the process had taken until then
  * comes as well: nothing overtakes what was kept, and nothing is lost. */
-int lb_line_end(struct lb_net *net, struct lb_line *line, char *err, size_t err_size) {
+int lb_line_end(struct lb_net *net, struct lb_line *line, struct lb_error *err) {
   const struct lb_rules rules = rules_of(line);
-  int r = lb_line_pass(line, err, err_size);
-  if (r == 0) r = lb_rules_remove(&rules, err, err_size);
+  int r = lb_line_pass(line, err);
+  if (r == 0) r = lb_rules_remove(&rules, err);
   if (r < 0) return r;
   end_process(line);
   forget(net, line);

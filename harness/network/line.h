@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "base/error.h"
 #include "base/hist.h"
 #include "cut.h"
 #include "net.h"
@@ -89,17 +90,17 @@ struct lb_line {     /* one that holds */
  * ends; or -errno with err. Then nothing is late, or, if nft would not take back what it had done,
  * the line stands in net->lines. -EBUSY: one of the ways has a line already. */
 int lb_line_make(struct lb_net *net, const void *owner, const struct lb_way *ways, size_t count,
-                 const struct lb_line_plan *plan, struct lb_line **ret, char *err, size_t err_size);
+                 const struct lb_line_plan *plan, struct lb_line **ret, struct lb_error *err);
 /* The line on this way; NULL = none. */
 struct lb_line *lb_line_on(const struct lb_net *net, const struct lb_host *from, const struct lb_host *to);
 /* Where lines are on these ways, from now on (or no longer) what is due is dropped. It acts at once: the rules of a cut
  * take tens of milliseconds, and on a busy machine more than a line may be late. */
 void lb_line_silence(const struct lb_net *net, const struct lb_way *ways, size_t count, bool is_silent);
 /* Sends all that is kept on at once, and from now on whatever comes. 0, or -errno with err. */
-int lb_line_pass(struct lb_line *line, char *err, size_t err_size);
+int lb_line_pass(struct lb_line *line, struct lb_error *err);
 /* Undoes the line and frees it; what it keeps is passed on, nothing is lost. 0, or -errno with err:
  * then it still stands in net->lines. */
-int lb_line_end(struct lb_net *net, struct lb_line *line, char *err, size_t err_size);
+int lb_line_end(struct lb_net *net, struct lb_line *line, struct lb_error *err);
 /* Ends the processes and frees what is known of lines, without touching a rule: their hosts are
  * gone. */
 void lb_line_forget_all(struct lb_net *net);

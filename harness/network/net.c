@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/refuse.h"
+#include "base/error.h"
 #include "cut.h"
 #include "line.h"
 #include "proc.h"
@@ -156,49 +156,50 @@ static int wait_for_links(const struct lb_net *net) {
 /* Links of a network that this process had before: they would go with their namespaces, but later, and the bridge not
  * at all. What is gone already is no error. */
 static void remove_links(size_t count) {
-  char *argv[] = {(char *)"ip", (char *)"-force", (char *)"-batch", (char *)"-", NULL}, *text = NULL, err[200];
+  struct lb_error err;
+  char *argv[] = {(char *)"ip", (char *)"-force", (char *)"-batch", (char *)"-", NULL}, *text = NULL;
   size_t size = 0;
   FILE *out = count > 0 ? open_memstream(&text, &size) : NULL;
   if (!out) return;
   for (size_t i = 0; i < count; i++) fprintf(out, "link del lbh%zu\n", i);
   fputs("link del lb0\n", out);
-  if (fclose(out) == 0) lb_tool_run(NULL, argv, text, NULL, err, sizeof err);
+  if (fclose(out) == 0) lb_tool_run(NULL, argv, text, NULL, &err);
   free(text);
 }
 
 /* In this order: namespaces, because a pair of interfaces is made with one end in each of them; the
  * links, all in one run of ip(8); addresses; and then the wait until packets pass. */
-static int build_links(struct lb_net *net, char *err, size_t err_size) {
+static int build_links(struct lb_net *net, struct lb_error *err) {
   static size_t before; /* hosts of the network that this process has built last */
   remove_links(before);
   before = net->count;
   for (size_t i = 0; i < net->count; i++) {
     net->host[i].netns = new_namespace();
     if (net->host[i].netns < 0)
-      return lb_refuse(err, err_size, "no network namespace: %s", strerror(-net->host[i].netns)), net->host[i].netns;
+      return lb_refuse(err, "no network namespace: %s", strerror(-net->host[i].netns)), net->host[i].netns;
     snprintf(net->host[i].address, sizeof net->host[i].address, "10.77.0.%zu", i + 1);
   }
   char *batch = link_batch(net);
-  if (!batch) return lb_refuse(err, err_size, "out of memory"), -ENOMEM;
+  if (!batch) return lb_error(err, -ENOMEM, "out of memory");
   char *argv[] = {(char *)"ip", (char *)"-batch", (char *)"-", NULL};
-  int r = lb_tool_run(NULL, argv, batch, NULL, err, err_size);
+  int r = lb_tool_run(NULL, argv, batch, NULL, err);
   free(batch);
   for (size_t i = 0; r == 0 && i < net->count; i++)
-    if ((r = set_host_address(&net->host[i])) < 0) lb_refuse(err, err_size, "no address for a host: %s", strerror(-r));
+    if ((r = set_host_address(&net->host[i])) < 0) lb_error(err, r, "no address for a host: %s", strerror(-r));
   if (r == 0 && (r = set_address("lb0", "10.77.0.254")) < 0)
-    lb_refuse(err, err_size, "no address for the bridge: %s", strerror(-r));
-  if (r == 0 && (r = wait_for_links(net)) < 0) lb_refuse(err, err_size, "the links of the hosts do not come up");
+    lb_error(err, r, "no address for the bridge: %s", strerror(-r));
+  if (r == 0 && (r = wait_for_links(net)) < 0) lb_error(err, r, "the links of the hosts do not come up");
   return r;
 }
 
-int lb_net_up(struct lb_net *net, bool separate, size_t count, char *err, size_t err_size) {
-  if (count > LB_HOSTS_MAX) return lb_refuse(err, err_size, "at most %d hosts", LB_HOSTS_MAX), -E2BIG;
+int lb_net_up(struct lb_net *net, bool separate, size_t count, struct lb_error *err) {
+  if (count > LB_HOSTS_MAX) return lb_error(err, -E2BIG, "at most %d hosts", LB_HOSTS_MAX);
   *net = (struct lb_net){.count = count, .separate = separate, .next_port = FIRST_PORT};
   for (size_t i = 0; i < count; i++) {
     net->host[i].netns = -1;
     strcpy(net->host[i].address, "127.0.0.1");
   }
-  return separate ? build_links(net, err, err_size) : 0;
+  return separate ? build_links(net, err) : 0;
 }
 
 void lb_net_down(struct lb_net *net) {
@@ -226,7 +227,7 @@ uint16_t lb_net_port(struct lb_net *net) {
 
 /* Two metrics of the route to the other hosts, which TCP asks: the shortest time after which it sends again, and how
  * many packets it may send before the first acknowledgement. */
-int lb_net_be_patient(const struct lb_net *net, int64_t late_ms, bool lossy, char *err, size_t err_size) {
+int lb_net_be_patient(const struct lb_net *net, int64_t late_ms, bool lossy, struct lb_error *err) {
   enum { MORE_MS = 1000, LOSSY_MS = 200, PACKETS = 1000 };
   char *argv[] = {(char *)"ip", (char *)"-batch", (char *)"-", NULL}, batch[200];
   int r = 0;
@@ -234,7 +235,7 @@ int lb_net_be_patient(const struct lb_net *net, int64_t late_ms, bool lossy, cha
     snprintf(batch, sizeof batch,
              "route replace 10.77.0.0/24 dev eth0 proto kernel scope link src %s rto_min %lldms initcwnd %d\n",
              net->host[i].address, (long long)late_ms + (lossy ? LOSSY_MS : MORE_MS), PACKETS);
-    r = lb_tool_run(&net->host[i], argv, batch, NULL, err, err_size);
+    r = lb_tool_run(&net->host[i], argv, batch, NULL, err);
   }
   return r;
 }
@@ -272,9 +273,9 @@ static int has_no_tables(void) {
   return r;
 }
 
-int lb_net_no_rules(const struct lb_net *net, char *err, size_t err_size) {
+int lb_net_no_rules(const struct lb_net *net, struct lb_error *err) {
   int r = on_hosts(net, has_no_tables);
-  if (r < 0) lb_refuse(err, err_size, "are rules left on a host? %s", r == -EBUSY ? "yes" : strerror(-r));
+  if (r < 0) lb_error(err, r, "are rules left on a host? %s", r == -EBUSY ? "yes" : strerror(-r));
   return r;
 }
 
@@ -285,9 +286,9 @@ static int note_nothing(void) {
   return r;
 }
 
-int lb_net_no_notes(const struct lb_net *net, char *err, size_t err_size) {
+int lb_net_no_notes(const struct lb_net *net, struct lb_error *err) {
   int r = on_hosts(net, note_nothing);
-  if (r < 0) lb_refuse(err, err_size, "hosts note how long answers took: %s", strerror(-r));
+  if (r < 0) lb_error(err, r, "hosts note how long answers took: %s", strerror(-r));
   return r;
 }
 

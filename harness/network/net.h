@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "base/error.h"
 
 #define LB_HOSTS_MAX 160
 
@@ -37,7 +38,7 @@ struct lb_net {
 
 /* Builds `count` hosts: separate ones (needs a sandbox), or all on loopback. 0, or -errno with a
  * line in err. */
-int lb_net_up(struct lb_net *net, bool separate, size_t count, char *err, size_t err_size);
+int lb_net_up(struct lb_net *net, bool separate, size_t count, struct lb_error *err);
 /* Sets loopback of the current network namespace up. 0 or -errno. */
 int lb_net_loopback_up(void);
 /* Closes the namespaces' descriptors; the namespaces go with their last process. */
@@ -52,13 +53,13 @@ uint16_t lb_net_port(struct lb_net *net);
  * late_ms and a second have passed without an acknowledgement (where packets get lost late_ms and the 200 ms that TCP
  * waits at least anyway, so that what is lost is not late by a second), and many packets may be on their way without
  * one. 0, or -errno with err. */
-int lb_net_be_patient(const struct lb_net *net, int64_t late_ms, bool lossy, char *err, size_t err_size);
+int lb_net_be_patient(const struct lb_net *net, int64_t late_ms, bool lossy, struct lb_error *err);
 /* Counts the tables of rules that are left on all hosts, which has to come to none. 0, or -errno with err (-EBUSY: some
  * are left). */
-int lb_net_no_rules(const struct lb_net *net, char *err, size_t err_size);
+int lb_net_no_rules(const struct lb_net *net, struct lb_error *err);
 /* From now on no host notes of a connection that ends how long its answers took, and later ones do not begin with that.
  * 0, or -errno with err. */
-int lb_net_no_notes(const struct lb_net *net, char *err, size_t err_size);
+int lb_net_no_notes(const struct lb_net *net, struct lb_error *err);
 
 /* ---- sockets on a host, in the hands of the controller: for the proofs of cuts and delays ------ */
 

@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/refuse.h"
+#include "base/error.h"
 #include "proctree.h"
 
 #define NOBODY 65534
@@ -169,31 +169,31 @@ static _Noreturn void run_child(const struct launch *l, int report) {
   _exit(127);
 }
 
-static int cannot_start(char *err, size_t err_size, int error, const char *program, const char *what) {
-  snprintf(err, err_size, "cannot start %s: %s: %s", program, what, strerror(error));
+static int cannot_start(struct lb_error *err, int error, const char *program, const char *what) {
+  lb_refuse(err, "cannot start %s: %s: %s", program, what, strerror(error));
   return -error;
 }
 
 /* Waits until the child has become the program: 0, or the -errno it failed with. */
-static int read_report(int fd, pid_t pid, const char *program, char *err, size_t err_size) {
+static int read_report(int fd, pid_t pid, const char *program, struct lb_error *err) {
   struct failure failure;
   ssize_t n;
   while ((n = read(fd, &failure, sizeof failure)) < 0 && errno == EINTR) {
   }
   if (n == 0) return 0;
   waitpid(pid, NULL, 0);
-  if (n != sizeof failure) return cannot_start(err, err_size, EIO, program, "no report from the child");
-  return cannot_start(err, err_size, failure.error, program, step_name[failure.step]);
+  if (n != sizeof failure) return cannot_start(err, EIO, program, "no report from the child");
+  return cannot_start(err, failure.error, program, step_name[failure.step]);
 }
 
-static int launch(const struct launch *l, const char *program, pid_t *ret, char *err, size_t err_size) {
+static int launch(const struct launch *l, const char *program, pid_t *ret, struct lb_error *err) {
   int pipe_fd[2];
-  if (pipe2(pipe_fd, O_CLOEXEC) < 0) return cannot_start(err, err_size, errno, program, "pipe");
+  if (pipe2(pipe_fd, O_CLOEXEC) < 0) return cannot_start(err, errno, program, "pipe");
   pid_t pid = fork();
   if (pid == 0) run_child(l, pipe_fd[1]);
-  int r = pid < 0 ? cannot_start(err, err_size, errno, program, "fork") : 0;
+  int r = pid < 0 ? cannot_start(err, errno, program, "fork") : 0;
   close(pipe_fd[1]);
-  if (r == 0) r = read_report(pipe_fd[0], pid, program, err, err_size);
+  if (r == 0) r = read_report(pipe_fd[0], pid, program, err);
   close(pipe_fd[0]);
   if (r == 0) *ret = pid;
   return r;
@@ -257,19 +257,15 @@ static const char **build_argv(const char *const argv[], const char *argv0) {
 }
 
 int lb_proc_start(struct lb_proc *proc, const struct lb_host *host, const char *const argv[], const char *argv0,
-                  const char *dir, const char *log, bool unprivileged, const char *const env_extra[], char *err,
-                  size_t err_size) {
+                  const char *dir, const char *log, bool unprivileged, const char *const env_extra[],
+                  struct lb_error *err) {
   struct launch l = {
       .dir = dir, .log = log, .netns = host ? host->netns : -1, .unprivileged = unprivileged, .parent = getpid()};
   l.path = lb_proc_find(argv[0], NULL);
-  if (!l.path) {
-    snprintf(err, err_size, "cannot start %s: no such program", argv[0]);
-    return -ENOENT;
-  }
+  if (!l.path) return lb_error(err, -ENOENT, "cannot start %s: no such program", argv[0]);
   l.argv = build_argv(argv, argv0);
   l.env = build_env(env_extra);
-  int r = l.argv && l.env ? launch(&l, argv[0], &proc->pid, err, err_size)
-                          : cannot_start(err, err_size, ENOMEM, argv[0], "memory");
+  int r = l.argv && l.env ? launch(&l, argv[0], &proc->pid, err) : cannot_start(err, ENOMEM, argv[0], "memory");
   free(l.env);
   free(l.argv);
   free(l.path);
@@ -327,14 +323,14 @@ int lb_proc_end(struct lb_proc *proc, int sig, uint64_t deadline, int *ret) {
 /* A pidfd instead of SIGCHLD or a waiting thread: the end of a process is one more thing to poll,
  * with a deadline. */
 int lb_proc_run(const struct lb_host *host, const char *const argv[], const char *argv0, const char *dir,
-                const char *log, bool unprivileged, const char *const env_extra[], int64_t timeout_ms, char *err,
-                size_t err_size) {
+                const char *log, bool unprivileged, const char *const env_extra[], int64_t timeout_ms,
+                struct lb_error *err) {
   struct lb_proc proc = {0};
-  int r = lb_proc_start(&proc, host, argv, argv0, dir, log, unprivileged, env_extra, err, err_size);
+  int r = lb_proc_start(&proc, host, argv, argv0, dir, log, unprivileged, env_extra, err);
   if (r < 0) return r;
   int fd = (int)syscall(SYS_pidfd_open, proc.pid, 0);
   if (fd < 0) {
-    r = cannot_start(err, err_size, errno, argv[0], "pidfd_open");
+    r = cannot_start(err, errno, argv[0], "pidfd_open");
     lb_proc_kill(&proc);
     return r;
   }
@@ -342,8 +338,7 @@ int lb_proc_run(const struct lb_host *host, const char *const argv[], const char
   close(fd);
   if (!ended) {
     lb_proc_kill(&proc);
-    snprintf(err, err_size, "%s did not end within %lld ms", argv[0], (long long)timeout_ms);
-    return -ETIMEDOUT;
+    return lb_error(err, -ETIMEDOUT, "%s did not end within %lld ms", argv[0], (long long)timeout_ms);
   }
   int status = lb_proctree_reap(proc.pid);
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
@@ -386,15 +381,15 @@ static int make_pipes(int in[2], int out[2]) {
   return -1;
 }
 
-int lb_tool_start(const struct lb_host *host, char *const argv[], const char *input, struct lb_tool *ret, char *err,
-                  size_t err_size) {
+int lb_tool_start(const struct lb_host *host, char *const argv[], const char *input, struct lb_tool *ret,
+                  struct lb_error *err) {
   char *path = lb_proc_find(argv[0], sbin);
   int in[2], out[2], r = 0;
-  if (!path) return lb_refuse(err, err_size, "%s is not installed", argv[0]), -ENOENT;
+  if (!path) return lb_error(err, -ENOENT, "%s is not installed", argv[0]);
   if (make_pipes(in, out) < 0) {
     r = -errno;
     free(path);
-    return lb_refuse(err, err_size, "no pipe to %s: %s", argv[0], strerror(-r)), r;
+    return lb_error(err, r, "no pipe to %s: %s", argv[0], strerror(-r));
   }
   pid_t pid = vfork();
   if (pid == 0) become(path, argv, host, in[0], out[1]);
@@ -406,11 +401,11 @@ int lb_tool_start(const struct lb_host *host, char *const argv[], const char *in
   /* All of the input first, then all of the output: that cannot lock up, because the input fits the pipe. */
   ret->told = r == 0 && write(in[1], input, strlen(input)) == (ssize_t)strlen(input);
   close(in[1]);
-  if (r < 0) close(out[0]), lb_refuse(err, err_size, "%s cannot be started: %s", argv[0], strerror(-r));
+  if (r < 0) close(out[0]), lb_refuse(err, "%s cannot be started: %s", argv[0], strerror(-r));
   return r;
 }
 
-int lb_tool_end(struct lb_tool *tool, const char *name, char **ret_output, char *err, size_t err_size) {
+int lb_tool_end(struct lb_tool *tool, const char *name, char **ret_output, struct lb_error *err) {
   char *output = read_all(tool->output);
   int status = 0, r = 0;
   close(tool->output);
@@ -420,16 +415,16 @@ int lb_tool_end(struct lb_tool *tool, const char *name, char **ret_output, char 
   else if (!tool->told || status != 0) r = -EPERM;
   if (r < 0) {
     if (output) output[strcspn(output, "\n")] = '\0';
-    lb_refuse(err, err_size, "%s failed: %.160s", name, output && output[0] ? output : "no message");
+    lb_refuse(err, "%s failed: %.160s", name, output && output[0] ? output : "no message");
   }
   if (r == 0 && ret_output) *ret_output = output;
   else free(output);
   return r;
 }
 
-int lb_tool_run(const struct lb_host *host, char *const argv[], const char *input, char **ret_output, char *err,
-                size_t err_size) {
+int lb_tool_run(const struct lb_host *host, char *const argv[], const char *input, char **ret_output,
+                struct lb_error *err) {
   struct lb_tool tool;
-  int r = lb_tool_start(host, argv, input, &tool, err, err_size);
-  return r < 0 ? r : lb_tool_end(&tool, argv[0], ret_output, err, err_size);
+  int r = lb_tool_start(host, argv, input, &tool, err);
+  return r < 0 ? r : lb_tool_end(&tool, argv[0], ret_output, err);
 }

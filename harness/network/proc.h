@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/error.h"
 #include "net.h"
 
 struct lb_proc {
@@ -34,13 +35,13 @@ extern bool lb_proc_sandboxed;
  * env_extra: NULL-terminated "NAME=value" list or NULL.
  * 0, or -errno with a line in err (-ENOENT: no such program). */
 int lb_proc_start(struct lb_proc *proc, const struct lb_host *host, const char *const argv[], const char *argv0,
-                  const char *dir, const char *log, bool unprivileged, const char *const env_extra[], char *err,
-                  size_t err_size);
+                  const char *dir, const char *log, bool unprivileged, const char *const env_extra[],
+                  struct lb_error *err);
 /* Runs a command to its end like lb_proc_start; its exit status (0..255), 128 + signal, or -errno;
  * -ETIMEDOUT after timeout_ms (the command is then killed). */
 int lb_proc_run(const struct lb_host *host, const char *const argv[], const char *argv0, const char *dir,
-                const char *log, bool unprivileged, const char *const env_extra[], int64_t timeout_ms, char *err,
-                size_t err_size);
+                const char *log, bool unprivileged, const char *const env_extra[], int64_t timeout_ms,
+                struct lb_error *err);
 /* Sends a signal to its tree; after SIGSTOP also waits until none of its threads runs. 0 or -errno
  * (-ESRCH: not running; -ETIMEDOUT: something would not stop within a second). One that has ended
  * counts as running until lb_proc_alive() has looked: 0, and nothing happens. */
@@ -68,15 +69,15 @@ struct lb_tool { /* one that runs */
 
 /* Starts argv[0] as lb_tool_run() does, so that several run side by side. 0: lb_tool_end() has to be called; or -errno
  * with err. */
-int lb_tool_start(const struct lb_host *host, char *const argv[], const char *input, struct lb_tool *ret, char *err,
-                  size_t err_size);
+int lb_tool_start(const struct lb_host *host, char *const argv[], const char *input, struct lb_tool *ret,
+                  struct lb_error *err);
 /* Waits for its end. `name` is for err; the rest as of lb_tool_run(). */
-int lb_tool_end(struct lb_tool *tool, const char *name, char **ret_output, char *err, size_t err_size);
+int lb_tool_end(struct lb_tool *tool, const char *name, char **ret_output, struct lb_error *err);
 
 /* Runs argv[0], looked for in PATH and the sbin folders, in the network namespace of `host` (NULL:
  * ours), with `input` (at most 64 KiB) as its standard input. 0, and what it printed in
  * *ret_output, to be freed, unless that is NULL; or -errno with its first line in err. */
-int lb_tool_run(const struct lb_host *host, char *const argv[], const char *input, char **ret_output, char *err,
-                size_t err_size);
+int lb_tool_run(const struct lb_host *host, char *const argv[], const char *input, char **ret_output,
+                struct lb_error *err);
 
 #endif

@@ -108,23 +108,23 @@ static pid_t fork_kind(enum lb_isolation_kind kind, bool online, int alive, int 
 
 /* ---- probing --------------------------------------------------------------------------------- */
 
-static void try_cut(struct lb_net *net, char *err, size_t err_size) {
+static void try_cut(struct lb_net *net, struct lb_error *err) {
   struct lb_way way = {&net->host[0], &net->host[1]};
   struct lb_cut *cut;
   uint64_t dropped;
-  if (lb_cut_make(net, NULL, &way, 1, &cut, err, err_size) == 0) lb_cut_dropped(cut, &dropped, NULL, err, err_size);
+  if (lb_cut_make(net, NULL, &way, 1, &cut, err) == 0) lb_cut_dropped(cut, &dropped, NULL, err);
 }
 
 /* In the child: memory on a folder, and a small network with a cut that is counted, as a trial
  * would build them. Says what failed into `out`. */
 static _Noreturn void try_everything(int out, const char *folder) {
   static struct lb_net net;
-  char err[200] = "";
+  struct lb_error err = {0};
   int r = lb_sandbox_mount_memory(folder);
-  if (r < 0) snprintf(err, sizeof err, "no memory file system: %s", strerror(-r));
-  else if (lb_net_up(&net, true, 2, err, sizeof err) == 0) try_cut(&net, err, sizeof err);
-  if (write(out, err, strlen(err)) < 0) _exit(1);
-  _exit(err[0] ? 1 : 0);
+  if (r < 0) lb_error(&err, r, "no memory file system: %s", strerror(-r));
+  else if (lb_net_up(&net, true, 2, &err) == 0) try_cut(&net, &err);
+  if (write(out, err.text, strlen(err.text)) < 0) _exit(1);
+  _exit(err.text[0] ? 1 : 0);
 }
 
 /* True if something is mounted on `folder` here, where nothing was: it came out of the sandbox. It
@@ -137,13 +137,13 @@ static bool leaked(const char *folder, dev_t before) {
 /* A child tries all that a trial will need, because a kernel may allow namespaces and refuse what
  * is done in them. It says what failed through a pipe, and it does not touch anything outside,
  * unless mounts leak; that is looked for as well. */
-static bool kind_works(enum lb_isolation_kind kind, char *why, size_t why_size) {
+static bool kind_works(enum lb_isolation_kind kind, struct lb_error *why) {
   int pipe_fd[2], status = 0;
   char folder[] = "/tmp/lockbench-probe-XXXXXX";
   struct stat st = {0};
-  if (pipe2(pipe_fd, O_CLOEXEC) < 0) return snprintf(why, why_size, "no pipe: %s", strerror(errno)), false;
+  if (pipe2(pipe_fd, O_CLOEXEC) < 0) return lb_refuse(why, "no pipe: %s", strerror(errno)), false;
   if (!mkdtemp(folder) || stat(folder, &st) < 0) {
-    snprintf(why, why_size, "no temporary folder: %s", strerror(errno));
+    lb_refuse(why, "no temporary folder: %s", strerror(errno));
     close(pipe_fd[0]);
     close(pipe_fd[1]);
     return false;
@@ -152,18 +152,18 @@ static bool kind_works(enum lb_isolation_kind kind, char *why, size_t why_size) 
   if (pid == 0) try_everything(pipe_fd[1], folder);
   close(pipe_fd[1]);
   if (pid < 0) {
-    snprintf(why, why_size, "the kernel refused new namespaces: %s", strerror(-pid));
+    lb_refuse(why, "the kernel refused new namespaces: %s", strerror(-pid));
   } else {
-    ssize_t n = read(pipe_fd[0], why, why_size - 1);
-    why[n > 0 ? n : 0] = '\0';
+    ssize_t n = read(pipe_fd[0], why->text, sizeof why->text - 1);
+    why->text[n > 0 ? n : 0] = '\0';
     waitpid(pid, &status, 0);
-    if (status != 0 && !why[0])
-      snprintf(why, why_size, "a namespace could not be set up: %s",
-               WIFEXITED(status) ? strerror(WEXITSTATUS(status)) : "killed");
+    if (status != 0 && !why->text[0])
+      lb_refuse(why, "a namespace could not be set up: %s",
+                WIFEXITED(status) ? strerror(WEXITSTATUS(status)) : "killed");
   }
   close(pipe_fd[0]);
   bool leak = leaked(folder, st.st_dev);
-  if (leak) snprintf(why, why_size, "in this chroot, mounts made inside a sandbox are seen outside");
+  if (leak) lb_refuse(why, "in this chroot, mounts made inside a sandbox are seen outside");
   rmdir(folder);
   return pid > 0 && status == 0 && !leak;
 }
@@ -177,8 +177,8 @@ const struct lb_isolation *lb_isolation_probe(void) {
   answer.kind = geteuid() == 0 ? LB_ISOLATION_ROOT : LB_ISOLATION_USER;
   if (off && strcmp(off, "1") == 0) {
     answer.kind = LB_ISOLATION_NONE;
-    snprintf(answer.why, sizeof answer.why, "switched off by LOCKBENCH_NO_NAMESPACES=1");
-  } else if (!kind_works(answer.kind, answer.why, sizeof answer.why)) {
+    lb_refuse(&answer.why, "switched off by LOCKBENCH_NO_NAMESPACES=1");
+  } else if (!kind_works(answer.kind, &answer.why)) {
     answer.kind = LB_ISOLATION_NONE;
   }
   return &answer;

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <sys/types.h>
+#include "base/error.h"
 
 enum lb_isolation_kind {
   LB_ISOLATION_ROOT, /* namespaces, as root */
@@ -18,7 +19,7 @@ enum lb_isolation_kind {
 
 struct lb_isolation {
   enum lb_isolation_kind kind;
-  char why[240]; /* of NONE: what was tried and refused */
+  struct lb_error why; /* of NONE: what was tried and refused */
 };
 
 /* "root", "user", "none". */

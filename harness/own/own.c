@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/refuse.h"
+#include "base/error.h"
 
 static const struct lb_own_kind *const kinds[LB_OWN_COUNT] = {
     [LB_OWN_REDIS] = &lb_own_kind_redis,       [LB_OWN_SENTINEL] = &lb_own_kind_sentinel,
@@ -89,45 +89,45 @@ static int looks_like_two(const char *text) {
 /* "user:password@host", "redis://...". */
 static bool has_login(const char *text) { return strchr(text, '@') || strstr(text, "://"); }
 
-int lb_own_refuse_login(const struct lb_own_kind *kind, char *err, size_t err_size) {
+int lb_own_refuse_login(const struct lb_own_kind *kind, struct lb_error *err) {
   const char *name = lb_own_login_name(kind->login);
   char upper[32] = "";
   for (size_t i = 0; name[i] && i + 1 < sizeof upper; i++) upper[i] = (char)toupper((unsigned char)name[i]);
   return lb_refuse(
-      err, err_size,
+      err,
       "%s: expected %s; everybody can read a login on a command line. Put it into a file ([%s] user= password=) "
       "for --auth FILE, or into LOCKBENCH_%s_USER and LOCKBENCH_%s_PASSWORD",
       kind->option, kind->takes, name, upper, upper);
 }
 
-int lb_own_add_address(struct lb_own *own, char *text, char *err, size_t err_size) {
+int lb_own_add_address(struct lb_own *own, char *text, struct lb_error *err) {
   const struct lb_own_kind *kind = own->kind;
   size_t count = own->given_count;
   int length = looks_like_two(text);
-  if (count == LB_SERVERS_MAX) return lb_refuse(err, err_size, "%s: at most %d servers", kind->option, LB_SERVERS_MAX);
+  if (count == LB_SERVERS_MAX) return lb_refuse(err, "%s: at most %d servers", kind->option, LB_SERVERS_MAX);
   if (length > 0)
-    return lb_refuse(err, err_size, "%s: address %zu: found %s, expected [%.*s]%s, or [%s] for the address alone",
-                     kind->option, count + 1, text, length, text, text + length, text);
+    return lb_refuse(err, "%s: address %zu: found %s, expected [%.*s]%s, or [%s] for the address alone", kind->option,
+                     count + 1, text, length, text, text + length, text);
   if (!read_address(text, kind->port, &own->given[count]))
-    return lb_refuse(err, err_size, "%s: address %zu: expected HOST:PORT, in %s", kind->option, count + 1, kind->takes);
+    return lb_refuse(err, "%s: address %zu: expected HOST:PORT, in %s", kind->option, count + 1, kind->takes);
   for (size_t i = 0; i < count; i++)
     if (strcmp(own->given[i].host, own->given[count].host) == 0 && own->given[i].port == own->given[count].port)
-      return lb_refuse(err, err_size, "%s: address %zu is that of %zu again", kind->option, count + 1, i + 1);
+      return lb_refuse(err, "%s: address %zu is that of %zu again", kind->option, count + 1, i + 1);
   own->given_count++;
   return 0;
 }
 
-static int read_list(struct lb_own *own, char *rest, char *err, size_t err_size) {
+static int read_list(struct lb_own *own, char *rest, struct lb_error *err) {
   int r = 0;
-  for (char *one; r == 0 && (one = strsep(&rest, ","));) r = lb_own_add_address(own, one, err, err_size);
+  for (char *one; r == 0 && (one = strsep(&rest, ","));) r = lb_own_add_address(own, one, err);
   return r;
 }
 
 /* "...=NAME" behind the addresses of Sentinels. */
-static int read_master(struct lb_own *own, char *text, char *err, size_t err_size) {
+static int read_master(struct lb_own *own, char *text, struct lb_error *err) {
   char *equals = strchr(text, '=');
   if (!equals || !equals[1] || strlen(equals + 1) >= sizeof own->master)
-    return lb_refuse(err, err_size, "%s: expected %s, where NAME is that of the master that the Sentinels watch",
+    return lb_refuse(err, "%s: expected %s, where NAME is that of the master that the Sentinels watch",
                      own->kind->option, own->kind->takes);
   snprintf(own->master, sizeof own->master, "%s", equals + 1);
   *equals = '\0';
@@ -146,18 +146,18 @@ static void make_topology(struct lb_own *own) {
                                        .own = own};
 }
 
-int lb_own_add(enum lb_own_what what, const char *value, char *err, size_t err_size) {
+int lb_own_add(enum lb_own_what what, const char *value, struct lb_error *err) {
   struct lb_own own = {.kind = kinds[what]};
   char *copy = strdup(value);
   int r = copy ? 0 : -ENOMEM;
   for (size_t i = 0; i < list_count; i++)
     if (list[i].kind == own.kind)
-      r = lb_refuse(err, err_size, "%s: given twice; name several servers in one, with commas", own.kind->option);
-  if (r == 0 && what == LB_OWN_POSTGRES) r = lb_own_read_conninfo(&own, value, err, err_size);
-  else if (r == 0 && has_login(value)) r = lb_own_refuse_login(own.kind, err, err_size);
+      r = lb_refuse(err, "%s: given twice; name several servers in one, with commas", own.kind->option);
+  if (r == 0 && what == LB_OWN_POSTGRES) r = lb_own_read_conninfo(&own, value, err);
+  else if (r == 0 && has_login(value)) r = lb_own_refuse_login(own.kind, err);
   else if (r == 0) {
-    if (what == LB_OWN_SENTINEL) r = read_master(&own, copy, err, err_size);
-    if (r == 0) r = read_list(&own, copy, err, err_size);
+    if (what == LB_OWN_SENTINEL) r = read_master(&own, copy, err);
+    if (r == 0) r = read_list(&own, copy, err);
   }
   free(copy);
   if (r < 0) return r;
@@ -250,14 +250,13 @@ static int ask(const struct lb_own *own, struct lb_env *env, bool clean, struct 
   return pid < 0 ? -errno : answer->result;
 }
 
-static int run(struct lb_own *own, struct lb_env *env, bool clean, struct lb_own_found *ret, char *err,
-               size_t err_size) {
+static int run(struct lb_own *own, struct lb_env *env, bool clean, struct lb_own_found *ret, struct lb_error *err) {
   struct answer *answer = mmap(NULL, sizeof *answer, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (answer == MAP_FAILED) return snprintf(err, err_size, "%s: out of memory", own->kind->option), -ENOMEM;
+  if (answer == MAP_FAILED) return lb_error(err, -ENOMEM, "%s: out of memory", own->kind->option);
   int r = ask(own, env, clean, answer);
   if (r > 0) r = -ETIMEDOUT;
   if (r < 0)
-    snprintf(err, err_size, "%s: %s%s", own->kind->option, answer->err[0] ? answer->err : strerror(-r),
+    lb_error(err, r, "%s: %s%s", own->kind->option, answer->err[0] ? answer->err : strerror(-r),
              r == -EACCES ? "; a file with the login is named with --auth FILE" : "");
   else if (ret) *ret = answer->found;
   munmap(answer, sizeof *answer);
@@ -274,8 +273,8 @@ static void summarize(struct lb_own *own) {
   }
 }
 
-int lb_own_ask(struct lb_own *own, struct lb_env *env, char *err, size_t err_size) {
-  int r = run(own, env, false, &own->found, err, err_size);
+int lb_own_ask(struct lb_own *own, struct lb_env *env, struct lb_error *err) {
+  int r = run(own, env, false, &own->found, err);
   if (r < 0) return r;
   summarize(own);
   own->topology.summary = own->summary;
@@ -286,8 +285,8 @@ int lb_own_ask(struct lb_own *own, struct lb_env *env, char *err, size_t err_siz
   return 0;
 }
 
-int lb_own_clean(struct lb_own *own, struct lb_env *env, char *err, size_t err_size) {
-  return run(own, env, true, NULL, err, err_size);
+int lb_own_clean(struct lb_own *own, struct lb_env *env, struct lb_error *err) {
+  return run(own, env, true, NULL, err);
 }
 
 int64_t lb_own_least_ttl_ms(const struct lb_topology *topology, bool measured) {

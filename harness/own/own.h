@@ -10,6 +10,7 @@
 #ifndef LB_OWN_H
 #define LB_OWN_H
 
+#include "base/error.h"
 #include "servers/topology.h"
 
 enum lb_own_what {
@@ -86,7 +87,7 @@ struct lb_own {
 
 const struct lb_own_kind *lb_own_kind(enum lb_own_what what);
 /* Adds the servers that an option names. 0, or -EINVAL with one line in err, which never repeats a password. */
-int lb_own_add(enum lb_own_what what, const char *value, char *err, size_t err_size);
+int lb_own_add(enum lb_own_what what, const char *value, struct lb_error *err);
 /* NULL behind the last. */
 struct lb_own *lb_own_at(size_t index);
 /* What clients get; it points into `own`, and the logins. Before lb_own_ask() it lists what was typed. `endpoint` has
@@ -102,10 +103,10 @@ struct lb_own_login *lb_own_login(enum lb_own_login_of whom);
 const char *lb_own_login_name(enum lb_own_login_of whom);
 /* Takes LOCKBENCH_REDIS_USER, _PASSWORD, _TLS and _CA and so on out of the environment, where nobody finds them any
  * more. 0, or -EINVAL with one line in err. */
-int lb_own_take_environment(char *err, size_t err_size);
+int lb_own_take_environment(struct lb_error *err);
 /* Reads a file of logins. What is in it wins over the environment. 0, or -EINVAL with one line in err (no such file;
  * one that others may read; FILE:LINE: what was found, what was expected). */
-int lb_own_read_logins(const char *path, char *err, size_t err_size);
+int lb_own_read_logins(const char *path, struct lb_error *err);
 /* From now on no core of this process or its children is written, and none of them can be looked into. Nothing, if
  * there is no password. */
 void lb_own_keep_secrets(void);
@@ -116,9 +117,9 @@ void lb_own_forget_logins(void);
 
 /* Asks who they are, in a process of its own, and completes the topology. 0, or -errno with one line in err; -EACCES:
  * they want a login. */
-int lb_own_ask(struct lb_own *own, struct lb_env *env, char *err, size_t err_size);
+int lb_own_ask(struct lb_own *own, struct lb_env *env, struct lb_error *err);
 /* Removes what runs have left on them, likewise. */
-int lb_own_clean(struct lb_own *own, struct lb_env *env, char *err, size_t err_size);
+int lb_own_clean(struct lb_own *own, struct lb_env *env, struct lb_error *err);
 
 /* ---- private to this room: one file for each kind of server -------------------------------------
  *
@@ -139,11 +140,11 @@ int64_t lb_own_least_ttl_ms(const struct lb_topology *topology, bool measured);
   LB_OWN_DIGIT LB_OWN_DIGIT LB_OWN_DIGIT LB_OWN_DIGIT LB_OWN_DIGIT LB_OWN_DIGIT LB_OWN_DIGIT LB_OWN_DIGIT
 
 /* Takes a CONNINFO of libpq apart, with one line in err where it has what does not belong there (own_postgres.c). */
-int lb_own_read_conninfo(struct lb_own *own, const char *text, char *err, size_t err_size);
+int lb_own_read_conninfo(struct lb_own *own, const char *text, struct lb_error *err);
 /* One more server, "HOST:PORT". `text` is written to. */
-int lb_own_add_address(struct lb_own *own, char *text, char *err, size_t err_size);
+int lb_own_add_address(struct lb_own *own, char *text, struct lb_error *err);
 /* -EINVAL with the line that says where a password belongs. */
-int lb_own_refuse_login(const struct lb_own_kind *kind, char *err, size_t err_size);
+int lb_own_refuse_login(const struct lb_own_kind *kind, struct lb_error *err);
 /* Adds a server to those that were found. 0, or -E2BIG with env->err. */
 int lb_own_note(struct lb_env *env, const struct lb_own *own, struct lb_own_found *found, const char *host,
                 uint16_t port);

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 
 #include "base/files.h"
-#include "base/refuse.h"
+#include "base/error.h"
 #include "base/suggest.h"
 #include "network/sandbox.h"
 
@@ -30,51 +30,52 @@ struct lb_own_login *lb_own_login(enum lb_own_login_of whom) {
 
 const char *lb_own_login_name(enum lb_own_login_of whom) { return names[whom]; }
 
-static int put(char *ret, size_t size, const char *value, char *err, size_t err_size) {
+static int put(char *ret, size_t size, const char *value, struct lb_error *err) {
   size_t length = strlen(value);
-  if (length >= size) return lb_refuse(err, err_size, "expected at most %zu bytes", size - 1);
+  if (length >= size) return lb_refuse(err, "expected at most %zu bytes", size - 1);
   memcpy(ret, value, length + 1);
   return 0;
 }
 
-static int put_yes_no(bool *ret, const char *value, char *err, size_t err_size) {
+static int put_yes_no(bool *ret, const char *value, struct lb_error *err) {
   *ret = strcmp(value, "yes") == 0;
-  return *ret || strcmp(value, "no") == 0 ? 0 : lb_refuse(err, err_size, "expected yes or no");
+  return *ret || strcmp(value, "no") == 0 ? 0 : lb_refuse(err, "expected yes or no");
 }
 
 /* A certificate to trust means that one is looked at. */
-static int put_ca(struct lb_own_login *login, const char *value, char *err, size_t err_size) {
+static int put_ca(struct lb_own_login *login, const char *value, struct lb_error *err) {
   FILE *in = lb_open_file(value);
-  if (!in) return lb_refuse(err, err_size, "cannot read %s: %s", value, strerror(errno));
+  if (!in) return lb_refuse(err, "cannot read %s: %s", value, strerror(errno));
   fclose(in);
   login->tls = true;
-  return put(login->ca, sizeof login->ca, value, err, err_size);
+  return put(login->ca, sizeof login->ca, value, err);
 }
 
 /* By the number of the key. */
-static int put_value(struct lb_own_login *login, size_t key, const char *value, char *err, size_t err_size) {
+static int put_value(struct lb_own_login *login, size_t key, const char *value, struct lb_error *err) {
   switch (key) {
-    case 0: return put(login->user, sizeof login->user, value, err, err_size);
-    case 1: return put(login->password, sizeof login->password, value, err, err_size);
-    case 2: return put_yes_no(&login->tls, value, err, err_size);
-    default: return put_ca(login, value, err, err_size);
+    case 0: return put(login->user, sizeof login->user, value, err);
+    case 1: return put(login->password, sizeof login->password, value, err);
+    case 2: return put_yes_no(&login->tls, value, err);
+    default: return put_ca(login, value, err);
   }
 }
 
 /* ---- the environment -------------------------------------------------------------------------- */
 
-int lb_own_take_environment(char *err, size_t err_size) {
+int lb_own_take_environment(struct lb_error *err) {
   for (size_t i = 0; i < LB_LOGIN_COUNT; i++)
     for (size_t k = 0; k < KEY_COUNT; k++) {
-      char name[64], why[300] = "";
+      struct lb_error why = {0};
+      char name[64];
       int n = snprintf(name, sizeof name, "LOCKBENCH_%s_%s", names[i], keys[k]);
       for (int c = 0; c < n; c++) name[c] = (char)toupper((unsigned char)name[c]);
       char *value = getenv(name);
       if (!value || !*value) continue;
-      int r = put_value(&logins[i], k, value, why, sizeof why);
+      int r = put_value(&logins[i], k, value, &why);
       explicit_bzero(value, strlen(value));
       unsetenv(name);
-      if (r < 0) return lb_refuse(err, err_size, "%s: %s", name, why);
+      if (r < 0) return lb_refuse(err, "%s: %s", name, why.text);
     }
   return 0;
 }
@@ -87,11 +88,10 @@ static size_t find(const char *word, const char *const *words, size_t count) {
   return i;
 }
 
-static int unknown(const char *what, const char *word, const char *const *words, size_t count, char *err,
-                   size_t err_size) {
+static int unknown(const char *what, const char *word, const char *const *words, size_t count, struct lb_error *err) {
   const char *near = lb_suggest(word, words, count);
-  return near ? lb_refuse(err, err_size, "unknown %s '%s', did you mean '%s'?", what, word, near)
-              : lb_refuse(err, err_size, "unknown %s '%s', expected %s, %s, ...", what, word, words[0], words[1]);
+  return near ? lb_refuse(err, "unknown %s '%s', did you mean '%s'?", what, word, near)
+              : lb_refuse(err, "unknown %s '%s', expected %s, %s, ...", what, word, words[0], words[1]);
 }
 
 static char *trim(char *text) {
@@ -102,41 +102,42 @@ static char *trim(char *text) {
 
 /* One line, without what it may hold: "[redis]", "key = value", "# ...", nothing. A value is taken as it is, so that
  * any password fits. */
-static int read_line(char *line, size_t *section, char *err, size_t err_size) {
+static int read_line(char *line, size_t *section, struct lb_error *err) {
   char *text = trim(line), *equals = strchr(text, '=');
   size_t length = strlen(text);
   if (!*text || *text == '#' || *text == ';') return 0;
   if (*text == '[') {
-    if (text[length - 1] != ']') return lb_refuse(err, err_size, "a section without its ]");
+    if (text[length - 1] != ']') return lb_refuse(err, "a section without its ]");
     text[length - 1] = '\0';
     *section = find(text + 1, names, LB_LOGIN_COUNT);
-    return *section < LB_LOGIN_COUNT ? 0 : unknown("section", text + 1, names, LB_LOGIN_COUNT, err, err_size);
+    return *section < LB_LOGIN_COUNT ? 0 : unknown("section", text + 1, names, LB_LOGIN_COUNT, err);
   }
-  if (!equals) return lb_refuse(err, err_size, "expected [redis] and the like, or user=, password=, tls=, ca=");
+  if (!equals) return lb_refuse(err, "expected [redis] and the like, or user=, password=, tls=, ca=");
   *equals = '\0';
   size_t key = find(trim(text), keys, KEY_COUNT);
-  if (key == KEY_COUNT) return unknown("key", trim(text), keys, KEY_COUNT, err, err_size);
+  if (key == KEY_COUNT) return unknown("key", trim(text), keys, KEY_COUNT, err);
   if (*section == LB_LOGIN_COUNT)
-    return lb_refuse(err, err_size, "expected a section before it: [redis], [postgres] and the like");
-  return put_value(&logins[*section], key, trim(equals + 1), err, err_size);
+    return lb_refuse(err, "expected a section before it: [redis], [postgres] and the like");
+  return put_value(&logins[*section], key, trim(equals + 1), err);
 }
 
-int lb_own_read_logins(const char *path, char *err, size_t err_size) {
-  char line[1024], why[300];
+int lb_own_read_logins(const char *path, struct lb_error *err) {
+  struct lb_error why;
+  char line[1024];
   struct stat st;
   size_t section = LB_LOGIN_COUNT;
   int number = 0, r = 0;
   FILE *in = lb_open_file(path);
-  if (!in || fstat(fileno(in), &st) < 0) r = lb_refuse(err, err_size, "--auth %s: %s", path, strerror(errno));
+  if (!in || fstat(fileno(in), &st) < 0) r = lb_refuse(err, "--auth %s: %s", path, strerror(errno));
   else if (S_ISREG(st.st_mode) && st.st_mode & 077)
-    r = lb_refuse(err, err_size,
+    r = lb_refuse(err,
                   "--auth %s: others may read or write it (mode %03o), expected a file of yours alone: chmod 600 %s",
                   path, (unsigned)st.st_mode & 0777, path);
   while (r == 0 && fgets(line, sizeof line, in)) {
     number++;
-    if (!strchr(line, '\n') && !feof(in)) r = lb_refuse(why, sizeof why, "expected at most %zu bytes", sizeof line - 2);
-    else r = read_line(line, &section, why, sizeof why);
-    if (r < 0) lb_refuse(err, err_size, "%s:%d: %s", path, number, why);
+    if (!strchr(line, '\n') && !feof(in)) r = lb_refuse(&why, "expected at most %zu bytes", sizeof line - 2);
+    else r = read_line(line, &section, &why);
+    if (r < 0) lb_error(err, r, "%s:%d: %s", path, number, why.text);
   }
   explicit_bzero(line, sizeof line);
   if (in) fclose(in);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "backends/pg_util.h"
-#include "base/refuse.h"
+#include "base/error.h"
 #include "own.h"
 
 /* ---- CONNINFO ----------------------------------------------------------------------------------- */
@@ -31,7 +31,7 @@ static const char *not_taken(const PQconninfoOption *options) {
 }
 
 /* "a,b" and "5432,5433", as libpq takes several. */
-static int read_hosts(struct lb_own *own, const char *hosts, const char *ports, char *err, size_t err_size) {
+static int read_hosts(struct lb_own *own, const char *hosts, const char *ports, struct lb_error *err) {
   char *host_list = strdup(hosts), *port_list = strdup(ports ? ports : ""), *host_rest = host_list,
        *port_rest = port_list, *port = NULL;
   int r = host_list && port_list ? 0 : -ENOMEM;
@@ -40,11 +40,11 @@ static int read_hosts(struct lb_own *own, const char *hosts, const char *ports, 
     bool literal = strchr(host, ':');
     if (next) port = next; /* one port is that of all hosts */
     if (*host == '/')
-      r = lb_refuse(err, err_size, "--postgres: expected host=NAME or an address: sockets of files are not taken");
+      r = lb_refuse(err, "--postgres: expected host=NAME or an address: sockets of files are not taken");
     else
       snprintf(text, sizeof text, "%s%.250s%s%s%.8s", literal ? "[" : "", host, literal ? "]" : "",
                port && *port ? ":" : "", port ? port : "");
-    if (r == 0) r = lb_own_add_address(own, text, err, err_size);
+    if (r == 0) r = lb_own_add_address(own, text, err);
   }
   free(host_list);
   free(port_list);
@@ -52,7 +52,7 @@ static int read_hosts(struct lb_own *own, const char *hosts, const char *ports, 
 }
 
 /* Encrypted or not at all: there is nothing between. */
-static int read_tls(const char *mode, const char *ca, char *err, size_t err_size) {
+static int read_tls(const char *mode, const char *ca, struct lb_error *err) {
   struct lb_own_login *login = lb_own_login(LB_LOGIN_POSTGRES);
   if (ca) snprintf(login->ca, sizeof login->ca, "%s", ca);
   if (!mode) return login->tls |= ca != NULL, 0;
@@ -60,45 +60,40 @@ static int read_tls(const char *mode, const char *ca, char *err, size_t err_size
   login->tls = true;
   if (strcmp(mode, "require") == 0) return 0;
   if (strcmp(mode, "verify-full") != 0)
-    return lb_refuse(err, err_size, "--postgres: sslmode=%s: expected disable, require or verify-full", mode);
-  return login->ca[0]
-             ? 0
-             : lb_refuse(err, err_size, "--postgres: sslmode=verify-full: expected sslrootcert=FILE beside it");
+    return lb_refuse(err, "--postgres: sslmode=%s: expected disable, require or verify-full", mode);
+  return login->ca[0] ? 0 : lb_refuse(err, "--postgres: sslmode=verify-full: expected sslrootcert=FILE beside it");
 }
 
-static int read_options(struct lb_own *own, const PQconninfoOption *options, char *err, size_t err_size) {
+static int read_options(struct lb_own *own, const PQconninfoOption *options, struct lb_error *err) {
   struct lb_own_login *login = lb_own_login(LB_LOGIN_POSTGRES);
   const char *host = value_of(options, "host"), *user = value_of(options, "user"),
              *database = value_of(options, "dbname"), *odd = not_taken(options);
-  if (value_of(options, "password")) return lb_own_refuse_login(own->kind, err, err_size);
+  if (value_of(options, "password")) return lb_own_refuse_login(own->kind, err);
   if (odd)
-    return lb_refuse(err, err_size,
-                     "--postgres: %s is not taken: expected host, port, dbname, user, sslmode and sslrootcert", odd);
+    return lb_refuse(err, "--postgres: %s is not taken: expected host, port, dbname, user, sslmode and sslrootcert",
+                     odd);
   if (!host) host = value_of(options, "hostaddr");
-  if (!host)
-    return lb_refuse(err, err_size, "--postgres: expected a host, as in 'host=db.example.org dbname=test user=me'");
+  if (!host) return lb_refuse(err, "--postgres: expected a host, as in 'host=db.example.org dbname=test user=me'");
   if (user) snprintf(login->user, sizeof login->user, "%s", user);
-  if (!login->user[0])
-    return lb_refuse(err, err_size, "--postgres: expected user=NAME in it, or in the file of --auth");
+  if (!login->user[0]) return lb_refuse(err, "--postgres: expected user=NAME in it, or in the file of --auth");
   snprintf(own->database, sizeof own->database, "%s", database ? database : "postgres");
-  int r = read_tls(value_of(options, "sslmode"), value_of(options, "sslrootcert"), err, err_size);
-  return r < 0 ? r : read_hosts(own, host, value_of(options, "port"), err, err_size);
+  int r = read_tls(value_of(options, "sslmode"), value_of(options, "sslrootcert"), err);
+  return r < 0 ? r : read_hosts(own, host, value_of(options, "port"), err);
 }
 
 /* The message of libpq may repeat what was typed, and with it a password. */
-int lb_own_read_conninfo(struct lb_own *own, const char *text, char *err, size_t err_size) {
+int lb_own_read_conninfo(struct lb_own *own, const char *text, struct lb_error *err) {
   char *why = NULL;
   PQconninfoOption *options = PQconninfoParse(text, &why);
   bool plain = !strchr(text, '=') && !strstr(text, "://");
   PQfreemem(why);
   int r;
-  if (options) r = read_options(own, options, err, err_size);
+  if (options) r = read_options(own, options, err);
   else if (plain && !strchr(text, '@'))
-    r = snprintf(own->database, sizeof own->database, "postgres"), read_hosts(own, text, NULL, err, err_size);
+    r = snprintf(own->database, sizeof own->database, "postgres"), read_hosts(own, text, NULL, err);
   else
     r = lb_refuse(
-        err, err_size,
-        "--postgres: expected a CONNINFO of libpq, as in 'host=db.example.org port=5432 dbname=test user=me'");
+        err, "--postgres: expected a CONNINFO of libpq, as in 'host=db.example.org port=5432 dbname=test user=me'");
   PQconninfoFree(options);
   return r;
 }

@@ -35,7 +35,7 @@ json_t *lb_about_machine(const struct lb_machine *m, double load_after, const ch
 
 void lb_about_namespaces(char *ret, size_t size) {
   const struct lb_isolation *isolation = lb_isolation_probe();
-  if (isolation->kind == LB_ISOLATION_NONE) snprintf(ret, size, "none: %s", isolation->why);
+  if (isolation->kind == LB_ISOLATION_NONE) snprintf(ret, size, "none: %s", isolation->why.text);
   else snprintf(ret, size, "%s", lb_isolation_name(isolation->kind));
 }
 

@@ -45,8 +45,7 @@ struct engine {
   struct lb_live *live; /* one per slot, shared with the trials */
   int slots, cores;
   enum lb_next left; /* what the source said last of any job */
-  char *err;
-  size_t err_size;
+  struct lb_error *err;
 };
 
 /* The handler only notes the signal. poll() then returns early, and the loop ends by itself. */
@@ -166,7 +165,7 @@ static int start(struct engine *e, const struct lb_job *job) {
   *live = (struct lb_live){0};
   *slot = (struct slot){0};
   int r = lb_worker_start(e->source, job, e->dir, live, &slot->worker);
-  if (r < 0) return snprintf(e->err, e->err_size, "cannot start a trial: %s", strerror(-r)), r;
+  if (r < 0) return lb_error(e->err, r, "cannot start a trial: %s", strerror(-r));
   begin(e, slot, job, true);
   tick(e);
   return 0;
@@ -217,8 +216,7 @@ static int finish(const struct engine *e, struct slot *slot, bool late) {
     says.outcome.why[0] = '\0';
   }
   if (says.result < 0) {
-    snprintf(e->err, e->err_size, "%s: %s", job->plan.name,
-             says.outcome.why[0] ? says.outcome.why : strerror(-says.result));
+    lb_refuse(e->err, "%s: %s", job->plan.name, says.outcome.why[0] ? says.outcome.why : strerror(-says.result));
     return says.result;
   }
   return e->source->ended(e->source->of, job, &says.outcome);
@@ -286,14 +284,14 @@ static void raise_file_limit(void) {
 
 /* After an interruption or a failure the trials that still run are killed and waited for: nobody is left who writes to
  * the run folder. */
-int lb_engine_run(struct lb_source *source, const struct lb_rundir *dir, int most, char *err, size_t err_size) {
-  struct engine e = {.source = source, .dir = dir, .err = err, .err_size = err_size};
+int lb_engine_run(struct lb_source *source, const struct lb_rundir *dir, int most, struct lb_error *err) {
+  struct engine e = {.source = source, .dir = dir, .err = err};
   struct sigaction action = {.sa_handler = on_signal}, old_int, old_term, old_hup;
   size_t live_size = LB_JOBS_MOST * sizeof *e.live;
   e.cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
   e.slots = most < 1 ? 1 : most > LB_JOBS_MOST ? LB_JOBS_MOST : most;
   e.live = mmap(NULL, live_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (e.live == MAP_FAILED) return snprintf(err, err_size, "out of memory"), -ENOMEM;
+  if (e.live == MAP_FAILED) return lb_error(err, -ENOMEM, "out of memory");
   sigaction(SIGINT, &action, &old_int);
   sigaction(SIGTERM, &action, &old_term);
   sigaction(SIGHUP, &action, &old_hup);
@@ -305,6 +303,6 @@ int lb_engine_run(struct lb_source *source, const struct lb_rundir *dir, int mos
   sigaction(SIGINT, &old_int, NULL);
   sigaction(SIGTERM, &old_term, NULL);
   sigaction(SIGHUP, &old_hup, NULL);
-  if (result == -EINTR) snprintf(err, err_size, "interrupted");
+  if (result == -EINTR) lb_error(err, result, "interrupted");
   return result;
 }

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "base/error.h"
 #include "admit.h"
 #include "rundir.h"
 #include "trial/trial.h"
@@ -57,7 +58,7 @@ struct lb_source {
 /* Plays until the source has none left: at most `most` side by side, those that measure alone. 0; -EINTR after SIGINT,
  * SIGTERM or SIGHUP; what `ended` or `hear` returned; other -errno when results could not be written (-ENOSPC also if
  * the disk is full when a trial is undecided). Then one line is in err, and all trials are dead. */
-int lb_engine_run(struct lb_source *source, const struct lb_rundir *dir, int most, char *err, size_t err_size);
+int lb_engine_run(struct lb_source *source, const struct lb_rundir *dir, int most, struct lb_error *err);
 
 /* ---- worker.c: a process that plays a trial, and then those that it is told. For engine.c ---- */
 

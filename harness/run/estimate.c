@@ -34,14 +34,14 @@ static int add(struct lb_times *times, char *const field[], const int at[]) {
   return 0;
 }
 
-int lb_times_read(const char *path, struct lb_times *ret, char *err, size_t err_size) {
+int lb_times_read(const char *path, struct lb_times *ret, struct lb_error *err) {
   struct lb_csv csv;
-  int at[COLUMN_COUNT], r = lb_csv_open(path, &csv, err, err_size);
+  int at[COLUMN_COUNT], r = lb_csv_open(path, &csv, err);
   *ret = (struct lb_times){0};
   if (r < 0) return r;
-  for (int i = 0; i < COLUMN_COUNT && r >= 0; i++) r = at[i] = lb_csv_column(&csv, columns[i], err, err_size);
-  while (r >= 0 && (r = lb_csv_next(&csv, err, err_size)) > 0)
-    if ((r = add(ret, csv.field, at)) < 0) snprintf(err, err_size, "out of memory");
+  for (int i = 0; i < COLUMN_COUNT && r >= 0; i++) r = at[i] = lb_csv_column(&csv, columns[i], err);
+  while (r >= 0 && (r = lb_csv_next(&csv, err)) > 0)
+    if ((r = add(ret, csv.field, at)) < 0) lb_error(err, r, "out of memory");
   lb_csv_close(&csv);
   if (r < 0) lb_times_clear(ret);
   return r;

@@ -6,6 +6,7 @@
 #ifndef LB_RUN_ESTIMATE_H
 #define LB_RUN_ESTIMATE_H
 
+#include "base/error.h"
 #include "admit.h"
 #include "tally.h"
 #include "trial/trial.h"
@@ -23,7 +24,7 @@ struct lb_times {
 
 /* 0 (release with lb_times_clear()); -EINVAL or other -errno with one line in err, and then *ret is empty:
  * lb_times_find() guesses. */
-int lb_times_read(const char *path, struct lb_times *ret, char *err, size_t err_size);
+int lb_times_read(const char *path, struct lb_times *ret, struct lb_error *err);
 void lb_times_clear(struct lb_times *times);
 
 struct lb_took {

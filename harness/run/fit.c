@@ -117,62 +117,61 @@ static bool is_behind(struct lb_role role) {
          role.kind == LB_ROLE_NODE;
 }
 
-static bool means_nothing(const struct lb_step *step, const struct lb_topology *t, char *why, size_t size) {
+static bool means_nothing(const struct lb_step *step, const struct lb_topology *t, struct lb_error *why) {
   bool of_client = lb_role_is_client(step->a);
   if (t->own && touches_servers(step))
-    return snprintf(why, size, "'%s' would touch servers of your own, or their network", step->text);
+    return lb_refuse(why, "'%s' would touch servers of your own, or their network", step->text);
   if (t->data_count == 0 && lb_step_row(step)->class == LB_STEP_FAULT &&
       (!of_client || lb_step_needs(step, LB_NEED_NETWORK)))
-    return snprintf(why, size, "there are no servers");
+    return lb_refuse(why, "there are no servers");
   if ((lb_step_needs(step, LB_NEED_FAILOVER) || lb_step_later_primary(step)) && t->data_count < 2)
-    return snprintf(why, size, "one server, so no other can take over");
+    return lb_refuse(why, "one server, so no other can take over");
   if ((step->a.kind == LB_ROLE_NODE && (size_t)step->a.number > t->data_count) ||
       (step->b.kind == LB_ROLE_NODE && (size_t)step->b.number > t->data_count))
-    return snprintf(why, size, "%s: %s has %zu data servers", step->text, t->name, t->data_count);
+    return lb_refuse(why, "%s: %s has %zu data servers", step->text, t->name, t->data_count);
   if ((step->a.kind == LB_ROLE_PROXY || step->b.kind == LB_ROLE_PROXY) && !t->family->fronted)
-    return snprintf(why, size, "%s", no_proxy);
+    return lb_refuse(why, "%s", no_proxy);
   if (t->family->fronted &&
       ((lb_role_is_client(step->a) && is_behind(step->b)) || (lb_role_is_client(step->b) && is_behind(step->a))))
-    return snprintf(why, size, "'%s': no client talks to a server behind a proxy", step->text);
+    return lb_refuse(why, "'%s': no client talks to a server behind a proxy", step->text);
   if (lb_step_needs(step, LB_NEED_POOLER) && !t->family->occupy)
-    return snprintf(why, size, "no server here lends out those of others");
+    return lb_refuse(why, "no server here lends out those of others");
   if (lb_step_needs(step, LB_NEED_CLOCKS) && !of_client && !t->family->wall_ms)
-    return snprintf(why, size, "the clock of %s cannot be set", t->family->service);
+    return lb_refuse(why, "the clock of %s cannot be set", t->family->service);
   if (step->monotonic && !of_client && !t->family->mono_ms)
-    return snprintf(why, size, "%s tells nobody its monotonic clock", t->family->service);
+    return lb_refuse(why, "%s tells nobody its monotonic clock", t->family->service);
   if (lb_step_needs(step, LB_NEED_SYNCS) && !t->family->by_libc)
-    return snprintf(why, size, "what %s has synced cannot be seen: it asks the kernel without the C library",
-                    t->family->service);
+    return lb_refuse(why, "what %s has synced cannot be seen: it asks the kernel without the C library",
+                     t->family->service);
   if (lb_step_needs(step, LB_NEED_ORDERLY) && (t->data_count < 2 || !t->family->depose))
-    return snprintf(why, size,
-                    t->data_count < 2 ? "one server, so no other can take over" : "no server here hands over by order");
+    return lb_refuse(why, t->data_count < 2 ? "one server, so no other can take over"
+                                            : "no server here hands over by order");
   if (lb_step_needs(step, LB_NEED_MEMBERSHIP) && (t->data_count < 2 || !t->family->remove))
-    return snprintf(why, size,
-                    t->data_count < 2 ? "one server, which nobody takes out of its cluster"
-                                      : "no server here is a member that an operator takes out");
+    return lb_refuse(why, t->data_count < 2 ? "one server, which nobody takes out of its cluster"
+                                            : "no server here is a member that an operator takes out");
   if (lb_step_needs(step, LB_NEED_CANCEL) && !(t->family->cancel && t->synchronous))
-    return snprintf(why, size, "no commit waits for another server until somebody cancels it");
+    return lb_refuse(why, "no commit waits for another server until somebody cancels it");
   if (lb_step_needs(step, LB_NEED_ENDING) && !t->family->end_session)
-    return snprintf(why, size, "%s ends no session by order", t->family->service);
+    return lb_refuse(why, "%s ends no session by order", t->family->service);
   if (lb_step_needs(step, LB_NEED_FILES) && !t->family->files)
-    return snprintf(why, size, "nobody knows which files %s keeps", t->family->service);
+    return lb_refuse(why, "nobody knows which files %s keeps", t->family->service);
   if (lb_step_needs(step, LB_NEED_SLOTS) && !t->family->move_slot)
-    return snprintf(why, size, "no server here has keys in slots that move");
+    return lb_refuse(why, "no server here has keys in slots that move");
   if (lb_step_needs(step, LB_NEED_FOLLOWERS) && (!t->family->caught_up || t->data_count < 2))
-    return snprintf(why, size, "no server here says how far it follows another one");
+    return lb_refuse(why, "no server here says how far it follows another one");
   if (lb_step_needs(step, LB_NEED_ROOM) && !t->family->need_room)
-    return snprintf(why, size, "nobody has seen what becomes of %s on a full disk", t->family->service);
+    return lb_refuse(why, "nobody has seen what becomes of %s on a full disk", t->family->service);
   if (lb_step_needs(step, LB_NEED_MEMORY) && !t->family->fill_memory)
-    return snprintf(why, size, "the memory of %s has no limit that a lock could meet", t->family->service);
+    return lb_refuse(why, "the memory of %s has no limit that a lock could meet", t->family->service);
   if (lb_step_needs(step, LB_NEED_MEMBERS) && !t->family->left)
-    return snprintf(why, size, "no server here says that it has left the others");
+    return lb_refuse(why, "no server here says that it has left the others");
   return false;
 }
 
 bool lb_scenario_means_something(const struct lb_scenario *scenario, const struct lb_topology *topology) {
-  char why[300];
+  struct lb_error why;
   for (size_t i = 0; i < scenario->step_count; i++)
-    if (means_nothing(&scenario->steps[i], topology, why, sizeof why)) return false;
+    if (means_nothing(&scenario->steps[i], topology, &why)) return false;
   return true;
 }
 
@@ -197,7 +196,7 @@ static bool may_have(const struct lb_protocol *p, unsigned trait) {
 /* What a step asks of a system that not every system has. Points belong to the protocol or to every
  * client (holder.h). */
 static void check_meaning(struct fitting *f, const struct lb_step *step) {
-  char why[300];
+  struct lb_error why;
   if (is_inside(step) && f->protocol->traits & LB_TRAIT_FOREIGN)
     miss(f, "a foreign lock has no points, and '%s' is at one inside a lock", step->text);
   if (is_inside(step) && !has_point(f->protocol->points, step->point))
@@ -219,7 +218,7 @@ static void check_meaning(struct fitting *f, const struct lb_step *step) {
     miss(f, "the clock of %s cannot be set: it asks the kernel", f->protocol->name);
   if (step->shared && !may_have(f->protocol, LB_TRAIT_SHARED))
     miss(f, "%s: %s has no readers", step->text, f->protocol->name);
-  if (means_nothing(step, f->topology, why, sizeof why)) miss(f, "%s", why);
+  if (means_nothing(step, f->topology, &why)) miss(f, "%s", why.text);
 }
 
 /* Whether some step sets the clock of a server, which needs the clock shim. */
@@ -248,9 +247,9 @@ static void check_machine(struct fitting *f, const struct lb_scenario *scenario)
   if (missing) miss(f, "%s needs %s, which is not installed", f->topology->name, missing);
   if (scenario->apart && f->topology->own) miss(f, "round_trip_ms would make the network of your own servers slow");
   if (f->topology->data_count > 0 && lb_scenario_needs(scenario, LB_NEED_ROOM) && isolation->kind == LB_ISOLATION_NONE)
-    miss(f, "a disk that can be full needs a sandbox: %s", isolation->why);
+    miss(f, "a disk that can be full needs a sandbox: %s", isolation->why.text);
   if (lb_scenario_needs(scenario, LB_NEED_NETWORK) && isolation->kind == LB_ISOLATION_NONE)
-    miss(f, "cutting links needs network namespaces: %s", isolation->why);
+    miss(f, "cutting links needs network namespaces: %s", isolation->why.text);
   if (f->topology->data_count > 0 && lb_scenario_needs(scenario, LB_NEED_SYNCS) && !lb_shim_path(LB_SHIM_DISK))
     miss(f, "seeing what servers write needs the disk shim, which was not found beside the program");
   if (f->topology->data_count > 0 && sets_clocks(scenario) && !lb_shim_path(LB_SHIM_CLOCK))

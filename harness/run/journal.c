@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/hash.h"
-#include "base/refuse.h"
+#include "base/error.h"
 #include "exit.h"
 #include "results.h"
 
@@ -83,9 +83,8 @@ static void journal_free_reserve(const char *folder) {
 
 /* ---- its two files --------------------------------------------------------------------------- */
 
-static int fail(int r, const char *folder, char *err, size_t err_size) {
-  snprintf(err, err_size, "cannot keep the journal of the run in %s: %s", folder, strerror(-r));
-  return r;
+static int fail(int r, const char *folder, struct lb_error *err) {
+  return lb_error(err, r, "cannot keep the journal of the run in %s: %s", folder, strerror(-r));
 }
 
 static int open_records(struct lb_journal *journal, const char *folder, const struct lb_plan *plan) {
@@ -112,38 +111,38 @@ static int write_head(const char *folder, const struct lb_plan *plan, const stru
 }
 
 int lb_journal_begin(struct lb_journal *journal, const char *folder, const struct lb_plan *plan,
-                     const struct lb_run_info *info, char *err, size_t err_size) {
+                     const struct lb_run_info *info, struct lb_error *err) {
   *journal = (struct lb_journal){.fd = -1, .begin_ns = lb_clock_ns()};
   reserve(folder, plan);
   int r = open_records(journal, folder, plan);
   if (r == 0) r = write_head(folder, plan, info);
   if (r < 0) lb_journal_close(journal);
-  return r < 0 ? fail(r, folder, err, err_size) : 0;
+  return r < 0 ? fail(r, folder, err) : 0;
 }
 
-json_t *lb_journal_read(const char *folder, char *err, size_t err_size) {
+json_t *lb_journal_read(const char *folder, struct lb_error *err) {
   char path[PATH];
   json_error_t error;
   snprintf(path, sizeof path, "%s/resume.json", folder);
   if (access(path, R_OK) < 0) {
     snprintf(path, sizeof path, "%s/run.json", folder);
-    lb_refuse(err, err_size,
+    lb_refuse(err,
               access(path, R_OK) == 0 ? "%s: this run is whole, nothing of it is left to play"
                                       : "%s: expected the folder of a run that was stopped",
               folder);
     return NULL;
   }
   json_t *head = json_load_file(path, 0, &error);
-  if (!head) lb_refuse(err, err_size, "%s:%d: %s", path, error.line, error.text);
+  if (!head) lb_refuse(err, "%s:%d: %s", path, error.line, error.text);
   else if (json_array_size(json_object_get(head, "argv")) == 0 || !json_is_integer(json_object_get(head, "seed")) ||
            !json_is_string(json_object_get(head, "cwd")))
-    lb_refuse(err, err_size, "%s: expected argv, cwd and seed of a run", path), json_decref(head), head = NULL;
+    lb_refuse(err, "%s: expected argv, cwd and seed of a run", path), json_decref(head), head = NULL;
   return head;
 }
 
 /* Whether it is of this build and this plan. */
 static int check_head(const char *folder, const json_t *head, const struct lb_plan *plan,
-                      const struct lb_run_info *info, char *err, size_t err_size) {
+                      const struct lb_run_info *info, struct lb_error *err) {
   char text[20];
   json_t *tool = lb_about_tool();
   bool same = json_equal(json_object_get(head, "tool"), tool) &&
@@ -152,13 +151,13 @@ static int check_head(const char *folder, const json_t *head, const struct lb_pl
   const char *commit = json_string_value(json_object_get(json_object_get(head, "tool"), "commit"));
   json_decref(tool);
   if (!same)
-    return lb_refuse(err, err_size, "%s: was played by another build of lockbench (commit %s), expected this one",
-                     folder, commit ? commit : "unknown");
+    return lb_refuse(err, "%s: was played by another build of lockbench (commit %s), expected this one", folder,
+                     commit ? commit : "unknown");
   digest_text(digest(plan, info), text);
   const char *was = json_string_value(json_object_get(head, "plan"));
   if (was && strcmp(was, text) == 0) return 0;
   return lb_refuse(
-      err, err_size,
+      err,
       "%s: scenarios, options, installed servers or libraries are not those of that run any more: expected the same plan",
       folder);
 }
@@ -192,14 +191,14 @@ static int journal_load(const char *folder, struct lb_tally *tally, double *ret_
 }
 
 int lb_journal_resume(struct lb_journal *journal, const char *folder, struct lb_tally *tally, struct lb_run_info *info,
-                      char *err, size_t err_size) {
+                      struct lb_error *err) {
   *journal = (struct lb_journal){.fd = -1, .begin_ns = lb_clock_ns()};
-  json_t *head = lb_journal_read(folder, err, err_size);
+  json_t *head = lb_journal_read(folder, err);
   if (!head) return -EINVAL;
   const char *started = json_string_value(json_object_get(head, "started_utc"));
   if (started) snprintf(info->started_utc, sizeof info->started_utc, "%s", started);
   info->sittings = 1 + (int)json_integer_value(json_object_get(head, "sittings"));
-  int r = check_head(folder, head, tally->plan, info, err, err_size);
+  int r = check_head(folder, head, tally->plan, info, err);
   json_decref(head);
   if (r < 0) return r;
   reserve(folder, tally->plan);
@@ -207,7 +206,7 @@ int lb_journal_resume(struct lb_journal *journal, const char *folder, struct lb_
   if (r == 0 && ftruncate(journal->fd, read_records(journal->fd, tally, &journal->before_s)) < 0) r = -errno;
   if (r == 0) r = write_head(folder, tally->plan, info);
   if (r < 0) lb_journal_close(journal);
-  return r < 0 ? fail(r, folder, err, err_size) : 0;
+  return r < 0 ? fail(r, folder, err) : 0;
 }
 
 double lb_journal_seconds(const struct lb_journal *journal) {
@@ -255,16 +254,15 @@ static void remove_tables(const char *folder) {
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) remove_at(folder, names[i]);
 }
 
-int lb_part_keep(const struct lb_tally *tally, struct lb_run_info *info, struct lb_rundir *dir, char *err,
-                 size_t err_size) {
+int lb_part_keep(const struct lb_tally *tally, struct lb_run_info *info, struct lb_rundir *dir, struct lb_error *err) {
   if (tally->done == 0 && tally->plan->job_count > 0) return -ENOENT;
   bool whole = tally->done == tally->plan->job_count;
   for (size_t i = 0; i < tally->plan->job_count; i++)
     if (!tally->jobs[i].done) lb_rundir_forget(dir->partial, tally->jobs[i].job->plan.name);
   make_room(dir->partial);
-  int r = lb_results_write(tally, info, dir->partial, err, err_size);
+  int r = lb_results_write(tally, info, dir->partial, err);
   if (r < 0) remove_tables(dir->partial);
-  int committed = lb_rundir_commit(dir, whole && r == 0, err, err_size);
+  int committed = lb_rundir_commit(dir, whole && r == 0, err);
   return r < 0 ? r : committed;
 }
 
@@ -273,11 +271,11 @@ void lb_part_rescue(void *data) {
   struct lb_part_of *of = data;
   struct lb_tally tally = {0};
   struct lb_machine after;
-  char err[600];
+  struct lb_error err;
   if (lb_tally_begin(of->plan, &tally) < 0) return;
   if (journal_load(of->dir->partial, &tally, &of->info->seconds) < 0) return;
   lb_machine_read(&after, of->dir->partial);
   of->info->load_after = after.load;
   of->info->exit_code = lb_exit_of_stopped(&tally, of->info->verdict, sizeof of->info->verdict);
-  lb_part_keep(&tally, of->info, of->dir, err, sizeof err);
+  lb_part_keep(&tally, of->info, of->dir, &err);
 }

@@ -11,6 +11,7 @@
 
 #include <jansson.h>
 
+#include "base/error.h"
 #include "about.h"
 #include "rundir.h"
 #include "tally.h"
@@ -25,12 +26,12 @@ struct lb_journal {
  * of results. Takes seed and jobs from the plan; argv, started_utc and versions from `info`. 0 (release
  * with lb_journal_close()) or -errno with one line in err. */
 int lb_journal_begin(struct lb_journal *journal, const char *folder, const struct lb_plan *plan,
-                     const struct lb_run_info *info, char *err, size_t err_size);
+                     const struct lb_run_info *info, struct lb_error *err);
 /* Reads the journal of a run of this plan back into a tally of which nothing is done, and goes on with
  * it. Sets started_utc and sittings in `info`. 0 (release likewise); -EINVAL with one line in err if it
  * is of another build, plan or server version, or broken; other -errno with err. */
 int lb_journal_resume(struct lb_journal *journal, const char *folder, struct lb_tally *tally, struct lb_run_info *info,
-                      char *err, size_t err_size);
+                      struct lb_error *err);
 /* Appends the outcome of a job of the tally's plan. 0 or -errno: that trial is then played again. */
 int lb_journal_add(const struct lb_journal *journal, const struct lb_tally *tally, const struct lb_job_result *result);
 /* How long all sittings took until now. */
@@ -40,7 +41,7 @@ void lb_journal_close(struct lb_journal *journal);
 
 /* How a stopped run was called: resume.json with "argv", "cwd", "seed". A new reference, or NULL with
  * one line in err. */
-json_t *lb_journal_read(const char *folder, char *err, size_t err_size);
+json_t *lb_journal_read(const char *folder, struct lb_error *err);
 
 /* ---- What is kept of a run that stopped before its end: results of the trials that are done, and what
  * is needed to resume it. ---- */
@@ -48,8 +49,7 @@ json_t *lb_journal_read(const char *folder, char *err, size_t err_size);
 /* Removes what trials that are not done have left, writes the results of the others, and gives the folder
  * its name. 0; -ENOENT = nothing is done, so nothing is kept; other -errno with one line in err: the tables
  * could not be written, and the journal alone is kept. All trials have to be dead. */
-int lb_part_keep(const struct lb_tally *tally, struct lb_run_info *info, struct lb_rundir *dir, char *err,
-                 size_t err_size);
+int lb_part_keep(const struct lb_tally *tally, struct lb_run_info *info, struct lb_rundir *dir, struct lb_error *err);
 
 struct lb_part_of { /* what the guardian needs for that; has to live as long as the run */
   const struct lb_plan *plan;

@@ -13,7 +13,7 @@
 
 #include "backends/foreign.h"
 #include "backends/registry.h"
-#include "base/refuse.h"
+#include "base/error.h"
 #include "theory/theory.h"
 
 enum { PEERS_MAX = 48, TEXT_MAX = 600 };
@@ -34,8 +34,7 @@ static size_t peer_count;
 struct reading {
   struct section section;
   const char *path, *root;
-  char *err;
-  size_t err_size;
+  struct lb_error *err;
   int result;
 };
 
@@ -61,13 +60,13 @@ static void expand_place(const char *text, char *buf, size_t size) {
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 static int refuse(struct reading *r, const char *why) {
-  if (r->result == 0) lb_refuse(r->err, r->err_size, "%s: [%s]: %s", r->path, r->section.name, why);
+  if (r->result == 0) lb_refuse(r->err, "%s: [%s]: %s", r->path, r->section.name, why);
   return r->result = -EINVAL;
 }
 
 static void end_section(struct reading *r) {
   const struct section *s = &r->section;
-  char err[300];
+  struct lb_error err;
   if (!s->name[0] || r->result < 0) return;
   if (!s->run[0] || !s->says[0] || !s->there[0]) {
     refuse(r, "expected run =, says = and there =");
@@ -85,10 +84,10 @@ static void end_section(struct reading *r) {
                                  .like = s->like[0] ? s->like : NULL,
                                  .summary = s->summary[0] ? s->summary : NULL};
   struct peer *peer = &peers[peer_count];
-  peer->protocol = lb_foreign_add(&plan, err, sizeof err);
+  peer->protocol = lb_foreign_add(&plan, &err);
   expand_place(s->there, peer->there, sizeof peer->there);
   peer->museum = s->museum[0];
-  if (!peer->protocol || lb_facts_state(peer->protocol, s->facts, err, sizeof err) < 0) refuse(r, err);
+  if (!peer->protocol || lb_facts_state(peer->protocol, s->facts, &err) < 0) refuse(r, err.text);
   else peer_count++;
 }
 
@@ -119,16 +118,16 @@ static int take(void *user, const char *section, const char *key, const char *va
   return 1; /* `packages` and `npm` are for ./bench peers */
 }
 
-int lb_peers_load(const char *root, char *err, size_t err_size) {
+int lb_peers_load(const char *root, struct lb_error *err) {
   static char folder[4096];
   char path[4200];
   snprintf(folder, sizeof folder, "%s", root);
   snprintf(path, sizeof path, "%s/peers/peers.ini", folder);
-  struct reading reading = {.path = path, .root = folder, .err = err, .err_size = err_size};
+  struct reading reading = {.path = path, .root = folder, .err = err};
   if (access(path, R_OK) < 0) return 0;
   name_places(folder);
   int r = ini_parse(path, take, &reading);
-  if (r > 0) return lb_refuse(err, err_size, "%s:%d: expected [NAME] or KEY = VALUE", path, r);
+  if (r > 0) return lb_refuse(err, "%s:%d: expected [NAME] or KEY = VALUE", path, r);
   end_section(&reading);
   return reading.result;
 }

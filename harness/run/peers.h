@@ -9,11 +9,12 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "base/error.h"
 #include "backends/backend.h"
 
 /* Adds what <root>/peers/peers.ini names. Once, before anybody asks the registry. No such file: there are none. 0, or
  * -EINVAL with one line in err (file and section). */
-int lb_peers_load(const char *root, char *err, size_t err_size);
+int lb_peers_load(const char *root, struct lb_error *err);
 /* The file that a peer lacks to run on this machine; NULL = it can, or it is no peer. Static. */
 const char *lb_peer_missing(const struct lb_protocol *protocol);
 /* How many of the peers cannot run on this machine; *ret_all = of how many. */

@@ -15,7 +15,7 @@
 
 #include "backends/registry.h"
 #include "base/hash.h"
-#include "base/refuse.h"
+#include "base/error.h"
 #include "base/rng.h"
 #include "fit.h"
 #include "system.h"
@@ -258,13 +258,13 @@ static bool wants_guard(const struct lb_plan_request *request, const struct lb_s
 
 /* Adds the cells of all scenarios of the plan: each of them on every system under every guard that
  * the request wants. The same results. */
-static int add_product(struct lb_plan *plan, const struct lb_plan_request *request, char *err, size_t err_size) {
+static int add_product(struct lb_plan *plan, const struct lb_plan_request *request, struct lb_error *err) {
   struct systems list = {0};
   int r = find_systems(&list, plan, request->systems);
   for (size_t s = 0; r == 0 && s < plan->scenario_count; s++)
     for (int g = 0; r == 0 && g < LB_GUARD_COUNT; g++)
       for (size_t i = 0; r == 0 && wants_guard(request, &plan->scenarios[s], (enum lb_guard)g) && i < list.count; i++)
-        r = lb_plan_add_cell(plan, request, &plan->scenarios[s], list.name[i], (enum lb_guard)g, err, err_size);
+        r = lb_plan_add_cell(plan, request, &plan->scenarios[s], list.name[i], (enum lb_guard)g, err);
   for (size_t i = 0; i < list.count; i++) free(list.name[i]);
   free(list.name);
   return r;
@@ -315,15 +315,15 @@ static bool runs_on_own_only(const struct lb_plan *plan, const struct lb_scenari
 
 /* What was asked for and would change nothing is a mistake of the user's: he would believe that it
  * did. */
-static int check_use(const struct lb_plan *plan, const struct lb_plan_request *request, char *err, size_t err_size) {
+static int check_use(const struct lb_plan *plan, const struct lb_plan_request *request, struct lb_error *err) {
   char protocol[64];
   for (size_t i = 0; i < request->setting_count; i++)
     if (lb_settings_protocol(request->settings[i], protocol, sizeof protocol) && !has_protocol(plan, protocol))
-      return lb_refuse(err, err_size, "-s %s: no system of this run is of protocol %s", request->settings[i], protocol);
+      return lb_refuse(err, "-s %s: no system of this run is of protocol %s", request->settings[i], protocol);
   for (size_t i = 0; i < plan->scenario_count && !request->product; i++)
     if (runs_on_own_only(plan, &plan->scenarios[i]) && lb_scenario_touches(&plan->scenarios[i]))
       return lb_refuse(
-          err, err_size,
+          err,
           "%s: '%s' would touch the servers or their network, which are your own: expected a scenario with faults of clients only, such as %s",
           plan->scenarios[i].name, lb_scenario_touches(&plan->scenarios[i])->text,
           "control, contention, pause-holder, crash-holder or clock-client");
@@ -331,8 +331,7 @@ static int check_use(const struct lb_plan *plan, const struct lb_plan_request *r
     const struct lb_expect *expect = &plan->own_expect[i];
     if (!is_expected(plan, expect))
       return lb_refuse(
-          err, err_size,
-          "--expect %s=%s: no system of this run is under that guard without an expectation of the scenario",
+          err, "--expect %s=%s: no system of this run is under that guard without an expectation of the scenario",
           lb_guard_name(expect->guard), lb_verdict_name(expect->verdict));
   }
   return 0;
@@ -340,12 +339,12 @@ static int check_use(const struct lb_plan *plan, const struct lb_plan_request *r
 
 /* What comes after the scenarios. The name of a job's system is a text inside its cell, so it is set
  * when nothing moves any more. */
-static int make(const struct lb_plan_request *request, struct lb_plan *ret, char *err, size_t err_size) {
+static int make(const struct lb_plan_request *request, struct lb_plan *ret, struct lb_error *err) {
   int r = take_expect(ret, request);
-  if (r == 0 && request->product) r = add_product(ret, request, err, err_size);
+  if (r == 0 && request->product) r = add_product(ret, request, err);
   for (size_t i = 0; r == 0 && !request->product && i < ret->scenario_count; i++)
-    r = lb_plan_add_cells(ret, request, &ret->scenarios[i], err, err_size);
-  if (r == 0) r = check_use(ret, request, err, err_size);
+    r = lb_plan_add_cells(ret, request, &ret->scenarios[i], err);
+  if (r == 0) r = check_use(ret, request, err);
   for (size_t i = 0; r == 0 && i < ret->cell_count; i++) r = add_jobs(ret, i, request->trials, request->guard_trials);
   if (r == 0) r = lb_plan_set_order(ret);
   if (r == 0) r = pool_jobs(ret, request->reuse);
@@ -358,7 +357,7 @@ static int make(const struct lb_plan_request *request, struct lb_plan *ret, char
 
 /* A list of values has become variants of the scenarios when the rest is made, which only knows
  * settings of one value. */
-int lb_plan_make(const struct lb_plan_request *request, struct lb_plan *ret, char *err, size_t err_size) {
+int lb_plan_make(const struct lb_plan_request *request, struct lb_plan *ret, struct lb_error *err) {
   struct lb_plan_request plain = *request;
   const char **settings = calloc(request->setting_count + 1, sizeof *settings);
   *ret = (struct lb_plan){.seed = request->seed, .strict = request->strict};
@@ -370,10 +369,10 @@ int lb_plan_make(const struct lb_plan_request *request, struct lb_plan *ret, cha
   plain.setting_count = 0;
   for (size_t i = 0; r == 0 && i < request->setting_count; i++)
     if (!lb_settings_is_list(request->settings[i])) settings[plain.setting_count++] = request->settings[i];
-  if (r == 0) r = lb_settings_check(plain.settings, plain.setting_count, err, err_size);
-  if (r == 0) r = lb_plan_add_scenarios(ret, request, &plain, err, err_size);
-  if (r == 0) r = make(&plain, ret, err, err_size);
-  if (r == -ENOMEM) snprintf(err, err_size, "out of memory");
+  if (r == 0) r = lb_settings_check(plain.settings, plain.setting_count, err);
+  if (r == 0) r = lb_plan_add_scenarios(ret, request, &plain, err);
+  if (r == 0) r = make(&plain, ret, err);
+  if (r == -ENOMEM) lb_error(err, r, "out of memory");
   if (r < 0) lb_plan_clear(ret);
   free(systems);
   free(settings);

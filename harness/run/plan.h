@@ -6,6 +6,7 @@
 #ifndef LB_PLAN_H
 #define LB_PLAN_H
 
+#include "base/error.h"
 #include "engine.h"
 #include "theory/theory.h"
 #include "trial/trial.h"
@@ -95,7 +96,7 @@ struct lb_plan_request {
 /* 0 (release with lb_plan_clear()); -EINVAL with one line in err (unknown system, topology, option
  * ... with the nearest known word; a scenario that is named twice; a setting that no system of the
  * run has). */
-int lb_plan_make(const struct lb_plan_request *request, struct lb_plan *ret, char *err, size_t err_size);
+int lb_plan_make(const struct lb_plan_request *request, struct lb_plan *ret, struct lb_error *err);
 void lb_plan_clear(struct lb_plan *plan);
 /* How many jobs from this position of the order on share heated servers; at least 1. */
 size_t lb_plan_series(const struct lb_plan *plan, size_t position);
@@ -109,20 +110,20 @@ size_t lb_plan_series(const struct lb_plan *plan, size_t position);
  * for, `plain` the same without the settings that are lists. 0, -EINVAL with one line in err, or
  * -ENOMEM without (plan_scenarios.c). */
 int lb_plan_add_scenarios(struct lb_plan *plan, const struct lb_plan_request *request,
-                          const struct lb_plan_request *plain, char *err, size_t err_size);
+                          const struct lb_plan_request *plain, struct lb_error *err);
 
 /* Adds the cells of one scenario of the plan: the systems and guards that the request names, or
  * else those that the scenario states something for. No cell comes twice. 0, -EINVAL with one line
  * in err, or -ENOMEM without (plan_cells.c). */
 int lb_plan_add_cells(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
-                      char *err, size_t err_size);
+                      struct lb_error *err);
 
 /* Whether a line is for servers of the user's own that this run has not: it then says nothing (plan_cells.c). */
 bool lb_plan_is_elsewhere(const struct lb_expect *expect);
 
 /* Adds one cell, unless it is there already. The same results (plan_cells.c). */
 int lb_plan_add_cell(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
-                     const char *system, enum lb_guard guard, char *err, size_t err_size);
+                     const char *system, enum lb_guard guard, struct lb_error *err);
 
 /* Sets the order in which the jobs are run, once all of them are there. 0 or -ENOMEM. */
 int lb_plan_set_order(struct lb_plan *plan);

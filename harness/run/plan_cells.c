@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "backends/registry.h"
-#include "base/refuse.h"
+#include "base/error.h"
 #include "fit.h"
 #include "system.h"
 #include "peers.h"
@@ -101,14 +101,13 @@ static int number_reason(struct lb_plan *plan, struct lb_cell *cell) {
 }
 
 /* A variant by an option would be the same cell again on a system of another protocol. */
-static int check_variant(const struct lb_cell *cell, char *err, size_t err_size) {
+static int check_variant(const struct lb_cell *cell, struct lb_error *err) {
   const char *varied = cell->scenario->varied;
   size_t length = strlen(cell->protocol->name);
   for (const char *at = varied; at && *at; at += strcspn(at, " "), at += *at == ' ') {
     const char *dot = memchr(at, '.', strcspn(at, "="));
     if (!dot || (strncmp(at, cell->protocol->name, length) == 0 && at[length] == '.')) continue;
-    return lb_refuse(err, err_size,
-                     "-s %.*s: a run that varies an option is of its protocol alone (-b %.*s), this one has %s",
+    return lb_refuse(err, "-s %.*s: a run that varies an option is of its protocol alone (-b %.*s), this one has %s",
                      (int)strcspn(at, " "), at, (int)(dot - at), at, cell->system);
   }
   return 0;
@@ -160,9 +159,9 @@ static int predict(struct lb_cell *cell) {
 /* One cell, unless it is there already. Its expectation is the scenario's own, else the user's, else what the rules
  * say. */
 int lb_plan_add_cell(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
-                     const char *system, enum lb_guard guard, char *err, size_t err_size) {
+                     const char *system, enum lb_guard guard, struct lb_error *err) {
   struct lb_system named;
-  int r = lb_system_parse(system, &named, err, err_size);
+  int r = lb_system_parse(system, &named, err);
   if (r < 0) return r;
   struct lb_cell cell = {.scenario = scenario, .protocol = named.protocol, .topology = named.topology, .guard = guard};
   snprintf(cell.system, sizeof cell.system, "%s", named.name);
@@ -171,7 +170,7 @@ int lb_plan_add_cell(struct lb_plan *plan, const struct lb_plan_request *request
   if (is_there(plan, &cell)) return 0;
   cell.expect = stated_of(&cell);
   if (!cell.expect) cell.expect = own_expect(plan, guard);
-  r = check_variant(&cell, err, err_size);
+  r = check_variant(&cell, err);
   if (r < 0) return r;
   cell.options = options_of(&cell, request);
   if (!cell.options) return -ENOMEM;
@@ -225,15 +224,14 @@ static void drop_last(struct lb_plan *plan) {
 /* Of a group those that it is asked of, or (`only_meaning`) those of them for which it means something. *found grows by
  * each for which it does. */
 static int add_group(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
-                     const char *group, enum lb_guard guard, bool only_meaning, size_t *found, char *err,
-                     size_t err_size) {
+                     const char *group, enum lb_guard guard, bool only_meaning, size_t *found, struct lb_error *err) {
   int r = 0;
   char *list = strdup(lb_group(group) ? lb_group(group) : ""), *rest = list;
   if (!list) return -ENOMEM;
   for (char *name; r == 0 && (name = strsep(&rest, ","));) {
     size_t before = plan->cell_count;
     if (!*name || !lb_scenario_asks(scenario, name)) continue;
-    r = lb_plan_add_cell(plan, request, scenario, name, guard, err, err_size);
+    r = lb_plan_add_cell(plan, request, scenario, name, guard, err);
     if (r < 0 || plan->cell_count == before) continue;
     if (!plan->cells[before].means_nothing) ++*found;
     else if (only_meaning) drop_last(plan);
@@ -244,41 +242,42 @@ static int add_group(struct lb_plan *plan, const struct lb_plan_request *request
 
 /* Those of ours that the scenario's `systems` names in full: a group need not have them. */
 static int add_named_in_file(struct lb_plan *plan, const struct lb_plan_request *request,
-                             const struct lb_scenario *scenario, enum lb_guard guard, char *err, size_t err_size) {
+                             const struct lb_scenario *scenario, enum lb_guard guard, struct lb_error *err) {
   int r = 0;
-  char why[300], *list = strdup(scenario->systems ? scenario->systems : ""), *rest = list;
+  struct lb_error why;
+  char *list = strdup(scenario->systems ? scenario->systems : ""), *rest = list;
   if (!list) return -ENOMEM;
   for (char *name; r == 0 && (name = strsep(&rest, ", \t\n"));)
-    if (*name && !strpbrk(name, "*:")) r = lb_plan_add_cell(plan, request, scenario, name, guard, why, sizeof why);
+    if (*name && !strpbrk(name, "*:")) r = lb_plan_add_cell(plan, request, scenario, name, guard, &why);
   free(list);
-  return r == -EINVAL ? lb_refuse(err, err_size, "%s: systems: %s", scenario->path, why) : r;
+  return r == -EINVAL ? lb_refuse(err, "%s: systems: %s", scenario->path, why.text) : r;
 }
 
 /* Nobody has named a system: those of the scenario, or the usual ones, or where it means nothing on these all for which
  * it means something. */
 static int add_usual(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
-                     enum lb_guard guard, char *err, size_t err_size) {
+                     enum lb_guard guard, struct lb_error *err) {
   size_t found = 0;
   if (!scenario->attack) return 0;
-  int r = add_group(plan, request, scenario, "standard", guard, false, &found, err, err_size);
+  int r = add_group(plan, request, scenario, "standard", guard, false, &found, err);
   if (r < 0 || (found && !scenario->systems)) return r;
-  r = add_group(plan, request, scenario, "all", guard, !scenario->systems, &found, err, err_size);
-  return r < 0 ? r : add_named_in_file(plan, request, scenario, guard, err, err_size);
+  r = add_group(plan, request, scenario, "all", guard, !scenario->systems, &found, err);
+  return r < 0 ? r : add_named_in_file(plan, request, scenario, guard, err);
 }
 
 /* The systems that the scenario names in any of its sections, as far as the section of this guard
  * says something of them (`section`, which is that of another guard where this one has none). A name
  * that is wrong is the scenario's mistake, so the message names its file. */
 static int add_stated(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
-                      enum lb_guard guard, enum lb_guard section, char *err, size_t err_size) {
+                      enum lb_guard guard, enum lb_guard section, struct lb_error *err) {
   for (size_t i = 0; i < scenario->expect_count; i++) {
     const struct lb_expect *expect = &scenario->expect[i];
-    char why[300];
+    struct lb_error why;
     if (!lb_expect_adds(expect) || lb_plan_is_elsewhere(expect) ||
         !lb_scenario_expect(scenario, expect->system, section))
       continue;
-    int r = lb_plan_add_cell(plan, request, scenario, expect->system, guard, why, sizeof why);
-    if (r == -EINVAL) lb_refuse(err, err_size, "%s: [expect]: %s", scenario->path, why);
+    int r = lb_plan_add_cell(plan, request, scenario, expect->system, guard, &why);
+    if (r == -EINVAL) lb_error(err, r, "%s: [expect]: %s", scenario->path, why.text);
     if (r < 0) return r;
   }
   return 0;
@@ -288,13 +287,13 @@ static int add_stated(struct lb_plan *plan, const struct lb_plan_request *reques
  * that were asked for. */
 static int add_meaningful(struct lb_plan *plan, const struct lb_plan_request *request,
                           const struct lb_scenario *scenario, const struct lb_protocol *protocol, enum lb_guard guard,
-                          size_t *found, char *err, size_t err_size) {
+                          size_t *found, struct lb_error *err) {
   for (const char *const *name = protocol->topologies; *name; name++) {
     const struct lb_topology *topology = lb_topology_find(*name);
     char system[96];
     if (topology && !lb_scenario_means_something(scenario, topology)) continue;
     snprintf(system, sizeof system, "%s@%s", protocol->name, *name);
-    int r = lb_plan_add_cell(plan, request, scenario, system, guard, err, err_size);
+    int r = lb_plan_add_cell(plan, request, scenario, system, guard, err);
     if (r < 0) return r;
     ++*found;
   }
@@ -303,13 +302,13 @@ static int add_meaningful(struct lb_plan *plan, const struct lb_plan_request *re
 
 /* Of a protocol alone: its systems in a group. */
 static int add_of_group(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
-                        const char *protocol, enum lb_guard guard, size_t *found, char *err, size_t err_size) {
+                        const char *protocol, enum lb_guard guard, size_t *found, struct lb_error *err) {
   int r = 0;
   char *list = lb_group_of_protocol(protocol), *rest = list;
   if (!list) return -ENOMEM;
   for (char *name; r == 0 && scenario->attack && (name = strsep(&rest, ","));) {
     if (!*name) continue;
-    r = lb_plan_add_cell(plan, request, scenario, name, guard, err, err_size);
+    r = lb_plan_add_cell(plan, request, scenario, name, guard, err);
     ++*found;
   }
   free(list);
@@ -320,32 +319,31 @@ static int add_of_group(struct lb_plan *plan, const struct lb_plan_request *requ
  * plugin): those on which it means something, or else the default topology, whose cell then says
  * why it cannot. */
 static int add_named(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
-                     const char *name, enum lb_guard guard, char *err, size_t err_size) {
+                     const char *name, enum lb_guard guard, struct lb_error *err) {
   size_t length = strlen(name), found = 0;
   const struct lb_protocol *protocol = lb_protocol_find(name);
-  int of_group = protocol ? add_of_group(plan, request, scenario, name, guard, &found, err, err_size) : 0;
+  int of_group = protocol ? add_of_group(plan, request, scenario, name, guard, &found, err) : 0;
   if (of_group < 0 || found) return of_group;
   for (size_t i = 0; !strchr(name, '@') && i < scenario->expect_count; i++) {
     const char *system = scenario->expect[i].system;
     if (strncmp(system, name, length) != 0 || system[length] != '@' || !lb_expect_is_exact(&scenario->expect[i]) ||
         lb_plan_is_elsewhere(&scenario->expect[i]))
       continue;
-    int r = lb_plan_add_cell(plan, request, scenario, system, guard, err, err_size);
+    int r = lb_plan_add_cell(plan, request, scenario, system, guard, err);
     if (r < 0) return r;
     found++;
   }
   if (found) protocol = NULL;
-  int r = protocol ? add_meaningful(plan, request, scenario, protocol, guard, &found, err, err_size) : 0;
-  return found || r < 0 ? r : lb_plan_add_cell(plan, request, scenario, name, guard, err, err_size);
+  int r = protocol ? add_meaningful(plan, request, scenario, protocol, guard, &found, err) : 0;
+  return found || r < 0 ? r : lb_plan_add_cell(plan, request, scenario, name, guard, err);
 }
 
 static int add_list(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
-                    enum lb_guard guard, char *err, size_t err_size) {
+                    enum lb_guard guard, struct lb_error *err) {
   int r = 0;
   char *list = strdup(request->systems), *rest = list;
   if (!list) return -ENOMEM;
-  for (char *name; r == 0 && (name = strsep(&rest, ","));)
-    r = add_named(plan, request, scenario, name, guard, err, err_size);
+  for (char *name; r == 0 && (name = strsep(&rest, ","));) r = add_named(plan, request, scenario, name, guard, err);
   free(list);
   return r;
 }
@@ -361,16 +359,14 @@ static bool wants_guard(const struct lb_plan_request *request, const struct lb_s
 /* A guard that was asked for and has no section of its own is run on the systems that are stated
  * without a guard. */
 int lb_plan_add_cells(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
-                      char *err, size_t err_size) {
+                      struct lb_error *err) {
   int r = 0;
   for (int g = 0; g < LB_GUARD_COUNT && r == 0; g++) {
     enum lb_guard guard = (enum lb_guard)g;
     if (!wants_guard(request, scenario, guard)) continue;
-    if (request->systems) r = add_list(plan, request, scenario, guard, err, err_size);
-    else
-      r = add_stated(plan, request, scenario, guard, states(request, scenario, guard) ? guard : LB_GUARD_NONE, err,
-                     err_size);
-    if (r == 0 && !request->systems) r = add_usual(plan, request, scenario, guard, err, err_size);
+    if (request->systems) r = add_list(plan, request, scenario, guard, err);
+    else r = add_stated(plan, request, scenario, guard, states(request, scenario, guard) ? guard : LB_GUARD_NONE, err);
+    if (r == 0 && !request->systems) r = add_usual(plan, request, scenario, guard, err);
   }
   return r;
 }

@@ -209,9 +209,8 @@ static json_t *results_settings(const struct lb_plan *plan) {
 
 enum { PATH_LENGTH = 4000 };
 
-static int fail(int error, const char *path, char *err, size_t err_size) {
-  snprintf(err, err_size, "cannot write %s: %s", path, strerror(-error));
-  return error;
+static int fail(int error, const char *path, struct lb_error *err) {
+  return lb_error(err, error, "cannot write %s: %s", path, strerror(-error));
 }
 
 /* ---- csv ------------------------------------------------------------------------------------- */
@@ -271,26 +270,26 @@ static void trial_row(const struct lb_job_result *trial, FILE *out) {
 
 /* In the order of the plan, not in that in which trials ended: the rows of a cell are neighbours,
  * and two runs can be compared line by line. */
-static int write_trials(const struct lb_tally *tally, const char *dir, char *err, size_t err_size) {
+static int write_trials(const struct lb_tally *tally, const char *dir, struct lb_error *err) {
   char path[PATH_LENGTH];
   snprintf(path, sizeof path, "%s/trials.csv", dir);
   FILE *out = fopen(path, "we");
-  if (!out) return fail(-errno, path, err, err_size);
+  if (!out) return fail(-errno, path, err);
   trials_header(out);
   for (size_t i = 0; i < tally->plan->job_count; i++)
     if (tally->jobs[i].done) trial_row(&tally->jobs[i], out);
   int r = lb_close_written(out);
-  return r < 0 ? fail(r, path, err, err_size) : 0;
+  return r < 0 ? fail(r, path, err) : 0;
 }
 
 /* One table out of the rows that each trial wrote for itself: trials are processes, and none of
  * them could write to one file without waiting for the others. */
-static int join_parts(const struct lb_plan *plan, const char *dir, const char *name, const char *header, char *err,
-                      size_t err_size) {
+static int join_parts(const struct lb_plan *plan, const char *dir, const char *name, const char *header,
+                      struct lb_error *err) {
   char path[PATH_LENGTH], part[PATH_LENGTH];
   snprintf(path, sizeof path, "%s/%s.csv", dir, name);
   FILE *out = fopen(path, "we");
-  if (!out) return fail(-errno, path, err, err_size);
+  if (!out) return fail(-errno, path, err);
   fputs(header, out);
   int r = 0;
   for (size_t i = 0; i < plan->job_count && r == 0; i++) {
@@ -299,7 +298,7 @@ static int join_parts(const struct lb_plan *plan, const char *dir, const char *n
   }
   int closed = lb_close_written(out);
   if (r == 0) r = closed;
-  return r < 0 ? fail(r, path, err, err_size) : 0;
+  return r < 0 ? fail(r, path, err) : 0;
 }
 
 /* ---- run.json -------------------------------------------------------------------------------- */
@@ -409,23 +408,23 @@ static json_t *run_json(const struct lb_tally *tally, const struct lb_run_info *
       lb_exit_meaning(info->exit_code));
 }
 
-static int write_run(const struct lb_tally *tally, const struct lb_run_info *info, const char *dir, char *err,
-                     size_t err_size) {
+static int write_run(const struct lb_tally *tally, const struct lb_run_info *info, const char *dir,
+                     struct lb_error *err) {
   char path[PATH_LENGTH];
   snprintf(path, sizeof path, "%s/run.json", dir);
   int r = lb_about_write(run_json(tally, info), path);
-  return r < 0 ? fail(r, path, err, err_size) : 0;
+  return r < 0 ? fail(r, path, err) : 0;
 }
 
-int lb_results_write(const struct lb_tally *tally, const struct lb_run_info *info, const char *dir, char *err,
-                     size_t err_size) {
-  int r = write_trials(tally, dir, err, err_size);
+int lb_results_write(const struct lb_tally *tally, const struct lb_run_info *info, const char *dir,
+                     struct lb_error *err) {
+  int r = write_trials(tally, dir, err);
   if (r == 0)
     r = join_parts(tally->plan, dir, "latency", "scenario,system,guard,clients,trial,metric,low_ns,high_ns,count\n",
-                   err, err_size);
+                   err);
   if (r == 0)
     r = join_parts(tally->plan, dir, "series",
                    "scenario,system,guard,clients,trial,second,grants,busy,timeouts,unknowns,wait_p50_us,wait_p99_us\n",
-                   err, err_size);
-  return r == 0 ? write_run(tally, info, dir, err, err_size) : r;
+                   err);
+  return r == 0 ? write_run(tally, info, dir, err) : r;
 }

@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 
+#include "base/error.h"
 #include "about.h"
 #include "tally.h"
 
@@ -16,7 +17,7 @@ json_t *lb_results_cells(const struct lb_tally *tally);
 json_t *lb_results_scenario(const struct lb_scenario *scenario);
 /* Writes run.json, trials.csv, latency.csv and series.csv of the trials that are done into `dir` (parts/ there is
  * read). Starts no program. 0 or -errno with one line in err. */
-int lb_results_write(const struct lb_tally *tally, const struct lb_run_info *info, const char *dir, char *err,
-                     size_t err_size);
+int lb_results_write(const struct lb_tally *tally, const struct lb_run_info *info, const char *dir,
+                     struct lb_error *err);
 
 #endif

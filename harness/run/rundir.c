@@ -211,32 +211,31 @@ static void name_run(char *id, size_t size, const char *label, unsigned attempt)
     if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_", *c)) *c = '-';
 }
 
-static int fail(int error, const char *path, char *err, size_t err_size) {
-  snprintf(err, err_size, "cannot write results to %s: %s", path, strerror(-error));
-  return error;
+static int fail(int error, const char *path, struct lb_error *err) {
+  return lb_error(err, error, "cannot write results to %s: %s", path, strerror(-error));
 }
 
 /* Absolute path of a folder that is made if missing. */
-static int absolute_folder(const char *path, char ret[PATH_MAX], char *err, size_t err_size) {
+static int absolute_folder(const char *path, char ret[PATH_MAX], struct lb_error *err) {
   int r = lb_make_dirs(path);
   if (r == 0 && !realpath(path, ret)) r = -errno;
   if (r == 0 && access(ret, W_OK) < 0) r = -errno;
-  return r < 0 ? fail(r, path, err, err_size) : 0;
+  return r < 0 ? fail(r, path, err) : 0;
 }
 
 /* A path that the user named, taken apart: sets id, final and partial. Clears up in its parent, which is made if
  * missing. */
-static int take_path(struct lb_rundir *dir, const char *exact, char *err, size_t err_size) {
+static int take_path(struct lb_rundir *dir, const char *exact, struct lb_error *err) {
   char copy[PATH_MAX], parent[PATH_MAX];
   snprintf(copy, sizeof copy, "%s", exact);
   size_t length = strlen(copy);
   while (length > 1 && copy[length - 1] == '/') copy[--length] = '\0';
   char *slash = strrchr(copy, '/');
   if (strlen(slash ? slash + 1 : copy) > 100)
-    return snprintf(err, err_size, "results folder %s: the name has more than 100 bytes", exact), -ENAMETOOLONG;
+    return lb_error(err, -ENAMETOOLONG, "results folder %s: the name has more than 100 bytes", exact);
   snprintf(dir->id, sizeof dir->id, "%.100s", slash ? slash + 1 : copy);
   if (slash) slash[slash == copy] = '\0';
-  int r = absolute_folder(slash ? copy : ".", parent, err, err_size);
+  int r = absolute_folder(slash ? copy : ".", parent, err);
   if (r < 0) return r;
   sweep(parent);
   snprintf(dir->final, sizeof dir->final, "%.*s/%s", 2800, parent, dir->id);
@@ -245,26 +244,24 @@ static int take_path(struct lb_rundir *dir, const char *exact, char *err, size_t
 }
 
 /* It has to be new: results are never added to a folder or written over another run's. Makes the partial folder. */
-static int choose_exact(struct lb_rundir *dir, const char *exact, char *err, size_t err_size) {
+static int choose_exact(struct lb_rundir *dir, const char *exact, struct lb_error *err) {
   if (access(exact, F_OK) == 0)
-    return snprintf(err, err_size, "results folder %s exists already, expected a new name", exact), -EEXIST;
-  int r = take_path(dir, exact, err, err_size);
+    return lb_error(err, -EEXIST, "results folder %s exists already, expected a new name", exact);
+  int r = take_path(dir, exact, err);
   if (r < 0) return r;
   if (access(dir->final, F_OK) == 0)
-    return snprintf(err, err_size,
-                    "results folder %s is that of a run that was killed: expected a new name, or --resume", exact),
-           -EEXIST;
+    return lb_error(err, -EEXIST,
+                    "results folder %s is that of a run that was killed: expected a new name, or --resume", exact);
   if (mkdir(dir->partial, 0755) == 0) return 0;
   if (errno == EEXIST)
-    return snprintf(err, err_size, "results folder %s is being written by another run, expected a new name", exact),
-           -EEXIST;
-  return fail(-errno, exact, err, err_size);
+    return lb_error(err, -EEXIST, "results folder %s is being written by another run, expected a new name", exact);
+  return fail(-errno, exact, err);
 }
 
 /* The same with a name made of time and label. */
-static int choose_name(struct lb_rundir *dir, const char *results, const char *label, char *err, size_t err_size) {
+static int choose_name(struct lb_rundir *dir, const char *results, const char *label, struct lb_error *err) {
   char parent[PATH_MAX];
-  int r = absolute_folder(results, parent, err, err_size);
+  int r = absolute_folder(results, parent, err);
   if (r == 0) sweep(parent);
   for (unsigned attempt = 0; r == 0 && attempt < 100; attempt++) {
     name_run(dir->id, sizeof dir->id, label, attempt);
@@ -273,9 +270,9 @@ static int choose_name(struct lb_rundir *dir, const char *results, const char *l
     /* mkdir is the reservation: of two runs that begin in the same second one takes the next name. */
     if (access(dir->final, F_OK) == 0) continue;
     if (mkdir(dir->partial, 0755) == 0) return 0;
-    if (errno != EEXIST) return fail(-errno, dir->partial, err, err_size);
+    if (errno != EEXIST) return fail(-errno, dir->partial, err);
   }
-  return r < 0 ? r : fail(-EEXIST, parent, err, err_size);
+  return r < 0 ? r : fail(-EEXIST, parent, err);
 }
 
 static const struct lb_rundir closed = {
@@ -293,31 +290,30 @@ static int make_folders(const struct lb_rundir *dir) {
 }
 
 /* What both ways of opening have in common, once there is a partial folder. */
-static int settle_in(struct lb_rundir *dir, char *err, size_t err_size) {
+static int settle_in(struct lb_rundir *dir, struct lb_error *err) {
   int r = dir->lock = make_lock(dir->partial);
   if (r >= 0) r = make_pipes(dir);
   if (r == 0) r = start_guardian(dir, (struct rescue){NULL, NULL});
   if (r == 0) r = make_folders(dir);
   if (r < 0) {
-    fail(r, dir->partial, err, err_size);
+    fail(r, dir->partial, err);
     lb_rundir_close(dir);
   }
   return r;
 }
 
-int lb_rundir_open(struct lb_rundir *dir, const char *results, const char *label, const char *exact, char *err,
-                   size_t err_size) {
+int lb_rundir_open(struct lb_rundir *dir, const char *results, const char *label, const char *exact,
+                   struct lb_error *err) {
   *dir = closed;
-  int r = exact ? choose_exact(dir, exact, err, err_size) : choose_name(dir, results, label, err, err_size);
+  int r = exact ? choose_exact(dir, exact, err) : choose_name(dir, results, label, err);
   if (r < 0) return r;
   if (strlen(dir->partial) > PATH_BYTES_MAX) {
     rmdir(dir->partial);
-    return snprintf(err, err_size,
+    return lb_error(err, -ENAMETOOLONG,
                     "cannot write results to %s: the path has %zu bytes, the servers' files need one of at most %d",
-                    dir->partial, strlen(dir->partial), PATH_BYTES_MAX),
-           -ENAMETOOLONG;
+                    dir->partial, strlen(dir->partial), PATH_BYTES_MAX);
   }
-  return settle_in(dir, err, err_size);
+  return settle_in(dir, err);
 }
 
 void lb_rundir_forget_drawn(const struct lb_rundir *dir) {
@@ -325,25 +321,25 @@ void lb_rundir_forget_drawn(const struct lb_rundir *dir) {
   remove_below(dir->partial, drawn, sizeof drawn / sizeof *drawn);
 }
 
-int lb_rundir_reopen(struct lb_rundir *dir, const char *path, char *err, size_t err_size) {
+int lb_rundir_reopen(struct lb_rundir *dir, const char *path, struct lb_error *err) {
   *dir = closed;
-  int r = take_path(dir, path, err, err_size);
+  int r = take_path(dir, path, err);
   if (r < 0) return r;
   if (access(dir->partial, F_OK) == 0)
-    return snprintf(err, err_size, "%s: is still being written by another process", path), *dir = closed, -EBUSY;
+    return *dir = closed, lb_error(err, -EBUSY, "%s: is still being written by another process", path);
   if (renameat2(AT_FDCWD, dir->final, AT_FDCWD, dir->partial, RENAME_NOREPLACE) < 0)
-    return snprintf(err, err_size, "%s: cannot be opened again: %s", path, strerror(errno)), *dir = closed, -ENOENT;
-  return settle_in(dir, err, err_size);
+    return *dir = closed, lb_error(err, -ENOENT, "%s: cannot be opened again: %s", path, strerror(errno));
+  return settle_in(dir, err);
 }
 
 /* renameat2() refuses a target that has come into being meanwhile, where rename() would replace an
  * empty folder. What a resumed run needs goes last: who dies before that loses nothing. */
-int lb_rundir_commit(struct lb_rundir *dir, bool whole, char *err, size_t err_size) {
+int lb_rundir_commit(struct lb_rundir *dir, bool whole, struct lb_error *err) {
   static const char *const for_resuming[] = {"resume.bin", "resume.json", "parts"};
   remove_below(dir->partial, temporary, sizeof temporary / sizeof *temporary);
   remove_empty_folders(dir->partial);
   if (renameat2(AT_FDCWD, dir->partial, AT_FDCWD, dir->final, RENAME_NOREPLACE) < 0)
-    return fail(-errno, dir->final, err, err_size);
+    return fail(-errno, dir->final, err);
   if (whole) remove_below(dir->final, for_resuming, sizeof for_resuming / sizeof *for_resuming);
   return 0;
 }

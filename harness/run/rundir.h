@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include "base/error.h"
 
 struct lb_rundir {
   char id[128];       /* name of the final folder */
@@ -28,11 +29,11 @@ struct lb_rundir {
  * `results` is the folder of all runs (made if missing), `label` ends the name; `exact` != NULL is
  * the final path asked for by the user instead. 0; -EEXIST, -EACCES, -ENOSPC ... with one line in
  * err. */
-int lb_rundir_open(struct lb_rundir *dir, const char *results, const char *label, const char *exact, char *err,
-                   size_t err_size);
+int lb_rundir_open(struct lb_rundir *dir, const char *results, const char *label, const char *exact,
+                   struct lb_error *err);
 /* Opens the folder of a stopped run again, which gets its temporary name back. 0; -ENOENT or -EBUSY (somebody writes
  * it) with one line in err, and nothing is changed; other -errno with err. */
-int lb_rundir_reopen(struct lb_rundir *dir, const char *path, char *err, size_t err_size);
+int lb_rundir_reopen(struct lb_rundir *dir, const char *path, struct lb_error *err);
 /* Removes the page and the figures of an earlier sitting: they are not those of the whole run. */
 void lb_rundir_forget_drawn(const struct lb_rundir *dir);
 /* Removes the files of a trial from the folder of a run. */
@@ -42,7 +43,7 @@ void lb_rundir_forget(const char *folder, const char *trial);
 int lb_rundir_set_rescue(struct lb_rundir *dir, void (*rescue)(void *data), void *data);
 /* Removes scratch/ and empty folders, renames to the final name. `whole`: also parts/ and what a resumed run would
  * need. 0 or -errno with err; the guardian then clears up. */
-int lb_rundir_commit(struct lb_rundir *dir, bool whole, char *err, size_t err_size);
+int lb_rundir_commit(struct lb_rundir *dir, bool whole, struct lb_error *err);
 /* Clears up, as the guardian does (unless committed), and ends the guardian. */
 void lb_rundir_close(struct lb_rundir *dir);
 

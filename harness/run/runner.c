@@ -50,14 +50,14 @@ static void tick(void *of, const struct lb_job *const running[], size_t count) {
 }
 
 int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, int most, const struct lb_progress *progress,
-                  char *err, size_t err_size) {
+                  struct lb_error *err) {
   size_t count = tally->plan->job_count;
   struct runner r = {.tally = tally, .progress = progress, .taken = calloc(count + 1, sizeof *r.taken)};
-  if (!r.taken) return snprintf(err, err_size, "out of memory"), -ENOMEM;
+  if (!r.taken) return lb_error(err, -ENOMEM, "out of memory");
   for (size_t i = 0; i < count; i++) r.taken[i] = tally->jobs[i].done;
   r.source = (struct lb_source){
       .of = &r, .left = count - tally->done, .next = next, .begun = begun, .ended = ended, .tick = tick};
-  int result = lb_engine_run(&r.source, dir, most, err, err_size);
+  int result = lb_engine_run(&r.source, dir, most, err);
   free(r.taken);
   return result;
 }

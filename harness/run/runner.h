@@ -5,6 +5,7 @@
 #ifndef LB_RUN_RUNNER_H
 #define LB_RUN_RUNNER_H
 
+#include "base/error.h"
 #include "rundir.h"
 #include "tally.h"
 
@@ -18,6 +19,6 @@ struct lb_progress { /* what a display may want; called on the engine's thread *
 /* Runs all jobs of the tally's plan that are not done yet, `most` side by side. `progress` may be NULL. Returns what
  * lb_engine_run() does; trials that had not ended are then not in the tally. */
 int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, int most, const struct lb_progress *progress,
-                  char *err, size_t err_size);
+                  struct lb_error *err);
 
 #endif

@@ -16,7 +16,7 @@
 
 #include "backends/registry.h"
 #include "base/called.h"
-#include "base/refuse.h"
+#include "base/error.h"
 #include "base/suggest.h"
 
 enum { NAME_MAX_LENGTH = 64, WORDS_MAX = 64 };
@@ -122,42 +122,41 @@ static void list_words(const char *const *words, char *buf, size_t size) {
     used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? ", " : "", *words);
 }
 
-static int refuse_choice(const struct setting *s, const struct lb_option *option, char *err, size_t err_size) {
+static int refuse_choice(const struct setting *s, const struct lb_option *option, struct lb_error *err) {
   char words[300];
   size_t count = 0;
   while (option->words[count]) count++;
   const char *near = lb_suggest(s->value, option->words, count);
   list_words(option->words, words, sizeof words);
-  return lb_refuse(err, err_size, "-s %s.%s=%s: expected one of %s%s%s%s", s->protocol, s->option, s->value, words,
+  return lb_refuse(err, "-s %s.%s=%s: expected one of %s%s%s%s", s->protocol, s->option, s->value, words,
                    near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
 /* Says what was expected, from the option's own row. */
-static int refuse_value(const struct setting *s, const struct lb_option *option, char *err, size_t err_size) {
+static int refuse_value(const struct setting *s, const struct lb_option *option, struct lb_error *err) {
   switch (option->type) {
-    case LB_OPT_BOOL:
-      return lb_refuse(err, err_size, "-s %s.%s=%s: expected yes or no", s->protocol, s->option, s->value);
-    case LB_OPT_CHOICE: return refuse_choice(s, option, err, err_size);
+    case LB_OPT_BOOL: return lb_refuse(err, "-s %s.%s=%s: expected yes or no", s->protocol, s->option, s->value);
+    case LB_OPT_CHOICE: return refuse_choice(s, option, err);
     case LB_OPT_TEXT:
-      return lb_refuse(err, err_size, "-s %s.%s=%s: expected one line of %g to %g bytes", s->protocol, s->option,
-                       s->value, option->min, option->max);
+      return lb_refuse(err, "-s %s.%s=%s: expected one line of %g to %g bytes", s->protocol, s->option, s->value,
+                       option->min, option->max);
     case LB_OPT_INT:
     case LB_OPT_REAL: break;
   }
-  return lb_refuse(err, err_size, "-s %s.%s=%s: expected a %snumber from %g to %g", s->protocol, s->option, s->value,
+  return lb_refuse(err, "-s %s.%s=%s: expected a %snumber from %g to %g", s->protocol, s->option, s->value,
                    option->type == LB_OPT_INT ? "whole " : "", option->min, option->max);
 }
 
 /* From the left to the right: protocol, option, value. The first that is wrong is told, with the
  * nearest word that would be right. */
-static int check_option(const struct setting *s, char *err, size_t err_size) {
+static int check_option(const struct setting *s, struct lb_error *err) {
   const struct lb_protocol *protocol = lb_protocol_find(s->protocol);
   const char *words[WORDS_MAX];
   size_t count = 0;
   if (!protocol) {
     for (const struct lb_protocol *p; count < WORDS_MAX && (p = lb_protocol_at(count)); count++) words[count] = p->name;
     const char *near = lb_suggest(s->protocol, words, count);
-    return lb_refuse(err, err_size, "-s %s.%s: unknown protocol '%s'%s%s%s", s->protocol, s->option, s->protocol,
+    return lb_refuse(err, "-s %s.%s: unknown protocol '%s'%s%s%s", s->protocol, s->option, s->protocol,
                      near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
   }
   const struct lb_option *option = find_option(protocol, s->option);
@@ -169,20 +168,19 @@ static int check_option(const struct setting *s, char *err, size_t err_size) {
     char advice[300] = "";
     if (near) snprintf(advice, sizeof advice, ", did you mean '%s'?", near);
     else if (count) snprintf(advice, sizeof advice, ", see `%s show %s`", lb_called(), s->protocol);
-    return lb_refuse(err, err_size, "-s %s.%s: %s has no option '%s'%s", s->protocol, s->option, s->protocol, s->option,
-                     advice);
+    return lb_refuse(err, "-s %s.%s: %s has no option '%s'%s", s->protocol, s->option, s->protocol, s->option, advice);
   }
-  return parse_value(option, s->value, &value) ? 0 : refuse_value(s, option, err, err_size);
+  return parse_value(option, s->value, &value) ? 0 : refuse_value(s, option, err);
 }
 
-int lb_settings_check(const char *const *settings, size_t count, char *err, size_t err_size) {
+int lb_settings_check(const char *const *settings, size_t count, struct lb_error *err) {
   struct setting s;
   for (size_t i = 0; i < count; i++) {
     int r = 0;
     if (!strchr(settings[i], '=')) {
-      r = lb_refuse(err, err_size, "-s %s: expected key=value or protocol.option=value", settings[i]);
+      r = lb_refuse(err, "-s %s: expected key=value or protocol.option=value", settings[i]);
     } else if (split(settings[i], &s)) {
-      r = check_option(&s, err, err_size);
+      r = check_option(&s, err);
     }
     if (r < 0) return r;
   }
@@ -191,11 +189,11 @@ int lb_settings_check(const char *const *settings, size_t count, char *err, size
 
 /* In every scenario that has such a key, of which there has to be one. A value that one of them
  * refuses is refused: passed over, it would leave that scenario as it was, and nobody would know. */
-static int apply(struct lb_scenario *scenarios, size_t scenario_count, const char *key, const char *value, char *err,
-                 size_t err_size) {
+static int apply(struct lb_scenario *scenarios, size_t scenario_count, const char *key, const char *value,
+                 struct lb_error *err) {
   bool taken = false;
   for (size_t i = 0; i < scenario_count; i++) {
-    int r = lb_scenario_set(&scenarios[i], key, value, err, err_size);
+    int r = lb_scenario_set(&scenarios[i], key, value, err);
     if (r < 0 && r != -ENOTSUP) return r;
     taken |= r == 0;
   }
@@ -203,14 +201,14 @@ static int apply(struct lb_scenario *scenarios, size_t scenario_count, const cha
 }
 
 int lb_settings_apply(struct lb_scenario *scenarios, size_t scenario_count, const char *const *settings, size_t count,
-                      char *err, size_t err_size) {
+                      struct lb_error *err) {
   struct setting s;
   char key[NAME_MAX_LENGTH];
   for (size_t i = 0; i < count; i++) {
     const char *equals = strchr(settings[i], '=');
     if (split(settings[i], &s)) continue;
     snprintf(key, sizeof key, "%.*s", (int)(equals - settings[i]), settings[i]);
-    int r = apply(scenarios, scenario_count, key, equals + 1, err, err_size);
+    int r = apply(scenarios, scenario_count, key, equals + 1, err);
     if (r < 0) return r;
   }
   return 0;

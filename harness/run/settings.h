@@ -5,11 +5,12 @@
 #ifndef LB_SETTINGS_H
 #define LB_SETTINGS_H
 
+#include "base/error.h"
 #include "backends/backend.h"
 #include "scenario/scenario.h"
 
 /* Checks all protocol options among the settings. 0, or -EINVAL with one line. */
-int lb_settings_check(const char *const *settings, size_t count, char *err, size_t err_size);
+int lb_settings_check(const char *const *settings, size_t count, struct lb_error *err);
 /* True if a setting is of a protocol's option: its name is copied to `ret`. */
 bool lb_settings_protocol(const char *setting, char *ret, size_t size);
 /* True if it has several values, `hold_ms=0.5,0.6`, of a key or an option that may be varied: not of
@@ -19,7 +20,7 @@ bool lb_settings_is_list(const char *setting);
  * duration, a workload beside it does). 0, or -EINVAL with one line for a key that none of them has,
  * or a value that one of them refuses. */
 int lb_settings_apply(struct lb_scenario *scenarios, size_t scenario_count, const char *const *settings, size_t count,
-                      char *err, size_t err_size);
+                      struct lb_error *err);
 /* The option values of a protocol: defaults, then the (checked) settings. Owned by the caller, but
  * for texts, which point into the settings; NULL when out of memory. No setting is a list. */
 union lb_value *lb_settings_options(const struct lb_protocol *protocol, const char *const *settings, size_t count);

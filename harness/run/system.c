@@ -12,7 +12,7 @@
 
 #include "backends/registry.h"
 #include "base/called.h"
-#include "base/refuse.h"
+#include "base/error.h"
 #include "base/suggest.h"
 #include "peers.h"
 #include "own/own.h"
@@ -22,10 +22,10 @@ enum { WORDS_MAX = 128 };
 
 /* The nearest word, or where all of them are listed. -EINVAL. */
 static int unknown_word(const char *what, const char *word, const char *const *words, size_t count, const char *list,
-                        char *err, size_t err_size) {
+                        struct lb_error *err) {
   const char *near = lb_suggest(word, words, count);
-  if (near) return lb_refuse(err, err_size, "unknown %s '%s', did you mean '%s'?", what, word, near);
-  return lb_refuse(err, err_size, "unknown %s '%s', expected one of `%s list %s`", what, word, lb_called(), list);
+  if (near) return lb_refuse(err, "unknown %s '%s', did you mean '%s'?", what, word, near);
+  return lb_refuse(err, "unknown %s '%s', expected one of `%s list %s`", what, word, lb_called(), list);
 }
 
 /* A foreign lock is meant by its name alone, too: "redis-py" is nearest to "peer:redis-py". */
@@ -50,52 +50,49 @@ static struct { char name[32], systems[LIST_MAX]; } groups[GROUPS_MAX];
 static size_t group_count;
 
 /* `rest` stands behind the name: "@TOPOLOGY" or nothing. -EINVAL. */
-static int find_protocol(const char *name, const char *rest, const struct lb_protocol **ret, char *err,
-                         size_t err_size) {
+static int find_protocol(const char *name, const char *rest, const struct lb_protocol **ret, struct lb_error *err) {
   *ret = lb_protocol_find(name);
   const char *near = *ret ? NULL : lb_system_near(name), *colon = near ? strchr(near, ':') : NULL;
   if (*ret) return 0;
   const char *names[GROUPS_MAX];
   for (size_t i = 0; i < group_count; i++) names[i] = groups[i].name; /* a group stands where a protocol does */
-  if (!near) return unknown_word("protocol", name, names, *rest ? 0 : group_count, "protocols", err, err_size);
+  if (!near) return unknown_word("protocol", name, names, *rest ? 0 : group_count, "protocols", err);
   const struct lb_protocol *meant = near ? lb_protocol_find(near) : NULL;
   if (!colon) rest = ""; /* its name alone is misspelt */
   if (!meant || !lb_peer_missing(meant))
-    return lb_refuse(err, err_size, "unknown protocol '%s', did you mean '%s%s'?", name, near, rest);
-  return lb_refuse(err, err_size,
+    return lb_refuse(err, "unknown protocol '%s', did you mean '%s%s'?", name, near, rest);
+  return lb_refuse(err,
                    "unknown protocol '%s', did you mean '%s%s'? It is not installed: `./bench peers %s` installs it",
                    name, near, rest, lb_peer_name(meant));
 }
 
-static int find_topology(const char *name, const struct lb_topology **ret, char *err, size_t err_size) {
+static int find_topology(const char *name, const struct lb_topology **ret, struct lb_error *err) {
   const char *words[WORDS_MAX];
   size_t count = lb_topology_names(words, WORDS_MAX);
   *ret = lb_topology_find(name);
   for (int i = 0; !*ret && i < LB_OWN_COUNT; i++) {
     const struct lb_own_kind *kind = lb_own_kind((enum lb_own_what)i);
     if (strcmp(kind->topology, name) == 0)
-      return lb_refuse(err, err_size, "topology '%s' is servers of your own: expected %s %s", name, kind->option,
-                       kind->takes);
+      return lb_refuse(err, "topology '%s' is servers of your own: expected %s %s", name, kind->option, kind->takes);
   }
-  return *ret ? 0 : unknown_word("topology", name, words, count, "topologies", err, err_size);
+  return *ret ? 0 : unknown_word("topology", name, words, count, "topologies", err);
 }
 
 /* A protocol and a topology may both exist and still not go together: that has a message of its
  * own. */
-int lb_system_parse(const char *text, struct lb_system *ret, char *err, size_t err_size) {
+int lb_system_parse(const char *text, struct lb_system *ret, struct lb_error *err) {
   char protocol[64];
   const char *at = strchr(text, '@');
   size_t length = at ? (size_t)(at - text) : strlen(text);
-  if (length == 0 || length >= sizeof protocol)
-    return lb_refuse(err, err_size, "system '%s': expected PROTOCOL@TOPOLOGY", text);
+  if (length == 0 || length >= sizeof protocol) return lb_refuse(err, "system '%s': expected PROTOCOL@TOPOLOGY", text);
   memcpy(protocol, text, length);
   protocol[length] = '\0';
-  int r = find_protocol(protocol, at ? at : "", &ret->protocol, err, err_size);
+  int r = find_protocol(protocol, at ? at : "", &ret->protocol, err);
   if (r < 0) return r;
-  r = find_topology(at ? at + 1 : ret->protocol->topologies[0], &ret->topology, err, err_size);
+  r = find_topology(at ? at + 1 : ret->protocol->topologies[0], &ret->topology, err);
   if (r < 0) return r;
   if (!lb_topology_serves(ret->topology, ret->protocol->topologies))
-    return lb_refuse(err, err_size, "%s does not run on topology '%s', see `%s show %s`", protocol, ret->topology->name,
+    return lb_refuse(err, "%s does not run on topology '%s', see `%s show %s`", protocol, ret->topology->name,
                      lb_called(), protocol);
   snprintf(ret->name, sizeof ret->name, "%s@%s", protocol, ret->topology->name);
   return 0;
@@ -126,14 +123,14 @@ static int take(void *user, const char *section, const char *key, const char *va
   return 1;
 }
 
-int lb_groups_load(const char *path, char *err, size_t err_size) {
+int lb_groups_load(const char *path, struct lb_error *err) {
   bool full = false;
   memset(groups, 0, sizeof groups);
   group_count = 0;
   int r = ini_parse(path, take, &full);
-  if (full) return lb_refuse(err, err_size, "%s: too many groups, or too long a list", path);
-  if (r > 0) return lb_refuse(err, err_size, "%s:%d: expected NAME = SYSTEM, SYSTEM ...", path, r);
-  return r < 0 ? lb_refuse(err, err_size, "%s: it cannot be read", path) : 0;
+  if (full) return lb_refuse(err, "%s: too many groups, or too long a list", path);
+  if (r > 0) return lb_refuse(err, "%s:%d: expected NAME = SYSTEM, SYSTEM ...", path, r);
+  return r < 0 ? lb_refuse(err, "%s: it cannot be read", path) : 0;
 }
 
 char *lb_group_of_protocol(const char *protocol) {
@@ -172,11 +169,11 @@ char *lb_systems_expand(const char *systems, bool missing_too) {
   return ret;
 }
 
-int lb_load_known(const char *root, char *err, size_t err_size) {
+int lb_load_known(const char *root, struct lb_error *err) {
   char path[4096];
-  int r = lb_peers_load(root, err, err_size);
+  int r = lb_peers_load(root, err);
   snprintf(path, sizeof path, "%s/scenarios/theory/rules.ini", root);
-  if (r == 0) r = lb_theory_load(path, err, err_size);
+  if (r == 0) r = lb_theory_load(path, err);
   snprintf(path, sizeof path, "%s/scenarios/theory/systems.ini", root);
-  return r == 0 ? lb_groups_load(path, err, err_size) : r;
+  return r == 0 ? lb_groups_load(path, err) : r;
 }

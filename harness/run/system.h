@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/error.h"
 #include "backends/backend.h"
 #include "servers/topology.h"
 
@@ -19,7 +20,7 @@ struct lb_system {
 
 /* "PROTOCOL@TOPOLOGY", or "PROTOCOL" for the first of its topologies. 0, or -EINVAL with one line
  * and the nearest known word. */
-int lb_system_parse(const char *text, struct lb_system *ret, char *err, size_t err_size);
+int lb_system_parse(const char *text, struct lb_system *ret, struct lb_error *err);
 /* The name of the protocol that is nearest to this one; NULL = none is near. A foreign lock may be written without its
  * kind. Static. */
 const char *lb_system_near(const char *name);
@@ -28,10 +29,10 @@ const char *lb_system_near(const char *name);
  * `peers` (peers.h). ---- */
 
 /* Reads the file, once for the process. 0; -EINVAL with one line "FILE:LINE: ..."; other -errno with err. */
-int lb_groups_load(const char *path, char *err, size_t err_size);
+int lb_groups_load(const char *path, struct lb_error *err);
 /* What is known before any run, of the data below this folder: peers (peers.h), rules (theory/theory.h) and groups.
  * Once for the process. 0, or -errno with one line. */
-int lb_load_known(const char *root, char *err, size_t err_size);
+int lb_load_known(const char *root, struct lb_error *err);
 /* The systems of a group, "a@x,b@y"; NULL = there is no such group. Static. */
 const char *lb_group(const char *name);
 /* The systems of a protocol in the first of the groups standard, all and libraries that has any: "a@x,a@y", malloc'd,

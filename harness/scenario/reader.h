@@ -10,7 +10,7 @@
 #ifndef LB_READER_H
 #define LB_READER_H
 
-#include "base/refuse.h"
+#include "base/error.h"
 #include "scenario.h"
 
 /* ---- lines ------------------------------------------------------------------------------------ */
@@ -25,14 +25,13 @@ struct lb_lines {
   int line;      /* number of the latest one */
   bool indented; /* it begins with a blank */
   int result;    /* of the first refusal; nothing is read after it */
-  char *err;
-  size_t err_size;
+  struct lb_error *err;
 };
 
 /* The whole file, malloc'd, with a NUL behind it. 0, or -errno with one line in err that begins with the path. */
-int lb_lines_load(const char *path, char **ret_data, size_t *ret_size, char *err, size_t err_size);
+int lb_lines_load(const char *path, char **ret_data, size_t *ret_size, struct lb_error *err);
 /* Begins to read. All of it is borrowed; data[size] is NUL. */
-void lb_lines_begin(struct lb_lines *ret, const char *path, const char *data, size_t size, char *err, size_t err_size);
+void lb_lines_begin(struct lb_lines *ret, const char *path, const char *data, size_t size, struct lb_error *err);
 /* The next line without its newline, which the library does not miss; NULL at the end and after a refusal. */
 char *lb_lines_next(struct lb_lines *lines, char *buf, int size);
 /* "FILE:LINE: WHY" into err, unless something was refused before. Returns `result`. */
@@ -52,21 +51,21 @@ int lb_lines_end(struct lb_lines *lines, const char *data, int parsed);
 #define LB_EXPECT "expect"   /* first word of a section of expectations; its guards follow */
 
 /* scenario_keys.c: the key of a section (in `expect` every name is one), or NULL with err saying what was meant. */
-const struct lb_scenario_key *lb_scenario_key_find(const char *section, const char *name, char *err, size_t err_size);
+const struct lb_scenario_key *lb_scenario_key_find(const char *section, const char *name, struct lb_error *err);
 /* As for `-s`: among the settable keys. */
-const struct lb_scenario_key *lb_scenario_key_find_set(const char *name, char *err, size_t err_size);
+const struct lb_scenario_key *lb_scenario_key_find_set(const char *name, struct lb_error *err);
 /* Parses a value into the key's field (not that of LB_KEY_VERDICT); `line` goes
  * into a step. 0, -EINVAL with err, -ENOMEM. The field is unchanged on error. */
 int lb_scenario_key_set(const struct lb_scenario_key *key, struct lb_scenario *scenario, const char *name,
-                        const char *value, int line, char *err, size_t err_size);
+                        const char *value, int line, struct lb_error *err);
 
 /* scenario.c: the guards of a section "expect" or "expect GUARD ...", one bit each, "expect" alone is
  * that of `none`. 0, -ENOENT for another section, -EINVAL with err for what is no guard. */
-int lb_expect_guards(const char *section, unsigned *ret, char *err, size_t err_size);
+int lb_expect_guards(const char *section, unsigned *ret, struct lb_error *err);
 /* A line under these guards: "SYSTEM, SYSTEM" and "verdict: reason". 0, -EINVAL with err, -ENOMEM
  * with err. What was added before an error stays. */
-int lb_expect_add(struct lb_scenario *scenario, unsigned guards, const char *names, const char *value, char *err,
-                  size_t err_size);
+int lb_expect_add(struct lb_scenario *scenario, unsigned guards, const char *names, const char *value,
+                  struct lb_error *err);
 
 /* scenario_read.c: a file that another one names by a path, not by a name; and that path, from the folder of the
  * other one, malloc'd, NULL = no memory. */
@@ -76,22 +75,22 @@ char *lb_scenario_beside(const char *file, const char *name);
 /* Fills the scenario from text: keys, those of what it is like, then defaults. key_lines[i] = line of
  * lb_scenario_keys[i], 0 = not given. data[size] must be NUL. err comes with its place. */
 int lb_scenario_read(const char *path, const char *data, size_t size, struct lb_scenario *scenario, int *key_lines,
-                     char *err, size_t err_size);
+                     struct lb_error *err);
 
 /* scenario_files.c: "scenarios/failover/failover.ini" -> "failover", malloc'd; NULL = no memory. */
 char *lb_scenario_name_of(const char *path);
 /* scenario.c: sets one of the settable keys; returns as lb_scenario_set() does. */
-int lb_scenario_change(struct lb_scenario *scenario, const char *key, const char *value, char *err, size_t err_size);
+int lb_scenario_change(struct lb_scenario *scenario, const char *key, const char *value, struct lb_error *err);
 
 /* scenario_check.c: what single keys cannot know. 0, or -EINVAL with err and the line it is about
  * (0 = the whole file). */
-int lb_scenario_check(const struct lb_scenario *scenario, int *ret_line, char *err, size_t err_size);
+int lb_scenario_check(const struct lb_scenario *scenario, int *ret_line, struct lb_error *err);
 
 /* role.c: a role from words[0..count): number of words taken, or -EINVAL with err. */
-int lb_role_parse(char *const *words, size_t count, struct lb_role *ret, char *err, size_t err_size);
+int lb_role_parse(char *const *words, size_t count, struct lb_role *ret, struct lb_error *err);
 /* The number of a node or client, from 1 to max; `kind` is the word before it, `word` may be NULL.
  * 0, or -EINVAL with err. */
-int lb_number_parse(const char *kind, const char *word, int max, int *ret, char *err, size_t err_size);
+int lb_number_parse(const char *kind, const char *word, int max, int *ret, struct lb_error *err);
 /* True for roles that name exactly one server, and not one that is drawn. `current primary` may be
  * another one each time. */
 bool lb_role_is_one_server(struct lb_role role);

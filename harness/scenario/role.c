@@ -77,64 +77,62 @@ bool lb_role_is_any(struct lb_role role) {
 bool lb_role_equal(struct lb_role a, struct lb_role b) { return a.kind == b.kind && a.number == b.number; }
 
 /* A number of more than five digits is beyond every `max`. */
-int lb_number_parse(const char *kind, const char *word, int max, int *ret, char *err, size_t err_size) {
+int lb_number_parse(const char *kind, const char *word, int max, int *ret, struct lb_error *err) {
   size_t digits = strspn(word ? word : "", "0123456789");
   long value = word && digits > 0 && digits < 6 && word[digits] == '\0' ? strtol(word, NULL, 10) : 0;
   if (value < 1 || value > max)
-    return lb_refuse(err, err_size, "'%s %s': expected %s and its number from 1 to %d", kind, word ? word : "", kind,
-                     max);
+    return lb_refuse(err, "'%s %s': expected %s and its number from 1 to %d", kind, word ? word : "", kind, max);
   *ret = (int)value;
   return 0;
 }
 
-static int refuse_role(const char *word, char *err, size_t err_size) {
+static int refuse_role(const char *word, struct lb_error *err) {
   const char *known[ROLE_COUNT];
   for (size_t i = 0; i < ROLE_COUNT; i++) known[i] = roles[i].word;
   const char *near = lb_suggest(word, known, ROLE_COUNT);
-  if (near) return lb_refuse(err, err_size, "'%s' is not a role, did you mean '%s'? expected " ROLES_TEXT, word, near);
-  return lb_refuse(err, err_size, "'%s' is not a role: expected " ROLES_TEXT, word);
+  if (near) return lb_refuse(err, "'%s' is not a role, did you mean '%s'? expected " ROLES_TEXT, word, near);
+  return lb_refuse(err, "'%s' is not a role: expected " ROLES_TEXT, word);
 }
 
 /* "of client N", behind "server". The number of words of the role, or -EINVAL with err. */
-static int parse_of_client(char *const *words, size_t count, struct lb_role *ret, char *err, size_t err_size) {
+static int parse_of_client(char *const *words, size_t count, struct lb_role *ret, struct lb_error *err) {
   bool of = count > 2 && strcmp(words[1], "of") == 0 && strcmp(words[2], "client") == 0;
-  if (!of) return lb_refuse(err, err_size, "'server' alone is not a role: expected server of client N");
-  int r = lb_number_parse("server of client", count > 3 ? words[3] : NULL, LB_CLIENTS_MAX, &ret->number, err, err_size);
+  if (!of) return lb_refuse(err, "'server' alone is not a role: expected server of client N");
+  int r = lb_number_parse("server of client", count > 3 ? words[3] : NULL, LB_CLIENTS_MAX, &ret->number, err);
   return r < 0 ? r : 4;
 }
 
 /* "2", behind "primary"; what is no whole number belongs to the step ("700ms"). */
-static int parse_later(const char *tail, struct lb_role *ret, char *err, size_t err_size) {
+static int parse_later(const char *tail, struct lb_role *ret, struct lb_error *err) {
   if (!tail || !*tail || tail[strspn(tail, "0123456789")] != '\0') return 1;
   if (strcmp(tail, "1") == 0)
-    return lb_refuse(err, err_size,
-                     "'primary 1': the first one is called primary; primary 2 is the server that replaced it");
-  int r = lb_number_parse("primary", tail, LB_PRIMARIES_MAX, &ret->number, err, err_size);
+    return lb_refuse(err, "'primary 1': the first one is called primary; primary 2 is the server that replaced it");
+  int r = lb_number_parse("primary", tail, LB_PRIMARIES_MAX, &ret->number, err);
   return r < 0 ? r : 2;
 }
 
 /* Takes as many words as the role has and leaves the rest, because what follows a role ("to B",
  * "within T") is known to the form of the step only. */
-int lb_role_parse(char *const *words, size_t count, struct lb_role *ret, char *err, size_t err_size) {
+int lb_role_parse(char *const *words, size_t count, struct lb_role *ret, struct lb_error *err) {
   size_t i = 0;
   int r = 0, max = 0;
-  if (count == 0) return lb_refuse(err, err_size, "it ends where a role was expected: " ROLES_TEXT);
+  if (count == 0) return lb_refuse(err, "it ends where a role was expected: " ROLES_TEXT);
   while (i < ROLE_COUNT && strcmp(words[0], roles[i].word) != 0) i++;
-  if (i == ROLE_COUNT) return refuse_role(words[0], err, err_size);
+  if (i == ROLE_COUNT) return refuse_role(words[0], err);
   const char *tail = count > 1 ? words[1] : NULL;
   *ret = (struct lb_role){.kind = roles[i].kind};
   switch (roles[i].tail) {
     case TAIL_NONE: return 1;
     case TAIL_PRIMARY:
       if (!tail || strcmp(tail, "primary") != 0)
-        return lb_refuse(err, err_size, "'current %s': expected 'current primary'", tail ? tail : "");
+        return lb_refuse(err, "'current %s': expected 'current primary'", tail ? tail : "");
       return 2;
-    case TAIL_LATER: return parse_later(tail, ret, err, err_size);
-    case TAIL_OF_CLIENT: return parse_of_client(words, count, ret, err, err_size);
+    case TAIL_LATER: return parse_later(tail, ret, err);
+    case TAIL_OF_CLIENT: return parse_of_client(words, count, ret, err);
     case TAIL_NODE:
     case TAIL_CLIENT:
       max = roles[i].tail == TAIL_NODE ? NODE_MAX : LB_CLIENTS_MAX;
-      if (!tail || strcmp(tail, ANY) != 0) r = lb_number_parse(roles[i].word, tail, max, &ret->number, err, err_size);
+      if (!tail || strcmp(tail, ANY) != 0) r = lb_number_parse(roles[i].word, tail, max, &ret->number, err);
       break;
   }
   return r < 0 ? r : 2;
@@ -170,24 +168,24 @@ enum { FORM_COUNT = sizeof forms / sizeof *forms };
 
 struct try { /* one form against the words */
   char **words;
-  size_t count, at;          /* at: how many of them fitted */
-  char expected[16];         /* the word that did not; "" = it was a value */
-  char why[LB_SCENARIO_ERR]; /* what is wrong with a value */
+  size_t count, at;    /* at: how many of them fitted */
+  char expected[16];   /* the word that did not; "" = it was a value */
+  struct lb_error why; /* what is wrong with a value */
 };
 
 static int take_server(struct try *t, struct lb_role *ret) {
   char name[32];
-  int taken = lb_role_parse(t->words + t->at, t->count - t->at, ret, t->why, sizeof t->why);
+  int taken = lb_role_parse(t->words + t->at, t->count - t->at, ret, &t->why);
   if (taken < 0) return taken;
   lb_role_format(*ret, name, sizeof name);
-  if (!lb_role_is_one_server(*ret)) return lb_refuse(t->why, sizeof t->why, "'%s' is not one server", name);
+  if (!lb_role_is_one_server(*ret)) return lb_refuse(&t->why, "'%s' is not one server", name);
   t->at += (size_t)taken;
   return 0;
 }
 
 static int take_client(struct try *t, int *ret) {
   const char *word = t->at < t->count ? t->words[t->at] : NULL;
-  int r = lb_number_parse("client", word, LB_CLIENTS_MAX, ret, t->why, sizeof t->why);
+  int r = lb_number_parse("client", word, LB_CLIENTS_MAX, ret, &t->why);
   if (r == 0) t->at++;
   return r;
 }
@@ -209,26 +207,25 @@ static int match(struct try *t, const char *form, struct lb_premise *ret) {
     else r = take_word(t, part, length);
     part += length;
   }
-  if (r == 0 && t->at < t->count) r = lb_refuse(t->why, sizeof t->why, "found '%s' after its end", t->words[t->at]);
+  if (r == 0 && t->at < t->count) r = lb_refuse(&t->why, "found '%s' after its end", t->words[t->at]);
   return r;
 }
 
 /* The forms that came furthest say what would have fitted there. */
-static int refuse(const struct try *tries, size_t furthest, char *err, size_t err_size) {
+static int refuse(const struct try *tries, size_t furthest, struct lb_error *err) {
   const char *known[FORM_COUNT];
   size_t count = 0;
   const struct try *any = NULL;
   for (size_t i = 0; i < FORM_COUNT; i++) {
     if (tries[i].at != furthest) continue;
-    if (tries[i].why[0]) return lb_refuse(err, err_size, "%s: expected " FORMS_TEXT, tries[i].why);
+    if (tries[i].why.text[0]) return lb_refuse(err, "%s: expected " FORMS_TEXT, tries[i].why.text);
     known[count++] = tries[i].expected;
     any = &tries[i];
   }
-  if (any->at == any->count) return lb_refuse(err, err_size, "it ends early: expected " FORMS_TEXT);
+  if (any->at == any->count) return lb_refuse(err, "it ends early: expected " FORMS_TEXT);
   const char *near = lb_suggest(any->words[any->at], known, count);
-  if (near)
-    return lb_refuse(err, err_size, "found '%s', did you mean '%s'? expected " FORMS_TEXT, any->words[any->at], near);
-  return lb_refuse(err, err_size, "found '%s': expected " FORMS_TEXT, any->words[any->at]);
+  if (near) return lb_refuse(err, "found '%s', did you mean '%s'? expected " FORMS_TEXT, any->words[any->at], near);
+  return lb_refuse(err, "found '%s': expected " FORMS_TEXT, any->words[any->at]);
 }
 
 static void spell(const struct lb_premise *p, char *buf, size_t size) {
@@ -258,22 +255,22 @@ static int finish(struct lb_premise *premise, struct lb_premise *ret) {
   return 0;
 }
 
-int lb_premise_parse(const char *text, struct lb_premise *ret, char *err, size_t err_size) {
+int lb_premise_parse(const char *text, struct lb_premise *ret, struct lb_error *err) {
   char copy[TEXT_BYTES];
   char *words[WORDS_MAX];
   struct try tries[FORM_COUNT];
   size_t furthest = 0;
-  if (strlen(text) >= sizeof copy) return lb_refuse(err, err_size, "a fact of more than %zu bytes", sizeof copy - 1);
+  if (strlen(text) >= sizeof copy) return lb_refuse(err, "a fact of more than %zu bytes", sizeof copy - 1);
   strcpy(copy, text);
   size_t count = lb_split_words(copy, words, WORDS_MAX);
-  if (count > WORDS_MAX) return lb_refuse(err, err_size, "a fact of more than %d words", WORDS_MAX);
+  if (count > WORDS_MAX) return lb_refuse(err, "a fact of more than %d words", WORDS_MAX);
   for (size_t i = 0; i < FORM_COUNT; i++) {
     struct lb_premise premise = {.kind = forms[i].kind, .is = forms[i].is, .of_safe = ret->of_safe, .line = ret->line};
     tries[i] = (struct try){.words = words, .count = count};
     if (match(&tries[i], forms[i].form, &premise) == 0) return finish(&premise, ret);
     if (tries[i].at > furthest) furthest = tries[i].at;
   }
-  return refuse(tries, furthest, err, err_size);
+  return refuse(tries, furthest, err);
 }
 
 /* ---- what looks at it ------------------------------------------------------------------------ */

@@ -23,16 +23,15 @@
 /* ---- text to scenario ------------------------------------------------------------------------ */
 
 /* The name becomes a part of file names that are taken apart at their dots again. */
-static int set_name(const char *path, struct lb_scenario *scenario, char *err, size_t err_size) {
+static int set_name(const char *path, struct lb_scenario *scenario, struct lb_error *err) {
   static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
   scenario->name = lb_scenario_name_of(path);
   scenario->path = strdup(path);
   scenario->base = lb_scenario_name_of(path);
   if (!scenario->name || !scenario->path || !scenario->base) return -ENOMEM;
   if (scenario->name[0] != '\0' && scenario->name[strspn(scenario->name, letters)] == '\0') return 0;
-  return lb_refuse(err, err_size,
-                   "%s: the name '%s' cannot name results: expected letters, digits, '-' and '_' before .ini", path,
-                   scenario->name);
+  return lb_refuse(err, "%s: the name '%s' cannot name results: expected letters, digits, '-' and '_' before .ini",
+                   path, scenario->name);
 }
 
 /* The line a key stands in, for the place of a refusal; 0 = it is not in the file. */
@@ -59,13 +58,13 @@ static void set_delay(struct lb_scenario *scenario) {
 }
 
 /* The key and the steps need each other. */
-static int complete_delay(struct lb_scenario *scenario, int line, char *err, size_t err_size) {
+static int complete_delay(struct lb_scenario *scenario, int line, struct lb_error *err) {
   const struct lb_step *step = names_delay(scenario);
   if (step && !scenario->delay_ms)
-    return lb_refuse(err, err_size, "%s:%d: step = %s: how long is the delay? expected delay_ms in [workload]",
-                     scenario->path, step->line, step->text);
+    return lb_refuse(err, "%s:%d: step = %s: how long is the delay? expected delay_ms in [workload]", scenario->path,
+                     step->line, step->text);
   if (!step && scenario->delay_ms)
-    return lb_refuse(err, err_size, "%s:%d: delay_ms: no step names the delay: expected one, like slow A to B delay",
+    return lb_refuse(err, "%s:%d: delay_ms: no step names the delay: expected one, like slow A to B delay",
                      scenario->path, line);
   set_delay(scenario);
   return 0;
@@ -73,9 +72,9 @@ static int complete_delay(struct lb_scenario *scenario, int line, char *err, siz
 
 /* Its kind, and values that hang on it: a timeline ends with its last step, and where faults are
  * played nothing is kept on disk unless the file says so. */
-static int complete(struct lb_scenario *scenario, const int *key_lines, char *err, size_t err_size) {
+static int complete(struct lb_scenario *scenario, const int *key_lines, struct lb_error *err) {
   if (scenario->step_count > 0 && scenario->fault_count > 0)
-    return lb_refuse(err, err_size, "%s:%d: a timeline has no campaign: expected one of [timeline] and [campaign]",
+    return lb_refuse(err, "%s:%d: a timeline has no campaign: expected one of [timeline] and [campaign]",
                      scenario->path, line_of("fault", key_lines));
   scenario->kind = scenario->step_count > 0    ? LB_KIND_TIMELINE
                    : scenario->fault_count > 0 ? LB_KIND_CAMPAIGN
@@ -84,13 +83,13 @@ static int complete(struct lb_scenario *scenario, const int *key_lines, char *er
   if (scenario->keys == 0 && !given("min_handoffs", key_lines)) scenario->min_handoffs = 0;
   scenario->apart = given("round_trip_ms", key_lines);
   if (scenario->apart && scenario->kind == LB_KIND_CAMPAIGN)
-    return lb_refuse(err, err_size, "%s:%d: a campaign has no round_trip_ms: expected it only of a load",
-                     scenario->path, line_of("round_trip_ms", key_lines));
-  int r = complete_delay(scenario, line_of("delay_ms", key_lines), err, err_size);
+    return lb_refuse(err, "%s:%d: a campaign has no round_trip_ms: expected it only of a load", scenario->path,
+                     line_of("round_trip_ms", key_lines));
+  int r = complete_delay(scenario, line_of("delay_ms", key_lines), err);
   if (r < 0 || scenario->kind != LB_KIND_TIMELINE) return r;
   for (size_t i = 0; i < lb_scenario_key_count; i++) {
     if (!(lb_scenario_keys[i].flags & LB_KEY_LOAD) || !key_lines[i]) continue;
-    return lb_refuse(err, err_size, "%s:%d: a timeline has no %s: expected it only without [timeline]", scenario->path,
+    return lb_refuse(err, "%s:%d: a timeline has no %s: expected it only without [timeline]", scenario->path,
                      key_lines[i], lb_scenario_keys[i].name);
   }
   scenario->duration_s = scenario->warmup_s = scenario->settle_s = 0;
@@ -99,47 +98,47 @@ static int complete(struct lb_scenario *scenario, const int *key_lines, char *er
 
 /* Puts the place in front of a refusal of lb_scenario_check(). One that concerns no step is about
  * the key it begins with: "violated = ...". */
-static int check_file(const struct lb_scenario *scenario, const int *key_lines, char *err, size_t err_size) {
-  char why[LB_SCENARIO_ERR], key[32];
+static int check_file(const struct lb_scenario *scenario, const int *key_lines, struct lb_error *err) {
+  struct lb_error why;
+  char key[32];
   int line = 0;
-  int r = lb_scenario_check(scenario, &line, why, sizeof why);
+  int r = lb_scenario_check(scenario, &line, &why);
   if (r == 0) return 0;
-  snprintf(key, sizeof key, "%.*s", (int)strcspn(why, " :"), why);
+  snprintf(key, sizeof key, "%.*s", (int)strcspn(why.text, " :"), why.text);
   if (line == 0) line = line_of(key, key_lines);
-  return lb_refuse(err, err_size, "%s:%d: %s", scenario->path, line, why);
+  return lb_refuse(err, "%s:%d: %s", scenario->path, line, why.text);
 }
 
 /* The text is copied, with a NUL behind it, so that a caller (a fuzzer, too) may bring any bytes. A
  * refusal leaves nothing behind: *ret is cleared. */
-int lb_scenario_parse(const char *path, const char *data, size_t size, struct lb_scenario *ret, char *err,
-                      size_t err_size) {
+int lb_scenario_parse(const char *path, const char *data, size_t size, struct lb_scenario *ret, struct lb_error *err) {
   int *key_lines = calloc(lb_scenario_key_count, sizeof *key_lines);
   char *text = malloc(size + 1);
   int r = key_lines && text ? 0 : -ENOMEM;
   *ret = (struct lb_scenario){0};
-  if (err_size > 0) err[0] = '\0';
+  if (sizeof err->text > 0) err->text[0] = '\0';
   if (r == 0) {
     if (size > 0) memcpy(text, data, size);
     text[size] = '\0';
-    r = set_name(path, ret, err, err_size);
+    r = set_name(path, ret, err);
   }
-  if (r == 0) r = lb_scenario_read(path, text, size, ret, key_lines, err, err_size);
-  if (r == 0) r = complete(ret, key_lines, err, err_size);
-  if (r == 0) r = check_file(ret, key_lines, err, err_size);
-  if (r == -ENOMEM) snprintf(err, err_size, "%s: out of memory", path);
+  if (r == 0) r = lb_scenario_read(path, text, size, ret, key_lines, err);
+  if (r == 0) r = complete(ret, key_lines, err);
+  if (r == 0) r = check_file(ret, key_lines, err);
+  if (r == -ENOMEM) lb_error(err, r, "%s: out of memory", path);
   if (r < 0) lb_scenario_clear(ret);
   free(text);
   free(key_lines);
   return r;
 }
 
-int lb_scenario_load(const char *path, struct lb_scenario *ret, char *err, size_t err_size) {
+int lb_scenario_load(const char *path, struct lb_scenario *ret, struct lb_error *err) {
   char *data;
   size_t size;
   *ret = (struct lb_scenario){0};
-  int r = lb_lines_load(path, &data, &size, err, err_size);
+  int r = lb_lines_load(path, &data, &size, err);
   if (r < 0) return r;
-  r = lb_scenario_parse(path, data, size, ret, err, err_size);
+  r = lb_scenario_parse(path, data, size, ret, err);
   free(data);
   return r;
 }
@@ -186,53 +185,51 @@ int64_t lb_scenario_progress_ms(const struct lb_scenario *scenario) {
 /* ---- settings of the command line ------------------------------------------------------------ */
 
 /* The change is made on a copy and checked as a whole, so a refused setting leaves the scenario as it was. */
-int lb_scenario_change(struct lb_scenario *scenario, const char *key, const char *value, char *err, size_t err_size) {
-  char why[LB_SCENARIO_ERR];
+int lb_scenario_change(struct lb_scenario *scenario, const char *key, const char *value, struct lb_error *err) {
+  struct lb_error why;
   struct lb_scenario changed = *scenario; /* settable keys own no memory */
   int line = 0;
-  const struct lb_scenario_key *k = lb_scenario_key_find_set(key, err, err_size);
+  const struct lb_scenario_key *k = lb_scenario_key_find_set(key, err);
   if (!k) return -EINVAL;
   if ((k->flags & LB_KEY_LOAD) && scenario->kind == LB_KIND_TIMELINE)
-    return lb_refuse(err, err_size, "%s = %s: %s has a timeline, and a timeline has no %s", key, value, scenario->name,
-                     key),
-           -ENOTSUP;
+    return lb_error(err, -ENOTSUP, "%s = %s: %s has a timeline, and a timeline has no %s", key, value, scenario->name,
+                    key);
   if ((k->flags & LB_KEY_CAMPAIGN) && scenario->kind != LB_KIND_CAMPAIGN)
-    return lb_refuse(err, err_size, "%s = %s: %s has no campaign", key, value, scenario->name), -ENOTSUP;
+    return lb_error(err, -ENOTSUP, "%s = %s: %s has no campaign", key, value, scenario->name);
   if ((k->flags & LB_KEY_APART) && scenario->kind == LB_KIND_CAMPAIGN)
-    return lb_refuse(err, err_size, "%s = %s: %s has a campaign, and a campaign has no %s", key, value, scenario->name,
-                     key),
-           -ENOTSUP;
+    return lb_error(err, -ENOTSUP, "%s = %s: %s has a campaign, and a campaign has no %s", key, value, scenario->name,
+                    key);
   if ((k->flags & LB_KEY_DELAY) && !names_delay(scenario))
-    return lb_refuse(err, err_size, "%s = %s: no step of %s names the delay", key, value, scenario->name), -ENOTSUP;
-  int r = lb_scenario_key_set(k, &changed, key, value, 0, err, err_size);
+    return lb_error(err, -ENOTSUP, "%s = %s: no step of %s names the delay", key, value, scenario->name);
+  int r = lb_scenario_key_set(k, &changed, key, value, 0, err);
   if (r < 0) return r;
   changed.apart |= (k->flags & LB_KEY_APART) != 0;
   if ((changed.keys == 0) != (scenario->keys == 0))
     changed.min_handoffs = changed.keys != 0; /* clients meet, or they do not */
-  if (lb_scenario_check(&changed, &line, why, sizeof why) < 0)
-    return lb_refuse(err, err_size, "%s = %s: %s: %s", key, value, scenario->name, why);
+  if (lb_scenario_check(&changed, &line, &why) < 0)
+    return lb_refuse(err, "%s = %s: %s: %s", key, value, scenario->name, why.text);
   *scenario = changed;
   set_delay(scenario);
   return 0;
 }
 
-int lb_scenario_set(struct lb_scenario *scenario, const char *key, const char *value, char *err, size_t err_size) {
-  char why[LB_SCENARIO_ERR];
-  int r = lb_scenario_change(scenario, key, value, why, sizeof why);
-  if (r < 0) snprintf(err, err_size, "-s: %s", why);
+int lb_scenario_set(struct lb_scenario *scenario, const char *key, const char *value, struct lb_error *err) {
+  struct lb_error why;
+  int r = lb_scenario_change(scenario, key, value, &why);
+  if (r < 0) lb_error(err, r, "-s: %s", why.text);
   return r;
 }
 
 /* ---- variants -------------------------------------------------------------------------------- */
 
 bool lb_scenario_varies(const char *name) {
-  char unused[LB_SCENARIO_ERR];
-  const struct lb_scenario_key *key = lb_scenario_key_find_set(name, unused, sizeof unused);
+  struct lb_error unused;
+  const struct lb_scenario_key *key = lb_scenario_key_find_set(name, &unused);
   return key && key->type != LB_KEY_WHOLE_LIST && strcmp(key->name, "trials") != 0;
 }
 
 /* In the name an option stands without its protocol, which every system of such a run has. */
-int lb_scenario_vary(struct lb_scenario *scenario, const char *key, const char *value, char *err, size_t err_size) {
+int lb_scenario_vary(struct lb_scenario *scenario, const char *key, const char *value, struct lb_error *err) {
   const char *dot = strchr(key, '.');
   char *name = NULL, *varied = NULL;
   bool named = asprintf(&name, "%s~%s=%s", scenario->name, dot ? dot + 1 : key, value) >= 0;
@@ -240,7 +237,7 @@ int lb_scenario_vary(struct lb_scenario *scenario, const char *key, const char *
                        value) >= 0;
   int r = !named || !told ? -ENOMEM : 0;
   if (r == 0 && strlen(name) > NAME_BYTES_MAX)
-    r = lb_refuse(err, err_size, "-s: the variant '%s' has a name of more than %d bytes", name, NAME_BYTES_MAX);
+    r = lb_refuse(err, "-s: the variant '%s' has a name of more than %d bytes", name, NAME_BYTES_MAX);
   if (r < 0) {
     if (named) free(name);
     if (told) free(varied);
@@ -274,7 +271,7 @@ bool lb_scenario_needs(const struct lb_scenario *scenario, enum lb_step_need nee
 
 /* ---- the guards of a section ----------------------------------------------------------------- */
 
-static int refuse_guard(const char *section, const char *word, char *err, size_t err_size) {
+static int refuse_guard(const char *section, const char *word, struct lb_error *err) {
   const char *known[LB_GUARD_COUNT];
   char list[128] = "";
   for (size_t i = 0, at = 0; i < LB_GUARD_COUNT && at < sizeof list; i++) {
@@ -286,12 +283,11 @@ static int refuse_guard(const char *section, const char *word, char *err, size_t
                            known[i]);
   }
   const char *near = lb_suggest(word, known, LB_GUARD_COUNT);
-  if (near)
-    return lb_refuse(err, err_size, "[%s]: no guard '%s', did you mean '%s'? expected %s", section, word, near, list);
-  return lb_refuse(err, err_size, "[%s]: no guard '%s': expected %s", section, word, list);
+  if (near) return lb_refuse(err, "[%s]: no guard '%s', did you mean '%s'? expected %s", section, word, near, list);
+  return lb_refuse(err, "[%s]: no guard '%s': expected %s", section, word, list);
 }
 
-int lb_expect_guards(const char *section, unsigned *ret, char *err, size_t err_size) {
+int lb_expect_guards(const char *section, unsigned *ret, struct lb_error *err) {
   char copy[80];
   unsigned guards = 0;
   snprintf(copy, sizeof copy, "%s", section);
@@ -300,8 +296,8 @@ int lb_expect_guards(const char *section, unsigned *ret, char *err, size_t err_s
   while ((word = strsep(&rest, LB_BLANKS))) {
     if (*word == '\0') continue;
     int guard = lb_guard_find(word);
-    if (guard < 0) return refuse_guard(section, word, err, err_size);
-    if (guards & 1u << guard) return lb_refuse(err, err_size, "[%s]: %s stands there twice", section, word);
+    if (guard < 0) return refuse_guard(section, word, err);
+    if (guards & 1u << guard) return lb_refuse(err, "[%s]: %s stands there twice", section, word);
     guards |= 1u << guard;
   }
   *ret = guards ? guards : 1u << LB_GUARD_NONE;
@@ -387,7 +383,7 @@ bool lb_scenario_asks_under(const struct lb_scenario *scenario, enum lb_guard gu
 /* ---- a line ---------------------------------------------------------------------------------- */
 
 /* Only what a cell can be expected to end in: nobody plans for undecided or skipped. */
-static int parse_verdict(const char *system, const char *word, enum lb_verdict *ret, char *err, size_t err_size) {
+static int parse_verdict(const char *system, const char *word, enum lb_verdict *ret, struct lb_error *err) {
   static const enum lb_verdict wanted[] = {LB_SAFE, LB_VIOLATED, LB_STUCK, LB_DELAYED, LB_MIXED, LB_NA, LB_ANY};
   const char *known[sizeof wanted / sizeof *wanted];
   const size_t count = sizeof wanted / sizeof *wanted;
@@ -398,8 +394,8 @@ static int parse_verdict(const char *system, const char *word, enum lb_verdict *
     return 0;
   }
   const char *near = lb_suggest(word, known, count);
-  if (near) return lb_refuse(err, err_size, "%s = %s: did you mean '%s'? expected " WORDS, system, word, near);
-  return lb_refuse(err, err_size, "%s = %s: expected " WORDS ", and a reason: %s = safe: REASON", system, word, system);
+  if (near) return lb_refuse(err, "%s = %s: did you mean '%s'? expected " WORDS, system, word, near);
+  return lb_refuse(err, "%s = %s: expected " WORDS ", and a reason: %s = safe: REASON", system, word, system);
 }
 
 static int append(struct lb_scenario *scenario, enum lb_guard guard, const char *system, enum lb_verdict verdict,
@@ -419,13 +415,13 @@ static int append(struct lb_scenario *scenario, enum lb_guard guard, const char 
 
 /* One name of the key, under each guard of the section. */
 static int add_name(struct lb_scenario *scenario, unsigned guards, const char *system, enum lb_verdict verdict,
-                    const char *reason, char *err, size_t err_size) {
+                    const char *reason, struct lb_error *err) {
   if (!is_name(system))
-    return lb_refuse(err, err_size,
-                     "'%s' is not a system: expected PROTOCOL@TOPOLOGY, in which * stands for any text, or *", system);
+    return lb_refuse(err, "'%s' is not a system: expected PROTOCOL@TOPOLOGY, in which * stands for any text, or *",
+                     system);
   for (size_t i = 0; i < scenario->expect_count; i++)
     if (guards & 1u << scenario->expect[i].guard && strcmp(scenario->expect[i].system, system) == 0)
-      return lb_refuse(err, err_size, "%s is expected twice", system);
+      return lb_refuse(err, "%s is expected twice", system);
   for (int g = 0, r; g < LB_GUARD_COUNT; g++)
     if (guards & 1u << g && (r = append(scenario, (enum lb_guard)g, system, verdict, reason)) < 0) return r;
   return 0;
@@ -449,8 +445,8 @@ static const char *go_on(const char *names, const char *value, char *list, size_
 
 /* "safe: a majority has to agree": the verdict, and behind the first colon the reason, which tables
  * and reports show. */
-int lb_expect_add(struct lb_scenario *scenario, unsigned guards, const char *names, const char *value, char *err,
-                  size_t err_size) {
+int lb_expect_add(struct lb_scenario *scenario, unsigned guards, const char *names, const char *value,
+                  struct lb_error *err) {
   char word[256], list[1024];
   enum lb_verdict verdict = LB_SAFE;
   value = go_on(names, value, list, sizeof list);
@@ -459,13 +455,13 @@ int lb_expect_add(struct lb_scenario *scenario, unsigned guards, const char *nam
   reason += strspn(reason, LB_BLANKS);
   while (len > 0 && strchr(LB_BLANKS, value[len - 1])) len--;
   snprintf(word, sizeof word, "%.*s", (int)len, value);
-  int r = *value ? parse_verdict(names, word, &verdict, err, err_size)
-                 : lb_refuse(err, err_size, "%s is empty: expected %s", names, lb_scenario_type_name(LB_KEY_VERDICT));
+  int r = *value ? parse_verdict(names, word, &verdict, err)
+                 : lb_refuse(err, "%s is empty: expected %s", names, lb_scenario_type_name(LB_KEY_VERDICT));
   for (char *rest = list, *name; r == 0 && (name = strsep(&rest, ","));) {
     name += strspn(name, LB_BLANKS);
     for (size_t end = strlen(name); end > 0 && strchr(LB_BLANKS, name[end - 1]); end--) name[end - 1] = '\0';
-    r = add_name(scenario, guards, name, verdict, reason, err, err_size);
+    r = add_name(scenario, guards, name, verdict, reason, err);
   }
-  if (r == -ENOMEM) lb_refuse(err, err_size, "out of memory");
+  if (r == -ENOMEM) lb_error(err, r, "out of memory");
   return r;
 }

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
 #include "step.h"
 
 /* What a client does before it touches the resource, chosen per cell. A guard protects the resource, not the lock:
@@ -172,13 +173,12 @@ struct lb_scenario {
 
 /* Reads a file. 0; -EINVAL with one line in err for bad content; other -errno with err. On error
  * *ret is empty. */
-int lb_scenario_load(const char *path, struct lb_scenario *ret, char *err, size_t err_size);
+int lb_scenario_load(const char *path, struct lb_scenario *ret, struct lb_error *err);
 /* The same from memory; `path` stands for the file in messages. For tests and fuzzing. */
-int lb_scenario_parse(const char *path, const char *data, size_t size, struct lb_scenario *ret, char *err,
-                      size_t err_size);
+int lb_scenario_parse(const char *path, const char *data, size_t size, struct lb_scenario *ret, struct lb_error *err);
 /* Sets one key as `-s key=value` does (those with LB_KEY_SET); same messages, with "-s" as the place. 0; -EINVAL for an
  * unknown key or a value that does not fit; -ENOTSUP: a scenario of this kind has no such key. */
-int lb_scenario_set(struct lb_scenario *scenario, const char *key, const char *value, char *err, size_t err_size);
+int lb_scenario_set(struct lb_scenario *scenario, const char *key, const char *value, struct lb_error *err);
 void lb_scenario_clear(struct lb_scenario *scenario);
 /* True if a run may give this key several values, `-s KEY=VALUE,VALUE`: a variant of the scenario for
  * each. Not of keys that are lists themselves. */
@@ -186,7 +186,7 @@ bool lb_scenario_varies(const char *key);
 /* Makes it the variant of its base that has this value: adds both to `name` and `varied`. The key is
  * not set by it and may be anything, as in "PROTOCOL.OPTION". 0; -EINVAL with one line: the name would
  * be too long to name files; -ENOMEM. */
-int lb_scenario_vary(struct lb_scenario *scenario, const char *key, const char *value, char *err, size_t err_size);
+int lb_scenario_vary(struct lb_scenario *scenario, const char *key, const char *value, struct lb_error *err);
 /* The expectation for a system under a guard: of the lines that fit it, the most exact; NULL = nothing is expected. */
 const struct lb_expect *lb_scenario_expect(const struct lb_scenario *scenario, const char *system, enum lb_guard guard);
 /* Of a system that stands for another one (`like`): a line that speaks of it and not of the other one, else what is
@@ -283,10 +283,10 @@ struct lb_suite {
 /* Reads a file. `folder` has the scenarios that are named, not given as a path. Every scenario is
  * loaded and every setting tried on it. 0; -EINVAL with one line in err for bad content, of the
  * suite or of a scenario; other -errno with err. On error *ret is empty. */
-int lb_suite_load(const char *path, const char *folder, struct lb_suite *ret, char *err, size_t err_size);
+int lb_suite_load(const char *path, const char *folder, struct lb_suite *ret, struct lb_error *err);
 /* The same from memory, data[size] is NUL; `path` stands for the file. For tests and fuzzing. */
-int lb_suite_parse(const char *path, const char *data, size_t size, const char *folder, struct lb_suite *ret, char *err,
-                   size_t err_size);
+int lb_suite_parse(const char *path, const char *data, size_t size, const char *folder, struct lb_suite *ret,
+                   struct lb_error *err);
 void lb_suite_clear(struct lb_suite *suite);
 
 #endif

@@ -52,8 +52,7 @@ struct story {
   bool dead[LB_CLIENTS_MAX + 1];
   bool fault;    /* something was done to some server */
   int primaries; /* so many that led one after the other have been named */
-  char *err;
-  size_t err_size;
+  struct lb_error *err;
 };
 
 /* A file may ask for several numbers of clients. Who is named has to be there with the smallest. */
@@ -69,11 +68,9 @@ static int check_client(struct story *t, const struct lb_step *step, struct lb_r
   int clients = fewest_clients(t->scenario);
   if (role.kind != LB_ROLE_CLIENT && role.kind != LB_ROLE_SERVER_OF) return 0;
   if (role.number > clients)
-    return lb_refuse(t->err, t->err_size, "step = %s: names client %d, but clients = %d", step->text, role.number,
-                     clients);
+    return lb_refuse(t->err, "step = %s: names client %d, but clients = %d", step->text, role.number, clients);
   if (role.kind == LB_ROLE_CLIENT && t->dead[role.number] && !lb_step_needs(step, LB_NEED_DEAD))
-    return lb_refuse(t->err, t->err_size, "step = %s: client %d was killed by an earlier step", step->text,
-                     role.number);
+    return lb_refuse(t->err, "step = %s: client %d was killed by an earlier step", step->text, role.number);
   return 0;
 }
 
@@ -84,11 +81,11 @@ static int check_asked(struct story *t, const struct lb_step *step) {
   bool of_lock = lb_step_form_has(lb_step_row(step), "[lock");
   if (of_lock && step->lock > 0 && !(t->asked[n] & 1u << step->lock))
     return lb_refuse(
-        t->err, t->err_size,
+        t->err,
         "step = %s: client %d never asked for lock %d: expected client %d [begin] acquire lock %d within T before it",
         step->text, n, step->lock + 1, n, step->lock + 1);
   if (of_lock ? t->asked[n] & 1u << step->lock : t->asked[n]) return 0;
-  return lb_refuse(t->err, t->err_size,
+  return lb_refuse(t->err,
                    "step = %s: client %d never asked for the lock: expected client %d [begin] acquire within T before "
                    "it",
                    step->text, n, n);
@@ -105,11 +102,10 @@ static int check_gate(struct story *t, const struct lb_step *step) {
     if (earlier->verb == LB_STEP_PASS) gate = NULL;
   }
   if (passes && !gate)
-    return lb_refuse(t->err, t->err_size, "step = %s: expected an earlier gate of client %d", step->text,
-                     step->a.number);
+    return lb_refuse(t->err, "step = %s: expected an earlier gate of client %d", step->text, step->a.number);
   if (!passes && gate)
-    return lb_refuse(t->err, t->err_size, "step = %s: client %d is at '%s': expected pass client %d before it",
-                     step->text, step->a.number, gate->text, step->a.number);
+    return lb_refuse(t->err, "step = %s: client %d is at '%s': expected pass client %d before it", step->text,
+                     step->a.number, gate->text, step->a.number);
   return 0;
 }
 
@@ -118,8 +114,7 @@ static int check_first(struct story *t, const struct lb_step *step) {
   for (size_t i = 0; i < t->at; i++) {
     const struct lb_step *earlier = &t->scenario->steps[i];
     if (lb_step_row(earlier)->class != LB_STEP_COMMAND || earlier->a.number != step->a.number) continue;
-    return lb_refuse(t->err, t->err_size,
-                     "step = %s: client %d has done '%s' before: expected its first step to open its session",
+    return lb_refuse(t->err, "step = %s: client %d has done '%s' before: expected its first step to open its session",
                      step->text, step->a.number, earlier->text);
   }
   return 0;
@@ -128,8 +123,7 @@ static int check_first(struct story *t, const struct lb_step *step) {
 static int check_dead(struct story *t, const struct lb_step *step) {
   int n = step->a.number;
   if (t->dead[n]) return 0;
-  return lb_refuse(t->err, t->err_size, "step = %s: client %d lives: expected kill client %d before it", step->text, n,
-                   n);
+  return lb_refuse(t->err, "step = %s: client %d lives: expected kill client %d before it", step->text, n, n);
 }
 
 /* Whose files were copied is known when it is played. */
@@ -138,7 +132,7 @@ static int check_backup(struct story *t, const struct lb_step *step) {
     if (t->scenario->steps[i].verb == LB_STEP_BACK_UP) return 0;
   char name[32];
   lb_role_format(step->a, name, sizeof name);
-  return lb_refuse(t->err, t->err_size, "step = %s: expected back up %s before it", step->text, name);
+  return lb_refuse(t->err, "step = %s: expected back up %s before it", step->text, name);
 }
 
 /* `holder` and `waiters` are not known here, so whoever was meant is taken for alive. */
@@ -150,7 +144,7 @@ static void mark_dead(struct story *t, struct lb_role role) {
 /* `any` is drawn: a story has to say whom it means. */
 static int check_named(struct story *t, const struct lb_step *step) {
   if (!lb_role_is_any(step->a) && !lb_role_is_any(step->b)) return 0;
-  return lb_refuse(t->err, t->err_size, "step = %s: 'any' is drawn in a campaign only: expected a number", step->text);
+  return lb_refuse(t->err, "step = %s: 'any' is drawn in a campaign only: expected a number", step->text);
 }
 
 /* Without a fault before it, waiting for a failover would wait for something that nobody has
@@ -162,7 +156,7 @@ static int check_failover(struct story *t, const struct lb_step *step) {
   for (enum lb_verb v = LB_STEP_NONE + 1; v < LB_VERB_COUNT; v++)
     of_hosts[v] = lb_step_rows[v].class == LB_STEP_FAULT && lb_step_form_has(&lb_step_rows[v], "A");
   lb_step_list(of_hosts, faults, sizeof faults);
-  return lb_refuse(t->err, t->err_size, "step = %s: expected a fault of a server (%s) before it", step->text, faults);
+  return lb_refuse(t->err, "step = %s: expected a fault of a server (%s) before it", step->text, faults);
 }
 
 /* So many primaries have been named when this step is done: a later one comes after those before it. */
@@ -178,11 +172,10 @@ static int check_primary(struct story *t, const struct lb_step *step) {
   int n = lb_step_later_primary(step);
   if (n < 2) return 0;
   if (t->primaries < n - 1 && n == 2)
-    return lb_refuse(t->err, t->err_size, "step = %s: no step before it names primary, which primary 2 replaced",
-                     step->text);
+    return lb_refuse(t->err, "step = %s: no step before it names primary, which primary 2 replaced", step->text);
   if (t->primaries < n - 1)
-    return lb_refuse(t->err, t->err_size, "step = %s: no step before it names primary %d, which primary %d replaced",
-                     step->text, n - 1, n);
+    return lb_refuse(t->err, "step = %s: no step before it names primary %d, which primary %d replaced", step->text,
+                     n - 1, n);
   return check_failover(t, step);
 }
 
@@ -213,10 +206,9 @@ static int check_cure(struct story *t, const struct lb_step *step) {
     undone[fault.verb] = lb_step_undoes(step, &fault);
   lb_step_list(undone, faults, sizeof faults);
   if (lb_step_form_has(lb_step_row(step), "N"))
-    return lb_refuse(t->err, t->err_size,
-                     "step = %s: expected a 'client %d write late' before it that is not delivered yet", step->text,
-                     step->a.number);
-  return lb_refuse(t->err, t->err_size, "step = %s: expected an earlier %s%s", step->text, faults,
+    return lb_refuse(t->err, "step = %s: expected a 'client %d write late' before it that is not delivered yet",
+                     step->text, step->a.number);
+  return lb_refuse(t->err, "step = %s: expected an earlier %s%s", step->text, faults,
                    step->b.kind == LB_ROLE_NONE ? "" : " of these two roles, in this order, that still holds");
 }
 
@@ -250,18 +242,18 @@ static int check_step(struct story *t, const struct lb_step *step) {
 }
 
 /* In memory servers sync nothing: with the power everything would be gone, which is no question about a lock. */
-static int check_syncs(const struct lb_scenario *scenario, int *ret_line, char *err, size_t err_size) {
+static int check_syncs(const struct lb_scenario *scenario, int *ret_line, struct lb_error *err) {
   for (size_t i = 0; scenario->memory_storage && i < scenario->step_count; i++) {
     if (!lb_step_needs(&scenario->steps[i], LB_NEED_SYNCS)) continue;
     *ret_line = scenario->steps[i].line;
-    return lb_refuse(err, err_size, "step = %s: in memory servers sync nothing: expected storage = disk in [servers]",
+    return lb_refuse(err, "step = %s: in memory servers sync nothing: expected storage = disk in [servers]",
                      scenario->steps[i].text);
   }
   return 0;
 }
 
-static int check_steps(const struct lb_scenario *scenario, int *ret_line, char *err, size_t err_size) {
-  struct story story = {.scenario = scenario, .err = err, .err_size = err_size};
+static int check_steps(const struct lb_scenario *scenario, int *ret_line, struct lb_error *err) {
+  struct story story = {.scenario = scenario, .err = err};
   for (size_t i = 0; i < scenario->step_count; i++) {
     *ret_line = scenario->steps[i].line;
     story.at = i;
@@ -270,39 +262,34 @@ static int check_steps(const struct lb_scenario *scenario, int *ret_line, char *
   }
   *ret_line = 0;
   if (scenario->kind == LB_KIND_TIMELINE && scenario->client_count_count > 1)
-    return lb_refuse(err, err_size, "clients: a timeline has one number of clients, not %zu",
-                     scenario->client_count_count);
+    return lb_refuse(err, "clients: a timeline has one number of clients, not %zu", scenario->client_count_count);
   return 0;
 }
 
-static int refuse_fault(const struct lb_step *fault, char *err, size_t err_size) {
+static int refuse_fault(const struct lb_step *fault, struct lb_error *err) {
   bool drawn[LB_VERB_COUNT];
   char faults[LB_SCENARIO_ERR / 2];
   for (enum lb_verb v = LB_STEP_NONE; v < LB_VERB_COUNT; v++) drawn[v] = lb_step_rows[v].drawn;
   lb_step_list(drawn, faults, sizeof faults);
-  return lb_refuse(err, err_size, "fault = %s: not a fault of a campaign: expected %s", fault->text, faults);
+  return lb_refuse(err, "fault = %s: not a fault of a campaign: expected %s", fault->text, faults);
 }
 
 /* Faults are drawn in any order, so only what each of them says by itself can be checked. */
-static int check_faults(const struct lb_scenario *scenario, int *ret_line, char *err, size_t err_size) {
+static int check_faults(const struct lb_scenario *scenario, int *ret_line, struct lb_error *err) {
   int clients = fewest_clients(scenario);
   for (size_t i = 0; i < scenario->fault_count; i++) {
     const struct lb_step *fault = &scenario->faults[i];
     const struct lb_role *client = fault->b.kind == LB_ROLE_CLIENT ? &fault->b : &fault->a;
     *ret_line = fault->line;
-    if (!lb_step_row(fault)->drawn) return refuse_fault(fault, err, err_size);
+    if (!lb_step_row(fault)->drawn) return refuse_fault(fault, err);
     if (lb_step_needs(fault, LB_NEED_CLOCKS) && lb_role_is_client(fault->a))
-      return lb_refuse(err, err_size, "fault = %s: a client at work tells nobody its time: expected a server",
-                       fault->text);
+      return lb_refuse(err, "fault = %s: a client at work tells nobody its time: expected a server", fault->text);
     if (fault->a.kind == LB_ROLE_SERVER_OF || fault->b.kind == LB_ROLE_SERVER_OF)
-      return lb_refuse(err, err_size, "fault = %s: a client at work tells nobody its server: expected another role",
-                       fault->text);
+      return lb_refuse(err, "fault = %s: a client at work tells nobody its server: expected another role", fault->text);
     if (lb_step_later_primary(fault))
-      return lb_refuse(err, err_size, "fault = %s: in a campaign primary is whoever decides then: expected primary",
-                       fault->text);
+      return lb_refuse(err, "fault = %s: in a campaign primary is whoever decides then: expected primary", fault->text);
     if (client->kind == LB_ROLE_CLIENT && client->number > clients)
-      return lb_refuse(err, err_size, "fault = %s: names client %d, but clients = %d", fault->text, client->number,
-                       clients);
+      return lb_refuse(err, "fault = %s: names client %d, but clients = %d", fault->text, client->number, clients);
   }
   *ret_line = 0;
   return 0;
@@ -310,7 +297,7 @@ static int check_faults(const struct lb_scenario *scenario, int *ret_line, char 
 
 /* "key absent on ROLE" needs an `observe key on ROLE`: nobody looks otherwise, and every violation
  * would be undecided for want of its proof. */
-static int check_proof(const struct lb_scenario *scenario, char *err, size_t err_size) {
+static int check_proof(const struct lb_scenario *scenario, struct lb_error *err) {
   if (!scenario->proof_violated) return 0;
   const struct lb_role *asked = &scenario->proof_role;
   for (size_t i = 0; i < scenario->step_count; i++) {
@@ -319,7 +306,7 @@ static int check_proof(const struct lb_scenario *scenario, char *err, size_t err
   }
   char role[32];
   lb_role_format(*asked, role, sizeof role);
-  return lb_refuse(err, err_size, "violated = %s: no step observes it: expected step = observe key on %s",
+  return lb_refuse(err, "violated = %s: no step observes it: expected step = observe key on %s",
                    scenario->proof_violated, role);
 }
 
@@ -345,7 +332,7 @@ static int highest_client(const struct lb_premise *premise) {
 /* A premise that nobody observes would make every trial undecided. What is observed several times
  * has one premise, which has to hold each time, or one for each time, in their order: then it is
  * known before the run which of them speaks of which. Of a safe trial one step is enough. */
-static int check_premises(const struct lb_scenario *scenario, int *ret_line, char *err, size_t err_size) {
+static int check_premises(const struct lb_scenario *scenario, int *ret_line, struct lb_error *err) {
   char step[64];
   for (size_t i = 0; i < scenario->premise_count; i++) {
     const struct lb_premise *premise = &scenario->premises[i];
@@ -354,14 +341,12 @@ static int check_premises(const struct lb_scenario *scenario, int *ret_line, cha
     lb_premise_format_step(premise, step, sizeof step);
     *ret_line = premise->line;
     if (highest_client(premise) > fewest_clients(scenario))
-      return lb_refuse(err, err_size, "%s = %s: names client %d, but clients = %d", key, premise->text,
-                       highest_client(premise), fewest_clients(scenario));
-    if (seen == 0)
-      return lb_refuse(err, err_size, "%s = %s: no step observes it: expected step = %s", key, premise->text, step);
+      return lb_refuse(err, "%s = %s: names client %d, but clients = %d", key, premise->text, highest_client(premise),
+                       fewest_clients(scenario));
+    if (seen == 0) return lb_refuse(err, "%s = %s: no step observes it: expected step = %s", key, premise->text, step);
     if (!premise->of_safe && alike > 1 && alike != seen)
       return lb_refuse(
-          err, err_size,
-          "premise = %s: %zu premises of it, but %zu steps %s: expected one for all of them, or one for each",
+          err, "premise = %s: %zu premises of it, but %zu steps %s: expected one for all of them, or one for each",
           premise->text, alike, seen, step);
   }
   *ret_line = 0;
@@ -370,21 +355,21 @@ static int check_premises(const struct lb_scenario *scenario, int *ret_line, cha
 
 /* Who says that a correct lock cannot be hurt here must not hurt it: the other scenarios are
  * compared with a control, so a fault in it would spoil them all. */
-static int check_control(const struct lb_scenario *scenario, int *ret_line, char *err, size_t err_size) {
+static int check_control(const struct lb_scenario *scenario, int *ret_line, struct lb_error *err) {
   if (!scenario->control) return 0;
   for (size_t i = 0; i < scenario->step_count; i++) {
     if (lb_step_row(&scenario->steps[i])->class != LB_STEP_FAULT) continue;
     *ret_line = scenario->steps[i].line;
-    return lb_refuse(err, err_size, "step = %s: a fault, but control = yes: expected no fault in a control",
+    return lb_refuse(err, "step = %s: a fault, but control = yes: expected no fault in a control",
                      scenario->steps[i].text);
   }
   if (scenario->past_lease)
-    return lb_refuse(err, err_size, "past_lease = yes: leases run out, but control = yes: expected one of them only");
+    return lb_refuse(err, "past_lease = yes: leases run out, but control = yes: expected one of them only");
   return 0;
 }
 
 /* A word that is no guard would ask under none. */
-static int check_guards(const struct lb_scenario *scenario, char *err, size_t err_size) {
+static int check_guards(const struct lb_scenario *scenario, struct lb_error *err) {
   const char *known[LB_GUARD_COUNT];
   char word[40];
   for (size_t i = 0; i < LB_GUARD_COUNT; i++) known[i] = lb_guard_name((enum lb_guard)i);
@@ -394,23 +379,21 @@ static int check_guards(const struct lb_scenario *scenario, char *err, size_t er
     at += length;
     if (lb_guard_find(word) >= 0) continue;
     const char *near = lb_suggest(word, known, LB_GUARD_COUNT);
-    return lb_refuse(err, err_size,
-                     "guards = %s: no guard '%s'%s%s%s: expected none, deadline, signal, recheck, claim or fence",
+    return lb_refuse(err, "guards = %s: no guard '%s'%s%s%s: expected none, deadline, signal, recheck, claim or fence",
                      scenario->guards, word, near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
   }
   return 0;
 }
 
-int lb_scenario_check(const struct lb_scenario *scenario, int *ret_line, char *err, size_t err_size) {
-  int r = check_steps(scenario, ret_line, err, err_size);
-  if (r == 0) r = check_syncs(scenario, ret_line, err, err_size);
-  if (r == 0) r = check_faults(scenario, ret_line, err, err_size);
-  if (r == 0) r = check_guards(scenario, err, err_size);
-  if (r == 0) r = check_control(scenario, ret_line, err, err_size);
-  if (r == 0) r = check_proof(scenario, err, err_size);
-  if (r == 0) r = check_premises(scenario, ret_line, err, err_size);
+int lb_scenario_check(const struct lb_scenario *scenario, int *ret_line, struct lb_error *err) {
+  int r = check_steps(scenario, ret_line, err);
+  if (r == 0) r = check_syncs(scenario, ret_line, err);
+  if (r == 0) r = check_faults(scenario, ret_line, err);
+  if (r == 0) r = check_guards(scenario, err);
+  if (r == 0) r = check_control(scenario, ret_line, err);
+  if (r == 0) r = check_proof(scenario, err);
+  if (r == 0) r = check_premises(scenario, ret_line, err);
   if (r == 0 && scenario->keys == 0 && scenario->min_handoffs > 0)
-    r = lb_refuse(err, err_size, "min_handoffs = %d: with keys = own the clients never meet: expected 0",
-                  scenario->min_handoffs);
+    r = lb_refuse(err, "min_handoffs = %d: with keys = own the clients never meet: expected 0", scenario->min_handoffs);
   return r;
 }

@@ -15,23 +15,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/refuse.h"
+#include "base/error.h"
 
 #define WHY_BYTES 512
 
 /* One byte more than is allowed is asked for: a file of exactly the limit is told from a longer
  * one, and there is room for the NUL. */
-int lb_lines_load(const char *path, char **ret_data, size_t *ret_size, char *err, size_t err_size) {
+int lb_lines_load(const char *path, char **ret_data, size_t *ret_size, struct lb_error *err) {
   int r = 0;
   char *data = malloc(LB_LINES_BYTES_MAX + 1);
   FILE *in = fopen(path, "re");
   size_t size = in && data ? fread(data, 1, LB_LINES_BYTES_MAX + 1, in) : 0;
   if (!in || !data || ferror(in)) {
     r = -errno;
-    snprintf(err, err_size, "%s: %s", path, strerror(-r));
+    lb_refuse(err, "%s: %s", path, strerror(-r));
   } else if (size > LB_LINES_BYTES_MAX) {
-    r = lb_refuse(err, err_size, "%s: more than %d kB: expected a text file of a few lines", path,
-                  LB_LINES_BYTES_MAX / 1024);
+    r = lb_refuse(err, "%s: more than %d kB: expected a text file of a few lines", path, LB_LINES_BYTES_MAX / 1024);
   } else {
     data[size] = '\0';
     *ret_data = data;
@@ -42,29 +41,30 @@ int lb_lines_load(const char *path, char **ret_data, size_t *ret_size, char *err
   return r;
 }
 
-void lb_lines_begin(struct lb_lines *ret, const char *path, const char *data, size_t size, char *err, size_t err_size) {
+void lb_lines_begin(struct lb_lines *ret, const char *path, const char *data, size_t size, struct lb_error *err) {
   static const char mark[] = "\xef\xbb\xbf"; /* some editors begin a file with it */
   size_t skip = size >= 3 && memcmp(data, mark, 3) == 0 ? 3 : 0;
-  *ret = (struct lb_lines){.path = path, .data = data + skip, .size = size - skip, .err = err, .err_size = err_size};
+  *ret = (struct lb_lines){.path = path, .data = data + skip, .size = size - skip, .err = err};
 }
 
 /* The first refusal counts: what comes after it may only follow from it. */
 int lb_lines_refuse(struct lb_lines *lines, int result, const char *why) {
   if (lines->result == 0) {
     lines->result = result;
-    snprintf(lines->err, lines->err_size, "%s:%d: %s", lines->path, lines->line, why);
+    lb_refuse(lines->err, "%s:%d: %s", lines->path, lines->line, why);
   }
   return result;
 }
 
 int lb_lines_refuse_twice(struct lb_lines *lines, int first, const char *format, ...) {
-  char what[WHY_BYTES / 2], why[WHY_BYTES];
+  struct lb_error why;
+  char what[WHY_BYTES / 2];
   va_list args;
   va_start(args, format);
   vsnprintf(what, sizeof what, format, args);
   va_end(args);
-  lb_refuse(why, sizeof why, "%s stands in line %d already", what, first);
-  return lb_lines_refuse(lines, -EINVAL, why);
+  lb_refuse(&why, "%s stands in line %d already", what, first);
+  return lb_lines_refuse(lines, -EINVAL, why.text);
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */
@@ -91,13 +91,13 @@ static size_t character_bytes(const unsigned char *text, size_t size) {
 
 /* Control characters would reach the terminal of whoever reads the title of a scenario. */
 static int check_text(struct lb_lines *lines, const char *line, size_t len) {
-  char why[WHY_BYTES];
+  struct lb_error why;
   for (size_t at = 0; at < len;) {
     size_t bytes = character_bytes((const unsigned char *)line + at, len - at);
     if (bytes == 0) {
-      lb_refuse(why, sizeof why, "byte %zu is 0x%02x: not a text file; expected UTF-8 without control characters",
-                at + 1, (unsigned)(unsigned char)line[at]);
-      return lb_lines_refuse(lines, -EINVAL, why);
+      lb_refuse(&why, "byte %zu is 0x%02x: not a text file; expected UTF-8 without control characters", at + 1,
+                (unsigned)(unsigned char)line[at]);
+      return lb_lines_refuse(lines, -EINVAL, why.text);
     }
     at += bytes;
   }
@@ -106,11 +106,11 @@ static int check_text(struct lb_lines *lines, const char *line, size_t len) {
 
 /* `room` is what the library can take in one piece; a longer line would come to the handler in two. */
 static int check_line(struct lb_lines *lines, const char *line, size_t len, size_t room) {
-  char why[WHY_BYTES];
+  struct lb_error why;
   if (len <= room) return check_text(lines, line, len);
-  lb_refuse(why, sizeof why,
-            "a line of %zu bytes: expected at most %zu; a longer text goes on in the next line, indented", len, room);
-  return lb_lines_refuse(lines, -EINVAL, why);
+  lb_refuse(&why, "a line of %zu bytes: expected at most %zu; a longer text goes on in the next line, indented", len,
+            room);
+  return lb_lines_refuse(lines, -EINVAL, why.text);
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -143,13 +143,12 @@ int lb_lines_section(struct lb_lines *lines, const char *text, char *name, size_
 /* The library says which line it could not read, and reads on: a refusal in a later line gives way
  * to it, because the earlier one is what the user has to mend first. */
 static int refuse_syntax(struct lb_lines *lines, const char *data, int line) {
-  char why[WHY_BYTES];
+  struct lb_error why;
   for (int i = 1; i < line; i++) data = strchr(data, '\n') + 1;
   lines->line = line;
   lines->result = 0;
-  lb_refuse(why, sizeof why, "'%.*s': expected KEY = VALUE, a [section] or a comment (# ...)",
-            (int)strcspn(data, "\r\n"), data);
-  return lb_lines_refuse(lines, -EINVAL, why);
+  lb_refuse(&why, "'%.*s': expected KEY = VALUE, a [section] or a comment (# ...)", (int)strcspn(data, "\r\n"), data);
+  return lb_lines_refuse(lines, -EINVAL, why.text);
 }
 
 int lb_lines_end(struct lb_lines *lines, const char *data, int parsed) {

@@ -181,19 +181,19 @@ const char *lb_scenario_type_name(enum lb_scenario_type type) {
 /* Names the nearest key and all that would be right, out of the table. Returns NULL, for callers
  * that look for a key. */
 static const struct lb_scenario_key *refuse_key(const char *what, const char *name, const char *const *known,
-                                                size_t count, char *err, size_t err_size) {
+                                                size_t count, struct lb_error *err) {
   char list[256] = "";
   const char *near = lb_suggest(name, known, count);
   for (size_t i = 0, at = 0; i < count && at < sizeof list; i++)
     at += (size_t)snprintf(list + at, sizeof list - at, "%s%s", i == 0 ? "" : i + 1 == count ? " or " : ", ", known[i]);
-  if (near) lb_refuse(err, err_size, "%s '%s', did you mean '%s'? expected %s", what, name, near, list);
-  else lb_refuse(err, err_size, "%s '%s': expected %s", what, name, list);
+  if (near) lb_refuse(err, "%s '%s', did you mean '%s'? expected %s", what, name, near, list);
+  else lb_refuse(err, "%s '%s': expected %s", what, name, list);
   return NULL;
 }
 
 /* `section` NULL = any, as for -s. A verdict's key fits every name: its name is a system. */
 static const struct lb_scenario_key *find_among(const char *section, unsigned flags, const char *what, const char *name,
-                                                char *err, size_t err_size) {
+                                                struct lb_error *err) {
   const char *known[KEYS_MAX];
   size_t count = 0;
   for (size_t i = 0; i < lb_scenario_key_count; i++) {
@@ -202,17 +202,17 @@ static const struct lb_scenario_key *find_among(const char *section, unsigned fl
     if (key->type == LB_KEY_VERDICT || strcmp(key->name, name) == 0) return key;
     known[count++] = key->name;
   }
-  return refuse_key(what, name, known, count, err, err_size);
+  return refuse_key(what, name, known, count, err);
 }
 
-const struct lb_scenario_key *lb_scenario_key_find(const char *section, const char *name, char *err, size_t err_size) {
+const struct lb_scenario_key *lb_scenario_key_find(const char *section, const char *name, struct lb_error *err) {
   char what[64];
   snprintf(what, sizeof what, "[%s] has no key", section);
-  return find_among(section, 0, what, name, err, err_size);
+  return find_among(section, 0, what, name, err);
 }
 
-const struct lb_scenario_key *lb_scenario_key_find_set(const char *name, char *err, size_t err_size) {
-  return find_among(NULL, LB_KEY_SET, "cannot set", name, err, err_size);
+const struct lb_scenario_key *lb_scenario_key_find_set(const char *name, struct lb_error *err) {
+  return find_among(NULL, LB_KEY_SET, "cannot set", name, err);
 }
 
 /* ---- several steps in one line, `N times: STEP, STEP`: steps like any other from here on --- */
@@ -220,14 +220,13 @@ const struct lb_scenario_key *lb_scenario_key_find_set(const char *name, char *e
 enum { TIMES_MAX = 1000, STEPS_MAX = 1000 }; /* a file of 64 kB holds more than anybody plays */
 
 /* One more step or fault, `name` is its key. 0, -EINVAL with err, -ENOMEM. */
-static int add_step(const char *name, const char *text, int line, struct lb_step **list, size_t *count, char *err,
-                    size_t err_size) {
-  char why[LB_SCENARIO_ERR];
+static int add_step(const char *name, const char *text, int line, struct lb_step **list, size_t *count,
+                    struct lb_error *err) {
+  struct lb_error why;
   struct lb_step step = {0};
-  if (*count == STEPS_MAX)
-    return lb_refuse(err, err_size, "%s = %s: expected at most %d of them", name, text, STEPS_MAX);
-  int r = lb_step_parse(text, &step, why, sizeof why);
-  if (r == -EINVAL) return lb_refuse(err, err_size, "%s = %s: %s", name, text, why);
+  if (*count == STEPS_MAX) return lb_refuse(err, "%s = %s: expected at most %d of them", name, text, STEPS_MAX);
+  int r = lb_step_parse(text, &step, &why);
+  if (r == -EINVAL) return lb_refuse(err, "%s = %s: %s", name, text, why.text);
   if (r < 0) return r;
   struct lb_step *steps = realloc(*list, (*count + 1) * sizeof *steps);
   if (!steps) return free(step.text), -ENOMEM;
@@ -239,19 +238,19 @@ static int add_step(const char *name, const char *text, int line, struct lb_step
 }
 
 /* "84 times: " before the steps: how often, and where they begin. No step begins with a digit. */
-static int parse_times(const char *value, int *times, const char **steps, char *err, size_t err_size) {
+static int parse_times(const char *value, int *times, const char **steps, struct lb_error *err) {
   int end = 0;
   *times = 1;
   *steps = value;
   if (!strchr("0123456789", *value)) return 0;
   if (sscanf(value, "%4d times :%n", times, &end) == 1 && end > 0 && *times >= 1 && *times <= TIMES_MAX)
     return *steps = value + end, 0;
-  return lb_refuse(err, err_size, "step = %s: expected N times: STEP, STEP with N from 1 to %d", value, TIMES_MAX);
+  return lb_refuse(err, "step = %s: expected N times: STEP, STEP with N from 1 to %d", value, TIMES_MAX);
 }
 
-static int add_steps(const char *value, int line, struct lb_scenario *scenario, char *err, size_t err_size) {
+static int add_steps(const char *value, int line, struct lb_scenario *scenario, struct lb_error *err) {
   const char *steps;
-  int times, r = parse_times(value, &times, &steps, err, err_size);
+  int times, r = parse_times(value, &times, &steps, err);
   for (int i = 0; i < times && r == 0; i++) {
     for (const char *at = steps; r == 0; at++) {
       at += strspn(at, LB_BLANKS);
@@ -259,9 +258,8 @@ static int add_steps(const char *value, int line, struct lb_scenario *scenario, 
       while (used > 0 && strchr(LB_BLANKS, at[used - 1])) used--;
       char *text = strndup(at, used);
       if (!text) r = -ENOMEM;
-      else if (used == 0)
-        r = lb_refuse(err, err_size, "step = %s: expected a step before and behind each comma", value);
-      else r = add_step("step", text, line, &scenario->steps, &scenario->step_count, err, err_size);
+      else if (used == 0) r = lb_refuse(err, "step = %s: expected a step before and behind each comma", value);
+      else r = add_step("step", text, line, &scenario->steps, &scenario->step_count, err);
       free(text);
       at += length;
       if (!*at) break;
@@ -288,17 +286,17 @@ static bool parse_decimal(const char *text, bool whole, double *ret) {
 }
 
 /* The bounds are those of the row. They keep later arithmetic (ms to ns, clients times keys) far from overflow. */
-static int parse_within(const struct lb_scenario_key *key, const char *value, double *ret, char *err, size_t err_size) {
+static int parse_within(const struct lb_scenario_key *key, const char *value, double *ret, struct lb_error *err) {
   const char *kind = key->type == LB_KEY_REAL ? "number" : "whole number";
   if (parse_decimal(value, key->type != LB_KEY_REAL, ret) && *ret >= key->min && *ret <= key->max) return 0;
-  return lb_refuse(err, err_size, "%s = %s: expected a %s from %.15g to %.15g%s", key->name, value, kind, key->min,
-                   key->max, key->type == LB_KEY_WHOLE_OR_OWN ? ", or own" : "");
+  return lb_refuse(err, "%s = %s: expected a %s from %.15g to %.15g%s", key->name, value, kind, key->min, key->max,
+                   key->type == LB_KEY_WHOLE_OR_OWN ? ", or own" : "");
 }
 
-static int set_number(const struct lb_scenario_key *key, void *field, const char *value, char *err, size_t err_size) {
+static int set_number(const struct lb_scenario_key *key, void *field, const char *value, struct lb_error *err) {
   double number = 0;
   bool own = key->type == LB_KEY_WHOLE_OR_OWN && strcmp(value, "own") == 0;
-  int r = own ? 0 : parse_within(key, value, &number, err, err_size);
+  int r = own ? 0 : parse_within(key, value, &number, err);
   if (r < 0) return r;
   if (key->type == LB_KEY_REAL) *(double *)field = number;
   else if (key->type == LB_KEY_MS) *(int64_t *)field = (int64_t)number;
@@ -306,22 +304,22 @@ static int set_number(const struct lb_scenario_key *key, void *field, const char
   return 0;
 }
 
-static int add_count(const struct lb_scenario_key *key, const char *word, int *counts, size_t *count, char *err,
-                     size_t err_size) {
+static int add_count(const struct lb_scenario_key *key, const char *word, int *counts, size_t *count,
+                     struct lb_error *err) {
   double number = 0;
-  int r = parse_within(key, word, &number, err, err_size);
+  int r = parse_within(key, word, &number, err);
   if (r < 0) return r;
   if (*count == LB_CLIENT_COUNTS_MAX)
-    return lb_refuse(err, err_size, "%s: expected at most %d numbers", key->name, LB_CLIENT_COUNTS_MAX);
+    return lb_refuse(err, "%s: expected at most %d numbers", key->name, LB_CLIENT_COUNTS_MAX);
   for (size_t i = 0; i < *count; i++)
-    if (counts[i] == (int)number) return lb_refuse(err, err_size, "%s: %d stands there twice", key->name, counts[i]);
+    if (counts[i] == (int)number) return lb_refuse(err, "%s: %d stands there twice", key->name, counts[i]);
   counts[(*count)++] = (int)number;
   return 0;
 }
 
 /* "1, 4, 16". An empty word, as behind a last comma, is no number and refused like any other. */
-static int set_counts(const struct lb_scenario_key *key, struct lb_scenario *scenario, const char *value, char *err,
-                      size_t err_size) {
+static int set_counts(const struct lb_scenario_key *key, struct lb_scenario *scenario, const char *value,
+                      struct lb_error *err) {
   int counts[LB_CLIENT_COUNTS_MAX] = {0};
   size_t count = 0;
   for (const char *at = value;; at++) {
@@ -330,7 +328,7 @@ static int set_counts(const struct lb_scenario_key *key, struct lb_scenario *sce
     size_t blanks = strspn(at, " \t"), used = len;
     while (used > blanks && (at[used - 1] == ' ' || at[used - 1] == '\t')) used--;
     snprintf(word, sizeof word, "%.*s", used > blanks ? (int)(used - blanks) : 0, at + blanks);
-    int r = add_count(key, word, counts, &count, err, err_size);
+    int r = add_count(key, word, counts, &count, err);
     if (r < 0) return r;
     at += len;
     if (*at == '\0') break;
@@ -351,16 +349,16 @@ static int set_text(char **field, const char *value) {
   return 0;
 }
 
-static int set_storage(bool *field, const char *value, char *err, size_t err_size) {
+static int set_storage(bool *field, const char *value, struct lb_error *err) {
   if (strcmp(value, "memory") != 0 && strcmp(value, "disk") != 0)
-    return lb_refuse(err, err_size, "storage = %s: expected memory or disk", value);
+    return lb_refuse(err, "storage = %s: expected memory or disk", value);
   *field = value[0] == 'm';
   return 0;
 }
 
-static int set_yes_no(const struct lb_scenario_key *key, bool *field, const char *value, char *err, size_t err_size) {
+static int set_yes_no(const struct lb_scenario_key *key, bool *field, const char *value, struct lb_error *err) {
   if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
-    return lb_refuse(err, err_size, "%s = %s: expected yes or no", key->name, value);
+    return lb_refuse(err, "%s = %s: expected yes or no", key->name, value);
   *field = value[0] == 'y';
   return 0;
 }
@@ -368,19 +366,20 @@ static int set_yes_no(const struct lb_scenario_key *key, bool *field, const char
 /* "key absent on current primary": the text, in one spelling, and what it asks for. The judge
  * compares the parsed fact; the text is for people. */
 static int set_fact(const struct lb_scenario_key *key, struct lb_scenario *scenario, char **field, const char *value,
-                    char *err, size_t err_size) {
-  char copy[256], fact[80], role_name[32], why[LB_SCENARIO_ERR];
+                    struct lb_error *err) {
+  struct lb_error why;
+  char copy[256], fact[80], role_name[32];
   char *words[8];
   struct lb_role role = {0};
   snprintf(copy, sizeof copy, "%s", value);
   size_t count = lb_split_words(copy, words, 8);
   bool form = count >= 4 && count <= 8 && strcmp(words[0], "key") == 0 && strcmp(words[2], "on") == 0 &&
               (strcmp(words[1], "absent") == 0 || strcmp(words[1], "present") == 0);
-  int taken = form ? lb_role_parse(words + 3, count - 3, &role, why, sizeof why) : 0;
-  if (taken < 0) return lb_refuse(err, err_size, "%s = %s: %s", key->name, value, why);
+  int taken = form ? lb_role_parse(words + 3, count - 3, &role, &why) : 0;
+  if (taken < 0) return lb_refuse(err, "%s = %s: %s", key->name, value, why.text);
   if (!form || (size_t)taken != count - 3)
-    return lb_refuse(err, err_size, "%s = %s: expected key absent on A or key present on A, as in observe key on A",
-                     key->name, value);
+    return lb_refuse(err, "%s = %s: expected key absent on A or key present on A, as in observe key on A", key->name,
+                     value);
   lb_role_format(role, role_name, sizeof role_name);
   snprintf(fact, sizeof fact, "key %s on %s", words[1], role_name);
   scenario->proof_role = role;
@@ -389,11 +388,11 @@ static int set_fact(const struct lb_scenario_key *key, struct lb_scenario *scena
 }
 
 static int add_premise(const struct lb_scenario_key *key, struct lb_scenario *scenario, const char *value, int line,
-                       char *err, size_t err_size) {
-  char why[LB_SCENARIO_ERR];
+                       struct lb_error *err) {
+  struct lb_error why;
   struct lb_premise premise = {.of_safe = strcmp(key->name, "safe") == 0, .line = line};
-  int r = lb_premise_parse(value, &premise, why, sizeof why);
-  if (r == -EINVAL) return lb_refuse(err, err_size, "%s = %s: %s", key->name, value, why);
+  int r = lb_premise_parse(value, &premise, &why);
+  if (r == -EINVAL) return lb_refuse(err, "%s = %s: %s", key->name, value, why.text);
   if (r < 0) return r;
   struct lb_premise *premises = realloc(scenario->premises, (scenario->premise_count + 1) * sizeof *premises);
   if (!premises) return free(premise.text), -ENOMEM;
@@ -403,12 +402,11 @@ static int add_premise(const struct lb_scenario_key *key, struct lb_scenario *sc
 }
 
 /* "PROTOCOL.fence=yes": its form only. */
-static int add_option(const struct lb_scenario_key *key, struct lb_scenario *scenario, const char *value, char *err,
-                      size_t err_size) {
+static int add_option(const struct lb_scenario_key *key, struct lb_scenario *scenario, const char *value,
+                      struct lb_error *err) {
   const char *dot = strchr(value, '.'), *equals = strchr(value, '=');
   bool form = dot && equals && dot > value && equals > dot + 1 && equals[1] && strcspn(value, " \t") == strlen(value);
-  if (!form)
-    return lb_refuse(err, err_size, "%s = %s: expected %s", key->name, value, lb_scenario_type_name(key->type));
+  if (!form) return lb_refuse(err, "%s = %s: expected %s", key->name, value, lb_scenario_type_name(key->type));
   char *copy = strdup(value), **options = realloc(scenario->options, (scenario->option_count + 1) * sizeof *options);
   if (options) scenario->options = options;
   if (!copy || !options) return free(copy), -ENOMEM;
@@ -419,29 +417,28 @@ static int add_option(const struct lb_scenario_key *key, struct lb_scenario *sce
 /* A list gets one more entry with each call, that of steps one or several. What is expected has a parser of its own
  * (lb_expect_add()). */
 int lb_scenario_key_set(const struct lb_scenario_key *key, struct lb_scenario *scenario, const char *name,
-                        const char *value, int line, char *err, size_t err_size) {
+                        const char *value, int line, struct lb_error *err) {
   void *field = (char *)scenario + key->offset;
   int r = 0;
-  if (*value == '\0')
-    return lb_refuse(err, err_size, "%s is empty: expected %s", name, lb_scenario_type_name(key->type));
+  if (*value == '\0') return lb_refuse(err, "%s is empty: expected %s", name, lb_scenario_type_name(key->type));
   switch (key->type) {
     case LB_KEY_TEXT: r = set_text(field, value); break;
     case LB_KEY_WHOLE:
     case LB_KEY_WHOLE_OR_OWN:
     case LB_KEY_MS:
-    case LB_KEY_REAL: return set_number(key, field, value, err, err_size);
-    case LB_KEY_WHOLE_LIST: return set_counts(key, scenario, value, err, err_size);
-    case LB_KEY_YES_NO: return set_yes_no(key, field, value, err, err_size);
-    case LB_KEY_STORAGE: return set_storage(field, value, err, err_size);
-    case LB_KEY_OPTION: r = add_option(key, scenario, value, err, err_size); break;
+    case LB_KEY_REAL: return set_number(key, field, value, err);
+    case LB_KEY_WHOLE_LIST: return set_counts(key, scenario, value, err);
+    case LB_KEY_YES_NO: return set_yes_no(key, field, value, err);
+    case LB_KEY_STORAGE: return set_storage(field, value, err);
+    case LB_KEY_OPTION: r = add_option(key, scenario, value, err); break;
     case LB_KEY_STEP:
-      if (key->offset == offsetof(struct lb_scenario, steps)) r = add_steps(value, line, scenario, err, err_size);
-      else r = add_step(name, value, line, &scenario->faults, &scenario->fault_count, err, err_size);
+      if (key->offset == offsetof(struct lb_scenario, steps)) r = add_steps(value, line, scenario, err);
+      else r = add_step(name, value, line, &scenario->faults, &scenario->fault_count, err);
       break;
-    case LB_KEY_FACT: r = set_fact(key, scenario, field, value, err, err_size); break;
-    case LB_KEY_PREMISE: r = add_premise(key, scenario, value, line, err, err_size); break;
+    case LB_KEY_FACT: r = set_fact(key, scenario, field, value, err); break;
+    case LB_KEY_PREMISE: r = add_premise(key, scenario, value, line, err); break;
     case LB_KEY_VERDICT: break;
   }
-  if (r == -ENOMEM) lb_refuse(err, err_size, "out of memory");
+  if (r == -ENOMEM) lb_error(err, r, "out of memory");
   return r;
 }

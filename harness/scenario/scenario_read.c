@@ -49,23 +49,24 @@ static int refuse_at(struct reading *r, int result, const char *why) { return lb
 
 /* What is near is asked of the first word: the others are guards. */
 static int refuse_section(struct reading *r, const char *name) {
-  char why[LB_SCENARIO_ERR], word[SECTION_BYTES];
+  struct lb_error why;
+  char word[SECTION_BYTES];
   const char *known[SECTION_COUNT];
   for (size_t i = 0; i < SECTION_COUNT; i++) known[i] = sections[i].name;
   snprintf(word, sizeof word, "%.*s", (int)strcspn(name, LB_BLANKS), name);
   const char *near = lb_suggest(word, known, SECTION_COUNT);
-  lb_refuse(why, sizeof why,
+  lb_refuse(&why,
             "unknown section [%s]%s%s%s expected [scenario], [workload], [servers], [timeline], [campaign], [proof], "
             "[expect] or [expect GUARD ...]",
             name, near ? ", did you mean [" : "", near ? near : "", near ? "]?" : ":");
-  return refuse_at(r, -EINVAL, why);
+  return refuse_at(r, -EINVAL, why.text);
 }
 
 /* Its place in the table; a section of expectations says which guards it is for. */
 static int find_section(struct reading *r, const char *name, size_t *ret) {
-  char why[LB_SCENARIO_ERR];
-  int expects = lb_expect_guards(name, &r->guards, why, sizeof why);
-  if (expects == -EINVAL) return refuse_at(r, -EINVAL, why);
+  struct lb_error why;
+  int expects = lb_expect_guards(name, &r->guards, &why);
+  if (expects == -EINVAL) return refuse_at(r, -EINVAL, why.text);
   for (size_t i = 0; i < SECTION_COUNT; i++) {
     if (strcmp(sections[i].name, expects == 0 ? LB_EXPECT : name) != 0) continue;
     *ret = i;
@@ -125,14 +126,13 @@ static bool looks_like_key(const char *text) {
 
 /* One more line of a text, joined with a blank. */
 static int go_on(struct reading *r, const char *text) {
-  char why[LB_SCENARIO_ERR];
+  struct lb_error why;
   char **field = (char **)((char *)r->scenario + r->above->offset);
   char *joined = NULL;
   if (!(r->above->flags & LB_KEY_LINES) || looks_like_key(text)) {
-    lb_refuse(why, sizeof why,
-              "an indented line: it would go on with '%s'; expected keys and sections at the begin of a line",
+    lb_refuse(&why, "an indented line: it would go on with '%s'; expected keys and sections at the begin of a line",
               r->above->name);
-    return refuse_at(r, -EINVAL, why);
+    return refuse_at(r, -EINVAL, why.text);
   }
   if (asprintf(&joined, "%s %.*s", *field, (int)without_comment(text), text) < 0)
     return refuse_at(r, -ENOMEM, "out of memory");
@@ -143,17 +143,16 @@ static int go_on(struct reading *r, const char *text) {
 
 /* A key may stand once, unless its row says otherwise: of two, one would silently lose. */
 static int take_key(struct reading *r, const char *name, const char *value) {
-  char why[LB_SCENARIO_ERR];
-  const struct lb_scenario_key *key = lb_scenario_key_find(r->section, name, why, sizeof why);
-  if (!key) return refuse_at(r, -EINVAL, why);
+  struct lb_error why;
+  const struct lb_scenario_key *key = lb_scenario_key_find(r->section, name, &why);
+  if (!key) return refuse_at(r, -EINVAL, why.text);
   int *line = &r->key_lines[key - lb_scenario_keys];
   if (*line && !(key->flags & LB_KEY_REPEATED)) return lb_lines_refuse_twice(&r->lines, *line, "%s", name);
   *line = r->lines.line;
   r->above = key;
-  int result = key->type == LB_KEY_VERDICT
-                   ? lb_expect_add(r->scenario, r->guards, name, value, why, sizeof why)
-                   : lb_scenario_key_set(key, r->scenario, name, value, r->lines.line, why, sizeof why);
-  return result < 0 ? refuse_at(r, result, why) : 0;
+  int result = key->type == LB_KEY_VERDICT ? lb_expect_add(r->scenario, r->guards, name, value, &why)
+                                           : lb_scenario_key_set(key, r->scenario, name, value, r->lines.line, &why);
+  return result < 0 ? refuse_at(r, result, why.text) : 0;
 }
 
 /* The library's handler: nonzero = go on. What it says of the section may be cut, so it is not asked. */
@@ -169,8 +168,7 @@ static int take_entry(void *reading, const char *section, const char *name, cons
 /* ---- the whole file -------------------------------------------------------------------------- */
 
 static int refuse_file(struct reading *r, const char *why) {
-  snprintf(r->lines.err, r->lines.err_size, "%s: %s", r->lines.path, why);
-  return -EINVAL;
+  return lb_refuse(r->lines.err, "%s: %s", r->lines.path, why);
 }
 
 /* It stands in the file, or a key of it was taken from another one. */
@@ -184,38 +182,38 @@ static bool has_section(const struct reading *r, const char *name) {
 
 /* Keys are only missed in sections that are there: `step` is mandatory, but not without a [timeline]. */
 static int check_complete(struct reading *r) {
-  char why[LB_SCENARIO_ERR];
+  struct lb_error why;
   for (size_t i = 0; i < SECTION_COUNT; i++) {
     if (!sections[i].mandatory || has_section(r, sections[i].name)) continue;
     bool of_rules = strcmp(sections[i].name, LB_EXPECT) == 0 && r->scenario->attack;
     if (of_rules) continue;
-    lb_refuse(why, sizeof why, "section [%s] is missing", sections[i].name);
-    return refuse_file(r, why);
+    lb_refuse(&why, "section [%s] is missing", sections[i].name);
+    return refuse_file(r, why.text);
   }
   for (size_t i = 0; i < lb_scenario_key_count; i++) {
     const struct lb_scenario_key *key = &lb_scenario_keys[i];
     if (!(key->flags & LB_KEY_MANDATORY) || r->key_lines[i] || !has_section(r, key->section)) continue;
-    lb_refuse(why, sizeof why, "[%s] %s is missing: expected %s = %s", key->section, key->name, key->name,
+    lb_refuse(&why, "[%s] %s is missing: expected %s = %s", key->section, key->name, key->name,
               lb_scenario_type_name(key->type));
-    return refuse_file(r, why);
+    return refuse_file(r, why.text);
   }
   return 0;
 }
 
 /* A default is set as if it stood in the file. Line 0 in key_lines still tells that it did not. */
 static int set_defaults(struct reading *r) {
-  char why[LB_SCENARIO_ERR];
+  struct lb_error why;
   for (size_t i = 0; i < lb_scenario_key_count; i++) {
     const struct lb_scenario_key *key = &lb_scenario_keys[i];
     if (r->key_lines[i] || !key->def) continue;
-    int result = lb_scenario_key_set(key, r->scenario, key->name, key->def, 0, why, sizeof why);
-    if (result < 0) return refuse_at(r, result, why);
+    int result = lb_scenario_key_set(key, r->scenario, key->name, key->def, 0, &why);
+    if (result < 0) return refuse_at(r, result, why.text);
   }
   return 0;
 }
 
-static int read_keys(struct reading *r, const char *path, const char *data, size_t size, char *err, size_t err_size) {
-  lb_lines_begin(&r->lines, path, data, size, err, err_size);
+static int read_keys(struct reading *r, const char *path, const char *data, size_t size, struct lb_error *err) {
+  lb_lines_begin(&r->lines, path, data, size, err);
   int line = ini_parse_stream(next_line, r, take_entry, r);
   return lb_lines_end(&r->lines, data, line);
 }
@@ -235,17 +233,17 @@ char *lb_scenario_beside(const char *file, const char *name) {
 }
 
 /* By its name in the tree, as `lockbench run NAME` finds it. */
-static int find_named(const char *name, char **ret, char *why, size_t why_size) {
+static int find_named(const char *name, char **ret, struct lb_error *why) {
   char folder[4096], **names = NULL, **paths = NULL;
   size_t count = 0;
   snprintf(folder, sizeof folder, "%s/" LB_SCENARIOS, lb_root());
   int r = lb_scenario_list(folder, &names, &paths, &count);
-  if (r < 0) return lb_refuse(why, why_size, "cannot read %s: %s", folder, strerror(-r));
+  if (r < 0) return lb_refuse(why, "cannot read %s: %s", folder, strerror(-r));
   for (size_t i = 0; i < count && !*ret && r == 0; i++)
     if (strcmp(names[i], name) == 0 && !(*ret = strdup(paths[i]))) r = -ENOMEM;
   const char *near = lb_suggest(name, (const char *const *)names, count);
   if (!*ret && r == 0)
-    r = lb_refuse(why, why_size, "unknown scenario%s%s%s",
+    r = lb_refuse(why, "unknown scenario%s%s%s",
                   near ? ", did you mean '" : ": expected one of `list scenarios`, or a path to an .ini file",
                   near ? near : "", near ? "'?" : "");
   for (size_t i = 0; i < count; i++) free(names[i]), free(paths[i]);
@@ -254,23 +252,22 @@ static int find_named(const char *name, char **ret, char *why, size_t why_size) 
   return r;
 }
 
-static int find_base(const char *file, const char *name, char **ret, char *why, size_t why_size) {
+static int find_base(const char *file, const char *name, char **ret, struct lb_error *why) {
   *ret = NULL;
-  if (!lb_scenario_is_path(name)) return find_named(name, ret, why, why_size);
+  if (!lb_scenario_is_path(name)) return find_named(name, ret, why);
   *ret = lb_scenario_beside(file, name);
   return *ret ? 0 : -ENOMEM;
 }
 
 /* One level: who reads a file has to open one other, not a chain of them. */
-static int read_base(const char *file, const char *name, struct lb_scenario *ret, int *lines, char *why,
-                     size_t why_size) {
+static int read_base(const char *file, const char *name, struct lb_scenario *ret, int *lines, struct lb_error *why) {
   char *path, *data = NULL;
   size_t size = 0;
-  int r = find_base(file, name, &path, why, why_size);
-  if (r == 0) r = lb_lines_load(path, &data, &size, why, why_size);
-  if (r == 0) r = read_keys(&(struct reading){.scenario = ret, .key_lines = lines}, path, data, size, why, why_size);
+  int r = find_base(file, name, &path, why);
+  if (r == 0) r = lb_lines_load(path, &data, &size, why);
+  if (r == 0) r = read_keys(&(struct reading){.scenario = ret, .key_lines = lines}, path, data, size, why);
   if (r == 0 && ret->like)
-    r = lb_refuse(why, why_size, "that one is like %s itself: expected a scenario without `like`", ret->like);
+    r = lb_refuse(why, "that one is like %s itself: expected a scenario without `like`", ret->like);
   free(data);
   free(path);
   return r;
@@ -346,12 +343,11 @@ static int take_over(const struct lb_scenario_key *key, struct lb_scenario *to, 
   return 0;
 }
 
-static int take_base(const char *file, struct lb_scenario *scenario, int *key_lines, int line, char *err,
-                     size_t err_size) {
-  char why[LB_SCENARIO_ERR] = "";
+static int take_base(const char *file, struct lb_scenario *scenario, int *key_lines, int line, struct lb_error *err) {
+  struct lb_error why = {0};
   struct lb_scenario base = {0};
   int *lines = calloc(lb_scenario_key_count, sizeof *lines);
-  int r = lines ? read_base(file, scenario->like, &base, lines, why, sizeof why) : -ENOMEM;
+  int r = lines ? read_base(file, scenario->like, &base, lines, &why) : -ENOMEM;
   for (size_t i = 0; i < lb_scenario_key_count && r == 0; i++) {
     const struct lb_scenario_key *key = &lb_scenario_keys[i];
     if ((key->flags & LB_KEY_OWN) || key_lines[i] || !lines[i]) continue;
@@ -361,16 +357,16 @@ static int take_base(const char *file, struct lb_scenario *scenario, int *key_li
   lb_scenario_clear(&base);
   free(lines);
   if (r == 0 || r == -ENOMEM) return r;
-  return lb_refuse(err, err_size, "%s:%d: like = %s: %s", file, line, scenario->like, why);
+  return lb_refuse(err, "%s:%d: like = %s: %s", file, line, scenario->like, why.text);
 }
 
 int lb_scenario_read(const char *path, const char *data, size_t size, struct lb_scenario *scenario, int *key_lines,
-                     char *err, size_t err_size) {
+                     struct lb_error *err) {
   struct reading r = {.scenario = scenario, .key_lines = key_lines};
-  int result = read_keys(&r, path, data, size, err, err_size);
+  int result = read_keys(&r, path, data, size, err);
   for (size_t i = 0; i < lb_scenario_key_count && result == 0 && scenario->like; i++)
     if (lb_scenario_keys[i].offset == offsetof(struct lb_scenario, like))
-      result = take_base(path, scenario, key_lines, key_lines[i], err, err_size);
+      result = take_base(path, scenario, key_lines, key_lines[i], err);
   if (result == 0) result = check_complete(&r);
   return result < 0 ? result : set_defaults(&r);
 }

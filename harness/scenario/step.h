@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "base/error.h"
 
 /* How a step names hosts without knowing the topology. */
 enum lb_role_kind {
@@ -240,7 +241,7 @@ bool lb_role_is_client(struct lb_role role);
 bool lb_role_equal(struct lb_role a, struct lb_role b);
 
 /* One step from its text. 0, or -EINVAL with err = what was found and expected (no place). step->line is left alone. */
-int lb_step_parse(const char *text, struct lb_step *ret, char *err, size_t err_size);
+int lb_step_parse(const char *text, struct lb_step *ret, struct lb_error *err);
 
 /* ---- premises: what has to be true for the question of a scenario to have been put, as a fact that a step observes ---- */
 
@@ -269,7 +270,7 @@ struct lb_premise {
 
 /* One fact from its text. 0, -ENOMEM, or -EINVAL with err = what was found and expected (no place).
  * Its line and of_safe are left as they are. */
-int lb_premise_parse(const char *text, struct lb_premise *ret, char *err, size_t err_size);
+int lb_premise_parse(const char *text, struct lb_premise *ret, struct lb_error *err);
 /* True if both speak of the same thing, whatever they say of it, and for the same key of [proof]. */
 bool lb_premise_same_subject(const struct lb_premise *a, const struct lb_premise *b);
 /* True if the step looks at what the premise speaks of. */

@@ -20,7 +20,7 @@
 /* ---- values -------------------------------------------------------------------------------- */
 
 /* A value from its word, into the field of the step that it is for. 0, or -EINVAL with why. */
-typedef int value_parser(const char *word, struct lb_step *ret, char *why, size_t why_size);
+typedef int value_parser(const char *word, struct lb_step *ret, struct lb_error *why);
 
 #define DELAY "delay"
 #define DURATION_MAX_MS INT64_C(3600000)
@@ -53,36 +53,36 @@ static int64_t duration_ms(const char *word) {
 }
 
 /* "delay", "delay+300ms": how long the delay is, only the scenario knows. */
-static int delay_parse(const char *word, struct lb_step *ret, char *why, size_t why_size) {
+static int delay_parse(const char *word, struct lb_step *ret, struct lb_error *why) {
   const char *rest = word + strlen(DELAY);
   int64_t beyond = *rest == '+' ? duration_ms(rest + 1) : 0;
   if ((*rest && *rest != '+') || (*rest && beyond < 1) || beyond > DURATION_MAX_MS)
-    return lb_refuse(why, why_size, "'%s': expected delay, or delay and a duration, like delay+300ms", word);
+    return lb_refuse(why, "'%s': expected delay, or delay and a duration, like delay+300ms", word);
   ret->delayed = true;
   ret->beyond_ms = beyond;
   return 0;
 }
 
-static int time_parse(const char *word, struct lb_step *ret, char *why, size_t why_size) {
-  if (strncmp(word, DELAY, strlen(DELAY)) == 0) return delay_parse(word, ret, why, why_size);
+static int time_parse(const char *word, struct lb_step *ret, struct lb_error *why) {
+  if (strncmp(word, DELAY, strlen(DELAY)) == 0) return delay_parse(word, ret, why);
   int64_t ms = duration_ms(word);
   if (ms < 1 || ms > DURATION_MAX_MS)
-    return lb_refuse(why, why_size, "'%s': expected a duration from 1ms to 60m, like 250ms, 2s, 1.5s or 1m", word);
+    return lb_refuse(why, "'%s': expected a duration from 1ms to 60m, like 250ms, 2s, 1.5s or 1m", word);
   ret->within_ms = ms;
   return 0;
 }
 
-static int jitter_parse(const char *word, struct lb_step *ret, char *why, size_t why_size) {
+static int jitter_parse(const char *word, struct lb_step *ret, struct lb_error *why) {
   int64_t ms = duration_ms(word);
   if (ms < 1 || ms > DURATION_MAX_MS)
-    return lb_refuse(why, why_size, "'%s': expected a jitter, a duration from 1ms to the delay, like 5ms", word);
+    return lb_refuse(why, "'%s': expected a jitter, a duration from 1ms to the delay, like 5ms", word);
   ret->jitter_ms = ms;
   return 0;
 }
 
 /* "1%", "0.5%": a share that says so. Less could not be proved in reasonable time, and with more there is hardly a
  * link. */
-static int loss_parse(const char *word, struct lb_step *ret, char *why, size_t why_size) {
+static int loss_parse(const char *word, struct lb_step *ret, struct lb_error *why) {
   size_t digits = strspn(word, "0123456789.");
   const char *point = memchr(word, '.', digits);
   bool good = digits > 0 && digits < 8 && strcmp(word + digits, "%") == 0 && isdigit((unsigned char)*word);
@@ -90,43 +90,42 @@ static int loss_parse(const char *word, struct lb_step *ret, char *why, size_t w
     good = isdigit((unsigned char)point[1]) && !memchr(point + 1, '.', digits - (size_t)(point - word) - 1);
   double percent = good ? strtod(word, NULL) : 0;
   if (percent < LOSS_MIN || percent > LOSS_MAX)
-    return lb_refuse(why, why_size, "'%s': expected a loss from %g%% to %g%%, like 1%%", word, LOSS_MIN, LOSS_MAX);
+    return lb_refuse(why, "'%s': expected a loss from %g%% to %g%%, like 1%%", word, LOSS_MIN, LOSS_MAX);
   ret->loss = percent / 100;
   return 0;
 }
 
-static int after_parse(const char *word, struct lb_step *ret, char *why, size_t why_size) {
+static int after_parse(const char *word, struct lb_step *ret, struct lb_error *why) {
   size_t digits = strspn(word, "0123456789");
   int number = digits > 0 && digits < 5 && word[digits] == '\0' ? atoi(word) : 0;
   if (number < 1 || number > AFTER_MAX)
-    return lb_refuse(why, why_size, "'%s': expected a number of messages from 1 to %d", word, AFTER_MAX);
+    return lb_refuse(why, "'%s': expected a number of messages from 1 to %d", word, AFTER_MAX);
   ret->after = number;
   return 0;
 }
 
 /* The sign is mandatory: "clock A 5s" would leave open whether it is set to 5 s or set forward. */
-static int offset_parse(const char *word, struct lb_step *ret, char *why, size_t why_size) {
+static int offset_parse(const char *word, struct lb_step *ret, struct lb_error *why) {
   bool sign = *word == '+' || *word == '-';
   int64_t ms = sign ? duration_ms(word + 1) : -1;
   if (ms < 1 || ms > DURATION_MAX_MS)
-    return lb_refuse(why, why_size, "'%s': expected a sign and a duration from 1ms to 60m, like +31s, -5s or +250ms",
-                     word);
+    return lb_refuse(why, "'%s': expected a sign and a duration from 1ms to 60m, like +31s, -5s or +250ms", word);
   ret->offset_ms = *word == '-' ? -ms : ms;
   return 0;
 }
 
 /* "1.02": strtod alone would take "0x1", "1e0" and "nan". */
-static int rate_parse(const char *word, struct lb_step *ret, char *why, size_t why_size) {
+static int rate_parse(const char *word, struct lb_step *ret, struct lb_error *why) {
   double rate = strspn(word, "0123456789.") == strlen(word) && isdigit((unsigned char)*word) ? strtod(word, NULL) : 0;
   const char *point = strchr(word, '.');
   if (rate < RATE_MIN || rate > RATE_MAX || (point && (point[1] == '\0' || strchr(point + 1, '.'))))
-    return lb_refuse(why, why_size, "'%s': expected a rate from %g to %g, like 1.02", word, RATE_MIN, RATE_MAX);
+    return lb_refuse(why, "'%s': expected a rate from %g to %g, like 1.02", word, RATE_MIN, RATE_MAX);
   ret->rate = rate;
   return 0;
 }
 
-static int lock_parse(const char *word, struct lb_step *ret, char *why, size_t why_size) {
-  int number = 0, r = lb_number_parse("lock", word, LB_LOCKS_MAX, &number, why, why_size);
+static int lock_parse(const char *word, struct lb_step *ret, struct lb_error *why) {
+  int number = 0, r = lb_number_parse("lock", word, LB_LOCKS_MAX, &number, why);
   if (r == 0) ret->lock = number - 1;
   return r;
 }
@@ -136,23 +135,23 @@ const char *const lb_policies[] = {"noeviction",   "volatile-ttl",    "volatile-
                                    "volatile-lfu", "volatile-random", "allkeys-lru",
                                    "allkeys-lfu",  "allkeys-random",  NULL};
 
-static int policy_parse(const char *word, struct lb_step *ret, char *why, size_t why_size) {
+static int policy_parse(const char *word, struct lb_step *ret, struct lb_error *why) {
   size_t count = 0;
   for (; lb_policies[count]; count++)
     if (strcmp(lb_policies[count], word) == 0) return ret->policy = lb_policies[count], 0;
   const char *near = lb_suggest(word, lb_policies, count);
-  if (near) return lb_refuse(why, why_size, "unknown policy '%s', did you mean '%s'?", word, near);
+  if (near) return lb_refuse(why, "unknown policy '%s', did you mean '%s'?", word, near);
   return lb_refuse(
-      why, why_size,
+      why,
       "unknown policy '%s': expected noeviction, volatile-ttl, -lru, -lfu or -random, allkeys-lru, -lfu or -random",
       word);
 }
 
-static int point_parse(const char *word, struct lb_step *ret, char *why, size_t why_size) {
+static int point_parse(const char *word, struct lb_step *ret, struct lb_error *why) {
   size_t size = sizeof ret->point;
   if (strlen(word) >= size || word[strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789-")] != '\0')
-    return lb_refuse(why, why_size, "'%s': expected the name of a point: at most %zu small letters, digits and '-'",
-                     word, size - 1);
+    return lb_refuse(why, "'%s': expected the name of a point: at most %zu small letters, digits and '-'", word,
+                     size - 1);
   snprintf(ret->point, size, "%s", word);
   return 0;
 }
@@ -250,28 +249,28 @@ static int take_optional(struct cursor *c, const char *part) {
 /* At the end of the step the value is missed like a word: "expected T" stands beside the words that
  * would have fitted. */
 static int take_value(struct cursor *c, const char *part, value_parser *parse, struct lb_step *step) {
-  char why[LB_SCENARIO_ERR];
+  struct lb_error why;
   const char *word = peek(c);
   if (!word) return miss_word(c, part);
-  if (parse(word, step, why, sizeof why) < 0) return miss_value(c, why);
+  if (parse(word, step, &why) < 0) return miss_value(c, why.text);
   c->at++;
   return 0;
 }
 
 /* "N" in a form stands behind the word "client", "M" behind "client N or": so only the number is left to read. */
 static int take_client(struct cursor *c, struct lb_role *ret) {
-  char why[LB_SCENARIO_ERR];
+  struct lb_error why;
   int number = 0;
-  if (lb_number_parse("client", peek(c), LB_CLIENTS_MAX, &number, why, sizeof why) < 0) return miss_value(c, why);
+  if (lb_number_parse("client", peek(c), LB_CLIENTS_MAX, &number, &why) < 0) return miss_value(c, why.text);
   *ret = (struct lb_role){LB_ROLE_CLIENT, number};
   c->at++;
   return 0;
 }
 
 static int take_role(struct cursor *c, struct lb_role *ret) {
-  char why[LB_SCENARIO_ERR];
-  int taken = lb_role_parse(c->words + c->at, c->count - c->at, ret, why, sizeof why);
-  if (taken < 0) return miss_value(c, why);
+  struct lb_error why;
+  int taken = lb_role_parse(c->words + c->at, c->count - c->at, ret, &why);
+  if (taken < 0) return miss_value(c, why.text);
   c->at += (size_t)taken;
   return 0;
 }
@@ -309,7 +308,7 @@ static const char *enter_group(struct cursor *c, const char *part) {
 /* All words of the step against one form. 0, or -EINVAL with the miss noted: how far it came, and
  * what it expected there. */
 static int match(struct cursor *c, struct lb_step *step) {
-  char why[LB_SCENARIO_ERR];
+  struct lb_error why;
   step->verb = (enum lb_verb)(c->form - lb_step_rows);
   for (const char *part = c->form->form; *part; part += strspn(part, " ")) {
     bool group = begins_group(part);
@@ -318,8 +317,8 @@ static int match(struct cursor *c, struct lb_step *step) {
     part = group ? enter_group(c, part) : part + strcspn(part, " ");
   }
   if (!peek(c)) return 0;
-  lb_refuse(why, sizeof why, "found '%s' after its end: expected %s", peek(c), c->form->form);
-  return miss_value(c, why);
+  lb_refuse(&why, "found '%s' after its end: expected %s", peek(c), c->form->form);
+  return miss_value(c, why.text);
 }
 
 /* ---- refusing a step ------------------------------------------------------------------------- */
@@ -359,14 +358,14 @@ static const char *nearest(const struct miss *m, const char *word, char *buf, si
 }
 
 /* The word that says what a step does: the first, or the third of "client N acquire ...". */
-static int refuse_verb(const struct miss *m, const char *word, char *err, size_t err_size) {
+static int refuse_verb(const struct miss *m, const char *word, struct lb_error *err) {
   char list[LB_SCENARIO_ERR / 2], near[16];
   const char *of = m->at > 0 ? "client N and " : "";
   list_words(m, "", list, sizeof list);
-  if (!word) return lb_refuse(err, err_size, "it ends early: expected %s%s", of, list);
+  if (!word) return lb_refuse(err, "it ends early: expected %s%s", of, list);
   if (nearest(m, word, near, sizeof near))
-    return lb_refuse(err, err_size, "unknown verb '%s', did you mean '%s'? expected %s%s", word, near, of, list);
-  return lb_refuse(err, err_size, "unknown verb '%s': expected %s%s", word, of, list);
+    return lb_refuse(err, "unknown verb '%s', did you mean '%s'? expected %s%s", word, near, of, list);
+  return lb_refuse(err, "unknown verb '%s': expected %s%s", word, of, list);
 }
 
 /* "acquire within 5s", "begin acquire within 5s": it says what is done, but not who does it. */
@@ -382,48 +381,46 @@ static const struct lb_step_row *form_without_client(const char *word) {
 
 /* From the most telling to the least: a client is missing in front, the verb is unknown, a word is
  * misspelt, a value is wrong, or something else was expected. */
-static int refuse_step(const struct miss *m, char *const *words, size_t count, char *err, size_t err_size) {
+static int refuse_step(const struct miss *m, char *const *words, size_t count, struct lb_error *err) {
   char list[LB_SCENARIO_ERR / 2], forms[LB_SCENARIO_ERR * 3 / 4], near[16];
   const char *word = m->at < count ? words[m->at] : NULL;
   const struct lb_step_row *whose = m->at == 0 ? form_without_client(word) : NULL;
-  if (whose) return lb_refuse(err, err_size, "found '%s', expected 'client': %s", word, whose->form);
-  if (m->at == 0 || (m->at == 2 && strcmp(words[0], "client") == 0)) return refuse_verb(m, word, err, err_size);
+  if (whose) return lb_refuse(err, "found '%s', expected 'client': %s", word, whose->form);
+  if (m->at == 0 || (m->at == 2 && strcmp(words[0], "client") == 0)) return refuse_verb(m, word, err);
   list_words(m, "'", list, sizeof list);
   list_forms(m, forms, sizeof forms);
   if (word && nearest(m, word, near, sizeof near))
-    return lb_refuse(err, err_size, "found '%s', did you mean '%s'? expected %s", word, near, forms);
-  if (m->why[0] && m->form_count > 1 && m->word_count > 0) return lb_refuse(err, err_size, "%s: %s", m->why, forms);
-  if (m->why[0]) return lb_refuse(err, err_size, "%s", m->why);
-  if (!word) return lb_refuse(err, err_size, "it ends where %s was expected: %s", list, forms);
-  return lb_refuse(err, err_size, "found '%s', expected %s: %s", word, list, forms);
+    return lb_refuse(err, "found '%s', did you mean '%s'? expected %s", word, near, forms);
+  if (m->why[0] && m->form_count > 1 && m->word_count > 0) return lb_refuse(err, "%s: %s", m->why, forms);
+  if (m->why[0]) return lb_refuse(err, "%s", m->why);
+  if (!word) return lb_refuse(err, "it ends where %s was expected: %s", list, forms);
+  return lb_refuse(err, "found '%s', expected %s: %s", word, list, forms);
 }
 
 /* What the form allows but nobody can mean, as far as the step alone tells it. What depends on
  * other steps is scenario_check.c's. */
-static int check_alone(const struct lb_step *step, char *err, size_t err_size) {
+static int check_alone(const struct lb_step *step, struct lb_error *err) {
   char name[32];
   lb_role_format(step->a, name, sizeof name);
   if (step->jitter_ms > step->within_ms && !step->delayed)
-    return lb_refuse(err, err_size, "it cannot be early: expected a jitter of at most the delay, like 20ms jitter 5ms");
+    return lb_refuse(err, "it cannot be early: expected a jitter of at most the delay, like 20ms jitter 5ms");
   if (lb_step_needs(step, LB_NEED_ONE_SERVER) && !lb_role_is_one_server(step->a))
-    return lb_refuse(err, err_size,
-                     "'%s' is not one server: expected primary, current primary, node N, proxy or server of client N",
-                     name);
+    return lb_refuse(
+        err, "'%s' is not one server: expected primary, current primary, node N, proxy or server of client N", name);
   if (lb_step_needs(step, LB_NEED_SERVERS) && lb_role_is_client(step->a))
-    return lb_refuse(err, err_size, "'%s' is no server: expected servers", name);
+    return lb_refuse(err, "'%s' is no server: expected servers", name);
   if (lb_step_needs(step, LB_NEED_CANCEL | LB_NEED_ENDING) && step->b.kind != LB_ROLE_CLIENT) {
     lb_role_format(step->b, name, sizeof name);
-    return lb_refuse(err, err_size, "'%s' is not one client: expected client N", name);
+    return lb_refuse(err, "'%s' is not one client: expected client N", name);
   }
   if (step->b.kind == LB_ROLE_NONE) return 0;
   if (lb_step_form_has(lb_step_row(step), "M"))
-    return lb_role_equal(step->a, step->b)
-               ? lb_refuse(err, err_size, "client %d twice: expected two clients", step->a.number)
-               : 0;
+    return lb_role_equal(step->a, step->b) ? lb_refuse(err, "client %d twice: expected two clients", step->a.number)
+                                           : 0;
   if (lb_role_is_client(step->a) && lb_role_is_client(step->b))
-    return lb_refuse(err, err_size, "clients do not talk to each other: expected a server on one side");
+    return lb_refuse(err, "clients do not talk to each other: expected a server on one side");
   if (lb_role_equal(step->a, step->b) && (lb_role_is_one_server(step->a) || lb_role_is_any(step->a)))
-    return lb_refuse(err, err_size, "'%s' has no link to itself", name);
+    return lb_refuse(err, "'%s' has no link to itself", name);
   return 0;
 }
 
@@ -435,7 +432,7 @@ static void relate(struct lb_step *step) {
 }
 
 /* The first form that fits all words; of those that do not, the refusal speaks of the ones that came furthest. */
-static int match_any(char **words, size_t count, struct lb_step *ret, char *err, size_t err_size) {
+static int match_any(char **words, size_t count, struct lb_step *ret, struct lb_error *err) {
   struct miss miss = {0};
   for (enum lb_verb verb = LB_STEP_NONE + 1; verb < LB_VERB_COUNT; verb++) {
     struct cursor c = {.words = words, .count = count, .form = &lb_step_rows[verb], .miss = &miss};
@@ -443,22 +440,22 @@ static int match_any(char **words, size_t count, struct lb_step *ret, char *err,
     if (match(&c, &step) < 0) continue;
     relate(&step);
     *ret = step;
-    return check_alone(ret, err, err_size);
+    return check_alone(ret, err);
   }
-  return refuse_step(&miss, words, count, err, err_size);
+  return refuse_step(&miss, words, count, err);
 }
 
 /* The words are cut out of a copy; the step keeps the text as it was written, for messages and results. */
-int lb_step_parse(const char *text, struct lb_step *ret, char *err, size_t err_size) {
+int lb_step_parse(const char *text, struct lb_step *ret, struct lb_error *err) {
   char copy[TEXT_BYTES];
   char *words[WORDS_MAX];
   struct lb_step step = {.line = ret->line};
-  if (strlen(text) >= sizeof copy) return lb_refuse(err, err_size, "a step of more than %zu bytes", sizeof copy - 1);
+  if (strlen(text) >= sizeof copy) return lb_refuse(err, "a step of more than %zu bytes", sizeof copy - 1);
   strcpy(copy, text);
   size_t count = lb_split_words(copy, words, WORDS_MAX);
-  if (count == 0) return lb_refuse(err, err_size, "an empty step: expected for example 'kill primary'");
-  if (count > WORDS_MAX) return lb_refuse(err, err_size, "a step of more than %d words", WORDS_MAX);
-  int r = match_any(words, count, &step, err, err_size);
+  if (count == 0) return lb_refuse(err, "an empty step: expected for example 'kill primary'");
+  if (count > WORDS_MAX) return lb_refuse(err, "a step of more than %d words", WORDS_MAX);
+  int r = match_any(words, count, &step, err);
   if (r < 0) return r;
   step.text = strdup(text);
   if (!step.text) return -ENOMEM;

@@ -38,7 +38,7 @@ static int refuse_at(struct reading *r, int result, const char *why) { return lb
 /* A name of the folder comes first; what looks like a path is one otherwise. The file is not looked
  * for here: loading it does that. */
 static int find_scenario(struct reading *r, const char *name, char **ret) {
-  char why[LB_SCENARIO_ERR];
+  struct lb_error why;
   const char *known = NULL;
   for (size_t i = 0; i < r->known_count && !known; i++)
     if (strcmp(r->known[i], name) == 0) known = r->known_paths[i];
@@ -48,10 +48,10 @@ static int find_scenario(struct reading *r, const char *name, char **ret) {
   }
   const char *near = lb_suggest(name, (const char *const *)r->known, r->known_count);
   if (lb_suggest(name, (const char *const[]){ABOUT}, 1)) near = ABOUT;
-  lb_refuse(
-      why, sizeof why, "section [%s] names no scenario%s%s%s", name, near ? ", did you mean [" : "", near ? near : "",
-      near ? "]?" : ": expected [suite], or for each scenario a section with its name or path, such as [control]");
-  return refuse_at(r, -EINVAL, why);
+  lb_refuse(&why, "section [%s] names no scenario%s%s%s", name, near ? ", did you mean [" : "", near ? near : "",
+            near ? "]?"
+                 : ": expected [suite], or for each scenario a section with its name or path, such as [control]");
+  return refuse_at(r, -EINVAL, why.text);
 }
 
 /* By the scenario's name, not its path, because the name is what results are filed under. */
@@ -82,9 +82,9 @@ static int grow(struct reading *r) {
 /* It is loaded here and kept until the next section, so that settings can be tried on it. The suite
  * itself keeps the path: the plan loads it again. */
 static int add_scenario(struct reading *r, char *path) {
-  char why[LB_SCENARIO_ERR * 2];
+  struct lb_error why;
   struct lb_suite *s = r->suite;
-  if (lb_scenario_load(path, &r->scenario, why, sizeof why) < 0) return refuse_at(r, -EINVAL, why);
+  if (lb_scenario_load(path, &r->scenario, &why) < 0) return refuse_at(r, -EINVAL, why.text);
   if (check_twice(r) < 0 || grow(r) < 0) return -EINVAL;
   char *kept = strdup(path), *none = strdup("");
   if (!kept || !none) {
@@ -149,43 +149,44 @@ static int take_systems(struct reading *r, const char *value) {
 
 /* "none, fence": read as the guards of an [expect] section are. */
 static int take_guards(struct reading *r, const char *value, unsigned *ret) {
-  char section[SECTION_BYTES], why[LB_SCENARIO_ERR];
+  struct lb_error why;
+  char section[SECTION_BYTES];
   snprintf(section, sizeof section, "%s %s", LB_EXPECT, value);
   for (char *at = section; *at; at++)
     if (*at == ',') *at = ' ';
-  int result = lb_expect_guards(section, ret, why, sizeof why);
-  return result < 0 ? refuse_at(r, -EINVAL, strchr(why, ':') ? strchr(why, ':') + 2 : why) : 0;
+  int result = lb_expect_guards(section, ret, &why);
+  return result < 0 ? refuse_at(r, -EINVAL, strchr(why.text, ':') ? strchr(why.text, ':') + 2 : why.text) : 0;
 }
 
 /* A number of trials as a scenario has it: tried on one that nobody keeps. */
 static int take_trials(struct reading *r, int *field, const char *value) {
-  char why[LB_SCENARIO_ERR];
+  struct lb_error why;
   struct lb_scenario scratch = {0};
-  const struct lb_scenario_key *key = lb_scenario_key_find_set("trials", why, sizeof why);
-  int result = key ? lb_scenario_key_set(key, &scratch, "trials", value, 0, why, sizeof why) : -EINVAL;
+  const struct lb_scenario_key *key = lb_scenario_key_find_set("trials", &why);
+  int result = key ? lb_scenario_key_set(key, &scratch, "trials", value, 0, &why) : -EINVAL;
   *field = scratch.trials;
-  return result < 0 ? refuse_at(r, result, why) : 0;
+  return result < 0 ? refuse_at(r, result, why.text) : 0;
 }
 
 /* A key of [suite]. */
 static int take_about(struct reading *r, const char *name, const char *value) {
   static const char *const known[] = {"title", "question", "systems", "guards", "trials", "guard_trials"};
-  char why[LB_SCENARIO_ERR];
+  struct lb_error why;
   struct lb_suite *s = r->suite;
   char **field = strcmp(name, known[0]) == 0 ? &s->title : strcmp(name, known[1]) == 0 ? &s->question : NULL;
-  if (!*value) lb_refuse(why, sizeof why, "%s = : expected text", name);
+  if (!*value) lb_refuse(&why, "%s = : expected text", name);
   else if (strcmp(name, "systems") == 0) return take_systems(r, value);
   else if (strcmp(name, "guards") == 0) return take_guards(r, value, &s->guards);
   else if (strcmp(name, "trials") == 0) return take_trials(r, &r->trials, value);
   else if (strcmp(name, "guard_trials") == 0) return take_trials(r, &s->guard_trials, value);
-  else if (field && *field) lb_refuse(why, sizeof why, "%s stands twice in [" ABOUT "]", name);
+  else if (field && *field) lb_refuse(&why, "%s stands twice in [" ABOUT "]", name);
   else if (field) return (*field = strdup(value)) ? 0 : refuse_at(r, -ENOMEM, "out of memory");
   else {
     const char *near = lb_suggest(name, known, sizeof known / sizeof *known);
-    lb_refuse(why, sizeof why, "[" ABOUT "] has no key '%s'%s%s%s", name, near ? ", did you mean '" : "",
-              near ? near : "", near ? "'?" : ": expected title, question, systems, guards, trials or guard_trials");
+    lb_refuse(&why, "[" ABOUT "] has no key '%s'%s%s%s", name, near ? ", did you mean '" : "", near ? near : "",
+              near ? "'?" : ": expected title, question, systems, guards, trials or guard_trials");
   }
-  return refuse_at(r, -EINVAL, why);
+  return refuse_at(r, -EINVAL, why.text);
 }
 
 /* As one word of "key=value key=value", so without the blanks of a list, "1, 4". */
@@ -198,15 +199,15 @@ static int keep_setting(struct reading *r, const char *name, const char *value) 
 }
 
 /* Each of several values, "0, 1, 10": the plan makes a variant of each. */
-static int try_values(struct reading *r, const char *name, const char *value, char *why, size_t why_size) {
+static int try_values(struct reading *r, const char *name, const char *value, struct lb_error *why) {
   char word[SECTION_BYTES];
   int result = 0;
-  if (!lb_scenario_varies(name)) return lb_scenario_change(&r->scenario, name, value, why, why_size);
+  if (!lb_scenario_varies(name)) return lb_scenario_change(&r->scenario, name, value, why);
   for (const char *at = value; result == 0; at++) {
     size_t length = strcspn(at, ","), blanks = strspn(at, LB_BLANKS), used = length;
     while (used > blanks && strchr(LB_BLANKS, at[used - 1])) used--;
     snprintf(word, sizeof word, "%.*s", used > blanks ? (int)(used - blanks) : 0, at + blanks);
-    result = lb_scenario_change(&r->scenario, name, word, why, why_size);
+    result = lb_scenario_change(&r->scenario, name, word, why);
     at += length;
     if (!*at) break;
   }
@@ -215,15 +216,15 @@ static int try_values(struct reading *r, const char *name, const char *value, ch
 
 /* A key of a scenario's section. What -s would refuse is refused here, with the line of the suite. */
 static int take_setting(struct reading *r, const char *name, const char *value) {
-  char why[LB_SCENARIO_ERR];
+  struct lb_error why;
   if (strcmp(name, "guards") == 0) return take_guards(r, value, &r->suite->own_guards[r->suite->count - 1]);
-  const struct lb_scenario_key *key = lb_scenario_key_find_set(name, why, sizeof why);
-  if (!key) return refuse_at(r, -EINVAL, why);
+  const struct lb_scenario_key *key = lb_scenario_key_find_set(name, &why);
+  if (!key) return refuse_at(r, -EINVAL, why.text);
   int *line = &r->key_lines[key - lb_scenario_keys];
   if (*line) return lb_lines_refuse_twice(&r->lines, *line, "%s", name);
   *line = r->lines.line;
-  int result = try_values(r, name, value, why, sizeof why);
-  return result < 0 ? refuse_at(r, result == -ENOTSUP ? -EINVAL : result, why) : keep_setting(r, name, value);
+  int result = try_values(r, name, value, &why);
+  return result < 0 ? refuse_at(r, result == -ENOTSUP ? -EINVAL : result, why.text) : keep_setting(r, name, value);
 }
 
 /* The library's handler: nonzero = go on. What it says of the section may be cut, so it is not asked. */
@@ -246,7 +247,7 @@ static int check_complete(struct reading *r) {
                         : r->suite->count == 0 ? "no scenario: expected for example [control]"
                                                : NULL;
   if (!missing) return 0;
-  return lb_refuse(r->lines.err, r->lines.err_size, "%s: %s", r->lines.path, missing);
+  return lb_refuse(r->lines.err, "%s: %s", r->lines.path, missing);
 }
 
 /* [suite] trials is that of each scenario whose section says nothing else. */
@@ -270,31 +271,31 @@ static void forget(struct reading *r) {
   free(r->key_lines);
 }
 
-int lb_suite_parse(const char *path, const char *data, size_t size, const char *folder, struct lb_suite *ret, char *err,
-                   size_t err_size) {
+int lb_suite_parse(const char *path, const char *data, size_t size, const char *folder, struct lb_suite *ret,
+                   struct lb_error *err) {
   struct reading r = {.suite = ret};
   *ret = (struct lb_suite){.name = lb_scenario_name_of(path), .path = strdup(path)};
   r.key_lines = calloc(lb_scenario_key_count, sizeof *r.key_lines);
-  lb_lines_begin(&r.lines, path, data, size, err, err_size);
+  lb_lines_begin(&r.lines, path, data, size, err);
   int result = ret->name && ret->path && r.key_lines ? 0 : refuse_at(&r, -ENOMEM, "out of memory");
   if (result == 0 && (result = lb_scenario_list(folder, &r.known, &r.known_paths, &r.known_count)) < 0)
-    snprintf(err, err_size, "%s: cannot read its scenarios in %s: %s", path, folder, strerror(-result));
+    lb_error(err, result, "%s: cannot read its scenarios in %s: %s", path, folder, strerror(-result));
   if (result == 0) result = lb_lines_end(&r.lines, data, ini_parse_stream(next_line, &r, take_entry, &r));
   if (result == 0) result = check_complete(&r);
   if (result == 0) result = spread_trials(&r);
-  if (result == -ENOMEM) snprintf(err, err_size, "%s: out of memory", path);
+  if (result == -ENOMEM) lb_error(err, result, "%s: out of memory", path);
   forget(&r);
   if (result < 0) lb_suite_clear(ret);
   return result;
 }
 
-int lb_suite_load(const char *path, const char *folder, struct lb_suite *ret, char *err, size_t err_size) {
+int lb_suite_load(const char *path, const char *folder, struct lb_suite *ret, struct lb_error *err) {
   char *data;
   size_t size;
   *ret = (struct lb_suite){0};
-  int r = lb_lines_load(path, &data, &size, err, err_size);
+  int r = lb_lines_load(path, &data, &size, err);
   if (r < 0) return r;
-  r = lb_suite_parse(path, data, size, folder, ret, err, err_size);
+  r = lb_suite_parse(path, data, size, folder, ret, err);
   free(data);
   return r;
 }

@@ -19,7 +19,7 @@
 #include "base/called.h"
 #include "base/process.h"
 #include "base/files.h"
-#include "base/refuse.h"
+#include "base/error.h"
 #include "run/exit.h"
 #include "network/sandbox.h"
 #include "trial/site.h"
@@ -84,16 +84,16 @@ static int keep_environ(struct lb_serve *v) {
   return v->environ ? 0 : -ENOMEM;
 }
 
-static int open_stage(struct lb_serve *v, char *err, size_t err_size) {
+static int open_stage(struct lb_serve *v, struct lb_error *err) {
   struct lb_stage *s = &v->stage;
   write_scenario(v);
   int r = keep_environ(v);
   lb_environ_forget();
   if (r == 0) r = set_stage(v);
   if (r == 0) r = make_log_folder(v);
-  if (r < 0) return lb_refuse(err, err_size, "cannot set the stage: %s", strerror(-r)), r;
+  if (r < 0) return lb_error(err, r, "cannot set the stage: %s", strerror(-r));
   struct lb_site_needs needs = lb_site_needs(&v->trial);
-  if (lb_site_open(s, &needs) < 0 || lb_site_enter(s) < 0) return lb_refuse(err, err_size, "%s", s->why), -EIO;
+  if (lb_site_open(s, &needs) < 0 || lb_site_enter(s) < 0) return lb_error(err, -EIO, "%s", s->why);
   return 0;
 }
 
@@ -112,11 +112,11 @@ static void close_stage(struct lb_serve *v) {
   free(v->environ);
 }
 
-enum { LINE_BYTES = 1000, ERR_BYTES = 600 };
+enum { LINE_BYTES = 1000 };
 
 struct shared { /* what the process that served leaves to the tool */
   int result, status;
-  char err[ERR_BYTES];
+  struct lb_error err;
 };
 
 /* ---- the prompt -------------------------------------------------------------------------------------------- */
@@ -136,14 +136,14 @@ static void put_prompt(const struct lb_serve *v, const struct prompt *p) {
 
 /* Blanks around it do not count; an empty line, or a note behind a '#', is nothing. */
 static void do_line(struct lb_serve *v, struct prompt *p, char *line) {
-  char err[ERR_BYTES];
+  struct lb_error err;
   line += strspn(line, " \t");
   for (size_t n = strlen(line); n > 0 && strchr(" \t\r", line[n - 1]); n--) line[n - 1] = '\0';
   if (!*line || *line == '#') return;
   p->over = strcmp(line, "quit") == 0;
-  int code = p->over ? LB_EXIT_OK : lb_serve_line(v, line, v->plan->out, err, sizeof err);
+  int code = p->over ? LB_EXIT_OK : lb_serve_line(v, line, v->plan->out, &err);
   fflush(v->plan->out);
-  if (code != LB_EXIT_OK) fprintf(v->plan->notes, "%s\n", err), fflush(v->plan->notes);
+  if (code != LB_EXIT_OK) fprintf(v->plan->notes, "%s\n", err.text), fflush(v->plan->notes);
   if (!p->is_person && p->status == 0) p->status = code;
 }
 
@@ -176,7 +176,7 @@ static void greet(const struct lb_serve *v) {
     fputs("`help` lists what can be asked\n", plan->out);
   }
   if (!v->stage.net.separate)
-    fprintf(plan->notes, "lockbench: on loopback, so no links can be cut: %s\n", lb_isolation_probe()->why);
+    fprintf(plan->notes, "lockbench: on loopback, so no links can be cut: %s\n", lb_isolation_probe()->why.text);
   fflush(plan->out);
   fflush(plan->notes);
 }
@@ -198,13 +198,12 @@ static int serve(struct lb_serve *v) {
 }
 
 static _Noreturn void control(struct lb_serve *v, struct shared *shared) {
-  char err[ERR_BYTES] = "";
-  int r = open_stage(v, err, sizeof err);
-  if (r == 0) r = lb_serve_listen(v, err, sizeof err);
-  if (r == 0 && v->plan->command) r = lb_serve_command_start(v, err, sizeof err);
+  struct lb_error *err = &shared->err;
+  int r = open_stage(v, err);
+  if (r == 0) r = lb_serve_listen(v, err);
+  if (r == 0 && v->plan->command) r = lb_serve_command_start(v, err);
   if (r == 0) greet(v), shared->status = serve(v);
   close_stage(v);
-  memcpy(shared->err, err, sizeof err);
   shared->result = r;
   _exit(0);
 }
@@ -218,11 +217,11 @@ static void take_terminal_back(void) {
   signal(SIGTTOU, SIG_DFL);
 }
 
-int lb_serve_run(const struct lb_serve_plan *plan, int *ret_status, char *err, size_t err_size) {
+int lb_serve_run(const struct lb_serve_plan *plan, int *ret_status, struct lb_error *err) {
   static struct lb_serve v; /* too large for a stack */
   struct shared *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (shared == MAP_FAILED) return lb_refuse(err, err_size, "no memory"), -ENOMEM;
-  *shared = (struct shared){.result = -ECHILD, .err = "the process that serves has died"};
+  if (shared == MAP_FAILED) return lb_error(err, -ENOMEM, "no memory");
+  *shared = (struct shared){.result = -ECHILD, .err.text = "the process that serves has died"};
   v = (struct lb_serve){
       .plan = plan, .socket = -1, .foreground = isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) == getpgrp()};
   fflush(NULL); /* or both processes would write it */
@@ -231,7 +230,7 @@ int lb_serve_run(const struct lb_serve_plan *plan, int *ret_status, char *err, s
   while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR) continue;
   if (v.foreground && plan->command) take_terminal_back();
   int r = pid < 0 ? (int)pid : shared->result;
-  if (r < 0) lb_refuse(err, err_size, "%s", pid < 0 ? strerror(-pid) : shared->err);
+  if (r < 0) lb_error(err, r, "%s", pid < 0 ? strerror(-pid) : shared->err.text);
   *ret_status = shared->status;
   munmap(shared, sizeof *shared);
   return r;

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/error.h"
 #include "run/rundir.h"
 #include "servers/topology.h"
 
@@ -32,11 +33,11 @@ struct lb_serve_plan {
 /* Serves until the command or the prompt ends. *ret_status is the exit status of the command (128 + signal if it was
  * killed), or at the prompt 0, or, where nobody sits there, that of the first line that failed (as lb_serve_ask()
  * returns it). 0, or -errno with a line in err: nothing was served. Nothing of it is left. */
-int lb_serve_run(const struct lb_serve_plan *plan, int *ret_status, char *err, size_t err_size);
+int lb_serve_run(const struct lb_serve_plan *plan, int *ret_status, struct lb_error *err);
 
 /* Asks whoever serves at the socket `path` to do a line: a step, or a word of the prompt. What was done and proved goes
  * to `out`. An exit code: LB_EXIT_OK; LB_EXIT_USAGE = not understood, LB_EXIT_UNDECIDED = not proved, LB_EXIT_FAILURE =
  * nobody there; all three with a line in err. */
-int lb_serve_ask(const char *path, const char *line, FILE *out, char *err, size_t err_size);
+int lb_serve_ask(const char *path, const char *line, FILE *out, struct lb_error *err);
 
 #endif

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/refuse.h"
+#include "base/error.h"
 #include "network/proctree.h"
 
 /* ---- where the servers are, as environment variables in the form that each kind of client takes ------------ */
@@ -213,12 +213,12 @@ const struct lb_driver lb_driver_command = {
 
 /* ---- who serves ------------------------------------------------------------------------------------------ */
 
-int lb_serve_command_start(struct lb_serve *v, char *err, size_t err_size) {
+int lb_serve_command_start(struct lb_serve *v, struct lb_error *err) {
   struct lb_client *client = &v->stage.client[0];
   struct lb_body *body = calloc(1, sizeof *body);
   int failed[2], why = 0;
   pid_t parent = getpid();
-  if (!body || pipe2(failed, O_CLOEXEC) < 0) return free(body), lb_refuse(err, err_size, "no memory"), -ENOMEM;
+  if (!body || pipe2(failed, O_CLOEXEC) < 0) return free(body), lb_error(err, -ENOMEM, "no memory");
   body->pid = fork();
   if (body->pid == 0) become_command(v, client->host, parent, failed[1]);
   int error = errno;
@@ -231,7 +231,7 @@ int lb_serve_command_start(struct lb_serve *v, char *err, size_t err_size) {
   if (why == 0) return client->body = body, 0;
   if (body->pid > 0) lb_proctree_kill(body->pid);
   free(body);
-  return lb_refuse(err, err_size, "cannot start %s: %s", v->plan->command[0], strerror(-why)), why;
+  return lb_refuse(err, "cannot start %s: %s", v->plan->command[0], strerror(-why)), why;
 }
 
 int lb_serve_command_fd(const struct lb_serve *v) { return v->stage.client[0].body->pidfd; }

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/refuse.h"
+#include "base/error.h"
 #include "history/say.h"
 #include "run/exit.h"
 #include "network/cut.h"
@@ -45,58 +45,57 @@ static const char *why_not(const struct lb_serve *v, enum lb_verb verb) {
   if (verb == LB_STEP_OBSERVE_KEY || verb == LB_STEP_AWAIT_ABSENT || (needs & (LB_NEED_RECORD | LB_NEED_SLOTS)))
     return "which key a lock has is known in a scenario only; ask the servers for yours";
   if (needs & LB_NEED_ROOM) return "a disk that can be full is made in a scenario only";
-  if ((needs & LB_NEED_NETWORK) && !v->stage.net.separate) return lb_isolation_probe()->why;
+  if ((needs & LB_NEED_NETWORK) && !v->stage.net.separate) return lb_isolation_probe()->why.text;
   if ((needs & LB_NEED_CLOCKS) && !v->plan->clocks)
     return "the servers have the clock of this machine; start serve with --clocks";
   return NULL;
 }
 
 /* 0 stands for `any`, which a campaign draws. */
-static int check_number(const char *kind, int number, size_t max, char *err, size_t err_size) {
+static int check_number(const char *kind, int number, size_t max, struct lb_error *err) {
   char found[20] = "any";
   if (number >= 1 && (size_t)number <= max) return 0;
   if (number) snprintf(found, sizeof found, "%d", number);
-  return lb_refuse(err, err_size, "%s %s: expected a number from 1 to %zu", kind, found, max);
+  return lb_refuse(err, "%s %s: expected a number from 1 to %zu", kind, found, max);
 }
 
-static int check_role(struct lb_serve *v, struct lb_role role, char *err, size_t err_size) {
+static int check_role(struct lb_serve *v, struct lb_role role, struct lb_error *err) {
   size_t nodes = v->stage.cluster.data_count, clients = v->stage.client_count;
   switch (role.kind) {
     case LB_ROLE_HOLDER:
     case LB_ROLE_WAITERS:
     case LB_ROLE_SERVER_OF:
       return lb_refuse(
-          err, err_size,
+          err,
           "found a role of who takes a lock: expected servers, client N or clients; what your command holds, only it knows");
-    case LB_ROLE_NODE: return check_number("node", role.number, nodes, err, err_size);
-    case LB_ROLE_CLIENT: return check_number("client", role.number, clients, err, err_size);
+    case LB_ROLE_NODE: return check_number("node", role.number, nodes, err);
+    case LB_ROLE_CLIENT: return check_number("client", role.number, clients, err);
     default: return 0;
   }
 }
 
 /* A host of a client has links, and nothing on it that could be killed, but where the command runs. */
-static int check_process(struct lb_serve *v, const struct lb_step *step, char *err, size_t err_size) {
+static int check_process(struct lb_serve *v, const struct lb_step *step, struct lb_error *err) {
   size_t first = step->a.kind == LB_ROLE_CLIENT ? (size_t)step->a.number - 1 : 0;
   size_t last = step->a.kind == LB_ROLE_CLIENTS ? v->stage.client_count - 1 : first;
   if (!lb_role_is_client(step->a) || lb_step_needs(step, LB_NEED_NETWORK)) return 0;
   for (size_t i = first; i <= last; i++)
     if (!v->stage.client[i].body)
-      return lb_refuse(err, err_size, "%s: no command runs on %s, so there is nothing on it but its links", step->text,
+      return lb_refuse(err, "%s: no command runs on %s, so there is nothing on it but its links", step->text,
                        v->stage.client[i].name);
   if (step->verb == LB_STEP_CLOCK_JUMP || step->verb == LB_STEP_CLOCK_RATE)
-    return lb_refuse(err, err_size, "%s: your command has the clock of this machine: expected servers", step->text);
+    return lb_refuse(err, "%s: your command has the clock of this machine: expected servers", step->text);
   return 0;
 }
 
-static int check_step(struct lb_serve *v, const struct lb_step *step, char *err, size_t err_size) {
+static int check_step(struct lb_serve *v, const struct lb_step *step, struct lb_error *err) {
   const char *why = why_not(v, step->verb);
-  if (why) return lb_refuse(err, err_size, "%s: not here: %s", step->text, why);
+  if (why) return lb_refuse(err, "%s: not here: %s", step->text, why);
   if (step->delayed)
-    return lb_refuse(err, err_size, "%s: found 'delay', expected a time as in 500ms: it is a key of a scenario",
-                     step->text);
-  int r = check_role(v, step->a, err, err_size);
-  if (r == 0) r = check_role(v, step->b, err, err_size);
-  return r < 0 ? r : check_process(v, step, err, err_size);
+    return lb_refuse(err, "%s: found 'delay', expected a time as in 500ms: it is a key of a scenario", step->text);
+  int r = check_role(v, step->a, err);
+  if (r == 0) r = check_role(v, step->b, err);
+  return r < 0 ? r : check_process(v, step, err);
 }
 
 /* ---- a line -------------------------------------------------------------------------------------------------- */
@@ -163,13 +162,13 @@ static bool do_word(struct lb_serve *v, const char *line, FILE *out) {
 /* ---- steps ------------------------------------------------------------------------------------------------ */
 
 /* It has to stay where it is: what it did knows it. NULL with an exit code, and err. */
-static struct lb_step *read_step(struct lb_serve *v, const char *line, int *ret_code, char *err, size_t err_size) {
+static struct lb_step *read_step(struct lb_serve *v, const char *line, int *ret_code, struct lb_error *err) {
   struct lb_step **more = realloc(v->step, (v->step_count + 1) * sizeof *more);
   struct lb_step *step = calloc(1, sizeof *step);
   if (more) v->step = more;
-  int r = more && step ? lb_step_parse(line, step, err, err_size) : -ENOMEM;
-  if (r == 0) r = check_step(v, step, err, err_size);
-  if (r == -ENOMEM) lb_refuse(err, err_size, "no memory");
+  int r = more && step ? lb_step_parse(line, step, err) : -ENOMEM;
+  if (r == 0) r = check_step(v, step, err);
+  if (r == -ENOMEM) lb_error(err, r, "no memory");
   *ret_code = r == -ENOMEM ? LB_EXIT_FAILURE : LB_EXIT_USAGE;
   if (r < 0) {
     if (step) free(step->text);
@@ -206,36 +205,35 @@ static bool tell_facts(const struct lb_stage *s, FILE *out, int *ret_told) {
 }
 
 /* Connections that begin from now on do not take late for lost. */
-static int be_patient(struct lb_stage *s, const struct lb_step *step, char *err, size_t err_size) {
-  return step->verb == LB_STEP_SLOW
-             ? lb_net_be_patient(&s->net, step->within_ms + step->jitter_ms, step->loss > 0, err, err_size)
-             : 0;
+static int be_patient(struct lb_stage *s, const struct lb_step *step, struct lb_error *err) {
+  return step->verb == LB_STEP_SLOW ? lb_net_be_patient(&s->net, step->within_ms + step->jitter_ms, step->loss > 0, err)
+                                    : 0;
 }
 
-static int do_step(struct lb_serve *v, const struct lb_step *step, FILE *out, char *err, size_t err_size) {
+static int do_step(struct lb_serve *v, const struct lb_step *step, FILE *out, struct lb_error *err) {
   struct lb_stage *s = &v->stage;
   int told;
   forget_facts(s);
-  if (be_patient(s, step, err, err_size) < 0) return LB_EXIT_FAILURE;
+  if (be_patient(s, step, err) < 0) return LB_EXIT_FAILURE;
   int r = lb_timeline_step(s, step);
   if (r == 0) r = lb_timeline_settle(s);
   bool proved = tell_facts(s, out, &told);
-  if (r < 0) lb_refuse(err, err_size, "not proved: %s", s->why);
+  if (r < 0) lb_error(err, r, "not proved: %s", s->why);
   s->verdict = LB_VERDICT_NONE;
   s->why[0] = '\0';
   if (r < 0) return LB_EXIT_UNDECIDED;
   if (!proved && lb_step_row(step)->armed) return fprintf(out, "armed: %s\n", step->text), LB_EXIT_OK;
   if (!proved && lb_step_row(step)->class == LB_STEP_FAULT)
-    return lb_refuse(err, err_size, "not proved: %s: there is nobody", step->text), LB_EXIT_UNDECIDED;
+    return lb_refuse(err, "not proved: %s: there is nobody", step->text), LB_EXIT_UNDECIDED;
   if (told == 0 || (!proved && lb_step_row(step)->class == LB_STEP_CURE)) fprintf(out, "done: %s\n", step->text);
   return LB_EXIT_OK;
 }
 
-int lb_serve_line(struct lb_serve *v, const char *line, FILE *out, char *err, size_t err_size) {
+int lb_serve_line(struct lb_serve *v, const char *line, FILE *out, struct lb_error *err) {
   int code;
   if (do_word(v, line, out)) return LB_EXIT_OK;
-  const struct lb_step *step = read_step(v, line, &code, err, err_size);
-  return step ? do_step(v, step, out, err, err_size) : code;
+  const struct lb_step *step = read_step(v, line, &code, err);
+  return step ? do_step(v, step, out, err) : code;
 }
 
 /* ---- a line through the socket ---------------------------------------------------------------------------------- */
@@ -246,20 +244,19 @@ int lb_serve_line(struct lb_serve *v, const char *line, FILE *out, char *err, si
 
 enum { LINE_BYTES = 1000, ERR_BYTES = 600, ASKED_S = 5 };
 
-int lb_serve_listen(struct lb_serve *v, char *err, size_t err_size) {
+int lb_serve_listen(struct lb_serve *v, struct lb_error *err) {
   char folder[3100];
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   snprintf(folder, sizeof folder, "%s/serve", v->plan->dir->partial);
   if (snprintf(v->socket_path, sizeof v->socket_path, "%s/socket", folder) >= (int)sizeof v->socket_path)
-    return lb_refuse(err, err_size, "%s: the path of a socket has at most %zu bytes: choose another TMPDIR", folder,
-                     sizeof v->socket_path - 1),
-           -ENAMETOOLONG;
+    return lb_error(err, -ENAMETOOLONG, "%s: the path of a socket has at most %zu bytes: choose another TMPDIR", folder,
+                    sizeof v->socket_path - 1);
   memcpy(address.sun_path, v->socket_path, sizeof address.sun_path);
-  if (mkdir(folder, 0700) < 0) return lb_refuse(err, err_size, "cannot make %s: %s", folder, strerror(errno)), -EIO;
+  if (mkdir(folder, 0700) < 0) return lb_error(err, -EIO, "cannot make %s: %s", folder, strerror(errno));
   v->socket = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (v->socket >= 0 && bind(v->socket, (struct sockaddr *)&address, sizeof address) == 0 && listen(v->socket, 8) == 0)
     return 0;
-  return lb_refuse(err, err_size, "cannot listen at %s: %s", v->socket_path, strerror(errno)), -EIO;
+  return lb_error(err, -EIO, "cannot listen at %s: %s", v->socket_path, strerror(errno));
 }
 
 /* Up to the end of the line. False: whoever asked has gone, says too much, or nothing for seconds. */
@@ -279,7 +276,8 @@ static bool read_line(int fd, char line[LINE_BYTES]) {
 }
 
 void lb_serve_answer(struct lb_serve *v) {
-  char line[LINE_BYTES], err[ERR_BYTES] = "";
+  struct lb_error err = {0};
+  char line[LINE_BYTES];
   int fd = accept4(v->socket, NULL, NULL, SOCK_CLOEXEC);
   FILE *out = fd >= 0 ? fdopen(fd, "r+") : NULL;
   if (!out) {
@@ -287,8 +285,8 @@ void lb_serve_answer(struct lb_serve *v) {
     return;
   }
   if (read_line(fd, line)) {
-    int code = lb_serve_line(v, line, out, err, sizeof err);
-    fprintf(out, "%c%d%s", '\0', code, code == LB_EXIT_OK ? "" : err);
+    int code = lb_serve_line(v, line, out, &err);
+    fprintf(out, "%c%d%s", '\0', code, code == LB_EXIT_OK ? "" : err.text);
   }
   fclose(out);
 }
@@ -308,25 +306,25 @@ static char *ask(int fd, const char *line, size_t *ret_size) {
   return answer;
 }
 
-int lb_serve_ask(const char *path, const char *line, FILE *out, char *err, size_t err_size) {
+int lb_serve_ask(const char *path, const char *line, FILE *out, struct lb_error *err) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   size_t size = 0;
   if (strlen(line) >= LINE_BYTES || strchr(line, '\n'))
-    return lb_refuse(err, err_size, "expected one line of less than %d bytes", LINE_BYTES), LB_EXIT_USAGE;
+    return lb_refuse(err, "expected one line of less than %d bytes", LINE_BYTES), LB_EXIT_USAGE;
   if (strlen(path) >= sizeof address.sun_path)
-    return lb_refuse(err, err_size, "%s: too long for the path of a socket", path), LB_EXIT_FAILURE;
+    return lb_refuse(err, "%s: too long for the path of a socket", path), LB_EXIT_FAILURE;
   strcpy(address.sun_path, path);
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), code = LB_EXIT_FAILURE;
   if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) < 0) {
-    lb_refuse(err, err_size, "nobody serves at %s: %s", path, strerror(errno));
+    lb_refuse(err, "nobody serves at %s: %s", path, strerror(errno));
     if (fd >= 0) close(fd);
     return code;
   }
   char *answer = ask(fd, line, &size);
   size_t told = answer ? strlen(answer) : 0; /* up to the NUL before the code */
   if (told > 0) fwrite(answer, 1, told, out);
-  if (told + 1 < size) code = answer[told + 1] - '0', lb_refuse(err, err_size, "%s", answer + told + 2);
-  else lb_refuse(err, err_size, "whoever served at %s has ended", path);
+  if (told + 1 < size) code = answer[told + 1] - '0', lb_refuse(err, "%s", answer + told + 2);
+  else lb_refuse(err, "whoever served at %s has ended", path);
   free(answer);
   close(fd);
   return code;

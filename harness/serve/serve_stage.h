@@ -5,6 +5,7 @@
 #ifndef LB_SERVE_STAGE_H
 #define LB_SERVE_STAGE_H
 
+#include "base/error.h"
 #include "client/driver.h"
 #include "serve.h"
 #include "trial/stage.h"
@@ -27,17 +28,17 @@ struct lb_serve {
 
 /* Does a line that was typed, and tells `out` what was done and proved. An exit code as of lb_serve_ask(), with err
  * where it is not LB_EXIT_OK. */
-int lb_serve_line(struct lb_serve *serve, const char *line, FILE *out, char *err, size_t err_size);
+int lb_serve_line(struct lb_serve *serve, const char *line, FILE *out, struct lb_error *err);
 /* For `lockbench fault`: listens in a folder that only this user can enter. 0, or -errno with err. Answers one who
  * asks. */
-int lb_serve_listen(struct lb_serve *serve, char *err, size_t err_size);
+int lb_serve_listen(struct lb_serve *serve, struct lb_error *err);
 void lb_serve_answer(struct lb_serve *serve);
 
 /* "NAME=value" of each variable that says where the servers are, to `tell`. */
 void lb_serve_env(const struct lb_serve *serve, void (*tell)(void *to, const char *name, const char *value), void *to);
 extern const struct lb_driver lb_driver_command;
 /* Starts the command on the host of client 1. 0, or -errno with err (-ENOENT: no such program). */
-int lb_serve_command_start(struct lb_serve *serve, char *err, size_t err_size);
+int lb_serve_command_start(struct lb_serve *serve, struct lb_error *err);
 /* A descriptor that can be read once it has ended; then its exit status, or 128 + signal. */
 int lb_serve_command_fd(const struct lb_serve *serve);
 int lb_serve_command_status(struct lb_serve *serve);

@@ -329,19 +329,19 @@ static void place_server(struct lb_stand *stand, size_t i) {
 }
 
 /* A mount needs the sandbox's own mount namespace. */
-static int prepare_folder(struct lb_stand *stand, char *err, size_t err_size) {
+static int prepare_folder(struct lb_stand *stand, struct lb_error *err) {
   snprintf(stand->scratch, sizeof stand->scratch, "%s/servers", stand->folder);
   snprintf(stand->cache, sizeof stand->cache, "%s/cache", stand->folder);
   int r = lb_make_dirs(stand->scratch);
   if (r == 0 && !stand->on_disk && lb_proc_sandboxed) r = lb_sandbox_mount_memory(stand->scratch);
-  if (r < 0) snprintf(err, err_size, "cannot prepare %s: %s", stand->scratch, strerror(-r));
+  if (r < 0) lb_error(err, r, "cannot prepare %s: %s", stand->scratch, strerror(-r));
   return r;
 }
 
-int lb_stand_up(struct lb_stand *stand, const struct lb_topology *t, struct lb_env *env, char *err, size_t err_size) {
+int lb_stand_up(struct lb_stand *stand, const struct lb_topology *t, struct lb_env *env, struct lb_error *err) {
   size_t servers = t->data_count + t->other_count;
-  int r = prepare_folder(stand, err, err_size);
-  if (r == 0) r = lb_net_up(&stand->net, false, servers ? servers : 1, err, err_size);
+  int r = prepare_folder(stand, err);
+  if (r == 0) r = lb_net_up(&stand->net, false, servers ? servers : 1, err);
   if (r < 0) return r;
   lb_cluster_init(&stand->cluster, t, env);
   stand->cluster.durable = stand->on_disk;
@@ -350,7 +350,7 @@ int lb_stand_up(struct lb_stand *stand, const struct lb_topology *t, struct lb_e
   stand->cluster.cache_dir = stand->cache;
   for (size_t i = 0; i < servers; i++) place_server(stand, i);
   if ((r = lb_cluster_start(&stand->cluster, lb_clock_ns() + START_S * LB_NS_PER_S)) != 0) {
-    snprintf(err, err_size, "%s did not start: %s", t->name, stand->cluster.err);
+    lb_refuse(err, "%s did not start: %s", t->name, stand->cluster.err);
     return r < 0 ? r : -ETIMEDOUT;
   }
   lb_cluster_target(&stand->cluster, &stand->target);

@@ -8,6 +8,7 @@
 #ifndef LB_CLUSTER_H
 #define LB_CLUSTER_H
 
+#include "base/error.h"
 #include "network/net.h"
 #include "network/proc.h"
 #include "topology.h"
@@ -119,8 +120,7 @@ struct lb_stand {
 };
 
 /* Everything else in it is 0 before. 0, or -errno with a line in err; lb_stand_down() is called after both. */
-int lb_stand_up(struct lb_stand *stand, const struct lb_topology *topology, struct lb_env *env, char *err,
-                size_t err_size);
+int lb_stand_up(struct lb_stand *stand, const struct lb_topology *topology, struct lb_env *env, struct lb_error *err);
 void lb_stand_down(struct lb_stand *stand);
 
 #endif

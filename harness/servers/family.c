@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/files.h"
 #include "preload/disk_page.h"
 #include "preload/skew.h"
@@ -64,11 +65,12 @@ char *lb_need_path(const char *need) {
 /* The output goes to a memory file, not through a pipe: the command is run to its end by
  * lb_proc_run(), and nobody would empty a pipe meanwhile. */
 int lb_program_output(const char *const argv[], const char *argv0, char *buf, size_t size) {
-  char path[64], err[256];
+  struct lb_error err;
+  char path[64];
   int fd = memfd_create("output", MFD_CLOEXEC);
   if (fd < 0) return -errno;
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd); /* the child has it too until it becomes the program */
-  int r = lb_proc_run(NULL, argv, argv0, NULL, path, false, NULL, OUTPUT_MS, err, sizeof err);
+  int r = lb_proc_run(NULL, argv, argv0, NULL, path, false, NULL, OUTPUT_MS, &err);
   ssize_t n = r < 0 ? 0 : pread(fd, buf, size - 1, 0);
   if (n < 0) r = -errno;
   buf[n > 0 ? n : 0] = '\0';
@@ -181,7 +183,8 @@ static const char *preload(const struct lb_server *server, char *buf, size_t siz
 
 int lb_server_start(struct lb_cluster *cluster, struct lb_server *server, const char *const argv[], const char *argv0,
                     bool unprivileged) {
-  char err[300], library[4096], path[300], page[350], counts[350], journal[350];
+  struct lb_error err;
+  char library[4096], path[300], page[350], counts[350], journal[350];
   const char *env[ENV_MAX + 5];
   size_t count = 0;
   for (; server->env && server->env[count]; count++) {
@@ -197,9 +200,8 @@ int lb_server_start(struct lb_cluster *cluster, struct lb_server *server, const 
   if (server->counted) env[count++] = counts;
   if (server->journal[0]) env[count++] = journal;
   env[count] = NULL;
-  int r = lb_proc_start(&server->proc, server->host, argv, argv0, server->dir, server->log, unprivileged, env, err,
-                        sizeof err);
-  return r < 0 ? lb_cluster_fail(cluster, r, "%s: %s", server->name, err) : 0;
+  int r = lb_proc_start(&server->proc, server->host, argv, argv0, server->dir, server->log, unprivileged, env, &err);
+  return r < 0 ? lb_cluster_fail(cluster, r, "%s: %s", server->name, err.text) : 0;
 }
 
 int lb_cluster_launch_all(struct lb_cluster *cluster) {

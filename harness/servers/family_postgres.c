@@ -20,6 +20,7 @@
 #include <sys/shm.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "backends/pg_util.h"
 #include "base/files.h"
 #include "family.h"
@@ -148,7 +149,8 @@ static char *initdb_beside(const char *postgres) {
 }
 
 static int run_initdb(struct lb_cluster *cluster, const char *postgres, const char *dir) {
-  char err[300], data[600], log[600];
+  struct lb_error err;
+  char data[600], log[600];
   char *initdb = initdb_beside(postgres);
   if (!initdb) return lb_cluster_fail(cluster, -ENOENT, "initdb is not installed");
   snprintf(data, sizeof data, "%s/data", dir);
@@ -156,9 +158,9 @@ static int run_initdb(struct lb_cluster *cluster, const char *postgres, const ch
   int r = lb_proc_run(NULL,
                       (const char *const[]){initdb, "-D", data, "-U", "lockbench", "-A", "trust", "-E", "UTF8",
                                             "--locale=C", "--no-sync", "--no-instructions", NULL},
-                      NULL, dir, log, true, NULL, INITDB_MS, err, sizeof err);
+                      NULL, dir, log, true, NULL, INITDB_MS, &err);
   free(initdb);
-  if (r < 0) return lb_cluster_fail(cluster, r, "initdb: %s", err);
+  if (r < 0) return lb_cluster_fail(cluster, r, "initdb: %s", err.text);
   return r > 0 ? lb_cluster_fail(cluster, -EIO, "initdb failed with status %d", r) : 0;
 }
 
@@ -200,11 +202,12 @@ out:
 
 static int copy_template(struct lb_cluster *cluster, const struct lb_server *server, const char *template,
                          int64_t timeout_ms) {
-  char err[300], to[300];
+  struct lb_error err;
+  char to[300];
   snprintf(to, sizeof to, "%s/data", server->dir);
   int r = lb_proc_run(NULL, (const char *const[]){"cp", "-a", "--reflink=auto", template, to, NULL}, NULL, server->dir,
-                      server->log, true, NULL, timeout_ms, err, sizeof err);
-  if (r < 0) return lb_cluster_fail(cluster, r, "%s: %s", server->name, err);
+                      server->log, true, NULL, timeout_ms, &err);
+  if (r < 0) return lb_cluster_fail(cluster, r, "%s: %s", server->name, err.text);
   return r > 0 ? lb_cluster_fail(cluster, -EIO, "%s: cannot copy %s, see %s", server->name, template, server->log) : 0;
 }
 

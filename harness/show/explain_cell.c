@@ -125,15 +125,15 @@ static bool take_apart(const json_t *cells, const char *const *words, int count,
 /* ---- what cannot be answered with one cell --------------------------------------------------- */
 
 /* Adds a name to a list behind what is in err; false = no room is left. */
-static bool add(char *err, size_t err_size, bool first, const char *name) {
-  size_t used = strlen(err);
-  if (used + strlen(name) + ROOM_FOR_MORE > err_size) return false;
-  snprintf(err + used, err_size - used, "%s%s", first ? "" : ", ", name);
+static bool add(struct lb_error *err, bool first, const char *name) {
+  size_t used = strlen(err->text);
+  if (used + strlen(name) + ROOM_FOR_MORE > sizeof err->text) return false;
+  snprintf(err->text + used, sizeof err->text - used, "%s%s", first ? "" : ", ", name);
   return true;
 }
 
 /* "a, b and 7 more": the names of cells with these parts, as many as fit. */
-static void list_cells(const json_t *cells, const struct parts *parts, char *err, size_t err_size) {
+static void list_cells(const json_t *cells, const struct parts *parts, struct lb_error *err) {
   size_t i, shown = 0;
   const json_t *cell, *last;
   char name[LB_CELL_NAME_MAX];
@@ -141,12 +141,13 @@ static void list_cells(const json_t *cells, const struct parts *parts, char *err
   json_array_foreach(cells, i, cell) {
     if (!has_all(cell, parts)) continue;
     lb_cell_name(cell, name);
-    if (!add(err, err_size, shown == 0, name)) break;
+    if (!add(err, shown == 0, name)) break;
     shown++;
   }
-  size_t used = strlen(err);
-  if (count == 0) snprintf(err + used, err_size - used, "no cells");
-  else if (shown < count) snprintf(err + used, err_size - used, "%s%zu more", shown ? " and " : "", count - shown);
+  size_t used = strlen(err->text);
+  if (count == 0) snprintf(err->text + used, sizeof err->text - used, "no cells");
+  else if (shown < count)
+    snprintf(err->text + used, sizeof err->text - used, "%s%zu more", shown ? " and " : "", count - shown);
 }
 
 /* Cells of a scenario need not be neighbours in a file that somebody has edited. */
@@ -159,17 +160,17 @@ static bool is_first_of_scenario(const json_t *cells, size_t index) {
 
 /* What there is, for whoever has named nothing of it: all cells if they are few, else the
  * scenarios. */
-static void list_all(const json_t *cells, char *err, size_t err_size) {
+static void list_all(const json_t *cells, struct lb_error *err) {
   const json_t *cell;
   size_t i;
   if (json_array_size(cells) <= FEW_CELLS) {
-    list_cells(cells, &(struct parts){.count = 0}, err, err_size);
+    list_cells(cells, &(struct parts){.count = 0}, err);
     return;
   }
-  snprintf(err + strlen(err), err_size - strlen(err), "cells of ");
+  snprintf(err->text + strlen(err->text), sizeof err->text - strlen(err->text), "cells of ");
   json_array_foreach(cells, i, cell) {
-    if (is_first_of_scenario(cells, i) && !add(err, err_size, i == 0, text(cell, "scenario"))) {
-      snprintf(err + strlen(err), err_size - strlen(err), " and more");
+    if (is_first_of_scenario(cells, i) && !add(err, i == 0, text(cell, "scenario"))) {
+      snprintf(err->text + strlen(err->text), sizeof err->text - strlen(err->text), " and more");
       return;
     }
   }
@@ -197,27 +198,26 @@ static bool nearest(const json_t *cells, const char *wanted, bool whole, char re
 
 /* From the most helpful answer to the least: the cell that was probably meant, the word that was,
  * then the cells that fit as many of the words as possible. */
-static void unknown_cell(const json_t *cells, const char *wanted, const struct parts *parts, char *err,
-                         size_t err_size) {
+static void unknown_cell(const json_t *cells, const char *wanted, const struct parts *parts, struct lb_error *err) {
   /* The words that go together, in the order they were given; one that leaves no cell is dropped. */
   struct parts known = {.count = 0};
   char near[LB_CELL_NAME_MAX];
   const json_t *last;
   if (nearest(cells, wanted, true, near) || (parts->count == 1 && nearest(cells, wanted, false, near))) {
-    snprintf(err, err_size, "unknown cell '%s', did you mean '%s'?", wanted, near);
+    lb_refuse(err, "unknown cell '%s', did you mean '%s'?", wanted, near);
     return;
   }
   for (size_t i = 0; i < parts->count; i++) {
     if (!is_part_of_any(cells, parts->part[i]) && nearest(cells, parts->part[i], false, near)) {
-      snprintf(err, err_size, "unknown cell '%s': there is no '%s', did you mean '%s'?", wanted, parts->part[i], near);
+      lb_refuse(err, "unknown cell '%s': there is no '%s', did you mean '%s'?", wanted, parts->part[i], near);
       return;
     }
     known.part[known.count++] = parts->part[i];
     if (count_with(cells, &known, &last) == 0) known.count--;
   }
-  snprintf(err, err_size, "unknown cell '%s', this run has ", wanted);
-  if (known.count) list_cells(cells, &known, err, err_size);
-  else list_all(cells, err, err_size);
+  lb_refuse(err, "unknown cell '%s', this run has ", wanted);
+  if (known.count) list_cells(cells, &known, err);
+  else list_all(cells, err);
 }
 
 /* Of the cells that fit, the only one whose question meant something: of the others nothing was recorded. NULL = none,
@@ -234,7 +234,7 @@ static const json_t *only_asked(const json_t *cells, const struct parts *parts) 
 }
 
 /* A full name goes first, so that it is found even where its words would fit other cells as well. */
-const json_t *lb_cell_named(const json_t *cells, const char *const *words, int count, char *err, size_t err_size) {
+const json_t *lb_cell_named(const json_t *cells, const char *const *words, int count, struct lb_error *err) {
   const json_t *cell, *last = NULL;
   char wanted[LB_CELL_NAME_MAX] = "", name[LB_CELL_NAME_MAX];
   struct parts parts = {.count = 0};
@@ -249,11 +249,11 @@ const json_t *lb_cell_named(const json_t *cells, const char *const *words, int c
   }
   size_t matches = take_apart(cells, words, count, &parts) ? count_with(cells, &parts, &last) : 0;
   if (matches == 1) return last;
-  if (matches == 0) return unknown_cell(cells, wanted, &parts, err, err_size), NULL;
+  if (matches == 0) return unknown_cell(cells, wanted, &parts, err), NULL;
   if (parts.count && (last = only_asked(cells, &parts))) return last;
-  if (count == 0) snprintf(err, err_size, "expected a cell, this run has ");
-  else snprintf(err, err_size, "'%s' could be any of %zu cells: ", wanted, matches);
-  if (parts.count) list_cells(cells, &parts, err, err_size);
-  else list_all(cells, err, err_size);
+  if (count == 0) lb_refuse(err, "expected a cell, this run has ");
+  else lb_refuse(err, "'%s' could be any of %zu cells: ", wanted, matches);
+  if (parts.count) list_cells(cells, &parts, err);
+  else list_all(cells, err);
   return NULL;
 }

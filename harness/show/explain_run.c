@@ -26,8 +26,7 @@
 struct finder {
   const char *dir;
   struct lb_told *told;
-  char *err;
-  size_t err_size;
+  struct lb_error *err;
 };
 
 static const char *text(const json_t *object, const char *key) {
@@ -46,15 +45,14 @@ static int load_run(const struct finder *f) {
   FILE *file = lb_open_file(path);
   if (!file) {
     int r = -errno;
-    snprintf(f->err, f->err_size, "%s: expected a results folder with run.json: %s", f->dir, strerror(-r));
-    return r;
+    return lb_error(f->err, r, "%s: expected a results folder with run.json: %s", f->dir, strerror(-r));
   }
   f->told->run = json_loadf(file, JSON_REJECT_DUPLICATES, &why);
   fclose(file);
   lb_fill_cells(f->told->run);
   if (f->told->run && json_is_array(json_object_get(f->told->run, "cells"))) return 0;
-  if (f->told->run) snprintf(f->err, f->err_size, "%s: expected an object with a list 'cells'", path);
-  else snprintf(f->err, f->err_size, "%s:%d: %s", path, why.line, why.text);
+  if (f->told->run) lb_refuse(f->err, "%s: expected an object with a list 'cells'", path);
+  else lb_refuse(f->err, "%s:%d: %s", path, why.line, why.text);
   return -EINVAL;
 }
 
@@ -71,7 +69,7 @@ static void find_scenario(struct lb_told *told) {
 
 static int choose_cell(const struct finder *f, const char *const *words, int count) {
   const json_t *cells = json_object_get(f->told->run, "cells");
-  f->told->cell = lb_cell_named(cells, words, count, f->err, f->err_size);
+  f->told->cell = lb_cell_named(cells, words, count, f->err);
   if (!f->told->cell) return -EINVAL;
   find_scenario(f->told);
   return 0;
@@ -98,11 +96,9 @@ static int take(const struct finder *f, const struct lb_csv *csv, const int colu
   snprintf(ret->verdict, sizeof ret->verdict, "%s", csv->field[column[VERDICT]]);
   snprintf(ret->why, sizeof ret->why, "%s", csv->field[column[WHY]]);
   if (!*history) return 0;
-  if (strncmp(history, HISTORIES, strlen(HISTORIES)) != 0 || strchr(history + strlen(HISTORIES), '/')) {
-    snprintf(f->err, f->err_size, "%s:%d: history is '%.60s', expected histories/NAME, or nothing", csv->path,
-             csv->line, history);
-    return -EINVAL;
-  }
+  if (strncmp(history, HISTORIES, strlen(HISTORIES)) != 0 || strchr(history + strlen(HISTORIES), '/'))
+    return lb_refuse(f->err, "%s:%d: history is '%.60s', expected histories/NAME, or nothing", csv->path, csv->line,
+                     history);
   snprintf(ret->history, sizeof ret->history, "%s/%s", f->dir, history);
   ret->readable = access(ret->history, R_OK) == 0;
   return 0;
@@ -135,7 +131,7 @@ static int choose_better(const struct finder *f, const struct lb_csv *csv, const
  * `number` > 0 leaves only trials of that number, one for each number of clients. */
 static int choose_from(const struct finder *f, struct lb_csv *csv, const int column[COLUMNS], int number) {
   int r;
-  while ((r = lb_csv_next(csv, f->err, f->err_size)) > 0) {
+  while ((r = lb_csv_next(csv, f->err)) > 0) {
     if (!is_of_cell(f->told->cell, csv, column)) continue;
     r = choose_better(f, csv, column, number);
     if (r < 0) return r;
@@ -147,7 +143,7 @@ static int choose_from(const struct finder *f, struct lb_csv *csv, const int col
  * chosen: how many it has at all, for the message. */
 static int count_from(const struct finder *f, struct lb_csv *csv, const int column[COLUMNS]) {
   int r;
-  while ((r = lb_csv_next(csv, f->err, f->err_size)) > 0)
+  while ((r = lb_csv_next(csv, f->err)) > 0)
     f->told->trials += is_of_cell(f->told->cell, csv, column) &&
                        (!f->told->found || strcmp(csv->field[column[CLIENTS]], f->told->trial.clients) == 0);
   return r;
@@ -156,9 +152,9 @@ static int count_from(const struct finder *f, struct lb_csv *csv, const int colu
 /* On an error the file is closed. `column` says where each name stands: an added column moves
  * nothing. */
 static int open_trials(const struct finder *f, const char *path, struct lb_csv *csv, int column[COLUMNS]) {
-  int r = lb_csv_open(path, csv, f->err, f->err_size);
+  int r = lb_csv_open(path, csv, f->err);
   for (int c = 0; c < COLUMNS && r >= 0; c++) {
-    column[c] = r = lb_csv_column(csv, column_name[c], f->err, f->err_size);
+    column[c] = r = lb_csv_column(csv, column_name[c], f->err);
     if (r < 0) lb_csv_close(csv);
   }
   return r < 0 ? r : 0;
@@ -179,14 +175,13 @@ static int choose_trial(const struct finder *f, int number) {
     if (r < 0) return r;
   }
   if (f->told->found || number == 0) return 0;
-  snprintf(f->err, f->err_size, "--trial %d: this cell has %zu trials%s", number, f->told->trials,
-           f->told->trials ? "" : ", it was skipped");
-  return -EINVAL;
+  return lb_refuse(f->err, "--trial %d: this cell has %zu trials%s", number, f->told->trials,
+                   f->told->trials ? "" : ", it was skipped");
 }
 
-int lb_told_find(const char *dir, const char *const *words, int count, int number, struct lb_told *ret, char *err,
-                 size_t err_size) {
-  struct finder f = {.dir = dir, .told = ret, .err = err, .err_size = err_size};
+int lb_told_find(const char *dir, const char *const *words, int count, int number, struct lb_told *ret,
+                 struct lb_error *err) {
+  struct finder f = {.dir = dir, .told = ret, .err = err};
   *ret = (struct lb_told){0};
   int r = load_run(&f);
   if (r == 0) r = choose_cell(&f, words, count);
@@ -215,7 +210,7 @@ static int tell_each(const struct finder *f, struct lb_csv *csv, const int colum
                      int (*tell)(const struct lb_told *told, void *arg), void *arg) {
   size_t at = 0;
   int r, said = 0;
-  while ((r = lb_csv_next(csv, f->err, f->err_size)) > 0) {
+  while ((r = lb_csv_next(csv, f->err)) > 0) {
     if (!f->told->cell || !is_of_cell(f->told->cell, csv, column)) {
       if (f->told->found && (said = tell(f->told, arg)) != 0) return said;
       follow_cell(f->told, &at, csv, column);
@@ -225,10 +220,9 @@ static int tell_each(const struct finder *f, struct lb_csv *csv, const int colum
   return r < 0 || !f->told->found ? r : tell(f->told, arg);
 }
 
-int lb_told_each(const char *dir, int (*tell)(const struct lb_told *told, void *arg), void *arg, char *err,
-                 size_t err_size) {
+int lb_told_each(const char *dir, int (*tell)(const struct lb_told *told, void *arg), void *arg, struct lb_error *err) {
   struct lb_told told = {0};
-  struct finder f = {.dir = dir, .told = &told, .err = err, .err_size = err_size};
+  struct finder f = {.dir = dir, .told = &told, .err = err};
   char path[PATH_MAX];
   struct lb_csv csv;
   int column[COLUMNS];

@@ -9,6 +9,7 @@
 #include <jansson.h>
 #include <limits.h>
 #include <stdbool.h>
+#include "base/error.h"
 
 enum { LB_CELL_NAME_MAX = 200 };
 
@@ -20,7 +21,7 @@ void lb_cell_name(const json_t *cell, char ret[LB_CELL_NAME_MAX]);
  * its own or joined by dots, if no other cell has them all, or if the others that do are n/a. NULL
  * with one line in err, which lists the cells that have them, as many as fit, or says what might be
  * meant. */
-const json_t *lb_cell_named(const json_t *cells, const char *const *words, int count, char *err, size_t err_size);
+const json_t *lb_cell_named(const json_t *cells, const char *const *words, int count, struct lb_error *err);
 
 /* A line of trials.csv, as text: it is shown and compared, never computed with. */
 struct lb_told_trial {
@@ -45,13 +46,12 @@ struct lb_told {
  * and chooses: its first violated trial with a history, or the first one with a history if none was
  * violated; `number` > 0: among those with that number. 0 (release with lb_told_clear()), or -errno
  * with one line in err: -EINVAL or -ENOENT when it is the input's fault. */
-int lb_told_find(const char *dir, const char *const *words, int count, int number, struct lb_told *ret, char *err,
-                 size_t err_size);
+int lb_told_find(const char *dir, const char *const *words, int count, int number, struct lb_told *ret,
+                 struct lb_error *err);
 void lb_told_clear(struct lb_told *told);
 /* The same of every cell that has a trial, in the order of trials.csv: calls `tell` with it (without `trials`) until
  * that returns other than 0. Returns that, or 0, or -errno as above. */
-int lb_told_each(const char *dir, int (*tell)(const struct lb_told *told, void *arg), void *arg, char *err,
-                 size_t err_size);
+int lb_told_each(const char *dir, int (*tell)(const struct lb_told *told, void *arg), void *arg, struct lb_error *err);
 
 /* What stands above the story: the verdict in the first line, the scenario, the trial, and what was
  * expected and why. */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/refuse.h"
+#include "base/error.h"
 #include "base/suggest.h"
 
 #define LOCK LB_TERM_OF_LOCK
@@ -111,61 +111,59 @@ void lb_facts_default(struct lb_facts *ret) {
     if (vocabulary[i].of != GUARD) ret->value[i] = 1;
 }
 
-static int refuse_name(const char *name, char *err, size_t err_size) {
+static int refuse_name(const char *name, struct lb_error *err) {
   const char *known[FACT_COUNT];
   for (size_t i = 0; i < FACT_COUNT; i++) known[i] = vocabulary[i].name;
   const char *near = lb_suggest(name, known, FACT_COUNT);
-  return lb_refuse(err, err_size, "no fact '%s'%s%s%s, see `lockbench theory facts`", name,
-                   near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
+  return lb_refuse(err, "no fact '%s'%s%s%s, see `lockbench theory facts`", name, near ? ", did you mean '" : "",
+                   near ? near : "", near ? "'?" : "");
 }
 
-int lb_facts_parse(const char *name, const char *values, size_t *ret_fact, unsigned *ret_bits, char *err,
-                   size_t err_size) {
+int lb_facts_parse(const char *name, const char *values, size_t *ret_fact, unsigned *ret_bits, struct lb_error *err) {
   size_t i = find_fact(name, strlen(name));
-  if (i == FACT_COUNT) return refuse_name(name, err, err_size);
+  if (i == FACT_COUNT) return refuse_name(name, err);
   *ret_fact = i;
   *ret_bits = 0;
   for (const char *at = values;;) {
     size_t size = strcspn(at, "|");
     unsigned bit = bit_of(&vocabulary[i], at, size);
-    if (!bit) return lb_refuse(err, err_size, "%s=%s: expected %s=%s", name, values, name, vocabulary[i].values);
+    if (!bit) return lb_refuse(err, "%s=%s: expected %s=%s", name, values, name, vocabulary[i].values);
     *ret_bits |= bit;
     if (!at[size]) return 0;
     at += size + 1;
   }
 }
 
-static int add_word(struct lb_facts *facts, char *word, enum lb_term_of of, char *err, size_t err_size) {
+static int add_word(struct lb_facts *facts, char *word, enum lb_term_of of, struct lb_error *err) {
   size_t i;
   unsigned bits;
   char *equals = strchr(word, '=');
-  if (!equals) return lb_refuse(err, err_size, "'%s' is no fact: expected NAME=VALUE", word);
+  if (!equals) return lb_refuse(err, "'%s' is no fact: expected NAME=VALUE", word);
   *equals = '\0';
-  int r = lb_facts_parse(word, equals + 1, &i, &bits, err, err_size);
+  int r = lb_facts_parse(word, equals + 1, &i, &bits, err);
   if (r < 0) return r;
   if (vocabulary[i].of != of || bits & (bits - 1))
-    return lb_refuse(err, err_size, "%s=%s: %s", word, equals + 1,
+    return lb_refuse(err, "%s=%s: %s", word, equals + 1,
                      vocabulary[i].of == of ? "expected one value" : "that is not stated here");
   facts->value[i] = bits;
   return 0;
 }
 
-int lb_facts_take(struct lb_facts *facts, const char *words, enum lb_term_of of, char *err, size_t err_size) {
+int lb_facts_take(struct lb_facts *facts, const char *words, enum lb_term_of of, struct lb_error *err) {
   char copy[400], *rest = copy;
   int r = 0;
   if (!words) return 0;
-  if (snprintf(copy, sizeof copy, "%s", words) >= (int)sizeof copy) return lb_refuse(err, err_size, "too many facts");
+  if (snprintf(copy, sizeof copy, "%s", words) >= (int)sizeof copy) return lb_refuse(err, "too many facts");
   for (char *word; r == 0 && (word = strsep(&rest, " "));)
-    if (*word) r = add_word(facts, word, of, err, err_size);
+    if (*word) r = add_word(facts, word, of, err);
   return r;
 }
 
 void lb_facts_set(struct lb_facts *facts, const char *name, const char *value) {
   size_t i;
   unsigned bits;
-  char err[200];
-  if (lb_facts_parse(name, value, &i, &bits, err, sizeof err) < 0)
-    abort(); /* a word of ours that is not in our table */
+  struct lb_error err;
+  if (lb_facts_parse(name, value, &i, &bits, &err) < 0) abort(); /* a word of ours that is not in our table */
   facts->value[i] = bits;
 }
 

@@ -11,7 +11,7 @@
 
 #include "backends/foreign.h"
 #include "backends/registry.h"
-#include "base/refuse.h"
+#include "base/error.h"
 
 enum { STATED_MAX = 96 };
 
@@ -21,12 +21,12 @@ static struct {
 } stated[STATED_MAX];
 static size_t stated_count;
 
-int lb_facts_state(const struct lb_protocol *protocol, const char *words, char *err, size_t err_size) {
+int lb_facts_state(const struct lb_protocol *protocol, const char *words, struct lb_error *err) {
   struct lb_facts facts;
   lb_facts_default(&facts);
-  int r = lb_facts_take(&facts, words, LB_TERM_OF_LOCK, err, err_size);
+  int r = lb_facts_take(&facts, words, LB_TERM_OF_LOCK, err);
   char *copy = r == 0 && stated_count < STATED_MAX ? strdup(words) : NULL;
-  if (!copy) return r < 0 ? r : (lb_refuse(err, err_size, "no room for more facts"), -ENOMEM);
+  if (!copy) return r < 0 ? r : lb_error(err, -ENOMEM, "no room for more facts");
   stated[stated_count].protocol = protocol;
   stated[stated_count++].words = copy;
   return 0;
@@ -42,7 +42,7 @@ static const char *stated_of(const struct lb_protocol *protocol) {
 
 static void add_row(const struct lb_topology *t, struct lb_facts *ret) {
   static const char *const members[] = {"0", "1", "2", "3", "3", "5", "6"};
-  char err[200];
+  struct lb_error err;
   bool nothing = t->keeps == LB_KEEPS_NOTHING;
   lb_facts_set(ret, "members", members[t->data_count < 6 ? t->data_count : 6]);
   lb_facts_set(ret, "shards", t->shards ? "yes" : "no");
@@ -51,15 +51,15 @@ static void add_row(const struct lb_topology *t, struct lb_facts *ret) {
   lb_facts_set(ret, "power", nothing ? "nothing" : "all");
   if (lb_topology_majority(t)) lb_facts_set(ret, "copies", "majority"), lb_facts_set(ret, "takeover", "majority");
   if (t->synchronous) lb_facts_set(ret, "copies", "before");
-  lb_facts_take(ret, t->facts, LB_TERM_OF_SERVERS, err, sizeof err);
+  lb_facts_take(ret, t->facts, LB_TERM_OF_SERVERS, &err);
 }
 
 /* Servers that stand for others are those with something changed. */
 static void add_servers(const struct lb_topology *t, struct lb_facts *ret) {
   const struct lb_topology *like = t->stands_for ? lb_topology_find(t->stands_for) : NULL;
-  char err[200];
-  if (like) lb_facts_take(ret, like->facts, LB_TERM_OF_SERVERS, err, sizeof err);
-  if (t->own && like) add_row(like, ret), lb_facts_take(ret, t->facts, LB_TERM_OF_SERVERS, err, sizeof err);
+  struct lb_error err;
+  if (like) lb_facts_take(ret, like->facts, LB_TERM_OF_SERVERS, &err);
+  if (t->own && like) add_row(like, ret), lb_facts_take(ret, t->facts, LB_TERM_OF_SERVERS, &err);
   else add_row(t, ret);
 }
 
@@ -154,7 +154,7 @@ static void add_settings(const struct lb_protocol *p, const union lb_value *opti
 
 void lb_facts_if(const struct lb_protocol *protocol, const union lb_value *options, const struct lb_topology *topology,
                  const struct lb_scenario *scenario, const char *fact, const char *value, struct lb_facts *ret) {
-  char err[200];
+  struct lb_error err;
   lb_facts_default(ret);
   add_servers(topology, ret);
   add_end(protocol, topology, ret);
@@ -162,8 +162,8 @@ void lb_facts_if(const struct lb_protocol *protocol, const union lb_value *optio
   bool foreign = protocol->traits & LB_TRAIT_FOREIGN;
   const struct lb_protocol *like =
       foreign && lb_foreign_like(protocol) ? lb_protocol_find(lb_foreign_like(protocol)) : NULL;
-  lb_facts_take(ret, like ? like->facts : protocol->facts, LB_TERM_OF_LOCK, err, sizeof err);
-  lb_facts_take(ret, stated_of(protocol), LB_TERM_OF_LOCK, err, sizeof err);
+  lb_facts_take(ret, like ? like->facts : protocol->facts, LB_TERM_OF_LOCK, &err);
+  lb_facts_take(ret, stated_of(protocol), LB_TERM_OF_LOCK, &err);
   if (fact) lb_facts_set(ret, fact, value);
   add_settings(protocol, options, scenario, ret);
   if (fact) lb_facts_set(ret, fact, value); /* an option does not undo it */
@@ -191,13 +191,13 @@ enum lb_verdict lb_theory_expects(const struct lb_scenario *scenario, const stru
 
 /* The room of adapters ignores the word `facts` of a greeting, as it ignores every word that it does not know. */
 
-const struct lb_protocol *lb_bring_plugin(const char *path, char *err, size_t err_size) {
+const struct lb_protocol *lb_bring_plugin(const char *path, struct lb_error *err) {
   struct lb_facts facts;
-  char why[300];
-  const struct lb_protocol *protocol = lb_protocol_load(path, err, err_size);
+  struct lb_error why;
+  const struct lb_protocol *protocol = lb_protocol_load(path, err);
   lb_facts_default(&facts);
-  if (!protocol || lb_facts_take(&facts, protocol->facts, LB_TERM_OF_LOCK, why, sizeof why) == 0) return protocol;
-  lb_refuse(err, err_size, "%s: .facts: %s", path, why);
+  if (!protocol || lb_facts_take(&facts, protocol->facts, LB_TERM_OF_LOCK, &why) == 0) return protocol;
+  lb_refuse(err, "%s: .facts: %s", path, why.text);
   return NULL;
 }
 
@@ -214,13 +214,14 @@ static const char *facts_in(const char *says, char *buf, size_t size) {
   return buf;
 }
 
-const struct lb_protocol *lb_bring_adapter(const char *command, int *ret_asked, char *err, size_t err_size) {
-  char says[LB_FOREIGN_LINE_MAX], words[LB_FOREIGN_LINE_MAX], why[300];
+const struct lb_protocol *lb_bring_adapter(const char *command, int *ret_asked, struct lb_error *err) {
+  struct lb_error why;
+  char says[LB_FOREIGN_LINE_MAX], words[LB_FOREIGN_LINE_MAX];
   struct lb_foreign_plan plan = {.kind = "exec", .command = command, .says = says};
-  *ret_asked = lb_foreign_ask(command, says, sizeof says, &plan.start_ms, err, err_size);
-  const struct lb_protocol *protocol = *ret_asked == 0 ? lb_foreign_add(&plan, err, err_size) : NULL;
+  *ret_asked = lb_foreign_ask(command, says, sizeof says, &plan.start_ms, err);
+  const struct lb_protocol *protocol = *ret_asked == 0 ? lb_foreign_add(&plan, err) : NULL;
   const char *facts = protocol ? facts_in(says, words, sizeof words) : NULL;
-  if (!facts || lb_facts_state(protocol, facts, why, sizeof why) == 0) return protocol;
-  *ret_asked = lb_refuse(err, err_size, "facts: %s", why);
+  if (!facts || lb_facts_state(protocol, facts, &why) == 0) return protocol;
+  *ret_asked = lb_refuse(err, "facts: %s", why.text);
   return NULL;
 }

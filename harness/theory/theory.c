@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/refuse.h"
+#include "base/error.h"
 #include "base/suggest.h"
 #include "scenario/reader.h"
 
@@ -59,14 +59,14 @@ static char *trim(char *text) {
   return text;
 }
 
-static int add_condition(struct lb_rule *rule, char *word, char *why, size_t size) {
+static int add_condition(struct lb_rule *rule, char *word, struct lb_error *why) {
   struct lb_condition *c = &conditions[condition_count];
   char *equals = strchr(word, '=');
-  if (condition_count == CONDITIONS_MAX) return lb_refuse(why, size, "too many conditions");
-  if (!equals) return lb_refuse(why, size, "'%s': expected NAME=VALUE", word);
+  if (condition_count == CONDITIONS_MAX) return lb_refuse(why, "too many conditions");
+  if (!equals) return lb_refuse(why, "'%s': expected NAME=VALUE", word);
   *equals = '\0';
   c->negated = word[0] == '!';
-  int r = lb_facts_parse(word + c->negated, equals + 1, &c->fact, &c->bits, why, size);
+  int r = lb_facts_parse(word + c->negated, equals + 1, &c->fact, &c->bits, why);
   if (r < 0) return r;
   rule->of_guard |= c->fact == guard_fact && !c->negated;
   rule->count++;
@@ -74,48 +74,48 @@ static int add_condition(struct lb_rule *rule, char *word, char *why, size_t siz
   return 0;
 }
 
-static int take_conditions(struct lb_rule *rule, char *text, char *why, size_t size) {
+static int take_conditions(struct lb_rule *rule, char *text, struct lb_error *why) {
   int r = 0;
   for (char *word; r == 0 && (word = strsep(&text, " "));)
-    if (*word) r = add_condition(rule, word, why, size);
+    if (*word) r = add_condition(rule, word, why);
   return r;
 }
 
-static int take_verdict(struct lb_rule *rule, const char *word, char *why, size_t size) {
+static int take_verdict(struct lb_rule *rule, const char *word, struct lb_error *why) {
   static const enum lb_verdict known[] = {LB_SAFE, LB_VIOLATED, LB_STUCK, LB_DELAYED, LB_NA, LB_ANY};
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     if (strcmp(lb_verdict_name(known[i]), word) == 0) return rule->verdict = known[i], 0;
-  return lb_refuse(why, size, "'%s': expected safe, violated, stuck, delayed, n/a or race", word);
+  return lb_refuse(why, "'%s': expected safe, violated, stuck, delayed, n/a or race", word);
 }
 
-static int take_evidence(struct lb_rule *rule, char *text, char *why, size_t size) {
+static int take_evidence(struct lb_rule *rule, char *text, struct lb_error *why) {
   int r = 0;
   unsigned bits;
   size_t fact;
   for (char *word; r == 0 && (word = strsep(&text, " "));) {
-    if (*word) r = lb_facts_parse("shows", word, &fact, &bits, why, size);
+    if (*word) r = lb_facts_parse("shows", word, &fact, &bits, why);
     if (*word && r == 0) rule->shows |= bits;
   }
   return r;
 }
 
 /* "FACT FACT -> VERDICT by EVIDENCE: REASON" */
-static int take_rule(struct lb_rule *rule, char *text, char *why, size_t size) {
+static int take_rule(struct lb_rule *rule, char *text, struct lb_error *why) {
   char *arrow = strstr(text, "->"), *colon = arrow ? strchr(arrow, ':') : NULL;
-  if (!colon) return lb_refuse(why, size, "'%s': expected FACT ... -> VERDICT: REASON", text);
+  if (!colon) return lb_refuse(why, "'%s': expected FACT ... -> VERDICT: REASON", text);
   *arrow = *colon = '\0';
   char *outcome = trim(arrow + 2), *by = strstr(outcome, " by ");
   if (by) *by = '\0';
   rule->first = condition_count;
   const char *reason = trim(colon + 1);
-  if (!*reason) return lb_refuse(why, size, "a rule without a reason: expected FACT ... -> VERDICT: REASON");
+  if (!*reason) return lb_refuse(why, "a rule without a reason: expected FACT ... -> VERDICT: REASON");
   rule->reason = strdup(reason);
   if (!rule->reason) return -ENOMEM;
-  int r = take_conditions(rule, text, why, size);
-  if (r == 0) r = take_verdict(rule, trim(outcome), why, size);
+  int r = take_conditions(rule, text, why);
+  if (r == 0) r = take_verdict(rule, trim(outcome), why);
   if (r == 0 && by && rule->verdict != LB_VIOLATED)
-    r = lb_refuse(why, size, "by %s: expected evidence of violated only", by + 4);
-  if (r == 0 && by) r = take_evidence(rule, by + 4, why, size);
+    r = lb_refuse(why, "by %s: expected evidence of violated only", by + 4);
+  if (r == 0 && by) r = take_evidence(rule, by + 4, why);
   return r;
 }
 
@@ -134,40 +134,38 @@ static char *next(char *buf, int size, void *user) {
   return line;
 }
 
-static int begin_attack(struct reading *r, char *why, size_t size) {
-  if (find_attack(r->attack) < attack_count) return lb_refuse(why, size, "[%s] stands there twice", r->attack);
-  if (attack_count == ATTACKS_MAX) return lb_refuse(why, size, "too many attacks");
+static int begin_attack(struct reading *r, struct lb_error *why) {
+  if (find_attack(r->attack) < attack_count) return lb_refuse(why, "[%s] stands there twice", r->attack);
+  if (attack_count == ATTACKS_MAX) return lb_refuse(why, "too many attacks");
   attacks[attack_count].name = strdup(r->attack);
   attacks[attack_count].what = NULL;
   r->begins = false;
   return attacks[attack_count].name ? attack_count++, 0 : -ENOMEM;
 }
 
-static int take_line(struct reading *r, const char *key, const char *value, char *why, size_t size) {
+static int take_line(struct reading *r, const char *key, const char *value, struct lb_error *why) {
   char text[TEXT_MAX];
-  if (!*r->attack) return lb_refuse(why, size, "'%s' stands before the first section: expected [ATTACK]", key);
-  int result = r->begins ? begin_attack(r, why, size) : 0;
+  if (!*r->attack) return lb_refuse(why, "'%s' stands before the first section: expected [ATTACK]", key);
+  int result = r->begins ? begin_attack(r, why) : 0;
   if (result < 0) return result;
   char **what = &attacks[attack_count - 1].what;
   if (strcmp(key, "what") == 0)
-    return *what                     ? lb_refuse(why, size, "what of [%s] stands there twice", r->attack)
-           : (*what = strdup(value)) ? 0
-                                     : -ENOMEM;
-  if (strcmp(key, "rule") != 0) return lb_refuse(why, size, "no key '%s': expected what or rule", key);
-  if (rule_count == RULES_MAX) return lb_refuse(why, size, "too many rules");
+    return *what ? lb_refuse(why, "what of [%s] stands there twice", r->attack) : (*what = strdup(value)) ? 0 : -ENOMEM;
+  if (strcmp(key, "rule") != 0) return lb_refuse(why, "no key '%s': expected what or rule", key);
+  if (rule_count == RULES_MAX) return lb_refuse(why, "too many rules");
   struct lb_rule *rule = &rules[rule_count];
   *rule = (struct lb_rule){.attack = attacks[attack_count - 1].name, .line = r->lines.line, .text = strdup(value)};
   snprintf(text, sizeof text, "%s", value);
   rule_count++;
-  return take_rule(rule, text, why, size);
+  return take_rule(rule, text, why);
 }
 
 static int take(void *user, const char *section, const char *key, const char *value) {
   struct reading *r = user;
-  char why[TEXT_MAX];
+  struct lb_error why;
   snprintf(r->attack, sizeof r->attack, "%s", section);
-  int result = take_line(r, key, value, why, sizeof why);
-  if (result < 0) lb_lines_refuse(&r->lines, result, why);
+  int result = take_line(r, key, value, &why);
+  if (result < 0) lb_lines_refuse(&r->lines, result, why.text);
   return 1;
 }
 
@@ -177,25 +175,25 @@ static void forget(void) {
   rule_count = condition_count = attack_count = 0;
 }
 
-int lb_theory_parse(const char *path, const char *data, size_t size, char *err, size_t err_size) {
+int lb_theory_parse(const char *path, const char *data, size_t size, struct lb_error *err) {
   struct reading r = {.attack = ""};
   unsigned bits;
   forget();
-  lb_facts_parse("shows", "clock", &shows_fact, &bits, err, err_size);
-  lb_facts_parse("guard", "none", &guard_fact, &bits, err, err_size);
-  lb_lines_begin(&r.lines, path, data, size, err, err_size);
+  lb_facts_parse("shows", "clock", &shows_fact, &bits, err);
+  lb_facts_parse("guard", "none", &guard_fact, &bits, err);
+  lb_lines_begin(&r.lines, path, data, size, err);
   int parsed = ini_parse_stream((ini_reader)next, &r, take, &r);
   int result = lb_lines_end(&r.lines, data, parsed);
   if (result < 0) forget();
   return result;
 }
 
-int lb_theory_load(const char *path, char *err, size_t err_size) {
+int lb_theory_load(const char *path, struct lb_error *err) {
   char *data;
   size_t size;
-  int result = lb_lines_load(path, &data, &size, err, err_size);
+  int result = lb_lines_load(path, &data, &size, err);
   if (result < 0) return result;
-  result = lb_theory_parse(path, data, size, err, err_size);
+  result = lb_theory_parse(path, data, size, err);
   free(data);
   return result;
 }
@@ -215,10 +213,10 @@ static bool holds(const struct lb_rule *rule, const struct lb_facts *facts) {
 }
 
 bool lb_rule_asks(const struct lb_rule *rule, const char *fact, const char *values) {
-  char err[200];
+  struct lb_error err;
   size_t index;
   unsigned bits;
-  if (lb_facts_parse(fact, values, &index, &bits, err, sizeof err) < 0) return false;
+  if (lb_facts_parse(fact, values, &index, &bits, &err) < 0) return false;
   for (size_t i = rule->first; i < rule->first + rule->count; i++) {
     const struct lb_condition *c = &conditions[i];
     if (c->fact == index && !c->negated && !(c->bits & ~bits)) return true;

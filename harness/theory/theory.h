@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/error.h"
 #include "backends/backend.h"
 #include "scenario/scenario.h"
 #include "servers/topology.h"
@@ -46,20 +47,19 @@ struct lb_facts {
 void lb_facts_default(struct lb_facts *ret);
 /* Puts the words "NAME=VALUE NAME=VALUE" of `of` in; NULL = none. 0, or -EINVAL with one line: a word that is none, a
  * name or a value that nobody knows (with the nearest), a fact that is stated elsewhere. */
-int lb_facts_take(struct lb_facts *facts, const char *words, enum lb_term_of of, char *err, size_t err_size);
+int lb_facts_take(struct lb_facts *facts, const char *words, enum lb_term_of of, struct lb_error *err);
 /* NAME=VALUE, which have to be in the vocabulary. */
 void lb_facts_set(struct lb_facts *facts, const char *name, const char *value);
 /* Whether the fact has the value. */
 bool lb_facts_is(const struct lb_facts *facts, const char *name, const char *value);
 /* The index of a fact and the bits of "VALUE|VALUE": 0, or -EINVAL with one line. */
-int lb_facts_parse(const char *name, const char *values, size_t *ret_fact, unsigned *ret_bits, char *err,
-                   size_t err_size);
+int lb_facts_parse(const char *name, const char *values, size_t *ret_fact, unsigned *ret_bits, struct lb_error *err);
 /* The value of a fact as text of its own: "lease". */
 const char *lb_facts_get(const struct lb_facts *facts, const char *name, char *buf, size_t size);
 
 /* Facts of a lock that has no table of ours: of peers.ini, or of the greeting of an adapter. They are copied, and come
  * after those of the lock of ours that it is like. 0, or -EINVAL with one line; -ENOMEM. */
-int lb_facts_state(const struct lb_protocol *protocol, const char *words, char *err, size_t err_size);
+int lb_facts_state(const struct lb_protocol *protocol, const char *words, struct lb_error *err);
 /* All that is known of a cell before it runs, but for the guard (facts_of.c). `options` as in lb_config; `scenario`
  * NULL = none. */
 void lb_facts_of(const struct lb_protocol *protocol, const union lb_value *options, const struct lb_topology *topology,
@@ -71,11 +71,11 @@ void lb_facts_if(const struct lb_protocol *protocol, const union lb_value *optio
 /* ---- a lock that its user brings: it enters the registry here ------------------------------------------------- */
 
 /* Loads a plugin; the words of its `.facts` are checked. NULL with one line. */
-const struct lb_protocol *lb_bring_plugin(const char *path, char *err, size_t err_size);
+const struct lb_protocol *lb_bring_plugin(const char *path, struct lb_error *err);
 /* Calls an adapter, adds what it says, and takes its word facts=NAME=VALUE,NAME=VALUE. NULL with one line; *ret_asked
  * is then what lb_foreign_ask() returned, where 0 says that its first line was read and is wrong, or -EINVAL: the facts
  * are wrong. */
-const struct lb_protocol *lb_bring_adapter(const char *command, int *ret_asked, char *err, size_t err_size);
+const struct lb_protocol *lb_bring_adapter(const char *command, int *ret_asked, struct lb_error *err);
 
 /* ---- rules ---------------------------------------------------------------------------------------------------- */
 
@@ -98,10 +98,10 @@ struct lb_prediction {
 
 /* Reads the rules, once for the process, before anybody predicts. 0; -EINVAL with one line "FILE:LINE: found ...,
  * expected ..."; other -errno with err. Of a file that is refused nothing is kept. */
-int lb_theory_load(const char *path, char *err, size_t err_size);
+int lb_theory_load(const char *path, struct lb_error *err);
 /* The same from memory, data[size] is NUL; `path` stands for the file in messages. For tests and fuzzing. Earlier rules
  * are gone. */
-int lb_theory_parse(const char *path, const char *data, size_t size, char *err, size_t err_size);
+int lb_theory_parse(const char *path, const char *data, size_t size, struct lb_error *err);
 /* All rules in the order of the file; NULL behind the last. */
 const struct lb_rule *lb_rule_at(size_t index);
 /* Whether there is a section of rules of this name; *ret_near is the nearest one if there is not, or NULL. */

@@ -17,7 +17,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
-#include "base/refuse.h"
+#include "base/error.h"
 #include "base/rng.h"
 #include "fault.h"
 #include "workload.h"
@@ -219,25 +219,25 @@ static bool is_empty(const struct lb_cast *cast) { return cast->server_count + c
  * no claim. */
 static bool play_fault(struct campaign *c, const struct lb_planned *f, size_t *tried) {
   struct lb_cast a = {0}, b = {0};
-  char err[400];
+  struct lb_error err;
   c->s->primary = -1; /* whoever decides now */
-  int r = lb_cast_find(c->s, &f->step.a, &a, err, sizeof err);
-  if (r == 0 && f->step.b.kind != LB_ROLE_NONE) r = lb_cast_find(c->s, &f->step.b, &b, err, sizeof err);
+  int r = lb_cast_find(c->s, &f->step.a, &a, &err);
+  if (r == 0 && f->step.b.kind != LB_ROLE_NONE) r = lb_cast_find(c->s, &f->step.b, &b, &err);
   if (r == 0 && (is_empty(&a) || (f->step.b.kind != LB_ROLE_NONE && is_empty(&b))))
-    r = lb_refuse(err, sizeof err, "this system has no such host");
+    r = lb_refuse(&err, "this system has no such host");
   if (r < 0) {
-    lb_stage_failed(c->s, LB_EV_NOT_DONE, &f->step, err);
+    lb_stage_failed(c->s, LB_EV_NOT_DONE, &f->step, err.text);
     work_until(c, f->end);
     return false;
   }
   ++*tried;
-  bool proved = lb_fault_do(c->s, &f->step, &a, &b, err, sizeof err) == 0;
-  if (!proved) lb_stage_failed(c->s, LB_EV_NOT_PROVED, &f->step, err);
+  bool proved = lb_fault_do(c->s, &f->step, &a, &b, &err) == 0;
+  if (!proved) lb_stage_failed(c->s, LB_EV_NOT_PROVED, &f->step, err.text);
   /* What took long to begin (a cut of many links) still lasts for half of its length. */
   lb_ns now = lb_clock_ns() - c->origin, least = now + (f->end - f->begin) / 2;
   work_until(c, f->end > least ? f->end : least);
-  if (lb_fault_undo(c->s, &f->step, &a, err, sizeof err) < 0)
-    lb_stage_doubt(c->s, LB_UNDECIDED, "after %s: %s", f->step.text, err);
+  if (lb_fault_undo(c->s, &f->step, &a, &err) < 0)
+    lb_stage_doubt(c->s, LB_UNDECIDED, "after %s: %s", f->step.text, err.text);
   return proved;
 }
 

@@ -11,14 +11,11 @@
 #include "cast.h"
 
 #include "base/clock.h"
-#include "base/refuse.h"
+#include "base/error.h"
 
 enum { ASK_MS = 5000, QUICK_MS = 1000, POLL_MS = 20, FIND_MS = 1000 };
 
-static int nobody(char *err, size_t err_size, const char *why) {
-  lb_refuse(err, err_size, "%s", why);
-  return -1;
-}
+static int nobody(struct lb_error *err, const char *why) { return lb_error(err, -1, "%s", why); }
 
 /* A server that is slow to answer counts as silent, so on a busy machine the first answer may be "none". */
 int lb_cast_primary(struct lb_stage *s) {
@@ -31,10 +28,10 @@ int lb_cast_primary(struct lb_stage *s) {
 }
 
 /* The binding is a fact of the history: without it a reader could not tell which host a later "primary" is. */
-int lb_cast_bind_primary(struct lb_stage *s, char *err, size_t err_size) {
+int lb_cast_bind_primary(struct lb_stage *s, struct lb_error *err) {
   if (s->primary >= 0) return 0;
   int primary = lb_cast_primary(s);
-  if (primary < 0) return lb_refuse(err, err_size, "no server says it is the primary: %s", s->cluster.err), -1;
+  if (primary < 0) return lb_error(err, -1, "no server says it is the primary: %s", s->cluster.err);
   s->primary = primary;
   lb_stage_primary(s, 0, &s->cluster.server[primary]);
   return 0;
@@ -54,26 +51,22 @@ static int decides_instead(struct lb_stage *s, int old) {
 }
 
 /* Primary N, from 2, unless it is bound already. */
-static int bind_heir(struct lb_stage *s, int number, char *err, size_t err_size) {
-  if (lb_cast_bind_primary(s, err, err_size) < 0) return -1;
+static int bind_heir(struct lb_stage *s, int number, struct lb_error *err) {
+  if (lb_cast_bind_primary(s, err) < 0) return -1;
   if (number - 2 < s->heirs) return 0;
-  if (number - 2 > s->heirs)
-    return lb_refuse(err, err_size, "primary %d: nobody has named primary %d", number, number - 1), -1;
+  if (number - 2 > s->heirs) return lb_error(err, -1, "primary %d: nobody has named primary %d", number, number - 1);
   int old = lb_cast_latest_primary(s), primary = decides_instead(s, old);
-  if (primary < 0)
-    return lb_refuse(err, err_size, "primary %d: no server says it is the primary: %s", number, s->cluster.err), -1;
+  if (primary < 0) return lb_error(err, -1, "primary %d: no server says it is the primary: %s", number, s->cluster.err);
   if (primary == old)
-    return lb_refuse(err, err_size, "primary %d: %s still decides, nobody replaced it", number,
-                     s->cluster.server[old].name),
-           -1;
+    return lb_error(err, -1, "primary %d: %s still decides, nobody replaced it", number, s->cluster.server[old].name);
   s->heir[s->heirs++] = primary;
   lb_stage_primary(s, number, &s->cluster.server[primary]);
   return 0;
 }
 
 /* The server that `primary` or primary N is bound to, which is bound now if it was not. -1 with err. */
-static int bound(struct lb_stage *s, int number, char *err, size_t err_size) {
-  int r = number < 2 ? lb_cast_bind_primary(s, err, err_size) : bind_heir(s, number, err, err_size);
+static int bound(struct lb_stage *s, int number, struct lb_error *err) {
+  int r = number < 2 ? lb_cast_bind_primary(s, err) : bind_heir(s, number, err);
   return r < 0 ? -1 : number < 2 ? s->primary : s->heir[number - 2];
 }
 
@@ -97,9 +90,8 @@ static bool is_relative(const struct lb_stage *s, int primary, enum lb_role_kind
   }
 }
 
-static int add_relatives(struct lb_stage *s, const struct lb_role *role, struct lb_cast *c, char *err,
-                         size_t err_size) {
-  int primary = bound(s, role->number, err, err_size);
+static int add_relatives(struct lb_stage *s, const struct lb_role *role, struct lb_cast *c, struct lb_error *err) {
+  int primary = bound(s, role->number, err);
   if (primary < 0) return -1;
   for (size_t i = 0; i < s->cluster.data_count; i++)
     if (is_relative(s, primary, role->kind, i)) add_server(c, &s->cluster.server[i]);
@@ -108,7 +100,7 @@ static int add_relatives(struct lb_stage *s, const struct lb_role *role, struct 
 
 /* A client that has just let go is no holder, and under load somebody is about to be: so it looks often, five times in
  * a millisecond. A client that is dead holds nothing any more, whatever its state says. */
-static int add_holder(struct lb_stage *s, struct lb_cast *c, char *err, size_t err_size) {
+static int add_holder(struct lb_stage *s, struct lb_cast *c, struct lb_error *err) {
   lb_ns deadline = lb_in_ms(FIND_MS);
   do {
     for (size_t i = 0; i < s->client_count; i++)
@@ -116,11 +108,11 @@ static int add_holder(struct lb_stage *s, struct lb_cast *c, char *err, size_t e
         return add_client(c, &s->client[i]), 0;
     lb_clock_sleep_until(lb_clock_ns() + LB_NS_PER_MS / 5);
   } while (lb_clock_ns() < deadline);
-  return nobody(err, err_size, "nobody held the lock within a second");
+  return nobody(err, "nobody held the lock within a second");
 }
 
 /* Who was told to ask a moment ago may not have begun. */
-static int add_waiters(struct lb_stage *s, struct lb_cast *c, char *err, size_t err_size) {
+static int add_waiters(struct lb_stage *s, struct lb_cast *c, struct lb_error *err) {
   lb_ns deadline = lb_in_ms(FIND_MS);
   do {
     for (size_t i = 0; i < s->client_count; i++)
@@ -128,19 +120,19 @@ static int add_waiters(struct lb_stage *s, struct lb_cast *c, char *err, size_t 
     if (c->client_count > 0) return 0;
     lb_clock_sleep_until(lb_clock_ns() + LB_NS_PER_MS / 5);
   } while (lb_clock_ns() < deadline);
-  return nobody(err, err_size, "nobody asked for the lock within a second");
+  return nobody(err, "nobody asked for the lock within a second");
 }
 
-static int add_node(struct lb_stage *s, int number, struct lb_cast *c, char *err, size_t err_size) {
+static int add_node(struct lb_stage *s, int number, struct lb_cast *c, struct lb_error *err) {
   if (number < 1 || (size_t)number > s->cluster.data_count)
-    return lb_refuse(err, err_size, "node %d: %s has %zu", number, s->plan->topology->name, s->cluster.data_count), -1;
+    return lb_error(err, -1, "node %d: %s has %zu", number, s->plan->topology->name, s->cluster.data_count);
   add_server(c, &s->cluster.server[number - 1]);
   return 0;
 }
 
-static int add_current_primary(struct lb_stage *s, struct lb_cast *c, char *err, size_t err_size) {
+static int add_current_primary(struct lb_stage *s, struct lb_cast *c, struct lb_error *err) {
   int primary = lb_cast_primary(s);
-  if (primary < 0) return nobody(err, err_size, "no server says it is the primary now");
+  if (primary < 0) return nobody(err, "no server says it is the primary now");
   add_server(c, &s->cluster.server[primary]);
   return 0;
 }
@@ -154,28 +146,28 @@ int lb_cast_server_of(struct lb_stage *s, struct lb_client *client) {
   return atomic_load(&lb_stage_state(s, client)->server) - 1;
 }
 
-static int add_server_of(struct lb_stage *s, int number, struct lb_cast *c, char *err, size_t err_size) {
+static int add_server_of(struct lb_stage *s, int number, struct lb_cast *c, struct lb_error *err) {
   struct lb_client *client = &s->client[number - 1];
   int server = lb_cast_server_of(s, client);
-  if (server < 0) return lb_refuse(err, err_size, "%s talks to no server now, or to several at once", client->name), -1;
+  if (server < 0) return lb_error(err, -1, "%s talks to no server now, or to several at once", client->name);
   add_server(c, &s->cluster.server[server]);
   return 0;
 }
 
-int lb_cast_find(struct lb_stage *s, const struct lb_role *role, struct lb_cast *c, char *err, size_t err_size) {
+int lb_cast_find(struct lb_stage *s, const struct lb_role *role, struct lb_cast *c, struct lb_error *err) {
   *c = (struct lb_cast){0};
   switch (role->kind) {
     case LB_ROLE_PRIMARY:
     case LB_ROLE_REPLICAS:
     case LB_ROLE_MAJORITY:
     case LB_ROLE_PARTNERS:
-    case LB_ROLE_MINORITY: return add_relatives(s, role, c, err, err_size);
-    case LB_ROLE_CURRENT_PRIMARY: return add_current_primary(s, c, err, err_size);
-    case LB_ROLE_NODE: return add_node(s, role->number, c, err, err_size);
+    case LB_ROLE_MINORITY: return add_relatives(s, role, c, err);
+    case LB_ROLE_CURRENT_PRIMARY: return add_current_primary(s, c, err);
+    case LB_ROLE_NODE: return add_node(s, role->number, c, err);
     case LB_ROLE_PROXY:
       for (size_t i = s->cluster.data_count; i < s->cluster.server_count && s->plan->topology->family->fronted; i++)
         add_server(c, &s->cluster.server[i]);
-      return c->server_count > 0 ? 0 : nobody(err, err_size, "no proxy stands before the servers");
+      return c->server_count > 0 ? 0 : nobody(err, "no proxy stands before the servers");
     case LB_ROLE_ALL:
       for (size_t i = 0; i < s->cluster.server_count; i++) add_server(c, &s->cluster.server[i]);
       return 0;
@@ -183,10 +175,10 @@ int lb_cast_find(struct lb_stage *s, const struct lb_role *role, struct lb_cast 
     case LB_ROLE_CLIENTS:
       for (size_t i = 0; i < s->client_count; i++) add_client(c, &s->client[i]);
       return 0;
-    case LB_ROLE_HOLDER: return add_holder(s, c, err, err_size);
-    case LB_ROLE_WAITERS: return add_waiters(s, c, err, err_size);
-    case LB_ROLE_SERVER_OF: return add_server_of(s, role->number, c, err, err_size);
+    case LB_ROLE_HOLDER: return add_holder(s, c, err);
+    case LB_ROLE_WAITERS: return add_waiters(s, c, err);
+    case LB_ROLE_SERVER_OF: return add_server_of(s, role->number, c, err);
     case LB_ROLE_NONE: break;
   }
-  return nobody(err, err_size, "a step names no host");
+  return nobody(err, "a step names no host");
 }

@@ -5,6 +5,7 @@
 #ifndef LB_CAST_H
 #define LB_CAST_H
 
+#include "base/error.h"
 #include "stage.h"
 
 struct lb_cast {
@@ -17,7 +18,7 @@ struct lb_cast {
 /* Index of the server that decides now, asked from the servers, for up to five seconds; negative = none says so. */
 int lb_cast_primary(struct lb_stage *stage);
 /* Binds `primary` to whoever decides now, unless it is bound already. 0, or -1 with err. */
-int lb_cast_bind_primary(struct lb_stage *stage, char *err, size_t err_size);
+int lb_cast_bind_primary(struct lb_stage *stage, struct lb_error *err);
 /* Index of the server that took over last of those that were named: `primary`, which has to be bound, or a later
  * one. */
 int lb_cast_latest_primary(const struct lb_stage *stage);
@@ -26,6 +27,6 @@ int lb_cast_latest_primary(const struct lb_stage *stage);
 int lb_cast_server_of(struct lb_stage *stage, struct lb_client *client);
 /* Who plays `role`. `holder` and `waiters` wait up to a second for somebody to hold or to ask. 0, or -1 with err:
  * nobody plays it. */
-int lb_cast_find(struct lb_stage *stage, const struct lb_role *role, struct lb_cast *ret, char *err, size_t err_size);
+int lb_cast_find(struct lb_stage *stage, const struct lb_role *role, struct lb_cast *ret, struct lb_error *err);
 
 #endif

@@ -16,7 +16,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
-#include "base/refuse.h"
+#include "base/error.h"
 #include "base/machine.h"
 #include "client/client.h"
 #include "client/driver.h"
@@ -85,17 +85,16 @@ static lb_ns limit_of(const struct lb_stage *s) { return (is_foreign(s) ? OPEN_F
 /* The text names a breach of the contract before the client's own words, and says how a client died that cannot speak
  * any more. */
 static int failed(struct lb_stage *s, struct lb_client *client, int r, const struct lb_reply *reply, const char *what,
-                  char *err, size_t err_size) {
+                  struct lb_error *err) {
   const struct lb_client_state *state = lb_stage_state(s, client);
   char fate[200];
   if (r != 0) lb_client_fate(client, state, r, fate, sizeof fate);
   const char *why = r != 0 ? fate : state->breach[0] ? state->breach : reply->err[0] ? reply->err : "unknown outcome";
-  lb_refuse(err, err_size, "%s could not %s: %s%s", client->name, what,
-            r != 0 || !state->breach[0] ? ""
-            : is_foreign(s)             ? "breach of the line protocol: "
-                                        : "breach of the contract: ",
-            why);
-  return -1;
+  return lb_error(err, -1, "%s could not %s: %s%s", client->name, what,
+                  r != 0 || !state->breach[0] ? ""
+                  : is_foreign(s)             ? "breach of the line protocol: "
+                                              : "breach of the contract: ",
+                  why);
 }
 
 struct asked {
@@ -132,24 +131,23 @@ static bool may_ask_again(struct lb_stage *s, struct pace *p, const struct asked
          !lb_stage_state(s, a->client)->breach[0];
 }
 
-static int expect(struct lb_stage *s, struct pace *p, struct asked a, lb_ns most, char *err, size_t err_size) {
+static int expect(struct lb_stage *s, struct pace *p, struct asked a, lb_ns most, struct lb_error *err) {
   struct lb_reply reply;
   for (;;) {
     int r = await_reply(s, p, &a, most, &reply);
     if (r == 0 && reply.result == LB_OK) return 0;
-    if (r != 0 || !may_ask_again(s, p, &a, most))
-      return failed(s, a.client, r, &reply, "open a session", err, err_size);
+    if (r != 0 || !may_ask_again(s, p, &a, most)) return failed(s, a.client, r, &reply, "open a session", err);
     a = ask(s, p, a.client, LB_DO_REOPEN, 2 * a.limit);
   }
 }
 
 /* A call with this one deadline. */
 static int call(struct lb_stage *s, struct lb_client *client, enum lb_client_verb verb, const char *what,
-                lb_ns deadline, char *err, size_t err_size) {
+                lb_ns deadline, struct lb_error *err) {
   struct lb_reply reply;
   int r = lb_client_send(client, (struct lb_command){.verb = verb, .deadline = deadline});
   if (r == 0) r = lb_client_await(client, deadline + LATE_S * LB_NS_PER_S, &reply);
-  return r == 0 && reply.result == LB_OK ? 0 : failed(s, client, r, &reply, what, err, err_size);
+  return r == 0 && reply.result == LB_OK ? 0 : failed(s, client, r, &reply, what, err);
 }
 
 /* ---- all of them ------------------------------------------------------------------------------------------------- */
@@ -160,31 +158,31 @@ static int at_a_time(void) {
 }
 
 /* The next one is asked when the oldest has answered. Who opens late is told by a step. */
-static int open_sessions(struct lb_stage *s, struct lb_client *clients, size_t count, char *err, size_t err_size) {
+static int open_sessions(struct lb_stage *s, struct lb_client *clients, size_t count, struct lb_error *err) {
   size_t width = (size_t)at_a_time(), next = 0;
   struct pace pace = pace_begin(s);
   lb_ns most = lb_clock_ns() + lb_crew_open_most(s->plan);
   struct asked *asked = calloc(count, sizeof *asked);
-  if (!asked) return lb_refuse(err, err_size, "out of memory"), -1;
+  if (!asked) return lb_error(err, -1, "out of memory");
   int result = 0;
   for (size_t first = 0; first < count && result == 0; first++) {
     for (; next < count && next < first + width; next++) {
       bool late = clients != &s->observer && lb_scenario_opens_late(s->plan->scenario, (int)clients[next].number + 1);
       if (!late) asked[next] = ask(s, &pace, &clients[next], LB_DO_OPEN, limit_of(s));
     }
-    if (asked[first].client) result = expect(s, &pace, asked[first], most, err, err_size);
+    if (asked[first].client) result = expect(s, &pace, asked[first], most, err);
   }
   free(asked);
   return result;
 }
 
 /* Once, as the contract says: so it has long enough from the first. */
-static int set_up(struct lb_stage *s, char *err, size_t err_size) {
-  return call(s, &s->observer, LB_DO_SETUP, "set up", lb_clock_ns() + SET_UP_S * LB_NS_PER_S, err, err_size);
+static int set_up(struct lb_stage *s, struct lb_error *err) {
+  return call(s, &s->observer, LB_DO_SETUP, "set up", lb_clock_ns() + SET_UP_S * LB_NS_PER_S, err);
 }
 
-static int open_by(struct lb_stage *s, struct lb_client *client, lb_ns deadline, char *err, size_t err_size) {
-  return call(s, client, LB_DO_OPEN, "open a session", deadline, err, err_size);
+static int open_by(struct lb_stage *s, struct lb_client *client, lb_ns deadline, struct lb_error *err) {
+  return call(s, client, LB_DO_OPEN, "open a session", deadline, err);
 }
 
 /* What all clients of the trial have in common. The key prefix comes from the seed, so two trials do not share a key,
@@ -244,60 +242,60 @@ int lb_crew_gather(struct lb_stage *s) {
   return 0;
 }
 
-static int start_workers(struct lb_stage *s, char *err, size_t err_size) {
+static int start_workers(struct lb_stage *s, struct lb_error *err) {
   const struct lb_driver *driver = s->client[0].driver;
   int r = driver->gather ? driver->gather(&s->client_plan, s->memory->controller) : 0;
-  return r < 0 ? lb_refuse(err, err_size, "no workers for clients: %s", strerror(-r)), -1 : 0;
+  return r < 0 ? lb_error(err, -1, "no workers for clients: %s", strerror(-r)) : 0;
 }
 
 /* `setup` runs before any client has a session: it may make what their sessions need. */
-static int start_observer(struct lb_stage *s, char *err, size_t err_size) {
+static int start_observer(struct lb_stage *s, struct lb_error *err) {
   int r = lb_client_start(&s->observer, &s->client_plan);
-  if (r < 0) return lb_refuse(err, err_size, "no observer process: %s", strerror(-r)), -1;
-  r = open_sessions(s, &s->observer, 1, err, err_size);
-  if (r == 0) r = set_up(s, err, err_size);
+  if (r < 0) return lb_error(err, -1, "no observer process: %s", strerror(-r));
+  r = open_sessions(s, &s->observer, 1, err);
+  if (r == 0) r = set_up(s, err);
   s->is_set_up = r == 0;
   return r;
 }
 
-static int start_client(struct lb_stage *s, struct lb_client *client, char *err, size_t err_size) {
+static int start_client(struct lb_stage *s, struct lb_client *client, struct lb_error *err) {
   int r = lb_client_start(client, &s->client_plan);
-  return r < 0 ? lb_refuse(err, err_size, "no process for %s: %s", client->name, strerror(-r)), -1 : 0;
+  return r < 0 ? lb_error(err, -1, "no process for %s: %s", client->name, strerror(-r)) : 0;
 }
 
 /* What clients print goes to a file beside the logs of the servers, and is kept like those. */
-static int open_output(struct lb_stage *s, char *err, size_t err_size) {
+static int open_output(struct lb_stage *s, struct lb_error *err) {
   char path[4200];
   snprintf(path, sizeof path, "%s/logs/%s/clients.log", s->run_dir, s->plan->name);
   s->client_plan.output = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (s->client_plan.output > 0) return 0;
   s->client_plan.output = 0;
-  return lb_refuse(err, err_size, "cannot write %s: %s", path, strerror(errno)), -1;
+  return lb_error(err, -1, "cannot write %s: %s", path, strerror(errno));
 }
 
 int lb_crew_start(struct lb_stage *s) {
-  char err[500];
-  int r = open_output(s, err, sizeof err);
-  if (r == 0) r = start_workers(s, err, sizeof err);
-  if (r == 0) r = start_observer(s, err, sizeof err);
-  for (size_t i = 0; i < s->client_count && r == 0; i++) r = start_client(s, &s->client[i], err, sizeof err);
-  if (r == 0) r = open_sessions(s, s->client, s->client_count, err, sizeof err);
-  return r < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "%s", err) : 0;
+  struct lb_error err;
+  int r = open_output(s, &err);
+  if (r == 0) r = start_workers(s, &err);
+  if (r == 0) r = start_observer(s, &err);
+  for (size_t i = 0; i < s->client_count && r == 0; i++) r = start_client(s, &s->client[i], &err);
+  if (r == 0) r = open_sessions(s, s->client, s->client_count, &err);
+  return r < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "%s", err.text) : 0;
 }
 
-int lb_crew_revive(struct lb_stage *s, struct lb_client *client, lb_ns deadline, char *err, size_t err_size) {
+int lb_crew_revive(struct lb_stage *s, struct lb_client *client, lb_ns deadline, struct lb_error *err) {
   lb_client_end(client);
-  int r = start_client(s, client, err, err_size);
-  return r < 0 ? r : open_by(s, client, deadline, err, err_size);
+  int r = start_client(s, client, err);
+  return r < 0 ? r : open_by(s, client, deadline, err);
 }
 
-int lb_crew_restart(struct lb_stage *s, struct lb_client *client, char *err, size_t err_size) {
+int lb_crew_restart(struct lb_stage *s, struct lb_client *client, struct lb_error *err) {
   lb_client_end(client);
-  int r = start_client(s, client, err, err_size);
-  if (r == 0) r = open_sessions(s, client, 1, err, err_size);
+  int r = start_client(s, client, err);
+  if (r == 0) r = open_sessions(s, client, 1, err);
   if (r < 0) return r;
   r = lb_client_send(client, (struct lb_command){.verb = LB_DO_WORK});
-  return r < 0 ? lb_refuse(err, err_size, "%s is gone: %s", client->name, strerror(-r)), -1 : 0;
+  return r < 0 ? lb_error(err, -1, "%s is gone: %s", client->name, strerror(-r)) : 0;
 }
 
 /* As well as it goes: after the faults of a trial there may be nobody left to ask, and that says nothing of the lock.

@@ -5,6 +5,7 @@
 #ifndef LB_CREW_H
 #define LB_CREW_H
 
+#include "base/error.h"
 #include "stage.h"
 
 /* Makes the clients of the trial, who have no life yet, stage->client_plan, and the memory that they share. 0 or
@@ -14,9 +15,9 @@ int lb_crew_gather(struct lb_stage *stage);
  * after lb_stage_doubt(). */
 int lb_crew_start(struct lb_stage *stage);
 /* Starts a client that is dead again, and opens its session. 0, or -1 with err. */
-int lb_crew_revive(struct lb_stage *stage, struct lb_client *client, lb_ns deadline, char *err, size_t err_size);
+int lb_crew_revive(struct lb_stage *stage, struct lb_client *client, lb_ns deadline, struct lb_error *err);
 /* The same, and sends it back to work. */
-int lb_crew_restart(struct lb_stage *stage, struct lb_client *client, char *err, size_t err_size);
+int lb_crew_restart(struct lb_stage *stage, struct lb_client *client, struct lb_error *err);
 /* SIGKILL to all; from then on nobody writes into the memory. */
 void lb_crew_end(struct lb_stage *stage);
 /* Forgets the clients and unmaps the memory, after lb_crew_end(). */

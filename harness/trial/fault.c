@@ -27,7 +27,7 @@ bool lb_fault_has_undo(enum lb_verb verb) { return fault_of(verb) && fault_of(ve
 int lb_doing_fail(const struct lb_doing *d, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  vsnprintf(d->err, d->err_size, format, args);
+  lb_error_va(d->err, -1, format, args);
   va_end(args);
   return -1;
 }
@@ -71,10 +71,10 @@ static int keep(struct lb_doing *d) {
   return 0;
 }
 
-int lb_fault_prove_kept(struct lb_stage *s, bool now, char *err, size_t err_size) {
+int lb_fault_prove_kept(struct lb_stage *s, bool now, struct lb_error *err) {
   struct lb_kept *kept = s->kept;
   if (!kept || (!now && somebody_at_gate(s))) return 0;
-  struct lb_doing d = {.s = s, .step = kept->step, .a = &kept->a, .b = &kept->b, .err = err, .err_size = err_size};
+  struct lb_doing d = {.s = s, .step = kept->step, .a = &kept->a, .b = &kept->b, .err = err};
   int r = fault_of(kept->step->verb)->prove(&d);
   if (r == 0) lb_stage_step(s, LB_EV_PROVED, kept->step);
   s->kept = NULL;
@@ -87,11 +87,11 @@ int lb_fault_prove_kept(struct lb_stage *s, bool now, char *err, size_t err_size
 /* The fault is recorded before it acts: its first effects may be in the history already when the proof is there. A
  * fault without `prove` has seen its effect in `act`, and is recorded as proved; a cure without one is not. */
 int lb_fault_do(struct lb_stage *s, const struct lb_step *step, const struct lb_cast *a, const struct lb_cast *b,
-                char *err, size_t err_size) {
+                struct lb_error *err) {
   const struct lb_fault *fault = fault_of(step->verb);
-  struct lb_doing d = {.s = s, .step = step, .a = a, .b = b, .err = err, .err_size = err_size};
+  struct lb_doing d = {.s = s, .step = step, .a = a, .b = b, .err = err};
   if (!fault) return lb_doing_fail(&d, "%s: not a fault", step->text);
-  if (lb_fault_prove_kept(s, true, err, err_size) < 0) return -1;
+  if (lb_fault_prove_kept(s, true, err) < 0) return -1;
   lb_stage_fault(s, step);
   touch(&d);
   if (hits_nobody(&d)) return lb_doing_fail(&d, "%s: this system has no such host", step->text);
@@ -103,9 +103,9 @@ int lb_fault_do(struct lb_stage *s, const struct lb_step *step, const struct lb_
   return r;
 }
 
-int lb_fault_undo(struct lb_stage *s, const struct lb_step *step, const struct lb_cast *a, char *err, size_t err_size) {
+int lb_fault_undo(struct lb_stage *s, const struct lb_step *step, const struct lb_cast *a, struct lb_error *err) {
   const struct lb_fault *fault = fault_of(step->verb);
-  struct lb_doing d = {.s = s, .step = step, .a = a, .err = err, .err_size = err_size};
+  struct lb_doing d = {.s = s, .step = step, .a = a, .err = err};
   lb_stage_step(s, LB_EV_OVER, step);
   return fault && fault->undo ? fault->undo(&d) : 0;
 }

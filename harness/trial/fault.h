@@ -7,6 +7,7 @@
 #ifndef LB_FAULT_H
 #define LB_FAULT_H
 
+#include "base/error.h"
 #include "cast.h"
 #include "network/line.h"
 
@@ -15,22 +16,21 @@ bool lb_fault_knows(enum lb_verb verb);
 /* Does the step to the cast: a = who, b = the other side of a link. 0 = done and proved, or one of the next four
  * functions proves it; 1 = a cut of nobody: nothing was done and nothing proved; -1 = not, with err saying why. */
 int lb_fault_do(struct lb_stage *stage, const struct lb_step *step, const struct lb_cast *a, const struct lb_cast *b,
-                char *err, size_t err_size);
+                struct lb_error *err);
 /* Proves the faults whose effect takes its time to be seen (a packet that is to come late), as far as it is known by
  * now; with `wait` all of them. 0, or -1 with err: one of them is not so. */
-int lb_fault_settle(struct lb_stage *stage, bool wait, char *err, size_t err_size);
+int lb_fault_settle(struct lb_stage *stage, bool wait, struct lb_error *err);
 /* Proves the fault that was done while a client stood at a gate and whose proof would have kept it there for longer,
  * once nobody does (with `now` in any case). 0, also if there is none, or -1 with err. */
-int lb_fault_prove_kept(struct lb_stage *stage, bool now, char *err, size_t err_size);
+int lb_fault_prove_kept(struct lb_stage *stage, bool now, struct lb_error *err);
 /* At the end of a timeline: 0 if every fault that was armed for a message and still holds has met it; or -1 with
  * err. */
-int lb_fault_all_met(struct lb_stage *stage, char *err, size_t err_size);
+int lb_fault_all_met(struct lb_stage *stage, struct lb_error *err);
 /* Records of every fault of links that still holds whether nobody used it. */
 void lb_fault_note_unused(struct lb_stage *stage);
 /* Takes it back: what was paused goes on, what was killed starts again (clients, too), links are whole, clocks true. 0,
  * or -1 with err. */
-int lb_fault_undo(struct lb_stage *stage, const struct lb_step *step, const struct lb_cast *a, char *err,
-                  size_t err_size);
+int lb_fault_undo(struct lb_stage *stage, const struct lb_step *step, const struct lb_cast *a, struct lb_error *err);
 /* True if lb_fault_undo() has something to do for it. */
 bool lb_fault_has_undo(enum lb_verb verb);
 /* Kills a client, or finds that it has killed itself, and records its crash. False: it died of something else. */
@@ -42,8 +42,7 @@ struct lb_doing { /* one fault while it is done or undone */
   struct lb_stage *s;
   const struct lb_step *step;
   const struct lb_cast *a, *b; /* who, and the other side of a link */
-  char *err;
-  size_t err_size;
+  struct lb_error *err;
   /* What the clocks of `a` said before they were set: servers, then clients. */
   int64_t before_ms[LB_SERVERS_MAX + LB_CLIENTS_MAX];
 };

@@ -177,7 +177,7 @@ static int prove_hold(struct lb_doing *d) {
 /* A line on a link that is cut would have nothing to delay. */
 static int make(struct lb_doing *d, const struct lb_links *links, const struct lb_line_plan *plan,
                 struct lb_line **ret) {
-  char why[200];
+  struct lb_error why;
   struct lb_way *ways = calloc(links->count + 1, sizeof *ways);
   int r = ways ? 0 : lb_doing_fail(d, "out of memory");
   for (size_t i = 0; r == 0 && i < links->count; i++) {
@@ -185,8 +185,8 @@ static int make(struct lb_doing *d, const struct lb_links *links, const struct l
     if (lb_cut_parts(d->s->net.cuts, ways[i].from, ways[i].to))
       r = lb_doing_fail(d, "%s: the link of %s and %s is cut", d->step->text, ways[i].from->name, ways[i].to->name);
   }
-  if (r == 0 && lb_line_make(&d->s->net, d->step, ways, links->count, plan, ret, why, sizeof why) < 0)
-    r = lb_doing_fail(d, "%s: %s", d->step->text, why);
+  if (r == 0 && lb_line_make(&d->s->net, d->step, ways, links->count, plan, ret, &why) < 0)
+    r = lb_doing_fail(d, "%s: %s", d->step->text, why.text);
   free(ways);
   return r;
 }
@@ -302,12 +302,12 @@ static int prove_at_end(struct lb_doing *d, struct lb_line *line) {
 }
 
 int lb_doing_end_line(struct lb_doing *d, struct lb_line *line) {
-  char why[200];
+  struct lb_error why;
   int r = prove_at_end(d, line);
-  if (r >= 0 && lb_line_pass(line, why, sizeof why) < 0) r = lb_doing_fail(d, "%s: %s", d->step->text, why);
+  if (r >= 0 && lb_line_pass(line, &why) < 0) r = lb_doing_fail(d, "%s: %s", d->step->text, why.text);
   lb_doing_note_line(d->s, line);
   if (r >= 0 && holds(line)) r = await_kept(d, line);
-  if (lb_line_end(&d->s->net, line, why, sizeof why) < 0 && r >= 0) r = lb_doing_fail(d, "%s: %s", d->step->text, why);
+  if (lb_line_end(&d->s->net, line, &why) < 0 && r >= 0) r = lb_doing_fail(d, "%s: %s", d->step->text, why.text);
   return r < 0 ? r : 0;
 }
 
@@ -339,8 +339,8 @@ static int settle_one(const struct lb_doing *d, struct lb_line *line, bool wait)
 }
 
 /* A message that is to come is not waited for: nobody knows whether somebody sends it. */
-int lb_fault_settle(struct lb_stage *s, bool wait, char *err, size_t err_size) {
-  const struct lb_doing d = {.s = s, .err = err, .err_size = err_size};
+int lb_fault_settle(struct lb_stage *s, bool wait, struct lb_error *err) {
+  const struct lb_doing d = {.s = s, .err = err};
   int r = 0;
   for (struct lb_line *line = s->net.lines; line && r == 0; line = line->older) {
     if (line->is_proved || line->plan.delay_ns == LB_LINE_HOLD) continue;
@@ -349,8 +349,8 @@ int lb_fault_settle(struct lb_stage *s, bool wait, char *err, size_t err_size) {
   return r < 0 ? r : 0;
 }
 
-int lb_fault_all_met(struct lb_stage *s, char *err, size_t err_size) {
-  const struct lb_doing d = {.s = s, .err = err, .err_size = err_size};
+int lb_fault_all_met(struct lb_stage *s, struct lb_error *err) {
+  const struct lb_doing d = {.s = s, .err = err};
   int r = 0;
   for (struct lb_line *line = s->net.lines; line && r == 0; line = line->older)
     if (line->plan.pick) r = insist(&d, line);
@@ -368,14 +368,14 @@ static bool talk(const struct lb_stage *s, size_t a, size_t b) {
   return a != b && (a < s->cluster.server_count || b < s->cluster.server_count);
 }
 
-static int make_far(struct lb_stage *s, lb_ns late, struct lb_line **ret, char *err, size_t err_size) {
+static int make_far(struct lb_stage *s, lb_ns late, struct lb_line **ret, struct lb_error *err) {
   size_t hosts = s->net.count, count = 0;
   struct lb_way *ways = calloc(hosts * hosts + 1, sizeof *ways);
   if (!ways) return -ENOMEM;
   for (size_t a = 0; a < hosts; a++)
     for (size_t b = 0; b < hosts; b++)
       if (talk(s, a, b)) ways[count++] = (struct lb_way){&s->net.host[a], &s->net.host[b]};
-  int r = lb_line_make(&s->net, &far_step, ways, count, &(struct lb_line_plan){.delay_ns = late}, ret, err, err_size);
+  int r = lb_line_make(&s->net, &far_step, ways, count, &(struct lb_line_plan){.delay_ns = late}, ret, err);
   free(ways);
   return r;
 }
@@ -397,11 +397,11 @@ static int prove_far(struct lb_stage *s, struct lb_line *line) {
 
 int lb_distance_make(struct lb_stage *s) {
   const struct lb_scenario *scenario = s->plan->scenario;
-  char err[200];
+  struct lb_error err;
   struct lb_line *line;
   lb_ns late = (lb_ns)(scenario->round_trip_ms / 2 * (double)LB_NS_PER_MS);
   if (!scenario->apart || late == 0 || s->cluster.server_count == 0) return 0;
-  if (make_far(s, late, &line, err, sizeof err) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "round_trip_ms: %s", err);
+  if (make_far(s, late, &line, &err) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "round_trip_ms: %s", err.text);
   return prove_far(s, line);
 }
 

@@ -178,7 +178,7 @@ static int end_restart(struct lb_doing *d) {
   size_t index[LB_SERVERS_MAX], count = indexes_of(d, index);
   if (await_answers(d->s, index, count) < 0) return lb_doing_fail(d, "%s: %s", d->step->text, d->s->cluster.err);
   for (size_t i = 0; i < c->client_count; i++)
-    if (lb_crew_restart(d->s, c->client[i], d->err, d->err_size) < 0) return -1;
+    if (lb_crew_restart(d->s, c->client[i], d->err) < 0) return -1;
   return 0;
 }
 

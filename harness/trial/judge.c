@@ -206,7 +206,7 @@ static void decide_standstill(const struct lb_stage *s, const struct lb_stats *s
 /* Nothing went wrong: was anything put to the test, on a machine that kept time? */
 static void decide_safe(const struct lb_stage *s, const struct lb_judgement *found, struct lb_outcome *out) {
   const struct lb_scenario *scenario = s->plan->scenario;
-  char doubt[200];
+  struct lb_error doubt;
   bool asked, is_timeline = scenario->kind == LB_KIND_TIMELINE,
               held_twice = is_timeline && found->check.double_holds > 0;
   uint64_t needed = s->client_count > 1 && scenario->min_handoffs > 0 ? (uint64_t)scenario->min_handoffs : 0;
@@ -217,11 +217,11 @@ static void decide_safe(const struct lb_stage *s, const struct lb_judgement *fou
     decide(out, LB_UNDECIDED,
            asked ? "clients asked while another one held the lock, and nobody answered"
                  : "no client asked while another one held the lock or might have held it");
-  else if (!held_twice && !lb_premises_of_safe(scenario, &s->history, doubt, sizeof doubt))
-    decide(out, LB_UNDECIDED, "%s", doubt);
+  else if (!held_twice && !lb_premises_of_safe(scenario, &s->history, &doubt))
+    decide(out, LB_UNDECIDED, "%s", doubt.text);
   else if (!is_timeline && found->stats.grants == 0)
     decide(out, LB_UNDECIDED, "nothing was granted while it was measured");
-  else if (!lb_guard_was_tested(s, held_twice, doubt, sizeof doubt)) decide(out, LB_UNDECIDED, "%s", doubt);
+  else if (!lb_guard_was_tested(s, held_twice, &doubt)) decide(out, LB_UNDECIDED, "%s", doubt.text);
   else if (expires(s) && is_stalled(s, out)) decide_stalled(out, "nothing went wrong");
   else decide(out, LB_SAFE, "%s", "");
 }
@@ -244,14 +244,14 @@ static void decide_safe(const struct lb_stage *s, const struct lb_judgement *fou
 static void decide_trial(const struct lb_stage *s, const struct lb_judgement *found, struct lb_outcome *out) {
   const struct lb_scenario *scenario = s->plan->scenario;
   struct lb_in_vain last;
-  char doubt[200];
+  struct lb_error doubt;
   uint64_t ttl_ns = (uint64_t)scenario->ttl_ms * LB_NS_PER_MS;
   bool is_stuck = s->verdict == LB_STUCK || (scenario->kind == LB_KIND_TIMELINE && out->grants > 0 &&
                                              lb_evidence_in_vain(&s->history, ttl_ns, &last));
-  out->premises_observed = lb_premises_observed(scenario, &s->history, doubt, sizeof doubt);
+  out->premises_observed = lb_premises_observed(scenario, &s->history, &doubt);
   if (decide_breach(s, out)) return;
   if (s->verdict == LB_UNDECIDED) decide(out, LB_UNDECIDED, "%s", s->why);
-  else if (!out->premises_observed) decide(out, LB_UNDECIDED, "%s", doubt);
+  else if (!out->premises_observed) decide(out, LB_UNDECIDED, "%s", doubt.text);
   else if (is_violated(s->plan->guard, &found->check, true)) decide_violation(s, &found->check, out);
   else if (is_stuck) decide_stuck(s, &last, out);
   else if (stands_still(s, out)) decide_standstill(s, &found->stats, out);

@@ -5,6 +5,7 @@
 #ifndef LB_JUDGE_H
 #define LB_JUDGE_H
 
+#include "base/error.h"
 #include "history/check.h"
 #include "history/stats.h"
 #include "stage.h"
@@ -34,16 +35,14 @@ int lb_keep(struct lb_stage *stage, const struct lb_judgement *judgement, struct
 
 /* True if all premises were observed. Else `why` names the first that was not, or whose opposite was: "the premise
  * \"client 1 holds\" was not observed". Reads typed facts only. */
-bool lb_premises_observed(const struct lb_scenario *scenario, const struct lb_history *history, char *why,
-                          size_t why_size);
+bool lb_premises_observed(const struct lb_scenario *scenario, const struct lb_history *history, struct lb_error *why);
 
 /* The same of what [proof] safe asks for, where one step that observed it is enough: "a safe trial would have to show
  * \"client 1 asked and was not granted\", and no step observed it". */
-bool lb_premises_of_safe(const struct lb_scenario *scenario, const struct lb_history *history, char *why,
-                         size_t why_size);
+bool lb_premises_of_safe(const struct lb_scenario *scenario, const struct lb_history *history, struct lb_error *why);
 
 /* False, with a reason in `why`, if the guard of this trial was not tested; the table in premises.c says when. True
  * without a guard. `held_twice`: two clients held the lock at once, in a timeline. */
-bool lb_guard_was_tested(const struct lb_stage *stage, bool held_twice, char *why, size_t size);
+bool lb_guard_was_tested(const struct lb_stage *stage, bool held_twice, struct lb_error *why);
 
 #endif

@@ -103,15 +103,15 @@ static size_t place_of(const struct lb_scenario *scenario, size_t index, size_t 
   return place;
 }
 
-static bool refuse(const struct lb_premise *premise, enum seen seen, char *why, size_t size) {
-  snprintf(why, size,
-           seen ? "the premise \"%s\" does not hold: the opposite was observed" : "the premise \"%s\" was not observed",
-           premise->text);
+static bool refuse(const struct lb_premise *premise, enum seen seen, struct lb_error *why) {
+  lb_refuse(
+      why, seen ? "the premise \"%s\" does not hold: the opposite was observed" : "the premise \"%s\" was not observed",
+      premise->text);
   return false;
 }
 
-static bool is_observed(const struct lb_scenario *scenario, const struct lb_history *h, size_t index, char *why,
-                        size_t size) {
+static bool is_observed(const struct lb_scenario *scenario, const struct lb_history *h, size_t index,
+                        struct lb_error *why) {
   const struct lb_premise *premise = &scenario->premises[index];
   size_t alike, place = place_of(scenario, index, &alike), at = 0;
   for (size_t i = 0; i < scenario->step_count; i++) {
@@ -119,15 +119,14 @@ static bool is_observed(const struct lb_scenario *scenario, const struct lb_hist
     if (!lb_premise_observed_by(premise, step)) continue;
     if (alike > 1 && at++ != place) continue;
     enum seen seen = seen_by(h, step, premise);
-    if (seen != wanted(premise)) return refuse(premise, seen, why, size);
+    if (seen != wanted(premise)) return refuse(premise, seen, why);
   }
   return true;
 }
 
-bool lb_premises_observed(const struct lb_scenario *scenario, const struct lb_history *history, char *why,
-                          size_t why_size) {
+bool lb_premises_observed(const struct lb_scenario *scenario, const struct lb_history *history, struct lb_error *why) {
   for (size_t i = 0; i < scenario->premise_count; i++)
-    if (!scenario->premises[i].of_safe && !is_observed(scenario, history, i, why, why_size)) return false;
+    if (!scenario->premises[i].of_safe && !is_observed(scenario, history, i, why)) return false;
   return true;
 }
 
@@ -140,12 +139,11 @@ static bool is_observed_once(const struct lb_scenario *scenario, const struct lb
   return false;
 }
 
-bool lb_premises_of_safe(const struct lb_scenario *scenario, const struct lb_history *history, char *why,
-                         size_t why_size) {
+bool lb_premises_of_safe(const struct lb_scenario *scenario, const struct lb_history *history, struct lb_error *why) {
   for (size_t i = 0; i < scenario->premise_count; i++) {
     const struct lb_premise *premise = &scenario->premises[i];
     if (!premise->of_safe || is_observed_once(scenario, history, premise)) continue;
-    snprintf(why, why_size, "a safe trial would have to show \"%s\", and no step observed it", premise->text);
+    lb_refuse(why, "a safe trial would have to show \"%s\", and no step observed it", premise->text);
     return false;
   }
   return true;
@@ -177,19 +175,18 @@ static size_t servers_to_cut_off(const struct lb_stage *s) {
   return count > 1 && s->target.replicas == 0 ? count - count / 2 : count;
 }
 
-static bool doubt_guard(char *why, size_t size, const char *text) {
-  snprintf(why, size, "%s", text);
+static bool doubt_guard(struct lb_error *why, const char *text) {
+  lb_refuse(why, "%s", text);
   return false;
 }
 
-static bool resource_was_tested(const struct lb_stage *s, bool held_twice, char *why, size_t size) {
+static bool resource_was_tested(const struct lb_stage *s, bool held_twice, struct lb_error *why) {
   if (!held_twice || lb_evidence_refused(&s->history)) return true;
-  return doubt_guard(why, size,
-                     "two clients held at once, and the resource refused none that another one had overtaken: "
-                     "it was not the guard that kept it whole");
+  return doubt_guard(why, "two clients held at once, and the resource refused none that another one had overtaken: "
+                          "it was not the guard that kept it whole");
 }
 
-static bool checks_were_tested(const struct lb_stage *s, bool held_twice, char *why, size_t size) {
+static bool checks_were_tested(const struct lb_stage *s, bool held_twice, struct lb_error *why) {
   const char *names[LB_SERVERS_MAX];
   uint32_t client;
   for (size_t i = 0; i < s->cluster.data_count; i++) names[i] = s->cluster.server[i].name;
@@ -197,29 +194,27 @@ static bool checks_were_tested(const struct lb_stage *s, bool held_twice, char *
     case LB_GUARD_WORKED: return true;
     case LB_GUARD_STOPPED_NOBODY:
       if (!held_twice) return true;
-      return doubt_guard(why, size,
-                         "two clients held at once, and the guard stopped none that another one had overtaken: "
-                         "it was not the guard that kept the resource whole");
+      return doubt_guard(why, "two clients held at once, and the guard stopped none that another one had overtaken: "
+                              "it was not the guard that kept the resource whole");
     case LB_GUARD_NOT_ASKED:
-      return doubt_guard(why, size, "nobody came to a check of the guard, so it had nothing to decide");
+      return doubt_guard(why, "nobody came to a check of the guard, so it had nothing to decide");
     case LB_GUARD_NOT_ANSWERED:
-      return doubt_guard(why, size, "no check of the guard was ever answered, so it protected nothing");
+      return doubt_guard(why, "no check of the guard was ever answered, so it protected nothing");
     case LB_GUARD_STOPPED_UNANSWERED:
-      snprintf(why, size,
-               "the guard stopped %s because nobody answered, though it was not cut off: that is no protection",
-               s->history.clients.name[client]);
+      lb_refuse(why, "the guard stopped %s because nobody answered, though it was not cut off: that is no protection",
+                s->history.clients.name[client]);
   }
   return false;
 }
 
-bool lb_guard_was_tested(const struct lb_stage *s, bool held_twice, char *why, size_t size) {
+bool lb_guard_was_tested(const struct lb_stage *s, bool held_twice, struct lb_error *why) {
   switch (s->plan->guard) {
     case LB_GUARD_NONE: return true;
     case LB_GUARD_CLAIM:
-    case LB_GUARD_FENCE: return resource_was_tested(s, held_twice, why, size);
+    case LB_GUARD_FENCE: return resource_was_tested(s, held_twice, why);
     case LB_GUARD_DEADLINE:
     case LB_GUARD_SIGNAL:
-    case LB_GUARD_RECHECK: return checks_were_tested(s, held_twice, why, size);
+    case LB_GUARD_RECHECK: return checks_were_tested(s, held_twice, why);
   }
   return false;
 }

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
-#include "base/refuse.h"
+#include "base/error.h"
 #include "client/holder.h"
 #include "network/cut.h"
 #include "network/line.h"
@@ -114,11 +114,11 @@ struct lb_site_needs lb_site_needs(const struct lb_trial_plan *plan) {
 /* Hosts with links of their own only where a step does something to links, for they need a sandbox. */
 static int build_network(struct lb_stage *s, size_t hosts) {
   const struct lb_site_needs *has = &s->site.has;
-  char err[200];
-  int r = lb_net_up(&s->net, has->network, hosts, err, sizeof err);
-  if (r == 0 && has->late_ms > 0) r = lb_net_be_patient(&s->net, has->late_ms, has->lossy, err, sizeof err);
-  if (r == 0 && has->shared) r = lb_net_no_notes(&s->net, err, sizeof err);
-  return r < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "no network for the trial: %s", err) : 0;
+  struct lb_error err;
+  int r = lb_net_up(&s->net, has->network, hosts, &err);
+  if (r == 0 && has->late_ms > 0) r = lb_net_be_patient(&s->net, has->late_ms, has->lossy, &err);
+  if (r == 0 && has->shared) r = lb_net_no_notes(&s->net, &err);
+  return r < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "no network for the trial: %s", err.text) : 0;
 }
 
 static void name_key(struct lb_stage *s) {
@@ -237,27 +237,27 @@ bool lb_share_fits(const struct lb_site *site, const struct lb_trial_plan *plan)
 
 /* ---- between two trials ---------------------------------------------------------------------------------------- */
 
-static bool leaves_nothing(const struct lb_scenario *scenario, char *err, size_t err_size) {
+static bool leaves_nothing(const struct lb_scenario *scenario, struct lb_error *err) {
   for (size_t i = 0; i < scenario->step_count; i++)
     if (lb_step_outlives(&scenario->steps[i]))
-      return lb_refuse(err, err_size, "%s: that outlives its undo", scenario->steps[i].text), false;
+      return lb_refuse(err, "%s: that outlives its undo", scenario->steps[i].text), false;
   return true;
 }
 
 /* Only where a fault of links was made since the last time is there anything to look for. */
-static bool links_are_whole(struct lb_stage *s, char *err, size_t err_size) {
+static bool links_are_whole(struct lb_stage *s, struct lb_error *err) {
   int made = s->net.cuts_made + s->net.lines_made;
   if (made == s->site.rules_gone) return true;
   while (s->net.lines)
-    if (lb_line_end(&s->net, s->net.lines, err, err_size) < 0) return false;
-  if (lb_cut_heal_all(&s->net, err, err_size) < 0 || lb_net_no_rules(&s->net, err, err_size) < 0) return false;
+    if (lb_line_end(&s->net, s->net.lines, err) < 0) return false;
+  if (lb_cut_heal_all(&s->net, err) < 0 || lb_net_no_rules(&s->net, err) < 0) return false;
   s->site.rules_gone = made;
   return true;
 }
 
-bool lb_share_go_on(struct lb_stage *s, char *err, size_t err_size) {
-  if (!leaves_nothing(s->plan->scenario, err, err_size) || !links_are_whole(s, err, err_size)) return false;
+bool lb_share_go_on(struct lb_stage *s, struct lb_error *err) {
+  if (!leaves_nothing(s->plan->scenario, err) || !links_are_whole(s, err)) return false;
   if (lb_cluster_await_health(&s->cluster, lb_in_ms(WELL_MS)) == 0) return true;
-  lb_refuse(err, err_size, "%s", s->cluster.err);
+  lb_refuse(err, "%s", s->cluster.err);
   return false;
 }

@@ -6,6 +6,7 @@
 #ifndef LB_SITE_H
 #define LB_SITE_H
 
+#include "base/error.h"
 #include "stage.h"
 
 /* What a trial asks of its site. */
@@ -36,6 +37,6 @@ struct lb_pool *lb_pool_join(struct lb_pool pools[], size_t *count, const struct
 bool lb_share_fits(const struct lb_site *site, const struct lb_trial_plan *plan);
 /* Between two trials, when the clients of the first have ended: takes back what its faults have left, proves that, and
  * waits for the servers to be well. True if another trial may be played on the site; else err says why not. */
-bool lb_share_go_on(struct lb_stage *stage, char *err, size_t err_size);
+bool lb_share_go_on(struct lb_stage *stage, struct lb_error *err);
 
 #endif

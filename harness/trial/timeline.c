@@ -22,16 +22,16 @@ enum { NOTICE_MS = 2000, PACE_MS = 100, ANSWER_MS = 1000 };
 /* ---- faults ------------------------------------------------------------------------------------------------------ */
 
 static int do_fault(struct lb_stage *s, const struct lb_step *step, const struct lb_cast *a, const struct lb_cast *b) {
-  char err[400];
-  return lb_fault_do(s, step, a, b, err, sizeof err) < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "%s", err) : 0;
+  struct lb_error err;
+  return lb_fault_do(s, step, a, b, &err) < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "%s", err.text) : 0;
 }
 
 int lb_timeline_cast(struct lb_stage *s, const struct lb_step *step, struct lb_cast *ret_a, struct lb_cast *ret_b) {
-  char err[400];
+  struct lb_error err;
   *ret_a = *ret_b = (struct lb_cast){0};
-  int r = step->a.kind == LB_ROLE_NONE ? 0 : lb_cast_find(s, &step->a, ret_a, err, sizeof err);
-  if (r == 0 && step->b.kind != LB_ROLE_NONE) r = lb_cast_find(s, &step->b, ret_b, err, sizeof err);
-  return r < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "%s", err) : 0;
+  int r = step->a.kind == LB_ROLE_NONE ? 0 : lb_cast_find(s, &step->a, ret_a, &err);
+  if (r == 0 && step->b.kind != LB_ROLE_NONE) r = lb_cast_find(s, &step->b, ret_b, &err);
+  return r < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "%s", err.text) : 0;
 }
 
 /* The roles are looked up now, once; a step that finds nobody for a role is a doubt, not a fault of nobody. */
@@ -220,9 +220,9 @@ static int play_step(struct lb_stage *s, const struct lb_step *step) {
 
 /* What had to take its time before it could be proved. */
 static int settle(struct lb_stage *s, bool wait) {
-  char err[400];
-  return lb_fault_prove_kept(s, wait, err, sizeof err) < 0 || lb_fault_settle(s, wait, err, sizeof err) < 0
-             ? lb_stage_doubt(s, LB_UNDECIDED, "%s", err)
+  struct lb_error err;
+  return lb_fault_prove_kept(s, wait, &err) < 0 || lb_fault_settle(s, wait, &err) < 0
+             ? lb_stage_doubt(s, LB_UNDECIDED, "%s", err.text)
              : 0;
 }
 
@@ -235,8 +235,8 @@ int lb_timeline_settle(struct lb_stage *s) { return settle(s, true); }
 
 /* What was armed for a message has to have met it by the end. */
 static int all_met(struct lb_stage *s) {
-  char err[400];
-  return lb_fault_all_met(s, err, sizeof err) < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "%s", err) : 0;
+  struct lb_error err;
+  return lb_fault_all_met(s, &err) < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "%s", err.text) : 0;
 }
 
 /* A point nobody passed is a fault that did not fire. A gate is none. */

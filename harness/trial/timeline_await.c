@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "servers/disk.h"
 
 enum { ASK_MS = 5000, POLL_MS = 20, QUIET_MS = 150, LEAVES_POLL_MS = 50 };
@@ -69,8 +70,8 @@ static int pass_time(struct lb_stage *s, const struct lb_step *step) {
 /* Waits until the cluster decides without the server that `primary` is bound to, or the latest one that took over from
  * it. The binding stays: later steps go on naming the old one. */
 static int await_failover(struct lb_stage *s, const struct lb_step *step) {
-  char err[300];
-  if (lb_cast_bind_primary(s, err, sizeof err) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s", err);
+  struct lb_error err;
+  if (lb_cast_bind_primary(s, &err) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s", err.text);
   int r = lb_cluster_failover(&s->cluster, lb_cast_latest_primary(s), lb_in_ms(step->within_ms));
   if (r == LB_TIMEOUT) return in_vain(s, step, "no other server became primary");
   if (r < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, s->cluster.err);
@@ -81,8 +82,8 @@ static int await_failover(struct lb_stage *s, const struct lb_step *step) {
 
 /* A service that cannot say whether one did has not: nobody is asked again. */
 static int let_failover(struct lb_stage *s, const struct lb_step *step) {
-  char err[300];
-  if (lb_cast_bind_primary(s, err, sizeof err) < 0) return not_met(s, step);
+  struct lb_error err;
+  if (lb_cast_bind_primary(s, &err) < 0) return not_met(s, step);
   if (lb_cluster_failover(&s->cluster, lb_cast_latest_primary(s), lb_in_ms(step->within_ms)) != LB_OK)
     return not_met(s, step);
   lb_stage_step(s, LB_EV_MET, step);
@@ -106,10 +107,10 @@ static int is_present(struct lb_stage *s, const struct lb_step *step, const stru
 
 /* What was seen last is recorded: absent, or present to the end. */
 static int await_absent(struct lb_stage *s, const struct lb_step *step) {
-  char err[400];
+  struct lb_error err;
   struct lb_cast cast;
   lb_ns deadline = lb_in_ms(step->within_ms);
-  if (lb_cast_find(s, &step->a, &cast, err, sizeof err) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s", err);
+  if (lb_cast_find(s, &step->a, &cast, &err) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s", err.text);
   int present = is_present(s, step, cast.server[0]);
   while (present == 1 && lb_clock_ns() < deadline) {
     lb_sleep_ms(POLL_MS);
@@ -168,11 +169,11 @@ static int await_gave_up(struct lb_stage *s, const struct lb_step *step) {
 }
 
 static int await_caught_up(struct lb_stage *s, const struct lb_step *step) {
-  char err[400];
+  struct lb_error err;
   struct lb_cast cast;
   struct lb_cluster *cluster = &s->cluster;
   lb_ns deadline = lb_in_ms(step->within_ms);
-  if (lb_cast_find(s, &step->a, &cast, err, sizeof err) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s", err);
+  if (lb_cast_find(s, &step->a, &cast, &err) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s", err.text);
   if (!cluster->topology->family->caught_up)
     return lb_stage_doubt(s, LB_UNDECIDED, "%s: no server here says how far it follows another one", step->text);
   size_t index = (size_t)(cast.server[0] - cluster->server);
@@ -214,10 +215,10 @@ static int await_session(struct lb_stage *s, const struct lb_step *step) {
 /* A server may have answered before it writes: one that is in the middle of a sync keeps it for its next timer, up to a
  * tenth of a second later. So it has to have synced all for longer than that. */
 static int let_sync(struct lb_stage *s, const struct lb_step *step) {
-  char err[400];
+  struct lb_error err;
   struct lb_cast cast;
   lb_ns deadline = lb_in_ms(step->within_ms), since = 0;
-  if (lb_cast_find(s, &step->a, &cast, err, sizeof err) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s", err);
+  if (lb_cast_find(s, &step->a, &cast, &err) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s", err.text);
   for (;;) {
     lb_ns now = lb_clock_ns();
     bool synced = lb_power_is_synced(&s->cluster, (size_t)(cast.server[0] - s->cluster.server)) == 1;
@@ -256,9 +257,9 @@ static int observe_client(struct lb_stage *s, const struct lb_step *step) {
  * observed. */
 static int observe_role(struct lb_stage *s, const struct lb_step *step, const struct lb_server *server,
                         struct lb_role role) {
-  char err[400];
+  struct lb_error err;
   struct lb_cast played;
-  if (!server || lb_cast_find(s, &role, &played, err, sizeof err) < 0) return 0;
+  if (!server || lb_cast_find(s, &role, &played, &err) < 0) return 0;
   lb_stage_server(s, step, lb_timeline_client(s, step), server, role, played.server[0] == server);
   return 1;
 }

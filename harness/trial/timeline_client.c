@@ -163,12 +163,12 @@ static int reopen(struct lb_stage *s, const struct lb_step *step) {
 /* What it owed and was armed for died with it. */
 static int start(struct lb_stage *s, const struct lb_step *step) {
   struct lb_client *client = lb_timeline_client(s, step);
-  char err[400];
+  struct lb_error err;
   if (lb_client_look(client) != LB_LIFE_KILLED)
     return lb_stage_doubt(s, LB_UNDECIDED, "%s: the client was not killed", step->text);
   *pending_of(s, client) = (struct lb_pending){0};
-  if (lb_crew_revive(s, client, lb_in_ms(step->within_ms), err, sizeof err) < 0)
-    return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, err);
+  if (lb_crew_revive(s, client, lb_in_ms(step->within_ms), &err) < 0)
+    return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, err.text);
   lb_stage_note(s, "%s is started again", client->name);
   return 0;
 }
@@ -229,8 +229,8 @@ static int pass(struct lb_stage *s, const struct lb_step *step) {
   if (r < 0 || !stands_behind(s, client)) return r;
   if (lb_client_signal(client, LB_CLIENT_CONTINUE) < 0) return lb_stage_died(s, client);
   lb_stage_step(s, LB_EV_MET, step);
-  char err[400];
-  if (lb_fault_prove_kept(s, false, err, sizeof err) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s", err);
+  struct lb_error err;
+  if (lb_fault_prove_kept(s, false, &err) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s", err.text);
   return !p->step || lb_step_row(p->step)->beside
              ? 0
              : lb_timeline_collect(s, client); /* until the deadline of its own command */

@@ -202,7 +202,7 @@ int lb_trial_run(const struct lb_trial_plan *plan, const char *run_dir, struct l
                  lb_trial_told *tell, void *to) {
   static struct lb_stage stage; /* one series per process */
   struct lb_outcome outcome;
-  char err[600];
+  struct lb_error err;
   int r = 0;
   lb_environ_forget();
   stage = (struct lb_stage){.run_dir = run_dir, .live = live};
@@ -210,7 +210,7 @@ int lb_trial_run(const struct lb_trial_plan *plan, const char *run_dir, struct l
     if (!stage.site.is_open && lb_heat_needed(plan)) heat(&stage, plan);
     r = run(&stage, plan, &outcome);
     tell(to, r, &outcome);
-    if (stage.site.is_open && !lb_heat_needed(plan) && !lb_share_go_on(&stage, err, sizeof err)) lb_site_close(&stage);
+    if (stage.site.is_open && !lb_heat_needed(plan) && !lb_share_go_on(&stage, &err)) lb_site_close(&stage);
     then = plan->pool && r == 0 ? next(to) : NULL;
     if (stage.site.is_open && !goes_on(&stage, plan, then)) lb_site_close(&stage);
   }

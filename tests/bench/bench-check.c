@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
+#include "base/error.h"
 #include "history/check.h"
 #include "base/rng.h"
 #include "history/stats.h"
@@ -57,7 +58,8 @@ int main(int argc, char **argv) {
   static struct lb_stats stats;
   struct lb_history h = {0}, again;
   struct lb_check check;
-  char *data = NULL, err[300];
+  struct lb_error err;
+  char *data = NULL;
   size_t size = 0;
   generate(&h, argc > 1 ? strtoull(argv[1], NULL, 10) : 1000000);
   printf("%zu events\n", h.count);
@@ -75,7 +77,7 @@ int main(int argc, char **argv) {
     report(form ? "write JSON" : "write binary", h.count, t);
     fclose(out);
     t = cpu_s();
-    if (lb_history_parse("memory", data, size, &again, err, sizeof err) < 0) return 1;
+    if (lb_history_parse("memory", data, size, &again, &err) < 0) return 1;
     report(form ? "read JSON" : "read binary", h.count, t);
     lb_history_clear(&again);
     free(data);

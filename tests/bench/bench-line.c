@@ -36,7 +36,7 @@ enum { PORT = 7000, CONNECTIONS = 64, BYTES = 32, WINDOWS_MAX = 12, TURNS = 3, E
 #define AGREE 0.05
 
 static struct lb_net net;
-static char why[300];
+static struct lb_error why;
 
 struct figure {
   double per_s;
@@ -156,8 +156,8 @@ static void compare(struct client *c, double rate) {
   struct lb_line *line;
   const struct lb_way ways[] = {{&net.host[0], &net.host[1]}, {&net.host[1], &net.host[0]}};
   measure(c, rate, &plain);
-  if (lb_line_make(&net, NULL, ways, 2, &(struct lb_line_plan){.delay_ns = LATE}, &line, why, sizeof why) < 0)
-    errx(1, "%s", why);
+  if (lb_line_make(&net, NULL, ways, 2, &(struct lb_line_plan){.delay_ns = LATE}, &line, &why) < 0)
+    errx(1, "%s", why.text);
   measure(c, rate, &late);
   struct lb_hist *own = &line->shared->own;
   uint64_t lost = atomic_load(&line->seen[0].lost) + atomic_load(&line->seen[1].lost);
@@ -168,13 +168,13 @@ static void compare(struct client *c, double rate) {
       us(&late.trip, 0.5), us(&late.trip, 0.99), (us(&late.trip, 0.5) - us(&plain.trip, 0.5)) / 2 - (double)LATE / 1e3,
       us(own, 0.5), us(own, 0.99), (unsigned long long)own->count, (unsigned long long)lost);
   fflush(stdout);
-  if (lb_line_end(&net, line, why, sizeof why) < 0) errx(1, "%s", why);
+  if (lb_line_end(&net, line, &why) < 0) errx(1, "%s", why.text);
 }
 
 static void run(double rate) {
   struct sockaddr_in any = {.sin_family = AF_INET, .sin_port = htons(PORT)};
   static struct client client;
-  if (lb_net_up(&net, true, 2, why, sizeof why) < 0) errx(1, "%s", why);
+  if (lb_net_up(&net, true, 2, &why) < 0) errx(1, "%s", why.text);
   int listener = socket_on(&net.host[1]);
   if (bind(listener, (struct sockaddr *)&any, sizeof any) < 0 || listen(listener, CONNECTIONS) < 0) err(1, "listen");
   setpriority(PRIO_PROCESS, 0, -20);
@@ -192,7 +192,7 @@ int main(int argc, char **argv) {
   double rate = argc > 1 ? atof(argv[1]) : 10000;
   int status = 0;
   if (rate <= 0) errx(2, "expected a number of pairs per second");
-  if (lb_isolation_probe()->kind == LB_ISOLATION_NONE) errx(5, "no namespaces: %s", lb_isolation_probe()->why);
+  if (lb_isolation_probe()->kind == LB_ISOLATION_NONE) errx(5, "no namespaces: %s", lb_isolation_probe()->why.text);
   pid_t pid = lb_sandbox_fork(-1, -1);
   if (pid == 0) {
     run(rate);

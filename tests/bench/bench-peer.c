@@ -77,18 +77,18 @@ static void place_server(size_t i, const char *dir) {
 }
 
 static void start_servers(const char *dir, struct lb_target *ret) {
-  char text[200];
+  struct lb_error text;
   const struct lb_topology *topology = lb_topology_find("zk-x3");
   lb_env_init(&env, 1);
   lb_cluster_init(&cluster, topology, &env.base);
-  if (lb_net_up(&net, false, cluster.server_count, text, sizeof text) < 0) errx(1, "no network: %s", text);
+  if (lb_net_up(&net, false, cluster.server_count, &text) < 0) errx(1, "no network: %s", text.text);
   cluster.cache_dir = dir;
   cluster.ttl_ms = TTL_MS;
   cluster.measured = cluster.durable = true;
   for (size_t i = 0; i < cluster.server_count; i++) place_server(i, dir);
   if (lb_cluster_start(&cluster, lb_clock_ns() + PEER_PATIENCE_S * LB_NS_PER_S) != 0) errx(1, "%s", cluster.err);
   lb_cluster_target(&cluster, ret);
-  if (lb_topology_version(topology, text, sizeof text) == 0) printf("%s: %s\n", topology->name, text);
+  if (lb_topology_version(topology, text.text, sizeof text.text) == 0) printf("%s: %s\n", topology->name, text.text);
   char *differing = lb_setting_differing(topology, true, true);
   printf("servers differ from those that nobody has configured in:\n%s", differing ? differing : "?\n");
   free(differing);

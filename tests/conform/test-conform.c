@@ -45,17 +45,17 @@ static void note(void *data, const struct lb_conform_result *result) {
 
 static void run_on(const char *topology, int64_t limit_ms) {
   struct lb_rundir dir;
-  char err[600];
+  struct lb_error err;
   union lb_value *options = lb_settings_options(&bad, NULL, 0);
   result_count = 0;
-  assert_int_equal(lb_rundir_open(&dir, "/tmp", "test-conform", NULL, err, sizeof err), 0);
+  assert_int_equal(lb_rundir_open(&dir, "/tmp", "test-conform", NULL, &err), 0);
   struct lb_conform_plan plan = {.protocol = &bad,
                                  .topology = lb_topology_find(topology),
                                  .options = options,
                                  .dir = &dir,
                                  .limit_ms = limit_ms,
                                  .only = only};
-  assert_int_equal(lb_conform_run(&plan, note, NULL, err, sizeof err), 0);
+  assert_int_equal(lb_conform_run(&plan, note, NULL, &err), 0);
   lb_rundir_close(&dir);
   free(options);
 }

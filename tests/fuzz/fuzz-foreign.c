@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "backends/foreign_line.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -26,16 +27,17 @@ static int is_one_line(const char *text) {
 }
 
 static void as_first_line(const char *line) {
-  char err[300] = "", words[LB_FOREIGN_LINE_MAX];
+  struct lb_error err = {0};
+  char words[LB_FOREIGN_LINE_MAX];
   struct foreign_says says;
-  const char *rest = foreign_first_line(line, err, sizeof err);
+  const char *rest = foreign_first_line(line, &err);
   if (!rest) {
-    promise(*err && is_one_line(err), "a refusal is one line");
+    promise(*err.text && is_one_line(err.text), "a refusal is one line");
     rest = line;
   }
   snprintf(words, sizeof words, "%s", rest);
-  if (foreign_read_says(words, &says, err, sizeof err) < 0) {
-    promise(*err != '\0', "a refusal says why");
+  if (foreign_read_says(words, &says, &err) < 0) {
+    promise(*err.text != '\0', "a refusal says why");
     return;
   }
   promise(says.name[0] && says.topology_count > 0 && says.topology_count <= FOREIGN_TOPOLOGIES_MAX,

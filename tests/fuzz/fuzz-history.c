@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "history/check.h"
 #include "history/evidence.h"
 #include "history/explain.h"
@@ -25,13 +26,14 @@ static void demand(bool condition, const char *what) {
 
 static void same_after(const struct lb_history *h, int (*write_form)(const struct lb_history *, FILE *),
                        char **ret_json) {
-  char *text = NULL, err[300];
+  struct lb_error err;
+  char *text = NULL;
   size_t size = 0;
   struct lb_history again;
   FILE *out = open_memstream(&text, &size);
   demand(out && write_form(h, out) == 0, "an accepted history could not be written");
   fclose(out);
-  demand(lb_history_parse("again", text, size, &again, err, sizeof err) == 0, err);
+  demand(lb_history_parse("again", text, size, &again, &err) == 0, err.text);
   demand(again.count == h->count, "events were lost on the way");
   free(text);
   out = open_memstream(&text, &size);
@@ -102,10 +104,11 @@ static void measure(const struct lb_history *h) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct lb_history h;
-  char err[300] = "";
-  int r = lb_history_parse("input", data, size, &h, err, sizeof err);
+  struct lb_error err = {0};
+  int r = lb_history_parse("input", data, size, &h, &err);
   if (r < 0) {
-    demand(strncmp(err, "input:", 6) == 0 && !strchr(err, '\n'), "a refusal does not name the place in one line");
+    demand(strncmp(err.text, "input:", 6) == 0 && !strchr(err.text, '\n'),
+           "a refusal does not name the place in one line");
     return 0;
   }
   write_and_read(&h);

@@ -41,12 +41,13 @@ static void check_rule(const struct lb_rule *rule) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  char err[1200], *text = malloc(size + 1);
+  struct lb_error err;
+  char *text = malloc(size + 1);
   promise(text != NULL, "there is memory");
   if (size > 0) memcpy(text, data, size);
   text[size] = '\0';
   const struct lb_rule *rule;
-  if (lb_theory_parse("fuzz.ini", text, size, err, sizeof err) < 0) check_refusal(err);
+  if (lb_theory_parse("fuzz.ini", text, size, &err) < 0) check_refusal(err.text);
   for (size_t i = 0; (rule = lb_rule_at(i)); i++) check_rule(rule);
   free(text);
   return 0;

@@ -37,8 +37,8 @@ static void check_role(const struct lb_scenario *s, struct lb_role role, int lea
 /* least: the smallest number of a role; 0 where it may be drawn. */
 static void check_step(const struct lb_scenario *s, const struct lb_step *step, int least) {
   struct lb_step again = {.line = step->line};
-  char err[512];
-  promise(lb_step_parse(step->text, &again, err, sizeof err) == 0, "the text of a step is a step");
+  struct lb_error err;
+  promise(lb_step_parse(step->text, &again, &err) == 0, "the text of a step is a step");
   promise(again.verb == step->verb && again.within_ms == step->within_ms, "it is the same step");
   promise(again.a.kind == step->a.kind && again.b.kind == step->b.kind, "it has the same roles");
   promise(again.offset_ms == step->offset_ms && again.monotonic == step->monotonic, "its clock jumps as far");
@@ -74,7 +74,8 @@ static void check_scenario(const struct lb_scenario *s) {
 
 /* The first line as `KEY=VALUE` of the command line. */
 static void try_set(struct lb_scenario *s, const uint8_t *data, size_t size) {
-  char line[256], err[512];
+  struct lb_error err;
+  char line[256];
   size_t len = 0;
   while (len < size && len < sizeof line - 1 && data[len] != '\n') len++;
   memcpy(line, data, len);
@@ -82,19 +83,19 @@ static void try_set(struct lb_scenario *s, const uint8_t *data, size_t size) {
   char *value = strchr(line, '=');
   if (!value) return;
   *value++ = '\0';
-  if (lb_scenario_set(s, line, value, err, sizeof err) == 0) check_scenario(s);
-  else promise(strncmp(err, "-s: ", 4) == 0, "a refused setting says so");
+  if (lb_scenario_set(s, line, value, &err) == 0) check_scenario(s);
+  else promise(strncmp(err.text, "-s: ", 4) == 0, "a refused setting says so");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static const char load[] = "[scenario]\ntitle=t\nquestion=q\nrefuted=r\n[workload]\nclients=3\n"
                              "[campaign]\nfault=pause client 2\n[expect]\n*=safe\n";
   struct lb_scenario s;
-  char err[1024];
-  if (lb_scenario_parse("fuzz.ini", (const char *)data, size, &s, err, sizeof err) == 0) check_scenario(&s);
-  else check_refusal(&s, err);
+  struct lb_error err;
+  if (lb_scenario_parse("fuzz.ini", (const char *)data, size, &s, &err) == 0) check_scenario(&s);
+  else check_refusal(&s, err.text);
   lb_scenario_clear(&s);
-  promise(lb_scenario_parse("fuzz.ini", load, sizeof load - 1, &s, err, sizeof err) == 0, "a good file stays good");
+  promise(lb_scenario_parse("fuzz.ini", load, sizeof load - 1, &s, &err) == 0, "a good file stays good");
   try_set(&s, data, size);
   lb_scenario_clear(&s);
   return 0;

@@ -30,31 +30,32 @@ static void check_refusal(const struct lb_suite *s, const char *err) {
 /* As a plan does it. */
 static void check_part(const char *path, char *settings) {
   struct lb_scenario scenario;
-  char err[1024];
-  promise(lb_scenario_load(path, &scenario, err, sizeof err) == 0, "a scenario of a suite can be loaded");
+  struct lb_error err;
+  promise(lb_scenario_load(path, &scenario, &err) == 0, "a scenario of a suite can be loaded");
   for (char *word; settings && *settings && (word = strsep(&settings, " "));) {
     char *value = strchr(word, '=');
     promise(value != NULL, "a setting has a value");
     *value++ = '\0';
-    promise(lb_scenario_set(&scenario, word, value, err, sizeof err) == 0, "its scenario takes it");
+    promise(lb_scenario_set(&scenario, word, value, &err) == 0, "its scenario takes it");
   }
   lb_scenario_clear(&scenario);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const char *source = getenv("LB_SOURCE_DIR");
-  char folder[1000], err[1200], *text = malloc(size + 1);
+  struct lb_error err;
+  char folder[1000], *text = malloc(size + 1);
   struct lb_suite s;
   promise(text != NULL, "there is memory");
   if (size > 0) memcpy(text, data, size);
   text[size] = '\0';
   snprintf(folder, sizeof folder, "%s/scenarios", source ? source : ".");
-  if (lb_suite_parse("fuzz.ini", text, size, folder, &s, err, sizeof err) == 0) {
+  if (lb_suite_parse("fuzz.ini", text, size, folder, &s, &err) == 0) {
     promise(s.name && s.path && s.title && s.question, "mandatory texts are there");
     promise(s.count > 0, "there is a scenario");
     for (size_t i = 0; i < s.count; i++) check_part(s.scenarios[i], s.settings[i]);
   } else {
-    check_refusal(&s, err);
+    check_refusal(&s, err.text);
   }
   lb_suite_clear(&s);
   free(text);

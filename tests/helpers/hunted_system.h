@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "base/error.h"
 #include "hunt/space.h"
 #include "run/system.h"
 
@@ -18,8 +19,8 @@
 static inline struct lb_hunt_system system_of(const char *name) {
   struct lb_hunt_system ret;
   struct lb_system system;
-  char err[400];
-  assert_int_equal(lb_system_parse(name, &system, err, sizeof err), 0);
+  struct lb_error err;
+  assert_int_equal(lb_system_parse(name, &system, &err), 0);
   lb_hunt_system_of(system.protocol, system.topology, &ret);
   ret.network = ret.count > 0 && !ret.own;
   return ret;

@@ -8,15 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "history/history.h"
 
 #define FORMAT "{\"format\":2}\n"
 
 /* As lb_history_parse(); lines that begin with FORMAT are taken as they are. */
-static inline int parse_lines(const char *name, const char *lines, struct lb_history *ret, char *err, size_t err_size) {
+static inline int parse_lines(const char *name, const char *lines, struct lb_history *ret, struct lb_error *err) {
   char *text = NULL;
   if (asprintf(&text, "%s%s", strncmp(lines, FORMAT, strlen(FORMAT)) == 0 ? "" : FORMAT, lines) < 0) abort();
-  int r = lb_history_parse(name, text, strlen(text), ret, err, err_size);
+  int r = lb_history_parse(name, text, strlen(text), ret, err);
   free(text);
   return r;
 }

@@ -30,7 +30,8 @@ enum { JOBS = 4 };
 
 struct world { /* a source: the trials of one cell, in the order of the plan's jobs */
   struct lb_rundir dir;
-  char folder[64], path[128], err[600];
+  struct lb_error err;
+  char folder[64], path[128];
   struct lb_plan plan;
   struct lb_source source;
   struct lb_input input;
@@ -71,14 +72,14 @@ static int set_up(void **state) {
   *state = w;
   w->enough = JOBS;
   snprintf(w->folder, sizeof w->folder, "/tmp/live-engine-XXXXXX");
-  if (!mkdtemp(w->folder) || lb_rundir_open(&w->dir, w->folder, "engine", NULL, w->err, sizeof w->err) < 0) return -1;
+  if (!mkdtemp(w->folder) || lb_rundir_open(&w->dir, w->folder, "engine", NULL, &w->err) < 0) return -1;
   snprintf(w->path, sizeof w->path, "%s/quiet.ini", w->folder);
   FILE *out = fopen(w->path, "we");
   if (!out || fputs(QUIET, out) < 0 || fclose(out) != 0) return -1;
   const char *const paths[] = {w->path};
   struct lb_plan_request request = {
       .scenario_paths = paths, .scenario_count = 1, .systems = "local@none", .trials = JOBS, .seed = 1};
-  if (lb_plan_make(&request, &w->plan, w->err, sizeof w->err) < 0) return -1;
+  if (lb_plan_make(&request, &w->plan, &w->err) < 0) return -1;
   w->source = (struct lb_source){.of = w, .left = JOBS, .next = next, .begun = begun, .ended = ended};
   fflush(NULL);
   return w->plan.job_count == JOBS ? 0 : -1;
@@ -94,8 +95,8 @@ static int tear_down(void **state) {
 }
 
 static void expect(struct world *w, int most, int result, size_t played) {
-  int r = lb_engine_run(&w->source, &w->dir, most, w->err, sizeof w->err);
-  if (r != result) fail_msg("%d: %s", r, w->err);
+  int r = lb_engine_run(&w->source, &w->dir, most, &w->err);
+  if (r != result) fail_msg("%d: %s", r, w->err.text);
   assert_int_equal(w->ended, played);
 }
 

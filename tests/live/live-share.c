@@ -64,10 +64,10 @@ static void tell(void *to, int result, const struct lb_outcome *outcome) {
 
 static int set_up(void **state) {
   struct world *w = calloc(1, sizeof *w);
-  char err[400];
+  struct lb_error err;
   *state = w;
   snprintf(w->folder, sizeof w->folder, "/tmp/live-share-XXXXXX");
-  return w && mkdtemp(w->folder) && lb_rundir_open(&w->dir, w->folder, "share", NULL, err, sizeof err) == 0 ? 0 : -1;
+  return w && mkdtemp(w->folder) && lb_rundir_open(&w->dir, w->folder, "share", NULL, &err) == 0 ? 0 : -1;
 }
 
 static int tear_down(void **state) {
@@ -81,7 +81,7 @@ static int tear_down(void **state) {
 
 /* One trial of each of them, in this order. */
 static void plan(struct world *w, const char *const text[], size_t count) {
-  char err[600] = "";
+  struct lb_error err = {0};
   for (size_t i = 0; i < count; i++) {
     snprintf(w->path[i], sizeof w->path[i], "%s/play-%zu.ini", w->folder, i);
     w->paths[i] = w->path[i];
@@ -96,7 +96,7 @@ static void plan(struct world *w, const char *const text[], size_t count) {
                                     .only_guards = 1u << LB_GUARD_NONE,
                                     .seed = 1,
                                     .reuse = true};
-  if (lb_plan_make(&request, &w->plan, err, sizeof err) < 0) fail_msg("%s", err);
+  if (lb_plan_make(&request, &w->plan, &err) < 0) fail_msg("%s", err.text);
   assert_int_equal(w->plan.job_count, count);
   for (size_t i = 0; i < count; i++) w->plan.order[i] = i;
 }
@@ -162,13 +162,13 @@ static void one_place_is_enough(void **state) {
   struct world *w = *state;
   struct lb_tally tally;
   struct lb_progress progress = {.finished = count_histories, .display = w};
-  char err[600] = "";
+  struct lb_error err = {0};
   if (lb_isolation_probe()->kind == LB_ISOLATION_NONE) skip();
   plan(w, (const char *const[]){QUIET, PAUSES, SEES}, 3);
   w->plan.jobs[1].plan.fresh = true;
   assert_int_equal(lb_tally_begin(&w->plan, &tally), 0);
   fflush(NULL);
-  if (lb_runner_run(&tally, &w->dir, 1, &progress, err, sizeof err) < 0) fail_msg("%s", err);
+  if (lb_runner_run(&tally, &w->dir, 1, &progress, &err) < 0) fail_msg("%s", err.text);
   assert_int_equal(tally.done, 3);
   for (size_t i = 0; i < 3; i++) assert_int_equal(tally.jobs[i].outcome.fresh, i < 2);
   lb_tally_clear(&tally);

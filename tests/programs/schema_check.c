@@ -356,41 +356,43 @@ static void check_sums(const struct run *run, const struct sum *sums) {
 }
 
 static void check_trials(const struct run *run) {
-  char path[PATH_MAX], err[400];
+  struct lb_error err;
+  char path[PATH_MAX];
   struct lb_csv csv;
   const struct section *section = section_of("trials.csv");
   struct sum *sums = calloc(json_array_size(json_object_get(run->json, "cells")) + 1, sizeof *sums);
   snprintf(path, sizeof path, "%s/trials.csv", run->dir);
-  int r = lb_csv_open(path, &csv, err, sizeof err);
+  int r = lb_csv_open(path, &csv, &err);
   if (r == 0 && section && sums) {
     check_columns(run, &csv, section);
-    while ((r = lb_csv_next(&csv, err, sizeof err)) > 0) {
+    while ((r = lb_csv_next(&csv, &err)) > 0) {
       check_row(run, &csv, section);
       add_row(run, &csv, sums);
     }
     check_sums(run, sums);
   }
-  if (r < 0) breach("%s", err);
+  if (r < 0) breach("%s", err.text);
   lb_csv_close(&csv);
   free(sums);
 }
 
 /* A table whose columns the page names in one line. */
 static void check_table(const struct run *run, const char *name) {
-  char path[PATH_MAX], err[400], header[400] = "";
+  struct lb_error err;
+  char path[PATH_MAX], header[400] = "";
   struct lb_csv csv;
   const struct section *section = section_of(name);
   snprintf(path, sizeof path, "%s/%s", run->dir, name);
-  int r = lb_csv_open(path, &csv, err, sizeof err);
+  int r = lb_csv_open(path, &csv, &err);
   for (size_t i = 0; r == 0 && i < csv.columns; i++) {
     size_t n = strlen(header);
     snprintf(header + n, sizeof header - n, "%s%s", i ? "," : "", csv.header[i]);
   }
   if (r == 0 && section && strcmp(header, section->header) != 0)
     breach("%s:1: %s, expected %s", path, header, section->header);
-  while (r >= 0 && (r = lb_csv_next(&csv, err, sizeof err)) > 0) {
+  while (r >= 0 && (r = lb_csv_next(&csv, &err)) > 0) {
   }
-  if (r < 0) breach("%s", err);
+  if (r < 0) breach("%s", err.text);
   lb_csv_close(&csv);
 }
 

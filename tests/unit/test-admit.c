@@ -15,6 +15,7 @@
 #include "backends/registry.h"
 #include "run/admit.h"
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/machine.h"
 #include "servers/topology.h"
 
@@ -43,14 +44,14 @@ static void ensembles_start_one_after_the_other(void **state) {
 static void adapters_cost_their_start(void **state) {
   (void)state;
   const struct lb_topology *redis = lb_topology_find("redis");
-  char err[200];
+  struct lb_error err;
   struct lb_foreign_plan plan = {
       .kind = "exec", .command = "true", .says = "name=quick topologies=redis ends=lease can=", .start_ms = 20};
-  const struct lb_protocol *quick = lb_foreign_add(&plan, err, sizeof err);
+  const struct lb_protocol *quick = lb_foreign_add(&plan, &err);
   plan.says = "name=slow topologies=redis ends=lease can=", plan.start_ms = 3000;
-  const struct lb_protocol *slow = lb_foreign_add(&plan, err, sizeof err);
+  const struct lb_protocol *slow = lb_foreign_add(&plan, &err);
   plan.says = "name=unknown topologies=redis ends=lease can=", plan.start_ms = 0;
-  const struct lb_protocol *unknown = lb_foreign_add(&plan, err, sizeof err);
+  const struct lb_protocol *unknown = lb_foreign_add(&plan, &err);
   assert_true(quick && slow && unknown);
   assert_int_equal(lb_start_ms(lb_protocol_find("redis-token"), redis, 3), redis->start_ms);
   assert_int_equal(lb_start_ms(quick, redis, 2), redis->start_ms + 2 * 20);

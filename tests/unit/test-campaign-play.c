@@ -20,7 +20,7 @@
 #include "base/clock.h"
 #include "trial/fault.h"
 #include "base/files.h"
-#include "base/refuse.h"
+#include "base/error.h"
 #include "trial/workload.h"
 #include "scratch.h"
 
@@ -60,12 +60,11 @@ int __wrap_lb_make_dirs(const char *path);
 int __wrap_lb_workload_begin(struct lb_stage *stage);
 void __wrap_lb_workload_continue(struct lb_stage *stage, lb_ns when, const _Atomic bool *enough);
 int __wrap_lb_workload_end(struct lb_stage *stage);
-int __wrap_lb_cast_find(struct lb_stage *stage, const struct lb_role *role, struct lb_cast *ret, char *err,
-                        size_t err_size);
+int __wrap_lb_cast_find(struct lb_stage *stage, const struct lb_role *role, struct lb_cast *ret, struct lb_error *err);
 int __wrap_lb_fault_do(struct lb_stage *stage, const struct lb_step *step, const struct lb_cast *a,
-                       const struct lb_cast *b, char *err, size_t err_size);
-int __wrap_lb_fault_undo(struct lb_stage *stage, const struct lb_step *step, const struct lb_cast *a, char *err,
-                         size_t err_size);
+                       const struct lb_cast *b, struct lb_error *err);
+int __wrap_lb_fault_undo(struct lb_stage *stage, const struct lb_step *step, const struct lb_cast *a,
+                         struct lb_error *err);
 
 lb_ns __wrap_lb_clock_ns(void) { return world.now; }
 
@@ -96,13 +95,12 @@ int __wrap_lb_workload_end(struct lb_stage *stage) {
   return 0;
 }
 
-int __wrap_lb_cast_find(struct lb_stage *stage, const struct lb_role *role, struct lb_cast *ret, char *err,
-                        size_t err_size) {
+int __wrap_lb_cast_find(struct lb_stage *stage, const struct lb_role *role, struct lb_cast *ret, struct lb_error *err) {
   bool b = role->kind == LB_ROLE_NODE;
   world.casts++;
   *ret = (struct lb_cast){0};
   if (stage->primary >= 0) world.primary_was_bound = true;
-  if (b ? world.no_other_side : world.nobody) return lb_refuse(err, err_size, "nobody held the lock"), -1;
+  if (b ? world.no_other_side : world.nobody) return lb_error(err, -1, "nobody held the lock");
   if (!world.empty[b]) ret->client_count = b ? 2 : 1;
   return 0;
 }
@@ -110,20 +108,20 @@ int __wrap_lb_cast_find(struct lb_stage *stage, const struct lb_role *role, stru
 static bool next_is_good(const char **script) { return **script == '\0' || *(*script)++ == '+'; }
 
 int __wrap_lb_fault_do(struct lb_stage *stage, const struct lb_step *step, const struct lb_cast *a,
-                       const struct lb_cast *b, char *err, size_t err_size) {
+                       const struct lb_cast *b, struct lb_error *err) {
   assert_true(world.faults < FAULTS_MAX);
   struct played *p = &world.played[world.faults++];
   *p = (struct played){.begin = world.now, .a = a->client_count, .b = b->client_count};
   snprintf(p->text, sizeof p->text, "%s", step->text);
   stage->primary = 1;
   world.now += world.takes;
-  if (*world.proofs == '0') return world.proofs++, lb_refuse(err, err_size, "nobody to cut"), 1;
+  if (*world.proofs == '0') return world.proofs++, lb_refuse(err, "nobody to cut"), 1;
   if (next_is_good(&world.proofs)) return 0;
-  return lb_refuse(err, err_size, "it goes on"), -1;
+  return lb_error(err, -1, "it goes on");
 }
 
-int __wrap_lb_fault_undo(struct lb_stage *stage, const struct lb_step *step, const struct lb_cast *a, char *err,
-                         size_t err_size) {
+int __wrap_lb_fault_undo(struct lb_stage *stage, const struct lb_step *step, const struct lb_cast *a,
+                         struct lb_error *err) {
   (void)stage;
   assert_int_equal(++world.undos, world.faults);
   struct played *p = &world.played[world.faults - 1];
@@ -131,7 +129,7 @@ int __wrap_lb_fault_undo(struct lb_stage *stage, const struct lb_step *step, con
   assert_int_equal(p->a, a->client_count);
   p->end = world.now;
   if (next_is_good(&world.undone)) return 0;
-  return lb_refuse(err, err_size, "client-1 did not come back"), -1;
+  return lb_error(err, -1, "client-1 did not come back");
 }
 
 /* ---- a campaign -------------------------------------------------------------------------------------------------- */
@@ -166,12 +164,13 @@ static int tear_down(void **state) {
 
 /* Somewhat more than a minute, with faults of about two seconds every four. */
 static void scenario(const char *fault) {
-  char text[1000], err[300];
+  struct lb_error err;
+  char text[1000];
   snprintf(text, sizeof text,
            "[scenario]\ntitle = t\nquestion = q\nrefuted = r\n[workload]\nclients = 3\nduration_s = %d\n[campaign]\n"
            "every_ms = 4000\nlasts_ms = 2000\nfault = %s\n[expect]\nlocal@none = race: it is a test\n",
            DURATION_S, fault);
-  if (lb_scenario_parse("01-s.ini", text, strlen(text), &world.scenario, err, sizeof err) != 0) fail_msg("%s", err);
+  if (lb_scenario_parse("01-s.ini", text, strlen(text), &world.scenario, &err) != 0) fail_msg("%s", err.text);
 }
 
 static int play(void) { return lb_campaign_play(&world.stage, &world.out); }

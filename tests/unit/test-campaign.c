@@ -16,6 +16,7 @@
 
 #include <errno.h>
 
+#include "base/error.h"
 #include "trial/campaign.h"
 #include "base/files.h"
 #include "scratch.h"
@@ -68,14 +69,15 @@ static int tear_down(void **state) {
 }
 
 static void scenario(struct world *w, const char *text) {
-  char path[200], err[300];
+  struct lb_error err;
+  char path[200];
   snprintf(path, sizeof path, "%s/01-s.ini", w->dir);
   FILE *out = fopen(path, "we");
   assert_non_null(out);
   fputs(text, out);
   assert_int_equal(lb_close_written(out), 0);
   lb_scenario_clear(&w->scenario);
-  if (lb_scenario_load(path, &w->scenario, err, sizeof err) != 0) fail_msg("%s", err);
+  if (lb_scenario_load(path, &w->scenario, &err) != 0) fail_msg("%s", err.text);
 }
 
 /* Plays to the point where the clients turn out to be gone. */

@@ -24,7 +24,7 @@ static struct world {
   struct lb_topology topology;
   struct lb_trial_plan plan;
   struct lb_stage stage;
-  char err[400];
+  struct lb_error err;
 } w;
 
 lb_ns __wrap_lb_clock_ns(void);
@@ -63,7 +63,7 @@ static const char *who(enum lb_role_kind kind, int number) {
   struct lb_role role = {kind, number};
   struct lb_cast cast;
   names[0] = '\0';
-  if (lb_cast_find(&w.stage, &role, &cast, w.err, sizeof w.err) < 0) return names;
+  if (lb_cast_find(&w.stage, &role, &cast, &w.err) < 0) return names;
   for (size_t i = 0; i < cast.server_count; i++)
     names[i] = (char)('1' + (cast.server[i] - w.stage.cluster.server)), names[i + 1] = '\0';
   return names;
@@ -101,10 +101,10 @@ static void primary_2_is_nobody_until_somebody_took_over(void **state) {
   assert_string_equal(who(LB_ROLE_PRIMARY, 2), "2");
   assert_true(w.now < 3100 * LB_NS_PER_MS);
   assert_string_equal(who(LB_ROLE_PRIMARY, 3), "");
-  assert_string_equal(w.err, "primary 3: redis-2 still decides, nobody replaced it");
+  assert_string_equal(w.err.text, "primary 3: redis-2 still decides, nobody replaced it");
   assert_true(w.now > 8000 * LB_NS_PER_MS && w.now < 8200 * LB_NS_PER_MS);
   assert_string_equal(who(LB_ROLE_PRIMARY, 4), "");
-  assert_string_equal(w.err, "primary 4: nobody has named primary 3");
+  assert_string_equal(w.err.text, "primary 4: nobody has named primary 3");
 }
 
 /* What it was bound to stands in the history. */

@@ -11,13 +11,14 @@
 
 #include <cmocka.h>
 
+#include "base/error.h"
 #include "lines.h"
 #include "history/check.h"
 
 static void judge(const char *text, struct lb_check *ret) {
   struct lb_history h;
-  char err[300];
-  if (parse_lines("test", text, &h, err, sizeof err) != 0) fail_msg("%s", err);
+  struct lb_error err;
+  if (parse_lines("test", text, &h, &err) != 0) fail_msg("%s", err.text);
   assert_int_equal(lb_check_history(&h, ret), 0);
   lb_history_clear(&h);
 }

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/error.h"
 #include "lines.h"
 #include "history/check.h"
 #include "brute.h"
@@ -229,14 +230,15 @@ static const struct expectation {
 
 static void load(const char *file, struct lb_history *ret) {
   const char *root = getenv("LB_SOURCE_DIR");
-  char path[1000], err[300];
+  struct lb_error err;
+  char path[1000];
   snprintf(path, sizeof path, "%s/tests/data/histories/%s.jsonl", root ? root : ".", file);
-  if (lb_history_load(path, ret, err, sizeof err) < 0) fail_msg("%s", err);
+  if (lb_history_load(path, ret, &err) < 0) fail_msg("%s", err.text);
 }
 
 static void parse(const char *text, struct lb_history *ret) {
-  char err[300];
-  if (parse_lines("text", text, ret, err, sizeof err) < 0) fail_msg("%s", err);
+  struct lb_error err;
+  if (parse_lines("text", text, ret, &err) < 0) fail_msg("%s", err.text);
 }
 
 static void each_history_has_the_counts_worked_out_on_paper(void **state) {

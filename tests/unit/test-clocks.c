@@ -56,13 +56,14 @@ static void look_at_all_systems(const struct lb_scenario *s, struct looked *ret)
 
 /* The timelines that set a clock. How many. */
 static size_t look_into(struct looked *ret) {
-  char folder[1100], err[600], **names, **paths;
+  struct lb_error err;
+  char folder[1100], **names, **paths;
   size_t count, asked = 0;
   snprintf(folder, sizeof folder, "%s/scenarios", root);
   assert_int_equal(lb_scenario_list(folder, &names, &paths, &count), 0);
   for (size_t i = 0; i < count; i++) {
     struct lb_scenario s;
-    if (lb_scenario_load(paths[i], &s, err, sizeof err) < 0) fail_msg("%s", err);
+    if (lb_scenario_load(paths[i], &s, &err) < 0) fail_msg("%s", err.text);
     if (s.kind == LB_KIND_TIMELINE && lb_clocks_set(&s) && !s.upstream) asked++, look_at_all_systems(&s, ret);
     lb_scenario_clear(&s);
     free(names[i]), free(paths[i]);
@@ -114,13 +115,13 @@ static void a_foreign_program_may_read_any_clock_of_its_host(void **state) {
 }
 
 int main(void) {
-  char err[600];
+  struct lb_error err;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_lock_rests_on_the_clocks_that_end_its_hold),
       cmocka_unit_test(a_foreign_program_may_read_any_clock_of_its_host),
       cmocka_unit_test(no_lock_is_judged_by_a_clock_that_it_does_not_read),
   };
   snprintf(root, sizeof root, "%s", getenv("LB_SOURCE_DIR") ? getenv("LB_SOURCE_DIR") : ".");
-  if (lb_load_known(root, err, sizeof err) < 0) return fprintf(stderr, "%s\n", err), 1;
+  if (lb_load_known(root, &err) < 0) return fprintf(stderr, "%s\n", err.text), 1;
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

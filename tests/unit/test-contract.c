@@ -16,13 +16,13 @@
 
 #define MS(n) ((lb_ns)(n)*LB_NS_PER_MS)
 
-static char complaint[200];
+static struct lb_error complaint;
 
 static const char *result_of(enum lb_hook hook, int result) {
-  complaint[0] = '\0';
-  int r = lb_contract_result(hook, result, complaint, sizeof complaint);
-  assert_int_equal(r, complaint[0] ? -1 : 0);
-  return complaint;
+  complaint.text[0] = '\0';
+  int r = lb_contract_result(hook, result, &complaint);
+  assert_int_equal(r, complaint.text[0] ? -EINVAL : 0);
+  return complaint.text;
 }
 
 /* As the comments in backend.h have it; one letter per result. */
@@ -50,36 +50,36 @@ static void every_hook_has_its_results_and_no_others(void **state) {
 
 static void a_server_is_one_of_the_endpoints_or_none(void **state) {
   (void)state;
-  char said[100] = "";
-  assert_int_equal(lb_contract_server(0, 3, said, sizeof said), 0);
-  assert_int_equal(lb_contract_server(2, 3, said, sizeof said), 0);
-  assert_int_equal(lb_contract_server(-ENOENT, 0, said, sizeof said), 0);
-  assert_string_equal(said, "");
-  assert_int_equal(lb_contract_server(3, 3, said, sizeof said), -1);
-  assert_string_equal(said, "server answered 3, which is neither -ENOENT nor one of 3 endpoints");
-  assert_int_equal(lb_contract_server(-EIO, 3, said, sizeof said), -1);
-  assert_int_equal(lb_contract_server(0, 0, said, sizeof said), -1);
+  struct lb_error said = {0};
+  assert_int_equal(lb_contract_server(0, 3, &said), 0);
+  assert_int_equal(lb_contract_server(2, 3, &said), 0);
+  assert_int_equal(lb_contract_server(-ENOENT, 0, &said), 0);
+  assert_string_equal(said.text, "");
+  assert_int_equal(lb_contract_server(3, 3, &said), -EINVAL);
+  assert_string_equal(said.text, "server answered 3, which is neither -ENOENT nor one of 3 endpoints");
+  assert_int_equal(lb_contract_server(-EIO, 3, &said), -EINVAL);
+  assert_int_equal(lb_contract_server(0, 0, &said), -EINVAL);
 }
 
 static void what_was_seen_is_a_number_that_a_history_can_hold(void **state) {
-  char said[100];
+  struct lb_error said;
   (void)state;
-  assert_int_equal(lb_contract_seen(0, said, sizeof said), 0);
-  assert_int_equal(lb_contract_seen(INT64_MAX, said, sizeof said), 0);
-  assert_int_equal(lb_contract_seen((uint64_t)INT64_MAX + 1, said, sizeof said), -1);
-  assert_string_equal(said, "seen answered a number of more than 63 bits");
+  assert_int_equal(lb_contract_seen(0, &said), 0);
+  assert_int_equal(lb_contract_seen(INT64_MAX, &said), 0);
+  assert_int_equal(lb_contract_seen((uint64_t)INT64_MAX + 1, &said), -EINVAL);
+  assert_string_equal(said.text, "seen answered a number of more than 63 bits");
 }
 
 static void voters_are_some_of_the_endpoints(void **state) {
   (void)state;
-  char said[100] = "";
-  assert_int_equal(lb_contract_voters(5, 3, said, sizeof said), 0);
-  assert_int_equal(lb_contract_voters(UINT64_MAX, 64, said, sizeof said), 0);
-  assert_string_equal(said, "");
-  assert_int_equal(lb_contract_voters(0, 3, said, sizeof said), -1);
-  assert_string_equal(said, "voters named nobody");
-  assert_int_equal(lb_contract_voters(8, 3, said, sizeof said), -1);
-  assert_string_equal(said, "voters named more than the 3 endpoints");
+  struct lb_error said = {0};
+  assert_int_equal(lb_contract_voters(5, 3, &said), 0);
+  assert_int_equal(lb_contract_voters(UINT64_MAX, 64, &said), 0);
+  assert_string_equal(said.text, "");
+  assert_int_equal(lb_contract_voters(0, 3, &said), -EINVAL);
+  assert_string_equal(said.text, "voters named nobody");
+  assert_int_equal(lb_contract_voters(8, 3, &said), -EINVAL);
+  assert_string_equal(said.text, "voters named more than the 3 endpoints");
 }
 
 static void a_complaint_says_what_was_answered(void **state) {
@@ -97,10 +97,10 @@ static void a_complaint_says_what_was_answered(void **state) {
 
 /* Asked at 1000 ms, looked at until 1010 ms, for 500 ms. */
 static const char *grant_of(unsigned traits, struct lb_grant grant) {
-  complaint[0] = '\0';
-  int r = lb_contract_grant(traits & LB_TRAIT_LEASED, &grant, MS(1000), MS(1010), 500, complaint, sizeof complaint);
-  assert_int_equal(r, complaint[0] ? -1 : 0);
-  return complaint;
+  complaint.text[0] = '\0';
+  int r = lb_contract_grant(traits & LB_TRAIT_LEASED, &grant, MS(1000), MS(1010), 500, &complaint);
+  assert_int_equal(r, complaint.text[0] ? -EINVAL : 0);
+  return complaint.text;
 }
 
 static void a_good_grant_is_left_alone(void **state) {
@@ -117,9 +117,9 @@ static void a_good_grant_is_left_alone(void **state) {
 static void a_lease_that_the_drift_eats_up_is_no_breach(void **state) {
   (void)state;
   struct lb_grant g = {.asked_at = MS(1000), .valid_until = lb_lease_end(MS(1000), 2)};
-  assert_int_equal(lb_contract_grant(true, &g, MS(1000), MS(1010), 2, complaint, sizeof complaint), 0);
+  assert_int_equal(lb_contract_grant(true, &g, MS(1000), MS(1010), 2, &complaint), 0);
   g.valid_until--;
-  assert_int_equal(lb_contract_grant(true, &g, MS(1000), MS(1010), 2, complaint, sizeof complaint), -1);
+  assert_int_equal(lb_contract_grant(true, &g, MS(1000), MS(1010), 2, &complaint), -EINVAL);
 }
 
 static void a_broken_grant_is_named(void **state) {
@@ -143,10 +143,10 @@ static void a_broken_grant_is_named(void **state) {
 }
 
 static const char *text_of(const char *err, size_t size) {
-  complaint[0] = '\0';
-  int r = lb_contract_text(err, size, complaint, sizeof complaint);
-  assert_int_equal(r, complaint[0] ? -1 : 0);
-  return complaint;
+  complaint.text[0] = '\0';
+  int r = lb_contract_text(err, size, &complaint);
+  assert_int_equal(r, complaint.text[0] ? -EINVAL : 0);
+  return complaint.text;
 }
 
 static void a_negative_result_needs_one_printable_line(void **state) {

@@ -66,13 +66,14 @@ static const struct lb_directed_of of = {.scenario = "storm",
                                          .hold_ms = 2};
 
 static void read_it(const char *end, struct lb_directed *ret) {
-  char text[16000], err[400] = "";
+  struct lb_error err = {0};
+  char text[16000];
   struct lb_history history;
   struct lb_check check;
   snprintf(text, sizeof text, "%s%s", before, end);
-  if (parse_lines("h", text, &history, err, sizeof err) < 0) fail_msg("%s", err);
+  if (parse_lines("h", text, &history, &err) < 0) fail_msg("%s", err.text);
   assert_int_equal(lb_check_history(&history, &check), 0);
-  if (lb_directed_read(&history, &check, &of, ret, err, sizeof err) < 0) fail_msg("%s", err);
+  if (lb_directed_read(&history, &check, &of, ret, &err) < 0) fail_msg("%s", err.text);
   lb_check_clear(&check);
   lb_history_clear(&history);
 }
@@ -80,14 +81,15 @@ static void read_it(const char *end, struct lb_directed *ret) {
 /* The text, malloc'd; it has to be a scenario. */
 static char *write_it(const struct lb_directed *d, unsigned mask) {
   bool keep[LB_DIRECTED_FAULTS_MAX];
-  char *text = NULL, err[400];
+  struct lb_error err;
+  char *text = NULL;
   size_t size;
   struct lb_scenario scenario;
   for (size_t i = 0; i < LB_DIRECTED_FAULTS_MAX; i++) keep[i] = i < 32 && mask & 1u << i;
   FILE *file = open_memstream(&text, &size);
   assert_int_equal(lb_directed_write(d, keep, &of, "note", "violated", file), 0);
   fclose(file);
-  if (lb_scenario_parse("shrunk.ini", text, size, &scenario, err, sizeof err) < 0) fail_msg("%s\n%s", err, text);
+  if (lb_scenario_parse("shrunk.ini", text, size, &scenario, &err) < 0) fail_msg("%s\n%s", err.text, text);
   lb_scenario_clear(&scenario);
   return text;
 }

@@ -18,6 +18,7 @@
 
 #include "backends/foreign.h"
 #include "base/clock.h"
+#include "base/error.h"
 #include "client/driver.h"
 
 enum { PATIENCE_MS = 20000, HELPERS = 2 };
@@ -53,10 +54,10 @@ static int set_up(void **state) {
   static const struct lb_protocol *protocol;
   struct lb_foreign_plan foreign = {
       .kind = "exec", .command = adapter, .says = "name=tree topologies=none ends=session"};
-  char err[300];
+  struct lb_error err;
   (void)state;
   setenv("LB_TEST_PIDS", pids_path, 1);
-  if (!protocol) protocol = lb_foreign_add(&foreign, err, sizeof err);
+  if (!protocol) protocol = lb_foreign_add(&foreign, &err);
   if (!protocol) return -1;
   w = (struct world){.memory = lb_memory_map(1, 1, 1), .here = {.name = "here", .netns = -1}};
   w.target = (struct lb_target){.topology = "none"};

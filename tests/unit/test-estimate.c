@@ -179,16 +179,17 @@ static void a_load_that_is_told_to_take_longer_takes_longer(void **state) {
 
 static void the_shipped_table_can_be_read(void **state) {
   (void)state;
-  char path[4000], err[300] = "";
+  struct lb_error err = {0};
+  char path[4000];
   struct lb_times t;
   snprintf(path, sizeof path, "%s/scenarios/times.csv", getenv("LB_SOURCE_DIR"));
-  if (lb_times_read(path, &t, err, sizeof err) < 0) fail_msg("%s", err);
+  if (lb_times_read(path, &t, &err) < 0) fail_msg("%s", err.text);
   assert_true(t.count > 0);
   for (size_t i = 0; i < t.count; i++)
     if (!(t.row[i].rest_s > 0 && t.row[i].start_s >= 0 && t.row[i].clients > 0))
       fail_msg("%s %s", t.row[i].scenario, t.row[i].system);
   lb_times_clear(&t);
-  assert_true(lb_times_read("/nonexistent/times.csv", &t, err, sizeof err) < 0);
+  assert_true(lb_times_read("/nonexistent/times.csv", &t, &err) < 0);
   assert_int_equal(t.count, 0);
 }
 

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/error.h"
 #include "lines.h"
 #include "history/evidence.h"
 
@@ -23,8 +24,8 @@ static void *just(void *array, size_t count, size_t size) {
 }
 
 static void parse(const char *text, struct lb_history *ret) {
-  char err[300];
-  if (parse_lines("test", text, ret, err, sizeof err) != 0) fail_msg("%s", err);
+  struct lb_error err;
+  if (parse_lines("test", text, ret, &err) != 0) fail_msg("%s", err.text);
   ret->events = just(ret->events, ret->count, sizeof *ret->events);
   ret->capacity = ret->count;
 }

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/error.h"
 #include "lines.h"
 #include "history/evidence.h"
 
@@ -17,9 +18,9 @@ static char stopped[20]; /* whom the latest answer named */
 
 static enum lb_guard_evidence with(const char *text, size_t count, size_t needed) {
   struct lb_history h;
-  char err[300];
+  struct lb_error err;
   uint32_t client;
-  if (parse_lines("test", text, &h, err, sizeof err) < 0) fail_msg("%s", err);
+  if (parse_lines("test", text, &h, &err) < 0) fail_msg("%s", err.text);
   enum lb_guard_evidence result = lb_evidence_guard(&h, servers, count, needed, &client);
   strcpy(stopped, client == LB_NO_NAME ? "" : h.clients.name[client]);
   lb_history_clear(&h);
@@ -205,8 +206,8 @@ static void another_fault_is_no_cut(void **state) {
 
 static bool refused(const char *text) {
   struct lb_history h;
-  char err[300];
-  if (parse_lines("test", text, &h, err, sizeof err) < 0) fail_msg("%s", err);
+  struct lb_error err;
+  if (parse_lines("test", text, &h, &err) < 0) fail_msg("%s", err.text);
   bool result = lb_evidence_refused(&h);
   lb_history_clear(&h);
   return result;

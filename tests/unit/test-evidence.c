@@ -8,14 +8,15 @@
 
 #include <cmocka.h>
 
+#include "base/error.h"
 #include "lines.h"
 #include "history/evidence.h"
 
 /* Whether anybody asked for what another one held, answered or not. */
 static bool contested(const char *text) {
   struct lb_history h;
-  char err[300];
-  assert_int_equal(parse_lines("test", text, &h, err, sizeof err), 0);
+  struct lb_error err;
+  assert_int_equal(parse_lines("test", text, &h, &err), 0);
   bool asked;
   lb_evidence_contested(&h, &asked);
   lb_history_clear(&h);
@@ -93,8 +94,8 @@ static void a_client_does_not_contest_itself(void **state) {
 
 static bool observed(const char *text, const char *role, bool present) {
   struct lb_history h;
-  char err[300];
-  assert_int_equal(parse_lines("test", text, &h, err, sizeof err), 0);
+  struct lb_error err;
+  assert_int_equal(parse_lines("test", text, &h, &err), 0);
   bool result = lb_evidence_observed(&h, role, present);
   lb_history_clear(&h);
   return result;
@@ -131,8 +132,8 @@ static void what_was_seen_at_a_host_or_only_said_is_no_observation_of_a_role(voi
 
 static bool answered(const char *text) {
   struct lb_history h;
-  char err[300];
-  if (parse_lines("test", text, &h, err, sizeof err) != 0) fail_msg("%s", err);
+  struct lb_error err;
+  if (parse_lines("test", text, &h, &err) != 0) fail_msg("%s", err.text);
   bool asked, result = lb_evidence_contested(&h, &asked);
   assert_true(asked || !result);
   lb_history_clear(&h);
@@ -260,8 +261,8 @@ static void silence_is_no_answer_to_a_question_that_may_not_have_left(void **sta
 static uint64_t in_vain(const char *text) {
   struct lb_history h;
   struct lb_in_vain found = {0};
-  char err[300];
-  if (parse_lines("test", text, &h, err, sizeof err) != 0) fail_msg("%s", err);
+  struct lb_error err;
+  if (parse_lines("test", text, &h, &err) != 0) fail_msg("%s", err.text);
   bool result = lb_evidence_in_vain(&h, 100, &found);
   lb_history_clear(&h);
   return result ? found.free_ns : 0;
@@ -271,8 +272,8 @@ static uint64_t in_vain(const char *text) {
 static enum lb_closing_end closing(const char *text) {
   struct lb_history h;
   struct lb_closing found;
-  char err[300];
-  if (parse_lines("test", text, &h, err, sizeof err) != 0) fail_msg("%s", err);
+  struct lb_error err;
+  if (parse_lines("test", text, &h, &err) != 0) fail_msg("%s", err.text);
   lb_evidence_closing(&h, 100, &found);
   lb_history_clear(&h);
   return found.end;

@@ -12,7 +12,7 @@
 
 #include "show/explain_run.h"
 
-static char err[1000];
+static struct lb_error err;
 
 static json_t *cells_of(const char *const *names) { /* "scenario system guard [verdict]" */
   json_t *cells = json_array();
@@ -31,7 +31,7 @@ static const char *const run[] = {"failover token@sentinel none", "failover toke
                                   "storm.v2 token@redis none",    NULL};
 
 /* The name of the cell, or what is said; `words` are taken apart at spaces. */
-static const char *named_in(const char *const *names, const char *words, size_t err_size) {
+static const char *named_in(const char *const *names, const char *words) {
   static char ret[LB_CELL_NAME_MAX];
   char text[600];
   const char *word[20];
@@ -39,13 +39,13 @@ static const char *named_in(const char *const *names, const char *words, size_t 
   snprintf(text, sizeof text, "%s", words);
   for (char *at = strtok(text, " "); at; at = strtok(NULL, " ")) word[count++] = at;
   json_t *cells = cells_of(names);
-  const json_t *cell = lb_cell_named(cells, word, count, err, err_size);
+  const json_t *cell = lb_cell_named(cells, word, count, &err);
   if (cell) lb_cell_name(cell, ret);
   json_decref(cells);
-  return cell ? ret : err;
+  return cell ? ret : err.text;
 }
 
-static const char *named(const char *words) { return named_in(run, words, sizeof err); }
+static const char *named(const char *words) { return named_in(run, words); }
 
 static void a_whole_name_is_that_cell(void **state) {
   (void)state;
@@ -62,10 +62,10 @@ static void cells_without_a_question_stand_in_nobodys_way(void **state) {
                                     NULL};
   static const char *const none[] = {"load broken fence n/a", "load broken claim n/a", NULL};
   (void)state;
-  assert_string_equal(named_in(one, "load", sizeof err), "load.broken");
-  assert_string_equal(named_in(one, "claim", sizeof err), "load.broken.claim");
-  assert_non_null(strstr(named_in(two, "load", sizeof err), "could be any of 3 cells"));
-  assert_non_null(strstr(named_in(none, "load", sizeof err), "could be any of 2 cells"));
+  assert_string_equal(named_in(one, "load"), "load.broken");
+  assert_string_equal(named_in(one, "claim"), "load.broken.claim");
+  assert_non_null(strstr(named_in(two, "load"), "could be any of 3 cells"));
+  assert_non_null(strstr(named_in(none, "load"), "could be any of 2 cells"));
 }
 
 static void what_only_one_cell_has_is_that_cell(void **state) {
@@ -83,23 +83,21 @@ static void a_name_is_cut_at_the_dots_that_are_not_its_own(void **state) {
   (void)state;
   static const char *const variants[] = {"load~hold_ms=0.5 token@redis none", "load~hold_ms=0.5 token@redis fence",
                                          "load~hold_ms=0.6 token@redis none", "load row@pg none", NULL};
-  assert_string_equal(named_in(variants, "load~hold_ms=0.6.token@redis", sizeof err), "load~hold_ms=0.6.token@redis");
-  assert_string_equal(named_in(variants, "load~hold_ms=0.5.token@redis.fence", sizeof err),
-                      "load~hold_ms=0.5.token@redis.fence");
-  assert_string_equal(named_in(variants, "load~hold_ms=0.6.token", sizeof err), "load~hold_ms=0.6.token@redis");
-  assert_string_equal(named_in(variants, "fence.load~hold_ms=0.5.token", sizeof err),
-                      "load~hold_ms=0.5.token@redis.fence");
-  assert_string_equal(named_in(variants, "token.load~hold_ms=0.6", sizeof err), "load~hold_ms=0.6.token@redis");
-  assert_string_equal(named_in(variants, "load.row", sizeof err), "load.row@pg");
+  assert_string_equal(named_in(variants, "load~hold_ms=0.6.token@redis"), "load~hold_ms=0.6.token@redis");
+  assert_string_equal(named_in(variants, "load~hold_ms=0.5.token@redis.fence"), "load~hold_ms=0.5.token@redis.fence");
+  assert_string_equal(named_in(variants, "load~hold_ms=0.6.token"), "load~hold_ms=0.6.token@redis");
+  assert_string_equal(named_in(variants, "fence.load~hold_ms=0.5.token"), "load~hold_ms=0.5.token@redis.fence");
+  assert_string_equal(named_in(variants, "token.load~hold_ms=0.6"), "load~hold_ms=0.6.token@redis");
+  assert_string_equal(named_in(variants, "load.row"), "load.row@pg");
 }
 
 static void none_is_a_guard_and_no_topology(void **state) {
   (void)state;
   static const char *const fenced[] = {"a local@none fence", "a row@pg none", NULL};
-  assert_string_equal(named_in(fenced, "a local@none", sizeof err), "a.local@none.fence");
-  assert_string_equal(named_in(fenced, "none", sizeof err), "a.row@pg");
-  named_in(fenced, "a.local@none.none", sizeof err);
-  assert_non_null(strstr(err, "unknown cell 'a.local@none.none'"));
+  assert_string_equal(named_in(fenced, "a local@none"), "a.local@none.fence");
+  assert_string_equal(named_in(fenced, "none"), "a.row@pg");
+  named_in(fenced, "a.local@none.none");
+  assert_non_null(strstr(err.text, "unknown cell 'a.local@none.none'"));
 }
 
 static void what_several_have_is_answered_with_these(void **state) {
@@ -109,9 +107,19 @@ static void what_several_have_is_answered_with_these(void **state) {
   assert_string_equal(named("failover row"),
                       "'failover.row' could be any of 2 cells: failover.row@pg, failover.row@pg-sync");
   assert_string_equal(named("row@pg"), "'row@pg' could be any of 2 cells: failover.row@pg, control.row@pg");
-  assert_string_equal(named_in(run, "failover", 90),
-                      "'failover' could be any of 4 cells: failover.token@sentinel and 3 more");
-  assert_string_equal(named_in(run, "failover", 60), "'failover' could be any of 4 cells: 4 more");
+}
+
+static void a_list_of_many_cells_ends_with_how_many_more_there_are(void **state) {
+  enum { MANY = 80 };
+  (void)state;
+  char text[MANY][40];
+  const char *names[MANY + 1] = {0};
+  for (int i = 0; i < MANY; i++)
+    snprintf(text[i], sizeof text[i], "failover lock-%02d@sentinel none", i), names[i] = text[i];
+  const char *said = named_in(names, "failover"), *last = strrchr(said, ',') + strlen(", failover.lock-");
+  char rest[40];
+  snprintf(rest, sizeof rest, "@sentinel and %d more", MANY - 1 - atoi(last));
+  assert_string_equal(last + 2, rest);
 }
 
 static void a_misspelt_word_is_answered_with_the_nearest(void **state) {
@@ -129,10 +137,9 @@ static void what_no_cell_has_is_answered_with_what_there_is(void **state) {
                       "unknown cell 'control.fence', this run has control.token@redis, control.row@pg");
   assert_string_equal(named("control qqqqqqqqqq"),
                       "unknown cell 'control.qqqqqqqqqq', this run has control.token@redis, control.row@pg");
-  assert_string_equal(named_in((const char *const[]){"a b@c none", NULL}, "qqqqqq", sizeof err),
+  assert_string_equal(named_in((const char *const[]){"a b@c none", NULL}, "qqqqqq"),
                       "unknown cell 'qqqqqq', this run has a.b@c");
-  assert_string_equal(named_in((const char *const[]){NULL}, "x", sizeof err),
-                      "unknown cell 'x', this run has no cells");
+  assert_string_equal(named_in((const char *const[]){NULL}, "x"), "unknown cell 'x', this run has no cells");
 }
 
 static void without_a_word_there_is_everything(void **state) {
@@ -140,11 +147,11 @@ static void without_a_word_there_is_everything(void **state) {
   const char *const many[] = {"a x@t none", "a y@t none", "a z@t none", "b x@t none", "b y@t none",
                               "b z@t none", "c x@t none", "c y@t none", "c z@t none", "a x@u none",
                               "b x@u none", "c x@u none", "d x@u none", NULL};
-  assert_string_equal(named_in(run + 4, "", sizeof err),
+  assert_string_equal(named_in(run + 4, ""),
                       "expected a cell, this run has control.token@redis, control.row@pg, storm.v2.token@redis");
-  assert_string_equal(named_in(many, "", sizeof err), "expected a cell, this run has cells of a, b, c, d");
-  assert_string_equal(named_in(many, "qqqq", sizeof err), "unknown cell 'qqqq', this run has cells of a, b, c, d");
-  assert_string_equal(named_in((const char *const[]){"a b@c none", NULL}, "", sizeof err), "a.b@c");
+  assert_string_equal(named_in(many, ""), "expected a cell, this run has cells of a, b, c, d");
+  assert_string_equal(named_in(many, "qqqq"), "unknown cell 'qqqq', this run has cells of a, b, c, d");
+  assert_string_equal(named_in((const char *const[]){"a b@c none", NULL}, ""), "a.b@c");
 }
 
 static void words_without_end_are_of_no_cell(void **state) {
@@ -152,7 +159,7 @@ static void words_without_end_are_of_no_cell(void **state) {
   char words[500] = "fence ";
   memset(words + 6, 'x', 300);
   named(words);
-  assert_non_null(strstr(err, "unknown cell 'fence.xxx"));
+  assert_non_null(strstr(err.text, "unknown cell 'fence.xxx"));
   assert_non_null(strstr(
       named("fence.fence.fence.fence.fence.fence.fence.fence.fence.fence.fence.fence.fence.fence.fence.fence.fence"),
       "unknown cell"));
@@ -166,6 +173,7 @@ int main(void) {
       cmocka_unit_test(a_name_is_cut_at_the_dots_that_are_not_its_own),
       cmocka_unit_test(none_is_a_guard_and_no_topology),
       cmocka_unit_test(what_several_have_is_answered_with_these),
+      cmocka_unit_test(a_list_of_many_cells_ends_with_how_many_more_there_are),
       cmocka_unit_test(a_misspelt_word_is_answered_with_the_nearest),
       cmocka_unit_test(what_no_cell_has_is_answered_with_what_there_is),
       cmocka_unit_test(without_a_word_there_is_everything),

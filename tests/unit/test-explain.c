@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/error.h"
 #include "lines.h"
 #include "history/explain.h"
 
@@ -31,8 +32,8 @@ static void tell(const struct lb_history *h) {
 
 static void tell_text(const char *text) {
   struct lb_history h;
-  char err[300];
-  if (parse_lines("text", text, &h, err, sizeof err) < 0) fail_msg("%s", err);
+  struct lb_error err;
+  if (parse_lines("text", text, &h, &err) < 0) fail_msg("%s", err.text);
   tell(&h);
   lb_history_clear(&h);
 }
@@ -40,9 +41,10 @@ static void tell_text(const char *text) {
 static void tell_file(const char *file) {
   struct lb_history h;
   const char *root = getenv("LB_SOURCE_DIR");
-  char path[1000], err[300];
+  struct lb_error err;
+  char path[1000];
   snprintf(path, sizeof path, "%s/tests/data/histories/%s.jsonl", root ? root : ".", file);
-  if (lb_history_load(path, &h, err, sizeof err) < 0) fail_msg("%s", err);
+  if (lb_history_load(path, &h, &err) < 0) fail_msg("%s", err.text);
   tell(&h);
   lb_history_clear(&h);
 }

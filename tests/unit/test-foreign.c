@@ -22,6 +22,7 @@
 
 #include "backends/foreign_session.h"
 #include "base/clock.h"
+#include "base/error.h"
 #include "client/env.h"
 
 enum { PATIENCE_MS = 20000, SOON_MS = 100 };
@@ -70,11 +71,11 @@ static void a_value_comes_back_as_it_was(void **state) {
 
 static void a_first_line_becomes_traits(void **state) {
   struct foreign_says says;
-  char err[300],
-      line[] =
-          "name=my-lock version=1.2%20rc topologies=redis,sentinel ends=session can=extend,fence,signal record=a{key},b later=1 clock=no";
+  struct lb_error err;
+  char line[] =
+      "name=my-lock version=1.2%20rc topologies=redis,sentinel ends=session can=extend,fence,signal record=a{key},b later=1 clock=no";
   (void)state;
-  assert_int_equal(foreign_read_says(line, &says, err, sizeof err), 0);
+  assert_int_equal(foreign_read_says(line, &says, &err), 0);
   assert_string_equal(says.name, "my-lock");
   assert_string_equal(says.version, "1.2 rc");
   assert_int_equal(says.topology_count, 2);
@@ -108,17 +109,18 @@ static void a_bad_first_line_is_refused_with_what_is_wrong(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     struct foreign_says says;
-    char line[200], err[300] = "";
+    struct lb_error err = {0};
+    char line[200];
     snprintf(line, sizeof line, "%s", bad[i].line);
-    assert_int_equal(foreign_read_says(line, &says, err, sizeof err), -EINVAL);
-    if (!strstr(err, bad[i].why)) fail_msg("%s: '%s'", bad[i].line, err);
+    assert_int_equal(foreign_read_says(line, &says, &err), -EINVAL);
+    if (!strstr(err.text, bad[i].why)) fail_msg("%s: '%s'", bad[i].line, err.text);
   }
-  char err[300];
-  assert_string_equal(foreign_first_line("lockbench-adapter 1 name=a", err, sizeof err), "name=a");
-  assert_null(foreign_first_line("lockbench-adapter 10 name=a", err, sizeof err));
-  assert_non_null(strstr(err, "another version"));
-  assert_null(foreign_first_line("Hello", err, sizeof err));
-  assert_non_null(strstr(err, "'Hello'"));
+  struct lb_error err;
+  assert_string_equal(foreign_first_line("lockbench-adapter 1 name=a", &err), "name=a");
+  assert_null(foreign_first_line("lockbench-adapter 10 name=a", &err));
+  assert_non_null(strstr(err.text, "another version"));
+  assert_null(foreign_first_line("Hello", &err));
+  assert_non_null(strstr(err.text, "'Hello'"));
 }
 
 /* ---- its process ------------------------------------------------------------------------------------------------- */
@@ -246,17 +248,18 @@ static void who_gets_no_processor_is_held_up_and_who_sleeps_is_not(void **state)
 
 /* Its own time, not that of the rival. */
 static void what_its_start_costs_is_measured(void **state) {
-  char says[LB_FOREIGN_LINE_MAX], err[300];
+  struct lb_error err;
+  char says[LB_FOREIGN_LINE_MAX];
   int quick = 0, slow = 0;
   (void)state;
   assert_int_equal(
       lb_foreign_ask("sh -c 'sleep 0.2; echo lockbench-adapter 1 name=x topologies=redis ends=lease can=; read x'",
-                     says, sizeof says, &quick, err, sizeof err),
+                     says, sizeof says, &quick, &err),
       0);
   assert_int_equal(
       lb_foreign_ask(
           "sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; echo lockbench-adapter 1 name=x topologies=redis ends=lease can=; read x'",
-          says, sizeof says, &slow, err, sizeof err),
+          says, sizeof says, &slow, &err),
       0);
   assert_in_range(quick, 1, 100);
   assert_true(slow > quick + 50);
@@ -276,14 +279,14 @@ static const struct lb_lock lock = {.key = "run-1", .ttl_ms = 60000, .patient = 
  * first line, a quote open. */
 static int open_with(const char *before, const char *cases, int64_t within_ms) {
   static int count;
-  char command[1500], says[200], err[300];
+  struct lb_error err;
+  char command[1500], says[200];
   snprintf(says, sizeof says, "name=t%d version=1 topologies=none ends=lease can=extend,holds,signal", ++count);
   snprintf(command, sizeof command,
            "%secho \"lockbench-adapter 1 %s\"; while read n word rest; do case $word in %s *) echo $n ok;; esac; done'",
            before, says, cases);
-  lock_of =
-      lb_foreign_add(&(struct lb_foreign_plan){.kind = "unit", .command = command, .says = says}, err, sizeof err);
-  if (!lock_of) fail_msg("%s", err);
+  lock_of = lb_foreign_add(&(struct lb_foreign_plan){.kind = "unit", .command = command, .says = says}, &err);
+  if (!lock_of) fail_msg("%s", err.text);
   lb_env_init(&env, 1);
   grant = LB_GRANT_INIT;
   config = (struct lb_config){

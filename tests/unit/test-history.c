@@ -18,17 +18,17 @@
 #include "history/history.h"
 #include "base/rng.h"
 
-static char err[700];
+static struct lb_error err;
 
 static void parse(const char *text, struct lb_history *ret) {
-  if (parse_lines("FILE", text, ret, err, sizeof err) < 0) fail_msg("%s", err);
+  if (parse_lines("FILE", text, ret, &err) < 0) fail_msg("%s", err.text);
 }
 
 static void assert_refused(const void *data, size_t size, const char *message) {
   struct lb_history h;
-  err[0] = '\0';
-  assert_int_equal(lb_history_parse("FILE", data, size, &h, err, sizeof err), -EINVAL);
-  if (strncmp(err, message, strlen(message)) != 0) fail_msg("expected: %s\n     got: %s", message, err);
+  err.text[0] = '\0';
+  assert_int_equal(lb_history_parse("FILE", data, size, &h, &err), -EINVAL);
+  if (strncmp(err.text, message, strlen(message)) != 0) fail_msg("expected: %s\n     got: %s", message, err.text);
   assert_int_equal(h.count, 0);
   assert_null(h.events);
 }
@@ -445,7 +445,7 @@ static void the_binary_form_comes_back_as_it_was(void **state) {
   parse(sample, &h);
   char *data = written(&h, lb_history_write, &size);
   assert_memory_equal(data, "LBHIST2\n", 8);
-  if (lb_history_parse("FILE", data, size, &again, err, sizeof err) < 0) fail_msg("%s", err);
+  if (lb_history_parse("FILE", data, size, &again, &err) < 0) fail_msg("%s", err.text);
   assert_same_histories(&h, &again);
   free(data);
   lb_history_clear(&h);
@@ -519,7 +519,7 @@ static void a_renewal_goes_through_both_forms(void **state) {
   assert_int_equal(h.events[0].until, 90);
   assert_int_equal(h.events[1].flags, 0);
   char *binary = written(&h, lb_history_write, &size);
-  assert_int_equal(lb_history_parse("FILE", binary, size, &again, err, sizeof err), 0);
+  assert_int_equal(lb_history_parse("FILE", binary, size, &again, &err), 0);
   assert_same_histories(&h, &again);
   char *json = written(&again, lb_history_write_json, &size);
   assert_string_equal(json, text);
@@ -686,7 +686,7 @@ static void a_binary_file_cut_anywhere_is_refused(void **state) {
   for (size_t n = 0; n < size; n++) {
     char *exact = malloc(n ? n : 1); /* so that a read behind the end is seen by a sanitizer */
     memcpy(exact, data, n);
-    assert_int_equal(lb_history_parse("FILE", exact, n, &none, err, sizeof err), -EINVAL);
+    assert_int_equal(lb_history_parse("FILE", exact, n, &none, &err), -EINVAL);
     free(exact);
   }
   free(data);
@@ -704,13 +704,13 @@ static void a_file_is_read_whatever_its_form(void **state) {
   assert_non_null(out);
   parse(sample, &h);
   assert_int_equal(lb_history_write(&h, out), 0);
-  assert_int_equal(lb_history_load(path, &again, err, sizeof err), 0);
+  assert_int_equal(lb_history_load(path, &again, &err), 0);
   assert_same_histories(&h, &again);
   lb_history_clear(&again);
   assert_int_equal(ftruncate(fd, 0), 0);
   rewind(out);
   assert_int_equal(lb_history_write_json(&h, out), 0);
-  assert_int_equal(lb_history_load(path, &again, err, sizeof err), 0);
+  assert_int_equal(lb_history_load(path, &again, &err), 0);
   assert_same_histories(&h, &again);
   lb_history_clear(&again);
   fclose(out);
@@ -721,9 +721,9 @@ static void a_file_is_read_whatever_its_form(void **state) {
 static void a_file_that_cannot_be_read_is_named(void **state) {
   (void)state;
   struct lb_history h;
-  assert_int_equal(lb_history_load("/nowhere/at/all", &h, err, sizeof err), -ENOENT);
-  assert_string_equal(err, "/nowhere/at/all: cannot be read: No such file or directory");
-  assert_int_equal(lb_history_load("/", &h, err, sizeof err), -EISDIR);
+  assert_int_equal(lb_history_load("/nowhere/at/all", &h, &err), -ENOENT);
+  assert_string_equal(err.text, "/nowhere/at/all: cannot be read: No such file or directory");
+  assert_int_equal(lb_history_load("/", &h, &err), -EISDIR);
   assert_int_equal(h.count, 0);
 }
 

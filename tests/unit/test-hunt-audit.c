@@ -22,8 +22,8 @@ static char folder[] = "/tmp/test-hunt-audit-XXXXXX";
 static void make_space(const char *name, int faults_max, struct lb_hunt_space *ret) {
   struct lb_hunt_system hunted;
   struct lb_system system;
-  char err[400];
-  assert_int_equal(lb_system_parse(name, &system, err, sizeof err), 0);
+  struct lb_error err;
+  assert_int_equal(lb_system_parse(name, &system, &err), 0);
   lb_hunt_system_of(system.protocol, system.topology, &hunted);
   hunted.network = hunted.count > 0; /* a machine without namespaces has a smaller alphabet */
   assert_int_equal(lb_hunt_space_make(&hunted, faults_max, NULL, ret), 0);
@@ -31,8 +31,8 @@ static void make_space(const char *name, int faults_max, struct lb_hunt_space *r
 
 static size_t find(const struct lb_hunt_space *space, const char *id) {
   struct lb_hunt_timeline timeline;
-  char err[200];
-  assert_int_equal(lb_hunt_of_id(id, &timeline, err, sizeof err), 0);
+  struct lb_error err;
+  assert_int_equal(lb_hunt_of_id(id, &timeline, &err), 0);
   ptrdiff_t at = lb_hunt_find(space, &timeline);
   if (at < 0) fail_msg("there is no %s", id);
   return (size_t)at;
@@ -132,15 +132,16 @@ static void a_share_of_each_reason_is_drawn_by_the_seed(void **state) {
 /* ---- what is said ------------------------------------------------------------------------------------------------ */
 
 static int begin(void **state) {
-  char path[200], err[300];
+  struct lb_error err;
+  char path[200];
   (void)state;
   hunt = (struct lb_hunt){0};
   make_space("redis-token@redis", 1, &hunt.space);
   snprintf(path, sizeof path, "%s/trials.csv", folder);
-  assert_int_equal(lb_hunt_journal_open(&hunt.journal, &hunt.space, path, "test", err, sizeof err), 0);
+  assert_int_equal(lb_hunt_journal_open(&hunt.journal, &hunt.space, path, "test", &err), 0);
   unlink(path);
   snprintf(path, sizeof path, "%s/trials-audit.csv", folder);
-  assert_int_equal(lb_hunt_journal_open(&hunt.audit.journal, &hunt.space, path, "test", err, sizeof err), 0);
+  assert_int_equal(lb_hunt_journal_open(&hunt.audit.journal, &hunt.space, path, "test", &err), 0);
   unlink(path);
   assert_non_null(hunt.audit.drawn = malloc(sizeof *hunt.audit.drawn));
   hunt.audit.drawn[0] =

@@ -20,7 +20,8 @@
 /* ---- scenarios in the words of the hunt -------------------------------------------------------------------------- */
 
 static void parse(const char *workload, const char *steps, struct lb_scenario *ret) {
-  char text[4000], err[500], *at = text;
+  struct lb_error err;
+  char text[4000], *at = text;
   at += sprintf(at, "[scenario]\ntitle = t\nquestion = q\nrefuted = r\n[workload]\nclients = 3\n%s\n[timeline]\n",
                 workload);
   for (const char *step = steps, *end; *step; step = *end ? end + 2 : end) {
@@ -29,7 +30,7 @@ static void parse(const char *workload, const char *steps, struct lb_scenario *r
     at += sprintf(at, "step = %.*s\n", (int)(end - step), step);
   }
   sprintf(at, "[proof]\npast_lease = yes\n[expect]\n* = race: it is a test\n");
-  if (lb_scenario_parse("test.ini", text, strlen(text), ret, err, sizeof err) < 0) fail_msg("%s\n%s", err, text);
+  if (lb_scenario_parse("test.ini", text, strlen(text), ret, &err) < 0) fail_msg("%s\n%s", err.text, text);
 }
 
 static void say(const struct lb_hunt_deeds *d, char *ret, size_t size) {
@@ -121,8 +122,8 @@ static char folder[] = "/tmp/test-hunt-compare-XXXXXX";
 
 static void enter(const char *id, enum lb_hunt_outcome outcome, int trials) {
   struct lb_hunt_timeline timeline;
-  char err[200];
-  assert_int_equal(lb_hunt_of_id(id, &timeline, err, sizeof err), 0);
+  struct lb_error err;
+  assert_int_equal(lb_hunt_of_id(id, &timeline, &err), 0);
   ptrdiff_t at = lb_hunt_find(&hunt.space, &timeline);
   if (at < 0) fail_msg("there is no %s", id);
   for (int i = 0; i < trials; i++) lb_hunt_journal_add(&hunt.journal, (size_t)at, LB_GUARD_NONE, outcome, "");
@@ -132,17 +133,18 @@ static void enter(const char *id, enum lb_hunt_outcome outcome, int trials) {
 static struct lb_hunt_comparison compare(const char *system_name, const char *const *breaking) {
   struct lb_hunt_system system = system_of(system_name);
   struct lb_hunt_comparison ret;
-  char path[200], err[300];
+  struct lb_error err;
+  char path[200];
   hunt = (struct lb_hunt){0};
   snprintf(path, sizeof path, "%s/trials.csv", folder);
   assert_int_equal(lb_hunt_space_make(&system, 2, NULL, &hunt.space), 0);
-  assert_int_equal(lb_hunt_journal_open(&hunt.journal, &hunt.space, path, "test", err, sizeof err), 0);
+  assert_int_equal(lb_hunt_journal_open(&hunt.journal, &hunt.space, path, "test", &err), 0);
   unlink(path);
   enter("L0", LB_HUNT_SAFE, LB_HUNT_SURE);
   enter("S0", LB_HUNT_SAFE, LB_HUNT_SURE);
   for (; *breaking; breaking++) enter(*breaking, LB_HUNT_LEASE, LB_HUNT_SURE);
   assert_int_equal(lb_hunt_sets_find(&hunt.journal, &hunt.sets), 0);
-  if (lb_hunt_compare(&hunt, NULL, 0, LB_SOURCE_ROOT "/scenarios", &ret, err, sizeof err) < 0) fail_msg("%s", err);
+  if (lb_hunt_compare(&hunt, NULL, 0, LB_SOURCE_ROOT "/scenarios", &ret, &err) < 0) fail_msg("%s", err.text);
   return ret;
 }
 
@@ -208,9 +210,9 @@ static void what_breaks_now_and_then_says_less(void **state) {
   enter("L1.kill-c2@H", LB_HUNT_SAFE, 1);
   lb_hunt_comparison_clear(&c);
   lb_hunt_sets_clear(&hunt.sets);
-  char err[300];
+  struct lb_error err;
   assert_int_equal(lb_hunt_sets_find(&hunt.journal, &hunt.sets), 0);
-  assert_int_equal(lb_hunt_compare(&hunt, NULL, 0, LB_SOURCE_ROOT "/scenarios", &c, err, sizeof err), 0);
+  assert_int_equal(lb_hunt_compare(&hunt, NULL, 0, LB_SOURCE_ROOT "/scenarios", &c, &err), 0);
   says(&c, "restart-node", LB_HUNT_EXPLAINED, LB_HUNT_NO_WHY);
   says(&c, "dead-waiter", LB_HUNT_AGREES, LB_HUNT_NO_WHY);
   end(&c);
@@ -236,8 +238,8 @@ static void the_table_has_the_columns_of_the_page(void **state) {
 }
 
 int main(void) {
-  char err_known[600];
-  if (lb_load_known(LB_SOURCE_ROOT, err_known, sizeof err_known) < 0) return fprintf(stderr, "%s\n", err_known), 1;
+  struct lb_error err_known;
+  if (lb_load_known(LB_SOURCE_ROOT, &err_known) < 0) return fprintf(stderr, "%s\n", err_known.text), 1;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(steps_are_faults_of_their_slots),
       cmocka_unit_test(what_is_done_at_another_time_explains_and_contradicts_nothing),

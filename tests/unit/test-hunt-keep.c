@@ -24,14 +24,14 @@ static char path[200];
 
 static int begin(void **state) {
   struct lb_hunt_system system;
-  char err[300];
+  struct lb_error err;
   (void)state;
   lb_hunt_system_of(lb_protocol_find("redis-token"), lb_topology_find("redis"), &system);
   system.network = true; /* a machine without namespaces has a smaller core */
   snprintf(path, sizeof path, "%s/trials.csv", folder);
   hunt = (struct lb_hunt){0};
   assert_int_equal(lb_hunt_space_make(&system, 2, NULL, &hunt.space), 0);
-  assert_int_equal(lb_hunt_journal_open(&hunt.journal, &hunt.space, path, "test", err, sizeof err), 0);
+  assert_int_equal(lb_hunt_journal_open(&hunt.journal, &hunt.space, path, "test", &err), 0);
   return 0;
 }
 
@@ -44,8 +44,8 @@ static int end(void **state) {
 
 static size_t find(const char *id) {
   struct lb_hunt_timeline timeline;
-  char err[200];
-  assert_int_equal(lb_hunt_of_id(id, &timeline, err, sizeof err), 0);
+  struct lb_error err;
+  assert_int_equal(lb_hunt_of_id(id, &timeline, &err), 0);
   ptrdiff_t at = lb_hunt_find(&hunt.space, &timeline);
   if (at < 0) fail_msg("there is no %s", id);
   return (size_t)at;
@@ -98,19 +98,20 @@ static size_t read_page(const char *title, char (*ret)[40], size_t max) {
 static void the_table_has_the_columns_of_the_page(void **state) {
   (void)state;
   enum { MAX = 20 };
-  char column[MAX][40], err[300], csv_path[260], sets[260];
+  struct lb_error err;
+  char column[MAX][40], csv_path[260], sets[260];
   size_t count = read_page("A hunt: hunt.csv", column, MAX), rows = 0, core = 0;
   struct lb_csv csv;
   enter("L1.restart-P@H", LB_HUNT_LEASE, LB_HUNT_SURE);
   assert_int_equal(lb_hunt_sets_find(&hunt.journal, &hunt.sets), 0);
-  assert_int_equal(lb_hunt_keep(&hunt, folder, err, sizeof err), 0);
+  assert_int_equal(lb_hunt_keep(&hunt, folder, &err), 0);
   snprintf(csv_path, sizeof csv_path, "%s/hunt.csv", folder);
-  if (lb_csv_open(csv_path, &csv, err, sizeof err) < 0) fail_msg("%s", err);
+  if (lb_csv_open(csv_path, &csv, &err) < 0) fail_msg("%s", err.text);
   assert_int_equal(csv.columns, count);
   for (size_t i = 0; i < count; i++) assert_string_equal(csv.header[i], column[i]);
-  int is_core = lb_csv_column(&csv, "core", err, sizeof err), r;
-  while ((r = lb_csv_next(&csv, err, sizeof err)) == 1) rows++, core += strcmp(csv.field[is_core], "yes") == 0;
-  if (r < 0) fail_msg("%s", err);
+  int is_core = lb_csv_column(&csv, "core", &err), r;
+  while ((r = lb_csv_next(&csv, &err)) == 1) rows++, core += strcmp(csv.field[is_core], "yes") == 0;
+  if (r < 0) fail_msg("%s", err.text);
   assert_int_equal(rows, hunt.space.count);
   assert_int_equal(core, 28);
   lb_csv_close(&csv);
@@ -121,18 +122,19 @@ static void the_table_has_the_columns_of_the_page(void **state) {
 
 static void a_set_is_written_in_its_simplest_form(void **state) {
   (void)state;
-  char err[300], csv_path[260], sets[260], ini[300];
+  struct lb_error err;
+  char csv_path[260], sets[260], ini[300];
   struct lb_scenario scenario;
   enter("S1.restart-P@H", LB_HUNT_LEASE, LB_HUNT_SURE);
   enter("S0", LB_HUNT_SAFE, LB_HUNT_SURE);
   assert_int_equal(lb_hunt_sets_find(&hunt.journal, &hunt.sets), 0);
   assert_int_equal(hunt.sets.count, 1);
   hunt.sets.set[0].simplest.without = LB_HUNT_WITHOUT_CLIENT_3 | LB_HUNT_WITHOUT_RENEWAL;
-  assert_int_equal(lb_hunt_keep(&hunt, folder, err, sizeof err), 0);
+  assert_int_equal(lb_hunt_keep(&hunt, folder, &err), 0);
   snprintf(csv_path, sizeof csv_path, "%s/hunt.csv", folder);
   snprintf(sets, sizeof sets, "%s/hunt", folder);
   snprintf(ini, sizeof ini, "%s/01.ini", sets);
-  if (lb_scenario_load(ini, &scenario, err, sizeof err) < 0) fail_msg("%s", err);
+  if (lb_scenario_load(ini, &scenario, &err) < 0) fail_msg("%s", err.text);
   assert_int_equal(scenario.client_counts[0], 2);
   assert_false(scenario.renew);
   lb_scenario_clear(&scenario);

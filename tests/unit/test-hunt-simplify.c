@@ -43,8 +43,8 @@ static int end(void **state) {
 
 static size_t find(const char *id) {
   struct lb_hunt_timeline timeline;
-  char err[200];
-  assert_int_equal(lb_hunt_of_id(id, &timeline, err, sizeof err), 0);
+  struct lb_error err;
+  assert_int_equal(lb_hunt_of_id(id, &timeline, &err), 0);
   ptrdiff_t at = lb_hunt_find(&space, &timeline);
   if (at < 0) fail_msg("there is no %s", id);
   return (size_t)at;

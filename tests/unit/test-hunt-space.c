@@ -121,7 +121,7 @@ static void every_reason_occurs_and_is_said(void **state) {
 static void an_id_says_what_its_timeline_is(void **state) {
   struct lb_hunt_system system = system_of("redis-token@sentinel");
   struct lb_hunt_space space;
-  char err[200];
+  struct lb_error err;
   (void)state;
   assert_int_equal(lb_hunt_space_make(&system, 2, NULL, &space), 0);
   struct ids ids = ids_of(&space, NULL);
@@ -130,7 +130,7 @@ static void an_id_says_what_its_timeline_is(void **state) {
     struct lb_hunt_timeline back;
     char id[LB_HUNT_ID_MAX];
     lb_hunt_id(&space.timeline[i], id);
-    assert_int_equal(lb_hunt_of_id(id, &back, err, sizeof err), 0);
+    assert_int_equal(lb_hunt_of_id(id, &back, &err), 0);
     assert_int_equal(lb_hunt_find(&space, &back), i);
   }
   free(ids.id);
@@ -152,12 +152,11 @@ static void what_is_no_id_is_refused(void **state) {
                                     "L1.kill-P@B-back ",
                                     "l0"};
   struct lb_hunt_timeline t;
-  char err[400];
+  struct lb_error err;
   (void)state;
-  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-    assert_int_equal(lb_hunt_of_id(bad[i], &t, err, sizeof err), -22);
-  assert_int_equal(lb_hunt_of_id("L1.kil-P@B-back", &t, err, sizeof err), -22);
-  assert_non_null(strstr(err, "no fault is called 'kil-P@B-back'"));
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) assert_int_equal(lb_hunt_of_id(bad[i], &t, &err), -22);
+  assert_int_equal(lb_hunt_of_id("L1.kil-P@B-back", &t, &err), -22);
+  assert_non_null(strstr(err.text, "no fault is called 'kil-P@B-back'"));
 }
 
 static void subsets_are_of_one_regime_and_in_the_order_that_is_run(void **state) {
@@ -171,9 +170,10 @@ static void subsets_are_of_one_regime_and_in_the_order_that_is_run(void **state)
   struct lb_hunt_system system = system_of("redis-token@sentinel");
   struct lb_hunt_space space = {.system = system};
   struct lb_hunt_timeline t, sub[LB_HUNT_SUBSETS_MAX];
-  char err[200], id[LB_HUNT_ID_MAX];
+  struct lb_error err;
+  char id[LB_HUNT_ID_MAX];
   (void)state;
-  assert_int_equal(lb_hunt_of_id("L3.part-P@B-back+kill-P@H-back+ahead-all@H", &t, err, sizeof err), 0);
+  assert_int_equal(lb_hunt_of_id("L3.part-P@B-back+kill-P@H-back+ahead-all@H", &t, &err), 0);
   assert_int_equal(lb_hunt_subsets(&space, &t, sub), LB_HUNT_SUBSETS_MAX);
   for (size_t i = 0; i < LB_HUNT_SUBSETS_MAX; i++) {
     bool found = false;
@@ -183,7 +183,7 @@ static void subsets_are_of_one_regime_and_in_the_order_that_is_run(void **state)
     if (i > 0) assert_true(sub[i].fault_count >= sub[i - 1].fault_count);
   }
   /* ahead-c1 and kill-f share no host: of the two orders the first by the alphabet is run. */
-  assert_int_equal(lb_hunt_of_id("S3.pause-c2@H+kill-f@H-back+pause-c1@R", &t, err, sizeof err), 0);
+  assert_int_equal(lb_hunt_of_id("S3.pause-c2@H+kill-f@H-back+pause-c1@R", &t, &err), 0);
   assert_int_equal(lb_hunt_subsets(&space, &t, sub), LB_HUNT_SUBSETS_MAX);
   lb_hunt_id(&sub[4], id);
   assert_string_equal(id, "S2.kill-f@H-back+pause-c2@H");
@@ -255,20 +255,21 @@ static void a_kind_can_be_left_out(void **state) {
 
 static void words_say_what_is_left_out(void **state) {
   struct lb_hunt_switches switches;
-  char said[LB_HUNT_WITHOUT_MAX], err[300];
+  struct lb_error err;
+  char said[LB_HUNT_WITHOUT_MAX];
   (void)state;
-  assert_int_equal(lb_hunt_leave_out("client-3,restart,slow", &switches, err, sizeof err), 0);
+  assert_int_equal(lb_hunt_leave_out("client-3,restart,slow", &switches, &err), 0);
   assert_true(switches.no_client_3);
   assert_int_equal(switches.without, 1u << LB_HUNT_RESTART | 1u << LB_HUNT_SLOW);
   lb_hunt_left_out(&switches, said);
   assert_string_equal(said, "restart,slow,client-3");
-  assert_int_equal(lb_hunt_leave_out("", &switches, err, sizeof err), 0);
+  assert_int_equal(lb_hunt_leave_out("", &switches, &err), 0);
   lb_hunt_left_out(&switches, said);
   assert_string_equal(said, "");
-  assert_int_equal(lb_hunt_leave_out("restart,client3", &switches, err, sizeof err), -22);
-  assert_string_equal(err, "--without client3: no kind of fault, nor client-3, did you mean 'client-3'?");
-  assert_int_equal(lb_hunt_leave_out("nonsense", &switches, err, sizeof err), -22);
-  assert_string_equal(err, "--without nonsense: no kind of fault, nor client-3, see the ids of `hunt --list`");
+  assert_int_equal(lb_hunt_leave_out("restart,client3", &switches, &err), -22);
+  assert_string_equal(err.text, "--without client3: no kind of fault, nor client-3, did you mean 'client-3'?");
+  assert_int_equal(lb_hunt_leave_out("nonsense", &switches, &err), -22);
+  assert_string_equal(err.text, "--without nonsense: no kind of fault, nor client-3, see the ids of `hunt --list`");
 }
 
 /* A scenario as it is written, parsed; the text is the caller's. */
@@ -292,12 +293,12 @@ static void every_timeline_is_a_scenario(void **state) {
     assert_int_equal(lb_hunt_space_make(&system, 2, NULL, &space), 0);
     for (size_t n = 0; n < space.count; n += space.timeline[n].fault_count < 2 ? 1 : 11) {
       struct lb_scenario scenario;
-      char err[500];
+      struct lb_error err;
       if (space.timeline[n].pruned != LB_HUNT_RUN) continue;
       char *text =
           write_one(&space.timeline[n], &system, n % 2 ? LB_GUARD_NONE : LB_GUARD_FENCE, n % 5 ? NULL : &alone);
-      if (lb_scenario_parse("hunted.ini", text, strlen(text), &scenario, err, sizeof err) < 0)
-        fail_msg("%s: %s\n%s", systems[i], err, text);
+      if (lb_scenario_parse("hunted.ini", text, strlen(text), &scenario, &err) < 0)
+        fail_msg("%s: %s\n%s", systems[i], err.text, text);
       assert_int_equal(scenario.kind, LB_KIND_TIMELINE);
       assert_true(scenario.past_lease);
       lb_scenario_clear(&scenario);

@@ -31,12 +31,12 @@ static char path[200];
 static int begin_with(const char *protocol, const char *topology) {
   struct lb_hunt_system system;
   struct lb_hunt_switches none = {0};
-  char err[300];
+  struct lb_error err;
   lb_hunt_system_of(lb_protocol_find(protocol), lb_topology_find(topology), &system);
   snprintf(path, sizeof path, "%s/trials.csv", folder);
   unlink(path);
   assert_int_equal(lb_hunt_space_make(&system, 2, &none, &space), 0);
-  assert_int_equal(lb_hunt_journal_open(&journal, &space, path, "test", err, sizeof err), 0);
+  assert_int_equal(lb_hunt_journal_open(&journal, &space, path, "test", &err), 0);
   return 0;
 }
 static int begin(void **state) { return (void)state, begin_with("redis-token", "redis"); }
@@ -186,8 +186,8 @@ static void sets_are_those_under_the_guard_of_the_hunt(void **state) {
   (void)state;
   struct lb_hunt_timeline timeline;
   struct lb_hunt_sets sets;
-  char err[200];
-  assert_int_equal(lb_hunt_of_id("L1.restart-P@H", &timeline, err, sizeof err), 0);
+  struct lb_error err;
+  assert_int_equal(lb_hunt_of_id("L1.restart-P@H", &timeline, &err), 0);
   size_t at = (size_t)lb_hunt_find(&space, &timeline);
   journal.guard = LB_GUARD_FENCE;
   for (int i = 0; i < LB_HUNT_SURE; i++) lb_hunt_journal_add(&journal, at, LB_GUARD_NONE, LB_HUNT_LEASE, "");
@@ -203,7 +203,7 @@ static void sets_are_those_under_the_guard_of_the_hunt(void **state) {
 
 static void a_hunt_goes_on_from_its_journal(void **state) {
   (void)state;
-  char err[300];
+  struct lb_error err;
   look_at_all(&(struct rule){.faults = {"restart-P@H"}, .of_ten = 10}, 2);
   lb_hunt_journal_add(&journal, 3, LB_GUARD_FENCE, LB_HUNT_UNDECIDED, "client-1 died, and more");
   size_t trials = journal.trials;
@@ -212,7 +212,7 @@ static void a_hunt_goes_on_from_its_journal(void **state) {
   FILE *file = fopen(path, "ae");
   fputs("L1.restart-P@H,no", file); /* cut off by a death */
   fclose(file);
-  assert_int_equal(lb_hunt_journal_open(&journal, &space, path, "test", err, sizeof err), 0);
+  assert_int_equal(lb_hunt_journal_open(&journal, &space, path, "test", &err), 0);
   assert_int_equal(journal.trials, trials);
   assert_int_equal(journal.read, trials);
   assert_memory_equal(&before, &journal.count[3][LB_GUARD_NONE], sizeof before);
@@ -222,10 +222,10 @@ static void a_hunt_goes_on_from_its_journal(void **state) {
 
 static void a_journal_of_another_hunt_is_refused(void **state) {
   (void)state;
-  char err[300];
+  struct lb_error err;
   struct lb_hunt_journal other;
-  assert_int_equal(lb_hunt_journal_open(&other, &space, path, "another", err, sizeof err), -EINVAL);
-  assert_non_null(strstr(err, "expected '# hunt 2 of another'"));
+  assert_int_equal(lb_hunt_journal_open(&other, &space, path, "another", &err), -EINVAL);
+  assert_non_null(strstr(err.text, "expected '# hunt 2 of another'"));
 }
 
 static void who_has_the_same_reason_twice_is_not_asked_again(void **state) {
@@ -269,9 +269,9 @@ static void two_hosts_stay_if_one_is_not_enough(void **state) {
   (void)state;
   struct lb_hunt_sets sets = hunt(&(struct rule){.faults = {"restart-P@H", "kill-f@B-back"}, .of_ten = 10});
   struct lb_hunt_timeline one;
-  char err[200];
+  struct lb_error err;
   assert_true(names(&sets, "L2.kill-f@B-back+restart-P@H", 3));
-  assert_int_equal(lb_hunt_of_id("L2.kill-one@B-back+restart-P@H", &one, err, sizeof err), 0);
+  assert_int_equal(lb_hunt_of_id("L2.kill-one@B-back+restart-P@H", &one, &err), 0);
   assert_true(lb_hunt_decided(lb_hunt_seen(&journal, (size_t)lb_hunt_find(&space, &one))) >=
               LB_HUNT_SURE); /* run, not assumed */
   lb_hunt_sets_clear(&sets);

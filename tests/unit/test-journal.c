@@ -20,7 +20,8 @@
 #include "run/journal.h"
 
 struct world {
-  char folder[64], err[600];
+  struct lb_error err;
+  char folder[64];
   struct lb_plan plan;
   struct lb_tally tally;
   struct lb_run_info info;
@@ -33,7 +34,7 @@ static void plan_of_seed(struct world *w, struct lb_plan *ret, uint64_t seed) {
   snprintf(path, sizeof path, "%s/scenarios/speed/control.ini", root ? root : ".");
   struct lb_plan_request request = {
       .scenario_paths = paths, .scenario_count = 1, .systems = "local", .trials = 4, .seed = seed};
-  if (lb_plan_make(&request, ret, w->err, sizeof w->err) < 0) fail_msg("%s", w->err);
+  if (lb_plan_make(&request, ret, &w->err) < 0) fail_msg("%s", w->err.text);
 }
 
 static const char *const words[] = {"run"};
@@ -44,7 +45,7 @@ static int set_up(void **state) {
   if (!mkdtemp(w->folder)) return -1;
   w->info = (struct lb_run_info){.argv = words, .argc = 1, .sittings = 1, .started_utc = "then"};
   plan_of_seed(w, &w->plan, 7);
-  if (lb_journal_begin(&w->journal, w->folder, &w->plan, &w->info, w->err, sizeof w->err) < 0) fail_msg("%s", w->err);
+  if (lb_journal_begin(&w->journal, w->folder, &w->plan, &w->info, &w->err) < 0) fail_msg("%s", w->err.text);
   return lb_tally_begin(&w->plan, &w->tally);
 }
 
@@ -69,7 +70,7 @@ static void end(struct world *w, size_t job, enum lb_verdict verdict, const char
 /* What another sitting finds there: which jobs are done. It goes on with the journal. */
 static void read_back(struct world *w, struct lb_journal *journal, struct lb_tally *ret) {
   assert_int_equal(lb_tally_begin(&w->plan, ret), 0);
-  if (lb_journal_resume(journal, w->folder, ret, &w->info, w->err, sizeof w->err) < 0) fail_msg("%s", w->err);
+  if (lb_journal_resume(journal, w->folder, ret, &w->info, &w->err) < 0) fail_msg("%s", w->err.text);
 }
 
 static char *records(const struct world *w) {
@@ -150,7 +151,7 @@ static void the_journal_of_another_plan_is_refused(void **state) {
   off_t size = size_of(records(w));
   plan_of_seed(w, &other, 8);
   assert_int_equal(lb_tally_begin(&other, &tally), 0);
-  assert_int_equal(lb_journal_resume(&journal, w->folder, &tally, &w->info, w->err, sizeof w->err), -EINVAL);
+  assert_int_equal(lb_journal_resume(&journal, w->folder, &tally, &w->info, &w->err), -EINVAL);
   assert_int_equal(tally.done, 0);
   assert_int_equal(size_of(records(w)), size);
   lb_tally_clear(&tally);
@@ -159,8 +160,8 @@ static void the_journal_of_another_plan_is_refused(void **state) {
 
 static void a_folder_without_a_journal_is_refused(void **state) {
   struct world *w = *state;
-  assert_null(lb_journal_read("/tmp", w->err, sizeof w->err));
-  assert_non_null(strstr(w->err, "expected the folder of a run that was stopped"));
+  assert_null(lb_journal_read("/tmp", &w->err));
+  assert_non_null(strstr(w->err.text, "expected the folder of a run that was stopped"));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

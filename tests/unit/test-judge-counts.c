@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "base/error.h"
 #include "history/check.h"
 #include "base/files.h"
 #include "judged.h"
@@ -122,9 +123,9 @@ static const char *part(const struct world *w, const char *folder, const char *e
 
 static struct lb_history written(const struct world *w) {
   struct lb_history h;
-  char err[300];
+  struct lb_error err;
   assert_true(w->out.history_kept);
-  if (lb_history_load(part(w, "histories", "hist"), &h, err, sizeof err) != 0) fail_msg("%s", err);
+  if (lb_history_load(part(w, "histories", "hist"), &h, &err) != 0) fail_msg("%s", err.text);
   return h;
 }
 

@@ -18,6 +18,7 @@
 
 #include <errno.h>
 
+#include "base/error.h"
 #include "history/check.h"
 #include "base/files.h"
 #include "judged.h"
@@ -506,13 +507,14 @@ static void a_reason_that_was_cut_off_is_still_utf8(void **state) {
 static void a_history_ends_with_what_clients_were_told(void **state) {
   struct world *w = *state;
   struct lb_history h;
-  char path[200], err[200];
+  struct lb_error err;
+  char path[200];
   w->scenario.kind = LB_KIND_TIMELINE;
   record(w, 10, 0, LB_EV_ACQUIRE);
   fails(w, 0, "try_acquire: cannot connect");
   judge(w);
   snprintf(path, sizeof path, "%s/histories/%s.hist", w->dir, w->plan.name);
-  assert_int_equal(lb_history_load(path, &h, err, sizeof err), 0);
+  assert_int_equal(lb_history_load(path, &h, &err), 0);
   const struct lb_event *last = &h.events[h.count - 1];
   assert_int_equal(last->kind, LB_EV_ERROR);
   assert_string_equal(h.clients.name[last->client], "client-1");
@@ -1119,9 +1121,9 @@ static bool exists(const char *path) { return access(path, F_OK) == 0; }
 
 static void assert_history(const struct world *w, size_t events) {
   struct lb_history h;
-  char err[300] = "";
+  struct lb_error err = {0};
   assert_true(w->out.history_kept);
-  if (lb_history_load(part(w, "histories", "hist"), &h, err, sizeof err) != 0) fail_msg("%s", err);
+  if (lb_history_load(part(w, "histories", "hist"), &h, &err) != 0) fail_msg("%s", err.text);
   assert_int_equal(h.count, events);
   assert_int_equal(h.clients.count, 2);
   assert_string_equal(h.clients.name[1], "client-2");
@@ -1159,8 +1161,8 @@ enum { KEPT = 50000, EVENTS_EACH = 4 }; /* a hold is four events */
  * one. */
 static size_t kept_events(const struct world *w, size_t of) {
   struct lb_history h;
-  char err[300] = "";
-  if (lb_history_load(part(w, "histories", "hist"), &h, err, sizeof err) != 0) fail_msg("%s", err);
+  struct lb_error err = {0};
+  if (lb_history_load(part(w, "histories", "hist"), &h, &err) != 0) fail_msg("%s", err.text);
   size_t kept = h.count - 1;
   assert_int_equal(h.events[kept].kind, LB_EV_SHORTENED);
   assert_int_equal(lb_event_fact(&h, &h.events[kept])->kept, kept);
@@ -1187,7 +1189,7 @@ static void the_first_double_hold_is_kept_however_late_it_is(void **state) {
   struct world *w = *state;
   struct lb_history h;
   struct lb_check check;
-  char err[300];
+  struct lb_error err;
   many_holds_apart(w, 15000, 0);
   hold(w, 0, 200000, 200001, 200010);
   hold(w, 1, 200000, 200005, 200020);
@@ -1195,7 +1197,7 @@ static void the_first_double_hold_is_kept_however_late_it_is(void **state) {
   judge(w);
   size_t kept = kept_events(w, 16002 * EVENTS_EACH);
   assert_in_range(kept, 15000 * EVENTS_EACH + 6, 16001 * EVENTS_EACH);
-  assert_int_equal(lb_history_load(part(w, "histories", "hist"), &h, err, sizeof err), 0);
+  assert_int_equal(lb_history_load(part(w, "histories", "hist"), &h, &err), 0);
   assert_int_equal(lb_check_history(&h, &check), 0);
   assert_int_equal(check.double_holds, 1);
   assert_int_equal(check.double_hold_ns, 5 * MS);
@@ -1274,7 +1276,7 @@ static void a_campaign_measures_no_speed(void **state) {
 /* The load is left out; a timeline keeps its history. */
 static void a_safe_campaign_keeps_its_faults(void **state) {
   struct world *w = *state;
-  char line[300];
+  struct lb_error line;
   unsigned proofs = 0, lines = 0;
   struct lb_history h;
   w->scenario.kind = LB_KIND_CAMPAIGN;
@@ -1289,14 +1291,14 @@ static void a_safe_campaign_keeps_its_faults(void **state) {
   assert_false(w->out.history_kept);
   FILE *in = fopen(part(w, "faults", "jsonl"), "re");
   assert_non_null(in);
-  for (; fgets(line, sizeof line, in); lines++) {
-    assert_null(strstr(line, "granted"));
-    proofs += strstr(line, "\"e\":\"proved\",\"what\":\"kill primary\"") != NULL;
+  for (; fgets(line.text, sizeof line.text, in); lines++) {
+    assert_null(strstr(line.text, "granted"));
+    proofs += strstr(line.text, "\"e\":\"proved\",\"what\":\"kill primary\"") != NULL;
   }
   fclose(in);
   assert_int_equal(proofs, 1);
   assert_true(lines >= 4); /* the format, the fault, whom it touched, its proof */
-  assert_int_equal(lb_history_load(part(w, "faults", "jsonl"), &h, line, sizeof line), 0);
+  assert_int_equal(lb_history_load(part(w, "faults", "jsonl"), &h, &line), 0);
   lb_history_clear(&h);
   remove(part(w, "faults", "jsonl"));
   w->scenario.kind = LB_KIND_LOAD;

@@ -21,7 +21,8 @@
 #define TIMELINE                                                                                                       \
   "[scenario]\ntitle = t\nquestion = q\nrefuted = r\n[workload]\nclients = 2\n[expect]\n* = safe\n[timeline]\n" /* 9 lines */
 
-static char err[1024], root[64] = "/tmp/test-like-XXXXXX";
+static struct lb_error err;
+static char root[64] = "/tmp/test-like-XXXXXX";
 
 /* ---- a tree of its own ----------------------------------------------------------------------- */
 
@@ -65,15 +66,15 @@ static int drop_tree(void **state) {
 
 static struct lb_scenario good(const char *path, const char *text) {
   struct lb_scenario s;
-  if (lb_scenario_parse(path, text, strlen(text), &s, err, sizeof err) != 0) fail_msg("%s", err);
+  if (lb_scenario_parse(path, text, strlen(text), &s, &err) != 0) fail_msg("%s", err.text);
   return s;
 }
 
 static void refused(const char *text, const char *message) {
   static const struct lb_scenario empty;
   struct lb_scenario s;
-  assert_int_equal(lb_scenario_parse("f.ini", text, strlen(text), &s, err, sizeof err), -EINVAL);
-  assert_string_equal(err, message);
+  assert_int_equal(lb_scenario_parse("f.ini", text, strlen(text), &s, &err), -EINVAL);
+  assert_string_equal(err.text, message);
   assert_memory_equal(&s, &empty, sizeof empty);
 }
 
@@ -174,8 +175,8 @@ static void a_refusal_of_the_base_has_both_places(void **state) {
            place("failover/wrong.ini"));
   struct lb_scenario s;
   const char *text = OWN "like = wrong\n";
-  assert_int_equal(lb_scenario_parse("f.ini", text, strlen(text), &s, err, sizeof err), -EINVAL);
-  assert_memory_equal(err, message, strlen(message));
+  assert_int_equal(lb_scenario_parse("f.ini", text, strlen(text), &s, &err), -EINVAL);
+  assert_memory_equal(err.text, message, strlen(message));
 }
 
 static void title_and_question_are_its_own(void **state) {

@@ -69,15 +69,13 @@ static void inside(const char *(*body)(void)) {
 
 static struct lb_net net;
 static struct lb_line *line;
-static char err[300];
+static struct lb_error err;
 
-static const char *build(void) {
-  return lb_net_up(&net, true, HOSTS, err, sizeof err) == 0 ? NULL : complain("%s", err);
-}
+static const char *build(void) { return lb_net_up(&net, true, HOSTS, &err) == 0 ? NULL : complain("%s", err.text); }
 
 static const char *make(size_t from, size_t to, struct lb_line_plan plan) {
   const struct lb_way way = {&net.host[from], &net.host[to]};
-  return lb_line_make(&net, NULL, &way, 1, &plan, &line, err, sizeof err) == 0 ? NULL : complain("%s", err);
+  return lb_line_make(&net, NULL, &way, 1, &plan, &line, &err) == 0 ? NULL : complain("%s", err.text);
 }
 
 static const char *delay(size_t from, size_t to, uint64_t delay_ns) {
@@ -85,7 +83,7 @@ static const char *delay(size_t from, size_t to, uint64_t delay_ns) {
 }
 
 static const char *undo(struct lb_line *which) {
-  return lb_line_end(&net, which, err, sizeof err) == 0 ? NULL : complain("%s", err);
+  return lb_line_end(&net, which, &err) == 0 ? NULL : complain("%s", err.text);
 }
 
 /* One connection from host `a` to host `b`, both ends in this process. */
@@ -171,8 +169,9 @@ static const char *look_twice(void) {
   snprintf(net.host[1].name, sizeof net.host[1].name, "two");
   if (!wrong) wrong = delay(0, 1, LATE_MS * MS);
   if (wrong) return wrong;
-  int r = lb_line_make(&net, NULL, &way, 1, &line->plan, &second, err, sizeof err);
-  if (r != -EBUSY || strcmp(err, "what one sends to two is late already") != 0) return complain("%d: %s", r, err);
+  int r = lb_line_make(&net, NULL, &way, 1, &line->plan, &second, &err);
+  if (r != -EBUSY || strcmp(err.text, "what one sends to two is late already") != 0)
+    return complain("%d: %s", r, err.text);
   return net.lines == line && !line->older ? NULL : "a line that was refused is kept";
 }
 
@@ -196,7 +195,7 @@ static const char *send_numbers(int to) {
 static const char *look_at_each(void) {
   int a, b, yes = 1;
   const char *wrong = build();
-  if (!wrong && lb_net_be_patient(&net, LATE_MS, false, err, sizeof err) < 0) wrong = complain("%s", err);
+  if (!wrong && lb_net_be_patient(&net, LATE_MS, false, &err) < 0) wrong = complain("%s", err.text);
   if (!wrong) wrong = connect_pair(0, 1, &a, &b);
   if (!wrong && byte_takes(a, b) < 0) wrong = "no connection";
   if (!wrong) wrong = delay(0, 1, LATE_MS * MS);
@@ -298,7 +297,7 @@ static const char *look_at_jitter(void) {
   if (atomic_load(&line->seen[0].probes_came) != 64) return "not all packets of the probe came";
   if (least < 5 * MS || least >= 20 * MS || most - least < 15 * MS)
     return complain("trips from %llu to %llu ns", (unsigned long long)least, (unsigned long long)most);
-  if (lb_line_pass(line, err, sizeof err) < 0) return complain("%s", err);
+  if (lb_line_pass(line, &err) < 0) return complain("%s", err.text);
   return line->shared->own.count >= MANY ? NULL : "what the line adds itself is not counted";
 }
 
@@ -382,7 +381,7 @@ static const char *look_at_kept(void) {
   if (send(a, "ab", 2, MSG_NOSIGNAL) != 2 || readable(b, SILENT_MS)) return "what is held came";
   if (send(a, "c", 1, MSG_NOSIGNAL) != 1 || readable(b, SILENT_MS)) return "what follows came";
   if (byte_takes(c, d) < 0) return "another connection does not pass";
-  if (lb_line_pass(line, err, sizeof err) < 0) return complain("%s", err);
+  if (lb_line_pass(line, &err) < 0) return complain("%s", err.text);
   if (recv(b, text, 3, MSG_WAITALL) != 3 || memcmp(text, "abc", 3) != 0) return "what was held did not come";
   if (atomic_load(&line->seen[0].dropped) > 0) return "something was dropped";
   return undo(line);
@@ -405,7 +404,7 @@ static const char *look_held(void) {
   if (wrong) return wrong;
   if (send(a, "ab", 2, MSG_NOSIGNAL) != 2 || readable(b, SILENT_MS)) return "what is held came";
   if (byte_takes(b, a) < 0) return "nothing passes the other way";
-  if (lb_line_pass(line, err, sizeof err) < 0) return complain("%s", err);
+  if (lb_line_pass(line, &err) < 0) return complain("%s", err.text);
   if (!readable(b, WAIT_MS) || read(b, text, sizeof text) != 2 || memcmp(text, "ab", 2) != 0)
     return "what was held did not come";
   if (byte_takes(a, b) < 0) return "what comes after it does not pass";
@@ -447,11 +446,11 @@ static const char *look_cut(void) {
   if (wrong) return wrong;
   if (send(a, "x", 1, MSG_NOSIGNAL) != 1) return "send";
   const struct lb_way way = {&net.host[0], &net.host[1]};
-  if (lb_cut_make(&net, NULL, &way, 1, &cut, err, sizeof err) < 0) return complain("%s", err);
+  if (lb_cut_make(&net, NULL, &way, 1, &cut, &err) < 0) return complain("%s", err.text);
   if (readable(b, LATE_MS + SILENT_MS)) return "a packet passed a cut";
   if ((wrong = undo(line))) return wrong;
   if (readable(b, LATE_MS + SILENT_MS)) return "the end of a line heals a cut";
-  if (lb_cut_heal(&net, cut, err, sizeof err) < 0) return complain("%s", err);
+  if (lb_cut_heal(&net, cut, &err) < 0) return complain("%s", err.text);
   return readable(b, WAIT_MS) ? NULL : "the byte is not sent again";
 }
 
@@ -514,7 +513,7 @@ static const char *look_at_broken(void) {
   if (wrong) return wrong;
   static const char *const match[] = {""};
   struct lb_rules rules = {.table = "line1", .match = match, .match_count = 1, .way = line->way, .way_count = 1};
-  if (lb_rules_remove(&rules, err, sizeof err) < 0) return complain("%s", err);
+  if (lb_rules_remove(&rules, &err) < 0) return complain("%s", err.text);
   if (lb_line_probe(line, 1) < 0) return "no probe";
   lb_clock_sleep_until(lb_clock_ns() + SILENT_MS * MS);
   if (!lb_line_trip(line, 0, &took)) return "the probe did not come straight";
@@ -528,12 +527,12 @@ static void a_line_that_does_not_delay_is_not_proved(void **state) {
 }
 
 static const char *look_without_hosts(void) {
-  if (lb_net_up(&net, false, 2, err, sizeof err) != 0) return complain("%s", err);
+  if (lb_net_up(&net, false, 2, &err) != 0) return complain("%s", err.text);
   const struct lb_way way = {&net.host[0], &net.host[1]};
-  int r = lb_line_make(&net, NULL, &way, 1, &(struct lb_line_plan){.delay_ns = MS}, &line, err, sizeof err);
-  return r == -ENOTSUP && strcmp(err, "hosts share one loopback here: nothing to delay") == 0
+  int r = lb_line_make(&net, NULL, &way, 1, &(struct lb_line_plan){.delay_ns = MS}, &line, &err);
+  return r == -ENOTSUP && strcmp(err.text, "hosts share one loopback here: nothing to delay") == 0
              ? NULL
-             : complain("%d: %s", r, err);
+             : complain("%d: %s", r, err.text);
 }
 
 static void without_separate_hosts_a_line_is_refused(void **state) {

@@ -94,8 +94,8 @@ static struct lb_net net;
 static int listener[HOSTS];
 
 static const char *build(void) {
-  char err[300] = "";
-  if (lb_net_up(&net, true, HOSTS, err, sizeof err) != 0) return complain("%s", err);
+  struct lb_error err = {0};
+  if (lb_net_up(&net, true, HOSTS, &err) != 0) return complain("%s", err.text);
   for (size_t i = 0; i < HOSTS; i++)
     if ((listener[i] = listen_on(&net.host[i])) < 0) return complain("host %zu cannot listen: %m", i);
   return NULL;
@@ -104,8 +104,8 @@ static const char *build(void) {
 static struct lb_cut *latest;
 
 static const char *cut_ways(const struct lb_way *ways, size_t count) {
-  char err[300] = "";
-  return lb_cut_make(&net, NULL, ways, count, &latest, err, sizeof err) == 0 ? NULL : complain("%s", err);
+  struct lb_error err = {0};
+  return lb_cut_make(&net, NULL, ways, count, &latest, &err) == 0 ? NULL : complain("%s", err.text);
 }
 
 static const char *cut(size_t a, size_t b) {
@@ -116,13 +116,13 @@ static const char *cut(size_t a, size_t b) {
 static const char *cut_to(size_t a, size_t b) { return cut_ways(&(struct lb_way){&net.host[a], &net.host[b]}, 1); }
 
 static const char *heal_one(struct lb_cut *which) {
-  char err[300] = "";
-  return lb_cut_heal(&net, which, err, sizeof err) == 0 ? NULL : complain("%s", err);
+  struct lb_error err = {0};
+  return lb_cut_heal(&net, which, &err) == 0 ? NULL : complain("%s", err.text);
 }
 
 static const char *heal(void) {
-  char err[300] = "";
-  return lb_cut_heal_all(&net, err, sizeof err) == 0 ? NULL : complain("%s", err);
+  struct lb_error err = {0};
+  return lb_cut_heal_all(&net, &err) == 0 ? NULL : complain("%s", err.text);
 }
 
 /* Every ordered pair of hosts: apart if it is the pair (a, b), together otherwise. a = b: all are together. */
@@ -232,8 +232,8 @@ static void a_cut_of_one_way_lets_packets_pass_the_other_way(void **state) {
 /* What each way of a cut has dropped, against what is expected. */
 static const char *dropped(const struct lb_cut *which, uint64_t first, uint64_t second) {
   uint64_t packets[2] = {0, 0};
-  char err[300] = "";
-  if (lb_cut_dropped(which, packets, NULL, err, sizeof err) != 0) return complain("%s", err);
+  struct lb_error err = {0};
+  if (lb_cut_dropped(which, packets, NULL, &err) != 0) return complain("%s", err.text);
   if (packets[0] == first && packets[1] == second) return NULL;
   return complain("dropped %llu and %llu, expected %llu and %llu", (unsigned long long)packets[0],
                   (unsigned long long)packets[1], (unsigned long long)first, (unsigned long long)second);
@@ -307,7 +307,7 @@ static void a_cut_that_cannot_be_made_whole_leaves_nothing(void **state) {
 /* nft cannot be run on host 1 for a while: its descriptor is none of a namespace. What can be undone elsewhere is, the
  * rest stays known, and is undone when it can be. */
 static const char *look_half_healed(void) {
-  char err[200] = "";
+  struct lb_error err = {0};
   const char *wrong = build();
   const struct lb_way ways[] = {{&net.host[0], &net.host[1]}, {&net.host[0], &net.host[2]}};
   if (!wrong) wrong = cut_ways(ways, 2);
@@ -315,11 +315,11 @@ static const char *look_half_healed(void) {
   if (wrong) return wrong;
   int kept = net.host[1].netns, none = open("/dev/null", O_RDONLY | O_CLOEXEC);
   net.host[1].netns = none;
-  int r = lb_cut_heal_all(&net, err, sizeof err);
-  if (r == 0 || !strstr(err, "nft")) return complain("healing gave %d: '%s'", r, err);
+  int r = lb_cut_heal_all(&net, &err);
+  if (r == 0 || !strstr(err.text, "nft")) return complain("healing gave %d: '%s'", r, err.text);
   if (!net.cuts || net.cuts->older) return "not exactly the cut that could not be healed is kept";
   const struct lb_cut *older = net.cuts;
-  if (lb_cut_make(&net, NULL, ways, 2, &latest, err, sizeof err) == 0) return "a cut was made where nft cannot be run";
+  if (lb_cut_make(&net, NULL, ways, 2, &latest, &err) == 0) return "a cut was made where nft cannot be run";
   if (net.cuts == older) return "a cut whose rules are not known to be gone is forgotten";
   net.host[1].netns = kept;
   if ((wrong = only_parted(0, 1))) return wrong;
@@ -337,8 +337,8 @@ static int *slow; /* shared with the sandboxes: in how many of them the first co
 
 static const char *look_at_first_packet(void) {
   struct sockaddr_in sin = {.sin_family = AF_INET, .sin_port = htons(PORT)};
-  char err[300] = "";
-  if (lb_net_up(&net, true, MANY_HOSTS, err, sizeof err) != 0) return complain("%s", err);
+  struct lb_error err = {0};
+  if (lb_net_up(&net, true, MANY_HOSTS, &err) != 0) return complain("%s", err.text);
   if (listen_on(&net.host[MANY_HOSTS - 1]) < 0) return complain("cannot listen: %m");
   int home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC); /* kept: the bridge goes with its namespace's last user */
   if (home < 0 || setns(net.host[0].netns, CLONE_NEWNET) < 0) return complain("setns: %m");
@@ -417,14 +417,14 @@ static void a_connection_that_exists_falls_silent_and_goes_on_after_the_heal(voi
 }
 
 static const char *look_without_hosts(void) {
-  char err[200] = "";
-  if (lb_net_up(&net, false, 2, err, sizeof err) != 0) return complain("%s", err);
+  struct lb_error err = {0};
+  if (lb_net_up(&net, false, 2, &err) != 0) return complain("%s", err.text);
   for (size_t i = 0; i < 2; i++)
     if (strcmp(net.host[i].address, "127.0.0.1") != 0) return complain("host %zu has %s", i, net.host[i].address);
-  int r = lb_cut_make(&net, NULL, &(struct lb_way){&net.host[0], &net.host[1]}, 1, &latest, err, sizeof err);
+  int r = lb_cut_make(&net, NULL, &(struct lb_way){&net.host[0], &net.host[1]}, 1, &latest, &err);
   if (r != -ENOTSUP) return complain("the cut gave %d", r);
-  if (strcmp(err, "hosts share one loopback here: nothing to cut") != 0) return complain("it says: %s", err);
-  r = lb_cut_heal_all(&net, err, sizeof err);
+  if (strcmp(err.text, "hosts share one loopback here: nothing to cut") != 0) return complain("it says: %s", err.text);
+  r = lb_cut_heal_all(&net, &err);
   lb_net_down(&net);
   return r == 0 ? NULL : complain("healing nothing gave %d", r);
 }
@@ -438,14 +438,14 @@ static void without_separate_hosts_a_cut_is_refused(void **state) {
 
 static void more_hosts_than_addresses_are_refused(void **state) {
   (void)state;
-  char err[200] = "";
-  assert_int_equal(lb_net_up(&net, false, LB_HOSTS_MAX + 1, err, sizeof err), -E2BIG);
-  assert_string_equal(err, "at most 160 hosts");
+  struct lb_error err = {0};
+  assert_int_equal(lb_net_up(&net, false, LB_HOSTS_MAX + 1, &err), -E2BIG);
+  assert_string_equal(err.text, "at most 160 hosts");
 }
 
 static const char *look_at_ports(void) {
-  char err[200] = "";
-  if (lb_net_up(&net, false, 1, err, sizeof err) != 0) return complain("%s", err);
+  struct lb_error err = {0};
+  if (lb_net_up(&net, false, 1, &err) != 0) return complain("%s", err.text);
   uint16_t first = lb_net_port(&net);
   for (uint16_t i = 1; i < 200; i++)
     if (lb_net_port(&net) != first + i) return "a port was handed out twice or left out";
@@ -460,10 +460,10 @@ static void in_a_sandbox_every_port_is_handed_out_once(void **state) {
 
 static void outside_of_a_sandbox_the_kernel_names_a_port_that_can_be_bound(void **state) {
   (void)state;
-  char err[200] = "";
+  struct lb_error err = {0};
   struct sockaddr_in sin = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
   assert_false(lb_proc_sandboxed);
-  assert_int_equal(lb_net_up(&net, false, 1, err, sizeof err), 0);
+  assert_int_equal(lb_net_up(&net, false, 1, &err), 0);
   bool bound = false;
   for (int tries = 0; tries < 5 && !bound; tries++) { /* somebody else may be quicker */
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -669,8 +669,8 @@ static void namespaces_can_be_switched_off(void **state) {
     pid_t parent = getpid(), child = lb_sandbox_fork(-1, -1);
     if (child == 0) _exit(getppid() == parent && !lb_proc_sandboxed ? 42 : 43);
     waitpid(child, &status, 0);
-    bool named =
-        strcmp(lb_isolation_name(isolation->kind), "none") == 0 && strstr(isolation->why, "LOCKBENCH_NO_NAMESPACES");
+    bool named = strcmp(lb_isolation_name(isolation->kind), "none") == 0 &&
+                 strstr(isolation->why.text, "LOCKBENCH_NO_NAMESPACES");
     _exit(named && WIFEXITED(status) ? WEXITSTATUS(status) : 1);
   }
   assert_int_equal(waitpid(pid, &status, 0), pid);

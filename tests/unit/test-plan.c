@@ -36,7 +36,8 @@
 enum { SCENARIOS_MAX = 4 };
 
 struct world {
-  char dir[64], path[SCENARIOS_MAX][128], err[1000];
+  struct lb_error err;
+  char dir[64], path[SCENARIOS_MAX][128];
   const char *paths[SCENARIOS_MAX];
   struct lb_plan_request request;
   struct lb_plan plan;
@@ -94,14 +95,14 @@ static void scenario(struct world *w, const char *name, const char *text) {
 
 static void make(struct world *w) {
   lb_plan_clear(&w->plan);
-  if (lb_plan_make(&w->request, &w->plan, w->err, sizeof w->err) != 0) fail_msg("%s", w->err);
+  if (lb_plan_make(&w->request, &w->plan, &w->err) != 0) fail_msg("%s", w->err.text);
 }
 
 static void assert_refused(struct world *w, const char *message) {
   static const struct lb_plan empty;
   lb_plan_clear(&w->plan);
-  assert_int_equal(lb_plan_make(&w->request, &w->plan, w->err, sizeof w->err), -EINVAL);
-  assert_string_equal(w->err, message);
+  assert_int_equal(lb_plan_make(&w->request, &w->plan, &w->err), -EINVAL);
+  assert_string_equal(w->err.text, message);
   assert_memory_equal(&w->plan, &empty, sizeof empty);
 }
 
@@ -654,7 +655,7 @@ static void a_product_has_every_cell_and_says_which_of_them_mean_nothing(void **
   assert_cells(w, "local@none/recheck redis-token@redis/recheck local@none/recheck redis-token@redis/recheck");
   w->request.systems = "lokal";
   lb_plan_clear(&w->plan);
-  assert_int_equal(lb_plan_make(&w->request, &w->plan, w->err, sizeof w->err), -EINVAL);
+  assert_int_equal(lb_plan_make(&w->request, &w->plan, &w->err), -EINVAL);
 }
 
 /* Of a shipped suite: what the machine does not see to mean nothing is stated by the scenario, with its reason. */
@@ -664,7 +665,7 @@ static void check_suite(struct world *w, const char *name) {
   size_t missing = 0;
   snprintf(path, sizeof path, LB_SOURCE_ROOT "/scenarios/suites/%s.ini", name);
   snprintf(folder, sizeof folder, LB_SOURCE_ROOT "/scenarios");
-  assert_int_equal(lb_suite_load(path, folder, &suite, w->err, sizeof w->err), 0);
+  assert_int_equal(lb_suite_load(path, folder, &suite, &w->err), 0);
   w->request = (struct lb_plan_request){.scenario_paths = (const char *const *)suite.scenarios,
                                         .own_settings = (const char *const *)suite.settings,
                                         .scenario_count = suite.count,
@@ -727,10 +728,11 @@ static void a_foreign_lock_has_to_be_named(void **state) {
 
 /* An adapter by this name, once for the process. */
 static void add_adapter(const char *name) {
-  char says[200], err[300];
+  struct lb_error err;
+  char says[200];
   snprintf(says, sizeof says, "name=%s topologies=redis,none ends=lease can=holds", name);
   const struct lb_foreign_plan plan = {.kind = "exec", .command = "true", .says = says};
-  assert_non_null(lb_foreign_add(&plan, err, sizeof err));
+  assert_non_null(lb_foreign_add(&plan, &err));
 }
 
 static void a_guard_that_is_stated_for_a_foreign_lock_alone_is_played_where_it_runs(void **state) {
@@ -759,7 +761,7 @@ static void a_line_for_servers_of_the_user_wins_over_that_of_ours(void **state) 
   make(w); /* nobody has named such servers: what is said of them is for another run */
   assert_systems(w, "redis-token@redis redis-lua@redis");
   assert_int_equal(w->plan.cells[0].expect->verdict, LB_STUCK);
-  assert_int_equal(lb_own_add(LB_OWN_REDIS, "127.0.0.1:1", w->err, sizeof w->err), 0);
+  assert_int_equal(lb_own_add(LB_OWN_REDIS, "127.0.0.1:1", &w->err), 0);
   w->request.systems = "redis-token@own-redis,redis-lua@own-redis,redis-token@redis";
   w->request.only_guards = 1u << LB_GUARD_NONE;
   make(w);
@@ -961,8 +963,8 @@ static void an_unknown_setting_is_refused_with_the_nearest(void **state) {
   struct world *w = *state;
   SETTINGS(w, "duration=7");
   scenario(w, "a", LOAD "local@none = safe\n");
-  assert_int_equal(lb_plan_make(&w->request, &w->plan, w->err, sizeof w->err), -EINVAL);
-  assert_non_null(strstr(w->err, "'duration', did you mean 'duration_s'?"));
+  assert_int_equal(lb_plan_make(&w->request, &w->plan, &w->err), -EINVAL);
+  assert_non_null(strstr(w->err.text, "'duration', did you mean 'duration_s'?"));
 }
 
 static void a_bad_value_is_what_the_refusal_speaks_of(void **state) {
@@ -970,9 +972,9 @@ static void a_bad_value_is_what_the_refusal_speaks_of(void **state) {
   SETTINGS(w, "duration_s=long");
   scenario(w, "a", LOAD "local@none = safe\n");
   scenario(w, "b", STEPS "local@none = safe\n");
-  assert_int_equal(lb_plan_make(&w->request, &w->plan, w->err, sizeof w->err), -EINVAL);
-  assert_non_null(strstr(w->err, "long"));
-  assert_null(strstr(w->err, "timeline"));
+  assert_int_equal(lb_plan_make(&w->request, &w->plan, &w->err), -EINVAL);
+  assert_non_null(strstr(w->err.text, "long"));
+  assert_null(strstr(w->err.text, "timeline"));
 }
 
 static void a_setting_without_an_equals_sign_is_refused(void **state) {
@@ -989,8 +991,8 @@ static void a_value_that_one_scenario_refuses_is_refused(void **state) {
   scenario(w, "b",
            HEAD
            "[workload]\nclients = 2\n[timeline]\nstep = client 2 acquire within 1s\n[expect]\nlocal@none = safe\n");
-  assert_int_equal(lb_plan_make(&w->request, &w->plan, w->err, sizeof w->err), -EINVAL);
-  assert_non_null(strstr(w->err, "-s: clients = 1: b: "));
+  assert_int_equal(lb_plan_make(&w->request, &w->plan, &w->err), -EINVAL);
+  assert_non_null(strstr(w->err.text, "-s: clients = 1: b: "));
 }
 
 static void a_suite_changes_single_scenarios(void **state) {
@@ -1162,13 +1164,13 @@ static void settings_of_a_suite_that_do_not_fit_are_refused(void **state) {
   w->request.own_settings = own;
   assert_refused(w, "-s: duration_s = 2: b has a timeline, and a timeline has no duration_s");
   own[1] = "trials=none";
-  assert_int_equal(lb_plan_make(&w->request, &w->plan, w->err, sizeof w->err), -EINVAL);
-  assert_non_null(strstr(w->err, "trials = none"));
+  assert_int_equal(lb_plan_make(&w->request, &w->plan, &w->err), -EINVAL);
+  assert_non_null(strstr(w->err.text, "trials = none"));
   own[1] = "trials=3 alone";
   assert_refused(w, "b: 'alone': expected key=value");
   own[1] = "trils=3 trials=4"; /* the first one counts */
-  assert_int_equal(lb_plan_make(&w->request, &w->plan, w->err, sizeof w->err), -EINVAL);
-  assert_non_null(strstr(w->err, "'trils', did you mean 'trials'?"));
+  assert_int_equal(lb_plan_make(&w->request, &w->plan, &w->err), -EINVAL);
+  assert_non_null(strstr(w->err.text, "'trils', did you mean 'trials'?"));
 }
 
 /* ---- options of protocols ---------------------------------------------------------------------------------------- */
@@ -1343,18 +1345,18 @@ static void a_scenario_that_cannot_be_read_is_refused(void **state) {
   struct world *w = *state;
   scenario(w, "a", LOAD "local@none = safe\n");
   scenario(w, "b", "nonsense\n");
-  assert_int_equal(lb_plan_make(&w->request, &w->plan, w->err, sizeof w->err), -EINVAL);
-  assert_non_null(strstr(w->err, w->path[1]));
+  assert_int_equal(lb_plan_make(&w->request, &w->plan, &w->err), -EINVAL);
+  assert_non_null(strstr(w->err.text, w->path[1]));
   assert_int_equal(unlink(w->path[1]), 0);
-  assert_int_equal(lb_plan_make(&w->request, &w->plan, w->err, sizeof w->err), -ENOENT);
-  assert_non_null(strstr(w->err, w->path[1]));
+  assert_int_equal(lb_plan_make(&w->request, &w->plan, &w->err), -ENOENT);
+  assert_non_null(strstr(w->err.text, w->path[1]));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
-  char err_known[600];
-  if (lb_load_known(LB_SOURCE_ROOT, err_known, sizeof err_known) < 0) return fprintf(stderr, "%s\n", err_known), 1;
+  struct lb_error err_known;
+  if (lb_load_known(LB_SOURCE_ROOT, &err_known) < 0) return fprintf(stderr, "%s\n", err_known.text), 1;
   const struct CMUnitTest tests[] = {
       TEST(the_default_systems_are_those_of_expect),
       TEST(a_protocol_alone_is_all_its_systems_in_the_scenario),

@@ -25,20 +25,19 @@
 #define HELD_NO_MORE "{\"t\":5,\"c\":\"client-1\",\"e\":\"holds\",\"step\":5,\"present\":false,\"ms\":-5}\n"
 #define HELD_AGAIN "{\"t\":5,\"c\":\"client-1\",\"e\":\"holds\",\"step\":5,\"present\":true}\n"
 
-static char why[200];
+static struct lb_error why;
 static bool of_safe; /* ask for what a safe trial has to show */
 
 static bool observed(const char *scenario_text, const char *history_text) {
   struct lb_scenario scenario;
   struct lb_history history;
-  char err[600], text[2000];
+  struct lb_error err;
+  char text[2000];
   snprintf(text, sizeof text, "{\"format\":2}\n%s", history_text);
-  if (lb_scenario_parse("f.ini", scenario_text, strlen(scenario_text), &scenario, err, sizeof err) < 0)
-    fail_msg("%s", err);
-  if (parse_lines("FILE", text, &history, err, sizeof err) < 0) fail_msg("%s", err);
-  why[0] = '\0';
-  bool r = of_safe ? lb_premises_of_safe(&scenario, &history, why, sizeof why)
-                   : lb_premises_observed(&scenario, &history, why, sizeof why);
+  if (lb_scenario_parse("f.ini", scenario_text, strlen(scenario_text), &scenario, &err) < 0) fail_msg("%s", err.text);
+  if (parse_lines("FILE", text, &history, &err) < 0) fail_msg("%s", err.text);
+  why.text[0] = '\0';
+  bool r = of_safe ? lb_premises_of_safe(&scenario, &history, &why) : lb_premises_observed(&scenario, &history, &why);
   lb_scenario_clear(&scenario);
   lb_history_clear(&history);
   return r;
@@ -46,7 +45,7 @@ static bool observed(const char *scenario_text, const char *history_text) {
 
 #define OBSERVED(premises, history) assert_true(observed(FILE_OF(premises), history))
 #define NOT(premises, history, reason)                                                                                 \
-  assert_false(observed(FILE_OF(premises), history)), assert_string_equal(why, "the premise \"" reason)
+  assert_false(observed(FILE_OF(premises), history)), assert_string_equal(why.text, "the premise \"" reason)
 
 static void nothing_is_asked_without_a_premise(void **state) {
   (void)state;
@@ -106,11 +105,11 @@ static void a_server_left_or_did_not(void **state) {
   (void)state;
   assert_true(observed(LEAVES("premise = server of client 1 left\n"), LEFT("server of client 1", "true")));
   assert_false(observed(LEAVES("premise = server of client 1 left\n"), LEFT("server of client 1", "false")));
-  assert_string_equal(why, "the premise \"server of client 1 left\" does not hold: the opposite was observed");
+  assert_string_equal(why.text, "the premise \"server of client 1 left\" does not hold: the opposite was observed");
   assert_true(observed(LEAVES("premise = server of client 1 did not leave\n"), LEFT("server of client 1", "false")));
   assert_false(observed(LEAVES("premise = server of client 1 did not leave\n"), LEFT("server of client 1", "true")));
   assert_false(observed(LEAVES("premise = server of client 1 left\n"), LEFT("primary", "true")));
-  assert_string_equal(why, "the premise \"server of client 1 left\" was not observed");
+  assert_string_equal(why.text, "the premise \"server of client 1 left\" was not observed");
 }
 
 static void a_client_that_talks_to_nobody_is_no_observation_either_way(void **state) {
@@ -197,9 +196,9 @@ static void what_a_safe_trial_has_to_show_is_asked_of_it_alone(void **state) {
   OBSERVED("safe = client 1 does not hold\n", HELD HELD_NO_MORE);
   OBSERVED("premise = client 1 holds\n", HELD_NO_MORE);
   assert_false(observed(FILE_OF("safe = client 1 holds\n"), HELD_NO_MORE));
-  assert_string_equal(why, missing);
+  assert_string_equal(why.text, missing);
   assert_false(observed(FILE_OF("safe = client 1 does not hold\nsafe = client 1 holds\n"), HELD_NO_MORE));
-  assert_string_equal(why, missing);
+  assert_string_equal(why.text, missing);
   of_safe = false;
 }
 

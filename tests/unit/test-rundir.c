@@ -34,7 +34,8 @@
 enum { WAIT_MS = 10000, STAMP = 16 /* "20250101T000000Z" */ };
 
 struct world {
-  char root[PATH_MAX], err[3500];
+  struct lb_error err;
+  char root[PATH_MAX];
   struct lb_rundir dir, second;
 };
 
@@ -87,11 +88,11 @@ static int entries(const char *folder) {
 }
 
 static void open_run(struct world *w, struct lb_rundir *dir) {
-  if (lb_rundir_open(dir, w->root, "label", NULL, w->err, sizeof w->err) != 0) fail_msg("%s", w->err);
+  if (lb_rundir_open(dir, w->root, "label", NULL, &w->err) != 0) fail_msg("%s", w->err.text);
 }
 
 static void commit(struct world *w) {
-  if (lb_rundir_commit(&w->dir, true, w->err, sizeof w->err) != 0) fail_msg("%s", w->err);
+  if (lb_rundir_commit(&w->dir, true, &w->err) != 0) fail_msg("%s", w->err.text);
 }
 
 static void write_file(const char *folder, const char *name) {
@@ -151,8 +152,8 @@ static void a_folder_that_took_the_name_meanwhile_is_not_touched(void **state) {
   open_run(w, &w->dir);
   snprintf(final, sizeof final, "%s", w->dir.final);
   assert_int_equal(mkdir(final, 0755), 0);
-  assert_int_equal(lb_rundir_commit(&w->dir, true, w->err, sizeof w->err), -EEXIST);
-  assert_non_null(strstr(w->err, final));
+  assert_int_equal(lb_rundir_commit(&w->dir, true, &w->err), -EEXIST);
+  assert_non_null(strstr(w->err.text, final));
   lb_rundir_close(&w->dir);
   assert_int_equal(entries(w->root), 1);
   assert_int_equal(entries(final), 0);
@@ -179,7 +180,7 @@ struct tool { /* what the child tells of itself */
 static _Noreturn void be_tool(struct world *w, int out, bool with_trial) {
   struct tool tool = {.guardian = 0};
   char late[3100];
-  if (lb_rundir_open(&w->dir, w->root, "label", NULL, w->err, sizeof w->err) != 0) _exit(1);
+  if (lb_rundir_open(&w->dir, w->root, "label", NULL, &w->err) != 0) _exit(1);
   snprintf(tool.partial, sizeof tool.partial, "%s", w->dir.partial);
   tool.guardian = w->dir.guardian;
   if (with_trial && fork() == 0) {
@@ -285,19 +286,19 @@ static void a_stopped_run_is_opened_again_and_loses_nothing(void **state) {
   snprintf(final, sizeof final, "%s", w->dir.final);
   write_file(w->dir.partial, "resume.bin");
   write_file(w->dir.partial, "histories/a.hist");
-  assert_int_equal(lb_rundir_commit(&w->dir, false, w->err, sizeof w->err), 0);
+  assert_int_equal(lb_rundir_commit(&w->dir, false, &w->err), 0);
   lb_rundir_close(&w->dir);
   write_file(final, "report.html");
-  assert_int_equal(lb_rundir_reopen(&w->dir, final, w->err, sizeof w->err), 0);
+  assert_int_equal(lb_rundir_reopen(&w->dir, final, &w->err), 0);
   assert_false(exists(final));
   assert_true(in(w->dir.partial, "histories/a.hist") && in(w->dir.partial, "parts"));
-  assert_int_equal(lb_rundir_reopen(&second, final, w->err, sizeof w->err), -EBUSY);
+  assert_int_equal(lb_rundir_reopen(&second, final, &w->err), -EBUSY);
   lb_rundir_forget_drawn(&w->dir);
   lb_rundir_close(&w->dir);
   assert_true(in(final, "histories/a.hist") && in(final, "resume.bin"));
   assert_int_equal(entries(final), 2);
   assert_int_equal(entries(w->root), 1);
-  assert_int_equal(lb_rundir_reopen(&second, in_root(w, "none"), w->err, sizeof w->err), -ENOENT);
+  assert_int_equal(lb_rundir_reopen(&second, in_root(w, "none"), &w->err), -ENOENT);
 }
 
 /* The signals it ignores, as a mask; 0 = it is gone. */
@@ -417,7 +418,7 @@ static void a_run_does_not_take_the_name_of_a_finished_one(void **state) {
 
 static void a_label_becomes_a_plain_name(void **state) {
   struct world *w = *state;
-  assert_int_equal(lb_rundir_open(&w->dir, w->root, "../a b*\nA.9_-\xc3\xbc", NULL, w->err, sizeof w->err), 0);
+  assert_int_equal(lb_rundir_open(&w->dir, w->root, "../a b*\nA.9_-\xc3\xbc", NULL, &w->err), 0);
   assert_string_equal(w->dir.id + STAMP, "-..-a-b--A.9_---");
   assert_string_equal(w->dir.final, in_root(w, "%s", w->dir.id));
   lb_rundir_close(&w->dir);
@@ -425,14 +426,14 @@ static void a_label_becomes_a_plain_name(void **state) {
 
 static void the_folder_of_all_runs_is_made(void **state) {
   struct world *w = *state;
-  assert_int_equal(lb_rundir_open(&w->dir, in_root(w, "a/b"), "label", NULL, w->err, sizeof w->err), 0);
+  assert_int_equal(lb_rundir_open(&w->dir, in_root(w, "a/b"), "label", NULL, &w->err), 0);
   assert_string_equal(w->dir.final, in_root(w, "a/b/%s", w->dir.id));
   lb_rundir_close(&w->dir);
 }
 
 static void the_path_that_was_asked_for_is_taken_as_it_is(void **state) {
   struct world *w = *state;
-  assert_int_equal(lb_rundir_open(&w->dir, "unused", "label", in_root(w, "a/mine/"), w->err, sizeof w->err), 0);
+  assert_int_equal(lb_rundir_open(&w->dir, "unused", "label", in_root(w, "a/mine/"), &w->err), 0);
   assert_string_equal(w->dir.id, "mine");
   assert_string_equal(w->dir.final, in_root(w, "a/mine"));
   assert_false(exists(w->dir.final));
@@ -447,19 +448,19 @@ static void a_path_that_exists_is_refused(void **state) {
   char expected[PATH_MAX + 400];
   write_file(w->root, "mine");
   snprintf(expected, sizeof expected, "results folder %s/mine exists already, expected a new name", w->root);
-  assert_int_equal(lb_rundir_open(&w->dir, "unused", "label", in_root(w, "mine"), w->err, sizeof w->err), -EEXIST);
-  assert_string_equal(w->err, expected);
+  assert_int_equal(lb_rundir_open(&w->dir, "unused", "label", in_root(w, "mine"), &w->err), -EEXIST);
+  assert_string_equal(w->err.text, expected);
   assert_int_equal(entries(w->root), 1);
 }
 
 static void a_place_that_cannot_be_written_is_refused_with_a_reason(void **state) {
   struct world *w = *state;
   write_file(w->root, "file");
-  assert_int_equal(lb_rundir_open(&w->dir, in_root(w, "file"), "label", NULL, w->err, sizeof w->err), -ENOTDIR);
-  assert_non_null(strstr(w->err, "cannot write results to "));
-  assert_non_null(strstr(w->err, strerror(ENOTDIR)));
-  assert_int_equal(lb_rundir_open(&w->dir, "unused", "label", in_root(w, "file/x"), w->err, sizeof w->err), -ENOTDIR);
-  assert_non_null(strstr(w->err, strerror(ENOTDIR)));
+  assert_int_equal(lb_rundir_open(&w->dir, in_root(w, "file"), "label", NULL, &w->err), -ENOTDIR);
+  assert_non_null(strstr(w->err.text, "cannot write results to "));
+  assert_non_null(strstr(w->err.text, strerror(ENOTDIR)));
+  assert_int_equal(lb_rundir_open(&w->dir, "unused", "label", in_root(w, "file/x"), &w->err), -ENOTDIR);
+  assert_non_null(strstr(w->err.text, strerror(ENOTDIR)));
 }
 
 /* The number that the next descriptor gets. */
@@ -480,11 +481,11 @@ static void a_run_without_enough_descriptors_leaves_nothing(void **state) {
     int next = next_descriptor();
     few = (struct rlimit){.rlim_cur = (rlim_t)(next + room), .rlim_max = old.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-    r = lb_rundir_open(&w->dir, w->root, "label", NULL, w->err, sizeof w->err);
+    r = lb_rundir_open(&w->dir, w->root, "label", NULL, &w->err);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
     if (r == 0) break;
     assert_int_equal(r, -EMFILE);
-    assert_non_null(strstr(w->err, "cannot write results to"));
+    assert_non_null(strstr(w->err.text, "cannot write results to"));
     assert_int_equal(next_descriptor(), next);
     assert_int_equal(entries(w->root), 0);
     refused++;

@@ -25,10 +25,11 @@ static struct lb_tally tally;
 static char text[100000];
 
 static void make(const char *suite_name) {
-  char path[1200], err[1200];
+  struct lb_error err;
+  char path[1200];
   struct lb_suite suite;
   snprintf(path, sizeof path, LB_SOURCE_ROOT "/scenarios/suites/%s.ini", suite_name);
-  if (lb_suite_load(path, LB_SOURCE_ROOT "/scenarios", &suite, err, sizeof err) < 0) fail_msg("%s", err);
+  if (lb_suite_load(path, LB_SOURCE_ROOT "/scenarios", &suite, &err) < 0) fail_msg("%s", err.text);
   struct lb_plan_request request = {.scenario_paths = (const char *const *)suite.scenarios,
                                     .own_settings = (const char *const *)suite.settings,
                                     .own_guards = suite.own_guards,
@@ -37,7 +38,7 @@ static void make(const char *suite_name) {
                                     .product = true,
                                     .guards = suite.guards,
                                     .seed = 1};
-  if (lb_plan_make(&request, &plan, err, sizeof err) < 0) fail_msg("%s", err);
+  if (lb_plan_make(&request, &plan, &err) < 0) fail_msg("%s", err.text);
   assert_int_equal(lb_tally_begin(&plan, &tally), 0);
   lb_suite_clear(&suite);
 }
@@ -156,8 +157,8 @@ static void the_largest_suites_have_one_screen(void **state) {
 }
 
 int main(void) {
-  char err_known[600];
-  if (lb_load_known(LB_SOURCE_ROOT, err_known, sizeof err_known) < 0) return fprintf(stderr, "%s\n", err_known), 1;
+  struct lb_error err_known;
+  if (lb_load_known(LB_SOURCE_ROOT, &err_known) < 0) return fprintf(stderr, "%s\n", err_known.text), 1;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_teardown(the_default_suite_is_shown_whole, clear),
       cmocka_unit_test_teardown(what_is_wrong_comes_first, clear),

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "trial/stage.h"
 
 enum { CLIENTS = 2 };
@@ -53,10 +54,10 @@ static void assert_recorded(const char *expected) {
 
 static struct lb_step parsed(const char *text, uint32_t number) {
   static struct lb_step step;
-  char err[600];
+  struct lb_error err;
   free(step.text);
   step = (struct lb_step){0};
-  if (lb_step_parse(text, &step, err, sizeof err) < 0) fail_msg("%s", err);
+  if (lb_step_parse(text, &step, &err) < 0) fail_msg("%s", err.text);
   step.number = number;
   return step;
 }

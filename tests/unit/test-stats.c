@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "base/error.h"
 #include "base/rng.h"
 #include "lines.h"
 #include "history/stats.h"
@@ -130,8 +131,8 @@ static void merging_is_the_same_as_adding_all_to_one(void **state) {
 
 static void stats_of(const char *text, struct lb_stats *ret) {
   struct lb_history h;
-  char err[300];
-  if (parse_lines("text", text, &h, err, sizeof err) < 0) fail_msg("%s", err);
+  struct lb_error err;
+  if (parse_lines("text", text, &h, &err) < 0) fail_msg("%s", err.text);
   assert_int_equal(lb_stats_history(&h, ret), 0);
   lb_history_clear(&h);
 }

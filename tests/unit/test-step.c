@@ -18,14 +18,14 @@
 #include "trial/fault.h"
 #include "trial/timeline.h"
 
-static char err[768];
+static struct lb_error err;
 
 /* Parses what must be good. The text is freed at once: tests look at the rest. */
 static struct lb_step good(const char *text) {
   struct lb_step step = {.line = 7};
-  err[0] = '\0';
-  int r = lb_step_parse(text, &step, err, sizeof err);
-  if (r != 0) fail_msg("%s: %s", text, err);
+  err.text[0] = '\0';
+  int r = lb_step_parse(text, &step, &err);
+  if (r != 0) fail_msg("%s: %s", text, err.text);
   assert_string_equal(step.text, text);
   assert_int_equal(step.line, 7);
   free(step.text);
@@ -34,8 +34,8 @@ static struct lb_step good(const char *text) {
 
 static void refused(const char *text, const char *message) {
   struct lb_step step = {.line = 7};
-  assert_int_equal(lb_step_parse(text, &step, err, sizeof err), -EINVAL);
-  assert_string_equal(err, message);
+  assert_int_equal(lb_step_parse(text, &step, &err), -EINVAL);
+  assert_string_equal(err.text, message);
   assert_null(step.text);
 }
 

@@ -24,18 +24,18 @@
 enum { COMPARED = 5 }; /* repeats that plots/compare.py asks for */
 
 static char folder[1000];
-static char err[1200];
+static struct lb_error err;
 
 static int read_suite(const char *text, struct lb_suite *ret) {
-  return lb_suite_parse("dir/mine.ini", text, strlen(text), folder, ret, err, sizeof err);
+  return lb_suite_parse("dir/mine.ini", text, strlen(text), folder, ret, &err);
 }
 
 static void assert_refused(const char *text, const char *expected) {
   static const struct lb_suite empty;
   struct lb_suite suite;
-  err[0] = '\0';
+  err.text[0] = '\0';
   assert_int_equal(read_suite(text, &suite), -EINVAL);
-  assert_string_equal(err, expected);
+  assert_string_equal(err.text, expected);
   assert_memory_equal(&suite, &empty, sizeof empty);
 }
 
@@ -111,7 +111,7 @@ static void a_path_is_looked_for_beside_the_suite(void **state) {
   (void)state;
   snprintf(path, sizeof path, "%s/suites/mine.ini", folder);
   snprintf(text, sizeof text, ABOUT "[../crash/crash-holder.ini]\ntrials = 2\n");
-  assert_int_equal(lb_suite_parse(path, text, strlen(text), folder, &s, err, sizeof err), 0);
+  assert_int_equal(lb_suite_parse(path, text, strlen(text), folder, &s, &err), 0);
   snprintf(path, sizeof path, "%s/suites/../crash/crash-holder.ini", folder);
   assert_string_equal(s.scenarios[0], path);
   lb_suite_clear(&s);
@@ -186,10 +186,10 @@ static void what_is_no_suite_file_is_refused_where_it_goes_wrong(void **state) {
 static void a_folder_without_scenarios_is_named(void **state) {
   struct lb_suite s;
   (void)state;
-  assert_int_equal(lb_suite_parse("a.ini", ABOUT, strlen(ABOUT), "/nowhere", &s, err, sizeof err), -ENOENT);
-  assert_string_equal(err, "a.ini: cannot read its scenarios in /nowhere: No such file or directory");
-  assert_int_equal(lb_suite_load("/nowhere.ini", folder, &s, err, sizeof err), -ENOENT);
-  assert_string_equal(err, "/nowhere.ini: No such file or directory");
+  assert_int_equal(lb_suite_parse("a.ini", ABOUT, strlen(ABOUT), "/nowhere", &s, &err), -ENOENT);
+  assert_string_equal(err.text, "a.ini: cannot read its scenarios in /nowhere: No such file or directory");
+  assert_int_equal(lb_suite_load("/nowhere.ini", folder, &s, &err), -ENOENT);
+  assert_string_equal(err.text, "/nowhere.ini: No such file or directory");
 }
 
 static bool is_any_of(const char *name, const char *const *names) {
@@ -200,7 +200,7 @@ static bool is_any_of(const char *name, const char *const *names) {
 
 static enum lb_scenario_kind kind_of(const char *path) {
   struct lb_scenario scenario;
-  if (lb_scenario_load(path, &scenario, err, sizeof err) < 0) fail_msg("%s", err);
+  if (lb_scenario_load(path, &scenario, &err) < 0) fail_msg("%s", err.text);
   enum lb_scenario_kind kind = scenario.kind;
   lb_scenario_clear(&scenario);
   return kind;
@@ -268,13 +268,13 @@ static void the_shipped_suites_run_every_shipped_scenario(void **state) {
   struct lb_suite s, flaws;
   (void)state;
   snprintf(suites, sizeof suites, "%s/suites/flaws.ini", folder);
-  assert_int_equal(lb_suite_load(suites, folder, &flaws, err, sizeof err), 0);
+  assert_int_equal(lb_suite_load(suites, folder, &flaws, &err), 0);
   snprintf(suites, sizeof suites, "%s/suites", folder);
   assert_int_equal(lb_scenario_list(suites, &names, &paths, &count), 0);
   assert_int_equal(lb_scenario_list(folder, &all_names, &all_paths, &all), 0);
   assert_true(count >= 3);
   for (size_t i = 0; i < count; i++) {
-    if (lb_suite_load(paths[i], folder, &s, err, sizeof err) < 0) fail_msg("%s", err);
+    if (lb_suite_load(paths[i], folder, &s, &err) < 0) fail_msg("%s", err.text);
     assert_string_equal(s.name, names[i]);
     if (strncmp(names[i], "peers", 5) == 0 || strcmp(names[i], "museum") == 0 || strcmp(names[i], "quick") == 0 ||
         strcmp(names[i], "judge") == 0 || strcmp(names[i], "guards") == 0 ||
@@ -317,10 +317,10 @@ static void loads_have_the_repeats_that_compare_takes(void **state) {
   assert_int_equal(lb_scenario_list(suites, &names, &paths, &count), 0);
   for (size_t i = 0; i < count; i++) {
     struct lb_suite s;
-    if (lb_suite_load(paths[i], folder, &s, err, sizeof err) < 0) fail_msg("%s", err);
+    if (lb_suite_load(paths[i], folder, &s, &err) < 0) fail_msg("%s", err.text);
     for (size_t k = 0; k < s.count; k++) {
       struct lb_scenario scenario;
-      if (lb_scenario_load(s.scenarios[k], &scenario, err, sizeof err) < 0) fail_msg("%s", err);
+      if (lb_scenario_load(s.scenarios[k], &scenario, &err) < 0) fail_msg("%s", err.text);
       if (scenario.kind == LB_KIND_LOAD) {
         loads++;
         if (scenario.trials < COMPARED)
@@ -346,18 +346,18 @@ static void the_museum_states_what_comes_of_every_cell(void **state) {
   struct lb_plan plan;
   char path[1200];
   (void)state;
-  if (lb_peers_load(lb_root(), err, sizeof err) < 0) fail_msg("%s", err);
+  if (lb_peers_load(lb_root(), &err) < 0) fail_msg("%s", err.text);
   snprintf(path, sizeof path, "%s/theory/rules.ini", folder);
-  if (lb_theory_load(path, err, sizeof err) < 0) fail_msg("%s", err);
+  if (lb_theory_load(path, &err) < 0) fail_msg("%s", err.text);
   snprintf(path, sizeof path, "%s/suites/museum.ini", folder);
-  if (lb_suite_load(path, folder, &museum, err, sizeof err) < 0) fail_msg("%s", err);
+  if (lb_suite_load(path, folder, &museum, &err) < 0) fail_msg("%s", err.text);
   struct lb_plan_request request = {.scenario_paths = (const char *const *)museum.scenarios,
                                     .scenario_count = museum.count,
                                     .own_guards = museum.own_guards,
                                     .guards = museum.guards,
                                     .product = true,
                                     .trials = 1};
-  if (lb_plan_make(&request, &plan, err, sizeof err) < 0) fail_msg("%s", err);
+  if (lb_plan_make(&request, &plan, &err) < 0) fail_msg("%s", err.text);
   assert_true(plan.cell_count > museum.count);
   for (size_t i = 0; i < plan.cell_count; i++)
     if (!plan.cells[i].skip[0] && !plan.cells[i].expect)
@@ -374,7 +374,7 @@ static void the_museum_has_every_published_bug(void **state) {
   struct lb_suite museum;
   (void)state;
   snprintf(path, sizeof path, "%s/suites/museum.ini", folder);
-  if (lb_suite_load(path, folder, &museum, err, sizeof err) < 0) fail_msg("%s", err);
+  if (lb_suite_load(path, folder, &museum, &err) < 0) fail_msg("%s", err.text);
   snprintf(path, sizeof path, "%s/museum", folder);
   assert_int_equal(lb_scenario_list(path, &names, &paths, &count), 0);
   assert_true(count > 0);
@@ -385,7 +385,7 @@ static void the_museum_has_every_published_bug(void **state) {
     for (size_t k = 0; k < museum.count; k++)
       shown = shown || strcmp(strrchr(museum.scenarios[k], '/'), strrchr(paths[i], '/')) == 0;
     if (!shown) fail_msg("%s is not in the museum", paths[i]);
-    if (lb_scenario_load(paths[i], &scenario, err, sizeof err) < 0) fail_msg("%s", err);
+    if (lb_scenario_load(paths[i], &scenario, &err) < 0) fail_msg("%s", err.text);
     if (!scenario.upstream || strncmp(scenario.upstream, "https://", 8) != 0)
       fail_msg("%s: expected upstream = https://...", paths[i]);
     lb_scenario_clear(&scenario);

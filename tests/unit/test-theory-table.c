@@ -37,7 +37,8 @@ static struct lb_plan plans[FILES_MAX]; /* one for each scenario */
 static size_t plan_count, row_count;
 static struct row *rows; /* those that can be put */
 static char *systems;    /* plans borrow it */
-static char err[1200];
+                         /* plans borrow it */
+static struct lb_error err;
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
@@ -51,7 +52,7 @@ static bool can_be_put(const struct lb_cell *cell) {
 static int add_file(const char *path) {
   struct lb_plan *plan = &plans[plan_count];
   struct lb_plan_request request = {.scenario_paths = &path, .scenario_count = 1, .systems = systems, .product = true};
-  if (plan_count == FILES_MAX || lb_plan_make(&request, plan, err, sizeof err) < 0) return -1;
+  if (plan_count == FILES_MAX || lb_plan_make(&request, plan, &err) < 0) return -1;
   struct row *grown = realloc(rows, (row_count + plan->cell_count) * sizeof *rows);
   if (!grown) return -1;
   rows = grown;
@@ -81,20 +82,20 @@ static int add_folder(const char *name) {
   return r;
 }
 
-static int load(const char *name, int (*read)(const char *path, char *message, size_t size)) {
+static int load(const char *name, int (*read)(const char *path, struct lb_error *err)) {
   char path[1100];
   snprintf(path, sizeof path, "%s/scenarios/theory/%s", root(), name);
-  return read(path, err, sizeof err);
+  return read(path, &err);
 }
 
 static int make_table(void **state) {
   (void)state;
-  if (lb_peers_load(root(), err, sizeof err) < 0 || load("rules.ini", lb_theory_load) < 0 ||
+  if (lb_peers_load(root(), &err) < 0 || load("rules.ini", lb_theory_load) < 0 ||
       load("systems.ini", lb_groups_load) < 0)
-    return fprintf(stderr, "%s\n", err), -1;
+    return fprintf(stderr, "%s\n", err.text), -1;
   systems = lb_systems_expand("all,peers,museum,broken@none,local@none,null@none", true);
   if (!systems || add_folder("") < 0 || add_folder("/museum") < 0 || add_folder("/peers") < 0)
-    return fprintf(stderr, "%s\n", err), -1;
+    return fprintf(stderr, "%s\n", err.text), -1;
   return 0;
 }
 
@@ -134,7 +135,7 @@ static void a_suite_without_systems_is_of_the_usual_ones(void **state) {
       .scenario_paths = &file, .scenario_count = 1, .product = true, .only_guards = 1u << LB_GUARD_NONE};
   size_t usual = 1;
   snprintf(path, sizeof path, "%s/scenarios/failover/failover.ini", root());
-  if (lb_plan_make(&request, &plan, err, sizeof err) < 0) fail_msg("%s", err);
+  if (lb_plan_make(&request, &plan, &err) < 0) fail_msg("%s", err.text);
   for (const char *at = lb_group("standard"); *at; at++) usual += *at == ',';
   assert_int_equal(plan.cell_count, usual);
   for (size_t i = 0; i < plan.cell_count; i++) {
@@ -155,7 +156,7 @@ static void every_scenario_is_asked_of_somebody(void **state) {
     struct lb_plan plan;
     struct lb_plan_request request = {.scenario_paths = &path, .scenario_count = 1};
     size_t asked = 0;
-    if (lb_plan_make(&request, &plan, err, sizeof err) < 0) fail_msg("%s", err);
+    if (lb_plan_make(&request, &plan, &err) < 0) fail_msg("%s", err.text);
     for (size_t c = 0; c < plan.cell_count; c++) asked += can_be_put(&plan.cells[c]) && !plan.cells[c].means_nothing;
     bool of_libraries = plans[i].scenarios[0].systems && strncmp(plans[i].scenarios[0].systems, "peer:", 5) == 0;
     if (!asked && !of_libraries) print_error("%s: nobody is asked\n", path), unasked++;
@@ -370,7 +371,7 @@ static bool of_library_needed(const struct lb_protocol *library, const char *res
     struct lb_facts facts;
     if (cell->protocol != library || !cell->predicted) continue;
     lb_facts_of(&other, cell->options, cell->topology, cell->scenario, &facts);
-    assert_int_equal(lb_facts_take(&facts, rest, LB_TERM_OF_LOCK, err, sizeof err), 0);
+    assert_int_equal(lb_facts_take(&facts, rest, LB_TERM_OF_LOCK, &err), 0);
     struct lb_prediction p = predict(&rows[i], &facts);
     if (differs(&p, &cell->prediction)) return true;
   }
@@ -498,9 +499,9 @@ static void an_attack_without_rules_is_refused(void **state) {
     fprintf(out, "[scenario]\ntitle = t\nattack = %s\nquestion = q\nrefuted = r\n[workload]\nclients = 2\n",
             cases[i].attack);
     assert_int_equal(fclose(out), 0);
-    assert_int_equal(lb_plan_make(&request, &plan, err, sizeof err), -EINVAL);
-    assert_memory_equal(err, path, strlen(path));
-    assert_memory_equal(err + strlen(path), cases[i].told, strlen(cases[i].told));
+    assert_int_equal(lb_plan_make(&request, &plan, &err), -EINVAL);
+    assert_memory_equal(err.text, path, strlen(path));
+    assert_memory_equal(err.text + strlen(path), cases[i].told, strlen(cases[i].told));
     lb_remove_tree(folder);
   }
 }

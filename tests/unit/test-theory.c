@@ -18,16 +18,14 @@
 #include "run/peers.h"
 #include "theory/theory.h"
 
-static char err[1200];
+static struct lb_error err;
 
-static int read_rules(const char *text) {
-  return lb_theory_parse("dir/rules.ini", text, strlen(text), err, sizeof err);
-}
+static int read_rules(const char *text) { return lb_theory_parse("dir/rules.ini", text, strlen(text), &err); }
 
 static void assert_refused(const char *text, const char *expected) {
-  err[0] = '\0';
+  err.text[0] = '\0';
   assert_int_equal(read_rules(text), -EINVAL);
-  assert_string_equal(err, expected);
+  assert_string_equal(err.text, expected);
   assert_null(lb_rule_at(0)); /* nothing is left of it */
 }
 
@@ -106,7 +104,7 @@ static void what_is_too_long_is_refused(void **state) {
   assert_true(at > 5000);
   assert_int_equal(read_rules(text), -EINVAL);
   snprintf(expected, sizeof expected, "dir/rules.ini:2: a line of 5016 bytes: expected at most ");
-  assert_memory_equal(err, expected, strlen(expected));
+  assert_memory_equal(err.text, expected, strlen(expected));
   at = snprintf(text, sizeof text, "[fire]\n");
   for (int i = 0; i < 401; i++) at += snprintf(text + at, sizeof text - (size_t)at, "rule = -> safe: cold\n");
   assert_refused(text, "dir/rules.ini:402: too many rules");
@@ -138,7 +136,7 @@ static const struct lb_prediction *predict(const char *words, enum lb_guard guar
   static struct lb_prediction p;
   struct lb_facts facts;
   lb_facts_default(&facts);
-  assert_int_equal(lb_facts_take(&facts, words, LB_TERM_OF_LOCK, err, sizeof err), 0);
+  assert_int_equal(lb_facts_take(&facts, words, LB_TERM_OF_LOCK, &err), 0);
   assert_true(lb_theory_predict("fire", &facts, guard, &p));
   return &p;
 }
@@ -191,8 +189,8 @@ static void a_rule_can_be_left_out(void **state) {
 static void assert_no_facts(const char *words, enum lb_term_of of, const char *expected) {
   struct lb_facts facts;
   lb_facts_default(&facts);
-  assert_int_equal(lb_facts_take(&facts, words, of, err, sizeof err), -EINVAL);
-  assert_string_equal(err, expected);
+  assert_int_equal(lb_facts_take(&facts, words, of, &err), -EINVAL);
+  assert_string_equal(err.text, expected);
 }
 
 static void words_of_facts_are_checked(void **state) {
@@ -201,7 +199,7 @@ static void words_of_facts_are_checked(void **state) {
   (void)state;
   lb_facts_default(&facts);
   assert_string_equal(lb_facts_get(&facts, "ends", buf, sizeof buf), "lease");
-  assert_int_equal(lb_facts_take(&facts, " ends=session  release=blind ", LB_TERM_OF_LOCK, err, sizeof err), 0);
+  assert_int_equal(lb_facts_take(&facts, " ends=session  release=blind ", LB_TERM_OF_LOCK, &err), 0);
   assert_true(lb_facts_is(&facts, "ends", "session"));
   assert_string_equal(lb_facts_get(&facts, "release", buf, sizeof buf), "blind");
   assert_no_facts("ends", LB_TERM_OF_LOCK, "'ends' is no fact: expected NAME=VALUE");
@@ -222,11 +220,11 @@ static void every_fact_that_is_stated_is_known(void **state) {
   (void)state;
   lb_facts_default(&facts);
   for (size_t i = 0; (p = lb_protocol_at(i)); i++, stated += p && p->facts)
-    if (lb_facts_take(&facts, p->facts, LB_TERM_OF_LOCK, err, sizeof err) < 0) fail_msg("%s: %s", p->name, err);
+    if (lb_facts_take(&facts, p->facts, LB_TERM_OF_LOCK, &err) < 0) fail_msg("%s: %s", p->name, err.text);
   for (size_t i = 0; (t = lb_topology_at(i)); i++, stated += t && t->facts)
-    if (lb_facts_take(&facts, t->facts, LB_TERM_OF_SERVERS, err, sizeof err) < 0) fail_msg("%s: %s", t->name, err);
+    if (lb_facts_take(&facts, t->facts, LB_TERM_OF_SERVERS, &err) < 0) fail_msg("%s: %s", t->name, err.text);
   assert_true(stated > 20);
-  if (lb_peers_load(getenv("LB_SOURCE_DIR"), err, sizeof err) < 0) fail_msg("%s", err); /* looks at each word itself */
+  if (lb_peers_load(getenv("LB_SOURCE_DIR"), &err) < 0) fail_msg("%s", err.text); /* looks at each word itself */
 }
 
 static void every_fact_has_a_name_of_its_own_and_several_values(void **state) {
