@@ -48,16 +48,16 @@ class Part:
         return words + [word for suite in self.without for word in ("--no-suite", suite)]
 
 
-# Tests of the suite `addresses` go once, where the sanitizer of addresses looks on.
+# Each test goes where a tool looks at it, and not once more without: `addresses` under the sanitizer of addresses, `memory` under valgrind.
 FRONT = [
-    Part("gcc", "build", without=("compute", "addresses")),
-    Part("valgrind, unit", "build", only=("unit",), without=("no-valgrind", "compute"), setup="valgrind"),
+    Part("gcc", "build", without=("compute", "addresses", "memory")),
+    Part("valgrind, memory", "build", only=("memory",), without=("compute",), setup="valgrind"),
     Part("address+undefined, unit addresses", "build-asan", only=("unit", "addresses"), without=("compute",)),
-    Part("thread, unit threads", "build-tsan", only=("unit", "threads"), without=("compute",)),
+    Part("thread, threads", "build-tsan", only=("threads",)),
 ]
 # None for the sanitizer of threads: a program that has threads waits for them, so it is not of the suite `compute`.
 BEHIND = [
-    Part("gcc: computes", "build", only=("compute",)),
+    Part("gcc: computes", "build", only=("compute",), without=("memory",)),
     Part("valgrind: computes", "build", only=("compute",), without=("style", "cli", "python", "fuzz", "table"), setup="valgrind"),
     Part("address+undefined: computes", "build-asan", only=("compute",), without=("style", "cli", "python")),
 ]

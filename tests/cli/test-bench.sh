@@ -46,7 +46,7 @@ alias_target('program', executable('lockbench', 'main.c', version_h))
 executable('a-test', 'a-test.c')
 sh = find_program('sh')
 add_test_setup('valgrind', exclude_suites: ['live'])
-test('one', sh, args: ['-c', 'exit 0'], suite: 'unit')
+test('one', sh, args: ['-c', 'exit 0'], suite: ['unit', 'memory', 'threads'])
 test('statements', sh, args: ['-c', 'echo 1..3; echo ok 1 - a; echo ok 2 - b; echo "ok 3 - c # SKIP no server"'],
   protocol: 'tap', suite: 'live')
 test('cmocka', sh, args: ['-c', 'echo 1..2; echo ok 1 - a; echo "not ok 2 # SKIP b"'], suite: 'live')
@@ -313,24 +313,24 @@ test_counts_with_a_broken_python_in_front() {
 test_refuses_what_matches_no_test() {
   local bench=$work/count/bench
   call "$bench" test --suite nope
-  expect_code 2 && expect "bench: no test matches '--suite nope'; the suites are: live unit" || return
+  expect_code 2 && expect "bench: no test matches '--suite nope'; the suites are: live memory threads unit" || return
   call "$bench" test nosuchname
-  expect_code 2 && expect "bench: no test matches 'nosuchname'; the suites are: live unit" || return
+  expect_code 2 && expect "bench: no test matches 'nosuchname'; the suites are: live memory threads unit" || return
   call "$bench" test one nosuchname
-  expect_code 2 && expect "bench: no test matches 'nosuchname'; the suites are: live unit" || return
+  expect_code 2 && expect "bench: no test matches 'nosuchname'; the suites are: live memory threads unit" || return
   call "$bench" test --suite unit nosuchname
-  expect_code 2 && expect "bench: no test matches 'nosuchname'; the suites are: live unit" || return
+  expect_code 2 && expect "bench: no test matches 'nosuchname'; the suites are: live memory threads unit" || return
   call "$bench" test --suite=unit --suite=nope
-  expect_code 2 && expect "bench: no test matches '--suite nope'; the suites are: live unit" || return
+  expect_code 2 && expect "bench: no test matches '--suite nope'; the suites are: live memory threads unit" || return
   call "$bench" test --suite live one
-  expect_code 2 && expect "bench: no test matches '--suite live one'; the suites are: live unit"
+  expect_code 2 && expect "bench: no test matches '--suite live one'; the suites are: live memory threads unit"
 }
 
 test_takes_the_options_of_meson() {
   call "$work/count/bench" test --repeat 2 -v --suite unit --no-suite live one
   expect_code 0 && [[ $out == *$'\n2 passed, 0 failed' ]] || { echo "$out" && return 1; }
   call "$work/count/bench" test --list
-  expect_code 0 && expect 'unit / one'
+  expect_code 0 && expect 'unit+memory+threads / one'
 }
 
 test_names_failures_and_exits_with_1() {
@@ -352,8 +352,8 @@ full_test_sums_all_builds_and_both_lanes() {
   echo "test('sum', sh, args: ['-c', 'eval \"\$SUM\"'], suite: ['unit', 'compute'], depends: executable('large', 'a-test.c'))" \
     >>"$work/full/meson.build"
   call env SUM=: "$work/full/bench" test
-  # gcc: one, two and a skip, one and a skip, sum; valgrind, address+undefined: one and sum each; thread: one.
-  expect_code 0 && [[ $out == *$'\n10 passed, 0 failed, 2 skipped' ]] || { echo "$out" && return 1; }
+  # gcc: two and a skip, one and a skip, sum; valgrind, address+undefined: one and sum each; thread: one.
+  expect_code 0 && [[ $out == *$'\n9 passed, 0 failed, 2 skipped' ]] || { echo "$out" && return 1; }
 }
 
 a_tree_is_built_without_what_only_other_tests_need() {
@@ -365,7 +365,7 @@ full_test_names_failures_of_the_lane_behind() {
   call env SUM='exit 1' "$work/full/bench" test
   expect_code 1 && expect 'failed in gcc: computes: stand-in:unit+compute / sum (FAIL)' &&
     expect 'failed in address+undefined: computes: stand-in:unit+compute / sum (FAIL)' &&
-    [[ $out == *$'\n7 passed, 3 failed, 2 skipped' ]] || { echo "$out" && return 1; }
+    [[ $out == *$'\n6 passed, 3 failed, 2 skipped' ]] || { echo "$out" && return 1; }
 }
 
 # Adds tests of the suites `live` and `style` to the full checkout: each fails as often as $work/fails/NAME has bytes left.
@@ -401,7 +401,7 @@ what_passes_alone_is_unsteady_and_named() {
   expect_code 0 && expect 'unsteady in gcc: stand-in:live / one of/x@y-x3 a=b: 2 - b (failed beside others, passed alone)' &&
     expect 'unsteady in gcc: stand-in:live / ended (ERROR) (failed beside others, passed alone)' &&
     [[ $out != *'failed in'* && $ran == *'2 one of/x'* && $ran == *'1 two'* ]] &&
-    [[ $out == *$'\n24 passed, 0 failed, 2 skipped, 2 unsteady' ]] || { printf '%s\n' "$out" "$ran" && return 1; }
+    [[ $out == *$'\n23 passed, 0 failed, 2 skipped, 2 unsteady' ]] || { printf '%s\n' "$out" "$ran" && return 1; }
   out=$(cat "$work/full/build/meson-logs/"bench-{tests,again}.txt)
   expect 'not ok 2 - b' && expect $'\nok 2 - b'
 }
@@ -409,7 +409,7 @@ what_passes_alone_is_unsteady_and_named() {
 what_fails_twice_is_failed() {
   full_test_with 'two:2' 'three:1'
   expect_code 1 && expect 'failed in gcc: stand-in:live / two: 2 - b' && expect 'unsteady in gcc: stand-in:live / three: 2 - b (' &&
-    [[ $out == *$'\n23 passed, 1 failed, 2 skipped, 1 unsteady' && $ran == *'2 two'* ]] || { printf '%s\n' "$out" "$ran" && return 1; }
+    [[ $out == *$'\n22 passed, 1 failed, 2 skipped, 1 unsteady' && $ran == *'2 two'* ]] || { printf '%s\n' "$out" "$ran" && return 1; }
 }
 
 what_proves_a_mistake_or_computes_is_not_run_again() {
@@ -420,7 +420,7 @@ what_proves_a_mistake_or_computes_is_not_run_again() {
 
 four_that_fail_are_not_run_again() {
   full_test_with 'x@y-x3 a=b:1' two:1 three:1 four:1
-  expect_code 1 && [[ $out == *$'\n20 passed, 4 failed, 2 skipped' && $ran != *'2 '* ]] || { printf '%s\n' "$out" "$ran" && return 1; }
+  expect_code 1 && [[ $out == *$'\n19 passed, 4 failed, 2 skipped' && $ran != *'2 '* ]] || { printf '%s\n' "$out" "$ran" && return 1; }
 }
 
 # What is signalled is the process group, as by a terminal; the lane behind has one of its own.

@@ -5,6 +5,7 @@
 What they say is counted again here, from the files and from the table. Speaks TAP.
 """
 import csv
+import functools
 import json
 import pathlib
 import re
@@ -23,6 +24,7 @@ GUARDS = ("none", "deadline", "signal", "recheck", "claim", "fence")
 LACKS = re.compile(r"(?<!!)\b(takeover=nobody|members=[012|]+|killed=nothing|power=nothing)(?=\s|$)")
 
 
+@functools.cache
 def tool(*words, code=0):
     """(stdout, stderr) of a call that has to end with this code."""
     done = subprocess.run([LOCKBENCH, *words], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
@@ -35,6 +37,7 @@ def asked(*words):
     return json.loads(tool(*words, "--json")[0])
 
 
+@functools.cache
 def table(systems):
     """{(scenario, system, guard): (verdict, source, reason)}"""
     rows = (line.split(None, 5) for line in tool("list", "expectations", systems)[0].splitlines())
