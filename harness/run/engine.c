@@ -10,6 +10,7 @@
 #include "engine.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,9 +18,13 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "network/sandbox.h"
+#include "own/own.h"
 #include "trial/crew.h"
 #include "trial/workload.h"
 #include "trial/timeline.h"
@@ -28,10 +33,129 @@
  * is long, because it only has to end what would never end. */
 enum { TICK_MS = 1000, LOOK_MS = 20, PATIENCE_S = 180, CAMPAIGN_PATIENCE_S = 120, END_S = 60, FULL_BYTES = 64 * 1024 };
 
+/* ==== a worker: a process that plays a job and, of a pool, those that it is told ==== */
+
+/* It inherits all jobs that are there when it starts, so an order is the address of one. A job that came later is sent
+ * as its text. Both are less than a pipe holds, so nobody waits for a reader.
+ *
+ * The child inherits the write end of outcomes and this process closes its own copy: so the pipe ends when the trial
+ * does, however it ends. Orders have no such end, for processes that start later inherit our copy: the last order says
+ * that it is the last. */
+
+struct worker {
+  pid_t pid;  /* 0 = there is none */
+  int pipe;   /* of outcomes: readable when one is there, or the process has ended */
+  int orders; /* the other way */
+};
+struct says {
+  int result;
+  struct lb_outcome outcome;
+};
+struct order {
+  const struct lb_trial_plan *plan; /* NULL = the text that follows, or the end */
+  size_t length;
+};
+
+static bool read_all(int fd, void *to, size_t size) {
+  size_t got = 0;
+  ssize_t n = 1;
+  while (got < size && n > 0)
+    if ((n = read(fd, (char *)to + got, size - got)) > 0) got += (size_t)n;
+  return got == size;
+}
+
+/* ---- in the process of a trial -------------------------------------------------------------------------------- */
+
+struct pipes {
+  int out, in;
+  const struct lb_source *source;
+};
+
+static void deliver(void *to, int result, const struct lb_outcome *outcome) {
+  const struct pipes *pipes = to;
+  struct says says = {.result = result, .outcome = *outcome};
+  if (write(pipes->out, &says, sizeof says) != (ssize_t)sizeof says) _exit(1);
+}
+
+static const struct lb_trial_plan *hear_order(void *to) {
+  const struct pipes *pipes = to;
+  static char text[LB_JOB_TEXT_MAX];
+  struct order order;
+  if (!read_all(pipes->in, &order, sizeof order)) return NULL;
+  if (order.plan || order.length == 0) return order.plan;
+  if (order.length > sizeof text || !read_all(pipes->in, text, order.length)) return NULL;
+  return pipes->source->input->read(pipes->source->of, text);
+}
+
+static _Noreturn void work(const struct lb_trial_plan *plan, struct pipes *pipes, const char *folder,
+                           struct lb_live *live) {
+  setpgid(0, 0); /* Ctrl-C is for the tool: a trial whose clients it kills would be undecided */
+  if (!plan->topology->own) lb_own_forget_logins();
+  lb_trial_run(plan, folder, live, hear_order, deliver, pipes);
+  _exit(0);
+}
+
+/* Whose servers are not ours keeps the network of this machine: they were named to us, or only a foreign program knows
+ * where they are. What does something to links needs links of its own. */
+static bool is_online(const struct lb_trial_plan *plan) {
+  bool elsewhere = plan->topology->data_count == 0 && plan->protocol->traits & LB_TRAIT_FOREIGN;
+  return plan->topology->own || (elsewhere && !lb_scenario_needs(plan->scenario, LB_NEED_NETWORK));
+}
+
+/* ---- outside ----------------------------------------------------------------------------------------------------- */
+
+static void close_both(const int fd[2]) {
+  close(fd[0]);
+  close(fd[1]);
+}
+
+static int worker_start(const struct lb_source *source, const struct lb_job *job, const struct lb_rundir *dir,
+                        struct lb_live *live, struct worker *ret) {
+  int out[2], in[2], r = 0;
+  if (pipe2(out, O_CLOEXEC) < 0) return -errno;
+  if (pipe2(in, O_CLOEXEC) < 0) return r = -errno, close_both(out), r;
+  pid_t pid = is_online(&job->plan) ? lb_sandbox_fork_online(dir->alive, dir->guard_pipe)
+                                    : lb_sandbox_fork(dir->alive, dir->guard_pipe);
+  if (pid == 0) work(&job->plan, &(struct pipes){out[1], in[0], source}, dir->partial, live);
+  close(out[1]);
+  close(in[0]);
+  if (pid < 0) return close(out[0]), close(in[1]), pid;
+  setpgid(pid, pid); /* whoever of us comes first */
+  *ret = (struct worker){.pid = pid, .pipe = out[0], .orders = in[1]};
+  return 0;
+}
+
+/* One that has died in between is noticed by who hears it. */
+static void worker_tell(const struct worker *worker, const struct lb_job *job) {
+  const char *text = job ? job->text : NULL;
+  struct order order = {job && !text ? &job->plan : NULL, text ? strlen(text) + 1 : 0};
+  struct iovec parts[] = {{&order, sizeof order}, {(char *)text, order.length}};
+  if (writev(worker->orders, parts, 2) != (ssize_t)(sizeof order + order.length)) kill(worker->pid, SIGKILL);
+}
+
+/* Half a message counts as none. */
+static bool worker_hear(const struct worker *worker, struct says *ret) {
+  return read_all(worker->pipe, ret, sizeof *ret);
+}
+
+/* SIGKILL comes first also for one that has delivered: it has nothing left to do, and its whole
+ * namespace goes with it. */
+static void worker_end(struct worker *worker) {
+  if (worker->pid <= 0) return;
+  kill(worker->pid, SIGKILL);
+  while (waitpid(worker->pid, NULL, 0) < 0 && errno == EINTR) {
+  }
+  close(worker->pipe);
+  close(worker->orders);
+  *worker = (struct worker){0};
+}
+
+/* ==== the engine ==== */
+
 /* A place for a worker. States: free (no process); playing (it has a job); idle (it waits to be told, with servers of its
  * pool); ending (it has been told that nothing comes any more). */
 struct slot {
-  struct lb_worker worker;
+  struct worker worker;
   const struct lb_job *job;
   const struct lb_pool *pool;
   bool ending;
@@ -125,7 +249,7 @@ static void begin(struct engine *e, struct slot *slot, const struct lb_job *job,
 static void end(struct slot *slot) {
   slot->ending = true;
   slot->deadline = lb_clock_ns() + END_S * LB_NS_PER_S;
-  lb_worker_tell(&slot->worker, NULL);
+  worker_tell(&slot->worker, NULL);
 }
 
 /* It has a place already, but fresh servers cost a start. */
@@ -146,7 +270,7 @@ static void offer(struct engine *e) {
     enum lb_next what = next(e, slot->pool, &job);
     if (what == LB_NEXT_NONE) end(slot);
     if (what != LB_NEXT_NOW || !may_go_on(e, job)) continue;
-    lb_worker_tell(&slot->worker, job);
+    worker_tell(&slot->worker, job);
     begin(e, slot, job, job->plan.fresh);
   }
 }
@@ -164,7 +288,7 @@ static int start(struct engine *e, const struct lb_job *job) {
   struct lb_live *live = &e->live[slot - e->slot];
   *live = (struct lb_live){0};
   *slot = (struct slot){0};
-  int r = lb_worker_start(e->source, job, e->dir, live, &slot->worker);
+  int r = worker_start(e->source, job, e->dir, live, &slot->worker);
   if (r < 0) return lb_error(e->err, r, "cannot start a trial: %s", strerror(-r));
   begin(e, slot, job, true);
   tick(e);
@@ -188,7 +312,7 @@ static int fill(struct engine *e) {
 /* ---- jobs end ----------------------------------------------------------------------------------------------------- */
 
 static void reap(struct slot *slot) {
-  lb_worker_end(&slot->worker);
+  worker_end(&slot->worker);
   *slot = (struct slot){0};
 }
 
@@ -200,12 +324,12 @@ static bool is_full(const char *folder) {
 
 /* Takes an outcome. The result is that of the trial: negative if the harness could not do its work, which ends all. */
 static int finish(const struct engine *e, struct slot *slot, bool late) {
-  struct lb_worker_says says;
+  struct says says;
   const struct lb_job *job = slot->job;
-  bool lives = !late && lb_worker_hear(&slot->worker, &says);
+  bool lives = !late && worker_hear(&slot->worker, &says);
   if (!lives && interrupted) return -EINTR; /* it may have died of the same signal */
   if (!lives) {
-    says = (struct lb_worker_says){.outcome = {.verdict = LB_UNDECIDED, .counters = lb_counters_none()}};
+    says = (struct says){.outcome = {.verdict = LB_UNDECIDED, .counters = lb_counters_none()}};
     snprintf(says.outcome.why, sizeof says.outcome.why, "the trial's process %s",
              late ? "took too long and was killed" : "died");
   }

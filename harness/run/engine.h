@@ -9,7 +9,6 @@
 #define LB_RUN_ENGINE_H
 
 #include <stdbool.h>
-#include <sys/types.h>
 
 #include "base/error.h"
 #include "admit.h"
@@ -59,27 +58,5 @@ struct lb_source {
  * SIGTERM or SIGHUP; what `ended` or `hear` returned; other -errno when results could not be written (-ENOSPC also if
  * the disk is full when a trial is undecided). Then one line is in err, and all trials are dead. */
 int lb_engine_run(struct lb_source *source, const struct lb_rundir *dir, int most, struct lb_error *err);
-
-/* ---- worker.c: a process that plays a trial, and then those that it is told. For engine.c ---- */
-
-struct lb_worker {
-  pid_t pid;  /* 0 = there is none */
-  int pipe;   /* of outcomes: readable when one is there, or the process has ended */
-  int orders; /* the other way */
-};
-struct lb_worker_says {
-  int result;
-  struct lb_outcome outcome;
-};
-
-/* Plays this job; if others are of its pool, then those that it is told. 0 or -errno. */
-int lb_worker_start(const struct lb_source *source, const struct lb_job *job, const struct lb_rundir *dir,
-                    struct lb_live *live, struct lb_worker *ret);
-/* What it plays next. NULL = nothing any more: it clears away its servers and ends. */
-void lb_worker_tell(const struct lb_worker *worker, const struct lb_job *job);
-/* The next outcome; waits for it. False if the process has died, or died in the middle of it. */
-bool lb_worker_hear(const struct lb_worker *worker, struct lb_worker_says *ret);
-/* Ends the process, if it is there, and all that it has started. */
-void lb_worker_end(struct lb_worker *worker);
 
 #endif
