@@ -30,11 +30,11 @@ static const struct lb_cli_command commands[] = {
      "runs the scenarios of a suite, draws charts and a report",
      "SUITE is one of `list suites`, or an .ini file of your own: docs/scenarios.md describes its form.\n"},
     {"judge", lb_cli_judge, LB_ARG_JUDGE | LB_ARG_JSON, "LOCK",
-     "answers \"is my lock safe?\" in one screen: what breaks it, how to see it, what to do instead",
+     "answers \"is my lock safe?\" on one screen: what breaks it, how to see it, what to do instead",
      "LOCK is the command of an adapter ('python3 mine.py', see peers/README.md), a plugin (mine.so), PROTOCOL[@TOPOLOGY], or LIBRARY[@TOPOLOGY] of `list peers`.\n"
-     "Your own lock is held against the contract first (adapter-check, conform). Then the suite `judge` runs. A scenario that means nothing for the lock is left out.\n"
+     "Your own lock is tested against the contract first (adapter-check, conform). Then the suite `judge` runs, without scenarios that mean nothing for the lock.\n"
      "exit: 0 safe in all that was asked, 1 failure of the harness, 2 bad input, 3 not safe, or stuck, 4 undecided, 5 nothing could be asked,\n"
-     "      130 stopped before its end: what is decided is kept, and --resume plays the rest\n"},
+     "      130 stopped: decided trials are kept, and --resume plays the rest\n"},
     {"list", lb_cli_list, LB_ARG_PLUGIN | LB_ARG_LIST,
      "[protocols|topologies|scenarios|suites|steps|points|assumptions|expectations [SYSTEMS]|guards|keys|counters]",
      "lists what there is to run, or what the tables of docs/ have", NULL},
@@ -43,11 +43,12 @@ static const struct lb_cli_command commands[] = {
      "NAME is PROTOCOL, PROTOCOL@TOPOLOGY, TOPOLOGY or SCENARIO.\n"},
     {"which", lb_cli_which, LB_ARG_WHICH | LB_ARG_JSON, "",
      "names the locks that are predicted to survive some faults, or what would have to change",
-     "The answer is what rules say (`theory`), with the cells that show it and what a lock cost in a reference run. Where no lock is left it says which faults\n"
-     "stand against the best one, which guard would stop each, and which single fact would.\n"},
+     "The answer comes from rules (`theory`), with the cells that show it and the cost in a reference run.\n"
+     "If no lock is left, it names the faults that break the best one, and the guard or the single fact that would stop each.\n"},
     {"predict", lb_cli_predict, LB_ARG_JSON | LB_ARG_PLUGIN | LB_ARG_OWN, "[SYSTEM] [DIR]",
      "says what each fault should do to a lock, before anything has run",
-     "SYSTEM is PROTOCOL[@TOPOLOGY]; of --plugin, --exec and servers of your own it may be left out. DIR is a results folder: what was measured stands beside, and ! where it differs.\n"},
+     "SYSTEM is PROTOCOL[@TOPOLOGY]; optional with --plugin, --exec and servers of your own.\n"
+     "DIR is a results folder: its verdicts are shown beside, with ! where they differ.\n"},
     {"theory", lb_cli_theory, LB_ARG_JSON | LB_ARG_PLUGIN, "[facts [SYSTEM]|rules [ATTACK]|exceptions]",
      "says what predictions rest on: facts, rules, exceptions, and how many cells they cover",
      "ATTACK is a section of scenarios/theory/rules.ini, or a scenario that plays it.\n"},
@@ -71,28 +72,28 @@ static const struct lb_cli_command commands[] = {
     {"serve", lb_cli_serve, LB_ARG_SERVE, "TOPOLOGY [-- COMMAND]", "starts servers as a trial would, and keeps them",
      "COMMAND runs on the host of client 1, with the addresses in its environment: LOCKBENCH_SERVERS, LOCKBENCH_REDIS,\n"
      "LOCKBENCH_SENTINELS, LOCKBENCH_SENTINEL_MASTER, LOCKBENCH_ZOOKEEPER, LOCKBENCH_POSTGRES, PGHOST ..., LOCKBENCH_ETCD,\n"
-     "ETCDCTL_ENDPOINTS; LOCKBENCH_TOOL is this program. Without COMMAND there is a prompt: `help` lists what can be asked. All of it ends with COMMAND.\n"
+     "ETCDCTL_ENDPOINTS; LOCKBENCH_TOOL is this program. Without COMMAND there is a prompt: `help` lists what can be asked. All ends with COMMAND.\n"
      "exit: that of COMMAND; 1 failure of the harness, 2 usage, 5 servers are missing, 127 no such command\n"},
     {"fault", lb_cli_fault, 0, "STEP", "does a step of a scenario to servers that `serve` keeps, and proves it",
      "STEP is what a scenario says: 'kill primary', 'cut primary from replicas', 'await failover within 20s'; or help, hosts, env.\n"
-     "LOCKBENCH_SERVE says whom to ask: a COMMAND of `serve` has it, and for other terminals `serve` prints it.\n"
+     "LOCKBENCH_SERVE names the `serve` to ask. Its COMMAND has it; for other terminals `serve` prints it.\n"
      "exit: 0 done and proved, 4 not proved, 2 not understood, 1 nobody serves\n"},
     {"adapter-check", lb_cli_adapter, LB_ARG_ADAPTER, "CMD [WORDS...]",
-     "tests somebody's adapter against the line protocol (peers/README.md)",
-     "CMD is called in a shell, once per client. With WORDS only those statements are tried whose text has one of them in it.\n"
-     "docs/adding-a-lock.md says what to look at where one does not hold.\n"
+     "tests an adapter against the line protocol (peers/README.md)",
+     "CMD is called in a shell, once per client. WORDS: only statements with one of these words.\n"
+     "docs/adding-a-lock.md explains each failure.\n"
      "exit: 0 all hold, 1 failure of the harness, 2 usage or no adapter, 3 some do not, 5 servers are missing\n"},
     {"hunt", lb_cli_hunt, LB_ARG_HUNT, "SYSTEM...|all",
      "finds the minimal sets of faults that break a lock, in all timelines of at most K faults",
-     "SYSTEM is PROTOCOL@TOPOLOGY; a plugin or a foreign lock needs no name. All timelines run the same program: three clients, of which one holds while the\n"
-     "faults are done. Sets are run again with new seeds, and so is every part of them. Kept are hunt.csv, and hunt/NN.ini for each set, which `run` replays.\n"
-     "exit: 0 done or out of budget, 1 failure of the harness, 2 usage, 3 what a reason leaves out came out otherwise (audit), 5 servers are missing,\n"
-     "      130 interrupted (the same command goes on)\n"},
+     "SYSTEM is PROTOCOL@TOPOLOGY; a plugin or a foreign lock needs no name. All timelines run the same program with three clients;\n"
+     "one holds during the faults. Each set and each subset runs again with new seeds. `run` replays hunt/NN.ini; hunt.csv has all timelines.\n"
+     "exit: 0 done or out of budget, 1 failure of the harness, 2 usage, 3 a pruned timeline came out otherwise (audit), 5 servers are missing,\n"
+     "      130 interrupted (the same command continues)\n"},
     {"shrink", lb_cli_shrink, LB_ARG_SHRINK | LB_ARG_TRIAL | LB_ARG_PLUGIN, "DIR CELL",
      "cuts a violation of a campaign down to the smallest timeline that still breaks the lock",
-     "DIR is a results folder, CELL a cell of it that played random faults, as `explain` takes it. Of the trial the first overlap within a lease is taken,\n"
-     "or the first if there is none. The faults before it become steps; then faults are left out and waits made shorter, each time played with new seeds.\n"
-     "Kept is shrunk.ini, which `run` replays, with how often it broke at the end. By chance something may be left that could go: a longer -n helps.\n"
+     "DIR is a results folder, CELL a cell of it that played random faults, as `explain` takes it. It takes the first double hold within a lease,\n"
+     "else the first of all. The faults before it become steps. Then it removes faults and shortens waits, each time with new seeds.\n"
+     "`run` replays shrunk.ini, which says how often it broke. A larger -n removes more.\n"
      "exit: 0 done or out of budget, 1 failure of the harness, 2 usage, 3 no directed timeline broke the lock, 130 interrupted\n"},
     {"play", lb_cli_play, LB_ARG_PLAY | LB_ARG_PLUGIN, "",
      "plays a job per line of standard input and prints an outcome per line",
@@ -102,8 +103,8 @@ static const struct lb_cli_command commands[] = {
      "An outcome is a JSON object: id, cell, verdict, violations, why (if undecided, stuck, delayed, n/a or skipped), fresh, seconds, history.\n"
      "Outcomes come as trials end. A line that is wrong ends the input: the jobs before it are played.\n"
      "exit: 0 all were played, whatever came of them, 1 failure of the harness, 2 usage or a line that is wrong, 130 interrupted\n"},
-    {"clean", lb_cli_clean, LB_ARG_OWN, "", "removes from servers of your own what killed runs have left",
-     "Whatever carries the name of a run (lockbench: and eight hexadecimal digits) goes, also what a run that goes on now has there.\n"
+    {"clean", lb_cli_clean, LB_ARG_OWN, "", "removes from your own servers what killed runs have left",
+     "It removes whatever has the name of a run (lockbench: and eight hexadecimal digits), also of a run that is going on.\n"
      "exit: 0 nothing is left, 1 not all could be removed, 2 usage, 5 a server could not be asked\n"},
     {"doctor", lb_cli_doctor, 0, "", "says what this machine can and cannot run", NULL},
 };
@@ -113,7 +114,7 @@ enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 static const char exit_codes[] =
     "exit: 0 as expected, 1 failure of the harness, 2 usage or bad input, 3 verdict differs from the expectation,\n"
     "      4 undecided, 5 a needed server or permission is missing, or nothing was asked,\n"
-    "      130 stopped before its end: what is decided is kept, and --resume plays the rest\n"
+    "      130 stopped: decided trials are kept, and --resume plays the rest\n"
     "of every command: 1 its output could not be written, 141 who read its output went away (`| head`)\n";
 
 const struct lb_cli_command *lb_cli_command_at(size_t index) { return index < COMMAND_COUNT ? &commands[index] : NULL; }

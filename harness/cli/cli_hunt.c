@@ -99,7 +99,7 @@ static int judge(const struct lb_hunt *h) {
   if (wrong == 0) return LB_EXIT_OK;
   return lb_complain(
       LB_EXIT_UNEXPECTED,
-      "hunt %s: ERROR: %zu timeline%s that need not be run came out otherwise than was claimed, so what is left out may break the lock: see `audit`",
+      "hunt %s: ERROR: %zu pruned timeline%s came out otherwise than claimed, so others may break the lock: see `audit`",
       h->space.system.name, wrong, wrong == 1 ? "" : "s");
 }
 
@@ -209,7 +209,7 @@ static void count_list(const struct lb_system *system, const struct lb_hunt_spac
   }
   fprintf(
       stderr,
-      "%s: %zu timelines, of which %zu are run, %zu need not be run (%zu of them are, to see whether that is so), and %zu are left out by bounds\n",
+      "%s: %zu timelines, of which %zu run, %zu are pruned (%zu of them run as a check), and %zu are beyond the bounds\n",
       system->name, space->count, run, sound, audited, space->count - run - sound);
 }
 

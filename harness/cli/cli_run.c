@@ -192,8 +192,8 @@ static int tell_stopped(const struct session *s, int kept) {
   int code = s->info.exit_code;
   if (kept == -ENOENT)
     return lb_complain(code, "%s before the first trial had ended: nothing was kept%s", s->err.text, left);
-  lb_complain(code, "%s: %zu of %zu trials are kept, the rest goes on with: %s %s --resume %s%s", s->err.text,
-              s->tally.done, s->tally.plan->job_count, lb_called(), s->order->args->argv[0], s->dir.final, left);
+  lb_complain(code, "%s: %zu of %zu trials are kept, continue with: %s %s --resume %s%s", s->err.text, s->tally.done,
+              s->tally.plan->job_count, lb_called(), s->order->args->argv[0], s->dir.final, left);
   return code;
 }
 

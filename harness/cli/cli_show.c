@@ -129,7 +129,7 @@ static void show_protocol(const struct lb_protocol *p) {
   if (p->unsafe_why) printf(" (%s)", p->unsafe_why);
   if (!(p->traits & LB_TRAIT_FOREIGN)) show_assumptions(p);
   show_clocks(p);
-  if (p->poll_ms) printf("\nretry:    who is refused asks again after %lld ms", (long long)p->poll_ms);
+  if (p->poll_ms) printf("\nretry:    a refused client retries after %lld ms", (long long)p->poll_ms);
   printf("\nserver:   %s\nruns on:  ", lb_server_title(p));
   lb_print_words(p->topologies);
   print_stand_ins(p->topologies);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * client.h - one client as the controller sees it: who it is, what it is told, and what it answers. Its driver
- * (driver.h) runs its program, which is the same under every driver (program.h).
+ * client.h - one client as the controller sees it: its commands and replies. Its driver (driver.h) runs its program,
+ * which is the same under every driver (program.h).
  *
- * All calls belong to the controller's thread. A command is plain data: a driver may send it through a socket.
+ * Only the controller's thread calls these. A command is plain data: a driver may send it through a socket.
  */
 #ifndef LB_CLIENT_H
 #define LB_CLIENT_H
@@ -94,8 +94,8 @@ struct lb_client { /* who it is, set before its first life; and its body, which 
   struct lb_body *body; /* NULL = no life yet, or lb_client_end() */
 };
 
-/* NONE -> RUNS <-> STOPPED -> KILLED or DIED -> NONE. A client that has killed itself at a point counts as DIED until
- * LB_CLIENT_KILL buries it: only then has somebody said that the death was meant. */
+/* NONE -> RUNS <-> STOPPED -> KILLED or DIED -> NONE. A client that killed itself at a point counts as DIED until
+ * LB_CLIENT_KILL buries it, which says that the death was meant. */
 enum lb_life {
   LB_LIFE_NONE,    /* never started, or lb_client_end() */
   LB_LIFE_RUNS,    /* or is about to */
@@ -106,8 +106,8 @@ enum lb_life {
 
 enum lb_client_signal { LB_CLIENT_STOP, LB_CLIENT_CONTINUE, LB_CLIENT_KILL };
 
-/* Begins a life, of a client that has none: its log goes on, its random numbers are new, what its state said of an
- * earlier life is gone. 0 or -errno. */
+/* Starts a client that does not run: its log continues, its random numbers are new, its earlier state is gone. 0 or
+ * -errno. */
 int lb_client_start(struct lb_client *client, const struct lb_client_plan *plan);
 /* Sends a command without waiting. 0 or -errno (-EPIPE: it has died). */
 int lb_client_send(struct lb_client *client, struct lb_command command);
@@ -119,11 +119,11 @@ int lb_client_peek(const struct lb_client *client);
 int lb_client_call(struct lb_client *client, struct lb_command command, int64_t grace_ms, struct lb_reply *ret);
 enum lb_life lb_client_look(struct lb_client *client);
 bool lb_client_lives(struct lb_client *client); /* it runs or stands still */
-/* Done to all of it, library threads included, and proved. 0; -ESRCH: it does not live; -ETIMEDOUT: it did not follow
- * within a second. LB_CLIENT_KILL also buries one that was killed by this signal already, such as by itself at a point:
- * 0; -ECHILD: it had died otherwise. Its unread answers remain. */
+/* Signals all of it, library threads included, and proves the effect. 0; -ESRCH: it does not live; -ETIMEDOUT: no
+ * effect within a second. LB_CLIENT_KILL also buries a client that killed itself at a point: 0; -ECHILD: it died of
+ * something else. Unread replies remain. */
 int lb_client_signal(struct lb_client *client, enum lb_client_signal signal);
-/* SIGKILL to what lives; nobody writes in its name any more. Safe on one that never started. */
+/* SIGKILL to what lives. Safe on a client that never started. */
 void lb_client_end(struct lb_client *client);
 
 /* Why a client did not answer: `result` is what lb_client_await() returned, LB_TIMEOUT or -ECONNRESET (or -EPIPE of

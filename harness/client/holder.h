@@ -12,8 +12,7 @@
 #include "scenario/scenario.h"
 
 #define LB_DEBTS_MAX 16
-/* How long a client that polls sleeps between two tries: at random up to the first, which doubles with each try up to
- * the last. */
+/* The pause of a client that polls: at random up to the first, which doubles with each try up to the last. */
 enum { LB_POLL_FIRST_MS = 1, LB_POLL_LAST_MS = 16 };
 #define LB_KEY_NAME_MAX 64
 #define LB_HOLDS_MAX 8 /* of one client at a time: of several locks, or of one that it was granted more than once */
@@ -26,9 +25,8 @@ struct lb_holder {
   uint32_t client; /* its number */
   size_t log;      /* of the memory, which this thread writes */
   int64_t ttl_ms;
-  /* How long it waits for the answer to a request before it gives that up and asks again, as a client library with a
-   * time limit of its own does; 0 = until the deadline of the acquire. Not of a protocol that queues, whose try may be
-   * the wait for its turn. */
+  /* How long it waits for the reply to one request before it retries, as a client library with a time limit does; 0 =
+   * until the deadline of the acquire. Not for a protocol that queues, whose try may be the wait for its turn. */
   int64_t request_ms;
   size_t endpoint_count; /* of the target of its session */
   bool names_server;     /* records which server each outcome of an acquire came from */
@@ -42,8 +40,7 @@ struct lb_holder {
   lb_ns
       renewed_for; /* but not any more so long after a hold was asked for (lb_renewed_for()); 0 = there is no such end */
   lb_ns renew_at;  /* when the next renewal is due, on the clock of env; of use only while `holding`. LB_NEVER = none */
-  /* What the true clock reads when env's clock reads `ns`: histories have true time. NULL = env's clock is the true
-   * one. */
+  /* Converts env's time to true time, which histories have. NULL = env's clock is the true one. */
   lb_ns (*to_truth)(struct lb_env *env, lb_ns ns);
 
   bool breached;                   /* a hook broke the contract: nothing of this client counts any more */
@@ -61,7 +58,7 @@ struct lb_holder {
   uint64_t value_read;
   uint64_t claim; /* of the guard `claim`: a number that no other grant of the trial has */
   bool claimed;   /* it stands in the resource since this hold's first access, or did */
-  /* The holds that it is not busy with, the latest one last. */
+  /* Its other holds, the latest one last. */
   struct lb_hold {
     uint32_t key;
     struct lb_grant grant;
@@ -70,8 +67,8 @@ struct lb_holder {
     lb_ns renew_at;
   } kept[LB_HOLDS_MAX];
   size_t kept_count;
-  /* Attempts whose outcome stayed unknown, and holds given up while the service may still keep them: released before
-   * the next attempt, and in it, as long as it is refused. */
+  /* Attempts of unknown outcome, and holds given up while the service may still keep them. They are released before the
+   * next attempt and, while it is refused, during it. */
   struct lb_debt {
     uint32_t key;
     struct lb_grant grant;
@@ -79,41 +76,39 @@ struct lb_holder {
   size_t debt_count;
 };
 
-/* Asks for `key` until granted or the deadline. Point "before-wait" after each refusal. Events: `acquire` at the begin,
- * then one of granted, busy, timeout, unknown; with names_server one `server`, if the client talks to one. LB_OK. Not
- * held, and nothing remains: LB_BUSY: the service said at least once that somebody else holds it; LB_TIMEOUT: it never
- * said so. LB_UNKNOWN: may be held (kept as a debt; event `released` when it is paid). The latest failure stands in
- * env->err. Other holds are kept: a lock that was granted twice is released twice. -EMFILE, without an event: it holds
- * LB_HOLDS_MAX. After a breach of the contract (hooks.h) it gives up at once. */
+/* Asks for `key` until granted or the deadline. Point "before-wait" after each refusal. Events: `acquire`, then one of
+ * granted, busy, timeout, unknown; with names_server one `server`.
+ * LB_OK: granted. LB_BUSY: the service said at least once that another client holds it. LB_TIMEOUT: it never said so.
+ * LB_UNKNOWN: may be held; kept as a debt, event `released` when it is paid. The latest failure stands in env->err.
+ * Other holds are kept. -EMFILE, without an event: it holds LB_HOLDS_MAX. After a breach of the contract (hooks.h) it
+ * gives up at once. */
 int lb_holder_acquire(struct lb_holder *holder, uint32_t key, lb_ns deadline);
 /* Ends the hold. Event `release`, point "before-release", the request, then `released` or `lost`. LB_OK, LB_LOST,
- * LB_UNKNOWN (kept as a debt); LB_BUSY: it held nothing (but debts are paid where the service answers). */
+ * LB_UNKNOWN (kept as a debt). LB_BUSY: it held nothing, but debts are paid. */
 int lb_holder_release(struct lb_holder *holder, lb_ns deadline);
-/* Makes the latest hold of `key` the one that release, read and write are about; if there is none, it holds nothing for
- * them. */
+/* Selects the latest hold of `key` for release, read and write; if there is none, they hold nothing. */
 void lb_holder_turn_to(struct lb_holder *holder, uint32_t key);
 bool lb_holder_holds(const struct lb_holder *holder); /* something */
-/* Reads the resource although it does not hold, and asks no guard: what it writes later is built on that. LB_OK. */
+/* Reads the resource without a hold or a guard; its later write builds on that. LB_OK. */
 int lb_holder_read_early(struct lb_holder *holder, uint32_t key);
-/* Reads the resource; writes what was read plus one; both only as far as the guard lets it. Point "before-check", event
- * `check` if the client has anything to check, point "after-check", the access, after a write point "after-write".
- * LB_OK; LB_BUSY: it held nothing, so it did not touch the resource; LB_LOST: the guard or the resource said no: event
- * `lost` (after a read or write with the refusal, where the resource refused), the hold is over. */
+/* Reads the resource; writes what was read plus one; both only if the guard allows it. Point "before-check", event
+ * `check`, point "after-check", the access, after a write point "after-write".
+ * LB_OK. LB_BUSY: it held nothing and did not touch the resource. LB_LOST: the guard or the resource said no; event
+ * `lost` (after the refused access), and the hold is over. */
 int lb_holder_read(struct lb_holder *holder);
 int lb_holder_write(struct lb_holder *holder);
-/* The write leaves the client and is on its way (memory.h) until somebody delivers it. Nobody tells the client what
- * becomes of it, so there is no event of the access. -EBUSY: an earlier one is still on its way. */
+/* The write leaves the client and is on its way (memory.h) until a step delivers it. The client is never told of its
+ * outcome, so there is no event. -EBUSY: an earlier one is still on its way. */
 int lb_holder_write_late(struct lb_holder *holder);
 lb_ns lb_holder_due(const struct lb_holder *holder); /* when the next renewal of a hold is due; LB_NEVER = none */
-/* Renews each hold whose renewal is due, in half a second at most; event `renewed` with the new end of the lease, or
- * `not-renewed` with what the service said, and then `lost` if the lease is gone. LB_OK (also if none was due),
- * LB_LOST; LB_UNKNOWN, -errno: it still believes that it holds, and tries again after a tenth of the ttl. Under the
- * guard `deadline` the hold ends with its lease, whether a renewal was answered or not: events `check` and `lost`,
+/* Renews each hold whose renewal is due, within half a second. Event `renewed`, or `not-renewed` and then `lost` if the
+ * lease is gone. LB_OK, also if none was due. LB_LOST. LB_UNKNOWN, -errno: it still believes that it holds, and retries
+ * after a tenth of the ttl. Under the guard `deadline` the hold ends with its lease: events `check` and `lost`,
  * LB_LOST. */
 int lb_holder_renew(struct lb_holder *holder);
-/* The server that its session talks to now, which is noted in the client's state: its index, or -ENOENT. */
+/* Index of the server that its session talks to now, or -ENOENT; noted in the client's state. */
 int lb_holder_server(struct lb_holder *holder);
-/* The points of every client, whatever its protocol (which has its own besides), NULL-terminated. */
+/* The points of every client; protocols have more. NULL-terminated. */
 extern const char *const lb_holder_points[];
 void lb_holder_key_name(const char *prefix, uint32_t key, char name[LB_KEY_NAME_MAX]);
 /* Key number `key` of a trial as the service knows it; its name is written to `name`, which has to live as long. */
@@ -121,10 +116,9 @@ struct lb_lock lb_holder_lock(const struct lb_holder *holder, uint32_t key, char
 
 /* ---- for holder_access.c ---- */
 
-/* Records an event of this client and the key that it holds or asks for; fills in the kind, the client and the key. */
+/* Records an event with this client and its key. */
 void lb_holder_record(struct lb_holder *holder, enum lb_event_kind kind, struct lb_event event);
-/* It does not touch the resource any more, but nobody knows what the service still keeps: event `lost`, and a debt.
- * LB_LOST. */
+/* Stops using the resource while the service may still keep the lock: event `lost`, and a debt. LB_LOST. */
 int lb_holder_give_up_hold(struct lb_holder *holder);
 /* What the service said of a hold, as the answer of the hook `holds`, or of an `extend` that failed. */
 enum lb_check_result lb_holder_answer(int result);

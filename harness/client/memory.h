@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * memory.h - the memory that all processes of one trial share: the global sequence number, the logs of events, what
- * each client is doing, the resources, the phase. It is mapped by the controller before it forks, so what a killed
- * client wrote is still there.
+ * memory.h - what all processes of a trial share: the global sequence number, the logs of events, the state of each
+ * client, the resources, the phase. The controller maps it before it forks, so the log of a killed client is kept.
  *
- * A log belongs to who writes it: a process with one client, a worker with many, or the controller. An event names its
+ * A log belongs to its writer: a process with one client, a worker with many, or the controller. An event names its
  * client by number.
  */
 #ifndef LB_MEMORY_H
@@ -33,7 +32,7 @@ struct lb_log {                        /* events of one writer; read by the cont
   size_t first; /* index into memory.events */
 };
 
-/* What a client is doing, for conditions of a timeline and for roles; evidence is the log alone. */
+/* What a client is doing, for conditions and roles of a timeline. It is no evidence: only the log is. */
 struct lb_client_state {
   _Atomic bool asks;             /* an acquire is under way */
   _Atomic bool waits;            /* ... and it was told that somebody else holds */
@@ -44,7 +43,8 @@ struct lb_client_state {
   _Atomic int server;            /* index + 1 of the endpoint that it was last known to talk to; 0 = none, or several */
   _Atomic uint64_t session;      /* its latest one, by a try that was granted or refused (hook session_id); 0 = none */
   _Atomic bool at_point;         /* it stops or kills itself, or hangs now, because it was told to at this point */
-  /* It need not stop at its gate any more. Looked at after at_point is set; whoever opens it then looks at at_point. */
+  /* The gate is open. The client looks after it has set at_point; the controller looks at at_point after it has opened.
+   * */
   _Atomic bool gate_open;
   _Atomic bool hangs;      /* ... hangs, until the controller says that it does not */
   _Atomic uint32_t writes; /* accepted writes since it was granted, without those that came late */
@@ -85,21 +85,21 @@ struct lb_memory {
       stalled_ns; /* ... the longest stall of each beat, added up. Stalls overlap: at most the time that has passed counts */
 };
 
-/* For so many clients and keys (at least 1); the event space is shared out among `writers` logs (at least 1) and one
- * for the controller. NULL with errno. Untouched pages cost nothing. */
+/* For so many clients and keys (at least 1). `writers` logs and the controller share the space for events. NULL with
+ * errno. Untouched pages cost nothing. */
 struct lb_memory *lb_memory_map(size_t clients, size_t writers, size_t keys);
 void lb_memory_unmap(struct lb_memory *memory);
 /* Copies what all logs have by now into an empty history, one log after the other. 0 or -ENOMEM. */
 int lb_memory_collect(const struct lb_memory *memory, struct lb_history *ret);
 
-/* Appends to log `number`, stamping t (now) and s. Only the writer of the log may call this, one call at a time.
- * log_full is set while an eighth of the log is still free, so that the measurement ends and all holds are closed in
- * the log; a log that is full to the end drops what comes. */
+/* Appends to log `number`, with the time and the next sequence number. Only the writer of the log may call it. log_full
+ * is set while an eighth is still free, so that the measurement ends and all holds are closed in the log. A full log
+ * drops events. */
 void lb_memory_record(struct lb_memory *memory, size_t number, struct lb_event event);
 
-/* How long the machine made us wait: a process that wants to run every 10 ms records by how much it was late, and how
- * long each client waited for a processor, in memory->max_stall_ns and memory->stalled_ns. What such a stall could
- * explain is not evidence. -1 when it could not start. */
+/* A process that wants to run every 10 ms and records how late it was, and how long each client waited for a processor,
+ * in memory->max_stall_ns and stalled_ns. What such a stall could explain is not evidence. -1 when it could not start.
+ * */
 pid_t lb_heartbeat_start(struct lb_memory *memory);
 void lb_heartbeat_stop(pid_t pid);
 

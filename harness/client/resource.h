@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * resource.h - what the lock protects, one per key: a number that every critical section reads, and writes back plus
- * one. It is the witness that sees who really was inside, so it must not help: unless it is asked to check fences or
- * claims it is plain shared memory that never serialises, and a lock that does not exclude really loses updates.
+ * one. It is plain shared memory that never serialises, unless it checks fences or claims. So a lock that does not
+ * exclude really loses updates.
  *
  * Any thread of any process of the trial may call these.
  */
@@ -26,25 +26,23 @@ struct lb_resource { /* all zero = fresh; in memory that all clients share */
   };
 };
 
-/* One access that shows `fence` (0 = it has none). `checks` = the resource compares the fence with the largest it has
- * seen and accepts or refuses the access in one atomic step; else it accepts everything and only remembers the fence.
- * True: accepted. False: refused, nothing changed (and *ret is 0). */
+/* One access that shows `fence` (0 = none). With `checks` the resource compares it with the largest that it has seen
+ * and accepts or refuses in one atomic step. Without, it accepts everything and remembers the fence. True: accepted.
+ * False: refused, nothing changed (*ret is 0). */
 bool lb_resource_read(struct lb_resource *resource, bool checks, uint64_t fence, uint64_t *ret);
 bool lb_resource_write(struct lb_resource *resource, bool checks, uint64_t fence, uint64_t value);
 
-/* The same resource with claims instead of fences: check-and-set by a token that is only unique, as S. Sanfilippo
- * proposed it for Redlock ("Is Redlock safe?", antirez.com/news/101, 2016). A resource is used in one of the two ways
- * only. */
-/* Writes `token` into the resource, whatever stood there, and reads the value in the same step. */
+/* The same resource with claims instead of fences: check-and-set by a unique token, as S. Sanfilippo proposed for
+ * Redlock ("Is Redlock safe?", antirez.com/news/101, 2016). A resource is used in one of the two ways only. */
+/* Writes `token` into the resource and reads the value in the same step. */
 void lb_resource_claim(struct lb_resource *resource, uint64_t token, uint64_t *ret);
 /* One access in one atomic step if `token` still stands there. False: another one does; nothing changed (and *ret is
  * 0). */
 bool lb_resource_read_claimed(struct lb_resource *resource, uint64_t token, uint64_t *ret);
 bool lb_resource_write_claimed(struct lb_resource *resource, uint64_t token, uint64_t value);
 
-/* A write as the resource is shown it. Mostly it arrives in the moment in which it leaves its client. One that is late
- * is kept in memory that all share, until somebody delivers it: its client may have let go of the lock by then, or be
- * dead. */
+/* A write on its way to the resource. Most arrive at once. A late one is kept in shared memory until a step delivers
+ * it: its client may have released the lock by then, or be dead. */
 struct lb_letter {
   enum lb_guard guard; /* what the resource compares: fences, claims, or nothing */
   uint32_t key;        /* index of the resource */

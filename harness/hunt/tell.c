@@ -153,7 +153,7 @@ void lb_hunt_tell_sets(const struct lb_hunt *h, const char *folder, size_t max, 
 
 static void tell_end(const struct lb_hunt *h, const struct lb_hunt_order *order, FILE *out) {
   if (h->end == LB_HUNT_OUT_OF_BUDGET) fprintf(out, "The budget of %.0f s was over:", order->budget_s);
-  if (h->end == LB_HUNT_INTERRUPTED) fputs("Interrupted (the same command goes on from here):", out);
+  if (h->end == LB_HUNT_INTERRUPTED) fputs("Interrupted (the same command continues here):", out);
   if (h->end == LB_HUNT_WHOLE) fputs(order->only ? "One timeline" : "Timelines:", out);
   for (int k = 0; k <= h->space.faults_max; k++)
     if (h->wanted[k] > 0)
@@ -180,7 +180,7 @@ static void tell_replays(const struct lb_hunt *h, FILE *out) {
 static void tell_left_out(const struct lb_hunt *h, FILE *out) {
   char without[LB_HUNT_WITHOUT_MAX];
   lb_hunt_left_out(&h->space.switches, without);
-  if (*without) fprintf(out, "Left out, as was asked: %s. What that would have broken is not known.\n", without);
+  if (*without) fprintf(out, "Left out by --without: %s. Nobody knows what these would have broken.\n", without);
 }
 
 static void tell_pruned(const struct lb_hunt *h, FILE *out) {

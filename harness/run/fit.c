@@ -125,7 +125,7 @@ static bool means_nothing(const struct lb_step *step, const struct lb_topology *
       (!of_client || lb_step_needs(step, LB_NEED_NETWORK)))
     return lb_refuse(why, "there are no servers");
   if ((lb_step_needs(step, LB_NEED_FAILOVER) || lb_step_later_primary(step)) && t->data_count < 2)
-    return lb_refuse(why, "one server, so no other can take over");
+    return lb_refuse(why, "one server, so no failover");
   if ((step->a.kind == LB_ROLE_NODE && (size_t)step->a.number > t->data_count) ||
       (step->b.kind == LB_ROLE_NODE && (size_t)step->b.number > t->data_count))
     return lb_refuse(why, "%s: %s has %zu data servers", step->text, t->name, t->data_count);
@@ -135,7 +135,7 @@ static bool means_nothing(const struct lb_step *step, const struct lb_topology *
       ((lb_role_is_client(step->a) && is_behind(step->b)) || (lb_role_is_client(step->b) && is_behind(step->a))))
     return lb_refuse(why, "'%s': no client talks to a server behind a proxy", step->text);
   if (lb_step_needs(step, LB_NEED_POOLER) && !t->family->occupy)
-    return lb_refuse(why, "no server here lends out those of others");
+    return lb_refuse(why, "no pooler lends server processes here");
   if (lb_step_needs(step, LB_NEED_CLOCKS) && !of_client && !t->family->wall_ms)
     return lb_refuse(why, "the clock of %s cannot be set", t->family->service);
   if (step->monotonic && !of_client && !t->family->mono_ms)
@@ -144,23 +144,22 @@ static bool means_nothing(const struct lb_step *step, const struct lb_topology *
     return lb_refuse(why, "what %s has synced cannot be seen: it asks the kernel without the C library",
                      t->family->service);
   if (lb_step_needs(step, LB_NEED_ORDERLY) && (t->data_count < 2 || !t->family->depose))
-    return lb_refuse(why, t->data_count < 2 ? "one server, so no other can take over"
-                                            : "no server here hands over by order");
+    return lb_refuse(why, t->data_count < 2 ? "one server, so no failover" : "no server here steps down by order");
   if (lb_step_needs(step, LB_NEED_MEMBERSHIP) && (t->data_count < 2 || !t->family->remove))
-    return lb_refuse(why, t->data_count < 2 ? "one server, which nobody takes out of its cluster"
-                                            : "no server here is a member that an operator takes out");
+    return lb_refuse(why, t->data_count < 2 ? "one server, which cannot leave its cluster"
+                                            : "no server here is a member that an operator can remove");
   if (lb_step_needs(step, LB_NEED_CANCEL) && !(t->family->cancel && t->synchronous))
-    return lb_refuse(why, "no commit waits for another server until somebody cancels it");
+    return lb_refuse(why, "no commit waits for another server here");
   if (lb_step_needs(step, LB_NEED_ENDING) && !t->family->end_session)
     return lb_refuse(why, "%s ends no session by order", t->family->service);
   if (lb_step_needs(step, LB_NEED_FILES) && !t->family->files)
-    return lb_refuse(why, "nobody knows which files %s keeps", t->family->service);
+    return lb_refuse(why, "the files of %s are not known", t->family->service);
   if (lb_step_needs(step, LB_NEED_SLOTS) && !t->family->move_slot)
     return lb_refuse(why, "no server here has keys in slots that move");
   if (lb_step_needs(step, LB_NEED_FOLLOWERS) && (!t->family->caught_up || t->data_count < 2))
     return lb_refuse(why, "no server here says how far it follows another one");
   if (lb_step_needs(step, LB_NEED_ROOM) && !t->family->need_room)
-    return lb_refuse(why, "nobody has seen what becomes of %s on a full disk", t->family->service);
+    return lb_refuse(why, "%s was never seen on a full disk", t->family->service);
   if (lb_step_needs(step, LB_NEED_MEMORY) && !t->family->fill_memory)
     return lb_refuse(why, "the memory of %s has no limit that a lock could meet", t->family->service);
   if (lb_step_needs(step, LB_NEED_MEMBERS) && !t->family->left)
@@ -204,7 +203,7 @@ static void check_meaning(struct fitting *f, const struct lb_step *step) {
   if (lb_step_needs(step, LB_NEED_OUTSIDE) && !has_point(lb_holder_points, step->point))
     miss(f, "%s: that is inside a call of %s, where nobody could renew", step->text, f->protocol->name);
   if (lb_step_needs(step, LB_NEED_WAKES) && !f->protocol->wait)
-    miss(f, "%s: nobody tells who waits for %s", step->text, f->protocol->name);
+    miss(f, "%s: nobody wakes waiters of %s", step->text, f->protocol->name);
   if (lb_step_needs(step, LB_NEED_SESSION) && !(lb_proofs(f->protocol)->session_id && f->topology->family->has_session))
     miss(f, "%s: a client of %s has no session that a server could end", step->text, f->protocol->name);
   if (lb_step_needs(step, LB_NEED_RECORD) && !f->protocol->break_lock)

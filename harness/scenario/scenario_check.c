@@ -287,7 +287,7 @@ static int check_faults(const struct lb_scenario *scenario, int *ret_line, struc
     if (fault->a.kind == LB_ROLE_SERVER_OF || fault->b.kind == LB_ROLE_SERVER_OF)
       return lb_refuse(err, "fault = %s: a client at work tells nobody its server: expected another role", fault->text);
     if (lb_step_later_primary(fault))
-      return lb_refuse(err, "fault = %s: in a campaign primary is whoever decides then: expected primary", fault->text);
+      return lb_refuse(err, "fault = %s: a campaign has no primary 2: expected primary", fault->text);
     if (client->kind == LB_ROLE_CLIENT && client->number > clients)
       return lb_refuse(err, "fault = %s: names client %d, but clients = %d", fault->text, client->number, clients);
   }

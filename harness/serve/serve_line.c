@@ -67,7 +67,7 @@ static int check_role(struct lb_serve *v, struct lb_role role, struct lb_error *
     case LB_ROLE_SERVER_OF:
       return lb_refuse(
           err,
-          "found a role of who takes a lock: expected servers, client N or clients; what your command holds, only it knows");
+          "found a role of holders or waiters: expected servers, client N or clients; only your command knows what it holds");
     case LB_ROLE_NODE: return check_number("node", role.number, nodes, err);
     case LB_ROLE_CLIENT: return check_number("client", role.number, clients, err);
     default: return 0;
@@ -132,7 +132,7 @@ static void put_hosts(struct lb_serve *v, FILE *out) {
 }
 
 static void put_help(struct lb_serve *v, FILE *out) {
-  fputs("hosts                       who is where, who decides now, and which cuts hold\n"
+  fputs("hosts                       the hosts, the primary, and which cuts hold\n"
         "env                         the addresses as environment variables\n"
         "help                        this\n"
         "quit                        ends all servers (at the prompt; so does the end of its input)\n"
@@ -324,7 +324,7 @@ int lb_serve_ask(const char *path, const char *line, FILE *out, struct lb_error 
   size_t told = answer ? strlen(answer) : 0; /* up to the NUL before the code */
   if (told > 0) fwrite(answer, 1, told, out);
   if (told + 1 < size) code = answer[told + 1] - '0', lb_refuse(err, "%s", answer + told + 2);
-  else lb_refuse(err, "whoever served at %s has ended", path);
+  else lb_refuse(err, "the `serve` at %s has ended", path);
   free(answer);
   close(fd);
   return code;

@@ -343,7 +343,7 @@ static void print_guards(const struct lb_tally *tally, FILE *out) {
   else print_list(tally, out);
   if (fits && g.style == LB_DISPLAY_SHORT)
     lb_display_wrap(
-        "VIOL: violated; MIX: mixed; ??: undecided; where a guard has nothing to stop a scenario is left out", 0, 2,
+        "VIOL: violated; MIX: mixed; ??: undecided; scenarios in which a guard has nothing to stop are not shown", 0, 2,
         out);
   for (size_t i = 0; i < sizeof legend / sizeof *legend; i++) lb_display_wrap(legend[i], 0, 2, out);
 }

@@ -324,7 +324,7 @@ static void put_table(struct table *t, size_t lines, size_t width, FILE *out) {
     if (t->rows[r].shown) put_row(t, r, colour, out);
   if (*legend) lb_display_wrap_at(legend, width, 0, 2, out);
   if (!all)
-    fprintf(out, "left out: %zu of %zu scenarios, %zu of %zu systems, those that lost least\n",
+    fprintf(out, "not shown: %zu of %zu scenarios, %zu of %zu systems, those that lost least\n",
             t->column_count - columns, t->column_count, t->row_count - rows, t->row_count);
 }
 

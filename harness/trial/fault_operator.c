@@ -169,7 +169,7 @@ static int delete_key(struct lb_doing *d) {
     return lb_doing_fail(d, "%s: %s still has a record that somebody holds the lock", d->step->text, name);
   if (there < 0) return -1;
   lb_stage_note(d->s, "%s had a record of the lock, and has removed it%s", name,
-                there ? "; by now it is somebody else's" : "");
+                there ? "; another client has it now" : "");
   return 0;
 }
 

@@ -156,7 +156,7 @@ static int reopen(struct lb_stage *s, const struct lb_step *step) {
   int r = lb_client_call(client, command, LB_GRACE_MS, &reply);
   if (r != 0) return lb_stage_silent(s, client, step->text, r);
   if (reply.result != LB_OK) return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, reply.err);
-  lb_stage_note(s, "%s begins anew, with another session", client->name);
+  lb_stage_note(s, "%s has a new session", client->name);
   return 0;
 }
 

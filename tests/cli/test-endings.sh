@@ -114,7 +114,7 @@ check 'figures and page are made, whether they can be spoken of or not' test -s 
 
 # Nobody is left out: what can be started ends through ending.of(), or through figure.main(), which does.
 check 'every program ends the same way' sh -c 'cd "$1" || exit 1
-  for file in $(grep -lE "^if __name__|^sys\.exit|^main\(\)" plots/*.py paper/numbers paper/check-numbers paper/*.py peers/known.py peers/table.py); do
+  for file in $(grep -lE "^if __name__|^sys\.exit|^main\(\)" plots/*.py paper/numbers paper/check-numbers paper/*.py peers/known.py peers/table.py setup/docs); do
     grep -qE "ending\.of\(|figure\.main\(" "$file" || { echo "$file"; exit 1; }
   done' - "$root"
 echo "1..$n"

@@ -888,7 +888,7 @@ static void a_fault_of_a_server_needs_one(void **state) {
 static void a_failover_and_a_node_need_servers_enough(void **state) {
   struct world *w = *state;
   with_steps(w, "step = kill primary\nstep = await failover within 5s\n");
-  assert_skip(w, "redis-token@redis", "none", "one server, so no other can take over");
+  assert_skip(w, "redis-token@redis", "none", "one server, so no failover");
   assert_skip(w, "redis-token@sentinel", "none", "");
   with_steps(w, "step = kill node 4\n");
   assert_skip(w, "redlock@redis-x3", "none", "kill node 4: redis-x3 has 3 data servers");
