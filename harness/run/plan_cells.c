@@ -221,129 +221,132 @@ static void drop_last(struct lb_plan *plan) {
   free(cell->derived);
 }
 
-/* Of a group those that it is asked of, or (`only_meaning`) those of them for which it means something. *found grows by
- * each for which it does. */
-static int add_group(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
-                     const char *group, enum lb_guard guard, bool only_meaning, size_t *found, struct lb_error *err) {
-  int r = 0;
+/* Cells of one scenario under one guard. */
+struct adding {
+  struct lb_plan *plan;
+  const struct lb_plan_request *request;
+  const struct lb_scenario *scenario;
+  enum lb_guard guard;
+  struct lb_error *err;
+};
+
+static int add(const struct adding *a, const char *system) {
+  return lb_plan_add_cell(a->plan, a->request, a->scenario, system, a->guard, a->err);
+}
+
+/* A name that is wrong is the scenario's mistake, so the message names its file. */
+static int add_of_file(const struct adding *a, const char *system, const char *place) {
+  int r = add(a, system);
+  return r == -EINVAL ? lb_error_prefix(a->err, "%s: %s: ", a->scenario->path, place) : r;
+}
+
+/* Of a group those that it is asked of, or (`only_meaning`) those of them for which it means something. How many it
+ * means something for, or negative. */
+static int add_group(const struct adding *a, const char *group, bool only_meaning) {
+  int r = 0, found = 0;
   char *list = strdup(lb_group(group) ? lb_group(group) : ""), *rest = list;
   if (!list) return -ENOMEM;
   for (char *name; r == 0 && (name = strsep(&rest, ","));) {
-    size_t before = plan->cell_count;
-    if (!*name || !lb_scenario_asks(scenario, name)) continue;
-    r = lb_plan_add_cell(plan, request, scenario, name, guard, err);
-    if (r < 0 || plan->cell_count == before) continue;
-    if (!plan->cells[before].means_nothing) ++*found;
-    else if (only_meaning) drop_last(plan);
+    size_t before = a->plan->cell_count;
+    if (!*name || !lb_scenario_asks(a->scenario, name)) continue;
+    r = add(a, name);
+    if (r < 0 || a->plan->cell_count == before) continue;
+    if (!a->plan->cells[before].means_nothing) found++;
+    else if (only_meaning) drop_last(a->plan);
   }
   free(list);
-  return r;
+  return r < 0 ? r : found;
 }
 
 /* Those of ours that the scenario's `systems` names in full: a group need not have them. */
-static int add_named_in_file(struct lb_plan *plan, const struct lb_plan_request *request,
-                             const struct lb_scenario *scenario, enum lb_guard guard, struct lb_error *err) {
+static int add_named_in_file(const struct adding *a) {
   int r = 0;
-  struct lb_error why;
-  char *list = strdup(scenario->systems ? scenario->systems : ""), *rest = list;
+  char *list = strdup(a->scenario->systems ? a->scenario->systems : ""), *rest = list;
   if (!list) return -ENOMEM;
   for (char *name; r == 0 && (name = strsep(&rest, ", \t\n"));)
-    if (*name && !strpbrk(name, "*:")) r = lb_plan_add_cell(plan, request, scenario, name, guard, &why);
+    if (*name && !strpbrk(name, "*:")) r = add_of_file(a, name, "systems");
   free(list);
-  return r == -EINVAL ? lb_refuse(err, "%s: systems: %s", scenario->path, why.text) : r;
+  return r;
 }
 
 /* Nobody has named a system: those of the scenario, or the usual ones, or where it means nothing on these all for which
  * it means something. */
-static int add_usual(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
-                     enum lb_guard guard, struct lb_error *err) {
-  size_t found = 0;
-  if (!scenario->attack) return 0;
-  int r = add_group(plan, request, scenario, "standard", guard, false, &found, err);
-  if (r < 0 || (found && !scenario->systems)) return r;
-  r = add_group(plan, request, scenario, "all", guard, !scenario->systems, &found, err);
-  return r < 0 ? r : add_named_in_file(plan, request, scenario, guard, err);
+static int add_usual(const struct adding *a) {
+  if (!a->scenario->attack) return 0;
+  int r = add_group(a, "standard", false);
+  if (r < 0 || (r > 0 && !a->scenario->systems)) return r < 0 ? r : 0;
+  r = add_group(a, "all", !a->scenario->systems);
+  return r < 0 ? r : add_named_in_file(a);
 }
 
 /* The systems that the scenario names in any of its sections, as far as the section of this guard
- * says something of them (`section`, which is that of another guard where this one has none). A name
- * that is wrong is the scenario's mistake, so the message names its file. */
-static int add_stated(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
-                      enum lb_guard guard, enum lb_guard section, struct lb_error *err) {
-  for (size_t i = 0; i < scenario->expect_count; i++) {
-    const struct lb_expect *expect = &scenario->expect[i];
-    struct lb_error why;
-    if (!lb_expect_adds(expect) || lb_plan_is_elsewhere(expect) ||
-        !lb_scenario_expect(scenario, expect->system, section))
-      continue;
-    int r = lb_plan_add_cell(plan, request, scenario, expect->system, guard, &why);
-    if (r == -EINVAL) lb_error(err, r, "%s: [expect]: %s", scenario->path, why.text);
-    if (r < 0) return r;
+ * says something of them (`section`, which is that of another guard where this one has none). */
+static int add_stated(const struct adding *a, enum lb_guard section) {
+  int r = 0;
+  for (size_t i = 0; r == 0 && i < a->scenario->expect_count; i++) {
+    const struct lb_expect *expect = &a->scenario->expect[i];
+    if (lb_expect_adds(expect) && !lb_plan_is_elsewhere(expect) &&
+        lb_scenario_expect(a->scenario, expect->system, section))
+      r = add_of_file(a, expect->system, "[expect]");
   }
-  return 0;
+  return r;
 }
 
-/* Every topology of the protocol on which the scenario means something. *found grows by the cells
- * that were asked for. */
-static int add_meaningful(struct lb_plan *plan, const struct lb_plan_request *request,
-                          const struct lb_scenario *scenario, const struct lb_protocol *protocol, enum lb_guard guard,
-                          size_t *found, struct lb_error *err) {
-  for (const char *const *name = protocol->topologies; *name; name++) {
+/* Every topology of the protocol on which the scenario means something. How many, or negative. */
+static int add_meaningful(const struct adding *a, const struct lb_protocol *protocol) {
+  int r = 0, found = 0;
+  for (const char *const *name = protocol->topologies; r == 0 && *name; name++) {
     const struct lb_topology *topology = lb_topology_find(*name);
     char system[96];
-    if (topology && !lb_scenario_means_something(scenario, topology)) continue;
+    if (topology && !lb_scenario_means_something(a->scenario, topology)) continue;
     snprintf(system, sizeof system, "%s@%s", protocol->name, *name);
-    int r = lb_plan_add_cell(plan, request, scenario, system, guard, err);
-    if (r < 0) return r;
-    ++*found;
+    r = add(a, system);
+    found++;
   }
-  return 0;
+  return r < 0 ? r : found;
 }
 
-/* Of a protocol alone: its systems in a group. */
-static int add_of_group(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
-                        const char *protocol, enum lb_guard guard, size_t *found, struct lb_error *err) {
-  int r = 0;
+/* Of a protocol alone: its systems in a group. How many, or negative. */
+static int add_of_group(const struct adding *a, const char *protocol) {
+  int r = 0, found = 0;
   char *list = lb_group_of_protocol(protocol), *rest = list;
   if (!list) return -ENOMEM;
-  for (char *name; r == 0 && scenario->attack && (name = strsep(&rest, ","));) {
-    if (!*name) continue;
-    r = lb_plan_add_cell(plan, request, scenario, name, guard, err);
-    ++*found;
-  }
+  for (char *name; r == 0 && a->scenario->attack && (name = strsep(&rest, ","));)
+    if (*name) r = add(a, name), found++;
   free(list);
-  return r;
+  return r < 0 ? r : found;
+}
+
+/* Of a protocol alone: those that the scenario names exactly. How many, or negative. */
+static int add_exact(const struct adding *a, const char *protocol) {
+  size_t length = strlen(protocol);
+  int r = 0, found = 0;
+  for (size_t i = 0; r == 0 && i < a->scenario->expect_count; i++) {
+    const struct lb_expect *expect = &a->scenario->expect[i];
+    if (strncmp(expect->system, protocol, length) == 0 && expect->system[length] == '@' && lb_expect_is_exact(expect) &&
+        !lb_plan_is_elsewhere(expect))
+      r = add(a, expect->system), found++;
+  }
+  return r < 0 ? r : found;
 }
 
 /* A protocol alone means every system of it that the scenario speaks of, or that a group has. If there is none (a
  * plugin): those on which it means something, or else the default topology, whose cell then says
  * why it cannot. */
-static int add_named(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
-                     const char *name, enum lb_guard guard, struct lb_error *err) {
-  size_t length = strlen(name), found = 0;
+static int add_named(const struct adding *a, const char *name) {
   const struct lb_protocol *protocol = lb_protocol_find(name);
-  int of_group = protocol ? add_of_group(plan, request, scenario, name, guard, &found, err) : 0;
-  if (of_group < 0 || found) return of_group;
-  for (size_t i = 0; !strchr(name, '@') && i < scenario->expect_count; i++) {
-    const char *system = scenario->expect[i].system;
-    if (strncmp(system, name, length) != 0 || system[length] != '@' || !lb_expect_is_exact(&scenario->expect[i]) ||
-        lb_plan_is_elsewhere(&scenario->expect[i]))
-      continue;
-    int r = lb_plan_add_cell(plan, request, scenario, system, guard, err);
-    if (r < 0) return r;
-    found++;
-  }
-  if (found) protocol = NULL;
-  int r = protocol ? add_meaningful(plan, request, scenario, protocol, guard, &found, err) : 0;
-  return found || r < 0 ? r : lb_plan_add_cell(plan, request, scenario, name, guard, err);
+  int r = protocol ? add_of_group(a, name) : 0;
+  if (r == 0 && !strchr(name, '@')) r = add_exact(a, name);
+  if (r == 0 && protocol) r = add_meaningful(a, protocol);
+  if (r == 0) r = add(a, name);
+  return r < 0 ? r : 0;
 }
 
-static int add_list(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
-                    enum lb_guard guard, struct lb_error *err) {
+static int add_list(const struct adding *a) {
   int r = 0;
-  char *list = strdup(request->systems), *rest = list;
+  char *list = strdup(a->request->systems), *rest = list;
   if (!list) return -ENOMEM;
-  for (char *name; r == 0 && (name = strsep(&rest, ","));) r = add_named(plan, request, scenario, name, guard, err);
+  for (char *name; r == 0 && (name = strsep(&rest, ","));) r = add_named(a, name);
   free(list);
   return r;
 }
@@ -364,9 +367,10 @@ int lb_plan_add_cells(struct lb_plan *plan, const struct lb_plan_request *reques
   for (int g = 0; g < LB_GUARD_COUNT && r == 0; g++) {
     enum lb_guard guard = (enum lb_guard)g;
     if (!wants_guard(request, scenario, guard)) continue;
-    if (request->systems) r = add_list(plan, request, scenario, guard, err);
-    else r = add_stated(plan, request, scenario, guard, states(request, scenario, guard) ? guard : LB_GUARD_NONE, err);
-    if (r == 0 && !request->systems) r = add_usual(plan, request, scenario, guard, err);
+    struct adding adding = {plan, request, scenario, guard, err};
+    if (request->systems) r = add_list(&adding);
+    else r = add_stated(&adding, states(request, scenario, guard) ? guard : LB_GUARD_NONE);
+    if (r == 0 && !request->systems) r = add_usual(&adding);
   }
   return r;
 }
