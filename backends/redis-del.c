@@ -33,7 +33,7 @@ static int del_try_acquire(struct lb_session *s, const struct lb_lock *lock, str
 const struct lb_protocol lb_redis_del = {
     .abi = LB_ABI,
     .name = "redis-del",
-    .summary = "one Redis server: SET NX PX without a token, released by DEL, whoever holds it by then",
+    .summary = "one Redis server: SET NX PX without a token, released by DEL without a look at its holder",
     .facts = "release=blind lost=blind",
     .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_NO_OWNER | LB_TRAIT_NEEDS_MEMORY |
               LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,

@@ -312,7 +312,7 @@ const struct lb_conform_statement lb_adapter_of_lock[] = {
     {"a held lock is refused at once to who does not wait", 0, refuses_at_once},
     {"an acquire waits as long as it may, and no longer", 0, waits_for_so_long},
     {"who waits is granted after the release", 0, grants_after_the_release},
-    {"a waiter that gave up stands in nobody's way", 0, who_gave_up},
+    {"a waiter that gave up keeps no client out", 0, who_gave_up},
     {"a released lock is granted to anybody, again and again", 0, takes_turns},
     {"two keys do not exclude each other", 0, keys_are_apart},
     {"who was refused frees nobody else's lock", 0, frees_nobody_elses},

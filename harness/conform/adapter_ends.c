@@ -162,7 +162,7 @@ const struct lb_conform_statement lb_adapter_of_ends[] = {
     {"holds is no more ok when another one has held since", ADAPTER_HOLDS | ADAPTER_LEASE, holds_after_another},
     {"a session holds for longer than the ttl, as long as its client lives", ADAPTER_SESSION, session_lasts},
     {"what a killed client held becomes free", ADAPTER_ENDS, killed_client},
-    {"a waiter that was killed stands in nobody's way", 0, killed_waiter},
+    {"a waiter that was killed keeps no client out", 0, killed_waiter},
     {"servers that are gone grant nothing, and when they are back it goes on", ADAPTER_SERVERS, server_is_gone},
     {NULL, 0, NULL},
 };

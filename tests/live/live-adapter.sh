@@ -27,8 +27,8 @@ all() {
   breaks patient-at-zero 'a held lock is refused at once' 'expected busy at once, as wait_ms=0, read it after 1[0-9]{3} ms'
   breaks never-gives-up 'an acquire waits as long as it may' 'expected an answer within wait_ms=1200 and a second'
   breaks deaf-waiter 'who waits is granted after' "expected granted .* read '2 busy'"
-  breaks keeps-its-place 'a waiter that gave up stands' "expected granted .*, as the first client has released, and the second one had given up before"
-  breaks dies-in-its-place 'a waiter that was killed stands' "expected granted .*, as the first client has released, and the second one was killed while it waited"
+  breaks keeps-its-place 'a waiter that gave up keeps' "expected granted .*, as the first client has released, and the second one had given up before"
+  breaks dies-in-its-place 'a waiter that was killed keeps' "expected granted .*, as the first client has released, and the second one was killed while it waited"
   breaks deletes-blindly 'who was refused frees' 'after a release by the second client, which held nothing'
   breaks says-ok-to-late 'a stale release leaves' "expected lost or error as the answer to release, read '3 ok'"
   breaks extends-nothing 'extend makes a lease last' '2.2 s after a grant of 1 s that was extended'
