@@ -2,11 +2,12 @@
  *
  * family.h - one kind of server and what can be done with it: started, asked, promoted.
  *
- * A family is a table of hooks (family_*.c, one file each). It knows kinds, not numbers: how many
- * servers there are, what they keep and how they replicate stands in the row of the topology
- * (topology.h), and a hook reads it there, through its cluster (cluster.h). All hooks run in the
- * trial's controller process, on one thread. Waiting is polling with a deadline, never a blind
- * sleep.
+ * A family is a table of hooks (family_*.c, one file each). It has no numbers of its own: how many servers there are,
+ * what they keep and how they replicate stands in the row of the topology (topology.h), which a hook reads through its
+ * cluster (cluster.h). All hooks run in the controller of the trial, on one thread, and poll with a deadline.
+ *
+ * Unless a comment says otherwise, a hook returns 0 or -errno, with the reason in env->err. NULL = the family cannot do
+ * it.
  */
 #ifndef LB_FAMILY_H
 #define LB_FAMILY_H
@@ -80,7 +81,7 @@ char *lb_setting_differing(const struct lb_topology *topology, bool measured, bo
 
 /* ---- a family -------------------------------------------------------------------------------- */
 
-/* How a server is told to shut down as its operator would, and how it is seen to have done so. */
+/* How an operator shuts a server down, and what proves it. */
 struct lb_ending {
   int signal;       /* to its first process */
   int status;       /* its exit status */
@@ -88,8 +89,8 @@ struct lb_ending {
   const char *says; /* in its log by then; NULL = nothing: it does not tidy up */
 };
 
-/* The clock by which a server itself ends what a silent client has there: a key with a ttl, a lease, a session. A lease
- * that only the statements of a protocol know is not the server's (LB_TRAIT_SERVER_CLOCK). */
+/* The clock by which a server ends what a silent client has there: a key with a ttl, a lease, a session. A lease that
+ * only a protocol's statements know is not the server's (LB_TRAIT_SERVER_CLOCK). */
 enum lb_ends_by {
   LB_ENDS_BY_NO_CLOCK, /* by the connection, or by nothing */
   LB_ENDS_BY_WALL,
@@ -99,8 +100,8 @@ enum lb_ends_by {
 struct lb_family {
   const char *name; /* "sentinel" */
   enum lb_ends_by ends_by;
-  /* Programs (found in PATH) and files (a path, wildcards allowed) it needs, each perhaps with
-   * alternatives: "java or $JAVA_HOME/bin/java"; NULL-terminated. */
+  /* Programs (in PATH) and files (a path with wildcards) that it needs, perhaps with alternatives: "java or
+   * $JAVA_HOME/bin/java"; NULL-terminated. */
   const char *const *needs;
   const char *service;       /* endpoint.service of the data servers; NULL = there are no servers */
   const char *other_service; /* of the others; NULL = there are none */
@@ -109,116 +110,94 @@ struct lb_family {
   const char *cause; /* how a line of the log begins that says why the server ended; NULL = its last line does */
   const struct lb_setting *settings; /* of its data servers, NULL = none */
   bool majority;                     /* several data servers serve only with a majority of them */
-  bool all_serve; /* clients talk to any of several data servers, also to those that follow another */
-  bool
-      by_libc; /* its servers call the kernel through the C library only, so a preload library sees what they write and sync */
-  int poll_ms; /* while somebody waits for them, its servers are asked again after so long: often enough, and not so often that the answers cost them much; 0 = 10 */
+  bool all_serve;   /* clients talk to any of several data servers, also to those that follow another */
+  bool by_libc;     /* its servers call the kernel through the C library, so a preload library sees writes and syncs */
+  int poll_ms;      /* pause between two questions to a server that somebody waits for; 0 = 10 */
   bool independent; /* several data servers do not know each other: they never talk, and no one of them decides */
-  /* Starts all servers and waits until each says it is ready and the cluster can serve (replicas
-   * online, leader elected). Hosts, ports, folders and logs are already filled in. 0 or -errno with
-   * cluster->err. NULL = nothing to start. */
+  /* Starts all servers and waits until the cluster can serve (replicas online, leader elected). Hosts, ports, folders
+   * and logs are filled in. On error cluster->err says why. NULL = nothing to start. */
   int (*start)(struct lb_cluster *cluster, lb_ns deadline);
-  /* Starts the process of one server on its folder as it is now. Does not wait. 0 or -errno with
-   * cluster->err. */
+  /* Starts the process of one server on its folder. Does not wait. On error cluster->err says why. */
   int (*launch)(struct lb_cluster *cluster, size_t index);
-  /* 0 = this server answers a request by itself; else not, with the reason in env->err. */
+  /* 0 = this server answers a request by itself. */
   int (*answers)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
-  /* Lets transactions of nobody's keep the server processes of this pooler that it would hand out next, or ends them:
-   * the next to ask gets another, and from then on these are the next again. 0 or -errno with env->err. NULL = it is no
-   * pooler. */
+  /* Keeps the server processes that this pooler would lend next busy with idle transactions, or ends these: the next
+   * client gets another process. NULL = it is no pooler. */
   int (*occupy)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
   int (*vacate)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
-  /* 0 = the servers are as good as those that have just been started: each answers, and has a role of a complete set,
-   * if not the one that it began with; else not (yet), with the reason in env->err. NULL = nobody can say so. */
+  /* 0 = a later timeline may use these servers: each answers, and has a role of a complete set. NULL = nobody can say
+   * so. */
   int (*healthy)(struct lb_cluster *cluster, lb_ns deadline);
-  /* Index of the data server that decides now (of several, for cluster->key), asked from the servers
-   * themselves; -ENOENT = none right now; -errno. Quick: a server that does not answer within about 200 ms counts as
-   * silent. */
+  /* Index of the data server that decides now (of several, for cluster->key), asked from the servers; -ENOENT = none. A
+   * server that does not answer within about 200 ms counts as silent. */
   int (*primary)(struct lb_cluster *cluster, lb_ns deadline);
-  /* The operator's move, where the system does not fail over by itself (PostgreSQL): makes another
-   * data server than `old` the primary. 0 or -errno (-ENOENT: nobody answers that could be
-   * promoted, so far). NULL = it fails over by itself. */
+  /* Promotes another data server than `old`, where an operator has to (PostgreSQL). -ENOENT: none that could be
+   * promoted answers so far. NULL = it fails over by itself. */
   int (*promote)(struct lb_cluster *cluster, int old, lb_ns deadline);
-  /* What clients get, of servers that are not ours. NULL = the cluster knows. */
+  /* What clients get of the user's own servers. NULL = the cluster knows. */
   void (*target)(const struct lb_own *own, struct lb_endpoint *endpoint, struct lb_target *ret);
   const struct lb_ending *ending; /* NULL = no server of ours */
-  /* Lets this server, which decides, hand over to another one while all of them run: the operator's order. 0 when it
-   * was taken, or
-   * -errno with env->err. NULL = there is no such order. */
+  /* Orders this server, which decides, to step down for another one. 0 = the order was taken. */
   int (*depose)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
-  /* Takes this server out of its cluster, asked of another one: the operator's order. 0 when that one lists it no more,
-   * or -errno with env->err. NULL = its cluster has no members that come and go. */
+  /* Removes this server from its cluster, by an order to another one. 0 = that one no longer lists it. */
   int (*remove)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
-  /* Cancels the statement with which a client at that address waits for the standby of this server, as an operator
-   * does, when there is one. 0 when the server has been told, and then says `cancelled` in its log; or -errno with
-   * env->err. NULL = nobody waits so. */
+  /* Cancels the statement with which a client at that address waits for the standby of this server. 0 = the server was
+   * told, and then says `cancelled` in its log. */
   int (*cancel)(struct lb_cluster *cluster, size_t index, const char *client, lb_ns deadline);
   const char *cancelled;
-  /* Ends what a client at that address has at this server, as an operator does: its connections, or the session of that
-   * number (lb_proofs.session_id; 0 = it is not known). 0 when the server says that it does not know them any more,
-   * with what was ended in `said`; -ENOENT: it knew of none; or another -errno; both with env->err. NULL = there is no
-   * such order. */
+  /* Ends what a client at that address has at this server: its connections, or the session with that number
+   * (lb_proofs.session_id; 0 = not known). 0 = the server no longer knows them, with what was ended in `said`; -ENOENT
+   * = it knew of none. */
   int (*end_session)(struct lb_cluster *cluster, size_t index, const char *client, uint64_t id, lb_ns deadline,
                      char *said, size_t size);
-  /* Moves the slot of cluster->key to this server, with all its keys. 0, or -errno with env->err. NULL = the keys have
-   * no slots. */
+  /* Moves the slot of cluster->key to this server, with all its keys. */
   int (*move_slot)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
-  /* What a data server keeps lies in these files and folders below its own, of which some may be missing; NULL at the
-   * end. NULL = nobody has looked. */
+  /* The files and folders, below its own, in which a data server keeps its data; some may be missing. NULL-terminated.
+   * NULL = not known. */
   const char *const *files;
-  /* Makes a server that keeps nothing on disk write the first of them, which it would read at its next start. 0 or
-   * -errno with env->err. NULL = all of them do keep something. */
+  /* Makes a server that keeps nothing on disk write the first of them, which it would read at its next start. NULL =
+   * all of them keep something. */
   int (*save)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
-  /* Limits the memory of this server to little more than it uses now, tells it what to do when that is full (a word of
-   * LB_POLICIES), and writes until it has given up keys, or refuses: says in `said` how that showed. free_memory takes
-   * all of it back. 0 or -errno with env->err. NULL = its memory has no such limit. */
+  /* Limits the memory of this server, sets the policy (a word of LB_POLICIES), and writes until it evicts keys or
+   * refuses; `said` tells how that showed. free_memory undoes it. */
   int (*fill_memory)(struct lb_cluster *cluster, size_t index, const char *policy, lb_ns deadline, char *said,
                      size_t size);
   int (*free_memory)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
-  /* Makes this server, whose disk is full, write until it needs room there. -ENOSPC: it refused, for want of it, with
-   * its words in env->err; 0: it found some all the same; other -errno, for one when it ended: then `no_room` is in its
-   * log. NULL = nobody has seen what becomes of it. */
+  /* Makes this server, whose disk is full, need room. -ENOSPC: it refused, with its words in env->err. 0: it found
+   * some. Other -errno: perhaps it ended; then `no_room` is in its log. */
   int (*need_room)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
   const char *no_room;
-  /* 0 = this server follows `leader`, and by now has all that this one had when it was asked; else not (yet), with the
-   * reason in env->err. NULL = nobody says so. */
+  /* 0 = this server follows `leader` and has all that this one had when it was asked. */
   int (*caught_up)(struct lb_cluster *cluster, size_t index, size_t leader, lb_ns deadline);
-  /* Whether this server knows a session of that number (lb_proofs.session_id): one that has run out counts until it has
-   * been ended. 1, 0, or -errno with env->err. NULL = there are none, or it tells nobody. */
+  /* 1 = this server knows the session with that number (lb_proofs.session_id), 0 = not. One that has run out counts
+   * until it was ended. */
   int (*has_session)(struct lb_cluster *cluster, size_t index, uint64_t id, lb_ns deadline);
-  /* Whether it has left the others: by asking this very server. 1 = it says that it serves nobody now,
-   * 0 = it serves, or -errno with env->err. NULL = it never says so. */
+  /* 1 = this server says that it serves nobody now, 0 = it serves. NULL = it never says so. */
   int (*left)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
-  /* 0 = this server has started and says so, be it that it can serve nobody yet for want of a majority; or -errno with
-   * env->err. NULL = it says nothing before it serves. */
+  /* 0 = this server says that it has started, although it may not serve yet for want of a majority. NULL = it says
+   * nothing before it serves. */
   int (*runs)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
-  /* What its wall clock says, by asking this very server: ms since 1970. 0, or -errno with
-   * env->err. NULL = nobody can be asked. */
+  /* This server's wall clock, in ms since 1970, by asking it. */
   int (*wall_ms)(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms);
-  /* What its monotonic clock says, in ms from a moment of its own choice, by asking this very
-   * server: only differences mean something. 0, or -errno with env->err. NULL = it tells nobody
-   * (Redis, PostgreSQL). */
+  /* This server's monotonic clock in ms, by asking it; only differences mean something. NULL = it tells nobody (Redis,
+   * PostgreSQL). */
   int (*mono_ms)(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms);
-  /* How many writes this server has committed since some moment, by asking it: only differences mean
-   * something, and only while the same server decides. One that repeats another's says 0. 0, or
-   * -errno with env->err. NULL = it does not count. */
+  /* How many writes this server has committed; only differences mean something, and only while the same server decides.
+   * A replica says 0. NULL = it does not count. */
   int (*commits)(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret);
-  /* How many requests this server has received since some moment, by asking it: only differences mean something. The
-   * asking counts, and so does what keeps a session up. 0, or -errno with env->err. NULL = it does not count them. */
+  /* How many requests this server has received; only differences mean something. The question counts, and so do session
+   * heartbeats. NULL = it does not count them. */
   int (*requests)(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret);
-  /* What else this server counts, by names of its own, added to `ret`: the commands that it executed, what it logs. The
-   * asking may count. 0, or -errno with env->err. NULL = nothing. */
+  /* What else this server counts, added to `ret`: commands, log entries. The question may count. NULL = nothing. */
   int (*counts)(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct lb_counts *ret);
-  /* Servers in a machine that compiles what it does often are slow until it has: CPU time that this one
-   * has spent on compiling so far. 0, or -errno. NULL = as fast from the begin. */
+  /* CPU time that this server's JVM has spent on compiling so far. NULL = it does not compile. */
   int (*compiling)(struct lb_cluster *cluster, size_t index, lb_ns *ret);
-  /* The shortest session that its servers grant, in ms: a shorter ttl would be made longer without a
-   * word. NULL = any. */
+  /* The shortest session in ms that its servers grant. They would make a shorter ttl longer without a word. NULL = any.
+   * */
   int64_t (*least_ttl_ms)(const struct lb_topology *topology, bool measured);
-  /* After all servers were killed: removes what they left outside their folders. NULL = nothing. */
+  /* Removes what killed servers left outside their folders. NULL = nothing. */
   void (*clean)(struct lb_cluster *cluster);
-  /* One line with the server's version, e.g. "redis 7.0.15", from the binaries, for run.json. 0 or
-   * -errno. */
+  /* The server's version in one line, "redis 7.0.15", from the binaries. */
   int (*version)(char *buf, size_t size);
 };
 

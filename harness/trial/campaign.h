@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * campaign.h - plays a trial: all clients in a closed loop, and faults drawn at random, one after the other, while they
- * work. What a role like `primary` or `holder` stands for is only known when its fault begins. A control plays the same
- * load on the same hosts without any fault.
+ * campaign.h - plays a trial: a load, and random faults one after the other. Roles like `primary` and `holder` are
+ * looked up
+ * when a fault begins. A control plays the same load on the same hosts without any fault.
  */
 #ifndef LB_CAMPAIGN_H
 #define LB_CAMPAIGN_H
@@ -11,16 +11,16 @@
 #include "trial.h"
 
 /* 0, or -ECANCELED after lb_stage_doubt(). Adds the proved faults to out->faults and out->faults_of, which have to be 0
- * before, and leaves all else of it. Fewer proved than half of those tried = undecided, but not of a control. The
- * window may end late: it waits for a grant after the last fault, for as long as lb_scenario_progress_ms() says. */
+ * before. Undecided if fewer than half of the faults were proved, except in a control. After the last fault it waits
+ * for a grant, for lb_scenario_progress_ms() at most. */
 int lb_campaign_play(struct lb_stage *stage, struct lb_outcome *out);
 
 /* ---- the schedule: which faults, on whom, from when to when ----
  *
- * Drawn from the trial's fault_seed and the scenario, and written to schedules/NAME.txt: trial 1 of every system, under
- * every guard, meets the same faults, planned for the same times. They are played one after the other, so later where
- * servers start slowly. A fault that means nothing on a system (`cut primary from replicas` of a single server) is
- * replaced by one that does, drawn from the same seed, so that all systems meet as many faults. */
+ * It depends on the trial's fault_seed and the scenario, and is written to schedules/NAME.txt. Trial 1 of every system
+ * and
+ * guard meets the same faults, planned for the same times. A fault that means nothing on a system is replaced from the
+ * same seed, so that all systems meet as many. */
 
 struct lb_planned {    /* times from the begin of the campaign */
   size_t kind;         /* its place among the scenario's faults */
@@ -36,8 +36,8 @@ struct lb_schedule {
 /* On the topology of the plan. A control has no faults. 0 or -ENOMEM; release *ret in either case. */
 int lb_schedule_draw(const struct lb_trial_plan *plan, size_t clients, struct lb_schedule *ret);
 void lb_schedule_clear(struct lb_schedule *schedule);
-/* Whether the fault means something on these servers: each of its roles is played, and a cut between servers parts such
- * as talk to each other. */
+/* Whether the fault means something on these servers: its roles have hosts, and a cut between servers parts such as
+ * talk to each other. */
 bool lb_schedule_applies(const struct lb_step *fault, const struct lb_topology *on);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * stage.h - a running trial as its controller sees it: hosts, servers, clients, shared memory, and the facts seen so
- * far. trial.c sets it up and clears it away, timeline.c and workload.c play on it, judge.c reads what is left.
+ * stage.h - a running trial as its controller sees it: hosts, servers, clients, shared memory, and the facts so far.
+ * trial.c sets it up and clears it away, timeline.c and workload.c play on it, judge.c reads it.
  */
 #ifndef LB_STAGE_H
 #define LB_STAGE_H
@@ -64,8 +64,8 @@ struct lb_stage {
   int heir[LB_PRIMARIES_MAX - 1]; /* ... primary 2, primary 3 and so on */
   int heirs;                      /* so many of them are bound */
   pid_t heartbeat;
-  /* Of the load: how long it ran before the measured window, whether its rate was to settle by then and had not, how
-   * many writes the servers committed and how many requests they had in the window (-1 = nobody says). */
+  /* Of the load: how long it ran before the measured window, whether its rate should have settled and had not, and the
+   * servers' commits and requests in the window (-1 = nobody says). */
   lb_ns warmup_ns;
   bool unsettled;
   int64_t commits_before, commits, requests_before, requests;
@@ -77,20 +77,19 @@ struct lb_stage {
 
 /* A step that is a fault begins. What belongs to the same step (its proof, its end) is tied to it by step->number. */
 void lb_stage_fault(struct lb_stage *stage, const struct lb_step *step);
-/* LB_EV_PROVED: the effect of the fault was seen; LB_EV_OVER: a campaign takes it back now; LB_EV_UNUSED: a fault of
- * links has met nothing but the packets of its own proof; LB_EV_MET, LB_EV_NOT_MET: whether the condition came true
- * that the step awaited. */
+/* LB_EV_PROVED: the effect was seen. LB_EV_OVER: a campaign undoes the fault. LB_EV_UNUSED: a fault of links met only
+ * packets of its own proof. LB_EV_MET, LB_EV_NOT_MET: the awaited condition. */
 void lb_stage_step(struct lb_stage *stage, enum lb_event_kind kind, const struct lb_step *step);
 /* The hosts that the fault is done to, separated by ", "; of a link both sides. "" = nobody. */
 void lb_stage_touched(struct lb_stage *stage, const struct lb_step *step, const char *hosts, const char *from);
 /* A packet of the fault's proof was on its way for so long, at least. */
 void lb_stage_trip(struct lb_stage *stage, const struct lb_step *step, const struct lb_host *from,
                    const struct lb_host *to, lb_ns took);
-/* The fault met the one message that it was for: where from and to ("redis-1:6379"), its bytes, and how many messages
- * of its connection had passed before. */
+/* The fault met its message: from and to ("redis-1:6379"), its bytes, and how many messages of its connection passed
+ * before. */
 void lb_stage_message(struct lb_stage *stage, const struct lb_step *step, const char *from, const char *to,
                       uint64_t bytes, uint64_t before);
-/* Of so many packets of others from one host to another a delay line sent so many on. */
+/* A delay line got `taken` packets from one host to another and sent `sent_on` of them on. */
 void lb_stage_carried(struct lb_stage *stage, const struct lb_step *step, const struct lb_host *from,
                       const struct lb_host *to, uint64_t sent_on, uint64_t taken);
 /* LB_EV_NOT_DONE, LB_EV_NOT_PROVED: a fault of a campaign was left out, or was done and its effect was not seen; `why`
@@ -103,10 +102,10 @@ void lb_stage_reply(struct lb_stage *stage, const struct lb_step *step, const st
 void lb_stage_observed_at(struct lb_stage *stage, const struct lb_step *step, const struct lb_server *server,
                           bool present);
 void lb_stage_observed(struct lb_stage *stage, const struct lb_step *step, bool present);
-/* Whether a client holds, as a step found it: it believes that it does, and its lease is not over. */
+/* Whether a client holds, as a step saw it: it believes so, and its lease still runs. */
 bool lb_stage_holds(struct lb_stage *stage, const struct lb_step *step, const struct lb_client *client);
-/* The server that a client talks to, as a step found it; NULL = none, or several. `role` (kind LB_ROLE_NONE: no such
- * question): whether that server plays it. */
+/* The server that a client talks to, as a step saw it; NULL = none, or several. Unless the kind of `role` is
+ * LB_ROLE_NONE: whether that server plays it. */
 void lb_stage_server(struct lb_stage *stage, const struct lb_step *step, const struct lb_client *client,
                      const struct lb_server *server, struct lb_role role, bool plays);
 /* Whether a step saw this server of its role A leave the others. */
@@ -117,8 +116,8 @@ void lb_stage_unsynced(struct lb_stage *stage, const struct lb_step *step, const
 /* `primary`, or primary N, is bound to this server; after a failover this one decides. */
 void lb_stage_primary(struct lb_stage *stage, int number, const struct lb_server *server);
 void lb_stage_failover(struct lb_stage *stage, const struct lb_server *server);
-/* The clock that a step has set was asked. `name`: of the server or client. ms: wall = how far it is off, monotonic =
- * how far it has jumped, rate = what it has gained in in_ms (else 0). */
+/* What a server or client `name` said of the clock that a step has set. ms: wall = how far it is off, monotonic = how
+ * far it has jumped, rate = what it has gained in in_ms (else 0). */
 void lb_stage_clock(struct lb_stage *stage, const struct lb_step *step, const char *name, enum lb_clock_reading reading,
                     int64_t ms, int64_t in_ms);
 /* The measured window begins or ends. */
@@ -127,8 +126,8 @@ void lb_stage_permits(struct lb_stage *stage, int permits);
 void lb_stage_phase(struct lb_stage *stage, enum lb_fact_phase phase);
 /* Free text, which decides nothing. */
 void lb_stage_note(struct lb_stage *stage, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Ends the trial's chance of a verdict from its history: keeps the first reason, but undecided comes before stuck.
- * Returns -ECANCELED. */
+/* The history no longer decides this trial. Keeps the first reason, but undecided comes before stuck. Returns
+ * -ECANCELED. */
 int lb_stage_doubt(struct lb_stage *stage, enum lb_verdict verdict, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

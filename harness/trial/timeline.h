@@ -9,14 +9,14 @@
 #include "cast.h"
 
 int lb_timeline_play(struct lb_stage *stage);
-/* Plays one step, wherever it comes from; it has to stay where it is for as long as what it did holds. */
+/* Plays one step. The step must outlive what it did. */
 int lb_timeline_step(struct lb_stage *stage, const struct lb_step *step);
 /* Waits for the proofs that take their time (a packet that is to come late). */
 int lb_timeline_settle(struct lb_stage *stage);
 /* True if something plays this verb. For the test that no verb was forgotten. */
 bool lb_timeline_knows(enum lb_verb verb);
-/* So long is asked again at the end, at most: a ttl, half of one for whoever serves, and what a cluster takes to
- * notice. */
+/* The most that a timeline asks again at its end: a ttl, half of one for the servers, and what a cluster takes to
+ * notice a failure. */
 int64_t lb_timeline_closing_ms(const struct lb_scenario *scenario);
 
 /* ---- what the files of the timeline share ---- */
@@ -34,8 +34,7 @@ extern const struct lb_play lb_parts_of_conditions[LB_VERB_COUNT]; /* timeline_a
 
 /* Both sides of the step; nobody where it names none. */
 int lb_timeline_cast(struct lb_stage *stage, const struct lb_step *step, struct lb_cast *ret_a, struct lb_cast *ret_b);
-/* A sleep between two looks at what others do, by who has waited since then: 0.5 ms, and a twentieth of the wait where
- * that is more, up to 5 ms. */
+/* Sleeps between two polls: 0.5 ms, or a twentieth of the wait since then, up to 5 ms. */
 void lb_timeline_doze(lb_ns since);
 /* The client that a step names. */
 struct lb_client *lb_timeline_client(struct lb_stage *stage, const struct lb_step *step);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * trial.h - a trial, or a series of them, as the tool sees it: what it is asked to do, what came of it, and its
- * controller. That runs in a process of its own (a sandbox where there is one), starts the servers and the clients,
- * leads them through the workload or the timeline, and judges their history when all of them have ended.
+ * trial.h - a trial, or a series of them, as the tool sees it: plan, outcome, and controller. The controller is a
+ * process
+ * of its own (a sandbox where there is one). It starts servers and clients, plays the load or the timeline, and judges
+ * the history when all clients have ended.
  */
 #ifndef LB_TRIAL_H
 #define LB_TRIAL_H
@@ -24,7 +25,7 @@ struct lb_site_needs { /* what a site is built with */
   bool lossy;          /* ... and with some that are lost */
 };
 
-/* Trials that can be played on each other's servers, one after the other (site.h). A site is built for all of them. */
+/* Trials that can use the same servers, one after the other (site.h). A site is built for all of them. */
 struct lb_pool {
   const struct lb_trial_plan *first;
   struct lb_site_needs needs;
@@ -54,13 +55,13 @@ struct lb_trial_plan {
 
 enum { LB_FAULT_KINDS_MAX = 16 };
 
-/* All that the process of a trial hands to the tool at its end; whatever else it knows stays in its files. */
+/* What the process of a trial returns. Everything else stays in its files. */
 struct lb_outcome { /* plain data: travels through a pipe */
   enum lb_verdict verdict;
   char why[400]; /* of undecided, stuck and delayed */
   LB_COUNTERS_MEMBER;
-  /* Of a campaign: how many of `faults` were of each kind, by the place of the kind in the scenario. Kinds beyond the
-   * room are counted in `faults` only. */
+  /* Of a campaign: how many of `faults` were of each kind, by its place in the scenario. Further kinds count in
+   * `faults` only. */
   uint32_t faults_of[LB_FAULT_KINDS_MAX];
   bool history_kept;
   bool fresh;             /* its servers were started for it, and had served nobody else */
@@ -70,21 +71,19 @@ struct lb_outcome { /* plain data: travels through a pipe */
 
 struct lb_live {           /* shared with the tool */
   _Atomic uint64_t grants; /* for the live line */
-  _Atomic bool
-      started; /* the servers and clients of the trial are there; false while they are started, also once more within a series */
+  _Atomic bool started;    /* the servers and clients of the trial are there */
 };
 
-/* Is told of each trial when it has ended: its result, and its outcome, which is gone after the call. */
+/* Called after each trial with its result and its outcome, which is gone after the call. */
 typedef void lb_trial_told(void *to, int result, const struct lb_outcome *outcome);
 
 /* Which trial is next; NULL = none any more. */
 typedef const struct lb_trial_plan *lb_trial_next(void *to);
 
-/* Runs a trial and, if it is of a pool, those that `next` names, and tells `tell` of each. One that can have the servers
- * of the trial before it has them, unless it wants fresh ones, or the servers are not as good as new; outcome->fresh
- * says so. Their files go to the folder `run_dir`, in which histories/, logs/, parts/ and scratch/ are (see judge.h;
- * unless all went well the logs stay, too). `live` (NULL = nobody looks) is kept up to date. 0, also for undecided
- * trials; -errno with outcome->why when the results of one could not be written: no other one is then run. */
+/* Runs a trial and, if it is of a pool, those that `next` names, and calls `tell` for each. A trial gets the servers of
+ * the one before, unless it wants fresh ones or these are not healthy; outcome->fresh says so. Files go to the folder
+ * `run_dir` with histories/, logs/, parts/ and scratch/ (judge.h). `live` may be NULL. 0, also for undecided trials;
+ * -errno with outcome->why when results could not be written: then no other trial runs. */
 int lb_trial_run(const struct lb_trial_plan *plan, const char *run_dir, struct lb_live *live, lb_trial_next *next,
                  lb_trial_told *tell, void *to);
 

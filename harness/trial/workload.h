@@ -24,10 +24,9 @@ void lb_workload_continue(struct lb_stage *stage, lb_ns when, const _Atomic bool
 /* Notes "phase end", tells all clients to stop and waits for their answers. */
 int lb_workload_end(struct lb_stage *stage);
 
-/* Whether a rate has settled: what a load does in the first seconds is what servers do while they compile their code
- * and fill their caches. The time so far is cut into thirds. The rate has settled when the last third and the one
- * before it differ by at most 3 %, of 100 things done or more. So a rate that wavers around a mean settles at last, and
- * one that grows slowly does not settle because somebody looks at two moments close to each other. */
+/* Whether a rate has settled. In the first seconds servers compile their code and fill their caches. The time so far is
+ * cut into thirds: the rate has settled when the last two differ by at most 3 %, of 100 things or more. So a rate that
+ * wavers settles at last, and one that grows slowly does not. */
 enum { LB_SETTLE_TICK_MS = 125, LB_SETTLE_TICKS_MAX = 1 << 16 }; /* more than the two hours that a warm-up can last */
 
 struct lb_settle {                         /* all zero = nothing counted yet */
@@ -35,16 +34,16 @@ struct lb_settle {                         /* all zero = nothing counted yet */
   size_t ticks;
 };
 
-/* One more tick is over; `count` = how much has been done since the begin. True if the rate has settled by now. Ticks
- * beyond the room are not taken: the answer stays as it was. */
+/* One more tick is over; `count` = how much was done since the begin. True if the rate has settled. Ticks beyond the
+ * room do not change the answer. */
 bool lb_settle_add(struct lb_settle *settle, uint64_t count);
 
 /* ---- servers that compile what they do often are heated before their speed is measured, by a load that is not ---- */
 
 /* Whether the servers of this trial have to be heated: its rate has to settle, and they compile. */
 bool lb_heat_needed(const struct lb_trial_plan *plan);
-/* Whether two trials can have the same servers, heated once: both need it, they differ in nothing that the servers are
- * started with, and they are of the same round, so that repeats have servers of their own. */
+/* Whether two trials can share servers that were heated once: both need it, their servers start alike, and they are of
+ * the same round. So repeats have servers of their own. */
 bool lb_heat_shared(const struct lb_trial_plan *a, const struct lb_trial_plan *b);
 lb_ns lb_heat_most(void); /* the longest that heating may take */
 /* The trial that heats the servers for `plan`. Fills both; *ret points to *scenario. */
@@ -52,8 +51,8 @@ void lb_heat_plan(const struct lb_trial_plan *plan, struct lb_scenario *scenario
 /* Plays it, with a crew that has started; fills stage->site. */
 int lb_heat_play(struct lb_stage *stage);
 
-/* fault_line.c: in a load with `round_trip_ms` what any host sends to another one that it talks to is late by half of
- * it. Makes all links so, once sessions are there, and proves it by a packet on each. */
+/* fault_line.c: makes all links of a load with `round_trip_ms` late by half of it, once sessions are there, and proves
+ * it by a packet on each. */
 int lb_distance_make(struct lb_stage *stage);
 /* Records what the line itself added, while it still holds. It ends with the site. */
 void lb_distance_note(struct lb_stage *stage);
