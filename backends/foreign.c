@@ -222,6 +222,18 @@ static int judge_acquire(struct lb_session *s, const struct lb_lock *lock, struc
   return foreign_unknown_answer(s, "acquire", answer, "granted, busy, timeout, unknown or error");
 }
 
+/* No answer in time: LB_UNKNOWN, with a text. */
+/* Its latest question. */
+static int foreign_silent(struct lb_session *s) {
+  lb_fail(s->env, -ETIMEDOUT, "the adapter has not answered %s in time", s->verb);
+  return LB_UNKNOWN;
+}
+
+/* "VERB key=..." */
+static void foreign_begin_request(char *line, size_t size, const char *verb, const struct lb_lock *lock) {
+  snprintf(line, size, "%s key=%s", verb, lock->key);
+}
+
 static int try_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   char line[LB_FOREIGN_LINE_MAX];
   struct foreign_answer answer;

@@ -476,13 +476,3 @@ int foreign_server(const struct lb_target *target, pid_t pid) {
   if (!found || found & (found - 1)) return -ENOENT;
   return __builtin_ctzll(found);
 }
-
-bool foreign_maps(pid_t pid, const char *path) {
-  char maps[64], line[4600];
-  bool found = false;
-  snprintf(maps, sizeof maps, "/proc/%d/maps", (int)pid);
-  FILE *in = fopen(maps, "re");
-  while (in && !found && fgets(line, sizeof line, in)) found = strstr(line, path) != NULL;
-  if (in) fclose(in);
-  return found;
-}

@@ -149,16 +149,6 @@ int foreign_unknown_answer(struct lb_session *s, const char *verb, const struct 
   return foreign_broken(s, "the adapter answered '%s' to %s, expected %s", quoted, verb, expected);
 }
 
-/* Its latest question. */
-int foreign_silent(struct lb_session *s) {
-  lb_fail(s->env, -ETIMEDOUT, "the adapter has not answered %s in time", s->verb);
-  return LB_UNKNOWN;
-}
-
-void foreign_begin_request(char *line, size_t size, const char *verb, const struct lb_lock *lock) {
-  snprintf(line, size, "%s key=%s", verb, lock->key);
-}
-
 /* Waits for what is still to be answered. 1: nothing is, or its answer has come (*ret, if it was this question). 0:
  * still nothing. -EPROTO. */
 int foreign_settle(struct lb_session *s, enum foreign_question question, lb_ns deadline, struct foreign_answer *ret,
@@ -222,6 +212,17 @@ static int measure(struct lb_session *s, lb_ns deadline) {
   qsort(took, PINGS, sizeof *took, compare_ns);
   s->round_trip = took[PINGS / 2];
   return 0;
+}
+
+/* Whether the process has this file mapped. */
+static bool foreign_maps(pid_t pid, const char *path) {
+  char maps[64], line[4600];
+  bool found = false;
+  snprintf(maps, sizeof maps, "/proc/%d/maps", (int)pid);
+  FILE *in = fopen(maps, "re");
+  while (in && !found && fgets(line, sizeof line, in)) found = strstr(line, path) != NULL;
+  if (in) fclose(in);
+  return found;
 }
 
 /* The clocks of a host are set for its programs by a library that they load (skew.h of the harness). Who has not loaded

@@ -52,8 +52,6 @@ bool foreign_end(struct foreign_child *child, int patience_ms, char *fate, size_
 
 /* As the hook server says, of the process `pid`. */
 int foreign_server(const struct lb_target *target, pid_t pid);
-/* Whether the process has this file mapped. */
-bool foreign_maps(pid_t pid, const char *path);
 
 /* ---- a session: all that return an int say -EPROTO once the adapter has said or done what no adapter may; the text
  * stands in env->err, and every later call says the same ---- */
@@ -103,10 +101,6 @@ int foreign_fail_with(struct lb_session *session, int result, const struct forei
 /* An answer that the line protocol does not know. -EPROTO. */
 int foreign_unknown_answer(struct lb_session *session, const char *verb, const struct foreign_answer *answer,
                            const char *expected);
-/* No answer in time: LB_UNKNOWN, with a text. */
-int foreign_silent(struct lb_session *session);
-/* "VERB key=..." */
-void foreign_begin_request(char *line, size_t size, const char *verb, const struct lb_lock *lock);
 
 /* The hooks open and close. */
 int foreign_session_open(struct lb_session *session, const struct lb_config *config, lb_ns deadline);

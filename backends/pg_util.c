@@ -466,6 +466,19 @@ static int settled(struct sql_primary *primary, lb_ns deadline, const struct sql
   return answer.code ? answer.code : !answer.yes;
 }
 
+/* One value as text. 0, or -errno (-ETIMEDOUT: no answer). */
+static int ask_text(struct sql_primary *primary, const struct sql_stmt *stmt, const char *const params[],
+                    char ret[static 64], lb_ns deadline) {
+  const char *name = primary->server->service;
+  struct sql_answer answer;
+  int rc = sql_primary_call(primary, deadline, stmt, params, NULL, &answer);
+  if (rc) return rc < 0 ? rc : lb_fail(primary->env, -ETIMEDOUT, "%s: no answer before the deadline", name);
+  if (answer.code) return answer.code;
+  if (!answer.yes && !answer.text[0]) return lb_fail(primary->env, -EPROTO, "%s: an answer without a row", name);
+  memcpy(ret, answer.text, sizeof answer.text);
+  return 0;
+}
+
 /* Until the log on disk and every connected standby have the tables, too: a server that comes back without them, or is
  * promoted without them, would refuse everybody, and nothing about locks would be learnt from it. (A commit may be
  * acknowledged before it is in the log.) */
@@ -476,8 +489,8 @@ static int await_copies(struct sql_primary *primary, lb_ns deadline) {
       1};
   struct lb_env *env = primary->env;
   char lsn[64], all[64];
-  int rc = sql_ask_text(primary, &here, NULL, lsn, deadline);
-  while (!rc && !(rc = sql_ask_text(primary, &there, (const char *[]){lsn}, all, deadline)) && all[0] != 't') {
+  int rc = ask_text(primary, &here, NULL, lsn, deadline);
+  while (!rc && !(rc = ask_text(primary, &there, (const char *[]){lsn}, all, deadline)) && all[0] != 't') {
     if (lb_now(env) >= deadline) return lb_fail(env, -ETIMEDOUT, "postgres: the log or a standby does not follow");
     lb_sleep_until(env, lb_now(env) + 5 * LB_NS_PER_MS);
   }
@@ -491,7 +504,7 @@ static int end_others(struct sql_primary *primary, lb_ns deadline) {
       "SELECT count(pg_terminate_backend(pid)), pg_advisory_unlock_all() FROM pg_stat_activity WHERE application_name = $1 AND pid <> pg_backend_pid()",
       1};
   char left[64];
-  int rc = sql_ask_text(primary, &others, (const char *[]){primary->schema}, left, deadline);
+  int rc = ask_text(primary, &others, (const char *[]){primary->schema}, left, deadline);
   return rc ? rc : atoi(left);
 }
 

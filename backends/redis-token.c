@@ -67,6 +67,12 @@ static int token_resolve(struct lb_session *s, const struct lb_lock *lock, struc
   return redis_session_confirm(redis, grant);
 }
 
+/* For an option `wake`, where the release publishes to a channel with the name of the key (struct redis_ear). */
+static int redis_key_wait(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  (void)grant;
+  return redis_ear_wait(&redis_key(s)->ear, &redis_key(s)->redis, lock->key, REDIS_EAR_MS, true, deadline);
+}
+
 const struct lb_protocol lb_redis_token = {
     .abi = LB_ABI,
     .name = "redis-token",

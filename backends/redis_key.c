@@ -45,11 +45,6 @@ int redis_key_server(struct lb_session *s) { return redis_session_server(&redis_
 
 const struct lb_proofs redis_key_proofs = {.inspect = redis_key_inspect, .server = redis_key_server};
 
-int redis_key_wait(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  (void)grant;
-  return redis_ear_wait(&redis_key(s)->ear, &redis_key(s)->redis, lock->key, REDIS_EAR_MS, true, deadline);
-}
-
 /* ---- begin and end of a try --------------------------------------------------------------------------- */
 
 bool redis_key_begin(struct lb_session *s, struct lb_grant *grant) {

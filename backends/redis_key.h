@@ -48,8 +48,6 @@ int redis_key_teardown(struct lb_session *s, lb_ns deadline);
 /* By redis_session_doubt(): each hook that hears the server confirm the grant calls redis_session_confirm(). */
 int redis_key_doubt(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant);
 int redis_key_server(struct lb_session *s);
-/* For an option `wake`, where the release publishes to a channel with the name of the key (struct redis_ear). */
-int redis_key_wait(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 
 /* ---- begin and end of a try --------------------------------------------------------------------------- */
 

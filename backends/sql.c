@@ -115,7 +115,9 @@ int sql_primary_settled(struct sql_primary *primary, lb_ns deadline, const struc
 
 /* ---- what a run has on the servers ------------------------------------------------------------------------- */
 
-int sql_define(struct sql_primary *primary, const char *sql, lb_ns deadline) {
+/* A statement that makes or removes something, and does nothing where that is done already: so what was not answered,
+ * or waited too long for another transaction, is repeated. LB_OK, LB_UNKNOWN, LB_TIMEOUT (not done), -errno. */
+static int define(struct sql_primary *primary, const char *sql, lb_ns deadline) {
   struct sql_stmt stmt = {sql, 0};
   struct sql_answer answer;
   bool again;
@@ -129,25 +131,13 @@ int sql_define(struct sql_primary *primary, const char *sql, lb_ns deadline) {
   return rc || answer.outcome == SQL_EXISTS ? rc : answer.code;
 }
 
-int sql_ask_text(struct sql_primary *primary, const struct sql_stmt *stmt, const char *const params[],
-                 char ret[static 64], lb_ns deadline) {
-  const char *name = primary->server->service;
-  struct sql_answer answer;
-  int rc = sql_primary_call(primary, deadline, stmt, params, NULL, &answer);
-  if (rc) return rc < 0 ? rc : lb_fail(primary->env, -ETIMEDOUT, "%s: no answer before the deadline", name);
-  if (answer.code) return answer.code;
-  if (!answer.yes && !answer.text[0]) return lb_fail(primary->env, -EPROTO, "%s: an answer without a row", name);
-  memcpy(ret, answer.text, sizeof answer.text);
-  return 0;
-}
-
 /* Whatever else stands in it, it goes with it. */
 int sql_schema_make(struct sql_primary *primary, const char *const create[], lb_ns deadline) {
   char sql[160];
   snprintf(sql, sizeof sql, "CREATE SCHEMA IF NOT EXISTS \"%s\"", primary->schema);
-  int rc = primary->server->durable ? sql_define(primary, primary->server->durable, deadline) : 0;
-  if (!rc) rc = sql_define(primary, sql, deadline);
-  for (; !rc && *create; create++) rc = sql_define(primary, *create, deadline);
+  int rc = primary->server->durable ? define(primary, primary->server->durable, deadline) : 0;
+  if (!rc) rc = define(primary, sql, deadline);
+  for (; !rc && *create; create++) rc = define(primary, *create, deadline);
   if (rc > 0)
     rc = lb_fail(primary->env, -ETIMEDOUT, "%s: table not created before the deadline", primary->server->service);
   return rc ? rc : primary->server->await_copies(primary, deadline);
@@ -156,7 +146,7 @@ int sql_schema_make(struct sql_primary *primary, const char *const create[], lb_
 int sql_schema_drop(struct sql_primary *primary, lb_ns deadline) {
   char sql[160];
   snprintf(sql, sizeof sql, "DROP SCHEMA IF EXISTS \"%s\"%s", primary->schema, primary->server->drop_more);
-  return sql_define(primary, sql, deadline);
+  return define(primary, sql, deadline);
 }
 
 int sql_end_others(struct sql_primary *primary, lb_ns deadline) {

@@ -142,12 +142,6 @@ int sql_end_others(struct sql_primary *primary, lb_ns deadline);
  * connection of its own. 1; 0, also where there is no such table; -errno. */
 int sql_inspect(struct sql_primary *primary, size_t endpoint, const struct sql_stmt *held, const char *const params[],
                 lb_ns deadline);
-/* A statement that makes or removes something, and does nothing where that is done already: so what was not answered,
- * or waited too long for another transaction, is repeated. LB_OK, LB_UNKNOWN, LB_TIMEOUT (not done), -errno. */
-int sql_define(struct sql_primary *primary, const char *sql, lb_ns deadline);
-/* One value as text. 0, or -errno (-ETIMEDOUT: no answer). */
-int sql_ask_text(struct sql_primary *primary, const struct sql_stmt *stmt, const char *const params[],
-                 char ret[static 64], lb_ns deadline);
 
 /* ---- the token of a grant -----------------------------------------------------------------------------------
  *

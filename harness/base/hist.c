@@ -39,16 +39,6 @@ void lb_hist_add(struct lb_hist *hist, uint64_t value) {
   hist->bucket[bucket_of(value)]++;
 }
 
-/* Adding buckets loses nothing, so the quantiles of many clients are those of all their values.
- * Merged percentiles would be no percentiles. */
-void lb_hist_merge(struct lb_hist *into, const struct lb_hist *from) {
-  if (from->count && (into->count == 0 || from->min < into->min)) into->min = from->min;
-  into->count += from->count;
-  into->sum += from->sum;
-  if (from->max > into->max) into->max = from->max;
-  for (unsigned i = 0; i < LB_HIST_BUCKETS; i++) into->bucket[i] += from->bucket[i];
-}
-
 /* ceil(q * count) as meant in decimal: 0.07 * 100 is 7, not the 8 that its binary rounding would
  * give. */
 static uint64_t rank_of(double q, uint64_t count) {

@@ -19,7 +19,6 @@ struct lb_hist {
 };
 void lb_hist_init(struct lb_hist *hist);
 void lb_hist_add(struct lb_hist *hist, uint64_t value);
-void lb_hist_merge(struct lb_hist *into, const struct lb_hist *from);
 /* Value at quantile q in [0,1]: the middle of the bucket that holds the ceil(q * count)-th
  * smallest, clamped to [min,max]. 0 when empty. */
 uint64_t lb_hist_quantile(const struct lb_hist *hist, double q);

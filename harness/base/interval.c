@@ -12,20 +12,6 @@
 #define Z 1.959963984540054 /* what a normal variable exceeds with a chance of 2.5 % */
 #define ONE_SIDED 0.05      /* of a bound where nothing happened: there is only one side */
 
-/* E. B. Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22
- * (1927). Unlike the normal approximation it keeps its promise for few trials and for rates near 0
- * and 1. */
-void lb_wilson95(uint64_t k, uint64_t n, double *ret_low, double *ret_high) {
-  *ret_low = 0;
-  *ret_high = 1;
-  if (n == 0) return;
-  double rate = (double)k / (double)n, zz = Z * Z / (double)n;
-  double middle = (rate + zz / 2) / (1 + zz);
-  double half = Z * sqrt(rate * (1 - rate) / (double)n + zz / (4 * (double)n)) / (1 + zz);
-  if (k > 0) *ret_low = middle - half;
-  if (k < n) *ret_high = middle + half;
-}
-
 double lb_upper95_zero(uint64_t n) { return n ? 1 - pow(ONE_SIDED, 1 / (double)n) : 1; }
 
 /* ---- rates over trials ----------------------------------------------------------------------- */
@@ -81,8 +67,9 @@ static struct total total_of(const struct lb_part *part, size_t count, bool shar
   return sum;
 }
 
-/* Where nothing or all of it failed, the trials show no spread: the bound is the one-sided one of
- * independent events, as for a safe cell. */
+/* E. B. Wilson's score interval (JASA 22, 1927): unlike the normal approximation it keeps its promise for few trials and
+ * for rates near 0 and 1. Where nothing or all of it failed, the trials show no spread: the bound is the one-sided one
+ * of independent events, as for a safe cell. */
 struct lb_rate lb_rate_share(const struct lb_part *part, size_t count) {
   struct total sum = total_of(part, count, true);
   struct lb_rate x = {.value = NAN, .low = 0, .high = 1};

@@ -9,9 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Wilson score interval at 95 % for k of n: bounds in [0,1]; n = 0 gives 0 and 1. For k = 0 the
- * one-sided upper bound is 1 - 0.05^(1/n) (the "rule of three"), which is what "safe" quotes. */
-void lb_wilson95(uint64_t k, uint64_t n, double *ret_low, double *ret_high);
+/* Of 0 of n: the one-sided upper bound 1 - 0.05^(1/n) (the "rule of three"), which is what "safe" quotes. */
 double lb_upper95_zero(uint64_t n);
 
 /* What a trial adds to a rate: events, and what they could have happened in (faults, hours,

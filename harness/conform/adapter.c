@@ -263,6 +263,19 @@ static void validity(struct lb_conform *c) {
   adapter_release(c, 0, key, "");
 }
 
+/* Whether some server has the record of it now. */
+/* The observer is the last session, which needs no program. */
+static bool adapter_has_record(struct lb_conform *c, const char *key) {
+  int observer = LB_CONFORM_SESSIONS - 1;
+  c->config[observer].looks_on = true;
+  for (size_t at = 0; at < c->topology->data_count; at++) {
+    int r = lb_conform_inspect(c, observer, key, at);
+    if (r == 1) return true;
+    if (r < 0) lb_conform_break(c, "cannot look for the record: %s", c->env[observer].base.err);
+  }
+  return false;
+}
+
 /* A record may end a little after the answer: a session that closes, a follower. */
 static void record(struct lb_conform *c) {
   KEY;

@@ -212,15 +212,3 @@ void adapter_answers(struct lb_conform *c, int i, const char *what, const char *
 void adapter_release(struct lb_conform *c, int i, const char *key, const char *why) {
   adapter_answers(c, i, "release", key, "ok", why);
 }
-
-/* The observer is the last session, which needs no program. */
-bool adapter_has_record(struct lb_conform *c, const char *key) {
-  int observer = LB_CONFORM_SESSIONS - 1;
-  c->config[observer].looks_on = true;
-  for (size_t at = 0; at < c->topology->data_count; at++) {
-    int r = lb_conform_inspect(c, observer, key, at);
-    if (r == 1) return true;
-    if (r < 0) lb_conform_break(c, "cannot look for the record: %s", c->env[observer].base.err);
-  }
-  return false;
-}

@@ -85,7 +85,5 @@ void adapter_answers(struct lb_conform *c, int i, const char *what, const char *
                      const char *why);
 void adapter_refused(struct lb_conform *c, int i, const char *key, const char *why);
 void adapter_release(struct lb_conform *c, int i, const char *key, const char *why);
-/* Whether some server has the record of it now. */
-bool adapter_has_record(struct lb_conform *c, const char *key);
 
 #endif

@@ -87,20 +87,10 @@ static int wait_and_hold_back(struct lb_env *env, struct pollfd *fds, size_t cou
   return c->wait_fds(env, fds, count, deadline); /* others may have become ready meanwhile */
 }
 
-void lb_conform_at_point(struct lb_conform *c, const char *point, void (*act)(struct lb_conform *c)) {
-  c->point = point;
-  c->at_point = act;
-}
-
 void lb_conform_hold_back(struct lb_conform *c, int i, int64_t most_ms) {
   c->hold_left = (lb_ns)most_ms * LB_NS_PER_MS;
   c->ready_at = 0;
   if (c->topology->data_count > 0) c->env[i].base.wait_fds = wait_and_hold_back;
-}
-
-lb_ns lb_conform_answered_at(struct lb_conform *c, int i) {
-  c->env[i].base.wait_fds = c->wait_fds;
-  return c->ready_at ? c->ready_at : lb_clock_ns();
 }
 
 void lb_conform_prepare(struct lb_conform *c) {

@@ -178,14 +178,10 @@ int lb_conform_queue_up(struct lb_conform *c, int i, const char *key, struct lb_
 /* Gives up what was refused: a place in a queue has to be given back. */
 void lb_conform_leave(struct lb_conform *c, int i, const char *key, struct lb_grant *grant);
 
-/* When the first session next comes by this point: act(c). NULL = never mind. */
-void lb_conform_at_point(struct lb_conform *c, const char *point, void (*act)(struct lb_conform *c));
 /* From now on session i is told late that a server has answered, each time by LB_CONFORM_HOLD_MS,
  * in all by most_ms: what a protocol counts from a reply then ends later than what it counts from
  * its request. Of no effect without servers. */
 void lb_conform_hold_back(struct lb_conform *c, int i, int64_t most_ms);
-/* Ends that. When the latest answer was there; now, if there was none to hold back. */
-lb_ns lb_conform_answered_at(struct lb_conform *c, int i);
 
 /* Fails unless the latest call answered `wanted`: "expected BUSY from try_acquire, got OK (second session)". */
 void lb_conform_want(struct lb_conform *c, int wanted, int got);

@@ -165,16 +165,22 @@ static void true_however_short_the_time(struct lb_conform *c) {
 
 static void cut_here(struct lb_conform *c) { lb_conform_shutdown_sockets(&c->target); }
 
+/* When the first session next comes by this point: act(c). NULL = never mind. */
+static void at_point(struct lb_conform *c, const char *point, void (*act)(struct lb_conform *c)) {
+  c->point = point;
+  c->at_point = act;
+}
+
 /* One round for each point that the protocol has: from that point on its connections are gone, whatever
  * it is about to do. A point that this client does not come by is for others. */
 static void cut_off_at_any_point(struct lb_conform *c) {
   for (const char *const *point = c->protocol->points; point && *point; point++) {
     KEY;
     struct lb_grant a = LB_GRANT_INIT;
-    lb_conform_at_point(c, *point, cut_here);
+    at_point(c, *point, cut_here);
     int r = lb_conform_try_for(c, 0, key, lost_ttl_ms(c), &a, in_ms(2000));
     is_true(c, key, &a, r);
-    lb_conform_at_point(c, NULL, NULL);
+    at_point(c, NULL, NULL);
   }
 }
 
@@ -191,7 +197,7 @@ static void die(struct lb_conform *c) { (void)c, _exit(0); }
 static void live_briefly(struct lb_conform *c, int number) {
   struct lb_grant g = LB_GRANT_INIT;
   c->config[0].ttl_ms = has(c, LB_TRAIT_SESSION) ? BRIEF_SESSION_MS : BRIEF_MS;
-  if (number >= DEAD_AT_A_POINT) lb_conform_at_point(c, c->protocol->points[number - DEAD_AT_A_POINT], die);
+  if (number >= DEAD_AT_A_POINT) at_point(c, c->protocol->points[number - DEAD_AT_A_POINT], die);
   int r = lb_conform_try_for(c, 0, wanted[number], BRIEF_MS, &g, in_ms(LB_CONFORM_CALL_MS));
   if (number < DEAD_AT_A_POINT) {
     WANT(number == DEAD_WAITER ? LB_BUSY : LB_OK, r);

@@ -116,10 +116,19 @@ static bool is_answered(const struct lb_history *h, size_t asks) {
   return false;
 }
 
+/* True if the text with this index is a list of hosts, as in "redis-4, redis-5", and has this one. */
+static bool lists(const struct lb_history *history, uint32_t text, const char *host) {
+  const char *list = text < history->texts.count ? history->texts.name[text] : "";
+  size_t length = strlen(host);
+  for (const char *at = list; (at = strstr(at, host)); at += length)
+    if ((at == list || at[-1] == ' ') && (at[length] == ',' || at[length] == '\0')) return true;
+  return false;
+}
+
 /* Whether a fault was done to that host in this event, or a cure: on either side of a cut. */
 static bool touches(const struct lb_history *h, const struct lb_event *e, const char *host) {
   const struct lb_fact *f = lb_event_fact(h, e);
-  return e->kind == LB_EV_TOUCHED && (lb_history_lists(h, f->host, host) || lb_history_lists(h, f->from, host));
+  return e->kind == LB_EV_TOUCHED && (lists(h, f->host, host) || lists(h, f->from, host));
 }
 
 /* Whether a step had looked whom the client talks to, and neither of the two was touched by a fault
@@ -402,8 +411,8 @@ static bool is_proved(const struct lb_history *h, size_t cut) {
 static uint32_t other_side(const struct lb_history *h, const struct lb_event *e, const char *client) {
   const struct lb_fact *f = lb_event_fact(h, e);
   if (e->kind != LB_EV_TOUCHED || strcmp(text_of(h, f->verb), "cut") != 0) return LB_NO_NAME;
-  if (lb_history_lists(h, f->host, client)) return f->from;
-  return lb_history_lists(h, f->from, client) ? f->host : LB_NO_NAME;
+  if (lists(h, f->host, client)) return f->from;
+  return lists(h, f->from, client) ? f->host : LB_NO_NAME;
 }
 
 /* Whether proved cuts of the scenario keep the client of event `at` from so many servers then that
@@ -413,7 +422,7 @@ static bool is_cut_off(const struct guarded *g, size_t at) {
   size_t from = 0;
   for (size_t s = 0; s < g->count; s++)
     for (size_t i = 0; i < at; i++) {
-      if (!lb_history_lists(g->h, other_side(g->h, &g->h->events[i], client), g->servers[s])) continue;
+      if (!lists(g->h, other_side(g->h, &g->h->events[i], client), g->servers[s])) continue;
       if (!is_proved(g->h, i) || is_taken_back(g->h, i, at)) continue;
       from++;
       break;
@@ -429,7 +438,7 @@ static bool stood_still(const struct guarded *g, size_t at) {
     const struct lb_event *e = &g->h->events[i];
     const struct lb_fact *f = lb_event_fact(g->h, e);
     if (e->kind != LB_EV_TOUCHED || strcmp(text_of(g->h, f->verb), "pause") != 0) continue;
-    if (lb_history_lists(g->h, f->host, g->h->clients.name[check->client]) && is_proved(g->h, i)) return true;
+    if (lists(g->h, f->host, g->h->clients.name[check->client]) && is_proved(g->h, i)) return true;
   }
   return false;
 }

@@ -145,14 +145,6 @@ uint64_t lb_history_permits(const struct lb_history *history, uint32_t key) {
   return own ? own : any;
 }
 
-bool lb_history_lists(const struct lb_history *history, uint32_t text, const char *host) {
-  const char *list = text < history->texts.count ? history->texts.name[text] : "";
-  size_t length = strlen(host);
-  for (const char *at = list; (at = strstr(at, host)); at += length)
-    if ((at == list || at[-1] == ' ') && (at[length] == ',' || at[length] == '\0')) return true;
-  return false;
-}
-
 static bool before(const struct lb_event *a, const struct lb_event *b) {
   return a->t < b->t || (a->t == b->t && a->s < b->s);
 }

@@ -190,8 +190,6 @@ void lb_history_add(struct lb_history *history, const struct lb_event *event);
 uint32_t lb_facts_add(struct lb_history *history, const struct lb_fact *fact);
 /* The fact of an event; lb_no_fact if it has none. */
 const struct lb_fact *lb_event_fact(const struct lb_history *history, const struct lb_event *event);
-/* True if the text with this index is a list of hosts, as in "redis-4, redis-5", and has this one. */
-bool lb_history_lists(const struct lb_history *history, uint32_t text, const char *host);
 /* True for an event that is a fact, whatever its client. */
 bool lb_event_is_fact(const struct lb_event *event);
 /* Sorts by (t, s); the order of equal pairs is kept. */

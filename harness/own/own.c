@@ -37,7 +37,8 @@ struct lb_own *lb_own_at(size_t index) {
   return index < list_count ? &list[index] : NULL;
 }
 
-void lb_own_address_text(const struct lb_own_address *at, char *buf, size_t size) {
+/* "127.0.0.1:6379", "[::1]:6379". */
+static void address_text(const struct lb_own_address *at, char *buf, size_t size) {
   bool literal = strchr(at->host, ':');
   snprintf(buf, size, "%s%s%s:%u", literal ? "[" : "", at->host, literal ? "]" : "", (unsigned)at->port);
 }
@@ -268,7 +269,7 @@ static void summarize(struct lb_own *own) {
   int n = snprintf(own->summary, sizeof own->summary, "%s at", own->found.version);
   for (size_t i = 0; i < own->found.count && n < (int)sizeof own->summary; i++) {
     char at[LB_OWN_HOST_MAX + 16];
-    lb_own_address_text(&own->found.server[i], at, sizeof at);
+    address_text(&own->found.server[i], at, sizeof at);
     n += snprintf(own->summary + n, sizeof own->summary - (size_t)n, "%s %s", i > 0 ? "," : "", at);
   }
 }

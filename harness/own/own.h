@@ -93,8 +93,6 @@ struct lb_own *lb_own_at(size_t index);
 /* What clients get; it points into `own`, and the logins. Before lb_own_ask() it lists what was typed. `endpoint` has
  * room for LB_SERVERS_MAX. */
 void lb_own_target(const struct lb_own *own, struct lb_endpoint *endpoint, struct lb_target *ret);
-/* "127.0.0.1:6379", "[::1]:6379". */
-void lb_own_address_text(const struct lb_own_address *at, char *buf, size_t size);
 
 /* ---- logins (own_login.c) --------------------------------------------------------------------- */
 

@@ -296,17 +296,3 @@ bool lb_premise_observed_by(const struct lb_premise *p, const struct lb_step *st
   }
   return false;
 }
-
-void lb_premise_format_step(const struct lb_premise *p, char *buf, size_t size) {
-  char server[32];
-  lb_role_format(p->server, server, sizeof server);
-  switch (p->kind) {
-    case LB_PREMISE_KEY: snprintf(buf, size, "observe key on %s", server); break;
-    case LB_PREMISE_HOLDS: snprintf(buf, size, "observe client %d", p->client); break;
-    case LB_PREMISE_SERVER: snprintf(buf, size, "observe server of client %d", p->client); break;
-    case LB_PREMISE_UNSYNCED: snprintf(buf, size, "power off %s", server); break;
-    case LB_PREMISE_LEFT: snprintf(buf, size, "observe %s leaves within T", server); break;
-    case LB_PREMISE_GRANTED:
-    case LB_PREMISE_REFUSED: snprintf(buf, size, "client %d acquire within T", p->client); break;
-  }
-}

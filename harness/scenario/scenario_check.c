@@ -329,6 +329,21 @@ static int highest_client(const struct lb_premise *premise) {
   return of_client ? premise->server.number : premise->client;
 }
 
+/* The step that would: "observe client 1". 64 bytes are enough. */
+static void format_premise_step(const struct lb_premise *p, char *buf, size_t size) {
+  char server[32];
+  lb_role_format(p->server, server, sizeof server);
+  switch (p->kind) {
+    case LB_PREMISE_KEY: snprintf(buf, size, "observe key on %s", server); break;
+    case LB_PREMISE_HOLDS: snprintf(buf, size, "observe client %d", p->client); break;
+    case LB_PREMISE_SERVER: snprintf(buf, size, "observe server of client %d", p->client); break;
+    case LB_PREMISE_UNSYNCED: snprintf(buf, size, "power off %s", server); break;
+    case LB_PREMISE_LEFT: snprintf(buf, size, "observe %s leaves within T", server); break;
+    case LB_PREMISE_GRANTED:
+    case LB_PREMISE_REFUSED: snprintf(buf, size, "client %d acquire within T", p->client); break;
+  }
+}
+
 /* A premise that nobody observes would make every trial undecided. What is observed several times
  * has one premise, which has to hold each time, or one for each time, in their order: then it is
  * known before the run which of them speaks of which. Of a safe trial one step is enough. */
@@ -338,7 +353,7 @@ static int check_premises(const struct lb_scenario *scenario, int *ret_line, str
     const struct lb_premise *premise = &scenario->premises[i];
     size_t seen = count_observations(scenario, premise), alike = count_alike(scenario, premise);
     const char *key = premise->of_safe ? "safe" : "premise";
-    lb_premise_format_step(premise, step, sizeof step);
+    format_premise_step(premise, step, sizeof step);
     *ret_line = premise->line;
     if (highest_client(premise) > fewest_clients(scenario))
       return lb_refuse(err, "%s = %s: names client %d, but clients = %d", key, premise->text, highest_client(premise),

@@ -135,7 +135,7 @@ struct lb_step {
   int64_t offset_ms;  /* clock jump */
   double rate;        /* clock rate */
   char point[32];     /* stop, crash */
-  const char *policy; /* fill memory: one of lb_policies; NULL = another step */
+  const char *policy; /* fill memory: a policy of Redis; NULL = another step */
   char *text;         /* as written */
   int line;
   uint32_t number; /* its place among the steps, from 1; of a drawn fault: in the schedule */
@@ -224,9 +224,6 @@ bool lb_step_form_has(const struct lb_step_row *row, const char *part);
 /* "cut, kill, pause or clock": the first words of the verbs that are chosen, each once, in the order of the table. */
 void lb_step_list(const bool chosen[LB_VERB_COUNT], char *buf, size_t size);
 
-/* What a Redis may do when its memory is full, ends with NULL. */
-extern const char *const lb_policies[];
-
 /* ---- text ------------------------------------------------------------------------------------ */
 
 /* A role as a step would write it: "current primary", "node 2". 32 bytes are enough. */
@@ -275,7 +272,5 @@ int lb_premise_parse(const char *text, struct lb_premise *ret, struct lb_error *
 bool lb_premise_same_subject(const struct lb_premise *a, const struct lb_premise *b);
 /* True if the step looks at what the premise speaks of. */
 bool lb_premise_observed_by(const struct lb_premise *premise, const struct lb_step *step);
-/* The step that would: "observe client 1". 64 bytes are enough. */
-void lb_premise_format_step(const struct lb_premise *premise, char *buf, size_t size);
 
 #endif

@@ -130,16 +130,16 @@ static int lock_parse(const char *word, struct lb_step *ret, struct lb_error *wh
   return r;
 }
 
-/* Form only: which points a client has is known to the protocol that it runs. */
-const char *const lb_policies[] = {"noeviction",   "volatile-ttl",    "volatile-lru",
-                                   "volatile-lfu", "volatile-random", "allkeys-lru",
-                                   "allkeys-lfu",  "allkeys-random",  NULL};
+/* What a Redis may do when its memory is full. */
+static const char *const policies[] = {"noeviction",   "volatile-ttl",    "volatile-lru",
+                                       "volatile-lfu", "volatile-random", "allkeys-lru",
+                                       "allkeys-lfu",  "allkeys-random",  NULL};
 
 static int policy_parse(const char *word, struct lb_step *ret, struct lb_error *why) {
   size_t count = 0;
-  for (; lb_policies[count]; count++)
-    if (strcmp(lb_policies[count], word) == 0) return ret->policy = lb_policies[count], 0;
-  const char *near = lb_suggest(word, lb_policies, count);
+  for (; policies[count]; count++)
+    if (strcmp(policies[count], word) == 0) return ret->policy = policies[count], 0;
+  const char *near = lb_suggest(word, policies, count);
   if (near) return lb_refuse(why, "unknown policy '%s', did you mean '%s'?", word, near);
   return lb_refuse(
       why,
@@ -147,6 +147,7 @@ static int policy_parse(const char *word, struct lb_step *ret, struct lb_error *
       word);
 }
 
+/* Form only: which points a client has is known to the protocol that it runs. */
 static int point_parse(const char *word, struct lb_step *ret, struct lb_error *why) {
   size_t size = sizeof ret->point;
   if (strlen(word) >= size || word[strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789-")] != '\0')

@@ -231,18 +231,6 @@ void lb_display_field(struct lb_display_line *line, const char *text, size_t wid
   line->pending += length < width ? width - length : 0;
 }
 
-/* Scenarios are compared by address: they are the plan's own. The walk over all cells is cheap
- * beside a single trial. */
-const struct lb_cell_sum *lb_display_cell_at(const struct lb_tally *tally, const struct lb_scenario *scenario,
-                                             const char *system, enum lb_guard guard) {
-  const struct lb_plan *plan = tally->plan;
-  for (size_t i = 0; i < plan->cell_count; i++)
-    if (plan->cells[i].scenario == scenario && plan->cells[i].guard == guard &&
-        strcmp(plan->cells[i].system, system) == 0)
-      return &tally->cells[i];
-  return NULL;
-}
-
 enum { WIDTH = 120, WIDTH_LEAST = 40 };
 
 size_t lb_display_width(FILE *out) {

@@ -64,9 +64,6 @@ enum lb_display_style { LB_DISPLAY_WORDS, LB_DISPLAY_SHORT }; /* "VIOLATED 2/3",
 void lb_display_cell_text(const struct lb_cell_sum *cell, enum lb_display_style style, char *buf, size_t size);
 /* What a terminal is sent before such a text; "\033[0m" ends it. */
 const char *lb_display_colour(enum lb_verdict verdict);
-/* The cell of these three; NULL = it was not asked for. */
-const struct lb_cell_sum *lb_display_cell_at(const struct lb_tally *tally, const struct lb_scenario *scenario,
-                                             const char *system, enum lb_guard guard);
 
 /* A line of fields. Blanks are owed, and only written before the next text: no line ends with
  * blanks, which a log or a test would show as a difference. A new line begins with {0}, or with its

@@ -72,6 +72,19 @@ static void set_heading(struct column *c, enum lb_display_style style) {
     if (strlen(c->head[i]) > c->width) c->width = strlen(c->head[i]);
 }
 
+/* The cell of these three; NULL = it was not asked for. */
+/* Scenarios are compared by address: they are the plan's own. The walk over all cells is cheap
+ * beside a single trial. */
+static const struct lb_cell_sum *cell_at(const struct lb_tally *tally, const struct lb_scenario *scenario,
+                                         const char *system, enum lb_guard guard) {
+  const struct lb_plan *plan = tally->plan;
+  for (size_t i = 0; i < plan->cell_count; i++)
+    if (plan->cells[i].scenario == scenario && plan->cells[i].guard == guard &&
+        strcmp(plan->cells[i].system, system) == 0)
+      return &tally->cells[i];
+  return NULL;
+}
+
 /* Sets style, gap and the width of every column, and returns the width of the whole table in bytes.
  * Each call starts anew, so that the caller can try one style after the other. */
 static size_t lay_out(struct table *t, enum lb_display_style style, size_t gap) {
@@ -84,8 +97,7 @@ static size_t lay_out(struct table *t, enum lb_display_style style, size_t gap) 
     column->width = 0;
     set_heading(column, style);
     for (size_t s = 0; s < t->tally->plan->scenario_count; s++) {
-      const struct lb_cell_sum *cell =
-          lb_display_cell_at(t->tally, &t->tally->plan->scenarios[s], column->system, LB_GUARD_NONE);
+      const struct lb_cell_sum *cell = cell_at(t->tally, &t->tally->plan->scenarios[s], column->system, LB_GUARD_NONE);
       if (!cell) continue;
       lb_display_cell_text(cell, style, text, sizeof text);
       if (strlen(text) > column->width) column->width = strlen(text);
@@ -122,12 +134,11 @@ static void print_row(const struct table *t, const struct lb_scenario *scenario,
   char text[64];
   struct lb_display_line line = {0};
   bool any = false;
-  for (size_t c = from; c < end; c++)
-    any = any || lb_display_cell_at(t->tally, scenario, t->columns[c].system, LB_GUARD_NONE);
+  for (size_t c = from; c < end; c++) any = any || cell_at(t->tally, scenario, t->columns[c].system, LB_GUARD_NONE);
   if (!any) return;
   lb_display_field(&line, scenario->name, t->label, NULL, out);
   for (size_t c = from; c < end; c++) {
-    const struct lb_cell_sum *cell = lb_display_cell_at(t->tally, scenario, t->columns[c].system, LB_GUARD_NONE);
+    const struct lb_cell_sum *cell = cell_at(t->tally, scenario, t->columns[c].system, LB_GUARD_NONE);
     line.pending += t->gap;
     if (cell) lb_display_cell_text(cell, t->style, text, sizeof text);
     lb_display_field(&line, cell ? text : "-", t->columns[c].width,
@@ -273,7 +284,7 @@ static void print_guard_row(const struct lb_tally *tally, const struct guards *g
   lb_display_field(&line, first->system, g->label - 2, NULL, out);
   for (int k = 0; k < LB_GUARD_COUNT; k++) {
     if (!g->width[k]) continue;
-    const struct lb_cell_sum *cell = lb_display_cell_at(tally, first->scenario, first->system, (enum lb_guard)k);
+    const struct lb_cell_sum *cell = cell_at(tally, first->scenario, first->system, (enum lb_guard)k);
     if (cell) guard_text(cell, g->style, text, sizeof text);
     line.pending += 2;
     lb_display_field(&line, cell ? text : "-", g->width[k], cell && colour ? lb_display_colour(cell->verdict) : NULL,
@@ -311,7 +322,7 @@ static void print_list(const struct lb_tally *tally, FILE *out) {
     if (!has_guards(plan, first->scenario) || !first_of_row(plan, i)) continue;
     fprintf(out, "%s %s\n", first->scenario->name, first->system);
     for (int k = 0; k < LB_GUARD_COUNT; k++) {
-      const struct lb_cell_sum *cell = lb_display_cell_at(tally, first->scenario, first->system, (enum lb_guard)k);
+      const struct lb_cell_sum *cell = cell_at(tally, first->scenario, first->system, (enum lb_guard)k);
       if (!cell) continue;
       guard_text(cell, LB_DISPLAY_WORDS, text, sizeof text);
       snprintf(line, sizeof line, "%-9s %s", lb_guard_name((enum lb_guard)k), text);

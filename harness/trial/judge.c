@@ -112,6 +112,13 @@ static void decide_stalled(struct lb_outcome *out, const char *what) {
          (double)out->stall_ns / 1e6);
 }
 
+/* "client-2" from its index, or "the observer", whose state stands behind those of the clients. */
+static const char *speaker(const struct lb_stage *s, size_t index, char name[32]) {
+  if (index == s->client_count) return "the observer";
+  snprintf(name, 32, "client-%zu", index + 1);
+  return name;
+}
+
 /* Nobody got the lock in time: would somebody have got it later? The timeline has asked again (timeline.c). */
 static void decide_closing(const struct lb_stage *s, const char *what, struct lb_outcome *out) {
   struct lb_closing closing;
@@ -119,8 +126,7 @@ static void decide_closing(const struct lb_stage *s, const char *what, struct lb
   lb_evidence_closing(&s->history, (uint64_t)s->plan->scenario->ttl_ms * LB_NS_PER_MS, &closing);
   double asked_s = (double)(closing.at - closing.begin) / 1e9;
   if (closing.end == LB_CLOSING_GRANTED)
-    decide(out, LB_DELAYED, "%s; %s was granted %.1f s later", what, lb_stage_speaker(s, closing.client, name),
-           asked_s);
+    decide(out, LB_DELAYED, "%s; %s was granted %.1f s later", what, speaker(s, closing.client, name), asked_s);
   else if (closing.end == LB_CLOSING_REFUSED)
     decide(out, LB_STUCK, "%s, nor for %.1f s more, though every lease and session should be over that is not kept up",
            what, asked_s);
@@ -134,7 +140,7 @@ static void decide_stuck(const struct lb_stage *s, const struct lb_in_vain *last
   else
     snprintf(what, sizeof what,
              "%s asked for %.1f s and got nothing, though for the last %.1f s nobody had a right to the lock",
-             lb_stage_speaker(s, last->client, name), (double)last->asked_ns / 1e9, (double)last->free_ns / 1e9);
+             speaker(s, last->client, name), (double)last->asked_ns / 1e9, (double)last->free_ns / 1e9);
   if (is_stalled(s, out)) decide_stalled(out, what);
   else decide_closing(s, what, out);
 }
@@ -160,7 +166,7 @@ static bool decide_breach(const struct lb_stage *s, struct lb_outcome *out) {
   for (size_t i = 0; i <= s->client_count; i++) {
     const char *breach = s->memory->state[i].breach;
     if (!breach[0]) continue;
-    decide(out, LB_UNDECIDED, "%s: breach of the %s: %s", lb_stage_speaker(s, i, name),
+    decide(out, LB_UNDECIDED, "%s: breach of the %s: %s", speaker(s, i, name),
            s->plan->protocol->traits & LB_TRAIT_FOREIGN ? "line protocol (peers/README.md)"
                                                         : "contract (backends/backend.h)",
            breach);
@@ -178,8 +184,8 @@ static void add_errors(const struct lb_stage *s, struct lb_outcome *out) {
   if (first > s->client_count || strstr(out->why, s->memory->state[first].error)) return;
   for (size_t i = first + 1; i <= s->client_count; i++) others += s->memory->state[i].error[0] != '\0';
   if (others) snprintf(more, sizeof more, " (and of %zu other%s)", others, others == 1 ? "" : "s");
-  snprintf(out->why + length, sizeof out->why - length, "; last error of %s%s: %s", lb_stage_speaker(s, first, name),
-           more, s->memory->state[first].error);
+  snprintf(out->why + length, sizeof out->why - length, "; last error of %s%s: %s", speaker(s, first, name), more,
+           s->memory->state[first].error);
 }
 
 /* Under a campaign somebody has to be granted the lock from time to time. */

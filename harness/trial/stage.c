@@ -34,12 +34,6 @@ struct lb_client_state *lb_stage_state(const struct lb_stage *s, const struct lb
   return &s->memory->state[client->number];
 }
 
-const char *lb_stage_speaker(const struct lb_stage *s, size_t index, char name[32]) {
-  if (index == s->client_count) return "the observer";
-  snprintf(name, 32, "client-%zu", index + 1);
-  return name;
-}
-
 int lb_stage_died(struct lb_stage *s, struct lb_client *client) {
   char fate[200];
   lb_client_fate(client, lb_stage_state(s, client), -ECONNRESET, fate, sizeof fate);

@@ -133,8 +133,6 @@ int lb_stage_doubt(struct lb_stage *stage, enum lb_verdict verdict, const char *
 
 /* What the memory says of a client of this stage, or of the observer. */
 struct lb_client_state *lb_stage_state(const struct lb_stage *stage, const struct lb_client *client);
-/* "client-2" from its index, or "the observer", whose state stands behind those of the clients. */
-const char *lb_stage_speaker(const struct lb_stage *stage, size_t index, char name[32]);
 /* A client ended although no step killed it: undecided, "client-2 died by itself: died of SIGSEGV inside release". */
 int lb_stage_died(struct lb_stage *stage, struct lb_client *client);
 /* A client was awaited for `what` and did not answer, with this result of lb_client_await(): undecided, "WHAT: no

@@ -17,7 +17,7 @@
 #include "lines.h"
 #include "history/stats.h"
 
-static struct lb_hist hist, other; /* 15 kB each */
+static struct lb_hist hist; /* 15 kB */
 
 static void assert_near(double value, double expected) {
   if (!(fabs(value - expected) < 5e-5)) fail_msg("%.6f, expected %.6f", value, expected);
@@ -106,25 +106,6 @@ static void quantiles_are_off_by_less_than_a_64th(void **state) {
                  (unsigned long long)exact);
     }
   }
-}
-
-static void merging_is_the_same_as_adding_all_to_one(void **state) {
-  (void)state;
-  static struct lb_hist all;
-  struct lb_rng rng = lb_rng_fork(7, 0, 0);
-  lb_hist_init(&hist), lb_hist_init(&other), lb_hist_init(&all);
-  for (int i = 0; i < 5000; i++) {
-    uint64_t v = lb_rng_next(&rng) >> (32 + lb_rng_below(&rng, 32)); /* sums stay exact in a double */
-    lb_hist_add(i % 3 ? &hist : &other, v);
-    lb_hist_add(&all, v);
-  }
-  lb_hist_merge(&hist, &other);
-  assert_memory_equal(&hist, &all, sizeof all);
-  lb_hist_init(&other);
-  lb_hist_merge(&hist, &other);
-  assert_memory_equal(&hist, &all, sizeof all);
-  lb_hist_merge(&other, &hist);
-  assert_memory_equal(&other, &all, sizeof all);
 }
 
 /* ---- histories --------------------------------------------------------------------------------------------------- */
@@ -487,7 +468,6 @@ int main(void) {
       cmocka_unit_test(an_empty_histogram_has_quantile_0),
       cmocka_unit_test(one_value_is_returned_exactly_however_large),
       cmocka_unit_test(quantiles_are_off_by_less_than_a_64th),
-      cmocka_unit_test(merging_is_the_same_as_adding_all_to_one),
       cmocka_unit_test(wait_hold_and_handoff_are_measured),
       cmocka_unit_test(a_hold_lasts_until_as_many_releases_as_grants),
       cmocka_unit_test(a_handoff_starts_at_the_latest_release_by_another_client),
