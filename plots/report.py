@@ -32,6 +32,7 @@ EMBEDDED = {"lagging-follower": "How late a follower may be: what became of each
             "distance": "Hand-offs and grants per second over the round trip between the hosts.",
             "safety-speed": "Safety under faults against speed."}
 MOST_TRIALS, MOST_PICTURE = 40, 300_000  # lines of trials for each cell; bytes of a picture
+MOST_PAGE = 2_900_000  # bytes; the trials get what the rest leaves
 DAMAGE = {"lost_updates": "lost update", "stale_writes": "stale write", "token_regressions": "token regression"}
 NBSP = "\xa0"  # cells are narrow: a line ends elsewhere
 CONTROL_CHARACTERS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")  # HTML cannot carry them
@@ -44,6 +45,7 @@ FILES = {"run.json": "the whole run: what was asked, where, every cell", "trials
          "figures": "every figure as svg, png and pdf, with the drawn numbers as csv"}
 
 
+DATA_HERE = "<!-- data -->"
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -209,20 +211,21 @@ def changing(cells):
     return run_folder.guards_in_order(found)
 
 
-def data_of(run_dir, run, trials):
+def data_of(run_dir, run, trials, taken=0):
+    """`taken`: bytes of the page without this."""
     texts, cells = Texts(), asked(run["cells"])
     rows = _trials_of(trials, texts)
-    stories, left, why = told.told(run_dir, run["cells"])
     guards = run_folder.guards_in_order({c["guard"] for c in cells})
-    return {
+    data = {
         "id": run["id"], "called": called(), "place": place_of(run_dir), "glyphs": {v: look[2] for v, look in style.VERDICTS.items()},
         "scenarios": [{"name": s["name"], "title": s.get("title"), "theme": theme_of(s), "question": s.get("question"),
                        "steps": part(s, "steps", list)} for s in run["scenarios"]],
         "systems": list(dict.fromkeys(c["system"] for c in cells)), "guards": guards, "changing": changing(cells),
         "cells": [cell_data(c, rows, texts) for c in cells],
-        "told": {".".join(key): story for key, story in stories.items()}, "left": left, "untold": why,
         "speed": curves.of(run_dir, run), "texts": texts.all,
     }
+    stories, left, why = told.told(run_dir, run["cells"], MOST_PAGE - taken - len(script_json(data).encode()))
+    return data | {"told": {".".join(key): story for key, story in stories.items()}, "left": left, "untold": why}
 
 
 def _clean(value):
@@ -351,12 +354,14 @@ def page_of(run_dir, run, trials):
     script = environment.loader.get_source(environment, "report.js")[0]
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     import markupsafe  # of Jinja2
-    return environment.get_template("report.html").render(
+    page = environment.get_template("report.html").render(
         **words, dict=dict, list=list, has=lambda name: os.access(os.path.join(run_dir, name), os.R_OK), cell_id=_id,
         run=run, tone=tone_of(run), campaign=campaign, campaigns=campaigns, trials=trials,
-        script=markupsafe.Markup(script), digest=digest, data=markupsafe.Markup(script_json(data_of(run_dir, run, trials))),
+        script=markupsafe.Markup(script), digest=digest, data=markupsafe.Markup(DATA_HERE),
         loads=unsettled_loads(run), pictures=pictures(run_dir), not_drawn=by_reason(not_drawn(run_dir)), called=called(),
         command=shlex.join([called(), *run_folder.typed(run)]), place=lambda file="": place_of(run_dir, file), files=FILES)
+    before, _, after = page.rpartition(DATA_HERE)
+    return before + script_json(data_of(run_dir, run, trials, len(page.encode()))) + after
 
 
 def write(run_dir, run, trials):

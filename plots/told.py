@@ -12,7 +12,6 @@ import subprocess
 
 from timeline import Story
 
-BUDGET = 2_000_000  # bytes of JSON for all trials: the whole page stays below 3 MB
 MOST = 1500  # marks of a kind in a lane
 LINE = re.compile(r"  \+ *([\d.]+) ms (?:[ |:]*)  (\S+) *(.*)")
 
@@ -118,7 +117,7 @@ def _trials(lines):
     return trials
 
 
-def fitting(cells, trials, budget=BUDGET):
+def fitting(cells, trials, budget):
     """(those that fit the budget, how many do not): what was safe and as expected goes first."""
     def rank(key):
         cell = cells.get(key, {})
@@ -134,7 +133,7 @@ def fitting(cells, trials, budget=BUDGET):
     return kept, len(trials) - len(kept)
 
 
-def told(run_dir, cells):
+def told(run_dir, cells, budget):
     """(trials, how many were left out, why there are none or None)"""
     program = os.environ.get("LOCKBENCH_BIN")
     if not program:
@@ -144,4 +143,4 @@ def told(run_dir, cells):
         trials = _trials(lines)
     except (ValueError, KeyError, TypeError, IndexError) as error:
         return {}, 0, f"lockbench explain --all: {error}"
-    return (*fitting({(c["scenario"], c["system"], c["guard"]): c for c in cells}, trials), wrong)
+    return (*fitting({(c["scenario"], c["system"], c["guard"]): c for c in cells}, trials, budget), wrong)

@@ -393,7 +393,7 @@
         const word = ["granted", "busy", "timeout", "unknown"][came];
         put("line", {x1: this.x(from), x2: this.x(to), y1: mid(lane), y2: mid(lane), "stroke-width": 2, class: "asks"});
         put("rect", {...span(from, to), y: mid(lane) - 6, height: 12, fill: "transparent", "data-tip": `${t.lanes[lane]} asks for ${lengthOf(to - from)}: ${word}`});
-        if (came) put("text", {x: this.x(to) + 3, y: mid(lane) + 4, class: "soft"}, word);
+        if (came) put("text", {x: this.label(this.x(to), charW * word.length, 3), y: mid(lane) + 4, class: "soft"}, word);
       }
       for (const [lane, from, to, until, ended] of t.holds || []) {
         if (!seen(from, to)) continue;
@@ -406,7 +406,7 @@
           put("line", {x1: this.x(until), x2: this.x(until), y1: mid(lane) - 13, y2: mid(lane) + 13, class: "lease", "data-tip": `the lease of ${t.lanes[lane]} ends`});
           if (this.x(until) - Math.max(this.x(from), this.left) > 70) put("text", {x: this.x(until) - 4, y: mid(lane) + 20, "text-anchor": "end", class: "soft"}, "lease ends");
         }
-        if (ended === "lost" && seen(to, to)) put("text", {x: this.x(to) + 4, y: mid(lane) + 4, class: "soft"}, "lost");
+        if (ended === "lost" && seen(to, to)) put("text", {x: this.label(this.x(to), charW * 4, 4), y: mid(lane) + 4, class: "soft"}, "lost");
       }
       const lastLabel = {};
       for (const [lane, at, isWrite, value, refused] of t.uses || []) {
@@ -664,6 +664,9 @@
   };
   const loads = data.speed.map(speedOf);
   if (loads.length) $("speed").replaceChildren(...loads.map(([node]) => node));
+
+  $("left").hidden = !data.left;
+  $("left").textContent = `To keep this page below 3 MB, ${plural(data.left, "trial")} are left out of it, safe ones first. Their cells have the command that tells them.`;
 
   // ---- addresses ----
 

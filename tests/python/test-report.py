@@ -413,7 +413,7 @@ def check_told(lockbench):
     trials = {key: {"story": "x" * 100} for key in cells}
     tap.check("where the page would grow too large, safe trials are left out first", wrong(
         two=([list(kept) for kept in (report.told.fitting(cells, trials, 230)[0],)], [[("s", "c", "none"), ("s", "b", "none")]]),
-        left=(report.told.fitting(cells, trials, 230)[1], 1), all=(report.told.fitting(cells, trials)[1], 0)))
+        left=(report.told.fitting(cells, trials, 230)[1], 1), all=(report.told.fitting(cells, trials, 1000)[1], 0)))
     with folder(run_of([cell()]), [trial(history="histories/x.hist", why="")], {"histories/x.hist": "no history"}) as path:
         os.environ["LOCKBENCH_BIN"] = lockbench
         broken = written(path).data()
