@@ -273,12 +273,11 @@ int lb_protocol_add(const struct lb_protocol *protocol, struct lb_error *err) {
 
 /* The table of an open library, or NULL with a line. */
 static const struct lb_protocol *take_table(const char *path, void *library, struct lb_error *err) {
-  struct lb_error why;
   const struct lb_protocol *const *symbol = dlsym(library, "lockbench_plugin");
   if (!symbol || !*symbol) {
     lb_refuse(err, "%s: exports no symbol lockbench_plugin (see docs/adding-a-lock.md)", path);
-  } else if (lb_protocol_check(*symbol, &why) < 0) {
-    lb_refuse(err, "%s: %s", path, why.text);
+  } else if (lb_protocol_check(*symbol, err) < 0) {
+    lb_error_prefix(err, "%s: ", path);
   } else if (lb_protocol_find((*symbol)->name)) {
     lb_refuse(err, "%s: protocol name '%s' is taken", path, (*symbol)->name);
   } else {

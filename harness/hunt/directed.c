@@ -82,15 +82,14 @@ static int add_fault(struct reader *r, size_t index, struct lb_error *err) {
                         *over = event_of(h, index, LB_EV_OVER, fact->step);
   const struct lb_event *touched = event_of(h, index, LB_EV_TOUCHED, fact->step);
   const struct lb_fact *whom = touched ? lb_event_fact(h, touched) : fact;
-  struct lb_error why;
   if (!proved) return 0;
   if (r->d->fault_count == LB_DIRECTED_FAULTS_MAX)
     return lb_refuse(err, "more than %d faults came before the violation: take a trial that breaks sooner",
                      LB_DIRECTED_FAULTS_MAX);
   struct lb_directed_fault *f = &r->d->fault[r->d->fault_count];
   *f = (struct lb_directed_fault){0};
-  if (lb_step_parse(text(h, fact->what), &f->step, &why) < 0)
-    return lb_refuse(err, "the fault '%s': %s", text(h, fact->what), why.text);
+  if (lb_step_parse(text(h, fact->what), &f->step, err) < 0)
+    return lb_error_prefix(err, "the fault '%s': ", text(h, fact->what));
   snprintf(f->host, sizeof f->host, "%s", text(h, whom->host));
   snprintf(f->from, sizeof f->from, "%s", text(h, whom->from));
   if (lb_role_is_client(f->step.a)) f->client = client_named(r, f->host);

@@ -191,7 +191,6 @@ static struct lb_cut *new_cut(struct lb_net *net, const void *owner, const struc
 
 int lb_cut_make(struct lb_net *net, const void *owner, const struct lb_way *ways, size_t count, struct lb_cut **ret,
                 struct lb_error *err) {
-  struct lb_error why;
   if (!net->separate) return lb_error(err, -ENOTSUP, "hosts share one loopback here: nothing to cut");
   struct lb_cut *cut = new_cut(net, owner, ways, count);
   if (!cut) return lb_error(err, -ENOMEM, "out of memory");
@@ -201,7 +200,7 @@ int lb_cut_make(struct lb_net *net, const void *owner, const struct lb_way *ways
   lb_line_silence(net, ways, count, false);
   if (r == 0) return *ret = cut, 0;
   /* What cannot be undone stays in the list: whoever heals later finds it, and fails loudly. */
-  if (lb_rules_remove(&rules, &why) == 0) forget(net, cut);
+  if (lb_rules_remove(&rules, NULL) == 0) forget(net, cut);
   return r;
 }
 

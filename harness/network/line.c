@@ -321,7 +321,6 @@ static int check_ways(const struct lb_net *net, const struct lb_way *ways, size_
  * twice, as packets can anywhere. */
 int lb_line_make(struct lb_net *net, const void *owner, const struct lb_way *ways, size_t count,
                  const struct lb_line_plan *plan, struct lb_line **ret, struct lb_error *err) {
-  struct lb_error why;
   int r = check_ways(net, ways, count, err);
   if (r < 0) return r;
   struct lb_line *line = new_line(net, owner, ways, count, plan);
@@ -337,7 +336,7 @@ int lb_line_make(struct lb_net *net, const void *owner, const struct lb_way *way
   r = lb_rules_add(&rules, err);
   if (r == 0) return *ret = line, 0;
   /* What cannot be undone stays in the list, as a cut does. */
-  lb_line_end(net, line, &why);
+  lb_line_end(net, line, NULL);
   return r;
 }
 

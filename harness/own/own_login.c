@@ -66,16 +66,15 @@ static int put_value(struct lb_own_login *login, size_t key, const char *value, 
 int lb_own_take_environment(struct lb_error *err) {
   for (size_t i = 0; i < LB_LOGIN_COUNT; i++)
     for (size_t k = 0; k < KEY_COUNT; k++) {
-      struct lb_error why = {0};
       char name[64];
       int n = snprintf(name, sizeof name, "LOCKBENCH_%s_%s", names[i], keys[k]);
       for (int c = 0; c < n; c++) name[c] = (char)toupper((unsigned char)name[c]);
       char *value = getenv(name);
       if (!value || !*value) continue;
-      int r = put_value(&logins[i], k, value, &why);
+      int r = put_value(&logins[i], k, value, err);
       explicit_bzero(value, strlen(value));
       unsetenv(name);
-      if (r < 0) return lb_refuse(err, "%s: %s", name, why.text);
+      if (r < 0) return lb_error_prefix(err, "%s: ", name);
     }
   return 0;
 }
@@ -122,7 +121,6 @@ static int read_line(char *line, size_t *section, struct lb_error *err) {
 }
 
 int lb_own_read_logins(const char *path, struct lb_error *err) {
-  struct lb_error why;
   char line[1024];
   struct stat st;
   size_t section = LB_LOGIN_COUNT;
@@ -135,9 +133,9 @@ int lb_own_read_logins(const char *path, struct lb_error *err) {
                   path, (unsigned)st.st_mode & 0777, path);
   while (r == 0 && fgets(line, sizeof line, in)) {
     number++;
-    if (!strchr(line, '\n') && !feof(in)) r = lb_refuse(&why, "expected at most %zu bytes", sizeof line - 2);
-    else r = read_line(line, &section, &why);
-    if (r < 0) lb_error(err, r, "%s:%d: %s", path, number, why.text);
+    if (!strchr(line, '\n') && !feof(in)) r = lb_refuse(err, "expected at most %zu bytes", sizeof line - 2);
+    else r = read_line(line, &section, err);
+    if (r < 0) lb_error_prefix(err, "%s:%d: ", path, number);
   }
   explicit_bzero(line, sizeof line);
   if (in) fclose(in);

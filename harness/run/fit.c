@@ -168,9 +168,8 @@ static bool means_nothing(const struct lb_step *step, const struct lb_topology *
 }
 
 bool lb_scenario_means_something(const struct lb_scenario *scenario, const struct lb_topology *topology) {
-  struct lb_error why;
   for (size_t i = 0; i < scenario->step_count; i++)
-    if (means_nothing(&scenario->steps[i], topology, &why)) return false;
+    if (means_nothing(&scenario->steps[i], topology, NULL)) return false;
   return true;
 }
 

@@ -34,8 +34,8 @@ int lb_lines_load(const char *path, char **ret_data, size_t *ret_size, struct lb
 void lb_lines_begin(struct lb_lines *ret, const char *path, const char *data, size_t size, struct lb_error *err);
 /* The next line without its newline, which the library does not miss; NULL at the end and after a refusal. */
 char *lb_lines_next(struct lb_lines *lines, char *buf, int size);
-/* "FILE:LINE: WHY" into err, unless something was refused before. Returns `result`. */
-int lb_lines_refuse(struct lb_lines *lines, int result, const char *why);
+/* "FILE:LINE: " and a printf text into err, unless something was refused before. Returns `result`. */
+int lb_lines_refuse(struct lb_lines *lines, int result, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* The same for what may stand once and did so in line `first`: "WHAT stands in line FIRST already". Returns -EINVAL. */
 int lb_lines_refuse_twice(struct lb_lines *lines, int first, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -99,14 +99,13 @@ static int complete(struct lb_scenario *scenario, const int *key_lines, struct l
 /* Puts the place in front of a refusal of lb_scenario_check(). One that concerns no step is about
  * the key it begins with: "violated = ...". */
 static int check_file(const struct lb_scenario *scenario, const int *key_lines, struct lb_error *err) {
-  struct lb_error why;
   char key[32];
   int line = 0;
-  int r = lb_scenario_check(scenario, &line, &why);
+  int r = lb_scenario_check(scenario, &line, err);
   if (r == 0) return 0;
-  snprintf(key, sizeof key, "%.*s", (int)strcspn(why.text, " :"), why.text);
+  snprintf(key, sizeof key, "%.*s", (int)strcspn(err->text, " :"), err->text);
   if (line == 0) line = line_of(key, key_lines);
-  return lb_refuse(err, "%s:%d: %s", scenario->path, line, why.text);
+  return lb_error_prefix(err, "%s:%d: ", scenario->path, line);
 }
 
 /* The text is copied, with a NUL behind it, so that a caller (a fuzzer, too) may bring any bytes. A
@@ -186,7 +185,6 @@ int64_t lb_scenario_progress_ms(const struct lb_scenario *scenario) {
 
 /* The change is made on a copy and checked as a whole, so a refused setting leaves the scenario as it was. */
 int lb_scenario_change(struct lb_scenario *scenario, const char *key, const char *value, struct lb_error *err) {
-  struct lb_error why;
   struct lb_scenario changed = *scenario; /* settable keys own no memory */
   int line = 0;
   const struct lb_scenario_key *k = lb_scenario_key_find_set(key, err);
@@ -206,25 +204,23 @@ int lb_scenario_change(struct lb_scenario *scenario, const char *key, const char
   changed.apart |= (k->flags & LB_KEY_APART) != 0;
   if ((changed.keys == 0) != (scenario->keys == 0))
     changed.min_handoffs = changed.keys != 0; /* clients meet, or they do not */
-  if (lb_scenario_check(&changed, &line, &why) < 0)
-    return lb_refuse(err, "%s = %s: %s: %s", key, value, scenario->name, why.text);
+  if (lb_scenario_check(&changed, &line, err) < 0)
+    return lb_error_prefix(err, "%s = %s: %s: ", key, value, scenario->name);
   *scenario = changed;
   set_delay(scenario);
   return 0;
 }
 
 int lb_scenario_set(struct lb_scenario *scenario, const char *key, const char *value, struct lb_error *err) {
-  struct lb_error why;
-  int r = lb_scenario_change(scenario, key, value, &why);
-  if (r < 0) lb_error(err, r, "-s: %s", why.text);
+  int r = lb_scenario_change(scenario, key, value, err);
+  if (r < 0) lb_error_prefix(err, "-s: ");
   return r;
 }
 
 /* ---- variants -------------------------------------------------------------------------------- */
 
 bool lb_scenario_varies(const char *name) {
-  struct lb_error unused;
-  const struct lb_scenario_key *key = lb_scenario_key_find_set(name, &unused);
+  const struct lb_scenario_key *key = lb_scenario_key_find_set(name, NULL);
   return key && key->type != LB_KEY_WHOLE_LIST && strcmp(key->name, "trials") != 0;
 }
 

@@ -48,23 +48,23 @@ void lb_lines_begin(struct lb_lines *ret, const char *path, const char *data, si
 }
 
 /* The first refusal counts: what comes after it may only follow from it. */
-int lb_lines_refuse(struct lb_lines *lines, int result, const char *why) {
-  if (lines->result == 0) {
-    lines->result = result;
-    lb_refuse(lines->err, "%s:%d: %s", lines->path, lines->line, why);
-  }
-  return result;
+int lb_lines_refuse(struct lb_lines *lines, int result, const char *format, ...) {
+  va_list args;
+  if (lines->result < 0) return result;
+  lines->result = result;
+  va_start(args, format);
+  lb_error_va(lines->err, result, format, args);
+  va_end(args);
+  return lb_error_prefix(lines->err, "%s:%d: ", lines->path, lines->line);
 }
 
 int lb_lines_refuse_twice(struct lb_lines *lines, int first, const char *format, ...) {
-  struct lb_error why;
   char what[WHY_BYTES / 2];
   va_list args;
   va_start(args, format);
   vsnprintf(what, sizeof what, format, args);
   va_end(args);
-  lb_refuse(&why, "%s stands in line %d already", what, first);
-  return lb_lines_refuse(lines, -EINVAL, why.text);
+  return lb_lines_refuse(lines, -EINVAL, "%s stands in line %d already", what, first);
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */
@@ -91,14 +91,12 @@ static size_t character_bytes(const unsigned char *text, size_t size) {
 
 /* Control characters would reach the terminal of whoever reads the title of a scenario. */
 static int check_text(struct lb_lines *lines, const char *line, size_t len) {
-  struct lb_error why;
   for (size_t at = 0; at < len;) {
     size_t bytes = character_bytes((const unsigned char *)line + at, len - at);
-    if (bytes == 0) {
-      lb_refuse(&why, "byte %zu is 0x%02x: not a text file; expected UTF-8 without control characters", at + 1,
-                (unsigned)(unsigned char)line[at]);
-      return lb_lines_refuse(lines, -EINVAL, why.text);
-    }
+    if (bytes == 0)
+      return lb_lines_refuse(lines, -EINVAL,
+                             "byte %zu is 0x%02x: not a text file; expected UTF-8 without control characters", at + 1,
+                             (unsigned)(unsigned char)line[at]);
     at += bytes;
   }
   return 0;
@@ -106,11 +104,10 @@ static int check_text(struct lb_lines *lines, const char *line, size_t len) {
 
 /* `room` is what the library can take in one piece; a longer line would come to the handler in two. */
 static int check_line(struct lb_lines *lines, const char *line, size_t len, size_t room) {
-  struct lb_error why;
   if (len <= room) return check_text(lines, line, len);
-  lb_refuse(&why, "a line of %zu bytes: expected at most %zu; a longer text goes on in the next line, indented", len,
-            room);
-  return lb_lines_refuse(lines, -EINVAL, why.text);
+  return lb_lines_refuse(lines, -EINVAL,
+                         "a line of %zu bytes: expected at most %zu; a longer text goes on in the next line, indented",
+                         len, room);
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -143,12 +140,11 @@ int lb_lines_section(struct lb_lines *lines, const char *text, char *name, size_
 /* The library says which line it could not read, and reads on: a refusal in a later line gives way
  * to it, because the earlier one is what the user has to mend first. */
 static int refuse_syntax(struct lb_lines *lines, const char *data, int line) {
-  struct lb_error why;
   for (int i = 1; i < line; i++) data = strchr(data, '\n') + 1;
   lines->line = line;
   lines->result = 0;
-  lb_refuse(&why, "'%.*s': expected KEY = VALUE, a [section] or a comment (# ...)", (int)strcspn(data, "\r\n"), data);
-  return lb_lines_refuse(lines, -EINVAL, why.text);
+  return lb_lines_refuse(lines, -EINVAL, "'%.*s': expected KEY = VALUE, a [section] or a comment (# ...)",
+                         (int)strcspn(data, "\r\n"), data);
 }
 
 int lb_lines_end(struct lb_lines *lines, const char *data, int parsed) {

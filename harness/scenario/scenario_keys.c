@@ -222,11 +222,10 @@ enum { TIMES_MAX = 1000, STEPS_MAX = 1000 }; /* a file of 64 kB holds more than 
 /* One more step or fault, `name` is its key. 0, -EINVAL with err, -ENOMEM. */
 static int add_step(const char *name, const char *text, int line, struct lb_step **list, size_t *count,
                     struct lb_error *err) {
-  struct lb_error why;
   struct lb_step step = {0};
   if (*count == STEPS_MAX) return lb_refuse(err, "%s = %s: expected at most %d of them", name, text, STEPS_MAX);
-  int r = lb_step_parse(text, &step, &why);
-  if (r == -EINVAL) return lb_refuse(err, "%s = %s: %s", name, text, why.text);
+  int r = lb_step_parse(text, &step, err);
+  if (r == -EINVAL) return lb_error_prefix(err, "%s = %s: ", name, text);
   if (r < 0) return r;
   struct lb_step *steps = realloc(*list, (*count + 1) * sizeof *steps);
   if (!steps) return free(step.text), -ENOMEM;
@@ -367,7 +366,6 @@ static int set_yes_no(const struct lb_scenario_key *key, bool *field, const char
  * compares the parsed fact; the text is for people. */
 static int set_fact(const struct lb_scenario_key *key, struct lb_scenario *scenario, char **field, const char *value,
                     struct lb_error *err) {
-  struct lb_error why;
   char copy[256], fact[80], role_name[32];
   char *words[8];
   struct lb_role role = {0};
@@ -375,8 +373,8 @@ static int set_fact(const struct lb_scenario_key *key, struct lb_scenario *scena
   size_t count = lb_split_words(copy, words, 8);
   bool form = count >= 4 && count <= 8 && strcmp(words[0], "key") == 0 && strcmp(words[2], "on") == 0 &&
               (strcmp(words[1], "absent") == 0 || strcmp(words[1], "present") == 0);
-  int taken = form ? lb_role_parse(words + 3, count - 3, &role, &why) : 0;
-  if (taken < 0) return lb_refuse(err, "%s = %s: %s", key->name, value, why.text);
+  int taken = form ? lb_role_parse(words + 3, count - 3, &role, err) : 0;
+  if (taken < 0) return lb_error_prefix(err, "%s = %s: ", key->name, value);
   if (!form || (size_t)taken != count - 3)
     return lb_refuse(err, "%s = %s: expected key absent on A or key present on A, as in observe key on A", key->name,
                      value);
@@ -389,10 +387,9 @@ static int set_fact(const struct lb_scenario_key *key, struct lb_scenario *scena
 
 static int add_premise(const struct lb_scenario_key *key, struct lb_scenario *scenario, const char *value, int line,
                        struct lb_error *err) {
-  struct lb_error why;
   struct lb_premise premise = {.of_safe = strcmp(key->name, "safe") == 0, .line = line};
-  int r = lb_premise_parse(value, &premise, &why);
-  if (r == -EINVAL) return lb_refuse(err, "%s = %s: %s", key->name, value, why.text);
+  int r = lb_premise_parse(value, &premise, err);
+  if (r == -EINVAL) return lb_error_prefix(err, "%s = %s: ", key->name, value);
   if (r < 0) return r;
   struct lb_premise *premises = realloc(scenario->premises, (scenario->premise_count + 1) * sizeof *premises);
   if (!premises) return free(premise.text), -ENOMEM;

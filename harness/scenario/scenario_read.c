@@ -43,30 +43,27 @@ struct reading {
   const struct lb_scenario_key *above;   /* the key an indented line goes on with; NULL right after a section */
 };
 
-static int refuse_at(struct reading *r, int result, const char *why) { return lb_lines_refuse(&r->lines, result, why); }
-
 /* ---- sections -------------------------------------------------------------------------------- */
 
 /* What is near is asked of the first word: the others are guards. */
 static int refuse_section(struct reading *r, const char *name) {
-  struct lb_error why;
   char word[SECTION_BYTES];
   const char *known[SECTION_COUNT];
   for (size_t i = 0; i < SECTION_COUNT; i++) known[i] = sections[i].name;
   snprintf(word, sizeof word, "%.*s", (int)strcspn(name, LB_BLANKS), name);
   const char *near = lb_suggest(word, known, SECTION_COUNT);
-  lb_refuse(&why,
-            "unknown section [%s]%s%s%s expected [scenario], [workload], [servers], [timeline], [campaign], [proof], "
-            "[expect] or [expect GUARD ...]",
-            name, near ? ", did you mean [" : "", near ? near : "", near ? "]?" : ":");
-  return refuse_at(r, -EINVAL, why.text);
+  return lb_lines_refuse(
+      &r->lines, -EINVAL,
+      "unknown section [%s]%s%s%s expected [scenario], [workload], [servers], [timeline], [campaign], [proof], "
+      "[expect] or [expect GUARD ...]",
+      name, near ? ", did you mean [" : "", near ? near : "", near ? "]?" : ":");
 }
 
 /* Its place in the table; a section of expectations says which guards it is for. */
 static int find_section(struct reading *r, const char *name, size_t *ret) {
   struct lb_error why;
   int expects = lb_expect_guards(name, &r->guards, &why);
-  if (expects == -EINVAL) return refuse_at(r, -EINVAL, why.text);
+  if (expects == -EINVAL) return lb_lines_refuse(&r->lines, -EINVAL, "%s", why.text);
   for (size_t i = 0; i < SECTION_COUNT; i++) {
     if (strcmp(sections[i].name, expects == 0 ? LB_EXPECT : name) != 0) continue;
     *ret = i;
@@ -126,16 +123,15 @@ static bool looks_like_key(const char *text) {
 
 /* One more line of a text, joined with a blank. */
 static int go_on(struct reading *r, const char *text) {
-  struct lb_error why;
   char **field = (char **)((char *)r->scenario + r->above->offset);
   char *joined = NULL;
-  if (!(r->above->flags & LB_KEY_LINES) || looks_like_key(text)) {
-    lb_refuse(&why, "an indented line: it would go on with '%s'; expected keys and sections at the begin of a line",
-              r->above->name);
-    return refuse_at(r, -EINVAL, why.text);
-  }
+  if (!(r->above->flags & LB_KEY_LINES) || looks_like_key(text))
+    return lb_lines_refuse(
+        &r->lines, -EINVAL,
+        "an indented line: it would go on with '%s'; expected keys and sections at the begin of a line",
+        r->above->name);
   if (asprintf(&joined, "%s %.*s", *field, (int)without_comment(text), text) < 0)
-    return refuse_at(r, -ENOMEM, "out of memory");
+    return lb_lines_refuse(&r->lines, -ENOMEM, "out of memory");
   free(*field);
   *field = joined;
   return 0;
@@ -145,14 +141,14 @@ static int go_on(struct reading *r, const char *text) {
 static int take_key(struct reading *r, const char *name, const char *value) {
   struct lb_error why;
   const struct lb_scenario_key *key = lb_scenario_key_find(r->section, name, &why);
-  if (!key) return refuse_at(r, -EINVAL, why.text);
+  if (!key) return lb_lines_refuse(&r->lines, -EINVAL, "%s", why.text);
   int *line = &r->key_lines[key - lb_scenario_keys];
   if (*line && !(key->flags & LB_KEY_REPEATED)) return lb_lines_refuse_twice(&r->lines, *line, "%s", name);
   *line = r->lines.line;
   r->above = key;
   int result = key->type == LB_KEY_VERDICT ? lb_expect_add(r->scenario, r->guards, name, value, &why)
                                            : lb_scenario_key_set(key, r->scenario, name, value, r->lines.line, &why);
-  return result < 0 ? refuse_at(r, result, why.text) : 0;
+  return result < 0 ? lb_lines_refuse(&r->lines, result, "%s", why.text) : 0;
 }
 
 /* The library's handler: nonzero = go on. What it says of the section may be cut, so it is not asked. */
@@ -161,15 +157,12 @@ static int take_entry(void *reading, const char *section, const char *name, cons
   (void)section;
   if (r->lines.result < 0) return 0;
   if (r->lines.indented && r->above) return go_on(r, value) == 0;
-  if (!r->section) return refuse_at(r, -EINVAL, "a key before any section: expected [scenario] first") == 0;
+  if (!r->section)
+    return lb_lines_refuse(&r->lines, -EINVAL, "a key before any section: expected [scenario] first") == 0;
   return take_key(r, name, value) == 0;
 }
 
 /* ---- the whole file -------------------------------------------------------------------------- */
-
-static int refuse_file(struct reading *r, const char *why) {
-  return lb_refuse(r->lines.err, "%s: %s", r->lines.path, why);
-}
 
 /* It stands in the file, or a key of it was taken from another one. */
 static bool has_section(const struct reading *r, const char *name) {
@@ -182,20 +175,17 @@ static bool has_section(const struct reading *r, const char *name) {
 
 /* Keys are only missed in sections that are there: `step` is mandatory, but not without a [timeline]. */
 static int check_complete(struct reading *r) {
-  struct lb_error why;
   for (size_t i = 0; i < SECTION_COUNT; i++) {
     if (!sections[i].mandatory || has_section(r, sections[i].name)) continue;
     bool of_rules = strcmp(sections[i].name, LB_EXPECT) == 0 && r->scenario->attack;
     if (of_rules) continue;
-    lb_refuse(&why, "section [%s] is missing", sections[i].name);
-    return refuse_file(r, why.text);
+    return lb_refuse(r->lines.err, "%s: section [%s] is missing", r->lines.path, sections[i].name);
   }
   for (size_t i = 0; i < lb_scenario_key_count; i++) {
     const struct lb_scenario_key *key = &lb_scenario_keys[i];
     if (!(key->flags & LB_KEY_MANDATORY) || r->key_lines[i] || !has_section(r, key->section)) continue;
-    lb_refuse(&why, "[%s] %s is missing: expected %s = %s", key->section, key->name, key->name,
-              lb_scenario_type_name(key->type));
-    return refuse_file(r, why.text);
+    return lb_refuse(r->lines.err, "%s: [%s] %s is missing: expected %s = %s", r->lines.path, key->section, key->name,
+                     key->name, lb_scenario_type_name(key->type));
   }
   return 0;
 }
@@ -207,7 +197,7 @@ static int set_defaults(struct reading *r) {
     const struct lb_scenario_key *key = &lb_scenario_keys[i];
     if (r->key_lines[i] || !key->def) continue;
     int result = lb_scenario_key_set(key, r->scenario, key->name, key->def, 0, &why);
-    if (result < 0) return refuse_at(r, result, why.text);
+    if (result < 0) return lb_lines_refuse(&r->lines, result, "%s", why.text);
   }
   return 0;
 }
@@ -344,10 +334,9 @@ static int take_over(const struct lb_scenario_key *key, struct lb_scenario *to, 
 }
 
 static int take_base(const char *file, struct lb_scenario *scenario, int *key_lines, int line, struct lb_error *err) {
-  struct lb_error why = {0};
   struct lb_scenario base = {0};
   int *lines = calloc(lb_scenario_key_count, sizeof *lines);
-  int r = lines ? read_base(file, scenario->like, &base, lines, &why) : -ENOMEM;
+  int r = lines ? read_base(file, scenario->like, &base, lines, err) : -ENOMEM;
   for (size_t i = 0; i < lb_scenario_key_count && r == 0; i++) {
     const struct lb_scenario_key *key = &lb_scenario_keys[i];
     if ((key->flags & LB_KEY_OWN) || key_lines[i] || !lines[i]) continue;
@@ -357,7 +346,7 @@ static int take_base(const char *file, struct lb_scenario *scenario, int *key_li
   lb_scenario_clear(&base);
   free(lines);
   if (r == 0 || r == -ENOMEM) return r;
-  return lb_refuse(err, "%s:%d: like = %s: %s", file, line, scenario->like, why.text);
+  return lb_error_prefix(err, "%s:%d: like = %s: ", file, line, scenario->like), -EINVAL;
 }
 
 int lb_scenario_read(const char *path, const char *data, size_t size, struct lb_scenario *scenario, int *key_lines,

@@ -170,7 +170,7 @@ struct miss {
   size_t word_count;
   const struct lb_step_row *forms[EXPECTED_MAX]; /* those that came so far */
   size_t form_count;
-  char why[LB_SCENARIO_ERR]; /* of a value (role, number, duration) that stood there and was wrong; "" = none */
+  struct lb_error why; /* of a value (role, number, duration) that stood there and was wrong; "" = none */
 };
 
 /* The words of a step while it is matched against one form. */
@@ -222,8 +222,8 @@ static int miss_word(struct cursor *c, const char *part) {
 }
 
 /* A value of the form stands here and is wrong. */
-static int miss_value(struct cursor *c, const char *why) {
-  if (reach(c) && c->miss->why[0] == '\0') snprintf(c->miss->why, sizeof c->miss->why, "%s", why);
+static int miss_value(struct cursor *c, const struct lb_error *why) {
+  if (reach(c) && !c->miss->why.text[0]) c->miss->why = *why;
   return -EINVAL;
 }
 
@@ -253,7 +253,7 @@ static int take_value(struct cursor *c, const char *part, value_parser *parse, s
   struct lb_error why;
   const char *word = peek(c);
   if (!word) return miss_word(c, part);
-  if (parse(word, step, &why) < 0) return miss_value(c, why.text);
+  if (parse(word, step, &why) < 0) return miss_value(c, &why);
   c->at++;
   return 0;
 }
@@ -262,7 +262,7 @@ static int take_value(struct cursor *c, const char *part, value_parser *parse, s
 static int take_client(struct cursor *c, struct lb_role *ret) {
   struct lb_error why;
   int number = 0;
-  if (lb_number_parse("client", peek(c), LB_CLIENTS_MAX, &number, &why) < 0) return miss_value(c, why.text);
+  if (lb_number_parse("client", peek(c), LB_CLIENTS_MAX, &number, &why) < 0) return miss_value(c, &why);
   *ret = (struct lb_role){LB_ROLE_CLIENT, number};
   c->at++;
   return 0;
@@ -271,7 +271,7 @@ static int take_client(struct cursor *c, struct lb_role *ret) {
 static int take_role(struct cursor *c, struct lb_role *ret) {
   struct lb_error why;
   int taken = lb_role_parse(c->words + c->at, c->count - c->at, ret, &why);
-  if (taken < 0) return miss_value(c, why.text);
+  if (taken < 0) return miss_value(c, &why);
   c->at += (size_t)taken;
   return 0;
 }
@@ -319,7 +319,7 @@ static int match(struct cursor *c, struct lb_step *step) {
   }
   if (!peek(c)) return 0;
   lb_refuse(&why, "found '%s' after its end: expected %s", peek(c), c->form->form);
-  return miss_value(c, why.text);
+  return miss_value(c, &why);
 }
 
 /* ---- refusing a step ------------------------------------------------------------------------- */
@@ -392,8 +392,8 @@ static int refuse_step(const struct miss *m, char *const *words, size_t count, s
   list_forms(m, forms, sizeof forms);
   if (word && nearest(m, word, near, sizeof near))
     return lb_refuse(err, "found '%s', did you mean '%s'? expected %s", word, near, forms);
-  if (m->why[0] && m->form_count > 1 && m->word_count > 0) return lb_refuse(err, "%s: %s", m->why, forms);
-  if (m->why[0]) return lb_refuse(err, "%s", m->why);
+  if (m->why.text[0] && m->form_count > 1 && m->word_count > 0) return lb_refuse(err, "%s: %s", m->why.text, forms);
+  if (m->why.text[0]) return lb_refuse(err, "%s", m->why.text);
   if (!word) return lb_refuse(err, "it ends where %s was expected: %s", list, forms);
   return lb_refuse(err, "found '%s', expected %s: %s", word, list, forms);
 }

@@ -31,27 +31,24 @@ struct reading {
   int trials;                  /* [suite] trials, 0 = not given */
 };
 
-static int refuse_at(struct reading *r, int result, const char *why) { return lb_lines_refuse(&r->lines, result, why); }
-
 /* ---- scenarios ------------------------------------------------------------------------------- */
 
 /* A name of the folder comes first; what looks like a path is one otherwise. The file is not looked
  * for here: loading it does that. */
 static int find_scenario(struct reading *r, const char *name, char **ret) {
-  struct lb_error why;
   const char *known = NULL;
   for (size_t i = 0; i < r->known_count && !known; i++)
     if (strcmp(r->known[i], name) == 0) known = r->known_paths[i];
   if (known || lb_scenario_is_path(name)) {
     *ret = known ? strdup(known) : lb_scenario_beside(r->lines.path, name);
-    return *ret ? 0 : refuse_at(r, -ENOMEM, "out of memory");
+    return *ret ? 0 : lb_lines_refuse(&r->lines, -ENOMEM, "out of memory");
   }
   const char *near = lb_suggest(name, (const char *const *)r->known, r->known_count);
   if (lb_suggest(name, (const char *const[]){ABOUT}, 1)) near = ABOUT;
-  lb_refuse(&why, "section [%s] names no scenario%s%s%s", name, near ? ", did you mean [" : "", near ? near : "",
-            near ? "]?"
-                 : ": expected [suite], or for each scenario a section with its name or path, such as [control]");
-  return refuse_at(r, -EINVAL, why.text);
+  return lb_lines_refuse(
+      &r->lines, -EINVAL, "section [%s] names no scenario%s%s%s", name, near ? ", did you mean [" : "",
+      near ? near : "",
+      near ? "]?" : ": expected [suite], or for each scenario a section with its name or path, such as [control]");
 }
 
 /* By the scenario's name, not its path, because the name is what results are filed under. */
@@ -76,7 +73,7 @@ static int grow(struct reading *r) {
   if (lines) r->section_lines = lines;
   unsigned *guards = realloc(s->own_guards, (s->count + 1) * sizeof *guards);
   if (guards) s->own_guards = guards, guards[s->count] = 0;
-  return scenarios && settings && lines && guards ? 0 : refuse_at(r, -ENOMEM, "out of memory");
+  return scenarios && settings && lines && guards ? 0 : lb_lines_refuse(&r->lines, -ENOMEM, "out of memory");
 }
 
 /* It is loaded here and kept until the next section, so that settings can be tried on it. The suite
@@ -84,13 +81,13 @@ static int grow(struct reading *r) {
 static int add_scenario(struct reading *r, char *path) {
   struct lb_error why;
   struct lb_suite *s = r->suite;
-  if (lb_scenario_load(path, &r->scenario, &why) < 0) return refuse_at(r, -EINVAL, why.text);
+  if (lb_scenario_load(path, &r->scenario, &why) < 0) return lb_lines_refuse(&r->lines, -EINVAL, "%s", why.text);
   if (check_twice(r) < 0 || grow(r) < 0) return -EINVAL;
   char *kept = strdup(path), *none = strdup("");
   if (!kept || !none) {
     free(kept);
     free(none);
-    return refuse_at(r, -ENOMEM, "out of memory");
+    return lb_lines_refuse(&r->lines, -ENOMEM, "out of memory");
   }
   s->scenarios[s->count] = kept;
   s->settings[s->count] = none;
@@ -121,7 +118,7 @@ static char *next_line(char *buf, int size, void *reading) {
   if (!lb_lines_next(&r->lines, buf, size)) return NULL;
   const char *text = buf + strspn(buf, LB_BLANKS);
   if (r->lines.indented && *text && *text != '#' && *text != ';') {
-    refuse_at(r, -EINVAL, "an indented line: expected keys and sections at the begin of a line");
+    lb_lines_refuse(&r->lines, -EINVAL, "an indented line: expected keys and sections at the begin of a line");
     return NULL;
   }
   return *text == '[' && begin_section(r, text) < 0 ? NULL : buf;
@@ -144,7 +141,7 @@ static int append_word(char **list, const char *between, const char *text) {
 
 /* A line of [suite] that may stand several times: systems are many, and a line is short. */
 static int take_systems(struct reading *r, const char *value) {
-  return append_word(&r->suite->systems, ",", value) < 0 ? refuse_at(r, -ENOMEM, "out of memory") : 0;
+  return append_word(&r->suite->systems, ",", value) < 0 ? lb_lines_refuse(&r->lines, -ENOMEM, "out of memory") : 0;
 }
 
 /* "none, fence": read as the guards of an [expect] section are. */
@@ -155,7 +152,9 @@ static int take_guards(struct reading *r, const char *value, unsigned *ret) {
   for (char *at = section; *at; at++)
     if (*at == ',') *at = ' ';
   int result = lb_expect_guards(section, ret, &why);
-  return result < 0 ? refuse_at(r, -EINVAL, strchr(why.text, ':') ? strchr(why.text, ':') + 2 : why.text) : 0;
+  return result < 0
+             ? lb_lines_refuse(&r->lines, -EINVAL, "%s", strchr(why.text, ':') ? strchr(why.text, ':') + 2 : why.text)
+             : 0;
 }
 
 /* A number of trials as a scenario has it: tried on one that nobody keeps. */
@@ -165,37 +164,34 @@ static int take_trials(struct reading *r, int *field, const char *value) {
   const struct lb_scenario_key *key = lb_scenario_key_find_set("trials", &why);
   int result = key ? lb_scenario_key_set(key, &scratch, "trials", value, 0, &why) : -EINVAL;
   *field = scratch.trials;
-  return result < 0 ? refuse_at(r, result, why.text) : 0;
+  return result < 0 ? lb_lines_refuse(&r->lines, result, "%s", why.text) : 0;
 }
 
 /* A key of [suite]. */
 static int take_about(struct reading *r, const char *name, const char *value) {
   static const char *const known[] = {"title", "question", "systems", "guards", "trials", "guard_trials"};
-  struct lb_error why;
   struct lb_suite *s = r->suite;
   char **field = strcmp(name, known[0]) == 0 ? &s->title : strcmp(name, known[1]) == 0 ? &s->question : NULL;
-  if (!*value) lb_refuse(&why, "%s = : expected text", name);
-  else if (strcmp(name, "systems") == 0) return take_systems(r, value);
-  else if (strcmp(name, "guards") == 0) return take_guards(r, value, &s->guards);
-  else if (strcmp(name, "trials") == 0) return take_trials(r, &r->trials, value);
-  else if (strcmp(name, "guard_trials") == 0) return take_trials(r, &s->guard_trials, value);
-  else if (field && *field) lb_refuse(&why, "%s stands twice in [" ABOUT "]", name);
-  else if (field) return (*field = strdup(value)) ? 0 : refuse_at(r, -ENOMEM, "out of memory");
-  else {
-    const char *near = lb_suggest(name, known, sizeof known / sizeof *known);
-    lb_refuse(&why, "[" ABOUT "] has no key '%s'%s%s%s", name, near ? ", did you mean '" : "", near ? near : "",
-              near ? "'?" : ": expected title, question, systems, guards, trials or guard_trials");
-  }
-  return refuse_at(r, -EINVAL, why.text);
+  if (!*value) return lb_lines_refuse(&r->lines, -EINVAL, "%s = : expected text", name);
+  if (strcmp(name, "systems") == 0) return take_systems(r, value);
+  if (strcmp(name, "guards") == 0) return take_guards(r, value, &s->guards);
+  if (strcmp(name, "trials") == 0) return take_trials(r, &r->trials, value);
+  if (strcmp(name, "guard_trials") == 0) return take_trials(r, &s->guard_trials, value);
+  if (field && *field) return lb_lines_refuse(&r->lines, -EINVAL, "%s stands twice in [" ABOUT "]", name);
+  if (field) return (*field = strdup(value)) ? 0 : lb_lines_refuse(&r->lines, -ENOMEM, "out of memory");
+  const char *near = lb_suggest(name, known, sizeof known / sizeof *known);
+  return lb_lines_refuse(&r->lines, -EINVAL, "[" ABOUT "] has no key '%s'%s%s%s", name, near ? ", did you mean '" : "",
+                         near ? near : "",
+                         near ? "'?" : ": expected title, question, systems, guards, trials or guard_trials");
 }
 
 /* As one word of "key=value key=value", so without the blanks of a list, "1, 4". */
 static int keep_setting(struct reading *r, const char *name, const char *value) {
   char *word;
-  if (asprintf(&word, "%s=%s", name, value) < 0) return refuse_at(r, -ENOMEM, "out of memory");
+  if (asprintf(&word, "%s=%s", name, value) < 0) return lb_lines_refuse(&r->lines, -ENOMEM, "out of memory");
   int result = append_word(&r->suite->settings[r->suite->count - 1], " ", word);
   free(word);
-  return result < 0 ? refuse_at(r, -ENOMEM, "out of memory") : 0;
+  return result < 0 ? lb_lines_refuse(&r->lines, -ENOMEM, "out of memory") : 0;
 }
 
 /* Each of several values, "0, 1, 10": the plan makes a variant of each. */
@@ -219,12 +215,13 @@ static int take_setting(struct reading *r, const char *name, const char *value) 
   struct lb_error why;
   if (strcmp(name, "guards") == 0) return take_guards(r, value, &r->suite->own_guards[r->suite->count - 1]);
   const struct lb_scenario_key *key = lb_scenario_key_find_set(name, &why);
-  if (!key) return refuse_at(r, -EINVAL, why.text);
+  if (!key) return lb_lines_refuse(&r->lines, -EINVAL, "%s", why.text);
   int *line = &r->key_lines[key - lb_scenario_keys];
   if (*line) return lb_lines_refuse_twice(&r->lines, *line, "%s", name);
   *line = r->lines.line;
   int result = try_values(r, name, value, &why);
-  return result < 0 ? refuse_at(r, result == -ENOTSUP ? -EINVAL : result, why.text) : keep_setting(r, name, value);
+  return result < 0 ? lb_lines_refuse(&r->lines, result == -ENOTSUP ? -EINVAL : result, "%s", why.text)
+                    : keep_setting(r, name, value);
 }
 
 /* The library's handler: nonzero = go on. What it says of the section may be cut, so it is not asked. */
@@ -233,7 +230,8 @@ static int take_entry(void *reading, const char *section, const char *name, cons
   (void)section;
   if (r->lines.result < 0) return 0;
   if (r->about) return take_about(r, name, value) == 0;
-  if (r->suite->count == 0) return refuse_at(r, -EINVAL, "a key before any section: expected [" ABOUT "] first") == 0;
+  if (r->suite->count == 0)
+    return lb_lines_refuse(&r->lines, -EINVAL, "a key before any section: expected [" ABOUT "] first") == 0;
   return take_setting(r, name, value) == 0;
 }
 
@@ -277,7 +275,7 @@ int lb_suite_parse(const char *path, const char *data, size_t size, const char *
   *ret = (struct lb_suite){.name = lb_scenario_name_of(path), .path = strdup(path)};
   r.key_lines = calloc(lb_scenario_key_count, sizeof *r.key_lines);
   lb_lines_begin(&r.lines, path, data, size, err);
-  int result = ret->name && ret->path && r.key_lines ? 0 : refuse_at(&r, -ENOMEM, "out of memory");
+  int result = ret->name && ret->path && r.key_lines ? 0 : lb_lines_refuse(&r.lines, -ENOMEM, "out of memory");
   if (result == 0 && (result = lb_scenario_list(folder, &r.known, &r.known_paths, &r.known_count)) < 0)
     lb_error(err, result, "%s: cannot read its scenarios in %s: %s", path, folder, strerror(-result));
   if (result == 0) result = lb_lines_end(&r.lines, data, ini_parse_stream(next_line, &r, take_entry, &r));

@@ -193,11 +193,10 @@ enum lb_verdict lb_theory_expects(const struct lb_scenario *scenario, const stru
 
 const struct lb_protocol *lb_bring_plugin(const char *path, struct lb_error *err) {
   struct lb_facts facts;
-  struct lb_error why;
   const struct lb_protocol *protocol = lb_protocol_load(path, err);
   lb_facts_default(&facts);
-  if (!protocol || lb_facts_take(&facts, protocol->facts, LB_TERM_OF_LOCK, &why) == 0) return protocol;
-  lb_refuse(err, "%s: .facts: %s", path, why.text);
+  if (!protocol || lb_facts_take(&facts, protocol->facts, LB_TERM_OF_LOCK, err) == 0) return protocol;
+  lb_error_prefix(err, "%s: .facts: ", path);
   return NULL;
 }
 
@@ -215,13 +214,12 @@ static const char *facts_in(const char *says, char *buf, size_t size) {
 }
 
 const struct lb_protocol *lb_bring_adapter(const char *command, int *ret_asked, struct lb_error *err) {
-  struct lb_error why;
   char says[LB_FOREIGN_LINE_MAX], words[LB_FOREIGN_LINE_MAX];
   struct lb_foreign_plan plan = {.kind = "exec", .command = command, .says = says};
   *ret_asked = lb_foreign_ask(command, says, sizeof says, &plan.start_ms, err);
   const struct lb_protocol *protocol = *ret_asked == 0 ? lb_foreign_add(&plan, err) : NULL;
   const char *facts = protocol ? facts_in(says, words, sizeof words) : NULL;
-  if (!facts || lb_facts_state(protocol, facts, &why) == 0) return protocol;
-  *ret_asked = lb_refuse(err, "facts: %s", why.text);
+  if (!facts || lb_facts_state(protocol, facts, err) == 0) return protocol;
+  *ret_asked = lb_error_prefix(err, "facts: ");
   return NULL;
 }

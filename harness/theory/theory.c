@@ -165,7 +165,7 @@ static int take(void *user, const char *section, const char *key, const char *va
   struct lb_error why;
   snprintf(r->attack, sizeof r->attack, "%s", section);
   int result = take_line(r, key, value, &why);
-  if (result < 0) lb_lines_refuse(&r->lines, result, why.text);
+  if (result < 0) lb_lines_refuse(&r->lines, result, "%s", why.text);
   return 1;
 }
 

@@ -96,7 +96,6 @@ static int ask_before(struct lb_doing *d, const struct lb_links *links) {
 
 /* One cut for the whole step, whatever the number of links: it is counted and healed as one. */
 static int drop(struct lb_doing *d, const struct lb_links *links, bool both_ways) {
-  struct lb_error why;
   struct lb_cut *cut;
   size_t count = 0;
   struct lb_way *ways = calloc(2 * links->count + 1, sizeof *ways);
@@ -105,9 +104,9 @@ static int drop(struct lb_doing *d, const struct lb_links *links, bool both_ways
     ways[count++] = (struct lb_way){links->link[i].a, links->link[i].b};
     if (both_ways) ways[count++] = (struct lb_way){links->link[i].b, links->link[i].a};
   }
-  int r = lb_cut_make(&d->s->net, d->step, ways, count, &cut, &why);
+  int r = lb_cut_make(&d->s->net, d->step, ways, count, &cut, d->err);
   free(ways);
-  return r < 0 ? lb_doing_fail(d, "no cut: %s", why.text) : 0;
+  return r < 0 ? lb_error_prefix(d->err, "no cut: ") : 0;
 }
 
 /* To cut off nobody is nothing to do, and nothing to prove. */
@@ -163,11 +162,10 @@ static int ask_after(struct lb_doing *d) {
 
 /* After the packets of ask_after(): by then every way of this cut has had something to drop. */
 static int read_counters(struct lb_doing *d, const struct lb_cut *cut) {
-  struct lb_error why;
   uint64_t *dropped = calloc(cut->way_count, sizeof *dropped);
   if (!dropped) return lb_doing_fail(d, "out of memory");
-  int r = lb_cut_dropped(cut, dropped, NULL, &why);
-  if (r < 0) r = lb_doing_fail(d, "the counters of the cut cannot be read: %s", why.text);
+  int r = lb_cut_dropped(cut, dropped, NULL, d->err);
+  if (r < 0) lb_error_prefix(d->err, "the counters of the cut cannot be read: ");
   for (size_t i = 0; i < cut->way_count && r == 0; i++)
     if (dropped[i] == 0)
       r = lb_doing_fail(d, "the cut has dropped nothing from %s to %s", cut->way[i].from->name, cut->way[i].to->name);
@@ -185,9 +183,8 @@ static int prove_cut(struct lb_doing *d) {
 
 /* A cut under which nobody had anything to say is noted. What cannot be read is not claimed. */
 static void note_unused(struct lb_stage *s, const struct lb_cut *cut) {
-  struct lb_error why;
   uint64_t others = 0, *dropped = calloc(cut->way_count, sizeof *dropped);
-  bool known = dropped && lb_cut_dropped(cut, dropped, &others, &why) == 0;
+  bool known = dropped && lb_cut_dropped(cut, dropped, &others, NULL) == 0;
   if (known && others == 0) lb_stage_step(s, LB_EV_UNUSED, cut->owner);
   free(dropped);
 }
@@ -198,10 +195,9 @@ void lb_fault_note_unused(struct lb_stage *s) {
 }
 
 static int heal(struct lb_doing *d, struct lb_cut *cut) {
-  struct lb_error why;
   if (!cut) return 0;
   note_unused(d->s, cut);
-  return lb_cut_heal(&d->s->net, cut, &why) < 0 ? lb_doing_fail(d, "no heal: %s", why.text) : 0;
+  return lb_cut_heal(&d->s->net, cut, d->err) < 0 ? lb_error_prefix(d->err, "no heal: ") : 0;
 }
 
 static int heal_own(struct lb_doing *d) { return heal(d, cut_of(d, d->step)); }
@@ -221,10 +217,9 @@ static int heal_named(struct lb_doing *d) {
 
 /* Each is tried, whatever fails on another one. */
 static int heal_all(struct lb_doing *d) {
-  struct lb_error why;
   int r = 0;
   for (const struct lb_cut *cut = d->s->net.cuts; cut; cut = cut->older) note_unused(d->s, cut);
-  if (lb_cut_heal_all(&d->s->net, &why) < 0) r = lb_doing_fail(d, "no heal: %s", why.text);
+  if (lb_cut_heal_all(&d->s->net, d->err) < 0) r = lb_error_prefix(d->err, "no heal: ");
   for (struct lb_line *line = d->s->net.lines, *older; line; line = older) {
     older = line->older;
     if (lb_doing_end_line(d, line) < 0) r = -1;

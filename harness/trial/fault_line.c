@@ -177,7 +177,6 @@ static int prove_hold(struct lb_doing *d) {
 /* A line on a link that is cut would have nothing to delay. */
 static int make(struct lb_doing *d, const struct lb_links *links, const struct lb_line_plan *plan,
                 struct lb_line **ret) {
-  struct lb_error why;
   struct lb_way *ways = calloc(links->count + 1, sizeof *ways);
   int r = ways ? 0 : lb_doing_fail(d, "out of memory");
   for (size_t i = 0; r == 0 && i < links->count; i++) {
@@ -185,8 +184,8 @@ static int make(struct lb_doing *d, const struct lb_links *links, const struct l
     if (lb_cut_parts(d->s->net.cuts, ways[i].from, ways[i].to))
       r = lb_doing_fail(d, "%s: the link of %s and %s is cut", d->step->text, ways[i].from->name, ways[i].to->name);
   }
-  if (r == 0 && lb_line_make(&d->s->net, d->step, ways, links->count, plan, ret, &why) < 0)
-    r = lb_doing_fail(d, "%s: %s", d->step->text, why.text);
+  if (r == 0 && lb_line_make(&d->s->net, d->step, ways, links->count, plan, ret, d->err) < 0)
+    r = lb_error_prefix(d->err, "%s: ", d->step->text);
   free(ways);
   return r;
 }
@@ -302,12 +301,12 @@ static int prove_at_end(struct lb_doing *d, struct lb_line *line) {
 }
 
 int lb_doing_end_line(struct lb_doing *d, struct lb_line *line) {
-  struct lb_error why;
   int r = prove_at_end(d, line);
-  if (r >= 0 && lb_line_pass(line, &why) < 0) r = lb_doing_fail(d, "%s: %s", d->step->text, why.text);
+  if (r >= 0 && lb_line_pass(line, d->err) < 0) r = lb_error_prefix(d->err, "%s: ", d->step->text);
   lb_doing_note_line(d->s, line);
   if (r >= 0 && holds(line)) r = await_kept(d, line);
-  if (lb_line_end(&d->s->net, line, &why) < 0 && r >= 0) r = lb_doing_fail(d, "%s: %s", d->step->text, why.text);
+  if (lb_line_end(&d->s->net, line, r < 0 ? NULL : d->err) < 0 && r >= 0)
+    r = lb_error_prefix(d->err, "%s: ", d->step->text);
   return r < 0 ? r : 0;
 }
 
