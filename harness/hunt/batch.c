@@ -204,7 +204,7 @@ static int play_plan(struct play *p, struct lb_error *err) {
   if (!(p->cell = calloc(p->plan.cell_count + 1, sizeof *p->cell))) return lb_error(err, -ENOMEM, "out of memory");
   take_cells(p);
   p->source = (struct lb_source){.of = p, .next = next, .begun = begun, .ended = ended, .tick = tick};
-  p->pace = lb_pace_begin(p->batch->jobs);
+  p->pace = lb_pace_begin(p->batch->alone ? LB_JOBS_ALONE : p->batches->jobs);
   int r = p->count > 0 ? lb_engine_run(&p->source, p->batches->dir, p->pace.jobs.most, err) : 0;
   free(p->cell);
   return r;

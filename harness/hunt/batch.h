@@ -15,6 +15,7 @@
 struct lb_hunt_batches { /* what all batches of a hunt have in common */
   const struct lb_hunt_space *space;
   struct lb_hunt_journal *journal;
+  struct lb_jobs jobs;         /* trials side by side */
   const struct lb_rundir *dir; /* scratch: scenario files, histories, logs. It is never committed */
   const char *const *settings; /* "PROTOCOL.OPTION=VALUE" */
   size_t setting_count;
@@ -39,12 +40,12 @@ struct lb_hunt_batch {
   int repeats;     /* decided trials that are wanted of each */
   int again;       /* trials more at most, for undecided ones */
   bool as_given;   /* in this order; else those that take long come first, so that nobody waits for them at the end */
-  struct lb_jobs jobs;             /* trials side by side */
-  bool fresh;                      /* each on servers of its own, whatever the others have */
+  bool alone;      /* one trial at a time */
+  bool fresh;      /* each on servers of its own, whatever the others have */
   struct lb_hunt_journal *journal; /* into which they are entered; NULL = that of all batches */
 };
 
-/* Plays all of them at once: none waits for the end of another one. `jobs` are those of the first. 0; -EINTR (what had
+/* Plays all of them at once: none waits for the end of another one. They are `alone` if the first is. 0; -EINTR (what had
  * ended is in the journal); -errno with one line in err. A timeline that this machine or system cannot play is entered
  * as undecided, with the reason. What the time does not reach is not in the journal. */
 int lb_hunt_play_batches(struct lb_hunt_batches *batches, const struct lb_hunt_batch batch[], size_t count,

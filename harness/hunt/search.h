@@ -61,19 +61,11 @@ void lb_hunting_describe(const struct lb_hunt_order *order, char *ret, size_t si
 bool lb_hunting_knows(const struct lb_hunting *g, size_t timeline);
 /* Whether a minimal set that breaks within the lease is in it, and it is more than that. */
 bool lb_hunting_is_held(const struct lb_hunting *g, size_t timeline);
-/* For the live line. */
-void lb_hunting_count_breaking(struct lb_hunting *g);
 /* Reads the sets off the journal again. 0 or -ENOMEM. */
 int lb_hunting_find_sets(struct lb_hunting *g);
 
-/* Plays it. 0; -EINTR, which is an end (h->end), not an error; -errno with one line in err. */
-int lb_hunting_play(struct lb_hunting *g, const struct lb_hunt_batch *batch);
-/* Plays all of them at once, as lb_hunting_play(). */
-int lb_hunting_play_batches(struct lb_hunting *g, const struct lb_hunt_batch batch[], size_t count);
-/* False if so many of its trials under this guard were undecided, or for one reason, that nobody asks again, nor does a
- * hunt that goes on. */
-bool lb_hunting_may_ask(const struct lb_hunting *g, size_t timeline, enum lb_guard guard);
-
+/* Plays all of them at once. 0; -EINTR, which is an end (h->end), not an error; -errno with one line in err. */
+int lb_hunting_play(struct lb_hunting *g, const struct lb_hunt_batch batch[], size_t count);
 /* Plays those of which fewer than `repeats` trials are decided, and what is undecided again (`again` is not looked at).
  * As lb_hunting_play(), or -ENOMEM. */
 int lb_hunting_play_decided(struct lb_hunting *g, const struct lb_hunt_batch *batch);

@@ -404,8 +404,7 @@ static struct lb_hunt_batch batch_of(const struct lb_hunt_lab *lab, const size_t
                                 .count = count,
                                 .guards = 1u << lab->batches->journal->guard,
                                 .repeats = repeats,
-                                .again = lab->replays ? AGAIN : 0,
-                                .jobs = lab->jobs};
+                                .again = lab->replays ? AGAIN : 0};
 }
 
 static int lab_play(void *of, unsigned without, const size_t timeline[], size_t count, int repeats) {

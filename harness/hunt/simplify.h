@@ -85,7 +85,6 @@ struct lb_hunt_replays lb_hunt_replays_of(const struct lb_hunt_journal *journal)
 
 struct lb_hunt_lab {
   struct lb_hunt_batches *batches; /* of the hunt; borrowed */
-  struct lb_jobs jobs;             /* trials side by side */
   const char *folder, *of;         /* where journals are, and what they are of; borrowed */
   struct lb_hunt_journal
       journal[LB_HUNT_WITHOUT_COUNT]; /* the first one is used by replays only: else it is the journal of the hunt */
