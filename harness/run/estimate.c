@@ -254,6 +254,16 @@ static struct lb_effort effort_of(const struct lb_plan *plan, size_t position, c
   return e;
 }
 
+/* How many jobs from this position on share heated servers; at least 1. */
+static size_t series_at(const struct lb_plan *plan, size_t position) {
+  const struct lb_job *first = &plan->jobs[plan->order[position]];
+  size_t end = position + 1;
+  while (lb_job_measures(first) && first->plan.pool && end < plan->job_count &&
+         plan->jobs[plan->order[end]].plan.pool == first->plan.pool)
+    end++;
+  return end - position;
+}
+
 /* Those of a series have their servers together, and heat them once. */
 static void share_start(struct lb_effort effort[], size_t series) {
   effort[0].start_s += HEAT_S;
@@ -276,7 +286,7 @@ int lb_estimate_begin(const struct lb_tally *tally, const struct lb_times *times
   if (!ret->effort) return -ENOMEM;
   for (size_t i = 0; i < ret->count; i++) ret->effort[i] = effort_of(plan, i, times);
   for (size_t i = 0, series; i < ret->count; i += series)
-    if ((series = lb_plan_series(plan, i)) > 1) share_start(ret->effort + i, series);
+    if ((series = series_at(plan, i)) > 1) share_start(ret->effort + i, series);
   ret->whole_s = play_left(ret, tally);
   return 0;
 }

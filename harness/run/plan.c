@@ -72,12 +72,6 @@ static bool share(const struct lb_plan *plan, size_t a, size_t b) {
   return lb_heat_shared(&plan->jobs[a].plan, &plan->jobs[b].plan);
 }
 
-size_t lb_plan_series(const struct lb_plan *plan, size_t position) {
-  size_t end = position + 1;
-  while (end < plan->job_count && share(plan, plan->order[position], plan->order[end])) end++;
-  return end - position;
-}
-
 /* The shuffle is that of Fisher and Yates. */
 static void shuffle(size_t *order, size_t count, struct lb_rng *rng) {
   for (size_t i = count; i > 1; i--) {

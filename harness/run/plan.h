@@ -98,8 +98,6 @@ struct lb_plan_request {
  * run has). */
 int lb_plan_make(const struct lb_plan_request *request, struct lb_plan *ret, struct lb_error *err);
 void lb_plan_clear(struct lb_plan *plan);
-/* How many jobs from this position of the order on share heated servers; at least 1. */
-size_t lb_plan_series(const struct lb_plan *plan, size_t position);
 
 /* ---- The steps of making a plan, in their order. Private to plan*.c.
  *
