@@ -32,7 +32,7 @@ struct played { /* one line. The job comes first, so that the engine's pointer i
   struct lb_job job;
   struct lb_plan plan;
   json_t *line;
-  bool stays; /* its pool is known by it */
+  bool begun, stays; /* stays: its pool is known by it */
   struct played *next;
 };
 
@@ -41,7 +41,7 @@ struct play {
   struct lb_input input;
   const struct lb_rundir *dir;
   const char *out;             /* of -o, or NULL */
-  struct played *first, **end; /* read, and not begun */
+  struct played *first, **end; /* in the order of their lines */
   struct lb_pool pools[POOLS_MAX];
   size_t pool_count;
   char text[LINE_MAX_BYTES + 1]; /* the line that has not ended yet */
@@ -146,9 +146,10 @@ static int make_plan(struct played *played, const char *path, struct lb_error *e
   return 0;
 }
 
-/* The last trial is the one that was asked for. Its files are named by the line, for a cell may be played twice. */
+/* The last trial is the one that was asked for, and of many the others would take much memory. Its files are named by
+ * the line, for a cell may be played twice. */
 static int take_job(struct play *p, struct played *played, size_t number, const char *line) {
-  const struct lb_plan *plan = &played->plan;
+  struct lb_plan *plan = &played->plan;
   if (plan->job_count == 0) return 0;
   const struct lb_job *last = &plan->jobs[plan->job_count - 1];
   char *text = NULL, *name = NULL;
@@ -157,6 +158,7 @@ static int take_job(struct play *p, struct played *played, size_t number, const 
   played->job = (struct lb_job){.text = text, .plan = last->plan};
   snprintf(played->job.plan.name, sizeof played->job.plan.name, "%s", name);
   free(name);
+  free(plan->jobs), plan->jobs = NULL, plan->job_count = 0;
   const json_t *fresh = json_object_get(played->line, keys[FRESH]);
   if (!json_is_false(fresh) || p->pool_count == POOLS_MAX) return 0;
   struct lb_pool *pool = lb_pool_join(p->pools, &p->pool_count, &played->job.plan);
@@ -237,28 +239,32 @@ static void look_at_input(struct play *p) { p->input.fd = p->open && p->source.l
 static enum lb_next next(void *of, const struct lb_pool *pool, const struct lb_job **ret) {
   const struct play *p = of;
   for (const struct played *played = p->first; played; played = played->next)
-    if (!pool || played->job.plan.pool == pool) return *ret = &played->job, LB_NEXT_NOW;
+    if (!played->begun && (!pool || played->job.plan.pool == pool)) return *ret = &played->job, LB_NEXT_NOW;
   return p->open ? LB_NEXT_LATER : LB_NEXT_NONE;
 }
 
 static void begun(void *of, const struct lb_job *job, bool starts) {
   struct play *p = of;
-  struct played **at = &p->first;
   (void)starts;
-  while (&(*at)->job != job) at = &(*at)->next;
-  *at = (*at)->next;
-  if (!*at) p->end = at;
+  ((struct played *)job)->begun = true;
   p->source.left--;
   look_at_input(p);
 }
 
+static void forget(struct play *p, struct played *played) {
+  struct played **at = &p->first;
+  while (*at != played) at = &(*at)->next;
+  if (!(*at = played->next)) p->end = at;
+  free_played(played);
+}
+
 static int ended(void *of, const struct lb_job *job, const struct lb_outcome *outcome) {
-  const struct play *p = of;
+  struct play *p = of;
   struct played *played = (struct played *)job;
   char history[PATH];
   keep_history(p, job->plan.name, outcome, history, sizeof history);
   int r = print(played, outcome, history);
-  if (!played->stays) free_played(played);
+  if (!played->stays) forget(p, played);
   return r;
 }
 
@@ -362,6 +368,7 @@ int lb_cli_play(const struct lb_args *args) {
   p->dir = &dir;
   p->out = args->out;
   code = play(p, args->jobs ? args->jobs : lb_default_jobs());
+  while (p->first) forget(p, p->first);
   lb_rundir_close(&dir);
   free(p);
   return code;
