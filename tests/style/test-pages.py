@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """test-pages.py - the form of pages and messages: every relative link and anchor leads somewhere; README.md and docs/ are short, their tables narrow, their sentences too;
-messages of the C program (its string literals) and `./bench help` have short sentences; neither has a word that docs/glossary.md replaces (the last column of its tables).
+messages of the C program (its string literals), `./bench help` and the reasons of rules have short sentences; neither has a word that docs/glossary.md replaces (the last column of its tables).
 
 A sentence is what stands between two of . ? ! in a paragraph, an item of a list, a cell of a table or a message. Code, quotations and printed tables do not count. Speaks TAP.
 """
@@ -93,6 +93,13 @@ def help_of_bench(root):
     return [(1, entry) for entry in re.split(r"\n(?! )", text)]
 
 
+def reasons(root):
+    """The reasons of the rules: what a cell says of its expectation."""
+    for number, line in enumerate((root / "scenarios/theory/rules.ini").read_text().split("\n"), 1):
+        if line.startswith("rule =") and ": " in line:
+            yield number, line.partition(": ")[2]
+
+
 def sources(root):
     return sorted(path for folder in ("harness", "backends") for path in (root / folder).rglob("*.[ch]"))
 
@@ -114,8 +121,9 @@ def wrong_words_of_pages(root):
 
 def wrong_messages(root):
     words, count = replaced(root), 0
-    for path in [*sources(root), root / "setup/help"]:
-        for line, said in messages(path) if path.suffix else help_of_bench(root):
+    others = {root / "setup/help": help_of_bench, root / "scenarios/theory/rules.ini": reasons}
+    for path in [*sources(root), *others]:
+        for line, said in others[path](root) if path in others else messages(path):
             count += 1
             place = f"{path.relative_to(root)}:{line}"
             yield from (f"{place}: {wrong}" for wrong in wrong_words(said, words))
