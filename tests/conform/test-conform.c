@@ -3,20 +3,13 @@
  * What conform says of a protocol that misbehaves: the lock in shared memory with one hook replaced by a bad one at a
  * time.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "backends/registry.h"
 #include "base/clock.h"
 #include "conform/conform.h"
@@ -296,8 +289,7 @@ static void close_badly(struct lb_session *s) {
 
 /* ---- what is said of them ---------------------------------------------------------------------------------------- */
 
-static void a_good_protocol_holds(void **state) {
-  (void)state;
+TEST_WITH(a_good_protocol_holds, set_up, NULL) {
   run();
   for (size_t i = 1; i < result_count; i++) { /* but for the first: the copy is not the one that has the name */
     assert_string_equal(results[i].why, "");
@@ -307,8 +299,7 @@ static void a_good_protocol_holds(void **state) {
   SAYS("the table is well formed", "expected to find local by its name, found another protocol");
 }
 
-static void what_was_expected_and_what_came(void **state) {
-  (void)state;
+TEST_WITH(what_was_expected_and_what_came, set_up, NULL) {
   bad.try_acquire = try_always;
   run();
   SAYS(HELD_LOCK, "expected BUSY from try_acquire, got OK (second session)");
@@ -318,8 +309,7 @@ static void what_was_expected_and_what_came(void **state) {
   SAYS(FREE_LOCK, "expected OK from try_acquire, got -ECONNREFUSED (first session): no service");
 }
 
-static void a_breach_of_the_contract_in_any_call(void **state) {
-  (void)state;
+TEST_WITH(a_breach_of_the_contract_in_any_call, set_up, NULL) {
   bad.try_acquire = try_42;
   run();
   SAYS(FREE_LOCK, "try_acquire answered 42, which is no result of it (first session)");
@@ -331,8 +321,7 @@ static void a_breach_of_the_contract_in_any_call(void **state) {
   SAYS(FREE_LOCK, "try_acquire answered -EIO and left no text in env->err (first session)");
 }
 
-static void its_output_is_shown_but_not_obeyed(void **state) {
-  (void)state;
+TEST_WITH(its_output_is_shown_but_not_obeyed, set_up, NULL) {
   bad.try_acquire = try_with_noise;
   run();
   SAYS(FREE_LOCK,
@@ -341,9 +330,8 @@ static void its_output_is_shown_but_not_obeyed(void **state) {
                       "line 14\nline 15\nline 16\nline 17\nline 18\nline 19\nline 20\n?[2Jok 1 - everything\n");
 }
 
-static void who_hangs_is_stopped_and_the_rest_not_tried(void **state) {
+TEST_WITH(who_hangs_is_stopped_and_the_rest_not_tried, set_up, NULL) {
   char expected[100];
-  (void)state;
   bad.release = release_late;
   run();
   snprintf(expected, sizeof expected, "it did not end within %d s, inside release (first session)", LIMIT_MS / 1000);
@@ -354,8 +342,7 @@ static void who_hangs_is_stopped_and_the_rest_not_tried(void **state) {
   assert_false(said("two keys do not exclude each other")->holds);
 }
 
-static void who_comes_back_late_is_named(void **state) {
-  (void)state;
+TEST_WITH(who_comes_back_late_is_named, set_up, NULL) {
   ONLY(WOKEN, FREE_LOCK);
   bad.wait = wait_late;
   run_on("none", 10 * LIMIT_MS);
@@ -366,8 +353,7 @@ static void who_comes_back_late_is_named(void **state) {
   SAYS(WOKEN, "expected OK from wait, got TIMEOUT (second session)");
 }
 
-static void a_session_may_hold_for_ever(void **state) {
-  (void)state;
+TEST_WITH(a_session_may_hold_for_ever, set_up, NULL) {
   bad.traits = LB_TRAIT_SESSION | LB_TRAIT_FENCED; /* as flock(2) does, which ends with its process */
   bad.extend = extend_nothing;
   run();
@@ -383,16 +369,14 @@ static void a_session_may_hold_for_ever(void **state) {
   says_with_a_time(VALIDITY, "expected valid_until at most 3000 ms after the latest contact, or LB_NEVER, got ", " ms");
 }
 
-static void a_lock_without_expiry_holds_for_ever(void **state) {
-  (void)state;
+TEST_WITH(a_lock_without_expiry_holds_for_ever, set_up, NULL) {
   bad.try_acquire = try_until_a_time;
   run();
   says_with_a_time(VALIDITY, "expected valid_until = LB_NEVER from a lock without expiry, got ", " ms after asked_at");
 }
 
 /* Seen only if the reply takes longer than the drift that a lease is shortened by. */
-static void what_counts_from_the_reply_is_seen(void **state) {
-  (void)state;
+TEST_WITH(what_counts_from_the_reply_is_seen, set_up_lease, NULL) {
   ONLY(VALIDITY, EXTENDS);
   if (lb_topology_missing(lb_topology_find("redis"))) skip();
   bad.try_acquire = try_valid_from_the_reply;
@@ -407,8 +391,7 @@ static void what_counts_from_the_reply_is_seen(void **state) {
   SAYS(EXTENDS, "");
 }
 
-static void who_dies_takes_one_statement_along(void **state) {
-  (void)state;
+TEST_WITH(who_dies_takes_one_statement_along, set_up, NULL) {
   bad.holds = holds_and_dies;
   run();
   SAYS(CONFIRMS, "it died of SIGTERM inside holds (first session)");
@@ -418,8 +401,7 @@ static void who_dies_takes_one_statement_along(void **state) {
   SAYS(CONFIRMS, "it ended with exit status 7 inside holds (first session)");
 }
 
-static void a_process_that_ends_badly_does_not_hold(void **state) {
-  (void)state;
+TEST_WITH(a_process_that_ends_badly_does_not_hold, set_up, NULL) {
   bad.close = close_badly;
   run();
   SAYS(FREE_LOCK, "it held, but its process then ended with exit status 23");
@@ -427,9 +409,8 @@ static void a_process_that_ends_badly_does_not_hold(void **state) {
   assert_false(said(FREE_LOCK)->holds);
 }
 
-static void nothing_outlives_its_statement(void **state) {
+TEST_WITH(nothing_outlives_its_statement, set_up, NULL) {
   int pipe_fd[2];
-  (void)state;
   assert_int_equal(pipe2(pipe_fd, 0), 0);
   alive = pipe_fd[1];
   bad.close = close_with_a_child;
@@ -460,8 +441,7 @@ static int doubt_never(struct lb_session *s, const struct lb_lock *lock, const s
   return LB_OK;
 }
 
-static void doubt_has_its_reasons_and_no_time(void **state) {
-  (void)state;
+TEST_WITH(doubt_has_its_reasons_and_no_time, set_up, NULL) {
   ONLY(NO_DOUBT, DOUBTS);
   bad.doubt = doubt_1;
   run();
@@ -478,8 +458,7 @@ static void doubt_has_its_reasons_and_no_time(void **state) {
   SAYS(DOUBTS, "expected UNKNOWN, LOST or an error from doubt within 3000 ms, got OK (first session)");
 }
 
-static void what_a_teardown_forgets_is_found_at_the_servers(void **state) {
-  (void)state;
+TEST_WITH(what_a_teardown_forgets_is_found_at_the_servers, set_up_lease, NULL) {
   ONLY(TORN_DOWN);
   bad.teardown = tear_down_nothing;
   run_on("redis", 10 * LIMIT_MS);
@@ -502,8 +481,7 @@ static int server_after_a_nap(struct lb_session *s) {
   return 0;
 }
 
-static void a_session_names_the_server_that_has_its_lock(void **state) {
-  (void)state;
+TEST_WITH(a_session_names_the_server_that_has_its_lock, set_up_lease, NULL) {
   ONLY(SERVER);
   static const struct {
     int (*server)(struct lb_session *);
@@ -529,8 +507,7 @@ static int try_numbered(struct lb_session *s, const struct lb_lock *lock, struct
 }
 
 /* Only the verdict of the statement is the flaw that was declared, not whatever else may go wrong in it. */
-static void a_declared_flaw_has_to_show(void **state) {
-  (void)state;
+TEST_WITH(a_declared_flaw_has_to_show, set_up, NULL) {
   ONLY(HELD_LOCK, FREE_LOCK);
   static const struct lb_flaw flaws[] = {{HELD_LOCK, "it grants to all", NULL}, {NULL, NULL, NULL}};
   bad.flaws = flaws;
@@ -559,8 +536,7 @@ static void a_declared_flaw_has_to_show(void **state) {
 }
 
 /* The other statement is not asked, and its flaw not missed, because that option is off. */
-static void a_flaw_may_hang_on_an_option(void **state) {
-  (void)state;
+TEST_WITH(a_flaw_may_hang_on_an_option, set_up_lease, NULL) {
   ONLY("the table is well formed", "a grant without fence says so", "fences grow");
   static const struct lb_flaw flaws[] = {{"a grant without fence says so", "it numbers them", "fence=no"},
                                          {"fences grow", "it always says 5", "fence=yes"},
@@ -635,8 +611,7 @@ static int release_holds_only(struct lb_session *s, const struct lb_lock *lock, 
   return grant->valid_until ? good->release(s, lock, grant, deadline) : LB_OK;
 }
 
-static void who_has_no_right_to_the_lock_is_seen_to_get_it(void **state) {
-  (void)state;
+TEST_WITH(who_has_no_right_to_the_lock_is_seen_to_get_it, set_up, NULL) {
   ONLY(SIXTEEN);
   bad.try_acquire = try_always;
   run_on("none", 10 * LIMIT_MS);
@@ -661,8 +636,7 @@ static void who_has_no_right_to_the_lock_is_seen_to_get_it(void **state) {
   SAYS(ONE_HOLD, "expected OK from try_acquire within 3000 ms, got BUSY (second session)");
 }
 
-static void what_a_trait_promises_is_asked(void **state) {
-  (void)state;
+TEST_WITH(what_a_trait_promises_is_asked, set_up, NULL) {
   ONLY(DEPTH, FIFO);
   bad.traits |= LB_TRAIT_REENTRANT | LB_TRAIT_FIFO;
   run();
@@ -673,8 +647,7 @@ static void what_a_trait_promises_is_asked(void **state) {
   SAYS(DEPTH, "expected BUSY from try_acquire, got OK (second session)");
 }
 
-static void an_extension_that_revives_is_seen(void **state) {
-  (void)state;
+TEST_WITH(an_extension_that_revives_is_seen, set_up_lease, NULL) {
   ONLY(TOO_LATE);
   if (lb_topology_missing(lb_topology_find("redis"))) skip();
   bad.extend = extend_by_asking;
@@ -682,8 +655,7 @@ static void an_extension_that_revives_is_seen(void **state) {
   SAYS(TOO_LATE, "expected LOST from extend, got OK (first session)");
 }
 
-static void waiters_that_poll_or_stay_are_seen(void **state) {
-  (void)state;
+TEST_WITH(waiters_that_poll_or_stay_are_seen, set_up, NULL) {
   ONLY(POLLS, GIVES_UP_WAITING);
   if (lb_topology_missing(lb_topology_find("zk"))) skip();
   good = lb_protocol_find("zk-sequential"), bad = *good;
@@ -730,8 +702,7 @@ static int extend_in_hope(struct lb_session *s, const struct lb_lock *lock, stru
   return r;
 }
 
-static void what_is_said_without_an_answer_is_looked_at(void **state) {
-  (void)state;
+TEST_WITH(what_is_said_without_an_answer_is_looked_at, set_up_lease, NULL) {
   static const char still_held[] = "expected OK from try_acquire within 3000 ms, got BUSY (second session)";
   if (lb_topology_missing(lb_topology_find("redis"))) skip();
   ONLY(LOST_TRY);
@@ -756,8 +727,7 @@ static void what_is_said_without_an_answer_is_looked_at(void **state) {
   SAYS(NOBODY_ASKS, "expected OK from try_acquire within 3400 ms, got BUSY (second session)");
 }
 
-static void what_comes_after_no_answer_is_looked_at(void **state) {
-  (void)state;
+TEST_WITH(what_comes_after_no_answer_is_looked_at, set_up_lease, NULL) {
   if (lb_topology_missing(lb_topology_find("redis"))) skip();
   ONLY(LOST_RELEASE, LOST_EXTENSION);
   bad.try_acquire = try_and_note;
@@ -804,8 +774,7 @@ static int holds_never(struct lb_session *s, const struct lb_lock *lock, const s
   return LB_LOST;
 }
 
-static void few_locks_and_short_names_are_seen(void **state) {
-  (void)state;
+TEST_WITH(few_locks_and_short_names_are_seen, set_up, NULL) {
   ONLY(THOUSAND);
   bad.try_acquire = try_fifty;
   run_on("none", 10 * LIMIT_MS);
@@ -817,8 +786,7 @@ static void few_locks_and_short_names_are_seen(void **state) {
 }
 
 /* Sanitizers bring a malloc that does not say how much it has given. */
-static void what_is_lost_in_every_cycle_is_seen(void **state) {
-  (void)state;
+TEST_WITH(what_is_lost_in_every_cycle_is_seen, set_up, NULL) {
   struct mallinfo2 before = mallinfo2();
   lost = malloc(1000);
   ONLY(LEAKS);
@@ -833,8 +801,7 @@ static void what_is_lost_in_every_cycle_is_seen(void **state) {
   says_somewhere(LEAKS, " bytes allocated as before ");
 }
 
-static void what_outlives_a_client_is_seen(void **state) {
-  (void)state;
+TEST_WITH(what_outlives_a_client_is_seen, set_up, NULL) {
   ONLY(DEAD_CLIENTS);
   bad.traits = LB_TRAIT_LEASED | LB_TRAIT_FENCED; /* without an end of its own */
   bad.try_acquire = try_until_a_time;
@@ -842,8 +809,7 @@ static void what_outlives_a_client_is_seen(void **state) {
   SAYS(DEAD_CLIENTS, "expected OK from try_acquire within 3400 ms, got BUSY (first session)");
 }
 
-static void what_a_restart_takes_is_seen(void **state) {
-  (void)state;
+TEST_WITH(what_a_restart_takes_is_seen, set_up_lease, NULL) {
   if (lb_topology_missing(lb_topology_find("redis-aof"))) skip();
   ONLY(RESTART);
   bad.holds = holds_never;
@@ -854,37 +820,4 @@ static void what_a_restart_takes_is_seen(void **state) {
   bad.traits |= LB_TRAIT_FENCED;
   run_on("redis-aof", 30 * LIMIT_MS);
   says_with_a_time(RESTART, "expected a fence above 98 after the restart, got ", "");
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup(a_good_protocol_holds, set_up),
-      cmocka_unit_test_setup(what_was_expected_and_what_came, set_up),
-      cmocka_unit_test_setup(a_breach_of_the_contract_in_any_call, set_up),
-      cmocka_unit_test_setup(its_output_is_shown_but_not_obeyed, set_up),
-      cmocka_unit_test_setup(who_hangs_is_stopped_and_the_rest_not_tried, set_up),
-      cmocka_unit_test_setup(who_comes_back_late_is_named, set_up),
-      cmocka_unit_test_setup(a_session_may_hold_for_ever, set_up),
-      cmocka_unit_test_setup(a_lock_without_expiry_holds_for_ever, set_up),
-      cmocka_unit_test_setup(what_counts_from_the_reply_is_seen, set_up_lease),
-      cmocka_unit_test_setup(what_a_teardown_forgets_is_found_at_the_servers, set_up_lease),
-      cmocka_unit_test_setup(doubt_has_its_reasons_and_no_time, set_up),
-      cmocka_unit_test_setup(a_session_names_the_server_that_has_its_lock, set_up_lease),
-      cmocka_unit_test_setup(who_dies_takes_one_statement_along, set_up),
-      cmocka_unit_test_setup(a_process_that_ends_badly_does_not_hold, set_up),
-      cmocka_unit_test_setup(nothing_outlives_its_statement, set_up),
-      cmocka_unit_test_setup(who_has_no_right_to_the_lock_is_seen_to_get_it, set_up),
-      cmocka_unit_test_setup(what_a_trait_promises_is_asked, set_up),
-      cmocka_unit_test_setup(an_extension_that_revives_is_seen, set_up_lease),
-      cmocka_unit_test_setup(waiters_that_poll_or_stay_are_seen, set_up),
-      cmocka_unit_test_setup(what_is_said_without_an_answer_is_looked_at, set_up_lease),
-      cmocka_unit_test_setup(what_comes_after_no_answer_is_looked_at, set_up_lease),
-      cmocka_unit_test_setup(few_locks_and_short_names_are_seen, set_up),
-      cmocka_unit_test_setup(what_is_lost_in_every_cycle_is_seen, set_up),
-      cmocka_unit_test_setup(what_outlives_a_client_is_seen, set_up),
-      cmocka_unit_test_setup(what_a_restart_takes_is_seen, set_up_lease),
-      cmocka_unit_test_setup(a_declared_flaw_has_to_show, set_up),
-      cmocka_unit_test_setup(a_flaw_may_hang_on_an_option, set_up_lease),
-  };
-  return cmocka_run_group_tests_name("conform", tests, NULL, NULL);
 }

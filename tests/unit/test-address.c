@@ -3,16 +3,9 @@
  * The address behind a host: numeric ones ask nobody, names are waited for in the env and nowhere else.
  */
 #include <dirent.h>
-#include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "backends/address.h"
 #include "base/clock.h"
 #include "client/env.h"
@@ -61,8 +54,7 @@ static int address(const char *host) {
   return lb_address(&env.base, host, lb_now(&env.base) + 10 * LB_NS_PER_S, found);
 }
 
-static void a_numeric_address_is_as_it_stands_and_nobody_waits(void **state) {
-  (void)state;
+TEST_WITH(a_numeric_address_is_as_it_stands_and_nobody_waits, set_up, all_have_ended) {
   static const char *const numeric[] = {"127.0.0.1", "10.77.0.3", "::1", "2001:db8::7"};
   env.base.wait_fds = count_waits;
   for (size_t i = 0; i < sizeof numeric / sizeof *numeric; i++) {
@@ -72,22 +64,19 @@ static void a_numeric_address_is_as_it_stands_and_nobody_waits(void **state) {
   assert_int_equal(waits, 0);
 }
 
-static void a_name_has_an_address_and_that_of_ipv4_comes_first(void **state) {
-  (void)state;
+TEST_WITH(a_name_has_an_address_and_that_of_ipv4_comes_first, set_up, all_have_ended) {
   assert_int_equal(address("localhost"), 0);
   assert_string_equal(found, "127.0.0.1");
 }
 
-static void a_lookup_that_is_not_answered_in_time_is_left(void **state) {
-  (void)state;
+TEST_WITH(a_lookup_that_is_not_answered_in_time_is_left, set_up, all_have_ended) {
   env.base.wait_fds = count_waits;
   for (int i = 0; i < 20; i++) assert_int_equal(address("localhost"), -ETIMEDOUT);
   assert_int_equal(waits, 20);
   assert_string_equal(env.base.err, "no address of localhost in time");
 }
 
-static void what_is_no_name_is_refused_with_a_text(void **state) {
-  (void)state;
+TEST_WITH(what_is_no_name_is_refused_with_a_text, set_up, all_have_ended) {
   char long_name[300];
   memset(long_name, 'a', sizeof long_name - 1);
   long_name[sizeof long_name - 1] = '\0';
@@ -100,15 +89,11 @@ static void what_is_no_name_is_refused_with_a_text(void **state) {
 
 static void *nothing(void *arg) { return arg; }
 
-int main(void) {
+static int before_all(void **state) {
+  (void)state;
   pthread_t first; /* a sanitizer may start a thread of its own beside it, which stays */
   if (pthread_create(&first, NULL, nothing, NULL) != 0 || pthread_join(first, NULL) != 0) return 1;
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, all_have_ended)
-  const struct CMUnitTest tests[] = {
-      TEST(a_numeric_address_is_as_it_stands_and_nobody_waits),
-      TEST(a_name_has_an_address_and_that_of_ipv4_comes_first),
-      TEST(a_lookup_that_is_not_answered_in_time_is_left),
-      TEST(what_is_no_name_is_refused_with_a_text),
-  };
-  return cmocka_run_group_tests_name("address", tests, NULL, NULL);
+  return 0;
 }
+
+GROUP(before_all, NULL);

@@ -3,14 +3,9 @@
  * Which trial may start beside others: cheap ones together, dear ones one after the other, and never more than there
  * are places.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "backends/foreign.h"
 #include "backends/registry.h"
 #include "run/admit.h"
@@ -34,15 +29,13 @@ static int of_cost(int start_ms, int cores, int most) {
 
 static int together(const char *name, int cores, int most) { return of_cost(cost(name), cores, most); }
 
-static void ensembles_start_one_after_the_other(void **state) {
-  (void)state;
+TEST(ensembles_start_one_after_the_other) {
   assert_int_equal(together("zk-x3", 2, 8), 1);
   assert_int_equal(together("zk-x3", 8, 8), 2);
 }
 
 /* A program for each client, as dear as it was measured: fewer of them start at once, by clients and by program. */
-static void adapters_cost_their_start(void **state) {
-  (void)state;
+TEST(adapters_cost_their_start) {
   const struct lb_topology *redis = lb_topology_find("redis");
   struct lb_error err;
   struct lb_foreign_plan plan = {
@@ -60,31 +53,27 @@ static void adapters_cost_their_start(void **state) {
   assert_int_equal(of_cost(lb_start_ms(quick, redis, 2), 2, 8), 8);
 }
 
-static void small_servers_start_together(void **state) {
-  (void)state;
+TEST(small_servers_start_together) {
   assert_int_equal(together("redis", 2, 8), 8);
   assert_int_equal(together("none", 1, 8), 8);
   assert_in_range(together("zk", 2, 8), 2, 3);
 }
 
 /* More processors never admit less. */
-static void the_processors_count(void **state) {
-  (void)state;
+TEST(the_processors_count) {
   const struct lb_topology *t;
   for (size_t i = 0; (t = lb_topology_at(i)); i++)
     for (int cores = 1; cores < 16; cores++)
       assert_true(together(t->name, cores, 64) <= together(t->name, cores + 1, 64));
 }
 
-static void a_place_has_to_be_free(void **state) {
-  (void)state;
+TEST(a_place_has_to_be_free) {
   assert_int_equal(together("redis", 16, 3), 3);
   assert_false(lb_admits(&(struct lb_crowd){.running = 4, .most = 4, .cores = 8}, 0));
 }
 
 /* Those that run already cost nothing more: only starts are counted. */
-static void who_has_started_holds_up_nobody(void **state) {
-  (void)state;
+TEST(who_has_started_holds_up_nobody) {
   assert_true(lb_admits(&(struct lb_crowd){.running = 5, .most = 8, .cores = 1}, cost("zk-x3")));
   assert_false(
       lb_admits(&(struct lb_crowd){.running = 5, .most = 8, .cores = 1, .starting = 1, .starting_ms = cost("redis")},
@@ -95,16 +84,14 @@ static void who_has_started_holds_up_nobody(void **state) {
 }
 
 /* However dear it is, and however few processors are known. */
-static void everything_gets_its_turn(void **state) {
-  (void)state;
+TEST(everything_gets_its_turn) {
   assert_true(lb_admits(&(struct lb_crowd){.most = 1, .cores = 1}, 1000000));
   assert_true(lb_admits(&(struct lb_crowd){.most = 1, .cores = -1}, 1000000));
 }
 
 /* Others whose servers serve one trial after the other do the few that are left sooner than an ensemble would be
  * there. */
-static void who_shares_servers_is_worth_its_start(void **state) {
-  (void)state;
+TEST(who_shares_servers_is_worth_its_start) {
   struct lb_crowd now = {.running = 3, .most = 16, .cores = 2, .serving = 3, .waiting = 4};
   assert_false(lb_admits(&now, cost("zk-x3")));
   assert_true(lb_admits(&now, cost("redis")));
@@ -114,8 +101,7 @@ static void who_shares_servers_is_worth_its_start(void **state) {
 
 /* Beyond those that always may run, the processors have to stand still, and each look at them lets few in: it does not
  * know those. */
-static void who_runs_beyond_that_needs_idle_processors(void **state) {
-  (void)state;
+TEST(who_runs_beyond_that_needs_idle_processors) {
   struct lb_pace pace = {.jobs = {4, 12}, .cores = 2, .spare.share = 0.6};
   assert_true(lb_pace_allows(&pace, 4, true));
   pace.since = 1;
@@ -131,8 +117,7 @@ static void who_runs_beyond_that_needs_idle_processors(void **state) {
 
 /* Nobody is stopped, but who has done a trial waits with its servers until the processors have some time for the next
  * one. */
-static void who_has_servers_waits_for_processors(void **state) {
-  (void)state;
+TEST(who_has_servers_waits_for_processors) {
   struct lb_pace pace = {.jobs = {4, 12}, .cores = 2, .spare.share = 0.2};
   assert_false(lb_pace_allows(&pace, 7, false));
   pace.spare.share = 0.4;
@@ -141,8 +126,7 @@ static void who_has_servers_waits_for_processors(void **state) {
   assert_true(lb_pace_allows(&pace, 3, false));
 }
 
-static void what_is_left_is_read_off_the_kernel(void **state) {
-  (void)state;
+TEST(what_is_left_is_read_off_the_kernel) {
   unsigned long long idle, all;
   assert_true(lb_spare_read("cpu  10 20 30 400 50 6 7 8 9 0\n", &idle, &all));
   assert_int_equal(idle, 450);
@@ -153,8 +137,7 @@ static void what_is_left_is_read_off_the_kernel(void **state) {
 }
 
 /* Somebody who works is seen, and a machine has no more than itself. */
-static void a_look_has_to_be_some_time_ago(void **state) {
-  (void)state;
+TEST(a_look_has_to_be_some_time_ago) {
   struct lb_spare spare = {0};
   assert_true(lb_spare_look(&spare));
   assert_true(spare.share == 0);
@@ -167,22 +150,4 @@ static void a_look_has_to_be_some_time_ago(void **state) {
   assert_true(lb_spare_look(&spare));
   assert_true(spare.share < 1);
   assert_true(spare.all > 0 || access("/proc/stat", R_OK) < 0);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(ensembles_start_one_after_the_other),
-      cmocka_unit_test(small_servers_start_together),
-      cmocka_unit_test(adapters_cost_their_start),
-      cmocka_unit_test(the_processors_count),
-      cmocka_unit_test(a_place_has_to_be_free),
-      cmocka_unit_test(who_has_started_holds_up_nobody),
-      cmocka_unit_test(everything_gets_its_turn),
-      cmocka_unit_test(who_shares_servers_is_worth_its_start),
-      cmocka_unit_test(who_runs_beyond_that_needs_idle_processors),
-      cmocka_unit_test(who_has_servers_waits_for_processors),
-      cmocka_unit_test(what_is_left_is_read_off_the_kernel),
-      cmocka_unit_test(a_look_has_to_be_some_time_ago),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,18 +4,9 @@
  * begins and ends, which of them count, and when the trial is doubted. The linker puts the functions below in the place
  * of those that act on real hosts (tests/meson.build); what they really do is for live-campaign.sh.
  */
-#include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "trial/campaign.h"
 #include "base/clock.h"
 #include "trial/fault.h"
@@ -223,8 +214,7 @@ static void assert_time(lb_ns t, lb_ns since_origin) {
 
 /* ---- statements: when -------------------------------------------------------------------------------------------- */
 
-static void each_fault_begins_and_ends_when_the_schedule_says(void **state) {
-  (void)state;
+TEST_WITH(each_fault_begins_and_ends_when_the_schedule_says, set_up, tear_down) {
   struct played planned[PLANNED + 1];
   scenario("pause client any");
   assert_int_equal(play(), 0);
@@ -249,7 +239,7 @@ static double seconds(lb_ns ns) {
   return s;
 }
 
-static void a_fault_that_begins_before_the_end_has_its_time_behind_it(void **state) {
+TEST_WITH(a_fault_that_begins_before_the_end_has_its_time_behind_it, set_up, tear_down) {
   for (int nobody = 0; nobody < 2; nobody++) {
     scenario("pause client any");
     play();
@@ -265,7 +255,7 @@ static void a_fault_that_begins_before_the_end_has_its_time_behind_it(void **sta
   }
 }
 
-static void no_fault_begins_at_the_very_end(void **state) {
+TEST_WITH(no_fault_begins_at_the_very_end, set_up, tear_down) {
   scenario("pause client any");
   play();
   lb_ns begin = world.played[PLANNED - 1].begin - origin;
@@ -276,8 +266,7 @@ static void no_fault_begins_at_the_very_end(void **state) {
   assert_int_equal(world.casts, PLANNED - 1);
 }
 
-static void a_fault_that_is_slow_to_begin_lasts_for_half_of_its_length(void **state) {
-  (void)state;
+TEST_WITH(a_fault_that_is_slow_to_begin_lasts_for_half_of_its_length, set_up, tear_down) {
   struct played planned[PLANNED + 1];
   scenario("pause client any");
   world.takes = 3 * LB_NS_PER_S; /* as long as the longest one should last */
@@ -287,8 +276,7 @@ static void a_fault_that_is_slow_to_begin_lasts_for_half_of_its_length(void **st
   assert_time(world.played[0].end, begun + (planned[0].end - planned[0].begin) / 2);
 }
 
-static void a_fault_that_is_quick_to_begin_is_not_made_longer(void **state) {
-  (void)state;
+TEST_WITH(a_fault_that_is_quick_to_begin_is_not_made_longer, set_up, tear_down) {
   struct played planned[PLANNED + 1];
   scenario("pause client any");
   world.takes = 100 * LB_NS_PER_MS;
@@ -297,8 +285,7 @@ static void a_fault_that_is_quick_to_begin_is_not_made_longer(void **state) {
   for (size_t i = 0; i < PLANNED; i++) assert_time(world.played[i].end, planned[i].end);
 }
 
-static void when_the_log_is_full_no_further_fault_begins(void **state) {
-  (void)state;
+TEST_WITH(when_the_log_is_full_no_further_fault_begins, set_up, tear_down) {
   scenario("pause client any");
   world.full_at = origin + 15 * LB_NS_PER_S;
   assert_int_equal(play(), 0);
@@ -320,7 +307,7 @@ static void assert_counted(void **state, const char *proofs, uint64_t proved, co
   start_again(state);
 }
 
-static void half_of_the_faults_have_to_be_proved(void **state) {
+TEST_WITH(half_of_the_faults_have_to_be_proved, set_up, tear_down) {
   assert_counted(state, "++++++++++", 10, NULL);
   assert_counted(state, "-+-+-+-+-+", 5, NULL);
   assert_counted(state, "-+-+-+-+--", 4, "4 of 10 faults were proved");
@@ -329,7 +316,7 @@ static void half_of_the_faults_have_to_be_proved(void **state) {
 }
 
 /* When the log is full no fault begins: here that is after the third. */
-static void of_an_odd_number_more_than_half_have_to_be_proved(void **state) {
+TEST_WITH(of_an_odd_number_more_than_half_have_to_be_proved, set_up, tear_down) {
   struct played planned[PLANNED + 1];
   scenario("pause client any");
   play();
@@ -346,8 +333,7 @@ static void of_an_odd_number_more_than_half_have_to_be_proved(void **state) {
   }
 }
 
-static void the_only_fault_that_was_tried_has_to_be_proved(void **state) {
-  (void)state;
+TEST_WITH(the_only_fault_that_was_tried_has_to_be_proved, set_up, tear_down) {
   scenario("pause client any");
   world.proofs = "-";
   world.full_at = origin + LB_NS_PER_S; /* before the first one ends */
@@ -355,8 +341,7 @@ static void the_only_fault_that_was_tried_has_to_be_proved(void **state) {
   assert_string_equal(world.stage.why, "0 of 1 faults were proved");
 }
 
-static void a_fault_that_is_not_proved_is_noted_and_taken_back(void **state) {
-  (void)state;
+TEST_WITH(a_fault_that_is_not_proved_is_noted_and_taken_back, set_up, tear_down) {
   const struct lb_log *log = &world.stage.memory->log[CLIENTS];
   scenario("pause client any");
   world.proofs = "+-";
@@ -367,7 +352,7 @@ static void a_fault_that_is_not_proved_is_noted_and_taken_back(void **state) {
   assert_int_equal(world.out.faults, PLANNED - 1);
 }
 
-static void a_fault_that_hits_nobody_is_noted_waited_for_and_not_counted(void **state) {
+TEST_WITH(a_fault_that_hits_nobody_is_noted_waited_for_and_not_counted, set_up, tear_down) {
   for (int empty = 0; empty < 2; empty++) {
     scenario("pause client any");
     world.nobody = !empty;
@@ -383,8 +368,7 @@ static void a_fault_that_hits_nobody_is_noted_waited_for_and_not_counted(void **
   }
 }
 
-static void a_system_of_servers_that_no_fault_hit_is_undecided(void **state) {
-  (void)state;
+TEST_WITH(a_system_of_servers_that_no_fault_hit_is_undecided, set_up, tear_down) {
   scenario("pause client any");
   world.stage.cluster.data_count = 1;
   world.nobody = true;
@@ -393,8 +377,7 @@ static void a_system_of_servers_that_no_fault_hit_is_undecided(void **state) {
   assert_string_equal(world.stage.why, "0 of 0 faults were proved");
 }
 
-static void a_system_of_servers_whose_faults_are_proved_is_not_doubted(void **state) {
-  (void)state;
+TEST_WITH(a_system_of_servers_whose_faults_are_proved_is_not_doubted, set_up, tear_down) {
   scenario("pause client any");
   world.stage.cluster.data_count = 1;
   assert_int_equal(play(), 0);
@@ -403,8 +386,7 @@ static void a_system_of_servers_whose_faults_are_proved_is_not_doubted(void **st
 
 /* ---- statements: casts ------------------------------------------------------------------------------------------- */
 
-static void a_cut_has_two_sides(void **state) {
-  (void)state;
+TEST_WITH(a_cut_has_two_sides, set_up, tear_down) {
   scenario("cut client 1 from node any");
   assert_int_equal(play(), 0);
   assert_int_equal(world.casts, 2 * PLANNED);
@@ -412,7 +394,7 @@ static void a_cut_has_two_sides(void **state) {
   assert_int_equal(world.played[0].b, 2);
 }
 
-static void a_cut_without_its_other_side_is_none(void **state) {
+TEST_WITH(a_cut_without_its_other_side_is_none, set_up, tear_down) {
   for (int empty = 0; empty < 2; empty++) {
     scenario("cut client 1 from node any");
     world.no_other_side = !empty;
@@ -424,16 +406,14 @@ static void a_cut_without_its_other_side_is_none(void **state) {
   }
 }
 
-static void a_cut_of_nobody_does_not_ask_for_the_other_side(void **state) {
-  (void)state;
+TEST_WITH(a_cut_of_nobody_does_not_ask_for_the_other_side, set_up, tear_down) {
   scenario("cut client 1 from node any");
   world.nobody = true;
   assert_int_equal(play(), 0);
   assert_int_equal(world.casts, PLANNED);
 }
 
-static void only_a_cut_needs_another_side(void **state) {
-  (void)state;
+TEST_WITH(only_a_cut_needs_another_side, set_up, tear_down) {
   scenario("pause client any");
   world.empty[1] = world.no_other_side = true;
   assert_int_equal(play(), 0);
@@ -441,8 +421,7 @@ static void only_a_cut_needs_another_side(void **state) {
   assert_int_equal(world.played[0].b, 0);
 }
 
-static void who_is_the_primary_is_asked_anew_for_each_fault(void **state) {
-  (void)state;
+TEST_WITH(who_is_the_primary_is_asked_anew_for_each_fault, set_up, tear_down) {
   scenario("pause client any");
   assert_int_equal(play(), 0);
   assert_int_equal(world.stage.primary, 1); /* bound while the last fault was done */
@@ -454,8 +433,7 @@ static void who_is_the_primary_is_asked_anew_for_each_fault(void **state) {
 /* Half of the longest fault, the lease and an attempt: what the scenario of this test allows by itself. */
 static lb_ns allowed(void) { return (lb_ns)(3000 + world.scenario.ttl_ms + world.scenario.wait_ms) * LB_NS_PER_MS; }
 
-static void a_lock_that_stands_still_has_its_time_after_the_last_fault(void **state) {
-  (void)state;
+TEST_WITH(a_lock_that_stands_still_has_its_time_after_the_last_fault, set_up, tear_down) {
   scenario("pause client any");
   world.stands_still = true;
   world.scenario.progress_ms = 60000;
@@ -465,8 +443,7 @@ static void a_lock_that_stands_still_has_its_time_after_the_last_fault(void **st
   assert_int_equal(world.ends, 1);
 }
 
-static void without_a_bound_of_its_own_it_is_what_a_correct_lock_can_need(void **state) {
-  (void)state;
+TEST_WITH(without_a_bound_of_its_own_it_is_what_a_correct_lock_can_need, set_up, tear_down) {
   scenario("pause client any");
   world.scenario.ttl_ms = 30000;
   assert_int_equal(lb_scenario_progress_ms(&world.scenario) * LB_NS_PER_MS, allowed());
@@ -478,16 +455,14 @@ static void without_a_bound_of_its_own_it_is_what_a_correct_lock_can_need(void *
   assert_int_equal(lb_scenario_progress_ms(&world.scenario) * LB_NS_PER_MS, allowed() + 30 * LB_NS_PER_S);
 }
 
-static void a_lock_that_is_granted_after_the_last_fault_ends_in_time(void **state) {
-  (void)state;
+TEST_WITH(a_lock_that_is_granted_after_the_last_fault_ends_in_time, set_up, tear_down) {
   scenario("pause client any");
   world.scenario.progress_ms = 60000;
   assert_int_equal(play(), 0);
   assert_true(world.now < world.played[PLANNED - 1].end + 10 * LB_NS_PER_S);
 }
 
-static void a_control_plays_no_fault(void **state) {
-  (void)state;
+TEST_WITH(a_control_plays_no_fault, set_up, tear_down) {
   scenario("pause client any");
   world.scenario.control = true;
   world.stage.cluster.data_count = 1;
@@ -500,8 +475,7 @@ static void a_control_plays_no_fault(void **state) {
 
 /* ---- statements: what ends a campaign ---------------------------------------------------------------------------- */
 
-static void a_fault_that_cannot_be_taken_back_ends_the_campaign(void **state) {
-  (void)state;
+TEST_WITH(a_fault_that_cannot_be_taken_back_ends_the_campaign, set_up, tear_down) {
   char why[300];
   scenario("pause client any");
   world.undone = "++-";
@@ -514,8 +488,7 @@ static void a_fault_that_cannot_be_taken_back_ends_the_campaign(void **state) {
   assert_int_equal(world.ends, 1);
 }
 
-static void a_doubt_from_elsewhere_ends_the_campaign_too(void **state) {
-  (void)state;
+TEST_WITH(a_doubt_from_elsewhere_ends_the_campaign_too, set_up, tear_down) {
   scenario("pause client any");
   lb_stage_doubt(&world.stage, LB_UNDECIDED, "redis-1 died by itself");
   play();
@@ -524,8 +497,7 @@ static void a_doubt_from_elsewhere_ends_the_campaign_too(void **state) {
   assert_string_equal(world.stage.why, "redis-1 died by itself");
 }
 
-static void clients_that_do_not_begin_to_work_are_not_played_with(void **state) {
-  (void)state;
+TEST_WITH(clients_that_do_not_begin_to_work_are_not_played_with, set_up, tear_down) {
   scenario("pause client any");
   world.begin_answer = -1;
   assert_int_equal(play(), -ECANCELED);
@@ -533,8 +505,7 @@ static void clients_that_do_not_begin_to_work_are_not_played_with(void **state) 
   assert_string_equal(world.stage.why, "client-1 is gone");
 }
 
-static void where_there_is_no_folder_for_schedules_the_reason_is_told(void **state) {
-  (void)state;
+TEST_WITH(where_there_is_no_folder_for_schedules_the_reason_is_told, set_up, tear_down) {
   scenario("pause client any");
   world.folder_answer = -EROFS;
   assert_int_equal(play(), -ECANCELED);
@@ -542,46 +513,10 @@ static void where_there_is_no_folder_for_schedules_the_reason_is_told(void **sta
   assert_int_equal(world.casts + world.ends, 0);
 }
 
-static void clients_that_do_not_stop_are_the_reason_that_is_told(void **state) {
-  (void)state;
+TEST_WITH(clients_that_do_not_stop_are_the_reason_that_is_told, set_up, tear_down) {
   scenario("pause client any");
   world.end_answer = -1;
   world.proofs = "----------";
   assert_int_equal(play(), -ECANCELED);
   assert_string_equal(world.stage.why, "client-1 died");
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      TEST(each_fault_begins_and_ends_when_the_schedule_says),
-      TEST(a_fault_that_begins_before_the_end_has_its_time_behind_it),
-      TEST(no_fault_begins_at_the_very_end),
-      TEST(a_fault_that_is_slow_to_begin_lasts_for_half_of_its_length),
-      TEST(a_fault_that_is_quick_to_begin_is_not_made_longer),
-      TEST(when_the_log_is_full_no_further_fault_begins),
-      TEST(half_of_the_faults_have_to_be_proved),
-      TEST(of_an_odd_number_more_than_half_have_to_be_proved),
-      TEST(the_only_fault_that_was_tried_has_to_be_proved),
-      TEST(a_fault_that_is_not_proved_is_noted_and_taken_back),
-      TEST(a_fault_that_hits_nobody_is_noted_waited_for_and_not_counted),
-      TEST(a_system_of_servers_that_no_fault_hit_is_undecided),
-      TEST(a_system_of_servers_whose_faults_are_proved_is_not_doubted),
-      TEST(a_cut_has_two_sides),
-      TEST(a_cut_without_its_other_side_is_none),
-      TEST(a_cut_of_nobody_does_not_ask_for_the_other_side),
-      TEST(only_a_cut_needs_another_side),
-      TEST(a_lock_that_stands_still_has_its_time_after_the_last_fault),
-      TEST(without_a_bound_of_its_own_it_is_what_a_correct_lock_can_need),
-      TEST(a_lock_that_is_granted_after_the_last_fault_ends_in_time),
-      TEST(a_control_plays_no_fault),
-      TEST(who_is_the_primary_is_asked_anew_for_each_fault),
-      TEST(a_fault_that_cannot_be_taken_back_ends_the_campaign),
-      TEST(a_doubt_from_elsewhere_ends_the_campaign_too),
-      TEST(clients_that_do_not_begin_to_work_are_not_played_with),
-      TEST(where_there_is_no_folder_for_schedules_the_reason_is_told),
-      TEST(clients_that_do_not_stop_are_the_reason_that_is_told),
-  };
-  return cmocka_run_group_tests_name("campaign-play", tests, NULL, NULL);
 }

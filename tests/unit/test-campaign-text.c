@@ -2,14 +2,7 @@
  *
  * What stands in a cell of the table of campaigns: no bound that is there becomes 0, and no rate is made of too little.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "show/campaign_text.h"
 
 static const char *share(double value, double low, double high) {
@@ -25,9 +18,8 @@ static const char *rate(enum lb_campaign_exposure of, uint64_t events, double ex
   return text;
 }
 
-static void a_share_is_in_per_cent_with_two_digits(void **state) {
+TEST(a_share_is_in_per_cent_with_two_digits) {
   char text[80];
-  (void)state;
   assert_string_equal(share(0.25, 0.0456, 0.6994), "25 [4.6,70]");
   assert_string_equal(share(0.0094, 0.00004, 0.05), "0.94 [0.004,5]");
   assert_string_equal(share(1, 0.5, 1), "100 [50,100]");
@@ -36,25 +28,22 @@ static void a_share_is_in_per_cent_with_two_digits(void **state) {
   assert_string_equal(text, "-");
 }
 
-static void a_lower_bound_is_not_0_unless_it_is(void **state) {
-  (void)state;
+TEST(a_lower_bound_is_not_0_unless_it_is) {
   assert_string_equal(rate(LB_PER_HOUR, 12, 1, 2), "4.9 [0.0094,11]");
   assert_string_equal(share(0.2, 0, 0.999), "20 [0,100]");
 }
 
-static void measured_time_is_in_seconds(void **state) {
+TEST(measured_time_is_in_seconds) {
   char text[40];
-  (void)state;
   lb_campaign_seconds_text(4.25 / 3600, text, sizeof text);
   assert_string_equal(text, "4.2");
   lb_campaign_seconds_text(64.8 / 3600, text, sizeof text);
   assert_string_equal(text, "65");
 }
 
-static void large_numbers_are_not_powers_of_ten(void **state) {
+TEST(large_numbers_are_not_powers_of_ten) {
   char text[80];
   struct lb_campaign_rate x = {LB_PER_HOUR, {153361, 134185, 99.6}, 215, 1, 5};
-  (void)state;
   lb_campaign_rate_text(&x, text, sizeof text);
   assert_string_equal(text, "150k [130k,100]");
 }
@@ -72,25 +61,23 @@ static void each_is_shown_as(const struct shown *cells, size_t count) {
     assert_string_equal(rate(cells[i].of, cells[i].events, cells[i].exposure, cells[i].trials), cells[i].text);
 }
 
-static void fewer_than_five_events_are_a_count_with_its_bound(void **state) {
+TEST(fewer_than_five_events_are_a_count_with_its_bound) {
   static const struct shown cells[] = {
       {LB_PER_HOUR, 5, 1, 2, "4.9 [0.0094,11]"},
       {LB_PER_HOUR, 4, 1, 2, "4 (<11)"},
       {LB_PER_1000, 1, 1000, 1, "1 (<11)"},
       {LB_PER_1000, 0, 1000, 1, "0 (<11)"},
   };
-  (void)state;
   each_is_shown_as(cells, sizeof cells / sizeof *cells);
 }
 
 /* Of one trial nobody knows what its violations have in common, so they have no bound either. */
-static void many_events_of_one_trial_are_a_count(void **state) {
-  (void)state;
+TEST(many_events_of_one_trial_are_a_count) {
   assert_string_equal(rate(LB_PER_HOUR, 215, 5.0 / 3600, 1), "215 in 5 s");
   assert_string_equal(rate(LB_PER_1000, 215, 1793, 1), "215 in 1793");
 }
 
-static void fewer_than_100_handoffs_make_no_rate_and_no_bound(void **state) {
+TEST(fewer_than_100_handoffs_make_no_rate_and_no_bound) {
   static const struct shown cells[] = {
       {LB_PER_1000, 12, 2, 5, "12 in 2"},
       {LB_PER_1000, 0, 99, 5, "0 in 99"},
@@ -98,14 +85,12 @@ static void fewer_than_100_handoffs_make_no_rate_and_no_bound(void **state) {
       {LB_PER_1000, 0, 0, 5, "-"},
       {LB_PER_HOUR, 12, 0.001, 5, "4.9 [0.0094,11]"}, /* an hour has no hand-offs */
   };
-  (void)state;
   each_is_shown_as(cells, sizeof cells / sizeof *cells);
 }
 
-static void kinds_are_added_up_and_those_that_never_came_are_named(void **state) {
+TEST(kinds_are_added_up_and_those_that_never_came_are_named) {
   struct lb_campaign_notes notes = {0};
   char text[400];
-  (void)state;
   lb_campaign_kinds_text(&notes, text, sizeof text);
   assert_string_equal(text, "");
   lb_campaign_note_kind(&notes, "b", 0);
@@ -119,10 +104,9 @@ static void kinds_are_added_up_and_those_that_never_came_are_named(void **state)
   assert_string_equal(text, "proved over all rows: 5 a, 1 c; never: b, d");
 }
 
-static void what_the_control_does_not_separate_is_named_first(void **state) {
+TEST(what_the_control_does_not_separate_is_named_first) {
   struct lb_campaign_notes notes = {0};
   char text[1400];
-  (void)state;
   lb_campaign_control_text(&notes, text, sizeof text);
   assert_string_equal(text, "");
   lb_campaign_note_control(&notes, "a@t", "none", 1);
@@ -141,28 +125,11 @@ static void what_the_control_does_not_separate_is_named_first(void **state) {
 }
 
 /* Of 40 names of 31 bytes 30 have room. */
-static void no_name_is_cut_in_the_middle(void **state) {
+TEST(no_name_is_cut_in_the_middle) {
   struct lb_campaign_notes notes = {0};
   char text[1400];
-  (void)state;
   for (int i = 0; i < 40; i++) lb_campaign_note_control(&notes, "a-rather-long-protocol@topology", "none", 0);
   lb_campaign_control_text(&notes, text, sizeof text);
   assert_int_equal(notes.below_count, 40);
   assert_non_null(strstr(text, ", a-rather-long-protocol@topology and 10 more: by violations per hour"));
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_share_is_in_per_cent_with_two_digits),
-      cmocka_unit_test(a_lower_bound_is_not_0_unless_it_is),
-      cmocka_unit_test(measured_time_is_in_seconds),
-      cmocka_unit_test(large_numbers_are_not_powers_of_ten),
-      cmocka_unit_test(fewer_than_five_events_are_a_count_with_its_bound),
-      cmocka_unit_test(many_events_of_one_trial_are_a_count),
-      cmocka_unit_test(fewer_than_100_handoffs_make_no_rate_and_no_bound),
-      cmocka_unit_test(kinds_are_added_up_and_those_that_never_came_are_named),
-      cmocka_unit_test(what_the_control_does_not_separate_is_named_first),
-      cmocka_unit_test(no_name_is_cut_in_the_middle),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

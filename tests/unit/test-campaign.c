@@ -3,19 +3,9 @@
  * The schedule of a campaign, half an hour long in no time: its clients are gone before the first fault, so it is
  * drawn, written and not played. How it is played is for test-campaign-play.c, what faults do for live-campaign.sh.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-#include <errno.h>
-
+#include "test.h"
 #include "base/error.h"
 #include "trial/campaign.h"
 #include "base/files.h"
@@ -135,7 +125,7 @@ static char *keep(struct world *w) {
 
 /* ---- when -------------------------------------------------------------------------------------------------------- */
 
-static void pauses_and_lengths_lie_around_their_means(void **state) {
+TEST_WITH(pauses_and_lengths_lie_around_their_means, set_up, tear_down) {
   struct world *w = *state;
   double free_until = 0, pauses = 0, lengths = 0;
   scenario(w, HALF_HOUR);
@@ -153,7 +143,7 @@ static void pauses_and_lengths_lie_around_their_means(void **state) {
   assert_true(lengths / (double)w->count > 0.975 && lengths / (double)w->count < 1.025);
 }
 
-static void all_faults_begin_before_the_end(void **state) {
+TEST_WITH(all_faults_begin_before_the_end, set_up, tear_down) {
   struct world *w = *state;
   scenario(w, HALF_HOUR);
   for (w->plan.fault_seed = 0; w->plan.fault_seed < 5; w->plan.fault_seed++) {
@@ -163,7 +153,7 @@ static void all_faults_begin_before_the_end(void **state) {
   }
 }
 
-static void a_campaign_too_short_for_a_fault_has_none(void **state) {
+TEST_WITH(a_campaign_too_short_for_a_fault_has_none, set_up, tear_down) {
   struct world *w = *state;
   scenario(w, HEAD "duration_s = 0.4\n[campaign]\nevery_ms = 1000\n" PAUSES EXPECT);
   draw(w, 1);
@@ -172,7 +162,7 @@ static void a_campaign_too_short_for_a_fault_has_none(void **state) {
 
 /* ---- what -------------------------------------------------------------------------------------------------------- */
 
-static void every_fault_is_drawn_as_often_as_the_others(void **state) {
+TEST_WITH(every_fault_is_drawn_as_often_as_the_others, set_up, tear_down) {
   struct world *w = *state;
   scenario(w, HALF_HOUR);
   draw(w, 1);
@@ -181,7 +171,7 @@ static void every_fault_is_drawn_as_often_as_the_others(void **state) {
   assert_in_range(primaries, quarter * 9 / 10, quarter * 11 / 10);
 }
 
-static void any_is_each_of_them_and_nobody_else(void **state) {
+TEST_WITH(any_is_each_of_them_and_nobody_else, set_up, tear_down) {
   struct world *w = *state;
   char text[100];
   scenario(w, HALF_HOUR);
@@ -200,7 +190,7 @@ static void any_is_each_of_them_and_nobody_else(void **state) {
   assert_int_equal(named, w->count);
 }
 
-static void both_sides_of_a_cut_are_drawn(void **state) {
+TEST_WITH(both_sides_of_a_cut_are_drawn, set_up, tear_down) {
   struct world *w = *state;
   bool seen[4][4] = {{false}};
   scenario(w, HEAD "duration_s = 200\n[campaign]\nfault = cut client any from node any\n" EXPECT);
@@ -216,7 +206,7 @@ static void both_sides_of_a_cut_are_drawn(void **state) {
     for (int n = 1; n <= 3; n++) assert_true(seen[c][n]);
 }
 
-static void a_cut_with_one_side_drawn_keeps_the_other(void **state) {
+TEST_WITH(a_cut_with_one_side_drawn_keeps_the_other, set_up, tear_down) {
   struct world *w = *state;
   scenario(w, HEAD "duration_s = 20\n[campaign]\nfault = cut holder from node any\n" EXPECT);
   draw(w, 1);
@@ -226,7 +216,7 @@ static void a_cut_with_one_side_drawn_keeps_the_other(void **state) {
 
 /* ---- seeds ------------------------------------------------------------------------------------------------------- */
 
-static void the_same_seed_gives_the_same_bytes(void **state) {
+TEST_WITH(the_same_seed_gives_the_same_bytes, set_up, tear_down) {
   struct world *w = *state;
   scenario(w, HALF_HOUR);
   draw(w, 3);
@@ -238,7 +228,7 @@ static void the_same_seed_gives_the_same_bytes(void **state) {
   free(first);
 }
 
-static void another_seed_gives_another_schedule(void **state) {
+TEST_WITH(another_seed_gives_another_schedule, set_up, tear_down) {
   struct world *w = *state;
   scenario(w, HALF_HOUR);
   draw(w, 3);
@@ -250,7 +240,7 @@ static void another_seed_gives_another_schedule(void **state) {
 }
 
 /* A system with more nodes has the same faults at the same times; only their numbers differ. */
-static void the_number_of_nodes_changes_their_numbers_only(void **state) {
+TEST_WITH(the_number_of_nodes_changes_their_numbers_only, set_up, tear_down) {
   struct world *w = *state;
   static struct fault one[FAULTS_MAX];
   scenario(w, HALF_HOUR);
@@ -277,7 +267,7 @@ static size_t count_with(const struct world *w, const char *part) {
 }
 
 /* Everybody meets as many faults at the same times; the line says what was drawn first. */
-static void a_fault_that_means_nothing_is_replaced_at_its_time(void **state) {
+TEST_WITH(a_fault_that_means_nothing_is_replaced_at_its_time, set_up, tear_down) {
   struct world *w = *state;
   static struct fault three[FAULTS_MAX];
   scenario(w,
@@ -302,7 +292,7 @@ static void a_fault_that_means_nothing_is_replaced_at_its_time(void **state) {
   assert_true(pauses > cuts * 2 / 5 && kills > cuts * 2 / 5);
 }
 
-static void where_no_fault_means_anything_the_drawn_one_stays(void **state) {
+TEST_WITH(where_no_fault_means_anything_the_drawn_one_stays, set_up, tear_down) {
   struct world *w = *state;
   scenario(w, HEAD "duration_s = 30\n[campaign]\nfault = " CUT "\n" EXPECT);
   draw(w, 1);
@@ -311,8 +301,7 @@ static void where_no_fault_means_anything_the_drawn_one_stays(void **state) {
 }
 
 /* Five masters that do not know each other: only what parts them from a client is felt. */
-static void a_cut_between_servers_that_never_talk_means_nothing(void **state) {
-  (void)state;
+TEST_WITH(a_cut_between_servers_that_never_talk_means_nothing, set_up, tear_down) {
   const struct lb_topology five = {.family = &lb_family_redis, .data_count = 5},
                            three = {.family = &lb_family_zookeeper, .data_count = 3};
   const struct lb_role primary = {LB_ROLE_PRIMARY, 0}, replicas = {LB_ROLE_REPLICAS, 0}, client = {LB_ROLE_CLIENT, 2};
@@ -323,7 +312,7 @@ static void a_cut_between_servers_that_never_talk_means_nothing(void **state) {
   assert_true(lb_schedule_applies(&(struct lb_step){.a = replicas}, &five)); /* no cut */
 }
 
-static void such_a_cut_is_replaced_as_if_there_were_no_replicas(void **state) {
+TEST_WITH(such_a_cut_is_replaced_as_if_there_were_no_replicas, set_up, tear_down) {
   struct world *w = *state;
   scenario(w, HEAD "duration_s = 600\n[campaign]\nfault = pause holder\nfault = " CUT "\n" EXPECT);
   draw(w, 5);
@@ -336,8 +325,7 @@ static void such_a_cut_is_replaced_as_if_there_were_no_replicas(void **state) {
   assert_int_equal(count(w, "pause holder" REPLACED), cuts);
 }
 
-static void what_a_fault_needs_is_there_from_so_many_servers_on(void **state) {
-  (void)state;
+TEST_WITH(what_a_fault_needs_is_there_from_so_many_servers_on, set_up, tear_down) {
   static const struct {
     enum lb_role_kind kind;
     int number;
@@ -360,7 +348,7 @@ static void what_a_fault_needs_is_there_from_so_many_servers_on(void **state) {
        "fault = kill primary\nfault = kill holder\nfault = pause primary\n" EXPECT
 
 /* A lease and a tenth of it; what kills no server lasts as long as before. Faults are pushed away, none is lost. */
-static void a_killed_server_stays_away_until_its_leases_are_over(void **state) {
+TEST_WITH(a_killed_server_stays_away_until_its_leases_are_over, set_up, tear_down) {
   struct world *w = *state;
   static struct fault prompt[FAULTS_MAX];
   double free_until = -1;
@@ -384,7 +372,7 @@ static void a_killed_server_stays_away_until_its_leases_are_over(void **state) {
   assert_true(count(w, "kill primary") > n / 4 && count(w, "kill holder") > n / 4);
 }
 
-static void a_control_has_no_fault(void **state) {
+TEST_WITH(a_control_has_no_fault, set_up, tear_down) {
   struct world *w = *state;
   struct lb_schedule schedule;
   scenario(w, HALF_HOUR);
@@ -396,7 +384,7 @@ static void a_control_has_no_fault(void **state) {
 
 /* ---- what cannot be ---------------------------------------------------------------------------------------------- */
 
-static void a_schedule_that_cannot_be_written_is_said(void **state) {
+TEST_WITH(a_schedule_that_cannot_be_written_is_said, set_up, tear_down) {
   struct world *w = *state;
   char file[300];
   scenario(w, HALF_HOUR);
@@ -409,30 +397,4 @@ static void a_schedule_that_cannot_be_written_is_said(void **state) {
   w->run_dir = w->dir;
   play(w, 1);
   assert_string_equal(w->stage.why, "no schedule: Is a directory");
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      TEST(pauses_and_lengths_lie_around_their_means),
-      TEST(all_faults_begin_before_the_end),
-      TEST(a_campaign_too_short_for_a_fault_has_none),
-      TEST(every_fault_is_drawn_as_often_as_the_others),
-      TEST(any_is_each_of_them_and_nobody_else),
-      TEST(both_sides_of_a_cut_are_drawn),
-      TEST(a_cut_with_one_side_drawn_keeps_the_other),
-      TEST(the_same_seed_gives_the_same_bytes),
-      TEST(another_seed_gives_another_schedule),
-      TEST(the_number_of_nodes_changes_their_numbers_only),
-      TEST(a_fault_that_means_nothing_is_replaced_at_its_time),
-      TEST(where_no_fault_means_anything_the_drawn_one_stays),
-      TEST(a_cut_between_servers_that_never_talk_means_nothing),
-      TEST(such_a_cut_is_replaced_as_if_there_were_no_replicas),
-      TEST(what_a_fault_needs_is_there_from_so_many_servers_on),
-      TEST(a_killed_server_stays_away_until_its_leases_are_over),
-      TEST(a_control_has_no_fault),
-      TEST(a_schedule_that_cannot_be_written_is_said),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

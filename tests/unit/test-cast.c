@@ -3,15 +3,7 @@
  * Which server `primary`, `primary 2` and what is told from them stand for, on servers that say who decides when the
  * test says so. The linker puts the functions below in the place of those that ask (tests/meson.build).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "base/clock.h"
 #include "trial/cast.h"
 
@@ -74,8 +66,7 @@ static void lead(int first, lb_ns first_ms, int second, lb_ns second_ms, int thi
   w.until[0] = first_ms * LB_NS_PER_MS, w.until[1] = second_ms * LB_NS_PER_MS;
 }
 
-static void primary_2_stays_who_took_over(void **state) {
-  (void)state;
+TEST_WITH(primary_2_stays_who_took_over, setup, teardown) {
   lead(1, 100, 3, 10000, 2);
   assert_string_equal(who(LB_ROLE_PRIMARY, 0), "1");
   w.now = 200 * LB_NS_PER_MS;
@@ -94,8 +85,7 @@ static void primary_2_stays_who_took_over(void **state) {
 }
 
 /* One that needs its time is waited for, for five seconds; a server that leads on is nobody's successor. */
-static void primary_2_is_nobody_until_somebody_took_over(void **state) {
-  (void)state;
+TEST_WITH(primary_2_is_nobody_until_somebody_took_over, setup, teardown) {
   lead(1, 3000, 2, 1000000, 2);
   assert_string_equal(who(LB_ROLE_PRIMARY, 0), "1");
   assert_string_equal(who(LB_ROLE_PRIMARY, 2), "2");
@@ -108,8 +98,7 @@ static void primary_2_is_nobody_until_somebody_took_over(void **state) {
 }
 
 /* What it was bound to stands in the history. */
-static void the_history_names_it(void **state) {
-  (void)state;
+TEST_WITH(the_history_names_it, setup, teardown) {
   lead(1, 100, 3, 10000, 2);
   assert_string_equal(who(LB_ROLE_PRIMARY, 0), "1");
   w.now = 200 * LB_NS_PER_MS;
@@ -121,13 +110,4 @@ static void the_history_names_it(void **state) {
   assert_string_equal(h->texts.name[first->role], "primary");
   assert_string_equal(h->texts.name[second->role], "primary 2");
   assert_string_equal(h->texts.name[second->host], "redis-3");
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(primary_2_stays_who_took_over, setup, teardown),
-      cmocka_unit_test_setup_teardown(primary_2_is_nobody_until_somebody_took_over, setup, teardown),
-      cmocka_unit_test_setup_teardown(the_history_names_it, setup, teardown),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

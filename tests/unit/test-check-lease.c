@@ -3,14 +3,7 @@
  * Which violations a lease that was over excuses: those of holders that went on too long, and no others. On histories
  * written by hand; the very moments at which a lease ends and a hand-over happens are among them.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "base/error.h"
 #include "lines.h"
 #include "history/check.h"
@@ -48,46 +41,39 @@ static bool counts_of(const char *text, uint64_t episodes) {
 #define RENEWED(t, c, until) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"k\",\"e\":\"renewed\",\"until\":" #until "}\n"
 #define ACCESS(t, c, e, value) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"k\",\"e\":\"" e "\",\"value\":" #value "}\n"
 
-static void an_overlap_inside_the_first_lease_counts(void **state) {
-  (void)state;
+TEST(an_overlap_inside_the_first_lease_counts) {
   assert_true(counts(GRANTED(10, "a", 100) GRANTED(50, "b", 200) EVENT(60, "a", "release") EVENT(70, "b", "release")));
 }
 
-static void an_overlap_after_the_first_lease_does_not(void **state) {
-  (void)state;
+TEST(an_overlap_after_the_first_lease_does_not) {
   assert_false(counts(GRANTED(10, "a", 40) GRANTED(50, "b", 200) EVENT(60, "a", "release") EVENT(70, "b", "release")));
 }
 
-static void an_overlap_inside_a_renewed_lease_counts(void **state) {
-  (void)state;
+TEST(an_overlap_inside_a_renewed_lease_counts) {
   assert_true(counts(GRANTED(10, "a", 40) RENEWED(20, "a", 50) RENEWED(30, "a", 60) GRANTED(55, "b", 200)
                          EVENT(70, "a", "release")));
   assert_true(counts(GRANTED(10, "a", 40) EVENT(20, "a", "renewed") GRANTED(55, "b", 200))); /* for ever */
 }
 
 /* The first overlap is only a slow holder, but then the service confirms it beside the next one. */
-static void a_renewal_beside_the_next_holder_counts(void **state) {
-  (void)state;
+TEST(a_renewal_beside_the_next_holder_counts) {
   assert_true(counts(GRANTED(10, "a", 40) GRANTED(50, "b", 200) RENEWED(60, "a", 300) EVENT(70, "a", "release")));
   assert_true(counts(GRANTED(10, "a", 40) GRANTED(50, "b", 200) EVENT(60, "a", "renewed"))); /* for ever */
 }
 
-static void a_renewal_read_too_late_or_after_the_hold_does_not(void **state) {
-  (void)state;
+TEST(a_renewal_read_too_late_or_after_the_hold_does_not) {
   assert_false(counts(GRANTED(10, "a", 40) GRANTED(50, "b", 200) RENEWED(60, "a", 60) EVENT(70, "a", "release")));
   assert_false(counts(GRANTED(10, "a", 40) GRANTED(50, "b", 55) RENEWED(60, "a", 300) EVENT(70, "a", "release")));
   assert_false(counts(GRANTED(10, "c", 20) GRANTED(30, "a", 40) EVENT(45, "a", "lost") GRANTED(50, "b", 200)
                           RENEWED(60, "a", 300) EVENT(70, "c", "release")));
 }
 
-static void an_overlap_after_the_last_renewal_ran_out_does_not(void **state) {
-  (void)state;
+TEST(an_overlap_after_the_last_renewal_ran_out_does_not) {
   assert_false(counts(GRANTED(10, "a", 40) RENEWED(20, "a", 50) GRANTED(55, "b", 200) EVENT(70, "a", "release")));
   assert_false(counts(EVENT(10, "a", "granted") RENEWED(20, "a", 50) GRANTED(55, "b", 200))); /* it was for ever */
 }
 
-static void only_the_renewals_of_the_same_hold_before_the_overlap_count(void **state) {
-  (void)state;
+TEST(only_the_renewals_of_the_same_hold_before_the_overlap_count) {
   const char *release = EVENT(60, "a", "release") EVENT(70, "b", "release");
   char text[1000];
   const char *const holds[] = {
@@ -104,24 +90,20 @@ static void only_the_renewals_of_the_same_hold_before_the_overlap_count(void **s
   assert_true(counts(GRANTED(10, "a", 100) EVENT(20, "a", "release") RENEWED(25, "a", 900) GRANTED(30, "b", 200)));
 }
 
-static void a_hold_without_an_end_of_its_lease_is_always_inside(void **state) {
-  (void)state;
+TEST(a_hold_without_an_end_of_its_lease_is_always_inside) {
   assert_true(counts(EVENT(10, "a", "granted") GRANTED(50, "b", 200) EVENT(60, "a", "release")));
 }
 
-static void one_overlap_inside_is_enough(void **state) {
-  (void)state;
+TEST(one_overlap_inside_is_enough) {
   assert_true(counts(GRANTED(10, "a", 40) GRANTED(50, "b", 200) EVENT(60, "a", "release") GRANTED(70, "c", 300)
                          EVENT(80, "b", "release") EVENT(90, "c", "release")));
 }
 
-static void a_third_holder_is_measured_against_each_earlier_one(void **state) {
-  (void)state;
+TEST(a_third_holder_is_measured_against_each_earlier_one) {
   assert_true(counts(GRANTED(10, "a", 40) GRANTED(50, "b", 200) GRANTED(70, "c", 300) EVENT(80, "a", "release")));
 }
 
-static void a_fence_that_went_backwards_is_never_excused(void **state) {
-  (void)state;
+TEST(a_fence_that_went_backwards_is_never_excused) {
 #define NUMBERED(t, c, until, fence)                                                                                   \
   "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"k\",\"e\":\"granted\",\"until\":" #until ",\"fence\":" #fence "}\n"
   const char *grown = NUMBERED(10, "a", 40, 5) NUMBERED(50, "b", 200, 6) EVENT(60, "a", "lost")
@@ -132,33 +114,28 @@ static void a_fence_that_went_backwards_is_never_excused(void **state) {
   assert_true(counts(shrunk));
 }
 
-static void each_key_has_its_own_episodes_and_leases(void **state) {
-  (void)state;
+TEST(each_key_has_its_own_episodes_and_leases) {
 #define OTHER(t, c, until) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"other\",\"e\":\"granted\",\"until\":" #until "}\n"
   assert_false(counts(GRANTED(10, "a", 40) OTHER(20, "a", 900) GRANTED(50, "b", 200) EVENT(60, "a", "release")));
   assert_true(counts(GRANTED(10, "a", 40) OTHER(20, "a", 900) GRANTED(50, "b", 200) OTHER(55, "b", 900)));
 }
 
-static void a_crash_ends_what_a_client_believed_of_every_key(void **state) {
-  (void)state;
+TEST(a_crash_ends_what_a_client_believed_of_every_key) {
   assert_false(counts(GRANTED(10, "c", 900) "{\"t\":15,\"c\":\"c\",\"e\":\"crash\"}\n" GRANTED(20, "a", 40)
                           GRANTED(50, "b", 200) EVENT(60, "a", "release")));
 }
 
-static void a_grant_in_the_instant_of_a_release_overruns_nothing(void **state) {
-  (void)state;
+TEST(a_grant_in_the_instant_of_a_release_overruns_nothing) {
   assert_false(counts(GRANTED(10, "a", 900) GRANTED(50, "b", 60) EVENT(50, "a", "release") GRANTED(70, "c", 200)
                           EVENT(80, "b", "release")));
 }
 
-static void a_lease_is_over_in_the_moment_it_ends(void **state) {
-  (void)state;
+TEST(a_lease_is_over_in_the_moment_it_ends) {
   assert_true(counts_of(GRANTED(10, "a", 51) GRANTED(50, "b", 200) EVENT(60, "a", "release"), 1));
   assert_false(counts_of(GRANTED(10, "a", 50) GRANTED(50, "b", 200) EVENT(60, "a", "release"), 1));
 }
 
-static void a_hand_over_in_one_instant_is_no_overlap_inside_a_lease(void **state) {
-  (void)state;
+TEST(a_hand_over_in_one_instant_is_no_overlap_inside_a_lease) {
   assert_false(counts_of(GRANTED(10, "a", 40) GRANTED(50, "b", 200) EVENT(60, "a", "release") GRANTED(70, "c", 300)
                              EVENT(70, "b", "release") EVENT(80, "c", "release"),
                          1));
@@ -183,16 +160,14 @@ static bool one_of_many_is_within(unsigned count, unsigned which) {
   return result;
 }
 
-static void of_very_many_overlaps_every_one_is_looked_at(void **state) {
-  (void)state;
+TEST(of_very_many_overlaps_every_one_is_looked_at) {
   assert_true(one_of_many_is_within(1001, 0));
   assert_true(one_of_many_is_within(1001, 999));
   assert_true(one_of_many_is_within(1001, 1000));
   assert_false(one_of_many_is_within(1001, 1001));
 }
 
-static void of_several_keys_the_last_one_has_beliefs_of_its_own(void **state) {
-  (void)state;
+TEST(of_several_keys_the_last_one_has_beliefs_of_its_own) {
   assert_false(counts_of(ON(1, "a", "x", "granted") ON(2, "a", "x", "release") ON(3, "b", "y", "granted")
                              ON(4, "b", "y", "release") GRANTED(10, "a", 40) GRANTED(50, "b", 200)
                                  EVENT(60, "a", "release"),
@@ -203,23 +178,20 @@ static void of_several_keys_the_last_one_has_beliefs_of_its_own(void **state) {
                         1));
 }
 
-static void of_several_clients_the_last_one_dies_like_the_first(void **state) {
-  (void)state;
+TEST(of_several_clients_the_last_one_dies_like_the_first) {
   assert_false(counts_of(EVENT(1, "a", "granted") EVENT(2, "a", "release") EVENT(3, "b", "granted")
                              EVENT(4, "b", "release") GRANTED(10, "c", 900) CRASH(15, "c") GRANTED(20, "a", 40)
                                  GRANTED(50, "b", 200) EVENT(60, "a", "release"),
                          1));
 }
 
-static void after_the_last_overlap_of_a_key_nothing_is_held_against_anybody(void **state) {
-  (void)state;
+TEST(after_the_last_overlap_of_a_key_nothing_is_held_against_anybody) {
   assert_false(counts_of(GRANTED(10, "a", 40) GRANTED(50, "b", 200) EVENT(60, "a", "release") EVENT(70, "b", "release")
                              EVENT(80, "c", "granted") GRANTED(90, "a", 300) EVENT(90, "c", "release"),
                          1));
 }
 
-static void an_overlap_that_lasts_to_the_end_counts_to_its_last_grant(void **state) {
-  (void)state;
+TEST(an_overlap_that_lasts_to_the_end_counts_to_its_last_grant) {
   assert_true(counts_of(GRANTED(10, "a", 40) GRANTED(50, "b", 200) GRANTED(60, "c", 300), 1));
   assert_false(counts_of(GRANTED(10, "a", 40) GRANTED(50, "b", 60) GRANTED(60, "c", 300), 1));
 }
@@ -227,8 +199,7 @@ static void an_overlap_that_lasts_to_the_end_counts_to_its_last_grant(void **sta
 /* ---- who contests what ------------------------------------------------------------------------------------------- */
 
 /* The answer to a came so late that its lease was over when it was read: it is a that should have stopped. */
-static void a_grant_that_is_read_after_its_own_lease_is_late(void **state) {
-  (void)state;
+TEST(a_grant_that_is_read_after_its_own_lease_is_late) {
   assert_false(counts(GRANTED(10, "b", 200) GRANTED(50, "a", 50) EVENT(60, "a", "release")));
   assert_true(counts(GRANTED(10, "b", 200) GRANTED(50, "a", 51) EVENT(60, "a", "release")));
 }
@@ -236,8 +207,7 @@ static void a_grant_that_is_read_after_its_own_lease_is_late(void **state) {
 /* ---- each violation by itself ------------------------------------------------------------------------------------ */
 
 /* a stops in time for b, but not for c. */
-static void each_episode_is_of_one_class_or_the_other(void **state) {
-  (void)state;
+TEST(each_episode_is_of_one_class_or_the_other) {
   struct lb_check c;
   judge(GRANTED(10, "a", 100) GRANTED(50, "b", 200) EVENT(60, "a", "release") EVENT(70, "b", "release")
             GRANTED(80, "a", 90) GRANTED(95, "c", 300) EVENT(99, "a", "release"),
@@ -257,8 +227,7 @@ static void each_episode_is_of_one_class_or_the_other(void **state) {
           EVENT(6##t, "b", "release")
 /* clang-format on */
 
-static void what_a_late_holder_does_is_counted_but_excused(void **state) {
-  (void)state;
+TEST(what_a_late_holder_does_is_counted_but_excused) {
   struct lb_check c;
   judge(LATE_WRITE(0), &c);
   assert_int_equal(c.double_holds, 1);
@@ -275,8 +244,7 @@ static void what_a_late_holder_does_is_counted_but_excused(void **state) {
 }
 
 /* The late one comes first, then c is granted beside b. */
-static void one_violation_within_a_lease_leaves_the_others_excused(void **state) {
-  (void)state;
+TEST(one_violation_within_a_lease_leaves_the_others_excused) {
   struct lb_check c;
   judge(LATE_WRITE(0) GRANTED(100, "b", 900) ACCESS(101, "b", "read", 1) GRANTED(110, "c", 900)
             ACCESS(111, "c", "read", 1) EVENT(120, "b", "release") EVENT(130, "c", "release"),
@@ -290,8 +258,7 @@ static void one_violation_within_a_lease_leaves_the_others_excused(void **state)
   lb_check_clear(&c);
 }
 
-static void within_a_lease_every_violation_counts(void **state) {
-  (void)state;
+TEST(within_a_lease_every_violation_counts) {
   struct lb_check c;
   judge(GRANTED(10, "a", 900) ACCESS(11, "a", "read", 0) GRANTED(30, "b", 900) ACCESS(31, "b", "read", 0)
             ACCESS(40, "b", "write", 1) ACCESS(50, "a", "write", 1) EVENT(60, "a", "release"),
@@ -303,8 +270,7 @@ static void within_a_lease_every_violation_counts(void **state) {
 }
 
 /* c's update is lost by b, who only met the late a: what takes away is excused, not what is taken. */
-static void a_loss_belongs_to_the_write_that_takes_away(void **state) {
-  (void)state;
+TEST(a_loss_belongs_to_the_write_that_takes_away) {
   struct lb_check c;
   judge(GRANTED(10, "a", 20) ACCESS(11, "a", "read", 0) GRANTED(30, "b", 900) ACCESS(31, "b", "read", 0)
             ACCESS(40, "a", "write", 1) EVENT(45, "a", "release") ACCESS(50, "b", "write", 1) EVENT(60, "b", "release"),
@@ -315,8 +281,7 @@ static void a_loss_belongs_to_the_write_that_takes_away(void **state) {
 }
 
 /* a late write by a jumps back over two, another one of a late holder gives them back: nothing is lost but one. */
-static void what_is_given_back_is_not_lost(void **state) {
-  (void)state;
+TEST(what_is_given_back_is_not_lost) {
   struct lb_check c;
   judge(GRANTED(1, "d", 900) ACCESS(2, "d", "read", 0) ACCESS(3, "d", "write", 1) EVENT(4, "d", "release")
             GRANTED(10, "a", 900) ACCESS(11, "a", "write", 1) EVENT(12, "a", "release"),
@@ -327,8 +292,7 @@ static void what_is_given_back_is_not_lost(void **state) {
 }
 
 /* a lets go at 60 and writes all the same. */
-static void an_access_without_a_hold_is_excused_by_no_lease(void **state) {
-  (void)state;
+TEST(an_access_without_a_hold_is_excused_by_no_lease) {
   struct lb_check c;
   judge(GRANTED(10, "a", 20) GRANTED(30, "b", 900) EVENT(60, "a", "lost") ACCESS(61, "a", "write", 1)
             EVENT(70, "b", "release"),
@@ -338,48 +302,11 @@ static void an_access_without_a_hold_is_excused_by_no_lease(void **state) {
   lb_check_clear(&c);
 }
 
-static void a_new_hold_is_not_excused_by_what_the_last_one_met(void **state) {
-  (void)state;
+TEST(a_new_hold_is_not_excused_by_what_the_last_one_met) {
   struct lb_check c;
   judge(GRANTED(10, "a", 20) GRANTED(30, "b", 900) EVENT(60, "a", "release") EVENT(61, "b", "release")
             ACCESS(62, "c", "read", 0) GRANTED(70, "a", 900) ACCESS(71, "a", "write", 5) ACCESS(72, "a", "write", 5),
         &c);
   assert_int_equal(c.unexcused.lost_updates, c.lost_updates);
   lb_check_clear(&c);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(an_overlap_inside_the_first_lease_counts),
-      cmocka_unit_test(an_overlap_after_the_first_lease_does_not),
-      cmocka_unit_test(an_overlap_inside_a_renewed_lease_counts),
-      cmocka_unit_test(a_renewal_beside_the_next_holder_counts),
-      cmocka_unit_test(a_renewal_read_too_late_or_after_the_hold_does_not),
-      cmocka_unit_test(an_overlap_after_the_last_renewal_ran_out_does_not),
-      cmocka_unit_test(only_the_renewals_of_the_same_hold_before_the_overlap_count),
-      cmocka_unit_test(a_hold_without_an_end_of_its_lease_is_always_inside),
-      cmocka_unit_test(one_overlap_inside_is_enough),
-      cmocka_unit_test(a_third_holder_is_measured_against_each_earlier_one),
-      cmocka_unit_test(a_fence_that_went_backwards_is_never_excused),
-      cmocka_unit_test(each_key_has_its_own_episodes_and_leases),
-      cmocka_unit_test(a_crash_ends_what_a_client_believed_of_every_key),
-      cmocka_unit_test(a_grant_in_the_instant_of_a_release_overruns_nothing),
-      cmocka_unit_test(a_lease_is_over_in_the_moment_it_ends),
-      cmocka_unit_test(a_hand_over_in_one_instant_is_no_overlap_inside_a_lease),
-      cmocka_unit_test(of_very_many_overlaps_every_one_is_looked_at),
-      cmocka_unit_test(of_several_keys_the_last_one_has_beliefs_of_its_own),
-      cmocka_unit_test(of_several_clients_the_last_one_dies_like_the_first),
-      cmocka_unit_test(after_the_last_overlap_of_a_key_nothing_is_held_against_anybody),
-      cmocka_unit_test(an_overlap_that_lasts_to_the_end_counts_to_its_last_grant),
-      cmocka_unit_test(a_grant_that_is_read_after_its_own_lease_is_late),
-      cmocka_unit_test(each_episode_is_of_one_class_or_the_other),
-      cmocka_unit_test(what_a_late_holder_does_is_counted_but_excused),
-      cmocka_unit_test(one_violation_within_a_lease_leaves_the_others_excused),
-      cmocka_unit_test(within_a_lease_every_violation_counts),
-      cmocka_unit_test(a_loss_belongs_to_the_write_that_takes_away),
-      cmocka_unit_test(what_is_given_back_is_not_lost),
-      cmocka_unit_test(an_access_without_a_hold_is_excused_by_no_lease),
-      cmocka_unit_test(a_new_hold_is_not_excused_by_what_the_last_one_met),
-  };
-  return cmocka_run_group_tests_name("check-lease", tests, NULL, NULL);
 }

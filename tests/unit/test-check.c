@@ -3,14 +3,7 @@
  * The checker on histories written by hand: each file of histories/ is one situation, with the counts that the
  * definitions in check.h give when worked out on paper.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "base/error.h"
 #include "lines.h"
 #include "history/check.h"
@@ -241,8 +234,7 @@ static void parse(const char *text, struct lb_history *ret) {
   if (parse_lines("text", text, ret, &err) < 0) fail_msg("%s", err.text);
 }
 
-static void each_history_has_the_counts_worked_out_on_paper(void **state) {
-  (void)state;
+TEST(each_history_has_the_counts_worked_out_on_paper) {
   for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
     struct lb_history history;
     struct lb_check check, counts = expected[i].counts;
@@ -260,8 +252,7 @@ static void each_history_has_the_counts_worked_out_on_paper(void **state) {
 }
 
 /* Nothing where no step looked. */
-static void servers_that_left_are_counted(void **state) {
-  (void)state;
+TEST(servers_that_left_are_counted) {
   static const struct {
     const char *text;
     int64_t left;
@@ -283,8 +274,7 @@ static void servers_that_left_are_counted(void **state) {
   }
 }
 
-static void the_brute_checker_agrees_on_them(void **state) {
-  (void)state;
+TEST(the_brute_checker_agrees_on_them) {
   for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
     struct lb_history history;
     struct lb_check check, brute;
@@ -299,15 +289,13 @@ static void the_brute_checker_agrees_on_them(void **state) {
   }
 }
 
-static void bad_histories_are_violated_and_good_ones_are_not(void **state) {
-  (void)state;
+TEST(bad_histories_are_violated_and_good_ones_are_not) {
   for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
     assert_int_equal(lb_check_violated(&expected[i].counts, true), strncmp(expected[i].file, "bad/", 4) == 0);
 }
 
 /* A guard is judged by damage: what two holders did while nobody wrote from the past is none. */
-static void damage_is_a_lost_update_or_a_stale_write(void **state) {
-  (void)state;
+TEST(damage_is_a_lost_update_or_a_stale_write) {
   struct lb_check double_hold = {.double_holds = 1, .dirty_accesses = 1, .token_regressions = 1, .fenced_off = 1};
   struct lb_check lost = {.lost_updates = 1}, stale = {.stale_writes = 1};
   assert_true(lb_check_violated(&double_hold, true) && !lb_check_damaged(&double_hold, true));
@@ -315,8 +303,7 @@ static void damage_is_a_lost_update_or_a_stale_write(void **state) {
   assert_true(!lb_check_violated(&stale, true) && lb_check_damaged(&stale, true));
 }
 
-static void each_kind_of_violation_is_one_by_itself_and_once(void **state) {
-  (void)state;
+TEST(each_kind_of_violation_is_one_by_itself_and_once) {
   assert_true(lb_check_violated(&(struct lb_check){.double_holds = 1}, true));
   assert_true(lb_check_violated(&(struct lb_check){.dirty_accesses = 1}, true));
   assert_true(lb_check_violated(&(struct lb_check){.lost_updates = 1}, true));
@@ -325,8 +312,7 @@ static void each_kind_of_violation_is_one_by_itself_and_once(void **state) {
       lb_check_violated(&(struct lb_check){.grants = 1, .handoffs = 1, .fenced_off = 1, .unknown_acquires = 1}, true));
 }
 
-static void an_episode_names_its_clients_in_order_and_the_events_at_its_ends(void **state) {
-  (void)state;
+TEST(an_episode_names_its_clients_in_order_and_the_events_at_its_ends) {
   struct lb_history h;
   struct lb_check c;
   load("bad/one-stale-many-successors", &h);
@@ -344,8 +330,7 @@ static void an_episode_names_its_clients_in_order_and_the_events_at_its_ends(voi
   lb_history_clear(&h);
 }
 
-static void an_episode_that_lasts_to_the_end_ends_behind_the_last_event(void **state) {
-  (void)state;
+TEST(an_episode_that_lasts_to_the_end_ends_behind_the_last_event) {
   struct lb_history h;
   struct lb_check c;
   parse("{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\"}\n"
@@ -362,8 +347,7 @@ static void an_episode_that_lasts_to_the_end_ends_behind_the_last_event(void **s
 }
 
 /* What a client wrote before its successor looked is as if it had been in time. */
-static void a_write_before_the_next_holder_looked_is_not_stale(void **state) {
-  (void)state;
+TEST(a_write_before_the_next_holder_looked_is_not_stale) {
 #define EVENT(t, c, e) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"x\",\"e\":\"" e "\"}\n"
 #define ACCESS(t, c, e, more) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"x\",\"e\":\"" e "\",\"value\":1" more "}\n"
   static const struct {
@@ -402,8 +386,7 @@ static void a_write_before_the_next_holder_looked_is_not_stale(void **state) {
   }
 }
 
-static void a_number_is_too_small_only_beside_those_granted_before_it_was_asked_for(void **state) {
-  (void)state;
+TEST(a_number_is_too_small_only_beside_those_granted_before_it_was_asked_for) {
 #define NUMBER(t, c, fence) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"x\",\"e\":\"granted\",\"fence\":" #fence "}\n"
   static const struct {
     const char *text;
@@ -435,8 +418,7 @@ static void a_number_is_too_small_only_beside_those_granted_before_it_was_asked_
   }
 }
 
-static void wild_values_saturate_the_lost_updates(void **state) {
-  (void)state;
+TEST(wild_values_saturate_the_lost_updates) {
   struct lb_history h;
   struct lb_check c;
   parse("{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"read\",\"value\":9223372036854775807}\n"
@@ -474,8 +456,7 @@ static void assert_printed(const char *file, size_t episodes, const char *part) 
   free(text);
 }
 
-static void the_first_line_is_the_verdict(void **state) {
-  (void)state;
+TEST(the_first_line_is_the_verdict) {
   char *text = printed("bad/paused-holder", 10);
   const char *line = "undecided: exclusion was lost, but only after the earlier holder's lease was over: "
                      "1 double hold of 99.0 ms (0 within a lease), 3 dirty accesses, 1 lost update\n";
@@ -496,8 +477,7 @@ static void the_first_line_is_the_verdict(void **state) {
   free(text);
 }
 
-static void what_is_late_is_violated_where_it_counts(void **state) {
-  (void)state;
+TEST(what_is_late_is_violated_where_it_counts) {
   struct lb_history h;
   struct lb_check c;
   char *text = NULL;
@@ -513,8 +493,7 @@ static void what_is_late_is_violated_where_it_counts(void **state) {
   lb_history_clear(&h);
 }
 
-static void the_ruling_is_violated_undecided_or_safe(void **state) {
-  (void)state;
+TEST(the_ruling_is_violated_undecided_or_safe) {
   struct lb_check c = {.grants = 2, .handoffs = 1};
   struct lb_ruling ruling = lb_check_rule(&c, true);
   assert_string_equal(lb_ruled_name(ruling.verdict), "safe");
@@ -536,8 +515,7 @@ static void the_ruling_is_violated_undecided_or_safe(void **state) {
 
 /* That the client had read too early is said of nothing else: neither where exclusion was lost, nor where another write
  * took an update away. */
-static void an_early_read_is_blamed_for_what_it_did_alone(void **state) {
-  (void)state;
+TEST(an_early_read_is_blamed_for_what_it_did_alone) {
   assert_true(lb_check_read_early(&(struct lb_check){.lost_updates = 2, .early_lost_updates = 2}));
   assert_false(lb_check_read_early(&(struct lb_check){.lost_updates = 2, .early_lost_updates = 1}));
   assert_false(lb_check_read_early(&(struct lb_check){.double_holds = 0}));
@@ -548,8 +526,7 @@ static void an_early_read_is_blamed_for_what_it_did_alone(void **state) {
       lb_check_read_early(&(struct lb_check){.lost_updates = 1, .early_lost_updates = 1, .token_regressions = 1}));
 }
 
-static void json_has_every_episode_with_who_when_and_where(void **state) {
-  (void)state;
+TEST(json_has_every_episode_with_who_when_and_where) {
   struct lb_history h;
   struct lb_check c;
   parse(
@@ -573,8 +550,7 @@ static void json_has_every_episode_with_who_when_and_where(void **state) {
   lb_history_clear(&h);
 }
 
-static void a_history_without_hand_off_is_not_called_safe(void **state) {
-  (void)state;
+TEST(a_history_without_hand_off_is_not_called_safe) {
   struct lb_history h;
   struct lb_check c;
   char *text = NULL;
@@ -590,8 +566,7 @@ static void a_history_without_hand_off_is_not_called_safe(void **state) {
   lb_history_clear(&h);
 }
 
-static void each_episode_is_told_with_the_events_around_it(void **state) {
-  (void)state;
+TEST(each_episode_is_told_with_the_events_around_it) {
   assert_printed("bad/paused-holder", 10, "double hold 1 of 1: key lock-1, held by client-1 and client-2\n");
   assert_printed("bad/paused-holder", 10, "from 303.000000 to 402.000000 ms (99.0 ms), at most 2 at once");
   assert_printed("bad/paused-holder", 10, "  |     303.000000 ms  client-2 granted fence 2\n");
@@ -607,16 +582,14 @@ static void each_episode_is_told_with_the_events_around_it(void **state) {
   assert_printed("bad/overtaken-writers", 10, "  stale writes       3\n");
 }
 
-static void only_as_many_episodes_are_told_as_asked_for(void **state) {
-  (void)state;
+TEST(only_as_many_episodes_are_told_as_asked_for) {
   assert_printed("bad/one-stale-many-successors", 1, "... and 1 more double holds");
   char *text = printed("bad/one-stale-many-successors", 1);
   assert_null(strstr(text, "double hold 2 of 2"));
   free(text);
 }
 
-static void nothing_in_a_name_reaches_the_terminal_as_a_command(void **state) {
-  (void)state;
+TEST(nothing_in_a_name_reaches_the_terminal_as_a_command) {
   struct lb_history h;
   struct lb_check c;
   char *text = NULL;
@@ -633,30 +606,4 @@ static void nothing_in_a_name_reaches_the_terminal_as_a_command(void **state) {
   free(text);
   lb_check_clear(&c);
   lb_history_clear(&h);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(each_history_has_the_counts_worked_out_on_paper),
-      cmocka_unit_test(servers_that_left_are_counted),
-      cmocka_unit_test(the_brute_checker_agrees_on_them),
-      cmocka_unit_test(bad_histories_are_violated_and_good_ones_are_not),
-      cmocka_unit_test(damage_is_a_lost_update_or_a_stale_write),
-      cmocka_unit_test(each_kind_of_violation_is_one_by_itself_and_once),
-      cmocka_unit_test(an_episode_names_its_clients_in_order_and_the_events_at_its_ends),
-      cmocka_unit_test(an_episode_that_lasts_to_the_end_ends_behind_the_last_event),
-      cmocka_unit_test(a_write_before_the_next_holder_looked_is_not_stale),
-      cmocka_unit_test(a_number_is_too_small_only_beside_those_granted_before_it_was_asked_for),
-      cmocka_unit_test(wild_values_saturate_the_lost_updates),
-      cmocka_unit_test(the_first_line_is_the_verdict),
-      cmocka_unit_test(what_is_late_is_violated_where_it_counts),
-      cmocka_unit_test(the_ruling_is_violated_undecided_or_safe),
-      cmocka_unit_test(an_early_read_is_blamed_for_what_it_did_alone),
-      cmocka_unit_test(json_has_every_episode_with_who_when_and_where),
-      cmocka_unit_test(a_history_without_hand_off_is_not_called_safe),
-      cmocka_unit_test(each_episode_is_told_with_the_events_around_it),
-      cmocka_unit_test(only_as_many_episodes_are_told_as_asked_for),
-      cmocka_unit_test(nothing_in_a_name_reaches_the_terminal_as_a_command),
-  };
-  return cmocka_run_group_tests_name("check", tests, NULL, NULL);
 }

@@ -3,15 +3,9 @@
  * A client process: its watchdog, its points, its clocks, its lives. The protocol is one that grants what this test
  * allows, in memory the processes share.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "client/driver.h"
 #include "base/clock.h"
 
@@ -167,7 +161,7 @@ static void assert_stops(struct fixture *f, enum lb_client_verb verb, int expect
   assert_int_equal(answer(f).result, expected);
 }
 
-static void a_client_stops_itself_at_a_point_once(void **state) {
+TEST_WITH(a_client_stops_itself_at_a_point_once, set_up, tear_down) {
   struct fixture *f = *state;
   start(f);
   assert_int_equal(call(f, LB_DO_OPEN), 0);
@@ -181,7 +175,7 @@ static void a_client_stops_itself_at_a_point_once(void **state) {
   assert_stops(f, LB_DO_WRITE, LB_OK);
 }
 
-static void a_client_dies_at_a_point(void **state) {
+TEST_WITH(a_client_dies_at_a_point, set_up, tear_down) {
   struct fixture *f = *state;
   start(f);
   assert_int_equal(call(f, LB_DO_OPEN), 0);
@@ -197,7 +191,7 @@ static void a_client_dies_at_a_point(void **state) {
 
 /* ---- the watchdog ------------------------------------------------------------------------------------------------ */
 
-static void a_hold_is_renewed_between_two_commands(void **state) {
+TEST_WITH(a_hold_is_renewed_between_two_commands, set_up, tear_down) {
   struct fixture *f = *state;
   start(f);
   assert_int_equal(call(f, LB_DO_OPEN), 0);
@@ -218,7 +212,7 @@ static void hang(struct fixture *f, const char *point, enum lb_client_verb verb)
   assert_true(atomic_load(&f->memory->state[0].hangs));
 }
 
-static void a_hold_is_renewed_while_the_program_hangs(void **state) {
+TEST_WITH(a_hold_is_renewed_while_the_program_hangs, set_up, tear_down) {
   struct fixture *f = *state;
   start(f);
   assert_int_equal(call(f, LB_DO_OPEN), 0);
@@ -233,7 +227,7 @@ static void a_hold_is_renewed_while_the_program_hangs(void **state) {
 }
 
 /* Before the check and after it. */
-static void who_loses_the_lock_while_it_hangs_does_not_write(void **state) {
+TEST_WITH(who_loses_the_lock_while_it_hangs_does_not_write, set_up, tear_down) {
   struct fixture *f = *state;
   start(f);
   assert_int_equal(call(f, LB_DO_OPEN), 0);
@@ -251,7 +245,7 @@ static void who_loses_the_lock_while_it_hangs_does_not_write(void **state) {
   }
 }
 
-static void a_lock_with_a_watchdog_is_renewed_unasked(void **state) {
+TEST_WITH(a_lock_with_a_watchdog_is_renewed_unasked, set_up, tear_down) {
   struct fixture *f = *state;
   static struct lb_protocol renewed;
   renewed = protocol;
@@ -264,7 +258,7 @@ static void a_lock_with_a_watchdog_is_renewed_unasked(void **state) {
   wait_for(&script->extends, 3);
 }
 
-static void a_loss_is_learned_between_two_commands(void **state) {
+TEST_WITH(a_loss_is_learned_between_two_commands, set_up, tear_down) {
   struct fixture *f = *state;
   start(f);
   assert_int_equal(call(f, LB_DO_OPEN), 0);
@@ -275,7 +269,7 @@ static void a_loss_is_learned_between_two_commands(void **state) {
   assert_true(is_logged(f, LB_EV_LOST));
 }
 
-static void work_longer_than_the_lease_is_renewed(void **state) {
+TEST_WITH(work_longer_than_the_lease_is_renewed, set_up, tear_down) {
   struct fixture *f = *state;
   f->plan.work.hold_ns = 3600 * LB_NS_PER_S;
   start(f);
@@ -287,7 +281,7 @@ static void work_longer_than_the_lease_is_renewed(void **state) {
   assert_false(is_logged(f, LB_EV_LOST));
 }
 
-static void who_loses_the_lock_stops_working(void **state) {
+TEST_WITH(who_loses_the_lock_stops_working, set_up, tear_down) {
   struct fixture *f = *state;
   f->plan.work.hold_ns = 3600 * LB_NS_PER_S;
   atomic_store(&script->extend_answer, LB_LOST);
@@ -304,7 +298,7 @@ static void who_loses_the_lock_stops_working(void **state) {
 
 /* ---- another session --------------------------------------------------------------------------------------------- */
 
-static void a_client_takes_another_session_while_it_holds_nothing(void **state) {
+TEST_WITH(a_client_takes_another_session_while_it_holds_nothing, set_up, tear_down) {
   struct fixture *f = *state;
   start(f);
   assert_int_equal(call(f, LB_DO_OPEN), 0);
@@ -320,7 +314,7 @@ static void a_client_takes_another_session_while_it_holds_nothing(void **state) 
 
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
 
-static void a_request_may_be_left_waiting_and_answers_keep_their_order(void **state) {
+TEST_WITH(a_request_may_be_left_waiting_and_answers_keep_their_order, set_up, tear_down) {
   struct fixture *f = *state;
   start(f);
   assert_int_equal(call(f, LB_DO_OPEN), 0);
@@ -343,7 +337,7 @@ static void a_request_may_be_left_waiting_and_answers_keep_their_order(void **st
 
 /* ---- clocks ------------------------------------------------------------------------------------------------------ */
 
-static void a_client_lives_by_its_hosts_clocks_and_history_by_the_truth(void **state) {
+TEST_WITH(a_client_lives_by_its_hosts_clocks_and_history_by_the_truth, set_up, tear_down) {
   struct fixture *f = *state;
   f->client.skew = f->skew;
   f->plan.renew = false;
@@ -366,7 +360,7 @@ static void a_client_lives_by_its_hosts_clocks_and_history_by_the_truth(void **s
   assert_true(granted->until <= granted->t + TTL_MS * LB_NS_PER_MS);
 }
 
-static void a_slow_clock_believes_in_its_lease_for_too_long(void **state) {
+TEST_WITH(a_slow_clock_believes_in_its_lease_for_too_long, set_up, tear_down) {
   struct fixture *f = *state;
   f->client.skew = f->skew;
   f->plan.guard = LB_GUARD_DEADLINE;
@@ -383,7 +377,7 @@ static void a_slow_clock_believes_in_its_lease_for_too_long(void **state) {
 
 /* ---- lives ------------------------------------------------------------------------------------------------------- */
 
-static void a_client_that_is_started_again_goes_on_with_its_log_and_new_tokens(void **state) {
+TEST_WITH(a_client_that_is_started_again_goes_on_with_its_log_and_new_tokens, set_up, tear_down) {
   struct fixture *f = *state;
   start(f);
   assert_int_equal(call(f, LB_DO_OPEN), 0);
@@ -403,7 +397,7 @@ static void a_client_that_is_started_again_goes_on_with_its_log_and_new_tokens(v
   assert_int_not_equal(atomic_load(&script->tokens[0]), atomic_load(&script->tokens[1]));
 }
 
-static void signals_are_proved_and_say_what_they_cannot_do(void **state) {
+TEST_WITH(signals_are_proved_and_say_what_they_cannot_do, set_up, tear_down) {
   struct fixture *f = *state;
   assert_int_equal(lb_client_look(&f->client), LB_LIFE_NONE);
   assert_int_equal(lb_client_signal(&f->client, LB_CLIENT_KILL), -ESRCH);
@@ -426,7 +420,7 @@ static void signals_are_proved_and_say_what_they_cannot_do(void **state) {
   assert_int_equal(lb_client_look(&f->client), LB_LIFE_NONE);
 }
 
-static void a_first_life_can_be_replayed(void **state) {
+TEST_WITH(a_first_life_can_be_replayed, set_up, tear_down) {
   struct fixture *f = *state;
   for (int i = 0; i < 2; i++) {
     start(f);
@@ -438,26 +432,11 @@ static void a_first_life_can_be_replayed(void **state) {
   assert_int_equal(atomic_load(&script->tokens[0]), atomic_load(&script->tokens[1]));
 }
 
-int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-  const struct CMUnitTest tests[] = {
-      TEST(a_client_stops_itself_at_a_point_once),
-      TEST(a_client_dies_at_a_point),
-      TEST(a_hold_is_renewed_between_two_commands),
-      TEST(a_hold_is_renewed_while_the_program_hangs),
-      TEST(who_loses_the_lock_while_it_hangs_does_not_write),
-      TEST(a_lock_with_a_watchdog_is_renewed_unasked),
-      TEST(a_loss_is_learned_between_two_commands),
-      TEST(work_longer_than_the_lease_is_renewed),
-      TEST(who_loses_the_lock_stops_working),
-      TEST(a_client_takes_another_session_while_it_holds_nothing),
-      TEST(a_request_may_be_left_waiting_and_answers_keep_their_order),
-      TEST(a_client_lives_by_its_hosts_clocks_and_history_by_the_truth),
-      TEST(a_slow_clock_believes_in_its_lease_for_too_long),
-      TEST(a_client_that_is_started_again_goes_on_with_its_log_and_new_tokens),
-      TEST(a_first_life_can_be_replayed),
-      TEST(signals_are_proved_and_say_what_they_cannot_do),
-  };
+static int before_all(void **state) {
+  (void)state;
   script = mmap(NULL, sizeof *script, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  return script == MAP_FAILED ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+  if (script == MAP_FAILED) return 1;
+  return 0;
 }
+
+GROUP(before_all, NULL);

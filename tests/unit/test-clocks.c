@@ -3,16 +3,7 @@
  * Which clocks a lock rests on, and the whole table: under a clock fault that neither the servers nor the clients of a
  * lock can read, the cell is `n/a`. `safe` would say that the lock stood a test that it was never put to.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "backends/registry.h"
 #include "run/fit.h"
 #include "run/system.h"
@@ -74,9 +65,8 @@ static size_t look_into(struct looked *ret) {
 
 /* Not in the museum: there a published bug stands beside its mend, which may be just that another clock is read
  * (shedlock-231). */
-static void no_lock_is_judged_by_a_clock_that_it_does_not_read(void **state) {
+TEST(no_lock_is_judged_by_a_clock_that_it_does_not_read) {
   struct looked looked = {0};
-  (void)state;
   assert_true(look_into(&looked) >= 9);
   assert_true(looked.put > 100);
   assert_int_equal(looked.unread, 0);
@@ -90,8 +80,7 @@ static unsigned clocks_of(const char *protocol, const char *topology, const char
   return clocks;
 }
 
-static void a_lock_rests_on_the_clocks_that_end_its_hold(void **state) {
-  (void)state;
+TEST(a_lock_rests_on_the_clocks_that_end_its_hold) {
   assert_int_equal(clocks_of("redis-token", "redis", NULL), LB_CLOCK_SERVER_WALL | LB_CLOCK_CLIENT_MONOTONIC);
   assert_int_equal(clocks_of("redlock", "redis-x3", NULL), LB_CLOCK_SERVER_WALL | LB_CLOCK_CLIENT_MONOTONIC);
   assert_int_equal(clocks_of("redlock", "redis-x3", "redlock.clock=wall"), LB_CLOCK_SERVER_WALL | LB_CLOCK_CLIENT_WALL);
@@ -105,8 +94,7 @@ static void a_lock_rests_on_the_clocks_that_end_its_hold(void **state) {
 }
 
 /* A session of a library in Redis is a key with a ttl; one in PostgreSQL is a connection. */
-static void a_foreign_program_may_read_any_clock_of_its_host(void **state) {
-  (void)state;
+TEST(a_foreign_program_may_read_any_clock_of_its_host) {
   assert_int_equal(clocks_of("peer:tooz-redis", "redis", NULL),
                    LB_CLOCK_SERVER_WALL | LB_CLOCK_CLIENT_WALL | LB_CLOCK_CLIENT_MONOTONIC);
   assert_int_equal(clocks_of("peer:kazoo", "zk-x3", NULL),
@@ -114,14 +102,12 @@ static void a_foreign_program_may_read_any_clock_of_its_host(void **state) {
   assert_int_equal(clocks_of("peer:psycopg2", "pg", NULL), 0);
 }
 
-int main(void) {
+static int before_all(void **state) {
+  (void)state;
   struct lb_error err;
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_lock_rests_on_the_clocks_that_end_its_hold),
-      cmocka_unit_test(a_foreign_program_may_read_any_clock_of_its_host),
-      cmocka_unit_test(no_lock_is_judged_by_a_clock_that_it_does_not_read),
-  };
   snprintf(root, sizeof root, "%s", getenv("LB_SOURCE_DIR") ? getenv("LB_SOURCE_DIR") : ".");
   if (lb_load_known(root, &err) < 0) return fprintf(stderr, "%s\n", err.text), 1;
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return 0;
 }
+
+GROUP(before_all, NULL);

@@ -2,16 +2,9 @@
  *
  * What a single call of a hook may answer: every result of every hook, and grants with one thing wrong at a time.
  */
-#include <errno.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "client/hooks.h"
 
 #define MS(n) ((lb_ns)(n)*LB_NS_PER_MS)
@@ -26,8 +19,7 @@ static const char *result_of(enum lb_hook hook, int result) {
 }
 
 /* As the comments in backend.h have it; one letter per result. */
-static void every_hook_has_its_results_and_no_others(void **state) {
-  (void)state;
+TEST(every_hook_has_its_results_and_no_others) {
   static const char letters[] = "OBTLUC";
   static const struct {
     enum lb_hook hook;
@@ -48,8 +40,7 @@ static void every_hook_has_its_results_and_no_others(void **state) {
   assert_string_not_equal(result_of(LB_HOOK_COUNT, 0), "");
 }
 
-static void a_server_is_one_of_the_endpoints_or_none(void **state) {
-  (void)state;
+TEST(a_server_is_one_of_the_endpoints_or_none) {
   struct lb_error said = {0};
   assert_int_equal(lb_contract_server(0, 3, &said), 0);
   assert_int_equal(lb_contract_server(2, 3, &said), 0);
@@ -61,17 +52,15 @@ static void a_server_is_one_of_the_endpoints_or_none(void **state) {
   assert_int_equal(lb_contract_server(0, 0, &said), -EINVAL);
 }
 
-static void what_was_seen_is_a_number_that_a_history_can_hold(void **state) {
+TEST(what_was_seen_is_a_number_that_a_history_can_hold) {
   struct lb_error said;
-  (void)state;
   assert_int_equal(lb_contract_seen(0, &said), 0);
   assert_int_equal(lb_contract_seen(INT64_MAX, &said), 0);
   assert_int_equal(lb_contract_seen((uint64_t)INT64_MAX + 1, &said), -EINVAL);
   assert_string_equal(said.text, "seen answered a number of more than 63 bits");
 }
 
-static void voters_are_some_of_the_endpoints(void **state) {
-  (void)state;
+TEST(voters_are_some_of_the_endpoints) {
   struct lb_error said = {0};
   assert_int_equal(lb_contract_voters(5, 3, &said), 0);
   assert_int_equal(lb_contract_voters(UINT64_MAX, 64, &said), 0);
@@ -82,8 +71,7 @@ static void voters_are_some_of_the_endpoints(void **state) {
   assert_string_equal(said.text, "voters named more than the 3 endpoints");
 }
 
-static void a_complaint_says_what_was_answered(void **state) {
-  (void)state;
+TEST(a_complaint_says_what_was_answered) {
   assert_string_equal(result_of(LB_HOOK_TRY_ACQUIRE, 42), "try_acquire answered 42, which is no result of it");
   assert_string_equal(result_of(LB_HOOK_TRY_ACQUIRE, LB_LOST),
                       "try_acquire answered 3 (LOST), which is no result of it");
@@ -103,8 +91,7 @@ static const char *grant_of(unsigned traits, struct lb_grant grant) {
   return complaint.text;
 }
 
-static void a_good_grant_is_left_alone(void **state) {
-  (void)state;
+TEST(a_good_grant_is_left_alone) {
   const lb_ns ends[] = {MS(1001), lb_lease_end(MS(1000), 500), MS(1500)};
   for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
     assert_string_equal(grant_of(LB_TRAIT_LEASED, (struct lb_grant){.asked_at = MS(1000), .valid_until = ends[i]}), "");
@@ -114,16 +101,14 @@ static void a_good_grant_is_left_alone(void **state) {
   assert_string_equal(grant_of(LB_TRAIT_NO_EXPIRY, endless), "");
 }
 
-static void a_lease_that_the_drift_eats_up_is_no_breach(void **state) {
-  (void)state;
+TEST(a_lease_that_the_drift_eats_up_is_no_breach) {
   struct lb_grant g = {.asked_at = MS(1000), .valid_until = lb_lease_end(MS(1000), 2)};
   assert_int_equal(lb_contract_grant(true, &g, MS(1000), MS(1010), 2, &complaint), 0);
   g.valid_until--;
   assert_int_equal(lb_contract_grant(true, &g, MS(1000), MS(1010), 2, &complaint), -EINVAL);
 }
 
-static void a_broken_grant_is_named(void **state) {
-  (void)state;
+TEST(a_broken_grant_is_named) {
   assert_string_equal(grant_of(0, (struct lb_grant){.valid_until = LB_NEVER}), "granted with asked_at = 0");
   assert_string_equal(grant_of(0, (struct lb_grant){.asked_at = MS(1000)}), "granted with valid_until = 0");
   assert_string_equal(grant_of(0, (struct lb_grant){.asked_at = MS(1012), .valid_until = LB_NEVER}),
@@ -149,8 +134,7 @@ static const char *text_of(const char *err, size_t size) {
   return complaint.text;
 }
 
-static void a_negative_result_needs_one_printable_line(void **state) {
-  (void)state;
+TEST(a_negative_result_needs_one_printable_line) {
   assert_string_equal(text_of("no route to caf\xc3\xa9", 18), "");
   assert_string_equal(text_of("", 1), "left no text in env->err");
   assert_string_equal(text_of("abc", 3), "left a text in env->err that does not end");
@@ -165,8 +149,7 @@ static const char *cleaned(const char *bytes, size_t size) {
   return text;
 }
 
-static void a_text_is_made_printable(void **state) {
-  (void)state;
+TEST(a_text_is_made_printable) {
   assert_string_equal(cleaned("abc", 4), "abc");
   assert_string_equal(cleaned("abcd", 4), "abc");                /* it did not end */
   assert_string_equal(cleaned("\x1b[2J\r\n\x7f", 8), "?[2J  ?"); /* nothing reaches a terminal */
@@ -174,20 +157,4 @@ static void a_text_is_made_printable(void **state) {
   assert_string_equal(cleaned("a\xff\xe2\x82", 5), "a???"); /* cut off within a character */
   assert_string_equal(cleaned("\xe2\x82\xac", 4), "\xe2\x82\xac");
   assert_string_equal(cleaned("x", 1), "");
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_hook_has_its_results_and_no_others),
-      cmocka_unit_test(a_server_is_one_of_the_endpoints_or_none),
-      cmocka_unit_test(voters_are_some_of_the_endpoints),
-      cmocka_unit_test(what_was_seen_is_a_number_that_a_history_can_hold),
-      cmocka_unit_test(a_complaint_says_what_was_answered),
-      cmocka_unit_test(a_good_grant_is_left_alone),
-      cmocka_unit_test(a_lease_that_the_drift_eats_up_is_no_breach),
-      cmocka_unit_test(a_broken_grant_is_named),
-      cmocka_unit_test(a_negative_result_needs_one_printable_line),
-      cmocka_unit_test(a_text_is_made_printable),
-  };
-  return cmocka_run_group_tests_name("contract", tests, NULL, NULL);
 }

@@ -3,16 +3,7 @@
  * The table of counters is one that every reader can go by, and a row is enough to show, to add and to leave out its
  * number.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "history/counter.h"
 
 static const char *printed(const char *name, const struct lb_counters *counters) {
@@ -27,8 +18,7 @@ static const char *printed(const char *name, const struct lb_counters *counters)
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
-static void every_row_says_all_that_its_places_need(void **state) {
-  (void)state;
+TEST(every_row_says_all_that_its_places_need) {
   static const char *const units[] = {"ms", "us", "s", "1/s"};
   for (size_t i = 0; i < lb_counter_row_count; i++) {
     const struct lb_counter *row = &lb_counter_rows[i];
@@ -48,22 +38,19 @@ static void every_row_says_all_that_its_places_need(void **state) {
   }
 }
 
-static void a_row_is_found_by_its_name(void **state) {
-  (void)state;
+TEST(a_row_is_found_by_its_name) {
   for (size_t i = 0; i < lb_counter_row_count; i++)
     assert_ptr_equal(lb_counter_named(lb_counter_rows[i].name), &lb_counter_rows[i]);
 }
 
-static void a_group_stands_together(void **state) {
-  (void)state;
+TEST(a_group_stands_together) {
   for (size_t i = 2; i < lb_counter_row_count; i++)
     for (size_t k = 0; k + 1 < i; k++)
       if (lb_counter_rows[k].group == lb_counter_rows[i].group)
         assert_int_equal(lb_counter_rows[i - 1].group, lb_counter_rows[i].group);
 }
 
-static void a_group_is_walked_in_order_and_only_where_it_is_shown(void **state) {
-  (void)state;
+TEST(a_group_is_walked_in_order_and_only_where_it_is_shown) {
   const struct lb_counter *row = lb_counter_next(NULL, LB_COUNT_TRIAL, LB_IN_TRIALS);
   assert_string_equal(row->name, "start_ms");
   assert_string_equal((row = lb_counter_next(row, LB_COUNT_TRIAL, LB_IN_TRIALS))->name, "trial_ms");
@@ -76,8 +63,7 @@ static void a_group_is_walked_in_order_and_only_where_it_is_shown(void **state) 
 
 /* ---- a number ---------------------------------------------------------------------------------------------------- */
 
-static void a_number_is_shown_in_its_unit(void **state) {
-  (void)state;
+TEST(a_number_is_shown_in_its_unit) {
   struct lb_counters x = {.grants = UINT64_C(9007199254740993),
                           .stall_ns = 1234567,
                           .wait_p99_ns = 1234567,
@@ -94,8 +80,7 @@ static bool applies(const char *name, const struct lb_counters *counters, unsign
   return lb_counter_applies(lb_counter_named(name), counters, met);
 }
 
-static void what_was_not_seen_not_measured_or_no_campaign_does_not_apply(void **state) {
-  (void)state;
+TEST(what_was_not_seen_not_measured_or_no_campaign_does_not_apply) {
   struct lb_counters x = lb_counters_none();
   assert_true(applies("grants", &x, 0));
   assert_false(applies("orphan_ms", &x, 0));
@@ -110,8 +95,7 @@ static void what_was_not_seen_not_measured_or_no_campaign_does_not_apply(void **
   assert_false(applies("handoff_p50_us", &x, 0));
 }
 
-static void a_real_number_that_was_not_seen_does_not_apply(void **state) {
-  (void)state;
+TEST(a_real_number_that_was_not_seen_does_not_apply) {
   struct lb_counters x = lb_counters_none();
   assert_false(applies("commits", &x, LB_IF_MEASURED));
   assert_false(applies("commits_per_handoff", &x, LB_IF_MEASURED));
@@ -123,8 +107,7 @@ static void a_real_number_that_was_not_seen_does_not_apply(void **state) {
   assert_true(applies("grants_per_s", &x, LB_IF_MEASURED)); /* one that every measured trial has */
 }
 
-static void trials_add_up_as_the_row_says(void **state) {
-  (void)state;
+TEST(trials_add_up_as_the_row_says) {
   struct lb_counters sum = lb_counters_none(), a = {.grants = 3, .depth = 2, .orphan_ns = -1, .blind_ns = 5, .jain = 1},
                      b = {.grants = 4, .depth = 1, .orphan_ns = -1, .blind_ns = 0, .jain = 1};
   lb_counters_add(&sum, &a), lb_counters_add(&sum, &b);
@@ -135,8 +118,7 @@ static void trials_add_up_as_the_row_says(void **state) {
   assert_true(sum.jain == 0);
 }
 
-static void only_the_counters_of_a_source_are_taken(void **state) {
-  (void)state;
+TEST(only_the_counters_of_a_source_are_taken) {
   struct lb_counters to = {.stall_ns = 1, .busy = 2}, from = {.stall_ns = 7, .busy = 7, .grants = 7};
   lb_counters_take(&to, &from, LB_FROM_CHECK);
   assert_int_equal(to.grants, 7);
@@ -144,8 +126,7 @@ static void only_the_counters_of_a_source_are_taken(void **state) {
   assert_int_equal(to.stall_ns, 1);
 }
 
-static void as_json_what_does_not_apply_is_null(void **state) {
-  (void)state;
+TEST(as_json_what_does_not_apply_is_null) {
   static const enum lb_counter_group groups[] = {LB_COUNT_LIVENESS, LB_COUNT_TRIAL};
   struct lb_counters x = lb_counters_none();
   json_t *o = json_object();
@@ -158,20 +139,4 @@ static void as_json_what_does_not_apply_is_null(void **state) {
   lb_counters_json(o, NULL, groups, 2, LB_IN_CELLS, 0);
   assert_true(json_is_null(json_object_get(o, "max_stall_ms")));
   json_decref(o);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_row_says_all_that_its_places_need),
-      cmocka_unit_test(a_row_is_found_by_its_name),
-      cmocka_unit_test(a_group_stands_together),
-      cmocka_unit_test(a_group_is_walked_in_order_and_only_where_it_is_shown),
-      cmocka_unit_test(a_number_is_shown_in_its_unit),
-      cmocka_unit_test(what_was_not_seen_not_measured_or_no_campaign_does_not_apply),
-      cmocka_unit_test(a_real_number_that_was_not_seen_does_not_apply),
-      cmocka_unit_test(trials_add_up_as_the_row_says),
-      cmocka_unit_test(only_the_counters_of_a_source_are_taken),
-      cmocka_unit_test(as_json_what_does_not_apply_is_null),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

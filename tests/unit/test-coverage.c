@@ -10,15 +10,8 @@
  * what it would have claimed. The figures of each generator are lines of the output; docs/decisions.md quotes them.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "base/interval.h"
 #include "base/rng.h"
 
@@ -137,8 +130,7 @@ static struct found simulate(const struct generator *g) {
 
 /* ---- statements -------------------------------------------------------------------------------------------------- */
 
-static void the_rate_lies_in_the_interval_as_often_as_promised(void **state) {
-  (void)state;
+TEST(the_rate_lies_in_the_interval_as_often_as_promised) {
   static const struct generator generators[] = {
       {"share 0.1, 5 trials of 33 faults, all alike", 5, 33, 0.1, 0, 0},
       {"share 0.1, 5 trials of 33 faults, some worse", 5, 33, 0.1, 0.05, 0},
@@ -161,8 +153,7 @@ static void the_rate_lies_in_the_interval_as_often_as_promised(void **state) {
 }
 
 /* Why neither is used: the one believes that violations are independent, the other has five values to draw from. */
-static void what_is_usually_quoted_promises_too_much(void **state) {
-  (void)state;
+TEST(what_is_usually_quoted_promises_too_much) {
   struct found x =
       simulate(&(struct generator){"count, 10 faults fail per trial, cost 6, some worse", 5, 33, 0.3, 0.3, 6});
   assert_true(x.pooled < 50);
@@ -170,17 +161,7 @@ static void what_is_usually_quoted_promises_too_much(void **state) {
 }
 
 /* Where hardly anything fails, and in one trial more than in all others, nothing that is seen tells so. */
-static void a_rare_failure_that_few_trials_share_is_covered_less(void **state) {
-  (void)state;
+TEST(a_rare_failure_that_few_trials_share_is_covered_less) {
   struct found x = simulate(&(struct generator){"share 0.05, 5 trials of 16 faults, much worse", 5, 16, 0.05, 0.1, 0});
   assert_true(x.ours > 86 && x.ours > x.pooled && x.ours > x.bootstrap);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_rate_lies_in_the_interval_as_often_as_promised),
-      cmocka_unit_test(what_is_usually_quoted_promises_too_much),
-      cmocka_unit_test(a_rare_failure_that_few_trials_share_is_covered_less),
-  };
-  return cmocka_run_group_tests_name("coverage", tests, NULL, NULL);
 }

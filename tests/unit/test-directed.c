@@ -2,14 +2,7 @@
  *
  * A violation of a campaign as a directed timeline: from a history whose story is known, with every part of its faults.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
+#include "test.h"
 #include "lines.h"
 #include "hunt/directed.h"
 #include "scenario/scenario.h"
@@ -103,8 +96,7 @@ static void expect(const struct lb_directed *d, unsigned mask, const char *steps
   free(text);
 }
 
-static void an_overlap_after_the_lease(void **state) {
-  (void)state;
+TEST(an_overlap_after_the_lease) {
   struct lb_directed d;
   read_it(late, &d);
   assert_true(d.late);
@@ -121,8 +113,7 @@ static void an_overlap_after_the_lease(void **state) {
   lb_directed_clear(&d);
 }
 
-static void an_overlap_within_the_lease(void **state) {
-  (void)state;
+TEST(an_overlap_within_the_lease) {
   struct lb_directed d;
   read_it(leased, &d);
   assert_false(d.late);
@@ -136,8 +127,7 @@ static void an_overlap_within_the_lease(void **state) {
 }
 
 /* Where the first primary is dead another one decides: which one is not said, as the servers choose it. */
-static void who_is_primary(void **state) {
-  (void)state;
+TEST(who_is_primary) {
   struct lb_directed d;
   read_it(leased, &d);
   char *both = write_it(&d, 1u | 1u << 2), *one = write_it(&d, 1u << 2);
@@ -149,8 +139,7 @@ static void who_is_primary(void **state) {
 }
 
 /* Whoever is killed as a holder takes the lock first, and is started again. */
-static void who_is_holder(void **state) {
-  (void)state;
+TEST(who_is_holder) {
   struct lb_directed d;
   read_it(late, &d);
   char *text = write_it(&d, 1u << 1);
@@ -162,8 +151,7 @@ static void who_is_holder(void **state) {
   lb_directed_clear(&d);
 }
 
-static void every_part_is_a_scenario(void **state) {
-  (void)state;
+TEST(every_part_is_a_scenario) {
   static const char *const ends[] = {late, leased};
   for (size_t e = 0; e < 2; e++) {
     struct lb_directed d;
@@ -174,15 +162,4 @@ static void every_part_is_a_scenario(void **state) {
     }
     lb_directed_clear(&d);
   }
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(an_overlap_after_the_lease),
-      cmocka_unit_test(an_overlap_within_the_lease),
-      cmocka_unit_test(who_is_primary),
-      cmocka_unit_test(who_is_holder),
-      cmocka_unit_test(every_part_is_a_scenario),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,16 +3,7 @@
  * What a person sees of a run: every line fits the terminal, nothing that ran is missing, and what is not as expected
  * is marked and explained.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "show/display.h"
 
 enum { CELLS = 400, SCENARIOS = 20, WIDTH = 120 };
@@ -99,8 +90,7 @@ static size_t count(const char *text, const char *part) {
 
 /* ---- the truth table --------------------------------------------------------------------------------------------- */
 
-static void rows_are_scenarios_and_columns_are_systems_under_two_lines(void **state) {
-  (void)state;
+TEST_WITH(rows_are_scenarios_and_columns_are_systems_under_two_lines, clear, NULL) {
   struct lb_scenario *a = scenario("first"), *b = scenario("second");
   cell(a, "redis-token@redis", LB_GUARD_NONE, LB_SAFE, 0, 3);
   expect(cell(a, "pg-row@pg", LB_GUARD_NONE, LB_VIOLATED, 2, 3), &(struct lb_expect){.verdict = LB_VIOLATED});
@@ -113,8 +103,7 @@ static void rows_are_scenarios_and_columns_are_systems_under_two_lines(void **st
   assert_fits(text);
 }
 
-static void undecided_trials_do_not_count_as_trials_of_a_verdict(void **state) {
-  (void)state;
+TEST_WITH(undecided_trials_do_not_count_as_trials_of_a_verdict, clear, NULL) {
   struct lb_cell_sum *c = cell(scenario("s"), "a@t", LB_GUARD_NONE, LB_VIOLATED, 2, 5);
   c->safe = 0, c->undecided = 3;
   cell(scenario("u"), "a@t", LB_GUARD_NONE, LB_UNDECIDED, 2, 5);
@@ -129,8 +118,7 @@ static void undecided_trials_do_not_count_as_trials_of_a_verdict(void **state) {
   assert_has(text, "\nn  skipped\n");
 }
 
-static void what_is_not_as_expected_is_marked_and_repeated_with_its_reason(void **state) {
-  (void)state;
+TEST_WITH(what_is_not_as_expected_is_marked_and_repeated_with_its_reason, clear, NULL) {
   struct lb_expect safe = {.verdict = LB_SAFE, .reason = (char *)"a majority is left"};
   struct lb_cell_sum *c = cell(scenario("s"), "a@t", LB_GUARD_FENCE, LB_STUCK, 1, 3);
   expect(c, &safe);
@@ -144,8 +132,7 @@ static void what_is_not_as_expected_is_marked_and_repeated_with_its_reason(void 
   assert_int_equal(count(text, "\n"), 1);
 }
 
-static void of_any_no_decided_verdict_is_marked(void **state) {
-  (void)state;
+TEST_WITH(of_any_no_decided_verdict_is_marked, clear, NULL) {
   struct lb_expect any = {.verdict = LB_ANY};
   expect(cell(scenario("s"), "a@t", LB_GUARD_NONE, LB_VIOLATED, 1, 3), &any);
   assert_has_not(printed(lb_print_truth_table), "!\n");
@@ -170,7 +157,7 @@ static void fill(size_t count, int k, int n) {
   }
 }
 
-static void twelve_systems_in_sixteen_scenarios_fit_the_width(void **state) {
+TEST_WITH(twelve_systems_in_sixteen_scenarios_fit_the_width, clear, NULL) {
   for (size_t n = 1; n <= sizeof systems / sizeof *systems; n++) {
     clear(state);
     fill(n, 17, 20);
@@ -181,24 +168,21 @@ static void twelve_systems_in_sixteen_scenarios_fit_the_width(void **state) {
   }
 }
 
-static void a_table_that_fits_is_not_shortened(void **state) {
-  (void)state;
+TEST_WITH(a_table_that_fits_is_not_shortened, clear, NULL) {
   fill(5, 3, 3);
   const char *text = printed(lb_print_truth_table);
   assert_has(text, "VIOLATED 3/3");
   assert_has(text, "redis-token  ");
 }
 
-static void no_colour_where_there_is_no_terminal(void **state) {
-  (void)state;
+TEST_WITH(no_colour_where_there_is_no_terminal, clear, NULL) {
   fill(3, 1, 3);
   assert_null(strchr(printed(lb_print_truth_table), '\033'));
 }
 
 /* ---- guards ------------------------------------------------------------------------------------------------------ */
 
-static void a_guard_is_shown_beside_none_with_what_happened_to_the_resource(void **state) {
-  (void)state;
+TEST_WITH(a_guard_is_shown_beside_none_with_what_happened_to_the_resource, clear, NULL) {
   struct lb_scenario *a = scenario("plain"), *b = scenario("guarded");
   struct lb_expect violated = {.verdict = LB_VIOLATED};
   cell(a, "a@t", LB_GUARD_NONE, LB_SAFE, 0, 3);
@@ -224,8 +208,7 @@ static void a_guard_is_shown_beside_none_with_what_happened_to_the_resource(void
   assert_fits(text);
 }
 
-static void without_guards_there_is_no_such_table(void **state) {
-  (void)state;
+TEST_WITH(without_guards_there_is_no_such_table, clear, NULL) {
   cell(scenario("s"), "a@t", LB_GUARD_NONE, LB_SAFE, 0, 3);
   assert_has_not(printed(lb_print_truth_table), "guard");
 }
@@ -267,8 +250,7 @@ static struct lb_scenario *campaign(const char *name) {
     .faults_of = {50}, .faults_overlapped = 25, .faults_within_lease = 1                                               \
   }
 
-static void a_campaign_is_a_rate_with_its_interval(void **state) {
-  (void)state;
+TEST_WITH(a_campaign_is_a_rate_with_its_interval, clear, NULL) {
   cell(campaign("storm"), "a@t", LB_GUARD_NONE, LB_VIOLATED, 2, 2);
   struct played jobs[] = {{.outcome = TRIAL}, {.outcome = TRIAL}};
   jobs_are(jobs, 2);
@@ -288,8 +270,7 @@ static void a_campaign_is_a_rate_with_its_interval(void **state) {
 }
 
 /* The control of the same load has no violation in the same time. */
-static void the_control_is_said_where_it_does_not_separate(void **state) {
-  (void)state;
+TEST_WITH(the_control_is_said_where_it_does_not_separate, clear, NULL) {
   struct lb_scenario *calm;
   cell(campaign("storm"), "a@t", LB_GUARD_NONE, LB_VIOLATED, 2, 2);
   calm = campaign("calm");
@@ -310,8 +291,7 @@ static void the_control_is_said_where_it_does_not_separate(void **state) {
   assert_has(printed(lb_print_rates), "Nothing tells what the violations of these rows");
 }
 
-static void the_control_is_one_line(void **state) {
-  (void)state;
+TEST_WITH(the_control_is_one_line, clear, NULL) {
   struct lb_scenario *calm = scenario("s");
   calm->control = true;
   cell(calm, "a@t", LB_GUARD_NONE, LB_SAFE, 0, 2);
@@ -321,8 +301,7 @@ static void the_control_is_one_line(void **state) {
                       "\nno-fault control: 123456 hand-offs, 0 violations; longest stall of the harness 12.3 ms\n");
 }
 
-static void a_dead_holders_lock_has_a_time_unless_nobody_ever_gets_it(void **state) {
-  (void)state;
+TEST_WITH(a_dead_holders_lock_has_a_time_unless_nobody_ever_gets_it, clear, NULL) {
   struct lb_scenario *s = scenario("crash");
   s->kind = LB_KIND_TIMELINE;
   cell(s, "a@t", LB_GUARD_NONE, LB_SAFE, 0, 3);
@@ -339,8 +318,7 @@ static void a_dead_holders_lock_has_a_time_unless_nobody_ever_gets_it(void **sta
 }
 
 /* The last of many trials counts like the first: it is the one that was never had again. */
-static void no_trial_is_left_out_of_a_figure(void **state) {
-  (void)state;
+TEST_WITH(no_trial_is_left_out_of_a_figure, clear, NULL) {
   static struct played jobs[400];
   struct lb_scenario *s = scenario("crash");
   s->kind = LB_KIND_TIMELINE;
@@ -365,8 +343,7 @@ static size_t column_of(const char *text, const char *line, const char *what) {
 
 #define LONG_NAME "a-lock-whose-name-is-longer-than-any-that-was-thought-of@a-topology"
 
-static void a_long_name_widens_its_column_and_shifts_nothing(void **state) {
-  (void)state;
+TEST_WITH(a_long_name_widens_its_column_and_shifts_nothing, clear, NULL) {
   struct lb_scenario *s = scenario("crash"), *long_one = scenario("some-scenario-with-a-long-name");
   s->kind = long_one->kind = LB_KIND_TIMELINE;
   cell(s, "a@t", LB_GUARD_NONE, LB_SAFE, 0, 3);
@@ -388,8 +365,7 @@ static void a_long_name_widens_its_column_and_shifts_nothing(void **state) {
   assert_int_equal(column_of(text, "a@t ", "50 [23"), column_of(text, LONG_NAME, "50 [23"));
 }
 
-static void the_heads_of_a_load_are_explained_and_its_names_shift_nothing(void **state) {
-  (void)state;
+TEST_WITH(the_heads_of_a_load_are_explained_and_its_names_shift_nothing, clear, NULL) {
   static const char *const heads[] = {"c",        "hand-offs/s", "again",  "grants/s", "Jain",  "wait",
                                       "hand-off", "release",     "writes", "requests", "warm s"};
   struct lb_scenario *s = scenario("contention"), *variant = scenario("contention~hold_ms=0.25");
@@ -415,8 +391,7 @@ static void the_heads_of_a_load_are_explained_and_its_names_shift_nothing(void *
   }
 }
 
-static void on_a_narrow_terminal_everything_but_numbers_fits(void **state) {
-  (void)state;
+TEST_WITH(on_a_narrow_terminal_everything_but_numbers_fits, clear, NULL) {
   setenv("COLUMNS", "60", 1);
   struct lb_scenario *s = scenario("some-scenario-of-the-suite"), *load = scenario("contention");
   for (size_t i = 0; i < 8; i++)
@@ -453,8 +428,7 @@ static const char *line_of(const struct lb_live_state *state, int columns) {
   return line;
 }
 
-static void the_live_line_has_done_left_elapsed_time_left_and_violations(void **state) {
-  (void)state;
+TEST_WITH(the_live_line_has_done_left_elapsed_time_left_and_violations, clear, NULL) {
   struct lb_live_state s = {.done = 12,
                             .all = 555,
                             .elapsed_s = 62.9,
@@ -471,8 +445,7 @@ static void the_live_line_has_done_left_elapsed_time_left_and_violations(void **
 }
 
 /* A line as wide as the terminal wraps in some of them. */
-static void the_live_line_never_wraps(void **state) {
-  (void)state;
+TEST_WITH(the_live_line_never_wraps, clear, NULL) {
   char name[300];
   memset(name, 'x', sizeof name - 1), name[sizeof name - 1] = '\0';
   struct lb_live_state s = {
@@ -481,8 +454,7 @@ static void the_live_line_never_wraps(void **state) {
     if ((int)strlen(line_of(&s, columns)) >= columns) fail_msg("%d columns: %s", columns, line_of(&s, columns));
 }
 
-static void a_time_is_rounded_as_one_would_say_it(void **state) {
-  (void)state;
+TEST_WITH(a_time_is_rounded_as_one_would_say_it, clear, NULL) {
   static const struct {
     double s;
     const char *text;
@@ -521,8 +493,7 @@ static const char *progress_of(bool terminal, bool verbose) {
   return text;
 }
 
-static void in_a_pipe_there_is_a_line_every_half_a_minute_and_none_per_trial(void **state) {
-  (void)state;
+TEST_WITH(in_a_pipe_there_is_a_line_every_half_a_minute_and_none_per_trial, clear, NULL) {
   const char *text = progress_of(false, false);
   assert_int_equal(count(text, "\n"), 1);
   assert_has(text, "0 left, 0s, 1 violation");
@@ -532,41 +503,10 @@ static void in_a_pipe_there_is_a_line_every_half_a_minute_and_none_per_trial(voi
   assert_has(text, ": violated, 3.0 s\n");
 }
 
-static void on_a_terminal_nothing_stays_but_the_lines_that_were_asked_for(void **state) {
-  (void)state;
+TEST_WITH(on_a_terminal_nothing_stays_but_the_lines_that_were_asked_for, clear, NULL) {
   const char *text = progress_of(true, false);
   assert_int_equal(count(text, "\n"), 0);
   assert_int_equal(count(text, "1 violation"), 3);
   assert_string_equal(text + strlen(text) - strlen("\r\033[K"), "\r\033[K");
   assert_int_equal(count(progress_of(true, true), "\n"), 1);
-}
-
-#define EACH(test) cmocka_unit_test_setup(test, clear)
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      EACH(rows_are_scenarios_and_columns_are_systems_under_two_lines),
-      EACH(undecided_trials_do_not_count_as_trials_of_a_verdict),
-      EACH(what_is_not_as_expected_is_marked_and_repeated_with_its_reason),
-      EACH(of_any_no_decided_verdict_is_marked),
-      EACH(twelve_systems_in_sixteen_scenarios_fit_the_width),
-      EACH(a_table_that_fits_is_not_shortened),
-      EACH(no_colour_where_there_is_no_terminal),
-      EACH(a_guard_is_shown_beside_none_with_what_happened_to_the_resource),
-      EACH(without_guards_there_is_no_such_table),
-      EACH(a_campaign_is_a_rate_with_its_interval),
-      EACH(the_control_is_said_where_it_does_not_separate),
-      EACH(the_control_is_one_line),
-      EACH(a_dead_holders_lock_has_a_time_unless_nobody_ever_gets_it),
-      EACH(no_trial_is_left_out_of_a_figure),
-      EACH(a_long_name_widens_its_column_and_shifts_nothing),
-      EACH(the_heads_of_a_load_are_explained_and_its_names_shift_nothing),
-      EACH(on_a_narrow_terminal_everything_but_numbers_fits),
-      EACH(the_live_line_has_done_left_elapsed_time_left_and_violations),
-      EACH(the_live_line_never_wraps),
-      EACH(a_time_is_rounded_as_one_would_say_it),
-      EACH(in_a_pipe_there_is_a_line_every_half_a_minute_and_none_per_trial),
-      EACH(on_a_terminal_nothing_stays_but_the_lines_that_were_asked_for),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,19 +3,12 @@
  * A client with a foreign program is one client: the driver exec stops, continues and kills the process of ours, the
  * adapter and all that the adapter has started together, also what left their process group.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <dirent.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
+#include "test.h"
 #include "backends/foreign.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -109,9 +102,8 @@ static void assert_all(const char *letters) {
   fail_msg("its processes are '%s', expected letters of '%s'", now, letters);
 }
 
-static void stopped_and_continued_together(void **state) {
+TEST_WITH(stopped_and_continued_together, set_up, tear_down) {
   char now[HELPERS + 2];
-  (void)state;
   assert_int_equal(lb_client_signal(&w.client, LB_CLIENT_STOP), 0);
   assert_int_equal(lb_client_look(&w.client), LB_LIFE_STOPPED);
   states(now);
@@ -123,11 +115,10 @@ static void stopped_and_continued_together(void **state) {
 
 /* A client that stops itself: the program's own process is the first to stand still, and counts as stopped only when
  * the rest does, too. */
-static void at_a_point_together(void **state) {
+TEST_WITH(at_a_point_together, set_up, tear_down) {
   char now[HELPERS + 2];
   struct lb_reply reply;
   struct lb_command arm = {.verb = LB_DO_ARM, .deadline = in_ms(PATIENCE_MS), .argument = LB_AT_POINT_STOP};
-  (void)state;
   snprintf(arm.text, sizeof arm.text, "before-check");
   assert_int_equal(lb_client_call(&w.client, arm, 1000, &reply), 0);
   call(LB_DO_ACQUIRE);
@@ -142,30 +133,29 @@ static void at_a_point_together(void **state) {
   assert_int_equal(lb_client_await(&w.client, in_ms(PATIENCE_MS), &reply), 0);
 }
 
-static void killed_together(void **state) {
-  (void)state;
+TEST_WITH(killed_together, set_up, tear_down) {
   assert_int_equal(lb_client_signal(&w.client, LB_CLIENT_KILL), 0);
   assert_int_equal(lb_client_look(&w.client), LB_LIFE_KILLED);
   assert_all("-");
 }
 
-static void ended_together(void **state) {
-  (void)state;
+TEST_WITH(ended_together, set_up, tear_down) {
   lb_client_end(&w.client);
   assert_all("-");
 }
 
-int main(void) {
+static int before_all(void **state) {
+  (void)state;
   int fd = mkstemp(pids_path);
   if (fd < 0) return 1;
   close(fd);
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(stopped_and_continued_together, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(at_a_point_together, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(killed_together, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(ended_together, set_up, tear_down),
-  };
-  int failed = cmocka_run_group_tests(tests, NULL, NULL);
-  unlink(pids_path);
-  return failed;
+  return 0;
 }
+
+static int after_all(void **state) {
+  (void)state;
+  unlink(pids_path);
+  return 0;
+}
+
+GROUP(before_all, after_all);

@@ -3,13 +3,9 @@
  * The env on a host whose clocks are wrong, and are set while somebody sleeps by them.
  */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "base/clock.h"
 #include "client/env.h"
 
@@ -60,7 +56,7 @@ static int silent_fd(int pair[2]) {
 
 /* ---- statements -------------------------------------------------------------------------------------------------- */
 
-static void both_clocks_are_those_of_the_host(void **state) {
+TEST_WITH(both_clocks_are_those_of_the_host, set_up, tear_down) {
   struct fixture *f = *state;
   lb_skew_jump(f->skew, false, -5 * (int64_t)LB_NS_PER_S);
   lb_skew_jump(f->skew, true, 7 * (int64_t)LB_NS_PER_S);
@@ -70,7 +66,7 @@ static void both_clocks_are_those_of_the_host(void **state) {
   assert_true(llabs(mono_off - 7000) < 2000);
 }
 
-static void times_go_to_the_truth_and_back(void **state) {
+TEST_WITH(times_go_to_the_truth_and_back, set_up, tear_down) {
   struct fixture *f = *state;
   lb_ns now = lb_clock_ns();
   lb_skew_jump(f->skew, true, 7 * (int64_t)LB_NS_PER_S);
@@ -83,7 +79,7 @@ static void times_go_to_the_truth_and_back(void **state) {
   assert_int_equal(lb_env_to_truth(&f->env, now), now);
 }
 
-static void a_slow_clock_makes_sleeps_longer(void **state) {
+TEST_WITH(a_slow_clock_makes_sleeps_longer, set_up, tear_down) {
   struct fixture *f = *state;
   lb_skew_rate(f->skew, 0.5);
   lb_ns begin = lb_clock_ns(), when = lb_now(&f->env.base) + ms(40);
@@ -92,7 +88,7 @@ static void a_slow_clock_makes_sleeps_longer(void **state) {
   assert_true(lb_clock_ns() - begin >= ms(79));
 }
 
-static void a_sleep_ends_early_when_the_clock_jumps_ahead(void **state) {
+TEST_WITH(a_sleep_ends_early_when_the_clock_jumps_ahead, set_up, tear_down) {
   struct fixture *f = *state;
   struct setter setter;
   lb_ns begin = lb_clock_ns(), when = lb_now(&f->env.base) + 60 * LB_NS_PER_S;
@@ -103,7 +99,7 @@ static void a_sleep_ends_early_when_the_clock_jumps_ahead(void **state) {
   pthread_join(setter.thread, NULL);
 }
 
-static void a_sleep_goes_on_when_the_clock_jumps_back(void **state) {
+TEST_WITH(a_sleep_goes_on_when_the_clock_jumps_back, set_up, tear_down) {
   struct fixture *f = *state;
   struct setter setter;
   lb_ns when = lb_now(&f->env.base) + ms(60);
@@ -113,7 +109,7 @@ static void a_sleep_goes_on_when_the_clock_jumps_back(void **state) {
   assert_true(lb_now(&f->env.base) >= when);
 }
 
-static void a_wait_ends_early_when_the_clock_jumps_ahead(void **state) {
+TEST_WITH(a_wait_ends_early_when_the_clock_jumps_ahead, set_up, tear_down) {
   struct fixture *f = *state;
   struct setter setter;
   int pair[2], fd = silent_fd(pair);
@@ -125,7 +121,7 @@ static void a_wait_ends_early_when_the_clock_jumps_ahead(void **state) {
   close(pair[0]), close(pair[1]);
 }
 
-static void a_wait_goes_on_when_the_clock_jumps_back(void **state) {
+TEST_WITH(a_wait_goes_on_when_the_clock_jumps_back, set_up, tear_down) {
   struct fixture *f = *state;
   struct setter setter;
   int pair[2], fd = silent_fd(pair);
@@ -138,7 +134,7 @@ static void a_wait_goes_on_when_the_clock_jumps_back(void **state) {
   close(pair[0]), close(pair[1]);
 }
 
-static void a_wait_sees_what_arrives_with_or_without_skewed_clocks(void **state) {
+TEST_WITH(a_wait_sees_what_arrives_with_or_without_skewed_clocks, set_up, tear_down) {
   struct fixture *f = *state;
   int pair[2], fd = silent_fd(pair);
   assert_int_equal(write(pair[1], "x", 1), 1);
@@ -151,7 +147,7 @@ static void a_wait_sees_what_arrives_with_or_without_skewed_clocks(void **state)
   close(pair[0]), close(pair[1]);
 }
 
-static void a_wait_on_true_clocks_is_not_over_before_its_deadline(void **state) {
+TEST_WITH(a_wait_on_true_clocks_is_not_over_before_its_deadline, set_up, tear_down) {
   struct fixture *f = *state;
   int pair[2], fd = silent_fd(pair);
   f->env.skew = NULL;
@@ -164,7 +160,7 @@ static void a_wait_on_true_clocks_is_not_over_before_its_deadline(void **state) 
 }
 
 /* Each look of a wait, and of a sleep, tells how far the wall clock is ahead. */
-static void a_wait_tells_what_its_wall_clock_shows(void **state) {
+TEST_WITH(a_wait_tells_what_its_wall_clock_shows, set_up, tear_down) {
   struct fixture *f = *state;
   struct lb_wall_told told = {0};
   int pair[2], fd = silent_fd(pair);
@@ -177,16 +173,4 @@ static void a_wait_tells_what_its_wall_clock_shows(void **state) {
   assert_true(atomic_load(&told.looks) > looks && llabs(atomic_load(&told.ahead_ms) + 3600000) < 100);
   f->env.told = NULL;
   close(pair[0]), close(pair[1]);
-}
-
-int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-  const struct CMUnitTest tests[] = {
-      TEST(both_clocks_are_those_of_the_host),         TEST(times_go_to_the_truth_and_back),
-      TEST(a_slow_clock_makes_sleeps_longer),          TEST(a_sleep_ends_early_when_the_clock_jumps_ahead),
-      TEST(a_sleep_goes_on_when_the_clock_jumps_back), TEST(a_wait_ends_early_when_the_clock_jumps_ahead),
-      TEST(a_wait_goes_on_when_the_clock_jumps_back),  TEST(a_wait_sees_what_arrives_with_or_without_skewed_clocks),
-      TEST(a_wait_tells_what_its_wall_clock_shows),    TEST(a_wait_on_true_clocks_is_not_over_before_its_deadline),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

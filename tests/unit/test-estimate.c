@@ -3,16 +3,7 @@
  * How long a run will take: what measures takes its turn, what waits goes side by side, what computes takes longer
  * beside others; and what was measured before is corrected by what is measured now.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "run/estimate.h"
 #include "servers/topology.h"
 
@@ -38,34 +29,27 @@ static double play(struct lb_effort each, size_t count, struct lb_room r) {
 static const struct lb_effort waits = {.rest_s = 3},
                               computes = {.start_s = 1, .start_cpu_s = 1, .start_ms = 1000, .rest_s = 2};
 
-static void nothing_takes_no_time(void **state) {
-  (void)state;
-  assert_near(play(waits, 0, room(2, 0, 8)), 0);
-}
+TEST(nothing_takes_no_time) { assert_near(play(waits, 0, room(2, 0, 8)), 0); }
 
-static void trials_that_wait_go_side_by_side_as_many_as_there_are_jobs(void **state) {
-  (void)state;
+TEST(trials_that_wait_go_side_by_side_as_many_as_there_are_jobs) {
   assert_near(play(waits, 8, room(2, 0, 8)), 3);
   assert_near(play(waits, 9, room(2, 0, 8)), 6);
   assert_near(play(waits, 9, room(2, 0, 1)), 27);
 }
 
-static void trials_that_measure_take_turns(void **state) {
-  (void)state;
+TEST(trials_that_measure_take_turns) {
   struct lb_effort effort[] = {
       {.rest_s = 3, .alone = true}, {.rest_s = 3, .alone = true}, {.rest_s = 4}, {.rest_s = 4}};
   struct lb_room r = room(2, 0, 8);
   assert_near(lb_estimate_play(effort, 4, &r), 3 + 3 + 4);
 }
 
-static void servers_that_are_dear_start_one_after_the_other(void **state) {
-  (void)state;
+TEST(servers_that_are_dear_start_one_after_the_other) {
   /* 1000 ms together on 2 processors: one second each, and then the last one's rest. */
   assert_near(play(computes, 4, room(2, 0, 8)), 4 + 2);
 }
 
-static void what_others_want_stretches_what_computes_and_not_what_waits(void **state) {
-  (void)state;
+TEST(what_others_want_stretches_what_computes_and_not_what_waits) {
   double alone = play(computes, 1, room(2, 0, 8)), beside = play(computes, 1, room(2, 4, 8)),
          crowded = play(computes, 1, room(2, 40, 8));
   assert_near(alone, 1 + 2);
@@ -96,8 +80,7 @@ static void done(size_t count) {
   tally.done = count;
 }
 
-static void what_is_done_already_takes_no_time(void **state) {
-  (void)state;
+TEST(what_is_done_already_takes_no_time) {
   struct lb_room r = room(2, 0, 1);
   struct lb_estimate all, half;
   done(0);
@@ -111,8 +94,7 @@ static void what_is_done_already_takes_no_time(void **state) {
   lb_estimate_end(&half);
 }
 
-static void a_run_that_is_slower_than_expected_is_corrected_bit_by_bit(void **state) {
-  (void)state;
+TEST(a_run_that_is_slower_than_expected_is_corrected_bit_by_bit) {
   struct lb_room r = room(2, 0, 1);
   struct lb_estimate e;
   done(0);
@@ -129,8 +111,7 @@ static void a_run_that_is_slower_than_expected_is_corrected_bit_by_bit(void **st
   lb_estimate_end(&e);
 }
 
-static void what_came_as_expected_is_not_corrected(void **state) {
-  (void)state;
+TEST(what_came_as_expected_is_not_corrected) {
   assert_near(lb_estimate_corrected(60, 30, 30, 90), 60);
   assert_near(lb_estimate_corrected(60, 0, 0, 90), 60);
 }
@@ -145,8 +126,7 @@ static struct lb_took find(const struct lb_times_row *row, size_t count, struct 
   return lb_times_find(&table, &wanted);
 }
 
-static void the_row_that_is_most_like_the_trial_counts(void **state) {
-  (void)state;
+TEST(the_row_that_is_most_like_the_trial_counts) {
   static const struct lb_times_row row[] = {
       {"s", "a@t", 2, 0, 1, 10}, {"s", "a@t", 4, 0, 1, 20},     {"s", "b@t", 2, 0, 1, 30},
       {"s", "a@u", 2, 0, 1, 40}, {"other", "a@t", 2, 0, 1, 50}, {"s~x=1", "a@t", 2, 0, 1, 60},
@@ -167,8 +147,7 @@ static void the_row_that_is_most_like_the_trial_counts(void **state) {
   assert_true(find(row, 0, &unknown, "a@t", "t", 2).rest_s > 0);
 }
 
-static void a_load_that_is_told_to_take_longer_takes_longer(void **state) {
-  (void)state;
+TEST(a_load_that_is_told_to_take_longer_takes_longer) {
   static const struct lb_times_row row[] = {{"s", "a@t", 2, 2, 0.5, 2.3}};
   struct lb_scenario s = {
       .name = (char *)"s", .base = (char *)"s", .kind = LB_KIND_LOAD, .duration_s = 9, .warmup_s = 1};
@@ -177,8 +156,7 @@ static void a_load_that_is_told_to_take_longer_takes_longer(void **state) {
   assert_near(find(row, 1, &s, "a@t", "t", 2).rest_s, 11.5);
 }
 
-static void the_shipped_table_can_be_read(void **state) {
-  (void)state;
+TEST(the_shipped_table_can_be_read) {
   struct lb_error err = {0};
   char path[4000];
   struct lb_times t;
@@ -191,21 +169,4 @@ static void the_shipped_table_can_be_read(void **state) {
   lb_times_clear(&t);
   assert_true(lb_times_read("/nonexistent/times.csv", &t, &err) < 0);
   assert_int_equal(t.count, 0);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(nothing_takes_no_time),
-      cmocka_unit_test(trials_that_wait_go_side_by_side_as_many_as_there_are_jobs),
-      cmocka_unit_test(trials_that_measure_take_turns),
-      cmocka_unit_test(servers_that_are_dear_start_one_after_the_other),
-      cmocka_unit_test(what_others_want_stretches_what_computes_and_not_what_waits),
-      cmocka_unit_test(what_is_done_already_takes_no_time),
-      cmocka_unit_test(a_run_that_is_slower_than_expected_is_corrected_bit_by_bit),
-      cmocka_unit_test(what_came_as_expected_is_not_corrected),
-      cmocka_unit_test(the_row_that_is_most_like_the_trial_counts),
-      cmocka_unit_test(a_load_that_is_told_to_take_longer_takes_longer),
-      cmocka_unit_test(the_shipped_table_can_be_read),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,14 +2,7 @@
  *
  * The edges of what counts as evidence: the very moment a lease ends, the very instant of a hand-over, who came first.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "base/error.h"
 #include "lines.h"
 #include "history/evidence.h"
@@ -49,16 +42,14 @@ static bool contested(const char *text) {
 /* The overlap is that of a and b, after a's lease. Later b lets go in the instant in which c is granted the lock,
  * whichever of the two was recorded first: no overlap, though b's lease had long to go. */
 /* So many overlaps, each after the earlier holder's lease but the one with this number (from 0). */
-static void who_came_first_may_be_the_one_that_asks(void **state) {
-  (void)state;
+TEST(who_came_first_may_be_the_one_that_asks) {
   assert_true(
       contested(EVENT(1, "a", "acquire") EVENT(2, "a", "timeout") GRANTED(10, "b", 100) EVENT(20, "a", "acquire")));
   assert_true(
       contested(EVENT(1, "a", "acquire") EVENT(2, "b", "acquire") GRANTED(10, "c", 100) EVENT(20, "a", "acquire")));
 }
 
-static void only_asking_contests_a_lock(void **state) {
-  (void)state;
+TEST(only_asking_contests_a_lock) {
   assert_false(
       contested(GRANTED(10, "a", 100) EVENT(20, "b", "timeout") EVENT(30, "b", "release") EVENT(40, "a", "release")));
   assert_false(contested(GRANTED(10, "a", 100) GRANTED(20, "b", 100)));
@@ -66,8 +57,7 @@ static void only_asking_contests_a_lock(void **state) {
 
 /* ---- several keys, several clients ------------------------------------------------------------------------------- */
 
-static void what_others_did_or_did_with_other_keys_says_nothing_of_a_hold(void **state) {
-  (void)state;
+TEST(what_others_did_or_did_with_other_keys_says_nothing_of_a_hold) {
   assert_true(contested(GRANTED(10, "a", 100) EVENT(15, "c", "timeout") EVENT(20, "b", "acquire")));
   assert_true(contested(GRANTED(10, "a", 100) EVENT(15, "c", "released") EVENT(20, "b", "acquire")));
   assert_true(contested(GRANTED(10, "a", 100) ON(15, "a", "other", "timeout") EVENT(20, "b", "acquire")));
@@ -76,14 +66,12 @@ static void what_others_did_or_did_with_other_keys_says_nothing_of_a_hold(void *
   assert_false(contested(ON(10, "a", "other", "granted") EVENT(20, "b", "acquire")));
 }
 
-static void a_crash_that_names_no_key_is_one_on_every_key(void **state) {
-  (void)state;
+TEST(a_crash_that_names_no_key_is_one_on_every_key) {
   assert_true(contested(GRANTED(10, "a", 100) CRASH(15, "a") EVENT(99, "b", "acquire")));
   assert_false(contested(GRANTED(10, "a", 100) CRASH(15, "a") EVENT(100, "b", "acquire")));
 }
 
-static void the_lease_of_the_dead_is_that_of_the_latest_renewal_of_the_hold(void **state) {
-  (void)state;
+TEST(the_lease_of_the_dead_is_that_of_the_latest_renewal_of_the_hold) {
   assert_true(contested(GRANTED(10, "a", 40) RENEWED(15, "a", 45) RENEWED(20, "a", 100) CRASH(30, "a")
                             EVENT(50, "b", "acquire")));
   assert_false(contested(GRANTED(10, "a", 100) RENEWED(15, "a", 100) RENEWED(20, "a", 40) CRASH(30, "a")
@@ -102,8 +90,7 @@ static void the_lease_of_the_dead_is_that_of_the_latest_renewal_of_the_hold(void
   }
 }
 
-static void only_a_grant_of_the_same_key_shows_that_the_dead_is_forgotten(void **state) {
-  (void)state;
+TEST(only_a_grant_of_the_same_key_shows_that_the_dead_is_forgotten) {
   assert_true(
       contested(EVENT(10, "a", "granted") CRASH(15, "a") ON(20, "c", "other", "granted") EVENT(30, "b", "acquire")));
   assert_false(contested(EVENT(10, "a", "granted") CRASH(15, "a") EVENT(20, "c", "granted") EVENT(25, "c", "release")
@@ -112,16 +99,14 @@ static void only_a_grant_of_the_same_key_shows_that_the_dead_is_forgotten(void *
 
 /* Two have died, the first with a lease for ever: the service had let go of that when it granted the key to the
  * second. */
-static void the_lease_of_one_dead_client_is_not_that_of_the_next(void **state) {
-  (void)state;
+TEST(the_lease_of_one_dead_client_is_not_that_of_the_next) {
   assert_false(contested(EVENT(10, "a", "granted") CRASH(15, "a") GRANTED(20, "c", 40) CRASH(30, "c")
                              EVENT(50, "b", "acquire")));
   assert_true(contested(EVENT(10, "a", "granted") CRASH(15, "a") GRANTED(20, "c", 51) CRASH(30, "c")
                             EVENT(50, "b", "acquire")));
 }
 
-static void what_was_answered_before_the_crash_was_not_asked_in_it(void **state) {
-  (void)state;
+TEST(what_was_answered_before_the_crash_was_not_asked_in_it) {
   assert_false(contested(EVENT(1, "a", "acquire") GRANTED(2, "a", 9) CRASH(15, "a") EVENT(20, "b", "acquire")));
   assert_false(contested(ON(10, "a", "other", "acquire") CRASH(15, "a") EVENT(20, "b", "acquire")));
   assert_false(contested(EVENT(10, "c", "acquire") CRASH(15, "a") EVENT(20, "b", "acquire")));
@@ -129,26 +114,10 @@ static void what_was_answered_before_the_crash_was_not_asked_in_it(void **state)
                              EVENT(20, "b", "acquire")));
 }
 
-static void what_was_asked_in_the_crash_counts_whatever_came_first(void **state) {
-  (void)state;
+TEST(what_was_asked_in_the_crash_counts_whatever_came_first) {
   assert_true(contested(EVENT(1, "c", "timeout") EVENT(2, "c", "timeout") EVENT(10, "a", "acquire") CRASH(15, "a")
                             EVENT(20, "b", "acquire")));
   assert_true(contested(EVENT(1, "a", "timeout") EVENT(2, "c", "timeout") EVENT(10, "a", "acquire") CRASH(15, "a")
                             EVENT(20, "b", "acquire")));
   assert_true(contested(EVENT(15, "a", "acquire") CRASH(15, "a") EVENT(15, "b", "acquire")));
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(who_came_first_may_be_the_one_that_asks),
-      cmocka_unit_test(only_asking_contests_a_lock),
-      cmocka_unit_test(what_others_did_or_did_with_other_keys_says_nothing_of_a_hold),
-      cmocka_unit_test(a_crash_that_names_no_key_is_one_on_every_key),
-      cmocka_unit_test(the_lease_of_the_dead_is_that_of_the_latest_renewal_of_the_hold),
-      cmocka_unit_test(only_a_grant_of_the_same_key_shows_that_the_dead_is_forgotten),
-      cmocka_unit_test(the_lease_of_one_dead_client_is_not_that_of_the_next),
-      cmocka_unit_test(what_was_answered_before_the_crash_was_not_asked_in_it),
-      cmocka_unit_test(what_was_asked_in_the_crash_counts_whatever_came_first),
-  };
-  return cmocka_run_group_tests_name("evidence-edges", tests, NULL, NULL);
 }

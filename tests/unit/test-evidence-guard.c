@@ -3,12 +3,7 @@
  * Whether a guard was what kept the resource whole, on histories written by hand. Client-1 holds and is overtaken by
  * client-2, unless a test says otherwise.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "base/error.h"
 #include "lines.h"
 #include "history/evidence.h"
@@ -49,27 +44,23 @@ static enum lb_guard_evidence of(const char *text) { return with(text, 3, 3); }
   FAULT(t, n, "cut", "client 1", "all") TOUCHED(t, n, "cut", hosts, from) STEP(t, n, "proved")
 #define ALL "redis-1, redis-2, redis-3"
 
-static void a_guard_that_nobody_came_to_decided_nothing(void **state) {
-  (void)state;
+TEST(a_guard_that_nobody_came_to_decided_nothing) {
   assert_int_equal(of(HEAD OF(1, 1, "granted") OF(2, 2, "granted")), LB_GUARD_NOT_ASKED);
 }
 
-static void a_guard_that_let_everybody_pass_stopped_nobody(void **state) {
-  (void)state;
+TEST(a_guard_that_let_everybody_pass_stopped_nobody) {
   assert_int_equal(of(TAKEN_OVER), LB_GUARD_STOPPED_NOBODY);
   assert_string_equal(stopped, "");
 }
 
-static void a_question_that_nobody_ever_answered_is_no_guard(void **state) {
-  (void)state;
+TEST(a_question_that_nobody_ever_answered_is_no_guard) {
   assert_int_equal(of(HEAD OF(1, 1, "granted") CHECK(2, 1, "no-answer") OF(10, 2, "granted") CHECK(11, 2, "error")),
                    LB_GUARD_NOT_ANSWERED);
   assert_int_equal(of(HEAD OF(1, 1, "granted") CHECK(2, 1, "told-no")),
                    LB_GUARD_STOPPED_NOBODY); /* against is an answer, too */
 }
 
-static void any_answer_against_the_overtaken_one_counts(void **state) {
-  (void)state;
+TEST(any_answer_against_the_overtaken_one_counts) {
   assert_int_equal(of(TAKEN_OVER CHECK(20, 1, "lease-over")), LB_GUARD_WORKED);
   assert_int_equal(of(TAKEN_OVER CHECK(20, 1, "in-doubt")), LB_GUARD_WORKED);
   assert_int_equal(of(TAKEN_OVER CHECK(20, 1, "session-over")), LB_GUARD_WORKED);
@@ -77,24 +68,21 @@ static void any_answer_against_the_overtaken_one_counts(void **state) {
   assert_int_equal(of(TAKEN_OVER CHECK(20, 1, "told-no")), LB_GUARD_WORKED);
 }
 
-static void silence_does_not_count(void **state) {
-  (void)state;
+TEST(silence_does_not_count) {
   assert_int_equal(of(TAKEN_OVER CHECK(20, 1, "no-answer")), LB_GUARD_STOPPED_UNANSWERED);
   assert_string_equal(stopped, "client-1");
   assert_int_equal(of(TAKEN_OVER CHECK(20, 1, "error")), LB_GUARD_STOPPED_UNANSWERED);
 }
 
 /* Whom nobody had overtaken could have written: to stop it prevented nothing. */
-static void silence_towards_one_that_nobody_overtook_matters_to_nobody(void **state) {
-  (void)state;
+TEST(silence_towards_one_that_nobody_overtook_matters_to_nobody) {
   assert_int_equal(of(HEAD OF(1, 1, "granted") CHECK(2, 1, "passed") CHECK(5, 1, "no-answer") OF(5, 1, "lost")
                           OF(10, 2, "granted") CHECK(11, 2, "passed")),
                    LB_GUARD_STOPPED_NOBODY);
   assert_int_equal(of(TAKEN_OVER CHECK(20, 2, "no-answer")), LB_GUARD_STOPPED_NOBODY);
 }
 
-static void one_stop_with_an_answer_speaks_for_the_guard(void **state) {
-  (void)state;
+TEST(one_stop_with_an_answer_speaks_for_the_guard) {
   assert_int_equal(of(TAKEN_OVER CHECK(20, 1, "no-answer") OF(30, 1, "granted") CHECK(31, 2, "told-no")),
                    LB_GUARD_WORKED);
   assert_string_equal(stopped, "");
@@ -102,8 +90,7 @@ static void one_stop_with_an_answer_speaks_for_the_guard(void **state) {
                    LB_GUARD_WORKED);
 }
 
-static void keys_are_apart(void **state) {
-  (void)state;
+TEST(keys_are_apart) {
   assert_int_equal(
       of(HEAD OF(1, 1, "granted")
              CHECK(2, 1, "passed") "{\"t\":10,\"c\":\"client-2\",\"k\":\"other\",\"e\":\"granted\"}\n" CHECK(
@@ -113,8 +100,7 @@ static void keys_are_apart(void **state) {
 
 /* ---- paused ------------------------------------------------------------------------------------------------------ */
 
-static void who_stood_still_while_it_asked_is_right_to_stop(void **state) {
-  (void)state;
+TEST(who_stood_still_while_it_asked_is_right_to_stop) {
   assert_int_equal(of(TAKEN_OVER PAUSED(15, 3, "client-1") STEP(16, 3, "proved") ASKED(20, 14, 1, "no-answer")),
                    LB_GUARD_WORKED);
   assert_int_equal(of(TAKEN_OVER PAUSED(15, 3, "client-1") STEP(16, 3, "proved") ASKED(20, 17, 1, "no-answer")),
@@ -128,14 +114,12 @@ static void who_stood_still_while_it_asked_is_right_to_stop(void **state) {
 
 /* ---- cut off ----------------------------------------------------------------------------------------------------- */
 
-static void who_is_cut_off_from_all_is_right_to_stop(void **state) {
-  (void)state;
+TEST(who_is_cut_off_from_all_is_right_to_stop) {
   assert_int_equal(of(TAKEN_OVER CUT(5, 3, "client-1", ALL) CHECK(20, 1, "no-answer")), LB_GUARD_WORKED);
   assert_int_equal(of(TAKEN_OVER CUT(5, 3, ALL, "client-2, client-1") CHECK(20, 1, "error")), LB_GUARD_WORKED);
 }
 
-static void who_is_cut_off_from_some_or_too_late_is_not(void **state) {
-  (void)state;
+TEST(who_is_cut_off_from_some_or_too_late_is_not) {
   assert_int_equal(of(TAKEN_OVER CUT(5, 3, "client-1", "redis-1, redis-3") CHECK(20, 1, "no-answer")),
                    LB_GUARD_STOPPED_UNANSWERED);
   assert_int_equal(of(TAKEN_OVER CUT(21, 3, "client-1", ALL) CHECK(20, 1, "no-answer")), LB_GUARD_STOPPED_UNANSWERED);
@@ -145,15 +129,13 @@ static void who_is_cut_off_from_some_or_too_late_is_not(void **state) {
                    LB_GUARD_STOPPED_UNANSWERED);
 }
 
-static void two_cuts_add_up(void **state) {
-  (void)state;
+TEST(two_cuts_add_up) {
   assert_int_equal(of(TAKEN_OVER CUT(5, 3, "client-1", "redis-1, redis-2") CUT(6, 4, "redis-2, redis-3", "client-1")
                           CHECK(20, 1, "no-answer")),
                    LB_GUARD_WORKED);
 }
 
-static void of_servers_that_decide_each_for_itself_a_majority_is_enough(void **state) {
-  (void)state;
+TEST(of_servers_that_decide_each_for_itself_a_majority_is_enough) {
   assert_int_equal(with(TAKEN_OVER CUT(5, 3, "client-1", "redis-1, redis-3") CHECK(20, 1, "no-answer"), 3, 2),
                    LB_GUARD_WORKED);
   assert_int_equal(with(TAKEN_OVER CUT(5, 3, "client-1", "redis-1") CHECK(20, 1, "no-answer"), 3, 2),
@@ -161,13 +143,11 @@ static void of_servers_that_decide_each_for_itself_a_majority_is_enough(void **s
 }
 
 /* Without servers nobody can be cut off. */
-static void no_servers_are_no_excuse(void **state) {
-  (void)state;
+TEST(no_servers_are_no_excuse) {
   assert_int_equal(with(TAKEN_OVER CHECK(20, 1, "no-answer"), 0, 0), LB_GUARD_STOPPED_UNANSWERED);
 }
 
-static void a_cut_has_to_be_proved_and_to_last(void **state) {
-  (void)state;
+TEST(a_cut_has_to_be_proved_and_to_last) {
   assert_int_equal(of(TAKEN_OVER FAULT(5, 3, "cut", "client 1", "all") TOUCHED(5, 3, "cut", "client-1", ALL)
                           CHECK(20, 1, "no-answer")),
                    LB_GUARD_STOPPED_UNANSWERED);
@@ -179,8 +159,7 @@ static void a_cut_has_to_be_proved_and_to_last(void **state) {
                    LB_GUARD_WORKED);
 }
 
-static void a_heal_ends_all_cuts_or_those_it_names(void **state) {
-  (void)state;
+TEST(a_heal_ends_all_cuts_or_those_it_names) {
 #define HEAL_ALL "{\"t\":15,\"e\":\"fault\",\"what\":\"heal\",\"step\":7,\"verb\":\"heal\"}\n"
   assert_int_equal(of(TAKEN_OVER CUT(5, 3, "client-1", ALL) HEAL_ALL CHECK(20, 1, "no-answer")),
                    LB_GUARD_STOPPED_UNANSWERED);
@@ -195,8 +174,7 @@ static void a_heal_ends_all_cuts_or_those_it_names(void **state) {
       LB_GUARD_WORKED);
 }
 
-static void another_fault_is_no_cut(void **state) {
-  (void)state;
+TEST(another_fault_is_no_cut) {
   assert_int_equal(of(TAKEN_OVER FAULT(5, 3, "pause", "client 1", "all") TOUCHED(5, 3, "pause", "client-1", ALL)
                           STEP(5, 3, "proved") CHECK(20, 1, "no-answer")),
                    LB_GUARD_STOPPED_UNANSWERED);
@@ -217,8 +195,7 @@ static bool refused(const char *text) {
   "{\"t\":" #t ",\"c\":\"client-" #c "\",\"k\":\"k\",\"e\":\"" e "\",\"value\":1,\"ok\":" ok "}\n"
 #define BOTH HEAD OF(1, 1, "granted") OF(10, 2, "granted")
 
-static void a_refusal_of_the_overtaken_one_counts(void **state) {
-  (void)state;
+TEST(a_refusal_of_the_overtaken_one_counts) {
   assert_true(refused(BOTH ACCESS(11, 2, "read", "true") ACCESS(20, 1, "write", "false")));
   assert_true(refused(BOTH ACCESS(11, 2, "write", "true") ACCESS(20, 1, "read", "false")));
   /* Under a claim it is who came to the resource first, whoever was granted first. */
@@ -226,14 +203,12 @@ static void a_refusal_of_the_overtaken_one_counts(void **state) {
       refused(BOTH ACCESS(11, 2, "read", "true") ACCESS(12, 1, "read", "true") ACCESS(13, 2, "write", "false")));
 }
 
-static void without_a_refusal_the_resource_did_nothing(void **state) {
-  (void)state;
+TEST(without_a_refusal_the_resource_did_nothing) {
   assert_false(refused(BOTH ACCESS(11, 2, "read", "true") ACCESS(20, 1, "write", "true")));
   assert_false(refused(BOTH ACCESS(11, 2, "read", "true") CHECK(20, 1, "told-no")));
 }
 
-static void a_refusal_of_one_that_nobody_overtook_does_not_count(void **state) {
-  (void)state;
+TEST(a_refusal_of_one_that_nobody_overtook_does_not_count) {
   assert_false(refused(BOTH ACCESS(20, 1, "write", "false")));
   assert_false(refused(BOTH ACCESS(11, 2, "read", "false") ACCESS(20, 1, "write", "false")));
   assert_false(refused(BOTH ACCESS(11, 1, "read", "true") ACCESS(20, 1, "write", "false")));
@@ -249,8 +224,7 @@ static void a_refusal_of_one_that_nobody_overtook_does_not_count(void **state) {
   "{\"t\":" #t ",\"c\":\"client-" #c "\",\"k\":\"k\",\"e\":\"" e "\",\"value\":1,\"fence\":" #fence ",\"ok\":" ok "}\n"
 
 /* Client-1 was the first in an old state, and learns of it late: client-2 has been there. */
-static void who_comes_late_with_a_smaller_number_is_overtaken(void **state) {
-  (void)state;
+TEST(who_comes_late_with_a_smaller_number_is_overtaken) {
 #define LATE(number)                                                                                                   \
   HEAD OF(1, 2, "granted") FENCED(2, 2, "read", number, "true") OF(10, 1, "granted") FENCED(11, 1, "read", 7, "false")
   assert_true(refused(LATE(8)));
@@ -263,38 +237,9 @@ static void who_comes_late_with_a_smaller_number_is_overtaken(void **state) {
 }
 
 /* What it was granted of another key, and what others were, is not its latest grant. */
-static void its_latest_grant_of_this_key_decides(void **state) {
-  (void)state;
+TEST(its_latest_grant_of_this_key_decides) {
   assert_true(
       refused(BOTH ACCESS(11, 2, "read", "true") "{\"t\":12,\"c\":\"client-1\",\"k\":\"other\",\"e\":\"granted\"}\n" OF(
           13, 3, "granted") ACCESS(20, 1, "write", "false")));
   assert_true(refused(HEAD ACCESS(11, 2, "read", "true") ACCESS(20, 1, "write", "false")));
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_guard_that_nobody_came_to_decided_nothing),
-      cmocka_unit_test(a_guard_that_let_everybody_pass_stopped_nobody),
-      cmocka_unit_test(a_question_that_nobody_ever_answered_is_no_guard),
-      cmocka_unit_test(any_answer_against_the_overtaken_one_counts),
-      cmocka_unit_test(silence_does_not_count),
-      cmocka_unit_test(silence_towards_one_that_nobody_overtook_matters_to_nobody),
-      cmocka_unit_test(who_stood_still_while_it_asked_is_right_to_stop),
-      cmocka_unit_test(one_stop_with_an_answer_speaks_for_the_guard),
-      cmocka_unit_test(keys_are_apart),
-      cmocka_unit_test(who_is_cut_off_from_all_is_right_to_stop),
-      cmocka_unit_test(who_is_cut_off_from_some_or_too_late_is_not),
-      cmocka_unit_test(two_cuts_add_up),
-      cmocka_unit_test(of_servers_that_decide_each_for_itself_a_majority_is_enough),
-      cmocka_unit_test(no_servers_are_no_excuse),
-      cmocka_unit_test(a_cut_has_to_be_proved_and_to_last),
-      cmocka_unit_test(a_heal_ends_all_cuts_or_those_it_names),
-      cmocka_unit_test(another_fault_is_no_cut),
-      cmocka_unit_test(a_refusal_of_the_overtaken_one_counts),
-      cmocka_unit_test(without_a_refusal_the_resource_did_nothing),
-      cmocka_unit_test(a_refusal_of_one_that_nobody_overtook_does_not_count),
-      cmocka_unit_test(who_comes_late_with_a_smaller_number_is_overtaken),
-      cmocka_unit_test(its_latest_grant_of_this_key_decides),
-  };
-  return cmocka_run_group_tests_name("evidence-guard", tests, NULL, NULL);
 }

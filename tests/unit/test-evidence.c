@@ -2,12 +2,7 @@
  *
  * What a history has to show before its verdict counts, on histories written by hand.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "base/error.h"
 #include "lines.h"
 #include "history/evidence.h"
@@ -28,20 +23,17 @@ static bool contested(const char *text) {
 
 #define RENEWED(t, c, until) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"k\",\"e\":\"renewed\",\"until\":" #until "}\n"
 
-static void asking_while_another_holds_contests_the_lock(void **state) {
-  (void)state;
+TEST(asking_while_another_holds_contests_the_lock) {
   assert_true(
       contested(EVENT(5, "a", "acquire") GRANTED(10, "a", 100) EVENT(20, "b", "acquire") EVENT(30, "b", "timeout")));
 }
 
-static void asking_while_another_may_hold_does_too(void **state) {
-  (void)state;
+TEST(asking_while_another_may_hold_does_too) {
   assert_true(contested(EVENT(5, "a", "acquire") EVENT(10, "a", "unknown") EVENT(20, "b", "acquire")
                             EVENT(30, "b", "timeout")));
 }
 
-static void asking_after_a_release_or_a_timeout_does_not(void **state) {
-  (void)state;
+TEST(asking_after_a_release_or_a_timeout_does_not) {
   assert_false(contested(EVENT(5, "a", "acquire") EVENT(10, "a", "unknown") EVENT(15, "a", "released")
                              EVENT(20, "b", "acquire")));
   assert_false(
@@ -50,8 +42,7 @@ static void asking_after_a_release_or_a_timeout_does_not(void **state) {
 }
 
 /* The service does not know that its client is dead. */
-static void the_lock_of_a_dead_holder_is_contested_until_its_lease_ends(void **state) {
-  (void)state;
+TEST(the_lock_of_a_dead_holder_is_contested_until_its_lease_ends) {
   assert_true(contested(GRANTED(10, "a", 100) EVENT(15, "a", "crash") EVENT(20, "b", "acquire")));
   assert_true(contested(EVENT(10, "a", "granted") EVENT(15, "a", "crash") EVENT(9000, "b", "acquire")));
   assert_true(contested(GRANTED(10, "a", 40) RENEWED(20, "a", 100) EVENT(30, "a", "crash") EVENT(50, "b", "acquire")));
@@ -62,8 +53,7 @@ static void the_lock_of_a_dead_holder_is_contested_until_its_lease_ends(void **s
   assert_false(contested(EVENT(15, "a", "crash") EVENT(20, "b", "acquire")));
 }
 
-static void what_a_client_died_asking_for_may_be_held(void **state) {
-  (void)state;
+TEST(what_a_client_died_asking_for_may_be_held) {
   assert_true(contested(EVENT(10, "a", "acquire") EVENT(15, "a", "crash") EVENT(20, "b", "acquire")));
   assert_true(contested(GRANTED(2, "a", 9) EVENT(5, "a", "release") EVENT(10, "a", "acquire") EVENT(15, "a", "crash")
                             EVENT(20, "b", "acquire")));
@@ -71,24 +61,19 @@ static void what_a_client_died_asking_for_may_be_held(void **state) {
       contested(EVENT(10, "a", "acquire") EVENT(12, "a", "timeout") EVENT(15, "a", "crash") EVENT(20, "b", "acquire")));
 }
 
-static void a_later_grant_shows_that_the_dead_holder_is_forgotten(void **state) {
-  (void)state;
+TEST(a_later_grant_shows_that_the_dead_holder_is_forgotten) {
   assert_false(contested(EVENT(10, "a", "granted") EVENT(15, "a", "crash") EVENT(20, "b", "granted")
                              EVENT(30, "b", "release") EVENT(40, "b", "acquire")));
 }
 
-static void a_renewal_is_no_hold_to_contest(void **state) {
-  (void)state;
+TEST(a_renewal_is_no_hold_to_contest) {
   assert_false(contested(RENEWED(10, "a", 100) EVENT(20, "b", "acquire")));
   assert_false(
       contested(GRANTED(10, "a", 100) EVENT(15, "a", "release") RENEWED(17, "a", 90) EVENT(20, "b", "acquire")));
   assert_true(contested(GRANTED(10, "a", 100) RENEWED(17, "a", 190) EVENT(20, "b", "acquire")));
 }
 
-static void a_client_does_not_contest_itself(void **state) {
-  (void)state;
-  assert_false(contested(GRANTED(10, "a", 100) EVENT(20, "a", "acquire")));
-}
+TEST(a_client_does_not_contest_itself) { assert_false(contested(GRANTED(10, "a", 100) EVENT(20, "a", "acquire"))); }
 
 /* ---- what was observed ------------------------------------------------------------------------------------------- */
 
@@ -103,24 +88,21 @@ static bool observed(const char *text, const char *role, bool present) {
 
 #define OBSERVED(where, present) "{\"t\":5,\"e\":\"observed\"," where ",\"present\":" present "}\n"
 
-static void an_observation_is_of_a_role_and_of_what_was_seen_there(void **state) {
-  (void)state;
+TEST(an_observation_is_of_a_role_and_of_what_was_seen_there) {
   static const char gone[] = "{\"format\":2}\n" OBSERVED("\"role\":\"primary\"", "false");
   assert_true(observed(gone, "primary", false));
   assert_false(observed(gone, "primary", true));
   assert_false(observed(gone, "current primary", false));
 }
 
-static void one_of_several_observations_is_enough(void **state) {
-  (void)state;
+TEST(one_of_several_observations_is_enough) {
   static const char twice[] =
       "{\"format\":2}\n" OBSERVED("\"role\":\"primary\"", "true") OBSERVED("\"role\":\"primary\"", "false");
   assert_true(observed(twice, "primary", false));
   assert_true(observed(twice, "primary", true));
 }
 
-static void what_was_seen_at_a_host_or_only_said_is_no_observation_of_a_role(void **state) {
-  (void)state;
+TEST(what_was_seen_at_a_host_or_only_said_is_no_observation_of_a_role) {
   static const char others[] = "{\"format\":2}\n" OBSERVED("\"host\":\"primary\"", "false") OBSERVED(
       "\"host\":\"redis-1\"", "false") "{\"t\":5,\"e\":\"note\",\"what\":\"key absent on primary\"}\n"
                                        "{\"t\":5,\"e\":\"role\",\"role\":\"primary\",\"host\":\"redis-1\"}\n"
@@ -140,8 +122,7 @@ static bool answered(const char *text) {
   return result;
 }
 
-static void a_question_without_an_answer_contests_nothing(void **state) {
-  (void)state;
+TEST(a_question_without_an_answer_contests_nothing) {
   assert_true(answered(GRANTED(10, "a", 100) EVENT(20, "b", "acquire") EVENT(30, "b", "busy")));
   assert_true(
       answered(GRANTED(10, "a", 100) EVENT(20, "b", "acquire") EVENT(25, "a", "release") EVENT(30, "b", "granted")));
@@ -181,8 +162,7 @@ static void each_counts(const struct silence *cases, size_t count, const char *a
   }
 }
 
-static void silence_is_an_answer_of_whom_the_client_was_seen_to_talk_to(void **state) {
-  (void)state;
+TEST(silence_is_an_answer_of_whom_the_client_was_seen_to_talk_to) {
   static const struct silence cases[] = {
       {SERVER(5, "b"), EVENT(30, "b", "unknown"), true},
       {SERVER(5, "b"), "", true}, /* it still asks when the history ends */
@@ -200,8 +180,7 @@ static void silence_is_an_answer_of_whom_the_client_was_seen_to_talk_to(void **s
 }
 
 /* Then nobody knows whom it talks to. */
-static void whom_a_client_talks_to_is_forgotten_when_a_fault_touches_either(void **state) {
-  (void)state;
+TEST(whom_a_client_talks_to_is_forgotten_when_a_fault_touches_either) {
   static const struct silence cases[] = {
       {SERVER(5, "b") TOUCHED(6, "b", FROM("zk-2")), "", false},
       {SERVER(5, "b") TOUCHED(6, "client-1, b", ""), "", false},
@@ -225,8 +204,7 @@ static void whom_a_client_talks_to_is_forgotten_when_a_fault_touches_either(void
 #define HOLDS(t, c, holds) "{\"t\":" #t ",\"c\":\"" c "\",\"e\":\"holds\",\"present\":" holds ",\"step\":3}\n"
 #define FAULT(t) "{\"t\":" #t ",\"e\":\"fault\",\"what\":\"kill primary\",\"step\":2}\n"
 
-static void silence_is_an_answer_where_a_step_saw_the_holder_after_the_fault(void **state) {
-  (void)state;
+TEST(silence_is_an_answer_where_a_step_saw_the_holder_after_the_fault) {
   static const struct silence cases[] = {
       {GRANTED(10, "a", 100) FAULT(12) HOLDS(13, "a", "true"), "", true},
       {GRANTED(10, "a", 100) HOLDS(11, "a", "true") FAULT(12), "", false},
@@ -239,8 +217,7 @@ static void silence_is_an_answer_where_a_step_saw_the_holder_after_the_fault(voi
 }
 
 /* Who gave up and certainly does not hold may have sent nothing, whoever was seen to hold. */
-static void silence_is_no_answer_to_a_question_that_may_not_have_left(void **state) {
-  (void)state;
+TEST(silence_is_no_answer_to_a_question_that_may_not_have_left) {
   static const struct silence cases[] = {
       {"", EVENT(30, "b", "timeout"), false},
       {"", EVENT(30, "b", "timeout") "{\"t\":30,\"c\":\"b\",\"k\":\"k\",\"e\":\"server\",\"host\":\"zk-1\"}\n",
@@ -283,8 +260,7 @@ static enum lb_closing_end closing(const char *text) {
 #define PHASE(t, word) "{\"t\":" #t ",\"e\":\"phase\",\"phase\":\"" word "\"}\n"
 
 /* By 600 every lease that there was at 500 has ended, if none said more. */
-static void a_lock_that_is_asked_for_again_is_free_later_or_never(void **state) {
-  (void)state;
+TEST(a_lock_that_is_asked_for_again_is_free_later_or_never) {
   assert_int_equal(closing(GRANTED(10, "a", 90) EVENT(40, "b", "acquire") EVENT(700, "b", "busy")), LB_CLOSING_NONE);
   assert_int_equal(closing(V2 EVENT(40, "b", "acquire") PHASE(500, "closing") EVENT(520, "b", "granted")),
                    LB_CLOSING_GRANTED);
@@ -310,8 +286,7 @@ static void a_lock_that_is_asked_for_again_is_free_later_or_never(void **state) 
 
 #define IN_VAIN(from, to) EVENT(from, "b", "acquire") EVENT(to, "b", "busy")
 
-static void a_lock_that_was_let_go_and_cannot_be_had_is_asked_for_in_vain(void **state) {
-  (void)state;
+TEST(a_lock_that_was_let_go_and_cannot_be_had_is_asked_for_in_vain) {
   const char *let_go = GRANTED(10, "a", 90) EVENT(20, "a", "release") EVENT(30, "a", "released") IN_VAIN(40, 140);
   assert_int_equal(in_vain(let_go), 100);
   assert_int_equal(in_vain(GRANTED(10, "a", 90) EVENT(20, "a", "release") EVENT(30, "a", "released")
@@ -325,16 +300,14 @@ static void a_lock_that_was_let_go_and_cannot_be_had_is_asked_for_in_vain(void *
                    0); /* it could be had */
 }
 
-static void a_refusal_is_right_while_somebody_holds(void **state) {
-  (void)state;
+TEST(a_refusal_is_right_while_somebody_holds) {
   assert_int_equal(in_vain(EVENT(10, "a", "granted") IN_VAIN(40, 900)), 0);
   assert_int_equal(in_vain(GRANTED(10, "a", 90) IN_VAIN(40, 900)), 0); /* it is there to let go */
   assert_int_equal(in_vain(GRANTED(10, "a", 90) IN_VAIN(40, 140) EVENT(150, "a", "release")), 0);
 }
 
 /* Who was granted it after a reader, or by another permit, has taken nothing away. */
-static void a_reader_keeps_its_right_beside_others(void **state) {
-  (void)state;
+TEST(a_reader_keeps_its_right_beside_others) {
 #define READER(t, c) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"k\",\"e\":\"granted\",\"shared\":true}\n"
 #define LET_GO(t, c) EVENT(t, c, "release") EVENT(t, c, "released")
   assert_int_equal(in_vain(V2 READER(10, "a") READER(11, "c") LET_GO(12, "c") IN_VAIN(40, 140)), 0);
@@ -349,8 +322,7 @@ static void a_reader_keeps_its_right_beside_others(void **state) {
                    0);
 }
 
-static void a_lease_gives_a_right_to_its_end(void **state) {
-  (void)state;
+TEST(a_lease_gives_a_right_to_its_end) {
   assert_int_equal(in_vain(GRANTED(10, "a", 90) EVENT(20, "a", "release") IN_VAIN(40, 140)),
                    50); /* not confirmed: to 90 */
   assert_int_equal(in_vain(GRANTED(10, "a", 90) RENEWED(15, "a", 91) EVENT(20, "a", "release") IN_VAIN(40, 140)), 0);
@@ -361,8 +333,7 @@ static void a_lease_gives_a_right_to_its_end(void **state) {
   assert_int_equal(in_vain(GRANTED(10, "a", 90) EVENT(20, "a", "lost") IN_VAIN(40, 140)), 50);
 }
 
-static void for_a_dead_client_the_key_is_kept_a_ttl_and_no_longer(void **state) {
-  (void)state;
+TEST(for_a_dead_client_the_key_is_kept_a_ttl_and_no_longer) {
 #define DEAD(t, c) "{\"t\":" #t ",\"c\":\"" c "\",\"e\":\"crash\"}\n"
   assert_int_equal(in_vain(EVENT(10, "a", "granted") DEAD(20, "a") IN_VAIN(40, 120)), 0);
   assert_int_equal(in_vain(EVENT(10, "a", "granted") DEAD(20, "a") IN_VAIN(40, 220)), 100);
@@ -376,8 +347,7 @@ static void for_a_dead_client_the_key_is_kept_a_ttl_and_no_longer(void **state) 
                    180); /* it did not ask any more */
 }
 
-static void an_unknown_outcome_gives_a_right_for_a_ttl(void **state) {
-  (void)state;
+TEST(an_unknown_outcome_gives_a_right_for_a_ttl) {
 #define BEFORE EVENT(1, "c", "granted") EVENT(2, "c", "release") EVENT(3, "c", "released")
   assert_int_equal(in_vain(BEFORE EVENT(10, "a", "acquire") EVENT(20, "a", "unknown") IN_VAIN(40, 120)), 0);
   assert_int_equal(in_vain(BEFORE EVENT(10, "a", "acquire") EVENT(20, "a", "unknown") IN_VAIN(40, 220)), 100);
@@ -386,8 +356,7 @@ static void an_unknown_outcome_gives_a_right_for_a_ttl(void **state) {
       100);
 }
 
-static void a_grant_to_another_ends_the_rights_of_those_before(void **state) {
-  (void)state;
+TEST(a_grant_to_another_ends_the_rights_of_those_before) {
   assert_int_equal(in_vain(GRANTED(10, "a", 900) EVENT(20, "a", "release") GRANTED(30, "c", 50)
                                EVENT(35, "c", "release") EVENT(36, "c", "released") IN_VAIN(40, 140)),
                    100);
@@ -397,8 +366,7 @@ static void a_grant_to_another_ends_the_rights_of_those_before(void **state) {
       0);
 }
 
-static void who_gave_up_last_decides(void **state) {
-  (void)state;
+TEST(who_gave_up_last_decides) {
   /* c lets go of nothing when the others do: each client's rights are its own */
   assert_int_equal(in_vain(EVENT(5, "c", "granted") EVENT(6, "a", "release") EVENT(7, "b", "release") IN_VAIN(40, 140)),
                    0);
@@ -409,35 +377,4 @@ static void who_gave_up_last_decides(void **state) {
                                EVENT(150, "c", "acquire")),
                    100);
   assert_int_equal(in_vain(EVENT(40, "b", "busy")), 0); /* nobody knows since when it asked */
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(asking_while_another_holds_contests_the_lock),
-      cmocka_unit_test(asking_while_another_may_hold_does_too),
-      cmocka_unit_test(asking_after_a_release_or_a_timeout_does_not),
-      cmocka_unit_test(the_lock_of_a_dead_holder_is_contested_until_its_lease_ends),
-      cmocka_unit_test(what_a_client_died_asking_for_may_be_held),
-      cmocka_unit_test(a_later_grant_shows_that_the_dead_holder_is_forgotten),
-      cmocka_unit_test(a_renewal_is_no_hold_to_contest),
-      cmocka_unit_test(a_client_does_not_contest_itself),
-      cmocka_unit_test(an_observation_is_of_a_role_and_of_what_was_seen_there),
-      cmocka_unit_test(one_of_several_observations_is_enough),
-      cmocka_unit_test(what_was_seen_at_a_host_or_only_said_is_no_observation_of_a_role),
-      cmocka_unit_test(a_question_without_an_answer_contests_nothing),
-      cmocka_unit_test(silence_is_an_answer_of_whom_the_client_was_seen_to_talk_to),
-      cmocka_unit_test(whom_a_client_talks_to_is_forgotten_when_a_fault_touches_either),
-      cmocka_unit_test(silence_is_an_answer_where_a_step_saw_the_holder_after_the_fault),
-      cmocka_unit_test(silence_is_no_answer_to_a_question_that_may_not_have_left),
-      cmocka_unit_test(a_lock_that_was_let_go_and_cannot_be_had_is_asked_for_in_vain),
-      cmocka_unit_test(a_lock_that_is_asked_for_again_is_free_later_or_never),
-      cmocka_unit_test(a_refusal_is_right_while_somebody_holds),
-      cmocka_unit_test(a_reader_keeps_its_right_beside_others),
-      cmocka_unit_test(a_lease_gives_a_right_to_its_end),
-      cmocka_unit_test(for_a_dead_client_the_key_is_kept_a_ttl_and_no_longer),
-      cmocka_unit_test(an_unknown_outcome_gives_a_right_for_a_ttl),
-      cmocka_unit_test(a_grant_to_another_ends_the_rights_of_those_before),
-      cmocka_unit_test(who_gave_up_last_decides),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,18 +4,9 @@
  * look). The linker puts the functions below in the place of the C library's (tests/meson.build), for our own code
  * only.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "trial/campaign.h"
 #include "history/check.h"
 #include "base/files.h"
@@ -117,8 +108,7 @@ static void judge_short_of_memory(uint32_t more) {
   lb_history_clear(&h);
 }
 
-static void a_history_is_judged_wholly_or_not_at_all(void **state) {
-  (void)state;
+TEST(a_history_is_judged_wholly_or_not_at_all) {
   for (uint32_t more = 0; more < 3; more++) judge_short_of_memory(more);
 }
 
@@ -177,7 +167,7 @@ static int tear_down(void **state) {
 }
 
 /* Where names are kept, the process ends instead (history.h). */
-static void a_trial_that_cannot_be_kept_in_memory_is_undecided(void **state) {
+TEST_WITH(a_trial_that_cannot_be_kept_in_memory_is_undecided, set_up, tear_down) {
   struct world *w = *state;
   lb_memory_record(w->stage.memory, 0, happened(0, 0, 0, LB_EV_GRANTED));
   allocations_left = 0;
@@ -188,7 +178,7 @@ static void a_trial_that_cannot_be_kept_in_memory_is_undecided(void **state) {
   assert_string_equal(w->out.why, "the trial's results could not be written: Cannot allocate memory");
 }
 
-static void a_history_that_fails_when_its_file_is_closed_was_not_kept(void **state) {
+TEST_WITH(a_history_that_fails_when_its_file_is_closed_was_not_kept, set_up, tear_down) {
   struct world *w = *state;
   lb_memory_record(w->stage.memory, 0, happened(0, 0, 0, LB_EV_GRANTED));
   closes_left = 0;
@@ -199,7 +189,7 @@ static void a_history_that_fails_when_its_file_is_closed_was_not_kept(void **sta
   assert_false(w->out.history_kept);
 }
 
-static void a_schedule_that_cannot_be_kept_in_memory_is_said(void **state) {
+TEST_WITH(a_schedule_that_cannot_be_kept_in_memory_is_said, set_up, tear_down) {
   struct world *w = *state;
   for (long n = 0; n < 10; n++) {
     w->stage.verdict = LB_VERDICT_NONE;
@@ -210,16 +200,4 @@ static void a_schedule_that_cannot_be_kept_in_memory_is_said(void **state) {
     assert_int_equal(w->stage.verdict, LB_UNDECIDED);
     assert_string_equal(w->stage.why, "no schedule: Cannot allocate memory");
   }
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_history_is_judged_wholly_or_not_at_all),
-      TEST(a_trial_that_cannot_be_kept_in_memory_is_undecided),
-      TEST(a_history_that_fails_when_its_file_is_closed_was_not_kept),
-      TEST(a_schedule_that_cannot_be_kept_in_memory_is_said),
-  };
-  return cmocka_run_group_tests_name("exhausted", tests, NULL, NULL);
 }

@@ -2,14 +2,7 @@
  *
  * Which cell is meant by a few words, and what is said when it is none or more than one.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "show/explain_run.h"
 
 static struct lb_error err;
@@ -47,29 +40,26 @@ static const char *named_in(const char *const *names, const char *words) {
 
 static const char *named(const char *words) { return named_in(run, words); }
 
-static void a_whole_name_is_that_cell(void **state) {
-  (void)state;
+TEST(a_whole_name_is_that_cell) {
   assert_string_equal(named("failover.token@sentinel"), "failover.token@sentinel");
   assert_string_equal(named("failover.token@sentinel.none"), "failover.token@sentinel");
   assert_string_equal(named("failover token@sentinel fence"), "failover.token@sentinel.fence");
   assert_string_equal(named("storm.v2 token@redis"), "storm.v2.token@redis");
 }
 
-static void cells_without_a_question_stand_in_nobodys_way(void **state) {
+TEST(cells_without_a_question_stand_in_nobodys_way) {
   static const char *const one[] = {"load broken none violated", "load broken fence n/a", "load broken claim n/a",
                                     NULL};
   static const char *const two[] = {"load broken none violated", "load broken fence safe", "load broken claim n/a",
                                     NULL};
   static const char *const none[] = {"load broken fence n/a", "load broken claim n/a", NULL};
-  (void)state;
   assert_string_equal(named_in(one, "load"), "load.broken");
   assert_string_equal(named_in(one, "claim"), "load.broken.claim");
   assert_non_null(strstr(named_in(two, "load"), "could be any of 3 cells"));
   assert_non_null(strstr(named_in(none, "load"), "could be any of 2 cells"));
 }
 
-static void what_only_one_cell_has_is_that_cell(void **state) {
-  (void)state;
+TEST(what_only_one_cell_has_is_that_cell) {
   assert_string_equal(named("fence"), "failover.token@sentinel.fence");
   assert_string_equal(named("row@pg-sync"), "failover.row@pg-sync");
   assert_string_equal(named("control token"), "control.token@redis");
@@ -79,8 +69,7 @@ static void what_only_one_cell_has_is_that_cell(void **state) {
 }
 
 /* A dot stands in the names of variants, too. */
-static void a_name_is_cut_at_the_dots_that_are_not_its_own(void **state) {
-  (void)state;
+TEST(a_name_is_cut_at_the_dots_that_are_not_its_own) {
   static const char *const variants[] = {"load~hold_ms=0.5 token@redis none", "load~hold_ms=0.5 token@redis fence",
                                          "load~hold_ms=0.6 token@redis none", "load row@pg none", NULL};
   assert_string_equal(named_in(variants, "load~hold_ms=0.6.token@redis"), "load~hold_ms=0.6.token@redis");
@@ -91,8 +80,7 @@ static void a_name_is_cut_at_the_dots_that_are_not_its_own(void **state) {
   assert_string_equal(named_in(variants, "load.row"), "load.row@pg");
 }
 
-static void none_is_a_guard_and_no_topology(void **state) {
-  (void)state;
+TEST(none_is_a_guard_and_no_topology) {
   static const char *const fenced[] = {"a local@none fence", "a row@pg none", NULL};
   assert_string_equal(named_in(fenced, "a local@none"), "a.local@none.fence");
   assert_string_equal(named_in(fenced, "none"), "a.row@pg");
@@ -100,8 +88,7 @@ static void none_is_a_guard_and_no_topology(void **state) {
   assert_non_null(strstr(err.text, "unknown cell 'a.local@none.none'"));
 }
 
-static void what_several_have_is_answered_with_these(void **state) {
-  (void)state;
+TEST(what_several_have_is_answered_with_these) {
   assert_string_equal(named("failover"), "'failover' could be any of 4 cells: failover.token@sentinel, "
                                          "failover.token@sentinel.fence, failover.row@pg, failover.row@pg-sync");
   assert_string_equal(named("failover row"),
@@ -109,9 +96,8 @@ static void what_several_have_is_answered_with_these(void **state) {
   assert_string_equal(named("row@pg"), "'row@pg' could be any of 2 cells: failover.row@pg, control.row@pg");
 }
 
-static void a_list_of_many_cells_ends_with_how_many_more_there_are(void **state) {
+TEST(a_list_of_many_cells_ends_with_how_many_more_there_are) {
   enum { MANY = 80 };
-  (void)state;
   char text[MANY][40];
   const char *names[MANY + 1] = {0};
   for (int i = 0; i < MANY; i++)
@@ -122,8 +108,7 @@ static void a_list_of_many_cells_ends_with_how_many_more_there_are(void **state)
   assert_string_equal(last + 2, rest);
 }
 
-static void a_misspelt_word_is_answered_with_the_nearest(void **state) {
-  (void)state;
+TEST(a_misspelt_word_is_answered_with_the_nearest) {
   assert_string_equal(named("failover.tokn@sentinel"),
                       "unknown cell 'failover.tokn@sentinel', did you mean 'failover.token@sentinel'?");
   assert_string_equal(named("failovr"), "unknown cell 'failovr', did you mean 'failover'?");
@@ -131,8 +116,7 @@ static void a_misspelt_word_is_answered_with_the_nearest(void **state) {
                       "unknown cell 'token@sentinel.failovr': there is no 'failovr', did you mean 'failover'?");
 }
 
-static void what_no_cell_has_is_answered_with_what_there_is(void **state) {
-  (void)state;
+TEST(what_no_cell_has_is_answered_with_what_there_is) {
   assert_string_equal(named("control fence"),
                       "unknown cell 'control.fence', this run has control.token@redis, control.row@pg");
   assert_string_equal(named("control qqqqqqqqqq"),
@@ -142,8 +126,7 @@ static void what_no_cell_has_is_answered_with_what_there_is(void **state) {
   assert_string_equal(named_in((const char *const[]){NULL}, "x"), "unknown cell 'x', this run has no cells");
 }
 
-static void without_a_word_there_is_everything(void **state) {
-  (void)state;
+TEST(without_a_word_there_is_everything) {
   const char *const many[] = {"a x@t none", "a y@t none", "a z@t none", "b x@t none", "b y@t none",
                               "b z@t none", "c x@t none", "c y@t none", "c z@t none", "a x@u none",
                               "b x@u none", "c x@u none", "d x@u none", NULL};
@@ -154,8 +137,7 @@ static void without_a_word_there_is_everything(void **state) {
   assert_string_equal(named_in((const char *const[]){"a b@c none", NULL}, ""), "a.b@c");
 }
 
-static void words_without_end_are_of_no_cell(void **state) {
-  (void)state;
+TEST(words_without_end_are_of_no_cell) {
   char words[500] = "fence ";
   memset(words + 6, 'x', 300);
   named(words);
@@ -163,21 +145,4 @@ static void words_without_end_are_of_no_cell(void **state) {
   assert_non_null(strstr(
       named("fence.fence.fence.fence.fence.fence.fence.fence.fence.fence.fence.fence.fence.fence.fence.fence.fence"),
       "unknown cell"));
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_whole_name_is_that_cell),
-      cmocka_unit_test(cells_without_a_question_stand_in_nobodys_way),
-      cmocka_unit_test(what_only_one_cell_has_is_that_cell),
-      cmocka_unit_test(a_name_is_cut_at_the_dots_that_are_not_its_own),
-      cmocka_unit_test(none_is_a_guard_and_no_topology),
-      cmocka_unit_test(what_several_have_is_answered_with_these),
-      cmocka_unit_test(a_list_of_many_cells_ends_with_how_many_more_there_are),
-      cmocka_unit_test(a_misspelt_word_is_answered_with_the_nearest),
-      cmocka_unit_test(what_no_cell_has_is_answered_with_what_there_is),
-      cmocka_unit_test(without_a_word_there_is_everything),
-      cmocka_unit_test(words_without_end_are_of_no_cell),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

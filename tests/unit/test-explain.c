@@ -3,14 +3,7 @@
  * The story of a history: that the lines that made a violation are there and marked, and that a long history stays
  * short.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "base/error.h"
 #include "lines.h"
 #include "history/explain.h"
@@ -70,8 +63,7 @@ static int forget(void **state) {
   return 0;
 }
 
-static void readers_together_are_no_double_hold(void **state) {
-  (void)state;
+TEST_WITH(readers_together_are_no_double_hold, NULL, forget) {
   tell_file("good/two-readers");
   says("a bar: this client believes that it holds x (dotted: as a reader)\n");
   says("granted   shared, fence 4\n");
@@ -93,8 +85,7 @@ static void readers_together_are_no_double_hold(void **state) {
   says("In this history: 2 fences that did not grow.\n");
 }
 
-static void permits_let_several_hold(void **state) {
-  (void)state;
+TEST_WITH(permits_let_several_hold, NULL, forget) {
   tell_file("good/two-permits");
   says("at most 2 may hold x at once\n");
   says("At no time did more clients hold the same lock than may");
@@ -104,8 +95,7 @@ static void permits_let_several_hold(void **state) {
   says("a, b and c held x at the same time for 0.000002 ms, from +0.000002 ms to +0.000004 ms; at most 2 may.\n");
 }
 
-static void an_early_read_is_told_as_one(void **state) {
-  (void)state;
+TEST_WITH(an_early_read_is_told_as_one, NULL, forget) {
   tell_file("bad/early-read");
   says("read      value 5, before it asked for the lock\n");
   says("write     value 6  <-- value 6 again: a's update is lost\n");
@@ -116,8 +106,7 @@ static void an_early_read_is_told_as_one(void **state) {
 }
 
 /* The waiter believed a list that was older than its own end, which the other one's list shows. */
-static void a_grant_says_what_it_had_read(void **state) {
-  (void)state;
+TEST_WITH(a_grant_says_what_it_had_read, NULL, forget) {
   tell_text("{\"format\":2}\n"
             "{\"t\":1000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"acquire\"}\n"
             "{\"t\":2000000,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"acquire\"}\n"
@@ -145,8 +134,7 @@ static void a_grant_says_what_it_had_read(void **state) {
 }
 
 /* Grants whose numbers are in the order of their states: nothing was taken away. */
-static void an_older_state_with_a_larger_number_names_no_end_of_a_session(void **state) {
-  (void)state;
+TEST_WITH(an_older_state_with_a_larger_number_names_no_end_of_a_session, NULL, forget) {
   tell_text("{\"format\":2}\n"
             "{\"t\":3000000,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"granted\",\"fence\":4294967303}\n"
             "{\"t\":3000002,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"seen\",\"value\":4294967311}\n"
@@ -165,8 +153,7 @@ static void an_older_state_with_a_larger_number_names_no_end_of_a_session(void *
   says_not("In the order of the service"); /* of the same state */
 }
 
-static void what_a_loss_of_power_took_is_told(void **state) {
-  (void)state;
+TEST_WITH(what_a_loss_of_power_took_is_told, NULL, forget) {
   tell_text(
       "{\"format\":2}\n"
       "{\"t\":1000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"acquire\"}\n"
@@ -176,8 +163,7 @@ static void what_a_loss_of_power_took_is_told(void **state) {
   says("seen      redis-2 had synced all of 385 bytes that it had written\n");
 }
 
-static void a_server_that_left_is_told(void **state) {
-  (void)state;
+TEST_WITH(a_server_that_left_is_told, NULL, forget) {
   tell_text(
       "{\"format\":2}\n"
       "{\"t\":1000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"acquire\"}\n"
@@ -187,8 +173,7 @@ static void a_server_that_left_is_told(void **state) {
   says("seen      zookeeper-2 has not left the others\n");
 }
 
-static void a_grant_names_its_server_and_the_epoch_of_a_czxid(void **state) {
-  (void)state;
+TEST(a_grant_names_its_server_and_the_epoch_of_a_czxid) {
   tell_text(
       "{\"format\":2}\n"
       "{\"t\":1000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"acquire\"}\n"
@@ -227,8 +212,7 @@ static void a_grant_names_its_server_and_the_epoch_of_a_czxid(void **state) {
   says("cut client 1 from minority: it met no packet but those of its proof");
 }
 
-static void a_paused_holder_is_told_line_by_line(void **state) {
-  (void)state;
+TEST(a_paused_holder_is_told_line_by_line) {
   tell_file("bad/paused-holder");
   says("                  1 2   a bar: this client believes that it holds lock-1\n");
   says("  +       1.0 ms  |    client-1  granted   fence 1, lease until +300.0 ms\n");
@@ -246,8 +230,7 @@ static void a_paused_holder_is_told_line_by_line(void **state) {
   says_not("...");
 }
 
-static void the_last_renewal_before_an_overlap_is_told_and_runs_of_them_are_not(void **state) {
-  (void)state;
+TEST(the_last_renewal_before_an_overlap_is_told_and_runs_of_them_are_not) {
   tell_file("bad/renewed");
   says("client-1  granted   lease until +300.000 ms\n                 ... 2 renewals ...\n");
   says("client-1  renewed   lease until +700.000 ms\n");
@@ -274,8 +257,7 @@ static void write_renewals(struct lb_history *h, bool overrun) {
   lb_history_add(h, &(struct lb_event){.t = t + 2, .kind = overrun ? LB_EV_RELEASE : LB_EV_LOST, .fact = LB_NO_NAME});
 }
 
-static void a_renewal_far_before_an_overlap_or_a_loss_is_told(void **state) {
-  (void)state;
+TEST(a_renewal_far_before_an_overlap_or_a_loss_is_told) {
   for (int overrun = 0; overrun <= 1; overrun++) {
     struct lb_history h = {0};
     write_renewals(&h, overrun);
@@ -288,8 +270,7 @@ static void a_renewal_far_before_an_overlap_or_a_loss_is_told(void **state) {
   }
 }
 
-static void a_lease_is_that_of_the_present_hold(void **state) {
-  (void)state;
+TEST(a_lease_is_that_of_the_present_hold) {
   tell_text("{\"t\":1,\"c\":\"b\",\"k\":\"x\",\"e\":\"granted\",\"until\":9}\n"
             "{\"t\":2,\"c\":\"b\",\"k\":\"x\",\"e\":\"renewed\",\"until\":99}\n"
             "{\"t\":3,\"c\":\"b\",\"k\":\"x\",\"e\":\"release\"}\n"
@@ -298,8 +279,7 @@ static void a_lease_is_that_of_the_present_hold(void **state) {
   says("<-- granted while b holds, lease over since 0.000012 ms\n");
 }
 
-static void renewals_of_a_hold_that_is_over_are_not_told(void **state) {
-  (void)state;
+TEST(renewals_of_a_hold_that_is_over_are_not_told) {
   struct lb_history h = {0};
   uint64_t t = 0;
   lb_names_add(&h.clients, "a");
@@ -325,8 +305,7 @@ static void renewals_of_a_hold_that_is_over_are_not_told(void **state) {
 }
 
 /* The first failure, and each that fares otherwise than the one before. */
-static void a_renewal_that_failed_is_told_once(void **state) {
-  (void)state;
+TEST(a_renewal_that_failed_is_told_once) {
   char text[4000] = "{\"format\":2}\n"
                     "{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\",\"until\":40}\n"
                     "{\"t\":2,\"c\":\"a\",\"k\":\"x\",\"e\":\"renewed\",\"until\":50}\n";
@@ -342,8 +321,7 @@ static void a_renewal_that_failed_is_told_once(void **state) {
 }
 
 /* A renewal between two failures makes the second one news again. */
-static void a_renewal_that_fails_again_is_told_again(void **state) {
-  (void)state;
+TEST(a_renewal_that_fails_again_is_told_again) {
   tell_text("{\"format\":2}\n"
             "{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\",\"until\":40}\n"
             "{\"t\":2,\"c\":\"a\",\"k\":\"x\",\"e\":\"not-renewed\",\"check\":\"error\"}\n"
@@ -356,30 +334,26 @@ static void a_renewal_that_fails_again_is_told_again(void **state) {
   says("... 2 events ...");
 }
 
-static void a_refused_write_is_said_to_be_fenced_off(void **state) {
-  (void)state;
+TEST(a_refused_write_is_said_to_be_fenced_off) {
   tell_file("bad/paused-holder-fenced");
   says("write     value 6, fence 1, refused  <-- fenced off: the resource has seen 2\n");
   says("At the resource: 1 write was fenced off.\n");
 }
 
-static void a_write_without_an_overlap_is_wrong_all_the_same(void **state) {
-  (void)state;
+TEST(a_write_without_an_overlap_is_wrong_all_the_same) {
   tell_file("bad/late-write");
   says("a      write     value 1  <-- accepted although b was granted it since; value 1 again: b's update is lost\n");
   says("At the resource: 1 update was lost, 1 write of an overtaken holder was accepted.\n");
   says_not("at the same time for");
 }
 
-static void nobody_holds_and_someone_writes(void **state) {
-  (void)state;
+TEST(nobody_holds_and_someone_writes) {
   tell_file("bad/nobody-holds");
   says("<-- writes without holding it\n");
   says("In this history: 2 dirty accesses.\n");
 }
 
-static void a_fence_that_does_not_grow_is_marked(void **state) {
-  (void)state;
+TEST(a_fence_that_does_not_grow_is_marked) {
   tell_file("bad/token-regression");
   says("a      granted   fence 11  <-- the fence does not grow: 12 came before\n");
   says("In this history: 2 fences that did not grow.\n");
@@ -388,16 +362,14 @@ static void a_fence_that_does_not_grow_is_marked(void **state) {
   says("+  0.000004 ms  |  a      granted   fence 7\n");
 }
 
-static void a_safe_history_says_so(void **state) {
-  (void)state;
+TEST(a_safe_history_says_so) {
   tell_file("good/two-clients");
   says("At no time did two clients hold the same lock, and no update was lost: 2 grants, 1 hand-off.\n");
   says_not("<--");
 }
 
 /* Ties are no violation for the checker; so they are none for a reader. */
-static void good_histories_have_nothing_marked(void **state) {
-  (void)state;
+TEST(good_histories_have_nothing_marked) {
   static const char *const good[] = {"ties",
                                      "lost-in-time",
                                      "crash",
@@ -418,16 +390,14 @@ static void good_histories_have_nothing_marked(void **state) {
 }
 
 /* The bar of a holder goes on behind the first of two releases, and the other client's grant is marked. */
-static void a_hold_that_was_released_once_of_twice_goes_on(void **state) {
-  (void)state;
+TEST(a_hold_that_was_released_once_of_twice_goes_on) {
   tell_file("bad/one-release-of-two");
   says("+  0.000004 ms  |    a      release\n");
   says("+  0.000007 ms  | |  b      granted   <-- granted while a holds\n");
   says("a and b held x at the same time for 0.000001 ms");
 }
 
-static void a_fault_is_told_with_its_proof_and_answers_are_not_repeated(void **state) {
-  (void)state;
+TEST(a_fault_is_told_with_its_proof_and_answers_are_not_repeated) {
   tell_text(
       "{\"t\":0,\"e\":\"fault\",\"what\":\"kill primary\",\"step\":1}\n"
       "{\"t\":3000000,\"e\":\"proved\",\"what\":\"kill primary\",\"step\":1}\n"
@@ -445,8 +415,7 @@ static void a_fault_is_told_with_its_proof_and_answers_are_not_repeated(void **s
 
 /* A lock that works for thousands of events, and once does not. */
 /* Two cuts with the same words; the proof of the first comes after the second has begun. */
-static void a_proof_belongs_to_the_fault_of_its_step(void **state) {
-  (void)state;
+TEST(a_proof_belongs_to_the_fault_of_its_step) {
   tell_text(
       "{\"format\":2}\n"
       "{\"t\":0,\"e\":\"fault\",\"what\":\"pause client 1\",\"step\":1}\n"
@@ -464,8 +433,7 @@ static void a_proof_belongs_to_the_fault_of_its_step(void **state) {
   says("seen   client 1 write: refused\n");
 }
 
-static void a_long_history_is_cut_to_what_matters(void **state) {
-  (void)state;
+TEST(a_long_history_is_cut_to_what_matters) {
   static const uint16_t kinds[] = {LB_EV_ACQUIRE, LB_EV_GRANTED, LB_EV_READ,
                                    LB_EV_WRITE,   LB_EV_RELEASE, LB_EV_RELEASED};
   struct lb_history h = {0};
@@ -493,8 +461,7 @@ static void a_long_history_is_cut_to_what_matters(void **state) {
 }
 
 /* The successors of a stale holder: of hundreds of rounds only the neighbours of what went wrong. */
-static void a_long_double_hold_is_told_in_stretches(void **state) {
-  (void)state;
+TEST(a_long_double_hold_is_told_in_stretches) {
   static const uint16_t kinds[] = {LB_EV_ACQUIRE, LB_EV_GRANTED, LB_EV_READ,
                                    LB_EV_WRITE,   LB_EV_RELEASE, LB_EV_RELEASED};
   struct lb_history h = {0};
@@ -518,8 +485,7 @@ static void a_long_double_hold_is_told_in_stretches(void **state) {
   assert_in_range(lines_with("\n"), 10, 30);
 }
 
-static void only_the_latest_faults_before_it_are_told(void **state) {
-  (void)state;
+TEST(only_the_latest_faults_before_it_are_told) {
   struct lb_history h = {0};
   lb_names_add(&h.clients, "a");
   lb_names_add(&h.clients, "b");
@@ -544,16 +510,14 @@ static void only_the_latest_faults_before_it_are_told(void **state) {
   says("when the history ends.\n");
 }
 
-static void what_was_kept_of_a_history_is_said(void **state) {
-  (void)state;
+TEST(what_was_kept_of_a_history_is_said) {
   tell_text("{\"t\":0,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\"}\n{\"t\":1,\"c\":\"b\",\"k\":\"x\",\"e\":\"granted\"}\n"
             "{\"t\":9,\"e\":\"shortened\",\"kept\":2,\"total\":70000}\n");
   says("seen   the first 2 of 70000 events are kept\n");
   says_not("not damaged");
 }
 
-static void nothing_in_a_name_reaches_the_terminal_as_a_command(void **state) {
-  (void)state;
+TEST(nothing_in_a_name_reaches_the_terminal_as_a_command) {
   tell_text(
       "{\"t\":1,\"c\":\"a\\u001b[2J\",\"k\":\"x\\n\",\"e\":\"granted\"}\n"
       "{\"t\":2,\"c\":\"b\",\"k\":\"x\\n\",\"e\":\"granted\"}\n{\"t\":3,\"e\":\"fault\",\"what\":\"\\u001b[1m\"}\n");
@@ -568,8 +532,7 @@ static void nothing_in_a_name_reaches_the_terminal_as_a_command(void **state) {
 #define FORMAT_2 "{\"format\":2}\n"
 
 /* A fence is in the history, for PostgreSQL's grants always have one; nobody looked at it. */
-static void under_the_guard_claim_a_refusal_is_for_the_token(void **state) {
-  (void)state;
+TEST(under_the_guard_claim_a_refusal_is_for_the_token) {
   static const char refused[] = LINE(10, "client-1", "granted", ",\"fence\":1")
       LINE(20, "client-2", "granted", ",\"fence\":2") LINE(30, "client-2", "read", ",\"fence\":2,\"value\":0")
           LINE(40, "client-1", "write", ",\"fence\":1,\"value\":1,\"ok\":false");
@@ -583,8 +546,7 @@ static void under_the_guard_claim_a_refusal_is_for_the_token(void **state) {
   says_not("fenced off");
 }
 
-static void a_stuck_story_ends_with_since_when(void **state) {
-  (void)state;
+TEST(a_stuck_story_ends_with_since_when) {
   static const char stuck[] = LINE(10, "client-1", "granted", ",\"until\":110000000")
       LINE(20, "client-1", "release", "") LINE(30, "client-2", "acquire", "") LINE(530, "client-2", "timeout", "");
   about.ttl_ns = 100 * 1000000;
@@ -610,8 +572,7 @@ static void a_stuck_story_ends_with_since_when(void **state) {
 }
 
 /* Nobody has given up yet when the step that waits ends the trial. */
-static void a_step_that_waits_in_vain_ends_a_story_with_since_when(void **state) {
-  (void)state;
+TEST(a_step_that_waits_in_vain_ends_a_story_with_since_when) {
   about = (struct lb_explain_about){.stuck = true, .ttl_ns = 100 * 1000000};
   tell_text(
       FORMAT_2 LINE(10, "client-1", "acquire", "") LINE(20, "client-1", "granted", "")
@@ -635,8 +596,7 @@ static void a_step_that_waits_in_vain_ends_a_story_with_since_when(void **state)
 }
 
 /* Of a campaign the longest time counts, and only what was measured. */
-static void a_campaign_that_stood_still_says_since_when(void **state) {
-  (void)state;
+TEST(a_campaign_that_stood_still_says_since_when) {
   static const char campaign[] =
       FORMAT_2 LINE(5, "client-1", "acquire", "") "{\"t\":105000000,\"e\":\"phase\",\"phase\":\"measure\"}\n" LINE(
           110, "client-1", "granted", "") LINE(111, "client-2", "acquire", "") LINE(112, "client-3", "acquire", "")
@@ -670,8 +630,7 @@ static void a_campaign_that_stood_still_says_since_when(void **state) {
   about = (struct lb_explain_about){0};
 }
 
-static void sums_of_what_was_kept_are_said_to_be_that(void **state) {
-  (void)state;
+TEST(sums_of_what_was_kept_are_said_to_be_that) {
   tell_text(FORMAT_2 LINE(10, "client-1", "granted", "") LINE(20, "client-1", "release", ""));
   says_not("All this");
   tell_text(FORMAT_2 LINE(10, "client-1", "granted", "")
@@ -679,50 +638,10 @@ static void sums_of_what_was_kept_are_said_to_be_that(void **state) {
   says("1 grant.\nAll this is of the first 2 of 90 events: more were not kept");
 }
 
-static void columns_of_two_digits_stand_apart(void **state) {
-  (void)state;
+TEST(columns_of_two_digits_stand_apart) {
   tell_text(LINE(10, "client-1", "granted", "") LINE(20, "client-16", "granted", ""));
   says("                   1 16   a bar:");
   says("+ 10.000000 ms   |  |  client-16  granted");
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_teardown(an_older_state_with_a_larger_number_names_no_end_of_a_session, forget),
-      cmocka_unit_test_teardown(readers_together_are_no_double_hold, forget),
-      cmocka_unit_test_teardown(permits_let_several_hold, forget),
-      cmocka_unit_test_teardown(an_early_read_is_told_as_one, forget),
-      cmocka_unit_test_teardown(a_grant_says_what_it_had_read, forget),
-      cmocka_unit_test_teardown(what_a_loss_of_power_took_is_told, forget),
-      cmocka_unit_test_teardown(a_server_that_left_is_told, forget),
-      cmocka_unit_test(a_grant_names_its_server_and_the_epoch_of_a_czxid),
-      cmocka_unit_test(a_paused_holder_is_told_line_by_line),
-      cmocka_unit_test(the_last_renewal_before_an_overlap_is_told_and_runs_of_them_are_not),
-      cmocka_unit_test(a_renewal_far_before_an_overlap_or_a_loss_is_told),
-      cmocka_unit_test(a_lease_is_that_of_the_present_hold),
-      cmocka_unit_test(renewals_of_a_hold_that_is_over_are_not_told),
-      cmocka_unit_test(a_renewal_that_failed_is_told_once),
-      cmocka_unit_test(a_renewal_that_fails_again_is_told_again),
-      cmocka_unit_test(a_refused_write_is_said_to_be_fenced_off),
-      cmocka_unit_test(a_write_without_an_overlap_is_wrong_all_the_same),
-      cmocka_unit_test(nobody_holds_and_someone_writes),
-      cmocka_unit_test(a_fence_that_does_not_grow_is_marked),
-      cmocka_unit_test(a_safe_history_says_so),
-      cmocka_unit_test(good_histories_have_nothing_marked),
-      cmocka_unit_test(a_hold_that_was_released_once_of_twice_goes_on),
-      cmocka_unit_test(a_fault_is_told_with_its_proof_and_answers_are_not_repeated),
-      cmocka_unit_test(a_proof_belongs_to_the_fault_of_its_step),
-      cmocka_unit_test(a_long_history_is_cut_to_what_matters),
-      cmocka_unit_test(a_long_double_hold_is_told_in_stretches),
-      cmocka_unit_test(only_the_latest_faults_before_it_are_told),
-      cmocka_unit_test(what_was_kept_of_a_history_is_said),
-      cmocka_unit_test(nothing_in_a_name_reaches_the_terminal_as_a_command),
-      cmocka_unit_test(under_the_guard_claim_a_refusal_is_for_the_token),
-      cmocka_unit_test(a_stuck_story_ends_with_since_when),
-      cmocka_unit_test(a_step_that_waits_in_vain_ends_a_story_with_since_when),
-      cmocka_unit_test(a_campaign_that_stood_still_says_since_when),
-      cmocka_unit_test(sums_of_what_was_kept_are_said_to_be_that),
-      cmocka_unit_test(columns_of_two_digits_stand_apart),
-  };
-  return cmocka_run_group_tests_name("explain", tests, NULL, forget);
-}
+GROUP(NULL, forget);

@@ -3,18 +3,12 @@
  * What became of a client that does not answer: real processes with a protocol that dies, exits, hangs or closes what
  * is not its own.
  */
-#include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "base/clock.h"
 #include "client/driver.h"
 #include "client/client.h"
@@ -142,7 +136,7 @@ static void await_exit(struct fixture *f) {
 
 /* ---- statements -------------------------------------------------------------------------------------------------- */
 
-static void a_signal_is_named_with_the_hook_it_came_in(void **state) {
+TEST_WITH(a_signal_is_named_with_the_hook_it_came_in, set_up, tear_down) {
   struct fixture *f = *state;
   assert_string_equal(fate_of(f, DIE, PATIENCE_MS), "died of SIGTERM inside try_acquire");
   assert_int_equal(lb_client_look(&f->client), LB_LIFE_DIED);
@@ -151,12 +145,12 @@ static void a_signal_is_named_with_the_hook_it_came_in(void **state) {
   assert_int_equal(lb_client_signal(&f->client, LB_CLIENT_STOP), -ESRCH);
 }
 
-static void an_exit_is_told_with_its_status(void **state) {
+TEST_WITH(an_exit_is_told_with_its_status, set_up, tear_down) {
   assert_string_equal(fate_of(*state, EXIT, PATIENCE_MS), "exited with status 3 inside try_acquire");
 }
 
 /* No end of its socket says so: the child has it, too. */
-static void an_exit_is_told_although_a_child_lives_on(void **state) {
+TEST_WITH(an_exit_is_told_although_a_child_lives_on, set_up, tear_down) {
   struct fixture *f = *state;
   int r;
   assert_int_equal(pipe2(leash, O_CLOEXEC), 0);
@@ -167,7 +161,7 @@ static void an_exit_is_told_although_a_child_lives_on(void **state) {
   close(leash[0]), close(leash[1]);
 }
 
-static void who_hangs_is_told_with_the_hook_and_how_late_it_is(void **state) {
+TEST_WITH(who_hangs_is_told_with_the_hook_and_how_late_it_is, set_up, tear_down) {
   struct fixture *f = *state;
   const char *fate = fate_of(f, HANG, SOON_MS);
   unsigned late_ms = 0;
@@ -176,7 +170,7 @@ static void who_hangs_is_told_with_the_hook_and_how_late_it_is(void **state) {
   assert_true(lb_client_lives(&f->client));
 }
 
-static void who_closes_what_is_not_its_own_is_found_out(void **state) {
+TEST_WITH(who_closes_what_is_not_its_own_is_found_out, set_up, tear_down) {
   struct fixture *f = *state;
   const char *fate = fate_of(f, CLOSE, PATIENCE_MS); /* it ends, sooner or later */
   if (strcmp(fate, "closed its socket to the harness") != 0) assert_string_equal(fate, "exited with status 0");
@@ -185,7 +179,7 @@ static void who_closes_what_is_not_its_own_is_found_out(void **state) {
   assert_string_equal(f->memory->state[0].breach, "a file descriptor that it did not open was closed");
 }
 
-static void what_a_client_prints_goes_where_it_was_told(void **state) {
+TEST_WITH(what_a_client_prints_goes_where_it_was_told, set_up, tear_down) {
   struct fixture *f = *state;
   char path[] = "/tmp/test-fate-XXXXXX", text[100] = "";
   f->plan.output = mkstemp(path);
@@ -202,14 +196,4 @@ static void what_a_client_prints_goes_where_it_was_told(void **state) {
   assert_int_equal(strncmp(text, "out err", 7), 0);
   close(f->plan.output);
   unlink(path);
-}
-
-int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-  const struct CMUnitTest tests[] = {
-      TEST(a_signal_is_named_with_the_hook_it_came_in),         TEST(an_exit_is_told_with_its_status),
-      TEST(who_hangs_is_told_with_the_hook_and_how_late_it_is), TEST(who_closes_what_is_not_its_own_is_found_out),
-      TEST(what_a_client_prints_goes_where_it_was_told),        TEST(an_exit_is_told_although_a_child_lives_on),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

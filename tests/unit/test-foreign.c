@@ -3,23 +3,15 @@
  * Foreign locks: words of a line, what an adapter says of itself, its process and its pipes, and the hooks against
  * adapters of a few lines of shell.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-#include <errno.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "test.h"
 #include "backends/foreign_session.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -31,10 +23,11 @@ static lb_ns in_ms(int64_t ms) { return lb_clock_ns() + (lb_ns)ms * LB_NS_PER_MS
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
-static void a_line_is_taken_apart(void **state) {
+static int tear_down(void **state);
+
+TEST_WITH(a_line_is_taken_apart, NULL, tear_down) {
   struct foreign_words words;
   char line[] = "granted token=a%20b%25  fence=7 100%", bad[] = "x=%2", nul[] = "x=%00", many[400] = "";
-  (void)state;
   assert_int_equal(foreign_split(line, &words), 0);
   assert_int_equal(words.count, 4);
   assert_string_equal(foreign_value(&words, 1, "token"), "a b%");
@@ -48,10 +41,9 @@ static void a_line_is_taken_apart(void **state) {
   assert_int_equal(foreign_split(many, &words), -EINVAL);
 }
 
-static void a_value_comes_back_as_it_was(void **state) {
+TEST_WITH(a_value_comes_back_as_it_was, NULL, tear_down) {
   struct foreign_words words;
   char line[60] = "password=";
-  (void)state;
   assert_true(foreign_append_value(line, sizeof line, "a %\n\xc3\xa4=@", false));
   assert_string_equal(line, "password=a%20%25%0A%C3%A4=@");
   assert_int_equal(foreign_split(line, &words), 0);
@@ -69,12 +61,11 @@ static void a_value_comes_back_as_it_was(void **state) {
 
 /* ---- what it says of itself -------------------------------------------------------------------------------------- */
 
-static void a_first_line_becomes_traits(void **state) {
+TEST_WITH(a_first_line_becomes_traits, NULL, tear_down) {
   struct foreign_says says;
   struct lb_error err;
   char line[] =
       "name=my-lock version=1.2%20rc topologies=redis,sentinel ends=session can=extend,fence,signal record=a{key},b later=1 clock=no";
-  (void)state;
   assert_int_equal(foreign_read_says(line, &says, &err), 0);
   assert_string_equal(says.name, "my-lock");
   assert_string_equal(says.version, "1.2 rc");
@@ -86,7 +77,7 @@ static void a_first_line_becomes_traits(void **state) {
                    LB_TRAIT_FOREIGN | LB_TRAIT_WAITS_INSIDE | LB_TRAIT_SESSION | LB_TRAIT_FENCED | LB_TRAIT_TRUE_CLOCK);
 }
 
-static void a_bad_first_line_is_refused_with_what_is_wrong(void **state) {
+TEST_WITH(a_bad_first_line_is_refused_with_what_is_wrong, NULL, tear_down) {
   static const struct {
     const char *line, *why;
   } bad[] = {
@@ -106,7 +97,6 @@ static void a_bad_first_line_is_refused_with_what_is_wrong(void **state) {
       {"name=a topologies=none ends=lease record=a,b,c,d,e", "at most 4"},
       {"name=%zz", "without two digits"},
   };
-  (void)state;
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     struct foreign_says says;
     struct lb_error err = {0};
@@ -136,9 +126,8 @@ static int next(char **ret) {
   return r;
 }
 
-static void lines_come_whole(void **state) {
+TEST_WITH(lines_come_whole, NULL, tear_down) {
   char *line, fate[100];
-  (void)state;
   assert_int_equal(
       foreign_start(&child,
                     "sh -c 'printf \"one\\ntwo\\r\\n\\nth\"; read x; printf \"ree\\n%04095d\\nrest\" 0; exit 7'", NULL),
@@ -159,18 +148,16 @@ static void lines_come_whole(void **state) {
   assert_string_equal(fate, "exited with status 7");
 }
 
-static void a_line_that_does_not_end_is_told(void **state) {
+TEST_WITH(a_line_that_does_not_end_is_told, NULL, tear_down) {
   char *line;
-  (void)state;
   assert_int_equal(foreign_start(&child, "sh -c 'printf %04096d 0; read x'", NULL), 0);
   assert_int_equal(next(&line), -EMSGSIZE);
   foreign_end(&child, PATIENCE_MS, NULL, 0);
 }
 
-static void who_does_not_read_is_told_apart_from_who_cannot(void **state) {
+TEST_WITH(who_does_not_read_is_told_apart_from_who_cannot, NULL, tear_down) {
   char line[LB_FOREIGN_LINE_MAX], *read;
   int r;
-  (void)state;
   memset(line, 'x', sizeof line - 2);
   strcpy(line + sizeof line - 2, "\n");
   assert_int_equal(foreign_start(&child, "sleep 1000", NULL), 0);
@@ -186,10 +173,9 @@ static void who_does_not_read_is_told_apart_from_who_cannot(void **state) {
 }
 
 /* Its parent dies without a word: the kernel ends it. */
-static void it_does_not_outlive_us(void **state) {
+TEST_WITH(it_does_not_outlive_us, NULL, tear_down) {
   int leash[2];
   char byte;
-  (void)state;
   assert_int_equal(pipe(leash), 0);
   pid_t pid = fork();
   if (pid == 0) {
@@ -228,9 +214,8 @@ static void end_rival(pid_t pid) {
   waitpid(pid, NULL, 0);
 }
 
-static void who_gets_no_processor_is_held_up_and_who_sleeps_is_not(void **state) {
+TEST_WITH(who_gets_no_processor_is_held_up_and_who_sleeps_is_not, NULL, tear_down) {
   char *line;
-  (void)state;
   pid_t other = rival();
   /* Of what a command starts, too. */
   static const char script[] =
@@ -247,11 +232,10 @@ static void who_gets_no_processor_is_held_up_and_who_sleeps_is_not(void **state)
 }
 
 /* Its own time, not that of the rival. */
-static void what_its_start_costs_is_measured(void **state) {
+TEST_WITH(what_its_start_costs_is_measured, NULL, tear_down) {
   struct lb_error err;
   char says[LB_FOREIGN_LINE_MAX];
   int quick = 0, slow = 0;
-  (void)state;
   assert_int_equal(
       lb_foreign_ask("sh -c 'sleep 0.2; echo lockbench-adapter 1 name=x topologies=redis ends=lease can=; read x'",
                      says, sizeof says, &quick, &err),
@@ -310,8 +294,7 @@ static int try(int64_t ms) { return lock_of->try_acquire(session, &lock, &grant,
 static int release(int64_t ms) { return lock_of->release(session, &lock, &grant, in_ms(ms)); }
 static int resolve(int64_t ms) { return lock_of->resolve(session, &lock, &grant, in_ms(ms)); }
 
-static void each_answer_has_its_result(void **state) {
-  (void)state;
+TEST_WITH(each_answer_has_its_result, NULL, tear_down) {
   assert_int_equal(
       open_adapter(
           "acquire) i=$((i+1)); set -- \"granted token=abc\" busy \"timeout it is late\" \"unknown no reply\" \"error broken\"; shift $((i-1)); echo $n $1;; "
@@ -356,8 +339,7 @@ static void let_it_answer(void) {
   fclose(file);
 }
 
-static void a_late_grant_is_found_by_resolve(void **state) {
-  (void)state;
+TEST_WITH(a_late_grant_is_found_by_resolve, NULL, tear_down) {
   open_held_back(HELD_BACK("granted token=late"));
   assert_int_equal(try(SOON_MS), LB_UNKNOWN);
   assert_string_equal(env.base.err, "the adapter has not answered acquire in time");
@@ -369,8 +351,7 @@ static void a_late_grant_is_found_by_resolve(void **state) {
   unlink(gate);
 }
 
-static void a_late_grant_is_ended_by_release(void **state) {
-  (void)state;
+TEST_WITH(a_late_grant_is_ended_by_release, NULL, tear_down) {
   open_held_back(HELD_BACK("granted") " release) echo $n lost;;"); /* so it was asked */
   assert_int_equal(try(SOON_MS), LB_UNKNOWN);
   assert_int_equal(release(SOON_MS), LB_UNKNOWN);
@@ -379,8 +360,7 @@ static void a_late_grant_is_ended_by_release(void **state) {
   unlink(gate);
 }
 
-static void a_late_refusal_leaves_nothing_to_release(void **state) {
-  (void)state;
+TEST_WITH(a_late_refusal_leaves_nothing_to_release, NULL, tear_down) {
   open_held_back(HELD_BACK("busy") " release) echo $n error nobody should ask;;");
   assert_int_equal(try(SOON_MS), LB_UNKNOWN);
   let_it_answer();
@@ -388,8 +368,7 @@ static void a_late_refusal_leaves_nothing_to_release(void **state) {
   unlink(gate);
 }
 
-static void no_question_is_put_before_the_last_one_is_answered(void **state) {
-  (void)state;
+TEST_WITH(no_question_is_put_before_the_last_one_is_answered, NULL, tear_down) {
   open_held_back(HELD_BACK("busy"));
   assert_int_equal(try(SOON_MS), LB_UNKNOWN);
   grant = LB_GRANT_INIT;
@@ -406,8 +385,7 @@ static int doubt_within(int64_t ms) {
   return r;
 }
 
-static void what_the_library_tells_is_kept(void **state) {
-  (void)state;
+TEST_WITH(what_the_library_tells_is_kept, NULL, tear_down) {
   assert_int_equal(
       open_adapter(
           "acquire) echo $n granted; i=$((i+1)); if [ $i = 1 ]; then echo \"! doubt it is suspended\"; fi;; holds) echo \"! lost the session is over\"; echo $n lost;;"),
@@ -433,8 +411,7 @@ static void breaks(const char *cases, const char *why) {
   tear_down(NULL);
 }
 
-static void what_breaks_the_rules_is_told_once_and_for_all(void **state) {
-  (void)state;
+TEST_WITH(what_breaks_the_rules_is_told_once_and_for_all, NULL, tear_down) {
   breaks("acquire) echo 99 granted;;", "wrote '99 granted', which answers no open question");
   breaks("acquire) echo hello;;", "wrote 'hello', expected '");
   breaks("acquire) echo $n perhaps;;", "answered 'perhaps' to acquire, expected granted, busy");
@@ -449,23 +426,20 @@ static void what_breaks_the_rules_is_told_once_and_for_all(void **state) {
   breaks("ping) echo $n no;;", "answered 'no' to ping");
 }
 
-static void an_open_that_fails_says_why(void **state) {
-  (void)state;
+TEST_WITH(an_open_that_fails_says_why, NULL, tear_down) {
   assert_int_equal(open_adapter("open) echo $n error no such server;;"), -EIO);
   assert_string_equal(env.base.err, "no such server");
 }
 
 /* It starts in a tenth of a second of its own, and has half a second. */
-static void a_start_that_the_machine_holds_up_is_no_breach(void **state) {
-  (void)state;
+TEST_WITH(a_start_that_the_machine_holds_up_is_no_breach, NULL, tear_down) {
   pid_t other = rival();
   int r = open_with(HARD_WORK, "", 500);
   end_rival(other);
   if (r != 0) fail_msg("%s", env.base.err);
 }
 
-static void a_start_that_sleeps_is_late(void **state) {
-  (void)state;
+TEST_WITH(a_start_that_sleeps_is_late, NULL, tear_down) {
   pid_t other = rival();
   int r = open_with("sh -c 'exec sleep 1000; ", "", 300);
   end_rival(other);
@@ -473,30 +447,10 @@ static void a_start_that_sleeps_is_late(void **state) {
   assert_non_null(strstr(env.base.err, "has not said what it is in time"));
 }
 
-int main(void) {
-#define TEST(name) cmocka_unit_test_teardown(name, tear_down)
-  const struct CMUnitTest tests[] = {
-      TEST(a_line_is_taken_apart),
-      TEST(a_value_comes_back_as_it_was),
-      TEST(a_first_line_becomes_traits),
-      TEST(a_bad_first_line_is_refused_with_what_is_wrong),
-      TEST(lines_come_whole),
-      TEST(a_line_that_does_not_end_is_told),
-      TEST(who_does_not_read_is_told_apart_from_who_cannot),
-      TEST(it_does_not_outlive_us),
-      TEST(who_gets_no_processor_is_held_up_and_who_sleeps_is_not),
-      TEST(what_its_start_costs_is_measured),
-      TEST(each_answer_has_its_result),
-      TEST(a_late_grant_is_found_by_resolve),
-      TEST(a_late_grant_is_ended_by_release),
-      TEST(a_late_refusal_leaves_nothing_to_release),
-      TEST(no_question_is_put_before_the_last_one_is_answered),
-      TEST(what_the_library_tells_is_kept),
-      TEST(what_breaks_the_rules_is_told_once_and_for_all),
-      TEST(an_open_that_fails_says_why),
-      TEST(a_start_that_the_machine_holds_up_is_no_breach),
-      TEST(a_start_that_sleeps_is_late),
-  };
+static int before_all(void **state) {
+  (void)state;
   signal(SIGPIPE, SIG_IGN); /* as in every client */
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return 0;
 }
+
+GROUP(before_all, NULL);

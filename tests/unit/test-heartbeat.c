@@ -3,17 +3,13 @@
  * What counts as a stall: a client that wants to run and gets no processor does, one that a fault has stopped does not.
  */
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "base/clock.h"
 #include "client/memory.h"
 
@@ -43,8 +39,7 @@ static void end(pid_t pid) {
   waitpid(pid, NULL, 0);
 }
 
-static void a_client_that_gets_no_processor_is_a_stall(void **state) {
-  (void)state;
+TEST(a_client_that_gets_no_processor_is_a_stall) {
   struct lb_memory *memory = lb_memory_map(2, 2, 1);
   assert_non_null(memory);
   pid_t heartbeat = lb_heartbeat_start(memory), client = spin(&memory->state[1], SCHED_IDLE),
@@ -60,8 +55,7 @@ static void a_client_that_gets_no_processor_is_a_stall(void **state) {
 }
 
 /* The machine itself may stall while the test runs, so one of a few tries has to be undisturbed. */
-static void a_client_that_is_stopped_is_none(void **state) {
-  (void)state;
+TEST(a_client_that_is_stopped_is_none) {
   uint64_t shortest = UINT64_MAX;
   for (int i = 0; i < 10 && shortest >= 300 * MS; i++) {
     struct lb_memory *memory = lb_memory_map(1, 1, 1);
@@ -84,12 +78,4 @@ static void a_client_that_is_stopped_is_none(void **state) {
     lb_memory_unmap(memory);
   }
   assert_true(shortest < 300 * MS);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_client_that_gets_no_processor_is_a_stall),
-      cmocka_unit_test(a_client_that_is_stopped_is_none),
-  };
-  return cmocka_run_group_tests_name("heartbeat", tests, NULL, NULL);
 }

@@ -4,16 +4,7 @@
  * that only the waiting moves, with compilers that are a rate. The linker puts the functions below in the place of
  * those of the world.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "base/clock.h"
 #include "run/plan.h"
 #include "servers/family.h"
@@ -83,32 +74,25 @@ static void heats_for(lb_ns seconds, bool warm) {
 }
 
 /* From 12 to 15 s they are at rest for three seconds. */
-static void servers_are_warm_when_they_have_stopped_compiling(void **state) {
-  (void)state;
-  heats_for(15, true);
-}
+TEST_WITH(servers_are_warm_when_they_have_stopped_compiling, set_up, tear_down) { heats_for(15, true); }
 
-static void rest_is_seen_for_three_seconds(void **state) {
-  (void)state;
+TEST_WITH(rest_is_seen_for_three_seconds, set_up, tear_down) {
   world.busy = never;
   heats_for(3, true);
 }
 
-static void heating_ends_although_the_compilers_go_on(void **state) {
-  (void)state;
+TEST_WITH(heating_ends_although_the_compilers_go_on, set_up, tear_down) {
   world.busy = always;
   heats_for(lb_heat_most() / S, false);
 }
 
-static void a_server_that_cannot_be_looked_at_is_not_warm(void **state) {
-  (void)state;
+TEST_WITH(a_server_that_cannot_be_looked_at_is_not_warm, set_up, tear_down) {
   world.busy = never;
   world.result = -ESRCH;
   heats_for(lb_heat_most() / S, false);
 }
 
-static void a_full_log_ends_it(void **state) {
-  (void)state;
+TEST_WITH(a_full_log_ends_it, set_up, tear_down) {
   atomic_store(&world.stage.memory->log_full, true);
   heats_for(0, false);
 }
@@ -122,8 +106,7 @@ static const struct lb_family compiled = {.compiling = compile}, native;
 static const struct lb_topology jvm = {.family = &compiled}, other_jvm = {.family = &compiled},
                                 program = {.family = &native};
 
-static void sharing_needs_the_same_servers_in_the_same_round(void **state) {
-  (void)state;
+TEST_WITH(sharing_needs_the_same_servers_in_the_same_round, set_up, tear_down) {
   struct lb_scenario scenario[2] = {{.kind = LB_KIND_LOAD, .settle_s = 1, .ttl_ms = 10},
                                     {.kind = LB_KIND_LOAD, .settle_s = 2, .ttl_ms = 10, .keys = 1}};
   struct lb_trial_plan a = {.scenario = &scenario[0], .topology = &jvm, .trial = 1},
@@ -158,8 +141,7 @@ static size_t series_at(const struct lb_plan *plan, size_t position) {
 }
 
 /* Two rounds of six trials on each of two topologies, of which one has a JVM. */
-static void those_that_share_are_neighbours_and_each_is_run_once(void **state) {
-  (void)state;
+TEST_WITH(those_that_share_are_neighbours_and_each_is_run_once, set_up, tear_down) {
   static struct lb_job jobs[JOBS];
   struct lb_scenario load = {.kind = LB_KIND_LOAD, .settle_s = 1};
   for (size_t i = 0; i < JOBS; i++)
@@ -187,8 +169,7 @@ static void those_that_share_are_neighbours_and_each_is_run_once(void **state) {
 
 /* ---- the load that heats ----------------------------------------------------------------------------------------- */
 
-static void the_load_that_heats_is_one_of_its_own(void **state) {
-  (void)state;
+TEST_WITH(the_load_that_heats_is_one_of_its_own, set_up, tear_down) {
   struct lb_scenario asked = {.kind = LB_KIND_LOAD,
                               .settle_s = 5,
                               .keys = 1,
@@ -206,19 +187,4 @@ static void the_load_that_heats_is_one_of_its_own(void **state) {
   assert_ptr_equal(heat.topology, &jvm);
   assert_string_equal(heat.name, "heat.a@b.t3");
   assert_int_not_equal(heat.seed, plan.seed);
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      TEST(servers_are_warm_when_they_have_stopped_compiling),
-      TEST(rest_is_seen_for_three_seconds),
-      TEST(heating_ends_although_the_compilers_go_on),
-      TEST(a_server_that_cannot_be_looked_at_is_not_warm),
-      TEST(a_full_log_ends_it),
-      TEST(sharing_needs_the_same_servers_in_the_same_round),
-      TEST(those_that_share_are_neighbours_and_each_is_run_once),
-      TEST(the_load_that_heats_is_one_of_its_own),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,16 +3,9 @@
  * Histories: both file forms in and out, the order of events, and that whatever is not exactly a history is refused
  * with the place, what was found and what was expected.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "skip.h"
 #include "lines.h"
 #include "history/history.h"
@@ -55,8 +48,7 @@ static void assert_same_histories(const struct lb_history *a, const struct lb_hi
 
 /* ---- JSON lines -------------------------------------------------------------------------------------------------- */
 
-static void a_line_carries_every_member(void **state) {
-  (void)state;
+TEST(a_line_carries_every_member) {
   struct lb_history h;
   parse("{\"t\":1200,\"s\":7,\"c\":\"client-1\",\"k\":\"lock-a\",\"e\":\"granted\",\"fence\":33,\"until\":9000}\n"
         "{\"t\":1300,\"c\":\"client-1\",\"k\":\"lock-a\",\"e\":\"write\",\"value\":5,\"fence\":33,\"ok\":false}\n"
@@ -82,8 +74,7 @@ static void a_line_carries_every_member(void **state) {
 }
 
 /* As others write it, and as it is written again. */
-static void a_shared_hold_may_be_said_in_two_ways_and_an_exclusive_one_not_at_all(void **state) {
-  (void)state;
+TEST(a_shared_hold_may_be_said_in_two_ways_and_an_exclusive_one_not_at_all) {
   static const char *const as_written[] = {"\"shared\":true", "\"mode\":\"shared\"", "\"shared\":false",
                                            "\"mode\":\"exclusive\""};
   for (size_t i = 0; i < 4; i++) {
@@ -99,8 +90,7 @@ static void a_shared_hold_may_be_said_in_two_ways_and_an_exclusive_one_not_at_al
   }
 }
 
-static void the_last_permits_of_a_key_count(void **state) {
-  (void)state;
+TEST(the_last_permits_of_a_key_count) {
   struct lb_history h;
   parse(
       "{\"format\":2}\n{\"t\":1,\"e\":\"permits\",\"k\":\"x\",\"total\":2}\n{\"t\":2,\"e\":\"permits\",\"k\":\"x\",\"total\":3}\n"
@@ -114,8 +104,7 @@ static void the_last_permits_of_a_key_count(void **state) {
   lb_history_clear(&h);
 }
 
-static void times_are_exact_to_the_last_bit(void **state) {
-  (void)state;
+TEST(times_are_exact_to_the_last_bit) {
   struct lb_history h;
   parse(
       "{\"t\":9223372036854775807,\"e\":\"note\",\"what\":\"\"}\n{\"t\":9007199254740993,\"e\":\"note\",\"what\":\"\"}\n",
@@ -128,8 +117,7 @@ static void times_are_exact_to_the_last_bit(void **state) {
   lb_history_clear(&h);
 }
 
-static void formatting_into_a_short_buffer_tells_the_length_needed(void **state) {
-  (void)state;
+TEST(formatting_into_a_short_buffer_tells_the_length_needed) {
   struct lb_history h;
   char line[10];
   parse("{\"t\":1,\"e\":\"note\",\"what\":\"abc\"}", &h);
@@ -139,8 +127,7 @@ static void formatting_into_a_short_buffer_tells_the_length_needed(void **state)
 }
 
 #define TWO "{\"format\":2}\n"
-static void malformed_lines_are_refused_with_what_was_found_and_expected(void **state) {
-  (void)state;
+TEST(malformed_lines_are_refused_with_what_was_found_and_expected) {
 #define GOOD "{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\"}\n"
   static const struct {
     const char *text, *message;
@@ -202,8 +189,7 @@ static void malformed_lines_are_refused_with_what_was_found_and_expected(void **
   assert_refused(zero, sizeof zero - 1, "FILE:3: found a zero byte at column 8, expected text");
 }
 
-static void malformed_lines_of_format_2_are_refused_too(void **state) {
-  (void)state;
+TEST(malformed_lines_of_format_2_are_refused_too) {
   static const struct {
     const char *text, *message;
   } cases[] = {
@@ -273,14 +259,12 @@ static void malformed_lines_of_format_2_are_refused_too(void **state) {
     assert_refused(cases[i].text, strlen(cases[i].text), cases[i].message);
 }
 
-static void a_refusal_is_one_line_without_terminal_codes(void **state) {
-  (void)state;
+TEST(a_refusal_is_one_line_without_terminal_codes) {
   static const char text[] = TWO "{\"t\":1,\"\\u001b[2J\\n\":1}";
   assert_refused(text, sizeof text - 1, "FILE:2: found unknown member \"?[2J?\", expected one of");
 }
 
-static void a_line_above_a_mebibyte_is_refused(void **state) {
-  (void)state;
+TEST(a_line_above_a_mebibyte_is_refused) {
   size_t size = (1 << 20) + 1;
   char *text = malloc(size);
   memset(text, ' ', size);
@@ -288,8 +272,7 @@ static void a_line_above_a_mebibyte_is_refused(void **state) {
   free(text);
 }
 
-static void deep_nesting_is_refused(void **state) {
-  (void)state;
+TEST(deep_nesting_is_refused) {
   char text[10000];
   memset(text, '[', sizeof text);
   assert_refused(text, sizeof text, "FILE:1: found broken JSON");
@@ -297,8 +280,7 @@ static void deep_nesting_is_refused(void **state) {
 
 /* ---- order ------------------------------------------------------------------------------------------------------- */
 
-static void events_are_sorted_by_time_then_sequence_then_place(void **state) {
-  (void)state;
+TEST(events_are_sorted_by_time_then_sequence_then_place) {
   struct lb_history h;
   parse("{\"t\":5,\"s\":2,\"e\":\"note\",\"what\":\"e\"}\n{\"t\":5,\"s\":1,\"e\":\"note\",\"what\":\"c\"}\n"
         "{\"t\":5,\"e\":\"note\",\"what\":\"b\"}\n{\"t\":5,\"s\":1,\"e\":\"note\",\"what\":\"d\"}\n"
@@ -309,8 +291,7 @@ static void events_are_sorted_by_time_then_sequence_then_place(void **state) {
   lb_history_clear(&h);
 }
 
-static void sorting_is_stable_for_any_number_of_events(void **state) {
-  (void)state;
+TEST(sorting_is_stable_for_any_number_of_events) {
   struct lb_rng rng = lb_rng_fork(1, 0, 0);
   for (size_t n = 0; n < 130; n++) {
     struct lb_history h = {0};
@@ -328,8 +309,7 @@ static void sorting_is_stable_for_any_number_of_events(void **state) {
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
-static void names_are_numbered_in_order_of_first_use(void **state) {
-  (void)state;
+TEST(names_are_numbered_in_order_of_first_use) {
   struct lb_names names = {0};
   char name[20];
   for (int round = 0; round < 2; round++)
@@ -342,8 +322,7 @@ static void names_are_numbered_in_order_of_first_use(void **state) {
   lb_history_clear(&h);
 }
 
-static void bytes_that_are_not_utf8_become_question_marks(void **state) {
-  (void)state;
+TEST(bytes_that_are_not_utf8_become_question_marks) {
   struct lb_history h = {0};
   static const struct {
     const char *given, *kept;
@@ -427,8 +406,7 @@ static const char sample[] = TWO
     "{\"t\":39,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\",\"fence\":3,\"shared\":true}\n"
     "{\"t\":39,\"c\":\"a\",\"k\":\"x\",\"e\":\"read\",\"value\":1,\"ok\":false,\"early\":true}\n";
 
-static void json_lines_come_back_as_they_were(void **state) {
-  (void)state;
+TEST(json_lines_come_back_as_they_were) {
   struct lb_history h;
   size_t size;
   parse(sample, &h);
@@ -438,8 +416,7 @@ static void json_lines_come_back_as_they_were(void **state) {
   lb_history_clear(&h);
 }
 
-static void the_binary_form_comes_back_as_it_was(void **state) {
-  (void)state;
+TEST(the_binary_form_comes_back_as_it_was) {
   struct lb_history h, again;
   size_t size;
   parse(sample, &h);
@@ -453,8 +430,7 @@ static void the_binary_form_comes_back_as_it_was(void **state) {
 }
 
 /* The sample has them all, so that none is forgotten. */
-static void the_sample_has_every_kind(void **state) {
-  (void)state;
+TEST(the_sample_has_every_kind) {
   struct lb_history h;
   parse(sample, &h);
   for (unsigned kind = 1; lb_event_kind_name(kind); kind++) {
@@ -465,8 +441,7 @@ static void the_sample_has_every_kind(void **state) {
   lb_history_clear(&h);
 }
 
-static void a_fact_has_its_fields(void **state) {
-  (void)state;
+TEST(a_fact_has_its_fields) {
   struct lb_history h;
   parse(
       TWO
@@ -494,8 +469,7 @@ static void a_fact_has_its_fields(void **state) {
   lb_history_clear(&h);
 }
 
-static void a_hold_for_ever_has_no_until_in_json(void **state) {
-  (void)state;
+TEST(a_hold_for_ever_has_no_until_in_json) {
   struct lb_history h = {0};
   char line[200];
   struct lb_event e = {.t = 1, .until = UINT64_MAX, .fact = LB_NO_NAME, .kind = LB_EV_GRANTED, .flags = LB_EVF_UNTIL};
@@ -507,8 +481,7 @@ static void a_hold_for_ever_has_no_until_in_json(void **state) {
   lb_history_clear(&h);
 }
 
-static void a_renewal_goes_through_both_forms(void **state) {
-  (void)state;
+TEST(a_renewal_goes_through_both_forms) {
   struct lb_history h, again;
   size_t size;
   static const char text[] = TWO "{\"t\":5,\"s\":2,\"c\":\"a\",\"k\":\"x\",\"e\":\"renewed\",\"until\":90}\n"
@@ -530,8 +503,7 @@ static void a_renewal_goes_through_both_forms(void **state) {
 }
 
 /* Binary files of earlier releases have these numbers in them. */
-static void kinds_keep_their_numbers(void **state) {
-  (void)state;
+TEST(kinds_keep_their_numbers) {
   static const char *const words[] = {
       "acquire",     "granted", "busy",    "timeout",  "unknown",  "release",  "released", "lost",  "read",
       "write",       "crash",   "fault",   "note",     "renewed",  "phase",    "proved",   "over",  "not-done",
@@ -544,8 +516,7 @@ static void kinds_keep_their_numbers(void **state) {
   assert_null(lb_event_kind_name(COUNT + 1));
 }
 
-static void an_event_that_could_not_be_read_back_is_not_written(void **state) {
-  (void)state;
+TEST(an_event_that_could_not_be_read_back_is_not_written) {
   static const struct lb_event wrong[] = {
       {.t = 1, .kind = 99, .client = 0, .key = 0, .fact = LB_NO_NAME},
       {.t = 1, .kind = LB_EV_SEEN, .client = 0, .key = 0, .fact = LB_NO_NAME},
@@ -587,8 +558,7 @@ static void an_event_that_could_not_be_read_back_is_not_written(void **state) {
   }
 }
 
-static void a_full_disk_is_reported(void **state) {
-  (void)state;
+TEST(a_full_disk_is_reported) {
   struct lb_history h;
   FILE *out = fopen("/dev/full", "w");
   if (!out) SKIP("no /dev/full");
@@ -602,8 +572,7 @@ static void a_full_disk_is_reported(void **state) {
 
 static void put64(char *data, size_t at, uint64_t value) { memcpy(data + at, &value, sizeof value); }
 
-static void damaged_binary_files_are_refused_with_the_place(void **state) {
-  (void)state;
+TEST(damaged_binary_files_are_refused_with_the_place) {
   struct lb_history h;
   size_t size;
   enum { NAMES = 56, EVENTS = NAMES + 6 };
@@ -645,8 +614,7 @@ static void damaged_binary_files_are_refused_with_the_place(void **state) {
   free(data);
 }
 
-static void damaged_facts_are_refused_with_the_place(void **state) {
-  (void)state;
+TEST(damaged_facts_are_refused_with_the_place) {
   struct lb_history h;
   size_t size;
   parse(TWO "{\"t\":1,\"e\":\"observed\",\"host\":\"h\",\"present\":true}", &h);
@@ -668,8 +636,7 @@ static void damaged_facts_are_refused_with_the_place(void **state) {
   free(data);
 }
 
-static void an_empty_binary_history_has_no_events_to_judge(void **state) {
-  (void)state;
+TEST(an_empty_binary_history_has_no_events_to_judge) {
   struct lb_history h = {0};
   size_t size;
   char *data = written(&h, lb_history_write, &size);
@@ -677,8 +644,7 @@ static void an_empty_binary_history_has_no_events_to_judge(void **state) {
   free(data);
 }
 
-static void a_binary_file_cut_anywhere_is_refused(void **state) {
-  (void)state;
+TEST(a_binary_file_cut_anywhere_is_refused) {
   struct lb_history h, none;
   size_t size;
   parse(sample, &h);
@@ -695,8 +661,7 @@ static void a_binary_file_cut_anywhere_is_refused(void **state) {
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
-static void a_file_is_read_whatever_its_form(void **state) {
-  (void)state;
+TEST(a_file_is_read_whatever_its_form) {
   struct lb_history h, again;
   char path[] = "/tmp/test-history-XXXXXX";
   int fd = mkstemp(path);
@@ -718,46 +683,10 @@ static void a_file_is_read_whatever_its_form(void **state) {
   lb_history_clear(&h);
 }
 
-static void a_file_that_cannot_be_read_is_named(void **state) {
-  (void)state;
+TEST(a_file_that_cannot_be_read_is_named) {
   struct lb_history h;
   assert_int_equal(lb_history_load("/nowhere/at/all", &h, &err), -ENOENT);
   assert_string_equal(err.text, "/nowhere/at/all: cannot be read: No such file or directory");
   assert_int_equal(lb_history_load("/", &h, &err), -EISDIR);
   assert_int_equal(h.count, 0);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_line_carries_every_member),
-      cmocka_unit_test(a_shared_hold_may_be_said_in_two_ways_and_an_exclusive_one_not_at_all),
-      cmocka_unit_test(the_last_permits_of_a_key_count),
-      cmocka_unit_test(times_are_exact_to_the_last_bit),
-      cmocka_unit_test(formatting_into_a_short_buffer_tells_the_length_needed),
-      cmocka_unit_test(malformed_lines_are_refused_with_what_was_found_and_expected),
-      cmocka_unit_test(malformed_lines_of_format_2_are_refused_too),
-      cmocka_unit_test(a_refusal_is_one_line_without_terminal_codes),
-      cmocka_unit_test(a_line_above_a_mebibyte_is_refused),
-      cmocka_unit_test(deep_nesting_is_refused),
-      cmocka_unit_test(events_are_sorted_by_time_then_sequence_then_place),
-      cmocka_unit_test(sorting_is_stable_for_any_number_of_events),
-      cmocka_unit_test(names_are_numbered_in_order_of_first_use),
-      cmocka_unit_test(bytes_that_are_not_utf8_become_question_marks),
-      cmocka_unit_test(json_lines_come_back_as_they_were),
-      cmocka_unit_test(the_binary_form_comes_back_as_it_was),
-      cmocka_unit_test(the_sample_has_every_kind),
-      cmocka_unit_test(a_fact_has_its_fields),
-      cmocka_unit_test(a_hold_for_ever_has_no_until_in_json),
-      cmocka_unit_test(a_renewal_goes_through_both_forms),
-      cmocka_unit_test(kinds_keep_their_numbers),
-      cmocka_unit_test(an_event_that_could_not_be_read_back_is_not_written),
-      cmocka_unit_test(a_full_disk_is_reported),
-      cmocka_unit_test(damaged_binary_files_are_refused_with_the_place),
-      cmocka_unit_test(damaged_facts_are_refused_with_the_place),
-      cmocka_unit_test(an_empty_binary_history_has_no_events_to_judge),
-      cmocka_unit_test(a_binary_file_cut_anywhere_is_refused),
-      cmocka_unit_test(a_file_is_read_whatever_its_form),
-      cmocka_unit_test(a_file_that_cannot_be_read_is_named),
-  };
-  return cmocka_run_group_tests_name("history", tests, NULL, NULL);
 }

@@ -4,16 +4,7 @@
  * when an answer stays out, when it pays; and how long it pauses between two tries. On a clock that the test owns, on
  * which every request takes a millisecond.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "client/holder.h"
 
 enum { INDEX = 2, LOG = 1, TTL_MS = 1000, CALLS_MAX = 400, ANSWERS_MAX = 40 };
@@ -190,8 +181,7 @@ static void owe(uint32_t key) {
 
 /* ---- whom and what ----------------------------------------------------------------------------------------------- */
 
-static void every_event_names_its_client_and_its_key(void **state) {
-  (void)state;
+TEST_WITH(every_event_names_its_client_and_its_key, set_up, tear_down) {
   struct lb_holder *h = &world.holder;
   h->renew = true;
   assert_int_equal(lb_holder_acquire(h, 5, in_ms(100)), LB_OK);
@@ -210,8 +200,7 @@ static void every_event_names_its_client_and_its_key(void **state) {
   }
 }
 
-static void every_request_names_the_key(void **state) {
-  (void)state;
+TEST_WITH(every_request_names_the_key, set_up, tear_down) {
   struct lb_holder *h = &world.holder;
   h->renew = true;
   h->guard = LB_GUARD_RECHECK;
@@ -227,8 +216,7 @@ static void every_request_names_the_key(void **state) {
 }
 
 /* In turns, so that what one forgets to say is not right because the other has just said it. */
-static void two_holders_do_not_mix_up_their_keys(void **state) {
-  (void)state;
+TEST_WITH(two_holders_do_not_mix_up_their_keys, set_up, tear_down) {
   struct lb_holder *h = &world.holder;
   h->renew = true;
   h->guard = LB_GUARD_RECHECK;
@@ -248,8 +236,7 @@ static void two_holders_do_not_mix_up_their_keys(void **state) {
                       "release other-7, release test-5");
 }
 
-static void the_resource_of_the_key_is_read_and_written_and_both_values_recorded(void **state) {
-  (void)state;
+TEST_WITH(the_resource_of_the_key_is_read_and_written_and_both_values_recorded, set_up, tear_down) {
   struct lb_holder *h = &world.holder;
   atomic_store(&h->memory->resource[5].value, 41);
   assert_int_equal(lb_holder_acquire(h, 5, in_ms(100)), LB_OK);
@@ -261,8 +248,7 @@ static void the_resource_of_the_key_is_read_and_written_and_both_values_recorded
   assert_int_equal(event(3)->fence, 1);
 }
 
-static void each_attempt_begins_with_an_empty_grant(void **state) {
-  (void)state;
+TEST_WITH(each_attempt_begins_with_an_empty_grant, set_up, tear_down) {
   struct lb_holder *h = &world.holder;
   for (uint64_t i = 1; i <= 3; i++) {
     forget();
@@ -274,8 +260,7 @@ static void each_attempt_begins_with_an_empty_grant(void **state) {
   }
 }
 
-static void every_grant_is_counted_for_the_live_line(void **state) {
-  (void)state;
+TEST_WITH(every_grant_is_counted_for_the_live_line, set_up, tear_down) {
   for (uint64_t i = 1; i <= 3; i++) {
     assert_int_equal(lb_holder_acquire(&world.holder, 0, in_ms(100)), LB_OK);
     assert_int_equal(atomic_load(&world.holder.memory->grants), i);
@@ -286,15 +271,13 @@ static void every_grant_is_counted_for_the_live_line(void **state) {
   assert_int_equal(atomic_load(&world.holder.memory->grants), 3);
 }
 
-static void the_reason_of_an_earlier_failure_does_not_outlive_it(void **state) {
-  (void)state;
+TEST_WITH(the_reason_of_an_earlier_failure_does_not_outlive_it, set_up, tear_down) {
   strcpy(world.env.err, "connection refused");
   assert_int_equal(lb_holder_acquire(&world.holder, 0, in_ms(100)), LB_OK);
   assert_string_equal(world.env.err, "");
 }
 
-static void a_guard_that_nobody_knows_lets_nothing_pass(void **state) {
-  (void)state;
+TEST_WITH(a_guard_that_nobody_knows_lets_nothing_pass, set_up, tear_down) {
   world.holder.guard = (enum lb_guard)99;
   assert_int_equal(lb_holder_acquire(&world.holder, 0, in_ms(100)), LB_OK);
   assert_int_equal(lb_holder_read(&world.holder), LB_LOST);
@@ -302,7 +285,7 @@ static void a_guard_that_nobody_knows_lets_nothing_pass(void **state) {
 
 /* ---- debts ------------------------------------------------------------------------------------------------------- */
 
-static void a_failed_release_is_paid_before_the_next_attempt(void **state) {
+TEST_WITH(a_failed_release_is_paid_before_the_next_attempt, set_up, tear_down) {
   const int failures[] = {LB_UNKNOWN, -ECONNRESET};
   for (size_t i = 0; i < 2; i++) {
     assert_int_equal(lb_holder_acquire(&world.holder, 5, in_ms(100)), LB_OK);
@@ -320,16 +303,14 @@ static void a_failed_release_is_paid_before_the_next_attempt(void **state) {
   }
 }
 
-static void a_debt_that_the_service_does_not_know_any_more_is_paid(void **state) {
-  (void)state;
+TEST_WITH(a_debt_that_the_service_does_not_know_any_more_is_paid, set_up, tear_down) {
   owe(3);
   ANSWERS(RELEASE, LB_LOST);
   assert_int_equal(lb_holder_acquire(&world.holder, 0, in_ms(100)), LB_OK);
   assert_int_equal(world.holder.debt_count, 0);
 }
 
-static void what_cannot_be_paid_now_is_owed_until_it_can(void **state) {
-  (void)state;
+TEST_WITH(what_cannot_be_paid_now_is_owed_until_it_can, set_up, tear_down) {
   struct lb_holder *h = &world.holder;
   ANSWERS(RELEASE, LB_UNKNOWN);
   for (uint32_t key = 1; key <= 4; key++) owe(key);
@@ -346,8 +327,7 @@ static void what_cannot_be_paid_now_is_owed_until_it_can(void **state) {
   assert_int_equal(h->debt_count, 0);
 }
 
-static void of_too_many_debts_the_oldest_is_forgotten(void **state) {
-  (void)state;
+TEST_WITH(of_too_many_debts_the_oldest_is_forgotten, set_up, tear_down) {
   struct lb_holder *h = &world.holder;
   ANSWERS(RELEASE, LB_UNKNOWN);
   for (uint32_t key = 1; key <= LB_DEBTS_MAX + 2; key++) owe(key);
@@ -358,8 +338,7 @@ static void of_too_many_debts_the_oldest_is_forgotten(void **state) {
   }
 }
 
-static void paying_takes_half_a_second_at_most_and_never_longer_than_the_attempt(void **state) {
-  (void)state;
+TEST_WITH(paying_takes_half_a_second_at_most_and_never_longer_than_the_attempt, set_up, tear_down) {
   owe(3);
   ANSWERS(RELEASE, LB_UNKNOWN);
   assert_int_equal(lb_holder_acquire(&world.holder, 0, in_ms(10000)), LB_OK);
@@ -371,8 +350,7 @@ static void paying_takes_half_a_second_at_most_and_never_longer_than_the_attempt
 }
 
 /* As an insert that was given up, and done when the holder let go. */
-static void who_is_refused_pays_again_and_is_not_in_its_own_way(void **state) {
-  (void)state;
+TEST_WITH(who_is_refused_pays_again_and_is_not_in_its_own_way, set_up, tear_down) {
   owe(3);
   ANSWERS(RELEASE, LB_UNKNOWN, LB_OK);
   ANSWERS(TRY, LB_BUSY, LB_OK);
@@ -383,8 +361,7 @@ static void who_is_refused_pays_again_and_is_not_in_its_own_way(void **state) {
   assert_int_equal(world.holder.debt_count, 0);
 }
 
-static void what_cannot_be_paid_is_called_in_every_half_second_and_not_with_every_try(void **state) {
-  (void)state;
+TEST_WITH(what_cannot_be_paid_is_called_in_every_half_second_and_not_with_every_try, set_up, tear_down) {
   lb_ns paid[10];
   size_t payments = 0;
   owe(3);
@@ -398,8 +375,7 @@ static void what_cannot_be_paid_is_called_in_every_half_second_and_not_with_ever
   for (size_t i = 2; i < payments; i++) assert_in_range((paid[i] - paid[i - 1]) / LB_NS_PER_MS, 501, 501 + 17 + 1);
 }
 
-static void paying_between_two_tries_ends_with_the_attempt(void **state) {
-  (void)state;
+TEST_WITH(paying_between_two_tries_ends_with_the_attempt, set_up, tear_down) {
   owe(3);
   ANSWERS(RELEASE, LB_UNKNOWN);
   ANSWERS(TRY, LB_BUSY);
@@ -408,8 +384,7 @@ static void paying_between_two_tries_ends_with_the_attempt(void **state) {
   assert_int_equal(world.session.call[2].left, 68 * LB_NS_PER_MS);
 }
 
-static void who_is_not_refused_is_not_in_its_own_way(void **state) {
-  (void)state;
+TEST_WITH(who_is_not_refused_is_not_in_its_own_way, set_up, tear_down) {
   owe(3);
   ANSWERS(RELEASE, LB_UNKNOWN);
   ANSWERS(TRY, -ECONNREFUSED, LB_OK);
@@ -427,8 +402,7 @@ static int leave_a_queue(int answer) {
   return lb_holder_acquire(&world.holder, 4, in_ms(3));
 }
 
-static void a_queue_is_left_within_half_a_second_with_the_place_that_was_held(void **state) {
-  (void)state;
+TEST_WITH(a_queue_is_left_within_half_a_second_with_the_place_that_was_held, set_up, tear_down) {
   assert_int_not_equal(leave_a_queue(LB_OK), LB_UNKNOWN);
   const struct call *last = &world.session.call[world.session.calls - 1];
   assert_int_equal(last->hook, RELEASE);
@@ -438,13 +412,12 @@ static void a_queue_is_left_within_half_a_second_with_the_place_that_was_held(vo
   assert_int_equal(world.holder.debt_count, 0);
 }
 
-static void a_place_that_the_service_had_forgotten_leaves_no_debt(void **state) {
-  (void)state;
+TEST_WITH(a_place_that_the_service_had_forgotten_leaves_no_debt, set_up, tear_down) {
   assert_int_not_equal(leave_a_queue(LB_LOST), LB_UNKNOWN);
   assert_int_equal(world.holder.debt_count, 0);
 }
 
-static void a_queue_that_cannot_be_left_is_an_unknown_outcome_and_a_debt(void **state) {
+TEST_WITH(a_queue_that_cannot_be_left_is_an_unknown_outcome_and_a_debt, set_up, tear_down) {
   const int failures[] = {LB_UNKNOWN, -ECONNRESET};
   for (size_t i = 0; i < 2; i++) {
     assert_int_equal(leave_a_queue(failures[i]), LB_UNKNOWN);
@@ -455,24 +428,21 @@ static void a_queue_that_cannot_be_left_is_an_unknown_outcome_and_a_debt(void **
   }
 }
 
-static void where_there_is_no_queue_a_refusal_leaves_nothing_to_release(void **state) {
-  (void)state;
+TEST_WITH(where_there_is_no_queue_a_refusal_leaves_nothing_to_release, set_up, tear_down) {
   ANSWERS(TRY, LB_BUSY);
   assert_int_not_equal(lb_holder_acquire(&world.holder, 0, in_ms(30)), LB_UNKNOWN);
   assert_null(strstr(requests(), "release"));
   assert_int_equal(world.holder.debt_count, 0);
 }
 
-static void a_missing_server_has_no_queue_to_leave(void **state) {
-  (void)state;
+TEST_WITH(a_missing_server_has_no_queue_to_leave, set_up, tear_down) {
   world.protocol.traits = LB_TRAIT_QUEUES;
   ANSWERS(TRY, -ECONNREFUSED);
   assert_int_equal(lb_holder_acquire(&world.holder, 0, in_ms(30)), LB_TIMEOUT);
   assert_null(strstr(requests(), "release"));
 }
 
-static void an_unknown_place_in_a_queue_is_owed_and_not_left_twice(void **state) {
-  (void)state;
+TEST_WITH(an_unknown_place_in_a_queue_is_owed_and_not_left_twice, set_up, tear_down) {
   world.protocol.traits = LB_TRAIT_QUEUES;
   ANSWERS(TRY, LB_UNKNOWN);
   ANSWERS(RESOLVE, LB_UNKNOWN);
@@ -493,7 +463,7 @@ static size_t let_a_late_grant_go(int answer) {
   return world.holder.debt_count;
 }
 
-static void a_late_grant_is_owed_unless_the_service_confirms_that_it_is_gone(void **state) {
+TEST_WITH(a_late_grant_is_owed_unless_the_service_confirms_that_it_is_gone, set_up, tear_down) {
   static const struct {
     int answer;
     size_t owed;
@@ -508,8 +478,7 @@ static void a_late_grant_is_owed_unless_the_service_confirms_that_it_is_gone(voi
 /* ---- the deadline ------------------------------------------------------------------------------------------------ */
 
 /* Each try takes a millisecond, so the third one ends just then. */
-static void an_attempt_is_over_at_its_deadline_and_not_after_it(void **state) {
-  (void)state;
+TEST_WITH(an_attempt_is_over_at_its_deadline_and_not_after_it, set_up, tear_down) {
   world.protocol.wait = wait_hook;
   world.protocol.traits = LB_TRAIT_QUEUES;
   ANSWERS(TRY, LB_BUSY);
@@ -517,8 +486,7 @@ static void an_attempt_is_over_at_its_deadline_and_not_after_it(void **state) {
   assert_string_equal(requests(), "try test-0, wait test-0, try test-0, release test-0");
 }
 
-static void an_unknown_attempt_is_asked_about_until_its_deadline_and_not_after_it(void **state) {
-  (void)state;
+TEST_WITH(an_unknown_attempt_is_asked_about_until_its_deadline_and_not_after_it, set_up, tear_down) {
   ANSWERS(TRY, LB_UNKNOWN);
   ANSWERS(RESOLVE, LB_UNKNOWN);
   assert_int_equal(lb_holder_acquire(&world.holder, 0, in_ms(2)), LB_UNKNOWN);
@@ -526,8 +494,7 @@ static void an_unknown_attempt_is_asked_about_until_its_deadline_and_not_after_i
   assert_int_equal(world.pauses, 0);
 }
 
-static void a_release_is_repeated_until_its_deadline_and_not_after_it(void **state) {
-  (void)state;
+TEST_WITH(a_release_is_repeated_until_its_deadline_and_not_after_it, set_up, tear_down) {
   lb_holder_acquire(&world.holder, 0, in_ms(100));
   forget();
   ANSWERS(RELEASE, LB_UNKNOWN);
@@ -561,8 +528,7 @@ static void longest_pauses(int64_t wait_ms, bool release, uint64_t longest_us[PA
   }
 }
 
-static void the_pause_before_a_retry_is_drawn_below_a_bound_that_doubles_to_16_ms(void **state) {
-  (void)state;
+TEST_WITH(the_pause_before_a_retry_is_drawn_below_a_bound_that_doubles_to_16_ms, set_up, tear_down) {
   uint64_t longest[PAUSES], shortest[PAUSES];
   ANSWERS(TRY, LB_BUSY);
   longest_pauses(1000, false, longest, shortest);
@@ -573,8 +539,7 @@ static void the_pause_before_a_retry_is_drawn_below_a_bound_that_doubles_to_16_m
   }
 }
 
-static void an_unknown_attempt_is_asked_about_every_1_to_11_ms(void **state) {
-  (void)state;
+TEST_WITH(an_unknown_attempt_is_asked_about_every_1_to_11_ms, set_up, tear_down) {
   uint64_t longest[PAUSES], shortest[PAUSES];
   ANSWERS(TRY, LB_UNKNOWN);
   ANSWERS(RESOLVE, LB_UNKNOWN);
@@ -585,8 +550,7 @@ static void an_unknown_attempt_is_asked_about_every_1_to_11_ms(void **state) {
   }
 }
 
-static void a_release_without_an_answer_is_repeated_within_10_ms(void **state) {
-  (void)state;
+TEST_WITH(a_release_without_an_answer_is_repeated_within_10_ms, set_up, tear_down) {
   uint64_t longest[PAUSES], shortest[PAUSES];
   ANSWERS(RELEASE, LB_UNKNOWN);
   longest_pauses(1000, true, longest, shortest);
@@ -596,7 +560,7 @@ static void a_release_without_an_answer_is_repeated_within_10_ms(void **state) {
   }
 }
 
-static void no_pause_goes_beyond_the_deadline(void **state) {
+TEST_WITH(no_pause_goes_beyond_the_deadline, set_up, tear_down) {
   for (int round = 0; round < 50; round++) {
     lb_ns deadline = in_ms(40);
     world.holder.rng.state = (uint64_t)round;
@@ -607,7 +571,7 @@ static void no_pause_goes_beyond_the_deadline(void **state) {
   }
 }
 
-static void who_is_told_when_to_try_again_does_not_pause_besides(void **state) {
+TEST_WITH(who_is_told_when_to_try_again_does_not_pause_besides, set_up, tear_down) {
   const int answer[] = {LB_OK, LB_TIMEOUT};
   for (size_t i = 0; i < 2; i++) {
     world.protocol.wait = wait_hook;
@@ -620,52 +584,10 @@ static void who_is_told_when_to_try_again_does_not_pause_besides(void **state) {
   }
 }
 
-static void who_cannot_be_told_pauses(void **state) {
-  (void)state;
+TEST_WITH(who_cannot_be_told_pauses, set_up, tear_down) {
   world.protocol.wait = wait_hook;
   ANSWERS(TRY, LB_BUSY, LB_BUSY, LB_OK);
   ANSWERS(WAIT, -ECONNRESET);
   assert_int_equal(lb_holder_acquire(&world.holder, 0, in_ms(100)), LB_OK);
   assert_int_equal(world.pauses, 2);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      TEST(every_event_names_its_client_and_its_key),
-      TEST(every_request_names_the_key),
-      TEST(two_holders_do_not_mix_up_their_keys),
-      TEST(the_resource_of_the_key_is_read_and_written_and_both_values_recorded),
-      TEST(each_attempt_begins_with_an_empty_grant),
-      TEST(every_grant_is_counted_for_the_live_line),
-      TEST(the_reason_of_an_earlier_failure_does_not_outlive_it),
-      TEST(a_guard_that_nobody_knows_lets_nothing_pass),
-      TEST(a_failed_release_is_paid_before_the_next_attempt),
-      TEST(a_debt_that_the_service_does_not_know_any_more_is_paid),
-      TEST(what_cannot_be_paid_now_is_owed_until_it_can),
-      TEST(of_too_many_debts_the_oldest_is_forgotten),
-      TEST(paying_takes_half_a_second_at_most_and_never_longer_than_the_attempt),
-      TEST(who_is_refused_pays_again_and_is_not_in_its_own_way),
-      TEST(what_cannot_be_paid_is_called_in_every_half_second_and_not_with_every_try),
-      TEST(paying_between_two_tries_ends_with_the_attempt),
-      TEST(who_is_not_refused_is_not_in_its_own_way),
-      TEST(a_queue_is_left_within_half_a_second_with_the_place_that_was_held),
-      TEST(a_place_that_the_service_had_forgotten_leaves_no_debt),
-      TEST(a_queue_that_cannot_be_left_is_an_unknown_outcome_and_a_debt),
-      TEST(where_there_is_no_queue_a_refusal_leaves_nothing_to_release),
-      TEST(a_missing_server_has_no_queue_to_leave),
-      TEST(an_unknown_place_in_a_queue_is_owed_and_not_left_twice),
-      TEST(a_late_grant_is_owed_unless_the_service_confirms_that_it_is_gone),
-      TEST(an_attempt_is_over_at_its_deadline_and_not_after_it),
-      TEST(an_unknown_attempt_is_asked_about_until_its_deadline_and_not_after_it),
-      TEST(a_release_is_repeated_until_its_deadline_and_not_after_it),
-      TEST(the_pause_before_a_retry_is_drawn_below_a_bound_that_doubles_to_16_ms),
-      TEST(an_unknown_attempt_is_asked_about_every_1_to_11_ms),
-      TEST(a_release_without_an_answer_is_repeated_within_10_ms),
-      TEST(no_pause_goes_beyond_the_deadline),
-      TEST(who_is_told_when_to_try_again_does_not_pause_besides),
-      TEST(who_cannot_be_told_pauses),
-  };
-  return cmocka_run_group_tests_name("holder-debts", tests, NULL, NULL);
 }

@@ -2,14 +2,7 @@
  *
  * The holder against a protocol that answers what the test says, on a clock that the test owns.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "client/hooks.h"
 #include "client/holder.h"
 #include "history/say.h"
@@ -170,7 +163,7 @@ static lb_ns in_ms(int ms) { return fake_now + (lb_ns)ms * LB_NS_PER_MS; }
 
 /* ---- statements -------------------------------------------------------------------------------------------------- */
 
-static void a_grant_is_recorded_with_its_fence_and_its_end(void **state) {
+TEST_WITH(a_grant_is_recorded_with_its_fence_and_its_end, set_up, tear_down) {
   struct fixture *f = *state;
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
   assert_string_equal(story(f), "acquire granted");
@@ -180,7 +173,7 @@ static void a_grant_is_recorded_with_its_fence_and_its_end(void **state) {
   assert_true(f->holder.holding);
 }
 
-static void a_busy_lock_is_asked_for_again_until_granted(void **state) {
+TEST_WITH(a_busy_lock_is_asked_for_again_until_granted, set_up, tear_down) {
   struct fixture *f = *state;
   memcpy(f->session.acquires, (int[]){LB_BUSY, LB_BUSY, LB_OK}, 3 * sizeof(int));
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_OK);
@@ -189,7 +182,7 @@ static void a_busy_lock_is_asked_for_again_until_granted(void **state) {
   assert_int_equal(f->session.token_len_seen[1], 0); /* a refused attempt is over: the next one is new */
 }
 
-static void a_place_in_a_queue_is_kept_between_tries_and_left_at_the_deadline(void **state) {
+TEST_WITH(a_place_in_a_queue_is_kept_between_tries_and_left_at_the_deadline, set_up, tear_down) {
   struct fixture *f = *state;
   f->protocol.traits = LB_TRAIT_QUEUES | LB_TRAIT_WAKES;
   f->protocol.wait = wait_hook;
@@ -202,7 +195,7 @@ static void a_place_in_a_queue_is_kept_between_tries_and_left_at_the_deadline(vo
 }
 
 /* Every time, and not past the deadline. */
-static void who_says_how_long_it_pauses_is_asked_again_then(void **state) {
+TEST_WITH(who_says_how_long_it_pauses_is_asked_again_then, set_up, tear_down) {
   struct fixture *f = *state;
   f->protocol.poll_ms = 3;
   for (int i = 0; i < 4; i++) f->session.acquires[i] = LB_BUSY;
@@ -213,7 +206,7 @@ static void who_says_how_long_it_pauses_is_asked_again_then(void **state) {
 }
 
 /* An option of the protocol may say so (lb_wakes()). */
-static void who_polls_does_not_use_the_hook(void **state) {
+TEST_WITH(who_polls_does_not_use_the_hook, set_up, tear_down) {
   struct fixture *f = *state;
   f->protocol.wait = wait_hook;
   f->holder.polls = true;
@@ -222,7 +215,7 @@ static void who_polls_does_not_use_the_hook(void **state) {
   assert_int_equal(f->session.wait_calls, 0);
 }
 
-static void an_option_says_whether_waiters_are_told(void **state) {
+TEST_WITH(an_option_says_whether_waiters_are_told, set_up, tear_down) {
   struct fixture *f = *state;
   static const struct lb_option options[] = {
       {.name = "other", .type = LB_OPT_BOOL}, {.name = "wake", .type = LB_OPT_BOOL}, {0}};
@@ -239,7 +232,7 @@ static void an_option_says_whether_waiters_are_told(void **state) {
   assert_false(lb_wakes(&f->protocol, values));
 }
 
-static void an_unknown_outcome_that_the_server_confirms_is_a_grant(void **state) {
+TEST_WITH(an_unknown_outcome_that_the_server_confirms_is_a_grant, set_up, tear_down) {
   struct fixture *f = *state;
   f->session.acquires[0] = LB_UNKNOWN;
   memcpy(f->session.resolves, (int[]){LB_UNKNOWN, LB_OK}, 2 * sizeof(int));
@@ -247,7 +240,7 @@ static void an_unknown_outcome_that_the_server_confirms_is_a_grant(void **state)
   assert_string_equal(story(f), "acquire granted");
 }
 
-static void an_unknown_outcome_that_the_server_denies_is_followed_by_a_new_attempt(void **state) {
+TEST_WITH(an_unknown_outcome_that_the_server_denies_is_followed_by_a_new_attempt, set_up, tear_down) {
   struct fixture *f = *state;
   memcpy(f->session.acquires, (int[]){LB_UNKNOWN, LB_OK}, 2 * sizeof(int));
   f->session.resolves[0] = LB_BUSY;
@@ -255,7 +248,7 @@ static void an_unknown_outcome_that_the_server_denies_is_followed_by_a_new_attem
   assert_int_equal(f->session.token_len_seen[1], 0);
 }
 
-static void what_stays_unknown_is_recorded_as_unknown_and_released_before_the_next_attempt(void **state) {
+TEST_WITH(what_stays_unknown_is_recorded_as_unknown_and_released_before_the_next_attempt, set_up, tear_down) {
   struct fixture *f = *state;
   f->session.acquires[0] = LB_UNKNOWN;
   for (int i = 0; i < 8; i++) f->session.resolves[i] = LB_UNKNOWN;
@@ -269,7 +262,7 @@ static void what_stays_unknown_is_recorded_as_unknown_and_released_before_the_ne
 }
 
 /* Each for so long, and the acquire for as long as it may take. */
-static void a_request_that_is_not_answered_in_time_is_given_up_and_asked_about(void **state) {
+TEST_WITH(a_request_that_is_not_answered_in_time_is_given_up_and_asked_about, set_up, tear_down) {
   struct fixture *f = *state;
   f->holder.request_ms = 20;
   f->session.acquires[0] = LB_UNKNOWN;
@@ -280,7 +273,7 @@ static void a_request_that_is_not_answered_in_time_is_given_up_and_asked_about(v
   assert_int_equal(f->session.resolve_until, 20 * LB_NS_PER_MS);
 }
 
-static void no_request_is_waited_for_beyond_the_end_of_the_acquire(void **state) {
+TEST_WITH(no_request_is_waited_for_beyond_the_end_of_the_acquire, set_up, tear_down) {
   struct fixture *f = *state;
   f->holder.request_ms = 2000;
   f->session.acquires[0] = LB_UNKNOWN;
@@ -289,7 +282,7 @@ static void no_request_is_waited_for_beyond_the_end_of_the_acquire(void **state)
   assert_int_equal(f->session.resolve_until, LB_NS_PER_S - LB_NS_PER_MS);
 }
 
-static void without_a_limit_of_its_own_a_request_may_take_as_long_as_the_acquire(void **state) {
+TEST_WITH(without_a_limit_of_its_own_a_request_may_take_as_long_as_the_acquire, set_up, tear_down) {
   struct fixture *f = *state;
   f->session.acquires[0] = LB_UNKNOWN;
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_OK);
@@ -297,7 +290,7 @@ static void without_a_limit_of_its_own_a_request_may_take_as_long_as_the_acquire
   assert_int_equal(f->session.resolve_until, LB_NS_PER_S - LB_NS_PER_MS);
 }
 
-static void who_queues_may_wait_for_its_turn_in_a_try(void **state) {
+TEST_WITH(who_queues_may_wait_for_its_turn_in_a_try, set_up, tear_down) {
   struct fixture *f = *state;
   f->holder.request_ms = 20;
   f->protocol.traits = LB_TRAIT_QUEUES;
@@ -306,7 +299,7 @@ static void who_queues_may_wait_for_its_turn_in_a_try(void **state) {
 }
 
 /* The last try may stay without an answer because the time was over; the service did answer. */
-static void an_unknown_acquire_says_that_an_earlier_try_was_refused(void **state) {
+TEST_WITH(an_unknown_acquire_says_that_an_earlier_try_was_refused, set_up, tear_down) {
   struct fixture *f = *state;
   memcpy(f->session.acquires, (int[]){LB_BUSY, LB_UNKNOWN}, 2 * sizeof(int));
   for (int i = 0; i < 8; i++) f->session.resolves[i] = LB_UNKNOWN;
@@ -315,7 +308,7 @@ static void an_unknown_acquire_says_that_an_earlier_try_was_refused(void **state
   assert_int_equal(f->holder.memory->events[1].flags, LB_EVF_REFUSED);
 }
 
-static void a_server_that_is_missing_is_a_timeout_with_its_reason(void **state) {
+TEST_WITH(a_server_that_is_missing_is_a_timeout_with_its_reason, set_up, tear_down) {
   struct fixture *f = *state;
   for (int i = 0; i < 8; i++) f->session.acquires[i] = -ECONNREFUSED;
   f->session.says = "cannot connect to 127.0.0.1:1";
@@ -325,7 +318,7 @@ static void a_server_that_is_missing_is_a_timeout_with_its_reason(void **state) 
   assert_string_equal(f->session.state->error, "try_acquire: cannot connect to 127.0.0.1:1");
 }
 
-static void an_error_is_of_the_acquire_it_came_in(void **state) {
+TEST_WITH(an_error_is_of_the_acquire_it_came_in, set_up, tear_down) {
   struct fixture *f = *state;
   for (int i = 0; i < 8; i++) f->session.acquires[i] = -ECONNREFUSED;
   f->session.says = "no server";
@@ -338,7 +331,7 @@ static void an_error_is_of_the_acquire_it_came_in(void **state) {
   assert_string_equal(f->session.state->error, "try_acquire: no server"); /* the latest there was */
 }
 
-static void a_failure_without_a_text_is_told_by_its_number(void **state) {
+TEST_WITH(a_failure_without_a_text_is_told_by_its_number, set_up, tear_down) {
   struct fixture *f = *state;
   for (int i = 0; i < 8; i++) f->session.acquires[i] = -ECONNREFUSED;
   lb_holder_acquire(&f->holder, 0, in_ms(3));
@@ -346,7 +339,7 @@ static void a_failure_without_a_text_is_told_by_its_number(void **state) {
 }
 
 /* A text is whatever the plugin left there. */
-static void a_broken_text_is_made_printable(void **state) {
+TEST_WITH(a_broken_text_is_made_printable, set_up, tear_down) {
   struct fixture *f = *state;
   for (int i = 0; i < 8; i++) f->session.acquires[i] = -EIO;
   f->session.says = "a\nb\x80"
@@ -358,7 +351,7 @@ static void a_broken_text_is_made_printable(void **state) {
   assert_string_equal(f->session.state->breach, "try_acquire left a text in env->err that does not end");
 }
 
-static void who_is_refused_is_told_apart_from_whom_nobody_answers(void **state) {
+TEST_WITH(who_is_refused_is_told_apart_from_whom_nobody_answers, set_up, tear_down) {
   struct fixture *f = *state;
   for (int i = 0; i < 8; i++) f->session.acquires[i] = LB_BUSY;
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(3)), LB_BUSY);
@@ -369,7 +362,7 @@ static void who_is_refused_is_told_apart_from_whom_nobody_answers(void **state) 
   assert_string_equal(story(f), "acquire busy acquire timeout");
 }
 
-static void one_refusal_in_an_acquire_is_enough(void **state) {
+TEST_WITH(one_refusal_in_an_acquire_is_enough, set_up, tear_down) {
   struct fixture *f = *state;
   for (int i = 0; i < 8; i++) f->session.acquires[i] = -EIO;
   f->session.acquires[0] = LB_BUSY;
@@ -378,7 +371,7 @@ static void one_refusal_in_an_acquire_is_enough(void **state) {
 }
 
 /* Before each try, and when all is over: which server the session talks to; then who is recorded, -1 = nobody. */
-static void every_outcome_names_the_server_that_was_asked(void **state) {
+TEST_WITH(every_outcome_names_the_server_that_was_asked, set_up, tear_down) {
   static const struct {
     int answer, servers[3], recorded;
     const char *story;
@@ -416,7 +409,7 @@ static void every_outcome_names_the_server_that_was_asked(void **state) {
   }
 }
 
-static void a_grant_by_votes_names_who_said_yes(void **state) {
+TEST_WITH(a_grant_by_votes_names_who_said_yes, set_up, tear_down) {
   struct fixture *f = *state;
   f->proofs.voters = voters_hook;
   f->session.voters = 5;
@@ -427,7 +420,7 @@ static void a_grant_by_votes_names_who_said_yes(void **state) {
   assert_int_equal(f->holder.memory->events[2].value, 5);
 }
 
-static void voters_that_are_none_of_the_endpoints_break_the_contract(void **state) {
+TEST_WITH(voters_that_are_none_of_the_endpoints_break_the_contract, set_up, tear_down) {
   static const uint64_t wrong[] = {0, 8};
   for (size_t i = 0; i < 2; i++) {
     struct fixture *f = *state;
@@ -442,7 +435,7 @@ static void voters_that_are_none_of_the_endpoints_break_the_contract(void **stat
 }
 
 /* 0: the protocol did not know. */
-static void a_grant_says_what_state_it_was_read_in(void **state) {
+TEST_WITH(a_grant_says_what_state_it_was_read_in, set_up, tear_down) {
   static const struct {
     uint64_t seen;
     const char *story;
@@ -459,7 +452,7 @@ static void a_grant_says_what_state_it_was_read_in(void **state) {
   }
 }
 
-static void a_state_beyond_what_a_history_holds_breaks_the_contract(void **state) {
+TEST_WITH(a_state_beyond_what_a_history_holds_breaks_the_contract, set_up, tear_down) {
   struct fixture *f = *state;
   f->proofs.seen = seen_hook;
   f->session.seen = (uint64_t)INT64_MAX + 1;
@@ -469,7 +462,7 @@ static void a_state_beyond_what_a_history_holds_breaks_the_contract(void **state
   assert_string_equal(story(f), "acquire granted");
 }
 
-static void nobody_is_asked_for_its_server_unless_that_is_wanted(void **state) {
+TEST_WITH(nobody_is_asked_for_its_server_unless_that_is_wanted, set_up, tear_down) {
   struct fixture *f = *state;
   f->proofs.server = server_hook;
   f->holder.endpoint_count = 3;
@@ -486,7 +479,7 @@ static void assert_breach(struct fixture *f, const char *text) {
   assert_false(f->holder.holding);
 }
 
-static void a_grant_that_breaks_the_contract_is_no_hold(void **state) {
+TEST_WITH(a_grant_that_breaks_the_contract_is_no_hold, set_up, tear_down) {
   static const struct {
     struct lb_grant grant;
     const char *complaint;
@@ -511,7 +504,7 @@ static void a_grant_that_breaks_the_contract_is_no_hold(void **state) {
   }
 }
 
-static void a_wall_clock_may_make_a_lease_longer(void **state) {
+TEST_WITH(a_wall_clock_may_make_a_lease_longer, set_up, tear_down) {
   struct fixture *f = *state;
   f->protocol.traits = LB_TRAIT_LEASED;
   f->holder.by_wall = true;
@@ -520,7 +513,7 @@ static void a_wall_clock_may_make_a_lease_longer(void **state) {
   assert_false(f->holder.breached);
 }
 
-static void an_option_says_what_is_believed(void **state) {
+TEST_WITH(an_option_says_what_is_believed, set_up, tear_down) {
   struct fixture *f = *state;
   static const char *const clocks[] = {"monotonic", "wall", NULL};
   static const struct lb_option options[] = {
@@ -534,7 +527,7 @@ static void an_option_says_what_is_believed(void **state) {
   assert_true(lb_believes_late(&f->protocol, values) && lb_counts_by_wall(&f->protocol, values));
 }
 
-static void an_option_says_how_long_a_hold_is_renewed(void **state) {
+TEST_WITH(an_option_says_how_long_a_hold_is_renewed, set_up, tear_down) {
   struct fixture *f = *state;
   static const struct lb_option options[] = {{.name = "renewed_for_ms", .type = LB_OPT_INT, .max = 1000}, {0}};
   union lb_value value = {.i = 7};
@@ -546,7 +539,7 @@ static void an_option_says_how_long_a_hold_is_renewed(void **state) {
   assert_int_equal(lb_renewed_for(&f->protocol, &value), 0);
 }
 
-static void a_lease_is_not_longer_than_was_asked_for(void **state) {
+TEST_WITH(a_lease_is_not_longer_than_was_asked_for, set_up, tear_down) {
   struct fixture *f = *state;
   f->protocol.traits = LB_TRAIT_LEASED;
   f->session.gives = &(struct lb_grant){.token_len = 4, .asked_at = 1, .valid_until = 2 * LB_NS_PER_S};
@@ -555,7 +548,7 @@ static void a_lease_is_not_longer_than_was_asked_for(void **state) {
 }
 
 /* What was asked before lies in the future then, and nobody is to blame. */
-static void a_clock_that_was_set_back_is_no_breach(void **state) {
+TEST_WITH(a_clock_that_was_set_back_is_no_breach, set_up, tear_down) {
   struct fixture *f = *state;
   fake_now = 50 * LB_NS_PER_S;
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
@@ -566,7 +559,7 @@ static void a_clock_that_was_set_back_is_no_breach(void **state) {
   assert_false(f->holder.breached);
 }
 
-static void nor_is_one_that_was_set_back_while_the_answer_was_on_its_way(void **state) {
+TEST_WITH(nor_is_one_that_was_set_back_while_the_answer_was_on_its_way, set_up, tear_down) {
   struct fixture *f = *state;
   fake_now = 50 * LB_NS_PER_S;
   f->session.gives = &(struct lb_grant){.token_len = 4, .asked_at = 50 * LB_NS_PER_S, .valid_until = LB_NEVER};
@@ -575,7 +568,7 @@ static void nor_is_one_that_was_set_back_while_the_answer_was_on_its_way(void **
   assert_false(f->holder.breached);
 }
 
-static void an_answer_that_is_none_is_a_breach_of_every_hook(void **state) {
+TEST_WITH(an_answer_that_is_none_is_a_breach_of_every_hook, set_up, tear_down) {
   struct fixture *f = *state;
   f->protocol.extend = extend_hook, f->protocol.holds = holds_hook;
   f->holder.guard = LB_GUARD_RECHECK;
@@ -597,7 +590,7 @@ static void an_answer_that_is_none_is_a_breach_of_every_hook(void **state) {
   assert_breach(f, "release answered 2 (TIMEOUT), which is no result of it"); /* the first one is kept */
 }
 
-static void a_breach_while_waiting_ends_the_acquire_too(void **state) {
+TEST_WITH(a_breach_while_waiting_ends_the_acquire_too, set_up, tear_down) {
   struct fixture *f = *state;
   f->protocol.wait = wait_hook;
   f->session.wait_answer = LB_LOST;
@@ -607,7 +600,7 @@ static void a_breach_while_waiting_ends_the_acquire_too(void **state) {
   assert_breach(f, "wait answered 3 (LOST), which is no result of it");
 }
 
-static void an_unknown_attempt_is_not_resolved_by_nonsense(void **state) {
+TEST_WITH(an_unknown_attempt_is_not_resolved_by_nonsense, set_up, tear_down) {
   struct fixture *f = *state;
   f->session.acquires[0] = LB_UNKNOWN;
   f->session.resolves[0] = LB_LOST;
@@ -616,7 +609,7 @@ static void an_unknown_attempt_is_not_resolved_by_nonsense(void **state) {
   assert_breach(f, "resolve answered 3 (LOST), which is no result of it");
 }
 
-static void the_hook_a_client_is_in_can_be_seen_from_outside(void **state) {
+TEST_WITH(the_hook_a_client_is_in_can_be_seen_from_outside, set_up, tear_down) {
   struct fixture *f = *state;
   lb_holder_acquire(&f->holder, 0, in_ms(100));
   assert_int_equal(f->session.hook_seen, LB_HOOK_TRY_ACQUIRE);
@@ -624,7 +617,7 @@ static void the_hook_a_client_is_in_can_be_seen_from_outside(void **state) {
   assert_int_equal(atomic_load(&f->session.state->hook), LB_HOOK_NONE);
 }
 
-static void a_grant_that_is_over_when_it_is_read_is_let_go(void **state) {
+TEST_WITH(a_grant_that_is_over_when_it_is_read_is_let_go, set_up, tear_down) {
   struct fixture *f = *state;
   f->session.late_replies = 1;
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_OK);
@@ -633,7 +626,7 @@ static void a_grant_that_is_over_when_it_is_read_is_let_go(void **state) {
   assert_string_equal(story(f), "acquire granted");
 }
 
-static void who_never_looks_believes_a_grant_that_is_over(void **state) {
+TEST_WITH(who_never_looks_believes_a_grant_that_is_over, set_up, tear_down) {
   struct fixture *f = *state;
   f->session.late_replies = 1;
   f->holder.believes_late = true;
@@ -645,7 +638,7 @@ static void who_never_looks_believes_a_grant_that_is_over(void **state) {
 }
 
 /* It knows nothing of an end that it would have to be quick for; who goes by the end of leases is told at once. */
-static void who_never_looks_renews_a_grant_that_is_over_as_any_other(void **state) {
+TEST_WITH(who_never_looks_renews_a_grant_that_is_over_as_any_other, set_up, tear_down) {
   struct fixture *f = *state;
   f->session.late_replies = 1;
   f->protocol.extend = extend_hook;
@@ -661,7 +654,7 @@ static void who_never_looks_renews_a_grant_that_is_over_as_any_other(void **stat
   assert_int_equal(lb_holder_renew(&f->holder), LB_LOST);
 }
 
-static void release_is_recorded_before_the_request_and_lost_after_it(void **state) {
+TEST_WITH(release_is_recorded_before_the_request_and_lost_after_it, set_up, tear_down) {
   struct fixture *f = *state;
   f->session.releases[0] = LB_LOST;
   lb_holder_acquire(&f->holder, 0, in_ms(100));
@@ -670,7 +663,7 @@ static void release_is_recorded_before_the_request_and_lost_after_it(void **stat
   assert_false(f->holder.holding);
 }
 
-static void an_unknown_release_is_repeated(void **state) {
+TEST_WITH(an_unknown_release_is_repeated, set_up, tear_down) {
   struct fixture *f = *state;
   memcpy(f->session.releases, (int[]){LB_UNKNOWN, LB_UNKNOWN, LB_OK}, 3 * sizeof(int));
   lb_holder_acquire(&f->holder, 0, in_ms(100));
@@ -679,7 +672,7 @@ static void an_unknown_release_is_repeated(void **state) {
   assert_string_equal(story(f), "acquire granted release released");
 }
 
-static void who_holds_nothing_touches_nothing(void **state) {
+TEST_WITH(who_holds_nothing_touches_nothing, set_up, tear_down) {
   struct fixture *f = *state;
   assert_int_equal(lb_holder_read(&f->holder), LB_BUSY);
   assert_int_equal(lb_holder_write(&f->holder), LB_BUSY);
@@ -687,7 +680,7 @@ static void who_holds_nothing_touches_nothing(void **state) {
   assert_string_equal(story(f), "");
 }
 
-static void a_write_is_what_was_read_plus_one(void **state) {
+TEST_WITH(a_write_is_what_was_read_plus_one, set_up, tear_down) {
   struct fixture *f = *state;
   atomic_store(&f->holder.memory->resource[0].value, 41);
   lb_holder_acquire(&f->holder, 0, in_ms(100));
@@ -723,7 +716,7 @@ static void assert_lost(struct fixture *f, const char *expected_story) {
   assert_int_equal(atomic_load(&f->holder.memory->resource[0].value), 0);
 }
 
-static void without_a_guard_a_lease_that_is_over_stops_nobody(void **state) {
+TEST_WITH(without_a_guard_a_lease_that_is_over_stops_nobody, set_up, tear_down) {
   struct fixture *f = granted_under(state, LB_GUARD_NONE);
   f->session.holds_answer = LB_LOST;
   atomic_store(&f->holder.memory->resource[0].fence_seen, 100);
@@ -735,7 +728,7 @@ static void without_a_guard_a_lease_that_is_over_stops_nobody(void **state) {
   assert_int_equal(atomic_load(&f->holder.memory->resource[0].fence_seen), 100);
 }
 
-static void a_deadline_lets_pass_until_the_lease_is_over_and_not_then(void **state) {
+TEST_WITH(a_deadline_lets_pass_until_the_lease_is_over_and_not_then, set_up, tear_down) {
   struct fixture *f = granted_under(state, LB_GUARD_DEADLINE);
   fake_now = f->holder.grant.valid_until - 1;
   assert_int_equal(lb_holder_read(&f->holder), LB_OK);
@@ -744,21 +737,21 @@ static void a_deadline_lets_pass_until_the_lease_is_over_and_not_then(void **sta
   assert_lost(f, "acquire granted check(passed) read check(lease over) lost");
 }
 
-static void a_deadline_stands_before_a_read_too(void **state) {
+TEST_WITH(a_deadline_stands_before_a_read_too, set_up, tear_down) {
   struct fixture *f = granted_under(state, LB_GUARD_DEADLINE);
   fake_now = f->holder.grant.valid_until;
   assert_int_equal(lb_holder_read(&f->holder), LB_LOST);
   assert_lost(f, "acquire granted check(lease over) lost");
 }
 
-static void a_deadline_has_nothing_against_a_lock_without_expiry(void **state) {
+TEST_WITH(a_deadline_has_nothing_against_a_lock_without_expiry, set_up, tear_down) {
   struct fixture *f = granted_under(state, LB_GUARD_DEADLINE);
   f->holder.grant.valid_until = LB_NEVER;
   fake_now += 1000 * LB_NS_PER_S;
   assert_int_equal(lb_holder_read(&f->holder), LB_OK);
 }
 
-static void a_recheck_that_the_server_confirms_lets_pass(void **state) {
+TEST_WITH(a_recheck_that_the_server_confirms_lets_pass, set_up, tear_down) {
   struct fixture *f = granted_under(state, LB_GUARD_RECHECK);
   assert_int_equal(lb_holder_read(&f->holder), LB_OK);
   assert_int_equal(f->session.asked_until, 500 * LB_NS_PER_MS);
@@ -768,7 +761,7 @@ static void a_recheck_that_the_server_confirms_lets_pass(void **state) {
   assert_string_equal(story(f), "acquire granted check(passed) read check(passed) write");
 }
 
-static void a_recheck_without_a_clear_yes_is_a_no(void **state) {
+TEST_WITH(a_recheck_without_a_clear_yes_is_a_no, set_up, tear_down) {
   const int answers[] = {LB_LOST, LB_UNKNOWN, LB_UNCONFIRMED, LB_BUSY, LB_TIMEOUT, -EROFS, -ECONNREFUSED, -ETIMEDOUT};
   static const char *const stories[] = {"acquire granted check(told no) lost",
                                         "acquire granted check(no answer) lost",
@@ -788,14 +781,14 @@ static void a_recheck_without_a_clear_yes_is_a_no(void **state) {
   }
 }
 
-static void a_recheck_that_cannot_be_asked_is_a_no(void **state) {
+TEST_WITH(a_recheck_that_cannot_be_asked_is_a_no, set_up, tear_down) {
   struct fixture *f = granted_under(state, LB_GUARD_RECHECK);
   f->protocol.holds = NULL;
   assert_int_equal(lb_holder_read(&f->holder), LB_LOST);
   assert_lost(f, "acquire granted check(error) lost");
 }
 
-static void a_signal_of_doubt_or_loss_ends_the_hold(void **state) {
+TEST_WITH(a_signal_of_doubt_or_loss_ends_the_hold, set_up, tear_down) {
   const int answers[] = {LB_UNKNOWN, LB_LOST, -EIO, LB_BUSY};
   static const char *const stories[] = {"acquire granted check(passed) read check(in doubt) lost",
                                         "acquire granted check(passed) read check(session over) lost",
@@ -812,7 +805,7 @@ static void a_signal_of_doubt_or_loss_ends_the_hold(void **state) {
   }
 }
 
-static void without_a_signal_a_lease_that_is_over_stops_nobody(void **state) {
+TEST_WITH(without_a_signal_a_lease_that_is_over_stops_nobody, set_up, tear_down) {
   struct fixture *f = granted_under(state, LB_GUARD_SIGNAL);
   fake_now += 10 * LB_NS_PER_S;
   assert_int_equal(lb_holder_read(&f->holder), LB_OK);
@@ -820,7 +813,7 @@ static void without_a_signal_a_lease_that_is_over_stops_nobody(void **state) {
   assert_string_equal(story(f), "acquire granted check(passed) read check(passed) write");
 }
 
-static void who_tells_nobody_of_a_loss_does_not_pass(void **state) {
+TEST_WITH(who_tells_nobody_of_a_loss_does_not_pass, set_up, tear_down) {
   struct fixture *f = granted_under(state, LB_GUARD_SIGNAL);
   f->protocol.doubt = NULL;
   assert_int_equal(lb_holder_read(&f->holder), LB_LOST);
@@ -828,7 +821,7 @@ static void who_tells_nobody_of_a_loss_does_not_pass(void **state) {
 }
 
 /* Another holder, as the resource sees it: with a token that is not this one's. */
-static void a_claim_stands_until_another_one_is_made(void **state) {
+TEST_WITH(a_claim_stands_until_another_one_is_made, set_up, tear_down) {
   struct fixture *f = granted_under(state, LB_GUARD_CLAIM);
   struct lb_resource *resource = &f->holder.memory->resource[0];
   uint64_t value;
@@ -845,7 +838,7 @@ static void a_claim_stands_until_another_one_is_made(void **state) {
   assert_int_equal(f->holder.debt_count, 1);
 }
 
-static void a_claim_belongs_to_one_grant(void **state) {
+TEST_WITH(a_claim_belongs_to_one_grant, set_up, tear_down) {
   struct fixture *f = granted_under(state, LB_GUARD_CLAIM);
   struct lb_resource *resource = &f->holder.memory->resource[0];
   uint64_t value, first;
@@ -861,7 +854,7 @@ static void a_claim_belongs_to_one_grant(void **state) {
 }
 
 /* What it carries is of the grant that it was written under, whatever its client does since. */
-static void a_late_write_is_on_its_way_until_it_arrives(void **state) {
+TEST_WITH(a_late_write_is_on_its_way_until_it_arrives, set_up, tear_down) {
   struct fixture *f = granted_under(state, LB_GUARD_NONE);
   struct lb_client_state *client = f->session.state;
   uint64_t fence = f->holder.grant.fence;
@@ -881,7 +874,7 @@ static void a_late_write_is_on_its_way_until_it_arrives(void **state) {
   assert_false(atomic_load(&client->on_its_way));
 }
 
-static void a_late_write_is_refused_by_what_stands_at_the_resource_then(void **state) {
+TEST_WITH(a_late_write_is_refused_by_what_stands_at_the_resource_then, set_up, tear_down) {
   struct fixture *f = granted_under(state, LB_GUARD_FENCE);
   struct lb_resource *resource = &f->holder.memory->resource[0];
   assert_int_equal(lb_holder_write_late(&f->holder), LB_OK);
@@ -890,7 +883,7 @@ static void a_late_write_is_refused_by_what_stands_at_the_resource_then(void **s
   assert_int_equal(atomic_load(&resource->value), 0);
 }
 
-static void a_late_write_shows_the_claim_of_its_hold(void **state) {
+TEST_WITH(a_late_write_shows_the_claim_of_its_hold, set_up, tear_down) {
   struct fixture *f = granted_under(state, LB_GUARD_CLAIM);
   struct lb_resource *resource = &f->holder.memory->resource[0];
   uint64_t value;
@@ -903,14 +896,14 @@ static void a_late_write_shows_the_claim_of_its_hold(void **state) {
   assert_int_equal(atomic_load(&resource->value), 1);
 }
 
-static void a_guard_stands_before_a_late_write_as_it_leaves(void **state) {
+TEST_WITH(a_guard_stands_before_a_late_write_as_it_leaves, set_up, tear_down) {
   struct fixture *f = granted_under(state, LB_GUARD_DEADLINE);
   fake_now = f->holder.grant.valid_until;
   assert_int_equal(lb_holder_write_late(&f->holder), LB_LOST);
   assert_false(atomic_load(&f->session.state->on_its_way));
 }
 
-static void a_fence_that_was_overtaken_is_refused_at_the_read(void **state) {
+TEST_WITH(a_fence_that_was_overtaken_is_refused_at_the_read, set_up, tear_down) {
   struct fixture *f = granted_under(state, LB_GUARD_FENCE);
   atomic_store(&f->holder.memory->resource[0].fence_seen, 8);
   assert_int_equal(lb_holder_read(&f->holder), LB_LOST);
@@ -920,7 +913,7 @@ static void a_fence_that_was_overtaken_is_refused_at_the_read(void **state) {
   assert_int_equal(atomic_load(&f->holder.memory->resource[0].fence_seen), 8);
 }
 
-static void a_fence_that_was_overtaken_after_the_read_is_refused_at_the_write(void **state) {
+TEST_WITH(a_fence_that_was_overtaken_after_the_read_is_refused_at_the_write, set_up, tear_down) {
   struct fixture *f = granted_under(state, LB_GUARD_FENCE);
   assert_int_equal(lb_holder_read(&f->holder), LB_OK);
   assert_int_equal(atomic_load(&f->holder.memory->resource[0].fence_seen), 7);
@@ -932,7 +925,7 @@ static void a_fence_that_was_overtaken_after_the_read_is_refused_at_the_write(vo
   assert_int_equal(atomic_load(&f->session.state->writes), 0);
 }
 
-static void a_fence_asks_neither_clock_nor_server(void **state) {
+TEST_WITH(a_fence_asks_neither_clock_nor_server, set_up, tear_down) {
   struct fixture *f = granted_under(state, LB_GUARD_FENCE);
   f->session.holds_answer = LB_LOST;
   fake_now += 10 * LB_NS_PER_S;
@@ -940,7 +933,7 @@ static void a_fence_asks_neither_clock_nor_server(void **state) {
   assert_int_equal(lb_holder_write(&f->holder), LB_OK);
 }
 
-static void points_stand_before_and_after_the_check_and_after_a_write(void **state) {
+TEST_WITH(points_stand_before_and_after_the_check_and_after_a_write, set_up, tear_down) {
   struct fixture *f = granted_under(state, LB_GUARD_DEADLINE);
   lb_holder_read(&f->holder);
   assert_string_equal(points_passed, "before-check after-check ");
@@ -954,7 +947,7 @@ static void points_stand_before_and_after_the_check_and_after_a_write(void **sta
 
 /* ---- what others can see ----------------------------------------------------------------------------------------- */
 
-static void the_memory_shows_who_asks_who_holds_and_who_has_written(void **state) {
+TEST_WITH(the_memory_shows_who_asks_who_holds_and_who_has_written, set_up, tear_down) {
   struct fixture *f = granted_under(state, LB_GUARD_NONE);
   struct lb_client_state *shown = f->session.state;
   assert_true(f->session.seen_asking);
@@ -972,7 +965,7 @@ static void the_memory_shows_who_asks_who_holds_and_who_has_written(void **state
 }
 
 /* It waits from its first refusal on: not before it was answered, and not when it holds. */
-static void the_memory_shows_who_waits(void **state) {
+TEST_WITH(the_memory_shows_who_waits, set_up, tear_down) {
   struct fixture *f = *state;
   f->session.acquires[0] = -ECONNREFUSED;
   f->session.acquires[1] = LB_OK;
@@ -986,7 +979,7 @@ static void the_memory_shows_who_waits(void **state) {
   assert_false(atomic_load(&f->session.state->waits));
 }
 
-static void who_gives_up_asks_no_more(void **state) {
+TEST_WITH(who_gives_up_asks_no_more, set_up, tear_down) {
   struct fixture *f = *state;
   for (int i = 0; i < 8; i++) f->session.acquires[i] = -ECONNREFUSED;
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(3)), LB_TIMEOUT);
@@ -996,7 +989,7 @@ static void who_gives_up_asks_no_more(void **state) {
 
 /* ---- several holds ----------------------------------------------------------------------------------------------- */
 
-static void what_was_granted_twice_is_released_twice(void **state) {
+TEST_WITH(what_was_granted_twice_is_released_twice, set_up, tear_down) {
   struct fixture *f = granted_under(state, LB_GUARD_NONE);
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
   assert_int_equal(lb_holder_release(&f->holder, in_ms(100)), LB_OK);
@@ -1009,7 +1002,7 @@ static void what_was_granted_twice_is_released_twice(void **state) {
   assert_int_equal(f->session.release_calls, 2);
 }
 
-static void who_is_refused_once_more_still_holds(void **state) {
+TEST_WITH(who_is_refused_once_more_still_holds, set_up, tear_down) {
   struct fixture *f = granted_under(state, LB_GUARD_NONE);
   for (int i = 1; i < 8; i++) f->session.acquires[i] = LB_BUSY;
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(3)), LB_BUSY);
@@ -1020,7 +1013,7 @@ static void who_is_refused_once_more_still_holds(void **state) {
   assert_int_equal(lb_holder_read(&f->holder), LB_OK);
 }
 
-static void locks_are_held_beside_each_other(void **state) {
+TEST_WITH(locks_are_held_beside_each_other, set_up, tear_down) {
   struct fixture *f = granted_under(state, LB_GUARD_NONE);
   assert_int_equal(lb_holder_acquire(&f->holder, 1, in_ms(100)), LB_OK);
   lb_holder_turn_to(&f->holder, 0);
@@ -1034,7 +1027,7 @@ static void locks_are_held_beside_each_other(void **state) {
   assert_false(lb_holder_holds(&f->holder));
 }
 
-static void nobody_holds_more_than_there_is_room_for(void **state) {
+TEST_WITH(nobody_holds_more_than_there_is_room_for, set_up, tear_down) {
   struct fixture *f = granted_under(state, LB_GUARD_NONE);
   for (int i = 1; i < LB_HOLDS_MAX; i++) assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), -EMFILE);
@@ -1042,7 +1035,7 @@ static void nobody_holds_more_than_there_is_room_for(void **state) {
   assert_false(lb_holder_holds(&f->holder));
 }
 
-static void every_hold_is_renewed_and_a_loss_ends_all_of_its_lock(void **state) {
+TEST_WITH(every_hold_is_renewed_and_a_loss_ends_all_of_its_lock, set_up, tear_down) {
   struct fixture *f = *state;
   f->protocol.extend = extend_hook;
   f->holder.renew = true;
@@ -1059,7 +1052,7 @@ static void every_hold_is_renewed_and_a_loss_ends_all_of_its_lock(void **state) 
   assert_false(lb_holder_holds(&f->holder));
 }
 
-static void who_reads_early_writes_what_it_read_then(void **state) {
+TEST_WITH(who_reads_early_writes_what_it_read_then, set_up, tear_down) {
   struct fixture *f = *state;
   assert_int_equal(lb_holder_read_early(&f->holder, 0), LB_OK);
   f->holder.memory->resource[0].value = 5; /* somebody else's */
@@ -1075,7 +1068,7 @@ static lb_ns an_hour_earlier(struct lb_env *env, lb_ns ns) {
   return ns - 3600 * LB_NS_PER_S;
 }
 
-static void the_end_of_a_lease_is_recorded_in_true_time(void **state) {
+TEST_WITH(the_end_of_a_lease_is_recorded_in_true_time, set_up, tear_down) {
   struct fixture *f = *state;
   fake_now = 7200 * LB_NS_PER_S;
   f->holder.to_truth = an_hour_earlier;
@@ -1093,7 +1086,7 @@ static struct fixture *granted_and_renewed(void **state, int answer) {
   return granted_under(state, LB_GUARD_NONE);
 }
 
-static void a_lease_is_renewed_every_third_of_the_ttl_and_not_before(void **state) {
+TEST_WITH(a_lease_is_renewed_every_third_of_the_ttl_and_not_before, set_up, tear_down) {
   struct fixture *f = granted_and_renewed(state, LB_OK);
   lb_ns third = 1000 * LB_NS_PER_MS / 3;
   assert_int_equal(f->holder.renew_at, fake_now + third);
@@ -1108,7 +1101,7 @@ static void a_lease_is_renewed_every_third_of_the_ttl_and_not_before(void **stat
   assert_int_equal(f->holder.grant.valid_until, fake_now + LB_NS_PER_S);
 }
 
-static void a_hold_is_renewed_for_as_long_as_is_allowed(void **state) {
+TEST_WITH(a_hold_is_renewed_for_as_long_as_is_allowed, set_up, tear_down) {
   struct fixture *f = *state;
   lb_ns third = 1000 * LB_NS_PER_MS / 3;
   f->holder.renewed_for = 3 * third - 1;
@@ -1123,14 +1116,14 @@ static void a_hold_is_renewed_for_as_long_as_is_allowed(void **state) {
   assert_true(f->holder.holding); /* what it has it may use to its end */
 }
 
-static void a_renewal_at_the_very_end_of_what_is_allowed_is_none(void **state) {
+TEST_WITH(a_renewal_at_the_very_end_of_what_is_allowed_is_none, set_up, tear_down) {
   struct fixture *f = *state;
   f->holder.renewed_for = 1000 * LB_NS_PER_MS / 3 - LB_NS_PER_MS;
   granted_and_renewed(state, LB_OK);
   assert_int_equal(f->holder.renew_at, LB_NEVER);
 }
 
-static void a_renewal_that_failed_is_not_tried_again_beyond_what_is_allowed(void **state) {
+TEST_WITH(a_renewal_that_failed_is_not_tried_again_beyond_what_is_allowed, set_up, tear_down) {
   struct fixture *f = *state;
   f->holder.renewed_for = 1000 * LB_NS_PER_MS / 3 + 50 * LB_NS_PER_MS;
   granted_and_renewed(state, LB_UNKNOWN);
@@ -1139,7 +1132,7 @@ static void a_renewal_that_failed_is_not_tried_again_beyond_what_is_allowed(void
   assert_int_equal(f->holder.renew_at, LB_NEVER);
 }
 
-static void a_lease_shorter_than_the_ttl_is_renewed_when_half_of_it_is_left(void **state) {
+TEST_WITH(a_lease_shorter_than_the_ttl_is_renewed_when_half_of_it_is_left, set_up, tear_down) {
   struct fixture *f = *state;
   f->session.validity = 400 * LB_NS_PER_MS;
   granted_and_renewed(state, LB_OK);
@@ -1147,7 +1140,7 @@ static void a_lease_shorter_than_the_ttl_is_renewed_when_half_of_it_is_left(void
               f->holder.renew_at > fake_now + 199 * LB_NS_PER_MS);
 }
 
-static void a_renewal_is_recorded_with_its_end_in_true_time(void **state) {
+TEST_WITH(a_renewal_is_recorded_with_its_end_in_true_time, set_up, tear_down) {
   struct fixture *f = *state;
   fake_now = 7200 * LB_NS_PER_S;
   f->holder.to_truth = an_hour_earlier;
@@ -1162,7 +1155,7 @@ static void a_renewal_is_recorded_with_its_end_in_true_time(void **state) {
   assert_int_equal(renewed->fact, LB_NO_NAME);
 }
 
-static void a_renewal_for_ever_has_no_end(void **state) {
+TEST_WITH(a_renewal_for_ever_has_no_end, set_up, tear_down) {
   struct fixture *f = granted_and_renewed(state, LB_OK);
   f->session.renews_for_ever = true;
   fake_now = f->holder.renew_at;
@@ -1171,7 +1164,7 @@ static void a_renewal_for_ever_has_no_end(void **state) {
   assert_int_equal(f->holder.memory->events[2].flags, 0);
 }
 
-static void a_renewal_without_an_answer_is_tried_again_soon(void **state) {
+TEST_WITH(a_renewal_without_an_answer_is_tried_again_soon, set_up, tear_down) {
   const int answers[] = {LB_UNKNOWN, -ECONNRESET, -EIO};
   for (size_t i = 0; i < 3; i++) {
     struct fixture *f = granted_and_renewed(state, answers[i]);
@@ -1187,7 +1180,7 @@ static void a_renewal_without_an_answer_is_tried_again_soon(void **state) {
   }
 }
 
-static void a_renewal_that_is_denied_ends_the_hold(void **state) {
+TEST_WITH(a_renewal_that_is_denied_ends_the_hold, set_up, tear_down) {
   struct fixture *f = granted_and_renewed(state, LB_LOST);
   fake_now = f->holder.renew_at;
   assert_int_equal(lb_holder_renew(&f->holder), LB_LOST);
@@ -1204,7 +1197,7 @@ static struct fixture *renewed_under_the_guard_deadline(void **state, int answer
   return granted_under(state, LB_GUARD_DEADLINE);
 }
 
-static void who_goes_by_the_end_of_a_lease_loses_it_there_without_an_answer(void **state) {
+TEST_WITH(who_goes_by_the_end_of_a_lease_loses_it_there_without_an_answer, set_up, tear_down) {
   struct fixture *f = renewed_under_the_guard_deadline(state, LB_UNKNOWN);
   lb_ns end = f->holder.grant.valid_until;
   fake_now = end - 40 * LB_NS_PER_MS;
@@ -1220,7 +1213,7 @@ static void who_goes_by_the_end_of_a_lease_loses_it_there_without_an_answer(void
   assert_lost(f, "acquire granted not-renewed(no answer) check(lease over) lost");
 }
 
-static void who_goes_by_the_end_of_a_lease_loses_it_there_when_it_is_renewed_no_more(void **state) {
+TEST_WITH(who_goes_by_the_end_of_a_lease_loses_it_there_when_it_is_renewed_no_more, set_up, tear_down) {
   struct fixture *f = *state;
   f->holder.renewed_for = 1;
   renewed_under_the_guard_deadline(state, LB_OK);
@@ -1231,7 +1224,7 @@ static void who_goes_by_the_end_of_a_lease_loses_it_there_when_it_is_renewed_no_
   assert_lost(f, "acquire granted check(lease over) lost");
 }
 
-static void who_does_not_go_by_it_believes_on(void **state) {
+TEST_WITH(who_does_not_go_by_it_believes_on, set_up, tear_down) {
   struct fixture *f = granted_and_renewed(state, LB_UNKNOWN);
   fake_now = f->holder.grant.valid_until - 40 * LB_NS_PER_MS;
   assert_int_equal(lb_holder_renew(&f->holder), LB_UNKNOWN);
@@ -1242,7 +1235,7 @@ static void who_does_not_go_by_it_believes_on(void **state) {
   assert_true(f->holder.holding);
 }
 
-static void nothing_is_renewed_unless_asked_for_possible_and_held(void **state) {
+TEST_WITH(nothing_is_renewed_unless_asked_for_possible_and_held, set_up, tear_down) {
   struct fixture *f = granted_under(state, LB_GUARD_NONE);
   assert_int_equal(f->holder.renew_at, LB_NEVER); /* not asked for */
   lb_holder_release(&f->holder, in_ms(100));
@@ -1257,98 +1250,4 @@ static void nothing_is_renewed_unless_asked_for_possible_and_held(void **state) 
   lb_holder_release(&f->holder, in_ms(100));
   assert_int_equal(lb_holder_renew(&f->holder), LB_OK); /* not held */
   assert_int_equal(f->session.extend_calls, 0);
-}
-
-int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-  const struct CMUnitTest tests[] = {
-      TEST(a_grant_is_recorded_with_its_fence_and_its_end),
-      TEST(a_busy_lock_is_asked_for_again_until_granted),
-      TEST(a_place_in_a_queue_is_kept_between_tries_and_left_at_the_deadline),
-      TEST(who_says_how_long_it_pauses_is_asked_again_then),
-      TEST(who_polls_does_not_use_the_hook),
-      TEST(an_option_says_whether_waiters_are_told),
-      TEST(an_unknown_outcome_that_the_server_confirms_is_a_grant),
-      TEST(an_unknown_outcome_that_the_server_denies_is_followed_by_a_new_attempt),
-      TEST(what_stays_unknown_is_recorded_as_unknown_and_released_before_the_next_attempt),
-      TEST(a_request_that_is_not_answered_in_time_is_given_up_and_asked_about),
-      TEST(no_request_is_waited_for_beyond_the_end_of_the_acquire),
-      TEST(without_a_limit_of_its_own_a_request_may_take_as_long_as_the_acquire),
-      TEST(who_queues_may_wait_for_its_turn_in_a_try),
-      TEST(an_unknown_acquire_says_that_an_earlier_try_was_refused),
-      TEST(a_server_that_is_missing_is_a_timeout_with_its_reason),
-      TEST(an_error_is_of_the_acquire_it_came_in),
-      TEST(a_failure_without_a_text_is_told_by_its_number),
-      TEST(a_broken_text_is_made_printable),
-      TEST(who_is_refused_is_told_apart_from_whom_nobody_answers),
-      TEST(one_refusal_in_an_acquire_is_enough),
-      TEST(every_outcome_names_the_server_that_was_asked),
-      TEST(a_grant_by_votes_names_who_said_yes),
-      TEST(voters_that_are_none_of_the_endpoints_break_the_contract),
-      TEST(a_grant_says_what_state_it_was_read_in),
-      TEST(a_state_beyond_what_a_history_holds_breaks_the_contract),
-      TEST(nobody_is_asked_for_its_server_unless_that_is_wanted),
-      TEST(a_grant_that_breaks_the_contract_is_no_hold),
-      TEST(a_lease_is_not_longer_than_was_asked_for),
-      TEST(a_clock_that_was_set_back_is_no_breach),
-      TEST(nor_is_one_that_was_set_back_while_the_answer_was_on_its_way),
-      TEST(an_answer_that_is_none_is_a_breach_of_every_hook),
-      TEST(a_breach_while_waiting_ends_the_acquire_too),
-      TEST(an_unknown_attempt_is_not_resolved_by_nonsense),
-      TEST(the_hook_a_client_is_in_can_be_seen_from_outside),
-      TEST(a_grant_that_is_over_when_it_is_read_is_let_go),
-      TEST(who_never_looks_believes_a_grant_that_is_over),
-      TEST(who_never_looks_renews_a_grant_that_is_over_as_any_other),
-      TEST(a_wall_clock_may_make_a_lease_longer),
-      TEST(an_option_says_what_is_believed),
-      TEST(release_is_recorded_before_the_request_and_lost_after_it),
-      TEST(an_unknown_release_is_repeated),
-      TEST(who_holds_nothing_touches_nothing),
-      TEST(a_write_is_what_was_read_plus_one),
-      TEST(without_a_guard_a_lease_that_is_over_stops_nobody),
-      TEST(a_deadline_lets_pass_until_the_lease_is_over_and_not_then),
-      TEST(a_deadline_stands_before_a_read_too),
-      TEST(a_deadline_has_nothing_against_a_lock_without_expiry),
-      TEST(a_recheck_that_the_server_confirms_lets_pass),
-      TEST(a_recheck_without_a_clear_yes_is_a_no),
-      TEST(a_recheck_that_cannot_be_asked_is_a_no),
-      TEST(a_signal_of_doubt_or_loss_ends_the_hold),
-      TEST(without_a_signal_a_lease_that_is_over_stops_nobody),
-      TEST(who_tells_nobody_of_a_loss_does_not_pass),
-      TEST(a_claim_stands_until_another_one_is_made),
-      TEST(a_claim_belongs_to_one_grant),
-      TEST(a_late_write_is_on_its_way_until_it_arrives),
-      TEST(a_late_write_is_refused_by_what_stands_at_the_resource_then),
-      TEST(a_late_write_shows_the_claim_of_its_hold),
-      TEST(a_guard_stands_before_a_late_write_as_it_leaves),
-      TEST(a_fence_that_was_overtaken_is_refused_at_the_read),
-      TEST(a_fence_that_was_overtaken_after_the_read_is_refused_at_the_write),
-      TEST(a_fence_asks_neither_clock_nor_server),
-      TEST(points_stand_before_and_after_the_check_and_after_a_write),
-      TEST(the_memory_shows_who_asks_who_holds_and_who_has_written),
-      TEST(the_memory_shows_who_waits),
-      TEST(who_gives_up_asks_no_more),
-      TEST(what_was_granted_twice_is_released_twice),
-      TEST(who_is_refused_once_more_still_holds),
-      TEST(locks_are_held_beside_each_other),
-      TEST(nobody_holds_more_than_there_is_room_for),
-      TEST(every_hold_is_renewed_and_a_loss_ends_all_of_its_lock),
-      TEST(who_reads_early_writes_what_it_read_then),
-      TEST(the_end_of_a_lease_is_recorded_in_true_time),
-      TEST(a_lease_is_renewed_every_third_of_the_ttl_and_not_before),
-      TEST(a_hold_is_renewed_for_as_long_as_is_allowed),
-      TEST(a_renewal_at_the_very_end_of_what_is_allowed_is_none),
-      TEST(a_renewal_that_failed_is_not_tried_again_beyond_what_is_allowed),
-      TEST(an_option_says_how_long_a_hold_is_renewed),
-      TEST(a_lease_shorter_than_the_ttl_is_renewed_when_half_of_it_is_left),
-      TEST(a_renewal_is_recorded_with_its_end_in_true_time),
-      TEST(a_renewal_for_ever_has_no_end),
-      TEST(a_renewal_without_an_answer_is_tried_again_soon),
-      TEST(a_renewal_that_is_denied_ends_the_hold),
-      TEST(who_goes_by_the_end_of_a_lease_loses_it_there_without_an_answer),
-      TEST(who_goes_by_the_end_of_a_lease_loses_it_there_when_it_is_renewed_no_more),
-      TEST(who_does_not_go_by_it_believes_on),
-      TEST(nothing_is_renewed_unless_asked_for_possible_and_held),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

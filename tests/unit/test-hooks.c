@@ -3,16 +3,10 @@
  * The door to a protocol, hook by hook: what can be seen from outside during a call, what is kept of its failure, and
  * which answers are breaches of the contract.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "client/hooks.h"
 
 enum { INDEX = 1, TTL_MS = 1000 };
@@ -190,8 +184,7 @@ enum { ALL = sizeof all / sizeof *all };
 
 static bool grants(enum lb_hook hook) { return hook == LB_HOOK_TRY_ACQUIRE || hook == LB_HOOK_RESOLVE; }
 
-static void each_call_can_be_seen_from_outside_while_it_lasts(void **state) {
-  (void)state;
+TEST_WITH(each_call_can_be_seen_from_outside_while_it_lasts, set_up, tear_down) {
   for (size_t i = 0; i < ALL; i++) {
     w.session.gives_any = grants(all[i]);
     w.session.gives.asked_at = w.now;
@@ -217,8 +210,7 @@ static lb_ns doubled(struct lb_env *env, lb_ns ns) {
   return 2 * ns;
 }
 
-static void a_deadline_is_seen_in_true_time_and_none_stays_none(void **state) {
-  (void)state;
+TEST_WITH(a_deadline_is_seen_in_true_time_and_none_stays_none, set_up, tear_down) {
   w.holder.to_truth = doubled;
   call(LB_HOOK_RELEASE, 100);
   assert_int_equal(w.session.deadline_given, 100);
@@ -227,8 +219,7 @@ static void a_deadline_is_seen_in_true_time_and_none_stays_none(void **state) {
   assert_int_equal(w.session.deadline_seen, LB_NEVER);
 }
 
-static void a_hook_that_is_not_there_does_nothing(void **state) {
-  (void)state;
+TEST_WITH(a_hook_that_is_not_there_does_nothing, set_up, tear_down) {
   w.protocol.setup = w.protocol.teardown = NULL;
   assert_int_equal(call(LB_HOOK_SETUP, 1), LB_OK);
   assert_int_equal(call(LB_HOOK_TEARDOWN, 1), LB_OK);
@@ -236,8 +227,7 @@ static void a_hook_that_is_not_there_does_nothing(void **state) {
   assert_int_equal(atomic_load(&state_of()->hook_deadline), 0);
 }
 
-static void a_server_is_an_index_and_never_an_error(void **state) {
-  (void)state;
+TEST_WITH(a_server_is_an_index_and_never_an_error, set_up, tear_down) {
   assert_int_equal(lb_hook_server(&w.holder), -ENOENT); /* no such hook */
   w.proofs.server = server_hook;
   w.holder.endpoint_count = 3;
@@ -256,8 +246,7 @@ static void a_server_is_an_index_and_never_an_error(void **state) {
   assert_string_equal(state_of()->breach, "server answered 3, which is neither -ENOENT nor one of 3 endpoints");
 }
 
-static void the_numbers_of_a_grant_are_asked_in_their_hooks(void **state) {
-  (void)state;
+TEST_WITH(the_numbers_of_a_grant_are_asked_in_their_hooks, set_up, tear_down) {
   static const struct {
     enum lb_hook hook;
     const char *breach;
@@ -280,8 +269,7 @@ static void the_numbers_of_a_grant_are_asked_in_their_hooks(void **state) {
   }
 }
 
-static void every_failure_is_kept_with_the_name_of_its_hook(void **state) {
-  (void)state;
+TEST_WITH(every_failure_is_kept_with_the_name_of_its_hook, set_up, tear_down) {
   char expected[100];
   w.session.answer = -ECONNREFUSED;
   w.now = 0;
@@ -301,8 +289,7 @@ static void every_failure_is_kept_with_the_name_of_its_hook(void **state) {
 }
 
 /* They say nothing of the lock, and a protocol may have a reason to give. */
-static void no_time_and_not_known_are_kept_if_they_have_a_text(void **state) {
-  (void)state;
+TEST_WITH(no_time_and_not_known_are_kept_if_they_have_a_text, set_up, tear_down) {
   static const int answers[] = {LB_TIMEOUT, LB_UNKNOWN};
   w.now = 0;
   for (size_t i = 0; i < 2; i++) {
@@ -317,8 +304,7 @@ static void no_time_and_not_known_are_kept_if_they_have_a_text(void **state) {
   }
 }
 
-static void what_is_no_failure_leaves_the_last_one_where_it_is(void **state) {
-  (void)state;
+TEST_WITH(what_is_no_failure_leaves_the_last_one_where_it_is, set_up, tear_down) {
   w.session.answer = -EIO;
   w.session.says = "broken pipe";
   call(LB_HOOK_HOLDS, 1);
@@ -332,8 +318,7 @@ static void what_is_no_failure_leaves_the_last_one_where_it_is(void **state) {
   assert_string_equal(state_of()->error, "holds: broken pipe");
 }
 
-static void an_answer_that_does_not_exist_is_a_breach_of_each_hook(void **state) {
-  (void)state;
+TEST_WITH(an_answer_that_does_not_exist_is_a_breach_of_each_hook, set_up, tear_down) {
   char expected[200];
   w.session.answer = 42;
   for (size_t i = 0; i < ALL; i++) {
@@ -352,8 +337,7 @@ static void an_answer_that_does_not_exist_is_a_breach_of_each_hook(void **state)
 }
 
 /* Whatever was answered: the next one who reads it would read on. */
-static void a_text_without_an_end_is_a_breach_of_each_hook(void **state) {
-  (void)state;
+TEST_WITH(a_text_without_an_end_is_a_breach_of_each_hook, set_up, tear_down) {
   static const int answers[] = {-EIO, LB_OK};
   char expected[200];
   w.session.says_no_end = true;
@@ -367,16 +351,14 @@ static void a_text_without_an_end_is_a_breach_of_each_hook(void **state) {
   }
 }
 
-static void the_first_breach_is_the_one_that_is_kept(void **state) {
-  (void)state;
+TEST_WITH(the_first_breach_is_the_one_that_is_kept, set_up, tear_down) {
   w.session.answer = 42;
   call(LB_HOOK_RELEASE, 1);
   call(LB_HOOK_HOLDS, 1);
   assert_string_equal(state_of()->breach, "release answered 42, which is no result of it");
 }
 
-static void a_grant_is_looked_at_whichever_hook_brings_it(void **state) {
-  (void)state;
+TEST_WITH(a_grant_is_looked_at_whichever_hook_brings_it, set_up, tear_down) {
   static const enum lb_hook bring[] = {LB_HOOK_TRY_ACQUIRE, LB_HOOK_RESOLVE};
   char expected[200];
   w.session.gives_any = true;
@@ -398,8 +380,7 @@ static void a_grant_is_looked_at_whichever_hook_brings_it(void **state) {
 }
 
 /* Also where nothing was granted: the token is handed back with the next request. */
-static void a_length_beyond_the_token_is_a_breach_whatever_was_answered(void **state) {
-  (void)state;
+TEST_WITH(a_length_beyond_the_token_is_a_breach_whatever_was_answered, set_up, tear_down) {
   static const enum lb_hook bring[] = {LB_HOOK_TRY_ACQUIRE, LB_HOOK_RESOLVE};
   static const int answers[] = {LB_OK, LB_BUSY, LB_UNKNOWN};
   char expected[200];
@@ -420,8 +401,7 @@ static void a_length_beyond_the_token_is_a_breach_whatever_was_answered(void **s
 }
 
 /* A machine that is a little late is no reason. */
-static void a_deadline_that_was_not_kept_is_kept_as_an_error(void **state) {
-  (void)state;
+TEST_WITH(a_deadline_that_was_not_kept_is_kept_as_an_error, set_up, tear_down) {
   w.session.answer = LB_TIMEOUT;
   call(LB_HOOK_TRY_ACQUIRE, w.now - 498 * LB_NS_PER_MS);
   assert_string_equal(state_of()->error, "");
@@ -441,8 +421,7 @@ static void a_deadline_that_was_not_kept_is_kept_as_an_error(void **state) {
   assert_string_equal(state_of()->error, "try_acquire: broken pipe");
 }
 
-static void one_character_of_its_own_is_better_than_how_late_it_was(void **state) {
-  (void)state;
+TEST_WITH(one_character_of_its_own_is_better_than_how_late_it_was, set_up, tear_down) {
   w.session.answer = -EIO;
   w.session.says = "x";
   call(LB_HOOK_TRY_ACQUIRE, w.now - 900 * LB_NS_PER_MS);
@@ -453,8 +432,7 @@ static void one_character_of_its_own_is_better_than_how_late_it_was(void **state
 
 enum { CAME_BACK = 7 };
 
-static void a_child_that_comes_back_is_a_breach_and_ends_quietly(void **state) {
-  (void)state;
+TEST_WITH(a_child_that_comes_back_is_a_breach_and_ends_quietly, set_up, tear_down) {
   pid_t self = getpid();
   lb_hooks_own_process();
   w.session.answer = LB_BUSY;
@@ -467,8 +445,7 @@ static void a_child_that_comes_back_is_a_breach_and_ends_quietly(void **state) {
   assert_string_equal(state_of()->breach, "try_acquire came back twice: from a child that it forked, too");
 }
 
-static void a_client_that_was_forked_itself_may_come_back(void **state) {
-  (void)state;
+TEST_WITH(a_client_that_was_forked_itself_may_come_back, set_up, tear_down) {
   int status = 0;
   lb_hooks_own_process();
   w.session.answer = LB_BUSY;
@@ -482,28 +459,4 @@ static void a_client_that_was_forked_itself_may_come_back(void **state) {
   assert_true(WIFEXITED(status));
   assert_int_equal(WEXITSTATUS(status), CAME_BACK);
   assert_string_equal(state_of()->breach, "");
-}
-
-int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-  const struct CMUnitTest tests[] = {
-      TEST(each_call_can_be_seen_from_outside_while_it_lasts),
-      TEST(a_deadline_is_seen_in_true_time_and_none_stays_none),
-      TEST(a_hook_that_is_not_there_does_nothing),
-      TEST(a_server_is_an_index_and_never_an_error),
-      TEST(the_numbers_of_a_grant_are_asked_in_their_hooks),
-      TEST(every_failure_is_kept_with_the_name_of_its_hook),
-      TEST(no_time_and_not_known_are_kept_if_they_have_a_text),
-      TEST(what_is_no_failure_leaves_the_last_one_where_it_is),
-      TEST(an_answer_that_does_not_exist_is_a_breach_of_each_hook),
-      TEST(a_text_without_an_end_is_a_breach_of_each_hook),
-      TEST(the_first_breach_is_the_one_that_is_kept),
-      TEST(a_grant_is_looked_at_whichever_hook_brings_it),
-      TEST(a_deadline_that_was_not_kept_is_kept_as_an_error),
-      TEST(a_length_beyond_the_token_is_a_breach_whatever_was_answered),
-      TEST(one_character_of_its_own_is_better_than_how_late_it_was),
-      TEST(a_child_that_comes_back_is_a_breach_and_ends_quietly),
-      TEST(a_client_that_was_forked_itself_may_come_back),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

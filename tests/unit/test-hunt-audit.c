@@ -3,14 +3,9 @@
  * The audit of what a hunt leaves out: who stands for whom, what is drawn, and what is said of trials that agree or do
  * not.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
+#include "test.h"
 #include "backends/registry.h"
 #include "hunt/search.h"
 #include "hunt/tell.h"
@@ -41,10 +36,9 @@ static size_t find(const struct lb_hunt_space *space, const char *id) {
 /* ---- who stands for whom ----------------------------------------------------------------------------------------- */
 
 /* Somebody who is run, or whom only a bound leaves out. But where the same would be done twice nobody stands. */
-static void somebody_stands_for_whom_a_sound_reason_prunes(void **state) {
+TEST(somebody_stands_for_whom_a_sound_reason_prunes) {
   static const char *const systems[] = {"local@none",           "redis-token@redis",        "redlock@redis-x3",
                                         "redis-token@sentinel", "pg-lease-client@pg-async", "zk-sequential@zk-x3"};
-  (void)state;
   for (size_t i = 0; i < sizeof systems / sizeof *systems; i++) {
     struct lb_hunt_space space;
     struct lb_hunt_timeline other;
@@ -65,7 +59,7 @@ static void somebody_stands_for_whom_a_sound_reason_prunes(void **state) {
   }
 }
 
-static void it_is_the_one_that_the_reason_names(void **state) {
+TEST(it_is_the_one_that_the_reason_names) {
   static const struct {
     const char *system, *id, *other; /* NULL = nobody */
   } cases[] = {
@@ -85,7 +79,6 @@ static void it_is_the_one_that_the_reason_names(void **state) {
       {"zk-sequential@zk-x3", "L2.kill-P@B-gone+pause-P@H-back", "L1.kill-P@B-gone"},
       {"pg-lease-client@pg-async", "L1.isolate-f@H-back", "L1.isolate-P@H-back"},
   };
-  (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct lb_hunt_space space;
     struct lb_hunt_timeline other;
@@ -102,11 +95,10 @@ static void it_is_the_one_that_the_reason_names(void **state) {
 
 /* ---- what is drawn ----------------------------------------------------------------------------------------------- */
 
-static void a_share_of_each_reason_is_drawn_by_the_seed(void **state) {
+TEST(a_share_of_each_reason_is_drawn_by_the_seed) {
   struct lb_hunt_space space;
   struct lb_hunt_drawn *drawn, *again, *other;
   size_t count, count_again, count_other, of[LB_HUNT_PRUNED_COUNT] = {0}, pruned[LB_HUNT_PRUNED_COUNT] = {0};
-  (void)state;
   make_space("redis-token@sentinel", 2, &space);
   assert_int_equal(lb_hunt_draw(&space, 7, 2, 0.05, &drawn, &count), 0);
   assert_int_equal(lb_hunt_draw(&space, 7, 2, 0.05, &again, &count_again), 0);
@@ -177,8 +169,7 @@ static enum lb_hunt_answer answer(void) {
   return lb_hunt_audit_answer(&hunt.audit, &hunt.journal, &hunt.audit.drawn[0]);
 }
 
-static void who_comes_out_alike_agrees(void **state) {
-  (void)state;
+TEST_WITH(who_comes_out_alike_agrees, begin, end) {
   assert_int_equal(answer(), LB_HUNT_NO_ANSWER);
   enter(&hunt.audit.journal, "L1.restart-P@A", LB_HUNT_SAFE, 1);
   assert_int_equal(answer(), LB_HUNT_NO_ANSWER);
@@ -187,8 +178,7 @@ static void who_comes_out_alike_agrees(void **state) {
   assert_true(tells("audit: 1 of 24 timelines that need not be run were run, all agree."));
 }
 
-static void a_wrong_reason_is_told_when_it_is_sure(void **state) {
-  (void)state;
+TEST_WITH(a_wrong_reason_is_told_when_it_is_sure, begin, end) {
   enter(&hunt.audit.journal, "L1.restart-P@A", LB_HUNT_LEASE, LB_HUNT_SURE);
   enter(&hunt.journal, "L1.restart-P@H", LB_HUNT_SAFE, LB_HUNT_SURE - 1);
   assert_int_equal(answer(), LB_HUNT_NO_ANSWER);
@@ -201,15 +191,13 @@ static void a_wrong_reason_is_told_when_it_is_sure(void **state) {
 }
 
 /* To lose it only after the lease is another answer, too. */
-static void so_is_one_that_breaks_less(void **state) {
-  (void)state;
+TEST_WITH(so_is_one_that_breaks_less, begin, end) {
   enter(&hunt.audit.journal, "L1.restart-P@A", LB_HUNT_EXPIRED, LB_HUNT_SURE);
   enter(&hunt.journal, "L1.restart-P@H", LB_HUNT_LEASE, LB_HUNT_SURE);
   assert_int_equal(answer(), LB_HUNT_OTHER);
 }
 
-static void a_race_is_not_called_a_mistake(void **state) {
-  (void)state;
+TEST_WITH(a_race_is_not_called_a_mistake, begin, end) {
   enter(&hunt.audit.journal, "L1.restart-P@A", LB_HUNT_LEASE, 1);
   enter(&hunt.audit.journal, "L1.restart-P@A", LB_HUNT_SAFE, LB_HUNT_SURE);
   enter(&hunt.journal, "L1.restart-P@H", LB_HUNT_SAFE, LB_HUNT_SURE);
@@ -218,8 +206,7 @@ static void a_race_is_not_called_a_mistake(void **state) {
 }
 
 /* Everything of the row behind the name, from the same column on. */
-static void a_long_name_does_not_shift_the_row_of_a_hunt(void **state) {
-  (void)state;
+TEST_WITH(a_long_name_does_not_shift_the_row_of_a_hunt, begin, end) {
   char *text = NULL, rows[2][300];
   static const char *const names[] = {"a@b", "a-protocol-with-a-name-that-nobody-thought-of@a-topology"};
   for (int i = 0; i < 2; i++) {
@@ -242,11 +229,10 @@ static void a_long_name_does_not_shift_the_row_of_a_hunt(void **state) {
 /* ---- samples of what the sets say -------------------------------------------------------------------------------- */
 
 /* A hunt that goes on has run its sample: it must not draw others in their place. */
-static void what_was_run_does_not_change_what_is_drawn(void **state) {
+TEST_WITH(what_was_run_does_not_change_what_is_drawn, begin, end) {
   struct lb_hunt_order asked = {0};
   struct lb_hunting g = {.order = &asked, .h = &hunt};
   size_t *order, count, held[LB_HUNTING_SAMPLE_MAX], again[LB_HUNTING_SAMPLE_MAX], safe[LB_HUNTING_SAMPLE_MAX];
-  (void)state;
   assert_int_equal(lb_hunt_order(&hunt.space, 7, &order, &count), 0);
   enter(&hunt.journal, "L0", LB_HUNT_LEASE, LB_HUNT_SURE);
   assert_int_equal(lb_hunting_find_sets(&g), 0);
@@ -266,20 +252,16 @@ static void what_was_run_does_not_change_what_is_drawn(void **state) {
   free(order);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(somebody_stands_for_whom_a_sound_reason_prunes),
-      cmocka_unit_test(it_is_the_one_that_the_reason_names),
-      cmocka_unit_test(a_share_of_each_reason_is_drawn_by_the_seed),
-      cmocka_unit_test_setup_teardown(who_comes_out_alike_agrees, begin, end),
-      cmocka_unit_test_setup_teardown(a_wrong_reason_is_told_when_it_is_sure, begin, end),
-      cmocka_unit_test_setup_teardown(so_is_one_that_breaks_less, begin, end),
-      cmocka_unit_test_setup_teardown(a_race_is_not_called_a_mistake, begin, end),
-      cmocka_unit_test_setup_teardown(a_long_name_does_not_shift_the_row_of_a_hunt, begin, end),
-      cmocka_unit_test_setup_teardown(what_was_run_does_not_change_what_is_drawn, begin, end),
-  };
+static int before_all(void **state) {
+  (void)state;
   if (!mkdtemp(folder)) return 1;
-  int r = cmocka_run_group_tests_name("hunt-audit", tests, NULL, NULL);
-  rmdir(folder);
-  return r;
+  return 0;
 }
+
+static int after_all(void **state) {
+  (void)state;
+  rmdir(folder);
+  return 0;
+}
+
+GROUP(before_all, after_all);

@@ -3,15 +3,9 @@
  * What a hunt says of scenarios: they are read in the words of the hunt, and a set is in one only if it is done to the
  * same hosts, in the same slots and until the same part of the program.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
+#include "test.h"
 #include "backends/registry.h"
 #include "run/system.h"
 #include "hunt/tell.h"
@@ -48,7 +42,7 @@ static void say(const struct lb_hunt_deeds *d, char *ret, size_t size) {
 #define WRITES "; client 2 acquire within 1s; client 1 write; client 1 release within 2s"
 #define READY "client 1 acquire within 5s; client 1 release within 2s; "
 
-static void steps_are_faults_of_their_slots(void **state) {
+TEST(steps_are_faults_of_their_slots) {
   static const struct {
     const char *system, *workload, *steps, *deeds;
     enum lb_hunt_why foreign;
@@ -99,7 +93,6 @@ static void steps_are_faults_of_their_slots(void **state) {
        "kill-c1@H", LB_HUNT_WHY_START, false},
       {"redis-token@redis", TEN, HOLDS "clock primary monotonic +60m" WRITES, "", LB_HUNT_WHY_VERB, false},
   };
-  (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct lb_scenario scenario;
     struct lb_hunt_system system = system_of(cases[i].system);
@@ -166,8 +159,7 @@ static void says(const struct lb_hunt_comparison *c, const char *name, enum lb_h
   fail_msg("nothing is said of %s", name);
 }
 
-static void what_is_done_at_another_time_explains_and_contradicts_nothing(void **state) {
-  (void)state;
+TEST(what_is_done_at_another_time_explains_and_contradicts_nothing) {
   struct lb_hunt_comparison c =
       compare("redis-token@redis", (const char *const[]){"L1.restart-P@H", "L1.ahead-P@H", NULL});
   says(&c, "restart-node", LB_HUNT_EXPLAINED, LB_HUNT_NO_WHY);
@@ -181,8 +173,7 @@ static void what_is_done_at_another_time_explains_and_contradicts_nothing(void *
   end(&c);
 }
 
-static void a_pair_is_explained_by_that_pair(void **state) {
-  (void)state;
+TEST(a_pair_is_explained_by_that_pair) {
   struct lb_hunt_comparison c = compare(
       "redis-token@sentinel", (const char *const[]){"L2.part-P@B-back+kill-P@H-back", "L1.pause-P@B-back", NULL});
   says(&c, "failover", LB_HUNT_EXPLAINED, LB_HUNT_NO_WHY);
@@ -192,8 +183,7 @@ static void a_pair_is_explained_by_that_pair(void **state) {
   end(&c);
 }
 
-static void a_safe_scenario_with_a_set_in_it_is_contradicted(void **state) {
-  (void)state;
+TEST(a_safe_scenario_with_a_set_in_it_is_contradicted) {
   struct lb_hunt_comparison c = compare("redis-token@redis", (const char *const[]){"L1.kill-c2@H", NULL});
   says(&c, "dead-waiter", LB_HUNT_CONTRADICTED, LB_HUNT_WHY_SAME);
   says(&c, "crash-holder", LB_HUNT_AGREES, LB_HUNT_NO_WHY);
@@ -202,8 +192,7 @@ static void a_safe_scenario_with_a_set_in_it_is_contradicted(void **state) {
 }
 
 /* It may explain a violation, but contradicts nothing. */
-static void what_breaks_now_and_then_says_less(void **state) {
-  (void)state;
+TEST(what_breaks_now_and_then_says_less) {
   struct lb_hunt_comparison c =
       compare("redis-token@redis", (const char *const[]){"L1.restart-P@H", "L1.kill-c2@H", NULL});
   enter("L1.restart-P@H", LB_HUNT_SAFE, 1);
@@ -218,9 +207,8 @@ static void what_breaks_now_and_then_says_less(void **state) {
   end(&c);
 }
 
-static void the_table_has_the_columns_of_the_page(void **state) {
+TEST(the_table_has_the_columns_of_the_page) {
   char path[200], line[300];
-  (void)state;
   struct lb_hunt_comparison c = compare("redis-token@redis", (const char *const[]){"L1.restart-P@H", NULL});
   snprintf(path, sizeof path, "%s/scenarios.csv", folder);
   assert_int_equal(lb_hunt_keep_scenarios(&hunt, &c, folder), 0);
@@ -237,19 +225,18 @@ static void the_table_has_the_columns_of_the_page(void **state) {
   end(&c);
 }
 
-int main(void) {
+static int before_all(void **state) {
+  (void)state;
   struct lb_error err_known;
   if (lb_load_known(LB_SOURCE_ROOT, &err_known) < 0) return fprintf(stderr, "%s\n", err_known.text), 1;
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(steps_are_faults_of_their_slots),
-      cmocka_unit_test(what_is_done_at_another_time_explains_and_contradicts_nothing),
-      cmocka_unit_test(a_pair_is_explained_by_that_pair),
-      cmocka_unit_test(a_safe_scenario_with_a_set_in_it_is_contradicted),
-      cmocka_unit_test(what_breaks_now_and_then_says_less),
-      cmocka_unit_test(the_table_has_the_columns_of_the_page),
-  };
   if (!mkdtemp(folder)) return 1;
-  int r = cmocka_run_group_tests_name("hunt-compare", tests, NULL, NULL);
-  rmdir(folder);
-  return r;
+  return 0;
 }
+
+static int after_all(void **state) {
+  (void)state;
+  rmdir(folder);
+  return 0;
+}
+
+GROUP(before_all, after_all);

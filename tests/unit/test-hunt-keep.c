@@ -4,14 +4,9 @@
  * of the common core is that of the timelines that were decided. A set is written in its simplest form, and says as
  * what it was found.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
+#include "test.h"
 #include "backends/registry.h"
 #include "base/csv.h"
 #include "base/files.h"
@@ -65,8 +60,7 @@ static bool says(const char *file, const char *wanted) {
   return found;
 }
 
-static void only_what_was_decided_counts_of_the_core(void **state) {
-  (void)state;
+TEST_WITH(only_what_was_decided_counts_of_the_core, begin, end) {
   struct lb_hunt_share share = lb_hunt_core(&hunt.journal);
   assert_int_equal(share.decided, 0);
   enter("L1.restart-P@H", LB_HUNT_LEASE, 2);
@@ -95,8 +89,7 @@ static size_t read_page(const char *title, char (*ret)[40], size_t max) {
   return count;
 }
 
-static void the_table_has_the_columns_of_the_page(void **state) {
-  (void)state;
+TEST_WITH(the_table_has_the_columns_of_the_page, begin, end) {
   enum { MAX = 20 };
   struct lb_error err;
   char column[MAX][40], csv_path[260], sets[260];
@@ -120,8 +113,7 @@ static void the_table_has_the_columns_of_the_page(void **state) {
   lb_remove_tree(sets);
 }
 
-static void a_set_is_written_in_its_simplest_form(void **state) {
-  (void)state;
+TEST_WITH(a_set_is_written_in_its_simplest_form, begin, end) {
   struct lb_error err;
   char csv_path[260], sets[260], ini[300];
   struct lb_scenario scenario;
@@ -146,14 +138,16 @@ static void a_set_is_written_in_its_simplest_form(void **state) {
   lb_remove_tree(sets);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(only_what_was_decided_counts_of_the_core, begin, end),
-      cmocka_unit_test_setup_teardown(the_table_has_the_columns_of_the_page, begin, end),
-      cmocka_unit_test_setup_teardown(a_set_is_written_in_its_simplest_form, begin, end),
-  };
+static int before_all(void **state) {
+  (void)state;
   if (!mkdtemp(folder)) return 1;
-  int r = cmocka_run_group_tests_name("hunt-keep", tests, NULL, NULL);
-  rmdir(folder);
-  return r;
+  return 0;
 }
+
+static int after_all(void **state) {
+  (void)state;
+  rmdir(folder);
+  return 0;
+}
+
+GROUP(before_all, after_all);

@@ -3,15 +3,9 @@
  * Simpler forms of a set, played by a rule instead of servers: what breaks is known, so it is known where the steps
  * have to end, and how long a fault has to last.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
+#include "test.h"
 #include "backends/registry.h"
 #include "hunt/simplify.h"
 
@@ -115,8 +109,7 @@ static enum lb_hunt_outcome at_times_nothing(const char *id, unsigned without, u
   return (void)id, (void)without, trial % 2 ? LB_HUNT_LEASE : LB_HUNT_UNDECIDED;
 }
 
-static void what_always_breaks_loses_all_it_can(void **state) {
-  (void)state;
+TEST_WITH(what_always_breaks_loses_all_it_can, begin, end) {
   rule = always;
   expect(simplify("S1.isolate-P@B-gone", LB_HUNT_LEASE, NULL), "S1.isolate-f@B-mid",
          LB_HUNT_WITHOUT_CLIENT_3 | LB_HUNT_WITHOUT_RENEWAL);
@@ -124,22 +117,19 @@ static void what_always_breaks_loses_all_it_can(void **state) {
          LB_HUNT_WITHOUT_CLIENT_3); /* never renewed */
 }
 
-static void what_does_not_break_simpler_stays_and_costs_a_trial_a_step(void **state) {
-  (void)state;
+TEST_WITH(what_does_not_break_simpler_stays_and_costs_a_trial_a_step, begin, end) {
   struct lb_hunt_form form[LB_HUNT_SIMPLER_MAX], start = {find("S1.isolate-P@B-gone"), 0};
   rule = never;
   expect(simplify("S1.isolate-P@B-gone", LB_HUNT_LEASE, NULL), "S1.isolate-P@B-gone", 0);
   assert_int_equal(plays, lb_hunt_simpler(&space, &start, LB_HUNT_LEASE, form));
 }
 
-static void what_a_set_needs_is_kept(void **state) {
-  (void)state;
+TEST_WITH(what_a_set_needs_is_kept, begin, end) {
   rule = with_client_3;
   expect(simplify("S1.kill-P@H-gone", LB_HUNT_LEASE, NULL), "S1.kill-f@H-back", LB_HUNT_WITHOUT_RENEWAL);
 }
 
-static void of_hosts_and_undos_those_that_break_are_taken(void **state) {
-  (void)state;
+TEST_WITH(of_hosts_and_undos_those_that_break_are_taken, begin, end) {
   rule = of_the_primary;
   expect(simplify("L1.restart-all@H", LB_HUNT_LEASE, NULL), "L1.restart-P@H", LB_HUNT_WITHOUT_CLIENT_3);
   rule = after_a_takeover;
@@ -147,14 +137,12 @@ static void of_hosts_and_undos_those_that_break_are_taken(void **state) {
   expect(simplify("L1.isolate-P@H-gone", LB_HUNT_LEASE, NULL), "L1.isolate-P@H-back", LB_HUNT_WITHOUT_CLIENT_3);
 }
 
-static void four_of_five_is_not_enough(void **state) {
-  (void)state;
+TEST_WITH(four_of_five_is_not_enough, begin, end) {
   rule = nearly;
   expect(simplify("L1.restart-all@H", LB_HUNT_LEASE, NULL), "L1.restart-all@H", 0);
 }
 
-static void another_class_is_no_simpler_form(void **state) {
-  (void)state;
+TEST_WITH(another_class_is_no_simpler_form, begin, end) {
   rule = late;
   expect(simplify("S1.kill-P@H-gone", LB_HUNT_LEASE, NULL), "S1.kill-P@H-gone", 0);
   for (int i = 0; i < LB_HUNT_WITHOUT_COUNT; i++) memset(counts[i], 0, space.count * sizeof *counts[i]);
@@ -162,28 +150,24 @@ static void another_class_is_no_simpler_form(void **state) {
          LB_HUNT_WITHOUT_CLIENT_3); /* without renewal every lease ends */
 }
 
-static void what_cannot_be_decided_is_no_simpler_and_ends(void **state) {
-  (void)state;
+TEST_WITH(what_cannot_be_decided_is_no_simpler_and_ends, begin, end) {
   rule = nothing;
   expect(simplify("L1.restart-all@H", LB_HUNT_LEASE, NULL), "L1.restart-all@H", 0);
 }
 
-static void an_undecided_trial_is_asked_again(void **state) {
-  (void)state;
+TEST_WITH(an_undecided_trial_is_asked_again, begin, end) {
   rule = at_times_nothing;
   expect(simplify("L1.restart-P@H", LB_HUNT_LEASE, NULL), "L1.restart-f@H", LB_HUNT_WITHOUT_CLIENT_3);
 }
 
 /* {restart all, kill c2} with fewer hosts would have {restart f} in it. */
-static void a_form_with_a_smaller_set_in_it_is_not_minimal(void **state) {
-  (void)state;
+TEST_WITH(a_form_with_a_smaller_set_in_it_is_not_minimal, begin, end) {
   rule = always;
   expect(simplify("L2.restart-all@H+kill-c2@H", LB_HUNT_LEASE, "L1.restart-f@H"), "L2.restart-P@H+kill-c2@H",
          LB_HUNT_WITHOUT_CLIENT_3);
 }
 
-static void it_stops_when_the_time_is_over(void **state) {
-  (void)state;
+TEST_WITH(it_stops_when_the_time_is_over, begin, end) {
   rule = always;
   plays_max = 1;
   expect(simplify("L1.restart-all@H", LB_HUNT_LEASE, NULL), "L1.restart-all@H", 0);
@@ -221,9 +205,8 @@ static enum lb_hunt_outcome whole_only(const char *id, unsigned without, unsigne
   return (void)id, without ? nine_of_ten(id, without, trial) : LB_HUNT_LEASE;
 }
 
-static void what_agrees_ten_times_is_minimal(void **state) {
+TEST_WITH(what_agrees_ten_times_is_minimal, begin, end) {
   int refuted;
-  (void)state;
   rule = always;
   struct lb_hunt_set set = replay("L1.restart-P@H", "L1.restart-P@H", LB_HUNT_WITHOUT_CLIENT_3, &refuted);
   assert_int_equal(set.standing, LB_HUNT_MINIMAL);
@@ -235,9 +218,8 @@ static void what_agrees_ten_times_is_minimal(void **state) {
   forget();
 }
 
-static void another_class_once_is_sometimes_and_never_is_gone(void **state) {
+TEST_WITH(another_class_once_is_sometimes_and_never_is_gone, begin, end) {
   int refuted;
-  (void)state;
   rule = nine_of_ten;
   struct lb_hunt_set set = replay("L1.restart-P@H", "L1.restart-P@H", 0, &refuted);
   assert_int_equal(refuted, 1);
@@ -251,9 +233,8 @@ static void another_class_once_is_sometimes_and_never_is_gone(void **state) {
   forget();
 }
 
-static void a_simpler_form_that_fails_is_given_up(void **state) {
+TEST_WITH(a_simpler_form_that_fails_is_given_up, begin, end) {
   int refuted;
-  (void)state;
   rule = whole_only;
   struct lb_hunt_set set = replay("S1.restart-P@H", "S1.restart-P@H", LB_HUNT_WITHOUT_CLIENT_3, &refuted);
   assert_int_equal(refuted, 0);
@@ -262,9 +243,8 @@ static void a_simpler_form_that_fails_is_given_up(void **state) {
   forget();
 }
 
-static void without_time_or_decided_trials_it_is_not_replayed(void **state) {
+TEST_WITH(without_time_or_decided_trials_it_is_not_replayed, begin, end) {
   int refuted;
-  (void)state;
   rule = always;
   plays_max = 0;
   assert_int_equal(replay("L1.restart-P@H", "L1.restart-P@H", 0, &refuted).standing, LB_HUNT_NOT_REPLAYED);
@@ -289,8 +269,7 @@ static int probe(void *of, int64_t ms) {
   return ms >= w->from && ms <= w->to;
 }
 
-static void a_window_is_found_to_a_tenth(void **state) {
-  (void)state;
+TEST(a_window_is_found_to_a_tenth) {
   struct {
     int64_t from, to, start, most;
     bool known;
@@ -321,8 +300,7 @@ static void a_window_is_found_to_a_tenth(void **state) {
   }
 }
 
-static void a_range_that_was_not_looked_at_to_the_end_is_not_known(void **state) {
-  (void)state;
+TEST(a_range_that_was_not_looked_at_to_the_end_is_not_known) {
   for (int stop = 0; stop < 10; stop++) {
     struct window window = {1100, 1600, 0, stop};
     struct lb_hunt_range range = {0};
@@ -331,8 +309,7 @@ static void a_range_that_was_not_looked_at_to_the_end_is_not_known(void **state)
   }
 }
 
-static void a_range_is_a_sentence(void **state) {
-  (void)state;
+TEST(a_range_is_a_sentence) {
   char words[160];
   struct lb_hunt_range mid = {true, LB_HUNT_OF_MID, 1100, 1600, false, false},
                        write = {true, LB_HUNT_OF_WRITE, 900, 4800, false, true};
@@ -347,32 +324,7 @@ static void a_range_is_a_sentence(void **state) {
   assert_true(lb_hunt_range_tells(&mid));
 }
 
-static void what_is_undone_before_a_takeover_is_narrowed_first(void **state) {
-  (void)state;
+TEST_WITH(what_is_undone_before_a_takeover_is_narrowed_first, begin, end) {
   assert_int_equal(lb_hunt_length_of(&space.timeline[find("L1.isolate-P@H-mid")]), LB_HUNT_OF_MID);
   assert_int_equal(lb_hunt_length_of(&space.timeline[find("L1.isolate-P@H-gone")]), LB_HUNT_OF_WRITE);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(what_always_breaks_loses_all_it_can, begin, end),
-      cmocka_unit_test_setup_teardown(what_does_not_break_simpler_stays_and_costs_a_trial_a_step, begin, end),
-      cmocka_unit_test_setup_teardown(what_a_set_needs_is_kept, begin, end),
-      cmocka_unit_test_setup_teardown(of_hosts_and_undos_those_that_break_are_taken, begin, end),
-      cmocka_unit_test_setup_teardown(four_of_five_is_not_enough, begin, end),
-      cmocka_unit_test_setup_teardown(another_class_is_no_simpler_form, begin, end),
-      cmocka_unit_test_setup_teardown(what_cannot_be_decided_is_no_simpler_and_ends, begin, end),
-      cmocka_unit_test_setup_teardown(an_undecided_trial_is_asked_again, begin, end),
-      cmocka_unit_test_setup_teardown(a_form_with_a_smaller_set_in_it_is_not_minimal, begin, end),
-      cmocka_unit_test_setup_teardown(it_stops_when_the_time_is_over, begin, end),
-      cmocka_unit_test_setup_teardown(what_agrees_ten_times_is_minimal, begin, end),
-      cmocka_unit_test_setup_teardown(another_class_once_is_sometimes_and_never_is_gone, begin, end),
-      cmocka_unit_test_setup_teardown(a_simpler_form_that_fails_is_given_up, begin, end),
-      cmocka_unit_test_setup_teardown(without_time_or_decided_trials_it_is_not_replayed, begin, end),
-      cmocka_unit_test(a_window_is_found_to_a_tenth),
-      cmocka_unit_test(a_range_that_was_not_looked_at_to_the_end_is_not_known),
-      cmocka_unit_test(a_range_is_a_sentence),
-      cmocka_unit_test_setup_teardown(what_is_undone_before_a_takeover_is_narrowed_first, begin, end),
-  };
-  return cmocka_run_group_tests_name("hunt-simplify", tests, NULL, NULL);
 }

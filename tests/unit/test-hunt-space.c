@@ -3,15 +3,7 @@
  * Whether the space of a hunt is what its rules say: against a brute force that was written apart, by its ids,
  * its orders and its scenario files.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "backends/registry.h"
 #include "hunt/search.h"
 #include "hunt/write.h"
@@ -69,8 +61,7 @@ static void compare(const char *name, int k, bool (*keep)(const char *fault)) {
   lb_hunt_space_clear(&space);
 }
 
-static void the_alphabet_of_every_system_equals_brute_force(void **state) {
-  (void)state;
+TEST(the_alphabet_of_every_system_equals_brute_force) {
   for (size_t i = 0; i < SYSTEM_COUNT; i++) compare(systems[i], 1, NULL);
 }
 
@@ -84,21 +75,18 @@ static bool is_few(const char *fault) {
     if (strcmp(few[i], fault) == 0) return true;
   return false;
 }
-static void three_faults_of_a_small_alphabet_equal_brute_force(void **state) {
-  (void)state;
+TEST(three_faults_of_a_small_alphabet_equal_brute_force) {
   for (size_t i = 0; i < SYSTEM_COUNT; i += 3) compare(systems[i], 2, is_few);
   compare("redis-token@redis", 3, is_few);
 }
-static void two_faults_of_the_whole_alphabet_equal_brute_force(void **state) {
-  (void)state;
+TEST(two_faults_of_the_whole_alphabet_equal_brute_force) {
   compare("redis-token@redis", 2, NULL);
   compare("redis-token@sentinel", 2, NULL);
   compare("zk-sequential@zk-x3", 2, NULL);
 }
 
-static void every_reason_occurs_and_is_said(void **state) {
+TEST(every_reason_occurs_and_is_said) {
   size_t seen[LB_HUNT_PRUNED_COUNT] = {0};
-  (void)state;
   for (size_t i = 0; i < SYSTEM_COUNT; i++) {
     struct lb_hunt_system system = system_of(systems[i]);
     struct lb_hunt_space space;
@@ -118,11 +106,10 @@ static void every_reason_occurs_and_is_said(void **state) {
   }
 }
 
-static void an_id_says_what_its_timeline_is(void **state) {
+TEST(an_id_says_what_its_timeline_is) {
   struct lb_hunt_system system = system_of("redis-token@sentinel");
   struct lb_hunt_space space;
   struct lb_error err;
-  (void)state;
   assert_int_equal(lb_hunt_space_make(&system, 2, NULL, &space), 0);
   struct ids ids = ids_of(&space, NULL);
   for (size_t i = 1; i < ids.count; i++) assert_true(strcmp(ids.id[i - 1], ids.id[i]) < 0); /* each is there once */
@@ -137,7 +124,7 @@ static void an_id_says_what_its_timeline_is(void **state) {
   lb_hunt_space_clear(&space);
 }
 
-static void what_is_no_id_is_refused(void **state) {
+TEST(what_is_no_id_is_refused) {
   static const char *const bad[] = {"",
                                     "L",
                                     "X0",
@@ -153,13 +140,12 @@ static void what_is_no_id_is_refused(void **state) {
                                     "l0"};
   struct lb_hunt_timeline t;
   struct lb_error err;
-  (void)state;
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) assert_int_equal(lb_hunt_of_id(bad[i], &t, &err), -22);
   assert_int_equal(lb_hunt_of_id("L1.kil-P@B-back", &t, &err), -22);
   assert_non_null(strstr(err.text, "no fault is called 'kil-P@B-back'"));
 }
 
-static void subsets_are_of_one_regime_and_in_the_order_that_is_run(void **state) {
+TEST(subsets_are_of_one_regime_and_in_the_order_that_is_run) {
   static const char *const wanted[] = {"L0",
                                        "L1.part-P@B-back",
                                        "L1.ahead-all@H",
@@ -172,7 +158,6 @@ static void subsets_are_of_one_regime_and_in_the_order_that_is_run(void **state)
   struct lb_hunt_timeline t, sub[LB_HUNT_SUBSETS_MAX];
   struct lb_error err;
   char id[LB_HUNT_ID_MAX];
-  (void)state;
   assert_int_equal(lb_hunt_of_id("L3.part-P@B-back+kill-P@H-back+ahead-all@H", &t, &err), 0);
   assert_int_equal(lb_hunt_subsets(&space, &t, sub), LB_HUNT_SUBSETS_MAX);
   for (size_t i = 0; i < LB_HUNT_SUBSETS_MAX; i++) {
@@ -198,11 +183,10 @@ static int by_number(const void *a, const void *b) {
   return (*(const size_t *)a > *(const size_t *)b) - (*(const size_t *)a < *(const size_t *)b);
 }
 
-static void a_seed_chooses_the_order_and_nothing_else(void **state) {
+TEST(a_seed_chooses_the_order_and_nothing_else) {
   struct lb_hunt_system system = system_of("redis-token@sentinel");
   struct lb_hunt_space space;
   size_t count[3], *order[3];
-  (void)state;
   assert_int_equal(lb_hunt_space_make(&system, 2, NULL, &space), 0);
   for (int i = 0; i < 3; i++) order[i] = order_of(&space, i < 2 ? 7 : 8, &count[i]);
   assert_int_equal(count[0], count[2]);
@@ -225,8 +209,7 @@ static void a_seed_chooses_the_order_and_nothing_else(void **state) {
   lb_hunt_space_clear(&space);
 }
 
-static void every_system_with_servers_has_the_core(void **state) {
-  (void)state;
+TEST(every_system_with_servers_has_the_core) {
   for (size_t i = 0; i < SYSTEM_COUNT; i++) {
     struct lb_hunt_system system = system_of(systems[i]);
     struct lb_hunt_space space;
@@ -240,11 +223,10 @@ static void every_system_with_servers_has_the_core(void **state) {
   }
 }
 
-static void a_kind_can_be_left_out(void **state) {
+TEST(a_kind_can_be_left_out) {
   struct lb_hunt_system system = system_of("redis-token@redis");
   struct lb_hunt_switches switches = {.without = 1u << LB_HUNT_RESTART};
   struct lb_hunt_space space;
-  (void)state;
   assert_int_equal(lb_hunt_space_make(&system, 2, &switches, &space), 0);
   for (size_t i = 0; i < space.count; i++)
     for (size_t f = 0; f < space.timeline[i].fault_count; f++)
@@ -253,11 +235,10 @@ static void a_kind_can_be_left_out(void **state) {
   assert_int_equal(lb_hunt_space_make(&system, 4, NULL, &space), -22);
 }
 
-static void words_say_what_is_left_out(void **state) {
+TEST(words_say_what_is_left_out) {
   struct lb_hunt_switches switches;
   struct lb_error err;
   char said[LB_HUNT_WITHOUT_MAX];
-  (void)state;
   assert_int_equal(lb_hunt_leave_out("client-3,restart,slow", &switches, &err), 0);
   assert_true(switches.no_client_3);
   assert_int_equal(switches.without, 1u << LB_HUNT_RESTART | 1u << LB_HUNT_SLOW);
@@ -284,9 +265,8 @@ static char *write_one(const struct lb_hunt_timeline *t, const struct lb_hunt_sy
   return text;
 }
 
-static void every_timeline_is_a_scenario(void **state) {
+TEST(every_timeline_is_a_scenario) {
   static const struct lb_hunt_settings alone = {.no_client_3 = true, .no_renewal = true, .note = "breaks 5 of 5"};
-  (void)state;
   for (size_t i = 0; i < SYSTEM_COUNT; i++) {
     struct lb_hunt_system system = system_of(systems[i]);
     struct lb_hunt_space space;
@@ -310,11 +290,10 @@ static void every_timeline_is_a_scenario(void **state) {
 
 /* A session of 1 s is over after a tick more, and the ensemble bears a silence of 1.6 s: what lies between is a window.
  * One of 10 s is over after it. */
-static void what_ends_before_a_takeover_ends_in_the_window_if_there_is_one(void **state) {
+TEST(what_ends_before_a_takeover_ends_in_the_window_if_there_is_one) {
   static const struct lb_hunt_settings longer = {.mid_ms = 700, .write_ms = 50, .ttl_ms = 3000, .no_renewal = true};
   struct lb_hunt_system zk = system_of("zk-sequential@zk-x3"), sentinel = system_of("redis-token@sentinel"),
                         etcd = system_of("etcd-lease@etcd-x3");
-  (void)state;
   assert_int_equal(lb_hunt_times_of(&zk, LB_HUNT_SHORT, NULL).mid_ms, 1400);
   assert_int_equal(lb_hunt_times_of(&zk, LB_HUNT_LONG, NULL).mid_ms, 800);
   assert_int_equal(lb_hunt_times_of(&sentinel, LB_HUNT_SHORT, NULL).mid_ms, 150);
@@ -325,23 +304,4 @@ static void what_ends_before_a_takeover_ends_in_the_window_if_there_is_one(void 
   assert_int_equal(t.write_ms, 50);
   assert_int_equal(t.ttl_ms, 3000);
   assert_false(t.renew);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_alphabet_of_every_system_equals_brute_force),
-      cmocka_unit_test(three_faults_of_a_small_alphabet_equal_brute_force),
-      cmocka_unit_test(two_faults_of_the_whole_alphabet_equal_brute_force),
-      cmocka_unit_test(every_reason_occurs_and_is_said),
-      cmocka_unit_test(an_id_says_what_its_timeline_is),
-      cmocka_unit_test(what_is_no_id_is_refused),
-      cmocka_unit_test(subsets_are_of_one_regime_and_in_the_order_that_is_run),
-      cmocka_unit_test(a_seed_chooses_the_order_and_nothing_else),
-      cmocka_unit_test(a_kind_can_be_left_out),
-      cmocka_unit_test(words_say_what_is_left_out),
-      cmocka_unit_test(every_system_with_servers_has_the_core),
-      cmocka_unit_test(every_timeline_is_a_scenario),
-      cmocka_unit_test(what_ends_before_a_takeover_ends_in_the_window_if_there_is_one),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

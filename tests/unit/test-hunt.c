@@ -3,15 +3,9 @@
  * The minimal sets of a hunt, from journals that are filled in by a rule: who breaks is known, so it is known what has
  * to be found.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
+#include "test.h"
 #include "backends/registry.h"
 #include "hunt/search.h"
 #include "network/sandbox.h"
@@ -105,8 +99,7 @@ static const struct lb_hunt_timeline *some_pair(size_t number) {
   return NULL;
 }
 
-static void a_single_fault_is_found_and_nothing_else(void **state) {
-  (void)state;
+TEST_WITH(a_single_fault_is_found_and_nothing_else, begin, end) {
   struct lb_hunt_sets sets = hunt(&(struct rule){.faults = {"restart-P@H"}, .of_ten = 10});
   for (size_t i = 0; i < sets.count; i++) {
     assert_int_equal(sets.set[i].standing, LB_HUNT_MINIMAL);
@@ -121,8 +114,7 @@ static void a_single_fault_is_found_and_nothing_else(void **state) {
   lb_hunt_sets_clear(&sets);
 }
 
-static void a_pair_is_found_whole_and_its_halves_are_not(void **state) {
-  (void)state;
+TEST_WITH(a_pair_is_found_whole_and_its_halves_are_not, begin, end) {
   char a[40], b[40];
   const struct lb_hunt_timeline *pair = some_pair(5);
   lb_hunt_fault_format(pair->fault[0], a, sizeof a);
@@ -137,8 +129,7 @@ static void a_pair_is_found_whole_and_its_halves_are_not(void **state) {
   lb_hunt_sets_clear(&sets);
 }
 
-static void what_breaks_now_and_then_is_no_minimal_set(void **state) {
-  (void)state;
+TEST_WITH(what_breaks_now_and_then_is_no_minimal_set, begin, end) {
   struct lb_hunt_sets sets = hunt(&(struct rule){.faults = {"restart-P@H"}, .of_ten = 3});
   assert_true(sets.count >= 1);
   for (size_t i = 0; i < sets.count; i++) assert_int_equal(sets.set[i].standing, LB_HUNT_SOMETIMES);
@@ -146,8 +137,7 @@ static void what_breaks_now_and_then_is_no_minimal_set(void **state) {
 }
 
 /* The first fault breaks it, the second hides that: it breaks with one, and is not asked with both. */
-static void a_fault_that_hides_another_takes_nothing_away(void **state) {
-  (void)state;
+TEST_WITH(a_fault_that_hides_another_takes_nothing_away, begin, end) {
   char a[40], b[40];
   const struct lb_hunt_timeline *pair = some_pair(0);
   lb_hunt_fault_format(pair->fault[0], a, sizeof a);
@@ -161,16 +151,14 @@ static void a_fault_that_hides_another_takes_nothing_away(void **state) {
   lb_hunt_sets_clear(&sets);
 }
 
-static void a_lock_that_breaks_by_itself_breaks_without_faults(void **state) {
-  (void)state;
+TEST_WITH(a_lock_that_breaks_by_itself_breaks_without_faults, begin, end) {
   struct lb_hunt_sets sets = hunt(&(struct rule){.of_ten = 10});
   for (size_t i = 0; i < sets.count; i++) assert_int_equal(space.timeline[sets.set[i].timeline].fault_count, 0);
   assert_true(sets.count >= 1);
   lb_hunt_sets_clear(&sets);
 }
 
-static void a_set_of_which_a_part_is_undecided_stays_open(void **state) {
-  (void)state;
+TEST_WITH(a_set_of_which_a_part_is_undecided_stays_open, begin, end) {
   const struct lb_hunt_timeline *pair = some_pair(0);
   size_t at = (size_t)(pair - space.timeline);
   struct lb_hunt_sets sets;
@@ -182,8 +170,7 @@ static void a_set_of_which_a_part_is_undecided_stays_open(void **state) {
   lb_hunt_sets_clear(&sets);
 }
 
-static void sets_are_those_under_the_guard_of_the_hunt(void **state) {
-  (void)state;
+TEST_WITH(sets_are_those_under_the_guard_of_the_hunt, begin, end) {
   struct lb_hunt_timeline timeline;
   struct lb_hunt_sets sets;
   struct lb_error err;
@@ -201,8 +188,7 @@ static void sets_are_those_under_the_guard_of_the_hunt(void **state) {
   lb_hunt_sets_clear(&sets);
 }
 
-static void a_hunt_goes_on_from_its_journal(void **state) {
-  (void)state;
+TEST_WITH(a_hunt_goes_on_from_its_journal, begin, end) {
   struct lb_error err;
   look_at_all(&(struct rule){.faults = {"restart-P@H"}, .of_ten = 10}, 2);
   lb_hunt_journal_add(&journal, 3, LB_GUARD_FENCE, LB_HUNT_UNDECIDED, "client-1 died, and more");
@@ -220,16 +206,14 @@ static void a_hunt_goes_on_from_its_journal(void **state) {
   assert_string_equal(journal.why[3], "client-1 died, and more");
 }
 
-static void a_journal_of_another_hunt_is_refused(void **state) {
-  (void)state;
+TEST_WITH(a_journal_of_another_hunt_is_refused, begin, end) {
   struct lb_error err;
   struct lb_hunt_journal other;
   assert_int_equal(lb_hunt_journal_open(&other, &space, path, "another", &err), -EINVAL);
   assert_non_null(strstr(err.text, "expected '# hunt 2 of another'"));
 }
 
-static void who_has_the_same_reason_twice_is_not_asked_again(void **state) {
-  (void)state;
+TEST_WITH(who_has_the_same_reason_twice_is_not_asked_again, begin, end) {
   lb_hunt_journal_add(&journal, 3, LB_GUARD_NONE, LB_HUNT_UNDECIDED, "it stood there for 300 ms");
   lb_hunt_journal_add(&journal, 3, LB_GUARD_NONE, LB_HUNT_UNDECIDED, "it stood there for 301 ms");
   lb_hunt_journal_add(&journal, 3, LB_GUARD_FENCE, LB_HUNT_UNDECIDED, "it stood there for 301 ms");
@@ -256,8 +240,7 @@ static bool names(const struct lb_hunt_sets *sets, const char *id, size_t server
   return found;
 }
 
-static void two_hosts_are_refuted_if_one_is_enough(void **state) {
-  (void)state;
+TEST_WITH(two_hosts_are_refuted_if_one_is_enough, begin_five, end) {
   struct lb_hunt_sets sets =
       hunt(&(struct rule){.faults = {"restart-P@H", "kill-f@B-back"}, .enough = "kill-one@B-back", .of_ten = 10});
   assert_true(names(&sets, "L2.kill-one@B-back+restart-P@H", 2));
@@ -265,8 +248,7 @@ static void two_hosts_are_refuted_if_one_is_enough(void **state) {
   lb_hunt_sets_clear(&sets);
 }
 
-static void two_hosts_stay_if_one_is_not_enough(void **state) {
-  (void)state;
+TEST_WITH(two_hosts_stay_if_one_is_not_enough, begin_five, end) {
   struct lb_hunt_sets sets = hunt(&(struct rule){.faults = {"restart-P@H", "kill-f@B-back"}, .of_ten = 10});
   struct lb_hunt_timeline one;
   struct lb_error err;
@@ -278,8 +260,7 @@ static void two_hosts_stay_if_one_is_not_enough(void **state) {
 }
 
 /* Links, too; and all servers, if a majority is enough. */
-static void fewer_links_and_fewer_than_all_are_parts(void **state) {
-  (void)state;
+TEST_WITH(fewer_links_and_fewer_than_all_are_parts, begin_five, end) {
   if (lb_isolation_probe()->kind == LB_ISOLATION_NONE) SKIP("no links without namespaces");
   struct lb_hunt_sets sets =
       hunt(&(struct rule){.faults = {"restart-P@H", "cut-c1@B-gone"}, .enough = "cutone-c1@B-gone", .of_ten = 10});
@@ -295,7 +276,7 @@ static void fewer_links_and_fewer_than_all_are_parts(void **state) {
 
 /* ---- what came of a trial ---------------------------------------------------------------------------------------- */
 
-static void a_violation_is_of_the_worst_that_happened(void **state) {
+TEST(a_violation_is_of_the_worst_that_happened) {
   static const struct {
     struct lb_counters counters;
     enum lb_hunt_outcome outcome;
@@ -306,7 +287,6 @@ static void a_violation_is_of_the_worst_that_happened(void **state) {
       {{.stale_writes = 1}, LB_HUNT_DAMAGE},
       {{.token_regressions = 3}, LB_HUNT_NUMBERS},
   };
-  (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct lb_outcome outcome = {.verdict = LB_VIOLATED, .counters = cases[i].counters};
     struct lb_hunt_count count = {{0}};
@@ -322,11 +302,10 @@ static void a_violation_is_of_the_worst_that_happened(void **state) {
 
 /* A fault that only repeats numbers is a set of that class, and stops nobody from asking whether two of them do
  * worse. */
-static void each_class_has_minimal_sets_of_its_own(void **state) {
+TEST_WITH(each_class_has_minimal_sets_of_its_own, begin, end) {
   const struct lb_hunt_timeline *pair = some_pair(0);
   struct lb_hunt_timeline part[LB_HUNT_SUBSETS_MAX];
   struct lb_hunt_sets sets;
-  (void)state;
   size_t at = (size_t)(pair - space.timeline), parts = lb_hunt_subsets(&space, pair, part);
   for (size_t i = 0; i < parts; i++) {
     ptrdiff_t p = lb_hunt_find(&space, &part[i]);
@@ -349,8 +328,7 @@ static void each_class_has_minimal_sets_of_its_own(void **state) {
 
 static const struct lb_room idle = {.cores = 2, .jobs = {16, 16}};
 
-static void what_is_known_is_not_ahead(void **state) {
-  (void)state;
+TEST_WITH(what_is_known_is_not_ahead, begin, end) {
   static const struct rule nothing = {.of_ten = 0};
   struct lb_hunt_ahead ahead, late;
   size_t all;
@@ -371,36 +349,23 @@ static void what_is_known_is_not_ahead(void **state) {
   assert_true(lb_hunt_ahead_left_s(&ahead, &journal, ahead.look_s + follows_s / 2, 0) < follows_s);
 }
 
-static void no_more_is_left_than_of_the_budget(void **state) {
-  (void)state;
+TEST_WITH(no_more_is_left_than_of_the_budget, begin, end) {
   struct lb_hunt_ahead ahead;
   lb_hunt_ahead_begin(&journal, &idle, &ahead);
   assert_true(lb_hunt_ahead_left_s(&ahead, &journal, 0, 2) <= 2);
   assert_true(lb_hunt_ahead_left_s(&ahead, &journal, 3, 2) == 0);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(a_single_fault_is_found_and_nothing_else, begin, end),
-      cmocka_unit_test_setup_teardown(who_has_the_same_reason_twice_is_not_asked_again, begin, end),
-      cmocka_unit_test_setup_teardown(a_pair_is_found_whole_and_its_halves_are_not, begin, end),
-      cmocka_unit_test_setup_teardown(what_breaks_now_and_then_is_no_minimal_set, begin, end),
-      cmocka_unit_test_setup_teardown(a_fault_that_hides_another_takes_nothing_away, begin, end),
-      cmocka_unit_test_setup_teardown(a_lock_that_breaks_by_itself_breaks_without_faults, begin, end),
-      cmocka_unit_test_setup_teardown(a_set_of_which_a_part_is_undecided_stays_open, begin, end),
-      cmocka_unit_test_setup_teardown(sets_are_those_under_the_guard_of_the_hunt, begin, end),
-      cmocka_unit_test_setup_teardown(a_hunt_goes_on_from_its_journal, begin, end),
-      cmocka_unit_test_setup_teardown(a_journal_of_another_hunt_is_refused, begin, end),
-      cmocka_unit_test_setup_teardown(two_hosts_are_refuted_if_one_is_enough, begin_five, end),
-      cmocka_unit_test_setup_teardown(two_hosts_stay_if_one_is_not_enough, begin_five, end),
-      cmocka_unit_test_setup_teardown(fewer_links_and_fewer_than_all_are_parts, begin_five, end),
-      cmocka_unit_test(a_violation_is_of_the_worst_that_happened),
-      cmocka_unit_test_setup_teardown(each_class_has_minimal_sets_of_its_own, begin, end),
-      cmocka_unit_test_setup_teardown(what_is_known_is_not_ahead, begin, end),
-      cmocka_unit_test_setup_teardown(no_more_is_left_than_of_the_budget, begin, end),
-  };
+static int before_all(void **state) {
+  (void)state;
   if (!mkdtemp(folder)) return 1;
-  int r = cmocka_run_group_tests_name("hunt", tests, NULL, NULL);
-  rmdir(folder);
-  return r;
+  return 0;
 }
+
+static int after_all(void **state) {
+  (void)state;
+  rmdir(folder);
+  return 0;
+}
+
+GROUP(before_all, after_all);

@@ -3,13 +3,8 @@
  * Intervals against published tables, and against what they promise.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "base/interval.h"
 
 static void near(double found, double expected, double error) {
@@ -18,8 +13,7 @@ static void near(double found, double expected, double error) {
 
 /* ---- shares ------------------------------------------------------------------------------------------------------ */
 
-static void zero_of_n_has_the_rule_of_three_as_its_bound(void **state) {
-  (void)state;
+TEST(zero_of_n_has_the_rule_of_three_as_its_bound) {
   near(lb_upper95_zero(0), 1, 0);
   near(lb_upper95_zero(1), 0.95, 5e-6);
   near(lb_upper95_zero(10), 0.25887, 5e-6);
@@ -42,8 +36,7 @@ static struct lb_rate share(const double *events, size_t count, double exposure)
   return lb_rate_share(part, count);
 }
 
-static void one_trial_has_the_interval_of_independent_events(void **state) {
-  (void)state;
+TEST(one_trial_has_the_interval_of_independent_events) {
   static const struct {
     double k, n, low, high;
   } known[] = {/* Wilson's score intervals, as published */
@@ -62,8 +55,7 @@ static void one_trial_has_the_interval_of_independent_events(void **state) {
   near(x.high, 18.4096, 5e-4);
 }
 
-static void a_rate_is_per_exposure(void **state) {
-  (void)state;
+TEST(a_rate_is_per_exposure) {
   struct lb_rate x = per((double[]){3}, 1, 2000, 1000), y = per((double[]){3}, 1, 2, 1);
   near(x.value, 1.5, 1e-12);
   near(x.low, y.low, 1e-12);
@@ -72,8 +64,7 @@ static void a_rate_is_per_exposure(void **state) {
 
 /* Reckoned by hand: 5 trials of 20, 10 events; squares 4 + 4 + 0 + 0 + 0, so variance 5/4 * 8 = 10 against 10 * 0.9 =
  * 9, an effect of 1.1111 and n = 90; t of 4 is 2.7764. */
-static void trials_that_differ_make_the_interval_wider(void **state) {
-  (void)state;
+TEST(trials_that_differ_make_the_interval_wider) {
   struct lb_rate x = share((double[]){0, 4, 2, 2, 2}, 5, 20), alike = share((double[]){10}, 1, 100);
   double n = 90, t = 2.7764, middle = (0.1 + t * t / n / 2) / (1 + t * t / n);
   double half = t * sqrt(0.09 / n + t * t / (4 * n * n)) / (1 + t * t / n);
@@ -86,8 +77,7 @@ static void trials_that_differ_make_the_interval_wider(void **state) {
 }
 
 /* The same for a rate: the variance is compared with the 10 of a Poisson count, so the effect is 1. */
-static void a_rate_over_trials_is_reckoned_alike(void **state) {
-  (void)state;
+TEST(a_rate_over_trials_is_reckoned_alike) {
   struct lb_rate x = per((double[]){0, 4, 2, 2, 2}, 5, 1, 1);
   double t = 2.7764, half = t * sqrt(10 + t * t / 4);
   near(x.value, 2, 1e-12);
@@ -97,8 +87,7 @@ static void a_rate_over_trials_is_reckoned_alike(void **state) {
 
 /* Chance alone can make trials alike. They are no more events than were counted: the interval is never inside the one
  * of independent events. */
-static void trials_that_happen_to_be_alike_count_as_no_more_events_than_there_were(void **state) {
-  (void)state;
+TEST(trials_that_happen_to_be_alike_count_as_no_more_events_than_there_were) {
   double events[20];
   for (size_t count = 2; count <= 20; count++) {
     for (size_t i = 0; i < 20; i++) events[i] = 2;
@@ -113,8 +102,7 @@ static void trials_that_happen_to_be_alike_count_as_no_more_events_than_there_we
 }
 
 /* From 11 degrees of freedom on t is reckoned: no step between table and series, and the normal quantile far out. */
-static void many_trials_come_near_the_normal_quantile(void **state) {
-  (void)state;
+TEST(many_trials_come_near_the_normal_quantile) {
   double events[20];
   for (size_t i = 0; i < 20; i++) events[i] = i % 2 ? 0 : 4; /* variance 20/19 * 80: effect 20/19 * 80 / 40 */
   struct lb_rate x = per(events, 20, 1, 1);
@@ -124,8 +112,7 @@ static void many_trials_come_near_the_normal_quantile(void **state) {
 }
 
 /* Where nothing happened there is no spread to be seen, and one side only: the bound of a safe cell, everywhere. */
-static void nothing_in_all_trials_has_a_one_sided_bound(void **state) {
-  (void)state;
+TEST(nothing_in_all_trials_has_a_one_sided_bound) {
   struct lb_rate x = share((double[]){0, 0, 0}, 3, 20), y = per((double[]){0, 0, 0}, 3, 20, 1000);
   near(x.high, lb_upper95_zero(60), 1e-12);
   near(y.high, 2.9957 / 60 * 1000, 0.001);
@@ -137,34 +124,16 @@ static void nothing_in_all_trials_has_a_one_sided_bound(void **state) {
 }
 
 /* Two trials know one degree of freedom; a third that tested nothing is none. */
-static void a_trial_without_exposure_adds_nothing(void **state) {
-  (void)state;
+TEST(a_trial_without_exposure_adds_nothing) {
   struct lb_part two[] = {{3, 20}, {1, 20}}, three[] = {{3, 20}, {0, 0}, {1, 20}};
   struct lb_rate x = lb_rate_share(two, 2), y = lb_rate_share(three, 3);
   near(x.low, y.low, 0);
   near(x.high, y.high, 0);
 }
 
-static void without_exposure_nothing_is_known(void **state) {
-  (void)state;
+TEST(without_exposure_nothing_is_known) {
   struct lb_rate x = lb_rate_share(NULL, 0), y = lb_rate_per(&(struct lb_part){0}, 1, 1000);
   assert_true(isnan(x.value) && isnan(y.value) && isinf(y.high));
   near(x.low + y.low, 0, 0);
   near(x.high, 1, 0);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(zero_of_n_has_the_rule_of_three_as_its_bound),
-      cmocka_unit_test(one_trial_has_the_interval_of_independent_events),
-      cmocka_unit_test(a_rate_is_per_exposure),
-      cmocka_unit_test(trials_that_differ_make_the_interval_wider),
-      cmocka_unit_test(a_rate_over_trials_is_reckoned_alike),
-      cmocka_unit_test(trials_that_happen_to_be_alike_count_as_no_more_events_than_there_were),
-      cmocka_unit_test(many_trials_come_near_the_normal_quantile),
-      cmocka_unit_test(nothing_in_all_trials_has_a_one_sided_bound),
-      cmocka_unit_test(a_trial_without_exposure_adds_nothing),
-      cmocka_unit_test(without_exposure_nothing_is_known),
-  };
-  return cmocka_run_group_tests_name("interval", tests, NULL, NULL);
 }

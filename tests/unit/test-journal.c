@@ -3,19 +3,10 @@
  * The journal of a run: what was added is read back, in whichever state the file was left, and nothing is
  * taken from the journal of another plan.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "base/files.h"
 #include "run/journal.h"
 
@@ -85,7 +76,7 @@ static off_t size_of(const char *path) {
   return st.st_size;
 }
 
-static void what_was_added_is_read_back(void **state) {
+TEST_WITH(what_was_added_is_read_back, set_up, tear_down) {
   struct world *w = *state;
   struct lb_tally tally;
   struct lb_journal journal;
@@ -104,7 +95,7 @@ static void what_was_added_is_read_back(void **state) {
 }
 
 /* Wherever the last record was cut off, the others are there, and the next one is read back, too. */
-static void half_a_record_is_none(void **state) {
+TEST_WITH(half_a_record_is_none, set_up, tear_down) {
   struct world *w = *state;
   end(w, 0, LB_SAFE, "");
   off_t one = size_of(records(w));
@@ -122,7 +113,7 @@ static void half_a_record_is_none(void **state) {
   }
 }
 
-static void a_record_with_a_wrong_byte_is_none(void **state) {
+TEST_WITH(a_record_with_a_wrong_byte_is_none, set_up, tear_down) {
   struct world *w = *state;
   struct lb_tally tally;
   struct lb_journal journal;
@@ -142,7 +133,7 @@ static void a_record_with_a_wrong_byte_is_none(void **state) {
   lb_tally_clear(&tally);
 }
 
-static void the_journal_of_another_plan_is_refused(void **state) {
+TEST_WITH(the_journal_of_another_plan_is_refused, set_up, tear_down) {
   struct world *w = *state;
   struct lb_plan other;
   struct lb_tally tally;
@@ -158,19 +149,8 @@ static void the_journal_of_another_plan_is_refused(void **state) {
   lb_plan_clear(&other);
 }
 
-static void a_folder_without_a_journal_is_refused(void **state) {
+TEST_WITH(a_folder_without_a_journal_is_refused, set_up, tear_down) {
   struct world *w = *state;
   assert_null(lb_journal_read("/tmp", &w->err));
   assert_non_null(strstr(w->err.text, "expected the folder of a run that was stopped"));
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      TEST(what_was_added_is_read_back),           TEST(half_a_record_is_none),
-      TEST(a_record_with_a_wrong_byte_is_none),    TEST(the_journal_of_another_plan_is_refused),
-      TEST(a_folder_without_a_journal_is_refused),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,18 +3,9 @@
  * Every number of an outcome, each with a value of its own, so that none can stand in another's place. The trial is
  * played by hand in one memory: a scene per number, each on a key of its own, at times of our choosing.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "base/error.h"
 #include "history/check.h"
 #include "base/files.h"
@@ -234,7 +225,7 @@ static void play(struct world *w) {
 
 /* ---- statements: counts ------------------------------------------------------------------------------------------ */
 
-static void each_count_of_the_checker_reaches_the_outcome(void **state) {
+TEST_WITH(each_count_of_the_checker_reaches_the_outcome, set_up, tear_down) {
   struct world *w = *state;
   play(w);
   judge(w);
@@ -255,7 +246,7 @@ static void each_count_of_the_checker_reaches_the_outcome(void **state) {
   assert_int_equal(w->out.blind_ns, 29 * MS);
 }
 
-static void each_count_of_the_measured_window_reaches_the_outcome(void **state) {
+TEST_WITH(each_count_of_the_measured_window_reaches_the_outcome, set_up, tear_down) {
   struct world *w = *state;
   play(w);
   judge(w);
@@ -271,7 +262,7 @@ static void each_count_of_the_measured_window_reaches_the_outcome(void **state) 
 }
 
 /* Of a timeline the times are the scenario's, not the lock's. */
-static void a_timeline_has_the_checkers_counts_and_no_others(void **state) {
+TEST_WITH(a_timeline_has_the_checkers_counts_and_no_others, set_up, tear_down) {
   struct world *w = *state;
   w->scenario.kind = LB_KIND_TIMELINE;
   play(w);
@@ -291,7 +282,7 @@ static void assert_near(uint64_t value, uint64_t expected) {
   assert_in_range(value, expected - expected / 64, expected + expected / 64);
 }
 
-static void each_quantile_stands_in_its_place(void **state) {
+TEST_WITH(each_quantile_stands_in_its_place, set_up, tear_down) {
   struct world *w = *state;
   uint64_t released = 1000 * MS;
   for (uint64_t i = 1; i <= ATTEMPTS; i++) {
@@ -318,7 +309,7 @@ static void each_quantile_stands_in_its_place(void **state) {
 
 /* ---- statements: files ------------------------------------------------------------------------------------------- */
 
-static void the_written_history_is_judged_like_the_trial(void **state) {
+TEST_WITH(the_written_history_is_judged_like_the_trial, set_up, tear_down) {
   struct world *w = *state;
   struct lb_check check;
   play(w);
@@ -339,7 +330,7 @@ static void the_written_history_is_judged_like_the_trial(void **state) {
   lb_history_clear(&h);
 }
 
-static void a_key_that_comes_late_has_its_name(void **state) {
+TEST_WITH(a_key_that_comes_late_has_its_name, set_up, tear_down) {
   struct world *w = *state;
   w->scenario.kind = LB_KIND_TIMELINE;
   held(w, 0, 0, 1 * MS, 2 * MS);
@@ -351,7 +342,7 @@ static void a_key_that_comes_late_has_its_name(void **state) {
   lb_history_clear(&h);
 }
 
-static void a_history_in_which_nobody_asked_names_no_key(void **state) {
+TEST_WITH(a_history_in_which_nobody_asked_names_no_key, set_up, tear_down) {
   struct world *w = *state;
   w->scenario.kind = LB_KIND_TIMELINE;
   said(w, 1 * MS, LB_EV_NOTE, "nobody came");
@@ -362,7 +353,7 @@ static void a_history_in_which_nobody_asked_names_no_key(void **state) {
   lb_history_clear(&h);
 }
 
-static void the_series_has_each_count_and_the_waits_in_microseconds(void **state) {
+TEST_WITH(the_series_has_each_count_and_the_waits_in_microseconds, set_up, tear_down) {
   struct world *w = *state;
   char line[300] = "", rest[300];
   play(w);
@@ -380,7 +371,7 @@ static void the_series_has_each_count_and_the_waits_in_microseconds(void **state
   assert_true(p99 > 1960 && p99 < 2040);
 }
 
-static void lengths_of_nothing_and_of_less_than_a_ms_have_rows(void **state) {
+TEST_WITH(lengths_of_nothing_and_of_less_than_a_ms_have_rows, set_up, tear_down) {
   struct world *w = *state;
   char line[300];
   int waits_of_nothing = 0, holds = 0;
@@ -409,7 +400,7 @@ static void long_violated_trial(struct world *w, size_t events) {
   for (size_t i = 4; i < events; i++) did(w, (i + 10) * MS, 2, 0, i % 2 ? LB_EV_RELEASE : LB_EV_GRANTED);
 }
 
-static void a_history_of_just_the_length_that_is_kept_stays_whole(void **state) {
+TEST_WITH(a_history_of_just_the_length_that_is_kept_stays_whole, set_up, tear_down) {
   struct world *w = *state;
   long_violated_trial(w, KEPT);
   judge(w);
@@ -419,7 +410,7 @@ static void a_history_of_just_the_length_that_is_kept_stays_whole(void **state) 
   lb_history_clear(&h);
 }
 
-static void that_a_history_was_cut_stands_at_the_cut(void **state) {
+TEST_WITH(that_a_history_was_cut_stands_at_the_cut, set_up, tear_down) {
   struct world *w = *state;
   long_violated_trial(w, KEPT + 3);
   judge(w);
@@ -432,7 +423,7 @@ static void that_a_history_was_cut_stands_at_the_cut(void **state) {
 }
 
 /* Whatever clients were told. */
-static void that_a_history_was_cut_is_its_last_word(void **state) {
+TEST_WITH(that_a_history_was_cut_is_its_last_word, set_up, tear_down) {
   struct world *w = *state;
   long_violated_trial(w, KEPT + 3);
   strcpy(w->stage.memory->state[0].error, "release: refused");
@@ -459,7 +450,7 @@ static void asks_again_in_vain(struct world *w) {
   did(w, (100 + 3 * TTL_MS / 2) * MS, 0, 0, LB_EV_TIMEOUT);
 }
 
-static void a_scenario_that_asks_for_one_hand_off_gets_none_from_a_lonely_client(void **state) {
+TEST_WITH(a_scenario_that_asks_for_one_hand_off_gets_none_from_a_lonely_client, set_up, tear_down) {
   struct world *w = *state;
   held(w, 0, 0, 10 * MS, 20 * MS);
   judge(w);
@@ -467,7 +458,7 @@ static void a_scenario_that_asks_for_one_hand_off_gets_none_from_a_lonely_client
   assert_string_equal(w->out.why, "0 hand-offs, the scenario asks for 1");
 }
 
-static void a_stall_of_up_to_half_the_ttl_does_not_excuse_being_stuck(void **state) {
+TEST_WITH(a_stall_of_up_to_half_the_ttl_does_not_excuse_being_stuck, set_up, tear_down) {
   struct world *w = *state;
   lb_stage_doubt(&w->stage, LB_STUCK, "no failover");
   two_held_apart(w);
@@ -485,7 +476,7 @@ static void a_stall_of_up_to_half_the_ttl_does_not_excuse_being_stuck(void **sta
   }
 }
 
-static void a_stall_that_may_be_why_it_is_stuck_is_told_in_ms(void **state) {
+TEST_WITH(a_stall_that_may_be_why_it_is_stuck_is_told_in_ms, set_up, tear_down) {
   struct world *w = *state;
   lb_stage_doubt(&w->stage, LB_STUCK, "no failover");
   two_held_apart(w);
@@ -497,7 +488,7 @@ static void a_stall_that_may_be_why_it_is_stuck_is_told_in_ms(void **state) {
 
 /* ---- statements: what cannot be written -------------------------------------------------------------------------- */
 
-static void a_history_that_no_reader_would_accept_is_an_error_with_a_reason(void **state) {
+TEST_WITH(a_history_that_no_reader_would_accept_is_an_error_with_a_reason, set_up, tear_down) {
   struct world *w = *state;
   w->scenario.kind = LB_KIND_TIMELINE;
   two_held_apart(w);
@@ -506,28 +497,4 @@ static void a_history_that_no_reader_would_accept_is_an_error_with_a_reason(void
   assert_int_equal(w->out.verdict, LB_UNDECIDED);
   assert_string_equal(w->out.why, "the trial's results could not be written: Invalid argument");
   assert_false(w->out.history_kept);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      TEST(each_count_of_the_checker_reaches_the_outcome),
-      TEST(each_count_of_the_measured_window_reaches_the_outcome),
-      TEST(a_timeline_has_the_checkers_counts_and_no_others),
-      TEST(each_quantile_stands_in_its_place),
-      TEST(the_written_history_is_judged_like_the_trial),
-      TEST(a_key_that_comes_late_has_its_name),
-      TEST(a_history_in_which_nobody_asked_names_no_key),
-      TEST(the_series_has_each_count_and_the_waits_in_microseconds),
-      TEST(lengths_of_nothing_and_of_less_than_a_ms_have_rows),
-      TEST(a_history_of_just_the_length_that_is_kept_stays_whole),
-      TEST(that_a_history_was_cut_stands_at_the_cut),
-      TEST(that_a_history_was_cut_is_its_last_word),
-      TEST(a_scenario_that_asks_for_one_hand_off_gets_none_from_a_lonely_client),
-      TEST(a_stall_of_up_to_half_the_ttl_does_not_excuse_being_stuck),
-      TEST(a_stall_that_may_be_why_it_is_stuck_is_told_in_ms),
-      TEST(a_history_that_no_reader_would_accept_is_an_error_with_a_reason),
-  };
-  return cmocka_run_group_tests_name("judge-counts", tests, NULL, NULL);
 }

@@ -3,21 +3,12 @@
  * From events to a verdict and files. Each test plays a trial by hand: clients record into the memory as real ones do,
  * but at times of our choosing, so that every figure is known beforehand.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <jansson.h>
 
-#include <errno.h>
-
+#include "test.h"
 #include "base/error.h"
 #include "history/check.h"
 #include "base/files.h"
@@ -164,7 +155,7 @@ static void asks_for_a_premise(struct world *w, bool holds) {
 
 /* ---- the verdict ------------------------------------------------------------------------------------------------- */
 
-static void a_premise_comes_before_whatever_came_out(void **state) {
+TEST_WITH(a_premise_comes_before_whatever_came_out, set_up, tear_down) {
   struct world *w = *state;
 #define BROKEN "the premise \"client 1 holds\" does not hold: the opposite was observed"
   asks_for_a_premise(w, false);
@@ -181,7 +172,7 @@ static void a_premise_comes_before_whatever_came_out(void **state) {
   assert_decided(w, LB_UNDECIDED, "no failover");
 }
 
-static void a_premise_that_was_observed_changes_nothing(void **state) {
+TEST_WITH(a_premise_that_was_observed_changes_nothing, set_up, tear_down) {
   struct world *w = *state;
   asks_for_a_premise(w, true);
   two_holds_at_once(w);
@@ -190,7 +181,7 @@ static void a_premise_that_was_observed_changes_nothing(void **state) {
   assert_decided(w, LB_VIOLATED, "");
 }
 
-static void what_only_a_safe_trial_needs_is_asked_of_that_alone(void **state) {
+TEST_WITH(what_only_a_safe_trial_needs_is_asked_of_that_alone, set_up, tear_down) {
   struct world *w = *state;
   asks_for_a_premise(w, false);
   w->scenario.premises[0].of_safe = true;
@@ -203,19 +194,19 @@ static void what_only_a_safe_trial_needs_is_asked_of_that_alone(void **state) {
   assert_decided(w, LB_VIOLATED, "");
 }
 
-static void holds_apart_are_safe(void **state) {
+TEST_WITH(holds_apart_are_safe, set_up, tear_down) {
   two_holds_apart(*state);
   judge(*state);
   assert_decided(*state, LB_SAFE, "");
 }
 
-static void holds_at_once_are_a_violation(void **state) {
+TEST_WITH(holds_at_once_are_a_violation, set_up, tear_down) {
   two_holds_at_once(*state);
   judge(*state);
   assert_decided(*state, LB_VIOLATED, "");
 }
 
-static void a_violation_with_the_proof_that_was_asked_for_counts(void **state) {
+TEST_WITH(a_violation_with_the_proof_that_was_asked_for_counts, set_up, tear_down) {
   struct world *w = *state;
   asks_for_proof(w);
   two_holds_at_once(w);
@@ -224,7 +215,7 @@ static void a_violation_with_the_proof_that_was_asked_for_counts(void **state) {
   assert_decided(w, LB_VIOLATED, "");
 }
 
-static void a_violation_without_that_proof_is_undecided(void **state) {
+TEST_WITH(a_violation_without_that_proof_is_undecided, set_up, tear_down) {
   struct world *w = *state;
   asks_for_proof(w);
   two_holds_at_once(w);
@@ -235,7 +226,7 @@ static void a_violation_without_that_proof_is_undecided(void **state) {
   assert_decided(w, LB_UNDECIDED, "exclusion was lost, but \"" FACT "\" was not observed");
 }
 
-static void a_safe_trial_needs_no_proof(void **state) {
+TEST_WITH(a_safe_trial_needs_no_proof, set_up, tear_down) {
   struct world *w = *state;
   asks_for_proof(w);
   two_holds_apart(w);
@@ -250,24 +241,24 @@ static void judge_stalled(struct world *w, unsigned traits, uint64_t stall_ns) {
   judge(w);
 }
 
-static void a_stall_above_half_the_ttl_makes_a_violation_of_a_lease_undecided(void **state) {
+TEST_WITH(a_stall_above_half_the_ttl_makes_a_violation_of_a_lease_undecided, set_up, tear_down) {
   judge_stalled(*state, LB_TRAIT_LEASED, TTL_MS * MS / 2 + 1);
   assert_decided(*state, LB_UNDECIDED,
                  "exclusion was lost, but the machine stalled for 500 ms, more than half the ttl");
 }
 
-static void a_stall_above_half_the_ttl_makes_a_violation_of_a_session_undecided(void **state) {
+TEST_WITH(a_stall_above_half_the_ttl_makes_a_violation_of_a_session_undecided, set_up, tear_down) {
   judge_stalled(*state, LB_TRAIT_SESSION, TTL_MS * MS);
   assert_decided(*state, LB_UNDECIDED,
                  "exclusion was lost, but the machine stalled for 1000 ms, more than half the ttl");
 }
 
-static void a_stall_of_just_half_the_ttl_excuses_nothing(void **state) {
+TEST_WITH(a_stall_of_just_half_the_ttl_excuses_nothing, set_up, tear_down) {
   judge_stalled(*state, LB_TRAIT_LEASED, TTL_MS * MS / 2);
   assert_decided(*state, LB_VIOLATED, "");
 }
 
-static void a_lock_without_expiry_has_no_excuse_in_a_stall(void **state) {
+TEST_WITH(a_lock_without_expiry_has_no_excuse_in_a_stall, set_up, tear_down) {
   judge_stalled(*state, LB_TRAIT_NO_EXPIRY, 100 * TTL_MS * MS);
   assert_decided(*state, LB_VIOLATED, "");
 }
@@ -281,7 +272,7 @@ static void renewal_in_vain(struct world *w, uint32_t client) {
                                      .flags = LB_EVF_CHECK});
 }
 
-static void a_violation_behind_a_renewal_without_an_answer_is_undecided_if_no_fault_was_played(void **state) {
+TEST_WITH(a_violation_behind_a_renewal_without_an_answer_is_undecided_if_no_fault_was_played, set_up, tear_down) {
   struct world *w = *state;
   two_holds_at_once(w);
   renewal_in_vain(w, 0);
@@ -289,7 +280,7 @@ static void a_violation_behind_a_renewal_without_an_answer_is_undecided_if_no_fa
   assert_int_equal(w->out.verdict, LB_UNDECIDED);
 }
 
-static void a_fault_is_why_a_renewal_gets_no_answer(void **state) {
+TEST_WITH(a_fault_is_why_a_renewal_gets_no_answer, set_up, tear_down) {
   struct world *w = *state;
   two_holds_at_once(w);
   struct lb_step kill = {
@@ -307,18 +298,18 @@ static void judge_stalled_and_clean(struct world *w, unsigned traits, uint64_t s
   judge(w);
 }
 
-static void a_test_on_a_machine_that_stalled_is_none(void **state) {
+TEST_WITH(a_test_on_a_machine_that_stalled_is_none, set_up, tear_down) {
   judge_stalled_and_clean(*state, LB_TRAIT_LEASED, TTL_MS * MS / 2 + 1);
   assert_decided(*state, LB_UNDECIDED,
                  "nothing went wrong, but the machine stalled for 500 ms, more than half the ttl");
 }
 
-static void a_stall_of_half_the_ttl_spoils_no_test(void **state) {
+TEST_WITH(a_stall_of_half_the_ttl_spoils_no_test, set_up, tear_down) {
   judge_stalled_and_clean(*state, LB_TRAIT_LEASED, TTL_MS * MS / 2);
   assert_decided(*state, LB_SAFE, "");
 }
 
-static void a_stall_does_not_matter_to_a_lock_without_expiry(void **state) {
+TEST_WITH(a_stall_does_not_matter_to_a_lock_without_expiry, set_up, tear_down) {
   judge_stalled_and_clean(*state, LB_TRAIT_NO_EXPIRY, 100 * TTL_MS * MS);
   assert_decided(*state, LB_SAFE, "");
 }
@@ -326,7 +317,7 @@ static void a_stall_does_not_matter_to_a_lock_without_expiry(void **state) {
 #define NOR ", nor for 1.5 s more, though every lease and session should be over that is not kept up"
 
 /* Client 0 has let go, and client 1 asks for two ttls and gets nothing. */
-static void who_asks_last_and_gets_nothing_is_stuck(void **state) {
+TEST_WITH(who_asks_last_and_gets_nothing_is_stuck, set_up, tear_down) {
   struct world *w = *state;
   w->scenario.kind = LB_KIND_TIMELINE;
   two_holds_apart(w);
@@ -339,7 +330,7 @@ static void who_asks_last_and_gets_nothing_is_stuck(void **state) {
                  IN_VAIN ", nor for 1.5 s more, though every lease and session should be over that is not kept up");
 }
 
-static void who_gets_it_when_a_lease_has_ended_is_delayed(void **state) {
+TEST_WITH(who_gets_it_when_a_lease_has_ended_is_delayed, set_up, tear_down) {
   struct world *w = *state;
   w->scenario.kind = LB_KIND_TIMELINE;
   two_holds_apart(w);
@@ -351,7 +342,7 @@ static void who_gets_it_when_a_lease_has_ended_is_delayed(void **state) {
 }
 
 /* A step waited in vain: a grant before all leases had ended is as good. */
-static void a_step_in_vain_is_delayed_if_somebody_is_granted_after_it(void **state) {
+TEST_WITH(a_step_in_vain_is_delayed_if_somebody_is_granted_after_it, set_up, tear_down) {
   struct world *w = *state;
   two_holds_apart(w);
   lb_stage_doubt(&w->stage, LB_STUCK, "no failover");
@@ -361,7 +352,7 @@ static void a_step_in_vain_is_delayed_if_somebody_is_granted_after_it(void **sta
 }
 
 /* Not by default: who was not asked for long enough may have been free a moment later. */
-static void what_ends_before_a_lease_could_is_undecided(void **state) {
+TEST_WITH(what_ends_before_a_lease_could_is_undecided, set_up, tear_down) {
   struct world *w = *state;
   two_holds_apart(w);
   lb_stage_doubt(&w->stage, LB_STUCK, "no failover");
@@ -373,7 +364,7 @@ static void what_ends_before_a_lease_could_is_undecided(void **state) {
 }
 #undef IN_VAIN
 
-static void where_nothing_was_granted_nothing_was_tested(void **state) {
+TEST_WITH(where_nothing_was_granted_nothing_was_tested, set_up, tear_down) {
   struct world *w = *state;
   w->scenario.min_handoffs = 0;
   record(w, 10, 0, LB_EV_ACQUIRE);
@@ -392,7 +383,7 @@ static void breaks(struct world *w, size_t client, const char *breach) {
   snprintf(state->breach, sizeof state->breach, "%s", breach);
 }
 
-static void what_is_undecided_or_stuck_says_what_clients_were_told(void **state) {
+TEST_WITH(what_is_undecided_or_stuck_says_what_clients_were_told, set_up, tear_down) {
   struct world *w = *state;
   record(w, 10, 0, LB_EV_ACQUIRE);
   record(w, 20, 0, LB_EV_TIMEOUT);
@@ -411,7 +402,7 @@ static void what_is_undecided_or_stuck_says_what_clients_were_told(void **state)
                  "; last error of client-1 (and of 2 others): release: refused");
 }
 
-static void what_the_reason_says_already_is_not_said_twice(void **state) {
+TEST_WITH(what_the_reason_says_already_is_not_said_twice, set_up, tear_down) {
   struct world *w = *state;
   fails(w, 2, "setup: no such table");
   lb_stage_doubt(&w->stage, LB_UNDECIDED, "observer could not set up: setup: no such table");
@@ -419,7 +410,7 @@ static void what_the_reason_says_already_is_not_said_twice(void **state) {
   assert_decided(w, LB_UNDECIDED, "observer could not set up: setup: no such table");
 }
 
-static void who_is_decided_needs_no_error(void **state) {
+TEST_WITH(who_is_decided_needs_no_error, set_up, tear_down) {
   struct world *w = *state;
   fails(w, 0, "release: refused");
   two_holds_at_once(w);
@@ -427,7 +418,7 @@ static void who_is_decided_needs_no_error(void **state) {
   assert_decided(w, LB_VIOLATED, "");
 }
 
-static void a_breach_of_the_contract_comes_before_everything_else(void **state) {
+TEST_WITH(a_breach_of_the_contract_comes_before_everything_else, set_up, tear_down) {
   struct world *w = *state;
   fails(w, 0, "release: refused");
   breaks(w, 2, "inspect answered 42, which is no result of it");
@@ -443,7 +434,7 @@ static void a_breach_of_the_contract_comes_before_everything_else(void **state) 
                  "client-2: breach of the contract (backends/backend.h): try_acquire granted with asked_at = 0");
 }
 
-static void a_breach_of_the_first_client_has_its_name_however_short_it_is(void **state) {
+TEST_WITH(a_breach_of_the_first_client_has_its_name_however_short_it_is, set_up, tear_down) {
   struct world *w = *state;
   breaks(w, 0, "x");
   two_holds_apart(w);
@@ -451,7 +442,7 @@ static void a_breach_of_the_first_client_has_its_name_however_short_it_is(void *
   assert_decided(w, LB_UNDECIDED, "client-1: breach of the contract (backends/backend.h): x");
 }
 
-static void an_error_is_told_however_short_it_is_and_of_one_other(void **state) {
+TEST_WITH(an_error_is_told_however_short_it_is_and_of_one_other, set_up, tear_down) {
   struct world *w = *state;
   fails(w, 0, "x");
   judge(w);
@@ -462,7 +453,7 @@ static void an_error_is_told_however_short_it_is_and_of_one_other(void **state) 
                  "nothing was ever granted, so nothing was tested; last error of client-1 (and of 1 other): x");
 }
 
-static void what_only_the_observer_was_told_is_told(void **state) {
+TEST_WITH(what_only_the_observer_was_told_is_told, set_up, tear_down) {
   struct world *w = *state;
   fails(w, 2, "inspect: no");
   judge(w);
@@ -470,7 +461,7 @@ static void what_only_the_observer_was_told_is_told(void **state) {
                  "nothing was ever granted, so nothing was tested; last error of the observer: inspect: no");
 }
 
-static void a_long_reason_with_a_long_error_ends_where_its_room_does(void **state) {
+TEST_WITH(a_long_reason_with_a_long_error_ends_where_its_room_does, set_up, tear_down) {
   struct world *w = *state;
   char reason[396], error[250];
   memset(reason, 'r', sizeof reason - 1);
@@ -486,7 +477,7 @@ static void a_long_reason_with_a_long_error_ends_where_its_room_does(void **stat
 }
 
 /* Or the reason could not be written into run.json. */
-static void a_reason_that_was_cut_off_is_still_utf8(void **state) {
+TEST_WITH(a_reason_that_was_cut_off_is_still_utf8, set_up, tear_down) {
   struct world *w = *state;
   char text[400] = "";
   memset(text, 'x', 200);
@@ -504,7 +495,7 @@ static void a_reason_that_was_cut_off_is_still_utf8(void **state) {
   }
 }
 
-static void a_history_ends_with_what_clients_were_told(void **state) {
+TEST_WITH(a_history_ends_with_what_clients_were_told, set_up, tear_down) {
   struct world *w = *state;
   struct lb_history h;
   struct lb_error err;
@@ -522,7 +513,7 @@ static void a_history_ends_with_what_clients_were_told(void **state) {
   lb_history_clear(&h);
 }
 
-static void the_error_of_each_client_and_of_the_observer_is_kept(void **state) {
+TEST_WITH(the_error_of_each_client_and_of_the_observer_is_kept, set_up, tear_down) {
   struct world *w = *state;
   w->scenario.kind = LB_KIND_TIMELINE;
   record(w, 10, 0, LB_EV_ACQUIRE);
@@ -542,7 +533,7 @@ static void the_error_of_each_client_and_of_the_observer_is_kept(void **state) {
   }
 }
 
-static void the_error_of_a_history_without_any_event_stands_at_its_begin(void **state) {
+TEST_WITH(the_error_of_a_history_without_any_event_stands_at_its_begin, set_up, tear_down) {
   struct world *w = *state;
   w->scenario.kind = LB_KIND_TIMELINE;
   fails(w, 0, "open: refused");
@@ -553,12 +544,12 @@ static void the_error_of_a_history_without_any_event_stands_at_its_begin(void **
   assert_int_equal(w->stage.history.events[0].s, 0);
 }
 
-static void a_trial_without_any_event_is_undecided(void **state) {
+TEST_WITH(a_trial_without_any_event_is_undecided, set_up, tear_down) {
   judge(*state);
   assert_decided(*state, LB_UNDECIDED, "nothing was ever granted, so nothing was tested");
 }
 
-static void fewer_hand_offs_than_asked_for_are_undecided(void **state) {
+TEST_WITH(fewer_hand_offs_than_asked_for_are_undecided, set_up, tear_down) {
   struct world *w = *state;
   w->scenario.min_handoffs = 2;
   two_holds_apart(w);
@@ -566,7 +557,7 @@ static void fewer_hand_offs_than_asked_for_are_undecided(void **state) {
   assert_decided(w, LB_UNDECIDED, "1 hand-offs, the scenario asks for 2");
 }
 
-static void as_many_hand_offs_as_asked_for_are_enough(void **state) {
+TEST_WITH(as_many_hand_offs_as_asked_for_are_enough, set_up, tear_down) {
   struct world *w = *state;
   w->scenario.min_handoffs = 2;
   two_holds_apart(w);
@@ -575,7 +566,7 @@ static void as_many_hand_offs_as_asked_for_are_enough(void **state) {
   assert_decided(w, LB_SAFE, "");
 }
 
-static void a_single_client_need_not_hand_off(void **state) {
+TEST_WITH(a_single_client_need_not_hand_off, set_up, tear_down) {
   struct world *w = *state;
   w->scenario.min_handoffs = 2;
   w->stage.client_count = 1;
@@ -595,19 +586,19 @@ static void an_overlap_with_a_lease_until(struct world *w, uint64_t until_ms) {
   hold(w, 1, 12, 15, 30);
 }
 
-static void an_overlap_within_the_lease_is_a_violation(void **state) {
+TEST_WITH(an_overlap_within_the_lease_is_a_violation, set_up, tear_down) {
   an_overlap_with_a_lease_until(*state, 16);
   judge(*state);
   assert_decided(*state, LB_VIOLATED, "");
 }
 
-static void an_overlap_after_the_lease_is_undecided(void **state) {
+TEST_WITH(an_overlap_after_the_lease_is_undecided, set_up, tear_down) {
   an_overlap_with_a_lease_until(*state, 14);
   judge(*state);
   assert_decided(*state, LB_UNDECIDED, "exclusion was lost, but only after the earlier holder's lease was over");
 }
 
-static void where_leases_run_out_on_purpose_it_counts(void **state) {
+TEST_WITH(where_leases_run_out_on_purpose_it_counts, set_up, tear_down) {
   struct world *w = *state;
   w->scenario.past_lease = true;
   an_overlap_with_a_lease_until(w, 14);
@@ -615,7 +606,7 @@ static void where_leases_run_out_on_purpose_it_counts(void **state) {
   assert_decided(w, LB_VIOLATED, "");
 }
 
-static void a_pause_alone_does_not_make_it_count(void **state) {
+TEST_WITH(a_pause_alone_does_not_make_it_count, set_up, tear_down) {
   struct world *w = *state;
   w->scenario.kind = LB_KIND_TIMELINE;
   w->step = (struct lb_step){.verb = LB_STEP_PAUSE, .a = {.kind = LB_ROLE_CLIENT, .number = 1}};
@@ -652,7 +643,7 @@ static void check_came_to(struct world *w, uint64_t at_ms, uint32_t client, enum
   move_to(w, client, at_ms);
 }
 
-static void under_a_guard_an_overlap_without_damage_is_safe(void **state) {
+TEST_WITH(under_a_guard_an_overlap_without_damage_is_safe, set_up, tear_down) {
   struct world *w = *state;
   w->plan.guard = LB_GUARD_DEADLINE;
   an_overtaken_client(w, false);
@@ -668,7 +659,7 @@ static void judged_under(struct world *w, enum lb_guard guard) {
   judge(w);
 }
 
-static void a_guard_that_nobody_asked_makes_nothing_safe(void **state) {
+TEST_WITH(a_guard_that_nobody_asked_makes_nothing_safe, set_up, tear_down) {
   judged_under(*state, LB_GUARD_SIGNAL);
   assert_decided(*state, LB_UNDECIDED, "nobody came to a check of the guard, so it had nothing to decide");
 }
@@ -700,27 +691,27 @@ static void judged_at_the_resource(struct world *w, enum lb_guard guard, bool re
   assert_int_equal(w->out.double_holds, 1);
 }
 
-static void a_claim_that_was_overtaken_and_refused_is_safe(void **state) {
+TEST_WITH(a_claim_that_was_overtaken_and_refused_is_safe, set_up, tear_down) {
   judged_at_the_resource(*state, LB_GUARD_CLAIM, true);
   assert_decided(*state, LB_SAFE, "");
 }
 
-static void a_fence_that_was_overtaken_and_refused_is_safe(void **state) {
+TEST_WITH(a_fence_that_was_overtaken_and_refused_is_safe, set_up, tear_down) {
   judged_at_the_resource(*state, LB_GUARD_FENCE, true);
   assert_decided(*state, LB_SAFE, "");
 }
 
-static void a_claim_that_refused_nobody_kept_nothing_whole(void **state) {
+TEST_WITH(a_claim_that_refused_nobody_kept_nothing_whole, set_up, tear_down) {
   judged_at_the_resource(*state, LB_GUARD_CLAIM, false);
   assert_decided(*state, LB_UNDECIDED, RESOURCE_BY_CHANCE);
 }
 
-static void a_fence_that_refused_nobody_kept_nothing_whole(void **state) {
+TEST_WITH(a_fence_that_refused_nobody_kept_nothing_whole, set_up, tear_down) {
   judged_at_the_resource(*state, LB_GUARD_FENCE, false);
   assert_decided(*state, LB_UNDECIDED, RESOURCE_BY_CHANCE);
 }
 
-static void a_resource_needs_to_refuse_nobody_where_one_held_at_a_time(void **state) {
+TEST_WITH(a_resource_needs_to_refuse_nobody_where_one_held_at_a_time, set_up, tear_down) {
   struct world *w = *state;
   w->scenario.kind = LB_KIND_TIMELINE;
   w->plan.guard = LB_GUARD_CLAIM;
@@ -730,7 +721,7 @@ static void a_resource_needs_to_refuse_nobody_where_one_held_at_a_time(void **st
 }
 
 /* Or the rate of damage would be taken of those trials only in which there was an occasion. */
-static void in_a_campaign_nobody_has_to_come_to_the_resource(void **state) {
+TEST_WITH(in_a_campaign_nobody_has_to_come_to_the_resource, set_up, tear_down) {
   struct world *w = *state;
   w->scenario.kind = LB_KIND_CAMPAIGN;
   w->plan.guard = LB_GUARD_FENCE;
@@ -748,22 +739,22 @@ static void judged_at_a_check(struct world *w, uint64_t at_ms, uint32_t client, 
   judge(w);
 }
 
-static void a_check_that_stopped_no_overtaken_client_kept_nothing_whole(void **state) {
+TEST_WITH(a_check_that_stopped_no_overtaken_client_kept_nothing_whole, set_up, tear_down) {
   judged_at_a_check(*state, 28, 0, LB_CHECK_PASSED);
   assert_decided(*state, LB_UNDECIDED, CHECKS_BY_CHANCE);
 }
 
-static void a_check_that_stopped_the_wrong_client_kept_nothing_whole(void **state) {
+TEST_WITH(a_check_that_stopped_the_wrong_client_kept_nothing_whole, set_up, tear_down) {
   judged_at_a_check(*state, 28, 1, LB_CHECK_TOLD_NO);
   assert_decided(*state, LB_UNDECIDED, CHECKS_BY_CHANCE);
 }
 
-static void a_check_that_stopped_the_overtaken_client_is_safe(void **state) {
+TEST_WITH(a_check_that_stopped_the_overtaken_client_is_safe, set_up, tear_down) {
   judged_at_a_check(*state, 28, 0, LB_CHECK_TOLD_NO);
   assert_decided(*state, LB_SAFE, "");
 }
 
-static void a_check_needs_to_stop_nobody_where_one_held_at_a_time(void **state) {
+TEST_WITH(a_check_needs_to_stop_nobody_where_one_held_at_a_time, set_up, tear_down) {
   struct world *w = *state;
   w->scenario.kind = LB_KIND_TIMELINE;
   w->plan.guard = LB_GUARD_SIGNAL;
@@ -775,7 +766,7 @@ static void a_check_needs_to_stop_nobody_where_one_held_at_a_time(void **state) 
 
 /* What is asked of a safe trial is about the lock: a guard that did its work is safe without it, and one
  * that did nothing is not. */
-static void what_a_safe_trial_needs_is_waived_for_a_guard_that_did_its_work(void **state) {
+TEST_WITH(what_a_safe_trial_needs_is_waived_for_a_guard_that_did_its_work, set_up, tear_down) {
   struct world *w = *state;
   asks_for_a_premise(w, false);
   w->scenario.premises[0].of_safe = true;
@@ -783,7 +774,7 @@ static void what_a_safe_trial_needs_is_waived_for_a_guard_that_did_its_work(void
   assert_decided(w, LB_SAFE, "");
 }
 
-static void and_not_where_one_held_at_a_time(void **state) {
+TEST_WITH(and_not_where_one_held_at_a_time, set_up, tear_down) {
   struct world *w = *state;
   asks_for_a_premise(w, false);
   w->scenario.premises[0].of_safe = true;
@@ -794,13 +785,13 @@ static void and_not_where_one_held_at_a_time(void **state) {
   assert_decided(w, LB_UNDECIDED, "a safe trial would have to show \"client 1 holds\", and no step observed it");
 }
 
-static void a_question_that_nobody_answered_is_undecided(void **state) {
+TEST_WITH(a_question_that_nobody_answered_is_undecided, set_up, tear_down) {
   check_came_to(*state, 13, 0, LB_CHECK_ERROR);
   judged_under(*state, LB_GUARD_RECHECK);
   assert_decided(*state, LB_UNDECIDED, "no check of the guard was ever answered, so it protected nothing");
 }
 
-static void silence_is_no_protection(void **state) {
+TEST_WITH(silence_is_no_protection, set_up, tear_down) {
   struct world *w = *state;
   strcpy(w->stage.memory->state[0].error, "holds: Connection refused");
   check_came_to(w, 13, 0, LB_CHECK_PASSED);
@@ -850,31 +841,31 @@ static void silence_under_a_cut(struct world *w, size_t replicas, const char *re
   judge(w);
 }
 
-static void who_is_cut_off_is_right_to_stop(void **state) {
+TEST_WITH(who_is_cut_off_is_right_to_stop, set_up, tear_down) {
   silence_under_a_cut(*state, 2, "redis-1, redis-2, redis-3");
   assert_decided(*state, LB_SAFE, "");
 }
 
-static void who_could_have_asked_a_replica_is_not(void **state) {
+TEST_WITH(who_could_have_asked_a_replica_is_not, set_up, tear_down) {
   silence_under_a_cut(*state, 2, "redis-1, redis-2");
   assert_decided(
       *state, LB_UNDECIDED,
       "the guard stopped client-1 because nobody answered, though it was not cut off: that is no protection");
 }
 
-static void one_of_three_masters_says_nothing_of_the_lock(void **state) {
+TEST_WITH(one_of_three_masters_says_nothing_of_the_lock, set_up, tear_down) {
   silence_under_a_cut(*state, 0, "redis-1, redis-2");
   assert_decided(*state, LB_SAFE, "");
 }
 
-static void two_of_three_masters_do(void **state) {
+TEST_WITH(two_of_three_masters_do, set_up, tear_down) {
   silence_under_a_cut(*state, 0, "redis-1");
   assert_decided(
       *state, LB_UNDECIDED,
       "the guard stopped client-1 because nobody answered, though it was not cut off: that is no protection");
 }
 
-static void under_a_guard_a_stale_write_is_a_violation(void **state) {
+TEST_WITH(under_a_guard_a_stale_write_is_a_violation, set_up, tear_down) {
   struct world *w = *state;
   w->plan.guard = LB_GUARD_DEADLINE;
   an_overtaken_client(w, true);
@@ -896,7 +887,7 @@ static void the_same_number_twice(struct world *w) {
   }
 }
 
-static void a_number_that_does_not_grow_counts_under_the_fence(void **state) {
+TEST_WITH(a_number_that_does_not_grow_counts_under_the_fence, set_up, tear_down) {
   struct world *w = *state;
   w->plan.guard = LB_GUARD_FENCE;
   the_same_number_twice(w);
@@ -904,7 +895,7 @@ static void a_number_that_does_not_grow_counts_under_the_fence(void **state) {
   assert_decided(w, LB_VIOLATED, "");
 }
 
-static void a_number_that_does_not_grow_means_nothing_to_a_deadline(void **state) {
+TEST_WITH(a_number_that_does_not_grow_means_nothing_to_a_deadline, set_up, tear_down) {
   struct world *w = *state;
   w->plan.guard = LB_GUARD_DEADLINE;
   the_same_number_twice(w);
@@ -913,7 +904,7 @@ static void a_number_that_does_not_grow_means_nothing_to_a_deadline(void **state
   assert_decided(w, LB_SAFE, "");
 }
 
-static void a_timeline_in_which_nobody_met_is_undecided(void **state) {
+TEST_WITH(a_timeline_in_which_nobody_met_is_undecided, set_up, tear_down) {
   struct world *w = *state;
   w->scenario.kind = LB_KIND_TIMELINE;
   hold(w, 0, 10, 11, 20);
@@ -922,7 +913,7 @@ static void a_timeline_in_which_nobody_met_is_undecided(void **state) {
   assert_decided(w, LB_UNDECIDED, "no client asked while another one held the lock or might have held it");
 }
 
-static void a_timeline_in_which_one_waited_for_the_other_is_safe(void **state) {
+TEST_WITH(a_timeline_in_which_one_waited_for_the_other_is_safe, set_up, tear_down) {
   struct world *w = *state;
   w->scenario.kind = LB_KIND_TIMELINE;
   two_holds_apart(w);
@@ -930,7 +921,7 @@ static void a_timeline_in_which_one_waited_for_the_other_is_safe(void **state) {
   assert_decided(w, LB_SAFE, "");
 }
 
-static void a_workload_without_a_grant_while_it_was_measured_is_undecided(void **state) {
+TEST_WITH(a_workload_without_a_grant_while_it_was_measured_is_undecided, set_up, tear_down) {
   struct world *w = *state;
   two_holds_apart(w);
   phase(w, 40, LB_PHASE_MEASURE);
@@ -939,7 +930,7 @@ static void a_workload_without_a_grant_while_it_was_measured_is_undecided(void *
   assert_decided(w, LB_UNDECIDED, "nothing was granted while it was measured");
 }
 
-static void what_is_stuck_says_why(void **state) {
+TEST_WITH(what_is_stuck_says_why, set_up, tear_down) {
   struct world *w = *state;
   two_holds_apart(w);
   lb_stage_doubt(&w->stage, LB_STUCK, "no failover within %d s", 20);
@@ -948,7 +939,7 @@ static void what_is_stuck_says_why(void **state) {
   assert_decided(w, LB_STUCK, "no failover within 20 s" NOR);
 }
 
-static void a_stall_may_be_why_it_is_stuck(void **state) {
+TEST_WITH(a_stall_may_be_why_it_is_stuck, set_up, tear_down) {
   struct world *w = *state;
   w->out.stall_ns = TTL_MS * MS / 2 + 1;
   lb_stage_doubt(&w->stage, LB_STUCK, "no failover");
@@ -957,7 +948,7 @@ static void a_stall_may_be_why_it_is_stuck(void **state) {
   assert_non_null(strstr(w->out.why, "no failover, but the machine stalled for "));
 }
 
-static void a_stuck_trial_needs_no_grant(void **state) {
+TEST_WITH(a_stuck_trial_needs_no_grant, set_up, tear_down) {
   struct world *w = *state;
   lb_stage_doubt(&w->stage, LB_STUCK, "no failover");
   asks_again(w, 100, 100 + ENOUGH_MS, LB_EV_TIMEOUT);
@@ -965,7 +956,7 @@ static void a_stuck_trial_needs_no_grant(void **state) {
   assert_decided(w, LB_STUCK, "no failover" NOR);
 }
 
-static void a_violation_comes_before_being_stuck(void **state) {
+TEST_WITH(a_violation_comes_before_being_stuck, set_up, tear_down) {
   struct world *w = *state;
   two_holds_at_once(w);
   lb_stage_doubt(&w->stage, LB_STUCK, "no failover");
@@ -973,7 +964,7 @@ static void a_violation_comes_before_being_stuck(void **state) {
   assert_decided(w, LB_VIOLATED, "");
 }
 
-static void a_doubt_comes_before_all(void **state) {
+TEST_WITH(a_doubt_comes_before_all, set_up, tear_down) {
   struct world *w = *state;
   two_holds_at_once(w);
   lb_stage_doubt(&w->stage, LB_UNDECIDED, "the server died");
@@ -982,7 +973,7 @@ static void a_doubt_comes_before_all(void **state) {
   assert_decided(w, LB_UNDECIDED, "the server died");
 }
 
-static void a_doubt_comes_before_being_stuck_also_when_it_is_found_later(void **state) {
+TEST_WITH(a_doubt_comes_before_being_stuck_also_when_it_is_found_later, set_up, tear_down) {
   struct world *w = *state;
   two_holds_apart(w);
   lb_stage_doubt(&w->stage, LB_STUCK, "no failover");
@@ -1007,14 +998,14 @@ static void a_campaign_waits_in_vain(struct world *w, uint64_t until_ms) {
   judge(w);
 }
 
-static void a_campaign_without_a_grant_for_too_long_is_stuck(void **state) {
+TEST_WITH(a_campaign_without_a_grant_for_too_long_is_stuck, set_up, tear_down) {
   struct world *w = *state;
   a_campaign_waits_in_vain(w, 20 + ENOUGH_MS);
   assert_int_equal(w->out.no_grant_ns, ENOUGH_MS * MS);
   assert_decided(w, LB_STUCK, "for 1.5 s the lock was asked for and granted to nobody; this campaign allows 0.1 s");
 }
 
-static void a_campaign_that_ends_before_a_lease_could_is_undecided(void **state) {
+TEST_WITH(a_campaign_that_ends_before_a_lease_could_is_undecided, set_up, tear_down) {
   struct world *w = *state;
   a_campaign_waits_in_vain(w, 121);
   assert_int_equal(w->out.no_grant_ns, 101 * MS);
@@ -1023,7 +1014,7 @@ static void a_campaign_that_ends_before_a_lease_could_is_undecided(void **state)
       "for 0.1 s the lock was asked for and granted to nobody; this campaign allows 0.1 s; whether a lease would have ended that is not known");
 }
 
-static void a_campaign_that_goes_on_after_a_standstill_is_delayed(void **state) {
+TEST_WITH(a_campaign_that_goes_on_after_a_standstill_is_delayed, set_up, tear_down) {
   struct world *w = *state;
   w->scenario.kind = LB_KIND_CAMPAIGN;
   w->scenario.min_handoffs = 0;
@@ -1038,7 +1029,7 @@ static void a_campaign_that_goes_on_after_a_standstill_is_delayed(void **state) 
       "for 0.2 s the lock was asked for and granted to nobody; this campaign allows 0.1 s; then it was granted again");
 }
 
-static void a_campaign_that_is_granted_just_in_time_is_not(void **state) {
+TEST_WITH(a_campaign_that_is_granted_just_in_time_is_not, set_up, tear_down) {
   struct world *w = *state;
   a_campaign_waits_in_vain(w, 120);
   assert_int_equal(w->out.no_grant_ns, 100 * MS);
@@ -1046,7 +1037,7 @@ static void a_campaign_that_is_granted_just_in_time_is_not(void **state) {
 }
 
 /* Only a stall of its own size explains it: more than half of what the campaign allows. */
-static void a_standstill_is_doubted_with_a_stall_of_its_size_only(void **state) {
+TEST_WITH(a_standstill_is_doubted_with_a_stall_of_its_size_only, set_up, tear_down) {
   struct world *w = *state;
   w->out.stall_ns = 50 * MS;
   a_campaign_waits_in_vain(w, 20 + ENOUGH_MS);
@@ -1056,7 +1047,7 @@ static void a_standstill_is_doubted_with_a_stall_of_its_size_only(void **state) 
   assert_int_equal(w->out.verdict, LB_UNDECIDED);
 }
 
-static void a_violation_comes_before_a_standstill(void **state) {
+TEST_WITH(a_violation_comes_before_a_standstill, set_up, tear_down) {
   struct world *w = *state;
   two_holds_at_once(w);
   w->scenario.kind = LB_KIND_CAMPAIGN;
@@ -1067,7 +1058,7 @@ static void a_violation_comes_before_a_standstill(void **state) {
   assert_int_equal(w->out.verdict, LB_VIOLATED);
 }
 
-static void a_load_without_faults_may_stand_still(void **state) {
+TEST_WITH(a_load_without_faults_may_stand_still, set_up, tear_down) {
   struct world *w = *state;
   a_campaign_waits_in_vain(w, 400);
   w->scenario.kind = LB_KIND_LOAD;
@@ -1078,7 +1069,7 @@ static void a_load_without_faults_may_stand_still(void **state) {
 
 /* ---- the figures ------------------------------------------------------------------------------------------------- */
 
-static void the_counts_are_the_checkers(void **state) {
+TEST_WITH(the_counts_are_the_checkers, set_up, tear_down) {
   struct world *w = *state;
   two_holds_at_once(w);
   hold(w, 0, 40, 41, 50);
@@ -1092,7 +1083,7 @@ static void the_counts_are_the_checkers(void **state) {
 }
 
 /* wait 1, 13; hold 9, 5; hand-off 5 ms */
-static void the_figures_of_a_workload_are_those_on_paper(void **state) {
+TEST_WITH(the_figures_of_a_workload_are_those_on_paper, set_up, tear_down) {
   struct world *w = *state;
   two_holds_apart(w);
   record(w, 31, 0, LB_EV_ACQUIRE);
@@ -1131,7 +1122,7 @@ static void assert_history(const struct world *w, size_t events) {
   lb_history_clear(&h);
 }
 
-static void the_history_of_a_timeline_is_kept(void **state) {
+TEST_WITH(the_history_of_a_timeline_is_kept, set_up, tear_down) {
   struct world *w = *state;
   w->scenario.kind = LB_KIND_TIMELINE;
   two_holds_apart(w);
@@ -1141,13 +1132,13 @@ static void the_history_of_a_timeline_is_kept(void **state) {
   assert_history(w, 9);
 }
 
-static void the_history_of_a_workload_that_was_not_safe_is_kept(void **state) {
+TEST_WITH(the_history_of_a_workload_that_was_not_safe_is_kept, set_up, tear_down) {
   two_holds_at_once(*state);
   judge(*state);
   assert_history(*state, 8);
 }
 
-static void the_history_of_a_safe_workload_is_not_kept(void **state) {
+TEST_WITH(the_history_of_a_safe_workload_is_not_kept, set_up, tear_down) {
   struct world *w = *state;
   two_holds_apart(w);
   judge(w);
@@ -1175,7 +1166,7 @@ static void many_holds_apart(struct world *w, unsigned count, uint64_t from_ms) 
   for (unsigned i = 0; i < count; i++) hold(w, i % 2, from_ms + 10 * i, from_ms + 10 * i + 1, from_ms + 10 * i + 5);
 }
 
-static void of_a_long_workload_the_begin_is_kept(void **state) {
+TEST_WITH(of_a_long_workload_the_begin_is_kept, set_up, tear_down) {
   struct world *w = *state;
   two_holds_at_once(w);
   many_holds_apart(w, 15000, 100);
@@ -1185,7 +1176,7 @@ static void of_a_long_workload_the_begin_is_kept(void **state) {
   assert_int_equal(kept_events(w, 8 + 15000 * EVENTS_EACH), KEPT);
 }
 
-static void the_first_double_hold_is_kept_however_late_it_is(void **state) {
+TEST_WITH(the_first_double_hold_is_kept_however_late_it_is, set_up, tear_down) {
   struct world *w = *state;
   struct lb_history h;
   struct lb_check check;
@@ -1205,7 +1196,7 @@ static void the_first_double_hold_is_kept_however_late_it_is(void **state) {
   lb_history_clear(&h);
 }
 
-static void a_long_timeline_is_kept_whole(void **state) {
+TEST_WITH(a_long_timeline_is_kept_whole, set_up, tear_down) {
   struct world *w = *state;
   w->scenario.kind = LB_KIND_TIMELINE;
   many_holds_apart(w, 15000, 0);
@@ -1213,7 +1204,7 @@ static void a_long_timeline_is_kept_whole(void **state) {
   assert_history(w, 15000 * EVENTS_EACH);
 }
 
-static void a_timeline_has_no_figures_of_speed(void **state) {
+TEST_WITH(a_timeline_has_no_figures_of_speed, set_up, tear_down) {
   struct world *w = *state;
   w->scenario.kind = LB_KIND_TIMELINE;
   two_holds_apart(w);
@@ -1246,7 +1237,7 @@ static unsigned long long latency_count(const struct world *w, const char *metri
   return sum;
 }
 
-static void latency_rows_are_the_buckets_in_use_and_add_up(void **state) {
+TEST_WITH(latency_rows_are_the_buckets_in_use_and_add_up, set_up, tear_down) {
   struct world *w = *state;
   for (unsigned i = 0; i < 20; i++) hold(w, i % 2, 100 * i + i % 3, 100 * i + 10, 100 * i + 20 + i);
   w->scenario.hold_ms = 5;
@@ -1257,7 +1248,7 @@ static void latency_rows_are_the_buckets_in_use_and_add_up(void **state) {
   assert_int_equal(latency_count(w, "handoff"), 0); /* nobody waits while another holds */
 }
 
-static void holds_of_no_length_have_no_rows(void **state) {
+TEST_WITH(holds_of_no_length_have_no_rows, set_up, tear_down) {
   struct world *w = *state;
   two_holds_apart(w);
   judge(w);
@@ -1265,7 +1256,7 @@ static void holds_of_no_length_have_no_rows(void **state) {
   assert_int_equal(latency_count(w, "hold"), 0);
 }
 
-static void a_campaign_measures_no_speed(void **state) {
+TEST_WITH(a_campaign_measures_no_speed, set_up, tear_down) {
   struct world *w = *state;
   w->scenario.kind = LB_KIND_CAMPAIGN;
   two_holds_apart(w);
@@ -1274,7 +1265,7 @@ static void a_campaign_measures_no_speed(void **state) {
 }
 
 /* The load is left out; a timeline keeps its history. */
-static void a_safe_campaign_keeps_its_faults(void **state) {
+TEST_WITH(a_safe_campaign_keeps_its_faults, set_up, tear_down) {
   struct world *w = *state;
   struct lb_error line;
   unsigned proofs = 0, lines = 0;
@@ -1306,14 +1297,14 @@ static void a_safe_campaign_keeps_its_faults(void **state) {
   assert_int_equal(access(part(w, "faults", "jsonl"), F_OK), -1);
 }
 
-static void hand_offs_are_in_the_latency_rows(void **state) {
+TEST_WITH(hand_offs_are_in_the_latency_rows, set_up, tear_down) {
   struct world *w = *state;
   two_holds_apart(w);
   judge(w);
   assert_int_equal(latency_count(w, "handoff"), 1);
 }
 
-static void the_series_has_a_row_a_second_and_adds_up(void **state) {
+TEST_WITH(the_series_has_a_row_a_second_and_adds_up, set_up, tear_down) {
   struct world *w = *state;
   char line[300];
   static const unsigned expected[] = {2, 0, 1};
@@ -1351,13 +1342,13 @@ static void remove_folder(const struct world *w, const char *name) {
   lb_remove_tree(path);
 }
 
-static void a_missing_folder_for_figures_is_an_error_with_a_reason(void **state) {
+TEST_WITH(a_missing_folder_for_figures_is_an_error_with_a_reason, set_up, tear_down) {
   remove_folder(*state, "parts");
   two_holds_apart(*state);
   assert_not_written(*state, ENOENT);
 }
 
-static void a_missing_folder_for_histories_is_an_error_with_a_reason(void **state) {
+TEST_WITH(a_missing_folder_for_histories_is_an_error_with_a_reason, set_up, tear_down) {
   remove_folder(*state, "histories");
   two_holds_at_once(*state);
   assert_not_written(*state, ENOENT);
@@ -1366,7 +1357,7 @@ static void a_missing_folder_for_histories_is_an_error_with_a_reason(void **stat
 static const char *const files[][2] = {{"parts", "latency"}, {"parts", "series"}, {"histories", "hist"}};
 enum { FILES = sizeof files / sizeof *files };
 
-static void each_file_that_cannot_be_opened_is_an_error_with_a_reason(void **state) {
+TEST_WITH(each_file_that_cannot_be_opened_is_an_error_with_a_reason, set_up, tear_down) {
   struct world *w = *state;
   two_holds_at_once(w);
   for (size_t i = 0; i < FILES; i++) {
@@ -1378,7 +1369,7 @@ static void each_file_that_cannot_be_opened_is_an_error_with_a_reason(void **sta
   }
 }
 
-static void a_full_disk_is_an_error_with_a_reason(void **state) {
+TEST_WITH(a_full_disk_is_an_error_with_a_reason, set_up, tear_down) {
   struct world *w = *state;
   two_holds_at_once(w);
   for (size_t i = 0; i < FILES; i++) {
@@ -1388,112 +1379,4 @@ static void a_full_disk_is_an_error_with_a_reason(void **state) {
     assert_int_equal(unlink(path), 0);
     lb_history_clear(&w->stage.history);
   }
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      TEST(a_premise_comes_before_whatever_came_out),
-      TEST(a_premise_that_was_observed_changes_nothing),
-      TEST(what_only_a_safe_trial_needs_is_asked_of_that_alone),
-      TEST(holds_apart_are_safe),
-      TEST(holds_at_once_are_a_violation),
-      TEST(a_violation_with_the_proof_that_was_asked_for_counts),
-      TEST(a_violation_without_that_proof_is_undecided),
-      TEST(a_safe_trial_needs_no_proof),
-      TEST(a_stall_above_half_the_ttl_makes_a_violation_of_a_lease_undecided),
-      TEST(a_stall_above_half_the_ttl_makes_a_violation_of_a_session_undecided),
-      TEST(a_stall_of_just_half_the_ttl_excuses_nothing),
-      TEST(a_lock_without_expiry_has_no_excuse_in_a_stall),
-      TEST(a_violation_behind_a_renewal_without_an_answer_is_undecided_if_no_fault_was_played),
-      TEST(a_fault_is_why_a_renewal_gets_no_answer),
-      TEST(a_test_on_a_machine_that_stalled_is_none),
-      TEST(a_stall_of_half_the_ttl_spoils_no_test),
-      TEST(a_stall_does_not_matter_to_a_lock_without_expiry),
-      TEST(who_asks_last_and_gets_nothing_is_stuck),
-      TEST(who_gets_it_when_a_lease_has_ended_is_delayed),
-      TEST(a_step_in_vain_is_delayed_if_somebody_is_granted_after_it),
-      TEST(what_ends_before_a_lease_could_is_undecided),
-      TEST(where_nothing_was_granted_nothing_was_tested),
-      TEST(a_trial_without_any_event_is_undecided),
-      TEST(what_is_undecided_or_stuck_says_what_clients_were_told),
-      TEST(what_the_reason_says_already_is_not_said_twice),
-      TEST(who_is_decided_needs_no_error),
-      TEST(a_breach_of_the_contract_comes_before_everything_else),
-      TEST(a_breach_of_the_first_client_has_its_name_however_short_it_is),
-      TEST(an_error_is_told_however_short_it_is_and_of_one_other),
-      TEST(what_only_the_observer_was_told_is_told),
-      TEST(a_long_reason_with_a_long_error_ends_where_its_room_does),
-      TEST(a_reason_that_was_cut_off_is_still_utf8),
-      TEST(a_history_ends_with_what_clients_were_told),
-      TEST(the_error_of_each_client_and_of_the_observer_is_kept),
-      TEST(the_error_of_a_history_without_any_event_stands_at_its_begin),
-      TEST(fewer_hand_offs_than_asked_for_are_undecided),
-      TEST(as_many_hand_offs_as_asked_for_are_enough),
-      TEST(a_single_client_need_not_hand_off),
-      TEST(an_overlap_within_the_lease_is_a_violation),
-      TEST(an_overlap_after_the_lease_is_undecided),
-      TEST(where_leases_run_out_on_purpose_it_counts),
-      TEST(a_pause_alone_does_not_make_it_count),
-      TEST(under_a_guard_an_overlap_without_damage_is_safe),
-      TEST(a_guard_that_nobody_asked_makes_nothing_safe),
-      TEST(a_claim_that_was_overtaken_and_refused_is_safe),
-      TEST(a_fence_that_was_overtaken_and_refused_is_safe),
-      TEST(a_claim_that_refused_nobody_kept_nothing_whole),
-      TEST(a_fence_that_refused_nobody_kept_nothing_whole),
-      TEST(a_resource_needs_to_refuse_nobody_where_one_held_at_a_time),
-      TEST(in_a_campaign_nobody_has_to_come_to_the_resource),
-      TEST(a_check_that_stopped_no_overtaken_client_kept_nothing_whole),
-      TEST(a_check_that_stopped_the_wrong_client_kept_nothing_whole),
-      TEST(a_check_that_stopped_the_overtaken_client_is_safe),
-      TEST(a_check_needs_to_stop_nobody_where_one_held_at_a_time),
-      TEST(what_a_safe_trial_needs_is_waived_for_a_guard_that_did_its_work),
-      TEST(and_not_where_one_held_at_a_time),
-      TEST(a_question_that_nobody_answered_is_undecided),
-      TEST(silence_is_no_protection),
-      TEST(who_is_cut_off_is_right_to_stop),
-      TEST(who_could_have_asked_a_replica_is_not),
-      TEST(one_of_three_masters_says_nothing_of_the_lock),
-      TEST(two_of_three_masters_do),
-      TEST(under_a_guard_a_stale_write_is_a_violation),
-      TEST(a_number_that_does_not_grow_counts_under_the_fence),
-      TEST(a_number_that_does_not_grow_means_nothing_to_a_deadline),
-      TEST(a_timeline_in_which_nobody_met_is_undecided),
-      TEST(a_timeline_in_which_one_waited_for_the_other_is_safe),
-      TEST(a_workload_without_a_grant_while_it_was_measured_is_undecided),
-      TEST(what_is_stuck_says_why),
-      TEST(a_stall_may_be_why_it_is_stuck),
-      TEST(a_stuck_trial_needs_no_grant),
-      TEST(a_campaign_without_a_grant_for_too_long_is_stuck),
-      TEST(a_campaign_that_ends_before_a_lease_could_is_undecided),
-      TEST(a_campaign_that_goes_on_after_a_standstill_is_delayed),
-      TEST(a_campaign_that_is_granted_just_in_time_is_not),
-      TEST(a_standstill_is_doubted_with_a_stall_of_its_size_only),
-      TEST(a_violation_comes_before_a_standstill),
-      TEST(a_load_without_faults_may_stand_still),
-      TEST(a_violation_comes_before_being_stuck),
-      TEST(a_doubt_comes_before_all),
-      TEST(a_doubt_comes_before_being_stuck_also_when_it_is_found_later),
-      TEST(the_counts_are_the_checkers),
-      TEST(the_figures_of_a_workload_are_those_on_paper),
-      TEST(the_history_of_a_timeline_is_kept),
-      TEST(the_history_of_a_workload_that_was_not_safe_is_kept),
-      TEST(the_history_of_a_safe_workload_is_not_kept),
-      TEST(of_a_long_workload_the_begin_is_kept),
-      TEST(the_first_double_hold_is_kept_however_late_it_is),
-      TEST(a_long_timeline_is_kept_whole),
-      TEST(a_timeline_has_no_figures_of_speed),
-      TEST(latency_rows_are_the_buckets_in_use_and_add_up),
-      TEST(holds_of_no_length_have_no_rows),
-      TEST(a_safe_campaign_keeps_its_faults),
-      TEST(a_campaign_measures_no_speed),
-      TEST(hand_offs_are_in_the_latency_rows),
-      TEST(the_series_has_a_row_a_second_and_adds_up),
-      TEST(a_missing_folder_for_figures_is_an_error_with_a_reason),
-      TEST(a_missing_folder_for_histories_is_an_error_with_a_reason),
-      TEST(each_file_that_cannot_be_opened_is_an_error_with_a_reason),
-      TEST(a_full_disk_is_an_error_with_a_reason),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,18 +3,12 @@
  * What the compilers of a JVM have run, by the names of its threads. This process plays the JVM; its threads say what
  * they have run themselves.
  */
-#include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "servers/zookeeper_jvm.h"
 
 enum { MS = 1000000, WORK_MS = 60 };
@@ -44,8 +38,7 @@ static void *work(void *of) {
   return NULL;
 }
 
-static void only_the_compilers_are_counted(void **state) {
-  (void)state;
+TEST(only_the_compilers_are_counted) {
   struct thread threads[] = {{.name = "C1 CompilerThre"}, {.name = "GC Thread#0"}, {.name = "C2 CompilerThre"}};
   enum { COUNT = sizeof threads / sizeof *threads };
   lb_ns compiling;
@@ -63,24 +56,13 @@ static void only_the_compilers_are_counted(void **state) {
   assert_in_range(compiling, expected - 12 * MS, expected + 20 * MS);
 }
 
-static void nobody_compiles_here(void **state) {
-  (void)state;
+TEST(nobody_compiles_here) {
   lb_ns compiling = 1;
   assert_int_equal(lb_jvm_compiling(getpid(), &compiling), 0);
   assert_int_equal(compiling, 0);
 }
 
-static void no_process_is_an_error(void **state) {
-  (void)state;
+TEST(no_process_is_an_error) {
   lb_ns compiling;
   assert_int_equal(lb_jvm_compiling(0, &compiling), -ESRCH);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(only_the_compilers_are_counted),
-      cmocka_unit_test(nobody_compiles_here),
-      cmocka_unit_test(no_process_is_an_error),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,17 +2,9 @@
  *
  * Histories that are missing on purpose: which line speaks of one, and what is refused.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "base/files.h"
 #include "show/left_out.h"
 
@@ -45,14 +37,12 @@ static int look(const char *text, const char *name) {
   return lb_left_out(path_of(name), why, sizeof why);
 }
 
-static void without_the_file_nothing_was_left_out(void **state) {
-  (void)state;
+TEST_WITH(without_the_file_nothing_was_left_out, make_folder, remove_folder) {
   assert_int_equal(lb_left_out(path_of("a.hist"), why, sizeof why), 0);
   assert_int_equal(lb_left_out("/nowhere/at/all", why, sizeof why), 0);
 }
 
-static void the_first_pattern_that_fits_gives_the_reason(void **state) {
-  (void)state;
+TEST_WITH(the_first_pattern_that_fits_gives_the_reason, make_folder, remove_folder) {
   const char *text = "# comment: of a.hist\n\n  storm.* : too: large \r\n*.hist:second\na.hist: third\n";
   assert_int_equal(look(text, "storm.x@y.none.c1.t1.hist"), 1);
   assert_string_equal(why, "too: large");
@@ -61,15 +51,13 @@ static void the_first_pattern_that_fits_gives_the_reason(void **state) {
   assert_int_equal(look(text, "a.txt"), 0);
 }
 
-static void a_pattern_is_of_the_whole_name_and_not_of_the_path(void **state) {
-  (void)state;
+TEST_WITH(a_pattern_is_of_the_whole_name_and_not_of_the_path, make_folder, remove_folder) {
   assert_int_equal(look("a: no\ntmp*: no\n*.broken@*.hist: yes\n", "aa.hist"), 0);
   assert_int_equal(look("[ab]?.hist: yes", "ax.hist"), 1);
   assert_string_equal(why, "yes");
 }
 
-static void another_form_is_refused_with_its_line(void **state) {
-  (void)state;
+TEST_WITH(another_form_is_refused_with_its_line, make_folder, remove_folder) {
   const char *const bad[] = {"\nno colon\n", "#\n: reason\n", "a: b\npattern:\n"};
   const int lines[] = {2, 2, 2};
   char wanted[100];
@@ -78,16 +66,4 @@ static void another_form_is_refused_with_its_line(void **state) {
     snprintf(wanted, sizeof wanted, "left-out.txt:%d: found '", lines[i]);
     if (!strstr(why, wanted) || !strstr(why, "expected PATTERN: reason")) fail_msg("%s", why);
   }
-}
-
-#define EACH(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      EACH(without_the_file_nothing_was_left_out),
-      EACH(the_first_pattern_that_fits_gives_the_reason),
-      EACH(a_pattern_is_of_the_whole_name_and_not_of_the_path),
-      EACH(another_form_is_refused_with_its_line),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,19 +2,10 @@
  *
  * What a scenario takes from another one, `like = NAME`, and several steps in one line.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "scenario/scenario.h"
 
 #define OWN "[scenario]\ntitle = t\nquestion = q\n" /* 3 lines */
@@ -80,8 +71,7 @@ static void refused(const char *text, const char *message) {
 
 /* ---- like ------------------------------------------------------------------------------------ */
 
-static void what_is_not_given_is_that_of_the_base(void **state) {
-  (void)state;
+TEST(what_is_not_given_is_that_of_the_base) {
   struct lb_scenario s = good("f.ini", OWN "like = base\n");
   assert_string_equal(s.name, "f");
   assert_string_equal(s.title, "t");
@@ -103,8 +93,7 @@ static void what_is_not_given_is_that_of_the_base(void **state) {
   lb_scenario_clear(&s);
 }
 
-static void a_key_of_its_own_replaces_that_of_the_base(void **state) {
-  (void)state;
+TEST(a_key_of_its_own_replaces_that_of_the_base) {
   struct lb_scenario s = good(
       "f.ini", OWN "like = base\nrefuted = mine\n[workload]\nttl_ms = 9000\nrenew = no\n[proof]\npast_lease = no\n");
   assert_string_equal(s.refuted, "mine");
@@ -115,8 +104,7 @@ static void a_key_of_its_own_replaces_that_of_the_base(void **state) {
   lb_scenario_clear(&s);
 }
 
-static void a_list_replaces_the_whole_list(void **state) {
-  (void)state;
+TEST(a_list_replaces_the_whole_list) {
   struct lb_scenario s = good(
       "f.ini", OWN
       "like = base\n[workload]\noption = x.y=3\n[timeline]\nstep = client 2 acquire within 1s\nstep = client 2 read\n"
@@ -132,8 +120,7 @@ static void a_list_replaces_the_whole_list(void **state) {
   lb_scenario_clear(&s);
 }
 
-static void exceptions_are_those_of_the_file(void **state) {
-  (void)state;
+TEST(exceptions_are_those_of_the_file) {
   struct lb_scenario s = good("f.ini", OWN "like = base\n");
   assert_int_equal(s.expect_count, 0);
   lb_scenario_clear(&s);
@@ -143,8 +130,7 @@ static void exceptions_are_those_of_the_file(void **state) {
   lb_scenario_clear(&s);
 }
 
-static void a_base_may_be_a_path_from_the_file(void **state) {
-  (void)state;
+TEST(a_base_may_be_a_path_from_the_file) {
   char path[300];
   snprintf(path, sizeof path, "%s", place("beside.ini"));
   struct lb_scenario s = good(path, OWN "like = failover/base.ini\n");
@@ -154,22 +140,19 @@ static void a_base_may_be_a_path_from_the_file(void **state) {
           "f.ini:4: like = nowhere/base.ini: nowhere/base.ini: No such file or directory");
 }
 
-static void a_base_that_is_not_there_is_refused_with_the_nearest(void **state) {
-  (void)state;
+TEST(a_base_that_is_not_there_is_refused_with_the_nearest) {
   refused(OWN "like = bse\n", "f.ini:4: like = bse: unknown scenario, did you mean 'base'?");
   refused(
       OWN "like = something-else\n",
       "f.ini:4: like = something-else: unknown scenario: expected one of `list scenarios`, or a path to an .ini file");
 }
 
-static void a_base_is_like_nobody(void **state) {
-  (void)state;
+TEST(a_base_is_like_nobody) {
   refused(OWN "like = chained\n",
           "f.ini:4: like = chained: that one is like base itself: expected a scenario without `like`");
 }
 
-static void a_refusal_of_the_base_has_both_places(void **state) {
-  (void)state;
+TEST(a_refusal_of_the_base_has_both_places) {
   char message[600];
   snprintf(message, sizeof message, "f.ini:4: like = wrong: %s:4: [scenario] has no key 'ttl'",
            place("failover/wrong.ini"));
@@ -179,15 +162,13 @@ static void a_refusal_of_the_base_has_both_places(void **state) {
   assert_memory_equal(err.text, message, strlen(message));
 }
 
-static void title_and_question_are_its_own(void **state) {
-  (void)state;
+TEST(title_and_question_are_its_own) {
   refused("[scenario]\ntitle = t\nlike = base\n", "f.ini: [scenario] question is missing: expected question = text");
   refused("[scenario]\nquestion = q\nlike = base\n", "f.ini: [scenario] title is missing: expected title = text");
 }
 
 /* The line of `like` is where to look. */
-static void what_does_not_fit_names_the_line_of_like(void **state) {
-  (void)state;
+TEST(what_does_not_fit_names_the_line_of_like) {
   refused(OWN "like = base\n[workload]\nclients = 1, 2\n",
           "f.ini:6: clients: a timeline has one number of clients, not 2");
   refused(OWN "like = base\n[timeline]\nstep = client 1 acquire within 1s\nstep = observe client 1\n",
@@ -196,8 +177,7 @@ static void what_does_not_fit_names_the_line_of_like(void **state) {
 
 /* ---- several steps in one line --------------------------------------------------------------- */
 
-static void a_line_of_steps_is_as_many_steps(void **state) {
-  (void)state;
+TEST(a_line_of_steps_is_as_many_steps) {
   struct lb_scenario s = good(
       "f.ini", TIMELINE
       "step = client 1 acquire within 1s\nstep = 3 times: wait 100ms,  client 1 read ; comment\nstep = client 1 write,client 1 release within 1s\n");
@@ -220,8 +200,7 @@ static void a_line_of_steps_is_as_many_steps(void **state) {
   lb_scenario_clear(&s);
 }
 
-static void a_bad_line_of_steps_is_refused(void **state) {
-  (void)state;
+TEST(a_bad_line_of_steps_is_refused) {
   static const char form[] = "expected N times: STEP, STEP with N from 1 to 1000";
   static const char *const words[] = {
       "3 time: heal", "3: heal", "0 times: heal", "1001 times: heal", "99999 times: heal", "3 times heal", "3"};
@@ -239,20 +218,4 @@ static void a_bad_line_of_steps_is_refused(void **state) {
   refused(TIMELINE "step = 600 times: wait 1s, wait 2s\n", "f.ini:10: step = wait 1s: expected at most 1000 of them");
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(what_is_not_given_is_that_of_the_base),
-      cmocka_unit_test(a_key_of_its_own_replaces_that_of_the_base),
-      cmocka_unit_test(a_list_replaces_the_whole_list),
-      cmocka_unit_test(exceptions_are_those_of_the_file),
-      cmocka_unit_test(a_base_may_be_a_path_from_the_file),
-      cmocka_unit_test(a_base_that_is_not_there_is_refused_with_the_nearest),
-      cmocka_unit_test(a_base_is_like_nobody),
-      cmocka_unit_test(a_refusal_of_the_base_has_both_places),
-      cmocka_unit_test(title_and_question_are_its_own),
-      cmocka_unit_test(what_does_not_fit_names_the_line_of_like),
-      cmocka_unit_test(a_line_of_steps_is_as_many_steps),
-      cmocka_unit_test(a_bad_line_of_steps_is_refused),
-  };
-  return cmocka_run_group_tests_name("like", tests, make_tree, drop_tree);
-}
+GROUP(make_tree, drop_tree);

@@ -4,25 +4,16 @@
  * exists; the other way and everybody else are not. What is held comes when it is released. What has to be looked at
  * from inside a sandbox runs in a child that writes its complaint into a pipe; none is success.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "test.h"
 #include "skip.h"
 
 #include "base/clock.h"
@@ -138,8 +129,7 @@ static const char *look_late(void) {
   return byte_takes(a, b) >= LATE_MS ? "a byte is late after the line has ended" : NULL;
 }
 
-static void one_direction_of_a_connection_that_exists_is_late(void **state) {
-  (void)state;
+TEST(one_direction_of_a_connection_that_exists_is_late) {
   NEED_SANDBOX();
   inside(look_late);
 }
@@ -155,8 +145,7 @@ static const char *look_both_ways(void) {
   return byte_takes(b, a) < LATE_MS ? "a byte was early the other way" : NULL;
 }
 
-static void two_lines_make_both_directions_late(void **state) {
-  (void)state;
+TEST(two_lines_make_both_directions_late) {
   NEED_SANDBOX();
   inside(look_both_ways);
 }
@@ -175,8 +164,7 @@ static const char *look_twice(void) {
   return net.lines == line && !line->older ? NULL : "a line that was refused is kept";
 }
 
-static void a_second_line_on_the_same_way_is_refused(void **state) {
-  (void)state;
+TEST(a_second_line_on_the_same_way_is_refused) {
   NEED_SANDBOX();
   inside(look_twice);
 }
@@ -220,8 +208,7 @@ static const char *look_at_each(void) {
              : NULL;
 }
 
-static void on_patient_hosts_every_message_is_late_by_the_delay_alone(void **state) {
-  (void)state;
+TEST(on_patient_hosts_every_message_is_late_by_the_delay_alone) {
   NEED_SANDBOX();
   inside(look_at_each);
 }
@@ -249,8 +236,7 @@ static const char *look_at_bulk(void) {
   return NULL;
 }
 
-static void much_data_comes_whole_and_in_order(void **state) {
-  (void)state;
+TEST(much_data_comes_whole_and_in_order) {
   NEED_SANDBOX();
   inside(look_at_bulk);
 }
@@ -269,8 +255,7 @@ static const char *look_at_ends(void) {
              : "somebody holds the other end of a pipe that was closed";
 }
 
-static void a_line_keeps_nothing_open_that_is_not_its_own(void **state) {
-  (void)state;
+TEST(a_line_keeps_nothing_open_that_is_not_its_own) {
   NEED_SANDBOX();
   inside(look_at_ends);
 }
@@ -301,8 +286,7 @@ static const char *look_at_jitter(void) {
   return line->shared->own.count >= MANY ? NULL : "what the line adds itself is not counted";
 }
 
-static void packets_spread_and_a_connection_keeps_its_order(void **state) {
-  (void)state;
+TEST(packets_spread_and_a_connection_keeps_its_order) {
   NEED_SANDBOX();
   inside(look_at_jitter);
 }
@@ -332,8 +316,7 @@ static const char *look_at_loss(void) {
              : complain("%llu and %llu dropped", (unsigned long long)dropped[0], (unsigned long long)dropped[1]);
 }
 
-static void so_many_are_lost_as_the_seed_says(void **state) {
-  (void)state;
+TEST(so_many_are_lost_as_the_seed_says) {
   NEED_SANDBOX();
   inside(look_at_loss);
 }
@@ -364,8 +347,7 @@ static const char *look_at_drop(void) {
   return readable(b, WAIT_MS) ? NULL : "it is not sent again";
 }
 
-static void one_message_is_lost_with_all_that_follows_it(void **state) {
-  (void)state;
+TEST(one_message_is_lost_with_all_that_follows_it) {
   NEED_SANDBOX();
   inside(look_at_drop);
 }
@@ -387,8 +369,7 @@ static const char *look_at_kept(void) {
   return undo(line);
 }
 
-static void one_message_is_held_with_all_that_follows_it(void **state) {
-  (void)state;
+TEST(one_message_is_held_with_all_that_follows_it) {
   NEED_SANDBOX();
   inside(look_at_kept);
 }
@@ -412,8 +393,7 @@ static const char *look_held(void) {
   return byte_takes(a, b) < 0 ? "nothing passes after the end" : NULL;
 }
 
-static void what_is_held_comes_when_it_is_passed_on(void **state) {
-  (void)state;
+TEST(what_is_held_comes_when_it_is_passed_on) {
   NEED_SANDBOX();
   inside(look_held);
 }
@@ -430,8 +410,7 @@ static const char *look_ended(void) {
   return readable(b, WAIT_MS) && read(b, text, sizeof text) == 1 && *text == 'x' ? NULL : "what was held is lost";
 }
 
-static void the_end_of_a_line_passes_on_what_it_holds(void **state) {
-  (void)state;
+TEST(the_end_of_a_line_passes_on_what_it_holds) {
   NEED_SANDBOX();
   inside(look_ended);
 }
@@ -454,8 +433,7 @@ static const char *look_cut(void) {
   return readable(b, WAIT_MS) ? NULL : "the byte is not sent again";
 }
 
-static void a_cut_drops_what_is_on_its_way(void **state) {
-  (void)state;
+TEST(a_cut_drops_what_is_on_its_way) {
   NEED_SANDBOX();
   inside(look_cut);
 }
@@ -476,8 +454,7 @@ static const char *look_silent(void) {
   return readable(b, WAIT_MS) ? NULL : "the byte is not sent again";
 }
 
-static void a_silent_way_drops_what_is_due(void **state) {
-  (void)state;
+TEST(a_silent_way_drops_what_is_due) {
   NEED_SANDBOX();
   inside(look_silent);
 }
@@ -499,8 +476,7 @@ static const char *look_at_probe(void) {
   return atomic_load(&line->seen[0].others) > 0 ? "the probe is taken for somebody's packet" : NULL;
 }
 
-static void the_probe_is_late_and_comes_back_at_once(void **state) {
-  (void)state;
+TEST(the_probe_is_late_and_comes_back_at_once) {
   NEED_SANDBOX();
   inside(look_at_probe);
 }
@@ -520,8 +496,7 @@ static const char *look_at_broken(void) {
   return took < LATE_MS * MS ? NULL : "a packet that came straight seems late";
 }
 
-static void a_line_that_does_not_delay_is_not_proved(void **state) {
-  (void)state;
+TEST(a_line_that_does_not_delay_is_not_proved) {
   NEED_SANDBOX();
   inside(look_at_broken);
 }
@@ -535,31 +510,7 @@ static const char *look_without_hosts(void) {
              : complain("%d: %s", r, err.text);
 }
 
-static void without_separate_hosts_a_line_is_refused(void **state) {
-  (void)state;
+TEST(without_separate_hosts_a_line_is_refused) {
   NEED_SANDBOX();
   inside(look_without_hosts);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(one_direction_of_a_connection_that_exists_is_late),
-      cmocka_unit_test(two_lines_make_both_directions_late),
-      cmocka_unit_test(a_second_line_on_the_same_way_is_refused),
-      cmocka_unit_test(on_patient_hosts_every_message_is_late_by_the_delay_alone),
-      cmocka_unit_test(much_data_comes_whole_and_in_order),
-      cmocka_unit_test(a_line_keeps_nothing_open_that_is_not_its_own),
-      cmocka_unit_test(packets_spread_and_a_connection_keeps_its_order),
-      cmocka_unit_test(so_many_are_lost_as_the_seed_says),
-      cmocka_unit_test(one_message_is_lost_with_all_that_follows_it),
-      cmocka_unit_test(one_message_is_held_with_all_that_follows_it),
-      cmocka_unit_test(what_is_held_comes_when_it_is_passed_on),
-      cmocka_unit_test(the_end_of_a_line_passes_on_what_it_holds),
-      cmocka_unit_test(a_cut_drops_what_is_on_its_way),
-      cmocka_unit_test(a_silent_way_drops_what_is_due),
-      cmocka_unit_test(the_probe_is_late_and_comes_back_at_once),
-      cmocka_unit_test(a_line_that_does_not_delay_is_not_proved),
-      cmocka_unit_test(without_separate_hosts_a_line_is_refused),
-  };
-  return cmocka_run_group_tests_name("line", tests, NULL, NULL);
 }

@@ -2,21 +2,14 @@
  *
  * The memory is as large as a trial asks for: no resource lies on another one, on an event, or on what protocols share.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "backends/registry.h"
 #include "client/memory.h"
 #include "client/env.h"
 
 enum { KEYS = 5000 };
 
-static void every_key_has_a_resource_of_its_own(void **state) {
-  (void)state;
+TEST(every_key_has_a_resource_of_its_own) {
   struct lb_memory *memory = lb_memory_map(2, 2, KEYS);
   assert_non_null(memory);
   lb_memory_record(memory, 1, (struct lb_event){.kind = LB_EV_ACQUIRE, .client = 1, .key = 7});
@@ -33,8 +26,7 @@ static void every_key_has_a_resource_of_its_own(void **state) {
   lb_memory_unmap(memory);
 }
 
-static void resources_can_be_swapped_as_one_word(void **state) {
-  (void)state;
+TEST(resources_can_be_swapped_as_one_word) {
   for (size_t keys = 0; keys < 4; keys++) {
     struct lb_memory *memory = lb_memory_map(1, 1, keys);
     assert_int_equal((uintptr_t)memory->resource % 16, 0);
@@ -46,8 +38,7 @@ static void resources_can_be_swapped_as_one_word(void **state) {
 }
 
 /* A worker writes for many clients; each event says whose it is, and each client has a state of its own. */
-static void logs_belong_to_writers_and_states_to_clients(void **state) {
-  (void)state;
+TEST(logs_belong_to_writers_and_states_to_clients) {
   enum { CLIENTS = 3000, WRITERS = 2 };
   struct lb_memory *memory = lb_memory_map(CLIENTS, WRITERS, 1);
   assert_non_null(memory);
@@ -72,8 +63,7 @@ static void logs_belong_to_writers_and_states_to_clients(void **state) {
 }
 
 /* A lock in shared memory has room for each of them. */
-static void a_lock_without_a_server_has_room_for_every_key(void **state) {
-  (void)state;
+TEST(a_lock_without_a_server_has_room_for_every_key) {
   const struct lb_protocol *local = lb_protocol_find("local");
   struct lb_memory *memory = lb_memory_map(1, 1, KEYS);
   struct lb_process_env env;
@@ -93,14 +83,4 @@ static void a_lock_without_a_server_has_room_for_every_key(void **state) {
   }
   local->close((struct lb_session *)session);
   lb_memory_unmap(memory);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_key_has_a_resource_of_its_own),
-      cmocka_unit_test(resources_can_be_swapped_as_one_word),
-      cmocka_unit_test(logs_belong_to_writers_and_states_to_clients),
-      cmocka_unit_test(a_lock_without_a_server_has_room_for_every_key),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

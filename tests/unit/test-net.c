@@ -4,27 +4,18 @@
  * inside with it. What has to be looked at from inside runs in a child that writes its complaint into a pipe; none is
  * success.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "test.h"
 #include "skip.h"
 
 #include "base/clock.h"
@@ -146,8 +137,26 @@ static const char *look_together(void) {
   return wrong ? wrong : only_parted(0, 0);
 }
 
-static void hosts_reach_each_other(void **state) {
-  (void)state;
+/* The first of this file, while nobody has asked the probe. */
+TEST(namespaces_can_be_switched_off) {
+  int status = -1;
+  pid_t pid = fork();
+  if (pid == 0) { /* the probe answers once per process: this program has not asked it yet */
+    setenv("LOCKBENCH_NO_NAMESPACES", "1", 1);
+    const struct lb_isolation *isolation = lb_isolation_probe();
+    pid_t parent = getpid(), child = lb_sandbox_fork(-1, -1);
+    if (child == 0) _exit(getppid() == parent && !lb_proc_sandboxed ? 42 : 43);
+    waitpid(child, &status, 0);
+    bool named = strcmp(lb_isolation_name(isolation->kind), "none") == 0 &&
+                 strstr(isolation->why.text, "LOCKBENCH_NO_NAMESPACES");
+    _exit(named && WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+  }
+  assert_int_equal(waitpid(pid, &status, 0), pid);
+  assert_true(WIFEXITED(status));
+  assert_int_equal(WEXITSTATUS(status), 42);
+}
+
+TEST(hosts_reach_each_other) {
   NEED_SANDBOX();
   inside(look_together);
 }
@@ -158,8 +167,7 @@ static const char *look_parted(void) {
   return wrong ? wrong : only_parted(0, 1);
 }
 
-static void a_cut_parts_two_hosts_both_ways_and_no_third(void **state) {
-  (void)state;
+TEST(a_cut_parts_two_hosts_both_ways_and_no_third) {
   NEED_SANDBOX();
   inside(look_parted);
 }
@@ -205,8 +213,7 @@ static const char *look_at_packets(void) {
   return wrong;
 }
 
-static void no_packet_passes_a_cut_in_either_direction(void **state) {
-  (void)state;
+TEST(no_packet_passes_a_cut_in_either_direction) {
   NEED_SANDBOX();
   inside(look_at_packets);
 }
@@ -223,8 +230,7 @@ static const char *look_at_one_way(void) {
   return wrong ? wrong : only_parted(0, 1); /* a connection needs both ways */
 }
 
-static void a_cut_of_one_way_lets_packets_pass_the_other_way(void **state) {
-  (void)state;
+TEST(a_cut_of_one_way_lets_packets_pass_the_other_way) {
   NEED_SANDBOX();
   inside(look_at_one_way);
 }
@@ -260,8 +266,7 @@ static const char *look_at_counters(void) {
   return wrong ? wrong : dropped(older, 2, 1);
 }
 
-static void each_cut_counts_what_it_alone_drops_the_younger_first(void **state) {
-  (void)state;
+TEST(each_cut_counts_what_it_alone_drops_the_younger_first) {
   NEED_SANDBOX();
   inside(look_at_counters);
 }
@@ -283,8 +288,7 @@ static const char *look_healed_one_by_one(void) {
   return wrong ? wrong : only_parted(0, 0);
 }
 
-static void cuts_are_healed_one_by_one(void **state) {
-  (void)state;
+TEST(cuts_are_healed_one_by_one) {
   NEED_SANDBOX();
   inside(look_healed_one_by_one);
 }
@@ -298,8 +302,7 @@ static const char *look_half_made(void) {
   return net.cuts ? "a cut that was refused is kept" : only_parted(0, 0);
 }
 
-static void a_cut_that_cannot_be_made_whole_leaves_nothing(void **state) {
-  (void)state;
+TEST(a_cut_that_cannot_be_made_whole_leaves_nothing) {
   NEED_SANDBOX();
   inside(look_half_made);
 }
@@ -327,8 +330,7 @@ static const char *look_half_healed(void) {
   return net.cuts ? "a cut that was healed is kept" : only_parted(0, 0);
 }
 
-static void what_one_host_does_not_undo_is_undone_on_the_others_and_kept(void **state) {
-  (void)state;
+TEST(what_one_host_does_not_undo_is_undone_on_the_others_and_kept) {
   NEED_SANDBOX();
   inside(look_half_healed);
 }
@@ -352,8 +354,7 @@ static const char *look_at_first_packet(void) {
 
 /* Of networks that are handed over too early one in some six loses its first packets. One of sixteen is granted to a
  * machine that stands still by itself. */
-static void the_first_packet_after_building_arrives(void **state) {
-  (void)state;
+TEST(the_first_packet_after_building_arrives) {
   NEED_SANDBOX();
   slow = mmap(NULL, sizeof *slow, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   assert_true(slow != MAP_FAILED);
@@ -374,8 +375,7 @@ static const char *look_healed(void) {
   return wrong ? wrong : only_parted(0, 2);
 }
 
-static void heal_undoes_all_cuts_and_later_ones_cut_again(void **state) {
-  (void)state;
+TEST(heal_undoes_all_cuts_and_later_ones_cut_again) {
   NEED_SANDBOX();
   inside(look_healed);
 }
@@ -410,8 +410,7 @@ static const char *look_at_connection(void) {
   return NULL;
 }
 
-static void a_connection_that_exists_falls_silent_and_goes_on_after_the_heal(void **state) {
-  (void)state;
+TEST(a_connection_that_exists_falls_silent_and_goes_on_after_the_heal) {
   NEED_SANDBOX();
   inside(look_at_connection);
 }
@@ -430,14 +429,12 @@ static const char *look_without_hosts(void) {
 }
 
 /* Inside, although it needs no sandbox: a cut that is done instead of refused would part this machine from itself. */
-static void without_separate_hosts_a_cut_is_refused(void **state) {
-  (void)state;
+TEST(without_separate_hosts_a_cut_is_refused) {
   NEED_SANDBOX();
   inside(look_without_hosts);
 }
 
-static void more_hosts_than_addresses_are_refused(void **state) {
-  (void)state;
+TEST(more_hosts_than_addresses_are_refused) {
   struct lb_error err = {0};
   assert_int_equal(lb_net_up(&net, false, LB_HOSTS_MAX + 1, &err), -E2BIG);
   assert_string_equal(err.text, "at most 160 hosts");
@@ -452,14 +449,12 @@ static const char *look_at_ports(void) {
   return NULL;
 }
 
-static void in_a_sandbox_every_port_is_handed_out_once(void **state) {
-  (void)state;
+TEST(in_a_sandbox_every_port_is_handed_out_once) {
   NEED_SANDBOX();
   inside(look_at_ports);
 }
 
-static void outside_of_a_sandbox_the_kernel_names_a_port_that_can_be_bound(void **state) {
-  (void)state;
+TEST(outside_of_a_sandbox_the_kernel_names_a_port_that_can_be_bound) {
   struct lb_error err = {0};
   struct sockaddr_in sin = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
   assert_false(lb_proc_sandboxed);
@@ -504,8 +499,7 @@ static const char *look_at_namespaces(void) {
   return lb_proc_sandboxed ? NULL : "it does not know that it is a sandbox";
 }
 
-static void a_sandbox_has_namespaces_of_its_own(void **state) {
-  (void)state;
+TEST(a_sandbox_has_namespaces_of_its_own) {
   NEED_SANDBOX();
   read_namespaces(outside);
   inside(look_at_namespaces);
@@ -520,8 +514,7 @@ static const char *look_at_loopback(void) {
   return lb_host_reaches(&here, &here, outside_port, SILENT_MS) ? "the outside is reached" : NULL;
 }
 
-static void a_sandbox_has_a_loopback_that_is_not_the_machines(void **state) {
-  (void)state;
+TEST(a_sandbox_has_a_loopback_that_is_not_the_machines) {
   NEED_SANDBOX();
   struct lb_host here = {.address = "127.0.0.1", .netns = -1};
   struct sockaddr_in sin = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
@@ -553,8 +546,7 @@ static _Noreturn void be_tool(int out) {
   _exit(1);
 }
 
-static void everything_in_a_sandbox_dies_when_the_tool_is_killed(void **state) {
-  (void)state;
+TEST(everything_in_a_sandbox_dies_when_the_tool_is_killed) {
   NEED_SANDBOX();
   int pipe_fd[2];
   char text[4];
@@ -574,8 +566,7 @@ static void everything_in_a_sandbox_dies_when_the_tool_is_killed(void **state) {
   close(pipe_fd[0]);
 }
 
-static void what_a_sandbox_leaves_running_dies_with_it(void **state) {
-  (void)state;
+TEST(what_a_sandbox_leaves_running_dies_with_it) {
   NEED_SANDBOX();
   int pipe_fd[2];
   char text[4];
@@ -602,8 +593,7 @@ static int status_of_sandbox(int alive, int parents_end) {
 }
 
 /* Also where there are no namespaces: the pipe is looked at either way. */
-static void a_sandbox_whose_parent_is_gone_does_not_begin(void **state) {
-  (void)state;
+TEST(a_sandbox_whose_parent_is_gone_does_not_begin) {
   int pipe_fd[2];
   assert_int_equal(pipe2(pipe_fd, O_CLOEXEC), 0);
   int status = status_of_sandbox(pipe_fd[0], pipe_fd[1]);
@@ -630,8 +620,7 @@ static const char *mount_and_wait(void) {
   return access(file, F_OK) == 0 ? NULL : "the mount went away";
 }
 
-static void a_mount_inside_is_not_seen_outside(void **state) {
-  (void)state;
+TEST(a_mount_inside_is_not_seen_outside) {
   NEED_SANDBOX();
   char byte = 'x';
   assert_non_null(mkdtemp(folder));
@@ -658,50 +647,3 @@ static void a_mount_inside_is_not_seen_outside(void **state) {
 }
 
 /* ---- without ----------------------------------------------------------------------------------------------------- */
-
-static void namespaces_can_be_switched_off(void **state) {
-  (void)state;
-  int status = -1;
-  pid_t pid = fork();
-  if (pid == 0) { /* the probe answers once per process: this program has not asked it yet */
-    setenv("LOCKBENCH_NO_NAMESPACES", "1", 1);
-    const struct lb_isolation *isolation = lb_isolation_probe();
-    pid_t parent = getpid(), child = lb_sandbox_fork(-1, -1);
-    if (child == 0) _exit(getppid() == parent && !lb_proc_sandboxed ? 42 : 43);
-    waitpid(child, &status, 0);
-    bool named = strcmp(lb_isolation_name(isolation->kind), "none") == 0 &&
-                 strstr(isolation->why.text, "LOCKBENCH_NO_NAMESPACES");
-    _exit(named && WIFEXITED(status) ? WEXITSTATUS(status) : 1);
-  }
-  assert_int_equal(waitpid(pid, &status, 0), pid);
-  assert_true(WIFEXITED(status));
-  assert_int_equal(WEXITSTATUS(status), 42);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(namespaces_can_be_switched_off), /* first: see there */
-      cmocka_unit_test(hosts_reach_each_other),
-      cmocka_unit_test(a_cut_parts_two_hosts_both_ways_and_no_third),
-      cmocka_unit_test(no_packet_passes_a_cut_in_either_direction),
-      cmocka_unit_test(a_cut_of_one_way_lets_packets_pass_the_other_way),
-      cmocka_unit_test(each_cut_counts_what_it_alone_drops_the_younger_first),
-      cmocka_unit_test(cuts_are_healed_one_by_one),
-      cmocka_unit_test(a_cut_that_cannot_be_made_whole_leaves_nothing),
-      cmocka_unit_test(what_one_host_does_not_undo_is_undone_on_the_others_and_kept),
-      cmocka_unit_test(the_first_packet_after_building_arrives),
-      cmocka_unit_test(heal_undoes_all_cuts_and_later_ones_cut_again),
-      cmocka_unit_test(a_connection_that_exists_falls_silent_and_goes_on_after_the_heal),
-      cmocka_unit_test(without_separate_hosts_a_cut_is_refused),
-      cmocka_unit_test(more_hosts_than_addresses_are_refused),
-      cmocka_unit_test(in_a_sandbox_every_port_is_handed_out_once),
-      cmocka_unit_test(outside_of_a_sandbox_the_kernel_names_a_port_that_can_be_bound),
-      cmocka_unit_test(a_sandbox_has_namespaces_of_its_own),
-      cmocka_unit_test(a_sandbox_has_a_loopback_that_is_not_the_machines),
-      cmocka_unit_test(everything_in_a_sandbox_dies_when_the_tool_is_killed),
-      cmocka_unit_test(what_a_sandbox_leaves_running_dies_with_it),
-      cmocka_unit_test(a_sandbox_whose_parent_is_gone_does_not_begin),
-      cmocka_unit_test(a_mount_inside_is_not_seen_outside),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}

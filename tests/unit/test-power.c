@@ -3,21 +3,13 @@
  * A loss of power: what a program had synced is there afterwards, what it had not is gone, and neither is believed
  * without a look. The program knows nothing of it (disk_writer.c).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "test.h"
 #include "base/clock.h"
 #include "base/files.h"
 #include "scratch.h"
@@ -73,31 +65,27 @@ static void cut(uint64_t written, uint64_t lost) {
   assert_int_equal(loss.lost, lost);
 }
 
-static void what_was_not_synced_is_gone(void **state) {
-  (void)state;
+TEST_WITH(what_was_not_synced_is_gone, fresh, gone) {
   WRITES("append", "kept", "sync", "append", "gone", "append", "too");
   data_is("keptgonetoo");
   cut(11, 7);
   data_is("kept");
 }
 
-static void what_was_synced_is_all_there(void **state) {
-  (void)state;
+TEST_WITH(what_was_synced_is_all_there, fresh, gone) {
   WRITES("append", "kept", "put", "1", "EP", "sync");
   cut(6, 0);
   data_is("kEPt");
 }
 
-static void what_was_overwritten_is_there_again(void **state) {
-  (void)state;
+TEST_WITH(what_was_overwritten_is_there_again, fresh, gone) {
   WRITES("append", "abcdef", "sync", "put", "1", "XY", "put", "2", "Z12345");
   data_is("aXZ12345");
   cut(14, 8);
   data_is("abcdef");
 }
 
-static void a_server_that_came_back_can_lose_its_power_again(void **state) {
-  (void)state;
+TEST_WITH(a_server_that_came_back_can_lose_its_power_again, fresh, gone) {
   WRITES("append", "one", "sync", "append", "two");
   cut(6, 3);
   WRITES("append", "three", "sync", "append", "four");
@@ -105,17 +93,15 @@ static void a_server_that_came_back_can_lose_its_power_again(void **state) {
   data_is("onethree");
 }
 
-static void what_nobody_has_seen_is_not_believed(void **state) {
+TEST_WITH(what_nobody_has_seen_is_not_believed, fresh, gone) {
   struct lb_power_loss loss;
-  (void)state;
   assert_int_equal(lb_power_cut(&cluster, 0, &loss), -ENODATA);
   assert_string_equal(cluster.err, "disk-1: nobody has seen what it writes");
 }
 
-static void a_file_that_lacks_what_was_synced_is_no_disk(void **state) {
+TEST_WITH(a_file_that_lacks_what_was_synced_is_no_disk, fresh, gone) {
   char path[300];
   struct lb_power_loss loss;
-  (void)state;
   WRITES("append", "kept", "sync", "append", "gone");
   path_of_data(path, sizeof path);
   assert_int_equal(truncate(path, 2), 0);
@@ -129,9 +115,8 @@ static void synced_is(int wanted) {
   assert_int_equal(r, wanted);
 }
 
-static void a_server_has_synced_when_nothing_came_behind_its_last_sync(void **state) {
+TEST_WITH(a_server_has_synced_when_nothing_came_behind_its_last_sync, fresh, gone) {
   char path[300];
-  (void)state;
   WRITES("append", "one");
   synced_is(0);
   WRITES("sync");
@@ -147,8 +132,7 @@ static void a_server_has_synced_when_nothing_came_behind_its_last_sync(void **st
 }
 
 /* Until its moment is there a write may still be under way, and until its size is there an entry cannot be read. */
-static void what_is_not_in_the_journal_yet_is_not_synced(void **state) {
-  (void)state;
+TEST_WITH(what_is_not_in_the_journal_yet_is_not_synced, fresh, gone) {
   WRITES("append", "one", "sync");
   int fd = open(server->journal, O_RDWR | O_CLOEXEC);
   struct lb_journal *journal = mmap(NULL, LB_JOURNAL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -167,37 +151,26 @@ static void what_is_not_in_the_journal_yet_is_not_synced(void **state) {
   close(fd);
 }
 
-static void of_whom_nobody_has_seen_what_it_writes_it_is_not_said(void **state) {
-  (void)state;
+TEST_WITH(of_whom_nobody_has_seen_what_it_writes_it_is_not_said, fresh, gone) {
   assert_int_equal(lb_power_is_synced(&cluster, 0), -ENODATA);
   assert_string_equal(cluster.err, "disk-1: nobody has seen what it writes");
 }
 
 /* Or the disk of whoever runs the tool would be full. */
-static void a_folder_that_is_no_disk_of_its_own_is_not_filled(void **state) {
-  (void)state;
+TEST_WITH(a_folder_that_is_no_disk_of_its_own_is_not_filled, fresh, gone) {
   assert_int_equal(lb_room_fill(&cluster, 0), -EPERM);
   assert_non_null(strstr(cluster.err, "it has no disk of its own"));
 }
 
-int main(void) {
-  static const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(what_was_not_synced_is_gone, fresh, gone),
-      cmocka_unit_test_setup_teardown(what_was_synced_is_all_there, fresh, gone),
-      cmocka_unit_test_setup_teardown(what_was_overwritten_is_there_again, fresh, gone),
-      cmocka_unit_test_setup_teardown(a_server_that_came_back_can_lose_its_power_again, fresh, gone),
-      cmocka_unit_test_setup_teardown(a_server_has_synced_when_nothing_came_behind_its_last_sync, fresh, gone),
-      cmocka_unit_test_setup_teardown(what_is_not_in_the_journal_yet_is_not_synced, fresh, gone),
-      cmocka_unit_test_setup_teardown(of_whom_nobody_has_seen_what_it_writes_it_is_not_said, fresh, gone),
-      cmocka_unit_test_setup_teardown(a_folder_that_is_no_disk_of_its_own_is_not_filled, fresh, gone),
-      cmocka_unit_test_setup_teardown(what_nobody_has_seen_is_not_believed, fresh, gone),
-      cmocka_unit_test_setup_teardown(a_file_that_lacks_what_was_synced_is_no_disk, fresh, gone),
-  };
+static int before_all(void **state) {
+  (void)state;
   char exe[PATH_MAX];
   ssize_t length = readlink("/proc/self/exe", exe, sizeof exe - 1);
   if (length < 0) return 1;
   exe[length] = '\0';
   *strrchr(exe, '/') = '\0';
   snprintf(writer, sizeof writer, "%s/disk-writer", exe);
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return 0;
 }
+
+GROUP(before_all, NULL);

@@ -3,15 +3,7 @@
  * Premises against histories: each kind observed, not observed, and with its opposite observed. What is given to the
  * judge is a history as a trial leaves it.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "lines.h"
 #include "trial/judge.h"
 
@@ -47,13 +39,9 @@ static bool observed(const char *scenario_text, const char *history_text) {
 #define NOT(premises, history, reason)                                                                                 \
   assert_false(observed(FILE_OF(premises), history)), assert_string_equal(why.text, "the premise \"" reason)
 
-static void nothing_is_asked_without_a_premise(void **state) {
-  (void)state;
-  OBSERVED("", "{\"t\":1,\"e\":\"note\",\"what\":\"n\"}\n");
-}
+TEST(nothing_is_asked_without_a_premise) { OBSERVED("", "{\"t\":1,\"e\":\"note\",\"what\":\"n\"}\n"); }
 
-static void a_premise_has_to_hold_at_every_step_that_looks(void **state) {
-  (void)state;
+TEST(a_premise_has_to_hold_at_every_step_that_looks) {
   OBSERVED("premise = client 1 holds\n", HELD HELD_AGAIN);
   NOT("premise = client 1 holds\n", HELD HELD_NO_MORE, "client 1 holds\" does not hold: the opposite was observed");
   NOT("premise = client 1 holds\n", HELD, "client 1 holds\" was not observed"); /* the trial ended before step 5 */
@@ -61,8 +49,7 @@ static void a_premise_has_to_hold_at_every_step_that_looks(void **state) {
       "client 1 does not hold\" does not hold: the opposite was observed");
 }
 
-static void several_premises_speak_of_one_step_each_in_order(void **state) {
-  (void)state;
+TEST(several_premises_speak_of_one_step_each_in_order) {
   OBSERVED("premise = client 1 holds\npremise = client 1 does not hold\n", HELD HELD_NO_MORE);
   NOT("premise = client 1 does not hold\npremise = client 1 holds\n", HELD HELD_NO_MORE,
       "client 1 does not hold\" does not hold: the opposite was observed");
@@ -71,8 +58,7 @@ static void several_premises_speak_of_one_step_each_in_order(void **state) {
 }
 
 /* The proof of `pause client 1` says that it held, too; only a step that observes speaks for a premise. */
-static void what_another_step_saw_is_no_observation(void **state) {
-  (void)state;
+TEST(what_another_step_saw_is_no_observation) {
   NOT("premise = client 1 holds\n",
       "{\"t\":1,\"c\":\"client-1\",\"e\":\"holds\",\"step\":1,\"present\":true}\n" HELD_AGAIN,
       "client 1 holds\" was not observed");
@@ -80,8 +66,7 @@ static void what_another_step_saw_is_no_observation(void **state) {
 
 #define SERVER "{\"t\":3,\"c\":\"client-1\",\"e\":\"server\",\"step\":3"
 
-static void a_server_is_held_against_the_role_of_its_premise(void **state) {
-  (void)state;
+TEST(a_server_is_held_against_the_role_of_its_premise) {
   const char *yes = SERVER ",\"role\":\"primary\",\"host\":\"zookeeper-2\",\"present\":true}\n";
   const char *no = SERVER ",\"role\":\"primary\",\"host\":\"zookeeper-2\",\"present\":false}\n";
   OBSERVED("premise = server of client 1 is primary\n", yes);
@@ -101,8 +86,7 @@ static void a_server_is_held_against_the_role_of_its_premise(void **state) {
 #define LEFT(role, present)                                                                                            \
   "{\"t\":3,\"e\":\"left\",\"step\":2,\"role\":\"" role "\",\"host\":\"zookeeper-2\",\"present\":" present "}\n"
 
-static void a_server_left_or_did_not(void **state) {
-  (void)state;
+TEST(a_server_left_or_did_not) {
   assert_true(observed(LEAVES("premise = server of client 1 left\n"), LEFT("server of client 1", "true")));
   assert_false(observed(LEAVES("premise = server of client 1 left\n"), LEFT("server of client 1", "false")));
   assert_string_equal(why.text, "the premise \"server of client 1 left\" does not hold: the opposite was observed");
@@ -112,23 +96,20 @@ static void a_server_left_or_did_not(void **state) {
   assert_string_equal(why.text, "the premise \"server of client 1 left\" was not observed");
 }
 
-static void a_client_that_talks_to_nobody_is_no_observation_either_way(void **state) {
-  (void)state;
+TEST(a_client_that_talks_to_nobody_is_no_observation_either_way) {
   NOT("premise = server of client 1 is primary\n", SERVER "}\n", "server of client 1 is primary\" was not observed");
   NOT("premise = server of client 1 is not primary\n", SERVER "}\n",
       "server of client 1 is not primary\" was not observed");
 }
 
 /* The server of a grant has no step. */
-static void who_answered_a_grant_is_no_observation(void **state) {
-  (void)state;
+TEST(who_answered_a_grant_is_no_observation) {
   NOT("premise = server of client 1 is primary\n",
       "{\"t\":3,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"server\",\"host\":\"zookeeper-2\"}\n",
       "server of client 1 is primary\" was not observed");
 }
 
-static void a_key_is_that_of_the_role(void **state) {
-  (void)state;
+TEST(a_key_is_that_of_the_role) {
   const char *there = "{\"t\":4,\"e\":\"observed\",\"step\":4,\"host\":\"redis-1\",\"present\":false}\n"
                       "{\"t\":4,\"e\":\"observed\",\"step\":4,\"role\":\"current primary\",\"present\":true}\n";
   OBSERVED("premise = key present on current primary\n", there);
@@ -147,8 +128,7 @@ static void a_key_is_that_of_the_role(void **state) {
 #define NOT_SO "client 1 asked and was granted\" does not hold: the opposite was observed"
 #define NOTHING "client 1 asked and was granted\" was not observed"
 
-static void what_came_of_asking_counts_if_something_left(void **state) {
-  (void)state;
+TEST(what_came_of_asking_counts_if_something_left) {
   OBSERVED("premise = client 1 asked and was granted\n", ASKS TALKS REPLY("granted"));
   NOT("premise = client 1 asked and was granted\n", ASKS REPLY("refused"), NOT_SO);
   NOT("premise = client 1 asked and was granted\n", ASKS REPLY("unknown"), NOT_SO);
@@ -172,8 +152,7 @@ static void what_came_of_asking_counts_if_something_left(void **state) {
 }
 
 /* To whom another client talks, to whom for another key, and what a step saw, says nothing. */
-static void only_its_own_connection_speaks_for_a_client(void **state) {
-  (void)state;
+TEST(only_its_own_connection_speaks_for_a_client) {
   static const char *const others[] = {
       "{\"t\":3,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"server\",\"host\":\"redis-1\"}\n",
       "{\"t\":3,\"c\":\"client-1\",\"e\":\"server\",\"step\":3,\"host\":\"redis-1\"}\n",
@@ -187,8 +166,7 @@ static void only_its_own_connection_speaks_for_a_client(void **state) {
 }
 
 /* Of a safe trial, once is enough, and nothing is asked of the others. */
-static void what_a_safe_trial_has_to_show_is_asked_of_it_alone(void **state) {
-  (void)state;
+TEST(what_a_safe_trial_has_to_show_is_asked_of_it_alone) {
   static const char missing[] = "a safe trial would have to show \"client 1 holds\", and no step observed it";
   OBSERVED("safe = client 1 holds\n", HELD_NO_MORE);
   of_safe = true;
@@ -202,27 +180,7 @@ static void what_a_safe_trial_has_to_show_is_asked_of_it_alone(void **state) {
   of_safe = false;
 }
 
-static void the_first_that_is_missing_is_named(void **state) {
-  (void)state;
+TEST(the_first_that_is_missing_is_named) {
   NOT("premise = client 1 holds\npremise = key present on current primary\n", HELD HELD_AGAIN,
       "key present on current primary\" was not observed");
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(nothing_is_asked_without_a_premise),
-      cmocka_unit_test(a_premise_has_to_hold_at_every_step_that_looks),
-      cmocka_unit_test(several_premises_speak_of_one_step_each_in_order),
-      cmocka_unit_test(what_another_step_saw_is_no_observation),
-      cmocka_unit_test(a_server_is_held_against_the_role_of_its_premise),
-      cmocka_unit_test(a_server_left_or_did_not),
-      cmocka_unit_test(a_client_that_talks_to_nobody_is_no_observation_either_way),
-      cmocka_unit_test(who_answered_a_grant_is_no_observation),
-      cmocka_unit_test(a_key_is_that_of_the_role),
-      cmocka_unit_test(what_came_of_asking_counts_if_something_left),
-      cmocka_unit_test(only_its_own_connection_speaks_for_a_client),
-      cmocka_unit_test(what_a_safe_trial_has_to_show_is_asked_of_it_alone),
-      cmocka_unit_test(the_first_that_is_missing_is_named),
-  };
-  return cmocka_run_group_tests_name("premises", tests, NULL, NULL);
 }

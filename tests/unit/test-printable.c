@@ -2,14 +2,7 @@
  *
  * Text of others on a terminal: what moves a cursor, or is no UTF-8, is written out; everything else stays.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "base/text.h"
 
 static void becomes(const char *text, const char *expected) {
@@ -18,23 +11,20 @@ static void becomes(const char *text, const char *expected) {
   assert_string_equal(buf, expected);
 }
 
-static void text_stays(void **state) {
-  (void)state;
+TEST(text_stays) {
   becomes("", "");
   becomes("control.local@none: 'a b'", "control.local@none: 'a b'");
   becomes("Z\xc3\xbcrich \xe2\x82\xac \xf0\x9f\x94\x92", "Z\xc3\xbcrich \xe2\x82\xac \xf0\x9f\x94\x92");
 }
 
-static void control_characters_are_written_out(void **state) {
-  (void)state;
+TEST(control_characters_are_written_out) {
   becomes("a\033[2Jb\n\t\r\177", "a\\x1b[2Jb\\n\\t\\x0d\\x7f");
   becomes("\xc2\x9b"
           "31m",
           "\\xc2\\x9b31m"); /* CSI, as one character */
 }
 
-static void what_is_no_utf8_is_written_out(void **state) {
-  (void)state;
+TEST(what_is_no_utf8_is_written_out) {
   becomes("\xe9t\xe9", "\\xe9t\\xe9");
   becomes("\xc0\x80", "\\xc0\\x80");          /* too long for what it is */
   becomes("\xed\xa0\x80", "\\xed\\xa0\\x80"); /* a surrogate */
@@ -42,8 +32,7 @@ static void what_is_no_utf8_is_written_out(void **state) {
   becomes("\xe2\x82", "\\xe2\\x82"); /* ends too early */
 }
 
-static void it_ends_before_what_has_no_room(void **state) {
-  (void)state;
+TEST(it_ends_before_what_has_no_room) {
   char buf[6];
   lb_printable("abc\033", buf, sizeof buf);
   assert_string_equal(buf, "abc");
@@ -53,14 +42,4 @@ static void it_ends_before_what_has_no_room(void **state) {
   assert_string_equal(buf, "abcde");
   lb_printable("abc", buf, 1);
   assert_string_equal(buf, "");
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(text_stays),
-      cmocka_unit_test(control_characters_are_written_out),
-      cmocka_unit_test(what_is_no_utf8_is_written_out),
-      cmocka_unit_test(it_ends_before_what_has_no_room),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

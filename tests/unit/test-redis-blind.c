@@ -2,15 +2,7 @@
  *
  * What a lock without an owner says about a request whose reply never came, when nothing in the key tells whose it is.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "test.h"
 #include "backends/backend.h"
 #include "redis_fake.h"
 
@@ -74,15 +66,13 @@ static struct lb_grant unknown_attempt(void) {
   return grant;
 }
 
-static void no_key_is_an_answer(void **state) {
-  (void)state;
+TEST_WITH(no_key_is_an_answer, set_up_del, tear_down) {
   struct lb_grant grant = unknown_attempt();
   fake_answer(NO_KEY);
   assert_int_equal(resolve(&grant), LB_BUSY);
 }
 
-static void a_key_is_no_answer_while_it_may_be_ours(void **state) {
-  (void)state;
+TEST_WITH(a_key_is_no_answer_while_it_may_be_ours, set_up_del, tear_down) {
   struct lb_grant grant = unknown_attempt();
   fake_answer(SOME_KEY);
   assert_int_equal(resolve(&grant), LB_UNKNOWN);
@@ -91,8 +81,7 @@ static void a_key_is_no_answer_while_it_may_be_ours(void **state) {
   assert_int_equal(resolve(&grant), LB_BUSY);
 }
 
-static void an_unknown_attempt_is_asked_about_and_not_repeated(void **state) {
-  (void)state;
+TEST_WITH(an_unknown_attempt_is_asked_about_and_not_repeated, set_up_del, tear_down) {
   struct lb_grant grant = unknown_attempt();
   fake_answer(SOME_KEY);
   assert_int_equal(try(&grant), LB_UNKNOWN);
@@ -100,8 +89,7 @@ static void an_unknown_attempt_is_asked_about_and_not_repeated(void **state) {
   assert_int_equal(fake_heard_count(), 2);
 }
 
-static void an_unknown_attempt_is_not_deleted(void **state) {
-  (void)state;
+TEST_WITH(an_unknown_attempt_is_not_deleted, set_up_del, tear_down) {
   struct lb_grant grant = unknown_attempt();
   fake_answer(SOME_KEY);
   assert_int_equal(release(&grant), LB_UNKNOWN);
@@ -120,8 +108,7 @@ static struct lb_grant deleted(const char *answer) {
   return grant;
 }
 
-static void a_delete_without_an_answer_is_not_repeated(void **state) {
-  (void)state;
+TEST_WITH(a_delete_without_an_answer_is_not_repeated, set_up_del, tear_down) {
   struct lb_grant grant = deleted(FAKE_CLOSE);
   fake_answer(SOME_KEY);
   assert_int_equal(release(&grant), LB_UNKNOWN);
@@ -131,8 +118,7 @@ static void a_delete_without_an_answer_is_not_repeated(void **state) {
   assert_int_equal(release(&grant), LB_OK);
 }
 
-static void what_is_answered_behind_the_delete_says_that_it_was_done(void **state) {
-  (void)state;
+TEST_WITH(what_is_answered_behind_the_delete_says_that_it_was_done, set_up_del, tear_down) {
   struct lb_grant grant = deleted(FAKE_SILENCE);
   fake_say(":1\r\n"); /* late, and over again by now */
   fake_answer(SOME_KEY);
@@ -140,8 +126,7 @@ static void what_is_answered_behind_the_delete_says_that_it_was_done(void **stat
   assert_int_equal(fake_accepted(), 1);
 }
 
-static void over_another_connection_it_says_nothing_of_the_delete(void **state) {
-  (void)state;
+TEST_WITH(over_another_connection_it_says_nothing_of_the_delete, set_up_del, tear_down) {
   struct lb_grant grant = deleted(FAKE_SILENCE);
   fake_hang_up();
   fake_answer(SOME_KEY);
@@ -149,8 +134,7 @@ static void over_another_connection_it_says_nothing_of_the_delete(void **state) 
   assert_int_equal(fake_accepted(), 2);
 }
 
-static void a_renewal_asks_nobody_whose_it_is(void **state) {
-  (void)state;
+TEST_WITH(a_renewal_asks_nobody_whose_it_is, set_up_del, tear_down) {
   struct lb_grant grant = LB_GRANT_INIT;
   fake_answer("+OK\r\n");
   assert_int_equal(try(&grant), LB_OK);
@@ -161,8 +145,7 @@ static void a_renewal_asks_nobody_whose_it_is(void **state) {
 
 /* ---- two commands -------------------------------------------------------------------------------------- */
 
-static void a_key_without_an_end_is_in_doubt_for_ever(void **state) {
-  (void)state;
+TEST_WITH(a_key_without_an_end_is_in_doubt_for_ever, set_up_setnx, tear_down) {
   struct lb_grant grant = unknown_attempt();
   fake_now += 3600 * LB_NS_PER_S;
   fake_answer(NO_END);
@@ -179,16 +162,14 @@ static struct lb_grant without_an_answer_to_expire(void) {
   return grant;
 }
 
-static void a_key_of_ours_with_an_end_is_held(void **state) {
-  (void)state;
+TEST_WITH(a_key_of_ours_with_an_end_is_held, set_up_setnx, tear_down) {
   struct lb_grant grant = without_an_answer_to_expire();
   fake_answer(SOME_KEY);
   assert_int_equal(resolve(&grant), LB_OK);
   assert_int_equal(grant.valid_until, lb_lease_end(grant.asked_at, TTL_MS));
 }
 
-static void a_key_of_ours_without_an_end_is_deleted(void **state) {
-  (void)state;
+TEST_WITH(a_key_of_ours_without_an_end_is_deleted, set_up_setnx, tear_down) {
   struct lb_grant grant = without_an_answer_to_expire();
   fake_answer(NO_END);
   assert_int_equal(resolve(&grant), LB_UNKNOWN);
@@ -197,31 +178,9 @@ static void a_key_of_ours_without_an_end_is_deleted(void **state) {
   assert_true(heard_del());
 }
 
-static void nobody_looks_at_what_expire_says(void **state) {
-  (void)state;
+TEST_WITH(nobody_looks_at_what_expire_says, set_up_setnx, tear_down) {
   struct lb_grant grant = LB_GRANT_INIT;
   fake_answer(":1\r\n");
   fake_answer(":0\r\n");
   assert_int_equal(try(&grant), LB_OK);
-}
-
-#define DEL(test) cmocka_unit_test_setup_teardown(test, set_up_del, tear_down)
-#define SETNX(test) cmocka_unit_test_setup_teardown(test, set_up_setnx, tear_down)
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      DEL(no_key_is_an_answer),
-      DEL(a_key_is_no_answer_while_it_may_be_ours),
-      DEL(an_unknown_attempt_is_asked_about_and_not_repeated),
-      DEL(an_unknown_attempt_is_not_deleted),
-      DEL(a_delete_without_an_answer_is_not_repeated),
-      DEL(what_is_answered_behind_the_delete_says_that_it_was_done),
-      DEL(over_another_connection_it_says_nothing_of_the_delete),
-      DEL(a_renewal_asks_nobody_whose_it_is),
-      SETNX(a_key_without_an_end_is_in_doubt_for_ever),
-      SETNX(a_key_of_ours_with_an_end_is_held),
-      SETNX(a_key_of_ours_without_an_end_is_deleted),
-      SETNX(nobody_looks_at_what_expire_says),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,17 +3,10 @@
  * What a session of redis-reentrant remembers of its grants, and what it therefore asks for: which owner, which depth,
  * or nothing at all.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "test.h"
 #include "backends/redis_util.h"
 #include "redis_fake.h"
 
@@ -93,8 +86,7 @@ static struct asked asked(size_t i) {
   return a;
 }
 
-static void every_grant_of_a_session_is_of_one_owner(void **state) {
-  (void)state;
+TEST_WITH(every_grant_of_a_session_is_of_one_owner, set_up, tear_down) {
   struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT;
   assert_int_equal(try(&a, GRANTED), LB_OK);
   assert_int_equal(a.valid_until, lb_lease_end(a.asked_at, TTL_MS));
@@ -103,8 +95,7 @@ static void every_grant_of_a_session_is_of_one_owner(void **state) {
   assert_string_not_equal(a.token, b.token);
 }
 
-static void an_attempt_without_an_answer_is_sent_again_as_it_was(void **state) {
-  (void)state;
+TEST_WITH(an_attempt_without_an_answer_is_sent_again_as_it_was, set_up, tear_down) {
   struct lb_grant a = LB_GRANT_INIT;
   assert_int_equal(try(&a, FAKE_SILENCE), LB_UNKNOWN);
   struct lb_grant before = a;
@@ -115,8 +106,7 @@ static void an_attempt_without_an_answer_is_sent_again_as_it_was(void **state) {
   assert_int_equal(a.valid_until, lb_lease_end(before.asked_at, TTL_MS));
 }
 
-static void what_was_released_is_lost_without_a_question(void **state) {
-  (void)state;
+TEST_WITH(what_was_released_is_lost_without_a_question, set_up, tear_down) {
   struct lb_grant a = LB_GRANT_INIT;
   assert_int_equal(try(&a, GRANTED), LB_OK);
   struct lb_grant stale = a;
@@ -127,8 +117,7 @@ static void what_was_released_is_lost_without_a_question(void **state) {
   assert_int_equal(fake_heard_count(), 2);
 }
 
-static void a_release_without_an_answer_is_sent_again(void **state) {
-  (void)state;
+TEST_WITH(a_release_without_an_answer_is_sent_again, set_up, tear_down) {
   struct lb_grant a = LB_GRANT_INIT;
   assert_int_equal(try(&a, GRANTED), LB_OK);
   fake_answer(FAKE_CLOSE);
@@ -136,8 +125,7 @@ static void a_release_without_an_answer_is_sent_again(void **state) {
   assert_int_equal(fake_heard_count(), 3);
 }
 
-static void whoever_let_a_lease_run_out_is_somebody_else_afterwards(void **state) {
-  (void)state;
+TEST_WITH(whoever_let_a_lease_run_out_is_somebody_else_afterwards, set_up, tear_down) {
   struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT;
   assert_int_equal(try(&a, GRANTED), LB_OK);
   fake_now = a.valid_until;
@@ -147,8 +135,7 @@ static void whoever_let_a_lease_run_out_is_somebody_else_afterwards(void **state
   assert_string_equal(asked(0).owner, asked(2).owner);
 }
 
-static void a_lease_that_was_extended_has_not_run_out(void **state) {
-  (void)state;
+TEST_WITH(a_lease_that_was_extended_has_not_run_out, set_up, tear_down) {
   struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT, c = LB_GRANT_INIT;
   assert_int_equal(try(&a, GRANTED), LB_OK);
   assert_int_equal(try(&b, GRANTED), LB_OK);
@@ -159,8 +146,7 @@ static void a_lease_that_was_extended_has_not_run_out(void **state) {
   assert_string_equal(asked(0).owner, asked(3).owner);
 }
 
-static void a_refused_attempt_leaves_nothing(void **state) {
-  (void)state;
+TEST_WITH(a_refused_attempt_leaves_nothing, set_up, tear_down) {
   struct lb_grant a = LB_GRANT_INIT;
   assert_int_equal(try(&a, ":700\r\n"), LB_BUSY);
   assert_int_equal(a.token_len, 0);
@@ -168,8 +154,7 @@ static void a_refused_attempt_leaves_nothing(void **state) {
   assert_int_equal(asked(1).depth, 1);
 }
 
-static void the_absolute_depth_is_that_of_the_session(void **state) {
-  (void)state;
+TEST_WITH(the_absolute_depth_is_that_of_the_session, set_up_absolute, tear_down) {
   struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT;
   assert_int_equal(try(&a, GRANTED), LB_OK);
   assert_int_equal(try(&b, FAKE_SILENCE), LB_UNKNOWN);
@@ -183,8 +168,7 @@ static void the_absolute_depth_is_that_of_the_session(void **state) {
   assert_int_equal(asked(4).depth, 0);
 }
 
-static void the_depth_is_of_one_key(void **state) {
-  (void)state;
+TEST_WITH(the_depth_is_of_one_key, set_up_absolute, tear_down) {
   struct lb_grant a = LB_GRANT_INIT, other = LB_GRANT_INIT;
   fake_answer(GRANTED);
   assert_int_equal(lb_redis_reentrant.try_acquire(session, &(struct lb_lock){"other", TTL_MS}, &other, in_ms(100)),
@@ -193,8 +177,7 @@ static void the_depth_is_of_one_key(void **state) {
   assert_int_equal(asked(1).depth, 1);
 }
 
-static void what_counts_and_what_does_not_are_other_scripts(void **state) {
-  (void)state;
+TEST_WITH(what_counts_and_what_does_not_are_other_scripts, set_up, tear_down) {
   struct lb_grant a = LB_GRANT_INIT;
   assert_int_equal(try(&a, GRANTED), LB_OK);
   assert_int_equal(release(&a, FREE), LB_OK);
@@ -208,21 +191,10 @@ static void what_counts_and_what_does_not_are_other_scripts(void **state) {
   for (size_t i = 0; i < 2; i++) assert_string_not_equal(counted[i], asked(i).script);
 }
 
-int main(void) {
+static int before_all(void **state) {
+  (void)state;
   signal(SIGPIPE, SIG_IGN);
-#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-#define ABSOLUTE(f) cmocka_unit_test_setup_teardown(f, set_up_absolute, tear_down)
-  const struct CMUnitTest tests[] = {
-      T(every_grant_of_a_session_is_of_one_owner),
-      T(an_attempt_without_an_answer_is_sent_again_as_it_was),
-      T(what_was_released_is_lost_without_a_question),
-      T(a_release_without_an_answer_is_sent_again),
-      T(whoever_let_a_lease_run_out_is_somebody_else_afterwards),
-      T(a_lease_that_was_extended_has_not_run_out),
-      T(a_refused_attempt_leaves_nothing),
-      ABSOLUTE(the_absolute_depth_is_that_of_the_session),
-      ABSOLUTE(the_depth_is_of_one_key),
-      T(what_counts_and_what_does_not_are_other_scripts),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return 0;
 }
+
+GROUP(before_all, NULL);

@@ -3,16 +3,7 @@
  * redis_session by itself: what a protocol may ask for that redis-token does not. What redis-token relies upon is in
  * its own test.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
+#include "test.h"
 #include "backends/redis_session.h"
 #include "redis_fake.h"
 
@@ -61,16 +52,14 @@ static void abandon(struct lb_grant *grant, int64_t ttl_ms) {
   assert_int_equal(fake_accepted(), 2);
 }
 
-static void what_would_last_for_ever_stays_in_doubt(void **state) {
-  (void)state;
+TEST_WITH(what_would_last_for_ever_stays_in_doubt, set_up, tear_down) {
   struct lb_grant grant = LB_GRANT_INIT;
   abandon(&grant, 0);
   fake_now += 3600 * LB_NS_PER_S;
   assert_int_equal(redis_session_absent(&session, &grant, LB_BUSY), LB_UNKNOWN);
 }
 
-static void a_lease_ends_the_doubt(void **state) {
-  (void)state;
+TEST_WITH(a_lease_ends_the_doubt, set_up, tear_down) {
   struct lb_grant grant = LB_GRANT_INIT;
   abandon(&grant, 1000);
   assert_int_equal(redis_session_absent(&session, &grant, LB_BUSY), LB_UNKNOWN);
@@ -78,15 +67,13 @@ static void a_lease_ends_the_doubt(void **state) {
   assert_int_equal(redis_session_absent(&session, &grant, LB_BUSY), LB_BUSY);
 }
 
-static void a_request_for_no_attempt_leaves_no_doubt(void **state) {
-  (void)state;
+TEST_WITH(a_request_for_no_attempt_leaves_no_doubt, set_up, tear_down) {
   struct lb_grant other = {.asked_at = fake_now};
   abandon(NULL, 0);
   assert_int_equal(redis_session_absent(&session, &other, LB_LOST), LB_LOST);
 }
 
-static void once_is_not_sent_again_after_it_may_have_been_executed(void **state) {
-  (void)state;
+TEST_WITH(once_is_not_sent_again_after_it_may_have_been_executed, set_up, tear_down) {
   fake_answer(":1\r\n");
   assert_int_equal(setnx("first", NULL, 0), 0);
   fake_answer(FAKE_CLOSE);
@@ -101,8 +88,7 @@ static int setnx_staying(void) {
   return rc;
 }
 
-static void what_stays_is_sent_over_the_connection_before_it(void **state) {
-  (void)state;
+TEST_WITH(what_stays_is_sent_over_the_connection_before_it, set_up, tear_down) {
   assert_int_equal(setnx_staying(), -ENOTCONN);
   fake_answer(":1\r\n");
   assert_int_equal(setnx("first", NULL, 0), 0);
@@ -113,16 +99,14 @@ static void what_stays_is_sent_over_the_connection_before_it(void **state) {
   assert_int_equal(fake_accepted(), 1);
 }
 
-static void what_stays_does_not_wait_behind_silence(void **state) {
-  (void)state;
+TEST_WITH(what_stays_does_not_wait_behind_silence, set_up, tear_down) {
   fake_answer(FAKE_SILENCE);
   assert_int_equal(setnx("first", NULL, 0), LB_UNKNOWN);
   assert_int_equal(setnx_staying(), -ENOTCONN);
   assert_int_equal(fake_heard_count(), 1);
 }
 
-static void a_question_is_asked_again_on_a_new_connection(void **state) {
-  (void)state;
+TEST_WITH(a_question_is_asked_again_on_a_new_connection, set_up, tear_down) {
   fake_answer(":1\r\n");
   assert_int_equal(setnx("first", NULL, 0), 0);
   fake_answer(FAKE_CLOSE);
@@ -132,8 +116,7 @@ static void a_question_is_asked_again_on_a_new_connection(void **state) {
   assert_int_equal(fake_accepted(), 2);
 }
 
-static void a_refusal_is_no_answer(void **state) {
-  (void)state;
+TEST_WITH(a_refusal_is_no_answer, set_up, tear_down) {
   fake_answer("-OOM command not allowed\r\n");
   assert_int_equal(get("k"), -ENOMEM);
 }
@@ -150,8 +133,7 @@ static const char *spelled(const struct redis_command *command, bool whole) {
   return text;
 }
 
-static void a_command_is_spelled_as_redis_gets_it(void **state) {
-  (void)state;
+TEST_WITH(a_command_is_spelled_as_redis_gets_it, set_up, tear_down) {
   static const struct redis_script plain = {"sha", "text", false}, counting = {"sha", "text", true};
   assert_string_equal(spelled(&(struct redis_command){.argv = {"SET", "k", "v"}}, false), "SET k v");
   assert_string_equal(spelled(&(struct redis_command){&plain, {"k", "v", "5"}}, false), "EVALSHA sha 1 k v 5");
@@ -159,8 +141,7 @@ static void a_command_is_spelled_as_redis_gets_it(void **state) {
   assert_string_equal(spelled(&(struct redis_command){&counting, {"k", "v"}}, false), "EVALSHA sha 2 k {k}.fence v");
 }
 
-static void a_key_too_long_for_a_counter_is_refused(void **state) {
-  (void)state;
+TEST_WITH(a_key_too_long_for_a_counter_is_refused, set_up, tear_down) {
   static const struct redis_script counting = {"sha", "text", true};
   char key[REDIS_COUNTER_MAX] = "";
   struct redis_words words;
@@ -169,21 +150,4 @@ static void a_key_too_long_for_a_counter_is_refused(void **state) {
   struct redis_request request = {.command = {&counting, {key}}};
   assert_int_equal(redis_session_ask(&session, &request, in_ms(100)), -ENAMETOOLONG);
   assert_null(request.reply);
-}
-
-int main(void) {
-#define T(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-  const struct CMUnitTest tests[] = {
-      T(what_would_last_for_ever_stays_in_doubt),
-      T(a_lease_ends_the_doubt),
-      T(a_request_for_no_attempt_leaves_no_doubt),
-      T(once_is_not_sent_again_after_it_may_have_been_executed),
-      T(what_stays_is_sent_over_the_connection_before_it),
-      T(what_stays_does_not_wait_behind_silence),
-      T(a_question_is_asked_again_on_a_new_connection),
-      T(a_refusal_is_no_answer),
-      T(a_command_is_spelled_as_redis_gets_it),
-      T(a_key_too_long_for_a_counter_is_refused),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

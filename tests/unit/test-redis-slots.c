@@ -2,16 +2,7 @@
  *
  * A client of Redis Cluster: which server a request goes to, and what it makes of an answer that sends it elsewhere.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
+#include "test.h"
 #include "backends/redis_session.h"
 #include "redis_fake.h"
 
@@ -88,8 +79,7 @@ static void assert_heard(size_t i, unsigned server, const char *command) {
 
 /* ---- slots ------------------------------------------------------------------------------------------------ */
 
-static void slots_are_those_of_the_specification(void **state) {
-  (void)state;
+TEST(slots_are_those_of_the_specification) {
   assert_int_equal(redis_slot("123456789"), 0x31c3);
   assert_int_equal(redis_slot("somekey"), 11058);
   assert_int_equal(redis_slot("foo{hash_tag}"), 2515);
@@ -101,9 +91,8 @@ static void slots_are_those_of_the_specification(void **state) {
   assert_int_not_equal(redis_slot("foo{}{bar}"), redis_slot(""));
 }
 
-static void a_counter_has_the_slot_of_its_key(void **state) {
+TEST_WITH(a_counter_has_the_slot_of_its_key, set_up, tear_down) {
   struct redis_words words;
-  (void)state;
   assert_int_equal(
       redis_spell(&fake_env, &(struct redis_command){&redis_set_numbered, {"run-7", "t", "1"}}, false, &words), 0);
   assert_string_equal(words.word[4], "{run-7}.fence");
@@ -112,8 +101,7 @@ static void a_counter_has_the_slot_of_its_key(void **state) {
 
 /* ---- where a request goes --------------------------------------------------------------------------------- */
 
-static void a_request_goes_to_the_owner_of_its_slot(void **state) {
-  (void)state;
+TEST_WITH(a_request_goes_to_the_owner_of_its_slot, set_up, tear_down) {
   answer_slots(1, 2, 3);
   fake_answer(":1\r\n");
   fake_answer(":1\r\n");
@@ -126,8 +114,7 @@ static void a_request_goes_to_the_owner_of_its_slot(void **state) {
   assert_heard(2, 1, "SETNX " OTHER " 1");
 }
 
-static void a_connection_is_kept_for_the_next_request_to_its_server(void **state) {
-  (void)state;
+TEST_WITH(a_connection_is_kept_for_the_next_request_to_its_server, set_up, tear_down) {
   answer_slots(1, 2, 3);
   for (int i = 0; i < 4; i++) fake_answer(":1\r\n");
   assert_int_equal(setnx(KEY, NULL), 0);
@@ -140,8 +127,7 @@ static void a_connection_is_kept_for_the_next_request_to_its_server(void **state
   assert_int_equal(session.losses, 0);
 }
 
-static void what_has_no_key_goes_where_the_request_before_it_went(void **state) {
-  (void)state;
+TEST_WITH(what_has_no_key_goes_where_the_request_before_it_went, set_up, tear_down) {
   answer_slots(1, 2, 3);
   fake_answer(":1\r\n");
   fake_answer(":1\r\n");
@@ -152,8 +138,7 @@ static void what_has_no_key_goes_where_the_request_before_it_went(void **state) 
   assert_heard(2, 3, "WAIT " OTHER " 0");
 }
 
-static void a_server_that_does_not_answer_is_passed_over(void **state) {
-  (void)state;
+TEST_WITH(a_server_that_does_not_answer_is_passed_over, set_up, tear_down) {
   fake_answer(FAKE_SILENCE);
   answer_slots(1, 2, 3);
   fake_answer(":1\r\n");
@@ -164,8 +149,7 @@ static void a_server_that_does_not_answer_is_passed_over(void **state) {
   assert_heard(2, 3, "GET " KEY);
 }
 
-static void a_dead_owner_is_asked_for_at_the_next_server(void **state) {
-  (void)state;
+TEST_WITH(a_dead_owner_is_asked_for_at_the_next_server, set_up, tear_down) {
   endpoint[2] = (struct lb_endpoint){.service = "redis", .host = "127.0.0.3", .port = 1}; /* nobody is there */
   fake_answer(text("*1\r\n" RANGE, 0u, 16383u, 3u, 1u));
   answer_slots(1, 2, 4);
@@ -175,8 +159,7 @@ static void a_dead_owner_is_asked_for_at_the_next_server(void **state) {
   assert_heard(2, 4, "SETNX " KEY " 1");
 }
 
-static void after_a_lost_connection_the_owner_is_asked_for_again(void **state) {
-  (void)state;
+TEST_WITH(after_a_lost_connection_the_owner_is_asked_for_again, set_up, tear_down) {
   answer_slots(1, 2, 3);
   fake_answer(":1\r\n");
   assert_int_equal(setnx(KEY, NULL), 0);
@@ -192,8 +175,7 @@ static void after_a_lost_connection_the_owner_is_asked_for_again(void **state) {
 
 /* The search for a new owner may lead to a server that has a connection already; a check of leaks sees the one too
  * many. */
-static void a_second_connection_to_a_server_replaces_the_first(void **state) {
-  (void)state;
+TEST_WITH(a_second_connection_to_a_server_replaces_the_first, set_up, tear_down) {
   answer_slots(1, 2, 3);
   for (int i = 0; i < 2; i++) fake_answer(":1\r\n");
   assert_int_equal(setnx(KEY, NULL), 0);
@@ -212,8 +194,7 @@ static void a_second_connection_to_a_server_replaces_the_first(void **state) {
 
 /* ---- what an answer says ---------------------------------------------------------------------------------- */
 
-static void moved_is_followed_and_remembered(void **state) {
-  (void)state;
+TEST_WITH(moved_is_followed_and_remembered, set_up, tear_down) {
   answer_slots(1, 2, 3);
   answer_elsewhere("MOVED", 2);
   fake_answer(":1\r\n");
@@ -226,8 +207,7 @@ static void moved_is_followed_and_remembered(void **state) {
   assert_int_equal(fake_heard_count(), 4);
 }
 
-static void ask_is_followed_for_one_request(void **state) {
-  (void)state;
+TEST_WITH(ask_is_followed_for_one_request, set_up, tear_down) {
   answer_slots(1, 2, 3);
   answer_elsewhere("ASK", 2);
   fake_answer("+OK\r\n");
@@ -240,8 +220,7 @@ static void ask_is_followed_for_one_request(void **state) {
   assert_heard(4, 3, "SETNX " KEY " 1");
 }
 
-static void a_server_that_was_asked_for_one_request_may_name_another(void **state) {
-  (void)state;
+TEST_WITH(a_server_that_was_asked_for_one_request_may_name_another, set_up, tear_down) {
   answer_slots(1, 2, 3);
   answer_elsewhere("ASK", 2);
   fake_answer("+OK\r\n");
@@ -253,9 +232,8 @@ static void a_server_that_was_asked_for_one_request_may_name_another(void **stat
 }
 
 /* ASKING counts for one command: there is no second one to send the text of the script with. */
-static void a_script_behind_asking_is_sent_whole(void **state) {
+TEST_WITH(a_script_behind_asking_is_sent_whole, set_up, tear_down) {
   struct redis_request request = {.command = {&redis_delete_if_mine, {KEY, "t"}}};
-  (void)state;
   answer_slots(1, 2, 3);
   answer_elsewhere("ASK", 2);
   fake_answer("+OK\r\n");
@@ -267,8 +245,7 @@ static void a_script_behind_asking_is_sent_whole(void **state) {
   assert_int_equal(strncmp(fake_heard(3), "EVAL ", 5), 0);
 }
 
-static void two_servers_that_name_each_other_end_in_a_refusal(void **state) {
-  (void)state;
+TEST_WITH(two_servers_that_name_each_other_end_in_a_refusal, set_up, tear_down) {
   answer_slots(1, 2, 3);
   for (unsigned i = 0; i < 20; i++) answer_elsewhere("MOVED", 2 + i % 2);
   assert_int_equal(setnx(KEY, NULL), -EROFS);
@@ -277,8 +254,7 @@ static void two_servers_that_name_each_other_end_in_a_refusal(void **state) {
   assert_int_equal(fake_heard_count(), 1 + 6 + 6);
 }
 
-static void a_server_that_is_not_listed_is_not_gone_to(void **state) {
-  (void)state;
+TEST_WITH(a_server_that_is_not_listed_is_not_gone_to, set_up, tear_down) {
   answer_slots(1, 2, 3);
   fake_answer("-MOVED 12739 127.0.0.9:1\r\n");
   assert_int_equal(setnx(KEY, NULL), -EROFS);
@@ -286,8 +262,7 @@ static void a_server_that_is_not_listed_is_not_gone_to(void **state) {
 }
 
 /* A master that was cut off from the others says so for as long as it is: they may know better. */
-static void a_cluster_that_is_down_is_a_refusal_and_another_server_is_asked_next(void **state) {
-  (void)state;
+TEST_WITH(a_cluster_that_is_down_is_a_refusal_and_another_server_is_asked_next, set_up, tear_down) {
   answer_slots(1, 2, 3);
   fake_answer("-CLUSTERDOWN The cluster is down\r\n");
   assert_int_equal(setnx(KEY, NULL), -EAGAIN);
@@ -303,8 +278,7 @@ static void a_cluster_that_is_down_is_a_refusal_and_another_server_is_asked_next
   assert_heard(5, 4, "SETNX " KEY " 1");
 }
 
-static void where_nobody_else_answers_the_old_server_is_asked_again(void **state) {
-  (void)state;
+TEST_WITH(where_nobody_else_answers_the_old_server_is_asked_again, set_up, tear_down) {
   answer_slots(1, 2, 3);
   fake_answer("-CLUSTERDOWN The cluster is down\r\n");
   assert_int_equal(setnx(KEY, NULL), -EAGAIN);
@@ -317,9 +291,8 @@ static void where_nobody_else_answers_the_old_server_is_asked_again(void **state
 /* ---- doubt ------------------------------------------------------------------------------------------------ */
 
 /* The server of another key settles nothing of a request that is still on its way to this one. */
-static void an_answer_of_another_server_settles_no_doubt(void **state) {
+TEST_WITH(an_answer_of_another_server_settles_no_doubt, set_up, tear_down) {
   struct lb_grant grant = LB_GRANT_INIT;
-  (void)state;
   answer_slots(1, 2, 3);
   fake_answer(FAKE_SILENCE);
   assert_int_equal(setnx(KEY, &grant), LB_UNKNOWN);
@@ -332,9 +305,8 @@ static void an_answer_of_another_server_settles_no_doubt(void **state) {
   assert_int_equal(redis_session_absent(&session, &grant, LB_BUSY), LB_BUSY);
 }
 
-static void a_lost_connection_that_was_put_aside_is_a_doubt(void **state) {
+TEST_WITH(a_lost_connection_that_was_put_aside_is_a_doubt, set_up, tear_down) {
   struct lb_grant grant = {.token = "t", .token_len = 1};
-  (void)state;
   answer_slots(1, 2, 3);
   for (int i = 0; i < 3; i++) fake_answer(":1\r\n");
   assert_int_equal(setnx(KEY, NULL), 0);
@@ -348,8 +320,7 @@ static void a_lost_connection_that_was_put_aside_is_a_doubt(void **state) {
 
 /* ---- single servers --------------------------------------------------------------------------------------- */
 
-static void a_server_is_looked_through_for_a_key(void **state) {
-  (void)state;
+TEST_WITH(a_server_is_looked_through_for_a_key, set_up, tear_down) {
   fake_answer("*2\r\n$1\r\n7\r\n*0\r\n");
   fake_answer("*2\r\n$1\r\n0\r\n*1\r\n$5\r\nrun-1\r\n");
   assert_int_equal(redis_inspect(&fake_env, &target, 1, "run-1", in_ms(100)), 1);
@@ -359,8 +330,7 @@ static void a_server_is_looked_through_for_a_key(void **state) {
   assert_int_equal(redis_inspect(&fake_env, &target, 1, "run-2", in_ms(100)), 0);
 }
 
-static void teardown_deletes_key_by_key_on_every_master(void **state) {
-  (void)state;
+TEST_WITH(teardown_deletes_key_by_key_on_every_master, set_up, tear_down) {
   fake_answer("*1\r\n$5\r\nslave\r\n");
   fake_answer("*1\r\n$6\r\nmaster\r\n");
   fake_answer("*2\r\n$1\r\n0\r\n*3\r\n$5\r\nrun-1\r\n$11\r\nmutex:run-2\r\n$13\r\n{run-1}.fence\r\n");
@@ -375,33 +345,4 @@ static void teardown_deletes_key_by_key_on_every_master(void **state) {
   assert_heard(4, 2, "DEL mutex:run-2");
   assert_heard(5, 2, "DEL {run-1}.fence");
   assert_heard(7, 4, "ROLE");
-}
-
-#define T(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(slots_are_those_of_the_specification),
-      T(a_counter_has_the_slot_of_its_key),
-      T(a_request_goes_to_the_owner_of_its_slot),
-      T(a_connection_is_kept_for_the_next_request_to_its_server),
-      T(what_has_no_key_goes_where_the_request_before_it_went),
-      T(a_server_that_does_not_answer_is_passed_over),
-      T(a_dead_owner_is_asked_for_at_the_next_server),
-      T(after_a_lost_connection_the_owner_is_asked_for_again),
-      T(a_second_connection_to_a_server_replaces_the_first),
-      T(moved_is_followed_and_remembered),
-      T(ask_is_followed_for_one_request),
-      T(a_server_that_was_asked_for_one_request_may_name_another),
-      T(a_script_behind_asking_is_sent_whole),
-      T(two_servers_that_name_each_other_end_in_a_refusal),
-      T(a_server_that_is_not_listed_is_not_gone_to),
-      T(a_cluster_that_is_down_is_a_refusal_and_another_server_is_asked_next),
-      T(where_nobody_else_answers_the_old_server_is_asked_again),
-      T(an_answer_of_another_server_settles_no_doubt),
-      T(a_lost_connection_that_was_put_aside_is_a_doubt),
-      T(a_server_is_looked_through_for_a_key),
-      T(teardown_deletes_key_by_key_on_every_master),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,18 +3,10 @@
  * What redis-token says about a request whose reply never came, in the cases a real server cannot be brought to at
  * will.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-#include <errno.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "test.h"
 #include "backends/redis_util.h"
 #include "redis_fake.h"
 
@@ -83,51 +75,42 @@ static struct lb_grant abandoned_attempt(void) {
   return grant;
 }
 
-static void a_new_attempt_does_not_wait_behind_a_silent_connection(void **state) {
-  (void)state;
-  abandoned_attempt();
-}
+TEST_WITH(a_new_attempt_does_not_wait_behind_a_silent_connection, set_up, tear_down) { abandoned_attempt(); }
 
-static void not_found_is_no_answer_while_the_request_may_still_arrive(void **state) {
-  (void)state;
+TEST_WITH(not_found_is_no_answer_while_the_request_may_still_arrive, set_up, tear_down) {
   struct lb_grant grant = abandoned_attempt();
   fake_answer("$-1\r\n");
   assert_int_equal(resolve(&grant), LB_UNKNOWN);
 }
 
-static void not_found_is_an_answer_once_the_lease_would_be_over(void **state) {
-  (void)state;
+TEST_WITH(not_found_is_an_answer_once_the_lease_would_be_over, set_up, tear_down) {
   struct lb_grant grant = abandoned_attempt();
   fake_now = grant.asked_at + TTL_MS * LB_NS_PER_MS;
   fake_answer("$-1\r\n");
   assert_int_equal(resolve(&grant), LB_BUSY);
 }
 
-static void the_own_token_is_an_answer_on_any_connection(void **state) {
-  (void)state;
+TEST_WITH(the_own_token_is_an_answer_on_any_connection, set_up, tear_down) {
   struct lb_grant grant = abandoned_attempt();
   fake_answer(own(&grant));
   assert_int_equal(resolve(&grant), LB_OK);
   assert_int_equal(grant.valid_until, lb_lease_end(grant.asked_at, TTL_MS));
 }
 
-static void another_holder_is_no_answer_while_the_request_may_still_arrive(void **state) {
-  (void)state;
+TEST_WITH(another_holder_is_no_answer_while_the_request_may_still_arrive, set_up, tear_down) {
   struct lb_grant grant = abandoned_attempt();
   fake_answer("$5\r\nother\r\n");
   assert_int_equal(try("k", &grant), LB_UNKNOWN);
   assert_int_equal(grant.token_len, REDIS_TOKEN_LEN);
 }
 
-static void nothing_to_release_is_no_answer_while_the_request_may_still_arrive(void **state) {
-  (void)state;
+TEST_WITH(nothing_to_release_is_no_answer_while_the_request_may_still_arrive, set_up, tear_down) {
   struct lb_grant grant = abandoned_attempt();
   fake_answer(":0\r\n");
   assert_int_equal(release(&grant), LB_UNKNOWN);
 }
 
-static void on_the_same_connection_not_found_is_an_answer(void **state) {
-  (void)state;
+TEST_WITH(on_the_same_connection_not_found_is_an_answer, set_up, tear_down) {
   struct lb_grant grant = LB_GRANT_INIT;
   fake_answer(FAKE_SILENCE);
   assert_int_equal(try("k", &grant), LB_UNKNOWN);
@@ -137,8 +120,7 @@ static void on_the_same_connection_not_found_is_an_answer(void **state) {
   assert_int_equal(fake_accepted(), 1);
 }
 
-static void after_the_server_has_hung_up_not_found_is_an_answer(void **state) {
-  (void)state;
+TEST_WITH(after_the_server_has_hung_up_not_found_is_an_answer, set_up, tear_down) {
   struct lb_grant grant = LB_GRANT_INIT;
   fake_answer(FAKE_CLOSE);
   assert_int_equal(try("k", &grant), LB_UNKNOWN);
@@ -146,8 +128,7 @@ static void after_the_server_has_hung_up_not_found_is_an_answer(void **state) {
   assert_int_equal(resolve(&grant), LB_BUSY);
 }
 
-static void a_silent_connection_is_given_up_within_the_call(void **state) {
-  (void)state;
+TEST_WITH(a_silent_connection_is_given_up_within_the_call, set_up, tear_down) {
   struct lb_grant grant = LB_GRANT_INIT;
   fake_answer(FAKE_SILENCE);
   assert_int_equal(try("k", &grant), LB_UNKNOWN);
@@ -157,8 +138,7 @@ static void a_silent_connection_is_given_up_within_the_call(void **state) {
   assert_int_equal(fake_accepted(), 2);
 }
 
-static void a_delete_right_behind_the_request_settles_it(void **state) {
-  (void)state;
+TEST_WITH(a_delete_right_behind_the_request_settles_it, set_up, tear_down) {
   struct lb_grant grant = LB_GRANT_INIT;
   fake_answer(FAKE_SILENCE); /* SET */
   assert_int_equal(try("k", &grant), LB_UNKNOWN);
@@ -167,8 +147,7 @@ static void a_delete_right_behind_the_request_settles_it(void **state) {
   assert_int_equal(release(&grant), LB_OK);
 }
 
-static void a_grant_that_was_known_is_not_drawn_into_the_doubt_about_another(void **state) {
-  (void)state;
+TEST_WITH(a_grant_that_was_known_is_not_drawn_into_the_doubt_about_another, set_up, tear_down) {
   struct lb_grant held = LB_GRANT_INIT, doubtful = LB_GRANT_INIT, other = LB_GRANT_INIT;
   fake_answer("+OK\r\n");
   assert_int_equal(try("k", &held), LB_OK);
@@ -181,8 +160,7 @@ static void a_grant_that_was_known_is_not_drawn_into_the_doubt_about_another(voi
   assert_int_equal(release(&held), LB_LOST);
 }
 
-static void a_refusal_says_nothing_about_the_earlier_try(void **state) {
-  (void)state;
+TEST_WITH(a_refusal_says_nothing_about_the_earlier_try, set_up, tear_down) {
   struct lb_grant grant = LB_GRANT_INIT;
   fake_answer(FAKE_SILENCE);
   assert_int_equal(try("k", &grant), LB_UNKNOWN);
@@ -191,18 +169,16 @@ static void a_refusal_says_nothing_about_the_earlier_try(void **state) {
   assert_int_equal(grant.token_len, REDIS_TOKEN_LEN);
 }
 
-static void a_first_refusal_is_definite(void **state) {
-  (void)state;
+TEST_WITH(a_first_refusal_is_definite, set_up, tear_down) {
   struct lb_grant grant = LB_GRANT_INIT;
   fake_answer("-OOM too much\r\n");
   assert_int_equal(try("k", &grant), -ENOMEM);
   assert_int_equal(grant.token_len, 0);
 }
 
-static void a_master_that_is_none_any_more_is_left_within_the_call(void **state) {
+TEST_WITH(a_master_that_is_none_any_more_is_left_within_the_call, set_up, tear_down) {
   struct lb_grant grant = LB_GRANT_INIT;
   char address[64];
-  (void)state;
   lb_redis_token.close(session);
   memset(session, 0, lb_redis_token.session_size);
   endpoint.service = "sentinel";
@@ -225,8 +201,7 @@ static void a_master_that_is_none_any_more_is_left_within_the_call(void **state)
   assert_int_equal(grant.valid_until, lb_lease_end(grant.asked_at, TTL_MS));
 }
 
-static void the_lease_of_a_repeated_try_counts_from_the_try_that_set_it(void **state) {
-  (void)state;
+TEST_WITH(the_lease_of_a_repeated_try_counts_from_the_try_that_set_it, set_up, tear_down) {
   struct lb_grant grant = LB_GRANT_INIT;
   fake_answer(FAKE_SILENCE);
   assert_int_equal(try("k", &grant), LB_UNKNOWN);
@@ -270,8 +245,7 @@ static void begin_to_wait(void) {
   assert_int_equal(fake_accepted(), 2);
 }
 
-static void who_waits_is_woken_by_the_message(void **state) {
-  (void)state;
+TEST_WITH(who_waits_is_woken_by_the_message, set_up_waking, tear_down) {
   begin_to_wait();
   fake_say(MESSAGE("k"));
   lb_ns before = fake_now;
@@ -281,8 +255,7 @@ static void who_waits_is_woken_by_the_message(void **state) {
   assert_int_equal(fake_heard_count(), 3);          /* and nothing more is asked */
 }
 
-static void what_was_released_before_it_was_subscribed_is_found_free(void **state) {
-  (void)state;
+TEST_WITH(what_was_released_before_it_was_subscribed_is_found_free, set_up_waking, tear_down) {
   fake_answer(SUBSCRIBED);
   fake_answer(":0\r\n");
   lb_ns before = fake_now;
@@ -291,23 +264,20 @@ static void what_was_released_before_it_was_subscribed_is_found_free(void **stat
 }
 
 /* A key that expires is told to nobody. */
-static void nobody_waits_for_a_message_for_long(void **state) {
-  (void)state;
+TEST_WITH(nobody_waits_for_a_message_for_long, set_up_waking, tear_down) {
   begin_to_wait();
   lb_ns before = fake_now;
   assert_int_equal(wait_for("k", 1000), LB_OK);
   assert_int_equal(fake_now - before, 200 * LB_NS_PER_MS);
 }
 
-static void the_message_of_another_key_wakes_nobody(void **state) {
-  (void)state;
+TEST_WITH(the_message_of_another_key_wakes_nobody, set_up_waking, tear_down) {
   begin_to_wait();
   fake_say(MESSAGE("x"));
   assert_int_equal(wait_for("k", 100), LB_TIMEOUT);
 }
 
-static void who_waits_for_another_key_hears_of_that_one_only(void **state) {
-  (void)state;
+TEST_WITH(who_waits_for_another_key_hears_of_that_one_only, set_up_waking, tear_down) {
   begin_to_wait();
   fake_answer("*3\r\n$11\r\nunsubscribe\r\n$1\r\nk\r\n:0\r\n");
   fake_answer("*3\r\n$9\r\nsubscribe\r\n$1\r\nx\r\n:1\r\n");
@@ -322,8 +292,7 @@ static void who_waits_for_another_key_hears_of_that_one_only(void **state) {
 }
 
 /* The harness then polls, and the next wait connects again. */
-static void a_lost_ear_is_told_and_replaced(void **state) {
-  (void)state;
+TEST_WITH(a_lost_ear_is_told_and_replaced, set_up_waking, tear_down) {
   begin_to_wait();
   fake_hang_up();
   assert_int_equal(wait_for("k", 100), -ECONNRESET);
@@ -333,16 +302,14 @@ static void a_lost_ear_is_told_and_replaced(void **state) {
   assert_int_equal(fake_accepted(), 3);
 }
 
-static void a_subscription_that_is_not_answered_is_told(void **state) {
-  (void)state;
+TEST_WITH(a_subscription_that_is_not_answered_is_told, set_up_waking, tear_down) {
   fake_answer(FAKE_SILENCE);
   lb_ns before = fake_now;
   assert_int_equal(wait_for("k", 100), -ETIMEDOUT);
   assert_int_equal(fake_now - before, 100 * LB_NS_PER_MS);
 }
 
-static void a_wait_without_time_to_ask_is_over_in_time(void **state) {
-  (void)state;
+TEST_WITH(a_wait_without_time_to_ask_is_over_in_time, set_up_waking, tear_down) {
   assert_int_equal(wait_for("k", 0), LB_TIMEOUT);
 }
 
@@ -355,13 +322,11 @@ static const char *script_of_a_release(void) {
   return fake_heard(1);
 }
 
-static void a_release_tells_nobody(void **state) {
-  (void)state;
+TEST_WITH(a_release_tells_nobody, set_up, tear_down) {
   assert_non_null(strstr(script_of_a_release(), redis_delete_if_mine.sha1));
 }
 
-static void a_release_tells_with_the_option(void **state) {
-  (void)state;
+TEST_WITH(a_release_tells_with_the_option, set_up_waking, tear_down) {
   assert_non_null(strstr(script_of_a_release(), redis_delete_and_tell.sha1));
 }
 
@@ -370,8 +335,7 @@ static int set_up_fenced(void **state) {
   return set_up(state);
 }
 
-static void a_numbered_grant_has_the_number_of_the_reply(void **state) {
-  (void)state;
+TEST_WITH(a_numbered_grant_has_the_number_of_the_reply, set_up_fenced, tear_down) {
   struct lb_grant grant = LB_GRANT_INIT;
   fake_answer(":7\r\n");
   assert_int_equal(try("k", &grant), LB_OK);
@@ -381,16 +345,14 @@ static void a_numbered_grant_has_the_number_of_the_reply(void **state) {
   assert_non_null(strstr(fake_heard(0), " 2 k {k}.fence "));
 }
 
-static void a_number_without_a_lock_is_busy(void **state) {
-  (void)state;
+TEST_WITH(a_number_without_a_lock_is_busy, set_up_fenced, tear_down) {
   struct lb_grant grant = LB_GRANT_INIT;
   fake_answer(":0\r\n");
   assert_int_equal(try("k", &grant), LB_BUSY);
   assert_int_equal(grant.fence, 0);
 }
 
-static void a_numbered_lease_counts_from_the_try_that_set_it(void **state) {
-  (void)state;
+TEST_WITH(a_numbered_lease_counts_from_the_try_that_set_it, set_up_fenced, tear_down) {
   struct lb_grant grant = LB_GRANT_INIT;
   fake_answer(FAKE_SILENCE);
   assert_int_equal(try("k", &grant), LB_UNKNOWN);
@@ -407,8 +369,7 @@ static void a_numbered_lease_counts_from_the_try_that_set_it(void **state) {
   assert_int_equal(grant.valid_until, lb_lease_end(second, TTL_MS));
 }
 
-static void a_numbered_attempt_is_not_settled_by_not_mine_while_it_may_arrive(void **state) {
-  (void)state;
+TEST_WITH(a_numbered_attempt_is_not_settled_by_not_mine_while_it_may_arrive, set_up_fenced, tear_down) {
   struct lb_grant grant = LB_GRANT_INIT, other = LB_GRANT_INIT;
   fake_answer(FAKE_SILENCE);
   assert_int_equal(try("k", &grant), LB_UNKNOWN);
@@ -421,41 +382,10 @@ static void a_numbered_attempt_is_not_settled_by_not_mine_while_it_may_arrive(vo
   assert_int_equal(grant.fence, 5);
 }
 
-int main(void) {
+static int before_all(void **state) {
+  (void)state;
   signal(SIGPIPE, SIG_IGN);
-#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-#define WAKING(f) cmocka_unit_test_setup_teardown(f, set_up_waking, tear_down)
-#define FENCED(f) cmocka_unit_test_setup_teardown(f, set_up_fenced, tear_down)
-  const struct CMUnitTest tests[] = {
-      T(a_new_attempt_does_not_wait_behind_a_silent_connection),
-      T(not_found_is_no_answer_while_the_request_may_still_arrive),
-      T(not_found_is_an_answer_once_the_lease_would_be_over),
-      T(the_own_token_is_an_answer_on_any_connection),
-      T(another_holder_is_no_answer_while_the_request_may_still_arrive),
-      T(nothing_to_release_is_no_answer_while_the_request_may_still_arrive),
-      T(on_the_same_connection_not_found_is_an_answer),
-      T(after_the_server_has_hung_up_not_found_is_an_answer),
-      T(a_silent_connection_is_given_up_within_the_call),
-      T(a_delete_right_behind_the_request_settles_it),
-      T(a_grant_that_was_known_is_not_drawn_into_the_doubt_about_another),
-      T(a_refusal_says_nothing_about_the_earlier_try),
-      T(a_first_refusal_is_definite),
-      T(a_master_that_is_none_any_more_is_left_within_the_call),
-      T(the_lease_of_a_repeated_try_counts_from_the_try_that_set_it),
-      WAKING(who_waits_is_woken_by_the_message),
-      WAKING(what_was_released_before_it_was_subscribed_is_found_free),
-      WAKING(nobody_waits_for_a_message_for_long),
-      WAKING(the_message_of_another_key_wakes_nobody),
-      WAKING(who_waits_for_another_key_hears_of_that_one_only),
-      WAKING(a_lost_ear_is_told_and_replaced),
-      WAKING(a_subscription_that_is_not_answered_is_told),
-      WAKING(a_wait_without_time_to_ask_is_over_in_time),
-      T(a_release_tells_nobody),
-      WAKING(a_release_tells_with_the_option),
-      FENCED(a_numbered_grant_has_the_number_of_the_reply),
-      FENCED(a_number_without_a_lock_is_busy),
-      FENCED(a_numbered_lease_counts_from_the_try_that_set_it),
-      FENCED(a_numbered_attempt_is_not_settled_by_not_mine_while_it_may_arrive),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return 0;
 }
+
+GROUP(before_all, NULL);

@@ -2,17 +2,7 @@
  *
  * What redis-watch sends when its transaction is refused or cut short, and which key it repairs.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "test.h"
 #include "backends/backend.h"
 #include "backends/redis_key.h"
 #include "redis_fake.h"
@@ -76,15 +66,13 @@ static void heard(size_t from, const char *const *commands) {
   assert_int_equal(fake_heard_count(), from);
 }
 
-static void a_release_is_a_transaction(void **state) {
-  (void)state;
+TEST_WITH(a_release_is_a_transaction, set_up_holding, tear_down) {
   answer_all((const char *const[]){"+OK\r\n", own, "+OK\r\n", "+QUEUED\r\n", "*1\r\n:1\r\n", NULL});
   assert_int_equal(release(), LB_OK);
   heard(2, (const char *const[]){"WATCH k", "GET k", "MULTI", "DEL k", "EXEC", NULL});
 }
 
-static void a_refused_transaction_is_begun_again(void **state) {
-  (void)state;
+TEST_WITH(a_refused_transaction_is_begun_again, set_up_holding, tear_down) {
   answer_all(
       (const char *const[]){"+OK\r\n", own, "+OK\r\n", "+QUEUED\r\n", "*-1\r\n", "+OK\r\n", OTHER, "+OK\r\n", NULL});
   assert_int_equal(release(), LB_LOST);
@@ -92,8 +80,7 @@ static void a_refused_transaction_is_begun_again(void **state) {
 }
 
 /* It has left as a whole, so it may have been executed as a whole. */
-static void a_transaction_without_an_answer_is_unknown(void **state) {
-  (void)state;
+TEST_WITH(a_transaction_without_an_answer_is_unknown, set_up_holding, tear_down) {
   answer_all((const char *const[]){"+OK\r\n", own, "+OK\r\n", FAKE_SILENCE, NULL});
   fake_answer(FAKE_SILENCE);
   assert_int_equal(release(), LB_UNKNOWN);
@@ -103,16 +90,14 @@ static void a_transaction_without_an_answer_is_unknown(void **state) {
   assert_int_equal(fake_accepted(), 2);
 }
 
-static void a_lost_connection_takes_no_delete_to_another_one(void **state) {
-  (void)state;
+TEST_WITH(a_lost_connection_takes_no_delete_to_another_one, set_up_holding, tear_down) {
   answer_all((const char *const[]){"+OK\r\n", own, FAKE_CLOSE, NULL});
   assert_int_equal(release(), LB_UNKNOWN);
   heard(2, (const char *const[]){"WATCH k", "GET k", "MULTI", NULL});
   assert_int_equal(fake_accepted(), 1);
 }
 
-static void a_transaction_that_is_refused_as_a_whole_changes_nothing(void **state) {
-  (void)state;
+TEST_WITH(a_transaction_that_is_refused_as_a_whole_changes_nothing, set_up_holding, tear_down) {
   answer_all((const char *const[]){"+OK\r\n", own, "+OK\r\n", "-READONLY r\r\n", "-EXECABORT e\r\n", NULL});
   assert_true(release() < 0);
   assert_true(grant.valid_until > 0);
@@ -122,8 +107,7 @@ static void a_transaction_that_is_refused_as_a_whole_changes_nothing(void **stat
 }
 
 /* It would stand between MULTI and EXEC, or behind them over another connection. */
-static void a_transaction_past_its_deadline_sends_nothing(void **state) {
-  (void)state;
+TEST_WITH(a_transaction_past_its_deadline_sends_nothing, set_up_holding, tear_down) {
   redisReply *reply;
   struct redis_command del = {.argv = {"DEL", "k"}};
   assert_int_equal(redis_session_exec(&((struct redis_key *)session)->redis, &del, &reply, fake_now), -ETIMEDOUT);
@@ -133,31 +117,27 @@ static void a_transaction_past_its_deadline_sends_nothing(void **state) {
   heard(2, (const char *const[]){"GET k", NULL});
 }
 
-static void an_answer_of_exec_that_is_lost_is_unknown(void **state) {
-  (void)state;
+TEST_WITH(an_answer_of_exec_that_is_lost_is_unknown, set_up_holding, tear_down) {
   answer_all((const char *const[]){"+OK\r\n", own, "+OK\r\n", "+QUEUED\r\n", FAKE_CLOSE, NULL});
   assert_int_equal(release(), LB_UNKNOWN);
   answer_all((const char *const[]){"+OK\r\n", "$-1\r\n", "+OK\r\n", NULL});
   assert_int_equal(release(), LB_OK); /* it may have been done by the first: no loss */
 }
 
-static void a_key_without_an_end_gets_one(void **state) {
-  (void)state;
+TEST_WITH(a_key_without_an_end_gets_one, set_up, tear_down) {
   answer_all((const char *const[]){":0\r\n", ":-1\r\n", ":1\r\n", NULL});
   assert_int_equal(try(&grant), LB_BUSY);
   assert_string_equal(fake_heard(1), "PTTL k");
   assert_string_equal(fake_heard(2), "EXPIRE k 1");
 }
 
-static void a_key_with_an_end_keeps_it(void **state) {
-  (void)state;
+TEST_WITH(a_key_with_an_end_keeps_it, set_up, tear_down) {
   answer_all((const char *const[]){":0\r\n", ":1\r\n", NULL});
   assert_int_equal(try(&grant), LB_BUSY);
   assert_int_equal(fake_heard_count(), 2);
 }
 
-static void a_try_whose_answer_is_lost_is_asked_about_by_its_token(void **state) {
-  (void)state;
+TEST_WITH(a_try_whose_answer_is_lost_is_asked_about_by_its_token, set_up, tear_down) {
   fake_answer(FAKE_CLOSE);
   assert_int_equal(try(&grant), LB_UNKNOWN);
   snprintf(own, sizeof own, "$%zu\r\n%s\r\n", grant.token_len, grant.token);
@@ -165,23 +145,4 @@ static void a_try_whose_answer_is_lost_is_asked_about_by_its_token(void **state)
   assert_int_equal(lb_redis_watch.resolve(session, &lock, &grant, in_ms(100)), LB_OK);
   assert_string_equal(fake_heard(4), "PEXPIRE k 1000");
   assert_int_equal(grant.valid_until, lb_lease_end(grant.asked_at, TTL_MS));
-}
-
-#define T(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-#define HOLDING(test) cmocka_unit_test_setup_teardown(test, set_up_holding, tear_down)
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      HOLDING(a_release_is_a_transaction),
-      HOLDING(a_refused_transaction_is_begun_again),
-      HOLDING(a_transaction_without_an_answer_is_unknown),
-      HOLDING(a_lost_connection_takes_no_delete_to_another_one),
-      HOLDING(a_transaction_that_is_refused_as_a_whole_changes_nothing),
-      HOLDING(a_transaction_past_its_deadline_sends_nothing),
-      HOLDING(an_answer_of_exec_that_is_lost_is_unknown),
-      T(a_key_without_an_end_gets_one),
-      T(a_key_with_an_end_keeps_it),
-      T(a_try_whose_answer_is_lost_is_asked_about_by_its_token),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

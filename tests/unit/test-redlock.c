@@ -2,18 +2,10 @@
  *
  * Redlock where answers break off, come late or come one after the other, by a clock that the test owns.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-#include <errno.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "test.h"
 #include "backends/redis_fanout.h"
 #include "redis_fake.h"
 
@@ -150,8 +142,7 @@ static int wait_and_say(struct lb_env *env, struct pollfd *fds, size_t count, lb
 
 /* One of three says no, the connection of another broke after it had set the key. Asked again on a new one it has the
  * key already: the client's own, which is a yes. */
-static void an_own_key_met_again_after_a_broken_connection_is_a_yes(void **state) {
-  (void)state;
+TEST_WITH(an_own_key_met_again_after_a_broken_connection_is_a_yes, set_up, tear_down) {
   struct lb_grant grant = LB_GRANT_INIT;
   open_session();
   answers(YES, NO, FAKE_CLOSE);
@@ -166,8 +157,7 @@ static void an_own_key_met_again_after_a_broken_connection_is_a_yes(void **state
 }
 
 /* The same with somebody else's key, or none. */
-static void asked_again_a_server_still_says_no_or_sets_the_key(void **state) {
-  (void)state;
+TEST_WITH(asked_again_a_server_still_says_no_or_sets_the_key, set_up, tear_down) {
   struct lb_grant grant = LB_GRANT_INIT;
   open_session();
   answers(YES, NO, FAKE_CLOSE);
@@ -181,8 +171,7 @@ static void asked_again_a_server_still_says_no_or_sets_the_key(void **state) {
 }
 
 /* Two of three connections break after the delete was executed. What is missing then may be what was just deleted. */
-static void a_release_that_broke_off_is_no_loss(void **state) {
-  (void)state;
+TEST_WITH(a_release_that_broke_off_is_no_loss, set_up, tear_down) {
   open_session();
   struct lb_grant grant = granted();
   answers(DONE, FAKE_CLOSE, FAKE_CLOSE);
@@ -190,8 +179,7 @@ static void a_release_that_broke_off_is_no_loss(void **state) {
   assert_int_equal(release(&grant), LB_OK);
 }
 
-static void a_release_of_what_is_not_mine_is_a_loss(void **state) {
-  (void)state;
+TEST_WITH(a_release_of_what_is_not_mine_is_a_loss, set_up, tear_down) {
   open_session();
   struct lb_grant grant = granted();
   answers(DONE, NOT_MINE, NOT_MINE);
@@ -199,8 +187,7 @@ static void a_release_of_what_is_not_mine_is_a_loss(void **state) {
 }
 
 /* The second server's yes to the first try arrives in the second try, which that server refuses. */
-static void a_yes_to_an_earlier_try_is_not_counted_for_a_later_one(void **state) {
-  (void)state;
+TEST_WITH(a_yes_to_an_earlier_try_is_not_counted_for_a_later_one, set_up, tear_down) {
   struct lb_grant grant = LB_GRANT_INIT;
   options[REDLOCK_TRIES].i = 2;
   open_session();
@@ -213,8 +200,7 @@ static void a_yes_to_an_earlier_try_is_not_counted_for_a_later_one(void **state)
 
 /* ---- the way through the servers --------------------------------------------------------------------------------- */
 
-static void at_a_quorum_nobody_waits_for_the_rest(void **state) {
-  (void)state;
+TEST_WITH(at_a_quorum_nobody_waits_for_the_rest, set_up, tear_down) {
   struct lb_grant grant = LB_GRANT_INIT;
   open_session();
   lb_ns begin = fake_now;
@@ -223,8 +209,7 @@ static void at_a_quorum_nobody_waits_for_the_rest(void **state) {
   assert_int_equal(fake_now, begin);
 }
 
-static void all_are_waited_for(void **state) {
-  (void)state;
+TEST_WITH(all_are_waited_for, set_up, tear_down) {
   struct lb_grant grant = LB_GRANT_INIT;
   options[REDLOCK_FANOUT].i = 1;
   open_session();
@@ -235,8 +220,7 @@ static void all_are_waited_for(void **state) {
 }
 
 /* Each has its own time, and who comes after a silent one is asked after that. */
-static void one_after_the_other(void **state) {
-  (void)state;
+TEST_WITH(one_after_the_other, set_up, tear_down) {
   struct lb_grant grant = LB_GRANT_INIT;
   options[REDLOCK_FANOUT].i = 2;
   open_session();
@@ -252,8 +236,7 @@ static void one_after_the_other(void **state) {
   assert_int_equal(ms_since(begin), PATIENCE_MS);
 }
 
-static void one_after_the_other_ends_at_the_deadline(void **state) {
-  (void)state;
+TEST_WITH(one_after_the_other_ends_at_the_deadline, set_up, tear_down) {
   struct lb_grant grant = LB_GRANT_INIT;
   options[REDLOCK_FANOUT].i = 2;
   open_session();
@@ -265,8 +248,7 @@ static void one_after_the_other_ends_at_the_deadline(void **state) {
 
 /* ---- validity ----------------------------------------------------------------------------------------- */
 
-static void a_majority_after_the_lease_is_no_grant(void **state) {
-  (void)state;
+TEST_WITH(a_majority_after_the_lease_is_no_grant, set_up, tear_down) {
   struct lb_grant grant = LB_GRANT_INIT;
   open_session();
   answers(YES, YES, YES);
@@ -275,8 +257,7 @@ static void a_majority_after_the_lease_is_no_grant(void **state) {
   assert_int_equal(grant.token_len, 0);
 }
 
-static void unchecked_it_is_granted_with_the_end_that_has_passed(void **state) {
-  (void)state;
+TEST_WITH(unchecked_it_is_granted_with_the_end_that_has_passed, set_up, tear_down) {
   struct lb_grant grant = LB_GRANT_INIT;
   options[REDLOCK_CHECK_VALIDITY].b = false;
   open_session();
@@ -288,8 +269,7 @@ static void unchecked_it_is_granted_with_the_end_that_has_passed(void **state) {
   assert_true(lb_believes_late(&lb_redlock, options));
 }
 
-static void too_little_left_is_no_grant(void **state) {
-  (void)state;
+TEST_WITH(too_little_left_is_no_grant, set_up, tear_down) {
   struct lb_grant grant = LB_GRANT_INIT;
   options[REDLOCK_MIN_VALIDITY].i = 300;
   open_session();
@@ -301,16 +281,14 @@ static void too_little_left_is_no_grant(void **state) {
   granted();
 }
 
-static void the_drift_is_what_is_asked_for(void **state) {
-  (void)state;
+TEST_WITH(the_drift_is_what_is_asked_for, set_up, tear_down) {
   options[REDLOCK_DRIFT].f = 0.25, options[REDLOCK_DRIFT_MS].i = 50;
   open_session();
   assert_int_equal(granted().valid_until, in_ms(700));
 }
 
 /* The replies take 100 ms, and meanwhile an hour is given back to the client. */
-static void a_wall_clock_set_back_makes_a_lease_longer(void **state) {
-  (void)state;
+TEST_WITH(a_wall_clock_set_back_makes_a_lease_longer, set_up, tear_down) {
   options[REDLOCK_CLOCK].i = 1;
   open_session();
   late = 100 * LB_NS_PER_MS, jump_ms = -3600 * 1000;
@@ -323,8 +301,7 @@ static void a_wall_clock_set_back_makes_a_lease_longer(void **state) {
   assert_in_range(grant.valid_until, in_ms(VALID_MS - 100), in_ms(VALID_MS));
 }
 
-static void a_wall_clock_set_forward_ends_a_lease_at_once(void **state) {
-  (void)state;
+TEST_WITH(a_wall_clock_set_forward_ends_a_lease_at_once, set_up, tear_down) {
   struct lb_grant grant = LB_GRANT_INIT;
   options[REDLOCK_CLOCK].i = 1;
   open_session();
@@ -333,8 +310,7 @@ static void a_wall_clock_set_forward_ends_a_lease_at_once(void **state) {
   assert_int_equal(try(&grant), -ETIME);
 }
 
-static void the_monotonic_clock_does_not_care(void **state) {
-  (void)state;
+TEST_WITH(the_monotonic_clock_does_not_care, set_up, tear_down) {
   open_session();
   lb_ns begin = fake_now;
   jump_ms = -3600 * 1000;
@@ -343,8 +319,7 @@ static void the_monotonic_clock_does_not_care(void **state) {
 
 /* ---- tries and extensions ---------------------------------------------------------------------------------------- */
 
-static void a_fixed_pause_is_between_two_tries(void **state) {
-  (void)state;
+TEST_WITH(a_fixed_pause_is_between_two_tries, set_up, tear_down) {
   struct lb_grant grant = LB_GRANT_INIT;
   options[REDLOCK_TRIES].i = 3, options[REDLOCK_RETRY].i = 1, options[REDLOCK_RETRY_MS].i = 70;
   open_session();
@@ -357,8 +332,7 @@ static void a_fixed_pause_is_between_two_tries(void **state) {
   assert_int_equal(grant.asked_at, fake_now);
 }
 
-static void a_random_pause_is_shorter(void **state) {
-  (void)state;
+TEST_WITH(a_random_pause_is_shorter, set_up, tear_down) {
   struct lb_grant grant = LB_GRANT_INIT;
   options[REDLOCK_TRIES].i = 2, options[REDLOCK_RETRY_MS].i = 1000;
   open_session();
@@ -369,8 +343,7 @@ static void a_random_pause_is_shorter(void **state) {
   assert_in_range(ms_since(begin), 1, 999);
 }
 
-static void no_pause_goes_past_the_deadline(void **state) {
-  (void)state;
+TEST_WITH(no_pause_goes_past_the_deadline, set_up, tear_down) {
   struct lb_grant grant = LB_GRANT_INIT;
   options[REDLOCK_TRIES].i = 100, options[REDLOCK_RETRY].i = 1, options[REDLOCK_RETRY_MS].i = 70;
   open_session();
@@ -382,8 +355,7 @@ static void no_pause_goes_past_the_deadline(void **state) {
 }
 
 /* The deadline ends the second try before anybody has answered it. */
-static void who_was_refused_by_an_earlier_try_is_refused(void **state) {
-  (void)state;
+TEST_WITH(who_was_refused_by_an_earlier_try_is_refused, set_up, tear_down) {
   struct lb_grant grant = LB_GRANT_INIT;
   options[REDLOCK_TRIES].i = 100, options[REDLOCK_RETRY].i = 1, options[REDLOCK_RETRY_MS].i = 70;
   open_session();
@@ -392,8 +364,7 @@ static void who_was_refused_by_an_earlier_try_is_refused(void **state) {
   assert_int_equal(heard("SET k"), 2 * NODES);
 }
 
-static void extensions_have_a_limit_for_each_grant(void **state) {
-  (void)state;
+TEST_WITH(extensions_have_a_limit_for_each_grant, set_up, tear_down) {
   options[REDLOCK_EXTENSIONS_MAX].i = 1;
   open_session();
   for (int i = 0; i < 2; i++) {
@@ -411,8 +382,7 @@ static void extensions_have_a_limit_for_each_grant(void **state) {
 }
 
 /* Each way of asking, a try that fails with one yes and a grant with two: how many deletes were sent. */
-static void deletes_go_to_all_or_to_where_a_yes_was_heard(void **state) {
-  (void)state;
+TEST_WITH(deletes_go_to_all_or_to_where_a_yes_was_heard, set_up, tear_down) {
   for (int way = 1; way <= 2; way++) {
     for (int granted_only = 0; granted_only <= 1; granted_only++) {
       if (session) lb_redlock.close(session), free(session), session = NULL;
@@ -436,32 +406,10 @@ static void deletes_go_to_all_or_to_where_a_yes_was_heard(void **state) {
   }
 }
 
-int main(void) {
+static int before_all(void **state) {
+  (void)state;
   signal(SIGPIPE, SIG_IGN);
-#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-  const struct CMUnitTest tests[] = {
-      T(an_own_key_met_again_after_a_broken_connection_is_a_yes),
-      T(asked_again_a_server_still_says_no_or_sets_the_key),
-      T(a_release_that_broke_off_is_no_loss),
-      T(a_release_of_what_is_not_mine_is_a_loss),
-      T(a_yes_to_an_earlier_try_is_not_counted_for_a_later_one),
-      T(at_a_quorum_nobody_waits_for_the_rest),
-      T(all_are_waited_for),
-      T(one_after_the_other),
-      T(one_after_the_other_ends_at_the_deadline),
-      T(a_majority_after_the_lease_is_no_grant),
-      T(unchecked_it_is_granted_with_the_end_that_has_passed),
-      T(too_little_left_is_no_grant),
-      T(the_drift_is_what_is_asked_for),
-      T(a_wall_clock_set_back_makes_a_lease_longer),
-      T(a_wall_clock_set_forward_ends_a_lease_at_once),
-      T(the_monotonic_clock_does_not_care),
-      T(a_fixed_pause_is_between_two_tries),
-      T(a_random_pause_is_shorter),
-      T(no_pause_goes_past_the_deadline),
-      T(who_was_refused_by_an_earlier_try_is_refused),
-      T(extensions_have_a_limit_for_each_grant),
-      T(deletes_go_to_all_or_to_where_a_yes_was_heard),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return 0;
 }
+
+GROUP(before_all, NULL);

@@ -4,15 +4,11 @@
  * processes.
  */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "client/resource.h"
 
 enum { WORKERS = 2, ROUNDS = 300000 };
@@ -31,8 +27,7 @@ static struct shared *map_shared(void) {
 
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
 
-static void a_claim_is_always_taken_and_the_one_before_it_is_refused(void **state) {
-  (void)state;
+TEST(a_claim_is_always_taken_and_the_one_before_it_is_refused) {
   struct lb_resource r = {0};
   uint64_t a = 9, b = 9;
   lb_resource_claim(&r, 5, &a);
@@ -51,8 +46,7 @@ static void a_claim_is_always_taken_and_the_one_before_it_is_refused(void **stat
 
 /* ---- statements about one access --------------------------------------------------------------------------------- */
 
-static void without_checks_the_later_write_wins_whatever_it_shows(void **state) {
-  (void)state;
+TEST(without_checks_the_later_write_wins_whatever_it_shows) {
   struct lb_resource r = {0};
   uint64_t a, b;
   assert_true(lb_resource_read(&r, false, 1, &a));
@@ -64,8 +58,7 @@ static void without_checks_the_later_write_wins_whatever_it_shows(void **state) 
   assert_int_equal(atomic_load(&r.fence_seen), 2);
 }
 
-static void the_largest_fence_is_remembered_from_reads_and_writes(void **state) {
-  (void)state;
+TEST(the_largest_fence_is_remembered_from_reads_and_writes) {
   struct lb_resource r = {0};
   uint64_t value;
   assert_true(lb_resource_write(&r, false, 3, 1));
@@ -76,8 +69,7 @@ static void the_largest_fence_is_remembered_from_reads_and_writes(void **state) 
   assert_int_equal(atomic_load(&r.fence_seen), 5);
 }
 
-static void a_checked_access_accepts_an_equal_or_larger_fence(void **state) {
-  (void)state;
+TEST(a_checked_access_accepts_an_equal_or_larger_fence) {
   struct lb_resource r = {0};
   uint64_t value = 99;
   assert_true(lb_resource_read(&r, true, 5, &value));
@@ -88,8 +80,7 @@ static void a_checked_access_accepts_an_equal_or_larger_fence(void **state) {
   assert_int_equal(atomic_load(&r.fence_seen), 9);
 }
 
-static void a_refused_access_changes_nothing_and_tells_nothing(void **state) {
-  (void)state;
+TEST(a_refused_access_changes_nothing_and_tells_nothing) {
   struct lb_resource r = {0};
   uint64_t value = 99;
   assert_true(lb_resource_write(&r, true, 9, 42));
@@ -125,8 +116,7 @@ static void assert_none_lost(struct shared *s) {
   munmap(s, sizeof *s);
 }
 
-static void fenced_threads_lose_no_update(void **state) {
-  (void)state;
+TEST(fenced_threads_lose_no_update) {
   struct shared *s = map_shared();
   pthread_t thread[WORKERS];
   for (int i = 0; i < WORKERS; i++) assert_int_equal(pthread_create(&thread[i], NULL, hammer, s), 0);
@@ -134,8 +124,7 @@ static void fenced_threads_lose_no_update(void **state) {
   assert_none_lost(s);
 }
 
-static void fenced_processes_lose_no_update(void **state) {
-  (void)state;
+TEST(fenced_processes_lose_no_update) {
   struct shared *s = map_shared();
   for (int i = 0; i < WORKERS; i++) {
     pid_t pid = fork();
@@ -163,8 +152,7 @@ static void *show_fences(void *arg) {
   return NULL;
 }
 
-static void no_fence_that_was_shown_is_forgotten(void **state) {
-  (void)state;
+TEST(no_fence_that_was_shown_is_forgotten) {
   struct shared *s = map_shared();
   pthread_t thread[WORKERS];
   for (int i = 0; i < WORKERS; i++) assert_int_equal(pthread_create(&thread[i], NULL, show_fences, s), 0);
@@ -172,18 +160,4 @@ static void no_fence_that_was_shown_is_forgotten(void **state) {
   assert_int_equal(atomic_load(&s->refused), 0);
   assert_int_equal(atomic_load(&s->resource.fence_seen), WORKERS * ROUNDS);
   munmap(s, sizeof *s);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(without_checks_the_later_write_wins_whatever_it_shows),
-      cmocka_unit_test(the_largest_fence_is_remembered_from_reads_and_writes),
-      cmocka_unit_test(a_checked_access_accepts_an_equal_or_larger_fence),
-      cmocka_unit_test(a_refused_access_changes_nothing_and_tells_nothing),
-      cmocka_unit_test(a_claim_is_always_taken_and_the_one_before_it_is_refused),
-      cmocka_unit_test(fenced_threads_lose_no_update),
-      cmocka_unit_test(fenced_processes_lose_no_update),
-      cmocka_unit_test(no_fence_that_was_shown_is_forgotten),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,29 +3,19 @@
  * The folder of a run: nothing under its final name before it is whole, and nothing left of it otherwise, however the
  * tool ends. The tool is a child of this program where it has to be killed.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "test.h"
 #include "base/clock.h"
 #include "base/files.h"
 #include "run/rundir.h"
@@ -106,7 +96,7 @@ static void write_file(const char *folder, const char *name) {
 
 /* ---- the way of a run that ends well ----------------------------------------------------------------------------- */
 
-static void nothing_has_the_final_name_before_the_commit(void **state) {
+TEST_WITH(nothing_has_the_final_name_before_the_commit, set_up, tear_down) {
   struct world *w = *state;
   open_run(w, &w->dir);
   assert_false(exists(w->dir.final));
@@ -117,7 +107,7 @@ static void nothing_has_the_final_name_before_the_commit(void **state) {
   lb_rundir_close(&w->dir);
 }
 
-static void a_commit_renames_and_leaves_no_scratch_parts_or_lock(void **state) {
+TEST_WITH(a_commit_renames_and_leaves_no_scratch_parts_or_lock, set_up, tear_down) {
   struct world *w = *state;
   char final[3000];
   open_run(w, &w->dir);
@@ -134,7 +124,7 @@ static void a_commit_renames_and_leaves_no_scratch_parts_or_lock(void **state) {
   assert_int_equal(entries(w->root), 1);
 }
 
-static void logs_are_kept_when_there_are_some(void **state) {
+TEST_WITH(logs_are_kept_when_there_are_some, set_up, tear_down) {
   struct world *w = *state;
   char final[3000];
   open_run(w, &w->dir);
@@ -146,7 +136,7 @@ static void logs_are_kept_when_there_are_some(void **state) {
   assert_false(in(final, "histories"));
 }
 
-static void a_folder_that_took_the_name_meanwhile_is_not_touched(void **state) {
+TEST_WITH(a_folder_that_took_the_name_meanwhile_is_not_touched, set_up, tear_down) {
   struct world *w = *state;
   char final[3000];
   open_run(w, &w->dir);
@@ -161,7 +151,7 @@ static void a_folder_that_took_the_name_meanwhile_is_not_touched(void **state) {
 
 /* ---- of a run that does not -------------------------------------------------------------------------------------- */
 
-static void a_close_without_a_commit_removes_it(void **state) {
+TEST_WITH(a_close_without_a_commit_removes_it, set_up, tear_down) {
   struct world *w = *state;
   open_run(w, &w->dir);
   write_file(w->dir.partial, "histories/a.hist");
@@ -219,7 +209,7 @@ static void end_tool(pid_t pid, const struct tool *tool) {
   close(tool->ended);
 }
 
-static void the_guardian_removes_what_a_killed_tool_left(void **state) {
+TEST_WITH(the_guardian_removes_what_a_killed_tool_left, set_up, tear_down) {
   struct world *w = *state;
   struct tool tool;
   pid_t pid = start_tool(w, false, &tool);
@@ -227,7 +217,7 @@ static void the_guardian_removes_what_a_killed_tool_left(void **state) {
   assert_int_equal(entries(w->root), 0);
 }
 
-static void the_guardian_waits_for_the_trials_of_a_killed_tool(void **state) {
+TEST_WITH(the_guardian_waits_for_the_trials_of_a_killed_tool, set_up, tear_down) {
   struct world *w = *state;
   struct tool tool;
   pid_t pid = start_tool(w, true, &tool);
@@ -237,7 +227,7 @@ static void the_guardian_waits_for_the_trials_of_a_killed_tool(void **state) {
 
 /* ---- of a run that has something to keep ------------------------------------------------------------------------- */
 
-static void a_folder_with_outcomes_gets_its_name(void **state) {
+TEST_WITH(a_folder_with_outcomes_gets_its_name, set_up, tear_down) {
   struct world *w = *state;
   char final[3000];
   open_run(w, &w->dir);
@@ -253,7 +243,7 @@ static void a_folder_with_outcomes_gets_its_name(void **state) {
 
 static void write_tables(void *data) { write_file(((struct lb_rundir *)data)->partial, "run.json"); }
 
-static void the_guardian_calls_for_rescue(void **state) {
+TEST_WITH(the_guardian_calls_for_rescue, set_up, tear_down) {
   struct world *w = *state;
   char final[3000];
   open_run(w, &w->dir);
@@ -266,7 +256,7 @@ static void the_guardian_calls_for_rescue(void **state) {
   assert_true(in(final, "run.json") && in(final, "resume.bin"));
 }
 
-static void a_committed_folder_needs_no_rescue(void **state) {
+TEST_WITH(a_committed_folder_needs_no_rescue, set_up, tear_down) {
   struct world *w = *state;
   char final[3000];
   open_run(w, &w->dir);
@@ -278,7 +268,7 @@ static void a_committed_folder_needs_no_rescue(void **state) {
   assert_int_equal(entries(final), 0);
 }
 
-static void a_stopped_run_is_opened_again_and_loses_nothing(void **state) {
+TEST_WITH(a_stopped_run_is_opened_again_and_loses_nothing, set_up, tear_down) {
   struct world *w = *state;
   char final[3000];
   struct lb_rundir second;
@@ -312,7 +302,7 @@ static unsigned long long ignored_by(int pid) {
   return mask;
 }
 
-static void signals_of_a_terminal_do_not_end_the_guardian(void **state) {
+TEST_WITH(signals_of_a_terminal_do_not_end_the_guardian, set_up, tear_down) {
   struct world *w = *state;
   struct tool tool;
   pid_t pid = start_tool(w, false, &tool);
@@ -337,7 +327,7 @@ static bool lock_is_free(const char *partial) {
   return is_free;
 }
 
-static void the_next_run_removes_what_a_killed_guardian_could_not(void **state) {
+TEST_WITH(the_next_run_removes_what_a_killed_guardian_could_not, set_up, tear_down) {
   struct world *w = *state;
   struct tool tool;
   pid_t pid = start_tool(w, false, &tool);
@@ -356,7 +346,7 @@ static void make_partial(const struct world *w, const char *name, bool with_lock
   if (with_lock) write_file(in_root(w, "%s", name), "lock");
 }
 
-static void only_partial_folders_that_nobody_owns_are_swept(void **state) {
+TEST_WITH(only_partial_folders_that_nobody_owns_are_swept, set_up, tear_down) {
   struct world *w = *state;
   make_partial(w, ".stale.partial", true);
   make_partial(w, ".owned.partial", true);
@@ -375,7 +365,7 @@ static void only_partial_folders_that_nobody_owns_are_swept(void **state) {
   close(fd);
 }
 
-static void a_run_does_not_sweep_another_that_is_under_way(void **state) {
+TEST_WITH(a_run_does_not_sweep_another_that_is_under_way, set_up, tear_down) {
   struct world *w = *state;
   open_run(w, &w->dir);
   open_run(w, &w->second);
@@ -386,7 +376,7 @@ static void a_run_does_not_sweep_another_that_is_under_way(void **state) {
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
-static void two_runs_of_the_same_second_have_different_names(void **state) {
+TEST_WITH(two_runs_of_the_same_second_have_different_names, set_up, tear_down) {
   struct world *w = *state;
   bool same_second = false;
   for (int tries = 0; tries < 20 && !same_second; tries++) {
@@ -403,7 +393,7 @@ static void two_runs_of_the_same_second_have_different_names(void **state) {
   assert_true(same_second);
 }
 
-static void a_run_does_not_take_the_name_of_a_finished_one(void **state) {
+TEST_WITH(a_run_does_not_take_the_name_of_a_finished_one, set_up, tear_down) {
   struct world *w = *state;
   char id[128];
   open_run(w, &w->dir);
@@ -416,7 +406,7 @@ static void a_run_does_not_take_the_name_of_a_finished_one(void **state) {
   assert_true(exists(in_root(w, "%s", id)));
 }
 
-static void a_label_becomes_a_plain_name(void **state) {
+TEST_WITH(a_label_becomes_a_plain_name, set_up, tear_down) {
   struct world *w = *state;
   assert_int_equal(lb_rundir_open(&w->dir, w->root, "../a b*\nA.9_-\xc3\xbc", NULL, &w->err), 0);
   assert_string_equal(w->dir.id + STAMP, "-..-a-b--A.9_---");
@@ -424,14 +414,14 @@ static void a_label_becomes_a_plain_name(void **state) {
   lb_rundir_close(&w->dir);
 }
 
-static void the_folder_of_all_runs_is_made(void **state) {
+TEST_WITH(the_folder_of_all_runs_is_made, set_up, tear_down) {
   struct world *w = *state;
   assert_int_equal(lb_rundir_open(&w->dir, in_root(w, "a/b"), "label", NULL, &w->err), 0);
   assert_string_equal(w->dir.final, in_root(w, "a/b/%s", w->dir.id));
   lb_rundir_close(&w->dir);
 }
 
-static void the_path_that_was_asked_for_is_taken_as_it_is(void **state) {
+TEST_WITH(the_path_that_was_asked_for_is_taken_as_it_is, set_up, tear_down) {
   struct world *w = *state;
   assert_int_equal(lb_rundir_open(&w->dir, "unused", "label", in_root(w, "a/mine/"), &w->err), 0);
   assert_string_equal(w->dir.id, "mine");
@@ -443,7 +433,7 @@ static void the_path_that_was_asked_for_is_taken_as_it_is(void **state) {
   assert_true(exists(in_root(w, "a/mine")));
 }
 
-static void a_path_that_exists_is_refused(void **state) {
+TEST_WITH(a_path_that_exists_is_refused, set_up, tear_down) {
   struct world *w = *state;
   char expected[PATH_MAX + 400];
   write_file(w->root, "mine");
@@ -453,7 +443,7 @@ static void a_path_that_exists_is_refused(void **state) {
   assert_int_equal(entries(w->root), 1);
 }
 
-static void a_place_that_cannot_be_written_is_refused_with_a_reason(void **state) {
+TEST_WITH(a_place_that_cannot_be_written_is_refused_with_a_reason, set_up, tear_down) {
   struct world *w = *state;
   write_file(w->root, "file");
   assert_int_equal(lb_rundir_open(&w->dir, in_root(w, "file"), "label", NULL, &w->err), -ENOTDIR);
@@ -472,7 +462,7 @@ static int next_descriptor(void) {
 
 /* With each number of descriptors that is too small, from the one on that removing takes: an error, and neither a
  * folder nor a descriptor is left. */
-static void a_run_without_enough_descriptors_leaves_nothing(void **state) {
+TEST_WITH(a_run_without_enough_descriptors_leaves_nothing, set_up, tear_down) {
   struct world *w = *state;
   struct rlimit old, few;
   int r = -1, refused = 0;
@@ -494,35 +484,4 @@ static void a_run_without_enough_descriptors_leaves_nothing(void **state) {
   assert_true(refused >= 3); /* the lock, one pipe, the other */
   lb_rundir_close(&w->dir);
   assert_int_equal(entries(w->root), 0);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      TEST(nothing_has_the_final_name_before_the_commit),
-      TEST(a_commit_renames_and_leaves_no_scratch_parts_or_lock),
-      TEST(logs_are_kept_when_there_are_some),
-      TEST(a_folder_that_took_the_name_meanwhile_is_not_touched),
-      TEST(a_close_without_a_commit_removes_it),
-      TEST(the_guardian_removes_what_a_killed_tool_left),
-      TEST(the_guardian_waits_for_the_trials_of_a_killed_tool),
-      TEST(a_folder_with_outcomes_gets_its_name),
-      TEST(the_guardian_calls_for_rescue),
-      TEST(a_committed_folder_needs_no_rescue),
-      TEST(a_stopped_run_is_opened_again_and_loses_nothing),
-      TEST(signals_of_a_terminal_do_not_end_the_guardian),
-      TEST(the_next_run_removes_what_a_killed_guardian_could_not),
-      TEST(only_partial_folders_that_nobody_owns_are_swept),
-      TEST(a_run_does_not_sweep_another_that_is_under_way),
-      TEST(two_runs_of_the_same_second_have_different_names),
-      TEST(a_run_does_not_take_the_name_of_a_finished_one),
-      TEST(a_label_becomes_a_plain_name),
-      TEST(the_folder_of_all_runs_is_made),
-      TEST(the_path_that_was_asked_for_is_taken_as_it_is),
-      TEST(a_path_that_exists_is_refused),
-      TEST(a_place_that_cannot_be_written_is_refused_with_a_reason),
-      TEST(a_run_without_enough_descriptors_leaves_nothing),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

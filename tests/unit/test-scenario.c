@@ -3,19 +3,10 @@
  * The reader of scenario files: the shipped files, then one test per refusal. The
  * source folder is found by LB_SOURCE_DIR, else from where this file was compiled.
  */
-#include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "scenario/scenario.h"
 
 #define SCENARIO "[scenario]\ntitle = t\nquestion = q\nrefuted = r\n" /* 4 lines */
@@ -57,8 +48,7 @@ static const char *source_path(const char *relative) {
 
 /* ---- what is shipped ---------------------------------------------------------------------------------- */
 
-static void every_shipped_scenario_loads(void **state) {
-  (void)state;
+TEST(every_shipped_scenario_loads) {
   char **names, **paths;
   size_t count;
   assert_int_equal(lb_scenario_list(source_path("scenarios"), &names, &paths, &count), 0);
@@ -76,8 +66,7 @@ static void every_shipped_scenario_loads(void **state) {
   free(paths);
 }
 
-static void the_failover_scenario_is_the_story_it_tells(void **state) {
-  (void)state;
+TEST(the_failover_scenario_is_the_story_it_tells) {
   struct lb_scenario s;
   char path[4200];
   snprintf(path, sizeof path, "%s", source_path("scenarios/failover/failover.ini"));
@@ -96,8 +85,7 @@ static void the_failover_scenario_is_the_story_it_tells(void **state) {
 
 /* ---- what is read ------------------------------------------------------------------------------------- */
 
-static void the_name_loses_its_number_and_suffix(void **state) {
-  (void)state;
+TEST(the_name_loses_its_number_and_suffix) {
   static const char *const cases[][2] = {
       {"07-some-name.ini", "some-name"}, {"a/b/x.ini", "x"}, {"12.ini", "12"}, {"/dev/fd/63", "63"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -109,8 +97,7 @@ static void the_name_loses_its_number_and_suffix(void **state) {
   }
 }
 
-static void a_minimal_load_gets_the_documented_defaults(void **state) {
-  (void)state;
+TEST(a_minimal_load_gets_the_documented_defaults) {
   struct lb_scenario s = good(COMPLETE);
   assert_int_equal(s.trials, 3);
   assert_int_equal(s.min_handoffs, 1);
@@ -128,8 +115,7 @@ static void a_minimal_load_gets_the_documented_defaults(void **state) {
   lb_scenario_clear(&s);
 }
 
-static void every_key_of_a_load_is_read(void **state) {
-  (void)state;
+TEST(every_key_of_a_load_is_read) {
   struct lb_scenario s = good(
       "[scenario]\ntitle = a title\nquestion = why?\nrefuted = if so\nupstream = gh:a/b#1\n  by c\ntrials = 7\nmin_handoffs = 3\n"
       "[workload]\nclients = 1, 4 ,16\nkeys = 100\nhold_ms = 0.25\nthink_ms = 2\nttl_ms = 500\n"
@@ -155,8 +141,7 @@ static void every_key_of_a_load_is_read(void **state) {
   lb_scenario_clear(&s);
 }
 
-static void keys_of_their_own_ask_for_no_handoffs(void **state) {
-  (void)state;
+TEST(keys_of_their_own_ask_for_no_handoffs) {
   struct lb_scenario s = good(SCENARIO WORKLOAD "keys = own\n" EXPECT);
   assert_int_equal(s.keys, 0);
   assert_int_equal(s.min_handoffs, 0);
@@ -166,8 +151,7 @@ static void keys_of_their_own_ask_for_no_handoffs(void **state) {
 }
 
 /* A scenario without a fault is no control because of that: its lease may end under its holder. */
-static void a_control_is_what_declares_itself_one(void **state) {
-  (void)state;
+TEST(a_control_is_what_declares_itself_one) {
   struct lb_scenario s = good(SCENARIO "control = yes\n" WORKLOAD EXPECT);
   assert_true(s.control);
   lb_scenario_clear(&s);
@@ -176,8 +160,7 @@ static void a_control_is_what_declares_itself_one(void **state) {
   lb_scenario_clear(&s);
 }
 
-static void a_word_that_is_no_guard_is_refused(void **state) {
-  (void)state;
+TEST(a_word_that_is_no_guard_is_refused) {
   struct lb_scenario s = good(SCENARIO "guards = none, fence\n" WORKLOAD EXPECT);
   assert_true(lb_scenario_asks_under(&s, LB_GUARD_FENCE) && !lb_scenario_asks_under(&s, LB_GUARD_CLAIM));
   lb_scenario_clear(&s);
@@ -186,8 +169,7 @@ static void a_word_that_is_no_guard_is_refused(void **state) {
       "f.ini:5: guards = none, fense: no guard 'fense', did you mean 'fence'?: expected none, deadline, signal, recheck, claim or fence");
 }
 
-static void a_control_has_no_fault_and_no_lease_that_ends(void **state) {
-  (void)state;
+TEST(a_control_has_no_fault_and_no_lease_that_ends) {
   static const char *const faults[] = {"cut primary from replicas",
                                        "kill primary",
                                        "pause client 1",
@@ -212,8 +194,7 @@ static void a_control_has_no_fault_and_no_lease_that_ends(void **state) {
           "f.ini:11: past_lease = yes: leases run out, but control = yes: expected one of them only");
 }
 
-static void a_timeline_keeps_its_lines_and_its_memory(void **state) {
-  (void)state;
+TEST(a_timeline_keeps_its_lines_and_its_memory) {
   struct lb_scenario s =
       good(COMPLETE "[timeline]\nstep = client 1 acquire within 1s\n\n# comment\nstep = kill primary\n");
   assert_int_equal(s.step_count, 2);
@@ -231,8 +212,7 @@ static void a_timeline_keeps_its_lines_and_its_memory(void **state) {
 }
 
 /* Their form only: the reader knows no protocol. */
-static void options_of_protocols_are_kept_as_they_stand(void **state) {
-  (void)state;
+TEST(options_of_protocols_are_kept_as_they_stand) {
   struct lb_scenario s = good(SCENARIO WORKLOAD "option = zk-sequential.recipe=yes\noption = a.b==\n" EXPECT);
   assert_int_equal(s.option_count, 2);
   assert_string_equal(s.options[0], "zk-sequential.recipe=yes");
@@ -247,8 +227,7 @@ static void options_of_protocols_are_kept_as_they_stand(void **state) {
   }
 }
 
-static void a_timeline_may_renew_and_set_clocks(void **state) {
-  (void)state;
+TEST(a_timeline_may_renew_and_set_clocks) {
   struct lb_scenario s = good(SCENARIO WORKLOAD "renew = yes\n" EXPECT "[timeline]\nstep = clock client 1 -5s\n");
   assert_true(s.renew);
   assert_true(lb_scenario_needs(&s, LB_NEED_CLOCKS));
@@ -256,8 +235,7 @@ static void a_timeline_may_renew_and_set_clocks(void **state) {
   lb_scenario_clear(&s);
 }
 
-static void a_campaign_is_a_load_with_faults_and_memory(void **state) {
-  (void)state;
+TEST(a_campaign_is_a_load_with_faults_and_memory) {
   struct lb_scenario s =
       good(SCENARIO
            "[workload]\nclients = 2, 8\nduration_s = 3\n" EXPECT
@@ -284,8 +262,7 @@ static void a_campaign_is_a_load_with_faults_and_memory(void **state) {
   lb_scenario_clear(&s);
 }
 
-static void each_guard_has_its_own_expectations(void **state) {
-  (void)state;
+TEST(each_guard_has_its_own_expectations) {
   struct lb_scenario s = good(
       SCENARIO WORKLOAD "[expect fence]\nlocal@none = safe: f\n* = race: others\n[expect]\nlocal@none = violated: n\n"
                         "[expect deadline]\nlocal@none = stuck: d\n");
@@ -307,8 +284,7 @@ static void each_guard_has_its_own_expectations(void **state) {
   refused(SCENARIO WORKLOAD "[expect recheck]\n* = safe\n* = race\n", "f.ini:9: * is expected twice");
 }
 
-static void a_line_may_speak_of_many_cells(void **state) {
-  (void)state;
+TEST(a_line_may_speak_of_many_cells) {
   struct lb_scenario s =
       good(SCENARIO WORKLOAD "[expect none fence]\na@x, b@y ,*@z = mixed: a race\n[expect fence]\nc@x=n/a\n");
   assert_int_equal(s.expect_count, 7);
@@ -332,8 +308,7 @@ static void a_line_may_speak_of_many_cells(void **state) {
           "f.ini:10: a@x is expected twice");
 }
 
-static void the_most_exact_line_counts_wherever_it_stands(void **state) {
-  (void)state;
+TEST(the_most_exact_line_counts_wherever_it_stands) {
   struct lb_scenario s = good(
       SCENARIO WORKLOAD "[expect]\n* = safe: all\n*@pg* = safe: pg\npg-*@pg-async = safe: long\n"
                         "pg-row@pg-async = safe: own\n*@pg = safe: one\npg-*@* = safe: first\n*@*-x3 = safe: second\n");
@@ -347,16 +322,14 @@ static void the_most_exact_line_counts_wherever_it_stands(void **state) {
   lb_scenario_clear(&s);
 }
 
-static void a_proof_may_only_say_that_leases_run_out(void **state) {
-  (void)state;
+TEST(a_proof_may_only_say_that_leases_run_out) {
   struct lb_scenario s = good(COMPLETE "[proof]\npast_lease = yes\n");
   assert_true(s.past_lease);
   assert_null(s.proof_violated);
   lb_scenario_clear(&s);
 }
 
-static void texts_go_on_in_indented_lines(void **state) {
-  (void)state;
+TEST(texts_go_on_in_indented_lines) {
   struct lb_scenario s = good(
       "[scenario]\ntitle = t\nquestion = one\n  two ; not this\n\t# nor this\n\tthree;four\n\nrefuted = five\n" WORKLOAD
           EXPECT);
@@ -365,8 +338,7 @@ static void texts_go_on_in_indented_lines(void **state) {
   lb_scenario_clear(&s);
 }
 
-static void comments_and_line_ends_of_other_systems_are_fine(void **state) {
-  (void)state;
+TEST(comments_and_line_ends_of_other_systems_are_fine) {
   struct lb_scenario s = good(
       "\xef\xbb\xbf# c\r\n; c\r\n[scenario] # c\r\ntitle = caf\xc3\xa9 ; c\r\nquestion = q\r\nrefuted = r\r\n" WORKLOAD
       "[expect] ; c\n* = safe");
@@ -374,8 +346,7 @@ static void comments_and_line_ends_of_other_systems_are_fine(void **state) {
   lb_scenario_clear(&s);
 }
 
-static void a_proof_is_kept_in_one_spelling(void **state) {
-  (void)state;
+TEST(a_proof_is_kept_in_one_spelling) {
   struct lb_scenario s =
       good(COMPLETE "[timeline]\nstep = observe  key on node 2\n[proof]\nviolated = key  present on\tnode 02\n");
   assert_string_equal(s.proof_violated, "key present on node 2");
@@ -384,8 +355,7 @@ static void a_proof_is_kept_in_one_spelling(void **state) {
 
 /* ---- what is refused: text ---------------------------------------------------------------------------- */
 
-static void what_is_no_text_is_refused(void **state) {
-  (void)state;
+TEST(what_is_no_text_is_refused) {
   static const char nul[] = "[scenario]\nti\0tle = t\n";
   refused_bytes(nul, sizeof nul - 1,
                 "f.ini:2: byte 3 is 0x00: not a text file; expected UTF-8 without control characters");
@@ -405,8 +375,7 @@ static void what_is_no_text_is_refused(void **state) {
   }
 }
 
-static void a_line_too_long_for_the_library_is_refused_not_cut(void **state) {
-  (void)state;
+TEST(a_line_too_long_for_the_library_is_refused_not_cut) {
   char text[1200], line[400];
   memset(line, 'x', sizeof line);
   line[198 - 8] = '\0'; /* "title = " and the value: the longest line there is */
@@ -420,8 +389,7 @@ static void a_line_too_long_for_the_library_is_refused_not_cut(void **state) {
   refused(text, "f.ini:2: a line of 199 bytes: expected at most 198; a longer text goes on in the next line, indented");
 }
 
-static void a_line_that_is_nothing_is_named(void **state) {
-  (void)state;
+TEST(a_line_that_is_nothing_is_named) {
   refused("[scenario]\ntitle\nnonsense = 1\n",
           "f.ini:2: 'title': expected KEY = VALUE, a [section] or a comment (# ...)");
   refused("[scenario]\ntitle = t\nwhat\n\x01",
@@ -429,8 +397,7 @@ static void a_line_that_is_nothing_is_named(void **state) {
   refused("hello", "f.ini:1: 'hello': expected KEY = VALUE, a [section] or a comment (# ...)");
 }
 
-static void the_first_refusal_wins(void **state) {
-  (void)state;
+TEST(the_first_refusal_wins) {
   refused("[scenario]\ntrials = x\nwhat\n", "f.ini:2: trials = x: expected a whole number from 1 to 10000");
 }
 
@@ -439,8 +406,7 @@ static void the_first_refusal_wins(void **state) {
 #define SECTIONS "[timeline], [campaign], [proof], [expect] or [expect GUARD ...]"
 #define GUARDS "none, deadline, signal, recheck, claim or fence"
 
-static void sections_are_known_closed_alone_and_unique(void **state) {
-  (void)state;
+TEST(sections_are_known_closed_alone_and_unique) {
   refused(
       "[workloda]\n",
       "f.ini:1: unknown section [workloda], did you mean [workload]? expected [scenario], [workload], [servers], " SECTIONS);
@@ -462,8 +428,7 @@ static void sections_are_known_closed_alone_and_unique(void **state) {
   refused("title = t\n", "f.ini:1: a key before any section: expected [scenario] first");
 }
 
-static void unknown_keys_are_named_with_the_nearest(void **state) {
-  (void)state;
+TEST(unknown_keys_are_named_with_the_nearest) {
   refused(
       SCENARIO "[workload]\nclient = 2\n",
       "f.ini:6: [workload] has no key 'client', did you mean 'clients'? expected clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, "
@@ -480,14 +445,12 @@ static void unknown_keys_are_named_with_the_nearest(void **state) {
       "f.ini:2: [scenario] has no key '': expected title, question, refuted, like, attack, systems, guards, upstream, trials, min_handoffs, control, unreal or alike");
 }
 
-static void a_key_stands_once(void **state) {
-  (void)state;
+TEST(a_key_stands_once) {
   refused(SCENARIO "title = again\n", "f.ini:5: title stands in line 2 already");
   refused(COMPLETE "local@none = safe\nlocal@none = safe\n", "f.ini:10: local@none is expected twice");
 }
 
-static void an_indented_line_is_refused_where_it_would_be_swallowed(void **state) {
-  (void)state;
+TEST(an_indented_line_is_refused_where_it_would_be_swallowed) {
   const char *const swallowed =
       "f.ini:%d: an indented line: it would go on with '%s'; expected keys and sections at the begin of a line";
   char message[256];
@@ -500,16 +463,14 @@ static void an_indented_line_is_refused_where_it_would_be_swallowed(void **state
   refused(COMPLETE "  more reason\n", message);
 }
 
-static void missing_sections_are_named(void **state) {
-  (void)state;
+TEST(missing_sections_are_named) {
   refused("", "f.ini: section [scenario] is missing");
   refused(WORKLOAD EXPECT, "f.ini: section [scenario] is missing");
   refused(SCENARIO EXPECT, "f.ini: section [workload] is missing");
   refused(SCENARIO WORKLOAD, "f.ini: section [expect] is missing");
 }
 
-static void missing_keys_are_named(void **state) {
-  (void)state;
+TEST(missing_keys_are_named) {
   refused("[scenario]\ntitle = t\nrefuted = r\n" WORKLOAD EXPECT,
           "f.ini: [scenario] question is missing: expected question = text");
   refused(SCENARIO "[workload]\n" EXPECT, "f.ini: [workload] clients is missing: expected clients = whole numbers");
@@ -519,16 +480,14 @@ static void missing_keys_are_named(void **state) {
   refused(COMPLETE "[campaign]\nevery_ms = 50\n", "f.ini: [campaign] fault is missing: expected fault = step");
 }
 
-static void an_empty_value_is_refused(void **state) {
-  (void)state;
+TEST(an_empty_value_is_refused) {
   refused("[scenario]\ntitle = ; only a comment\n", "f.ini:2: title is empty: expected text");
   refused("[workload]\nclients =\n", "f.ini:2: clients is empty: expected whole numbers");
 }
 
 /* ---- what is refused: values -------------------------------------------------------------------------- */
 
-static void numbers_are_plain_and_in_range(void **state) {
-  (void)state;
+TEST(numbers_are_plain_and_in_range) {
   static const char *const whole[] = {
       "-5", "9", "3600001", "1e3", "0x10", "10.5", "10ms", "+10", "ten", "99999999999999999999", "1 0"};
   for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
@@ -546,8 +505,7 @@ static void numbers_are_plain_and_in_range(void **state) {
   }
 }
 
-static void lists_of_clients_are_checked_one_by_one(void **state) {
-  (void)state;
+TEST(lists_of_clients_are_checked_one_by_one) {
   refused("[workload]\nclients = 1, x\n", "f.ini:2: clients = x: expected a whole number from 1 to 128");
   refused("[workload]\nclients = 1,,2\n", "f.ini:2: clients = : expected a whole number from 1 to 128");
   refused("[workload]\nclients = 129\n", "f.ini:2: clients = 129: expected a whole number from 1 to 128");
@@ -556,8 +514,7 @@ static void lists_of_clients_are_checked_one_by_one(void **state) {
           "f.ini:2: clients: expected at most 16 numbers");
 }
 
-static void words_are_from_their_list(void **state) {
-  (void)state;
+TEST(words_are_from_their_list) {
   refused("[servers]\nstorage = ssd\n", "f.ini:2: storage = ssd: expected memory or disk");
   refused("[workload]\nrenew = true\n", "f.ini:2: renew = true: expected yes or no");
   refused("[proof]\npast_lease = Yes\n", "f.ini:2: past_lease = Yes: expected yes or no");
@@ -567,8 +524,7 @@ static void words_are_from_their_list(void **state) {
   refused("[workload]\nkeys = owner\n", "f.ini:2: keys = owner: expected a whole number from 1 to 1000000, or own");
 }
 
-static void expectations_name_a_system_and_a_verdict(void **state) {
-  (void)state;
+TEST(expectations_name_a_system_and_a_verdict) {
   refused(
       "[expect]\nlocal@none = save: x\n",
       "f.ini:2: local@none = save: did you mean 'safe'? expected safe, violated, stuck, delayed, mixed, n/a or race");
@@ -589,16 +545,14 @@ static void expectations_name_a_system_and_a_verdict(void **state) {
   }
 }
 
-static void a_bad_step_names_its_line(void **state) {
-  (void)state;
+TEST(a_bad_step_names_its_line) {
   refused(
       "[timeline]\nstep = client 1 acquier within 5s\n",
       "f.ini:2: step = client 1 acquier within 5s: unknown verb 'acquier', did you mean 'acquire'? expected client N and acquire, begin, "
       "open, release, read, write, reopen or start");
 }
 
-static void a_name_that_cannot_name_results_is_refused(void **state) {
-  (void)state;
+TEST(a_name_that_cannot_name_results_is_refused) {
   struct lb_scenario s;
   assert_int_equal(lb_scenario_parse("my file.ini", COMPLETE, strlen(COMPLETE), &s, &err), -EINVAL);
   assert_string_equal(
@@ -611,8 +565,7 @@ static void a_name_that_cannot_name_results_is_refused(void **state) {
 
 #define TIMELINE COMPLETE "[timeline]\n" /* 9 lines */
 
-static void a_timeline_has_no_load(void **state) {
-  (void)state;
+TEST(a_timeline_has_no_load) {
   refused(SCENARIO WORKLOAD "duration_s = 3\n" EXPECT "[timeline]\nstep = wait 1s\n",
           "f.ini:7: a timeline has no duration_s: expected it only without [timeline]");
   refused(SCENARIO WORKLOAD "keys = own\n" EXPECT "[timeline]\nstep = wait 1s\n",
@@ -621,16 +574,14 @@ static void a_timeline_has_no_load(void **state) {
           "f.ini:6: clients: a timeline has one number of clients, not 2");
 }
 
-static void a_step_of_a_client_that_is_not_there_is_refused(void **state) {
-  (void)state;
+TEST(a_step_of_a_client_that_is_not_there_is_refused) {
   refused(TIMELINE "step = client 3 acquire within 5s\n",
           "f.ini:10: step = client 3 acquire within 5s: names client 3, but clients = 2");
   refused(TIMELINE "step = cut primary from client 3\n",
           "f.ini:10: step = cut primary from client 3: names client 3, but clients = 2");
 }
 
-static void a_step_of_a_client_that_never_asked_is_refused(void **state) {
-  (void)state;
+TEST(a_step_of_a_client_that_never_asked_is_refused) {
   static const char *const steps[] = {"client 2 read",
                                       "client 2 write",
                                       "client 2 release within 1s",
@@ -648,16 +599,14 @@ static void a_step_of_a_client_that_never_asked_is_refused(void **state) {
   }
 }
 
-static void a_step_of_a_dead_client_is_refused(void **state) {
-  (void)state;
+TEST(a_step_of_a_dead_client_is_refused) {
   refused(TIMELINE "step = kill client 1\nstep = client 1 acquire within 1s\n",
           "f.ini:11: step = client 1 acquire within 1s: client 1 was killed by an earlier step");
   refused(TIMELINE "step = kill clients\nstep = pause client 2\n",
           "f.ini:11: step = pause client 2: client 2 was killed by an earlier step");
 }
 
-static void what_was_never_backed_up_is_not_restored(void **state) {
-  (void)state;
+TEST(what_was_never_backed_up_is_not_restored) {
   refused(TIMELINE "step = restore all\n", "f.ini:10: step = restore all: expected back up all before it");
   struct lb_scenario s = good(TIMELINE "step = back up all\nstep = restore primary\n");
   assert_true(lb_step_outlives(&s.steps[1]));
@@ -665,8 +614,7 @@ static void what_was_never_backed_up_is_not_restored(void **state) {
 }
 
 /* It knows nothing of its former life, so it has not asked for anything. */
-static void only_a_dead_client_is_started_and_begins_anew(void **state) {
-  (void)state;
+TEST(only_a_dead_client_is_started_and_begins_anew) {
   refused(TIMELINE "step = client 1 start within 1s\n",
           "f.ini:10: step = client 1 start within 1s: client 1 lives: expected kill client 1 before it");
   refused(TIMELINE "step = kill client 1\nstep = client 1 start within 1s\nstep = client 1 start within 1s\n",
@@ -681,8 +629,7 @@ static void only_a_dead_client_is_started_and_begins_anew(void **state) {
   lb_scenario_clear(&s);
 }
 
-static void a_session_is_opened_late_or_not(void **state) {
-  (void)state;
+TEST(a_session_is_opened_late_or_not) {
   refused(
       TIMELINE "step = client 1 acquire within 1s\nstep = client 1 open and begin section within 1s\n",
       "f.ini:11: step = client 1 open and begin section within 1s: client 1 has done 'client 1 acquire within 1s' before: expected its first step to "
@@ -695,8 +642,7 @@ static void a_session_is_opened_late_or_not(void **state) {
   lb_scenario_clear(&s);
 }
 
-static void a_gate_is_passed_once(void **state) {
-  (void)state;
+TEST(a_gate_is_passed_once) {
   refused(TIMELINE "step = pass client 1\n", "f.ini:10: step = pass client 1: expected an earlier gate of client 1");
   refused(
       TIMELINE "step = gate client 1 at after-check\nstep = gate client 1 at after-write\n",
@@ -708,8 +654,7 @@ static void a_gate_is_passed_once(void **state) {
           "f.ini:11: step = let client 1 or 1 write within 1s: client 1 twice: expected two clients");
 }
 
-static void who_took_over_is_told_from_the_one_before(void **state) {
-  (void)state;
+TEST(who_took_over_is_told_from_the_one_before) {
   refused(TIMELINE "step = kill node 1\nstep = pause primary 2\n",
           "f.ini:11: step = pause primary 2: no step before it names primary, which primary 2 replaced");
   refused(TIMELINE "step = kill primary\nstep = kill primary 3\n",
@@ -723,8 +668,7 @@ static void who_took_over_is_told_from_the_one_before(void **state) {
   lb_scenario_clear(&s);
 }
 
-static void a_lock_is_let_go_of_by_who_asked_for_it(void **state) {
-  (void)state;
+TEST(a_lock_is_let_go_of_by_who_asked_for_it) {
   refused(
       TIMELINE "step = client 1 acquire within 1s\nstep = client 1 release lock 2 within 1s\n",
       "f.ini:11: step = client 1 release lock 2 within 1s: client 1 never asked for lock 2: expected client 1 [begin] acquire lock 2 within T before it");
@@ -735,8 +679,7 @@ static void a_lock_is_let_go_of_by_who_asked_for_it(void **state) {
           "f.ini:10: step = client 1 acquire lock 9 within 1s: 'lock 9': expected lock and its number from 1 to 4");
 }
 
-static void what_undoes_or_awaits_needs_its_fault_before(void **state) {
-  (void)state;
+TEST(what_undoes_or_awaits_needs_its_fault_before) {
   const char *const failover =
       "f.ini:%d: step = await failover within 5s: expected a fault of a server (cut, slow, hold, drop, kill, power, shut, depose, remove, cancel, delete, end, back, restore, move, fill, occupy, pause, restart or clock) before it";
   char message[256];
@@ -755,8 +698,7 @@ static void what_undoes_or_awaits_needs_its_fault_before(void **state) {
 }
 
 /* A cut is healed by the words it was made with, and once. */
-static void a_heal_of_one_cut_needs_that_cut(void **state) {
-  (void)state;
+TEST(a_heal_of_one_cut_needs_that_cut) {
   static const char *const before[] = {
       "",
       "step = cut replicas from primary\n",
@@ -785,8 +727,7 @@ static void a_heal_of_one_cut_needs_that_cut(void **state) {
 }
 
 /* Of that client, and once for each. */
-static void a_delivery_needs_its_late_write(void **state) {
-  (void)state;
+TEST(a_delivery_needs_its_late_write) {
   static const char *const before[] = {"", "step = client 2 write late\n", "step = client 1 write\n",
                                        "step = client 1 write late\nstep = deliver write of client 1\n"};
   for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
@@ -811,8 +752,7 @@ static void a_delivery_needs_its_late_write(void **state) {
 }
 
 /* Hosts are put apart by the key being there, whatever it says. */
-static void the_hosts_of_a_load_are_apart_if_it_says_how_far(void **state) {
-  (void)state;
+TEST(the_hosts_of_a_load_are_apart_if_it_says_how_far) {
   struct lb_scenario s = good(SCENARIO WORKLOAD "round_trip_ms = 0\n" EXPECT);
   assert_true(s.apart && s.round_trip_ms == 0 && lb_scenario_needs(&s, LB_NEED_NETWORK));
   lb_scenario_clear(&s);
@@ -831,8 +771,7 @@ static void the_hosts_of_a_load_are_apart_if_it_says_how_far(void **state) {
 }
 
 /* What is held is released by its words, or healed with everything; what is slow is healed. */
-static void a_release_needs_its_hold(void **state) {
-  (void)state;
+TEST(a_release_needs_its_hold) {
   static const char *const before[] = {"",
                                        "step = hold replicas to primary\n",
                                        "step = slow primary to replicas 1s\n",
@@ -861,8 +800,7 @@ static void a_release_needs_its_hold(void **state) {
   lb_scenario_clear(&s);
 }
 
-static void a_story_may_use_all_of_the_grammar(void **state) {
-  (void)state;
+TEST(a_story_may_use_all_of_the_grammar) {
   struct lb_scenario s = good(
       TIMELINE "step = client 1 begin acquire within 5s\nstep = await client 1 holds within 5s\n"
                "step = stop client 1 at after-check\nstep = client 1 write\nstep = resume client 1\n"
@@ -876,8 +814,7 @@ static void a_story_may_use_all_of_the_grammar(void **state) {
   lb_scenario_clear(&s);
 }
 
-static void a_dead_client_is_not_told_to_stop(void **state) {
-  (void)state;
+TEST(a_dead_client_is_not_told_to_stop) {
   refused(TIMELINE "step = kill client 1\nstep = stop client 1 at after-check\n",
           "f.ini:11: step = stop client 1 at after-check: client 1 was killed by an earlier step");
   refused(TIMELINE "step = kill client 1\nstep = crash client 1 at after-check\n",
@@ -887,8 +824,7 @@ static void a_dead_client_is_not_told_to_stop(void **state) {
 }
 
 /* The clock of a client, its pause and its crash are no reason for servers to change. */
-static void a_fault_of_a_client_is_none_of_a_server(void **state) {
-  (void)state;
+TEST(a_fault_of_a_client_is_none_of_a_server) {
   static const char *const faults[] = {"clock clients +5s",        "clock holder rate 2", "pause holder",
                                        "stop client 1 at a-point", "kill waiters",        "crash client 1 at a-point"};
   for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
@@ -901,8 +837,7 @@ static void a_fault_of_a_client_is_none_of_a_server(void **state) {
   }
 }
 
-static void a_timeline_names_whom_it_means(void **state) {
-  (void)state;
+TEST(a_timeline_names_whom_it_means) {
   refused(TIMELINE "step = kill node any\n",
           "f.ini:10: step = kill node any: 'any' is drawn in a campaign only: expected a number");
   refused(TIMELINE "step = cut primary client any\n",
@@ -911,8 +846,7 @@ static void a_timeline_names_whom_it_means(void **state) {
 
 #define CAMPAIGN COMPLETE "[campaign]\n" /* 9 lines */
 
-static void a_campaign_draws_faults_that_can_be_undone(void **state) {
-  (void)state;
+TEST(a_campaign_draws_faults_that_can_be_undone) {
   static const char *const others[] = {"heal",
                                        "slow primary to replicas 1s",
                                        "hold primary to replicas",
@@ -942,28 +876,24 @@ static void a_campaign_draws_faults_that_can_be_undone(void **state) {
       "restart, clock, client, deliver, stop, crash, hang, gate, pass, await, let, wait or observe");
 }
 
-static void a_campaign_fits_every_number_of_clients(void **state) {
-  (void)state;
+TEST(a_campaign_fits_every_number_of_clients) {
   refused(SCENARIO "[workload]\nclients = 4, 2, 8\n" EXPECT "[campaign]\nfault = pause client 3\n",
           "f.ini:10: fault = pause client 3: names client 3, but clients = 2");
   refused(SCENARIO "[workload]\nclients = 4, 2, 8\n" EXPECT "[campaign]\nfault = cut node 1 from client 3\n",
           "f.ini:10: fault = cut node 1 from client 3: names client 3, but clients = 2");
 }
 
-static void a_timeline_has_no_campaign(void **state) {
-  (void)state;
+TEST(a_timeline_has_no_campaign) {
   refused(CAMPAIGN "fault = kill primary\n[timeline]\nstep = wait 1s\n",
           "f.ini:10: a timeline has no campaign: expected one of [timeline] and [campaign]");
 }
 
-static void a_campaign_observes_nothing_so_it_proves_nothing(void **state) {
-  (void)state;
+TEST(a_campaign_observes_nothing_so_it_proves_nothing) {
   refused(CAMPAIGN "fault = kill primary\n[proof]\nviolated = key absent on primary\n",
           "f.ini:12: violated = key absent on primary: no step observes it: expected step = observe key on primary");
 }
 
-static void a_proof_is_a_fact_that_a_step_observes(void **state) {
-  (void)state;
+TEST(a_proof_is_a_fact_that_a_step_observes) {
   refused("[proof]\nviolated = clock jumped\n",
           "f.ini:2: violated = clock jumped: expected key absent on A or key present on A, as in observe key on A");
   refused(
@@ -982,8 +912,7 @@ static void a_proof_is_a_fact_that_a_step_observes(void **state) {
 #define FACTS                                                                                                          \
   "key absent|present on A, client N holds, client N does not hold, client N asked and was granted|not granted|refused, server of client N is A, server of client N is not A, A lost writes, A lost no writes, A left or A did not leave"
 
-static void premises_are_kept_in_one_spelling(void **state) {
-  (void)state;
+TEST(premises_are_kept_in_one_spelling) {
   struct lb_scenario s =
       good(STEPS "step = observe server of client 2\nstep = observe key on node 2\n"
                  "[proof]\npremise = client  1   holds\npremise = server of client 2 is not current primary\n"
@@ -1000,8 +929,7 @@ static void premises_are_kept_in_one_spelling(void **state) {
   lb_scenario_clear(&s);
 }
 
-static void a_premise_that_is_no_fact_is_refused_with_the_nearest_word(void **state) {
-  (void)state;
+TEST(a_premise_that_is_no_fact_is_refused_with_the_nearest_word) {
 #define P "[proof]\npremise = "
   refused(P "client 1 hold\n", "f.ini:2: premise = client 1 hold: found 'hold', did you mean 'holds'? expected " FACTS);
   refused(P "client 1 does hold\n", "f.ini:2: premise = client 1 does hold: found 'hold': expected " FACTS);
@@ -1022,8 +950,7 @@ static void a_premise_that_is_no_fact_is_refused_with_the_nearest_word(void **st
 #undef P
 }
 
-static void a_premise_is_observed_by_some_step(void **state) {
-  (void)state;
+TEST(a_premise_is_observed_by_some_step) {
   refused(STEPS "[proof]\npremise = client 2 holds\n",
           "f.ini:14: premise = client 2 holds: no step observes it: expected step = observe client 2");
   refused(
@@ -1035,8 +962,7 @@ static void a_premise_is_observed_by_some_step(void **state) {
           "f.ini:14: premise = client 9 holds: names client 9, but clients = 2");
 }
 
-static void what_a_loss_of_power_took_is_a_premise_too(void **state) {
-  (void)state;
+TEST(what_a_loss_of_power_took_is_a_premise_too) {
 #define POWER "[servers]\nstorage = disk\n" STEPS "step = power off primary\n[proof]\npremise = "
   struct lb_scenario s = good(POWER "primary  lost writes\n");
   assert_string_equal(s.premises[0].text, "primary lost writes");
@@ -1054,8 +980,7 @@ static void what_a_loss_of_power_took_is_a_premise_too(void **state) {
 #undef POWER
 }
 
-static void what_a_client_was_told_is_a_premise_too(void **state) {
-  (void)state;
+TEST(what_a_client_was_told_is_a_premise_too) {
   struct lb_scenario s =
       good(STEPS "[proof]\npremise = client 1 asked and was  granted\nsafe = client 1 asked and was not granted\n"
                  "safe = client 1 asked and was refused\n");
@@ -1073,8 +998,7 @@ static void what_a_client_was_told_is_a_premise_too(void **state) {
   refused("[proof]\nsafe = client 1 asked\n", "f.ini:2: safe = client 1 asked: it ends early: expected " FACTS);
 }
 
-static void what_is_observed_twice_has_one_premise_or_two(void **state) {
-  (void)state;
+TEST(what_is_observed_twice_has_one_premise_or_two) {
   struct lb_scenario s = good(STEPS "[proof]\npremise = client 1 holds\n");
   lb_scenario_clear(&s);
   s = good(STEPS "[proof]\npremise = client 1 holds\npremise = client 1 does not hold\n");
@@ -1086,8 +1010,7 @@ static void what_is_observed_twice_has_one_premise_or_two(void **state) {
 
 /* ---- -s ----------------------------------------------------------------------------------------------- */
 
-static void set_changes_one_key(void **state) {
-  (void)state;
+TEST(set_changes_one_key) {
   struct lb_scenario s = good(COMPLETE);
   assert_int_equal(lb_scenario_set(&s, "clients", "3,5", &err), 0);
   assert_int_equal(lb_scenario_set(&s, "trials", "9", &err), 0);
@@ -1103,8 +1026,7 @@ static void set_changes_one_key(void **state) {
   lb_scenario_clear(&s);
 }
 
-static void set_changes_a_campaign_and_the_watchdog(void **state) {
-  (void)state;
+TEST(set_changes_a_campaign_and_the_watchdog) {
   struct lb_scenario s = good(COMPLETE "[campaign]\nfault = pause client 2\n");
   assert_int_equal(lb_scenario_set(&s, "every_ms", "50", &err), 0);
   assert_int_equal(lb_scenario_set(&s, "lasts_ms", "70", &err), 0);
@@ -1132,8 +1054,7 @@ static void set_refused(struct lb_scenario *s, const char *key, const char *valu
   assert_memory_equal(s, &before, sizeof before);
 }
 
-static void set_refuses_as_the_file_does_and_changes_nothing(void **state) {
-  (void)state;
+TEST(set_refuses_as_the_file_does_and_changes_nothing) {
   struct lb_scenario s = good(TIMELINE "step = client 2 acquire within 1s\n");
   set_refused(&s, "ttl_ms", "-5", "-s: ttl_ms = -5: expected a whole number from 10 to 3600000");
   set_refused(&s, "ttl_ms", "", "-s: ttl_ms is empty: expected whole number");
@@ -1162,8 +1083,7 @@ static void set_refuses_as_the_file_does_and_changes_nothing(void **state) {
 }
 
 /* The delay is one number, and steps that name it follow it. */
-static void steps_take_the_delay_of_the_scenario(void **state) {
-  (void)state;
+TEST(steps_take_the_delay_of_the_scenario) {
   struct lb_scenario s =
       good(SCENARIO "[workload]\nclients = 2\ndelay_ms = 700\n[timeline]\nstep = slow client 1 to all delay\n"
                     "step = wait delay+300ms\nstep = wait 5ms\n" EXPECT);
@@ -1220,8 +1140,7 @@ static int drop_folder(void **state) {
   return rmdir(folder);
 }
 
-static void a_list_is_sorted_by_file_name_and_holds_only_scenarios(void **state) {
-  (void)state;
+TEST_WITH(a_list_is_sorted_by_file_name_and_holds_only_scenarios, make_folder, drop_folder) {
   char **names, **paths, path[128];
   size_t count;
   static const char *const sorted[] = {"z", "b", "a", "d", "e", "f", "g", "h"};
@@ -1240,8 +1159,7 @@ static void a_list_is_sorted_by_file_name_and_holds_only_scenarios(void **state)
   assert_int_equal(lb_scenario_list("/nonexistent/scenarios", &names, &paths, &count), -ENOENT);
 }
 
-static void a_file_that_cannot_be_read_says_why(void **state) {
-  (void)state;
+TEST(a_file_that_cannot_be_read_says_why) {
   struct lb_scenario s;
   assert_int_equal(lb_scenario_load("/nonexistent.ini", &s, &err), -ENOENT);
   assert_string_equal(err.text, "/nonexistent.ini: No such file or directory");
@@ -1253,92 +1171,11 @@ static void a_file_that_cannot_be_read_says_why(void **state) {
   assert_empty(&s);
 }
 
-static void verdicts_have_names(void **state) {
-  (void)state;
+TEST(verdicts_have_names) {
   assert_string_equal(lb_verdict_name(LB_SAFE), "safe");
   assert_string_equal(lb_verdict_name(LB_MIXED), "mixed");
   assert_string_equal(lb_verdict_name(LB_SKIPPED), "skipped");
   assert_string_equal(lb_verdict_name(LB_NA), "n/a");
   assert_string_equal(lb_verdict_name(LB_VERDICT_NONE), "none");
   assert_string_equal(lb_verdict_name(LB_ANY), "race");
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_shipped_scenario_loads),
-      cmocka_unit_test(the_failover_scenario_is_the_story_it_tells),
-      cmocka_unit_test(the_name_loses_its_number_and_suffix),
-      cmocka_unit_test(a_minimal_load_gets_the_documented_defaults),
-      cmocka_unit_test(every_key_of_a_load_is_read),
-      cmocka_unit_test(keys_of_their_own_ask_for_no_handoffs),
-      cmocka_unit_test(a_control_is_what_declares_itself_one),
-      cmocka_unit_test(a_word_that_is_no_guard_is_refused),
-      cmocka_unit_test(a_control_has_no_fault_and_no_lease_that_ends),
-      cmocka_unit_test(a_timeline_keeps_its_lines_and_its_memory),
-      cmocka_unit_test(options_of_protocols_are_kept_as_they_stand),
-      cmocka_unit_test(a_timeline_may_renew_and_set_clocks),
-      cmocka_unit_test(a_campaign_is_a_load_with_faults_and_memory),
-      cmocka_unit_test(each_guard_has_its_own_expectations),
-      cmocka_unit_test(a_line_may_speak_of_many_cells),
-      cmocka_unit_test(the_most_exact_line_counts_wherever_it_stands),
-      cmocka_unit_test(a_proof_may_only_say_that_leases_run_out),
-      cmocka_unit_test(texts_go_on_in_indented_lines),
-      cmocka_unit_test(comments_and_line_ends_of_other_systems_are_fine),
-      cmocka_unit_test(a_proof_is_kept_in_one_spelling),
-      cmocka_unit_test(what_is_no_text_is_refused),
-      cmocka_unit_test(a_line_too_long_for_the_library_is_refused_not_cut),
-      cmocka_unit_test(a_line_that_is_nothing_is_named),
-      cmocka_unit_test(the_first_refusal_wins),
-      cmocka_unit_test(sections_are_known_closed_alone_and_unique),
-      cmocka_unit_test(unknown_keys_are_named_with_the_nearest),
-      cmocka_unit_test(a_key_stands_once),
-      cmocka_unit_test(an_indented_line_is_refused_where_it_would_be_swallowed),
-      cmocka_unit_test(missing_sections_are_named),
-      cmocka_unit_test(missing_keys_are_named),
-      cmocka_unit_test(an_empty_value_is_refused),
-      cmocka_unit_test(numbers_are_plain_and_in_range),
-      cmocka_unit_test(lists_of_clients_are_checked_one_by_one),
-      cmocka_unit_test(words_are_from_their_list),
-      cmocka_unit_test(expectations_name_a_system_and_a_verdict),
-      cmocka_unit_test(a_bad_step_names_its_line),
-      cmocka_unit_test(a_name_that_cannot_name_results_is_refused),
-      cmocka_unit_test(a_timeline_has_no_load),
-      cmocka_unit_test(a_step_of_a_client_that_is_not_there_is_refused),
-      cmocka_unit_test(a_step_of_a_client_that_never_asked_is_refused),
-      cmocka_unit_test(a_step_of_a_dead_client_is_refused),
-      cmocka_unit_test(what_was_never_backed_up_is_not_restored),
-      cmocka_unit_test(only_a_dead_client_is_started_and_begins_anew),
-      cmocka_unit_test(a_session_is_opened_late_or_not),
-      cmocka_unit_test(a_gate_is_passed_once),
-      cmocka_unit_test(who_took_over_is_told_from_the_one_before),
-      cmocka_unit_test(a_lock_is_let_go_of_by_who_asked_for_it),
-      cmocka_unit_test(what_undoes_or_awaits_needs_its_fault_before),
-      cmocka_unit_test(a_heal_of_one_cut_needs_that_cut),
-      cmocka_unit_test(a_delivery_needs_its_late_write),
-      cmocka_unit_test(the_hosts_of_a_load_are_apart_if_it_says_how_far),
-      cmocka_unit_test(a_release_needs_its_hold),
-      cmocka_unit_test(a_story_may_use_all_of_the_grammar),
-      cmocka_unit_test(a_dead_client_is_not_told_to_stop),
-      cmocka_unit_test(a_fault_of_a_client_is_none_of_a_server),
-      cmocka_unit_test(a_timeline_names_whom_it_means),
-      cmocka_unit_test(a_campaign_draws_faults_that_can_be_undone),
-      cmocka_unit_test(a_campaign_fits_every_number_of_clients),
-      cmocka_unit_test(a_timeline_has_no_campaign),
-      cmocka_unit_test(a_campaign_observes_nothing_so_it_proves_nothing),
-      cmocka_unit_test(a_proof_is_a_fact_that_a_step_observes),
-      cmocka_unit_test(premises_are_kept_in_one_spelling),
-      cmocka_unit_test(a_premise_that_is_no_fact_is_refused_with_the_nearest_word),
-      cmocka_unit_test(a_premise_is_observed_by_some_step),
-      cmocka_unit_test(what_is_observed_twice_has_one_premise_or_two),
-      cmocka_unit_test(what_a_loss_of_power_took_is_a_premise_too),
-      cmocka_unit_test(what_a_client_was_told_is_a_premise_too),
-      cmocka_unit_test(set_changes_one_key),
-      cmocka_unit_test(set_changes_a_campaign_and_the_watchdog),
-      cmocka_unit_test(set_refuses_as_the_file_does_and_changes_nothing),
-      cmocka_unit_test(steps_take_the_delay_of_the_scenario),
-      cmocka_unit_test_setup_teardown(a_list_is_sorted_by_file_name_and_holds_only_scenarios, make_folder, drop_folder),
-      cmocka_unit_test(a_file_that_cannot_be_read_says_why),
-      cmocka_unit_test(verdicts_have_names),
-  };
-  return cmocka_run_group_tests_name("scenario", tests, NULL, NULL);
 }

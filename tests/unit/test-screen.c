@@ -2,16 +2,7 @@
  *
  * A run of many cells ends in one screen, however large it is and whatever went wrong.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "scenario/scenario.h"
 #include "network/sandbox.h"
 #include "run/system.h"
@@ -92,8 +83,7 @@ static void assert_has(const char *part) {
   if (!strstr(text, part)) fail_msg("missing: %s\nin:\n%s", part, text);
 }
 
-static void the_default_suite_is_shown_whole(void **state) {
-  (void)state;
+TEST_WITH(the_default_suite_is_shown_whole, NULL, clear) {
   if (lb_isolation_probe()->kind == LB_ISOLATION_NONE) SKIP("what needs links is skipped without namespaces");
   make("quick");
   end_all();
@@ -105,8 +95,7 @@ static void the_default_suite_is_shown_whole(void **state) {
 }
 
 /* A line for each of many is too much: some are named, and the rest is counted. */
-static void what_is_wrong_comes_first(void **state) {
-  (void)state;
+TEST_WITH(what_is_wrong_comes_first, NULL, clear) {
   make("quick");
   end_all();
   size_t i = first_cell(LB_SAFE);
@@ -122,8 +111,7 @@ static void what_is_wrong_comes_first(void **state) {
 }
 
 /* Numbers that repeat are no two holders. */
-static void lost_is_said_of_two_holders_only(void **state) {
-  (void)state;
+TEST_WITH(lost_is_said_of_two_holders_only, NULL, clear) {
   make("quick");
   size_t i = 0;
   while (plan.cells[i].skip[0] || plan.cells[i].guard != LB_GUARD_NONE ||
@@ -137,10 +125,9 @@ static void lost_is_said_of_two_holders_only(void **state) {
   if (strstr(text, "LOST")) fail_msg("%s", text);
 }
 
-static void the_largest_suites_have_one_screen(void **state) {
+TEST(the_largest_suites_have_one_screen) {
   static const char *const suites[] = {"guards", "truth", "full", "speed", "flaws", "paper"};
   char verdict[2000];
-  (void)state;
   memset(verdict, 'v', sizeof verdict - 1), verdict[sizeof verdict - 1] = '\0';
   for (size_t k = 5; k < sizeof verdict; k += 9) verdict[k] = ' ';
   verdict[sizeof verdict - 1] = '\0';
@@ -156,14 +143,11 @@ static void the_largest_suites_have_one_screen(void **state) {
   }
 }
 
-int main(void) {
+static int before_all(void **state) {
+  (void)state;
   struct lb_error err_known;
   if (lb_load_known(LB_SOURCE_ROOT, &err_known) < 0) return fprintf(stderr, "%s\n", err_known.text), 1;
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_teardown(the_default_suite_is_shown_whole, clear),
-      cmocka_unit_test_teardown(what_is_wrong_comes_first, clear),
-      cmocka_unit_test_teardown(lost_is_said_of_two_holders_only, clear),
-      cmocka_unit_test(the_largest_suites_have_one_screen),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return 0;
 }
+
+GROUP(before_all, NULL);

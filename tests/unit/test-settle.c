@@ -3,13 +3,7 @@
  * When a rate counts as settled: steady ones do at once, growing ones do not, and the first that is steady ends the
  * wait.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "base/rng.h"
 #include "trial/workload.h"
 
@@ -34,48 +28,35 @@ static uint64_t warming(size_t tick) { return 1000 + 10 * (tick < 100 ? tick : 1
 /* Nothing for long, then steady. */
 static uint64_t late(size_t tick) { return tick > 40 ? 50 : 0; }
 
-static void a_steady_rate_has_settled_after_the_shortest_time(void **state) {
-  (void)state;
-  assert_int_equal(settles_after(steady, 100), 12);
-}
+TEST(a_steady_rate_has_settled_after_the_shortest_time) { assert_int_equal(settles_after(steady, 100), 12); }
 
-static void nothing_done_is_no_steady_rate(void **state) {
-  (void)state;
-  assert_int_equal(settles_after(nothing, 100), 0);
-}
+TEST(nothing_done_is_no_steady_rate) { assert_int_equal(settles_after(nothing, 100), 0); }
 
-static void a_rate_that_grows_or_falls_does_not_settle(void **state) {
-  (void)state;
+TEST(a_rate_that_grows_or_falls_does_not_settle) {
   assert_int_equal(settles_after(growing, 1000), 0);
   assert_int_equal(settles_after(falling, 99), 0);
 }
 
 /* At 100 ticks the thirds still differ by a fifth; when the growth lies two thirds back they are alike. */
-static void a_rate_that_grows_for_a_while_settles_after_it(void **state) {
-  (void)state;
+TEST(a_rate_that_grows_for_a_while_settles_after_it) {
   size_t ticks = settles_after(warming, 1000);
   assert_in_range(ticks, 150, 300);
 }
 
-static void what_began_late_settles_when_two_thirds_of_the_time_are_alike(void **state) {
-  (void)state;
+TEST(what_began_late_settles_when_two_thirds_of_the_time_are_alike) {
   assert_in_range(settles_after(late, 1000), 110, 130);
 }
 
 /* One in each tick: 100 in a third of 300. */
 static uint64_t slow(size_t tick) { return tick > 0; }
 
-static void a_few_that_are_alike_are_so_by_chance(void **state) {
-  (void)state;
-  assert_int_equal(settles_after(slow, 1000), 300);
-}
+TEST(a_few_that_are_alike_are_so_by_chance) { assert_int_equal(settles_after(slow, 1000), 300); }
 
 static uint64_t edge;
 static uint64_t stepping(size_t tick) { return tick <= 8 ? 100 : edge; }
 
 /* Ticks 5 to 8 against 9 to 12. */
-static void three_percent_are_alike_and_four_are_not(void **state) {
-  (void)state;
+TEST(three_percent_are_alike_and_four_are_not) {
   for (edge = 97; edge <= 103; edge += 6) assert_int_equal(settles_after(stepping, 12), 12);
   for (edge = 96; edge <= 104; edge += 8) assert_int_equal(settles_after(stepping, 12), 0);
 }
@@ -84,34 +65,17 @@ static void three_percent_are_alike_and_four_are_not(void **state) {
 static struct lb_rng rng;
 static uint64_t wavering(size_t tick) { return tick ? 75 + lb_rng_below(&rng, 51) : 0; }
 
-static void a_rate_that_wavers_settles_at_last(void **state) {
-  (void)state;
+TEST(a_rate_that_wavers_settles_at_last) {
   for (uint64_t seed = 1; seed <= 50; seed++) {
     rng = lb_rng_fork(seed, 0, 0);
     assert_in_range(settles_after(wavering, 400), 12, 400);
   }
 }
 
-static void ticks_beyond_the_room_change_nothing(void **state) {
-  (void)state;
+TEST(ticks_beyond_the_room_change_nothing) {
   memset(&settle, 0, sizeof settle);
   for (uint64_t i = 1; i <= LB_SETTLE_TICKS_MAX; i++) lb_settle_add(&settle, i);
   assert_int_equal(settle.ticks, LB_SETTLE_TICKS_MAX);
   assert_true(lb_settle_add(&settle, UINT64_MAX));
   assert_int_equal(settle.ticks, LB_SETTLE_TICKS_MAX);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_steady_rate_has_settled_after_the_shortest_time),
-      cmocka_unit_test(nothing_done_is_no_steady_rate),
-      cmocka_unit_test(a_rate_that_grows_or_falls_does_not_settle),
-      cmocka_unit_test(a_rate_that_grows_for_a_while_settles_after_it),
-      cmocka_unit_test(what_began_late_settles_when_two_thirds_of_the_time_are_alike),
-      cmocka_unit_test(a_few_that_are_alike_are_so_by_chance),
-      cmocka_unit_test(three_percent_are_alike_and_four_are_not),
-      cmocka_unit_test(a_rate_that_wavers_settles_at_last),
-      cmocka_unit_test(ticks_beyond_the_room_change_nothing),
-  };
-  return cmocka_run_group_tests_name("settle", tests, NULL, NULL);
 }

@@ -2,13 +2,7 @@
  *
  * Delta debugging, against rules: what breaks is a rule over the list, so the smallest answers are known.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <string.h>
-
+#include "test.h"
 #include "base/rng.h"
 #include "hunt/directed.h"
 
@@ -47,14 +41,12 @@ static unsigned shrink(struct rule *rule, int expected) {
   return mask_of(keep);
 }
 
-static void finds_the_one_set(void **state) {
-  (void)state;
+TEST(finds_the_one_set) {
   for (unsigned set = 1; set < 1u << COUNT; set++) assert_int_equal(shrink(&(struct rule){.sets = {set}}, 0), set);
 }
 
 /* Which of several is a matter of order; that nothing can go from it is not. */
-static void what_is_left_is_minimal(void **state) {
-  (void)state;
+TEST(what_is_left_is_minimal) {
   struct lb_rng rng = lb_rng_fork(42, 1, 0);
   for (int round = 0; round < 2000; round++) {
     struct rule rule = {
@@ -68,8 +60,7 @@ static void what_is_left_is_minimal(void **state) {
 
 /* Failure is not monotone: where one fault is there, two others hide what they do alone. The whole breaks by another
  * set. */
-static void not_monotone(void **state) {
-  (void)state;
+TEST(not_monotone) {
   for (unsigned hides = 1; hides < 1u << COUNT; hides++) {
     struct rule rule = {.sets = {0x003, 0x83c}, .hides = hides};
     bool keep[COUNT];
@@ -80,15 +71,13 @@ static void not_monotone(void **state) {
   }
 }
 
-static void asks_little_for_one_of_many(void **state) {
-  (void)state;
+TEST(asks_little_for_one_of_many) {
   struct rule rule = {.sets = {1u << (COUNT - 1)}};
   assert_int_equal(shrink(&rule, 0), 1u << (COUNT - 1));
   assert_true(rule.asked <= 6);
 }
 
-static void keeps_what_it_has_when_a_test_fails(void **state) {
-  (void)state;
+TEST(keeps_what_it_has_when_a_test_fails) {
   for (int most = 1; most < 6; most++) {
     struct rule rule = {.sets = {0x821}, .most = most};
     assert_true(holds(&rule, shrink(&rule, -7)));
@@ -114,8 +103,7 @@ static long long halve(struct from *from, long long value) {
   return value;
 }
 
-static void times_are_halved(void **state) {
-  (void)state;
+TEST(times_are_halved) {
   struct from nothing = {.least = 1, .zero = true}, some = {.least = 300}, all = {.least = 1600}, tiny = {.least = 1};
   assert_int_equal(halve(&nothing, 1600), 0);
   assert_int_equal(nothing.asked, 1);
@@ -125,16 +113,4 @@ static void times_are_halved(void **state) {
   struct from never = {.least = 9};
   assert_int_equal(halve(&never, 0), 0);
   assert_int_equal(never.asked, 0);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(finds_the_one_set),
-      cmocka_unit_test(what_is_left_is_minimal),
-      cmocka_unit_test(not_monotone),
-      cmocka_unit_test(asks_little_for_one_of_many),
-      cmocka_unit_test(keeps_what_it_has_when_a_test_fails),
-      cmocka_unit_test(times_are_halved),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,22 +3,14 @@
  * Skewed clocks: the arithmetic of the page, its readers in other processes while it changes, and the preload library
  * in a program that knows nothing of it (clock_reader.c).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-#include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "test.h"
 #include "base/clock.h"
 #include "preload/skew_page.h"
 #include "preload/skew.h"
@@ -44,16 +36,14 @@ static int gone(void **state) {
 
 /* ---- arithmetic -------------------------------------------------------------------------------------------------- */
 
-static void a_new_page_is_true(void **state) {
-  (void)state;
+TEST_WITH(a_new_page_is_true, fresh, gone) {
   assert_true(lb_skew_wall_ns(page, NOON) == NOON);
   assert_true(lb_skew_mono_ns(page, UPTIME) == UPTIME);
   assert_true(lb_skew_mono_true_ns(page, UPTIME) == UPTIME);
   assert_true(lb_skew_wall_offset(page) == 0);
 }
 
-static void no_page_is_the_truth(void **state) {
-  (void)state;
+TEST(no_page_is_the_truth) {
   assert_true(lb_skew_wall_ns(NULL, NOON) == NOON);
   assert_true(lb_skew_mono_ns(NULL, UPTIME) == UPTIME);
   assert_true(lb_skew_mono_true_ns(NULL, UPTIME) == UPTIME);
@@ -61,8 +51,7 @@ static void no_page_is_the_truth(void **state) {
   lb_skew_unmap(NULL);
 }
 
-static void a_jump_moves_one_clock(void **state) {
-  (void)state;
+TEST_WITH(a_jump_moves_one_clock, fresh, gone) {
   lb_skew_jump(page, false, 31 * (int64_t)S);
   assert_true(lb_skew_wall_ns(page, NOON) == NOON + 31 * S);
   assert_true(lb_skew_mono_ns(page, UPTIME) == UPTIME);
@@ -72,16 +61,14 @@ static void a_jump_moves_one_clock(void **state) {
   assert_true(lb_skew_mono_ns(page, UPTIME) == UPTIME - 5);
 }
 
-static void jumps_add_up(void **state) {
-  (void)state;
+TEST_WITH(jumps_add_up, fresh, gone) {
   lb_skew_jump(page, false, 31 * (int64_t)S);
   lb_skew_jump(page, false, -40 * (int64_t)S);
   assert_true(lb_skew_wall_ns(page, NOON) == NOON - 9 * S);
   assert_true(lb_skew_wall_offset(page) == -9 * (int64_t)S);
 }
 
-static void a_reset_is_the_truth_again(void **state) {
-  (void)state;
+TEST_WITH(a_reset_is_the_truth_again, fresh, gone) {
   lb_skew_jump(page, false, 7);
   lb_skew_rate(page, 1.02);
   lb_skew_reset(page);
@@ -107,8 +94,7 @@ static void changes_without_a_jump(double before, double after) {
   assert_true(lb_skew_wall_ns(page, w2 + S) - lb_skew_wall_ns(page, w2) - (uint64_t)(after * (double)S) + 2 <= 4);
 }
 
-static void a_rate_changes_without_a_jump(void **state) {
-  (void)state;
+TEST_WITH(a_rate_changes_without_a_jump, fresh, gone) {
   changes_without_a_jump(1, 0.98);
   changes_without_a_jump(0.98, 1.02);
   changes_without_a_jump(1.02, 0.5);
@@ -117,8 +103,7 @@ static void a_rate_changes_without_a_jump(void **state) {
   changes_without_a_jump(1, 1.02);
 }
 
-static void a_rate_keeps_the_jumps(void **state) {
-  (void)state;
+TEST_WITH(a_rate_keeps_the_jumps, fresh, gone) {
   lb_skew_jump(page, false, 31 * (int64_t)S);
   lb_skew_jump(page, true, 10 * (int64_t)S);
   lb_skew_rate(page, 1.02);
@@ -137,8 +122,7 @@ static void is_inverse(uint64_t true_ns) {
   assert_true(when - true_ns + 3 <= 6);
 }
 
-static void the_inverse_finds_the_true_time(void **state) {
-  (void)state;
+TEST_WITH(the_inverse_finds_the_true_time, fresh, gone) {
   const double rates[] = {1, 0.98, 1.02, 0.5, 2};
   lb_skew_jump(page, true, -5 * (int64_t)S);
   assert_true(lb_skew_mono_true_ns(page, UPTIME) == UPTIME + 5 * S);
@@ -149,8 +133,7 @@ static void the_inverse_finds_the_true_time(void **state) {
   }
 }
 
-static void never_stays_never(void **state) {
-  (void)state;
+TEST_WITH(never_stays_never, fresh, gone) {
   lb_skew_jump(page, true, 5);
   lb_skew_rate(page, 0.98);
   assert_true(lb_skew_mono_true_ns(page, UINT64_MAX) == UINT64_MAX);
@@ -162,8 +145,7 @@ static void never_stays_never(void **state) {
   assert_true(lb_skew_mono_true_ns(page, stands + 1) == UINT64_MAX);
 }
 
-static void no_clock_reads_less_than_zero(void **state) {
-  (void)state;
+TEST_WITH(no_clock_reads_less_than_zero, fresh, gone) {
   lb_skew_jump(page, true, -(int64_t)UPTIME - 1);
   assert_true(lb_skew_mono_ns(page, UPTIME) == 0);
   assert_true(lb_skew_mono_ns(page, UPTIME + 2) == 1);
@@ -211,8 +193,7 @@ static void await_readers(const struct shared *shared, const size_t before[READE
 }
 
 /* Every line that a reader in another process has ever seen was once published, whole. */
-static void readers_see_whole_changes(void **state) {
-  (void)state;
+TEST_WITH(readers_see_whole_changes, fresh, gone) {
   static struct lb_skew_line published[CHANGES];
   pid_t pid[READERS];
   size_t before[READERS] = {0};
@@ -243,8 +224,7 @@ static void readers_see_whole_changes(void **state) {
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
-static void a_file_is_for_everybody_to_read(void **state) {
-  (void)state;
+TEST(a_file_is_for_everybody_to_read) {
   char dir[] = "/tmp/test-skew-XXXXXX", path[64];
   struct stat st;
   assert_non_null(mkdtemp(dir));
@@ -355,8 +335,7 @@ static void reads(struct reader *r, double wall_s, double mono_s) {
 
 static void ask_again(struct reader *r) { fputs("\n", r->out), fflush(r->out); }
 
-static void every_reading_follows_the_page(void **state) {
-  (void)state;
+TEST(every_reading_follows_the_page) {
   struct reader r;
   if (!can_read()) SKIP("no preload library");
   make_page(&r);
@@ -373,8 +352,7 @@ static void every_reading_follows_the_page(void **state) {
   end_reader(&r);
 }
 
-static void without_a_page_clocks_are_true(void **state) {
-  (void)state;
+TEST(without_a_page_clocks_are_true) {
   struct reader r;
   if (!can_read()) SKIP("no preload library");
   make_page(&r);
@@ -384,8 +362,7 @@ static void without_a_page_clocks_are_true(void **state) {
 }
 
 /* A program that waits until 100 ms from now, on its clock, does so in 100 ms, although its clocks are an hour away. */
-static void waits_end_when_the_skewed_clock_says(void **state) {
-  (void)state;
+TEST(waits_end_when_the_skewed_clock_says) {
   struct reader r = {0};
   char name[40];
   double ms;
@@ -399,25 +376,4 @@ static void waits_end_when_the_skewed_clock_says(void **state) {
     if (ms < 99 || ms > 3000) fail_msg("%s waited for %.0f ms", name, ms);
   }
   end_reader(&r);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(a_new_page_is_true, fresh, gone),
-      cmocka_unit_test(no_page_is_the_truth),
-      cmocka_unit_test_setup_teardown(a_jump_moves_one_clock, fresh, gone),
-      cmocka_unit_test_setup_teardown(jumps_add_up, fresh, gone),
-      cmocka_unit_test_setup_teardown(a_reset_is_the_truth_again, fresh, gone),
-      cmocka_unit_test_setup_teardown(a_rate_changes_without_a_jump, fresh, gone),
-      cmocka_unit_test_setup_teardown(a_rate_keeps_the_jumps, fresh, gone),
-      cmocka_unit_test_setup_teardown(the_inverse_finds_the_true_time, fresh, gone),
-      cmocka_unit_test_setup_teardown(never_stays_never, fresh, gone),
-      cmocka_unit_test_setup_teardown(no_clock_reads_less_than_zero, fresh, gone),
-      cmocka_unit_test_setup_teardown(readers_see_whole_changes, fresh, gone),
-      cmocka_unit_test(a_file_is_for_everybody_to_read),
-      cmocka_unit_test(every_reading_follows_the_page),
-      cmocka_unit_test(without_a_page_clocks_are_true),
-      cmocka_unit_test(waits_end_when_the_skewed_clock_says),
-  };
-  return cmocka_run_group_tests_name("skew", tests, NULL, NULL);
 }

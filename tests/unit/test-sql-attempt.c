@@ -2,14 +2,7 @@
  *
  * What the token of a grant says of an attempt at a database, read as it was written.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "backends/sql.h"
 #include "client/env.h"
 
@@ -21,8 +14,7 @@ static struct sql_attempt told_and_read(const struct sql_attempt *attempt, struc
   return sql_attempt_get(grant);
 }
 
-static void an_owner_without_a_process_is_the_token(void **state) {
-  (void)state;
+TEST(an_owner_without_a_process_is_the_token) {
   struct lb_grant grant = LB_GRANT_INIT;
   struct sql_attempt attempt = sql_attempt_new(&env.base, "client-1"), read = told_and_read(&attempt, &grant);
   assert_int_equal(grant.token_len, strlen(attempt.owner));
@@ -31,9 +23,8 @@ static void an_owner_without_a_process_is_the_token(void **state) {
   assert_int_equal(read.state, SQL_NO_PROCESS);
 }
 
-static void a_process_and_what_it_has_to_do_with_the_attempt_are_kept(void **state) {
+TEST(a_process_and_what_it_has_to_do_with_the_attempt_are_kept) {
   static const enum sql_attempt_state states[] = {SQL_TAKING, SQL_FREEING, SQL_HELD_BY};
-  (void)state;
   for (size_t i = 0; i < 3; i++) {
     struct lb_grant grant = LB_GRANT_INIT;
     struct sql_attempt attempt = sql_attempt_new(&env.base, "client-1");
@@ -47,17 +38,15 @@ static void a_process_and_what_it_has_to_do_with_the_attempt_are_kept(void **sta
   }
 }
 
-static void no_two_attempts_have_one_owner(void **state) {
-  (void)state;
+TEST(no_two_attempts_have_one_owner) {
   struct sql_attempt one = sql_attempt_new(&env.base, "c"), two = sql_attempt_new(&env.base, "c");
   assert_string_not_equal(one.owner, two.owner);
 }
 
 /* The sign that parts an owner from its process, and a name that is too long, too. */
-static void any_name_of_a_client_leaves_a_token_that_can_be_read(void **state) {
+TEST(any_name_of_a_client_leaves_a_token_that_can_be_read) {
   static const char *const names[] = {"", "a@b", "@@",
                                       "c23456789012345678901234567890123456789012345678901234567890123"};
-  (void)state;
   for (size_t i = 0; i < 4; i++) {
     struct lb_grant grant = LB_GRANT_INIT;
     struct sql_attempt attempt = sql_attempt_new(&env.base, names[i]);
@@ -69,22 +58,17 @@ static void any_name_of_a_client_leaves_a_token_that_can_be_read(void **state) {
   }
 }
 
-static void an_empty_token_is_nobody(void **state) {
-  (void)state;
+TEST(an_empty_token_is_nobody) {
   struct lb_grant grant = LB_GRANT_INIT;
   struct sql_attempt read = sql_attempt_get(&grant);
   assert_string_equal(read.owner, "");
   assert_int_equal(read.state, SQL_NO_PROCESS);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(an_owner_without_a_process_is_the_token),
-      cmocka_unit_test(a_process_and_what_it_has_to_do_with_the_attempt_are_kept),
-      cmocka_unit_test(no_two_attempts_have_one_owner),
-      cmocka_unit_test(any_name_of_a_client_leaves_a_token_that_can_be_read),
-      cmocka_unit_test(an_empty_token_is_nobody),
-  };
+static int before_all(void **state) {
+  (void)state;
   lb_env_init(&env, 1);
-  return cmocka_run_group_tests_name("sql-attempt", tests, NULL, NULL);
+  return 0;
 }
+
+GROUP(before_all, NULL);

@@ -4,14 +4,8 @@
  * what they are on paper.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "base/error.h"
 #include "base/rng.h"
 #include "lines.h"
@@ -25,8 +19,7 @@ static void assert_near(double value, double expected) {
 
 /* ---- the histogram ----------------------------------------------------------------------------------------------- */
 
-static void every_value_lies_between_low_and_high_of_a_bucket_and_buckets_leave_no_gap(void **state) {
-  (void)state;
+TEST(every_value_lies_between_low_and_high_of_a_bucket_and_buckets_leave_no_gap) {
   assert_true(lb_hist_bucket_low(0) == 0);
   for (unsigned i = 1; i < LB_HIST_BUCKETS; i++) {
     assert_true(lb_hist_bucket_low(i) == lb_hist_bucket_high(i - 1) + 1);
@@ -43,8 +36,7 @@ static void every_value_lies_between_low_and_high_of_a_bucket_and_buckets_leave_
   }
 }
 
-static void quantiles_of_small_values_are_exact(void **state) {
-  (void)state;
+TEST(quantiles_of_small_values_are_exact) {
   lb_hist_init(&hist);
   for (uint64_t v = 10; v >= 1; v--) lb_hist_add(&hist, v);
   assert_int_equal(lb_hist_quantile(&hist, 0), 1);
@@ -61,8 +53,7 @@ static void quantiles_of_small_values_are_exact(void **state) {
   assert_near(hist.sum, 55);
 }
 
-static void a_rank_is_not_moved_by_binary_rounding(void **state) {
-  (void)state;
+TEST(a_rank_is_not_moved_by_binary_rounding) {
   lb_hist_init(&hist);
   for (uint64_t n = 1; n <= 100; n++) /* 50 values twice: 7 % of 100 is the 7th, 0.07 * 100 > 7 in binary */
     lb_hist_add(&hist, n / 2);
@@ -71,21 +62,18 @@ static void a_rank_is_not_moved_by_binary_rounding(void **state) {
   assert_int_equal(lb_hist_quantile(&hist, 0.08), 4);
 }
 
-static void an_empty_histogram_has_quantile_0(void **state) {
-  (void)state;
+TEST(an_empty_histogram_has_quantile_0) {
   lb_hist_init(&hist);
   assert_int_equal(lb_hist_quantile(&hist, 0.5), 0);
 }
 
-static void one_value_is_returned_exactly_however_large(void **state) {
-  (void)state;
+TEST(one_value_is_returned_exactly_however_large) {
   lb_hist_init(&hist);
   lb_hist_add(&hist, 123456789012345);
   assert_true(lb_hist_quantile(&hist, 0.5) == 123456789012345);
 }
 
-static void quantiles_are_off_by_less_than_a_64th(void **state) {
-  (void)state;
+TEST(quantiles_are_off_by_less_than_a_64th) {
   for (uint64_t seed = 1; seed <= 20; seed++) {
     struct lb_rng rng = lb_rng_fork(seed, 0, 0);
     enum { N = 999 };
@@ -123,8 +111,7 @@ static void stats_of(const char *text, struct lb_stats *ret) {
 
 static struct lb_stats stats;
 
-static void wait_hold_and_handoff_are_measured(void **state) {
-  (void)state;
+TEST(wait_hold_and_handoff_are_measured) {
   stats_of(EVENT(0, "a", "acquire") EVENT(2, "a", "granted") EVENT(5, "b", "acquire") EVENT(12, "a", "release")
                EVENT(15, "b", "granted") EVENT(16, "b", "release") EVENT(20, "c", "acquire") EVENT(21, "c", "granted")
                    EVENT(25, "c", "lost"),
@@ -141,8 +128,7 @@ static void wait_hold_and_handoff_are_measured(void **state) {
   lb_stats_clear(&stats);
 }
 
-static void a_hold_lasts_until_as_many_releases_as_grants(void **state) {
-  (void)state;
+TEST(a_hold_lasts_until_as_many_releases_as_grants) {
   stats_of(EVENT(1, "a", "granted") EVENT(2, "b", "acquire") EVENT(3, "a", "granted") EVENT(5, "a", "release")
                EVENT(9, "a", "release") EVENT(10, "b", "granted") EVENT(13, "b", "release"),
            &stats);
@@ -152,8 +138,7 @@ static void a_hold_lasts_until_as_many_releases_as_grants(void **state) {
   lb_stats_clear(&stats);
 }
 
-static void a_handoff_starts_at_the_latest_release_by_another_client(void **state) {
-  (void)state;
+TEST(a_handoff_starts_at_the_latest_release_by_another_client) {
   stats_of(EVENT(0, "b", "acquire") EVENT(1, "a", "granted") EVENT(2, "a", "release") EVENT(3, "c", "granted")
                EVENT(5, "c", "release") EVENT(6, "b", "release") EVENT(9, "b", "granted"),
            &stats);
@@ -162,8 +147,7 @@ static void a_handoff_starts_at_the_latest_release_by_another_client(void **stat
   lb_stats_clear(&stats);
 }
 
-static void an_acquire_that_was_refused_is_not_part_of_the_next_wait(void **state) {
-  (void)state;
+TEST(an_acquire_that_was_refused_is_not_part_of_the_next_wait) {
   stats_of(EVENT(0, "a", "acquire") EVENT(1, "a", "busy") EVENT(4, "a", "acquire") EVENT(5, "a", "busy")
                EVENT(8, "a", "acquire") EVENT(10, "a", "granted"),
            &stats);
@@ -173,8 +157,7 @@ static void an_acquire_that_was_refused_is_not_part_of_the_next_wait(void **stat
   lb_stats_clear(&stats);
 }
 
-static void an_attempt_given_up_is_not_part_of_the_next_wait(void **state) {
-  (void)state;
+TEST(an_attempt_given_up_is_not_part_of_the_next_wait) {
   stats_of(EVENT(0, "a", "acquire") EVENT(5, "a", "timeout") EVENT(6, "a", "acquire") EVENT(7, "a", "unknown")
                EVENT(10, "a", "acquire") EVENT(12, "a", "granted"),
            &stats);
@@ -184,8 +167,7 @@ static void an_attempt_given_up_is_not_part_of_the_next_wait(void **state) {
   lb_stats_clear(&stats);
 }
 
-static void a_wait_counts_from_when_the_attempt_was_due(void **state) {
-  (void)state;
+TEST(a_wait_counts_from_when_the_attempt_was_due) {
   stats_of("{\"format\":2}\n"
            "{\"t\":5,\"c\":\"a\",\"k\":\"x\",\"e\":\"acquire\",\"due\":1}\n" EVENT(7, "a", "granted")
                EVENT(8, "a", "release")
@@ -201,8 +183,7 @@ static void a_wait_counts_from_when_the_attempt_was_due(void **state) {
 }
 
 /* It began to wait when it asked, whenever it should have: who let go before then kept nobody waiting. */
-static void a_handoff_does_not_begin_before_the_waiter_asked(void **state) {
-  (void)state;
+TEST(a_handoff_does_not_begin_before_the_waiter_asked) {
   stats_of("{\"format\":2}\n" EVENT(1, "b", "granted")
                EVENT(4, "b", "release") "{\"t\":5,\"c\":\"a\",\"k\":\"x\",\"e\":\"acquire\",\"due\":1}\n" EVENT(
                    7, "a", "granted"),
@@ -214,8 +195,7 @@ static void a_handoff_does_not_begin_before_the_waiter_asked(void **state) {
 
 /* ---- hand-offs and re-grants ------------------------------------------------------------------------------------- */
 
-static void a_grant_is_a_handoff_or_a_regrant_by_who_was_granted_the_key_before(void **state) {
-  (void)state;
+TEST(a_grant_is_a_handoff_or_a_regrant_by_who_was_granted_the_key_before) {
   stats_of(EVENT(1, "a", "granted") EVENT(2, "a", "release") EVENT(3, "a", "granted") EVENT(3, "a", "release")
                EVENT(4, "a", "granted") EVENT(4, "a", "release") EVENT(5, "b", "granted") EVENT(6, "b", "release")
                    EVENT(7, "b", "granted") EVENT(8, "b", "release")
@@ -228,9 +208,8 @@ static void a_grant_is_a_handoff_or_a_regrant_by_who_was_granted_the_key_before(
   lb_stats_clear(&stats);
 }
 
-static void only_handoffs_in_the_window_count_by_whomever_held_before_it(void **state) {
+TEST(only_handoffs_in_the_window_count_by_whomever_held_before_it) {
   struct lb_counters counters = lb_counters_none();
-  (void)state;
   stats_of(EVENT(1, "a", "granted") EVENT(2, "a", "release") EVENT(3, "b", "granted") EVENT(4, "b", "release")
                PHASE(1000000000, "measure") EVENT(1000000003, "a", "granted") EVENT(1000000004, "a", "release")
                    EVENT(1000000005, "a", "granted") EVENT(1000000006, "a", "release") EVENT(1000000007, "a", "granted")
@@ -246,9 +225,8 @@ static void only_handoffs_in_the_window_count_by_whomever_held_before_it(void **
   lb_stats_clear(&stats);
 }
 
-static void a_history_without_a_grant_has_no_share_of_regrants(void **state) {
+TEST(a_history_without_a_grant_has_no_share_of_regrants) {
   struct lb_counters counters = lb_counters_none();
-  (void)state;
   stats_of(EVENT(1, "a", "acquire"), &stats);
   lb_stats_counters(&stats, &counters);
   assert_true(counters.regranted == 0);
@@ -257,8 +235,7 @@ static void a_history_without_a_grant_has_no_share_of_regrants(void **state) {
 
 /* ---- releases ---------------------------------------------------------------------------------------------------- */
 
-static void a_release_lasts_from_its_request_to_its_confirmation(void **state) {
-  (void)state;
+TEST(a_release_lasts_from_its_request_to_its_confirmation) {
   stats_of(EVENT(1, "a", "granted") EVENT(10, "a", "release") EVENT(14, "a", "released") /* 4 */
            EVENT(20, "a", "released")                                                    /* of a debt */
            EVENT(21, "a", "granted") EVENT(22, "a", "lost") EVENT(23, "a", "released")   /* what a lost hold left */
@@ -272,9 +249,8 @@ static void a_release_lasts_from_its_request_to_its_confirmation(void **state) {
   lb_stats_clear(&stats);
 }
 
-static void releases_that_began_in_the_window_count(void **state) {
+TEST(releases_that_began_in_the_window_count) {
   struct lb_counters counters = lb_counters_none();
-  (void)state;
   stats_of(EVENT(1, "a", "granted") EVENT(2, "a", "release") PHASE(5, "measure") EVENT(6, "a", "released")
                EVENT(7, "a", "granted") EVENT(8, "a", "release") PHASE(10, "end") EVENT(11, "a", "released")
                    EVENT(12, "a", "granted") EVENT(13, "a", "release") EVENT(15, "a", "released"),
@@ -297,13 +273,11 @@ static int64_t no_grant_of(const char *text) {
   return ns;
 }
 
-static void nobody_waits_where_nobody_asked(void **state) {
-  (void)state;
+TEST(nobody_waits_where_nobody_asked) {
   assert_int_equal(no_grant_of(EVENT(10, "a", "granted") EVENT(50, "a", "release")), -1);
 }
 
-static void the_longest_wait_for_any_grant_counts(void **state) {
-  (void)state;
+TEST(the_longest_wait_for_any_grant_counts) {
   assert_int_equal(no_grant_of(EVENT(0, "a", "acquire") EVENT(7, "a", "granted") EVENT(9, "a", "release")
                                    EVENT(20, "b", "acquire") EVENT(25, "b", "granted")),
                    7);
@@ -313,15 +287,13 @@ static void the_longest_wait_for_any_grant_counts(void **state) {
       10);
 }
 
-static void a_wait_goes_on_over_refusals_and_other_clients(void **state) {
-  (void)state;
+TEST(a_wait_goes_on_over_refusals_and_other_clients) {
   assert_int_equal(no_grant_of(EVENT(0, "a", "acquire") EVENT(5, "a", "busy") EVENT(8, "a", "acquire")
                                    EVENT(9, "a", "timeout") EVENT(11, "b", "acquire") EVENT(30, "b", "granted")),
                    30);
 }
 
-static void what_is_never_granted_counts_until_nobody_asks_any_more(void **state) {
-  (void)state;
+TEST(what_is_never_granted_counts_until_nobody_asks_any_more) {
   assert_int_equal(no_grant_of(EVENT(0, "a", "acquire") EVENT(2, "a", "granted") EVENT(3, "a", "release")
                                    EVENT(10, "b", "acquire") EVENT(50, "b", "timeout") EVENT(90, "a", "release")),
                    40);
@@ -332,8 +304,7 @@ static void what_is_never_granted_counts_until_nobody_asks_any_more(void **state
 }
 
 /* Key y is wanted for 30, key x for 20 before it and, as long as y, after it. */
-static void the_first_of_the_longest_is_told_with_its_key(void **state) {
-  (void)state;
+TEST(the_first_of_the_longest_is_told_with_its_key) {
   stats_of(EVENT(0, "a", "acquire") EVENT(
                20, "a", "granted") "{\"t\":40,\"c\":\"b\",\"k\":\"y\",\"e\":\"acquire\"}\n"
                                    "{\"t\":70,\"c\":\"b\",\"k\":\"y\",\"e\":\"granted\"}\n" EVENT(100, "c", "acquire")
@@ -345,8 +316,7 @@ static void the_first_of_the_longest_is_told_with_its_key(void **state) {
   lb_stats_clear(&stats);
 }
 
-static void only_the_part_in_the_window_counts(void **state) {
-  (void)state;
+TEST(only_the_part_in_the_window_counts) {
   assert_int_equal(no_grant_of(EVENT(0, "a", "acquire") PHASE(100, "measure") EVENT(130, "a", "granted") EVENT(
                        140, "a", "release") EVENT(150, "b", "acquire") PHASE(200, "end") EVENT(900, "b", "granted")),
                    50);
@@ -354,8 +324,7 @@ static void only_the_part_in_the_window_counts(void **state) {
 
 /* ---- the window -------------------------------------------------------------------------------------------------- */
 
-static void only_what_is_granted_in_the_measured_window_counts(void **state) {
-  (void)state;
+TEST(only_what_is_granted_in_the_measured_window_counts) {
   stats_of(EVENT(0, "a", "acquire") EVENT(1, "a", "granted") EVENT(2, "b", "acquire") EVENT(3, "b", "busy")
                PHASE(1000000010, "measure") EVENT(1000000020, "a", "release") EVENT(1000000030, "b", "granted")
                    EVENT(1000000035, "c", "acquire") EVENT(1000000040, "c", "timeout") PHASE(3000000010, "end")
@@ -378,8 +347,7 @@ static void only_what_is_granted_in_the_measured_window_counts(void **state) {
   lb_stats_clear(&stats);
 }
 
-static void each_second_has_its_own_figures(void **state) {
-  (void)state;
+TEST(each_second_has_its_own_figures) {
   stats_of(PHASE(500, "measure") EVENT(600, "a", "acquire") EVENT(610, "a", "granted") EVENT(620, "a", "release")
                EVENT(700, "b", "acquire") EVENT(730, "b", "granted") EVENT(740, "b", "busy")
                    EVENT(2000000500, "a", "acquire") EVENT(2000000507, "a", "granted") EVENT(2000000600, "b", "unknown")
@@ -401,24 +369,21 @@ static void each_second_has_its_own_figures(void **state) {
   lb_stats_clear(&stats);
 }
 
-static void what_happens_at_the_very_end_is_in_the_last_second(void **state) {
-  (void)state;
+TEST(what_happens_at_the_very_end_is_in_the_last_second) {
   stats_of(PHASE(0, "measure") EVENT(1000000000, "a", "granted"), &stats);
   assert_int_equal(stats.series_count, 1);
   assert_int_equal(stats.series[0].grants, 1);
   lb_stats_clear(&stats);
 }
 
-static void wild_times_do_not_ask_for_wild_memory(void **state) {
-  (void)state;
+TEST(wild_times_do_not_ask_for_wild_memory) {
   stats_of(EVENT(0, "a", "granted") EVENT(9223372036854775807, "b", "granted"), &stats);
   assert_int_equal(stats.series_count, 0);
   assert_int_equal(stats.grants, 2);
   lb_stats_clear(&stats);
 }
 
-static void fairness_counts_everyone_who_asked_even_if_only_before(void **state) {
-  (void)state;
+TEST(fairness_counts_everyone_who_asked_even_if_only_before) {
   stats_of(EVENT(0, "starved", "acquire") EVENT(0, "gone", "acquire") EVENT(1, "gone", "timeout")
                EVENT(1, "dead", "acquire") "{\"t\":1,\"c\":\"dead\",\"e\":\"crash\"}\n" PHASE(2, "measure")
                    EVENT(3, "a", "acquire") EVENT(4, "a", "granted") EVENT(5, "a", "release") EVENT(6, "a", "granted")
@@ -432,8 +397,7 @@ static void fairness_counts_everyone_who_asked_even_if_only_before(void **state)
   lb_stats_clear(&stats);
 }
 
-static void equal_shares_are_fair_and_one_for_all_is_one_nth(void **state) {
-  (void)state;
+TEST(equal_shares_are_fair_and_one_for_all_is_one_nth) {
   stats_of(EVENT(1, "a", "granted") EVENT(2, "b", "granted") EVENT(3, "c", "granted"), &stats);
   assert_near(stats.jain, 1);
   lb_stats_clear(&stats);
@@ -446,8 +410,7 @@ static void equal_shares_are_fair_and_one_for_all_is_one_nth(void **state) {
   lb_stats_clear(&stats);
 }
 
-static void a_crash_forgets_what_the_client_was_doing(void **state) {
-  (void)state;
+TEST(a_crash_forgets_what_the_client_was_doing) {
   stats_of(EVENT(1, "a", "acquire") EVENT(2, "a", "granted")
                EVENT(3, "b", "acquire") "{\"t\":4,\"c\":\"a\",\"e\":\"crash\"}\n"
                                         "{\"t\":5,\"c\":\"b\",\"e\":\"crash\"}\n" EVENT(6, "a", "release")
@@ -458,41 +421,4 @@ static void a_crash_forgets_what_the_client_was_doing(void **state) {
   assert_int_equal(stats.wait.max, 1);
   assert_int_equal(stats.handoff.count, 0);
   lb_stats_clear(&stats);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_value_lies_between_low_and_high_of_a_bucket_and_buckets_leave_no_gap),
-      cmocka_unit_test(quantiles_of_small_values_are_exact),
-      cmocka_unit_test(a_rank_is_not_moved_by_binary_rounding),
-      cmocka_unit_test(an_empty_histogram_has_quantile_0),
-      cmocka_unit_test(one_value_is_returned_exactly_however_large),
-      cmocka_unit_test(quantiles_are_off_by_less_than_a_64th),
-      cmocka_unit_test(wait_hold_and_handoff_are_measured),
-      cmocka_unit_test(a_hold_lasts_until_as_many_releases_as_grants),
-      cmocka_unit_test(a_handoff_starts_at_the_latest_release_by_another_client),
-      cmocka_unit_test(an_acquire_that_was_refused_is_not_part_of_the_next_wait),
-      cmocka_unit_test(an_attempt_given_up_is_not_part_of_the_next_wait),
-      cmocka_unit_test(a_wait_counts_from_when_the_attempt_was_due),
-      cmocka_unit_test(a_handoff_does_not_begin_before_the_waiter_asked),
-      cmocka_unit_test(a_grant_is_a_handoff_or_a_regrant_by_who_was_granted_the_key_before),
-      cmocka_unit_test(only_handoffs_in_the_window_count_by_whomever_held_before_it),
-      cmocka_unit_test(a_history_without_a_grant_has_no_share_of_regrants),
-      cmocka_unit_test(a_release_lasts_from_its_request_to_its_confirmation),
-      cmocka_unit_test(releases_that_began_in_the_window_count),
-      cmocka_unit_test(nobody_waits_where_nobody_asked),
-      cmocka_unit_test(the_longest_wait_for_any_grant_counts),
-      cmocka_unit_test(a_wait_goes_on_over_refusals_and_other_clients),
-      cmocka_unit_test(what_is_never_granted_counts_until_nobody_asks_any_more),
-      cmocka_unit_test(the_first_of_the_longest_is_told_with_its_key),
-      cmocka_unit_test(only_the_part_in_the_window_counts),
-      cmocka_unit_test(only_what_is_granted_in_the_measured_window_counts),
-      cmocka_unit_test(each_second_has_its_own_figures),
-      cmocka_unit_test(what_happens_at_the_very_end_is_in_the_last_second),
-      cmocka_unit_test(wild_times_do_not_ask_for_wild_memory),
-      cmocka_unit_test(fairness_counts_everyone_who_asked_even_if_only_before),
-      cmocka_unit_test(equal_shares_are_fair_and_one_for_all_is_one_nth),
-      cmocka_unit_test(a_crash_forgets_what_the_client_was_doing),
-  };
-  return cmocka_run_group_tests_name("stats", tests, NULL, NULL);
 }

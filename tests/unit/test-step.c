@@ -3,17 +3,7 @@
  * One step from its text: every form, every role, and what is refused with which words. And the tables of verbs: no
  * verb is missing in one of them, and no row contradicts itself.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "scenario/scenario.h"
 #include "trial/fault.h"
 #include "trial/timeline.h"
@@ -61,8 +51,7 @@ static void assert_role(struct lb_role role, enum lb_role_kind kind, int number)
 #define AWAIT_CAUGHT_UP "await replica A is online and caught up within T"
 #define AWAIT_SESSION "await session of client N ended within T"
 
-static void every_form_of_the_table_has_an_example_that_parses(void **state) {
-  (void)state;
+TEST(every_form_of_the_table_has_an_example_that_parses) {
   static const char *const examples[] = {
       "cut primary from replicas",
       "cut node 1 to client 2",
@@ -141,8 +130,7 @@ static void every_form_of_the_table_has_an_example_that_parses(void **state) {
     assert_int_equal(good(examples[verb - 1]).verb, verb);
 }
 
-static void every_verb_has_a_row_and_somebody_who_plays_it(void **state) {
-  (void)state;
+TEST(every_verb_has_a_row_and_somebody_who_plays_it) {
   assert_null(lb_step_rows[LB_STEP_NONE].form);
   assert_false(lb_timeline_knows(LB_STEP_NONE));
   for (enum lb_verb verb = LB_STEP_NONE + 1; verb < LB_VERB_COUNT; verb++) {
@@ -153,8 +141,7 @@ static void every_verb_has_a_row_and_somebody_who_plays_it(void **state) {
 }
 
 /* What is done to hosts is done by a fault, and a campaign can only draw what it can do and undo. */
-static void a_row_does_not_contradict_itself(void **state) {
-  (void)state;
+TEST(a_row_does_not_contradict_itself) {
   for (enum lb_verb verb = LB_STEP_NONE + 1; verb < LB_VERB_COUNT; verb++) {
     const struct lb_step_row *row = &lb_step_rows[verb];
     bool of_hosts = (row->class == LB_STEP_FAULT && lb_step_form_has(row, "A")) || row->class == LB_STEP_CURE;
@@ -168,8 +155,7 @@ static void a_row_does_not_contradict_itself(void **state) {
   }
 }
 
-static void verbs_are_listed_by_their_first_words(void **state) {
-  (void)state;
+TEST(verbs_are_listed_by_their_first_words) {
   char list[200];
   bool chosen[LB_VERB_COUNT] = {false};
   lb_step_list(chosen, list, sizeof list);
@@ -182,8 +168,7 @@ static void verbs_are_listed_by_their_first_words(void **state) {
   assert_string_equal(list, "cut, clock or await");
 }
 
-static void from_may_be_left_out_of_a_cut(void **state) {
-  (void)state;
+TEST(from_may_be_left_out_of_a_cut) {
   struct lb_step with = good("cut primary from replicas"), without = good("cut primary replicas");
   assert_role(with.a, LB_ROLE_PRIMARY, 0);
   assert_role(with.b, LB_ROLE_REPLICAS, 0);
@@ -191,8 +176,7 @@ static void from_may_be_left_out_of_a_cut(void **state) {
   assert_role(without.b, LB_ROLE_REPLICAS, 0);
 }
 
-static void every_role_is_known_and_written_as_it_is_read(void **state) {
-  (void)state;
+TEST(every_role_is_known_and_written_as_it_is_read) {
   static const char *const names[] = {"primary",  "current primary", "replicas", "node 3",   "majority",
                                       "partners", "minority",        "proxy",    "all",      "client 2",
                                       "clients",  "holder",          "waiters",  "node any", "client any"};
@@ -203,8 +187,7 @@ static void every_role_is_known_and_written_as_it_is_read(void **state) {
   }
 }
 
-static void roles_of_two_words_stand_anywhere(void **state) {
-  (void)state;
+TEST(roles_of_two_words_stand_anywhere) {
   struct lb_step step = good("cut current primary client 12");
   assert_role(step.a, LB_ROLE_CURRENT_PRIMARY, 0);
   assert_role(step.b, LB_ROLE_CLIENT, 12);
@@ -213,8 +196,7 @@ static void roles_of_two_words_stand_anywhere(void **state) {
   assert_role(step.b, LB_ROLE_NODE, 2);
 }
 
-static void who_took_over_has_a_number(void **state) {
-  (void)state;
+TEST(who_took_over_has_a_number) {
   assert_role(good("pause primary").a, LB_ROLE_PRIMARY, 0);
   assert_role(good("pause primary 2").a, LB_ROLE_PRIMARY, 2);
   struct lb_step step = good("slow primary 2 to replicas 700ms"); /* the others beside that one */
@@ -236,8 +218,7 @@ static void who_took_over_has_a_number(void **state) {
   refused("cut primary 2 from primary 2", "'primary 2' has no link to itself");
 }
 
-static void durations_have_units_and_are_exact(void **state) {
-  (void)state;
+TEST(durations_have_units_and_are_exact) {
   static const struct {
     const char *text;
     int64_t ms;
@@ -247,8 +228,7 @@ static void durations_have_units_and_are_exact(void **state) {
     assert_int_equal(good(cases[i].text).within_ms, cases[i].ms);
 }
 
-static void a_clock_jumps_by_a_signed_duration(void **state) {
-  (void)state;
+TEST(a_clock_jumps_by_a_signed_duration) {
   static const struct {
     const char *text;
     int64_t ms;
@@ -266,8 +246,7 @@ static void a_clock_jumps_by_a_signed_duration(void **state) {
   }
 }
 
-static void a_jump_without_sign_or_length_is_refused(void **state) {
-  (void)state;
+TEST(a_jump_without_sign_or_length_is_refused) {
   static const char *const offsets[] = {"31s", "+", "-", "+5", "+0s", "-61m", "+-5s", "++5s", "fast", "+1e3s"};
   for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++) {
     char text[80], message[256];
@@ -281,8 +260,7 @@ static void a_jump_without_sign_or_length_is_refused(void **state) {
   }
 }
 
-static void a_clock_runs_at_a_rate_from_one_half_to_two(void **state) {
-  (void)state;
+TEST(a_clock_runs_at_a_rate_from_one_half_to_two) {
   assert_true(good("clock primary rate 0.5").rate == 0.5);
   assert_true(good("clock primary rate 2").rate == 2);
   assert_true(good("clock clients rate 1.0001").rate == 1.0001);
@@ -297,8 +275,7 @@ static void a_clock_runs_at_a_rate_from_one_half_to_two(void **state) {
 
 #define POINT31 "a-point-with-exactly-31-letters"
 
-static void a_point_has_a_name(void **state) {
-  (void)state;
+TEST(a_point_has_a_name) {
   struct lb_step step = good("stop client 2 at " POINT31);
   assert_string_equal(step.point, POINT31);
   assert_role(step.a, LB_ROLE_CLIENT, 2);
@@ -314,8 +291,7 @@ static void a_point_has_a_name(void **state) {
   refused("crash clients at after-check", "found 'clients', did you mean 'client'? expected crash client N at POINT");
 }
 
-static void any_stands_for_a_number_in_a_role_only(void **state) {
-  (void)state;
+TEST(any_stands_for_a_number_in_a_role_only) {
   struct lb_step step = good("cut node any from client any");
   assert_role(step.a, LB_ROLE_NODE, 0);
   assert_role(step.b, LB_ROLE_CLIENT, 0);
@@ -324,16 +300,14 @@ static void any_stands_for_a_number_in_a_role_only(void **state) {
   refused("kill any", "'any' is not a role, did you mean 'all'? expected " ROLES);
 }
 
-static void extra_blanks_do_not_matter(void **state) {
-  (void)state;
+TEST(extra_blanks_do_not_matter) {
   struct lb_step step = good("  client\t 1  acquire   within 5s  ");
   assert_int_equal(step.verb, LB_STEP_ACQUIRE);
   assert_role(step.a, LB_ROLE_CLIENT, 1);
   assert_int_equal(step.within_ms, 5000);
 }
 
-static void a_bad_duration_is_refused(void **state) {
-  (void)state;
+TEST(a_bad_duration_is_refused) {
   static const char *const durations[] = {
       "5", "0s", "0.5ms", "1.5ms", "61m", "1h", "s", ".5s", "1.s", "-1s", "1.0005s", "99999999999999999999s", "1e3s"};
   for (size_t i = 0; i < sizeof durations / sizeof *durations; i++) {
@@ -344,37 +318,32 @@ static void a_bad_duration_is_refused(void **state) {
   }
 }
 
-static void a_misspelt_verb_gets_the_nearest_one(void **state) {
-  (void)state;
+TEST(a_misspelt_verb_gets_the_nearest_one) {
   refused("client 1 acquier within 5s", "unknown verb 'acquier', did you mean 'acquire'? expected " CLIENT_VERBS);
   refused("kil primary", "unknown verb 'kil', did you mean 'kill'? expected " VERBS);
   refused("cleint 1 read", "unknown verb 'cleint', did you mean 'client'? expected " VERBS);
   refused("explode", "unknown verb 'explode': expected " VERBS);
 }
 
-static void a_verb_of_the_other_kind_is_not_suggested(void **state) {
-  (void)state;
+TEST(a_verb_of_the_other_kind_is_not_suggested) {
   refused("client 1 kill", "unknown verb 'kill': expected " CLIENT_VERBS);
 }
 
-static void a_verb_of_a_client_needs_its_client(void **state) {
-  (void)state;
+TEST(a_verb_of_a_client_needs_its_client) {
   refused("acquire within 5s", "found 'acquire', expected 'client': client N acquire [shared] [lock L] within T");
   refused("begin acquire within 5s",
           "found 'begin', expected 'client': client N begin acquire [shared] [lock L] within T");
   refused("client holder read", "'client holder': expected client and its number from 1 to 128");
 }
 
-static void a_misspelt_role_gets_the_nearest_one(void **state) {
-  (void)state;
+TEST(a_misspelt_role_gets_the_nearest_one) {
   refused("kill primry", "'primry' is not a role, did you mean 'primary'? expected " ROLES);
   refused("kill the primary", "'the' is not a role: expected " ROLES);
   refused("kill current leader", "'current leader': expected 'current primary'");
   refused("kill current", "'current ': expected 'current primary'");
 }
 
-static void a_number_is_in_range(void **state) {
-  (void)state;
+TEST(a_number_is_in_range) {
   refused("kill node 0", "'node 0': expected node and its number from 1 to 99");
   refused("kill node", "'node ': expected node and its number from 1 to 99");
   refused("kill node 1x", "'node 1x': expected node and its number from 1 to 99");
@@ -384,8 +353,7 @@ static void a_number_is_in_range(void **state) {
           "'client 99999999999999999999': expected client and its number from 1 to 128");
 }
 
-static void a_step_that_ends_early_says_what_is_missing(void **state) {
-  (void)state;
+TEST(a_step_that_ends_early_says_what_is_missing) {
   refused("", "an empty step: expected for example 'kill primary'");
   refused("  ", "an empty step: expected for example 'kill primary'");
   refused("kill", "it ends where a role was expected: " ROLES);
@@ -399,8 +367,7 @@ static void a_step_that_ends_early_says_what_is_missing(void **state) {
   refused("wait", "it ends where 'T' was expected: wait T");
 }
 
-static void a_wrong_word_is_named(void **state) {
-  (void)state;
+TEST(a_wrong_word_is_named) {
   refused("client 1 acquire witihn 5s",
           "found 'witihn', did you mean 'within'? expected client N acquire [shared] [lock L] within T");
   refused("cut primary form replicas", "found 'form', did you mean 'from'? expected " CUTS);
@@ -410,8 +377,7 @@ static void a_wrong_word_is_named(void **state) {
   refused("stop client 1 before after-check", "found 'before', expected 'at': stop client N at POINT");
 }
 
-static void forms_that_share_their_begin_are_told_apart_by_the_word_that_differs(void **state) {
-  (void)state;
+TEST(forms_that_share_their_begin_are_told_apart_by_the_word_that_differs) {
   refused(
       "await restart within 5s",
       "found 'restart', expected 'failover', 'client', 'key', 'replica' or 'session': await failover within T, " AWAIT_CLIENT
@@ -440,8 +406,7 @@ static void forms_that_share_their_begin_are_told_apart_by_the_word_that_differs
   refused("clock", "it ends where a role was expected: " ROLES);
 }
 
-static void words_after_the_end_are_refused(void **state) {
-  (void)state;
+TEST(words_after_the_end_are_refused) {
   refused("heal all from primary now", "found 'now' after its end: expected heal A [from] B");
   refused("client 1 read 5",
           "found '5' after its end: expected client N read [lock L]: client N read [lock L] or client N read early");
@@ -449,21 +414,18 @@ static void words_after_the_end_are_refused(void **state) {
   refused("a b c d e f g h i j k l m n o p q", "a step of more than 16 words");
 }
 
-static void an_endless_step_is_refused(void **state) {
-  (void)state;
+TEST(an_endless_step_is_refused) {
   char text[1000];
   memset(text, 'x', sizeof text);
   text[sizeof text - 1] = '\0';
   refused(text, "a step of more than 255 bytes");
 }
 
-static void upper_case_is_refused(void **state) {
-  (void)state;
+TEST(upper_case_is_refused) {
   refused("kill Primary", "'Primary' is not a role, did you mean 'primary'? expected " ROLES);
 }
 
-static void a_cut_of_one_way_says_to(void **state) {
-  (void)state;
+TEST(a_cut_of_one_way_says_to) {
   struct lb_step step = good("cut current primary to client any");
   assert_int_equal(step.verb, LB_STEP_CUT_TO);
   assert_role(step.a, LB_ROLE_CURRENT_PRIMARY, 0);
@@ -471,8 +433,7 @@ static void a_cut_of_one_way_says_to(void **state) {
   assert_int_equal(good("cut current primary client any").verb, LB_STEP_CUT);
 }
 
-static void a_heal_names_the_two_roles_of_a_cut_or_none(void **state) {
-  (void)state;
+TEST(a_heal_names_the_two_roles_of_a_cut_or_none) {
   struct lb_step step = good("heal");
   assert_role(step.a, LB_ROLE_NONE, 0);
   assert_role(step.b, LB_ROLE_NONE, 0);
@@ -483,8 +444,7 @@ static void a_heal_names_the_two_roles_of_a_cut_or_none(void **state) {
   refused("heal primary", "it ends where a role was expected: " ROLES);
 }
 
-static void cuts_that_nobody_can_mean_are_refused(void **state) {
-  (void)state;
+TEST(cuts_that_nobody_can_mean_are_refused) {
   refused("cut client 1 from clients", "clients do not talk to each other: expected a server on one side");
   refused("cut primary from primary", "'primary' has no link to itself");
   refused("cut node 2 from node 2", "'node 2' has no link to itself");
@@ -496,8 +456,7 @@ static void cuts_that_nobody_can_mean_are_refused(void **state) {
   good("cut client 1 from node 1");
 }
 
-static void a_delay_is_of_one_direction_and_says_how_long(void **state) {
-  (void)state;
+TEST(a_delay_is_of_one_direction_and_says_how_long) {
   struct lb_step step = good("slow server of client 1 to server of client 2 1.5s");
   assert_int_equal(step.verb, LB_STEP_SLOW);
   assert_role(step.a, LB_ROLE_SERVER_OF, 1);
@@ -518,8 +477,7 @@ static void a_delay_is_of_one_direction_and_says_how_long(void **state) {
   refused("hold client 1 to clients", "clients do not talk to each other: expected a server on one side");
 }
 
-static void a_delay_may_vary_and_lose(void **state) {
-  (void)state;
+TEST(a_delay_may_vary_and_lose) {
   struct lb_step step = good("slow primary to client 1 20ms jitter 5ms");
   assert_true(step.within_ms == 20 && step.jitter_ms == 5 && step.loss == 0);
   step = good("slow primary to client 1 delay loss 0.5%");
@@ -538,8 +496,7 @@ static void a_delay_may_vary_and_lose(void **state) {
           "'0ms': expected a jitter, a duration from 1ms to the delay, like 5ms");
 }
 
-static void one_message_is_named_by_its_place(void **state) {
-  (void)state;
+TEST(one_message_is_named_by_its_place) {
   struct lb_step step = good("drop next primary to client 1");
   assert_int_equal(step.verb, LB_STEP_DROP_NEXT);
   assert_int_equal(step.after, 0);
@@ -556,8 +513,7 @@ static void one_message_is_named_by_its_place(void **state) {
 }
 
 /* How long the delay is stands in the scenario. */
-static void a_time_may_be_the_delay(void **state) {
-  (void)state;
+TEST(a_time_may_be_the_delay) {
   struct lb_step step = good("slow primary to replicas delay");
   assert_true(step.delayed && step.beyond_ms == 0 && step.within_ms == 0);
   step = good("wait delay+1.5s");
@@ -573,8 +529,7 @@ static void a_time_may_be_the_delay(void **state) {
       "'delay': expected a sign and a duration from 1ms to 60m, like +31s, -5s or +250ms: clock A [wall|monotonic] OFFSET or clock A rate R");
 }
 
-static void only_one_server_is_observed(void **state) {
-  (void)state;
+TEST(only_one_server_is_observed) {
   refused("cancel wait of primary on primary", "'primary' is not one client: expected client N");
   refused("cancel wait of client 1 on all",
           "'all' is not one server: expected primary, current primary, node N, proxy or server of client N");
@@ -601,8 +556,7 @@ static void only_one_server_is_observed(void **state) {
           "'replicas' is not one server: expected primary, current primary, node N, proxy or server of client N");
 }
 
-static void the_server_of_a_client_is_a_role_of_four_words(void **state) {
-  (void)state;
+TEST(the_server_of_a_client_is_a_role_of_four_words) {
   struct lb_step step = good("cut client 1 from server of client 1");
   assert_role(step.a, LB_ROLE_CLIENT, 1);
   assert_role(step.b, LB_ROLE_SERVER_OF, 1);
@@ -620,8 +574,7 @@ static void the_server_of_a_client_is_a_role_of_four_words(void **state) {
   refused("cut server of client 1 from server of client 1", "'server of client 1' has no link to itself");
 }
 
-static void only_servers_are_restarted(void **state) {
-  (void)state;
+TEST(only_servers_are_restarted) {
   static const char *const clients[] = {"client 1", "clients", "holder", "waiters"};
   for (size_t i = 0; i < sizeof clients / sizeof *clients; i++) {
     char text[64], message[128];
@@ -630,47 +583,4 @@ static void only_servers_are_restarted(void **state) {
     refused(text, message);
   }
   good("restart current primary");
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_form_of_the_table_has_an_example_that_parses),
-      cmocka_unit_test(every_verb_has_a_row_and_somebody_who_plays_it),
-      cmocka_unit_test(a_row_does_not_contradict_itself),
-      cmocka_unit_test(verbs_are_listed_by_their_first_words),
-      cmocka_unit_test(from_may_be_left_out_of_a_cut),
-      cmocka_unit_test(every_role_is_known_and_written_as_it_is_read),
-      cmocka_unit_test(roles_of_two_words_stand_anywhere),
-      cmocka_unit_test(who_took_over_has_a_number),
-      cmocka_unit_test(durations_have_units_and_are_exact),
-      cmocka_unit_test(a_clock_jumps_by_a_signed_duration),
-      cmocka_unit_test(a_jump_without_sign_or_length_is_refused),
-      cmocka_unit_test(a_clock_runs_at_a_rate_from_one_half_to_two),
-      cmocka_unit_test(a_point_has_a_name),
-      cmocka_unit_test(any_stands_for_a_number_in_a_role_only),
-      cmocka_unit_test(extra_blanks_do_not_matter),
-      cmocka_unit_test(a_bad_duration_is_refused),
-      cmocka_unit_test(a_misspelt_verb_gets_the_nearest_one),
-      cmocka_unit_test(a_verb_of_the_other_kind_is_not_suggested),
-      cmocka_unit_test(a_verb_of_a_client_needs_its_client),
-      cmocka_unit_test(a_misspelt_role_gets_the_nearest_one),
-      cmocka_unit_test(a_number_is_in_range),
-      cmocka_unit_test(a_step_that_ends_early_says_what_is_missing),
-      cmocka_unit_test(a_wrong_word_is_named),
-      cmocka_unit_test(forms_that_share_their_begin_are_told_apart_by_the_word_that_differs),
-      cmocka_unit_test(words_after_the_end_are_refused),
-      cmocka_unit_test(an_endless_step_is_refused),
-      cmocka_unit_test(upper_case_is_refused),
-      cmocka_unit_test(a_cut_of_one_way_says_to),
-      cmocka_unit_test(a_heal_names_the_two_roles_of_a_cut_or_none),
-      cmocka_unit_test(cuts_that_nobody_can_mean_are_refused),
-      cmocka_unit_test(a_delay_is_of_one_direction_and_says_how_long),
-      cmocka_unit_test(a_delay_may_vary_and_lose),
-      cmocka_unit_test(one_message_is_named_by_its_place),
-      cmocka_unit_test(a_time_may_be_the_delay),
-      cmocka_unit_test(only_one_server_is_observed),
-      cmocka_unit_test(the_server_of_a_client_is_a_role_of_four_words),
-      cmocka_unit_test(only_servers_are_restarted),
-  };
-  return cmocka_run_group_tests_name("step", tests, NULL, NULL);
 }

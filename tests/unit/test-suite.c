@@ -2,17 +2,7 @@
  *
  * Suite files: what they make of a run, and how bad ones are refused.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "base/files.h"
 #include "base/process.h"
 #include "run/peers.h"
@@ -39,9 +29,8 @@ static void assert_refused(const char *text, const char *expected) {
   assert_memory_equal(&suite, &empty, sizeof empty);
 }
 
-static void a_suite_says_which_scenarios_and_what_is_changed(void **state) {
+TEST(a_suite_says_which_scenarios_and_what_is_changed) {
   struct lb_suite s;
-  (void)state;
   assert_int_equal(read_suite("# about\n" ABOUT "[storm]\nduration_s = 60 ; long\n[control] ; as it is\n"
                               "[contention]\ntrials = 5\nclients = 1, 4,16\n",
                               &s),
@@ -60,9 +49,8 @@ static void a_suite_says_which_scenarios_and_what_is_changed(void **state) {
 }
 
 /* "0, 1" of a key that has one value: the plan makes a variant of each. */
-static void a_suite_may_vary_a_key(void **state) {
+TEST(a_suite_may_vary_a_key) {
   struct lb_suite s;
-  (void)state;
   assert_int_equal(read_suite(ABOUT "[contention]\nhold_ms = 0, 1.5 ,10\nkeys = 1,own\n", &s), 0);
   assert_string_equal(s.settings[0], "hold_ms=0,1.5,10 keys=1,own");
   lb_suite_clear(&s);
@@ -71,9 +59,8 @@ static void a_suite_may_vary_a_key(void **state) {
   assert_refused(ABOUT "[contention]\nhold_ms = 0,\n", "dir/mine.ini:5: hold_ms is empty: expected number");
 }
 
-static void a_suite_may_name_systems_guards_and_trials(void **state) {
+TEST(a_suite_may_name_systems_guards_and_trials) {
   struct lb_suite s;
-  (void)state;
   assert_int_equal(read_suite(ABOUT "[control]\n", &s), 0);
   assert_null(s.systems);
   assert_int_equal(s.guards, 0);
@@ -105,10 +92,9 @@ static void a_suite_may_name_systems_guards_and_trials(void **state) {
   assert_refused(ABOUT "guard_trials = 0\n", "dir/mine.ini:4: trials = 0: expected a whole number from 1 to 10000");
 }
 
-static void a_path_is_looked_for_beside_the_suite(void **state) {
+TEST(a_path_is_looked_for_beside_the_suite) {
   struct lb_suite s;
   char path[1100], text[1300];
-  (void)state;
   snprintf(path, sizeof path, "%s/suites/mine.ini", folder);
   snprintf(text, sizeof text, ABOUT "[../crash/crash-holder.ini]\ntrials = 2\n");
   assert_int_equal(lb_suite_parse(path, text, strlen(text), folder, &s, &err), 0);
@@ -117,8 +103,7 @@ static void a_path_is_looked_for_beside_the_suite(void **state) {
   lb_suite_clear(&s);
 }
 
-static void a_scenario_that_is_not_there_is_refused_with_the_nearest(void **state) {
-  (void)state;
+TEST(a_scenario_that_is_not_there_is_refused_with_the_nearest) {
   assert_refused(ABOUT "[contol]\n", "dir/mine.ini:4: section [contol] names no scenario, did you mean [control]?");
   assert_refused(ABOUT "[scenarios]\n",
                  "dir/mine.ini:4: section [scenarios] names no scenario: expected [suite], or for each scenario a "
@@ -127,9 +112,8 @@ static void a_scenario_that_is_not_there_is_refused_with_the_nearest(void **stat
   assert_refused(ABOUT "[no.ini]\n", "dir/mine.ini:4: dir/no.ini: No such file or directory");
 }
 
-static void nothing_stands_twice(void **state) {
+TEST(nothing_stands_twice) {
   char text[1300], expected[300];
-  (void)state;
   assert_refused(ABOUT "[control]\n[storm]\n[control]\n",
                  "dir/mine.ini:6: scenario 'control' stands in line 4 already");
   snprintf(text, sizeof text, ABOUT "[control]\n\n[%s/speed/control.ini]\n", folder);
@@ -140,8 +124,7 @@ static void nothing_stands_twice(void **state) {
   assert_refused(ABOUT "[control]\ntrials = 1\ntrials = 2\n", expected);
 }
 
-static void a_setting_is_tried_on_its_scenario(void **state) {
-  (void)state;
+TEST(a_setting_is_tried_on_its_scenario) {
   assert_refused(
       ABOUT "[control]\ntrils = 1\n",
       "dir/mine.ini:5: cannot set 'trils', did you mean 'trials'? expected trials, clients, keys, hold_ms, "
@@ -153,8 +136,7 @@ static void a_setting_is_tried_on_its_scenario(void **state) {
   assert_refused(ABOUT "[spread]\nlasts_ms = 20\n", "dir/mine.ini:5: lasts_ms = 20: spread has no campaign");
 }
 
-static void a_key_of_the_suite_that_is_none_is_refused(void **state) {
-  (void)state;
+TEST(a_key_of_the_suite_that_is_none_is_refused) {
   assert_refused("[suite]\ntitel = t\n", "dir/mine.ini:2: [suite] has no key 'titel', did you mean 'title'?");
   assert_refused(
       "[suite]\nx = t\n",
@@ -162,8 +144,7 @@ static void a_key_of_the_suite_that_is_none_is_refused(void **state) {
   assert_refused("[suite]\ntitle =\n", "dir/mine.ini:2: title = : expected text");
 }
 
-static void what_is_missing_is_named(void **state) {
-  (void)state;
+TEST(what_is_missing_is_named) {
   assert_refused("", "dir/mine.ini: section [suite] is missing");
   assert_refused("[suite]\nquestion = q\n[control]\n", "dir/mine.ini: [suite] title is missing: expected title = text");
   assert_refused("[suite]\ntitle = t\n[control]\n",
@@ -171,8 +152,7 @@ static void what_is_missing_is_named(void **state) {
   assert_refused(ABOUT, "dir/mine.ini: no scenario: expected for example [control]");
 }
 
-static void what_is_no_suite_file_is_refused_where_it_goes_wrong(void **state) {
-  (void)state;
+TEST(what_is_no_suite_file_is_refused_where_it_goes_wrong) {
   assert_refused("trials = 1\n" ABOUT, "dir/mine.ini:1: a key before any section: expected [suite] first");
   assert_refused(ABOUT " question = more\n",
                  "dir/mine.ini:4: an indented line: expected keys and sections at the begin of a line");
@@ -183,9 +163,8 @@ static void what_is_no_suite_file_is_refused_where_it_goes_wrong(void **state) {
                  "dir/mine.ini:2: byte 9 is 0x01: not a text file; expected UTF-8 without control characters");
 }
 
-static void a_folder_without_scenarios_is_named(void **state) {
+TEST(a_folder_without_scenarios_is_named) {
   struct lb_suite s;
-  (void)state;
   assert_int_equal(lb_suite_parse("a.ini", ABOUT, strlen(ABOUT), "/nowhere", &s, &err), -ENOENT);
   assert_string_equal(err.text, "a.ini: cannot read its scenarios in /nowhere: No such file or directory");
   assert_int_equal(lb_suite_load("/nowhere.ini", folder, &s, &err), -ENOENT);
@@ -262,11 +241,10 @@ static bool is_left_out(const char *suite, const char *path, const struct lb_sui
 }
 
 /* A scenario that somebody added, and that no suite runs, would be seen by nobody. */
-static void the_shipped_suites_run_every_shipped_scenario(void **state) {
+TEST(the_shipped_suites_run_every_shipped_scenario) {
   char suites[1100], **names, **paths, **all_names, **all_paths;
   size_t count, all, in;
   struct lb_suite s, flaws;
-  (void)state;
   snprintf(suites, sizeof suites, "%s/suites/flaws.ini", folder);
   assert_int_equal(lb_suite_load(suites, folder, &flaws, &err), 0);
   snprintf(suites, sizeof suites, "%s/suites", folder);
@@ -309,10 +287,9 @@ static int trials_in(const struct lb_suite *suite, size_t i, const struct lb_sce
 /* A load that is measured less often than this cannot be told apart from itself on another day, whatever the suite
  * took. `quick`, `guards` and `judge` ask each thing once: of their loads whether exclusion is kept, not at what
  * cost. */
-static void loads_have_the_repeats_that_compare_takes(void **state) {
+TEST(loads_have_the_repeats_that_compare_takes) {
   char suites[1100], **names, **paths;
   size_t count, loads = 0;
-  (void)state;
   snprintf(suites, sizeof suites, "%s/suites", folder);
   assert_int_equal(lb_scenario_list(suites, &names, &paths, &count), 0);
   for (size_t i = 0; i < count; i++) {
@@ -341,11 +318,10 @@ static void loads_have_the_repeats_that_compare_takes(void **state) {
 }
 
 /* A cell that is asked and of which nothing is stated ends the whole suite as not as expected, when it is violated. */
-static void the_museum_states_what_comes_of_every_cell(void **state) {
+TEST(the_museum_states_what_comes_of_every_cell) {
   struct lb_suite museum;
   struct lb_plan plan;
   char path[1200];
-  (void)state;
   if (lb_peers_load(lb_root(), &err) < 0) fail_msg("%s", err.text);
   snprintf(path, sizeof path, "%s/theory/rules.ini", folder);
   if (lb_theory_load(path, &err) < 0) fail_msg("%s", err.text);
@@ -368,11 +344,10 @@ static void the_museum_states_what_comes_of_every_cell(void **state) {
 }
 
 /* A folder of its own. Each of its scenarios says where its bug was published. */
-static void the_museum_has_every_published_bug(void **state) {
+TEST(the_museum_has_every_published_bug) {
   char path[1200], **names, **paths;
   size_t count;
   struct lb_suite museum;
-  (void)state;
   snprintf(path, sizeof path, "%s/suites/museum.ini", folder);
   if (lb_suite_load(path, folder, &museum, &err) < 0) fail_msg("%s", err.text);
   snprintf(path, sizeof path, "%s/museum", folder);
@@ -396,25 +371,11 @@ static void the_museum_has_every_published_bug(void **state) {
   free(names), free(paths);
 }
 
-int main(void) {
+static int before_all(void **state) {
+  (void)state;
   const char *source = getenv("LB_SOURCE_DIR");
   snprintf(folder, sizeof folder, "%s/scenarios", source ? source : ".");
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_suite_says_which_scenarios_and_what_is_changed),
-      cmocka_unit_test(a_suite_may_vary_a_key),
-      cmocka_unit_test(a_suite_may_name_systems_guards_and_trials),
-      cmocka_unit_test(a_path_is_looked_for_beside_the_suite),
-      cmocka_unit_test(a_scenario_that_is_not_there_is_refused_with_the_nearest),
-      cmocka_unit_test(nothing_stands_twice),
-      cmocka_unit_test(a_setting_is_tried_on_its_scenario),
-      cmocka_unit_test(a_key_of_the_suite_that_is_none_is_refused),
-      cmocka_unit_test(what_is_missing_is_named),
-      cmocka_unit_test(what_is_no_suite_file_is_refused_where_it_goes_wrong),
-      cmocka_unit_test(a_folder_without_scenarios_is_named),
-      cmocka_unit_test(the_shipped_suites_run_every_shipped_scenario),
-      cmocka_unit_test(loads_have_the_repeats_that_compare_takes),
-      cmocka_unit_test(the_museum_has_every_published_bug),
-      cmocka_unit_test(the_museum_states_what_comes_of_every_cell),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return 0;
 }
+
+GROUP(before_all, NULL);

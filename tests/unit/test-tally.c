@@ -3,15 +3,7 @@
  * The sum over the trials of a cell: every combination of up to a few verdicts against a plain count, and what each
  * field of an outcome becomes.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "run/exit.h"
 #include "run/tally.h"
 
@@ -69,16 +61,14 @@ static void judge_sequence(enum lb_scenario_kind kind, unsigned code, int length
   assert_int_equal(cell.verdict, wanted(kind, count));
 }
 
-static void trials_that_observed_their_premises_are_counted(void **state) {
-  (void)state;
+TEST(trials_that_observed_their_premises_are_counted) {
   struct lb_cell_sum cell = empty(LB_KIND_TIMELINE);
   for (int i = 0; i < 5; i++)
     lb_cell_add(&cell, &(struct lb_outcome){.verdict = i < 3 ? LB_SAFE : LB_UNDECIDED, .premises_observed = i < 3});
   assert_int_equal(cell.premises_observed, 3);
 }
 
-static void trials_are_counted_by_verdict_and_decide_the_cell(void **state) {
-  (void)state;
+TEST(trials_are_counted_by_verdict_and_decide_the_cell) {
   unsigned codes = 1;
   for (int length = 1; length <= 4; length++) {
     codes *= VERDICTS;
@@ -96,8 +86,7 @@ static struct lb_cell_sum cell_of(enum lb_scenario_kind kind, enum lb_verdict ve
   return cell;
 }
 
-static void a_cell_is_judged_by_its_decided_trials_if_they_are_most(void **state) {
-  (void)state;
+TEST(a_cell_is_judged_by_its_decided_trials_if_they_are_most) {
   static const struct {
     int decided, undecided;
     enum lb_verdict verdict;
@@ -114,8 +103,7 @@ static void a_cell_is_judged_by_its_decided_trials_if_they_are_most(void **state
 }
 
 /* It counts against `safe`. That a timeline always goes wrong is said by most of its trials, or by nobody. */
-static void what_went_wrong_once_counts_and_does_not_meet_an_expectation_of_all(void **state) {
-  (void)state;
+TEST(what_went_wrong_once_counts_and_does_not_meet_an_expectation_of_all) {
   struct lb_expect violated = {.verdict = LB_VIOLATED}, safe = {.verdict = LB_SAFE}, any = {.verdict = LB_ANY};
   for (int kind = LB_KIND_LOAD; kind <= LB_KIND_CAMPAIGN; kind++) {
     struct lb_cell_sum few = cell_of((enum lb_scenario_kind)kind, LB_VIOLATED, 1, 20),
@@ -145,8 +133,7 @@ static enum lb_exit exit_of(struct lb_cell_sum sum) {
   return lb_exit_of_run(&tally, line, sizeof line);
 }
 
-static void a_run_whose_cells_were_decided_by_most_of_their_trials_is_decided(void **state) {
-  (void)state;
+TEST(a_run_whose_cells_were_decided_by_most_of_their_trials_is_decided) {
   struct lb_expect violated = {.verdict = LB_VIOLATED};
   struct lb_cell_sum few = cell_of(LB_KIND_TIMELINE, LB_VIOLATED, 1, 20);
   struct lb_cell cell = *few.cell;
@@ -179,8 +166,7 @@ static const char *why_of(enum lb_scenario_kind kind, const enum lb_verdict verd
   return text;
 }
 
-static void the_reason_is_that_of_the_verdict_in_the_order_of_the_plan(void **state) {
-  (void)state;
+TEST(the_reason_is_that_of_the_verdict_in_the_order_of_the_plan) {
   static const size_t orders[][4] = {{0, 1, 2, 3}, {3, 2, 1, 0}, {2, 0, 3, 1}};
   static const enum lb_verdict stuck[] = {LB_UNDECIDED, LB_STUCK, LB_STUCK, LB_UNDECIDED};
   static const enum lb_verdict mixed[] = {LB_UNDECIDED, LB_SAFE, LB_VIOLATED, LB_STUCK};
@@ -209,8 +195,7 @@ static struct lb_outcome figures(int64_t n) {
   return x;
 }
 
-static void counts_are_added_up(void **state) {
-  (void)state;
+TEST(counts_are_added_up) {
   struct lb_cell_sum cell = empty(LB_KIND_LOAD);
   struct lb_outcome a = figures(3), b = figures(10), c = figures(4);
   lb_cell_add(&cell, &a), lb_cell_add(&cell, &b), lb_cell_add(&cell, &c);
@@ -226,8 +211,7 @@ static void counts_are_added_up(void **state) {
   assert_int_equal(cell.sum.faults, 11 * 17);
 }
 
-static void of_times_and_depth_the_largest_stays(void **state) {
-  (void)state;
+TEST(of_times_and_depth_the_largest_stays) {
   struct lb_cell_sum cell = empty(LB_KIND_LOAD);
   struct lb_outcome a = figures(3), b = figures(10), c = figures(4);
   lb_cell_add(&cell, &a), lb_cell_add(&cell, &b), lb_cell_add(&cell, &c);
@@ -238,8 +222,7 @@ static void of_times_and_depth_the_largest_stays(void **state) {
   assert_int_equal(cell.sum.stall_ns, 9 * 10);
 }
 
-static void a_time_that_applies_to_no_trial_stays_minus_one_and_zero_is_a_time(void **state) {
-  (void)state;
+TEST(a_time_that_applies_to_no_trial_stays_minus_one_and_zero_is_a_time) {
   struct lb_cell_sum cell = empty(LB_KIND_LOAD);
   struct lb_outcome none = ended(LB_SAFE, ""), zero = ended(LB_SAFE, "");
   zero.orphan_ns = 0;
@@ -251,8 +234,7 @@ static void a_time_that_applies_to_no_trial_stays_minus_one_and_zero_is_a_time(v
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
-static void an_outcome_stands_with_its_job_and_in_the_sum_of_its_cell(void **state) {
-  (void)state;
+TEST(an_outcome_stands_with_its_job_and_in_the_sum_of_its_cell) {
   struct lb_cell cells[] = {
       {.skip = "no server"}, *empty(LB_KIND_LOAD).cell, {.skip = "one server", .means_nothing = true}};
   struct lb_job jobs[] = {{.cell = 1}, {.cell = 1}};
@@ -276,8 +258,7 @@ static void an_outcome_stands_with_its_job_and_in_the_sum_of_its_cell(void **sta
 
 /* ---- the expectation --------------------------------------------------------------------------------------------- */
 
-static void as_expected_compares_what_was_decided_with_what_was_expected(void **state) {
-  (void)state;
+TEST(as_expected_compares_what_was_decided_with_what_was_expected) {
   for (int got = LB_SAFE; got <= LB_VERDICT_NONE; got++) {
     bool decided = got == LB_SAFE || got == LB_VIOLATED || got == LB_STUCK || got == LB_DELAYED || got == LB_MIXED;
     for (int expected = LB_SAFE; expected <= LB_MIXED; expected++) {
@@ -292,8 +273,7 @@ static void as_expected_compares_what_was_decided_with_what_was_expected(void **
   }
 }
 
-static void where_nothing_is_expected_only_safe_is_as_expected(void **state) {
-  (void)state;
+TEST(where_nothing_is_expected_only_safe_is_as_expected) {
   static const int answer[] = {
       [LB_SAFE] = 1,       [LB_VIOLATED] = 0, [LB_STUCK] = 0, [LB_DELAYED] = 0,      [LB_MIXED] = 0,
       [LB_UNDECIDED] = -1, [LB_SKIPPED] = -1, [LB_NA] = -1,   [LB_VERDICT_NONE] = -1};
@@ -304,8 +284,7 @@ static void where_nothing_is_expected_only_safe_is_as_expected(void **state) {
   }
 }
 
-static void of_any_every_decided_verdict_is_as_expected(void **state) {
-  (void)state;
+TEST(of_any_every_decided_verdict_is_as_expected) {
   struct lb_expect expect = {.verdict = LB_ANY};
   for (int got = LB_SAFE; got <= LB_VERDICT_NONE; got++) {
     struct lb_cell cell = {.expect = &expect};
@@ -317,14 +296,12 @@ static void of_any_every_decided_verdict_is_as_expected(void **state) {
 
 /* ---- rates ------------------------------------------------------------------------------------------------------- */
 
-static void one_overrun_critical_section_is_one_violation(void **state) {
-  (void)state;
+TEST(one_overrun_critical_section_is_one_violation) {
   struct lb_outcome x = {.verdict = LB_VIOLATED, .double_holds = 400, .stale_writes = 5, .lost_updates = 300};
   assert_int_equal(lb_outcome_violations(&x), 5);
 }
 
-static void a_violated_trial_is_one_violation_at_least(void **state) {
-  (void)state;
+TEST(a_violated_trial_is_one_violation_at_least) {
   struct lb_outcome x = {.verdict = LB_VIOLATED, .dirty_accesses = 1};
   assert_int_equal(lb_outcome_violations(&x), 1);
   x.verdict = LB_SAFE;
@@ -359,8 +336,7 @@ static struct lb_tally tally_of(const struct played *played, size_t count) {
   return (struct lb_tally){.plan = &plan, .cells = sums, .jobs = results};
 }
 
-static void undecided_and_unfinished_trials_and_other_cells_are_in_no_rate(void **state) {
-  (void)state;
+TEST(undecided_and_unfinished_trials_and_other_cells_are_in_no_rate) {
   struct played jobs[] = {
       {.job = {.cell = 1},
        .done = true,
@@ -397,8 +373,7 @@ static void undecided_and_unfinished_trials_and_other_cells_are_in_no_rate(void 
 
 /* Sections are what an update can be lost in; where one trial loses them all, its interval is wide. Five servers can
  * fail five times as often. */
-static void lost_updates_are_counted_by_section_and_faults_by_server(void **state) {
-  (void)state;
+TEST(lost_updates_are_counted_by_section_and_faults_by_server) {
   static const struct lb_topology five = {.name = "five", .data_count = 5};
   struct played jobs[] = {
       {.job = {.cell = 1},
@@ -427,8 +402,7 @@ static void lost_updates_are_counted_by_section_and_faults_by_server(void **stat
 }
 
 /* What was measured is the standstill. Where exclusion was lost besides, the hours count. */
-static void a_lock_that_stands_still_has_no_rate_by_hours_or_hand_offs(void **state) {
-  (void)state;
+TEST(a_lock_that_stands_still_has_no_rate_by_hours_or_hand_offs) {
   struct played jobs[] = {
       {.job = {.cell = 1},
        .done = true,
@@ -468,8 +442,7 @@ static void a_lock_that_stands_still_has_no_rate_by_hours_or_hand_offs(void **st
     }                                                                                                                  \
   }
 
-static void violations_are_compared_with_those_of_the_control(void **state) {
-  (void)state;
+TEST(violations_are_compared_with_those_of_the_control) {
   struct played jobs[] = {HOUR(1, LB_VIOLATED, 50), HOUR(1, LB_VIOLATED, 60), HOUR(2, LB_SAFE, 0), HOUR(2, LB_SAFE, 0)};
   struct lb_tally tally = tally_of(jobs, 4);
   assert_int_equal(lb_cell_above_control(&tally, 1), 1);
@@ -481,8 +454,7 @@ static void violations_are_compared_with_those_of_the_control(void **state) {
 }
 
 /* Of one trial nobody knows what its violations have in common: the table shows no interval of them either. */
-static void one_decided_trial_is_not_compared(void **state) {
-  (void)state;
+TEST(one_decided_trial_is_not_compared) {
   struct played one[] = {HOUR(1, LB_VIOLATED, 50), HOUR(1, LB_UNDECIDED, 60), HOUR(2, LB_SAFE, 0), HOUR(2, LB_SAFE, 0)};
   struct lb_tally tally = tally_of(one, 4);
   assert_int_equal(lb_cell_above_control(&tally, 1), -1);
@@ -492,8 +464,7 @@ static void one_decided_trial_is_not_compared(void **state) {
   assert_int_equal(lb_cell_above_control(&tally, 1), -1);
 }
 
-static void what_stands_still_is_not_compared(void **state) {
-  (void)state;
+TEST(what_stands_still_is_not_compared) {
   struct played cell[] = {HOUR(1, LB_STUCK, 50), HOUR(1, LB_STUCK, 60), HOUR(2, LB_SAFE, 0), HOUR(2, LB_SAFE, 0)};
   struct lb_tally tally = tally_of(cell, 4);
   assert_int_equal(lb_cell_above_control(&tally, 1), -1);
@@ -503,8 +474,7 @@ static void what_stands_still_is_not_compared(void **state) {
   assert_int_equal(lb_cell_above_control(&tally, 1), -1);
 }
 
-static void the_control_is_of_honest_protocols_and_knows_the_longest_stall(void **state) {
-  (void)state;
+TEST(the_control_is_of_honest_protocols_and_knows_the_longest_stall) {
   struct lb_protocol honest = {.name = "honest"}, liar = {.name = "liar", .traits = LB_TRAIT_UNSAFE};
   struct lb_scenario rough = {.ttl_ms = 100};
   struct played jobs[] = {
@@ -562,8 +532,7 @@ static enum lb_exit end_of(struct ended *run) {
   return lb_exit_of_run(&run->tally, run->line, sizeof run->line);
 }
 
-static void a_run_in_which_nothing_was_asked_is_no_success(void **state) {
-  (void)state;
+TEST(a_run_in_which_nothing_was_asked_is_no_success) {
   static const struct lb_expect nothing = {.verdict = LB_NA};
   struct ended run = {0};
   for (int i = 0; i < 6; i++) add_end(&run, "failover", "local@none", false, (enum lb_guard)i, LB_NA);
@@ -581,8 +550,7 @@ static void a_run_in_which_nothing_was_asked_is_no_success(void **state) {
   assert_string_equal(run.line, "as expected: 8 cells: 1 safe, 0 violated, 7 n/a");
 }
 
-static void of_the_users_own_lock_its_verdict_comes_first(void **state) {
-  (void)state;
+TEST(of_the_users_own_lock_its_verdict_comes_first) {
   static const struct lb_expect violated = {.verdict = LB_VIOLATED};
   struct ended run = {0};
   add_end(&run, "failover", "mylock@redis", true, LB_GUARD_NONE, LB_VIOLATED);
@@ -607,8 +575,7 @@ static void of_the_users_own_lock_its_verdict_comes_first(void **state) {
   assert_non_null(strstr(run.line, "mylock@sentinel under guard deadline: safe in failover"));
 }
 
-static void the_verdict_of_an_own_lock_is_the_worst_of_what_was_asked(void **state) {
-  (void)state;
+TEST(the_verdict_of_an_own_lock_is_the_worst_of_what_was_asked) {
   static const struct {
     enum lb_verdict a, b, wanted;
     const char *line;
@@ -638,8 +605,7 @@ static void the_verdict_of_an_own_lock_is_the_worst_of_what_was_asked(void **sta
 }
 
 /* However many scenarios and locks there are, the line is whole and has its counts. */
-static void a_line_of_many_own_locks_is_cut_and_keeps_the_expectation(void **state) {
-  (void)state;
+TEST(a_line_of_many_own_locks_is_cut_and_keeps_the_expectation) {
   struct ended run = {0};
   char system[ENDS][90];
   for (int i = 0; i < ENDS; i++) {
@@ -654,36 +620,4 @@ static void a_line_of_many_own_locks_is_cut_and_keeps_the_expectation(void **sta
     add_end(&many, i < 5 ? "bad" : "good", "mylock@none", true, LB_GUARD_NONE, i < 5 ? LB_VIOLATED : LB_SAFE);
   end_of(&many);
   assert_non_null(strstr(many.line, "violated in 5 of 6 scenarios (bad, bad, bad, bad and 1 more); safe in 1."));
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(trials_that_observed_their_premises_are_counted),
-      cmocka_unit_test(trials_are_counted_by_verdict_and_decide_the_cell),
-      cmocka_unit_test(a_cell_is_judged_by_its_decided_trials_if_they_are_most),
-      cmocka_unit_test(what_went_wrong_once_counts_and_does_not_meet_an_expectation_of_all),
-      cmocka_unit_test(a_run_whose_cells_were_decided_by_most_of_their_trials_is_decided),
-      cmocka_unit_test(the_reason_is_that_of_the_verdict_in_the_order_of_the_plan),
-      cmocka_unit_test(counts_are_added_up),
-      cmocka_unit_test(of_times_and_depth_the_largest_stays),
-      cmocka_unit_test(a_time_that_applies_to_no_trial_stays_minus_one_and_zero_is_a_time),
-      cmocka_unit_test(an_outcome_stands_with_its_job_and_in_the_sum_of_its_cell),
-      cmocka_unit_test(as_expected_compares_what_was_decided_with_what_was_expected),
-      cmocka_unit_test(where_nothing_is_expected_only_safe_is_as_expected),
-      cmocka_unit_test(of_any_every_decided_verdict_is_as_expected),
-      cmocka_unit_test(one_overrun_critical_section_is_one_violation),
-      cmocka_unit_test(a_violated_trial_is_one_violation_at_least),
-      cmocka_unit_test(undecided_and_unfinished_trials_and_other_cells_are_in_no_rate),
-      cmocka_unit_test(lost_updates_are_counted_by_section_and_faults_by_server),
-      cmocka_unit_test(a_lock_that_stands_still_has_no_rate_by_hours_or_hand_offs),
-      cmocka_unit_test(violations_are_compared_with_those_of_the_control),
-      cmocka_unit_test(one_decided_trial_is_not_compared),
-      cmocka_unit_test(what_stands_still_is_not_compared),
-      cmocka_unit_test(a_run_in_which_nothing_was_asked_is_no_success),
-      cmocka_unit_test(of_the_users_own_lock_its_verdict_comes_first),
-      cmocka_unit_test(the_verdict_of_an_own_lock_is_the_worst_of_what_was_asked),
-      cmocka_unit_test(a_line_of_many_own_locks_is_cut_and_keeps_the_expectation),
-      cmocka_unit_test(the_control_is_of_honest_protocols_and_knows_the_longest_stall),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

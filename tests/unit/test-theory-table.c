@@ -5,18 +5,9 @@
  * difference there, and each scenario to tell two locks apart. A cell counts if it can be put at all (run/fit.h),
  * whether or not `systems` or `guards` of its scenario leave it out of a suite.
  */
-#include <errno.h>
 #include <ini.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "backends/foreign.h"
 #include "backends/registry.h"
 #include "base/files.h"
@@ -118,16 +109,14 @@ static bool differs(const struct lb_prediction *a, const struct lb_prediction *b
   return a->verdict != b->verdict || strcmp(a->reason, b->reason) != 0;
 }
 
-static void the_table_is_there(void **state) {
-  (void)state;
+TEST(the_table_is_there) {
   assert_true(plan_count > 80);
   assert_true(row_count > 10000);
   for (size_t i = 0; i < plan_count; i++) assert_true(plans[i].cell_count > 0);
 }
 
 /* Scenarios state few systems: a suite that names none would ask nobody. */
-static void a_suite_without_systems_is_of_the_usual_ones(void **state) {
-  (void)state;
+TEST(a_suite_without_systems_is_of_the_usual_ones) {
   char path[1100], wanted[4000];
   const char *file = path;
   struct lb_plan plan;
@@ -148,8 +137,7 @@ static void a_suite_without_systems_is_of_the_usual_ones(void **state) {
 }
 
 /* Whoever names no system still puts the question. */
-static void every_scenario_is_asked_of_somebody(void **state) {
-  (void)state;
+TEST(every_scenario_is_asked_of_somebody) {
   size_t unasked = 0;
   for (size_t i = 0; i < plan_count; i++) {
     const char *path = plans[i].scenarios[0].path;
@@ -165,9 +153,8 @@ static void every_scenario_is_asked_of_somebody(void **state) {
   assert_int_equal(unasked, 0);
 }
 
-static void every_cell_has_a_rule(void **state) {
+TEST(every_cell_has_a_rule) {
   size_t without = 0;
-  (void)state;
   for (size_t i = 0; i < row_count; i++)
     if (rows[i].cell->scenario->attack && !rows[i].cell->predicted && without++ < 10)
       print_error("%s %s: no rule of [%s] holds\n", rows[i].cell->scenario->name, rows[i].cell->system,
@@ -212,10 +199,9 @@ static bool is_needed(const struct lb_rule *rule) {
   return needed;
 }
 
-static void every_rule_is_needed(void **state) {
+TEST(every_rule_is_needed) {
   const struct lb_rule *rule;
   size_t idle = 0;
-  (void)state;
   for (size_t i = 0; (rule = lb_rule_at(i)); i++) {
     if (is_needed(rule) != is_for_others(rule)) continue;
     print_error("rules.ini:%d: [%s] %s: %s\n", rule->line, rule->attack, rule->text,
@@ -225,10 +211,9 @@ static void every_rule_is_needed(void **state) {
   assert_int_equal(idle, 0);
 }
 
-static void every_attack_is_played_and_says_what_it_is(void **state) {
+TEST(every_attack_is_played_and_says_what_it_is) {
   const struct lb_rule *rule;
   size_t idle = 0;
-  (void)state;
   for (size_t i = 0; (rule = lb_rule_at(i)); i++) {
     bool played = strcmp(rule->attack, "guards") == 0;
     for (size_t k = 0; !played && k < plan_count; k++)
@@ -270,11 +255,10 @@ static const char *value_of(const struct lb_term *term, unsigned bit, char *buf,
 }
 
 /* A lock that declares the wrong one of two values is found out by a cell: else they are one value. */
-static void any_two_values_of_a_fact_make_a_difference(void **state) {
+TEST(any_two_values_of_a_fact_make_a_difference) {
   const struct lb_term *term;
   size_t alike = 0;
   char a[40], b[40];
-  (void)state;
   for (size_t i = 0; (term = lb_term_at(i)); i++)
     for (unsigned one = 1; term->of != LB_TERM_OF_GUARD && value_of(term, one, a, sizeof a); one <<= 1)
       for (unsigned another = one << 1; value_of(term, another, b, sizeof b); another <<= 1) {
@@ -344,12 +328,11 @@ static bool is_in_the_table(const struct lb_topology *topology) {
   return false;
 }
 
-static void every_word_of_a_table_is_needed(void **state) {
+TEST(every_word_of_a_table_is_needed) {
   const struct lb_protocol *p;
   const struct lb_topology *t;
   size_t idle = 0;
   char rest[400], word[100];
-  (void)state;
   for (size_t i = 0; (p = lb_protocol_at(i)); i++)
     for (size_t k = 0; p->facts && without_word(p->facts, k, rest, sizeof rest, word, sizeof word); k++)
       idle += report_idle(of_lock_needed(p, rest), p->name, word);
@@ -387,10 +370,9 @@ static int look_at_library(void *user, const char *section, const char *key, con
   return 1;
 }
 
-static void every_word_of_a_library_is_needed(void **state) {
+TEST(every_word_of_a_library_is_needed) {
   size_t idle = 0;
   char path[1100];
-  (void)state;
   snprintf(path, sizeof path, "%s/peers/peers.ini", root());
   assert_int_equal(ini_parse(path, look_at_library, &idle), 0);
   assert_int_equal(idle, 0);
@@ -411,9 +393,8 @@ static size_t count_cells(const struct lb_plan *plan, const struct lb_expect *li
   return count;
 }
 
-static void no_exception_says_what_the_rules_say(void **state) {
+TEST(no_exception_says_what_the_rules_say) {
   size_t idle = 0, all = 0;
-  (void)state;
   for (size_t i = 0; i < plan_count; i++) {
     const struct lb_scenario *s = &plans[i].scenarios[0];
     for (size_t k = 0; k < s->expect_count; k++, all++) {
@@ -430,9 +411,8 @@ static void no_exception_says_what_the_rules_say(void **state) {
   assert_int_equal(idle, 0);
 }
 
-static void nearly_all_cells_come_from_rules(void **state) {
+TEST(nearly_all_cells_come_from_rules) {
   size_t decided = 0, of_rules = 0;
-  (void)state;
   for (size_t i = 0; i < row_count; i++) {
     const struct lb_cell *cell = rows[i].cell;
     bool is_decided =
@@ -463,9 +443,8 @@ static bool separates(const struct lb_scenario *scenario) {
   return false;
 }
 
-static void every_scenario_separates_two_locks_or_says_why_not(void **state) {
+TEST(every_scenario_separates_two_locks_or_says_why_not) {
   size_t wrong = 0, separating = 0;
-  (void)state;
   for (size_t i = 0; i < plan_count; i++) {
     const struct lb_scenario *s = &plans[i].scenarios[0];
     bool does = separates(s);
@@ -480,13 +459,12 @@ static void every_scenario_separates_two_locks_or_says_why_not(void **state) {
   assert_int_equal(wrong, 0);
 }
 
-static void an_attack_without_rules_is_refused(void **state) {
+TEST(an_attack_without_rules_is_refused) {
   static const struct {
     const char *attack, *told;
   } cases[] = {{"holder-stoped", ": attack = holder-stoped: there are no rules for it, did you mean 'holder-stopped'?"},
                {"guards", ": attack = guards: there are no rules for it"},
                {"xylophone", ": attack = xylophone: there are no rules for it, see `lockbench theory`"}};
-  (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char folder[200], path[300];
     const char *file = path;
@@ -506,21 +484,4 @@ static void an_attack_without_rules_is_refused(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_table_is_there),
-      cmocka_unit_test(a_suite_without_systems_is_of_the_usual_ones),
-      cmocka_unit_test(every_scenario_is_asked_of_somebody),
-      cmocka_unit_test(every_cell_has_a_rule),
-      cmocka_unit_test(every_rule_is_needed),
-      cmocka_unit_test(every_attack_is_played_and_says_what_it_is),
-      cmocka_unit_test(any_two_values_of_a_fact_make_a_difference),
-      cmocka_unit_test(every_word_of_a_table_is_needed),
-      cmocka_unit_test(every_word_of_a_library_is_needed),
-      cmocka_unit_test(no_exception_says_what_the_rules_say),
-      cmocka_unit_test(nearly_all_cells_come_from_rules),
-      cmocka_unit_test(an_attack_without_rules_is_refused),
-      cmocka_unit_test(every_scenario_separates_two_locks_or_says_why_not),
-  };
-  return cmocka_run_group_tests(tests, make_table, clear_table);
-}
+GROUP(make_table, clear_table);

@@ -3,17 +3,7 @@
  * Reading rules and facts: what each kind of bad line is refused with, and how the first rule that holds decides. What
  * the rules of this tree say of its locks is the matter of test-theory-table.c.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "backends/registry.h"
 #include "run/peers.h"
 #include "theory/theory.h"
@@ -31,8 +21,7 @@ static void assert_refused(const char *text, const char *expected) {
 
 /* ---- rules ------------------------------------------------------------------------------------------------------- */
 
-static void a_rule_is_read_with_all_its_parts(void **state) {
-  (void)state;
+TEST(a_rule_is_read_with_all_its_parts) {
   assert_int_equal(
       read_rules(
           "# about\n[fire]\nwhat = it burns\nrule = ends=lease|session !release=blind -> violated by clock number: it is: hot\n"
@@ -56,8 +45,7 @@ static void a_rule_is_read_with_all_its_parts(void **state) {
   assert_null(lb_attack_what("air"));
 }
 
-static void a_bad_line_is_refused_with_its_place(void **state) {
-  (void)state;
+TEST(a_bad_line_is_refused_with_its_place) {
   assert_refused("[fire]\nrule = ends=lease violated: hot\n",
                  "dir/rules.ini:2: 'ends=lease violated: hot': expected FACT ... -> VERDICT: REASON");
   assert_refused("[fire]\nrule = ends=lease -> violated\n",
@@ -88,19 +76,17 @@ static void a_bad_line_is_refused_with_its_place(void **state) {
                  "dir/rules.ini:1: 'rule' stands before the first section: expected [ATTACK]");
 }
 
-static void a_section_stands_once(void **state) {
-  (void)state;
+TEST(a_section_stands_once) {
   assert_refused("[fire]\nrule = -> safe: a\n[water]\nrule = -> safe: b\n[fire]\nrule = -> safe: c\n",
                  "dir/rules.ini:6: [fire] stands there twice");
   assert_refused("[fire]\nrule = -> safe: a\n[fire]\nrule = -> safe: c\n",
                  "dir/rules.ini:4: [fire] stands there twice");
 }
 
-static void what_is_too_long_is_refused(void **state) {
+TEST(what_is_too_long_is_refused) {
   static char text[400 * 1024];
   char expected[200];
   int at = snprintf(text, sizeof text, "[fire]\nrule = -> safe: %0*d\n", 5000, 0);
-  (void)state;
   assert_true(at > 5000);
   assert_int_equal(read_rules(text), -EINVAL);
   snprintf(expected, sizeof expected, "dir/rules.ini:2: a line of 5016 bytes: expected at most ");
@@ -118,9 +104,8 @@ static void what_is_too_long_is_refused(void **state) {
   assert_refused(text, "dir/rules.ini:202: too many attacks");
 }
 
-static void a_name_that_is_no_attack_has_a_nearest(void **state) {
+TEST(a_name_that_is_no_attack_has_a_nearest) {
   const char *near;
-  (void)state;
   assert_int_equal(read_rules("[holder-stopped]\nrule = -> safe: a\n[guards]\nrule = -> safe: b\n"), 0);
   assert_true(lb_attack_exists("holder-stopped", &near));
   assert_false(lb_attack_exists("holder-stoped", &near));
@@ -141,10 +126,9 @@ static const struct lb_prediction *predict(const char *words, enum lb_guard guar
   return &p;
 }
 
-static void the_first_rule_that_holds_decides(void **state) {
+TEST(the_first_rule_that_holds_decides) {
   struct lb_facts facts;
   struct lb_prediction p;
-  (void)state;
   assert_int_equal(
       read_rules(
           "[fire]\nrule = ends=never -> stuck: a\nrule = !release=compared asks=owner -> delayed: b\nrule = ends=session|lease -> violated by clock: c\n"
@@ -164,8 +148,7 @@ static void the_first_rule_that_holds_decides(void **state) {
   assert_false(lb_theory_predict(NULL, &facts, LB_GUARD_NONE, &p));
 }
 
-static void a_rule_that_asks_for_a_guard_wins_over_the_guards(void **state) {
-  (void)state;
+TEST(a_rule_that_asks_for_a_guard_wins_over_the_guards) {
   assert_int_equal(
       read_rules(
           "[fire]\nrule = guard=fence -> violated: a\nrule = !guard=claim -> violated: b\nrule = -> safe: c\n[guards]\nrule = -> safe: d\n"),
@@ -175,8 +158,7 @@ static void a_rule_that_asks_for_a_guard_wins_over_the_guards(void **state) {
   assert_string_equal(predict(NULL, LB_GUARD_CLAIM)->reason, "c");
 }
 
-static void a_rule_can_be_left_out(void **state) {
-  (void)state;
+TEST(a_rule_can_be_left_out) {
   assert_int_equal(read_rules("[fire]\nrule = ends=lease -> violated: a\nrule = -> safe: b\n"), 0);
   lb_theory_without(lb_rule_at(0));
   assert_string_equal(predict(NULL, LB_GUARD_NONE)->reason, "b");
@@ -193,10 +175,9 @@ static void assert_no_facts(const char *words, enum lb_term_of of, const char *e
   assert_string_equal(err.text, expected);
 }
 
-static void words_of_facts_are_checked(void **state) {
+TEST(words_of_facts_are_checked) {
   struct lb_facts facts;
   char buf[80];
-  (void)state;
   lb_facts_default(&facts);
   assert_string_equal(lb_facts_get(&facts, "ends", buf, sizeof buf), "lease");
   assert_int_equal(lb_facts_take(&facts, " ends=session  release=blind ", LB_TERM_OF_LOCK, &err), 0);
@@ -212,12 +193,11 @@ static void words_of_facts_are_checked(void **state) {
 }
 
 /* What a table says wrongly counts for nothing where it runs, so it is looked at here. */
-static void every_fact_that_is_stated_is_known(void **state) {
+TEST(every_fact_that_is_stated_is_known) {
   const struct lb_protocol *p;
   const struct lb_topology *t;
   size_t stated = 0;
   struct lb_facts facts;
-  (void)state;
   lb_facts_default(&facts);
   for (size_t i = 0; (p = lb_protocol_at(i)); i++, stated += p && p->facts)
     if (lb_facts_take(&facts, p->facts, LB_TERM_OF_LOCK, &err) < 0) fail_msg("%s: %s", p->name, err.text);
@@ -227,28 +207,10 @@ static void every_fact_that_is_stated_is_known(void **state) {
   if (lb_peers_load(getenv("LB_SOURCE_DIR"), &err) < 0) fail_msg("%s", err.text); /* looks at each word itself */
 }
 
-static void every_fact_has_a_name_of_its_own_and_several_values(void **state) {
+TEST(every_fact_has_a_name_of_its_own_and_several_values) {
   const struct lb_term *term;
-  (void)state;
   for (size_t i = 0; (term = lb_term_at(i)); i++) {
     assert_non_null(strchr(term->values, '|'));
     for (size_t k = 0; k < i; k++) assert_string_not_equal(lb_term_at(k)->name, term->name);
   }
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_rule_is_read_with_all_its_parts),
-      cmocka_unit_test(a_bad_line_is_refused_with_its_place),
-      cmocka_unit_test(a_section_stands_once),
-      cmocka_unit_test(what_is_too_long_is_refused),
-      cmocka_unit_test(a_name_that_is_no_attack_has_a_nearest),
-      cmocka_unit_test(the_first_rule_that_holds_decides),
-      cmocka_unit_test(a_rule_that_asks_for_a_guard_wins_over_the_guards),
-      cmocka_unit_test(a_rule_can_be_left_out),
-      cmocka_unit_test(words_of_facts_are_checked),
-      cmocka_unit_test(every_fact_that_is_stated_is_known),
-      cmocka_unit_test(every_fact_has_a_name_of_its_own_and_several_values),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,22 +2,13 @@
  *
  * The table of topologies, row by row: what every row has to say, and what can be asked of one without starting it.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "servers/cluster.h"
 
 static const char *const redis_only[] = {"redis", NULL}, *const both[] = {"zk", "redis", NULL};
 
-static void every_row_has_a_name_of_its_own(void **state) {
+TEST(every_row_has_a_name_of_its_own) {
   const struct lb_topology *t;
-  (void)state;
   for (size_t i = 0; (t = lb_topology_at(i)); i++) {
     assert_true(t->name && t->name[0]);
     assert_int_equal(t->name[strspn(t->name, "abcdefghijklmnopqrstuvwxyz0123456789-")], '\0');
@@ -26,9 +17,8 @@ static void every_row_has_a_name_of_its_own(void **state) {
   assert_null(lb_topology_find("redis-x"));
 }
 
-static void every_row_is_complete(void **state) {
+TEST(every_row_is_complete) {
   const struct lb_topology *t;
-  (void)state;
   for (size_t i = 0; (t = lb_topology_at(i)); i++) {
     assert_non_null(t->family);
     assert_true(t->summary && t->summary[0] && !strchr(t->summary, '\n'));
@@ -44,9 +34,8 @@ static void every_row_is_complete(void **state) {
   }
 }
 
-static void a_family_with_servers_has_its_hooks(void **state) {
+TEST(a_family_with_servers_has_its_hooks) {
   const struct lb_topology *t;
-  (void)state;
   for (size_t i = 0; (t = lb_topology_at(i)); i++) {
     const struct lb_family *f = t->family;
     assert_true(f->name && f->version);
@@ -57,9 +46,8 @@ static void a_family_with_servers_has_its_hooks(void **state) {
 }
 
 /* Else nobody runs on it, or it is asked of it what it is not. */
-static void a_stand_in_has_the_same_service(void **state) {
+TEST(a_stand_in_has_the_same_service) {
   const struct lb_topology *t;
-  (void)state;
   for (size_t i = 0; (t = lb_topology_at(i)); i++) {
     if (!t->stands_for) continue;
     const struct lb_topology *other = lb_topology_find(t->stands_for);
@@ -69,19 +57,17 @@ static void a_stand_in_has_the_same_service(void **state) {
   }
 }
 
-static void a_protocol_runs_where_it_says_and_where_another_stands_for_that(void **state) {
+TEST(a_protocol_runs_where_it_says_and_where_another_stands_for_that) {
   const struct lb_topology like = {.name = "redis-y", .stands_for = "redis"}, lone = {.name = "redis-y"};
-  (void)state;
   assert_true(lb_topology_serves(lb_topology_find("redis"), redis_only));
   assert_true(lb_topology_serves(&like, both));
   assert_false(lb_topology_serves(&lone, both));
   assert_false(lb_topology_serves(lb_topology_find("zk"), redis_only));
 }
 
-static void what_a_row_keeps_decides_where_it_lies(void **state) {
+TEST(what_a_row_keeps_decides_where_it_lies) {
   const struct lb_topology nothing = {.keeps = LB_KEEPS_NOTHING}, asked = {.keeps = LB_KEEPS_AS_ASKED},
                            disk = {.keeps = LB_KEEPS_ON_DISK};
-  (void)state;
   assert_false(lb_topology_on_disk(&nothing, true));
   assert_true(lb_topology_on_disk(&nothing, false));
   assert_false(lb_topology_on_disk(&asked, true));
@@ -90,8 +76,7 @@ static void what_a_row_keeps_decides_where_it_lies(void **state) {
   assert_true(lb_topology_on_disk(&disk, false));
 }
 
-static void one_server_is_no_majority(void **state) {
-  (void)state;
+TEST(one_server_is_no_majority) {
   assert_false(lb_topology_majority(lb_topology_find("redis")));
   assert_true(lb_topology_majority(lb_topology_find("redis-x3")));
   assert_false(lb_topology_majority(lb_topology_find("zk")));
@@ -102,9 +87,8 @@ static void one_server_is_no_majority(void **state) {
   assert_false(lb_topology_majority(lb_topology_find("pg-sync")));
 }
 
-static void a_cluster_is_laid_out_by_its_row(void **state) {
+TEST(a_cluster_is_laid_out_by_its_row) {
   struct lb_cluster c;
-  (void)state;
   lb_cluster_init(&c, lb_topology_find("sentinel"), NULL);
   assert_int_equal(c.data_count, 3);
   assert_int_equal(c.server_count, 6);
@@ -117,7 +101,7 @@ static void a_cluster_is_laid_out_by_its_row(void **state) {
 }
 
 /* What a client may wait for are the replicas of its own part. */
-static void a_target_says_how_the_keys_are_split(void **state) {
+TEST(a_target_says_how_the_keys_are_split) {
   const struct {
     const char *topology;
     size_t replicas, shards;
@@ -125,7 +109,6 @@ static void a_target_says_how_the_keys_are_split(void **state) {
   struct lb_host host = {.address = "127.0.0.1"};
   struct lb_cluster c;
   struct lb_target target;
-  (void)state;
   for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
     lb_cluster_init(&c, lb_topology_find(row[i].topology), NULL);
     for (size_t k = 0; k < c.server_count; k++) c.server[k].host = &host;
@@ -135,10 +118,9 @@ static void a_target_says_how_the_keys_are_split(void **state) {
   }
 }
 
-static void the_names_are_those_of_the_rows(void **state) {
+TEST(the_names_are_those_of_the_rows) {
   const char *words[100];
   size_t count = lb_topology_names(words, 100);
-  (void)state;
   assert_null(lb_topology_at(count));
   assert_string_equal(words[0], "none");
   assert_string_equal(words[count - 1], lb_topology_at(count - 1)->name);
@@ -146,9 +128,8 @@ static void the_names_are_those_of_the_rows(void **state) {
 }
 
 /* A Redis keeps something if its own words say so. */
-static void a_redis_keeps_what_its_settings_say(void **state) {
+TEST(a_redis_keeps_what_its_settings_say) {
   const struct lb_topology *t;
-  (void)state;
   for (size_t i = 0; (t = lb_topology_at(i)); i++)
     if (t->family == &lb_family_redis || t->family == &lb_family_sentinel || t->family == &lb_family_cluster)
       assert_true((t->keeps == LB_KEEPS_ON_DISK) == (t->settings && strstr(t->settings, "appendonly yes\n")));
@@ -160,8 +141,7 @@ static const struct lb_setting row = {.name = "tick=", .stock = "2000", .faults 
                                flag = {.name = "--quick", .faults = ""},
                                sync_row = {.name = "sync=", .stock = "on", .unsynced = "off"};
 
-static void a_setting_is_written_by_what_the_trial_is_for(void **state) {
-  (void)state;
+TEST(a_setting_is_written_by_what_the_trial_is_for) {
   assert_string_equal(lb_setting_value(&row, false, true), "200");
   assert_string_equal(lb_setting_value(&row, false, false), "200");
   assert_string_equal(lb_setting_value(&row, true, true), "2000");
@@ -178,11 +158,10 @@ static void assert_differs(const struct lb_topology *t, bool measured, bool dura
   free(text);
 }
 
-static void what_differs_is_listed_and_what_is_as_it_comes_is_not(void **state) {
+TEST(what_differs_is_listed_and_what_is_as_it_comes_is_not) {
   const struct lb_setting rows[] = {row, flag, sync_row, {0}};
   const struct lb_family family = {.name = "f", .settings = rows}, bare = {.name = "f"};
   const struct lb_topology t = {.family = &family, .settings = "own yes\n"}, none = {.family = &bare};
-  (void)state;
   assert_differs(&t, false, false, "tick=200 (else 2000)\n--quick\nsync=off (else on)\nown yes\n");
   assert_differs(&t, false, true, "tick=200 (else 2000)\n--quick\nown yes\n");
   assert_differs(&t, true, true, "own yes\n");
@@ -190,12 +169,11 @@ static void what_differs_is_listed_and_what_is_as_it_comes_is_not(void **state) 
 }
 
 /* Of two lines of one file the last counts. */
-static void what_a_topology_says_itself_is_listed_once(void **state) {
+TEST(what_a_topology_says_itself_is_listed_once) {
   const struct lb_setting rows[] = {row, flag, {0}};
   const struct lb_family family = {.name = "f", .settings = rows};
   const struct lb_topology t = {.family = &family, .settings = "own yes\ntick=7\n"},
                            other = {.family = &family, .settings = "own tick=7\n"};
-  (void)state;
   assert_differs(&t, false, true, "--quick\nown yes\ntick=7\n");
   assert_differs(&other, false, true, "tick=200 (else 2000)\n--quick\nown tick=7\n");
   char *text = lb_setting_differing(lb_topology_find("zk-x3-stock"), false, false);
@@ -204,7 +182,7 @@ static void what_a_topology_says_itself_is_listed_once(void **state) {
   free(text);
 }
 
-static void the_options_of_a_program_are_those_of_its_rows(void **state) {
+TEST(the_options_of_a_program_are_those_of_its_rows) {
   const struct lb_setting rows[] = {{.name = "-Xmx", .faults = "1m", .measured = "2m", .place = LB_SETTING_PROGRAM},
                                     {.name = "file=", .faults = "1", .measured = "1"},
                                     {.name = "-c1", .faults = "", .place = LB_SETTING_PROGRAM},
@@ -212,7 +190,6 @@ static void the_options_of_a_program_are_those_of_its_rows(void **state) {
   struct lb_cluster c = {.durable = true};
   char texts[4][LB_SETTING_TEXT_MAX];
   const char *argv[4];
-  (void)state;
   assert_int_equal(lb_setting_options(&c, rows, texts, argv, 4), 2);
   assert_string_equal(argv[0], "-Xmx1m");
   assert_string_equal(argv[1], "-c1");
@@ -224,9 +201,8 @@ static void the_options_of_a_program_are_those_of_its_rows(void **state) {
 }
 
 /* Where speed is measured no server compiles less, syncs less or remembers less than a user's. */
-static void a_measured_zookeeper_has_the_whole_compiler(void **state) {
+TEST(a_measured_zookeeper_has_the_whole_compiler) {
   char *text = lb_setting_differing(lb_topology_find("zk-x3"), true, true);
-  (void)state;
   assert_null(strstr(text, "TieredStopAtLevel"));
   assert_null(strstr(text, "SerialGC"));
   assert_null(strstr(text, "tickTime"));
@@ -237,26 +213,4 @@ static void a_measured_zookeeper_has_the_whole_compiler(void **state) {
   assert_non_null(strstr(text, "-XX:TieredStopAtLevel=1 (else 4)\n"));
   assert_non_null(strstr(text, "forceSync=no (else yes)\n"));
   free(text);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_row_has_a_name_of_its_own),
-      cmocka_unit_test(every_row_is_complete),
-      cmocka_unit_test(a_family_with_servers_has_its_hooks),
-      cmocka_unit_test(a_stand_in_has_the_same_service),
-      cmocka_unit_test(a_protocol_runs_where_it_says_and_where_another_stands_for_that),
-      cmocka_unit_test(what_a_row_keeps_decides_where_it_lies),
-      cmocka_unit_test(one_server_is_no_majority),
-      cmocka_unit_test(a_cluster_is_laid_out_by_its_row),
-      cmocka_unit_test(a_target_says_how_the_keys_are_split),
-      cmocka_unit_test(the_names_are_those_of_the_rows),
-      cmocka_unit_test(a_redis_keeps_what_its_settings_say),
-      cmocka_unit_test(a_setting_is_written_by_what_the_trial_is_for),
-      cmocka_unit_test(what_differs_is_listed_and_what_is_as_it_comes_is_not),
-      cmocka_unit_test(what_a_topology_says_itself_is_listed_once),
-      cmocka_unit_test(the_options_of_a_program_are_those_of_its_rows),
-      cmocka_unit_test(a_measured_zookeeper_has_the_whole_compiler),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

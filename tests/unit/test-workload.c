@@ -4,15 +4,7 @@
  * only the waiting moves, with clients that are a rate. The linker puts the functions below in the place of those of
  * the world (tests/meson.build).
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "base/clock.h"
 #include "trial/workload.h"
 
@@ -127,8 +119,7 @@ static void assert_window(int64_t begin_ms) {
   assert_in_range(at(LB_PHASE_END), begin_ms + 5000, begin_ms + 5001);
 }
 
-static void a_load_that_need_not_settle_begins_after_its_warm_up(void **state) {
-  (void)state;
+TEST_WITH(a_load_that_need_not_settle_begins_after_its_warm_up, set_up, tear_down) {
   world.scenario.settle_s = 0;
   world.rate = growing;
   play();
@@ -136,30 +127,26 @@ static void a_load_that_need_not_settle_begins_after_its_warm_up(void **state) {
   assert_false(world.stage.unsettled);
 }
 
-static void a_steady_rate_begins_when_that_is_seen(void **state) {
-  (void)state;
+TEST_WITH(a_steady_rate_begins_when_that_is_seen, set_up, tear_down) {
   play();
   assert_window(1500);
   assert_false(world.stage.unsettled);
 }
 
-static void the_warm_up_is_never_shorter_than_asked(void **state) {
-  (void)state;
+TEST_WITH(the_warm_up_is_never_shorter_than_asked, set_up, tear_down) {
   world.scenario.warmup_s = 3;
   play();
   assert_window(3000);
 }
 
-static void a_rate_that_grows_is_waited_for(void **state) {
-  (void)state;
+TEST_WITH(a_rate_that_grows_is_waited_for, set_up, tear_down) {
   world.rate = warming;
   play();
   assert_in_range(at(LB_PHASE_MEASURE), 8000, 12000);
   assert_false(world.stage.unsettled);
 }
 
-static void what_does_not_settle_is_measured_all_the_same_and_says_so(void **state) {
-  (void)state;
+TEST_WITH(what_does_not_settle_is_measured_all_the_same_and_says_so, set_up, tear_down) {
   world.rate = growing;
   play();
   assert_window(21000);
@@ -167,16 +154,14 @@ static void what_does_not_settle_is_measured_all_the_same_and_says_so(void **sta
 }
 
 /* They rest from 10 to 13 s, and the rate is looked at from then on. */
-static void servers_that_compile_are_waited_for_before_the_rate(void **state) {
-  (void)state;
+TEST_WITH(servers_that_compile_are_waited_for_before_the_rate, set_up, tear_down) {
   world.compiled_s = 10;
   play();
   assert_window(14500);
   assert_false(world.stage.unsettled);
 }
 
-static void what_was_done_while_they_compiled_is_not_looked_at(void **state) {
-  (void)state;
+TEST_WITH(what_was_done_while_they_compiled_is_not_looked_at, set_up, tear_down) {
   world.compiled_s = 10;
   world.rate = slow_at_first;
   play();
@@ -184,16 +169,14 @@ static void what_was_done_while_they_compiled_is_not_looked_at(void **state) {
   assert_false(world.stage.unsettled);
 }
 
-static void servers_that_go_on_compiling_are_not_warm_however_steady_the_rate(void **state) {
-  (void)state;
+TEST_WITH(servers_that_go_on_compiling_are_not_warm_however_steady_the_rate, set_up, tear_down) {
   world.compiled_s = 1000;
   play();
   assert_window(21500);
   assert_true(world.stage.unsettled);
 }
 
-static void under_a_guard_nobody_waits_for_the_compilers(void **state) {
-  (void)state;
+TEST_WITH(under_a_guard_nobody_waits_for_the_compilers, set_up, tear_down) {
   world.compiled_s = 1000;
   world.plan.guard = LB_GUARD_RECHECK;
   play();
@@ -201,8 +184,7 @@ static void under_a_guard_nobody_waits_for_the_compilers(void **state) {
 }
 
 /* Under a guard only the verdict is asked for. */
-static void under_a_guard_nobody_waits_for_the_rate(void **state) {
-  (void)state;
+TEST_WITH(under_a_guard_nobody_waits_for_the_rate, set_up, tear_down) {
   world.rate = growing;
   world.plan.guard = LB_GUARD_RECHECK;
   play();
@@ -210,8 +192,7 @@ static void under_a_guard_nobody_waits_for_the_rate(void **state) {
   assert_false(world.stage.unsettled);
 }
 
-static void a_log_that_fills_ends_the_warm_up(void **state) {
-  (void)state;
+TEST_WITH(a_log_that_fills_ends_the_warm_up, set_up, tear_down) {
   world.rate = growing;
   world.warm_at = world.begin + 300 * MS;
   play();
@@ -219,8 +200,7 @@ static void a_log_that_fills_ends_the_warm_up(void **state) {
   assert_false(world.stage.unsettled);
 }
 
-static void what_the_servers_commit_in_the_window_is_counted_while_the_clients_work(void **state) {
-  (void)state;
+TEST_WITH(what_the_servers_commit_in_the_window_is_counted_while_the_clients_work, set_up, tear_down) {
   play();
   assert_int_equal(world.asked, 2);
   assert_int_equal((world.asked_at[0] - world.begin) / MS, at(LB_PHASE_MEASURE));
@@ -230,15 +210,13 @@ static void what_the_servers_commit_in_the_window_is_counted_while_the_clients_w
   assert_int_equal(atomic_load(&world.stage.memory->phase), LB_PHASE_STOP);
 }
 
-static void what_the_servers_are_asked_in_the_window_is_counted_beside_it(void **state) {
-  (void)state;
+TEST_WITH(what_the_servers_are_asked_in_the_window_is_counted_beside_it, set_up, tear_down) {
   play();
   assert_int_equal(world.asked_requests, 2);
   assert_int_equal(world.stage.requests, 9000);
 }
 
-static void servers_that_count_one_of_the_two_are_asked_for_that_alone(void **state) {
-  (void)state;
+TEST_WITH(servers_that_count_one_of_the_two_are_asked_for_that_alone, set_up, tear_down) {
   world.answer_requests[0] = -EOPNOTSUPP;
   play();
   assert_int_equal(world.asked_requests, 1);
@@ -246,24 +224,21 @@ static void servers_that_count_one_of_the_two_are_asked_for_that_alone(void **st
   assert_int_equal(world.stage.commits, 600);
 }
 
-static void servers_that_do_not_say_have_committed_nobody_knows_what(void **state) {
-  (void)state;
+TEST_WITH(servers_that_do_not_say_have_committed_nobody_knows_what, set_up, tear_down) {
   world.answer[0] = -EOPNOTSUPP;
   play();
   assert_int_equal(world.asked, 1);
   assert_int_equal(world.stage.commits, -1);
 }
 
-static void a_count_without_its_end_is_none(void **state) {
-  (void)state;
+TEST_WITH(a_count_without_its_end_is_none, set_up, tear_down) {
   world.answer[1] = -ETIMEDOUT;
   play();
   assert_int_equal(world.asked, 2);
   assert_int_equal(world.stage.commits, -1);
 }
 
-static void nobody_is_asked_without_servers_or_under_faults(void **state) {
-  (void)state;
+TEST_WITH(nobody_is_asked_without_servers_or_under_faults, set_up, tear_down) {
   world.stage.cluster.data_count = 0;
   play();
   assert_int_equal(world.asked, 0);
@@ -272,28 +247,4 @@ static void nobody_is_asked_without_servers_or_under_faults(void **state) {
   world.scenario.kind = LB_KIND_CAMPAIGN;
   assert_int_equal(lb_workload_begin(&world.stage), 0);
   assert_int_equal(world.asked, 0);
-}
-
-int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-  const struct CMUnitTest tests[] = {
-      TEST(a_load_that_need_not_settle_begins_after_its_warm_up),
-      TEST(a_steady_rate_begins_when_that_is_seen),
-      TEST(the_warm_up_is_never_shorter_than_asked),
-      TEST(a_rate_that_grows_is_waited_for),
-      TEST(what_does_not_settle_is_measured_all_the_same_and_says_so),
-      TEST(servers_that_compile_are_waited_for_before_the_rate),
-      TEST(what_was_done_while_they_compiled_is_not_looked_at),
-      TEST(servers_that_go_on_compiling_are_not_warm_however_steady_the_rate),
-      TEST(under_a_guard_nobody_waits_for_the_compilers),
-      TEST(under_a_guard_nobody_waits_for_the_rate),
-      TEST(a_log_that_fills_ends_the_warm_up),
-      TEST(what_the_servers_commit_in_the_window_is_counted_while_the_clients_work),
-      TEST(what_the_servers_are_asked_in_the_window_is_counted_beside_it),
-      TEST(servers_that_count_one_of_the_two_are_asked_for_that_alone),
-      TEST(servers_that_do_not_say_have_committed_nobody_knows_what),
-      TEST(a_count_without_its_end_is_none),
-      TEST(nobody_is_asked_without_servers_or_under_faults),
-  };
-  return cmocka_run_group_tests_name("workload", tests, NULL, NULL);
 }

@@ -2,13 +2,7 @@
  *
  * What answered writes say of a session: never more than the servers would keep to (backends/zk_life.h).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "backends/zk_life.h"
 
 #define MS LB_NS_PER_MS
@@ -28,14 +22,12 @@ static void write_for(struct zk_alive *alive, uint64_t sent_ms, uint64_t read_ms
 /* Answered within a millisecond. */
 static void write_at(struct zk_alive *alive, uint64_t sent_ms) { write_for(alive, sent_ms, sent_ms + 1); }
 
-static void of_no_session_nothing_is_known(void **state) {
-  (void)state;
+TEST(of_no_session_nothing_is_known) {
   struct zk_alive alive = {0};
   assert_int_equal(alive.until, 0);
 }
 
-static void a_session_lives_from_when_it_was_asked_for(void **state) {
-  (void)state;
+TEST(a_session_lives_from_when_it_was_asked_for) {
   struct zk_alive alive = begun();
   assert_int_equal(alive.span, SPAN_MS * MS);
   assert_int_equal(alive.until, 1500 * MS);
@@ -44,15 +36,13 @@ static void a_session_lives_from_when_it_was_asked_for(void **state) {
 }
 
 /* The leader may end it in the moment after. */
-static void one_write_after_a_long_silence_says_nothing(void **state) {
-  (void)state;
+TEST(one_write_after_a_long_silence_says_nothing) {
   struct zk_alive alive = begun();
   write_at(&alive, 5000);
   assert_int_equal(alive.until, 1500 * MS);
 }
 
-static void the_write_before_counts_once_a_later_one_is_answered(void **state) {
-  (void)state;
+TEST(the_write_before_counts_once_a_later_one_is_answered) {
   struct zk_alive alive = begun();
   write_at(&alive, 5000);
   write_at(&alive, 5010);
@@ -62,8 +52,7 @@ static void the_write_before_counts_once_a_later_one_is_answered(void **state) {
 }
 
 /* Nothing came back between the two. */
-static void two_writes_in_one_breath_are_one(void **state) {
-  (void)state;
+TEST(two_writes_in_one_breath_are_one) {
   struct zk_alive alive = begun();
   struct zk_mark first = zk_alive_mark(&alive, 5000 * MS), second = zk_alive_mark(&alive, 5001 * MS);
   zk_alive_answered(&alive, first, 5002 * MS);
@@ -71,8 +60,7 @@ static void two_writes_in_one_breath_are_one(void **state) {
   assert_int_equal(alive.until, 1500 * MS);
 }
 
-static void a_write_without_an_answer_says_nothing(void **state) {
-  (void)state;
+TEST(a_write_without_an_answer_says_nothing) {
   struct zk_alive alive = begun();
   write_at(&alive, 5000);
   zk_alive_mark(&alive, 5400 * MS);
@@ -81,8 +69,7 @@ static void a_write_without_an_answer_says_nothing(void **state) {
 }
 
 /* It is worth what was known when it left, whenever it comes. */
-static void a_late_answer_takes_nothing_back(void **state) {
-  (void)state;
+TEST(a_late_answer_takes_nothing_back) {
   struct zk_alive alive = begun();
   write_at(&alive, 5000);
   struct zk_mark late = zk_alive_mark(&alive, 5010 * MS);
@@ -94,8 +81,7 @@ static void a_late_answer_takes_nothing_back(void **state) {
   assert_int_equal(alive.answered, 5250 * MS);
 }
 
-static void another_session_begins_anew(void **state) {
-  (void)state;
+TEST(another_session_begins_anew) {
   struct zk_alive alive = begun();
   struct zk_mark of_the_first = zk_alive_mark(&alive, 9000 * MS);
   zk_alive_meet(&alive, SESSION + 1, 2000 * MS, 2 * TIMEOUT_MS * MS);
@@ -106,8 +92,7 @@ static void another_session_begins_anew(void **state) {
 }
 
 /* Who writes when it is told to has half of the span left at any time. */
-static void knowledge_is_kept_up(void **state) {
-  (void)state;
+TEST(knowledge_is_kept_up) {
   struct zk_alive alive = begun();
   for (int i = 0; i < 20; i++) {
     lb_ns at = zk_alive_renew_at(&alive);
@@ -117,8 +102,7 @@ static void knowledge_is_kept_up(void **state) {
 }
 
 /* A quarter of the timeout after the first was answered the second leaves: 300 ms. */
-static void three_writes_are_good_for_the_whole_timeout(void **state) {
-  (void)state;
+TEST(three_writes_are_good_for_the_whole_timeout) {
   struct zk_alive alive = begun();
   write_for(&alive, 5000, 5020);
   write_at(&alive, 5320);
@@ -128,8 +112,7 @@ static void three_writes_are_good_for_the_whole_timeout(void **state) {
 }
 
 /* The ping before the answer to the second may be older than the first. */
-static void the_second_may_not_come_sooner(void **state) {
-  (void)state;
+TEST(the_second_may_not_come_sooner) {
   struct zk_alive alive = begun();
   write_for(&alive, 5000, 5020);
   write_at(&alive, 5319);
@@ -137,8 +120,7 @@ static void the_second_may_not_come_sooner(void **state) {
   assert_int_equal(alive.until, 5819 * MS); /* by the two latest */
 }
 
-static void the_third_leaves_after_the_second_was_answered(void **state) {
-  (void)state;
+TEST(the_third_leaves_after_the_second_was_answered) {
   struct zk_alive alive = begun();
   write_at(&alive, 5000);
   struct zk_mark second = zk_alive_mark(&alive, 5600 * MS), third = zk_alive_mark(&alive, 5601 * MS);
@@ -151,8 +133,7 @@ static void the_third_leaves_after_the_second_was_answered(void **state) {
  * answered 2.6 s later, because the library sends no ping meanwhile. It says so at once. It need not say more in time:
  * the ping before the two quick writes that follow may be a second old. So the leader may end the session from 14 s
  * on. */
-static void while_an_answer_is_due_the_library_sends_nothing(void **state) {
-  (void)state;
+TEST(while_an_answer_is_due_the_library_sends_nothing) {
   struct zk_alive alive = {0};
   zk_alive_meet(&alive, SESSION, 1000 * MS, 4000 * MS);
   write_for(&alive, 10000, 12600);
@@ -162,8 +143,7 @@ static void while_an_answer_is_due_the_library_sends_nothing(void **state) {
 }
 
 /* The same, where nobody waits for the answer any more. */
-static void nor_while_one_is_due_that_was_given_up(void **state) {
-  (void)state;
+TEST(nor_while_one_is_due_that_was_given_up) {
   struct zk_alive alive = {0};
   zk_alive_meet(&alive, SESSION, 1000 * MS, 4000 * MS);
   struct zk_mark mark = zk_alive_mark(&alive, 10000 * MS);
@@ -173,8 +153,7 @@ static void nor_while_one_is_due_that_was_given_up(void **state) {
   assert_in_range(alive.until, 12602 * MS, 14000 * MS);
 }
 
-static void it_does_again_afterwards(void **state) {
-  (void)state;
+TEST(it_does_again_afterwards) {
   struct zk_alive alive = {0};
   zk_alive_meet(&alive, SESSION, 1000 * MS, 4000 * MS);
   write_for(&alive, 10000, 12600);
@@ -185,32 +164,9 @@ static void it_does_again_afterwards(void **state) {
 
 /* Of a whole series: never more than T after a write that was answered a quarter of T before another one, which was
  * answered before the latest left; and no less than what writes at these distances have to tell. */
-static void who_writes_all_the_time_knows_of_more(void **state) {
-  (void)state;
+TEST(who_writes_all_the_time_knows_of_more) {
   struct zk_alive alive = begun();
   for (uint64_t at = 5000; at < 9000; at += 2) write_at(&alive, at);
   lb_ns last = 8998 * MS, first = last - (2 + 301) * MS; /* the newest that could be the first of three */
   assert_in_range(alive.until, first + (TIMEOUT_MS - TIMEOUT_MS / 24) * MS, first + TIMEOUT_MS * MS);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(of_no_session_nothing_is_known),
-      cmocka_unit_test(a_session_lives_from_when_it_was_asked_for),
-      cmocka_unit_test(one_write_after_a_long_silence_says_nothing),
-      cmocka_unit_test(the_write_before_counts_once_a_later_one_is_answered),
-      cmocka_unit_test(two_writes_in_one_breath_are_one),
-      cmocka_unit_test(a_write_without_an_answer_says_nothing),
-      cmocka_unit_test(a_late_answer_takes_nothing_back),
-      cmocka_unit_test(another_session_begins_anew),
-      cmocka_unit_test(knowledge_is_kept_up),
-      cmocka_unit_test(three_writes_are_good_for_the_whole_timeout),
-      cmocka_unit_test(the_second_may_not_come_sooner),
-      cmocka_unit_test(the_third_leaves_after_the_second_was_answered),
-      cmocka_unit_test(while_an_answer_is_due_the_library_sends_nothing),
-      cmocka_unit_test(nor_while_one_is_due_that_was_given_up),
-      cmocka_unit_test(it_does_again_afterwards),
-      cmocka_unit_test(who_writes_all_the_time_knows_of_more),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }
