@@ -202,6 +202,16 @@ def asked(cells):
     return [c for c in cells if (c["scenario"], c["guard"]) in rows and (c["system"], c["guard"]) in columns]
 
 
+def unasked(cells):
+    """[(system or scenario, why)] of those in which every cell is n/a."""
+    found = []
+    for key in ("system", "scenario"):
+        seen = {c[key] for c in cells if c["verdict"] != "n/a"}
+        for name in dict.fromkeys(c[key] for c in cells if c[key] not in seen):
+            found.append((name, "; ".join(dict.fromkeys(c.get("why") or "n/a" for c in cells if c[key] == name))))
+    return found
+
+
 def changing(cells):
     """The guards under which some cell has another verdict than without one."""
     bare = {(c["scenario"], c["system"]): c["verdict"] for c in cells if c["guard"] == "none"}
@@ -348,7 +358,7 @@ def _environment():
 
 def page_of(run_dir, run, trials):
     words = {function.__name__: function for function in (
-        part, href, differs, is_unforeseen, is_open, count_of, reasons_of, premises_observed)}
+        part, href, differs, is_unforeseen, is_open, unasked, count_of, reasons_of, premises_observed)}
     campaigns = [cell for cell in run["cells"] if cell.get("faults") is not None]
     environment = _environment()
     script = environment.loader.get_source(environment, "report.js")[0]

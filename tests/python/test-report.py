@@ -266,7 +266,7 @@ def check_cells():
         ("s", "a@t", "safe", "0/20 (\u2264\xa013.9\xa0%)", "nothing expected"), ("s", "b@t", "violated", "17/17 (+3 ?)", "nothing expected"),
         ("s", "c@t", "stuck", "4/5", "nothing expected"), ("s", "d@t", "undecided", "2 of 5", "no fault"), ("s", "e@t", "skipped", "", "no server"),
         ("s", "f@t", "n/a", None, "no clock"), ("second", "f@t", "safe", "0/20 (\u2264\xa013.9\xa0%)", "nothing expected")]),
-        themes=([s["theme"] for s in data["scenarios"]], ["crash", "others", "others"]),
+        unasked=(report.unasked(cells), [("g@t", "n/a"), ("void", "n/a")]), themes=([s["theme"] for s in data["scenarios"]], ["crash", "others", "others"]),
         counted=(data["cells"][6]["c"], [["double_holds", "2"], ["double_hold_ms", "0.25"]])))
     page = page_of(run_of([cell(expected="violated", as_expected=False, reason="loses it"),
                            cell(system="b@t", expected="safe", as_expected=True),
