@@ -85,133 +85,6 @@ TEST_WITH(readers_together_are_no_double_hold, NULL, forget) {
   says("In this history: 2 fences that did not grow.\n");
 }
 
-TEST_WITH(permits_let_several_hold, NULL, forget) {
-  tell_file("good/two-permits");
-  says("at most 2 may hold x at once\n");
-  says("At no time did more clients hold the same lock than may");
-  says_not("<--");
-  tell_file("bad/three-of-two-permits");
-  says("<-- granted while a holds, and so do others: at most 2 may, lease over since ");
-  says("a, b and c held x at the same time for 0.000002 ms, from +0.000002 ms to +0.000004 ms; at most 2 may.\n");
-}
-
-TEST_WITH(an_early_read_is_told_as_one, NULL, forget) {
-  tell_file("bad/early-read");
-  says("read      value 5, before it asked for the lock\n");
-  says("write     value 6  <-- value 6 again: a's update is lost\n");
-  says("No two held the lock at once: what was written had been read before the lock was asked for.\n");
-  says_not("without holding it");
-  tell_file("bad/late-write");
-  says_not("No two held the lock at once");
-}
-
-/* The waiter believed a list that was older than its own end, which the other one's list shows. */
-TEST_WITH(a_grant_says_what_it_had_read, NULL, forget) {
-  tell_text("{\"format\":2}\n"
-            "{\"t\":1000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"acquire\"}\n"
-            "{\"t\":2000000,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"acquire\"}\n"
-            "{\"t\":3000000,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"granted\",\"fence\":4294967304}\n"
-            "{\"t\":3000001,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"server\",\"host\":\"zookeeper-1\"}\n"
-            "{\"t\":3000002,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"seen\",\"value\":4294967311}\n"
-            "{\"t\":4000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"granted\",\"fence\":4294967303}\n"
-            "{\"t\":4000001,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"server\",\"host\":\"zookeeper-3\"}\n"
-            "{\"t\":4000002,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"seen\",\"value\":4294967310}\n"
-            "{\"t\":5000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"release\"}\n"
-            "{\"t\":6000000,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"release\"}\n");
-  says("by zookeeper-1  fence czxid 0x100000008, epoch 1, read at 0x10000000f\n");
-  says(
-      "by zookeeper-3  fence czxid 0x100000007, epoch 1, read at 0x10000000e  <-- granted while client-2 holds, and it had read an older state than that one");
-  tell_text("{\"format\":2}\n"
-            "{\"t\":1000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"granted\",\"fence\":5}\n"
-            "{\"t\":1000001,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"seen\",\"value\":12}\n"
-            "{\"t\":2000000,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"granted\",\"fence\":6}\n"
-            "{\"t\":2000001,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"seen\",\"value\":12}\n"
-            "{\"t\":3000000,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"release\"}\n");
-  says("fence 5, read at 12\n");
-  says("granted while client-1 holds");
-  says_not("older state");
-  says_not("In the order of the service");
-}
-
-/* Grants whose numbers are in the order of their states: nothing was taken away. */
-TEST_WITH(an_older_state_with_a_larger_number_names_no_end_of_a_session, NULL, forget) {
-  tell_text("{\"format\":2}\n"
-            "{\"t\":3000000,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"granted\",\"fence\":4294967303}\n"
-            "{\"t\":3000002,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"seen\",\"value\":4294967311}\n"
-            "{\"t\":4000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"granted\",\"fence\":4294967304}\n"
-            "{\"t\":4000002,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"seen\",\"value\":4294967310}\n"
-            "{\"t\":5000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"release\"}\n");
-  says("it had read an older state than that one");
-  says_not("In the order of the service");
-  tell_text("{\"format\":2}\n"
-            "{\"t\":3000000,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"granted\",\"fence\":4294967304}\n"
-            "{\"t\":3000002,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"seen\",\"value\":4294967310}\n"
-            "{\"t\":4000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"granted\",\"fence\":4294967303}\n"
-            "{\"t\":4000002,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"seen\",\"value\":4294967310}\n"
-            "{\"t\":5000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"release\"}\n");
-  says("granted while client-2 holds");
-  says_not("In the order of the service"); /* of the same state */
-}
-
-TEST_WITH(what_a_loss_of_power_took_is_told, NULL, forget) {
-  tell_text(
-      "{\"format\":2}\n"
-      "{\"t\":1000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"acquire\"}\n"
-      "{\"t\":2000000,\"e\":\"unsynced\",\"step\":3,\"role\":\"primary\",\"host\":\"redis-1\",\"kept\":88,\"total\":385}\n"
-      "{\"t\":3000000,\"e\":\"unsynced\",\"step\":4,\"host\":\"redis-2\",\"kept\":385,\"total\":385}\n");
-  says("seen      redis-1 lost 297 of 385 bytes that it had written: they were not synced\n");
-  says("seen      redis-2 had synced all of 385 bytes that it had written\n");
-}
-
-TEST_WITH(a_server_that_left_is_told, NULL, forget) {
-  tell_text(
-      "{\"format\":2}\n"
-      "{\"t\":1000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"acquire\"}\n"
-      "{\"t\":2000000,\"e\":\"left\",\"step\":3,\"role\":\"server of client 1\",\"host\":\"zookeeper-1\",\"present\":true}\n"
-      "{\"t\":3000000,\"e\":\"left\",\"step\":4,\"role\":\"primary\",\"host\":\"zookeeper-2\",\"present\":false}\n");
-  says("seen      zookeeper-1 has left the others: it serves nobody\n");
-  says("seen      zookeeper-2 has not left the others\n");
-}
-
-TEST(a_grant_names_its_server_and_the_epoch_of_a_czxid) {
-  tell_text(
-      "{\"format\":2}\n"
-      "{\"t\":1000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"acquire\"}\n"
-      "{\"t\":2000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"granted\",\"fence\":8589934597}\n"
-      "{\"t\":2000001,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"server\",\"host\":\"zookeeper-2\"}\n"
-      "{\"t\":3000000,\"c\":\"client-1\",\"e\":\"server\",\"step\":2,\"host\":\"zookeeper-2\",\"role\":\"primary\",\"present\":false}\n"
-      "{\"t\":4000000,\"c\":\"client-1\",\"e\":\"server\",\"step\":3}\n"
-      "{\"t\":5000000,\"c\":\"client-1\",\"e\":\"holds\",\"step\":4,\"present\":true,\"ms\":900}\n"
-      "{\"t\":6000000,\"c\":\"client-1\",\"e\":\"holds\",\"step\":5,\"present\":false,\"ms\":-20}\n"
-      "{\"t\":7000000,\"e\":\"fault\",\"what\":\"cut client 1 from minority\",\"step\":6,\"verb\":\"cut\"}\n"
-      "{\"t\":7000000,\"e\":\"touched\",\"step\":6,\"verb\":\"cut\",\"host\":\"client-1\",\"from\":\"redis-4, redis-5\"}\n"
-      "{\"t\":7500000,\"e\":\"proved\",\"what\":\"cut client 1 from minority\",\"step\":6}\n"
-      "{\"t\":8000000,\"e\":\"fault\",\"what\":\"cut primary from replicas\",\"step\":7,\"verb\":\"cut\"}\n"
-      "{\"t\":8000000,\"e\":\"touched\",\"step\":7,\"verb\":\"cut\"}\n"
-      "{\"t\":8500000,\"e\":\"fault\",\"what\":\"kill primary\",\"step\":8,\"verb\":\"kill\"}\n"
-      "{\"t\":8500000,\"e\":\"touched\",\"step\":8,\"verb\":\"kill\",\"host\":\"redis-1\"}\n"
-      "{\"t\":8600000,\"e\":\"fault\",\"what\":\"slow primary to node 3 700ms\",\"step\":9,\"verb\":\"slow\"}\n"
-      "{\"t\":8600000,\"e\":\"touched\",\"step\":9,\"verb\":\"slow\",\"host\":\"redis-1\",\"from\":\"redis-3\"}\n"
-      "{\"t\":8700000,\"e\":\"trip\",\"step\":9,\"from\":\"redis-3\",\"host\":\"redis-1\",\"ms\":0}\n"
-      "{\"t\":8800000,\"e\":\"trip\",\"step\":9,\"from\":\"redis-1\",\"host\":\"redis-3\",\"ms\":701}\n"
-      "{\"t\":9000000,\"e\":\"unused\",\"step\":6,\"what\":\"cut client 1 from minority\"}\n"
-      "{\"t\":10000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"release\"}\n");
-  says("fence czxid 0x200000005, epoch 2");
-  says("client-1  granted   by zookeeper-2  fence czxid 0x200000005, epoch 2\n");
-  says_not("answered client-1");
-  says("client-1 talks to zookeeper-2, which is not primary");
-  says("client-1 talks to no server, or to several");
-  says("client-1 holds, its lease has 900 ms left");
-  says("client-1 believes that it holds, but its lease has been over for 20 ms");
-  says("FAULT     cut client 1 from minority: client-1 from redis-4, redis-5  (proved, 0.500 ms later)\n");
-  says("FAULT     cut primary from replicas: nobody to cut\n");
-  says("FAULT     kill primary: redis-1\n");
-  says("FAULT     slow primary to node 3 700ms: redis-1 to redis-3\n");
-  says("a packet from redis-3 to redis-1 took less than 1 ms\n");
-  says("a packet from redis-1 to redis-3 took 701 ms\n");
-  says("cut client 1 from minority: it met no packet but those of its proof");
-}
-
 TEST(a_paused_holder_is_told_line_by_line) {
   tell_file("bad/paused-holder");
   says("                  1 2   a bar: this client believes that it holds lock-1\n");
@@ -304,22 +177,6 @@ TEST(renewals_of_a_hold_that_is_over_are_not_told) {
   says_not("renewed");
 }
 
-/* The first failure, and each that fares otherwise than the one before. */
-TEST(a_renewal_that_failed_is_told_once) {
-  char text[4000] = "{\"format\":2}\n"
-                    "{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\",\"until\":40}\n"
-                    "{\"t\":2,\"c\":\"a\",\"k\":\"x\",\"e\":\"renewed\",\"until\":50}\n";
-  for (int t = 3; t < 9; t++)
-    snprintf(text + strlen(text), sizeof text - strlen(text),
-             "{\"t\":%d,\"c\":\"a\",\"k\":\"x\",\"e\":\"not-renewed\",\"check\":\"%s\"}\n", t,
-             t < 8 ? "no-answer" : "told-no");
-  snprintf(text + strlen(text), sizeof text - strlen(text), "{\"t\":9,\"c\":\"a\",\"k\":\"x\",\"e\":\"lost\"}\n");
-  tell_text(text);
-  says("a      not-renewed  no answer\n                 ... 4 events ...\n");
-  says("a      not-renewed  told no\n");
-  assert_int_equal(lines_with("not-renewed"), 2);
-}
-
 /* A renewal between two failures makes the second one news again. */
 TEST(a_renewal_that_fails_again_is_told_again) {
   tell_text("{\"format\":2}\n"
@@ -395,22 +252,6 @@ TEST(a_hold_that_was_released_once_of_twice_goes_on) {
   says("+  0.000004 ms  |    a      release\n");
   says("+  0.000007 ms  | |  b      granted   <-- granted while a holds\n");
   says("a and b held x at the same time for 0.000001 ms");
-}
-
-TEST(a_fault_is_told_with_its_proof_and_answers_are_not_repeated) {
-  tell_text(
-      "{\"t\":0,\"e\":\"fault\",\"what\":\"kill primary\",\"step\":1}\n"
-      "{\"t\":3000000,\"e\":\"proved\",\"what\":\"kill primary\",\"step\":1}\n"
-      "{\"t\":4000000,\"e\":\"observed\",\"role\":\"current primary\",\"present\":false}\n"
-      "{\"t\":5000000,\"c\":\"client-1\",\"k\":\"lock-1\",\"e\":\"granted\"}\n"
-      "{\"t\":6000000,\"c\":\"client-1\",\"e\":\"reply\",\"what\":\"client 1 acquire within 3s\",\"answer\":\"granted\"}\n"
-      "{\"t\":7000000,\"e\":\"reply\",\"what\":\"client 2 read\",\"answer\":\"not-holding\"}\n");
-  says("FAULT     kill primary  (proved, 3.000 ms later)\n");
-  says("seen      key absent on current primary\n");
-  says("seen      client 2 read: not holding\n");
-  says_not("proved: ");
-  says_not("acquire within");
-  says_not("...");
 }
 
 /* A lock that works for thousands of events, and once does not. */
@@ -531,21 +372,6 @@ TEST(nothing_in_a_name_reaches_the_terminal_as_a_command) {
 
 #define FORMAT_2 "{\"format\":2}\n"
 
-/* A fence is in the history, for PostgreSQL's grants always have one; nobody looked at it. */
-TEST(under_the_guard_claim_a_refusal_is_for_the_token) {
-  static const char refused[] = LINE(10, "client-1", "granted", ",\"fence\":1")
-      LINE(20, "client-2", "granted", ",\"fence\":2") LINE(30, "client-2", "read", ",\"fence\":2,\"value\":0")
-          LINE(40, "client-1", "write", ",\"fence\":1,\"value\":1,\"ok\":false");
-  tell_text(refused);
-  says("<-- fenced off: the resource has seen 2\n");
-  about.claims = true;
-  tell_text(refused);
-  about.claims = false;
-  says("refused  <-- refused: the token of client-2 stands there\n");
-  says("At the resource: 1 write was refused.\n");
-  says_not("fenced off");
-}
-
 TEST(a_stuck_story_ends_with_since_when) {
   static const char stuck[] = LINE(10, "client-1", "granted", ",\"until\":110000000")
       LINE(20, "client-1", "release", "") LINE(30, "client-2", "acquire", "") LINE(530, "client-2", "timeout", "");
@@ -569,73 +395,6 @@ TEST(a_stuck_story_ends_with_since_when) {
                 LINE(530, "client-2", "timeout", ""));
   says("\nStuck since +20.0 ms: lock-1 was asked for and granted to nobody for 500.0 ms; client-1 still had it.\n");
   about = (struct lb_explain_about){0};
-}
-
-/* Nobody has given up yet when the step that waits ends the trial. */
-TEST(a_step_that_waits_in_vain_ends_a_story_with_since_when) {
-  about = (struct lb_explain_about){.stuck = true, .ttl_ns = 100 * 1000000};
-  tell_text(
-      FORMAT_2 LINE(10, "client-1", "acquire", "") LINE(20, "client-1", "granted", "")
-          LINE(30, "client-2", "acquire", "") LINE(40, "client-2", "busy", "")
-              LINE(50, "client-2", "acquire",
-                   "") "{\"t\":60000000,\"c\":\"client-1\",\"e\":\"crash\"}\n"
-                       "{\"t\":3060000000,\"e\":\"not-met\",\"what\":\"await client 2 holds within 3s\",\"step\":7}\n");
-  says("seen      await client 2 holds within 3s: it did not\n");
-  says(
-      "\nStuck since +50.0 ms: lock-1 was asked for and granted to nobody for 3000.0 ms; client-1 had died with it.\n");
-  tell_text(FORMAT_2 LINE(10, "client-1", "granted", "") LINE(20, "client-1", "release", "") LINE(
-      30, "client-2", "acquire",
-      "") "{\"t\":130000000,\"e\":\"not-met\",\"what\":\"await client 2 holds within 3s\",\"step\":7}\n");
-  says(
-      "Stuck since +20.0 ms: lock-1 was asked for and granted to nobody for 100.0 ms; client-1, which had it last, had let go of it.\n");
-  tell_text(
-      FORMAT_2 LINE(10, "client-1", "granted",
-                    "") "{\"t\":130000000,\"e\":\"not-met\",\"what\":\"await failover within 20s\",\"step\":7}\n");
-  says_not("Stuck"); /* nobody asked: the line says it all */
-  about = (struct lb_explain_about){0};
-}
-
-/* Of a campaign the longest time counts, and only what was measured. */
-TEST(a_campaign_that_stood_still_says_since_when) {
-  static const char campaign[] =
-      FORMAT_2 LINE(5, "client-1", "acquire", "") "{\"t\":105000000,\"e\":\"phase\",\"phase\":\"measure\"}\n" LINE(
-          110, "client-1", "granted", "") LINE(111, "client-2", "acquire", "") LINE(112, "client-3", "acquire", "")
-          LINE(113, "client-3", "timeout",
-               "") "{\"t\":115000000,\"c\":\"client-1\",\"e\":\"crash\"}\n" LINE(165, "client-2", "granted", "")
-              LINE(166, "client-3", "acquire",
-                   "") "{\"t\":170000000,\"e\":\"phase\",\"phase\":\"end\"}\n" LINE(900, "client-3", "timeout", "");
-  tell_text(campaign);
-  says_not("Stuck");
-  about.stuck = true;
-  tell_text(campaign);
-  says("\nStuck since +110.0 ms: lock-1 was asked for and granted to nobody for 50.0 ms; client-1 had died with it.\n");
-  tell_text(FORMAT_2 LINE(10, "client-1", "acquire", "")
-                LINE(20, "client-2", "acquire", "") "{\"t\":25000000,\"c\":\"client-1\",\"e\":\"crash\"}\n" LINE(
-                    30, "client-2", "timeout", "") LINE(900, "client-3", "release", ""));
-  says(
-      "\nStuck since +0.0 ms: lock-1 was asked for and granted to nobody for 20.0 ms.\n"); /* as long as somebody asked */
-  tell_text(FORMAT_2 LINE(10, "client-1", "acquire", "")
-                LINE(20, "client-1", "timeout", "") "{\"t\":25000000,\"e\":\"shortened\",\"kept\":2,\"total\":90}\n");
-  says_not("Stuck"); /* what was not kept may be worse */
-  tell_text(FORMAT_2 LINE(10, "client-1", "acquire", "")
-                LINE(20, "client-1", "busy", "") "{\"t\":25000000,\"e\":\"phase\",\"phase\":\"measure\"}\n"
-                                                 "{\"t\":90000000,\"e\":\"phase\",\"phase\":\"end\"}\n");
-  says_not("Stuck"); /* asked for in the warm-up only */
-  tell_text(FORMAT_2 LINE(10, "client-1", "acquire", "")
-                LINE(20, "client-1", "busy",
-                     "") "{\"t\":25000000,\"e\":\"phase\",\"phase\":\"measure\"}\n" LINE(60, "client-1", "acquire", "")
-                    LINE(65, "client-1", "busy", "") "{\"t\":90000000,\"e\":\"phase\",\"phase\":\"end\"}\n");
-  says(
-      "\nStuck since +15.0 ms: lock-1 was asked for and granted to nobody for 40.0 ms.\n"); /* as the counter no_grant_ns has it */
-  about = (struct lb_explain_about){0};
-}
-
-TEST(sums_of_what_was_kept_are_said_to_be_that) {
-  tell_text(FORMAT_2 LINE(10, "client-1", "granted", "") LINE(20, "client-1", "release", ""));
-  says_not("All this");
-  tell_text(FORMAT_2 LINE(10, "client-1", "granted", "")
-                LINE(20, "client-1", "release", "") "{\"t\":25000000,\"e\":\"shortened\",\"kept\":2,\"total\":90}\n");
-  says("1 grant.\nAll this is of the first 2 of 90 events: more were not kept");
 }
 
 TEST(columns_of_two_digits_stand_apart) {
