@@ -6,6 +6,7 @@
 #include "called.h"
 #include "process.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -41,10 +42,37 @@ void lb_environ_forget(void) {
   }
 }
 
-/* ./bench sets it, so that a tree that was moved finds its own files. */
+/* The folder of data as it lies to this program, so that it is found below any prefix; "" = this one was not installed. */
+static const char *installed(void) {
+  static char data[PATH_MAX];
+  static bool looked;
+  char path[PATH_MAX + 200], real[PATH_MAX];
+  if (looked) return data;
+  looked = true;
+  ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
+  char *slash = length > 0 ? memrchr(path, '/', (size_t)length) : NULL;
+  if (!slash) return data;
+  snprintf(slash, sizeof path - (size_t)(slash - path), "/%s", LB_DATA_FROM_BIN);
+  if (!realpath(path, real)) return data;
+  snprintf(path, sizeof path, "%s/" LB_SCENARIOS, real);
+  if (access(path, R_OK) == 0) memcpy(data, real, sizeof data);
+  return data;
+}
+
+/* ./bench sets LOCKBENCH_ROOT, so that a tree that was moved finds its own files. */
 const char *lb_root(void) {
   const char *root = getenv("LOCKBENCH_ROOT");
-  return root && *root ? root : LB_SOURCE_ROOT;
+  if (root && *root) return root;
+  return *installed() ? installed() : LB_SOURCE_ROOT;
+}
+
+bool lb_is_installed(void) { return *installed() && strcmp(lb_root(), installed()) == 0; }
+
+const char *lb_peers_installer(void) {
+  static char path[PATH_MAX + 20];
+  if (!lb_is_installed()) return "./bench peers";
+  snprintf(path, sizeof path, "%s/peers/install", installed());
+  return path;
 }
 
 /* The kernel shows what stands in the memory of the original arguments, so that is what gets

@@ -5,11 +5,17 @@
 #ifndef LB_PROCESS_H
 #define LB_PROCESS_H
 
+#include <stdbool.h>
+
 #define LB_SCENARIOS "scenarios" /* below lb_root() */
 
-/* The folder of scenarios/ and plots/: LOCKBENCH_ROOT, else where the sources were when this was built. Not to be
- * freed. */
+/* The folder of scenarios/ and plots/: LOCKBENCH_ROOT, else that of an installed program, else where the sources were
+ * when this was built. Not to be freed. */
 const char *lb_root(void);
+/* Whether that is the folder of an installed program: nobody writes there. */
+bool lb_is_installed(void);
+/* What installs the libraries of others: "./bench peers", or a script of an installed program. Not to be freed. */
+const char *lb_peers_installer(void);
 
 /* Forgets settings that client libraries and servers would pick up on their own: a PGOPTIONS can
  * change a verdict. Of this process and those it starts from now on. */

@@ -41,6 +41,7 @@ int lb_cli_compare(const struct lb_args *args);
 int lb_cli_serve(const struct lb_args *args);
 int lb_cli_fault(const struct lb_args *args);
 int lb_cli_clean(const struct lb_args *args);
+int lb_cli_completion(const struct lb_args *args);
 int lb_cli_hunt(const struct lb_args *args);
 int lb_cli_shrink(const struct lb_args *args);
 int lb_cli_play(const struct lb_args *args);
@@ -69,6 +70,8 @@ struct lb_cli_command {
 const struct lb_cli_command *lb_cli_command_at(size_t index);
 /* NULL if there is none of that name. */
 const struct lb_cli_command *lb_cli_command_find(const char *name);
+/* Of `run` and `suite`, as lines. */
+extern const char lb_exit_codes[];
 /* The help of a command, on stdout. */
 void lb_cli_help_command(const struct lb_cli_command *command);
 /* The help of all. Errors of the stream are not looked for. */
@@ -147,6 +150,15 @@ enum { LB_WANTS_HELP = -1 };
 /* argv[0] names the command, `takes` says which options it has. 0; LB_EXIT_USAGE after one line on
  * stderr; LB_WANTS_HELP. */
 int lb_args_parse(int argc, char **argv, unsigned takes, struct lb_args *ret);
+/* An option as the help shows it. */
+struct lb_cli_option {
+  const char *name, *alias, *value, *help; /* alias, value: NULL = none */
+  unsigned takes;                          /* LB_ARG_..., of all of its commands */
+};
+/* The rows of the table of options; false behind the last. An option that means several things has several rows. */
+bool lb_cli_option_at(size_t index, struct lb_cli_option *ret);
+/* Whether a command that takes these has it. */
+bool lb_cli_option_is_of(const struct lb_cli_option *option, unsigned takes);
 /* A line for each of these options, and for --help. */
 void lb_args_help(unsigned takes, FILE *out);
 /* One line on stdout, in which control characters are written out: for names of files and what stands in them. */

@@ -460,6 +460,17 @@ int lb_args_parse(int argc, char **argv, unsigned takes, struct lb_args *ret) {
   return r;
 }
 
+bool lb_cli_option_at(size_t index, struct lb_cli_option *ret) {
+  if (index >= TABLE_COUNT) return false;
+  const struct arg *arg = &table[index];
+  *ret = (struct lb_cli_option){arg->name, arg->alias, arg->value, arg->help, arg->takes};
+  return true;
+}
+
+bool lb_cli_option_is_of(const struct lb_cli_option *option, unsigned takes) {
+  return option->takes & (takes | EVERY_COMMAND);
+}
+
 void lb_args_help(unsigned takes, FILE *out) {
   for (size_t i = 0; i < TABLE_COUNT; i++) {
     const struct arg *arg = &table[i];

@@ -106,12 +106,14 @@ static const struct lb_cli_command commands[] = {
     {"clean", lb_cli_clean, LB_ARG_OWN, "", "removes from your own servers what killed runs have left",
      "It removes whatever has the name of a run (lockbench: and eight hexadecimal digits), also of a run that is going on.\n"
      "exit: 0 nothing is left, 1 not all could be removed, 2 usage, 5 a server could not be asked\n"},
+    {"completion", lb_cli_completion, 0, "bash|zsh|fish|man",
+     "prints the completion of a shell, or the manual page as scdoc reads it", NULL},
     {"doctor", lb_cli_doctor, 0, "", "says what this machine can and cannot run", NULL},
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
-/* Of `run` and `suite`; `check` and `conform` say theirs in their rows. */
-static const char exit_codes[] =
+/* `check` and `conform` say theirs in their rows. */
+const char lb_exit_codes[] =
     "exit: 0 as expected, 1 failure of the harness, 2 usage or bad input, 3 verdict differs from the expectation,\n"
     "      4 undecided, 5 a needed server or permission is missing, or nothing was asked,\n"
     "      130 stopped: decided trials are kept, and --resume plays the rest\n"
@@ -130,7 +132,7 @@ void lb_cli_help_command(const struct lb_cli_command *command) {
   printf("%s %s [OPTION]...%s%s\n%s\n\noptions:\n", lb_called(), command->name, between, command->words, command->what);
   lb_args_help(command->takes, stdout);
   if (command->more) printf("\n%s", command->more);
-  if (command->takes & LB_ARG_RUN) printf("\n%s", exit_codes);
+  if (command->takes & LB_ARG_RUN) printf("\n%s", lb_exit_codes);
 }
 
 /* "options of run and suite:", and these. */
@@ -156,7 +158,7 @@ void lb_cli_help(FILE *out) {
   fprintf(out, "  %s %-*s  its options\n", lb_called(), width, "COMMAND --help");
   fprintf(out, "  %s %-*s  version and commit\n", lb_called(), width, "--version");
   put_run_options(out);
-  fprintf(out, "\n%s", exit_codes);
+  fprintf(out, "\n%s", lb_exit_codes);
 }
 
 /* ---- defaults of a run ----------------------------------------------------------------------------------- */
@@ -188,7 +190,7 @@ const char *lb_results_folder(void) {
   const char *folder = getenv("LOCKBENCH_RESULTS");
   if (folder && *folder) return folder;
   snprintf(path, sizeof path, "%s/results", lb_root());
-  return access(path, W_OK) == 0 ? path : "lockbench-results";
+  return !lb_is_installed() && access(path, W_OK) == 0 ? path : "lockbench-results";
 }
 
 /* ---- the folder of -o ----------------------------------------------------------------------- */

@@ -82,7 +82,7 @@ static void show_adapter(const struct lb_protocol *p) {
          lb_foreign_command(p));
   if (lb_foreign_like(p)) printf("compare:  %s, our file of the same algorithm\n", lb_foreign_like(p));
   if (lb_peer_missing(p))
-    printf("MISSING:  %s (`./bench peers %s` installs it)\n", lb_peer_missing(p), lb_peer_name(p));
+    printf("MISSING:  %s (`%s %s` installs it)\n", lb_peer_missing(p), lb_peers_installer(), lb_peer_name(p));
   FILE *in = open_adapter(p, name, sizeof name);
   if (!in) return;
   printf("\n%s begins:\n\n", name);

@@ -125,14 +125,14 @@ uint64_t lb_skew_mono_true_ns(const struct lb_skew *skew, uint64_t skewed_ns) {
 
 /* ---- the preload libraries ----------------------------------------------------------------------- */
 
-/* A test runs from another folder than the tool, hence several places. */
+/* A test runs from another folder than the tool, and an installed tool has them elsewhere: hence several places. */
 const char *lb_shim_path(enum lb_shim which) {
   static char path[PATH_MAX + 64];
   static const struct {
     const char *name, *variable;
   } shims[] = {[LB_SHIM_CLOCK] = {LB_CLOCK_SHIM, LB_CLOCK_SHIM_VARIABLE},
                [LB_SHIM_DISK] = {LB_DISK_SHIM, LB_DISK_SHIM_VARIABLE}};
-  static const char *const places[] = {"", "harness/", "../harness/"};
+  static const char *const places[] = {"", "harness/", "../harness/", LB_LIB_FROM_BIN "/"};
   char exe[PATH_MAX];
   const char *said = getenv(shims[which].variable);
   if (said && said[0]) return realpath(said, path) && access(path, R_OK) == 0 ? path : NULL;

@@ -11,6 +11,7 @@
 
 #include "backends/registry.h"
 #include "base/called.h"
+#include "base/process.h"
 #include "client/holder.h"
 #include "peers.h"
 #include "network/sandbox.h"
@@ -241,7 +242,7 @@ static void check_machine(struct fitting *f, const struct lb_scenario *scenario)
   const char *missing = lb_topology_missing(f->topology);
   const struct lb_isolation *isolation = lb_isolation_probe();
   const char *library = lb_peer_missing(f->protocol);
-  if (library) miss(f, "it is not installed: `./bench peers %s` installs it", lb_peer_name(f->protocol));
+  if (library) miss(f, "it is not installed: `%s %s` installs it", lb_peers_installer(), lb_peer_name(f->protocol));
   if (missing) miss(f, "%s needs %s, which is not installed", f->topology->name, missing);
   if (scenario->apart && f->topology->own) miss(f, "round_trip_ms would make the network of your own servers slow");
   if (f->topology->data_count > 0 && lb_scenario_needs(scenario, LB_NEED_ROOM) && isolation->kind == LB_ISOLATION_NONE)

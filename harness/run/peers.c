@@ -13,6 +13,7 @@
 
 #include "backends/foreign.h"
 #include "backends/registry.h"
+#include "base/process.h"
 #include "base/error.h"
 #include "theory/theory.h"
 
@@ -44,7 +45,12 @@ struct reading {
 static void name_places(const char *root) {
   char home[TEXT_MAX], modules[TEXT_MAX * 2];
   const char *said = getenv("LOCKBENCH_PEERS"), *others = getenv("NODE_PATH");
-  snprintf(home, sizeof home, "%s%s", said && *said ? said : root, said && *said ? "" : "/build/peers");
+  const char *cache = getenv("XDG_CACHE_HOME"), *user = getenv("HOME");
+  if (said && *said) snprintf(home, sizeof home, "%s", said);
+  else if (!lb_is_installed()) snprintf(home, sizeof home, "%s/build/peers", root);
+  else if (cache && *cache) snprintf(home, sizeof home, "%s/lockbench/peers", cache);
+  else snprintf(home, sizeof home, "%s/.cache/lockbench/peers", user && *user ? user : "");
+  if (lb_is_installed()) setenv("PYTHONDONTWRITEBYTECODE", "1", 1); /* of adapters that import each other */
   snprintf(modules, sizeof modules, "%s/node_modules%s%s", home, others && *others ? ":" : "",
            others && *others ? others : "");
   setenv("PEERS", home, 1);
@@ -162,7 +168,7 @@ const char *lb_peer_missing(const struct lb_protocol *protocol) {
 void lb_peers_say_missing(const char *const *names, size_t count, size_t all, FILE *out) {
   enum { NAMED_MAX = 5 }; /* more are all of them, for who has to type it */
   if (all > 1) fprintf(out, "%zu of %zu libraries %s", count, all, count == 1 ? "is" : "are");
-  fprintf(out, "%s not installed: `./bench peers", all > 1 ? "" : "its library is");
+  fprintf(out, "%s not installed: `%s", all > 1 ? "" : "its library is", lb_peers_installer());
   for (size_t i = 0; i < count && names && count <= NAMED_MAX; i++) fprintf(out, " %s", names[i]);
   fprintf(out, "` installs %s\n", count == 1 ? "it" : "them");
 }

@@ -12,6 +12,7 @@
 
 #include "backends/registry.h"
 #include "base/called.h"
+#include "base/process.h"
 #include "base/error.h"
 #include "base/suggest.h"
 #include "peers.h"
@@ -61,9 +62,8 @@ static int find_protocol(const char *name, const char *rest, const struct lb_pro
   if (!colon) rest = ""; /* its name alone is misspelt */
   if (!meant || !lb_peer_missing(meant))
     return lb_refuse(err, "unknown protocol '%s', did you mean '%s%s'?", name, near, rest);
-  return lb_refuse(err,
-                   "unknown protocol '%s', did you mean '%s%s'? It is not installed: `./bench peers %s` installs it",
-                   name, near, rest, lb_peer_name(meant));
+  return lb_refuse(err, "unknown protocol '%s', did you mean '%s%s'? It is not installed: `%s %s` installs it", name,
+                   near, rest, lb_peers_installer(), lb_peer_name(meant));
 }
 
 static int find_topology(const char *name, const struct lb_topology **ret, struct lb_error *err) {
