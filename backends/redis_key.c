@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The session of a lock that is one key, and the hooks of one whose value is the grant's token.
+ * The session of a lock that is one key, and its hooks: of a key whose value is the grant's token, and of one that is
+ * only there or not.
  */
 #include "redis_key.h"
 

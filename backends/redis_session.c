@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * One connection after the other to the server that decides, and the doubt that a given-up one leaves behind.
+ * One connection after the other to the server that decides, the doubt that a given-up one leaves behind, requests, and
+ * a second connection that hears of releases.
  */
 #include "redis_session.h"
 

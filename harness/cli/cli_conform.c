@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * `lockbench conform`: one line per statement of the contract, for people or as TAP. What the statements are, and how a
- * protocol is kept from taking the tool with it, is conform/'s; here stands which systems are tried, and what comes of
- * it.
+ * `lockbench conform`: one line per statement of the contract, for people or as TAP. `adapter-check` does the same with
+ * somebody's adapter. What the statements are, and how a protocol is kept from taking the tool with it, is in conform/.
  *
  * Without a SYSTEM it is the plugin that is tried, on each topology it names: who writes a lock asks `does mine hold?`.
  * Topologies whose servers are not on this machine then do not count, as long as one was there.

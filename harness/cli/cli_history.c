@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Commands that read what a trial has left: `check` judges a history again, ours or another tool's, without servers;
- * `explain` tells its story, or that of a trial of a run; `report` draws figures and page of a run. The form of a
- * history is told by its first bytes, not by its name.
+ * Commands that read what a trial or a run has left. `check` judges a history again, ours or another tool's, without
+ * servers. `explain` tells its story, or those of a run. `report` and `compare` start a script of plots/.
+ *
+ * The form of a history is told by its first bytes, not by its name.
  */
 #include "cli.h"
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * `lockbench show`: what one protocol, topology or scenario is, from the same tables and files that run it. The three
- * share one space of names for the user, so the command asks for each in turn. A suggestion comes from protocols and
- * topologies only: scenarios are files, and lb_find_scenario() has suggestions of its own.
+ * `lockbench show`: what one protocol, topology or scenario is, from the tables and files that run it. `show --cost`
+ * counts what each call of a lock costs.
+ *
+ * The three share one space of names for the user, so the command asks for each in turn. A suggestion comes from
+ * protocols and topologies only: scenarios are files, and lb_find_scenario() has suggestions of its own.
  */
 #include "cli.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The real env: time from clock.c as the host's clocks show it, waiting in ppoll(2) against an absolute deadline, so
- * that neither an interrupted call nor a slow reply in many small pieces can stretch it.
+ * The real env: time from clock.c as the host's clocks show it; waiting in ppoll(2) against an absolute deadline, so
+ * that neither an interrupted call nor a slow reply in many small pieces can stretch it; and the connections of this
+ * process.
  *
  * A host's clock may jump or change its speed while somebody sleeps until it shows a certain time. The kernel sleeps by
  * the true clock, so with such a clock every sleep is cut into slices, and after each the clock is looked at again.

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
+ * What the clients of a trial and its controller share, and the heartbeat that tells when this machine stood still.
+ *
  * The memory is one mapping: a fixed part, then one array after the other. Its size depends on what the trial asks for,
  * so nothing in it has a bound of its own.
  */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Histories in memory: tables of names, facts, the order of events. What an event of each kind
- * carries is in history_form.c; the two forms of files are history_json.c and history_binary.c.
+ * Histories in memory (names, facts, the order of events), files of either form, and numbers for pairs of client and
+ * key. What an event of each kind carries is in history_form.c; the two forms of files are history_json.c and
+ * history_binary.c.
  */
 #include "history.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The writer's side of the page. Each change starts a new line where the old one reads at that
- * moment, so that what was changed before stays in force.
+ * The page that moves a host's clocks, and the libraries that servers are preloaded with.
+ *
+ * Each change starts a new line where the old one reads at that moment, so that what was changed before stays in force.
  */
 #include "skew.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What all families do alike: find a program, write a server's files and settings, start its process, wait until it
- * answers.
+ * answers, count what it does. Below that, the family without servers.
  */
 #include "family_util.h"
 

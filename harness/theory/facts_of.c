@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The facts of a cell. What a protocol's table and a row of the servers say anyway is not stated twice: it is read off
- * the traits, hooks and options here. Words that are stated come after it and win.
+ * The facts of a cell: of its servers, its lock, and what the scenario sets; also of a lock that a user brings.
+ *
+ * What a protocol's table and a row of the servers say anyway is not stated twice: it is read off the traits, hooks and
+ * options here. Words that are stated come after it and win.
  */
 #include "theory.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What operators do on purpose: shut a server down, let another one decide while all run, cancel a wait, keep a server
- * process of a pool busy; delete the record of a lock, end the session of a client, move the slot of a key; make a
- * backup and start a server on it. A shutdown is proved by the exit status and the last words of the server, the rest
- * by asking the servers.
+ * What operators do on purpose. To servers: shut one down, let another one decide, cancel a wait, keep a server process
+ * of a pool busy, start one on a backup. To a lock: delete its record, end a client's session, move its key's slot.
+ *
+ * A shutdown is proved by the exit status and the last words of the server, the rest by asking the servers.
  */
 #include <errno.h>
 #include <signal.h>
