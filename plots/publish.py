@@ -15,7 +15,6 @@ import glob
 import json
 import math
 import os
-import shlex
 import shutil
 import sys
 
@@ -38,13 +37,6 @@ def look_at(run, path):
     for cell in run["cells"]:
         if cell["as_expected"] is False:
             print(f"{path}: {cell['scenario']}.{cell['system']}.{cell['guard']}: expected {cell['expected']}, found {cell['verdict']}", file=sys.stderr)
-
-
-def again(words):
-    """The command that makes it once more, in a folder of its own."""
-    if "-o" in words:
-        del words[words.index("-o") : words.index("-o") + 2]
-    return shlex.join(["lockbench", *words])
 
 
 # ---- run.json -----------------------------------------------------------------------------------------------------------
@@ -136,8 +128,6 @@ def write_latency(run, source, target):
 def copy_history(run, source, target):
     """That of the first violated trial of the cell that the figure `violation` shows."""
     os.makedirs(os.path.join(target, "histories"))
-    with open(os.path.join(target, "histories", "left-out.txt"), "w", encoding="utf-8") as file:
-        file.write(f"*: one history is published; this makes all of them again: {again(run_folder.typed(run))}\n")
     try:
         cell = violation.default_cell(run)
     except figure.NotDrawn:

@@ -22,7 +22,6 @@
 #include "history/history.h"
 #include "scenario/scenario.h"
 #include "show/explain_run.h"
-#include "show/left_out.h"
 
 bool lb_is_run_folder(const char *path) {
   char file[4096];
@@ -31,14 +30,11 @@ bool lb_is_run_folder(const char *path) {
 
 int lb_load_history(const char *word, struct lb_history *ret) {
   struct lb_error err;
-  char why[600];
   if (lb_is_run_folder(word))
     return lb_complain(LB_EXIT_USAGE, "%s: expected a history, found a results folder, see `%s explain --help`", word,
                        lb_called());
   bool is_file = strcmp(word, "-") != 0;
   int r = is_file ? lb_history_load(word, ret, &err) : lb_history_read(STDIN_FILENO, "standard input", ret, &err);
-  if (r == -ENOENT && is_file && lb_left_out(word, why, sizeof why) > 0)
-    return lb_complain(LB_EXIT_USAGE, "%s was left out on purpose: %s", word, why);
   return r < 0 ? lb_complain(LB_EXIT_USAGE, "%s", err.text) : 0;
 }
 
@@ -118,7 +114,7 @@ static void print_file(const char *name, const struct lb_history *history, const
 }
 
 /* What the run knows of the trial beside its history. */
-static struct lb_explain_about about(const struct lb_told *told) {
+static struct lb_explain_about about(const struct lb_story *told) {
   struct lb_explain_about about = {0};
   if (!told) return about;
   const char *guard = json_string_value(json_object_get(told->cell, "guard"));
@@ -133,7 +129,7 @@ static struct lb_explain_about about(const struct lb_told *told) {
 }
 
 /* `told` is the trial that the history belongs to; NULL = it was given as a file. */
-static int print_story(const struct lb_told *told, const struct lb_args *args, const struct lb_history *history) {
+static int print_story(const struct lb_story *told, const struct lb_args *args, const struct lb_history *history) {
   struct lb_check check;
   int r = lb_check_history(history, &check);
   if (r == 0) {
@@ -147,13 +143,13 @@ static int print_story(const struct lb_told *told, const struct lb_args *args, c
   return r < 0 && !ferror(stdout) ? lb_complain(LB_EXIT_FAILURE, "%s", strerror(-r)) : LB_EXIT_OK;
 }
 
-static int print_history(const struct lb_told *told, const struct lb_args *args, const struct lb_history *history) {
+static int print_history(const struct lb_story *told, const struct lb_args *args, const struct lb_history *history) {
   if (!args->json) return print_story(told, args, history);
   int r = lb_history_write_json(history, stdout);
   return r < 0 && !ferror(stdout) ? lb_complain(LB_EXIT_FAILURE, "%s", strerror(-r)) : LB_EXIT_OK;
 }
 
-static int without_history(const struct lb_told *told, bool json) {
+static int without_history(const struct lb_story *told, bool json) {
   static const char why[] =
       "no history was kept: of a workload, only those of trials that were not safe are (faults/ has the faults of a campaign)";
   if (json) return lb_complain(LB_EXIT_USAGE, "%s", told->found ? why : "this cell was skipped, so it has no history");
@@ -162,25 +158,14 @@ static int without_history(const struct lb_told *told, bool json) {
   return LB_EXIT_OK;
 }
 
-/* Large runs are published without some of their histories, with a list that says why. True if this
- * one is missing for such a reason (or the list is broken), which has been said, with the command
- * that makes one like it; *ret is the exit code. */
-static bool is_left_out(const struct lb_told *told, int *ret) {
-  char why[600], again[600];
-  int r = told->trial.readable ? 0 : lb_left_out(told->trial.history, why, sizeof why);
-  if (r == 0) return false;
-  lb_told_again(told, again, sizeof again);
-  *ret = r < 0 ? lb_complain(LB_EXIT_USAGE, "%s", why)
-               : lb_complain(LB_EXIT_USAGE, "%s was left out on purpose: %s; to make one like it: %s",
-                             told->trial.history, why, again);
-  return true;
-}
-
-static int explain_trial(const struct lb_told *told, const struct lb_args *args) {
+static int explain_trial(const struct lb_story *told, const struct lb_args *args) {
   struct lb_history history;
-  int code;
   if (!told->found || !*told->trial.history) return without_history(told, args->json);
-  if (is_left_out(told, &code)) return code;
+  if (!told->trial.is_there) {
+    char again[600];
+    lb_told_again(told, again, sizeof again);
+    return lb_complain(LB_EXIT_USAGE, "%s is not in the folder; to make one like it: %s", told->trial.history, again);
+  }
   int r = lb_load_history(told->trial.history, &history);
   if (r) return r;
   r = print_history(told, args, &history);
@@ -191,7 +176,7 @@ static int explain_trial(const struct lb_told *told, const struct lb_args *args)
 /* The cell has been judged with its scenario, which knows whether leases run out on purpose: a
  * --past-lease could only contradict it. */
 static int explain_cell(const struct lb_args *args) {
-  struct lb_told told;
+  struct lb_story told;
   struct lb_error err;
   if (args->past_lease)
     return lb_complain(LB_EXIT_USAGE, "--past-lease: only with a history file, a cell has its verdict");
@@ -205,7 +190,7 @@ static int explain_cell(const struct lb_args *args) {
 /* ---- explain --all: what the page of a run shows of each cell ------------------------------------------------------ */
 
 /* The story of the chosen trial, as it is printed below its head; NULL = no memory. */
-static char *story_of(const struct lb_told *told, const struct lb_history *history, const struct lb_check *check) {
+static char *story_of(const struct lb_story *told, const struct lb_history *history, const struct lb_check *check) {
   struct lb_explain_about known = about(told);
   char *text = NULL;
   size_t size = 0;
@@ -255,7 +240,7 @@ static struct lb_history part_of(const struct lb_history *history, const struct 
 }
 
 /* A line about the trial, and below it as many lines as that says: its events. */
-static int put_told(const struct lb_told *told, const struct lb_history *history, const struct lb_check *check) {
+static int put_told(const struct lb_story *told, const struct lb_history *history, const struct lb_check *check) {
   char again[2000];
   char *story = story_of(told, history, check);
   const json_t *cell = told->cell;
@@ -279,11 +264,11 @@ static int put_told(const struct lb_told *told, const struct lb_history *history
 }
 
 /* A history that is not there, or cannot be read, is the only one that is not told. */
-static int tell_one(const struct lb_told *told, void *failed) {
+static int tell_one(const struct lb_story *told, void *failed) {
   struct lb_history history;
   struct lb_check check;
   struct lb_error err;
-  if (!told->trial.readable) return 0;
+  if (!told->trial.is_there) return 0;
   if (lb_history_load(told->trial.history, &history, &err) < 0) {
     *(bool *)failed = true;
     lb_complain(LB_EXIT_USAGE, "%s", err.text);

@@ -17,7 +17,7 @@
 #include "base/csv.h"
 #include "base/interval.h"
 #include "run/fit.h"
-#include "show/left_out.h"
+#include "show/explain_run.h"
 
 struct predict { /* one system */
   const struct lb_args *args;

@@ -16,7 +16,6 @@
 #include "hunt/directed.h"
 #include "run/system.h"
 #include "show/explain_run.h"
-#include "show/left_out.h"
 #include "show/live.h"
 
 enum { PATH = 4000, TRIALS = 5 };
@@ -48,7 +47,7 @@ static void take_options(const json_t *cell, const struct lb_protocol *protocol,
       snprintf(ret->options[count++], sizeof *ret->options, "%s.%s=%s", protocol->name, o->name, value);
 }
 
-static int take(const struct lb_told *told, const char *run, struct lb_directed_of *ret) {
+static int take(const struct lb_story *told, const char *run, struct lb_directed_of *ret) {
   struct lb_system system;
   struct lb_error err;
   const json_t *workload = json_object_get(told->scenario, "workload");
@@ -71,8 +70,7 @@ static int take(const struct lb_told *told, const char *run, struct lb_directed_
 }
 
 /* Whether there is something to cut down; else one line says why not. */
-static int may_shrink(const struct lb_told *told) {
-  char why[600];
+static int may_shrink(const struct lb_story *told) {
   if (json_array_size(json_object_get(json_object_get(told->scenario, "campaign"), "faults")) == 0)
     return lb_complain(LB_EXIT_USAGE, "shrink: %s is no campaign: only random faults are cut down to a timeline",
                        text(told->cell, "scenario"));
@@ -82,12 +80,11 @@ static int may_shrink(const struct lb_told *told) {
                        told->trial.verdict);
   if (!*told->trial.history)
     return lb_complain(LB_EXIT_USAGE, "shrink: the run has no history of trial %s", told->trial.trial);
-  if (!told->trial.readable && lb_left_out(told->trial.history, why, sizeof why) > 0)
-    return lb_complain(LB_EXIT_USAGE, "%s was left out on purpose: %s", told->trial.history, why);
+  if (!told->trial.is_there) return lb_complain(LB_EXIT_USAGE, "shrink: %s is not in the folder", told->trial.history);
   return 0;
 }
 
-static int read_directed(const struct lb_told *told, const struct lb_directed_of *of, struct lb_directed *ret) {
+static int read_directed(const struct lb_story *told, const struct lb_directed_of *of, struct lb_directed *ret) {
   struct lb_history history;
   struct lb_check check;
   struct lb_error err;
@@ -202,7 +199,7 @@ static int shrink(const struct lb_args *args, const struct lb_directed_of *of, s
   return code;
 }
 
-static int shrink_trial(const struct lb_args *args, const struct lb_told *told) {
+static int shrink_trial(const struct lb_args *args, const struct lb_story *told) {
   struct lb_directed_of of;
   struct lb_directed d;
   char folder[PATH];
@@ -220,7 +217,7 @@ static int shrink_trial(const struct lb_args *args, const struct lb_told *told) 
 }
 
 int lb_cli_shrink(const struct lb_args *args) {
-  struct lb_told told;
+  struct lb_story told;
   struct lb_error err;
   if (args->word_count == 0)
     return lb_complain(

@@ -18,20 +18,33 @@
 #include "base/called.h"
 #include "base/csv.h"
 #include "base/files.h"
-#include "left_out.h"
 
 #define HISTORIES "histories/"
 
 /* What every step needs: where to look, what is filled in, where to complain. */
 struct finder {
   const char *dir;
-  struct lb_told *told;
+  struct lb_story *told;
   struct lb_error *err;
 };
 
 static const char *text(const json_t *object, const char *key) {
   const char *value = json_string_value(json_object_get(object, key));
   return value ? value : "";
+}
+
+void lb_fill_cells(json_t *run) {
+  json_t *cells = json_object_get(run, "cells"), *cell;
+  const json_t *usual = json_object_get(run, "usual");
+  size_t i;
+  if (!usual) return;
+  json_array_foreach(cells, i, cell) {
+    const char *verdict = json_string_value(json_object_get(cell, "verdict"));
+    json_t *whole = json_copy(verdict ? json_object_get(usual, verdict) : NULL);
+    if (whole && json_object_update(whole, cell) == 0) json_array_set(cells, i, whole);
+    json_decref(whole);
+  }
+  json_object_del(run, "usual");
 }
 
 /* ---- the cell -------------------------------------------------------------------------------- */
@@ -58,7 +71,7 @@ static int load_run(const struct finder *f) {
 
 /* The scenario's own entry gives title and workload. It may be missing: then the story has no
  * title. */
-static void find_scenario(struct lb_told *told) {
+static void find_scenario(struct lb_story *told) {
   const json_t *scenario;
   size_t i;
   told->scenario = NULL;
@@ -100,7 +113,7 @@ static int take(const struct finder *f, const struct lb_csv *csv, const int colu
     return lb_refuse(f->err, "%s:%d: history is '%.60s', expected histories/NAME, or nothing", csv->path, csv->line,
                      history);
   snprintf(ret->history, sizeof ret->history, "%s/%s", f->dir, history);
-  ret->readable = access(ret->history, R_OK) == 0;
+  ret->is_there = access(ret->history, F_OK) == 0;
   return 0;
 }
 
@@ -113,7 +126,7 @@ static bool is_of_cell(const json_t *cell, const struct lb_csv *csv, const int c
 /* The smaller, the more there is to tell. A violated trial without its history still goes before a
  * safe one with it: to show that one instead would be misleading. */
 static int rank_of(const struct lb_told_trial *trial) {
-  return (strcmp(trial->verdict, "violated") == 0 ? 0 : 2) + (trial->readable ? 0 : 1);
+  return (strcmp(trial->verdict, "violated") == 0 ? 0 : 2) + (trial->is_there ? 0 : 1);
 }
 
 /* The better one of the chosen and this line, so that of equals the first stays. */
@@ -179,10 +192,10 @@ static int choose_trial(const struct finder *f, int number) {
                    f->told->trials ? "" : ", it was skipped");
 }
 
-int lb_told_find(const char *dir, const char *const *words, int count, int number, struct lb_told *ret,
+int lb_told_find(const char *dir, const char *const *words, int count, int number, struct lb_story *ret,
                  struct lb_error *err) {
   struct finder f = {.dir = dir, .told = ret, .err = err};
-  *ret = (struct lb_told){0};
+  *ret = (struct lb_story){0};
   int r = load_run(&f);
   if (r == 0) r = choose_cell(&f, words, count);
   if (r == 0) r = choose_trial(&f, number);
@@ -192,7 +205,7 @@ int lb_told_find(const char *dir, const char *const *words, int count, int numbe
 
 /* The cell of this line, NULL = the run does not have it. Lines are in the order of the plan, so it is mostly that of
  * the line before, or the next one. */
-static void follow_cell(struct lb_told *told, size_t *at, const struct lb_csv *csv, const int column[COLUMNS]) {
+static void follow_cell(struct lb_story *told, size_t *at, const struct lb_csv *csv, const int column[COLUMNS]) {
   const json_t *cells = json_object_get(told->run, "cells");
   size_t count = json_array_size(cells);
   told->cell = NULL;
@@ -207,7 +220,7 @@ static void follow_cell(struct lb_told *told, size_t *at, const struct lb_csv *c
 }
 
 static int tell_each(const struct finder *f, struct lb_csv *csv, const int column[COLUMNS],
-                     int (*tell)(const struct lb_told *told, void *arg), void *arg) {
+                     int (*tell)(const struct lb_story *told, void *arg), void *arg) {
   size_t at = 0;
   int r, said = 0;
   while ((r = lb_csv_next(csv, f->err)) > 0) {
@@ -220,8 +233,9 @@ static int tell_each(const struct finder *f, struct lb_csv *csv, const int colum
   return r < 0 || !f->told->found ? r : tell(f->told, arg);
 }
 
-int lb_told_each(const char *dir, int (*tell)(const struct lb_told *told, void *arg), void *arg, struct lb_error *err) {
-  struct lb_told told = {0};
+int lb_told_each(const char *dir, int (*tell)(const struct lb_story *told, void *arg), void *arg,
+                 struct lb_error *err) {
+  struct lb_story told = {0};
   struct finder f = {.dir = dir, .told = &told, .err = err};
   char path[PATH_MAX];
   struct lb_csv csv;
@@ -237,9 +251,9 @@ int lb_told_each(const char *dir, int (*tell)(const struct lb_told *told, void *
   return r;
 }
 
-void lb_told_clear(struct lb_told *told) {
+void lb_told_clear(struct lb_story *told) {
   json_decref(told->run);
-  *told = (struct lb_told){0};
+  *told = (struct lb_story){0};
 }
 
 /* ---- the headline ---------------------------------------------------------------------------- */
@@ -251,7 +265,7 @@ static void put(const char *string, FILE *out) {
 
 /* The verdict of the trial, or of the cell where there is no trial. Behind it the reason that the
  * file has, or else how usual this verdict is in the cell. */
-static void print_verdict(const struct lb_told *told, FILE *out) {
+static void print_verdict(const struct lb_story *told, FILE *out) {
   const json_t *cell = told->cell;
   const char *verdict = told->found ? told->trial.verdict : text(cell, "verdict");
   const char *why = told->found ? told->trial.why : text(cell, "why");
@@ -281,7 +295,7 @@ static void print_expectation(const json_t *cell, FILE *out) {
 }
 
 /* "2 clients, trial 1 of 3, seed 77" */
-static void print_trial(const struct lb_told *told, FILE *out) {
+static void print_trial(const struct lb_story *told, FILE *out) {
   const struct lb_told_trial *x = &told->trial;
   if (!told->found) return;
   fputs(", ", out);
@@ -293,7 +307,7 @@ static void print_trial(const struct lb_told *told, FILE *out) {
 }
 
 /* All texts go through put(), those that seem harmless as well. */
-void lb_told_print(const struct lb_told *told, FILE *out) {
+void lb_told_print(const struct lb_story *told, FILE *out) {
   const char *title = text(told->scenario, "title");
   print_verdict(told, out);
   fputs("  ", out);
@@ -346,7 +360,7 @@ static void append_word(struct command *c, const char *word) {
 /* A scenario that was shipped is known by its name, any other by its file. Older runs have `file` without the folder of
  * its theme. A variant comes back with the others of its base: its trials are drawn by its name, which the list of
  * values makes. */
-static void append_scenario(struct command *c, const struct lb_told *told) {
+static void append_scenario(struct command *c, const struct lb_story *told) {
   const char *file = text(told->scenario, "file");
   bool shipped = !*file || strncmp(file, "scenarios/", 10) == 0;
   const char *base = text(told->scenario, "base");
@@ -355,7 +369,7 @@ static void append_scenario(struct command *c, const struct lb_told *told) {
 
 /* Keys that suites change, as the run had them. A timeline has one number of clients, which its
  * file states. */
-static void append_workload(struct command *c, const struct lb_told *told) {
+static void append_workload(struct command *c, const struct lb_story *told) {
   static const char *const keys[] = {"duration_s", "warmup_s", "settle_s"};
   const json_t *workload = json_object_get(told->scenario, "workload"), *value;
   if (json_array_size(json_object_get(told->scenario, "steps")) == 0) {
@@ -379,7 +393,7 @@ static bool is_said(const char *setting) {
 }
 
 /* Each -s and --plugin, with the value that stands behind it. */
-static void append_options(struct command *c, const struct lb_told *told) {
+static void append_options(struct command *c, const struct lb_story *told) {
   const json_t *argv = json_object_get(told->run, "argv");
   for (size_t i = 0; i + 1 < json_array_size(argv); i++) {
     const char *option = json_string_value(json_array_get(argv, i)),
@@ -395,7 +409,7 @@ static void append_options(struct command *c, const struct lb_told *told) {
 
 /* Trials are numbered from 1, so `-n TRIAL` makes all up to the chosen one, which has the same seed
  * again. */
-void lb_told_again(const struct lb_told *told, char *ret, size_t size) {
+void lb_told_again(const struct lb_story *told, char *ret, size_t size) {
   struct command c = {ret, size};
   const json_t *seed = json_object_get(told->run, "seed");
   *ret = '\0';

@@ -13,6 +13,9 @@
 
 enum { LB_CELL_NAME_MAX = 200 };
 
+/* Gives the cells of a run.json all their members: what a cell of a published run lacks is in `usual`, by its verdict. */
+void lb_fill_cells(json_t *run);
+
 /* "scenario.system.guard", without the guard if it is `none`. */
 void lb_cell_name(const json_t *cell, char ret[LB_CELL_NAME_MAX]);
 
@@ -28,12 +31,10 @@ struct lb_told_trial {
   char clients[24], trial[24], seed[32], verdict[16], why[500];
   /* The path, with the folder before it. Empty = none was kept. */
   char history[PATH_MAX];
-  /* The file is there. A history that was kept may have been left out of the folder since
-   * (left_out.h). */
-  bool readable;
+  bool is_there; /* a published run has few of its histories (plots/publish.py) */
 };
 
-struct lb_told {
+struct lb_story {
   /* Owns what the next two point into. */
   json_t *run;
   const json_t *cell, *scenario; /* of the run; the latter NULL = the run does not describe it */
@@ -46,19 +47,19 @@ struct lb_told {
  * and chooses: its first violated trial with a history, or the first one with a history if none was
  * violated; `number` > 0: among those with that number. 0 (release with lb_told_clear()), or -errno
  * with one line in err: -EINVAL or -ENOENT when it is the input's fault. */
-int lb_told_find(const char *dir, const char *const *words, int count, int number, struct lb_told *ret,
+int lb_told_find(const char *dir, const char *const *words, int count, int number, struct lb_story *ret,
                  struct lb_error *err);
-void lb_told_clear(struct lb_told *told);
+void lb_told_clear(struct lb_story *told);
 /* The same of every cell that has a trial, in the order of trials.csv: calls `tell` with it (without `trials`) until
  * that returns other than 0. Returns that, or 0, or -errno as above. */
-int lb_told_each(const char *dir, int (*tell)(const struct lb_told *told, void *arg), void *arg, struct lb_error *err);
+int lb_told_each(const char *dir, int (*tell)(const struct lb_story *told, void *arg), void *arg, struct lb_error *err);
 
 /* What stands above the story: the verdict in the first line, the scenario, the trial, and what was
  * expected and why. */
-void lb_told_print(const struct lb_told *told, FILE *out);
+void lb_told_print(const struct lb_story *told, FILE *out);
 
 /* The command that makes trials like the chosen one, with the same seed, into ret. It can be pasted
  * into a shell, whatever the run's files say. */
-void lb_told_again(const struct lb_told *told, char *ret, size_t size);
+void lb_told_again(const struct lb_story *told, char *ret, size_t size);
 
 #endif

@@ -514,27 +514,20 @@ check 'of the violated trials, the first with a history' \
   sh -c '"$1" explain "$2" contention.broken@none | grep -q "trial 2 of 2"' - "$bin" "$run"
 rm "$run"/histories/*
 gone=histories/contention.broken@none.none.c4.t1.hist
-expect 'a history that is gone' 2 "$gone: cannot be read: No such file" "$bin" explain "$run" contention.broken@none
-printf '# why\ncontention.local@*: small\n*.broken@*.hist: megabytes\n' >"$run/histories/left-out.txt"
 again="contention -b broken@none -g none -n 1 -s clients=4 -s duration_s=0.1 .*--seed [0-9]+\$"
-expect 'a history that was left out, and how to make it again' 2 \
-  "$gone was left out on purpose: megabytes; to make one like it: lockbench run $again" "$bin" explain "$run" contention.broken@none
-expect 'the same for --json' 2 'was left out on purpose: megabytes; ' "$bin" explain "$run" contention.broken@none --json
+expect 'a history that is gone, and how to make it again' 2 \
+  "$gone is not in the folder; to make one like it: lockbench run $again" "$bin" explain "$run" contention.broken@none
+expect 'the same for --json' 2 'is not in the folder; ' "$bin" explain "$run" contention.broken@none --json
 expect 'the same, called as ./bench' 2 "to make one like it: ./bench run $again" called "$bin" explain "$run" contention.broken@none
 cp "$run/run.json" "$dir/run.json"
 sed -i 's/^ *"argv": \[/&"-s", "local.x=a b", "--plugin", "\\u001b[2J.so", "-s", "clients=1,4",/' "$run/run.json"
 expect 'its -s and --plugin are given again, as words of a shell, without what moves a cursor' 2 \
   "-s clients=4 -s duration_s=0.1 .*-s 'local\.x=a b' --plugin '\?\[2J\.so' --seed [0-9]+\$" "$bin" explain "$run" contention.broken@none
 mv "$dir/run.json" "$run/run.json"
-expect 'the same for its file' 2 "$gone was left out on purpose: megabytes\$" "$bin" explain "$run/$gone"
-expect 'and for check' 2 "$gone was left out on purpose: megabytes\$" "$bin" check "$run/$gone"
-sed -i 's/^.*megabytes/*.broken@*.hist megabytes/' "$run/histories/left-out.txt"
-expect 'a line of another form' 2 "left-out.txt:3: found '.*megabytes', expected PATTERN: reason" "$bin" explain "$run" contention.broken@none
-echo '*.local@*: small' >"$run/histories/left-out.txt"
-expect 'one that no line speaks of is gone' 2 "$gone: cannot be read: No such file" "$bin" explain "$run" contention.broken@none
-expect 'the kept run left out the histories of storm' 2 'was left out on purpose: .*: lockbench run storm -b redis-token@redis -g fence ' \
+expect 'its file alone is just not there' 2 "$gone: cannot be read: No such file" "$bin" explain "$run/$gone"
+expect 'the kept run left out the histories of storm' 2 'is not in the folder; .*: lockbench run storm -b redis-token@redis -g fence ' \
   "$bin" explain "$root/results/reference" storm redis-token@redis fence
-expect 'and of broken' 2 'was left out on purpose: .*: lockbench run contention -b broken@none ' \
+expect 'and of broken' 2 'is not in the folder; .*: lockbench run contention -b broken@none ' \
   "$bin" explain "$root/results/reference" contention broken
 
 # What the machine lacks is said and skipped; the rest runs.

@@ -4,8 +4,7 @@
  * which type; and the page against the table of counters (history/counter.h), of which it repeats names, types and
  * units. Beyond the form: cells are the sums of their trials, and every file that a row names is there. Usage:
  * schema-check [--fresh] SCHEMA.md RUN..., or schema-check --check SCHEMA.md FILE... (what `check --json` printed), or
- * --compare (`compare --json`). A fresh run has all that the page names, a published one may be older and lack some, and
- * the histories that its left-out.txt names. One line per breach on stdout; exit 0, 1 (a breach), 2 (usage, or no such
+ * --compare (`compare --json`). A fresh run has all that the page names. A published one has few histories. One line per breach on stdout; exit 0, 1 (a breach), 2 (usage, or no such
  * file).
  */
 #include <limits.h>
@@ -20,7 +19,7 @@
 
 #include "base/csv.h"
 #include "history/counter.h"
-#include "show/left_out.h"
+#include "show/explain_run.h"
 
 enum { KEYS_MAX = 100, SECTIONS_MAX = 64, BREACHES_SHOWN = 20 };
 
@@ -287,15 +286,6 @@ static void check_file(const struct run *run, const struct lb_csv *csv, const ch
   if (access(path, R_OK) < 0) breach("%s:%d: %s is not in the folder", csv->path, csv->line, name);
 }
 
-/* As histories/left-out.txt says, which a fresh run has not. */
-static bool is_left_out(const struct run *run, const char *history) {
-  char path[PATH_MAX], why[300];
-  snprintf(path, sizeof path, "%s/%s", run->dir, history);
-  int r = run->fresh ? 0 : lb_left_out(path, why, sizeof why);
-  if (r < 0) breach("%s", why);
-  return r != 0;
-}
-
 static void check_row(const struct run *run, const struct lb_csv *csv, const struct section *section) {
   size_t column = 0;
   char name[300];
@@ -306,7 +296,7 @@ static void check_row(const struct run *run, const struct lb_csv *csv, const str
       breach("%s:%d: %s is '%s', expected %s%s", csv->path, csv->line, section->key[i].name, text, section->key[i].type,
              section->key[i].optional ? " or nothing" : "");
   }
-  if (*field(csv, "history") && !is_left_out(run, field(csv, "history"))) check_file(run, csv, field(csv, "history"));
+  if (*field(csv, "history") && !run->published) check_file(run, csv, field(csv, "history"));
   snprintf(name, sizeof name, "schedules/%s.%s.%s.c%s.t%s.txt", field(csv, "scenario"), field(csv, "system"),
            field(csv, "guard"), field(csv, "clients"), field(csv, "trial"));
   if (*field(csv, "faults") && !run->published) check_file(run, csv, name);
