@@ -9,23 +9,21 @@
 
 static inline uint64_t lb_later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
-/* True if the record of the key was observed to be present, or absent, on the hosts of this role,
- * all in all. */
+/* True if a step observed the key's record as present, or absent, on all hosts of this role. */
 bool lb_evidence_observed(const struct lb_history *history, const char *role, bool present);
 /* True if a renewal got no answer in time although no fault was played: its server stood still with the machine. */
 bool lb_evidence_unanswered(const struct lb_history *history);
-/* True if some client asked for a key while another one held it, or might have, and was answered:
- * it was refused by the service, or granted the key later. Another one might hold if its own acquire
- * had ended unknown, and it was not `released` since. A client that died so, or while it was asking,
- * still counts until its lease ends or another one is granted the key, for the service keeps its
- * lock. Silence is an answer only if the question may have left, and if a step had looked first. It may not have left
- * if the client gave up, certainly does not hold, and was connected to no server or cannot tell to which: a lock that
- * talks to several servers at once, or has no hook `server`, is contested by no timeout. Before the question
- * whom the client talks to: so that it is known who was silent, unless a fault has touched one of the
- * two since. Or, after the last fault, that another one holds: so that the scenario expects silence of
- * what the fault has left.
- * *ret_asked: somebody asked, answered or not. If nobody asked, a clean history says nothing of
- * exclusion. */
+/* True if a client asked for a key while another one held it, or might have, and was answered: refused, or granted
+ * later.
+ *
+ * Another client might hold after an `unknown` acquire without a `released`. A client that died so, or while it asked,
+ * counts until its lease ends or another one is granted the key.
+ *
+ * Silence is an answer only if the request may have left, and a step had looked first: at the server that the client
+ * talks to, with no fault of one of the two since; or, after the last fault, that another client holds. The request may
+ * not have left if the client gave up, certainly does not hold, and was connected to no server or cannot tell to which.
+ *
+ * *ret_asked: some client asked, answered or not. Else a clean history says nothing of exclusion. */
 bool lb_evidence_contested(const struct lb_history *history, bool *ret_asked);
 
 struct lb_in_vain {
@@ -34,9 +32,8 @@ struct lb_in_vain {
   uint64_t free_ns;    /* ... and for so long of that, at the end, nobody had a right to the lock */
   uint64_t free_since; /* ... which is from this moment on */
 };
-/* True if the lock could not be had any more at the end of a timeline, before it was asked for again (`closing`): the
- * last that came of asking was that somebody gave up, and for at least half of the time that it had asked nobody had a
- * right to the lock. `ttl_ns` of the scenario. */
+/* True if nobody could get the lock at the end of a timeline, before it asked again (`closing`): the last acquire gave
+ * up, and for at least half of its time no client had a right to the lock. `ttl_ns` of the scenario. */
 bool lb_evidence_in_vain(const struct lb_history *history, uint64_t ttl_ns, struct lb_in_vain *ret);
 
 enum lb_closing_end {
@@ -51,8 +48,8 @@ struct lb_closing {
   uint64_t begin, at; /* asked again from then on; granted then, or refused until then */
   uint64_t last_end;  /* of every lease and session that there was at `begin`: a ttl later, or what a grant said */
 };
-/* What came of asking again at the end of a timeline, between its facts `closing` and `closed`. Refused is
- * what was still in vain half a ttl after last_end: who serves may look late. A lease that is kept up has no end. */
+/* The outcome of asking again, between the facts `closing` and `closed`. Refused: still without a grant half a ttl
+ * after last_end, as servers may look late. A lease that is kept up has no end. */
 void lb_evidence_closing(const struct lb_history *history, uint64_t ttl_ns, struct lb_closing *ret);
 /* The index of the fact `closing`; the number of events = there is none. */
 size_t lb_evidence_closing_begins(const struct lb_history *history);
@@ -64,18 +61,15 @@ enum lb_guard_evidence {
   LB_GUARD_NOT_ANSWERED,   /* no check of any client was ever answered */
   LB_GUARD_STOPPED_UNANSWERED, /* clients that another one had overtaken stopped because nobody answered, and for no other reason */
 };
-/* What a history without damage shows of a guard by which clients check themselves (deadline,
- * signal, recheck). Overtaken is a client after whose grant of the key another one was granted it.
- * A stop without an answer counts like one with an answer if the client was cut off by then, by
- * proved cuts, from `needed` of these servers: fewer than that can still answer for the lock.
- * *ret_client: the first whose stop does not count, for LB_GUARD_STOPPED_UNANSWERED, else
- * LB_NO_NAME. Ends the process when memory is exhausted. */
+/* What a history without damage shows of a guard with which clients check themselves (deadline, signal, recheck). A
+ * client is overtaken when another one was granted the key after it. A stop without an answer counts if proved cuts had
+ * parted the client from `needed` of these servers: fewer can still answer for the lock. *ret_client: the first whose
+ * stop does not count, for LB_GUARD_STOPPED_UNANSWERED, else LB_NO_NAME. Ends the process when memory is exhausted. */
 enum lb_guard_evidence lb_evidence_guard(const struct lb_history *history, const char *const *servers, size_t count,
                                          size_t needed, uint32_t *ret_client);
-/* The same of the guards by which the resource checks (claim, fence). True if it refused an access of
- * a client that another one had overtaken there: since the client's latest grant, or if it was never
- * granted the key, an access of another client was accepted, or at any time one under a larger number.
- * Whom it refused for any other reason says nothing of the guard. */
+/* The same of guards with which the resource checks (claim, fence). True if it refused an overtaken client: since that
+ * client's latest grant, or if it was never granted the key, another one's access was accepted; or at any time one with
+ * a larger token. Other refusals say nothing of the guard. */
 bool lb_evidence_refused(const struct lb_history *history);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * topology.h - which servers a protocol can run on. A topology is one row of the table in
- * topology.c: a family of servers, how many of them, what they keep. The hooks that start and ask
- * them are the family's (family.h); a running one is a cluster (cluster.h).
+ * topology.h - which servers a protocol can run on. A topology is one row of the table in topology.c: a family of
+ * servers
+ * (family.h), how many of them, what they keep. A running one is a cluster (cluster.h).
  */
 #ifndef LB_TOPOLOGY_H
 #define LB_TOPOLOGY_H
@@ -11,12 +11,11 @@
 
 #define LB_SERVERS_MAX 8 /* of one topology */
 
-/* What a server that was killed comes back with, and how this goes with `storage` of the scenario
- * (memory or disk). */
+/* What a killed server comes back with, and how this goes with `storage` of the scenario. */
 enum lb_keeps {
-  LB_KEEPS_NOTHING, /* nothing is written: a restarted server is empty, whatever `storage` says */
-  LB_KEEPS_AS_ASKED, /* everything: with `disk` synced to it before it is acknowledged, with `memory` not synced at all */
-  LB_KEEPS_ON_DISK, /* everything, on disk even where `storage` says `memory`; when it is synced is in the row's settings */
+  LB_KEEPS_NOTHING,  /* nothing is written: a restarted server is empty, whatever `storage` says */
+  LB_KEEPS_AS_ASKED, /* everything: with `disk` synced before it is acknowledged, with `memory` not synced at all */
+  LB_KEEPS_ON_DISK,  /* everything, on disk whatever `storage` says; the row's settings say when it is synced */
 };
 
 struct lb_own;
@@ -28,30 +27,27 @@ struct lb_topology {
   size_t data_count;  /* servers that hold locks: masters, a primary and its replicas, members of an ensemble */
   size_t other_count; /* further servers (Sentinels, a pooler) */
   size_t shards;      /* parts that the keys are split into, each with a primary of its own; 0 = they are not split */
-  /* With faults: for how long a server has to be silent before the others take it for dead (which is not yet a
-   * takeover), as its settings have it; 0 = nobody looks (single servers, an operator). */
+  /* With faults: how long a server has to be silent before the others take it for dead, by its settings; 0 = nobody
+   * looks (single servers, an operator). */
   int64_t detector_ms;
   enum lb_keeps keeps;
-  int start_ms; /* processor time that a trial takes until its servers and clients are there, as measured on one machine; 0 = hardly any */
-  size_t
-      favourite; /* the data server, from 1, that Sentinel promotes before any other, whatever they have received; 0 = none */
+  int start_ms;     /* processor time until servers and clients of a trial are there, as measured; 0 = hardly any */
+  size_t favourite; /* the data server, from 1, that Sentinel promotes first, whatever it has received; 0 = none */
   bool synchronous; /* the primary acknowledges nothing that its replicas do not have */
-  /* Lines, each with its newline, at the end of the configuration of every data server, in its own
-   * words; they win over the family's. NULL = none. */
+  /* Lines at the end of the configuration of every data server; they win over the family's. NULL = none. */
   const char *settings;
   /* The same of the other servers; NULL = none. */
   const char *other_settings;
-  /* Another topology that it is like for its clients: a protocol that names that one runs on this
-   * one, too. A run takes it only where it is named ("PROTOCOL@TOPOLOGY"). NULL = it is for the
-   * protocols that name it. */
+  /* Another topology that looks the same to clients: its protocols run here, too. A run takes this one only where it is
+   * named ("PROTOCOL@TOPOLOGY"). NULL = only protocols that name it run here. */
   const char *stands_for;
-  /* What the other members do not say, in words of theory/facts.c: "copies=later takeover=replicas"; NULL = nothing.
-   * Those of the row that it stands for come first. */
+  /* Facts that the other members do not say, in words of theory/facts.c: "copies=later takeover=replicas". Those of
+   * `stands_for` come first. NULL = none. */
   const char *facts;
   const struct lb_own *own; /* the user's own servers (own/own.h), which nobody starts and nobody hurts; NULL = ours */
 };
 
-/* One row more, behind all others: of the user's own servers. It lives as long as the process. */
+/* Adds a row behind all others, of the user's own servers. It lives as long as the process. */
 void lb_topology_add(const struct lb_topology *topology);
 /* The rows in order, "none" first; NULL behind the last. */
 const struct lb_topology *lb_topology_at(size_t index);
@@ -66,9 +62,9 @@ const char *lb_topology_missing(const struct lb_topology *topology);
 /* Its servers' version in one line. 0, or -errno (-ENOENT: it has no servers, or their programs are
  * missing). */
 int lb_topology_version(const struct lb_topology *topology, char *buf, size_t size);
-/* Whether it has several data servers that serve only with a majority of them. */
+/* Whether several data servers serve only with a majority of them. */
 bool lb_topology_majority(const struct lb_topology *topology);
-/* Whether its servers' folders lie on a disk, if the scenario asks for memory or not. */
+/* Whether its servers' folders lie on a disk, with this `storage` of the scenario. */
 bool lb_topology_on_disk(const struct lb_topology *topology, bool memory_storage);
 /* "nothing", ... : what enum lb_keeps says, for people. */
 const char *lb_keeps_text(enum lb_keeps keeps);
