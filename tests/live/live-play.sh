@@ -18,6 +18,7 @@ outcomes() { wc -l <"$dir/got"; }
 member() { # ID MEMBER
   sed -n "/\"id\":$1,/s/.*\"$2\":\"*\([^,\"}]*\).*/\1/p" "$dir/got"
 }
+has_ended() { ! kill -0 "$tool" 2>/dev/null || grep -q '^State:.Z' "/proc/$tool/status" 2>/dev/null; } # the shell may have reaped it
 none_left() { [ -z "$(servers)" ] && [ -z "$(find "$dir" -maxdepth 2 -name '.*.partial')" ]; }
 
 {
@@ -93,6 +94,7 @@ tool=$!
 exec 3>"$dir/in"
 job control redis-token@redis '"id":1' >&3
 job control redis-token@redis '"id":2' >&3
+wait_until 30 has_ended || kill -KILL "$tool"
 wait $tool
 check 'a reader that goes away ends it, though the input is open' [ $? -eq 141 ]
 check '  in silence' [ "$(wc -l <"$dir/head") $(wc -c <"$dir/err")" = '1 0' ]
