@@ -134,6 +134,14 @@ def wrong_messages(root):
         yield f"only {count} messages were found"
 
 
+def wrong_themes(root):
+    """A theme of the changelog is a heading, or a line in bold."""
+    for theme in re.split(r"^(?=###? |\*\*)", (root / "CHANGELOG.md").read_text(), flags=re.M):
+        items = len(re.findall(r"^- ", theme, re.M))
+        if items > 10:
+            yield f"CHANGELOG.md: {theme.splitlines()[0]}: {items} items, expected at most 10"
+
+
 def not_found(root):
     """What is planted and not found."""
     word = next(iter(replaced(root)))
@@ -163,6 +171,7 @@ def main():
     root = tap.ROOT
     tap.check("every relative link and anchor of a page leads somewhere", list(wrong_links(root)))
     tap.check("README.md and docs/ are short", list(wrong_forms(root)))
+    tap.check("a theme of the changelog has ten items at most", list(wrong_themes(root)))
     tap.check("a planted word and a planted sentence are found", list(not_found(root)))
     tap.check("no page has a word that the glossary replaces", list(wrong_words_of_pages(root)))
     tap.check("messages have short sentences, and no such word", list(wrong_messages(root)))
