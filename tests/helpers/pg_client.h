@@ -29,14 +29,13 @@ extern union lb_value
 extern struct pg_server server;       /* the one that start_server() starts ... */
 extern const struct lb_target target; /* ... as clients see it */
 extern char base[];                   /* the folder of all servers of this test */
-extern struct client a, b;            /* open in every test that is WITH_CLIENTS */
+extern struct client a, b;            /* open in every test between open_clients() and close_clients() */
 
 /* cmocka's hooks: of the group, and of one test. */
 int start_server(void **state);
 int stop_server(void **state);
 int open_clients(void **state);
 int close_clients(void **state);
-#define WITH_CLIENTS(test) cmocka_unit_test_setup_teardown(test, open_clients, close_clients)
 
 lb_ns in_ms(struct client *client, int64_t ms);
 int open_client(struct client *client, const char *name, const struct lb_target *at, int64_t lock_wait_ms,

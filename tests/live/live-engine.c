@@ -3,18 +3,9 @@
  * The engine with a source that decides what is next while it plays: real trials of a lock that needs no servers. And
  * which jobs are of one pool.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "base/files.h"
 #include "run/engine.h"
 #include "run/plan.h"
@@ -100,27 +91,27 @@ static void expect(struct world *w, int most, int result, size_t played) {
   assert_int_equal(w->ended, played);
 }
 
-static void jobs_are_played_side_by_side_and_each_once(void **state) {
+TEST_WITH(jobs_are_played_side_by_side_and_each_once, set_up, tear_down) {
   struct world *w = *state;
   expect(w, 2, 0, JOBS);
   assert_int_equal(w->begun, JOBS);
   assert_int_equal(w->most, 2);
 }
 
-static void what_may_be_superfluous_waits_for_what_runs(void **state) {
+TEST_WITH(what_may_be_superfluous_waits_for_what_runs, set_up, tear_down) {
   struct world *w = *state;
   w->one_by_one = true;
   expect(w, JOBS, 0, JOBS);
   assert_int_equal(w->most, 1);
 }
 
-static void what_is_not_needed_is_not_played(void **state) {
+TEST_WITH(what_is_not_needed_is_not_played, set_up, tear_down) {
   struct world *w = *state;
   w->enough = 1;
   expect(w, JOBS, 0, 1);
 }
 
-static void an_outcome_can_end_it(void **state) {
+TEST_WITH(an_outcome_can_end_it, set_up, tear_down) {
   struct world *w = *state;
   w->result = -EPIPE;
   expect(w, 1, -EPIPE, 1);
@@ -137,7 +128,7 @@ static int hear(void *of) {
   return n < 0 ? -EIO : 0;
 }
 
-static void jobs_may_come_in_until_the_end_of_the_input(void **state) {
+TEST_WITH(jobs_may_come_in_until_the_end_of_the_input, set_up, tear_down) {
   struct world *w = *state;
   assert_int_equal(pipe(w->pipe), 0);
   assert_int_equal(write(w->pipe[1], "12", 2), 2);
@@ -155,8 +146,7 @@ static struct lb_trial_plan plan_of(const char *topology, const struct lb_scenar
       .topology = lb_topology_find(topology), .scenario = scenario, .trial = 1, .clients = clients};
 }
 
-static void those_of_one_pool_can_have_the_same_servers(void **state) {
-  (void)state;
+TEST(those_of_one_pool_can_have_the_same_servers) {
   static const struct lb_scenario timeline = {.kind = LB_KIND_TIMELINE}, load = {.kind = LB_KIND_LOAD};
   struct lb_trial_plan plan[] = {plan_of("redis", &timeline, 2), plan_of("redis-x3", &timeline, 2),
                                  plan_of("redis", &timeline, 3), plan_of("redis", &load, 2),
@@ -173,16 +163,4 @@ static void those_of_one_pool_can_have_the_same_servers(void **state) {
   assert_int_equal(pools[0].jobs, 2);
   assert_int_equal(pools[0].needs.clients, 3);
   assert_true(pools[0].needs.shared);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(jobs_are_played_side_by_side_and_each_once, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(what_may_be_superfluous_waits_for_what_runs, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(what_is_not_needed_is_not_played, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(an_outcome_can_end_it, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(jobs_may_come_in_until_the_end_of_the_input, set_up, tear_down),
-      cmocka_unit_test(those_of_one_pool_can_have_the_same_servers),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

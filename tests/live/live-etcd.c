@@ -2,19 +2,11 @@
  *
  * etcd-lease, etcd-v3lock and their helpers against a real etcd. Skipped without one.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-#include <errno.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
+#include "test.h"
 #include "backends/etcd_hooks.h"
 #include "base/clock.h"
 #include "base/files.h"
@@ -105,11 +97,10 @@ static int await(size_t i) { return client[i].protocol->wait(client[i].session, 
 
 /* ---- a request --------------------------------------------------------------------------------------------- */
 
-static void a_refused_connection_leaves_nothing_unknown(void **state) {
+TEST(a_refused_connection_leaves_nothing_unknown) {
   struct lb_endpoint nobody = {.service = "etcd", .host = "127.0.0.1", .port = 1};
   struct etcd_link *link;
   json_t *said;
-  (void)state;
   lb_env_init(&env, 1);
   assert_int_equal(etcd_open(&env.base, NULL, &nobody, in_ms(1000), &link), 0);
   assert_int_equal(etcd_call(link, "/v3/kv/txn", json_object(), in_ms(1000), &said), -ECONNREFUSED);
@@ -117,10 +108,9 @@ static void a_refused_connection_leaves_nothing_unknown(void **state) {
 }
 
 /* The late answer to the first is not taken for that to the second. */
-static void a_request_without_an_answer_is_unknown_and_given_up(void **state) {
+TEST(a_request_without_an_answer_is_unknown_and_given_up) {
   struct etcd_link *link;
   json_t *said;
-  (void)state;
   assert_int_equal(etcd_open(&env.base, NULL, &target.endpoints[0], in_ms(1000), &link), 0);
   assert_int_equal(etcd_call(link, "/v3/maintenance/status", json_object(), in_ms(1000), &said), LB_OK);
   json_decref(said);
@@ -136,10 +126,9 @@ static void a_request_without_an_answer_is_unknown_and_given_up(void **state) {
   etcd_close(link);
 }
 
-static void what_a_key_is_called_comes_back_as_it_was(void **state) {
+TEST(what_a_key_is_called_comes_back_as_it_was) {
   static const char *const names[] = {"", "a", "ab", "abc", "k-lock/7d7ba205cab5010c", "\x01\x7f ~"};
   char back[40];
-  (void)state;
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     json_t *text = etcd_text(names[i]);
     assert_int_equal(etcd_read_text(text, back, sizeof back), 0);
@@ -151,9 +140,8 @@ static void what_a_key_is_called_comes_back_as_it_was(void **state) {
 /* ---- leases ---------------------------------------------------------------------------------------------------- */
 
 /* Whatever a silent server may still have of it. */
-static void an_attempt_whose_lease_was_revoked_can_make_no_key(void **state) {
+TEST(an_attempt_whose_lease_was_revoked_can_make_no_key) {
   struct lb_grant grant = LB_GRANT_INIT;
-  (void)state;
   open_clients(&lb_etcd_lease);
   assert_int_equal(etcd_begin(&hand, &lock, &grant, in_ms(1000)), LB_OK);
   struct lb_grant late = grant;
@@ -164,8 +152,7 @@ static void an_attempt_whose_lease_was_revoked_can_make_no_key(void **state) {
   close_clients();
 }
 
-static void a_lease_serves_the_next_attempt_with_another_key(void **state) {
-  (void)state;
+TEST(a_lease_serves_the_next_attempt_with_another_key) {
   open_clients(&lb_etcd_lease);
   assert_int_equal(try(0), LB_OK);
   struct lb_grant first = client[0].grant;
@@ -179,8 +166,7 @@ static void a_lease_serves_the_next_attempt_with_another_key(void **state) {
   close_clients();
 }
 
-static void a_key_that_somebody_deleted_is_lost_although_its_lease_lives(void **state) {
-  (void)state;
+TEST(a_key_that_somebody_deleted_is_lost_although_its_lease_lives) {
   open_clients(&lb_etcd_lease);
   assert_int_equal(try(0), LB_OK);
   assert_int_equal(extend(0), LB_OK);
@@ -202,8 +188,7 @@ static void let_a_waiter_lose_its_lease(const struct lb_protocol *protocol) {
   assert_int_equal(await(1), LB_OK);
 }
 
-static void who_looks_for_its_key_asks_anew(void **state) {
-  (void)state;
+TEST(who_looks_for_its_key_asks_anew) {
   let_a_waiter_lose_its_lease(&lb_etcd_lease);
   uint64_t lease = etcd_lease(&client[1].grant);
   assert_int_equal(try(1), LB_OK);
@@ -214,8 +199,7 @@ static void who_looks_for_its_key_asks_anew(void **state) {
 }
 
 /* etcd issue 11456: a version that looks would refuse client 1. */
-static void the_lock_service_grants_on_a_dead_lease(void **state) {
-  (void)state;
+TEST(the_lock_service_grants_on_a_dead_lease) {
   let_a_waiter_lose_its_lease(&lb_etcd_v3lock);
   assert_int_equal(try(1), LB_OK);
   assert_int_equal(holds(1), LB_LOST);
@@ -227,8 +211,7 @@ static void the_lock_service_grants_on_a_dead_lease(void **state) {
 }
 
 /* A second call on the same lease could lose its key to the end of the first one. */
-static void a_call_that_broke_is_over_and_the_next_has_another_lease(void **state) {
-  (void)state;
+TEST(a_call_that_broke_is_over_and_the_next_has_another_lease) {
   open_clients(&lb_etcd_v3lock);
   assert_int_equal(try(0), LB_OK);
   assert_int_equal(try(1), LB_BUSY);
@@ -247,18 +230,7 @@ static void a_call_that_broke_is_over_and_the_next_has_another_lease(void **stat
   close_clients();
 }
 
-int main(void) {
-  if (lb_topology_missing(lb_topology_find("etcd"))) return skip_all("no etcd");
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_refused_connection_leaves_nothing_unknown),
-      cmocka_unit_test(a_request_without_an_answer_is_unknown_and_given_up),
-      cmocka_unit_test(what_a_key_is_called_comes_back_as_it_was),
-      cmocka_unit_test(an_attempt_whose_lease_was_revoked_can_make_no_key),
-      cmocka_unit_test(a_lease_serves_the_next_attempt_with_another_key),
-      cmocka_unit_test(a_key_that_somebody_deleted_is_lost_although_its_lease_lives),
-      cmocka_unit_test(who_looks_for_its_key_asks_anew),
-      cmocka_unit_test(the_lock_service_grants_on_a_dead_lease),
-      cmocka_unit_test(a_call_that_broke_is_over_and_the_next_has_another_lease),
-  };
-  return cmocka_run_group_tests_name("etcd", tests, start, stop);
-}
+static const char *missing(void) { return lb_topology_missing(lb_topology_find("etcd")) ? "no etcd" : NULL; }
+NEEDS(missing);
+
+GROUP(start, stop);

@@ -3,17 +3,9 @@
  * Locks that a server process of PostgreSQL holds, on a real server: each of them healthy, with its connection broken,
  * and with an answer that does not come. Skipped without one.
  */
-#include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "pg_client.h"
 #include "skip.h"
 
@@ -79,10 +71,7 @@ static void excludes(const char *key) {
   assert_int_equal(holds(&b, key, &theirs), LB_OK);
   assert_int_equal(release(&b, key, &theirs, 1000), LB_OK);
 }
-static void a_grant_excludes_and_a_release_frees(void **state) {
-  (void)state;
-  on_each(excludes);
-}
+TEST(a_grant_excludes_and_a_release_frees) { on_each(excludes); }
 
 static void is_repeated(const char *key) {
   struct lb_grant grant = LB_GRANT_INIT;
@@ -91,10 +80,7 @@ static void is_repeated(const char *key) {
   assert_int_equal(release(&a, key, &grant, 1000), LB_OK);
   assert_int_equal(row(&b, key), 0);
 }
-static void the_same_attempt_is_granted_once_more_and_released_once(void **state) {
-  (void)state;
-  on_each(is_repeated);
-}
+TEST(the_same_attempt_is_granted_once_more_and_released_once) { on_each(is_repeated); }
 
 static void is_not_ours(const char *key) {
   struct lb_grant grant = LB_GRANT_INIT;
@@ -105,13 +91,9 @@ static void is_not_ours(const char *key) {
   assert_int_equal(holds(&a, key, &grant), LB_OK); /* its connection stands */
   assert_int_equal(release(&a, key, &grant, 1000), LB_OK);
 }
-static void the_grant_of_another_session_is_left_alone(void **state) {
-  (void)state;
-  on_each(is_not_ours);
-}
+TEST(the_grant_of_another_session_is_left_alone) { on_each(is_not_ours); }
 
-static void a_session_holds_an_advisory_lock_as_often_as_it_was_granted(void **state) {
-  (void)state;
+TEST(a_session_holds_an_advisory_lock_as_often_as_it_was_granted) {
   struct lb_grant one = LB_GRANT_INIT, two = LB_GRANT_INIT, other = LB_GRANT_INIT;
   tested = &lb_pg_advisory;
   open_clients(NULL);
@@ -127,8 +109,7 @@ static void a_session_holds_an_advisory_lock_as_often_as_it_was_granted(void **s
   close_clients(NULL);
 }
 
-static void a_session_has_a_transaction_for_each_lock(void **state) {
-  (void)state;
+TEST(a_session_has_a_transaction_for_each_lock) {
   for (size_t i = 1; i < ALL; i++) {
     struct lb_grant one = LB_GRANT_INIT, again = LB_GRANT_INIT, two = LB_GRANT_INIT, other = LB_GRANT_INIT;
     tested = all[i];
@@ -148,8 +129,7 @@ static void a_session_has_a_transaction_for_each_lock(void **state) {
 }
 
 /* The one connection too many is refused, and costs nothing of what is held. */
-static void a_session_without_a_free_connection_is_refused(void **state) {
-  (void)state;
+TEST(a_session_without_a_free_connection_is_refused) {
   static struct lb_grant grants[33];
   char key[40];
   tested = &lb_pg_advisory_xact;
@@ -180,10 +160,7 @@ static void is_numbered(const char *key) {
   assert_int_equal(theirs.fence, mine.fence + 1);
   assert_int_equal(release(&b, key, &theirs, 1000), LB_OK);
 }
-static void a_number_is_drawn_by_who_is_granted_and_by_nobody_else(void **state) {
-  (void)state;
-  on_each(is_numbered);
-}
+TEST(a_number_is_drawn_by_who_is_granted_and_by_nobody_else) { on_each(is_numbered); }
 
 /* ---- without the connection --------------------------------------------------------------------------------- */
 
@@ -204,10 +181,7 @@ static void ends_with_its_process(const char *key) {
   assert_int_equal(try(&a, key, &mine, 1000), LB_OK); /* over a new one */
   assert_int_equal(release(&a, key, &mine, 1000), LB_OK);
 }
-static void a_hold_ends_with_its_server_process(void **state) {
-  (void)state;
-  on_each(ends_with_its_process);
-}
+TEST(a_hold_ends_with_its_server_process) { on_each(ends_with_its_process); }
 
 static pid_t to_be_stopped;
 
@@ -235,10 +209,7 @@ static void is_asked_in_vain(const char *key) {
   assert_int_equal(try(&b, key, &other, 1000), LB_OK);
   assert_int_equal(release(&b, key, &other, 1000), LB_OK);
 }
-static void a_try_without_an_answer_is_never_a_hold(void **state) {
-  (void)state;
-  on_each(is_asked_in_vain);
-}
+TEST(a_try_without_an_answer_is_never_a_hold) { on_each(is_asked_in_vain); }
 
 /* The statement that frees has no answer; asked again it is done. */
 static void is_freed_in_vain(const char *key) {
@@ -255,10 +226,7 @@ static void is_freed_in_vain(const char *key) {
   assert_int_equal(release(&a, key, &grant, 3000), LB_OK);
   assert_int_equal(row(&b, key), 0);
 }
-static void a_release_without_an_answer_is_done_when_repeated(void **state) {
-  (void)state;
-  on_each(is_freed_in_vain);
-}
+TEST(a_release_without_an_answer_is_done_when_repeated) { on_each(is_freed_in_vain); }
 
 static void is_torn_down(const char *key) {
   struct lb_grant mine = LB_GRANT_INIT;
@@ -268,15 +236,11 @@ static void is_torn_down(const char *key) {
   assert_int_equal(doubt(&a, key, &mine), LB_LOST);
   assert_int_equal(b.protocol->teardown(b.session, in_ms(&b, 5000)), LB_OK);
 }
-static void teardown_ends_what_others_still_hold(void **state) {
-  (void)state;
-  on_each(is_torn_down);
-}
+TEST(teardown_ends_what_others_still_hold) { on_each(is_torn_down); }
 
 /* ---- a transaction that idles --------------------------------------------------------------------------------- */
 
-static void a_transaction_that_idles_is_ended_and_its_holder_told(void **state) {
-  (void)state;
+TEST(a_transaction_that_idles_is_ended_and_its_holder_told) {
   for (size_t i = 1; i < ALL; i++) {
     struct lb_grant mine = LB_GRANT_INIT, theirs = LB_GRANT_INIT;
     tested = all[i];
@@ -300,21 +264,7 @@ static void a_transaction_that_idles_is_ended_and_its_holder_told(void **state) 
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_grant_excludes_and_a_release_frees),
-      cmocka_unit_test(the_same_attempt_is_granted_once_more_and_released_once),
-      cmocka_unit_test(the_grant_of_another_session_is_left_alone),
-      cmocka_unit_test(a_session_holds_an_advisory_lock_as_often_as_it_was_granted),
-      cmocka_unit_test(a_session_has_a_transaction_for_each_lock),
-      cmocka_unit_test(a_session_without_a_free_connection_is_refused),
-      cmocka_unit_test(a_number_is_drawn_by_who_is_granted_and_by_nobody_else),
-      cmocka_unit_test(a_hold_ends_with_its_server_process),
-      cmocka_unit_test(a_try_without_an_answer_is_never_a_hold),
-      cmocka_unit_test(a_release_without_an_answer_is_done_when_repeated),
-      cmocka_unit_test(teardown_ends_what_others_still_hold),
-      cmocka_unit_test(a_transaction_that_idles_is_ended_and_its_holder_told),
-  };
-  if (!pg_server_installed()) return skip_all("no PostgreSQL server programs");
-  return cmocka_run_group_tests(tests, start_server, stop_server);
-}
+static const char *missing(void) { return pg_server_installed() ? NULL : "no PostgreSQL server programs"; }
+NEEDS(missing);
+
+GROUP(start_server, stop_server);

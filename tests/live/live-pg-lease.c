@@ -4,14 +4,8 @@
  * did not come. Skipped without one.
  */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "pg_client.h"
 #include "skip.h"
 
@@ -62,8 +56,16 @@ static struct pg_conn *operator_locks(const char *key) {
 
 /* ---- the lease --------------------------------------------------------------------------------------------- */
 
-static void a_lease_that_is_over_is_taken_over_with_a_larger_number(void **state) {
-  (void)state;
+#define SERVER_CLOCK(f) TEST_WITH(f, open_server_clock, close_clients)
+#define LISTED_FOR_CLIENT_CLOCK(f) LISTED_AS(client_clock, "client clock: ", f, open_client_clock, close_clients)
+#define CLIENT_CLOCK(f)                                                                                                \
+  LISTED_FOR_CLIENT_CLOCK(f);                                                                                          \
+  TEST_BODY(f)
+#define BOTH_CLOCKS(f)                                                                                                 \
+  LISTED_FOR_CLIENT_CLOCK(f);                                                                                          \
+  SERVER_CLOCK(f)
+
+BOTH_CLOCKS(a_lease_that_is_over_is_taken_over_with_a_larger_number) {
   struct lb_grant mine = LB_GRANT_INIT, theirs = LB_GRANT_INIT;
   assert_int_equal(try_for(&a, "k1", SHORT_MS, &mine), LB_OK);
   assert_true(mine.valid_until < mine.asked_at + SHORT_MS * LB_NS_PER_MS);
@@ -85,8 +87,7 @@ static void a_lease_that_is_over_is_taken_over_with_a_larger_number(void **state
   assert_int_equal(row(&b, "k1"), 0);
 }
 
-static void a_refused_try_draws_no_number(void **state) {
-  (void)state;
+SERVER_CLOCK(a_refused_try_draws_no_number) {
   struct lb_grant mine = LB_GRANT_INIT, theirs = LB_GRANT_INIT;
   struct pg_conn *operator= operator_open();
   assert_int_equal(try(&a, "k2", &mine, 1000), LB_OK);
@@ -97,8 +98,7 @@ static void a_refused_try_draws_no_number(void **state) {
   pg_close(operator);
 }
 
-static void the_same_attempt_keeps_its_lease_and_its_number(void **state) {
-  (void)state;
+SERVER_CLOCK(the_same_attempt_keeps_its_lease_and_its_number) {
   struct lb_grant mine = LB_GRANT_INIT;
   assert_int_equal(try(&a, "k3", &mine, 1000), LB_OK);
   struct lb_grant again = mine;
@@ -109,8 +109,7 @@ static void the_same_attempt_keeps_its_lease_and_its_number(void **state) {
 }
 
 /* Also by who has asked before: what is prepared for the one is not taken for the other. */
-static void a_hold_is_confirmed_by_a_write(void **state) {
-  (void)state;
+SERVER_CLOCK(a_hold_is_confirmed_by_a_write) {
   struct lb_grant mine = LB_GRANT_INIT;
   struct pg_conn *operator= operator_open();
   static const char writer[] = "SELECT xmin::text::bigint FROM lockbench_lease WHERE name = 'k3'";
@@ -131,8 +130,7 @@ static void *try_of_a(void *arg) {
 }
 
 /* now() would be the moment the statement came, before it waited for somebody else's transaction. */
-static void a_lease_is_dated_after_the_wait_for_the_row(void **state) {
-  (void)state;
+SERVER_CLOCK(a_lease_is_dated_after_the_wait_for_the_row) {
   struct lb_grant mine = LB_GRANT_INIT;
   pthread_t thread;
   make_row("k4");
@@ -159,8 +157,7 @@ static void a_lease_is_dated_after_the_wait_for_the_row(void **state) {
 
 /* ---- whose clock ------------------------------------------------------------------------------------------- */
 
-static void the_clock_of_a_client_does_not_matter(void **state) {
-  (void)state;
+SERVER_CLOCK(the_clock_of_a_client_does_not_matter) {
   struct lb_grant mine = LB_GRANT_INIT, theirs = LB_GRANT_INIT;
   assert_int_equal(try(&a, "k5", &mine, 1000), LB_OK);
   b.env.base.wall_ms = wall_ahead_ms;
@@ -168,8 +165,7 @@ static void the_clock_of_a_client_does_not_matter(void **state) {
   assert_int_equal(release(&a, "k5", &mine, 1000), LB_OK);
 }
 
-static void a_client_whose_clock_is_ahead_takes_a_lease_that_runs(void **state) {
-  (void)state;
+CLIENT_CLOCK(a_client_whose_clock_is_ahead_takes_a_lease_that_runs) {
   struct lb_grant mine = LB_GRANT_INIT, theirs = LB_GRANT_INIT;
   assert_int_equal(try(&a, "k6", &mine, 1000), LB_OK);
   assert_int_equal(try(&b, "k6", &theirs, 1000), LB_BUSY);
@@ -190,8 +186,7 @@ static void pause_for_a_lease(struct lb_env *env, const char *name) {
   lb_sleep_until(env, lb_now(env) + (SHORT_MS + 20) * LB_NS_PER_MS);
 }
 
-static void a_pause_after_reading_the_clock_makes_a_lease_that_is_over(void **state) {
-  (void)state;
+CLIENT_CLOCK(a_pause_after_reading_the_clock_makes_a_lease_that_is_over) {
   struct lb_grant mine = LB_GRANT_INIT, theirs = LB_GRANT_INIT;
   a.env.base.point = pause_for_a_lease;
   assert_int_equal(try_for(&a, "k7", SHORT_MS, &mine), LB_OK);
@@ -213,8 +208,7 @@ static struct pg_conn *abandon(const char *key, struct lb_grant *grant) {
   return operator;
 }
 
-static void an_abandoned_upsert_stays_unknown_until_it_has_run(void **state) {
-  (void)state;
+BOTH_CLOCKS(an_abandoned_upsert_stays_unknown_until_it_has_run) {
   struct lb_grant grant, next = LB_GRANT_INIT;
   struct pg_conn *operator= abandon("k8", &grant);
   assert_int_equal(resolve(&a, "k8", &grant, 200), LB_UNKNOWN);
@@ -232,8 +226,7 @@ static void an_abandoned_upsert_stays_unknown_until_it_has_run(void **state) {
   pg_close(operator);
 }
 
-static void an_abandoned_upsert_that_lost_is_not_held(void **state) {
-  (void)state;
+SERVER_CLOCK(an_abandoned_upsert_that_lost_is_not_held) {
   struct lb_grant grant;
   struct pg_conn *operator= abandon("k9", &grant);
   operator_says(operator, "UPDATE lockbench_lease SET owner = 'operator', until = 'infinity' WHERE name = 'k9'");
@@ -244,8 +237,7 @@ static void an_abandoned_upsert_that_lost_is_not_held(void **state) {
   pg_close(operator);
 }
 
-static void release_waits_for_an_abandoned_upsert_and_ends_its_lease(void **state) {
-  (void)state;
+SERVER_CLOCK(release_waits_for_an_abandoned_upsert_and_ends_its_lease) {
   struct lb_grant grant;
   struct pg_conn *operator= abandon("k10", &grant);
   assert_int_equal(release(&a, "k10", &grant, 200), LB_UNKNOWN);
@@ -255,8 +247,7 @@ static void release_waits_for_an_abandoned_upsert_and_ends_its_lease(void **stat
   pg_close(operator);
 }
 
-static void a_release_whose_answer_was_lost_is_done_when_repeated(void **state) {
-  (void)state;
+SERVER_CLOCK(a_release_whose_answer_was_lost_is_done_when_repeated) {
   struct lb_grant grant = LB_GRANT_INIT;
   close_client(&a);
   assert_int_equal(open_client(&a, "a", &target, 60000, 2000), 0);
@@ -269,8 +260,7 @@ static void a_release_whose_answer_was_lost_is_done_when_repeated(void **state) 
   pg_close(operator);
 }
 
-static void an_extension_without_an_answer_never_moves_the_end_out(void **state) {
-  (void)state;
+SERVER_CLOCK(an_extension_without_an_answer_never_moves_the_end_out) {
   struct lb_grant grant = LB_GRANT_INIT;
   close_client(&a);
   assert_int_equal(open_client(&a, "a", &target, 60000, 2000), 0);
@@ -287,8 +277,7 @@ static void an_extension_without_an_answer_never_moves_the_end_out(void **state)
   pg_close(operator);
 }
 
-static void an_extension_that_waits_too_long_for_the_row_is_unknown(void **state) {
-  (void)state;
+SERVER_CLOCK(an_extension_that_waits_too_long_for_the_row_is_unknown) {
   struct lb_grant grant = LB_GRANT_INIT;
   assert_int_equal(try(&a, "k13", &grant, 1000), LB_OK);
   struct pg_conn *operator= operator_locks("k13"); /* lock_wait_ms is 100 here */
@@ -312,8 +301,7 @@ static void end_waits_for_a_standby(struct pg_conn *operator) {
     assert_true(lb_now(&a.env.base) < end);
 }
 
-static void a_hold_is_not_confirmed_by_a_lease_that_no_standby_has(void **state) {
-  (void)state;
+SERVER_CLOCK(a_hold_is_not_confirmed_by_a_lease_that_no_standby_has) {
   struct lb_grant grant = LB_GRANT_INIT;
   struct pg_conn *operator= operator_open();
   int rc = LB_OK;
@@ -338,29 +326,7 @@ static void a_hold_is_not_confirmed_by_a_lease_that_no_standby_has(void **state)
   pg_close(operator);
 }
 
-int main(void) {
-#define SERVER_CLOCK(f) cmocka_unit_test_setup_teardown(f, open_server_clock, close_clients)
-#define CLIENT_CLOCK(f)                                                                                                \
-  { "client clock: " #f, f, open_client_clock, close_clients, NULL }
-  const struct CMUnitTest tests[] = {
-      SERVER_CLOCK(a_lease_that_is_over_is_taken_over_with_a_larger_number),
-      CLIENT_CLOCK(a_lease_that_is_over_is_taken_over_with_a_larger_number),
-      SERVER_CLOCK(a_refused_try_draws_no_number),
-      SERVER_CLOCK(the_same_attempt_keeps_its_lease_and_its_number),
-      SERVER_CLOCK(a_hold_is_confirmed_by_a_write),
-      SERVER_CLOCK(a_lease_is_dated_after_the_wait_for_the_row),
-      SERVER_CLOCK(the_clock_of_a_client_does_not_matter),
-      CLIENT_CLOCK(a_client_whose_clock_is_ahead_takes_a_lease_that_runs),
-      CLIENT_CLOCK(a_pause_after_reading_the_clock_makes_a_lease_that_is_over),
-      SERVER_CLOCK(an_abandoned_upsert_stays_unknown_until_it_has_run),
-      CLIENT_CLOCK(an_abandoned_upsert_stays_unknown_until_it_has_run),
-      SERVER_CLOCK(an_abandoned_upsert_that_lost_is_not_held),
-      SERVER_CLOCK(release_waits_for_an_abandoned_upsert_and_ends_its_lease),
-      SERVER_CLOCK(a_release_whose_answer_was_lost_is_done_when_repeated),
-      SERVER_CLOCK(an_extension_without_an_answer_never_moves_the_end_out),
-      SERVER_CLOCK(an_extension_that_waits_too_long_for_the_row_is_unknown),
-      SERVER_CLOCK(a_hold_is_not_confirmed_by_a_lease_that_no_standby_has),
-  };
-  if (!pg_server_installed()) return skip_all("no PostgreSQL server programs");
-  return cmocka_run_group_tests(tests, start_server, stop_server);
-}
+static const char *missing(void) { return pg_server_installed() ? NULL : "no PostgreSQL server programs"; }
+NEEDS(missing);
+
+GROUP(start_server, stop_server);

@@ -3,16 +3,9 @@
  * pg-row on a real PostgreSQL server: what a statement may still do when its answer did not come. Skipped without
  * one.
  */
-#include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "pg_client.h"
 #include "skip.h"
 
@@ -29,8 +22,7 @@ static struct pg_conn *abandon_insert(struct client *client, const char *key, co
   return operator;
 }
 
-static void an_abandoned_insert_stays_unknown_until_it_has_run(void **state) {
-  (void)state;
+TEST_WITH(an_abandoned_insert_stays_unknown_until_it_has_run, open_clients, close_clients) {
   struct lb_grant grant;
   struct pg_conn *operator= abandon_insert(&a, "k5", "INSERT INTO lockbench_row VALUES ('k5', 'operator')", &grant);
   assert_int_equal(resolve(&a, "k5", &grant, 200), LB_UNKNOWN);
@@ -43,8 +35,7 @@ static void an_abandoned_insert_stays_unknown_until_it_has_run(void **state) {
   assert_int_equal(row(&a, "k5"), 0);
 }
 
-static void an_abandoned_insert_that_lost_is_not_held(void **state) {
-  (void)state;
+TEST_WITH(an_abandoned_insert_that_lost_is_not_held, open_clients, close_clients) {
   struct lb_grant grant;
   struct pg_conn *operator= abandon_insert(&a, "k6", "INSERT INTO lockbench_row VALUES ('k6', 'operator')", &grant);
   operator_says(operator, "COMMIT");
@@ -55,8 +46,7 @@ static void an_abandoned_insert_that_lost_is_not_held(void **state) {
   assert_int_equal(release(&a, "k6", &grant, 1000), LB_OK); /* nothing remains of an attempt that was never granted */
 }
 
-static void release_waits_for_an_abandoned_insert_and_removes_its_row(void **state) {
-  (void)state;
+TEST_WITH(release_waits_for_an_abandoned_insert_and_removes_its_row, open_clients, close_clients) {
   struct lb_grant grant;
   struct pg_conn *operator= abandon_insert(&a, "k7", "INSERT INTO lockbench_row VALUES ('k7', 'operator')", &grant);
   assert_int_equal(release(&a, "k7", &grant, 200), LB_UNKNOWN);
@@ -66,8 +56,7 @@ static void release_waits_for_an_abandoned_insert_and_removes_its_row(void **sta
   assert_int_equal(row(&a, "k7"), 0);
 }
 
-static void a_release_whose_answer_was_lost_is_done_when_repeated(void **state) {
-  (void)state;
+TEST_WITH(a_release_whose_answer_was_lost_is_done_when_repeated, open_clients, close_clients) {
   struct lb_grant grant = LB_GRANT_INIT;
   close_client(&a);
   assert_int_equal(open_client(&a, "a", &target, 60000, 2000), 0);
@@ -106,8 +95,7 @@ static int processes_with(pid_t pid) {
   return count;
 }
 
-static void an_unread_insert_is_unknown_and_never_comes_after_not_held(void **state) {
-  (void)state;
+TEST_WITH(an_unread_insert_is_unknown_and_never_comes_after_not_held, open_clients, close_clients) {
   struct lb_grant grant = LB_GRANT_INIT;
   pid_t pid = stop_backend_of_a("k9");
   assert_int_equal(try(&a, "k9", &grant, 200), LB_UNKNOWN);
@@ -122,8 +110,7 @@ static void an_unread_insert_is_unknown_and_never_comes_after_not_held(void **st
 }
 
 /* As after a cut in which the request got lost: the server process never heard of it, and waits for ever. */
-static void a_server_process_that_waits_for_a_lost_insert_is_ended(void **state) {
-  (void)state;
+TEST_WITH(a_server_process_that_waits_for_a_lost_insert_is_ended, open_clients, close_clients) {
   struct lb_grant grant = LB_GRANT_INIT;
   struct pg_conn *idle = operator_open(), *operator= operator_open();
   PGresult *result = NULL;
@@ -139,8 +126,7 @@ static void a_server_process_that_waits_for_a_lost_insert_is_ended(void **state)
   pg_close(idle);
 }
 
-static void a_stopped_server_makes_a_try_unknown_in_time(void **state) {
-  (void)state;
+TEST_WITH(a_stopped_server_makes_a_try_unknown_in_time, open_clients, close_clients) {
   struct lb_grant grant = LB_GRANT_INIT, other = LB_GRANT_INIT;
   assert_int_equal(try(&a, "k10", &grant, 1000), LB_OK); /* prepares the statement: or else only that would get stuck */
   assert_int_equal(release(&a, "k10", &grant, 1000), LB_OK);
@@ -166,8 +152,7 @@ static void a_stopped_server_makes_a_try_unknown_in_time(void **state) {
 }
 
 /* A commit that waits for the copy of a standby which is not there: nobody sees the row, and yet it will stand. */
-static void an_insert_that_waits_for_a_standby_is_unknown_and_stands_later(void **state) {
-  (void)state;
+TEST_WITH(an_insert_that_waits_for_a_standby_is_unknown_and_stands_later, open_clients, close_clients) {
   struct lb_grant grant, other = LB_GRANT_INIT;
   char key[24];
   int rc = LB_OK;
@@ -194,17 +179,7 @@ static void an_insert_that_waits_for_a_standby_is_unknown_and_stands_later(void 
   pg_close(operator);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      WITH_CLIENTS(an_abandoned_insert_stays_unknown_until_it_has_run),
-      WITH_CLIENTS(an_abandoned_insert_that_lost_is_not_held),
-      WITH_CLIENTS(release_waits_for_an_abandoned_insert_and_removes_its_row),
-      WITH_CLIENTS(a_release_whose_answer_was_lost_is_done_when_repeated),
-      WITH_CLIENTS(an_unread_insert_is_unknown_and_never_comes_after_not_held),
-      WITH_CLIENTS(a_server_process_that_waits_for_a_lost_insert_is_ended),
-      WITH_CLIENTS(an_insert_that_waits_for_a_standby_is_unknown_and_stands_later),
-      WITH_CLIENTS(a_stopped_server_makes_a_try_unknown_in_time),
-  };
-  if (!pg_server_installed()) return skip_all("no PostgreSQL server programs");
-  return cmocka_run_group_tests(tests, start_server, stop_server);
-}
+static const char *missing(void) { return pg_server_installed() ? NULL : "no PostgreSQL server programs"; }
+NEEDS(missing);
+
+GROUP(start_server, stop_server);

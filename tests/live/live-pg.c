@@ -2,23 +2,13 @@
  *
  * pg-row against a real PostgreSQL server: healthy, gone, back, and with a standby beside it. Skipped without one.
  */
-#include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "pg_client.h"
 #include "skip.h"
 
-static void before_setup_no_server_knows_of_any_holder(void **state) {
-  (void)state;
+TEST(before_setup_no_server_knows_of_any_holder) {
   struct lb_grant grant = LB_GRANT_INIT;
   assert_int_equal(open_client(&a, "a", &target, 100, 10000), 0);
   assert_int_equal(row(&a, "k"), 0);
@@ -28,8 +18,7 @@ static void before_setup_no_server_knows_of_any_holder(void **state) {
   close_client(&a);
 }
 
-static void a_grant_excludes_and_a_release_frees(void **state) {
-  (void)state;
+TEST_WITH(a_grant_excludes_and_a_release_frees, open_clients, close_clients) {
   struct lb_grant mine = LB_GRANT_INIT, theirs = LB_GRANT_INIT;
   assert_int_equal(try(&a, "k1", &mine, 1000), LB_OK);
   assert_true(mine.valid_until == LB_NEVER);
@@ -44,8 +33,7 @@ static void a_grant_excludes_and_a_release_frees(void **state) {
   assert_int_equal(release(&b, "k1", &theirs, 1000), LB_OK);
 }
 
-static void a_release_by_another_owner_says_lost_and_leaves_the_row(void **state) {
-  (void)state;
+TEST_WITH(a_release_by_another_owner_says_lost_and_leaves_the_row, open_clients, close_clients) {
   struct lb_grant mine = LB_GRANT_INIT, theirs = LB_GRANT_INIT;
   assert_int_equal(try(&a, "k2", &mine, 1000), LB_OK);
   struct lb_grant stale = mine;
@@ -57,8 +45,7 @@ static void a_release_by_another_owner_says_lost_and_leaves_the_row(void **state
   assert_int_equal(release(&b, "k2", &theirs, 1000), LB_LOST);
 }
 
-static void the_same_attempt_is_granted_once_more_and_released_once(void **state) {
-  (void)state;
+TEST_WITH(the_same_attempt_is_granted_once_more_and_released_once, open_clients, close_clients) {
   struct lb_grant grant = LB_GRANT_INIT, other = LB_GRANT_INIT;
   assert_int_equal(try(&a, "k3", &grant, 1000), LB_OK);
   assert_int_equal(try(&a, "k3", &grant, 1000), LB_OK);
@@ -67,8 +54,7 @@ static void the_same_attempt_is_granted_once_more_and_released_once(void **state
   assert_int_equal(row(&a, "k3"), 0);
 }
 
-static void a_try_waits_for_an_uncommitted_row_no_longer_than_lock_wait(void **state) {
-  (void)state;
+TEST_WITH(a_try_waits_for_an_uncommitted_row_no_longer_than_lock_wait, open_clients, close_clients) {
   struct lb_grant grant = LB_GRANT_INIT;
   struct pg_conn *operator= operator_open();
   operator_says(operator, "BEGIN");
@@ -92,8 +78,7 @@ static bool answers(struct pg_conn *conn, const struct sql_stmt *stmt, const cha
 
 /* What a client sees behind a pooler in transaction mode: its statement is there before it has made it, or gone. It
  * goes on without. */
-static void a_statement_of_a_shared_session_is_sent_unprepared(void **state) {
-  (void)state;
+TEST_WITH(a_statement_of_a_shared_session_is_sent_unprepared, open_clients, close_clients) {
   static const struct sql_stmt one = {"SELECT 1", 0}, two = {"SELECT 2", 0},
                                count = {"SELECT count(*) FROM pg_prepared_statements", 0};
   struct pg_conn *conn = operator_open(), *other = operator_open();
@@ -115,8 +100,7 @@ static void a_statement_of_a_shared_session_is_sent_unprepared(void **state) {
   pg_close(conn);
 }
 
-static void a_pooler_is_seen_by_the_process_that_answers(void **state) {
-  (void)state;
+TEST_WITH(a_pooler_is_seen_by_the_process_that_answers, open_clients, close_clients) {
   static const struct sql_stmt count = {"SELECT count(*) FROM pg_prepared_statements", 0};
   struct pg_conn *conn = operator_open();
   int pid = operator_says(conn, "SELECT pg_backend_pid()");
@@ -177,15 +161,14 @@ static void waits_and_wins(const char *key, const char *change_sql) {
   pg_close(witness);
 }
 
-static void a_number_is_drawn_after_the_wait_for_the_row(void **state) {
-  (void)state;
+TEST_WITH(a_number_is_drawn_after_the_wait_for_the_row, open_clients, close_clients) {
   struct pg_conn *operator= operator_open();
   operator_says(operator, "INSERT INTO lockbench_row VALUES ('k14', 'operator')");
   pg_close(operator);
   waits_and_wins("k14", "DELETE FROM lockbench_row WHERE name = 'k14'");
 }
 
-static void a_number_of_a_lease_is_drawn_after_the_wait_for_the_row(void **state) {
+TEST_WITH(a_number_of_a_lease_is_drawn_after_the_wait_for_the_row, open_clients, close_clients) {
   struct lb_grant grant = LB_GRANT_INIT;
   close_clients(state);
   tested = &lb_pg_lease;
@@ -196,8 +179,7 @@ static void a_number_of_a_lease_is_drawn_after_the_wait_for_the_row(void **state
   tested = &lb_pg_row;
 }
 
-static void a_repeated_attempt_has_a_number_below_the_next_holders(void **state) {
-  (void)state;
+TEST_WITH(a_repeated_attempt_has_a_number_below_the_next_holders, open_clients, close_clients) {
   struct lb_grant mine = LB_GRANT_INIT, next = LB_GRANT_INIT;
   assert_int_equal(try(&a, "k16", &mine, 1000), LB_OK);
   uint64_t first = mine.fence;
@@ -210,8 +192,7 @@ static void a_repeated_attempt_has_a_number_below_the_next_holders(void **state)
   assert_int_equal(release(&b, "k16", &next, 1000), LB_OK);
 }
 
-static void a_session_survives_a_killed_and_restarted_server(void **state) {
-  (void)state;
+TEST_WITH(a_session_survives_a_killed_and_restarted_server, open_clients, close_clients) {
   struct lb_grant mine = LB_GRANT_INIT, theirs = LB_GRANT_INIT;
   assert_int_equal(try(&a, "k11", &mine, 1000), LB_OK);
   assert_int_equal(try(&b, "k11", &theirs, 1000), LB_BUSY);
@@ -228,8 +209,7 @@ static void a_session_survives_a_killed_and_restarted_server(void **state) {
   assert_int_equal(release(&a, "k11", &mine, 2000), LB_OK);
 }
 
-static void opening_without_a_server_fails_in_time(void **state) {
-  (void)state;
+TEST(opening_without_a_server_fails_in_time) {
   struct lb_endpoint nobody = {"postgres", "127.0.0.1", free_port()};
   struct lb_target nowhere = {.topology = "pg", .endpoints = &nobody, .count = 1};
   struct client c;
@@ -237,8 +217,7 @@ static void opening_without_a_server_fails_in_time(void **state) {
   close_client(&c);
 }
 
-static void a_primary_is_found_behind_a_dead_server_and_a_standby(void **state) {
-  (void)state;
+TEST_WITH(a_primary_is_found_behind_a_dead_server_and_a_standby, open_clients, close_clients) {
   struct pg_server standby;
   struct client c;
   struct lb_grant grant = LB_GRANT_INIT;
@@ -303,8 +282,7 @@ static int try_at(const char *host, const char *user, const char *password, bool
 }
 
 /* The server reads its files again a moment after it was told to. */
-static void a_login_is_asked_for_and_given(void **state) {
-  (void)state;
+TEST_WITH(a_login_is_asked_for_and_given, open_clients, close_clients) {
   ask_for_a_password();
   lb_ns end = in_ms(&b, 5000);
   while (try_at("127.0.0.1", "locker", "wrong", false) != -EACCES) assert_true(lb_now(&b.env.base) < end);
@@ -314,23 +292,20 @@ static void a_login_is_asked_for_and_given(void **state) {
   assert_int_equal(try_at("127.0.0.1", "locker", "word", false), LB_OK);
 }
 
-static void a_server_is_found_by_name_and_by_ipv6(void **state) {
-  (void)state;
+TEST_WITH(a_server_is_found_by_name_and_by_ipv6, open_clients, close_clients) {
   assert_int_equal(try_at("localhost", NULL, NULL, false), LB_OK);
   if (has_ipv6()) assert_int_equal(try_at("::1", NULL, NULL, false), LB_OK);
   assert_int_equal(try_at("no name at all", NULL, NULL, false), -ENOENT);
 }
 
-static void encryption_that_the_server_does_not_have_is_told(void **state) {
-  (void)state;
+TEST_WITH(encryption_that_the_server_does_not_have_is_told, open_clients, close_clients) {
   assert_int_equal(try_at("127.0.0.1", NULL, NULL, true), -EIO);
   assert_non_null(strstr(a.env.base.err, "SSL"));
 }
 
 /* ---- teardown -------------------------------------------------------------------------------------------- */
 
-static void teardown_drops_the_schema_with_all_that_is_in_it(void **state) {
-  (void)state;
+TEST_WITH(teardown_drops_the_schema_with_all_that_is_in_it, open_clients, close_clients) {
   struct lb_grant grant = LB_GRANT_INIT;
   struct pg_conn *operator= operator_open();
   const char *mine = "SELECT count(*) FROM pg_namespace WHERE nspname = 'k'";
@@ -347,8 +322,7 @@ static void teardown_drops_the_schema_with_all_that_is_in_it(void **state) {
 }
 
 /* Somebody's transaction is in the way. */
-static void teardown_comes_back_at_its_deadline(void **state) {
-  (void)state;
+TEST_WITH(teardown_comes_back_at_its_deadline, open_clients, close_clients) {
   struct pg_conn *operator= operator_open();
   operator_says(operator, "BEGIN");
   operator_says(operator, "SELECT count(*) FROM lockbench_row");
@@ -372,8 +346,7 @@ static int called(struct pg_conn *conn, const char *sql) {
 }
 
 /* Also where two texts have stood at the same place in memory. */
-static void a_prepared_statement_is_known_by_its_text(void **state) {
-  (void)state;
+TEST_WITH(a_prepared_statement_is_known_by_its_text, open_clients, close_clients) {
   char sql[40];
   struct pg_conn *conn = operator_open();
   for (int round = 0; round < 2; round++)
@@ -387,8 +360,7 @@ static void a_prepared_statement_is_known_by_its_text(void **state) {
   pg_close(conn);
 }
 
-static void what_is_told_is_done_and_its_answer_is_nobodys(void **state) {
-  (void)state;
+TEST_WITH(what_is_told_is_done_and_its_answer_is_nobodys, open_clients, close_clients) {
   struct pg_conn *conn = operator_open();
   operator_says(conn, "CREATE TABLE told(n int)");
   for (int i = 0; i < 3; i++) {
@@ -403,29 +375,7 @@ static void what_is_told_is_done_and_its_answer_is_nobodys(void **state) {
   pg_close(conn);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(before_setup_no_server_knows_of_any_holder),
-      WITH_CLIENTS(a_grant_excludes_and_a_release_frees),
-      WITH_CLIENTS(a_release_by_another_owner_says_lost_and_leaves_the_row),
-      WITH_CLIENTS(the_same_attempt_is_granted_once_more_and_released_once),
-      WITH_CLIENTS(a_try_waits_for_an_uncommitted_row_no_longer_than_lock_wait),
-      WITH_CLIENTS(a_statement_of_a_shared_session_is_sent_unprepared),
-      WITH_CLIENTS(a_pooler_is_seen_by_the_process_that_answers),
-      WITH_CLIENTS(a_number_is_drawn_after_the_wait_for_the_row),
-      WITH_CLIENTS(a_number_of_a_lease_is_drawn_after_the_wait_for_the_row),
-      WITH_CLIENTS(a_repeated_attempt_has_a_number_below_the_next_holders),
-      WITH_CLIENTS(a_session_survives_a_killed_and_restarted_server),
-      WITH_CLIENTS(a_login_is_asked_for_and_given),
-      WITH_CLIENTS(a_server_is_found_by_name_and_by_ipv6),
-      WITH_CLIENTS(encryption_that_the_server_does_not_have_is_told),
-      WITH_CLIENTS(a_prepared_statement_is_known_by_its_text),
-      WITH_CLIENTS(what_is_told_is_done_and_its_answer_is_nobodys),
-      WITH_CLIENTS(teardown_drops_the_schema_with_all_that_is_in_it),
-      WITH_CLIENTS(teardown_comes_back_at_its_deadline),
-      cmocka_unit_test(opening_without_a_server_fails_in_time),
-      WITH_CLIENTS(a_primary_is_found_behind_a_dead_server_and_a_standby),
-  };
-  if (!pg_server_installed()) return skip_all("no PostgreSQL server programs");
-  return cmocka_run_group_tests(tests, start_server, stop_server);
-}
+static const char *missing(void) { return pg_server_installed() ? NULL : "no PostgreSQL server programs"; }
+NEEDS(missing);
+
+GROUP(start_server, stop_server);

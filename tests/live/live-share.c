@@ -3,19 +3,11 @@
  * Timelines one after the other on the same servers: when they share them, when they get fresh ones, and that a fault
  * of one is no fault of the next. Three Redis servers and Redlock, which start in no time.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "base/files.h"
 #include "run/plan.h"
 #include "run/rundir.h"
@@ -128,19 +120,23 @@ static void play(struct world *w, const char *const text[], size_t count, bool l
   play(w, (const char *const[]){__VA_ARGS__}, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *), last_fresh, \
        expected)
 
-static void timelines_share_their_servers(void **state) { PLAY(*state, false, "fresh used used", QUIET, PAUSES, SEES); }
+TEST_WITH(timelines_share_their_servers, set_up, tear_down) {
+  PLAY(*state, false, "fresh used used", QUIET, PAUSES, SEES);
+}
 
-static void a_dead_server_is_left_to_nobody(void **state) {
+TEST_WITH(a_dead_server_is_left_to_nobody, set_up, tear_down) {
   PLAY(*state, false, "fresh used fresh", QUIET, KILLS, KILLS);
 }
 
-static void a_cut_ends_with_its_timeline(void **state) { PLAY(*state, false, "fresh used used", QUIET, CUTS, SEES); }
+TEST_WITH(a_cut_ends_with_its_timeline, set_up, tear_down) {
+  PLAY(*state, false, "fresh used used", QUIET, CUTS, SEES);
+}
 
-static void what_outlives_its_undo_closes_the_site(void **state) {
+TEST_WITH(what_outlives_its_undo_closes_the_site, set_up, tear_down) {
   PLAY(*state, false, "fresh used fresh", QUIET, JUMPS, QUIET);
 }
 
-static void who_asks_for_fresh_servers_has_them(void **state) {
+TEST_WITH(who_asks_for_fresh_servers_has_them, set_up, tear_down) {
   PLAY(*state, true, "fresh used fresh", QUIET, CUTS, SEES);
 }
 
@@ -158,7 +154,7 @@ static void count_histories(void *to, const struct lb_tally *tally, const struct
 }
 
 /* There is one place. The worker there plays all of them, and starts servers for the one that wants fresh ones. */
-static void one_place_is_enough(void **state) {
+TEST_WITH(one_place_is_enough, set_up, tear_down) {
   struct world *w = *state;
   struct lb_tally tally;
   struct lb_progress progress = {.finished = count_histories, .display = w};
@@ -172,16 +168,4 @@ static void one_place_is_enough(void **state) {
   assert_int_equal(tally.done, 3);
   for (size_t i = 0; i < 3; i++) assert_int_equal(tally.jobs[i].outcome.fresh, i < 2);
   lb_tally_clear(&tally);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(timelines_share_their_servers, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(a_dead_server_is_left_to_nobody, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(a_cut_ends_with_its_timeline, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(what_outlives_its_undo_closes_the_site, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(who_asks_for_fresh_servers_has_them, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(one_place_is_enough, set_up, tear_down),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

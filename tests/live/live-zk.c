@@ -3,25 +3,18 @@
  * zk-sequential against real ZooKeeper servers: one alone for the contract, three for the loss of a leader. The
  * servers are started here, on free ports of the loopback, in a temporary folder, and die with this program.
  */
-#include <errno.h>
 #include <ftw.h>
 #include <netinet/in.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #define THREADED /* the calls of the library that wait */
+#include "test.h"
 #include "backends/zk_queue.h"
 #include "base/clock.h"
 #include "client/env.h"
@@ -211,8 +204,7 @@ static void use_once(struct client *client, const char *key) {
 
 /* ---- the contract -------------------------------------------------------------------------------------- */
 
-static void a_grant_excludes(void **state) {
-  (void)state;
+TEST(a_grant_excludes) {
   struct client a, b;
   open_client(&a, 4000), open_client(&b, 4000);
   assert_int_equal(zk->setup(a.session, in_ms(3000)), 0);
@@ -232,8 +224,7 @@ static void a_grant_excludes(void **state) {
   close_client(&a), close_client(&b);
 }
 
-static void grants_come_in_order_of_arrival_and_fences_grow(void **state) {
-  (void)state;
+TEST(grants_come_in_order_of_arrival_and_fences_grow) {
   struct client c[3];
   uint64_t fence = 0;
   for (int i = 0; i < 3; i++) open_client(&c[i], 4000);
@@ -253,8 +244,7 @@ static void grants_come_in_order_of_arrival_and_fences_grow(void **state) {
 
 static void *wait_and_return(void *client) { return (void *)(intptr_t)wait_turn(client, "wakes", 700); }
 
-static void a_release_wakes_the_next_waiter_only(void **state) {
-  (void)state;
+TEST(a_release_wakes_the_next_waiter_only) {
   struct client a, b, c;
   pthread_t thread;
   void *c_result;
@@ -273,8 +263,7 @@ static void a_release_wakes_the_next_waiter_only(void **state) {
   close_client(&a), close_client(&b), close_client(&c);
 }
 
-static void giving_up_leaves_nothing_behind(void **state) {
-  (void)state;
+TEST(giving_up_leaves_nothing_behind) {
   struct client a, b, c;
   open_client(&a, 4000), open_client(&b, 4000), open_client(&c, 4000);
   assert_int_equal(inspect(&a, "gives-up"), 0);
@@ -292,8 +281,7 @@ static void giving_up_leaves_nothing_behind(void **state) {
   close_client(&a), close_client(&b), close_client(&c);
 }
 
-static void extending_moves_the_validity_until_it_is_lost(void **state) {
-  (void)state;
+TEST(extending_moves_the_validity_until_it_is_lost) {
   struct client a;
   open_client(&a, 4000);
   assert_int_equal(try(&a, "extends", 3000), LB_OK);
@@ -306,8 +294,7 @@ static void extending_moves_the_validity_until_it_is_lost(void **state) {
   close_client(&a);
 }
 
-static void a_node_of_another_session_is_not_taken_for_the_own(void **state) {
-  (void)state;
+TEST(a_node_of_another_session_is_not_taken_for_the_own) {
   struct client a, b;
   open_client(&a, 4000), open_client(&b, 4000);
   assert_int_equal(try(&a, "foreign", 3000), LB_OK);
@@ -321,8 +308,7 @@ static void a_node_of_another_session_is_not_taken_for_the_own(void **state) {
   close_client(&a), close_client(&b);
 }
 
-static void a_negative_number_comes_before_a_small_one(void **state) {
-  (void)state;
+TEST(a_negative_number_comes_before_a_small_one) {
   struct client a;
   struct zk_session *raw;
   const char *node = "/lockbench/negative/0123-lock--000000099";
@@ -345,8 +331,7 @@ static int children_of(struct zk_session *raw, const char *path) {
   return count;
 }
 
-static void teardown_removes_the_folder_of_the_run_with_held_locks_and_all(void **state) {
-  (void)state;
+TEST(teardown_removes_the_folder_of_the_run_with_held_locks_and_all) {
   struct client a, b;
   struct zk_session *raw;
   open_client(&a, 4000), open_client(&b, 4000);
@@ -402,22 +387,19 @@ static int try_at(const char *host, const char *user, const char *password, cons
   return rc;
 }
 
-static void a_login_opens_what_is_closed_to_others(void **state) {
-  (void)state;
+TEST(a_login_opens_what_is_closed_to_others) {
   guard_folder("/guarded");
   assert_int_equal(try_at("127.0.0.1", NULL, NULL, "guarded"), -EACCES);
   assert_int_equal(try_at("127.0.0.1", "locker", "wrong", "guarded"), -EACCES);
   assert_int_equal(try_at("127.0.0.1", "locker", "word", "guarded"), LB_OK);
 }
 
-static void servers_are_found_by_name_and_by_ipv6(void **state) {
-  (void)state;
+TEST(servers_are_found_by_name_and_by_ipv6) {
   assert_int_equal(try_at("localhost", NULL, NULL, "by-name"), LB_OK);
   if (has_ipv6()) assert_int_equal(try_at("::1", NULL, NULL, "by-six"), LB_OK);
 }
 
-static void what_the_library_cannot_do_is_told(void **state) {
-  (void)state;
+TEST(what_the_library_cannot_do_is_told) {
   struct client a;
   struct zk_session *raw = NULL;
   open_client(&a, 4000);
@@ -433,8 +415,7 @@ static void what_the_library_cannot_do_is_told(void **state) {
   close_client(&a);
 }
 
-static void a_key_too_long_for_a_node_is_refused(void **state) {
-  (void)state;
+TEST(a_key_too_long_for_a_node_is_refused) {
   struct client a;
   char key[LB_TOKEN_MAX];
   memset(key, 'k', sizeof key);
@@ -460,8 +441,7 @@ static int version_of(struct zk_session *session, const char *path) {
 }
 
 /* What a recipe may do that is not zk-sequential: look without a write, in a queue of its own. */
-static void a_place_is_seen_without_a_write_too(void **state) {
-  (void)state;
+TEST(a_place_is_seen_without_a_write_too) {
   struct client a, b;
   struct zk_queue first, second;
   const char *dir = "/lockbench/looks";
@@ -483,8 +463,7 @@ static void a_place_is_seen_without_a_write_too(void **state) {
 }
 
 /* Of two waiters the second watches the first, whose second look must not touch what is watched. */
-static void looking_again_wakes_nobody(void **state) {
-  (void)state;
+TEST(looking_again_wakes_nobody) {
   struct client a, b, c;
   pthread_t thread;
   void *c_result;
@@ -511,8 +490,7 @@ static uint64_t zxid_of(const struct server *server) {
   return strtoull(at + strlen("Zxid: 0x"), NULL, 16);
 }
 
-static void a_hand_off_is_one_commit(void **state) {
-  (void)state;
+TEST(a_hand_off_is_one_commit) {
   struct client a, b;
   open_client(&a, 4000), open_client(&b, 4000);
   use_once(&a, "hands-off"), use_once(&b, "hands-off");
@@ -529,8 +507,7 @@ static void a_hand_off_is_one_commit(void **state) {
 
 /* Of which one is too many for who writes often. 625 ms of 1500 are what two quick writes are good for; and all of the
  * 1500 what the last one before the silence is, by the two after it. */
-static void who_was_silent_for_long_writes_once_more(void **state) {
-  (void)state;
+TEST(who_was_silent_for_long_writes_once_more) {
   struct client a;
   open_client(&a, 1500);
   use_once(&a, "silent-before");
@@ -546,8 +523,7 @@ static void who_was_silent_for_long_writes_once_more(void **state) {
   close_client(&a);
 }
 
-static void who_waits_for_long_keeps_up_what_it_knows(void **state) {
-  (void)state;
+TEST(who_waits_for_long_keeps_up_what_it_knows) {
   struct client a, b;
   open_client(&a, 4000), open_client(&b, 1500);
   assert_int_equal(try(&a, "waits-long", 3000), LB_OK);
@@ -566,8 +542,7 @@ static void who_waits_for_long_keeps_up_what_it_knows(void **state) {
 }
 
 /* Looked at from outside: it watches by exists, and writes nothing. */
-static void the_recipe_believes_without_a_write(void **state) {
-  (void)state;
+TEST(the_recipe_believes_without_a_write) {
   struct client a, b;
   options[0].b = true;
   open_client(&a, 4000), open_client(&b, 1500);
@@ -624,8 +599,7 @@ static void join_and_watch(struct client *client, struct zk_queue *queue, const 
 }
 
 /* The server stands still while the next one looks: it has to know already. */
-static void who_is_told_that_it_is_the_first_asks_nobody(void **state) {
-  (void)state;
+TEST_WITH(who_is_told_that_it_is_the_first_asks_nobody, NULL, resume_after) {
   struct client a, b;
   struct zk_queue queue;
   const char *dir = "/lockbench/told";
@@ -647,8 +621,7 @@ static void who_is_told_that_it_is_the_first_asks_nobody(void **state) {
   close_client(&a), close_client(&b);
 }
 
-static void who_gives_up_does_not_make_the_next_one_the_first(void **state) {
-  (void)state;
+TEST(who_gives_up_does_not_make_the_next_one_the_first) {
   struct client a, b, c;
   struct zk_queue queue;
   const char *dir = "/lockbench/not-passed-on";
@@ -664,8 +637,7 @@ static void who_gives_up_does_not_make_the_next_one_the_first(void **state) {
 }
 
 /* What a holder writes must not be taken for what it writes when it goes. */
-static void a_renewal_tells_the_next_one_nothing(void **state) {
-  (void)state;
+TEST(a_renewal_tells_the_next_one_nothing) {
   struct client a, b;
   struct zk_queue queue;
   const char *dir = "/lockbench/renews";
@@ -696,8 +668,7 @@ static void await_loss(struct zk_session *session, bool wanted) {
 
 /* A watch that is set anew by the library, when the node was written to meanwhile, tells the same as one that was
  * there. */
-static void a_watch_tells_of_a_write_only_on_its_own_connection(void **state) {
-  (void)state;
+TEST(a_watch_tells_of_a_write_only_on_its_own_connection) {
   struct client a;
   struct zk_session *writer, *watcher;
   uint16_t port;
@@ -733,8 +704,7 @@ static void a_watch_tells_of_a_write_only_on_its_own_connection(void **state) {
 
 /* ---- a silent server ----------------------------------------------------------------------------------- */
 
-static void a_silent_server_does_not_stretch_a_deadline(void **state) {
-  (void)state;
+TEST_WITH(a_silent_server_does_not_stretch_a_deadline, NULL, resume_after) {
   struct client a, b;
   open_client(&a, 4000), open_client(&b, 4000);
   assert_int_equal(try(&a, "silent", 3000), LB_OK);
@@ -756,8 +726,7 @@ static void a_silent_server_does_not_stretch_a_deadline(void **state) {
   close_client(&a);
 }
 
-static void resolving_tells_held_from_not_held(void **state) {
-  (void)state;
+TEST_WITH(resolving_tells_held_from_not_held, NULL, resume_after) {
   struct client a, b, c;
   open_client(&a, 4000), open_client(&b, 4000), open_client(&c, 4000);
   use_once(&a, "resolves");
@@ -776,8 +745,7 @@ static void resolving_tells_held_from_not_held(void **state) {
   close_client(&a), close_client(&b), close_client(&c);
 }
 
-static void an_unanswered_attempt_goes_on_with_its_own_node(void **state) {
-  (void)state;
+TEST_WITH(an_unanswered_attempt_goes_on_with_its_own_node, NULL, resume_after) {
   struct client a, b;
   open_client(&a, 4000), open_client(&b, 4000);
   use_once(&a, "goes-on");
@@ -790,8 +758,7 @@ static void an_unanswered_attempt_goes_on_with_its_own_node(void **state) {
   close_client(&a), close_client(&b);
 }
 
-static void an_unanswered_release_is_made_good_at_the_next_contact(void **state) {
-  (void)state;
+TEST_WITH(an_unanswered_release_is_made_good_at_the_next_contact, NULL, resume_after) {
   struct client a, b;
   open_client(&a, 4000), open_client(&b, 4000);
   use_once(&a, "made-good");
@@ -806,8 +773,7 @@ static void an_unanswered_release_is_made_good_at_the_next_contact(void **state)
 }
 
 /* The client asks for nothing more; its library has to do it. */
-static void an_unanswered_release_is_made_good_without_another_call(void **state) {
-  (void)state;
+TEST_WITH(an_unanswered_release_is_made_good_without_another_call, NULL, resume_after) {
   struct client a, b;
   open_client(&a, 4000), open_client(&b, 4000);
   use_once(&a, "by-itself");
@@ -820,8 +786,7 @@ static void an_unanswered_release_is_made_good_without_another_call(void **state
   close_client(&a), close_client(&b);
 }
 
-static void an_unanswered_release_is_made_good_when_the_server_is_back(void **state) {
-  (void)state;
+TEST(an_unanswered_release_is_made_good_when_the_server_is_back) {
   struct client a, b;
   open_client(&a, 20000), open_client(&b, 20000);
   assert_int_equal(try(&a, "comes-back", 3000), LB_OK);
@@ -834,8 +799,7 @@ static void an_unanswered_release_is_made_good_when_the_server_is_back(void **st
 }
 
 /* What a release could not delete may still stand in the queue as the first, and is about to go. */
-static void what_a_release_left_is_never_granted_again(void **state) {
-  (void)state;
+TEST_WITH(what_a_release_left_is_never_granted_again, NULL, resume_after) {
   struct client a;
   struct zk_queue queue;
   const char *dir = "/lockbench/left";
@@ -862,8 +826,7 @@ static bool any_is_doomed(struct zk_queue *queue, const struct lb_grant *grants,
 }
 
 /* By the library's thread alone; one of them is known by the begin of its name only. */
-static void deletions_made_good_in_the_background_are_forgotten(void **state) {
-  (void)state;
+TEST_WITH(deletions_made_good_in_the_background_are_forgotten, NULL, resume_after) {
   struct client a, b;
   struct zk_queue queue;
   struct lb_grant grants[8] = {0};
@@ -883,8 +846,7 @@ static void deletions_made_good_in_the_background_are_forgotten(void **state) {
   close_client(&a), close_client(&b);
 }
 
-static void a_session_survives_a_restart_of_its_server(void **state) {
-  (void)state;
+TEST(a_session_survives_a_restart_of_its_server) {
   struct client a, b;
   open_client(&a, 4000), open_client(&b, 4000);
   assert_int_equal(try(&a, "restart", 3000), LB_OK);
@@ -937,8 +899,7 @@ static int do_nothing(struct client *client) {
   return 0;
 }
 
-static void a_dead_holder_is_replaced_after_its_session_timeout(void **state) {
-  (void)state;
+TEST(a_dead_holder_is_replaced_after_its_session_timeout) {
   struct holder holder;
   struct client b;
   start_holder(&holder, "dead", 1000, do_nothing);
@@ -1002,8 +963,7 @@ static int lose_and_return(struct client *client) {
   return release(client, "expires") == LB_OK ? 0 : 6;
 }
 
-static void a_holder_paused_past_its_session_has_lost_and_can_return(void **state) {
-  (void)state;
+TEST(a_holder_paused_past_its_session_has_lost_and_can_return) {
   struct holder holder;
   struct client b;
   start_holder(&holder, "expires", 1000, lose_and_return);
@@ -1025,8 +985,7 @@ static int ask_again(struct client *client) {
 }
 
 /* The answer reaches a client that is paused for longer than 2/3 of its session, and for less than a session. */
-static void an_answer_read_too_late_grants_nothing(void **state) {
-  (void)state;
+TEST_WITH(an_answer_read_too_late_grants_nothing, NULL, resume_after) {
   struct holder holder;
   start_holder(&holder, "too-late", 1500, ask_again);
   stop_it_while_it_asks(&holder);
@@ -1041,8 +1000,7 @@ static int ask_for_own(struct client *client) {
 }
 
 /* The yes reaches a client that stands still until its session has ended and another one holds. */
-static void a_yes_read_too_late_is_no_yes(void **state) {
-  (void)state;
+TEST_WITH(a_yes_read_too_late_is_no_yes, NULL, resume_after) {
   struct holder holder;
   struct client b;
   start_holder(&holder, "old-yes", 1500, ask_for_own);
@@ -1094,8 +1052,7 @@ static void make_first(struct client *a, struct client *b, const struct server *
 
 /* A follower answers reads by itself, while the leader may be about to end the session of who asks. Who has not written
  * for long does not know. */
-static void no_follower_grants_by_itself(void **state) {
-  (void)state;
+TEST_WITH(no_follower_grants_by_itself, start_trio, stop_trio) {
   struct client a, b;
   int leader = find_leader();
   make_first(&a, &b, &trio[(leader + 1) % 3], "by-itself", 1500);
@@ -1110,8 +1067,7 @@ static void no_follower_grants_by_itself(void **state) {
 }
 
 /* Who has written lately does: the leader cannot have ended its session yet. */
-static void a_follower_is_believed_for_as_long_as_the_own_session_lives(void **state) {
-  (void)state;
+TEST_WITH(a_follower_is_believed_for_as_long_as_the_own_session_lives, start_trio, stop_trio) {
   struct client a, b;
   int leader = find_leader();
   lb_ns before = lb_clock_ns();
@@ -1125,8 +1081,7 @@ static void a_follower_is_believed_for_as_long_as_the_own_session_lives(void **s
   close_client(&a), close_client(&b);
 }
 
-static void a_killed_leader_costs_neither_the_lock_nor_more_than_ten_seconds(void **state) {
-  (void)state;
+TEST_WITH(a_killed_leader_costs_neither_the_lock_nor_more_than_ten_seconds, start_trio, stop_trio) {
   struct client c[4];
   int leader = find_leader();
   for (int i = 0; i < 4; i++) open_at(&c[i], trio, 3, 4000);
@@ -1229,8 +1184,7 @@ static int wait_at_a_late_follower(struct late *late) {
   return result;
 }
 
-static void by_the_recipe_a_late_follower_grants_what_another_holds(void **state) {
-  (void)state;
+TEST_WITH(by_the_recipe_a_late_follower_grants_what_another_holds, start_late_trio, stop_late_trio) {
   struct late late;
   open_late(&late, true, "late-recipe", 800);
   assert_int_equal(wait_at_a_late_follower(&late), LB_OK);
@@ -1241,8 +1195,7 @@ static void by_the_recipe_a_late_follower_grants_what_another_holds(void **state
   close_late(&late);
 }
 
-static void a_late_follower_grants_nothing_that_another_holds(void **state) {
-  (void)state;
+TEST_WITH(a_late_follower_grants_nothing_that_another_holds, start_late_trio, stop_late_trio) {
   struct late late;
   open_late(&late, false, "late", 800);
   assert_int_not_equal(wait_at_a_late_follower(&late), LB_OK);
@@ -1269,8 +1222,7 @@ static int ask_in_the_last_moment(struct late *late) {
   return result;
 }
 
-static void by_the_recipe_a_create_in_the_last_moment_grants_what_another_holds(void **state) {
-  (void)state;
+TEST_WITH(by_the_recipe_a_create_in_the_last_moment_grants_what_another_holds, start_late_trio, stop_late_trio) {
   struct late late;
   open_late(&late, true, "last-recipe", 3000);
   assert_int_equal(ask_in_the_last_moment(&late), LB_OK);
@@ -1279,8 +1231,7 @@ static void by_the_recipe_a_create_in_the_last_moment_grants_what_another_holds(
 }
 
 /* One answered write would be enough for who believes that a write keeps a session alive. */
-static void a_create_in_the_last_moment_grants_nothing_that_another_holds(void **state) {
-  (void)state;
+TEST_WITH(a_create_in_the_last_moment_grants_nothing_that_another_holds, start_late_trio, stop_late_trio) {
   struct late late;
   open_late(&late, false, "last", 3000);
   assert_int_not_equal(ask_in_the_last_moment(&late), LB_OK);
@@ -1322,58 +1273,13 @@ static int clean_up(void **state) {
   return nftw(base_dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-int main(void) {
-  if (!is_installed()) return skip_all("no Java or no ZooKeeper library");
+static const char *missing(void) { return is_installed() ? NULL : "no Java or no ZooKeeper library"; }
+NEEDS(missing);
+
+static int before_all(void **state) {
+  (void)state;
   if (!mkdtemp(base_dir)) return 1;
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_grant_excludes),
-      cmocka_unit_test(a_login_opens_what_is_closed_to_others),
-      cmocka_unit_test(servers_are_found_by_name_and_by_ipv6),
-      cmocka_unit_test(what_the_library_cannot_do_is_told),
-      cmocka_unit_test(teardown_removes_the_folder_of_the_run_with_held_locks_and_all),
-      cmocka_unit_test(grants_come_in_order_of_arrival_and_fences_grow),
-      cmocka_unit_test(a_release_wakes_the_next_waiter_only),
-      cmocka_unit_test(giving_up_leaves_nothing_behind),
-      cmocka_unit_test(extending_moves_the_validity_until_it_is_lost),
-      cmocka_unit_test(a_node_of_another_session_is_not_taken_for_the_own),
-      cmocka_unit_test(a_negative_number_comes_before_a_small_one),
-      cmocka_unit_test(a_key_too_long_for_a_node_is_refused),
-      cmocka_unit_test(a_place_is_seen_without_a_write_too),
-      cmocka_unit_test(looking_again_wakes_nobody),
-      cmocka_unit_test(a_hand_off_is_one_commit),
-      cmocka_unit_test(who_was_silent_for_long_writes_once_more),
-      cmocka_unit_test(who_waits_for_long_keeps_up_what_it_knows),
-      cmocka_unit_test(the_recipe_believes_without_a_write),
-      cmocka_unit_test_teardown(who_is_told_that_it_is_the_first_asks_nobody, resume_after),
-      cmocka_unit_test(who_gives_up_does_not_make_the_next_one_the_first),
-      cmocka_unit_test(a_renewal_tells_the_next_one_nothing),
-      cmocka_unit_test(a_watch_tells_of_a_write_only_on_its_own_connection),
-      cmocka_unit_test_teardown(a_silent_server_does_not_stretch_a_deadline, resume_after),
-      cmocka_unit_test_teardown(resolving_tells_held_from_not_held, resume_after),
-      cmocka_unit_test_teardown(an_unanswered_attempt_goes_on_with_its_own_node, resume_after),
-      cmocka_unit_test_teardown(an_unanswered_release_is_made_good_at_the_next_contact, resume_after),
-      cmocka_unit_test_teardown(an_unanswered_release_is_made_good_without_another_call, resume_after),
-      cmocka_unit_test_teardown(what_a_release_left_is_never_granted_again, resume_after),
-      cmocka_unit_test_teardown(deletions_made_good_in_the_background_are_forgotten, resume_after),
-      cmocka_unit_test(an_unanswered_release_is_made_good_when_the_server_is_back),
-      cmocka_unit_test(a_session_survives_a_restart_of_its_server),
-      cmocka_unit_test(a_dead_holder_is_replaced_after_its_session_timeout),
-      cmocka_unit_test(a_holder_paused_past_its_session_has_lost_and_can_return),
-      cmocka_unit_test_teardown(an_answer_read_too_late_grants_nothing, resume_after),
-      cmocka_unit_test_teardown(a_yes_read_too_late_is_no_yes, resume_after),
-      cmocka_unit_test_setup_teardown(no_follower_grants_by_itself, start_trio, stop_trio),
-      cmocka_unit_test_setup_teardown(a_follower_is_believed_for_as_long_as_the_own_session_lives, start_trio,
-                                      stop_trio),
-      cmocka_unit_test_setup_teardown(by_the_recipe_a_late_follower_grants_what_another_holds, start_late_trio,
-                                      stop_late_trio),
-      cmocka_unit_test_setup_teardown(a_late_follower_grants_nothing_that_another_holds, start_late_trio,
-                                      stop_late_trio),
-      cmocka_unit_test_setup_teardown(by_the_recipe_a_create_in_the_last_moment_grants_what_another_holds,
-                                      start_late_trio, stop_late_trio),
-      cmocka_unit_test_setup_teardown(a_create_in_the_last_moment_grants_nothing_that_another_holds, start_late_trio,
-                                      stop_late_trio),
-      cmocka_unit_test_setup_teardown(a_killed_leader_costs_neither_the_lock_nor_more_than_ten_seconds, start_trio,
-                                      stop_trio),
-  };
-  return cmocka_run_group_tests(tests, start_alone, clean_up);
+  return start_alone(state);
 }
+
+GROUP(before_all, clean_up);

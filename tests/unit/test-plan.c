@@ -4,20 +4,10 @@
  * others only what the plan says is looked at (a file by the name of redis-server is enough for that). Namespaces are
  * switched off, so that a scenario with a cut cannot run.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-#include <errno.h>
-
+#include "test.h"
 #include "backends/foreign.h"
 #include "backends/registry.h"
 #include "base/files.h"
@@ -120,7 +110,7 @@ static void assert_systems(const struct world *w, const char *expected) {
 
 /* ---- systems ----------------------------------------------------------------------------------------------------- */
 
-static void the_default_systems_are_those_of_expect(void **state) {
+TEST_WITH(the_default_systems_are_those_of_expect, set_up, tear_down) {
   struct world *w = *state;
   scenario(w, "a", LOAD "local@none = safe\n* = safe\nredis-token@sentinel = violated\n");
   make(w);
@@ -130,7 +120,7 @@ static void the_default_systems_are_those_of_expect(void **state) {
   assert_string_equal(w->plan.cells[1].topology->name, "sentinel");
 }
 
-static void a_protocol_alone_is_all_its_systems_in_the_scenario(void **state) {
+TEST_WITH(a_protocol_alone_is_all_its_systems_in_the_scenario, set_up, tear_down) {
   struct world *w = *state;
   scenario(w, "a", LOAD "pg-row@pg-async = violated\nlocal@none = safe\npg-row@pg-sync = safe\n");
   w->request.systems = "pg-row";
@@ -138,7 +128,7 @@ static void a_protocol_alone_is_all_its_systems_in_the_scenario(void **state) {
   assert_systems(w, "pg-row@pg-async pg-row@pg-sync");
 }
 
-static void a_protocol_the_scenario_does_not_speak_of_runs_on_each_of_its_topologies(void **state) {
+TEST_WITH(a_protocol_the_scenario_does_not_speak_of_runs_on_each_of_its_topologies, set_up, tear_down) {
   struct world *w = *state;
   scenario(w, "a", LOAD "local@none = safe\n* = stuck\n");
   w->request.systems = "pg-row,null,zk-sequential@zk";
@@ -147,7 +137,7 @@ static void a_protocol_the_scenario_does_not_speak_of_runs_on_each_of_its_topolo
   assert_int_equal(w->plan.cells[0].expect->verdict, LB_STUCK);
 }
 
-static void a_topology_on_which_the_steps_mean_nothing_is_left_out(void **state) {
+TEST_WITH(a_topology_on_which_the_steps_mean_nothing_is_left_out, set_up, tear_down) {
   struct world *w = *state;
   scenario(w, "a",
            HEAD "[workload]\nclients = 2\n[timeline]\nstep = kill primary\nstep = await failover within 5s\n"
@@ -161,7 +151,7 @@ static void a_topology_on_which_the_steps_mean_nothing_is_left_out(void **state)
   assert_string_equal(w->plan.cells[0].skip, "there are no servers");
 }
 
-static void a_jump_that_no_server_could_prove_means_nothing(void **state) {
+TEST_WITH(a_jump_that_no_server_could_prove_means_nothing, set_up, tear_down) {
   struct world *w = *state;
   scenario(
       w, "a",
@@ -173,7 +163,7 @@ static void a_jump_that_no_server_could_prove_means_nothing(void **state) {
 }
 
 /* A premise that no trial could observe would leave every one undecided. */
-static void a_premise_about_a_proxy_means_nothing_without_one(void **state) {
+TEST_WITH(a_premise_about_a_proxy_means_nothing_without_one, set_up, tear_down) {
   struct world *w = *state;
   const char *text =
       HEAD "[workload]\nclients = 2\n[timeline]\nstep = client 1 acquire within 1s\nstep = observe server of client 1\n"
@@ -187,7 +177,7 @@ static void a_premise_about_a_proxy_means_nothing_without_one(void **state) {
 }
 
 /* It is one that the protocol does not name: nobody gets cells that he did not ask for. */
-static void a_topology_that_stands_for_another_is_taken_where_it_is_named(void **state) {
+TEST_WITH(a_topology_that_stands_for_another_is_taken_where_it_is_named, set_up, tear_down) {
   struct world *w = *state;
   scenario(w, "a", LOAD "local@none = safe\n");
   w->request.systems = "redis-token@redis-aof";
@@ -200,7 +190,7 @@ static void a_topology_that_stands_for_another_is_taken_where_it_is_named(void *
   assert_refused(w, "redlock does not run on topology 'redis-aof', see `lockbench show redlock`");
 }
 
-static void an_expectation_of_ones_own_is_for_what_the_scenario_says_nothing_of(void **state) {
+TEST_WITH(an_expectation_of_ones_own_is_for_what_the_scenario_says_nothing_of, set_up, tear_down) {
   struct world *w = *state;
   const struct lb_expect own[] = {
       {.guard = LB_GUARD_NONE, .system = (char *)"*", .verdict = LB_STUCK, .reason = (char *)"so"},
@@ -229,7 +219,7 @@ static void an_expectation_of_ones_own_is_for_what_the_scenario_says_nothing_of(
       w, "--expect none=stuck: no system of this run is under that guard without an expectation of the scenario");
 }
 
-static void a_system_named_twice_is_one_cell(void **state) {
+TEST_WITH(a_system_named_twice_is_one_cell, set_up, tear_down) {
   struct world *w = *state;
   scenario(w, "a", LOAD NO_SERVERS);
   w->request.systems = "local,local@none,local";
@@ -237,7 +227,7 @@ static void a_system_named_twice_is_one_cell(void **state) {
   assert_systems(w, "local@none");
 }
 
-static void every_scenario_gets_its_own_cells(void **state) {
+TEST_WITH(every_scenario_gets_its_own_cells, set_up, tear_down) {
   struct world *w = *state;
   scenario(w, "a", LOAD "local@none = safe\n");
   scenario(w, "b", STEPS "local@none = safe\nnull@none = safe\n");
@@ -247,7 +237,7 @@ static void every_scenario_gets_its_own_cells(void **state) {
   assert_string_equal(w->plan.cells[1].scenario->name, "b");
 }
 
-static void an_unknown_protocol_is_refused_with_the_nearest(void **state) {
+TEST_WITH(an_unknown_protocol_is_refused_with_the_nearest, set_up, tear_down) {
   struct world *w = *state;
   scenario(w, "a", LOAD NO_SERVERS);
   w->request.systems = "null,locla@none";
@@ -256,7 +246,7 @@ static void an_unknown_protocol_is_refused_with_the_nearest(void **state) {
   assert_refused(w, "unknown protocol 'qqqqqqqqqq', expected one of `lockbench list protocols`");
 }
 
-static void an_unknown_topology_is_refused_with_the_nearest(void **state) {
+TEST_WITH(an_unknown_topology_is_refused_with_the_nearest, set_up, tear_down) {
   struct world *w = *state;
   scenario(w, "a", LOAD NO_SERVERS);
   w->request.systems = "redis-token@sentinle";
@@ -265,14 +255,14 @@ static void an_unknown_topology_is_refused_with_the_nearest(void **state) {
   assert_refused(w, "unknown topology 'qqqqqqqqqq', expected one of `lockbench list topologies`");
 }
 
-static void a_topology_that_does_not_fit_is_refused(void **state) {
+TEST_WITH(a_topology_that_does_not_fit_is_refused, set_up, tear_down) {
   struct world *w = *state;
   scenario(w, "a", LOAD NO_SERVERS);
   w->request.systems = "local@redis";
   assert_refused(w, "local does not run on topology 'redis', see `lockbench show local`");
 }
 
-static void an_empty_name_is_refused(void **state) {
+TEST_WITH(an_empty_name_is_refused, set_up, tear_down) {
   struct world *w = *state;
   scenario(w, "a", LOAD NO_SERVERS);
   w->request.systems = "local,";
@@ -281,7 +271,7 @@ static void an_empty_name_is_refused(void **state) {
   assert_refused(w, "system '@none': expected PROTOCOL@TOPOLOGY");
 }
 
-static void a_wrong_system_in_expect_is_refused_with_its_file(void **state) {
+TEST_WITH(a_wrong_system_in_expect_is_refused_with_its_file, set_up, tear_down) {
   struct world *w = *state;
   char message[300];
   scenario(w, "a", LOAD "lokal@none = safe\n");
@@ -304,7 +294,7 @@ static void assert_cells(const struct world *w, const char *expected) {
   assert_string_equal(list, expected);
 }
 
-static void without_a_guard_those_the_scenario_states_something_for_are_run(void **state) {
+TEST_WITH(without_a_guard_those_the_scenario_states_something_for_are_run, set_up, tear_down) {
   struct world *w = *state;
   w->request.only_guards = 0;
   scenario(w, "a", STEPS GUARDS);
@@ -317,7 +307,7 @@ static void without_a_guard_those_the_scenario_states_something_for_are_run(void
   assert_int_equal(w->plan.cells[4].expect->verdict, LB_VIOLATED);
 }
 
-static void a_guard_of_the_request_is_the_only_one(void **state) {
+TEST_WITH(a_guard_of_the_request_is_the_only_one, set_up, tear_down) {
   struct world *w = *state;
   scenario(w, "a", STEPS GUARDS);
   w->request.only_guards = 1u << LB_GUARD_FENCE;
@@ -328,7 +318,7 @@ static void a_guard_of_the_request_is_the_only_one(void **state) {
   assert_cells(w, "local@none/none broken@none/none");
 }
 
-static void a_guard_the_scenario_does_not_speak_of_has_the_systems_of_none_and_no_expectation(void **state) {
+TEST_WITH(a_guard_the_scenario_does_not_speak_of_has_the_systems_of_none_and_no_expectation, set_up, tear_down) {
   struct world *w = *state;
   scenario(w, "a", STEPS GUARDS);
   w->request.only_guards = 1u << LB_GUARD_RECHECK;
@@ -338,7 +328,7 @@ static void a_guard_the_scenario_does_not_speak_of_has_the_systems_of_none_and_n
   assert_null(w->plan.cells[1].expect);
 }
 
-static void a_scenario_that_speaks_of_one_guard_only_still_runs_without(void **state) {
+TEST_WITH(a_scenario_that_speaks_of_one_guard_only_still_runs_without, set_up, tear_down) {
   struct world *w = *state;
   w->request.only_guards = 0;
   scenario(w, "a", HEAD "[workload]\nclients = 2\n[expect fence]\nlocal@none = safe\n");
@@ -350,7 +340,7 @@ static void a_scenario_that_speaks_of_one_guard_only_still_runs_without(void **s
   assert_null(w->plan.cells[0].expect);
 }
 
-static void a_star_beside_systems_adds_those_that_are_missing(void **state) {
+TEST_WITH(a_star_beside_systems_adds_those_that_are_missing, set_up, tear_down) {
   struct world *w = *state;
   scenario(w, "a",
            STEPS "local@none = safe\nbroken@none = violated\n[expect fence]\nbroken@none = violated\n* = safe\n");
@@ -361,7 +351,7 @@ static void a_star_beside_systems_adds_those_that_are_missing(void **state) {
   assert_int_equal(w->plan.cells[1].expect->verdict, LB_VIOLATED);
 }
 
-static void systems_of_the_request_are_run_under_every_guard(void **state) {
+TEST_WITH(systems_of_the_request_are_run_under_every_guard, set_up, tear_down) {
   struct world *w = *state;
   w->request.only_guards = 0;
   scenario(w, "a", STEPS GUARDS);
@@ -375,7 +365,7 @@ static void systems_of_the_request_are_run_under_every_guard(void **state) {
   assert_cells(w, "local@none/recheck broken@none/recheck");
 }
 
-static void a_wrong_system_in_a_section_of_a_guard_is_refused_with_its_file(void **state) {
+TEST_WITH(a_wrong_system_in_a_section_of_a_guard_is_refused_with_its_file, set_up, tear_down) {
   struct world *w = *state;
   char message[300];
   w->request.only_guards = 0;
@@ -384,7 +374,7 @@ static void a_wrong_system_in_a_section_of_a_guard_is_refused_with_its_file(void
   assert_refused(w, message);
 }
 
-static void a_job_has_the_guard_of_its_cell(void **state) {
+TEST_WITH(a_job_has_the_guard_of_its_cell, set_up, tear_down) {
   struct world *w = *state;
   w->request.only_guards = 0, w->request.trials = 1;
   scenario(w, "a", STEPS "local@none = safe\n[expect deadline]\n* = safe\n");
@@ -398,7 +388,7 @@ static void a_job_has_the_guard_of_its_cell(void **state) {
 
 /* ---- faults of a campaign ---------------------------------------------------------------------------------------- */
 
-static void systems_and_guards_are_compared_under_the_same_faults(void **state) {
+TEST_WITH(systems_and_guards_are_compared_under_the_same_faults, set_up, tear_down) {
   struct world *w = *state;
   w->request.only_guards = 0;
   scenario(w, "a", LOAD "local@none = safe\nbroken@none = violated\n[expect fence]\n* = race: it is\n");
@@ -419,7 +409,7 @@ static void systems_and_guards_are_compared_under_the_same_faults(void **state) 
 
 /* ---- jobs -------------------------------------------------------------------------------------------------------- */
 
-static void jobs_are_client_counts_times_trials(void **state) {
+TEST_WITH(jobs_are_client_counts_times_trials, set_up, tear_down) {
   struct world *w = *state;
   scenario(w, "a", LOAD "local@none = safe\nnull@none = safe\n");
   make(w);
@@ -437,7 +427,7 @@ static void jobs_are_client_counts_times_trials(void **state) {
   }
 }
 
-static void the_number_of_trials_of_the_request_is_taken(void **state) {
+TEST_WITH(the_number_of_trials_of_the_request_is_taken, set_up, tear_down) {
   struct world *w = *state;
   scenario(w, "a", LOAD "local@none = safe\n");
   w->request.trials = 5;
@@ -445,7 +435,7 @@ static void the_number_of_trials_of_the_request_is_taken(void **state) {
   assert_int_equal(w->plan.job_count, 10);
 }
 
-static void every_job_has_a_seed_of_its_own_that_the_plans_seed_decides(void **state) {
+TEST_WITH(every_job_has_a_seed_of_its_own_that_the_plans_seed_decides, set_up, tear_down) {
   struct world *w = *state;
   uint64_t seeds[12];
   scenario(w, "a", LOAD NO_SERVERS);
@@ -478,7 +468,7 @@ static void mixed_scenarios(struct world *w) {
   scenario(w, "a", LOAD NO_SERVERS);
 }
 
-static void the_order_has_every_job_once_and_those_that_measure_first(void **state) {
+TEST_WITH(the_order_has_every_job_once_and_those_that_measure_first, set_up, tear_down) {
   struct world *w = *state;
   size_t order[JOBS];
   mixed_scenarios(w);
@@ -493,7 +483,7 @@ static void the_order_has_every_job_once_and_those_that_measure_first(void **sta
   }
 }
 
-static void the_same_seed_gives_the_same_order(void **state) {
+TEST_WITH(the_same_seed_gives_the_same_order, set_up, tear_down) {
   struct world *w = *state;
   size_t first[JOBS], again[JOBS];
   mixed_scenarios(w);
@@ -502,7 +492,7 @@ static void the_same_seed_gives_the_same_order(void **state) {
   assert_memory_equal(first, again, sizeof first);
 }
 
-static void another_seed_gives_another_order_in_both_groups(void **state) {
+TEST_WITH(another_seed_gives_another_order_in_both_groups, set_up, tear_down) {
   struct world *w = *state;
   size_t first[JOBS], other[JOBS];
   mixed_scenarios(w);
@@ -513,7 +503,7 @@ static void another_seed_gives_another_order_in_both_groups(void **state) {
 }
 
 /* The first trial of each before the second of any. */
-static void those_that_measure_run_in_rounds(void **state) {
+TEST_WITH(those_that_measure_run_in_rounds, set_up, tear_down) {
   struct world *w = *state;
   size_t order[JOBS];
   mixed_scenarios(w);
@@ -525,7 +515,7 @@ static void those_that_measure_run_in_rounds(void **state) {
 
 /* Over many seeds each first trial is first about as often as any other: 6 jobs, 1200 seeds, 200 each (+- 5 sigma =
  * 65). */
-static void any_job_may_come_first(void **state) {
+TEST_WITH(any_job_may_come_first, set_up, tear_down) {
   struct world *w = *state;
   unsigned first[JOBS] = {0};
   size_t order[JOBS];
@@ -549,7 +539,7 @@ static int as_expected(const struct world *w, size_t cell) {
   return r;
 }
 
-static void a_scenario_with_cuts_is_skipped_without_namespaces(void **state) {
+TEST_WITH(a_scenario_with_cuts_is_skipped_without_namespaces, set_up, tear_down) {
   struct world *w = *state;
   scenario(w, "c", CUTS "redis-token@redis = safe\n");
   scenario(w, "b", STEPS "local@none = safe\n");
@@ -563,7 +553,7 @@ static void a_scenario_with_cuts_is_skipped_without_namespaces(void **state) {
   for (size_t i = 0; i < w->plan.job_count; i++) assert_int_equal(w->plan.jobs[i].cell, 1);
 }
 
-static void a_plan_in_which_all_is_skipped_has_no_jobs(void **state) {
+TEST_WITH(a_plan_in_which_all_is_skipped_has_no_jobs, set_up, tear_down) {
   struct world *w = *state;
   scenario(w, "c", CUTS "local@none = safe\n");
   make(w);
@@ -586,7 +576,7 @@ static void with_steps(struct world *w, const char *steps) {
   scenario(w, "a", text);
 }
 
-static void a_guard_needs_what_it_looks_at(void **state) {
+TEST_WITH(a_guard_needs_what_it_looks_at, set_up, tear_down) {
   struct world *w = *state;
   with_steps(w, "step = client 1 acquire within 1s\n");
   assert_skip(w, "null", "fence", "null has no fencing token");
@@ -601,7 +591,7 @@ static void a_guard_needs_what_it_looks_at(void **state) {
 }
 
 /* Two ticks: of 200 ms where faults are played, of 2 s where speed is measured. */
-static void a_lease_shorter_than_any_session_means_nothing(void **state) {
+TEST_WITH(a_lease_shorter_than_any_session_means_nothing, set_up, tear_down) {
   struct world *w = *state;
   w->request.only_guards = 1u << LB_GUARD_NONE;
   with_steps(w, "step = client 1 acquire within 1s\n");
@@ -611,7 +601,7 @@ static void a_lease_shorter_than_any_session_means_nothing(void **state) {
   assert_skip(w, "redis-token@redis", "none", "");
 }
 
-static void where_speed_is_measured_ticks_are_longer(void **state) {
+TEST_WITH(where_speed_is_measured_ticks_are_longer, set_up, tear_down) {
   struct world *w = *state;
   scenario(w, "b", LOAD "* = safe\n");
   SETTINGS(w, "ttl_ms=3999");
@@ -619,7 +609,7 @@ static void where_speed_is_measured_ticks_are_longer(void **state) {
 }
 
 /* A suite: nothing is missing in scenarios x systems x guards, whoever is named where. */
-static void a_product_has_every_cell_and_says_which_of_them_mean_nothing(void **state) {
+TEST_WITH(a_product_has_every_cell_and_says_which_of_them_mean_nothing, set_up, tear_down) {
   struct world *w = *state;
   scenario(w, "a", STEPS "local@none = safe\n[expect fence]\nnull@none = safe\n");
   scenario(w, "b", HEAD "[workload]\nclients = 2\n[expect]\n*@none = safe\nbroken@none = violated\n");
@@ -687,7 +677,7 @@ static void check_suite(struct world *w, const char *name) {
   lb_suite_clear(&suite);
 }
 
-static void every_cell_of_the_shipped_suites_has_an_expectation_with_its_reason(void **state) {
+TEST_WITH(every_cell_of_the_shipped_suites_has_an_expectation_with_its_reason, set_up, tear_down) {
   check_suite(*state, "quick");
   check_suite(*state, "guards");
   check_suite(*state, "paper");
@@ -697,7 +687,7 @@ static void every_cell_of_the_shipped_suites_has_an_expectation_with_its_reason(
   check_suite(*state, "speed");
 }
 
-static void under_a_guard_a_suite_may_want_fewer_trials(void **state) {
+TEST_WITH(under_a_guard_a_suite_may_want_fewer_trials, set_up, tear_down) {
   struct world *w = *state;
   scenario(w, "a", STEPS "local@none = safe\n");
   w->request.only_guards = 0;
@@ -712,7 +702,7 @@ static void under_a_guard_a_suite_may_want_fewer_trials(void **state) {
   assert_int_equal(w->plan.job_count, 8);
 }
 
-static void a_foreign_lock_has_to_be_named(void **state) {
+TEST_WITH(a_foreign_lock_has_to_be_named, set_up, tear_down) {
   struct world *w = *state;
   scenario(
       w, "a",
@@ -735,7 +725,7 @@ static void add_adapter(const char *name) {
   assert_non_null(lb_foreign_add(&plan, &err));
 }
 
-static void a_guard_that_is_stated_for_a_foreign_lock_alone_is_played_where_it_runs(void **state) {
+TEST_WITH(a_guard_that_is_stated_for_a_foreign_lock_alone_is_played_where_it_runs, set_up, tear_down) {
   struct world *w = *state;
   add_adapter("stated");
   add_adapter("silent");
@@ -750,7 +740,7 @@ static void a_guard_that_is_stated_for_a_foreign_lock_alone_is_played_where_it_r
   assert_cells(w, "exec:silent@none/none");
 }
 
-static void a_line_for_servers_of_the_user_wins_over_that_of_ours(void **state) {
+TEST_WITH(a_line_for_servers_of_the_user_wins_over_that_of_ours, set_up, tear_down) {
   struct world *w = *state;
   scenario(
       w, "a",
@@ -770,7 +760,7 @@ static void a_line_for_servers_of_the_user_wins_over_that_of_ours(void **state) 
   assert_int_equal(w->plan.cells[2].expect->verdict, LB_STUCK);
 }
 
-static void what_is_said_of_servers_like_them_holds_for_those_of_the_user(void **state) {
+TEST_WITH(what_is_said_of_servers_like_them_holds_for_those_of_the_user, set_up, tear_down) {
   struct world *w = *state;
   scenario(w, "a", STEPS "redis-token@* = safe: all\nredis-token@redis = stuck: ours\n");
   w->request.systems = "redis-token@own-redis"; /* the test before has named them */
@@ -778,7 +768,7 @@ static void what_is_said_of_servers_like_them_holds_for_those_of_the_user(void *
   assert_int_equal(w->plan.cells[0].expect->verdict, LB_STUCK);
 }
 
-static void what_means_nothing_is_as_expected_where_it_is_stated(void **state) {
+TEST_WITH(what_means_nothing_is_as_expected_where_it_is_stated, set_up, tear_down) {
   struct world *w = *state;
   scenario(
       w, "a",
@@ -797,7 +787,7 @@ static void what_means_nothing_is_as_expected_where_it_is_stated(void **state) {
 }
 
 /* What nobody can do anything about is said before what could be installed. */
-static void what_means_nothing_misses_nothing(void **state) {
+TEST_WITH(what_means_nothing_misses_nothing, set_up, tear_down) {
   struct world *w = *state;
   scenario(w, "c", CUTS "redlock@redis-x3 = safe\n");
   w->request.systems = "redlock@redis-x3", w->request.only_guards = 1u << LB_GUARD_FENCE;
@@ -809,7 +799,7 @@ static void what_means_nothing_misses_nothing(void **state) {
   assert_true(w->plan.cells[0].skip[0] && !w->plan.cells[0].means_nothing);
 }
 
-static void a_pattern_adds_no_system_and_is_the_expectation_of_those_it_fits(void **state) {
+TEST_WITH(a_pattern_adds_no_system_and_is_the_expectation_of_those_it_fits, set_up, tear_down) {
   struct world *w = *state;
   scenario(
       w, "a",
@@ -828,7 +818,7 @@ static void a_pattern_adds_no_system_and_is_the_expectation_of_those_it_fits(voi
   }
 }
 
-static void a_point_has_to_be_one_of_the_system(void **state) {
+TEST_WITH(a_point_has_to_be_one_of_the_system, set_up, tear_down) {
   struct world *w = *state;
   with_steps(w, "step = stop client 1 at after-set\nstep = client 1 acquire within 1s\n");
   assert_skip(w, "redis-token@redis", "none", "");
@@ -847,7 +837,7 @@ static void a_point_has_to_be_one_of_the_system(void **state) {
 }
 
 /* A client that asks several servers at once has none that it talks to; one without servers has none at all. */
-static void the_server_of_a_client_needs_a_system_where_it_has_one(void **state) {
+TEST_WITH(the_server_of_a_client_needs_a_system_where_it_has_one, set_up, tear_down) {
   struct world *w = *state;
   static const char *const steps[] = {"kill server of client 1", "restart server of client 1",
                                       "observe server of client 1", "observe key on server of client 1"};
@@ -863,7 +853,7 @@ static void the_server_of_a_client_needs_a_system_where_it_has_one(void **state)
   }
 }
 
-static void a_fault_of_a_server_needs_one(void **state) {
+TEST_WITH(a_fault_of_a_server_needs_one, set_up, tear_down) {
   struct world *w = *state;
   setenv("LOCKBENCH_CLOCK_SHIM", "/proc/self/exe", 1);
   static const char *const faults[] = {"kill primary", "pause primary", "restart node 1", "clock node 1 +5s",
@@ -885,7 +875,7 @@ static void a_fault_of_a_server_needs_one(void **state) {
   }
 }
 
-static void a_failover_and_a_node_need_servers_enough(void **state) {
+TEST_WITH(a_failover_and_a_node_need_servers_enough, set_up, tear_down) {
   struct world *w = *state;
   with_steps(w, "step = kill primary\nstep = await failover within 5s\n");
   assert_skip(w, "redis-token@redis", "none", "one server, so no failover");
@@ -895,7 +885,7 @@ static void a_failover_and_a_node_need_servers_enough(void **state) {
   assert_skip(w, "redlock@redis-x5", "none", "");
 }
 
-static void only_some_servers_say_that_they_left(void **state) {
+TEST_WITH(only_some_servers_say_that_they_left, set_up, tear_down) {
   struct world *w = *state;
   with_steps(w, "step = observe node 1 leaves within 1s\n");
   assert_skip(w, "redis-token@redis", "none", "no server here says that it has left the others");
@@ -903,7 +893,7 @@ static void only_some_servers_say_that_they_left(void **state) {
 }
 
 /* A server's clock is set from inside the server; a client's needs no library. */
-static void clocks_of_servers_need_the_clock_shim(void **state) {
+TEST_WITH(clocks_of_servers_need_the_clock_shim, set_up, tear_down) {
   struct world *w = *state;
   static const char why[] = "setting clocks needs the clock shim, which was not found beside the program";
   setenv("LOCKBENCH_CLOCK_SHIM", "/nowhere/shim.so", 1);
@@ -919,7 +909,7 @@ static void clocks_of_servers_need_the_clock_shim(void **state) {
 }
 
 /* Of a campaign, a system without servers has only the faults of clients. */
-static void a_campaign_asks_of_a_system_with_servers_only(void **state) {
+TEST_WITH(a_campaign_asks_of_a_system_with_servers_only, set_up, tear_down) {
   struct world *w = *state;
   setenv("LOCKBENCH_CLOCK_SHIM", "/nowhere/shim.so", 1);
   scenario(w, "a",
@@ -932,7 +922,7 @@ static void a_campaign_asks_of_a_system_with_servers_only(void **state) {
 
 /* ---- settings of scenarios --------------------------------------------------------------------------------------- */
 
-static void a_setting_is_applied_to_the_scenarios_that_take_it(void **state) {
+TEST_WITH(a_setting_is_applied_to_the_scenarios_that_take_it, set_up, tear_down) {
   struct world *w = *state;
   SETTINGS(w, "duration_s=7.5", "ttl_ms=2000");
   scenario(w, "b", STEPS "local@none = safe\n");
@@ -944,7 +934,7 @@ static void a_setting_is_applied_to_the_scenarios_that_take_it(void **state) {
   assert_int_equal(w->plan.scenarios[1].ttl_ms, 2000);
 }
 
-static void a_setting_changes_the_jobs(void **state) {
+TEST_WITH(a_setting_changes_the_jobs, set_up, tear_down) {
   struct world *w = *state;
   SETTINGS(w, "clients=1, 2, 4", "trials=3");
   scenario(w, "a", LOAD "local@none = safe\n");
@@ -952,14 +942,14 @@ static void a_setting_changes_the_jobs(void **state) {
   assert_int_equal(w->plan.job_count, 9);
 }
 
-static void a_setting_that_no_scenario_takes_is_refused(void **state) {
+TEST_WITH(a_setting_that_no_scenario_takes_is_refused, set_up, tear_down) {
   struct world *w = *state;
   SETTINGS(w, "duration_s=7");
   scenario(w, "b", STEPS "local@none = safe\n");
   assert_refused(w, "-s: duration_s = 7: b has a timeline, and a timeline has no duration_s");
 }
 
-static void an_unknown_setting_is_refused_with_the_nearest(void **state) {
+TEST_WITH(an_unknown_setting_is_refused_with_the_nearest, set_up, tear_down) {
   struct world *w = *state;
   SETTINGS(w, "duration=7");
   scenario(w, "a", LOAD "local@none = safe\n");
@@ -967,7 +957,7 @@ static void an_unknown_setting_is_refused_with_the_nearest(void **state) {
   assert_non_null(strstr(w->err.text, "'duration', did you mean 'duration_s'?"));
 }
 
-static void a_bad_value_is_what_the_refusal_speaks_of(void **state) {
+TEST_WITH(a_bad_value_is_what_the_refusal_speaks_of, set_up, tear_down) {
   struct world *w = *state;
   SETTINGS(w, "duration_s=long");
   scenario(w, "a", LOAD "local@none = safe\n");
@@ -977,14 +967,14 @@ static void a_bad_value_is_what_the_refusal_speaks_of(void **state) {
   assert_null(strstr(w->err.text, "timeline"));
 }
 
-static void a_setting_without_an_equals_sign_is_refused(void **state) {
+TEST_WITH(a_setting_without_an_equals_sign_is_refused, set_up, tear_down) {
   struct world *w = *state;
   SETTINGS(w, "duration_s");
   scenario(w, "a", LOAD "local@none = safe\n");
   assert_refused(w, "-s duration_s: expected key=value or protocol.option=value");
 }
 
-static void a_value_that_one_scenario_refuses_is_refused(void **state) {
+TEST_WITH(a_value_that_one_scenario_refuses_is_refused, set_up, tear_down) {
   struct world *w = *state;
   SETTINGS(w, "clients=1");
   scenario(w, "a", LOAD "local@none = safe\n");
@@ -995,7 +985,7 @@ static void a_value_that_one_scenario_refuses_is_refused(void **state) {
   assert_non_null(strstr(w->err.text, "-s: clients = 1: b: "));
 }
 
-static void a_suite_changes_single_scenarios(void **state) {
+TEST_WITH(a_suite_changes_single_scenarios, set_up, tear_down) {
   struct world *w = *state;
   static const char *const own[] = {"trials=3 clients=1,2,4 duration_s=2", NULL, ""};
   scenario(w, "a", LOAD "local@none = safe\n");
@@ -1018,7 +1008,7 @@ static void assert_names(const struct world *w, const char *expected) {
   assert_string_equal(list, expected);
 }
 
-static void several_values_make_a_variant_of_each(void **state) {
+TEST_WITH(several_values_make_a_variant_of_each, set_up, tear_down) {
   struct world *w = *state;
   scenario(w, "a", LOAD "local@none = safe: it is\n");
   scenario(w, "b", STEPS "local@none = safe\n");
@@ -1038,7 +1028,7 @@ static void several_values_make_a_variant_of_each(void **state) {
   assert_true(w->plan.jobs[0].plan.fault_seed == w->plan.jobs[4].plan.fault_seed);
 }
 
-static void several_keys_make_a_variant_of_each_combination(void **state) {
+TEST_WITH(several_keys_make_a_variant_of_each_combination, set_up, tear_down) {
   struct world *w = *state;
   scenario(w, "a", LOAD "local@none = safe\n");
   SETTINGS(w, "renew=no,yes", "ttl_ms=100,200", "clients=3,4");
@@ -1050,7 +1040,7 @@ static void several_keys_make_a_variant_of_each_combination(void **state) {
 }
 
 /* The trials of the variants are run side by side in time: a round has one of each. */
-static void variants_are_interleaved(void **state) {
+TEST_WITH(variants_are_interleaved, set_up, tear_down) {
   struct world *w = *state;
   scenario(w, "a", LOAD "local@none = safe\n");
   SETTINGS(w, "hold_ms=0,1,2", "clients=1", "trials=7");
@@ -1063,7 +1053,7 @@ static void variants_are_interleaved(void **state) {
   }
 }
 
-static void an_option_can_be_varied_if_all_systems_have_it(void **state) {
+TEST_WITH(an_option_can_be_varied_if_all_systems_have_it, set_up, tear_down) {
   struct world *w = *state;
   scenario(w, "a", LOAD "local@none = safe\nredis-token@redis = safe\n");
   SETTINGS(w, "redis-token.fence=no,yes");
@@ -1082,7 +1072,7 @@ static void an_option_can_be_varied_if_all_systems_have_it(void **state) {
       "-s redis-token.fence=no: a run that varies an option is of its protocol alone (-b redis-token), this one has local@none");
 }
 
-static void the_last_setting_of_a_key_counts(void **state) {
+TEST_WITH(the_last_setting_of_a_key_counts, set_up, tear_down) {
   struct world *w = *state;
   scenario(w, "a", LOAD "local@none = safe\n");
   SETTINGS(w, "hold_ms=1,2", "hold_ms=3");
@@ -1095,7 +1085,7 @@ static void the_last_setting_of_a_key_counts(void **state) {
   assert_names(w, "a~hold_ms=1 a~hold_ms=2");
 }
 
-static void a_suite_may_vary_a_scenario_and_the_user_may_take_it_back(void **state) {
+TEST_WITH(a_suite_may_vary_a_scenario_and_the_user_may_take_it_back, set_up, tear_down) {
   struct world *w = *state;
   scenario(w, "a", LOAD "local@none = safe\n");
   scenario(w, "b", LOAD "local@none = safe\n");
@@ -1110,7 +1100,7 @@ static void a_suite_may_vary_a_scenario_and_the_user_may_take_it_back(void **sta
   assert_true(w->plan.scenarios[0].hold_ms > 2.9 && w->plan.scenarios[1].hold_ms > 2.9);
 }
 
-static void lists_that_make_no_sense_are_refused(void **state) {
+TEST_WITH(lists_that_make_no_sense_are_refused, set_up, tear_down) {
   static const struct {
     const char *setting, *message;
   } bad[] = {
@@ -1131,7 +1121,7 @@ static void lists_that_make_no_sense_are_refused(void **state) {
   }
 }
 
-static void too_many_variants_are_refused(void **state) {
+TEST_WITH(too_many_variants_are_refused, set_up, tear_down) {
   struct world *w = *state;
   scenario(w, "a", LOAD "local@none = safe\n");
   SETTINGS(w, "hold_ms=0,1,2,3,4", "think_ms=0,1,2,3,4", "wait_ms=1,2,3");
@@ -1140,7 +1130,7 @@ static void too_many_variants_are_refused(void **state) {
   assert_refused(w, message);
 }
 
-static void settings_of_the_user_come_after_those_of_the_suite(void **state) {
+TEST_WITH(settings_of_the_user_come_after_those_of_the_suite, set_up, tear_down) {
   struct world *w = *state;
   static const char *const own[] = {"trials=3 ttl_ms=700", NULL};
   SETTINGS(w, "ttl_ms=900");
@@ -1156,7 +1146,7 @@ static void settings_of_the_user_come_after_those_of_the_suite(void **state) {
   assert_int_equal(w->plan.job_count, 2);
 }
 
-static void settings_of_a_suite_that_do_not_fit_are_refused(void **state) {
+TEST_WITH(settings_of_a_suite_that_do_not_fit_are_refused, set_up, tear_down) {
   struct world *w = *state;
   const char *own[] = {NULL, "trials=3 duration_s=2"};
   scenario(w, "a", LOAD "local@none = safe\n");
@@ -1175,7 +1165,7 @@ static void settings_of_a_suite_that_do_not_fit_are_refused(void **state) {
 
 /* ---- options of protocols ---------------------------------------------------------------------------------------- */
 
-static void options_have_their_defaults(void **state) {
+TEST_WITH(options_have_their_defaults, set_up, tear_down) {
   struct world *w = *state;
   scenario(w, "a", LOAD "broken@none = violated\npg-row@pg = safe\nlocal@none = safe\n");
   make(w);
@@ -1184,7 +1174,7 @@ static void options_have_their_defaults(void **state) {
   assert_non_null(w->plan.cells[2].options);
 }
 
-static void an_option_is_set_for_its_protocol_only_and_the_last_one_counts(void **state) {
+TEST_WITH(an_option_is_set_for_its_protocol_only_and_the_last_one_counts, set_up, tear_down) {
   struct world *w = *state;
   SETTINGS(w, "broken.rate=0.9", "pg-row.lock_wait_ms=250", "broken.rate=0.5");
   scenario(w, "a", LOAD "broken@none = violated\npg-row@pg = safe\nredlock@redis-x5 = safe\n");
@@ -1196,7 +1186,7 @@ static void an_option_is_set_for_its_protocol_only_and_the_last_one_counts(void 
 }
 
 /* Each for its own scenario. */
-static void an_option_of_the_scenario_counts_unless_the_user_sets_it(void **state) {
+TEST_WITH(an_option_of_the_scenario_counts_unless_the_user_sets_it, set_up, tear_down) {
   struct world *w = *state;
   scenario(
       w, "a",
@@ -1213,7 +1203,7 @@ static void an_option_of_the_scenario_counts_unless_the_user_sets_it(void **stat
   assert_int_equal(w->plan.cells[1].options[0].i, 250);
 }
 
-static void a_wrong_option_of_a_scenario_is_refused_with_its_file(void **state) {
+TEST_WITH(a_wrong_option_of_a_scenario_is_refused_with_its_file, set_up, tear_down) {
   struct world *w = *state;
   char message[300];
   scenario(w, "a", HEAD "[workload]\nclients = 1\noption = broken.rat=0.9\n[expect]\nlocal@none = safe\n");
@@ -1222,8 +1212,7 @@ static void a_wrong_option_of_a_scenario_is_refused_with_its_file(void **state) 
   assert_refused(w, message);
 }
 
-static void yes_and_no_are_the_values_of_a_switch(void **state) {
-  (void)state;
+TEST_WITH(yes_and_no_are_the_values_of_a_switch, set_up, tear_down) {
   static const struct lb_option options[] = {{"a", LB_OPT_BOOL, 1, 0, 1, "a"},
                                              {"b", LB_OPT_BOOL, 0, 0, 1, "b"},
                                              {"c", LB_OPT_BOOL, 1, 0, 1, "c"},
@@ -1238,8 +1227,7 @@ static void yes_and_no_are_the_values_of_a_switch(void **state) {
   free(values);
 }
 
-static void a_choice_is_the_index_of_its_word_and_a_text_is_as_it_stands(void **state) {
-  (void)state;
+TEST_WITH(a_choice_is_the_index_of_its_word_and_a_text_is_as_it_stands, set_up, tear_down) {
   static const char *const words[] = {"one", "two", "three", NULL};
   static const struct lb_option options[] = {
       {.name = "a", .type = LB_OPT_CHOICE, .def = 1, .words = words, .help = "a"},
@@ -1264,7 +1252,7 @@ static bool fence_option(const struct lb_cell *cell) {
   return cell->options[i].b;
 }
 
-static void the_guard_fence_switches_on_the_option_of_that_name(void **state) {
+TEST_WITH(the_guard_fence_switches_on_the_option_of_that_name, set_up, tear_down) {
   struct world *w = *state;
   SETTINGS(w, "redis-token.fence=no");
   w->request.only_guards = 0, w->request.systems = "redis-token@redis,broken";
@@ -1280,7 +1268,7 @@ static void the_guard_fence_switches_on_the_option_of_that_name(void **state) {
   }
 }
 
-static void the_option_fence_can_be_had_without_the_guard(void **state) {
+TEST_WITH(the_option_fence_can_be_had_without_the_guard, set_up, tear_down) {
   struct world *w = *state;
   SETTINGS(w, "redis-token.fence=yes");
   w->request.systems = "redis-token@redis";
@@ -1289,7 +1277,7 @@ static void the_option_fence_can_be_had_without_the_guard(void **state) {
   assert_true(fence_option(&w->plan.cells[0]));
 }
 
-static void options_that_are_wrong_are_refused(void **state) {
+TEST_WITH(options_that_are_wrong_are_refused, set_up, tear_down) {
   struct world *w = *state;
   static const char *const cases[][2] = {
       {"brokn.rate=1", "-s brokn.rate: unknown protocol 'brokn', did you mean 'broken'?"},
@@ -1311,14 +1299,14 @@ static void options_that_are_wrong_are_refused(void **state) {
   }
 }
 
-static void the_ends_of_a_range_belong_to_it(void **state) {
+TEST_WITH(the_ends_of_a_range_belong_to_it, set_up, tear_down) {
   struct world *w = *state;
   SETTINGS(w, "broken.rate=1", "pg-row.lock_wait_ms=60000");
   scenario(w, "a", LOAD "local@none = safe\nbroken@none = violated\npg-row@pg = safe\n");
   make(w);
 }
 
-static void a_setting_that_nobody_reads_is_refused(void **state) {
+TEST_WITH(a_setting_that_nobody_reads_is_refused, set_up, tear_down) {
   struct world *w = *state;
   SETTINGS(w, "broken.rate=1");
   scenario(w, "a", LOAD "local@none = safe\n");
@@ -1330,7 +1318,7 @@ static void a_setting_that_nobody_reads_is_refused(void **state) {
 /* ---- scenarios --------------------------------------------------------------------------------------------------- */
 
 /* Their cells and files would have the same names. */
-static void a_scenario_that_is_named_twice_is_refused(void **state) {
+TEST_WITH(a_scenario_that_is_named_twice_is_refused, set_up, tear_down) {
   struct world *w = *state;
   char message[400];
   scenario(w, "a", LOAD "local@none = safe\n");
@@ -1341,7 +1329,7 @@ static void a_scenario_that_is_named_twice_is_refused(void **state) {
   assert_refused(w, message);
 }
 
-static void a_scenario_that_cannot_be_read_is_refused(void **state) {
+TEST_WITH(a_scenario_that_cannot_be_read_is_refused, set_up, tear_down) {
   struct world *w = *state;
   scenario(w, "a", LOAD "local@none = safe\n");
   scenario(w, "b", "nonsense\n");
@@ -1352,98 +1340,12 @@ static void a_scenario_that_cannot_be_read_is_refused(void **state) {
   assert_non_null(strstr(w->err.text, w->path[1]));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void) {
+static int before_all(void **state) {
+  (void)state;
   struct lb_error err_known;
   if (lb_load_known(LB_SOURCE_ROOT, &err_known) < 0) return fprintf(stderr, "%s\n", err_known.text), 1;
-  const struct CMUnitTest tests[] = {
-      TEST(the_default_systems_are_those_of_expect),
-      TEST(a_protocol_alone_is_all_its_systems_in_the_scenario),
-      TEST(a_protocol_the_scenario_does_not_speak_of_runs_on_each_of_its_topologies),
-      TEST(a_topology_on_which_the_steps_mean_nothing_is_left_out),
-      TEST(a_jump_that_no_server_could_prove_means_nothing),
-      TEST(a_premise_about_a_proxy_means_nothing_without_one),
-      TEST(a_topology_that_stands_for_another_is_taken_where_it_is_named),
-      TEST(an_expectation_of_ones_own_is_for_what_the_scenario_says_nothing_of),
-      TEST(a_system_named_twice_is_one_cell),
-      TEST(every_scenario_gets_its_own_cells),
-      TEST(an_unknown_protocol_is_refused_with_the_nearest),
-      TEST(an_unknown_topology_is_refused_with_the_nearest),
-      TEST(a_topology_that_does_not_fit_is_refused),
-      TEST(an_empty_name_is_refused),
-      TEST(a_wrong_system_in_expect_is_refused_with_its_file),
-      TEST(without_a_guard_those_the_scenario_states_something_for_are_run),
-      TEST(a_guard_of_the_request_is_the_only_one),
-      TEST(a_guard_the_scenario_does_not_speak_of_has_the_systems_of_none_and_no_expectation),
-      TEST(a_scenario_that_speaks_of_one_guard_only_still_runs_without),
-      TEST(a_star_beside_systems_adds_those_that_are_missing),
-      TEST(systems_of_the_request_are_run_under_every_guard),
-      TEST(a_wrong_system_in_a_section_of_a_guard_is_refused_with_its_file),
-      TEST(a_job_has_the_guard_of_its_cell),
-      TEST(systems_and_guards_are_compared_under_the_same_faults),
-      TEST(jobs_are_client_counts_times_trials),
-      TEST(the_number_of_trials_of_the_request_is_taken),
-      TEST(every_job_has_a_seed_of_its_own_that_the_plans_seed_decides),
-      TEST(the_order_has_every_job_once_and_those_that_measure_first),
-      TEST(the_same_seed_gives_the_same_order),
-      TEST(another_seed_gives_another_order_in_both_groups),
-      TEST(those_that_measure_run_in_rounds),
-      TEST(any_job_may_come_first),
-      TEST(a_scenario_with_cuts_is_skipped_without_namespaces),
-      TEST(a_plan_in_which_all_is_skipped_has_no_jobs),
-      TEST(a_guard_needs_what_it_looks_at),
-      TEST(a_lease_shorter_than_any_session_means_nothing),
-      TEST(where_speed_is_measured_ticks_are_longer),
-      TEST(a_product_has_every_cell_and_says_which_of_them_mean_nothing),
-      TEST(every_cell_of_the_shipped_suites_has_an_expectation_with_its_reason),
-      TEST(under_a_guard_a_suite_may_want_fewer_trials),
-      TEST(a_foreign_lock_has_to_be_named),
-      TEST(a_guard_that_is_stated_for_a_foreign_lock_alone_is_played_where_it_runs),
-      TEST(a_line_for_servers_of_the_user_wins_over_that_of_ours),
-      TEST(what_is_said_of_servers_like_them_holds_for_those_of_the_user),
-      TEST(what_means_nothing_is_as_expected_where_it_is_stated),
-      TEST(what_means_nothing_misses_nothing),
-      TEST(a_pattern_adds_no_system_and_is_the_expectation_of_those_it_fits),
-      TEST(a_point_has_to_be_one_of_the_system),
-      TEST(the_server_of_a_client_needs_a_system_where_it_has_one),
-      TEST(a_fault_of_a_server_needs_one),
-      TEST(a_failover_and_a_node_need_servers_enough),
-      TEST(only_some_servers_say_that_they_left),
-      TEST(clocks_of_servers_need_the_clock_shim),
-      TEST(a_campaign_asks_of_a_system_with_servers_only),
-      TEST(a_setting_is_applied_to_the_scenarios_that_take_it),
-      TEST(a_setting_changes_the_jobs),
-      TEST(a_setting_that_no_scenario_takes_is_refused),
-      TEST(an_unknown_setting_is_refused_with_the_nearest),
-      TEST(a_bad_value_is_what_the_refusal_speaks_of),
-      TEST(a_setting_without_an_equals_sign_is_refused),
-      TEST(a_value_that_one_scenario_refuses_is_refused),
-      TEST(a_suite_changes_single_scenarios),
-      TEST(several_values_make_a_variant_of_each),
-      TEST(several_keys_make_a_variant_of_each_combination),
-      TEST(variants_are_interleaved),
-      TEST(an_option_can_be_varied_if_all_systems_have_it),
-      TEST(the_last_setting_of_a_key_counts),
-      TEST(a_suite_may_vary_a_scenario_and_the_user_may_take_it_back),
-      TEST(lists_that_make_no_sense_are_refused),
-      TEST(too_many_variants_are_refused),
-      TEST(settings_of_the_user_come_after_those_of_the_suite),
-      TEST(settings_of_a_suite_that_do_not_fit_are_refused),
-      TEST(options_have_their_defaults),
-      TEST(an_option_is_set_for_its_protocol_only_and_the_last_one_counts),
-      TEST(an_option_of_the_scenario_counts_unless_the_user_sets_it),
-      TEST(a_wrong_option_of_a_scenario_is_refused_with_its_file),
-      TEST(yes_and_no_are_the_values_of_a_switch),
-      TEST(a_choice_is_the_index_of_its_word_and_a_text_is_as_it_stands),
-      TEST(the_guard_fence_switches_on_the_option_of_that_name),
-      TEST(the_option_fence_can_be_had_without_the_guard),
-      TEST(options_that_are_wrong_are_refused),
-      TEST(the_ends_of_a_range_belong_to_it),
-      TEST(a_setting_that_nobody_reads_is_refused),
-      TEST(a_scenario_that_is_named_twice_is_refused),
-      TEST(a_scenario_that_cannot_be_read_is_refused),
-  };
   setenv("LOCKBENCH_NO_NAMESPACES", "1", 1); /* before the first question, whose answer is kept */
-  return cmocka_run_group_tests(tests, install_servers, remove_servers);
+  return install_servers(state);
 }
+
+GROUP(before_all, remove_servers);
