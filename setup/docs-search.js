@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Searches `pages` (place, title, text), which setup/docs writes above: every word has to occur; a title counts most. */
+ * Searches `pages` (place, title, text), which setup/docs writes above: every word has to occur in a section; a title counts
+ * most, and a word counts for less in a long section. */
 "use strict";
 const words = (new URLSearchParams(location.search).get("q") || "").toLowerCase().split(/\s+/).filter(Boolean);
 const count = (text, word) => text.toLowerCase().split(word).length - 1;
 const rank = ([, title, text]) => {
   const each = words.map((word) => 20 * count(title, word) + count(text, word));
-  return words.length && each.every((n) => n > 0) ? each.reduce((a, b) => a + Math.log(1 + b), 0) : 0;
+  return words.length && each.every((n) => n > 0) ? each.reduce((a, b) => a + Math.log(1 + b), 0) / Math.log(200 + text.length) : 0;
 };
 const excerpt = (text) => {
   const at = Math.max(0, text.toLowerCase().indexOf(words[0]) - 80);
