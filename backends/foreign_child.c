@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "foreign_session.h"
+#include "foreign_child.h"
 #include "base/error.h"
 
 /* Of the program: it must not outlive us, and has the signals that any program begins with. */

@@ -45,13 +45,10 @@ struct adapter_reply {
 
 /* Starts it and opens its session, unless that is done. Called by adapter_ask(). */
 void adapter_open(struct lb_conform *c, int i);
-/* Starts it, and takes its first line. */
-void adapter_start(struct lb_conform *c, int i);
 /* Writes a question with a number of its own; takes its answer, for which there are `ms` from now on. Fails the
  * statement where there is none. A line that answers nothing is passed over, unless lines are what the statement is
  * about (adapter_be_strict()). */
 void adapter_put(struct lb_conform *c, int i, const char *format, ...) __attribute__((format(printf, 3, 4)));
-void adapter_take(struct lb_conform *c, int i, int64_t ms, struct adapter_reply *ret);
 /* Both. */
 void adapter_ask(struct lb_conform *c, int i, int64_t ms, struct adapter_reply *ret, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
@@ -59,17 +56,10 @@ void adapter_ask(struct lb_conform *c, int i, int64_t ms, struct adapter_reply *
  * first client holds". */
 void adapter_want(struct lb_conform *c, int i, const struct adapter_reply *reply, const char *words, const char *why);
 bool adapter_says(const struct adapter_reply *reply, const char *words);
-/* From now on each line has to be the answer to the latest question, or a `!` line. */
-void adapter_be_strict(void);
 /* Looks on for so long. Fails if it writes a line: "expected WHAT, read ...". */
 void adapter_expect_silence(struct lb_conform *c, int i, int64_t ms, const char *what);
-/* As lb_talk_end(). */
-bool adapter_end(struct lb_conform *c, int i, bool quit, int patience_ms, char *fate, size_t size);
-void adapter_hang_up(int i);
 /* kill -9 of the program and of all that it started. */
 void adapter_kill(struct lb_conform *c, int i);
-/* What stands behind NAME= in the answer, as a number. False: it has no such word, or no number. */
-bool adapter_number(const struct adapter_reply *reply, const char *name, long long *ret);
 
 static inline long long ms_between(lb_ns from, lb_ns to) {
   return to > from ? (long long)((to - from) / LB_NS_PER_MS) : 0;

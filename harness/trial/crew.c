@@ -111,7 +111,7 @@ static struct asked ask(const struct lb_stage *s, struct pace *p, struct lb_clie
   return a;
 }
 
-/* A foreign session counts for itself what its program waits for (foreign_session.c), and always comes back. */
+/* A foreign session counts for itself what its program waits for (foreign.c), and always comes back. */
 static int await_reply(const struct lb_stage *s, struct pace *p, const struct asked *a, lb_ns most,
                        struct lb_reply *ret) {
   if (a->sent < 0) return a->sent;
