@@ -134,8 +134,9 @@ static int make_plan(struct played *played, const char *path, struct lb_error *e
                                     .trials = (int)number_of(played, TRIAL),
                                     .seed = (uint64_t)number_of(played, SEED)};
   int guard = find_guard(played, err);
-  int r = guard < 0 ? guard : read_settings(played, settings, &request.setting_count, err);
+  if (guard < 0) return guard;
   request.only_guards = 1u << guard;
+  int r = read_settings(played, settings, &request.setting_count, err);
   if (r == 0) r = lb_plan_make(&request, &played->plan, err);
   if (r < 0) return r;
   if (played->plan.cell_count != 1)
