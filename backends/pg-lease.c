@@ -87,7 +87,7 @@ static const struct sql_row_sql lease_sql = {
 };
 
 static const struct sql_row_kind lease = {.server = &pg_server, .sql = &lease_sql},
-                                 client_lease = {.sql = &lease_sql, .client_clock = true};
+                                 client_lease = {.server = &pg_server, .sql = &lease_sql, .client_clock = true};
 
 /* before-upsert: pg-lease-client has read its clock. after-upsert: the answer has been read, and the lease is ours.
  * before-confirm: it may be ours, as an answer was lost. */
