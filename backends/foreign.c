@@ -368,57 +368,67 @@ static int ask_postgres(struct lb_env *env, const struct lb_target *target, cons
 
 /* ---- one server ------------------------------------------------------------------------------------------------- */
 
-static int look(struct lb_env *env, const struct lb_config *config, const char *record, size_t endpoint,
-                lb_ns deadline) {
-  const struct lb_endpoint *at = &config->target->endpoints[endpoint];
+struct asked { /* one server */
+  struct lb_env *env;
+  const struct lb_config *config;
+  size_t endpoint;
+  lb_ns deadline;
+};
+
+static struct zk_run zk_run_of(const struct asked *a) {
+  return (struct zk_run){.env = a->env, .target = a->config->target, .ttl_ms = a->config->ttl_ms};
+}
+
+static int look(const struct asked *a, const char *record) {
+  const struct lb_target *target = a->config->target;
+  const struct lb_endpoint *at = &target->endpoints[a->endpoint];
   int children = 0;
-  if (strcmp(at->service, "redis") == 0) return redis_inspect(env, config->target, endpoint, record, deadline);
-  if (strcmp(at->service, "etcd") == 0) return ask_etcd(env, config->target, at, "/v3/kv/range", record, deadline);
-  if (strcmp(at->service, "postgres") == 0) return ask_postgres(env, config->target, at, deadline);
+  if (strcmp(at->service, "redis") == 0) return redis_inspect(a->env, target, a->endpoint, record, a->deadline);
+  if (strcmp(at->service, "etcd") == 0) return ask_etcd(a->env, target, at, "/v3/kv/range", record, a->deadline);
+  if (strcmp(at->service, "postgres") == 0) return ask_postgres(a->env, target, at, a->deadline);
   if (strcmp(at->service, "zookeeper") != 0)
-    return lb_fail(env, -EOPNOTSUPP, "nobody knows what a %s has of a foreign lock", at->service);
-  int r = zk_inspect(env, config->target, endpoint, config->ttl_ms, record, deadline, &children);
+    return lb_fail(a->env, -EOPNOTSUPP, "nobody knows what a %s has of a foreign lock", at->service);
+  const struct zk_run run = zk_run_of(a);
+  int r = zk_inspect(&run, a->endpoint, record, a->deadline, &children);
   return r > 0 ? children > 0 : r;
 }
 
-typedef int at_record(struct lb_env *env, const struct lb_config *config, const char *record, size_t endpoint,
-                      lb_ns deadline);
+typedef int at_record(const struct asked *a, const char *record);
 
 /* Until one of the records is there. */
-static int at_first(at_record *act, struct lb_env *env, const struct lb_config *config, const struct foreign_says *says,
-                    const char *key, size_t endpoint, lb_ns deadline) {
+static int at_first(at_record *act, const struct asked *a, const struct foreign_says *says, const char *key) {
   char record[NAME_BYTES];
   int found = says->record_count
                   ? 0
-                  : lb_fail(env, -EOPNOTSUPP, "the adapter does not say what a server has of its lock (record=)");
+                  : lb_fail(a->env, -EOPNOTSUPP, "the adapter does not say what a server has of its lock (record=)");
   for (size_t i = 0; i < says->record_count && found == 0; i++) {
     fill(says->record[i], key, record);
-    found = act(env, config, record, endpoint, deadline);
+    found = act(a, record);
   }
   return found;
 }
 
 static int foreign_inspect(struct lb_env *env, const struct lb_config *config, const struct foreign_says *says,
                            const char *key, size_t endpoint, lb_ns deadline) {
-  return at_first(look, env, config, says, key, endpoint, deadline);
+  return at_first(look, &(struct asked){env, config, endpoint, deadline}, says, key);
 }
 
 /* ---- by hand ----------------------------------------------------------------------------------------------------- */
 
 /* A record of ZooKeeper is the folder of a queue; that of a plain node would have no children to delete. */
-static int break_record(struct lb_env *env, const struct lb_config *config, const char *record, size_t endpoint,
-                        lb_ns deadline) {
-  const char *service = config->target->endpoints[endpoint].service;
-  if (strcmp(service, "redis") == 0) return redis_break(env, config->target, endpoint, record, deadline);
-  if (strcmp(service, "etcd") == 0) return etcd_break(env, config->target, endpoint, beginning_with(record), deadline);
-  if (strcmp(service, "zookeeper") == 0)
-    return zk_break(env, config->target, endpoint, config->ttl_ms, record, true, deadline);
-  return lb_fail(env, -EOPNOTSUPP, "a %s has no record of a foreign lock that could be removed", service);
+static int break_record(const struct asked *a, const char *record) {
+  const struct lb_target *target = a->config->target;
+  const char *service = target->endpoints[a->endpoint].service;
+  const struct zk_run run = zk_run_of(a);
+  if (strcmp(service, "redis") == 0) return redis_break(a->env, target, a->endpoint, record, a->deadline);
+  if (strcmp(service, "etcd") == 0) return etcd_break(a->env, target, a->endpoint, beginning_with(record), a->deadline);
+  if (strcmp(service, "zookeeper") == 0) return zk_break(&run, a->endpoint, record, true, a->deadline);
+  return lb_fail(a->env, -EOPNOTSUPP, "a %s has no record of a foreign lock that could be removed", service);
 }
 
 static int foreign_break(struct lb_env *env, const struct lb_config *config, const struct foreign_says *says,
                          const char *key, size_t endpoint, lb_ns deadline) {
-  return at_first(break_record, env, config, says, key, endpoint, deadline);
+  return at_first(break_record, &(struct asked){env, config, endpoint, deadline}, says, key);
 }
 
 /* ---- clean-up ---------------------------------------------------------------------------------------------------- */

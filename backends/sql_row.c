@@ -128,22 +128,27 @@ static int undecided(struct lb_session *s) {
                  s->primary.server->service);
 }
 
+struct taken {
+  uint64_t fence;
+  lb_ns at; /* when the request left that took it; 0 = it was an earlier one */
+};
+
 /* The statement that takes, while nothing of the attempt is under way. `maybe`: the attempt may have the lock already,
- * from an earlier call. *ret_taken_at: when the request left that took it, 0 = it was an earlier one. */
-static int take(struct lb_session *s, const char *key, struct sql_attempt *attempt, int64_t ttl_ms, bool maybe,
-                lb_ns deadline, uint64_t *ret_fence, lb_ns *ret_taken_at) {
-  struct request request = {&s->sql->take, key, attempt->owner, ttl_ms, s->sql->before_take, &attempt->origin};
+ * from an earlier call. */
+static int take(struct lb_session *s, const struct lb_lock *lock, struct sql_attempt *attempt, bool maybe,
+                lb_ns deadline, struct taken *ret) {
+  struct request request = {&s->sql->take, lock->key,           attempt->owner,
+                            lock->ttl_ms,  s->sql->before_take, &attempt->origin};
   struct answer answer;
   lb_ns sent = lb_now(s->primary.env);
   int rc = run(s, &request, deadline, &answer);
   attempt->state = rc == LB_UNKNOWN ? SQL_TAKING : SQL_NO_PROCESS;
   if (rc == LB_BUSY) rc = undecided(s);
-  *ret_fence = answer.fence;
-  *ret_taken_at = sent;
+  *ret = (struct taken){answer.fence, sent};
   if (rc == LB_OK && answer.yes) lb_point(s->primary.env, s->sql->after_take);
   if (rc == LB_OK && !answer.yes) {
-    *ret_taken_at = 0;
-    rc = maybe ? confirm(s, key, attempt, deadline, ret_fence) : LB_BUSY;
+    ret->at = 0;
+    rc = maybe ? confirm(s, lock->key, attempt, deadline, &ret->fence) : LB_BUSY;
   }
   /* Neither "timed out" nor "no server" may be said of an attempt that may have its row. */
   return maybe && rc != LB_OK && rc != LB_BUSY ? LB_UNKNOWN : rc;
@@ -152,19 +157,17 @@ static int take(struct lb_session *s, const char *key, struct sql_attempt *attem
 int sql_row_try(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   bool repeated = grant->token_len > 0, unsettled;
   struct sql_attempt attempt = repeated ? sql_attempt_get(grant) : sql_attempt_new(s->primary.env, s->client);
-  uint64_t fence = 0;
-  lb_ns taken_at = 0;
+  struct taken taken = {0};
   int rc = LB_BUSY;
   if (attempt.state == SQL_FREEING)
     return lb_fail(s->primary.env, -EINVAL, "%s: this attempt is being released", s->primary.server->service);
   unsettled = attempt.state;
   if (!repeated) grant->asked_at = lb_now(s->primary.env);
-  if (unsettled) rc = settle(s, lock->key, &attempt, deadline, &fence);
+  if (unsettled) rc = settle(s, lock->key, &attempt, deadline, &taken.fence);
   if (rc < 0) rc = LB_UNKNOWN;
-  if (rc == LB_BUSY)
-    rc = take(s, lock->key, &attempt, lock->ttl_ms, repeated && !unsettled, deadline, &fence, &taken_at);
-  if (!repeated && taken_at) taken_at = grant->asked_at;
-  if (rc == LB_OK) return granted(s, &attempt, grant, fence, taken_at, lock->ttl_ms);
+  if (rc == LB_BUSY) rc = take(s, lock, &attempt, repeated && !unsettled, deadline, &taken);
+  if (!repeated && taken.at) taken.at = grant->asked_at;
+  if (rc == LB_OK) return granted(s, &attempt, grant, taken.fence, taken.at, lock->ttl_ms);
   if (rc == LB_UNKNOWN || repeated) sql_attempt_put(&attempt, grant);
   return rc;
 }

@@ -219,14 +219,14 @@ static int recipe_open(struct lb_session *s, const struct lb_config *config, lb_
 static int recipe_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
   char dir[ZK_PATH_MAX];
   int children = 0, result = dir_of(s, lock->key, dir);
-  if (!result) result = zk_inspect(s->run.env, s->run.target, endpoint, s->run.ttl_ms, dir, deadline, &children);
+  if (!result) result = zk_inspect(&s->run, endpoint, dir, deadline, &children);
   return result < 0 ? result : children > 0;
 }
 
 static int recipe_break(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
   char dir[ZK_PATH_MAX];
   int result = dir_of(s, lock->key, dir);
-  return result ? result : zk_break(s->run.env, s->run.target, endpoint, s->run.ttl_ms, dir, true, deadline);
+  return result ? result : zk_break(&s->run, endpoint, dir, true, deadline);
 }
 
 static const struct lb_proofs proofs = {ZK_RUN_PROOFS, .inspect = recipe_inspect};

@@ -256,13 +256,13 @@ static int node_open(struct lb_session *s, const struct lb_config *config, lb_ns
 static int node_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
   char path[ZK_PATH_MAX];
   int result = path_of(s, lock->key, path);
-  return result ? result : zk_inspect(s->run.env, s->run.target, endpoint, s->run.ttl_ms, path, deadline, NULL);
+  return result ? result : zk_inspect(&s->run, endpoint, path, deadline, NULL);
 }
 
 static int node_break(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
   char path[ZK_PATH_MAX];
   int result = path_of(s, lock->key, path);
-  return result ? result : zk_break(s->run.env, s->run.target, endpoint, s->run.ttl_ms, path, false, deadline);
+  return result ? result : zk_break(&s->run, endpoint, path, false, deadline);
 }
 
 static const struct lb_proofs proofs = {ZK_RUN_PROOFS, .inspect = node_inspect};

@@ -221,7 +221,7 @@ static int number(struct zk_queue *q, struct lb_grant *grant, lb_ns deadline, ui
 static int zk_queue_inspect(struct zk_queue *q, const char *key, size_t endpoint, lb_ns deadline) {
   char dir[ZK_PATH_MAX];
   int children = 0, result = zk_queue_dir(q, key, dir);
-  if (!result) result = zk_inspect(q->run.env, q->run.target, endpoint, q->run.ttl_ms, dir, deadline, &children);
+  if (!result) result = zk_inspect(&q->run, endpoint, dir, deadline, &children);
   return result < 0 ? result : children > 0;
 }
 
@@ -229,7 +229,7 @@ static int zk_queue_inspect(struct zk_queue *q, const char *key, size_t endpoint
 static int zk_queue_break(struct zk_queue *q, const char *key, size_t endpoint, lb_ns deadline) {
   char dir[ZK_PATH_MAX];
   int result = zk_queue_dir(q, key, dir);
-  return result ? result : zk_break(q->run.env, q->run.target, endpoint, q->run.ttl_ms, dir, true, deadline);
+  return result ? result : zk_break(&q->run, endpoint, dir, true, deadline);
 }
 
 /* ---- a node that is there, or may be: asked for, doubted, deleted for sure ----------------------------------- */

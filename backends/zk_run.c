@@ -113,10 +113,10 @@ static int look(struct zk_session *zk, const char *path, lb_ns deadline, int *re
 }
 
 /* Opens one to that server alone; without `writes` also to one that has lost its quorum. */
-static int open_at(struct lb_env *env, const struct lb_target *target, size_t endpoint, int64_t ttl_ms, bool writes,
-                   lb_ns deadline, struct zk_session **ret) {
-  if (endpoint >= target->count) return lb_fail(env, -EINVAL, "there is no server %zu", endpoint + 1);
-  int result = zk_open(env, &target->endpoints[endpoint], 1, ttl_ms, !writes, ret);
+static int open_at(const struct zk_run *run, size_t endpoint, bool writes, lb_ns deadline, struct zk_session **ret) {
+  const struct lb_target *target = run->target;
+  if (endpoint >= target->count) return lb_fail(run->env, -EINVAL, "there is no server %zu", endpoint + 1);
+  int result = zk_open(run->env, &target->endpoints[endpoint], 1, run->ttl_ms, !writes, ret);
   if (!result) result = zk_connect(*ret, deadline);
   return result == LB_TIMEOUT ? -ETIMEDOUT : result;
 }
@@ -127,12 +127,11 @@ static int close_at(struct lb_env *env, size_t endpoint, struct zk_session *zk, 
   return result == -ETIMEDOUT ? lb_fail(env, -ETIMEDOUT, "no answer from server %zu in time", endpoint + 1) : result;
 }
 
-int zk_inspect(struct lb_env *env, const struct lb_target *target, size_t endpoint, int64_t ttl_ms, const char *path,
-               lb_ns deadline, int *ret_children) {
+int zk_inspect(const struct zk_run *run, size_t endpoint, const char *path, lb_ns deadline, int *ret_children) {
   struct zk_session *zk = NULL;
-  int result = open_at(env, target, endpoint, ttl_ms, false, deadline, &zk);
+  int result = open_at(run, endpoint, false, deadline, &zk);
   if (!result) result = look(zk, path, deadline, ret_children);
-  return close_at(env, endpoint, zk, result);
+  return close_at(run->env, endpoint, zk, result);
 }
 
 static int delete_node(struct zk_session *zk, const char *path, lb_ns deadline) {
@@ -170,10 +169,9 @@ static int delete_head(struct zk_session *zk, const char *dir, lb_ns deadline) {
   return rc == ZK_NO_REPLY ? -ETIMEDOUT : zk_fail(zk, "list the lock's queue", rc);
 }
 
-int zk_break(struct lb_env *env, const struct lb_target *target, size_t endpoint, int64_t ttl_ms, const char *path,
-             bool queue, lb_ns deadline) {
+int zk_break(const struct zk_run *run, size_t endpoint, const char *path, bool queue, lb_ns deadline) {
   struct zk_session *zk = NULL;
-  int result = open_at(env, target, endpoint, ttl_ms, true, deadline, &zk);
+  int result = open_at(run, endpoint, true, deadline, &zk);
   if (!result) result = queue ? delete_head(zk, path, deadline) : delete_node(zk, path, deadline);
-  return close_at(env, endpoint, zk, result);
+  return close_at(run->env, endpoint, zk, result);
 }

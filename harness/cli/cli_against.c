@@ -144,13 +144,21 @@ static void repeat_complaints(const char *path) {
   fflush(stderr);
 }
 
-static int play_turn(const struct lb_args *args, const char *const tool[2], const struct lb_rundir *dir,
-                     struct view *view, int round, int side, const char *seed) {
+struct match {
+  const struct lb_args *args;
+  const char *const *tool; /* of both sides */
+  const struct lb_rundir *dir;
+  struct view *view;
+};
+
+static int play_turn(const struct match *m, int round, int side, const char *seed) {
+  const struct lb_args *args = m->args;
+  struct view *view = m->view;
   char out[PATH_MAX], err_path[PATH_MAX];
   struct line line;
-  snprintf(out, sizeof out, "%s/%c/%d", dir->partial, 'a' + side, round);
-  snprintf(err_path, sizeof err_path, "%s/complaints", dir->partial);
-  make_line(args, tool[side], seed, out, &line);
+  snprintf(out, sizeof out, "%s/%c/%d", m->dir->partial, 'a' + side, round);
+  snprintf(err_path, sizeof err_path, "%s/complaints", m->dir->partial);
+  make_line(args, m->tool[side], seed, out, &line);
   if (args->verbose && side == THIS_BUILD) add(&line, "-v"); /* the other one may not know it */
   int code = run_program(line.word, args->verbose ? NULL : err_path, view);
   lb_live_hide(&view->live);
@@ -161,20 +169,19 @@ static int play_turn(const struct lb_args *args, const char *const tool[2], cons
   if (code == LB_EXIT_STOPPED || stopped) return LB_EXIT_STOPPED;
   if (!has_results(code))
     return lb_complain(code == LB_EXIT_USAGE ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "round %d: %s ended with %d", round,
-                       tool[side], code);
+                       m->tool[side], code);
   return LB_EXIT_OK;
 }
 
-static int play_round(const struct lb_args *args, const char *const tool[2], const struct lb_rundir *dir,
-                      struct view *view, int round, int rounds, uint64_t seed) {
+static int play_round(const struct match *m, int round, int rounds, uint64_t seed) {
   char text[32];
   int code = LB_EXIT_OK;
   snprintf(text, sizeof text, "%llu", (unsigned long long)(seed + (uint64_t)round));
   for (int turn = 0; turn < 2 && code == LB_EXIT_OK; turn++) {
     int side = (turn + round) % 2;
-    snprintf(view->what, sizeof view->what, "%s", side == THIS_BUILD ? "this build" : "the other one");
-    if (args->verbose) fprintf(stderr, "round %d of %d, %s\n", round, rounds, view->what);
-    code = play_turn(args, tool, dir, view, round, side, text);
+    snprintf(m->view->what, sizeof m->view->what, "%s", side == THIS_BUILD ? "this build" : "the other one");
+    if (m->args->verbose) fprintf(stderr, "round %d of %d, %s\n", round, rounds, m->view->what);
+    code = play_turn(m, round, side, text);
   }
   return code;
 }
@@ -216,12 +223,13 @@ static int take_turns(const struct lb_args *args, double turn_s, const char *con
                       .begin = lb_clock_ns(),
                       .all = 2 * (size_t)rounds};
   view.whole_s = announce(turn_s, rounds);
+  const struct match match = {args, tool, dir, &view};
   uint64_t seed = args->has_seed ? args->seed : lb_random_seed();
   struct lb_error err;
   static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
   for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
     sigaction(ends[i], &(struct sigaction){.sa_handler = on_signal}, NULL);
-  for (; round <= rounds && code == LB_EXIT_OK; round++) code = play_round(args, tool, dir, &view, round, rounds, seed);
+  for (; round <= rounds && code == LB_EXIT_OK; round++) code = play_round(&match, round, rounds, seed);
   int whole = code == LB_EXIT_OK ? rounds : round - 2;
   if (code == LB_EXIT_STOPPED && whole < 1)
     return lb_complain(code, "interrupted before the first round had ended: nothing was kept");

@@ -338,7 +338,8 @@ static void try_value(const struct lb_cell *cell, const struct lb_term *term, co
                       json_t *safe, json_t *nothing) {
   struct lb_facts facts;
   struct lb_prediction p;
-  lb_facts_if(cell->protocol, cell->options, cell->topology, cell->scenario, term->name, value, &facts);
+  lb_facts_if(cell->protocol, cell->options, cell->topology, cell->scenario, &(struct lb_assumed){term->name, value},
+              &facts);
   if (!lb_theory_predict(cell->scenario->attack, &facts, cell->guard, &p) || !gets_over(p.verdict, p.rule)) return;
   json_array_append_new(p.verdict == LB_SAFE ? safe : nothing,
                         json_pack("{s:s, s:s, s:s, s:s, s:s}", "fact", term->name, "now", now, "value", value,

@@ -196,11 +196,13 @@ void adapter_kill(struct lb_conform *c, int i) {
 
 /* ---- what most statements do ------------------------------------------------------------------------------------- */
 
-void adapter_acquire(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, int64_t wait_ms,
-                     struct adapter_reply *ret, const char *why) {
-  adapter_ask(c, i, wait_ms + ADAPTER_CALL_MS, ret, "acquire key=%s ttl_ms=%lld wait_ms=%lld", key, (long long)ttl_ms,
-              (long long)wait_ms);
-  adapter_want(c, i, ret, "granted", why);
+struct adapter_reply adapter_acquire(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, int64_t wait_ms,
+                                     const char *why) {
+  struct adapter_reply reply;
+  adapter_ask(c, i, wait_ms + ADAPTER_CALL_MS, &reply, "acquire key=%s ttl_ms=%lld wait_ms=%lld", key,
+              (long long)ttl_ms, (long long)wait_ms);
+  adapter_want(c, i, &reply, "granted", why);
+  return reply;
 }
 
 void adapter_refused(struct lb_conform *c, int i, const char *key, const char *why) {
@@ -238,7 +240,7 @@ static void ask_all(struct lb_conform *c, const char *key) {
   struct adapter_reply r;
   adapter_ask(c, 0, ADAPTER_CALL_MS, &r, "ping");
   adapter_want(c, 0, &r, "ok", "");
-  adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, &r, "of a free lock");
+  r = adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, "of a free lock");
   if (c->protocol->extend)
     adapter_ask(c, 0, ADAPTER_CALL_MS, &r, "extend key=%s ttl_ms=%d", key, ADAPTER_HOLD_MS),
         adapter_want(c, 0, &r, "ok lost unknown error", "");
@@ -298,8 +300,7 @@ static long long own_ms(const struct adapter_reply *r) { return ms_between(r->se
 
 static void grants_and_releases(struct lb_conform *c) {
   KEY;
-  struct adapter_reply r;
-  adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, &r, "of a free lock");
+  adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, "of a free lock");
   adapter_release(c, 0, key, "");
 }
 
@@ -308,7 +309,7 @@ static void refuses_at_once(struct lb_conform *c) {
   KEY;
   struct adapter_reply r;
   adapter_open(c, 1);
-  adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, &r, "of a free lock");
+  r = adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, "of a free lock");
   adapter_ask(c, 1, ADAPTER_HOLD_MS / 2, &r, "acquire key=%s ttl_ms=%d wait_ms=0", key, ADAPTER_HOLD_MS);
   adapter_want(c, 1, &r, "busy", "while the first client holds");
   lb_conform_check(c, own_ms(&r) <= ADAPTER_LATE_MS,
@@ -322,7 +323,7 @@ static void waits_for_so_long(struct lb_conform *c) {
   KEY;
   struct adapter_reply r;
   adapter_open(c, 1);
-  adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, &r, "of a free lock");
+  r = adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, "of a free lock");
   adapter_ask(c, 1, ADAPTER_HOLD_MS - 1000, &r, "acquire key=%s ttl_ms=%d wait_ms=%d", key, ADAPTER_HOLD_MS, WAIT_MS);
   long long took = ms_between(r.sent, r.came);
   adapter_want(c, 1, &r, "busy timeout", "while the first client holds");
@@ -339,7 +340,7 @@ static void grants_after_the_release(struct lb_conform *c) {
   KEY;
   struct adapter_reply r;
   adapter_open(c, 1);
-  adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, &r, "of a free lock");
+  r = adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, "of a free lock");
   adapter_put(c, 1, "acquire key=%s ttl_ms=%d wait_ms=%d", key, ADAPTER_HOLD_MS, ADAPTER_HOLD_MS / 2);
   adapter_expect_silence(c, 1, RELEASE_AFTER_MS, "no answer to acquire before the first client has released");
   adapter_answers(c, 0, "release", key, "ok", "while the second client waits");
@@ -353,32 +354,30 @@ static void who_gave_up(struct lb_conform *c) {
   KEY;
   struct adapter_reply r;
   for (int i = 1; i < 3; i++) adapter_open(c, i);
-  adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, &r, "of a free lock");
+  r = adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, "of a free lock");
   adapter_ask(c, 1, GIVE_UP_MS + ADAPTER_CALL_MS, &r, "acquire key=%s ttl_ms=%d wait_ms=%d", key, ADAPTER_HOLD_MS,
               GIVE_UP_MS);
   adapter_want(c, 1, &r, "busy timeout", "while the first client holds");
   adapter_release(c, 0, key, "");
-  adapter_acquire(c, 2, key, ADAPTER_HOLD_MS, NEXT_MS, &r,
-                  "as the first client has released, and the second one had given up before");
+  r = adapter_acquire(c, 2, key, ADAPTER_HOLD_MS, NEXT_MS,
+                      "as the first client has released, and the second one had given up before");
   adapter_release(c, 2, key, "");
 }
 
 static void takes_turns(struct lb_conform *c) {
   KEY;
-  struct adapter_reply r;
   for (int turn = 0; turn < 4; turn++) {
-    adapter_acquire(c, turn % 2, key, ADAPTER_HOLD_MS, ADAPTER_CALL_MS, &r, "of a lock that was released");
+    adapter_acquire(c, turn % 2, key, ADAPTER_HOLD_MS, ADAPTER_CALL_MS, "of a lock that was released");
     adapter_release(c, turn % 2, key, "");
   }
-  adapter_acquire(c, 1, key, ADAPTER_HOLD_MS, ADAPTER_CALL_MS, &r, "of a lock that this client has just released");
+  adapter_acquire(c, 1, key, ADAPTER_HOLD_MS, ADAPTER_CALL_MS, "of a lock that this client has just released");
   adapter_release(c, 1, key, "");
 }
 
 static void keys_are_apart(struct lb_conform *c) {
   const char *key = lb_conform_key(c), *other = lb_conform_key(c);
-  struct adapter_reply r;
-  adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, &r, "of a free lock");
-  adapter_acquire(c, 1, other, ADAPTER_HOLD_MS, 0, &r, "of another key than the first client's");
+  adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, "of a free lock");
+  adapter_acquire(c, 1, other, ADAPTER_HOLD_MS, 0, "of another key than the first client's");
   adapter_release(c, 0, key, "");
   adapter_refused(c, 0, other, "though the second client holds this key");
   adapter_release(c, 1, other, "");
@@ -387,8 +386,7 @@ static void keys_are_apart(struct lb_conform *c) {
 /* Whatever it answers: it had nothing. */
 static void frees_nobody_elses(struct lb_conform *c) {
   KEY;
-  struct adapter_reply r;
-  adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, &r, "of a free lock");
+  adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, "of a free lock");
   adapter_refused(c, 1, key, "while the first client holds");
   adapter_answers(c, 1, "release", key, "ok lost error", "");
   adapter_refused(c, 2, key, "after a release by the second client, which held nothing");
@@ -397,10 +395,9 @@ static void frees_nobody_elses(struct lb_conform *c) {
 
 static void releases_twice(struct lb_conform *c) {
   KEY;
-  struct adapter_reply r;
-  adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, &r, "of a free lock");
+  adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, "of a free lock");
   adapter_release(c, 0, key, "");
-  adapter_acquire(c, 1, key, ADAPTER_HOLD_MS, ADAPTER_CALL_MS, &r, "of a lock that was released");
+  adapter_acquire(c, 1, key, ADAPTER_HOLD_MS, ADAPTER_CALL_MS, "of a lock that was released");
   adapter_answers(c, 0, "release", key, "lost ok error", "");
   adapter_refused(c, 2, key, "after a second release by the first client, while the second one holds");
   adapter_release(c, 1, key, "");
@@ -411,9 +408,8 @@ static void releases_twice(struct lb_conform *c) {
 static const char *crowded;
 
 static void take_turns(struct lb_conform *c, int number) {
-  struct adapter_reply r;
   for (int turn = 0; turn < TURNS; turn++) {
-    adapter_acquire(c, 0, crowded, 2 * ADAPTER_HOLD_MS, CROWD_MS / 2, &r, "of a lock that all release soon");
+    adapter_acquire(c, 0, crowded, 2 * ADAPTER_HOLD_MS, CROWD_MS / 2, "of a lock that all release soon");
     uint64_t others = atomic_fetch_add(&c->shared->inside, 1);
     lb_conform_check(c, others == 0, "expected nobody else inside, client %d found %d", number + 1, (int)others);
     lb_clock_sleep_until(in_ms(TURN_MS));
@@ -436,7 +432,7 @@ static void grants_as_it_says(struct lb_conform *c) {
   KEY;
   struct adapter_reply r;
   long long number;
-  adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, &r, "of a free lock");
+  r = adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, "of a free lock");
   bool fence = adapter_number(&r, "fence", &number), validity = adapter_number(&r, "validity_ms", &number);
   lb_conform_check(c, fence == has(c, LB_TRAIT_FENCED), "expected %s in a grant, as can= %s fence, read '%.100s'",
                    fence ? "no fence=" : "fence= with a whole number", fence ? "does not name" : "names", r.line);
@@ -452,7 +448,7 @@ static void fences_grow(struct lb_conform *c) {
   struct adapter_reply r;
   long long latest = 0, fence = 0;
   for (int i = 0; i < GRANTS; i++) {
-    adapter_acquire(c, i % 2, key, ADAPTER_HOLD_MS, ADAPTER_CALL_MS, &r, "of a free lock");
+    r = adapter_acquire(c, i % 2, key, ADAPTER_HOLD_MS, ADAPTER_CALL_MS, "of a free lock");
     lb_conform_check(c, adapter_number(&r, "fence", &fence), "expected fence= with a whole number, read '%.100s'",
                      r.line);
     lb_conform_check(c, fence > latest, "expected a fence above %lld, read '%.100s' (grant %d)", latest, r.line, i + 1);
@@ -465,7 +461,7 @@ static void validity(struct lb_conform *c) {
   KEY;
   struct adapter_reply r;
   long long left = 0;
-  adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, &r, "of a free lock");
+  r = adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, "of a free lock");
   lb_conform_check(c, adapter_number(&r, "validity_ms", &left),
                    "expected validity_ms= with a whole number, read '%.100s'", r.line);
   lb_conform_check(c, left > 0 && left <= ADAPTER_HOLD_MS,
@@ -489,9 +485,8 @@ static bool adapter_has_record(struct lb_conform *c, const char *key) {
 /* A record may end a little after the answer: a session that closes, a follower. */
 static void record(struct lb_conform *c) {
   KEY;
-  struct adapter_reply r;
   lb_conform_check(c, !adapter_has_record(c, key), "expected no record before anybody asked for the lock, found one");
-  adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, &r, "of a free lock");
+  adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, "of a free lock");
   lb_conform_check(c, adapter_has_record(c, key),
                    "expected the record of record= at a server while it holds, found none");
   adapter_release(c, 0, key, "");
@@ -503,8 +498,7 @@ static void record(struct lb_conform *c) {
 
 static void confirms(struct lb_conform *c) {
   KEY;
-  struct adapter_reply r;
-  adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, &r, "of a free lock");
+  adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, "of a free lock");
   adapter_answers(c, 0, "holds", key, "ok", "while it holds");
   adapter_release(c, 0, key, "");
   adapter_answers(c, 0, "holds", key, "lost error", "after its release");
@@ -516,7 +510,7 @@ static void extends(struct lb_conform *c) {
   KEY;
   struct adapter_reply granted, r;
   adapter_open(c, 1);
-  adapter_acquire(c, 0, key, SHORT_MS, 0, &granted, "of a free lock");
+  granted = adapter_acquire(c, 0, key, SHORT_MS, 0, "of a free lock");
   adapter_ask(c, 0, ADAPTER_CALL_MS, &r, "extend key=%s ttl_ms=%d", key, 4 * SHORT_MS);
   adapter_want(c, 0, &r, "ok", "while it holds");
   lb_clock_sleep_until(granted.came + (2 * SHORT_MS + 200) * LB_NS_PER_MS);

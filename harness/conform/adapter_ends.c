@@ -21,7 +21,7 @@ struct two_grants {
 static struct two_grants outlive(struct lb_conform *c, const char *key) {
   struct two_grants g;
   adapter_open(c, 1);
-  adapter_acquire(c, 0, key, SHORT_MS, 0, &g.first, "of a free lock");
+  g.first = adapter_acquire(c, 0, key, SHORT_MS, 0, "of a free lock");
   adapter_ask(c, 1, SHORT_MS + ADAPTER_GRACE_MS + ADAPTER_LATE_MS, &g.next, "acquire key=%s ttl_ms=%d wait_ms=%d", key,
               ADAPTER_HOLD_MS, SHORT_MS + ADAPTER_GRACE_MS);
   adapter_want(c, 1, &g.next, "granted", "as a lease of 1 s was over while it waited for 5 s");
@@ -91,10 +91,9 @@ static void stale_holds(struct lb_conform *c) {
 
 static void session_lasts(struct lb_conform *c) {
   KEY;
-  struct adapter_reply r;
   for (int i = 0; i < 2; i++) c->config[i].ttl_ms = SHORT_MS;
   adapter_open(c, 1);
-  adapter_acquire(c, 0, key, SHORT_MS, 0, &r, "of a free lock");
+  adapter_acquire(c, 0, key, SHORT_MS, 0, "of a free lock");
   lb_clock_sleep_until(in_ms(2 * SHORT_MS + 500));
   adapter_refused(c, 1, key, "2.5 s after a grant to a client that lives, with ends=session and ttl_ms=1000");
   adapter_release(c, 0, key, "2.5 s after the grant");
@@ -103,28 +102,26 @@ static void session_lasts(struct lb_conform *c) {
 /* Services have a shortest session of their own. */
 static void killed_client(struct lb_conform *c) {
   KEY;
-  struct adapter_reply r;
   int64_t grace_ms = has(c, LB_TRAIT_SESSION) ? SESSION_GRACE_MS : ADAPTER_GRACE_MS;
   for (int i = 0; i < 2; i++) c->config[i].ttl_ms = SHORT_MS;
   adapter_open(c, 1);
-  adapter_acquire(c, 0, key, SHORT_MS, 0, &r, "of a free lock");
+  adapter_acquire(c, 0, key, SHORT_MS, 0, "of a free lock");
   adapter_kill(c, 0);
-  adapter_acquire(c, 1, key, SHORT_MS, SHORT_MS + grace_ms, &r, "as the first client was killed");
+  adapter_acquire(c, 1, key, SHORT_MS, SHORT_MS + grace_ms, "as the first client was killed");
   adapter_release(c, 1, key, "");
 }
 
 /* Its place may last as long as what it would have held. */
 static void killed_waiter(struct lb_conform *c) {
   KEY;
-  struct adapter_reply r;
   int64_t grace_ms = has(c, LB_TRAIT_SESSION) ? SESSION_GRACE_MS : ADAPTER_GRACE_MS;
   for (int i = 1; i < 3; i++) c->config[i].ttl_ms = SHORT_MS, adapter_open(c, i);
-  adapter_acquire(c, 0, key, 2 * ADAPTER_HOLD_MS, 0, &r, "of a free lock");
+  adapter_acquire(c, 0, key, 2 * ADAPTER_HOLD_MS, 0, "of a free lock");
   adapter_put(c, 1, "acquire key=%s ttl_ms=%d wait_ms=%d", key, SHORT_MS, ADAPTER_HOLD_MS);
   adapter_expect_silence(c, 1, QUEUED_MS, "no answer to acquire while the first client holds");
   adapter_kill(c, 1);
   adapter_release(c, 0, key, "");
-  adapter_acquire(c, 2, key, SHORT_MS, SHORT_MS + grace_ms, &r,
+  adapter_acquire(c, 2, key, SHORT_MS, SHORT_MS + grace_ms,
                   "as the first client has released, and the second one was killed while it waited");
   adapter_release(c, 2, key, "");
 }
@@ -134,7 +131,7 @@ static void killed_waiter(struct lb_conform *c) {
 static void server_is_gone(struct lb_conform *c) {
   KEY;
   struct adapter_reply r;
-  adapter_acquire(c, 0, key, SHORT_MS, 0, &r, "of a free lock");
+  r = adapter_acquire(c, 0, key, SHORT_MS, 0, "of a free lock");
   adapter_release(c, 0, key, "");
   lb_conform_bring(c, LB_CONFORM_SHALL_DIE);
   adapter_ask(c, 0, GONE_MS, &r, "acquire key=%s ttl_ms=%d wait_ms=%d", key, SHORT_MS, GONE_WAIT_MS);

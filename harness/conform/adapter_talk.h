@@ -68,8 +68,8 @@ static inline long long ms_between(lb_ns from, lb_ns to) {
 /* ---- what most statements do ------------------------------------------------------------------------------------- */
 
 /* Each fails unless the answer is granted, or busy; ok. */
-void adapter_acquire(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, int64_t wait_ms,
-                     struct adapter_reply *ret, const char *why);
+struct adapter_reply adapter_acquire(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, int64_t wait_ms,
+                                     const char *why);
 /* "release key=KEY", "holds key=KEY": fails unless the answer is one of these words. */
 void adapter_answers(struct lb_conform *c, int i, const char *what, const char *key, const char *words,
                      const char *why);

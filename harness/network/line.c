@@ -319,25 +319,20 @@ static int check_ways(const struct lb_net *net, const struct lb_way *ways, size_
 
 /* The taps come before the rules: what is dropped has been copied. In between a packet can arrive
  * twice, as packets can anywhere. */
-int lb_line_make(struct lb_net *net, const void *owner, const struct lb_way *ways, size_t count,
-                 const struct lb_line_plan *plan, struct lb_line **ret, struct lb_error *err) {
-  int r = check_ways(net, ways, count, err);
-  if (r < 0) return r;
+struct lb_line *lb_line_make(struct lb_net *net, const void *owner, const struct lb_way *ways, size_t count,
+                             const struct lb_line_plan *plan, struct lb_error *err) {
+  if (check_ways(net, ways, count, err) < 0) return NULL;
   struct lb_line *line = new_line(net, owner, ways, count, plan);
-  if (!line) return lb_error(err, -ENOMEM, "out of memory");
+  if (!line) return lb_error(err, -ENOMEM, "out of memory"), NULL;
   net->lines = line;
-  r = open_probe(line);
+  int r = open_probe(line);
   if (r == 0) r = start_process(net, line);
-  if (r < 0) {
-    forget(net, line);
-    return lb_error(err, r, "no delay line: %s", strerror(-r));
-  }
+  if (r < 0) return forget(net, line), lb_error(err, r, "no delay line: %s", strerror(-r)), NULL;
   const struct lb_rules rules = rules_of(line);
-  r = lb_rules_add(&rules, err);
-  if (r == 0) return *ret = line, 0;
+  if (lb_rules_add(&rules, err) == 0) return line;
   /* What cannot be undone stays in the list, as a cut does. */
   lb_line_end(net, line, NULL);
-  return r;
+  return NULL;
 }
 
 int lb_line_pass(struct lb_line *line, struct lb_error *err) {

@@ -89,8 +89,8 @@ struct lb_line {     /* one that holds */
 /* From now on what goes these ways is treated as the plan says: late packets are never early. 0, and *ret until it
  * ends; or -errno with err. Then nothing is late, or, if nft would not take back what it had done,
  * the line stands in net->lines. -EBUSY: one of the ways has a line already. */
-int lb_line_make(struct lb_net *net, const void *owner, const struct lb_way *ways, size_t count,
-                 const struct lb_line_plan *plan, struct lb_line **ret, struct lb_error *err);
+struct lb_line *lb_line_make(struct lb_net *net, const void *owner, const struct lb_way *ways, size_t count,
+                             const struct lb_line_plan *plan, struct lb_error *err);
 /* The line on this way; NULL = none. */
 struct lb_line *lb_line_on(const struct lb_net *net, const struct lb_host *from, const struct lb_host *to);
 /* Where lines are on these ways, from now on (or no longer) what is due is dropped. It acts at once: the rules of a cut

@@ -256,15 +256,17 @@ static const char **build_argv(const char *const argv[], const char *argv0) {
   return copy;
 }
 
-int lb_proc_start(struct lb_proc *proc, const struct lb_host *host, const char *const argv[], const char *argv0,
-                  const char *dir, const char *log, bool unprivileged, const char *const env_extra[],
-                  struct lb_error *err) {
-  struct launch l = {
-      .dir = dir, .log = log, .netns = host ? host->netns : -1, .unprivileged = unprivileged, .parent = getpid()};
+int lb_proc_start(struct lb_proc *proc, const struct lb_proc_plan *plan, struct lb_error *err) {
+  const char *const *argv = plan->argv;
+  struct launch l = {.dir = plan->dir,
+                     .log = plan->log,
+                     .netns = plan->host ? plan->host->netns : -1,
+                     .unprivileged = plan->unprivileged,
+                     .parent = getpid()};
   l.path = lb_proc_find(argv[0], NULL);
   if (!l.path) return lb_error(err, -ENOENT, "cannot start %s: no such program", argv[0]);
-  l.argv = build_argv(argv, argv0);
-  l.env = build_env(env_extra);
+  l.argv = build_argv(argv, plan->argv0);
+  l.env = build_env(plan->env_extra);
   int r = l.argv && l.env ? launch(&l, argv[0], &proc->pid, err) : cannot_start(err, ENOMEM, argv[0], "memory");
   free(l.env);
   free(l.argv);
@@ -322,11 +324,10 @@ int lb_proc_end(struct lb_proc *proc, int sig, uint64_t deadline, int *ret) {
 
 /* A pidfd instead of SIGCHLD or a waiting thread: the end of a process is one more thing to poll,
  * with a deadline. */
-int lb_proc_run(const struct lb_host *host, const char *const argv[], const char *argv0, const char *dir,
-                const char *log, bool unprivileged, const char *const env_extra[], int64_t timeout_ms,
-                struct lb_error *err) {
+int lb_proc_run(const struct lb_proc_plan *plan, int64_t timeout_ms, struct lb_error *err) {
+  const char *const *argv = plan->argv;
   struct lb_proc proc = {0};
-  int r = lb_proc_start(&proc, host, argv, argv0, dir, log, unprivileged, env_extra, err);
+  int r = lb_proc_start(&proc, plan, err);
   if (r < 0) return r;
   int fd = (int)syscall(SYS_pidfd_open, proc.pid, 0);
   if (fd < 0) {

@@ -26,22 +26,23 @@ struct lb_proc {
  * (A root that is the only user of its user namespace is no such root.) */
 extern bool lb_proc_sandboxed;
 
-/* Starts argv (argv[0] searched in PATH; argv0 != NULL is what the program sees as its own name) on
- * `host` (NULL: in our own network namespace), in its own process group, working folder `dir`
- * (NULL: ours), stdin /dev/null, stdout and stderr appended to `log`. The child gets SIGKILL when
- * its parent dies.
- * unprivileged: run under another, non-zero uid (PostgreSQL refuses uid 0); files below `dir` are
- * made its own.
- * env_extra: NULL-terminated "NAME=value" list or NULL.
+struct lb_proc_plan {
+  const struct lb_host *host; /* NULL: in our own network namespace */
+  const char *const *argv;    /* argv[0] is searched in PATH */
+  const char *argv0;          /* what the program sees as its own name; NULL: argv[0] */
+  const char *dir;            /* its working folder; NULL: ours */
+  const char *log;            /* stdout and stderr are appended to it */
+  bool
+      unprivileged; /* run under another, non-zero uid (PostgreSQL refuses uid 0); files below `dir` are made its own */
+  const char *const *env_extra; /* NULL-terminated "NAME=value" list, or NULL */
+};
+
+/* Starts a program in its own process group, with stdin /dev/null. It gets SIGKILL when its parent dies.
  * 0, or -errno with a line in err (-ENOENT: no such program). */
-int lb_proc_start(struct lb_proc *proc, const struct lb_host *host, const char *const argv[], const char *argv0,
-                  const char *dir, const char *log, bool unprivileged, const char *const env_extra[],
-                  struct lb_error *err);
+int lb_proc_start(struct lb_proc *proc, const struct lb_proc_plan *plan, struct lb_error *err);
 /* Runs a command to its end like lb_proc_start; its exit status (0..255), 128 + signal, or -errno;
  * -ETIMEDOUT after timeout_ms (the command is then killed). */
-int lb_proc_run(const struct lb_host *host, const char *const argv[], const char *argv0, const char *dir,
-                const char *log, bool unprivileged, const char *const env_extra[], int64_t timeout_ms,
-                struct lb_error *err);
+int lb_proc_run(const struct lb_proc_plan *plan, int64_t timeout_ms, struct lb_error *err);
 /* Sends a signal to its tree; after SIGSTOP also waits until none of its threads runs. 0 or -errno
  * (-ESRCH: not running; -ETIMEDOUT: something would not stop within a second). One that has ended
  * counts as running until lb_proc_alive() has looked: 0, and nothing happens. */

@@ -390,7 +390,7 @@ static void name_copy(const struct lb_server *server, char path[PATH_BYTES]) {
 
 static int run(struct lb_cluster *cluster, const struct lb_server *server, const char *const argv[], const char *what) {
   struct lb_error err;
-  int r = lb_proc_run(NULL, argv, NULL, server->dir, server->log, false, NULL, COPY_MS, &err);
+  int r = lb_proc_run(&(struct lb_proc_plan){.argv = argv, .dir = server->dir, .log = server->log}, COPY_MS, &err);
   if (r < 0) return lb_cluster_fail(cluster, r, "%s: %s", server->name, err.text);
   return r > 0 ? lb_cluster_fail(cluster, -EIO, "%s: %s", server->name, what) : 0;
 }

@@ -70,7 +70,7 @@ int lb_program_output(const char *const argv[], const char *argv0, char *buf, si
   int fd = memfd_create("output", MFD_CLOEXEC);
   if (fd < 0) return -errno;
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd); /* the child has it too until it becomes the program */
-  int r = lb_proc_run(NULL, argv, argv0, NULL, path, false, NULL, OUTPUT_MS, &err);
+  int r = lb_proc_run(&(struct lb_proc_plan){.argv = argv, .argv0 = argv0, .log = path}, OUTPUT_MS, &err);
   ssize_t n = r < 0 ? 0 : pread(fd, buf, size - 1, 0);
   if (n < 0) r = -errno;
   buf[n > 0 ? n : 0] = '\0';
@@ -200,7 +200,15 @@ int lb_server_start(struct lb_cluster *cluster, struct lb_server *server, const 
   if (server->counted) env[count++] = counts;
   if (server->journal[0]) env[count++] = journal;
   env[count] = NULL;
-  int r = lb_proc_start(&server->proc, server->host, argv, argv0, server->dir, server->log, unprivileged, env, &err);
+  int r = lb_proc_start(&server->proc,
+                        &(struct lb_proc_plan){.host = server->host,
+                                               .argv = argv,
+                                               .argv0 = argv0,
+                                               .dir = server->dir,
+                                               .log = server->log,
+                                               .unprivileged = unprivileged,
+                                               .env_extra = env},
+                        &err);
   return r < 0 ? lb_cluster_fail(cluster, r, "%s: %s", server->name, err.text) : 0;
 }
 

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "backends/backend.h"
+#include "base/text.h"
 
 struct lb_cluster;
 struct lb_server;
@@ -149,7 +150,7 @@ struct lb_family {
    * (lb_proofs.session_id; 0 = not known). 0 = the server no longer knows them, with what was ended in `said`; -ENOENT
    * = it knew of none. */
   int (*end_session)(struct lb_cluster *cluster, size_t index, const char *client, uint64_t id, lb_ns deadline,
-                     char *said, size_t size);
+                     struct lb_text *said);
   /* Moves the slot of cluster->key to this server, with all its keys. */
   int (*move_slot)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
   /* The files and folders, below its own, in which a data server keeps its data; some may be missing. NULL-terminated.

@@ -106,14 +106,17 @@ struct status {
   uint64_t member, leader, term, index; /* leader: 0 = it knows of none */
 };
 
+static struct lb_endpoint at(const struct lb_server *server, uint16_t port) {
+  return (struct lb_endpoint){.service = server->service, .host = server->host->address, .port = port};
+}
+
 /* A connection of its own each time, as with Redis: one that was kept could be from before a cut. 0 (then *ret is the
  * caller's), or -errno. */
-static int call_at(struct lb_cluster *cluster, const struct lb_server *server, uint16_t port, const char *path,
-                   json_t *body, lb_ns deadline, json_t **ret) {
-  struct lb_endpoint at = {.service = server->service, .host = server->host->address, .port = port};
+static int call_at(struct lb_cluster *cluster, struct lb_endpoint to, const char *path, json_t *body, lb_ns deadline,
+                   json_t **ret) {
   struct etcd_link *link;
   deadline = lb_ask_until(cluster->env, deadline);
-  int r = etcd_open(cluster->env, NULL, &at, deadline, &link);
+  int r = etcd_open(cluster->env, NULL, &to, deadline, &link);
   if (r == 0) r = etcd_call(link, path, body, deadline, ret);
   else json_decref(body);
   etcd_close(link);
@@ -122,7 +125,7 @@ static int call_at(struct lb_cluster *cluster, const struct lb_server *server, u
 
 static int call(struct lb_cluster *cluster, size_t index, const char *path, lb_ns deadline, json_t **ret) {
   const struct lb_server *server = &cluster->server[index];
-  return call_at(cluster, server, server->port, path, json_object(), deadline, ret);
+  return call_at(cluster, at(server, server->port), path, json_object(), deadline, ret);
 }
 
 static int ask(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct status *ret) {
@@ -157,7 +160,7 @@ static int has_session(struct lb_cluster *cluster, size_t index, uint64_t id, lb
 
 /* Revoked, whoever keeps it up. On a busy machine a question may come to nothing, so it is asked again. */
 static int end_session(struct lb_cluster *cluster, size_t index, const char *client, uint64_t id, lb_ns deadline,
-                       char *said, size_t size) {
+                       struct lb_text *said) {
   const struct lb_server *server = &cluster->server[index];
   enum { POLL_MS = 5 };
   char number[24];
@@ -168,9 +171,9 @@ static int end_session(struct lb_cluster *cluster, size_t index, const char *cli
     json_t *answer = NULL;
     int has = id ? has_session(cluster, index, id, deadline) : 0;
     if (has == 0 && !told) return lb_fail(cluster->env, -ENOENT, "%s has no lease of that client", server->name);
-    if (has == 0) return snprintf(said, size, "has revoked its lease"), 0;
+    if (has == 0) return lb_text_add(said, "has revoked its lease"), 0;
     if (has < 0) continue;
-    call_at(cluster, server, server->port, "/v3/lease/revoke", json_pack("{s:s}", "ID", number), deadline, &answer);
+    call_at(cluster, at(server, server->port), "/v3/lease/revoke", json_pack("{s:s}", "ID", number), deadline, &answer);
     json_decref(answer);
     told = true;
   }
@@ -216,7 +219,7 @@ static int primary(struct lb_cluster *cluster, lb_ns deadline) {
 static int runs(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   const struct lb_server *server = &cluster->server[index];
   json_t *said = NULL;
-  int r = call_at(cluster, server, server->extra_port[0], "/version", NULL, deadline, &said);
+  int r = call_at(cluster, at(server, server->extra_port[0]), "/version", NULL, deadline, &said);
   json_decref(said);
   return r;
 }
@@ -258,7 +261,8 @@ static int depose(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
 static int lists(struct lb_cluster *cluster, const struct lb_server *asked, uint64_t member, lb_ns deadline) {
   json_t *said = NULL, *listed;
   size_t i;
-  int r = call_at(cluster, asked, asked->port, "/v3/cluster/member/list", json_object(), deadline, &said), found = 0;
+  int r = call_at(cluster, at(asked, asked->port), "/v3/cluster/member/list", json_object(), deadline, &said),
+      found = 0;
   json_array_foreach(json_object_get(said, "members"), i, listed) found |= etcd_number(listed, "ID") == member;
   json_decref(said);
   return r < 0 ? r : found;
@@ -276,8 +280,8 @@ static int remove_member(struct lb_cluster *cluster, size_t index, lb_ns deadlin
   snprintf(number, sizeof number, "%llu", (unsigned long long)status.member);
   for (;;) {
     json_t *said = NULL;
-    r = call_at(cluster, asked, asked->port, "/v3/cluster/member/remove", json_pack("{s:s}", "ID", number), deadline,
-                &said);
+    r = call_at(cluster, at(asked, asked->port), "/v3/cluster/member/remove", json_pack("{s:s}", "ID", number),
+                deadline, &said);
     json_decref(said);
     if (lists(cluster, asked, status.member, deadline) == 0) return 0;
     if (lb_now(cluster->env) >= deadline)

@@ -54,40 +54,44 @@ const struct lb_setting lb_pg_settings[] = {
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-/* The first row's columns of a query to one server over a connection of its own; `columns` texts of
- * 64 bytes, "" = NULL. */
-static int ask_until(struct lb_cluster *cluster, size_t index, lb_ns deadline, const char *sql, const char *param,
-                     char (*ret)[64], int columns) {
+struct question {
+  const char *sql, *param; /* param: of $1; NULL = it has none */
+  char (*ret)[64];         /* the columns of the first row, "" = NULL */
+  int columns;
+};
+
+/* To one server over a connection of its own. */
+static int ask_until(struct lb_cluster *cluster, size_t index, lb_ns deadline, const struct question *q) {
   const struct lb_server *server = &cluster->server[index];
   struct pg_conn *conn = NULL;
   PGresult *result = NULL;
   struct lb_endpoint at = {.service = server->service, .host = server->host->address, .port = server->port};
   int r = pg_open(cluster->env, NULL, &at, NULL, deadline, &conn);
-  if (r == 0) r = pg_query(conn, deadline, &result, sql, param ? 1 : 0, param ? (const char *const[]){param} : NULL);
+  if (r == 0) r = pg_query(conn, deadline, &result, q->sql, q->param != NULL, &q->param);
   pg_close(conn);
   if (r != 0) return r < 0 ? r : -EIO;
-  if (PQresultStatus(result) != PGRES_TUPLES_OK || PQntuples(result) < 1 || PQnfields(result) < columns)
+  if (PQresultStatus(result) != PGRES_TUPLES_OK || PQntuples(result) < 1 || PQnfields(result) < q->columns)
     r = lb_fail(cluster->env, -EPROTO, "%s: %.*s", server->name, (int)strcspn(PQresultErrorMessage(result), "\n"),
                 PQresultErrorMessage(result));
-  for (int i = 0; i < columns && r == 0; i++) snprintf(ret[i], sizeof ret[i], "%s", PQgetvalue(result, 0, i));
+  for (int i = 0; i < q->columns && r == 0; i++) snprintf(q->ret[i], sizeof q->ret[i], "%s", PQgetvalue(result, 0, i));
   PQclear(result);
   return r;
 }
 
 /* ask_until() with the short deadline of a question. A promotion takes longer than that. */
-static int ask(struct lb_cluster *cluster, size_t index, lb_ns deadline, const char *sql, const char *param,
-               char (*ret)[64], int columns) {
-  return ask_until(cluster, index, lb_ask_until(cluster->env, deadline), sql, param, ret, columns);
+static int ask(struct lb_cluster *cluster, size_t index, lb_ns deadline, const struct question *q) {
+  return ask_until(cluster, index, lb_ask_until(cluster->env, deadline), q);
 }
 
 static int answers(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   char one[1][64];
-  return ask(cluster, index, deadline, "SELECT 1", NULL, one, 1);
+  return ask(cluster, index, deadline, &(struct question){"SELECT 1", NULL, one, 1});
 }
 
 static int wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms) {
   char said[1][64];
-  int r = ask(cluster, index, deadline, "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint", NULL, said, 1);
+  int r = ask(cluster, index, deadline,
+              &(struct question){"SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint", NULL, said, 1});
   if (r == 0) *ret_ms = atoll(said[0]);
   return r;
 }
@@ -95,7 +99,8 @@ static int wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int
 /* A transaction that writes has a number of its own; one that reads has none. */
 static int commits(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret) {
   char said[1][64];
-  int r = ask(cluster, index, deadline, "SELECT pg_snapshot_xmax(pg_current_snapshot())::text", NULL, said, 1);
+  int r = ask(cluster, index, deadline,
+              &(struct question){"SELECT pg_snapshot_xmax(pg_current_snapshot())::text", NULL, said, 1});
   if (r == 0) *ret = strtoull(said[0], NULL, 10);
   return r;
 }
@@ -104,7 +109,8 @@ static int commits(struct lb_cluster *cluster, size_t index, lb_ns deadline, uin
 static int counts(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct lb_counts *ret) {
   char said[1][64];
   if (index > 0) return 0; /* a standby only repeats */
-  int r = ask(cluster, index, deadline, "SELECT (pg_current_wal_insert_lsn() - '0/0')::text", NULL, said, 1);
+  int r = ask(cluster, index, deadline,
+              &(struct question){"SELECT (pg_current_wal_insert_lsn() - '0/0')::text", NULL, said, 1});
   if (r == 0) lb_counts_add(ret, "bytes of WAL", strtoull(said[0], NULL, 10));
   return r;
 }
@@ -113,9 +119,10 @@ static int counts(struct lb_cluster *cluster, size_t index, lb_ns deadline, stru
 static int ask_role(struct lb_cluster *cluster, size_t index, lb_ns deadline, unsigned long *ret_timeline) {
   char said[2][64];
   int r = ask(cluster, index, deadline,
-              "SELECT pg_is_in_recovery(),"
-              " CASE WHEN NOT pg_is_in_recovery() THEN substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END",
-              NULL, said, 2);
+              &(struct question){
+                  "SELECT pg_is_in_recovery(),"
+                  " CASE WHEN NOT pg_is_in_recovery() THEN substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END",
+                  NULL, said, 2});
   if (r < 0) return r;
   *ret_timeline = strtoul(said[1], NULL, 16);
   return said[0][0] == 'f';
@@ -155,10 +162,13 @@ static int run_initdb(struct lb_cluster *cluster, const char *postgres, const ch
   if (!initdb) return lb_cluster_fail(cluster, -ENOENT, "initdb is not installed");
   snprintf(data, sizeof data, "%s/data", dir);
   snprintf(log, sizeof log, "%s/initdb.log", dir);
-  int r = lb_proc_run(NULL,
-                      (const char *const[]){initdb, "-D", data, "-U", "lockbench", "-A", "trust", "-E", "UTF8",
-                                            "--locale=C", "--no-sync", "--no-instructions", NULL},
-                      NULL, dir, log, true, NULL, INITDB_MS, &err);
+  int r = lb_proc_run(&(struct lb_proc_plan){.argv = (const char *const[]){initdb, "-D", data, "-U", "lockbench", "-A",
+                                                                           "trust", "-E", "UTF8", "--locale=C",
+                                                                           "--no-sync", "--no-instructions", NULL},
+                                             .dir = dir,
+                                             .log = log,
+                                             .unprivileged = true},
+                      INITDB_MS, &err);
   free(initdb);
   if (r < 0) return lb_cluster_fail(cluster, r, "initdb: %s", err.text);
   return r > 0 ? lb_cluster_fail(cluster, -EIO, "initdb failed with status %d", r) : 0;
@@ -205,8 +215,12 @@ static int copy_template(struct lb_cluster *cluster, const struct lb_server *ser
   struct lb_error err;
   char to[300];
   snprintf(to, sizeof to, "%s/data", server->dir);
-  int r = lb_proc_run(NULL, (const char *const[]){"cp", "-a", "--reflink=auto", template, to, NULL}, NULL, server->dir,
-                      server->log, true, NULL, timeout_ms, &err);
+  int r = lb_proc_run(
+      &(struct lb_proc_plan){.argv = (const char *const[]){"cp", "-a", "--reflink=auto", template, to, NULL},
+                             .dir = server->dir,
+                             .log = server->log,
+                             .unprivileged = true},
+      timeout_ms, &err);
   if (r < 0) return lb_cluster_fail(cluster, r, "%s: %s", server->name, err.text);
   return r > 0 ? lb_cluster_fail(cluster, -EIO, "%s: cannot copy %s, see %s", server->name, template, server->log) : 0;
 }
@@ -259,15 +273,17 @@ static int not_yet(struct lb_cluster *cluster, size_t index, const char *what) {
 static int serving(struct lb_cluster *cluster, lb_ns deadline) {
   char said[2][64], caught_up[1][64];
   const char *state = cluster->topology->synchronous ? "sync" : "async";
-  int r = ask(cluster, 0, deadline,
-              "SELECT pg_current_wal_lsn(),"
-              " (SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming' AND sync_state = $1)",
-              state, said, 2);
+  int r = ask(
+      cluster, 0, deadline,
+      &(struct question){"SELECT pg_current_wal_lsn(),"
+                         " (SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming' AND sync_state = $1)",
+                         state, said, 2});
   if (r < 0) return r;
   if ((size_t)atoi(said[1]) != cluster->data_count - 1)
     return not_yet(cluster, 0, "does not stream to all its standbys yet");
   for (size_t i = 1; i < cluster->data_count; i++) {
-    r = ask(cluster, i, deadline, "SELECT pg_last_wal_replay_lsn() >= $1::pg_lsn", said[0], caught_up, 1);
+    r = ask(cluster, i, deadline,
+            &(struct question){"SELECT pg_last_wal_replay_lsn() >= $1::pg_lsn", said[0], caught_up, 1});
     if (r < 0) return r;
     if (caught_up[0][0] != 't') return not_yet(cluster, i, "has not replayed everything yet");
   }
@@ -278,11 +294,12 @@ static int caught_up(struct lb_cluster *cluster, size_t index, size_t leader, lb
   static const char streams[] =
       "SELECT pg_current_wal_lsn(), EXISTS(SELECT FROM pg_stat_replication WHERE state = 'streaming' AND client_addr = $1::inet)";
   char said[2][64], replayed[1][64];
-  int r = ask(cluster, leader, deadline, streams, cluster->server[index].host->address, said, 2);
+  int r = ask(cluster, leader, deadline, &(struct question){streams, cluster->server[index].host->address, said, 2});
   if (r == 0 && said[1][0] != 't') return not_yet(cluster, leader, "does not stream to it");
   if (r == 0)
-    r = ask(cluster, index, deadline, "SELECT pg_is_in_recovery() AND pg_last_wal_replay_lsn() >= $1::pg_lsn", said[0],
-            replayed, 1);
+    r = ask(cluster, index, deadline,
+            &(struct question){"SELECT pg_is_in_recovery() AND pg_last_wal_replay_lsn() >= $1::pg_lsn", said[0],
+                               replayed, 1});
   return r < 0 ? r : replayed[0][0] == 't' ? 0 : not_yet(cluster, index, "has not replayed everything yet");
 }
 
@@ -320,7 +337,7 @@ static int promote(struct lb_cluster *cluster, int old, lb_ns deadline) {
   for (size_t i = 0; i < cluster->data_count; i++) {
     if ((int)i == old || ask_role(cluster, i, deadline, &timeline) != 0) continue;
     snprintf(wait_s, sizeof wait_s, "%lld", MS_OF(deadline, cluster->env) / 1000 + 1);
-    int r = ask_until(cluster, i, deadline, "SELECT pg_promote(true, $1::int)", wait_s, done, 1);
+    int r = ask_until(cluster, i, deadline, &(struct question){"SELECT pg_promote(true, $1::int)", wait_s, done, 1});
     if (r < 0) return lb_cluster_fail(cluster, r, "%s: promotion: %s", cluster->server[i].name, cluster->env->err);
     if (done[0][0] != 't') return lb_cluster_fail(cluster, -EIO, "%s refused to be promoted", cluster->server[i].name);
     return 0;
@@ -339,7 +356,7 @@ static int cancel(struct lb_cluster *cluster, size_t index, const char *client, 
   static const char sql[] = "SELECT (SELECT count(*) FROM (SELECT pg_cancel_backend(pid) AS told FROM pg_stat_activity"
                             " WHERE client_addr = $1::inet AND wait_event = 'SyncRep') AS waiting WHERE told)";
   char told[1][64];
-  int r = ask(cluster, index, deadline, sql, client, told, 1);
+  int r = ask(cluster, index, deadline, &(struct question){sql, client, told, 1});
   if (r == 0 && strcmp(told[0], "0") == 0)
     r = lb_fail(cluster->env, -EAGAIN, "%s: no statement of that client waits for a standby",
                 cluster->server[index].name);
@@ -348,7 +365,7 @@ static int cancel(struct lb_cluster *cluster, size_t index, const char *client, 
 
 /* The server processes of that client; one that it makes anew meanwhile is another one. */
 static int end_session(struct lb_cluster *cluster, size_t index, const char *client, uint64_t id, lb_ns deadline,
-                       char *said, size_t size) {
+                       struct lb_text *said) {
   static const char list[] =
       "SELECT coalesce(string_agg(pid::text, ','), '') FROM pg_stat_activity WHERE client_addr = $1::inet";
   static const char end[] = "SELECT count(pg_terminate_backend(pid::int)) FROM unnest(string_to_array($1, ',')) AS pid";
@@ -356,17 +373,19 @@ static int end_session(struct lb_cluster *cluster, size_t index, const char *cli
   enum { POLL_MS = 5, LAST_MS = 1000 }; /* the last answer may come behind the deadline */
   char had[1][64], count[1][64];
   (void)id;
-  int r = ask_until(cluster, index, deadline, list, client, had, 1);
+  int r = ask_until(cluster, index, deadline, &(struct question){list, client, had, 1});
   if (r == 0 && !had[0][0])
     return lb_fail(cluster->env, -ENOENT, "%s has no process of that client", cluster->server[index].name);
-  if (r == 0) r = ask_until(cluster, index, deadline, end, had[0], count, 1);
-  while (r == 0 && (r = ask_until(cluster, index, deadline + LAST_MS * LB_NS_PER_MS, left, had[0], count, 1)) == 0 &&
+  if (r == 0) r = ask_until(cluster, index, deadline, &(struct question){end, had[0], count, 1});
+  while (r == 0 &&
+         (r = ask_until(cluster, index, deadline + LAST_MS * LB_NS_PER_MS,
+                        &(struct question){left, had[0], count, 1})) == 0 &&
          strcmp(count[0], "0") != 0) {
     if (lb_now(cluster->env) >= deadline)
       return lb_fail(cluster->env, -ETIMEDOUT, "%s still has a process of that client", cluster->server[index].name);
     lb_sleep_until(cluster->env, lb_now(cluster->env) + POLL_MS * LB_NS_PER_MS);
   }
-  if (r == 0) snprintf(said, size, "has ended its processes %s", had[0]);
+  if (r == 0) lb_text_add(said, "has ended its processes %s", had[0]);
   return r;
 }
 
@@ -374,10 +393,11 @@ static int end_session(struct lb_cluster *cluster, size_t index, const char *cli
  * the log, until its file is full. */
 static int need_room(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   char none[1][64];
-  int r =
-      ask_until(cluster, index, deadline,
-                "CREATE TABLE lockbench_room AS SELECT repeat(md5(i::text), 100) FROM generate_series(1, 5000) AS i",
-                NULL, none, 0);
+  int r = ask_until(
+      cluster, index, deadline,
+      &(struct question){
+          "CREATE TABLE lockbench_room AS SELECT repeat(md5(i::text), 100) FROM generate_series(1, 5000) AS i", NULL,
+          none, 0});
   return r < 0 && strstr(cluster->env->err, "No space left on device") ? -ENOSPC : r;
 }
 

@@ -253,7 +253,7 @@ static size_t kill_again(struct lb_cluster *cluster, size_t index, const struct 
 /* On a busy machine a question may come to nothing, so it is asked again. A connection that the client makes meanwhile
  * is another one. */
 int lb_redis_end_session(struct lb_cluster *cluster, size_t index, const char *client, uint64_t id, lb_ns deadline,
-                         char *said, size_t size) {
+                         struct lb_text *said) {
   struct connections had = {.count = 0}, now;
   const char *name = cluster->server[index].name;
   bool known = false;
@@ -263,7 +263,7 @@ int lb_redis_end_session(struct lb_cluster *cluster, size_t index, const char *c
     if (!known) had = now, known = true;
     if (had.count == 0) return lb_fail(cluster->env, -ENOENT, "%s has no connection of that client", name);
     if (kill_again(cluster, index, &had, &now, deadline) == 0)
-      return snprintf(said, size, "has closed %zu connection%s", had.count, had.count == 1 ? "" : "s"), 0;
+      return lb_text_add(said, "has closed %zu connection%s", had.count, had.count == 1 ? "" : "s"), 0;
   }
   return lb_fail(cluster->env, -ETIMEDOUT,
                  known ? "%s still has a connection of that client" : "%s does not connections its connections", name);

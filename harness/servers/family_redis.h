@@ -51,7 +51,7 @@ int lb_redis_version(char *buf, size_t size);
 extern const struct lb_ending lb_redis_ending;
 /* lb_family.end_session, files and save. */
 int lb_redis_end_session(struct lb_cluster *cluster, size_t index, const char *client, uint64_t id, lb_ns deadline,
-                         char *said, size_t size);
+                         struct lb_text *said);
 extern const char *const lb_redis_files[];
 int lb_redis_save(struct lb_cluster *cluster, size_t index, lb_ns deadline);
 /* lb_family.fill_memory and free_memory: maxmemory, and keys of our own. */

@@ -137,18 +137,18 @@ static uint16_t local_port(int fd) {
   return getsockname(fd, (struct sockaddr *)&at, &size) == 0 ? ntohs(at.sin_port) : 0;
 }
 
-/* The answer to a word; ret_port (may be NULL) = where it was asked from. */
+/* The answer to a word. The port it was asked from, or -errno. */
 static int four_letters(struct lb_cluster *cluster, size_t index, const char *word, char *buf, size_t size,
-                        lb_ns deadline, uint16_t *ret_port) {
+                        lb_ns deadline) {
   const struct lb_server *server = &cluster->server[index];
   deadline = lb_ask_until(cluster->env, deadline);
   int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   int r = fd < 0 ? -errno : connect_to(cluster->env, server, fd, deadline);
-  if (r == 0 && ret_port) *ret_port = local_port(fd);
+  int port = r == 0 ? local_port(fd) : 0;
   if (r == 0 && send(fd, word, strlen(word), MSG_NOSIGNAL) < 0) r = -errno;
   if (r == 0) r = read_all(cluster->env, fd, buf, size, deadline);
   if (fd >= 0) close(fd);
-  return r < 0 ? no_answer(cluster, server, r) : 0;
+  return r < 0 ? no_answer(cluster, server, r) : port;
 }
 
 /* "leader", "follower", "standalone", and the epoch, which each election raises: the upper half of the zxid. A server
@@ -156,7 +156,7 @@ static int four_letters(struct lb_cluster *cluster, size_t index, const char *wo
  * these words. */
 static int ask_mode(struct lb_cluster *cluster, size_t index, lb_ns deadline, char mode[16], unsigned *ret_epoch) {
   char said[1024];
-  int r = four_letters(cluster, index, "srvr", said, sizeof said, deadline, NULL);
+  int r = four_letters(cluster, index, "srvr", said, sizeof said, deadline);
   if (r < 0) return r;
   const char *m = strstr(said, "Mode: "), *z = strstr(said, "Zxid: 0x");
   if (!m || !z || sscanf(m, "Mode: %15s", mode) != 1)
@@ -168,7 +168,7 @@ static int ask_mode(struct lb_cluster *cluster, size_t index, lb_ns deadline, ch
 /* It neither leads nor follows. */
 static int left(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   char said[1024];
-  int r = four_letters(cluster, index, "srvr", said, sizeof said, deadline, NULL);
+  int r = four_letters(cluster, index, "srvr", said, sizeof said, deadline);
   if (r < 0) return r;
   if (strstr(said, "not currently serving requests")) return 1;
   if (strstr(said, "Mode: ")) return 0;
@@ -178,7 +178,7 @@ static int left(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
 /* A number behind a word of the answer. */
 static int ask_number(struct lb_cluster *cluster, size_t index, const char *word, lb_ns deadline, uint64_t *ret) {
   char said[1024];
-  int r = four_letters(cluster, index, "srvr", said, sizeof said, deadline, NULL);
+  int r = four_letters(cluster, index, "srvr", said, sizeof said, deadline);
   if (r < 0) return r;
   const char *at = strstr(said, word);
   if (!at)
@@ -203,7 +203,7 @@ static int requests(struct lb_cluster *cluster, size_t index, lb_ns deadline, ui
 /* A session that has run out is counted down no more, but its nodes are there until its end has been committed. */
 static int has_session(struct lb_cluster *cluster, size_t index, uint64_t id, lb_ns deadline) {
   char said[32768], number[24];
-  int r = four_letters(cluster, index, "dump", said, sizeof said, deadline, NULL);
+  int r = four_letters(cluster, index, "dump", said, sizeof said, deadline);
   if (r < 0) return r;
   if (!strstr(said, "SessionTracker dump"))
     return lb_fail(cluster->env, -EAGAIN, "%s: %.*s", cluster->server[index].name, (int)strcspn(said, "\n"), said);
@@ -248,10 +248,9 @@ static int64_t logged_at(const struct lb_server *server, const char *text, const
 static int wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms) {
   const struct lb_server *server = &cluster->server[index];
   char said[100], asked[16];
-  uint16_t port = 0;
-  int r = four_letters(cluster, index, "ruok", said, sizeof said, deadline, &port);
-  if (r < 0) return r;
-  snprintf(asked, sizeof asked, ":%u\n", (unsigned)port);
+  int port = four_letters(cluster, index, "ruok", said, sizeof said, deadline);
+  if (port < 0) return port;
+  snprintf(asked, sizeof asked, ":%d\n", port);
   *ret_ms = logged_at(server, "ruok command from", asked);
   return *ret_ms < 0 ? lb_fail(cluster->env, -EPROTO, "%s: its log does not say when it was asked", server->name) : 0;
 }
@@ -260,7 +259,7 @@ static int wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int
 static int mono_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms) {
   char said[32768];
   long long uptime_ms;
-  int r = four_letters(cluster, index, "mntr", said, sizeof said, deadline, NULL);
+  int r = four_letters(cluster, index, "mntr", said, sizeof said, deadline);
   if (r < 0) return r;
   const char *line = strstr(said, "zk_uptime");
   if (!line || sscanf(line, "zk_uptime %lld", &uptime_ms) != 1)

@@ -155,7 +155,7 @@ static void add_settings(const struct lb_protocol *p, const union lb_value *opti
 }
 
 void lb_facts_if(const struct lb_protocol *protocol, const union lb_value *options, const struct lb_topology *topology,
-                 const struct lb_scenario *scenario, const char *fact, const char *value, struct lb_facts *ret) {
+                 const struct lb_scenario *scenario, const struct lb_assumed *assumed, struct lb_facts *ret) {
   struct lb_error err;
   lb_facts_default(ret);
   add_servers(topology, ret);
@@ -166,14 +166,14 @@ void lb_facts_if(const struct lb_protocol *protocol, const union lb_value *optio
       foreign && lb_foreign_like(protocol) ? lb_protocol_find(lb_foreign_like(protocol)) : NULL;
   lb_facts_take(ret, like ? like->facts : protocol->facts, LB_TERM_OF_LOCK, &err);
   lb_facts_take(ret, stated_of(protocol), LB_TERM_OF_LOCK, &err);
-  if (fact) lb_facts_set(ret, fact, value);
+  if (assumed) lb_facts_set(ret, assumed->fact, assumed->value);
   add_settings(protocol, options, scenario, ret);
-  if (fact) lb_facts_set(ret, fact, value); /* an option does not undo it */
+  if (assumed) lb_facts_set(ret, assumed->fact, assumed->value); /* an option does not undo it */
 }
 
 void lb_facts_of(const struct lb_protocol *protocol, const union lb_value *options, const struct lb_topology *topology,
                  const struct lb_scenario *scenario, struct lb_facts *ret) {
-  lb_facts_if(protocol, options, topology, scenario, NULL, NULL, ret);
+  lb_facts_if(protocol, options, topology, scenario, NULL, ret);
 }
 
 enum lb_verdict lb_theory_expects(const struct lb_scenario *scenario, const struct lb_protocol *protocol,

@@ -64,9 +64,12 @@ int lb_facts_state(const struct lb_protocol *protocol, const char *words, struct
  * NULL = none. */
 void lb_facts_of(const struct lb_protocol *protocol, const union lb_value *options, const struct lb_topology *topology,
                  const struct lb_scenario *scenario, struct lb_facts *ret);
+struct lb_assumed {
+  const char *fact, *value;
+};
 /* The same if one fact of the lock or its servers had this value, which has to be in the vocabulary. */
 void lb_facts_if(const struct lb_protocol *protocol, const union lb_value *options, const struct lb_topology *topology,
-                 const struct lb_scenario *scenario, const char *fact, const char *value, struct lb_facts *ret);
+                 const struct lb_scenario *scenario, const struct lb_assumed *assumed, struct lb_facts *ret);
 
 /* ---- a lock that its user brings: it enters the registry here ------------------------------------------------- */
 

@@ -184,7 +184,7 @@ static int make(struct lb_doing *d, const struct lb_links *links, const struct l
     if (lb_cut_parts(d->s->net.cuts, ways[i].from, ways[i].to))
       r = lb_doing_fail(d, "%s: the link of %s and %s is cut", d->step->text, ways[i].from->name, ways[i].to->name);
   }
-  if (r == 0 && lb_line_make(&d->s->net, d->step, ways, links->count, plan, ret, d->err) < 0)
+  if (r == 0 && !(*ret = lb_line_make(&d->s->net, d->step, ways, links->count, plan, d->err)))
     r = lb_error_prefix(d->err, "%s: ", d->step->text);
   free(ways);
   return r;
@@ -374,9 +374,9 @@ static int make_far(struct lb_stage *s, lb_ns late, struct lb_line **ret, struct
   for (size_t a = 0; a < hosts; a++)
     for (size_t b = 0; b < hosts; b++)
       if (talk(s, a, b)) ways[count++] = (struct lb_way){&s->net.host[a], &s->net.host[b]};
-  int r = lb_line_make(&s->net, &far_step, ways, count, &(struct lb_line_plan){.delay_ns = late}, ret, err);
+  *ret = lb_line_make(&s->net, &far_step, ways, count, &(struct lb_line_plan){.delay_ns = late}, err);
   free(ways);
-  return r;
+  return *ret ? 0 : err->code;
 }
 
 static bool came(const struct lb_line *line, size_t i) { return atomic_load(&line->seen[i].probes_came) > 0; }

@@ -179,11 +179,12 @@ static int end_session(struct lb_doing *d) {
   struct lb_cluster *cluster = &d->s->cluster;
   struct lb_client *client = d->b->client[0];
   uint64_t id = atomic_load(&lb_stage_state(d->s, client)->session);
-  char said[100];
+  char text[100] = "";
+  struct lb_text said = {text, sizeof text, 0};
   if (cluster->topology->family->end_session(cluster, lb_doing_index(d, 0), client->host->address, id,
-                                             lb_in_ms(HAND_MS), said, sizeof said) < 0)
+                                             lb_in_ms(HAND_MS), &said) < 0)
     return lb_doing_fail(d, "%s: %s", d->step->text, cluster->env->err);
-  lb_stage_note(d->s, "%s %s", d->a->server[0]->name, said);
+  lb_stage_note(d->s, "%s %s", d->a->server[0]->name, text);
   return 0;
 }
 

@@ -156,8 +156,8 @@ static void compare(struct client *c, double rate) {
   struct lb_line *line;
   const struct lb_way ways[] = {{&net.host[0], &net.host[1]}, {&net.host[1], &net.host[0]}};
   measure(c, rate, &plain);
-  if (lb_line_make(&net, NULL, ways, 2, &(struct lb_line_plan){.delay_ns = LATE}, &line, &why) < 0)
-    errx(1, "%s", why.text);
+  line = lb_line_make(&net, NULL, ways, 2, &(struct lb_line_plan){.delay_ns = LATE}, &why);
+  if (!line) errx(1, "%s", why.text);
   measure(c, rate, &late);
   struct lb_hist *own = &line->shared->own;
   uint64_t lost = atomic_load(&line->seen[0].lost) + atomic_load(&line->seen[1].lost);

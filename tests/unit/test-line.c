@@ -66,7 +66,8 @@ static const char *build(void) { return lb_net_up(&net, true, HOSTS, &err) == 0 
 
 static const char *make(size_t from, size_t to, struct lb_line_plan plan) {
   const struct lb_way way = {&net.host[from], &net.host[to]};
-  return lb_line_make(&net, NULL, &way, 1, &plan, &line, &err) == 0 ? NULL : complain("%s", err.text);
+  line = lb_line_make(&net, NULL, &way, 1, &plan, &err);
+  return line ? NULL : complain("%s", err.text);
 }
 
 static const char *delay(size_t from, size_t to, uint64_t delay_ns) {
@@ -152,15 +153,14 @@ TEST(two_lines_make_both_directions_late) {
 
 static const char *look_twice(void) {
   const struct lb_way way = {&net.host[0], &net.host[1]};
-  struct lb_line *second = NULL;
   const char *wrong = build();
   snprintf(net.host[0].name, sizeof net.host[0].name, "one");
   snprintf(net.host[1].name, sizeof net.host[1].name, "two");
   if (!wrong) wrong = delay(0, 1, LATE_MS * MS);
   if (wrong) return wrong;
-  int r = lb_line_make(&net, NULL, &way, 1, &line->plan, &second, &err);
-  if (r != -EBUSY || strcmp(err.text, "what one sends to two is late already") != 0)
-    return complain("%d: %s", r, err.text);
+  if (lb_line_make(&net, NULL, &way, 1, &line->plan, &err) || err.code != -EBUSY ||
+      strcmp(err.text, "what one sends to two is late already") != 0)
+    return complain("%d: %s", err.code, err.text);
   return net.lines == line && !line->older ? NULL : "a line that was refused is kept";
 }
 
@@ -504,10 +504,10 @@ TEST(a_line_that_does_not_delay_is_not_proved) {
 static const char *look_without_hosts(void) {
   if (lb_net_up(&net, false, 2, &err) != 0) return complain("%s", err.text);
   const struct lb_way way = {&net.host[0], &net.host[1]};
-  int r = lb_line_make(&net, NULL, &way, 1, &(struct lb_line_plan){.delay_ns = MS}, &line, &err);
-  return r == -ENOTSUP && strcmp(err.text, "hosts share one loopback here: nothing to delay") == 0
+  line = lb_line_make(&net, NULL, &way, 1, &(struct lb_line_plan){.delay_ns = MS}, &err);
+  return !line && err.code == -ENOTSUP && strcmp(err.text, "hosts share one loopback here: nothing to delay") == 0
              ? NULL
-             : complain("%d: %s", r, err.text);
+             : complain("%d: %s", err.code, err.text);
 }
 
 TEST(without_separate_hosts_a_line_is_refused) {

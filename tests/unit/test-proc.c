@@ -64,13 +64,16 @@ static const char *output(const struct world *w) {
 #define ARGV(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 static int run_with(struct world *w, const char *script, const char *const env[]) {
-  return lb_proc_run(NULL, ARGV("sh", "-c", script), NULL, w->dir, w->log, false, env, 5000, &w->err);
+  return lb_proc_run(
+      &(struct lb_proc_plan){.argv = ARGV("sh", "-c", script), .dir = w->dir, .log = w->log, .env_extra = env}, 5000,
+      &w->err);
 }
 
 static int run(struct world *w, const char *script) { return run_with(w, script, NULL); }
 
 static void start(struct world *w, const char *script) {
-  int r = lb_proc_start(&w->proc, NULL, ARGV("sh", "-c", script), NULL, w->dir, w->log, false, NULL, &w->err);
+  int r = lb_proc_start(
+      &w->proc, &(struct lb_proc_plan){.argv = ARGV("sh", "-c", script), .dir = w->dir, .log = w->log}, &w->err);
   if (r != 0) fail_msg("%s", w->err.text);
 }
 
@@ -109,7 +112,9 @@ static pid_t printed_pid(const struct world *w) {
 
 static void test_missing_program(void **state) {
   struct world *w = *state;
-  assert_int_equal(lb_proc_start(&w->proc, NULL, ARGV("no-such-program"), NULL, w->dir, w->log, false, NULL, &w->err),
+  assert_int_equal(lb_proc_start(&w->proc,
+                                 &(struct lb_proc_plan){.argv = ARGV("no-such-program"), .dir = w->dir, .log = w->log},
+                                 &w->err),
                    -ENOENT);
   assert_non_null(strstr(w->err.text, "no-such-program"));
   assert_int_equal(w->proc.pid, 0);
@@ -117,7 +122,9 @@ static void test_missing_program(void **state) {
 
 static void test_failure_in_child(void **state) {
   struct world *w = *state;
-  assert_int_equal(lb_proc_start(&w->proc, NULL, ARGV("true"), NULL, "/no/such/folder", w->log, false, NULL, &w->err),
+  assert_int_equal(lb_proc_start(&w->proc,
+                                 &(struct lb_proc_plan){.argv = ARGV("true"), .dir = "/no/such/folder", .log = w->log},
+                                 &w->err),
                    -ENOENT);
   assert_non_null(strstr(w->err.text, "entering its folder"));
   assert_int_equal(w->proc.pid, 0);
@@ -134,17 +141,27 @@ static void test_exec_failure(void **state) {
         out);
   fclose(out);
   assert_int_equal(chmod(path, 0755), 0);
-  assert_int_equal(lb_proc_start(&w->proc, NULL, ARGV(path), NULL, w->dir, w->log, false, NULL, &w->err), -ENOEXEC);
+  assert_int_equal(
+      lb_proc_start(&w->proc, &(struct lb_proc_plan){.argv = ARGV(path), .dir = w->dir, .log = w->log}, &w->err),
+      -ENOEXEC);
 }
 
 static void test_name_folder_environment(void **state) {
   struct world *w = *state;
   setenv("LB_TEST", "old", 1);
-  assert_int_equal(lb_proc_run(NULL, ARGV("sh", "-c", "echo first"), NULL, w->dir, w->log, false, NULL, 5000, &w->err),
-                   0);
   assert_int_equal(
-      lb_proc_run(NULL, ARGV("sh", "-c", "tr '\\0' ' ' </proc/$$/cmdline; pwd; echo $LB_TEST; env | grep -c LB_TEST"),
-                  "other", w->dir, w->log, false, ARGV("LB_TEST=new"), 5000, &w->err),
+      lb_proc_run(&(struct lb_proc_plan){.argv = ARGV("sh", "-c", "echo first"), .dir = w->dir, .log = w->log}, 5000,
+                  &w->err),
+      0);
+  assert_int_equal(
+      lb_proc_run(
+          &(struct lb_proc_plan){
+              .argv = ARGV("sh", "-c", "tr '\\0' ' ' </proc/$$/cmdline; pwd; echo $LB_TEST; env | grep -c LB_TEST"),
+              .argv0 = "other",
+              .dir = w->dir,
+              .log = w->log,
+              .env_extra = ARGV("LB_TEST=new")},
+          5000, &w->err),
       0);
   assert_non_null(strstr(output(w), "first\nother -c "));
   assert_non_null(strstr(output(w), w->dir));
@@ -160,7 +177,8 @@ static void test_clean_descriptors_and_signals(void **state) {
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, &old);
   signal(SIGPIPE, SIG_IGN);
-  int r = lb_proc_run(NULL, ARGV("cat", "/proc/self/status"), NULL, w->dir, w->log, false, NULL, 5000, &w->err);
+  int r = lb_proc_run(&(struct lb_proc_plan){.argv = ARGV("cat", "/proc/self/status"), .dir = w->dir, .log = w->log},
+                      5000, &w->err);
   int r2 = run(w, script);
   signal(SIGPIPE, SIG_DFL);
   sigprocmask(SIG_SETMASK, &old, NULL);
@@ -189,7 +207,10 @@ static void test_network_namespace(void **state) {
   host.netns = open(path, O_RDONLY | O_CLOEXEC);
   assert_true(readlink("/proc/self/ns/net", here, sizeof here - 1) > 0);
   assert_true(readlink(path, line, sizeof line - 1) > 0);
-  int r = lb_proc_run(&host, ARGV("readlink", "/proc/self/ns/net"), NULL, w->dir, w->log, false, NULL, 5000, &w->err);
+  int r = lb_proc_run(
+      &(struct lb_proc_plan){
+          .host = &host, .argv = ARGV("readlink", "/proc/self/ns/net"), .dir = w->dir, .log = w->log},
+      5000, &w->err);
   close(host.netns);
   kill(pid, SIGKILL);
   waitpid(pid, NULL, 0);
@@ -219,7 +240,8 @@ static void test_unreachable_folder(void **state) {
   snprintf(below, sizeof below, "%s/below", w->dir);
   assert_int_equal(mkdir(below, 0755), 0);
   assert_int_equal(chmod(w->dir, 0700), 0);
-  assert_int_equal(lb_proc_run(NULL, ARGV("true"), NULL, below, w->log, false, NULL, 5000, &w->err), -EACCES);
+  assert_int_equal(
+      lb_proc_run(&(struct lb_proc_plan){.argv = ARGV("true"), .dir = below, .log = w->log}, 5000, &w->err), -EACCES);
   assert_non_null(strstr(w->err.text, "65534"));
 }
 
@@ -238,8 +260,12 @@ static void test_sandboxed_unprivileged(void **state) {
   if (geteuid() != 0) SKIP("needs root");
   lb_proc_sandboxed = true;
   int r = lb_proc_run(
-      NULL, ARGV("sh", "-c", "id -u; id -g; echo $(grep CapEff /proc/$$/status); touch made; stat -c %u made"), NULL,
-      w->dir, w->log, true, NULL, 5000, &w->err);
+      &(struct lb_proc_plan){
+          .argv = ARGV("sh", "-c", "id -u; id -g; echo $(grep CapEff /proc/$$/status); touch made; stat -c %u made"),
+          .dir = w->dir,
+          .log = w->log,
+          .unprivileged = true},
+      5000, &w->err);
   if (r == -EPERM || r == -ENOSPC) SKIP("user namespaces are forbidden here");
   if (UNDER_TSAN && r == -EINVAL) SKIP("no user namespace for a process with threads");
   assert_int_equal(r, 0);
@@ -260,7 +286,9 @@ static void test_exit_status(void **state) {
 static void test_run_timeout(void **state) {
   struct world *w = *state;
   assert_int_equal(
-      lb_proc_run(NULL, ARGV("sh", "-c", "echo $$; exec sleep 1000"), NULL, w->dir, w->log, false, NULL, 100, &w->err),
+      lb_proc_run(
+          &(struct lb_proc_plan){.argv = ARGV("sh", "-c", "echo $$; exec sleep 1000"), .dir = w->dir, .log = w->log},
+          100, &w->err),
       -ETIMEDOUT);
   assert_true(is_gone(printed_pid(w)));
 }
@@ -321,8 +349,12 @@ static void test_stop_reaches_deserter(void **state) {
 static void dies_with_parent(struct world *w, bool unprivileged) {
   pid_t parent = fork();
   if (parent == 0) {
-    int r = lb_proc_start(&w->proc, NULL, ARGV("sh", "-c", "echo $$; exec sleep 1000"), NULL, w->dir, w->log,
-                          unprivileged, NULL, &w->err);
+    int r = lb_proc_start(&w->proc,
+                          &(struct lb_proc_plan){.argv = ARGV("sh", "-c", "echo $$; exec sleep 1000"),
+                                                 .dir = w->dir,
+                                                 .log = w->log,
+                                                 .unprivileged = unprivileged},
+                          &w->err);
     _exit(r == 0 && printed_pid(w) > 0 ? 0 : 77);
   }
   int status;
