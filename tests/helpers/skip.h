@@ -18,12 +18,6 @@
     return;                                                                                                            \
   } while (0)
 
-/* Of a whole program: `return skip_all("no server")` in main, before any test. */
-static inline int skip_all(const char *why) {
-  printf("1..0 # SKIP %s\n", why);
-  return 0;
-}
-
 /* ThreadSanitizer runs a thread of its own, and a process with threads may not enter a new user namespace. */
 #if defined(__SANITIZE_THREAD__)
 #define UNDER_TSAN 1

@@ -2,19 +2,11 @@
  *
  * redis-token and redlock against real Redis servers. Skipped without one.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-#include <errno.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
+#include "test.h"
 #include "backends/redis_fanout.h"
 #include "client/env.h"
 #include "redis_server.h"
@@ -220,8 +212,17 @@ static int stop_all(void **state) {
 
 /* ---- both protocols ----------------------------------------------------------------------------------- */
 
-static void a_grant_excludes_another_session(void **state) {
-  (void)state;
+#define AS_TOKEN(f) LISTED_AS(token, "token: ", f, open_token, close_both)
+#define AS_FENCED(f) LISTED_AS(fenced, "fenced: ", f, open_fenced, close_both)
+#define AS_REDLOCK(f) LISTED_AS(redlock, "redlock: ", f, open_redlock, close_both)
+#define AS_WAYS(f)                                                                                                     \
+  LISTED_AS(all, "redlock, all: ", f, open_redlock_all, close_both);                                                   \
+  LISTED_AS(sequential, "redlock, sequential: ", f, open_redlock_sequential, close_both)
+#define AS_SENTINEL(f) LISTED_AS(sentinel, "sentinel: ", f, open_sentinel, close_sentinel)
+
+AS_TOKEN(a_grant_excludes_another_session);
+AS_REDLOCK(a_grant_excludes_another_session);
+TEST_BODY(a_grant_excludes_another_session) {
   struct lb_grant mine = LB_GRANT_INIT, other = LB_GRANT_INIT;
   lb_ns before = lb_now(&a.env.base);
   assert_int_equal(try(&a, "k", &mine), LB_OK);
@@ -232,8 +233,9 @@ static void a_grant_excludes_another_session(void **state) {
   assert_int_equal(other.token_len, 0);
 }
 
-static void a_release_frees(void **state) {
-  (void)state;
+AS_TOKEN(a_release_frees);
+AS_REDLOCK(a_release_frees);
+TEST_BODY(a_release_frees) {
   struct lb_grant mine = LB_GRANT_INIT, other = LB_GRANT_INIT;
   assert_int_equal(try(&a, "k", &mine), LB_OK);
   assert_int_equal(release(&a, "k", &mine), LB_OK);
@@ -243,8 +245,9 @@ static void a_release_frees(void **state) {
   assert_true(no_record_in_the_end(&a, "k"));
 }
 
-static void a_release_by_a_former_owner_reports_lost_and_leaves_the_lock(void **state) {
-  (void)state;
+AS_TOKEN(a_release_by_a_former_owner_reports_lost_and_leaves_the_lock);
+AS_REDLOCK(a_release_by_a_former_owner_reports_lost_and_leaves_the_lock);
+TEST_BODY(a_release_by_a_former_owner_reports_lost_and_leaves_the_lock) {
   struct lb_grant mine = LB_GRANT_INIT, other = LB_GRANT_INIT;
   assert_int_equal(try(&a, "k", &mine), LB_OK);
   for (size_t i = 0; i < a.target.count; i++) operate(i, "DEL k", NULL);
@@ -254,8 +257,9 @@ static void a_release_by_a_former_owner_reports_lost_and_leaves_the_lock(void **
   assert_int_equal(holds(&b, "k", &other), LB_OK);
 }
 
-static void expiry_lets_another_in_after_the_holder_has_stopped_believing(void **state) {
-  (void)state;
+AS_TOKEN(expiry_lets_another_in_after_the_holder_has_stopped_believing);
+AS_REDLOCK(expiry_lets_another_in_after_the_holder_has_stopped_believing);
+TEST_BODY(expiry_lets_another_in_after_the_holder_has_stopped_believing) {
   struct lb_grant mine = LB_GRANT_INIT, other = LB_GRANT_INIT;
   assert_int_equal(try_for(&a, "k", 300, &mine, 1000), LB_OK);
   assert_int_equal(try(&b, "k", &other), LB_BUSY);
@@ -264,8 +268,9 @@ static void expiry_lets_another_in_after_the_holder_has_stopped_believing(void *
   assert_int_equal(release(&a, "k", &mine), LB_LOST);
 }
 
-static void an_extension_moves_the_end(void **state) {
-  (void)state;
+AS_TOKEN(an_extension_moves_the_end);
+AS_REDLOCK(an_extension_moves_the_end);
+TEST_BODY(an_extension_moves_the_end) {
   struct lb_grant mine = LB_GRANT_INIT;
   assert_int_equal(try_for(&a, "k", 1000, &mine, 1000), LB_OK);
   lb_ns before = mine.valid_until;
@@ -274,8 +279,9 @@ static void an_extension_moves_the_end(void **state) {
   for (size_t i = 0; i < a.target.count; i++) assert_true(operate(i, "PTTL k", NULL) > 50000);
 }
 
-static void an_extension_after_the_loss_says_lost_and_creates_nothing(void **state) {
-  (void)state;
+AS_TOKEN(an_extension_after_the_loss_says_lost_and_creates_nothing);
+AS_REDLOCK(an_extension_after_the_loss_says_lost_and_creates_nothing);
+TEST_BODY(an_extension_after_the_loss_says_lost_and_creates_nothing) {
   struct lb_grant mine = LB_GRANT_INIT;
   assert_int_equal(try(&a, "k", &mine), LB_OK);
   for (size_t i = 0; i < a.target.count; i++) operate(i, "DEL k", NULL);
@@ -283,8 +289,9 @@ static void an_extension_after_the_loss_says_lost_and_creates_nothing(void **sta
   assert_int_equal(records(&a, "k"), 0);
 }
 
-static void the_same_attempt_is_granted_again_without_a_new_lease(void **state) {
-  (void)state;
+AS_TOKEN(the_same_attempt_is_granted_again_without_a_new_lease);
+AS_REDLOCK(the_same_attempt_is_granted_again_without_a_new_lease);
+TEST_BODY(the_same_attempt_is_granted_again_without_a_new_lease) {
   struct lb_grant mine = LB_GRANT_INIT;
   assert_int_equal(try(&a, "k", &mine), LB_OK);
   struct lb_grant again = mine;
@@ -293,8 +300,9 @@ static void the_same_attempt_is_granted_again_without_a_new_lease(void **state) 
   assert_int_equal(mine.valid_until, again.valid_until);
 }
 
-static void a_passed_deadline_sends_nothing(void **state) {
-  (void)state;
+AS_TOKEN(a_passed_deadline_sends_nothing);
+AS_REDLOCK(a_passed_deadline_sends_nothing);
+TEST_BODY(a_passed_deadline_sends_nothing) {
   struct lb_grant mine = LB_GRANT_INIT;
   assert_int_equal(try_for(&a, "k", TTL_MS, &mine, 0), LB_TIMEOUT);
   assert_int_equal(mine.token_len, 0);
@@ -303,8 +311,8 @@ static void a_passed_deadline_sends_nothing(void **state) {
 
 /* ---- redis-token -------------------------------------------------------------------------------------- */
 
-static void a_stopped_server_makes_an_acquire_unknown_at_the_deadline(void **state) {
-  (void)state;
+AS_TOKEN(a_stopped_server_makes_an_acquire_unknown_at_the_deadline);
+TEST_BODY(a_stopped_server_makes_an_acquire_unknown_at_the_deadline) {
   struct lb_grant warm = LB_GRANT_INIT, mine = LB_GRANT_INIT;
   assert_int_equal(try(&a, "warm", &warm), LB_OK);
   redis_server_signal(&server[0], SIGSTOP);
@@ -314,8 +322,8 @@ static void a_stopped_server_makes_an_acquire_unknown_at_the_deadline(void **sta
   assert_int_equal(mine.token_len, REDIS_TOKEN_LEN);
 }
 
-static void what_was_unknown_and_took_effect_resolves_to_held(void **state) {
-  (void)state;
+AS_TOKEN(what_was_unknown_and_took_effect_resolves_to_held);
+TEST_BODY(what_was_unknown_and_took_effect_resolves_to_held) {
   struct lb_grant mine = LB_GRANT_INIT, other = LB_GRANT_INIT;
   redis_server_signal(&server[0], SIGSTOP);
   assert_int_equal(try_for(&a, "k", LONG_MS, &mine, 100), LB_UNKNOWN);
@@ -326,8 +334,8 @@ static void what_was_unknown_and_took_effect_resolves_to_held(void **state) {
   assert_int_equal(try(&b, "k", &other), LB_BUSY);
 }
 
-static void what_was_unknown_and_had_no_effect_resolves_to_not_held(void **state) {
-  (void)state;
+AS_TOKEN(what_was_unknown_and_had_no_effect_resolves_to_not_held);
+TEST_BODY(what_was_unknown_and_had_no_effect_resolves_to_not_held) {
   struct lb_grant mine = LB_GRANT_INIT, other = LB_GRANT_INIT;
   assert_int_equal(try_for(&b, "k", LONG_MS, &other, 1000), LB_OK);
   redis_server_signal(&server[0], SIGSTOP);
@@ -336,8 +344,8 @@ static void what_was_unknown_and_had_no_effect_resolves_to_not_held(void **state
   assert_int_equal(resolve(&a, "k", &mine), LB_BUSY);
 }
 
-static void what_was_unknown_can_be_tried_again(void **state) {
-  (void)state;
+AS_TOKEN(what_was_unknown_can_be_tried_again);
+TEST_BODY(what_was_unknown_can_be_tried_again) {
   struct lb_grant mine = LB_GRANT_INIT;
   redis_server_signal(&server[0], SIGSTOP);
   assert_int_equal(try_for(&a, "k", LONG_MS, &mine, 100), LB_UNKNOWN);
@@ -349,8 +357,8 @@ static void what_was_unknown_can_be_tried_again(void **state) {
   assert_int_equal(records(&a, "k"), 0);
 }
 
-static void a_release_ends_what_was_unknown(void **state) {
-  (void)state;
+AS_TOKEN(a_release_ends_what_was_unknown);
+TEST_BODY(a_release_ends_what_was_unknown) {
   struct lb_grant mine = LB_GRANT_INIT, other = LB_GRANT_INIT;
   redis_server_signal(&server[0], SIGSTOP);
   assert_int_equal(try_for(&a, "k", LONG_MS, &mine, 100), LB_UNKNOWN);
@@ -360,8 +368,8 @@ static void a_release_ends_what_was_unknown(void **state) {
   assert_int_equal(try_for(&b, "k", TTL_MS, &other, 1000), LB_OK);
 }
 
-static void a_release_asked_twice_is_no_loss(void **state) {
-  (void)state;
+AS_TOKEN(a_release_asked_twice_is_no_loss);
+TEST_BODY(a_release_asked_twice_is_no_loss) {
   struct lb_grant mine = LB_GRANT_INIT;
   assert_int_equal(try(&a, "k", &mine), LB_OK);
   redis_server_signal(&server[0], SIGSTOP);
@@ -370,8 +378,8 @@ static void a_release_asked_twice_is_no_loss(void **state) {
   assert_int_equal(release(&a, "k", &mine), LB_OK);
 }
 
-static void an_extension_without_an_answer_leaves_the_end(void **state) {
-  (void)state;
+AS_TOKEN(an_extension_without_an_answer_leaves_the_end);
+TEST_BODY(an_extension_without_an_answer_leaves_the_end) {
   struct lb_grant mine = LB_GRANT_INIT;
   assert_int_equal(try(&a, "k", &mine), LB_OK);
   lb_ns before = mine.valid_until;
@@ -383,8 +391,8 @@ static void an_extension_without_an_answer_leaves_the_end(void **state) {
   assert_int_equal(extend(&a, "k", LONG_MS, &mine), LB_OK);
 }
 
-static void after_the_death_of_the_server_what_was_unknown_is_not_held(void **state) {
-  (void)state;
+AS_TOKEN(after_the_death_of_the_server_what_was_unknown_is_not_held);
+TEST_BODY(after_the_death_of_the_server_what_was_unknown_is_not_held) {
   struct lb_grant mine = LB_GRANT_INIT;
   redis_server_signal(&server[0], SIGSTOP);
   assert_int_equal(try_for(&a, "k", LONG_MS, &mine, 100), LB_UNKNOWN);
@@ -394,8 +402,8 @@ static void after_the_death_of_the_server_what_was_unknown_is_not_held(void **st
   assert_int_equal(resolve(&a, "k", &mine), LB_BUSY);
 }
 
-static void a_dead_server_is_an_error_and_a_restarted_one_is_found_again(void **state) {
-  (void)state;
+AS_TOKEN(a_dead_server_is_an_error_and_a_restarted_one_is_found_again);
+TEST_BODY(a_dead_server_is_an_error_and_a_restarted_one_is_found_again) {
   struct lb_grant mine = LB_GRANT_INIT;
   assert_int_equal(try(&a, "k", &mine), LB_OK);
   redis_server_kill(&server[0]);
@@ -408,8 +416,8 @@ static void a_dead_server_is_an_error_and_a_restarted_one_is_found_again(void **
   assert_int_equal(try(&a, "k", &mine), LB_OK);
 }
 
-static void scripts_survive_a_flush_of_the_server_cache(void **state) {
-  (void)state;
+AS_TOKEN(scripts_survive_a_flush_of_the_server_cache);
+TEST_BODY(scripts_survive_a_flush_of_the_server_cache) {
   struct lb_grant mine = LB_GRANT_INIT;
   assert_int_equal(try(&a, "k", &mine), LB_OK);
   operate(0, "SCRIPT FLUSH", NULL);
@@ -420,8 +428,8 @@ static void scripts_survive_a_flush_of_the_server_cache(void **state) {
   assert_int_equal(operate(0, "SCRIPT EXISTS %s", redis_expire_if_mine.sha1), 1);
 }
 
-static void a_replica_refuses_and_that_is_definite(void **state) {
-  (void)state;
+AS_TOKEN(a_replica_refuses_and_that_is_definite);
+TEST_BODY(a_replica_refuses_and_that_is_definite) {
   struct lb_grant mine = LB_GRANT_INIT;
   operate(0, "REPLICAOF 127.0.0.1 1", NULL);
   int rc = try(&a, "k", &mine);
@@ -433,8 +441,8 @@ static void a_replica_refuses_and_that_is_definite(void **state) {
 
 /* ---- redis-token with numbers ---------------------------------------------------------------------------- */
 
-static void every_grant_has_a_larger_number_and_a_refused_try_draws_none(void **state) {
-  (void)state;
+AS_FENCED(every_grant_has_a_larger_number_and_a_refused_try_draws_none);
+TEST_BODY(every_grant_has_a_larger_number_and_a_refused_try_draws_none) {
   for (uint64_t i = 1; i <= 3; i++) {
     struct lb_grant mine = LB_GRANT_INIT, other = LB_GRANT_INIT;
     struct client *holder = i % 2 ? &a : &b, *loser = i % 2 ? &b : &a;
@@ -445,16 +453,16 @@ static void every_grant_has_a_larger_number_and_a_refused_try_draws_none(void **
   }
 }
 
-static void the_counter_outlives_the_lease(void **state) {
-  (void)state;
+AS_FENCED(the_counter_outlives_the_lease);
+TEST_BODY(the_counter_outlives_the_lease) {
   struct lb_grant mine = LB_GRANT_INIT;
   assert_int_equal(try(&a, "k", &mine), LB_OK);
   assert_true(operate(0, "PTTL k", NULL) > 0);
   assert_true(operate(0, "PTTL {k}.fence", NULL) > 23 * 3600 * 1000); /* and ends by itself, if nobody tears down */
 }
 
-static void an_attempt_whose_reply_was_lost_gets_a_number_when_resolved(void **state) {
-  (void)state;
+AS_FENCED(an_attempt_whose_reply_was_lost_gets_a_number_when_resolved);
+TEST_BODY(an_attempt_whose_reply_was_lost_gets_a_number_when_resolved) {
   struct lb_grant mine = LB_GRANT_INIT, next = LB_GRANT_INIT;
   redis_server_signal(&server[0], SIGSTOP);
   assert_int_equal(try_for(&a, "k", LONG_MS, &mine, 100), LB_UNKNOWN);
@@ -466,8 +474,8 @@ static void an_attempt_whose_reply_was_lost_gets_a_number_when_resolved(void **s
   assert_true(next.fence > mine.fence);
 }
 
-static void an_attempt_whose_reply_was_lost_gets_a_number_when_repeated(void **state) {
-  (void)state;
+AS_FENCED(an_attempt_whose_reply_was_lost_gets_a_number_when_repeated);
+TEST_BODY(an_attempt_whose_reply_was_lost_gets_a_number_when_repeated) {
   struct lb_grant mine = LB_GRANT_INIT;
   redis_server_signal(&server[0], SIGSTOP);
   assert_int_equal(try_for(&a, "k", LONG_MS, &mine, 100), LB_UNKNOWN);
@@ -478,8 +486,8 @@ static void an_attempt_whose_reply_was_lost_gets_a_number_when_repeated(void **s
   assert_int_equal(mine.valid_until, lb_lease_end(asked_at, LONG_MS));
 }
 
-static void a_counter_that_cannot_count_leaves_no_lock_behind(void **state) {
-  (void)state;
+AS_FENCED(a_counter_that_cannot_count_leaves_no_lock_behind);
+TEST_BODY(a_counter_that_cannot_count_leaves_no_lock_behind) {
   struct lb_grant mine = LB_GRANT_INIT;
   operate(0, "SET {k}.fence word", NULL);
   assert_int_equal(try(&a, "k", &mine), -EPROTO);
@@ -487,8 +495,8 @@ static void a_counter_that_cannot_count_leaves_no_lock_behind(void **state) {
   assert_int_equal(records(&a, "k"), 0);
 }
 
-static void the_numbering_scripts_survive_a_flush(void **state) {
-  (void)state;
+AS_FENCED(the_numbering_scripts_survive_a_flush);
+TEST_BODY(the_numbering_scripts_survive_a_flush) {
   struct lb_grant mine = LB_GRANT_INIT;
   operate(0, "SCRIPT FLUSH", NULL);
   assert_int_equal(try(&a, "k", &mine), LB_OK);
@@ -505,8 +513,9 @@ static void granted_without(size_t one, size_t another, struct lb_grant *mine) {
   assert_int_equal(try(&a, "k", mine), LB_OK);
 }
 
-static void two_dead_servers_of_five_do_not_matter(void **state) {
-  (void)state;
+AS_REDLOCK(two_dead_servers_of_five_do_not_matter);
+AS_WAYS(two_dead_servers_of_five_do_not_matter);
+TEST_BODY(two_dead_servers_of_five_do_not_matter) {
   struct lb_grant mine = LB_GRANT_INIT, other = LB_GRANT_INIT;
   granted_without(1, 4, &mine);
   assert_int_equal(try(&b, "k", &other), LB_BUSY);
@@ -515,8 +524,8 @@ static void two_dead_servers_of_five_do_not_matter(void **state) {
   assert_int_equal(release(&a, "k", &mine), LB_OK);
 }
 
-static void three_dead_servers_of_five_grant_nothing(void **state) {
-  (void)state;
+AS_REDLOCK(three_dead_servers_of_five_grant_nothing);
+TEST_BODY(three_dead_servers_of_five_grant_nothing) {
   struct lb_grant mine = LB_GRANT_INIT, held = LB_GRANT_INIT;
   assert_int_equal(try(&a, "held", &held), LB_OK);
   for (size_t i = 0; i < 3; i++) redis_server_kill(&server[i]);
@@ -529,8 +538,8 @@ static void three_dead_servers_of_five_grant_nothing(void **state) {
 }
 
 /* Three of five answer: two that it holds and one that it does not. Both majorities are still possible. */
-static void a_majority_that_answers_and_does_not_confirm_is_an_answer_of_its_own(void **state) {
-  (void)state;
+AS_REDLOCK(a_majority_that_answers_and_does_not_confirm_is_an_answer_of_its_own);
+TEST_BODY(a_majority_that_answers_and_does_not_confirm_is_an_answer_of_its_own) {
   struct lb_grant mine = LB_GRANT_INIT;
   assert_int_equal(try(&a, "k", &mine), LB_OK);
   redis_server_kill(&server[3]);
@@ -546,15 +555,16 @@ static void a_majority_that_answers_and_does_not_confirm_is_an_answer_of_its_own
 }
 
 /* Two of five are dead, so it is known whose yes it was. */
-static void the_voters_of_a_grant_are_named(void **state) {
-  (void)state;
+AS_REDLOCK(the_voters_of_a_grant_are_named);
+TEST_BODY(the_voters_of_a_grant_are_named) {
   struct lb_grant mine = LB_GRANT_INIT;
   granted_without(1, 4, &mine);
   assert_int_equal(a.protocol->proofs->voters(a.session), 1 | 1 << 2 | 1 << 3);
 }
 
-static void restarted_servers_vote_again(void **state) {
-  (void)state;
+AS_REDLOCK(restarted_servers_vote_again);
+AS_WAYS(restarted_servers_vote_again);
+TEST_BODY(restarted_servers_vote_again) {
   struct lb_grant mine = LB_GRANT_INIT;
   granted_without(0, 1, &mine);
   assert_int_equal(release(&a, "k", &mine), LB_OK);
@@ -565,8 +575,8 @@ static void restarted_servers_vote_again(void **state) {
   assert_true(granted_in_the_end(&a, "k", &mine));
 }
 
-static void a_stopped_server_does_not_slow_the_others(void **state) {
-  (void)state;
+AS_REDLOCK(a_stopped_server_does_not_slow_the_others);
+TEST_BODY(a_stopped_server_does_not_slow_the_others) {
   redis_server_signal(&server[2], SIGSTOP);
   lb_ns start_at = lb_now(&a.env.base);
   for (int i = 0; i < 200; i++) {
@@ -577,8 +587,9 @@ static void a_stopped_server_does_not_slow_the_others(void **state) {
   assert_true(ms_since(&a, start_at) < 200 * NODE_TIMEOUT_MS / 8);
 }
 
-static void a_stopped_server_forgets_nothing_it_was_told_to_delete(void **state) {
-  (void)state;
+AS_REDLOCK(a_stopped_server_forgets_nothing_it_was_told_to_delete);
+AS_WAYS(a_stopped_server_forgets_nothing_it_was_told_to_delete);
+TEST_BODY(a_stopped_server_forgets_nothing_it_was_told_to_delete) {
   struct lb_grant mine = LB_GRANT_INIT;
   redis_server_signal(&server[2], SIGSTOP);
   assert_int_equal(try_for(&a, "k", LONG_MS, &mine, 1000), LB_OK);
@@ -588,8 +599,9 @@ static void a_stopped_server_forgets_nothing_it_was_told_to_delete(void **state)
 }
 
 /* The late yes to `a` for "free" must not be counted for "taken". */
-static void a_late_reply_is_not_mistaken(void **state) {
-  (void)state;
+AS_REDLOCK(a_late_reply_is_not_mistaken);
+AS_WAYS(a_late_reply_is_not_mistaken);
+TEST_BODY(a_late_reply_is_not_mistaken) {
   struct lb_grant other = LB_GRANT_INIT;
   assert_int_equal(try_for(&b, "taken", LONG_MS, &other, 1000), LB_OK);
   for (int i = 0; i < 3; i++) redis_server_signal(&server[i], SIGSTOP);
@@ -604,8 +616,8 @@ static void a_late_reply_is_not_mistaken(void **state) {
   assert_true(no_record_in_the_end(&a, "free"));
 }
 
-static void five_stopped_servers_hold_nobody_beyond_the_deadline(void **state) {
-  (void)state;
+AS_REDLOCK(five_stopped_servers_hold_nobody_beyond_the_deadline);
+TEST_BODY(five_stopped_servers_hold_nobody_beyond_the_deadline) {
   struct lb_grant mine = LB_GRANT_INIT;
   for (int i = 0; i < NODES; i++) redis_server_signal(&server[i], SIGSTOP);
   lb_ns start_at = lb_now(&a.env.base);
@@ -616,8 +628,8 @@ static void five_stopped_servers_hold_nobody_beyond_the_deadline(void **state) {
   assert_true(no_record_in_the_end(&b, "k"));
 }
 
-static void a_failed_attempt_leaves_nothing(void **state) {
-  (void)state;
+AS_REDLOCK(a_failed_attempt_leaves_nothing);
+TEST_BODY(a_failed_attempt_leaves_nothing) {
   struct lb_grant mine = LB_GRANT_INIT;
   for (size_t i = 0; i < 3; i++) operate(i, "SET k other", NULL);
   assert_int_equal(try_for(&a, "k", LONG_MS, &mine, 1000), LB_BUSY);
@@ -625,8 +637,8 @@ static void a_failed_attempt_leaves_nothing(void **state) {
   assert_true(no_record_in_the_end(&a, "k"));
 }
 
-static void a_minority_of_foreign_keys_does_not_hinder(void **state) {
-  (void)state;
+AS_REDLOCK(a_minority_of_foreign_keys_does_not_hinder);
+TEST_BODY(a_minority_of_foreign_keys_does_not_hinder) {
   struct lb_grant mine = LB_GRANT_INIT;
   for (size_t i = 0; i < 2; i++) operate(i, "SET k other", NULL);
   assert_int_equal(try(&a, "k", &mine), LB_OK);
@@ -635,15 +647,15 @@ static void a_minority_of_foreign_keys_does_not_hinder(void **state) {
   assert_int_equal(record(&a, 1, "k"), 1);
 }
 
-static void a_lease_over_before_the_quorum_is_no_grant(void **state) {
-  (void)state;
+AS_REDLOCK(a_lease_over_before_the_quorum_is_no_grant);
+TEST_BODY(a_lease_over_before_the_quorum_is_no_grant) {
   struct lb_grant mine = LB_GRANT_INIT;
   assert_int_equal(try_for(&a, "k", 2, &mine, 1000), -ETIME);
   assert_true(no_record_in_the_end(&a, "k"));
 }
 
-static void the_loss_of_a_majority_is_the_loss_of_the_lock(void **state) {
-  (void)state;
+AS_REDLOCK(the_loss_of_a_majority_is_the_loss_of_the_lock);
+TEST_BODY(the_loss_of_a_majority_is_the_loss_of_the_lock) {
   struct lb_grant mine = LB_GRANT_INIT;
   assert_int_equal(try_for(&a, "k", LONG_MS, &mine, 1000), LB_OK);
   for (size_t i = 0; i < 3; i++) operate(i, "DEL k", NULL);
@@ -724,8 +736,8 @@ static int close_sentinel(void **state) {
   return close_both(state);
 }
 
-static void a_failover_is_followed_within_one_call(void **state) {
-  (void)state;
+AS_SENTINEL(a_failover_is_followed_within_one_call);
+TEST_BODY(a_failover_is_followed_within_one_call) {
   struct lb_grant mine = LB_GRANT_INIT, other = LB_GRANT_INIT;
   assert_int_equal(try_for(&a, "k", LONG_MS, &mine, 2000), LB_OK);
   assert_int_equal(try(&b, "k", &other), LB_BUSY);
@@ -739,8 +751,8 @@ static void a_failover_is_followed_within_one_call(void **state) {
   assert_true(ms_since(&a, start_at) < 1500);
 }
 
-static void without_any_master_the_deadline_holds(void **state) {
-  (void)state;
+AS_SENTINEL(without_any_master_the_deadline_holds);
+TEST_BODY(without_any_master_the_deadline_holds) {
   struct lb_grant mine = LB_GRANT_INIT;
   redis_server_kill(&server[0]);
   redis_server_kill(&server[1]);
@@ -776,8 +788,7 @@ static int try_at(const struct lb_protocol *protocol, const char *host, const ch
   return rc;
 }
 
-static void a_login_by_address_of_either_kind_and_by_name(void **state) {
-  (void)state;
+TEST_WITH(a_login_by_address_of_either_kind_and_by_name, start_guarded, NULL) {
   static const struct lb_protocol *const both[] = {&lb_redis_token, &lb_redlock};
   for (size_t i = 0; i < 2; i++) {
     assert_int_equal(try_at(both[i], "127.0.0.1", NULL, "secret", false), LB_OK);
@@ -786,8 +797,7 @@ static void a_login_by_address_of_either_kind_and_by_name(void **state) {
   }
 }
 
-static void a_refused_login_is_told_and_grants_nothing(void **state) {
-  (void)state;
+TEST_WITH(a_refused_login_is_told_and_grants_nothing, start_guarded, NULL) {
   assert_int_equal(try_at(&lb_redis_token, has_ipv6() ? "::1" : "127.0.0.1", "locker", "wrong", false), -EACCES);
   assert_non_null(strstr(a.env.base.err, has_ipv6() ? "[::1]:" : "127.0.0.1:"));
   assert_non_null(strstr(a.env.base.err, "WRONGPASS"));
@@ -797,8 +807,7 @@ static void a_refused_login_is_told_and_grants_nothing(void **state) {
   assert_non_null(strstr(a.env.base.err, "WRONGPASS"));
 }
 
-static void encryption_that_cannot_be_had_is_told(void **state) {
-  (void)state;
+TEST_WITH(encryption_that_cannot_be_had_is_told, start_guarded, NULL) {
   assert_int_equal(try_at(&lb_redis_token, "127.0.0.1", NULL, "secret", true), -EPROTONOSUPPORT);
   assert_int_equal(try_at(&lb_redlock, "127.0.0.1", NULL, "secret", true), -EHOSTUNREACH);
   assert_non_null(strstr(a.env.base.err, "asks for TLS"));
@@ -813,8 +822,10 @@ static long long keys_at_all_nodes(void) {
 }
 
 /* More keys than fit into one page of the walk, some of another run, and a lock that is still held. */
-static void teardown_removes_what_the_run_has_left_and_nothing_else(void **state) {
-  (void)state;
+AS_TOKEN(teardown_removes_what_the_run_has_left_and_nothing_else);
+AS_REDLOCK(teardown_removes_what_the_run_has_left_and_nothing_else);
+AS_FENCED(teardown_removes_what_the_run_has_left_and_nothing_else);
+TEST_BODY(teardown_removes_what_the_run_has_left_and_nothing_else) {
   struct lb_grant mine = LB_GRANT_INIT;
   char name[32];
   for (size_t n = 0; n < a.target.count; n++) {
@@ -832,8 +843,8 @@ static void teardown_removes_what_the_run_has_left_and_nothing_else(void **state
   assert_int_equal(keys_at_all_nodes(), 2 * (long long)a.target.count);
 }
 
-static void one_server_that_is_down_does_not_spare_the_others(void **state) {
-  (void)state;
+AS_REDLOCK(one_server_that_is_down_does_not_spare_the_others);
+TEST_BODY(one_server_that_is_down_does_not_spare_the_others) {
   struct lb_grant mine = LB_GRANT_INIT;
   assert_int_equal(try(&a, "k-1", &mine), LB_OK);
   redis_server_kill(&server[0]);
@@ -842,73 +853,12 @@ static void one_server_that_is_down_does_not_spare_the_others(void **state) {
   for (size_t i = 1; i < NODES; i++) assert_int_equal(operate(i, "DBSIZE", NULL), 0);
 }
 
-int main(void) {
-  if (!redis_server_installed()) return skip_all("no Redis server program");
+static const char *missing(void) { return redis_server_installed() ? NULL : "no Redis server program"; }
+NEEDS(missing);
+
+static int before_all(void **state) {
   signal(SIGPIPE, SIG_IGN);
-#define TOKEN(f)                                                                                                       \
-  { "token: " #f, f, open_token, close_both, NULL }
-#define FENCED(f)                                                                                                      \
-  { "fenced: " #f, f, open_fenced, close_both, NULL }
-#define REDLOCK(f)                                                                                                     \
-  { "redlock: " #f, f, open_redlock, close_both, NULL }
-#define WAYS(f)                                                                                                        \
-  {"redlock, all: " #f, f, open_redlock_all, close_both, NULL}, {                                                      \
-    "redlock, sequential: " #f, f, open_redlock_sequential, close_both, NULL                                           \
-  }
-#define SENTINEL(f)                                                                                                    \
-  { "sentinel: " #f, f, open_sentinel, close_sentinel, NULL }
-#define BOTH(f) TOKEN(f), REDLOCK(f)
-  const struct CMUnitTest tests[] = {
-      BOTH(a_grant_excludes_another_session),
-      BOTH(a_release_frees),
-      BOTH(a_release_by_a_former_owner_reports_lost_and_leaves_the_lock),
-      BOTH(expiry_lets_another_in_after_the_holder_has_stopped_believing),
-      BOTH(an_extension_moves_the_end),
-      BOTH(an_extension_after_the_loss_says_lost_and_creates_nothing),
-      BOTH(the_same_attempt_is_granted_again_without_a_new_lease),
-      BOTH(a_passed_deadline_sends_nothing),
-      TOKEN(a_stopped_server_makes_an_acquire_unknown_at_the_deadline),
-      TOKEN(what_was_unknown_and_took_effect_resolves_to_held),
-      TOKEN(what_was_unknown_and_had_no_effect_resolves_to_not_held),
-      TOKEN(what_was_unknown_can_be_tried_again),
-      TOKEN(a_release_ends_what_was_unknown),
-      TOKEN(a_release_asked_twice_is_no_loss),
-      TOKEN(an_extension_without_an_answer_leaves_the_end),
-      TOKEN(after_the_death_of_the_server_what_was_unknown_is_not_held),
-      TOKEN(a_dead_server_is_an_error_and_a_restarted_one_is_found_again),
-      TOKEN(scripts_survive_a_flush_of_the_server_cache),
-      TOKEN(a_replica_refuses_and_that_is_definite),
-      FENCED(every_grant_has_a_larger_number_and_a_refused_try_draws_none),
-      FENCED(the_counter_outlives_the_lease),
-      FENCED(an_attempt_whose_reply_was_lost_gets_a_number_when_resolved),
-      FENCED(an_attempt_whose_reply_was_lost_gets_a_number_when_repeated),
-      FENCED(a_counter_that_cannot_count_leaves_no_lock_behind),
-      FENCED(the_numbering_scripts_survive_a_flush),
-      REDLOCK(two_dead_servers_of_five_do_not_matter),
-      REDLOCK(three_dead_servers_of_five_grant_nothing),
-      REDLOCK(the_voters_of_a_grant_are_named),
-      REDLOCK(a_majority_that_answers_and_does_not_confirm_is_an_answer_of_its_own),
-      REDLOCK(restarted_servers_vote_again),
-      REDLOCK(a_stopped_server_does_not_slow_the_others),
-      REDLOCK(a_stopped_server_forgets_nothing_it_was_told_to_delete),
-      REDLOCK(a_late_reply_is_not_mistaken),
-      REDLOCK(five_stopped_servers_hold_nobody_beyond_the_deadline),
-      REDLOCK(a_failed_attempt_leaves_nothing),
-      REDLOCK(a_minority_of_foreign_keys_does_not_hinder),
-      REDLOCK(a_lease_over_before_the_quorum_is_no_grant),
-      REDLOCK(the_loss_of_a_majority_is_the_loss_of_the_lock),
-      WAYS(two_dead_servers_of_five_do_not_matter),
-      WAYS(restarted_servers_vote_again),
-      WAYS(a_late_reply_is_not_mistaken),
-      WAYS(a_stopped_server_forgets_nothing_it_was_told_to_delete),
-      cmocka_unit_test_setup(a_login_by_address_of_either_kind_and_by_name, start_guarded),
-      cmocka_unit_test_setup(a_refused_login_is_told_and_grants_nothing, start_guarded),
-      cmocka_unit_test_setup(encryption_that_cannot_be_had_is_told, start_guarded),
-      BOTH(teardown_removes_what_the_run_has_left_and_nothing_else),
-      FENCED(teardown_removes_what_the_run_has_left_and_nothing_else),
-      REDLOCK(one_server_that_is_down_does_not_spare_the_others),
-      SENTINEL(a_failover_is_followed_within_one_call),
-      SENTINEL(without_any_master_the_deadline_holds),
-  };
-  return cmocka_run_group_tests(tests, make_dir, stop_all);
+  return make_dir(state);
 }
+
+GROUP(before_all, stop_all);
