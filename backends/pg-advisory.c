@@ -42,16 +42,11 @@
   " AND ((classid::bigint << 32) | objid::bigint) = " PG_ADVISORY_KEY
 
 static const struct lb_option transaction_options[] = {
-    [SQL_HOLD_OPT_FENCE] = SQL_HOLD_FENCE_OPTION,
-    [SQL_HOLD_OPT_WAKE] = PG_WAKE_OPTION,
-    [SQL_HOLD_OPT_IDLE] = {"idle_timeout", LB_OPT_BOOL, 0, 0, 1,
-                           "the server ends a transaction that idles for longer than the ttl"},
-    {0}};
+    [SQL_HOLD_OPT_FENCE] = SQL_HOLD_FENCE_OPTION, [SQL_HOLD_OPT_IDLE] = SQL_HOLD_IDLE_OPTION, PG_WAKE_OPTION, {0}};
 
 static const char *const numbers[] = {PG_CREATE_FENCE, NULL};
 
-static const struct lb_option advisory_options[] = {
-    [SQL_HOLD_OPT_FENCE] = SQL_HOLD_FENCE_OPTION, [SQL_HOLD_OPT_WAKE] = PG_WAKE_OPTION, {0}};
+static const struct lb_option advisory_options[] = {[SQL_HOLD_OPT_FENCE] = SQL_HOLD_FENCE_OPTION, PG_WAKE_OPTION, {0}};
 
 static const struct sql_hold_kind advisory = {
     .server = &pg_server,
@@ -80,6 +75,7 @@ const struct lb_protocol lb_pg_advisory = {
     .options = advisory_options,
     .points = advisory_points,
     SQL_HOLD_HOOKS,
+    .wait = sql_hold_wait,
     .data = &advisory,
 };
 
@@ -138,6 +134,7 @@ const struct lb_protocol lb_pg_advisory_xact = {
     .points = xact_points,
     .midway = "before-lock",
     SQL_HOLD_HOOKS,
+    .wait = sql_hold_wait,
     .extend = sql_hold_extend,
     .data = &advisory_xact,
 };
@@ -216,6 +213,7 @@ const struct lb_protocol lb_pg_for_update = {
     .points = points,
     .midway = "before-select",
     SQL_HOLD_HOOKS,
+    .wait = sql_hold_wait,
     .extend = sql_hold_extend,
     .data = &for_update,
 };

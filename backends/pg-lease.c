@@ -104,6 +104,7 @@ const struct lb_protocol lb_pg_lease = {
     .options = options,
     .points = points,
     SQL_ROW_HOOKS,
+    .wait = sql_row_wait,
     .extend = sql_row_extend,
     .data = &lease,
 };
@@ -120,6 +121,7 @@ const struct lb_protocol lb_pg_lease_client = {
     .points = points,
     .midway = "before-upsert",
     SQL_ROW_HOOKS,
+    .wait = sql_row_wait,
     .extend = sql_row_extend,
     .data = &client_lease,
 };
@@ -201,5 +203,6 @@ const struct lb_protocol lb_pg_row = {
     .options = row_options,
     .points = row_points,
     SQL_ROW_HOOKS,
+    .wait = sql_row_wait,
     .data = &row,
 };

@@ -168,14 +168,24 @@ static void end_transaction(struct sql_line *line, lb_ns deadline) {
   if (ask(line, &rollback, NULL, deadline, &answer)) sql_primary_drop(&line->primary);
 }
 
-/* The statement that takes, where the connection holds. */
+/* A number for what was just taken. Without one it is no grant: the connection is given up, and what it holds. */
+static int draw(struct lb_session *s, struct sql_line *line, struct sql_attempt *attempt, lb_ns deadline,
+                struct answer *ret) {
+  int rc = ask(line, &s->kind->number, NULL, deadline, ret);
+  if (rc == 0 && ret->yes) return 0;
+  sql_primary_drop(&line->primary);
+  attempt->state = SQL_TAKING;
+  return LB_UNKNOWN;
+}
+
 static int take_plainly(struct lb_session *s, struct sql_line *line, const char *key, struct sql_attempt *attempt,
                         lb_ns deadline, struct answer *ret) {
   const struct sql_hold_kind *kind = s->kind;
   lb_point(s->env, kind->before_take);
-  int rc = call(line, s->fence ? &kind->take_number : &kind->take, key, deadline, &attempt->origin, ret);
+  bool both = s->fence && !kind->number.sql;
+  int rc = call(line, both ? &kind->take_number : &kind->take, key, deadline, &attempt->origin, ret);
   if (rc == LB_UNKNOWN) attempt->state = SQL_TAKING;
-  return rc;
+  return rc == 0 && ret->yes && s->fence && kind->number.sql ? draw(s, line, attempt, deadline, ret) : rc;
 }
 
 /* In a transaction of its own, which is to hold. A begin without an answer has taken nothing: LB_TIMEOUT. */
@@ -339,7 +349,7 @@ int sql_hold_open(struct lb_session *s, const struct lb_config *config, lb_ns de
   snprintf(s->name, sizeof s->name, "%.31s-%08" PRIx32, config->client, unique);
   for (char *at = s->name; (at = strchr(at, '@'));) *at = '-';
   s->fence = config->options[SQL_HOLD_OPT_FENCE].b;
-  s->wakes = s->kind->server->tell && config->options[SQL_HOLD_OPT_WAKE].b;
+  s->wakes = lb_wakes(config->protocol, config->options);
   if (s->kind->begin.sql && config->options[SQL_HOLD_OPT_IDLE].b) s->idle_ms = config->ttl_ms;
   struct sql_primary like = {.server = s->kind->server,
                              .env = s->env,

@@ -38,6 +38,7 @@ struct sql_hold_kind {
   struct sql_stmt begin;       /* the transaction that is to hold; NULL sql = the connection holds */
   struct sql_stmt take;        /* yes: it was free, or this server process had it, and holds it now (once more) */
   struct sql_stmt take_number; /* the same, and its first column is a number drawn when it was taken */
+  struct sql_stmt number;      /* in place of take_number: draws one, after take, where no statement does both */
   struct sql_stmt
       make; /* makes what take looks for, where take neither says yes nor is refused with 55P03; harmless to repeat */
   struct sql_stmt holds; /* yes: this server process holds it */
@@ -49,18 +50,19 @@ struct sql_hold_kind {
   const char *before_take, *after_take, *before_free;
 };
 
-/* The options that every such protocol has, as its first; the last only with a transaction. */
-enum { SQL_HOLD_OPT_FENCE, SQL_HOLD_OPT_WAKE, SQL_HOLD_OPT_IDLE };
+/* The options that every such protocol has, as its first; the second only with a transaction. */
+enum { SQL_HOLD_OPT_FENCE, SQL_HOLD_OPT_IDLE };
 #define SQL_HOLD_FENCE_OPTION                                                                                          \
   { "fence", LB_OPT_BOOL, 0, 0, 1, "a number from a sequence, drawn by the statement that takes the lock" }
+#define SQL_HOLD_IDLE_OPTION                                                                                           \
+  { "idle_timeout", LB_OPT_BOOL, 0, 0, 1, "the server ends a transaction that idles for longer than the ttl" }
 
-/* The hooks of struct lb_protocol, as they are; extend only with a transaction. `data` points to the
+/* The hooks of struct lb_protocol, as they are; extend only with a transaction, wait only where a release is told. `data` points to the
  * kind. */
 #define SQL_HOLD_HOOKS                                                                                                 \
   .session_size = sizeof(struct lb_session), .open = sql_hold_open, .close = sql_hold_close,                           \
-  .try_acquire = sql_hold_try, .release = sql_hold_release, .wait = sql_hold_wait, .setup = sql_hold_setup,            \
-  .resolve = sql_hold_resolve, .holds = sql_hold_holds, .teardown = sql_hold_teardown, .doubt = sql_hold_doubt,        \
-  .proofs = &sql_hold_proofs
+  .try_acquire = sql_hold_try, .release = sql_hold_release, .setup = sql_hold_setup, .resolve = sql_hold_resolve,      \
+  .holds = sql_hold_holds, .teardown = sql_hold_teardown, .doubt = sql_hold_doubt, .proofs = &sql_hold_proofs
 
 /* The connections of one session to the primary, and what the server processes behind them hold. */
 

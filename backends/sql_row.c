@@ -91,10 +91,10 @@ int sql_row_open(struct lb_session *s, const struct lb_config *config, lb_ns dea
   s->client = config->client;
   s->primary = (struct sql_primary){
       .env = config->env, .target = config->target, .schema = config->prefix, .server = kind->server};
+  s->wakes = lb_wakes(config->protocol, config->options);
   if (kind->server->tell) {
     s->primary.lock_timeout_ms = config->options[SQL_ROW_OPT_WAIT].i;
     s->primary.careless = !config->options[SQL_ROW_OPT_HEED].b;
-    s->wakes = config->options[SQL_ROW_OPT_WAKE].b;
   }
   return sql_primary_get(&s->primary, deadline);
 }

@@ -63,12 +63,11 @@ struct sql_row_kind {
   bool client_clock; /* leases are dated by the clock of the client that asks */
 };
 
-/* The hooks of struct lb_protocol, as they are; extend only with a lease. */
+/* The hooks of struct lb_protocol, as they are; extend only with a lease, wait only where a release is told. */
 #define SQL_ROW_HOOKS                                                                                                  \
   .session_size = sizeof(struct lb_session), .open = sql_row_open, .close = sql_row_close, .try_acquire = sql_row_try, \
-  .release = sql_row_release, .wait = sql_row_wait, .setup = sql_row_setup, .resolve = sql_row_resolve,                \
-  .holds = sql_row_holds, .break_lock = sql_row_break, .teardown = sql_row_teardown, .doubt = sql_row_doubt,           \
-  .proofs = &sql_row_proofs
+  .release = sql_row_release, .setup = sql_row_setup, .resolve = sql_row_resolve, .holds = sql_row_holds,              \
+  .break_lock = sql_row_break, .teardown = sql_row_teardown, .doubt = sql_row_doubt, .proofs = &sql_row_proofs
 
 extern const struct lb_proofs sql_row_proofs;
 int sql_row_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline);
@@ -84,7 +83,7 @@ int sql_row_wait(struct lb_session *s, const struct lb_lock *lock, struct lb_gra
 int sql_row_setup(struct lb_session *s, lb_ns deadline);
 int sql_row_teardown(struct lb_session *s, lb_ns deadline);
 
-/* The options that every such protocol has, as its first. */
+/* The options of those whose server tells of a release (struct sql_server), as their first. */
 enum { SQL_ROW_OPT_WAIT, SQL_ROW_OPT_WAKE, SQL_ROW_OPT_HEED };
 #define SQL_ROW_WAIT_OPTION                                                                                            \
   {                                                                                                                    \

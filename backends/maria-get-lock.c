@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * maria-get-lock - a named lock of a connection: GET_LOCK takes it, RELEASE_LOCK frees it.
+ *
+ * Promises: one holder per name, as long as one server process answers for it. It stands in the memory of one server:
+ * taken and freed in one round trip each, without a transaction or a write to disk. It ends with the connection, so a
+ * client that dies frees it at once. Nobody can free what another connection holds. A session may take it several
+ * times, and frees it as often. Nothing depends on any clock.
+ *
+ * Assumes: one primary at a time, which nobody restarts; a client that stops when its connection is lost; and that a
+ * lost connection is noticed on both sides.
+ *
+ * Breaks: a restart of the server or a failover forgets the lock: it is written to no log, so no replica knows of it,
+ * a semi-synchronous one as little as any. An old primary that is cut off, yet still answers its clients, grants by
+ * itself. A client behind a network that went silent keeps the lock until TCP gives up, or until wait_timeout: eight
+ * hours. A KILL of the connection frees it, and the client learns so with its next statement. A proxy that shares
+ * connections takes the lock with one, and frees it with another. Names do not tell capital letters from small ones.
+ *
+ * The number: with `fence` a statement of its own counts one up, after the lock was taken, and its commit is on the
+ * disk before the number is used. A sequence would not do: a server that is killed forgets what NEXTVAL gave out since
+ * the last commit of anybody (maria_server.h).
+ *
+ * What an unanswered statement means, and whom a session trusts: sql_hold.h.
+ *
+ * Source: MariaDB's documentation of GET_LOCK; with_advisory_lock for Rails (GET_LOCK(name, 0) in a loop), Flyway's and
+ * Django's locks on MySQL.
+ */
+#include "maria_server.h"
+#include "sql_hold.h"
+
+static const struct lb_option options[] = {[SQL_HOLD_OPT_FENCE] = SQL_HOLD_FENCE_OPTION, {0}};
+static const char *const numbers[] = {
+    "CREATE TABLE IF NOT EXISTS lockbench_number(one INT PRIMARY KEY, n BIGINT NOT NULL) ENGINE=InnoDB", NULL};
+
+static const struct sql_hold_kind named = {
+    .server = &maria_server,
+    .take = {"SELECT GET_LOCK($1, 0)", 1},
+    .number = {"INSERT INTO lockbench_number(one, n) VALUES (1, 1) ON DUPLICATE KEY UPDATE n = n + 1 RETURNING n", 0},
+    .holds = {"SELECT IS_USED_LOCK($1) = CONNECTION_ID()", 1},
+    .free = {"SELECT RELEASE_LOCK($1)", 1},
+    .held = {"SELECT IS_USED_LOCK($1) IS NOT NULL", 1},
+    .create = numbers,
+    .before_take = "before-lock",
+    .after_take = "after-lock",
+    .before_free = "before-unlock",
+};
+
+/* after-lock: the answer has been read, and the lock is ours. */
+static const char *const points[] = {"before-lock", "after-lock", "before-unlock", NULL};
+
+const struct lb_protocol lb_maria_get_lock = {
+    .abi = LB_ABI,
+    .name = "maria-get-lock",
+    .summary = "MariaDB's GET_LOCK: a name that one connection has, in the memory of a server",
+    .topologies = maria_topologies,
+    .facts = "number=sequence",
+    .traits = LB_TRAIT_SESSION | LB_TRAIT_REENTRANT | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR,
+    .options = options,
+    .points = points,
+    SQL_HOLD_HOOKS,
+    .data = &named,
+};
+
+/* maria-for-update - a row that is locked by a transaction: BEGIN, SELECT ... FOR UPDATE NOWAIT, and COMMIT frees it.
+ *
+ * Promises: one holder per key, for as long as its transaction is open. The row is only what is locked, it says
+ * nothing; it is made with the first attempt at its key and stays. A dead client frees it with its connection, a client
+ * that forgets it with its transaction. Nothing depends on any clock, and nothing is written to the disk.
+ *
+ * Assumes: one primary at a time, which nobody restarts; a client that stops when its connection is lost.
+ *
+ * Breaks: a restart of the server or a failover ends all transactions, and the locks with them. An old primary that is
+ * cut off, yet still answers its clients, grants by itself. A client behind a network that went silent keeps the lock.
+ * With the option `idle_timeout` (idle_transaction_timeout, by the second) it does not, nor does one that hangs: the
+ * server ends the connection, and then it is a lease, with all that breaks a lease. A deadlock with another transaction
+ * rolls the whole transaction back, and the lock with it.
+ *
+ * Details that matter: a row that is missing is not refused, but its gap is locked, which would keep others from making
+ * it. So that transaction ends, and the row is made in one of its own. NOWAIT refuses with the error of a lock that was
+ * waited for too long (1205). The number is drawn for the row that is found, which is locked by then.
+ *
+ * What an unanswered statement means, and whom a session trusts: sql_hold.h.
+ *
+ * Source: MariaDB's documentation, "InnoDB Lock Modes"; Quartz's StdRowLockSemaphore, which waits where this one asks
+ * again.
+ */
+
+static const struct lb_option transaction_options[] = {
+    [SQL_HOLD_OPT_FENCE] = SQL_HOLD_FENCE_OPTION, [SQL_HOLD_OPT_IDLE] = SQL_HOLD_IDLE_OPTION, {0}};
+
+static const char *const create[] = {
+    MARIA_CREATE_FENCE, "CREATE TABLE IF NOT EXISTS lockbench_locked(name " MARIA_NAME " PRIMARY KEY) ENGINE=InnoDB",
+    NULL};
+
+#define LOCKED " FROM lockbench_locked WHERE name = $1 FOR UPDATE"
+
+static const struct sql_hold_kind for_update = {
+    .server = &maria_server,
+    .begin = {"BEGIN", 0},
+    .take = {"SELECT 1" LOCKED " NOWAIT", 1},
+    .take_number = {"SELECT NEXTVAL(lockbench_fence)" LOCKED " NOWAIT", 1},
+    .make = {"INSERT IGNORE INTO lockbench_locked(name) VALUES ($1)", 1},
+    .holds = {"SELECT @@in_transaction", 0}, /* a line has one transaction, which has one lock */
+    .free = {"COMMIT", 0},
+    .held = {"SELECT EXISTS(SELECT 1 FROM lockbench_locked WHERE name = $1)"
+             " AND NOT EXISTS(SELECT 1" LOCKED " SKIP LOCKED)",
+             1},
+    .create = create,
+    .before_take = "before-select",
+    .after_take = "after-select",
+    .before_free = "before-commit",
+};
+
+/* before-select: the transaction has begun. after-select: the answer has been read, and the row is locked by us. */
+static const char *const transaction_points[] = {"before-select", "after-select", "before-commit", NULL};
+
+const struct lb_protocol lb_maria_for_update = {
+    .abi = LB_ABI,
+    .name = "maria-for-update",
+    .summary = "MariaDB's SELECT ... FOR UPDATE NOWAIT in a transaction that stays open; COMMIT frees the row",
+    .topologies = maria_topologies,
+    .facts = "ends=transaction number=open lost=other",
+    .traits = LB_TRAIT_SESSION | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR,
+    .options = transaction_options,
+    .points = transaction_points,
+    .midway = "before-select",
+    SQL_HOLD_HOOKS,
+    .extend = sql_hold_extend,
+    .data = &for_update,
+};

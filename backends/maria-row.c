@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * maria-row - a row with a unique name is the lock: INSERT takes it, DELETE of one's own row frees it.
+ *
+ * Promises: one holder per key, as long as a committed row is not forgotten. The primary key decides between two
+ * inserts, and the owner column, unique per attempt, keeps anybody from deleting somebody else's row. Acquire and
+ * release are one round trip and one commit each. Nothing depends on any clock. Grants of a key carry growing numbers.
+ *
+ * Assumes: one primary at a time, which keeps what it has committed.
+ *
+ * Breaks: a holder that dies leaves its row for ever (no expiry). An asynchronous replica, when promoted, may lack the
+ * newest rows, so a second client is granted while the first one holds; innodb_flush_log_at_trx_commit other than 1
+ * loses them in a crash. An old primary that is cut off, yet still answers its clients, grants by itself.
+ *
+ * The number: RETURNING is evaluated when the row stands in the table, where it keeps everybody else out. So it is
+ * larger than those of all earlier holders, whose draws came before. An attempt whose answer was lost draws another one
+ * when it finds its row: as good as the first, for the same reason. INSERT IGNORE would not do: there RETURNING answers
+ * for the row that was ignored, too (seen in MariaDB 10.11), so a refusal would look like a grant.
+ *
+ * What an unanswered statement means: sql_row.h.
+ *
+ * Source: the lock table of many schedulers, e.g. the JDBC providers of ShedLock and Spring Integration, in its
+ * plainest form.
+ */
+#include "maria_server.h"
+#include "sql_row.h"
+
+static const char *const row_create[] = {MARIA_CREATE_FENCE,
+                                         "CREATE TABLE IF NOT EXISTS lockbench_row(name " MARIA_NAME
+                                         " PRIMARY KEY, owner " MARIA_NAME " NOT NULL) ENGINE=InnoDB",
+                                         NULL};
+
+#define MINE "FROM lockbench_row WHERE name = $1 AND owner = $2"
+
+/* `again` locks the row, so it waits for whoever has changed it and not committed yet; and NEXTVAL is a write, whose
+ * commit waits for a replica as that of `take` did. */
+static const struct sql_row_sql row_sql = {
+    .take = {"INSERT INTO lockbench_row(name, owner) VALUES ($1, $2) RETURNING NEXTVAL(lockbench_fence)", 2},
+    .again = {"SELECT NEXTVAL(lockbench_fence) " MINE " FOR UPDATE", 2},
+    .holds = {"SELECT 1 " MINE, 2},
+    .free = {"DELETE " MINE, 2},
+    .held = {"SELECT 1 FROM lockbench_row WHERE name = $1", 1},
+    .remove = {"DELETE FROM lockbench_row WHERE name = $1", 1},
+    .create = row_create,
+    .before_take = "before-insert",
+    .after_take = "after-insert",
+    .before_free = "before-delete",
+};
+
+static const struct sql_row_kind row = {.server = &maria_server, .sql = &row_sql};
+
+/* after-insert: the answer has been read, and the row is ours. before-confirm: it may be ours, as an answer was
+ * lost. */
+static const char *const row_points[] = {"before-insert", "after-insert", "before-delete", "before-confirm", NULL};
+
+const struct lb_protocol lb_maria_row = {
+    .abi = LB_ABI,
+    .name = "maria-row",
+    .summary = "MariaDB, a row with a unique name: INSERT takes the lock, DELETE of one's own row frees it",
+    .topologies = maria_topologies,
+    .facts = "number=sequence",
+    .traits = LB_TRAIT_NO_EXPIRY | LB_TRAIT_FENCED | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR,
+    .points = row_points,
+    SQL_ROW_HOOKS,
+    .data = &row,
+};
+
+/* maria-lease - a row with an owner and an expiry is the lock: an INSERT that updates takes it when the expiry has
+ * passed, by the server's clock.
+ *
+ * Promises: one holder per key as long as the server's clock does not jump, the row is not forgotten, and holders stop
+ * at valid_until, which is counted from before the request left, minus drift. A dead holder is replaced when its lease
+ * is over. Grants of a key carry growing numbers, counted in the row.
+ *
+ * Assumes: one primary at a time, which keeps what it has committed; its clock runs at nearly the same rate as the
+ * clients' monotonic ones, and does not jump.
+ *
+ * Breaks: a holder that works on past its lease. A wall clock of the server set forward. What breaks maria-row, but for
+ * the holder that dies. If the row is lost, so is the count.
+ *
+ * Details that matter: the columns are assigned in their order, so the expiry that decides is changed last. RETURNING
+ * answers for the row as it is then, whoever's it is: the owner in it says whether it was taken. Times are UTC: a
+ * session's time zone, and its change in spring, would move a lease by an hour.
+ *
+ * Source: ShedLock's JDBC provider with usingDbTime() on MySQL, as one statement.
+ */
+
+#define NOW "UTC_TIMESTAMP(3)"
+#define END NOW " + INTERVAL $4 * 1000 MICROSECOND"
+#define LEASE_MINE "lockbench_lease WHERE name = $1 AND owner = $2 AND expires > " NOW
+
+static const char *const lease_create[] = {
+    "CREATE TABLE IF NOT EXISTS lockbench_lease(name " MARIA_NAME " PRIMARY KEY, owner " MARIA_NAME
+    " NOT NULL, fence BIGINT NOT NULL, renewals BIGINT NOT NULL, expires DATETIME(3) NOT NULL) ENGINE=InnoDB",
+    NULL};
+
+/* `again` has to write, so that its commit waits for a replica as that of `take` did; an UPDATE has no RETURNING here.
+ * A row that it makes is nobody's. A renewal counts, because an UPDATE that changes no value changes no row. */
+static const struct sql_row_sql lease_sql = {
+    .take = {"INSERT INTO lockbench_lease(name, owner, fence, renewals, expires) VALUES ($1, $2, 1, 0, " END ")"
+             " ON DUPLICATE KEY UPDATE fence = IF(expires <= " NOW ", fence + 1, fence),"
+             " owner = IF(expires <= " NOW ", VALUES(owner), owner),"
+             " expires = IF(expires <= " NOW ", VALUES(expires), expires)"
+             " RETURNING IF(owner = $2, fence, 0)",
+             4},
+    .again = {"INSERT INTO lockbench_lease(name, owner, fence, renewals, expires) VALUES ($1, '', 0, 0, " NOW ")"
+              " ON DUPLICATE KEY UPDATE renewals = renewals + (owner = $2 AND expires > " NOW ")"
+              " RETURNING IF(owner = $2 AND expires > " NOW ", fence, 0)",
+              2},
+    .holds = {"SELECT 1 FROM " LEASE_MINE, 2},
+    .free = {"UPDATE lockbench_lease SET owner = '', expires = " NOW
+             " WHERE name = $1 AND owner = $2 AND expires > " NOW,
+             2},
+    .extend = {"UPDATE lockbench_lease SET renewals = renewals + 1, expires = " END
+               " WHERE name = $1 AND owner = $2 AND expires > " NOW,
+               4},
+    .held = {"SELECT 1 FROM lockbench_lease WHERE name = $1 AND expires > " NOW, 1},
+    .remove = {"UPDATE lockbench_lease SET owner = '', expires = " NOW " WHERE name = $1 AND expires > " NOW, 1},
+    .create = lease_create,
+    .before_take = "before-upsert",
+    .after_take = "after-upsert",
+    .before_free = "before-update",
+};
+
+static const struct sql_row_kind lease = {.server = &maria_server, .sql = &lease_sql};
+
+/* after-upsert: the answer has been read, and the lease is ours. */
+static const char *const lease_points[] = {"before-upsert", "after-upsert", "before-update", "before-confirm", NULL};
+
+const struct lb_protocol lb_maria_lease = {
+    .abi = LB_ABI,
+    .name = "maria-lease",
+    .summary = "MariaDB, a row with an owner and an expiry by the server's clock",
+    .topologies = maria_topologies,
+    .traits = LB_TRAIT_LEASED | LB_TRAIT_FENCED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_NEEDS_MEMORY |
+              LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,
+    .points = lease_points,
+    SQL_ROW_HOOKS,
+    .extend = sql_row_extend,
+    .data = &lease,
+};

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * MariaDB: one server, or a primary with replicas that follow it asynchronously or semi-synchronously.
+ *
+ * The data folder is made once per run and copied for every server. A replica begins with the same empty folder, so it
+ * repeats all that the primary has logged since. Who may write stands in read_only, which the operator who promotes
+ * sets; each promotion raises the number in gtid_domain_id, by which the later of two primaries is known.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "backends/maria_server.h"
+#include "base/files.h"
+#include "family.h"
+#include "family_util.h"
+
+#define NEED_MARIADBD "mariadbd or /usr/sbin/mariadbd"
+#define NEED_INSTALL "mariadb-install-db"
+#define INSTALL_MS 60000
+#define MS_OF(deadline, env) ((deadline) > lb_now(env) ? (long long)(((deadline)-lb_now(env)) / LB_NS_PER_MS) : 0)
+
+/* ---- settings -------------------------------------------------------------------------------- */
+
+/* Direct and asynchronous writes would not be seen by the preload library that counts and loses them. */
+static const struct lb_setting settings[] = {
+    {.name = "innodb_buffer_pool_size = ", .stock = "128M", .faults = "16M"},
+    {.name = "innodb_log_file_size = ", .stock = "96M", .faults = "8M"},
+    {.name = "innodb_flush_method = ", .stock = "O_DIRECT", .faults = "fsync"},
+    {.name = "innodb_use_native_aio = ", .stock = "ON", .faults = "OFF"},
+    {.name = "innodb_flush_log_at_trx_commit = ", .stock = "1", .unsynced = "2"},
+    {.name = "innodb_doublewrite = ", .stock = "ON", .unsynced = "OFF"},
+    {.name = "max_connections = ", .stock = "151", .faults = "300", .measured = "300"},
+    {.name = "skip_name_resolve = ", .stock = "OFF", .faults = "ON", .measured = "ON"},
+    {.name = "slave_net_timeout = ", .stock = "60", .faults = "4"},
+    {0},
+};
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+static const struct lb_target nobody;
+
+/* One statement at one server, over a connection of its own. */
+static int ask_until(struct lb_cluster *cluster, size_t index, lb_ns deadline, const char *sql,
+                     struct sql_answer *ret) {
+  const struct lb_server *server = &cluster->server[index];
+  const struct lb_endpoint at = {
+      .service = server->service, .host = server->host->address, .port = server->port, .user = "root"};
+  struct sql_primary asker = {.server = &maria_server, .env = cluster->env, .target = &nobody};
+  *ret = (struct sql_answer){0};
+  int r = maria_server.connect(&asker, &at, deadline);
+  if (r == 0) r = maria_server.run(&asker, deadline, &(struct sql_stmt){sql, 0}, NULL, ret);
+  sql_primary_drop(&asker);
+  return r > 0 ? -EIO : r ? r : ret->code;
+}
+
+static int ask(struct lb_cluster *cluster, size_t index, lb_ns deadline, const char *sql, struct sql_answer *ret) {
+  return ask_until(cluster, index, lb_ask_until(cluster->env, deadline), sql, ret);
+}
+
+static int ask_number(struct lb_cluster *cluster, size_t index, lb_ns deadline, const char *sql, uint64_t *ret) {
+  struct sql_answer answer;
+  int r = ask(cluster, index, deadline, sql, &answer);
+  if (r == 0) *ret = strtoull(answer.text, NULL, 10);
+  return r;
+}
+
+static int answers(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+  struct sql_answer answer;
+  return ask(cluster, index, deadline, "SELECT 1", &answer);
+}
+
+static int wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms) {
+  uint64_t said = 0;
+  int r = ask_number(cluster, index, deadline, "SELECT CAST(UNIX_TIMESTAMP(SYSDATE(3)) * 1000 AS UNSIGNED)", &said);
+  if (r == 0) *ret_ms = (int64_t)said;
+  return r;
+}
+
+#define STATUS(name) "SELECT variable_value FROM information_schema.global_status WHERE variable_name = '" name "'"
+
+static int requests(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret) {
+  return ask_number(cluster, index, deadline, STATUS("QUESTIONS"), ret);
+}
+
+static int counts(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct lb_counts *ret) {
+  uint64_t bytes = 0;
+  if (index > 0) return 0; /* a replica only repeats */
+  int r = ask_number(cluster, index, deadline, STATUS("INNODB_LSN_CURRENT"), &bytes);
+  if (r == 0) lb_counts_add(ret, "bytes of redo log", bytes);
+  return r;
+}
+
+/* ---- the template ---------------------------------------------------------------------------- */
+
+static int version(char *buf, size_t size) {
+  char said[300], *mariadbd = lb_need_path(NEED_MARIADBD), number[40];
+  if (!mariadbd) return -ENOENT;
+  int r =
+      lb_program_output((const char *const[]){mariadbd, "--no-defaults", "--version", NULL}, NULL, said, sizeof said);
+  free(mariadbd);
+  const char *at = r < 0 ? NULL : strstr(said, "Ver ");
+  if (r < 0 || !at || sscanf(at, "Ver %39[0-9.]", number) != 1) return r < 0 ? r : -EPROTO;
+  return snprintf(buf, size, "mariadb %s", number), 0;
+}
+
+/* Who replicates and asks is root; clients are another user, so that read_only holds for them. */
+static const char users[] = /* a statement a line */
+    "FLUSH PRIVILEGES;\nCREATE USER root@'%';\nGRANT ALL ON *.* TO root@'%';\nCREATE USER lockbench@'%';\n"
+    "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, INDEX, ALTER, PROCESS ON *.* TO lockbench@'%';\n";
+
+static int run_install(struct lb_cluster *cluster, const char *dir) {
+  struct lb_error err;
+  char data[600], log[600], extra[600], *install = lb_need_path(NEED_INSTALL);
+  if (!install) return lb_cluster_fail(cluster, -ENOENT, "mariadb-install-db is not installed");
+  snprintf(data, sizeof data, "--datadir=%s/data", dir);
+  snprintf(log, sizeof log, "%s/install.log", dir);
+  snprintf(extra, sizeof extra, "%s/users.sql", dir);
+  FILE *out = fopen(extra, "we");
+  bool written = out && fputs(users, out) >= 0;
+  if (out) written = fclose(out) == 0 && written;
+  snprintf(extra, sizeof extra, "--extra-file=%s/users.sql", dir);
+  int r = written ? lb_proc_run(NULL,
+                                (const char *const[]){install, "--no-defaults", data, extra,
+                                                      "--auth-root-authentication-method=normal", "--skip-test-db",
+                                                      "--innodb-log-file-size=8M", NULL},
+                                NULL, dir, log, true, NULL, INSTALL_MS, &err)
+                  : -EIO;
+  free(install);
+  if (r < 0)
+    return lb_cluster_fail(cluster, r, "mariadb-install-db: %s", written ? err.text : "cannot write its input");
+  return r > 0 ? lb_cluster_fail(cluster, -EIO, "mariadb-install-db failed with status %d, see %s", r, log) : 0;
+}
+
+/* In a folder of its own: a rename is only atomic within one file system. */
+static int make_template(struct lb_cluster *cluster, const char *base, const char *path) {
+  char building[400], data[420];
+  snprintf(building, sizeof building, "%s/maria-building-XXXXXX", base);
+  if (!mkdtemp(building)) return lb_cluster_fail(cluster, -errno, "cannot make a folder in %s: %m", base);
+  snprintf(data, sizeof data, "%s/data", building);
+  int r = run_install(cluster, building);
+  if (r == 0 && rename(data, path) < 0) r = lb_cluster_fail(cluster, -errno, "cannot name the template %s: %m", path);
+  lb_remove_tree(building);
+  return r;
+}
+
+/* Made now if there is none yet. Its name has the version, so a cache that outlives an upgrade is not used. */
+static int find_template(struct lb_cluster *cluster, lb_ns deadline, char *ret, size_t size) {
+  const char *base = lb_cluster_cache(cluster);
+  char number[60], *space;
+  int fd = -1, r = version(number, sizeof number);
+  if (r < 0) return lb_cluster_fail(cluster, r, "cannot run mariadbd: %s", strerror(-r));
+  while ((space = strchr(number, ' '))) *space = '-';
+  if ((size_t)snprintf(ret, size, "%s/%s", base, number) >= size)
+    return lb_cluster_fail(cluster, -ENAMETOOLONG, "the path of the template folder is too long: %s", base);
+  r = lb_cluster_lock_cache(cluster, deadline, &fd);
+  if (r == 0 && access(ret, F_OK) < 0) r = make_template(cluster, base, ret);
+  if (fd >= 0) close(fd); /* and with it the lock */
+  return r;
+}
+
+static int copy_template(struct lb_cluster *cluster, const struct lb_server *server, const char *template,
+                         int64_t timeout_ms) {
+  struct lb_error err;
+  char to[300];
+  snprintf(to, sizeof to, "%s/data", server->dir);
+  int r = lb_proc_run(NULL, (const char *const[]){"cp", "-a", "--reflink=auto", template, to, NULL}, NULL, server->dir,
+                      server->log, true, NULL, timeout_ms, &err);
+  if (r < 0) return lb_cluster_fail(cluster, r, "%s: %s", server->name, err.text);
+  return r > 0 ? lb_cluster_fail(cluster, -EIO, "%s: cannot copy %s, see %s", server->name, template, server->log) : 0;
+}
+
+/* ---- starting -------------------------------------------------------------------------------- */
+
+static int configure(struct lb_cluster *cluster, size_t index) {
+  const struct lb_server *server = &cluster->server[index];
+  int r = lb_server_write(cluster, server, false, "my.cnf",
+                          "[mariadbd]\ndatadir = %s/data\nbind_address = %s\nport = %u\nsocket = %s/s\n", server->dir,
+                          server->host->address, (unsigned)server->port, server->dir);
+  if (r == 0) r = lb_setting_write(cluster, server, settings, "my.cnf");
+  if (r == 0 && cluster->data_count > 1)
+    r = lb_server_write(cluster, server, true, "my.cnf",
+                        "log_bin = binlog\nlog_slave_updates = ON\nserver_id = %zu\nread_only = %d\n", index + 1,
+                        index > 0);
+  /* Of the first primary alone: a replica that waited for one of its own would stop repeating. */
+  if (r == 0 && cluster->topology->synchronous)
+    r = lb_server_write(cluster, server, true, "my.cnf",
+                        index > 0
+                            ? "rpl_semi_sync_slave_enabled = ON\n"
+                            : "rpl_semi_sync_master_enabled = ON\nrpl_semi_sync_master_wait_point = AFTER_SYNC\n");
+  if (r == 0 && cluster->topology->settings)
+    r = lb_server_write(cluster, server, true, "my.cnf", "%s", cluster->topology->settings);
+  return r;
+}
+
+static int launch(struct lb_cluster *cluster, size_t index) {
+  struct lb_server *server = &cluster->server[index];
+  char *mariadbd = lb_need_path(NEED_MARIADBD), defaults[300];
+  if (!mariadbd) return lb_cluster_fail(cluster, -ENOENT, "%s: mariadbd is not installed", server->name);
+  snprintf(defaults, sizeof defaults, "--defaults-file=%s/my.cnf", server->dir);
+  int r = lb_server_start(cluster, server, (const char *const[]){mariadbd, defaults, NULL}, NULL, true);
+  free(mariadbd);
+  return r;
+}
+
+static int follow(struct lb_cluster *cluster, size_t index, size_t leader, lb_ns deadline) {
+  struct sql_answer answer;
+  char sql[300];
+  snprintf(sql, sizeof sql,
+           "CHANGE MASTER TO MASTER_HOST = '%s', MASTER_PORT = %u, MASTER_USER = 'root', MASTER_CONNECT_RETRY = 1,"
+           " MASTER_USE_GTID = slave_pos",
+           cluster->server[leader].host->address, (unsigned)cluster->server[leader].port);
+  int r = ask_until(cluster, index, deadline, sql, &answer);
+  if (r == 0) r = ask_until(cluster, index, deadline, "START SLAVE", &answer);
+  return r < 0 ? lb_cluster_fail(cluster, r, "%s: replication: %s", cluster->server[index].name, cluster->env->err) : 0;
+}
+
+static int not_yet(struct lb_cluster *cluster, size_t index, const char *what) {
+  return lb_fail(cluster->env, -EAGAIN, "%s %s", cluster->server[index].name, what);
+}
+
+static int caught_up(struct lb_cluster *cluster, size_t index, size_t leader, lb_ns deadline) {
+  struct sql_answer here, there;
+  int r = ask(cluster, index, deadline, "SHOW SLAVE STATUS", &there);
+  if (r == 0 && strncmp(there.text, "Waiting for master", 18) != 0) return not_yet(cluster, index, "does not follow");
+  if (r == 0) r = ask(cluster, leader, deadline, "SELECT @@gtid_binlog_pos", &here);
+  if (r == 0) r = ask(cluster, index, deadline, "SELECT @@gtid_slave_pos", &there);
+  if (r == 0 && strcmp(here.text, there.text) != 0) r = not_yet(cluster, index, "has not repeated everything yet");
+  return r;
+}
+
+/* The primary counts on each replica where it waits for them, and each replica has repeated all of it. */
+static int serving(struct lb_cluster *cluster, lb_ns deadline) {
+  uint64_t waited_for = 0;
+  int r = answers(cluster, 0, deadline);
+  for (size_t i = 1; i < cluster->data_count && r == 0; i++) r = caught_up(cluster, i, 0, deadline);
+  if (r < 0 || !cluster->topology->synchronous) return r;
+  r = ask_number(cluster, 0, deadline, STATUS("RPL_SEMI_SYNC_MASTER_CLIENTS"), &waited_for);
+  if (r == 0 && waited_for + 1 != cluster->data_count)
+    r = not_yet(cluster, 0, "does not wait for all its replicas yet");
+  return r;
+}
+
+static int start(struct lb_cluster *cluster, lb_ns deadline) {
+  char template[512];
+  int r = find_template(cluster, deadline, template, sizeof template);
+  for (size_t i = 0; i < cluster->data_count && r == 0; i++) {
+    r = copy_template(cluster, &cluster->server[i], template, MS_OF(deadline, cluster->env));
+    if (r == 0) r = configure(cluster, i);
+  }
+  if (r == 0) r = lb_cluster_launch_all(cluster);
+  if (r == 0) r = lb_cluster_await(cluster, deadline, lb_cluster_all_answer, "all servers answer");
+  for (size_t i = 1; i < cluster->data_count && r == 0; i++) r = follow(cluster, i, 0, deadline);
+  return r < 0 ? r : lb_cluster_await(cluster, deadline, serving, "the primary serves and its replicas have caught up");
+}
+
+/* ---- roles ----------------------------------------------------------------------------------- */
+
+/* 1 = a primary, with the number of its promotion; 0 = a replica; -errno. */
+static int ask_role(struct lb_cluster *cluster, size_t index, lb_ns deadline, unsigned *ret_promotion) {
+  struct sql_answer answer;
+  unsigned read_only = 0;
+  int r = ask(cluster, index, deadline, "SELECT CONCAT(IF(@@GLOBAL.read_only, 1, 0), ' ', @@GLOBAL.gtid_domain_id)",
+              &answer);
+  if (r < 0) return r;
+  if (sscanf(answer.text, "%u %u", &read_only, ret_promotion) != 2) return -EPROTO;
+  return !read_only;
+}
+
+/* Two servers may say that they are primary: the one that was cut off does not know of the promotion. */
+static int primary(struct lb_cluster *cluster, lb_ns deadline) {
+  unsigned promotion = 0, best_promotion = 0;
+  int best = -ENOENT;
+  for (size_t i = 0; i < cluster->data_count; i++) {
+    if (ask_role(cluster, i, deadline, &promotion) != 1 || (best >= 0 && promotion <= best_promotion)) continue;
+    best = (int)i;
+    best_promotion = promotion;
+  }
+  return best;
+}
+
+/* What was sent to it is repeated first; then it follows nobody, and its clients may write. */
+static int promote_one(struct lb_cluster *cluster, size_t index, unsigned promotion, lb_ns deadline) {
+  static const char *const steps[] = {"STOP SLAVE IO_THREAD", "SELECT MASTER_GTID_WAIT(@@gtid_binlog_pos, 1)",
+                                      "STOP SLAVE", "RESET SLAVE ALL"};
+  struct sql_answer answer;
+  char sql[80];
+  int r = 0;
+  for (size_t i = 0; i < sizeof steps / sizeof *steps && r == 0; i++)
+    r = ask_until(cluster, index, deadline, steps[i], &answer);
+  snprintf(sql, sizeof sql, "SET GLOBAL gtid_domain_id = %u, GLOBAL read_only = OFF", promotion);
+  if (r == 0) r = ask_until(cluster, index, deadline, sql, &answer);
+  if (r < 0) return lb_cluster_fail(cluster, r, "%s: promotion: %s", cluster->server[index].name, cluster->env->err);
+  return lb_server_write(cluster, &cluster->server[index], true, "my.cnf", "gtid_domain_id = %u\nread_only = OFF\n",
+                         promotion);
+}
+
+static int promote(struct lb_cluster *cluster, int old, lb_ns deadline) {
+  unsigned promotion = 0;
+  for (size_t i = 0; i < cluster->data_count; i++) {
+    if ((int)i == old || ask_role(cluster, i, deadline, &promotion) != 0) continue;
+    return promote_one(cluster, i, promotion + 1, deadline);
+  }
+  return lb_cluster_fail(cluster, -ENOENT, "no replica answers that could be promoted");
+}
+
+/* Nobody tells the old one: it goes on, and so do its clients. */
+static int promote_other(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+  int r = promote(cluster, (int)index, deadline);
+  return r < 0 ? lb_fail(cluster->env, r, "%s", cluster->err) : 0;
+}
+
+/* The connections that the client has now; one that it makes anew meanwhile is another one. */
+static int end_session(struct lb_cluster *cluster, size_t index, const char *client, uint64_t id, lb_ns deadline,
+                       char *said, size_t size) {
+  enum { POLL_MS = 5 };
+  struct sql_answer answer;
+  char sql[300], had[64];
+  (void)id;
+  snprintf(sql, sizeof sql, "SELECT GROUP_CONCAT(id) FROM information_schema.processlist WHERE host LIKE '%s:%%'",
+           client);
+  int r = ask_until(cluster, index, deadline, sql, &answer);
+  if (r == 0 && !answer.text[0])
+    return lb_fail(cluster->env, -ENOENT, "%s has no connection of that client", cluster->server[index].name);
+  snprintf(had, sizeof had, "%s", answer.text);
+  for (char *at = had, *end; r == 0 && *at; at = *end ? end + 1 : end) {
+    end = at + strcspn(at, ",");
+    snprintf(sql, sizeof sql, "KILL CONNECTION %.*s", (int)(end - at), at);
+    int killed = ask_until(cluster, index, deadline, sql, &answer);
+    if (killed < 0 && killed != -EPROTO) r = killed; /* -EPROTO: it has ended by itself */
+  }
+  snprintf(sql, sizeof sql, "SELECT COUNT(*) FROM information_schema.processlist WHERE id IN (%s)", had);
+  while (r == 0 && (r = ask_until(cluster, index, deadline, sql, &answer)) == 0 && answer.yes) {
+    if (lb_now(cluster->env) >= deadline)
+      return lb_fail(cluster->env, -ETIMEDOUT, "%s still has a connection of that client", cluster->server[index].name);
+    lb_sleep_until(cluster->env, lb_now(cluster->env) + POLL_MS * LB_NS_PER_MS);
+  }
+  if (r == 0) snprintf(said, size, "has ended its connections %s", had);
+  return r;
+}
+
+static const char *const needs[] = {NEED_MARIADBD, NEED_INSTALL, NULL};
+static const struct lb_ending ending = {.signal = SIGTERM, .says = "Shutdown complete"};
+
+const struct lb_family lb_family_mariadb = {
+    .name = "mariadb",
+    .needs = needs,
+    .service = "mariadb",
+    .ending = &ending,
+    .depose = promote_other,
+    .end_session = end_session,
+    .files = (const char *const[]){"data", NULL},
+    .settings = settings,
+    .by_libc = true,
+    .start = start,
+    .launch = launch,
+    .answers = answers,
+    .healthy = serving,
+    .primary = primary,
+    .caught_up = caught_up,
+    .wall_ms = wall_ms,
+    .requests = requests,
+    .counts = counts,
+    .promote = promote,
+    .version = version,
+};
