@@ -277,11 +277,12 @@ static int end_others(struct sql_primary *primary, lb_ns deadline) {
       "SELECT CONCAT(COUNT(*), ' ', COALESCE(MIN(id), 0)) FROM information_schema.processlist"
       " WHERE db = $1 AND id <> CONNECTION_ID()",
       1};
-  char said[64];
+  struct sql_answer answer;
   int left, id;
-  int r = sql_ask_text(primary, &others, (const char *[]){primary->schema}, said, deadline);
-  if (r) return r;
-  if (sscanf(said, "%d %d", &left, &id) != 2) return lb_fail(primary->env, -EPROTO, "mariadb: '%s'", said);
+  int r = sql_primary_call(primary, deadline, &others, (const char *[]){primary->schema}, NULL, &answer);
+  if (r || answer.code) return r > 0 ? -ETIMEDOUT : r ? r : answer.code;
+  if (sscanf(answer.text, "%d %d", &left, &id) != 2)
+    return lb_fail(primary->env, -EPROTO, "mariadb: '%s'", answer.text);
   r = left ? kill_one(primary, deadline, id) : 0;
   return r ? r : left;
 }
