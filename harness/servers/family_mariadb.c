@@ -124,12 +124,17 @@ static int run_install(struct lb_cluster *cluster, const char *dir) {
   bool written = out && fputs(users, out) >= 0;
   if (out) written = fclose(out) == 0 && written;
   snprintf(extra, sizeof extra, "--extra-file=%s/users.sql", dir);
-  int r = written ? lb_proc_run(NULL,
-                                (const char *const[]){install, "--no-defaults", data, extra,
-                                                      "--auth-root-authentication-method=normal", "--skip-test-db",
-                                                      "--innodb-log-file-size=8M", NULL},
-                                NULL, dir, log, true, NULL, INSTALL_MS, &err)
-                  : -EIO;
+  int r =
+      written
+          ? lb_proc_run(&(struct lb_proc_plan){.argv = (const char *const[]){install, "--no-defaults", data, extra,
+                                                                             "--auth-root-authentication-method=normal",
+                                                                             "--skip-test-db",
+                                                                             "--innodb-log-file-size=8M", NULL},
+                                               .dir = dir,
+                                               .log = log,
+                                               .unprivileged = true},
+                        INSTALL_MS, &err)
+          : -EIO;
   free(install);
   if (r < 0)
     return lb_cluster_fail(cluster, r, "mariadb-install-db: %s", written ? err.text : "cannot write its input");
@@ -161,17 +166,6 @@ static int find_template(struct lb_cluster *cluster, lb_ns deadline, char *ret, 
   if (r == 0 && access(ret, F_OK) < 0) r = make_template(cluster, base, ret);
   if (fd >= 0) close(fd); /* and with it the lock */
   return r;
-}
-
-static int copy_template(struct lb_cluster *cluster, const struct lb_server *server, const char *template,
-                         int64_t timeout_ms) {
-  struct lb_error err;
-  char to[300];
-  snprintf(to, sizeof to, "%s/data", server->dir);
-  int r = lb_proc_run(NULL, (const char *const[]){"cp", "-a", "--reflink=auto", template, to, NULL}, NULL, server->dir,
-                      server->log, true, NULL, timeout_ms, &err);
-  if (r < 0) return lb_cluster_fail(cluster, r, "%s: %s", server->name, err.text);
-  return r > 0 ? lb_cluster_fail(cluster, -EIO, "%s: cannot copy %s, see %s", server->name, template, server->log) : 0;
 }
 
 /* ---- starting -------------------------------------------------------------------------------- */
@@ -249,7 +243,7 @@ static int start(struct lb_cluster *cluster, lb_ns deadline) {
   char template[512];
   int r = find_template(cluster, deadline, template, sizeof template);
   for (size_t i = 0; i < cluster->data_count && r == 0; i++) {
-    r = copy_template(cluster, &cluster->server[i], template, MS_OF(deadline, cluster->env));
+    r = lb_server_copy_template(cluster, &cluster->server[i], template, MS_OF(deadline, cluster->env));
     if (r == 0) r = configure(cluster, i);
   }
   if (r == 0) r = lb_cluster_launch_all(cluster);

@@ -210,21 +210,6 @@ out:
   return r;
 }
 
-static int copy_template(struct lb_cluster *cluster, const struct lb_server *server, const char *template,
-                         int64_t timeout_ms) {
-  struct lb_error err;
-  char to[300];
-  snprintf(to, sizeof to, "%s/data", server->dir);
-  int r = lb_proc_run(
-      &(struct lb_proc_plan){.argv = (const char *const[]){"cp", "-a", "--reflink=auto", template, to, NULL},
-                             .dir = server->dir,
-                             .log = server->log,
-                             .unprivileged = true},
-      timeout_ms, &err);
-  if (r < 0) return lb_cluster_fail(cluster, r, "%s: %s", server->name, err.text);
-  return r > 0 ? lb_cluster_fail(cluster, -EIO, "%s: cannot copy %s, see %s", server->name, template, server->log) : 0;
-}
-
 /* ---- starting -------------------------------------------------------------------------------- */
 
 /* Settings are appended in the order in which they win: PostgreSQL takes the last of a name. What
@@ -307,7 +292,7 @@ static int start(struct lb_cluster *cluster, lb_ns deadline) {
   char template[512];
   int r = find_template(cluster, deadline, template, sizeof template);
   for (size_t i = 0; i < cluster->data_count && r == 0; i++) {
-    r = copy_template(cluster, &cluster->server[i], template, MS_OF(deadline, cluster->env));
+    r = lb_server_copy_template(cluster, &cluster->server[i], template, MS_OF(deadline, cluster->env));
     if (r == 0) r = configure(cluster, i);
   }
   if (r == 0) r = lb_cluster_launch_all(cluster);
