@@ -86,7 +86,7 @@ def _with_gnuplot(run):
             return FAILED, "", said or f"gnuplot ended with {end.returncode}\n"
         os.replace(part, picture)
         return 0, "from scaling.csv\n", ""
-    except FileNotFoundError:
+    except (FileNotFoundError, PermissionError):  # the latter: only a folder of PATH that this user may not look into was left
         return MISSING, "", "not drawn: gnuplot is missing: install gnuplot-nox\n"
     except OSError as error:
         return FAILED, "", f"{error.filename}: {error.strerror}\n"

@@ -379,7 +379,8 @@ static bool check_topology(const struct lb_topology *t) {
   char text[300], version[128] = "";
   const char *missing = lb_topology_missing(t);
   if (missing)
-    snprintf(text, sizeof text, "needs %s%s", missing, lb_is_installed() ? "" : "; ./bench installs what is missing");
+    snprintf(text, sizeof text, "needs %s%s", missing,
+             lb_is_installed() ? "; packages: docs/install.md" : "; ./bench installs what is missing");
   else if (lb_topology_version(t, version, sizeof version) == 0) snprintf(text, sizeof text, "%s", version);
   else snprintf(text, sizeof text, "%s", t->summary);
   char name[100];
