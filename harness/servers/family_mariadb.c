@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "backends/maria_server.h"
 #include "base/files.h"
+#include "base/text.h"
 #include "family.h"
 #include "family_util.h"
 
@@ -310,7 +311,7 @@ static int promote_other(struct lb_cluster *cluster, size_t index, lb_ns deadlin
 
 /* The connections that the client has now; one that it makes anew meanwhile is another one. */
 static int end_session(struct lb_cluster *cluster, size_t index, const char *client, uint64_t id, lb_ns deadline,
-                       char *said, size_t size) {
+                       struct lb_text *said) {
   enum { POLL_MS = 5 };
   struct sql_answer answer;
   char sql[300], had[64];
@@ -333,7 +334,7 @@ static int end_session(struct lb_cluster *cluster, size_t index, const char *cli
       return lb_fail(cluster->env, -ETIMEDOUT, "%s still has a connection of that client", cluster->server[index].name);
     lb_sleep_until(cluster->env, lb_now(cluster->env) + POLL_MS * LB_NS_PER_MS);
   }
-  if (r == 0) snprintf(said, size, "has ended its connections %s", had);
+  if (r == 0) lb_text_add(said, "has ended its connections %s", had);
   return r;
 }
 
