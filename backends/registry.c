@@ -22,6 +22,7 @@
   P(zk_sequential) P(zk_persistent) P(zk_persistent_sequential) P(zk_ephemeral) P(zk_careless)         \
   P(pg_row) P(pg_lease) P(pg_lease_client) P(pg_advisory) P(pg_advisory_xact) P(pg_for_update)         \
   P(maria_row) P(maria_lease) P(maria_get_lock) P(maria_for_update)                                    \
+  P(memcached_cas) P(memcached_add)                                                                    \
   P(etcd_lease) P(etcd_v3lock)
 /* clang-format on */
 

@@ -222,6 +222,7 @@ static const struct lb_topology topologies[] = {
      .synchronous = true,
      .stands_for = "maria-semisync",
      .start_ms = 600},
+    {.name = "memcached", .summary = "one memcached", .family = &lb_family_memcached, .data_count = 1, .start_ms = 30},
     {.name = "etcd",
      .summary = "one etcd",
      .family = &lb_family_etcd,
