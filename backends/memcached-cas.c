@@ -263,9 +263,13 @@ const struct lb_protocol lb_memcached_add = {
     .name = "memcached-add",
     .summary = "memcached: add with an expiry takes the lock, and a plain delete frees it",
     .facts = "release=blind",
-    .flaws = (const struct lb_flaw[]){{"a stale release leaves the next holder alone",
-                                       "the release deletes the key, whoever set it", NULL},
-                                      {NULL, NULL, NULL}},
+    .flaws =
+        (const struct lb_flaw[]){
+            {"a stale release leaves the next holder alone", "the release deletes the key, whoever set it", NULL},
+            {"an old grant is lost although its session holds again", "the release does not look whose key it is",
+             NULL},
+            {"a lease ends by itself and the old holder learns it", "the release does not look whose key it is", NULL},
+            {NULL, NULL, NULL}},
     .data = points,
     MEMCACHED_HOOKS,
 };

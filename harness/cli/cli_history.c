@@ -38,7 +38,7 @@ int lb_load_history(const char *word, struct lb_history *ret) {
   return r < 0 ? lb_complain(LB_EXIT_USAGE, "%s", err.text) : 0;
 }
 
-/* ---- check: says nothing but what the checker and the rules of evidence say, as trial/judge.c does ------- */
+/* ---- check: says what the checker and the rules of evidence say of the history alone ------------------- */
 
 /* More would push the verdict off the screen; --json has all of them. */
 enum { EPISODES_SHOWN = 10 };

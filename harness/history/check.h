@@ -18,8 +18,7 @@
  * - With more than one permit the holders use the resource together: only the number of holders is judged.
  * - Readers may read together: a read of a shared hold is dirty beside an exclusive one only. A write needs the key
  *   alone.
- * - An early read came before its client asked for the lock. It is never dirty and overtakes nobody. Its value counts
- * as
+ * - An early read came before its client asked for the lock. It is never dirty and overtakes nobody. Its value counts as
  *   one that was read.
  * - `renewed` neither begins nor ends a hold: a lease is what the service promised, a hold what a client does.
  * - For overlaps, dirty accesses and stale writes only times count, so events of equal time never make a violation.

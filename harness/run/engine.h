@@ -32,7 +32,7 @@ enum lb_next {
   LB_NEXT_NONE,
 };
 
-/* Called on the engine's thread, but for `read`. A job lives until its outcome is given back. */
+/* Called in the engine's process, but for `read`. A job lives until its outcome is given back. */
 struct lb_source {
   void *of;
   size_t left; /* jobs that have not begun, as far as it knows */

@@ -100,9 +100,6 @@ static bool has_point(const char *const *points, const char *name) {
 
 static const char no_proxy[] = "no proxy stands before the servers";
 
-/* A step that these servers give no meaning to, whatever the lock: true with the reason in `why`. A
- * fault of a client needs no server, unless it is one of the network: the client then has nobody to
- * be cut off from. */
 /* A step that needs servers of ours: it would hurt one, or has to look at one more closely than its owner lets us. */
 static bool touches_servers(const struct lb_step *step) {
   bool of_server = (step->a.kind != LB_ROLE_NONE && !lb_role_is_client(step->a)) ||
@@ -118,6 +115,9 @@ static bool is_behind(struct lb_role role) {
          role.kind == LB_ROLE_NODE;
 }
 
+/* A step that these servers give no meaning to, whatever the lock: true with the reason in `why`. A
+ * fault of a client needs no server, unless it is one of the network: the client then has nobody to
+ * be cut off from. */
 static bool means_nothing(const struct lb_step *step, const struct lb_topology *t, struct lb_error *why) {
   bool of_client = lb_role_is_client(step->a);
   if (t->own && touches_servers(step))

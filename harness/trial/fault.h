@@ -13,7 +13,7 @@
 
 /* True for a verb that this does: a fault of hosts, or its cure. */
 bool lb_fault_knows(enum lb_verb verb);
-/* Does the step to the cast: a = who, b = the other side of a link. 0 = done and proved, or one of the next four
+/* Does the step to the cast: a = who, b = the other side of a link. 0 = done and proved, or one of the next three
  * functions proves it; 1 = a cut of nobody: nothing was done and nothing proved; -1 = not, with err saying why. */
 int lb_fault_do(struct lb_stage *stage, const struct lb_step *step, const struct lb_cast *a, const struct lb_cast *b,
                 struct lb_error *err);

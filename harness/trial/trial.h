@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * trial.h - a trial, or a series of them, as the tool sees it: plan, outcome, and controller. The controller is a
- * process
- * of its own (a sandbox where there is one). It starts servers and clients, plays the load or the timeline, and judges
+ * process of its own (a sandbox where there is one). It starts servers and clients, plays the load or the timeline, and judges
  * the history when all clients have ended.
  */
 #ifndef LB_TRIAL_H
@@ -82,7 +81,7 @@ typedef const struct lb_trial_plan *lb_trial_next(void *to);
 
 /* Runs a trial and, if it is of a pool, those that `next` names, and calls `tell` for each. A trial gets the servers of
  * the one before, unless it wants fresh ones or these are not healthy; outcome->fresh says so. Files go to the folder
- * `run_dir` with histories/, logs/, parts/ and scratch/ (judge.h). `live` may be NULL. 0, also for undecided trials;
+ * `run_dir` with histories/, faults/, logs/, parts/ and scratch/ (judge.h). `live` may be NULL. 0, also for undecided trials;
  * -errno with outcome->why when results could not be written: then no other trial runs. */
 int lb_trial_run(const struct lb_trial_plan *plan, const char *run_dir, struct lb_live *live, lb_trial_next *next,
                  lb_trial_told *tell, void *to);

@@ -26,6 +26,7 @@
 #include <zookeeper/zookeeper.h>
 
 #include "backends/maria_server.h"
+#include "backends/memcached_util.h"
 #include "backends/redis_util.h"
 #include "base/clock.h"
 #include "client/env.h"
@@ -384,6 +385,19 @@ static void maria_is_ready(struct trial *t) {
         "replication is %s", c->topology->synchronous ? "semi-synchronous" : "asynchronous");
 }
 
+/* Its answer to one request, or "". */
+static const char *memcached_says(struct trial *t, const struct lb_server *s, const char *request) {
+  static char line[128];
+  char value[64];
+  struct mc_conn conn = {.fd = -1};
+  struct lb_endpoint at = {.host = s->host->address, .port = s->port};
+  line[0] = '\0';
+  if (mc_open(&conn, &t->env.base, &at, in_s(2)) == 0)
+    mc_call(&conn, in_s(2), request, line, sizeof line, value, sizeof value);
+  mc_close(&conn);
+  return line;
+}
+
 static void is_ready(struct trial *t) {
   const struct lb_topology *topology = t->cluster.topology;
   bool asks = is(topology->family->service, "redis") ||
@@ -395,6 +409,8 @@ static void is_ready(struct trial *t) {
   else if (is(topology->family->service, "zookeeper")) zookeeper_is_ready(t);
   else if (is(topology->family->service, "etcd")) etcd_is_ready(t);
   else if (is(topology->family->service, "mariadb")) maria_is_ready(t);
+  else if (is(topology->family->service, "memcached"))
+    check(t, is(memcached_says(t, &t->cluster.server[0], "mg " PROBE "\r\n"), "EN"), "it is empty");
   else postgres_is_ready(t);
 }
 
@@ -405,6 +421,7 @@ static bool accepts_writes(struct trial *t, const struct lb_server *s) {
   if (is(s->service, "postgres")) return is(postgres_says(s, "CREATE TABLE probe2 (x int)"), "done");
   if (is(s->service, "etcd")) return has(etcd_says(s, "/v3/kv/put", "{\"key\":\"cHJvYmU=\"}"), "revision");
   if (is(s->service, "mariadb")) return is(maria_says(t, s, "SELECT @@read_only"), "0");
+  if (is(s->service, "memcached")) return is(memcached_says(t, s, "ms " PROBE " 1\r\n1\r\n"), "HD");
   return t->cluster.data_count == 1 || has(zookeeper_says(s, "mntr"), "zk_server_state\tleader");
 }
 
@@ -472,6 +489,8 @@ static bool remember(struct trial *t, const struct lb_server *s, bool write) {
   if (is(s->service, "etcd"))
     return has(etcd_says(s, write ? "/v3/kv/put" : "/v3/kv/range", "{\"key\":\"a2VwdA==\"}"),
                write ? "revision" : "\"count\":\"1\"");
+  if (is(s->service, "memcached"))
+    return is(memcached_says(t, s, write ? "ms " KEPT " 1\r\n1\r\n" : "mg " KEPT "\r\n"), "HD");
   if (is(s->service, "mariadb"))
     return is(maria_says(t, s, write ? "CREATE DATABASE IF NOT EXISTS kept" : "SHOW CREATE DATABASE kept"),
               write ? "done" : "kept");
