@@ -28,11 +28,6 @@
 
 enum { CONNECT_MS = 400 };
 
-struct mc_reply {
-  char line[128];  /* without its end */
-  char value[256]; /* of a VA */
-};
-
 struct lb_session {
   struct lb_env *env;
   const struct lb_target *target;
@@ -59,7 +54,7 @@ static int call(struct lb_session *s, lb_ns deadline, struct mc_reply *ret, cons
     int r = mc_open(&s->conn, s->env, &s->target->endpoints[0], until < deadline ? until : deadline);
     if (r) return r;
   }
-  return mc_call(&s->conn, deadline, text, ret->line, sizeof ret->line, ret->value, sizeof ret->value);
+  return mc_call(&s->conn, deadline, text, ret);
 }
 
 static int is(const struct mc_reply *reply, const char *word) { return strncmp(reply->line, word, strlen(word)) == 0; }
@@ -205,7 +200,7 @@ static int ask_alone(struct lb_session *s, const char *command, const char *key,
   if (endpoint >= s->target->count) return lb_fail(s->env, -EINVAL, "memcached: there is no server %zu", endpoint + 1);
   snprintf(text, sizeof text, "%s %s\r\n", command, key);
   int r = mc_open(&conn, s->env, &s->target->endpoints[endpoint], deadline);
-  if (r == 0) r = mc_call(&conn, deadline, text, reply.line, sizeof reply.line, reply.value, sizeof reply.value);
+  if (r == 0) r = mc_call(&conn, deadline, text, &reply);
   mc_close(&conn);
   if (r) return r < 0 ? r : lb_fail(s->env, -ETIMEDOUT, "memcached: no answer");
   return is(&reply, "HD");
@@ -265,7 +260,7 @@ const struct lb_protocol lb_memcached_add = {
     .facts = "release=blind",
     .flaws =
         (const struct lb_flaw[]){
-            {"a stale release leaves the next holder alone", "the release deletes the key, whoever set it", NULL},
+            {"a stale release leaves the next holder alone", "the release does not look whose key it deletes", NULL},
             {"an old grant is lost although its session holds again", "the release does not look whose key it is",
              NULL},
             {"a lease ends by itself and the old holder learns it", "the release does not look whose key it is", NULL},

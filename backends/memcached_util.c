@@ -83,21 +83,19 @@ static void take(struct mc_conn *conn, size_t size, size_t keep, char *ret, size
 }
 
 /* One whole answer, which stays unread until all of it has come. 0; -ETIMEDOUT; -errno. */
-static int read_answer(struct mc_conn *conn, lb_ns deadline, char *line, size_t line_size, char *value,
-                       size_t value_size) {
+static int read_answer(struct mc_conn *conn, lb_ns deadline, struct mc_reply *ret) {
   int length = await(conn, 0, deadline);
   if (length <= 0) return length ? length : -ETIMEDOUT;
   size_t more = strncmp(conn->got, "VA ", 3) == 0 ? strtoul(conn->got + 3, NULL, 10) + 2 : 0;
   int all = more ? await(conn, (size_t)length + more, deadline) : length;
   if (all <= 0) return all ? all : -ETIMEDOUT;
-  take(conn, (size_t)length, strcspn(conn->got, "\r\n"), line, line_size);
-  value[0] = '\0';
-  if (more) take(conn, more, more - 2, value, value_size);
+  take(conn, (size_t)length, strcspn(conn->got, "\r\n"), ret->line, sizeof ret->line);
+  ret->value[0] = '\0';
+  if (more) take(conn, more, more - 2, ret->value, sizeof ret->value);
   return 0;
 }
 
-int mc_call(struct mc_conn *conn, lb_ns deadline, const char *text, char *line, size_t line_size, char *value,
-            size_t value_size) {
+int mc_call(struct mc_conn *conn, lb_ns deadline, const char *text, struct mc_reply *ret) {
   size_t size = strlen(text);
   if (!mc_is_open(conn)) return lb_fail(conn->env, -ENOTCONN, "memcached: the connection was lost");
   if (lb_now(conn->env) >= deadline)
@@ -109,7 +107,7 @@ int mc_call(struct mc_conn *conn, lb_ns deadline, const char *text, char *line, 
                            : lost(conn, strerror(errno));
   if ((size_t)sent < size) return lost(conn, "half a request was sent"), LB_UNKNOWN;
   for (conn->owed++; conn->owed > 0; conn->owed--) {
-    int r = read_answer(conn, deadline, line, line_size, value, value_size);
+    int r = read_answer(conn, deadline, ret);
     if (r) return lb_fail(conn->env, r, "memcached: sent, no answer"), LB_UNKNOWN;
   }
   return 0;
@@ -117,22 +115,23 @@ int mc_call(struct mc_conn *conn, lb_ns deadline, const char *text, char *line, 
 
 int mc_delete_all(struct mc_conn *conn, const char *prefix, lb_ns deadline) {
   static const char list[] = "lru_crawler metadump all\r\n";
-  char keys[256][64], line[256], value[8], text[96];
+  struct mc_reply reply;
+  char keys[256][64], text[96];
   size_t count = 0;
   if (send(conn->fd, list, strlen(list), MSG_NOSIGNAL) < 0) return lost(conn, strerror(errno));
   for (;;) {
-    int r = read_answer(conn, deadline, line, sizeof line, value, sizeof value);
+    int r = read_answer(conn, deadline, &reply);
     if (r) return r;
-    if (strncmp(line, "key=", 4) != 0) break; /* END, or an error */
-    char *end = strchr(line, ' ');
+    if (strncmp(reply.line, "key=", 4) != 0) break; /* END, or an error */
+    char *end = strchr(reply.line, ' ');
     if (end) *end = '\0';
-    if (count < 256 && strncmp(line + 4, prefix, strlen(prefix)) == 0)
-      snprintf(keys[count++], sizeof keys[0], "%s", line + 4);
+    if (count < 256 && strncmp(reply.line + 4, prefix, strlen(prefix)) == 0)
+      snprintf(keys[count++], sizeof keys[0], "%s", reply.line + 4);
   }
-  if (strcmp(line, "END") != 0) return lb_fail(conn->env, -EPROTO, "memcached: %s", line);
+  if (strcmp(reply.line, "END") != 0) return lb_fail(conn->env, -EPROTO, "memcached: %s", reply.line);
   for (size_t i = 0; i < count; i++) {
     snprintf(text, sizeof text, "md %s\r\n", keys[i]);
-    int r = mc_call(conn, deadline, text, line, sizeof line, value, sizeof value);
+    int r = mc_call(conn, deadline, text, &reply);
     if (r) return r < 0 ? r : -ETIMEDOUT;
   }
   return count == 256 ? mc_delete_all(conn, prefix, deadline) : 0;

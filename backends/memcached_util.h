@@ -23,10 +23,14 @@ int mc_open(struct mc_conn *conn, struct lb_env *env, const struct lb_endpoint *
 void mc_close(struct mc_conn *conn);
 /* Whether it is open, as far as has been heard by now. Neither asks nor waits. */
 bool mc_is_open(struct mc_conn *conn);
-/* One request, with its \r\n; its first line without the end, and the value of a VA. 0. LB_UNKNOWN: sent, and not
- * answered in time: its answer is read before the next one's; or the connection is lost. -errno: not sent. */
-int mc_call(struct mc_conn *conn, lb_ns deadline, const char *text, char *line, size_t line_size, char *value,
-            size_t value_size);
+struct mc_reply {
+  char line[256];  /* the first one, without its end */
+  char value[256]; /* of a VA, else "" */
+};
+
+/* One request, with its \r\n. 0. LB_UNKNOWN: sent, and not answered in time: its answer is read before the next
+ * one's; or the connection is lost. -errno: not sent. */
+int mc_call(struct mc_conn *conn, lb_ns deadline, const char *text, struct mc_reply *ret);
 /* Deletes every key that begins with `prefix`. 0, or -errno (-ETIMEDOUT). */
 int mc_delete_all(struct mc_conn *conn, const char *prefix, lb_ns deadline);
 

@@ -74,7 +74,7 @@ static const struct arg {
      "scenarios, attacks of `theory rules`, folders of scenarios as in clock, or the beginning of their names",
      AT(survive)},
     {"-n", "--trials", COUNT, LB_ARG_RUN, "TRIALS",
-     "trials of each cell and number of clients (default: the scenario says)", AT(trials), 1, 100000},
+     "trials of each cell, for each number of clients (default: the scenario says)", AT(trials), 1, 100000},
     {"-n", "--trials", COUNT, LB_ARG_JUDGE, "TRIALS", "asks each question so often (default: 1)", AT(trials), 1,
      100000},
     {"-n", "--trials", COUNT, LB_ARG_SHRINK, "TRIALS",
@@ -294,7 +294,8 @@ int lb_args_expect(const char *text, enum lb_guard guard, struct lb_expect *ret)
     names[i] = lb_verdict_name(verdicts[i]);
     if (strcmp(names[i], verdict) == 0) return ret->verdict = verdicts[i], 0;
   }
-  const char *near = lb_suggest(verdict, names, VERDICTS);
+  const char *near =
+      strncmp(verdict, "un", 2) == 0 ? NULL : lb_suggest(verdict, names, VERDICTS); /* unsafe: not safe */
   return lb_complain(-1, "--expect %s: expected safe, violated, stuck or delayed%s%s%s", text,
                      near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }

@@ -125,7 +125,7 @@ static int show(const struct lb_tally *tally, const struct lb_run_info *info, co
   if (screen) print_screen(tally, info->verdict, dir->final, order);
   else print_summary(tally, info->verdict, dir->final);
   if (order->draw && tally->done == tally->plan->job_count) lb_draw_report(dir->final, screen);
-  else lb_say("draw it: %s report %s", lb_called(), dir->final);
+  else lb_say("Draw it: %s report %s", lb_called(), dir->final);
   if (has_variants(tally->plan)) lb_say("compare its variants: %s compare %s", lb_called(), dir->final);
   return info->exit_code;
 }

@@ -158,7 +158,7 @@ static int take_entry(void *reading, const char *section, const char *name, cons
   if (r->lines.result < 0) return 0;
   if (r->lines.indented && r->above) return go_on(r, value) == 0;
   if (!r->section)
-    return lb_lines_refuse(&r->lines, -EINVAL, "a key before any section: expected [scenario] first") == 0;
+    return lb_lines_refuse(&r->lines, -EINVAL, "a key before any section: expected a [section] before it") == 0;
   return take_key(r, name, value) == 0;
 }
 

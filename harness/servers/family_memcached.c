@@ -39,10 +39,10 @@ static int answers(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   const struct lb_server *server = &cluster->server[index];
   struct lb_endpoint at = {.service = server->service, .host = server->host->address, .port = server->port};
   struct mc_conn conn = {.fd = -1};
-  char line[64], value[8];
+  struct mc_reply reply;
   lb_ns until = lb_ask_until(cluster->env, deadline);
   int r = mc_open(&conn, cluster->env, &at, until);
-  if (r == 0) r = mc_call(&conn, until, "mn\r\n", line, sizeof line, value, sizeof value);
+  if (r == 0) r = mc_call(&conn, until, "mn\r\n", &reply);
   mc_close(&conn);
   return r > 0 ? -ETIMEDOUT : r;
 }

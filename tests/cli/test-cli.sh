@@ -183,7 +183,7 @@ expect 'called as ./bench: nothing to show' 2 'see `./bench list`' called "$bin"
 says 'called as ./bench: help' 0 '^  ./bench explain ' called "$bin" help
 says 'called as ./bench: help of a command' 0 '^./bench run \[OPTION\]... SCENARIO...$' called "$bin" run --help
 called "$bin" run control -b local -n 1 -g none -o "$dir/called" >"$dir/out4" 2>&1
-check 'called as ./bench: how to draw it' grep -q '^draw it: ./bench report /' "$dir/out4"
+check 'called as ./bench: how to draw it' grep -q '^Draw it: ./bench report /' "$dir/out4"
 expect 'called by an empty name' 2 'see `lockbench help`' env LOCKBENCH_CALLED_AS= "$bin" qqqqqqqq
 
 scenario step.ini "$(echo "$good" | sed 's/client 1 acquire/client 1 acquier/')"

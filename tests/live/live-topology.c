@@ -387,15 +387,13 @@ static void maria_is_ready(struct trial *t) {
 
 /* Its answer to one request, or "". */
 static const char *memcached_says(struct trial *t, const struct lb_server *s, const char *request) {
-  static char line[128];
-  char value[64];
+  static struct mc_reply reply;
   struct mc_conn conn = {.fd = -1};
   struct lb_endpoint at = {.host = s->host->address, .port = s->port};
-  line[0] = '\0';
-  if (mc_open(&conn, &t->env.base, &at, in_s(2)) == 0)
-    mc_call(&conn, in_s(2), request, line, sizeof line, value, sizeof value);
+  reply.line[0] = '\0';
+  if (mc_open(&conn, &t->env.base, &at, in_s(2)) == 0) mc_call(&conn, in_s(2), request, &reply);
   mc_close(&conn);
-  return line;
+  return reply.line;
 }
 
 static void is_ready(struct trial *t) {

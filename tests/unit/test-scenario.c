@@ -425,7 +425,7 @@ TEST(sections_are_known_closed_alone_and_unique) {
   refused("[scenario\n", "f.ini:1: a section without its ']': expected [NAME]");
   refused("[workload] clients = 2\n", "f.ini:1: text after the ']' of a section: expected it on a line of its own");
   refused(COMPLETE "[workload]\n", "f.ini:9: section [workload] stands in line 5 already");
-  refused("title = t\n", "f.ini:1: a key before any section: expected [scenario] first");
+  refused("title = t\n", "f.ini:1: a key before any section: expected a [section] before it");
 }
 
 TEST(unknown_keys_are_named_with_the_nearest) {
