@@ -9,7 +9,7 @@
 #include "pg_client.h"
 #include "skip.h"
 
-enum { FENCE, WAKE, IDLE }; /* their options, in this order */
+enum { FENCE, IDLE }; /* their first options, in this order */
 
 static const struct lb_protocol *const all[] = {&lb_pg_advisory, &lb_pg_advisory_xact, &lb_pg_for_update};
 enum { ALL = sizeof all / sizeof *all };
