@@ -220,11 +220,12 @@ static const struct {
     {"majority-lost", "a majority of servers that still have their grants after a restart"},
     {"partition", "a holder that stops by itself when it hears no server"},
     {"pause-holder", "no holder that pauses for longer than its lease"},
-    {"pause-writer", "no pause between check and write, or a resource that compares fencing tokens"},
+    {"pause-writer", "no pause before a write, or fencing at the resource (needs a lock with numbers)"},
     {"slow-holder", "work that ends before its lease, or a renewal"},
     {"clock-jump", "server clocks that do not jump"},
     {"hung-holder", "a program that never hangs for longer than its lease"},
     {"crash-holder", "an end of its own for the lock of a dead client"},
+    {"crash-unheard", "a key that is set together with its end"},
     {"dead-waiter", "an end of its own for the place of a dead waiter"},
     {"lost-reply", "a client that finds out whether a lost request was carried out"},
     {"late-release", "a release that compares its owner at the server"},
@@ -275,16 +276,29 @@ static bool any_helped(const struct screen *s, size_t cell) {
   return false;
 }
 
-/* Where no guard helped, or its cell had no answer. What two questions have in common is said once. */
-static void tell_rests(const struct screen *s) {
+/* Where no guard helped, or its cell had no answer; of STUCK, each. */
+static bool lacks_help(const struct screen *s, size_t cell, enum fate fate) {
+  return fate_of(&s->tally->cells[cell]) == fate && !any_helped(s, cell);
+}
+
+static void head_rests(const struct screen *s, enum fate fate) {
+  int n = 0;
+  for (size_t i = 0; i < s->tally->plan->cell_count; i++) n += lacks_help(s, i, fate);
+  if (fate == STUCK) put(s, "to be free again, the lock rests on:");
+  else if (n == s->broken) put(s, "no guard was seen to help; the lock rests on:");
+  else put(s, "in the other %d no guard helped; there the lock rests on:", n);
+}
+
+/* What two questions have in common is said once. */
+static void tell_rests(const struct screen *s, enum fate fate) {
   const char *said[RESTS_MAX];
   int shown = 0, room = LB_JUDGE_LINES - *s->lines - 3; /* its heading, and the last two lines */
   for (size_t i = 0; i < s->tally->plan->cell_count && shown < RESTS_MAX && shown < room; i++) {
     const char *scenario = s->tally->plan->cells[i].scenario->name, *what = rests_on(scenario);
-    bool again = !what || fate_of(&s->tally->cells[i]) != BROKEN || any_helped(s, i);
+    bool again = !what || !lacks_help(s, i, fate);
     for (int k = 0; !again && k < shown; k++) again = said[k] == what || strcmp(said[k], what) == 0;
     if (again) continue;
-    if (shown == 0) put(s, "no guard was seen to help here; the lock rests on:");
+    if (shown == 0) head_rests(s, fate);
     put(s, "  %s: %s", scenario, what);
     said[shown++] = what;
   }
@@ -308,7 +322,8 @@ static void tell_instead(const struct screen *s) {
   if (!s->broken)
     put(s, "do this instead:"),
         put(s, "  a lease, or a session that times out, frees the lock of a client that is dead or stopped");
-  tell_rests(s);
+  tell_rests(s, BROKEN);
+  tell_rests(s, STUCK);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */

@@ -44,6 +44,7 @@ check 'reference: what means nothing on one server has no line' not grep -q fail
 check 'reference: the explain command tells the story' explains
 check 'reference: a guard that was seen to help' grep -qE 'guard recheck +helped in 1 of 3' "$dir/out"
 check 'reference: what it rests on where none helped' grep -qE '^  restart-node: ' "$dir/out"
+check 'reference: in how many no guard helped' grep -q '^in the other 2 no guard helped; there the lock rests on:$' "$dir/out"
 check 'reference: how long is said first' sh -c 'head -n 1 "$1" | grep -qE "judges exec:reference@redis, about .*: adapter-check, then [0-9]+ trials"' - "$dir/err"
 
 questions contention
@@ -68,6 +69,12 @@ check 'a mutex: nothing of ours is checked' not grep -qE '^(conform|adapter-chec
 judge "$plugin"
 check 'a plugin: stuck, exit 3' ends_with 3
 check 'a plugin: held against the contract first' grep -qE '^conform: ([0-9]+) of \1 statements hold$' "$dir/out"
+
+questions contention crash-unheard
+judge 'python3 tests/adapters/flawed.py two-steps'
+check 'SETNX, then PEXPIRE: stuck, exit 3' ends_with 3
+check 'SETNX, then PEXPIRE: the client dies between the two' row crash-unheard
+check 'SETNX, then PEXPIRE: what it rests on' grep -q '^  crash-unheard: ' "$dir/out"
 
 questions failover
 judge local
