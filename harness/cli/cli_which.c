@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/registry.h"
 #include "base/called.h"
 #include "base/suggest.h"
 #include "run/system.h"
+#include "theory/theory.h"
 
 /* ---- the answer ------------------------------------------------------------------------------------------ */
 
@@ -189,6 +191,25 @@ static json_t *cell_json(const struct which *w, const struct kept *kept, const c
                    against, "survives_under", guards, "survives_if", against ? lb_which_changes(cell) : json_array());
 }
 
+/* A lock that declares a flaw, excludes nobody, or whose facts are those of a lock that is known to be broken. */
+static bool is_flawed(const struct lb_cell *cell) {
+  static const char *const flaws[][2] = {{"release", "looked"}, {"release", "timed"}, {"release", "blind"},
+                                         {"end", "set-later"},  {"heeds", "no"},      {"looks", "no"}};
+  const struct lb_protocol *p = cell->protocol;
+  struct lb_facts facts;
+  bool ret = p->traits & LB_TRAIT_UNSAFE;
+  for (const struct lb_flaw *f = p->flaws; f && f->statement; f++)
+    ret |= lb_protocol_flaw(p, cell->options, f->statement) != NULL;
+  lb_facts_of(p, cell->options, cell->topology, NULL, &facts);
+  for (size_t i = 0; i < sizeof flaws / sizeof *flaws; i++) ret |= lb_facts_is(&facts, flaws[i][0], flaws[i][1]);
+  return ret;
+}
+
+static bool is_flawed_system(const struct which *w, const char *system) {
+  const struct lb_cell *cell = w->kept_count ? cell_of(&w->kept[0], system, LB_GUARD_NONE) : NULL;
+  return cell && is_flawed(cell);
+}
+
 static json_t *system_json(const struct which *w, const char *system) {
   json_t *cells = json_array();
   int lost = 0, beyond = 0;
@@ -198,14 +219,26 @@ static json_t *system_json(const struct which *w, const char *system) {
     lost += !survives(&w->kept[i], system, w->guard);
     beyond += !survives_somehow(&w->kept[i], system);
   }
-  return json_pack("{s:s, s:i, s:i, s:o, s:o}", "system", system, "lost", lost, "beyond_guards", beyond, "cells", cells,
-                   "cost", lost ? json_null() : lb_which_cost(system));
+  return json_pack("{s:s, s:b, s:i, s:i, s:o, s:o}", "system", system, "flawed", is_flawed_system(w, system), "lost",
+                   lost, "beyond_guards", beyond, "cells", cells, "cost", lost ? json_null() : lb_which_cost(system));
 }
 
 static json_t *words_json(const char *words) {
   json_t *ret = json_array();
   for (const char *at = words; at && *at; at += strcspn(at, ","), at += *at == ',')
     json_array_append_new(ret, json_stringn(at, strcspn(at, ",")));
+  return ret;
+}
+
+/* Those with a known flaw last. */
+static json_t *names_of(const struct which *w) {
+  json_t *ret = json_array(), *all = words_json(w->systems);
+  size_t i;
+  json_t *name;
+  for (int flawed = 0; flawed < 2; flawed++)
+    json_array_foreach(all, i, name) if (is_flawed_system(w, json_string_value(name)) == (bool)flawed)
+        json_array_append(ret, name);
+  json_decref(all);
   return ret;
 }
 
@@ -235,7 +268,7 @@ static json_t *fewest_of(const json_t *systems) {
 }
 
 static json_t *answer_of(struct which *w) {
-  json_t *systems = json_array(), *names = words_json(w->systems), *scenarios = json_array(), *under = json_object();
+  json_t *systems = json_array(), *names = names_of(w), *scenarios = json_array(), *under = json_object();
   const json_t *name;
   size_t i;
   for (i = 0; i < w->kept_count; i++)
@@ -280,6 +313,7 @@ static const char *reason_of(const json_t *cell) {
 static bool are_alike(const json_t *a, const json_t *b) {
   size_t i;
   const json_t *cell;
+  if (json_is_true(json_object_get(a, "flawed")) != json_is_true(json_object_get(b, "flawed"))) return false;
   json_array_foreach(json_object_get(a, "cells"), i, cell) {
     const json_t *other = json_array_get(json_object_get(b, "cells"), i);
     if (strcmp(text_of(cell, "verdict"), text_of(other, "verdict")) != 0 ||
@@ -287,6 +321,14 @@ static bool are_alike(const json_t *a, const json_t *b) {
       return false;
   }
   return true;
+}
+
+/* Appends where to read of the flaw that all of these systems have. */
+static void add_flaw(const json_t *names, char *line, size_t size) {
+  const char *first = json_string_value(json_array_get(names, 0));
+  size_t at = strlen(line);
+  if (json_array_size(names) > 1) snprintf(line + at, size - at, " (each has a known flaw: show NAME)");
+  else snprintf(line + at, size - at, " (has a known flaw: show %.*s)", (int)strcspn(first, "@"), first);
 }
 
 /* Locks with the same cells stand together: their names, then the cells. */
@@ -302,6 +344,7 @@ static void print_group(const json_t *systems, size_t first) {
     json_object_set_new(other, "told", json_true());
   }
   join(names, SIZE_MAX, ", ", line, sizeof line);
+  if (json_is_true(json_object_get(system, "flawed"))) add_flaw(names, line, sizeof line);
   putchar('\n');
   lb_table_wrap(line, 0, 0);
   json_decref(names);
@@ -369,24 +412,47 @@ static const json_t *find(const json_t *systems, const char *name) {
   return NULL;
 }
 
+static bool same_remedy(const json_t *a, const json_t *b) {
+  return strcmp(text_of(a, "fact"), text_of(b, "fact")) == 0 &&
+         strcmp(text_of(a, "verdict"), text_of(b, "verdict")) == 0 &&
+         strcmp(text_of(a, "reason"), text_of(b, "reason")) == 0;
+}
+
+/* Several values of a fact that make the same of it stand in one line. */
+static void print_changes(const json_t *changes) {
+  char line[2000], values[300];
+  size_t i, k;
+  const json_t *change, *other;
+  json_array_foreach(changes, i, change) {
+    json_t *same = json_array();
+    bool told = false;
+    json_array_foreach(changes, k, other) {
+      if (!same_remedy(change, other)) continue;
+      told |= k < i;
+      json_array_append(same, json_object_get(other, "value"));
+    }
+    join(same, SIZE_MAX, " or ", values, sizeof values);
+    json_decref(same);
+    if (told) continue;
+    snprintf(line, sizeof line, "survives if %s=%s instead of %s: %s: %s", text_of(change, "fact"), values,
+             text_of(change, "now"), text_of(change, "verdict"), text_of(change, "reason"));
+    fputs("      ", stdout);
+    lb_table_wrap(line, 6, 8);
+  }
+}
+
 /* What would make this cell safe. */
 static void print_remedies(const json_t *cell) {
+  const json_t *changes = json_object_get(cell, "survives_if");
   char line[2000];
-  size_t i;
-  const json_t *change;
   if (json_array_size(json_object_get(cell, "survives_under"))) {
     join(json_object_get(cell, "survives_under"), SIZE_MAX, " or ", line, sizeof line);
     printf("      survives under the guard %s\n", line);
   } else {
     puts("      no guard helps");
   }
-  json_array_foreach(json_object_get(cell, "survives_if"), i, change) {
-    snprintf(line, sizeof line, "survives if %s=%s instead of %s: %s: %s", text_of(change, "fact"),
-             text_of(change, "value"), text_of(change, "now"), text_of(change, "verdict"), text_of(change, "reason"));
-    fputs("      ", stdout);
-    lb_table_wrap(line, 6, 8);
-  }
-  if (!i) puts("      no single fact helps");
+  print_changes(changes);
+  if (!json_array_size(changes)) puts("      no single fact helps");
 }
 
 static void print_nearest(const json_t *answer) {
@@ -394,7 +460,7 @@ static void print_nearest(const json_t *answer) {
                *system = find(json_object_get(answer, "systems"), json_string_value(json_array_get(fewest, 0))), *cell;
   char line[2000];
   size_t i;
-  json_t *others = json_copy((json_t *)fewest);
+  json_t *others = json_copy((json_t *)fewest), *one = json_pack("[O]", json_object_get(system, "system"));
   json_array_remove(others, 0);
   char also[300];
   join(others, 3, " and ", also, sizeof also);
@@ -402,6 +468,8 @@ static void print_nearest(const json_t *answer) {
   snprintf(line, sizeof line, "%s is lost in %lld of %zu, the fewest%s%s", text_of(system, "system"),
            (long long)json_integer_value(json_object_get(system, "lost")),
            json_array_size(json_object_get(system, "cells")), *also ? "; as few: " : "", also);
+  if (json_is_true(json_object_get(system, "flawed"))) add_flaw(one, line, sizeof line);
+  json_decref(one);
   putchar('\n');
   lb_table_wrap(line, 0, 4);
   json_array_foreach(json_object_get(system, "cells"), i, cell) {

@@ -179,7 +179,8 @@ def wrong_left():
         answer = asked("which", "--survive", words, "--guard", guard)
         wrong += differences(words, ("scenarios", sorted(answer["scenarios"]), sorted(scenarios)))
         if words not in ("crash", "clock-drift"):  # some steps cannot be done to some locks there, and what is predicted of them all the same is not in the table
-            wrong += differences(words, ("left", answer["left"], survivors(scenarios, guard, attacks)),
+            flawed = {s["system"] for s in answer["systems"] if s["flawed"]}
+            wrong += differences(words, ("left", answer["left"], sorted(survivors(scenarios, guard, attacks), key=lambda system: system in flawed)),
                                  ("how many", answer["left_under"][guard], len(answer["left"])))
     return wrong + ([] if "redis-pubsub@redis" in asked("which", "--survive", "orphan,crash-holder")["left"] else ["what has no such step is lost by it"]) + (
         ["one server survives a failover"] if {"etcd-lease@etcd", "redis-token@redis"} & set(asked("which", "--survive", "failover", "--guard", "fence")["left"]) else [])
@@ -202,6 +203,25 @@ def wrong_none():
     changes = {(c["fact"], c["value"]) for s in answer["systems"] if s["system"] == "redis-token@sentinel" for c in s["cells"][0]["survives_if"]}
     wrong += [f"failover is survived with {fact}={value}, and it is not said" for fact, value in (("copies", "majority"), ("copies", "before"), ("confirms", "replicas")) if (fact, value) not in changes]
     return wrong + (["fewer servers are no remedy"] if ("takeover", "nobody") in changes or ("members", "1") in changes else [])
+
+
+def wrong_flawed():
+    """Locks with a known flaw are marked and stand last, sound ones are not."""
+    systems = asked("which", "--on", "redis,zk,etcd,pg", "--survive", "pause-writer", "--guard", "claim")["systems"]
+    marks = [s["flawed"] for s in systems]
+    names = {s["system"].partition("@")[0] for s in systems if s["flawed"]}
+    known = {"redis-del", "redis-getdel", "redis-lua", "redis-setnx", "redis-stamp", "zk-careless", "etcd-v3lock"}
+    return ([f"not marked: {known - names}"] if known - names else []) + ([] if marks == sorted(marks) else ["they do not stand last"]) + (
+        ["a sound lock is marked"] if names & {"redis-token", "redlock", "zk-sequential", "etcd-lease", "pg-lease", "pg-row"} else [])
+
+
+def wrong_joined():
+    """A fact has one line for all values that make the same of it, and a lease that nobody renews is no remedy."""
+    words = ("which", "--on", "sentinel", "--survive", "failover,slow-holder")
+    cells = [c for s in asked(*words)["systems"] for c in s["cells"] if c["scenario"] == "slow-holder"]
+    lines = [line.split("=")[0] for line in tool(*words)[0].split("slow-holder: ")[1].splitlines() if "survives if" in line]
+    return (["a lease that nobody renews"] if ("renews", "nobody") in {(f["fact"], f["value"]) for c in cells for f in c["survives_if"]} else []) + (
+        [] if lines and len(set(lines)) == len(lines) else [f"lines of one fact: {lines}"])
 
 
 def wrong_cost():
@@ -264,6 +284,8 @@ def main():
     tap.check("which names those that survive by the table", wrong_left())
     tap.check("which --on takes a topology or the beginning of its name", wrong_on())
     tap.check("where nothing is left, which says what would have to change", wrong_none())
+    tap.check("which puts locks with a known flaw last", wrong_flawed())
+    tap.check("which joins the values of a fact that help alike", wrong_joined())
     tap.check("which has the cost of the reference runs", wrong_cost())
     tap.check("what they print fits into 100 columns", [line for words in (["theory"], ["theory", "facts"], ["theory", "facts", "redis-token@sentinel"], ["theory", "rules"],
                                                                             ["theory", "exceptions"], ["predict", "redis-token@sentinel"], ["predict", "redis-token@sentinel", str(ROOT / "results/reference-truth")],
