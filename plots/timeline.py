@@ -101,7 +101,7 @@ class Story:
         return holds
 
     def _asks(self, events):
-        """From an acquire to its end."""
+        """From an acquire to its end; one without an end lasts to the edge."""
         asks, began = [], {}
         for e in events:
             at = (e.get("c"), e.get("k"))
@@ -109,6 +109,10 @@ class Story:
                 began.setdefault(at, self._ms(e["t"]))
             elif e["e"] in ("granted", "busy", "timeout", "unknown") and at in began:
                 asks.append({"who": at[0], "from": began.pop(at), "to": self._ms(e["t"]), "outcome": e["e"]})
+            elif e["e"] == "crash":
+                for key in [k for k in began if k[0] == at[0]]:
+                    asks.append({"who": key[0], "from": began.pop(key), "to": self._ms(e["t"]), "outcome": "crash"})
+        asks += [{"who": who, "from": at, "to": self.end, "outcome": "open"} for (who, _), at in began.items()]
         return asks
 
     def _faults(self, events):
@@ -268,7 +272,9 @@ class Panel:
     def _ask(self, ax, ask):
         y = self._lane(ask["who"])
         ax.plot([ask["from"], ask["to"]], [y, y], color=style.GREY, linewidth=1, linestyle=(0, (1, 1.5)))
-        if ask["outcome"] != "granted":
+        if ask["outcome"] == "open":
+            ax.text(min(ask["to"], self.end), y, "still asks ", size=8, ha="right", va="bottom", color=style.DARK_GREY)
+        elif ask["outcome"] not in ("granted", "crash"):
             ax.text(ask["to"], y, f" {ask['outcome']}", size=8, va="center", color=style.DARK_GREY, clip_on=True)
 
     def _hold(self, ax, hold):

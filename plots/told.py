@@ -75,7 +75,7 @@ def drawn(events, head):
     lanes = servers + clients
     place = {name: i for i, name in enumerate(lanes)}
     digits = 6 if story.end - story.begin < 5 else 3
-    outcome = {"granted": 0, "busy": 1, "timeout": 2, "unknown": 3}
+    outcome = {"granted": 0, "busy": 1, "timeout": 2, "unknown": 3, "open": 4, "crash": 5}
 
     def ms(value):
         return None if value is None else round(value, digits)

@@ -71,6 +71,7 @@
     if (tight) small.push(cell.k[0] || "");
     if (!tight && cell.d) small.push(cell.d);
     if (!tight && cell.x) small.push(`≠ expected ${cell.x}`);
+    if (!tight && cell.u) small.push("no expectation stated");
     const link = el("a", {href: addressOf(cell), tabindex: -1, title: `${cell.v} ${cell.n}\n${cell.s}, ${cell.y}, guard ${cell.g}\n${textOf(cell.r)}`,
       "aria-label": `${cell.v} ${cell.n}, ${cell.s}, ${cell.y}, guard ${cell.g}`, "data-id": idOf(cell)},
     el("span", {}, tight ? data.glyphs[cell.v] : `${data.glyphs[cell.v]} ${cell.v} ${cell.k[0] || ""}`), ...small.map((text) => el("small", {}, text)));
@@ -131,7 +132,7 @@
       if (rows.length > names.length || theme !== "others") body.append(el("tr", {class: "theme"}, el("th", {colspan: systems.length + 1, scope: "rowgroup"}, theme)));
       for (const s of names) body.append(el("tr", {}, headOf(s, scenarios.get(s).title), ...systems.map((y) => tdOf(cellAt(s, y, guard), tight))));
     }
-    $("truth").className = tight ? `truth tight${systems.length > 30 ? " many" : ""}` : "truth";
+    $("truth").className = tight ? `truth tight${systems.length > 30 ? " many" : ""}` : systems.length <= 4 ? "truth few" : "truth";
     $("truth").replaceChildren(el("thead", {}, el("tr", {}, el("th", {}, "Scenario"), ...systems.map((y) => el("th", {scope: "col", title: y}, ...nameOf(y))))), body);
     document.body.classList.toggle("wide", tight);
     $("none-fits").hidden = rows.length > 0;
@@ -196,6 +197,7 @@
   // ---- a trial as lanes ----
 
   const lengthOf = (ms) => (ms >= 1000 ? `${+(ms / 1000).toPrecision(4)} s` : ms >= 1 ? `${+ms.toPrecision(4)} ms` : `${+(ms * 1000).toPrecision(4)} µs`);
+  const overText = (ms) => `${ms.toFixed(ms >= 5 ? 1 : ms >= 0.005 ? 3 : 6)} ms`;  // as in the sentence of explain
   const step = (span, count) => {
     const raw = span / count, base = 10 ** Math.floor(Math.log10(raw));
     return [1, 2, 5, 10].find((f) => f * base >= raw) * base;
@@ -357,10 +359,10 @@
       const overs = (t.over || []).filter((o) => seen(o[0], o[1]));
       for (const [i, [from, to, who]] of overs.entries()) {
         const {x, width} = span(from, to), told = overs[i] === t.over[0];
-        put("rect", {x, width, y: top, height: bottom - top, class: told ? "over" : "over other", "data-tip": `${who.map((i) => t.lanes[i]).join(" and ")} hold at once for ${lengthOf(to - from)}`});
+        put("rect", {x, width, y: top, height: bottom - top, class: told ? "over" : "over other", "data-tip": `${who.map((i) => t.lanes[i]).join(" and ")} hold at once for ${overText(to - from)}`});
         if (told || width > 8) for (const edge of [x, x + width]) put("line", {x1: edge, x2: edge, y1: top, y2: bottom, class: "overline"});
       }
-      const bandEnds = {};
+      const bands = [];
       faults.forEach(([text, from, to, hosts, verb], i) => {
         const {x, width} = span(from, to), hint = `fault: ${text}\n${from.toFixed(this.digits)} ms${to > from ? ` to ${to.toFixed(this.digits)} ms` : ""}`;
         const yy = top + Math.max(0, places[i]) * 20;
@@ -371,12 +373,20 @@
         }
         for (const lane of hosts || []) {
           put("rect", {x, width: Math.max(3, width), y: tops[lane] + 2, height: heights[lane] - 4, class: "band", "data-tip": `${t.lanes[lane]}: ${verb || text}\n${hint}`});
-          const begin = Math.max(x, this.left) + 8, end = begin + charW * (verb || "").length;
-          if (lane >= t.servers || begin < (bandEnds[lane] || 0) || end > Math.min(x + width, wide)) continue;
-          put("text", {x: begin, y: mid(lane) + 4, class: "soft", "pointer-events": "none"}, verb || "");
-          bandEnds[lane] = end + 6;
+          if (verb && lane < t.servers && seen(from, from)) bands.push({lane, x: x + 8, word: verb === "kill" ? "† died" : verb});
         }
       });
+      // After all bands, so that none hides a word; faults at one place share a text.
+      const marks = [];
+      for (const band of bands.sort((a, b) => a.x - b.x)) {
+        const before = marks.findLast((p) => p.lane === band.lane);
+        if (!before || band.x > before.x + charW * before.words.join(", ").length) marks.push({lane: band.lane, x: band.x, words: [band.word]});
+        else if (!before.words.includes(band.word)) before.words.push(band.word);
+      }
+      for (const {lane, x, words} of marks) {
+        const text = words.join(", "), died = text.includes("†");
+        put("text", {x: Math.min(x, wide - this.right - charW * text.length), y: mid(lane) + 4, class: died ? "gone" : "soft", "font-weight": died ? 700 : null, "pointer-events": "none"}, text);
+      }
       facts.forEach(([at, text], i) => {
         const yy = factTop + Math.max(0, factPlaces[i]) * 17, x = this.x(at);
         put("circle", {cx: x, cy: yy + 8, r: 3, class: "fact", "data-tip": `${at.toFixed(this.digits)} ms: ${text}`});
@@ -390,10 +400,11 @@
       }
       for (const [lane, from, to, came] of t.asks || []) {
         if (!seen(from, to)) continue;
-        const word = ["granted", "busy", "timeout", "unknown"][came];
+        const word = ["granted", "busy", "timeout", "unknown", "still asks", "died"][came];
         put("line", {x1: this.x(from), x2: this.x(to), y1: mid(lane), y2: mid(lane), "stroke-width": 2, class: "asks"});
         put("rect", {...span(from, to), y: mid(lane) - 6, height: 12, fill: "transparent", "data-tip": `${t.lanes[lane]} asks for ${lengthOf(to - from)}: ${word}`});
-        if (came) put("text", {x: this.label(this.x(to), charW * word.length, 3), y: mid(lane) + 4, class: "soft"}, word);
+        if (word === "still asks") put("text", {x: Math.min(this.x(to), wide - this.right) - 3, y: mid(lane) - 5, "text-anchor": "end", class: "soft"}, word);
+        else if (came && word !== "died") put("text", {x: this.label(this.x(to), charW * word.length, 3), y: mid(lane) + 4, class: "soft"}, word);
       }
       for (const [lane, from, to, until, ended] of t.holds || []) {
         if (!seen(from, to)) continue;
@@ -425,7 +436,7 @@
       for (const [lane, at] of t.died || []) if (seen(at, at)) put("text", {x: this.x(at) + 2, y: mid(lane) + 5, "font-weight": 700}, "† died");
       let labelEnd = -1e9;
       for (const [from, to, who] of overs) {
-        const text = `${who.length > 2 ? `${who.length} hold` : "both hold"} for ${lengthOf(to - from)}`, half = 3.6 * text.length;
+        const text = `${who.length > 2 ? `${who.length} hold` : "both hold"} for ${overText(to - from)}`, half = 3.6 * text.length;
         const x = Math.min(Math.max((Math.max(this.x(from), this.left) + Math.min(this.x(to), wide)) / 2, this.left + half), wide - this.right - half);
         if (x - half < labelEnd) continue;
         put("text", {x, y: 14, "text-anchor": "middle", class: "overtext"}, text);
@@ -448,7 +459,7 @@
     return el("div", {class: "key"},
       piece("holds", sv("rect", {x: 1, y: 1, width: 20, height: 10, class: "hold"})),
       piece("holds, past its lease", sv("rect", {x: 1, y: 1, width: 20, height: 10, class: "late"})),
-      piece("asks", sv("line", {x1: 1, x2: 21, y1: 6, y2: 6, class: "asks", "stroke-width": 2})),
+      piece("asks (still asks: no answer)", sv("line", {x1: 1, x2: 21, y1: 6, y2: 6, class: "asks", "stroke-width": 2})),
       piece("read", sv("circle", {cx: 11, cy: 6, r: 4, class: "read"})),
       piece("write", sv("rect", {x: 7, y: 2, width: 8, height: 8, class: "write"})),
       piece("refused", sv("path", {d: "M6 1l10 10m0 -10l-10 10", class: "refused"})),
@@ -531,6 +542,8 @@
     return [el("div", {}, el("p", {class: "sum"}, trial.end), el("div", {class: "beside"}, box, list.node)), () => {
       for (const l of lanes) l.draw();
       if (small) lanes[1].overlap();
+      const first = list.node.querySelector(".wrong");
+      if (first) list.node.scrollTop = first.offsetTop - list.node.offsetTop - list.node.clientHeight / 3;
     }];
   };
 
@@ -550,7 +563,7 @@
     const facts = [trial ? `trial ${trial.trial}, ${trial.clients} clients, ${trial.events || 0} events` : "", ...(cell.c || []).map(([name, value]) => `${name.replaceAll("_", " ")}: ${value}`)].filter(Boolean);
     main.replaceChildren(back,
       el("div", {class: "trial-head"}, el("h2", {}, `${cell.s}: ${cell.y}${cell.g === "none" ? "" : `, guard ${cell.g}`}`), el("span", {class: `badge ${cell.v}`}, `${data.glyphs[cell.v]} ${cell.v} ${cell.n || ""}`)),
-      el("p", {}, scenario.question || scenario.title || ""), el("p", {class: cell.x ? null : "soft"}, cell.x ? `≠ expected ${cell.x}. ` : "", textOf(cell.r)),
+      el("p", {}, scenario.question || scenario.title || ""), el("p", {class: cell.x || cell.u ? null : "soft"}, cell.x ? `≠ expected ${cell.x}. ` : "", textOf(cell.r)),
       picture || el("p", {class: "soft"}, emptyReason(cell)),
       trial && trial.part ? el("p", {class: "soft"}, `The picture has ${trial.part} of ${trial.events} events: those around the double hold of the first sentence, or else the last.`) : "",
       trial && trial.cut ? el("p", {class: "soft"}, `${trial.cut} marks are left out of the picture.`) : "",

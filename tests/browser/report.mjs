@@ -22,8 +22,8 @@ const check = async (name, statement) => {
 const same = (found, expected) => JSON.stringify(found) === JSON.stringify(expected) || `found ${JSON.stringify(found)}, expected ${JSON.stringify(expected)}`;
 const all = (...answers) => answers.find((answer) => answer !== true) ?? true;
 
-const open = async (address, { width = 1280, colorScheme = "light" } = {}) => {
-  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme });
+const open = async (address, { width = 1280, height = 900, colorScheme = "light" } = {}) => {
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme });
   const page = await context.newPage();
   page.on("console", (message) => { if (["error", "warning"].includes(message.type())) said.push(message.text()); });
   page.on("pageerror", (error) => said.push(error.message));
@@ -53,6 +53,16 @@ await check("the double hold is as long as trials.csv says", async () => {
 await check("the lanes are servers, then clients, and there is a bar for each hold", async () => all(
   same((await page.locator(".lanes").first().locator("svg > text").allTextContents()).slice(0, want.lanes.length), want.lanes),
   same(await page.locator(".lanes").first().locator(".hold").count(), want.holds), (await page.locator(".lanes .fault").count()) > 0));
+await check("the double hold is as long in the chart as in the sentence", async () => {
+  const lengths = await Promise.all([page.locator(".sum"), page.locator(".lanes .overtext").first()].map(async (node) => (await node.textContent()).match(/for ([\d.]+ ms)/)?.[1]));
+  return same(lengths[1], lengths[0]);
+});
+await check("the first marked event is in sight, also on a low screen", async () => {
+  const low = await open(addressOf(want.cell), { height: 400 });
+  const [list, line] = await Promise.all([low.locator(".story"), low.locator(".story .wrong").first()].map((node) => node.boundingBox()));
+  await low.close();
+  return line.y >= list.y && line.y + line.height <= list.y + list.height || `${line.y} in ${list.y} + ${list.height}`;
+});
 await check("beside it the words of explain, and what is wrong", async () => all(
   same(await page.locator(".story em").allTextContents(), want.wrong.map((text) => `← ${text}`)), same((await page.locator(".sum").textContent()).trim(), want.sum),
   same(await page.locator("#trial pre").first().textContent(), want.again)));
@@ -149,6 +159,12 @@ await page.keyboard.press("Escape");
 await check("at 390 pixels the page does not scroll sideways, and the first column stays", async () => {
   await page.locator("#truth").evaluate((table) => { table.parentNode.scrollLeft = 300; });
   return all(same(await wide(page), 390), (await page.locator("#truth tbody th b").nth(1).boundingBox()).x >= 0);
+});
+await page.goto(addressOf(want.cell).replace(want.page, want.killed));
+await check("faults at one place of a server share a text above the bands, and an ask without an answer says so", async () => {
+  const lanes = page.locator(".lanes").first(), texts = await lanes.locator("text").allTextContents();
+  const above = await lanes.locator("text", { hasText: "† died" }).first().evaluate((text) => ![...text.parentNode.children].slice([...text.parentNode.children].indexOf(text)).some((node) => node.matches(".band")));
+  return all(same(texts.filter((text) => /^cut|† died/.test(text)), ["cut links", "cut, † died"]), above || "a band hides it", texts.includes("still asks") || texts);
 });
 await page.goto(addressOf("no.such.cell"));
 await check("an address of no cell says so", async () => /has no cell no\.such\.cell/.test(await page.locator("#trial").innerText()));

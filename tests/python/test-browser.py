@@ -64,8 +64,15 @@ def expected(work, modules, chromium):
     with open(made / "trials.csv", encoding="utf-8", newline="") as file:
         row = next(r for r in csv.DictReader(file) if f"{r['scenario']}.{r['system']}.{r['guard']}" == cell and r["trial"] == story["trial"])
     pages = [made / "report.html", page_of("reference-truth", work)[0] / "report.html"]
+    begin, end = story["span"]
+    whole = report.script_json(data)
+    killed = {"faults": [["cut links", begin, end, [0], "cut"], ["kill node 1", begin, end, [0], "kill"]],
+              "asks": [[len(story["lanes"]) - 1, begin, end, 4]]}
+    data_killed = report.script_json(data | {"told": {cell: story | killed}})
+    (made / "killed.html").write_text((made / "report.html").read_text(encoding="utf-8").replace(whole, data_killed), encoding="utf-8")
     tap.check("a page of a whole suite is below 3 MB", [f"{page}: {page.stat().st_size}" for page in pages if page.stat().st_size >= MOST])
-    return {"modules": str(modules), "chromium": chromium, "page": pages[0].as_uri(), "verdict": run["verdict"],
+    return {"modules": str(modules), "chromium": chromium, "page": pages[0].as_uri(), "killed": (made / "killed.html").as_uri(),
+            "verdict": run["verdict"],
             "cells": sum(c["g"] == "none" and c["v"] != "n/a" for c in data["cells"]), "cell": cell, "length": float(row["double_hold_ms"]),
             "lanes": story["lanes"], "holds": len(story["holds"]), "wrong": [line[3] for line in story["story"] if line[3]],
             "sum": story["end"], "again": story["again"], "changing": data["changing"]}
