@@ -98,13 +98,13 @@ def href(path):
 
 
 def is_unforeseen(cell):
-    """A violation of which nobody said what was expected fails a run as much as one that was expected not to be."""
-    return "expected" in cell and cell["expected"] is None and cell["verdict"] == "violated"
+    """It fails a run as one against an expectation does, but nobody has stated any: safe was taken for granted."""
+    return "expected" in cell and cell["expected"] is None and cell["verdict"] in ("violated", "mixed", "stuck", "delayed")
 
 
 def differs(cell):
-    """Only a definite `false`: null means that nothing was expected, or that nothing was decided."""
-    return cell.get("as_expected") is False or is_unforeseen(cell)
+    """Only a definite `false` of a stated expectation: null means that none is stated, or that nothing was decided."""
+    return cell.get("as_expected") is False and not is_unforeseen(cell)
 
 
 def is_open(cell):
@@ -121,7 +121,7 @@ def reasons_of(cell):
     """"why it was not decided; expected safe: a majority is left", as far as there is something to say."""
     expected, reason = cell.get("expected"), cell.get("reason")
     parts = [cell.get("why"), expected and f"expected {expected}{f': {reason}' if reason else ''}"]
-    return "; ".join(filter(None, parts)) or "nothing expected"
+    return "; ".join(filter(None, parts)) or "no expectation stated"
 
 
 def damage_of(cell):
@@ -189,7 +189,7 @@ def cell_data(cell, rows, texts):
     mine = rows.get(_id(cell), [])
     data |= {"n": count_of(cell), "k": table.counts_of(cell, False)[:1], "c": _counted(cell), "t": mine[:MOST_TRIALS]}
     extra = {"more": max(0, len(mine) - MOST_TRIALS), "d": damage_of(cell) if cell["guard"] != "none" else "",
-             "x": ("nothing" if is_unforeseen(cell) else cell.get("expected") or "safe") if differs(cell) else ""}
+             "x": (cell.get("expected") or "safe") if differs(cell) else "", "u": int(is_unforeseen(cell))}
     return data | {key: value for key, value in extra.items() if value}
 
 
@@ -284,14 +284,58 @@ def unsettled_loads(run):
 
 def tone_of(run):
     """Red is for what contradicts an expectation and for a harness that failed; a run that is merely incomplete
-    stays neutral. Of the user's own lock the colour is that of the lock, whatever was expected of it: never green
-    where it was violated."""
+    stays neutral. Of the user's own lock the colour is that of the lock, whatever was expected of it. Green only where
+    no cell is violated or stuck, as expected or not."""
     code, lock = run.get("exit_code"), run.get("lock_verdict")
     if not isinstance(code, int):
         return ""
     if lock and code != 1:
-        return {"violated": " bad", "safe": " good"}.get(lock, "")
-    return {0: " good", 1: " bad", 3: " bad"}.get(code, "")
+        tone = {"violated": " bad", "safe": " good"}.get(lock, "")
+    else:
+        tone = {0: " good", 1: " bad", 3: " bad"}.get(code, "")
+    failed = any(cell["verdict"] in ("violated", "mixed", "stuck") for cell in run["cells"])
+    return " warn" if tone == " good" and failed else tone
+
+
+WORST = ("violated", "mixed", "stuck", "delayed", "undecided", "skipped", "safe")
+NAMED = 3  # locks; of more the first line has counts
+
+
+def headline(run):
+    """The verdict of the locks, "redis-token@redis: violated in 2 of 3 scenarios". Nothing where no cell was asked, or
+    where the summary begins with that of the user's own lock. A lock is judged without a guard, if it ran without."""
+    if run.get("lock_verdict"):
+        return ""
+    locks = {}  # {system: {scenario: worst verdict}}
+    bare = {c["system"] for c in run["cells"] if c["guard"] == "none" and c["verdict"] in WORST}
+    for cell in run["cells"]:
+        system, verdict = cell["system"], cell["verdict"]
+        if verdict not in WORST or system in bare and cell["guard"] != "none":
+            continue
+        verdict = "violated" if cell.get("violated") and verdict == "mixed" else verdict
+        of = locks.setdefault(system, {})
+        of[cell["scenario"]] = min(of.get(cell["scenario"], verdict), verdict, key=WORST.index)
+    worst = {system: min(of.values(), key=WORST.index) for system, of in locks.items()}
+    if len(locks) <= NAMED:
+        return "; ".join(f"{system}: {worst[system]} in {list(of.values()).count(worst[system])} of {len(of)} "
+                         f"scenario{'s' * (len(of) > 1)}" for system, of in locks.items())
+    counts = [(word, list(worst.values()).count(word)) for word in WORST]
+    return f"{len(locks)} locks by their worst verdict: " + ", ".join(f"{n} {word}" for word, n in counts if n)
+
+
+def summary(run):
+    """The first line of the run's summary. It counts cells that mean nothing, and those without a stated expectation
+    as against one: the page says both apart."""
+    text, cells = run.get("verdict"), run["cells"]
+    if not isinstance(text, str):
+        return text
+    text = re.sub(r"\b(\d+) cells?: (.*), (\d+) n/a(?=,|$)",
+                  lambda m: f"{int(m[1]) - int(m[3])} cells asked ({m[3]} n/a): {m[2]}", text)
+    unforeseen, against = sum(map(is_unforeseen, cells)), sum(map(differs, cells))
+    if unforeseen:
+        said = [f"{against} against expectation"] * (against > 0) + [f"{unforeseen} with no expectation stated"]
+        text = re.sub(r"\b\d+ against expectation", ", ".join(said), text)
+    return text
 
 
 def premises_observed(run, scenario):
@@ -366,7 +410,7 @@ def page_of(run_dir, run, trials):
     import markupsafe  # of Jinja2
     page = environment.get_template("report.html").render(
         **words, dict=dict, list=list, has=lambda name: os.access(os.path.join(run_dir, name), os.R_OK), cell_id=_id,
-        run=run, tone=tone_of(run), campaign=campaign, campaigns=campaigns, trials=trials,
+        run=run, tone=tone_of(run), headline=headline(run), summary=summary(run), campaign=campaign, campaigns=campaigns, trials=trials,
         script=markupsafe.Markup(script), digest=digest, data=markupsafe.Markup(DATA_HERE),
         loads=unsettled_loads(run), pictures=pictures(run_dir), not_drawn=by_reason(not_drawn(run_dir)), called=called(),
         command=shlex.join([called(), *run_folder.typed(run)]), place=lambda file="": place_of(run_dir, file), files=FILES)

@@ -173,7 +173,7 @@ def check_escaping():
     policy = page.all("meta", **{"http-equiv": "Content-Security-Policy"})[0]["content"]
     tap.check("no text of a run becomes markup, or ends an attribute", page.broken + wrong(
         scripts=([e.get("id") for e in page.all("script")], ["data", None]), bold=(page.all("b"), []), attributes=(attributes - known, set()),
-        a_text_stands_as_it_is=(page.texts("h1"), [" ".join(shown.split())]), a_reason_too=(json.dumps(shown)[1:-1] in texts, True),
+        a_text_stands_as_it_is=(page.texts("h1"), [" ".join(shown.split()) + ": safe in 1 of 1 scenario"]), a_reason_too=(json.dumps(shown)[1:-1] in texts, True),
         control_characters=([c for c in page.text if ord(c) < 32 and c not in "\n\t" or ord(c) == 127],
                             []), templates=("49" in page.text.split("<body>")[1].split("<script")[0], False)))
     tap.check("the data ends no element, and the page may run its own script alone and ask nobody", wrong(
@@ -214,12 +214,27 @@ def check_banner():
             ({"exit_code": 4}, "banner"),
             ({"exit_code": 130}, "banner"), ({"exit_code": 5}, "banner"), ({}, "banner")]
     found = [(more, page_of(run_of([cell()], **more)).all("header")[0]["class"], expected) for more, expected in rows]
+    for verdict, code, expected in (("violated", 0, "banner warn"), ("stuck", 0, "banner warn"), ("mixed", 0, "banner warn"),
+                                    ("violated", 3, "banner bad"), ("skipped", 0, "banner good")):
+        page = page_of(run_of([cell(), cell(system="b@t", verdict=verdict)], exit_code=code))
+        found.append((verdict, page.all("header")[0]["class"], expected))
     tap.check("the banner has the tone of the exit code, or of the user's own lock", [str(row) for row in found
                                                                                       if row[1] != row[2]])
+    cells = [cell(), cell("s2", verdict="mixed", violated=1), cell("s2", guard="fence", verdict="stuck"), cell("s3", verdict="n/a")]
+    many = [cell(system=f"{name}@t", verdict=verdict) for name, verdict in (("a", "safe"), ("b", "stuck"), ("c", "safe"), ("d", "n/a"), ("e", "delayed"))]
+    tap.check("the first line is the verdict of the locks, without a guard", wrong(
+        one=(report.headline(run_of(cells)), "a@t: violated in 1 of 2 scenarios"), many=(report.headline(run_of(many)), "4 locks by their worst verdict: 1 stuck, 1 delayed, 2 safe"),
+        guarded=(report.headline(run_of(cells[2:3])), "a@t: stuck in 1 of 1 scenario"), none=(report.headline(run_of(cells[3:])), ""),
+        own=(report.headline(run_of(cells, lock_verdict="violated")), "")))
+    unstated = [cell(verdict="violated", expected=None, as_expected=False), cell(expected="violated", as_expected=False)]
+    tap.check("cells that mean nothing, and violations without an expectation, are counted apart", wrong(
+        asked=(report.summary(run_of(verdict="as expected: 72 cells: 19 safe, 1 violated, 52 n/a")), "as expected: 20 cells asked (52 n/a): 19 safe, 1 violated"),
+        apart=(report.summary(run_of(unstated, verdict="NOT as expected: 2 cells: 1 safe, 1 violated, 2 against expectation")),
+               "NOT as expected: 2 cells: 1 safe, 1 violated, 1 against expectation, 1 with no expectation stated")))
     page = page_of(run_of([cell()], verdict="all is well", exit_code=0, exit_meaning="every verdict is as expected"))
     older = page_of(run_of([cell()], exit_code=0))
     tap.check("the verdict and what the code means come first", wrong(
-        verdict=(page.texts("h1"), ["all is well"]), meaning=("Exit code 0: every verdict is as expected. Run r1" in page.texts("header")[0], True),
+        verdict=(page.texts("h1") + page.texts("p")[:1], ["a@t: safe in 1 of 1 scenario", "all is well"]), meaning=("Exit code 0: every verdict is as expected. Run r1" in page.texts("header")[0], True),
         older=("Exit code 0. Run r1" in older.texts("header")[0], True)))
 
 
@@ -263,17 +278,18 @@ def check_cells():
     data = page_of(run_of(cells, [{"name": "s", "title": "T", "file": "scenarios/crash/s.ini"}, {"name": "unused"}, {"name": "second"}])).data()
     found = [(c["s"], c["y"], c["v"], c.get("n"), data["texts"][c["r"]]) for c in data["cells"]]
     tap.check("a cell says verdict, count, bound and reason; rows and columns that are n/a are left out", wrong(cells=(found, [
-        ("s", "a@t", "safe", "0/20 (\u2264\xa013.9\xa0%)", "nothing expected"), ("s", "b@t", "violated", "17/17 (+3 ?)", "nothing expected"),
-        ("s", "c@t", "stuck", "4/5", "nothing expected"), ("s", "d@t", "undecided", "2 of 5", "no fault"), ("s", "e@t", "skipped", "", "no server"),
-        ("s", "f@t", "n/a", None, "no clock"), ("second", "f@t", "safe", "0/20 (\u2264\xa013.9\xa0%)", "nothing expected")]),
+        ("s", "a@t", "safe", "0/20 (\u2264\xa013.9\xa0%)", "no expectation stated"), ("s", "b@t", "violated", "17/17 (+3 ?)", "no expectation stated"),
+        ("s", "c@t", "stuck", "4/5", "no expectation stated"), ("s", "d@t", "undecided", "2 of 5", "no fault"), ("s", "e@t", "skipped", "", "no server"),
+        ("s", "f@t", "n/a", None, "no clock"), ("second", "f@t", "safe", "0/20 (\u2264\xa013.9\xa0%)", "no expectation stated")]),
         unasked=(report.unasked(cells), [("g@t", "n/a"), ("void", "n/a")]), themes=([s["theme"] for s in data["scenarios"]], ["crash", "others", "others"]),
         counted=(data["cells"][6]["c"], [["double_holds", "2"], ["double_hold_ms", "0.25"]])))
     page = page_of(run_of([cell(expected="violated", as_expected=False, reason="loses it"),
                            cell(system="b@t", expected="safe", as_expected=True),
                            cell(system="c@t", verdict="violated", violated=20, expected=None, as_expected=None)]))
     tap.check("a difference is marked in its cell and listed with the reason and its address", wrong(
-        lists=(page.texts("h3"), ["Not as expected"]), marked=([c.get("x") for c in page.data()["cells"]], ["violated", None, "nothing"]),
-        listed=(page.texts("li")[:2], ["s, a@t: safe 0/20 (\u2264 13.9 %) (expected violated: loses it)", "s, c@t: violated 20/20 (nothing expected)"]),
+        lists=(page.texts("h3"), ["Not as expected", "Not safe, no expectation stated"]),
+        marked=([c.get("x") for c in page.data()["cells"]], ["violated", None, None]), unstated=([c.get("u") for c in page.data()["cells"]], [None, None, 1]),
+        listed=(page.texts("li")[:2], ["s, a@t: safe 0/20 (\u2264 13.9 %) (expected violated: loses it)", "s, c@t: violated 20/20 (no expectation stated)"]),
         address=([link for link in page.links() if "#" in link], ["#cell=s.a%40t.none", "#cell=s.c%40t.none"])))
     data = page_of(run_of([cell("plain"), cell("guarded", guard="fence", fenced_off=3, refused=2, stopped_told_no=1),
                            cell("guarded", verdict="violated", violated=1, lost_updates=1, stale_writes=4, refused=0),
@@ -408,6 +424,13 @@ def check_told(lockbench):
         length=(f"{high - low:.3f}", row["double_hold_ms"]), who=([story["lanes"][i] for i in who], ["client-1", "client-2"]),
         again=(story["again"].startswith(f"lockbench run {row['scenario']} -b {row['system']} "), True)))
     del os.environ["LOCKBENCH_BIN"]
+    def at(ms, e, c, **more):
+        return {"t": ms * 1_000_000, "e": e, "c": c, "k": "l", **more}
+
+    asked = [at(0, "acquire", "c1"), at(1, "granted", "c1"), at(2, "acquire", "c2"), at(3, "acquire", "c3"), at(5, "crash", "c3"), at(9000, "read", "c1")]
+    drawn = report.told.drawn(asked, {"episodes": [], "episode": -1, "begin_ns": 0, "total": len(asked)})
+    tap.check("an ask without an answer lasts to the end, or to the client's death", wrong(
+        lanes=(drawn["lanes"], ["c1", "c2", "c3"]), asks=(sorted(drawn["asks"]), [[0, 0, 1, 0], [1, 2, 9000, 4], [2, 3, 5, 5]])))
     cells = {("s", "a", "none"): {"verdict": "safe", "as_expected": True}, ("s", "b", "none"): {"verdict": "violated", "as_expected": True},
              ("s", "c", "none"): {"verdict": "safe", "as_expected": False}}
     trials = {key: {"story": "x" * 100} for key in cells}
