@@ -5,6 +5,7 @@
 Only locks without servers are played. Speaks TAP.
 """
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import xml.etree.ElementTree as xml
 sys.path.insert(1, str(pathlib.Path(__file__).resolve().parents[1] / "helpers"))
 import tap  # noqa: E402
 
-LOCKBENCH = sys.argv[1]
+LOCKBENCH = os.path.abspath(sys.argv[1])
 FRAME = """[scenario]
 title = one lock, asked twice
 question = What does CI read?

@@ -69,6 +69,7 @@ systems_of() { # NAME
     hung-holder-capped*) echo redis-watchdog@redis ;;
     power-loss* | disk-full* | ttl-while-down*) echo redis-token@redis-aof ;;
     cancelled-wait*) echo pg-row@pg-sync ;;
+    replica-given-up*) echo maria-row@maria-semisync ;;
     dead-lease*) echo etcd-lease@etcd-x3 ;;
     *) grep -qE '^step = .*(failover|primary|replica)' "$dir/$1" && echo redis-token@sentinel || echo redis-token@redis ;;
   esac

@@ -24,5 +24,6 @@ __attribute__((constructor)) static void copy_the_lock(void) {
   snprintf(facts, sizeof facts, "%s", stated ? stated : "");
   states = *lock;
   states.name = "states";
+  states.promises = states.breaks = states.source = "as the lock that it is";
   states.facts = facts;
 }
