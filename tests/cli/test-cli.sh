@@ -330,8 +330,7 @@ mkdir "$dir/tmp"
 check 'conform keeps its files in TMPDIR' env TMPDIR="$dir/tmp" "$bin" conform local
 check 'and leaves nothing there' rmdir "$dir/tmp"
 helpers() {
-  sed -nE '/^static inline /d; s/^[a-z][a-z_ 0-9]*[ *]+((redis|pg|zk|shm|lb)_[a-z0-9_]+)\(.*/\1/p' "$LB_SOURCE_DIR"/backends/*_util.h \
-    "$LB_SOURCE_DIR"/backends/*_link.h
+  sed -nE '/^static inline /d; s/^[a-z][a-z_ 0-9]*[ *]+((redis|pg|zk|shm|lb|mc)_[a-z0-9_]+)\(.*/\1/p' "$LB_SOURCE_DIR"/backends/*_util.h
   echo lb_lease_end
   echo lb_fail
 }
