@@ -171,11 +171,12 @@ static int find_template(struct lb_cluster *cluster, lb_ns deadline, char *ret, 
 
 /* ---- starting -------------------------------------------------------------------------------- */
 
+/* The socket is relative to the data folder: a whole path may be longer than the kernel takes. */
 static int configure(struct lb_cluster *cluster, size_t index) {
   const struct lb_server *server = &cluster->server[index];
   int r = lb_server_write(cluster, server, false, "my.cnf",
-                          "[mariadbd]\ndatadir = %s/data\nbind_address = %s\nport = %u\nsocket = %s/s\n", server->dir,
-                          server->host->address, (unsigned)server->port, server->dir);
+                          "[mariadbd]\ndatadir = %s/data\nbind_address = %s\nport = %u\nsocket = s\n", server->dir,
+                          server->host->address, (unsigned)server->port);
   if (r == 0) r = lb_setting_write(cluster, server, settings, "my.cnf");
   if (r == 0 && cluster->data_count > 1)
     r = lb_server_write(cluster, server, true, "my.cnf",
