@@ -14,8 +14,8 @@
  *
  * The number: RETURNING is evaluated when the row stands in the table, where it keeps everybody else out. So it is
  * larger than those of all earlier holders, whose draws came before. An attempt whose answer was lost draws another one
- * when it finds its row: as good as the first, for the same reason. INSERT IGNORE would not do: there RETURNING answers
- * for the row that was ignored, too (seen in MariaDB 10.11), so a refusal would look like a grant.
+ * when it finds its row: as good as the first, for the same reason, unless the server is killed before the next commit
+ * of anybody (maria_server.h).
  *
  * What an unanswered statement means: sql_row.h.
  *

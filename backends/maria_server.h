@@ -8,7 +8,7 @@
 
 #include "sql.h"
 
-/* Numbers of all grants of all MariaDB protocols, for sql_schema_make(). Neither CREATE SEQUENCE nor NEXTVAL flushes the
+/* The numbers of grants that a statement draws, for sql_schema_make(). Neither CREATE SEQUENCE nor NEXTVAL flushes the
  * log, whatever innodb_flush_log_at_trx_commit says: a server that is killed before the next commit of anybody comes
  * back with a sequence without its row, and NEXTVAL fails with error 1032 (seen in MariaDB 10.11). So something that
  * commits is made behind it. */

@@ -15,6 +15,8 @@
 
 #include "address.h"
 
+enum { KEY_BYTES = 64 };
+
 void mc_close(struct mc_conn *conn) {
   if (conn->fd >= 0) close(conn->fd), conn->losses++;
   conn->fd = -1;
@@ -113,26 +115,44 @@ int mc_call(struct mc_conn *conn, lb_ns deadline, const char *text, struct mc_re
   return 0;
 }
 
-int mc_delete_all(struct mc_conn *conn, const char *prefix, lb_ns deadline) {
+/* Names are listed as in a URL: "%3A". */
+static void decode(char *text) {
+  char *to = text;
+  for (unsigned byte; *text; text++) {
+    bool coded = *text == '%' && sscanf(text + 1, "%2x", &byte) == 1;
+    *to++ = coded ? (char)byte : *text;
+    if (coded) text += 2;
+  }
+  *to = '\0';
+}
+
+/* Reads the whole list, and keeps the first `max` names with this prefix. How many, or -errno. */
+static int list_keys(struct mc_conn *conn, const char *prefix, lb_ns deadline, char (*keys)[KEY_BYTES], int max) {
   static const char list[] = "lru_crawler metadump all\r\n";
   struct mc_reply reply;
-  char keys[256][64], text[96];
-  size_t count = 0;
-  if (send(conn->fd, list, strlen(list), MSG_NOSIGNAL) < 0) return lost(conn, strerror(errno));
+  int count = 0;
+  if (send(conn->fd, list, strlen(list), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) return lost(conn, strerror(errno));
   for (;;) {
     int r = read_answer(conn, deadline, &reply);
     if (r) return r;
     if (strncmp(reply.line, "key=", 4) != 0) break; /* END, or an error */
-    char *end = strchr(reply.line, ' ');
-    if (end) *end = '\0';
-    if (count < 256 && strncmp(reply.line + 4, prefix, strlen(prefix)) == 0)
-      snprintf(keys[count++], sizeof keys[0], "%s", reply.line + 4);
+    reply.line[strcspn(reply.line, " ")] = '\0';
+    decode(reply.line);
+    if (count < max && strncmp(reply.line + 4, prefix, strlen(prefix)) == 0)
+      snprintf(keys[count++], KEY_BYTES, "%s", reply.line + 4);
   }
-  if (strcmp(reply.line, "END") != 0) return lb_fail(conn->env, -EPROTO, "memcached: %s", reply.line);
-  for (size_t i = 0; i < count; i++) {
-    snprintf(text, sizeof text, "md %s\r\n", keys[i]);
-    int r = mc_call(conn, deadline, text, &reply);
-    if (r) return r < 0 ? r : -ETIMEDOUT;
-  }
-  return count == 256 ? mc_delete_all(conn, prefix, deadline) : 0;
+  return strcmp(reply.line, "END") == 0 ? count : lb_fail(conn->env, -EPROTO, "memcached: %s", reply.line);
+}
+
+int mc_delete_all(struct mc_conn *conn, const char *prefix, lb_ns deadline) {
+  char keys[256][KEY_BYTES], text[KEY_BYTES + 8];
+  struct mc_reply reply;
+  int count;
+  while ((count = list_keys(conn, prefix, deadline, keys, 256)) > 0)
+    for (int i = 0; i < count; i++) {
+      snprintf(text, sizeof text, "md %s\r\n", keys[i]);
+      int r = mc_call(conn, deadline, text, &reply);
+      if (r) return r < 0 ? r : -ETIMEDOUT;
+    }
+  return count;
 }

@@ -128,7 +128,7 @@ void sql_primary_drop(struct sql_primary *primary);
 /* ---- what a run has on the servers ---------------------------------------------------------------------------
  *
  * All that a run makes is in a schema that is called like its prefix, and every connection looks for it there. So no
- * two runs meet, and teardown drops the schema. A database has no expiry for what a run that was killed leaves there. */
+ * two runs meet, and teardown drops the schema. A database has no expiry for what a killed run leaves there. */
 
 /* The hook setup: the schema, and in it what `create` makes, statements that are harmless to repeat, NULL at the end.
  * Comes back when the log on disk and every standby have it. LB_OK, -errno. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * sql_hold.h - a lock that a server process of PostgreSQL holds in memory, for as long as it lives or its transaction
- * lasts: what the protocols without a row of their own share. A protocol brings the statements; here are the hooks, and
+ * sql_hold.h - a lock that a server process of a database holds in memory, for as long as it lives or its transaction
+ * lasts: what the protocols without a row of their own share. (At MariaDB such a process is a connection's thread.) A protocol brings the statements; here are the hooks, and
  * the care about connections.
  *
  * What holds is the server process behind the session's connection. So a hold is as good as that connection: nothing
@@ -13,7 +13,7 @@
  *  - a try that had no answer is never a hold any more. It is asked about until that process has ended, and is then
  *  refused for good.
  *  - a hold whose connection was lost is lost, and may stand in the way of others until that process has ended.
- * It is asked to end (pg_terminate_backend) where it idles. One that is at work ends by itself; or waits for a standby,
+ * It is asked to end (pg_terminate_backend, KILL) where it idles. One that is at work ends by itself; or waits for a standby,
  * as any commit does.
  *
  * The server knows of a process that it holds a key, not for which attempt. The session remembers its attempts, and so
@@ -39,8 +39,7 @@ struct sql_hold_kind {
   struct sql_stmt take;        /* yes: it was free, or this server process had it, and holds it now (once more) */
   struct sql_stmt take_number; /* the same, and its first column is a number drawn when it was taken */
   struct sql_stmt number;      /* in place of take_number: draws one, after take, where no statement does both */
-  struct sql_stmt
-      make; /* makes what take looks for, where take neither says yes nor is refused with 55P03; harmless to repeat */
+  struct sql_stmt make;  /* makes what take looks for, where take neither says yes nor is refused; harmless to repeat */
   struct sql_stmt holds; /* yes: this server process holds it */
   struct sql_stmt
       free; /* yes: this server process held it, and does so once less now. Of a transaction: its end, which is a yes */
@@ -53,12 +52,12 @@ struct sql_hold_kind {
 /* The options that every such protocol has, as its first; the second only with a transaction. */
 enum { SQL_HOLD_OPT_FENCE, SQL_HOLD_OPT_IDLE };
 #define SQL_HOLD_FENCE_OPTION                                                                                          \
-  { "fence", LB_OPT_BOOL, 0, 0, 1, "a number from a sequence, drawn by the statement that takes the lock" }
+  { "fence", LB_OPT_BOOL, 0, 0, 1, "a number that grows with each grant, drawn under the lock" }
 #define SQL_HOLD_IDLE_OPTION                                                                                           \
   { "idle_timeout", LB_OPT_BOOL, 0, 0, 1, "the server ends a transaction that idles for longer than the ttl" }
 
-/* The hooks of struct lb_protocol, as they are; extend only with a transaction, wait only where a release is told. `data` points to the
- * kind. */
+/* The hooks of struct lb_protocol, as they are; extend only with a transaction, wait only where a release is told.
+ * `data` points to the kind. */
 #define SQL_HOLD_HOOKS                                                                                                 \
   .session_size = sizeof(struct lb_session), .open = sql_hold_open, .close = sql_hold_close,                           \
   .try_acquire = sql_hold_try, .release = sql_hold_release, .setup = sql_hold_setup, .resolve = sql_hold_resolve,      \
