@@ -22,8 +22,8 @@
  *
  * What an unanswered statement means, and whom a session trusts: sql_hold.h.
  *
- * Source: MariaDB's documentation of GET_LOCK; with_advisory_lock for Rails (GET_LOCK(name, 0) in a loop), Flyway's and
- * Django's locks on MySQL.
+ * Source: MariaDB's documentation of GET_LOCK; with_advisory_lock for Rails (GET_LOCK(name, 0) in a loop), Flyway's
+ * lock on MySQL, django-mysql's Lock.
  */
 #include "maria_server.h"
 #include "sql_hold.h"
