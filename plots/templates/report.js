@@ -554,7 +554,9 @@
     return "No history of this cell is in the folder. A load keeps only those of trials that were not safe; a published run keeps few.";
   };
 
-  const drawTrial = (id) => {
+  // SCENARIO.SYSTEM, as `lockbench explain` has it, is its cell under the first guard that it was asked with.
+  const drawTrial = (asked) => {
+    const id = [asked, ...data.guards.map((guard) => `${asked}.${guard}`)].find((name) => cells.has(name)) ?? asked;
     const cell = cells.get(id), main = $("trial");
     const back = el("p", {class: "no-print"}, el("a", {href: "#table", id: "back"}, "← all cells (Escape)"));
     if (!cell) return main.replaceChildren(back, el("p", {}, `This run has no cell ${id}.`));
