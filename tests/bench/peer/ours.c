@@ -84,20 +84,18 @@ static void work(struct client *c) {
   }
 }
 
-static _Noreturn void client_main(struct peer_side *side, const struct peer_place *place, bool recipe, lb_ns pace,
-                                  size_t i, int command, int answer) {
-  static struct client c = {0};
+static _Noreturn void client_main(struct client *c, size_t i, const struct peer_place *place, bool recipe,
+                                  const int pipes[2]) {
   char go = '.';
-  c.log = side->log;
-  c.own = &side->log->client[i];
-  c.pace = pace;
-  open_session(&c, i, place, recipe);
-  while (write(answer, &go, 1) == 1 && read(command, &go, 1) == 1) work(&c);
+  c->own = &c->log->client[i];
+  open_session(c, i, place, recipe);
+  while (write(pipes[1], &go, 1) == 1 && read(pipes[0], &go, 1) == 1) work(c);
   exit(0);
 }
 
 static void open_clients(struct peer_side *side, const struct peer_place *place, bool recipe, size_t clients,
                          lb_ns pace) {
+  static struct client client;
   int answer[2], command[2];
   pid_t parent = getpid();
   side->name = recipe ? "recipe=yes" : "zk-sequential";
@@ -111,7 +109,9 @@ static void open_clients(struct peer_side *side, const struct peer_place *place,
     if (pid == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       if (getppid() != parent) _exit(1);
-      client_main(side, place, recipe, pace, i, command[0], answer[1]);
+      client.log = side->log;
+      client.pace = pace;
+      client_main(&client, i, place, recipe, (int[]){command[0], answer[1]});
     }
     close(command[0]);
     side->command[i] = command[1];
