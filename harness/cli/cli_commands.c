@@ -53,12 +53,13 @@ static const struct lb_cli_command commands[] = {
      "says what predictions rest on: facts, rules, exceptions, and how many cells they cover",
      "ATTACK is a section of scenarios/theory/rules.ini, or a scenario that plays it.\n"},
     {"check", lb_cli_check, LB_ARG_JSON | LB_ARG_EXPORT | LB_ARG_PAST_LEASE, "FILE|-",
-     "judges a history (binary or JSON lines); - is standard input",
+     "judges a history (binary, JSON lines, Jepsen's EDN or CSV); - is standard input",
+     "docs/histories-of-others.md describes EDN and CSV.\n"
      "exit: 0 safe, 3 violated, 4 undecided, 2 no history\n"},
     {"explain", lb_cli_explain, LB_ARG_JSON | LB_ARG_TRIAL | LB_ARG_ALL | LB_ARG_PAST_LEASE, "DIR CELL|FILE|-",
      "tells as a story which events made a violation",
      "DIR is a results folder. CELL is SCENARIO.SYSTEM or SCENARIO.SYSTEM.GUARD, or any part of it that fits one cell only.\n"
-     "FILE is any history (binary or JSON lines); - is standard input.\n"},
+     "FILE is any history, as for `check`; - is standard input.\n"},
     {"compare", lb_cli_compare, LB_ARG_JSON | LB_ARG_ANYWAY, "A B|RUN",
      "says what one run did faster or slower than another",
      "A, B and RUN are results folders. The variants of a scenario in one RUN (`run SCENARIO -s KEY=VALUE,VALUE`) are\n"

@@ -110,6 +110,7 @@ static void put_event(const struct lb_history *h, const struct lb_event *e, bool
   if (e->flags & LB_EVF_SHARED) fputs(" (shared)", out);
   if (e->flags & LB_EVF_EARLY) fputs(" (before it asked for the lock)", out);
   if (e->flags & LB_EVF_CHECK) fprintf(out, ": %s", lb_check_say(e->check));
+  if (h->lines) fprintf(out, "  (line %llu, at %llu ns)", (unsigned long long)e->s, (unsigned long long)e->t);
   putc('\n', out);
 }
 

@@ -2,7 +2,7 @@
  *
  * Histories in memory (names, facts, the order of events), files of either form, and numbers for pairs of client and
  * key. What an event of each kind carries is in history_form.c; the two forms of files are history_json.c and
- * history_binary.c.
+ * history_binary.c, and the operations of other tools history_ops.c and history_edn.c.
  */
 #include "history.h"
 
@@ -201,7 +201,10 @@ void lb_history_sort(struct lb_history *history) {
 int lb_history_parse(const char *name, const void *data, size_t size, struct lb_history *ret, struct lb_error *err) {
   *ret = (struct lb_history){0};
   bool binary = size >= 6 && memcmp(data, "LBHIST", 6) == 0;
-  int r = (binary ? lb_history_parse_binary : lb_history_parse_json)(name, data, size, ret, err);
+  int r = (binary                          ? lb_history_parse_binary
+           : lb_history_is_edn(data, size) ? lb_history_parse_edn
+           : lb_history_is_csv(data, size) ? lb_history_parse_csv
+                                           : lb_history_parse_json)(name, data, size, ret, err);
   if (r == 0 && ret->count == 0) r = lb_refuse(err, "%s:1: found no events, expected at least one", name);
   if (r < 0) {
     lb_history_clear(ret);

@@ -7,7 +7,8 @@
  * read off its kind and its fields alone. The English of a fact is made when it is shown (say.h).
  *
  * Two file forms, told apart by their first bytes: the run's own binary form ("LBHIST2\n") and JSON
- * lines, so that any other tool's history can be judged too. Both are of format 2. Times are ns of one machine's
+ * lines, so that any other tool's history can be judged too. Both are of format 2. Operations of other tools are read
+ * as well, in Jepsen's EDN or in CSV (history_ops.h). Times are ns of one machine's
  * CLOCK_MONOTONIC; `s` is a global sequence number drawn from shared memory, which breaks ties and orders what one
  * clock tick cannot.
  */
@@ -176,6 +177,7 @@ struct lb_history {        /* all zero = empty */
   struct lb_fact *facts; /* from malloc, one per event that is a fact */
   size_t fact_count;
   size_t fact_capacity; /* 0 = just those */
+  bool lines;           /* `s` of an event is the line of the file where its operation stands */
 };
 
 /* Frees everything inside; the struct itself is the caller's and is zeroed. */
@@ -200,7 +202,7 @@ uint64_t lb_history_permits(const struct lb_history *history, uint32_t key);
 /* The word of a kind as in the JSON form: "granted"; NULL if there is no such kind. */
 const char *lb_event_kind_name(unsigned kind);
 
-/* Reads a file of either form. 0; -EINVAL with one line in err ("FILE:LINE: found ..., expected
+/* Reads a file of any form. 0; -EINVAL with one line in err ("FILE:LINE: found ..., expected
  * ...", in a binary file "FILE: byte OFFSET: ...") for malformed content, an empty file included;
  * other -errno. On error *ret is left empty. The result is sorted. What a lb_event must and may
  * carry is the same in both forms (see the table in history_form.c). */

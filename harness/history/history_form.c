@@ -7,7 +7,10 @@
 #include "history_form.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <string.h>
+
+#include "base/suggest.h"
 
 static const char *const phases[] = {NULL, "measure", "end", "closing", "closed", NULL};
 static const char *const clocks[] = {NULL, "wall", "monotonic", "rate", NULL};
@@ -260,4 +263,28 @@ int lb_event_check(const struct lb_history *h, const struct lb_event *event, cha
   for (unsigned i = 0; i < LB_MEMBER_COUNT && r == 0; i++) r = check_value(h, event, i, text, size);
   if (r == 0) r = lb_event_check_members(event->kind, lb_event_members(h, event), text, size);
   return r == 0 ? lb_event_check_numbers(event, lb_event_fact(h, event), text, size) : r;
+}
+
+/* ---- complaints of readers --------------------------------------------------------------------------------------- */
+
+int lb_refuse_line(const struct lb_line *line, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  lb_error_va(line->err, -EINVAL, format, args);
+  va_end(args);
+  lb_error_prefix(line->err, "%s:%zu: ", line->name, line->number);
+  for (char *c = line->err->text; *c; c++)
+    if ((unsigned char)*c < ' ' || *c == 127) *c = '?'; /* one line, and no terminal codes out of a hostile file */
+  return -EINVAL;
+}
+
+int lb_refuse_word(const struct lb_line *line, const char *what, const char *word, const char *const *words,
+                   size_t count) {
+  char list[256];
+  size_t used = 0;
+  for (size_t i = 0; i < count && used < sizeof list; i++)
+    used += (size_t)snprintf(list + used, sizeof list - used, " %s", words[i]);
+  const char *near = lb_suggest(word, words, count);
+  return lb_refuse_line(line, "found %s \"%.40s\"%s%s%s, expected one of:%s", what, word,
+                        near ? " (did you mean \"" : "", near ? near : "", near ? "\"?)" : "", list);
 }

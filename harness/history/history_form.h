@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * history_form.h - what the two file forms of a history share: the members an event can have, and
- * which kind has which. Private to history*.c.
+ * which kind has which; and what all readers share. Private to history*.c.
  */
 #ifndef LB_HISTORY_FORM_H
 #define LB_HISTORY_FORM_H
@@ -84,10 +84,26 @@ const void *lb_member_at(const struct lb_member *member, const struct lb_event *
  * none. */
 size_t lb_utf8_length(const char *text, size_t size);
 
-/* The two readers, into an empty history; after an error the caller clears it. */
+struct lb_line { /* what is being read, and where complaints go */
+  const char *name;
+  size_t number;
+  struct lb_error *err;
+};
+/* -EINVAL with "NAME:NUMBER: " before the text, on one line and without terminal codes. */
+int lb_refuse_line(const struct lb_line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same: "found WHAT "grnted" (did you mean "granted"?), expected one of: acquire granted ..." */
+int lb_refuse_word(const struct lb_line *line, const char *what, const char *word, const char *const *words,
+                   size_t count);
+
+/* The readers, into an empty history; after an error the caller clears it. */
 int lb_history_parse_json(const char *name, const char *data, size_t size, struct lb_history *ret,
                           struct lb_error *err);
 int lb_history_parse_binary(const char *name, const char *data, size_t size, struct lb_history *ret,
                             struct lb_error *err);
+int lb_history_parse_edn(const char *name, const char *data, size_t size, struct lb_history *ret, struct lb_error *err);
+int lb_history_parse_csv(const char *name, const char *data, size_t size, struct lb_history *ret, struct lb_error *err);
+/* Whether the first bytes are of operations in EDN, or of a header line. */
+bool lb_history_is_edn(const char *data, size_t size);
+bool lb_history_is_csv(const char *data, size_t size);
 
 #endif

@@ -6,32 +6,12 @@
  */
 #include <errno.h>
 #include <jansson.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "history_form.h"
-#include "base/suggest.h"
 
-enum { LINE_MAX_BYTES = 1 << 20, QUOTE_MAX = 40 };
-
-struct line { /* what is being read, and where complaints go */
-  const char *name;
-  size_t number;
-  struct lb_error *err;
-};
-
-static int refuse(const struct line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static int refuse(const struct line *line, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  lb_error_va(line->err, -EINVAL, format, args);
-  va_end(args);
-  lb_error_prefix(line->err, "%s:%zu: ", line->name, line->number);
-  for (char *c = line->err->text; *c; c++)
-    if ((unsigned char)*c < ' ' || *c == 127) *c = '?'; /* one line, and no terminal codes out of a hostile file */
-  return -EINVAL;
-}
+enum { LINE_MAX_BYTES = 1 << 20 };
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
@@ -50,46 +30,34 @@ static const char *type_name(const json_t *value) {
 }
 
 /* The type only, not the value: it may be long, or a whole object. */
-static int refuse_value(const struct line *line, const char *member, const json_t *value, const char *expected) {
-  return refuse(line, "found %s in \"%s\", expected %s", type_name(value), member, expected);
+static int refuse_value(const struct lb_line *line, const char *member, const json_t *value, const char *expected) {
+  return lb_refuse_line(line, "found %s in \"%s\", expected %s", type_name(value), member, expected);
 }
 
-static int read_number(const struct line *line, const char *member, const json_t *value, json_int_t least,
+static int read_number(const struct lb_line *line, const char *member, const json_t *value, json_int_t least,
                        json_int_t most, json_int_t *ret) {
   if (!json_is_integer(value)) return refuse_value(line, member, value, "an integer");
   *ret = json_integer_value(value);
   if (*ret < least)
-    return refuse(line, "found %lld in \"%s\", expected an integer of at least %lld", (long long)*ret, member,
-                  (long long)least);
+    return lb_refuse_line(line, "found %lld in \"%s\", expected an integer of at least %lld", (long long)*ret, member,
+                          (long long)least);
   if (*ret > most)
-    return refuse(line, "found %lld in \"%s\", expected an integer of at most %lld", (long long)*ret, member,
-                  (long long)most);
+    return lb_refuse_line(line, "found %lld in \"%s\", expected an integer of at most %lld", (long long)*ret, member,
+                          (long long)most);
   return 0;
 }
 
 /* The table of names gives every name its index; so clients and keys get their order from the file. */
-static int read_name(const struct line *line, const struct lb_member *member, const json_t *value,
+static int read_name(const struct lb_line *line, const struct lb_member *member, const json_t *value,
                      struct lb_names *names, uint32_t *ret) {
   if (!json_is_string(value)) return refuse_value(line, member->name, value, "a string");
   if (json_string_length(value) == 0 && member->type != LB_T_TEXT)
-    return refuse(line, "found an empty string in \"%s\", expected a name", member->name);
+    return lb_refuse_line(line, "found an empty string in \"%s\", expected a name", member->name);
   *ret = lb_names_add(names, json_string_value(value));
   return 0;
 }
 
-/* "found "grnted" in "e" (did you mean "granted"?), expected one of: acquire granted ..." */
-static int refuse_word(const struct line *line, const char *what, const char *word, const char *const *words,
-                       size_t count) {
-  char list[256];
-  size_t used = 0;
-  for (size_t i = 0; i < count && used < sizeof list; i++)
-    used += (size_t)snprintf(list + used, sizeof list - used, " %s", words[i]);
-  const char *near = lb_suggest(word, words, count);
-  return refuse(line, "found %s \"%.*s\"%s%s%s, expected one of:%s", what, QUOTE_MAX, word,
-                near ? " (did you mean \"" : "", near ? near : "", near ? "\"?)" : "", list);
-}
-
-static int read_kind(const struct line *line, const json_t *value, uint16_t *ret) {
+static int read_kind(const struct lb_line *line, const json_t *value, uint16_t *ret) {
   const char *words[LB_KIND_COUNT - 1];
   unsigned kind;
   if (!json_is_string(value)) return refuse_value(line, "e", value, "the name of an event");
@@ -98,12 +66,12 @@ static int read_kind(const struct line *line, const json_t *value, uint16_t *ret
     if (strcmp(words[kind - 1], json_string_value(value)) == 0) break;
   }
   if (kind >= LB_KIND_COUNT)
-    return refuse_word(line, "unknown event", json_string_value(value), words, LB_KIND_COUNT - 1);
+    return lb_refuse_word(line, "unknown event", json_string_value(value), words, LB_KIND_COUNT - 1);
   *ret = (uint16_t)kind;
   return 0;
 }
 
-static int read_word(const struct line *line, const struct lb_member *member, const json_t *value, uint8_t *ret) {
+static int read_word(const struct lb_line *line, const struct lb_member *member, const json_t *value, uint8_t *ret) {
   size_t count = 0;
   if (!json_is_string(value)) return refuse_value(line, member->name, value, "a word");
   for (; member->words[count + 1]; count++) {
@@ -113,17 +81,17 @@ static int read_word(const struct line *line, const struct lb_member *member, co
   }
   char what[40];
   snprintf(what, sizeof what, "unknown word in \"%s\":", member->name);
-  return refuse_word(line, what, json_string_value(value), member->words + 1, count);
+  return lb_refuse_word(line, what, json_string_value(value), member->words + 1, count);
 }
 
-static int read_truth(const struct line *line, const struct lb_member *member, const json_t *value, bool *ret) {
+static int read_truth(const struct lb_line *line, const struct lb_member *member, const json_t *value, bool *ret) {
   *ret = json_is_true(value);
   return json_is_boolean(value) ? 0 : refuse_value(line, member->name, value, "true or false");
 }
 
 /* The row of the member says what may stand in it and where it goes. 0, or -EINVAL with the
  * complaint. */
-static int read_member(const struct line *line, const struct lb_member *member, const json_t *value,
+static int read_member(const struct lb_line *line, const struct lb_member *member, const json_t *value,
                        struct lb_history *history, struct lb_event *event, struct lb_fact *fact) {
   void *at = (member->of_fact ? (char *)fact : (char *)event) + member->offset;
   json_int_t number = 0;
@@ -169,28 +137,29 @@ static int read_member(const struct line *line, const struct lb_member *member, 
 /* ---- lines ------------------------------------------------------------------------------------------------------- */
 
 /* What says how many may hold at once has a line of its own. */
-static int refuse_member(const struct line *line, const char *word) {
+static int refuse_member(const struct lb_line *line, const char *word) {
   const char *names[LB_MEMBER_COUNT];
   if (strcmp(word, "permits") == 0)
-    return refuse(
+    return lb_refuse_line(
         line,
         "found unknown member \"permits\", expected an event of its own: {\"t\":0,\"e\":\"permits\",\"total\":2}");
   for (size_t i = 0; i < LB_MEMBER_COUNT; i++) names[i] = lb_members[i].name;
-  return refuse_word(line, "unknown member", word, names, LB_MEMBER_COUNT);
+  return lb_refuse_word(line, "unknown member", word, names, LB_MEMBER_COUNT);
 }
 
 /* Other tools write "mode":"shared" for "shared":true. */
-static int read_mode(const struct line *line, const json_t *value, bool *ret_shared) {
+static int read_mode(const struct lb_line *line, const json_t *value, bool *ret_shared) {
   static const char *const modes[] = {"exclusive", "shared"};
   if (!json_is_string(value)) return refuse_value(line, "mode", value, "\"shared\" or \"exclusive\"");
   *ret_shared = strcmp(json_string_value(value), "shared") == 0;
   if (*ret_shared || strcmp(json_string_value(value), "exclusive") == 0) return 0;
-  return refuse_word(line, "unknown word in \"mode\":", json_string_value(value), modes, sizeof modes / sizeof *modes);
+  return lb_refuse_word(line, "unknown word in \"mode\":", json_string_value(value), modes,
+                        sizeof modes / sizeof *modes);
 }
 
 /* Members may come in any order. Which of them an event of its kind must and may have is looked at
  * when all are there. */
-static int read_event(const struct line *line, const json_t *object, struct lb_history *history) {
+static int read_event(const struct lb_line *line, const json_t *object, struct lb_history *history) {
   struct lb_event event = {.client = LB_NO_NAME, .key = LB_NO_NAME, .fact = LB_NO_NAME};
   struct lb_fact fact = lb_no_fact;
   unsigned members = 0;
@@ -211,58 +180,60 @@ static int read_event(const struct line *line, const json_t *object, struct lb_h
     if (r < 0) return r;
     if (lb_members[i].type != LB_T_FLAG || json_is_true(value)) members |= 1u << i;
   }
-  if (!(members & LB_M_E)) return refuse(line, "found no \"e\", expected the name of an event");
+  if (!(members & LB_M_E)) return lb_refuse_line(line, "found no \"e\", expected the name of an event");
   char text[400];
-  if (lb_event_check_members(event.kind, members, text, sizeof text) < 0) return refuse(line, "%s", text);
-  if (lb_event_check_numbers(&event, &fact, text, sizeof text) < 0) return refuse(line, "%s", text);
+  if (lb_event_check_members(event.kind, members, text, sizeof text) < 0) return lb_refuse_line(line, "%s", text);
+  if (lb_event_check_numbers(&event, &fact, text, sizeof text) < 0) return lb_refuse_line(line, "%s", text);
   if (lb_event_is_fact(&event)) event.fact = lb_facts_add(history, &fact);
   lb_history_add(history, &event);
   return 0;
 }
 
 /* {"format":2}, and nothing else. */
-static int read_format(const struct line *line, const json_t *object) {
+static int read_format(const struct lb_line *line, const json_t *object) {
   json_int_t format = 0;
   if (!json_object_get(object, "format"))
-    return refuse(
+    return lb_refuse_line(
         line,
         "found no \"format\", expected {\"format\":2} in the first line: files of format 1, which lack it, are no longer read");
   if (json_object_size(object) != 1)
-    return refuse(line, "found more than \"format\", expected {\"format\":2} alone in the first line");
+    return lb_refuse_line(line, "found more than \"format\", expected {\"format\":2} alone in the first line");
   int r = read_number(line, "format", json_object_get(object, "format"), 1, INT64_MAX, &format);
   if (r < 0) return r;
   if (format != 2)
-    return refuse(line, "found format %lld, expected 2: it was written by another release", (long long)format);
+    return lb_refuse_line(line, "found format %lld, expected 2: it was written by another release", (long long)format);
   return 0;
 }
 
 /* The errors that a writer of histories meets have a sentence of their own, for the library's does
  * not say what was expected. */
-static int refuse_broken(const struct line *line, const json_error_t *error) {
+static int refuse_broken(const struct lb_line *line, const json_error_t *error) {
   switch (json_error_code(error)) {
     case json_error_invalid_utf8:
-      return refuse(line, "found a byte at column %d that is not UTF-8, expected UTF-8", error->column);
+      return lb_refuse_line(line, "found a byte at column %d that is not UTF-8, expected UTF-8", error->column);
     case json_error_numeric_overflow:
-      return refuse(line, "found a number at column %d above 2^63 - 1, expected an integer from 0 to that",
-                    error->column);
-    case json_error_null_character: return refuse(line, "found \\u0000 in a string, expected text without it");
-    case json_error_duplicate_key: return refuse(line, "found a member twice (%s), expected each once", error->text);
+      return lb_refuse_line(line, "found a number at column %d above 2^63 - 1, expected an integer from 0 to that",
+                            error->column);
+    case json_error_null_character: return lb_refuse_line(line, "found \\u0000 in a string, expected text without it");
+    case json_error_duplicate_key:
+      return lb_refuse_line(line, "found a member twice (%s), expected each once", error->text);
     default:
-      return refuse(line, "found broken JSON at column %d (%s), expected one JSON object", error->column, error->text);
+      return lb_refuse_line(line, "found broken JSON at column %d (%s), expected one JSON object", error->column,
+                            error->text);
   }
 }
 
 /* A zero byte gets a complaint of its own: hardly an editor shows it. */
-static int parse_line(const struct line *line, const char *text, size_t size, struct lb_history *history) {
-  if (size == 0) return refuse(line, "found an empty line, expected an event");
+static int parse_line(const struct lb_line *line, const char *text, size_t size, struct lb_history *history) {
+  if (size == 0) return lb_refuse_line(line, "found an empty line, expected an event");
   if (size > LINE_MAX_BYTES)
-    return refuse(line, "found a line of %zu bytes, expected one event in at most 1 MiB", size);
+    return lb_refuse_line(line, "found a line of %zu bytes, expected one event in at most 1 MiB", size);
   const char *zero = memchr(text, 0, size);
-  if (zero) return refuse(line, "found a zero byte at column %zu, expected text", (size_t)(zero - text) + 1);
+  if (zero) return lb_refuse_line(line, "found a zero byte at column %zu, expected text", (size_t)(zero - text) + 1);
   json_error_t error;
   json_t *value = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
   if (!value) return refuse_broken(line, &error);
-  int r = !json_is_object(value) ? refuse(line, "found %s, expected one JSON object", type_name(value))
+  int r = !json_is_object(value) ? lb_refuse_line(line, "found %s, expected one JSON object", type_name(value))
           : line->number == 1    ? read_format(line, value)
                                  : read_event(line, value, history);
   json_decref(value);
@@ -272,7 +243,7 @@ static int parse_line(const struct line *line, const char *text, size_t size, st
 /* Line by line, to the first one that is refused. The last one may lack its newline. */
 int lb_history_parse_json(const char *name, const char *data, size_t size, struct lb_history *ret,
                           struct lb_error *err) {
-  struct line line = {.name = name, .err = err};
+  struct lb_line line = {.name = name, .err = err};
   int r = 0;
   while (r == 0 && size > 0) {
     const char *newline = memchr(data, '\n', size);

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""test-histories-of-others.py LOCKBENCH - `check` judges operations in EDN and CSV, and refuses each of a hundred broken files in one line. Speaks TAP.
+
+The broken files are made here, out of a good one: every cut, lost bracket, wrong word and wrong order has its line.
+"""
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(1, str(pathlib.Path(__file__).resolve().parents[1] / "helpers"))
+import tap  # noqa: E402
+
+TURNS = 6  # grants in the good history
+
+
+def op(kind, f, process, time, more=""):
+    return f"{{:type :{kind}, :f :{f}, :process {process}, :time {time}, :index {time}{more}}}"
+
+
+def good():
+    """Three processes in turns: each asks while another one holds. Process 7 is never answered, 8 fails."""
+    ops, time = [op("invoke", "acquire", 7, 1), op("invoke", "acquire", 8, 2), op("info", "acquire", 7, 3, ", :error :timeout"), op("fail", "acquire", 8, 4)], 5
+    for turn in range(TURNS):
+        p = turn % 3
+        ops += [op("invoke", "acquire", p, time), op("ok", "acquire", p, time + 1, f", :value {{:fence {turn + 1}}}"), op("info", "kill", ":nemesis", time + 2, ', :value ["n1"]'),
+                op("invoke", "release", p, time + 3), op("ok", "release", p, time + 4)]
+        time += 5
+    return ops
+
+
+def check(lockbench, text, *options):
+    return subprocess.run([lockbench, "check", "-", *options], input=text if isinstance(text, bytes) else text.encode(), capture_output=True, check=False)
+
+
+def judged(lockbench, text, code, *words):
+    """What is wrong with the judgement of a history, line by line."""
+    done = check(lockbench, text)
+    said = done.stdout.decode() + done.stderr.decode()
+    wrong = [] if done.returncode == code else [f"exit {done.returncode}, expected {code}"]
+    wrong += [f"not said: {word}" for word in words if word not in said]
+    return wrong + (said.splitlines()[:12] if wrong else [])
+
+
+def overlap(ops):
+    """The second grant comes before the first release."""
+    granted = next(i for i, line in enumerate(ops) if ":ok, :f :acquire, :process 0" in line)
+    return ops[:granted + 1] + [op("invoke", "acquire", 1, 7), op("ok", "acquire", 1, 8, ", :value {:fence 9}"), op("invoke", "release", 0, 9)]
+
+
+def broken():
+    """Name and bytes of files that are no histories: the text, with one thing wrong."""
+    ops, rng = good(), random.Random(7)
+    text = "\n".join(ops) + "\n"
+    for i in range(40):  # ends in the middle of an operation
+        line = rng.randrange(len(ops))
+        yield f"cut in line {line + 1}", "\n".join(ops[:line] + [ops[line][:rng.randrange(2, len(ops[line]) - 1)]])
+    wrong_words = ((":type :ok", ":type :okay"), (":type :ok", ":type ok"), (":type :ok", ":type \"ok\""), (":f :acquire", ":f :aquire"), (":f :acquire", ":f nil"), (":process 0", ":process -1"),
+                   (":process 0", ":process \"0\""), (":process 0", ":process 0.5"), (":process 0", ":process nil"), (":time 10", ":time -10"), (":time 10", ":time 1e1"), (":time 10", ":time 010"),
+                   (":time 10", ":time 99999999999999999999"), (":time 10", ":time nil"), (":time 10", ":tim 10"), (":index 10", ":index 9"), (":index 10", ":index ten"), (":fence 3", ":fence \"3\""),
+                   (":fence 3", ":fence 3x"), (":value {", ":value {:x "), (":value {", ":value ("), (":value [", ":value {"), ("\"n1\"", "\"n1"), ("\"n1\"", "\"n\\q\""), ("\"n1\"", "'n1"), ("\"n1\"", "@n1"),
+                   ("\"n1\"", "\x01"), ("\"n1\"", "#"), ("\"n1\"", "#'n"), ("\"n1\"", "\\"), (":f :release", ":f :release :f :release"), (":type :ok, :f :acquire", ":type :ok, :f :release"),
+                   (":type :invoke, :f :release", ":type :invoke, :f :acquire"), (":type :ok, :f :release", ":type :invoke, :f :release"), (":type :invoke", ":type :ok"), ("}}", "}"), ("}}", "}}}"), ("}}", "}]"),
+                   (":f :release", ":f :read"), (":type :invoke, :f :release", ":key :a, :type :invoke, :f :release"), (":f :acquire, ", ""), (":type :invoke, ", ""), ("\n", "\nx\n"), ("\n", "\n42\n"))
+    for old, new in wrong_words:
+        assert old in text, old
+        yield f"{old!r} is {new!r}", text.replace(old, new, 1)
+    yield "no UTF-8", text.encode().replace(b'"n1"', b'"\xff"', 1)
+    yield "zero byte", text.encode().replace(b'"n1"', b'"\0"', 1)
+    yield "vector without end", "[" + text
+    yield "vector with another end", "[" + text + ")"
+    yield "more after the vector", "[" + text + "] " + ops[0]
+    yield "end without begin", text + "]"
+    yield "too deep", text.replace('["n1"]', "[" * 80 + "]" * 80, 1)
+    yield "only a comment", "; nothing\n"
+    yield "maps of a register", text.replace(":f :acquire", ":f :cas").replace(":f :release", ":f :read")
+    rows = csv_of(ops)
+    for old, new in (("process,", "proces,"), ("process,", ""), ("fence", "type"), ("invoke", "call"), ("acquire", "lock"), (",0,", ",,"), ("\n5,", "\n-5,"), ("\n5,", "\n5,5,"), ("\n5,", "\n\"5,"), ("\n5,", "\n\n5,")):
+        assert old in rows, old
+        yield f"CSV: {old!r} is {new!r}", rows.replace(old, new, 1)
+
+
+def csv_of(ops):
+    rows = ["time_ns,process,type,f,fence"]
+    for line in ops:
+        kind, f, process, time = re.match(r"\{:type :(\w+), :f :(\w+), :process :?(\w+), :time (\d+)", line).groups()
+        fence = re.search(r":fence (\d+)", line)
+        rows.append(f"{time},{process},{kind},{f},{fence[1] if fence else ''}")
+    return "\n".join(rows) + "\n"
+
+
+def wrong_refusals(lockbench, folder):
+    count = 0
+    for name, text in broken():
+        file = folder / "broken"
+        file.write_bytes(text if isinstance(text, bytes) else text.encode())
+        done = subprocess.run([lockbench, "check", str(file)], capture_output=True, check=False)
+        said = done.stderr.decode("ascii", "replace")
+        count += 1
+        if done.returncode != 2 or done.stdout or not re.fullmatch(rf"lockbench: {re.escape(str(file))}:\d+: \S[ -~]*\n", said):
+            yield f"{name}: exit {done.returncode}, {said!r}"
+    if count < 100:
+        yield f"only {count} broken files"
+
+
+def main():
+    lockbench, ops = sys.argv[1], good()
+    text = "\n".join(ops)
+    tap.check("a clean history passes", judged(lockbench, text, 0, "safe: 0 violations in 6 grants, 5 hand-offs", "unknown acquires   1"))
+    tap.check("so it does as one vector, with tags and comments", judged(lockbench, "; a history\n[" + text.replace("{:type", "#jepsen.history.Op{:type") + "]", 0, "6 grants, 5 hand-offs"))
+    tap.check("and in CSV", judged(lockbench, csv_of(ops), 0, "6 grants, 5 hand-offs"))
+    twice = ("violated: 1 double hold", "process 0 granted fence 1  (line 6, at 6 ns)", "process 1 granted fence 9  (line 8, at 8 ns)")
+    tap.check("a double grant is refused, and both operations are named", judged(lockbench, "\n".join(overlap(ops)), 3, *twice))
+    tap.check("in CSV, too", judged(lockbench, csv_of(overlap(ops)), 3, "process 0 granted fence 1  (line 7, at 6 ns)", "process 1 granted fence 9  (line 9, at 8 ns)"))
+    tap.check("without times, the order of the file counts", judged(lockbench, re.sub(r", :time \d+, :index \d+", "", "\n".join(overlap(ops))), 3, "violated: 1 double hold", "(line 8, at 7 ns)"))
+    open_end = [op("invoke", "acquire", 0, 1), op("info", "acquire", 0, 2), op("invoke", "acquire", 1, 3), op("ok", "acquire", 1, 4)]
+    tap.check("an acquire without an answer is no hold", judged(lockbench, "\n".join(open_end), 4, "unknown acquires   1", "double holds       0"))
+    failed = [op("invoke", "acquire", 0, 1), op("ok", "acquire", 0, 2), op("invoke", "release", 0, 3), op("invoke", "acquire", 1, 4), op("ok", "acquire", 1, 5), op("fail", "release", 0, 6)]
+    tap.check("a release ends the hold when it is invoked, even if it fails", judged(lockbench, "\n".join(failed), 0, "double holds       0"))
+    older = [op("invoke", "acquire", 0, 1), op("ok", "acquire", 0, 2, ", :value {:fence 5}"), op("invoke", "release", 0, 3), op("invoke", "acquire", 1, 4), op("ok", "acquire", 1, 5, ", :value {:fence 5}")]
+    tap.check("a fence that does not grow is refused", judged(lockbench, "\n".join(older), 3, "1 token regression"))
+    again = [op("invoke", "acquire", 0, 1), op("ok", "acquire", 0, 2, ', :value {:client "a"}'), op("invoke", "acquire", 0, 3), op("info", "acquire", 0, 4),
+             op("invoke", "acquire", 5, 5), op("ok", "acquire", 5, 6, ', :value {:client "a"}')]
+    tap.check("a client that goes on as another process is the same client", judged(lockbench, "\n".join(again), 4, "double holds       0"))
+    keys = [op("invoke", "acquire", 0, 1, ", :value [:a nil]"), op("ok", "acquire", 0, 2, ", :value [:a nil]"), op("invoke", "acquire", 1, 3, ", :value [:b nil]"), op("ok", "acquire", 1, 4, ", :value [:b nil]")]
+    tap.check("a tuple names the key", judged(lockbench, "\n".join(keys), 4, "double holds       0"))
+    exported = check(lockbench, text, "--export", "json").stdout
+    tap.check("what is exported as JSON is judged the same", judged(lockbench, exported, 0, "safe: 0 violations in 6 grants, 5 hand-offs"))
+    with tempfile.TemporaryDirectory() as folder:
+        tap.check("each broken file gives one line with its place, and exit 2", list(wrong_refusals(lockbench, pathlib.Path(folder))))
+    return tap.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
