@@ -67,21 +67,17 @@ static bool is_screen(const struct lb_tally *tally, const struct lb_order *order
 static double seconds_of_suite(const struct lb_suite *suite) {
   struct lb_error err;
   struct lb_plan plan;
-  char *systems = suite->systems ? lb_systems_expand(suite->systems, true) : NULL;
   struct lb_plan_request request = {.scenario_paths = (const char *const *)suite->scenarios,
                                     .own_settings = (const char *const *)suite->settings,
                                     .own_guards = suite->own_guards,
                                     .scenario_count = suite->count,
-                                    .systems = systems,
+                                    .systems = suite->systems,
                                     .product = true,
                                     .guards = suite->guards,
                                     .guard_trials = suite->guard_trials};
-  double s = 0;
-  if (lb_plan_make(&request, &plan, &err) == 0) {
-    s = lb_seconds_of(&plan, (struct lb_jobs){lb_default_jobs(), lb_default_jobs()});
-    lb_plan_clear(&plan);
-  }
-  free(systems);
+  if (lb_plan_make(&request, &plan, &err) < 0) return 0;
+  double s = lb_seconds_of(&plan, (struct lb_jobs){lb_default_jobs(), lb_default_jobs()});
+  lb_plan_clear(&plan);
   return s;
 }
 
@@ -322,14 +318,11 @@ int lb_carry_out(const struct lb_order *order) {
   if (code) return code;
   bool asked = order->args->systems || order->args->plugins[0];
   char *own = lb_own_at(0) ? lb_own_systems(asked ? systems_of(order) : NULL) : NULL;
-  const char *named = own ? own : systems_of(order);
-  char *systems = named ? lb_systems_expand(named, false) : NULL;
-  free(own);
-  if (systems && !*systems) return free(systems), LB_EXIT_MISSING;
   struct lb_plan_request request = {.scenario_paths = order->paths,
                                     .own_settings = order->own_settings,
                                     .scenario_count = order->path_count,
-                                    .systems = systems,
+                                    .systems = own ? own : systems_of(order),
+                                    .installed = true,
                                     .product = order->suite != NULL,
                                     .guards = order->suite ? order->suite->guards : 0,
                                     .own_guards = order->suite ? order->suite->own_guards : NULL,
@@ -344,15 +337,17 @@ int lb_carry_out(const struct lb_order *order) {
                                     .strict = order->args->strict,
                                     .reuse = order->args->reuse,
                                     .seed = order->args->has_seed ? order->args->seed : lb_random_seed()};
-  if (lb_plan_make(&request, &plan, &err) < 0) code = lb_complain(LB_EXIT_USAGE, "%s", err.text);
+  int r = lb_plan_make(&request, &plan, &err);
+  if (r == -ENXIO) code = LB_EXIT_MISSING; /* which libraries are missing has been said */
+  else if (r < 0) code = lb_complain(LB_EXIT_USAGE, "%s", err.text);
   else {
     if (lb_own_at(0) && !asked)
-      lb_complain(0, "runs %s, the lock to use on these servers; -b all runs the others, too", systems);
+      lb_complain(0, "runs %s, the lock to use on these servers; -b all runs the others, too", own);
     code = order->begin ? order->begin(order->data, &plan) : 0;
     if (code == 0) code = order->args->against ? take_turns(&plan, order->args) : execute(&plan, order);
     lb_plan_clear(&plan);
   }
-  free(systems);
+  free(own);
   return code;
 }
 

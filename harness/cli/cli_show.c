@@ -339,9 +339,7 @@ static int show_system(const char *name) {
 }
 
 static int show_named_scenario(const struct lb_args *args, char *path) {
-  char *systems = args->systems ? lb_systems_expand(args->systems, true) : NULL; /* what is expected needs no library */
-  int r = show_scenario(path, systems);
-  free(systems);
+  int r = show_scenario(path, args->systems);
   free(path);
   return r;
 }

@@ -20,38 +20,33 @@
 
 /* ---- the walk -------------------------------------------------------------------------------- */
 
-static int visit_file(const struct lb_table *table, const char *path, const char *systems) {
+static int visit_file(const struct lb_table *table, const char *path) {
   struct lb_error err;
   struct lb_plan plan;
-  struct lb_plan_request request = {
-      .scenario_paths = &path, .scenario_count = 1, .systems = systems, .product = true, .only_guards = table->guards};
+  struct lb_plan_request request = {.scenario_paths = &path,
+                                    .scenario_count = 1,
+                                    .systems = table->systems,
+                                    .product = true,
+                                    .only_guards = table->guards};
   if (lb_plan_make(&request, &plan, &err) < 0) return lb_complain(LB_EXIT_USAGE, "%s", err.text);
   int r = table->visit(table->data, &plan);
   lb_plan_clear(&plan);
   return r;
 }
 
-static int visit_folder(const struct lb_table *table, const char *folder, const char *systems) {
+int lb_table_walk(const struct lb_table *table) {
   char path[4096], **names, **paths;
   size_t count;
-  snprintf(path, sizeof path, "%s/%s", lb_root(), folder);
+  snprintf(path, sizeof path, "%s/" LB_SCENARIOS, lb_root());
   int r = lb_scenario_list(path, &names, &paths, &count);
   if (r < 0) return lb_complain(LB_EXIT_FAILURE, "cannot read %s: %s", path, strerror(-r));
   for (size_t i = 0; i < count; i++) {
-    if (r == 0) r = visit_file(table, paths[i], systems);
+    if (r == 0) r = visit_file(table, paths[i]);
     free(names[i]);
     free(paths[i]);
   }
   free(names);
   free(paths);
-  return r;
-}
-
-int lb_table_walk(const struct lb_table *table) {
-  char *systems = lb_systems_expand(table->systems, true);
-  if (!systems) return lb_complain(LB_EXIT_FAILURE, "out of memory");
-  int r = visit_folder(table, LB_SCENARIOS, systems);
-  free(systems);
   return r;
 }
 

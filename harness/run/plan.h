@@ -65,9 +65,10 @@ struct lb_plan_request {
   const char *const *own_settings;
   /* NULL, or of each scenario of a product those of `guards` that it is asked under, a bit each; 0 = all. */
   const unsigned *own_guards;
-  /* "a@x,b", groups among them, or NULL = the usual ones (plan_cells.c). A protocol alone: its systems in a group, else
-   * all that the scenario names, else each of its topologies on which the scenario means something. */
+  /* "a@x,b", groups and `peers` among them, or NULL = the usual ones (plan_systems.c). A protocol alone: its systems in
+   * a group, else all that the scenario names, else each of its topologies on which the scenario means something. */
   const char *systems;
+  bool installed; /* of `peers` those that are installed; it says so if some are not */
   /* Those of -g, a bit each; 0 = `none` and those with an [expect GUARD]. They win over `guards`. */
   unsigned only_guards;
   /* A suite: each scenario on every system under every guard, cells that mean nothing included. The
@@ -95,34 +96,35 @@ struct lb_plan_request {
 
 /* 0 (release with lb_plan_clear()); -EINVAL with one line in err (unknown system, topology, option
  * ... with the nearest known word; a scenario that is named twice; a setting that no system of the
- * run has). */
+ * run has); -ENXIO if `installed` left no system. */
 int lb_plan_make(const struct lb_plan_request *request, struct lb_plan *ret, struct lb_error *err);
 void lb_plan_clear(struct lb_plan *plan);
 
 /* ---- The steps of making a plan, in their order. Private to plan*.c.
  *
- * All of them add to a plan that is not whole yet. On an error the plan stays as it is, to be
- * released by lb_plan_make(). ---- */
+ * All of them add to a plan that is not whole yet. On an error the plan stays as it is, to be released by
+ * lb_plan_make(). 0, -EINVAL with one line in err, or -ENOMEM without. ---- */
 
-/* Loads the scenarios, each as often as it has variants, and sets them. `request` is what was asked
- * for, `plain` the same without the settings that are lists. 0, -EINVAL with one line in err, or
- * -ENOMEM without (plan_scenarios.c). */
-int lb_plan_add_scenarios(struct lb_plan *plan, const struct lb_plan_request *request,
-                          const struct lb_plan_request *plain, struct lb_error *err);
+struct lb_plan_making {
+  const struct lb_plan_request *request;
+  struct lb_plan *plan;
+  char *systems;         /* of the request, without names of groups; NULL = the usual ones */
+  const char **settings; /* of the request, without lists */
+  size_t setting_count;
+};
 
-/* Adds the cells of one scenario of the plan: the systems and guards that the request names, or
- * else those that the scenario states something for. No cell comes twice. 0, -EINVAL with one line
- * in err, or -ENOMEM without (plan_cells.c). */
-int lb_plan_add_cells(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
-                      struct lb_error *err);
+/* Loads the scenarios, each as often as it has variants, and sets them (plan_scenarios.c). */
+int lb_plan_add_scenarios(const struct lb_plan_making *m, struct lb_error *err);
 
-/* Whether a line is for servers of the user's own that this run has not: it then says nothing (plan_cells.c). */
-bool lb_plan_is_elsewhere(const struct lb_expect *expect);
+/* Adds the cells of all scenarios (plan_systems.c). */
+int lb_plan_add_cells(const struct lb_plan_making *m, struct lb_error *err);
 
-/* Adds one cell, unless it is there already. The same results (plan_cells.c). */
-int lb_plan_add_cell(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
-                     const char *system, enum lb_guard guard, struct lb_error *err);
+/* Adds one cell, unless it is there already (plan_cells.c). */
+int lb_plan_add_cell(const struct lb_plan_making *m, const struct lb_scenario *scenario, const char *system,
+                     enum lb_guard guard, struct lb_error *err);
 
+/* Adds the jobs of all cells, and sets their order (plan_jobs.c). */
+int lb_plan_add_jobs(struct lb_plan *plan, const struct lb_plan_request *request);
 /* Sets the order in which the jobs are run, once all of them are there. 0 or -ENOMEM. */
 int lb_plan_set_order(struct lb_plan *plan);
 

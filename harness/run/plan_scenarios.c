@@ -167,8 +167,9 @@ static int load_variant(const struct lb_plan_request *request, size_t index, con
   return r;
 }
 
-static int add_variants(struct lb_plan *plan, const struct lb_plan_request *request, size_t index,
-                        struct lb_error *err) {
+static int add_variants(const struct lb_plan_making *m, size_t index, struct lb_error *err) {
+  struct lb_plan *plan = m->plan;
+  const struct lb_plan_request *request = m->request;
   struct lists lists;
   size_t variants = 1;
   int r = find_lists(request, index, &lists, err);
@@ -235,13 +236,13 @@ static int set_varied(struct lb_scenario *scenario, struct lb_error *err) {
 }
 
 /* The array does not move any more once all are loaded: cells, jobs and expectations point into it. */
-int lb_plan_add_scenarios(struct lb_plan *plan, const struct lb_plan_request *request,
-                          const struct lb_plan_request *plain, struct lb_error *err) {
+int lb_plan_add_scenarios(const struct lb_plan_making *m, struct lb_error *err) {
+  struct lb_plan *plan = m->plan;
   int r = 0;
-  for (size_t i = 0; r == 0 && i < request->scenario_count; i++) r = add_variants(plan, request, i, err);
+  for (size_t i = 0; r == 0 && i < m->request->scenario_count; i++) r = add_variants(m, i, err);
   if (r == 0) r = check_names(plan, err);
-  if (r == 0) r = check_lists(plan, request, err);
-  if (r == 0) r = lb_settings_apply(plan->scenarios, plan->scenario_count, plain->settings, plain->setting_count, err);
+  if (r == 0) r = check_lists(plan, m->request, err);
+  if (r == 0) r = lb_settings_apply(plan->scenarios, plan->scenario_count, m->settings, m->setting_count, err);
   for (size_t i = 0; r == 0 && i < plan->scenario_count; i++)
     if (plan->scenarios[i].varied) r = set_varied(&plan->scenarios[i], err);
   return r;

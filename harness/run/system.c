@@ -147,7 +147,8 @@ char *lb_group_of_protocol(const char *protocol) {
   return ret;
 }
 
-char *lb_groups_expand(const char *systems) {
+/* Each name of a group put as its systems. malloc'd. */
+static char *expand_groups(const char *systems) {
   char *list = NULL, *copy = strdup(systems), *rest = copy;
   size_t size;
   FILE *out = open_memstream(&list, &size);
@@ -163,7 +164,7 @@ char *lb_groups_expand(const char *systems) {
 }
 
 char *lb_systems_expand(const char *systems, bool missing_too) {
-  char *list = lb_groups_expand(systems);
+  char *list = expand_groups(systems);
   char *ret = list ? lb_peers_expand(list, missing_too) : NULL;
   free(list);
   return ret;

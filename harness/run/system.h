@@ -38,9 +38,8 @@ const char *lb_group(const char *name);
 /* The systems of a protocol in the first of the groups standard, all and libraries that has any: "a@x,a@y", malloc'd,
  * "" = none; NULL = no memory. */
 char *lb_group_of_protocol(const char *protocol);
-/* A list of systems with each name of a group put as its systems. malloc'd; NULL = no memory. */
-char *lb_groups_expand(const char *systems);
-/* The same, and `peers` as in lb_peers_expand(). malloc'd; NULL = no memory. */
+/* A list of systems with each name of a group put as its systems, and `peers` as in lb_peers_expand(). malloc'd; NULL =
+ * no memory. */
 char *lb_systems_expand(const char *systems, bool missing_too);
 
 #endif

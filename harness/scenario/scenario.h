@@ -121,7 +121,7 @@ struct lb_scenario {
   bool renew;
   int permits; /* so many may hold at once: a semaphore; 1 = a lock */
   /* option = PROTOCOL.OPTION=VALUE (several): as `-s` sets it, which wins over it. Whether there is such
-   * an option is for whoever knows the protocols (run/plan.c). */
+   * an option is for whoever knows the protocols (run/plan_cells.c). */
   char **options;
   size_t option_count;
 

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which systems a scenario is asked on, and under which guards. There are three ways to ask. A suite has every scenario
+ * on every system under every guard, so that its tables have no hole: its systems are one list for all scenarios,
+ * without names the group `standard` and what any of them names exactly. Else, with names (`-b`, `-g`), the user
+ * decides. Without: the systems that a scenario's [expect] names exactly, and if it has an attack the group `standard`,
+ * or its own `systems`, for which rules say what to expect.
+ *
+ * Names are also given loosely: a protocol without a topology, `*` in a scenario. What that stands for is decided here
+ * and nowhere else. The same cell may be meant several times; it is made once.
+ */
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/registry.h"
+#include "base/error.h"
+#include "fit.h"
+#include "own/own.h"
+#include "plan.h"
+#include "system.h"
+
+/* ---- a list of systems, of one scenario or of all ------------------------------------------------------------ */
+
+struct systems { /* each once; the texts are owned */
+  const struct lb_plan_making *m;
+  const struct lb_scenario *scenarios; /* that are asked on them */
+  size_t scenario_count;
+  char **name;
+  size_t count;
+};
+
+static void clear(struct systems *list) {
+  for (size_t i = 0; i < list->count; i++) free(list->name[i]);
+  free(list->name);
+}
+
+/* "PROTOCOL@TOPOLOGY", in two parts. */
+static int add_name(struct systems *list, const char *protocol, const char *topology) {
+  char *name = NULL;
+  if (asprintf(&name, "%s%s%s", protocol, *topology ? "@" : "", topology) < 0) return -ENOMEM;
+  for (size_t i = 0; i < list->count; i++) {
+    if (strcmp(list->name[i], name) != 0) continue;
+    free(name);
+    return 0;
+  }
+  char **grown = realloc(list->name, (list->count + 1) * sizeof *grown);
+  if (!grown) {
+    free(name);
+    return -ENOMEM;
+  }
+  list->name = grown;
+  list->name[list->count++] = name;
+  return 0;
+}
+
+/* Whether a line is for servers of the user's own that this run has not: it then says nothing. */
+static bool is_elsewhere(const struct lb_expect *expect) {
+  const char *at = strchr(expect->system, '@');
+  for (int i = 0; at && i < LB_OWN_COUNT; i++)
+    if (strcmp(lb_own_kind((enum lb_own_what)i)->topology, at + 1) == 0) return !lb_topology_find(at + 1);
+  return false;
+}
+
+/* What the scenarios name exactly: of one protocol, or of all (NULL). How many, or negative. */
+static int add_stated(struct systems *list, const char *protocol) {
+  int found = 0;
+  size_t length = protocol ? strlen(protocol) : 0;
+  for (size_t s = 0; s < list->scenario_count; s++) {
+    const struct lb_scenario *scenario = &list->scenarios[s];
+    for (size_t i = 0; i < scenario->expect_count; i++) {
+      const char *name = scenario->expect[i].system;
+      if (protocol ? !lb_expect_is_exact(&scenario->expect[i]) : !lb_expect_adds(&scenario->expect[i])) continue;
+      if (is_elsewhere(&scenario->expect[i])) continue;
+      if (protocol && (strncmp(name, protocol, length) != 0 || name[length] != '@')) continue;
+      if (add_name(list, name, "") < 0) return -ENOMEM;
+      found++;
+    }
+  }
+  return found;
+}
+
+/* Those of a group's systems that are of the protocol; `systems` is freed. How many, or negative. */
+static int add_those_of(struct systems *list, char *systems, const char *protocol) {
+  int r = 0, found = 0;
+  size_t length = strlen(protocol);
+  char *rest = systems;
+  if (!systems) return -ENOMEM;
+  for (char *name; r == 0 && (name = strsep(&rest, ","));)
+    if (strncmp(name, protocol, length) == 0 && name[length] == '@') r = add_name(list, name, ""), found++;
+  free(systems);
+  return r < 0 ? r : found;
+}
+
+/* Whether rules say what to expect. */
+static bool has_attack(const struct systems *list) {
+  for (size_t i = 0; i < list->scenario_count; i++)
+    if (list->scenarios[i].attack) return true;
+  return false;
+}
+
+/* Each topology on which the scenario means something; a suite has all. How many, or negative. */
+static int add_topologies(struct systems *list, const struct lb_protocol *protocol) {
+  int r = 0, found = 0;
+  for (const char *const *name = protocol->topologies; r == 0 && *name; name++) {
+    const struct lb_topology *topology = list->m->request->product ? NULL : lb_topology_find(*name);
+    if (topology && !lb_scenario_means_something(list->scenarios, topology)) continue;
+    r = add_name(list, protocol->name, *name), found++;
+  }
+  return r < 0 ? r : found;
+}
+
+/* A protocol alone means its systems in a group, else those that the scenario names, else (a plugin) its topologies,
+ * else the default one, whose cell then says why it cannot. A word that is no protocol stays as it is, and is refused
+ * when its cell is made. */
+static int add_named(struct systems *list, const char *name) {
+  int r = 0;
+  const struct lb_protocol *protocol = lb_protocol_find(name);
+  if (!protocol) return add_name(list, name, "");
+  if (list->m->request->product || has_attack(list)) r = add_those_of(list, lb_group_of_protocol(name), name);
+  if (r == 0) r = add_stated(list, name);
+  if (r == 0) r = add_topologies(list, protocol);
+  if (r == 0) r = add_name(list, name, "");
+  return r < 0 ? r : 0;
+}
+
+/* Protocol after protocol as the registry has them, so that those of one server stand together in the tables. At the
+ * end what is of no protocol: it is refused when its cell is made. */
+static int add_all_stated(struct systems *list) {
+  int r = 0;
+  const struct lb_protocol *protocol;
+  const char *standard = has_attack(list) ? lb_group("standard") : NULL;
+  for (size_t i = 0; r >= 0 && (protocol = lb_protocol_at(i)); i++) {
+    if (protocol->traits & LB_TRAIT_FOREIGN) continue;
+    r = add_those_of(list, strdup(standard ? standard : ""), protocol->name);
+    if (r >= 0) r = add_stated(list, protocol->name);
+  }
+  if (r >= 0) r = add_stated(list, NULL);
+  return r < 0 ? r : 0;
+}
+
+static int find_systems(struct systems *list) {
+  int r = 0;
+  if (!list->m->systems) return add_all_stated(list);
+  char *copy = strdup(list->m->systems), *rest = copy;
+  if (!copy) return -ENOMEM;
+  for (char *name; r == 0 && (name = strsep(&rest, ","));) r = add_named(list, name);
+  free(copy);
+  return r;
+}
+
+/* ---- guards -------------------------------------------------------------------------------------------------- */
+
+/* Whether a line speaks of the protocol of one of these systems, "a@x,b". */
+static bool is_asked_of(const struct lb_expect *expect, const char *systems) {
+  char pattern[96], name[96];
+  snprintf(pattern, sizeof pattern, "%.*s", (int)strcspn(expect->system, "@"), expect->system);
+  for (const char *at = systems; at && *at; at += strcspn(at, ","), at += *at == ',') {
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(at, "@,"), at);
+    if (fnmatch(pattern, name, 0) == 0) return true;
+  }
+  return false;
+}
+
+/* True if the scenario has an [expect] section for this guard with anything in it but foreign locks that this run has
+ * not. */
+static bool states(const struct lb_plan_making *m, const struct lb_scenario *scenario, enum lb_guard guard) {
+  for (size_t i = 0; i < scenario->expect_count; i++) {
+    const struct lb_expect *expect = &scenario->expect[i];
+    if (expect->guard == guard && (!lb_expect_is_foreign(expect) || is_asked_of(expect, m->systems))) return true;
+  }
+  return false;
+}
+
+/* Variants of a scenario have the guards of their file. */
+static unsigned own_guards(const struct lb_plan_request *request, const struct lb_scenario *scenario) {
+  for (size_t i = 0; request->own_guards && i < request->scenario_count; i++)
+    if (strcmp(request->scenario_paths[i], scenario->path) == 0) return request->own_guards[i];
+  return 0;
+}
+
+/* Those of -g alone; else those of the suite; else `none`, and each that the scenario states something for. */
+static bool wants_guard(const struct lb_plan_making *m, const struct lb_scenario *scenario, enum lb_guard guard) {
+  const struct lb_plan_request *request = m->request;
+  if (request->only_guards) return request->only_guards >> guard & 1;
+  unsigned own = own_guards(request, scenario);
+  if (own && !(own >> guard & 1)) return false;
+  if (request->guards) return request->guards >> guard & 1;
+  return request->product || guard == LB_GUARD_NONE || states(m, scenario, guard);
+}
+
+/* ---- nobody has named a system: cells of one scenario under one guard ------------------------------------------ */
+
+struct usual {
+  const struct lb_plan_making *m;
+  const struct lb_scenario *scenario;
+  enum lb_guard guard;
+  struct lb_error *err;
+};
+
+static int add(const struct usual *u, const char *system) {
+  return lb_plan_add_cell(u->m, u->scenario, system, u->guard, u->err);
+}
+
+/* A name that is wrong is the scenario's mistake, so the message names its file. */
+static int add_of_file(const struct usual *u, const char *system, const char *place) {
+  int r = add(u, system);
+  return r == -EINVAL ? lb_error_prefix(u->err, "%s: %s: ", u->scenario->path, place) : r;
+}
+
+static void drop_last(struct lb_plan *plan) {
+  struct lb_cell *cell = &plan->cells[--plan->cell_count];
+  free(cell->options);
+  free(cell->derived);
+}
+
+/* Of a group those that it is asked of, or (`only_meaning`) those of them for which it means something. How many it
+ * means something for, or negative. */
+static int add_group(const struct usual *u, const char *group, bool only_meaning) {
+  struct lb_plan *plan = u->m->plan;
+  int r = 0, found = 0;
+  char *list = strdup(lb_group(group) ? lb_group(group) : ""), *rest = list;
+  if (!list) return -ENOMEM;
+  for (char *name; r == 0 && (name = strsep(&rest, ","));) {
+    size_t before = plan->cell_count;
+    if (!*name || !lb_scenario_asks(u->scenario, name)) continue;
+    r = add(u, name);
+    if (r < 0 || plan->cell_count == before) continue;
+    if (!plan->cells[before].means_nothing) found++;
+    else if (only_meaning) drop_last(plan);
+  }
+  free(list);
+  return r < 0 ? r : found;
+}
+
+/* Those of ours that the scenario's `systems` names in full: a group need not have them. */
+static int add_named_in_file(const struct usual *u) {
+  int r = 0;
+  char *list = strdup(u->scenario->systems ? u->scenario->systems : ""), *rest = list;
+  if (!list) return -ENOMEM;
+  for (char *name; r == 0 && (name = strsep(&rest, ", \t\n"));)
+    if (*name && !strpbrk(name, "*:")) r = add_of_file(u, name, "systems");
+  free(list);
+  return r;
+}
+
+/* The systems that the scenario names in any of its sections, as far as the section of this guard says something of
+ * them. A guard that was asked for and has no section of its own is run on those that are stated without a guard. */
+static int add_stated_cells(const struct usual *u) {
+  enum lb_guard section = states(u->m, u->scenario, u->guard) ? u->guard : LB_GUARD_NONE;
+  int r = 0;
+  for (size_t i = 0; r == 0 && i < u->scenario->expect_count; i++) {
+    const struct lb_expect *expect = &u->scenario->expect[i];
+    if (lb_expect_adds(expect) && !is_elsewhere(expect) && lb_scenario_expect(u->scenario, expect->system, section))
+      r = add_of_file(u, expect->system, "[expect]");
+  }
+  return r;
+}
+
+/* Those of the scenario and the usual ones, or where it means nothing on these all for which it means something. */
+static int add_usual(const struct usual *u) {
+  int r = add_stated_cells(u);
+  if (r < 0 || !u->scenario->attack) return r;
+  r = add_group(u, "standard", false);
+  if (r < 0 || (r > 0 && !u->scenario->systems)) return r < 0 ? r : 0;
+  r = add_group(u, "all", !u->scenario->systems);
+  return r < 0 ? r : add_named_in_file(u);
+}
+
+/* ---- all cells ------------------------------------------------------------------------------------------------- */
+
+static int add_listed(const struct systems *list, const struct lb_scenario *scenario, enum lb_guard guard,
+                      struct lb_error *err) {
+  int r = 0;
+  for (size_t i = 0; r == 0 && i < list->count; i++) r = lb_plan_add_cell(list->m, scenario, list->name[i], guard, err);
+  return r;
+}
+
+/* `list` NULL: nobody has named a system. */
+static int add_cells_of(const struct lb_plan_making *m, const struct lb_scenario *scenario, const struct systems *list,
+                        struct lb_error *err) {
+  int r = 0;
+  for (int g = 0; r == 0 && g < LB_GUARD_COUNT; g++) {
+    enum lb_guard guard = (enum lb_guard)g;
+    if (!wants_guard(m, scenario, guard)) continue;
+    r = list ? add_listed(list, scenario, guard, err) : add_usual(&(struct usual){m, scenario, guard, err});
+  }
+  return r;
+}
+
+int lb_plan_add_cells(const struct lb_plan_making *m, struct lb_error *err) {
+  const struct lb_plan *plan = m->plan;
+  bool all = m->request->product;
+  struct systems list = {.m = m, .scenarios = plan->scenarios, .scenario_count = plan->scenario_count};
+  int r = all ? find_systems(&list) : 0;
+  for (size_t i = 0; r == 0 && i < plan->scenario_count; i++) {
+    struct systems own = {.m = m, .scenarios = &plan->scenarios[i], .scenario_count = 1};
+    if (!all && m->systems) r = find_systems(&own);
+    if (r == 0) r = add_cells_of(m, &plan->scenarios[i], all ? &list : m->systems ? &own : NULL, err);
+    clear(&own);
+  }
+  clear(&list);
+  return r;
+}
