@@ -58,8 +58,9 @@ static void list_members(const struct lb_cluster *cluster, char *buf, size_t siz
   buf[0] = '\0';
   for (size_t i = 0; i < cluster->server_count && len < size; i++) {
     const struct lb_server *server = &cluster->server[i];
+    if (strcmp(server->service, "etcd") != 0) continue; /* it serves others here, as their store */
     url(at, server, server->extra_port[0]);
-    len += (size_t)snprintf(buf + len, size - len, "%s%s=%s", i > 0 ? "," : "", server->name, at);
+    len += (size_t)snprintf(buf + len, size - len, "%s%s=%s", len > 0 ? "," : "", server->name, at);
   }
 }
 

@@ -31,24 +31,9 @@
 
 /* ---- settings -------------------------------------------------------------------------------- */
 
-/* What the primary's standbys are told makes a primary notice within seconds, not a minute, that one
- * was cut off; and a standby that was started before its primary asks again soon. POSIX segments would
- * outlive a killed server. Clients are up to 128. */
 const struct lb_setting lb_pg_settings[] = {
-    {.name = "shared_buffers = ", .stock = "128MB", .faults = "32MB"},
-    {.name = "max_connections = ", .stock = "100", .faults = "200", .measured = "200"},
-    {.name = "dynamic_shared_memory_type = ", .stock = "posix", .faults = "mmap", .measured = "mmap"},
-    {.name = "fsync = ", .stock = "on", .unsynced = "off"},
+    LB_PG_SETTINGS,
     {.name = "full_page_writes = ", .stock = "on", .unsynced = "off"},
-    {.name = "wal_sender_timeout = ", .stock = "60s", .faults = "5s"},
-    {.name = "wal_receiver_timeout = ", .stock = "60s", .faults = "5s"},
-    {.name = "wal_retrieve_retry_interval = ", .stock = "5s", .faults = "100ms", .measured = "100ms"},
-    {.name = "wal_receiver_status_interval = ", .stock = "10s", .faults = "1s"},
-    {.name = "initdb --locale=",
-     .stock = "the machine's",
-     .faults = "C",
-     .measured = "C",
-     .place = LB_SETTING_ELSEWHERE},
     {0},
 };
 
@@ -190,7 +175,7 @@ static int make_template(struct lb_cluster *cluster, const char *postgres, const
 /* Its path in cluster->cache_dir, made now if there is none yet. The version is part of the name, so a cache that
  * outlives an upgrade is not used. The lock is taken before looking: who had to wait for it usually finds the template
  * made. */
-static int find_template(struct lb_cluster *cluster, lb_ns deadline, char *ret, size_t size) {
+int lb_pg_template(struct lb_cluster *cluster, lb_ns deadline, char *ret, size_t size) {
   const char *base = lb_cluster_cache(cluster);
   char *postgres = lb_need_path(LB_NEED_POSTGRES), number[24];
   int fd = -1, r = postgres ? postgres_version(postgres, number, sizeof number) : -ENOENT;
@@ -290,7 +275,7 @@ static int caught_up(struct lb_cluster *cluster, size_t index, size_t leader, lb
 
 static int start(struct lb_cluster *cluster, lb_ns deadline) {
   char template[512];
-  int r = find_template(cluster, deadline, template, sizeof template);
+  int r = lb_pg_template(cluster, deadline, template, sizeof template);
   for (size_t i = 0; i < cluster->data_count && r == 0; i++) {
     r = lb_server_copy_template(cluster, &cluster->server[i], template, MS_OF(deadline, cluster->env));
     if (r == 0) r = configure(cluster, i);

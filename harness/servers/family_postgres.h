@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * family_postgres.h - what PostgreSQL needs and how it is set, with a pooler before it and without. Private to
- * family_postgres.c and family_pooled.c.
+ * family_postgres.h - what PostgreSQL needs and how it is set, with a pooler before it, under Patroni, and
+ * without. Private to family_postgres.c, family_pooled.c and family_patroni.c.
  */
 #ifndef LB_FAMILY_POSTGRES_H
 #define LB_FAMILY_POSTGRES_H
@@ -11,6 +11,25 @@
 #define LB_NEED_POSTGRES "postgres or /usr/lib/postgresql/*/bin/postgres"
 #define LB_NEED_INITDB "initdb or /usr/lib/postgresql/*/bin/initdb"
 
+/* What the primary's standbys are told makes a primary notice within seconds, not a minute, that one
+ * was cut off; and a standby that was started before its primary asks again soon. POSIX segments would
+ * outlive a killed server. Clients are up to 128. */
+#define LB_PG_SETTINGS                                                                                                 \
+  {.name = "shared_buffers = ", .stock = "128MB", .faults = "32MB"},                                                   \
+      {.name = "max_connections = ", .stock = "100", .faults = "200", .measured = "200"},                              \
+      {.name = "dynamic_shared_memory_type = ", .stock = "posix", .faults = "mmap", .measured = "mmap"},               \
+      {.name = "fsync = ", .stock = "on", .unsynced = "off"},                                                          \
+      {.name = "wal_sender_timeout = ", .stock = "60s", .faults = "5s"},                                               \
+      {.name = "wal_receiver_timeout = ", .stock = "60s", .faults = "5s"},                                             \
+      {.name = "wal_retrieve_retry_interval = ", .stock = "5s", .faults = "100ms", .measured = "100ms"},               \
+      {.name = "wal_receiver_status_interval = ", .stock = "10s", .faults = "1s"}, {                                   \
+    .name = "initdb --locale=", .stock = "the machine's", .faults = "C", .measured = "C",                              \
+    .place = LB_SETTING_ELSEWHERE                                                                                      \
+  }
+
 extern const struct lb_setting lb_pg_settings[];
+
+/* The path of a freshly initialised data folder, made now if there is none yet. 0 or -errno with cluster->err. */
+int lb_pg_template(struct lb_cluster *cluster, lb_ns deadline, char *ret, size_t size);
 
 #endif

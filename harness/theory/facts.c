@@ -55,6 +55,8 @@ static const struct lb_term vocabulary[] = {
     {"power", SERVERS, "all|most|nothing", "what it comes back with after a loss of power"},
     {"takeover", SERVERS, "nobody|operator|replicas|majority", "who replaces a lost server"},
     {"alone", SERVERS, "grants|stops", "what a primary does that misses the others for long enough"},
+    {"leads", SERVERS, "ever|key",
+     "how long a primary goes on that nobody deposes: for ever, or as long as it renews a key in a store of others"},
     {"shards", SERVERS, "no|yes", "whether the keys are shared out among several primaries"},
     {"favourite", SERVERS, "no|yes", "whether a replica is promoted for its priority, whatever it has"},
     {"evicts", SERVERS, "no|yes", "whether a server can give keys up when its memory is full"},
