@@ -5,6 +5,7 @@
 #   known.py packages [NAME...]   the Debian packages that are missing, a line each: NAME|for which peers
 #   known.py names [NAME...]      a line each
 #   known.py missing WORD...       a line each, of those NAME[@TOPOLOGY] that cannot run here yet; any other word is passed over
+#   known.py makers [NAME...]      FILE MAKER SOURCE... of each that is compiled here and whose packages are there
 #   known.py npm [NAME...]        ends with 0 where one of them needs modules of npm
 #   known.py list [NAME...]       one line per peer: its version, or why it is skipped
 # Without a NAME the others are about all of them. A NAME that is not there: one line, exit 2.
@@ -72,6 +73,11 @@ def missing_packages(peers):
     return lines
 
 
+def makers(peers):
+    """Of each that is compiled here: the file that is made, its maker, what else that is made of. Without its packages it cannot be."""
+    return [[os.path.basename(peer["there"]), *peer["maker"].split()] for peer in peers.values() if "maker" in peer and all(map(has_package, peer["packages"].split()))]
+
+
 def expected_line(peer):
     """The first line that its adapter has to write."""
     name, _, rest = peer["says"].partition(" ")
@@ -131,6 +137,8 @@ def main():
         print("\n".join(peers))
     elif what == ["missing"]:
         for name in (name for name, peer in peers.items() if not is_there(peer)): print(name)
+    elif what == ["makers"]:
+        for words in makers(peers): print(" ".join(words))
     elif what == ["npm"]:
         sys.exit(0 if needs_npm(peers) else 1)
     elif what == ["packages"]:
@@ -143,7 +151,7 @@ def main():
                     pass
             print("%-18s %s" % (name, "skipped: " + why if why else "%-10s %s" % (peer["version"], peer["summary"])), flush=True)
     else:
-        raise ending.BadInput("known.py: expected names, missing, packages, npm or list, got '%s'" % " ".join(sys.argv[1:]))
+        raise ending.BadInput("known.py: expected names, missing, packages, makers, npm or list, got '%s'" % " ".join(sys.argv[1:]))
 
 
 if __name__ == "__main__":

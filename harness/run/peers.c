@@ -121,7 +121,7 @@ static int take(void *user, const char *section, const char *key, const char *va
   }
   char *place = place_of(&r->section, key, &size);
   if (place && snprintf(place, size, "%s", value) >= (int)size) refuse(r, "a value that is too long");
-  return 1; /* `packages` and `npm` are for ./bench peers */
+  return 1; /* `packages`, `npm` and `maker` are for ./bench peers */
 }
 
 int lb_peers_load(const char *root, struct lb_error *err) {

@@ -288,6 +288,21 @@ peers_are_those_of_these_names() {
   expect_code 0 && expect 'beta  ' && expect 'gamma  ' && [[ $out != *alpha* ]] || { echo "$out" && return 1; }
 }
 
+peers_are_compiled_when_their_maker_is_newer() {
+  local bench=$work/peers/bench folder=$work/peers/peers
+  printf '[%s]\nrun = /nowhere/x\nsays = name=%s\nversion = 1\nlike = x\npackages = %s\nnpm =\nthere = $PEERS/%s.made\nmaker = make-it it.c\nsummary = s\n' \
+    delta{,} '' delta >>"$folder/peers.ini"
+  # shellcheck disable=SC2016 # for the maker
+  printf '#!/bin/sh\necho made >>"$1/delta.made"\n' >"$folder/make-it" && chmod +x "$folder/make-it" && touch "$folder/it.c"
+  call "$bench" peers delta
+  expect_code 0 && expect 'bench: compiling it.c ...' || return
+  call "$bench" peers delta
+  expect_code 0 && [[ $out != *compiling* ]] || { echo "$out" && return 1; }
+  touch -d '+1 minute' "$folder/it.c"
+  call "$bench" peers delta
+  expect_code 0 && expect 'bench: compiling it.c ...'
+}
+
 peers_refuses_what_is_no_name() {
   local bench=$work/peers/bench
   call "$bench" peers bta
@@ -486,6 +501,7 @@ check a_meson_and_a_ninja_that_do_not_run_are_passed_over
 check tells_the_program_how_it_was_called
 check refusal_names_the_command_as_it_was_called "$no_sudo_check"
 check peers_are_those_of_these_names
+check peers_are_compiled_when_their_maker_is_newer
 check peers_refuses_what_is_no_name
 check test_counts_statements_and_ends_with_the_sum
 check test_counts_with_a_broken_python_in_front

@@ -31,7 +31,7 @@ def protocols():
 def of_section(name, peer):
     """What is wrong with it."""
     wrong = ["it has no line '%s'" % line for line in known.LINES if line not in peer]
-    wrong += ["nobody knows its line '%s'" % line for line in peer if line not in known.LINES and line not in ("facts", "museum")]
+    wrong += ["nobody knows its line '%s'" % line for line in peer if line not in known.LINES and line not in ("facts", "maker", "museum")]
     wrong += ["'museum' is '%s', expected the address of a report" % peer["museum"]] if not peer.get("museum", "https://").startswith("https://") else []
     if wrong:
         return wrong
@@ -50,6 +50,7 @@ def of_section(name, peer):
     if not re.fullmatch("%s: .+" % ("signal" if can_tell else "none"), peer["guard"]):
         wrong.append("'guard' is '%s', expected '%s: WHERE ITS MANUAL SAYS SO'" % (peer["guard"], "signal" if can_tell else "none"))
     files = [word for word in peer["run"].split() if word.startswith("peers/")]
+    files += ["peers/" + word for word in peer.get("maker", "").split()]
     wrong += ["%s is not there" % file for file in files if not os.path.exists(os.path.join(ROOT, file))]
     return wrong
 
@@ -109,7 +110,7 @@ def of_table():
 def main():
     peers = known.read()
     folder = os.path.join(ROOT, "peers")
-    adapters = sorted(f for f in os.listdir(folder) if re.search(r"\.(py|js|mjs|java|c)$", f) and f not in SHARED)
+    adapters = sorted(f for f in os.listdir(folder) if re.search(r"\.(py|js|mjs|java|c|go)$", f) and f not in SHARED)
     for name, peer in peers.items():
         tap.check("peers.ini: [%s] is complete" % name, of_section(name, peer))
     for file in adapters:
