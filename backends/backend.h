@@ -218,7 +218,9 @@ enum lb_trait {
   /* A foreign program behind a pipe (foreign.h): each session is a process, stopped and killed with its client. Its
    * -EPROTO says that the program broke the rules of the pipe. It need not have extend, holds and inspect. */
   LB_TRAIT_FOREIGN = 1 << 16,
-  LB_TRAIT_SHARED = 1 << 20,  /* has readers beside writers: readers together, a writer alone */
+  LB_TRAIT_OWN_THREADS =
+      1 << 22,               /* its client library has threads: many clients in one process would be measured by them */
+  LB_TRAIT_SHARED = 1 << 20, /* has readers beside writers: readers together, a writer alone */
   LB_TRAIT_PERMITS = 1 << 21, /* a semaphore: lets in as many as it is told */
   /* What exclusion rests on besides: "Assumes" of the design comment. lb_assumptions has the words. */
   LB_TRAIT_NEEDS_MEMORY = 1 << 17, /* a server that comes back has what it had confirmed */

@@ -276,8 +276,8 @@ const struct lb_protocol lb_zk_careless = {
     .name = "zk-careless",
     .summary = "ZooKeeper's queue without care: believes a node of its earlier session, ignores disconnects",
     .facts = "number=log lost=elsewhere heeds=no names-end=no reentrant=uncounted",
-    .traits =
-        LB_TRAIT_SESSION | LB_TRAIT_NEEDS_RATE | LB_TRAIT_FENCED | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES,
+    .traits = LB_TRAIT_OWN_THREADS | LB_TRAIT_SESSION | LB_TRAIT_NEEDS_RATE | LB_TRAIT_FENCED | LB_TRAIT_FIFO |
+              LB_TRAIT_WAKES | LB_TRAIT_QUEUES,
     .flaws =
         (const struct lb_flaw[]){{"a session that holds is refused like anybody else",
                                   "it takes the node of its hold for that of the new attempt, which has the same name"},
@@ -320,7 +320,8 @@ const struct lb_protocol lb_zk_persistent_sequential = {
     .name = "zk-persistent-sequential",
     .summary = "ZooKeeper's queue made of nodes that stay: a dead waiter blocks all behind it for ever",
     .facts = "number=log lost=elsewhere queue=lasting",
-    .traits = LB_TRAIT_NO_EXPIRY | LB_TRAIT_FENCED | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES,
+    .traits =
+        LB_TRAIT_OWN_THREADS | LB_TRAIT_NO_EXPIRY | LB_TRAIT_FENCED | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES,
     HOOKS,
     .data = &persistent_kind,
 };

@@ -306,7 +306,7 @@ const struct lb_protocol lb_zk_ephemeral = {
     .name = "zk-ephemeral",
     .summary = "one ephemeral node of ZooKeeper, which everybody who waits watches: the herd",
     .facts = "number=log lost=elsewhere",
-    .traits = LB_TRAIT_SESSION | LB_TRAIT_NEEDS_RATE | LB_TRAIT_FENCED | LB_TRAIT_WAKES,
+    .traits = LB_TRAIT_OWN_THREADS | LB_TRAIT_SESSION | LB_TRAIT_NEEDS_RATE | LB_TRAIT_FENCED | LB_TRAIT_WAKES,
     HOOKS,
     .extend = node_extend,
     .doubt = node_doubt,
@@ -340,6 +340,6 @@ const struct lb_protocol lb_zk_persistent = {
     .name = "zk-persistent",
     .summary = "one plain node of ZooKeeper: a dead holder blocks for ever",
     .facts = "number=log lost=elsewhere",
-    .traits = LB_TRAIT_NO_EXPIRY | LB_TRAIT_FENCED | LB_TRAIT_WAKES,
+    .traits = LB_TRAIT_OWN_THREADS | LB_TRAIT_NO_EXPIRY | LB_TRAIT_FENCED | LB_TRAIT_WAKES,
     HOOKS,
 };

@@ -578,8 +578,8 @@ const struct lb_protocol lb_zk_sequential = {
     .name = "zk-sequential",
     .summary = "ZooKeeper's queue of ephemeral sequential nodes, each watching the one before",
     .facts = "number=log lost=elsewhere lost-release=repeated",
-    .traits =
-        LB_TRAIT_SESSION | LB_TRAIT_NEEDS_RATE | LB_TRAIT_FENCED | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES,
+    .traits = LB_TRAIT_OWN_THREADS | LB_TRAIT_SESSION | LB_TRAIT_NEEDS_RATE | LB_TRAIT_FENCED | LB_TRAIT_FIFO |
+              LB_TRAIT_WAKES | LB_TRAIT_QUEUES,
     .options = zk_sequential_options,
     .points = zk_sequential_points,
     .midway = "after-create",

@@ -185,6 +185,7 @@ static void show_workload(const struct lb_scenario *s) {
   printf("; ttl %lld ms%s", (long long)s->ttl_ms, s->renew ? ", renewed while they hold" : "");
   if (s->permits > 1) printf("; %d may hold at once", s->permits);
   if (s->request_ms) printf("; a request is given up after %lld ms", (long long)s->request_ms);
+  if (s->driver == LB_BY_COROUTINE) printf("; one process for each core runs them");
   if (s->kind != LB_KIND_TIMELINE) {
     if (s->keys == 0) printf("; a lock each");
     else printf("; %d lock%s", s->keys, s->keys == 1 ? "" : "s");

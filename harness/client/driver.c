@@ -107,8 +107,7 @@ static _Noreturn void client_main(const struct lb_client *client, const struct l
   _exit(0);
 }
 
-/* What a client library or a plugin prints is not for our own output, and nobody types anything to it. */
-static void speak_into(int output) {
+void lb_driver_speak_into(int output) {
   int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (nothing >= 0) dup2(nothing, STDIN_FILENO);
   dup2(output, STDOUT_FILENO);
@@ -123,7 +122,7 @@ static _Noreturn void become_client(const struct lb_client *client, const struct
   if (getppid() != parent) _exit(1);
   if (ground->prepare) setpgid(0, 0), ground->prepare(client, plan); /* it will not stay alone */
   signal(SIGPIPE, SIG_IGN);
-  if (plan->output > 0) speak_into(plan->output);
+  if (plan->output > 0) lb_driver_speak_into(plan->output);
   close(pair[0]);
   if (client->host->netns >= 0 && setns(client->host->netns, CLONE_NEWNET) < 0) _exit(1);
   client_main(client, plan, ground, pair[1]);

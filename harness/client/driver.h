@@ -5,8 +5,8 @@
  *
  * `process` is a process per client, on its host's network namespace, with a log of its own. `exec` is for a foreign
  * lock: the same, and below that process the foreign program. Its hooks speak the line protocol with it
- * (backends/foreign.h), so events are stamped here and never by the stranger. tests/helpers/driver_threads.c runs several
- * clients in one process: there `writers` is the number of workers, and `gather` starts them.
+ * (backends/foreign.h), so events are stamped here and never by the stranger. `coroutine` runs many clients in a process
+ * for each core: there `writers` is the number of these workers.
  */
 #ifndef LB_DRIVER_H
 #define LB_DRIVER_H
@@ -34,8 +34,12 @@ struct lb_driver {
   void (*end)(struct lb_client *client);
 };
 
-extern const struct lb_driver lb_driver_process, lb_driver_exec;
-/* The one for the clients of this protocol. */
-const struct lb_driver *lb_driver_of(const struct lb_protocol *protocol);
+extern const struct lb_driver lb_driver_process, lb_driver_exec, lb_driver_coroutine;
+/* The one for the clients of this protocol; `coroutines`: many of them are to share a process. */
+const struct lb_driver *lb_driver_of(const struct lb_protocol *protocol, bool coroutines);
+
+/* Of a process that runs clients: what a client library or a plugin prints is not for our own output, and nobody types
+ * anything to it. */
+void lb_driver_speak_into(int output);
 
 #endif

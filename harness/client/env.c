@@ -56,11 +56,21 @@ static lb_ns patience(struct lb_env *env, lb_ns deadline) {
   return process_env(env)->skew && left > slice ? slice : left;
 }
 
+static int true_poll(struct lb_process_env *env, struct pollfd *fds, size_t count, lb_ns most) {
+  struct timespec ts = {.tv_sec = (time_t)(most / LB_NS_PER_S), .tv_nsec = (long)(most % LB_NS_PER_S)};
+  (void)env;
+  return ppoll(fds, count, most == LB_NEVER ? NULL : &ts, NULL);
+}
+
+static void true_sleep_until(struct lb_process_env *env, lb_ns when) {
+  (void)env;
+  lb_clock_sleep_until(when);
+}
+
 static int env_wait_fds(struct lb_env *env, struct pollfd *fds, size_t count, lb_ns deadline) {
   for (;;) {
-    lb_ns left = deadline == LB_NEVER ? 0 : patience(env, deadline);
-    struct timespec ts = {.tv_sec = (time_t)(left / LB_NS_PER_S), .tv_nsec = (long)(left % LB_NS_PER_S)};
-    int n = ppoll(fds, count, deadline == LB_NEVER ? NULL : &ts, NULL);
+    lb_ns left = deadline == LB_NEVER ? LB_NEVER : patience(env, deadline);
+    int n = process_env(env)->poll(process_env(env), fds, count, left);
     if (n > 0 || (n == 0 && left == 0)) return n;
     if (n < 0 && errno != EINTR) return lb_fail(env, -errno, "poll failed: %m");
   }
@@ -68,8 +78,9 @@ static int env_wait_fds(struct lb_env *env, struct pollfd *fds, size_t count, lb
 
 static void env_sleep_until(struct lb_env *env, lb_ns when) {
   lb_ns left;
-  if (!process_env(env)->skew) return lb_clock_sleep_until(when);
-  while ((left = patience(env, when)) > 0) lb_clock_sleep_until(lb_clock_ns() + left);
+  struct lb_process_env *p = process_env(env);
+  if (!p->skew) return p->sleep_until(p, when);
+  while ((left = patience(env, when)) > 0) p->sleep_until(p, lb_clock_ns() + left);
 }
 
 static void env_random(struct lb_env *env, void *buf, size_t size) { lb_rng_bytes(&process_env(env)->rng, buf, size); }
@@ -82,6 +93,8 @@ void lb_env_init(struct lb_process_env *env, uint64_t seed) {
                .sleep_until = env_sleep_until,
                .random = env_random},
       .rng = {seed},
+      .poll = true_poll,
+      .sleep_until = true_sleep_until,
   };
 }
 

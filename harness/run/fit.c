@@ -255,6 +255,17 @@ static void check_machine(struct fitting *f, const struct lb_scenario *scenario)
     miss(f, "setting clocks needs the clock shim, which was not found beside the program");
 }
 
+/* What runs the clients, and how many of them. */
+static void check_driver(struct fitting *f, const struct lb_scenario *scenario) {
+  for (size_t i = 0; i < scenario->client_count_count && scenario->driver == LB_BY_PROCESS; i++)
+    if (scenario->client_counts[i] > LB_CLIENTS_MAX)
+      miss(f, "%d clients are too many processes: expected driver=coroutine", scenario->client_counts[i]);
+  if (scenario->driver != LB_BY_COROUTINE) return;
+  if (f->protocol->traits & LB_TRAIT_FOREIGN) miss(f, "a foreign lock has a process for each client");
+  if (f->protocol->traits & LB_TRAIT_OWN_THREADS)
+    miss(f, "the client library of %s has threads of its own for each client", f->protocol->name);
+}
+
 /* What holds on every machine comes first: a cell that means nothing misses nothing. Then from what
  * stops every cell of the topology to what stops this one, because only the first reason is
  * told. */
@@ -273,6 +284,7 @@ enum lb_verdict lb_fit(const struct lb_scenario *scenario, const struct lb_proto
     if (scenario->premises[i].server.kind == LB_ROLE_PROXY && !topology->family->fronted) miss(f, "%s", no_proxy);
   /* A campaign leaves out the faults that a system has no host for. */
   for (size_t i = 0; i < scenario->fault_count && topology->data_count > 0; i++) check_meaning(f, &scenario->faults[i]);
+  check_driver(f, scenario);
   check_ttl(f, scenario);
   if (why[0]) return LB_NA;
   check_machine(f, scenario);

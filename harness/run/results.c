@@ -367,6 +367,7 @@ json_t *lb_results_scenario(const struct lb_scenario *s) {
       (json_int_t)s->wait_ms, "duration_s", s->duration_s, "warmup_s", s->warmup_s, "settle_s", s->settle_s, "delay_ms",
       (json_int_t)s->delay_ms, "request_ms", (json_int_t)s->request_ms, "renew", s->renew, "storage",
       s->memory_storage ? "memory" : "disk", "round_trip_ms", s->apart ? json_real(s->round_trip_ms) : json_null());
+  if (s->driver != LB_BY_PROCESS) json_object_set_new(workload, "driver", json_string("coroutine"));
   if (s->permits > 1) json_object_set_new(workload, "permits", json_integer(s->permits));
   return json_pack("{s:s, s:s, s:o, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "name", s->name, "base", s->base,
                    "varied", varied_json(s->varied), "title", s->title ? s->title : "", "question",

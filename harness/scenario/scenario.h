@@ -74,7 +74,10 @@ struct lb_expect {
 };
 
 #define LB_CLIENT_COUNTS_MAX 16
-#define LB_CLIENTS_MAX 128 /* largest `clients`, and N of `client N`: a process each */
+#define LB_CLIENTS_MAX 128 /* largest N of `client N`, and `clients` of a process each */
+#define LB_CROWD_MAX 1024  /* largest `clients` */
+
+enum lb_client_driver { LB_BY_PROCESS, LB_BY_COROUTINE }; /* what runs the clients (client/driver.h) */
 
 /* A scenario as it will be played. It owns all its texts and lists; it is given back with
  * lb_scenario_clear(). Defaults are filled in, so nobody has to ask whether a key was given. */
@@ -120,6 +123,7 @@ struct lb_scenario {
   /* renew = yes: a client renews its lease every third of the ttl while it holds (the watchdog). */
   bool renew;
   int permits; /* so many may hold at once: a semaphore; 1 = a lock */
+  int driver;  /* enum lb_client_driver */
   /* option = PROTOCOL.OPTION=VALUE (several): as `-s` sets it, which wins over it. Whether there is such
    * an option is for whoever knows the protocols (run/plan_cells.c). */
   char **options;
@@ -230,6 +234,7 @@ enum lb_scenario_type {
   LB_KEY_REAL,         /* double */
   LB_KEY_YES_NO,       /* bool, `yes` or `no` */
   LB_KEY_STORAGE,      /* bool, `memory` or `disk` */
+  LB_KEY_WORD,         /* int: the place of the value in `words` */
   LB_KEY_OPTION,       /* one more text of `options` */
   LB_KEY_STEP,         /* one more struct lb_step of the timeline or the campaign */
   LB_KEY_FACT,         /* char * */
@@ -253,12 +258,13 @@ enum lb_scenario_key_flag {
 struct lb_scenario_key {
   const char *section, *name;
   enum lb_scenario_type type;
-  unsigned flags;   /* enum lb_scenario_key_flag */
-  const char *unit; /* "ms", "s", or "" */
-  const char *def;  /* the default as one would write it; NULL = none */
-  double min, max;  /* of numbers */
-  const char *help; /* one line */
-  size_t offset;    /* of the field in struct lb_scenario */
+  unsigned flags;           /* enum lb_scenario_key_flag */
+  const char *unit;         /* "ms", "s", or "" */
+  const char *def;          /* the default as one would write it; NULL = none */
+  double min, max;          /* of numbers */
+  const char *help;         /* one line */
+  size_t offset;            /* of the field in struct lb_scenario */
+  const char *const *words; /* LB_KEY_WORD: what it may be; ends with NULL */
 };
 extern const struct lb_scenario_key lb_scenario_keys[]; /* in the order of the sections of a file */
 extern const size_t lb_scenario_key_count;

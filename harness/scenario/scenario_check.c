@@ -263,6 +263,8 @@ static int check_steps(const struct lb_scenario *scenario, int *ret_line, struct
   *ret_line = 0;
   if (scenario->kind == LB_KIND_TIMELINE && scenario->client_count_count > 1)
     return lb_refuse(err, "clients: a timeline has one number of clients, not %zu", scenario->client_count_count);
+  if (scenario->kind == LB_KIND_TIMELINE && scenario->client_counts[0] > LB_CLIENTS_MAX)
+    return lb_refuse(err, "clients: a timeline has at most %d clients", LB_CLIENTS_MAX);
   return 0;
 }
 
@@ -400,10 +402,33 @@ static int check_guards(const struct lb_scenario *scenario, struct lb_error *err
   return 0;
 }
 
+/* A coroutine stops only where it waits, and its connections outlive it: a fault of a client has to be one of a process.
+ */
+static int check_driver(const struct lb_scenario *scenario, int *ret_line, struct lb_error *err) {
+  if (scenario->driver == LB_BY_PROCESS) return 0;
+  for (size_t i = 0; i < scenario->fault_count; i++) {
+    const struct lb_step *fault = &scenario->faults[i];
+    *ret_line = fault->line;
+    if (lb_role_is_client(fault->a) || lb_role_is_client(fault->b))
+      return lb_refuse(err,
+                       "fault = %s: expected driver = process, as no fault reaches one of many clients in a process",
+                       fault->text);
+    if (lb_step_needs(fault, LB_NEED_NETWORK))
+      return lb_refuse(err, "fault = %s: expected driver = process, as the clients of one process share its host",
+                       fault->text);
+  }
+  *ret_line = 0;
+  if (scenario->apart)
+    return lb_refuse(err,
+                     "driver = coroutine: expected no round_trip_ms, as the clients of one process share its host");
+  return 0;
+}
+
 int lb_scenario_check(const struct lb_scenario *scenario, int *ret_line, struct lb_error *err) {
   int r = check_steps(scenario, ret_line, err);
   if (r == 0) r = check_syncs(scenario, ret_line, err);
   if (r == 0) r = check_faults(scenario, ret_line, err);
+  if (r == 0) r = check_driver(scenario, ret_line, err);
   if (r == 0) r = check_guards(scenario, err);
   if (r == 0) r = check_control(scenario, ret_line, err);
   if (r == 0) r = check_proof(scenario, err);

@@ -19,6 +19,8 @@
 #define FIELD(member) offsetof(struct lb_scenario, member)
 #define KEYS_MAX 32
 
+static const char *const drivers[] = {[LB_BY_PROCESS] = "process", [LB_BY_COROUTINE] = "coroutine", NULL};
+
 const struct lb_scenario_key lb_scenario_keys[] = {
     {"scenario", "title", LB_KEY_TEXT, LB_KEY_MANDATORY | LB_KEY_OWN, "", NULL, 0, 0,
      "a few words, for lists and charts", FIELD(title)},
@@ -49,8 +51,9 @@ const struct lb_scenario_key lb_scenario_keys[] = {
      "`yes`: no real clock does this; it shows which clock a lock rests on", FIELD(unreal)},
     {"scenario", "alike", LB_KEY_TEXT, LB_KEY_LINES, "", NULL, 0, 0,
      "why no two locks are expected to come out differently without a guard; refused if two are", FIELD(alike)},
-    {"workload", "clients", LB_KEY_WHOLE_LIST, LB_KEY_MANDATORY | LB_KEY_SET, "", NULL, 1, LB_CLIENTS_MAX,
-     "client processes; `1, 4, 16` makes one trial of each; a timeline has one number", FIELD(client_counts)},
+    {"workload", "clients", LB_KEY_WHOLE_LIST, LB_KEY_MANDATORY | LB_KEY_SET, "", NULL, 1, LB_CROWD_MAX,
+     "clients, more than 128 only with `driver = coroutine`; `1, 4, 16` makes one trial of each; a timeline has one number",
+     FIELD(client_counts)},
     {"workload", "keys", LB_KEY_WHOLE_OR_OWN, LB_KEY_SET | LB_KEY_LOAD, "", "1", 1, 1000000,
      "locks, chosen at random each time; 1 is one hot lock; `own` gives each client a lock that nobody else asks for",
      FIELD(keys)},
@@ -86,6 +89,9 @@ const struct lb_scenario_key lb_scenario_keys[] = {
     {"workload", "permits", LB_KEY_WHOLE, 0, "", "1", 1, LB_CLIENTS_MAX,
      "so many may hold at once, as with a semaphore; 1 is a lock. With more, what they do to the resource is not judged",
      FIELD(permits)},
+    {"workload", "driver", LB_KEY_WORD, LB_KEY_SET | LB_KEY_LOAD, "", "process", 0, 0,
+     "what runs the clients: `process` is one for each, `coroutine` runs many in one process for each core, where no fault stops or kills a client",
+     FIELD(driver), drivers},
     {"workload", "option", LB_KEY_OPTION, LB_KEY_REPEATED, "", NULL, 0, 0,
      "an option of a protocol, PROTOCOL.OPTION=VALUE as `-s` takes it; may stand several times, and `-s` wins over it",
      FIELD(options)},
@@ -167,6 +173,7 @@ const char *lb_scenario_type_name(enum lb_scenario_type type) {
       [LB_KEY_REAL] = "number",
       [LB_KEY_YES_NO] = "`yes` or `no`",
       [LB_KEY_STORAGE] = "`memory` or `disk`",
+      [LB_KEY_WORD] = "word",
       [LB_KEY_OPTION] = "PROTOCOL.OPTION=VALUE",
       [LB_KEY_STEP] = "step",
       [LB_KEY_FACT] = "fact",
@@ -339,6 +346,16 @@ static int set_counts(const struct lb_scenario_key *key, struct lb_scenario *sce
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
+static int set_word(const struct lb_scenario_key *key, int *field, const char *value, struct lb_error *err) {
+  size_t count = 0;
+  for (; key->words[count]; count++)
+    if (strcmp(key->words[count], value) == 0) return *field = (int)count, 0;
+  char what[64];
+  snprintf(what, sizeof what, "%s has no value", key->name);
+  refuse_key(what, value, key->words, count, err);
+  return -EINVAL;
+}
+
 /* Frees what stood there: a scenario is changed in place. */
 static int set_text(char **field, const char *value) {
   char *copy = strdup(value);
@@ -427,6 +444,7 @@ int lb_scenario_key_set(const struct lb_scenario_key *key, struct lb_scenario *s
     case LB_KEY_WHOLE_LIST: return set_counts(key, scenario, value, err);
     case LB_KEY_YES_NO: return set_yes_no(key, field, value, err);
     case LB_KEY_STORAGE: return set_storage(field, value, err);
+    case LB_KEY_WORD: return set_word(key, field, value, err);
     case LB_KEY_OPTION: r = add_option(key, scenario, value, err); break;
     case LB_KEY_STEP:
       if (key->offset == offsetof(struct lb_scenario, steps)) r = add_steps(value, line, scenario, err);

@@ -312,6 +312,7 @@ static int take_over(const struct lb_scenario_key *key, struct lb_scenario *to, 
   switch (key->type) {
     case LB_KEY_TEXT: take_text(field, base); break;
     case LB_KEY_WHOLE:
+    case LB_KEY_WORD:
     case LB_KEY_WHOLE_OR_OWN: *(int *)field = *(int *)base; break;
     case LB_KEY_MS: *(int64_t *)field = *(int64_t *)base; break;
     case LB_KEY_REAL: *(double *)field = *(double *)base; break;

@@ -103,7 +103,7 @@ static bool loses_packets(const struct lb_scenario *scenario) {
 
 struct lb_site_needs lb_site_needs(const struct lb_trial_plan *plan) {
   return (struct lb_site_needs){
-      .clients = (size_t)plan->clients,
+      .clients = plan->scenario->driver == LB_BY_COROUTINE ? 1 : (size_t)plan->clients,
       .network = lb_scenario_needs(plan->scenario, LB_NEED_NETWORK),
       .clocks = lb_scenario_needs(plan->scenario, LB_NEED_CLOCKS),
       .late_ms = latest_ms(plan->scenario),
@@ -164,7 +164,7 @@ int lb_site_enter(struct lb_stage *s) {
   s->target.shared = s->memory->shared;
   s->target.shared_size = s->memory->shared_size;
   for (size_t i = 0; i < s->client_count; i++) {
-    struct lb_host *host = &s->net.host[s->cluster.server_count + i];
+    struct lb_host *host = &s->net.host[s->cluster.server_count + i % s->site.has.clients];
     s->client[i].host = host;
     snprintf(host->name, sizeof host->name, "%s", s->client[i].name);
   }

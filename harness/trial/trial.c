@@ -183,7 +183,7 @@ static int run(struct lb_stage *s, const struct lb_trial_plan *plan, struct lb_o
 static void heat(struct lb_stage *s, const struct lb_trial_plan *plan) {
   static struct lb_scenario scenario;
   static struct lb_trial_plan heating;
-  size_t clients = plan->pool ? plan->pool->needs.clients : (size_t)plan->clients;
+  size_t clients = plan->pool ? plan->pool->needs.clients : lb_site_needs(plan).clients;
   lb_heat_plan(plan, &scenario, &heating);
   set_stage(s, &heating);
   if (lb_crew_gather(s) < 0) return;

@@ -38,6 +38,12 @@ check 'told: safe' [ "$(column told verdict)" = safe ]
 says told '"waits": "told"'
 says told '"wake": true'
 
+# The same clients in one process for each core: more of them than a process each would be allowed to.
+run many redis-token@redis -s driver=coroutine -s clients=256 -s keys=own
+check 'many: safe' [ "$(column many verdict)" = safe ]
+check 'many: all of them are served' within "$(column many client_min)" 1 10000000
+says many '"driver": "coroutine"'
+
 for system in pg-row@pg pg-lease@pg; do
   protocol=${system%@*}
   run "$protocol" "$system" -s hold_ms=1 -s "$protocol.wake=yes"

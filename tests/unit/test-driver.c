@@ -320,6 +320,7 @@ static void who_hangs_runs_until_it_is_told_to_go_on(void **state) {
       UNDER(run_by, who_hangs_runs_until_it_is_told_to_go_on)
 
 int main(void) {
-  const struct CMUnitTest tests[] = {ALL(lb_driver_process), ALL(lb_driver_exec), ALL(driver_threads)};
+  const struct CMUnitTest tests[] = {ALL(lb_driver_process), ALL(lb_driver_exec), ALL(lb_driver_coroutine),
+                                     ALL(driver_threads)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

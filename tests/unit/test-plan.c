@@ -576,6 +576,17 @@ static void with_steps(struct world *w, const char *steps) {
   scenario(w, "a", text);
 }
 
+TEST_WITH(many_clients_in_a_process_need_a_library_without_threads, set_up, tear_down) {
+  struct world *w = *state;
+  w->request.scenario_count = 0;
+  scenario(w, "a", HEAD "[workload]\nclients = 4, 256\n[expect]\n* = safe\n");
+  assert_skip(w, "local", "none", "256 clients are too many processes: expected driver=coroutine");
+  SETTINGS(w, "driver=coroutine");
+  assert_skip(w, "local", "none", "");
+  assert_skip(w, "zk-ephemeral@zk", "none",
+              "the client library of zk-ephemeral has threads of its own for each client");
+}
+
 TEST_WITH(a_guard_needs_what_it_looks_at, set_up, tear_down) {
   struct world *w = *state;
   with_steps(w, "step = client 1 acquire within 1s\n");

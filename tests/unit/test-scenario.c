@@ -235,6 +235,29 @@ TEST(a_timeline_may_renew_and_set_clocks) {
   lb_scenario_clear(&s);
 }
 
+TEST(many_clients_in_a_process_have_no_faults_of_their_own) {
+  struct lb_scenario s =
+      good(SCENARIO "[workload]\nclients = 1024\ndriver = coroutine\n" EXPECT "[campaign]\nfault = kill primary\n");
+  assert_int_equal(s.driver, LB_BY_COROUTINE);
+  assert_int_equal(lb_scenario_set(&s, "driver", "process", &err), 0);
+  assert_int_equal(s.driver, LB_BY_PROCESS);
+  assert_int_equal(lb_scenario_set(&s, "driver", "fibre", &err), -EINVAL);
+  assert_string_equal(err.text, "-s: driver has no value 'fibre': expected process or coroutine");
+  lb_scenario_clear(&s);
+  refused(
+      SCENARIO WORKLOAD "driver = coroutine\n" EXPECT "[campaign]\nfault = kill primary\nfault = pause holder\n",
+      "f.ini:12: fault = pause holder: expected driver = process, as no fault reaches one of many clients in a process");
+  refused(
+      SCENARIO WORKLOAD "driver = coroutine\n" EXPECT "[campaign]\nfault = cut primary from replicas\n",
+      "f.ini:11: fault = cut primary from replicas: expected driver = process, as the clients of one process share its host");
+  refused(SCENARIO WORKLOAD "driver = coroutine\nround_trip_ms = 1\n" EXPECT,
+          "f.ini:7: driver = coroutine: expected no round_trip_ms, as the clients of one process share its host");
+  refused(SCENARIO WORKLOAD "driver = coroutine\n" EXPECT "[timeline]\nstep = client 1 acquire within 1s\n",
+          "f.ini:7: a timeline has no driver: expected it only without [timeline]");
+  refused(SCENARIO "[workload]\nclients = 129\n" EXPECT "[timeline]\nstep = client 1 acquire within 1s\n",
+          "f.ini:6: clients: a timeline has at most 128 clients");
+}
+
 TEST(a_campaign_is_a_load_with_faults_and_memory) {
   struct lb_scenario s =
       good(SCENARIO
@@ -432,7 +455,7 @@ TEST(unknown_keys_are_named_with_the_nearest) {
   refused(
       SCENARIO "[workload]\nclient = 2\n",
       "f.ini:6: [workload] has no key 'client', did you mean 'clients'? expected clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, "
-      "duration_s, warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, permits or option");
+      "duration_s, warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, permits, driver or option");
   refused(
       "[campaign]\nevery_s = 1\n",
       "f.ini:2: [campaign] has no key 'every_s', did you mean 'every_ms'? expected fault, every_ms, lasts_ms, progress_ms or delayed_restart");
@@ -506,9 +529,9 @@ TEST(numbers_are_plain_and_in_range) {
 }
 
 TEST(lists_of_clients_are_checked_one_by_one) {
-  refused("[workload]\nclients = 1, x\n", "f.ini:2: clients = x: expected a whole number from 1 to 128");
-  refused("[workload]\nclients = 1,,2\n", "f.ini:2: clients = : expected a whole number from 1 to 128");
-  refused("[workload]\nclients = 129\n", "f.ini:2: clients = 129: expected a whole number from 1 to 128");
+  refused("[workload]\nclients = 1, x\n", "f.ini:2: clients = x: expected a whole number from 1 to 1024");
+  refused("[workload]\nclients = 1,,2\n", "f.ini:2: clients = : expected a whole number from 1 to 1024");
+  refused("[workload]\nclients = 1025\n", "f.ini:2: clients = 1025: expected a whole number from 1 to 1024");
   refused("[workload]\nclients = 1, 4, 1\n", "f.ini:2: clients: 1 stands there twice");
   refused("[workload]\nclients = 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17\n",
           "f.ini:2: clients: expected at most 16 numbers");
@@ -1060,21 +1083,21 @@ TEST(set_refuses_as_the_file_does_and_changes_nothing) {
   set_refused(&s, "ttl_ms", "", "-s: ttl_ms is empty: expected whole number");
   set_refused(
       &s, "ttl", "5",
-      "-s: cannot set 'ttl': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s, warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, every_ms, lasts_ms, progress_ms or delayed_restart");
+      "-s: cannot set 'ttl': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s, warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, driver, every_ms, lasts_ms, progress_ms or delayed_restart");
   set_refused(
       &s, "trails", "5",
       "-s: cannot set 'trails', did you mean 'trials'? expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, "
-      "duration_s, warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, every_ms, lasts_ms, progress_ms or delayed_restart");
+      "duration_s, warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, driver, every_ms, lasts_ms, progress_ms or delayed_restart");
   set_refused(
       &s, "title", "x",
-      "-s: cannot set 'title': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s, warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, every_ms, lasts_ms, progress_ms or delayed_restart");
+      "-s: cannot set 'title': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s, warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, driver, every_ms, lasts_ms, progress_ms or delayed_restart");
   set_refused(&s, "clients", "1",
               "-s: clients = 1: some-name: step = client 2 acquire within 1s: names client 2, but clients = 1");
   set_refused(&s, "renew", "maybe", "-s: renew = maybe: expected yes or no");
   set_refused(
       &s, "past_lease", "yes",
       "-s: cannot set 'past_lease': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s, "
-      "warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, every_ms, lasts_ms, progress_ms or delayed_restart");
+      "warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, driver, every_ms, lasts_ms, progress_ms or delayed_restart");
   set_refused(&s, "every_ms", "50", "-s: every_ms = 50: some-name has no campaign");
   set_refused(&s, "lasts_ms", "50", "-s: lasts_ms = 50: some-name has no campaign");
   set_refused(&s, "duration_s", "3", "-s: duration_s = 3: some-name has a timeline, and a timeline has no duration_s");
