@@ -10,6 +10,7 @@
 #ifndef LB_CLI_H
 #define LB_CLI_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,6 +29,7 @@ struct lb_args;
 
 int lb_cli_run(const struct lb_args *args);
 int lb_cli_suite(const struct lb_args *args);
+int lb_cli_merge(const struct lb_args *args);
 int lb_cli_list(const struct lb_args *args);
 int lb_cli_show(const struct lb_args *args);
 int lb_cli_doctor(const struct lb_args *args);
@@ -94,7 +96,10 @@ struct lb_args {
   const char *words[LB_ARGS_MAX]; /* what is no option */
   int word_count;
   const char *resume;  /* folder of a stopped run */
-  const char *resumed; /* the same, in the arguments of that run: set by lb_resume() alone */
+  const char *resumed; /* the same, in the arguments of that run: set by lb_call_again() alone */
+  const char *shard;   /* "I/N"; "" = not shared out, whatever the environment says */
+  const char *const
+      *merged; /* folders of shards, NULL behind the last: what they have is the run. By lb_call_again() */
   const char *systems, *out, *export, *against, *junit; /* `systems` may be of several -b, "a,b" */
   unsigned guards;                                      /* a bit each; 0 = not said */
   /* Names of the protocols that --plugin loaded, "a,b": what -b defaults to. */
@@ -143,6 +148,7 @@ enum {
   LB_ARG_ALL = 1 << 18,    /* --all, of a story */
   LB_ARG_LIST = 1 << 19,   /* --markdown */
   LB_ARG_PLAY = 1 << 20,   /* -j -o, beside --plugin */
+  LB_ARG_MERGE = 1 << 21,  /* -o -v, beside --json */
 };
 
 /* Of lb_args_parse(): --help is among them. */
@@ -223,6 +229,9 @@ int lb_carry_out(const struct lb_order *order);
 /* `--resume DIR`: calls the command of that run again as it was called then, with its seed and in its folder. An exit
  * code. */
 int lb_resume(const struct lb_args *args);
+/* Calls the command of a stopped run or of shards again, whose head is that of `folder`, to go on there, or to make one
+ * run of `merged` (NULL = none). An exit code. */
+int lb_call_again(const struct lb_args *args, const json_t *head, const char *folder, const char *const *merged);
 /* `run --against TOOL` (cli_against.c): this build and another one take turns, and what came of it is compared. A turn
  * takes about `turn_s`. An exit code. */
 int lb_run_against(const struct lb_args *args, double turn_s);

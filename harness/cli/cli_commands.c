@@ -26,6 +26,8 @@
 static const struct lb_cli_command commands[] = {
     {"run", lb_cli_run, LB_ARG_RUN | LB_ARG_JSON | LB_ARG_AGAINST | LB_ARG_OWN, "SCENARIO...",
      "runs scenarios (names or .ini files) and prints verdicts", NULL},
+    {"merge", lb_cli_merge, LB_ARG_MERGE | LB_ARG_JSON, "DIR...",
+     "makes one run of the folders of its shards, or of all shards in a folder", NULL},
     {"suite", lb_cli_suite, LB_ARG_RUN | LB_ARG_JSON | LB_ARG_OWN, "SUITE",
      "runs the scenarios of a suite, draws charts and a report",
      "SUITE is one of `list suites`, or an .ini file of your own: docs/scenarios.md describes its form.\n"},
@@ -268,7 +270,7 @@ struct lb_room lb_room_now(struct lb_jobs jobs) {
 }
 
 static bool is_over_soon(const struct lb_tally *tally, const struct lb_estimate *e) {
-  return tally->plan->job_count - tally->done <= FEW_TRIALS && e->whole_s <= FEW_S;
+  return tally->wanted - tally->done <= FEW_TRIALS && e->whole_s <= FEW_S;
 }
 
 /* Without the table it is a guess, which is corrected while the run goes on. What is over soon anyway does not wait to
@@ -294,7 +296,7 @@ int lb_announce(const struct lb_tally *tally, struct lb_jobs jobs, struct lb_est
   char about[40];
   int r = estimate(tally, jobs, ret);
   if (r < 0 || is_over_soon(tally, ret)) return r;
-  size_t left = tally->plan->job_count - tally->done;
+  size_t left = tally->wanted - tally->done;
   lb_live_about(ret->whole_s, about, sizeof about);
   fprintf(stderr, "%zu trial%s, %s here\n", left, left == 1 ? "" : "s", about);
   return 0;

@@ -22,6 +22,7 @@
 #include "run/junit.h"
 #include "run/plan.h"
 #include "run/results.h"
+#include "run/shard.h"
 #include "scenario/scenario.h"
 #include "show/display.h"
 #include "show/live.h"
@@ -121,6 +122,7 @@ static int show(const struct lb_tally *tally, const struct lb_run_info *info, co
   if (screen) print_screen(tally, info->verdict, dir->final, order);
   else print_summary(tally, info->verdict, dir->final);
   if (order->draw && tally->done == tally->plan->job_count) lb_draw_report(dir->final, screen);
+  else if (info->shards) lb_say("When all %d shards are there: %s merge DIR...", info->shards, lb_called());
   else lb_say("Draw it: %s report %s", lb_called(), dir->final);
   if (has_variants(tally->plan)) lb_say("compare its variants: %s compare %s", lb_called(), dir->final);
   return info->exit_code;
@@ -211,8 +213,14 @@ static int try_junit(const struct lb_args *args) {
   return 0;
 }
 
+/* 0, or -EINTR if some of the shards are missing. */
+static int look_for_gaps(struct session *s) {
+  size_t left = s->tally.wanted - s->tally.done;
+  return left ? lb_error(&s->err, -EINTR, "%zu trials are in none of these folders", left) : 0;
+}
+
 static int play(struct session *s) {
-  int stopped = run_trials(s), kept = write_results(s, stopped);
+  int stopped = s->order->args->merged ? look_for_gaps(s) : run_trials(s), kept = write_results(s, stopped);
   int unwritten = kept == 0 ? write_junit(s) : 0;
   if (stopped == 0 && kept == 0) {
     int code = show(&s->tally, &s->info, &s->dir, s->order);
@@ -223,11 +231,35 @@ static int play(struct session *s) {
   return tell_stopped(s, kept);
 }
 
-/* A new folder, or that of a stopped run. */
+/* A new folder, or that of a stopped run. -o names the folder of all shards. */
 static int open_folder(struct session *s) {
   const struct lb_args *args = s->order->args;
+  char part[40] = "", label[200], out[PATH_MAX];
   if (args->resumed) return lb_rundir_reopen(&s->dir, args->resumed, &s->err);
-  return lb_rundir_open(&s->dir, lb_results_folder(), s->order->label, args->out, &s->err);
+  if (s->info.shards) snprintf(part, sizeof part, "shard-%d-of-%d", s->info.shard, s->info.shards);
+  snprintf(label, sizeof label, "%s%s%s", s->order->label, *part ? "-" : "", part);
+  snprintf(out, sizeof out, "%s%s%s", args->out ? args->out : "", *part ? "/" : "", part);
+  return lb_rundir_open(&s->dir, lb_results_folder(), label, args->out ? out : NULL, &s->err);
+}
+
+/* What the shards of a run have, as one. */
+static int take_shards(struct session *s) {
+  int r = 0;
+  for (const char *const *from = s->order->args->merged; r == 0 && *from; from++)
+    r = lb_journal_take(&s->journal, s->dir.partial, *from, &s->tally, &s->info, &s->err);
+  return r == 0 ? lb_journal_add_all(&s->journal, s->dir.partial, &s->tally, &s->info, &s->err) : r;
+}
+
+/* Leaves the tally what this shard has to play. */
+static int take_part(struct session *s) {
+  struct lb_error err;
+  char path[4000];
+  struct lb_times times;
+  snprintf(path, sizeof path, "%s/" LB_SCENARIOS "/times.csv", lb_root());
+  lb_times_read(path, &times, &err); /* without it, lengths are guessed, and by all shards alike */
+  int r = lb_shard_take(&s->tally, (struct lb_shard){s->info.shard, s->info.shards}, &times);
+  lb_times_clear(&times);
+  return r < 0 ? lb_error(&s->err, r, "out of memory") : 0;
 }
 
 /* The guardian is told last: from then on a tool that is killed leaves the results of what it has decided. */
@@ -238,8 +270,11 @@ static int prepare(struct session *s, const struct lb_plan *plan) {
   int r = lb_run_info_ask(&s->info, plan, s->dir.partial);
   if (r == 0) r = lb_tally_begin(plan, &s->tally);
   if (r < 0) return lb_error(&s->err, r, "out of memory");
+  r = take_part(s);
+  if (r < 0) return r;
   r = args->resumed ? lb_journal_resume(&s->journal, s->dir.partial, &s->tally, &s->info, &s->err)
                     : lb_journal_begin(&s->journal, s->dir.partial, plan, &s->info, &s->err);
+  if (r == 0 && args->merged) r = take_shards(s);
   if (r < 0) return r;
   lb_rundir_forget_drawn(&s->dir);
   s->of = (struct lb_part_of){plan, &s->info, &s->dir};
@@ -248,9 +283,13 @@ static int prepare(struct session *s, const struct lb_plan *plan) {
 }
 
 /* From a plan to results and an exit code. The folder comes first, because a trial writes into it. */
-static int execute(const struct lb_plan *plan, const struct lb_order *order) {
+static int execute(const struct lb_plan *plan, const struct lb_order *order, struct lb_shard shard) {
   struct session s = {.order = order,
-                      .info = {.argv = order->args->argv, .argc = order->args->argc, .sittings = 1},
+                      .info = {.argv = order->args->argv,
+                               .argc = order->args->argc,
+                               .sittings = 1,
+                               .shard = shard.index,
+                               .shards = shard.of},
                       .journal = {.fd = -1}};
   int r = try_junit(order->args);
   if (r) return r;
@@ -306,6 +345,25 @@ static int read_expects(const struct lb_args *args, struct lb_expect ret[LB_GUAR
   return r;
 }
 
+/* Which shard this is, and the seed that all of them have in common. A judge is not shared out. 0, or an exit code after
+ * one line on stderr. */
+static int find_shard(const struct lb_order *order, struct lb_shard *ret, uint64_t *ret_seed) {
+  const struct lb_args *args = order->args;
+  struct lb_error err;
+  uint64_t job = 0;
+  *ret = (struct lb_shard){0};
+  if (args->shard && *args->shard && lb_shard_parse(args->shard, ret, &err) < 0)
+    return lb_complain(LB_EXIT_USAGE, "%s", err.text);
+  if (!args->shard && !order->tell && !args->against) lb_shard_of_engine(ret, &job);
+  if (ret->of && args->against)
+    return lb_complain(LB_EXIT_USAGE, "--shard: two builds that are compared take turns on one machine");
+  if (ret->of && !args->has_seed && !job)
+    return lb_complain(LB_EXIT_USAGE, "shard %d of %d: expected --seed, the same for all of them", ret->index, ret->of);
+  *ret_seed = args->has_seed ? args->seed : job ? job % 1000000 : lb_random_seed();
+  if (ret->of && !args->shard) lb_complain(0, "plays shard %d of %d, as the environment says", ret->index, ret->of);
+  return 0;
+}
+
 /* What is wrong with scenarios, systems and settings is found by the plan, before a folder is made
  * or a server is started. */
 int lb_carry_out(const struct lb_order *order) {
@@ -314,7 +372,10 @@ int lb_carry_out(const struct lb_order *order) {
   struct lb_expect expects[LB_GUARD_COUNT];
   size_t expect_count;
   if (read_expects(order->args, expects, &expect_count) < 0) return LB_EXIT_USAGE;
-  int code = lb_own_begin(order->args);
+  struct lb_shard shard;
+  uint64_t seed;
+  int code = find_shard(order, &shard, &seed);
+  if (code == 0) code = lb_own_begin(order->args);
   if (code) return code;
   bool asked = order->args->systems || order->args->plugins[0];
   char *own = lb_own_at(0) ? lb_own_systems(asked ? systems_of(order) : NULL) : NULL;
@@ -336,7 +397,7 @@ int lb_carry_out(const struct lb_order *order) {
                                     .keep_logs = order->args->keep_logs,
                                     .strict = order->args->strict,
                                     .reuse = order->args->reuse,
-                                    .seed = order->args->has_seed ? order->args->seed : lb_random_seed()};
+                                    .seed = seed};
   int r = lb_plan_make(&request, &plan, &err);
   if (r == -ENXIO) code = LB_EXIT_MISSING; /* which libraries are missing has been said */
   else if (r < 0) code = lb_complain(LB_EXIT_USAGE, "%s", err.text);
@@ -344,7 +405,7 @@ int lb_carry_out(const struct lb_order *order) {
     if (lb_own_at(0) && !asked)
       lb_complain(0, "runs %s, the lock to use on these servers; -b all runs the others, too", own);
     code = order->begin ? order->begin(order->data, &plan) : 0;
-    if (code == 0) code = order->args->against ? take_turns(&plan, order->args) : execute(&plan, order);
+    if (code == 0) code = order->args->against ? take_turns(&plan, order->args) : execute(&plan, order, shard);
     lb_plan_clear(&plan);
   }
   free(own);
@@ -400,64 +461,5 @@ int lb_cli_suite(const struct lb_args *args) {
                            .draw = true};
   int code = lb_carry_out(&order);
   lb_suite_clear(&suite);
-  return code;
-}
-
-/* ---- --resume DIR: the arguments of the stopped run are taken apart again, in the folder where it was called -- */
-
-/* Everything else is said by the run itself. */
-static bool has_others(const struct lb_args *args) {
-  static const char *const may[] = {"--resume", "-j", "--jobs", "--json", "-v", "--verbose"};
-  for (int i = 1; i < args->argc; i++) {
-    const char *word = args->argv[i];
-    bool known = word[0] != '-' || (word[0] == '-' && word[1] == 'j');
-    for (size_t m = 0; m < sizeof may / sizeof *may; m++)
-      known |= strncmp(word, may[m], strlen(may[m])) == 0 && strchr("=", word[strlen(may[m])]);
-    if (!known) return true;
-  }
-  return args->word_count > 0;
-}
-
-/* Takes apart `argv` of the journal and carries it out. The texts of `head` live as long as the run. */
-static int call_again(const struct lb_args *args, const json_t *head, const char *folder) {
-  const json_t *words = json_object_get(head, "argv");
-  char *argv[LB_ARGS_MAX * 4];
-  int argc = 0;
-  for (; argc < (int)json_array_size(words) && argc + 1 < (int)(sizeof argv / sizeof *argv); argc++)
-    argv[argc] = (char *)json_string_value(json_array_get(words, (size_t)argc));
-  argv[argc] = NULL;
-  const struct lb_cli_command *command = argv[0] ? lb_cli_command_find(argv[0]) : NULL;
-  if (!command || !(command->takes & (LB_ARG_RUN | LB_ARG_JUDGE)))
-    return lb_complain(LB_EXIT_USAGE, "%s/resume.json: expected the arguments of a run, a suite or a judge", folder);
-  if (chdir(json_string_value(json_object_get(head, "cwd"))) < 0)
-    return lb_complain(LB_EXIT_USAGE, "%s: the folder where it was started is gone: %s: %s", folder,
-                       json_string_value(json_object_get(head, "cwd")), strerror(errno));
-  struct lb_args again;
-  int r = lb_args_parse(argc, argv, command->takes, &again);
-  if (r != 0) return LB_EXIT_USAGE;
-  again.resumed = folder;
-  again.out = NULL;
-  again.has_seed = true;
-  again.seed = (uint64_t)json_integer_value(json_object_get(head, "seed"));
-  again.json = args->json;
-  again.verbose = args->verbose;
-  if (args->jobs) again.jobs = args->jobs;
-  return command->run(&again);
-}
-
-int lb_resume(const struct lb_args *args) {
-  struct lb_error err;
-  char folder[PATH_MAX];
-  if (has_others(args))
-    return lb_complain(LB_EXIT_USAGE,
-                       "--resume %s: expected nothing beside it but -j, -v and --json: the rest is as it was",
-                       args->resume);
-  if (!realpath(args->resume, folder))
-    return lb_complain(LB_EXIT_USAGE, "--resume %s: expected the folder of a run that was stopped: %s", args->resume,
-                       strerror(errno));
-  json_t *head = lb_journal_read(folder, &err);
-  if (!head) return lb_complain(LB_EXIT_USAGE, "--resume %s", err.text);
-  int code = call_again(args, head, folder);
-  json_decref(head);
   return code;
 }

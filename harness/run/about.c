@@ -83,11 +83,14 @@ int lb_run_info_ask(struct lb_run_info *info, const struct lb_plan *plan, const 
   strftime(info->started_utc, sizeof info->started_utc, "%Y-%m-%dT%H:%M:%SZ", &tm);
   lb_machine_read(&info->before, run_dir);
   lb_about_namespaces(info->namespaces, sizeof info->namespaces);
-  return ask_versions(info, plan);
+  info->machines = json_pack("[o]", lb_about_machine(&info->before, info->before.load, info->namespaces));
+  return info->machines ? ask_versions(info, plan) : -ENOMEM;
 }
 
 void lb_run_info_clear(struct lb_run_info *info) {
   free(info->versions);
+  json_decref(info->machines);
+  info->machines = NULL;
   info->versions = NULL;
   info->version_count = 0;
 }

@@ -40,7 +40,9 @@ struct lb_run_info {
   double seconds; /* of all sittings */
   int sittings;   /* 1 = it was never stopped and resumed */
   int jobs;
+  int shard, shards; /* 1..shards; 0 = the run is not shared out */
   struct lb_machine before;
+  json_t *machines; /* owned: where its trials were played, as lb_about_machine() has them */
   /* Set by the caller when all trials are over. */
   double load_after;
   /* "root", "user", or "none: why". */

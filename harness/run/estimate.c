@@ -274,7 +274,8 @@ static double play_left(const struct lb_estimate *e, const struct lb_tally *tall
   struct lb_effort *left = e->effort + e->count;
   size_t count = 0;
   for (size_t i = 0; i < e->count; i++)
-    if (!tally->jobs[tally->plan->order[i]].done) left[count++] = e->effort[i];
+    if (!tally->jobs[tally->plan->order[i]].done && !tally->jobs[tally->plan->order[i]].elsewhere)
+      left[count++] = e->effort[i];
   return lb_estimate_play(left, count, &e->room);
 }
 

@@ -36,8 +36,9 @@ const char *lb_exit_meaning(long long code);
  * lock its verdict comes first (lb_lock_verdict()), and what was expected after it. */
 enum lb_exit lb_exit_of_run(const struct lb_tally *tally, char *line, size_t size);
 
-/* The same of a run that was stopped: LB_EXIT_STOPPED, unless all of it was done by then. The line begins with how much
- * is decided. */
+/* The same of a run that may have been stopped: LB_EXIT_STOPPED, unless all of it was done by then. Of a shard that has
+ * played its part LB_EXIT_OK, whatever came of it: who merges the shards is told. The line begins with how much is
+ * decided. */
 enum lb_exit lb_exit_of_stopped(const struct lb_tally *tally, char *line, size_t size);
 
 /* ---- What a run says of the user's own lock: one that came by --plugin or --exec, or one on

@@ -22,11 +22,12 @@
 #include "exit.h"
 #include "results.h"
 
-enum { PATH = 4200, FORMAT = 1 };
+enum { PATH = 4200, FORMAT = 2 };
 
 struct record {
-  uint64_t job;   /* its index in the plan */
-  double seconds; /* of the run, when it ended */
+  uint64_t job;     /* its index in the plan */
+  uint64_t machine; /* place in "machines" of the head */
+  double seconds;   /* of the run, when it ended */
   struct lb_outcome outcome;
   uint64_t sum; /* of all before it */
 };
@@ -102,11 +103,12 @@ static int write_head(const char *folder, const struct lb_plan *plan, const stru
   char path[PATH], cwd[PATH], text[20];
   snprintf(path, sizeof path, "%s/resume.json", folder);
   digest_text(digest(plan, info), text);
-  json_t *head =
-      json_pack("{s:i, s:o, s:o, s:s, s:I, s:I, s:s, s:I, s:s, s:i}", "format", FORMAT, "tool", lb_about_tool(), "argv",
-                lb_about_argv(info->argv, info->argc), "cwd", getcwd(cwd, sizeof cwd) ? cwd : "/", "seed",
-                (json_int_t)plan->seed, "trials", (json_int_t)plan->job_count, "plan", text, "record_bytes",
-                (json_int_t)sizeof(struct record), "started_utc", info->started_utc, "sittings", info->sittings);
+  json_t *head = json_pack("{s:i, s:o, s:o, s:s, s:I, s:I, s:s, s:I, s:s, s:i, s:[i,i], s:O}", "format", FORMAT, "tool",
+                           lb_about_tool(), "argv", lb_about_argv(info->argv, info->argc), "cwd",
+                           getcwd(cwd, sizeof cwd) ? cwd : "/", "seed", (json_int_t)plan->seed, "trials",
+                           (json_int_t)plan->job_count, "plan", text, "record_bytes", (json_int_t)sizeof(struct record),
+                           "started_utc", info->started_utc, "sittings", info->sittings, "shard", info->shard,
+                           info->shards, "machines", info->machines);
   return lb_about_write(head, path);
 }
 
@@ -147,6 +149,7 @@ static int check_head(const char *folder, const json_t *head, const struct lb_pl
   json_t *tool = lb_about_tool();
   bool same = json_equal(json_object_get(head, "tool"), tool) &&
               json_integer_value(json_object_get(head, "format")) == FORMAT &&
+              json_is_array(json_object_get(head, "machines")) &&
               json_integer_value(json_object_get(head, "record_bytes")) == (json_int_t)sizeof(struct record);
   const char *commit = json_string_value(json_object_get(json_object_get(head, "tool"), "commit"));
   json_decref(tool);
@@ -162,19 +165,56 @@ static int check_head(const char *folder, const json_t *head, const struct lb_pl
       folder);
 }
 
+static bool is_same(const json_t *a, const json_t *b) { return (!a && !b) || json_equal(a, b); }
+
+/* The place of a machine in `machines`, where it is added if it is not there. Its load does not count. */
+static int place_of(json_t *machines, json_t *machine) {
+  static const char *const same[] = {"hostname", "cpu", "cores", "memory_mib"};
+  size_t i;
+  json_t *known;
+  json_array_foreach(machines, i, known) {
+    size_t k = 0;
+    while (k < sizeof same / sizeof *same &&
+           is_same(json_object_get(known, same[k]), json_object_get(machine, same[k])))
+      k++;
+    if (k == sizeof same / sizeof *same) return (int)i;
+  }
+  json_array_append(machines, machine);
+  return (int)i;
+}
+
+/* Speeds of different machines are never put side by side. */
+static int check_machines(const struct lb_tally *tally, const char *folder, struct lb_error *err) {
+  for (size_t i = 0; i < tally->plan->job_count; i++) {
+    const struct lb_job_result *done = &tally->jobs[i];
+    if (!done->done || !lb_job_measures(done->job) || done->machine == tally->machine) continue;
+    for (size_t k = 0; k < tally->plan->job_count; k++) {
+      const struct lb_job_result *left = &tally->jobs[k];
+      if (!left->done && !left->elsewhere && lb_job_measures(left->job) &&
+          strcmp(left->job->plan.scenario->base, done->job->plan.scenario->base) == 0)
+        return lb_refuse(err, "%s: %s measures speed, expected the machine that has played its other trials", folder,
+                         left->job->plan.scenario->base);
+    }
+  }
+  return 0;
+}
+
 /* Reading ends with the first record that is not whole or not of the plan. Where that is. */
 static off_t read_records(int fd, struct lb_tally *tally, double *ret_seconds) {
   struct record record;
   off_t good = 0;
+  int here = tally->machine;
   while (pread(fd, &record, sizeof record, good) == (ssize_t)sizeof record) {
     if (record.sum != lb_hash(LB_HASH_BEGIN, &record, offsetof(struct record, sum)) ||
         record.job >= tally->plan->job_count)
       break;
     struct lb_job_result *result = &tally->jobs[record.job];
+    tally->machine = (int)record.machine;
     if (!result->done) lb_tally_add(tally, result, &record.outcome);
     *ret_seconds = record.seconds;
     good += (off_t)sizeof record;
   }
+  tally->machine = here;
   return good;
 }
 
@@ -199,13 +239,76 @@ int lb_journal_resume(struct lb_journal *journal, const char *folder, struct lb_
   if (started) snprintf(info->started_utc, sizeof info->started_utc, "%s", started);
   info->sittings = 1 + (int)json_integer_value(json_object_get(head, "sittings"));
   int r = check_head(folder, head, tally->plan, info, err);
+  json_t *machines = json_incref(json_object_get(head, "machines"));
   json_decref(head);
-  if (r < 0) return r;
+  if (r < 0) return json_decref(machines), r;
+  tally->machine = place_of(machines, json_array_get(info->machines, 0));
+  json_decref(info->machines);
+  info->machines = machines;
   reserve(folder, tally->plan);
   r = open_records(journal, folder, tally->plan);
   if (r == 0 && ftruncate(journal->fd, read_records(journal->fd, tally, &journal->before_s)) < 0) r = -errno;
-  if (r == 0) r = write_head(folder, tally->plan, info);
+  if (r < 0) fail(r, folder, err);
+  else r = check_machines(tally, folder, err);
+  if (r == 0 && (r = write_head(folder, tally->plan, info)) < 0) fail(r, folder, err);
   if (r < 0) lb_journal_close(journal);
+  return r;
+}
+
+/* A shard's files are named after its trials, and no other shard has them. */
+static int take_files(const char *from, const char *to) {
+  static const char *const folders[] = {"histories", "parts", "faults", "schedules", "logs"};
+  char source[PATH], target[PATH];
+  int r = 0;
+  for (size_t i = 0; r == 0 && i < sizeof folders / sizeof *folders; i++) {
+    snprintf(source, sizeof source, "%s/%s", from, folders[i]);
+    snprintf(target, sizeof target, "%s/%s", to, folders[i]);
+    r = lb_link_tree(source, target);
+  }
+  return r;
+}
+
+/* Adds what `part` has, whose machines are `machines`. */
+static int add_part(struct lb_tally *tally, const struct lb_tally *part, const char *from, const json_t *machines,
+                    struct lb_run_info *info, struct lb_error *err) {
+  int here = tally->machine, r = 0;
+  for (size_t i = 0; r == 0 && i < part->plan->job_count; i++) {
+    const struct lb_job_result *result = &part->jobs[i];
+    if (!result->done) continue;
+    if (tally->jobs[i].done)
+      r = lb_refuse(err, "%s: has %s, which another of these folders has, too", from, result->job->plan.name);
+    tally->machine = place_of(info->machines, json_array_get(machines, (size_t)result->machine));
+    if (r == 0) lb_tally_add(tally, &tally->jobs[i], &result->outcome);
+  }
+  tally->machine = here;
+  return r;
+}
+
+int lb_journal_take(struct lb_journal *journal, const char *folder, const char *from, struct lb_tally *tally,
+                    struct lb_run_info *info, struct lb_error *err) {
+  struct lb_tally part = {0};
+  double seconds = 0;
+  json_t *head = lb_journal_read(from, err);
+  int r = head ? check_head(from, head, tally->plan, info, err) : -EINVAL;
+  if (r == 0 && (r = lb_tally_begin(tally->plan, &part)) < 0) lb_error(err, r, "out of memory");
+  if (r == 0 && (r = journal_load(from, &part, &seconds)) < 0) lb_error(err, r, "%s: %s", from, strerror(-r));
+  if (r == 0) r = add_part(tally, &part, from, json_object_get(head, "machines"), info, err);
+  if (r == 0 && (r = take_files(from, folder)) < 0)
+    lb_error(err, r, "cannot copy the files of %s: %s", from, strerror(-r));
+  const char *started = json_string_value(json_object_get(head, "started_utc"));
+  if (started && strcmp(started, info->started_utc) < 0)
+    snprintf(info->started_utc, sizeof info->started_utc, "%s", started);
+  if (seconds > journal->before_s) journal->before_s = seconds;
+  lb_tally_clear(&part);
+  json_decref(head);
+  return r;
+}
+
+int lb_journal_add_all(const struct lb_journal *journal, const char *folder, const struct lb_tally *tally,
+                       const struct lb_run_info *info, struct lb_error *err) {
+  int r = write_head(folder, tally->plan, info);
+  for (size_t i = 0; r == 0 && i < tally->plan->job_count; i++)
+    if (tally->jobs[i].done) r = lb_journal_add(journal, tally, &tally->jobs[i]);
   return r < 0 ? fail(r, folder, err) : 0;
 }
 
@@ -217,6 +320,7 @@ int lb_journal_add(const struct lb_journal *journal, const struct lb_tally *tall
   struct record record;
   memset(&record, 0, sizeof record); /* also between its members: all of it is summed */
   record.job = (uint64_t)(result - tally->jobs);
+  record.machine = (uint64_t)result->machine;
   record.seconds = lb_journal_seconds(journal);
   record.outcome = result->outcome;
   record.sum = lb_hash(LB_HASH_BEGIN, &record, offsetof(struct record, sum));
@@ -255,8 +359,8 @@ static void remove_tables(const char *folder) {
 }
 
 int lb_part_keep(const struct lb_tally *tally, struct lb_run_info *info, struct lb_rundir *dir, struct lb_error *err) {
-  if (tally->done == 0 && tally->plan->job_count > 0) return -ENOENT;
-  bool whole = tally->done == tally->plan->job_count;
+  if (tally->done == 0 && tally->wanted > 0) return -ENOENT;
+  bool whole = tally->done == tally->plan->job_count && !info->shards; /* a shard's journal is what is merged */
   for (size_t i = 0; i < tally->plan->job_count; i++)
     if (!tally->jobs[i].done) lb_rundir_forget(dir->partial, tally->jobs[i].job->plan.name);
   make_room(dir->partial);

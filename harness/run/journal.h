@@ -28,10 +28,18 @@ struct lb_journal {
 int lb_journal_begin(struct lb_journal *journal, const char *folder, const struct lb_plan *plan,
                      const struct lb_run_info *info, struct lb_error *err);
 /* Reads the journal of a run of this plan back into a tally of which nothing is done, and goes on with
- * it. Sets started_utc and sittings in `info`. 0 (release likewise); -EINVAL with one line in err if it
- * is of another build, plan or server version, or broken; other -errno with err. */
+ * it. Sets started_utc, sittings and machines in `info`. 0 (release likewise); -EINVAL with one line in err if it
+ * is of another build, plan or server version, or broken, or would measure a scenario on a second machine; other -errno with err. */
 int lb_journal_resume(struct lb_journal *journal, const char *folder, struct lb_tally *tally, struct lb_run_info *info,
                       struct lb_error *err);
+/* Of the merge of shards: adds the outcomes in the folder `from` of one of them to the tally, and its files to `folder`.
+ * The journal has them after lb_journal_add_all(). 0; -EINVAL with one line in err if it is of another build, plan or
+ * server version, or has a trial that is there already; other -errno with err. */
+int lb_journal_take(struct lb_journal *journal, const char *folder, const char *from, struct lb_tally *tally,
+                    struct lb_run_info *info, struct lb_error *err);
+/* Writes down all that is done, and the machines. 0 or -errno with err. */
+int lb_journal_add_all(const struct lb_journal *journal, const char *folder, const struct lb_tally *tally,
+                       const struct lb_run_info *info, struct lb_error *err);
 /* Appends the outcome of a job of the tally's plan. 0 or -errno: that trial is then played again. */
 int lb_journal_add(const struct lb_journal *journal, const struct lb_tally *tally, const struct lb_job_result *result);
 /* How long all sittings took until now. */

@@ -232,7 +232,7 @@ static void csv_text(const char *text, FILE *out) {
 /* The columns that are no counters. Those in between follow from the table of counters
  * (history/counter.h). */
 static const char columns_before[] = "scenario,system,guard,clients,trial,seed,verdict,why",
-                  columns_after[] = ",storage,history";
+                  columns_after[] = ",storage,machine,history";
 
 /* The counters between these columns; trial NULL = their names. `met` has the conditions that this
  * trial meets: a counter that does not apply is an empty field, never 0. */
@@ -263,7 +263,7 @@ static void trial_row(const struct lb_job_result *trial, FILE *out) {
   csv_text(x->why, out);
   csv_counters(trial, (measured ? LB_IF_MEASURED : 0) | (p->scenario->kind == LB_KIND_CAMPAIGN ? LB_IF_CAMPAIGN : 0),
                out);
-  fprintf(out, ",%s,", p->topology->own ? "own" : p->scenario->memory_storage ? "memory" : "disk");
+  fprintf(out, ",%s,%d,", p->topology->own ? "own" : p->scenario->memory_storage ? "memory" : "disk", trial->machine);
   if (x->history_kept) fprintf(out, "histories/%s.hist", p->name);
   putc('\n', out);
 }
@@ -391,6 +391,10 @@ static json_t *lock_verdict_json(const struct lb_tally *tally) {
   return verdict == LB_VERDICT_NONE ? json_null() : json_string(lb_verdict_name(verdict));
 }
 
+static json_t *shard_json(const struct lb_run_info *info) {
+  return info->shards ? json_sprintf("%d/%d", info->shard, info->shards) : json_null();
+}
+
 /* json_pack() takes over what stands under `o`. */
 static json_t *run_json(const struct lb_tally *tally, const struct lb_run_info *info) {
   const struct lb_plan *plan = tally->plan;
@@ -398,15 +402,15 @@ static json_t *run_json(const struct lb_tally *tally, const struct lb_run_info *
   for (size_t i = 0; i < plan->scenario_count; i++)
     json_array_append_new(scenarios, lb_results_scenario(&plan->scenarios[i]));
   return json_pack(
-      "{s:i, s:s, s:o, s:o, s:s, s:f, s:i, s:I, s:i, s:I, s:I, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:i, s:s}",
+      "{s:i, s:s, s:o, s:o, s:s, s:f, s:i, s:I, s:i, s:I, s:I, s:b, s:o, s:o, s:O, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:i, s:s}",
       "schema_version", 1, "id", info->id, "tool", lb_about_tool(), "argv", lb_about_argv(info->argv, info->argc),
       "started_utc", info->started_utc, "seconds", info->seconds, "sittings", info->sittings, "seed",
       (json_int_t)plan->seed, "jobs", info->jobs, "trials", (json_int_t)plan->job_count, "done",
-      (json_int_t)tally->done, "partial", tally->done < plan->job_count, "machine",
-      lb_about_machine(&info->before, info->load_after, info->namespaces), "servers", servers_json(info), "settings",
-      results_settings(plan), "scenarios", scenarios, "cells", lb_results_cells(tally), "control", control_json(tally),
-      "verdict", info->verdict, "lock_verdict", lock_verdict_json(tally), "exit_code", info->exit_code, "exit_meaning",
-      lb_exit_meaning(info->exit_code));
+      (json_int_t)tally->done, "partial", tally->done < plan->job_count, "shard", shard_json(info), "machine",
+      lb_about_machine(&info->before, info->load_after, info->namespaces), "machines", info->machines, "servers",
+      servers_json(info), "settings", results_settings(plan), "scenarios", scenarios, "cells", lb_results_cells(tally),
+      "control", control_json(tally), "verdict", info->verdict, "lock_verdict", lock_verdict_json(tally), "exit_code",
+      info->exit_code, "exit_meaning", lb_exit_meaning(info->exit_code));
 }
 
 static int write_run(const struct lb_tally *tally, const struct lb_run_info *info, const char *dir,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A plan as a source of jobs. All of them are wanted.
+ * A plan as a source of jobs. All of them are wanted, but for those of other shards.
  */
 #include "runner.h"
 
@@ -54,9 +54,9 @@ int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, int most,
   size_t count = tally->plan->job_count;
   struct runner r = {.tally = tally, .progress = progress, .taken = calloc(count + 1, sizeof *r.taken)};
   if (!r.taken) return lb_error(err, -ENOMEM, "out of memory");
-  for (size_t i = 0; i < count; i++) r.taken[i] = tally->jobs[i].done;
+  for (size_t i = 0; i < count; i++) r.taken[i] = tally->jobs[i].done || tally->jobs[i].elsewhere;
   r.source = (struct lb_source){
-      .of = &r, .left = count - tally->done, .next = next, .begun = begun, .ended = ended, .tick = tick};
+      .of = &r, .left = tally->wanted - tally->done, .next = next, .begun = begun, .ended = ended, .tick = tick};
   int result = lb_engine_run(&r.source, dir, most, err);
   free(r.taken);
   return result;

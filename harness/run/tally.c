@@ -284,12 +284,14 @@ int lb_tally_begin(const struct lb_plan *plan, struct lb_tally *ret) {
                                                                           : LB_SKIPPED};
   }
   for (size_t i = 0; i < plan->job_count; i++) ret->jobs[i].job = &plan->jobs[i];
+  ret->wanted = plan->job_count;
   return 0;
 }
 
 void lb_tally_add(struct lb_tally *tally, struct lb_job_result *result, const struct lb_outcome *outcome) {
   result->outcome = *outcome;
   result->done = true;
+  result->machine = tally->machine;
   tally->done++;
   lb_cell_add(&tally->cells[result->job->cell], outcome);
   keep_why(tally, result->job->cell);

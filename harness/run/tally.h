@@ -12,7 +12,9 @@
 
 struct lb_job_result {
   const struct lb_job *job;
-  bool done; /* the outcome is there */
+  bool done;      /* the outcome is there */
+  bool elsewhere; /* another shard plays it (shard.h) */
+  int machine;    /* where it was played: its place among those of the run, from 0 */
   struct lb_outcome outcome;
 };
 
@@ -33,8 +35,9 @@ struct lb_tally {
   const struct lb_plan *plan;
   struct lb_cell_sum *cells;  /* as many as the plan has, in its order */
   struct lb_job_result *jobs; /* the same */
-  /* How many jobs have an outcome. */
-  size_t done;
+  /* How many jobs have an outcome, and how many this process is to play. */
+  size_t done, wanted;
+  int machine; /* this one */
 };
 
 /* Nothing is done yet. 0 (release with lb_tally_clear(); the plan must live longer) or -ENOMEM. */

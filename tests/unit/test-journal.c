@@ -22,7 +22,7 @@ struct world {
 static void plan_of_seed(struct world *w, struct lb_plan *ret, uint64_t seed) {
   static char path[4096];
   const char *root = getenv("LB_SOURCE_DIR"), *paths[] = {path};
-  snprintf(path, sizeof path, "%s/scenarios/speed/control.ini", root ? root : ".");
+  snprintf(path, sizeof path, "%s/scenarios/speed/contention.ini", root ? root : ".");
   struct lb_plan_request request = {
       .scenario_paths = paths, .scenario_count = 1, .systems = "local", .trials = 4, .seed = seed};
   if (lb_plan_make(&request, ret, &w->err) < 0) fail_msg("%s", w->err.text);
@@ -35,6 +35,7 @@ static int set_up(void **state) {
   snprintf(w->folder, sizeof w->folder, "/tmp/test-journal.XXXXXX");
   if (!mkdtemp(w->folder)) return -1;
   w->info = (struct lb_run_info){.argv = words, .argc = 1, .sittings = 1, .started_utc = "then"};
+  w->info.machines = json_pack("[{s:s, s:i}]", "hostname", "here", "cores", 2);
   plan_of_seed(w, &w->plan, 7);
   if (lb_journal_begin(&w->journal, w->folder, &w->plan, &w->info, &w->err) < 0) fail_msg("%s", w->err.text);
   return lb_tally_begin(&w->plan, &w->tally);
@@ -46,6 +47,7 @@ static int tear_down(void **state) {
   lb_tally_clear(&w->tally);
   lb_plan_clear(&w->plan);
   lb_remove_tree(w->folder);
+  json_decref(w->info.machines);
   free(w);
   return 0;
 }
@@ -153,4 +155,99 @@ TEST_WITH(a_folder_without_a_journal_is_refused, set_up, tear_down) {
   struct world *w = *state;
   assert_null(lb_journal_read("/tmp", &w->err));
   assert_non_null(strstr(w->err.text, "expected the folder of a run that was stopped"));
+}
+
+/* ---- machines and shards ----------------------------------------------------------------------------------------- */
+
+static void play_on(struct world *w, const char *hostname, struct lb_tally *ret) {
+  struct lb_run_info info = {
+      .argv = words, .argc = 1, .machines = json_pack("[{s:s, s:i}]", "hostname", hostname, "cores", 2)};
+  struct lb_journal journal;
+  lb_journal_close(&w->journal);
+  assert_int_equal(lb_tally_begin(&w->plan, ret), 0);
+  int r = lb_journal_resume(&journal, w->folder, ret, &info, &w->err);
+  lb_journal_close(&journal);
+  json_decref(info.machines);
+  if (r != (strcmp(hostname, "here") == 0 ? 0 : -EINVAL)) fail_msg("%d: %s", r, w->err.text);
+}
+
+/* The scenario measures speed. */
+TEST_WITH(no_second_machine_measures_on, set_up, tear_down) {
+  struct world *w = *state;
+  struct lb_tally tally;
+  end(w, 0, LB_SAFE, "");
+  play_on(w, "there", &tally);
+  assert_non_null(strstr(w->err.text, "expected the machine"));
+  lb_tally_clear(&tally);
+  play_on(w, "here", &tally);
+  assert_int_equal(tally.done, 1);
+  assert_int_equal(tally.jobs[0].machine, 0);
+  lb_tally_clear(&tally);
+}
+
+struct parts {
+  struct world *of[2];
+};
+
+/* Two folders of one plan, each with two of its jobs, which other machines have played. */
+static int set_up_parts(void **state) {
+  struct parts *p = calloc(1, sizeof *p);
+  for (size_t i = 0; i < 2; i++) {
+    void *world = NULL;
+    if (set_up(&world) < 0) return -1;
+    p->of[i] = world;
+  }
+  json_object_set_new(json_array_get(p->of[1]->info.machines, 0), "hostname", json_string("there"));
+  assert_int_equal(
+      lb_journal_add_all(&p->of[1]->journal, p->of[1]->folder, &p->of[1]->tally, &p->of[1]->info, &p->of[1]->err), 0);
+  *state = p;
+  return 0;
+}
+
+static int tear_down_parts(void **state) {
+  struct parts *p = *state;
+  for (size_t i = 0; i < 2; i++) {
+    void *world = p->of[i];
+    tear_down(&world);
+  }
+  free(p);
+  return 0;
+}
+
+/* What is taken of both, into a third folder. */
+static int take(const struct parts *p, struct world *into) {
+  for (size_t i = 0; i < 2; i++) {
+    int r = lb_journal_take(&into->journal, into->folder, p->of[i]->folder, &into->tally, &into->info, &into->err);
+    if (r < 0) return r;
+  }
+  return 0;
+}
+
+TEST_WITH(shards_add_up, set_up_parts, tear_down_parts) {
+  const struct parts *p = *state;
+  void *third;
+  end(p->of[0], 0, LB_SAFE, "");
+  end(p->of[1], 2, LB_VIOLATED, "seen");
+  assert_int_equal(set_up(&third), 0);
+  struct world *into = third;
+  assert_int_equal(take(p, into), 0);
+  assert_int_equal(into->tally.done, 2);
+  assert_int_equal(into->tally.jobs[0].machine, 0);
+  assert_int_equal(into->tally.jobs[2].machine, 1);
+  assert_string_equal(into->tally.jobs[2].outcome.why, "seen");
+  assert_int_equal(json_array_size(into->info.machines), 2);
+  tear_down(&third);
+}
+
+TEST_WITH(a_trial_of_two_shards_is_refused, set_up_parts, tear_down_parts) {
+  const struct parts *p = *state;
+  void *third;
+  end(p->of[0], 1, LB_SAFE, "");
+  end(p->of[1], 1, LB_SAFE, "");
+  assert_int_equal(set_up(&third), 0);
+  struct world *into = third;
+  assert_int_equal(take(p, into), -EINVAL);
+  assert_non_null(strstr(into->err.text, p->of[1]->folder));
+  assert_non_null(strstr(into->err.text, into->plan.jobs[1].plan.name));
+  tear_down(&third);
 }
