@@ -82,7 +82,7 @@ int lb_fail(struct lb_env *env, int negative_errno, const char *format, ...) __a
 
 /* If a protocol cannot use a password or TLS, it refuses with one clear error. It never goes on without. */
 struct lb_endpoint {
-  const char *service; /* "redis", "sentinel", "zookeeper", "postgres", "mariadb", "memcached", "etcd" */
+  const char *service; /* "redis", "sentinel", "zookeeper", "postgres", "mariadb", "memcached", "etcd", "nats" */
   const char *host;    /* a name, or a numeric address, of IPv6 without brackets */
   uint16_t port;
   bool tls; /* encrypted, or not at all */

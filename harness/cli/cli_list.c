@@ -57,9 +57,9 @@ void lb_print_traits(unsigned traits) {
  * behind them all. */
 static const struct {
   const char *service, *title;
-} servers[] = {{"redis", "Redis"},     {"zookeeper", "ZooKeeper"}, {"postgres", "PostgreSQL"},
-               {"mariadb", "MariaDB"}, {"memcached", "memcached"}, {"etcd", "etcd"},
-               {NULL, "none"}};
+} servers[] = {
+    {"redis", "Redis"},         {"zookeeper", "ZooKeeper"}, {"postgres", "PostgreSQL"}, {"mariadb", "MariaDB"},
+    {"memcached", "memcached"}, {"etcd", "etcd"},           {"nats", "NATS"},           {NULL, "none"}};
 enum { SERVER_COUNT = sizeof servers / sizeof *servers };
 
 /* By the topology that it runs on by default. A topology that only a plugin knows has no servers of ours. */

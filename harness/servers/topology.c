@@ -258,6 +258,21 @@ static const struct lb_topology topologies[] = {
      .detector_ms = 500,
      .keeps = LB_KEEPS_AS_ASKED,
      .start_ms = 380},
+    {.name = "nats",
+     .summary = "one NATS server with JetStream, which acknowledges what is not on its disk yet",
+     .family = &lb_family_nats,
+     .data_count = 1,
+     .keeps = LB_KEEPS_AS_ASKED,
+     .facts = "power=most",
+     .start_ms = 100},
+    {.name = "nats-x3",
+     .summary = "a cluster of three NATS servers with JetStream, which acknowledge what is not on their disks yet",
+     .family = &lb_family_nats,
+     .data_count = 3,
+     .detector_ms = 9000,
+     .keeps = LB_KEEPS_AS_ASKED,
+     .facts = "power=most",
+     .start_ms = 400},
 };
 enum { TOPOLOGY_COUNT = sizeof topologies / sizeof *topologies, ADDED_MAX = 16 };
 

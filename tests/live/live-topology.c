@@ -27,6 +27,7 @@
 
 #include "backends/maria_server.h"
 #include "backends/memcached_util.h"
+#include "backends/nats_util.h"
 #include "backends/redis_util.h"
 #include "base/clock.h"
 #include "client/env.h"
@@ -396,6 +397,53 @@ static const char *memcached_says(struct trial *t, const struct lb_server *s, co
   return reply.line;
 }
 
+/* Its answer as text, or "". Without a subject: what it knows itself, asked through its system account. */
+static const char *nats_says(struct trial *t, const struct lb_server *s, const char *subject, const char *body) {
+  static char said[16384];
+  char own[120];
+  struct nats_conn conn = {.fd = -1};
+  struct nats_reply reply = {0};
+  struct lb_endpoint at = {.host = s->host->address, .port = s->port};
+  if (!subject) at.user = at.password = "operator";
+  if (nats_open(&conn, &t->env.base, &at, in_s(2)) == 0) {
+    snprintf(own, sizeof own, "$SYS.REQ.SERVER.%s.JSZ", conn.server_id);
+    nats_call(&conn, &(struct nats_request){subject ? subject : own, NULL, body}, in_s(10), &reply);
+  }
+  nats_close(&conn);
+  size_t size = reply.said ? json_dumpb(reply.said, said, sizeof said - 1, JSON_COMPACT) : 0;
+  said[size < sizeof said ? size : 0] = '\0';
+  json_decref(reply.said);
+  return said;
+}
+
+/* The stream, or while there is none the cluster's own log. */
+static bool nats_leads(struct trial *t, const struct lb_server *s) {
+  char leader[60];
+  const char *said = nats_says(t, s, NULL, "{\"accounts\":true,\"streams\":true}");
+  const char *stream = strstr(said, "\"stream_detail\"");
+  snprintf(leader, sizeof leader, "\"leader\":\"%s\"", s->name);
+  return has(stream ? stream : said, leader);
+}
+
+static bool nats_writes(struct trial *t, const struct lb_server *s) {
+  char stream[120];
+  snprintf(stream, sizeof stream,
+           "{\"name\":\"kept\",\"subjects\":[\"kept\"],\"storage\":\"file\",\"num_replicas\":%zu}",
+           t->cluster.data_count);
+  return has(nats_says(t, s, "$JS.API.STREAM.CREATE.kept", stream), "\"config\"") &&
+         has(nats_says(t, s, "kept", ""), "\"seq\"");
+}
+
+static void nats_is_ready(struct trial *t) {
+  struct lb_cluster *c = &t->cluster;
+  size_t leaders = 0;
+  int p = lb_cluster_primary(c, in_s(1));
+  for (size_t i = 0; i < c->data_count; i++) leaders += nats_leads(t, &c->server[i]);
+  check(t, p >= 0 && (c->data_count == 1 || (leaders == 1 && nats_leads(t, &c->server[p]))), "the primary leads alone");
+  check(t, has(nats_says(t, &c->server[0], "$JS.API.STREAM.NAMES", ""), "\"total\":0"), "it has no stream yet");
+  check(t, nats_writes(t, &c->server[0]), "it takes one and a write"); /* whose leader counts from now on */
+}
+
 static void is_ready(struct trial *t) {
   const struct lb_topology *topology = t->cluster.topology;
   bool asks = is(topology->family->service, "redis") ||
@@ -409,6 +457,7 @@ static void is_ready(struct trial *t) {
   else if (is(topology->family->service, "mariadb")) maria_is_ready(t);
   else if (is(topology->family->service, "memcached"))
     check(t, is(memcached_says(t, &t->cluster.server[0], "mg " PROBE "\r\n"), "EN"), "it is empty");
+  else if (is(topology->family->service, "nats")) nats_is_ready(t);
   else postgres_is_ready(t);
 }
 
@@ -420,6 +469,7 @@ static bool accepts_writes(struct trial *t, const struct lb_server *s) {
   if (is(s->service, "etcd")) return has(etcd_says(s, "/v3/kv/put", "{\"key\":\"cHJvYmU=\"}"), "revision");
   if (is(s->service, "mariadb")) return is(maria_says(t, s, "SELECT @@read_only"), "0");
   if (is(s->service, "memcached")) return is(memcached_says(t, s, "ms " PROBE " 1\r\n1\r\n"), "HD");
+  if (is(s->service, "nats")) return nats_writes(t, s);
   return t->cluster.data_count == 1 || has(zookeeper_says(s, "mntr"), "zk_server_state\tleader");
 }
 
@@ -449,7 +499,7 @@ static void can_be_paused(struct trial *t) {
   PQfinish(session);
 }
 
-static bool claims_to_lead(const struct lb_server *s);
+static bool claims_to_lead(struct trial *t, const struct lb_server *s);
 
 /* Until the Sentinels would promote a replica again. */
 static void await_replicas(struct trial *t) {
@@ -492,6 +542,8 @@ static bool remember(struct trial *t, const struct lb_server *s, bool write) {
   if (is(s->service, "mariadb"))
     return is(maria_says(t, s, write ? "CREATE DATABASE IF NOT EXISTS kept" : "SHOW CREATE DATABASE kept"),
               write ? "done" : "kept");
+  if (is(s->service, "nats"))
+    return write ? nats_writes(t, s) : has(nats_says(t, s, "$JS.API.STREAM.INFO.kept", ""), "\"config\"");
   zhandle_t *z = zookeeper_session(s);
   int r = !z      ? ZCONNECTIONLOSS
           : write ? zoo_create(z, "/kept", "", 0, &ZOO_OPEN_ACL_UNSAFE, 0, NULL, 0)
@@ -532,7 +584,7 @@ static void empty_primary_takes_its_replicas_along(struct trial *t) {
   bool had = remember(t, &c->server[0], true) && is(redis_says(&c->server[0], "WAIT 2 1000"), "2");
   lb_proc_kill(&c->server[0].proc);
   int r = lb_cluster_restart_many(c, (size_t[]){0}, 1, in_s(START_S));
-  check(t, had && r == 0 && claims_to_lead(&c->server[0]), "a killed primary is back before it is replaced %s",
+  check(t, had && r == 0 && claims_to_lead(t, &c->server[0]), "a killed primary is back before it is replaced %s",
         r ? c->err : "");
   check(t, is(redis_says(&c->server[0], "DBSIZE"), "0"), "and empty");
   lb_ns deadline = in_s(10);
@@ -593,7 +645,8 @@ static void primary_is_replaced(struct trial *t) {
     check(t, lb_cluster_primary(c, in_s(1)) == now, "the new primary is still the one that counts");
 }
 
-static bool claims_to_lead(const struct lb_server *s) {
+static bool claims_to_lead(struct trial *t, const struct lb_server *s) {
+  if (is(s->service, "nats")) return nats_leads(t, s);
   if (is(s->service, "etcd")) return etcd_leads(s);
   if (is(s->service, "postgres")) return !is(postgres_says(s, "SELECT pg_is_in_recovery()"), "t");
   return is(s->service, "redis") ? has(redis_says(s, "INFO replication"), "role:master")
@@ -644,8 +697,8 @@ static void paused_primary_is_replaced(struct trial *t) {
   check(t, lb_proc_signal(&c->server[old].proc, SIGCONT) == 0, "the old primary can be continued");
   begin = lb_clock_ns();
   do other += lb_cluster_primary(c, in_s(1)) == old;
-  while (claims_to_lead(&c->server[old]) && lb_clock_ns() < begin + 15 * LB_NS_PER_S);
-  check(t, !claims_to_lead(&c->server[old]), "the old primary gives up: step_down_ms=%.0f", ms_since(begin));
+  while (claims_to_lead(t, &c->server[old]) && lb_clock_ns() < begin + 15 * LB_NS_PER_S);
+  check(t, !claims_to_lead(t, &c->server[old]), "the old primary gives up: step_down_ms=%.0f", ms_since(begin));
   check(t, now >= 0 && other == 0, "it was not taken for the primary meanwhile");
 }
 

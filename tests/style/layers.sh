@@ -22,7 +22,7 @@ history   : base
 scenario  : base
 network   : base
 preload   : base
-servers   : base network preload backends:backend,redis_util,pg_util,maria_server,memcached_util,etcd_util,zk_util
+servers   : base network preload backends:backend,redis_util,pg_util,maria_server,memcached_util,etcd_util,nats_util,zk_util
 own       : base network servers backends:redis_util,pg_util,etcd_util,zk_util
 client    : base history scenario network preload backends:backend
 theory    : base scenario servers backends:backend,foreign,registry

@@ -303,7 +303,7 @@ static bool of_servers_needed(const struct lb_topology *topology, const char *re
 /* Facts that are stated wherever they are true, though not every lock and server has a cell that asks for them: to
  * leave one out is to state its default, which is false. */
 static bool is_true_anyway(const char *word) {
-  static const char *const facts[] = {"number=", "evicts=", "copies="};
+  static const char *const facts[] = {"number=", "evicts=", "copies=", "power="};
   for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
     if (strncmp(word, facts[i], strlen(facts[i])) == 0) return true;
   return false;

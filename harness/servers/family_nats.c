@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * NATS with JetStream: one server, or a cluster of them. The lock's bucket is a stream, whose leader decides.
+ *
+ * Servers are asked what they know by themselves through their system account, which a server without a leader answers,
+ * too. Before there is a stream, the leader of the cluster's own log stands for that of the stream.
+ *
+ * A follower stands for election when it has heard nothing for 4 to 9 seconds, and no option makes that shorter. Their
+ * clocks cannot be set: a Go program asks the kernel for the time without the C library. A message's age counts from a
+ * stamp of the wall clock, which is stored with it.
+ *
+ * 2.9 has no option for when it syncs (sync_interval came with 2.10). What need not be synced lies in memory.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/nats_util.h"
+#include "family.h"
+#include "family_util.h"
+
+#define NEED_NATS "nats-server or /usr/sbin/nats-server"
+#define STREAMS "$JS.API.STREAM."
+#define OPERATOR "operator" /* of the system account: name and password */
+
+enum { NAME_SIZE = 80 };
+
+/* ---- starting ------------------------------------------------------------------------------------------------ */
+
+/* A server that finds itself among the routes leaves that one out. */
+static int write_routes(struct lb_cluster *cluster, const struct lb_server *server) {
+  int r = lb_server_write(cluster, server, true, "nats.conf",
+                          "cluster { name: lockbench, listen: \"%s:%u\", no_advertise: true, routes: [\n",
+                          server->host->address, (unsigned)server->extra_port[0]);
+  for (size_t i = 0; r == 0 && i < cluster->data_count; i++)
+    r = lb_server_write(cluster, server, true, "nats.conf", "  \"nats://%s:%u\"\n", cluster->server[i].host->address,
+                        (unsigned)cluster->server[i].extra_port[0]);
+  return r < 0 ? r : lb_server_write(cluster, server, true, "nats.conf", "] }\n");
+}
+
+static int launch(struct lb_cluster *cluster, size_t index) {
+  struct lb_server *server = &cluster->server[index];
+  char *program = lb_need_path(NEED_NATS);
+  if (!program) return lb_cluster_fail(cluster, -ENOENT, "%s: nats-server is not installed", server->name);
+  int r = lb_server_write(cluster, server, false, "nats.conf",
+                          "listen: \"%s:%u\"\nserver_name: \"%s\"\njetstream { store_dir: \"data\" }\n"
+                          "accounts { $SYS { users: [ { user: " OPERATOR ", password: " OPERATOR " } ] } }\n",
+                          server->host->address, (unsigned)server->port, server->name);
+  if (r == 0 && cluster->data_count > 1) r = write_routes(cluster, server);
+  if (r == 0)
+    r = lb_server_start(cluster, server, (const char *const[]){program, "-c", "nats.conf", NULL}, NULL, false);
+  free(program);
+  return r;
+}
+
+/* ---- asking -------------------------------------------------------------------------------------------------- */
+
+/* A connection of its own each time, as one that was kept could be from before a cut. `subject` may have "%s" for the
+ * server's own id. What is not about a stream the operator asks. 0 (then *ret is the caller's), or -errno. */
+static int call(struct lb_cluster *cluster, size_t index, const char *subject, const char *body, lb_ns deadline,
+                json_t **ret) {
+  const struct lb_server *server = &cluster->server[index];
+  struct lb_endpoint at = {.service = server->service, .host = server->host->address, .port = server->port};
+  struct nats_conn conn = {.fd = -1};
+  struct nats_reply reply;
+  char whole[200];
+  if (strncmp(subject, STREAMS, strlen(STREAMS)) != 0) at.user = at.password = OPERATOR;
+  lb_ns until = lb_ask_until(cluster->env, deadline);
+  int r = nats_open(&conn, cluster->env, &at, until);
+  if (r == 0) {
+    const char *id = strstr(subject, "%s");
+    snprintf(whole, sizeof whole, "%.*s%s%s", id ? (int)(id - subject) : (int)strlen(subject), subject,
+             id ? conn.server_id : "", id ? id + 2 : "");
+    r = nats_call(&conn, &(struct nats_request){whole, NULL, body}, until, &reply);
+  }
+  nats_close(&conn);
+  if (r) return r < 0 ? r : -ETIMEDOUT;
+  *ret = reply.said;
+  return reply.said ? 0 : lb_fail(cluster->env, -EAGAIN, "%s has no JetStream now", server->name);
+}
+
+struct view {                                                          /* what a server knows */
+  char leader[NAME_SIZE], stream[NAME_SIZE], stream_leader[NAME_SIZE]; /* "" = none */
+  uint64_t last;                                                       /* message of the stream */
+};
+
+static void copy(char *to, const json_t *object, const char *name) {
+  const char *text = json_string_value(json_object_get(object, name));
+  snprintf(to, NAME_SIZE, "%s", text ? text : "");
+}
+
+static int ask(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct view *ret) {
+  json_t *said = NULL, *account;
+  size_t i;
+  *ret = (struct view){{0}};
+  int r = call(cluster, index, "$SYS.REQ.SERVER.%s.JSZ", "{\"accounts\":true,\"streams\":true}", deadline, &said);
+  if (r < 0) return r;
+  const json_t *data = json_object_get(said, "data");
+  copy(ret->leader, json_object_get(data, "meta_cluster"), "leader");
+  json_array_foreach(json_object_get(data, "account_details"), i, account) {
+    const json_t *stream = json_array_get(json_object_get(account, "stream_detail"), 0);
+    if (!stream) continue;
+    copy(ret->stream, stream, "name");
+    copy(ret->stream_leader, json_object_get(stream, "cluster"), "leader");
+    ret->last = nats_number(json_object_get(stream, "state"), "last_seq");
+  }
+  json_decref(said);
+  return 0;
+}
+
+static const char *leader_of(const struct view *view) { return view->stream[0] ? view->stream_leader : view->leader; }
+
+static int runs(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+  struct view view;
+  return ask(cluster, index, deadline, &view);
+}
+
+/* One that starts has no leader for as long as an election takes, and then refuses every request. */
+static int answers(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+  struct view view;
+  int r = ask(cluster, index, deadline, &view);
+  if (r < 0 || cluster->data_count == 1 || (view.leader[0] && leader_of(&view)[0])) return r;
+  return lb_fail(cluster->env, -EAGAIN, "%s follows nobody", cluster->server[index].name);
+}
+
+/* All follow the same ones. Less would do to serve, but a member that is still joining makes a later cut a different
+ * fault. */
+static int all_follow(struct lb_cluster *cluster, lb_ns deadline) {
+  struct view view, first;
+  for (size_t i = 0; i < cluster->data_count; i++) {
+    int r = ask(cluster, i, deadline, &view);
+    if (r < 0) return r;
+    if (i == 0) first = view;
+    if (cluster->data_count > 1 && (!view.leader[0] || strcmp(view.leader, first.leader) != 0 || !leader_of(&view)[0] ||
+                                    strcmp(leader_of(&view), leader_of(&first)) != 0))
+      return lb_fail(cluster->env, -EAGAIN, "%s follows nobody, or another one", cluster->server[i].name);
+  }
+  return 0;
+}
+
+static int start(struct lb_cluster *cluster, lb_ns deadline) {
+  int r = lb_cluster_launch_all(cluster);
+  return r < 0 ? r : lb_cluster_await(cluster, deadline, all_follow, "every server follows the same leader");
+}
+
+/* Who leads by its own word and by that of a majority: one that was cut off leads by its own word for another ten
+ * seconds, and they name no term. */
+static int primary(struct lb_cluster *cluster, lb_ns deadline) {
+  struct view view[LB_SERVERS_MAX];
+  if (cluster->data_count == 1) return answers(cluster, 0, deadline) == 0 ? 0 : -ENOENT;
+  for (size_t i = 0; i < cluster->data_count; i++)
+    if (ask(cluster, i, deadline, &view[i]) < 0) view[i] = (struct view){{0}};
+  for (size_t i = 0; i < cluster->data_count; i++) {
+    const char *name = cluster->server[i].name;
+    size_t votes = 0;
+    for (size_t k = 0; k < cluster->data_count; k++) votes += strcmp(leader_of(&view[k]), name) == 0;
+    if (strcmp(leader_of(&view[i]), name) == 0 && 2 * votes > cluster->data_count) return (int)i;
+  }
+  return -ENOENT;
+}
+
+static int left(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+  struct view view;
+  int r = ask(cluster, index, deadline, &view);
+  return r < 0 ? r : cluster->data_count > 1 && !leader_of(&view)[0];
+}
+
+/* Every change of a key is a message of the stream. */
+static int commits(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret) {
+  struct view view;
+  int r = ask(cluster, index, deadline, &view);
+  *ret = r < 0 ? 0 : view.last;
+  return r;
+}
+
+/* The stream's leader; who follows is for the servers to elect. */
+static int depose(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+  struct view view;
+  char subject[200];
+  json_t *said = NULL;
+  int r = ask(cluster, index, deadline, &view);
+  if (r < 0) return r;
+  snprintf(subject, sizeof subject, view.stream[0] ? STREAMS "LEADER.STEPDOWN.%s" : "$JS.API.META.LEADER.STEPDOWN",
+           view.stream);
+  r = call(cluster, index, subject, NULL, deadline, &said);
+  if (r == 0 && !json_is_true(json_object_get(said, "success")))
+    r = lb_fail(cluster->env, -EAGAIN, "%s does not step down", cluster->server[index].name);
+  json_decref(said);
+  return r;
+}
+
+static int version(char *buf, size_t size) {
+  char said[100], number[40], *program = lb_need_path(NEED_NATS);
+  if (!program) return -ENOENT;
+  int r = lb_program_output((const char *const[]){program, "--version", NULL}, NULL, said, sizeof said);
+  free(program);
+  if (r < 0) return r;
+  if (sscanf(said, "nats-server: v%39s", number) != 1) return -EPROTO;
+  return snprintf(buf, size, "nats-server %s", number), 0;
+}
+
+static const struct lb_ending ending = {.signal = SIGTERM, .status = 1, .says = "Server Exiting"};
+
+const struct lb_family lb_family_nats = {
+    .name = "nats",
+    .ends_by = LB_ENDS_BY_WALL,
+    .needs = (const char *const[]){NEED_NATS, NULL},
+    .service = "nats",
+    .ending = &ending,
+    .depose = depose,
+    .files = (const char *const[]){"data", NULL},
+    .majority = true,
+    .start = start,
+    .launch = launch,
+    .answers = answers,
+    .healthy = all_follow,
+    .primary = primary,
+    .left = left,
+    .runs = runs,
+    .commits = commits,
+    .version = version,
+};
