@@ -144,6 +144,20 @@ static int list_keys(struct mc_conn *conn, const char *prefix, lb_ns deadline, c
   return strcmp(reply.line, "END") == 0 ? count : lb_fail(conn->env, -EPROTO, "memcached: %s", reply.line);
 }
 
+int mc_stat(struct mc_conn *conn, const char *row, lb_ns deadline, uint64_t *ret) {
+  struct mc_reply reply;
+  char name[40];
+  unsigned long long number;
+  bool found = false;
+  if (send(conn->fd, "stats\r\n", 7, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) return lost(conn, strerror(errno));
+  do {
+    int r = read_answer(conn, deadline, &reply);
+    if (r) return r;
+    if (sscanf(reply.line, "STAT %39s %llu", name, &number) == 2 && strcmp(name, row) == 0) *ret = number, found = true;
+  } while (strncmp(reply.line, "STAT ", 5) == 0);
+  return found ? 0 : lb_fail(conn->env, -EPROTO, "memcached: no row '%s' in its statistics", row);
+}
+
 int mc_delete_all(struct mc_conn *conn, const char *prefix, lb_ns deadline) {
   char keys[256][KEY_BYTES], text[KEY_BYTES + 8];
   struct mc_reply reply;

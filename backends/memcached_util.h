@@ -31,6 +31,8 @@ struct mc_reply {
 /* One request, with its \r\n. 0. LB_UNKNOWN: sent, and not answered in time: its answer is read before the next
  * one's; or the connection is lost. -errno: not sent. */
 int mc_call(struct mc_conn *conn, lb_ns deadline, const char *text, struct mc_reply *ret);
+/* The number of this row of `stats`. 0, or -errno (-ETIMEDOUT). */
+int mc_stat(struct mc_conn *conn, const char *row, lb_ns deadline, uint64_t *ret);
 /* Deletes every key that begins with `prefix`. 0, or -errno (-ETIMEDOUT). */
 int mc_delete_all(struct mc_conn *conn, const char *prefix, lb_ns deadline);
 

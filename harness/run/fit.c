@@ -163,6 +163,8 @@ static bool means_nothing(const struct lb_step *step, const struct lb_topology *
     return lb_refuse(why, "%s was never seen on a full disk", t->family->service);
   if (lb_step_needs(step, LB_NEED_MEMORY) && !t->family->fill_memory)
     return lb_refuse(why, "the memory of %s has no limit that a lock could meet", t->family->service);
+  if (step->policy && t->family->policy && strcmp(step->policy, t->family->policy) != 0)
+    return lb_refuse(why, "%s gives up what was used least recently, and has no other policy", t->family->service);
   if (lb_step_needs(step, LB_NEED_MEMBERS) && !t->family->left)
     return lb_refuse(why, "no server here says that it has left the others");
   return false;

@@ -137,7 +137,7 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
     [LB_STEP_FILL_MEMORY] =
         {.form = "fill memory of A policy POLICY",
          .help =
-             "limits the memory of Redis servers and writes until they evict keys as POLICY says, or refuse. The proof: their count of keys, or the refusal",
+             "limits the memory of Redis or memcached and writes until they evict keys as POLICY says, or refuse. memcached has allkeys-lru alone. The proof: their count of keys, or the refusal",
          .class = LB_STEP_FAULT,
          .needs = LB_NEED_SERVERS | LB_NEED_MEMORY,
          .undone_by = {LB_STEP_FREE_MEMORY}},

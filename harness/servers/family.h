@@ -164,6 +164,7 @@ struct lb_family {
   int (*fill_memory)(struct lb_cluster *cluster, size_t index, const char *policy, lb_ns deadline, char *said,
                      size_t size);
   int (*free_memory)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
+  const char *policy; /* the only one that it has; NULL = all */
   /* Makes this server, whose disk is full, need room. -ENOSPC: it refused, with its words in env->err. 0: it found
    * some. Other -errno: perhaps it ended; then `no_room` is in its log. */
   int (*need_room)(struct lb_cluster *cluster, size_t index, lb_ns deadline);

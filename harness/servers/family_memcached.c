@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * memcached: one server, which keeps everything in memory.
+ * memcached: one server, which keeps everything in memory, and gives up the oldest when that is full.
  */
 #include <errno.h>
 #include <signal.h>
@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "backends/memcached_util.h"
+#include "base/text.h"
 #include "family.h"
 #include "family_util.h"
 
@@ -35,13 +36,18 @@ static int launch(struct lb_cluster *cluster, size_t index) {
   return r;
 }
 
-static int answers(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+static int open_at(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct mc_conn *ret) {
   const struct lb_server *server = &cluster->server[index];
   struct lb_endpoint at = {.service = server->service, .host = server->host->address, .port = server->port};
-  struct mc_conn conn = {.fd = -1};
+  *ret = (struct mc_conn){.fd = -1};
+  return mc_open(ret, cluster->env, &at, deadline);
+}
+
+static int answers(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+  struct mc_conn conn;
   struct mc_reply reply;
   lb_ns until = lb_ask_until(cluster->env, deadline);
-  int r = mc_open(&conn, cluster->env, &at, until);
+  int r = open_at(cluster, index, until, &conn);
   if (r == 0) r = mc_call(&conn, until, "mn\r\n", &reply);
   mc_close(&conn);
   return r > 0 ? -ETIMEDOUT : r;
@@ -54,6 +60,79 @@ static int start(struct lb_cluster *cluster, lb_ns deadline) {
 
 static int primary(struct lb_cluster *cluster, lb_ns deadline) {
   return answers(cluster, 0, deadline) == 0 ? 0 : -ENOENT;
+}
+
+/* ---- full memory: keys of our own are written until some are given up ----
+ *
+ * memcached keeps keys of about one size together, in pages that stay with that size. So the large ones take the pages
+ * that are left, and each of the small sizes, one of which is that of a lock, then has to give up its oldest. */
+
+enum { LIMIT_MB = 8, STOCK_MB = 64, AT_ONCE = 50, VALUE_MAX = 8000 };
+static const struct {
+  int bytes, count;
+} fillers[] = {{VALUE_MAX, 1200}, {10, 15000}, {35, 12000}, {65, 10000}, {105, 8000}, {150, 7000}};
+#define FILLER "lockbench:filler:%d:%05d"
+
+static int limit(struct mc_conn *conn, lb_ns deadline, int mb) {
+  struct mc_reply reply;
+  char text[40];
+  snprintf(text, sizeof text, "cache_memlimit %d\r\n", mb);
+  int r = mc_call(conn, deadline, text, &reply);
+  if (r) return r < 0 ? r : -ETIMEDOUT;
+  return strcmp(reply.line, "OK") == 0 ? 0 : lb_fail(conn->env, -EPROTO, "memcached: %s", reply.line);
+}
+
+/* Writes, or deletes, AT_ONCE of one size. A request that goes well is not answered; the last, which asks nothing, is. */
+static int fill_some(struct mc_conn *conn, lb_ns deadline, size_t size, int from, bool write) {
+  static char text[AT_ONCE * (VALUE_MAX + 80) + 1], value[VALUE_MAX + 1];
+  struct lb_text add = {text, sizeof text, 0};
+  struct mc_reply reply;
+  memset(value, 'x', VALUE_MAX);
+  text[0] = '\0';
+  int bytes = fillers[size].bytes, count = bytes > 1000 ? 1 : AT_ONCE; /* no more than a connection takes at once */
+  for (int i = from; i < from + count && write; i++)
+    lb_text_add(&add, "ms " FILLER " %d T3600 q\r\n%.*s\r\n", bytes, i, bytes, bytes, value);
+  for (int i = from; i < from + count && !write; i++) lb_text_add(&add, "md " FILLER " q\r\n", bytes, i);
+  lb_text_add(&add, "mn\r\n");
+  int r = mc_call(conn, deadline, text, &reply);
+  if (r) return r < 0 ? r : -ETIMEDOUT;
+  return strcmp(reply.line, "MN") == 0 ? count : lb_fail(conn->env, -EPROTO, "memcached: %s", reply.line);
+}
+
+static int fill(struct mc_conn *conn, lb_ns deadline, bool write) {
+  for (size_t size = 0; size < sizeof fillers / sizeof *fillers; size++)
+    for (int i = 0; i < fillers[size].count;) {
+      int r = fill_some(conn, deadline, size, i, write);
+      if (r < 0) return r;
+      i += r;
+    }
+  return 0;
+}
+
+static int fill_memory(struct lb_cluster *cluster, size_t index, const char *policy, lb_ns deadline, char *said,
+                       size_t size) {
+  struct mc_conn conn;
+  uint64_t before = 0, evicted = 0;
+  (void)policy; /* the only one */
+  int r = open_at(cluster, index, deadline, &conn);
+  if (r == 0) r = mc_stat(&conn, "evictions", deadline, &before);
+  if (r == 0) r = limit(&conn, deadline, LIMIT_MB);
+  if (r == 0) r = fill(&conn, deadline, true);
+  if (r == 0) r = mc_stat(&conn, "evictions", deadline, &evicted);
+  mc_close(&conn);
+  if (r == 0 && evicted == before)
+    return lb_fail(cluster->env, -EIO, "%s has given up no key", cluster->server[index].name);
+  snprintf(said, size, "has given up %llu keys", (unsigned long long)(evicted - before));
+  return r;
+}
+
+static int free_memory(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+  struct mc_conn conn;
+  int r = open_at(cluster, index, deadline, &conn);
+  if (r == 0) r = limit(&conn, deadline, STOCK_MB);
+  if (r == 0) r = fill(&conn, deadline, false);
+  mc_close(&conn);
+  return r;
 }
 
 static int version(char *buf, size_t size) {
@@ -80,5 +159,8 @@ const struct lb_family lb_family_memcached = {
     .answers = answers,
     .healthy = lb_cluster_all_answer,
     .primary = primary,
+    .fill_memory = fill_memory,
+    .free_memory = free_memory,
+    .policy = "allkeys-lru",
     .version = version,
 };
