@@ -137,6 +137,8 @@ static bool means_nothing(const struct lb_step *step, const struct lb_topology *
     return lb_refuse(why, "'%s': no client talks to a server behind a proxy", step->text);
   if (lb_step_needs(step, LB_NEED_POOLER) && !t->family->occupy)
     return lb_refuse(why, "no pooler lends server processes here");
+  if (lb_step_needs(step, LB_NEED_TABLES) && !t->family->lock_tables)
+    return lb_refuse(why, "no server here has tables that an upgrade could lock");
   if (lb_step_needs(step, LB_NEED_CLOCKS) && !of_client && !t->family->wall_ms)
     return lb_refuse(why, "the clock of %s cannot be set", t->family->service);
   if (step->monotonic && !of_client && !t->family->mono_ms)

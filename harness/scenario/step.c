@@ -167,6 +167,17 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
                         .help = "ends those transactions",
                         .class = LB_STEP_CURE,
                         .needs = LB_NEED_SERVERS | LB_NEED_ONE_SERVER | LB_NEED_POOLER},
+    [LB_STEP_LOCK_TABLES] =
+        {.form = "lock tables on A",
+         .help =
+             "locks the tables of the locks for an upgrade, as ALTER TABLE does: all other statements wait. The proof: server A lists them as locked",
+         .class = LB_STEP_FAULT,
+         .needs = LB_NEED_SERVERS | LB_NEED_ONE_SERVER | LB_NEED_TABLES,
+         .undone_by = {LB_STEP_UNLOCK_TABLES}},
+    [LB_STEP_UNLOCK_TABLES] = {.form = "unlock tables on A",
+                               .help = "ends that upgrade",
+                               .class = LB_STEP_CURE,
+                               .needs = LB_NEED_SERVERS | LB_NEED_ONE_SERVER | LB_NEED_TABLES},
     [LB_STEP_PAUSE] = {.form = "pause A",
                        .help = "stops the processes of a role (SIGSTOP)",
                        .class = LB_STEP_FAULT,

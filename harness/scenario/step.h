@@ -68,6 +68,8 @@ enum lb_verb {
   LB_STEP_FREE_DISK,
   LB_STEP_OCCUPY,
   LB_STEP_VACATE,
+  LB_STEP_LOCK_TABLES,
+  LB_STEP_UNLOCK_TABLES,
   LB_STEP_PAUSE,
   LB_STEP_RESUME,
   LB_STEP_RESTART,
@@ -183,6 +185,7 @@ enum lb_step_need {
   LB_NEED_SLOTS = 1 << 23,  /* servers that share the keys out by slots */
   LB_NEED_POOLER = 1 << 24, /* servers that lend out those of others */
   LB_NEED_MEMBERSHIP = 1 << 25, /* servers that are members of a cluster, which an operator can take one out of */
+  LB_NEED_TABLES = 1 << 26,     /* servers that keep tables, which one transaction can have for itself */
   LB_NEED_OUTSIDE = 1 << 9,     /* the point is in no call of a protocol */
 };
 /* What of a fault of servers is there when it is taken back. Of clients nothing is: each trial has its own. */

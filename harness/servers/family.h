@@ -151,6 +151,10 @@ struct lb_family {
    * = it knew of none. */
   int (*end_session)(struct lb_cluster *cluster, size_t index, const char *client, uint64_t id, lb_ns deadline,
                      struct lb_text *said);
+  /* Takes the tables of the locks for one transaction, as an upgrade does, until unlock_tables ends it. 0 = the server,
+   * asked over another connection, lists them as locked. */
+  int (*lock_tables)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
+  int (*unlock_tables)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
   /* Moves the slot of cluster->key to this server, with all its keys. */
   int (*move_slot)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
   /* The files and folders, below its own, in which a data server keeps its data; some may be missing. NULL-terminated.

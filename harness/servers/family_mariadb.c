@@ -339,6 +339,53 @@ static int end_session(struct lb_cluster *cluster, size_t index, const char *cli
   return r;
 }
 
+/* ---- an upgrade: its session is the only one that has the tables ----------------------------------------------- */
+
+static struct sql_primary upgrade; /* one controller process plays one trial at a time */
+
+static int say(struct lb_cluster *cluster, lb_ns deadline, const char *sql) {
+  struct sql_answer answer = {0};
+  int r = maria_server.run(&upgrade, deadline, &(struct sql_stmt){sql, 0}, NULL, &answer);
+  (void)cluster;
+  return r > 0 ? -EIO : r ? r : answer.code;
+}
+
+static int unlock_tables(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+  (void)index;
+  if (!upgrade.conn) return lb_fail(cluster->env, -ENOENT, "no tables are locked");
+  int r = say(cluster, deadline, "UNLOCK TABLES");
+  sql_primary_drop(&upgrade);
+  return r;
+}
+
+/* With a table of its own, as not every lock is in one. */
+static int lock_tables(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+  static const char *const statements[] = {
+      "CREATE DATABASE IF NOT EXISTS lockbench_upgrade",
+      "CREATE TABLE IF NOT EXISTS lockbench_upgrade.lockbench_upgrade(n int)",
+      "SET @tables = (SELECT GROUP_CONCAT('`', table_schema, '`.`', table_name, '` WRITE')"
+      " FROM information_schema.tables WHERE table_name LIKE 'lockbench%' AND table_type = 'BASE TABLE')",
+      "SET @lock = CONCAT('LOCK TABLES ', @tables)",
+      "EXECUTE IMMEDIATE @lock",
+  };
+  const struct lb_server *server = &cluster->server[index];
+  const struct lb_endpoint at = {
+      .service = server->service, .host = server->host->address, .port = server->port, .user = "root"};
+  struct sql_answer answer = {0};
+  if (upgrade.conn) return lb_fail(cluster->env, -EBUSY, "the tables are locked already");
+  upgrade = (struct sql_primary){.server = &maria_server, .env = cluster->env, .target = &nobody};
+  int r = maria_server.connect(&upgrade, &at, deadline);
+  for (size_t i = 0; i < sizeof statements / sizeof *statements && r == 0; i++)
+    r = say(cluster, deadline, statements[i]);
+  if (r == 0) r = ask(cluster, index, deadline, "SHOW OPEN TABLES WHERE In_use > 0", &answer);
+  return r == 0 && !answer.text[0] ? lb_fail(cluster->env, -EIO, "%s lists no locked table", server->name) : r;
+}
+
+static void clean(struct lb_cluster *cluster) {
+  (void)cluster;
+  sql_primary_drop(&upgrade);
+}
+
 static const char *const needs[] = {NEED_MARIADBD, NEED_INSTALL, NULL};
 static const struct lb_ending ending = {.signal = SIGTERM, .says = "Shutdown complete"};
 
@@ -350,6 +397,8 @@ const struct lb_family lb_family_mariadb = {
     .depose = promote_other,
     .end_session = end_session,
     .files = (const char *const[]){"data", NULL},
+    .lock_tables = lock_tables,
+    .unlock_tables = unlock_tables,
     .settings = settings,
     .by_libc = true,
     .start = start,
@@ -362,5 +411,6 @@ const struct lb_family lb_family_mariadb = {
     .requests = requests,
     .counts = counts,
     .promote = promote,
+    .clean = clean,
     .version = version,
 };

@@ -45,20 +45,12 @@ static int launch_pooler(struct lb_cluster *cluster, size_t index) {
   return r;
 }
 
-static int say(struct lb_cluster *cluster, struct pg_conn *conn, lb_ns deadline, const char *sql) {
-  PGresult *result = NULL;
-  int r = pg_query(conn, deadline, &result, sql, 0, NULL);
-  if (r == 0) r = pg_refusal(cluster->env, result);
-  PQclear(result);
-  return r > 0 ? -EIO : r;
-}
-
 /* Ends the transactions, and closes what there is. */
 static int vacate(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   (void)index;
   int r = occupant[0] ? 0 : lb_fail(cluster->env, -ENOENT, "nobody occupies it");
   for (size_t i = 0; i < OCCUPANTS && occupant[i]; i++) {
-    int end = say(cluster, occupant[i], deadline, "COMMIT");
+    int end = lb_pg_say(cluster, occupant[i], deadline, "COMMIT");
     if (r == 0) r = end;
     pg_close(occupant[i]);
     occupant[i] = NULL;
@@ -73,8 +65,8 @@ static int occupy(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   int r = occupant[0] ? lb_fail(cluster->env, -EBUSY, "it is occupied already") : 0;
   for (size_t i = 0; i < OCCUPANTS && r == 0; i++) {
     r = pg_open(cluster->env, NULL, &at, NULL, deadline, &occupant[i]);
-    if (r == 0) r = say(cluster, occupant[i], deadline, "BEGIN");
-    if (r == 0) r = say(cluster, occupant[i], deadline, "SELECT 1");
+    if (r == 0) r = lb_pg_say(cluster, occupant[i], deadline, "BEGIN");
+    if (r == 0) r = lb_pg_say(cluster, occupant[i], deadline, "SELECT 1");
   }
   return r;
 }

@@ -373,7 +373,49 @@ static int need_room(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
 
 /* The postmaster marks its data folder as used with a System V segment, named in its pid file;
  * killed, it leaves the segment. */
+/* ---- an upgrade: its transaction is the only one that has the tables ------------------------------------------- */
+
+static struct pg_conn *upgrade; /* one controller process plays one trial at a time */
+
+int lb_pg_say(struct lb_cluster *cluster, struct pg_conn *conn, lb_ns deadline, const char *sql) {
+  PGresult *result = NULL;
+  int r = pg_query(conn, deadline, &result, sql, 0, NULL);
+  if (r == 0) r = pg_refusal(cluster->env, result);
+  PQclear(result);
+  return r > 0 ? -EIO : r;
+}
+
+static int unlock_tables(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+  (void)index;
+  if (!upgrade) return lb_fail(cluster->env, -ENOENT, "no tables are locked");
+  int r = lb_pg_say(cluster, upgrade, deadline, "ROLLBACK");
+  pg_close(upgrade);
+  upgrade = NULL;
+  return r;
+}
+
+/* With a table of its own, as not every lock is in one. */
+static int lock_tables(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+  static const char lock[] = "DO $$ DECLARE name regclass; BEGIN"
+                             " FOR name IN SELECT oid FROM pg_class WHERE relkind = 'r' AND relname LIKE 'lockbench%'"
+                             " LOOP EXECUTE 'LOCK TABLE ' || name || ' IN ACCESS EXCLUSIVE MODE'; END LOOP; END $$";
+  static const char look[] = "SELECT count(*) FROM pg_locks JOIN pg_class ON relation = pg_class.oid"
+                             " WHERE granted AND mode = 'AccessExclusiveLock' AND relname LIKE 'lockbench%'";
+  const struct lb_server *server = &cluster->server[index];
+  struct lb_endpoint at = {.service = server->service, .host = server->host->address, .port = server->port};
+  char said[1][64] = {""};
+  int r = upgrade ? lb_fail(cluster->env, -EBUSY, "the tables are locked already") : 0;
+  if (r == 0) r = pg_open(cluster->env, NULL, &at, NULL, deadline, &upgrade);
+  if (r == 0) r = lb_pg_say(cluster, upgrade, deadline, "CREATE TABLE IF NOT EXISTS lockbench_upgrade(n int)");
+  if (r == 0) r = lb_pg_say(cluster, upgrade, deadline, "BEGIN");
+  if (r == 0) r = lb_pg_say(cluster, upgrade, deadline, lock);
+  if (r == 0) r = ask(cluster, index, deadline, &(struct question){look, NULL, said, 1});
+  return r == 0 && atoi(said[0]) == 0 ? lb_fail(cluster->env, -EIO, "%s lists no locked table", server->name) : r;
+}
+
 static void clean(struct lb_cluster *cluster) {
+  pg_close(upgrade);
+  upgrade = NULL;
   for (size_t i = 0; i < cluster->data_count; i++) {
     char path[300], line[300];
     int key, id = -1;
@@ -408,6 +450,8 @@ const struct lb_family lb_family_postgres = {
     .cancelled = "canceling wait for synchronous replication due to user request",
     .end_session = end_session,
     .files = (const char *const[]){"data", NULL},
+    .lock_tables = lock_tables,
+    .unlock_tables = unlock_tables,
     .settings = lb_pg_settings,
     .by_libc = true,
     .start = start,

@@ -32,4 +32,8 @@ extern const struct lb_setting lb_pg_settings[];
 /* The path of a freshly initialised data folder, made now if there is none yet. 0 or -errno with cluster->err. */
 int lb_pg_template(struct lb_cluster *cluster, lb_ns deadline, char *ret, size_t size);
 
+struct pg_conn;
+/* One statement whose rows do not matter. */
+int lb_pg_say(struct lb_cluster *cluster, struct pg_conn *conn, lb_ns deadline, const char *sql);
+
 #endif

@@ -139,6 +139,17 @@ static int lend(struct lb_doing *d, int (*hook)(struct lb_cluster *cluster, size
 static int occupy(struct lb_doing *d) { return lend(d, d->s->cluster.topology->family->occupy); }
 static int vacate(struct lb_doing *d) { return lend(d, d->s->cluster.topology->family->vacate); }
 
+/* ---- an upgrade -------------------------------------------------------------------------------------------------- */
+
+static int order(struct lb_doing *d, int (*hook)(struct lb_cluster *cluster, size_t index, lb_ns deadline)) {
+  struct lb_cluster *cluster = &d->s->cluster;
+  int r = hook(cluster, lb_doing_index(d, 0), lb_in_ms(HAND_MS));
+  return r == 0 ? 0 : lb_doing_fail(d, "%s: %s", d->step->text, cluster->env->err);
+}
+
+static int lock_tables(struct lb_doing *d) { return order(d, d->s->cluster.topology->family->lock_tables); }
+static int unlock_tables(struct lb_doing *d) { return order(d, d->s->cluster.topology->family->unlock_tables); }
+
 /* ---- the record of a lock ---------------------------------------------------------------------------------------- */
 
 /* Asked through the observer, whose session knows what a record looks like: 1, 0, or -1 with err. */
@@ -278,6 +289,8 @@ const struct lb_fault lb_faults_by_hand[LB_VERB_COUNT] = {
     [LB_STEP_CANCEL] = {cancel},
     [LB_STEP_OCCUPY] = {occupy, .undo = vacate},
     [LB_STEP_VACATE] = {vacate},
+    [LB_STEP_LOCK_TABLES] = {lock_tables, .undo = unlock_tables},
+    [LB_STEP_UNLOCK_TABLES] = {unlock_tables},
     [LB_STEP_DELETE_KEY] = {delete_key},
     [LB_STEP_END_SESSION] = {end_session},
     [LB_STEP_MOVE_SLOT] = {move_slot, await_owner},

@@ -684,7 +684,7 @@ TEST(who_took_over_is_told_from_the_one_before) {
           "f.ini:11: step = kill primary 3: no step before it names primary 2, which primary 3 replaced");
   refused(
       TIMELINE "step = observe key on primary\nstep = observe key on primary 2\n",
-      "f.ini:11: step = observe key on primary 2: expected a fault of a server (cut, slow, hold, drop, kill, power, shut, depose, remove, cancel, delete, end, back, restore, move, fill, occupy, pause, restart or clock) before it");
+      "f.ini:11: step = observe key on primary 2: expected a fault of a server (cut, slow, hold, drop, kill, power, shut, depose, remove, cancel, delete, end, back, restore, move, fill, occupy, lock, pause, restart or clock) before it");
   struct lb_scenario s = good(
       TIMELINE "step = cut replicas from primary\nstep = cut primary 2 from replicas\nstep = heal primary 2 replicas\n"
                "step = pause primary 2\nstep = kill primary 3\nstep = resume primary 2\nstep = restart primary 3\n");
@@ -704,7 +704,7 @@ TEST(a_lock_is_let_go_of_by_who_asked_for_it) {
 
 TEST(what_undoes_or_awaits_needs_its_fault_before) {
   const char *const failover =
-      "f.ini:%d: step = await failover within 5s: expected a fault of a server (cut, slow, hold, drop, kill, power, shut, depose, remove, cancel, delete, end, back, restore, move, fill, occupy, pause, restart or clock) before it";
+      "f.ini:%d: step = await failover within 5s: expected a fault of a server (cut, slow, hold, drop, kill, power, shut, depose, remove, cancel, delete, end, back, restore, move, fill, occupy, lock, pause, restart or clock) before it";
   char message[256];
   snprintf(message, sizeof message, failover, 10);
   refused(TIMELINE "step = await failover within 5s\n", message);
@@ -855,7 +855,7 @@ TEST(a_fault_of_a_client_is_none_of_a_server) {
     snprintf(text, sizeof text, TIMELINE "step = %s\nstep = await failover within 5s\n", faults[i]);
     refused(
         text,
-        "f.ini:11: step = await failover within 5s: expected a fault of a server (cut, slow, hold, drop, kill, power, shut, depose, remove, cancel, delete, end, back, restore, move, fill, occupy, pause, restart or "
+        "f.ini:11: step = await failover within 5s: expected a fault of a server (cut, slow, hold, drop, kill, power, shut, depose, remove, cancel, delete, end, back, restore, move, fill, occupy, lock, pause, restart or "
         "clock) before it");
   }
 }
@@ -895,7 +895,7 @@ TEST(a_campaign_draws_faults_that_can_be_undone) {
           "f.ini:10: fault = clock holder +5s: a client at work tells nobody its time: expected a server");
   refused(
       CAMPAIGN "fault = kil primary\n",
-      "f.ini:10: fault = kil primary: unknown verb 'kil', did you mean 'kill'? expected cut, slow, hold, drop, release, heal, kill, power, shut, depose, remove, cancel, delete, end, back, restore, move, fill, free, occupy, vacate, pause, resume, "
+      "f.ini:10: fault = kil primary: unknown verb 'kil', did you mean 'kill'? expected cut, slow, hold, drop, release, heal, kill, power, shut, depose, remove, cancel, delete, end, back, restore, move, fill, free, occupy, vacate, lock, unlock, pause, resume, "
       "restart, clock, client, deliver, stop, crash, hang, gate, pass, await, let, wait or observe");
 }
 

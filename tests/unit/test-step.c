@@ -37,7 +37,7 @@ static void assert_role(struct lb_role role, enum lb_role_kind kind, int number)
 #define ROLES                                                                                                          \
   "primary, primary N, current primary, replicas, node N, majority, partners, minority, proxy, all, client N, clients, holder, waiters or server of client N"
 #define VERBS                                                                                                          \
-  "cut, slow, hold, drop, release, heal, kill, power, shut, depose, remove, cancel, delete, end, back, restore, move, fill, free, occupy, vacate, pause, resume, restart, clock, client, deliver, stop, crash, hang, gate, pass, await, let, wait or observe"
+  "cut, slow, hold, drop, release, heal, kill, power, shut, depose, remove, cancel, delete, end, back, restore, move, fill, free, occupy, vacate, lock, unlock, pause, resume, restart, clock, client, deliver, stop, crash, hang, gate, pass, await, let, wait or observe"
 #define CLIENT_VERBS "client N and acquire, begin, open, release, read, write, reopen or start"
 #define CUTS "cut A [from] B or cut A to B"
 #define SLOW "slow A to B T [jitter J] [loss P]"
@@ -79,6 +79,8 @@ TEST(every_form_of_the_table_has_an_example_that_parses) {
       "free disk of primary",
       "occupy proxy",
       "vacate proxy",
+      "lock tables on primary",
+      "unlock tables on primary",
       "pause client 1",
       "resume client 1",
       "restart all",
