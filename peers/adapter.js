@@ -10,6 +10,7 @@ const fs = require('fs');
 const path = require('path');
 const readline = require('readline');
 const { createRequire } = require('module');
+const { pathToFileURL } = require('url');
 
 /* stdout belongs to the protocol: what a library prints is for people. */
 console.log = console.info = console.debug = console.error;
@@ -30,6 +31,9 @@ function load(module) {
     process.exit(2);
   }
 }
+
+/** A module of that folder that only `import` can load. */
+const imported = (module) => import(pathToFileURL(createRequire(path.resolve(folder, 'package.json')).resolve(module)));
 
 /** The version of an installed module, as its package.json says (that of redlock 5 begins with a v). */
 function versionOf(module) {
@@ -96,6 +100,14 @@ function clients(request) {
   return made;
 }
 
+/** A connected client of node-redis, which `module` is: its defaults, and the listener for errors that its README asks for. */
+async function nodeRedis(module, request) {
+  const client = load(module).createClient({ url: request.server[0] });
+  client.on('error', (error) => console.error(text(error)));
+  await client.connect();
+  return client;
+}
+
 /**
  * Says the first line and plays requests until stdin ends or `quit`. `hooks` has open, acquire, extend, holds and release, as far as
  * the library can; each is given the words of its request, and answers with the rest of the line, or with nothing for `ok`.
@@ -124,4 +136,4 @@ function serve(says, hooks) {
   input.on('close', () => process.exit(0));
 }
 
-module.exports = { clients, load, parts, serve, tell, text, versionOf };
+module.exports = { clients, imported, load, nodeRedis, parts, serve, tell, text, versionOf };

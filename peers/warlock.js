@@ -41,7 +41,7 @@ serve(
       const options = { host, port, tls: scheme === 'rediss' ? {} : undefined };
       if (username) options.user = username;
       if (password) options.password = password;
-      const redis = load('redis').createClient(options);
+      const redis = load('redis-3').createClient(options);
       redis.on('error', (error) => console.error(text(error)));
       warlock = Warlock(redis);
     },
