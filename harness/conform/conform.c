@@ -185,8 +185,8 @@ static bool fenced(const struct lb_conform *c) {
 }
 
 const struct lb_conform_statement *lb_conform_statement_at(bool of_adapter, size_t index) {
-  static const struct lb_conform_statement *const subjects[2][5] = {
-      {lb_conform_of_lock, lb_conform_of_time, lb_conform_of_service, lb_conform_of_faults},
+  static const struct lb_conform_statement *const subjects[2][6] = {
+      {lb_conform_of_lock, lb_conform_of_sharing, lb_conform_of_time, lb_conform_of_service, lb_conform_of_faults},
       {lb_adapter_of_lock, lb_adapter_of_ends}};
   for (const struct lb_conform_statement *const *subject = subjects[of_adapter]; *subject; subject++)
     for (const struct lb_conform_statement *s = *subject; s->text; s++)
@@ -205,6 +205,8 @@ unsigned lb_conform_has(const struct lb_conform *c) {
   if (has(c, LB_TRAIT_FIFO)) all |= LB_NEEDS_FIFO;
   all |= has(c, LB_TRAIT_REENTRANT) ? LB_NEEDS_DEPTH : LB_NEEDS_NO_DEPTH;
   if (has(c, LB_TRAIT_LEASED | LB_TRAIT_SESSION)) all |= LB_NEEDS_END;
+  if (has(c, LB_TRAIT_SHARED)) all |= LB_NEEDS_SHARED;
+  if (has(c, LB_TRAIT_PERMITS)) all |= LB_NEEDS_PERMITS;
   if (p->points && p->points[0]) all |= LB_NEEDS_POINTS;
   if (p->extend) all |= LB_NEEDS_EXTEND;
   if (lb_wakes(p, c->options)) all |= LB_NEEDS_WAIT;

@@ -168,6 +168,8 @@ void lb_conform_close(struct lb_conform *c) {
 
 /* ---- hooks ----------------------------------------------------------------------------------- */
 
+/* As what the statement asks now. */
+#define LOCK(name, ms) (&(struct lb_lock){.key = name, .ttl_ms = ms, .shared = c->as_reader, .permits = c->permits})
 #define CALL_BY(hook_id, hook, ...)                                                                                    \
   enter(c, hook_id, i, deadline);                                                                                      \
   return leave(c, c->protocol->hook(c->session[i], __VA_ARGS__))
@@ -196,7 +198,7 @@ int lb_conform_try_for(struct lb_conform *c, int i, const char *key, int64_t ttl
   c->ttl_ms[i] = ttl_ms;
   enter(c, LB_HOOK_TRY_ACQUIRE, i, deadline);
   lb_ns before = lb_now(&c->env[i].base);
-  int r = leave(c, c->protocol->try_acquire(c->session[i], &(struct lb_lock){key, ttl_ms}, grant, deadline));
+  int r = leave(c, c->protocol->try_acquire(c->session[i], LOCK(key, ttl_ms), grant, deadline));
   return look_at(c, r, grant, before, ttl_ms);
 }
 
@@ -204,7 +206,7 @@ int lb_conform_resolve(struct lb_conform *c, int i, const char *key, int64_t ttl
   lb_ns deadline = in_ms(LB_CONFORM_CALL_MS);
   enter(c, LB_HOOK_RESOLVE, i, deadline);
   lb_ns before = lb_now(&c->env[i].base);
-  int r = leave(c, c->protocol->resolve(c->session[i], &(struct lb_lock){key, ttl_ms}, grant, deadline));
+  int r = leave(c, c->protocol->resolve(c->session[i], LOCK(key, ttl_ms), grant, deadline));
   return look_at(c, r, grant, before, ttl_ms);
 }
 
@@ -217,36 +219,35 @@ int lb_conform_setup(struct lb_conform *c, int i) { CALL(10000, LB_HOOK_SETUP, s
 int lb_conform_teardown(struct lb_conform *c, int i) { CALL(10000, LB_HOOK_TEARDOWN, teardown, deadline); }
 
 int lb_conform_release(struct lb_conform *c, int i, const char *key, struct lb_grant *grant) {
-  CALL(LB_CONFORM_CALL_MS, LB_HOOK_RELEASE, release, &(struct lb_lock){key, ttl_of(c, i)}, grant, deadline);
+  CALL(LB_CONFORM_CALL_MS, LB_HOOK_RELEASE, release, LOCK(key, ttl_of(c, i)), grant, deadline);
 }
 
 int lb_conform_release_by(struct lb_conform *c, int i, const char *key, struct lb_grant *grant, lb_ns deadline) {
-  CALL_BY(LB_HOOK_RELEASE, release, &(struct lb_lock){key, ttl_of(c, i)}, grant, deadline);
+  CALL_BY(LB_HOOK_RELEASE, release, LOCK(key, ttl_of(c, i)), grant, deadline);
 }
 
 int lb_conform_extend_by(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, struct lb_grant *grant,
                          lb_ns deadline) {
-  CALL_BY(LB_HOOK_EXTEND, extend, &(struct lb_lock){key, ttl_ms}, grant, deadline);
+  CALL_BY(LB_HOOK_EXTEND, extend, LOCK(key, ttl_ms), grant, deadline);
 }
 
 int lb_conform_extend(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, struct lb_grant *grant) {
-  CALL(LB_CONFORM_CALL_MS, LB_HOOK_EXTEND, extend, &(struct lb_lock){key, ttl_ms}, grant, deadline);
+  CALL(LB_CONFORM_CALL_MS, LB_HOOK_EXTEND, extend, LOCK(key, ttl_ms), grant, deadline);
 }
 
 int lb_conform_wait(struct lb_conform *c, int i, const char *key, struct lb_grant *grant, int64_t ms) {
-  CALL(ms, LB_HOOK_WAIT, wait, &(struct lb_lock){key, ttl_of(c, i)}, grant, deadline);
+  CALL(ms, LB_HOOK_WAIT, wait, LOCK(key, ttl_of(c, i)), grant, deadline);
 }
 
 int lb_conform_holds(struct lb_conform *c, int i, const char *key, const struct lb_grant *grant) {
-  CALL(LB_CONFORM_CALL_MS, LB_HOOK_HOLDS, holds, &(struct lb_lock){key, ttl_of(c, i)}, grant, deadline);
+  CALL(LB_CONFORM_CALL_MS, LB_HOOK_HOLDS, holds, LOCK(key, ttl_of(c, i)), grant, deadline);
 }
 
 int lb_conform_inspect(struct lb_conform *c, int i, const char *key, size_t endpoint) {
   open_session(c, i);
   lb_ns deadline = in_ms(LB_CONFORM_CALL_MS);
   enter(c, LB_HOOK_INSPECT, i, deadline);
-  return leave(
-      c, lb_proofs(c->protocol)->inspect(c->session[i], &(struct lb_lock){key, LB_CONFORM_TTL_MS}, endpoint, deadline));
+  return leave(c, lb_proofs(c->protocol)->inspect(c->session[i], LOCK(key, LB_CONFORM_TTL_MS), endpoint, deadline));
 }
 
 size_t lb_conform_who_knows(struct lb_conform *c, int i, const char *key) {
@@ -274,7 +275,7 @@ int lb_conform_doubt(struct lb_conform *c, int i, const char *key, const struct 
   enter(c, LB_HOOK_DOUBT, i, 0);
   env->wait_fds = must_not_poll;
   env->sleep_until = must_not_sleep;
-  int r = leave(c, c->protocol->doubt(c->session[i], &(struct lb_lock){key, ttl_of(c, i)}, grant));
+  int r = leave(c, c->protocol->doubt(c->session[i], LOCK(key, ttl_of(c, i)), grant));
   env->wait_fds = c->wait_fds;
   env->sleep_until = sleep_until;
   return r;

@@ -80,6 +80,9 @@ struct lb_conform {
   const char *point;
   void (*at_point)(struct lb_conform *c);
   char name[24]; /* of the client that this process is, where it is one of several */
+  /* How it asks from now on: struct lb_lock. */
+  bool as_reader;
+  int permits;
 };
 
 /* ---- what a statement needs of a system ------------------------------------------------------ */
@@ -107,12 +110,14 @@ enum {
   LB_NEEDS_NO_DEPTH = 1 << 18, /* not that */
   LB_NEEDS_END = 1 << 19,      /* a lease or a session: what nobody releases ends by itself */
   LB_NEEDS_POINTS = 1 << 20,
+  LB_NEEDS_SHARED = 1 << 21,               /* LB_TRAIT_SHARED */
+  LB_NEEDS_PERMITS = 1 << 22,              /* LB_TRAIT_PERMITS */
   LB_NEEDS_OF_TOPOLOGY = LB_NEEDS_SERVERS, /* what the table of a protocol does not say */
 };
 
 /* By subject, in the order they run; text = NULL at the end. */
-extern const struct lb_conform_statement lb_conform_of_lock[], lb_conform_of_time[], lb_conform_of_service[],
-    lb_conform_of_faults[];
+extern const struct lb_conform_statement lb_conform_of_lock[], lb_conform_of_sharing[], lb_conform_of_time[],
+    lb_conform_of_service[], lb_conform_of_faults[];
 extern const struct lb_conform_statement lb_adapter_of_lock[], lb_adapter_of_ends[]; /* about the lines of an adapter */
 /* What a system has of the above; what an adapter says that it has, in bits of its own. */
 unsigned lb_conform_has(const struct lb_conform *c);
