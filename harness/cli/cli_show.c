@@ -184,6 +184,7 @@ static void show_workload(const struct lb_scenario *s) {
   for (size_t i = 0; i < s->client_count_count; i++) printf("%s%d", i ? ", " : "", s->client_counts[i]);
   printf("; ttl %lld ms%s", (long long)s->ttl_ms, s->renew ? ", renewed while they hold" : "");
   if (s->permits > 1) printf("; %d may hold at once", s->permits);
+  if (s->readers > 0) printf("; %d of them read", s->readers);
   if (s->request_ms) printf("; a request is given up after %lld ms", (long long)s->request_ms);
   if (s->driver == LB_BY_COROUTINE) printf("; one process for each core runs them");
   if (s->kind != LB_KIND_TIMELINE) {

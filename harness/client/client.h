@@ -60,6 +60,7 @@ struct lb_reply {
 struct lb_work { /* what a workload does; fixed at start */
   uint32_t keys; /* 0 = each client uses its own_key */
   lb_ns hold_ns, think_ns, wait_ns;
+  uint32_t readers; /* clients below this number read only */
 };
 
 struct lb_client_plan { /* what all clients of a trial have in common; must outlive them */

@@ -102,20 +102,26 @@ static uint32_t next_key(struct lb_program *p) {
   return keys ? (uint32_t)lb_rng_below(&p->rng, keys) : p->client->own_key;
 }
 
+/* A reader looks again in place of the write: nothing may have changed while it held. */
+static void do_critical_section(struct lb_program *p) {
+  if (lb_holder_read(&p->holder) != LB_OK) return;
+  work_inside(p, p->plan->work.hold_ns);
+  if (p->holder.shared) lb_holder_read(&p->holder);
+  else lb_holder_write(&p->holder);
+}
+
 /* Closed loop: think, acquire, read, hold, write, release. */
 static int do_work(struct lb_program *p) {
   const struct lb_work *work = &p->plan->work;
   struct lb_memory *memory = p->plan->memory;
+  p->holder.shared = p->client->number < work->readers;
   while (atomic_load_explicit(&memory->phase, memory_order_relaxed) != LB_PHASE_STOP) {
     if (p->holder.breached || atomic_load_explicit(&memory->log_full, memory_order_relaxed)) {
       rest(p, LB_NS_PER_MS);
       continue;
     }
     if (lb_holder_acquire(&p->holder, next_key(p), as_seen(p, lb_clock_ns() + work->wait_ns)) == LB_OK) {
-      if (lb_holder_read(&p->holder) == LB_OK) {
-        work_inside(p, work->hold_ns);
-        lb_holder_write(&p->holder);
-      }
+      do_critical_section(p);
       lb_holder_release(&p->holder, as_seen(p, lb_clock_ns() + work->wait_ns));
     }
     rest(p, work->think_ns);

@@ -270,6 +270,16 @@ static void check_driver(struct fitting *f, const struct lb_scenario *scenario) 
     miss(f, "the client library of %s has threads of its own for each client", f->protocol->name);
 }
 
+/* A guard protects the resource of one holder. */
+static void check_guard_of_many(struct fitting *f, const struct lb_scenario *scenario, enum lb_guard guard) {
+  bool shared = scenario->readers > 0;
+  for (size_t i = 0; i < scenario->step_count; i++) shared |= scenario->steps[i].shared;
+  if (scenario->permits > 1 && guard != LB_GUARD_NONE)
+    miss(f, "with several permits nothing is said of the resource that a guard protects");
+  if (shared && (guard == LB_GUARD_CLAIM || guard == LB_GUARD_FENCE))
+    miss(f, "readers hold together, and the guard %s lets in the latest token alone", lb_guard_name(guard));
+}
+
 /* What holds on every machine comes first: a cell that means nothing misses nothing. Then from what
  * stops every cell of the topology to what stops this one, because only the first reason is
  * told. */
@@ -283,6 +293,8 @@ enum lb_verdict lb_fit(const struct lb_scenario *scenario, const struct lb_proto
     miss(f, "%s has no way to ask whether it still holds", protocol->name);
   if (scenario->permits > 1 && !may_have(protocol, LB_TRAIT_PERMITS))
     miss(f, "%s lets in one, not %d", protocol->name, scenario->permits);
+  if (scenario->readers > 0 && !may_have(protocol, LB_TRAIT_SHARED)) miss(f, "%s has no readers", protocol->name);
+  check_guard_of_many(f, scenario, guard);
   for (size_t i = 0; i < scenario->step_count; i++) check_meaning(f, &scenario->steps[i]);
   for (size_t i = 0; i < scenario->premise_count; i++)
     if (scenario->premises[i].server.kind == LB_ROLE_PROXY && !topology->family->fronted) miss(f, "%s", no_proxy);

@@ -369,6 +369,7 @@ json_t *lb_results_scenario(const struct lb_scenario *s) {
       s->memory_storage ? "memory" : "disk", "round_trip_ms", s->apart ? json_real(s->round_trip_ms) : json_null());
   if (s->driver != LB_BY_PROCESS) json_object_set_new(workload, "driver", json_string("coroutine"));
   if (s->permits > 1) json_object_set_new(workload, "permits", json_integer(s->permits));
+  if (s->readers > 0) json_object_set_new(workload, "readers", json_integer(s->readers));
   return json_pack("{s:s, s:s, s:o, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "name", s->name, "base", s->base,
                    "varied", varied_json(s->varied), "title", s->title ? s->title : "", "question",
                    s->question ? s->question : "", "refuted", s->refuted ? s->refuted : "", "upstream",

@@ -124,6 +124,7 @@ struct lb_scenario {
   bool renew;
   int permits; /* so many may hold at once: a semaphore; 1 = a lock */
   int driver;  /* enum lb_client_driver */
+  int readers; /* so many of the clients of a load, the first ones, ask as readers and write nothing */
   /* option = PROTOCOL.OPTION=VALUE (several): as `-s` sets it, which wins over it. Whether there is such
    * an option is for whoever knows the protocols (run/plan_cells.c). */
   char **options;

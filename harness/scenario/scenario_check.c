@@ -424,12 +424,19 @@ static int check_driver(const struct lb_scenario *scenario, int *ret_line, struc
   return 0;
 }
 
+static int check_readers(const struct lb_scenario *scenario, struct lb_error *err) {
+  int clients = fewest_clients(scenario);
+  if (scenario->readers <= clients) return 0;
+  return lb_refuse(err, "readers = %d: expected at most as many as clients = %d", scenario->readers, clients);
+}
+
 int lb_scenario_check(const struct lb_scenario *scenario, int *ret_line, struct lb_error *err) {
   int r = check_steps(scenario, ret_line, err);
   if (r == 0) r = check_syncs(scenario, ret_line, err);
   if (r == 0) r = check_faults(scenario, ret_line, err);
   if (r == 0) r = check_driver(scenario, ret_line, err);
   if (r == 0) r = check_guards(scenario, err);
+  if (r == 0) r = check_readers(scenario, err);
   if (r == 0) r = check_control(scenario, ret_line, err);
   if (r == 0) r = check_proof(scenario, err);
   if (r == 0) r = check_premises(scenario, ret_line, err);

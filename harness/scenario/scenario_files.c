@@ -177,8 +177,8 @@ static int is_scenario_file(const struct dirent *entry) {
 static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
 
 /* Themes, in the order in which people read them. A folder without them is one theme. */
-static const char *const themes[] = {".",     "speed",    "failover", "partition", "pause", "clock",
-                                     "crash", "protocol", "storm",    "museum",    "peers"};
+static const char *const themes[] = {".",     "speed",   "failover", "partition", "pause",  "clock",
+                                     "crash", "sharing", "protocol", "storm",     "museum", "peers"};
 
 struct listing {
   char **names, **paths;

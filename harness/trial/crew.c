@@ -206,7 +206,8 @@ static void plan_clients(struct lb_stage *s) {
       .work = {.keys = (uint32_t)scenario->keys,
                .hold_ns = (lb_ns)(scenario->hold_ms * 1e6),
                .think_ns = (lb_ns)(scenario->think_ms * 1e6),
-               .wait_ns = (lb_ns)scenario->wait_ms * LB_NS_PER_MS},
+               .wait_ns = (lb_ns)scenario->wait_ms * LB_NS_PER_MS,
+               .readers = (uint32_t)scenario->readers},
   };
 }
 

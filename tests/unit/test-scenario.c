@@ -150,6 +150,16 @@ TEST(keys_of_their_own_ask_for_no_handoffs) {
           "f.ini:5: min_handoffs = 2: with keys = own the clients never meet: expected 0");
 }
 
+TEST(no_more_clients_read_than_there_are) {
+  struct lb_scenario s = good(SCENARIO WORKLOAD "readers = 2\npermits = 3\n" EXPECT);
+  assert_int_equal(s.readers, 2);
+  assert_int_equal(s.permits, 3);
+  lb_scenario_clear(&s);
+  refused(SCENARIO WORKLOAD "readers = 3\n" EXPECT, "f.ini:7: readers = 3: expected at most as many as clients = 2");
+  refused(SCENARIO WORKLOAD "readers = 1\n" EXPECT "[timeline]\nstep = client 1 acquire shared within 1s\n",
+          "f.ini:7: a timeline has no readers: expected it only without [timeline]");
+}
+
 /* A scenario without a fault is no control because of that: its lease may end under its holder. */
 TEST(a_control_is_what_declares_itself_one) {
   struct lb_scenario s = good(SCENARIO "control = yes\n" WORKLOAD EXPECT);
@@ -455,7 +465,7 @@ TEST(unknown_keys_are_named_with_the_nearest) {
   refused(
       SCENARIO "[workload]\nclient = 2\n",
       "f.ini:6: [workload] has no key 'client', did you mean 'clients'? expected clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, "
-      "duration_s, warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, permits, driver or option");
+      "duration_s, warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, permits, driver, readers or option");
   refused(
       "[campaign]\nevery_s = 1\n",
       "f.ini:2: [campaign] has no key 'every_s', did you mean 'every_ms'? expected fault, every_ms, lasts_ms, progress_ms or delayed_restart");
@@ -1083,21 +1093,21 @@ TEST(set_refuses_as_the_file_does_and_changes_nothing) {
   set_refused(&s, "ttl_ms", "", "-s: ttl_ms is empty: expected whole number");
   set_refused(
       &s, "ttl", "5",
-      "-s: cannot set 'ttl': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s, warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, driver, every_ms, lasts_ms, progress_ms or delayed_restart");
+      "-s: cannot set 'ttl': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s, warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, driver, readers, every_ms, lasts_ms, progress_ms or delayed_restart");
   set_refused(
       &s, "trails", "5",
       "-s: cannot set 'trails', did you mean 'trials'? expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, "
-      "duration_s, warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, driver, every_ms, lasts_ms, progress_ms or delayed_restart");
+      "duration_s, warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, driver, readers, every_ms, lasts_ms, progress_ms or delayed_restart");
   set_refused(
       &s, "title", "x",
-      "-s: cannot set 'title': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s, warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, driver, every_ms, lasts_ms, progress_ms or delayed_restart");
+      "-s: cannot set 'title': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s, warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, driver, readers, every_ms, lasts_ms, progress_ms or delayed_restart");
   set_refused(&s, "clients", "1",
               "-s: clients = 1: some-name: step = client 2 acquire within 1s: names client 2, but clients = 1");
   set_refused(&s, "renew", "maybe", "-s: renew = maybe: expected yes or no");
   set_refused(
       &s, "past_lease", "yes",
       "-s: cannot set 'past_lease': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s, "
-      "warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, driver, every_ms, lasts_ms, progress_ms or delayed_restart");
+      "warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, driver, readers, every_ms, lasts_ms, progress_ms or delayed_restart");
   set_refused(&s, "every_ms", "50", "-s: every_ms = 50: some-name has no campaign");
   set_refused(&s, "lasts_ms", "50", "-s: lasts_ms = 50: some-name has no campaign");
   set_refused(&s, "duration_s", "3", "-s: duration_s = 3: some-name has a timeline, and a timeline has no duration_s");
