@@ -82,7 +82,8 @@ const struct lb_protocol lb_pg_advisory = {
 /* pg-advisory-xact - a transaction-level advisory lock: BEGIN, pg_try_advisory_xact_lock, and COMMIT frees it.
  *
  * Promises: what pg-advisory does, for as long as a transaction is open: one holder per key, in the memory of one
- * server, without a commit that writes (as long as the transaction changes nothing). There is no statement that frees
+ * server, without a commit that writes (as long as the transaction changes nothing). Readers share it
+ * (pg_try_advisory_xact_lock_shared). There is no statement that frees
  * it, so it cannot be forgotten: it ends with the transaction, be that by COMMIT, ROLLBACK, an error or the end of the
  * connection. And a pooler that hands out connections for a transaction does it no harm. Three round trips for a lock
  * and its release, three for a refusal: BEGIN has one of its own here. Drivers such as pgjdbc send it along with the
@@ -110,6 +111,10 @@ static const struct sql_hold_kind advisory_xact = {
     .begin = {"BEGIN", 0},
     .take = {"SELECT 1 WHERE pg_try_advisory_xact_lock(" PG_ADVISORY_KEY ")", 1},
     .take_number = {"SELECT nextval('lockbench_fence') WHERE pg_try_advisory_xact_lock(" PG_ADVISORY_KEY ")", 1},
+    .take_shared = {"SELECT 1 WHERE pg_try_advisory_xact_lock_shared(" PG_ADVISORY_KEY ")", 1},
+    .take_shared_number = {"SELECT nextval('lockbench_fence') WHERE pg_try_advisory_xact_lock_shared(" PG_ADVISORY_KEY
+                           ")",
+                           1},
     .holds = {PG_ADVISORY_HELD " AND pid = pg_backend_pid()", 1},
     .free = {"COMMIT", 0},
     .held = {PG_ADVISORY_HELD, 1},
@@ -129,7 +134,7 @@ const struct lb_protocol lb_pg_advisory_xact = {
         "PostgreSQL's transaction-level advisory lock: it lives in the memory of a server, as long as a transaction",
     .topologies = pg_topologies,
     .facts = "ends=transaction number=open lost=other",
-    .traits = LB_TRAIT_SESSION | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR,
+    .traits = LB_TRAIT_SESSION | LB_TRAIT_SHARED | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR,
     .options = transaction_options,
     .points = xact_points,
     .midway = "before-lock",

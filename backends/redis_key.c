@@ -114,16 +114,7 @@ int redis_key_try(struct lb_session *s, const struct lb_lock *lock, struct lb_gr
 
 int redis_key_release_by(struct lb_session *s, const struct redis_script *script, const struct lb_lock *lock,
                          struct lb_grant *grant, lb_ns deadline) {
-  struct redis_session *redis = &redis_key(s)->redis;
-  struct redis_request delete = {.command = {script, {lock->key, grant->token}}, .grant = grant, .undoes = true};
-  lb_point(redis->env, "before-release");
-  lb_point(redis->env, "before-del"); /* where others have compared the token by now, this one has not */
-  int rc = redis_session_ask(redis, &delete, deadline);
-  /* valid_until == 0 says: never known as held, or an earlier release may have done it. "Not mine" is then no loss. */
-  if (delete.unsure) grant->valid_until = 0;
-  if (!rc && !redis_is_one(delete.reply)) rc = redis_session_absent(redis, grant, grant->valid_until ? LB_LOST : LB_OK);
-  freeReplyObject(delete.reply);
-  return rc;
+  return redis_key_leave_with(s, (struct redis_command){script, {lock->key, grant->token}}, grant, deadline);
 }
 
 int redis_key_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
@@ -155,6 +146,61 @@ int redis_key_resolve(struct lb_session *s, const struct lb_lock *lock, struct l
 
 int redis_key_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
   int rc = redis_key_look(s, lock, grant, deadline);
+  return rc == LB_OK ? redis_session_confirm(&redis_key(s)->redis, grant) : rc;
+}
+
+/* ---- a record that only scripts touch ----------------------------------------------------------------- */
+
+int redis_key_take_with(struct lb_session *s, struct redis_command command, const struct lb_lock *lock,
+                        struct lb_grant *grant, lb_ns deadline) {
+  bool repeated = redis_key_begin(s, grant);
+  struct redis_request take = {.command = command,
+                               .grant = grant,
+                               .repeated = repeated,
+                               .ttl_ms = lock->ttl_ms,
+                               .before = "before-take",
+                               .after = "after-take"};
+  int rc = redis_session_once(&redis_key(s)->redis, &take, deadline);
+  if (!rc && !redis_is_one(take.reply)) rc = LB_BUSY;
+  if (!rc && !grant->valid_until) grant->valid_until = lb_lease_end(grant->asked_at, lock->ttl_ms);
+  freeReplyObject(take.reply);
+  return redis_key_tried(s, grant, repeated, rc);
+}
+
+int redis_key_leave_with(struct lb_session *s, struct redis_command command, struct lb_grant *grant, lb_ns deadline) {
+  struct redis_session *redis = &redis_key(s)->redis;
+  struct redis_request delete = {.command = command, .grant = grant, .undoes = true};
+  lb_point(redis->env, "before-release");
+  lb_point(redis->env, "before-del"); /* where others have compared the token by now, this one has not */
+  int rc = redis_session_ask(redis, &delete, deadline);
+  /* valid_until == 0 says: never known as held, or an earlier release may have done it. "Not mine" is then no loss. */
+  if (delete.unsure) grant->valid_until = 0;
+  if (!rc && !redis_is_one(delete.reply)) rc = redis_session_absent(redis, grant, grant->valid_until ? LB_LOST : LB_OK);
+  freeReplyObject(delete.reply);
+  return rc;
+}
+
+/* LB_OK, LB_LOST, LB_UNKNOWN, -errno. */
+static int ask_whose(struct lb_session *s, struct redis_command command, lb_ns deadline) {
+  struct redis_request ask = {.command = command};
+  int rc = redis_session_ask(&redis_key(s)->redis, &ask, deadline);
+  if (!rc && !redis_is_one(ask.reply)) rc = LB_LOST;
+  freeReplyObject(ask.reply);
+  return rc;
+}
+
+int redis_key_resolve_with(struct lb_session *s, struct redis_command command, int64_t ttl_ms, struct lb_grant *grant,
+                           lb_ns deadline) {
+  int rc = ask_whose(s, command, deadline);
+  if (rc == LB_LOST) return redis_session_absent(&redis_key(s)->redis, grant, LB_BUSY);
+  if (rc != LB_OK) return rc;
+  if (!grant->valid_until) grant->valid_until = lb_lease_end(grant->asked_at, ttl_ms);
+  return redis_session_confirm(&redis_key(s)->redis, grant);
+}
+
+int redis_key_holds_with(struct lb_session *s, struct redis_command command, const struct lb_grant *grant,
+                         lb_ns deadline) {
+  int rc = ask_whose(s, command, deadline);
   return rc == LB_OK ? redis_session_confirm(&redis_key(s)->redis, grant) : rc;
 }
 

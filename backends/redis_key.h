@@ -91,6 +91,23 @@ int redis_key_holds(struct lb_session *s, const struct lb_lock *lock, const stru
  * LB_UNKNOWN; -errno. */
 int redis_key_look(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline);
 
+/* ---- a record that only scripts touch -------------------------------------------------------------------
+ *
+ * `command` is a script with the key, the token of the grant and what else it takes. It answers 1 for yes, and may be
+ * executed twice. */
+
+/* Yes: the lock is the grant's, from now on or as before. Points: before-take, after-take (the reply has been read, or
+ * given up, and not been looked at). */
+int redis_key_take_with(struct lb_session *s, struct redis_command command, const struct lb_lock *lock,
+                        struct lb_grant *grant, lb_ns deadline);
+/* Yes: it was the grant's until now. Points: before-release, before-del. */
+int redis_key_leave_with(struct lb_session *s, struct redis_command command, struct lb_grant *grant, lb_ns deadline);
+/* Yes: it is the grant's. For the hooks resolve and holds. */
+int redis_key_resolve_with(struct lb_session *s, struct redis_command command, int64_t ttl_ms, struct lb_grant *grant,
+                           lb_ns deadline);
+int redis_key_holds_with(struct lb_session *s, struct redis_command command, const struct lb_grant *grant,
+                         lb_ns deadline);
+
 /* ---- locks without an owner -----------------------------------------------------------------------------
  *
  * A lock that is one key with an expiry, and nothing in it says whose (LB_TRAIT_NO_OWNER): whoever asks learns that

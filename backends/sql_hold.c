@@ -195,7 +195,10 @@ static int take_in_transaction(struct lb_session *s, struct sql_line *line, cons
   int rc = call(line, &kind->begin, NULL, deadline, &attempt->origin, ret);
   if (rc) return rc < 0 ? rc : LB_TIMEOUT;
   lb_point(s->env, kind->before_take);
-  rc = ask(line, s->fence ? &kind->take_number : &kind->take, key, deadline, ret);
+  const struct sql_stmt *statement = s->fence   ? s->reads ? &kind->take_shared_number : &kind->take_number
+                                     : s->reads ? &kind->take_shared
+                                                : &kind->take;
+  rc = ask(line, statement, key, deadline, ret);
   if (rc == LB_UNKNOWN) attempt->state = SQL_TAKING;
   if (!ret->yes) end_transaction(line, deadline);
   return rc;
@@ -253,6 +256,7 @@ static int confirm(struct lb_session *s, const struct sql_held *held, lb_ns dead
 
 int sql_hold_try(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   bool repeated = grant->token_len > 0;
+  s->reads = lock->shared;
   struct sql_attempt attempt = repeated ? sql_attempt_get(grant) : sql_attempt_new(s->env, s->name);
   const struct sql_held *held = lines_held(&s->lines, attempt.owner);
   if (attempt.state == SQL_FREEING)

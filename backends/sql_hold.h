@@ -38,7 +38,8 @@ struct sql_hold_kind {
   struct sql_stmt begin;       /* the transaction that is to hold; NULL sql = the connection holds */
   struct sql_stmt take;        /* yes: it was free, or this server process had it, and holds it now (once more) */
   struct sql_stmt take_number; /* the same, and its first column is a number drawn when it was taken */
-  struct sql_stmt number;      /* in place of take_number: draws one, after take, where no statement does both */
+  struct sql_stmt take_shared, take_shared_number; /* the two for a reader, in a transaction; NULL sql = it has none */
+  struct sql_stmt number; /* in place of take_number: draws one, after take, where no statement does both */
   struct sql_stmt make;  /* makes what take looks for, where take neither says yes nor is refused; harmless to repeat */
   struct sql_stmt holds; /* yes: this server process holds it */
   struct sql_stmt
@@ -91,9 +92,9 @@ struct sql_lines {
 struct lb_session {
   struct lb_env *env;
   const struct sql_hold_kind *kind;
-  char name[41]; /* of this session: its attempts' owners begin with it */
-  bool fence, wakes;
-  int64_t idle_ms; /* a transaction may idle for so long; 0 = for ever */
+  char name[41];            /* of this session: its attempts' owners begin with it */
+  bool fence, wakes, reads; /* reads: its latest try is a reader's */
+  int64_t idle_ms;          /* a transaction may idle for so long; 0 = for ever */
   struct sql_lines lines;
 };
 
