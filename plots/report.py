@@ -303,8 +303,8 @@ NAMED = 3  # locks; of more the first line has counts
 
 def headline(run):
     """The verdict of the locks, "redis-token@redis: violated in 2 of 3 scenarios". Nothing where no cell was asked, or
-    where the summary begins with that of the user's own lock. A lock is judged without a guard, if it ran without."""
-    if run.get("lock_verdict"):
+    where the summary begins with that of the user's own lock, or of the only one. A lock is judged without a guard, if it ran without."""
+    if run.get("lock_verdict") or any((run.get("verdict") or "").startswith((f"{c['system']}: ", f"{c['system']} under guard ")) for c in run["cells"][:1]):
         return ""
     locks = {}  # {system: {scenario: worst verdict}}
     bare = {c["system"] for c in run["cells"] if c["guard"] == "none" and c["verdict"] in WORST}

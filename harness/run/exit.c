@@ -55,10 +55,16 @@ enum lb_verdict lb_lock_verdict(const struct lb_tally *tally) {
 
 /* ---- the sentence ---------------------------------------------------------------------------- */
 
-/* The protocol, unless another system of the user's has the same one. */
+static bool one_system(const struct lb_plan *plan) {
+  for (size_t i = 1; i < plan->cell_count; i++)
+    if (strcmp(plan->cells[i].system, plan->cells[0].system) != 0) return false;
+  return plan->cell_count > 0;
+}
+
+/* Of the user's own the protocol, unless another system of the user's has the same one. */
 static void add_name(struct lb_text *text, const struct lb_plan *plan, size_t index, enum lb_guard guard) {
   const struct lb_cell *cell = &plan->cells[index];
-  int length = (int)strcspn(cell->system, "@");
+  int length = (int)(cell->own ? strcspn(cell->system, "@") : strlen(cell->system));
   for (size_t i = 0; i < plan->cell_count; i++)
     if (plan->cells[i].own && plan->cells[i].protocol == cell->protocol && !same_system(&plan->cells[i], cell))
       length = (int)strlen(cell->system);
@@ -107,13 +113,16 @@ static void add_lock(struct lb_text *text, const struct lb_tally *tally, size_t 
 }
 
 /* The same as a sentence without its full stop: "mylock: violated in 2 of 3 scenarios (failover,
- * pause-holder); safe in 1". "" = the run has no such lock. Returns the length. */
+ * pause-holder); safe in 1". Of the user's own locks, or of the one lock that was asked about; "" = the run has no such
+ * lock. Returns the length. */
 static size_t lock_verdict_line(const struct lb_tally *tally, char *line, size_t size) {
   struct lb_text text = {line, size, 0};
+  bool one = one_system(tally->plan);
   line[0] = '\0';
   for (size_t i = 0; i < tally->plan->cell_count; i++) {
     enum lb_guard guard;
-    if (tally->plan->cells[i].own && first_of_system(tally->plan, i, &guard) == i) add_lock(&text, tally, i, guard);
+    if ((tally->plan->cells[i].own || one) && first_of_system(tally->plan, i, &guard) == i)
+      add_lock(&text, tally, i, guard);
   }
   return text.length;
 }
@@ -130,12 +139,6 @@ const char *lb_exit_meaning(long long code) {
     case LB_EXIT_STOPPED: return "stopped before its end; what is decided is kept";
     default: return "unknown";
   }
-}
-
-static bool one_system(const struct lb_plan *plan) {
-  for (size_t i = 1; i < plan->cell_count; i++)
-    if (strcmp(plan->cells[i].system, plan->cells[0].system) != 0) return false;
-  return plan->cell_count > 0;
 }
 
 /* A run without a trial is no success: whoever named the wrong lock would take it for one. */

@@ -33,7 +33,8 @@ enum lb_exit {
 /* What a code says of a run, in words for a page; "unknown" for a code of another version. */
 const char *lb_exit_meaning(long long code);
 /* The exit code of a finished run, and into `line` the first line of its summary. Of the user's own
- * lock its verdict comes first (lb_lock_verdict()), and what was expected after it. */
+ * lock its verdict comes first (lb_lock_verdict()), and so does that of a run of a single system; what was expected
+ * comes after it. */
 enum lb_exit lb_exit_of_run(const struct lb_tally *tally, char *line, size_t size);
 
 /* The same of a run that may have been stopped: LB_EXIT_STOPPED, unless all of it was done by then. Of a shard that has

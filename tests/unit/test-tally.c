@@ -604,6 +604,21 @@ TEST(the_verdict_of_an_own_lock_is_the_worst_of_what_was_asked) {
   assert_int_equal(lb_lock_verdict(&mixed.tally), LB_VIOLATED);
 }
 
+TEST(so_does_the_verdict_of_a_single_lock) {
+  struct ended run = {0};
+  add_end(&run, "a", "redis-token@redis", false, LB_GUARD_NONE, LB_VIOLATED);
+  add_end(&run, "b", "redis-token@redis", false, LB_GUARD_NONE, LB_SAFE);
+  add_end(&run, "a", "redis-token@redis", false, LB_GUARD_FENCE, LB_SAFE);
+  end_of(&run);
+  assert_string_equal(
+      run.line,
+      "redis-token@redis: violated in 1 of 2 scenarios (a); safe in 1. NOT as expected: 3 cells: 2 safe, 1 violated, 1 against expectation");
+  assert_int_equal(lb_lock_verdict(&run.tally), LB_VERDICT_NONE); /* it is not the user's */
+  add_end(&run, "a", "pg-row@pg", false, LB_GUARD_NONE, LB_SAFE);
+  end_of(&run);
+  assert_int_equal(strncmp(run.line, "NOT as expected: 4 cells", 24), 0);
+}
+
 /* However many scenarios and locks there are, the line is whole and has its counts. */
 TEST(a_line_of_many_own_locks_is_cut_and_keeps_the_expectation) {
   struct ended run = {0};
