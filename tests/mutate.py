@@ -46,6 +46,7 @@ TESTS = {
     "harness/trial/stage.c": ["stage-facts", "judge"],
     "harness/trial/premises.c": ["premises", "judge"],
     "harness/trial/judge.c": ["judge-counts", "judge", "exhausted"],
+    "harness/trial/keep.c": ["judge-counts", "judge", "exhausted"],
     "harness/client/memory.c": ["heartbeat", "memory", "client"],
     "harness/client/resource.c": ["resource", "holder"],
     "harness/client/holder.c": ["holder-debts", "holder", "client"],

@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
  * Commands that read what a trial or a run has left. `check` judges a history again, ours or another tool's, without
- * servers. `explain` tells its story, or those of a run. `report` and `compare` start a script of plots/.
+ * servers. `explain` tells its story, or those of a run.
  *
  * The form of a history is told by its first bytes, not by its name.
  */
 #include "cli.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/called.h"
-#include "base/text.h"
 #include "history/check.h"
 #include "history/explain.h"
 #include "history/history.h"
@@ -310,93 +307,4 @@ int lb_cli_explain(const struct lb_args *args) {
     return lb_complain(LB_EXIT_USAGE,
                        "explain: expected a results folder and a cell, as in failover.SYSTEM, or a history file");
   return args->word_count == 1 && !lb_is_run_folder(args->words[0]) ? explain_file(args) : explain_cell(args);
-}
-
-/* ---- report, compare: by a script of plots/, a process of its own ---------------------------------------- */
-
-/* What the script says on stdout, line by line as it comes, or on stderr, as complaints. Names out of the run may hold
- * anything, so control characters are written out. Our own stdout is written by us only: whoever draws is not stopped
- * by a reader that went away. */
-static void pass_on(FILE *from, bool complains) {
-  char *line = NULL, shown[4096];
-  size_t size = 0;
-  ssize_t length;
-  while (from && (length = getline(&line, &size, from)) > 0) {
-    line[strcspn(line, "\n")] = '\0';
-    lb_printable(line, shown, sizeof shown);
-    if (complains) lb_complain(0, "%s", shown);
-    else printf("%s\n", shown), fflush(stdout);
-  }
-  free(line);
-}
-
-/* In the child. The figure that needs a history asks this program for it. */
-static _Noreturn void become(const char *program, char *const argv[], int out, int err) {
-  char self[4096];
-  dup2(out, STDOUT_FILENO);
-  dup2(err, STDERR_FILENO);
-  ssize_t length = readlink("/proc/self/exe", self, sizeof self);
-  if (length > 0 && length < (ssize_t)sizeof self) {
-    self[length] = '\0';
-    setenv("LOCKBENCH_BIN", self, 1);
-  }
-  execv(program, argv);
-  _exit(127);
-}
-
-static int run_script(const char *script, const char *const words[], size_t count) {
-  char program[4096];
-  const char *argv[8] = {"python", script};
-  int said[2], status = 127 << 8;
-  snprintf(program, sizeof program, "%s/plots/python", lb_root());
-  for (size_t i = 0; i < count && i < sizeof argv / sizeof *argv - 3; i++) argv[2 + i] = words[i];
-  fflush(stdout);
-  FILE *complaints = tmpfile(); /* no second pipe: nobody would read it while we read the first */
-  if (!complaints || pipe2(said, O_CLOEXEC) < 0)
-    return lb_complain(LB_EXIT_FAILURE, "%s: %s", program, strerror(errno));
-  pid_t pid = fork();
-  if (pid == 0) become(program, (char *const *)argv, said[1], fileno(complaints));
-  close(said[1]);
-  FILE *lines = fdopen(said[0], "r");
-  if (pid > 0) pass_on(lines, false);
-  if (lines) fclose(lines);
-  else close(said[0]);
-  while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  rewind(complaints);
-  pass_on(complaints, true);
-  fclose(complaints);
-  if (WIFEXITED(status) && WEXITSTATUS(status) < 126) return WEXITSTATUS(status);
-  return lb_complain(LB_EXIT_FAILURE, "%s could not be started, or was killed", program);
-}
-
-/* The code of the script is ours where it means the same; anything else is a failure. */
-int lb_draw_report(const char *dir, bool quiet) {
-  char path[4096];
-  snprintf(path, sizeof path, "%s/run.json", dir);
-  if (access(path, R_OK) < 0)
-    return lb_complain(LB_EXIT_USAGE, "%s: expected a results folder with run.json: %s", dir, strerror(errno));
-  int drawn = run_script("draw_all.py", (const char *[]){dir, "--quiet"}, quiet ? 2 : 1);
-  return drawn == LB_EXIT_OK || drawn == LB_EXIT_USAGE || drawn == LB_EXIT_MISSING ? drawn : LB_EXIT_FAILURE;
-}
-
-int lb_compare_folders(const struct lb_args *args, const char *a_dir, const char *b_dir) {
-  const char *words[4];
-  size_t count = 0;
-  if (args->json) words[count++] = "--json";
-  if (args->anyway) words[count++] = "--anyway";
-  words[count++] = a_dir;
-  if (b_dir) words[count++] = b_dir;
-  return run_script("compare.py", words, count);
-}
-
-int lb_cli_compare(const struct lb_args *args) {
-  if (args->word_count < 1 || args->word_count > 2)
-    return lb_complain(LB_EXIT_USAGE, "compare: expected two results folders, or one");
-  return lb_compare_folders(args, args->words[0], args->word_count == 2 ? args->words[1] : NULL);
-}
-
-int lb_cli_report(const struct lb_args *args) {
-  if (args->word_count != 1) return lb_complain(LB_EXIT_USAGE, "report: expected one results folder");
-  return lb_draw_report(args->words[0], false);
 }

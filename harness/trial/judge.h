@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * judge.h - from the events of a finished trial to its verdict and its files.
+ * judge.h - from the events of a finished trial to its verdict and its files (keep.c).
  */
 #ifndef LB_JUDGE_H
 #define LB_JUDGE_H
@@ -25,12 +25,6 @@ void lb_judgement_clear(struct lb_judgement *judgement);
 /* The verdict on a trial whose results could not be had or kept, with this -errno: undecided. */
 void lb_judge_unwritten(struct lb_outcome *out, int error);
 
-/* Writes histories/NAME.hist (a timeline's always, another's when it is not safe), and parts/NAME.latency and
- * parts/NAME.series (not of a timeline), and faults/NAME.jsonl (of a campaign: the controller's facts alone) into the
- * folder of the run. Says in *out whether there is a history, which it may have shortened. 0, or -errno when a file
- * could not be written. */
-int lb_keep(struct lb_stage *stage, const struct lb_judgement *judgement, struct lb_outcome *out);
-
 /* ---- premises.c ---- */
 
 /* True if all premises were observed. Else `why` names the first that was not, or whose opposite was: "the premise
@@ -44,5 +38,13 @@ bool lb_premises_of_safe(const struct lb_scenario *scenario, const struct lb_his
 /* False, with a reason in `why`, if the guard of this trial was not tested; the table in premises.c says when. True
  * without a guard. `held_twice`: two clients held the lock at once, in a timeline. */
 bool lb_guard_was_tested(const struct lb_stage *stage, bool held_twice, struct lb_error *why);
+
+/* ---- keep.c ---- */
+
+/* Writes histories/NAME.hist (a timeline's always, another's when it is not safe), and parts/NAME.latency and
+ * parts/NAME.series (not of a timeline), and faults/NAME.jsonl (of a campaign: the controller's facts alone) into the
+ * folder of the run. Says in *out whether there is a history, which it may have shortened. 0, or -errno when a file
+ * could not be written. */
+int lb_keep(struct lb_stage *stage, const struct lb_judgement *judgement, struct lb_outcome *out);
 
 #endif
