@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * redis_session.h - one client's session with the Redis server that decides, and what can be known of a request whose
- * reply never came. For protocols that ask one server at a time; redis_fanout is for those that ask several.
+ * reply never came. For protocols that ask one server at a time; redlock.h is for those that ask several.
  *
  * Unknown outcomes. A SET without a reply may have been executed, or may still be on its way. Three things keep the
  * answers true afterwards:

@@ -5,7 +5,7 @@
  *   redis_link.c     which server to connect to: the only one, the master the Sentinels name, or the one that has the
  *                    key's slot
  *   redis_command.c  commands about a key, what errors mean, removal of what a run has left
- * On top of it: redis_session.h (one server at a time), redis_key.h (a lock that is one key), redis_fanout.h (several
+ * On top of it: redis_session.h (one server at a time), redis_key.h (a lock that is one key), redlock.h (several
  * servers).
  *
  * hiredis writes with write(2), so the process that uses this ignores SIGPIPE.

@@ -40,7 +40,7 @@
  *             the keys of a failed try stay where they are, so a client can refuse itself until they end; with
  *             release=granted keys are not deleted where no yes was heard, and a lost reply leaves one for a ttl.
  */
-#include "redis_fanout.h"
+#include "redlock.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * The steps of ZooKeeper's recipe for locks, as many write them down: make a sequential node, list the folder, the
- * lowest number holds, everybody else watches the node just before its own. The care that zk_queue.h takes for
+ * lowest number holds, everybody else watches the node just before its own. The care that zk-sequential.h takes for
  * ephemeral nodes (whose session is it, does it live) is left out; what that costs depends on the kind of node.
  *
- * An attempt is kept in grant->token, as in zk_queue.h:
+ * An attempt is kept in grant->token, as in zk-sequential.h:
  *   ""                   there is none
  *   <dir>/<who>-lock-    it has a name; whether there is a node of it, is not known
  *   the whole path       there was one

@@ -18,7 +18,7 @@
  * mostly the holder knew of half a session only). A holder that is paused or cut off for longer than the session
  * timeout and goes on working, like every lease; a resource that compares the fencing token refuses it. A client that
  * is cut off is told that its connection is lost, and cannot learn whether the session has ended: the servers say it at
- * the next contact. And anybody who writes to a node of the queue from outside (zk_queue.h): a waiter takes that for a
+ * the next contact. And anybody who writes to a node of the queue from outside (zk-sequential.h): a waiter takes that for a
  * release.
  *
  * What a list shows may be old. It is believed, whatever its age, while it is known that the session lives: the code below
@@ -36,11 +36,11 @@
  * Details that matter
  *  - An answer that comes when the time it could be good for is over, grants and confirms nothing: the server is asked
  *  again.
- *  - What becomes of a node whose create or deletion was not answered: zk_queue.h.
+ *  - What becomes of a node whose create or deletion was not answered: zk-sequential.h.
  *
  * Source: "Locks" in ZooKeeper Recipes and Solutions, zookeeper.apache.org/doc/r3.8.0/recipes.html.
  */
-#include "zk_queue.h"
+#include "zk-sequential.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -328,7 +328,7 @@ int zk_queue_leave(struct zk_queue *q, struct lb_grant *grant, bool pass_on, lb_
  *  before are such
  *    writes. Who waits for long keeps the knowledge up in the background of its wait (below). Only a client that has
  *    written nothing for a while asks first: with a write more, beside its create, before it holds.
- *  - A holder deletes its node in a way that tells the next one that this was the first (zk_queue.h). That is as good
+ *  - A holder deletes its node in a way that tells the next one that this was the first (zk-sequential.h). That is as good
  *  as a list: it is
  *    a state that the ensemble was in. So a hand-off is one commit, the deletion, and one event; and one read more, of
  *    the list, where a node went in another way: its client gave up, its session ended, or the connection was lost

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "test.h"
-#include "backends/redis_fanout.h"
+#include "backends/redlock.h"
 #include "client/env.h"
 #include "redis_server.h"
 #include "skip.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * redis_fanout.h - one command to N servers, at once or one after the other, and their votes.
+ * redlock.h - one command to N servers, at once or one after the other, and their votes.
  *
  * Whatever is late, broken or sent twice, a server has one vote in a round, and it is on the command of that round:
  * - A reply to an earlier round is still owed by the connection it was asked on (redis_owed), and is skipped before the
@@ -10,8 +10,8 @@
  *   new connection it is asked in a form that knows its own earlier effect (`resent`), or it would count that as
  *   somebody else's.
  */
-#ifndef LB_REDIS_FANOUT_H
-#define LB_REDIS_FANOUT_H
+#ifndef LB_REDLOCK_H
+#define LB_REDLOCK_H
 
 #include "doubt.h"
 #include "redis_util.h"

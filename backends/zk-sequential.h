@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * zk_queue.h - ZooKeeper's queue of ephemeral sequential nodes: what every recipe that stands in one needs. A recipe
- * says what it does in which order; here is how an attempt keeps its node through lost answers, reconnects and ended
- * sessions.
+ * zk-sequential.h - ZooKeeper's queue of ephemeral sequential nodes: how an attempt keeps its node
+ * through lost answers, reconnects and ended sessions.
  *
  * An attempt is one node, <dir>/<guid>-lock-<number>; the servers number the nodes of a folder in one order for
  * everybody. The attempt is kept in grant->token:
@@ -37,8 +36,8 @@
  * Source: "Locks" in ZooKeeper Recipes and Solutions, with its note on recoverable errors and the GUID
  * (zookeeper.apache.org/doc/r3.8.0/recipes.html).
  */
-#ifndef LB_ZK_QUEUE_H
-#define LB_ZK_QUEUE_H
+#ifndef LB_ZK_SEQUENTIAL_H
+#define LB_ZK_SEQUENTIAL_H
 
 #include "zk_life.h"
 #include "zk_run.h"
