@@ -37,14 +37,18 @@ int lb_lease_extended(struct lb_grant *grant, int result, lb_ns end) {
   return result;
 }
 
+const struct lb_option *lb_option_find(const struct lb_protocol *protocol, const char *name) {
+  for (const struct lb_option *o = protocol->options; o && o->name; o++)
+    if (strcmp(o->name, name) == 0) return o;
+  return NULL;
+}
+
 /* The value of an option of this type. NULL: there is none. */
 static const union lb_value *value_of(const struct lb_protocol *protocol, const union lb_value *options,
                                       const char *name, enum lb_option_type type, const struct lb_option **ret) {
-  for (size_t i = 0; protocol->options && protocol->options[i].name; i++)
-    if (strcmp(protocol->options[i].name, name) == 0 && protocol->options[i].type == type)
-      return *ret = &protocol->options[i], options ? &options[i] : NULL;
-  *ret = NULL;
-  return NULL;
+  const struct lb_option *o = lb_option_find(protocol, name);
+  *ret = o && o->type == type ? o : NULL;
+  return *ret && options ? &options[o - protocol->options] : NULL;
 }
 
 bool lb_wakes(const struct lb_protocol *protocol, const union lb_value *options) {

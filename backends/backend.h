@@ -367,6 +367,9 @@ static inline const struct lb_proofs *lb_proofs(const struct lb_protocol *protoc
   return protocol->proofs ? protocol->proofs : &none;
 }
 
+/* NULL: it has no option of this name. Its value stands at the same index as the option in `options`. */
+const struct lb_option *lb_option_find(const struct lb_protocol *protocol, const char *name);
+
 /* Whether waiters of this protocol are told: it has the hook wait, and its option `wake`, if any, is on. `options` as
  * in lb_config; NULL = `wake` is off. */
 bool lb_wakes(const struct lb_protocol *protocol, const union lb_value *options);

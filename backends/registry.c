@@ -82,13 +82,18 @@ const struct lb_design *lb_protocol_design(const struct lb_protocol *protocol) {
 }
 
 static bool has_switch(const struct lb_protocol *protocol, const char *name) {
-  for (const struct lb_option *o = protocol->options; o && o->name; o++)
-    if (o->type == LB_OPT_BOOL && strcmp(o->name, name) == 0) return true;
-  return false;
+  const struct lb_option *o = lb_option_find(protocol, name);
+  return o && o->type == LB_OPT_BOOL;
 }
 
 bool lb_protocol_can_fence(const struct lb_protocol *protocol) {
   return protocol->traits & LB_TRAIT_FENCED || has_switch(protocol, "fence");
+}
+
+bool lb_has_point(const char *const *points, const char *name) {
+  for (; points && *points; points++)
+    if (strcmp(*points, name) == 0) return true;
+  return false;
 }
 
 /* ---- flaws ------------------------------------------------------------------------------------------------------- */
@@ -158,12 +163,6 @@ static const char *texts_complaint(const struct lb_protocol *p) {
   return NULL;
 }
 
-static bool has_point(const struct lb_protocol *p, const char *name) {
-  for (const char *const *point = p->points; point && *point; point++)
-    if (strcmp(*point, name) == 0) return true;
-  return false;
-}
-
 static const char *names_complaint(const struct lb_protocol *p) {
   if (p->traits & LB_TRAIT_FOREIGN ? !good_foreign(p->name) : !good_name(p->name)) return "no name of a-z, 0-9 and '-'";
   if (strlen(p->name) > NAME_MAX_BYTES) return "a name of more than 63 bytes";
@@ -174,7 +173,7 @@ static const char *names_complaint(const struct lb_protocol *p) {
     if (!good_name(*point)) return "a point whose name has more than a-z, 0-9 and '-'";
     if (strlen(*point) > POINT_MAX_BYTES) return "a point whose name has more than 31 bytes";
   }
-  if (p->midway && !has_point(p, p->midway)) return "a point midway that is none of its points";
+  if (p->midway && !lb_has_point(p->points, p->midway)) return "a point midway that is none of its points";
   return NULL;
 }
 

@@ -14,34 +14,16 @@
 
 #include "files.h"
 
-static int read_all(const char *path, char **ret_data) {
-  size_t size = 0, room = 1 << 16;
-  char *data = NULL;
-  int result = 0;
+static int read_text(const char *path, char **ret_data) {
+  size_t size;
   FILE *file = lb_open_file(path);
   if (!file) return -errno;
-  for (;;) {
-    char *more = realloc(data, room);
-    if (!more) {
-      result = -ENOMEM;
-      goto out;
-    }
-    data = more;
-    size += fread(data + size, 1, room - 1 - size, file);
-    if (ferror(file)) {
-      result = -EIO;
-      goto out;
-    }
-    if (size < room - 1) break;
-    room *= 2;
-  }
-  data[size] = '\0';
-  if (strlen(data) != size) result = -EINVAL; /* a zero byte: no text */
-out:
+  int r = lb_read_all(fileno(file), ret_data, &size);
   fclose(file);
-  if (result == 0) *ret_data = data;
-  else free(data);
-  return result;
+  if (r < 0 || strlen(*ret_data) == size) return r;
+  free(*ret_data);
+  *ret_data = NULL;
+  return -EINVAL; /* a zero byte: no text */
 }
 
 /* Cuts the quoted field that begins after its opening quote at *at; *at moves behind the closing
@@ -127,7 +109,7 @@ static int read_header(struct lb_csv *csv, struct lb_error *err) {
 
 int lb_csv_open(const char *path, struct lb_csv *ret, struct lb_error *err) {
   *ret = (struct lb_csv){.path = path, .next_line = 1};
-  int result = read_all(path, &ret->data);
+  int result = read_text(path, &ret->data);
   if (result < 0)
     return lb_error(err, result, "%s: %s", path,
                     result == -EINVAL ? "no text: it holds a zero byte" : strerror(-result));

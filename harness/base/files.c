@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <ftw.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -74,6 +75,41 @@ int lb_close_written(FILE *out) {
   if (fflush(out) != 0 && r == 0) r = -errno;
   if (fclose(out) != 0 && r == 0) r = -errno;
   return r;
+}
+
+int lb_read_all(int fd, char **ret_data, size_t *ret_size) {
+  size_t size = 0, room = 1 << 16;
+  char *data = malloc(room);
+  ssize_t n = 1;
+  while (data && n != 0) {
+    n = read(fd, data + size, room - 1 - size);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) break;
+    size += (size_t)n;
+    if (size < room - 1) continue;
+    char *more = realloc(data, room *= 2);
+    if (!more) break;
+    data = more;
+  }
+  if (!data || n != 0) {
+    int r = -errno;
+    free(data);
+    return r;
+  }
+  data[size] = '\0';
+  *ret_data = data;
+  *ret_size = size;
+  return 0;
+}
+
+bool lb_read_exactly(int fd, void *to, size_t size) {
+  for (size_t got = 0; got < size;) {
+    ssize_t n = read(fd, (char *)to + got, size - got);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    got += (size_t)n;
+  }
+  return true;
 }
 
 int lb_append_file(FILE *out, const char *from) {

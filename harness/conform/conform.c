@@ -21,6 +21,7 @@
 
 #include "adapter_talk.h"
 #include "backends/registry.h"
+#include "base/files.h"
 #include "base/process.h"
 #include "conform_calls.h"
 #include "network/sandbox.h"
@@ -179,9 +180,8 @@ static void run_statement(struct controller *k, const struct lb_conform_statemen
 /* A protocol may draw its numbers on demand only: then its option `fence` decides, as it was set for this run. */
 static bool fenced(const struct lb_conform *c) {
   if (has(c, LB_TRAIT_FENCED)) return true;
-  for (size_t i = 0; c->protocol->options && c->protocol->options[i].name; i++)
-    if (strcmp(c->protocol->options[i].name, "fence") == 0) return c->options[i].b;
-  return false;
+  const struct lb_option *fence = lb_option_find(c->protocol, "fence");
+  return fence && c->options[fence - c->protocol->options].b;
 }
 
 const struct lb_conform_statement *lb_conform_statement_at(bool of_adapter, size_t index) {
@@ -226,17 +226,6 @@ static bool write_all(int fd, const void *data, size_t size) {
     ssize_t n = write(fd, (const char *)data + sent, size - sent);
     if (n <= 0) return false;
     sent += (size_t)n;
-  }
-  return true;
-}
-
-/* Reads whole messages: false at the end of the pipe, also in the middle of one. */
-static bool read_all(int fd, void *data, size_t size) {
-  for (size_t got = 0; got < size;) {
-    ssize_t n = read(fd, (char *)data + got, size - got);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    got += (size_t)n;
   }
   return true;
 }
@@ -296,7 +285,8 @@ int lb_conform_run(const struct lb_conform_plan *plan, void (*said)(void *data, 
                         : lb_sandbox_fork(plan->dir->alive, plan->dir->guard_pipe);
   if (pid == 0) controller_main(plan, pipe_fd[1]);
   close(pipe_fd[1]);
-  while (pid > 0 && read_all(pipe_fd[0], &message, sizeof message) && !message.last) said(data, &message.statement);
+  while (pid > 0 && lb_read_exactly(pipe_fd[0], &message, sizeof message) && !message.last)
+    said(data, &message.statement);
   close(pipe_fd[0]);
   if (pid < 0) return lb_error(err, pid, "no process: %s", strerror(-pid));
   /* The first process of the namespace: with it goes everything that is left in there. */

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/hash.h"
 #include "history_form.h"
 
@@ -214,31 +215,6 @@ int lb_history_parse(const char *name, const void *data, size_t size, struct lb_
   return 0;
 }
 
-/* Reads to the end, whatever kind of file it is. */
-static int read_all(int fd, char **ret_data, size_t *ret_size) {
-  size_t size = 0, capacity = 0;
-  char *data = NULL;
-  for (;;) {
-    if (size == capacity) {
-      char *more = realloc(data, capacity = capacity ? capacity * 2 : 1 << 16);
-      if (!more) break;
-      data = more;
-    }
-    ssize_t n = read(fd, data + size, capacity - size);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) break;
-    size += (size_t)n;
-    if (n == 0) {
-      *ret_data = data;
-      *ret_size = size;
-      return 0;
-    }
-  }
-  int r = -errno;
-  free(data);
-  return r;
-}
-
 static int cannot_be_read(const char *name, int r, struct lb_error *err) {
   return lb_error(err, r, "%s: cannot be read: %s", name, strerror(-r));
 }
@@ -247,7 +223,7 @@ int lb_history_read(int fd, const char *name, struct lb_history *ret, struct lb_
   *ret = (struct lb_history){0};
   char *data = NULL;
   size_t size = 0;
-  int r = read_all(fd, &data, &size);
+  int r = lb_read_all(fd, &data, &size);
   if (r < 0) return cannot_be_read(name, r, err);
   r = lb_history_parse(name, data, size, ret, err);
   free(data);

@@ -25,6 +25,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/files.h"
 #include "proctree.h"
 
 #define NOBODY 65534
@@ -359,18 +360,6 @@ static _Noreturn void become(const char *path, char *const argv[], const struct 
   _exit(127);
 }
 
-/* All that comes from a pipe, to be freed; NULL = no memory. */
-static char *read_all(int fd) {
-  char part[4096], *text = NULL;
-  size_t size = 0;
-  ssize_t n;
-  FILE *out = open_memstream(&text, &size);
-  if (!out) return NULL;
-  while ((n = read(fd, part, sizeof part)) > 0 || (n < 0 && errno == EINTR))
-    if (n > 0) fwrite(part, 1, (size_t)n, out);
-  return fclose(out) == 0 ? text : NULL;
-}
-
 /* Both or none: 0, or -1 with errno. */
 static int make_pipes(int in[2], int out[2]) {
   if (pipe2(in, O_CLOEXEC) < 0) return -1;
@@ -407,13 +396,13 @@ int lb_tool_start(const struct lb_host *host, char *const argv[], const char *in
 }
 
 int lb_tool_end(struct lb_tool *tool, const char *name, char **ret_output, struct lb_error *err) {
-  char *output = read_all(tool->output);
-  int status = 0, r = 0;
+  char *output = NULL;
+  size_t size;
+  int status = 0, r = lb_read_all(tool->output, &output, &size);
   close(tool->output);
   while (waitpid(tool->pid, &status, 0) < 0 && errno == EINTR) {
   }
-  if (!output) r = -ENOMEM;
-  else if (!tool->told || status != 0) r = -EPERM;
+  if (r == 0 && (!tool->told || status != 0)) r = -EPERM;
   if (r < 0) {
     if (output) output[strcspn(output, "\n")] = '\0';
     lb_refuse(err, "%s failed: %.160s", name, output && output[0] ? output : "no message");

@@ -51,7 +51,7 @@ static bool read_link(const char *pid, struct link *ret) {
   return read_stat(path, &state, &ret->parent) && !strchr("ZX", state);
 }
 
-static size_t read_all(struct link **ret) {
+static size_t read_links(struct link **ret) {
   size_t count = 0, room = 0;
   *ret = NULL;
   DIR *proc = opendir("/proc");
@@ -72,7 +72,7 @@ static size_t read_all(struct link **ret) {
  * whose parent has died belongs to init by then and is not found. */
 static size_t descendants(pid_t root, pid_t *ret, size_t max) {
   struct link *all;
-  size_t links = read_all(&all), found = 0;
+  size_t links = read_links(&all), found = 0;
   /* Breadth first: `ret` is its own queue. next = 0 looks for the children of root, next = i those
    * of ret[i - 1]. */
   for (size_t next = 0; next <= found; next++)

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/files.h"
 #include "network/sandbox.h"
 #include "own/own.h"
 #include "trial/crew.h"
@@ -56,14 +57,6 @@ struct order {
   size_t length;
 };
 
-static bool read_all(int fd, void *to, size_t size) {
-  size_t got = 0;
-  ssize_t n = 1;
-  while (got < size && n > 0)
-    if ((n = read(fd, (char *)to + got, size - got)) > 0) got += (size_t)n;
-  return got == size;
-}
-
 /* ---- in the process of a trial -------------------------------------------------------------------------------- */
 
 struct pipes {
@@ -81,9 +74,9 @@ static const struct lb_trial_plan *hear_order(void *to) {
   const struct pipes *pipes = to;
   static char text[LB_JOB_TEXT_MAX];
   struct order order;
-  if (!read_all(pipes->in, &order, sizeof order)) return NULL;
+  if (!lb_read_exactly(pipes->in, &order, sizeof order)) return NULL;
   if (order.plan || order.length == 0) return order.plan;
-  if (order.length > sizeof text || !read_all(pipes->in, text, order.length)) return NULL;
+  if (order.length > sizeof text || !lb_read_exactly(pipes->in, text, order.length)) return NULL;
   return pipes->source->input->read(pipes->source->of, text);
 }
 
@@ -135,7 +128,7 @@ static void worker_tell(const struct worker *worker, const struct lb_job *job) {
 
 /* Half a message counts as none. */
 static bool worker_hear(const struct worker *worker, struct says *ret) {
-  return read_all(worker->pipe, ret, sizeof *ret);
+  return lb_read_exactly(worker->pipe, ret, sizeof *ret);
 }
 
 /* SIGKILL comes first also for one that has delivered: it has nothing left to do, and its whole

@@ -91,13 +91,6 @@ static void miss(struct fitting *f, const char *format, ...) {
   va_end(args);
 }
 
-/* Lists of points end with NULL; a protocol may have none. */
-static bool has_point(const char *const *points, const char *name) {
-  for (; points && *points; points++)
-    if (strcmp(*points, name) == 0) return true;
-  return false;
-}
-
 static const char no_proxy[] = "no proxy stands before the servers";
 
 /* A step that needs servers of ours: it would hurt one, or has to look at one more closely than its owner lets us. */
@@ -188,7 +181,7 @@ const struct lb_step *lb_scenario_touches(const struct lb_scenario *scenario) {
 
 /* At a point inside a protocol, not at one of every client. */
 static bool is_inside(const struct lb_step *step) {
-  return lb_step_needs(step, LB_NEED_POINT) && !has_point(lb_holder_points, step->point);
+  return lb_step_needs(step, LB_NEED_POINT) && !lb_has_point(lb_holder_points, step->point);
 }
 
 /* A lock of the user's own need not say so: what is not known of it is asked. */
@@ -202,9 +195,9 @@ static void check_meaning(struct fitting *f, const struct lb_step *step) {
   struct lb_error why;
   if (is_inside(step) && f->protocol->traits & LB_TRAIT_FOREIGN)
     miss(f, "a foreign lock has no points, and '%s' is at one inside a lock", step->text);
-  if (is_inside(step) && !has_point(f->protocol->points, step->point))
+  if (is_inside(step) && !lb_has_point(f->protocol->points, step->point))
     miss(f, "%s has no point '%s', see `%s list points`", f->protocol->name, step->point, lb_called());
-  if (lb_step_needs(step, LB_NEED_OUTSIDE) && !has_point(lb_holder_points, step->point))
+  if (lb_step_needs(step, LB_NEED_OUTSIDE) && !lb_has_point(lb_holder_points, step->point))
     miss(f, "%s: that is inside a call of %s, where nobody could renew", step->text, f->protocol->name);
   if (lb_step_needs(step, LB_NEED_WAKES) && !f->protocol->wait)
     miss(f, "%s: nobody wakes waiters of %s", step->text, f->protocol->name);

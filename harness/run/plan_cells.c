@@ -19,8 +19,8 @@
 /* The guard `fence` switches on the option of that name, where a protocol draws its numbers only on
  * demand. */
 static void choose_fence(struct lb_cell *cell) {
-  for (size_t i = 0; cell->guard == LB_GUARD_FENCE && cell->protocol->options && cell->protocol->options[i].name; i++)
-    if (strcmp(cell->protocol->options[i].name, "fence") == 0) cell->options[i].b = true;
+  const struct lb_option *fence = cell->guard == LB_GUARD_FENCE ? lb_option_find(cell->protocol, "fence") : NULL;
+  if (fence) cell->options[fence - cell->protocol->options].b = true;
 }
 
 /* Those of the scenario, then those of the user: the last one counts. NULL = no memory. */

@@ -44,12 +44,6 @@ bool lb_settings_protocol(const char *setting, char *ret, size_t size) {
   return true;
 }
 
-static const struct lb_option *find_option(const struct lb_protocol *protocol, const char *name) {
-  for (const struct lb_option *o = protocol->options; o && o->name; o++)
-    if (strcmp(o->name, name) == 0) return o;
-  return NULL;
-}
-
 /* The whole text has to be a number within the option's bounds; both ends belong to them. */
 static bool parse_number(const struct lb_option *option, const char *text, union lb_value *ret) {
   char *end;
@@ -97,7 +91,7 @@ bool lb_settings_is_list(const char *setting) {
   if (!equals || !strchr(equals, ',')) return false;
   if (split(setting, &s)) {
     const struct lb_protocol *protocol = lb_protocol_find(s.protocol);
-    const struct lb_option *option = protocol ? find_option(protocol, s.option) : NULL;
+    const struct lb_option *option = protocol ? lb_option_find(protocol, s.option) : NULL;
     return option && option->type != LB_OPT_TEXT;
   }
   snprintf(key, sizeof key, "%.*s", (int)(equals - setting), setting);
@@ -159,7 +153,7 @@ static int check_option(const struct setting *s, struct lb_error *err) {
     return lb_refuse(err, "-s %s.%s: unknown protocol '%s'%s%s%s", s->protocol, s->option, s->protocol,
                      near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
   }
-  const struct lb_option *option = find_option(protocol, s->option);
+  const struct lb_option *option = lb_option_find(protocol, s->option);
   union lb_value value;
   if (!option) {
     for (const struct lb_option *o = protocol->options; count < WORDS_MAX && o && o->name; o++)
@@ -223,7 +217,7 @@ union lb_value *lb_settings_options(const struct lb_protocol *protocol, const ch
   struct setting s;
   for (size_t i = 0; values && i < count; i++) {
     const struct lb_option *o;
-    if (split(settings[i], &s) && strcmp(s.protocol, protocol->name) == 0 && (o = find_option(protocol, s.option)))
+    if (split(settings[i], &s) && strcmp(s.protocol, protocol->name) == 0 && (o = lb_option_find(protocol, s.option)))
       parse_value(o, s.value, &values[o - protocol->options]);
   }
   return values;
@@ -235,7 +229,7 @@ void lb_settings_vary(const struct lb_protocol *protocol, const char *varied, un
   for (const char *at = varied; at && *at; at += strcspn(at, " "), at += *at == ' ') {
     snprintf(word, sizeof word, "%.*s", (int)strcspn(at, " "), at);
     const struct lb_option *o;
-    if (split(word, &s) && strcmp(s.protocol, protocol->name) == 0 && (o = find_option(protocol, s.option)))
+    if (split(word, &s) && strcmp(s.protocol, protocol->name) == 0 && (o = lb_option_find(protocol, s.option)))
       parse_value(o, s.value, &values[o - protocol->options]);
   }
 }

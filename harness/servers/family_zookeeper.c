@@ -116,7 +116,7 @@ static int connect_to(struct lb_env *env, const struct lb_server *server, int fd
 }
 
 /* Everything up to the end of file, which is where a four-letter answer ends. */
-static int read_all(struct lb_env *env, int fd, char *buf, size_t size, lb_ns deadline) {
+static int read_answer(struct lb_env *env, int fd, char *buf, size_t size, lb_ns deadline) {
   size_t len = 0;
   while (len + 1 < size) {
     int ready = lb_wait_fd(env, fd, POLLIN, deadline);
@@ -146,7 +146,7 @@ static int four_letters(struct lb_cluster *cluster, size_t index, const char *wo
   int r = fd < 0 ? -errno : connect_to(cluster->env, server, fd, deadline);
   int port = r == 0 ? local_port(fd) : 0;
   if (r == 0 && send(fd, word, strlen(word), MSG_NOSIGNAL) < 0) r = -errno;
-  if (r == 0) r = read_all(cluster->env, fd, buf, size, deadline);
+  if (r == 0) r = read_answer(cluster->env, fd, buf, size, deadline);
   if (fd >= 0) close(fd);
   return r < 0 ? no_answer(cluster, server, r) : port;
 }

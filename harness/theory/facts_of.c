@@ -109,12 +109,11 @@ static void add_knowledge(const struct lb_protocol *p, struct lb_facts *ret) {
 
 /* The value of a choice as its word, of a bool as yes or no; NULL = it has no such option. */
 static const char *option_word(const struct lb_protocol *p, const union lb_value *options, const char *name) {
-  for (size_t i = 0; options && p->options && p->options[i].name; i++) {
-    if (strcmp(p->options[i].name, name) != 0) continue;
-    if (p->options[i].type == LB_OPT_BOOL) return options[i].b ? "yes" : "no";
-    return p->options[i].type == LB_OPT_CHOICE ? p->options[i].words[options[i].i] : NULL;
-  }
-  return NULL;
+  const struct lb_option *o = options ? lb_option_find(p, name) : NULL;
+  const union lb_value *value = o ? &options[o - p->options] : NULL;
+  if (!o) return NULL;
+  if (o->type == LB_OPT_BOOL) return value->b ? "yes" : "no";
+  return o->type == LB_OPT_CHOICE ? o->words[value->i] : NULL;
 }
 
 static bool option_is(const struct lb_protocol *p, const union lb_value *options, const char *name, const char *word) {
@@ -124,12 +123,9 @@ static bool option_is(const struct lb_protocol *p, const union lb_value *options
 
 /* 0 = it has no such option. */
 static double option_number(const struct lb_protocol *p, const union lb_value *options, const char *name) {
-  for (size_t i = 0; options && p->options && p->options[i].name; i++) {
-    if (strcmp(p->options[i].name, name) != 0) continue;
-    if (p->options[i].type == LB_OPT_REAL) return options[i].f;
-    if (p->options[i].type == LB_OPT_INT) return (double)options[i].i;
-  }
-  return 0;
+  const struct lb_option *o = options ? lb_option_find(p, name) : NULL;
+  if (o && o->type == LB_OPT_REAL) return options[o - p->options].f;
+  return o && o->type == LB_OPT_INT ? (double)options[o - p->options].i : 0;
 }
 
 static void add_settings(const struct lb_protocol *p, const union lb_value *options, const struct lb_scenario *scenario,
