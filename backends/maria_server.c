@@ -214,8 +214,8 @@ static int run_text(struct maria_conn *conn, lb_ns deadline, const char *text, s
   return 0;
 }
 
-static int run(struct sql_primary *primary, lb_ns deadline, const struct sql_stmt *stmt, const char *const params[],
-               struct sql_answer *ret) {
+static int maria_run(struct sql_primary *primary, lb_ns deadline, const struct sql_stmt *stmt,
+                     const char *const params[], struct sql_answer *ret) {
   struct maria_conn *conn = primary->conn;
   size_t size;
   if (!is_still_open(conn)) return lb_fail(conn->env, -ENOTCONN, "mariadb: the server closed the connection");
@@ -238,7 +238,7 @@ static int greet(struct sql_primary *primary, lb_ns deadline) {
   struct sql_answer answer;
   char text[100];
   int read_only;
-  int r = run(primary, deadline, &who, NULL, &answer);
+  int r = maria_run(primary, deadline, &who, NULL, &answer);
   if (r == 0) r = answer.code;
   if (r) return r < 0 ? r : -ETIMEDOUT;
   if (sscanf(answer.text, "%d %d %31s", &read_only, &primary->pid, primary->born) != 3)
@@ -246,7 +246,7 @@ static int greet(struct sql_primary *primary, lb_ns deadline) {
   if (read_only) return lb_fail(primary->env, -EROFS, "mariadb: the server that answers is a replica");
   if (!primary->schema) return 0;
   snprintf(text, sizeof text, "USE \"%s\"", primary->schema);
-  r = run(primary, deadline, &(struct sql_stmt){text, 0}, NULL, &answer);
+  r = maria_run(primary, deadline, &(struct sql_stmt){text, 0}, NULL, &answer);
   if (r == 0 && answer.code && answer.outcome != SQL_NO_TABLE) r = answer.code;
   return r > 0 ? -ETIMEDOUT : r;
 }
@@ -314,7 +314,7 @@ const struct sql_server maria_server = {
     .close = close_conn,
     .usable = is_usable,
     .still_open = is_still_open,
-    .run = run,
+    .run = maria_run,
     .settled = settled,
     .end_others = end_others,
     .await_copies = await_copies,

@@ -438,8 +438,8 @@ static enum sql_outcome outcome_of(const PGresult *result, int code) {
   return code ? SQL_REFUSED : SQL_DONE;
 }
 
-static int run(struct sql_primary *primary, lb_ns deadline, const struct sql_stmt *stmt, const char *const params[],
-               struct sql_answer *ret) {
+static int pg_run(struct sql_primary *primary, lb_ns deadline, const struct sql_stmt *stmt, const char *const params[],
+                  struct sql_answer *ret) {
   PGresult *result = NULL;
   int rc = pg_call(primary->conn, deadline, &result, stmt, params);
   if (rc) return rc;
@@ -598,7 +598,7 @@ const struct sql_server pg_server = {
     .close = close_conn,
     .usable = is_usable,
     .still_open = is_still_open,
-    .run = run,
+    .run = pg_run,
     .settled = settled,
     .end_others = end_others,
     .await_copies = await_copies,

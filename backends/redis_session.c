@@ -184,7 +184,7 @@ int redis_session_doubt(struct redis_session *s, const struct lb_grant *grant) {
 
 /* Behind ASKING, if the server that had the slot has sent us here. The reply to that is passed over as a late one, and
  * a script behind a reply that is owed is sent whole, which it has to be here: ASKING counts for one command. */
-static int run(struct redis_session *s, struct redis_request *request, lb_ns deadline) {
+static int run_request(struct redis_session *s, struct redis_request *request, lb_ns deadline) {
   bool asking = s->link.ask != NULL;
   s->link.ask = NULL;
   if (asking) redis_queue(s->conn, 1, (const char *[]){"ASKING"}, NULL); /* if it fails, the connection is lost */
@@ -207,7 +207,7 @@ static int try_once(struct redis_session *s, struct redis_request *request, lb_n
   if (request->before) lb_point(s->env, request->before);
   request->sent_at = lb_now(s->env);
   if (request->grant && !request->repeated) request->grant->asked_at = request->sent_at;
-  rc = run(s, request, deadline);
+  rc = run_request(s, request, deadline);
   if (request->after) lb_point(s->env, request->after);
   if (rc == LB_UNKNOWN && request->grant) note_doubt(s, request);
   note_result(s, rc);
@@ -238,7 +238,7 @@ int redis_session_exec(struct redis_session *s, const struct redis_command *comm
   while (command->argv[words]) words++;
   redis_queue(s->conn, 1, (const char *[]){"MULTI"}, NULL); /* if it fails, the connection is lost */
   redis_queue(s->conn, words, command->argv, NULL);
-  rc = run(s, &exec, deadline);
+  rc = run_request(s, &exec, deadline);
   note_result(s, rc);
   if (!rc) rc = check_reply(s, &exec);
   if (rc < 0) give_up_conn(s); /* what has not left yet must not */
@@ -252,7 +252,7 @@ static int ask_once(struct redis_session *s, struct redis_request *request, lb_n
   if (is_silent(s)) limit = now + grace;
   /* Another server may be the master by now: half of the time is left to find and to ask it. */
   else if (redis_link_moves(&s->link) && deadline > now) limit = now + (deadline - now) / 2;
-  int rc = run(s, request, limit);
+  int rc = run_request(s, request, limit);
   if (rc == LB_UNKNOWN) request->unsure = true;
   if (rc == LB_UNKNOWN && request->undoes) settle_doubt(s, request->grant);
   note_result(s, rc);

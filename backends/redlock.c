@@ -186,7 +186,7 @@ static int redis_fanout_doubt(struct redis_fanout *fanout, const struct lb_grant
  * again once and asked again. */
 
 /* Scripts with their whole text: a reply may be read much later, too late to answer "unknown script" with it. */
-static void ask(struct redis_fanout *fanout, struct redis_node *node, const struct redis_round *round) {
+static void ask_server(struct redis_fanout *fanout, struct redis_node *node, const struct redis_round *round) {
   struct redis_words words;
   node->resent = node->sent && round->read_resent;
   if (node->conn && redis_owed(node->conn) >= round->owed_max) redis_drain(node->conn);
@@ -211,13 +211,13 @@ static void mend(struct redis_fanout *fanout, struct redis_node *node, const str
   if (!had_worked || node->reopened) return;
   node->reopened = true;
   reopen(fanout, node);
-  ask(fanout, node, round);
+  ask_server(fanout, node, round);
 }
 
 static void ask_first(struct redis_fanout *fanout, struct redis_node *node, const struct redis_round *round) {
   ready(fanout, node);
   node->sent = node->reopened = false;
-  ask(fanout, node, round);
+  ask_server(fanout, node, round);
   mend(fanout, node, round);
 }
 

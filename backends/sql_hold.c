@@ -121,8 +121,8 @@ static int read_answer(const struct sql_answer *answer, struct answer *ret) {
 }
 
 /* On the connection that there is. LB_UNKNOWN, and -errno that leaves no connection: it is lost, and what it held. */
-static int ask(struct sql_line *line, const struct sql_stmt *stmt, const char *key, lb_ns deadline,
-               struct answer *ret) {
+static int ask_line(struct sql_line *line, const struct sql_stmt *stmt, const char *key, lb_ns deadline,
+                    struct answer *ret) {
   struct sql_answer answer;
   *ret = (struct answer){0};
   int rc = sql_primary_ask(&line->primary, deadline, stmt, (const char *[]){key}, &answer);
@@ -165,13 +165,13 @@ static int settle(struct lb_session *s, const struct sql_attempt *attempt, lb_ns
 static void end_transaction(struct sql_line *line, lb_ns deadline) {
   static const struct sql_stmt rollback = {"ROLLBACK", 0};
   struct answer answer;
-  if (ask(line, &rollback, NULL, deadline, &answer)) sql_primary_drop(&line->primary);
+  if (ask_line(line, &rollback, NULL, deadline, &answer)) sql_primary_drop(&line->primary);
 }
 
 /* A number for what was just taken. Without one it is no grant: the connection is given up, and what it holds. */
 static int draw(struct lb_session *s, struct sql_line *line, struct sql_attempt *attempt, lb_ns deadline,
                 struct answer *ret) {
-  int rc = ask(line, &s->kind->number, NULL, deadline, ret);
+  int rc = ask_line(line, &s->kind->number, NULL, deadline, ret);
   if (rc == 0 && ret->yes) return 0;
   sql_primary_drop(&line->primary);
   attempt->state = SQL_TAKING;
@@ -198,7 +198,7 @@ static int take_in_transaction(struct lb_session *s, struct sql_line *line, cons
   const struct sql_stmt *statement = s->fence   ? s->reads ? &kind->take_shared_number : &kind->take_number
                                      : s->reads ? &kind->take_shared
                                                 : &kind->take;
-  rc = ask(line, statement, key, deadline, ret);
+  rc = ask_line(line, statement, key, deadline, ret);
   if (rc == LB_UNKNOWN) attempt->state = SQL_TAKING;
   if (!ret->yes) end_transaction(line, deadline);
   return rc;
@@ -250,7 +250,7 @@ static int acquire(struct lb_session *s, const char *key, struct sql_attempt *at
 /* Whether the server process that holds for an attempt says so. */
 static int confirm(struct lb_session *s, const struct sql_held *held, lb_ns deadline) {
   struct answer answer;
-  int rc = ask(held->line, &s->kind->holds, held->key, deadline, &answer);
+  int rc = ask_line(held->line, &s->kind->holds, held->key, deadline, &answer);
   return rc ? rc : answer.yes ? LB_OK : LB_LOST;
 }
 
@@ -283,7 +283,7 @@ static int free_held(struct lb_session *s, struct sql_held *held, lb_ns deadline
   struct answer answer;
   struct sql_line *line = held->line;
   lb_point(s->env, s->kind->before_free);
-  int rc = ask(line, &s->kind->free, held->key, deadline, &answer);
+  int rc = ask_line(line, &s->kind->free, held->key, deadline, &answer);
   if (s->kind->begin.sql && answer.came) answer.yes = true, rc = 0;
   if (rc) return rc;
   if (s->wakes) line->primary.server->tell(&line->primary, held->key, deadline);

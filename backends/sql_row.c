@@ -36,7 +36,7 @@ struct request { /* what does not matter stays 0 */
 };
 
 /* One statement of the protocol. LB_BUSY: it waited too long for another transaction, and changed nothing. */
-static int run(struct lb_session *s, const struct request *request, lb_ns deadline, struct answer *ret) {
+static int execute(struct lb_session *s, const struct request *request, lb_ns deadline, struct answer *ret) {
   struct sql_answer answer;
   char wall[24], ttl[24];
   snprintf(ttl, sizeof ttl, "%" PRId64, request->ttl_ms);
@@ -50,11 +50,11 @@ static int run(struct lb_session *s, const struct request *request, lb_ns deadli
 }
 
 /* A question. LB_OK: yes; LB_BUSY: no; LB_UNKNOWN: no answer; -errno. */
-static int ask(struct lb_session *s, const struct sql_stmt *stmt, const char *key, const char *owner, lb_ns deadline,
-               uint64_t *ret_fence) {
+static int ask_row(struct lb_session *s, const struct sql_stmt *stmt, const char *key, const char *owner,
+                   lb_ns deadline, uint64_t *ret_fence) {
   struct request request = {.stmt = stmt, .key = key, .owner = owner};
   struct answer answer;
-  int rc = run(s, &request, deadline, &answer);
+  int rc = execute(s, &request, deadline, &answer);
   if (rc) return rc < 0 ? rc : LB_UNKNOWN;
   *ret_fence = answer.fence;
   return answer.yes ? LB_OK : LB_BUSY;
@@ -64,7 +64,7 @@ static int ask(struct lb_session *s, const struct sql_stmt *stmt, const char *ke
 static int confirm(struct lb_session *s, const char *key, const struct sql_attempt *attempt, lb_ns deadline,
                    uint64_t *ret_fence) {
   lb_point(s->primary.env, "before-confirm");
-  return ask(s, &s->sql->again, key, attempt->owner, deadline, ret_fence);
+  return ask_row(s, &s->sql->again, key, attempt->owner, deadline, ret_fence);
 }
 
 /* What became of an unanswered take: LB_OK it stands, LB_BUSY it never will, LB_UNKNOWN, -errno. */
@@ -141,7 +141,7 @@ static int take(struct lb_session *s, const struct lb_lock *lock, struct sql_att
                             lock->ttl_ms,  s->sql->before_take, &attempt->origin};
   struct answer answer;
   lb_ns sent = lb_now(s->primary.env);
-  int rc = run(s, &request, deadline, &answer);
+  int rc = execute(s, &request, deadline, &answer);
   attempt->state = rc == LB_UNKNOWN ? SQL_TAKING : SQL_NO_PROCESS;
   if (rc == LB_BUSY) rc = undecided(s);
   *ret = (struct taken){answer.fence, sent};
@@ -183,7 +183,7 @@ int sql_row_release(struct lb_session *s, const struct lb_lock *lock, struct lb_
   int rc = attempt.state == SQL_TAKING ? settle(s, lock->key, &attempt, deadline, &fence) : LB_OK;
   if (rc) return rc == LB_BUSY ? LB_OK : rc;
   lb_point(s->primary.env, s->sql->before_free);
-  do rc = run(s, &request, deadline, &answer);
+  do rc = execute(s, &request, deadline, &answer);
   while (rc == LB_BUSY && lb_now(s->primary.env) < deadline);
   attempt.state = rc == LB_UNKNOWN || (rc && sent_before) ? SQL_FREEING : SQL_NO_PROCESS;
   sql_attempt_put(&attempt, grant);
@@ -201,7 +201,7 @@ int sql_row_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_g
   int rc;
   do {
     end = lb_lease_end(lb_now(s->primary.env), lock->ttl_ms);
-    rc = run(s, &request, deadline, &answer);
+    rc = execute(s, &request, deadline, &answer);
   } while (rc == LB_BUSY && lb_now(s->primary.env) < deadline);
   if (rc == LB_OK && !answer.yes) rc = LB_LOST;
   if (rc == LB_UNKNOWN) snprintf(s->extending, sizeof s->extending, "%s", attempt.owner);
@@ -222,7 +222,7 @@ int sql_row_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_
 static int ask_holds(struct lb_session *s, const char *key, const struct sql_attempt *attempt, lb_ns deadline) {
   uint64_t fence;
   if (strcmp(s->extending, attempt->owner) == 0) return confirm(s, key, attempt, deadline, &fence);
-  return ask(s, &s->sql->holds, key, attempt->owner, deadline, &fence);
+  return ask_row(s, &s->sql->holds, key, attempt->owner, deadline, &fence);
 }
 
 int sql_row_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {

@@ -60,8 +60,8 @@ static int path_of(struct lb_session *s, const char *key, char path[ZK_PATH_MAX]
 /* Whether the attempt's node is there, by a read behind `before` (a sync or a write; NULL = what the server at hand
  * has, which is at least what this session has been told already). LB_OK, LB_LOST: it is not; AGAIN, LB_UNKNOWN: no
  * answer by the deadline; -errno. */
-static int ask(struct lb_session *s, const char *path, const struct lb_grant *grant, struct zk_call *before,
-               lb_ns deadline, uint64_t *ret_czxid) {
+static int ask_node(struct lb_session *s, const char *path, const struct lb_grant *grant, struct zk_call *before,
+                    lb_ns deadline, uint64_t *ret_czxid) {
   struct zk_call *node = zk_get(s->run.zk, path);
   int result, rc = before ? zk_wait(s->run.zk, before, deadline) : ZOK;
   if (rc == ZOK) rc = zk_wait(s->run.zk, node, deadline);
@@ -87,7 +87,7 @@ static int confirm(struct lb_session *s, const char *path, const struct lb_grant
     uint64_t losses = zk_losses(s->run.zk, &connected);
     lb_ns sent = lb_now(s->run.env);
     int rc = by_write ? zk_life_touch(&s->life, s->run.root, deadline) : ZOK;
-    if (rc == ZOK) result = ask(s, path, grant, by_write ? NULL : zk_sync(s->run.zk, path), deadline, NULL);
+    if (rc == ZOK) result = ask_node(s, path, grant, by_write ? NULL : zk_sync(s->run.zk, path), deadline, NULL);
     else
       result = rc == ZK_NO_REPLY                       ? LB_UNKNOWN
                : zk_is_unknown(rc) || zk_is_expiry(rc) ? AGAIN
@@ -145,7 +145,7 @@ static int create(struct lb_session *s, const char *path, struct lb_grant *grant
 /* What became of a create that was sent. After a sync: what is not there now will never be. */
 static int find(struct lb_session *s, const char *path, struct lb_grant *grant, uint64_t losses, lb_ns deadline) {
   uint64_t czxid = 0;
-  int result = is_alive(s, grant) ? ask(s, path, grant, zk_sync(s->run.zk, path), deadline, &czxid) : LB_LOST;
+  int result = is_alive(s, grant) ? ask_node(s, path, grant, zk_sync(s->run.zk, path), deadline, &czxid) : LB_LOST;
   if (result == LB_OK) return granted(s, grant, czxid, losses, deadline);
   if (result != LB_LOST) return result;
   forget(grant);
@@ -190,7 +190,7 @@ static int node_wait(struct lb_session *s, const struct lb_lock *lock, struct lb
 
 /* One's own node, and no other. LB_OK, LB_LOST: it is not there; AGAIN, LB_UNKNOWN, -errno. */
 static int delete_own(struct lb_session *s, const char *path, const struct lb_grant *grant, lb_ns deadline) {
-  int result = ask(s, path, grant, grant->valid_until ? NULL : zk_sync(s->run.zk, path), deadline, NULL);
+  int result = ask_node(s, path, grant, grant->valid_until ? NULL : zk_sync(s->run.zk, path), deadline, NULL);
   if (result != LB_OK) return result;
   struct zk_mark mark = zk_life_mark(&s->life);
   struct zk_call *delete = zk_delete(s->run.zk, path);

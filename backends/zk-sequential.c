@@ -235,7 +235,7 @@ static int zk_queue_break(struct zk_queue *q, const char *key, size_t endpoint, 
 /* ---- a node that is there, or may be: asked for, doubted, deleted for sure ----------------------------------- */
 
 /* ZK_AGAIN: the connection was lost meanwhile. */
-static int ask(struct zk_queue *q, const struct lb_grant *grant, bool by_write, lb_ns deadline) {
+static int ask_node(struct zk_queue *q, const struct lb_grant *grant, bool by_write, lb_ns deadline) {
   char dir[ZK_PATH_MAX];
   snprintf(dir, sizeof dir, "%.*s", (int)(strrchr(grant->token, '/') - grant->token), grant->token);
   struct zk_mark mark = zk_life_mark(&q->life);
@@ -266,7 +266,7 @@ static int zk_queue_confirm(struct zk_queue *q, const struct lb_grant *grant, bo
     bool connected;
     q->losses = zk_losses(q->run.zk, &connected);
     *ret_sent = lb_now(q->run.env);
-    result = is_alive(q, grant) ? ask(q, grant, by_write, deadline) : LB_LOST;
+    result = is_alive(q, grant) ? ask_node(q, grant, by_write, deadline) : LB_LOST;
   }
   return result == ZK_AGAIN ? LB_LOST : result;
 }

@@ -544,7 +544,7 @@ static int tell(void *data, const struct lb_tally *tally, const char *dir) {
 }
 
 /* As `suite judge`, with this lock for its systems. */
-static int ask(struct judge *j) {
+static int run_suite(struct judge *j) {
   struct lb_suite suite;
   struct lb_error err;
   char folder[4096];
@@ -581,5 +581,5 @@ int lb_cli_judge(const struct lb_args *args) {
   int r = take_lock(&j, args->words[0]);
   if (r == 0) r = choose_systems(&j);
   if (r == 0) r = lb_check_options(args);
-  return r ? r : ask(&j);
+  return r ? r : run_suite(&j);
 }

@@ -332,7 +332,7 @@ static const struct lb_trial_plan *read_again(void *of, const char *text) {
 
 /* ---- the command --------------------------------------------------------------------------------------------------- */
 
-static int play(struct play *p, int jobs) {
+static int play_jobs(struct play *p, int jobs) {
   struct lb_error err = {0};
   p->end = &p->first;
   p->open = true;
@@ -368,7 +368,7 @@ int lb_cli_play(const struct lb_args *args) {
     return free(p), lb_complain(LB_EXIT_FAILURE, "%s", err.text);
   p->dir = &dir;
   p->out = args->out;
-  code = play(p, args->jobs ? args->jobs : lb_default_jobs());
+  code = play_jobs(p, args->jobs ? args->jobs : lb_default_jobs());
   while (p->first) forget(p, p->first);
   lb_rundir_close(&dir);
   free(p);

@@ -219,7 +219,7 @@ static int look_for_gaps(struct session *s) {
   return left ? lb_error(&s->err, -EINTR, "%zu trials are in none of these folders", left) : 0;
 }
 
-static int play(struct session *s) {
+static int run_session(struct session *s) {
   int stopped = s->order->args->merged ? look_for_gaps(s) : run_trials(s), kept = write_results(s, stopped);
   int unwritten = kept == 0 ? write_junit(s) : 0;
   if (stopped == 0 && kept == 0) {
@@ -298,7 +298,7 @@ static int execute(const struct lb_plan *plan, const struct lb_order *order, str
     return lb_complain(lb_exit_of_place(r, order->args->resumed ? order->args->resumed : order->args->out), "%s",
                        s.err.text);
   r = prepare(&s, plan);
-  int code = r == 0 ? play(&s) : lb_complain(r == -EINVAL ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "%s", s.err.text);
+  int code = r == 0 ? run_session(&s) : lb_complain(r == -EINVAL ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "%s", s.err.text);
   lb_journal_close(&s.journal);
   lb_rundir_close(&s.dir);
   lb_tally_clear(&s.tally);

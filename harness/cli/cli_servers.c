@@ -81,7 +81,7 @@ static int check_tls(const struct lb_own_kind *kind) {
                      kind->option);
 }
 
-static int ask(struct lb_own *own, struct lb_env *env) {
+static int ask_servers(struct lb_own *own, struct lb_env *env) {
   struct lb_error err;
   int r = check_tls(own->kind);
   if (r) return r;
@@ -99,7 +99,7 @@ int lb_own_begin(const struct lb_args *args) {
   if (r) return r;
   lb_own_keep_secrets();
   lb_env_init(&env, lb_random_seed());
-  for (size_t i = 0; r == 0 && (own = lb_own_at(i)); i++) r = ask(own, &env.base);
+  for (size_t i = 0; r == 0 && (own = lb_own_at(i)); i++) r = ask_servers(own, &env.base);
   return r;
 }
 

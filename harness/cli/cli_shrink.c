@@ -154,7 +154,8 @@ static int never(const struct lb_shrunk *s, const struct lb_directed *d) {
 
 /* ---- the command --------------------------------------------------------------------------------------- */
 
-static int play(const struct lb_args *args, const struct lb_directed_of *of, struct lb_directed *d, const char *path) {
+static int shrink_one(const struct lb_args *args, const struct lb_directed_of *of, struct lb_directed *d,
+                      const char *path) {
   struct lb_error err = {.text = "out of memory"};
   const char *tmp = getenv("TMPDIR");
   struct lb_rundir dir;
@@ -194,7 +195,7 @@ static int shrink(const struct lb_args *args, const struct lb_directed_of *of, s
   if (access(path, F_OK) == 0)
     return lb_complain(LB_EXIT_USAGE, "%s exists already, expected a new name with -o", path);
   int code = lb_try_folder("shrink", folder, args->out);
-  if (code == LB_EXIT_OK && (code = play(args, of, d, path)))
+  if (code == LB_EXIT_OK && (code = shrink_one(args, of, d, path)))
     rmdir(folder); /* unless somebody else has something in it */
   return code;
 }

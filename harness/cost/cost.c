@@ -92,8 +92,8 @@ static int counting_wait(struct lb_env *env, struct pollfd *fds, size_t count, l
 static lb_ns soon(void) { return lb_clock_ns() + CALL_MS * LB_NS_PER_MS; }
 
 /* One number of the cluster, if it has it. */
-static bool ask(int (*hook)(struct lb_cluster *cluster, lb_ns deadline, uint64_t *ret), const char *what,
-                struct lb_counts *ret) {
+static bool read_count(int (*hook)(struct lb_cluster *cluster, lb_ns deadline, uint64_t *ret), const char *what,
+                       struct lb_counts *ret) {
   uint64_t n;
   int r = hook(&c.stand.cluster, soon(), &n);
   if (r == 0) lb_counts_add(ret, what, n);
@@ -108,7 +108,7 @@ static bool try_look(struct lb_counts *ret, struct lb_error *err) {
   lb_counts_add(ret, "round trips", c.trips);
   lb_counts_add(ret, "bytes sent", lb_sockets_sum(&c.stand.target, bytes_sent));
   lb_counts_add(ret, "bytes received", lb_sockets_sum(&c.stand.target, bytes_received));
-  if (!ask(lb_cluster_requests, "requests", ret) || !ask(lb_cluster_commits, "writes committed", ret))
+  if (!read_count(lb_cluster_requests, "requests", ret) || !read_count(lb_cluster_commits, "writes committed", ret))
     return lb_refuse(err, "%s", c.env.base.err), false;
   for (size_t i = 0; family->counts && i < cluster->data_count; i++)
     if (family->counts(cluster, i, soon(), ret) < 0) return lb_refuse(err, "%s", c.env.base.err), false;

@@ -179,7 +179,7 @@ static struct pair *find_pair(struct pass *p, const struct lb_event *e) {
 }
 
 /* One client may ask for several keys at once; `waiting` counts these attempts. */
-static void ask(struct pass *p, struct pair *pair, const struct lb_event *e, size_t event) {
+static void count_ask(struct pass *p, struct pair *pair, const struct lb_event *e, size_t event) {
   struct client *client = &p->clients[e->client];
   if (inside(p, event)) client->asked = true;
   if (pair->asked != NO_EVENT && !pair->given_up) return; /* a retry */
@@ -285,7 +285,7 @@ static int step(struct pass *p, const struct lb_event *e, size_t event) {
   struct pair *pair = find_pair(p, e);
   if (!pair) return -ENOMEM;
   switch (e->kind) {
-    case LB_EV_ACQUIRE: ask(p, pair, e, event); break;
+    case LB_EV_ACQUIRE: count_ask(p, pair, e, event); break;
     case LB_EV_GRANTED: grant(p, pair, e, event); break;
     case LB_EV_RELEASE: release(p, pair, e, event); break;
     case LB_EV_RELEASED: released(p, pair, e); break;

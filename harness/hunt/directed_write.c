@@ -196,7 +196,7 @@ static void hold_2(struct writer *w) {
 
 /* ---- all of it --------------------------------------------------------------------------------------- */
 
-static void play(struct writer *w, size_t i) {
+static void write_item(struct writer *w, size_t i) {
   const struct lb_directed_item *item = &w->d->item[i];
   if (!lb_directed_is_kept(w->keep, item)) return;
   if (w->waits[i]) w->wait_ms += item->gap_ms;
@@ -218,7 +218,7 @@ static void steps(struct writer *w) {
     step(w, "client %d acquire within %dms", n, PROLOGUE_MS);
     step(w, "client %d release within %dms", n, RELEASE_MS);
   }
-  for (size_t i = 0; i < w->d->item_count; i++) play(w, i);
+  for (size_t i = 0; i < w->d->item_count; i++) write_item(w, i);
   end_1(w);
 }
 

@@ -259,7 +259,7 @@ static ptrdiff_t collect_wanted(struct round *r) {
 }
 
 /* 1 = nothing was wanted. */
-static int play(struct round *r) {
+static int play_round(struct round *r) {
   ptrdiff_t wanted = collect_wanted(r);
   if (wanted != 0) return wanted < 0 ? (int)wanted : play_all_of(r);
   int result = play_alone(r);
@@ -276,7 +276,7 @@ static int play_until(struct round *r, bool looks, double share) {
   for (bool fits = true; result == 0 && fits && !lb_hunting_is_over(g, share);) {
     size_t before = g->h->journal.trials;
     g->batches.late = false;
-    result = play(r);
+    result = play_round(r);
     fits = !g->batches.late || (!looks && g->h->journal.trials > before);
   }
   g->share = 1;

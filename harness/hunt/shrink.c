@@ -166,7 +166,7 @@ static void tick(void *of, const struct lb_job *const running[], size_t count) {
   tell(q->k, q->keep, (int)q->plan->job_count, false);
 }
 
-static int play(struct shrinker *k, const struct lb_plan *plan, const bool keep[]) {
+static int play_plan(struct shrinker *k, const struct lb_plan *plan, const bool keep[]) {
   struct question q = {.k = k, .keep = keep, .plan = plan, .pace = lb_pace_begin(k->o->jobs)};
   q.source =
       (struct lb_source){.of = &q, .left = plan->job_count, .next = next, .begun = begun, .ended = ended, .tick = tick};
@@ -194,7 +194,7 @@ static int play_all_of(struct shrinker *k, const bool keep[], int trials) {
                                     .seed = lb_rng_fork(k->o->seed, STREAM_SHRINK, k->s->asked++).state};
   r = lb_plan_make(&request, &plan, k->err);
   if (r < 0) return r;
-  r = play(k, &plan, keep);
+  r = play_plan(k, &plan, keep);
   lb_plan_clear(&plan);
   if (r == 0) tell(k, keep, trials, true);
   return r;

@@ -124,7 +124,7 @@ static void remember(struct job *job, const struct lb_hunt_form *form) {
   job->ask[job->ask_count++] = *form;
 }
 
-static enum answer ask(const struct job *job, const struct lb_hunt_set *set, const struct lb_hunt_form *form) {
+static enum answer answer_of(const struct job *job, const struct lb_hunt_set *set, const struct lb_hunt_form *form) {
   if (lb_hunt_sets_contained(job->sets, job->space, form->timeline, set->class)) return NO;
   return breaks(job->player->seen(job->player->of, form), set->class);
 }
@@ -136,7 +136,7 @@ static void go_on(struct job *job, struct lb_hunt_set *set) {
     size_t count = lb_hunt_simpler(job->space, &set->simplest, set->class, form);
     moved = false;
     for (size_t i = 0; i < count && !moved; i++) {
-      enum answer answer = ask(job, set, &form[i]);
+      enum answer answer = answer_of(job, set, &form[i]);
       if (answer == UNKNOWN) {
         remember(job, &form[i]);
         return;
@@ -150,7 +150,7 @@ static void go_on(struct job *job, struct lb_hunt_set *set) {
 /* ---- rounds ------------------------------------------------------------------------------------------------------ */
 
 /* Those that were never decided once, the others as often as it takes. */
-static int play(struct job *job, unsigned without, bool first) {
+static int play_asked(struct job *job, unsigned without, bool first) {
   size_t count = 0;
   for (size_t i = 0; i < job->ask_count; i++) {
     const struct lb_hunt_count *seen = job->player->seen(job->player->of, &job->ask[i]);
@@ -169,8 +169,8 @@ static int play_round(struct job *job) {
     if (job->sets->set[i].standing == LB_HUNT_MINIMAL && lb_hunt_is_first(job->sets, job->space, i))
       go_on(job, &job->sets->set[i]);
   for (unsigned without = 0; without < LB_HUNT_WITHOUT_COUNT && r == 0; without++) {
-    r = play(job, without, false); /* before the others, of which some will belong to these then */
-    if (r == 0) r = play(job, without, true);
+    r = play_asked(job, without, false); /* before the others, of which some will belong to these then */
+    if (r == 0) r = play_asked(job, without, true);
   }
   return r;
 }

@@ -237,7 +237,7 @@ static void await(pid_t pid, int fd, lb_ns until) {
   }
 }
 
-static int ask(const struct lb_own *own, struct lb_env *env, bool clean, struct answer *answer) {
+static int ask_in_child(const struct lb_own *own, struct lb_env *env, bool clean, struct answer *answer) {
   int end[2];
   lb_ns deadline = lb_clock_ns() + (clean ? CLEAN_S : ASK_S) * LB_NS_PER_S;
   if (pipe2(end, O_CLOEXEC) < 0) return -errno;
@@ -251,10 +251,11 @@ static int ask(const struct lb_own *own, struct lb_env *env, bool clean, struct 
   return pid < 0 ? -errno : answer->result;
 }
 
-static int run(struct lb_own *own, struct lb_env *env, bool clean, struct lb_own_found *ret, struct lb_error *err) {
+static int ask_or_clean(struct lb_own *own, struct lb_env *env, bool clean, struct lb_own_found *ret,
+                        struct lb_error *err) {
   struct answer *answer = mmap(NULL, sizeof *answer, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (answer == MAP_FAILED) return lb_error(err, -ENOMEM, "%s: out of memory", own->kind->option);
-  int r = ask(own, env, clean, answer);
+  int r = ask_in_child(own, env, clean, answer);
   if (r > 0) r = -ETIMEDOUT;
   if (r < 0)
     lb_error(err, r, "%s: %s%s", own->kind->option, answer->err[0] ? answer->err : strerror(-r),
@@ -275,7 +276,7 @@ static void summarize(struct lb_own *own) {
 }
 
 int lb_own_ask(struct lb_own *own, struct lb_env *env, struct lb_error *err) {
-  int r = run(own, env, false, &own->found, err);
+  int r = ask_or_clean(own, env, false, &own->found, err);
   if (r < 0) return r;
   summarize(own);
   own->topology.summary = own->summary;
@@ -287,7 +288,7 @@ int lb_own_ask(struct lb_own *own, struct lb_env *env, struct lb_error *err) {
 }
 
 int lb_own_clean(struct lb_own *own, struct lb_env *env, struct lb_error *err) {
-  return run(own, env, true, NULL, err);
+  return ask_or_clean(own, env, true, NULL, err);
 }
 
 int64_t lb_own_least_ttl_ms(const struct lb_topology *topology, bool measured) {

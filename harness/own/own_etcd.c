@@ -11,8 +11,8 @@
 #include "own.h"
 
 /* What no client would miss an answer of, and no member executes twice. */
-static int ask(struct lb_env *env, struct etcd_link *link, const char *path, json_t *body, lb_ns deadline,
-               json_t **ret) {
+static int call_once(struct lb_env *env, struct etcd_link *link, const char *path, json_t *body, lb_ns deadline,
+                     json_t **ret) {
   int rc = etcd_call(link, path, body, deadline, ret);
   if (rc > 0) rc = -ETIMEDOUT;
   if (rc == -EPROTO && strstr(env->err, "user name is empty")) rc = -EACCES;
@@ -25,7 +25,7 @@ static json_t *all_keys(void) {
 
 static int ask_version(struct lb_env *env, struct etcd_link *link, lb_ns deadline, struct lb_own_found *ret) {
   json_t *said = NULL;
-  int rc = ask(env, link, "/version", NULL, deadline, &said);
+  int rc = call_once(env, link, "/version", NULL, deadline, &said);
   const char *version = json_string_value(json_object_get(said, "etcdserver"));
   if (!rc)
     snprintf(ret->version, sizeof ret->version, "etcd %s", version ? version : "of a version that it does not tell");
@@ -37,12 +37,12 @@ static int ask_version(struct lb_env *env, struct etcd_link *link, lb_ns deadlin
 static int ask_least_ttl(struct lb_env *env, struct etcd_link *link, lb_ns deadline, struct lb_own_found *ret) {
   json_t *said = NULL;
   char id[24];
-  int rc = ask(env, link, "/v3/lease/grant", json_pack("{s:i}", "TTL", 1), deadline, &said);
+  int rc = call_once(env, link, "/v3/lease/grant", json_pack("{s:i}", "TTL", 1), deadline, &said);
   if (rc) return rc;
   ret->least_ttl_ms = (int64_t)etcd_number(said, "TTL") * 1000;
   snprintf(id, sizeof id, "%" PRIu64, etcd_number(said, "ID"));
   json_decref(said);
-  rc = ask(env, link, "/v3/lease/revoke", json_pack("{s:s}", "ID", id), deadline, &said);
+  rc = call_once(env, link, "/v3/lease/revoke", json_pack("{s:s}", "ID", id), deadline, &said);
   json_decref(said);
   return rc;
 }
@@ -51,7 +51,7 @@ static int ask_least_ttl(struct lb_env *env, struct etcd_link *link, lb_ns deadl
 static int try_range(struct lb_env *env, struct etcd_link *link, lb_ns deadline) {
   json_t *body = all_keys(), *said = NULL;
   json_object_set_new(body, "count_only", json_true());
-  int rc = ask(env, link, "/v3/kv/range", body, deadline, &said);
+  int rc = call_once(env, link, "/v3/kv/range", body, deadline, &said);
   json_decref(said);
   return rc;
 }
@@ -81,7 +81,7 @@ static int clean(struct lb_env *env, const struct lb_own *own, lb_ns deadline) {
   json_t *said = NULL;
   lb_own_target(own, endpoint, &target);
   int rc = etcd_open(env, &target, &endpoint[0], deadline, &link);
-  if (!rc) rc = ask(env, link, "/v3/kv/deleterange", all_keys(), deadline, &said);
+  if (!rc) rc = call_once(env, link, "/v3/kv/deleterange", all_keys(), deadline, &said);
   json_decref(said);
   etcd_close(link);
   return rc;

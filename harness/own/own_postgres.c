@@ -101,7 +101,7 @@ int lb_own_read_conninfo(struct lb_own *own, const char *text, struct lb_error *
 /* ---- asking ------------------------------------------------------------------------------------- */
 
 /* The first row of an answer, or NULL with env->err and *ret_rc. */
-static PGresult *ask(struct lb_env *env, struct pg_conn *conn, lb_ns deadline, int *ret_rc, const char *sql) {
+static PGresult *first_row(struct lb_env *env, struct pg_conn *conn, lb_ns deadline, int *ret_rc, const char *sql) {
   PGresult *result = NULL;
   int rc = pg_query(conn, deadline, &result, sql, 0, NULL);
   if (rc > 0) rc = -ETIMEDOUT;
@@ -113,7 +113,7 @@ static PGresult *ask(struct lb_env *env, struct pg_conn *conn, lb_ns deadline, i
 
 static int ask_pid(struct lb_env *env, struct pg_conn *conn, lb_ns deadline, int *ret) {
   int rc;
-  PGresult *said = ask(env, conn, deadline, &rc, "SELECT pg_backend_pid()");
+  PGresult *said = first_row(env, conn, deadline, &rc, "SELECT pg_backend_pid()");
   if (!rc) *ret = atoi(PQgetvalue(said, 0, 0));
   PQclear(said);
   return rc;
@@ -145,9 +145,9 @@ static int ask_one(struct lb_env *env, const struct lb_target *target, size_t i,
   int rc = pg_open(env, target, at, NULL, deadline, &conn);
   if (!rc) rc = ask_pooler(env, target, at, conn, deadline, &pooled);
   PGresult *said = rc ? NULL
-                      : ask(env, conn, deadline, &rc,
-                            "SELECT split_part(current_setting('server_version'), ' ', 1), pg_is_in_recovery() OR"
-                            " has_database_privilege(current_database(), 'CREATE')");
+                      : first_row(env, conn, deadline, &rc,
+                                  "SELECT split_part(current_setting('server_version'), ' ', 1), pg_is_in_recovery() OR"
+                                  " has_database_privilege(current_database(), 'CREATE')");
   bool direct = strcmp(pooled, "no") == 0;
   if (!rc)
     snprintf(ret->version, sizeof ret->version, "postgresql %s%s%s%s", PQgetvalue(said, 0, 0),
@@ -181,7 +181,7 @@ static int drop(struct lb_env *env, struct pg_conn *conn, lb_ns deadline, const 
   char sql[200];
   int rc;
   snprintf(sql, sizeof sql, "DROP SCHEMA IF EXISTS \"%s\" CASCADE", name);
-  PQclear(ask(env, conn, deadline, &rc, sql));
+  PQclear(first_row(env, conn, deadline, &rc, sql));
   return rc;
 }
 
@@ -191,9 +191,9 @@ static int clean_one(struct lb_env *env, const struct lb_target *target, const s
   int rc = pg_open(env, target, at, NULL, deadline, &conn);
   PGresult *names =
       rc ? NULL
-         : ask(env, conn, deadline, &rc,
-               "SELECT nspname FROM pg_namespace WHERE NOT pg_is_in_recovery() AND nspname ~ '^" LB_OWN_PREFIX
-                   LB_OWN_DIGITS "$'");
+         : first_row(env, conn, deadline, &rc,
+                     "SELECT nspname FROM pg_namespace WHERE NOT pg_is_in_recovery() AND nspname ~ '^" LB_OWN_PREFIX
+                         LB_OWN_DIGITS "$'");
   for (int i = 0; !rc && i < PQntuples(names); i++) rc = drop(env, conn, deadline, PQgetvalue(names, i, 0));
   PQclear(names);
   pg_close(conn);

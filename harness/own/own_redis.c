@@ -15,8 +15,8 @@
 
 /* A reply that is no error, or NULL with the reason in env->err and *ret_rc: -EACCES = it wants a login, or does not
  * let this one ask. */
-static redisReply *ask(struct lb_env *env, const struct lb_endpoint *at, lb_ns deadline, int *ret_rc,
-                       const char *const argv[]) {
+static redisReply *ask_server(struct lb_env *env, const struct lb_endpoint *at, lb_ns deadline, int *ret_rc,
+                              const char *const argv[]) {
   struct redis_conn *conn = NULL;
   redisReply *reply = NULL;
   int argc = 0, rc = redis_open(env, at, deadline, &conn);
@@ -37,7 +37,7 @@ static redisReply *ask(struct lb_env *env, const struct lb_endpoint *at, lb_ns d
   *ret_rc = rc;
   return reply;
 }
-#define ASK(env, at, deadline, rc, ...) ask(env, at, deadline, rc, (const char *const[]){__VA_ARGS__, NULL})
+#define ASK(env, at, deadline, rc, ...) ask_server(env, at, deadline, rc, (const char *const[]){__VA_ARGS__, NULL})
 
 /* What stands behind "name:" in the answer to INFO; "" = nothing does. */
 static void field(const redisReply *info, const char *name, char *buf, size_t size) {

@@ -111,7 +111,7 @@ static int try_node(struct lb_env *env, const struct lb_target *target, lb_ns de
   return r;
 }
 
-static int ask(struct lb_env *env, const struct lb_own *own, lb_ns deadline, struct lb_own_found *ret) {
+static int ask_ensemble(struct lb_env *env, const struct lb_own *own, lb_ns deadline, struct lb_own_found *ret) {
   struct lb_endpoint endpoint[LB_SERVERS_MAX];
   struct lb_target target;
   int r = 0;
@@ -174,5 +174,5 @@ const struct lb_own_kind lb_own_kind_zookeeper = {"--zookeeper",
                                                   "zk-x3",
                                                   &family,
                                                   true,
-                                                  ask,
+                                                  ask_ensemble,
                                                   clean};

@@ -294,7 +294,7 @@ void lb_serve_answer(struct lb_serve *v) {
 /* ---- the other side ---------------------------------------------------------------------------------------- */
 
 /* The whole answer, malloc'd, with a NUL behind it; NULL with errno. */
-static char *ask(int fd, const char *line, size_t *ret_size) {
+static char *exchange(int fd, const char *line, size_t *ret_size) {
   char *answer = NULL, some[4096];
   FILE *out = open_memstream(&answer, ret_size);
   ssize_t n;
@@ -320,7 +320,7 @@ int lb_serve_ask(const char *path, const char *line, FILE *out, struct lb_error 
     if (fd >= 0) close(fd);
     return code;
   }
-  char *answer = ask(fd, line, &size);
+  char *answer = exchange(fd, line, &size);
   size_t told = answer ? strlen(answer) : 0; /* up to the NUL before the code */
   if (told > 0) fwrite(answer, 1, told, out);
   if (told + 1 < size) code = answer[told + 1] - '0', lb_refuse(err, "%s", answer + told + 2);

@@ -388,7 +388,8 @@ static void name_copy(const struct lb_server *server, char path[PATH_BYTES]) {
   snprintf(path, PATH_BYTES, "%s.backup", server->dir);
 }
 
-static int run(struct lb_cluster *cluster, const struct lb_server *server, const char *const argv[], const char *what) {
+static int run_tool(struct lb_cluster *cluster, const struct lb_server *server, const char *const argv[],
+                    const char *what) {
   struct lb_error err;
   int r = lb_proc_run(&(struct lb_proc_plan){.argv = argv, .dir = server->dir, .log = server->log}, COPY_MS, &err);
   if (r < 0) return lb_cluster_fail(cluster, r, "%s: %s", server->name, err.text);
@@ -401,11 +402,11 @@ static int copy_one(struct lb_cluster *cluster, const struct lb_server *server, 
   snprintf(source, sizeof source, "%s/%s", from, name);
   snprintf(target, sizeof target, "%s/%s", to, name);
   if (access(source, F_OK) < 0) return 0;
-  int r = run(cluster, server, (const char *const[]){"cp", "-a", "--reflink=auto", source, target, NULL},
-              "its files cannot be copied, its log says why");
+  int r = run_tool(cluster, server, (const char *const[]){"cp", "-a", "--reflink=auto", source, target, NULL},
+                   "its files cannot be copied, its log says why");
   if (r == 0)
-    r = run(cluster, server, (const char *const[]){"diff", "-rq", source, target, NULL},
-            "the copy of its files is not like them");
+    r = run_tool(cluster, server, (const char *const[]){"diff", "-rq", source, target, NULL},
+                 "the copy of its files is not like them");
   return r < 0 ? r : 1;
 }
 

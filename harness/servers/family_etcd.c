@@ -129,7 +129,7 @@ static int call(struct lb_cluster *cluster, size_t index, const char *path, lb_n
   return call_at(cluster, at(server, server->port), path, json_object(), deadline, ret);
 }
 
-static int ask(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct status *ret) {
+static int ask_status(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct status *ret) {
   json_t *said = NULL;
   int r = call(cluster, index, "/v3/maintenance/status", deadline, &said);
   if (r < 0) return r;
@@ -146,7 +146,7 @@ static int ask(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct 
 
 static int answers(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   struct status status;
-  return ask(cluster, index, deadline, &status);
+  return ask_status(cluster, index, deadline, &status);
 }
 
 /* The leases that it has: one is there until its end has been committed. */
@@ -186,7 +186,7 @@ static int end_session(struct lb_cluster *cluster, size_t index, const char *cli
 static int all_follow(struct lb_cluster *cluster, lb_ns deadline) {
   struct status status, first = {0};
   for (size_t i = 0; i < cluster->server_count; i++) {
-    int r = ask(cluster, i, deadline, &status);
+    int r = ask_status(cluster, i, deadline, &status);
     if (r < 0) return r;
     if (i == 0) first = status;
     if (status.leader == 0 || status.leader != first.leader)
@@ -207,7 +207,7 @@ static int primary(struct lb_cluster *cluster, lb_ns deadline) {
   uint64_t best_term = 0;
   int best = -ENOENT;
   for (size_t i = 0; i < cluster->data_count; i++) {
-    if (ask(cluster, i, deadline, &status) < 0 || status.leader == 0 || status.leader != status.member ||
+    if (ask_status(cluster, i, deadline, &status) < 0 || status.leader == 0 || status.leader != status.member ||
         status.term <= best_term)
       continue;
     best = (int)i;
@@ -227,14 +227,14 @@ static int runs(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
 
 static int left(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   struct status status;
-  int r = ask(cluster, index, deadline, &status);
+  int r = ask_status(cluster, index, deadline, &status);
   return r < 0 ? r : status.leader == 0;
 }
 
 /* Entries of the log: every change of a key, and of a lease. */
 static int commits(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret) {
   struct status status;
-  int r = ask(cluster, index, deadline, &status);
+  int r = ask_status(cluster, index, deadline, &status);
   *ret = r < 0 ? 0 : status.index;
   return r;
 }
@@ -247,7 +247,7 @@ static int depose(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   struct etcd_link *link;
   json_t *said = NULL;
   char member[24];
-  int r = ask(cluster, (index + 1) % cluster->data_count, deadline, &other);
+  int r = ask_status(cluster, (index + 1) % cluster->data_count, deadline, &other);
   if (r < 0) return r;
   snprintf(member, sizeof member, "%llu", (unsigned long long)other.member);
   r = etcd_open(cluster->env, NULL, &at, deadline, &link);
@@ -276,7 +276,7 @@ static int remove_member(struct lb_cluster *cluster, size_t index, lb_ns deadlin
   const struct lb_server *asked = &cluster->server[(index + 1) % cluster->data_count];
   struct status status = {0};
   char number[24];
-  int r = ask(cluster, index, deadline, &status);
+  int r = ask_status(cluster, index, deadline, &status);
   if (r < 0) return r;
   snprintf(number, sizeof number, "%llu", (unsigned long long)status.member);
   for (;;) {

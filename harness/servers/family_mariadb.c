@@ -59,20 +59,20 @@ static int ask_until(struct lb_cluster *cluster, size_t index, lb_ns deadline, c
   return r > 0 ? -EIO : r ? r : ret->code;
 }
 
-static int ask(struct lb_cluster *cluster, size_t index, lb_ns deadline, const char *sql, struct sql_answer *ret) {
+static int ask_sql(struct lb_cluster *cluster, size_t index, lb_ns deadline, const char *sql, struct sql_answer *ret) {
   return ask_until(cluster, index, lb_ask_until(cluster->env, deadline), sql, ret);
 }
 
 static int ask_number(struct lb_cluster *cluster, size_t index, lb_ns deadline, const char *sql, uint64_t *ret) {
   struct sql_answer answer;
-  int r = ask(cluster, index, deadline, sql, &answer);
+  int r = ask_sql(cluster, index, deadline, sql, &answer);
   if (r == 0) *ret = strtoull(answer.text, NULL, 10);
   return r;
 }
 
 static int answers(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   struct sql_answer answer;
-  return ask(cluster, index, deadline, "SELECT 1", &answer);
+  return ask_sql(cluster, index, deadline, "SELECT 1", &answer);
 }
 
 static int wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms) {
@@ -221,10 +221,10 @@ static int not_yet(struct lb_cluster *cluster, size_t index, const char *what) {
 
 static int caught_up(struct lb_cluster *cluster, size_t index, size_t leader, lb_ns deadline) {
   struct sql_answer here, there;
-  int r = ask(cluster, index, deadline, "SHOW SLAVE STATUS", &there);
+  int r = ask_sql(cluster, index, deadline, "SHOW SLAVE STATUS", &there);
   if (r == 0 && strncmp(there.text, "Waiting for master", 18) != 0) return not_yet(cluster, index, "does not follow");
-  if (r == 0) r = ask(cluster, leader, deadline, "SELECT @@gtid_binlog_pos", &here);
-  if (r == 0) r = ask(cluster, index, deadline, "SELECT @@gtid_slave_pos", &there);
+  if (r == 0) r = ask_sql(cluster, leader, deadline, "SELECT @@gtid_binlog_pos", &here);
+  if (r == 0) r = ask_sql(cluster, index, deadline, "SELECT @@gtid_slave_pos", &there);
   if (r == 0 && strcmp(here.text, there.text) != 0) r = not_yet(cluster, index, "has not repeated everything yet");
   return r;
 }
@@ -260,8 +260,8 @@ static int start(struct lb_cluster *cluster, lb_ns deadline) {
 static int ask_role(struct lb_cluster *cluster, size_t index, lb_ns deadline, unsigned *ret_promotion) {
   struct sql_answer answer;
   unsigned read_only = 0;
-  int r = ask(cluster, index, deadline, "SELECT CONCAT(IF(@@GLOBAL.read_only, 1, 0), ' ', @@GLOBAL.gtid_domain_id)",
-              &answer);
+  int r = ask_sql(cluster, index, deadline, "SELECT CONCAT(IF(@@GLOBAL.read_only, 1, 0), ' ', @@GLOBAL.gtid_domain_id)",
+                  &answer);
   if (r < 0) return r;
   if (sscanf(answer.text, "%u %u", &read_only, ret_promotion) != 2) return -EPROTO;
   return !read_only;
@@ -377,7 +377,7 @@ static int lock_tables(struct lb_cluster *cluster, size_t index, lb_ns deadline)
   int r = maria_server.connect(&upgrade, &at, deadline);
   for (size_t i = 0; i < sizeof statements / sizeof *statements && r == 0; i++)
     r = say(cluster, deadline, statements[i]);
-  if (r == 0) r = ask(cluster, index, deadline, "SHOW OPEN TABLES WHERE In_use > 0", &answer);
+  if (r == 0) r = ask_sql(cluster, index, deadline, "SHOW OPEN TABLES WHERE In_use > 0", &answer);
   return r == 0 && !answer.text[0] ? lb_fail(cluster->env, -EIO, "%s lists no locked table", server->name) : r;
 }
 

@@ -64,19 +64,19 @@ static int ask_until(struct lb_cluster *cluster, size_t index, lb_ns deadline, c
 }
 
 /* ask_until() with the short deadline of a question. A promotion takes longer than that. */
-static int ask(struct lb_cluster *cluster, size_t index, lb_ns deadline, const struct question *q) {
+static int ask_soon(struct lb_cluster *cluster, size_t index, lb_ns deadline, const struct question *q) {
   return ask_until(cluster, index, lb_ask_until(cluster->env, deadline), q);
 }
 
 static int answers(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   char one[1][64];
-  return ask(cluster, index, deadline, &(struct question){"SELECT 1", NULL, one, 1});
+  return ask_soon(cluster, index, deadline, &(struct question){"SELECT 1", NULL, one, 1});
 }
 
 static int wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms) {
   char said[1][64];
-  int r = ask(cluster, index, deadline,
-              &(struct question){"SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint", NULL, said, 1});
+  int r = ask_soon(cluster, index, deadline,
+                   &(struct question){"SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint", NULL, said, 1});
   if (r == 0) *ret_ms = atoll(said[0]);
   return r;
 }
@@ -84,8 +84,8 @@ static int wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int
 /* A transaction that writes has a number of its own; one that reads has none. */
 static int commits(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret) {
   char said[1][64];
-  int r = ask(cluster, index, deadline,
-              &(struct question){"SELECT pg_snapshot_xmax(pg_current_snapshot())::text", NULL, said, 1});
+  int r = ask_soon(cluster, index, deadline,
+                   &(struct question){"SELECT pg_snapshot_xmax(pg_current_snapshot())::text", NULL, said, 1});
   if (r == 0) *ret = strtoull(said[0], NULL, 10);
   return r;
 }
@@ -94,8 +94,8 @@ static int commits(struct lb_cluster *cluster, size_t index, lb_ns deadline, uin
 static int counts(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct lb_counts *ret) {
   char said[1][64];
   if (index > 0) return 0; /* a standby only repeats */
-  int r = ask(cluster, index, deadline,
-              &(struct question){"SELECT (pg_current_wal_insert_lsn() - '0/0')::text", NULL, said, 1});
+  int r = ask_soon(cluster, index, deadline,
+                   &(struct question){"SELECT (pg_current_wal_insert_lsn() - '0/0')::text", NULL, said, 1});
   if (r == 0) lb_counts_add(ret, "bytes of WAL", strtoull(said[0], NULL, 10));
   return r;
 }
@@ -103,11 +103,12 @@ static int counts(struct lb_cluster *cluster, size_t index, lb_ns deadline, stru
 /* 1 = a primary, with its timeline, which each promotion raises; 0 = a standby; -errno. */
 static int ask_role(struct lb_cluster *cluster, size_t index, lb_ns deadline, unsigned long *ret_timeline) {
   char said[2][64];
-  int r = ask(cluster, index, deadline,
-              &(struct question){
-                  "SELECT pg_is_in_recovery(),"
-                  " CASE WHEN NOT pg_is_in_recovery() THEN substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END",
-                  NULL, said, 2});
+  int r =
+      ask_soon(cluster, index, deadline,
+               &(struct question){
+                   "SELECT pg_is_in_recovery(),"
+                   " CASE WHEN NOT pg_is_in_recovery() THEN substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END",
+                   NULL, said, 2});
   if (r < 0) return r;
   *ret_timeline = strtoul(said[1], NULL, 16);
   return said[0][0] == 'f';
@@ -243,7 +244,7 @@ static int not_yet(struct lb_cluster *cluster, size_t index, const char *what) {
 static int serving(struct lb_cluster *cluster, lb_ns deadline) {
   char said[2][64], caught_up[1][64];
   const char *state = cluster->topology->synchronous ? "sync" : "async";
-  int r = ask(
+  int r = ask_soon(
       cluster, 0, deadline,
       &(struct question){"SELECT pg_current_wal_lsn(),"
                          " (SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming' AND sync_state = $1)",
@@ -252,8 +253,8 @@ static int serving(struct lb_cluster *cluster, lb_ns deadline) {
   if ((size_t)atoi(said[1]) != cluster->data_count - 1)
     return not_yet(cluster, 0, "does not stream to all its standbys yet");
   for (size_t i = 1; i < cluster->data_count; i++) {
-    r = ask(cluster, i, deadline,
-            &(struct question){"SELECT pg_last_wal_replay_lsn() >= $1::pg_lsn", said[0], caught_up, 1});
+    r = ask_soon(cluster, i, deadline,
+                 &(struct question){"SELECT pg_last_wal_replay_lsn() >= $1::pg_lsn", said[0], caught_up, 1});
     if (r < 0) return r;
     if (caught_up[0][0] != 't') return not_yet(cluster, i, "has not replayed everything yet");
   }
@@ -264,12 +265,13 @@ static int caught_up(struct lb_cluster *cluster, size_t index, size_t leader, lb
   static const char streams[] =
       "SELECT pg_current_wal_lsn(), EXISTS(SELECT FROM pg_stat_replication WHERE state = 'streaming' AND client_addr = $1::inet)";
   char said[2][64], replayed[1][64];
-  int r = ask(cluster, leader, deadline, &(struct question){streams, cluster->server[index].host->address, said, 2});
+  int r =
+      ask_soon(cluster, leader, deadline, &(struct question){streams, cluster->server[index].host->address, said, 2});
   if (r == 0 && said[1][0] != 't') return not_yet(cluster, leader, "does not stream to it");
   if (r == 0)
-    r = ask(cluster, index, deadline,
-            &(struct question){"SELECT pg_is_in_recovery() AND pg_last_wal_replay_lsn() >= $1::pg_lsn", said[0],
-                               replayed, 1});
+    r = ask_soon(cluster, index, deadline,
+                 &(struct question){"SELECT pg_is_in_recovery() AND pg_last_wal_replay_lsn() >= $1::pg_lsn", said[0],
+                                    replayed, 1});
   return r < 0 ? r : replayed[0][0] == 't' ? 0 : not_yet(cluster, index, "has not replayed everything yet");
 }
 
@@ -326,7 +328,7 @@ static int cancel(struct lb_cluster *cluster, size_t index, const char *client, 
   static const char sql[] = "SELECT (SELECT count(*) FROM (SELECT pg_cancel_backend(pid) AS told FROM pg_stat_activity"
                             " WHERE client_addr = $1::inet AND wait_event = 'SyncRep') AS waiting WHERE told)";
   char told[1][64];
-  int r = ask(cluster, index, deadline, &(struct question){sql, client, told, 1});
+  int r = ask_soon(cluster, index, deadline, &(struct question){sql, client, told, 1});
   if (r == 0 && strcmp(told[0], "0") == 0)
     r = lb_fail(cluster->env, -EAGAIN, "%s: no statement of that client waits for a standby",
                 cluster->server[index].name);
@@ -409,7 +411,7 @@ static int lock_tables(struct lb_cluster *cluster, size_t index, lb_ns deadline)
   if (r == 0) r = lb_pg_say(cluster, upgrade, deadline, "CREATE TABLE IF NOT EXISTS lockbench_upgrade(n int)");
   if (r == 0) r = lb_pg_say(cluster, upgrade, deadline, "BEGIN");
   if (r == 0) r = lb_pg_say(cluster, upgrade, deadline, lock);
-  if (r == 0) r = ask(cluster, index, deadline, &(struct question){look, NULL, said, 1});
+  if (r == 0) r = ask_soon(cluster, index, deadline, &(struct question){look, NULL, said, 1});
   return r == 0 && atoi(said[0]) == 0 ? lb_fail(cluster->env, -EIO, "%s lists no locked table", server->name) : r;
 }
 

@@ -247,7 +247,7 @@ static void count_proved(struct lb_outcome *out, size_t kind) {
 }
 
 /* The clients work from before the first fault until the end, so that whatever a fault does can show. */
-static int play(struct campaign *c, struct lb_outcome *out) {
+static int play_faults(struct campaign *c, struct lb_outcome *out) {
   size_t tried = 0;
   int r = lb_workload_begin(c->s);
   if (r < 0) return r;
@@ -273,7 +273,7 @@ int lb_campaign_play(struct lb_stage *s, struct lb_outcome *out) {
   int r = lb_schedule_draw(s->plan, s->client_count, &c.schedule);
   if (r == 0) r = schedule_write(&c.schedule, s->run_dir, s->plan->name);
   if (r < 0) r = lb_stage_doubt(s, LB_UNDECIDED, "no schedule: %s", strerror(-r));
-  else r = play(&c, out);
+  else r = play_faults(&c, out);
   lb_schedule_clear(&c.schedule);
   return r;
 }

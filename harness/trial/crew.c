@@ -104,8 +104,8 @@ struct asked {
   lb_ns at, held; /* when, and how long the trial had been held up by then */
 };
 
-static struct asked ask(const struct lb_stage *s, struct pace *p, struct lb_client *client, enum lb_client_verb verb,
-                        lb_ns limit) {
+static struct asked ask_client(const struct lb_stage *s, struct pace *p, struct lb_client *client,
+                               enum lb_client_verb verb, lb_ns limit) {
   struct asked a = {.client = client, .limit = limit, .at = lb_clock_ns(), .held = held_up(s, p)};
   a.sent = lb_client_send(client, (struct lb_command){.verb = verb, .deadline = a.at + limit});
   return a;
@@ -137,7 +137,7 @@ static int expect(struct lb_stage *s, struct pace *p, struct asked a, lb_ns most
     int r = await_reply(s, p, &a, most, &reply);
     if (r == 0 && reply.result == LB_OK) return 0;
     if (r != 0 || !may_ask_again(s, p, &a, most)) return failed(s, a.client, r, &reply, "open a session", err);
-    a = ask(s, p, a.client, LB_DO_REOPEN, 2 * a.limit);
+    a = ask_client(s, p, a.client, LB_DO_REOPEN, 2 * a.limit);
   }
 }
 
@@ -168,7 +168,7 @@ static int open_sessions(struct lb_stage *s, struct lb_client *clients, size_t c
   for (size_t first = 0; first < count && result == 0; first++) {
     for (; next < count && next < first + width; next++) {
       bool late = clients != &s->observer && lb_scenario_opens_late(s->plan->scenario, (int)clients[next].number + 1);
-      if (!late) asked[next] = ask(s, &pace, &clients[next], LB_DO_OPEN, limit_of(s));
+      if (!late) asked[next] = ask_client(s, &pace, &clients[next], LB_DO_OPEN, limit_of(s));
     }
     if (asked[first].client) result = expect(s, &pace, asked[first], most, err);
   }

@@ -153,7 +153,7 @@ static int unlock_tables(struct lb_doing *d) { return order(d, d->s->cluster.top
 /* ---- the record of a lock ---------------------------------------------------------------------------------------- */
 
 /* Asked through the observer, whose session knows what a record looks like: 1, 0, or -1 with err. */
-static int ask(struct lb_doing *d, enum lb_client_verb verb) {
+static int ask_observer(struct lb_doing *d, enum lb_client_verb verb) {
   struct lb_reply reply;
   struct lb_command command = {.verb = verb, .deadline = lb_in_ms(ASK_MS), .argument = lb_doing_index(d, 0)};
   int r = lb_client_call(&d->s->observer, command, LB_GRACE_MS, &reply);
@@ -171,11 +171,11 @@ static bool somebody_asks(const struct lb_stage *s) {
 
 static int delete_key(struct lb_doing *d) {
   const char *name = d->a->server[0]->name;
-  int there = ask(d, LB_DO_INSPECT), waited = somebody_asks(d->s);
+  int there = ask_observer(d, LB_DO_INSPECT), waited = somebody_asks(d->s);
   if (there == 0) return lb_doing_fail(d, "%s: %s has no record that somebody holds the lock", d->step->text, name);
-  int broken = there < 0 ? -1 : ask(d, LB_DO_BREAK);
+  int broken = there < 0 ? -1 : ask_observer(d, LB_DO_BREAK);
   if (broken == 0) return lb_doing_fail(d, "%s: %s has removed nothing", d->step->text, name);
-  there = broken < 0 ? -1 : ask(d, LB_DO_INSPECT);
+  there = broken < 0 ? -1 : ask_observer(d, LB_DO_INSPECT);
   if (there == 1 && !waited)
     return lb_doing_fail(d, "%s: %s still has a record that somebody holds the lock", d->step->text, name);
   if (there < 0) return -1;

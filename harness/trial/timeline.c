@@ -150,7 +150,7 @@ static bool choose(struct closing *c, const struct lb_history *h) {
   return count > 0;
 }
 
-static void ask(struct closing *c, size_t i) {
+static void ask_again(struct closing *c, size_t i) {
   struct asker *asker = &c->asker[i];
   if (lb_clock_ns() < asker->next || !is_free(c->s, i)) return;
   asker->owes = lb_client_send(&c->s->client[i],
@@ -173,7 +173,7 @@ static void go_on(struct closing *c) {
     for (size_t i = 0; i < c->s->client_count; i++) {
       if (!c->asker[i].asks) continue;
       if (c->asker[i].owes || c->s->pending[i].step) take_answer(c, i);
-      else if (!late) ask(c, i);
+      else if (!late) ask_again(c, i);
     }
     if (late && !is_owed(c)) return;
     lb_timeline_doze(since);

@@ -98,7 +98,7 @@ static void tell_started(const struct lb_stage *s, bool started) {
 
 /* The heartbeat runs from before the servers start until nobody plays any more, so that it sees every stall that a
  * client could have had. */
-static void play(struct lb_stage *s, const struct lb_site_needs *needs, struct lb_outcome *out) {
+static void play_on_site(struct lb_stage *s, const struct lb_site_needs *needs, struct lb_outcome *out) {
   lb_ns begin = lb_clock_ns();
   s->heartbeat = lb_heartbeat_start(s->memory);
   tell_started(s, s->site.is_open);
@@ -151,7 +151,7 @@ static bool is_shared(const struct lb_trial_plan *plan) { return plan->pool && !
 /* Order matters. All clients have ended before anything is judged, so nobody writes into the memory any more. The
  * servers stop after that, for nothing asks them any more; those of a series go on, unless something is wrong with
  * them. The logs go last, when the verdict is known. */
-static int run(struct lb_stage *s, const struct lb_trial_plan *plan, struct lb_outcome *ret) {
+static int run_trial(struct lb_stage *s, const struct lb_trial_plan *plan, struct lb_outcome *ret) {
   struct lb_site_needs needs = is_shared(plan) ? plan->pool->needs : lb_site_needs(plan);
   static struct lb_judgement judgement;
   lb_ns begin = lb_clock_ns();
@@ -160,7 +160,7 @@ static int run(struct lb_stage *s, const struct lb_trial_plan *plan, struct lb_o
   int r = lb_crew_gather(s);
   if (r == 0 && !s->site.is_open && is_shared(plan)) r = make_shared_logs(s);
   if (r < 0) return r;
-  play(s, &needs, ret);
+  play_on_site(s, &needs, ret);
   ret->stall_ns = atomic_load(&s->memory->max_stall_ns);
   note_pipe(s, ret);
   lb_crew_end(s); /* before anything is judged */
@@ -208,7 +208,7 @@ int lb_trial_run(const struct lb_trial_plan *plan, const char *run_dir, struct l
   stage = (struct lb_stage){.run_dir = run_dir, .live = live};
   for (const struct lb_trial_plan *then; plan && r == 0; plan = then) {
     if (!stage.site.is_open && lb_heat_needed(plan)) heat(&stage, plan);
-    r = run(&stage, plan, &outcome);
+    r = run_trial(&stage, plan, &outcome);
     tell(to, r, &outcome);
     if (stage.site.is_open && !lb_heat_needed(plan) && !lb_share_go_on(&stage, &err)) lb_site_close(&stage);
     then = plan->pool && r == 0 ? next(to) : NULL;

@@ -92,14 +92,14 @@ static int silent(struct lb_stage *s, struct lb_client *client, int result) {
 typedef int counts(struct lb_cluster *cluster, lb_ns deadline, uint64_t *ret);
 
 /* -1: they do not say. Only a load is counted: faults change who decides, and who has counted what. */
-static int64_t ask(struct lb_stage *s, counts *count) {
+static int64_t read_count(struct lb_stage *s, counts *count) {
   uint64_t counted;
   if (s->plan->scenario->kind != LB_KIND_LOAD || s->cluster.data_count == 0) return -1;
   return count(&s->cluster, lb_in_ms(COUNT_MS), &counted) == 0 ? (int64_t)counted : -1;
 }
 
 static int64_t ask_since(struct lb_stage *s, counts *count, int64_t before) {
-  int64_t now = before < 0 ? -1 : ask(s, count);
+  int64_t now = before < 0 ? -1 : read_count(s, count);
   return now >= before && now >= 0 ? now - before : -1;
 }
 
@@ -175,8 +175,8 @@ int lb_workload_begin(struct lb_stage *s) {
     if (r < 0) return lb_stage_died(s, &s->client[i]);
   }
   warm_up(s);
-  s->commits_before = ask(s, lb_cluster_commits);
-  s->requests_before = ask(s, lb_cluster_requests);
+  s->commits_before = read_count(s, lb_cluster_commits);
+  s->requests_before = read_count(s, lb_cluster_requests);
   lb_stage_phase(s, LB_PHASE_MEASURE);
   return 0;
 }
