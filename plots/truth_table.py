@@ -2,7 +2,8 @@
 """truth_table.py RUN_DIR - the truth table of a run: a row per system, a column per scenario, without a guard.
 
 Everything comes from run.json. A run that asked for guards only is drawn with the first of them; what guards change
-is in the figure guard-table.
+is in the figure guard-table. Scenarios that are n/a on every system have no column, and a table that would be wider than a
+page is broken into panels, one below the other. The CSV has every cell.
 """
 
 import sys
@@ -14,6 +15,7 @@ import style
 import table
 from table import HEAD_LINE, LEGEND, MARGIN, TITLE
 
+WIDEST = 18.5  # inches: 2,960 pixels of the PNG
 NOTE = ("k/n: violated (or stuck, or delayed) of decided trials; ≤ p %: 95 % upper bound of the violation rate; "
         "(+m ?): trials that stayed undecided; m of n: of all trials")
 
@@ -24,30 +26,52 @@ def question_of(run):
     return "Which lock can be trusted, under which fault?"
 
 
+def columns_of(run, cells):
+    """(columns to draw, columns in which nobody was asked anything)"""
+    names = [name for name in table.scenarios_of(run) if any(c["scenario"] == name for c in cells)]
+    asked = {c["scenario"] for c in cells if c["verdict"] != "n/a"}
+    return [n for n in names if n in asked or not asked], [n for n in names if asked and n not in asked]
+
+
+def panels_of(columns, room):
+    """As many columns side by side as there is room for (inches), spread evenly."""
+    sizes = table.Sizes(len(columns))
+    count = max(1, -(-len(columns) // max(1, int(room / sizes.column))))
+    each = -(-len(columns) // count)
+    return sizes, [columns[i:i + each] for i in range(0, len(columns), each)]
+
+
 def paint(run, cells, guard):
-    columns = [name for name in table.scenarios_of(run) if any(c["scenario"] == name for c in cells)]
+    columns, unasked = columns_of(run, cells)
     rows = style.rows_in_order(c["system"] for c in cells)
     at = {(c["system"], c["scenario"]): c for c in cells}
-    sizes, titles, left = table.Sizes(len(columns)), table.titles_of(run), table.left_of(rows)
-    lean = 0 if sizes.roomy else 0.059 * max(map(len, columns))  # how far a leaning head reaches, each way
+    titles, left = table.titles_of(run), table.left_of(rows)
+    reach = 0.059 * max(map(len, columns))  # how far a leaning head reaches, each way
+    sizes, panels = panels_of(columns, WIDEST - left - MARGIN - reach)
+    lean = 0 if sizes.roomy else reach
     head = 0.12 + HEAD_LINE * (max(len(titles.get(c, ())) for c in columns) + 1) if sizes.roomy else 0.25 + 0.85 * lean
-    width = max(left + sizes.column * len(columns) + MARGIN + max(0, lean - 0.2), 7.4)
+    width = max(left + sizes.column * len(panels[0]) + MARGIN + max(0, lean - 0.2), 7.4)
     title = textwrap.wrap(question_of(run), int((width - 2 * MARGIN) / 0.105))
     top = TITLE + 0.2 * (len(title) - 1)
-    below = top + head + sizes.row * len(rows)
+    panel = head + sizes.row * len(rows)
+    below = top + panel * len(panels)
     legend = LEGEND + (0.23 if width < 9.4 else 0)
-    notes = [f"guard {guard} · {NOTE}", *table.reasons_of(cells)]
+    notes = [f"guard {guard} · {NOTE}", *table.reasons_of(c for c in cells if c["scenario"] in columns)]
+    if unasked:
+        notes.append(f"n/a on every system, and not drawn: {', '.join(unasked)}")
     height = below + legend + HEAD_LINE * len(table.notes_lines(notes, run, width)) + 0.12
 
     t = table.Table(run, width, height, sizes)
     t.title("\n".join(title))
-    for i, name in enumerate(columns):
-        t.head(left + sizes.column * i, top + head, name, titles.get(name, ()))
-    for r, system in enumerate(rows):
-        y = top + head + sizes.row * r
-        t.row_label(left - 0.04, y + sizes.row / 2, system)
-        for i, scenario in enumerate(columns):
-            t.cell(left + sizes.column * i, y, at.get((system, scenario)))
+    for p, names in enumerate(panels):
+        y = top + panel * p + head
+        for i, name in enumerate(names):
+            t.head(left + sizes.column * i, y, name, titles.get(name, ()))
+        for system in rows:
+            t.row_label(left - 0.04, y + sizes.row / 2, system)
+            for i, scenario in enumerate(names):
+                t.cell(left + sizes.column * i, y, at.get((system, scenario)))
+            y += sizes.row
     t.legend(MARGIN, below + 0.2, style.VERDICTS)
     t.notes(below + legend, notes, run)
     return t.paper(top, below + legend - 0.1)
