@@ -544,11 +544,14 @@ static void put_fault(const struct story *y, size_t fault) {
   if (proof != LB_NO_EVENT) say(y, "  (proved, %l later)", y->event[proof].t - y->event[fault].t);
 }
 
+/* Of an attempt. */
+static bool is_outcome(const struct lb_event *e) {
+  return e->kind == LB_EV_GRANTED || e->kind == LB_EV_BUSY || e->kind == LB_EV_UNKNOWN || e->kind == LB_EV_TIMEOUT;
+}
+
 /* "by" whom it was granted, or "at" whom it was asked for in vain. */
 static size_t server_of(const struct story *y, size_t i) {
-  unsigned kind = y->event[i].kind;
-  bool outcome = kind == LB_EV_GRANTED || kind == LB_EV_BUSY || kind == LB_EV_UNKNOWN || kind == LB_EV_TIMEOUT;
-  return outcome ? of_outcome(y, i, LB_EV_SERVER) : LB_NO_EVENT;
+  return is_outcome(&y->event[i]) ? of_outcome(y, i, LB_EV_SERVER) : LB_NO_EVENT;
 }
 
 static void put_padded(const struct story *y, const char *text, int width) {
@@ -687,6 +690,34 @@ static const struct lb_event *last_end(const struct story *y, const struct lb_no
   return end;
 }
 
+/* What became of an attempt: its outcome, or the end of its client; NULL = nothing yet. */
+static const struct lb_event *outcome_of(const struct story *y, const struct lb_event *asked) {
+  for (const struct lb_event *e = asked + 1; e < y->event + y->h->count; e++) {
+    if (e->client == asked->client && ((is_outcome(e) && e->key == asked->key) || e->kind == LB_EV_CRASH)) return e;
+  }
+  return NULL;
+}
+
+/* The first attempt from this event on that no answer came to: the service may have granted it. NULL = there is none. */
+static const struct lb_event *unanswered(const struct story *y, const struct lb_no_grant *still,
+                                         const struct lb_event *from) {
+  for (const struct lb_event *e = from; e < y->event + y->h->count && e->t <= still->until; e++) {
+    const struct lb_event *outcome = e->kind == LB_EV_ACQUIRE && e->key == still->key ? outcome_of(y, e) : NULL;
+    if (outcome && (outcome->kind == LB_EV_UNKNOWN || outcome->kind == LB_EV_CRASH)) return e;
+  }
+  return NULL;
+}
+
+/* That attempt, and when a step saw the key after it. */
+static void put_unanswered(const struct story *y, const struct lb_no_grant *still, const struct lb_event *asked) {
+  say(y, "; no answer came to what %c asked at %t", asked->client, asked->t);
+  for (const struct lb_event *e = asked + 1; e < y->event + y->h->count && e->t <= still->until; e++) {
+    if (e->kind != LB_EV_OBSERVED || !lb_event_fact(y->h, e)->present) continue;
+    say(y, ", and the key was seen at %t", e->t);
+    return;
+  }
+}
+
 /* "Stuck since +206.5 ms: lock-1 was asked for and granted to nobody for 2997.6 ms; client-1 had died with it." What
  * ends a hold, begins the time in which the lock should have been had. */
 static void put_still(const struct story *y, const struct lb_no_grant *still) {
@@ -695,11 +726,14 @@ static void put_still(const struct story *y, const struct lb_no_grant *still) {
   uint64_t since = end ? lb_later(still->since, end->t) : still->since;
   say(y, "%s since %t: %k was asked for and granted to nobody for %l", y->about->delayed ? "Delayed" : "Stuck", since,
       still->key, (uint64_t)(still->until - since));
-  if (client != LB_NO_NAME)
+  bool died = end && end->kind == LB_EV_CRASH, let_go = end && !died;
+  const struct lb_event *asked = let_go || client == LB_NO_NAME ? unanswered(y, still, end ? end : y->event) : NULL;
+  if (asked) put_unanswered(y, still, asked);
+  else if (client != LB_NO_NAME)
     say(y,
-        !end                       ? "; %c still had it"
-        : end->kind == LB_EV_CRASH ? "; %c had died with it"
-                                   : "; %c, which had it last, had let go of it",
+        !end   ? "; %c still had it"
+        : died ? "; %c had died with it"
+               : "; %c, which had it last, had let go of it",
         client);
   say(y, ".\n");
 }

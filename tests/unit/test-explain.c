@@ -397,6 +397,28 @@ TEST(a_stuck_story_ends_with_since_when) {
   about = (struct lb_explain_about){0};
 }
 
+/* Who asked last, and heard nothing, may have been granted it; who let go of it before has nothing to do with it. */
+TEST(a_stuck_story_tells_of_the_attempt_without_an_answer) {
+  static const char begin[] = FORMAT_2 LINE(10, "client-1", "granted", "") LINE(20, "client-1", "release", "")
+      LINE(21, "client-1", "released", "") LINE(30, "client-1", "acquire", "");
+  static const char seen[] = "{\"t\":50000000,\"e\":\"observed\",\"host\":\"redis-1\",\"present\":true}\n";
+  static const char end[] =
+      LINE(80, "client-1", "unknown", "") LINE(90, "client-2", "acquire", "") LINE(530, "client-2", "busy", "");
+  char text[2000];
+  about.stuck = true;
+  snprintf(text, sizeof text, "%s%s%s", begin, seen, end);
+  tell_text(text);
+  says(
+      "granted to nobody for 500.0 ms; no answer came to what client-1 asked at +20.0 ms, and the key was seen at +40.0 ms.\n");
+  snprintf(text, sizeof text, "%s%s", begin, end);
+  tell_text(text);
+  says("; no answer came to what client-1 asked at +20.0 ms.\n");
+  snprintf(text, sizeof text, "%s%s", begin, LINE(40, "client-1", "busy", "") LINE(530, "client-2", "acquire", ""));
+  tell_text(text);
+  says("; client-1, which had it last, had let go of it.\n");
+  about = (struct lb_explain_about){0};
+}
+
 TEST(columns_of_two_digits_stand_apart) {
   tell_text(LINE(10, "client-1", "granted", "") LINE(20, "client-16", "granted", ""));
   says("                   1 16   a bar:");
