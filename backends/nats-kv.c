@@ -14,7 +14,8 @@
  *             synced, so a server may forget the grant and repeat revisions. Replicas: each removes what is too old by
  *             its own clock, and compares the expected revision with what itself still has. If a client creates the key
  *             when the leader has removed the old one and a follower has not, the follower refuses what the leader has
- *             confirmed. From then on they differ, and no server says so.
+ *             confirmed. From then on they differ. If that follower leads next, it grants
+ *             once more, perhaps with the same revision (paper/findings/nats-kv-cluster.md).
  * Source      The key-value store of NATS's clients: Create, and Update with the last revision (NATS ADR-8). They
  *             release by a delete marker: see nats-kv-marker.
  *

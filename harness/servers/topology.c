@@ -271,7 +271,7 @@ static const struct lb_topology topologies[] = {
      .data_count = 3,
      .detector_ms = 9000,
      .keeps = LB_KEEPS_AS_ASKED,
-     .facts = "power=most",
+     .facts = "power=most elects=late",
      .start_ms = 400},
 };
 enum { TOPOLOGY_COUNT = sizeof topologies / sizeof *topologies, ADDED_MAX = 16 };

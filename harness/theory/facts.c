@@ -62,6 +62,7 @@ static const struct lb_term vocabulary[] = {
     {"evicts", SERVERS, "no|yes", "whether a server can give keys up when its memory is full"},
     {"pooled", SERVERS, "no|transaction",
      "whether a pooler lends a client a server process for one transaction at a time"},
+    {"elects", SERVERS, "soon|late", "whether an election takes as long as the lease of a scenario"},
     {"reads", SERVERS, "leader|follower", "whether a client reads from a server that may be late"},
 
     {"renewed", SCENARIO, "no|yes", "whether the hold is renewed while the client works"},
