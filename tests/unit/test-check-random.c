@@ -16,7 +16,7 @@
 #include "base/rng.h"
 #include "brute.h"
 
-enum { RANDOM_HISTORIES = 90000, CLEAN_HISTORIES = 400 };
+enum { RANDOM_HISTORIES = 210000, CLEAN_HISTORIES = 400 };
 
 static uint64_t first_seed = 1, last_seed = RANDOM_HISTORIES;
 
@@ -33,7 +33,7 @@ static void print_history(const struct lb_history *h) {
 /* By the seed: every fifth event becomes a fault, a proof, or a cut that nobody used; every sixth says how many may
  * hold; of four grants so many are a reader's. */
 static struct lb_event random_event(struct lb_rng *rng, struct lb_history *h, uint64_t seed) {
-  bool faulty = seed % 6 == 0, permits = seed % 4 == 0;
+  bool faulty = seed % 6 == 0, permits = seed % 2 == 0;
   unsigned shared = seed % 5;
   static const char *const clients[] = {"a", "b", "c", "d"}, *const keys[] = {"x", "y"};
   /* Grants and releases often, so that holds meet. */
