@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * redis-semaphore.js - npm's redis-semaphore with ioredis: its Mutex (a key on one Redis) or, with the argument `redlock`, its RedlockMutex.
+ * Asked for several permits, its Semaphore: a sorted set whose scores are times of the clients (lib/semaphore/acquire/index.js).
  *
  * What it promises (https://github.com/swarthy/redis-semaphore), README, "Features": "Fail-safe (all actions performed by LUA scripts (atomic))"; "Mutex": a lock with a timeout that is
  * refreshed by itself every lockTimeout * 0.8; "onLockLost - function, called when lock loss is detected due refresh cycle"; "It's safe
@@ -22,7 +23,7 @@
  */
 'use strict';
 const { clients, load, serve, tell, text, versionOf } = require('./adapter.js');
-const { Mutex, RedlockMutex, TimeoutError } = load('redis-semaphore');
+const { Mutex, RedlockMutex, Semaphore, TimeoutError } = load('redis-semaphore');
 
 const many = process.argv[2] === 'redlock';
 let servers = [];
@@ -39,14 +40,14 @@ serve(
     version: versionOf('redis-semaphore'),
     topologies: many ? 'redis-x3,redis-x5' : 'redis,sentinel',
     ends: 'session',
-    can: 'signal',
+    can: many ? 'signal' : 'signal,permits',
     record: 'mutex:{key}',
   },
   {
     async open(request) {
       servers = clients(request);
     },
-    async acquire({ key, ttl_ms, wait_ms }) {
+    async acquire({ key, ttl_ms, wait_ms, permits }) {
       const options = {
         lockTimeout: ttl_ms,
         onLockLost(error) {
@@ -55,7 +56,8 @@ serve(
       };
       if (wait_ms > 0) options.acquireTimeout = wait_ms;
       else options.acquireAttemptsLimit = 1;
-      mutex = many ? new RedlockMutex(servers, key, options) : new Mutex(servers[0], key, options);
+      if (permits > 1) mutex = new Semaphore(servers[0], key, Number(permits), options);
+      else mutex = many ? new RedlockMutex(servers, key, options) : new Mutex(servers[0], key, options);
       try {
         if (wait_ms > 0) await mutex.acquire();
         else if (!(await mutex.tryAcquire())) return taken();
