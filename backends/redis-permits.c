@@ -43,7 +43,10 @@ static const struct redis_script look = {
 struct lb_session {
   struct redis_key key;
   bool by_client; /* its wall clock counts */
+  bool for_ever;  /* no permit ends by itself */
 };
+
+#define FOR_EVER_MS INT64_C(1000000000000) /* 31 years */
 
 struct words { /* of a command, while it is sent */
   char ttl[REDIS_DECIMAL_MAX], permits[REDIS_DECIMAL_MAX], now[REDIS_DECIMAL_MAX];
@@ -51,7 +54,7 @@ struct words { /* of a command, while it is sent */
 
 static struct redis_command about(struct lb_session *s, const struct redis_script *script, const struct lb_lock *lock,
                                   const struct lb_grant *grant, struct words *w) {
-  redis_decimal(lock->ttl_ms, w->ttl);
+  redis_decimal(s->for_ever ? FOR_EVER_MS : lock->ttl_ms, w->ttl);
   redis_decimal(lock->permits > 1 ? lock->permits : 1, w->permits);
   redis_decimal(lb_wall_ms(s->key.redis.env), w->now);
   return (struct redis_command){script, {lock->key, grant->token, w->ttl, w->permits, s->by_client ? w->now : NULL}};
@@ -61,12 +64,19 @@ static struct redis_command about(struct lb_session *s, const struct redis_scrip
 
 static int permits_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline) {
   s->by_client = config->protocol->traits & LB_TRAIT_CLIENT_CLOCK;
+  s->for_ever = config->protocol->traits & LB_TRAIT_NO_EXPIRY;
   return redis_key_open(s, config, deadline);
+}
+
+static int ended(const struct lb_session *s, struct lb_grant *grant, int rc) {
+  if (rc == LB_OK && s->for_ever) grant->valid_until = LB_NEVER;
+  return rc;
 }
 
 static int permits_try(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   struct words w;
-  return redis_key_take_with(s, about(s, &take, lock, grant, &w), lock, grant, deadline);
+  int rc = redis_key_take_with(s, about(s, &take, lock, grant, &w), lock, grant, deadline);
+  return ended(s, grant, rc);
 }
 
 static int permits_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
@@ -81,7 +91,8 @@ static int permits_extend(struct lb_session *s, const struct lb_lock *lock, stru
 
 static int permits_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   struct words w;
-  return redis_key_resolve_with(s, about(s, &look, lock, grant, &w), lock->ttl_ms, grant, deadline);
+  int rc = redis_key_resolve_with(s, about(s, &look, lock, grant, &w), lock->ttl_ms, grant, deadline);
+  return ended(s, grant, rc);
 }
 
 static int permits_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant,
@@ -94,12 +105,12 @@ static int permits_holds(struct lb_session *s, const struct lb_lock *lock, const
 #define HOOKS                                                                                                          \
   .points = (const char *const[]){"before-take", "after-take", "before-release", "before-del", NULL},                  \
   .session_size = sizeof(struct lb_session), .poll_ms = 10, .topologies = redis_key_topologies, .open = permits_open,  \
-  .close = redis_key_close, .try_acquire = permits_try, .release = permits_release, .extend = permits_extend,          \
-  .resolve = permits_resolve, .holds = permits_holds, .break_lock = redis_key_break, .teardown = redis_key_teardown,   \
-  .doubt = redis_key_doubt, .proofs = &redis_key_proofs
+  .close = redis_key_close, .try_acquire = permits_try, .release = permits_release, .resolve = permits_resolve,        \
+  .holds = permits_holds, .break_lock = redis_key_break, .teardown = redis_key_teardown, .doubt = redis_key_doubt,     \
+  .proofs = &redis_key_proofs
 
-#define TRAITS                                                                                                         \
-  LB_TRAIT_LEASED | LB_TRAIT_PERMITS | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE
+#define TRAITS LB_TRAIT_PERMITS | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR
+#define LEASED TRAITS | LB_TRAIT_LEASED | LB_TRAIT_NEEDS_RATE
 
 /* redis-permits - a semaphore of leases in one Redis server, by the server's clock.
  *
@@ -118,7 +129,8 @@ const struct lb_protocol lb_redis_permits = {
     .abi = LB_ABI,
     .name = "redis-permits",
     .summary = "one Redis server: a semaphore, a sorted set of holders by the ends of their leases",
-    .traits = TRAITS | LB_TRAIT_SERVER_CLOCK,
+    .traits = LEASED | LB_TRAIT_SERVER_CLOCK,
+    .extend = permits_extend,
     HOOKS,
 };
 
@@ -135,6 +147,24 @@ const struct lb_protocol lb_redis_permits_client = {
     .abi = LB_ABI,
     .name = "redis-permits-client",
     .summary = "redis-permits that reads the clock of its client",
-    .traits = TRAITS | LB_TRAIT_CLIENT_CLOCK,
+    .traits = LEASED | LB_TRAIT_CLIENT_CLOCK,
+    .extend = permits_extend,
+    HOOKS,
+};
+
+/* redis-permits-forever - redis-permits without leases: a permit is out until its holder gives it back.
+ *
+ * Promises    At most as many holders as permits, as long as one and the same Redis server decides. No pause and no
+ *             clock takes a permit from its holder.
+ * Assumes     The server keeps what it has confirmed, and each holder gives its permit back.
+ * Breaks it   A holder that dies: its permit never comes back, and after as many deaths as there are permits nobody
+ *             gets one. A failover or a restart that forgets the set, and a cut-off old master.
+ * Source      The simplest semaphore: a set of holders. One that is a number, or a list of tokens, loses permits alike.
+ */
+const struct lb_protocol lb_redis_permits_forever = {
+    .abi = LB_ABI,
+    .name = "redis-permits-forever",
+    .summary = "redis-permits without leases: a dead holder keeps its permit",
+    .traits = TRAITS | LB_TRAIT_NO_EXPIRY,
     HOOKS,
 };
