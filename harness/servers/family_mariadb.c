@@ -30,6 +30,9 @@
 /* Direct and asynchronous writes would not be seen by the preload library that counts and loses them. */
 static const struct lb_setting settings[] = {
     {.name = "innodb_buffer_pool_size = ", .stock = "128M", .faults = "16M"},
+    {.name = "innodb_monitor_enable = ",
+     .faults = "trx_commits_insert_update",
+     .measured = "trx_commits_insert_update"},
     {.name = "innodb_log_file_size = ", .stock = "96M", .faults = "8M"},
     {.name = "innodb_flush_method = ", .stock = "O_DIRECT", .faults = "fsync"},
     {.name = "innodb_use_native_aio = ", .stock = "ON", .faults = "OFF"},
@@ -86,6 +89,13 @@ static int wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int
 
 static int requests(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret) {
   return ask_number(cluster, index, deadline, STATUS("QUESTIONS"), ret);
+}
+
+/* Transactions that have changed something, as InnoDB counts them: a server without replicas has no binary log. */
+static int commits(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret) {
+  return ask_number(cluster, index, deadline,
+                    "SELECT count FROM information_schema.innodb_metrics WHERE name = 'trx_commits_insert_update'",
+                    ret);
 }
 
 static int counts(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct lb_counts *ret) {
@@ -339,6 +349,19 @@ static int end_session(struct lb_cluster *cluster, size_t index, const char *cli
   return r;
 }
 
+/* A table is made of what it has no room for: it is refused before its rows go to the log of what replicas repeat. For
+ * that one a server would wait until somebody gives room. */
+static int need_room(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+  static const char *const statements[] = {
+      "CREATE DATABASE IF NOT EXISTS lockbench_room",
+      "CREATE TABLE lockbench_room.room ENGINE=InnoDB AS SELECT REPEAT(MD5(seq), 100) AS t FROM lockbench_room.seq_1_to_20000"};
+  struct sql_answer answer;
+  int r = 0;
+  for (size_t i = 0; i < sizeof statements / sizeof *statements && r == 0; i++)
+    r = ask_until(cluster, index, deadline, statements[i], &answer);
+  return r < 0 && (strstr(cluster->env->err, "is full") || strstr(cluster->env->err, "No space left")) ? -ENOSPC : r;
+}
+
 /* ---- an upgrade: its session is the only one that has the tables ----------------------------------------------- */
 
 static struct sql_primary upgrade; /* one controller process plays one trial at a time */
@@ -406,9 +429,12 @@ const struct lb_family lb_family_mariadb = {
     .answers = answers,
     .healthy = serving,
     .primary = primary,
+    .need_room = need_room,
+    .no_room = "is full",
     .caught_up = caught_up,
     .wall_ms = wall_ms,
     .requests = requests,
+    .commits = commits,
     .counts = counts,
     .promote = promote,
     .clean = clean,
