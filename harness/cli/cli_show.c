@@ -190,6 +190,7 @@ static void show_workload(const struct lb_scenario *s) {
   if (s->kind != LB_KIND_TIMELINE) {
     if (s->keys == 0) printf("; a lock each");
     else printf("; %d lock%s", s->keys, s->keys == 1 ? "" : "s");
+    if (s->arrivals != LB_ARRIVE_CLOSED) printf("; open loop, %g/s", s->rate_per_s);
     printf("; hold %g ms, think %g ms; %g s after %g s", s->hold_ms, s->think_ms, s->duration_s, s->warmup_s);
   }
   putchar('\n');

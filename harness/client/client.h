@@ -61,6 +61,10 @@ struct lb_work { /* what a workload does; fixed at start */
   uint32_t keys; /* 0 = each client uses its own_key */
   lb_ns hold_ns, think_ns, wait_ns;
   uint32_t readers; /* clients below this number read only */
+  /* Open loop: a client asks once in `gap_ns`, however long it took before; on average, if arrivals are random. 0 =
+   * closed loop: it asks when it has finished and thought. */
+  lb_ns gap_ns;
+  bool random;
 };
 
 struct lb_client_plan { /* what all clients of a trial have in common; must outlive them */

@@ -368,7 +368,8 @@ int lb_holder_acquire(struct lb_holder *h, uint32_t key, lb_ns deadline) {
   h->failed_at = -ENOENT;
   h->error[0] = h->env->err[0] = '\0';
   struct lb_lock lock = lb_holder_lock(h, key, name);
-  lb_holder_record(h, LB_EV_ACQUIRE, (struct lb_event){.flags = h->shared ? LB_EVF_SHARED : 0});
+  unsigned flags = (h->shared ? LB_EVF_SHARED : 0u) | (h->due ? LB_EVF_DUE : 0u);
+  lb_holder_record(h, LB_EV_ACQUIRE, (struct lb_event){.flags = (uint16_t)flags, .due = h->due});
   atomic_store(&lb_holder_state(h)->granted, false);
   atomic_store(&lb_holder_state(h)->gave_up, false);
   atomic_store(&lb_holder_state(h)->asks, true);

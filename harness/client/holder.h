@@ -47,6 +47,7 @@ struct lb_holder {
   lb_ns latest_now, hook_deadline; /* of hooks.c */
   char error[256];                 /* text of the latest failure of a hook in this acquire, or since; empty = none */
 
+  lb_ns due; /* when the next acquire was to begin, in true time, for its event; 0 = it begins when it begins */
   bool holding;
   bool refused;  /* in the acquire under way the service has said that somebody else holds it */
   int asked;     /* with names_server: the server when the latest try began, -ENOENT = none */

@@ -6,6 +6,7 @@
 #include "program.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 #include "base/clock.h"
 #include "hooks.h"
 
-enum { STREAM_ENV = 1, STREAM_WORK = 2, STREAM_BACKOFF = 3 };
+enum { STREAM_ENV = 1, STREAM_WORK = 2, STREAM_BACKOFF = 3, STREAM_ARRIVALS = 4 };
 enum { LOOK_MS = 50, OPEN_AGAIN_MS = 20, LET_GO_MS = 2000 };
 
 /* Deadlines arrive in true time and protocols live by their host's clock: this is the only place where the one becomes
@@ -110,12 +111,46 @@ static void do_critical_section(struct lb_program *p) {
   else lb_holder_write(&p->holder);
 }
 
-/* Closed loop: think, acquire, read, hold, write, release. */
+static bool has_to_stop(const struct lb_program *p) {
+  return atomic_load_explicit(&p->plan->memory->phase, memory_order_relaxed) == LB_PHASE_STOP;
+}
+
+/* From one arrival to the next. The sum of random clients is as random: gaps are exponential. Without chance the
+ * clients arrive one after the other, each at a time of its own within the gap. */
+static lb_ns next_gap(struct lb_program *p) {
+  const struct lb_work *work = &p->plan->work;
+  if (!work->random) return work->gap_ns;
+  double u = (double)(lb_rng_next(&p->arrivals) >> 11) * 0x1p-53;
+  return (lb_ns)((double)work->gap_ns * -log1p(-u));
+}
+
+static lb_ns first_arrival(struct lb_program *p) {
+  const struct lb_work *work = &p->plan->work;
+  size_t clients = p->plan->memory->client_count;
+  return lb_clock_ns() + (work->random ? next_gap(p) : work->gap_ns * p->client->number / (clients ? clients : 1));
+}
+
+/* What was due while this client was busy is asked for at once, and is as late as it is: the schedule is never begun
+ * anew, or a service that stood still would be asked less for that. */
+static void await_arrival(struct lb_program *p) {
+  lb_ns now;
+  while ((now = lb_clock_ns()) < p->holder.due && !has_to_stop(p))
+    p->ground->sleep_until(p, min_ns(p->holder.due, now + LOOK_MS * LB_NS_PER_MS));
+}
+
+static void rest_between(struct lb_program *p) {
+  if (!p->holder.due) return rest(p, p->plan->work.think_ns);
+  p->holder.due += next_gap(p);
+  await_arrival(p);
+}
+
+/* Acquire, read, hold, write, release; then think, or wait for the next arrival. */
 static int do_work(struct lb_program *p) {
   const struct lb_work *work = &p->plan->work;
   struct lb_memory *memory = p->plan->memory;
   p->holder.shared = p->client->number < work->readers;
-  while (atomic_load_explicit(&memory->phase, memory_order_relaxed) != LB_PHASE_STOP) {
+  if (work->gap_ns) p->holder.due = first_arrival(p), await_arrival(p);
+  while (!has_to_stop(p)) {
     if (p->holder.breached || atomic_load_explicit(&memory->log_full, memory_order_relaxed)) {
       rest(p, LB_NS_PER_MS);
       continue;
@@ -124,8 +159,9 @@ static int do_work(struct lb_program *p) {
       do_critical_section(p);
       lb_holder_release(&p->holder, as_seen(p, lb_clock_ns() + work->wait_ns));
     }
-    rest(p, work->think_ns);
+    rest_between(p);
   }
+  p->holder.due = 0;
   return LB_OK;
 }
 
@@ -246,6 +282,7 @@ void lb_program_begin(struct lb_program *p, const struct lb_client_plan *plan, c
                  .to_truth = holder_to_truth,
                  .rng = lb_rng_fork(plan->seed, STREAM_BACKOFF, stream)},
       .rng = lb_rng_fork(plan->seed, STREAM_WORK, stream),
+      .arrivals = lb_rng_fork(plan->seed, STREAM_ARRIVALS, stream),
   };
   lb_env_init(&p->env, lb_rng_fork(plan->seed, STREAM_ENV, stream).state);
   p->env.skew = client->skew;

@@ -40,6 +40,7 @@ struct lb_program {
   struct lb_config config;
   struct lb_holder holder;
   struct lb_rng rng;       /* choice of keys */
+  struct lb_rng arrivals;  /* of an open loop */
   struct lb_command armed; /* the point where it stops or kills itself */
 };
 

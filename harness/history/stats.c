@@ -218,6 +218,7 @@ static void measure_grant(struct pass *p, const struct pair *pair, const struct 
   if (pair->asked == NO_EVENT) return;
   const struct lb_event *asked = &events[pair->asked];
   add_wait(p, e->t, e->t - (asked->flags & LB_EVF_DUE ? asked->due : asked->t));
+  if (asked->flags & LB_EVF_DUE) lb_hist_add(&p->stats->service, e->t - asked->t);
   const struct release *release = key->latest.client != e->client ? &key->latest : &key->other;
   if (release->client != NO_CLIENT && release->event > pair->asked)
     lb_hist_add(&p->stats->handoff, e->t - events[release->event].t);
@@ -396,6 +397,7 @@ void lb_stats_counters(const struct lb_stats *st, struct lb_counters *ret) {
   ret->client_min = st->client_min;
   ret->client_max = st->client_max;
   quantiles(&st->wait, &ret->wait_p50_ns, &ret->wait_p99_ns, &ret->wait_p999_ns);
+  if (st->service.count > 0) quantiles(&st->service, &ret->service_p50_ns, &ret->service_p99_ns, &ret->service_p999_ns);
   quantiles(&st->hold, &ret->hold_p50_ns, &ret->hold_p99_ns, &ret->hold_p999_ns);
   if (st->handoff.count > 0) quantiles(&st->handoff, &ret->handoff_p50_ns, &ret->handoff_p99_ns, &ret->handoff_p999_ns);
   if (st->release.count > 0) quantiles(&st->release, &ret->release_p50_ns, &ret->release_p99_ns, &ret->release_p999_ns);

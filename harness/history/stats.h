@@ -9,6 +9,8 @@
  *           wait, and a figure without that time would hide it (coordinated omission). `busy`,
  *           `timeout` and `unknown` end an attempt (a refused try inside an acquire is no event); a
  *           grant that still comes after these belongs to the attempt.
+ * service = granted - `acquire`, of an attempt with a `due`: what is left of its wait if nobody asks how
+ *           late it was.
  * hold    = release - granted; not counted where `lost` or `crash` ended it
  * handoff = granted - the latest earlier `release` of the same key by another client: what a waiter
  *           waits for when the holder has let go. Only counted when that release lies after the new
@@ -51,6 +53,7 @@ struct lb_stats {
   double jain;
   uint64_t client_min, client_max; /* grants of the least and most lucky client */
   struct lb_hist wait, hold, handoff, release;
+  struct lb_hist service;   /* wait without the time that an acquire was late; only of those that were due */
   int64_t no_grant_ns;      /* -1 = nobody waited */
   int64_t no_grant_open_ns; /* the same of keys that were not granted again; -1 = all were */
   struct lb_no_grant {

@@ -368,6 +368,10 @@ json_t *lb_results_scenario(const struct lb_scenario *s) {
       (json_int_t)s->delay_ms, "request_ms", (json_int_t)s->request_ms, "renew", s->renew, "storage",
       s->memory_storage ? "memory" : "disk", "round_trip_ms", s->apart ? json_real(s->round_trip_ms) : json_null());
   if (s->driver != LB_BY_PROCESS) json_object_set_new(workload, "driver", json_string("coroutine"));
+  if (s->arrivals != LB_ARRIVE_CLOSED) {
+    json_object_set_new(workload, "arrivals", json_string(s->arrivals == LB_ARRIVE_POISSON ? "poisson" : "constant"));
+    json_object_set_new(workload, "rate_per_s", json_real(s->rate_per_s));
+  }
   if (s->permits > 1) json_object_set_new(workload, "permits", json_integer(s->permits));
   if (s->readers > 0) json_object_set_new(workload, "readers", json_integer(s->readers));
   return json_pack("{s:s, s:s, s:o, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "name", s->name, "base", s->base,

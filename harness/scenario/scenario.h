@@ -79,6 +79,9 @@ struct lb_expect {
 
 enum lb_client_driver { LB_BY_PROCESS, LB_BY_COROUTINE }; /* what runs the clients (client/driver.h) */
 
+/* Closed: a client asks when it has finished and thought. Else it asks by a schedule, whether or not it has. */
+enum lb_arrivals { LB_ARRIVE_CLOSED, LB_ARRIVE_CONSTANT, LB_ARRIVE_POISSON };
+
 /* A scenario as it will be played. It owns all its texts and lists; it is given back with
  * lb_scenario_clear(). Defaults are filled in, so nobody has to ask whether a key was given. */
 struct lb_scenario {
@@ -122,9 +125,11 @@ struct lb_scenario {
   int64_t request_ms; /* bound on the wait for an answer in an acquire (struct lb_holder); 0 = that of the acquire */
   /* renew = yes: a client renews its lease every third of the ttl while it holds (the watchdog). */
   bool renew;
-  int permits; /* so many may hold at once: a semaphore; 1 = a lock */
-  int driver;  /* enum lb_client_driver */
-  int readers; /* so many of the clients of a load, the first ones, ask as readers and write nothing */
+  int permits;       /* so many may hold at once: a semaphore; 1 = a lock */
+  int driver;        /* enum lb_client_driver */
+  int readers;       /* so many of the clients of a load, the first ones, ask as readers and write nothing */
+  int arrivals;      /* enum lb_arrivals */
+  double rate_per_s; /* of all clients together; 0 = closed loop */
   /* option = PROTOCOL.OPTION=VALUE (several): as `-s` sets it, which wins over it. Whether there is such
    * an option is for whoever knows the protocols (run/plan_cells.c). */
   char **options;

@@ -20,6 +20,8 @@
 #define KEYS_MAX 32
 
 static const char *const drivers[] = {[LB_BY_PROCESS] = "process", [LB_BY_COROUTINE] = "coroutine", NULL};
+static const char *const arrivals[] = {
+    [LB_ARRIVE_CLOSED] = "closed", [LB_ARRIVE_CONSTANT] = "constant", [LB_ARRIVE_POISSON] = "poisson", NULL};
 
 const struct lb_scenario_key lb_scenario_keys[] = {
     {"scenario", "title", LB_KEY_TEXT, LB_KEY_MANDATORY | LB_KEY_OWN, "", NULL, 0, 0,
@@ -95,6 +97,11 @@ const struct lb_scenario_key lb_scenario_keys[] = {
     {"workload", "readers", LB_KEY_WHOLE, LB_KEY_SET | LB_KEY_LOAD, "", "0", 0, LB_CLIENTS_MAX,
      "so many of the clients, the first ones, ask as readers: they hold together, read twice and write nothing",
      FIELD(readers)},
+    {"workload", "arrivals", LB_KEY_WORD, LB_KEY_SET | LB_KEY_LOAD, "", "closed", 0, 0,
+     "`closed`: a client asks when it has finished and thought. `constant`, `poisson`: it asks by a schedule of `rate_per_s`, evenly or at random, and waits count from there",
+     FIELD(arrivals), arrivals},
+    {"workload", "rate_per_s", LB_KEY_REAL, LB_KEY_SET | LB_KEY_LOAD, "1/s", "0", 0, 1000000,
+     "acquires of all clients together, where `arrivals` is not `closed`", FIELD(rate_per_s)},
     {"workload", "option", LB_KEY_OPTION, LB_KEY_REPEATED, "", NULL, 0, 0,
      "an option of a protocol, PROTOCOL.OPTION=VALUE as `-s` takes it; may stand several times, and `-s` wins over it",
      FIELD(options)},

@@ -185,6 +185,13 @@ static int open_by(struct lb_stage *s, struct lb_client *client, lb_ns deadline,
   return call(s, client, LB_DO_OPEN, "open a session", deadline, err);
 }
 
+/* Each client has its part of the rate. */
+static lb_ns gap(const struct lb_scenario *scenario, size_t clients) {
+  if (scenario->arrivals == LB_ARRIVE_CLOSED || scenario->rate_per_s <= 0) return 0;
+  lb_ns ns = (lb_ns)((double)clients * 1e9 / scenario->rate_per_s);
+  return ns ? ns : 1;
+}
+
 /* What all clients of the trial have in common. The key prefix comes from the seed, so two trials do not share a key,
  * whatever else they share. */
 static void plan_clients(struct lb_stage *s) {
@@ -207,7 +214,9 @@ static void plan_clients(struct lb_stage *s) {
                .hold_ns = (lb_ns)(scenario->hold_ms * 1e6),
                .think_ns = (lb_ns)(scenario->think_ms * 1e6),
                .wait_ns = (lb_ns)scenario->wait_ms * LB_NS_PER_MS,
-               .readers = (uint32_t)scenario->readers},
+               .readers = (uint32_t)scenario->readers,
+               .gap_ns = gap(scenario, s->client_count),
+               .random = scenario->arrivals == LB_ARRIVE_POISSON},
   };
 }
 

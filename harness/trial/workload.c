@@ -211,7 +211,8 @@ lb_ns lb_heat_most(void) { return MOST_S * LB_NS_PER_S; }
 void lb_heat_plan(const struct lb_trial_plan *plan, struct lb_scenario *scenario, struct lb_trial_plan *ret) {
   *scenario = *plan->scenario;
   scenario->keys = KEYS;
-  scenario->hold_ms = scenario->think_ms = 0;
+  scenario->hold_ms = scenario->think_ms = scenario->rate_per_s = 0;
+  scenario->arrivals = LB_ARRIVE_CLOSED;
   scenario->wait_ms = WAIT_MS;
   *ret = *plan;
   ret->scenario = scenario;

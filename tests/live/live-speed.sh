@@ -44,6 +44,35 @@ check 'many: safe' [ "$(column many verdict)" = safe ]
 check 'many: all of them are served' within "$(column many client_min)" 1 10000000
 says many '"driver": "coroutine"'
 
+# The server stands still for a while. Clients that ask by a schedule count the wait of all that was due meanwhile; one answer each was late.
+cat >"$dir/stall.ini" <<'EOF'
+[scenario]
+title = t
+question = q
+refuted = r
+min_handoffs = 0
+[workload]
+clients = 4
+keys = own
+arrivals = constant
+rate_per_s = 400
+duration_s = 4
+warmup_s = 0.3
+[campaign]
+every_ms = 500
+lasts_ms = 1000
+fault = pause primary
+[proof]
+past_lease = yes
+[expect]
+* = safe
+EOF
+"$bin" run "$dir/stall.ini" -b redis-token@redis -n 1 --seed 5 -o "$dir/stall" >"$dir/stall.out" 2>&1
+check 'stall: safe' [ "$(column stall verdict)" = safe ]
+check 'stall: there was one' within "$(column stall faults)" 1 9
+check 'stall: it is in the wait' within "$(column stall wait_p99_us)" 300000 5000000
+check 'stall: and not in what is left if nobody asks how late it was' within "$(column stall service_p99_us)" 1 150000
+
 for system in pg-row@pg pg-lease@pg; do
   protocol=${system%@*}
   run "$protocol" "$system" -s hold_ms=1 -s "$protocol.wake=yes"

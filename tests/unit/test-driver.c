@@ -204,6 +204,42 @@ static void a_log_is_the_story_of_its_writer(void **state) {
   assert_true(shared ? clients_of_log[0] > 1 : clients_of_log[0] == 1);
 }
 
+/* A client of an open loop that stood still asks as often as it was to, and each time says since when. */
+static void who_was_late_asks_for_all_that_was_due(void **state) {
+  (void)state;
+  enum { GAP_MS = 5, STALL_MS = 300 };
+  const lb_ns gap = GAP_MS * LB_NS_PER_MS;
+  use("null");
+  w.plan.work = (struct lb_work){.wait_ns = LB_NS_PER_S, .gap_ns = gap};
+  begin(1);
+  lb_ns begun = lb_clock_ns();
+  give(&w.client[0], LB_DO_WORK);
+  lb_clock_sleep_until(in_ms(100));
+  stop(&w.client[0]);
+  lb_ns stopped = lb_clock_ns();
+  lb_clock_sleep_until(in_ms(STALL_MS));
+  lb_ns going = lb_clock_ns();
+  assert_int_equal(lb_client_signal(&w.client[0], LB_CLIENT_CONTINUE), 0);
+  lb_ns patience = in_ms(PATIENCE_MS), due = 0, latest = 0;
+  while (atomic_load(&w.memory->grants) + 2 < (lb_clock_ns() - begun) / gap && lb_clock_ns() < patience)
+    lb_clock_sleep_until(in_ms(1));
+  atomic_store(&w.memory->phase, LB_PHASE_STOP);
+  assert_int_equal(answer(&w.client[0]).result, LB_OK);
+  end_clients();
+  assert_int_equal(lb_memory_collect(w.memory, &w.history), 0);
+  for (size_t i = 0; i < w.history.count; i++) {
+    const struct lb_event *e = &w.history.events[i];
+    if (e->kind != LB_EV_ACQUIRE) continue;
+    assert_true(e->flags & LB_EVF_DUE && e->due <= e->t);
+    if (due) assert_int_equal(e->due, due + gap);
+    if (e->due > stopped && e->due < going && going - e->due > latest) latest = going - e->due;
+    due = e->due;
+  }
+  assert_true(due >= going - gap);
+  assert_true(lb_clock_ns() < patience);
+  assert_true(latest > (STALL_MS - 2 * GAP_MS) * LB_NS_PER_MS);
+}
+
 /* ---- lives ------------------------------------------------------------------------------------------------------- */
 
 static void who_is_stopped_says_nothing_until_it_goes_on(void **state) {
@@ -317,7 +353,7 @@ static void who_hangs_runs_until_it_is_told_to_go_on(void **state) {
       UNDER(run_by, who_is_stopped_says_nothing_until_it_goes_on),                                                     \
       UNDER(run_by, who_works_can_be_stopped_and_the_others_go_on),                                                    \
       UNDER(run_by, who_is_killed_leaves_its_log_and_its_lock), UNDER(run_by, points_stop_and_kill),                   \
-      UNDER(run_by, who_hangs_runs_until_it_is_told_to_go_on)
+      UNDER(run_by, who_hangs_runs_until_it_is_told_to_go_on), UNDER(run_by, who_was_late_asks_for_all_that_was_due)
 
 int main(void) {
   const struct CMUnitTest tests[] = {ALL(lb_driver_process), ALL(lb_driver_exec), ALL(lb_driver_coroutine),

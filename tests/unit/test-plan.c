@@ -587,6 +587,21 @@ TEST_WITH(many_clients_in_a_process_need_a_library_without_threads, set_up, tear
               "the client library of zk-ephemeral has threads of its own for each client");
 }
 
+TEST_WITH(an_open_loop_has_a_rate, set_up, tear_down) {
+  struct world *w = *state;
+  w->request.scenario_count = 0;
+  scenario(w, "a", HEAD "[workload]\nclients = 4\narrivals = poisson\n[expect]\n* = safe\n");
+  assert_skip(w, "local", "none", "an open loop has a rate: expected rate_per_s");
+  SETTINGS(w, "rate_per_s=100");
+  assert_skip(w, "local", "none", "");
+  const char *const closed[] = {"rate_per_s=100", "arrivals=closed"}, *const thinks[] = {"rate_per_s=100",
+                                                                                         "think_ms=1"};
+  w->request.settings = closed, w->request.setting_count = 2;
+  assert_skip(w, "local", "none", "a closed loop has no rate: expected arrivals=constant or poisson");
+  w->request.settings = thinks;
+  assert_skip(w, "local", "none", "nobody thinks in an open loop: expected no think_ms");
+}
+
 TEST_WITH(a_guard_needs_what_it_looks_at, set_up, tear_down) {
   struct world *w = *state;
   with_steps(w, "step = client 1 acquire within 1s\n");

@@ -465,7 +465,7 @@ TEST(unknown_keys_are_named_with_the_nearest) {
   refused(
       SCENARIO "[workload]\nclient = 2\n",
       "f.ini:6: [workload] has no key 'client', did you mean 'clients'? expected clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, "
-      "duration_s, warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, permits, driver, readers or option");
+      "duration_s, warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, permits, driver, readers, arrivals, rate_per_s or option");
   refused(
       "[campaign]\nevery_s = 1\n",
       "f.ini:2: [campaign] has no key 'every_s', did you mean 'every_ms'? expected fault, every_ms, lasts_ms, progress_ms or delayed_restart");
@@ -1093,21 +1093,21 @@ TEST(set_refuses_as_the_file_does_and_changes_nothing) {
   set_refused(&s, "ttl_ms", "", "-s: ttl_ms is empty: expected whole number");
   set_refused(
       &s, "ttl", "5",
-      "-s: cannot set 'ttl': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s, warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, driver, readers, every_ms, lasts_ms, progress_ms or delayed_restart");
+      "-s: cannot set 'ttl': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s, warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, driver, readers, arrivals, rate_per_s, every_ms, lasts_ms, progress_ms or delayed_restart");
   set_refused(
       &s, "trails", "5",
       "-s: cannot set 'trails', did you mean 'trials'? expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, "
-      "duration_s, warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, driver, readers, every_ms, lasts_ms, progress_ms or delayed_restart");
+      "duration_s, warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, driver, readers, arrivals, rate_per_s, every_ms, lasts_ms, progress_ms or delayed_restart");
   set_refused(
       &s, "title", "x",
-      "-s: cannot set 'title': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s, warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, driver, readers, every_ms, lasts_ms, progress_ms or delayed_restart");
+      "-s: cannot set 'title': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s, warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, driver, readers, arrivals, rate_per_s, every_ms, lasts_ms, progress_ms or delayed_restart");
   set_refused(&s, "clients", "1",
               "-s: clients = 1: some-name: step = client 2 acquire within 1s: names client 2, but clients = 1");
   set_refused(&s, "renew", "maybe", "-s: renew = maybe: expected yes or no");
   set_refused(
       &s, "past_lease", "yes",
       "-s: cannot set 'past_lease': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s, "
-      "warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, driver, readers, every_ms, lasts_ms, progress_ms or delayed_restart");
+      "warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, driver, readers, arrivals, rate_per_s, every_ms, lasts_ms, progress_ms or delayed_restart");
   set_refused(&s, "every_ms", "50", "-s: every_ms = 50: some-name has no campaign");
   set_refused(&s, "lasts_ms", "50", "-s: lasts_ms = 50: some-name has no campaign");
   set_refused(&s, "duration_s", "3", "-s: duration_s = 3: some-name has a timeline, and a timeline has no duration_s");

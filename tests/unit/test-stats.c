@@ -179,6 +179,8 @@ TEST(a_wait_counts_from_when_the_attempt_was_due) {
   assert_int_equal(stats.wait.min, 3);
   assert_int_equal(stats.wait.max, 10);
   assert_near(stats.wait.sum, 6 + 3 + 10);
+  assert_int_equal(stats.service.count, 2);
+  assert_near(stats.service.sum, 2 + 3);
   lb_stats_clear(&stats);
 }
 

@@ -128,7 +128,7 @@ TEST(a_setting_is_tried_on_its_scenario) {
   assert_refused(
       ABOUT "[control]\ntrils = 1\n",
       "dir/mine.ini:5: cannot set 'trils', did you mean 'trials'? expected trials, clients, keys, hold_ms, "
-      "think_ms, ttl_ms, wait_ms, duration_s, warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, driver, readers, every_ms, lasts_ms, progress_ms or delayed_restart");
+      "think_ms, ttl_ms, wait_ms, duration_s, warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, driver, readers, arrivals, rate_per_s, every_ms, lasts_ms, progress_ms or delayed_restart");
   assert_refused(ABOUT "[control]\ntrials = none\n",
                  "dir/mine.ini:5: trials = none: expected a whole number from 1 to 10000");
   assert_refused(ABOUT "[failover]\nduration_s = 2\n",
