@@ -48,6 +48,7 @@ static void tell_postgres(const struct lb_serve *v, void (*tell)(void *to, const
   size_t h = 0, p = 0;
   for (size_t i = 0; i < v->stage.target.count; i++) {
     const struct lb_endpoint *e = &v->stage.target.endpoints[i];
+    if (strcmp(e->service, "postgres") != 0) continue; /* the etcd of Patroni, or a server behind a pooler */
     h += (size_t)snprintf(hosts + h, sizeof hosts - h, "%s%s", h ? "," : "", e->host);
     p += (size_t)snprintf(ports + p, sizeof ports - p, "%s%u", p ? "," : "", (unsigned)e->port);
   }
