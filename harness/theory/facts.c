@@ -60,8 +60,9 @@ static const struct lb_term vocabulary[] = {
     {"shards", SERVERS, "no|yes", "whether the keys are shared out among several primaries"},
     {"favourite", SERVERS, "no|yes", "whether a replica is promoted for its priority, whatever it has"},
     {"evicts", SERVERS, "no|yes", "whether a server can give keys up when its memory is full"},
-    {"pooled", SERVERS, "no|transaction",
-     "whether a pooler lends a client a server process for one transaction at a time"},
+    {"pooled", SERVERS, "no|transaction|session",
+     "for how long a pooler lends a client a server process: there is none, for a transaction, while it is connected"},
+    {"pool", SERVERS, "ample|tight", "whether a pooler has a server process for everybody who is connected"},
     {"elects", SERVERS, "soon|late", "whether an election takes as long as the lease of a scenario"},
     {"reads", SERVERS, "leader|follower", "whether a client reads from a server that may be late"},
 

@@ -15,7 +15,7 @@
 #include "base/suggest.h"
 #include "scenario/reader.h"
 
-enum { RULES_MAX = 500, CONDITIONS_MAX = 1500, ATTACKS_MAX = 150, TEXT_MAX = 600 };
+enum { RULES_MAX = 500, CONDITIONS_MAX = 1500, ATTACKS_MAX = 200, TEXT_MAX = 600 };
 
 struct lb_condition {
   size_t fact;

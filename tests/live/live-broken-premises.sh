@@ -63,7 +63,7 @@ systems_of() { # NAME
     restart-delayed* | redlock-* | majority-down* | hung-holder-limited* | hung-holder-unlimited*) echo redlock@redis-x3 ;;
     bridge* | minority-down* | rolling-restart*) echo zk-sequential@zk-x3 ;;
     member-removed*) echo etcd-lease@etcd-x3 ;;
-    proxy-restart* | pooled-shared*) echo pg-lease@pg-pooled ;;
+    proxy-restart* | pooled-shared* | pool-exhausted*) echo pg-lease@pg-pooled ;;
     key-deleted* | server-dead*) echo redis-token@redis ;;
     moved-stamp*) echo redis-stamp@redis ;;
     hung-holder-capped*) echo redis-watchdog@redis ;;
