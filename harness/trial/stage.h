@@ -52,6 +52,7 @@ struct lb_stage {
   struct lb_memory *memory;
   struct lb_client_plan client_plan;
   size_t client_count;
+  bool heats; /* its load is for heated servers (workload.h) */
   /* [client_count], by number, from lb_crew_gather() to lb_crew_dismiss(). */
   struct lb_client *client;
   struct lb_pending *pending;

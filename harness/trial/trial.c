@@ -38,6 +38,7 @@ static void set_stage(struct lb_stage *s, const struct lb_trial_plan *plan) {
                             .site = s->site,
                             .net = s->net,
                             .cluster = s->cluster,
+                            .heats = lb_heat_needed(plan),
                             .client_count = (size_t)plan->clients,
                             .primary = -1,
                             .commits = -1,
@@ -76,7 +77,7 @@ static void clear_stage(struct lb_stage *s) {
 static void keep_load(const struct lb_stage *s, struct lb_outcome *out) {
   out->warmup_ns = s->warmup_ns;
   out->heated_ns = s->site.heated_ns;
-  out->unsettled = s->unsettled || (lb_heat_needed(s->plan) && !s->site.warm);
+  out->unsettled = s->unsettled || (s->heats && !s->site.warm);
   out->commits = s->commits;
   out->requests = s->requests;
 }
@@ -145,20 +146,19 @@ static int make_shared_logs(struct lb_stage *s) {
   return lb_make_dirs(s->site.logs);
 }
 
-/* Heated servers are shared, too, but built for the load that heats them. */
-static bool is_shared(const struct lb_trial_plan *plan) { return plan->pool && !lb_heat_needed(plan); }
-
 /* Order matters. All clients have ended before anything is judged, so nobody writes into the memory any more. The
  * servers stop after that, for nothing asks them any more; those of a series go on, unless something is wrong with
  * them. The logs go last, when the verdict is known. */
 static int run_trial(struct lb_stage *s, const struct lb_trial_plan *plan, struct lb_outcome *ret) {
-  struct lb_site_needs needs = is_shared(plan) ? plan->pool->needs : lb_site_needs(plan);
   static struct lb_judgement judgement;
   lb_ns begin = lb_clock_ns();
   *ret = (struct lb_outcome){.counters = lb_counters_none()};
   set_stage(s, plan);
+  /* Heated servers are shared, too, but built for the load that heats them. */
+  bool shared = plan->pool && !s->heats;
+  struct lb_site_needs needs = shared ? plan->pool->needs : lb_site_needs(plan);
   int r = lb_crew_gather(s);
-  if (r == 0 && !s->site.is_open && is_shared(plan)) r = make_shared_logs(s);
+  if (r == 0 && !s->site.is_open && shared) r = make_shared_logs(s);
   if (r < 0) return r;
   play_on_site(s, &needs, ret);
   ret->stall_ns = atomic_load(&s->memory->max_stall_ns);
@@ -210,7 +210,7 @@ int lb_trial_run(const struct lb_trial_plan *plan, const char *run_dir, struct l
     if (!stage.site.is_open && lb_heat_needed(plan)) heat(&stage, plan);
     r = run_trial(&stage, plan, &outcome);
     tell(to, r, &outcome);
-    if (stage.site.is_open && !lb_heat_needed(plan) && !lb_share_go_on(&stage, &err)) lb_site_close(&stage);
+    if (stage.site.is_open && !stage.heats && !lb_share_go_on(&stage, &err)) lb_site_close(&stage);
     then = plan->pool && r == 0 ? next(to) : NULL;
     if (stage.site.is_open && !goes_on(&stage, plan, then)) lb_site_close(&stage);
   }
