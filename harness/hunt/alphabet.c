@@ -169,10 +169,6 @@ size_t lb_hunt_fewer(const struct lb_hunt_system *s, struct lb_hunt_fault fault,
   return count;
 }
 
-bool lb_hunt_is_part(struct lb_hunt_fault f) {
-  return f.kind == LB_HUNT_CUT_ONE || f.target == LB_HUNT_ONE || f.target == LB_HUNT_MOST;
-}
-
 /* ---- what can be said of one letter ------------------------------------------------------------------ */
 
 bool lb_hunt_fault_equal(struct lb_hunt_fault a, struct lb_hunt_fault b) {
@@ -180,11 +176,6 @@ bool lb_hunt_fault_equal(struct lb_hunt_fault a, struct lb_hunt_fault b) {
 }
 bool lb_hunt_of_client(struct lb_hunt_fault f) { return f.target == LB_HUNT_C1 || f.target == LB_HUNT_C2; }
 bool lb_hunt_drifts(struct lb_hunt_fault f) { return f.kind == LB_HUNT_FAST || f.kind == LB_HUNT_SLOW; }
-bool lb_hunt_takes_over(struct lb_hunt_fault f, const struct lb_hunt_system *s) {
-  bool can = s->servers == LB_HUNT_REPLICATED || s->servers == LB_HUNT_ENSEMBLE;
-  bool away = f.kind == LB_HUNT_KILL || f.kind == LB_HUNT_PAUSE || f.kind == LB_HUNT_ISOLATE;
-  return can && away && f.target == LB_HUNT_P && f.undo != LB_HUNT_MID;
-}
 
 /* The words of the hunt: those that ids are made of, and the sentences that a scenario file tells about
  * its faults. */

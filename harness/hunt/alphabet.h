@@ -122,15 +122,11 @@ bool lb_hunt_is_fewer(struct lb_hunt_fault less, struct lb_hunt_fault more);
 #define LB_HUNT_FEWER_MAX 4
 size_t lb_hunt_fewer(const struct lb_hunt_system *system, struct lb_hunt_fault fault,
                      struct lb_hunt_fault ret[LB_HUNT_FEWER_MAX]);
-/* True if it is there only as a part of another fault. */
-bool lb_hunt_is_part(struct lb_hunt_fault fault);
 /* True if clocks run at another rate from then on. */
 bool lb_hunt_drifts(struct lb_hunt_fault fault);
 /* True of what no machine does: clocks at twice or half the rate show what a lock rests on, not what will happen to
  * it. */
 bool lb_hunt_is_unreal(struct lb_hunt_fault fault);
-/* True if another server takes over after it, where one can: the primary is gone or reaches nobody for long enough. */
-bool lb_hunt_takes_over(struct lb_hunt_fault fault, const struct lb_hunt_system *system);
 /* "the primary is killed at H, and comes back after the takeover": a part of a sentence. 160 bytes are enough. */
 void lb_hunt_fault_say(struct lb_hunt_fault fault, char *buf, size_t size);
 

@@ -102,12 +102,6 @@ enum lb_hunt_answer lb_hunt_audit_answer(const struct lb_hunt_audit *a, const st
   return answer;
 }
 
-const struct lb_hunt_drawn *lb_hunt_audit_find(const struct lb_hunt_audit *a, size_t timeline) {
-  for (size_t i = 0; i < a->count; i++)
-    if (a->drawn[i].timeline == timeline) return &a->drawn[i];
-  return NULL;
-}
-
 size_t lb_hunt_audit_count(const struct lb_hunt_audit *a, const struct lb_hunt_journal *hunt,
                            enum lb_hunt_answer answer) {
   size_t count = 0;

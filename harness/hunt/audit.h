@@ -43,8 +43,6 @@ enum lb_hunt_answer lb_hunt_audit_answer(const struct lb_hunt_audit *audit, cons
 /* How often a timeline was run in both journals. */
 struct lb_hunt_count lb_hunt_audit_seen(const struct lb_hunt_audit *audit, const struct lb_hunt_journal *hunt,
                                         size_t timeline);
-/* The one that was drawn of this timeline, or NULL. */
-const struct lb_hunt_drawn *lb_hunt_audit_find(const struct lb_hunt_audit *audit, size_t timeline);
 size_t lb_hunt_audit_count(const struct lb_hunt_audit *audit, const struct lb_hunt_journal *hunt,
                            enum lb_hunt_answer answer);
 void lb_hunt_audit_clear(struct lb_hunt_audit *audit);

@@ -222,15 +222,6 @@ static bool parted(const struct lb_directed *d, const bool keep[], size_t from, 
   return false;
 }
 
-bool lb_directed_stops_1(const struct lb_directed *d, const bool keep[]) {
-  for (size_t i = lb_directed_place(d, LB_DIRECTED_HOLDS_1) + 1; i < d->item_count; i++) {
-    const struct lb_directed_fault *f = &d->fault[d->item[i].fault];
-    if (d->item[i].kind == LB_DIRECTED_DO && keep[d->item[i].fault] && f->client == 1 && f->step.verb == LB_STEP_PAUSE)
-      return true;
-  }
-  return false;
-}
-
 void lb_directed_waits(const struct lb_directed *d, const bool keep[], bool ret[LB_DIRECTED_ITEMS_MAX]) {
   size_t held = lb_directed_place(d, LB_DIRECTED_HOLDS_1), met = lb_directed_place(d, LB_DIRECTED_HOLDS_2);
   bool begun = false;

@@ -95,8 +95,6 @@ int lb_directed_write(const struct lb_directed *directed, const bool keep[], con
 bool lb_directed_is_kept(const bool keep[], const struct lb_directed_item *item);
 /* The place among the items; item_count = it is not among them. */
 size_t lb_directed_place(const struct lb_directed *d, enum lb_directed_kind kind);
-/* A fault that is kept stops client 1 while it holds. */
-bool lb_directed_stops_1(const struct lb_directed *d, const bool keep[]);
 /* The item behind which this client begins to ask in a step of its own; SIZE_MAX = it asks where client 1 holds. */
 size_t lb_directed_begins(const struct lb_directed *d, const bool keep[], int client);
 /* This client opens its session only when it asks. */

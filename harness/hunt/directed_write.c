@@ -144,8 +144,18 @@ static void end_fault(struct writer *w, size_t fault) {
  * A client's request is a step of its own only where a fault lies between it and its answer, else client 1 acquires
  * where it was granted, and client 2 asks when client 1 holds. */
 
+/* A fault that is kept stops client 1 while it holds. */
+static bool stops_1(const struct lb_directed *d, const bool keep[]) {
+  for (size_t i = lb_directed_place(d, LB_DIRECTED_HOLDS_1) + 1; i < d->item_count; i++) {
+    const struct lb_directed_fault *f = &d->fault[d->item[i].fault];
+    if (d->item[i].kind == LB_DIRECTED_DO && keep[d->item[i].fault] && f->client == 1 && f->step.verb == LB_STEP_PAUSE)
+      return true;
+  }
+  return false;
+}
+
 static bool is_fresh(const struct writer *w, int client) { return lb_directed_is_fresh(w->d, w->keep, client); }
-static bool is_stopped(const struct writer *w) { return lb_directed_stops_1(w->d, w->keep); }
+static bool is_stopped(const struct writer *w) { return stops_1(w->d, w->keep); }
 
 /* ---- clients ----------------------------------------------------------------------------------------- */
 

@@ -172,11 +172,6 @@ unsigned lb_hunt_violated(const struct lb_hunt_count *count) {
 /* Minimality, read off the journal. The empty set is a subset of all of them: a lock that breaks without a fault has
  * one minimal set, the empty one. */
 
-const char *lb_hunt_standing_name(enum lb_hunt_standing standing) {
-  static const char *const names[] = {"minimal", "not replayed", "open", "sometimes"};
-  return names[standing];
-}
-
 /* ---- subsets ----------------------------------------------------------------------------------------------------- */
 
 enum { PARTS_MAX = LB_HUNT_SUBSETS_MAX + LB_HUNT_FEWER_SETS_MAX };

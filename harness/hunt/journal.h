@@ -127,8 +127,6 @@ struct lb_hunt_sets {
   size_t count;
 };
 
-/* "minimal", "not replayed", "open", "sometimes". */
-const char *lb_hunt_standing_name(enum lb_hunt_standing standing);
 /* Finds them, under the guard of the journal. 0 (release with lb_hunt_sets_clear()) or -ENOMEM. */
 int lb_hunt_sets_find(const struct lb_hunt_journal *journal, struct lb_hunt_sets *ret);
 void lb_hunt_sets_clear(struct lb_hunt_sets *sets);

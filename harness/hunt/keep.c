@@ -17,10 +17,23 @@
 
 enum { PATH = 4200 };
 
+/* "minimal", "not replayed", "open", "sometimes". */
+static const char *name_of_standing(enum lb_hunt_standing standing) {
+  static const char *const names[] = {"minimal", "not replayed", "open", "sometimes"};
+  return names[standing];
+}
+
 static const char *standing_name(const struct lb_hunt *h, size_t timeline) {
   for (size_t i = 0; i < h->sets.count; i++)
-    if (h->sets.set[i].timeline == timeline) return lb_hunt_standing_name(h->sets.set[i].standing);
+    if (h->sets.set[i].timeline == timeline) return name_of_standing(h->sets.set[i].standing);
   return "";
+}
+
+/* The one that was drawn of this timeline, or NULL. */
+static const struct lb_hunt_drawn *find_drawn(const struct lb_hunt_audit *a, size_t timeline) {
+  for (size_t i = 0; i < a->count; i++)
+    if (a->drawn[i].timeline == timeline) return &a->drawn[i];
+  return NULL;
 }
 
 /* Of the texts, reasons have commas. */
@@ -37,7 +50,7 @@ static void write_row(const struct lb_hunt *h, size_t i, FILE *out) {
                                              : "not reached";
   struct lb_hunt_timeline other;
   char as[LB_HUNT_ID_MAX] = "";
-  const struct lb_hunt_drawn *drawn = lb_hunt_audit_find(&h->audit, i);
+  const struct lb_hunt_drawn *drawn = find_drawn(&h->audit, i);
   if (lb_hunt_stand_in(&h->space.system, t, &other)) lb_hunt_id(&other, as);
   fprintf(out, "%s,%s,%zu,%u,%u,%u,%u,%u,%u,%u,%s,%s%s%s,%s,%s,%s\n", id, lb_hunt_regime_name(t->regime),
           t->fault_count, c->of[LB_HUNT_SAFE], c->of[LB_HUNT_LEASE], c->of[LB_HUNT_EXPIRED], c->of[LB_HUNT_DAMAGE],
@@ -153,8 +166,8 @@ static json_t *set_json(const struct lb_hunt *h, size_t i) {
   lb_hunt_id(&h->space.timeline[set->timeline], id);
   lb_hunt_id(&h->space.timeline[set->simplest.timeline], form);
   return json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:b, s:b, s:b, s:i, s:i, s:i, s:i}", "file", file, "timeline",
-                   id, "class", lb_hunt_outcome_name(set->class), "standing", lb_hunt_standing_name(set->standing),
-                   "form", form, "hosts", (int)(hosts.servers + hosts.clients), "servers", (int)hosts.servers, "unreal",
+                   id, "class", lb_hunt_outcome_name(set->class), "standing", name_of_standing(set->standing), "form",
+                   form, "hosts", (int)(hosts.servers + hosts.clients), "servers", (int)hosts.servers, "unreal",
                    lb_hunt_has_unreal(&h->space.timeline[set->timeline]), "client_3",
                    !(set->simplest.without & LB_HUNT_WITHOUT_CLIENT_3), "renewal",
                    !(set->simplest.without & LB_HUNT_WITHOUT_RENEWAL), "broke", (int)set->broke, "decided",

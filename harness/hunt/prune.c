@@ -120,8 +120,13 @@ static bool is_harmless(struct lb_hunt_fault f) {
   return f.kind == LB_HUNT_AHEAD || f.kind == LB_HUNT_FAST;
 }
 
+/* True if it is there only as a part of another fault. */
+static bool is_part(struct lb_hunt_fault f) {
+  return f.kind == LB_HUNT_CUT_ONE || f.target == LB_HUNT_ONE || f.target == LB_HUNT_MOST;
+}
+
 static enum lb_hunt_pruned bound_of(struct lb_hunt_fault f) {
-  if (lb_hunt_is_part(f)) return LB_HUNT_FEWER_HOSTS;
+  if (is_part(f)) return LB_HUNT_FEWER_HOSTS;
   if (is_harmless(f)) return LB_HUNT_HARMLESS_CLOCK;
   if (f.kind == LB_HUNT_KILL && f.target == LB_HUNT_C1 && f.slot > LB_HUNT_ASKING) return LB_HUNT_HOLDER_KILLED;
   if (f.kind == LB_HUNT_RESTART && f.slot == LB_HUNT_DONE) return LB_HUNT_LATE_RESTART;

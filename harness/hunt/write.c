@@ -342,6 +342,13 @@ static void acquire(struct lb_hunt_program *p) {
 
 /* ---- holding ----------------------------------------------------------------------------------------- */
 
+/* True if another server takes over after it, where one can: the primary is gone or reaches nobody for long enough. */
+static bool takes_over(struct lb_hunt_fault f, const struct lb_hunt_system *s) {
+  bool can = s->servers == LB_HUNT_REPLICATED || s->servers == LB_HUNT_ENSEMBLE;
+  bool away = f.kind == LB_HUNT_KILL || f.kind == LB_HUNT_PAUSE || f.kind == LB_HUNT_ISOLATE;
+  return can && away && f.target == LB_HUNT_P && f.undo != LB_HUNT_MID;
+}
+
 /* What waits for a takeover: with it, or as long as two of those who look would need, where none comes. One that was
  * killed before client 1 asked has been replaced already. */
 static void take_over(struct lb_hunt_program *p) {
@@ -349,7 +356,7 @@ static void take_over(struct lb_hunt_program *p) {
   bool comes = false, waits = false;
   for (size_t i = 0; i < t->fault_count; i++) {
     bool before = t->fault[i].kind == LB_HUNT_KILL && t->fault[i].slot == LB_HUNT_BEFORE;
-    comes |= lb_hunt_takes_over(t->fault[i], p->system) && !before && t->fault[i].slot < LB_HUNT_CHECKED;
+    comes |= takes_over(t->fault[i], p->system) && !before && t->fault[i].slot < LB_HUNT_CHECKED;
     waits |= t->fault[i].undo == LB_HUNT_AFTER;
   }
   if (comes) LINE(p, "let failover within %lldms", MS(p->times.failover_ms));

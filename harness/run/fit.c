@@ -189,6 +189,11 @@ static bool may_have(const struct lb_protocol *p, unsigned trait) {
   return p->traits & trait || (p->traits & LB_TRAIT_FOREIGN && !lb_is_peer(p));
 }
 
+/* True if somebody has to know which server a client talks to before the step can be played. */
+static bool names_server_of(const struct lb_step *step) {
+  return step->verb == LB_STEP_OBSERVE_SERVER || step->a.kind == LB_ROLE_SERVER_OF || step->b.kind == LB_ROLE_SERVER_OF;
+}
+
 /* What a step asks of a system that not every system has. Points belong to the protocol or to every
  * client (holder.h). */
 static void check_meaning(struct fitting *f, const struct lb_step *step) {
@@ -208,7 +213,7 @@ static void check_meaning(struct fitting *f, const struct lb_step *step) {
   /* Where sessions are known by numbers the client has to tell its own. */
   if (lb_step_needs(step, LB_NEED_ENDING) && f->topology->family->has_session && !lb_proofs(f->protocol)->session_id)
     miss(f, "%s: no client of %s says which session is its", step->text, f->protocol->name);
-  if (lb_step_names_server_of(step) && !lb_proofs(f->protocol)->server)
+  if (names_server_of(step) && !lb_proofs(f->protocol)->server)
     miss(f, "%s: no client of %s has one server that it talks to", step->text, f->protocol->name);
   if (lb_step_needs(step, LB_NEED_CLOCKS) && lb_role_is_client(step->a) && f->protocol->traits & LB_TRAIT_TRUE_CLOCK)
     miss(f, "the clock of %s cannot be set: it asks the kernel", f->protocol->name);

@@ -64,6 +64,10 @@ static bool is_elsewhere(const struct lb_expect *expect) {
   return false;
 }
 
+/* True if a run that names no system runs this one. A foreign lock (KIND:NAME@TOPOLOGY) has to be named, as it has to
+ * be installed. */
+static bool adds(const struct lb_expect *expect) { return lb_expect_is_exact(expect) && !lb_expect_is_foreign(expect); }
+
 /* What the scenarios name exactly: of one protocol, or of all (NULL). How many, or negative. */
 static int add_stated(struct systems *list, const char *protocol) {
   int found = 0;
@@ -72,7 +76,7 @@ static int add_stated(struct systems *list, const char *protocol) {
     const struct lb_scenario *scenario = &list->scenarios[s];
     for (size_t i = 0; i < scenario->expect_count; i++) {
       const char *name = scenario->expect[i].system;
-      if (protocol ? !lb_expect_is_exact(&scenario->expect[i]) : !lb_expect_adds(&scenario->expect[i])) continue;
+      if (protocol ? !lb_expect_is_exact(&scenario->expect[i]) : !adds(&scenario->expect[i])) continue;
       if (is_elsewhere(&scenario->expect[i])) continue;
       if (protocol && (strncmp(name, protocol, length) != 0 || name[length] != '@')) continue;
       if (add_name(list, name, "") < 0) return -ENOMEM;
@@ -82,16 +86,24 @@ static int add_stated(struct systems *list, const char *protocol) {
   return found;
 }
 
-/* Those of a group's systems that are of the protocol; `systems` is freed. How many, or negative. */
-static int add_those_of(struct systems *list, char *systems, const char *protocol) {
+/* Those of a group's systems that are of the protocol. How many, or negative. */
+static int add_those_of(struct systems *list, const char *group, const char *protocol) {
   int r = 0, found = 0;
   size_t length = strlen(protocol);
-  char *rest = systems;
-  if (!systems) return -ENOMEM;
+  char *copy = strdup(lb_group(group) ? lb_group(group) : ""), *rest = copy;
+  if (!copy) return -ENOMEM;
   for (char *name; r == 0 && (name = strsep(&rest, ","));)
     if (strncmp(name, protocol, length) == 0 && name[length] == '@') r = add_name(list, name, ""), found++;
-  free(systems);
+  free(copy);
   return r < 0 ? r : found;
+}
+
+/* The same of the first of the groups that has any. */
+static int add_grouped(struct systems *list, const char *protocol) {
+  static const char *const groups[] = {"standard", "all", "libraries"};
+  int r = 0;
+  for (size_t i = 0; r == 0 && i < sizeof groups / sizeof *groups; i++) r = add_those_of(list, groups[i], protocol);
+  return r;
 }
 
 /* Whether rules say what to expect. */
@@ -119,7 +131,7 @@ static int add_named(struct systems *list, const char *name) {
   int r = 0;
   const struct lb_protocol *protocol = lb_protocol_find(name);
   if (!protocol) return add_name(list, name, "");
-  if (list->m->request->product || has_attack(list)) r = add_those_of(list, lb_group_of_protocol(name), name);
+  if (list->m->request->product || has_attack(list)) r = add_grouped(list, name);
   if (r == 0) r = add_stated(list, name);
   if (r == 0) r = add_topologies(list, protocol);
   if (r == 0) r = add_name(list, name, "");
@@ -131,10 +143,9 @@ static int add_named(struct systems *list, const char *name) {
 static int add_all_stated(struct systems *list) {
   int r = 0;
   const struct lb_protocol *protocol;
-  const char *standard = has_attack(list) ? lb_group("standard") : NULL;
   for (size_t i = 0; r >= 0 && (protocol = lb_protocol_at(i)); i++) {
     if (protocol->traits & LB_TRAIT_FOREIGN) continue;
-    r = add_those_of(list, strdup(standard ? standard : ""), protocol->name);
+    if (has_attack(list)) r = add_those_of(list, "standard", protocol->name);
     if (r >= 0) r = add_stated(list, protocol->name);
   }
   if (r >= 0) r = add_stated(list, NULL);
@@ -253,7 +264,7 @@ static int add_stated_cells(const struct usual *u) {
   int r = 0;
   for (size_t i = 0; r == 0 && i < u->scenario->expect_count; i++) {
     const struct lb_expect *expect = &u->scenario->expect[i];
-    if (lb_expect_adds(expect) && !is_elsewhere(expect) && lb_scenario_expect(u->scenario, expect->system, section))
+    if (adds(expect) && !is_elsewhere(expect) && lb_scenario_expect(u->scenario, expect->system, section))
       r = add_of_file(u, expect->system, "[expect]");
   }
   return r;

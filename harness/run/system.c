@@ -133,20 +133,6 @@ int lb_groups_load(const char *path, struct lb_error *err) {
   return r < 0 ? lb_refuse(err, "%s: it cannot be read", path) : 0;
 }
 
-char *lb_group_of_protocol(const char *protocol) {
-  static const char *const order[] = {"standard", "all", "libraries"};
-  char *ret = calloc(1, LIST_MAX);
-  size_t length = strlen(protocol), at = 0;
-  for (size_t g = 0; ret && !at && g < sizeof order / sizeof *order; g++) {
-    for (const char *word = lb_group(order[g]); word && *word;
-         word += word[strcspn(word, ",")] ? strcspn(word, ",") + 1 : strcspn(word, ",")) {
-      if (strncmp(word, protocol, length) != 0 || word[length] != '@') continue;
-      at += (size_t)snprintf(ret + at, LIST_MAX - at, "%s%.*s", at ? "," : "", (int)strcspn(word, ","), word);
-    }
-  }
-  return ret;
-}
-
 /* Each name of a group put as its systems. malloc'd. */
 static char *expand_groups(const char *systems) {
   char *list = NULL, *copy = strdup(systems), *rest = copy;

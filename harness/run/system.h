@@ -35,9 +35,6 @@ int lb_groups_load(const char *path, struct lb_error *err);
 int lb_load_known(const char *root, struct lb_error *err);
 /* The systems of a group, "a@x,b@y"; NULL = there is no such group. Static. */
 const char *lb_group(const char *name);
-/* The systems of a protocol in the first of the groups standard, all and libraries that has any: "a@x,a@y", malloc'd,
- * "" = none; NULL = no memory. */
-char *lb_group_of_protocol(const char *protocol);
 /* A list of systems with each name of a group put as its systems, and `peers` as in lb_peers_expand(). malloc'd; NULL =
  * no memory. */
 char *lb_systems_expand(const char *systems, bool missing_too);

@@ -317,10 +317,6 @@ bool lb_expect_is_exact(const struct lb_expect *expect) { return !strchr(expect-
 
 bool lb_expect_is_foreign(const struct lb_expect *expect) { return strchr(expect->system, ':') != NULL; }
 
-bool lb_expect_adds(const struct lb_expect *expect) {
-  return lb_expect_is_exact(expect) && !lb_expect_is_foreign(expect);
-}
-
 /* True if its name is or matches that of the system. The guard is not looked at. */
 static bool expect_fits(const struct lb_expect *expect, const char *system) {
   return fnmatch(expect->system, system, 0) == 0;

@@ -211,9 +211,6 @@ bool lb_scenario_asks_under(const struct lb_scenario *scenario, enum lb_guard gu
 bool lb_expect_is_exact(const struct lb_expect *expect);
 /* True if it is of a foreign lock: KIND:NAME@TOPOLOGY. */
 bool lb_expect_is_foreign(const struct lb_expect *expect);
-/* True if a run that names no system runs this one. A foreign lock (KIND:NAME@TOPOLOGY) has to be named, as it has to
- * be installed. */
-bool lb_expect_adds(const struct lb_expect *expect);
 /* True if this client, from 1, has no session until a step of the timeline opens it. */
 bool lb_scenario_opens_late(const struct lb_scenario *scenario, int client);
 /* True if some step or fault needs it: hosts with links of their own (LB_NEED_NETWORK), clocks that

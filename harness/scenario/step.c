@@ -433,10 +433,6 @@ bool lb_step_outlives(const struct lb_step *step) {
   return lb_step_hits_server(step) && lb_step_row(step)->trace == LB_TRACE_LASTS;
 }
 
-bool lb_step_names_server_of(const struct lb_step *step) {
-  return step->verb == LB_STEP_OBSERVE_SERVER || step->a.kind == LB_ROLE_SERVER_OF || step->b.kind == LB_ROLE_SERVER_OF;
-}
-
 int lb_step_later_primary(const struct lb_step *step) {
   if (step->a.kind == LB_ROLE_PRIMARY && step->a.number) return step->a.number;
   return step->b.kind == LB_ROLE_PRIMARY ? step->b.number : 0;

@@ -220,8 +220,6 @@ bool lb_step_undoes(const struct lb_step *cure, const struct lb_step *earlier);
 bool lb_step_hits_server(const struct lb_step *step);
 /* True if servers that it was done to serve no other timeline, even when it was taken back. */
 bool lb_step_outlives(const struct lb_step *step);
-/* True if somebody has to know which server a client talks to before the step can be played. */
-bool lb_step_names_server_of(const struct lb_step *step);
 /* True for a form with this part: "A", "B", "N", ... */
 bool lb_step_form_has(const struct lb_step_row *row, const char *part);
 /* "cut, kill, pause or clock": the first words of the verbs that are chosen, each once, in the order of the table. */
