@@ -20,7 +20,7 @@
   P(redis_reentrant) P(redis_watchdog) P(redis_wait) P(redis_pubsub)                                   \
   P(redis_rw) P(redis_permits) P(redis_permits_client) P(redis_permits_forever)                                                 \
   P(redlock)                                                                                           \
-  P(zk_sequential) P(zk_persistent) P(zk_persistent_sequential) P(zk_ephemeral) P(zk_careless)         \
+  P(zk_sequential) P(zk_rw) P(zk_persistent) P(zk_persistent_sequential) P(zk_ephemeral) P(zk_careless)         \
   P(pg_row) P(pg_lease) P(pg_lease_client) P(pg_advisory) P(pg_advisory_xact) P(pg_for_update)         \
   P(maria_row) P(maria_lease) P(maria_get_lock) P(maria_for_update)                                    \
   P(memcached_cas) P(memcached_add)                                                                    \

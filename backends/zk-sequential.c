@@ -59,7 +59,8 @@ static int zk_queue_dir(struct zk_queue *q, const char *key, char dir[ZK_PATH_MA
 static void name_attempt(struct zk_queue *q, const char *dir, struct lb_grant *grant) {
   char guid[ZK_GUID_SIZE];
   zk_guid(q->run.env, q->run.zk, guid);
-  grant->token_len = (size_t)snprintf(grant->token, sizeof grant->token, "%s/%s" ZK_LOCK_MARK, dir, guid);
+  grant->token_len =
+      (size_t)snprintf(grant->token, sizeof grant->token, "%s/%s%s", dir, guid, q->reads ? ZK_READ_MARK : ZK_LOCK_MARK);
 }
 
 /* There is no attempt any more; only asked_at is kept. */
@@ -478,6 +479,7 @@ static int zk_sequential_try_acquire(struct lb_session *s, const struct lb_lock 
   char dir[ZK_PATH_MAX];
   int result = zk_queue_dir(&s->queue, lock->key, dir);
   if (result) return result;
+  s->queue.reads = lock->shared;
   do {
     result = zk_queue_connect(&s->queue, grant, deadline);
     if (result) return grant->token_len ? LB_UNKNOWN : result;
@@ -511,7 +513,7 @@ static int zk_sequential_release(struct lb_session *s, const struct lb_lock *loc
                                  lb_ns deadline) {
   (void)lock;
   lb_point(s->queue.run.env, "before-release");
-  return zk_queue_leave(&s->queue, grant, grant->valid_until && !s->queue.recipe, deadline);
+  return zk_queue_leave(&s->queue, grant, grant->valid_until && !s->queue.recipe && !s->queue.shared, deadline);
 }
 
 static int zk_sequential_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
@@ -556,7 +558,8 @@ static int zk_sequential_resolve(struct lb_session *s, const struct lb_lock *loc
 
 static int zk_sequential_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline) {
   int result = zk_queue_open(&s->queue, config, deadline);
-  s->queue.recipe = config->options[OPT_RECIPE].b;
+  s->queue.shared = config->protocol->traits & LB_TRAIT_SHARED;
+  s->queue.recipe = !s->queue.shared && config->options[OPT_RECIPE].b;
   return result;
 }
 
@@ -581,6 +584,38 @@ const struct lb_protocol lb_zk_sequential = {
     .traits = LB_TRAIT_OWN_THREADS | LB_TRAIT_SESSION | LB_TRAIT_NEEDS_RATE | LB_TRAIT_FENCED | LB_TRAIT_FIFO |
               LB_TRAIT_WAKES | LB_TRAIT_QUEUES,
     .options = zk_sequential_options,
+    .points = zk_sequential_points,
+    .midway = "after-create",
+    .session_size = sizeof(struct lb_session),
+    ZK_RUN_HOOKS,
+    .open = zk_sequential_open,
+    .try_acquire = zk_sequential_try_acquire,
+    .release = zk_sequential_release,
+    .extend = zk_sequential_extend,
+    .wait = zk_sequential_wait,
+    .resolve = zk_sequential_resolve,
+    .holds = zk_sequential_holds,
+    .break_lock = zk_sequential_break,
+    .doubt = zk_sequential_doubt,
+    .proofs = &(const struct lb_proofs){ZK_RUN_PROOFS, .inspect = zk_sequential_inspect, .seen = zk_sequential_seen},
+};
+
+/* zk-rw - zk-sequential with readers, whose nodes have another name.
+ *
+ * Promises: what zk-sequential promises, of writers; readers hold together. A reader waits for the last writer before
+ * it, a writer for whatever stands before it. So neither starves: the order of arrival counts.
+ * Assumes, breaks: as zk-sequential. A node that goes says nothing of those before it, so nobody passes the lock on:
+ * a hand-off is one read more, of the list.
+ * Source: "Shared Locks" in ZooKeeper Recipes and Solutions.
+ */
+
+const struct lb_protocol lb_zk_rw = {
+    .abi = LB_ABI,
+    .name = "zk-rw",
+    .summary = "ZooKeeper's queue of sequential nodes, in which readers wait for writers only",
+    .facts = "number=log lost=elsewhere lost-release=repeated",
+    .traits = LB_TRAIT_OWN_THREADS | LB_TRAIT_SESSION | LB_TRAIT_SHARED | LB_TRAIT_NEEDS_RATE | LB_TRAIT_FENCED |
+              LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES,
     .points = zk_sequential_points,
     .midway = "after-create",
     .session_size = sizeof(struct lb_session),

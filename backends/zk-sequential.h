@@ -53,6 +53,8 @@ struct zk_queue {    /* one client's side; one thread */
   struct zk_life life; /* what the answered writes of the session say of it: create, write to the folder, delete */
   bool
       recipe; /* set after zk_queue_open(): the published steps and nothing else (zk-sequential.c); a list is asked for, whatever the node ahead has told */
+  bool shared; /* set after zk_queue_open(): several may stand at the head, so nobody passes the lock on */
+  bool reads;  /* the next attempt is a reader's */
   uint64_t
       seen; /* transaction that changed the folder last, in the state in which the place was read; 0 = it was not read in a list */
   struct { /* what is known about the latest attempt, to spare round trips; private */

@@ -56,7 +56,7 @@ uint64_t zk_run_hook_session_id(struct lb_session *s, const struct lb_grant *gra
 /* ---- names ------------------------------------------------------------------------------------------------- */
 
 int zk_name_queue(struct lb_env *env, const char *root, const char *key, char dir[ZK_PATH_MAX]) {
-  size_t room = ZK_PATH_MAX - sizeof "/0123456789abcdef0123456789abcdef" ZK_LOCK_MARK "-2147483648";
+  size_t room = ZK_PATH_MAX - sizeof "/0123456789abcdef0123456789abcdef" ZK_READ_MARK "-2147483648";
   return (size_t)snprintf(dir, ZK_PATH_MAX, "%s/%s", root, key) < room
              ? 0
              : lb_fail(env, -ENAMETOOLONG, "a key of %zu characters does not fit into a node's name", strlen(key));
@@ -85,6 +85,8 @@ static bool number_of(const char *name, int32_t *ret_number) {
  * between two that exist at the same time. */
 static bool is_before(int32_t a, int32_t b) { return (int32_t)((uint32_t)a - (uint32_t)b) < 0; }
 
+static bool reads(const char *name) { return strstr(name, ZK_READ_MARK); }
+
 bool zk_find_place(const struct zk_call *children, const char *own, const char **ret_ahead) {
   const char *child = children->names;
   int32_t own_number = 0, ahead_number = 0, number;
@@ -95,6 +97,7 @@ bool zk_find_place(const struct zk_call *children, const char *own, const char *
     if (strcmp(child, own) == 0) found = true;
     if (!number_of(child, &number) || !is_before(number, own_number)) continue;
     if (*ret_ahead && !is_before(ahead_number, number)) continue;
+    if (reads(own) && reads(child)) continue;
     *ret_ahead = child;
     ahead_number = number;
   }

@@ -46,7 +46,8 @@ uint64_t zk_run_hook_session_id(struct lb_session *s, const struct lb_grant *gra
  * <who>-lock-<number>. The servers number the children of a folder in one order for everybody, so the number alone
  * counts, whatever stands before it. */
 
-#define ZK_LOCK_MARK "-lock-" /* stands between who and the number */
+#define ZK_LOCK_MARK "-lock-"      /* stands between who and the number */
+#define ZK_READ_MARK "-read-lock-" /* of a node whose client wants to read */
 enum { ZK_GUID_SIZE = 33 };
 
 /* The folder of a key's queue, below the folder of the run: short enough for the longest name in it. 0, or
@@ -58,7 +59,7 @@ void zk_guid(struct lb_env *env, struct zk_session *zk, char ret_guid[ZK_GUID_SI
 bool zk_guid_is_alive(struct zk_session *zk, const char *guid);
 
 /* Where the node `own` (its last part) stands in an answered list. False: it is not there. *ret_ahead: the one just
- * before it, NULL = it is the first. Valid as long as the list. */
+ * before it that it has to wait for, NULL = none. Nobody who reads waits for others who do. Valid as long as the list. */
 bool zk_find_place(const struct zk_call *children, const char *own, const char **ret_ahead);
 
 /* ---- one server ------------------------------------------------------------------------------------------- */
