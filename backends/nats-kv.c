@@ -427,18 +427,23 @@ static bool is_gone(struct lb_session *s, size_t endpoint, lb_ns deadline) {
   return gone;
 }
 
-/* A direct read is answered by the replica at that server. A marker has no body. Of a bucket that is gone nobody
- * answers. */
+/* A direct read is answered by the replica at that server. While it changes its role another one is asked, which may
+ * be cut off: so again. A marker has no body. Of a bucket that is gone nobody answers. */
 static int inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
   char subject[NAME_MAX_BYTES], call[3 * NAME_MAX_BYTES], bucket[64];
-  struct nats_reply reply = {0};
   snprintf(call, sizeof call, "$JS.API.DIRECT.GET.KV_%s.%s", spell(s->prefix, bucket), subject_of(s, lock, subject));
-  int r = ask_alone(s, &(struct nats_request){call, NULL, NULL}, endpoint,
-                    earlier(deadline, lb_now(s->env) + PATIENCE_MS * LB_NS_PER_MS), &reply);
-  json_decref(reply.said);
-  if (r == 0 && (!reply.status || reply.status == 404)) return !reply.status && reply.size > 0;
-  if (is_gone(s, endpoint, deadline)) return 0;
-  return r ? r : lb_fail(s->env, -EAGAIN, "nats: status %d of a direct read", reply.status);
+  for (;;) {
+    struct nats_reply reply = {0};
+    lb_ns until = earlier(deadline, lb_now(s->env) + PATIENCE_MS * LB_NS_PER_MS);
+    int r = ask_alone(s, &(struct nats_request){call, NULL, NULL}, endpoint, until, &reply);
+    json_decref(reply.said);
+    if (r == 0 && (!reply.status || reply.status == 404)) return !reply.status && reply.size > 0;
+    if (r == 0) r = lb_fail(s->env, -EAGAIN, "nats: status %d of a direct read", reply.status);
+    if (r != -EAGAIN && r != -ETIMEDOUT) return r;
+    if (is_gone(s, endpoint, earlier(deadline, lb_now(s->env) + PATIENCE_MS * LB_NS_PER_MS))) return 0;
+    if (lb_now(s->env) >= deadline) return r;
+    lb_sleep_until(s->env, earlier(deadline, lb_now(s->env) + PAUSE_MS * LB_NS_PER_MS));
+  }
 }
 
 static int break_lock(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {

@@ -67,13 +67,12 @@ static int call(struct lb_cluster *cluster, size_t index, const char *subject, c
   struct nats_reply reply;
   char whole[200];
   if (strncmp(subject, STREAMS, strlen(STREAMS)) != 0) at.user = at.password = OPERATOR;
-  lb_ns until = lb_ask_until(cluster->env, deadline);
-  int r = nats_open(&conn, cluster->env, &at, until);
+  int r = nats_open(&conn, cluster->env, &at, deadline);
   if (r == 0) {
     const char *id = strstr(subject, "%s");
     snprintf(whole, sizeof whole, "%.*s%s%s", id ? (int)(id - subject) : (int)strlen(subject), subject,
              id ? conn.server_id : "", id ? id + 2 : "");
-    r = nats_call(&conn, &(struct nats_request){whole, NULL, body}, until, &reply);
+    r = nats_call(&conn, &(struct nats_request){whole, NULL, body}, deadline, &reply);
   }
   nats_close(&conn);
   if (r) return r < 0 ? r : -ETIMEDOUT;
@@ -95,7 +94,8 @@ static int ask(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct 
   json_t *said = NULL, *account;
   size_t i;
   *ret = (struct view){{0}};
-  int r = call(cluster, index, "$SYS.REQ.SERVER.%s.JSZ", "{\"accounts\":true,\"streams\":true}", deadline, &said);
+  int r = call(cluster, index, "$SYS.REQ.SERVER.%s.JSZ", "{\"accounts\":true,\"streams\":true}",
+               lb_ask_until(cluster->env, deadline), &said);
   if (r < 0) return r;
   const json_t *data = json_object_get(said, "data");
   copy(ret->leader, json_object_get(data, "meta_cluster"), "leader");
@@ -175,7 +175,7 @@ static int commits(struct lb_cluster *cluster, size_t index, lb_ns deadline, uin
   return r;
 }
 
-/* The stream's leader; who follows is for the servers to elect. */
+/* The stream's leader; who follows is for the servers to elect. It answers when it has handed over. */
 static int depose(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   struct view view;
   char subject[200];
