@@ -349,15 +349,18 @@ static int ask_etcd(struct lb_env *env, const struct lb_target *target, const st
 
 /* ---- PostgreSQL ------------------------------------------------------------------------------------------------ */
 
-/* The servers of a trial are its own: whatever advisory lock there is, is this one. */
+/* The servers of a trial are its own: whatever advisory lock there is, is this one; and so is a transaction that has
+ * locked or changed a row, for others have no number. */
 static int ask_postgres(struct lb_env *env, const struct lb_target *target, const struct lb_endpoint *at,
-                        lb_ns deadline) {
+                        const char *record, lb_ns deadline) {
+  const char *question =
+      strcmp(record, "transaction") == 0
+          ? "SELECT FROM pg_locks WHERE locktype = 'transactionid' AND mode = 'ExclusiveLock' LIMIT 1"
+          : "SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted LIMIT 1";
   struct pg_conn *conn = NULL;
   PGresult *result = NULL;
   int r = pg_open(env, target, at, NULL, deadline, &conn);
-  if (!r)
-    r = pg_query(conn, deadline, &result, "SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted LIMIT 1", 0,
-                 NULL);
+  if (!r) r = pg_query(conn, deadline, &result, question, 0, NULL);
   if (!r) r = pg_refusal(env, result);
   if (!r) r = PQntuples(result) > 0;
   else if (r > 0) r = -ETIMEDOUT;
@@ -385,7 +388,7 @@ static int look(const struct asked *a, const char *record) {
   int children = 0;
   if (strcmp(at->service, "redis") == 0) return redis_inspect(a->env, target, a->endpoint, record, a->deadline);
   if (strcmp(at->service, "etcd") == 0) return ask_etcd(a->env, target, at, "/v3/kv/range", record, a->deadline);
-  if (strcmp(at->service, "postgres") == 0) return ask_postgres(a->env, target, at, a->deadline);
+  if (strcmp(at->service, "postgres") == 0) return ask_postgres(a->env, target, at, record, a->deadline);
   if (strcmp(at->service, "zookeeper") != 0)
     return lb_fail(a->env, -EOPNOTSUPP, "nobody knows what a %s has of a foreign lock", at->service);
   const struct zk_run run = zk_run_of(a);

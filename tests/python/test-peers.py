@@ -19,7 +19,7 @@ os.environ.setdefault("LOCKBENCH_PEERS", os.path.join(ROOT, "build", "peers"))
 NAME = re.compile(r"[a-z0-9-]+")
 MAY_SAY = ("name", "topologies", "ends", "can", "record", "clock")
 MAY_CAN = ("extend", "holds", "fence", "validity", "signal", "reentrant", "shared", "permits")
-SHARED = ("adapter.py", "known.py", "table.py", "adapter.js")  # no adapters
+SHARED = ("adapter.py", "known.py", "table.py", "adapter.js", "Adapter.java")  # no adapters
 
 
 def protocols():
