@@ -37,7 +37,7 @@
 #include "etcd_util.h"
 #include "nats_util.h"
 
-enum { CONNECT_MS = 400, PATIENCE_MS = 300, PAUSE_MS = 10, LOOK_MS = 250, VALUE_SIZE = 33, NAME_MAX_BYTES = 160 };
+enum { PATIENCE_MS = 300, PAUSE_MS = 10, LOOK_MS = 250, VALUE_SIZE = 33, NAME_MAX_BYTES = 160 };
 /* JetStream's numbers of errors. Of a message to be deleted a cluster says NO_SUCH_NUMBER, one server NOT_DELETED. */
 enum { WRONG_REVISION = 10071, NO_MESSAGE = 10037, NO_SUCH_NUMBER = 10043, NOT_DELETED = 10057, NO_STREAM = 10059 };
 
@@ -94,8 +94,7 @@ static int surprise(struct lb_session *s, const json_t *said) {
 static int ask_once(struct lb_session *s, const struct nats_request *q, lb_ns until, struct nats_reply *ret) {
   *ret = (struct nats_reply){0};
   if (!nats_is_open(&s->conn)) {
-    int r = nats_open(&s->conn, s->env, &s->target->endpoints[s->member],
-                      earlier(until, lb_now(s->env) + CONNECT_MS * LB_NS_PER_MS));
+    int r = nats_open(&s->conn, s->env, &s->target->endpoints[s->member], until);
     if (r) return r;
   }
   int r = nats_call(&s->conn, q, until, ret);
