@@ -25,17 +25,18 @@ static uint64_t trial_seed(uint64_t seed, const char *name) {
   return lb_rng_fork(seed, STREAM_TRIAL, lb_hash(LB_HASH_BEGIN, name, strlen(name))).state;
 }
 
+/* Of each number of clients. */
+static int trials_of(const struct lb_cell *cell, const struct lb_plan_request *request) {
+  int each = request->trials ? request->trials : cell->scenario->trials, under_guard = request->guard_trials;
+  if (cell->skip[0]) return 0;
+  return !request->trials && cell->guard != LB_GUARD_NONE && under_guard && under_guard < each ? under_guard : each;
+}
+
 /* Jobs of a cell are neighbours, in the order of clients and trials: tables and trials.csv rely on
  * it. */
-static int add_jobs_of(struct lb_plan *plan, size_t cell_index, const struct lb_plan_request *request) {
+static void add_jobs_of(struct lb_plan *plan, size_t cell_index, const struct lb_plan_request *request) {
   const struct lb_cell *cell = &plan->cells[cell_index];
-  if (cell->skip[0]) return 0;
-  int each = request->trials ? request->trials : cell->scenario->trials, under_guard = request->guard_trials;
-  if (!request->trials && cell->guard != LB_GUARD_NONE && under_guard && under_guard < each) each = under_guard;
-  size_t more = cell->scenario->client_count_count * (size_t)each;
-  struct lb_job *grown = realloc(plan->jobs, (plan->job_count + more) * sizeof *grown);
-  if (!grown) return -ENOMEM;
-  plan->jobs = grown;
+  int each = trials_of(cell, request);
   for (size_t c = 0; c < cell->scenario->client_count_count; c++) {
     for (int t = 1; t <= each; t++) {
       struct lb_job *job = &plan->jobs[plan->job_count];
@@ -60,7 +61,6 @@ static int add_jobs_of(struct lb_plan *plan, size_t cell_index, const struct lb_
       job->plan.fault_seed = trial_seed(plan->seed, faults);
     }
   }
-  return 0;
 }
 
 static bool share(const struct lb_plan *plan, size_t a, size_t b) {
@@ -127,8 +127,12 @@ static int pool_jobs(struct lb_plan *plan, bool timelines) {
 }
 
 int lb_plan_add_jobs(struct lb_plan *plan, const struct lb_plan_request *request) {
-  int r = 0;
-  for (size_t i = 0; r == 0 && i < plan->cell_count; i++) r = add_jobs_of(plan, i, request);
-  if (r == 0) r = lb_plan_set_order(plan);
+  size_t count = 0;
+  for (size_t i = 0; i < plan->cell_count; i++)
+    count += plan->cells[i].scenario->client_count_count * (size_t)trials_of(&plan->cells[i], request);
+  plan->jobs = calloc(count + 1, sizeof *plan->jobs);
+  if (!plan->jobs) return -ENOMEM;
+  for (size_t i = 0; i < plan->cell_count; i++) add_jobs_of(plan, i, request);
+  int r = lb_plan_set_order(plan);
   return r == 0 ? pool_jobs(plan, request->reuse) : r;
 }
