@@ -373,7 +373,7 @@ int lb_carry_out(const struct lb_order *order) {
   size_t expect_count;
   if (read_expects(order->args, expects, &expect_count) < 0) return LB_EXIT_USAGE;
   struct lb_shard shard;
-  uint64_t seed;
+  uint64_t seed = 0;
   int code = find_shard(order, &shard, &seed);
   if (code == 0) code = lb_own_begin(order->args);
   if (code) return code;
