@@ -327,6 +327,7 @@ static bool lacks_servers(const struct lb_cell *cell) {
 
 bool lb_which_survives(const struct lb_cell *cell) {
   struct lb_told told = lb_table_told(cell);
+  if (cell->protocol->traits & LB_TRAIT_UNSAFE) return false; /* it is played only where that shows */
   if (told.verdict == LB_NA && lacks_servers(cell)) return false;
   if (told.source && strcmp(told.source, "fit") == 0)
     return !lacks_guard(cell) && (!cell->predicted || gets_over(cell->prediction.verdict, cell->prediction.rule));

@@ -212,7 +212,7 @@ static const struct lb_topology topologies[] = {
      .keeps = LB_KEEPS_AS_ASKED,
      .other_settings = "pool_mode = session\ndefault_pool_size = 150\n",
      .stands_for = "pg",
-     .facts = "pooled=session",
+
      .start_ms = 300},
     {.name = "pg-pooled-tight",
      .summary = "as pg-pooled, with three server processes for all clients",

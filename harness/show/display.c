@@ -20,8 +20,7 @@ enum { NAMES_MAX = 64 /* of peers */, UNPREDICTED_MAX = 5 };
 static void put_trial(const struct lb_display *d, const struct lb_tally *tally, const struct lb_job_result *result) {
   const struct lb_trial_plan *plan = &result->job->plan;
   const struct lb_outcome *x = &result->outcome;
-  fprintf(d->live.out, "[%zu/%zu] %s: %s", tally->done, tally->wanted, plan->name,
-          lb_verdict_name(x->verdict));
+  fprintf(d->live.out, "[%zu/%zu] %s: %s", tally->done, tally->wanted, plan->name, lb_verdict_name(x->verdict));
   if (plan->scenario->kind == LB_KIND_LOAD && x->grants > 0) fprintf(d->live.out, ", %.0f grants/s", x->grants_per_s);
   if (x->double_holds > 0)
     fprintf(d->live.out, ", %llu double holds, %.1f ms", (unsigned long long)x->double_holds,

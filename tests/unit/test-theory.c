@@ -92,16 +92,16 @@ TEST(what_is_too_long_is_refused) {
   snprintf(expected, sizeof expected, "dir/rules.ini:2: a line of 5016 bytes: expected at most ");
   assert_memory_equal(err.text, expected, strlen(expected));
   at = snprintf(text, sizeof text, "[fire]\n");
-  for (int i = 0; i < 401; i++) at += snprintf(text + at, sizeof text - (size_t)at, "rule = -> safe: cold\n");
-  assert_refused(text, "dir/rules.ini:402: too many rules");
+  for (int i = 0; i < 501; i++) at += snprintf(text + at, sizeof text - (size_t)at, "rule = -> safe: cold\n");
+  assert_refused(text, "dir/rules.ini:502: too many rules");
   at = snprintf(text, sizeof text, "[fire]\n");
-  for (int i = 0; i < 301; i++)
+  for (int i = 0; i < 376; i++)
     at += snprintf(text + at, sizeof text - (size_t)at,
                    "rule = ends=lease ends=lease ends=lease ends=lease -> safe: cold\n");
-  assert_refused(text, "dir/rules.ini:302: too many conditions");
+  assert_refused(text, "dir/rules.ini:377: too many conditions");
   at = 0;
-  for (int i = 0; i < 101; i++) at += snprintf(text + at, sizeof text - (size_t)at, "[fire%d]\nwhat = a\n", i);
-  assert_refused(text, "dir/rules.ini:202: too many attacks");
+  for (int i = 0; i < 201; i++) at += snprintf(text + at, sizeof text - (size_t)at, "[fire%d]\nwhat = a\n", i);
+  assert_refused(text, "dir/rules.ini:402: too many attacks");
 }
 
 TEST(a_name_that_is_no_attack_has_a_nearest) {
