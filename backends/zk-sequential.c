@@ -604,7 +604,7 @@ const struct lb_protocol lb_zk_sequential = {
  *
  * Promises: what zk-sequential promises, of writers; readers hold together. A reader waits for the last writer before
  * it, a writer for whatever stands before it. So neither starves: the order of arrival counts.
- * Assumes, breaks: as zk-sequential. A node that goes says nothing of those before it, so nobody passes the lock on:
+ * Breaks: with what breaks zk-sequential. A node that goes says nothing of those before it, so nobody passes the lock on:
  * a hand-off is one read more, of the list.
  * Source: "Shared Locks" in ZooKeeper Recipes and Solutions.
  */

@@ -8,6 +8,7 @@ and ends: figure.py.
 """
 
 import heapq
+import sys
 
 import figure
 import run_folder
@@ -79,4 +80,4 @@ def make(run_dir, run, _words):
 
 
 if __name__ == "__main__":
-    figure.main("makespan", make)
+    sys.exit(figure.main("makespan", make))

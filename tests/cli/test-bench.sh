@@ -477,7 +477,7 @@ without_matplotlib true 2>/dev/null || no_matplotlib='no user namespaces here, o
 type -P sudo >/dev/null && no_sudo_check='sudo is installed here' || no_sudo_check=$no_namespaces
 type -P clang valgrind >/dev/null || no_sanitizers='no clang or valgrind'
 
-echo 1..38
+echo 1..39
 check help_names_both_commands_and_builds_nothing
 check help_goes_on_to_the_program_once_it_is_built
 check arguments_and_exit_code_pass_unchanged

@@ -158,8 +158,9 @@ def wrong_own():
 def survivors(scenarios, guard, attacks):
     """By the table: safe, or n/a by a rule that does not only lack servers. None where n/a is of the guard, which the table cannot tell."""
     cells, found = table("all"), []
+    unsafe = {key[1] for key, (_, _, reason) in cells.items() if reason.startswith("known to be unsafe")}
     for system in dict.fromkeys(key[1] for key in cells):
-        good = True
+        good = system not in unsafe
         for scenario in scenarios:
             verdict, source, reason = cells[(scenario, system, guard)]
             by = [text.partition("->")[0] for text in attacks.get(source, []) if text.partition(": ")[2] == reason]
