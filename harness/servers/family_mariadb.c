@@ -386,8 +386,8 @@ static int lock_tables(struct lb_cluster *cluster, size_t index, lb_ns deadline)
   static const char *const statements[] = {
       "CREATE DATABASE IF NOT EXISTS lockbench_upgrade",
       "CREATE TABLE IF NOT EXISTS lockbench_upgrade.lockbench_upgrade(n int)",
-      "SET @tables = (SELECT GROUP_CONCAT('`', table_schema, '`.`', table_name, '` WRITE')"
-      " FROM information_schema.tables WHERE table_name LIKE 'lockbench%' AND table_type = 'BASE TABLE')",
+      ("SET @tables = (SELECT GROUP_CONCAT('`', table_schema, '`.`', table_name, '` WRITE')"
+       " FROM information_schema.tables WHERE table_name LIKE 'lockbench%' AND table_type = 'BASE TABLE')"),
       "SET @lock = CONCAT('LOCK TABLES ', @tables)",
       "EXECUTE IMMEDIATE @lock",
   };
