@@ -576,28 +576,25 @@ static uint64_t zk_sequential_seen(struct lb_session *s) { return s->queue.seen;
 /* after-create: the reply has been read, the node stands in the queue, and its place is not known yet. */
 static const char *const zk_sequential_points[] = {"after-create", "before-release", NULL};
 
+/* What both have. */
+#define QUEUE                                                                                                          \
+  .abi = LB_ABI, .facts = "number=log lost=elsewhere lost-release=repeated", .points = zk_sequential_points,           \
+  .midway = "after-create", .session_size = sizeof(struct lb_session), ZK_RUN_HOOKS, .open = zk_sequential_open,       \
+  .try_acquire = zk_sequential_try_acquire, .release = zk_sequential_release, .extend = zk_sequential_extend,          \
+  .wait = zk_sequential_wait, .resolve = zk_sequential_resolve, .holds = zk_sequential_holds,                          \
+  .break_lock = zk_sequential_break, .doubt = zk_sequential_doubt, .proofs = &(const struct lb_proofs) {               \
+    ZK_RUN_PROOFS, .inspect = zk_sequential_inspect, .seen = zk_sequential_seen                                        \
+  }
+#define TRAITS                                                                                                         \
+  LB_TRAIT_OWN_THREADS | LB_TRAIT_SESSION | LB_TRAIT_NEEDS_RATE | LB_TRAIT_FENCED | LB_TRAIT_FIFO | LB_TRAIT_WAKES |   \
+      LB_TRAIT_QUEUES
+
 const struct lb_protocol lb_zk_sequential = {
-    .abi = LB_ABI,
+    QUEUE,
     .name = "zk-sequential",
     .summary = "ZooKeeper's queue of ephemeral sequential nodes, each watching the one before",
-    .facts = "number=log lost=elsewhere lost-release=repeated",
-    .traits = LB_TRAIT_OWN_THREADS | LB_TRAIT_SESSION | LB_TRAIT_NEEDS_RATE | LB_TRAIT_FENCED | LB_TRAIT_FIFO |
-              LB_TRAIT_WAKES | LB_TRAIT_QUEUES,
+    .traits = TRAITS,
     .options = zk_sequential_options,
-    .points = zk_sequential_points,
-    .midway = "after-create",
-    .session_size = sizeof(struct lb_session),
-    ZK_RUN_HOOKS,
-    .open = zk_sequential_open,
-    .try_acquire = zk_sequential_try_acquire,
-    .release = zk_sequential_release,
-    .extend = zk_sequential_extend,
-    .wait = zk_sequential_wait,
-    .resolve = zk_sequential_resolve,
-    .holds = zk_sequential_holds,
-    .break_lock = zk_sequential_break,
-    .doubt = zk_sequential_doubt,
-    .proofs = &(const struct lb_proofs){ZK_RUN_PROOFS, .inspect = zk_sequential_inspect, .seen = zk_sequential_seen},
 };
 
 /* zk-rw - zk-sequential with readers, whose nodes have another name.
@@ -610,24 +607,8 @@ const struct lb_protocol lb_zk_sequential = {
  */
 
 const struct lb_protocol lb_zk_rw = {
-    .abi = LB_ABI,
+    QUEUE,
     .name = "zk-rw",
     .summary = "ZooKeeper's queue of sequential nodes, in which readers wait for writers only",
-    .facts = "number=log lost=elsewhere lost-release=repeated",
-    .traits = LB_TRAIT_OWN_THREADS | LB_TRAIT_SESSION | LB_TRAIT_SHARED | LB_TRAIT_NEEDS_RATE | LB_TRAIT_FENCED |
-              LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES,
-    .points = zk_sequential_points,
-    .midway = "after-create",
-    .session_size = sizeof(struct lb_session),
-    ZK_RUN_HOOKS,
-    .open = zk_sequential_open,
-    .try_acquire = zk_sequential_try_acquire,
-    .release = zk_sequential_release,
-    .extend = zk_sequential_extend,
-    .wait = zk_sequential_wait,
-    .resolve = zk_sequential_resolve,
-    .holds = zk_sequential_holds,
-    .break_lock = zk_sequential_break,
-    .doubt = zk_sequential_doubt,
-    .proofs = &(const struct lb_proofs){ZK_RUN_PROOFS, .inspect = zk_sequential_inspect, .seen = zk_sequential_seen},
+    .traits = TRAITS | LB_TRAIT_SHARED,
 };

@@ -252,6 +252,9 @@ char *lb_own_systems(const char *asked);
 
 /* ---- how long it takes (cli_commands.c) ----------------------------------------------------------- */
 
+/* How long trials took, as scenarios/times.csv says; empty where it cannot be read: lengths are then guessed. Release with
+ * lb_times_clear(). */
+void lb_read_times(struct lb_times *ret);
 /* What this machine has for trials side by side. Takes nearly half a second. */
 struct lb_room lb_room_now(struct lb_jobs jobs);
 /* Estimates what is left to do of a run. If that is more than a few trials, or seconds, says it in one line on stderr.

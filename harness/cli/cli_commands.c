@@ -273,15 +273,19 @@ static bool is_over_soon(const struct lb_tally *tally, const struct lb_estimate 
   return tally->wanted - tally->done <= FEW_TRIALS && e->whole_s <= FEW_S;
 }
 
+void lb_read_times(struct lb_times *ret) {
+  struct lb_error err;
+  char path[4000];
+  snprintf(path, sizeof path, "%s/" LB_SCENARIOS "/times.csv", lb_root());
+  lb_times_read(path, ret, &err);
+}
+
 /* Without the table it is a guess, which is corrected while the run goes on. What is over soon anyway does not wait to
  * know what others want of the machine. */
 static int estimate(const struct lb_tally *tally, struct lb_jobs jobs, struct lb_estimate *ret) {
-  struct lb_error err;
-  char path[4000];
   struct lb_times times;
   struct lb_room room = idle(jobs);
-  snprintf(path, sizeof path, "%s/" LB_SCENARIOS "/times.csv", lb_root());
-  lb_times_read(path, &times, &err);
+  lb_read_times(&times);
   int r = lb_estimate_begin(tally, &times, &room, ret);
   if (r == 0 && !is_over_soon(tally, ret)) {
     room = lb_room_now(jobs);

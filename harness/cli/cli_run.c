@@ -252,11 +252,8 @@ static int take_shards(struct session *s) {
 
 /* Leaves the tally what this shard has to play. */
 static int take_part(struct session *s) {
-  struct lb_error err;
-  char path[4000];
   struct lb_times times;
-  snprintf(path, sizeof path, "%s/" LB_SCENARIOS "/times.csv", lb_root());
-  lb_times_read(path, &times, &err); /* without it, lengths are guessed, and by all shards alike */
+  lb_read_times(&times);
   int r = lb_shard_take(&s->tally, (struct lb_shard){s->info.shard, s->info.shards}, &times);
   lb_times_clear(&times);
   return r < 0 ? lb_error(&s->err, r, "out of memory") : 0;
@@ -270,8 +267,7 @@ static int prepare(struct session *s, const struct lb_plan *plan) {
   int r = lb_run_info_ask(&s->info, plan, s->dir.partial);
   if (r == 0) r = lb_tally_begin(plan, &s->tally);
   if (r < 0) return lb_error(&s->err, r, "out of memory");
-  r = take_part(s);
-  if (r < 0) return r;
+  if (s->info.shards && (r = take_part(s)) < 0) return r;
   r = args->resumed ? lb_journal_resume(&s->journal, s->dir.partial, &s->tally, &s->info, &s->err)
                     : lb_journal_begin(&s->journal, s->dir.partial, plan, &s->info, &s->err);
   if (r == 0 && args->merged) r = take_shards(s);

@@ -60,8 +60,8 @@ void lb_shard_of_engine(struct lb_shard *ret, uint64_t *ret_job) {
 
 struct unit { /* what may not be taken apart */
   const void *bond;
-  size_t first; /* job */
   double s;
+  int shard; /* from 0 */
 };
 
 /* What a job shares with those that it stays together with; NULL = with none. */
@@ -72,56 +72,58 @@ static const void *bond_of(const struct lb_plan *plan, const struct lb_job *job)
   return job->plan.scenario->base;
 }
 
+/* The longest first, else as they stand: the pointers are into one array. */
 static int longer_first(const void *a, const void *b) {
-  const struct unit *x = a, *y = b;
+  const struct unit *x = *(struct unit *const *)a, *y = *(struct unit *const *)b;
   if (x->s != y->s) return x->s < y->s ? 1 : -1;
-  return x->first > y->first ? 1 : -1;
+  return x > y ? 1 : -1;
 }
 
-/* The units of a plan, and of each job its unit: a position in *ret. How many. */
-static size_t find_units(const struct lb_plan *plan, const struct lb_times *times, struct unit *ret, size_t *unit_of) {
+/* The units of a plan, and of each job its own. How many. */
+static size_t find_units(const struct lb_plan *plan, const struct lb_times *times, struct unit *ret,
+                         struct unit **unit_of) {
   size_t count = 0;
   for (size_t i = 0; i < plan->job_count; i++) {
     const struct lb_job *job = &plan->jobs[i];
     const void *bond = bond_of(plan, job);
     size_t u = bond ? 0 : count;
     while (u < count && ret[u].bond != bond) u++;
-    if (u == count) ret[count++] = (struct unit){.bond = bond, .first = i};
+    if (u == count) ret[count++] = (struct unit){.bond = bond};
     struct lb_took took = lb_times_find(times, &job->plan);
     ret[u].s += took.start_s + took.rest_s;
-    unit_of[i] = u;
+    unit_of[i] = &ret[u];
   }
   return count;
 }
 
-/* By the first job of a unit: its shard, from 0. */
-static void deal(struct unit *units, size_t count, int shards, double *busy, int *ret) {
-  qsort(units, count, sizeof *units, longer_first);
+static void deal(struct unit **longest, size_t count, int shards, double *busy) {
+  qsort(longest, count, sizeof(struct unit *), longer_first);
   for (size_t u = 0; u < count; u++) {
     int least = 0;
     for (int k = 1; k < shards; k++)
       if (busy[k] < busy[least]) least = k;
-    busy[least] += units[u].s;
-    ret[units[u].first] = least;
+    busy[least] += longest[u]->s;
+    longest[u]->shard = least;
   }
 }
 
 int lb_shard_take(struct lb_tally *tally, struct lb_shard shard, const struct lb_times *times) {
   const struct lb_plan *plan = tally->plan;
-  size_t n = plan->job_count + 1, *first_of = calloc(n, sizeof *first_of);
-  struct unit *units = calloc(n, sizeof *units);
-  double *busy = calloc((size_t)shard.of + 1, sizeof *busy);
-  int *shard_of = calloc(n, sizeof *shard_of), r = first_of && units && busy && shard_of ? 0 : -ENOMEM;
-  if (r == 0 && shard.of > 0) {
-    size_t count = find_units(plan, times, units, first_of);
-    for (size_t i = 0; i < plan->job_count; i++) first_of[i] = units[first_of[i]].first;
-    deal(units, count, shard.of, busy, shard_of);
+  size_t n = plan->job_count + 1;
+  struct unit *units = calloc(n, sizeof *units), **unit_of = calloc(n, sizeof *unit_of),
+              **longest = calloc(n, sizeof *longest);
+  double *busy = calloc((size_t)shard.of, sizeof *busy);
+  int r = units && unit_of && longest && busy ? 0 : -ENOMEM;
+  if (r == 0) {
+    size_t count = find_units(plan, times, units, unit_of);
+    for (size_t u = 0; u < count; u++) longest[u] = &units[u];
+    deal(longest, count, shard.of, busy);
     tally->wanted = 0;
     for (size_t i = 0; i < plan->job_count; i++) {
-      tally->jobs[i].elsewhere = shard_of[first_of[i]] != shard.index - 1;
+      tally->jobs[i].elsewhere = unit_of[i]->shard != shard.index - 1;
       tally->wanted += !tally->jobs[i].elsewhere;
     }
   }
-  free(first_of), free(units), free(busy), free(shard_of);
+  free(units), free(unit_of), free(longest), free(busy);
   return r;
 }

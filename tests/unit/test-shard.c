@@ -115,13 +115,14 @@ TEST(the_parts_are_the_plan) {
   assert_true(most - least <= 9); /* what measures is long, but short beside a timeline */
 }
 
-TEST(without_shards_all_is_played_here) {
+TEST(one_shard_of_one_plays_all) {
   static struct lb_job jobs[JOBS];
   static const struct lb_times none;
   struct lb_plan plan = plan_of(jobs);
   struct lb_tally tally;
   assert_int_equal(lb_tally_begin(&plan, &tally), 0);
-  assert_int_equal(lb_shard_take(&tally, (struct lb_shard){0}, &none), 0);
+  assert_int_equal(tally.wanted, JOBS);
+  assert_int_equal(lb_shard_take(&tally, (struct lb_shard){1, 1}, &none), 0);
   assert_int_equal(tally.wanted, JOBS);
   for (size_t i = 0; i < JOBS; i++) assert_false(tally.jobs[i].elsewhere);
   lb_tally_clear(&tally);
