@@ -30,6 +30,7 @@
  * What can be known of a request whose reply never came, stands in redis_session.h.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "redis_key.h"
@@ -71,6 +72,13 @@ static int token_resolve(struct lb_session *s, const struct lb_lock *lock, struc
 static int redis_key_wait(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   (void)grant;
   return redis_ear_wait(&redis_key(s)->ear, &redis_key(s)->redis, lock->key, REDIS_EAR_MS, true, deadline);
+}
+
+/* PEXPIRE if the token in it is ours, in one script. */
+static int redis_key_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  char ttl[REDIS_DECIMAL_MAX];
+  struct redis_command expire = {&redis_expire_if_mine, {lock->key, grant->token, redis_decimal(lock->ttl_ms, ttl)}};
+  return redis_session_extend(&redis_key(s)->redis, expire, lock->ttl_ms, grant, deadline);
 }
 
 const struct lb_protocol lb_redis_token = {
@@ -198,6 +206,11 @@ static int wait_for_replicas(struct lb_session *s, lb_ns deadline) {
   if (!rc && have < wanted)
     rc = lb_fail(redis->env, -ENOLINK, "%d of %d replicas have confirmed it in time", (int)have, (int)wanted);
   return rc;
+}
+
+/* Deletes the key if the token in it is ours, in one script. */
+static int redis_key_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  return redis_key_release_by(s, &redis_delete_if_mine, lock, grant, deadline);
 }
 
 /* The key is ours at the primary. What too few have is taken back, and refused when it is certain that it is gone. */

@@ -35,40 +35,6 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 
 void lb_remove_tree(const char *path) { nftw(path, remove_one, 32, FTW_DEPTH | FTW_PHYS | FTW_MOUNT); }
 
-static int remove_one_empty(const char *path, const struct stat *st, int type, struct FTW *walk) {
-  (void)walk;
-  if (type == FTW_F && st->st_size == 0) unlink(path);
-  if (type == FTW_DP) rmdir(path); /* refused while anything is in it */
-  return 0;
-}
-
-void lb_remove_empty(const char *path) { nftw(path, remove_one_empty, 32, FTW_DEPTH | FTW_PHYS | FTW_MOUNT); }
-
-static int copy_file(const char *from, const char *to) {
-  FILE *out = fopen(to, "wxe");
-  if (!out) return errno == EEXIST ? 0 : -errno;
-  int r = lb_append_file(out, from), closed = lb_close_written(out);
-  return r < 0 ? r : closed;
-}
-
-int lb_link_tree(const char *from, const char *to) {
-  char source[4200], target[4200];
-  struct stat st;
-  DIR *dir = opendir(from);
-  if (!dir) return errno == ENOENT ? 0 : -errno;
-  int r = lb_make_dirs(to);
-  for (struct dirent *entry; r == 0 && (entry = readdir(dir));) {
-    if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
-    snprintf(source, sizeof source, "%s/%s", from, entry->d_name);
-    snprintf(target, sizeof target, "%s/%s", to, entry->d_name);
-    if (lstat(source, &st) < 0) r = -errno;
-    else if (S_ISDIR(st.st_mode)) r = lb_link_tree(source, target);
-    else if (S_ISREG(st.st_mode) && link(source, target) < 0 && errno != EEXIST) r = copy_file(source, target);
-  }
-  closedir(dir);
-  return r;
-}
-
 int lb_close_written(FILE *out) {
   int r = 0;
   if (ferror(out)) r = errno ? -errno : -EIO;

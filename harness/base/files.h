@@ -13,11 +13,6 @@
 int lb_make_dirs(const char *path);
 /* rm -rf of what can be removed; never follows links, never leaves `path`'s file system. */
 void lb_remove_tree(const char *path);
-/* Removes the empty files in a folder, and the folder if nothing is left. */
-void lb_remove_empty(const char *path);
-/* The tree `from` below `to`, which is made if missing: hard links, or copies where that is another file system. A file
- * that is there already stays. 0 (also when there is no `from`) or -errno. */
-int lb_link_tree(const char *from, const char *to);
 /* Closes a stream that was written to; 0, or -errno of anything that went wrong on it since it was
  * opened (a full disk may only show here). */
 int lb_close_written(FILE *out);

@@ -74,8 +74,6 @@ const struct lb_cli_command *lb_cli_command_at(size_t index);
 const struct lb_cli_command *lb_cli_command_find(const char *name);
 /* Of `run` and `suite`, as lines. */
 extern const char lb_exit_codes[];
-/* The help of a command, on stdout. */
-void lb_cli_help_command(const struct lb_cli_command *command);
 /* The help of all. Errors of the stream are not looked for. */
 void lb_cli_help(FILE *out);
 

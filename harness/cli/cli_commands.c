@@ -130,14 +130,6 @@ const struct lb_cli_command *lb_cli_command_find(const char *name) {
   return NULL;
 }
 
-void lb_cli_help_command(const struct lb_cli_command *command) {
-  const char *between = *command->words ? " " : "";
-  printf("%s %s [OPTION]...%s%s\n%s\n\noptions:\n", lb_called(), command->name, between, command->words, command->what);
-  lb_args_help(command->takes, stdout);
-  if (command->more) printf("\n%s", command->more);
-  if (command->takes & LB_ARG_RUN) printf("\n%s", lb_exit_codes);
-}
-
 /* "options of run and suite:", and these. */
 static void put_run_options(FILE *out) {
   const char *between = "\noptions of ";

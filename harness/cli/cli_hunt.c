@@ -17,6 +17,7 @@
 #include "cli.h"
 #include "hunt/tell.h"
 #include "hunt/space.h"
+#include "run/about.h"
 #include "run/rundir.h"
 #include "run/settings.h"
 #include "run/system.h"
@@ -126,6 +127,17 @@ static int say(const struct lb_hunt *h, const struct lb_hunt_order *order, const
   return r < 0 ? lb_complain(LB_EXIT_FAILURE, "%s", err.text) : judge(h);
 }
 
+/* Asks the machine and the servers' programs, before anything is started. Results go to `folder`. */
+static void sitting_begin(struct lb_hunt_sitting *ret, const char *const *argv, int argc,
+                          const struct lb_topology *topology, const char *folder) {
+  struct tm tm = lb_clock_utc();
+  *ret = (struct lb_hunt_sitting){.argv = argv, .argc = argc};
+  strftime(ret->started_utc, sizeof ret->started_utc, "%Y-%m-%dT%H:%M:%SZ", &tm);
+  lb_machine_read(&ret->before, folder);
+  lb_about_namespaces(ret->namespaces, sizeof ret->namespaces);
+  if (lb_topology_version(topology, ret->servers, sizeof ret->servers) != 0) ret->servers[0] = '\0';
+}
+
 static int hunt_one(const struct lb_args *args, const struct lb_system *system, const char *of,
                     const struct lb_rundir *dir, double budget_s, bool head) {
   struct lb_error err = {.text = "out of memory"};
@@ -156,7 +168,7 @@ static int hunt_one(const struct lb_args *args, const struct lb_system *system, 
                                 .tick = show,
                                 .trial = args->verbose ? show_trial : NULL,
                                 .display = &view};
-  lb_hunt_sitting_begin(&sitting, args->argv, args->argc, system->topology, folder);
+  sitting_begin(&sitting, args->argv, args->argc, system->topology, folder);
   int r = lb_hunt_run(&order, &hunt, &err);
   lb_live_hide(&view.live);
   if (r < 0) return lb_complain(r == -EINVAL ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "hunt %s: %s", system->name, err.text);
@@ -213,6 +225,44 @@ static void count_list(const struct lb_system *system, const struct lb_hunt_spac
       system->name, space->count, run, sound, audited, space->count - run - sound);
 }
 
+static int mark_drawn(const struct lb_hunt_space *space, uint64_t seed, bool *ret, size_t *ret_count) {
+  struct lb_hunt_drawn *drawn;
+  size_t count;
+  int r = 0;
+  *ret_count = 0;
+  for (int k = 0; k <= space->faults_max && r == 0; k++) {
+    if ((r = lb_hunt_draw(space, seed, (size_t)k, LB_HUNT_AUDITED, &drawn, &count)) < 0) return r;
+    for (size_t i = 0; i < count; i++) ret[drawn[i].timeline] = true;
+    *ret_count += count;
+    free(drawn);
+  }
+  return r;
+}
+
+static void print(const struct lb_hunt_space *space, const struct lb_hunt_timeline *t, bool drawn, FILE *file) {
+  struct lb_hunt_timeline other;
+  char id[LB_HUNT_ID_MAX];
+  lb_hunt_id(t, id);
+  fprintf(file, "%s\t%s\t%s", id, lb_hunt_regime_name(t->regime),
+          t->pruned == LB_HUNT_RUN ? "run" : lb_hunt_pruned_text(t->pruned));
+  if (lb_hunt_stand_in(&space->system, t, &other)) {
+    lb_hunt_id(&other, id);
+    fprintf(file, "\t%sas %s", drawn ? "audited, " : "", id);
+  }
+  fputc('\n', file);
+}
+
+/* One line per timeline: id, regime, "run" or why not, and of one that is soundly pruned "as ID", with "audited, " in
+ * front if a hunt with this seed runs it all the same. In the order of the space. How many are drawn so, or -ENOMEM. */
+static ptrdiff_t space_print(const struct lb_hunt_space *space, uint64_t seed, FILE *file) {
+  size_t count;
+  bool *drawn = calloc(space->count + 1, sizeof *drawn);
+  int r = drawn ? mark_drawn(space, seed, drawn, &count) : -ENOMEM;
+  for (size_t i = 0; i < space->count && r == 0; i++) print(space, &space->timeline[i], drawn[i], file);
+  free(drawn);
+  return r < 0 ? r : (ptrdiff_t)count;
+}
+
 static int list(const struct lb_args *args, const struct lb_system *systems, int count) {
   struct lb_hunt_space space;
   struct lb_hunt_system system;
@@ -222,7 +272,7 @@ static int list(const struct lb_args *args, const struct lb_system *systems, int
     lb_hunt_system_of(systems[i].protocol, systems[i].topology, &system);
     int r = lb_hunt_space_make(&system, faults_of(args), &switches, &space);
     if (r < 0) return lb_complain(LB_EXIT_FAILURE, "hunt %s: %s", systems[i].name, strerror(-r));
-    ptrdiff_t audited = lb_hunt_space_print(&space, seed_of(args), stdout);
+    ptrdiff_t audited = space_print(&space, seed_of(args), stdout);
     if (audited >= 0) count_list(&systems[i], &space, (size_t)audited);
     lb_hunt_space_clear(&space);
     if (audited < 0) return lb_complain(LB_EXIT_FAILURE, "hunt %s: %s", systems[i].name, strerror((int)-audited));

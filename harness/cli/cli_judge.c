@@ -348,7 +348,7 @@ static void tell_safe(const struct screen *s) {
 }
 
 /* The same exit code, and prints nothing. */
-static int lb_judge_code(const struct lb_judged *judged, const struct lb_tally *tally) {
+static int judge_code(const struct lb_judged *judged, const struct lb_tally *tally) {
   struct screen s = {.judged = judged, .tally = tally};
   count(&s);
   return code_of(&s);
@@ -356,7 +356,7 @@ static int lb_judge_code(const struct lb_judged *judged, const struct lb_tally *
 
 /* At most LB_JUDGE_LINES lines on stdout, the verdict first. Only the command that shows the first violation may be
  * split, or longer than LB_JUDGE_COLUMNS. Returns the exit code of `judge`. `dir` is the results folder. */
-static int lb_judge_tell(const struct lb_judged *judged, const struct lb_tally *tally, const char *dir) {
+static int judge_tell(const struct lb_judged *judged, const struct lb_tally *tally, const char *dir) {
   int lines = 0;
   struct screen s = {.judged = judged, .tally = tally, .dir = dir, .lines = &lines};
   count(&s);
@@ -540,7 +540,7 @@ static int begin(void *data, const struct lb_plan *plan) {
 
 static int tell(void *data, const struct lb_tally *tally, const char *dir) {
   const struct judge *j = data;
-  return j->args->json ? lb_judge_code(&j->judged, tally) : lb_judge_tell(&j->judged, tally, dir);
+  return j->args->json ? judge_code(&j->judged, tally) : judge_tell(&j->judged, tally, dir);
 }
 
 /* As `suite judge`, with this lock for its systems. */

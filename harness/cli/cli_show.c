@@ -412,7 +412,7 @@ static void print(const struct lb_system *system, const struct lb_cost *cost) {
   if (!cost->refuses) puts("It refuses nobody.");
 }
 
-static int lb_cli_cost(const struct lb_args *args) {
+static int cli_cost(const struct lb_args *args) {
   struct lb_system system;
   struct lb_rundir dir;
   struct lb_cost cost;
@@ -441,7 +441,7 @@ int lb_cli_show(const struct lb_args *args) {
   if (args->word_count != 1)
     return lb_complain(LB_EXIT_USAGE, "show: expected one name of a protocol, a topology or a scenario, see `%s list`",
                        lb_called());
-  if (args->cost) return lb_cli_cost(args);
+  if (args->cost) return cli_cost(args);
   const struct lb_protocol *protocol = lb_protocol_find(args->words[0]);
   const struct lb_topology *topology = lb_topology_find(args->words[0]);
   if (args->systems && (protocol || topology))

@@ -34,13 +34,22 @@ static int too_many(const char *command, const char *word) {
   return lb_complain(LB_EXIT_USAGE, "%s: expected nothing more, found '%s'", command, word);
 }
 
+/* The help of a command, on stdout. */
+static void help_of(const struct lb_cli_command *command) {
+  const char *between = *command->words ? " " : "";
+  printf("%s %s [OPTION]...%s%s\n%s\n\noptions:\n", lb_called(), command->name, between, command->words, command->what);
+  lb_args_help(command->takes, stdout);
+  if (command->more) printf("\n%s", command->more);
+  if (command->takes & LB_ARG_RUN) printf("\n%s", lb_exit_codes);
+}
+
 /* `help`, `help COMMAND` */
 static int help(int argc, char **argv) {
   if (argc > 2 && strcmp(argv[0], "help") == 0) return too_many(argv[0], argv[2]);
   if (argc < 2 || strcmp(argv[1], "help") == 0) return lb_cli_help(stdout), LB_EXIT_OK;
   const struct lb_cli_command *command = lb_cli_command_find(argv[1]);
   if (!command) return unknown_command(argv[1]);
-  return lb_cli_help_command(command), LB_EXIT_OK;
+  return help_of(command), LB_EXIT_OK;
 }
 
 /* A stream that we were started without would be the next file that is opened, and our words would be
@@ -77,7 +86,7 @@ static int run_command(int argc, char **argv) {
   int known = lb_load_known(lb_root(), &err);
   if (known < 0) return lb_complain(known == -EINVAL ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "%s", err.text);
   int r = lb_args_parse(argc - 1, argv + 1, command->takes, &args);
-  if (r == LB_WANTS_HELP) return lb_cli_help_command(command), LB_EXIT_OK;
+  if (r == LB_WANTS_HELP) return help_of(command), LB_EXIT_OK;
   return r ? r : command->run(&args);
 }
 

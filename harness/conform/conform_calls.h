@@ -202,14 +202,6 @@ _Noreturn void lb_conform_break(struct lb_conform *c, const char *format, ...) _
 /* Ends the process of the statement: it does not hold. */
 _Noreturn void lb_conform_fail(struct lb_conform *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Shuts down every socket of this process that is connected to one of the target's endpoints, as a
- * cut would. How many. */
-int lb_conform_shutdown_sockets(const struct lb_target *target);
-/* From now on nothing that comes in on these is heard: what is sent still arrives, its answer does not. How many. */
-int lb_conform_deafen_sockets(const struct lb_target *target);
-/* How many packets with data these have sent so far. */
-uint64_t lb_conform_packets_sent(const struct lb_target *target);
-
 /* Runs act(c, number) in a process of its own, whose sessions are all its own, as client "NAME-NUMBER".
  * What fails there fails the statement. Before the first session of this process is open: threads of
  * a library do not survive a fork. */

@@ -8,13 +8,26 @@
 #include "conform_calls.h"
 
 #include <inttypes.h>
+#include <linux/filter.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 /* ---- answers that are lost ---------------------------------------------------------------------- */
 
 enum { LOST_MS = 200, DEFINITE_MS = 10000, RESOLVE_MS = 700, NAP_MS = 20, BRIEF_MS = 400, BRIEF_SESSION_MS = 1000 };
+
+/* A filter that accepts no packet. It stands behind the kernel's TCP, which does not see them either: to
+ * both ends it looks as if they were dropped on the way. */
+static uint64_t deafen(int fd) {
+  struct sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);
+  struct sock_fprog program = {.len = 1, .filter = &nothing};
+  return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) == 0;
+}
+
+/* From now on nothing that comes in on these is heard: what is sent still arrives, its answer does not. How many. */
+static int deafen_sockets(const struct lb_target *target) { return (int)lb_sockets_sum(target, deafen); }
 
 /* The session is connected, and hears nothing on these connections any more. */
 static void connect_and_deafen(struct lb_conform *c, const char *key, struct lb_grant *grant) {
@@ -25,7 +38,7 @@ static void connect_and_deafen(struct lb_conform *c, const char *key, struct lb_
     WANT(LB_OK, lb_conform_try(c, 0, key, &first));
     WANT(LB_OK, lb_conform_release(c, 0, key, &first));
   }
-  lb_conform_deafen_sockets(&c->target);
+  deafen_sockets(&c->target);
 }
 
 /* Called again until it is known, as backend.h says. */
@@ -94,12 +107,19 @@ static void is_true(struct lb_conform *c, const char *key, struct lb_grant *gran
   is_free(c, key);
 }
 
+/* Shut down, not closed: the descriptor stays with its library, which then finds the connection at its end. */
+static uint64_t shut_down(int fd) { return shutdown(fd, SHUT_RDWR) == 0; }
+
+/* Shuts down every socket of this process that is connected to one of the target's endpoints, as a
+ * cut would. How many. */
+static int shutdown_sockets(const struct lb_target *target) { return (int)lb_sockets_sum(target, shut_down); }
+
 static void answer_of_a_try_is_lost(struct lb_conform *c) {
   KEY;
   struct lb_grant a = LB_GRANT_INIT;
   connect_and_deafen(c, key, NULL);
   int r = lb_conform_try_for(c, 0, key, lost_ttl_ms(c), &a, in_ms(LOST_MS));
-  lb_conform_shutdown_sockets(&c->target);
+  shutdown_sockets(&c->target);
   is_true(c, key, &a, r);
 }
 
@@ -109,7 +129,7 @@ static void answer_of_a_release_is_lost(struct lb_conform *c) {
   struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT;
   connect_and_deafen(c, key, &a);
   int r = lb_conform_release_by(c, 0, key, &a, in_ms(LOST_MS));
-  lb_conform_shutdown_sockets(&c->target);
+  shutdown_sockets(&c->target);
   release_until_known(c, key, &a, r);
   WANT(LB_OK, lb_conform_acquire(c, 1, key, &b, SLACK_MS));
   if (has_owner(c)) {
@@ -131,7 +151,7 @@ static void answer_of_an_extension_is_lost(struct lb_conform *c) {
   lb_conform_check(c, r == LB_OK || a.valid_until <= old_end,
                    "expected valid_until not to move out, it did by %.3f ms (extend, first session)",
                    ((double)a.valid_until - (double)old_end) / 1e6);
-  lb_conform_shutdown_sockets(&c->target);
+  shutdown_sockets(&c->target);
   r = ask_until_known(c, key, &a);
   if (r == LB_OK) is_held(c, key);
   if (r == LB_OK) release_until_known(c, key, &a, LB_UNKNOWN);
@@ -145,7 +165,7 @@ static void lost_answer_ends_with_its_lease(struct lb_conform *c) {
   if (has(c, LB_TRAIT_SESSION)) c->config[0].ttl_ms = BRIEF_SESSION_MS;
   connect_and_deafen(c, key, NULL);
   lb_conform_try_for(c, 0, key, BRIEF_MS, &a, in_ms(LOST_MS));
-  lb_conform_shutdown_sockets(&c->target);
+  shutdown_sockets(&c->target);
   if (has(c, LB_TRAIT_SESSION)) lb_conform_hang_up(c, 0);
   WANT(LB_OK, lb_conform_acquire(c, 1, key, &b, BRIEF_MS + SLACK_MS));
   WANT(LB_OK, lb_conform_release(c, 1, key, &b));
@@ -163,7 +183,7 @@ static void true_however_short_the_time(struct lb_conform *c) {
   }
 }
 
-static void cut_here(struct lb_conform *c) { lb_conform_shutdown_sockets(&c->target); }
+static void cut_here(struct lb_conform *c) { shutdown_sockets(&c->target); }
 
 /* When the first session next comes by this point: act(c). NULL = never mind. */
 static void at_point(struct lb_conform *c, const char *point, void (*act)(struct lb_conform *c)) {
@@ -323,7 +343,7 @@ static void asked_after_a_reconnect(struct lb_conform *c) {
   KEY;
   struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT;
   WANT(LB_OK, try_for(c, 0, key, CUT_TTL_MS, &a));
-  lb_conform_shutdown_sockets(&c->target); /* only the first session is open so far */
+  shutdown_sockets(&c->target); /* only the first session is open so far */
   if (ask_until_known(c, key, &a) == LB_OK) {
     WANT(LB_BUSY, lb_conform_try(c, 1, key, &b));
     lb_conform_leave(c, 1, key, &b);
@@ -358,7 +378,7 @@ static void doubts_a_broken_connection(struct lb_conform *c) {
   struct lb_grant a = LB_GRANT_INIT;
   WANT(LB_OK, try_for(c, 0, key, CUT_TTL_MS, &a));
   WANT(LB_OK, lb_conform_doubt(c, 0, key, &a));
-  lb_conform_shutdown_sockets(&c->target);
+  shutdown_sockets(&c->target);
   await_doubt(c, key, &a);
   lb_clock_sleep_until(in_ms(100)); /* time to connect again, for who does so by itself */
   await_doubt(c, key, &a);

@@ -120,29 +120,6 @@ void lb_conform_join(struct lb_conform *c, int64_t ms) {
 
 /* ---- its connections: broken without asking the protocol, as in a network ------------------------- */
 
-/* Shut down, not closed: the descriptor stays with its library, which then finds the connection at its end. */
-static uint64_t shut_down(int fd) { return shutdown(fd, SHUT_RDWR) == 0; }
-
-int lb_conform_shutdown_sockets(const struct lb_target *target) { return (int)lb_sockets_sum(target, shut_down); }
-
-/* A filter that accepts no packet. It stands behind the kernel's TCP, which does not see them either: to
- * both ends it looks as if they were dropped on the way. */
-static uint64_t deafen(int fd) {
-  struct sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);
-  struct sock_fprog program = {.len = 1, .filter = &nothing};
-  return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) == 0;
-}
-
-int lb_conform_deafen_sockets(const struct lb_target *target) { return (int)lb_sockets_sum(target, deafen); }
-
-static uint64_t packets_sent(int fd) {
-  struct tcp_info info = {0};
-  socklen_t size = sizeof info;
-  return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 ? info.tcpi_data_segs_out : 0;
-}
-
-uint64_t lb_conform_packets_sent(const struct lb_target *target) { return lb_sockets_sum(target, packets_sent); }
-
 /* ---- from how it ended to whether it holds -------------------------------------------------------- */
 
 enum { OUTPUT_LINES = 8 };

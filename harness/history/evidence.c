@@ -182,15 +182,6 @@ bool lb_evidence_contested(const struct lb_history *h, bool *ret_asked) {
   return false;
 }
 
-bool lb_evidence_unanswered(const struct lb_history *h) {
-  bool unanswered = false;
-  for (size_t i = 0; i < h->count; i++) {
-    if (h->events[i].kind == LB_EV_FAULT) return false;
-    unanswered |= h->events[i].kind == LB_EV_NOT_RENEWED && h->events[i].check == LB_CHECK_NO_ANSWER;
-  }
-  return unanswered;
-}
-
 bool lb_evidence_observed(const struct lb_history *h, const char *role, bool present) {
   for (size_t n = 0; n < h->count; n++) {
     const struct lb_fact *f = lb_event_fact(h, &h->events[n]);

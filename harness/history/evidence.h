@@ -11,8 +11,6 @@ static inline uint64_t lb_later(uint64_t a, uint64_t b) { return a > b ? a : b; 
 
 /* True if a step observed the key's record as present, or absent, on all hosts of this role. */
 bool lb_evidence_observed(const struct lb_history *history, const char *role, bool present);
-/* True if a renewal got no answer in time although no fault was played: its server stood still with the machine. */
-bool lb_evidence_unanswered(const struct lb_history *history);
 /* True if a client asked for a key while another one held it, or might have, and was answered: refused, or granted
  * later.
  *

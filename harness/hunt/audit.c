@@ -75,9 +75,6 @@ int lb_hunt_draw(const struct lb_hunt_space *space, uint64_t seed, size_t faults
 
 /* ---- the answer -------------------------------------------------------------------------------------------------- */
 
-static const char *const names[LB_HUNT_ANSWER_COUNT] = {"", "same", "other", "unclear", "undecided"};
-const char *lb_hunt_answer_name(enum lb_hunt_answer answer) { return names[answer]; }
-
 struct lb_hunt_count lb_hunt_audit_seen(const struct lb_hunt_audit *a, const struct lb_hunt_journal *hunt,
                                         size_t timeline) {
   struct lb_hunt_count sum = *lb_hunt_seen(hunt, timeline);
@@ -107,12 +104,6 @@ size_t lb_hunt_audit_count(const struct lb_hunt_audit *a, const struct lb_hunt_j
   size_t count = 0;
   for (size_t i = 0; i < a->count; i++) count += lb_hunt_audit_answer(a, hunt, &a->drawn[i]) == answer;
   return count;
-}
-
-void lb_hunt_audit_clear(struct lb_hunt_audit *a) {
-  if (a->journal.file) lb_hunt_journal_close(&a->journal);
-  free(a->drawn);
-  *a = (struct lb_hunt_audit){0};
 }
 
 /* ---- An audit of what a hunt does not run, played: each timeline that was drawn, and who stands for it if the hunt

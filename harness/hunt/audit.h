@@ -20,8 +20,6 @@ enum lb_hunt_answer {
   LB_HUNT_NO_ANSWER, /* one of the two was not decided, or not often enough to say */
   LB_HUNT_ANSWER_COUNT
 };
-/* "", "same", "other", "unclear", "undecided". */
-const char *lb_hunt_answer_name(enum lb_hunt_answer answer);
 
 struct lb_hunt_drawn { /* both as indices of the space */
   size_t timeline, stand_in;
@@ -45,6 +43,5 @@ struct lb_hunt_count lb_hunt_audit_seen(const struct lb_hunt_audit *audit, const
                                         size_t timeline);
 size_t lb_hunt_audit_count(const struct lb_hunt_audit *audit, const struct lb_hunt_journal *hunt,
                            enum lb_hunt_answer answer);
-void lb_hunt_audit_clear(struct lb_hunt_audit *audit);
 
 #endif

@@ -87,8 +87,16 @@ static struct lb_hunt_lab lab_of(struct lb_hunting *g, const char *of, bool play
                               .err = g->err};
 }
 
+/* 0, or -errno if something could not be written. */
+static int lab_close(struct lb_hunt_lab *lab) {
+  int r = 0;
+  for (unsigned i = 0; i < LB_HUNT_WITHOUT_COUNT; i++)
+    if (lab->journal[i].file && lb_hunt_journal_close(&lab->journal[i]) < 0) r = -EIO;
+  return r;
+}
+
 static int close_lab(struct lb_hunting *g, struct lb_hunt_lab *lab, int r) {
-  int closed = lb_hunt_lab_close(lab);
+  int closed = lab_close(lab);
   if (r == -EINTR) g->h->end = LB_HUNT_INTERRUPTED;
   return r < 0 ? r : closed < 0 ? lb_error(g->err, closed, "cannot write %s", g->order->folder) : 0;
 }
@@ -345,9 +353,15 @@ int lb_hunt_run(const struct lb_hunt_order *order, struct lb_hunt *ret, struct l
   return r;
 }
 
+static void audit_clear(struct lb_hunt_audit *a) {
+  if (a->journal.file) lb_hunt_journal_close(&a->journal);
+  free(a->drawn);
+  *a = (struct lb_hunt_audit){0};
+}
+
 void lb_hunt_clear(struct lb_hunt *hunt) {
   if (hunt->journal.file) lb_hunt_journal_close(&hunt->journal);
-  lb_hunt_audit_clear(&hunt->audit);
+  audit_clear(&hunt->audit);
   lb_hunt_sets_clear(&hunt->sets);
   lb_hunt_space_clear(&hunt->space);
 }

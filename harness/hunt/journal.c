@@ -174,14 +174,53 @@ unsigned lb_hunt_violated(const struct lb_hunt_count *count) {
 
 /* ---- subsets ----------------------------------------------------------------------------------------------------- */
 
-enum { PARTS_MAX = LB_HUNT_SUBSETS_MAX + LB_HUNT_FEWER_SETS_MAX };
+enum { FEWER_SETS_MAX = 216, PARTS_MAX = LB_HUNT_SUBSETS_MAX + FEWER_SETS_MAX };
+
+static void sort_faults(struct lb_hunt_timeline *t) {
+  size_t from, to;
+  while (lb_hunt_is_moved(t, &from, &to)) {
+    struct lb_hunt_fault f = t->fault[from];
+    memmove(t->fault + to + 1, t->fault + to, (from - to) * sizeof f);
+    t->fault[to] = f;
+  }
+}
+
+/* What is pruned for a sound reason comes out as a timeline with fewer faults, which is run in any case; but behind the
+ * last reply it is a part like the others. */
+static bool means_something(const struct lb_hunt_space *space, struct lb_hunt_timeline *t) {
+  t->pruned = lb_hunt_prune(&space->system, t);
+  return !lb_hunt_pruned_is_sound(t->pruned) || t->pruned == LB_HUNT_SAME_AS_H;
+}
+
+/* Proper subsets by hosts, too, of the same regime: of its faults some, at least one of them done to fewer hosts. Only
+ * those that mean something there. How many. Choice 0 of a fault is to leave it out, 1 the fault itself, then the fewer
+ * ones. */
+static size_t fewer_sets(const struct lb_hunt_space *space, const struct lb_hunt_timeline *t,
+                         struct lb_hunt_timeline ret[FEWER_SETS_MAX]) {
+  struct lb_hunt_fault fewer[LB_HUNT_FAULTS_MAX][LB_HUNT_FEWER_MAX];
+  size_t choices[LB_HUNT_FAULTS_MAX], all = 1, count = 0;
+  for (size_t i = 0; i < t->fault_count; i++)
+    all *= choices[i] = 2 + lb_hunt_fewer(&space->system, t->fault[i], fewer[i]);
+  for (size_t n = 0; n < all; n++) {
+    struct lb_hunt_timeline part = {.regime = t->regime};
+    bool less = false;
+    for (size_t i = 0, rest = n; i < t->fault_count; rest /= choices[i++]) {
+      size_t choice = rest % choices[i];
+      less |= choice > 1;
+      if (choice > 0) part.fault[part.fault_count++] = choice == 1 ? t->fault[i] : fewer[i][choice - 2];
+    }
+    sort_faults(&part);
+    if (less && means_something(space, &part)) ret[count++] = part;
+  }
+  return count;
+}
 
 /* Proper subsets, of faults and of the hosts to which they are done, as indices of the space. Without a clock that
  * drifts, a part of the regime drift is what it is in the regime long. */
 static size_t subsets(const struct lb_hunt_space *space, size_t timeline, size_t ret[PARTS_MAX]) {
   struct lb_hunt_timeline part[PARTS_MAX];
   size_t count = 0, parts = lb_hunt_subsets(space, &space->timeline[timeline], part);
-  parts += lb_hunt_fewer_sets(space, &space->timeline[timeline], part + parts);
+  parts += fewer_sets(space, &space->timeline[timeline], part + parts);
   for (size_t i = 0; i < parts; i++) {
     ptrdiff_t at = lb_hunt_find(space, &part[i]);
     if (at < 0) part[i].regime = LB_HUNT_LONG, at = lb_hunt_find(space, &part[i]);

@@ -36,6 +36,11 @@ static const struct lb_hunt_drawn *find_drawn(const struct lb_hunt_audit *a, siz
   return NULL;
 }
 
+static const char *const answers[LB_HUNT_ANSWER_COUNT] = {"", "same", "other", "unclear", "undecided"};
+
+/* "", "same", "other", "unclear", "undecided". */
+static const char *answer_name(enum lb_hunt_answer answer) { return answers[answer]; }
+
 /* Of the texts, reasons have commas. */
 static void write_row(const struct lb_hunt *h, size_t i, FILE *out) {
   const struct lb_hunt_timeline *t = &h->space.timeline[i];
@@ -56,7 +61,7 @@ static void write_row(const struct lb_hunt *h, size_t i, FILE *out) {
           t->fault_count, c->of[LB_HUNT_SAFE], c->of[LB_HUNT_LEASE], c->of[LB_HUNT_EXPIRED], c->of[LB_HUNT_DAMAGE],
           c->of[LB_HUNT_NUMBERS], c->of[LB_HUNT_BLOCKED], c->of[LB_HUNT_UNDECIDED], standing_name(h, i),
           *why ? "\"" : "", why, *why ? "\"" : "", lb_hunt_is_core(t) ? "yes" : "no", as,
-          lb_hunt_answer_name(drawn ? lb_hunt_audit_answer(&h->audit, &h->journal, drawn) : LB_HUNT_NOT_DRAWN));
+          answer_name(drawn ? lb_hunt_audit_answer(&h->audit, &h->journal, drawn) : LB_HUNT_NOT_DRAWN));
 }
 
 static int write_table(const struct lb_hunt *h, const char *folder) {
@@ -122,16 +127,6 @@ static const char *end_name(enum lb_hunt_end end) {
   static const char *const names[] = {
       [LB_HUNT_WHOLE] = "whole", [LB_HUNT_OUT_OF_BUDGET] = "out of budget", [LB_HUNT_INTERRUPTED] = "interrupted"};
   return names[end];
-}
-
-void lb_hunt_sitting_begin(struct lb_hunt_sitting *ret, const char *const *argv, int argc,
-                           const struct lb_topology *topology, const char *folder) {
-  struct tm tm = lb_clock_utc();
-  *ret = (struct lb_hunt_sitting){.argv = argv, .argc = argc};
-  strftime(ret->started_utc, sizeof ret->started_utc, "%Y-%m-%dT%H:%M:%SZ", &tm);
-  lb_machine_read(&ret->before, folder);
-  lb_about_namespaces(ret->namespaces, sizeof ret->namespaces);
-  if (lb_topology_version(topology, ret->servers, sizeof ret->servers) != 0) ret->servers[0] = '\0';
 }
 
 /* Those of earlier calls. A file that is none of ours is not added to. */

@@ -499,10 +499,3 @@ int lb_hunt_lab_narrow(struct lb_hunt_lab *lab, struct lb_hunt_sets *sets, ptrdi
   }
   return r == -ETIME ? 0 : r;
 }
-
-int lb_hunt_lab_close(struct lb_hunt_lab *lab) {
-  int r = 0;
-  for (unsigned i = 0; i < LB_HUNT_WITHOUT_COUNT; i++)
-    if (lab->journal[i].file && lb_hunt_journal_close(&lab->journal[i]) < 0) r = -EIO;
-  return r;
-}

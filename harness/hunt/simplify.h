@@ -103,7 +103,5 @@ struct lb_hunt_player lb_hunt_lab_player(struct lb_hunt_lab *lab);
  * break. No journal has these trials. 0, also when the time is over; -EINTR or other -errno with one line in
  * lab->err. */
 int lb_hunt_lab_narrow(struct lb_hunt_lab *lab, struct lb_hunt_sets *sets, ptrdiff_t only);
-/* 0, or -errno if something could not be written. */
-int lb_hunt_lab_close(struct lb_hunt_lab *lab);
 
 #endif

@@ -87,11 +87,6 @@ ptrdiff_t lb_hunt_find(const struct lb_hunt_space *space, const struct lb_hunt_t
 #define LB_HUNT_SUBSETS_MAX 7
 size_t lb_hunt_subsets(const struct lb_hunt_space *space, const struct lb_hunt_timeline *timeline,
                        struct lb_hunt_timeline ret[LB_HUNT_SUBSETS_MAX]);
-/* Proper subsets by hosts, too, of the same regime: of its faults some, at least one of them done to fewer hosts. Only
- * those that mean something there. How many. */
-#define LB_HUNT_FEWER_SETS_MAX 216
-size_t lb_hunt_fewer_sets(const struct lb_hunt_space *space, const struct lb_hunt_timeline *timeline,
-                          struct lb_hunt_timeline ret[LB_HUNT_FEWER_SETS_MAX]);
 /* Servers and clients to which its faults are done. A client that cannot reach some of the servers counts as these; one
  * that reaches none as itself. */
 struct lb_hunt_hosts {
@@ -117,9 +112,5 @@ bool lb_hunt_is_moved(const struct lb_hunt_timeline *timeline, size_t *ret_from,
  * one that is run, or left out by a bound, and where the same would be done twice. */
 bool lb_hunt_stand_in(const struct lb_hunt_system *system, const struct lb_hunt_timeline *timeline,
                       struct lb_hunt_timeline *ret);
-
-/* One line per timeline: id, regime, "run" or why not, and of one that is soundly pruned "as ID", with "audited, " in
- * front if a hunt with this seed runs it all the same. In the order of the space. How many are drawn so, or -ENOMEM. */
-ptrdiff_t lb_hunt_space_print(const struct lb_hunt_space *space, uint64_t seed, FILE *file);
 
 #endif

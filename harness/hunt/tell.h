@@ -36,9 +36,6 @@ struct lb_hunt_sitting {
   char servers[700];    /* their version; empty where they do not say it */
 };
 
-/* Asks the machine and the servers' programs, before anything is started. Results go to `folder`. */
-void lb_hunt_sitting_begin(struct lb_hunt_sitting *ret, const char *const *argv, int argc,
-                           const struct lb_topology *topology, const char *folder);
 /* Adds the sitting to order->folder/hunt.json, behind those that are there. 0, or -errno with one line in err. */
 int lb_hunt_sitting_keep(const struct lb_hunt_sitting *sitting, const struct lb_hunt *hunt,
                          const struct lb_hunt_order *order, struct lb_error *err);

@@ -153,6 +153,16 @@ static int wait_for_links(const struct lb_net *net) {
   return 0;
 }
 
+/* Runs argv[0], looked for in PATH and the sbin folders, in the network namespace of `host` (NULL:
+ * ours), with `input` (at most 64 KiB) as its standard input. 0, and what it printed in
+ * *ret_output, to be freed, unless that is NULL; or -errno with its first line in err. */
+static int tool_run(const struct lb_host *host, char *const argv[], const char *input, char **ret_output,
+                    struct lb_error *err) {
+  struct lb_tool tool;
+  int r = lb_tool_start(host, argv, input, &tool, err);
+  return r < 0 ? r : lb_tool_end(&tool, argv[0], ret_output, err);
+}
+
 /* Links of a network that this process had before: they would go with their namespaces, but later, and the bridge not
  * at all. What is gone already is no error. */
 static void remove_links(size_t count) {
@@ -163,7 +173,7 @@ static void remove_links(size_t count) {
   if (!out) return;
   for (size_t i = 0; i < count; i++) fprintf(out, "link del lbh%zu\n", i);
   fputs("link del lb0\n", out);
-  if (fclose(out) == 0) lb_tool_run(NULL, argv, text, NULL, &err);
+  if (fclose(out) == 0) tool_run(NULL, argv, text, NULL, &err);
   free(text);
 }
 
@@ -182,7 +192,7 @@ static int build_links(struct lb_net *net, struct lb_error *err) {
   char *batch = link_batch(net);
   if (!batch) return lb_error(err, -ENOMEM, "out of memory");
   char *argv[] = {(char *)"ip", (char *)"-batch", (char *)"-", NULL};
-  int r = lb_tool_run(NULL, argv, batch, NULL, err);
+  int r = tool_run(NULL, argv, batch, NULL, err);
   free(batch);
   for (size_t i = 0; r == 0 && i < net->count; i++)
     if ((r = set_host_address(&net->host[i])) < 0) lb_error(err, r, "no address for a host: %s", strerror(-r));
@@ -235,7 +245,7 @@ int lb_net_be_patient(const struct lb_net *net, int64_t late_ms, bool lossy, str
     snprintf(batch, sizeof batch,
              "route replace 10.77.0.0/24 dev eth0 proto kernel scope link src %s rto_min %lldms initcwnd %d\n",
              net->host[i].address, (long long)late_ms + (lossy ? LOSSY_MS : MORE_MS), PACKETS);
-    r = lb_tool_run(&net->host[i], argv, batch, NULL, err);
+    r = tool_run(&net->host[i], argv, batch, NULL, err);
   }
   return r;
 }

@@ -309,18 +309,6 @@ int lb_proc_kill(struct lb_proc *proc) {
   return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL ? 0 : -ESRCH;
 }
 
-int lb_proc_end(struct lb_proc *proc, int sig, uint64_t deadline, int *ret) {
-  if (!lb_proc_alive(proc)) return -ESRCH;
-  int fd = (int)syscall(SYS_pidfd_open, proc->pid, 0);
-  if (fd < 0) return -errno;
-  bool ended = kill(proc->pid, sig) == 0 && lb_proctree_await_end(fd, deadline);
-  close(fd);
-  if (!ended) return -ETIMEDOUT;
-  *ret = lb_proctree_reap(proc->pid);
-  proc->pid = 0;
-  return 0;
-}
-
 /* ---- commands -------------------------------------------------------------------------------- */
 
 /* A pidfd instead of SIGCHLD or a waiting thread: the end of a process is one more thing to poll,
@@ -410,11 +398,4 @@ int lb_tool_end(struct lb_tool *tool, const char *name, char **ret_output, struc
   if (r == 0 && ret_output) *ret_output = output;
   else free(output);
   return r;
-}
-
-int lb_tool_run(const struct lb_host *host, char *const argv[], const char *input, char **ret_output,
-                struct lb_error *err) {
-  struct lb_tool tool;
-  int r = lb_tool_start(host, argv, input, &tool, err);
-  return r < 0 ? r : lb_tool_end(&tool, argv[0], ret_output, err);
 }

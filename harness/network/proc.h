@@ -49,10 +49,6 @@ int lb_proc_run(const struct lb_proc_plan *plan, int64_t timeout_ms, struct lb_e
 int lb_proc_signal(const struct lb_proc *proc, int sig);
 /* True while it runs; reaps it when it has ended. */
 bool lb_proc_alive(struct lb_proc *proc);
-/* Tells its first process alone, by a signal, to end, and waits for that; the rest of its group is ended then. Its
- * status as of waitpid(2) in
- * *ret. 0, -ESRCH: it does not run; -ETIMEDOUT: it does not end, and still runs. */
-int lb_proc_end(struct lb_proc *proc, int sig, uint64_t deadline, int *ret);
 /* SIGKILL to its tree, waits for the end of all of it. 0 = it died by this signal; -ESRCH = it was
  * already gone. */
 int lb_proc_kill(struct lb_proc *proc);
@@ -74,11 +70,5 @@ int lb_tool_start(const struct lb_host *host, char *const argv[], const char *in
                   struct lb_error *err);
 /* Waits for its end. `name` is for err; the rest as of lb_tool_run(). */
 int lb_tool_end(struct lb_tool *tool, const char *name, char **ret_output, struct lb_error *err);
-
-/* Runs argv[0], looked for in PATH and the sbin folders, in the network namespace of `host` (NULL:
- * ours), with `input` (at most 64 KiB) as its standard input. 0, and what it printed in
- * *ret_output, to be freed, unless that is NULL; or -errno with its first line in err. */
-int lb_tool_run(const struct lb_host *host, char *const argv[], const char *input, char **ret_output,
-                struct lb_error *err);
 
 #endif

@@ -127,20 +127,6 @@ static size_t lock_verdict_line(const struct lb_tally *tally, char *line, size_t
   return text.length;
 }
 
-const char *lb_exit_meaning(long long code) {
-  switch (code) {
-    case LB_EXIT_OK: return "every verdict is as expected";
-    case LB_EXIT_FAILURE: return "the harness itself failed";
-    case LB_EXIT_USAGE: return "usage or bad input";
-    case LB_EXIT_UNEXPECTED:
-      return "a verdict differs from the expectation (with --strict: from the prediction), or there is a violation where none is stated";
-    case LB_EXIT_UNDECIDED: return "something stayed undecided";
-    case LB_EXIT_MISSING: return "a needed server or permission is missing, or nothing was asked";
-    case LB_EXIT_STOPPED: return "stopped before its end; what is decided is kept";
-    default: return "unknown";
-  }
-}
-
 /* A run without a trial is no success: whoever named the wrong lock would take it for one. */
 static enum lb_exit nothing_asked(const struct lb_plan *plan, int na, int skipped, char *line, size_t size) {
   char where[120] = "there";

@@ -30,8 +30,6 @@ enum lb_exit {
   LB_EXIT_PIPE = 141,
 };
 
-/* What a code says of a run, in words for a page; "unknown" for a code of another version. */
-const char *lb_exit_meaning(long long code);
 /* The exit code of a finished run, and into `line` the first line of its summary. Of the user's own
  * lock its verdict comes first (lb_lock_verdict()), and so does that of a run of a single system; what was expected
  * comes after it. */

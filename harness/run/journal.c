@@ -5,6 +5,7 @@
  */
 #include "journal.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
@@ -255,6 +256,33 @@ int lb_journal_resume(struct lb_journal *journal, const char *folder, struct lb_
   return r;
 }
 
+static int copy_file(const char *from, const char *to) {
+  FILE *out = fopen(to, "wxe");
+  if (!out) return errno == EEXIST ? 0 : -errno;
+  int r = lb_append_file(out, from), closed = lb_close_written(out);
+  return r < 0 ? r : closed;
+}
+
+/* The tree `from` below `to`, which is made if missing: hard links, or copies where that is another file system. A file
+ * that is there already stays. 0 (also when there is no `from`) or -errno. */
+static int link_tree(const char *from, const char *to) {
+  char source[4200], target[4200];
+  struct stat st;
+  DIR *dir = opendir(from);
+  if (!dir) return errno == ENOENT ? 0 : -errno;
+  int r = lb_make_dirs(to);
+  for (struct dirent *entry; r == 0 && (entry = readdir(dir));) {
+    if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+    snprintf(source, sizeof source, "%s/%s", from, entry->d_name);
+    snprintf(target, sizeof target, "%s/%s", to, entry->d_name);
+    if (lstat(source, &st) < 0) r = -errno;
+    else if (S_ISDIR(st.st_mode)) r = link_tree(source, target);
+    else if (S_ISREG(st.st_mode) && link(source, target) < 0 && errno != EEXIST) r = copy_file(source, target);
+  }
+  closedir(dir);
+  return r;
+}
+
 /* A shard's files are named after its trials, and no other shard has them. */
 static int take_files(const char *from, const char *to) {
   static const char *const folders[] = {"histories", "parts", "faults", "schedules", "logs"};
@@ -263,7 +291,7 @@ static int take_files(const char *from, const char *to) {
   for (size_t i = 0; r == 0 && i < sizeof folders / sizeof *folders; i++) {
     snprintf(source, sizeof source, "%s/%s", from, folders[i]);
     snprintf(target, sizeof target, "%s/%s", to, folders[i]);
-    r = lb_link_tree(source, target);
+    r = link_tree(source, target);
   }
   return r;
 }

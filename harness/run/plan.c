@@ -18,6 +18,7 @@
 #include "fit.h"
 #include "settings.h"
 #include "system.h"
+#include "peers.h"
 
 static bool has_protocol(const struct lb_plan *plan, const char *name) {
   for (size_t i = 0; i < plan->cell_count; i++)
@@ -83,13 +84,38 @@ static int number_reasons(struct lb_plan *plan) {
   return 0;
 }
 
+/* Each name of a group put as its systems. malloc'd. */
+static char *expand_groups(const char *systems) {
+  char *list = NULL, *copy = strdup(systems), *rest = copy;
+  size_t size;
+  FILE *out = open_memstream(&list, &size);
+  const char *between = "";
+  for (char *word; copy && out && (word = strsep(&rest, ","));) {
+    const char *group = lb_group(word);
+    fprintf(out, "%s%s", between, group ? group : word);
+    between = ",";
+  }
+  if (out) fclose(out);
+  free(copy);
+  return list;
+}
+
+/* A list of systems with each name of a group put as its systems, and `peers` as in lb_peers_expand(). malloc'd; NULL =
+ * no memory. */
+static char *systems_expand(const char *systems, bool missing_too) {
+  char *list = expand_groups(systems);
+  char *ret = list ? lb_peers_expand(list, missing_too) : NULL;
+  free(list);
+  return ret;
+}
+
 /* What the steps share. A list of values becomes variants of the scenarios, so the rest knows only settings of one
  * value. */
 static int begin(struct lb_plan_making *m, struct lb_error *err) {
   const struct lb_plan_request *request = m->request;
   *m->plan = (struct lb_plan){.seed = request->seed, .strict = request->strict};
   m->settings = calloc(request->setting_count + 1, sizeof *m->settings);
-  m->systems = request->systems ? lb_systems_expand(request->systems, !request->installed) : NULL;
+  m->systems = request->systems ? systems_expand(request->systems, !request->installed) : NULL;
   m->plan->own_expect = calloc(request->expect_count + 1, sizeof *m->plan->own_expect);
   if (!m->settings || (request->systems && !m->systems) || !m->plan->own_expect) return -ENOMEM;
   if (request->installed && m->systems && !*m->systems) return lb_error(err, -ENXIO, "none of them is installed");

@@ -151,6 +151,30 @@ static int find_lists(const struct lb_plan_request *request, size_t index, struc
   return r;
 }
 
+#define NAME_BYTES_MAX 80 /* of a variant: beside it a file name has a system, a guard and numbers */
+
+/* In the name an option stands without its protocol, which every system of such a run has. */
+static int vary_scenario(struct lb_scenario *scenario, const char *key, const char *value, struct lb_error *err) {
+  const char *dot = strchr(key, '.');
+  char *name = NULL, *varied = NULL;
+  bool named = asprintf(&name, "%s~%s=%s", scenario->name, dot ? dot + 1 : key, value) >= 0;
+  bool told = asprintf(&varied, "%s%s%s=%s", scenario->varied ? scenario->varied : "", scenario->varied ? " " : "", key,
+                       value) >= 0;
+  int r = !named || !told ? -ENOMEM : 0;
+  if (r == 0 && strlen(name) > NAME_BYTES_MAX)
+    r = lb_refuse(err, "-s: the variant '%s' has a name of more than %d bytes", name, NAME_BYTES_MAX);
+  if (r < 0) {
+    if (named) free(name);
+    if (told) free(varied);
+    return r;
+  }
+  free(scenario->name);
+  free(scenario->varied);
+  scenario->name = name;
+  scenario->varied = varied;
+  return 0;
+}
+
 /* Variant number `which` of all combinations; the last list changes fastest. */
 static int load_variant(const struct lb_plan_request *request, size_t index, const struct lists *lists, size_t which,
                         struct lb_scenario *ret, struct lb_error *err) {
@@ -161,7 +185,7 @@ static int load_variant(const struct lb_plan_request *request, size_t index, con
   if (request->own_settings && request->own_settings[index]) r = take_own(ret, request->own_settings[index], NULL, err);
   for (size_t i = 0; r == 0 && i < lists->count; i++) {
     const struct list *list = &lists->of[i];
-    r = lb_scenario_vary(ret, list->key, list->value[which / below[i] % list->count], err);
+    r = vary_scenario(ret, list->key, list->value[which / below[i] % list->count], err);
   }
   if (r < 0) lb_scenario_clear(ret);
   return r;

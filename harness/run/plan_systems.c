@@ -64,9 +64,12 @@ static bool is_elsewhere(const struct lb_expect *expect) {
   return false;
 }
 
+/* True if it is of a foreign lock: KIND:NAME@TOPOLOGY. */
+static bool is_foreign(const struct lb_expect *expect) { return strchr(expect->system, ':') != NULL; }
+
 /* True if a run that names no system runs this one. A foreign lock (KIND:NAME@TOPOLOGY) has to be named, as it has to
  * be installed. */
-static bool adds(const struct lb_expect *expect) { return lb_expect_is_exact(expect) && !lb_expect_is_foreign(expect); }
+static bool adds(const struct lb_expect *expect) { return lb_expect_is_exact(expect) && !is_foreign(expect); }
 
 /* What the scenarios name exactly: of one protocol, or of all (NULL). How many, or negative. */
 static int add_stated(struct systems *list, const char *protocol) {
@@ -180,7 +183,7 @@ static bool is_asked_of(const struct lb_expect *expect, const char *systems) {
 static bool states(const struct lb_plan_making *m, const struct lb_scenario *scenario, enum lb_guard guard) {
   for (size_t i = 0; i < scenario->expect_count; i++) {
     const struct lb_expect *expect = &scenario->expect[i];
-    if (expect->guard == guard && (!lb_expect_is_foreign(expect) || is_asked_of(expect, m->systems))) return true;
+    if (expect->guard == guard && (!is_foreign(expect) || is_asked_of(expect, m->systems))) return true;
   }
   return false;
 }

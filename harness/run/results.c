@@ -400,6 +400,21 @@ static json_t *shard_json(const struct lb_run_info *info) {
   return info->shards ? json_sprintf("%d/%d", info->shard, info->shards) : json_null();
 }
 
+/* What a code says of a run, in words for a page; "unknown" for a code of another version. */
+static const char *exit_meaning(long long code) {
+  switch (code) {
+    case LB_EXIT_OK: return "every verdict is as expected";
+    case LB_EXIT_FAILURE: return "the harness itself failed";
+    case LB_EXIT_USAGE: return "usage or bad input";
+    case LB_EXIT_UNEXPECTED:
+      return "a verdict differs from the expectation (with --strict: from the prediction), or there is a violation where none is stated";
+    case LB_EXIT_UNDECIDED: return "something stayed undecided";
+    case LB_EXIT_MISSING: return "a needed server or permission is missing, or nothing was asked";
+    case LB_EXIT_STOPPED: return "stopped before its end; what is decided is kept";
+    default: return "unknown";
+  }
+}
+
 /* json_pack() takes over what stands under `o`. */
 static json_t *run_json(const struct lb_tally *tally, const struct lb_run_info *info) {
   const struct lb_plan *plan = tally->plan;
@@ -415,7 +430,7 @@ static json_t *run_json(const struct lb_tally *tally, const struct lb_run_info *
       lb_about_machine(&info->before, info->load_after, info->namespaces), "machines", info->machines, "servers",
       servers_json(info), "settings", results_settings(plan), "scenarios", scenarios, "cells", lb_results_cells(tally),
       "control", control_json(tally), "verdict", info->verdict, "lock_verdict", lock_verdict_json(tally), "exit_code",
-      info->exit_code, "exit_meaning", lb_exit_meaning(info->exit_code));
+      info->exit_code, "exit_meaning", exit_meaning(info->exit_code));
 }
 
 static int write_run(const struct lb_tally *tally, const struct lb_run_info *info, const char *dir,

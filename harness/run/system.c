@@ -133,29 +133,6 @@ int lb_groups_load(const char *path, struct lb_error *err) {
   return r < 0 ? lb_refuse(err, "%s: it cannot be read", path) : 0;
 }
 
-/* Each name of a group put as its systems. malloc'd. */
-static char *expand_groups(const char *systems) {
-  char *list = NULL, *copy = strdup(systems), *rest = copy;
-  size_t size;
-  FILE *out = open_memstream(&list, &size);
-  const char *between = "";
-  for (char *word; copy && out && (word = strsep(&rest, ","));) {
-    const char *group = lb_group(word);
-    fprintf(out, "%s%s", between, group ? group : word);
-    between = ",";
-  }
-  if (out) fclose(out);
-  free(copy);
-  return list;
-}
-
-char *lb_systems_expand(const char *systems, bool missing_too) {
-  char *list = expand_groups(systems);
-  char *ret = list ? lb_peers_expand(list, missing_too) : NULL;
-  free(list);
-  return ret;
-}
-
 int lb_load_known(const char *root, struct lb_error *err) {
   char path[4096];
   int r = lb_peers_load(root, err);

@@ -35,8 +35,5 @@ int lb_groups_load(const char *path, struct lb_error *err);
 int lb_load_known(const char *root, struct lb_error *err);
 /* The systems of a group, "a@x,b@y"; NULL = there is no such group. Static. */
 const char *lb_group(const char *name);
-/* A list of systems with each name of a group put as its systems, and `peers` as in lb_peers_expand(). malloc'd; NULL =
- * no memory. */
-char *lb_systems_expand(const char *systems, bool missing_too);
 
 #endif

@@ -18,8 +18,6 @@
 
 #include "base/suggest.h"
 
-#define NAME_BYTES_MAX 80 /* of a variant: beside it a file name has a system, a guard and numbers */
-
 /* ---- text to scenario ------------------------------------------------------------------------ */
 
 /* The name becomes a part of file names that are taken apart at their dots again. */
@@ -224,28 +222,6 @@ bool lb_scenario_varies(const char *name) {
   return key && key->type != LB_KEY_WHOLE_LIST && strcmp(key->name, "trials") != 0;
 }
 
-/* In the name an option stands without its protocol, which every system of such a run has. */
-int lb_scenario_vary(struct lb_scenario *scenario, const char *key, const char *value, struct lb_error *err) {
-  const char *dot = strchr(key, '.');
-  char *name = NULL, *varied = NULL;
-  bool named = asprintf(&name, "%s~%s=%s", scenario->name, dot ? dot + 1 : key, value) >= 0;
-  bool told = asprintf(&varied, "%s%s%s=%s", scenario->varied ? scenario->varied : "", scenario->varied ? " " : "", key,
-                       value) >= 0;
-  int r = !named || !told ? -ENOMEM : 0;
-  if (r == 0 && strlen(name) > NAME_BYTES_MAX)
-    r = lb_refuse(err, "-s: the variant '%s' has a name of more than %d bytes", name, NAME_BYTES_MAX);
-  if (r < 0) {
-    if (named) free(name);
-    if (told) free(varied);
-    return r;
-  }
-  free(scenario->name);
-  free(scenario->varied);
-  scenario->name = name;
-  scenario->varied = varied;
-  return 0;
-}
-
 /* ---- questions ------------------------------------------------------------------------------- */
 
 bool lb_scenario_opens_late(const struct lb_scenario *scenario, int client) {
@@ -314,8 +290,6 @@ static bool is_name(const char *name) {
 }
 
 bool lb_expect_is_exact(const struct lb_expect *expect) { return !strchr(expect->system, '*'); }
-
-bool lb_expect_is_foreign(const struct lb_expect *expect) { return strchr(expect->system, ':') != NULL; }
 
 /* True if its name is or matches that of the system. The guard is not looked at. */
 static bool expect_fits(const struct lb_expect *expect, const char *system) {

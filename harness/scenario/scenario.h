@@ -193,10 +193,6 @@ void lb_scenario_clear(struct lb_scenario *scenario);
 /* True if a run may give this key several values, `-s KEY=VALUE,VALUE`: a variant of the scenario for
  * each. Not of keys that are lists themselves. */
 bool lb_scenario_varies(const char *key);
-/* Makes it the variant of its base that has this value: adds both to `name` and `varied`. The key is
- * not set by it and may be anything, as in "PROTOCOL.OPTION". 0; -EINVAL with one line: the name would
- * be too long to name files; -ENOMEM. */
-int lb_scenario_vary(struct lb_scenario *scenario, const char *key, const char *value, struct lb_error *err);
 /* The expectation for a system under a guard: of the lines that fit it, the most exact; NULL = nothing is expected. */
 const struct lb_expect *lb_scenario_expect(const struct lb_scenario *scenario, const char *system, enum lb_guard guard);
 /* Of a system that stands for another one (`like`): a line that speaks of it and not of the other one, else what is
@@ -209,8 +205,6 @@ bool lb_scenario_asks(const struct lb_scenario *scenario, const char *system);
 bool lb_scenario_asks_under(const struct lb_scenario *scenario, enum lb_guard guard);
 /* True if it names one system; else `*` is in its name. */
 bool lb_expect_is_exact(const struct lb_expect *expect);
-/* True if it is of a foreign lock: KIND:NAME@TOPOLOGY. */
-bool lb_expect_is_foreign(const struct lb_expect *expect);
 /* True if this client, from 1, has no session until a step of the timeline opens it. */
 bool lb_scenario_opens_late(const struct lb_scenario *scenario, int client);
 /* True if some step or fault needs it: hosts with links of their own (LB_NEED_NETWORK), clocks that

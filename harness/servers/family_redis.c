@@ -140,7 +140,7 @@ int lb_redis_requests(struct lb_cluster *cluster, size_t index, lb_ns deadline, 
 }
 
 /* "cmdstat_evalsha:calls=3,usec=..." in a line each. */
-static int lb_redis_counts(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct lb_counts *ret) {
+static int redis_counts(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct lb_counts *ret) {
   redisReply *reply = LB_REDIS_ASK(cluster, index, deadline, "INFO", "commandstats");
   if (!reply) return -EIO;
   for (const char *at = reply->str; at && (at = strstr(at, "cmdstat_")); at++) {
@@ -348,7 +348,7 @@ int lb_redis_free_memory(struct lb_cluster *cluster, size_t index, lb_ns deadlin
 enum { TRIES = 8, VALUE_BYTES = 65536 };
 
 /* lb_family.need_room, and what one that ends says. */
-static int lb_redis_need_room(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+static int redis_need_room(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   static char value[VALUE_BYTES + 1];
   int r = 0;
   memset(value, 'x', VALUE_BYTES);
@@ -403,11 +403,11 @@ const struct lb_family lb_family_redis = {
     .answers = lb_redis_ping,
     .healthy = lb_cluster_all_answer,
     .primary = primary,
-    .need_room = lb_redis_need_room,
+    .need_room = redis_need_room,
     .no_room = LB_REDIS_NO_ROOM,
     .wall_ms = lb_redis_wall_ms,
     .commits = lb_redis_commits,
     .requests = lb_redis_requests,
-    .counts = lb_redis_counts,
+    .counts = redis_counts,
     .version = lb_redis_version,
 };

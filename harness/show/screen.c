@@ -38,20 +38,20 @@ static const struct lb_cell_sum **place(const struct lb_screen_grid *g, size_t s
   return &g->cells[(scenario * g->systems_count + system) * LB_GUARD_COUNT + (size_t)guard];
 }
 
-static void lb_screen_grid_end(struct lb_screen_grid *grid) {
+static void screen_grid_end(struct lb_screen_grid *grid) {
   free(grid->systems);
   free(grid->cells);
   *grid = (struct lb_screen_grid){0};
 }
 
-/* 0 (release with lb_screen_grid_end()) or -ENOMEM. */
-static int lb_screen_grid_begin(const struct lb_tally *tally, struct lb_screen_grid *ret) {
+/* 0 (release with screen_grid_end()) or -ENOMEM. */
+static int screen_grid_begin(const struct lb_tally *tally, struct lb_screen_grid *ret) {
   const struct lb_plan *plan = tally->plan;
   *ret = (struct lb_screen_grid){.tally = tally, .systems = calloc(plan->cell_count + 1, sizeof *ret->systems)};
   for (size_t i = 0; ret->systems && i < plan->cell_count; i++) system_of(ret, plan->cells[i].system);
   if (ret->systems)
     ret->cells = calloc(plan->scenario_count * ret->systems_count * LB_GUARD_COUNT + 1, sizeof *ret->cells);
-  if (!ret->cells) return lb_screen_grid_end(ret), -ENOMEM;
+  if (!ret->cells) return screen_grid_end(ret), -ENOMEM;
   for (size_t i = 0; i < plan->cell_count; i++)
     *place(ret, (size_t)(plan->cells[i].scenario - plan->scenarios), system_of(ret, plan->cells[i].system),
            plan->cells[i].guard) = &tally->cells[i];
@@ -59,22 +59,22 @@ static int lb_screen_grid_begin(const struct lb_tally *tally, struct lb_screen_g
 }
 
 /* NULL = it was not asked for. */
-static const struct lb_cell_sum *lb_screen_at(const struct lb_screen_grid *grid, size_t scenario, size_t system,
-                                              enum lb_guard guard) {
+static const struct lb_cell_sum *screen_at(const struct lb_screen_grid *grid, size_t scenario, size_t system,
+                                           enum lb_guard guard) {
   return *place(grid, scenario, system, guard);
 }
 
 /* The cell that stands for this scenario and system in the table: without a guard, else the first one. NULL = there is
  * none. */
-static const struct lb_cell_sum *lb_screen_cell(const struct lb_screen_grid *grid, size_t scenario, size_t system) {
+static const struct lb_cell_sum *screen_cell(const struct lb_screen_grid *grid, size_t scenario, size_t system) {
   const struct lb_cell_sum *cell = NULL;
   for (int guard = 0; guard < LB_GUARD_COUNT && !cell; guard++)
-    cell = lb_screen_at(grid, scenario, system, (enum lb_guard)guard);
+    cell = screen_at(grid, scenario, system, (enum lb_guard)guard);
   return cell;
 }
 
 /* It is violated, and two held at once. Else what is violated did damage, or numbers repeated. */
-static bool lb_screen_lost(const struct lb_cell_sum *cell) { return cell->violated > 0 && cell->sum.double_holds > 0; }
+static bool screen_lost(const struct lb_cell_sum *cell) { return cell->violated > 0 && cell->sum.double_holds > 0; }
 
 /* ---- the table ------------------------------------------------------------------------------------ */
 
@@ -121,15 +121,15 @@ static double rate_of(const struct lb_tally *tally, const struct lb_cell_sum *ce
 
 static bool is_unexpected(const struct table *t, size_t c, size_t r) {
   for (int guard = 0; guard < LB_GUARD_COUNT; guard++) {
-    const struct lb_cell_sum *cell = lb_screen_at(t->grid, c, r, (enum lb_guard)guard);
+    const struct lb_cell_sum *cell = screen_at(t->grid, c, r, (enum lb_guard)guard);
     if (cell && lb_cell_as_expected(cell) == 0) return true;
   }
   return false;
 }
 
 static bool is_fenced(const struct table *t, size_t c, size_t r) {
-  const struct lb_cell_sum *bare = lb_screen_at(t->grid, c, r, LB_GUARD_NONE),
-                           *fence = lb_screen_at(t->grid, c, r, LB_GUARD_FENCE);
+  const struct lb_cell_sum *bare = screen_at(t->grid, c, r, LB_GUARD_NONE),
+                           *fence = screen_at(t->grid, c, r, LB_GUARD_FENCE);
   return bare && bare->violated && fence && fence->verdict == LB_SAFE;
 }
 
@@ -137,12 +137,12 @@ static const char *word(const struct lb_cell_sum *cell) {
   static const char *const words[] = {
       [LB_SAFE] = "ok",     [LB_VIOLATED] = "LOST", [LB_STUCK] = "stuck", [LB_DELAYED] = "late",  [LB_UNDECIDED] = "?",
       [LB_MIXED] = "mixed", [LB_SKIPPED] = "skip",  [LB_NA] = "-",        [LB_VERDICT_NONE] = "."};
-  return lb_screen_lost(cell) ? "LOST" : cell->violated ? "DATA" : words[cell->verdict];
+  return screen_lost(cell) ? "LOST" : cell->violated ? "DATA" : words[cell->verdict];
 }
 
 /* "" = it was not asked for. */
 static const struct lb_cell_sum *cell_text(const struct table *t, size_t c, size_t r, char *buf, size_t size) {
-  const struct lb_cell_sum *cell = lb_screen_cell(t->grid, c, r);
+  const struct lb_cell_sum *cell = screen_cell(t->grid, c, r);
   char name[32];
   buf[0] = '\0';
   if (!cell) return NULL;
@@ -286,9 +286,9 @@ static void say_legend(const struct table *t, char *ret, size_t size) {
   size_t n = 0;
   for (size_t r = 0; r < t->row_count; r++) {
     for (size_t c = 0; c < t->column_count; c++) {
-      const struct lb_cell_sum *cell = t->columns[c].shown ? lb_screen_cell(t->grid, c, r) : NULL;
+      const struct lb_cell_sum *cell = t->columns[c].shown ? screen_cell(t->grid, c, r) : NULL;
       if (!cell) continue;
-      bool lost = lb_screen_lost(cell), bad = cell->violated && !lost;
+      bool lost = screen_lost(cell), bad = cell->violated && !lost;
       seen |= (lost ? 1u << LB_VIOLATED : bad ? 0 : 1u << cell->verdict) | (cell->undecided ? 1u << LB_UNDECIDED : 0);
       damaged |= bad;
       fenced |= is_fenced(t, c, r);
@@ -329,7 +329,7 @@ static void put_table(struct table *t, size_t lines, size_t width, FILE *out) {
 }
 
 /* Rows are systems, columns are scenarios, with a legend below: at most so many lines. */
-static void lb_screen_table(const struct lb_screen_grid *grid, size_t lines, size_t width, FILE *out) {
+static void screen_table(const struct lb_screen_grid *grid, size_t lines, size_t width, FILE *out) {
   struct table t = {.grid = grid};
   if (find_lines(&t)) put_table(&t, lines, width, out);
   free(t.columns);
@@ -359,12 +359,12 @@ static bool has_failover(const struct lb_scenario *scenario) {
 static struct count count_of(const struct lb_screen_grid *grid, size_t system) {
   struct count count = {0};
   for (size_t s = 0; s < grid->tally->plan->scenario_count; s++) {
-    const struct lb_cell_sum *cell = lb_screen_cell(grid, s, system);
+    const struct lb_cell_sum *cell = screen_cell(grid, s, system);
     if (!cell || !is_lock(cell->cell) || !is_decided(cell)) continue;
     count.asked++;
-    count.lost += lb_screen_lost(cell);
+    count.lost += screen_lost(cell);
     count.stood += cell->verdict == LB_STUCK || cell->verdict == LB_DELAYED;
-    count.failover |= lb_screen_lost(cell) && has_failover(cell->cell->scenario);
+    count.failover |= screen_lost(cell) && has_failover(cell->cell->scenario);
   }
   return count;
 }
@@ -424,7 +424,7 @@ static struct guarded guarded_by(const struct lb_screen_grid *grid, enum lb_guar
   struct guarded g = {0};
   for (size_t s = 0; s < grid->tally->plan->scenario_count; s++) {
     for (size_t i = 0; i < grid->systems_count; i++) {
-      const struct lb_cell_sum *bare = lb_screen_at(grid, s, i, LB_GUARD_NONE), *cell = lb_screen_at(grid, s, i, guard);
+      const struct lb_cell_sum *bare = screen_at(grid, s, i, LB_GUARD_NONE), *cell = screen_at(grid, s, i, guard);
       if (!bare || !cell || !is_lock(cell->cell) || !bare->violated || !is_decided(cell)) continue;
       g.lost++;
       if (!cell->violated) g.kept++;
@@ -582,17 +582,17 @@ static char *below(const struct lb_screen *screen, const struct lb_screen_grid *
 void lb_print_screen(const struct lb_screen *screen, FILE *out) {
   struct lb_screen_grid grid = {0};
   size_t width = least(lb_display_width(out), LB_SCREEN_COLUMNS);
-  int r = lb_screen_grid_begin(screen->tally, &grid);
+  int r = screen_grid_begin(screen->tally, &grid);
   char *first = r == 0 ? above(screen, width) : NULL, *last = r == 0 ? below(screen, &grid, width) : NULL;
   if (first && last) {
     size_t used = screen->after + lines_in(first) + lines_in(last);
     fputs(first, out);
-    lb_screen_table(&grid, used < LB_SCREEN_LINES ? LB_SCREEN_LINES - used : 0, width, out);
+    screen_table(&grid, used < LB_SCREEN_LINES ? LB_SCREEN_LINES - used : 0, width, out);
     fputs(last, out);
   } else {
     fprintf(out, "%s\nno table: out of memory\n", screen->verdict);
   }
   free(first);
   free(last);
-  lb_screen_grid_end(&grid);
+  screen_grid_end(&grid);
 }

@@ -403,16 +403,3 @@ int lb_distance_make(struct lb_stage *s) {
   if (make_far(s, late, &line, &err) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "round_trip_ms: %s", err.text);
   return prove_far(s, line);
 }
-
-void lb_distance_note(struct lb_stage *s) {
-  uint64_t lost = 0;
-  for (const struct lb_line *line = s->net.lines; line; line = line->older) {
-    const struct lb_hist *own = &line->shared->own;
-    for (size_t i = 0; i < line->way_count; i++) lost += atomic_load(&line->seen[i].lost);
-    lb_stage_note(
-        s,
-        "round trip %g ms: the line itself added %.3f ms to each of %llu packets, %.3f ms to one of 100, and lost %llu",
-        s->plan->scenario->round_trip_ms, (double)lb_hist_quantile(own, 0.5) / 1e6, (unsigned long long)own->count,
-        (double)lb_hist_quantile(own, 0.99) / 1e6, (unsigned long long)lost);
-  }
-}

@@ -11,10 +11,12 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <sys/syscall.h>
 
 #include "base/clock.h"
 #include "client/client.h"
 #include "fault.h"
+#include "network/proctree.h"
 #include "servers/disk.h"
 #include "timeline.h"
 
@@ -38,12 +40,27 @@ bool lb_doing_has_said(const struct lb_server *server, long since, const char *w
   return said;
 }
 
+/* Tells its first process alone, by a signal, to end, and waits for that; the rest of its group is ended then. Its
+ * status as of waitpid(2) in
+ * *ret. 0, -ESRCH: it does not run; -ETIMEDOUT: it does not end, and still runs. */
+static int end_group(struct lb_proc *proc, int sig, uint64_t deadline, int *ret) {
+  if (!lb_proc_alive(proc)) return -ESRCH;
+  int fd = (int)syscall(SYS_pidfd_open, proc->pid, 0);
+  if (fd < 0) return -errno;
+  bool ended = kill(proc->pid, sig) == 0 && lb_proctree_await_end(fd, deadline);
+  close(fd);
+  if (!ended) return -ETIMEDOUT;
+  *ret = lb_proctree_reap(proc->pid);
+  proc->pid = 0;
+  return 0;
+}
+
 static int shut_one(struct lb_doing *d, struct lb_server *server) {
   const struct lb_ending *ending = d->s->cluster.topology->family->ending;
   long since = lb_doing_said(server);
   int status = 0;
   if (!ending) return lb_doing_fail(d, "%s: nobody knows how %s is shut down", d->step->text, server->name);
-  if (lb_proc_end(&server->proc, ending->signal, lb_in_ms(END_MS), &status) < 0)
+  if (end_group(&server->proc, ending->signal, lb_in_ms(END_MS), &status) < 0)
     return lb_doing_fail(d, "%s: %s does not run, or does not end", d->step->text, server->name);
   bool as_it_should = ending->by_signal ? WIFSIGNALED(status) && WTERMSIG(status) == ending->signal
                                         : WIFEXITED(status) && WEXITSTATUS(status) == ending->status;
@@ -99,7 +116,7 @@ static int take_out(struct lb_doing *d) {
   int status = 0;
   if (cluster->topology->family->remove(cluster, lb_doing_index(d, 0), lb_in_ms(HAND_OVER_MS)) < 0)
     return lb_doing_fail(d, "%s: %s", d->step->text, cluster->env->err);
-  if (lb_proc_end(&server->proc, SIGTERM, lb_in_ms(END_MS), &status) < 0)
+  if (end_group(&server->proc, SIGTERM, lb_in_ms(END_MS), &status) < 0)
     return lb_doing_fail(d, "%s: %s does not end", d->step->text, server->name);
   lb_stage_note(d->s, "%s is no member any more, and has ended", server->name);
   return 0;

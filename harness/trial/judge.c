@@ -142,13 +142,23 @@ static void decide_stuck(const struct lb_stage *s, const struct lb_in_vain *last
   else decide_closing(s, what, out);
 }
 
+/* True if a renewal got no answer in time although no fault was played: its server stood still with the machine. */
+static bool unanswered_by(const struct lb_history *h) {
+  bool unanswered = false;
+  for (size_t i = 0; i < h->count; i++) {
+    if (h->events[i].kind == LB_EV_FAULT) return false;
+    unanswered |= h->events[i].kind == LB_EV_NOT_RENEWED && h->events[i].check == LB_CHECK_NO_ANSWER;
+  }
+  return unanswered;
+}
+
 /* Exclusion was lost: is that evidence? The doubts come first. */
 static void decide_violation(const struct lb_stage *s, const struct lb_check *check, struct lb_outcome *out) {
   const struct lb_scenario *scenario = s->plan->scenario;
   char role[32];
   lb_role_format(scenario->proof_role, role, sizeof role);
   if (expires(s) && is_stalled(s, out)) decide_stalled(out, "exclusion was lost");
-  else if (lb_evidence_unanswered(&s->history))
+  else if (unanswered_by(&s->history))
     decide(out, LB_UNDECIDED,
            "exclusion was lost, but a renewal got no answer, and no fault was played: the machine stalled");
   else if (scenario->proof_violated && !lb_evidence_observed(&s->history, role, scenario->proof_present))
@@ -206,6 +216,59 @@ static void decide_standstill(const struct lb_stage *s, const struct lb_stats *s
   else decide(out, LB_UNDECIDED, "%s; whether a lease would have ended that is not known", what);
 }
 
+/* So many servers have to be out of a client's reach before none can answer for the lock: all of them, or of servers
+ * that decide each for itself so many that no majority is left. */
+static size_t servers_to_cut_off(const struct lb_stage *s) {
+  size_t count = s->cluster.data_count;
+  return count > 1 && s->target.replicas == 0 ? count - count / 2 : count;
+}
+
+static bool doubt_guard(struct lb_error *why, const char *text) {
+  lb_refuse(why, "%s", text);
+  return false;
+}
+
+static bool resource_was_tested(const struct lb_stage *s, bool held_twice, struct lb_error *why) {
+  if (!held_twice || lb_evidence_refused(&s->history)) return true;
+  return doubt_guard(why, "two clients held at once, and the resource refused none that another one had overtaken: "
+                          "it was not the guard that kept it whole");
+}
+
+static bool checks_were_tested(const struct lb_stage *s, bool held_twice, struct lb_error *why) {
+  const char *names[LB_SERVERS_MAX];
+  uint32_t client;
+  for (size_t i = 0; i < s->cluster.data_count; i++) names[i] = s->cluster.server[i].name;
+  switch (lb_evidence_guard(&s->history, names, s->cluster.data_count, servers_to_cut_off(s), &client)) {
+    case LB_GUARD_WORKED: return true;
+    case LB_GUARD_STOPPED_NOBODY:
+      if (!held_twice) return true;
+      return doubt_guard(why, "two clients held at once, and the guard stopped none that another one had overtaken: "
+                              "it was not the guard that kept the resource whole");
+    case LB_GUARD_NOT_ASKED:
+      return doubt_guard(why, "nobody came to a check of the guard, so it had nothing to decide");
+    case LB_GUARD_NOT_ANSWERED:
+      return doubt_guard(why, "no check of the guard was ever answered, so it protected nothing");
+    case LB_GUARD_STOPPED_UNANSWERED:
+      lb_refuse(why, "the guard stopped %s because nobody answered, though it was not cut off: that is no protection",
+                s->history.clients.name[client]);
+  }
+  return false;
+}
+
+/* False, with a reason in `why`, if the guard of this trial was not tested; the table in premises.c says when. True
+ * without a guard. `held_twice`: two clients held the lock at once, in a timeline. */
+static bool guard_was_tested(const struct lb_stage *s, bool held_twice, struct lb_error *why) {
+  switch (s->plan->guard) {
+    case LB_GUARD_NONE: return true;
+    case LB_GUARD_CLAIM:
+    case LB_GUARD_FENCE: return resource_was_tested(s, held_twice, why);
+    case LB_GUARD_DEADLINE:
+    case LB_GUARD_SIGNAL:
+    case LB_GUARD_RECHECK: return checks_were_tested(s, held_twice, why);
+  }
+  return false;
+}
+
 /* Nothing went wrong: was anything put to the test, on a machine that kept time? */
 static void decide_safe(const struct lb_stage *s, const struct lb_judgement *found, struct lb_outcome *out) {
   const struct lb_scenario *scenario = s->plan->scenario;
@@ -224,7 +287,7 @@ static void decide_safe(const struct lb_stage *s, const struct lb_judgement *fou
     decide(out, LB_UNDECIDED, "%s", doubt.text);
   else if (!is_timeline && found->stats.grants == 0)
     decide(out, LB_UNDECIDED, "nothing was granted while it was measured");
-  else if (!lb_guard_was_tested(s, held_twice, &doubt)) decide(out, LB_UNDECIDED, "%s", doubt.text);
+  else if (!guard_was_tested(s, held_twice, &doubt)) decide(out, LB_UNDECIDED, "%s", doubt.text);
   else if (expires(s) && is_stalled(s, out)) decide_stalled(out, "nothing went wrong");
   else decide(out, LB_SAFE, "%s", "");
 }

@@ -35,10 +35,6 @@ bool lb_premises_observed(const struct lb_scenario *scenario, const struct lb_hi
  * \"client 1 asked and was not granted\", and no step observed it". */
 bool lb_premises_of_safe(const struct lb_scenario *scenario, const struct lb_history *history, struct lb_error *why);
 
-/* False, with a reason in `why`, if the guard of this trial was not tested; the table in premises.c says when. True
- * without a guard. `held_twice`: two clients held the lock at once, in a timeline. */
-bool lb_guard_was_tested(const struct lb_stage *stage, bool held_twice, struct lb_error *why);
-
 /* ---- keep.c ---- */
 
 /* Writes histories/NAME.hist (a timeline's always, another's when it is not safe), and parts/NAME.latency and

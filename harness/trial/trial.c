@@ -13,8 +13,10 @@
 #include "trial.h"
 
 #include <errno.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "campaign.h"
 #include "base/clock.h"
@@ -59,10 +61,20 @@ static int make_log_folder(struct lb_stage *s) {
   return r < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "cannot make the folder of its logs: %s", strerror(-r)) : 0;
 }
 
+static int remove_one_empty(const char *path, const struct stat *st, int type, struct FTW *walk) {
+  (void)walk;
+  if (type == FTW_F && st->st_size == 0) unlink(path);
+  if (type == FTW_DP) rmdir(path); /* refused while anything is in it */
+  return 0;
+}
+
+/* Removes the empty files in a folder, and the folder if nothing is left. */
+static void remove_empty(const char *path) { nftw(path, remove_one_empty, 32, FTW_DEPTH | FTW_PHYS | FTW_MOUNT); }
+
 static void clear_logs(const struct lb_stage *s, bool keep) {
   char path[4000];
   if (log_folder(s, path, sizeof path) < 0) return;
-  if (keep) lb_remove_empty(path); /* without servers, and if clients print nothing, there is nothing to keep */
+  if (keep) remove_empty(path); /* without servers, and if clients print nothing, there is nothing to keep */
   else lb_remove_tree(path);
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/rng.h"
+#include "network/line.h"
 #include "servers/family.h"
 #include "trial.h"
 
@@ -103,11 +104,25 @@ static int64_t ask_since(struct lb_stage *s, counts *count, int64_t before) {
   return now >= before && now >= 0 ? now - before : -1;
 }
 
+/* Records what the line itself added, while it still holds. It ends with the site. */
+static void distance_note(struct lb_stage *s) {
+  uint64_t lost = 0;
+  for (const struct lb_line *line = s->net.lines; line; line = line->older) {
+    const struct lb_hist *own = &line->shared->own;
+    for (size_t i = 0; i < line->way_count; i++) lost += atomic_load(&line->seen[i].lost);
+    lb_stage_note(
+        s,
+        "round trip %g ms: the line itself added %.3f ms to each of %llu packets, %.3f ms to one of 100, and lost %llu",
+        s->plan->scenario->round_trip_ms, (double)lb_hist_quantile(own, 0.5) / 1e6, (unsigned long long)own->count,
+        (double)lb_hist_quantile(own, 0.99) / 1e6, (unsigned long long)lost);
+  }
+}
+
 /* The clients still work while the servers are asked: those that leave a queue because they are told to stop write,
  * too, and are not part of what was measured. */
 int lb_workload_end(struct lb_stage *s) {
   lb_stage_phase(s, LB_PHASE_END);
-  if (s->plan->scenario->apart) lb_distance_note(s);
+  if (s->plan->scenario->apart) distance_note(s);
   s->requests = ask_since(s, lb_cluster_requests, s->requests_before);
   s->commits = ask_since(s, lb_cluster_commits, s->commits_before);
   atomic_store(&s->memory->phase, LB_PHASE_STOP);

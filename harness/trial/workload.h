@@ -54,7 +54,5 @@ int lb_heat_play(struct lb_stage *stage);
 /* fault_line.c: makes all links of a load with `round_trip_ms` late by half of it, once sessions are there, and proves
  * it by a packet on each. */
 int lb_distance_make(struct lb_stage *stage);
-/* Records what the line itself added, while it still holds. It ends with the site. */
-void lb_distance_note(struct lb_stage *stage);
 
 #endif
