@@ -72,7 +72,7 @@ class TrueSourceFails(Exception):
 
 
 def copy_tree(root, to):
-    """What git knows or would add, but for results and the paper."""
+    """What git knows or would add, but for the paper, and of results only what is installed."""
     known = shutil.which("git") and subprocess.run(["git", "-C", root, "ls-files", "-zco", "--exclude-standard"],
                                                    capture_output=True, check=False).stdout
     if known:
@@ -80,7 +80,8 @@ def copy_tree(root, to):
     else:
         names = [os.path.relpath(os.path.join(f, n), root) for f, _, files in os.walk(root) for n in files]
     for name in names:
-        if name.startswith(("results/", "paper/", "build", ".git/")):
+        installed = name.startswith("results/") and name.endswith(("/trials.csv", "SCHEMA.md"))
+        if name.startswith(("results/", "paper/", "build", ".git/")) and not installed:
             continue
         os.makedirs(os.path.dirname(os.path.join(to, name)), exist_ok=True)
         shutil.copy2(os.path.join(root, name), os.path.join(to, name))
