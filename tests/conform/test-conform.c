@@ -123,6 +123,7 @@ static int set_up(void **state) {
   only = NULL;
   return 0;
 }
+EACH(set_up, NULL);
 
 static int set_up_lease(void **state) {
   (void)state;
@@ -289,7 +290,7 @@ static void close_badly(struct lb_session *s) {
 
 /* ---- what is said of them ---------------------------------------------------------------------------------------- */
 
-TEST_WITH(a_good_protocol_holds, set_up, NULL) {
+TEST(a_good_protocol_holds) {
   run();
   for (size_t i = 1; i < result_count; i++) { /* but for the first: the copy is not the one that has the name */
     assert_string_equal(results[i].why, "");
@@ -299,7 +300,7 @@ TEST_WITH(a_good_protocol_holds, set_up, NULL) {
   SAYS("the table is well formed", "expected to find local by its name, found another protocol");
 }
 
-TEST_WITH(what_was_expected_and_what_came, set_up, NULL) {
+TEST(what_was_expected_and_what_came) {
   bad.try_acquire = try_always;
   run();
   SAYS(HELD_LOCK, "expected BUSY from try_acquire, got OK (second session)");
@@ -309,7 +310,7 @@ TEST_WITH(what_was_expected_and_what_came, set_up, NULL) {
   SAYS(FREE_LOCK, "expected OK from try_acquire, got -ECONNREFUSED (first session): no service");
 }
 
-TEST_WITH(a_breach_of_the_contract_in_any_call, set_up, NULL) {
+TEST(a_breach_of_the_contract_in_any_call) {
   bad.try_acquire = try_42;
   run();
   SAYS(FREE_LOCK, "try_acquire answered 42, which is no result of it (first session)");
@@ -321,7 +322,7 @@ TEST_WITH(a_breach_of_the_contract_in_any_call, set_up, NULL) {
   SAYS(FREE_LOCK, "try_acquire answered -EIO and left no text in env->err (first session)");
 }
 
-TEST_WITH(its_output_is_shown_but_not_obeyed, set_up, NULL) {
+TEST(its_output_is_shown_but_not_obeyed) {
   bad.try_acquire = try_with_noise;
   run();
   SAYS(FREE_LOCK,
@@ -330,7 +331,7 @@ TEST_WITH(its_output_is_shown_but_not_obeyed, set_up, NULL) {
                       "line 14\nline 15\nline 16\nline 17\nline 18\nline 19\nline 20\n?[2Jok 1 - everything\n");
 }
 
-TEST_WITH(who_hangs_is_stopped_and_the_rest_not_tried, set_up, NULL) {
+TEST(who_hangs_is_stopped_and_the_rest_not_tried) {
   char expected[100];
   bad.release = release_late;
   run();
@@ -342,7 +343,7 @@ TEST_WITH(who_hangs_is_stopped_and_the_rest_not_tried, set_up, NULL) {
   assert_false(said("two keys do not exclude each other")->holds);
 }
 
-TEST_WITH(who_comes_back_late_is_named, set_up, NULL) {
+TEST(who_comes_back_late_is_named) {
   ONLY(WOKEN, FREE_LOCK);
   bad.wait = wait_late;
   run_on("none", 10 * LIMIT_MS);
@@ -353,7 +354,7 @@ TEST_WITH(who_comes_back_late_is_named, set_up, NULL) {
   SAYS(WOKEN, "expected OK from wait, got TIMEOUT (second session)");
 }
 
-TEST_WITH(a_session_may_hold_for_ever, set_up, NULL) {
+TEST(a_session_may_hold_for_ever) {
   bad.traits = LB_TRAIT_SESSION | LB_TRAIT_FENCED; /* as flock(2) does, which ends with its process */
   bad.extend = extend_nothing;
   run();
@@ -369,11 +370,9 @@ TEST_WITH(a_session_may_hold_for_ever, set_up, NULL) {
   says_with_a_time(VALIDITY, "expected valid_until at most 3000 ms after the latest contact, or LB_NEVER, got ", " ms");
 }
 
-TEST_WITH(a_lock_without_expiry_holds_for_ever, set_up, NULL) {
-  bad.try_acquire = try_until_a_time;
-  run();
-  says_with_a_time(VALIDITY, "expected valid_until = LB_NEVER from a lock without expiry, got ", " ms after asked_at");
-}
+STATES(a_lock_without_expiry_holds_for_ever, bad.try_acquire = try_until_a_time, run(),
+       says_with_a_time(VALIDITY, "expected valid_until = LB_NEVER from a lock without expiry, got ",
+                        " ms after asked_at"));
 
 /* Seen only if the reply takes longer than the drift that a lease is shortened by. */
 TEST_WITH(what_counts_from_the_reply_is_seen, set_up_lease, NULL) {
@@ -391,7 +390,7 @@ TEST_WITH(what_counts_from_the_reply_is_seen, set_up_lease, NULL) {
   SAYS(EXTENDS, "");
 }
 
-TEST_WITH(who_dies_takes_one_statement_along, set_up, NULL) {
+TEST(who_dies_takes_one_statement_along) {
   bad.holds = holds_and_dies;
   run();
   SAYS(CONFIRMS, "it died of SIGTERM inside holds (first session)");
@@ -401,15 +400,12 @@ TEST_WITH(who_dies_takes_one_statement_along, set_up, NULL) {
   SAYS(CONFIRMS, "it ended with exit status 7 inside holds (first session)");
 }
 
-TEST_WITH(a_process_that_ends_badly_does_not_hold, set_up, NULL) {
-  bad.close = close_badly;
-  run();
-  SAYS(FREE_LOCK, "it held, but its process then ended with exit status 23");
-  assert_string_equal(said(FREE_LOCK)->output, "==7==ERROR: LeakSanitizer: detected\n1\n2\n3\n4\n5\n6\n7\n");
-  assert_false(said(FREE_LOCK)->holds);
-}
+STATES(a_process_that_ends_badly_does_not_hold, bad.close = close_badly, run(),
+       SAYS(FREE_LOCK, "it held, but its process then ended with exit status 23"),
+       assert_string_equal(said(FREE_LOCK)->output, "==7==ERROR: LeakSanitizer: detected\n1\n2\n3\n4\n5\n6\n7\n"),
+       assert_false(said(FREE_LOCK)->holds));
 
-TEST_WITH(nothing_outlives_its_statement, set_up, NULL) {
+TEST(nothing_outlives_its_statement) {
   int pipe_fd[2];
   assert_int_equal(pipe2(pipe_fd, 0), 0);
   alive = pipe_fd[1];
@@ -441,7 +437,7 @@ static int doubt_never(struct lb_session *s, const struct lb_lock *lock, const s
   return LB_OK;
 }
 
-TEST_WITH(doubt_has_its_reasons_and_no_time, set_up, NULL) {
+TEST(doubt_has_its_reasons_and_no_time) {
   ONLY(NO_DOUBT, DOUBTS);
   bad.doubt = doubt_1;
   run();
@@ -507,7 +503,7 @@ static int try_numbered(struct lb_session *s, const struct lb_lock *lock, struct
 }
 
 /* Only the verdict of the statement is the flaw that was declared, not whatever else may go wrong in it. */
-TEST_WITH(a_declared_flaw_has_to_show, set_up, NULL) {
+TEST(a_declared_flaw_has_to_show) {
   ONLY(HELD_LOCK, FREE_LOCK);
   static const struct lb_flaw flaws[] = {{HELD_LOCK, "it grants to all", NULL}, {NULL, NULL, NULL}};
   bad.flaws = flaws;
@@ -611,7 +607,7 @@ static int release_holds_only(struct lb_session *s, const struct lb_lock *lock, 
   return grant->valid_until ? good->release(s, lock, grant, deadline) : LB_OK;
 }
 
-TEST_WITH(who_has_no_right_to_the_lock_is_seen_to_get_it, set_up, NULL) {
+TEST(who_has_no_right_to_the_lock_is_seen_to_get_it) {
   ONLY(SIXTEEN);
   bad.try_acquire = try_always;
   run_on("none", 10 * LIMIT_MS);
@@ -636,7 +632,7 @@ TEST_WITH(who_has_no_right_to_the_lock_is_seen_to_get_it, set_up, NULL) {
   SAYS(ONE_HOLD, "expected OK from try_acquire within 3000 ms, got BUSY (second session)");
 }
 
-TEST_WITH(what_a_trait_promises_is_asked, set_up, NULL) {
+TEST(what_a_trait_promises_is_asked) {
   ONLY(DEPTH, FIFO);
   bad.traits |= LB_TRAIT_REENTRANT | LB_TRAIT_FIFO;
   run();
@@ -655,7 +651,7 @@ TEST_WITH(an_extension_that_revives_is_seen, set_up_lease, NULL) {
   SAYS(TOO_LATE, "expected LOST from extend, got OK (first session)");
 }
 
-TEST_WITH(waiters_that_poll_or_stay_are_seen, set_up, NULL) {
+TEST(waiters_that_poll_or_stay_are_seen) {
   ONLY(POLLS, GIVES_UP_WAITING);
   if (lb_topology_missing(lb_topology_find("zk"))) skip();
   good = lb_protocol_find("zk-sequential"), bad = *good;
@@ -774,7 +770,7 @@ static int holds_never(struct lb_session *s, const struct lb_lock *lock, const s
   return LB_LOST;
 }
 
-TEST_WITH(few_locks_and_short_names_are_seen, set_up, NULL) {
+TEST(few_locks_and_short_names_are_seen) {
   ONLY(THOUSAND);
   bad.try_acquire = try_fifty;
   run_on("none", 10 * LIMIT_MS);
@@ -786,7 +782,7 @@ TEST_WITH(few_locks_and_short_names_are_seen, set_up, NULL) {
 }
 
 /* Sanitizers bring a malloc that does not say how much it has given. */
-TEST_WITH(what_is_lost_in_every_cycle_is_seen, set_up, NULL) {
+TEST(what_is_lost_in_every_cycle_is_seen) {
   struct mallinfo2 before = mallinfo2();
   lost = malloc(1000);
   ONLY(LEAKS);
@@ -801,7 +797,7 @@ TEST_WITH(what_is_lost_in_every_cycle_is_seen, set_up, NULL) {
   says_somewhere(LEAKS, " bytes allocated as before ");
 }
 
-TEST_WITH(what_outlives_a_client_is_seen, set_up, NULL) {
+TEST(what_outlives_a_client_is_seen) {
   ONLY(DEAD_CLIENTS);
   bad.traits = LB_TRAIT_LEASED | LB_TRAIT_FENCED; /* without an end of its own */
   bad.try_acquire = try_until_a_time;

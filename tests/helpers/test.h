@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * test.h - a unit test is TEST(what_it_states) { ... }; a file of them needs no list and no main() (test_main.c has it).
- * They run in the order of the file. TEST_WITH() has a function before it and one after it, NULL for none; GROUP(),
- * once in a file, one before all of them and one after. NEEDS() has a function that says what this machine lacks for them,
- * or NULL. A file that has a main() of its own may have no TEST().
+ * They run in the order of the file. STATES(what_it_states, this(), that()) is one in a row. TEST_WITH() has a function
+ * before it and one after it, NULL for none; EACH(), once in a file, those of every test that names no other. GROUP() has
+ * one before all of them and one after. NEEDS() has a function that says what this machine lacks for them, or NULL. A
+ * file that has a main() of its own may have no TEST().
  */
 #ifndef LB_TEST_H
 #define LB_TEST_H
@@ -20,8 +21,9 @@
 #include <cmocka.h>
 
 struct lb_test {
-  struct CMUnitTest test; /* without a name: the functions of GROUP() */
+  struct CMUnitTest test; /* without a name: the functions of GROUP() or EACH() */
   int line;
+  bool each;
   const char *(*missing)(void);
 };
 
@@ -40,6 +42,10 @@ struct lb_test {
   LISTED_AS(once, "", id, set_up, tear_down);                                                                          \
   TEST_BODY(id)
 #define TEST(id) TEST_WITH(id, NULL, NULL)
+#define STATES(id, ...)                                                                                                \
+  TEST_BODY(id) { __VA_ARGS__; }                                                                                       \
+  LB_TEST_ENTRY(id##_once, .test = {#id, id, NULL, NULL, NULL})
+#define EACH(set_up, tear_down) LB_TEST_ENTRY(each, .each = true, .test = {NULL, NULL, set_up, tear_down, NULL})
 #define GROUP(set_up, tear_down) LB_TEST_ENTRY(group, .test = {NULL, NULL, set_up, tear_down, NULL})
 #define NEEDS(function) LB_TEST_ENTRY(needs, .missing = function)
 

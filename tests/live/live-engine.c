@@ -84,6 +84,7 @@ static int tear_down(void **state) {
   free(w);
   return 0;
 }
+EACH(set_up, tear_down);
 
 static void expect(struct world *w, int most, int result, size_t played) {
   int r = lb_engine_run(&w->source, &w->dir, most, &w->err);
@@ -91,27 +92,27 @@ static void expect(struct world *w, int most, int result, size_t played) {
   assert_int_equal(w->ended, played);
 }
 
-TEST_WITH(jobs_are_played_side_by_side_and_each_once, set_up, tear_down) {
+TEST(jobs_are_played_side_by_side_and_each_once) {
   struct world *w = *state;
   expect(w, 2, 0, JOBS);
   assert_int_equal(w->begun, JOBS);
   assert_int_equal(w->most, 2);
 }
 
-TEST_WITH(what_may_be_superfluous_waits_for_what_runs, set_up, tear_down) {
+TEST(what_may_be_superfluous_waits_for_what_runs) {
   struct world *w = *state;
   w->one_by_one = true;
   expect(w, JOBS, 0, JOBS);
   assert_int_equal(w->most, 1);
 }
 
-TEST_WITH(what_is_not_needed_is_not_played, set_up, tear_down) {
+TEST(what_is_not_needed_is_not_played) {
   struct world *w = *state;
   w->enough = 1;
   expect(w, JOBS, 0, 1);
 }
 
-TEST_WITH(an_outcome_can_end_it, set_up, tear_down) {
+TEST(an_outcome_can_end_it) {
   struct world *w = *state;
   w->result = -EPIPE;
   expect(w, 1, -EPIPE, 1);
@@ -128,7 +129,7 @@ static int hear(void *of) {
   return n < 0 ? -EIO : 0;
 }
 
-TEST_WITH(jobs_may_come_in_until_the_end_of_the_input, set_up, tear_down) {
+TEST(jobs_may_come_in_until_the_end_of_the_input) {
   struct world *w = *state;
   assert_int_equal(pipe(w->pipe), 0);
   assert_int_equal(write(w->pipe[1], "12", 2), 2);

@@ -9,6 +9,8 @@
 #include "pg_client.h"
 #include "skip.h"
 
+EACH(open_clients, close_clients);
+
 /* An INSERT of `client` that is given up while the server waits for somebody else's transaction. */
 static struct pg_conn *abandon_insert(struct client *client, const char *key, const char *row_sql,
                                       struct lb_grant *grant) {
@@ -22,7 +24,7 @@ static struct pg_conn *abandon_insert(struct client *client, const char *key, co
   return operator;
 }
 
-TEST_WITH(an_abandoned_insert_stays_unknown_until_it_has_run, open_clients, close_clients) {
+TEST(an_abandoned_insert_stays_unknown_until_it_has_run) {
   struct lb_grant grant;
   struct pg_conn *operator= abandon_insert(&a, "k5", "INSERT INTO lockbench_row VALUES ('k5', 'operator')", &grant);
   assert_int_equal(resolve(&a, "k5", &grant, 200), LB_UNKNOWN);
@@ -35,7 +37,7 @@ TEST_WITH(an_abandoned_insert_stays_unknown_until_it_has_run, open_clients, clos
   assert_int_equal(row(&a, "k5"), 0);
 }
 
-TEST_WITH(an_abandoned_insert_that_lost_is_not_held, open_clients, close_clients) {
+TEST(an_abandoned_insert_that_lost_is_not_held) {
   struct lb_grant grant;
   struct pg_conn *operator= abandon_insert(&a, "k6", "INSERT INTO lockbench_row VALUES ('k6', 'operator')", &grant);
   operator_says(operator, "COMMIT");
@@ -46,7 +48,7 @@ TEST_WITH(an_abandoned_insert_that_lost_is_not_held, open_clients, close_clients
   assert_int_equal(release(&a, "k6", &grant, 1000), LB_OK); /* nothing remains of an attempt that was never granted */
 }
 
-TEST_WITH(release_waits_for_an_abandoned_insert_and_removes_its_row, open_clients, close_clients) {
+TEST(release_waits_for_an_abandoned_insert_and_removes_its_row) {
   struct lb_grant grant;
   struct pg_conn *operator= abandon_insert(&a, "k7", "INSERT INTO lockbench_row VALUES ('k7', 'operator')", &grant);
   assert_int_equal(release(&a, "k7", &grant, 200), LB_UNKNOWN);
@@ -56,7 +58,7 @@ TEST_WITH(release_waits_for_an_abandoned_insert_and_removes_its_row, open_client
   assert_int_equal(row(&a, "k7"), 0);
 }
 
-TEST_WITH(a_release_whose_answer_was_lost_is_done_when_repeated, open_clients, close_clients) {
+TEST(a_release_whose_answer_was_lost_is_done_when_repeated) {
   struct lb_grant grant = LB_GRANT_INIT;
   close_client(&a);
   assert_int_equal(open_client(&a, "a", &target, 60000, 2000), 0);
@@ -95,7 +97,7 @@ static int processes_with(pid_t pid) {
   return count;
 }
 
-TEST_WITH(an_unread_insert_is_unknown_and_never_comes_after_not_held, open_clients, close_clients) {
+TEST(an_unread_insert_is_unknown_and_never_comes_after_not_held) {
   struct lb_grant grant = LB_GRANT_INIT;
   pid_t pid = stop_backend_of_a("k9");
   assert_int_equal(try(&a, "k9", &grant, 200), LB_UNKNOWN);
@@ -110,7 +112,7 @@ TEST_WITH(an_unread_insert_is_unknown_and_never_comes_after_not_held, open_clien
 }
 
 /* As after a cut in which the request got lost: the server process never heard of it, and waits for ever. */
-TEST_WITH(a_server_process_that_waits_for_a_lost_insert_is_ended, open_clients, close_clients) {
+TEST(a_server_process_that_waits_for_a_lost_insert_is_ended) {
   struct lb_grant grant = LB_GRANT_INIT;
   struct pg_conn *idle = operator_open(), *operator= operator_open();
   PGresult *result = NULL;
@@ -126,7 +128,7 @@ TEST_WITH(a_server_process_that_waits_for_a_lost_insert_is_ended, open_clients, 
   pg_close(idle);
 }
 
-TEST_WITH(a_stopped_server_makes_a_try_unknown_in_time, open_clients, close_clients) {
+TEST(a_stopped_server_makes_a_try_unknown_in_time) {
   struct lb_grant grant = LB_GRANT_INIT, other = LB_GRANT_INIT;
   assert_int_equal(try(&a, "k10", &grant, 1000), LB_OK); /* prepares the statement: or else only that would get stuck */
   assert_int_equal(release(&a, "k10", &grant, 1000), LB_OK);
@@ -152,7 +154,7 @@ TEST_WITH(a_stopped_server_makes_a_try_unknown_in_time, open_clients, close_clie
 }
 
 /* A commit that waits for the copy of a standby which is not there: nobody sees the row, and yet it will stand. */
-TEST_WITH(an_insert_that_waits_for_a_standby_is_unknown_and_stands_later, open_clients, close_clients) {
+TEST(an_insert_that_waits_for_a_standby_is_unknown_and_stands_later) {
   struct lb_grant grant, other = LB_GRANT_INIT;
   char key[24];
   int rc = LB_OK;

@@ -770,6 +770,7 @@ static int start_guarded(void **state) {
   if (!guarded.pid) redis_server_start(&guarded, dir, extra);
   return 0;
 }
+EACH(start_guarded, NULL);
 
 /* The same server at all nodes: redlock wants an odd number, and one is odd. */
 static int try_at(const struct lb_protocol *protocol, const char *host, const char *user, const char *password,
@@ -788,7 +789,7 @@ static int try_at(const struct lb_protocol *protocol, const char *host, const ch
   return rc;
 }
 
-TEST_WITH(a_login_by_address_of_either_kind_and_by_name, start_guarded, NULL) {
+TEST(a_login_by_address_of_either_kind_and_by_name) {
   static const struct lb_protocol *const both[] = {&lb_redis_token, &lb_redlock};
   for (size_t i = 0; i < 2; i++) {
     assert_int_equal(try_at(both[i], "127.0.0.1", NULL, "secret", false), LB_OK);
@@ -797,7 +798,7 @@ TEST_WITH(a_login_by_address_of_either_kind_and_by_name, start_guarded, NULL) {
   }
 }
 
-TEST_WITH(a_refused_login_is_told_and_grants_nothing, start_guarded, NULL) {
+TEST(a_refused_login_is_told_and_grants_nothing) {
   assert_int_equal(try_at(&lb_redis_token, has_ipv6() ? "::1" : "127.0.0.1", "locker", "wrong", false), -EACCES);
   assert_non_null(strstr(a.env.base.err, has_ipv6() ? "[::1]:" : "127.0.0.1:"));
   assert_non_null(strstr(a.env.base.err, "WRONGPASS"));
@@ -807,11 +808,10 @@ TEST_WITH(a_refused_login_is_told_and_grants_nothing, start_guarded, NULL) {
   assert_non_null(strstr(a.env.base.err, "WRONGPASS"));
 }
 
-TEST_WITH(encryption_that_cannot_be_had_is_told, start_guarded, NULL) {
-  assert_int_equal(try_at(&lb_redis_token, "127.0.0.1", NULL, "secret", true), -EPROTONOSUPPORT);
-  assert_int_equal(try_at(&lb_redlock, "127.0.0.1", NULL, "secret", true), -EHOSTUNREACH);
-  assert_non_null(strstr(a.env.base.err, "asks for TLS"));
-}
+STATES(encryption_that_cannot_be_had_is_told,
+       assert_int_equal(try_at(&lb_redis_token, "127.0.0.1", NULL, "secret", true), -EPROTONOSUPPORT),
+       assert_int_equal(try_at(&lb_redlock, "127.0.0.1", NULL, "secret", true), -EHOSTUNREACH),
+       assert_non_null(strstr(a.env.base.err, "asks for TLS")));
 
 /* ---- teardown ------------------------------------------------------------------------------------------ */
 

@@ -70,6 +70,7 @@ static int tear_down(void **state) {
   free(w);
   return 0;
 }
+EACH(set_up, tear_down);
 
 /* One trial of each of them, in this order. */
 static void plan(struct world *w, const char *const text[], size_t count) {
@@ -120,25 +121,11 @@ static void play(struct world *w, const char *const text[], size_t count, bool l
   play(w, (const char *const[]){__VA_ARGS__}, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *), last_fresh, \
        expected)
 
-TEST_WITH(timelines_share_their_servers, set_up, tear_down) {
-  PLAY(*state, false, "fresh used used", QUIET, PAUSES, SEES);
-}
-
-TEST_WITH(a_dead_server_is_left_to_nobody, set_up, tear_down) {
-  PLAY(*state, false, "fresh used fresh", QUIET, KILLS, KILLS);
-}
-
-TEST_WITH(a_cut_ends_with_its_timeline, set_up, tear_down) {
-  PLAY(*state, false, "fresh used used", QUIET, CUTS, SEES);
-}
-
-TEST_WITH(what_outlives_its_undo_closes_the_site, set_up, tear_down) {
-  PLAY(*state, false, "fresh used fresh", QUIET, JUMPS, QUIET);
-}
-
-TEST_WITH(who_asks_for_fresh_servers_has_them, set_up, tear_down) {
-  PLAY(*state, true, "fresh used fresh", QUIET, CUTS, SEES);
-}
+STATES(timelines_share_their_servers, PLAY(*state, false, "fresh used used", QUIET, PAUSES, SEES));
+STATES(a_dead_server_is_left_to_nobody, PLAY(*state, false, "fresh used fresh", QUIET, KILLS, KILLS));
+STATES(a_cut_ends_with_its_timeline, PLAY(*state, false, "fresh used used", QUIET, CUTS, SEES));
+STATES(what_outlives_its_undo_closes_the_site, PLAY(*state, false, "fresh used fresh", QUIET, JUMPS, QUIET));
+STATES(who_asks_for_fresh_servers_has_them, PLAY(*state, true, "fresh used fresh", QUIET, CUTS, SEES));
 
 /* Each trial leaves a history: one more than the runner was told of was played for nobody. */
 static void count_histories(void *to, const struct lb_tally *tally, const struct lb_job_result *result) {
@@ -154,7 +141,7 @@ static void count_histories(void *to, const struct lb_tally *tally, const struct
 }
 
 /* There is one place. The worker there plays all of them, and starts servers for the one that wants fresh ones. */
-TEST_WITH(one_place_is_enough, set_up, tear_down) {
+TEST(one_place_is_enough) {
   struct world *w = *state;
   struct lb_tally tally;
   struct lb_progress progress = {.finished = count_histories, .display = w};

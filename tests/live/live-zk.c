@@ -387,12 +387,10 @@ static int try_at(const char *host, const char *user, const char *password, cons
   return rc;
 }
 
-TEST(a_login_opens_what_is_closed_to_others) {
-  guard_folder("/guarded");
-  assert_int_equal(try_at("127.0.0.1", NULL, NULL, "guarded"), -EACCES);
-  assert_int_equal(try_at("127.0.0.1", "locker", "wrong", "guarded"), -EACCES);
-  assert_int_equal(try_at("127.0.0.1", "locker", "word", "guarded"), LB_OK);
-}
+STATES(a_login_opens_what_is_closed_to_others, guard_folder("/guarded"),
+       assert_int_equal(try_at("127.0.0.1", NULL, NULL, "guarded"), -EACCES),
+       assert_int_equal(try_at("127.0.0.1", "locker", "wrong", "guarded"), -EACCES),
+       assert_int_equal(try_at("127.0.0.1", "locker", "word", "guarded"), LB_OK));
 
 TEST(servers_are_found_by_name_and_by_ipv6) {
   assert_int_equal(try_at("localhost", NULL, NULL, "by-name"), LB_OK);
@@ -581,6 +579,7 @@ static int resume_after(void **state) {
   resume_server();
   return 0;
 }
+EACH(NULL, resume_after);
 
 static void assert_took(lb_ns since, uint64_t at_least_ms, uint64_t below_ms) {
   lb_ns took_ms = (lb_clock_ns() - since) / MS;
@@ -599,7 +598,7 @@ static void join_and_watch(struct client *client, struct zk_queue *queue, const 
 }
 
 /* The server stands still while the next one looks: it has to know already. */
-TEST_WITH(who_is_told_that_it_is_the_first_asks_nobody, NULL, resume_after) {
+TEST(who_is_told_that_it_is_the_first_asks_nobody) {
   struct client a, b;
   struct zk_queue queue;
   const char *dir = "/lockbench/told";
@@ -704,7 +703,7 @@ TEST(a_watch_tells_of_a_write_only_on_its_own_connection) {
 
 /* ---- a silent server ----------------------------------------------------------------------------------- */
 
-TEST_WITH(a_silent_server_does_not_stretch_a_deadline, NULL, resume_after) {
+TEST(a_silent_server_does_not_stretch_a_deadline) {
   struct client a, b;
   open_client(&a, 4000), open_client(&b, 4000);
   assert_int_equal(try(&a, "silent", 3000), LB_OK);
@@ -726,7 +725,7 @@ TEST_WITH(a_silent_server_does_not_stretch_a_deadline, NULL, resume_after) {
   close_client(&a);
 }
 
-TEST_WITH(resolving_tells_held_from_not_held, NULL, resume_after) {
+TEST(resolving_tells_held_from_not_held) {
   struct client a, b, c;
   open_client(&a, 4000), open_client(&b, 4000), open_client(&c, 4000);
   use_once(&a, "resolves");
@@ -745,7 +744,7 @@ TEST_WITH(resolving_tells_held_from_not_held, NULL, resume_after) {
   close_client(&a), close_client(&b), close_client(&c);
 }
 
-TEST_WITH(an_unanswered_attempt_goes_on_with_its_own_node, NULL, resume_after) {
+TEST(an_unanswered_attempt_goes_on_with_its_own_node) {
   struct client a, b;
   open_client(&a, 4000), open_client(&b, 4000);
   use_once(&a, "goes-on");
@@ -758,7 +757,7 @@ TEST_WITH(an_unanswered_attempt_goes_on_with_its_own_node, NULL, resume_after) {
   close_client(&a), close_client(&b);
 }
 
-TEST_WITH(an_unanswered_release_is_made_good_at_the_next_contact, NULL, resume_after) {
+TEST(an_unanswered_release_is_made_good_at_the_next_contact) {
   struct client a, b;
   open_client(&a, 4000), open_client(&b, 4000);
   use_once(&a, "made-good");
@@ -773,7 +772,7 @@ TEST_WITH(an_unanswered_release_is_made_good_at_the_next_contact, NULL, resume_a
 }
 
 /* The client asks for nothing more; its library has to do it. */
-TEST_WITH(an_unanswered_release_is_made_good_without_another_call, NULL, resume_after) {
+TEST(an_unanswered_release_is_made_good_without_another_call) {
   struct client a, b;
   open_client(&a, 4000), open_client(&b, 4000);
   use_once(&a, "by-itself");
@@ -799,7 +798,7 @@ TEST(an_unanswered_release_is_made_good_when_the_server_is_back) {
 }
 
 /* What a release could not delete may still stand in the queue as the first, and is about to go. */
-TEST_WITH(what_a_release_left_is_never_granted_again, NULL, resume_after) {
+TEST(what_a_release_left_is_never_granted_again) {
   struct client a;
   struct zk_queue queue;
   const char *dir = "/lockbench/left";
@@ -826,7 +825,7 @@ static bool any_is_doomed(struct zk_queue *queue, const struct lb_grant *grants,
 }
 
 /* By the library's thread alone; one of them is known by the begin of its name only. */
-TEST_WITH(deletions_made_good_in_the_background_are_forgotten, NULL, resume_after) {
+TEST(deletions_made_good_in_the_background_are_forgotten) {
   struct client a, b;
   struct zk_queue queue;
   struct lb_grant grants[8] = {0};
@@ -985,7 +984,7 @@ static int ask_again(struct client *client) {
 }
 
 /* The answer reaches a client that is paused for longer than 2/3 of its session, and for less than a session. */
-TEST_WITH(an_answer_read_too_late_grants_nothing, NULL, resume_after) {
+TEST(an_answer_read_too_late_grants_nothing) {
   struct holder holder;
   start_holder(&holder, "too-late", 1500, ask_again);
   stop_it_while_it_asks(&holder);
@@ -1000,7 +999,7 @@ static int ask_for_own(struct client *client) {
 }
 
 /* The yes reaches a client that stands still until its session has ended and another one holds. */
-TEST_WITH(a_yes_read_too_late_is_no_yes, NULL, resume_after) {
+TEST(a_yes_read_too_late_is_no_yes) {
   struct holder holder;
   struct client b;
   start_holder(&holder, "old-yes", 1500, ask_for_own);

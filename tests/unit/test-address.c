@@ -49,12 +49,13 @@ static int set_up(void **state) {
   waits = 0;
   return 0;
 }
+EACH(set_up, all_have_ended);
 
 static int address(const char *host) {
   return lb_address(&env.base, host, lb_now(&env.base) + 10 * LB_NS_PER_S, found);
 }
 
-TEST_WITH(a_numeric_address_is_as_it_stands_and_nobody_waits, set_up, all_have_ended) {
+TEST(a_numeric_address_is_as_it_stands_and_nobody_waits) {
   static const char *const numeric[] = {"127.0.0.1", "10.77.0.3", "::1", "2001:db8::7"};
   env.base.wait_fds = count_waits;
   for (size_t i = 0; i < sizeof numeric / sizeof *numeric; i++) {
@@ -64,19 +65,17 @@ TEST_WITH(a_numeric_address_is_as_it_stands_and_nobody_waits, set_up, all_have_e
   assert_int_equal(waits, 0);
 }
 
-TEST_WITH(a_name_has_an_address_and_that_of_ipv4_comes_first, set_up, all_have_ended) {
-  assert_int_equal(address("localhost"), 0);
-  assert_string_equal(found, "127.0.0.1");
-}
+STATES(a_name_has_an_address_and_that_of_ipv4_comes_first, assert_int_equal(address("localhost"), 0),
+       assert_string_equal(found, "127.0.0.1"));
 
-TEST_WITH(a_lookup_that_is_not_answered_in_time_is_left, set_up, all_have_ended) {
+TEST(a_lookup_that_is_not_answered_in_time_is_left) {
   env.base.wait_fds = count_waits;
   for (int i = 0; i < 20; i++) assert_int_equal(address("localhost"), -ETIMEDOUT);
   assert_int_equal(waits, 20);
   assert_string_equal(env.base.err, "no address of localhost in time");
 }
 
-TEST_WITH(what_is_no_name_is_refused_with_a_text, set_up, all_have_ended) {
+TEST(what_is_no_name_is_refused_with_a_text) {
   char long_name[300];
   memset(long_name, 'a', sizeof long_name - 1);
   long_name[sizeof long_name - 1] = '\0';

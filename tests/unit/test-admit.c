@@ -29,10 +29,8 @@ static int of_cost(int start_ms, int cores, int most) {
 
 static int together(const char *name, int cores, int most) { return of_cost(cost(name), cores, most); }
 
-TEST(ensembles_start_one_after_the_other) {
-  assert_int_equal(together("zk-x3", 2, 8), 1);
-  assert_int_equal(together("zk-x3", 8, 8), 2);
-}
+STATES(ensembles_start_one_after_the_other, assert_int_equal(together("zk-x3", 2, 8), 1),
+       assert_int_equal(together("zk-x3", 8, 8), 2));
 
 /* A program for each client, as dear as it was measured: fewer of them start at once, by clients and by program. */
 TEST(adapters_cost_their_start) {
@@ -53,11 +51,8 @@ TEST(adapters_cost_their_start) {
   assert_int_equal(of_cost(lb_start_ms(quick, redis, 2), 2, 8), 8);
 }
 
-TEST(small_servers_start_together) {
-  assert_int_equal(together("redis", 2, 8), 8);
-  assert_int_equal(together("none", 1, 8), 8);
-  assert_in_range(together("zk", 2, 8), 2, 3);
-}
+STATES(small_servers_start_together, assert_int_equal(together("redis", 2, 8), 8),
+       assert_int_equal(together("none", 1, 8), 8), assert_in_range(together("zk", 2, 8), 2, 3));
 
 /* More processors never admit less. */
 TEST(the_processors_count) {

@@ -152,6 +152,7 @@ static int tear_down(void **state) {
   lb_remove_tree(world.dir);
   return 0;
 }
+EACH(set_up, tear_down);
 
 /* Somewhat more than a minute, with faults of about two seconds every four. */
 static void scenario(const char *fault) {
@@ -214,7 +215,7 @@ static void assert_time(lb_ns t, lb_ns since_origin) {
 
 /* ---- statements: when -------------------------------------------------------------------------------------------- */
 
-TEST_WITH(each_fault_begins_and_ends_when_the_schedule_says, set_up, tear_down) {
+TEST(each_fault_begins_and_ends_when_the_schedule_says) {
   struct played planned[PLANNED + 1];
   scenario("pause client any");
   assert_int_equal(play(), 0);
@@ -239,7 +240,7 @@ static double seconds(lb_ns ns) {
   return s;
 }
 
-TEST_WITH(a_fault_that_begins_before_the_end_has_its_time_behind_it, set_up, tear_down) {
+TEST(a_fault_that_begins_before_the_end_has_its_time_behind_it) {
   for (int nobody = 0; nobody < 2; nobody++) {
     scenario("pause client any");
     play();
@@ -255,7 +256,7 @@ TEST_WITH(a_fault_that_begins_before_the_end_has_its_time_behind_it, set_up, tea
   }
 }
 
-TEST_WITH(no_fault_begins_at_the_very_end, set_up, tear_down) {
+TEST(no_fault_begins_at_the_very_end) {
   scenario("pause client any");
   play();
   lb_ns begin = world.played[PLANNED - 1].begin - origin;
@@ -266,7 +267,7 @@ TEST_WITH(no_fault_begins_at_the_very_end, set_up, tear_down) {
   assert_int_equal(world.casts, PLANNED - 1);
 }
 
-TEST_WITH(a_fault_that_is_slow_to_begin_lasts_for_half_of_its_length, set_up, tear_down) {
+TEST(a_fault_that_is_slow_to_begin_lasts_for_half_of_its_length) {
   struct played planned[PLANNED + 1];
   scenario("pause client any");
   world.takes = 3 * LB_NS_PER_S; /* as long as the longest one should last */
@@ -276,7 +277,7 @@ TEST_WITH(a_fault_that_is_slow_to_begin_lasts_for_half_of_its_length, set_up, te
   assert_time(world.played[0].end, begun + (planned[0].end - planned[0].begin) / 2);
 }
 
-TEST_WITH(a_fault_that_is_quick_to_begin_is_not_made_longer, set_up, tear_down) {
+TEST(a_fault_that_is_quick_to_begin_is_not_made_longer) {
   struct played planned[PLANNED + 1];
   scenario("pause client any");
   world.takes = 100 * LB_NS_PER_MS;
@@ -285,7 +286,7 @@ TEST_WITH(a_fault_that_is_quick_to_begin_is_not_made_longer, set_up, tear_down) 
   for (size_t i = 0; i < PLANNED; i++) assert_time(world.played[i].end, planned[i].end);
 }
 
-TEST_WITH(when_the_log_is_full_no_further_fault_begins, set_up, tear_down) {
+TEST(when_the_log_is_full_no_further_fault_begins) {
   scenario("pause client any");
   world.full_at = origin + 15 * LB_NS_PER_S;
   assert_int_equal(play(), 0);
@@ -307,7 +308,7 @@ static void assert_counted(void **state, const char *proofs, uint64_t proved, co
   start_again(state);
 }
 
-TEST_WITH(half_of_the_faults_have_to_be_proved, set_up, tear_down) {
+TEST(half_of_the_faults_have_to_be_proved) {
   assert_counted(state, "++++++++++", 10, NULL);
   assert_counted(state, "-+-+-+-+-+", 5, NULL);
   assert_counted(state, "-+-+-+-+--", 4, "4 of 10 faults were proved");
@@ -316,7 +317,7 @@ TEST_WITH(half_of_the_faults_have_to_be_proved, set_up, tear_down) {
 }
 
 /* When the log is full no fault begins: here that is after the third. */
-TEST_WITH(of_an_odd_number_more_than_half_have_to_be_proved, set_up, tear_down) {
+TEST(of_an_odd_number_more_than_half_have_to_be_proved) {
   struct played planned[PLANNED + 1];
   scenario("pause client any");
   play();
@@ -333,7 +334,7 @@ TEST_WITH(of_an_odd_number_more_than_half_have_to_be_proved, set_up, tear_down) 
   }
 }
 
-TEST_WITH(the_only_fault_that_was_tried_has_to_be_proved, set_up, tear_down) {
+TEST(the_only_fault_that_was_tried_has_to_be_proved) {
   scenario("pause client any");
   world.proofs = "-";
   world.full_at = origin + LB_NS_PER_S; /* before the first one ends */
@@ -341,7 +342,7 @@ TEST_WITH(the_only_fault_that_was_tried_has_to_be_proved, set_up, tear_down) {
   assert_string_equal(world.stage.why, "0 of 1 faults were proved");
 }
 
-TEST_WITH(a_fault_that_is_not_proved_is_noted_and_taken_back, set_up, tear_down) {
+TEST(a_fault_that_is_not_proved_is_noted_and_taken_back) {
   const struct lb_log *log = &world.stage.memory->log[CLIENTS];
   scenario("pause client any");
   world.proofs = "+-";
@@ -352,7 +353,7 @@ TEST_WITH(a_fault_that_is_not_proved_is_noted_and_taken_back, set_up, tear_down)
   assert_int_equal(world.out.faults, PLANNED - 1);
 }
 
-TEST_WITH(a_fault_that_hits_nobody_is_noted_waited_for_and_not_counted, set_up, tear_down) {
+TEST(a_fault_that_hits_nobody_is_noted_waited_for_and_not_counted) {
   for (int empty = 0; empty < 2; empty++) {
     scenario("pause client any");
     world.nobody = !empty;
@@ -368,7 +369,7 @@ TEST_WITH(a_fault_that_hits_nobody_is_noted_waited_for_and_not_counted, set_up, 
   }
 }
 
-TEST_WITH(a_system_of_servers_that_no_fault_hit_is_undecided, set_up, tear_down) {
+TEST(a_system_of_servers_that_no_fault_hit_is_undecided) {
   scenario("pause client any");
   world.stage.cluster.data_count = 1;
   world.nobody = true;
@@ -377,24 +378,17 @@ TEST_WITH(a_system_of_servers_that_no_fault_hit_is_undecided, set_up, tear_down)
   assert_string_equal(world.stage.why, "0 of 0 faults were proved");
 }
 
-TEST_WITH(a_system_of_servers_whose_faults_are_proved_is_not_doubted, set_up, tear_down) {
-  scenario("pause client any");
-  world.stage.cluster.data_count = 1;
-  assert_int_equal(play(), 0);
-  assert_int_equal(world.stage.verdict, LB_VERDICT_NONE);
-}
+STATES(a_system_of_servers_whose_faults_are_proved_is_not_doubted, scenario("pause client any"),
+       world.stage.cluster.data_count = 1, assert_int_equal(play(), 0),
+       assert_int_equal(world.stage.verdict, LB_VERDICT_NONE));
 
 /* ---- statements: casts ------------------------------------------------------------------------------------------- */
 
-TEST_WITH(a_cut_has_two_sides, set_up, tear_down) {
-  scenario("cut client 1 from node any");
-  assert_int_equal(play(), 0);
-  assert_int_equal(world.casts, 2 * PLANNED);
-  assert_int_equal(world.played[0].a, 1);
-  assert_int_equal(world.played[0].b, 2);
-}
+STATES(a_cut_has_two_sides, scenario("cut client 1 from node any"), assert_int_equal(play(), 0),
+       assert_int_equal(world.casts, 2 * PLANNED), assert_int_equal(world.played[0].a, 1),
+       assert_int_equal(world.played[0].b, 2));
 
-TEST_WITH(a_cut_without_its_other_side_is_none, set_up, tear_down) {
+TEST(a_cut_without_its_other_side_is_none) {
   for (int empty = 0; empty < 2; empty++) {
     scenario("cut client 1 from node any");
     world.no_other_side = !empty;
@@ -406,22 +400,12 @@ TEST_WITH(a_cut_without_its_other_side_is_none, set_up, tear_down) {
   }
 }
 
-TEST_WITH(a_cut_of_nobody_does_not_ask_for_the_other_side, set_up, tear_down) {
-  scenario("cut client 1 from node any");
-  world.nobody = true;
-  assert_int_equal(play(), 0);
-  assert_int_equal(world.casts, PLANNED);
-}
+STATES(a_cut_of_nobody_does_not_ask_for_the_other_side, scenario("cut client 1 from node any"), world.nobody = true,
+       assert_int_equal(play(), 0), assert_int_equal(world.casts, PLANNED));
+STATES(only_a_cut_needs_another_side, scenario("pause client any"), world.empty[1] = world.no_other_side = true,
+       assert_int_equal(play(), 0), assert_int_equal(world.faults, PLANNED), assert_int_equal(world.played[0].b, 0));
 
-TEST_WITH(only_a_cut_needs_another_side, set_up, tear_down) {
-  scenario("pause client any");
-  world.empty[1] = world.no_other_side = true;
-  assert_int_equal(play(), 0);
-  assert_int_equal(world.faults, PLANNED);
-  assert_int_equal(world.played[0].b, 0);
-}
-
-TEST_WITH(who_is_the_primary_is_asked_anew_for_each_fault, set_up, tear_down) {
+TEST(who_is_the_primary_is_asked_anew_for_each_fault) {
   scenario("pause client any");
   assert_int_equal(play(), 0);
   assert_int_equal(world.stage.primary, 1); /* bound while the last fault was done */
@@ -433,7 +417,7 @@ TEST_WITH(who_is_the_primary_is_asked_anew_for_each_fault, set_up, tear_down) {
 /* Half of the longest fault, the lease and an attempt: what the scenario of this test allows by itself. */
 static lb_ns allowed(void) { return (lb_ns)(3000 + world.scenario.ttl_ms + world.scenario.wait_ms) * LB_NS_PER_MS; }
 
-TEST_WITH(a_lock_that_stands_still_has_its_time_after_the_last_fault, set_up, tear_down) {
+TEST(a_lock_that_stands_still_has_its_time_after_the_last_fault) {
   scenario("pause client any");
   world.stands_still = true;
   world.scenario.progress_ms = 60000;
@@ -443,7 +427,7 @@ TEST_WITH(a_lock_that_stands_still_has_its_time_after_the_last_fault, set_up, te
   assert_int_equal(world.ends, 1);
 }
 
-TEST_WITH(without_a_bound_of_its_own_it_is_what_a_correct_lock_can_need, set_up, tear_down) {
+TEST(without_a_bound_of_its_own_it_is_what_a_correct_lock_can_need) {
   scenario("pause client any");
   world.scenario.ttl_ms = 30000;
   assert_int_equal(lb_scenario_progress_ms(&world.scenario) * LB_NS_PER_MS, allowed());
@@ -455,14 +439,14 @@ TEST_WITH(without_a_bound_of_its_own_it_is_what_a_correct_lock_can_need, set_up,
   assert_int_equal(lb_scenario_progress_ms(&world.scenario) * LB_NS_PER_MS, allowed() + 30 * LB_NS_PER_S);
 }
 
-TEST_WITH(a_lock_that_is_granted_after_the_last_fault_ends_in_time, set_up, tear_down) {
+TEST(a_lock_that_is_granted_after_the_last_fault_ends_in_time) {
   scenario("pause client any");
   world.scenario.progress_ms = 60000;
   assert_int_equal(play(), 0);
   assert_true(world.now < world.played[PLANNED - 1].end + 10 * LB_NS_PER_S);
 }
 
-TEST_WITH(a_control_plays_no_fault, set_up, tear_down) {
+TEST(a_control_plays_no_fault) {
   scenario("pause client any");
   world.scenario.control = true;
   world.stage.cluster.data_count = 1;
@@ -475,7 +459,7 @@ TEST_WITH(a_control_plays_no_fault, set_up, tear_down) {
 
 /* ---- statements: what ends a campaign ---------------------------------------------------------------------------- */
 
-TEST_WITH(a_fault_that_cannot_be_taken_back_ends_the_campaign, set_up, tear_down) {
+TEST(a_fault_that_cannot_be_taken_back_ends_the_campaign) {
   char why[300];
   scenario("pause client any");
   world.undone = "++-";
@@ -488,7 +472,7 @@ TEST_WITH(a_fault_that_cannot_be_taken_back_ends_the_campaign, set_up, tear_down
   assert_int_equal(world.ends, 1);
 }
 
-TEST_WITH(a_doubt_from_elsewhere_ends_the_campaign_too, set_up, tear_down) {
+TEST(a_doubt_from_elsewhere_ends_the_campaign_too) {
   scenario("pause client any");
   lb_stage_doubt(&world.stage, LB_UNDECIDED, "redis-1 died by itself");
   play();
@@ -497,26 +481,13 @@ TEST_WITH(a_doubt_from_elsewhere_ends_the_campaign_too, set_up, tear_down) {
   assert_string_equal(world.stage.why, "redis-1 died by itself");
 }
 
-TEST_WITH(clients_that_do_not_begin_to_work_are_not_played_with, set_up, tear_down) {
-  scenario("pause client any");
-  world.begin_answer = -1;
-  assert_int_equal(play(), -ECANCELED);
-  assert_int_equal(world.casts + world.ends, 0);
-  assert_string_equal(world.stage.why, "client-1 is gone");
-}
-
-TEST_WITH(where_there_is_no_folder_for_schedules_the_reason_is_told, set_up, tear_down) {
-  scenario("pause client any");
-  world.folder_answer = -EROFS;
-  assert_int_equal(play(), -ECANCELED);
-  assert_string_equal(world.stage.why, "no schedule: Read-only file system");
-  assert_int_equal(world.casts + world.ends, 0);
-}
-
-TEST_WITH(clients_that_do_not_stop_are_the_reason_that_is_told, set_up, tear_down) {
-  scenario("pause client any");
-  world.end_answer = -1;
-  world.proofs = "----------";
-  assert_int_equal(play(), -ECANCELED);
-  assert_string_equal(world.stage.why, "client-1 died");
-}
+STATES(clients_that_do_not_begin_to_work_are_not_played_with, scenario("pause client any"), world.begin_answer = -1,
+       assert_int_equal(play(), -ECANCELED), assert_int_equal(world.casts + world.ends, 0),
+       assert_string_equal(world.stage.why, "client-1 is gone"));
+STATES(where_there_is_no_folder_for_schedules_the_reason_is_told, scenario("pause client any"),
+       world.folder_answer = -EROFS, assert_int_equal(play(), -ECANCELED),
+       assert_string_equal(world.stage.why, "no schedule: Read-only file system"),
+       assert_int_equal(world.casts + world.ends, 0));
+STATES(clients_that_do_not_stop_are_the_reason_that_is_told, scenario("pause client any"), world.end_answer = -1,
+       world.proofs = "----------", assert_int_equal(play(), -ECANCELED),
+       assert_string_equal(world.stage.why, "client-1 died"));

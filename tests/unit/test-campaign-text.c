@@ -28,10 +28,8 @@ TEST(a_share_is_in_per_cent_with_two_digits) {
   assert_string_equal(text, "-");
 }
 
-TEST(a_lower_bound_is_not_0_unless_it_is) {
-  assert_string_equal(rate(LB_PER_HOUR, 12, 1, 2), "4.9 [0.0094,11]");
-  assert_string_equal(share(0.2, 0, 0.999), "20 [0,100]");
-}
+STATES(a_lower_bound_is_not_0_unless_it_is, assert_string_equal(rate(LB_PER_HOUR, 12, 1, 2), "4.9 [0.0094,11]"),
+       assert_string_equal(share(0.2, 0, 0.999), "20 [0,100]"));
 
 TEST(measured_time_is_in_seconds) {
   char text[40];
@@ -72,10 +70,8 @@ TEST(fewer_than_five_events_are_a_count_with_its_bound) {
 }
 
 /* Of one trial nobody knows what its violations have in common, so they have no bound either. */
-TEST(many_events_of_one_trial_are_a_count) {
-  assert_string_equal(rate(LB_PER_HOUR, 215, 5.0 / 3600, 1), "215 in 5 s");
-  assert_string_equal(rate(LB_PER_1000, 215, 1793, 1), "215 in 1793");
-}
+STATES(many_events_of_one_trial_are_a_count, assert_string_equal(rate(LB_PER_HOUR, 215, 5.0 / 3600, 1), "215 in 5 s"),
+       assert_string_equal(rate(LB_PER_1000, 215, 1793, 1), "215 in 1793"));
 
 TEST(fewer_than_100_handoffs_make_no_rate_and_no_bound) {
   static const struct shown cells[] = {

@@ -33,9 +33,10 @@ struct world {
   struct fault fault[FAULTS_MAX];
   size_t count;
 };
+static struct world *w;
 
 static int set_up(void **state) {
-  struct world *w = calloc(1, sizeof *w);
+  w = calloc(1, sizeof *w);
   if (!w) return -1;
   *state = w;
   w->topology = (struct lb_topology){.name = "none", .family = &lb_family_sentinel};
@@ -50,15 +51,16 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-  struct world *w = *state;
+  (void)state;
   lb_scenario_clear(&w->scenario);
   lb_remove_tree(w->dir);
   free(w->text);
   free(w);
   return 0;
 }
+EACH(set_up, tear_down);
 
-static void scenario(struct world *w, const char *text) {
+static void scenario(const char *text) {
   struct lb_error err;
   char path[200];
   snprintf(path, sizeof path, "%s/01-s.ini", w->dir);
@@ -71,7 +73,7 @@ static void scenario(struct world *w, const char *text) {
 }
 
 /* Plays to the point where the clients turn out to be gone. */
-static void play(struct world *w, size_t nodes) {
+static void play(size_t nodes) {
   struct lb_outcome out = {0};
   w->stage = (struct lb_stage){.plan = &w->plan,
                                .run_dir = w->run_dir,
@@ -90,11 +92,11 @@ static void play(struct world *w, size_t nodes) {
   lb_memory_unmap(w->stage.memory);
 }
 
-static void draw(struct world *w, size_t nodes) {
+static void draw(size_t nodes) {
   char path[300];
   size_t size = FAULTS_MAX * sizeof(struct fault);
   snprintf(path, sizeof path, "%s/schedules/%s.txt", w->dir, w->plan.name);
-  play(w, nodes);
+  play(nodes);
   free(w->text);
   w->text = calloc(1, size);
   assert_non_null(w->text);
@@ -110,14 +112,14 @@ static void draw(struct world *w, size_t nodes) {
   }
 }
 
-static size_t count(const struct world *w, const char *text) {
+static size_t count(const char *text) {
   size_t n = 0;
   for (size_t i = 0; i < w->count; i++) n += strcmp(w->fault[i].text, text) == 0;
   return n;
 }
 
 /* The text of the schedule as it is with another seed, name or number of nodes; the caller frees it. */
-static char *keep(struct world *w) {
+static char *keep(void) {
   char *text = w->text;
   w->text = NULL;
   return text;
@@ -125,11 +127,10 @@ static char *keep(struct world *w) {
 
 /* ---- when -------------------------------------------------------------------------------------------------------- */
 
-TEST_WITH(pauses_and_lengths_lie_around_their_means, set_up, tear_down) {
-  struct world *w = *state;
+TEST(pauses_and_lengths_lie_around_their_means) {
   double free_until = 0, pauses = 0, lengths = 0;
-  scenario(w, HALF_HOUR);
-  draw(w, 1);
+  scenario(HALF_HOUR);
+  draw(1);
   assert_in_range(w->count, 1200, 1370); /* 1800 s of 1.4 s each */
   for (size_t i = 0; i < w->count; i++) {
     const struct fault *f = &w->fault[i];
@@ -143,58 +144,51 @@ TEST_WITH(pauses_and_lengths_lie_around_their_means, set_up, tear_down) {
   assert_true(lengths / (double)w->count > 0.975 && lengths / (double)w->count < 1.025);
 }
 
-TEST_WITH(all_faults_begin_before_the_end, set_up, tear_down) {
-  struct world *w = *state;
-  scenario(w, HALF_HOUR);
+TEST(all_faults_begin_before_the_end) {
+  scenario(HALF_HOUR);
   for (w->plan.fault_seed = 0; w->plan.fault_seed < 5; w->plan.fault_seed++) {
-    draw(w, 1);
+    draw(1);
     assert_true(w->fault[w->count - 1].begin < 1800);
     assert_true(w->fault[w->count - 1].end > 1800 - 0.6);
   }
 }
 
-TEST_WITH(a_campaign_too_short_for_a_fault_has_none, set_up, tear_down) {
-  struct world *w = *state;
-  scenario(w, HEAD "duration_s = 0.4\n[campaign]\nevery_ms = 1000\n" PAUSES EXPECT);
-  draw(w, 1);
-  assert_int_equal(w->count, 0);
-}
+STATES(a_campaign_too_short_for_a_fault_has_none,
+       scenario(HEAD "duration_s = 0.4\n[campaign]\nevery_ms = 1000\n" PAUSES EXPECT), draw(1),
+       assert_int_equal(w->count, 0));
 
 /* ---- what -------------------------------------------------------------------------------------------------------- */
 
-TEST_WITH(every_fault_is_drawn_as_often_as_the_others, set_up, tear_down) {
-  struct world *w = *state;
-  scenario(w, HALF_HOUR);
-  draw(w, 1);
-  size_t quarter = w->count / 4, holders = count(w, "pause holder"), primaries = count(w, "kill primary");
+TEST(every_fault_is_drawn_as_often_as_the_others) {
+  scenario(HALF_HOUR);
+  draw(1);
+  size_t quarter = w->count / 4, holders = count("pause holder"), primaries = count("kill primary");
   assert_in_range(holders, quarter * 9 / 10, quarter * 11 / 10);
   assert_in_range(primaries, quarter * 9 / 10, quarter * 11 / 10);
 }
 
-TEST_WITH(any_is_each_of_them_and_nobody_else, set_up, tear_down) {
-  struct world *w = *state;
+TEST(any_is_each_of_them_and_nobody_else) {
   char text[100];
-  scenario(w, HALF_HOUR);
-  draw(w, 5);
-  size_t named = count(w, "pause holder") + count(w, "kill primary");
+  scenario(HALF_HOUR);
+  draw(5);
+  size_t named = count("pause holder") + count("kill primary");
   for (int i = 1; i <= 3; i++) {
     snprintf(text, sizeof text, "pause client %d", i);
-    assert_in_range(count(w, text), w->count / 12 * 7 / 10, w->count / 12 * 13 / 10);
-    named += count(w, text);
+    assert_in_range(count(text), w->count / 12 * 7 / 10, w->count / 12 * 13 / 10);
+    named += count(text);
   }
   for (int i = 1; i <= 5; i++) {
     snprintf(text, sizeof text, "clock node %d -5s", i);
-    assert_in_range(count(w, text), w->count / 20 * 7 / 10, w->count / 20 * 13 / 10);
-    named += count(w, text);
+    assert_in_range(count(text), w->count / 20 * 7 / 10, w->count / 20 * 13 / 10);
+    named += count(text);
   }
   assert_int_equal(named, w->count);
 }
 
-TEST_WITH(both_sides_of_a_cut_are_drawn, set_up, tear_down) {
-  struct world *w = *state;
+TEST(both_sides_of_a_cut_are_drawn) {
   bool seen[4][4] = {{false}};
-  scenario(w, HEAD "duration_s = 200\n[campaign]\nfault = cut client any from node any\n" EXPECT);
-  draw(w, 3);
+  scenario(HEAD "duration_s = 200\n[campaign]\nfault = cut client any from node any\n" EXPECT);
+  draw(3);
   for (size_t i = 0; i < w->count; i++) {
     int client, node, length = 0;
     assert_int_equal(sscanf(w->fault[i].text, "cut client %d from node %d%n", &client, &node, &length), 2);
@@ -206,48 +200,41 @@ TEST_WITH(both_sides_of_a_cut_are_drawn, set_up, tear_down) {
     for (int n = 1; n <= 3; n++) assert_true(seen[c][n]);
 }
 
-TEST_WITH(a_cut_with_one_side_drawn_keeps_the_other, set_up, tear_down) {
-  struct world *w = *state;
-  scenario(w, HEAD "duration_s = 20\n[campaign]\nfault = cut holder from node any\n" EXPECT);
-  draw(w, 1);
-  assert_true(w->count > 5);
-  assert_int_equal(count(w, "cut holder from node 1"), w->count);
-}
+STATES(a_cut_with_one_side_drawn_keeps_the_other,
+       scenario(HEAD "duration_s = 20\n[campaign]\nfault = cut holder from node any\n" EXPECT), draw(1),
+       assert_true(w->count > 5), assert_int_equal(count("cut holder from node 1"), w->count));
 
 /* ---- seeds ------------------------------------------------------------------------------------------------------- */
 
-TEST_WITH(the_same_seed_gives_the_same_bytes, set_up, tear_down) {
-  struct world *w = *state;
-  scenario(w, HALF_HOUR);
-  draw(w, 3);
-  char *first = keep(w);
+TEST(the_same_seed_gives_the_same_bytes) {
+  scenario(HALF_HOUR);
+  draw(3);
+  char *first = keep();
   w->plan.seed = 2; /* of clients and backoff: it differs between systems */
   snprintf(w->plan.name, sizeof w->plan.name, "s.q@none.fence.c3.t1");
-  draw(w, 3);
+  draw(3);
   assert_string_equal(w->text, first);
   free(first);
 }
 
-TEST_WITH(another_seed_gives_another_schedule, set_up, tear_down) {
-  struct world *w = *state;
-  scenario(w, HALF_HOUR);
-  draw(w, 3);
-  char *first = keep(w);
+TEST(another_seed_gives_another_schedule) {
+  scenario(HALF_HOUR);
+  draw(3);
+  char *first = keep();
   w->plan.fault_seed = 2;
-  draw(w, 3);
+  draw(3);
   assert_string_not_equal(w->text, first);
   free(first);
 }
 
 /* A system with more nodes has the same faults at the same times; only their numbers differ. */
-TEST_WITH(the_number_of_nodes_changes_their_numbers_only, set_up, tear_down) {
-  struct world *w = *state;
+TEST(the_number_of_nodes_changes_their_numbers_only) {
   static struct fault one[FAULTS_MAX];
-  scenario(w, HALF_HOUR);
-  draw(w, 1);
+  scenario(HALF_HOUR);
+  draw(1);
   size_t n = w->count;
   memcpy(one, w->fault, sizeof one);
-  draw(w, 5);
+  draw(5);
   assert_int_equal(w->count, n);
   for (size_t i = 0; i < n; i++) {
     assert_true(w->fault[i].begin == one[i].begin && w->fault[i].end == one[i].end);
@@ -260,24 +247,22 @@ TEST_WITH(the_number_of_nodes_changes_their_numbers_only, set_up, tear_down) {
 #define CUT "cut primary from replicas"
 #define REPLACED " (in place of: " CUT ")"
 
-static size_t count_with(const struct world *w, const char *part) {
+static size_t count_with(const char *part) {
   size_t n = 0;
   for (size_t i = 0; i < w->count; i++) n += strstr(w->fault[i].text, part) != NULL;
   return n;
 }
 
 /* Everybody meets as many faults at the same times; the line says what was drawn first. */
-TEST_WITH(a_fault_that_means_nothing_is_replaced_at_its_time, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_fault_that_means_nothing_is_replaced_at_its_time) {
   static struct fault three[FAULTS_MAX];
-  scenario(w,
-           HEAD "duration_s = 1800\n[campaign]\nfault = pause holder\nfault = " CUT "\nfault = kill primary\n" EXPECT);
-  draw(w, 3);
-  size_t n = w->count, cuts = count(w, CUT), replaced = 0;
+  scenario(HEAD "duration_s = 1800\n[campaign]\nfault = pause holder\nfault = " CUT "\nfault = kill primary\n" EXPECT);
+  draw(3);
+  size_t n = w->count, cuts = count(CUT), replaced = 0;
   memcpy(three, w->fault, sizeof three);
   assert_true(cuts > n / 4);
-  assert_int_equal(count_with(w, "in place of"), 0);
-  draw(w, 1);
+  assert_int_equal(count_with("in place of"), 0);
+  draw(1);
   assert_int_equal(w->count, n);
   for (size_t i = 0; i < n; i++) {
     bool cut = strcmp(three[i].text, CUT) == 0, now = strstr(w->fault[i].text, REPLACED) != NULL;
@@ -287,21 +272,17 @@ TEST_WITH(a_fault_that_means_nothing_is_replaced_at_its_time, set_up, tear_down)
     replaced += now;
   }
   assert_int_equal(replaced, cuts);
-  size_t pauses = count(w, "pause holder" REPLACED), kills = count(w, "kill primary" REPLACED); /* each alike */
+  size_t pauses = count("pause holder" REPLACED), kills = count("kill primary" REPLACED); /* each alike */
   assert_int_equal(pauses + kills, cuts);
   assert_true(pauses > cuts * 2 / 5 && kills > cuts * 2 / 5);
 }
 
-TEST_WITH(where_no_fault_means_anything_the_drawn_one_stays, set_up, tear_down) {
-  struct world *w = *state;
-  scenario(w, HEAD "duration_s = 30\n[campaign]\nfault = " CUT "\n" EXPECT);
-  draw(w, 1);
-  assert_true(w->count > 5);
-  assert_int_equal(count(w, CUT), w->count);
-}
+STATES(where_no_fault_means_anything_the_drawn_one_stays,
+       scenario(HEAD "duration_s = 30\n[campaign]\nfault = " CUT "\n" EXPECT), draw(1), assert_true(w->count > 5),
+       assert_int_equal(count(CUT), w->count));
 
 /* Five masters that do not know each other: only what parts them from a client is felt. */
-TEST_WITH(a_cut_between_servers_that_never_talk_means_nothing, set_up, tear_down) {
+TEST(a_cut_between_servers_that_never_talk_means_nothing) {
   const struct lb_topology five = {.family = &lb_family_redis, .data_count = 5},
                            three = {.family = &lb_family_zookeeper, .data_count = 3};
   const struct lb_role primary = {LB_ROLE_PRIMARY, 0}, replicas = {LB_ROLE_REPLICAS, 0}, client = {LB_ROLE_CLIENT, 2};
@@ -312,20 +293,19 @@ TEST_WITH(a_cut_between_servers_that_never_talk_means_nothing, set_up, tear_down
   assert_true(lb_schedule_applies(&(struct lb_step){.a = replicas}, &five)); /* no cut */
 }
 
-TEST_WITH(such_a_cut_is_replaced_as_if_there_were_no_replicas, set_up, tear_down) {
-  struct world *w = *state;
-  scenario(w, HEAD "duration_s = 600\n[campaign]\nfault = pause holder\nfault = " CUT "\n" EXPECT);
-  draw(w, 5);
-  size_t n = w->count, cuts = count(w, CUT);
+TEST(such_a_cut_is_replaced_as_if_there_were_no_replicas) {
+  scenario(HEAD "duration_s = 600\n[campaign]\nfault = pause holder\nfault = " CUT "\n" EXPECT);
+  draw(5);
+  size_t n = w->count, cuts = count(CUT);
   assert_true(cuts > n / 3);
   w->topology.family = &lb_family_redis;
-  draw(w, 5);
+  draw(5);
   assert_int_equal(w->count, n);
-  assert_int_equal(count(w, CUT), 0);
-  assert_int_equal(count(w, "pause holder" REPLACED), cuts);
+  assert_int_equal(count(CUT), 0);
+  assert_int_equal(count("pause holder" REPLACED), cuts);
 }
 
-TEST_WITH(what_a_fault_needs_is_there_from_so_many_servers_on, set_up, tear_down) {
+TEST(what_a_fault_needs_is_there_from_so_many_servers_on) {
   static const struct {
     enum lb_role_kind kind;
     int number;
@@ -348,16 +328,15 @@ TEST_WITH(what_a_fault_needs_is_there_from_so_many_servers_on, set_up, tear_down
        "fault = kill primary\nfault = kill holder\nfault = pause primary\n" EXPECT
 
 /* A lease and a tenth of it; what kills no server lasts as long as before. Faults are pushed away, none is lost. */
-TEST_WITH(a_killed_server_stays_away_until_its_leases_are_over, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_killed_server_stays_away_until_its_leases_are_over) {
   static struct fault prompt[FAULTS_MAX];
   double free_until = -1;
-  scenario(w, KILLS);
-  draw(w, 1);
+  scenario(KILLS);
+  draw(1);
   size_t n = w->count;
   memcpy(prompt, w->fault, sizeof prompt);
   w->scenario.delayed_restart = true;
-  draw(w, 1);
+  draw(1);
   assert_int_equal(w->count, n);
   for (size_t i = 0; i < n; i++) {
     const struct fault *f = &w->fault[i];
@@ -369,13 +348,12 @@ TEST_WITH(a_killed_server_stays_away_until_its_leases_are_over, set_up, tear_dow
     else assert_true(length > before - 0.000002 && length < before + 0.000002);
     free_until = f->end;
   }
-  assert_true(count(w, "kill primary") > n / 4 && count(w, "kill holder") > n / 4);
+  assert_true(count("kill primary") > n / 4 && count("kill holder") > n / 4);
 }
 
-TEST_WITH(a_control_has_no_fault, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_control_has_no_fault) {
   struct lb_schedule schedule;
-  scenario(w, HALF_HOUR);
+  scenario(HALF_HOUR);
   w->scenario.control = true;
   assert_int_equal(lb_schedule_draw(&w->plan, 3, &schedule), 0);
   assert_int_equal(schedule.count, 0);
@@ -384,17 +362,16 @@ TEST_WITH(a_control_has_no_fault, set_up, tear_down) {
 
 /* ---- what cannot be ---------------------------------------------------------------------------------------------- */
 
-TEST_WITH(a_schedule_that_cannot_be_written_is_said, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_schedule_that_cannot_be_written_is_said) {
   char file[300];
-  scenario(w, HALF_HOUR);
+  scenario(HALF_HOUR);
   snprintf(file, sizeof file, "%s/01-s.ini/run", w->dir); /* below a file */
   w->run_dir = file;
-  play(w, 1);
+  play(1);
   assert_string_equal(w->stage.why, "no schedule: Not a directory");
   snprintf(file, sizeof file, "%s/schedules/%s.txt", w->dir, w->plan.name); /* the file's name is taken */
   assert_int_equal(lb_make_dirs(file), 0);
   w->run_dir = w->dir;
-  play(w, 1);
+  play(1);
   assert_string_equal(w->stage.why, "no schedule: Is a directory");
 }

@@ -48,6 +48,7 @@ static int teardown(void **state) {
   lb_memory_unmap(w.stage.memory);
   return 0;
 }
+EACH(setup, teardown);
 
 /* Who plays the role: "1", "23"; "" = nobody, and w.err says why. */
 static const char *who(enum lb_role_kind kind, int number) {
@@ -66,7 +67,7 @@ static void lead(int first, lb_ns first_ms, int second, lb_ns second_ms, int thi
   w.until[0] = first_ms * LB_NS_PER_MS, w.until[1] = second_ms * LB_NS_PER_MS;
 }
 
-TEST_WITH(primary_2_stays_who_took_over, setup, teardown) {
+TEST(primary_2_stays_who_took_over) {
   lead(1, 100, 3, 10000, 2);
   assert_string_equal(who(LB_ROLE_PRIMARY, 0), "1");
   w.now = 200 * LB_NS_PER_MS;
@@ -85,7 +86,7 @@ TEST_WITH(primary_2_stays_who_took_over, setup, teardown) {
 }
 
 /* One that needs its time is waited for, for five seconds; a server that leads on is nobody's successor. */
-TEST_WITH(primary_2_is_nobody_until_somebody_took_over, setup, teardown) {
+TEST(primary_2_is_nobody_until_somebody_took_over) {
   lead(1, 3000, 2, 1000000, 2);
   assert_string_equal(who(LB_ROLE_PRIMARY, 0), "1");
   assert_string_equal(who(LB_ROLE_PRIMARY, 2), "2");
@@ -98,7 +99,7 @@ TEST_WITH(primary_2_is_nobody_until_somebody_took_over, setup, teardown) {
 }
 
 /* What it was bound to stands in the history. */
-TEST_WITH(the_history_names_it, setup, teardown) {
+TEST(the_history_names_it) {
   lead(1, 100, 3, 10000, 2);
   assert_string_equal(who(LB_ROLE_PRIMARY, 0), "1");
   w.now = 200 * LB_NS_PER_MS;

@@ -94,10 +94,9 @@ TEST(a_hold_without_an_end_of_its_lease_is_always_inside) {
   assert_true(counts(EVENT(10, "a", "granted") GRANTED(50, "b", 200) EVENT(60, "a", "release")));
 }
 
-TEST(one_overlap_inside_is_enough) {
-  assert_true(counts(GRANTED(10, "a", 40) GRANTED(50, "b", 200) EVENT(60, "a", "release") GRANTED(70, "c", 300)
-                         EVENT(80, "b", "release") EVENT(90, "c", "release")));
-}
+STATES(one_overlap_inside_is_enough,
+       assert_true(counts(GRANTED(10, "a", 40) GRANTED(50, "b", 200) EVENT(60, "a", "release") GRANTED(70, "c", 300)
+                              EVENT(80, "b", "release") EVENT(90, "c", "release"))));
 
 TEST(a_third_holder_is_measured_against_each_earlier_one) {
   assert_true(counts(GRANTED(10, "a", 40) GRANTED(50, "b", 200) GRANTED(70, "c", 300) EVENT(80, "a", "release")));
@@ -125,21 +124,19 @@ TEST(a_crash_ends_what_a_client_believed_of_every_key) {
                           GRANTED(50, "b", 200) EVENT(60, "a", "release")));
 }
 
-TEST(a_grant_in_the_instant_of_a_release_overruns_nothing) {
-  assert_false(counts(GRANTED(10, "a", 900) GRANTED(50, "b", 60) EVENT(50, "a", "release") GRANTED(70, "c", 200)
-                          EVENT(80, "b", "release")));
-}
+STATES(a_grant_in_the_instant_of_a_release_overruns_nothing,
+       assert_false(counts(GRANTED(10, "a", 900) GRANTED(50, "b", 60) EVENT(50, "a", "release") GRANTED(70, "c", 200)
+                               EVENT(80, "b", "release"))));
 
 TEST(a_lease_is_over_in_the_moment_it_ends) {
   assert_true(counts_of(GRANTED(10, "a", 51) GRANTED(50, "b", 200) EVENT(60, "a", "release"), 1));
   assert_false(counts_of(GRANTED(10, "a", 50) GRANTED(50, "b", 200) EVENT(60, "a", "release"), 1));
 }
 
-TEST(a_hand_over_in_one_instant_is_no_overlap_inside_a_lease) {
-  assert_false(counts_of(GRANTED(10, "a", 40) GRANTED(50, "b", 200) EVENT(60, "a", "release") GRANTED(70, "c", 300)
-                             EVENT(70, "b", "release") EVENT(80, "c", "release"),
-                         1));
-}
+STATES(a_hand_over_in_one_instant_is_no_overlap_inside_a_lease,
+       assert_false(counts_of(GRANTED(10, "a", 40) GRANTED(50, "b", 200) EVENT(60, "a", "release") GRANTED(70, "c", 300)
+                                  EVENT(70, "b", "release") EVENT(80, "c", "release"),
+                              1)));
 
 /* So many overlaps, each after the earlier holder's lease but the one with this number (from 0). */
 static bool one_of_many_is_within(unsigned count, unsigned which) {
@@ -160,12 +157,9 @@ static bool one_of_many_is_within(unsigned count, unsigned which) {
   return result;
 }
 
-TEST(of_very_many_overlaps_every_one_is_looked_at) {
-  assert_true(one_of_many_is_within(1001, 0));
-  assert_true(one_of_many_is_within(1001, 999));
-  assert_true(one_of_many_is_within(1001, 1000));
-  assert_false(one_of_many_is_within(1001, 1001));
-}
+STATES(of_very_many_overlaps_every_one_is_looked_at, assert_true(one_of_many_is_within(1001, 0)),
+       assert_true(one_of_many_is_within(1001, 999)), assert_true(one_of_many_is_within(1001, 1000)),
+       assert_false(one_of_many_is_within(1001, 1001)));
 
 TEST(of_several_keys_the_last_one_has_beliefs_of_its_own) {
   assert_false(counts_of(ON(1, "a", "x", "granted") ON(2, "a", "x", "release") ON(3, "b", "y", "granted")
@@ -178,18 +172,16 @@ TEST(of_several_keys_the_last_one_has_beliefs_of_its_own) {
                         1));
 }
 
-TEST(of_several_clients_the_last_one_dies_like_the_first) {
-  assert_false(counts_of(EVENT(1, "a", "granted") EVENT(2, "a", "release") EVENT(3, "b", "granted")
-                             EVENT(4, "b", "release") GRANTED(10, "c", 900) CRASH(15, "c") GRANTED(20, "a", 40)
-                                 GRANTED(50, "b", 200) EVENT(60, "a", "release"),
-                         1));
-}
-
-TEST(after_the_last_overlap_of_a_key_nothing_is_held_against_anybody) {
-  assert_false(counts_of(GRANTED(10, "a", 40) GRANTED(50, "b", 200) EVENT(60, "a", "release") EVENT(70, "b", "release")
-                             EVENT(80, "c", "granted") GRANTED(90, "a", 300) EVENT(90, "c", "release"),
-                         1));
-}
+STATES(of_several_clients_the_last_one_dies_like_the_first,
+       assert_false(counts_of(EVENT(1, "a", "granted") EVENT(2, "a", "release") EVENT(3, "b", "granted")
+                                  EVENT(4, "b", "release") GRANTED(10, "c", 900) CRASH(15, "c") GRANTED(20, "a", 40)
+                                      GRANTED(50, "b", 200) EVENT(60, "a", "release"),
+                              1)));
+STATES(after_the_last_overlap_of_a_key_nothing_is_held_against_anybody,
+       assert_false(counts_of(GRANTED(10, "a", 40) GRANTED(50, "b", 200) EVENT(60, "a", "release")
+                                  EVENT(70, "b", "release") EVENT(80, "c", "granted") GRANTED(90, "a", 300)
+                                      EVENT(90, "c", "release"),
+                              1)));
 
 TEST(an_overlap_that_lasts_to_the_end_counts_to_its_last_grant) {
   assert_true(counts_of(GRANTED(10, "a", 40) GRANTED(50, "b", 200) GRANTED(60, "c", 300), 1));

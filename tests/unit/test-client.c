@@ -76,58 +76,59 @@ struct fixture {
   struct lb_client_plan plan;
   struct lb_client client;
 };
+static struct fixture fixture, *const f = &fixture;
 
 static struct lb_host here = {.name = "here", .netns = -1};
 
 static lb_ns in_ms(int64_t ms) { return lb_clock_ns() + (lb_ns)ms * LB_NS_PER_MS; }
 
-static void start(struct fixture *f) { assert_int_equal(lb_client_start(&f->client, &f->plan), 0); }
+static void start(void) { assert_int_equal(lb_client_start(&f->client, &f->plan), 0); }
 
 static int set_up(void **state) {
-  static struct fixture f;
   memset(script, 0, sizeof *script);
-  f = (struct fixture){.memory = lb_memory_map(1, 1, 1), .skew = lb_skew_create(NULL)};
-  f.plan = (struct lb_client_plan){.protocol = &protocol,
-                                   .memory = f.memory,
-                                   .ttl_ms = TTL_MS,
-                                   .seed = 42,
-                                   .key_prefix = "test",
-                                   .renew = true,
-                                   .work = {.keys = 1, .wait_ns = LB_NS_PER_S}};
-  f.client = (struct lb_client){.driver = &lb_driver_process, .name = "client-1", .host = &here};
-  *state = &f;
-  return f.memory && f.skew ? 0 : -1;
+  *f = (struct fixture){.memory = lb_memory_map(1, 1, 1), .skew = lb_skew_create(NULL)};
+  f->plan = (struct lb_client_plan){.protocol = &protocol,
+                                    .memory = f->memory,
+                                    .ttl_ms = TTL_MS,
+                                    .seed = 42,
+                                    .key_prefix = "test",
+                                    .renew = true,
+                                    .work = {.keys = 1, .wait_ns = LB_NS_PER_S}};
+  f->client = (struct lb_client){.driver = &lb_driver_process, .name = "client-1", .host = &here};
+  (void)state;
+  return f->memory && f->skew ? 0 : -1;
 }
 
 static int tear_down(void **state) {
-  struct fixture *f = *state;
+  (void)state;
   lb_client_end(&f->client);
   lb_memory_unmap(f->memory);
   lb_skew_unmap(f->skew);
   return 0;
 }
+EACH(set_up, tear_down);
 
-static void give(struct fixture *f, enum lb_client_verb verb) {
+static void give(enum lb_client_verb verb) {
   struct lb_command command = {.verb = verb, .deadline = in_ms(PATIENCE_MS)};
   assert_int_equal(lb_client_send(&f->client, command), 0);
 }
 
-static struct lb_reply answer(struct fixture *f) {
+static struct lb_reply answer(void) {
   struct lb_reply reply;
   assert_int_equal(lb_client_await(&f->client, in_ms(PATIENCE_MS), &reply), 0);
   return reply;
 }
 
-static int call(struct fixture *f, enum lb_client_verb verb) {
-  give(f, verb);
-  return answer(f).result;
+static int call(enum lb_client_verb verb) {
+  give(verb);
+  return answer().result;
 }
 
-static void arm(struct fixture *f, const char *point, bool crash) {
+static void arm(const char *point, bool crash) {
   struct lb_command command = {.verb = LB_DO_ARM, .deadline = in_ms(PATIENCE_MS), .argument = crash};
   strcpy(command.text, point);
   assert_int_equal(lb_client_send(&f->client, command), 0);
-  assert_int_equal(answer(f).result, LB_OK);
+  assert_int_equal(answer().result, LB_OK);
 }
 
 static void wait_for(const _Atomic int *counter, int n) {
@@ -136,198 +137,187 @@ static void wait_for(const _Atomic int *counter, int n) {
   assert_true(atomic_load(counter) >= n);
 }
 
-static uint32_t log_count(const struct fixture *f) { return atomic_load(&f->memory->log[0].count); }
+static uint32_t log_count(void) { return atomic_load(&f->memory->log[0].count); }
 
-static bool is_logged(const struct fixture *f, enum lb_event_kind kind) {
-  for (uint32_t i = 0; i < log_count(f); i++)
+static bool is_logged(enum lb_event_kind kind) {
+  for (uint32_t i = 0; i < log_count(); i++)
     if (f->memory->events[i].kind == kind) return true;
   return false;
 }
 
 /* ---- points ------------------------------------------------------------------------------------------------------ */
 
-static void wait_for_life(struct fixture *f, enum lb_life life) {
+static void wait_for_life(enum lb_life life) {
   lb_ns deadline = in_ms(PATIENCE_MS);
   while (lb_client_look(&f->client) != life && lb_clock_ns() < deadline) lb_clock_sleep_until(in_ms(1));
   assert_int_equal(lb_client_look(&f->client), life);
 }
 
 /* It stands still: nothing but a wake-up makes it answer. */
-static void assert_stops(struct fixture *f, enum lb_client_verb verb, int expected) {
-  give(f, verb);
-  wait_for_life(f, LB_LIFE_STOPPED);
+static void assert_stops(enum lb_client_verb verb, int expected) {
+  give(verb);
+  wait_for_life(LB_LIFE_STOPPED);
   assert_int_equal(lb_client_peek(&f->client), 0);
   assert_int_equal(lb_client_signal(&f->client, LB_CLIENT_CONTINUE), 0);
-  assert_int_equal(answer(f).result, expected);
+  assert_int_equal(answer().result, expected);
 }
 
-TEST_WITH(a_client_stops_itself_at_a_point_once, set_up, tear_down) {
-  struct fixture *f = *state;
-  start(f);
-  assert_int_equal(call(f, LB_DO_OPEN), 0);
-  arm(f, "inside", false);
-  assert_stops(f, LB_DO_ACQUIRE, LB_OK);
-  arm(f, "after-check", false);
-  assert_stops(f, LB_DO_READ, LB_OK);
-  assert_int_equal(call(f, LB_DO_READ), LB_OK);
-  arm(f, "after-write", false);
-  assert_int_equal(call(f, LB_DO_READ), LB_OK); /* passes other points only */
-  assert_stops(f, LB_DO_WRITE, LB_OK);
+TEST(a_client_stops_itself_at_a_point_once) {
+  start();
+  assert_int_equal(call(LB_DO_OPEN), 0);
+  arm("inside", false);
+  assert_stops(LB_DO_ACQUIRE, LB_OK);
+  arm("after-check", false);
+  assert_stops(LB_DO_READ, LB_OK);
+  assert_int_equal(call(LB_DO_READ), LB_OK);
+  arm("after-write", false);
+  assert_int_equal(call(LB_DO_READ), LB_OK); /* passes other points only */
+  assert_stops(LB_DO_WRITE, LB_OK);
 }
 
-TEST_WITH(a_client_dies_at_a_point, set_up, tear_down) {
-  struct fixture *f = *state;
-  start(f);
-  assert_int_equal(call(f, LB_DO_OPEN), 0);
-  arm(f, "inside", true);
-  give(f, LB_DO_ACQUIRE);
-  wait_for_life(f, LB_LIFE_DIED);
+TEST(a_client_dies_at_a_point) {
+  start();
+  assert_int_equal(call(LB_DO_OPEN), 0);
+  arm("inside", true);
+  give(LB_DO_ACQUIRE);
+  wait_for_life(LB_LIFE_DIED);
   assert_int_equal(lb_client_peek(&f->client), -ECONNRESET);
   assert_int_equal(lb_client_signal(&f->client, LB_CLIENT_KILL), 0); /* that is what it died of */
   assert_int_equal(lb_client_look(&f->client), LB_LIFE_KILLED);
-  assert_true(is_logged(f, LB_EV_ACQUIRE));
-  assert_false(is_logged(f, LB_EV_GRANTED));
+  assert_true(is_logged(LB_EV_ACQUIRE));
+  assert_false(is_logged(LB_EV_GRANTED));
 }
 
 /* ---- the watchdog ------------------------------------------------------------------------------------------------ */
 
-TEST_WITH(a_hold_is_renewed_between_two_commands, set_up, tear_down) {
-  struct fixture *f = *state;
-  start(f);
-  assert_int_equal(call(f, LB_DO_OPEN), 0);
-  assert_int_equal(call(f, LB_DO_ACQUIRE), LB_OK);
+TEST(a_hold_is_renewed_between_two_commands) {
+  start();
+  assert_int_equal(call(LB_DO_OPEN), 0);
+  assert_int_equal(call(LB_DO_ACQUIRE), LB_OK);
   wait_for(&script->extends, 3);
-  assert_int_equal(call(f, LB_DO_READ), LB_OK);
-  assert_int_equal(call(f, LB_DO_RELEASE), LB_OK);
+  assert_int_equal(call(LB_DO_READ), LB_OK);
+  assert_int_equal(call(LB_DO_RELEASE), LB_OK);
 }
 
-static void hang(struct fixture *f, const char *point, enum lb_client_verb verb) {
+static void hang(const char *point, enum lb_client_verb verb) {
   struct lb_command arm = {.verb = LB_DO_ARM, .deadline = in_ms(PATIENCE_MS), .argument = LB_AT_POINT_HANG};
   strcpy(arm.text, point);
   assert_int_equal(lb_client_send(&f->client, arm), 0);
-  assert_int_equal(answer(f).result, LB_OK);
-  give(f, verb);
+  assert_int_equal(answer().result, LB_OK);
+  give(verb);
   lb_ns deadline = in_ms(PATIENCE_MS);
   while (!atomic_load(&f->memory->state[0].hangs) && lb_clock_ns() < deadline) lb_clock_sleep_until(in_ms(1));
   assert_true(atomic_load(&f->memory->state[0].hangs));
 }
 
-TEST_WITH(a_hold_is_renewed_while_the_program_hangs, set_up, tear_down) {
-  struct fixture *f = *state;
-  start(f);
-  assert_int_equal(call(f, LB_DO_OPEN), 0);
-  assert_int_equal(call(f, LB_DO_ACQUIRE), LB_OK);
-  hang(f, "before-check", LB_DO_WRITE);
+TEST(a_hold_is_renewed_while_the_program_hangs) {
+  start();
+  assert_int_equal(call(LB_DO_OPEN), 0);
+  assert_int_equal(call(LB_DO_ACQUIRE), LB_OK);
+  hang("before-check", LB_DO_WRITE);
   int before = atomic_load(&script->extends);
   wait_for(&script->extends, before + 3);
-  assert_false(is_logged(f, LB_EV_WRITE));
+  assert_false(is_logged(LB_EV_WRITE));
   atomic_store(&f->memory->state[0].hangs, false);
-  assert_int_equal(answer(f).result, LB_OK);
-  assert_true(is_logged(f, LB_EV_WRITE));
+  assert_int_equal(answer().result, LB_OK);
+  assert_true(is_logged(LB_EV_WRITE));
 }
 
 /* Before the check and after it. */
-TEST_WITH(who_loses_the_lock_while_it_hangs_does_not_write, set_up, tear_down) {
-  struct fixture *f = *state;
-  start(f);
-  assert_int_equal(call(f, LB_DO_OPEN), 0);
+TEST(who_loses_the_lock_while_it_hangs_does_not_write) {
+  start();
+  assert_int_equal(call(LB_DO_OPEN), 0);
   for (int i = 0; i < 2; i++) {
     atomic_store(&script->extend_answer, LB_OK);
-    assert_int_equal(call(f, LB_DO_ACQUIRE), LB_OK);
-    hang(f, i ? "after-check" : "before-check", LB_DO_WRITE);
+    assert_int_equal(call(LB_DO_ACQUIRE), LB_OK);
+    hang(i ? "after-check" : "before-check", LB_DO_WRITE);
     int before = atomic_load(&script->extends);
     atomic_store(&script->extend_answer, LB_LOST);
     wait_for(&script->extends, before + 1);
     while (atomic_load(&f->memory->state[0].holds)) lb_clock_sleep_until(in_ms(1));
     atomic_store(&f->memory->state[0].hangs, false);
-    assert_int_equal(answer(f).result, LB_LOST);
-    assert_false(is_logged(f, LB_EV_WRITE));
+    assert_int_equal(answer().result, LB_LOST);
+    assert_false(is_logged(LB_EV_WRITE));
   }
 }
 
-TEST_WITH(a_lock_with_a_watchdog_is_renewed_unasked, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(a_lock_with_a_watchdog_is_renewed_unasked) {
   static struct lb_protocol renewed;
   renewed = protocol;
   renewed.traits |= LB_TRAIT_RENEWED;
   f->plan.protocol = &renewed;
   f->plan.renew = false;
-  start(f);
-  assert_int_equal(call(f, LB_DO_OPEN), 0);
-  assert_int_equal(call(f, LB_DO_ACQUIRE), LB_OK);
+  start();
+  assert_int_equal(call(LB_DO_OPEN), 0);
+  assert_int_equal(call(LB_DO_ACQUIRE), LB_OK);
   wait_for(&script->extends, 3);
 }
 
-TEST_WITH(a_loss_is_learned_between_two_commands, set_up, tear_down) {
-  struct fixture *f = *state;
-  start(f);
-  assert_int_equal(call(f, LB_DO_OPEN), 0);
+TEST(a_loss_is_learned_between_two_commands) {
+  start();
+  assert_int_equal(call(LB_DO_OPEN), 0);
   atomic_store(&script->extend_answer, LB_LOST);
-  assert_int_equal(call(f, LB_DO_ACQUIRE), LB_OK);
+  assert_int_equal(call(LB_DO_ACQUIRE), LB_OK);
   wait_for(&script->extends, 1);
-  assert_int_equal(call(f, LB_DO_WRITE), LB_BUSY);
-  assert_true(is_logged(f, LB_EV_LOST));
+  assert_int_equal(call(LB_DO_WRITE), LB_BUSY);
+  assert_true(is_logged(LB_EV_LOST));
 }
 
-TEST_WITH(work_longer_than_the_lease_is_renewed, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(work_longer_than_the_lease_is_renewed) {
   f->plan.work.hold_ns = 3600 * LB_NS_PER_S;
-  start(f);
-  assert_int_equal(call(f, LB_DO_OPEN), 0);
-  give(f, LB_DO_WORK);
+  start();
+  assert_int_equal(call(LB_DO_OPEN), 0);
+  give(LB_DO_WORK);
   wait_for(&script->extends, 3);
   assert_int_equal(atomic_load(&script->grants), 1); /* all within one hold */
-  assert_true(is_logged(f, LB_EV_READ));
-  assert_false(is_logged(f, LB_EV_LOST));
+  assert_true(is_logged(LB_EV_READ));
+  assert_false(is_logged(LB_EV_LOST));
 }
 
-TEST_WITH(who_loses_the_lock_stops_working, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(who_loses_the_lock_stops_working) {
   f->plan.work.hold_ns = 3600 * LB_NS_PER_S;
   atomic_store(&script->extend_answer, LB_LOST);
-  start(f);
-  assert_int_equal(call(f, LB_DO_OPEN), 0);
-  give(f, LB_DO_WORK);
+  start();
+  assert_int_equal(call(LB_DO_OPEN), 0);
+  give(LB_DO_WORK);
   wait_for(&script->extends, 1);
   atomic_store(&f->memory->phase, LB_PHASE_STOP);
   atomic_store(&script->refuse, true);
-  assert_int_equal(answer(f).result, LB_OK);
-  assert_true(is_logged(f, LB_EV_LOST));
-  assert_false(is_logged(f, LB_EV_WRITE));
+  assert_int_equal(answer().result, LB_OK);
+  assert_true(is_logged(LB_EV_LOST));
+  assert_false(is_logged(LB_EV_WRITE));
 }
 
 /* ---- another session --------------------------------------------------------------------------------------------- */
 
-TEST_WITH(a_client_takes_another_session_while_it_holds_nothing, set_up, tear_down) {
-  struct fixture *f = *state;
-  start(f);
-  assert_int_equal(call(f, LB_DO_OPEN), 0);
-  assert_int_equal(call(f, LB_DO_ACQUIRE), LB_OK);
-  assert_int_equal(call(f, LB_DO_REOPEN), -EBUSY);
+TEST(a_client_takes_another_session_while_it_holds_nothing) {
+  start();
+  assert_int_equal(call(LB_DO_OPEN), 0);
+  assert_int_equal(call(LB_DO_ACQUIRE), LB_OK);
+  assert_int_equal(call(LB_DO_REOPEN), -EBUSY);
   assert_int_equal(atomic_load(&script->closed), 0);
-  assert_int_equal(call(f, LB_DO_RELEASE), LB_OK);
-  assert_int_equal(call(f, LB_DO_REOPEN), 0);
+  assert_int_equal(call(LB_DO_RELEASE), LB_OK);
+  assert_int_equal(call(LB_DO_REOPEN), 0);
   assert_int_equal(atomic_load(&script->closed), 1);
   assert_int_equal(atomic_load(&script->opened), 2);
-  assert_int_equal(call(f, LB_DO_ACQUIRE), LB_OK);
+  assert_int_equal(call(LB_DO_ACQUIRE), LB_OK);
 }
 
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
 
-TEST_WITH(a_request_may_be_left_waiting_and_answers_keep_their_order, set_up, tear_down) {
-  struct fixture *f = *state;
-  start(f);
-  assert_int_equal(call(f, LB_DO_OPEN), 0);
+TEST(a_request_may_be_left_waiting_and_answers_keep_their_order) {
+  start();
+  assert_int_equal(call(LB_DO_OPEN), 0);
   atomic_store(&script->refuse, true);
-  give(f, LB_DO_ACQUIRE);
-  give(f, LB_DO_READ);
-  give(f, LB_DO_CLOCK);
+  give(LB_DO_ACQUIRE);
+  give(LB_DO_READ);
+  give(LB_DO_CLOCK);
   lb_ns deadline = in_ms(PATIENCE_MS);
   while (!atomic_load(&f->memory->state[0].asks) && lb_clock_ns() < deadline) lb_clock_sleep_until(in_ms(1));
   assert_true(atomic_load(&f->memory->state[0].asks));
   assert_int_equal(lb_client_peek(&f->client), 0);
   atomic_store(&script->refuse, false);
-  struct lb_reply first = answer(f), second = answer(f), third = answer(f);
+  struct lb_reply first = answer(), second = answer(), third = answer();
   assert_int_equal(first.result, LB_OK);
   assert_int_equal(second.result, LB_OK);
   assert_int_equal(first.value, 0);
@@ -337,20 +327,19 @@ TEST_WITH(a_request_may_be_left_waiting_and_answers_keep_their_order, set_up, te
 
 /* ---- clocks ------------------------------------------------------------------------------------------------------ */
 
-TEST_WITH(a_client_lives_by_its_hosts_clocks_and_history_by_the_truth, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(a_client_lives_by_its_hosts_clocks_and_history_by_the_truth) {
   f->client.skew = f->skew;
   f->plan.renew = false;
-  start(f);
-  assert_int_equal(call(f, LB_DO_OPEN), 0);
+  start();
+  assert_int_equal(call(LB_DO_OPEN), 0);
   lb_skew_jump(f->skew, false, -3600 * (int64_t)LB_NS_PER_S);
   lb_skew_jump(f->skew, true, 7200 * (int64_t)LB_NS_PER_S);
 
-  give(f, LB_DO_CLOCK);
-  assert_true(llabs(answer(f).value - lb_clock_wall_ms() + 3600 * 1000) < PATIENCE_MS);
+  give(LB_DO_CLOCK);
+  assert_true(llabs(answer().value - lb_clock_wall_ms() + 3600 * 1000) < PATIENCE_MS);
 
   lb_ns before = lb_clock_ns();
-  assert_int_equal(call(f, LB_DO_ACQUIRE), LB_OK);
+  assert_int_equal(call(LB_DO_ACQUIRE), LB_OK);
   assert_true(atomic_load(&script->time_left_ns) > 0);
   assert_true(atomic_load(&script->time_left_ns) <= PATIENCE_MS * (int64_t)LB_NS_PER_MS);
   const struct lb_event *granted = &f->memory->events[1];
@@ -360,56 +349,53 @@ TEST_WITH(a_client_lives_by_its_hosts_clocks_and_history_by_the_truth, set_up, t
   assert_true(granted->until <= granted->t + TTL_MS * LB_NS_PER_MS);
 }
 
-TEST_WITH(a_slow_clock_believes_in_its_lease_for_too_long, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(a_slow_clock_believes_in_its_lease_for_too_long) {
   f->client.skew = f->skew;
   f->plan.guard = LB_GUARD_DEADLINE;
   f->plan.renew = false;
   lb_skew_rate(f->skew, 0.001);
-  start(f);
-  assert_int_equal(call(f, LB_DO_OPEN), 0);
-  assert_int_equal(call(f, LB_DO_ACQUIRE), LB_OK);
+  start();
+  assert_int_equal(call(LB_DO_OPEN), 0);
+  assert_int_equal(call(LB_DO_ACQUIRE), LB_OK);
   lb_clock_sleep_until(in_ms(TTL_MS + 1)); /* the lease is over, for everybody else */
-  assert_int_equal(call(f, LB_DO_READ), LB_OK);
+  assert_int_equal(call(LB_DO_READ), LB_OK);
   lb_skew_jump(f->skew, true, TTL_MS * (int64_t)LB_NS_PER_MS);
-  assert_int_equal(call(f, LB_DO_READ), LB_LOST);
+  assert_int_equal(call(LB_DO_READ), LB_LOST);
 }
 
 /* ---- lives ------------------------------------------------------------------------------------------------------- */
 
-TEST_WITH(a_client_that_is_started_again_goes_on_with_its_log_and_new_tokens, set_up, tear_down) {
-  struct fixture *f = *state;
-  start(f);
-  assert_int_equal(call(f, LB_DO_OPEN), 0);
-  assert_int_equal(call(f, LB_DO_ACQUIRE), LB_OK);
+TEST(a_client_that_is_started_again_goes_on_with_its_log_and_new_tokens) {
+  start();
+  assert_int_equal(call(LB_DO_OPEN), 0);
+  assert_int_equal(call(LB_DO_ACQUIRE), LB_OK);
   assert_true(atomic_load(&f->memory->state[0].holds));
   lb_client_end(&f->client);
-  uint32_t count = log_count(f);
+  uint32_t count = log_count();
   struct lb_event first = f->memory->events[0];
 
-  start(f);
+  start();
   assert_false(atomic_load(&f->memory->state[0].holds)); /* at once, whatever the process does */
-  assert_int_equal(call(f, LB_DO_OPEN), 0);
-  assert_int_equal(call(f, LB_DO_ACQUIRE), LB_OK);
-  assert_int_equal(log_count(f), count + 2);
+  assert_int_equal(call(LB_DO_OPEN), 0);
+  assert_int_equal(call(LB_DO_ACQUIRE), LB_OK);
+  assert_int_equal(log_count(), count + 2);
   assert_memory_equal(&f->memory->events[0], &first, sizeof first);
   assert_int_equal(f->memory->events[count].kind, LB_EV_ACQUIRE);
   assert_int_not_equal(atomic_load(&script->tokens[0]), atomic_load(&script->tokens[1]));
 }
 
-TEST_WITH(signals_are_proved_and_say_what_they_cannot_do, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(signals_are_proved_and_say_what_they_cannot_do) {
   assert_int_equal(lb_client_look(&f->client), LB_LIFE_NONE);
   assert_int_equal(lb_client_signal(&f->client, LB_CLIENT_KILL), -ESRCH);
-  start(f);
+  start();
   assert_int_equal(lb_client_look(&f->client), LB_LIFE_RUNS);
   assert_int_equal(lb_client_signal(&f->client, LB_CLIENT_STOP), 0);
   assert_int_equal(lb_client_look(&f->client), LB_LIFE_STOPPED);
-  give(f, LB_DO_CLOCK);
+  give(LB_DO_CLOCK);
   struct lb_reply reply;
   assert_int_equal(lb_client_await(&f->client, in_ms(50), &reply), LB_TIMEOUT);
   assert_int_equal(lb_client_signal(&f->client, LB_CLIENT_CONTINUE), 0);
-  assert_int_equal(answer(f).result, LB_OK);
+  assert_int_equal(answer().result, LB_OK);
   assert_int_equal(lb_client_signal(&f->client, LB_CLIENT_KILL), 0);
   assert_int_equal(lb_client_look(&f->client), LB_LIFE_KILLED);
   assert_false(lb_client_lives(&f->client));
@@ -420,12 +406,11 @@ TEST_WITH(signals_are_proved_and_say_what_they_cannot_do, set_up, tear_down) {
   assert_int_equal(lb_client_look(&f->client), LB_LIFE_NONE);
 }
 
-TEST_WITH(a_first_life_can_be_replayed, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(a_first_life_can_be_replayed) {
   for (int i = 0; i < 2; i++) {
-    start(f);
-    assert_int_equal(call(f, LB_DO_OPEN), 0);
-    assert_int_equal(call(f, LB_DO_ACQUIRE), LB_OK);
+    start();
+    assert_int_equal(call(LB_DO_OPEN), 0);
+    assert_int_equal(call(LB_DO_ACQUIRE), LB_OK);
     lb_client_end(&f->client);
     atomic_store(&f->memory->state[0].lives, 0); /* as in another trial */
   }

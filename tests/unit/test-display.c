@@ -25,6 +25,7 @@ static int clear(void **state) {
   tally = (struct lb_tally){.plan = &plan, .cells = sums};
   return 0;
 }
+EACH(clear, NULL);
 
 static struct lb_scenario *scenario(const char *name) {
   struct lb_scenario *s = &scenarios[plan.scenario_count];
@@ -90,7 +91,7 @@ static size_t count(const char *text, const char *part) {
 
 /* ---- the truth table --------------------------------------------------------------------------------------------- */
 
-TEST_WITH(rows_are_scenarios_and_columns_are_systems_under_two_lines, clear, NULL) {
+TEST(rows_are_scenarios_and_columns_are_systems_under_two_lines) {
   struct lb_scenario *a = scenario("first"), *b = scenario("second");
   cell(a, "redis-token@redis", LB_GUARD_NONE, LB_SAFE, 0, 3);
   expect(cell(a, "pg-row@pg", LB_GUARD_NONE, LB_VIOLATED, 2, 3), &(struct lb_expect){.verdict = LB_VIOLATED});
@@ -103,7 +104,7 @@ TEST_WITH(rows_are_scenarios_and_columns_are_systems_under_two_lines, clear, NUL
   assert_fits(text);
 }
 
-TEST_WITH(undecided_trials_do_not_count_as_trials_of_a_verdict, clear, NULL) {
+TEST(undecided_trials_do_not_count_as_trials_of_a_verdict) {
   struct lb_cell_sum *c = cell(scenario("s"), "a@t", LB_GUARD_NONE, LB_VIOLATED, 2, 5);
   c->safe = 0, c->undecided = 3;
   cell(scenario("u"), "a@t", LB_GUARD_NONE, LB_UNDECIDED, 2, 5);
@@ -118,7 +119,7 @@ TEST_WITH(undecided_trials_do_not_count_as_trials_of_a_verdict, clear, NULL) {
   assert_has(text, "\nn  skipped\n");
 }
 
-TEST_WITH(what_is_not_as_expected_is_marked_and_repeated_with_its_reason, clear, NULL) {
+TEST(what_is_not_as_expected_is_marked_and_repeated_with_its_reason) {
   struct lb_expect safe = {.verdict = LB_SAFE, .reason = (char *)"a majority is left"};
   struct lb_cell_sum *c = cell(scenario("s"), "a@t", LB_GUARD_FENCE, LB_STUCK, 1, 3);
   expect(c, &safe);
@@ -132,7 +133,7 @@ TEST_WITH(what_is_not_as_expected_is_marked_and_repeated_with_its_reason, clear,
   assert_int_equal(count(text, "\n"), 1);
 }
 
-TEST_WITH(of_any_no_decided_verdict_is_marked, clear, NULL) {
+TEST(of_any_no_decided_verdict_is_marked) {
   struct lb_expect any = {.verdict = LB_ANY};
   expect(cell(scenario("s"), "a@t", LB_GUARD_NONE, LB_VIOLATED, 1, 3), &any);
   assert_has_not(printed(lb_print_truth_table), "!\n");
@@ -157,7 +158,7 @@ static void fill(size_t count, int k, int n) {
   }
 }
 
-TEST_WITH(twelve_systems_in_sixteen_scenarios_fit_the_width, clear, NULL) {
+TEST(twelve_systems_in_sixteen_scenarios_fit_the_width) {
   for (size_t n = 1; n <= sizeof systems / sizeof *systems; n++) {
     clear(state);
     fill(n, 17, 20);
@@ -168,21 +169,18 @@ TEST_WITH(twelve_systems_in_sixteen_scenarios_fit_the_width, clear, NULL) {
   }
 }
 
-TEST_WITH(a_table_that_fits_is_not_shortened, clear, NULL) {
+TEST(a_table_that_fits_is_not_shortened) {
   fill(5, 3, 3);
   const char *text = printed(lb_print_truth_table);
   assert_has(text, "VIOLATED 3/3");
   assert_has(text, "redis-token  ");
 }
 
-TEST_WITH(no_colour_where_there_is_no_terminal, clear, NULL) {
-  fill(3, 1, 3);
-  assert_null(strchr(printed(lb_print_truth_table), '\033'));
-}
+STATES(no_colour_where_there_is_no_terminal, fill(3, 1, 3), assert_null(strchr(printed(lb_print_truth_table), '\033')));
 
 /* ---- guards ------------------------------------------------------------------------------------------------------ */
 
-TEST_WITH(a_guard_is_shown_beside_none_with_what_happened_to_the_resource, clear, NULL) {
+TEST(a_guard_is_shown_beside_none_with_what_happened_to_the_resource) {
   struct lb_scenario *a = scenario("plain"), *b = scenario("guarded");
   struct lb_expect violated = {.verdict = LB_VIOLATED};
   cell(a, "a@t", LB_GUARD_NONE, LB_SAFE, 0, 3);
@@ -208,10 +206,8 @@ TEST_WITH(a_guard_is_shown_beside_none_with_what_happened_to_the_resource, clear
   assert_fits(text);
 }
 
-TEST_WITH(without_guards_there_is_no_such_table, clear, NULL) {
-  cell(scenario("s"), "a@t", LB_GUARD_NONE, LB_SAFE, 0, 3);
-  assert_has_not(printed(lb_print_truth_table), "guard");
-}
+STATES(without_guards_there_is_no_such_table, cell(scenario("s"), "a@t", LB_GUARD_NONE, LB_SAFE, 0, 3),
+       assert_has_not(printed(lb_print_truth_table), "guard"));
 
 /* ---- rates ------------------------------------------------------------------------------------------------------- */
 
@@ -250,7 +246,7 @@ static struct lb_scenario *campaign(const char *name) {
     .faults_of = {50}, .faults_overlapped = 25, .faults_within_lease = 1                                               \
   }
 
-TEST_WITH(a_campaign_is_a_rate_with_its_interval, clear, NULL) {
+TEST(a_campaign_is_a_rate_with_its_interval) {
   cell(campaign("storm"), "a@t", LB_GUARD_NONE, LB_VIOLATED, 2, 2);
   struct played jobs[] = {{.outcome = TRIAL}, {.outcome = TRIAL}};
   jobs_are(jobs, 2);
@@ -270,7 +266,7 @@ TEST_WITH(a_campaign_is_a_rate_with_its_interval, clear, NULL) {
 }
 
 /* The control of the same load has no violation in the same time. */
-TEST_WITH(the_control_is_said_where_it_does_not_separate, clear, NULL) {
+TEST(the_control_is_said_where_it_does_not_separate) {
   struct lb_scenario *calm;
   cell(campaign("storm"), "a@t", LB_GUARD_NONE, LB_VIOLATED, 2, 2);
   calm = campaign("calm");
@@ -291,7 +287,7 @@ TEST_WITH(the_control_is_said_where_it_does_not_separate, clear, NULL) {
   assert_has(printed(lb_print_rates), "Nothing tells what the violations of these rows");
 }
 
-TEST_WITH(the_control_is_one_line, clear, NULL) {
+TEST(the_control_is_one_line) {
   struct lb_scenario *calm = scenario("s");
   calm->control = true;
   cell(calm, "a@t", LB_GUARD_NONE, LB_SAFE, 0, 2);
@@ -301,7 +297,7 @@ TEST_WITH(the_control_is_one_line, clear, NULL) {
                       "\nno-fault control: 123456 hand-offs, 0 violations; longest stall of the harness 12.3 ms\n");
 }
 
-TEST_WITH(a_dead_holders_lock_has_a_time_unless_nobody_ever_gets_it, clear, NULL) {
+TEST(a_dead_holders_lock_has_a_time_unless_nobody_ever_gets_it) {
   struct lb_scenario *s = scenario("crash");
   s->kind = LB_KIND_TIMELINE;
   cell(s, "a@t", LB_GUARD_NONE, LB_SAFE, 0, 3);
@@ -318,7 +314,7 @@ TEST_WITH(a_dead_holders_lock_has_a_time_unless_nobody_ever_gets_it, clear, NULL
 }
 
 /* The last of many trials counts like the first: it is the one that was never had again. */
-TEST_WITH(no_trial_is_left_out_of_a_figure, clear, NULL) {
+TEST(no_trial_is_left_out_of_a_figure) {
   static struct played jobs[400];
   struct lb_scenario *s = scenario("crash");
   s->kind = LB_KIND_TIMELINE;
@@ -343,7 +339,7 @@ static size_t column_of(const char *text, const char *line, const char *what) {
 
 #define LONG_NAME "a-lock-whose-name-is-longer-than-any-that-was-thought-of@a-topology"
 
-TEST_WITH(a_long_name_widens_its_column_and_shifts_nothing, clear, NULL) {
+TEST(a_long_name_widens_its_column_and_shifts_nothing) {
   struct lb_scenario *s = scenario("crash"), *long_one = scenario("some-scenario-with-a-long-name");
   s->kind = long_one->kind = LB_KIND_TIMELINE;
   cell(s, "a@t", LB_GUARD_NONE, LB_SAFE, 0, 3);
@@ -365,7 +361,7 @@ TEST_WITH(a_long_name_widens_its_column_and_shifts_nothing, clear, NULL) {
   assert_int_equal(column_of(text, "a@t ", "50 [23"), column_of(text, LONG_NAME, "50 [23"));
 }
 
-TEST_WITH(the_heads_of_a_load_are_explained_and_its_names_shift_nothing, clear, NULL) {
+TEST(the_heads_of_a_load_are_explained_and_its_names_shift_nothing) {
   static const char *const heads[] = {"c",        "hand-offs/s", "again",  "grants/s", "Jain",  "wait",
                                       "hand-off", "release",     "writes", "requests", "warm s"};
   struct lb_scenario *s = scenario("contention"), *variant = scenario("contention~hold_ms=0.25");
@@ -391,7 +387,7 @@ TEST_WITH(the_heads_of_a_load_are_explained_and_its_names_shift_nothing, clear, 
   }
 }
 
-TEST_WITH(on_a_narrow_terminal_everything_but_numbers_fits, clear, NULL) {
+TEST(on_a_narrow_terminal_everything_but_numbers_fits) {
   setenv("COLUMNS", "60", 1);
   struct lb_scenario *s = scenario("some-scenario-of-the-suite"), *load = scenario("contention");
   for (size_t i = 0; i < 8; i++)
@@ -428,7 +424,7 @@ static const char *line_of(const struct lb_live_state *state, int columns) {
   return line;
 }
 
-TEST_WITH(the_live_line_has_done_left_elapsed_time_left_and_violations, clear, NULL) {
+TEST(the_live_line_has_done_left_elapsed_time_left_and_violations) {
   struct lb_live_state s = {.done = 12,
                             .all = 555,
                             .elapsed_s = 62.9,
@@ -445,7 +441,7 @@ TEST_WITH(the_live_line_has_done_left_elapsed_time_left_and_violations, clear, N
 }
 
 /* A line as wide as the terminal wraps in some of them. */
-TEST_WITH(the_live_line_never_wraps, clear, NULL) {
+TEST(the_live_line_never_wraps) {
   char name[300];
   memset(name, 'x', sizeof name - 1), name[sizeof name - 1] = '\0';
   struct lb_live_state s = {
@@ -454,7 +450,7 @@ TEST_WITH(the_live_line_never_wraps, clear, NULL) {
     if ((int)strlen(line_of(&s, columns)) >= columns) fail_msg("%d columns: %s", columns, line_of(&s, columns));
 }
 
-TEST_WITH(a_time_is_rounded_as_one_would_say_it, clear, NULL) {
+TEST(a_time_is_rounded_as_one_would_say_it) {
   static const struct {
     double s;
     const char *text;
@@ -493,7 +489,7 @@ static const char *progress_of(bool terminal, bool verbose) {
   return text;
 }
 
-TEST_WITH(in_a_pipe_there_is_a_line_every_half_a_minute_and_none_per_trial, clear, NULL) {
+TEST(in_a_pipe_there_is_a_line_every_half_a_minute_and_none_per_trial) {
   const char *text = progress_of(false, false);
   assert_int_equal(count(text, "\n"), 1);
   assert_has(text, "0 left, 0s, 1 violation");
@@ -503,7 +499,7 @@ TEST_WITH(in_a_pipe_there_is_a_line_every_half_a_minute_and_none_per_trial, clea
   assert_has(text, ": violated, 3.0 s\n");
 }
 
-TEST_WITH(on_a_terminal_nothing_stays_but_the_lines_that_were_asked_for, clear, NULL) {
+TEST(on_a_terminal_nothing_stays_but_the_lines_that_were_asked_for) {
   const char *text = progress_of(true, false);
   assert_int_equal(count(text, "\n"), 0);
   assert_int_equal(count(text, "1 violation"), 3);

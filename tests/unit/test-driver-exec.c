@@ -74,6 +74,7 @@ static int tear_down(void **state) {
   lb_memory_unmap(w.memory);
   return 0;
 }
+EACH(set_up, tear_down);
 
 /* Of the adapter's processes, the letter that /proc has for each; '-' = gone, or dead and not waited for. */
 static void states(char ret[HELPERS + 2]) {
@@ -102,7 +103,7 @@ static void assert_all(const char *letters) {
   fail_msg("its processes are '%s', expected letters of '%s'", now, letters);
 }
 
-TEST_WITH(stopped_and_continued_together, set_up, tear_down) {
+TEST(stopped_and_continued_together) {
   char now[HELPERS + 2];
   assert_int_equal(lb_client_signal(&w.client, LB_CLIENT_STOP), 0);
   assert_int_equal(lb_client_look(&w.client), LB_LIFE_STOPPED);
@@ -115,7 +116,7 @@ TEST_WITH(stopped_and_continued_together, set_up, tear_down) {
 
 /* A client that stops itself: the program's own process is the first to stand still, and counts as stopped only when
  * the rest does, too. */
-TEST_WITH(at_a_point_together, set_up, tear_down) {
+TEST(at_a_point_together) {
   char now[HELPERS + 2];
   struct lb_reply reply;
   struct lb_command arm = {.verb = LB_DO_ARM, .deadline = in_ms(PATIENCE_MS), .argument = LB_AT_POINT_STOP};
@@ -133,16 +134,9 @@ TEST_WITH(at_a_point_together, set_up, tear_down) {
   assert_int_equal(lb_client_await(&w.client, in_ms(PATIENCE_MS), &reply), 0);
 }
 
-TEST_WITH(killed_together, set_up, tear_down) {
-  assert_int_equal(lb_client_signal(&w.client, LB_CLIENT_KILL), 0);
-  assert_int_equal(lb_client_look(&w.client), LB_LIFE_KILLED);
-  assert_all("-");
-}
-
-TEST_WITH(ended_together, set_up, tear_down) {
-  lb_client_end(&w.client);
-  assert_all("-");
-}
+STATES(killed_together, assert_int_equal(lb_client_signal(&w.client, LB_CLIENT_KILL), 0),
+       assert_int_equal(lb_client_look(&w.client), LB_LIFE_KILLED), assert_all("-"));
+STATES(ended_together, lb_client_end(&w.client), assert_all("-"));
 
 static int before_all(void **state) {
   (void)state;

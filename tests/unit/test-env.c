@@ -13,18 +13,20 @@ struct fixture {
   struct lb_process_env env;
   struct lb_skew *skew;
 };
+static struct fixture fixture, *const f = &fixture;
 
 static int set_up(void **state) {
-  static struct fixture f;
-  lb_env_init(&f.env, 42);
-  f.env.skew = f.skew = lb_skew_create(NULL);
-  *state = &f;
-  return f.skew ? 0 : -1;
+  lb_env_init(&f->env, 42);
+  f->env.skew = f->skew = lb_skew_create(NULL);
+  (void)state;
+  return f->skew ? 0 : -1;
 }
 static int tear_down(void **state) {
-  lb_skew_unmap(((struct fixture *)*state)->skew);
+  (void)state;
+  lb_skew_unmap(f->skew);
   return 0;
 }
+EACH(set_up, tear_down);
 
 static lb_ns ms(int64_t n) { return (lb_ns)n * LB_NS_PER_MS; }
 
@@ -56,8 +58,7 @@ static int silent_fd(int pair[2]) {
 
 /* ---- statements -------------------------------------------------------------------------------------------------- */
 
-TEST_WITH(both_clocks_are_those_of_the_host, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(both_clocks_are_those_of_the_host) {
   lb_skew_jump(f->skew, false, -5 * (int64_t)LB_NS_PER_S);
   lb_skew_jump(f->skew, true, 7 * (int64_t)LB_NS_PER_S);
   int64_t wall_off = lb_wall_ms(&f->env.base) - lb_clock_wall_ms();
@@ -66,8 +67,7 @@ TEST_WITH(both_clocks_are_those_of_the_host, set_up, tear_down) {
   assert_true(llabs(mono_off - 7000) < 2000);
 }
 
-TEST_WITH(times_go_to_the_truth_and_back, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(times_go_to_the_truth_and_back) {
   lb_ns now = lb_clock_ns();
   lb_skew_jump(f->skew, true, 7 * (int64_t)LB_NS_PER_S);
   assert_int_equal(lb_env_from_truth(&f->env, now), now + 7 * LB_NS_PER_S);
@@ -79,8 +79,7 @@ TEST_WITH(times_go_to_the_truth_and_back, set_up, tear_down) {
   assert_int_equal(lb_env_to_truth(&f->env, now), now);
 }
 
-TEST_WITH(a_slow_clock_makes_sleeps_longer, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(a_slow_clock_makes_sleeps_longer) {
   lb_skew_rate(f->skew, 0.5);
   lb_ns begin = lb_clock_ns(), when = lb_now(&f->env.base) + ms(40);
   lb_sleep_until(&f->env.base, when);
@@ -88,8 +87,7 @@ TEST_WITH(a_slow_clock_makes_sleeps_longer, set_up, tear_down) {
   assert_true(lb_clock_ns() - begin >= ms(79));
 }
 
-TEST_WITH(a_sleep_ends_early_when_the_clock_jumps_ahead, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(a_sleep_ends_early_when_the_clock_jumps_ahead) {
   struct setter setter;
   lb_ns begin = lb_clock_ns(), when = lb_now(&f->env.base) + 60 * LB_NS_PER_S;
   jump_soon(&setter, f->skew, 61000);
@@ -99,8 +97,7 @@ TEST_WITH(a_sleep_ends_early_when_the_clock_jumps_ahead, set_up, tear_down) {
   pthread_join(setter.thread, NULL);
 }
 
-TEST_WITH(a_sleep_goes_on_when_the_clock_jumps_back, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(a_sleep_goes_on_when_the_clock_jumps_back) {
   struct setter setter;
   lb_ns when = lb_now(&f->env.base) + ms(60);
   jump_soon(&setter, f->skew, -100);
@@ -109,8 +106,7 @@ TEST_WITH(a_sleep_goes_on_when_the_clock_jumps_back, set_up, tear_down) {
   assert_true(lb_now(&f->env.base) >= when);
 }
 
-TEST_WITH(a_wait_ends_early_when_the_clock_jumps_ahead, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(a_wait_ends_early_when_the_clock_jumps_ahead) {
   struct setter setter;
   int pair[2], fd = silent_fd(pair);
   lb_ns begin = lb_clock_ns();
@@ -121,8 +117,7 @@ TEST_WITH(a_wait_ends_early_when_the_clock_jumps_ahead, set_up, tear_down) {
   close(pair[0]), close(pair[1]);
 }
 
-TEST_WITH(a_wait_goes_on_when_the_clock_jumps_back, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(a_wait_goes_on_when_the_clock_jumps_back) {
   struct setter setter;
   int pair[2], fd = silent_fd(pair);
   lb_ns when = lb_now(&f->env.base) + ms(60);
@@ -134,8 +129,7 @@ TEST_WITH(a_wait_goes_on_when_the_clock_jumps_back, set_up, tear_down) {
   close(pair[0]), close(pair[1]);
 }
 
-TEST_WITH(a_wait_sees_what_arrives_with_or_without_skewed_clocks, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(a_wait_sees_what_arrives_with_or_without_skewed_clocks) {
   int pair[2], fd = silent_fd(pair);
   assert_int_equal(write(pair[1], "x", 1), 1);
   for (int skewed = 1; skewed >= 0; skewed--) {
@@ -147,8 +141,7 @@ TEST_WITH(a_wait_sees_what_arrives_with_or_without_skewed_clocks, set_up, tear_d
   close(pair[0]), close(pair[1]);
 }
 
-TEST_WITH(a_wait_on_true_clocks_is_not_over_before_its_deadline, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(a_wait_on_true_clocks_is_not_over_before_its_deadline) {
   int pair[2], fd = silent_fd(pair);
   f->env.skew = NULL;
   lb_ns when = lb_clock_ns() + ms(3);
@@ -160,8 +153,7 @@ TEST_WITH(a_wait_on_true_clocks_is_not_over_before_its_deadline, set_up, tear_do
 }
 
 /* Each look of a wait, and of a sleep, tells how far the wall clock is ahead. */
-TEST_WITH(a_wait_tells_what_its_wall_clock_shows, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(a_wait_tells_what_its_wall_clock_shows) {
   struct lb_wall_told told = {0};
   int pair[2], fd = silent_fd(pair);
   f->env.told = &told;

@@ -23,10 +23,8 @@ TEST(a_place_comes_before_the_text_and_keeps_the_code) {
   assert_string_equal(err.text, "f.ini:3: no such file");
 }
 
-TEST(nobody_need_read_it) {
-  assert_int_equal(lb_error(NULL, -EIO, "unread"), -EIO);
-  assert_int_equal(lb_refuse(NULL, "unread"), -EINVAL);
-}
+STATES(nobody_need_read_it, assert_int_equal(lb_error(NULL, -EIO, "unread"), -EIO),
+       assert_int_equal(lb_refuse(NULL, "unread"), -EINVAL));
 
 TEST(a_long_text_is_cut) {
   struct lb_error err;

@@ -31,11 +31,8 @@ static const struct lb_effort waits = {.rest_s = 3},
 
 TEST(nothing_takes_no_time) { assert_near(play(waits, 0, room(2, 0, 8)), 0); }
 
-TEST(trials_that_wait_go_side_by_side_as_many_as_there_are_jobs) {
-  assert_near(play(waits, 8, room(2, 0, 8)), 3);
-  assert_near(play(waits, 9, room(2, 0, 8)), 6);
-  assert_near(play(waits, 9, room(2, 0, 1)), 27);
-}
+STATES(trials_that_wait_go_side_by_side_as_many_as_there_are_jobs, assert_near(play(waits, 8, room(2, 0, 8)), 3),
+       assert_near(play(waits, 9, room(2, 0, 8)), 6), assert_near(play(waits, 9, room(2, 0, 1)), 27));
 
 TEST(trials_that_measure_take_turns) {
   struct lb_effort effort[] = {
@@ -111,10 +108,8 @@ TEST(a_run_that_is_slower_than_expected_is_corrected_bit_by_bit) {
   lb_estimate_end(&e);
 }
 
-TEST(what_came_as_expected_is_not_corrected) {
-  assert_near(lb_estimate_corrected(60, 30, 30, 90), 60);
-  assert_near(lb_estimate_corrected(60, 0, 0, 90), 60);
-}
+STATES(what_came_as_expected_is_not_corrected, assert_near(lb_estimate_corrected(60, 30, 30, 90), 60),
+       assert_near(lb_estimate_corrected(60, 0, 0, 90), 60));
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 

@@ -42,18 +42,15 @@ static bool contested(const char *text) {
 /* The overlap is that of a and b, after a's lease. Later b lets go in the instant in which c is granted the lock,
  * whichever of the two was recorded first: no overlap, though b's lease had long to go. */
 /* So many overlaps, each after the earlier holder's lease but the one with this number (from 0). */
-TEST(who_came_first_may_be_the_one_that_asks) {
-  assert_true(
-      contested(EVENT(1, "a", "acquire") EVENT(2, "a", "timeout") GRANTED(10, "b", 100) EVENT(20, "a", "acquire")));
-  assert_true(
-      contested(EVENT(1, "a", "acquire") EVENT(2, "b", "acquire") GRANTED(10, "c", 100) EVENT(20, "a", "acquire")));
-}
-
-TEST(only_asking_contests_a_lock) {
-  assert_false(
-      contested(GRANTED(10, "a", 100) EVENT(20, "b", "timeout") EVENT(30, "b", "release") EVENT(40, "a", "release")));
-  assert_false(contested(GRANTED(10, "a", 100) GRANTED(20, "b", 100)));
-}
+STATES(who_came_first_may_be_the_one_that_asks,
+       assert_true(contested(EVENT(1, "a", "acquire") EVENT(2, "a", "timeout") GRANTED(10, "b", 100)
+                                 EVENT(20, "a", "acquire"))),
+       assert_true(contested(EVENT(1, "a", "acquire") EVENT(2, "b", "acquire") GRANTED(10, "c", 100)
+                                 EVENT(20, "a", "acquire"))));
+STATES(only_asking_contests_a_lock,
+       assert_false(contested(GRANTED(10, "a", 100) EVENT(20, "b", "timeout") EVENT(30, "b", "release")
+                                  EVENT(40, "a", "release"))),
+       assert_false(contested(GRANTED(10, "a", 100) GRANTED(20, "b", 100))));
 
 /* ---- several keys, several clients ------------------------------------------------------------------------------- */
 
@@ -99,12 +96,11 @@ TEST(only_a_grant_of_the_same_key_shows_that_the_dead_is_forgotten) {
 
 /* Two have died, the first with a lease for ever: the service had let go of that when it granted the key to the
  * second. */
-TEST(the_lease_of_one_dead_client_is_not_that_of_the_next) {
-  assert_false(contested(EVENT(10, "a", "granted") CRASH(15, "a") GRANTED(20, "c", 40) CRASH(30, "c")
-                             EVENT(50, "b", "acquire")));
-  assert_true(contested(EVENT(10, "a", "granted") CRASH(15, "a") GRANTED(20, "c", 51) CRASH(30, "c")
-                            EVENT(50, "b", "acquire")));
-}
+STATES(the_lease_of_one_dead_client_is_not_that_of_the_next,
+       assert_false(contested(EVENT(10, "a", "granted") CRASH(15, "a") GRANTED(20, "c", 40) CRASH(30, "c")
+                                  EVENT(50, "b", "acquire"))),
+       assert_true(contested(EVENT(10, "a", "granted") CRASH(15, "a") GRANTED(20, "c", 51) CRASH(30, "c")
+                                 EVENT(50, "b", "acquire"))));
 
 TEST(what_was_answered_before_the_crash_was_not_asked_in_it) {
   assert_false(contested(EVENT(1, "a", "acquire") GRANTED(2, "a", 9) CRASH(15, "a") EVENT(20, "b", "acquire")));

@@ -48,10 +48,8 @@ TEST(a_guard_that_nobody_came_to_decided_nothing) {
   assert_int_equal(of(HEAD OF(1, 1, "granted") OF(2, 2, "granted")), LB_GUARD_NOT_ASKED);
 }
 
-TEST(a_guard_that_let_everybody_pass_stopped_nobody) {
-  assert_int_equal(of(TAKEN_OVER), LB_GUARD_STOPPED_NOBODY);
-  assert_string_equal(stopped, "");
-}
+STATES(a_guard_that_let_everybody_pass_stopped_nobody, assert_int_equal(of(TAKEN_OVER), LB_GUARD_STOPPED_NOBODY),
+       assert_string_equal(stopped, ""));
 
 TEST(a_question_that_nobody_ever_answered_is_no_guard) {
   assert_int_equal(of(HEAD OF(1, 1, "granted") CHECK(2, 1, "no-answer") OF(10, 2, "granted") CHECK(11, 2, "error")),
@@ -68,11 +66,9 @@ TEST(any_answer_against_the_overtaken_one_counts) {
   assert_int_equal(of(TAKEN_OVER CHECK(20, 1, "told-no")), LB_GUARD_WORKED);
 }
 
-TEST(silence_does_not_count) {
-  assert_int_equal(of(TAKEN_OVER CHECK(20, 1, "no-answer")), LB_GUARD_STOPPED_UNANSWERED);
-  assert_string_equal(stopped, "client-1");
-  assert_int_equal(of(TAKEN_OVER CHECK(20, 1, "error")), LB_GUARD_STOPPED_UNANSWERED);
-}
+STATES(silence_does_not_count, assert_int_equal(of(TAKEN_OVER CHECK(20, 1, "no-answer")), LB_GUARD_STOPPED_UNANSWERED),
+       assert_string_equal(stopped, "client-1"),
+       assert_int_equal(of(TAKEN_OVER CHECK(20, 1, "error")), LB_GUARD_STOPPED_UNANSWERED));
 
 /* Whom nobody had overtaken could have written: to stop it prevented nothing. */
 TEST(silence_towards_one_that_nobody_overtook_matters_to_nobody) {
@@ -129,18 +125,14 @@ TEST(who_is_cut_off_from_some_or_too_late_is_not) {
                    LB_GUARD_STOPPED_UNANSWERED);
 }
 
-TEST(two_cuts_add_up) {
-  assert_int_equal(of(TAKEN_OVER CUT(5, 3, "client-1", "redis-1, redis-2") CUT(6, 4, "redis-2, redis-3", "client-1")
-                          CHECK(20, 1, "no-answer")),
-                   LB_GUARD_WORKED);
-}
-
-TEST(of_servers_that_decide_each_for_itself_a_majority_is_enough) {
-  assert_int_equal(with(TAKEN_OVER CUT(5, 3, "client-1", "redis-1, redis-3") CHECK(20, 1, "no-answer"), 3, 2),
-                   LB_GUARD_WORKED);
-  assert_int_equal(with(TAKEN_OVER CUT(5, 3, "client-1", "redis-1") CHECK(20, 1, "no-answer"), 3, 2),
-                   LB_GUARD_STOPPED_UNANSWERED);
-}
+STATES(two_cuts_add_up, assert_int_equal(of(TAKEN_OVER CUT(5, 3, "client-1", "redis-1, redis-2")
+                                                CUT(6, 4, "redis-2, redis-3", "client-1") CHECK(20, 1, "no-answer")),
+                                         LB_GUARD_WORKED));
+STATES(of_servers_that_decide_each_for_itself_a_majority_is_enough,
+       assert_int_equal(with(TAKEN_OVER CUT(5, 3, "client-1", "redis-1, redis-3") CHECK(20, 1, "no-answer"), 3, 2),
+                        LB_GUARD_WORKED),
+       assert_int_equal(with(TAKEN_OVER CUT(5, 3, "client-1", "redis-1") CHECK(20, 1, "no-answer"), 3, 2),
+                        LB_GUARD_STOPPED_UNANSWERED));
 
 /* Without servers nobody can be cut off. */
 TEST(no_servers_are_no_excuse) {
@@ -174,11 +166,10 @@ TEST(a_heal_ends_all_cuts_or_those_it_names) {
       LB_GUARD_WORKED);
 }
 
-TEST(another_fault_is_no_cut) {
-  assert_int_equal(of(TAKEN_OVER FAULT(5, 3, "pause", "client 1", "all") TOUCHED(5, 3, "pause", "client-1", ALL)
-                          STEP(5, 3, "proved") CHECK(20, 1, "no-answer")),
-                   LB_GUARD_STOPPED_UNANSWERED);
-}
+STATES(another_fault_is_no_cut,
+       assert_int_equal(of(TAKEN_OVER FAULT(5, 3, "pause", "client 1", "all") TOUCHED(5, 3, "pause", "client-1", ALL)
+                               STEP(5, 3, "proved") CHECK(20, 1, "no-answer")),
+                        LB_GUARD_STOPPED_UNANSWERED));
 
 /* ---- where the resource checks ----------------------------------------------------------------------------------- */
 
@@ -203,10 +194,9 @@ TEST(a_refusal_of_the_overtaken_one_counts) {
       refused(BOTH ACCESS(11, 2, "read", "true") ACCESS(12, 1, "read", "true") ACCESS(13, 2, "write", "false")));
 }
 
-TEST(without_a_refusal_the_resource_did_nothing) {
-  assert_false(refused(BOTH ACCESS(11, 2, "read", "true") ACCESS(20, 1, "write", "true")));
-  assert_false(refused(BOTH ACCESS(11, 2, "read", "true") CHECK(20, 1, "told-no")));
-}
+STATES(without_a_refusal_the_resource_did_nothing,
+       assert_false(refused(BOTH ACCESS(11, 2, "read", "true") ACCESS(20, 1, "write", "true"))),
+       assert_false(refused(BOTH ACCESS(11, 2, "read", "true") CHECK(20, 1, "told-no"))));
 
 TEST(a_refusal_of_one_that_nobody_overtook_does_not_count) {
   assert_false(refused(BOTH ACCESS(20, 1, "write", "false")));

@@ -23,15 +23,12 @@ static bool contested(const char *text) {
 
 #define RENEWED(t, c, until) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"k\",\"e\":\"renewed\",\"until\":" #until "}\n"
 
-TEST(asking_while_another_holds_contests_the_lock) {
-  assert_true(
-      contested(EVENT(5, "a", "acquire") GRANTED(10, "a", 100) EVENT(20, "b", "acquire") EVENT(30, "b", "timeout")));
-}
-
-TEST(asking_while_another_may_hold_does_too) {
-  assert_true(contested(EVENT(5, "a", "acquire") EVENT(10, "a", "unknown") EVENT(20, "b", "acquire")
-                            EVENT(30, "b", "timeout")));
-}
+STATES(asking_while_another_holds_contests_the_lock,
+       assert_true(contested(EVENT(5, "a", "acquire") GRANTED(10, "a", 100) EVENT(20, "b", "acquire")
+                                 EVENT(30, "b", "timeout"))));
+STATES(asking_while_another_may_hold_does_too,
+       assert_true(contested(EVENT(5, "a", "acquire") EVENT(10, "a", "unknown") EVENT(20, "b", "acquire")
+                                 EVENT(30, "b", "timeout"))));
 
 TEST(asking_after_a_release_or_a_timeout_does_not) {
   assert_false(contested(EVENT(5, "a", "acquire") EVENT(10, "a", "unknown") EVENT(15, "a", "released")
@@ -61,10 +58,9 @@ TEST(what_a_client_died_asking_for_may_be_held) {
       contested(EVENT(10, "a", "acquire") EVENT(12, "a", "timeout") EVENT(15, "a", "crash") EVENT(20, "b", "acquire")));
 }
 
-TEST(a_later_grant_shows_that_the_dead_holder_is_forgotten) {
-  assert_false(contested(EVENT(10, "a", "granted") EVENT(15, "a", "crash") EVENT(20, "b", "granted")
-                             EVENT(30, "b", "release") EVENT(40, "b", "acquire")));
-}
+STATES(a_later_grant_shows_that_the_dead_holder_is_forgotten,
+       assert_false(contested(EVENT(10, "a", "granted") EVENT(15, "a", "crash") EVENT(20, "b", "granted")
+                                  EVENT(30, "b", "release") EVENT(40, "b", "acquire"))));
 
 TEST(a_renewal_is_no_hold_to_contest) {
   assert_false(contested(RENEWED(10, "a", 100) EVENT(20, "b", "acquire")));

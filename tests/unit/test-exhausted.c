@@ -124,9 +124,10 @@ struct world {
   struct lb_stage stage;
   struct lb_outcome out;
 };
+static struct world *w;
 
 static int set_up(void **state) {
-  struct world *w = calloc(1, sizeof *w);
+  w = calloc(1, sizeof *w);
   char path[200];
   if (!w) return -1;
   *state = w;
@@ -158,17 +159,17 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-  struct world *w = *state;
+  (void)state;
   lb_history_clear(&w->stage.history);
   lb_memory_unmap(w->stage.memory);
   lb_remove_tree(w->dir);
   free(w);
   return 0;
 }
+EACH(set_up, tear_down);
 
 /* Where names are kept, the process ends instead (history.h). */
-TEST_WITH(a_trial_that_cannot_be_kept_in_memory_is_undecided, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_trial_that_cannot_be_kept_in_memory_is_undecided) {
   lb_memory_record(w->stage.memory, 0, happened(0, 0, 0, LB_EV_GRANTED));
   allocations_left = 0;
   int r = judge_and_keep(&w->stage, &w->out);
@@ -178,8 +179,7 @@ TEST_WITH(a_trial_that_cannot_be_kept_in_memory_is_undecided, set_up, tear_down)
   assert_string_equal(w->out.why, "the trial's results could not be written: Cannot allocate memory");
 }
 
-TEST_WITH(a_history_that_fails_when_its_file_is_closed_was_not_kept, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_history_that_fails_when_its_file_is_closed_was_not_kept) {
   lb_memory_record(w->stage.memory, 0, happened(0, 0, 0, LB_EV_GRANTED));
   closes_left = 0;
   int r = judge_and_keep(&w->stage, &w->out);
@@ -189,8 +189,7 @@ TEST_WITH(a_history_that_fails_when_its_file_is_closed_was_not_kept, set_up, tea
   assert_false(w->out.history_kept);
 }
 
-TEST_WITH(a_schedule_that_cannot_be_kept_in_memory_is_said, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_schedule_that_cannot_be_kept_in_memory_is_said) {
   for (long n = 0; n < 10; n++) {
     w->stage.verdict = LB_VERDICT_NONE;
     allocations_left = n;

@@ -191,24 +191,17 @@ TEST(a_renewal_that_fails_again_is_told_again) {
   says("... 2 events ...");
 }
 
-TEST(a_refused_write_is_said_to_be_fenced_off) {
-  tell_file("bad/paused-holder-fenced");
-  says("write     value 6, fence 1, refused  <-- fenced off: the resource has seen 2\n");
-  says("At the resource: 1 write was fenced off.\n");
-}
-
+STATES(a_refused_write_is_said_to_be_fenced_off, tell_file("bad/paused-holder-fenced"),
+       says("write     value 6, fence 1, refused  <-- fenced off: the resource has seen 2\n"),
+       says("At the resource: 1 write was fenced off.\n"));
 TEST(a_write_without_an_overlap_is_wrong_all_the_same) {
   tell_file("bad/late-write");
   says("a      write     value 1  <-- accepted although b was granted it since; value 1 again: b's update is lost\n");
   says("At the resource: 1 update was lost, 1 write of an overtaken holder was accepted.\n");
   says_not("at the same time for");
 }
-
-TEST(nobody_holds_and_someone_writes) {
-  tell_file("bad/nobody-holds");
-  says("<-- writes without holding it\n");
-  says("In this history: 2 dirty accesses.\n");
-}
+STATES(nobody_holds_and_someone_writes, tell_file("bad/nobody-holds"), says("<-- writes without holding it\n"),
+       says("In this history: 2 dirty accesses.\n"));
 
 TEST(a_fence_that_does_not_grow_is_marked) {
   tell_file("bad/token-regression");
@@ -219,11 +212,9 @@ TEST(a_fence_that_does_not_grow_is_marked) {
   says("+  0.000004 ms  |  a      granted   fence 7\n");
 }
 
-TEST(a_safe_history_says_so) {
-  tell_file("good/two-clients");
-  says("At no time did two clients hold the same lock, and no update was lost: 2 grants, 1 hand-off.\n");
-  says_not("<--");
-}
+STATES(a_safe_history_says_so, tell_file("good/two-clients"),
+       says("At no time did two clients hold the same lock, and no update was lost: 2 grants, 1 hand-off.\n"),
+       says_not("<--"));
 
 /* Ties are no violation for the checker; so they are none for a reader. */
 TEST(good_histories_have_nothing_marked) {
@@ -247,12 +238,10 @@ TEST(good_histories_have_nothing_marked) {
 }
 
 /* The bar of a holder goes on behind the first of two releases, and the other client's grant is marked. */
-TEST(a_hold_that_was_released_once_of_twice_goes_on) {
-  tell_file("bad/one-release-of-two");
-  says("+  0.000004 ms  |    a      release\n");
-  says("+  0.000007 ms  | |  b      granted   <-- granted while a holds\n");
-  says("a and b held x at the same time for 0.000001 ms");
-}
+STATES(a_hold_that_was_released_once_of_twice_goes_on, tell_file("bad/one-release-of-two"),
+       says("+  0.000004 ms  |    a      release\n"),
+       says("+  0.000007 ms  | |  b      granted   <-- granted while a holds\n"),
+       says("a and b held x at the same time for 0.000001 ms"));
 
 /* A lock that works for thousands of events, and once does not. */
 /* Two cuts with the same words; the proof of the first comes after the second has begun. */
@@ -419,10 +408,8 @@ TEST(a_stuck_story_tells_of_the_attempt_without_an_answer) {
   about = (struct lb_explain_about){0};
 }
 
-TEST(columns_of_two_digits_stand_apart) {
-  tell_text(LINE(10, "client-1", "granted", "") LINE(20, "client-16", "granted", ""));
-  says("                   1 16   a bar:");
-  says("+ 10.000000 ms   |  |  client-16  granted");
-}
+STATES(columns_of_two_digits_stand_apart,
+       tell_text(LINE(10, "client-1", "granted", "") LINE(20, "client-16", "granted", "")),
+       says("                   1 16   a bar:"), says("+ 10.000000 ms   |  |  client-16  granted"));
 
 GROUP(NULL, forget);

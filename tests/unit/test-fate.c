@@ -76,30 +76,31 @@ struct fixture {
   struct lb_client client;
   char fate[200];
 };
+static struct fixture fixture, *const f = &fixture;
 
 static struct lb_host here = {.name = "here", .netns = -1};
 
 static int set_up(void **state) {
-  static struct fixture f;
-  f = (struct fixture){.memory = lb_memory_map(1, 1, 1)};
-  f.plan = (struct lb_client_plan){
-      .protocol = &protocol, .memory = f.memory, .ttl_ms = 1000, .seed = 1, .key_prefix = "test"};
-  f.client = (struct lb_client){.driver = &lb_driver_process, .name = "client-1", .host = &here};
-  *state = &f;
-  return f.memory ? 0 : -1;
+  *f = (struct fixture){.memory = lb_memory_map(1, 1, 1)};
+  f->plan = (struct lb_client_plan){
+      .protocol = &protocol, .memory = f->memory, .ttl_ms = 1000, .seed = 1, .key_prefix = "test"};
+  f->client = (struct lb_client){.driver = &lb_driver_process, .name = "client-1", .host = &here};
+  (void)state;
+  return f->memory ? 0 : -1;
 }
 
 static int tear_down(void **state) {
-  struct fixture *f = *state;
+  (void)state;
   lb_client_end(&f->client);
   lb_memory_unmap(f->memory);
   return 0;
 }
+EACH(set_up, tear_down);
 
 static lb_ns in_ms(int64_t ms) { return lb_clock_ns() + (lb_ns)ms * LB_NS_PER_MS; }
 
 /* A client that has been told to acquire. */
-static void begin(struct fixture *f, int deed) {
+static void begin(int deed) {
   struct lb_reply reply;
   misdeed = deed;
   assert_int_equal(lb_client_start(&f->client, &f->plan), 0);
@@ -110,7 +111,7 @@ static void begin(struct fixture *f, int deed) {
 }
 
 /* What the controller reads when it has waited so long past the deadline; *ret is what its wait came to. */
-static const char *await_fate(struct fixture *f, int64_t patience_ms, int *ret) {
+static const char *await_fate(int64_t patience_ms, int *ret) {
   struct lb_reply reply;
   *ret = lb_client_await(&f->client, in_ms(SOON_MS + patience_ms), &reply);
   assert_int_not_equal(*ret, 0);
@@ -118,14 +119,14 @@ static const char *await_fate(struct fixture *f, int64_t patience_ms, int *ret) 
   return f->fate;
 }
 
-static const char *fate_of(struct fixture *f, int deed, int64_t patience_ms) {
+static const char *fate_of(int deed, int64_t patience_ms) {
   int r;
-  begin(f, deed);
-  return await_fate(f, patience_ms, &r);
+  begin(deed);
+  return await_fate(patience_ms, &r);
 }
 
 /* The process of the client has ended; whoever asks next still finds it so. */
-static void await_exit(struct fixture *f) {
+static void await_exit(void) {
   siginfo_t end = {0};
   lb_ns deadline = in_ms(PATIENCE_MS);
   id_t pid = (id_t)atomic_load(&f->memory->state[0].pid);
@@ -136,51 +137,46 @@ static void await_exit(struct fixture *f) {
 
 /* ---- statements -------------------------------------------------------------------------------------------------- */
 
-TEST_WITH(a_signal_is_named_with_the_hook_it_came_in, set_up, tear_down) {
-  struct fixture *f = *state;
-  assert_string_equal(fate_of(f, DIE, PATIENCE_MS), "died of SIGTERM inside try_acquire");
+TEST(a_signal_is_named_with_the_hook_it_came_in) {
+  assert_string_equal(fate_of(DIE, PATIENCE_MS), "died of SIGTERM inside try_acquire");
   assert_int_equal(lb_client_look(&f->client), LB_LIFE_DIED);
   assert_int_equal(lb_client_look(&f->client), LB_LIFE_DIED); /* and stays so */
   assert_int_equal(lb_client_signal(&f->client, LB_CLIENT_KILL), -ECHILD);
   assert_int_equal(lb_client_signal(&f->client, LB_CLIENT_STOP), -ESRCH);
 }
 
-TEST_WITH(an_exit_is_told_with_its_status, set_up, tear_down) {
-  assert_string_equal(fate_of(*state, EXIT, PATIENCE_MS), "exited with status 3 inside try_acquire");
+TEST(an_exit_is_told_with_its_status) {
+  assert_string_equal(fate_of(EXIT, PATIENCE_MS), "exited with status 3 inside try_acquire");
 }
 
 /* No end of its socket says so: the child has it, too. */
-TEST_WITH(an_exit_is_told_although_a_child_lives_on, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(an_exit_is_told_although_a_child_lives_on) {
   int r;
   assert_int_equal(pipe2(leash, O_CLOEXEC), 0);
-  begin(f, LEAVE_CHILD);
-  await_exit(f);
-  assert_string_equal(await_fate(f, SOON_MS, &r), "exited with status 0 inside try_acquire");
+  begin(LEAVE_CHILD);
+  await_exit();
+  assert_string_equal(await_fate(SOON_MS, &r), "exited with status 0 inside try_acquire");
   assert_int_equal(r, LB_TIMEOUT);
   close(leash[0]), close(leash[1]);
 }
 
-TEST_WITH(who_hangs_is_told_with_the_hook_and_how_late_it_is, set_up, tear_down) {
-  struct fixture *f = *state;
-  const char *fate = fate_of(f, HANG, SOON_MS);
+TEST(who_hangs_is_told_with_the_hook_and_how_late_it_is) {
+  const char *fate = fate_of(HANG, SOON_MS);
   unsigned late_ms = 0;
   assert_int_equal(sscanf(fate, "no answer in time, inside try_acquire, %u ms past its deadline", &late_ms), 1);
   assert_true(late_ms >= SOON_MS / 2);
   assert_true(lb_client_lives(&f->client));
 }
 
-TEST_WITH(who_closes_what_is_not_its_own_is_found_out, set_up, tear_down) {
-  struct fixture *f = *state;
-  const char *fate = fate_of(f, CLOSE, PATIENCE_MS); /* it ends, sooner or later */
+TEST(who_closes_what_is_not_its_own_is_found_out) {
+  const char *fate = fate_of(CLOSE, PATIENCE_MS); /* it ends, sooner or later */
   if (strcmp(fate, "closed its socket to the harness") != 0) assert_string_equal(fate, "exited with status 0");
   lb_ns deadline = in_ms(PATIENCE_MS);
   while (lb_client_lives(&f->client) && lb_clock_ns() < deadline) lb_clock_sleep_until(in_ms(1));
   assert_string_equal(f->memory->state[0].breach, "a file descriptor that it did not open was closed");
 }
 
-TEST_WITH(what_a_client_prints_goes_where_it_was_told, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(what_a_client_prints_goes_where_it_was_told) {
   char path[] = "/tmp/test-fate-XXXXXX", text[100] = "";
   f->plan.output = mkstemp(path);
   assert_true(f->plan.output > 0);

@@ -25,7 +25,7 @@ static lb_ns in_ms(int64_t ms) { return lb_clock_ns() + (lb_ns)ms * LB_NS_PER_MS
 
 static int tear_down(void **state);
 
-TEST_WITH(a_line_is_taken_apart, NULL, tear_down) {
+TEST(a_line_is_taken_apart) {
   struct foreign_words words;
   char line[] = "granted token=a%20b%25  fence=7 100%", bad[] = "x=%2", nul[] = "x=%00", many[400] = "";
   assert_int_equal(foreign_split(line, &words), 0);
@@ -41,7 +41,7 @@ TEST_WITH(a_line_is_taken_apart, NULL, tear_down) {
   assert_int_equal(foreign_split(many, &words), -EINVAL);
 }
 
-TEST_WITH(a_value_comes_back_as_it_was, NULL, tear_down) {
+TEST(a_value_comes_back_as_it_was) {
   struct foreign_words words;
   char line[60] = "password=";
   assert_true(foreign_append_value(line, sizeof line, "a %\n\xc3\xa4=@", false));
@@ -61,7 +61,7 @@ TEST_WITH(a_value_comes_back_as_it_was, NULL, tear_down) {
 
 /* ---- what it says of itself -------------------------------------------------------------------------------------- */
 
-TEST_WITH(a_first_line_becomes_traits, NULL, tear_down) {
+TEST(a_first_line_becomes_traits) {
   struct foreign_says says;
   struct lb_error err;
   char line[] =
@@ -77,7 +77,7 @@ TEST_WITH(a_first_line_becomes_traits, NULL, tear_down) {
                    LB_TRAIT_FOREIGN | LB_TRAIT_WAITS_INSIDE | LB_TRAIT_SESSION | LB_TRAIT_FENCED | LB_TRAIT_TRUE_CLOCK);
 }
 
-TEST_WITH(a_bad_first_line_is_refused_with_what_is_wrong, NULL, tear_down) {
+TEST(a_bad_first_line_is_refused_with_what_is_wrong) {
   static const struct {
     const char *line, *why;
   } bad[] = {
@@ -126,7 +126,7 @@ static int next(char **ret) {
   return r;
 }
 
-TEST_WITH(lines_come_whole, NULL, tear_down) {
+TEST(lines_come_whole) {
   char *line, fate[100];
   assert_int_equal(
       foreign_start(&child,
@@ -148,14 +148,14 @@ TEST_WITH(lines_come_whole, NULL, tear_down) {
   assert_string_equal(fate, "exited with status 7");
 }
 
-TEST_WITH(a_line_that_does_not_end_is_told, NULL, tear_down) {
+TEST(a_line_that_does_not_end_is_told) {
   char *line;
   assert_int_equal(foreign_start(&child, "sh -c 'printf %04096d 0; read x'", NULL), 0);
   assert_int_equal(next(&line), -EMSGSIZE);
   foreign_end(&child, PATIENCE_MS, NULL, 0);
 }
 
-TEST_WITH(who_does_not_read_is_told_apart_from_who_cannot, NULL, tear_down) {
+TEST(who_does_not_read_is_told_apart_from_who_cannot) {
   char line[LB_FOREIGN_LINE_MAX], *read;
   int r;
   memset(line, 'x', sizeof line - 2);
@@ -173,7 +173,7 @@ TEST_WITH(who_does_not_read_is_told_apart_from_who_cannot, NULL, tear_down) {
 }
 
 /* Its parent dies without a word: the kernel ends it. */
-TEST_WITH(it_does_not_outlive_us, NULL, tear_down) {
+TEST(it_does_not_outlive_us) {
   int leash[2];
   char byte;
   assert_int_equal(pipe(leash), 0);
@@ -214,7 +214,7 @@ static void end_rival(pid_t pid) {
   waitpid(pid, NULL, 0);
 }
 
-TEST_WITH(who_gets_no_processor_is_held_up_and_who_sleeps_is_not, NULL, tear_down) {
+TEST(who_gets_no_processor_is_held_up_and_who_sleeps_is_not) {
   char *line;
   pid_t other = rival();
   /* Of what a command starts, too. */
@@ -232,7 +232,7 @@ TEST_WITH(who_gets_no_processor_is_held_up_and_who_sleeps_is_not, NULL, tear_dow
 }
 
 /* Its own time, not that of the rival. */
-TEST_WITH(what_its_start_costs_is_measured, NULL, tear_down) {
+TEST(what_its_start_costs_is_measured) {
   struct lb_error err;
   char says[LB_FOREIGN_LINE_MAX];
   int quick = 0, slow = 0;
@@ -289,12 +289,13 @@ static int tear_down(void **state) {
   session = NULL;
   return 0;
 }
+EACH(NULL, tear_down);
 
 static int try(int64_t ms) { return lock_of->try_acquire(session, &lock, &grant, in_ms(ms)); }
 static int release(int64_t ms) { return lock_of->release(session, &lock, &grant, in_ms(ms)); }
 static int resolve(int64_t ms) { return lock_of->resolve(session, &lock, &grant, in_ms(ms)); }
 
-TEST_WITH(each_answer_has_its_result, NULL, tear_down) {
+TEST(each_answer_has_its_result) {
   assert_int_equal(
       open_adapter(
           "acquire) i=$((i+1)); set -- \"granted token=abc\" busy \"timeout it is late\" \"unknown no reply\" \"error broken\"; shift $((i-1)); echo $n $1;; "
@@ -339,7 +340,7 @@ static void let_it_answer(void) {
   fclose(file);
 }
 
-TEST_WITH(a_late_grant_is_found_by_resolve, NULL, tear_down) {
+TEST(a_late_grant_is_found_by_resolve) {
   open_held_back(HELD_BACK("granted token=late"));
   assert_int_equal(try(SOON_MS), LB_UNKNOWN);
   assert_string_equal(env.base.err, "the adapter has not answered acquire in time");
@@ -351,7 +352,7 @@ TEST_WITH(a_late_grant_is_found_by_resolve, NULL, tear_down) {
   unlink(gate);
 }
 
-TEST_WITH(a_late_grant_is_ended_by_release, NULL, tear_down) {
+TEST(a_late_grant_is_ended_by_release) {
   open_held_back(HELD_BACK("granted") " release) echo $n lost;;"); /* so it was asked */
   assert_int_equal(try(SOON_MS), LB_UNKNOWN);
   assert_int_equal(release(SOON_MS), LB_UNKNOWN);
@@ -360,15 +361,12 @@ TEST_WITH(a_late_grant_is_ended_by_release, NULL, tear_down) {
   unlink(gate);
 }
 
-TEST_WITH(a_late_refusal_leaves_nothing_to_release, NULL, tear_down) {
-  open_held_back(HELD_BACK("busy") " release) echo $n error nobody should ask;;");
-  assert_int_equal(try(SOON_MS), LB_UNKNOWN);
-  let_it_answer();
-  assert_int_equal(release(PATIENCE_MS), LB_OK);
-  unlink(gate);
-}
+STATES(a_late_refusal_leaves_nothing_to_release,
+       open_held_back(HELD_BACK("busy") " release) echo $n error nobody should ask;;"),
+       assert_int_equal(try(SOON_MS), LB_UNKNOWN), let_it_answer(), assert_int_equal(release(PATIENCE_MS), LB_OK),
+       unlink(gate));
 
-TEST_WITH(no_question_is_put_before_the_last_one_is_answered, NULL, tear_down) {
+TEST(no_question_is_put_before_the_last_one_is_answered) {
   open_held_back(HELD_BACK("busy"));
   assert_int_equal(try(SOON_MS), LB_UNKNOWN);
   grant = LB_GRANT_INIT;
@@ -385,7 +383,7 @@ static int doubt_within(int64_t ms) {
   return r;
 }
 
-TEST_WITH(what_the_library_tells_is_kept, NULL, tear_down) {
+TEST(what_the_library_tells_is_kept) {
   assert_int_equal(
       open_adapter(
           "acquire) echo $n granted; i=$((i+1)); if [ $i = 1 ]; then echo \"! doubt it is suspended\"; fi;; holds) echo \"! lost the session is over\"; echo $n lost;;"),
@@ -411,7 +409,7 @@ static void breaks(const char *cases, const char *why) {
   tear_down(NULL);
 }
 
-TEST_WITH(what_breaks_the_rules_is_told_once_and_for_all, NULL, tear_down) {
+TEST(what_breaks_the_rules_is_told_once_and_for_all) {
   breaks("acquire) echo 99 granted;;", "wrote '99 granted', which answers no open question");
   breaks("acquire) echo hello;;", "wrote 'hello', expected '");
   breaks("acquire) echo $n perhaps;;", "answered 'perhaps' to acquire, expected granted, busy");
@@ -426,20 +424,18 @@ TEST_WITH(what_breaks_the_rules_is_told_once_and_for_all, NULL, tear_down) {
   breaks("ping) echo $n no;;", "answered 'no' to ping");
 }
 
-TEST_WITH(an_open_that_fails_says_why, NULL, tear_down) {
-  assert_int_equal(open_adapter("open) echo $n error no such server;;"), -EIO);
-  assert_string_equal(env.base.err, "no such server");
-}
+STATES(an_open_that_fails_says_why, assert_int_equal(open_adapter("open) echo $n error no such server;;"), -EIO),
+       assert_string_equal(env.base.err, "no such server"));
 
 /* It starts in a tenth of a second of its own, and has half a second. */
-TEST_WITH(a_start_that_the_machine_holds_up_is_no_breach, NULL, tear_down) {
+TEST(a_start_that_the_machine_holds_up_is_no_breach) {
   pid_t other = rival();
   int r = open_with(HARD_WORK, "", 500);
   end_rival(other);
   if (r != 0) fail_msg("%s", env.base.err);
 }
 
-TEST_WITH(a_start_that_sleeps_is_late, NULL, tear_down) {
+TEST(a_start_that_sleeps_is_late) {
   pid_t other = rival();
   int r = open_with("sh -c 'exec sleep 1000; ", "", 300);
   end_rival(other);

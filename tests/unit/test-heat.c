@@ -63,6 +63,7 @@ static int tear_down(void **state) {
   lb_memory_unmap(world.stage.memory);
   return 0;
 }
+EACH(set_up, tear_down);
 
 /* ---- when servers are warm --------------------------------------------------------------------------------------- */
 
@@ -74,28 +75,13 @@ static void heats_for(lb_ns seconds, bool warm) {
 }
 
 /* From 12 to 15 s they are at rest for three seconds. */
-TEST_WITH(servers_are_warm_when_they_have_stopped_compiling, set_up, tear_down) { heats_for(15, true); }
+TEST(servers_are_warm_when_they_have_stopped_compiling) { heats_for(15, true); }
 
-TEST_WITH(rest_is_seen_for_three_seconds, set_up, tear_down) {
-  world.busy = never;
-  heats_for(3, true);
-}
-
-TEST_WITH(heating_ends_although_the_compilers_go_on, set_up, tear_down) {
-  world.busy = always;
-  heats_for(lb_heat_most() / S, false);
-}
-
-TEST_WITH(a_server_that_cannot_be_looked_at_is_not_warm, set_up, tear_down) {
-  world.busy = never;
-  world.result = -ESRCH;
-  heats_for(lb_heat_most() / S, false);
-}
-
-TEST_WITH(a_full_log_ends_it, set_up, tear_down) {
-  atomic_store(&world.stage.memory->log_full, true);
-  heats_for(0, false);
-}
+STATES(rest_is_seen_for_three_seconds, world.busy = never, heats_for(3, true));
+STATES(heating_ends_although_the_compilers_go_on, world.busy = always, heats_for(lb_heat_most() / S, false));
+STATES(a_server_that_cannot_be_looked_at_is_not_warm, world.busy = never, world.result = -ESRCH,
+       heats_for(lb_heat_most() / S, false));
+STATES(a_full_log_ends_it, atomic_store(&world.stage.memory->log_full, true), heats_for(0, false));
 
 /* ---- which trials share servers ---------------------------------------------------------------------------------- */
 
@@ -106,7 +92,7 @@ static const struct lb_family compiled = {.compiling = compile}, native;
 static const struct lb_topology jvm = {.family = &compiled}, other_jvm = {.family = &compiled},
                                 program = {.family = &native};
 
-TEST_WITH(sharing_needs_the_same_servers_in_the_same_round, set_up, tear_down) {
+TEST(sharing_needs_the_same_servers_in_the_same_round) {
   struct lb_scenario scenario[2] = {{.kind = LB_KIND_LOAD, .settle_s = 1, .ttl_ms = 10},
                                     {.kind = LB_KIND_LOAD, .settle_s = 2, .ttl_ms = 10, .keys = 1}};
   struct lb_trial_plan a = {.scenario = &scenario[0], .topology = &jvm, .trial = 1},
@@ -141,7 +127,7 @@ static size_t series_at(const struct lb_plan *plan, size_t position) {
 }
 
 /* Two rounds of six trials on each of two topologies, of which one has a JVM. */
-TEST_WITH(those_that_share_are_neighbours_and_each_is_run_once, set_up, tear_down) {
+TEST(those_that_share_are_neighbours_and_each_is_run_once) {
   static struct lb_job jobs[JOBS];
   struct lb_scenario load = {.kind = LB_KIND_LOAD, .settle_s = 1};
   for (size_t i = 0; i < JOBS; i++)
@@ -169,7 +155,7 @@ TEST_WITH(those_that_share_are_neighbours_and_each_is_run_once, set_up, tear_dow
 
 /* ---- the load that heats ----------------------------------------------------------------------------------------- */
 
-TEST_WITH(the_load_that_heats_is_one_of_its_own, set_up, tear_down) {
+TEST(the_load_that_heats_is_one_of_its_own) {
   struct lb_scenario asked = {.kind = LB_KIND_LOAD,
                               .settle_s = 5,
                               .keys = 1,

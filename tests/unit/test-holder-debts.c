@@ -127,6 +127,7 @@ static int tear_down(void **state) {
   lb_memory_unmap(((struct world *)*state)->holder.memory);
   return 0;
 }
+EACH(set_up, tear_down);
 
 static void start_again(void **state) {
   tear_down(state);
@@ -181,7 +182,7 @@ static void owe(uint32_t key) {
 
 /* ---- whom and what ----------------------------------------------------------------------------------------------- */
 
-TEST_WITH(every_event_names_its_client_and_its_key, set_up, tear_down) {
+TEST(every_event_names_its_client_and_its_key) {
   struct lb_holder *h = &world.holder;
   h->renew = true;
   assert_int_equal(lb_holder_acquire(h, 5, in_ms(100)), LB_OK);
@@ -200,7 +201,7 @@ TEST_WITH(every_event_names_its_client_and_its_key, set_up, tear_down) {
   }
 }
 
-TEST_WITH(every_request_names_the_key, set_up, tear_down) {
+TEST(every_request_names_the_key) {
   struct lb_holder *h = &world.holder;
   h->renew = true;
   h->guard = LB_GUARD_RECHECK;
@@ -216,7 +217,7 @@ TEST_WITH(every_request_names_the_key, set_up, tear_down) {
 }
 
 /* In turns, so that what one forgets to say is not right because the other has just said it. */
-TEST_WITH(two_holders_do_not_mix_up_their_keys, set_up, tear_down) {
+TEST(two_holders_do_not_mix_up_their_keys) {
   struct lb_holder *h = &world.holder;
   h->renew = true;
   h->guard = LB_GUARD_RECHECK;
@@ -236,7 +237,7 @@ TEST_WITH(two_holders_do_not_mix_up_their_keys, set_up, tear_down) {
                       "release other-7, release test-5");
 }
 
-TEST_WITH(the_resource_of_the_key_is_read_and_written_and_both_values_recorded, set_up, tear_down) {
+TEST(the_resource_of_the_key_is_read_and_written_and_both_values_recorded) {
   struct lb_holder *h = &world.holder;
   atomic_store(&h->memory->resource[5].value, 41);
   assert_int_equal(lb_holder_acquire(h, 5, in_ms(100)), LB_OK);
@@ -248,7 +249,7 @@ TEST_WITH(the_resource_of_the_key_is_read_and_written_and_both_values_recorded, 
   assert_int_equal(event(3)->fence, 1);
 }
 
-TEST_WITH(each_attempt_begins_with_an_empty_grant, set_up, tear_down) {
+TEST(each_attempt_begins_with_an_empty_grant) {
   struct lb_holder *h = &world.holder;
   for (uint64_t i = 1; i <= 3; i++) {
     forget();
@@ -260,7 +261,7 @@ TEST_WITH(each_attempt_begins_with_an_empty_grant, set_up, tear_down) {
   }
 }
 
-TEST_WITH(every_grant_is_counted_for_the_live_line, set_up, tear_down) {
+TEST(every_grant_is_counted_for_the_live_line) {
   for (uint64_t i = 1; i <= 3; i++) {
     assert_int_equal(lb_holder_acquire(&world.holder, 0, in_ms(100)), LB_OK);
     assert_int_equal(atomic_load(&world.holder.memory->grants), i);
@@ -271,21 +272,16 @@ TEST_WITH(every_grant_is_counted_for_the_live_line, set_up, tear_down) {
   assert_int_equal(atomic_load(&world.holder.memory->grants), 3);
 }
 
-TEST_WITH(the_reason_of_an_earlier_failure_does_not_outlive_it, set_up, tear_down) {
-  strcpy(world.env.err, "connection refused");
-  assert_int_equal(lb_holder_acquire(&world.holder, 0, in_ms(100)), LB_OK);
-  assert_string_equal(world.env.err, "");
-}
-
-TEST_WITH(a_guard_that_nobody_knows_lets_nothing_pass, set_up, tear_down) {
-  world.holder.guard = (enum lb_guard)99;
-  assert_int_equal(lb_holder_acquire(&world.holder, 0, in_ms(100)), LB_OK);
-  assert_int_equal(lb_holder_read(&world.holder), LB_LOST);
-}
+STATES(the_reason_of_an_earlier_failure_does_not_outlive_it, strcpy(world.env.err, "connection refused"),
+       assert_int_equal(lb_holder_acquire(&world.holder, 0, in_ms(100)), LB_OK),
+       assert_string_equal(world.env.err, ""));
+STATES(a_guard_that_nobody_knows_lets_nothing_pass, world.holder.guard = (enum lb_guard)99,
+       assert_int_equal(lb_holder_acquire(&world.holder, 0, in_ms(100)), LB_OK),
+       assert_int_equal(lb_holder_read(&world.holder), LB_LOST));
 
 /* ---- debts ------------------------------------------------------------------------------------------------------- */
 
-TEST_WITH(a_failed_release_is_paid_before_the_next_attempt, set_up, tear_down) {
+TEST(a_failed_release_is_paid_before_the_next_attempt) {
   const int failures[] = {LB_UNKNOWN, -ECONNRESET};
   for (size_t i = 0; i < 2; i++) {
     assert_int_equal(lb_holder_acquire(&world.holder, 5, in_ms(100)), LB_OK);
@@ -303,14 +299,11 @@ TEST_WITH(a_failed_release_is_paid_before_the_next_attempt, set_up, tear_down) {
   }
 }
 
-TEST_WITH(a_debt_that_the_service_does_not_know_any_more_is_paid, set_up, tear_down) {
-  owe(3);
-  ANSWERS(RELEASE, LB_LOST);
-  assert_int_equal(lb_holder_acquire(&world.holder, 0, in_ms(100)), LB_OK);
-  assert_int_equal(world.holder.debt_count, 0);
-}
+STATES(a_debt_that_the_service_does_not_know_any_more_is_paid, owe(3), ANSWERS(RELEASE, LB_LOST),
+       assert_int_equal(lb_holder_acquire(&world.holder, 0, in_ms(100)), LB_OK),
+       assert_int_equal(world.holder.debt_count, 0));
 
-TEST_WITH(what_cannot_be_paid_now_is_owed_until_it_can, set_up, tear_down) {
+TEST(what_cannot_be_paid_now_is_owed_until_it_can) {
   struct lb_holder *h = &world.holder;
   ANSWERS(RELEASE, LB_UNKNOWN);
   for (uint32_t key = 1; key <= 4; key++) owe(key);
@@ -327,7 +320,7 @@ TEST_WITH(what_cannot_be_paid_now_is_owed_until_it_can, set_up, tear_down) {
   assert_int_equal(h->debt_count, 0);
 }
 
-TEST_WITH(of_too_many_debts_the_oldest_is_forgotten, set_up, tear_down) {
+TEST(of_too_many_debts_the_oldest_is_forgotten) {
   struct lb_holder *h = &world.holder;
   ANSWERS(RELEASE, LB_UNKNOWN);
   for (uint32_t key = 1; key <= LB_DEBTS_MAX + 2; key++) owe(key);
@@ -338,7 +331,7 @@ TEST_WITH(of_too_many_debts_the_oldest_is_forgotten, set_up, tear_down) {
   }
 }
 
-TEST_WITH(paying_takes_half_a_second_at_most_and_never_longer_than_the_attempt, set_up, tear_down) {
+TEST(paying_takes_half_a_second_at_most_and_never_longer_than_the_attempt) {
   owe(3);
   ANSWERS(RELEASE, LB_UNKNOWN);
   assert_int_equal(lb_holder_acquire(&world.holder, 0, in_ms(10000)), LB_OK);
@@ -350,7 +343,7 @@ TEST_WITH(paying_takes_half_a_second_at_most_and_never_longer_than_the_attempt, 
 }
 
 /* As an insert that was given up, and done when the holder let go. */
-TEST_WITH(who_is_refused_pays_again_and_is_not_in_its_own_way, set_up, tear_down) {
+TEST(who_is_refused_pays_again_and_is_not_in_its_own_way) {
   owe(3);
   ANSWERS(RELEASE, LB_UNKNOWN, LB_OK);
   ANSWERS(TRY, LB_BUSY, LB_OK);
@@ -361,7 +354,7 @@ TEST_WITH(who_is_refused_pays_again_and_is_not_in_its_own_way, set_up, tear_down
   assert_int_equal(world.holder.debt_count, 0);
 }
 
-TEST_WITH(what_cannot_be_paid_is_called_in_every_half_second_and_not_with_every_try, set_up, tear_down) {
+TEST(what_cannot_be_paid_is_called_in_every_half_second_and_not_with_every_try) {
   lb_ns paid[10];
   size_t payments = 0;
   owe(3);
@@ -375,7 +368,7 @@ TEST_WITH(what_cannot_be_paid_is_called_in_every_half_second_and_not_with_every_
   for (size_t i = 2; i < payments; i++) assert_in_range((paid[i] - paid[i - 1]) / LB_NS_PER_MS, 501, 501 + 17 + 1);
 }
 
-TEST_WITH(paying_between_two_tries_ends_with_the_attempt, set_up, tear_down) {
+TEST(paying_between_two_tries_ends_with_the_attempt) {
   owe(3);
   ANSWERS(RELEASE, LB_UNKNOWN);
   ANSWERS(TRY, LB_BUSY);
@@ -384,13 +377,9 @@ TEST_WITH(paying_between_two_tries_ends_with_the_attempt, set_up, tear_down) {
   assert_int_equal(world.session.call[2].left, 68 * LB_NS_PER_MS);
 }
 
-TEST_WITH(who_is_not_refused_is_not_in_its_own_way, set_up, tear_down) {
-  owe(3);
-  ANSWERS(RELEASE, LB_UNKNOWN);
-  ANSWERS(TRY, -ECONNREFUSED, LB_OK);
-  assert_int_equal(lb_holder_acquire(&world.holder, 3, in_ms(2000)), LB_OK);
-  assert_string_equal(requests(), "release test-3, try test-3, try test-3");
-}
+STATES(who_is_not_refused_is_not_in_its_own_way, owe(3), ANSWERS(RELEASE, LB_UNKNOWN),
+       ANSWERS(TRY, -ECONNREFUSED, LB_OK), assert_int_equal(lb_holder_acquire(&world.holder, 3, in_ms(2000)), LB_OK),
+       assert_string_equal(requests(), "release test-3, try test-3, try test-3"));
 
 /* ---- attempts that end without a hold ---------------------------------------------------------------------------- */
 
@@ -402,7 +391,7 @@ static int leave_a_queue(int answer) {
   return lb_holder_acquire(&world.holder, 4, in_ms(3));
 }
 
-TEST_WITH(a_queue_is_left_within_half_a_second_with_the_place_that_was_held, set_up, tear_down) {
+TEST(a_queue_is_left_within_half_a_second_with_the_place_that_was_held) {
   assert_int_not_equal(leave_a_queue(LB_OK), LB_UNKNOWN);
   const struct call *last = &world.session.call[world.session.calls - 1];
   assert_int_equal(last->hook, RELEASE);
@@ -412,12 +401,10 @@ TEST_WITH(a_queue_is_left_within_half_a_second_with_the_place_that_was_held, set
   assert_int_equal(world.holder.debt_count, 0);
 }
 
-TEST_WITH(a_place_that_the_service_had_forgotten_leaves_no_debt, set_up, tear_down) {
-  assert_int_not_equal(leave_a_queue(LB_LOST), LB_UNKNOWN);
-  assert_int_equal(world.holder.debt_count, 0);
-}
+STATES(a_place_that_the_service_had_forgotten_leaves_no_debt, assert_int_not_equal(leave_a_queue(LB_LOST), LB_UNKNOWN),
+       assert_int_equal(world.holder.debt_count, 0));
 
-TEST_WITH(a_queue_that_cannot_be_left_is_an_unknown_outcome_and_a_debt, set_up, tear_down) {
+TEST(a_queue_that_cannot_be_left_is_an_unknown_outcome_and_a_debt) {
   const int failures[] = {LB_UNKNOWN, -ECONNRESET};
   for (size_t i = 0; i < 2; i++) {
     assert_int_equal(leave_a_queue(failures[i]), LB_UNKNOWN);
@@ -428,21 +415,14 @@ TEST_WITH(a_queue_that_cannot_be_left_is_an_unknown_outcome_and_a_debt, set_up, 
   }
 }
 
-TEST_WITH(where_there_is_no_queue_a_refusal_leaves_nothing_to_release, set_up, tear_down) {
-  ANSWERS(TRY, LB_BUSY);
-  assert_int_not_equal(lb_holder_acquire(&world.holder, 0, in_ms(30)), LB_UNKNOWN);
-  assert_null(strstr(requests(), "release"));
-  assert_int_equal(world.holder.debt_count, 0);
-}
+STATES(where_there_is_no_queue_a_refusal_leaves_nothing_to_release, ANSWERS(TRY, LB_BUSY),
+       assert_int_not_equal(lb_holder_acquire(&world.holder, 0, in_ms(30)), LB_UNKNOWN),
+       assert_null(strstr(requests(), "release")), assert_int_equal(world.holder.debt_count, 0));
+STATES(a_missing_server_has_no_queue_to_leave, world.protocol.traits = LB_TRAIT_QUEUES, ANSWERS(TRY, -ECONNREFUSED),
+       assert_int_equal(lb_holder_acquire(&world.holder, 0, in_ms(30)), LB_TIMEOUT),
+       assert_null(strstr(requests(), "release")));
 
-TEST_WITH(a_missing_server_has_no_queue_to_leave, set_up, tear_down) {
-  world.protocol.traits = LB_TRAIT_QUEUES;
-  ANSWERS(TRY, -ECONNREFUSED);
-  assert_int_equal(lb_holder_acquire(&world.holder, 0, in_ms(30)), LB_TIMEOUT);
-  assert_null(strstr(requests(), "release"));
-}
-
-TEST_WITH(an_unknown_place_in_a_queue_is_owed_and_not_left_twice, set_up, tear_down) {
+TEST(an_unknown_place_in_a_queue_is_owed_and_not_left_twice) {
   world.protocol.traits = LB_TRAIT_QUEUES;
   ANSWERS(TRY, LB_UNKNOWN);
   ANSWERS(RESOLVE, LB_UNKNOWN);
@@ -463,7 +443,7 @@ static size_t let_a_late_grant_go(int answer) {
   return world.holder.debt_count;
 }
 
-TEST_WITH(a_late_grant_is_owed_unless_the_service_confirms_that_it_is_gone, set_up, tear_down) {
+TEST(a_late_grant_is_owed_unless_the_service_confirms_that_it_is_gone) {
   static const struct {
     int answer;
     size_t owed;
@@ -478,29 +458,16 @@ TEST_WITH(a_late_grant_is_owed_unless_the_service_confirms_that_it_is_gone, set_
 /* ---- the deadline ------------------------------------------------------------------------------------------------ */
 
 /* Each try takes a millisecond, so the third one ends just then. */
-TEST_WITH(an_attempt_is_over_at_its_deadline_and_not_after_it, set_up, tear_down) {
-  world.protocol.wait = wait_hook;
-  world.protocol.traits = LB_TRAIT_QUEUES;
-  ANSWERS(TRY, LB_BUSY);
-  assert_int_not_equal(lb_holder_acquire(&world.holder, 0, in_ms(3)), LB_OK);
-  assert_string_equal(requests(), "try test-0, wait test-0, try test-0, release test-0");
-}
-
-TEST_WITH(an_unknown_attempt_is_asked_about_until_its_deadline_and_not_after_it, set_up, tear_down) {
-  ANSWERS(TRY, LB_UNKNOWN);
-  ANSWERS(RESOLVE, LB_UNKNOWN);
-  assert_int_equal(lb_holder_acquire(&world.holder, 0, in_ms(2)), LB_UNKNOWN);
-  assert_string_equal(requests(), "try test-0, resolve test-0");
-  assert_int_equal(world.pauses, 0);
-}
-
-TEST_WITH(a_release_is_repeated_until_its_deadline_and_not_after_it, set_up, tear_down) {
-  lb_holder_acquire(&world.holder, 0, in_ms(100));
-  forget();
-  ANSWERS(RELEASE, LB_UNKNOWN);
-  assert_int_equal(lb_holder_release(&world.holder, in_ms(1)), LB_UNKNOWN);
-  assert_string_equal(requests(), "release test-0");
-}
+STATES(an_attempt_is_over_at_its_deadline_and_not_after_it, world.protocol.wait = wait_hook,
+       world.protocol.traits = LB_TRAIT_QUEUES, ANSWERS(TRY, LB_BUSY),
+       assert_int_not_equal(lb_holder_acquire(&world.holder, 0, in_ms(3)), LB_OK),
+       assert_string_equal(requests(), "try test-0, wait test-0, try test-0, release test-0"));
+STATES(an_unknown_attempt_is_asked_about_until_its_deadline_and_not_after_it, ANSWERS(TRY, LB_UNKNOWN),
+       ANSWERS(RESOLVE, LB_UNKNOWN), assert_int_equal(lb_holder_acquire(&world.holder, 0, in_ms(2)), LB_UNKNOWN),
+       assert_string_equal(requests(), "try test-0, resolve test-0"), assert_int_equal(world.pauses, 0));
+STATES(a_release_is_repeated_until_its_deadline_and_not_after_it, lb_holder_acquire(&world.holder, 0, in_ms(100)),
+       forget(), ANSWERS(RELEASE, LB_UNKNOWN), assert_int_equal(lb_holder_release(&world.holder, in_ms(1)), LB_UNKNOWN),
+       assert_string_equal(requests(), "release test-0"));
 
 /* ---- pauses ------------------------------------------------------------------------------------------------------ */
 
@@ -528,7 +495,7 @@ static void longest_pauses(int64_t wait_ms, bool release, uint64_t longest_us[PA
   }
 }
 
-TEST_WITH(the_pause_before_a_retry_is_drawn_below_a_bound_that_doubles_to_16_ms, set_up, tear_down) {
+TEST(the_pause_before_a_retry_is_drawn_below_a_bound_that_doubles_to_16_ms) {
   uint64_t longest[PAUSES], shortest[PAUSES];
   ANSWERS(TRY, LB_BUSY);
   longest_pauses(1000, false, longest, shortest);
@@ -539,7 +506,7 @@ TEST_WITH(the_pause_before_a_retry_is_drawn_below_a_bound_that_doubles_to_16_ms,
   }
 }
 
-TEST_WITH(an_unknown_attempt_is_asked_about_every_1_to_11_ms, set_up, tear_down) {
+TEST(an_unknown_attempt_is_asked_about_every_1_to_11_ms) {
   uint64_t longest[PAUSES], shortest[PAUSES];
   ANSWERS(TRY, LB_UNKNOWN);
   ANSWERS(RESOLVE, LB_UNKNOWN);
@@ -550,7 +517,7 @@ TEST_WITH(an_unknown_attempt_is_asked_about_every_1_to_11_ms, set_up, tear_down)
   }
 }
 
-TEST_WITH(a_release_without_an_answer_is_repeated_within_10_ms, set_up, tear_down) {
+TEST(a_release_without_an_answer_is_repeated_within_10_ms) {
   uint64_t longest[PAUSES], shortest[PAUSES];
   ANSWERS(RELEASE, LB_UNKNOWN);
   longest_pauses(1000, true, longest, shortest);
@@ -560,7 +527,7 @@ TEST_WITH(a_release_without_an_answer_is_repeated_within_10_ms, set_up, tear_dow
   }
 }
 
-TEST_WITH(no_pause_goes_beyond_the_deadline, set_up, tear_down) {
+TEST(no_pause_goes_beyond_the_deadline) {
   for (int round = 0; round < 50; round++) {
     lb_ns deadline = in_ms(40);
     world.holder.rng.state = (uint64_t)round;
@@ -571,7 +538,7 @@ TEST_WITH(no_pause_goes_beyond_the_deadline, set_up, tear_down) {
   }
 }
 
-TEST_WITH(who_is_told_when_to_try_again_does_not_pause_besides, set_up, tear_down) {
+TEST(who_is_told_when_to_try_again_does_not_pause_besides) {
   const int answer[] = {LB_OK, LB_TIMEOUT};
   for (size_t i = 0; i < 2; i++) {
     world.protocol.wait = wait_hook;
@@ -584,10 +551,6 @@ TEST_WITH(who_is_told_when_to_try_again_does_not_pause_besides, set_up, tear_dow
   }
 }
 
-TEST_WITH(who_cannot_be_told_pauses, set_up, tear_down) {
-  world.protocol.wait = wait_hook;
-  ANSWERS(TRY, LB_BUSY, LB_BUSY, LB_OK);
-  ANSWERS(WAIT, -ECONNRESET);
-  assert_int_equal(lb_holder_acquire(&world.holder, 0, in_ms(100)), LB_OK);
-  assert_int_equal(world.pauses, 2);
-}
+STATES(who_cannot_be_told_pauses, world.protocol.wait = wait_hook, ANSWERS(TRY, LB_BUSY, LB_BUSY, LB_OK),
+       ANSWERS(WAIT, -ECONNRESET), assert_int_equal(lb_holder_acquire(&world.holder, 0, in_ms(100)), LB_OK),
+       assert_int_equal(world.pauses, 2));

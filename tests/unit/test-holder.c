@@ -115,38 +115,45 @@ struct fixture {
   struct lb_env env;
   struct lb_holder holder;
 };
+static struct fixture fixture, *const f = &fixture;
 
 static int set_up(void **state) {
-  static struct fixture f;
-  f = (struct fixture){.protocol = {.name = "script",
-                                    .try_acquire = try_acquire_hook,
-                                    .release = release_hook,
-                                    .resolve = resolve_hook,
-                                    .proofs = &f.proofs},
-                       .env = {.now = now_hook, .sleep_until = sleep_hook, .point = point_hook}};
+  *f = (struct fixture){.protocol = {.name = "script",
+                                     .try_acquire = try_acquire_hook,
+                                     .release = release_hook,
+                                     .resolve = resolve_hook,
+                                     .proofs = &f->proofs},
+                        .env = {.now = now_hook, .sleep_until = sleep_hook, .point = point_hook}};
   fake_now = 1;
   points_passed[0] = '\0';
-  f.holder = (struct lb_holder){.protocol = &f.protocol,
-                                .session = &f.session,
-                                .env = &f.env,
-                                .memory = lb_memory_map(1, 1, 2),
-                                .ttl_ms = 1000,
-                                .prefix = "test",
-                                .rng = {42}};
-  *state = &f;
-  if (!f.holder.memory) return -1;
-  f.session.state = &f.holder.memory->state[0];
-  f.session.env = &f.env;
+  f->holder = (struct lb_holder){.protocol = &f->protocol,
+                                 .session = &f->session,
+                                 .env = &f->env,
+                                 .memory = lb_memory_map(1, 1, 2),
+                                 .ttl_ms = 1000,
+                                 .prefix = "test",
+                                 .rng = {42}};
+  (void)state;
+  if (!f->holder.memory) return -1;
+  f->session.state = &f->holder.memory->state[0];
+  f->session.env = &f->env;
   return 0;
 }
 
 static int tear_down(void **state) {
-  lb_memory_unmap(((struct fixture *)*state)->holder.memory);
+  (void)state;
+  lb_memory_unmap(f->holder.memory);
   return 0;
+}
+EACH(set_up, tear_down);
+
+static void start_afresh(void) {
+  tear_down(NULL);
+  set_up(NULL);
 }
 
 /* The kinds of all recorded events as one word, e.g. "acquire granted", and of a check what it came to. */
-static const char *story(const struct fixture *f) {
+static const char *story(void) {
   static char text[400];
   text[0] = '\0';
   const struct lb_memory *memory = f->holder.memory;
@@ -163,27 +170,24 @@ static lb_ns in_ms(int ms) { return fake_now + (lb_ns)ms * LB_NS_PER_MS; }
 
 /* ---- statements -------------------------------------------------------------------------------------------------- */
 
-TEST_WITH(a_grant_is_recorded_with_its_fence_and_its_end, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(a_grant_is_recorded_with_its_fence_and_its_end) {
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
-  assert_string_equal(story(f), "acquire granted");
+  assert_string_equal(story(), "acquire granted");
   const struct lb_event *granted = &f->holder.memory->events[1];
   assert_int_equal(granted->fence, 7);
   assert_int_equal(granted->flags, LB_EVF_FENCE | LB_EVF_UNTIL);
   assert_true(f->holder.holding);
 }
 
-TEST_WITH(a_busy_lock_is_asked_for_again_until_granted, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(a_busy_lock_is_asked_for_again_until_granted) {
   memcpy(f->session.acquires, (int[]){LB_BUSY, LB_BUSY, LB_OK}, 3 * sizeof(int));
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_OK);
   assert_int_equal(f->session.acquire_calls, 3);
-  assert_string_equal(story(f), "acquire granted");
+  assert_string_equal(story(), "acquire granted");
   assert_int_equal(f->session.token_len_seen[1], 0); /* a refused attempt is over: the next one is new */
 }
 
-TEST_WITH(a_place_in_a_queue_is_kept_between_tries_and_left_at_the_deadline, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(a_place_in_a_queue_is_kept_between_tries_and_left_at_the_deadline) {
   f->protocol.traits = LB_TRAIT_QUEUES | LB_TRAIT_WAKES;
   f->protocol.wait = wait_hook;
   for (int i = 0; i < 8; i++) f->session.acquires[i] = LB_BUSY;
@@ -191,12 +195,11 @@ TEST_WITH(a_place_in_a_queue_is_kept_between_tries_and_left_at_the_deadline, set
   assert_int_equal(f->session.token_len_seen[1], 4);
   assert_true(f->session.wait_calls > 0);
   assert_int_equal(f->session.release_calls, 1);
-  assert_string_equal(story(f), "acquire busy");
+  assert_string_equal(story(), "acquire busy");
 }
 
 /* Every time, and not past the deadline. */
-TEST_WITH(who_says_how_long_it_pauses_is_asked_again_then, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(who_says_how_long_it_pauses_is_asked_again_then) {
   f->protocol.poll_ms = 3;
   for (int i = 0; i < 4; i++) f->session.acquires[i] = LB_BUSY;
   lb_ns deadline = in_ms(14);
@@ -206,8 +209,7 @@ TEST_WITH(who_says_how_long_it_pauses_is_asked_again_then, set_up, tear_down) {
 }
 
 /* An option of the protocol may say so (lb_wakes()). */
-TEST_WITH(who_polls_does_not_use_the_hook, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(who_polls_does_not_use_the_hook) {
   f->protocol.wait = wait_hook;
   f->holder.polls = true;
   memcpy(f->session.acquires, (int[]){LB_BUSY, LB_BUSY, LB_OK}, 3 * sizeof(int));
@@ -215,8 +217,7 @@ TEST_WITH(who_polls_does_not_use_the_hook, set_up, tear_down) {
   assert_int_equal(f->session.wait_calls, 0);
 }
 
-TEST_WITH(an_option_says_whether_waiters_are_told, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(an_option_says_whether_waiters_are_told) {
   static const struct lb_option options[] = {
       {.name = "other", .type = LB_OPT_BOOL}, {.name = "wake", .type = LB_OPT_BOOL}, {0}};
   union lb_value values[] = {{.b = true}, {.b = false}};
@@ -232,38 +233,34 @@ TEST_WITH(an_option_says_whether_waiters_are_told, set_up, tear_down) {
   assert_false(lb_wakes(&f->protocol, values));
 }
 
-TEST_WITH(an_unknown_outcome_that_the_server_confirms_is_a_grant, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(an_unknown_outcome_that_the_server_confirms_is_a_grant) {
   f->session.acquires[0] = LB_UNKNOWN;
   memcpy(f->session.resolves, (int[]){LB_UNKNOWN, LB_OK}, 2 * sizeof(int));
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_OK);
-  assert_string_equal(story(f), "acquire granted");
+  assert_string_equal(story(), "acquire granted");
 }
 
-TEST_WITH(an_unknown_outcome_that_the_server_denies_is_followed_by_a_new_attempt, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(an_unknown_outcome_that_the_server_denies_is_followed_by_a_new_attempt) {
   memcpy(f->session.acquires, (int[]){LB_UNKNOWN, LB_OK}, 2 * sizeof(int));
   f->session.resolves[0] = LB_BUSY;
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_OK);
   assert_int_equal(f->session.token_len_seen[1], 0);
 }
 
-TEST_WITH(what_stays_unknown_is_recorded_as_unknown_and_released_before_the_next_attempt, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(what_stays_unknown_is_recorded_as_unknown_and_released_before_the_next_attempt) {
   f->session.acquires[0] = LB_UNKNOWN;
   for (int i = 0; i < 8; i++) f->session.resolves[i] = LB_UNKNOWN;
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(3)), LB_UNKNOWN);
-  assert_string_equal(story(f), "acquire unknown");
+  assert_string_equal(story(), "acquire unknown");
   assert_int_equal(f->session.release_calls, 0);
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
   assert_int_equal(f->session.release_calls, 1);
-  assert_string_equal(story(f), "acquire unknown released acquire granted");
+  assert_string_equal(story(), "acquire unknown released acquire granted");
   assert_int_equal(f->holder.debt_count, 0);
 }
 
 /* Each for so long, and the acquire for as long as it may take. */
-TEST_WITH(a_request_that_is_not_answered_in_time_is_given_up_and_asked_about, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(a_request_that_is_not_answered_in_time_is_given_up_and_asked_about) {
   f->holder.request_ms = 20;
   f->session.acquires[0] = LB_UNKNOWN;
   memcpy(f->session.resolves, (int[]){LB_UNKNOWN, LB_OK}, 2 * sizeof(int));
@@ -273,34 +270,20 @@ TEST_WITH(a_request_that_is_not_answered_in_time_is_given_up_and_asked_about, se
   assert_int_equal(f->session.resolve_until, 20 * LB_NS_PER_MS);
 }
 
-TEST_WITH(no_request_is_waited_for_beyond_the_end_of_the_acquire, set_up, tear_down) {
-  struct fixture *f = *state;
-  f->holder.request_ms = 2000;
-  f->session.acquires[0] = LB_UNKNOWN;
-  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_OK);
-  assert_int_equal(f->session.try_until, LB_NS_PER_S);
-  assert_int_equal(f->session.resolve_until, LB_NS_PER_S - LB_NS_PER_MS);
-}
-
-TEST_WITH(without_a_limit_of_its_own_a_request_may_take_as_long_as_the_acquire, set_up, tear_down) {
-  struct fixture *f = *state;
-  f->session.acquires[0] = LB_UNKNOWN;
-  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_OK);
-  assert_int_equal(f->session.try_until, LB_NS_PER_S);
-  assert_int_equal(f->session.resolve_until, LB_NS_PER_S - LB_NS_PER_MS);
-}
-
-TEST_WITH(who_queues_may_wait_for_its_turn_in_a_try, set_up, tear_down) {
-  struct fixture *f = *state;
-  f->holder.request_ms = 20;
-  f->protocol.traits = LB_TRAIT_QUEUES;
-  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_OK);
-  assert_int_equal(f->session.try_until, LB_NS_PER_S);
-}
+STATES(no_request_is_waited_for_beyond_the_end_of_the_acquire, f->holder.request_ms = 2000,
+       f->session.acquires[0] = LB_UNKNOWN, assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_OK),
+       assert_int_equal(f->session.try_until, LB_NS_PER_S),
+       assert_int_equal(f->session.resolve_until, LB_NS_PER_S - LB_NS_PER_MS));
+STATES(without_a_limit_of_its_own_a_request_may_take_as_long_as_the_acquire, f->session.acquires[0] = LB_UNKNOWN,
+       assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_OK),
+       assert_int_equal(f->session.try_until, LB_NS_PER_S),
+       assert_int_equal(f->session.resolve_until, LB_NS_PER_S - LB_NS_PER_MS));
+STATES(who_queues_may_wait_for_its_turn_in_a_try, f->holder.request_ms = 20, f->protocol.traits = LB_TRAIT_QUEUES,
+       assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_OK),
+       assert_int_equal(f->session.try_until, LB_NS_PER_S));
 
 /* The last try may stay without an answer because the time was over; the service did answer. */
-TEST_WITH(an_unknown_acquire_says_that_an_earlier_try_was_refused, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(an_unknown_acquire_says_that_an_earlier_try_was_refused) {
   memcpy(f->session.acquires, (int[]){LB_BUSY, LB_UNKNOWN}, 2 * sizeof(int));
   for (int i = 0; i < 8; i++) f->session.resolves[i] = LB_UNKNOWN;
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(30)), LB_UNKNOWN);
@@ -308,18 +291,16 @@ TEST_WITH(an_unknown_acquire_says_that_an_earlier_try_was_refused, set_up, tear_
   assert_int_equal(f->holder.memory->events[1].flags, LB_EVF_REFUSED);
 }
 
-TEST_WITH(a_server_that_is_missing_is_a_timeout_with_its_reason, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(a_server_that_is_missing_is_a_timeout_with_its_reason) {
   for (int i = 0; i < 8; i++) f->session.acquires[i] = -ECONNREFUSED;
   f->session.says = "cannot connect to 127.0.0.1:1";
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(3)), LB_TIMEOUT);
-  assert_string_equal(story(f), "acquire timeout");
+  assert_string_equal(story(), "acquire timeout");
   assert_string_equal(f->env.err, "try_acquire: cannot connect to 127.0.0.1:1");
   assert_string_equal(f->session.state->error, "try_acquire: cannot connect to 127.0.0.1:1");
 }
 
-TEST_WITH(an_error_is_of_the_acquire_it_came_in, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(an_error_is_of_the_acquire_it_came_in) {
   for (int i = 0; i < 8; i++) f->session.acquires[i] = -ECONNREFUSED;
   f->session.says = "no server";
   lb_holder_acquire(&f->holder, 0, in_ms(3));
@@ -331,16 +312,14 @@ TEST_WITH(an_error_is_of_the_acquire_it_came_in, set_up, tear_down) {
   assert_string_equal(f->session.state->error, "try_acquire: no server"); /* the latest there was */
 }
 
-TEST_WITH(a_failure_without_a_text_is_told_by_its_number, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(a_failure_without_a_text_is_told_by_its_number) {
   for (int i = 0; i < 8; i++) f->session.acquires[i] = -ECONNREFUSED;
   lb_holder_acquire(&f->holder, 0, in_ms(3));
   assert_string_equal(f->session.state->error, "try_acquire: Connection refused (it left no text)");
 }
 
 /* A text is whatever the plugin left there. */
-TEST_WITH(a_broken_text_is_made_printable, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(a_broken_text_is_made_printable) {
   for (int i = 0; i < 8; i++) f->session.acquires[i] = -EIO;
   f->session.says = "a\nb\x80"
                     "c\033[2J";
@@ -351,27 +330,25 @@ TEST_WITH(a_broken_text_is_made_printable, set_up, tear_down) {
   assert_string_equal(f->session.state->breach, "try_acquire left a text in env->err that does not end");
 }
 
-TEST_WITH(who_is_refused_is_told_apart_from_whom_nobody_answers, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(who_is_refused_is_told_apart_from_whom_nobody_answers) {
   for (int i = 0; i < 8; i++) f->session.acquires[i] = LB_BUSY;
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(3)), LB_BUSY);
-  assert_string_equal(story(f), "acquire busy");
+  assert_string_equal(story(), "acquire busy");
   f->session.acquire_calls = 0;
   for (int i = 0; i < 8; i++) f->session.acquires[i] = LB_TIMEOUT;
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(3)), LB_TIMEOUT);
-  assert_string_equal(story(f), "acquire busy acquire timeout");
+  assert_string_equal(story(), "acquire busy acquire timeout");
 }
 
-TEST_WITH(one_refusal_in_an_acquire_is_enough, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(one_refusal_in_an_acquire_is_enough) {
   for (int i = 0; i < 8; i++) f->session.acquires[i] = -EIO;
   f->session.acquires[0] = LB_BUSY;
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(3)), LB_BUSY);
-  assert_string_equal(story(f), "acquire busy");
+  assert_string_equal(story(), "acquire busy");
 }
 
 /* Before each try, and when all is over: which server the session talks to; then who is recorded, -1 = nobody. */
-TEST_WITH(every_outcome_names_the_server_that_was_asked, set_up, tear_down) {
+TEST(every_outcome_names_the_server_that_was_asked) {
   static const struct {
     int answer, servers[3], recorded;
     const char *story;
@@ -392,9 +369,8 @@ TEST_WITH(every_outcome_names_the_server_that_was_asked, set_up, tear_down) {
       {-ENOLINK, {2, 0, -ENOENT}, 0, "acquire timeout server"},
       {-ECONNRESET, {2, -ENOENT, -ENOENT}, -1, "acquire timeout"},
   };
-  struct fixture *f = *state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    tear_down(state), set_up(state);
+    start_afresh();
     f->proofs.server = server_hook;
     f->holder.names_server = true;
     f->holder.endpoint_count = 3;
@@ -402,29 +378,27 @@ TEST_WITH(every_outcome_names_the_server_that_was_asked, set_up, tear_down) {
     f->session.resolves[0] = LB_UNKNOWN;
     memcpy(f->session.servers, cases[i].servers, sizeof cases[i].servers);
     lb_holder_acquire(&f->holder, 0, in_ms(1));
-    assert_string_equal(story(f), cases[i].story);
+    assert_string_equal(story(), cases[i].story);
     if (cases[i].recorded >= 0) assert_int_equal(f->holder.memory->events[2].value, cases[i].recorded);
     int latest = cases[i].servers[f->session.server_calls - 1]; /* and what is noted for the controller: 0 = none */
     assert_int_equal(atomic_load(&f->holder.memory->state[0].server), latest < 0 ? 0 : latest + 1);
   }
 }
 
-TEST_WITH(a_grant_by_votes_names_who_said_yes, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(a_grant_by_votes_names_who_said_yes) {
   f->proofs.voters = voters_hook;
   f->session.voters = 5;
   f->holder.names_server = true;
   f->holder.endpoint_count = 3;
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
-  assert_string_equal(story(f), "acquire granted voted");
+  assert_string_equal(story(), "acquire granted voted");
   assert_int_equal(f->holder.memory->events[2].value, 5);
 }
 
-TEST_WITH(voters_that_are_none_of_the_endpoints_break_the_contract, set_up, tear_down) {
+TEST(voters_that_are_none_of_the_endpoints_break_the_contract) {
   static const uint64_t wrong[] = {0, 8};
   for (size_t i = 0; i < 2; i++) {
-    struct fixture *f = *state;
-    tear_down(state), set_up(state);
+    start_afresh();
     f->proofs.voters = voters_hook;
     f->session.voters = wrong[i];
     f->holder.names_server = true;
@@ -435,51 +409,44 @@ TEST_WITH(voters_that_are_none_of_the_endpoints_break_the_contract, set_up, tear
 }
 
 /* 0: the protocol did not know. */
-TEST_WITH(a_grant_says_what_state_it_was_read_in, set_up, tear_down) {
+TEST(a_grant_says_what_state_it_was_read_in) {
   static const struct {
     uint64_t seen;
     const char *story;
   } cases[] = {{7, "acquire granted seen"}, {0, "acquire granted"}};
   for (size_t i = 0; i < 2; i++) {
-    struct fixture *f = *state;
-    tear_down(state), set_up(state);
+    start_afresh();
     f->proofs.seen = seen_hook;
     f->session.seen = cases[i].seen;
     f->holder.names_server = true;
     assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
-    assert_string_equal(story(f), cases[i].story);
+    assert_string_equal(story(), cases[i].story);
     if (cases[i].seen) assert_int_equal(f->holder.memory->events[2].value, 7);
   }
 }
 
-TEST_WITH(a_state_beyond_what_a_history_holds_breaks_the_contract, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(a_state_beyond_what_a_history_holds_breaks_the_contract) {
   f->proofs.seen = seen_hook;
   f->session.seen = (uint64_t)INT64_MAX + 1;
   f->holder.names_server = true;
   lb_holder_acquire(&f->holder, 0, in_ms(100));
   assert_true(f->holder.breached);
-  assert_string_equal(story(f), "acquire granted");
+  assert_string_equal(story(), "acquire granted");
 }
 
-TEST_WITH(nobody_is_asked_for_its_server_unless_that_is_wanted, set_up, tear_down) {
-  struct fixture *f = *state;
-  f->proofs.server = server_hook;
-  f->holder.endpoint_count = 3;
-  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
-  assert_string_equal(story(f), "acquire granted");
-  assert_int_equal(f->session.server_calls, 0);
-}
+STATES(nobody_is_asked_for_its_server_unless_that_is_wanted, f->proofs.server = server_hook,
+       f->holder.endpoint_count = 3, assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK),
+       assert_string_equal(story(), "acquire granted"), assert_int_equal(f->session.server_calls, 0));
 
 /* ---- breaches of the contract ------------------------------------------------------------------------------------ */
 
-static void assert_breach(struct fixture *f, const char *text) {
+static void assert_breach(const char *text) {
   assert_true(f->holder.breached);
   assert_string_equal(f->session.state->breach, text);
   assert_false(f->holder.holding);
 }
 
-TEST_WITH(a_grant_that_breaks_the_contract_is_no_hold, set_up, tear_down) {
+TEST(a_grant_that_breaks_the_contract_is_no_hold) {
   static const struct {
     struct lb_grant grant;
     const char *complaint;
@@ -491,7 +458,6 @@ TEST_WITH(a_grant_that_breaks_the_contract_is_no_hold, set_up, tear_down) {
       {{.token_len = 4, .asked_at = 90 * LB_NS_PER_S, .valid_until = LB_NEVER},
        "try_acquire granted with an asked_at 89999 ms in the future"},
   };
-  struct fixture *f = *state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     fake_now = 1, f->holder.latest_now = 0;
     f->session.state->breach[0] = '\0';
@@ -499,13 +465,12 @@ TEST_WITH(a_grant_that_breaks_the_contract_is_no_hold, set_up, tear_down) {
     f->session.gives = &cases[i].grant;
     assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_TIMEOUT);
     assert_int_equal(f->session.acquire_calls, 1); /* at once */
-    assert_breach(f, cases[i].complaint);
+    assert_breach(cases[i].complaint);
     assert_string_equal(f->holder.error + strlen("breach of the contract: "), cases[i].complaint);
   }
 }
 
-TEST_WITH(a_wall_clock_may_make_a_lease_longer, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(a_wall_clock_may_make_a_lease_longer) {
   f->protocol.traits = LB_TRAIT_LEASED;
   f->holder.by_wall = true;
   f->session.gives = &(struct lb_grant){.token_len = 4, .asked_at = 1, .valid_until = 3600 * LB_NS_PER_S};
@@ -513,8 +478,7 @@ TEST_WITH(a_wall_clock_may_make_a_lease_longer, set_up, tear_down) {
   assert_false(f->holder.breached);
 }
 
-TEST_WITH(an_option_says_what_is_believed, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(an_option_says_what_is_believed) {
   static const char *const clocks[] = {"monotonic", "wall", NULL};
   static const struct lb_option options[] = {
       {.name = "check_validity", .type = LB_OPT_BOOL}, {.name = "clock", .type = LB_OPT_CHOICE, .words = clocks}, {0}};
@@ -527,8 +491,7 @@ TEST_WITH(an_option_says_what_is_believed, set_up, tear_down) {
   assert_true(lb_believes_late(&f->protocol, values) && lb_counts_by_wall(&f->protocol, values));
 }
 
-TEST_WITH(an_option_says_how_long_a_hold_is_renewed, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(an_option_says_how_long_a_hold_is_renewed) {
   static const struct lb_option options[] = {{.name = "renewed_for_ms", .type = LB_OPT_INT, .max = 1000}, {0}};
   union lb_value value = {.i = 7};
   assert_int_equal(lb_renewed_for(&f->protocol, &value), 0); /* no such option */
@@ -539,17 +502,15 @@ TEST_WITH(an_option_says_how_long_a_hold_is_renewed, set_up, tear_down) {
   assert_int_equal(lb_renewed_for(&f->protocol, &value), 0);
 }
 
-TEST_WITH(a_lease_is_not_longer_than_was_asked_for, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(a_lease_is_not_longer_than_was_asked_for) {
   f->protocol.traits = LB_TRAIT_LEASED;
   f->session.gives = &(struct lb_grant){.token_len = 4, .asked_at = 1, .valid_until = 2 * LB_NS_PER_S};
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_TIMEOUT);
-  assert_breach(f, "try_acquire claims the lock for 1000 ms longer than the lease");
+  assert_breach("try_acquire claims the lock for 1000 ms longer than the lease");
 }
 
 /* What was asked before lies in the future then, and nobody is to blame. */
-TEST_WITH(a_clock_that_was_set_back_is_no_breach, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(a_clock_that_was_set_back_is_no_breach) {
   fake_now = 50 * LB_NS_PER_S;
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
   assert_int_equal(lb_holder_release(&f->holder, in_ms(100)), LB_OK);
@@ -559,8 +520,7 @@ TEST_WITH(a_clock_that_was_set_back_is_no_breach, set_up, tear_down) {
   assert_false(f->holder.breached);
 }
 
-TEST_WITH(nor_is_one_that_was_set_back_while_the_answer_was_on_its_way, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(nor_is_one_that_was_set_back_while_the_answer_was_on_its_way) {
   fake_now = 50 * LB_NS_PER_S;
   f->session.gives = &(struct lb_grant){.token_len = 4, .asked_at = 50 * LB_NS_PER_S, .valid_until = LB_NEVER};
   f->session.sets_back = true;
@@ -568,8 +528,7 @@ TEST_WITH(nor_is_one_that_was_set_back_while_the_answer_was_on_its_way, set_up, 
   assert_false(f->holder.breached);
 }
 
-TEST_WITH(an_answer_that_is_none_is_a_breach_of_every_hook, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(an_answer_that_is_none_is_a_breach_of_every_hook) {
   f->protocol.extend = extend_hook, f->protocol.holds = holds_hook;
   f->holder.guard = LB_GUARD_RECHECK;
   f->holder.renew = true;
@@ -581,53 +540,42 @@ TEST_WITH(an_answer_that_is_none_is_a_breach_of_every_hook, set_up, tear_down) {
   f->session.state->breach[0] = '\0';
   f->session.holds_answer = 42;
   assert_int_equal(lb_holder_read(&f->holder), LB_LOST);
-  assert_breach(f, "holds answered 42, which is no result of it");
+  assert_breach("holds answered 42, which is no result of it");
 
   f->session.state->breach[0] = '\0';
   f->session.releases[f->session.release_calls] = LB_TIMEOUT; /* of the hold that it gave up */
   f->session.acquires[f->session.acquire_calls] = -70000;
   lb_holder_acquire(&f->holder, 0, in_ms(100));
-  assert_breach(f, "release answered 2 (TIMEOUT), which is no result of it"); /* the first one is kept */
+  assert_breach("release answered 2 (TIMEOUT), which is no result of it"); /* the first one is kept */
 }
 
-TEST_WITH(a_breach_while_waiting_ends_the_acquire_too, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(a_breach_while_waiting_ends_the_acquire_too) {
   f->protocol.wait = wait_hook;
   f->session.wait_answer = LB_LOST;
   f->session.acquires[0] = LB_BUSY;
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_BUSY);
   assert_int_equal(f->session.acquire_calls, 1);
-  assert_breach(f, "wait answered 3 (LOST), which is no result of it");
+  assert_breach("wait answered 3 (LOST), which is no result of it");
 }
 
-TEST_WITH(an_unknown_attempt_is_not_resolved_by_nonsense, set_up, tear_down) {
-  struct fixture *f = *state;
-  f->session.acquires[0] = LB_UNKNOWN;
-  f->session.resolves[0] = LB_LOST;
-  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_TIMEOUT);
-  assert_int_equal(f->session.resolve_calls, 1);
-  assert_breach(f, "resolve answered 3 (LOST), which is no result of it");
-}
+STATES(an_unknown_attempt_is_not_resolved_by_nonsense, f->session.acquires[0] = LB_UNKNOWN,
+       f->session.resolves[0] = LB_LOST, assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_TIMEOUT),
+       assert_int_equal(f->session.resolve_calls, 1),
+       assert_breach("resolve answered 3 (LOST), which is no result of it"));
 
-TEST_WITH(the_hook_a_client_is_in_can_be_seen_from_outside, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(the_hook_a_client_is_in_can_be_seen_from_outside) {
   lb_holder_acquire(&f->holder, 0, in_ms(100));
   assert_int_equal(f->session.hook_seen, LB_HOOK_TRY_ACQUIRE);
   assert_int_equal(f->session.deadline_seen, 1 + 100 * LB_NS_PER_MS);
   assert_int_equal(atomic_load(&f->session.state->hook), LB_HOOK_NONE);
 }
 
-TEST_WITH(a_grant_that_is_over_when_it_is_read_is_let_go, set_up, tear_down) {
-  struct fixture *f = *state;
-  f->session.late_replies = 1;
-  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_OK);
-  assert_int_equal(f->session.acquire_calls, 2);
-  assert_int_equal(f->session.release_calls, 1);
-  assert_string_equal(story(f), "acquire granted");
-}
+STATES(a_grant_that_is_over_when_it_is_read_is_let_go, f->session.late_replies = 1,
+       assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_OK),
+       assert_int_equal(f->session.acquire_calls, 2), assert_int_equal(f->session.release_calls, 1),
+       assert_string_equal(story(), "acquire granted"));
 
-TEST_WITH(who_never_looks_believes_a_grant_that_is_over, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(who_never_looks_believes_a_grant_that_is_over) {
   f->session.late_replies = 1;
   f->holder.believes_late = true;
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_OK);
@@ -638,8 +586,7 @@ TEST_WITH(who_never_looks_believes_a_grant_that_is_over, set_up, tear_down) {
 }
 
 /* It knows nothing of an end that it would have to be quick for; who goes by the end of leases is told at once. */
-TEST_WITH(who_never_looks_renews_a_grant_that_is_over_as_any_other, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(who_never_looks_renews_a_grant_that_is_over_as_any_other) {
   f->session.late_replies = 1;
   f->protocol.extend = extend_hook;
   f->holder.believes_late = f->holder.renew = true;
@@ -654,58 +601,46 @@ TEST_WITH(who_never_looks_renews_a_grant_that_is_over_as_any_other, set_up, tear
   assert_int_equal(lb_holder_renew(&f->holder), LB_LOST);
 }
 
-TEST_WITH(release_is_recorded_before_the_request_and_lost_after_it, set_up, tear_down) {
-  struct fixture *f = *state;
-  f->session.releases[0] = LB_LOST;
-  lb_holder_acquire(&f->holder, 0, in_ms(100));
-  assert_int_equal(lb_holder_release(&f->holder, in_ms(100)), LB_LOST);
-  assert_string_equal(story(f), "acquire granted release lost");
-  assert_false(f->holder.holding);
-}
+STATES(release_is_recorded_before_the_request_and_lost_after_it, f->session.releases[0] = LB_LOST,
+       lb_holder_acquire(&f->holder, 0, in_ms(100)),
+       assert_int_equal(lb_holder_release(&f->holder, in_ms(100)), LB_LOST),
+       assert_string_equal(story(), "acquire granted release lost"), assert_false(f->holder.holding));
 
-TEST_WITH(an_unknown_release_is_repeated, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(an_unknown_release_is_repeated) {
   memcpy(f->session.releases, (int[]){LB_UNKNOWN, LB_UNKNOWN, LB_OK}, 3 * sizeof(int));
   lb_holder_acquire(&f->holder, 0, in_ms(100));
   assert_int_equal(lb_holder_release(&f->holder, in_ms(1000)), LB_OK);
   assert_int_equal(f->session.release_calls, 3);
-  assert_string_equal(story(f), "acquire granted release released");
+  assert_string_equal(story(), "acquire granted release released");
 }
 
-TEST_WITH(who_holds_nothing_touches_nothing, set_up, tear_down) {
-  struct fixture *f = *state;
-  assert_int_equal(lb_holder_read(&f->holder), LB_BUSY);
-  assert_int_equal(lb_holder_write(&f->holder), LB_BUSY);
-  assert_int_equal(lb_holder_release(&f->holder, in_ms(1)), LB_BUSY);
-  assert_string_equal(story(f), "");
-}
+STATES(who_holds_nothing_touches_nothing, assert_int_equal(lb_holder_read(&f->holder), LB_BUSY),
+       assert_int_equal(lb_holder_write(&f->holder), LB_BUSY),
+       assert_int_equal(lb_holder_release(&f->holder, in_ms(1)), LB_BUSY), assert_string_equal(story(), ""));
 
-TEST_WITH(a_write_is_what_was_read_plus_one, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(a_write_is_what_was_read_plus_one) {
   atomic_store(&f->holder.memory->resource[0].value, 41);
   lb_holder_acquire(&f->holder, 0, in_ms(100));
   assert_int_equal(lb_holder_read(&f->holder), LB_OK);
   assert_int_equal(lb_holder_write(&f->holder), LB_OK);
   assert_int_equal(atomic_load(&f->holder.memory->resource[0].value), 42);
   assert_int_equal(atomic_load(&f->holder.memory->resource[0].fence_seen), 7);
-  assert_string_equal(story(f), "acquire granted read write");
+  assert_string_equal(story(), "acquire granted read write");
 }
 
 /* ---- guards ------------------------------------------------------------------------------------------------------ */
 
-static struct fixture *granted_under(void **state, enum lb_guard guard) {
-  struct fixture *f = *state;
+static void granted_under(enum lb_guard guard) {
   f->protocol.holds = holds_hook;
   f->protocol.doubt = doubt_hook;
   f->protocol.extend = extend_hook;
   f->holder.guard = guard;
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
-  return f;
 }
 
 /* The hold is over and the resource as it was, but what the service may still keep is not forgotten. */
-static void assert_lost(struct fixture *f, const char *expected_story) {
-  assert_string_equal(story(f), expected_story);
+static void assert_lost(const char *expected_story) {
+  assert_string_equal(story(), expected_story);
   assert_false(f->holder.holding);
   assert_false(atomic_load(&f->session.state->holds));
   assert_int_equal(f->holder.debt_count, 1);
@@ -716,52 +651,48 @@ static void assert_lost(struct fixture *f, const char *expected_story) {
   assert_int_equal(atomic_load(&f->holder.memory->resource[0].value), 0);
 }
 
-TEST_WITH(without_a_guard_a_lease_that_is_over_stops_nobody, set_up, tear_down) {
-  struct fixture *f = granted_under(state, LB_GUARD_NONE);
+TEST(without_a_guard_a_lease_that_is_over_stops_nobody) {
+  granted_under(LB_GUARD_NONE);
   f->session.holds_answer = LB_LOST;
   atomic_store(&f->holder.memory->resource[0].fence_seen, 100);
   fake_now += 10 * LB_NS_PER_S;
   assert_int_equal(lb_holder_read(&f->holder), LB_OK);
   assert_int_equal(lb_holder_write(&f->holder), LB_OK);
-  assert_string_equal(story(f), "acquire granted read write");
+  assert_string_equal(story(), "acquire granted read write");
   assert_int_equal(atomic_load(&f->holder.memory->resource[0].value), 1);
   assert_int_equal(atomic_load(&f->holder.memory->resource[0].fence_seen), 100);
 }
 
-TEST_WITH(a_deadline_lets_pass_until_the_lease_is_over_and_not_then, set_up, tear_down) {
-  struct fixture *f = granted_under(state, LB_GUARD_DEADLINE);
+TEST(a_deadline_lets_pass_until_the_lease_is_over_and_not_then) {
+  granted_under(LB_GUARD_DEADLINE);
   fake_now = f->holder.grant.valid_until - 1;
   assert_int_equal(lb_holder_read(&f->holder), LB_OK);
   fake_now++;
   assert_int_equal(lb_holder_write(&f->holder), LB_LOST);
-  assert_lost(f, "acquire granted check(passed) read check(lease over) lost");
+  assert_lost("acquire granted check(passed) read check(lease over) lost");
 }
 
-TEST_WITH(a_deadline_stands_before_a_read_too, set_up, tear_down) {
-  struct fixture *f = granted_under(state, LB_GUARD_DEADLINE);
-  fake_now = f->holder.grant.valid_until;
-  assert_int_equal(lb_holder_read(&f->holder), LB_LOST);
-  assert_lost(f, "acquire granted check(lease over) lost");
-}
+STATES(a_deadline_stands_before_a_read_too, granted_under(LB_GUARD_DEADLINE), fake_now = f->holder.grant.valid_until,
+       assert_int_equal(lb_holder_read(&f->holder), LB_LOST), assert_lost("acquire granted check(lease over) lost"));
 
-TEST_WITH(a_deadline_has_nothing_against_a_lock_without_expiry, set_up, tear_down) {
-  struct fixture *f = granted_under(state, LB_GUARD_DEADLINE);
+TEST(a_deadline_has_nothing_against_a_lock_without_expiry) {
+  granted_under(LB_GUARD_DEADLINE);
   f->holder.grant.valid_until = LB_NEVER;
   fake_now += 1000 * LB_NS_PER_S;
   assert_int_equal(lb_holder_read(&f->holder), LB_OK);
 }
 
-TEST_WITH(a_recheck_that_the_server_confirms_lets_pass, set_up, tear_down) {
-  struct fixture *f = granted_under(state, LB_GUARD_RECHECK);
+TEST(a_recheck_that_the_server_confirms_lets_pass) {
+  granted_under(LB_GUARD_RECHECK);
   assert_int_equal(lb_holder_read(&f->holder), LB_OK);
   assert_int_equal(f->session.asked_until, 500 * LB_NS_PER_MS);
   f->holder.ttl_ms = 300;
   assert_int_equal(lb_holder_write(&f->holder), LB_OK);
   assert_int_equal(f->session.asked_until, 150 * LB_NS_PER_MS);
-  assert_string_equal(story(f), "acquire granted check(passed) read check(passed) write");
+  assert_string_equal(story(), "acquire granted check(passed) read check(passed) write");
 }
 
-TEST_WITH(a_recheck_without_a_clear_yes_is_a_no, set_up, tear_down) {
+TEST(a_recheck_without_a_clear_yes_is_a_no) {
   const int answers[] = {LB_LOST, LB_UNKNOWN, LB_UNCONFIRMED, LB_BUSY, LB_TIMEOUT, -EROFS, -ECONNREFUSED, -ETIMEDOUT};
   static const char *const stories[] = {"acquire granted check(told no) lost",
                                         "acquire granted check(no answer) lost",
@@ -772,57 +703,47 @@ TEST_WITH(a_recheck_without_a_clear_yes_is_a_no, set_up, tear_down) {
                                         "acquire granted check(no answer) lost",
                                         "acquire granted check(no answer) lost"};
   for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
-    struct fixture *f = granted_under(state, LB_GUARD_RECHECK);
+    granted_under(LB_GUARD_RECHECK);
     f->session.holds_answer = answers[i];
     assert_int_equal(i % 2 ? lb_holder_read(&f->holder) : lb_holder_write(&f->holder), LB_LOST);
-    assert_lost(f, stories[i]);
-    tear_down(state);
-    set_up(state);
+    assert_lost(stories[i]);
+    start_afresh();
   }
 }
 
-TEST_WITH(a_recheck_that_cannot_be_asked_is_a_no, set_up, tear_down) {
-  struct fixture *f = granted_under(state, LB_GUARD_RECHECK);
-  f->protocol.holds = NULL;
-  assert_int_equal(lb_holder_read(&f->holder), LB_LOST);
-  assert_lost(f, "acquire granted check(error) lost");
-}
+STATES(a_recheck_that_cannot_be_asked_is_a_no, granted_under(LB_GUARD_RECHECK), f->protocol.holds = NULL,
+       assert_int_equal(lb_holder_read(&f->holder), LB_LOST), assert_lost("acquire granted check(error) lost"));
 
-TEST_WITH(a_signal_of_doubt_or_loss_ends_the_hold, set_up, tear_down) {
+TEST(a_signal_of_doubt_or_loss_ends_the_hold) {
   const int answers[] = {LB_UNKNOWN, LB_LOST, -EIO, LB_BUSY};
   static const char *const stories[] = {"acquire granted check(passed) read check(in doubt) lost",
                                         "acquire granted check(passed) read check(session over) lost",
                                         "acquire granted check(passed) read check(error) lost",
                                         "acquire granted check(passed) read check(error) lost"};
   for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
-    struct fixture *f = granted_under(state, LB_GUARD_SIGNAL);
+    granted_under(LB_GUARD_SIGNAL);
     assert_int_equal(lb_holder_read(&f->holder), LB_OK);
     f->session.doubt_answer = answers[i];
     assert_int_equal(lb_holder_write(&f->holder), LB_LOST);
-    assert_lost(f, stories[i]);
-    tear_down(state);
-    set_up(state);
+    assert_lost(stories[i]);
+    start_afresh();
   }
 }
 
-TEST_WITH(without_a_signal_a_lease_that_is_over_stops_nobody, set_up, tear_down) {
-  struct fixture *f = granted_under(state, LB_GUARD_SIGNAL);
+TEST(without_a_signal_a_lease_that_is_over_stops_nobody) {
+  granted_under(LB_GUARD_SIGNAL);
   fake_now += 10 * LB_NS_PER_S;
   assert_int_equal(lb_holder_read(&f->holder), LB_OK);
   assert_int_equal(lb_holder_write(&f->holder), LB_OK);
-  assert_string_equal(story(f), "acquire granted check(passed) read check(passed) write");
+  assert_string_equal(story(), "acquire granted check(passed) read check(passed) write");
 }
 
-TEST_WITH(who_tells_nobody_of_a_loss_does_not_pass, set_up, tear_down) {
-  struct fixture *f = granted_under(state, LB_GUARD_SIGNAL);
-  f->protocol.doubt = NULL;
-  assert_int_equal(lb_holder_read(&f->holder), LB_LOST);
-  assert_lost(f, "acquire granted check(error) lost");
-}
+STATES(who_tells_nobody_of_a_loss_does_not_pass, granted_under(LB_GUARD_SIGNAL), f->protocol.doubt = NULL,
+       assert_int_equal(lb_holder_read(&f->holder), LB_LOST), assert_lost("acquire granted check(error) lost"));
 
 /* Another holder, as the resource sees it: with a token that is not this one's. */
-TEST_WITH(a_claim_stands_until_another_one_is_made, set_up, tear_down) {
-  struct fixture *f = granted_under(state, LB_GUARD_CLAIM);
+TEST(a_claim_stands_until_another_one_is_made) {
+  granted_under(LB_GUARD_CLAIM);
   struct lb_resource *resource = &f->holder.memory->resource[0];
   uint64_t value;
   lb_resource_claim(resource, 99, &value);
@@ -833,13 +754,13 @@ TEST_WITH(a_claim_stands_until_another_one_is_made, set_up, tear_down) {
   assert_int_equal(f->holder.value_read, 1);
   lb_resource_claim(resource, 99, &value);
   assert_int_equal(lb_holder_write(&f->holder), LB_LOST);
-  assert_string_equal(story(f), "acquire granted read write read write lost");
+  assert_string_equal(story(), "acquire granted read write read write lost");
   assert_int_equal(atomic_load(&resource->value), 1);
   assert_int_equal(f->holder.debt_count, 1);
 }
 
-TEST_WITH(a_claim_belongs_to_one_grant, set_up, tear_down) {
-  struct fixture *f = granted_under(state, LB_GUARD_CLAIM);
+TEST(a_claim_belongs_to_one_grant) {
+  granted_under(LB_GUARD_CLAIM);
   struct lb_resource *resource = &f->holder.memory->resource[0];
   uint64_t value, first;
   assert_int_equal(lb_holder_read(&f->holder), LB_OK);
@@ -854,8 +775,8 @@ TEST_WITH(a_claim_belongs_to_one_grant, set_up, tear_down) {
 }
 
 /* What it carries is of the grant that it was written under, whatever its client does since. */
-TEST_WITH(a_late_write_is_on_its_way_until_it_arrives, set_up, tear_down) {
-  struct fixture *f = granted_under(state, LB_GUARD_NONE);
+TEST(a_late_write_is_on_its_way_until_it_arrives) {
+  granted_under(LB_GUARD_NONE);
   struct lb_client_state *client = f->session.state;
   uint64_t fence = f->holder.grant.fence;
   assert_int_equal(lb_holder_read(&f->holder), LB_OK);
@@ -865,7 +786,7 @@ TEST_WITH(a_late_write_is_on_its_way_until_it_arrives, set_up, tear_down) {
   assert_int_equal(atomic_load(&f->holder.memory->resource[0].value), 0);
   assert_int_equal(atomic_load(&client->writes), 0);
   assert_int_equal(lb_holder_release(&f->holder, in_ms(100)), LB_OK);
-  assert_string_equal(story(f), "acquire granted read release released");
+  assert_string_equal(story(), "acquire granted read release released");
   assert_int_equal(client->letter.fence, fence);
   assert_true(lb_letter_arrive(&client->letter, f->holder.memory->resource));
   assert_int_equal(atomic_load(&f->holder.memory->resource[0].value), 1);
@@ -874,8 +795,8 @@ TEST_WITH(a_late_write_is_on_its_way_until_it_arrives, set_up, tear_down) {
   assert_false(atomic_load(&client->on_its_way));
 }
 
-TEST_WITH(a_late_write_is_refused_by_what_stands_at_the_resource_then, set_up, tear_down) {
-  struct fixture *f = granted_under(state, LB_GUARD_FENCE);
+TEST(a_late_write_is_refused_by_what_stands_at_the_resource_then) {
+  granted_under(LB_GUARD_FENCE);
   struct lb_resource *resource = &f->holder.memory->resource[0];
   assert_int_equal(lb_holder_write_late(&f->holder), LB_OK);
   atomic_store(&resource->fence_seen, f->holder.grant.fence + 1);
@@ -883,8 +804,8 @@ TEST_WITH(a_late_write_is_refused_by_what_stands_at_the_resource_then, set_up, t
   assert_int_equal(atomic_load(&resource->value), 0);
 }
 
-TEST_WITH(a_late_write_shows_the_claim_of_its_hold, set_up, tear_down) {
-  struct fixture *f = granted_under(state, LB_GUARD_CLAIM);
+TEST(a_late_write_shows_the_claim_of_its_hold) {
+  granted_under(LB_GUARD_CLAIM);
   struct lb_resource *resource = &f->holder.memory->resource[0];
   uint64_t value;
   assert_int_equal(lb_holder_read(&f->holder), LB_OK);
@@ -896,45 +817,42 @@ TEST_WITH(a_late_write_shows_the_claim_of_its_hold, set_up, tear_down) {
   assert_int_equal(atomic_load(&resource->value), 1);
 }
 
-TEST_WITH(a_guard_stands_before_a_late_write_as_it_leaves, set_up, tear_down) {
-  struct fixture *f = granted_under(state, LB_GUARD_DEADLINE);
-  fake_now = f->holder.grant.valid_until;
-  assert_int_equal(lb_holder_write_late(&f->holder), LB_LOST);
-  assert_false(atomic_load(&f->session.state->on_its_way));
-}
+STATES(a_guard_stands_before_a_late_write_as_it_leaves, granted_under(LB_GUARD_DEADLINE),
+       fake_now = f->holder.grant.valid_until, assert_int_equal(lb_holder_write_late(&f->holder), LB_LOST),
+       assert_false(atomic_load(&f->session.state->on_its_way)));
 
-TEST_WITH(a_fence_that_was_overtaken_is_refused_at_the_read, set_up, tear_down) {
-  struct fixture *f = granted_under(state, LB_GUARD_FENCE);
+TEST(a_fence_that_was_overtaken_is_refused_at_the_read) {
+  granted_under(LB_GUARD_FENCE);
   atomic_store(&f->holder.memory->resource[0].fence_seen, 8);
   assert_int_equal(lb_holder_read(&f->holder), LB_LOST);
   assert_int_equal(f->holder.memory->events[2].flags, LB_EVF_FENCE | LB_EVF_VALUE | LB_EVF_REFUSED);
   assert_int_equal(f->holder.memory->events[2].fence, 7);
-  assert_lost(f, "acquire granted read lost");
+  assert_lost("acquire granted read lost");
   assert_int_equal(atomic_load(&f->holder.memory->resource[0].fence_seen), 8);
 }
 
-TEST_WITH(a_fence_that_was_overtaken_after_the_read_is_refused_at_the_write, set_up, tear_down) {
-  struct fixture *f = granted_under(state, LB_GUARD_FENCE);
+TEST(a_fence_that_was_overtaken_after_the_read_is_refused_at_the_write) {
+  granted_under(LB_GUARD_FENCE);
   assert_int_equal(lb_holder_read(&f->holder), LB_OK);
   assert_int_equal(atomic_load(&f->holder.memory->resource[0].fence_seen), 7);
   atomic_store(&f->holder.memory->resource[0].fence_seen, 8);
   assert_int_equal(lb_holder_write(&f->holder), LB_LOST);
   assert_int_equal(f->holder.memory->events[2].flags, LB_EVF_FENCE | LB_EVF_VALUE);
   assert_int_equal(f->holder.memory->events[3].flags, LB_EVF_FENCE | LB_EVF_VALUE | LB_EVF_REFUSED);
-  assert_lost(f, "acquire granted read write lost");
+  assert_lost("acquire granted read write lost");
   assert_int_equal(atomic_load(&f->session.state->writes), 0);
 }
 
-TEST_WITH(a_fence_asks_neither_clock_nor_server, set_up, tear_down) {
-  struct fixture *f = granted_under(state, LB_GUARD_FENCE);
+TEST(a_fence_asks_neither_clock_nor_server) {
+  granted_under(LB_GUARD_FENCE);
   f->session.holds_answer = LB_LOST;
   fake_now += 10 * LB_NS_PER_S;
   assert_int_equal(lb_holder_read(&f->holder), LB_OK);
   assert_int_equal(lb_holder_write(&f->holder), LB_OK);
 }
 
-TEST_WITH(points_stand_before_and_after_the_check_and_after_a_write, set_up, tear_down) {
-  struct fixture *f = granted_under(state, LB_GUARD_DEADLINE);
+TEST(points_stand_before_and_after_the_check_and_after_a_write) {
+  granted_under(LB_GUARD_DEADLINE);
   lb_holder_read(&f->holder);
   assert_string_equal(points_passed, "before-check after-check ");
   lb_holder_write(&f->holder);
@@ -947,8 +865,8 @@ TEST_WITH(points_stand_before_and_after_the_check_and_after_a_write, set_up, tea
 
 /* ---- what others can see ----------------------------------------------------------------------------------------- */
 
-TEST_WITH(the_memory_shows_who_asks_who_holds_and_who_has_written, set_up, tear_down) {
-  struct fixture *f = granted_under(state, LB_GUARD_NONE);
+TEST(the_memory_shows_who_asks_who_holds_and_who_has_written) {
+  granted_under(LB_GUARD_NONE);
   struct lb_client_state *shown = f->session.state;
   assert_true(f->session.seen_asking);
   assert_false(f->session.seen_holding);
@@ -965,8 +883,7 @@ TEST_WITH(the_memory_shows_who_asks_who_holds_and_who_has_written, set_up, tear_
 }
 
 /* It waits from its first refusal on: not before it was answered, and not when it holds. */
-TEST_WITH(the_memory_shows_who_waits, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(the_memory_shows_who_waits) {
   f->session.acquires[0] = -ECONNREFUSED;
   f->session.acquires[1] = LB_OK;
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
@@ -979,8 +896,7 @@ TEST_WITH(the_memory_shows_who_waits, set_up, tear_down) {
   assert_false(atomic_load(&f->session.state->waits));
 }
 
-TEST_WITH(who_gives_up_asks_no_more, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(who_gives_up_asks_no_more) {
   for (int i = 0; i < 8; i++) f->session.acquires[i] = -ECONNREFUSED;
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(3)), LB_TIMEOUT);
   assert_false(atomic_load(&f->session.state->asks));
@@ -989,8 +905,8 @@ TEST_WITH(who_gives_up_asks_no_more, set_up, tear_down) {
 
 /* ---- several holds ----------------------------------------------------------------------------------------------- */
 
-TEST_WITH(what_was_granted_twice_is_released_twice, set_up, tear_down) {
-  struct fixture *f = granted_under(state, LB_GUARD_NONE);
+TEST(what_was_granted_twice_is_released_twice) {
+  granted_under(LB_GUARD_NONE);
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
   assert_int_equal(lb_holder_release(&f->holder, in_ms(100)), LB_OK);
   assert_true(f->holder.holding);
@@ -998,12 +914,12 @@ TEST_WITH(what_was_granted_twice_is_released_twice, set_up, tear_down) {
   assert_int_equal(lb_holder_release(&f->holder, in_ms(100)), LB_OK);
   assert_false(lb_holder_holds(&f->holder));
   assert_false(atomic_load(&f->session.state->holds));
-  assert_string_equal(story(f), "acquire granted acquire granted release released release released");
+  assert_string_equal(story(), "acquire granted acquire granted release released release released");
   assert_int_equal(f->session.release_calls, 2);
 }
 
-TEST_WITH(who_is_refused_once_more_still_holds, set_up, tear_down) {
-  struct fixture *f = granted_under(state, LB_GUARD_NONE);
+TEST(who_is_refused_once_more_still_holds) {
+  granted_under(LB_GUARD_NONE);
   for (int i = 1; i < 8; i++) f->session.acquires[i] = LB_BUSY;
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(3)), LB_BUSY);
   assert_true(atomic_load(&f->session.state->gave_up));
@@ -1013,8 +929,8 @@ TEST_WITH(who_is_refused_once_more_still_holds, set_up, tear_down) {
   assert_int_equal(lb_holder_read(&f->holder), LB_OK);
 }
 
-TEST_WITH(locks_are_held_beside_each_other, set_up, tear_down) {
-  struct fixture *f = granted_under(state, LB_GUARD_NONE);
+TEST(locks_are_held_beside_each_other) {
+  granted_under(LB_GUARD_NONE);
   assert_int_equal(lb_holder_acquire(&f->holder, 1, in_ms(100)), LB_OK);
   lb_holder_turn_to(&f->holder, 0);
   assert_int_equal(lb_holder_release(&f->holder, in_ms(100)), LB_OK);
@@ -1027,16 +943,15 @@ TEST_WITH(locks_are_held_beside_each_other, set_up, tear_down) {
   assert_false(lb_holder_holds(&f->holder));
 }
 
-TEST_WITH(nobody_holds_more_than_there_is_room_for, set_up, tear_down) {
-  struct fixture *f = granted_under(state, LB_GUARD_NONE);
+TEST(nobody_holds_more_than_there_is_room_for) {
+  granted_under(LB_GUARD_NONE);
   for (int i = 1; i < LB_HOLDS_MAX; i++) assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), -EMFILE);
   for (int i = 0; i < LB_HOLDS_MAX; i++) assert_int_equal(lb_holder_release(&f->holder, in_ms(100)), LB_OK);
   assert_false(lb_holder_holds(&f->holder));
 }
 
-TEST_WITH(every_hold_is_renewed_and_a_loss_ends_all_of_its_lock, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(every_hold_is_renewed_and_a_loss_ends_all_of_its_lock) {
   f->protocol.extend = extend_hook;
   f->holder.renew = true;
   for (uint32_t key = 0; key < 2; key++) assert_int_equal(lb_holder_acquire(&f->holder, key, in_ms(100)), LB_OK);
@@ -1052,13 +967,12 @@ TEST_WITH(every_hold_is_renewed_and_a_loss_ends_all_of_its_lock, set_up, tear_do
   assert_false(lb_holder_holds(&f->holder));
 }
 
-TEST_WITH(who_reads_early_writes_what_it_read_then, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(who_reads_early_writes_what_it_read_then) {
   assert_int_equal(lb_holder_read_early(&f->holder, 0), LB_OK);
   f->holder.memory->resource[0].value = 5; /* somebody else's */
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
   assert_int_equal(lb_holder_write(&f->holder), LB_OK);
-  assert_string_equal(story(f), "read acquire granted write");
+  assert_string_equal(story(), "read acquire granted write");
   assert_int_equal(f->holder.memory->events[0].flags, LB_EVF_VALUE | LB_EVF_EARLY);
   assert_int_equal(f->holder.memory->events[3].value, 1);
 }
@@ -1068,8 +982,7 @@ static lb_ns an_hour_earlier(struct lb_env *env, lb_ns ns) {
   return ns - 3600 * LB_NS_PER_S;
 }
 
-TEST_WITH(the_end_of_a_lease_is_recorded_in_true_time, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(the_end_of_a_lease_is_recorded_in_true_time) {
   fake_now = 7200 * LB_NS_PER_S;
   f->holder.to_truth = an_hour_earlier;
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
@@ -1079,15 +992,14 @@ TEST_WITH(the_end_of_a_lease_is_recorded_in_true_time, set_up, tear_down) {
 
 /* ---- renewal ----------------------------------------------------------------------------------------------------- */
 
-static struct fixture *granted_and_renewed(void **state, int answer) {
-  struct fixture *f = *state;
+static void granted_and_renewed(int answer) {
   f->holder.renew = true;
   f->session.extend_answer = answer;
-  return granted_under(state, LB_GUARD_NONE);
+  granted_under(LB_GUARD_NONE);
 }
 
-TEST_WITH(a_lease_is_renewed_every_third_of_the_ttl_and_not_before, set_up, tear_down) {
-  struct fixture *f = granted_and_renewed(state, LB_OK);
+TEST(a_lease_is_renewed_every_third_of_the_ttl_and_not_before) {
+  granted_and_renewed(LB_OK);
   lb_ns third = 1000 * LB_NS_PER_MS / 3;
   assert_int_equal(f->holder.renew_at, fake_now + third);
   fake_now += third - 1;
@@ -1101,11 +1013,10 @@ TEST_WITH(a_lease_is_renewed_every_third_of_the_ttl_and_not_before, set_up, tear
   assert_int_equal(f->holder.grant.valid_until, fake_now + LB_NS_PER_S);
 }
 
-TEST_WITH(a_hold_is_renewed_for_as_long_as_is_allowed, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(a_hold_is_renewed_for_as_long_as_is_allowed) {
   lb_ns third = 1000 * LB_NS_PER_MS / 3;
   f->holder.renewed_for = 3 * third - 1;
-  granted_and_renewed(state, LB_OK);
+  granted_and_renewed(LB_OK);
   for (int i = 1; i <= 2; i++) {
     assert_int_equal(f->holder.renew_at, fake_now + third);
     fake_now = f->holder.renew_at;
@@ -1116,38 +1027,34 @@ TEST_WITH(a_hold_is_renewed_for_as_long_as_is_allowed, set_up, tear_down) {
   assert_true(f->holder.holding); /* what it has it may use to its end */
 }
 
-TEST_WITH(a_renewal_at_the_very_end_of_what_is_allowed_is_none, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(a_renewal_at_the_very_end_of_what_is_allowed_is_none) {
   f->holder.renewed_for = 1000 * LB_NS_PER_MS / 3 - LB_NS_PER_MS;
-  granted_and_renewed(state, LB_OK);
+  granted_and_renewed(LB_OK);
   assert_int_equal(f->holder.renew_at, LB_NEVER);
 }
 
-TEST_WITH(a_renewal_that_failed_is_not_tried_again_beyond_what_is_allowed, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(a_renewal_that_failed_is_not_tried_again_beyond_what_is_allowed) {
   f->holder.renewed_for = 1000 * LB_NS_PER_MS / 3 + 50 * LB_NS_PER_MS;
-  granted_and_renewed(state, LB_UNKNOWN);
+  granted_and_renewed(LB_UNKNOWN);
   fake_now = f->holder.renew_at;
   assert_int_equal(lb_holder_renew(&f->holder), LB_UNKNOWN);
   assert_int_equal(f->holder.renew_at, LB_NEVER);
 }
 
-TEST_WITH(a_lease_shorter_than_the_ttl_is_renewed_when_half_of_it_is_left, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(a_lease_shorter_than_the_ttl_is_renewed_when_half_of_it_is_left) {
   f->session.validity = 400 * LB_NS_PER_MS;
-  granted_and_renewed(state, LB_OK);
+  granted_and_renewed(LB_OK);
   assert_true(f->holder.renew_at <= fake_now + 200 * LB_NS_PER_MS &&
               f->holder.renew_at > fake_now + 199 * LB_NS_PER_MS);
 }
 
-TEST_WITH(a_renewal_is_recorded_with_its_end_in_true_time, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(a_renewal_is_recorded_with_its_end_in_true_time) {
   fake_now = 7200 * LB_NS_PER_S;
   f->holder.to_truth = an_hour_earlier;
-  granted_and_renewed(state, LB_OK);
+  granted_and_renewed(LB_OK);
   fake_now = f->holder.renew_at;
   assert_int_equal(lb_holder_renew(&f->holder), LB_OK);
-  assert_string_equal(story(f), "acquire granted renewed");
+  assert_string_equal(story(), "acquire granted renewed");
   const struct lb_event *renewed = &f->holder.memory->events[2];
   assert_int_equal(renewed->flags, LB_EVF_UNTIL);
   assert_int_equal(renewed->until, f->holder.renew_at - 3600 * LB_NS_PER_S - 1000 * LB_NS_PER_MS / 3 + LB_NS_PER_S);
@@ -1155,50 +1062,48 @@ TEST_WITH(a_renewal_is_recorded_with_its_end_in_true_time, set_up, tear_down) {
   assert_int_equal(renewed->fact, LB_NO_NAME);
 }
 
-TEST_WITH(a_renewal_for_ever_has_no_end, set_up, tear_down) {
-  struct fixture *f = granted_and_renewed(state, LB_OK);
+TEST(a_renewal_for_ever_has_no_end) {
+  granted_and_renewed(LB_OK);
   f->session.renews_for_ever = true;
   fake_now = f->holder.renew_at;
   assert_int_equal(lb_holder_renew(&f->holder), LB_OK);
-  assert_string_equal(story(f), "acquire granted renewed");
+  assert_string_equal(story(), "acquire granted renewed");
   assert_int_equal(f->holder.memory->events[2].flags, 0);
 }
 
-TEST_WITH(a_renewal_without_an_answer_is_tried_again_soon, set_up, tear_down) {
+TEST(a_renewal_without_an_answer_is_tried_again_soon) {
   const int answers[] = {LB_UNKNOWN, -ECONNRESET, -EIO};
   for (size_t i = 0; i < 3; i++) {
-    struct fixture *f = granted_and_renewed(state, answers[i]);
+    granted_and_renewed(answers[i]);
     fake_now = f->holder.renew_at;
     assert_int_equal(lb_holder_renew(&f->holder), answers[i]);
     assert_true(f->holder.holding);
     assert_int_equal(f->holder.renew_at, fake_now + 100 * LB_NS_PER_MS);
-    assert_string_equal(story(f),
+    assert_string_equal(story(),
                         i < 2 ? "acquire granted not-renewed(no answer)" : "acquire granted not-renewed(error)");
     assert_int_equal(f->holder.memory->events[2].key, f->holder.key);
-    tear_down(state);
-    set_up(state);
+    start_afresh();
   }
 }
 
-TEST_WITH(a_renewal_that_is_denied_ends_the_hold, set_up, tear_down) {
-  struct fixture *f = granted_and_renewed(state, LB_LOST);
+TEST(a_renewal_that_is_denied_ends_the_hold) {
+  granted_and_renewed(LB_LOST);
   fake_now = f->holder.renew_at;
   assert_int_equal(lb_holder_renew(&f->holder), LB_LOST);
-  assert_lost(f, "acquire granted not-renewed(told no) lost");
+  assert_lost("acquire granted not-renewed(told no) lost");
   fake_now += LB_NS_PER_S;
   assert_int_equal(lb_holder_renew(&f->holder), LB_OK);
   assert_int_equal(f->session.extend_calls, 1);
 }
 
-static struct fixture *renewed_under_the_guard_deadline(void **state, int answer) {
-  struct fixture *f = *state;
+static void renewed_under_the_guard_deadline(int answer) {
   f->holder.renew = true;
   f->session.extend_answer = answer;
-  return granted_under(state, LB_GUARD_DEADLINE);
+  granted_under(LB_GUARD_DEADLINE);
 }
 
-TEST_WITH(who_goes_by_the_end_of_a_lease_loses_it_there_without_an_answer, set_up, tear_down) {
-  struct fixture *f = renewed_under_the_guard_deadline(state, LB_UNKNOWN);
+TEST(who_goes_by_the_end_of_a_lease_loses_it_there_without_an_answer) {
+  renewed_under_the_guard_deadline(LB_UNKNOWN);
   lb_ns end = f->holder.grant.valid_until;
   fake_now = end - 40 * LB_NS_PER_MS;
   assert_int_equal(lb_holder_renew(&f->holder), LB_UNKNOWN);
@@ -1210,22 +1115,21 @@ TEST_WITH(who_goes_by_the_end_of_a_lease_loses_it_there_without_an_answer, set_u
   fake_now = end;
   assert_int_equal(lb_holder_renew(&f->holder), LB_LOST);
   assert_int_equal(f->session.extend_calls, 1);
-  assert_lost(f, "acquire granted not-renewed(no answer) check(lease over) lost");
+  assert_lost("acquire granted not-renewed(no answer) check(lease over) lost");
 }
 
-TEST_WITH(who_goes_by_the_end_of_a_lease_loses_it_there_when_it_is_renewed_no_more, set_up, tear_down) {
-  struct fixture *f = *state;
+TEST(who_goes_by_the_end_of_a_lease_loses_it_there_when_it_is_renewed_no_more) {
   f->holder.renewed_for = 1;
-  renewed_under_the_guard_deadline(state, LB_OK);
+  renewed_under_the_guard_deadline(LB_OK);
   assert_int_equal(f->holder.renew_at, f->holder.grant.valid_until);
   fake_now = f->holder.renew_at;
   assert_int_equal(lb_holder_renew(&f->holder), LB_LOST);
   assert_int_equal(f->session.extend_calls, 0);
-  assert_lost(f, "acquire granted check(lease over) lost");
+  assert_lost("acquire granted check(lease over) lost");
 }
 
-TEST_WITH(who_does_not_go_by_it_believes_on, set_up, tear_down) {
-  struct fixture *f = granted_and_renewed(state, LB_UNKNOWN);
+TEST(who_does_not_go_by_it_believes_on) {
+  granted_and_renewed(LB_UNKNOWN);
   fake_now = f->holder.grant.valid_until - 40 * LB_NS_PER_MS;
   assert_int_equal(lb_holder_renew(&f->holder), LB_UNKNOWN);
   assert_int_equal(f->session.asked_until, 1000 * LB_NS_PER_MS / 3);
@@ -1235,8 +1139,8 @@ TEST_WITH(who_does_not_go_by_it_believes_on, set_up, tear_down) {
   assert_true(f->holder.holding);
 }
 
-TEST_WITH(nothing_is_renewed_unless_asked_for_possible_and_held, set_up, tear_down) {
-  struct fixture *f = granted_under(state, LB_GUARD_NONE);
+TEST(nothing_is_renewed_unless_asked_for_possible_and_held) {
+  granted_under(LB_GUARD_NONE);
   assert_int_equal(f->holder.renew_at, LB_NEVER); /* not asked for */
   lb_holder_release(&f->holder, in_ms(100));
   f->holder.renew = true;

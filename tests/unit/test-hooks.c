@@ -164,6 +164,7 @@ static int tear_down(void **state) {
   lb_memory_unmap(w.holder.memory);
   return 0;
 }
+EACH(set_up, tear_down);
 
 /* ---- every hook, one after the other ----------------------------------------------------------------------------- */
 
@@ -184,7 +185,7 @@ enum { ALL = sizeof all / sizeof *all };
 
 static bool grants(enum lb_hook hook) { return hook == LB_HOOK_TRY_ACQUIRE || hook == LB_HOOK_RESOLVE; }
 
-TEST_WITH(each_call_can_be_seen_from_outside_while_it_lasts, set_up, tear_down) {
+TEST(each_call_can_be_seen_from_outside_while_it_lasts) {
   for (size_t i = 0; i < ALL; i++) {
     w.session.gives_any = grants(all[i]);
     w.session.gives.asked_at = w.now;
@@ -210,7 +211,7 @@ static lb_ns doubled(struct lb_env *env, lb_ns ns) {
   return 2 * ns;
 }
 
-TEST_WITH(a_deadline_is_seen_in_true_time_and_none_stays_none, set_up, tear_down) {
+TEST(a_deadline_is_seen_in_true_time_and_none_stays_none) {
   w.holder.to_truth = doubled;
   call(LB_HOOK_RELEASE, 100);
   assert_int_equal(w.session.deadline_given, 100);
@@ -219,15 +220,11 @@ TEST_WITH(a_deadline_is_seen_in_true_time_and_none_stays_none, set_up, tear_down
   assert_int_equal(w.session.deadline_seen, LB_NEVER);
 }
 
-TEST_WITH(a_hook_that_is_not_there_does_nothing, set_up, tear_down) {
-  w.protocol.setup = w.protocol.teardown = NULL;
-  assert_int_equal(call(LB_HOOK_SETUP, 1), LB_OK);
-  assert_int_equal(call(LB_HOOK_TEARDOWN, 1), LB_OK);
-  assert_int_equal(w.session.called, LB_HOOK_NONE);
-  assert_int_equal(atomic_load(&state_of()->hook_deadline), 0);
-}
+STATES(a_hook_that_is_not_there_does_nothing, w.protocol.setup = w.protocol.teardown = NULL,
+       assert_int_equal(call(LB_HOOK_SETUP, 1), LB_OK), assert_int_equal(call(LB_HOOK_TEARDOWN, 1), LB_OK),
+       assert_int_equal(w.session.called, LB_HOOK_NONE), assert_int_equal(atomic_load(&state_of()->hook_deadline), 0));
 
-TEST_WITH(a_server_is_an_index_and_never_an_error, set_up, tear_down) {
+TEST(a_server_is_an_index_and_never_an_error) {
   assert_int_equal(lb_hook_server(&w.holder), -ENOENT); /* no such hook */
   w.proofs.server = server_hook;
   w.holder.endpoint_count = 3;
@@ -246,7 +243,7 @@ TEST_WITH(a_server_is_an_index_and_never_an_error, set_up, tear_down) {
   assert_string_equal(state_of()->breach, "server answered 3, which is neither -ENOENT nor one of 3 endpoints");
 }
 
-TEST_WITH(the_numbers_of_a_grant_are_asked_in_their_hooks, set_up, tear_down) {
+TEST(the_numbers_of_a_grant_are_asked_in_their_hooks) {
   static const struct {
     enum lb_hook hook;
     const char *breach;
@@ -269,7 +266,7 @@ TEST_WITH(the_numbers_of_a_grant_are_asked_in_their_hooks, set_up, tear_down) {
   }
 }
 
-TEST_WITH(every_failure_is_kept_with_the_name_of_its_hook, set_up, tear_down) {
+TEST(every_failure_is_kept_with_the_name_of_its_hook) {
   char expected[100];
   w.session.answer = -ECONNREFUSED;
   w.now = 0;
@@ -289,7 +286,7 @@ TEST_WITH(every_failure_is_kept_with_the_name_of_its_hook, set_up, tear_down) {
 }
 
 /* They say nothing of the lock, and a protocol may have a reason to give. */
-TEST_WITH(no_time_and_not_known_are_kept_if_they_have_a_text, set_up, tear_down) {
+TEST(no_time_and_not_known_are_kept_if_they_have_a_text) {
   static const int answers[] = {LB_TIMEOUT, LB_UNKNOWN};
   w.now = 0;
   for (size_t i = 0; i < 2; i++) {
@@ -304,7 +301,7 @@ TEST_WITH(no_time_and_not_known_are_kept_if_they_have_a_text, set_up, tear_down)
   }
 }
 
-TEST_WITH(what_is_no_failure_leaves_the_last_one_where_it_is, set_up, tear_down) {
+TEST(what_is_no_failure_leaves_the_last_one_where_it_is) {
   w.session.answer = -EIO;
   w.session.says = "broken pipe";
   call(LB_HOOK_HOLDS, 1);
@@ -318,7 +315,7 @@ TEST_WITH(what_is_no_failure_leaves_the_last_one_where_it_is, set_up, tear_down)
   assert_string_equal(state_of()->error, "holds: broken pipe");
 }
 
-TEST_WITH(an_answer_that_does_not_exist_is_a_breach_of_each_hook, set_up, tear_down) {
+TEST(an_answer_that_does_not_exist_is_a_breach_of_each_hook) {
   char expected[200];
   w.session.answer = 42;
   for (size_t i = 0; i < ALL; i++) {
@@ -337,7 +334,7 @@ TEST_WITH(an_answer_that_does_not_exist_is_a_breach_of_each_hook, set_up, tear_d
 }
 
 /* Whatever was answered: the next one who reads it would read on. */
-TEST_WITH(a_text_without_an_end_is_a_breach_of_each_hook, set_up, tear_down) {
+TEST(a_text_without_an_end_is_a_breach_of_each_hook) {
   static const int answers[] = {-EIO, LB_OK};
   char expected[200];
   w.session.says_no_end = true;
@@ -351,14 +348,11 @@ TEST_WITH(a_text_without_an_end_is_a_breach_of_each_hook, set_up, tear_down) {
   }
 }
 
-TEST_WITH(the_first_breach_is_the_one_that_is_kept, set_up, tear_down) {
-  w.session.answer = 42;
-  call(LB_HOOK_RELEASE, 1);
-  call(LB_HOOK_HOLDS, 1);
-  assert_string_equal(state_of()->breach, "release answered 42, which is no result of it");
-}
+STATES(the_first_breach_is_the_one_that_is_kept, w.session.answer = 42, call(LB_HOOK_RELEASE, 1),
+       call(LB_HOOK_HOLDS, 1),
+       assert_string_equal(state_of()->breach, "release answered 42, which is no result of it"));
 
-TEST_WITH(a_grant_is_looked_at_whichever_hook_brings_it, set_up, tear_down) {
+TEST(a_grant_is_looked_at_whichever_hook_brings_it) {
   static const enum lb_hook bring[] = {LB_HOOK_TRY_ACQUIRE, LB_HOOK_RESOLVE};
   char expected[200];
   w.session.gives_any = true;
@@ -380,7 +374,7 @@ TEST_WITH(a_grant_is_looked_at_whichever_hook_brings_it, set_up, tear_down) {
 }
 
 /* Also where nothing was granted: the token is handed back with the next request. */
-TEST_WITH(a_length_beyond_the_token_is_a_breach_whatever_was_answered, set_up, tear_down) {
+TEST(a_length_beyond_the_token_is_a_breach_whatever_was_answered) {
   static const enum lb_hook bring[] = {LB_HOOK_TRY_ACQUIRE, LB_HOOK_RESOLVE};
   static const int answers[] = {LB_OK, LB_BUSY, LB_UNKNOWN};
   char expected[200];
@@ -401,7 +395,7 @@ TEST_WITH(a_length_beyond_the_token_is_a_breach_whatever_was_answered, set_up, t
 }
 
 /* A machine that is a little late is no reason. */
-TEST_WITH(a_deadline_that_was_not_kept_is_kept_as_an_error, set_up, tear_down) {
+TEST(a_deadline_that_was_not_kept_is_kept_as_an_error) {
   w.session.answer = LB_TIMEOUT;
   call(LB_HOOK_TRY_ACQUIRE, w.now - 498 * LB_NS_PER_MS);
   assert_string_equal(state_of()->error, "");
@@ -421,7 +415,7 @@ TEST_WITH(a_deadline_that_was_not_kept_is_kept_as_an_error, set_up, tear_down) {
   assert_string_equal(state_of()->error, "try_acquire: broken pipe");
 }
 
-TEST_WITH(one_character_of_its_own_is_better_than_how_late_it_was, set_up, tear_down) {
+TEST(one_character_of_its_own_is_better_than_how_late_it_was) {
   w.session.answer = -EIO;
   w.session.says = "x";
   call(LB_HOOK_TRY_ACQUIRE, w.now - 900 * LB_NS_PER_MS);
@@ -432,7 +426,7 @@ TEST_WITH(one_character_of_its_own_is_better_than_how_late_it_was, set_up, tear_
 
 enum { CAME_BACK = 7 };
 
-TEST_WITH(a_child_that_comes_back_is_a_breach_and_ends_quietly, set_up, tear_down) {
+TEST(a_child_that_comes_back_is_a_breach_and_ends_quietly) {
   pid_t self = getpid();
   lb_hooks_own_process();
   w.session.answer = LB_BUSY;
@@ -445,7 +439,7 @@ TEST_WITH(a_child_that_comes_back_is_a_breach_and_ends_quietly, set_up, tear_dow
   assert_string_equal(state_of()->breach, "try_acquire came back twice: from a child that it forked, too");
 }
 
-TEST_WITH(a_client_that_was_forked_itself_may_come_back, set_up, tear_down) {
+TEST(a_client_that_was_forked_itself_may_come_back) {
   int status = 0;
   lb_hooks_own_process();
   w.session.answer = LB_BUSY;

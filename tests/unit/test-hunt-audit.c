@@ -147,6 +147,7 @@ static int end(void **state) {
   lb_hunt_clear(&hunt);
   return 0;
 }
+EACH(begin, end);
 
 static void enter(struct lb_hunt_journal *journal, const char *id, enum lb_hunt_outcome outcome, int trials) {
   for (int i = 0; i < trials; i++) lb_hunt_journal_add(journal, find(&hunt.space, id), LB_GUARD_NONE, outcome, "");
@@ -169,7 +170,7 @@ static enum lb_hunt_answer answer(void) {
   return lb_hunt_audit_answer(&hunt.audit, &hunt.journal, &hunt.audit.drawn[0]);
 }
 
-TEST_WITH(who_comes_out_alike_agrees, begin, end) {
+TEST(who_comes_out_alike_agrees) {
   assert_int_equal(answer(), LB_HUNT_NO_ANSWER);
   enter(&hunt.audit.journal, "L1.restart-P@A", LB_HUNT_SAFE, 1);
   assert_int_equal(answer(), LB_HUNT_NO_ANSWER);
@@ -178,7 +179,7 @@ TEST_WITH(who_comes_out_alike_agrees, begin, end) {
   assert_true(tells("audit: 1 of 24 timelines that need not be run were run, all agree."));
 }
 
-TEST_WITH(a_wrong_reason_is_told_when_it_is_sure, begin, end) {
+TEST(a_wrong_reason_is_told_when_it_is_sure) {
   enter(&hunt.audit.journal, "L1.restart-P@A", LB_HUNT_LEASE, LB_HUNT_SURE);
   enter(&hunt.journal, "L1.restart-P@H", LB_HUNT_SAFE, LB_HUNT_SURE - 1);
   assert_int_equal(answer(), LB_HUNT_NO_ANSWER);
@@ -191,13 +192,10 @@ TEST_WITH(a_wrong_reason_is_told_when_it_is_sure, begin, end) {
 }
 
 /* To lose it only after the lease is another answer, too. */
-TEST_WITH(so_is_one_that_breaks_less, begin, end) {
-  enter(&hunt.audit.journal, "L1.restart-P@A", LB_HUNT_EXPIRED, LB_HUNT_SURE);
-  enter(&hunt.journal, "L1.restart-P@H", LB_HUNT_LEASE, LB_HUNT_SURE);
-  assert_int_equal(answer(), LB_HUNT_OTHER);
-}
+STATES(so_is_one_that_breaks_less, enter(&hunt.audit.journal, "L1.restart-P@A", LB_HUNT_EXPIRED, LB_HUNT_SURE),
+       enter(&hunt.journal, "L1.restart-P@H", LB_HUNT_LEASE, LB_HUNT_SURE), assert_int_equal(answer(), LB_HUNT_OTHER));
 
-TEST_WITH(a_race_is_not_called_a_mistake, begin, end) {
+TEST(a_race_is_not_called_a_mistake) {
   enter(&hunt.audit.journal, "L1.restart-P@A", LB_HUNT_LEASE, 1);
   enter(&hunt.audit.journal, "L1.restart-P@A", LB_HUNT_SAFE, LB_HUNT_SURE);
   enter(&hunt.journal, "L1.restart-P@H", LB_HUNT_SAFE, LB_HUNT_SURE);
@@ -206,7 +204,7 @@ TEST_WITH(a_race_is_not_called_a_mistake, begin, end) {
 }
 
 /* Everything of the row behind the name, from the same column on. */
-TEST_WITH(a_long_name_does_not_shift_the_row_of_a_hunt, begin, end) {
+TEST(a_long_name_does_not_shift_the_row_of_a_hunt) {
   char *text = NULL, rows[2][300];
   static const char *const names[] = {"a@b", "a-protocol-with-a-name-that-nobody-thought-of@a-topology"};
   for (int i = 0; i < 2; i++) {
@@ -229,7 +227,7 @@ TEST_WITH(a_long_name_does_not_shift_the_row_of_a_hunt, begin, end) {
 /* ---- samples of what the sets say -------------------------------------------------------------------------------- */
 
 /* A hunt that goes on has run its sample: it must not draw others in their place. */
-TEST_WITH(what_was_run_does_not_change_what_is_drawn, begin, end) {
+TEST(what_was_run_does_not_change_what_is_drawn) {
   struct lb_hunt_order asked = {0};
   struct lb_hunting g = {.order = &asked, .h = &hunt};
   size_t *order, count, held[LB_HUNTING_SAMPLE_MAX], again[LB_HUNTING_SAMPLE_MAX], safe[LB_HUNTING_SAMPLE_MAX];

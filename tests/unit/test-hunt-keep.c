@@ -36,6 +36,7 @@ static int end(void **state) {
   unlink(path);
   return 0;
 }
+EACH(begin, end);
 
 static size_t find(const char *id) {
   struct lb_hunt_timeline timeline;
@@ -60,7 +61,7 @@ static bool says(const char *file, const char *wanted) {
   return found;
 }
 
-TEST_WITH(only_what_was_decided_counts_of_the_core, begin, end) {
+TEST(only_what_was_decided_counts_of_the_core) {
   struct lb_hunt_share share = lb_hunt_core(&hunt.journal);
   assert_int_equal(share.decided, 0);
   enter("L1.restart-P@H", LB_HUNT_LEASE, 2);
@@ -89,7 +90,7 @@ static size_t read_page(const char *title, char (*ret)[40], size_t max) {
   return count;
 }
 
-TEST_WITH(the_table_has_the_columns_of_the_page, begin, end) {
+TEST(the_table_has_the_columns_of_the_page) {
   enum { MAX = 20 };
   struct lb_error err;
   char column[MAX][40], csv_path[260], sets[260];
@@ -113,7 +114,7 @@ TEST_WITH(the_table_has_the_columns_of_the_page, begin, end) {
   lb_remove_tree(sets);
 }
 
-TEST_WITH(a_set_is_written_in_its_simplest_form, begin, end) {
+TEST(a_set_is_written_in_its_simplest_form) {
   struct lb_error err;
   char csv_path[260], sets[260], ini[300];
   struct lb_scenario scenario;

@@ -34,6 +34,7 @@ static int end(void **state) {
   lb_hunt_space_clear(&space);
   return 0;
 }
+EACH(begin, end);
 
 static size_t find(const char *id) {
   struct lb_hunt_timeline timeline;
@@ -109,7 +110,7 @@ static enum lb_hunt_outcome at_times_nothing(const char *id, unsigned without, u
   return (void)id, (void)without, trial % 2 ? LB_HUNT_LEASE : LB_HUNT_UNDECIDED;
 }
 
-TEST_WITH(what_always_breaks_loses_all_it_can, begin, end) {
+TEST(what_always_breaks_loses_all_it_can) {
   rule = always;
   expect(simplify("S1.isolate-P@B-gone", LB_HUNT_LEASE, NULL), "S1.isolate-f@B-mid",
          LB_HUNT_WITHOUT_CLIENT_3 | LB_HUNT_WITHOUT_RENEWAL);
@@ -117,19 +118,17 @@ TEST_WITH(what_always_breaks_loses_all_it_can, begin, end) {
          LB_HUNT_WITHOUT_CLIENT_3); /* never renewed */
 }
 
-TEST_WITH(what_does_not_break_simpler_stays_and_costs_a_trial_a_step, begin, end) {
+TEST(what_does_not_break_simpler_stays_and_costs_a_trial_a_step) {
   struct lb_hunt_form form[LB_HUNT_SIMPLER_MAX], start = {find("S1.isolate-P@B-gone"), 0};
   rule = never;
   expect(simplify("S1.isolate-P@B-gone", LB_HUNT_LEASE, NULL), "S1.isolate-P@B-gone", 0);
   assert_int_equal(plays, lb_hunt_simpler(&space, &start, LB_HUNT_LEASE, form));
 }
 
-TEST_WITH(what_a_set_needs_is_kept, begin, end) {
-  rule = with_client_3;
-  expect(simplify("S1.kill-P@H-gone", LB_HUNT_LEASE, NULL), "S1.kill-f@H-back", LB_HUNT_WITHOUT_RENEWAL);
-}
+STATES(what_a_set_needs_is_kept, rule = with_client_3,
+       expect(simplify("S1.kill-P@H-gone", LB_HUNT_LEASE, NULL), "S1.kill-f@H-back", LB_HUNT_WITHOUT_RENEWAL));
 
-TEST_WITH(of_hosts_and_undos_those_that_break_are_taken, begin, end) {
+TEST(of_hosts_and_undos_those_that_break_are_taken) {
   rule = of_the_primary;
   expect(simplify("L1.restart-all@H", LB_HUNT_LEASE, NULL), "L1.restart-P@H", LB_HUNT_WITHOUT_CLIENT_3);
   rule = after_a_takeover;
@@ -137,12 +136,10 @@ TEST_WITH(of_hosts_and_undos_those_that_break_are_taken, begin, end) {
   expect(simplify("L1.isolate-P@H-gone", LB_HUNT_LEASE, NULL), "L1.isolate-P@H-back", LB_HUNT_WITHOUT_CLIENT_3);
 }
 
-TEST_WITH(four_of_five_is_not_enough, begin, end) {
-  rule = nearly;
-  expect(simplify("L1.restart-all@H", LB_HUNT_LEASE, NULL), "L1.restart-all@H", 0);
-}
+STATES(four_of_five_is_not_enough, rule = nearly,
+       expect(simplify("L1.restart-all@H", LB_HUNT_LEASE, NULL), "L1.restart-all@H", 0));
 
-TEST_WITH(another_class_is_no_simpler_form, begin, end) {
+TEST(another_class_is_no_simpler_form) {
   rule = late;
   expect(simplify("S1.kill-P@H-gone", LB_HUNT_LEASE, NULL), "S1.kill-P@H-gone", 0);
   for (int i = 0; i < LB_HUNT_WITHOUT_COUNT; i++) memset(counts[i], 0, space.count * sizeof *counts[i]);
@@ -150,29 +147,17 @@ TEST_WITH(another_class_is_no_simpler_form, begin, end) {
          LB_HUNT_WITHOUT_CLIENT_3); /* without renewal every lease ends */
 }
 
-TEST_WITH(what_cannot_be_decided_is_no_simpler_and_ends, begin, end) {
-  rule = nothing;
-  expect(simplify("L1.restart-all@H", LB_HUNT_LEASE, NULL), "L1.restart-all@H", 0);
-}
-
-TEST_WITH(an_undecided_trial_is_asked_again, begin, end) {
-  rule = at_times_nothing;
-  expect(simplify("L1.restart-P@H", LB_HUNT_LEASE, NULL), "L1.restart-f@H", LB_HUNT_WITHOUT_CLIENT_3);
-}
+STATES(what_cannot_be_decided_is_no_simpler_and_ends, rule = nothing,
+       expect(simplify("L1.restart-all@H", LB_HUNT_LEASE, NULL), "L1.restart-all@H", 0));
+STATES(an_undecided_trial_is_asked_again, rule = at_times_nothing,
+       expect(simplify("L1.restart-P@H", LB_HUNT_LEASE, NULL), "L1.restart-f@H", LB_HUNT_WITHOUT_CLIENT_3));
 
 /* {restart all, kill c2} with fewer hosts would have {restart f} in it. */
-TEST_WITH(a_form_with_a_smaller_set_in_it_is_not_minimal, begin, end) {
-  rule = always;
-  expect(simplify("L2.restart-all@H+kill-c2@H", LB_HUNT_LEASE, "L1.restart-f@H"), "L2.restart-P@H+kill-c2@H",
-         LB_HUNT_WITHOUT_CLIENT_3);
-}
-
-TEST_WITH(it_stops_when_the_time_is_over, begin, end) {
-  rule = always;
-  plays_max = 1;
-  expect(simplify("L1.restart-all@H", LB_HUNT_LEASE, NULL), "L1.restart-all@H", 0);
-  assert_int_equal(plays, 1);
-}
+STATES(a_form_with_a_smaller_set_in_it_is_not_minimal, rule = always,
+       expect(simplify("L2.restart-all@H+kill-c2@H", LB_HUNT_LEASE, "L1.restart-f@H"), "L2.restart-P@H+kill-c2@H",
+              LB_HUNT_WITHOUT_CLIENT_3));
+STATES(it_stops_when_the_time_is_over, rule = always, plays_max = 1,
+       expect(simplify("L1.restart-all@H", LB_HUNT_LEASE, NULL), "L1.restart-all@H", 0), assert_int_equal(plays, 1));
 
 /* ---- replays ----------------------------------------------------------------------------------------------------- */
 
@@ -205,7 +190,7 @@ static enum lb_hunt_outcome whole_only(const char *id, unsigned without, unsigne
   return (void)id, without ? nine_of_ten(id, without, trial) : LB_HUNT_LEASE;
 }
 
-TEST_WITH(what_agrees_ten_times_is_minimal, begin, end) {
+TEST(what_agrees_ten_times_is_minimal) {
   int refuted;
   rule = always;
   struct lb_hunt_set set = replay("L1.restart-P@H", "L1.restart-P@H", LB_HUNT_WITHOUT_CLIENT_3, &refuted);
@@ -218,7 +203,7 @@ TEST_WITH(what_agrees_ten_times_is_minimal, begin, end) {
   forget();
 }
 
-TEST_WITH(another_class_once_is_sometimes_and_never_is_gone, begin, end) {
+TEST(another_class_once_is_sometimes_and_never_is_gone) {
   int refuted;
   rule = nine_of_ten;
   struct lb_hunt_set set = replay("L1.restart-P@H", "L1.restart-P@H", 0, &refuted);
@@ -233,7 +218,7 @@ TEST_WITH(another_class_once_is_sometimes_and_never_is_gone, begin, end) {
   forget();
 }
 
-TEST_WITH(a_simpler_form_that_fails_is_given_up, begin, end) {
+TEST(a_simpler_form_that_fails_is_given_up) {
   int refuted;
   rule = whole_only;
   struct lb_hunt_set set = replay("S1.restart-P@H", "S1.restart-P@H", LB_HUNT_WITHOUT_CLIENT_3, &refuted);
@@ -243,7 +228,7 @@ TEST_WITH(a_simpler_form_that_fails_is_given_up, begin, end) {
   forget();
 }
 
-TEST_WITH(without_time_or_decided_trials_it_is_not_replayed, begin, end) {
+TEST(without_time_or_decided_trials_it_is_not_replayed) {
   int refuted;
   rule = always;
   plays_max = 0;
@@ -324,7 +309,7 @@ TEST(a_range_is_a_sentence) {
   assert_true(lb_hunt_range_tells(&mid));
 }
 
-TEST_WITH(what_is_undone_before_a_takeover_is_narrowed_first, begin, end) {
+TEST(what_is_undone_before_a_takeover_is_narrowed_first) {
   assert_int_equal(lb_hunt_length_of(&space.timeline[find("L1.isolate-P@H-mid")]), LB_HUNT_OF_MID);
   assert_int_equal(lb_hunt_length_of(&space.timeline[find("L1.isolate-P@H-gone")]), LB_HUNT_OF_WRITE);
 }

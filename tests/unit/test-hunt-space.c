@@ -79,11 +79,8 @@ TEST(three_faults_of_a_small_alphabet_equal_brute_force) {
   for (size_t i = 0; i < SYSTEM_COUNT; i += 3) compare(systems[i], 2, is_few);
   compare("redis-token@redis", 3, is_few);
 }
-TEST(two_faults_of_the_whole_alphabet_equal_brute_force) {
-  compare("redis-token@redis", 2, NULL);
-  compare("redis-token@sentinel", 2, NULL);
-  compare("zk-sequential@zk-x3", 2, NULL);
-}
+STATES(two_faults_of_the_whole_alphabet_equal_brute_force, compare("redis-token@redis", 2, NULL),
+       compare("redis-token@sentinel", 2, NULL), compare("zk-sequential@zk-x3", 2, NULL));
 
 TEST(every_reason_occurs_and_is_said) {
   size_t seen[LB_HUNT_PRUNED_COUNT] = {0};

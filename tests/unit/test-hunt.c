@@ -43,6 +43,7 @@ static int end(void **state) {
   unlink(path);
   return 0;
 }
+EACH(begin, end);
 
 static bool has(const struct lb_hunt_timeline *t, const char *fault) {
   char name[40];
@@ -99,7 +100,7 @@ static const struct lb_hunt_timeline *some_pair(size_t number) {
   return NULL;
 }
 
-TEST_WITH(a_single_fault_is_found_and_nothing_else, begin, end) {
+TEST(a_single_fault_is_found_and_nothing_else) {
   struct lb_hunt_sets sets = hunt(&(struct rule){.faults = {"restart-P@H"}, .of_ten = 10});
   for (size_t i = 0; i < sets.count; i++) {
     assert_int_equal(sets.set[i].standing, LB_HUNT_MINIMAL);
@@ -114,7 +115,7 @@ TEST_WITH(a_single_fault_is_found_and_nothing_else, begin, end) {
   lb_hunt_sets_clear(&sets);
 }
 
-TEST_WITH(a_pair_is_found_whole_and_its_halves_are_not, begin, end) {
+TEST(a_pair_is_found_whole_and_its_halves_are_not) {
   char a[40], b[40];
   const struct lb_hunt_timeline *pair = some_pair(5);
   lb_hunt_fault_format(pair->fault[0], a, sizeof a);
@@ -129,7 +130,7 @@ TEST_WITH(a_pair_is_found_whole_and_its_halves_are_not, begin, end) {
   lb_hunt_sets_clear(&sets);
 }
 
-TEST_WITH(what_breaks_now_and_then_is_no_minimal_set, begin, end) {
+TEST(what_breaks_now_and_then_is_no_minimal_set) {
   struct lb_hunt_sets sets = hunt(&(struct rule){.faults = {"restart-P@H"}, .of_ten = 3});
   assert_true(sets.count >= 1);
   for (size_t i = 0; i < sets.count; i++) assert_int_equal(sets.set[i].standing, LB_HUNT_SOMETIMES);
@@ -137,7 +138,7 @@ TEST_WITH(what_breaks_now_and_then_is_no_minimal_set, begin, end) {
 }
 
 /* The first fault breaks it, the second hides that: it breaks with one, and is not asked with both. */
-TEST_WITH(a_fault_that_hides_another_takes_nothing_away, begin, end) {
+TEST(a_fault_that_hides_another_takes_nothing_away) {
   char a[40], b[40];
   const struct lb_hunt_timeline *pair = some_pair(0);
   lb_hunt_fault_format(pair->fault[0], a, sizeof a);
@@ -151,14 +152,14 @@ TEST_WITH(a_fault_that_hides_another_takes_nothing_away, begin, end) {
   lb_hunt_sets_clear(&sets);
 }
 
-TEST_WITH(a_lock_that_breaks_by_itself_breaks_without_faults, begin, end) {
+TEST(a_lock_that_breaks_by_itself_breaks_without_faults) {
   struct lb_hunt_sets sets = hunt(&(struct rule){.of_ten = 10});
   for (size_t i = 0; i < sets.count; i++) assert_int_equal(space.timeline[sets.set[i].timeline].fault_count, 0);
   assert_true(sets.count >= 1);
   lb_hunt_sets_clear(&sets);
 }
 
-TEST_WITH(a_set_of_which_a_part_is_undecided_stays_open, begin, end) {
+TEST(a_set_of_which_a_part_is_undecided_stays_open) {
   const struct lb_hunt_timeline *pair = some_pair(0);
   size_t at = (size_t)(pair - space.timeline);
   struct lb_hunt_sets sets;
@@ -170,7 +171,7 @@ TEST_WITH(a_set_of_which_a_part_is_undecided_stays_open, begin, end) {
   lb_hunt_sets_clear(&sets);
 }
 
-TEST_WITH(sets_are_those_under_the_guard_of_the_hunt, begin, end) {
+TEST(sets_are_those_under_the_guard_of_the_hunt) {
   struct lb_hunt_timeline timeline;
   struct lb_hunt_sets sets;
   struct lb_error err;
@@ -188,7 +189,7 @@ TEST_WITH(sets_are_those_under_the_guard_of_the_hunt, begin, end) {
   lb_hunt_sets_clear(&sets);
 }
 
-TEST_WITH(a_hunt_goes_on_from_its_journal, begin, end) {
+TEST(a_hunt_goes_on_from_its_journal) {
   struct lb_error err;
   look_at_all(&(struct rule){.faults = {"restart-P@H"}, .of_ten = 10}, 2);
   lb_hunt_journal_add(&journal, 3, LB_GUARD_FENCE, LB_HUNT_UNDECIDED, "client-1 died, and more");
@@ -206,14 +207,14 @@ TEST_WITH(a_hunt_goes_on_from_its_journal, begin, end) {
   assert_string_equal(journal.why[3], "client-1 died, and more");
 }
 
-TEST_WITH(a_journal_of_another_hunt_is_refused, begin, end) {
+TEST(a_journal_of_another_hunt_is_refused) {
   struct lb_error err;
   struct lb_hunt_journal other;
   assert_int_equal(lb_hunt_journal_open(&other, &space, path, "another", &err), -EINVAL);
   assert_non_null(strstr(err.text, "expected '# hunt 2 of another'"));
 }
 
-TEST_WITH(who_has_the_same_reason_twice_is_not_asked_again, begin, end) {
+TEST(who_has_the_same_reason_twice_is_not_asked_again) {
   lb_hunt_journal_add(&journal, 3, LB_GUARD_NONE, LB_HUNT_UNDECIDED, "it stood there for 300 ms");
   lb_hunt_journal_add(&journal, 3, LB_GUARD_NONE, LB_HUNT_UNDECIDED, "it stood there for 301 ms");
   lb_hunt_journal_add(&journal, 3, LB_GUARD_FENCE, LB_HUNT_UNDECIDED, "it stood there for 301 ms");
@@ -302,7 +303,7 @@ TEST(a_violation_is_of_the_worst_that_happened) {
 
 /* A fault that only repeats numbers is a set of that class, and stops nobody from asking whether two of them do
  * worse. */
-TEST_WITH(each_class_has_minimal_sets_of_its_own, begin, end) {
+TEST(each_class_has_minimal_sets_of_its_own) {
   const struct lb_hunt_timeline *pair = some_pair(0);
   struct lb_hunt_timeline part[LB_HUNT_SUBSETS_MAX];
   struct lb_hunt_sets sets;
@@ -328,7 +329,7 @@ TEST_WITH(each_class_has_minimal_sets_of_its_own, begin, end) {
 
 static const struct lb_room idle = {.cores = 2, .jobs = {16, 16}};
 
-TEST_WITH(what_is_known_is_not_ahead, begin, end) {
+TEST(what_is_known_is_not_ahead) {
   static const struct rule nothing = {.of_ten = 0};
   struct lb_hunt_ahead ahead, late;
   size_t all;
@@ -349,7 +350,7 @@ TEST_WITH(what_is_known_is_not_ahead, begin, end) {
   assert_true(lb_hunt_ahead_left_s(&ahead, &journal, ahead.look_s + follows_s / 2, 0) < follows_s);
 }
 
-TEST_WITH(no_more_is_left_than_of_the_budget, begin, end) {
+TEST(no_more_is_left_than_of_the_budget) {
   struct lb_hunt_ahead ahead;
   lb_hunt_ahead_begin(&journal, &idle, &ahead);
   assert_true(lb_hunt_ahead_left_s(&ahead, &journal, 0, 2) <= 2);

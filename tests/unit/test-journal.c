@@ -51,6 +51,7 @@ static int tear_down(void **state) {
   free(w);
   return 0;
 }
+EACH(set_up, tear_down);
 
 /* The job ends, and is kept. */
 static void end(struct world *w, size_t job, enum lb_verdict verdict, const char *why) {
@@ -78,7 +79,7 @@ static off_t size_of(const char *path) {
   return st.st_size;
 }
 
-TEST_WITH(what_was_added_is_read_back, set_up, tear_down) {
+TEST(what_was_added_is_read_back) {
   struct world *w = *state;
   struct lb_tally tally;
   struct lb_journal journal;
@@ -97,7 +98,7 @@ TEST_WITH(what_was_added_is_read_back, set_up, tear_down) {
 }
 
 /* Wherever the last record was cut off, the others are there, and the next one is read back, too. */
-TEST_WITH(half_a_record_is_none, set_up, tear_down) {
+TEST(half_a_record_is_none) {
   struct world *w = *state;
   end(w, 0, LB_SAFE, "");
   off_t one = size_of(records(w));
@@ -115,7 +116,7 @@ TEST_WITH(half_a_record_is_none, set_up, tear_down) {
   }
 }
 
-TEST_WITH(a_record_with_a_wrong_byte_is_none, set_up, tear_down) {
+TEST(a_record_with_a_wrong_byte_is_none) {
   struct world *w = *state;
   struct lb_tally tally;
   struct lb_journal journal;
@@ -135,7 +136,7 @@ TEST_WITH(a_record_with_a_wrong_byte_is_none, set_up, tear_down) {
   lb_tally_clear(&tally);
 }
 
-TEST_WITH(the_journal_of_another_plan_is_refused, set_up, tear_down) {
+TEST(the_journal_of_another_plan_is_refused) {
   struct world *w = *state;
   struct lb_plan other;
   struct lb_tally tally;
@@ -151,7 +152,7 @@ TEST_WITH(the_journal_of_another_plan_is_refused, set_up, tear_down) {
   lb_plan_clear(&other);
 }
 
-TEST_WITH(a_folder_without_a_journal_is_refused, set_up, tear_down) {
+TEST(a_folder_without_a_journal_is_refused) {
   struct world *w = *state;
   assert_null(lb_journal_read("/tmp", &w->err));
   assert_non_null(strstr(w->err.text, "expected the folder of a run that was stopped"));
@@ -172,7 +173,7 @@ static void play_on(struct world *w, const char *hostname, struct lb_tally *ret)
 }
 
 /* The scenario measures speed. */
-TEST_WITH(no_second_machine_measures_on, set_up, tear_down) {
+TEST(no_second_machine_measures_on) {
   struct world *w = *state;
   struct lb_tally tally;
   end(w, 0, LB_SAFE, "");

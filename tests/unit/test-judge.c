@@ -17,6 +17,7 @@
 
 enum { TTL_MS = 1000 };
 #define MS UINT64_C(1000000)
+#define HALF_TTL_NS (TTL_MS * MS / 2)
 #define FACT "key absent on current primary"
 
 struct world {
@@ -28,10 +29,11 @@ struct world {
   struct lb_stage stage;
   struct lb_outcome out;
 };
+static struct world *w;
 
 /* A workload of two clients, whose protocol has leases. */
 static int set_up(void **state) {
-  struct world *w = calloc(1, sizeof *w);
+  w = calloc(1, sizeof *w);
   char path[200];
   if (!w) return -1;
   *state = w;
@@ -60,85 +62,91 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-  struct world *w = *state;
+  (void)state;
   lb_history_clear(&w->stage.history);
   lb_memory_unmap(w->stage.memory);
   lb_remove_tree(w->dir);
   free(w);
   return 0;
 }
+EACH(set_up, tear_down);
 
 /* ---- a trial by hand --------------------------------------------------------------------------------------------- */
 
-static void move_to(struct world *w, size_t log, uint64_t at_ms) {
+static void move_to(size_t log, uint64_t at_ms) {
   const struct lb_log *l = &w->stage.memory->log[log];
   w->stage.memory->events[l->first + atomic_load(&l->count) - 1].t = at_ms * MS;
 }
 
 /* Client 0 or 1 of this stage. */
-static void record(struct world *w, uint64_t at_ms, uint32_t client, enum lb_event_kind kind) {
+static void record(uint64_t at_ms, uint32_t client, enum lb_event_kind kind) {
   lb_memory_record(w->stage.memory, client,
                    (struct lb_event){.kind = (uint16_t)kind, .client = client, .fact = LB_NO_NAME});
-  move_to(w, client, at_ms);
+  move_to(client, at_ms);
 }
 
-static void phase(struct world *w, uint64_t at_ms, enum lb_fact_phase phase) {
+static void phase(uint64_t at_ms, enum lb_fact_phase phase) {
   lb_stage_phase(&w->stage, phase);
-  move_to(w, w->stage.client_count, at_ms);
+  move_to(w->stage.client_count, at_ms);
 }
 
 /* Nobody had got the lock: client 0 asks again from then on, until then. */
 enum { ENOUGH_MS = 3 * TTL_MS / 2 };
-static void asks_again(struct world *w, uint64_t from_ms, uint64_t until_ms, enum lb_event_kind answer) {
-  phase(w, from_ms, LB_PHASE_CLOSING);
-  record(w, from_ms + 1, 0, LB_EV_ACQUIRE);
-  record(w, until_ms, 0, answer);
-  phase(w, until_ms + 1, LB_PHASE_CLOSED);
+static void asks_again(uint64_t from_ms, uint64_t until_ms, enum lb_event_kind answer) {
+  phase(from_ms, LB_PHASE_CLOSING);
+  record(from_ms + 1, 0, LB_EV_ACQUIRE);
+  record(until_ms, 0, answer);
+  phase(until_ms + 1, LB_PHASE_CLOSED);
 }
 
 /* What the scenario asks for with a violation, and what was observed. */
-static void asks_for_proof(struct world *w) {
+static void asks_for_proof(void) {
   w->scenario.proof_violated = (char *)FACT;
   w->scenario.proof_role = (struct lb_role){LB_ROLE_CURRENT_PRIMARY, 0};
   w->scenario.proof_present = false;
 }
 
-static void observe(struct world *w, uint64_t at_ms, enum lb_role_kind role, bool present) {
+static void observe(uint64_t at_ms, enum lb_role_kind role, bool present) {
   lb_stage_observed(&w->stage, &(struct lb_step){.a = {role, 0}, .number = 3}, present);
-  move_to(w, w->stage.client_count, at_ms);
+  move_to(w->stage.client_count, at_ms);
 }
 
-static void hold(struct world *w, uint32_t client, uint64_t asked_ms, uint64_t granted_ms, uint64_t released_ms) {
-  record(w, asked_ms, client, LB_EV_ACQUIRE);
-  record(w, granted_ms, client, LB_EV_GRANTED);
-  record(w, released_ms, client, LB_EV_RELEASE);
-  record(w, released_ms, client, LB_EV_RELEASED);
+static void hold(uint32_t client, uint64_t asked_ms, uint64_t granted_ms, uint64_t released_ms) {
+  record(asked_ms, client, LB_EV_ACQUIRE);
+  record(granted_ms, client, LB_EV_GRANTED);
+  record(released_ms, client, LB_EV_RELEASE);
+  record(released_ms, client, LB_EV_RELEASED);
 }
 
-static void two_holds_apart(struct world *w) {
-  hold(w, 0, 10, 11, 20);
-  hold(w, 1, 12, 25, 30);
+static void two_holds_apart(void) {
+  hold(0, 10, 11, 20);
+  hold(1, 12, 25, 30);
 }
 
-static void two_holds_at_once(struct world *w) {
-  hold(w, 0, 10, 11, 20);
-  hold(w, 1, 12, 15, 30);
+static void two_holds_at_once(void) {
+  hold(0, 10, 11, 20);
+  hold(1, 12, 15, 30);
 }
 
-static void judge(struct world *w) {
+static void judge(void) {
   struct lb_history *h = &w->stage.history; /* of an earlier judgement, perhaps; its texts stay */
   free(h->events);
   h->events = NULL, h->count = h->capacity = 0;
   assert_int_equal(judge_and_keep(&w->stage, &w->out), 0);
 }
 
-static void assert_decided(const struct world *w, enum lb_verdict verdict, const char *why) {
+static void assert_decided(enum lb_verdict verdict, const char *why) {
   assert_string_equal(lb_verdict_name(w->out.verdict), lb_verdict_name(verdict));
   assert_string_equal(w->out.why, why);
 }
 
+static void decides(enum lb_verdict verdict, const char *why) {
+  judge();
+  assert_decided(verdict, why);
+}
+
 /* What the only step looks for, and what it saw. */
-static void asks_for_a_premise(struct world *w, bool holds) {
+static void asks_for_a_premise(bool holds) {
   static struct lb_premise premise = {
       .kind = LB_PREMISE_HOLDS, .is = true, .client = 1, .text = (char *)"client 1 holds"};
   w->step = (struct lb_step){.verb = LB_STEP_OBSERVE_CLIENT, .a = {LB_ROLE_CLIENT, 1}, .number = 1};
@@ -150,120 +158,76 @@ static void asks_for_a_premise(struct world *w, bool holds) {
   atomic_store(&state->until, LB_NEVER);
   atomic_store(&state->holds, holds);
   lb_stage_holds(&w->stage, &w->step, &client);
-  move_to(w, w->stage.client_count, 12);
+  move_to(w->stage.client_count, 12);
 }
 
 /* ---- the verdict ------------------------------------------------------------------------------------------------- */
 
-TEST_WITH(a_premise_comes_before_whatever_came_out, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_premise_comes_before_whatever_came_out) {
 #define BROKEN "the premise \"client 1 holds\" does not hold: the opposite was observed"
-  asks_for_a_premise(w, false);
-  two_holds_at_once(w);
-  judge(w);
-  assert_decided(w, LB_UNDECIDED, BROKEN);
+  asks_for_a_premise(false);
+  two_holds_at_once();
+  decides(LB_UNDECIDED, BROKEN);
   assert_false(w->out.premises_observed);
   w->stage.verdict = LB_STUCK;
   snprintf(w->stage.why, sizeof w->stage.why, "no failover");
-  judge(w);
-  assert_decided(w, LB_UNDECIDED, BROKEN);
+  decides(LB_UNDECIDED, BROKEN);
   w->stage.verdict = LB_UNDECIDED; /* what could not be proved says more */
-  judge(w);
-  assert_decided(w, LB_UNDECIDED, "no failover");
+  decides(LB_UNDECIDED, "no failover");
 }
 
-TEST_WITH(a_premise_that_was_observed_changes_nothing, set_up, tear_down) {
-  struct world *w = *state;
-  asks_for_a_premise(w, true);
-  two_holds_at_once(w);
-  judge(w);
-  assert_true(w->out.premises_observed);
-  assert_decided(w, LB_VIOLATED, "");
-}
+STATES(a_premise_that_was_observed_changes_nothing, asks_for_a_premise(true), two_holds_at_once(), judge(),
+       assert_true(w->out.premises_observed), assert_decided(LB_VIOLATED, ""));
 
-TEST_WITH(what_only_a_safe_trial_needs_is_asked_of_that_alone, set_up, tear_down) {
-  struct world *w = *state;
-  asks_for_a_premise(w, false);
+TEST(what_only_a_safe_trial_needs_is_asked_of_that_alone) {
+  asks_for_a_premise(false);
   w->scenario.premises[0].of_safe = true;
-  two_holds_apart(w);
-  judge(w);
-  assert_decided(w, LB_UNDECIDED, "a safe trial would have to show \"client 1 holds\", and no step observed it");
-  two_holds_at_once(w);
-  judge(w);
+  two_holds_apart();
+  decides(LB_UNDECIDED, "a safe trial would have to show \"client 1 holds\", and no step observed it");
+  two_holds_at_once();
+  judge();
   w->scenario.premises[0].of_safe = false;
-  assert_decided(w, LB_VIOLATED, "");
+  assert_decided(LB_VIOLATED, "");
 }
 
-TEST_WITH(holds_apart_are_safe, set_up, tear_down) {
-  two_holds_apart(*state);
-  judge(*state);
-  assert_decided(*state, LB_SAFE, "");
-}
+STATES(holds_apart_are_safe, two_holds_apart(), decides(LB_SAFE, ""));
+STATES(holds_at_once_are_a_violation, two_holds_at_once(), decides(LB_VIOLATED, ""));
+STATES(a_violation_with_the_proof_that_was_asked_for_counts, asks_for_proof(), two_holds_at_once(),
+       observe(13, LB_ROLE_CURRENT_PRIMARY, false), decides(LB_VIOLATED, ""));
 
-TEST_WITH(holds_at_once_are_a_violation, set_up, tear_down) {
-  two_holds_at_once(*state);
-  judge(*state);
-  assert_decided(*state, LB_VIOLATED, "");
-}
-
-TEST_WITH(a_violation_with_the_proof_that_was_asked_for_counts, set_up, tear_down) {
-  struct world *w = *state;
-  asks_for_proof(w);
-  two_holds_at_once(w);
-  observe(w, 13, LB_ROLE_CURRENT_PRIMARY, false);
-  judge(w);
-  assert_decided(w, LB_VIOLATED, "");
-}
-
-TEST_WITH(a_violation_without_that_proof_is_undecided, set_up, tear_down) {
-  struct world *w = *state;
-  asks_for_proof(w);
-  two_holds_at_once(w);
-  observe(w, 13, LB_ROLE_CURRENT_PRIMARY, true);
-  observe(w, 13, LB_ROLE_PRIMARY, false);
+TEST(a_violation_without_that_proof_is_undecided) {
+  asks_for_proof();
+  two_holds_at_once();
+  observe(13, LB_ROLE_CURRENT_PRIMARY, true);
+  observe(13, LB_ROLE_PRIMARY, false);
   lb_stage_note(&w->stage, "%s", FACT); /* words alone prove nothing */
-  judge(w);
-  assert_decided(w, LB_UNDECIDED, "exclusion was lost, but \"" FACT "\" was not observed");
+  decides(LB_UNDECIDED, "exclusion was lost, but \"" FACT "\" was not observed");
 }
 
-TEST_WITH(a_safe_trial_needs_no_proof, set_up, tear_down) {
-  struct world *w = *state;
-  asks_for_proof(w);
-  two_holds_apart(w);
-  judge(w);
-  assert_decided(w, LB_SAFE, "");
-}
+STATES(a_safe_trial_needs_no_proof, asks_for_proof(), two_holds_apart(), decides(LB_SAFE, ""));
 
-static void judge_stalled(struct world *w, unsigned traits, uint64_t stall_ns) {
+static void judge_stalled(unsigned traits, uint64_t stall_ns) {
   w->protocol.traits = traits;
   w->out.stall_ns = stall_ns;
-  two_holds_at_once(w);
-  judge(w);
+  two_holds_at_once();
 }
 
-TEST_WITH(a_stall_above_half_the_ttl_makes_a_violation_of_a_lease_undecided, set_up, tear_down) {
-  judge_stalled(*state, LB_TRAIT_LEASED, TTL_MS * MS / 2 + 1);
-  assert_decided(*state, LB_UNDECIDED,
-                 "exclusion was lost, but the machine stalled for 500 ms, more than half the ttl");
+TEST(a_stall_above_half_the_ttl_makes_a_violation_of_a_lease_undecided) {
+  judge_stalled(LB_TRAIT_LEASED, HALF_TTL_NS + 1);
+  decides(LB_UNDECIDED, "exclusion was lost, but the machine stalled for 500 ms, more than half the ttl");
 }
 
-TEST_WITH(a_stall_above_half_the_ttl_makes_a_violation_of_a_session_undecided, set_up, tear_down) {
-  judge_stalled(*state, LB_TRAIT_SESSION, TTL_MS * MS);
-  assert_decided(*state, LB_UNDECIDED,
-                 "exclusion was lost, but the machine stalled for 1000 ms, more than half the ttl");
+TEST(a_stall_above_half_the_ttl_makes_a_violation_of_a_session_undecided) {
+  judge_stalled(LB_TRAIT_SESSION, TTL_MS * MS);
+  decides(LB_UNDECIDED, "exclusion was lost, but the machine stalled for 1000 ms, more than half the ttl");
 }
 
-TEST_WITH(a_stall_of_just_half_the_ttl_excuses_nothing, set_up, tear_down) {
-  judge_stalled(*state, LB_TRAIT_LEASED, TTL_MS * MS / 2);
-  assert_decided(*state, LB_VIOLATED, "");
-}
+STATES(a_stall_of_just_half_the_ttl_excuses_nothing, judge_stalled(LB_TRAIT_LEASED, HALF_TTL_NS),
+       decides(LB_VIOLATED, ""));
+STATES(a_lock_without_expiry_has_no_excuse_in_a_stall, judge_stalled(LB_TRAIT_NO_EXPIRY, 200 * HALF_TTL_NS),
+       decides(LB_VIOLATED, ""));
 
-TEST_WITH(a_lock_without_expiry_has_no_excuse_in_a_stall, set_up, tear_down) {
-  judge_stalled(*state, LB_TRAIT_NO_EXPIRY, 100 * TTL_MS * MS);
-  assert_decided(*state, LB_VIOLATED, "");
-}
-
-static void renewal_in_vain(struct world *w, uint32_t client) {
+static void renewal_in_vain(uint32_t client) {
   lb_memory_record(w->stage.memory, client,
                    (struct lb_event){.kind = LB_EV_NOT_RENEWED,
                                      .client = client,
@@ -272,204 +236,130 @@ static void renewal_in_vain(struct world *w, uint32_t client) {
                                      .flags = LB_EVF_CHECK});
 }
 
-TEST_WITH(a_violation_behind_a_renewal_without_an_answer_is_undecided_if_no_fault_was_played, set_up, tear_down) {
-  struct world *w = *state;
-  two_holds_at_once(w);
-  renewal_in_vain(w, 0);
-  judge(w);
-  assert_int_equal(w->out.verdict, LB_UNDECIDED);
-}
+STATES(a_violation_behind_a_renewal_without_an_answer_is_undecided_if_no_fault_was_played, two_holds_at_once(),
+       renewal_in_vain(0), judge(), assert_int_equal(w->out.verdict, LB_UNDECIDED));
 
-TEST_WITH(a_fault_is_why_a_renewal_gets_no_answer, set_up, tear_down) {
-  struct world *w = *state;
-  two_holds_at_once(w);
+TEST(a_fault_is_why_a_renewal_gets_no_answer) {
+  two_holds_at_once();
   struct lb_step kill = {
       .verb = LB_STEP_KILL, .a = {.kind = LB_ROLE_PRIMARY}, .text = (char *)"kill primary", .number = 1};
   lb_stage_fault(&w->stage, &kill);
-  renewal_in_vain(w, 0);
-  judge(w);
-  assert_decided(w, LB_VIOLATED, "");
+  renewal_in_vain(0);
+  decides(LB_VIOLATED, "");
 }
 
-static void judge_stalled_and_clean(struct world *w, unsigned traits, uint64_t stall_ns) {
+static void judge_stalled_and_clean(unsigned traits, uint64_t stall_ns) {
   w->protocol.traits = traits;
   w->out.stall_ns = stall_ns;
-  two_holds_apart(w);
-  judge(w);
+  two_holds_apart();
 }
 
-TEST_WITH(a_test_on_a_machine_that_stalled_is_none, set_up, tear_down) {
-  judge_stalled_and_clean(*state, LB_TRAIT_LEASED, TTL_MS * MS / 2 + 1);
-  assert_decided(*state, LB_UNDECIDED,
-                 "nothing went wrong, but the machine stalled for 500 ms, more than half the ttl");
-}
-
-TEST_WITH(a_stall_of_half_the_ttl_spoils_no_test, set_up, tear_down) {
-  judge_stalled_and_clean(*state, LB_TRAIT_LEASED, TTL_MS * MS / 2);
-  assert_decided(*state, LB_SAFE, "");
-}
-
-TEST_WITH(a_stall_does_not_matter_to_a_lock_without_expiry, set_up, tear_down) {
-  judge_stalled_and_clean(*state, LB_TRAIT_NO_EXPIRY, 100 * TTL_MS * MS);
-  assert_decided(*state, LB_SAFE, "");
-}
+STATES(a_test_on_a_machine_that_stalled_is_none, judge_stalled_and_clean(LB_TRAIT_LEASED, HALF_TTL_NS + 1),
+       decides(LB_UNDECIDED, "nothing went wrong, but the machine stalled for 500 ms, more than half the ttl"));
+STATES(a_stall_of_half_the_ttl_spoils_no_test, judge_stalled_and_clean(LB_TRAIT_LEASED, HALF_TTL_NS),
+       decides(LB_SAFE, ""));
+STATES(a_stall_does_not_matter_to_a_lock_without_expiry, judge_stalled_and_clean(LB_TRAIT_NO_EXPIRY, 200 * HALF_TTL_NS),
+       decides(LB_SAFE, ""));
 
 #define NOR ", nor for 1.5 s more, though every lease and session should be over that is not kept up"
 
 /* Client 0 has let go, and client 1 asks for two ttls and gets nothing. */
-TEST_WITH(who_asks_last_and_gets_nothing_is_stuck, set_up, tear_down) {
-  struct world *w = *state;
+TEST(who_asks_last_and_gets_nothing_is_stuck) {
   w->scenario.kind = LB_KIND_TIMELINE;
-  two_holds_apart(w);
-  record(w, 100, 0, LB_EV_ACQUIRE);
-  record(w, 100 + 2 * TTL_MS, 0, LB_EV_TIMEOUT);
+  two_holds_apart();
+  record(100, 0, LB_EV_ACQUIRE);
+  record(100 + 2 * TTL_MS, 0, LB_EV_TIMEOUT);
 #define IN_VAIN "client-1 asked for 2.0 s and got nothing, though for the last 2.0 s nobody had a right to the lock"
-  asks_again(w, 2200, 2200 + ENOUGH_MS, LB_EV_TIMEOUT);
-  judge(w);
-  assert_decided(w, LB_STUCK,
-                 IN_VAIN ", nor for 1.5 s more, though every lease and session should be over that is not kept up");
+  asks_again(2200, 2200 + ENOUGH_MS, LB_EV_TIMEOUT);
+  decides(LB_STUCK, IN_VAIN ", nor for 1.5 s more, though every lease and session should be over that is not kept up");
 }
 
-TEST_WITH(who_gets_it_when_a_lease_has_ended_is_delayed, set_up, tear_down) {
-  struct world *w = *state;
+TEST(who_gets_it_when_a_lease_has_ended_is_delayed) {
   w->scenario.kind = LB_KIND_TIMELINE;
-  two_holds_apart(w);
-  record(w, 100, 0, LB_EV_ACQUIRE);
-  record(w, 100 + 2 * TTL_MS, 0, LB_EV_TIMEOUT);
-  asks_again(w, 2200, 3000, LB_EV_GRANTED);
-  judge(w);
-  assert_decided(w, LB_DELAYED, IN_VAIN "; client-1 was granted 0.8 s later");
+  two_holds_apart();
+  record(100, 0, LB_EV_ACQUIRE);
+  record(100 + 2 * TTL_MS, 0, LB_EV_TIMEOUT);
+  asks_again(2200, 3000, LB_EV_GRANTED);
+  decides(LB_DELAYED, IN_VAIN "; client-1 was granted 0.8 s later");
 }
 
 /* A step waited in vain: a grant before all leases had ended is as good. */
-TEST_WITH(a_step_in_vain_is_delayed_if_somebody_is_granted_after_it, set_up, tear_down) {
-  struct world *w = *state;
-  two_holds_apart(w);
-  lb_stage_doubt(&w->stage, LB_STUCK, "no failover");
-  asks_again(w, 100, 130, LB_EV_GRANTED);
-  judge(w);
-  assert_decided(w, LB_DELAYED, "no failover; client-1 was granted 0.0 s later");
-}
+STATES(a_step_in_vain_is_delayed_if_somebody_is_granted_after_it, two_holds_apart(),
+       lb_stage_doubt(&w->stage, LB_STUCK, "no failover"), asks_again(100, 130, LB_EV_GRANTED),
+       decides(LB_DELAYED, "no failover; client-1 was granted 0.0 s later"));
 
 /* Not by default: who was not asked for long enough may have been free a moment later. */
-TEST_WITH(what_ends_before_a_lease_could_is_undecided, set_up, tear_down) {
-  struct world *w = *state;
-  two_holds_apart(w);
+TEST(what_ends_before_a_lease_could_is_undecided) {
+  two_holds_apart();
   lb_stage_doubt(&w->stage, LB_STUCK, "no failover");
-  judge(w);
-  assert_decided(w, LB_UNDECIDED, "no failover; whether a lease would have ended that is not known");
-  asks_again(w, 100, 100 + ENOUGH_MS - 1, LB_EV_TIMEOUT);
-  judge(w);
-  assert_decided(w, LB_UNDECIDED, "no failover; whether a lease would have ended that is not known");
+  decides(LB_UNDECIDED, "no failover; whether a lease would have ended that is not known");
+  asks_again(100, 100 + ENOUGH_MS - 1, LB_EV_TIMEOUT);
+  decides(LB_UNDECIDED, "no failover; whether a lease would have ended that is not known");
 }
 #undef IN_VAIN
 
-TEST_WITH(where_nothing_was_granted_nothing_was_tested, set_up, tear_down) {
-  struct world *w = *state;
-  w->scenario.min_handoffs = 0;
-  record(w, 10, 0, LB_EV_ACQUIRE);
-  record(w, 20, 0, LB_EV_TIMEOUT);
-  judge(w);
-  assert_decided(w, LB_UNDECIDED, "nothing was ever granted, so nothing was tested");
-}
+STATES(where_nothing_was_granted_nothing_was_tested, w->scenario.min_handoffs = 0, record(10, 0, LB_EV_ACQUIRE),
+       record(20, 0, LB_EV_TIMEOUT), decides(LB_UNDECIDED, "nothing was ever granted, so nothing was tested"));
 
-static void fails(struct world *w, size_t client, const char *error) {
+static void fails(size_t client, const char *error) {
   struct lb_client_state *state = &w->stage.memory->state[client];
   snprintf(state->error, sizeof state->error, "%s", error);
 }
 
-static void breaks(struct world *w, size_t client, const char *breach) {
+static void breaks(size_t client, const char *breach) {
   struct lb_client_state *state = &w->stage.memory->state[client];
   snprintf(state->breach, sizeof state->breach, "%s", breach);
 }
 
-TEST_WITH(what_is_undecided_or_stuck_says_what_clients_were_told, set_up, tear_down) {
-  struct world *w = *state;
-  record(w, 10, 0, LB_EV_ACQUIRE);
-  record(w, 20, 0, LB_EV_TIMEOUT);
-  fails(w, 1, "try_acquire: cannot connect");
-  judge(w);
-  assert_decided(
-      w, LB_UNDECIDED,
-      "nothing was ever granted, so nothing was tested; last error of client-2: try_acquire: cannot connect");
-  fails(w, 0, "release: refused");
-  fails(w, 2, "inspect: no");
+TEST(what_is_undecided_or_stuck_says_what_clients_were_told) {
+  record(10, 0, LB_EV_ACQUIRE);
+  record(20, 0, LB_EV_TIMEOUT);
+  fails(1, "try_acquire: cannot connect");
+  decides(LB_UNDECIDED,
+          "nothing was ever granted, so nothing was tested; last error of client-2: try_acquire: cannot connect");
+  fails(0, "release: refused");
+  fails(2, "inspect: no");
   lb_stage_doubt(&w->stage, LB_STUCK, "client 2 acquire within 1s: it did not");
-  asks_again(w, 100, 100 + ENOUGH_MS, LB_EV_TIMEOUT);
-  judge(w);
-  assert_decided(w, LB_STUCK,
-                 "client 2 acquire within 1s: it did not" NOR
-                 "; last error of client-1 (and of 2 others): release: refused");
+  asks_again(100, 100 + ENOUGH_MS, LB_EV_TIMEOUT);
+  decides(LB_STUCK,
+          "client 2 acquire within 1s: it did not" NOR "; last error of client-1 (and of 2 others): release: refused");
 }
 
-TEST_WITH(what_the_reason_says_already_is_not_said_twice, set_up, tear_down) {
-  struct world *w = *state;
-  fails(w, 2, "setup: no such table");
-  lb_stage_doubt(&w->stage, LB_UNDECIDED, "observer could not set up: setup: no such table");
-  judge(w);
-  assert_decided(w, LB_UNDECIDED, "observer could not set up: setup: no such table");
-}
+STATES(what_the_reason_says_already_is_not_said_twice, fails(2, "setup: no such table"),
+       lb_stage_doubt(&w->stage, LB_UNDECIDED, "observer could not set up: setup: no such table"),
+       decides(LB_UNDECIDED, "observer could not set up: setup: no such table"));
+STATES(who_is_decided_needs_no_error, fails(0, "release: refused"), two_holds_at_once(), decides(LB_VIOLATED, ""));
 
-TEST_WITH(who_is_decided_needs_no_error, set_up, tear_down) {
-  struct world *w = *state;
-  fails(w, 0, "release: refused");
-  two_holds_at_once(w);
-  judge(w);
-  assert_decided(w, LB_VIOLATED, "");
-}
-
-TEST_WITH(a_breach_of_the_contract_comes_before_everything_else, set_up, tear_down) {
-  struct world *w = *state;
-  fails(w, 0, "release: refused");
-  breaks(w, 2, "inspect answered 42, which is no result of it");
-  two_holds_at_once(w);
+TEST(a_breach_of_the_contract_comes_before_everything_else) {
+  fails(0, "release: refused");
+  breaks(2, "inspect answered 42, which is no result of it");
+  two_holds_at_once();
   lb_stage_doubt(&w->stage, LB_STUCK, "so");
-  judge(w);
-  assert_decided(w, LB_UNDECIDED,
-                 "the observer: breach of the contract (backends/backend.h): "
-                 "inspect answered 42, which is no result of it");
-  breaks(w, 1, "try_acquire granted with asked_at = 0");
-  judge(w);
-  assert_decided(w, LB_UNDECIDED,
-                 "client-2: breach of the contract (backends/backend.h): try_acquire granted with asked_at = 0");
+  decides(LB_UNDECIDED, "the observer: breach of the contract (backends/backend.h): "
+                        "inspect answered 42, which is no result of it");
+  breaks(1, "try_acquire granted with asked_at = 0");
+  decides(LB_UNDECIDED, "client-2: breach of the contract (backends/backend.h): try_acquire granted with asked_at = 0");
 }
 
-TEST_WITH(a_breach_of_the_first_client_has_its_name_however_short_it_is, set_up, tear_down) {
-  struct world *w = *state;
-  breaks(w, 0, "x");
-  two_holds_apart(w);
-  judge(w);
-  assert_decided(w, LB_UNDECIDED, "client-1: breach of the contract (backends/backend.h): x");
-}
+STATES(a_breach_of_the_first_client_has_its_name_however_short_it_is, breaks(0, "x"), two_holds_apart(),
+       decides(LB_UNDECIDED, "client-1: breach of the contract (backends/backend.h): x"));
+STATES(an_error_is_told_however_short_it_is_and_of_one_other, fails(0, "x"),
+       decides(LB_UNDECIDED, "nothing was ever granted, so nothing was tested; last error of client-1: x"),
+       fails(1, "y"),
+       decides(LB_UNDECIDED,
+               "nothing was ever granted, so nothing was tested; last error of client-1 (and of 1 other): x"));
+STATES(what_only_the_observer_was_told_is_told, fails(2, "inspect: no"),
+       decides(LB_UNDECIDED,
+               "nothing was ever granted, so nothing was tested; last error of the observer: inspect: no"));
 
-TEST_WITH(an_error_is_told_however_short_it_is_and_of_one_other, set_up, tear_down) {
-  struct world *w = *state;
-  fails(w, 0, "x");
-  judge(w);
-  assert_decided(w, LB_UNDECIDED, "nothing was ever granted, so nothing was tested; last error of client-1: x");
-  fails(w, 1, "y");
-  judge(w);
-  assert_decided(w, LB_UNDECIDED,
-                 "nothing was ever granted, so nothing was tested; last error of client-1 (and of 1 other): x");
-}
-
-TEST_WITH(what_only_the_observer_was_told_is_told, set_up, tear_down) {
-  struct world *w = *state;
-  fails(w, 2, "inspect: no");
-  judge(w);
-  assert_decided(w, LB_UNDECIDED,
-                 "nothing was ever granted, so nothing was tested; last error of the observer: inspect: no");
-}
-
-TEST_WITH(a_long_reason_with_a_long_error_ends_where_its_room_does, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_long_reason_with_a_long_error_ends_where_its_room_does) {
   char reason[396], error[250];
   memset(reason, 'r', sizeof reason - 1);
   memset(error, 'e', sizeof error - 1);
   reason[sizeof reason - 1] = error[sizeof error - 1] = '\0';
-  fails(w, 0, error);
+  fails(0, error);
   lb_stage_doubt(&w->stage, LB_UNDECIDED, "%s", reason);
-  judge(w);
+  judge();
   assert_int_equal(strlen(w->out.why), sizeof w->out.why - 1);
   assert_memory_equal(w->out.why, reason, sizeof reason - 1);
   assert_string_equal(w->out.why + sizeof reason - 1, "; la");
@@ -477,8 +367,7 @@ TEST_WITH(a_long_reason_with_a_long_error_ends_where_its_room_does, set_up, tear
 }
 
 /* Or the reason could not be written into run.json. */
-TEST_WITH(a_reason_that_was_cut_off_is_still_utf8, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_reason_that_was_cut_off_is_still_utf8) {
   char text[400] = "";
   memset(text, 'x', 200);
   for (int i = 200; i + 2 < 350; i += 2) memcpy(text + i, "\u00e9", 2);
@@ -486,24 +375,23 @@ TEST_WITH(a_reason_that_was_cut_off_is_still_utf8, set_up, tear_down) {
     w->stage.verdict = LB_VERDICT_NONE;
     lb_stage_doubt(&w->stage, LB_UNDECIDED, "%s%s", i ? "y" : "", text);
     fails(
-        w, 0,
+        0,
         "release: caf\u00e9 caf\u00e9 caf\u00e9 caf\u00e9 caf\u00e9 caf\u00e9 caf\u00e9 caf\u00e9 caf\u00e9 caf\u00e9");
-    judge(w);
+    judge();
     json_t *json = json_string(w->out.why);
     assert_non_null(json);
     json_decref(json);
   }
 }
 
-TEST_WITH(a_history_ends_with_what_clients_were_told, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_history_ends_with_what_clients_were_told) {
   struct lb_history h;
   struct lb_error err;
   char path[200];
   w->scenario.kind = LB_KIND_TIMELINE;
-  record(w, 10, 0, LB_EV_ACQUIRE);
-  fails(w, 0, "try_acquire: cannot connect");
-  judge(w);
+  record(10, 0, LB_EV_ACQUIRE);
+  fails(0, "try_acquire: cannot connect");
+  judge();
   snprintf(path, sizeof path, "%s/histories/%s.hist", w->dir, w->plan.name);
   assert_int_equal(lb_history_load(path, &h, &err), 0);
   const struct lb_event *last = &h.events[h.count - 1];
@@ -513,14 +401,13 @@ TEST_WITH(a_history_ends_with_what_clients_were_told, set_up, tear_down) {
   lb_history_clear(&h);
 }
 
-TEST_WITH(the_error_of_each_client_and_of_the_observer_is_kept, set_up, tear_down) {
-  struct world *w = *state;
+TEST(the_error_of_each_client_and_of_the_observer_is_kept) {
   w->scenario.kind = LB_KIND_TIMELINE;
-  record(w, 10, 0, LB_EV_ACQUIRE);
-  fails(w, 0, "x");
-  fails(w, 1, "release: refused");
-  fails(w, 2, "inspect: no");
-  judge(w);
+  record(10, 0, LB_EV_ACQUIRE);
+  fails(0, "x");
+  fails(1, "release: refused");
+  fails(2, "inspect: no");
+  judge();
   const struct lb_history *h = &w->stage.history;
   static const uint32_t clients[] = {0, 1, LB_NO_NAME};
   static const char *const errors[] = {"x", "release: refused", "inspect: no"};
@@ -533,146 +420,96 @@ TEST_WITH(the_error_of_each_client_and_of_the_observer_is_kept, set_up, tear_dow
   }
 }
 
-TEST_WITH(the_error_of_a_history_without_any_event_stands_at_its_begin, set_up, tear_down) {
-  struct world *w = *state;
+TEST(the_error_of_a_history_without_any_event_stands_at_its_begin) {
   w->scenario.kind = LB_KIND_TIMELINE;
-  fails(w, 0, "open: refused");
-  judge(w);
+  fails(0, "open: refused");
+  judge();
   assert_int_equal(w->stage.history.count, 1);
   assert_int_equal(w->stage.history.events[0].kind, LB_EV_ERROR);
   assert_int_equal(w->stage.history.events[0].t, 0);
   assert_int_equal(w->stage.history.events[0].s, 0);
 }
 
-TEST_WITH(a_trial_without_any_event_is_undecided, set_up, tear_down) {
-  judge(*state);
-  assert_decided(*state, LB_UNDECIDED, "nothing was ever granted, so nothing was tested");
-}
-
-TEST_WITH(fewer_hand_offs_than_asked_for_are_undecided, set_up, tear_down) {
-  struct world *w = *state;
-  w->scenario.min_handoffs = 2;
-  two_holds_apart(w);
-  judge(w);
-  assert_decided(w, LB_UNDECIDED, "1 hand-offs, the scenario asks for 2");
-}
-
-TEST_WITH(as_many_hand_offs_as_asked_for_are_enough, set_up, tear_down) {
-  struct world *w = *state;
-  w->scenario.min_handoffs = 2;
-  two_holds_apart(w);
-  hold(w, 0, 40, 41, 50);
-  judge(w);
-  assert_decided(w, LB_SAFE, "");
-}
-
-TEST_WITH(a_single_client_need_not_hand_off, set_up, tear_down) {
-  struct world *w = *state;
-  w->scenario.min_handoffs = 2;
-  w->stage.client_count = 1;
-  hold(w, 0, 10, 11, 20);
-  judge(w);
-  assert_decided(w, LB_SAFE, "");
-}
+STATES(a_trial_without_any_event_is_undecided,
+       decides(LB_UNDECIDED, "nothing was ever granted, so nothing was tested"));
+STATES(fewer_hand_offs_than_asked_for_are_undecided, w->scenario.min_handoffs = 2, two_holds_apart(),
+       decides(LB_UNDECIDED, "1 hand-offs, the scenario asks for 2"));
+STATES(as_many_hand_offs_as_asked_for_are_enough, w->scenario.min_handoffs = 2, two_holds_apart(), hold(0, 40, 41, 50),
+       decides(LB_SAFE, ""));
+STATES(a_single_client_need_not_hand_off, w->scenario.min_handoffs = 2, w->stage.client_count = 1, hold(0, 10, 11, 20),
+       decides(LB_SAFE, ""));
 
 /* Client 0 is granted at 11 ms with a lease until `until_ms` and lets go at 20; client 1 is granted at 15. */
-static void an_overlap_with_a_lease_until(struct world *w, uint64_t until_ms) {
-  record(w, 10, 0, LB_EV_ACQUIRE);
+static void an_overlap_with_a_lease_until(uint64_t until_ms) {
+  record(10, 0, LB_EV_ACQUIRE);
   lb_memory_record(
       w->stage.memory, 0,
       (struct lb_event){.kind = LB_EV_GRANTED, .flags = LB_EVF_UNTIL, .until = until_ms * MS, .fact = LB_NO_NAME});
-  move_to(w, 0, 11);
-  record(w, 20, 0, LB_EV_RELEASE);
-  hold(w, 1, 12, 15, 30);
+  move_to(0, 11);
+  record(20, 0, LB_EV_RELEASE);
+  hold(1, 12, 15, 30);
 }
 
-TEST_WITH(an_overlap_within_the_lease_is_a_violation, set_up, tear_down) {
-  an_overlap_with_a_lease_until(*state, 16);
-  judge(*state);
-  assert_decided(*state, LB_VIOLATED, "");
-}
+STATES(an_overlap_within_the_lease_is_a_violation, an_overlap_with_a_lease_until(16), decides(LB_VIOLATED, ""));
+STATES(an_overlap_after_the_lease_is_undecided, an_overlap_with_a_lease_until(14),
+       decides(LB_UNDECIDED, "exclusion was lost, but only after the earlier holder's lease was over"));
+STATES(where_leases_run_out_on_purpose_it_counts, w->scenario.past_lease = true, an_overlap_with_a_lease_until(14),
+       decides(LB_VIOLATED, ""));
 
-TEST_WITH(an_overlap_after_the_lease_is_undecided, set_up, tear_down) {
-  an_overlap_with_a_lease_until(*state, 14);
-  judge(*state);
-  assert_decided(*state, LB_UNDECIDED, "exclusion was lost, but only after the earlier holder's lease was over");
-}
-
-TEST_WITH(where_leases_run_out_on_purpose_it_counts, set_up, tear_down) {
-  struct world *w = *state;
-  w->scenario.past_lease = true;
-  an_overlap_with_a_lease_until(w, 14);
-  judge(w);
-  assert_decided(w, LB_VIOLATED, "");
-}
-
-TEST_WITH(a_pause_alone_does_not_make_it_count, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_pause_alone_does_not_make_it_count) {
   w->scenario.kind = LB_KIND_TIMELINE;
   w->step = (struct lb_step){.verb = LB_STEP_PAUSE, .a = {.kind = LB_ROLE_CLIENT, .number = 1}};
-  an_overlap_with_a_lease_until(w, 14);
-  judge(w);
-  assert_decided(w, LB_UNDECIDED, "exclusion was lost, but only after the earlier holder's lease was over");
+  an_overlap_with_a_lease_until(14);
+  decides(LB_UNDECIDED, "exclusion was lost, but only after the earlier holder's lease was over");
 }
 
 /* Client 0 is overtaken by client 1; with or without a write of its own after that. */
-static void an_overtaken_client(struct world *w, bool writes) {
-  record(w, 10, 0, LB_EV_ACQUIRE);
-  record(w, 11, 0, LB_EV_GRANTED);
-  record(w, 12, 1, LB_EV_ACQUIRE);
-  record(w, 15, 1, LB_EV_GRANTED);
+static void an_overtaken_client(bool writes) {
+  record(10, 0, LB_EV_ACQUIRE);
+  record(11, 0, LB_EV_GRANTED);
+  record(12, 1, LB_EV_ACQUIRE);
+  record(15, 1, LB_EV_GRANTED);
   if (writes) {
     lb_memory_record(
         w->stage.memory, 1,
         (struct lb_event){.kind = LB_EV_READ, .client = 1, .flags = LB_EVF_VALUE, .value = 0, .fact = LB_NO_NAME});
-    move_to(w, 1, 15);
+    move_to(1, 15);
     lb_memory_record(w->stage.memory, 0,
                      (struct lb_event){.kind = LB_EV_WRITE, .flags = LB_EVF_VALUE, .value = 1, .fact = LB_NO_NAME});
-    move_to(w, 0, 16);
+    move_to(0, 16);
   }
-  record(w, 20, 0, LB_EV_RELEASE);
-  record(w, 30, 1, LB_EV_RELEASE);
+  record(20, 0, LB_EV_RELEASE);
+  record(30, 1, LB_EV_RELEASE);
 }
 
 /* What the guard of this client found just before it would have touched the resource. */
-static void check_came_to(struct world *w, uint64_t at_ms, uint32_t client, enum lb_check_result result) {
+static void check_came_to(uint64_t at_ms, uint32_t client, enum lb_check_result result) {
   lb_memory_record(
       w->stage.memory, client,
       (struct lb_event){
           .kind = LB_EV_CHECK, .client = client, .flags = LB_EVF_CHECK, .check = (uint8_t)result, .fact = LB_NO_NAME});
-  move_to(w, client, at_ms);
+  move_to(client, at_ms);
 }
 
-TEST_WITH(under_a_guard_an_overlap_without_damage_is_safe, set_up, tear_down) {
-  struct world *w = *state;
-  w->plan.guard = LB_GUARD_DEADLINE;
-  an_overtaken_client(w, false);
-  check_came_to(w, 28, 0, LB_CHECK_LEASE_OVER);
-  judge(w);
-  assert_decided(w, LB_SAFE, "");
-  assert_int_equal(w->out.double_holds, 1);
-}
+STATES(under_a_guard_an_overlap_without_damage_is_safe, w->plan.guard = LB_GUARD_DEADLINE, an_overtaken_client(false),
+       check_came_to(28, 0, LB_CHECK_LEASE_OVER), decides(LB_SAFE, ""), assert_int_equal(w->out.double_holds, 1));
 
-static void judged_under(struct world *w, enum lb_guard guard) {
+static void judged_under(enum lb_guard guard) {
   w->plan.guard = guard;
-  an_overtaken_client(w, false);
-  judge(w);
+  an_overtaken_client(false);
 }
 
-TEST_WITH(a_guard_that_nobody_asked_makes_nothing_safe, set_up, tear_down) {
-  judged_under(*state, LB_GUARD_SIGNAL);
-  assert_decided(*state, LB_UNDECIDED, "nobody came to a check of the guard, so it had nothing to decide");
-}
+STATES(a_guard_that_nobody_asked_makes_nothing_safe, judged_under(LB_GUARD_SIGNAL),
+       decides(LB_UNDECIDED, "nobody came to a check of the guard, so it had nothing to decide"));
 
 /* Of client 0 or 1 at the resource. */
-static void came_to_the_resource(struct world *w, uint64_t at_ms, uint32_t client, enum lb_event_kind kind,
-                                 bool accepted) {
+static void came_to_the_resource(uint64_t at_ms, uint32_t client, enum lb_event_kind kind, bool accepted) {
   lb_memory_record(w->stage.memory, client,
                    (struct lb_event){.kind = (uint16_t)kind,
                                      .client = client,
                                      .flags = accepted ? LB_EVF_VALUE : LB_EVF_VALUE | LB_EVF_REFUSED,
                                      .fact = LB_NO_NAME});
-  move_to(w, client, at_ms);
+  move_to(client, at_ms);
 }
 
 #define BY_CHANCE(whom)                                                                                                \
@@ -681,131 +518,79 @@ static void came_to_the_resource(struct world *w, uint64_t at_ms, uint32_t clien
 #define CHECKS_BY_CHANCE BY_CHANCE("guard stopped") "the resource whole"
 
 /* Two clients hold at once, and the resource stays whole. */
-static void judged_at_the_resource(struct world *w, enum lb_guard guard, bool refused) {
+static void judged_at_the_resource(enum lb_guard guard, bool refused) {
   w->scenario.kind = LB_KIND_TIMELINE;
   w->plan.guard = guard;
-  an_overtaken_client(w, false);
-  came_to_the_resource(w, 28, 1, LB_EV_READ, true);
-  if (refused) came_to_the_resource(w, 29, 0, LB_EV_WRITE, false);
-  judge(w);
+  an_overtaken_client(false);
+  came_to_the_resource(28, 1, LB_EV_READ, true);
+  if (refused) came_to_the_resource(29, 0, LB_EV_WRITE, false);
+  judge();
   assert_int_equal(w->out.double_holds, 1);
 }
 
-TEST_WITH(a_claim_that_was_overtaken_and_refused_is_safe, set_up, tear_down) {
-  judged_at_the_resource(*state, LB_GUARD_CLAIM, true);
-  assert_decided(*state, LB_SAFE, "");
-}
-
-TEST_WITH(a_fence_that_was_overtaken_and_refused_is_safe, set_up, tear_down) {
-  judged_at_the_resource(*state, LB_GUARD_FENCE, true);
-  assert_decided(*state, LB_SAFE, "");
-}
-
-TEST_WITH(a_claim_that_refused_nobody_kept_nothing_whole, set_up, tear_down) {
-  judged_at_the_resource(*state, LB_GUARD_CLAIM, false);
-  assert_decided(*state, LB_UNDECIDED, RESOURCE_BY_CHANCE);
-}
-
-TEST_WITH(a_fence_that_refused_nobody_kept_nothing_whole, set_up, tear_down) {
-  judged_at_the_resource(*state, LB_GUARD_FENCE, false);
-  assert_decided(*state, LB_UNDECIDED, RESOURCE_BY_CHANCE);
-}
-
-TEST_WITH(a_resource_needs_to_refuse_nobody_where_one_held_at_a_time, set_up, tear_down) {
-  struct world *w = *state;
-  w->scenario.kind = LB_KIND_TIMELINE;
-  w->plan.guard = LB_GUARD_CLAIM;
-  two_holds_apart(w);
-  judge(w);
-  assert_decided(w, LB_SAFE, "");
-}
+STATES(a_claim_that_was_overtaken_and_refused_is_safe, judged_at_the_resource(LB_GUARD_CLAIM, true),
+       assert_decided(LB_SAFE, ""));
+STATES(a_fence_that_was_overtaken_and_refused_is_safe, judged_at_the_resource(LB_GUARD_FENCE, true),
+       assert_decided(LB_SAFE, ""));
+STATES(a_claim_that_refused_nobody_kept_nothing_whole, judged_at_the_resource(LB_GUARD_CLAIM, false),
+       assert_decided(LB_UNDECIDED, RESOURCE_BY_CHANCE));
+STATES(a_fence_that_refused_nobody_kept_nothing_whole, judged_at_the_resource(LB_GUARD_FENCE, false),
+       assert_decided(LB_UNDECIDED, RESOURCE_BY_CHANCE));
+STATES(a_resource_needs_to_refuse_nobody_where_one_held_at_a_time, w->scenario.kind = LB_KIND_TIMELINE,
+       w->plan.guard = LB_GUARD_CLAIM, two_holds_apart(), decides(LB_SAFE, ""));
 
 /* Or the rate of damage would be taken of those trials only in which there was an occasion. */
-TEST_WITH(in_a_campaign_nobody_has_to_come_to_the_resource, set_up, tear_down) {
-  struct world *w = *state;
-  w->scenario.kind = LB_KIND_CAMPAIGN;
-  w->plan.guard = LB_GUARD_FENCE;
-  an_overtaken_client(w, false);
-  judge(w);
-  assert_decided(w, LB_SAFE, "");
-  assert_int_equal(w->out.double_holds, 1);
-}
+STATES(in_a_campaign_nobody_has_to_come_to_the_resource, w->scenario.kind = LB_KIND_CAMPAIGN,
+       w->plan.guard = LB_GUARD_FENCE, an_overtaken_client(false), decides(LB_SAFE, ""),
+       assert_int_equal(w->out.double_holds, 1));
 
-static void judged_at_a_check(struct world *w, uint64_t at_ms, uint32_t client, enum lb_check_result result) {
+static void judged_at_a_check(uint64_t at_ms, uint32_t client, enum lb_check_result result) {
   w->scenario.kind = LB_KIND_TIMELINE;
   w->plan.guard = LB_GUARD_RECHECK;
-  an_overtaken_client(w, false);
-  check_came_to(w, at_ms, client, result);
-  judge(w);
+  an_overtaken_client(false);
+  check_came_to(at_ms, client, result);
 }
 
-TEST_WITH(a_check_that_stopped_no_overtaken_client_kept_nothing_whole, set_up, tear_down) {
-  judged_at_a_check(*state, 28, 0, LB_CHECK_PASSED);
-  assert_decided(*state, LB_UNDECIDED, CHECKS_BY_CHANCE);
-}
-
-TEST_WITH(a_check_that_stopped_the_wrong_client_kept_nothing_whole, set_up, tear_down) {
-  judged_at_a_check(*state, 28, 1, LB_CHECK_TOLD_NO);
-  assert_decided(*state, LB_UNDECIDED, CHECKS_BY_CHANCE);
-}
-
-TEST_WITH(a_check_that_stopped_the_overtaken_client_is_safe, set_up, tear_down) {
-  judged_at_a_check(*state, 28, 0, LB_CHECK_TOLD_NO);
-  assert_decided(*state, LB_SAFE, "");
-}
-
-TEST_WITH(a_check_needs_to_stop_nobody_where_one_held_at_a_time, set_up, tear_down) {
-  struct world *w = *state;
-  w->scenario.kind = LB_KIND_TIMELINE;
-  w->plan.guard = LB_GUARD_SIGNAL;
-  two_holds_apart(w);
-  check_came_to(w, 35, 1, LB_CHECK_PASSED);
-  judge(w);
-  assert_decided(w, LB_SAFE, "");
-}
+STATES(a_check_that_stopped_no_overtaken_client_kept_nothing_whole, judged_at_a_check(28, 0, LB_CHECK_PASSED),
+       decides(LB_UNDECIDED, CHECKS_BY_CHANCE));
+STATES(a_check_that_stopped_the_wrong_client_kept_nothing_whole, judged_at_a_check(28, 1, LB_CHECK_TOLD_NO),
+       decides(LB_UNDECIDED, CHECKS_BY_CHANCE));
+STATES(a_check_that_stopped_the_overtaken_client_is_safe, judged_at_a_check(28, 0, LB_CHECK_TOLD_NO),
+       decides(LB_SAFE, ""));
+STATES(a_check_needs_to_stop_nobody_where_one_held_at_a_time, w->scenario.kind = LB_KIND_TIMELINE,
+       w->plan.guard = LB_GUARD_SIGNAL, two_holds_apart(), check_came_to(35, 1, LB_CHECK_PASSED), decides(LB_SAFE, ""));
 
 /* What is asked of a safe trial is about the lock: a guard that did its work is safe without it, and one
  * that did nothing is not. */
-TEST_WITH(what_a_safe_trial_needs_is_waived_for_a_guard_that_did_its_work, set_up, tear_down) {
-  struct world *w = *state;
-  asks_for_a_premise(w, false);
-  w->scenario.premises[0].of_safe = true;
-  judged_at_the_resource(w, LB_GUARD_FENCE, true);
-  assert_decided(w, LB_SAFE, "");
-}
+STATES(what_a_safe_trial_needs_is_waived_for_a_guard_that_did_its_work, asks_for_a_premise(false),
+       w->scenario.premises[0].of_safe = true, judged_at_the_resource(LB_GUARD_FENCE, true),
+       assert_decided(LB_SAFE, ""));
 
-TEST_WITH(and_not_where_one_held_at_a_time, set_up, tear_down) {
-  struct world *w = *state;
-  asks_for_a_premise(w, false);
+TEST(and_not_where_one_held_at_a_time) {
+  asks_for_a_premise(false);
   w->scenario.premises[0].of_safe = true;
   w->scenario.kind = LB_KIND_TIMELINE;
   w->plan.guard = LB_GUARD_FENCE;
-  two_holds_apart(w);
-  judge(w);
-  assert_decided(w, LB_UNDECIDED, "a safe trial would have to show \"client 1 holds\", and no step observed it");
+  two_holds_apart();
+  decides(LB_UNDECIDED, "a safe trial would have to show \"client 1 holds\", and no step observed it");
 }
 
-TEST_WITH(a_question_that_nobody_answered_is_undecided, set_up, tear_down) {
-  check_came_to(*state, 13, 0, LB_CHECK_ERROR);
-  judged_under(*state, LB_GUARD_RECHECK);
-  assert_decided(*state, LB_UNDECIDED, "no check of the guard was ever answered, so it protected nothing");
-}
+STATES(a_question_that_nobody_answered_is_undecided, check_came_to(13, 0, LB_CHECK_ERROR),
+       judged_under(LB_GUARD_RECHECK),
+       decides(LB_UNDECIDED, "no check of the guard was ever answered, so it protected nothing"));
 
-TEST_WITH(silence_is_no_protection, set_up, tear_down) {
-  struct world *w = *state;
+TEST(silence_is_no_protection) {
   strcpy(w->stage.memory->state[0].error, "holds: Connection refused");
-  check_came_to(w, 13, 0, LB_CHECK_PASSED);
+  check_came_to(13, 0, LB_CHECK_PASSED);
   w->plan.guard = LB_GUARD_RECHECK;
-  an_overtaken_client(w, false);
-  check_came_to(w, 29, 0, LB_CHECK_NO_ANSWER);
-  judge(w);
-  assert_decided(
-      w, LB_UNDECIDED,
-      "the guard stopped client-1 because nobody answered, though it was not cut off: that is no protection; "
-      "last error of client-1: holds: Connection refused");
+  an_overtaken_client(false);
+  check_came_to(29, 0, LB_CHECK_NO_ANSWER);
+  decides(LB_UNDECIDED,
+          "the guard stopped client-1 because nobody answered, though it was not cut off: that is no protection; "
+          "last error of client-1: holds: Connection refused");
 }
 
-static void touched(struct world *w, uint64_t at_ms, const struct lb_step *step, const char *hosts, const char *from) {
+static void touched(uint64_t at_ms, const struct lb_step *step, const char *hosts, const char *from) {
   struct lb_history *h = &w->stage.history;
   struct lb_fact fact = lb_no_fact;
   fact.step = step->number;
@@ -815,11 +600,11 @@ static void touched(struct world *w, uint64_t at_ms, const struct lb_step *step,
   lb_memory_record(w->stage.memory, w->stage.client_count,
                    (struct lb_event){
                        .kind = LB_EV_TOUCHED, .client = LB_NO_NAME, .key = LB_NO_NAME, .fact = lb_facts_add(h, &fact)});
-  move_to(w, w->stage.client_count, at_ms);
+  move_to(w->stage.client_count, at_ms);
 }
 
 /* The same with a cut between the client and both servers, or as many as are needed. */
-static void silence_under_a_cut(struct world *w, size_t replicas, const char *reached) {
+static void silence_under_a_cut(size_t replicas, const char *reached) {
   struct lb_cluster *cluster = &w->stage.cluster;
   cluster->data_count = cluster->server_count = 3;
   w->stage.target.replicas = replicas;
@@ -830,250 +615,145 @@ static void silence_under_a_cut(struct world *w, size_t replicas, const char *re
                         .a = {LB_ROLE_CLIENT, 1},
                         .b = {LB_ROLE_ALL, 0}};
   lb_stage_fault(&w->stage, &cut);
-  move_to(w, w->stage.client_count, 14);
-  touched(w, 14, &cut, "client-1", reached);
+  move_to(w->stage.client_count, 14);
+  touched(14, &cut, "client-1", reached);
   lb_stage_step(&w->stage, LB_EV_PROVED, &cut);
-  move_to(w, w->stage.client_count, 15);
-  check_came_to(w, 13, 0, LB_CHECK_PASSED);
+  move_to(w->stage.client_count, 15);
+  check_came_to(13, 0, LB_CHECK_PASSED);
   w->plan.guard = LB_GUARD_RECHECK;
-  an_overtaken_client(w, false);
-  check_came_to(w, 29, 0, LB_CHECK_NO_ANSWER);
-  judge(w);
+  an_overtaken_client(false);
+  check_came_to(29, 0, LB_CHECK_NO_ANSWER);
 }
 
-TEST_WITH(who_is_cut_off_is_right_to_stop, set_up, tear_down) {
-  silence_under_a_cut(*state, 2, "redis-1, redis-2, redis-3");
-  assert_decided(*state, LB_SAFE, "");
-}
-
-TEST_WITH(who_could_have_asked_a_replica_is_not, set_up, tear_down) {
-  silence_under_a_cut(*state, 2, "redis-1, redis-2");
-  assert_decided(
-      *state, LB_UNDECIDED,
-      "the guard stopped client-1 because nobody answered, though it was not cut off: that is no protection");
-}
-
-TEST_WITH(one_of_three_masters_says_nothing_of_the_lock, set_up, tear_down) {
-  silence_under_a_cut(*state, 0, "redis-1, redis-2");
-  assert_decided(*state, LB_SAFE, "");
-}
-
-TEST_WITH(two_of_three_masters_do, set_up, tear_down) {
-  silence_under_a_cut(*state, 0, "redis-1");
-  assert_decided(
-      *state, LB_UNDECIDED,
-      "the guard stopped client-1 because nobody answered, though it was not cut off: that is no protection");
-}
-
-TEST_WITH(under_a_guard_a_stale_write_is_a_violation, set_up, tear_down) {
-  struct world *w = *state;
-  w->plan.guard = LB_GUARD_DEADLINE;
-  an_overtaken_client(w, true);
-  judge(w);
-  assert_decided(w, LB_VIOLATED, "");
-  assert_int_equal(w->out.stale_writes, 1);
-}
+STATES(who_is_cut_off_is_right_to_stop, silence_under_a_cut(2, "redis-1, redis-2, redis-3"), decides(LB_SAFE, ""));
+STATES(who_could_have_asked_a_replica_is_not, silence_under_a_cut(2, "redis-1, redis-2"),
+       decides(LB_UNDECIDED,
+               "the guard stopped client-1 because nobody answered, though it was not cut off: that is no protection"));
+STATES(one_of_three_masters_says_nothing_of_the_lock, silence_under_a_cut(0, "redis-1, redis-2"), decides(LB_SAFE, ""));
+STATES(two_of_three_masters_do, silence_under_a_cut(0, "redis-1"),
+       decides(LB_UNDECIDED,
+               "the guard stopped client-1 because nobody answered, though it was not cut off: that is no protection"));
+STATES(under_a_guard_a_stale_write_is_a_violation, w->plan.guard = LB_GUARD_DEADLINE, an_overtaken_client(true),
+       decides(LB_VIOLATED, ""), assert_int_equal(w->out.stale_writes, 1));
 
 /* Both are granted the same number, one after the other. */
-static void the_same_number_twice(struct world *w) {
+static void the_same_number_twice(void) {
   for (int c = 0; c < 2; c++) {
-    record(w, 10 + 20 * (uint64_t)c, (size_t)c, LB_EV_ACQUIRE);
+    record(10 + 20 * (uint64_t)c, (size_t)c, LB_EV_ACQUIRE);
     lb_memory_record(
         w->stage.memory, (size_t)c,
         (struct lb_event){
             .kind = LB_EV_GRANTED, .client = (uint32_t)c, .flags = LB_EVF_FENCE, .fence = 7, .fact = LB_NO_NAME});
-    move_to(w, (size_t)c, 12 + 20 * (uint64_t)c);
-    record(w, 20 + 20 * (uint64_t)c, (size_t)c, LB_EV_RELEASE);
+    move_to((size_t)c, 12 + 20 * (uint64_t)c);
+    record(20 + 20 * (uint64_t)c, (size_t)c, LB_EV_RELEASE);
   }
 }
 
-TEST_WITH(a_number_that_does_not_grow_counts_under_the_fence, set_up, tear_down) {
-  struct world *w = *state;
-  w->plan.guard = LB_GUARD_FENCE;
-  the_same_number_twice(w);
-  judge(w);
-  assert_decided(w, LB_VIOLATED, "");
-}
-
-TEST_WITH(a_number_that_does_not_grow_means_nothing_to_a_deadline, set_up, tear_down) {
-  struct world *w = *state;
-  w->plan.guard = LB_GUARD_DEADLINE;
-  the_same_number_twice(w);
-  check_came_to(w, 45, 1, LB_CHECK_PASSED);
-  judge(w);
-  assert_decided(w, LB_SAFE, "");
-}
-
-TEST_WITH(a_timeline_in_which_nobody_met_is_undecided, set_up, tear_down) {
-  struct world *w = *state;
-  w->scenario.kind = LB_KIND_TIMELINE;
-  hold(w, 0, 10, 11, 20);
-  hold(w, 1, 22, 25, 30);
-  judge(w);
-  assert_decided(w, LB_UNDECIDED, "no client asked while another one held the lock or might have held it");
-}
-
-TEST_WITH(a_timeline_in_which_one_waited_for_the_other_is_safe, set_up, tear_down) {
-  struct world *w = *state;
-  w->scenario.kind = LB_KIND_TIMELINE;
-  two_holds_apart(w);
-  judge(w);
-  assert_decided(w, LB_SAFE, "");
-}
-
-TEST_WITH(a_workload_without_a_grant_while_it_was_measured_is_undecided, set_up, tear_down) {
-  struct world *w = *state;
-  two_holds_apart(w);
-  phase(w, 40, LB_PHASE_MEASURE);
-  phase(w, 50, LB_PHASE_END);
-  judge(w);
-  assert_decided(w, LB_UNDECIDED, "nothing was granted while it was measured");
-}
-
-TEST_WITH(what_is_stuck_says_why, set_up, tear_down) {
-  struct world *w = *state;
-  two_holds_apart(w);
-  lb_stage_doubt(&w->stage, LB_STUCK, "no failover within %d s", 20);
-  asks_again(w, 100, 100 + ENOUGH_MS, LB_EV_TIMEOUT);
-  judge(w);
-  assert_decided(w, LB_STUCK, "no failover within 20 s" NOR);
-}
-
-TEST_WITH(a_stall_may_be_why_it_is_stuck, set_up, tear_down) {
-  struct world *w = *state;
-  w->out.stall_ns = TTL_MS * MS / 2 + 1;
-  lb_stage_doubt(&w->stage, LB_STUCK, "no failover");
-  judge(w);
-  assert_int_equal(w->out.verdict, LB_UNDECIDED);
-  assert_non_null(strstr(w->out.why, "no failover, but the machine stalled for "));
-}
-
-TEST_WITH(a_stuck_trial_needs_no_grant, set_up, tear_down) {
-  struct world *w = *state;
-  lb_stage_doubt(&w->stage, LB_STUCK, "no failover");
-  asks_again(w, 100, 100 + ENOUGH_MS, LB_EV_TIMEOUT);
-  judge(w);
-  assert_decided(w, LB_STUCK, "no failover" NOR);
-}
-
-TEST_WITH(a_violation_comes_before_being_stuck, set_up, tear_down) {
-  struct world *w = *state;
-  two_holds_at_once(w);
-  lb_stage_doubt(&w->stage, LB_STUCK, "no failover");
-  judge(w);
-  assert_decided(w, LB_VIOLATED, "");
-}
-
-TEST_WITH(a_doubt_comes_before_all, set_up, tear_down) {
-  struct world *w = *state;
-  two_holds_at_once(w);
-  lb_stage_doubt(&w->stage, LB_UNDECIDED, "the server died");
-  lb_stage_doubt(&w->stage, LB_STUCK, "no failover");
-  judge(w);
-  assert_decided(w, LB_UNDECIDED, "the server died");
-}
-
-TEST_WITH(a_doubt_comes_before_being_stuck_also_when_it_is_found_later, set_up, tear_down) {
-  struct world *w = *state;
-  two_holds_apart(w);
-  lb_stage_doubt(&w->stage, LB_STUCK, "no failover");
-  lb_stage_doubt(&w->stage, LB_UNDECIDED, "the server died");
-  lb_stage_doubt(&w->stage, LB_UNDECIDED, "another one died, too");
-  judge(w);
-  assert_decided(w, LB_UNDECIDED, "the server died");
-}
+STATES(a_number_that_does_not_grow_counts_under_the_fence, w->plan.guard = LB_GUARD_FENCE, the_same_number_twice(),
+       decides(LB_VIOLATED, ""));
+STATES(a_number_that_does_not_grow_means_nothing_to_a_deadline, w->plan.guard = LB_GUARD_DEADLINE,
+       the_same_number_twice(), check_came_to(45, 1, LB_CHECK_PASSED), decides(LB_SAFE, ""));
+STATES(a_timeline_in_which_nobody_met_is_undecided, w->scenario.kind = LB_KIND_TIMELINE, hold(0, 10, 11, 20),
+       hold(1, 22, 25, 30),
+       decides(LB_UNDECIDED, "no client asked while another one held the lock or might have held it"));
+STATES(a_timeline_in_which_one_waited_for_the_other_is_safe, w->scenario.kind = LB_KIND_TIMELINE, two_holds_apart(),
+       decides(LB_SAFE, ""));
+STATES(a_workload_without_a_grant_while_it_was_measured_is_undecided, two_holds_apart(), phase(40, LB_PHASE_MEASURE),
+       phase(50, LB_PHASE_END), decides(LB_UNDECIDED, "nothing was granted while it was measured"));
+STATES(what_is_stuck_says_why, two_holds_apart(), lb_stage_doubt(&w->stage, LB_STUCK, "no failover within %d s", 20),
+       asks_again(100, 100 + ENOUGH_MS, LB_EV_TIMEOUT), decides(LB_STUCK, "no failover within 20 s" NOR));
+STATES(a_stall_may_be_why_it_is_stuck, w->out.stall_ns = HALF_TTL_NS + 1,
+       lb_stage_doubt(&w->stage, LB_STUCK, "no failover"), judge(), assert_int_equal(w->out.verdict, LB_UNDECIDED),
+       assert_non_null(strstr(w->out.why, "no failover, but the machine stalled for ")));
+STATES(a_stuck_trial_needs_no_grant, lb_stage_doubt(&w->stage, LB_STUCK, "no failover"),
+       asks_again(100, 100 + ENOUGH_MS, LB_EV_TIMEOUT), decides(LB_STUCK, "no failover" NOR));
+STATES(a_violation_comes_before_being_stuck, two_holds_at_once(), lb_stage_doubt(&w->stage, LB_STUCK, "no failover"),
+       decides(LB_VIOLATED, ""));
+STATES(a_doubt_comes_before_all, two_holds_at_once(), lb_stage_doubt(&w->stage, LB_UNDECIDED, "the server died"),
+       lb_stage_doubt(&w->stage, LB_STUCK, "no failover"), decides(LB_UNDECIDED, "the server died"));
+STATES(a_doubt_comes_before_being_stuck_also_when_it_is_found_later, two_holds_apart(),
+       lb_stage_doubt(&w->stage, LB_STUCK, "no failover"), lb_stage_doubt(&w->stage, LB_UNDECIDED, "the server died"),
+       lb_stage_doubt(&w->stage, LB_UNDECIDED, "another one died, too"), decides(LB_UNDECIDED, "the server died"));
 
 /* ---- a campaign that stands still -------------------------------------------------------------------------------- */
 
 /* Client 1 waits from 20 ms until `until_ms` and is not granted. */
-static void a_campaign_waits_in_vain(struct world *w, uint64_t until_ms) {
+static void a_campaign_waits_in_vain(uint64_t until_ms) {
   w->scenario.kind = LB_KIND_CAMPAIGN;
   w->scenario.min_handoffs = 0;
   w->scenario.progress_ms = 100;
-  phase(w, 1, LB_PHASE_MEASURE);
-  hold(w, 0, 10, 11, 15);
-  record(w, 20, 1, LB_EV_ACQUIRE);
-  record(w, until_ms, 1, LB_EV_TIMEOUT);
-  phase(w, until_ms + 1, LB_PHASE_END);
-  judge(w);
+  phase(1, LB_PHASE_MEASURE);
+  hold(0, 10, 11, 15);
+  record(20, 1, LB_EV_ACQUIRE);
+  record(until_ms, 1, LB_EV_TIMEOUT);
+  phase(until_ms + 1, LB_PHASE_END);
+  judge();
 }
 
-TEST_WITH(a_campaign_without_a_grant_for_too_long_is_stuck, set_up, tear_down) {
-  struct world *w = *state;
-  a_campaign_waits_in_vain(w, 20 + ENOUGH_MS);
+TEST(a_campaign_without_a_grant_for_too_long_is_stuck) {
+  a_campaign_waits_in_vain(20 + ENOUGH_MS);
   assert_int_equal(w->out.no_grant_ns, ENOUGH_MS * MS);
-  assert_decided(w, LB_STUCK, "for 1.5 s the lock was asked for and granted to nobody; this campaign allows 0.1 s");
+  assert_decided(LB_STUCK, "for 1.5 s the lock was asked for and granted to nobody; this campaign allows 0.1 s");
 }
 
-TEST_WITH(a_campaign_that_ends_before_a_lease_could_is_undecided, set_up, tear_down) {
-  struct world *w = *state;
-  a_campaign_waits_in_vain(w, 121);
+TEST(a_campaign_that_ends_before_a_lease_could_is_undecided) {
+  a_campaign_waits_in_vain(121);
   assert_int_equal(w->out.no_grant_ns, 101 * MS);
   assert_decided(
-      w, LB_UNDECIDED,
+      LB_UNDECIDED,
       "for 0.1 s the lock was asked for and granted to nobody; this campaign allows 0.1 s; whether a lease would have ended that is not known");
 }
 
-TEST_WITH(a_campaign_that_goes_on_after_a_standstill_is_delayed, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_campaign_that_goes_on_after_a_standstill_is_delayed) {
   w->scenario.kind = LB_KIND_CAMPAIGN;
   w->scenario.min_handoffs = 0;
   w->scenario.progress_ms = 100;
-  phase(w, 1, LB_PHASE_MEASURE);
-  hold(w, 0, 10, 11, 15);
-  hold(w, 1, 20, 220, 230);
-  phase(w, 300, LB_PHASE_END);
-  judge(w);
-  assert_decided(
-      w, LB_DELAYED,
+  phase(1, LB_PHASE_MEASURE);
+  hold(0, 10, 11, 15);
+  hold(1, 20, 220, 230);
+  phase(300, LB_PHASE_END);
+  decides(
+      LB_DELAYED,
       "for 0.2 s the lock was asked for and granted to nobody; this campaign allows 0.1 s; then it was granted again");
 }
 
-TEST_WITH(a_campaign_that_is_granted_just_in_time_is_not, set_up, tear_down) {
-  struct world *w = *state;
-  a_campaign_waits_in_vain(w, 120);
-  assert_int_equal(w->out.no_grant_ns, 100 * MS);
-  assert_decided(w, LB_SAFE, "");
-}
+STATES(a_campaign_that_is_granted_just_in_time_is_not, a_campaign_waits_in_vain(120),
+       assert_int_equal(w->out.no_grant_ns, 100 * MS), assert_decided(LB_SAFE, ""));
 
 /* Only a stall of its own size explains it: more than half of what the campaign allows. */
-TEST_WITH(a_standstill_is_doubted_with_a_stall_of_its_size_only, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_standstill_is_doubted_with_a_stall_of_its_size_only) {
   w->out.stall_ns = 50 * MS;
-  a_campaign_waits_in_vain(w, 20 + ENOUGH_MS);
+  a_campaign_waits_in_vain(20 + ENOUGH_MS);
   assert_int_equal(w->out.verdict, LB_STUCK);
   w->out = (struct lb_outcome){.verdict = LB_VERDICT_NONE, .stall_ns = 50 * MS + 1};
-  judge(w);
+  judge();
   assert_int_equal(w->out.verdict, LB_UNDECIDED);
 }
 
-TEST_WITH(a_violation_comes_before_a_standstill, set_up, tear_down) {
-  struct world *w = *state;
-  two_holds_at_once(w);
+TEST(a_violation_comes_before_a_standstill) {
+  two_holds_at_once();
   w->scenario.kind = LB_KIND_CAMPAIGN;
   w->scenario.progress_ms = 100;
-  record(w, 40, 1, LB_EV_ACQUIRE);
-  record(w, 400, 1, LB_EV_TIMEOUT);
-  judge(w);
+  record(40, 1, LB_EV_ACQUIRE);
+  record(400, 1, LB_EV_TIMEOUT);
+  judge();
   assert_int_equal(w->out.verdict, LB_VIOLATED);
 }
 
-TEST_WITH(a_load_without_faults_may_stand_still, set_up, tear_down) {
-  struct world *w = *state;
-  a_campaign_waits_in_vain(w, 400);
+TEST(a_load_without_faults_may_stand_still) {
+  a_campaign_waits_in_vain(400);
   w->scenario.kind = LB_KIND_LOAD;
   w->out = (struct lb_outcome){.verdict = LB_VERDICT_NONE};
-  judge(w);
+  judge();
   assert_int_equal(w->out.verdict, LB_SAFE);
 }
 
 /* ---- the figures ------------------------------------------------------------------------------------------------- */
 
-TEST_WITH(the_counts_are_the_checkers, set_up, tear_down) {
-  struct world *w = *state;
-  two_holds_at_once(w);
-  hold(w, 0, 40, 41, 50);
-  judge(w);
+TEST(the_counts_are_the_checkers) {
+  two_holds_at_once();
+  hold(0, 40, 41, 50);
+  judge();
   assert_int_equal(w->out.grants, 3);
   assert_int_equal(w->out.handoffs, 2);
   assert_int_equal(w->out.double_holds, 1);
@@ -1083,12 +763,11 @@ TEST_WITH(the_counts_are_the_checkers, set_up, tear_down) {
 }
 
 /* wait 1, 13; hold 9, 5; hand-off 5 ms */
-TEST_WITH(the_figures_of_a_workload_are_those_on_paper, set_up, tear_down) {
-  struct world *w = *state;
-  two_holds_apart(w);
-  record(w, 31, 0, LB_EV_ACQUIRE);
-  record(w, 40, 0, LB_EV_TIMEOUT);
-  judge(w);
+TEST(the_figures_of_a_workload_are_those_on_paper) {
+  two_holds_apart();
+  record(31, 0, LB_EV_ACQUIRE);
+  record(40, 0, LB_EV_TIMEOUT);
+  judge();
   assert_int_equal(w->out.timeouts, 1);
   assert_int_equal(w->out.unknowns, 0);
   assert_int_equal(w->out.client_min, 1);
@@ -1102,7 +781,7 @@ TEST_WITH(the_figures_of_a_workload_are_those_on_paper, set_up, tear_down) {
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
-static const char *part(const struct world *w, const char *folder, const char *ending) {
+static const char *part(const char *folder, const char *ending) {
   static char path[300];
   snprintf(path, sizeof path, "%s/%s/%s.%s", w->dir, folder, w->plan.name, ending);
   return path;
@@ -1110,11 +789,11 @@ static const char *part(const struct world *w, const char *folder, const char *e
 
 static bool exists(const char *path) { return access(path, F_OK) == 0; }
 
-static void assert_history(const struct world *w, size_t events) {
+static void assert_history(size_t events) {
   struct lb_history h;
   struct lb_error err = {0};
   assert_true(w->out.history_kept);
-  if (lb_history_load(part(w, "histories", "hist"), &h, &err) != 0) fail_msg("%s", err.text);
+  if (lb_history_load(part("histories", "hist"), &h, &err) != 0) fail_msg("%s", err.text);
   assert_int_equal(h.count, events);
   assert_int_equal(h.clients.count, 2);
   assert_string_equal(h.clients.name[1], "client-2");
@@ -1122,38 +801,20 @@ static void assert_history(const struct world *w, size_t events) {
   lb_history_clear(&h);
 }
 
-TEST_WITH(the_history_of_a_timeline_is_kept, set_up, tear_down) {
-  struct world *w = *state;
-  w->scenario.kind = LB_KIND_TIMELINE;
-  two_holds_apart(w);
-  observe(w, 13, LB_ROLE_CURRENT_PRIMARY, false);
-  judge(w);
-  assert_decided(w, LB_SAFE, "");
-  assert_history(w, 9);
-}
-
-TEST_WITH(the_history_of_a_workload_that_was_not_safe_is_kept, set_up, tear_down) {
-  two_holds_at_once(*state);
-  judge(*state);
-  assert_history(*state, 8);
-}
-
-TEST_WITH(the_history_of_a_safe_workload_is_not_kept, set_up, tear_down) {
-  struct world *w = *state;
-  two_holds_apart(w);
-  judge(w);
-  assert_false(w->out.history_kept);
-  assert_false(exists(part(w, "histories", "hist")));
-}
+STATES(the_history_of_a_timeline_is_kept, w->scenario.kind = LB_KIND_TIMELINE, two_holds_apart(),
+       observe(13, LB_ROLE_CURRENT_PRIMARY, false), decides(LB_SAFE, ""), assert_history(9));
+STATES(the_history_of_a_workload_that_was_not_safe_is_kept, two_holds_at_once(), judge(), assert_history(8));
+STATES(the_history_of_a_safe_workload_is_not_kept, two_holds_apart(), judge(), assert_false(w->out.history_kept),
+       assert_false(exists(part("histories", "hist"))));
 
 enum { KEPT = 50000, EVENTS_EACH = 4 }; /* a hold is four events */
 
 /* Reads the file of a long history, whose last event says how much of it was kept, and returns its length without that
  * one. */
-static size_t kept_events(const struct world *w, size_t of) {
+static size_t kept_events(size_t of) {
   struct lb_history h;
   struct lb_error err = {0};
-  if (lb_history_load(part(w, "histories", "hist"), &h, &err) != 0) fail_msg("%s", err.text);
+  if (lb_history_load(part("histories", "hist"), &h, &err) != 0) fail_msg("%s", err.text);
   size_t kept = h.count - 1;
   assert_int_equal(h.events[kept].kind, LB_EV_SHORTENED);
   assert_int_equal(lb_event_fact(&h, &h.events[kept])->kept, kept);
@@ -1162,33 +823,30 @@ static size_t kept_events(const struct world *w, size_t of) {
   return kept;
 }
 
-static void many_holds_apart(struct world *w, unsigned count, uint64_t from_ms) {
-  for (unsigned i = 0; i < count; i++) hold(w, i % 2, from_ms + 10 * i, from_ms + 10 * i + 1, from_ms + 10 * i + 5);
+static void many_holds_apart(unsigned count, uint64_t from_ms) {
+  for (unsigned i = 0; i < count; i++) hold(i % 2, from_ms + 10 * i, from_ms + 10 * i + 1, from_ms + 10 * i + 5);
 }
 
-TEST_WITH(of_a_long_workload_the_begin_is_kept, set_up, tear_down) {
-  struct world *w = *state;
-  two_holds_at_once(w);
-  many_holds_apart(w, 15000, 100);
-  judge(w);
-  assert_decided(w, LB_VIOLATED, "");
+TEST(of_a_long_workload_the_begin_is_kept) {
+  two_holds_at_once();
+  many_holds_apart(15000, 100);
+  decides(LB_VIOLATED, "");
   assert_int_equal(w->out.grants, 15002);
-  assert_int_equal(kept_events(w, 8 + 15000 * EVENTS_EACH), KEPT);
+  assert_int_equal(kept_events(8 + 15000 * EVENTS_EACH), KEPT);
 }
 
-TEST_WITH(the_first_double_hold_is_kept_however_late_it_is, set_up, tear_down) {
-  struct world *w = *state;
+TEST(the_first_double_hold_is_kept_however_late_it_is) {
   struct lb_history h;
   struct lb_check check;
   struct lb_error err;
-  many_holds_apart(w, 15000, 0);
-  hold(w, 0, 200000, 200001, 200010);
-  hold(w, 1, 200000, 200005, 200020);
-  many_holds_apart(w, 1000, 300000);
-  judge(w);
-  size_t kept = kept_events(w, 16002 * EVENTS_EACH);
+  many_holds_apart(15000, 0);
+  hold(0, 200000, 200001, 200010);
+  hold(1, 200000, 200005, 200020);
+  many_holds_apart(1000, 300000);
+  judge();
+  size_t kept = kept_events(16002 * EVENTS_EACH);
   assert_in_range(kept, 15000 * EVENTS_EACH + 6, 16001 * EVENTS_EACH);
-  assert_int_equal(lb_history_load(part(w, "histories", "hist"), &h, &err), 0);
+  assert_int_equal(lb_history_load(part("histories", "hist"), &h, &err), 0);
   assert_int_equal(lb_check_history(&h, &check), 0);
   assert_int_equal(check.double_holds, 1);
   assert_int_equal(check.double_hold_ns, 5 * MS);
@@ -1196,30 +854,24 @@ TEST_WITH(the_first_double_hold_is_kept_however_late_it_is, set_up, tear_down) {
   lb_history_clear(&h);
 }
 
-TEST_WITH(a_long_timeline_is_kept_whole, set_up, tear_down) {
-  struct world *w = *state;
-  w->scenario.kind = LB_KIND_TIMELINE;
-  many_holds_apart(w, 15000, 0);
-  judge(w);
-  assert_history(w, 15000 * EVENTS_EACH);
-}
+STATES(a_long_timeline_is_kept_whole, w->scenario.kind = LB_KIND_TIMELINE, many_holds_apart(15000, 0), judge(),
+       assert_history(15000 * EVENTS_EACH));
 
-TEST_WITH(a_timeline_has_no_figures_of_speed, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_timeline_has_no_figures_of_speed) {
   w->scenario.kind = LB_KIND_TIMELINE;
-  two_holds_apart(w);
-  judge(w);
+  two_holds_apart();
+  judge();
   assert_int_equal(w->out.wait_p50_ns, 0);
   assert_true(w->out.measured_s == 0);
-  assert_false(exists(part(w, "parts", "latency")));
-  assert_false(exists(part(w, "parts", "series")));
+  assert_false(exists(part("parts", "latency")));
+  assert_false(exists(part("parts", "series")));
 }
 
 /* Sum of the counts of a metric's rows, every one of which must be of this trial and not empty. */
-static unsigned long long latency_count(const struct world *w, const char *metric) {
+static unsigned long long latency_count(const char *metric) {
   unsigned long long low, high, before = 0, sum = 0;
   char line[300], name[16];
-  FILE *in = fopen(part(w, "parts", "latency"), "re");
+  FILE *in = fopen(part("parts", "latency"), "re");
   assert_non_null(in);
   while (fgets(line, sizeof line, in)) {
     unsigned count = 0;
@@ -1237,36 +889,22 @@ static unsigned long long latency_count(const struct world *w, const char *metri
   return sum;
 }
 
-TEST_WITH(latency_rows_are_the_buckets_in_use_and_add_up, set_up, tear_down) {
-  struct world *w = *state;
-  for (unsigned i = 0; i < 20; i++) hold(w, i % 2, 100 * i + i % 3, 100 * i + 10, 100 * i + 20 + i);
+TEST(latency_rows_are_the_buckets_in_use_and_add_up) {
+  for (unsigned i = 0; i < 20; i++) hold(i % 2, 100 * i + i % 3, 100 * i + 10, 100 * i + 20 + i);
   w->scenario.hold_ms = 5;
-  judge(w);
-  assert_decided(w, LB_SAFE, "");
-  assert_int_equal(latency_count(w, "wait"), 20);
-  assert_int_equal(latency_count(w, "hold"), 20);
-  assert_int_equal(latency_count(w, "handoff"), 0); /* nobody waits while another holds */
+  decides(LB_SAFE, "");
+  assert_int_equal(latency_count("wait"), 20);
+  assert_int_equal(latency_count("hold"), 20);
+  assert_int_equal(latency_count("handoff"), 0); /* nobody waits while another holds */
 }
 
-TEST_WITH(holds_of_no_length_have_no_rows, set_up, tear_down) {
-  struct world *w = *state;
-  two_holds_apart(w);
-  judge(w);
-  assert_int_equal(latency_count(w, "wait"), 2);
-  assert_int_equal(latency_count(w, "hold"), 0);
-}
-
-TEST_WITH(a_campaign_measures_no_speed, set_up, tear_down) {
-  struct world *w = *state;
-  w->scenario.kind = LB_KIND_CAMPAIGN;
-  two_holds_apart(w);
-  judge(w);
-  assert_int_equal(latency_count(w, "wait"), 0);
-}
+STATES(holds_of_no_length_have_no_rows, two_holds_apart(), judge(), assert_int_equal(latency_count("wait"), 2),
+       assert_int_equal(latency_count("hold"), 0));
+STATES(a_campaign_measures_no_speed, w->scenario.kind = LB_KIND_CAMPAIGN, two_holds_apart(), judge(),
+       assert_int_equal(latency_count("wait"), 0));
 
 /* The load is left out; a timeline keeps its history. */
-TEST_WITH(a_safe_campaign_keeps_its_faults, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_safe_campaign_keeps_its_faults) {
   struct lb_error line;
   unsigned proofs = 0, lines = 0;
   struct lb_history h;
@@ -1276,11 +914,11 @@ TEST_WITH(a_safe_campaign_keeps_its_faults, set_up, tear_down) {
   lb_stage_fault(&w->stage, &kill);
   lb_stage_touched(&w->stage, &kill, "redis-1", "");
   lb_stage_step(&w->stage, LB_EV_PROVED, &kill);
-  two_holds_apart(w);
-  judge(w);
+  two_holds_apart();
+  judge();
   assert_int_equal(w->out.verdict, LB_SAFE);
   assert_false(w->out.history_kept);
-  FILE *in = fopen(part(w, "faults", "jsonl"), "re");
+  FILE *in = fopen(part("faults", "jsonl"), "re");
   assert_non_null(in);
   for (; fgets(line.text, sizeof line.text, in); lines++) {
     assert_null(strstr(line.text, "granted"));
@@ -1289,31 +927,25 @@ TEST_WITH(a_safe_campaign_keeps_its_faults, set_up, tear_down) {
   fclose(in);
   assert_int_equal(proofs, 1);
   assert_true(lines >= 4); /* the format, the fault, whom it touched, its proof */
-  assert_int_equal(lb_history_load(part(w, "faults", "jsonl"), &h, &line), 0);
+  assert_int_equal(lb_history_load(part("faults", "jsonl"), &h, &line), 0);
   lb_history_clear(&h);
-  remove(part(w, "faults", "jsonl"));
+  remove(part("faults", "jsonl"));
   w->scenario.kind = LB_KIND_LOAD;
-  judge(w);
-  assert_int_equal(access(part(w, "faults", "jsonl"), F_OK), -1);
+  judge();
+  assert_int_equal(access(part("faults", "jsonl"), F_OK), -1);
 }
 
-TEST_WITH(hand_offs_are_in_the_latency_rows, set_up, tear_down) {
-  struct world *w = *state;
-  two_holds_apart(w);
-  judge(w);
-  assert_int_equal(latency_count(w, "handoff"), 1);
-}
+STATES(hand_offs_are_in_the_latency_rows, two_holds_apart(), judge(), assert_int_equal(latency_count("handoff"), 1));
 
-TEST_WITH(the_series_has_a_row_a_second_and_adds_up, set_up, tear_down) {
-  struct world *w = *state;
+TEST(the_series_has_a_row_a_second_and_adds_up) {
   char line[300];
   static const unsigned expected[] = {2, 0, 1};
   unsigned rows = 0, second, grants, sum = 0;
-  hold(w, 0, 0, 10, 20);
-  hold(w, 1, 100, 200, 300);
-  hold(w, 0, 2100, 2200, 2500); /* nothing in second 1 */
-  judge(w);
-  FILE *in = fopen(part(w, "parts", "series"), "re");
+  hold(0, 0, 10, 20);
+  hold(1, 100, 200, 300);
+  hold(0, 2100, 2200, 2500); /* nothing in second 1 */
+  judge();
+  FILE *in = fopen(part("parts", "series"), "re");
   assert_non_null(in);
   for (; fgets(line, sizeof line, in); rows++) {
     assert_int_equal(sscanf(line, "s,p@none,none,2,3,%u,%u,0,0,0,", &second, &grants), 2);
@@ -1328,54 +960,45 @@ TEST_WITH(the_series_has_a_row_a_second_and_adds_up, set_up, tear_down) {
 
 /* ---- files that cannot be written -------------------------------------------------------------------------------- */
 
-static void assert_not_written(struct world *w, int error) {
+static void assert_not_written(int error) {
   char why[200];
   assert_int_equal(judge_and_keep(&w->stage, &w->out), -error);
   snprintf(why, sizeof why, "the trial's results could not be written: %s", strerror(error));
-  assert_decided(w, LB_UNDECIDED, why);
+  assert_decided(LB_UNDECIDED, why);
   assert_false(w->out.history_kept);
 }
 
-static void remove_folder(const struct world *w, const char *name) {
+static void remove_folder(const char *name) {
   char path[200];
   snprintf(path, sizeof path, "%s/%s", w->dir, name);
   lb_remove_tree(path);
 }
 
-TEST_WITH(a_missing_folder_for_figures_is_an_error_with_a_reason, set_up, tear_down) {
-  remove_folder(*state, "parts");
-  two_holds_apart(*state);
-  assert_not_written(*state, ENOENT);
-}
-
-TEST_WITH(a_missing_folder_for_histories_is_an_error_with_a_reason, set_up, tear_down) {
-  remove_folder(*state, "histories");
-  two_holds_at_once(*state);
-  assert_not_written(*state, ENOENT);
-}
+STATES(a_missing_folder_for_figures_is_an_error_with_a_reason, remove_folder("parts"), two_holds_apart(),
+       assert_not_written(ENOENT));
+STATES(a_missing_folder_for_histories_is_an_error_with_a_reason, remove_folder("histories"), two_holds_at_once(),
+       assert_not_written(ENOENT));
 
 static const char *const files[][2] = {{"parts", "latency"}, {"parts", "series"}, {"histories", "hist"}};
 enum { FILES = sizeof files / sizeof *files };
 
-TEST_WITH(each_file_that_cannot_be_opened_is_an_error_with_a_reason, set_up, tear_down) {
-  struct world *w = *state;
-  two_holds_at_once(w);
+TEST(each_file_that_cannot_be_opened_is_an_error_with_a_reason) {
+  two_holds_at_once();
   for (size_t i = 0; i < FILES; i++) {
-    const char *path = part(w, files[i][0], files[i][1]);
+    const char *path = part(files[i][0], files[i][1]);
     assert_int_equal(mkdir(path, 0755), 0);
-    assert_not_written(w, EISDIR);
+    assert_not_written(EISDIR);
     assert_int_equal(rmdir(path), 0);
     lb_history_clear(&w->stage.history);
   }
 }
 
-TEST_WITH(a_full_disk_is_an_error_with_a_reason, set_up, tear_down) {
-  struct world *w = *state;
-  two_holds_at_once(w);
+TEST(a_full_disk_is_an_error_with_a_reason) {
+  two_holds_at_once();
   for (size_t i = 0; i < FILES; i++) {
-    const char *path = part(w, files[i][0], files[i][1]);
+    const char *path = part(files[i][0], files[i][1]);
     assert_int_equal(symlink("/dev/full", path), 0);
-    assert_not_written(w, ENOSPC);
+    assert_not_written(ENOSPC);
     assert_int_equal(unlink(path), 0);
     lb_history_clear(&w->stage.history);
   }

@@ -146,11 +146,9 @@ TEST(a_base_that_is_not_there_is_refused_with_the_nearest) {
       OWN "like = something-else\n",
       "f.ini:4: like = something-else: unknown scenario: expected one of `list scenarios`, or a path to an .ini file");
 }
-
-TEST(a_base_is_like_nobody) {
-  refused(OWN "like = chained\n",
-          "f.ini:4: like = chained: that one is like base itself: expected a scenario without `like`");
-}
+STATES(a_base_is_like_nobody,
+       refused(OWN "like = chained\n",
+               "f.ini:4: like = chained: that one is like base itself: expected a scenario without `like`"));
 
 TEST(a_refusal_of_the_base_has_both_places) {
   char message[600];

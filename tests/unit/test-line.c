@@ -42,6 +42,7 @@ static const char *complain(const char *format, ...) {
 
 /* Runs `body` in a sandbox; it returns NULL or what is wrong. */
 static void inside(const char *(*body)(void)) {
+  NEED_SANDBOX();
   int pipe_fd[2], status = 0;
   char text[400] = "";
   assert_int_equal(pipe2(pipe_fd, O_CLOEXEC), 0);
@@ -130,10 +131,7 @@ static const char *look_late(void) {
   return byte_takes(a, b) >= LATE_MS ? "a byte is late after the line has ended" : NULL;
 }
 
-TEST(one_direction_of_a_connection_that_exists_is_late) {
-  NEED_SANDBOX();
-  inside(look_late);
-}
+STATES(one_direction_of_a_connection_that_exists_is_late, inside(look_late));
 
 static const char *look_both_ways(void) {
   int a, b;
@@ -146,10 +144,7 @@ static const char *look_both_ways(void) {
   return byte_takes(b, a) < LATE_MS ? "a byte was early the other way" : NULL;
 }
 
-TEST(two_lines_make_both_directions_late) {
-  NEED_SANDBOX();
-  inside(look_both_ways);
-}
+STATES(two_lines_make_both_directions_late, inside(look_both_ways));
 
 static const char *look_twice(void) {
   const struct lb_way way = {&net.host[0], &net.host[1]};
@@ -164,10 +159,7 @@ static const char *look_twice(void) {
   return net.lines == line && !line->older ? NULL : "a line that was refused is kept";
 }
 
-TEST(a_second_line_on_the_same_way_is_refused) {
-  NEED_SANDBOX();
-  inside(look_twice);
-}
+STATES(a_second_line_on_the_same_way_is_refused, inside(look_twice));
 
 /* A number every 2 ms, over several delays: TCP neither waits for acknowledgements that are late nor sends again. */
 static const char *send_numbers(int to) {
@@ -208,10 +200,7 @@ static const char *look_at_each(void) {
              : NULL;
 }
 
-TEST(on_patient_hosts_every_message_is_late_by_the_delay_alone) {
-  NEED_SANDBOX();
-  inside(look_at_each);
-}
+STATES(on_patient_hosts_every_message_is_late_by_the_delay_alone, inside(look_at_each));
 
 /* Large segments pass as they are, and nothing is missing or mixed up. */
 static const char *look_at_bulk(void) {
@@ -236,10 +225,7 @@ static const char *look_at_bulk(void) {
   return NULL;
 }
 
-TEST(much_data_comes_whole_and_in_order) {
-  NEED_SANDBOX();
-  inside(look_at_bulk);
-}
+STATES(much_data_comes_whole_and_in_order, inside(look_at_bulk));
 
 /* A process that was forked has copies of all that was open. */
 static const char *look_at_ends(void) {
@@ -255,10 +241,7 @@ static const char *look_at_ends(void) {
              : "somebody holds the other end of a pipe that was closed";
 }
 
-TEST(a_line_keeps_nothing_open_that_is_not_its_own) {
-  NEED_SANDBOX();
-  inside(look_at_ends);
-}
+STATES(a_line_keeps_nothing_open_that_is_not_its_own, inside(look_at_ends));
 
 /* ---- jitter and loss --------------------------------------------------------------------------------------------- */
 
@@ -286,10 +269,7 @@ static const char *look_at_jitter(void) {
   return line->shared->own.count >= MANY ? NULL : "what the line adds itself is not counted";
 }
 
-TEST(packets_spread_and_a_connection_keeps_its_order) {
-  NEED_SANDBOX();
-  inside(look_at_jitter);
-}
+STATES(packets_spread_and_a_connection_keeps_its_order, inside(look_at_jitter));
 
 /* Exactly those come that the line has not dropped, and the same seed drops the same. */
 static const char *look_at_loss(void) {
@@ -316,10 +296,7 @@ static const char *look_at_loss(void) {
              : complain("%llu and %llu dropped", (unsigned long long)dropped[0], (unsigned long long)dropped[1]);
 }
 
-TEST(so_many_are_lost_as_the_seed_says) {
-  NEED_SANDBOX();
-  inside(look_at_loss);
-}
+STATES(so_many_are_lost_as_the_seed_says, inside(look_at_loss));
 
 /* ---- one message ------------------------------------------------------------------------------------------------- */
 
@@ -347,10 +324,7 @@ static const char *look_at_drop(void) {
   return readable(b, WAIT_MS) ? NULL : "it is not sent again";
 }
 
-TEST(one_message_is_lost_with_all_that_follows_it) {
-  NEED_SANDBOX();
-  inside(look_at_drop);
-}
+STATES(one_message_is_lost_with_all_that_follows_it, inside(look_at_drop));
 
 static const char *look_at_kept(void) {
   int a, b, c, d;
@@ -369,10 +343,7 @@ static const char *look_at_kept(void) {
   return undo(line);
 }
 
-TEST(one_message_is_held_with_all_that_follows_it) {
-  NEED_SANDBOX();
-  inside(look_at_kept);
-}
+STATES(one_message_is_held_with_all_that_follows_it, inside(look_at_kept));
 
 /* ---- held -------------------------------------------------------------------------------------------------------- */
 
@@ -393,10 +364,7 @@ static const char *look_held(void) {
   return byte_takes(a, b) < 0 ? "nothing passes after the end" : NULL;
 }
 
-TEST(what_is_held_comes_when_it_is_passed_on) {
-  NEED_SANDBOX();
-  inside(look_held);
-}
+STATES(what_is_held_comes_when_it_is_passed_on, inside(look_held));
 
 static const char *look_ended(void) {
   int a, b;
@@ -410,10 +378,7 @@ static const char *look_ended(void) {
   return readable(b, WAIT_MS) && read(b, text, sizeof text) == 1 && *text == 'x' ? NULL : "what was held is lost";
 }
 
-TEST(the_end_of_a_line_passes_on_what_it_holds) {
-  NEED_SANDBOX();
-  inside(look_ended);
-}
+STATES(the_end_of_a_line_passes_on_what_it_holds, inside(look_ended));
 
 /* A cut is where packets arrive: what is on its way when it is made is dropped. */
 static const char *look_cut(void) {
@@ -433,10 +398,7 @@ static const char *look_cut(void) {
   return readable(b, WAIT_MS) ? NULL : "the byte is not sent again";
 }
 
-TEST(a_cut_drops_what_is_on_its_way) {
-  NEED_SANDBOX();
-  inside(look_cut);
-}
+STATES(a_cut_drops_what_is_on_its_way, inside(look_cut));
 
 /* At once, and without a rule: on the other way nothing is dropped, and later nothing more. */
 static const char *look_silent(void) {
@@ -454,10 +416,7 @@ static const char *look_silent(void) {
   return readable(b, WAIT_MS) ? NULL : "the byte is not sent again";
 }
 
-TEST(a_silent_way_drops_what_is_due) {
-  NEED_SANDBOX();
-  inside(look_silent);
-}
+STATES(a_silent_way_drops_what_is_due, inside(look_silent));
 
 /* ---- the probe --------------------------------------------------------------------------------------------------- */
 
@@ -476,10 +435,7 @@ static const char *look_at_probe(void) {
   return atomic_load(&line->seen[0].others) > 0 ? "the probe is taken for somebody's packet" : NULL;
 }
 
-TEST(the_probe_is_late_and_comes_back_at_once) {
-  NEED_SANDBOX();
-  inside(look_at_probe);
-}
+STATES(the_probe_is_late_and_comes_back_at_once, inside(look_at_probe));
 
 /* The rules are taken away behind the line's back: then packets come straight, and the probe tells. */
 static const char *look_at_broken(void) {
@@ -496,10 +452,7 @@ static const char *look_at_broken(void) {
   return took < LATE_MS * MS ? NULL : "a packet that came straight seems late";
 }
 
-TEST(a_line_that_does_not_delay_is_not_proved) {
-  NEED_SANDBOX();
-  inside(look_at_broken);
-}
+STATES(a_line_that_does_not_delay_is_not_proved, inside(look_at_broken));
 
 static const char *look_without_hosts(void) {
   if (lb_net_up(&net, false, 2, &err) != 0) return complain("%s", err.text);
@@ -510,7 +463,4 @@ static const char *look_without_hosts(void) {
              : complain("%d: %s", err.code, err.text);
 }
 
-TEST(without_separate_hosts_a_line_is_refused) {
-  NEED_SANDBOX();
-  inside(look_without_hosts);
-}
+STATES(without_separate_hosts_a_line_is_refused, inside(look_without_hosts));

@@ -51,6 +51,7 @@ static const char *complain(const char *format, ...) {
 
 /* Runs `body` in a sandbox; it returns NULL or what is wrong. */
 static void inside(const char *(*body)(void)) {
+  NEED_SANDBOX();
   int pipe_fd[2], status = 0;
   char text[400] = "";
   assert_int_equal(pipe2(pipe_fd, O_CLOEXEC), 0);
@@ -156,10 +157,7 @@ TEST(namespaces_can_be_switched_off) {
   assert_int_equal(WEXITSTATUS(status), 42);
 }
 
-TEST(hosts_reach_each_other) {
-  NEED_SANDBOX();
-  inside(look_together);
-}
+STATES(hosts_reach_each_other, inside(look_together));
 
 static const char *look_parted(void) {
   const char *wrong = build();
@@ -167,10 +165,7 @@ static const char *look_parted(void) {
   return wrong ? wrong : only_parted(0, 1);
 }
 
-TEST(a_cut_parts_two_hosts_both_ways_and_no_third) {
-  NEED_SANDBOX();
-  inside(look_parted);
-}
+STATES(a_cut_parts_two_hosts_both_ways_and_no_third, inside(look_parted));
 
 /* A socket for single packets on a host. */
 static int packets_on(const struct lb_host *host) {
@@ -213,10 +208,7 @@ static const char *look_at_packets(void) {
   return wrong;
 }
 
-TEST(no_packet_passes_a_cut_in_either_direction) {
-  NEED_SANDBOX();
-  inside(look_at_packets);
-}
+STATES(no_packet_passes_a_cut_in_either_direction, inside(look_at_packets));
 
 static const char *look_at_one_way(void) {
   int fd[HOSTS];
@@ -230,10 +222,7 @@ static const char *look_at_one_way(void) {
   return wrong ? wrong : only_parted(0, 1); /* a connection needs both ways */
 }
 
-TEST(a_cut_of_one_way_lets_packets_pass_the_other_way) {
-  NEED_SANDBOX();
-  inside(look_at_one_way);
-}
+STATES(a_cut_of_one_way_lets_packets_pass_the_other_way, inside(look_at_one_way));
 
 /* What each way of a cut has dropped, against what is expected. */
 static const char *dropped(const struct lb_cut *which, uint64_t first, uint64_t second) {
@@ -266,10 +255,7 @@ static const char *look_at_counters(void) {
   return wrong ? wrong : dropped(older, 2, 1);
 }
 
-TEST(each_cut_counts_what_it_alone_drops_the_younger_first) {
-  NEED_SANDBOX();
-  inside(look_at_counters);
-}
+STATES(each_cut_counts_what_it_alone_drops_the_younger_first, inside(look_at_counters));
 
 static const char *look_healed_one_by_one(void) {
   const char *wrong = build();
@@ -288,10 +274,7 @@ static const char *look_healed_one_by_one(void) {
   return wrong ? wrong : only_parted(0, 0);
 }
 
-TEST(cuts_are_healed_one_by_one) {
-  NEED_SANDBOX();
-  inside(look_healed_one_by_one);
-}
+STATES(cuts_are_healed_one_by_one, inside(look_healed_one_by_one));
 
 static const char *look_half_made(void) {
   const struct lb_host nowhere = {.address = "nowhere", .netns = -1};
@@ -302,10 +285,7 @@ static const char *look_half_made(void) {
   return net.cuts ? "a cut that was refused is kept" : only_parted(0, 0);
 }
 
-TEST(a_cut_that_cannot_be_made_whole_leaves_nothing) {
-  NEED_SANDBOX();
-  inside(look_half_made);
-}
+STATES(a_cut_that_cannot_be_made_whole_leaves_nothing, inside(look_half_made));
 
 /* nft cannot be run on host 1 for a while: its descriptor is none of a namespace. What can be undone elsewhere is, the
  * rest stays known, and is undone when it can be. */
@@ -330,10 +310,7 @@ static const char *look_half_healed(void) {
   return net.cuts ? "a cut that was healed is kept" : only_parted(0, 0);
 }
 
-TEST(what_one_host_does_not_undo_is_undone_on_the_others_and_kept) {
-  NEED_SANDBOX();
-  inside(look_half_healed);
-}
+STATES(what_one_host_does_not_undo_is_undone_on_the_others_and_kept, inside(look_half_healed));
 
 static int *slow; /* shared with the sandboxes: in how many of them the first connection had to wait for a second try */
 
@@ -375,10 +352,7 @@ static const char *look_healed(void) {
   return wrong ? wrong : only_parted(0, 2);
 }
 
-TEST(heal_undoes_all_cuts_and_later_ones_cut_again) {
-  NEED_SANDBOX();
-  inside(look_healed);
-}
+STATES(heal_undoes_all_cuts_and_later_ones_cut_again, inside(look_healed));
 
 /* One connection from host 0 to host 1, both ends in this process. */
 static const char *connect_pair(int *ret_from, int *ret_to) {
@@ -410,10 +384,7 @@ static const char *look_at_connection(void) {
   return NULL;
 }
 
-TEST(a_connection_that_exists_falls_silent_and_goes_on_after_the_heal) {
-  NEED_SANDBOX();
-  inside(look_at_connection);
-}
+STATES(a_connection_that_exists_falls_silent_and_goes_on_after_the_heal, inside(look_at_connection));
 
 static const char *look_without_hosts(void) {
   struct lb_error err = {0};
@@ -429,10 +400,7 @@ static const char *look_without_hosts(void) {
 }
 
 /* Inside, although it needs no sandbox: a cut that is done instead of refused would part this machine from itself. */
-TEST(without_separate_hosts_a_cut_is_refused) {
-  NEED_SANDBOX();
-  inside(look_without_hosts);
-}
+STATES(without_separate_hosts_a_cut_is_refused, inside(look_without_hosts));
 
 TEST(more_hosts_than_addresses_are_refused) {
   struct lb_error err = {0};
@@ -449,10 +417,7 @@ static const char *look_at_ports(void) {
   return NULL;
 }
 
-TEST(in_a_sandbox_every_port_is_handed_out_once) {
-  NEED_SANDBOX();
-  inside(look_at_ports);
-}
+STATES(in_a_sandbox_every_port_is_handed_out_once, inside(look_at_ports));
 
 TEST(outside_of_a_sandbox_the_kernel_names_a_port_that_can_be_bound) {
   struct lb_error err = {0};
@@ -499,11 +464,7 @@ static const char *look_at_namespaces(void) {
   return lb_proc_sandboxed ? NULL : "it does not know that it is a sandbox";
 }
 
-TEST(a_sandbox_has_namespaces_of_its_own) {
-  NEED_SANDBOX();
-  read_namespaces(outside);
-  inside(look_at_namespaces);
-}
+STATES(a_sandbox_has_namespaces_of_its_own, read_namespaces(outside), inside(look_at_namespaces));
 
 static uint16_t outside_port;
 

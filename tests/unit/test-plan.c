@@ -32,9 +32,10 @@ struct world {
   struct lb_plan_request request;
   struct lb_plan plan;
 };
+static struct world *w;
 
 static int set_up(void **state) {
-  struct world *w = calloc(1, sizeof *w);
+  w = calloc(1, sizeof *w);
   if (!w) return -1;
   *state = w;
   snprintf(w->dir, sizeof w->dir, "/tmp/test-plan-XXXXXX");
@@ -43,12 +44,13 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-  struct world *w = *state;
+  (void)state;
   lb_plan_clear(&w->plan);
   lb_remove_tree(w->dir);
   free(w);
   return 0;
 }
+EACH(set_up, tear_down);
 
 /* ---- servers, to be looked for only ------------------------------------------------------------------------------ */
 
@@ -72,7 +74,7 @@ static int remove_servers(void **state) {
 
 /* ---- asking ------------------------------------------------------------------------------------------------------ */
 
-static void scenario(struct world *w, const char *name, const char *text) {
+static void scenario(const char *name, const char *text) {
   size_t i = w->request.scenario_count++;
   char path[sizeof *w->path];
   snprintf(path, sizeof path, "%s/%02zu-%s.ini", w->dir, i + 1, name);
@@ -83,12 +85,12 @@ static void scenario(struct world *w, const char *name, const char *text) {
   assert_int_equal(lb_close_written(out), 0);
 }
 
-static void make(struct world *w) {
+static void make(void) {
   lb_plan_clear(&w->plan);
   if (lb_plan_make(&w->request, &w->plan, &w->err) != 0) fail_msg("%s", w->err.text);
 }
 
-static void assert_refused(struct world *w, const char *message) {
+static void assert_refused(const char *message) {
   static const struct lb_plan empty;
   lb_plan_clear(&w->plan);
   assert_int_equal(lb_plan_make(&w->request, &w->plan, &w->err), -EINVAL);
@@ -97,7 +99,7 @@ static void assert_refused(struct world *w, const char *message) {
 }
 
 /* The systems of all cells, in order, with blanks between. */
-static void assert_systems(const struct world *w, const char *expected) {
+static void assert_systems(const char *expected) {
   char list[1000] = "";
   for (size_t i = 0, at = 0; i < w->plan.cell_count; i++)
     at += (size_t)snprintf(list + at, sizeof list - at, "%s%s", i ? " " : "", w->plan.cells[i].system);
@@ -110,173 +112,138 @@ static void assert_systems(const struct world *w, const char *expected) {
 
 /* ---- systems ----------------------------------------------------------------------------------------------------- */
 
-TEST_WITH(the_default_systems_are_those_of_expect, set_up, tear_down) {
-  struct world *w = *state;
-  scenario(w, "a", LOAD "local@none = safe\n* = safe\nredis-token@sentinel = violated\n");
-  make(w);
-  assert_systems(w, "local@none redis-token@sentinel");
+TEST(the_default_systems_are_those_of_expect) {
+  scenario("a", LOAD "local@none = safe\n* = safe\nredis-token@sentinel = violated\n");
+  make();
+  assert_systems("local@none redis-token@sentinel");
   assert_int_equal(w->plan.cells[1].expect->verdict, LB_VIOLATED);
   assert_string_equal(w->plan.cells[1].protocol->name, "redis-token");
   assert_string_equal(w->plan.cells[1].topology->name, "sentinel");
 }
 
-TEST_WITH(a_protocol_alone_is_all_its_systems_in_the_scenario, set_up, tear_down) {
-  struct world *w = *state;
-  scenario(w, "a", LOAD "pg-row@pg-async = violated\nlocal@none = safe\npg-row@pg-sync = safe\n");
-  w->request.systems = "pg-row";
-  make(w);
-  assert_systems(w, "pg-row@pg-async pg-row@pg-sync");
-}
+STATES(a_protocol_alone_is_all_its_systems_in_the_scenario,
+       scenario("a", LOAD "pg-row@pg-async = violated\nlocal@none = safe\npg-row@pg-sync = safe\n"),
+       w->request.systems = "pg-row", make(), assert_systems("pg-row@pg-async pg-row@pg-sync"));
 
-TEST_WITH(a_protocol_the_scenario_does_not_speak_of_runs_on_each_of_its_topologies, set_up, tear_down) {
-  struct world *w = *state;
-  scenario(w, "a", LOAD "local@none = safe\n* = stuck\n");
+TEST(a_protocol_the_scenario_does_not_speak_of_runs_on_each_of_its_topologies) {
+  scenario("a", LOAD "local@none = safe\n* = stuck\n");
   w->request.systems = "pg-row,null,zk-sequential@zk";
-  make(w);
-  assert_systems(w, "pg-row@pg pg-row@pg-async pg-row@pg-sync null@none zk-sequential@zk");
+  make();
+  assert_systems("pg-row@pg pg-row@pg-async pg-row@pg-sync null@none zk-sequential@zk");
   assert_int_equal(w->plan.cells[0].expect->verdict, LB_STUCK);
 }
 
-TEST_WITH(a_topology_on_which_the_steps_mean_nothing_is_left_out, set_up, tear_down) {
-  struct world *w = *state;
-  scenario(w, "a",
-           HEAD "[workload]\nclients = 2\n[timeline]\nstep = kill primary\nstep = await failover within 5s\n"
-                "[expect]\nredis-token@sentinel = violated\n");
+TEST(a_topology_on_which_the_steps_mean_nothing_is_left_out) {
+  scenario("a", HEAD "[workload]\nclients = 2\n[timeline]\nstep = kill primary\nstep = await failover within 5s\n"
+                     "[expect]\nredis-token@sentinel = violated\n");
   w->request.systems = "pg-row,redlock,redis-token";
-  make(w);
-  assert_systems(w, "pg-row@pg-async pg-row@pg-sync redlock@redis-x5 redlock@redis-x3 redis-token@sentinel");
+  make();
+  assert_systems("pg-row@pg-async pg-row@pg-sync redlock@redis-x5 redlock@redis-x3 redis-token@sentinel");
   w->request.systems = "local";
-  make(w);
-  assert_systems(w, "local@none"); /* and says why it cannot */
+  make();
+  assert_systems("local@none"); /* and says why it cannot */
   assert_string_equal(w->plan.cells[0].skip, "there are no servers");
 }
 
-TEST_WITH(a_jump_that_no_server_could_prove_means_nothing, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_jump_that_no_server_could_prove_means_nothing) {
   scenario(
-      w, "a",
-      HEAD
+      "a", HEAD
       "[workload]\nclients = 2\n[timeline]\nstep = clock primary monotonic +5s\n[expect]\nredis-token@redis = safe\n");
-  make(w);
+  make();
   assert_string_equal(w->plan.cells[0].skip, "redis tells nobody its monotonic clock");
   assert_true(w->plan.cells[0].means_nothing);
 }
 
 /* A premise that no trial could observe would leave every one undecided. */
-TEST_WITH(a_premise_about_a_proxy_means_nothing_without_one, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_premise_about_a_proxy_means_nothing_without_one) {
   const char *text =
       HEAD "[workload]\nclients = 2\n[timeline]\nstep = client 1 acquire within 1s\nstep = observe server of client 1\n"
            "[proof]\npremise = server of client 1 is proxy\n[expect]\npg-lease@pg = safe\n";
-  scenario(w, "a", text);
+  scenario("a", text);
   w->request.systems = "pg-lease@pg,pg-lease@pg-pooled";
-  make(w);
+  make();
   assert_string_equal(w->plan.cells[0].skip, "no proxy stands before the servers");
   assert_true(w->plan.cells[0].means_nothing);
   assert_string_equal(w->plan.cells[1].skip, "");
 }
 
 /* It is one that the protocol does not name: nobody gets cells that he did not ask for. */
-TEST_WITH(a_topology_that_stands_for_another_is_taken_where_it_is_named, set_up, tear_down) {
-  struct world *w = *state;
-  scenario(w, "a", LOAD "local@none = safe\n");
+TEST(a_topology_that_stands_for_another_is_taken_where_it_is_named) {
+  scenario("a", LOAD "local@none = safe\n");
   w->request.systems = "redis-token@redis-aof";
-  make(w);
-  assert_systems(w, "redis-token@redis-aof");
+  make();
+  assert_systems("redis-token@redis-aof");
   w->request.systems = "redis-token";
-  make(w);
-  assert_systems(w, "redis-token@redis redis-token@sentinel redis-token@cluster");
+  make();
+  assert_systems("redis-token@redis redis-token@sentinel redis-token@cluster");
   w->request.systems = "redlock@redis-aof";
-  assert_refused(w, "redlock does not run on topology 'redis-aof', see `lockbench show redlock`");
+  assert_refused("redlock does not run on topology 'redis-aof', see `lockbench show redlock`");
 }
 
-TEST_WITH(an_expectation_of_ones_own_is_for_what_the_scenario_says_nothing_of, set_up, tear_down) {
-  struct world *w = *state;
+TEST(an_expectation_of_ones_own_is_for_what_the_scenario_says_nothing_of) {
   const struct lb_expect own[] = {
       {.guard = LB_GUARD_NONE, .system = (char *)"*", .verdict = LB_STUCK, .reason = (char *)"so"},
       {.guard = LB_GUARD_FENCE, .system = (char *)"*", .verdict = LB_SAFE, .reason = (char *)"so, too"},
   };
-  scenario(w, "a", LOAD NO_SERVERS "[expect fence]\nlocal@none = safe\n");
+  scenario("a", LOAD NO_SERVERS "[expect fence]\nlocal@none = safe\n");
   w->request.expect = own;
   w->request.expect_count = 1;
   w->request.systems = "local,pg-row@pg";
-  make(w);
+  make();
   assert_int_equal(w->plan.cells[0].expect->verdict, LB_SAFE);
   assert_int_equal(w->plan.cells[1].expect->verdict, LB_STUCK);
   assert_string_equal(w->plan.cells[1].expect->reason, "so");
   assert_ptr_equal(w->plan.jobs[0].plan.expect, w->plan.cells[0].expect);
   w->request.only_guards = 0;
   w->request.expect_count = 2;
-  make(w);
+  make();
   assert_int_equal(w->plan.cell_count, 4);
   assert_int_equal(w->plan.cells[3].guard, LB_GUARD_FENCE);
   assert_string_equal(w->plan.cells[3].expect->reason, "so, too");
   w->request.only_guards = 1u << LB_GUARD_NONE;
   assert_refused(
-      w, "--expect fence=safe: no system of this run is under that guard without an expectation of the scenario");
+      "--expect fence=safe: no system of this run is under that guard without an expectation of the scenario");
   w->request.systems = "local";
   assert_refused(
-      w, "--expect none=stuck: no system of this run is under that guard without an expectation of the scenario");
+      "--expect none=stuck: no system of this run is under that guard without an expectation of the scenario");
 }
 
-TEST_WITH(a_system_named_twice_is_one_cell, set_up, tear_down) {
-  struct world *w = *state;
-  scenario(w, "a", LOAD NO_SERVERS);
-  w->request.systems = "local,local@none,local";
-  make(w);
-  assert_systems(w, "local@none");
-}
+STATES(a_system_named_twice_is_one_cell, scenario("a", LOAD NO_SERVERS), w->request.systems = "local,local@none,local",
+       make(), assert_systems("local@none"));
 
-TEST_WITH(every_scenario_gets_its_own_cells, set_up, tear_down) {
-  struct world *w = *state;
-  scenario(w, "a", LOAD "local@none = safe\n");
-  scenario(w, "b", STEPS "local@none = safe\nnull@none = safe\n");
-  make(w);
-  assert_systems(w, "local@none local@none null@none");
+TEST(every_scenario_gets_its_own_cells) {
+  scenario("a", LOAD "local@none = safe\n");
+  scenario("b", STEPS "local@none = safe\nnull@none = safe\n");
+  make();
+  assert_systems("local@none local@none null@none");
   assert_string_equal(w->plan.cells[0].scenario->name, "a");
   assert_string_equal(w->plan.cells[1].scenario->name, "b");
 }
 
-TEST_WITH(an_unknown_protocol_is_refused_with_the_nearest, set_up, tear_down) {
-  struct world *w = *state;
-  scenario(w, "a", LOAD NO_SERVERS);
-  w->request.systems = "null,locla@none";
-  assert_refused(w, "unknown protocol 'locla', did you mean 'local'?");
-  w->request.systems = "qqqqqqqqqq";
-  assert_refused(w, "unknown protocol 'qqqqqqqqqq', expected one of `lockbench list protocols`");
-}
+STATES(an_unknown_protocol_is_refused_with_the_nearest, scenario("a", LOAD NO_SERVERS),
+       w->request.systems = "null,locla@none", assert_refused("unknown protocol 'locla', did you mean 'local'?"),
+       w->request.systems = "qqqqqqqqqq",
+       assert_refused("unknown protocol 'qqqqqqqqqq', expected one of `lockbench list protocols`"));
 
-TEST_WITH(an_unknown_topology_is_refused_with_the_nearest, set_up, tear_down) {
-  struct world *w = *state;
-  scenario(w, "a", LOAD NO_SERVERS);
+TEST(an_unknown_topology_is_refused_with_the_nearest) {
+  scenario("a", LOAD NO_SERVERS);
   w->request.systems = "redis-token@sentinle";
-  assert_refused(w, "unknown topology 'sentinle', did you mean 'sentinel'?");
+  assert_refused("unknown topology 'sentinle', did you mean 'sentinel'?");
   w->request.systems = "redis-token@qqqqqqqqqq";
-  assert_refused(w, "unknown topology 'qqqqqqqqqq', expected one of `lockbench list topologies`");
+  assert_refused("unknown topology 'qqqqqqqqqq', expected one of `lockbench list topologies`");
 }
 
-TEST_WITH(a_topology_that_does_not_fit_is_refused, set_up, tear_down) {
-  struct world *w = *state;
-  scenario(w, "a", LOAD NO_SERVERS);
-  w->request.systems = "local@redis";
-  assert_refused(w, "local does not run on topology 'redis', see `lockbench show local`");
-}
+STATES(a_topology_that_does_not_fit_is_refused, scenario("a", LOAD NO_SERVERS), w->request.systems = "local@redis",
+       assert_refused("local does not run on topology 'redis', see `lockbench show local`"));
+STATES(an_empty_name_is_refused, scenario("a", LOAD NO_SERVERS), w->request.systems = "local,",
+       assert_refused("system '': expected PROTOCOL@TOPOLOGY"), w->request.systems = "@none",
+       assert_refused("system '@none': expected PROTOCOL@TOPOLOGY"));
 
-TEST_WITH(an_empty_name_is_refused, set_up, tear_down) {
-  struct world *w = *state;
-  scenario(w, "a", LOAD NO_SERVERS);
-  w->request.systems = "local,";
-  assert_refused(w, "system '': expected PROTOCOL@TOPOLOGY");
-  w->request.systems = "@none";
-  assert_refused(w, "system '@none': expected PROTOCOL@TOPOLOGY");
-}
-
-TEST_WITH(a_wrong_system_in_expect_is_refused_with_its_file, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_wrong_system_in_expect_is_refused_with_its_file) {
   char message[300];
-  scenario(w, "a", LOAD "lokal@none = safe\n");
+  scenario("a", LOAD "lokal@none = safe\n");
   snprintf(message, sizeof message, "%s: [expect]: unknown protocol 'lokal', did you mean 'local'?", w->path[0]);
-  assert_refused(w, message);
+  assert_refused(message);
 }
 
 /* ---- guards ------------------------------------------------------------------------------------------------------ */
@@ -286,7 +253,7 @@ TEST_WITH(a_wrong_system_in_expect_is_refused_with_its_file, set_up, tear_down) 
   "broken@none = violated\n"
 
 /* As assert_systems(), each with its guard. */
-static void assert_cells(const struct world *w, const char *expected) {
+static void assert_cells(const char *expected) {
   char list[1000] = "";
   for (size_t i = 0, at = 0; i < w->plan.cell_count; i++)
     at += (size_t)snprintf(list + at, sizeof list - at, "%s%s/%s", i ? " " : "", w->plan.cells[i].system,
@@ -294,12 +261,11 @@ static void assert_cells(const struct world *w, const char *expected) {
   assert_string_equal(list, expected);
 }
 
-TEST_WITH(without_a_guard_those_the_scenario_states_something_for_are_run, set_up, tear_down) {
-  struct world *w = *state;
+TEST(without_a_guard_those_the_scenario_states_something_for_are_run) {
   w->request.only_guards = 0;
-  scenario(w, "a", STEPS GUARDS);
-  make(w);
-  assert_cells(w, "local@none/none broken@none/none local@none/deadline broken@none/deadline broken@none/fence");
+  scenario("a", STEPS GUARDS);
+  make();
+  assert_cells("local@none/none broken@none/none local@none/deadline broken@none/deadline broken@none/fence");
   assert_int_equal(w->plan.cells[0].expect->verdict, LB_SAFE);
   assert_int_equal(w->plan.cells[1].expect->verdict, LB_VIOLATED);
   assert_int_equal(w->plan.cells[2].expect->verdict, LB_ANY);
@@ -307,78 +273,70 @@ TEST_WITH(without_a_guard_those_the_scenario_states_something_for_are_run, set_u
   assert_int_equal(w->plan.cells[4].expect->verdict, LB_VIOLATED);
 }
 
-TEST_WITH(a_guard_of_the_request_is_the_only_one, set_up, tear_down) {
-  struct world *w = *state;
-  scenario(w, "a", STEPS GUARDS);
+TEST(a_guard_of_the_request_is_the_only_one) {
+  scenario("a", STEPS GUARDS);
   w->request.only_guards = 1u << LB_GUARD_FENCE;
-  make(w);
-  assert_cells(w, "broken@none/fence");
+  make();
+  assert_cells("broken@none/fence");
   w->request.only_guards = 1u << LB_GUARD_NONE;
-  make(w);
-  assert_cells(w, "local@none/none broken@none/none");
+  make();
+  assert_cells("local@none/none broken@none/none");
 }
 
-TEST_WITH(a_guard_the_scenario_does_not_speak_of_has_the_systems_of_none_and_no_expectation, set_up, tear_down) {
-  struct world *w = *state;
-  scenario(w, "a", STEPS GUARDS);
+TEST(a_guard_the_scenario_does_not_speak_of_has_the_systems_of_none_and_no_expectation) {
+  scenario("a", STEPS GUARDS);
   w->request.only_guards = 1u << LB_GUARD_RECHECK;
-  make(w);
-  assert_cells(w, "local@none/recheck broken@none/recheck");
+  make();
+  assert_cells("local@none/recheck broken@none/recheck");
   assert_null(w->plan.cells[0].expect);
   assert_null(w->plan.cells[1].expect);
 }
 
-TEST_WITH(a_scenario_that_speaks_of_one_guard_only_still_runs_without, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_scenario_that_speaks_of_one_guard_only_still_runs_without) {
   w->request.only_guards = 0;
-  scenario(w, "a", HEAD "[workload]\nclients = 2\n[expect fence]\nlocal@none = safe\n");
-  make(w);
-  assert_cells(w, "local@none/fence"); /* no system is named without a guard */
+  scenario("a", HEAD "[workload]\nclients = 2\n[expect fence]\nlocal@none = safe\n");
+  make();
+  assert_cells("local@none/fence"); /* no system is named without a guard */
   w->request.systems = "local";
-  make(w);
-  assert_cells(w, "local@none/none local@none/fence");
+  make();
+  assert_cells("local@none/none local@none/fence");
   assert_null(w->plan.cells[0].expect);
 }
 
-TEST_WITH(a_star_beside_systems_adds_those_that_are_missing, set_up, tear_down) {
-  struct world *w = *state;
-  scenario(w, "a",
-           STEPS "local@none = safe\nbroken@none = violated\n[expect fence]\nbroken@none = violated\n* = safe\n");
+TEST(a_star_beside_systems_adds_those_that_are_missing) {
+  scenario("a", STEPS "local@none = safe\nbroken@none = violated\n[expect fence]\nbroken@none = violated\n* = safe\n");
   w->request.only_guards = 1u << LB_GUARD_FENCE;
-  make(w);
-  assert_cells(w, "local@none/fence broken@none/fence");
+  make();
+  assert_cells("local@none/fence broken@none/fence");
   assert_int_equal(w->plan.cells[0].expect->verdict, LB_SAFE);
   assert_int_equal(w->plan.cells[1].expect->verdict, LB_VIOLATED);
 }
 
-TEST_WITH(systems_of_the_request_are_run_under_every_guard, set_up, tear_down) {
-  struct world *w = *state;
+TEST(systems_of_the_request_are_run_under_every_guard) {
   w->request.only_guards = 0;
-  scenario(w, "a", STEPS GUARDS);
+  scenario("a", STEPS GUARDS);
   w->request.systems = "local,broken";
-  make(w);
-  assert_cells(w, "local@none/none broken@none/none local@none/deadline broken@none/deadline local@none/fence "
-                  "broken@none/fence");
+  make();
+  assert_cells("local@none/none broken@none/none local@none/deadline broken@none/deadline local@none/fence "
+               "broken@none/fence");
   assert_null(w->plan.cells[4].expect); /* that section speaks of another system */
   w->request.only_guards = 1u << LB_GUARD_RECHECK;
-  make(w);
-  assert_cells(w, "local@none/recheck broken@none/recheck");
+  make();
+  assert_cells("local@none/recheck broken@none/recheck");
 }
 
-TEST_WITH(a_wrong_system_in_a_section_of_a_guard_is_refused_with_its_file, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_wrong_system_in_a_section_of_a_guard_is_refused_with_its_file) {
   char message[300];
   w->request.only_guards = 0;
-  scenario(w, "a", STEPS "local@none = safe\n[expect fence]\nlokal@none = safe\n");
+  scenario("a", STEPS "local@none = safe\n[expect fence]\nlokal@none = safe\n");
   snprintf(message, sizeof message, "%s: [expect]: unknown protocol 'lokal', did you mean 'local'?", w->path[0]);
-  assert_refused(w, message);
+  assert_refused(message);
 }
 
-TEST_WITH(a_job_has_the_guard_of_its_cell, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_job_has_the_guard_of_its_cell) {
   w->request.only_guards = 0, w->request.trials = 1;
-  scenario(w, "a", STEPS "local@none = safe\n[expect deadline]\n* = safe\n");
-  make(w);
+  scenario("a", STEPS "local@none = safe\n[expect deadline]\n* = safe\n");
+  make();
   assert_int_equal(w->plan.job_count, 2);
   assert_string_equal(w->plan.jobs[0].plan.name, "a.local@none.none.c2.t1");
   assert_int_equal(w->plan.jobs[0].plan.guard, LB_GUARD_NONE);
@@ -388,11 +346,10 @@ TEST_WITH(a_job_has_the_guard_of_its_cell, set_up, tear_down) {
 
 /* ---- faults of a campaign ---------------------------------------------------------------------------------------- */
 
-TEST_WITH(systems_and_guards_are_compared_under_the_same_faults, set_up, tear_down) {
-  struct world *w = *state;
+TEST(systems_and_guards_are_compared_under_the_same_faults) {
   w->request.only_guards = 0;
-  scenario(w, "a", LOAD "local@none = safe\nbroken@none = violated\n[expect fence]\n* = race: it is\n");
-  make(w);
+  scenario("a", LOAD "local@none = safe\nbroken@none = violated\n[expect fence]\n* = race: it is\n");
+  make();
   assert_int_equal(w->plan.job_count, 16);
   for (size_t i = 0; i < 16; i++)
     for (size_t j = 0; j < 16; j++) {
@@ -403,16 +360,15 @@ TEST_WITH(systems_and_guards_are_compared_under_the_same_faults, set_up, tear_do
     }
   uint64_t before = w->plan.jobs[0].plan.fault_seed;
   w->request.seed = 2;
-  make(w);
+  make();
   assert_true(w->plan.jobs[0].plan.fault_seed != before);
 }
 
 /* ---- jobs -------------------------------------------------------------------------------------------------------- */
 
-TEST_WITH(jobs_are_client_counts_times_trials, set_up, tear_down) {
-  struct world *w = *state;
-  scenario(w, "a", LOAD "local@none = safe\nnull@none = safe\n");
-  make(w);
+TEST(jobs_are_client_counts_times_trials) {
+  scenario("a", LOAD "local@none = safe\nnull@none = safe\n");
+  make();
   static const char *const names[] = {"a.local@none.none.c1.t1", "a.local@none.none.c1.t2", "a.local@none.none.c2.t1",
                                       "a.local@none.none.c2.t2", "a.null@none.none.c1.t1",  "a.null@none.none.c1.t2",
                                       "a.null@none.none.c2.t1",  "a.null@none.none.c2.t2"};
@@ -427,28 +383,22 @@ TEST_WITH(jobs_are_client_counts_times_trials, set_up, tear_down) {
   }
 }
 
-TEST_WITH(the_number_of_trials_of_the_request_is_taken, set_up, tear_down) {
-  struct world *w = *state;
-  scenario(w, "a", LOAD "local@none = safe\n");
-  w->request.trials = 5;
-  make(w);
-  assert_int_equal(w->plan.job_count, 10);
-}
+STATES(the_number_of_trials_of_the_request_is_taken, scenario("a", LOAD "local@none = safe\n"), w->request.trials = 5,
+       make(), assert_int_equal(w->plan.job_count, 10));
 
-TEST_WITH(every_job_has_a_seed_of_its_own_that_the_plans_seed_decides, set_up, tear_down) {
-  struct world *w = *state;
+TEST(every_job_has_a_seed_of_its_own_that_the_plans_seed_decides) {
   uint64_t seeds[12];
-  scenario(w, "a", LOAD NO_SERVERS);
-  make(w);
+  scenario("a", LOAD NO_SERVERS);
+  make();
   assert_int_equal(w->plan.job_count, 12);
   for (size_t i = 0; i < 12; i++) {
     seeds[i] = w->plan.jobs[i].plan.seed;
     for (size_t j = 0; j < i; j++) assert_true(seeds[i] != seeds[j]);
   }
-  make(w);
+  make();
   for (size_t i = 0; i < 12; i++) assert_true(w->plan.jobs[i].plan.seed == seeds[i]);
   w->request.seed = 2;
-  make(w);
+  make();
   for (size_t i = 0; i < 12; i++) assert_true(w->plan.jobs[i].plan.seed != seeds[i]);
 }
 
@@ -456,25 +406,24 @@ TEST_WITH(every_job_has_a_seed_of_its_own_that_the_plans_seed_decides, set_up, t
 
 enum { JOBS = 18 }; /* of the two scenarios below: 12 measure, 6 do not */
 
-static void make_mixed(struct world *w, uint64_t seed, size_t ret_order[JOBS]) {
+static void make_mixed(uint64_t seed, size_t ret_order[JOBS]) {
   w->request.seed = seed;
-  make(w);
+  make();
   assert_int_equal(w->plan.job_count, JOBS);
   memcpy(ret_order, w->plan.order, JOBS * sizeof *ret_order);
 }
 
-static void mixed_scenarios(struct world *w) {
-  scenario(w, "b", STEPS NO_SERVERS);
-  scenario(w, "a", LOAD NO_SERVERS);
+static void mixed_scenarios(void) {
+  scenario("b", STEPS NO_SERVERS);
+  scenario("a", LOAD NO_SERVERS);
 }
 
-TEST_WITH(the_order_has_every_job_once_and_those_that_measure_first, set_up, tear_down) {
-  struct world *w = *state;
+TEST(the_order_has_every_job_once_and_those_that_measure_first) {
   size_t order[JOBS];
-  mixed_scenarios(w);
+  mixed_scenarios();
   for (uint64_t seed = 0; seed < 20; seed++) {
     bool seen[JOBS] = {false};
-    make_mixed(w, seed, order);
+    make_mixed(seed, order);
     for (size_t i = 0; i < JOBS; i++) {
       assert_true(order[i] < JOBS && !seen[order[i]]);
       seen[order[i]] = true;
@@ -483,45 +432,41 @@ TEST_WITH(the_order_has_every_job_once_and_those_that_measure_first, set_up, tea
   }
 }
 
-TEST_WITH(the_same_seed_gives_the_same_order, set_up, tear_down) {
-  struct world *w = *state;
+TEST(the_same_seed_gives_the_same_order) {
   size_t first[JOBS], again[JOBS];
-  mixed_scenarios(w);
-  make_mixed(w, 7, first);
-  make_mixed(w, 7, again);
+  mixed_scenarios();
+  make_mixed(7, first);
+  make_mixed(7, again);
   assert_memory_equal(first, again, sizeof first);
 }
 
-TEST_WITH(another_seed_gives_another_order_in_both_groups, set_up, tear_down) {
-  struct world *w = *state;
+TEST(another_seed_gives_another_order_in_both_groups) {
   size_t first[JOBS], other[JOBS];
-  mixed_scenarios(w);
-  make_mixed(w, 7, first);
-  make_mixed(w, 8, other);
+  mixed_scenarios();
+  make_mixed(7, first);
+  make_mixed(8, other);
   assert_memory_not_equal(first, other, 12 * sizeof *first);
   assert_memory_not_equal(first + 12, other + 12, 6 * sizeof *first);
 }
 
 /* The first trial of each before the second of any. */
-TEST_WITH(those_that_measure_run_in_rounds, set_up, tear_down) {
-  struct world *w = *state;
+TEST(those_that_measure_run_in_rounds) {
   size_t order[JOBS];
-  mixed_scenarios(w);
+  mixed_scenarios();
   for (uint64_t seed = 0; seed < 20; seed++) {
-    make_mixed(w, seed, order);
+    make_mixed(seed, order);
     for (size_t i = 0; i < 12; i++) assert_int_equal(w->plan.jobs[order[i]].plan.trial, i < 6 ? 1 : 2);
   }
 }
 
 /* Over many seeds each first trial is first about as often as any other: 6 jobs, 1200 seeds, 200 each (+- 5 sigma =
  * 65). */
-TEST_WITH(any_job_may_come_first, set_up, tear_down) {
-  struct world *w = *state;
+TEST(any_job_may_come_first) {
   unsigned first[JOBS] = {0};
   size_t order[JOBS];
-  mixed_scenarios(w);
+  mixed_scenarios();
   for (uint64_t seed = 0; seed < 1200; seed++) {
-    make_mixed(w, seed, order);
+    make_mixed(seed, order);
     first[order[0]]++;
   }
   for (size_t i = 6; i < JOBS; i++)
@@ -531,7 +476,7 @@ TEST_WITH(any_job_may_come_first, set_up, tear_down) {
 /* ---- what cannot run here ---------------------------------------------------------------------------------------- */
 
 /* Before any trial: -1 unless `n/a` is stated. */
-static int as_expected(const struct world *w, size_t cell) {
+static int as_expected(size_t cell) {
   struct lb_tally tally;
   assert_int_equal(lb_tally_begin(&w->plan, &tally), 0);
   int r = lb_cell_as_expected(&tally.cells[cell]);
@@ -539,109 +484,97 @@ static int as_expected(const struct world *w, size_t cell) {
   return r;
 }
 
-TEST_WITH(a_scenario_with_cuts_is_skipped_without_namespaces, set_up, tear_down) {
-  struct world *w = *state;
-  scenario(w, "c", CUTS "redis-token@redis = safe\n");
-  scenario(w, "b", STEPS "local@none = safe\n");
-  make(w);
+TEST(a_scenario_with_cuts_is_skipped_without_namespaces) {
+  scenario("c", CUTS "redis-token@redis = safe\n");
+  scenario("b", STEPS "local@none = safe\n");
+  make();
   assert_int_equal(w->plan.cell_count, 2);
   assert_string_equal(w->plan.cells[0].skip,
                       "cutting links needs network namespaces: switched off by LOCKBENCH_NO_NAMESPACES=1");
-  assert_int_equal(as_expected(w, 0), -1);
+  assert_int_equal(as_expected(0), -1);
   assert_string_equal(w->plan.cells[1].skip, "");
   assert_int_equal(w->plan.job_count, 2);
   for (size_t i = 0; i < w->plan.job_count; i++) assert_int_equal(w->plan.jobs[i].cell, 1);
 }
 
-TEST_WITH(a_plan_in_which_all_is_skipped_has_no_jobs, set_up, tear_down) {
-  struct world *w = *state;
-  scenario(w, "c", CUTS "local@none = safe\n");
-  make(w);
-  assert_int_equal(w->plan.job_count, 0);
-}
+STATES(a_plan_in_which_all_is_skipped_has_no_jobs, scenario("c", CUTS "local@none = safe\n"), make(),
+       assert_int_equal(w->plan.job_count, 0));
 
 /* One cell, skipped for that reason; "" = not skipped. */
-static void assert_skip(struct world *w, const char *system, const char *guard, const char *reason) {
+static void assert_skip(const char *system, const char *guard, const char *reason) {
   w->request.systems = system, w->request.only_guards = guard ? 1u << lb_guard_find(guard) : 0;
-  make(w);
+  make();
   assert_int_equal(w->plan.cell_count, 1);
   assert_string_equal(w->plan.cells[0].skip, reason);
   assert_int_equal(w->plan.job_count == 0, reason[0] != '\0');
 }
 
-static void with_steps(struct world *w, const char *steps) {
+static void with_steps(const char *steps) {
   char text[1000];
   snprintf(text, sizeof text, HEAD "[workload]\nclients = 2\n[timeline]\n%s[expect]\n* = safe\n", steps);
   w->request.scenario_count = 0;
-  scenario(w, "a", text);
+  scenario("a", text);
 }
 
-TEST_WITH(many_clients_in_a_process_need_a_library_without_threads, set_up, tear_down) {
-  struct world *w = *state;
+TEST(many_clients_in_a_process_need_a_library_without_threads) {
   w->request.scenario_count = 0;
-  scenario(w, "a", HEAD "[workload]\nclients = 4, 256\n[expect]\n* = safe\n");
-  assert_skip(w, "local", "none", "256 clients are too many processes: expected driver=coroutine");
+  scenario("a", HEAD "[workload]\nclients = 4, 256\n[expect]\n* = safe\n");
+  assert_skip("local", "none", "256 clients are too many processes: expected driver=coroutine");
   SETTINGS(w, "driver=coroutine");
-  assert_skip(w, "local", "none", "");
-  assert_skip(w, "zk-ephemeral@zk", "none",
-              "the client library of zk-ephemeral has threads of its own for each client");
+  assert_skip("local", "none", "");
+  assert_skip("zk-ephemeral@zk", "none", "the client library of zk-ephemeral has threads of its own for each client");
 }
 
-TEST_WITH(an_open_loop_has_a_rate, set_up, tear_down) {
-  struct world *w = *state;
+TEST(an_open_loop_has_a_rate) {
   w->request.scenario_count = 0;
-  scenario(w, "a", HEAD "[workload]\nclients = 4\narrivals = poisson\n[expect]\n* = safe\n");
-  assert_skip(w, "local", "none", "an open loop has a rate: expected rate_per_s");
+  scenario("a", HEAD "[workload]\nclients = 4\narrivals = poisson\n[expect]\n* = safe\n");
+  assert_skip("local", "none", "an open loop has a rate: expected rate_per_s");
   SETTINGS(w, "rate_per_s=100");
-  assert_skip(w, "local", "none", "");
+  assert_skip("local", "none", "");
   const char *const closed[] = {"rate_per_s=100", "arrivals=closed"}, *const thinks[] = {"rate_per_s=100",
                                                                                          "think_ms=1"};
   w->request.settings = closed, w->request.setting_count = 2;
-  assert_skip(w, "local", "none", "a closed loop has no rate: expected arrivals=constant or poisson");
+  assert_skip("local", "none", "a closed loop has no rate: expected arrivals=constant or poisson");
   w->request.settings = thinks;
-  assert_skip(w, "local", "none", "nobody thinks in an open loop: expected no think_ms");
+  assert_skip("local", "none", "nobody thinks in an open loop: expected no think_ms");
 }
 
-TEST_WITH(a_guard_needs_what_it_looks_at, set_up, tear_down) {
-  struct world *w = *state;
-  with_steps(w, "step = client 1 acquire within 1s\n");
-  assert_skip(w, "null", "fence", "null has no fencing token");
-  assert_skip(w, "null", "recheck", "null has no way to ask whether it still holds");
-  assert_skip(w, "null", "deadline", "");
-  assert_skip(w, "null", "none", "");
-  assert_skip(w, "local", "fence", "");
-  assert_skip(w, "local", "recheck", "");
-  assert_skip(w, "redlock@redis-x3", "fence", "redlock has no fencing token");
-  assert_skip(w, "redlock@redis-x3", "recheck", "");
-  assert_skip(w, "redis-token@redis", "fence", ""); /* by an option */
+TEST(a_guard_needs_what_it_looks_at) {
+  with_steps("step = client 1 acquire within 1s\n");
+  assert_skip("null", "fence", "null has no fencing token");
+  assert_skip("null", "recheck", "null has no way to ask whether it still holds");
+  assert_skip("null", "deadline", "");
+  assert_skip("null", "none", "");
+  assert_skip("local", "fence", "");
+  assert_skip("local", "recheck", "");
+  assert_skip("redlock@redis-x3", "fence", "redlock has no fencing token");
+  assert_skip("redlock@redis-x3", "recheck", "");
+  assert_skip("redis-token@redis", "fence", ""); /* by an option */
 }
 
 /* Two ticks: of 200 ms where faults are played, of 2 s where speed is measured. */
-TEST_WITH(a_lease_shorter_than_any_session_means_nothing, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_lease_shorter_than_any_session_means_nothing) {
   w->request.only_guards = 1u << LB_GUARD_NONE;
-  with_steps(w, "step = client 1 acquire within 1s\n");
+  with_steps("step = client 1 acquire within 1s\n");
   SETTINGS(w, "ttl_ms=399");
-  assert_skip(w, "zk-sequential@zk", "none", "zk grants no lease or session shorter than 400 ms");
-  assert_skip(w, "zk-sequential@zk-x3-stock", "none", "zk-x3-stock grants no lease or session shorter than 4000 ms");
-  assert_skip(w, "redis-token@redis", "none", "");
+  assert_skip("zk-sequential@zk", "none", "zk grants no lease or session shorter than 400 ms");
+  assert_skip("zk-sequential@zk-x3-stock", "none", "zk-x3-stock grants no lease or session shorter than 4000 ms");
+  assert_skip("redis-token@redis", "none", "");
 }
 
-TEST_WITH(where_speed_is_measured_ticks_are_longer, set_up, tear_down) {
-  struct world *w = *state;
-  scenario(w, "b", LOAD "* = safe\n");
+TEST(where_speed_is_measured_ticks_are_longer) {
+  scenario("b", LOAD "* = safe\n");
   SETTINGS(w, "ttl_ms=3999");
-  assert_skip(w, "zk-sequential@zk", "none", "zk grants no lease or session shorter than 4000 ms");
+  assert_skip("zk-sequential@zk", "none", "zk grants no lease or session shorter than 4000 ms");
 }
 
 /* A suite: nothing is missing in scenarios x systems x guards, whoever is named where. */
-TEST_WITH(a_product_has_every_cell_and_says_which_of_them_mean_nothing, set_up, tear_down) {
-  struct world *w = *state;
-  scenario(w, "a", STEPS "local@none = safe\n[expect fence]\nnull@none = safe\n");
-  scenario(w, "b", HEAD "[workload]\nclients = 2\n[expect]\n*@none = safe\nbroken@none = violated\n");
+TEST(a_product_has_every_cell_and_says_which_of_them_mean_nothing) {
+  scenario("a", STEPS "local@none = safe\n[expect fence]\nnull@none = safe\n");
+  scenario("b", HEAD "[workload]\nclients = 2\n[expect]\n*@none = safe\nbroken@none = violated\n");
   w->request.only_guards = 0;
   w->request.product = true;
-  make(w);
+  make();
   static const char *const systems[] = {"null@none", "local@none", "broken@none"}; /* as the registry has them */
   static const char overtakes[] = "nothing overtakes a client here, so no guard has anything to stop";
   static const char unsafe[] = "known to be unsafe: it runs only where the harness has to catch it";
@@ -663,19 +596,19 @@ TEST_WITH(a_product_has_every_cell_and_says_which_of_them_mean_nothing, set_up, 
   assert_int_equal(w->plan.cell_count, n);
   w->request.guards = 1u << LB_GUARD_NONE | 1u << LB_GUARD_FENCE;
   w->request.systems = "local,redis-token@redis";
-  make(w);
-  assert_cells(w, "local@none/none redis-token@redis/none local@none/fence redis-token@redis/fence local@none/none "
-                  "redis-token@redis/none local@none/fence redis-token@redis/fence");
+  make();
+  assert_cells("local@none/none redis-token@redis/none local@none/fence redis-token@redis/fence local@none/none "
+               "redis-token@redis/none local@none/fence redis-token@redis/fence");
   w->request.only_guards = 1u << LB_GUARD_RECHECK;
-  make(w);
-  assert_cells(w, "local@none/recheck redis-token@redis/recheck local@none/recheck redis-token@redis/recheck");
+  make();
+  assert_cells("local@none/recheck redis-token@redis/recheck local@none/recheck redis-token@redis/recheck");
   w->request.systems = "lokal";
   lb_plan_clear(&w->plan);
   assert_int_equal(lb_plan_make(&w->request, &w->plan, &w->err), -EINVAL);
 }
 
 /* Of a shipped suite: what the machine does not see to mean nothing is stated by the scenario, with its reason. */
-static void check_suite(struct world *w, const char *name) {
+static void check_suite(const char *name) {
   struct lb_suite suite;
   char path[600], folder[600];
   size_t missing = 0;
@@ -690,7 +623,7 @@ static void check_suite(struct world *w, const char *name) {
                                         .guards = suite.guards,
                                         .guard_trials = suite.guard_trials,
                                         .product = true};
-  make(w);
+  make();
   for (size_t i = 0; i < w->plan.cell_count; i++) {
     const struct lb_cell *cell = &w->plan.cells[i];
     if (cell->means_nothing ? cell->skip[0] != '\0' : cell->expect && cell->expect->reason[0]) continue;
@@ -703,43 +636,40 @@ static void check_suite(struct world *w, const char *name) {
   lb_suite_clear(&suite);
 }
 
-TEST_WITH(every_cell_of_the_shipped_suites_has_an_expectation_with_its_reason, set_up, tear_down) {
-  check_suite(*state, "quick");
-  check_suite(*state, "guards");
-  check_suite(*state, "paper");
-  check_suite(*state, "full");
-  check_suite(*state, "truth");
-  check_suite(*state, "flaws");
-  check_suite(*state, "speed");
+TEST(every_cell_of_the_shipped_suites_has_an_expectation_with_its_reason) {
+  check_suite("quick");
+  check_suite("guards");
+  check_suite("paper");
+  check_suite("full");
+  check_suite("truth");
+  check_suite("flaws");
+  check_suite("speed");
 }
 
-TEST_WITH(under_a_guard_a_suite_may_want_fewer_trials, set_up, tear_down) {
-  struct world *w = *state;
-  scenario(w, "a", STEPS "local@none = safe\n");
+TEST(under_a_guard_a_suite_may_want_fewer_trials) {
+  scenario("a", STEPS "local@none = safe\n");
   w->request.only_guards = 0;
   w->request.product = true, w->request.guards = 1u << LB_GUARD_NONE | 1u << LB_GUARD_DEADLINE;
   w->request.guard_trials = 2;
   const char *setting = "trials=3";
   w->request.settings = &setting, w->request.setting_count = 1;
-  make(w);
+  make();
   assert_int_equal(w->plan.job_count, 5);
   w->request.trials = 4;
-  make(w);
+  make();
   assert_int_equal(w->plan.job_count, 8);
 }
 
-TEST_WITH(a_foreign_lock_has_to_be_named, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_foreign_lock_has_to_be_named) {
   scenario(
-      w, "a",
-      STEPS
+      "a", STEPS
       "local@none, peer:none-such@none = safe: also with a colon in its name\n[expect deadline]\npeer:none-such@none = n/a: so\n");
   w->request.only_guards = 0;
-  make(w);
+  make();
   assert_int_equal(w->plan.cell_count, 1); /* nor is its guard asked of others */
   assert_string_equal(w->plan.cells[0].system, "local@none");
   w->request.systems = "peer:none-such@none";
-  assert_refused(w, "unknown protocol 'peer:none-such', expected one of `lockbench list protocols`");
+  assert_refused("unknown protocol 'peer:none-such', expected one of `lockbench list protocols`");
 }
 
 /* An adapter by this name, once for the process. */
@@ -751,88 +681,79 @@ static void add_adapter(const char *name) {
   assert_non_null(lb_foreign_add(&plan, &err));
 }
 
-TEST_WITH(a_guard_that_is_stated_for_a_foreign_lock_alone_is_played_where_it_runs, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_guard_that_is_stated_for_a_foreign_lock_alone_is_played_where_it_runs) {
   add_adapter("stated");
   add_adapter("silent");
-  scenario(w, "a", STEPS "local@none = safe\n[expect recheck]\nexec:stat*@none = stuck: so\n");
+  scenario("a", STEPS "local@none = safe\n[expect recheck]\nexec:stat*@none = stuck: so\n");
   w->request.only_guards = 0;
   w->request.systems = "exec:stated@none";
-  make(w);
-  assert_cells(w, "exec:stated@none/none exec:stated@none/recheck");
+  make();
+  assert_cells("exec:stated@none/none exec:stated@none/recheck");
   assert_int_equal(w->plan.cells[1].expect->verdict, LB_STUCK);
   w->request.systems = "exec:silent@none";
-  make(w);
-  assert_cells(w, "exec:silent@none/none");
+  make();
+  assert_cells("exec:silent@none/none");
 }
 
-TEST_WITH(a_line_for_servers_of_the_user_wins_over_that_of_ours, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_line_for_servers_of_the_user_wins_over_that_of_ours) {
   scenario(
-      w, "a",
-      STEPS
+      "a", STEPS
       "redis-token@* = safe: all\nredis-token@redis = stuck: ours\nredis-lua@redis = delayed: like ours\n*@own-redis = violated: own\n"
       "[expect deadline]\nredis-token@own-redis = safe: own\n");
   w->request.only_guards = 0;
-  make(w); /* nobody has named such servers: what is said of them is for another run */
-  assert_systems(w, "redis-token@redis redis-lua@redis");
+  make(); /* nobody has named such servers: what is said of them is for another run */
+  assert_systems("redis-token@redis redis-lua@redis");
   assert_int_equal(w->plan.cells[0].expect->verdict, LB_STUCK);
   assert_int_equal(lb_own_add(LB_OWN_REDIS, "127.0.0.1:1", &w->err), 0);
   w->request.systems = "redis-token@own-redis,redis-lua@own-redis,redis-token@redis";
   w->request.only_guards = 1u << LB_GUARD_NONE;
-  make(w);
+  make();
   assert_int_equal(w->plan.cells[0].expect->verdict, LB_VIOLATED);
   assert_int_equal(w->plan.cells[1].expect->verdict, LB_VIOLATED);
   assert_int_equal(w->plan.cells[2].expect->verdict, LB_STUCK);
 }
 
-TEST_WITH(what_is_said_of_servers_like_them_holds_for_those_of_the_user, set_up, tear_down) {
-  struct world *w = *state;
-  scenario(w, "a", STEPS "redis-token@* = safe: all\nredis-token@redis = stuck: ours\n");
+TEST(what_is_said_of_servers_like_them_holds_for_those_of_the_user) {
+  scenario("a", STEPS "redis-token@* = safe: all\nredis-token@redis = stuck: ours\n");
   w->request.systems = "redis-token@own-redis"; /* the test before has named them */
-  make(w);
+  make();
   assert_int_equal(w->plan.cells[0].expect->verdict, LB_STUCK);
 }
 
-TEST_WITH(what_means_nothing_is_as_expected_where_it_is_stated, set_up, tear_down) {
-  struct world *w = *state;
+TEST(what_means_nothing_is_as_expected_where_it_is_stated) {
   scenario(
-      w, "a",
-      STEPS
+      "a", STEPS
       "local@none = safe\n[expect fence]\nnull@none = n/a: it has none\nredlock@redis-x3 = safe\nlocal@none = n/a: so\n");
   w->request.only_guards = 1u << LB_GUARD_FENCE;
   w->request.systems = "null@none,redlock@redis-x3,local@none";
-  make(w);
+  make();
   assert_int_equal(w->plan.job_count, 0);
   static const char *const reasons[] = {"it has none", "redlock has no fencing token", "so"};
   for (size_t i = 0; i < 3; i++) {
     assert_true(w->plan.cells[i].means_nothing);
     assert_string_equal(w->plan.cells[i].skip, reasons[i]);
-    assert_int_equal(as_expected(w, i), i == 1 ? -1 : 1);
+    assert_int_equal(as_expected(i), i == 1 ? -1 : 1);
   }
 }
 
 /* What nobody can do anything about is said before what could be installed. */
-TEST_WITH(what_means_nothing_misses_nothing, set_up, tear_down) {
-  struct world *w = *state;
-  scenario(w, "c", CUTS "redlock@redis-x3 = safe\n");
+TEST(what_means_nothing_misses_nothing) {
+  scenario("c", CUTS "redlock@redis-x3 = safe\n");
   w->request.systems = "redlock@redis-x3", w->request.only_guards = 1u << LB_GUARD_FENCE;
-  make(w);
+  make();
   assert_string_equal(w->plan.cells[0].skip, "redlock has no fencing token");
   assert_true(w->plan.cells[0].means_nothing);
   w->request.only_guards = 1u << LB_GUARD_NONE;
-  make(w);
+  make();
   assert_true(w->plan.cells[0].skip[0] && !w->plan.cells[0].means_nothing);
 }
 
-TEST_WITH(a_pattern_adds_no_system_and_is_the_expectation_of_those_it_fits, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_pattern_adds_no_system_and_is_the_expectation_of_those_it_fits) {
   scenario(
-      w, "a",
-      STEPS
+      "a", STEPS
       "local@none = safe: own\nnull@* = violated: p\n*=race: all\n[expect deadline recheck]\nnull@none = safe\nlo*@none = stuck\n");
   w->request.only_guards = 0;
-  make(w);
+  make();
   static const char *const wanted[][3] = {{"local@none", "none", "safe"},      {"null@none", "none", "violated"},
                                           {"local@none", "deadline", "stuck"}, {"null@none", "deadline", "safe"},
                                           {"local@none", "recheck", "stuck"},  {"null@none", "recheck", "safe"}};
@@ -844,43 +765,40 @@ TEST_WITH(a_pattern_adds_no_system_and_is_the_expectation_of_those_it_fits, set_
   }
 }
 
-TEST_WITH(a_point_has_to_be_one_of_the_system, set_up, tear_down) {
-  struct world *w = *state;
-  with_steps(w, "step = stop client 1 at after-set\nstep = client 1 acquire within 1s\n");
-  assert_skip(w, "redis-token@redis", "none", "");
-  assert_skip(w, "redlock@redis-x3", "none", "redlock has no point 'after-set', see `lockbench list points`");
-  assert_skip(w, "local", "none", "local has no point 'after-set', see `lockbench list points`");
-  with_steps(w, "step = crash client 1 at after-quorum\nstep = client 1 acquire within 1s\n");
-  assert_skip(w, "redlock@redis-x3", "none", "");
-  assert_skip(w, "redis-token@redis", "none", "redis-token has no point 'after-quorum', see `lockbench list points`");
-  with_steps(w, "step = stop client 1 at after-check\nstep = client 1 acquire within 1s\n");
-  assert_skip(w, "local", "none", ""); /* every client has it */
-  with_steps(w, "step = hang client 1 at after-check\nstep = client 1 acquire within 1s\n");
-  assert_skip(w, "redis-token@redis", "none", "");
-  with_steps(w, "step = hang client 1 at after-set\nstep = client 1 acquire within 1s\n");
-  assert_skip(w, "redis-token@redis", "none",
+TEST(a_point_has_to_be_one_of_the_system) {
+  with_steps("step = stop client 1 at after-set\nstep = client 1 acquire within 1s\n");
+  assert_skip("redis-token@redis", "none", "");
+  assert_skip("redlock@redis-x3", "none", "redlock has no point 'after-set', see `lockbench list points`");
+  assert_skip("local", "none", "local has no point 'after-set', see `lockbench list points`");
+  with_steps("step = crash client 1 at after-quorum\nstep = client 1 acquire within 1s\n");
+  assert_skip("redlock@redis-x3", "none", "");
+  assert_skip("redis-token@redis", "none", "redis-token has no point 'after-quorum', see `lockbench list points`");
+  with_steps("step = stop client 1 at after-check\nstep = client 1 acquire within 1s\n");
+  assert_skip("local", "none", ""); /* every client has it */
+  with_steps("step = hang client 1 at after-check\nstep = client 1 acquire within 1s\n");
+  assert_skip("redis-token@redis", "none", "");
+  with_steps("step = hang client 1 at after-set\nstep = client 1 acquire within 1s\n");
+  assert_skip("redis-token@redis", "none",
               "hang client 1 at after-set: that is inside a call of redis-token, where nobody could renew");
 }
 
 /* A client that asks several servers at once has none that it talks to; one without servers has none at all. */
-TEST_WITH(the_server_of_a_client_needs_a_system_where_it_has_one, set_up, tear_down) {
-  struct world *w = *state;
+TEST(the_server_of_a_client_needs_a_system_where_it_has_one) {
   static const char *const steps[] = {"kill server of client 1", "restart server of client 1",
                                       "observe server of client 1", "observe key on server of client 1"};
   char text[200], why[300];
   for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
     snprintf(text, sizeof text, "step = client 1 acquire within 1s\nstep = %s\n", steps[i]);
-    with_steps(w, text);
+    with_steps(text);
     snprintf(why, sizeof why, "%s: no client of redlock has one server that it talks to", steps[i]);
-    assert_skip(w, "redlock@redis-x3", "none", why);
-    assert_skip(w, "redis-token@redis", "none", "");
-    assert_skip(w, "zk-sequential@zk-x3", "none", "");
-    assert_skip(w, "pg-row@pg-async", "none", "");
+    assert_skip("redlock@redis-x3", "none", why);
+    assert_skip("redis-token@redis", "none", "");
+    assert_skip("zk-sequential@zk-x3", "none", "");
+    assert_skip("pg-row@pg-async", "none", "");
   }
 }
 
-TEST_WITH(a_fault_of_a_server_needs_one, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_fault_of_a_server_needs_one) {
   setenv("LOCKBENCH_CLOCK_SHIM", "/proc/self/exe", 1);
   static const char *const faults[] = {"kill primary", "pause primary", "restart node 1", "clock node 1 +5s",
                                        "clock all rate 2"};
@@ -888,137 +806,121 @@ TEST_WITH(a_fault_of_a_server_needs_one, set_up, tear_down) {
     char step[100], reason[100];
     snprintf(step, sizeof step, "step = %s\n", faults[i]);
     snprintf(reason, sizeof reason, "there are no servers");
-    with_steps(w, step);
-    assert_skip(w, "local", "none", reason);
-    assert_skip(w, "redis-token@redis", "none", "");
+    with_steps(step);
+    assert_skip("local", "none", reason);
+    assert_skip("redis-token@redis", "none", "");
   }
   static const char *const of_clients[] = {"kill holder", "pause client 1", "pause waiters", "clock clients +5s"};
   for (size_t i = 0; i < sizeof of_clients / sizeof *of_clients; i++) {
     char step[100];
     snprintf(step, sizeof step, "step = client 2 acquire within 1s\nstep = %s\n", of_clients[i]);
-    with_steps(w, step);
-    assert_skip(w, "local", "none", "");
+    with_steps(step);
+    assert_skip("local", "none", "");
   }
 }
 
-TEST_WITH(a_failover_and_a_node_need_servers_enough, set_up, tear_down) {
-  struct world *w = *state;
-  with_steps(w, "step = kill primary\nstep = await failover within 5s\n");
-  assert_skip(w, "redis-token@redis", "none", "one server, so no failover");
-  assert_skip(w, "redis-token@sentinel", "none", "");
-  with_steps(w, "step = kill node 4\n");
-  assert_skip(w, "redlock@redis-x3", "none", "kill node 4: redis-x3 has 3 data servers");
-  assert_skip(w, "redlock@redis-x5", "none", "");
+TEST(a_failover_and_a_node_need_servers_enough) {
+  with_steps("step = kill primary\nstep = await failover within 5s\n");
+  assert_skip("redis-token@redis", "none", "one server, so no failover");
+  assert_skip("redis-token@sentinel", "none", "");
+  with_steps("step = kill node 4\n");
+  assert_skip("redlock@redis-x3", "none", "kill node 4: redis-x3 has 3 data servers");
+  assert_skip("redlock@redis-x5", "none", "");
 }
 
-TEST_WITH(only_some_servers_say_that_they_left, set_up, tear_down) {
-  struct world *w = *state;
-  with_steps(w, "step = observe node 1 leaves within 1s\n");
-  assert_skip(w, "redis-token@redis", "none", "no server here says that it has left the others");
-  assert_skip(w, "zk-sequential@zk-x3", "none", "");
-}
+STATES(only_some_servers_say_that_they_left, with_steps("step = observe node 1 leaves within 1s\n"),
+       assert_skip("redis-token@redis", "none", "no server here says that it has left the others"),
+       assert_skip("zk-sequential@zk-x3", "none", ""));
 
 /* A server's clock is set from inside the server; a client's needs no library. */
-TEST_WITH(clocks_of_servers_need_the_clock_shim, set_up, tear_down) {
-  struct world *w = *state;
+TEST(clocks_of_servers_need_the_clock_shim) {
   static const char why[] = "setting clocks needs the clock shim, which was not found beside the program";
   setenv("LOCKBENCH_CLOCK_SHIM", "/nowhere/shim.so", 1);
-  with_steps(w, "step = clock primary +5s\n");
-  assert_skip(w, "redis-token@redis", "none", why);
-  with_steps(w, "step = clock node 1 rate 1.5\n");
-  assert_skip(w, "redis-token@redis", "none", why);
-  with_steps(w, "step = clock client 1 +5s\n");
-  assert_skip(w, "redis-token@redis", "none", "");
-  with_steps(w, "step = clock primary +5s\n");
+  with_steps("step = clock primary +5s\n");
+  assert_skip("redis-token@redis", "none", why);
+  with_steps("step = clock node 1 rate 1.5\n");
+  assert_skip("redis-token@redis", "none", why);
+  with_steps("step = clock client 1 +5s\n");
+  assert_skip("redis-token@redis", "none", "");
+  with_steps("step = clock primary +5s\n");
   setenv("LOCKBENCH_CLOCK_SHIM", "/proc/self/exe", 1);
-  assert_skip(w, "redis-token@redis", "none", "");
+  assert_skip("redis-token@redis", "none", "");
 }
 
 /* Of a campaign, a system without servers has only the faults of clients. */
-TEST_WITH(a_campaign_asks_of_a_system_with_servers_only, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_campaign_asks_of_a_system_with_servers_only) {
   setenv("LOCKBENCH_CLOCK_SHIM", "/nowhere/shim.so", 1);
-  scenario(w, "a",
-           HEAD "[workload]\nclients = 2\n[campaign]\nfault = clock node any +5s\nfault = kill holder\n[expect]\n"
-                "* = safe\n");
-  assert_skip(w, "local", "none", "");
-  assert_skip(w, "redis-token@redis", "none",
+  scenario("a", HEAD "[workload]\nclients = 2\n[campaign]\nfault = clock node any +5s\nfault = kill holder\n[expect]\n"
+                     "* = safe\n");
+  assert_skip("local", "none", "");
+  assert_skip("redis-token@redis", "none",
               "setting clocks needs the clock shim, which was not found beside the program");
 }
 
 /* ---- settings of scenarios --------------------------------------------------------------------------------------- */
 
-TEST_WITH(a_setting_is_applied_to_the_scenarios_that_take_it, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_setting_is_applied_to_the_scenarios_that_take_it) {
   SETTINGS(w, "duration_s=7.5", "ttl_ms=2000");
-  scenario(w, "b", STEPS "local@none = safe\n");
-  scenario(w, "a", LOAD "local@none = safe\n");
-  make(w);
+  scenario("b", STEPS "local@none = safe\n");
+  scenario("a", LOAD "local@none = safe\n");
+  make();
   assert_true(w->plan.scenarios[0].duration_s == 0);
   assert_true(w->plan.scenarios[1].duration_s == 7.5);
   assert_int_equal(w->plan.scenarios[0].ttl_ms, 2000);
   assert_int_equal(w->plan.scenarios[1].ttl_ms, 2000);
 }
 
-TEST_WITH(a_setting_changes_the_jobs, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_setting_changes_the_jobs) {
   SETTINGS(w, "clients=1, 2, 4", "trials=3");
-  scenario(w, "a", LOAD "local@none = safe\n");
-  make(w);
+  scenario("a", LOAD "local@none = safe\n");
+  make();
   assert_int_equal(w->plan.job_count, 9);
 }
 
-TEST_WITH(a_setting_that_no_scenario_takes_is_refused, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_setting_that_no_scenario_takes_is_refused) {
   SETTINGS(w, "duration_s=7");
-  scenario(w, "b", STEPS "local@none = safe\n");
-  assert_refused(w, "-s: duration_s = 7: b has a timeline, and a timeline has no duration_s");
+  scenario("b", STEPS "local@none = safe\n");
+  assert_refused("-s: duration_s = 7: b has a timeline, and a timeline has no duration_s");
 }
 
-TEST_WITH(an_unknown_setting_is_refused_with_the_nearest, set_up, tear_down) {
-  struct world *w = *state;
+TEST(an_unknown_setting_is_refused_with_the_nearest) {
   SETTINGS(w, "duration=7");
-  scenario(w, "a", LOAD "local@none = safe\n");
+  scenario("a", LOAD "local@none = safe\n");
   assert_int_equal(lb_plan_make(&w->request, &w->plan, &w->err), -EINVAL);
   assert_non_null(strstr(w->err.text, "'duration', did you mean 'duration_s'?"));
 }
 
-TEST_WITH(a_bad_value_is_what_the_refusal_speaks_of, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_bad_value_is_what_the_refusal_speaks_of) {
   SETTINGS(w, "duration_s=long");
-  scenario(w, "a", LOAD "local@none = safe\n");
-  scenario(w, "b", STEPS "local@none = safe\n");
+  scenario("a", LOAD "local@none = safe\n");
+  scenario("b", STEPS "local@none = safe\n");
   assert_int_equal(lb_plan_make(&w->request, &w->plan, &w->err), -EINVAL);
   assert_non_null(strstr(w->err.text, "long"));
   assert_null(strstr(w->err.text, "timeline"));
 }
 
-TEST_WITH(a_setting_without_an_equals_sign_is_refused, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_setting_without_an_equals_sign_is_refused) {
   SETTINGS(w, "duration_s");
-  scenario(w, "a", LOAD "local@none = safe\n");
-  assert_refused(w, "-s duration_s: expected key=value or protocol.option=value");
+  scenario("a", LOAD "local@none = safe\n");
+  assert_refused("-s duration_s: expected key=value or protocol.option=value");
 }
 
-TEST_WITH(a_value_that_one_scenario_refuses_is_refused, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_value_that_one_scenario_refuses_is_refused) {
   SETTINGS(w, "clients=1");
-  scenario(w, "a", LOAD "local@none = safe\n");
-  scenario(w, "b",
-           HEAD
+  scenario("a", LOAD "local@none = safe\n");
+  scenario("b", HEAD
            "[workload]\nclients = 2\n[timeline]\nstep = client 2 acquire within 1s\n[expect]\nlocal@none = safe\n");
   assert_int_equal(lb_plan_make(&w->request, &w->plan, &w->err), -EINVAL);
   assert_non_null(strstr(w->err.text, "-s: clients = 1: b: "));
 }
 
-TEST_WITH(a_suite_changes_single_scenarios, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_suite_changes_single_scenarios) {
   static const char *const own[] = {"trials=3 clients=1,2,4 duration_s=2", NULL, ""};
-  scenario(w, "a", LOAD "local@none = safe\n");
-  scenario(w, "b", LOAD "local@none = safe\n");
-  scenario(w, "c", LOAD "local@none = safe\n");
+  scenario("a", LOAD "local@none = safe\n");
+  scenario("b", LOAD "local@none = safe\n");
+  scenario("c", LOAD "local@none = safe\n");
   w->request.own_settings = own;
-  make(w);
+  make();
   assert_true(w->plan.scenarios[0].duration_s == 2);
   assert_true(w->plan.scenarios[1].duration_s == 5);
   assert_int_equal(w->plan.job_count, 9 + 4 + 4);
@@ -1027,26 +929,25 @@ TEST_WITH(a_suite_changes_single_scenarios, set_up, tear_down) {
 /* ---- variants ---------------------------------------------------------------------------------------------------- */
 
 /* The names of all scenarios of the plan, with blanks between. */
-static void assert_names(const struct world *w, const char *expected) {
+static void assert_names(const char *expected) {
   char list[2000] = "";
   for (size_t i = 0, at = 0; i < w->plan.scenario_count; i++)
     at += (size_t)snprintf(list + at, sizeof list - at, "%s%s", i ? " " : "", w->plan.scenarios[i].name);
   assert_string_equal(list, expected);
 }
 
-TEST_WITH(several_values_make_a_variant_of_each, set_up, tear_down) {
-  struct world *w = *state;
-  scenario(w, "a", LOAD "local@none = safe: it is\n");
-  scenario(w, "b", STEPS "local@none = safe\n");
+TEST(several_values_make_a_variant_of_each) {
+  scenario("a", LOAD "local@none = safe: it is\n");
+  scenario("b", STEPS "local@none = safe\n");
   SETTINGS(w, "hold_ms=0.5, 3", "think_ms=7");
-  make(w);
-  assert_names(w, "a~hold_ms=0.5 a~hold_ms=3 b"); /* a timeline holds for as long as its steps say */
+  make();
+  assert_names("a~hold_ms=0.5 a~hold_ms=3 b"); /* a timeline holds for as long as its steps say */
   assert_true(w->plan.scenarios[0].hold_ms < 0.6 && w->plan.scenarios[1].hold_ms > 2.9 &&
               w->plan.scenarios[1].think_ms > 6.9);
   assert_string_equal(w->plan.scenarios[1].base, "a");
   assert_string_equal(w->plan.scenarios[1].varied, "hold_ms=3");
   assert_null(w->plan.scenarios[2].varied);
-  assert_systems(w, "local@none local@none local@none");
+  assert_systems("local@none local@none local@none");
   assert_string_equal(w->plan.cells[1].expect->reason, "it is");
   assert_int_equal(w->plan.job_count, 10);
   assert_string_equal(w->plan.jobs[4].plan.name, "a~hold_ms=3.local@none.none.c1.t1");
@@ -1054,23 +955,21 @@ TEST_WITH(several_values_make_a_variant_of_each, set_up, tear_down) {
   assert_true(w->plan.jobs[0].plan.fault_seed == w->plan.jobs[4].plan.fault_seed);
 }
 
-TEST_WITH(several_keys_make_a_variant_of_each_combination, set_up, tear_down) {
-  struct world *w = *state;
-  scenario(w, "a", LOAD "local@none = safe\n");
+TEST(several_keys_make_a_variant_of_each_combination) {
+  scenario("a", LOAD "local@none = safe\n");
   SETTINGS(w, "renew=no,yes", "ttl_ms=100,200", "clients=3,4");
-  make(w);
-  assert_names(w, "a~renew=no~ttl_ms=100 a~renew=no~ttl_ms=200 a~renew=yes~ttl_ms=100 a~renew=yes~ttl_ms=200");
+  make();
+  assert_names("a~renew=no~ttl_ms=100 a~renew=no~ttl_ms=200 a~renew=yes~ttl_ms=100 a~renew=yes~ttl_ms=200");
   assert_string_equal(w->plan.scenarios[2].varied, "renew=yes ttl_ms=100");
   assert_true(w->plan.scenarios[2].renew && w->plan.scenarios[2].ttl_ms == 100);
   assert_int_equal(w->plan.scenarios[2].client_count_count, 2); /* a list of its own */
 }
 
 /* The trials of the variants are run side by side in time: a round has one of each. */
-TEST_WITH(variants_are_interleaved, set_up, tear_down) {
-  struct world *w = *state;
-  scenario(w, "a", LOAD "local@none = safe\n");
+TEST(variants_are_interleaved) {
+  scenario("a", LOAD "local@none = safe\n");
   SETTINGS(w, "hold_ms=0,1,2", "clients=1", "trials=7");
-  make(w);
+  make();
   assert_int_equal(w->plan.job_count, 21);
   for (size_t i = 0; i < 21; i += 3) {
     unsigned seen = 0;
@@ -1079,13 +978,12 @@ TEST_WITH(variants_are_interleaved, set_up, tear_down) {
   }
 }
 
-TEST_WITH(an_option_can_be_varied_if_all_systems_have_it, set_up, tear_down) {
-  struct world *w = *state;
-  scenario(w, "a", LOAD "local@none = safe\nredis-token@redis = safe\n");
+TEST(an_option_can_be_varied_if_all_systems_have_it) {
+  scenario("a", LOAD "local@none = safe\nredis-token@redis = safe\n");
   SETTINGS(w, "redis-token.fence=no,yes");
   w->request.systems = "redis-token";
-  make(w);
-  assert_names(w, "a~fence=no a~fence=yes");
+  make();
+  assert_names("a~fence=no a~fence=yes");
   assert_string_equal(w->plan.scenarios[1].varied, "redis-token.fence=yes");
   const struct lb_option *option = w->plan.cells[0].protocol->options;
   size_t at = 0;
@@ -1094,39 +992,36 @@ TEST_WITH(an_option_can_be_varied_if_all_systems_have_it, set_up, tear_down) {
   assert_true(w->plan.cells[1].options[at].b);
   w->request.systems = "redis-token,local";
   assert_refused(
-      w,
       "-s redis-token.fence=no: a run that varies an option is of its protocol alone (-b redis-token), this one has local@none");
 }
 
-TEST_WITH(the_last_setting_of_a_key_counts, set_up, tear_down) {
-  struct world *w = *state;
-  scenario(w, "a", LOAD "local@none = safe\n");
+TEST(the_last_setting_of_a_key_counts) {
+  scenario("a", LOAD "local@none = safe\n");
   SETTINGS(w, "hold_ms=1,2", "hold_ms=3");
-  make(w);
-  assert_names(w, "a");
+  make();
+  assert_names("a");
   assert_true(w->plan.scenarios[0].hold_ms > 2.9);
   const char *const other[] = {"hold_ms=3", "hold_ms=1,2"};
   w->request.settings = other;
-  make(w);
-  assert_names(w, "a~hold_ms=1 a~hold_ms=2");
+  make();
+  assert_names("a~hold_ms=1 a~hold_ms=2");
 }
 
-TEST_WITH(a_suite_may_vary_a_scenario_and_the_user_may_take_it_back, set_up, tear_down) {
-  struct world *w = *state;
-  scenario(w, "a", LOAD "local@none = safe\n");
-  scenario(w, "b", LOAD "local@none = safe\n");
+TEST(a_suite_may_vary_a_scenario_and_the_user_may_take_it_back) {
+  scenario("a", LOAD "local@none = safe\n");
+  scenario("b", LOAD "local@none = safe\n");
   const char *const own[] = {"hold_ms=0,10 think_ms=5", NULL};
   w->request.own_settings = own;
-  make(w);
-  assert_names(w, "a~hold_ms=0 a~hold_ms=10 b");
+  make();
+  assert_names("a~hold_ms=0 a~hold_ms=10 b");
   assert_true(w->plan.scenarios[1].think_ms > 4.9 && w->plan.scenarios[1].hold_ms > 9.9);
   SETTINGS(w, "hold_ms=3");
-  make(w);
-  assert_names(w, "a b");
+  make();
+  assert_names("a b");
   assert_true(w->plan.scenarios[0].hold_ms > 2.9 && w->plan.scenarios[1].hold_ms > 2.9);
 }
 
-TEST_WITH(lists_that_make_no_sense_are_refused, set_up, tear_down) {
+TEST(lists_that_make_no_sense_are_refused) {
   static const struct {
     const char *setting, *message;
   } bad[] = {
@@ -1139,51 +1034,47 @@ TEST_WITH(lists_that_make_no_sense_are_refused, set_up, tear_down) {
       {"trials=1,2", "-s: trials = 1,2: expected a whole number from 1 to 10000"},
       {"every_ms=100,200", "-s every_ms: no scenario of this run has such a key"},
   };
-  struct world *w = *state;
-  scenario(w, "a", LOAD "local@none = safe\n");
+  scenario("a", LOAD "local@none = safe\n");
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     w->request.settings = &bad[i].setting, w->request.setting_count = 1;
-    assert_refused(w, bad[i].message);
+    assert_refused(bad[i].message);
   }
 }
 
-TEST_WITH(too_many_variants_are_refused, set_up, tear_down) {
-  struct world *w = *state;
-  scenario(w, "a", LOAD "local@none = safe\n");
+TEST(too_many_variants_are_refused) {
+  scenario("a", LOAD "local@none = safe\n");
   SETTINGS(w, "hold_ms=0,1,2,3,4", "think_ms=0,1,2,3,4", "wait_ms=1,2,3");
   char message[300];
   snprintf(message, sizeof message, "-s: 75 variants of %s, expected at most 64", w->path[0]);
-  assert_refused(w, message);
+  assert_refused(message);
 }
 
-TEST_WITH(settings_of_the_user_come_after_those_of_the_suite, set_up, tear_down) {
-  struct world *w = *state;
+TEST(settings_of_the_user_come_after_those_of_the_suite) {
   static const char *const own[] = {"trials=3 ttl_ms=700", NULL};
   SETTINGS(w, "ttl_ms=900");
-  scenario(w, "a", STEPS "local@none = safe\n");
-  scenario(w, "b", STEPS "local@none = safe\n");
+  scenario("a", STEPS "local@none = safe\n");
+  scenario("b", STEPS "local@none = safe\n");
   w->request.own_settings = own;
-  make(w);
+  make();
   assert_int_equal(w->plan.scenarios[0].trials, 3);
   assert_int_equal(w->plan.scenarios[1].trials, 2);
   assert_int_equal(w->plan.scenarios[0].ttl_ms, 900);
   w->request.trials = 1;
-  make(w);
+  make();
   assert_int_equal(w->plan.job_count, 2);
 }
 
-TEST_WITH(settings_of_a_suite_that_do_not_fit_are_refused, set_up, tear_down) {
-  struct world *w = *state;
+TEST(settings_of_a_suite_that_do_not_fit_are_refused) {
   const char *own[] = {NULL, "trials=3 duration_s=2"};
-  scenario(w, "a", LOAD "local@none = safe\n");
-  scenario(w, "b", STEPS "local@none = safe\n");
+  scenario("a", LOAD "local@none = safe\n");
+  scenario("b", STEPS "local@none = safe\n");
   w->request.own_settings = own;
-  assert_refused(w, "-s: duration_s = 2: b has a timeline, and a timeline has no duration_s");
+  assert_refused("-s: duration_s = 2: b has a timeline, and a timeline has no duration_s");
   own[1] = "trials=none";
   assert_int_equal(lb_plan_make(&w->request, &w->plan, &w->err), -EINVAL);
   assert_non_null(strstr(w->err.text, "trials = none"));
   own[1] = "trials=3 alone";
-  assert_refused(w, "b: 'alone': expected key=value");
+  assert_refused("b: 'alone': expected key=value");
   own[1] = "trils=3 trials=4"; /* the first one counts */
   assert_int_equal(lb_plan_make(&w->request, &w->plan, &w->err), -EINVAL);
   assert_non_null(strstr(w->err.text, "'trils', did you mean 'trials'?"));
@@ -1191,20 +1082,14 @@ TEST_WITH(settings_of_a_suite_that_do_not_fit_are_refused, set_up, tear_down) {
 
 /* ---- options of protocols ---------------------------------------------------------------------------------------- */
 
-TEST_WITH(options_have_their_defaults, set_up, tear_down) {
-  struct world *w = *state;
-  scenario(w, "a", LOAD "broken@none = violated\npg-row@pg = safe\nlocal@none = safe\n");
-  make(w);
-  assert_true(w->plan.cells[0].options[0].f == 0.05);
-  assert_int_equal(w->plan.cells[1].options[0].i, 100);
-  assert_non_null(w->plan.cells[2].options);
-}
+STATES(options_have_their_defaults, scenario("a", LOAD "broken@none = violated\npg-row@pg = safe\nlocal@none = safe\n"),
+       make(), assert_true(w->plan.cells[0].options[0].f == 0.05), assert_int_equal(w->plan.cells[1].options[0].i, 100),
+       assert_non_null(w->plan.cells[2].options));
 
-TEST_WITH(an_option_is_set_for_its_protocol_only_and_the_last_one_counts, set_up, tear_down) {
-  struct world *w = *state;
+TEST(an_option_is_set_for_its_protocol_only_and_the_last_one_counts) {
   SETTINGS(w, "broken.rate=0.9", "pg-row.lock_wait_ms=250", "broken.rate=0.5");
-  scenario(w, "a", LOAD "broken@none = violated\npg-row@pg = safe\nredlock@redis-x5 = safe\n");
-  make(w);
+  scenario("a", LOAD "broken@none = violated\npg-row@pg = safe\nredlock@redis-x5 = safe\n");
+  make();
   assert_true(w->plan.cells[0].options[0].f == 0.5);
   assert_int_equal(w->plan.cells[1].options[0].i, 250);
   assert_int_equal(w->plan.cells[2].options[0].i, 50);
@@ -1212,33 +1097,30 @@ TEST_WITH(an_option_is_set_for_its_protocol_only_and_the_last_one_counts, set_up
 }
 
 /* Each for its own scenario. */
-TEST_WITH(an_option_of_the_scenario_counts_unless_the_user_sets_it, set_up, tear_down) {
-  struct world *w = *state;
+TEST(an_option_of_the_scenario_counts_unless_the_user_sets_it) {
   scenario(
-      w, "a",
-      HEAD
+      "a", HEAD
       "[workload]\nclients = 1\noption = broken.rate=0.9\noption = pg-row.lock_wait_ms=250\n[expect]\nbroken@none = violated\npg-row@pg = safe\n");
-  scenario(w, "b", LOAD "broken@none = violated\n");
-  make(w);
+  scenario("b", LOAD "broken@none = violated\n");
+  make();
   assert_true(w->plan.cells[0].options[0].f == 0.9);
   assert_int_equal(w->plan.cells[1].options[0].i, 250);
   assert_true(w->plan.cells[2].options[0].f == 0.05);
   SETTINGS(w, "broken.rate=0.5");
-  make(w);
+  make();
   assert_true(w->plan.cells[0].options[0].f == 0.5);
   assert_int_equal(w->plan.cells[1].options[0].i, 250);
 }
 
-TEST_WITH(a_wrong_option_of_a_scenario_is_refused_with_its_file, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_wrong_option_of_a_scenario_is_refused_with_its_file) {
   char message[300];
-  scenario(w, "a", HEAD "[workload]\nclients = 1\noption = broken.rat=0.9\n[expect]\nlocal@none = safe\n");
+  scenario("a", HEAD "[workload]\nclients = 1\noption = broken.rat=0.9\n[expect]\nlocal@none = safe\n");
   snprintf(message, sizeof message, "%s: option = broken.rat: broken has no option 'rat', did you mean 'rate'?",
            w->path[0]);
-  assert_refused(w, message);
+  assert_refused(message);
 }
 
-TEST_WITH(yes_and_no_are_the_values_of_a_switch, set_up, tear_down) {
+TEST(yes_and_no_are_the_values_of_a_switch) {
   static const struct lb_option options[] = {{"a", LB_OPT_BOOL, 1, 0, 1, "a"},
                                              {"b", LB_OPT_BOOL, 0, 0, 1, "b"},
                                              {"c", LB_OPT_BOOL, 1, 0, 1, "c"},
@@ -1253,7 +1135,7 @@ TEST_WITH(yes_and_no_are_the_values_of_a_switch, set_up, tear_down) {
   free(values);
 }
 
-TEST_WITH(a_choice_is_the_index_of_its_word_and_a_text_is_as_it_stands, set_up, tear_down) {
+TEST(a_choice_is_the_index_of_its_word_and_a_text_is_as_it_stands) {
   static const char *const words[] = {"one", "two", "three", NULL};
   static const struct lb_option options[] = {
       {.name = "a", .type = LB_OPT_CHOICE, .def = 1, .words = words, .help = "a"},
@@ -1278,15 +1160,13 @@ static bool fence_option(const struct lb_cell *cell) {
   return cell->options[i].b;
 }
 
-TEST_WITH(the_guard_fence_switches_on_the_option_of_that_name, set_up, tear_down) {
-  struct world *w = *state;
+TEST(the_guard_fence_switches_on_the_option_of_that_name) {
   SETTINGS(w, "redis-token.fence=no");
   w->request.only_guards = 0, w->request.systems = "redis-token@redis,broken";
-  scenario(w, "a",
-           STEPS
+  scenario("a", STEPS
            "local@none = safe\n[expect deadline]\n* = safe\n[expect recheck]\n* = safe\n[expect fence]\n* = safe\n");
   for (w->request.setting_count = 0; w->request.setting_count <= 1; w->request.setting_count++) {
-    make(w);
+    make();
     assert_int_equal(w->plan.cell_count, 8);
     for (size_t i = 0; i < 8; i += 2)
       assert_int_equal(fence_option(&w->plan.cells[i]), w->plan.cells[i].guard == LB_GUARD_FENCE);
@@ -1294,17 +1174,15 @@ TEST_WITH(the_guard_fence_switches_on_the_option_of_that_name, set_up, tear_down
   }
 }
 
-TEST_WITH(the_option_fence_can_be_had_without_the_guard, set_up, tear_down) {
-  struct world *w = *state;
+TEST(the_option_fence_can_be_had_without_the_guard) {
   SETTINGS(w, "redis-token.fence=yes");
   w->request.systems = "redis-token@redis";
-  scenario(w, "a", STEPS "local@none = safe\n");
-  make(w);
+  scenario("a", STEPS "local@none = safe\n");
+  make();
   assert_true(fence_option(&w->plan.cells[0]));
 }
 
-TEST_WITH(options_that_are_wrong_are_refused, set_up, tear_down) {
-  struct world *w = *state;
+TEST(options_that_are_wrong_are_refused) {
   static const char *const cases[][2] = {
       {"brokn.rate=1", "-s brokn.rate: unknown protocol 'brokn', did you mean 'broken'?"},
       {"qqqqqqqqq.rate=1", "-s qqqqqqqqq.rate: unknown protocol 'qqqqqqqqq'"},
@@ -1318,47 +1196,43 @@ TEST_WITH(options_that_are_wrong_are_refused, set_up, tear_down) {
       {"pg-row.lock_wait_ms=1.5", "-s pg-row.lock_wait_ms=1.5: expected a whole number from 1 to 60000"},
       {"pg-row.lock_wait_ms=0", "-s pg-row.lock_wait_ms=0: expected a whole number from 1 to 60000"},
   };
-  scenario(w, "a", LOAD "local@none = safe\n");
+  scenario("a", LOAD "local@none = safe\n");
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     SETTINGS(w, cases[i][0]);
-    assert_refused(w, cases[i][1]);
+    assert_refused(cases[i][1]);
   }
 }
 
-TEST_WITH(the_ends_of_a_range_belong_to_it, set_up, tear_down) {
-  struct world *w = *state;
+TEST(the_ends_of_a_range_belong_to_it) {
   SETTINGS(w, "broken.rate=1", "pg-row.lock_wait_ms=60000");
-  scenario(w, "a", LOAD "local@none = safe\nbroken@none = violated\npg-row@pg = safe\n");
-  make(w);
+  scenario("a", LOAD "local@none = safe\nbroken@none = violated\npg-row@pg = safe\n");
+  make();
 }
 
-TEST_WITH(a_setting_that_nobody_reads_is_refused, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_setting_that_nobody_reads_is_refused) {
   SETTINGS(w, "broken.rate=1");
-  scenario(w, "a", LOAD "local@none = safe\n");
-  assert_refused(w, "-s broken.rate=1: no system of this run is of protocol broken");
+  scenario("a", LOAD "local@none = safe\n");
+  assert_refused("-s broken.rate=1: no system of this run is of protocol broken");
   w->request.systems = "local,broken";
-  make(w);
+  make();
 }
 
 /* ---- scenarios --------------------------------------------------------------------------------------------------- */
 
 /* Their cells and files would have the same names. */
-TEST_WITH(a_scenario_that_is_named_twice_is_refused, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_scenario_that_is_named_twice_is_refused) {
   char message[400];
-  scenario(w, "a", LOAD "local@none = safe\n");
-  scenario(w, "b", LOAD "local@none = safe\n");
-  scenario(w, "a", LOAD "null@none = safe\n");
+  scenario("a", LOAD "local@none = safe\n");
+  scenario("b", LOAD "local@none = safe\n");
+  scenario("a", LOAD "null@none = safe\n");
   snprintf(message, sizeof message, "scenario 'a' is named twice (%s and %s): expected each once", w->path[0],
            w->path[2]);
-  assert_refused(w, message);
+  assert_refused(message);
 }
 
-TEST_WITH(a_scenario_that_cannot_be_read_is_refused, set_up, tear_down) {
-  struct world *w = *state;
-  scenario(w, "a", LOAD "local@none = safe\n");
-  scenario(w, "b", "nonsense\n");
+TEST(a_scenario_that_cannot_be_read_is_refused) {
+  scenario("a", LOAD "local@none = safe\n");
+  scenario("b", "nonsense\n");
   assert_int_equal(lb_plan_make(&w->request, &w->plan, &w->err), -EINVAL);
   assert_non_null(strstr(w->err.text, w->path[1]));
   assert_int_equal(unlink(w->path[1]), 0);

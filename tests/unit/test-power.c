@@ -38,6 +38,7 @@ static int gone(void **state) {
   lb_remove_tree(scratch);
   return 0;
 }
+EACH(fresh, gone);
 
 /* Lets it write, to its end. */
 static void writes(const char *const argv[]) {
@@ -65,41 +66,21 @@ static void cut(uint64_t written, uint64_t lost) {
   assert_int_equal(loss.lost, lost);
 }
 
-TEST_WITH(what_was_not_synced_is_gone, fresh, gone) {
-  WRITES("append", "kept", "sync", "append", "gone", "append", "too");
-  data_is("keptgonetoo");
-  cut(11, 7);
-  data_is("kept");
-}
+STATES(what_was_not_synced_is_gone, WRITES("append", "kept", "sync", "append", "gone", "append", "too"),
+       data_is("keptgonetoo"), cut(11, 7), data_is("kept"));
+STATES(what_was_synced_is_all_there, WRITES("append", "kept", "put", "1", "EP", "sync"), cut(6, 0), data_is("kEPt"));
+STATES(what_was_overwritten_is_there_again, WRITES("append", "abcdef", "sync", "put", "1", "XY", "put", "2", "Z12345"),
+       data_is("aXZ12345"), cut(14, 8), data_is("abcdef"));
+STATES(a_server_that_came_back_can_lose_its_power_again, WRITES("append", "one", "sync", "append", "two"), cut(6, 3),
+       WRITES("append", "three", "sync", "append", "four"), cut(9, 4), data_is("onethree"));
 
-TEST_WITH(what_was_synced_is_all_there, fresh, gone) {
-  WRITES("append", "kept", "put", "1", "EP", "sync");
-  cut(6, 0);
-  data_is("kEPt");
-}
-
-TEST_WITH(what_was_overwritten_is_there_again, fresh, gone) {
-  WRITES("append", "abcdef", "sync", "put", "1", "XY", "put", "2", "Z12345");
-  data_is("aXZ12345");
-  cut(14, 8);
-  data_is("abcdef");
-}
-
-TEST_WITH(a_server_that_came_back_can_lose_its_power_again, fresh, gone) {
-  WRITES("append", "one", "sync", "append", "two");
-  cut(6, 3);
-  WRITES("append", "three", "sync", "append", "four");
-  cut(9, 4);
-  data_is("onethree");
-}
-
-TEST_WITH(what_nobody_has_seen_is_not_believed, fresh, gone) {
+TEST(what_nobody_has_seen_is_not_believed) {
   struct lb_power_loss loss;
   assert_int_equal(lb_power_cut(&cluster, 0, &loss), -ENODATA);
   assert_string_equal(cluster.err, "disk-1: nobody has seen what it writes");
 }
 
-TEST_WITH(a_file_that_lacks_what_was_synced_is_no_disk, fresh, gone) {
+TEST(a_file_that_lacks_what_was_synced_is_no_disk) {
   char path[300];
   struct lb_power_loss loss;
   WRITES("append", "kept", "sync", "append", "gone");
@@ -115,7 +96,7 @@ static void synced_is(int wanted) {
   assert_int_equal(r, wanted);
 }
 
-TEST_WITH(a_server_has_synced_when_nothing_came_behind_its_last_sync, fresh, gone) {
+TEST(a_server_has_synced_when_nothing_came_behind_its_last_sync) {
   char path[300];
   WRITES("append", "one");
   synced_is(0);
@@ -132,7 +113,7 @@ TEST_WITH(a_server_has_synced_when_nothing_came_behind_its_last_sync, fresh, gon
 }
 
 /* Until its moment is there a write may still be under way, and until its size is there an entry cannot be read. */
-TEST_WITH(what_is_not_in_the_journal_yet_is_not_synced, fresh, gone) {
+TEST(what_is_not_in_the_journal_yet_is_not_synced) {
   WRITES("append", "one", "sync");
   int fd = open(server->journal, O_RDWR | O_CLOEXEC);
   struct lb_journal *journal = mmap(NULL, LB_JOURNAL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -151,16 +132,13 @@ TEST_WITH(what_is_not_in_the_journal_yet_is_not_synced, fresh, gone) {
   close(fd);
 }
 
-TEST_WITH(of_whom_nobody_has_seen_what_it_writes_it_is_not_said, fresh, gone) {
-  assert_int_equal(lb_power_is_synced(&cluster, 0), -ENODATA);
-  assert_string_equal(cluster.err, "disk-1: nobody has seen what it writes");
-}
+STATES(of_whom_nobody_has_seen_what_it_writes_it_is_not_said,
+       assert_int_equal(lb_power_is_synced(&cluster, 0), -ENODATA),
+       assert_string_equal(cluster.err, "disk-1: nobody has seen what it writes"));
 
 /* Or the disk of whoever runs the tool would be full. */
-TEST_WITH(a_folder_that_is_no_disk_of_its_own_is_not_filled, fresh, gone) {
-  assert_int_equal(lb_room_fill(&cluster, 0), -EPERM);
-  assert_non_null(strstr(cluster.err, "it has no disk of its own"));
-}
+STATES(a_folder_that_is_no_disk_of_its_own_is_not_filled, assert_int_equal(lb_room_fill(&cluster, 0), -EPERM),
+       assert_non_null(strstr(cluster.err, "it has no disk of its own")));
 
 static int before_all(void **state) {
   (void)state;

@@ -96,11 +96,11 @@ TEST(a_server_left_or_did_not) {
   assert_string_equal(why.text, "the premise \"server of client 1 left\" was not observed");
 }
 
-TEST(a_client_that_talks_to_nobody_is_no_observation_either_way) {
-  NOT("premise = server of client 1 is primary\n", SERVER "}\n", "server of client 1 is primary\" was not observed");
-  NOT("premise = server of client 1 is not primary\n", SERVER "}\n",
-      "server of client 1 is not primary\" was not observed");
-}
+STATES(a_client_that_talks_to_nobody_is_no_observation_either_way,
+       NOT("premise = server of client 1 is primary\n", SERVER "}\n",
+           "server of client 1 is primary\" was not observed"),
+       NOT("premise = server of client 1 is not primary\n", SERVER "}\n",
+           "server of client 1 is not primary\" was not observed"));
 
 /* The server of a grant has no step. */
 TEST(who_answered_a_grant_is_no_observation) {
@@ -180,7 +180,5 @@ TEST(what_a_safe_trial_has_to_show_is_asked_of_it_alone) {
   of_safe = false;
 }
 
-TEST(the_first_that_is_missing_is_named) {
-  NOT("premise = client 1 holds\npremise = key present on current primary\n", HELD HELD_AGAIN,
-      "key present on current primary\" was not observed");
-}
+STATES(the_first_that_is_missing_is_named, NOT("premise = client 1 holds\npremise = key present on current primary\n",
+                                               HELD HELD_AGAIN, "key present on current primary\" was not observed"));

@@ -11,11 +11,8 @@ static void becomes(const char *text, const char *expected) {
   assert_string_equal(buf, expected);
 }
 
-TEST(text_stays) {
-  becomes("", "");
-  becomes("control.local@none: 'a b'", "control.local@none: 'a b'");
-  becomes("Z\xc3\xbcrich \xe2\x82\xac \xf0\x9f\x94\x92", "Z\xc3\xbcrich \xe2\x82\xac \xf0\x9f\x94\x92");
-}
+STATES(text_stays, becomes("", ""), becomes("control.local@none: 'a b'", "control.local@none: 'a b'"),
+       becomes("Z\xc3\xbcrich \xe2\x82\xac \xf0\x9f\x94\x92", "Z\xc3\xbcrich \xe2\x82\xac \xf0\x9f\x94\x92"));
 
 TEST(control_characters_are_written_out) {
   becomes("a\033[2Jb\n\t\r\177", "a\\x1b[2Jb\\n\\t\\x0d\\x7f");

@@ -2,27 +2,17 @@
  *
  * Server processes: what the program finds when it starts, and that nothing of it is left when it ends.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "skip.h"
-#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "test.h"
 #include "base/clock.h"
 #include "network/proc.h"
+#include "skip.h"
 
 #define WAIT_NS (UINT64_C(5) * 1000000000)
 
@@ -31,9 +21,10 @@ struct world {
   char dir[64], log[80];
   struct lb_proc proc;
 };
+static struct world *w;
 
 static int set_up(void **state) {
-  struct world *w = calloc(1, sizeof *w);
+  w = calloc(1, sizeof *w);
   snprintf(w->dir, sizeof w->dir, "/tmp/test-proc-XXXXXX");
   if (!w || !mkdtemp(w->dir)) return -1;
   snprintf(w->log, sizeof w->log, "%s/log", w->dir);
@@ -43,16 +34,17 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-  struct world *w = *state;
+  (void)state;
   char command[100];
   lb_proc_kill(&w->proc);
   snprintf(command, sizeof command, "rm -rf %s", w->dir);
   free(w);
   return system(command);
 }
+EACH(set_up, tear_down);
 
 /* The log so far. */
-static const char *output(const struct world *w) {
+static const char *output(void) {
   static char text[4096];
   FILE *in = fopen(w->log, "r");
   size_t n = in ? fread(text, 1, sizeof text - 1, in) : 0;
@@ -63,15 +55,15 @@ static const char *output(const struct world *w) {
 
 #define ARGV(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-static int run_with(struct world *w, const char *script, const char *const env[]) {
+static int run_with(const char *script, const char *const env[]) {
   return lb_proc_run(
       &(struct lb_proc_plan){.argv = ARGV("sh", "-c", script), .dir = w->dir, .log = w->log, .env_extra = env}, 5000,
       &w->err);
 }
 
-static int run(struct world *w, const char *script) { return run_with(w, script, NULL); }
+static int run(const char *script) { return run_with(script, NULL); }
 
-static void start(struct world *w, const char *script) {
+static void start(const char *script) {
   int r = lb_proc_start(
       &w->proc, &(struct lb_proc_plan){.argv = ARGV("sh", "-c", script), .dir = w->dir, .log = w->log}, &w->err);
   if (r != 0) fail_msg("%s", w->err.text);
@@ -102,16 +94,15 @@ static bool await_state(pid_t pid, const char *states) {
 }
 
 /* The first number the program prints. */
-static pid_t printed_pid(const struct world *w) {
+static pid_t printed_pid(void) {
   uint64_t deadline = lb_clock_ns() + WAIT_NS;
-  while (!strchr(output(w), '\n') && lb_clock_ns() < deadline) lb_clock_sleep_until(lb_clock_ns() + 1000000);
-  return (pid_t)atoi(output(w));
+  while (!strchr(output(), '\n') && lb_clock_ns() < deadline) lb_clock_sleep_until(lb_clock_ns() + 1000000);
+  return (pid_t)atoi(output());
 }
 
 /* ---- starting --------------------------------------------------------------------------------------------- */
 
-static void test_missing_program(void **state) {
-  struct world *w = *state;
+TEST(a_missing_program_comes_back_as_enoent) {
   assert_int_equal(lb_proc_start(&w->proc,
                                  &(struct lb_proc_plan){.argv = ARGV("no-such-program"), .dir = w->dir, .log = w->log},
                                  &w->err),
@@ -120,8 +111,7 @@ static void test_missing_program(void **state) {
   assert_int_equal(w->proc.pid, 0);
 }
 
-static void test_failure_in_child(void **state) {
-  struct world *w = *state;
+TEST(a_failure_before_exec_comes_back_with_its_errno_and_place) {
   assert_int_equal(lb_proc_start(&w->proc,
                                  &(struct lb_proc_plan){.argv = ARGV("true"), .dir = "/no/such/folder", .log = w->log},
                                  &w->err),
@@ -130,8 +120,7 @@ static void test_failure_in_child(void **state) {
   assert_int_equal(w->proc.pid, 0);
 }
 
-static void test_exec_failure(void **state) {
-  struct world *w = *state;
+TEST(a_failing_exec_comes_back_with_its_errno) {
   char path[100];
   snprintf(path, sizeof path, "%s/not-a-program", w->dir);
   FILE *out = fopen(path, "w");
@@ -146,8 +135,7 @@ static void test_exec_failure(void **state) {
       -ENOEXEC);
 }
 
-static void test_name_folder_environment(void **state) {
-  struct world *w = *state;
+TEST(name_folder_environment_and_log_are_as_asked) {
   setenv("LB_TEST", "old", 1);
   assert_int_equal(
       lb_proc_run(&(struct lb_proc_plan){.argv = ARGV("sh", "-c", "echo first"), .dir = w->dir, .log = w->log}, 5000,
@@ -163,13 +151,12 @@ static void test_name_folder_environment(void **state) {
               .env_extra = ARGV("LB_TEST=new")},
           5000, &w->err),
       0);
-  assert_non_null(strstr(output(w), "first\nother -c "));
-  assert_non_null(strstr(output(w), w->dir));
-  assert_non_null(strstr(output(w), "\nnew\n1\n"));
+  assert_non_null(strstr(output(), "first\nother -c "));
+  assert_non_null(strstr(output(), w->dir));
+  assert_non_null(strstr(output(), "\nnew\n1\n"));
 }
 
-static void test_clean_descriptors_and_signals(void **state) {
-  struct world *w = *state;
+TEST(descriptors_and_signal_settings_are_not_inherited) {
   sigset_t all, old;
   char script[64];
   int fd = open("/dev/null", O_RDONLY); /* without CLOEXEC */
@@ -179,18 +166,17 @@ static void test_clean_descriptors_and_signals(void **state) {
   signal(SIGPIPE, SIG_IGN);
   int r = lb_proc_run(&(struct lb_proc_plan){.argv = ARGV("cat", "/proc/self/status"), .dir = w->dir, .log = w->log},
                       5000, &w->err);
-  int r2 = run(w, script);
+  int r2 = run(script);
   signal(SIGPIPE, SIG_DFL);
   sigprocmask(SIG_SETMASK, &old, NULL);
   close(fd);
   assert_int_equal(r, 0);
   assert_int_equal(r2, 0);
-  assert_non_null(strstr(output(w), "SigBlk:\t0000000000000000"));
-  assert_non_null(strstr(output(w), "SigIgn:\t0000000000000000"));
+  assert_non_null(strstr(output(), "SigBlk:\t0000000000000000"));
+  assert_non_null(strstr(output(), "SigIgn:\t0000000000000000"));
 }
 
-static void test_network_namespace(void **state) {
-  struct world *w = *state;
+TEST(the_program_runs_in_its_host_s_network_namespace) {
   char here[64] = "", line[80];
   struct lb_host host = {.name = "elsewhere", .netns = -1};
   pid_t pid = fork();
@@ -215,28 +201,26 @@ static void test_network_namespace(void **state) {
   kill(pid, SIGKILL);
   waitpid(pid, NULL, 0);
   assert_int_equal(r, 0);
-  assert_null(strstr(output(w), here));
-  assert_non_null(strstr(output(w), "net:["));
+  assert_null(strstr(output(), here));
+  assert_non_null(strstr(output(), "net:["));
 }
 
 /* False without root, and in a user namespace that knows no other user. */
-static bool can_become_nobody(const struct world *w) {
+static bool can_become_nobody(void) {
   return geteuid() == 0 && chown(w->dir, 65534, 65534) == 0 && chown(w->dir, 0, 0) == 0;
 }
 
 /* ---- users ------------------------------------------------------------------------------------------------ */
 
-static void test_never_root_on_shared_loopback(void **state) {
-  struct world *w = *state;
-  if (!can_become_nobody(w)) SKIP("only root becomes nobody");
-  assert_int_equal(run(w, "id -u; id -G; echo $(grep CapEff /proc/$$/status); touch made"), 0);
-  assert_string_equal(output(w), "65534\n65534\nCapEff: 0000000000000000\n");
+TEST(outside_a_sandbox_root_starts_everything_as_nobody) {
+  if (!can_become_nobody()) SKIP("only root becomes nobody");
+  assert_int_equal(run("id -u; id -G; echo $(grep CapEff /proc/$$/status); touch made"), 0);
+  assert_string_equal(output(), "65534\n65534\nCapEff: 0000000000000000\n");
 }
 
-static void test_unreachable_folder(void **state) {
-  struct world *w = *state;
+TEST(a_folder_that_nobody_cannot_reach_is_refused_with_the_reason) {
   char below[100];
-  if (!can_become_nobody(w)) SKIP("only root becomes nobody");
+  if (!can_become_nobody()) SKIP("only root becomes nobody");
   snprintf(below, sizeof below, "%s/below", w->dir);
   assert_int_equal(mkdir(below, 0755), 0);
   assert_int_equal(chmod(w->dir, 0700), 0);
@@ -245,16 +229,14 @@ static void test_unreachable_folder(void **state) {
   assert_non_null(strstr(w->err.text, "65534"));
 }
 
-static void test_sandboxed_root_stays(void **state) {
-  struct world *w = *state;
+TEST(inside_a_sandbox_root_stays_root) {
   if (geteuid() != 0) SKIP("needs root");
   lb_proc_sandboxed = true;
-  assert_int_equal(run(w, "id -u"), 0);
-  assert_string_equal(output(w), "0\n");
+  assert_int_equal(run("id -u"), 0);
+  assert_string_equal(output(), "0\n");
 }
 
-static void test_sandboxed_unprivileged(void **state) {
-  struct world *w = *state;
+TEST(inside_a_sandbox_unprivileged_shows_uid_65534_and_keeps_files_ours) {
   struct stat st;
   char made[100];
   if (geteuid() != 0) SKIP("needs root");
@@ -269,7 +251,7 @@ static void test_sandboxed_unprivileged(void **state) {
   if (r == -EPERM || r == -ENOSPC) SKIP("user namespaces are forbidden here");
   if (UNDER_TSAN && r == -EINVAL) SKIP("no user namespace for a process with threads");
   assert_int_equal(r, 0);
-  assert_string_equal(output(w), "65534\n65534\nCapEff: 0000000000000000\n65534\n");
+  assert_string_equal(output(), "65534\n65534\nCapEff: 0000000000000000\n65534\n");
   snprintf(made, sizeof made, "%s/made", w->dir);
   assert_int_equal(stat(made, &st), 0);
   assert_int_equal(st.st_uid, geteuid());
@@ -277,25 +259,20 @@ static void test_sandboxed_unprivileged(void **state) {
 
 /* ---- running and ending ------------------------------------------------------------------------------------- */
 
-static void test_exit_status(void **state) {
-  struct world *w = *state;
-  assert_int_equal(run(w, "exit 7"), 7);
-  assert_int_equal(run(w, "kill -TERM $$"), 128 + SIGTERM);
-}
+STATES(run_returns_the_exit_status_or_signal, assert_int_equal(run("exit 7"), 7),
+       assert_int_equal(run("kill -TERM $$"), 128 + SIGTERM));
 
-static void test_run_timeout(void **state) {
-  struct world *w = *state;
+TEST(run_kills_what_does_not_end_in_time) {
   assert_int_equal(
       lb_proc_run(
           &(struct lb_proc_plan){.argv = ARGV("sh", "-c", "echo $$; exec sleep 1000"), .dir = w->dir, .log = w->log},
           100, &w->err),
       -ETIMEDOUT);
-  assert_true(is_gone(printed_pid(w)));
+  assert_true(is_gone(printed_pid()));
 }
 
-static void test_kill_once(void **state) {
-  struct world *w = *state;
-  start(w, "exec sleep 1000");
+TEST(kill_ends_it_once_and_leaves_no_zombie) {
+  start("exec sleep 1000");
   pid_t pid = w->proc.pid;
   assert_true(lb_proc_alive(&w->proc));
   assert_int_equal(lb_proc_kill(&w->proc), 0);
@@ -305,48 +282,36 @@ static void test_kill_once(void **state) {
   assert_int_equal(lb_proc_signal(&w->proc, SIGTERM), -ESRCH);
 }
 
-static void test_ended_by_itself(void **state) {
-  struct world *w = *state;
-  start(w, "exit 0");
-  assert_true(await_state(w->proc.pid, "Z-"));
-  assert_int_equal(lb_proc_kill(&w->proc), -ESRCH);
-}
-
-static void test_kill_stopped(void **state) {
-  struct world *w = *state;
-  start(w, "exec sleep 1000");
-  assert_int_equal(lb_proc_signal(&w->proc, SIGSTOP), 0);
-  assert_int_equal(state_of(w->proc.pid), 'T');
-  assert_true(lb_proc_alive(&w->proc));
-  assert_int_equal(lb_proc_kill(&w->proc), 0);
-}
+STATES(killing_what_ended_by_itself_says_esrch, start("exit 0"), assert_true(await_state(w->proc.pid, "Z-")),
+       assert_int_equal(lb_proc_kill(&w->proc), -ESRCH));
+STATES(a_stopped_program_can_be_killed, start("exec sleep 1000"),
+       assert_int_equal(lb_proc_signal(&w->proc, SIGSTOP), 0), assert_int_equal(state_of(w->proc.pid), 'T'),
+       assert_true(lb_proc_alive(&w->proc)), assert_int_equal(lb_proc_kill(&w->proc), 0));
 
 /* Like a PostgreSQL session process: a child in a session of its own. */
-static pid_t start_with_deserter(struct world *w) {
-  start(w, "setsid sh -c 'echo $$; exec sleep 1000' & wait");
-  pid_t deserter = printed_pid(w);
+static pid_t start_with_deserter(void) {
+  start("setsid sh -c 'echo $$; exec sleep 1000' & wait");
+  pid_t deserter = printed_pid();
   assert_true(deserter > 0);
   assert_true(getpgid(deserter) != w->proc.pid);
   return deserter;
 }
 
-static void test_kill_reaches_deserter(void **state) {
-  struct world *w = *state;
-  pid_t deserter = start_with_deserter(w);
+TEST(kill_reaches_a_child_that_left_the_group) {
+  pid_t deserter = start_with_deserter();
   assert_int_equal(lb_proc_kill(&w->proc), 0);
   assert_true(is_gone(deserter));
 }
 
-static void test_stop_reaches_deserter(void **state) {
-  struct world *w = *state;
-  pid_t deserter = start_with_deserter(w);
+TEST(stop_and_continue_reach_a_child_that_left_the_group) {
+  pid_t deserter = start_with_deserter();
   assert_int_equal(lb_proc_signal(&w->proc, SIGSTOP), 0);
   assert_int_equal(state_of(deserter), 'T'); /* at once: a pause that is announced has begun */
   assert_int_equal(lb_proc_signal(&w->proc, SIGCONT), 0);
   assert_true(await_state(deserter, "SR"));
 }
 
-static void dies_with_parent(struct world *w, bool unprivileged) {
+static void dies_with_parent(bool unprivileged) {
   pid_t parent = fork();
   if (parent == 0) {
     int r = lb_proc_start(&w->proc,
@@ -355,23 +320,19 @@ static void dies_with_parent(struct world *w, bool unprivileged) {
                                                  .log = w->log,
                                                  .unprivileged = unprivileged},
                           &w->err);
-    _exit(r == 0 && printed_pid(w) > 0 ? 0 : 77);
+    _exit(r == 0 && printed_pid() > 0 ? 0 : 77);
   }
   int status;
   waitpid(parent, &status, 0);
   if (WEXITSTATUS(status) == 77) SKIP("only root becomes another user");
-  assert_true(await_state(printed_pid(w), "Z-"));
+  assert_true(await_state(printed_pid(), "Z-"));
 }
 
-static void test_dies_with_parent(void **state) { dies_with_parent(*state, false); }
+TEST(it_dies_with_its_parent) { dies_with_parent(false); }
 
-static void test_dies_with_parent_under_another_user(void **state) {
-  lb_proc_sandboxed = true;
-  dies_with_parent(*state, true);
-}
+STATES(it_dies_with_its_parent_under_another_user, lb_proc_sandboxed = true, dies_with_parent(true));
 
-static void test_find(void **state) {
-  struct world *w = *state;
+TEST(find_looks_in_path_and_in_extra_folders) {
   char path[100];
   snprintf(path, sizeof path, "%s/lb-test-program", w->dir);
   assert_int_equal(close(open(path, O_CREAT | O_WRONLY, 0755)), 0);
@@ -382,33 +343,4 @@ static void test_find(void **state) {
   found = lb_proc_find("sh", NULL);
   assert_int_equal(found[0], '/');
   free(found);
-}
-
-#define STATEMENT(f, name)                                                                                             \
-  { name, f, set_up, tear_down, NULL }
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      STATEMENT(test_missing_program, "a missing program comes back as ENOENT"),
-      STATEMENT(test_failure_in_child, "a failure before exec comes back with its errno and place"),
-      STATEMENT(test_exec_failure, "a failing exec comes back with its errno"),
-      STATEMENT(test_name_folder_environment, "name, folder, environment and log are as asked"),
-      STATEMENT(test_clean_descriptors_and_signals, "descriptors and signal settings are not inherited"),
-      STATEMENT(test_network_namespace, "the program runs in its host's network namespace"),
-      STATEMENT(test_never_root_on_shared_loopback, "outside a sandbox root starts everything as nobody"),
-      STATEMENT(test_unreachable_folder, "a folder that nobody cannot reach is refused with the reason"),
-      STATEMENT(test_sandboxed_root_stays, "inside a sandbox root stays root"),
-      STATEMENT(test_sandboxed_unprivileged, "inside a sandbox unprivileged shows uid 65534 and keeps files ours"),
-      STATEMENT(test_exit_status, "run returns the exit status or 128 + signal"),
-      STATEMENT(test_run_timeout, "run kills what does not end in time"),
-      STATEMENT(test_kill_once, "kill ends it once and leaves no zombie"),
-      STATEMENT(test_ended_by_itself, "killing what ended by itself says ESRCH"),
-      STATEMENT(test_kill_stopped, "a stopped program can be killed"),
-      STATEMENT(test_kill_reaches_deserter, "kill reaches a child that left the group"),
-      STATEMENT(test_stop_reaches_deserter, "stop and continue reach a child that left the group"),
-      STATEMENT(test_dies_with_parent, "it dies with its parent"),
-      STATEMENT(test_dies_with_parent_under_another_user, "it dies with its parent under another user"),
-      STATEMENT(test_find, "find looks in PATH and in extra folders"),
-  };
-  return cmocka_run_group_tests_name("proc", tests, NULL, NULL);
 }

@@ -47,6 +47,7 @@ static int tear_down(void **state) {
   fake_stop();
   return 0;
 }
+EACH(set_up_del, tear_down);
 
 static int try(struct lb_grant *grant) { return protocol->try_acquire(session, &lock, grant, in_ms(100)); }
 static int resolve(struct lb_grant *grant) { return protocol->resolve(session, &lock, grant, in_ms(100)); }
@@ -66,13 +67,13 @@ static struct lb_grant unknown_attempt(void) {
   return grant;
 }
 
-TEST_WITH(no_key_is_an_answer, set_up_del, tear_down) {
+TEST(no_key_is_an_answer) {
   struct lb_grant grant = unknown_attempt();
   fake_answer(NO_KEY);
   assert_int_equal(resolve(&grant), LB_BUSY);
 }
 
-TEST_WITH(a_key_is_no_answer_while_it_may_be_ours, set_up_del, tear_down) {
+TEST(a_key_is_no_answer_while_it_may_be_ours) {
   struct lb_grant grant = unknown_attempt();
   fake_answer(SOME_KEY);
   assert_int_equal(resolve(&grant), LB_UNKNOWN);
@@ -81,7 +82,7 @@ TEST_WITH(a_key_is_no_answer_while_it_may_be_ours, set_up_del, tear_down) {
   assert_int_equal(resolve(&grant), LB_BUSY);
 }
 
-TEST_WITH(an_unknown_attempt_is_asked_about_and_not_repeated, set_up_del, tear_down) {
+TEST(an_unknown_attempt_is_asked_about_and_not_repeated) {
   struct lb_grant grant = unknown_attempt();
   fake_answer(SOME_KEY);
   assert_int_equal(try(&grant), LB_UNKNOWN);
@@ -89,7 +90,7 @@ TEST_WITH(an_unknown_attempt_is_asked_about_and_not_repeated, set_up_del, tear_d
   assert_int_equal(fake_heard_count(), 2);
 }
 
-TEST_WITH(an_unknown_attempt_is_not_deleted, set_up_del, tear_down) {
+TEST(an_unknown_attempt_is_not_deleted) {
   struct lb_grant grant = unknown_attempt();
   fake_answer(SOME_KEY);
   assert_int_equal(release(&grant), LB_UNKNOWN);
@@ -108,7 +109,7 @@ static struct lb_grant deleted(const char *answer) {
   return grant;
 }
 
-TEST_WITH(a_delete_without_an_answer_is_not_repeated, set_up_del, tear_down) {
+TEST(a_delete_without_an_answer_is_not_repeated) {
   struct lb_grant grant = deleted(FAKE_CLOSE);
   fake_answer(SOME_KEY);
   assert_int_equal(release(&grant), LB_UNKNOWN);
@@ -118,7 +119,7 @@ TEST_WITH(a_delete_without_an_answer_is_not_repeated, set_up_del, tear_down) {
   assert_int_equal(release(&grant), LB_OK);
 }
 
-TEST_WITH(what_is_answered_behind_the_delete_says_that_it_was_done, set_up_del, tear_down) {
+TEST(what_is_answered_behind_the_delete_says_that_it_was_done) {
   struct lb_grant grant = deleted(FAKE_SILENCE);
   fake_say(":1\r\n"); /* late, and over again by now */
   fake_answer(SOME_KEY);
@@ -126,7 +127,7 @@ TEST_WITH(what_is_answered_behind_the_delete_says_that_it_was_done, set_up_del, 
   assert_int_equal(fake_accepted(), 1);
 }
 
-TEST_WITH(over_another_connection_it_says_nothing_of_the_delete, set_up_del, tear_down) {
+TEST(over_another_connection_it_says_nothing_of_the_delete) {
   struct lb_grant grant = deleted(FAKE_SILENCE);
   fake_hang_up();
   fake_answer(SOME_KEY);
@@ -134,7 +135,7 @@ TEST_WITH(over_another_connection_it_says_nothing_of_the_delete, set_up_del, tea
   assert_int_equal(fake_accepted(), 2);
 }
 
-TEST_WITH(a_renewal_asks_nobody_whose_it_is, set_up_del, tear_down) {
+TEST(a_renewal_asks_nobody_whose_it_is) {
   struct lb_grant grant = LB_GRANT_INIT;
   fake_answer("+OK\r\n");
   assert_int_equal(try(&grant), LB_OK);

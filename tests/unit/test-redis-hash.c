@@ -53,6 +53,7 @@ static int tear_down(void **state) {
   options[0].b = false;
   return 0;
 }
+EACH(set_up, tear_down);
 
 static const struct lb_lock lock = {"k", TTL_MS};
 
@@ -86,7 +87,7 @@ static struct asked asked(size_t i) {
   return a;
 }
 
-TEST_WITH(every_grant_of_a_session_is_of_one_owner, set_up, tear_down) {
+TEST(every_grant_of_a_session_is_of_one_owner) {
   struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT;
   assert_int_equal(try(&a, GRANTED), LB_OK);
   assert_int_equal(a.valid_until, lb_lease_end(a.asked_at, TTL_MS));
@@ -95,7 +96,7 @@ TEST_WITH(every_grant_of_a_session_is_of_one_owner, set_up, tear_down) {
   assert_string_not_equal(a.token, b.token);
 }
 
-TEST_WITH(an_attempt_without_an_answer_is_sent_again_as_it_was, set_up, tear_down) {
+TEST(an_attempt_without_an_answer_is_sent_again_as_it_was) {
   struct lb_grant a = LB_GRANT_INIT;
   assert_int_equal(try(&a, FAKE_SILENCE), LB_UNKNOWN);
   struct lb_grant before = a;
@@ -106,7 +107,7 @@ TEST_WITH(an_attempt_without_an_answer_is_sent_again_as_it_was, set_up, tear_dow
   assert_int_equal(a.valid_until, lb_lease_end(before.asked_at, TTL_MS));
 }
 
-TEST_WITH(what_was_released_is_lost_without_a_question, set_up, tear_down) {
+TEST(what_was_released_is_lost_without_a_question) {
   struct lb_grant a = LB_GRANT_INIT;
   assert_int_equal(try(&a, GRANTED), LB_OK);
   struct lb_grant stale = a;
@@ -117,7 +118,7 @@ TEST_WITH(what_was_released_is_lost_without_a_question, set_up, tear_down) {
   assert_int_equal(fake_heard_count(), 2);
 }
 
-TEST_WITH(a_release_without_an_answer_is_sent_again, set_up, tear_down) {
+TEST(a_release_without_an_answer_is_sent_again) {
   struct lb_grant a = LB_GRANT_INIT;
   assert_int_equal(try(&a, GRANTED), LB_OK);
   fake_answer(FAKE_CLOSE);
@@ -125,7 +126,7 @@ TEST_WITH(a_release_without_an_answer_is_sent_again, set_up, tear_down) {
   assert_int_equal(fake_heard_count(), 3);
 }
 
-TEST_WITH(whoever_let_a_lease_run_out_is_somebody_else_afterwards, set_up, tear_down) {
+TEST(whoever_let_a_lease_run_out_is_somebody_else_afterwards) {
   struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT;
   assert_int_equal(try(&a, GRANTED), LB_OK);
   fake_now = a.valid_until;
@@ -135,7 +136,7 @@ TEST_WITH(whoever_let_a_lease_run_out_is_somebody_else_afterwards, set_up, tear_
   assert_string_equal(asked(0).owner, asked(2).owner);
 }
 
-TEST_WITH(a_lease_that_was_extended_has_not_run_out, set_up, tear_down) {
+TEST(a_lease_that_was_extended_has_not_run_out) {
   struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT, c = LB_GRANT_INIT;
   assert_int_equal(try(&a, GRANTED), LB_OK);
   assert_int_equal(try(&b, GRANTED), LB_OK);
@@ -146,7 +147,7 @@ TEST_WITH(a_lease_that_was_extended_has_not_run_out, set_up, tear_down) {
   assert_string_equal(asked(0).owner, asked(3).owner);
 }
 
-TEST_WITH(a_refused_attempt_leaves_nothing, set_up, tear_down) {
+TEST(a_refused_attempt_leaves_nothing) {
   struct lb_grant a = LB_GRANT_INIT;
   assert_int_equal(try(&a, ":700\r\n"), LB_BUSY);
   assert_int_equal(a.token_len, 0);
@@ -177,7 +178,7 @@ TEST_WITH(the_depth_is_of_one_key, set_up_absolute, tear_down) {
   assert_int_equal(asked(1).depth, 1);
 }
 
-TEST_WITH(what_counts_and_what_does_not_are_other_scripts, set_up, tear_down) {
+TEST(what_counts_and_what_does_not_are_other_scripts) {
   struct lb_grant a = LB_GRANT_INIT;
   assert_int_equal(try(&a, GRANTED), LB_OK);
   assert_int_equal(release(&a, FREE), LB_OK);

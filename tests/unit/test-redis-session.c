@@ -27,6 +27,7 @@ static int tear_down(void **state) {
   fake_stop();
   return 0;
 }
+EACH(set_up, tear_down);
 
 /* SETNX of `key`, for the grant or for nobody. */
 static int setnx(const char *key, struct lb_grant *grant, int64_t ttl_ms) {
@@ -52,14 +53,14 @@ static void abandon(struct lb_grant *grant, int64_t ttl_ms) {
   assert_int_equal(fake_accepted(), 2);
 }
 
-TEST_WITH(what_would_last_for_ever_stays_in_doubt, set_up, tear_down) {
+TEST(what_would_last_for_ever_stays_in_doubt) {
   struct lb_grant grant = LB_GRANT_INIT;
   abandon(&grant, 0);
   fake_now += 3600 * LB_NS_PER_S;
   assert_int_equal(redis_session_absent(&session, &grant, LB_BUSY), LB_UNKNOWN);
 }
 
-TEST_WITH(a_lease_ends_the_doubt, set_up, tear_down) {
+TEST(a_lease_ends_the_doubt) {
   struct lb_grant grant = LB_GRANT_INIT;
   abandon(&grant, 1000);
   assert_int_equal(redis_session_absent(&session, &grant, LB_BUSY), LB_UNKNOWN);
@@ -67,19 +68,15 @@ TEST_WITH(a_lease_ends_the_doubt, set_up, tear_down) {
   assert_int_equal(redis_session_absent(&session, &grant, LB_BUSY), LB_BUSY);
 }
 
-TEST_WITH(a_request_for_no_attempt_leaves_no_doubt, set_up, tear_down) {
+TEST(a_request_for_no_attempt_leaves_no_doubt) {
   struct lb_grant other = {.asked_at = fake_now};
   abandon(NULL, 0);
   assert_int_equal(redis_session_absent(&session, &other, LB_LOST), LB_LOST);
 }
 
-TEST_WITH(once_is_not_sent_again_after_it_may_have_been_executed, set_up, tear_down) {
-  fake_answer(":1\r\n");
-  assert_int_equal(setnx("first", NULL, 0), 0);
-  fake_answer(FAKE_CLOSE);
-  assert_int_equal(setnx("k", NULL, 0), LB_UNKNOWN);
-  assert_int_equal(fake_heard_count(), 2);
-}
+STATES(once_is_not_sent_again_after_it_may_have_been_executed, fake_answer(":1\r\n"),
+       assert_int_equal(setnx("first", NULL, 0), 0), fake_answer(FAKE_CLOSE),
+       assert_int_equal(setnx("k", NULL, 0), LB_UNKNOWN), assert_int_equal(fake_heard_count(), 2));
 
 static int setnx_staying(void) {
   struct redis_request request = {.command = {.argv = {"SETNX", "k", "1"}}, .stays = true};
@@ -88,7 +85,7 @@ static int setnx_staying(void) {
   return rc;
 }
 
-TEST_WITH(what_stays_is_sent_over_the_connection_before_it, set_up, tear_down) {
+TEST(what_stays_is_sent_over_the_connection_before_it) {
   assert_int_equal(setnx_staying(), -ENOTCONN);
   fake_answer(":1\r\n");
   assert_int_equal(setnx("first", NULL, 0), 0);
@@ -99,14 +96,11 @@ TEST_WITH(what_stays_is_sent_over_the_connection_before_it, set_up, tear_down) {
   assert_int_equal(fake_accepted(), 1);
 }
 
-TEST_WITH(what_stays_does_not_wait_behind_silence, set_up, tear_down) {
-  fake_answer(FAKE_SILENCE);
-  assert_int_equal(setnx("first", NULL, 0), LB_UNKNOWN);
-  assert_int_equal(setnx_staying(), -ENOTCONN);
-  assert_int_equal(fake_heard_count(), 1);
-}
+STATES(what_stays_does_not_wait_behind_silence, fake_answer(FAKE_SILENCE),
+       assert_int_equal(setnx("first", NULL, 0), LB_UNKNOWN), assert_int_equal(setnx_staying(), -ENOTCONN),
+       assert_int_equal(fake_heard_count(), 1));
 
-TEST_WITH(a_question_is_asked_again_on_a_new_connection, set_up, tear_down) {
+TEST(a_question_is_asked_again_on_a_new_connection) {
   fake_answer(":1\r\n");
   assert_int_equal(setnx("first", NULL, 0), 0);
   fake_answer(FAKE_CLOSE);
@@ -116,10 +110,7 @@ TEST_WITH(a_question_is_asked_again_on_a_new_connection, set_up, tear_down) {
   assert_int_equal(fake_accepted(), 2);
 }
 
-TEST_WITH(a_refusal_is_no_answer, set_up, tear_down) {
-  fake_answer("-OOM command not allowed\r\n");
-  assert_int_equal(get("k"), -ENOMEM);
-}
+STATES(a_refusal_is_no_answer, fake_answer("-OOM command not allowed\r\n"), assert_int_equal(get("k"), -ENOMEM));
 
 /* ---- commands ------------------------------------------------------------------------------------------ */
 
@@ -133,7 +124,7 @@ static const char *spelled(const struct redis_command *command, bool whole) {
   return text;
 }
 
-TEST_WITH(a_command_is_spelled_as_redis_gets_it, set_up, tear_down) {
+TEST(a_command_is_spelled_as_redis_gets_it) {
   static const struct redis_script plain = {"sha", "text", false}, counting = {"sha", "text", true};
   assert_string_equal(spelled(&(struct redis_command){.argv = {"SET", "k", "v"}}, false), "SET k v");
   assert_string_equal(spelled(&(struct redis_command){&plain, {"k", "v", "5"}}, false), "EVALSHA sha 1 k v 5");
@@ -141,7 +132,7 @@ TEST_WITH(a_command_is_spelled_as_redis_gets_it, set_up, tear_down) {
   assert_string_equal(spelled(&(struct redis_command){&counting, {"k", "v"}}, false), "EVALSHA sha 2 k {k}.fence v");
 }
 
-TEST_WITH(a_key_too_long_for_a_counter_is_refused, set_up, tear_down) {
+TEST(a_key_too_long_for_a_counter_is_refused) {
   static const struct redis_script counting = {"sha", "text", true};
   char key[REDIS_COUNTER_MAX] = "";
   struct redis_words words;

@@ -32,6 +32,7 @@ static int tear_down(void **state) {
   fake_stop();
   return 0;
 }
+EACH(set_up, tear_down);
 
 /* A text that lives as long as the test. */
 static const char *text(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -91,7 +92,7 @@ TEST(slots_are_those_of_the_specification) {
   assert_int_not_equal(redis_slot("foo{}{bar}"), redis_slot(""));
 }
 
-TEST_WITH(a_counter_has_the_slot_of_its_key, set_up, tear_down) {
+TEST(a_counter_has_the_slot_of_its_key) {
   struct redis_words words;
   assert_int_equal(
       redis_spell(&fake_env, &(struct redis_command){&redis_set_numbered, {"run-7", "t", "1"}}, false, &words), 0);
@@ -101,7 +102,7 @@ TEST_WITH(a_counter_has_the_slot_of_its_key, set_up, tear_down) {
 
 /* ---- where a request goes --------------------------------------------------------------------------------- */
 
-TEST_WITH(a_request_goes_to_the_owner_of_its_slot, set_up, tear_down) {
+TEST(a_request_goes_to_the_owner_of_its_slot) {
   answer_slots(1, 2, 3);
   fake_answer(":1\r\n");
   fake_answer(":1\r\n");
@@ -114,7 +115,7 @@ TEST_WITH(a_request_goes_to_the_owner_of_its_slot, set_up, tear_down) {
   assert_heard(2, 1, "SETNX " OTHER " 1");
 }
 
-TEST_WITH(a_connection_is_kept_for_the_next_request_to_its_server, set_up, tear_down) {
+TEST(a_connection_is_kept_for_the_next_request_to_its_server) {
   answer_slots(1, 2, 3);
   for (int i = 0; i < 4; i++) fake_answer(":1\r\n");
   assert_int_equal(setnx(KEY, NULL), 0);
@@ -127,7 +128,7 @@ TEST_WITH(a_connection_is_kept_for_the_next_request_to_its_server, set_up, tear_
   assert_int_equal(session.losses, 0);
 }
 
-TEST_WITH(what_has_no_key_goes_where_the_request_before_it_went, set_up, tear_down) {
+TEST(what_has_no_key_goes_where_the_request_before_it_went) {
   answer_slots(1, 2, 3);
   fake_answer(":1\r\n");
   fake_answer(":1\r\n");
@@ -138,7 +139,7 @@ TEST_WITH(what_has_no_key_goes_where_the_request_before_it_went, set_up, tear_do
   assert_heard(2, 3, "WAIT " OTHER " 0");
 }
 
-TEST_WITH(a_server_that_does_not_answer_is_passed_over, set_up, tear_down) {
+TEST(a_server_that_does_not_answer_is_passed_over) {
   fake_answer(FAKE_SILENCE);
   answer_slots(1, 2, 3);
   fake_answer(":1\r\n");
@@ -149,7 +150,7 @@ TEST_WITH(a_server_that_does_not_answer_is_passed_over, set_up, tear_down) {
   assert_heard(2, 3, "GET " KEY);
 }
 
-TEST_WITH(a_dead_owner_is_asked_for_at_the_next_server, set_up, tear_down) {
+TEST(a_dead_owner_is_asked_for_at_the_next_server) {
   endpoint[2] = (struct lb_endpoint){.service = "redis", .host = "127.0.0.3", .port = 1}; /* nobody is there */
   fake_answer(text("*1\r\n" RANGE, 0u, 16383u, 3u, 1u));
   answer_slots(1, 2, 4);
@@ -159,7 +160,7 @@ TEST_WITH(a_dead_owner_is_asked_for_at_the_next_server, set_up, tear_down) {
   assert_heard(2, 4, "SETNX " KEY " 1");
 }
 
-TEST_WITH(after_a_lost_connection_the_owner_is_asked_for_again, set_up, tear_down) {
+TEST(after_a_lost_connection_the_owner_is_asked_for_again) {
   answer_slots(1, 2, 3);
   fake_answer(":1\r\n");
   assert_int_equal(setnx(KEY, NULL), 0);
@@ -175,7 +176,7 @@ TEST_WITH(after_a_lost_connection_the_owner_is_asked_for_again, set_up, tear_dow
 
 /* The search for a new owner may lead to a server that has a connection already; a check of leaks sees the one too
  * many. */
-TEST_WITH(a_second_connection_to_a_server_replaces_the_first, set_up, tear_down) {
+TEST(a_second_connection_to_a_server_replaces_the_first) {
   answer_slots(1, 2, 3);
   for (int i = 0; i < 2; i++) fake_answer(":1\r\n");
   assert_int_equal(setnx(KEY, NULL), 0);
@@ -194,7 +195,7 @@ TEST_WITH(a_second_connection_to_a_server_replaces_the_first, set_up, tear_down)
 
 /* ---- what an answer says ---------------------------------------------------------------------------------- */
 
-TEST_WITH(moved_is_followed_and_remembered, set_up, tear_down) {
+TEST(moved_is_followed_and_remembered) {
   answer_slots(1, 2, 3);
   answer_elsewhere("MOVED", 2);
   fake_answer(":1\r\n");
@@ -207,7 +208,7 @@ TEST_WITH(moved_is_followed_and_remembered, set_up, tear_down) {
   assert_int_equal(fake_heard_count(), 4);
 }
 
-TEST_WITH(ask_is_followed_for_one_request, set_up, tear_down) {
+TEST(ask_is_followed_for_one_request) {
   answer_slots(1, 2, 3);
   answer_elsewhere("ASK", 2);
   fake_answer("+OK\r\n");
@@ -220,7 +221,7 @@ TEST_WITH(ask_is_followed_for_one_request, set_up, tear_down) {
   assert_heard(4, 3, "SETNX " KEY " 1");
 }
 
-TEST_WITH(a_server_that_was_asked_for_one_request_may_name_another, set_up, tear_down) {
+TEST(a_server_that_was_asked_for_one_request_may_name_another) {
   answer_slots(1, 2, 3);
   answer_elsewhere("ASK", 2);
   fake_answer("+OK\r\n");
@@ -232,7 +233,7 @@ TEST_WITH(a_server_that_was_asked_for_one_request_may_name_another, set_up, tear
 }
 
 /* ASKING counts for one command: there is no second one to send the text of the script with. */
-TEST_WITH(a_script_behind_asking_is_sent_whole, set_up, tear_down) {
+TEST(a_script_behind_asking_is_sent_whole) {
   struct redis_request request = {.command = {&redis_delete_if_mine, {KEY, "t"}}};
   answer_slots(1, 2, 3);
   answer_elsewhere("ASK", 2);
@@ -245,7 +246,7 @@ TEST_WITH(a_script_behind_asking_is_sent_whole, set_up, tear_down) {
   assert_int_equal(strncmp(fake_heard(3), "EVAL ", 5), 0);
 }
 
-TEST_WITH(two_servers_that_name_each_other_end_in_a_refusal, set_up, tear_down) {
+TEST(two_servers_that_name_each_other_end_in_a_refusal) {
   answer_slots(1, 2, 3);
   for (unsigned i = 0; i < 20; i++) answer_elsewhere("MOVED", 2 + i % 2);
   assert_int_equal(setnx(KEY, NULL), -EROFS);
@@ -254,15 +255,11 @@ TEST_WITH(two_servers_that_name_each_other_end_in_a_refusal, set_up, tear_down) 
   assert_int_equal(fake_heard_count(), 1 + 6 + 6);
 }
 
-TEST_WITH(a_server_that_is_not_listed_is_not_gone_to, set_up, tear_down) {
-  answer_slots(1, 2, 3);
-  fake_answer("-MOVED 12739 127.0.0.9:1\r\n");
-  assert_int_equal(setnx(KEY, NULL), -EROFS);
-  assert_int_equal(fake_heard_count(), 2);
-}
+STATES(a_server_that_is_not_listed_is_not_gone_to, answer_slots(1, 2, 3), fake_answer("-MOVED 12739 127.0.0.9:1\r\n"),
+       assert_int_equal(setnx(KEY, NULL), -EROFS), assert_int_equal(fake_heard_count(), 2));
 
 /* A master that was cut off from the others says so for as long as it is: they may know better. */
-TEST_WITH(a_cluster_that_is_down_is_a_refusal_and_another_server_is_asked_next, set_up, tear_down) {
+TEST(a_cluster_that_is_down_is_a_refusal_and_another_server_is_asked_next) {
   answer_slots(1, 2, 3);
   fake_answer("-CLUSTERDOWN The cluster is down\r\n");
   assert_int_equal(setnx(KEY, NULL), -EAGAIN);
@@ -278,7 +275,7 @@ TEST_WITH(a_cluster_that_is_down_is_a_refusal_and_another_server_is_asked_next, 
   assert_heard(5, 4, "SETNX " KEY " 1");
 }
 
-TEST_WITH(where_nobody_else_answers_the_old_server_is_asked_again, set_up, tear_down) {
+TEST(where_nobody_else_answers_the_old_server_is_asked_again) {
   answer_slots(1, 2, 3);
   fake_answer("-CLUSTERDOWN The cluster is down\r\n");
   assert_int_equal(setnx(KEY, NULL), -EAGAIN);
@@ -291,7 +288,7 @@ TEST_WITH(where_nobody_else_answers_the_old_server_is_asked_again, set_up, tear_
 /* ---- doubt ------------------------------------------------------------------------------------------------ */
 
 /* The server of another key settles nothing of a request that is still on its way to this one. */
-TEST_WITH(an_answer_of_another_server_settles_no_doubt, set_up, tear_down) {
+TEST(an_answer_of_another_server_settles_no_doubt) {
   struct lb_grant grant = LB_GRANT_INIT;
   answer_slots(1, 2, 3);
   fake_answer(FAKE_SILENCE);
@@ -305,7 +302,7 @@ TEST_WITH(an_answer_of_another_server_settles_no_doubt, set_up, tear_down) {
   assert_int_equal(redis_session_absent(&session, &grant, LB_BUSY), LB_BUSY);
 }
 
-TEST_WITH(a_lost_connection_that_was_put_aside_is_a_doubt, set_up, tear_down) {
+TEST(a_lost_connection_that_was_put_aside_is_a_doubt) {
   struct lb_grant grant = {.token = "t", .token_len = 1};
   answer_slots(1, 2, 3);
   for (int i = 0; i < 3; i++) fake_answer(":1\r\n");
@@ -320,7 +317,7 @@ TEST_WITH(a_lost_connection_that_was_put_aside_is_a_doubt, set_up, tear_down) {
 
 /* ---- single servers --------------------------------------------------------------------------------------- */
 
-TEST_WITH(a_server_is_looked_through_for_a_key, set_up, tear_down) {
+TEST(a_server_is_looked_through_for_a_key) {
   fake_answer("*2\r\n$1\r\n7\r\n*0\r\n");
   fake_answer("*2\r\n$1\r\n0\r\n*1\r\n$5\r\nrun-1\r\n");
   assert_int_equal(redis_inspect(&fake_env, &target, 1, "run-1", in_ms(100)), 1);
@@ -330,7 +327,7 @@ TEST_WITH(a_server_is_looked_through_for_a_key, set_up, tear_down) {
   assert_int_equal(redis_inspect(&fake_env, &target, 1, "run-2", in_ms(100)), 0);
 }
 
-TEST_WITH(teardown_deletes_key_by_key_on_every_master, set_up, tear_down) {
+TEST(teardown_deletes_key_by_key_on_every_master) {
   fake_answer("*1\r\n$5\r\nslave\r\n");
   fake_answer("*1\r\n$6\r\nmaster\r\n");
   fake_answer("*2\r\n$1\r\n0\r\n*3\r\n$5\r\nrun-1\r\n$11\r\nmutex:run-2\r\n$13\r\n{run-1}.fence\r\n");

@@ -45,6 +45,7 @@ static int tear_down(void **state) {
   fake_stop();
   return 0;
 }
+EACH(set_up, tear_down);
 
 static int try(const char *key, struct lb_grant *grant) {
   return lb_redis_token.try_acquire(session, &(struct lb_lock){key, TTL_MS}, grant, in_ms(100));
@@ -75,42 +76,42 @@ static struct lb_grant abandoned_attempt(void) {
   return grant;
 }
 
-TEST_WITH(a_new_attempt_does_not_wait_behind_a_silent_connection, set_up, tear_down) { abandoned_attempt(); }
+TEST(a_new_attempt_does_not_wait_behind_a_silent_connection) { abandoned_attempt(); }
 
-TEST_WITH(not_found_is_no_answer_while_the_request_may_still_arrive, set_up, tear_down) {
+TEST(not_found_is_no_answer_while_the_request_may_still_arrive) {
   struct lb_grant grant = abandoned_attempt();
   fake_answer("$-1\r\n");
   assert_int_equal(resolve(&grant), LB_UNKNOWN);
 }
 
-TEST_WITH(not_found_is_an_answer_once_the_lease_would_be_over, set_up, tear_down) {
+TEST(not_found_is_an_answer_once_the_lease_would_be_over) {
   struct lb_grant grant = abandoned_attempt();
   fake_now = grant.asked_at + TTL_MS * LB_NS_PER_MS;
   fake_answer("$-1\r\n");
   assert_int_equal(resolve(&grant), LB_BUSY);
 }
 
-TEST_WITH(the_own_token_is_an_answer_on_any_connection, set_up, tear_down) {
+TEST(the_own_token_is_an_answer_on_any_connection) {
   struct lb_grant grant = abandoned_attempt();
   fake_answer(own(&grant));
   assert_int_equal(resolve(&grant), LB_OK);
   assert_int_equal(grant.valid_until, lb_lease_end(grant.asked_at, TTL_MS));
 }
 
-TEST_WITH(another_holder_is_no_answer_while_the_request_may_still_arrive, set_up, tear_down) {
+TEST(another_holder_is_no_answer_while_the_request_may_still_arrive) {
   struct lb_grant grant = abandoned_attempt();
   fake_answer("$5\r\nother\r\n");
   assert_int_equal(try("k", &grant), LB_UNKNOWN);
   assert_int_equal(grant.token_len, REDIS_TOKEN_LEN);
 }
 
-TEST_WITH(nothing_to_release_is_no_answer_while_the_request_may_still_arrive, set_up, tear_down) {
+TEST(nothing_to_release_is_no_answer_while_the_request_may_still_arrive) {
   struct lb_grant grant = abandoned_attempt();
   fake_answer(":0\r\n");
   assert_int_equal(release(&grant), LB_UNKNOWN);
 }
 
-TEST_WITH(on_the_same_connection_not_found_is_an_answer, set_up, tear_down) {
+TEST(on_the_same_connection_not_found_is_an_answer) {
   struct lb_grant grant = LB_GRANT_INIT;
   fake_answer(FAKE_SILENCE);
   assert_int_equal(try("k", &grant), LB_UNKNOWN);
@@ -120,7 +121,7 @@ TEST_WITH(on_the_same_connection_not_found_is_an_answer, set_up, tear_down) {
   assert_int_equal(fake_accepted(), 1);
 }
 
-TEST_WITH(after_the_server_has_hung_up_not_found_is_an_answer, set_up, tear_down) {
+TEST(after_the_server_has_hung_up_not_found_is_an_answer) {
   struct lb_grant grant = LB_GRANT_INIT;
   fake_answer(FAKE_CLOSE);
   assert_int_equal(try("k", &grant), LB_UNKNOWN);
@@ -128,7 +129,7 @@ TEST_WITH(after_the_server_has_hung_up_not_found_is_an_answer, set_up, tear_down
   assert_int_equal(resolve(&grant), LB_BUSY);
 }
 
-TEST_WITH(a_silent_connection_is_given_up_within_the_call, set_up, tear_down) {
+TEST(a_silent_connection_is_given_up_within_the_call) {
   struct lb_grant grant = LB_GRANT_INIT;
   fake_answer(FAKE_SILENCE);
   assert_int_equal(try("k", &grant), LB_UNKNOWN);
@@ -138,7 +139,7 @@ TEST_WITH(a_silent_connection_is_given_up_within_the_call, set_up, tear_down) {
   assert_int_equal(fake_accepted(), 2);
 }
 
-TEST_WITH(a_delete_right_behind_the_request_settles_it, set_up, tear_down) {
+TEST(a_delete_right_behind_the_request_settles_it) {
   struct lb_grant grant = LB_GRANT_INIT;
   fake_answer(FAKE_SILENCE); /* SET */
   assert_int_equal(try("k", &grant), LB_UNKNOWN);
@@ -147,7 +148,7 @@ TEST_WITH(a_delete_right_behind_the_request_settles_it, set_up, tear_down) {
   assert_int_equal(release(&grant), LB_OK);
 }
 
-TEST_WITH(a_grant_that_was_known_is_not_drawn_into_the_doubt_about_another, set_up, tear_down) {
+TEST(a_grant_that_was_known_is_not_drawn_into_the_doubt_about_another) {
   struct lb_grant held = LB_GRANT_INIT, doubtful = LB_GRANT_INIT, other = LB_GRANT_INIT;
   fake_answer("+OK\r\n");
   assert_int_equal(try("k", &held), LB_OK);
@@ -160,7 +161,7 @@ TEST_WITH(a_grant_that_was_known_is_not_drawn_into_the_doubt_about_another, set_
   assert_int_equal(release(&held), LB_LOST);
 }
 
-TEST_WITH(a_refusal_says_nothing_about_the_earlier_try, set_up, tear_down) {
+TEST(a_refusal_says_nothing_about_the_earlier_try) {
   struct lb_grant grant = LB_GRANT_INIT;
   fake_answer(FAKE_SILENCE);
   assert_int_equal(try("k", &grant), LB_UNKNOWN);
@@ -169,14 +170,14 @@ TEST_WITH(a_refusal_says_nothing_about_the_earlier_try, set_up, tear_down) {
   assert_int_equal(grant.token_len, REDIS_TOKEN_LEN);
 }
 
-TEST_WITH(a_first_refusal_is_definite, set_up, tear_down) {
+TEST(a_first_refusal_is_definite) {
   struct lb_grant grant = LB_GRANT_INIT;
   fake_answer("-OOM too much\r\n");
   assert_int_equal(try("k", &grant), -ENOMEM);
   assert_int_equal(grant.token_len, 0);
 }
 
-TEST_WITH(a_master_that_is_none_any_more_is_left_within_the_call, set_up, tear_down) {
+TEST(a_master_that_is_none_any_more_is_left_within_the_call) {
   struct lb_grant grant = LB_GRANT_INIT;
   char address[64];
   lb_redis_token.close(session);
@@ -201,7 +202,7 @@ TEST_WITH(a_master_that_is_none_any_more_is_left_within_the_call, set_up, tear_d
   assert_int_equal(grant.valid_until, lb_lease_end(grant.asked_at, TTL_MS));
 }
 
-TEST_WITH(the_lease_of_a_repeated_try_counts_from_the_try_that_set_it, set_up, tear_down) {
+TEST(the_lease_of_a_repeated_try_counts_from_the_try_that_set_it) {
   struct lb_grant grant = LB_GRANT_INIT;
   fake_answer(FAKE_SILENCE);
   assert_int_equal(try("k", &grant), LB_UNKNOWN);
@@ -322,9 +323,7 @@ static const char *script_of_a_release(void) {
   return fake_heard(1);
 }
 
-TEST_WITH(a_release_tells_nobody, set_up, tear_down) {
-  assert_non_null(strstr(script_of_a_release(), redis_delete_if_mine.sha1));
-}
+STATES(a_release_tells_nobody, assert_non_null(strstr(script_of_a_release(), redis_delete_if_mine.sha1)));
 
 TEST_WITH(a_release_tells_with_the_option, set_up_waking, tear_down) {
   assert_non_null(strstr(script_of_a_release(), redis_delete_and_tell.sha1));

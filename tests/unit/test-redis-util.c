@@ -33,6 +33,7 @@ static int tear_down(void **state) {
   fake_stop();
   return 0;
 }
+EACH(set_up, tear_down);
 
 static int call(const char *command, int64_t ms) { return redis_callf(conn, in_ms(ms), &reply, command); }
 
@@ -46,19 +47,11 @@ static void assert_answer(const char *command, const char *text) {
 
 /* ---- one call, one answer ----------------------------------------------------------------------------- */
 
-TEST_WITH(a_call_returns_its_reply, set_up, tear_down) {
-  fake_answer("+PONG\r\n");
-  assert_answer("PING", "PONG");
-  assert_string_equal(fake_heard(0), "PING");
-  assert_int_equal(redis_owed(conn), 0);
-}
+STATES(a_call_returns_its_reply, fake_answer("+PONG\r\n"), assert_answer("PING", "PONG"),
+       assert_string_equal(fake_heard(0), "PING"), assert_int_equal(redis_owed(conn), 0));
+STATES(an_error_reply_is_a_reply, fake_answer("-LOADING wait\r\n"), assert_answer("PING", "LOADING wait"));
 
-TEST_WITH(an_error_reply_is_a_reply, set_up, tear_down) {
-  fake_answer("-LOADING wait\r\n");
-  assert_answer("PING", "LOADING wait");
-}
-
-TEST_WITH(a_silent_server_costs_exactly_the_deadline, set_up, tear_down) {
+TEST(a_silent_server_costs_exactly_the_deadline) {
   lb_ns deadline = in_ms(70);
   assert_int_equal(call("PING", 70), LB_UNKNOWN);
   assert_int_equal(fake_now, deadline);
@@ -67,7 +60,7 @@ TEST_WITH(a_silent_server_costs_exactly_the_deadline, set_up, tear_down) {
   assert_non_null(strstr(fake_env.err, "did not answer"));
 }
 
-TEST_WITH(a_reply_in_many_pieces_cannot_stretch_the_deadline, set_up, tear_down) {
+TEST(a_reply_in_many_pieces_cannot_stretch_the_deadline) {
   fake_drip(10 * LB_NS_PER_MS);
   fake_answer("+a long line, byte by byte\r\n");
   lb_ns deadline = in_ms(50);
@@ -75,14 +68,10 @@ TEST_WITH(a_reply_in_many_pieces_cannot_stretch_the_deadline, set_up, tear_down)
   assert_in_range(fake_now, deadline, deadline + 10 * LB_NS_PER_MS);
 }
 
-TEST_WITH(a_passed_deadline_sends_nothing, set_up, tear_down) {
-  assert_int_equal(call("PING", 0), -ETIMEDOUT);
-  fake_answer("+OK\r\n");
-  assert_answer("ECHO", "OK");
-  assert_string_equal(fake_heard(0), "ECHO");
-}
+STATES(a_passed_deadline_sends_nothing, assert_int_equal(call("PING", 0), -ETIMEDOUT), fake_answer("+OK\r\n"),
+       assert_answer("ECHO", "OK"), assert_string_equal(fake_heard(0), "ECHO"));
 
-TEST_WITH(a_late_reply_is_not_taken_for_the_next_answer, set_up, tear_down) {
+TEST(a_late_reply_is_not_taken_for_the_next_answer) {
   assert_int_equal(call("ONE", 50), LB_UNKNOWN);
   assert_int_equal(call("TWO", 50), LB_UNKNOWN);
   assert_int_equal(redis_owed(conn), 2);
@@ -93,41 +82,20 @@ TEST_WITH(a_late_reply_is_not_taken_for_the_next_answer, set_up, tear_down) {
   assert_int_equal(redis_owed(conn), 0);
 }
 
-TEST_WITH(late_replies_alone_are_no_answer, set_up, tear_down) {
-  assert_int_equal(call("ONE", 50), LB_UNKNOWN);
-  fake_say("+one\r\n");
-  assert_int_equal(call("TWO", 50), LB_UNKNOWN);
-  assert_int_equal(redis_owed(conn), 1);
-}
+STATES(late_replies_alone_are_no_answer, assert_int_equal(call("ONE", 50), LB_UNKNOWN), fake_say("+one\r\n"),
+       assert_int_equal(call("TWO", 50), LB_UNKNOWN), assert_int_equal(redis_owed(conn), 1));
+STATES(a_connection_ended_after_sending_leaves_the_outcome_unknown, fake_answer(FAKE_CLOSE),
+       assert_int_equal(call("SET", 50), LB_UNKNOWN), assert_true(redis_ended_by_server(conn)),
+       assert_int_equal(call("GET", 50), -ECONNRESET));
+STATES(a_drain_notices_a_connection_that_was_closed, assert_int_equal(redis_drain(conn), 0), fake_answer(FAKE_CLOSE),
+       assert_int_equal(call("QUIT", 50), LB_UNKNOWN), assert_true(redis_drain(conn) < 0));
+STATES(a_reply_nobody_asked_for_ends_the_connection, fake_answer("+PONG\r\n+surprise\r\n"),
+       assert_answer("PING", "PONG"), assert_int_equal(redis_drain(conn), -EPROTO),
+       assert_false(redis_ended_by_server(conn)));
+STATES(what_is_no_redis_reply_ends_the_connection, fake_answer("HTTP/1.1 400 Bad Request\r\n"),
+       assert_int_equal(call("PING", 50), LB_UNKNOWN), assert_int_equal(redis_lost(conn), -EPROTO));
 
-TEST_WITH(a_connection_ended_after_sending_leaves_the_outcome_unknown, set_up, tear_down) {
-  fake_answer(FAKE_CLOSE);
-  assert_int_equal(call("SET", 50), LB_UNKNOWN);
-  assert_true(redis_ended_by_server(conn));
-  assert_int_equal(call("GET", 50), -ECONNRESET);
-}
-
-TEST_WITH(a_drain_notices_a_connection_that_was_closed, set_up, tear_down) {
-  assert_int_equal(redis_drain(conn), 0);
-  fake_answer(FAKE_CLOSE);
-  assert_int_equal(call("QUIT", 50), LB_UNKNOWN);
-  assert_true(redis_drain(conn) < 0);
-}
-
-TEST_WITH(a_reply_nobody_asked_for_ends_the_connection, set_up, tear_down) {
-  fake_answer("+PONG\r\n+surprise\r\n");
-  assert_answer("PING", "PONG");
-  assert_int_equal(redis_drain(conn), -EPROTO);
-  assert_false(redis_ended_by_server(conn));
-}
-
-TEST_WITH(what_is_no_redis_reply_ends_the_connection, set_up, tear_down) {
-  fake_answer("HTTP/1.1 400 Bad Request\r\n");
-  assert_int_equal(call("PING", 50), LB_UNKNOWN);
-  assert_int_equal(redis_lost(conn), -EPROTO);
-}
-
-TEST_WITH(a_request_stuck_half_way_counts_as_sent, set_up, tear_down) {
+TEST(a_request_stuck_half_way_counts_as_sent) {
   size_t size = 64 << 20;
   char *big = malloc(size + 1);
   memset(big, 'x', size);
@@ -138,7 +106,7 @@ TEST_WITH(a_request_stuck_half_way_counts_as_sent, set_up, tear_down) {
   free(big);
 }
 
-TEST_WITH(a_refused_connect_says_so_and_where, set_up, tear_down) {
+TEST(a_refused_connect_says_so_and_where) {
   struct redis_conn *other = NULL;
   fake_stop();
   assert_int_equal(redis_open(&fake_env, fake_at(), in_ms(100), &other), -ECONNREFUSED);
@@ -155,7 +123,7 @@ static int log_in(const char *user, const char *password, struct redis_conn **re
   return redis_open(&fake_env, &at, in_ms(100), ret);
 }
 
-TEST_WITH(a_password_is_sent_before_anything_else, set_up, tear_down) {
+TEST(a_password_is_sent_before_anything_else) {
   struct redis_conn *other = NULL;
   fake_answer("+OK\r\n");
   fake_answer("+PONG\r\n");
@@ -168,7 +136,7 @@ TEST_WITH(a_password_is_sent_before_anything_else, set_up, tear_down) {
   redis_close(other);
 }
 
-TEST_WITH(a_user_is_sent_with_the_password, set_up, tear_down) {
+TEST(a_user_is_sent_with_the_password) {
   struct redis_conn *other = NULL;
   fake_answer("+OK\r\n");
   assert_int_equal(log_in("locker", "secret", &other), 0);
@@ -176,7 +144,7 @@ TEST_WITH(a_user_is_sent_with_the_password, set_up, tear_down) {
   redis_close(other);
 }
 
-TEST_WITH(a_login_that_is_refused_is_one_clear_error, set_up, tear_down) {
+TEST(a_login_that_is_refused_is_one_clear_error) {
   struct redis_conn *other = NULL;
   fake_answer("-WRONGPASS invalid username-password pair\r\n");
   assert_int_equal(log_in("locker", "wrong", &other), -EACCES);
@@ -185,13 +153,13 @@ TEST_WITH(a_login_that_is_refused_is_one_clear_error, set_up, tear_down) {
   assert_null(strstr(fake_env.err, "wrong\""));
 }
 
-TEST_WITH(a_login_without_an_answer_ends_at_the_deadline, set_up, tear_down) {
+TEST(a_login_without_an_answer_ends_at_the_deadline) {
   struct redis_conn *other = NULL;
   fake_answer(FAKE_SILENCE);
   assert_int_equal(log_in(NULL, "secret", &other), -ETIMEDOUT);
 }
 
-TEST_WITH(tls_is_refused_and_never_left_out, set_up, tear_down) {
+TEST(tls_is_refused_and_never_left_out) {
   struct redis_conn *other = NULL;
   struct lb_endpoint at = *fake_at();
   size_t before = fake_accepted();
@@ -205,7 +173,7 @@ TEST_WITH(tls_is_refused_and_never_left_out, set_up, tear_down) {
 
 static const struct redis_command delete_k = {&redis_delete_if_mine, {"k", "token"}};
 
-TEST_WITH(a_script_the_server_does_not_know_is_sent_whole, set_up, tear_down) {
+TEST(a_script_the_server_does_not_know_is_sent_whole) {
   fake_answer("-NOSCRIPT No matching script. Please use EVAL.\r\n");
   fake_answer(":1\r\n");
   assert_int_equal(redis_run(conn, in_ms(50), &reply, &delete_k), 0);
@@ -215,13 +183,11 @@ TEST_WITH(a_script_the_server_does_not_know_is_sent_whole, set_up, tear_down) {
   assert_ptr_equal(strstr(fake_heard(1), "EVAL if"), fake_heard(1));
 }
 
-TEST_WITH(a_script_behind_a_late_reply_is_sent_whole_at_once, set_up, tear_down) {
-  assert_int_equal(call("SET", 50), LB_UNKNOWN);
-  assert_int_equal(redis_run(conn, in_ms(50), &reply, &delete_k), LB_UNKNOWN);
-  assert_ptr_equal(strstr(fake_heard(1), "EVAL if"), fake_heard(1));
-}
+STATES(a_script_behind_a_late_reply_is_sent_whole_at_once, assert_int_equal(call("SET", 50), LB_UNKNOWN),
+       assert_int_equal(redis_run(conn, in_ms(50), &reply, &delete_k), LB_UNKNOWN),
+       assert_ptr_equal(strstr(fake_heard(1), "EVAL if"), fake_heard(1)));
 
-TEST_WITH(tokens_are_20_bytes_in_hex_and_differ, set_up, tear_down) {
+TEST(tokens_are_20_bytes_in_hex_and_differ) {
   struct lb_grant one = LB_GRANT_INIT, two = LB_GRANT_INIT;
   redis_new_token(&fake_env, &one);
   redis_new_token(&fake_env, &two);
@@ -230,12 +196,12 @@ TEST_WITH(tokens_are_20_bytes_in_hex_and_differ, set_up, tear_down) {
   assert_string_not_equal(one.token, two.token);
 }
 
-TEST_WITH(a_lease_ends_1_percent_and_2_ms_early, set_up, tear_down) {
+TEST(a_lease_ends_1_percent_and_2_ms_early) {
   assert_int_equal(lb_lease_end(5, 1000), 5 + (1000 - 10 - 2) * LB_NS_PER_MS);
   assert_int_equal(lb_lease_end(5, 2), 5);
 }
 
-TEST_WITH(an_extension_without_an_answer_never_moves_the_end_out, set_up, tear_down) {
+TEST(an_extension_without_an_answer_never_moves_the_end_out) {
   struct lb_grant grant = {.valid_until = 100};
   assert_int_equal(lb_lease_extended(&grant, LB_UNKNOWN, 200), LB_UNKNOWN);
   assert_int_equal(grant.valid_until, 100);
@@ -253,7 +219,7 @@ static int refusal(const char *text) {
   return redis_refusal(&fake_env, &error);
 }
 
-TEST_WITH(refusals_are_told_apart_by_their_whole_code, set_up, tear_down) {
+TEST(refusals_are_told_apart_by_their_whole_code) {
   redisReply fine = {.type = REDIS_REPLY_STATUS, .str = (char[]){"OK"}};
   assert_int_equal(redis_refusal(&fake_env, &fine), 0);
   assert_int_equal(refusal("READONLY You can't write against a read only replica."), -EROFS);
@@ -271,7 +237,7 @@ static struct lb_target fake_target(struct lb_endpoint *endpoint, size_t count, 
   return (struct lb_target){.topology = "fake", .endpoints = endpoint, .count = count};
 }
 
-TEST_WITH(a_target_without_the_needed_server_is_refused, set_up, tear_down) {
+TEST(a_target_without_the_needed_server_is_refused) {
   struct lb_endpoint endpoint[1];
   struct redis_link link;
   struct lb_target target = fake_target(endpoint, 1, "redis");
@@ -286,7 +252,7 @@ static void answer_master(void) {
   fake_answer(address);
 }
 
-TEST_WITH(a_server_that_does_not_call_itself_master_is_not_taken, set_up, tear_down) {
+TEST(a_server_that_does_not_call_itself_master_is_not_taken) {
   struct lb_endpoint endpoint[1];
   struct redis_link link;
   struct redis_conn *found = NULL;
@@ -304,7 +270,7 @@ TEST_WITH(a_server_that_does_not_call_itself_master_is_not_taken, set_up, tear_d
   assert_int_equal(fake_heard_count(), 4);
 }
 
-TEST_WITH(sentinels_that_know_nothing_are_asked_until_the_deadline, set_up, tear_down) {
+TEST(sentinels_that_know_nothing_are_asked_until_the_deadline) {
   struct lb_endpoint endpoint[2];
   struct redis_link link;
   struct redis_conn *found = NULL;
@@ -319,7 +285,7 @@ TEST_WITH(sentinels_that_know_nothing_are_asked_until_the_deadline, set_up, tear
   assert_true(fake_heard_count() > 3);
 }
 
-TEST_WITH(the_sentinel_that_answered_is_asked_first_from_then_on, set_up, tear_down) {
+TEST(the_sentinel_that_answered_is_asked_first_from_then_on) {
   struct lb_endpoint endpoint[3];
   struct redis_link link;
   struct redis_conn *found = NULL;
@@ -354,7 +320,7 @@ static struct redis_round hold_round(struct redis_fanout *fanout, bool silent_is
   return round;
 }
 
-TEST_WITH(a_round_ends_with_the_quorum_and_late_votes_are_skipped, set_up, tear_down) {
+TEST(a_round_ends_with_the_quorum_and_late_votes_are_skipped) {
   struct lb_endpoint endpoint[3];
   struct redis_fanout fanout = {0};
   struct lb_target target = fake_target(endpoint, 3, "redis");
@@ -373,7 +339,7 @@ TEST_WITH(a_round_ends_with_the_quorum_and_late_votes_are_skipped, set_up, tear_
 }
 
 /* Nobody waits for the login: it goes with the first round. */
-TEST_WITH(votes_of_servers_that_ask_for_a_password, set_up, tear_down) {
+TEST(votes_of_servers_that_ask_for_a_password) {
   struct lb_endpoint endpoint[3];
   struct redis_fanout fanout = {0};
   struct lb_target target = fake_target(endpoint, 3, "redis");
@@ -389,7 +355,7 @@ TEST_WITH(votes_of_servers_that_ask_for_a_password, set_up, tear_down) {
   redis_fanout_deinit(&fanout);
 }
 
-TEST_WITH(a_server_far_behind_is_spared_and_one_long_silent_gets_a_new_connection, set_up, tear_down) {
+TEST(a_server_far_behind_is_spared_and_one_long_silent_gets_a_new_connection) {
   struct lb_endpoint endpoint[1];
   struct redis_fanout fanout = {0};
   struct lb_target target = fake_target(endpoint, 1, "redis");
@@ -404,7 +370,7 @@ TEST_WITH(a_server_far_behind_is_spared_and_one_long_silent_gets_a_new_connectio
   redis_fanout_deinit(&fanout);
 }
 
-TEST_WITH(unread_replies_are_not_taken_for_silence, set_up, tear_down) {
+TEST(unread_replies_are_not_taken_for_silence) {
   struct lb_endpoint endpoint[1];
   struct redis_fanout fanout = {0};
   struct redis_round unread = vote_round();
@@ -423,7 +389,7 @@ TEST_WITH(unread_replies_are_not_taken_for_silence, set_up, tear_down) {
   redis_fanout_deinit(&fanout);
 }
 
-TEST_WITH(a_connection_lost_between_rounds_is_replaced_within_the_round, set_up, tear_down) {
+TEST(a_connection_lost_between_rounds_is_replaced_within_the_round) {
   struct lb_endpoint endpoint[1];
   struct redis_fanout fanout = {0};
   struct lb_target target = fake_target(endpoint, 1, "redis");

@@ -56,6 +56,7 @@ static int tear_down(void **state) {
   fake_stop();
   return 0;
 }
+EACH(set_up_holding, tear_down);
 
 static void answer_all(const char *const *answers) {
   for (; *answers; answers++) fake_answer(*answers);
@@ -66,13 +67,13 @@ static void heard(size_t from, const char *const *commands) {
   assert_int_equal(fake_heard_count(), from);
 }
 
-TEST_WITH(a_release_is_a_transaction, set_up_holding, tear_down) {
+TEST(a_release_is_a_transaction) {
   answer_all((const char *const[]){"+OK\r\n", own, "+OK\r\n", "+QUEUED\r\n", "*1\r\n:1\r\n", NULL});
   assert_int_equal(release(), LB_OK);
   heard(2, (const char *const[]){"WATCH k", "GET k", "MULTI", "DEL k", "EXEC", NULL});
 }
 
-TEST_WITH(a_refused_transaction_is_begun_again, set_up_holding, tear_down) {
+TEST(a_refused_transaction_is_begun_again) {
   answer_all(
       (const char *const[]){"+OK\r\n", own, "+OK\r\n", "+QUEUED\r\n", "*-1\r\n", "+OK\r\n", OTHER, "+OK\r\n", NULL});
   assert_int_equal(release(), LB_LOST);
@@ -80,7 +81,7 @@ TEST_WITH(a_refused_transaction_is_begun_again, set_up_holding, tear_down) {
 }
 
 /* It has left as a whole, so it may have been executed as a whole. */
-TEST_WITH(a_transaction_without_an_answer_is_unknown, set_up_holding, tear_down) {
+TEST(a_transaction_without_an_answer_is_unknown) {
   answer_all((const char *const[]){"+OK\r\n", own, "+OK\r\n", FAKE_SILENCE, NULL});
   fake_answer(FAKE_SILENCE);
   assert_int_equal(release(), LB_UNKNOWN);
@@ -90,14 +91,14 @@ TEST_WITH(a_transaction_without_an_answer_is_unknown, set_up_holding, tear_down)
   assert_int_equal(fake_accepted(), 2);
 }
 
-TEST_WITH(a_lost_connection_takes_no_delete_to_another_one, set_up_holding, tear_down) {
+TEST(a_lost_connection_takes_no_delete_to_another_one) {
   answer_all((const char *const[]){"+OK\r\n", own, FAKE_CLOSE, NULL});
   assert_int_equal(release(), LB_UNKNOWN);
   heard(2, (const char *const[]){"WATCH k", "GET k", "MULTI", NULL});
   assert_int_equal(fake_accepted(), 1);
 }
 
-TEST_WITH(a_transaction_that_is_refused_as_a_whole_changes_nothing, set_up_holding, tear_down) {
+TEST(a_transaction_that_is_refused_as_a_whole_changes_nothing) {
   answer_all((const char *const[]){"+OK\r\n", own, "+OK\r\n", "-READONLY r\r\n", "-EXECABORT e\r\n", NULL});
   assert_true(release() < 0);
   assert_true(grant.valid_until > 0);
@@ -107,7 +108,7 @@ TEST_WITH(a_transaction_that_is_refused_as_a_whole_changes_nothing, set_up_holdi
 }
 
 /* It would stand between MULTI and EXEC, or behind them over another connection. */
-TEST_WITH(a_transaction_past_its_deadline_sends_nothing, set_up_holding, tear_down) {
+TEST(a_transaction_past_its_deadline_sends_nothing) {
   redisReply *reply;
   struct redis_command del = {.argv = {"DEL", "k"}};
   assert_int_equal(redis_session_exec(&((struct redis_key *)session)->redis, &del, &reply, fake_now), -ETIMEDOUT);
@@ -117,7 +118,7 @@ TEST_WITH(a_transaction_past_its_deadline_sends_nothing, set_up_holding, tear_do
   heard(2, (const char *const[]){"GET k", NULL});
 }
 
-TEST_WITH(an_answer_of_exec_that_is_lost_is_unknown, set_up_holding, tear_down) {
+TEST(an_answer_of_exec_that_is_lost_is_unknown) {
   answer_all((const char *const[]){"+OK\r\n", own, "+OK\r\n", "+QUEUED\r\n", FAKE_CLOSE, NULL});
   assert_int_equal(release(), LB_UNKNOWN);
   answer_all((const char *const[]){"+OK\r\n", "$-1\r\n", "+OK\r\n", NULL});

@@ -71,6 +71,7 @@ static int tear_down(void **state) {
   fake_stop();
   return 0;
 }
+EACH(set_up, tear_down);
 
 /* With the options as they are now. */
 static void open_session(void) {
@@ -142,7 +143,7 @@ static int wait_and_say(struct lb_env *env, struct pollfd *fds, size_t count, lb
 
 /* One of three says no, the connection of another broke after it had set the key. Asked again on a new one it has the
  * key already: the client's own, which is a yes. */
-TEST_WITH(an_own_key_met_again_after_a_broken_connection_is_a_yes, set_up, tear_down) {
+TEST(an_own_key_met_again_after_a_broken_connection_is_a_yes) {
   struct lb_grant grant = LB_GRANT_INIT;
   open_session();
   answers(YES, NO, FAKE_CLOSE);
@@ -157,7 +158,7 @@ TEST_WITH(an_own_key_met_again_after_a_broken_connection_is_a_yes, set_up, tear_
 }
 
 /* The same with somebody else's key, or none. */
-TEST_WITH(asked_again_a_server_still_says_no_or_sets_the_key, set_up, tear_down) {
+TEST(asked_again_a_server_still_says_no_or_sets_the_key) {
   struct lb_grant grant = LB_GRANT_INIT;
   open_session();
   answers(YES, NO, FAKE_CLOSE);
@@ -171,7 +172,7 @@ TEST_WITH(asked_again_a_server_still_says_no_or_sets_the_key, set_up, tear_down)
 }
 
 /* Two of three connections break after the delete was executed. What is missing then may be what was just deleted. */
-TEST_WITH(a_release_that_broke_off_is_no_loss, set_up, tear_down) {
+TEST(a_release_that_broke_off_is_no_loss) {
   open_session();
   struct lb_grant grant = granted();
   answers(DONE, FAKE_CLOSE, FAKE_CLOSE);
@@ -179,7 +180,7 @@ TEST_WITH(a_release_that_broke_off_is_no_loss, set_up, tear_down) {
   assert_int_equal(release(&grant), LB_OK);
 }
 
-TEST_WITH(a_release_of_what_is_not_mine_is_a_loss, set_up, tear_down) {
+TEST(a_release_of_what_is_not_mine_is_a_loss) {
   open_session();
   struct lb_grant grant = granted();
   answers(DONE, NOT_MINE, NOT_MINE);
@@ -187,7 +188,7 @@ TEST_WITH(a_release_of_what_is_not_mine_is_a_loss, set_up, tear_down) {
 }
 
 /* The second server's yes to the first try arrives in the second try, which that server refuses. */
-TEST_WITH(a_yes_to_an_earlier_try_is_not_counted_for_a_later_one, set_up, tear_down) {
+TEST(a_yes_to_an_earlier_try_is_not_counted_for_a_later_one) {
   struct lb_grant grant = LB_GRANT_INIT;
   options[REDLOCK_TRIES].i = 2;
   open_session();
@@ -200,7 +201,7 @@ TEST_WITH(a_yes_to_an_earlier_try_is_not_counted_for_a_later_one, set_up, tear_d
 
 /* ---- the way through the servers --------------------------------------------------------------------------------- */
 
-TEST_WITH(at_a_quorum_nobody_waits_for_the_rest, set_up, tear_down) {
+TEST(at_a_quorum_nobody_waits_for_the_rest) {
   struct lb_grant grant = LB_GRANT_INIT;
   open_session();
   lb_ns begin = fake_now;
@@ -209,7 +210,7 @@ TEST_WITH(at_a_quorum_nobody_waits_for_the_rest, set_up, tear_down) {
   assert_int_equal(fake_now, begin);
 }
 
-TEST_WITH(all_are_waited_for, set_up, tear_down) {
+TEST(all_are_waited_for) {
   struct lb_grant grant = LB_GRANT_INIT;
   options[REDLOCK_FANOUT].i = 1;
   open_session();
@@ -220,7 +221,7 @@ TEST_WITH(all_are_waited_for, set_up, tear_down) {
 }
 
 /* Each has its own time, and who comes after a silent one is asked after that. */
-TEST_WITH(one_after_the_other, set_up, tear_down) {
+TEST(one_after_the_other) {
   struct lb_grant grant = LB_GRANT_INIT;
   options[REDLOCK_FANOUT].i = 2;
   open_session();
@@ -236,7 +237,7 @@ TEST_WITH(one_after_the_other, set_up, tear_down) {
   assert_int_equal(ms_since(begin), PATIENCE_MS);
 }
 
-TEST_WITH(one_after_the_other_ends_at_the_deadline, set_up, tear_down) {
+TEST(one_after_the_other_ends_at_the_deadline) {
   struct lb_grant grant = LB_GRANT_INIT;
   options[REDLOCK_FANOUT].i = 2;
   open_session();
@@ -248,7 +249,7 @@ TEST_WITH(one_after_the_other_ends_at_the_deadline, set_up, tear_down) {
 
 /* ---- validity ----------------------------------------------------------------------------------------- */
 
-TEST_WITH(a_majority_after_the_lease_is_no_grant, set_up, tear_down) {
+TEST(a_majority_after_the_lease_is_no_grant) {
   struct lb_grant grant = LB_GRANT_INIT;
   open_session();
   answers(YES, YES, YES);
@@ -257,7 +258,7 @@ TEST_WITH(a_majority_after_the_lease_is_no_grant, set_up, tear_down) {
   assert_int_equal(grant.token_len, 0);
 }
 
-TEST_WITH(unchecked_it_is_granted_with_the_end_that_has_passed, set_up, tear_down) {
+TEST(unchecked_it_is_granted_with_the_end_that_has_passed) {
   struct lb_grant grant = LB_GRANT_INIT;
   options[REDLOCK_CHECK_VALIDITY].b = false;
   open_session();
@@ -269,7 +270,7 @@ TEST_WITH(unchecked_it_is_granted_with_the_end_that_has_passed, set_up, tear_dow
   assert_true(lb_believes_late(&lb_redlock, options));
 }
 
-TEST_WITH(too_little_left_is_no_grant, set_up, tear_down) {
+TEST(too_little_left_is_no_grant) {
   struct lb_grant grant = LB_GRANT_INIT;
   options[REDLOCK_MIN_VALIDITY].i = 300;
   open_session();
@@ -281,14 +282,11 @@ TEST_WITH(too_little_left_is_no_grant, set_up, tear_down) {
   granted();
 }
 
-TEST_WITH(the_drift_is_what_is_asked_for, set_up, tear_down) {
-  options[REDLOCK_DRIFT].f = 0.25, options[REDLOCK_DRIFT_MS].i = 50;
-  open_session();
-  assert_int_equal(granted().valid_until, in_ms(700));
-}
+STATES(the_drift_is_what_is_asked_for, options[REDLOCK_DRIFT].f = 0.25, options[REDLOCK_DRIFT_MS].i = 50,
+       open_session(), assert_int_equal(granted().valid_until, in_ms(700)));
 
 /* The replies take 100 ms, and meanwhile an hour is given back to the client. */
-TEST_WITH(a_wall_clock_set_back_makes_a_lease_longer, set_up, tear_down) {
+TEST(a_wall_clock_set_back_makes_a_lease_longer) {
   options[REDLOCK_CLOCK].i = 1;
   open_session();
   late = 100 * LB_NS_PER_MS, jump_ms = -3600 * 1000;
@@ -301,7 +299,7 @@ TEST_WITH(a_wall_clock_set_back_makes_a_lease_longer, set_up, tear_down) {
   assert_in_range(grant.valid_until, in_ms(VALID_MS - 100), in_ms(VALID_MS));
 }
 
-TEST_WITH(a_wall_clock_set_forward_ends_a_lease_at_once, set_up, tear_down) {
+TEST(a_wall_clock_set_forward_ends_a_lease_at_once) {
   struct lb_grant grant = LB_GRANT_INIT;
   options[REDLOCK_CLOCK].i = 1;
   open_session();
@@ -310,7 +308,7 @@ TEST_WITH(a_wall_clock_set_forward_ends_a_lease_at_once, set_up, tear_down) {
   assert_int_equal(try(&grant), -ETIME);
 }
 
-TEST_WITH(the_monotonic_clock_does_not_care, set_up, tear_down) {
+TEST(the_monotonic_clock_does_not_care) {
   open_session();
   lb_ns begin = fake_now;
   jump_ms = -3600 * 1000;
@@ -319,7 +317,7 @@ TEST_WITH(the_monotonic_clock_does_not_care, set_up, tear_down) {
 
 /* ---- tries and extensions ---------------------------------------------------------------------------------------- */
 
-TEST_WITH(a_fixed_pause_is_between_two_tries, set_up, tear_down) {
+TEST(a_fixed_pause_is_between_two_tries) {
   struct lb_grant grant = LB_GRANT_INIT;
   options[REDLOCK_TRIES].i = 3, options[REDLOCK_RETRY].i = 1, options[REDLOCK_RETRY_MS].i = 70;
   open_session();
@@ -332,7 +330,7 @@ TEST_WITH(a_fixed_pause_is_between_two_tries, set_up, tear_down) {
   assert_int_equal(grant.asked_at, fake_now);
 }
 
-TEST_WITH(a_random_pause_is_shorter, set_up, tear_down) {
+TEST(a_random_pause_is_shorter) {
   struct lb_grant grant = LB_GRANT_INIT;
   options[REDLOCK_TRIES].i = 2, options[REDLOCK_RETRY_MS].i = 1000;
   open_session();
@@ -343,7 +341,7 @@ TEST_WITH(a_random_pause_is_shorter, set_up, tear_down) {
   assert_in_range(ms_since(begin), 1, 999);
 }
 
-TEST_WITH(no_pause_goes_past_the_deadline, set_up, tear_down) {
+TEST(no_pause_goes_past_the_deadline) {
   struct lb_grant grant = LB_GRANT_INIT;
   options[REDLOCK_TRIES].i = 100, options[REDLOCK_RETRY].i = 1, options[REDLOCK_RETRY_MS].i = 70;
   open_session();
@@ -355,7 +353,7 @@ TEST_WITH(no_pause_goes_past_the_deadline, set_up, tear_down) {
 }
 
 /* The deadline ends the second try before anybody has answered it. */
-TEST_WITH(who_was_refused_by_an_earlier_try_is_refused, set_up, tear_down) {
+TEST(who_was_refused_by_an_earlier_try_is_refused) {
   struct lb_grant grant = LB_GRANT_INIT;
   options[REDLOCK_TRIES].i = 100, options[REDLOCK_RETRY].i = 1, options[REDLOCK_RETRY_MS].i = 70;
   open_session();
@@ -364,7 +362,7 @@ TEST_WITH(who_was_refused_by_an_earlier_try_is_refused, set_up, tear_down) {
   assert_int_equal(heard("SET k"), 2 * NODES);
 }
 
-TEST_WITH(extensions_have_a_limit_for_each_grant, set_up, tear_down) {
+TEST(extensions_have_a_limit_for_each_grant) {
   options[REDLOCK_EXTENSIONS_MAX].i = 1;
   open_session();
   for (int i = 0; i < 2; i++) {
@@ -382,7 +380,7 @@ TEST_WITH(extensions_have_a_limit_for_each_grant, set_up, tear_down) {
 }
 
 /* Each way of asking, a try that fails with one yes and a grant with two: how many deletes were sent. */
-TEST_WITH(deletes_go_to_all_or_to_where_a_yes_was_heard, set_up, tear_down) {
+TEST(deletes_go_to_all_or_to_where_a_yes_was_heard) {
   for (int way = 1; way <= 2; way++) {
     for (int granted_only = 0; granted_only <= 1; granted_only++) {
       if (session) lb_redlock.close(session), free(session), session = NULL;

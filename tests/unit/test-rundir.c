@@ -28,9 +28,10 @@ struct world {
   char root[PATH_MAX];
   struct lb_rundir dir, second;
 };
+static struct world *w;
 
 static int set_up(void **state) {
-  struct world *w = calloc(1, sizeof *w);
+  w = calloc(1, sizeof *w);
   char name[] = "/tmp/test-rundir-XXXXXX";
   if (!w || !mkdtemp(name) || !realpath(name, w->root)) return -1;
   *state = w;
@@ -38,16 +39,17 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-  struct world *w = *state;
+  (void)state;
   lb_remove_tree(w->root);
   free(w);
   return 0;
 }
+EACH(set_up, tear_down);
 
 /* ---- looking ----------------------------------------------------------------------------------------------------- */
 
 /* "ROOT/name", printf-made; the last two stay valid. */
-__attribute__((format(printf, 2, 3))) static const char *in_root(const struct world *w, const char *format, ...) {
+__attribute__((format(printf, 1, 2))) static const char *in_root(const char *format, ...) {
   static char paths[2][PATH_MAX + 300];
   static unsigned turn;
   char *path = paths[turn++ % 2], name[300];
@@ -77,11 +79,11 @@ static int entries(const char *folder) {
   return count;
 }
 
-static void open_run(struct world *w, struct lb_rundir *dir) {
+static void open_run(struct lb_rundir *dir) {
   if (lb_rundir_open(dir, w->root, "label", NULL, &w->err) != 0) fail_msg("%s", w->err.text);
 }
 
-static void commit(struct world *w) {
+static void commit(void) {
   if (lb_rundir_commit(&w->dir, true, &w->err) != 0) fail_msg("%s", w->err.text);
 }
 
@@ -96,9 +98,8 @@ static void write_file(const char *folder, const char *name) {
 
 /* ---- the way of a run that ends well ----------------------------------------------------------------------------- */
 
-TEST_WITH(nothing_has_the_final_name_before_the_commit, set_up, tear_down) {
-  struct world *w = *state;
-  open_run(w, &w->dir);
+TEST(nothing_has_the_final_name_before_the_commit) {
+  open_run(&w->dir);
   assert_false(exists(w->dir.final));
   assert_int_equal(entries(w->root), 1);
   assert_int_equal(strncmp(strrchr(w->dir.partial, '/'), "/.", 2), 0);
@@ -107,16 +108,15 @@ TEST_WITH(nothing_has_the_final_name_before_the_commit, set_up, tear_down) {
   lb_rundir_close(&w->dir);
 }
 
-TEST_WITH(a_commit_renames_and_leaves_no_scratch_parts_or_lock, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_commit_renames_and_leaves_no_scratch_parts_or_lock) {
   char final[3000];
-  open_run(w, &w->dir);
+  open_run(&w->dir);
   snprintf(final, sizeof final, "%s", w->dir.final);
   write_file(w->dir.partial, "run.json");
   write_file(w->dir.partial, "histories/a.hist");
   write_file(w->dir.partial, "parts/a.latency");
   write_file(w->dir.partial, "scratch/cache/template");
-  commit(w);
+  commit();
   assert_true(in(final, "run.json") && in(final, "histories/a.hist"));
   assert_int_equal(entries(final), 2); /* logs/ was empty */
   lb_rundir_close(&w->dir);
@@ -124,22 +124,20 @@ TEST_WITH(a_commit_renames_and_leaves_no_scratch_parts_or_lock, set_up, tear_dow
   assert_int_equal(entries(w->root), 1);
 }
 
-TEST_WITH(logs_are_kept_when_there_are_some, set_up, tear_down) {
-  struct world *w = *state;
+TEST(logs_are_kept_when_there_are_some) {
   char final[3000];
-  open_run(w, &w->dir);
+  open_run(&w->dir);
   snprintf(final, sizeof final, "%s", w->dir.final);
   write_file(w->dir.partial, "logs/redis-1.log");
-  commit(w);
+  commit();
   lb_rundir_close(&w->dir);
   assert_true(in(final, "logs/redis-1.log"));
   assert_false(in(final, "histories"));
 }
 
-TEST_WITH(a_folder_that_took_the_name_meanwhile_is_not_touched, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_folder_that_took_the_name_meanwhile_is_not_touched) {
   char final[3000];
-  open_run(w, &w->dir);
+  open_run(&w->dir);
   snprintf(final, sizeof final, "%s", w->dir.final);
   assert_int_equal(mkdir(final, 0755), 0);
   assert_int_equal(lb_rundir_commit(&w->dir, true, &w->err), -EEXIST);
@@ -151,13 +149,8 @@ TEST_WITH(a_folder_that_took_the_name_meanwhile_is_not_touched, set_up, tear_dow
 
 /* ---- of a run that does not -------------------------------------------------------------------------------------- */
 
-TEST_WITH(a_close_without_a_commit_removes_it, set_up, tear_down) {
-  struct world *w = *state;
-  open_run(w, &w->dir);
-  write_file(w->dir.partial, "histories/a.hist");
-  lb_rundir_close(&w->dir);
-  assert_int_equal(entries(w->root), 0);
-}
+STATES(a_close_without_a_commit_removes_it, open_run(&w->dir), write_file(w->dir.partial, "histories/a.hist"),
+       lb_rundir_close(&w->dir), assert_int_equal(entries(w->root), 0));
 
 struct tool { /* what the child tells of itself */
   char partial[3000];
@@ -167,7 +160,7 @@ struct tool { /* what the child tells of itself */
 
 /* A tool that opened a run and waits to be killed; with_trial: it has a trial that still writes when the tool is
  * dead. */
-static _Noreturn void be_tool(struct world *w, int out, bool with_trial) {
+static _Noreturn void be_tool(int out, bool with_trial) {
   struct tool tool = {.guardian = 0};
   char late[3100];
   if (lb_rundir_open(&w->dir, w->root, "label", NULL, &w->err) != 0) _exit(1);
@@ -186,11 +179,11 @@ static _Noreturn void be_tool(struct world *w, int out, bool with_trial) {
   _exit(1);
 }
 
-static pid_t start_tool(struct world *w, bool with_trial, struct tool *ret) {
+static pid_t start_tool(bool with_trial, struct tool *ret) {
   int pipe_fd[2];
   assert_int_equal(pipe2(pipe_fd, O_CLOEXEC), 0);
   pid_t pid = fork();
-  if (pid == 0) be_tool(w, pipe_fd[1], with_trial);
+  if (pid == 0) be_tool(pipe_fd[1], with_trial);
   close(pipe_fd[1]);
   assert_int_equal(read(pipe_fd[0], ret, sizeof *ret), sizeof *ret);
   ret->ended = pipe_fd[0];
@@ -209,28 +202,25 @@ static void end_tool(pid_t pid, const struct tool *tool) {
   close(tool->ended);
 }
 
-TEST_WITH(the_guardian_removes_what_a_killed_tool_left, set_up, tear_down) {
-  struct world *w = *state;
+TEST(the_guardian_removes_what_a_killed_tool_left) {
   struct tool tool;
-  pid_t pid = start_tool(w, false, &tool);
+  pid_t pid = start_tool(false, &tool);
   end_tool(pid, &tool);
   assert_int_equal(entries(w->root), 0);
 }
 
-TEST_WITH(the_guardian_waits_for_the_trials_of_a_killed_tool, set_up, tear_down) {
-  struct world *w = *state;
+TEST(the_guardian_waits_for_the_trials_of_a_killed_tool) {
   struct tool tool;
-  pid_t pid = start_tool(w, true, &tool);
+  pid_t pid = start_tool(true, &tool);
   end_tool(pid, &tool);
   assert_int_equal(entries(w->root), 0);
 }
 
 /* ---- of a run that has something to keep ------------------------------------------------------------------------- */
 
-TEST_WITH(a_folder_with_outcomes_gets_its_name, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_folder_with_outcomes_gets_its_name) {
   char final[3000];
-  open_run(w, &w->dir);
+  open_run(&w->dir);
   snprintf(final, sizeof final, "%s", w->dir.final);
   write_file(w->dir.partial, "resume.bin");
   write_file(w->dir.partial, "parts/a.latency");
@@ -243,10 +233,9 @@ TEST_WITH(a_folder_with_outcomes_gets_its_name, set_up, tear_down) {
 
 static void write_tables(void *data) { write_file(((struct lb_rundir *)data)->partial, "run.json"); }
 
-TEST_WITH(the_guardian_calls_for_rescue, set_up, tear_down) {
-  struct world *w = *state;
+TEST(the_guardian_calls_for_rescue) {
   char final[3000];
-  open_run(w, &w->dir);
+  open_run(&w->dir);
   snprintf(final, sizeof final, "%s", w->dir.final);
   write_file(w->dir.partial, "resume.bin");
   int first = w->dir.guardian;
@@ -256,23 +245,21 @@ TEST_WITH(the_guardian_calls_for_rescue, set_up, tear_down) {
   assert_true(in(final, "run.json") && in(final, "resume.bin"));
 }
 
-TEST_WITH(a_committed_folder_needs_no_rescue, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_committed_folder_needs_no_rescue) {
   char final[3000];
-  open_run(w, &w->dir);
+  open_run(&w->dir);
   snprintf(final, sizeof final, "%s", w->dir.final);
   write_file(w->dir.partial, "resume.bin");
   assert_int_equal(lb_rundir_set_rescue(&w->dir, write_tables, &w->dir), 0);
-  commit(w);
+  commit();
   lb_rundir_close(&w->dir);
   assert_int_equal(entries(final), 0);
 }
 
-TEST_WITH(a_stopped_run_is_opened_again_and_loses_nothing, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_stopped_run_is_opened_again_and_loses_nothing) {
   char final[3000];
   struct lb_rundir second;
-  open_run(w, &w->dir);
+  open_run(&w->dir);
   snprintf(final, sizeof final, "%s", w->dir.final);
   write_file(w->dir.partial, "resume.bin");
   write_file(w->dir.partial, "histories/a.hist");
@@ -288,7 +275,7 @@ TEST_WITH(a_stopped_run_is_opened_again_and_loses_nothing, set_up, tear_down) {
   assert_true(in(final, "histories/a.hist") && in(final, "resume.bin"));
   assert_int_equal(entries(final), 2);
   assert_int_equal(entries(w->root), 1);
-  assert_int_equal(lb_rundir_reopen(&second, in_root(w, "none"), &w->err), -ENOENT);
+  assert_int_equal(lb_rundir_reopen(&second, in_root("none"), &w->err), -ENOENT);
 }
 
 /* The signals it ignores, as a mask; 0 = it is gone. */
@@ -302,10 +289,9 @@ static unsigned long long ignored_by(int pid) {
   return mask;
 }
 
-TEST_WITH(signals_of_a_terminal_do_not_end_the_guardian, set_up, tear_down) {
-  struct world *w = *state;
+TEST(signals_of_a_terminal_do_not_end_the_guardian) {
   struct tool tool;
-  pid_t pid = start_tool(w, false, &tool);
+  pid_t pid = start_tool(false, &tool);
   uint64_t end = lb_clock_ns() + WAIT_MS * MS; /* it may only just have been forked */
   static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
   for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) /* nohup and a shell's & have some ignored before */
@@ -327,48 +313,45 @@ static bool lock_is_free(const char *partial) {
   return is_free;
 }
 
-TEST_WITH(the_next_run_removes_what_a_killed_guardian_could_not, set_up, tear_down) {
-  struct world *w = *state;
+TEST(the_next_run_removes_what_a_killed_guardian_could_not) {
   struct tool tool;
-  pid_t pid = start_tool(w, false, &tool);
+  pid_t pid = start_tool(false, &tool);
   assert_int_equal(kill(tool.guardian, SIGKILL), 0);
   end_tool(pid, &tool);
   for (uint64_t end = lb_clock_ns() + WAIT_MS * MS; !lock_is_free(tool.partial) && lb_clock_ns() < end;)
     lb_clock_sleep_until(lb_clock_ns() + 5 * MS);
   assert_true(exists(tool.partial));
-  open_run(w, &w->dir);
+  open_run(&w->dir);
   assert_int_equal(entries(w->root), 1);
   lb_rundir_close(&w->dir);
 }
 
-static void make_partial(const struct world *w, const char *name, bool with_lock) {
-  assert_int_equal(lb_make_dirs(in_root(w, "%s/histories", name)), 0);
-  if (with_lock) write_file(in_root(w, "%s", name), "lock");
+static void make_partial(const char *name, bool with_lock) {
+  assert_int_equal(lb_make_dirs(in_root("%s/histories", name)), 0);
+  if (with_lock) write_file(in_root("%s", name), "lock");
 }
 
-TEST_WITH(only_partial_folders_that_nobody_owns_are_swept, set_up, tear_down) {
-  struct world *w = *state;
-  make_partial(w, ".stale.partial", true);
-  make_partial(w, ".owned.partial", true);
-  make_partial(w, ".fresh.partial", false);
-  make_partial(w, "finished.partial", true); /* a label may end so */
-  make_partial(w, ".other", true);
-  int fd = open(in_root(w, ".owned.partial/lock"), O_RDWR | O_CLOEXEC);
+TEST(only_partial_folders_that_nobody_owns_are_swept) {
+  make_partial(".stale.partial", true);
+  make_partial(".owned.partial", true);
+  make_partial(".fresh.partial", false);
+  make_partial("finished.partial", true); /* a label may end so */
+  make_partial(".other", true);
+  int fd = open(in_root(".owned.partial/lock"), O_RDWR | O_CLOEXEC);
   assert_true(fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0);
-  open_run(w, &w->dir);
-  assert_false(exists(in_root(w, ".stale.partial")));
-  assert_true(exists(in_root(w, ".owned.partial/histories")));
-  assert_true(exists(in_root(w, ".fresh.partial/histories")));
-  assert_true(exists(in_root(w, "finished.partial/histories")));
-  assert_true(exists(in_root(w, ".other/histories")));
+  open_run(&w->dir);
+  assert_false(exists(in_root(".stale.partial")));
+  assert_true(exists(in_root(".owned.partial/histories")));
+  assert_true(exists(in_root(".fresh.partial/histories")));
+  assert_true(exists(in_root("finished.partial/histories")));
+  assert_true(exists(in_root(".other/histories")));
   lb_rundir_close(&w->dir);
   close(fd);
 }
 
-TEST_WITH(a_run_does_not_sweep_another_that_is_under_way, set_up, tear_down) {
-  struct world *w = *state;
-  open_run(w, &w->dir);
-  open_run(w, &w->second);
+TEST(a_run_does_not_sweep_another_that_is_under_way) {
+  open_run(&w->dir);
+  open_run(&w->second);
   assert_true(exists(w->dir.partial));
   lb_rundir_close(&w->second); /* the later one first: its guardian has inherited the pipe of the other */
   lb_rundir_close(&w->dir);
@@ -376,12 +359,11 @@ TEST_WITH(a_run_does_not_sweep_another_that_is_under_way, set_up, tear_down) {
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
-TEST_WITH(two_runs_of_the_same_second_have_different_names, set_up, tear_down) {
-  struct world *w = *state;
+TEST(two_runs_of_the_same_second_have_different_names) {
   bool same_second = false;
   for (int tries = 0; tries < 20 && !same_second; tries++) {
-    open_run(w, &w->dir);
-    open_run(w, &w->second);
+    open_run(&w->dir);
+    open_run(&w->second);
     assert_string_not_equal(w->dir.id, w->second.id);
     assert_string_not_equal(w->dir.partial, w->second.partial);
     assert_string_not_equal(w->dir.final, w->second.final);
@@ -393,63 +375,52 @@ TEST_WITH(two_runs_of_the_same_second_have_different_names, set_up, tear_down) {
   assert_true(same_second);
 }
 
-TEST_WITH(a_run_does_not_take_the_name_of_a_finished_one, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_run_does_not_take_the_name_of_a_finished_one) {
   char id[128];
-  open_run(w, &w->dir);
+  open_run(&w->dir);
   snprintf(id, sizeof id, "%s", w->dir.id);
-  commit(w);
+  commit();
   lb_rundir_close(&w->dir);
-  open_run(w, &w->dir);
+  open_run(&w->dir);
   assert_string_not_equal(w->dir.id, id);
   lb_rundir_close(&w->dir);
-  assert_true(exists(in_root(w, "%s", id)));
+  assert_true(exists(in_root("%s", id)));
 }
 
-TEST_WITH(a_label_becomes_a_plain_name, set_up, tear_down) {
-  struct world *w = *state;
-  assert_int_equal(lb_rundir_open(&w->dir, w->root, "../a b*\nA.9_-\xc3\xbc", NULL, &w->err), 0);
-  assert_string_equal(w->dir.id + STAMP, "-..-a-b--A.9_---");
-  assert_string_equal(w->dir.final, in_root(w, "%s", w->dir.id));
-  lb_rundir_close(&w->dir);
-}
+STATES(a_label_becomes_a_plain_name,
+       assert_int_equal(lb_rundir_open(&w->dir, w->root, "../a b*\nA.9_-\xc3\xbc", NULL, &w->err), 0),
+       assert_string_equal(w->dir.id + STAMP, "-..-a-b--A.9_---"),
+       assert_string_equal(w->dir.final, in_root("%s", w->dir.id)), lb_rundir_close(&w->dir));
+STATES(the_folder_of_all_runs_is_made,
+       assert_int_equal(lb_rundir_open(&w->dir, in_root("a/b"), "label", NULL, &w->err), 0),
+       assert_string_equal(w->dir.final, in_root("a/b/%s", w->dir.id)), lb_rundir_close(&w->dir));
 
-TEST_WITH(the_folder_of_all_runs_is_made, set_up, tear_down) {
-  struct world *w = *state;
-  assert_int_equal(lb_rundir_open(&w->dir, in_root(w, "a/b"), "label", NULL, &w->err), 0);
-  assert_string_equal(w->dir.final, in_root(w, "a/b/%s", w->dir.id));
-  lb_rundir_close(&w->dir);
-}
-
-TEST_WITH(the_path_that_was_asked_for_is_taken_as_it_is, set_up, tear_down) {
-  struct world *w = *state;
-  assert_int_equal(lb_rundir_open(&w->dir, "unused", "label", in_root(w, "a/mine/"), &w->err), 0);
+TEST(the_path_that_was_asked_for_is_taken_as_it_is) {
+  assert_int_equal(lb_rundir_open(&w->dir, "unused", "label", in_root("a/mine/"), &w->err), 0);
   assert_string_equal(w->dir.id, "mine");
-  assert_string_equal(w->dir.final, in_root(w, "a/mine"));
+  assert_string_equal(w->dir.final, in_root("a/mine"));
   assert_false(exists(w->dir.final));
-  commit(w);
-  assert_true(exists(in_root(w, "a/mine")));
+  commit();
+  assert_true(exists(in_root("a/mine")));
   lb_rundir_close(&w->dir);
-  assert_true(exists(in_root(w, "a/mine")));
+  assert_true(exists(in_root("a/mine")));
 }
 
-TEST_WITH(a_path_that_exists_is_refused, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_path_that_exists_is_refused) {
   char expected[PATH_MAX + 400];
   write_file(w->root, "mine");
   snprintf(expected, sizeof expected, "results folder %s/mine exists already, expected a new name", w->root);
-  assert_int_equal(lb_rundir_open(&w->dir, "unused", "label", in_root(w, "mine"), &w->err), -EEXIST);
+  assert_int_equal(lb_rundir_open(&w->dir, "unused", "label", in_root("mine"), &w->err), -EEXIST);
   assert_string_equal(w->err.text, expected);
   assert_int_equal(entries(w->root), 1);
 }
 
-TEST_WITH(a_place_that_cannot_be_written_is_refused_with_a_reason, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_place_that_cannot_be_written_is_refused_with_a_reason) {
   write_file(w->root, "file");
-  assert_int_equal(lb_rundir_open(&w->dir, in_root(w, "file"), "label", NULL, &w->err), -ENOTDIR);
+  assert_int_equal(lb_rundir_open(&w->dir, in_root("file"), "label", NULL, &w->err), -ENOTDIR);
   assert_non_null(strstr(w->err.text, "cannot write results to "));
   assert_non_null(strstr(w->err.text, strerror(ENOTDIR)));
-  assert_int_equal(lb_rundir_open(&w->dir, "unused", "label", in_root(w, "file/x"), &w->err), -ENOTDIR);
+  assert_int_equal(lb_rundir_open(&w->dir, "unused", "label", in_root("file/x"), &w->err), -ENOTDIR);
   assert_non_null(strstr(w->err.text, strerror(ENOTDIR)));
 }
 
@@ -462,8 +433,7 @@ static int next_descriptor(void) {
 
 /* With each number of descriptors that is too small, from the one on that removing takes: an error, and neither a
  * folder nor a descriptor is left. */
-TEST_WITH(a_run_without_enough_descriptors_leaves_nothing, set_up, tear_down) {
-  struct world *w = *state;
+TEST(a_run_without_enough_descriptors_leaves_nothing) {
   struct rlimit old, few;
   int r = -1, refused = 0;
   assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);

@@ -478,10 +478,8 @@ TEST(unknown_keys_are_named_with_the_nearest) {
       "f.ini:2: [scenario] has no key '': expected title, question, refuted, like, attack, systems, guards, upstream, trials, min_handoffs, control, unreal or alike");
 }
 
-TEST(a_key_stands_once) {
-  refused(SCENARIO "title = again\n", "f.ini:5: title stands in line 2 already");
-  refused(COMPLETE "local@none = safe\nlocal@none = safe\n", "f.ini:10: local@none is expected twice");
-}
+STATES(a_key_stands_once, refused(SCENARIO "title = again\n", "f.ini:5: title stands in line 2 already"),
+       refused(COMPLETE "local@none = safe\nlocal@none = safe\n", "f.ini:10: local@none is expected twice"));
 
 TEST(an_indented_line_is_refused_where_it_would_be_swallowed) {
   const char *const swallowed =
@@ -496,12 +494,10 @@ TEST(an_indented_line_is_refused_where_it_would_be_swallowed) {
   refused(COMPLETE "  more reason\n", message);
 }
 
-TEST(missing_sections_are_named) {
-  refused("", "f.ini: section [scenario] is missing");
-  refused(WORKLOAD EXPECT, "f.ini: section [scenario] is missing");
-  refused(SCENARIO EXPECT, "f.ini: section [workload] is missing");
-  refused(SCENARIO WORKLOAD, "f.ini: section [expect] is missing");
-}
+STATES(missing_sections_are_named, refused("", "f.ini: section [scenario] is missing"),
+       refused(WORKLOAD EXPECT, "f.ini: section [scenario] is missing"),
+       refused(SCENARIO EXPECT, "f.ini: section [workload] is missing"),
+       refused(SCENARIO WORKLOAD, "f.ini: section [expect] is missing"));
 
 TEST(missing_keys_are_named) {
   refused("[scenario]\ntitle = t\nrefuted = r\n" WORKLOAD EXPECT,
@@ -513,10 +509,9 @@ TEST(missing_keys_are_named) {
   refused(COMPLETE "[campaign]\nevery_ms = 50\n", "f.ini: [campaign] fault is missing: expected fault = step");
 }
 
-TEST(an_empty_value_is_refused) {
-  refused("[scenario]\ntitle = ; only a comment\n", "f.ini:2: title is empty: expected text");
-  refused("[workload]\nclients =\n", "f.ini:2: clients is empty: expected whole numbers");
-}
+STATES(an_empty_value_is_refused,
+       refused("[scenario]\ntitle = ; only a comment\n", "f.ini:2: title is empty: expected text"),
+       refused("[workload]\nclients =\n", "f.ini:2: clients is empty: expected whole numbers"));
 
 /* ---- what is refused: values -------------------------------------------------------------------------- */
 
@@ -607,12 +602,11 @@ TEST(a_timeline_has_no_load) {
           "f.ini:6: clients: a timeline has one number of clients, not 2");
 }
 
-TEST(a_step_of_a_client_that_is_not_there_is_refused) {
-  refused(TIMELINE "step = client 3 acquire within 5s\n",
-          "f.ini:10: step = client 3 acquire within 5s: names client 3, but clients = 2");
-  refused(TIMELINE "step = cut primary from client 3\n",
-          "f.ini:10: step = cut primary from client 3: names client 3, but clients = 2");
-}
+STATES(a_step_of_a_client_that_is_not_there_is_refused,
+       refused(TIMELINE "step = client 3 acquire within 5s\n",
+               "f.ini:10: step = client 3 acquire within 5s: names client 3, but clients = 2"),
+       refused(TIMELINE "step = cut primary from client 3\n",
+               "f.ini:10: step = cut primary from client 3: names client 3, but clients = 2"));
 
 TEST(a_step_of_a_client_that_never_asked_is_refused) {
   static const char *const steps[] = {"client 2 read",
@@ -870,12 +864,11 @@ TEST(a_fault_of_a_client_is_none_of_a_server) {
   }
 }
 
-TEST(a_timeline_names_whom_it_means) {
-  refused(TIMELINE "step = kill node any\n",
-          "f.ini:10: step = kill node any: 'any' is drawn in a campaign only: expected a number");
-  refused(TIMELINE "step = cut primary client any\n",
-          "f.ini:10: step = cut primary client any: 'any' is drawn in a campaign only: expected a number");
-}
+STATES(a_timeline_names_whom_it_means,
+       refused(TIMELINE "step = kill node any\n",
+               "f.ini:10: step = kill node any: 'any' is drawn in a campaign only: expected a number"),
+       refused(TIMELINE "step = cut primary client any\n",
+               "f.ini:10: step = cut primary client any: 'any' is drawn in a campaign only: expected a number"));
 
 #define CAMPAIGN COMPLETE "[campaign]\n" /* 9 lines */
 
@@ -916,10 +909,9 @@ TEST(a_campaign_fits_every_number_of_clients) {
           "f.ini:10: fault = cut node 1 from client 3: names client 3, but clients = 2");
 }
 
-TEST(a_timeline_has_no_campaign) {
-  refused(CAMPAIGN "fault = kill primary\n[timeline]\nstep = wait 1s\n",
-          "f.ini:10: a timeline has no campaign: expected one of [timeline] and [campaign]");
-}
+STATES(a_timeline_has_no_campaign,
+       refused(CAMPAIGN "fault = kill primary\n[timeline]\nstep = wait 1s\n",
+               "f.ini:10: a timeline has no campaign: expected one of [timeline] and [campaign]"));
 
 TEST(a_campaign_observes_nothing_so_it_proves_nothing) {
   refused(CAMPAIGN "fault = kill primary\n[proof]\nviolated = key absent on primary\n",

@@ -40,6 +40,7 @@ static int clear(void **state) {
   lb_plan_clear(&plan);
   return 0;
 }
+EACH(NULL, clear);
 
 static void end(size_t i, enum lb_verdict verdict) {
   struct lb_outcome outcome = {.verdict = verdict, .counters = {.double_holds = verdict == LB_VIOLATED}};
@@ -83,7 +84,7 @@ static void assert_has(const char *part) {
   if (!strstr(text, part)) fail_msg("missing: %s\nin:\n%s", part, text);
 }
 
-TEST_WITH(the_default_suite_is_shown_whole, NULL, clear) {
+TEST(the_default_suite_is_shown_whole) {
   if (lb_isolation_probe()->kind == LB_ISOLATION_NONE) SKIP("what needs links is skipped without namespaces");
   make("quick");
   end_all();
@@ -95,7 +96,7 @@ TEST_WITH(the_default_suite_is_shown_whole, NULL, clear) {
 }
 
 /* A line for each of many is too much: some are named, and the rest is counted. */
-TEST_WITH(what_is_wrong_comes_first, NULL, clear) {
+TEST(what_is_wrong_comes_first) {
   make("quick");
   end_all();
   size_t i = first_cell(LB_SAFE);
@@ -111,7 +112,7 @@ TEST_WITH(what_is_wrong_comes_first, NULL, clear) {
 }
 
 /* Numbers that repeat are no two holders. */
-TEST_WITH(lost_is_said_of_two_holders_only, NULL, clear) {
+TEST(lost_is_said_of_two_holders_only) {
   make("quick");
   size_t i = 0;
   while (plan.cells[i].skip[0] || plan.cells[i].guard != LB_GUARD_NONE ||

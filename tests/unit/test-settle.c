@@ -32,10 +32,8 @@ TEST(a_steady_rate_has_settled_after_the_shortest_time) { assert_int_equal(settl
 
 TEST(nothing_done_is_no_steady_rate) { assert_int_equal(settles_after(nothing, 100), 0); }
 
-TEST(a_rate_that_grows_or_falls_does_not_settle) {
-  assert_int_equal(settles_after(growing, 1000), 0);
-  assert_int_equal(settles_after(falling, 99), 0);
-}
+STATES(a_rate_that_grows_or_falls_does_not_settle, assert_int_equal(settles_after(growing, 1000), 0),
+       assert_int_equal(settles_after(falling, 99), 0));
 
 /* At 100 ticks the thirds still differ by a fifth; when the growth lies two thirds back they are alike. */
 TEST(a_rate_that_grows_for_a_while_settles_after_it) {

@@ -33,25 +33,18 @@ static int gone(void **state) {
   lb_skew_unmap(page);
   return 0;
 }
+EACH(fresh, gone);
 
 /* ---- arithmetic -------------------------------------------------------------------------------------------------- */
 
-TEST_WITH(a_new_page_is_true, fresh, gone) {
-  assert_true(lb_skew_wall_ns(page, NOON) == NOON);
-  assert_true(lb_skew_mono_ns(page, UPTIME) == UPTIME);
-  assert_true(lb_skew_mono_true_ns(page, UPTIME) == UPTIME);
-  assert_true(lb_skew_wall_offset(page) == 0);
-}
+STATES(a_new_page_is_true, assert_true(lb_skew_wall_ns(page, NOON) == NOON),
+       assert_true(lb_skew_mono_ns(page, UPTIME) == UPTIME), assert_true(lb_skew_mono_true_ns(page, UPTIME) == UPTIME),
+       assert_true(lb_skew_wall_offset(page) == 0));
+STATES(no_page_is_the_truth, assert_true(lb_skew_wall_ns(NULL, NOON) == NOON),
+       assert_true(lb_skew_mono_ns(NULL, UPTIME) == UPTIME), assert_true(lb_skew_mono_true_ns(NULL, UPTIME) == UPTIME),
+       assert_true(lb_skew_wall_offset(NULL) == 0), lb_skew_unmap(NULL));
 
-TEST(no_page_is_the_truth) {
-  assert_true(lb_skew_wall_ns(NULL, NOON) == NOON);
-  assert_true(lb_skew_mono_ns(NULL, UPTIME) == UPTIME);
-  assert_true(lb_skew_mono_true_ns(NULL, UPTIME) == UPTIME);
-  assert_true(lb_skew_wall_offset(NULL) == 0);
-  lb_skew_unmap(NULL);
-}
-
-TEST_WITH(a_jump_moves_one_clock, fresh, gone) {
+TEST(a_jump_moves_one_clock) {
   lb_skew_jump(page, false, 31 * (int64_t)S);
   assert_true(lb_skew_wall_ns(page, NOON) == NOON + 31 * S);
   assert_true(lb_skew_mono_ns(page, UPTIME) == UPTIME);
@@ -61,14 +54,14 @@ TEST_WITH(a_jump_moves_one_clock, fresh, gone) {
   assert_true(lb_skew_mono_ns(page, UPTIME) == UPTIME - 5);
 }
 
-TEST_WITH(jumps_add_up, fresh, gone) {
+TEST(jumps_add_up) {
   lb_skew_jump(page, false, 31 * (int64_t)S);
   lb_skew_jump(page, false, -40 * (int64_t)S);
   assert_true(lb_skew_wall_ns(page, NOON) == NOON - 9 * S);
   assert_true(lb_skew_wall_offset(page) == -9 * (int64_t)S);
 }
 
-TEST_WITH(a_reset_is_the_truth_again, fresh, gone) {
+TEST(a_reset_is_the_truth_again) {
   lb_skew_jump(page, false, 7);
   lb_skew_rate(page, 1.02);
   lb_skew_reset(page);
@@ -94,7 +87,7 @@ static void changes_without_a_jump(double before, double after) {
   assert_true(lb_skew_wall_ns(page, w2 + S) - lb_skew_wall_ns(page, w2) - (uint64_t)(after * (double)S) + 2 <= 4);
 }
 
-TEST_WITH(a_rate_changes_without_a_jump, fresh, gone) {
+TEST(a_rate_changes_without_a_jump) {
   changes_without_a_jump(1, 0.98);
   changes_without_a_jump(0.98, 1.02);
   changes_without_a_jump(1.02, 0.5);
@@ -103,7 +96,7 @@ TEST_WITH(a_rate_changes_without_a_jump, fresh, gone) {
   changes_without_a_jump(1, 1.02);
 }
 
-TEST_WITH(a_rate_keeps_the_jumps, fresh, gone) {
+TEST(a_rate_keeps_the_jumps) {
   lb_skew_jump(page, false, 31 * (int64_t)S);
   lb_skew_jump(page, true, 10 * (int64_t)S);
   lb_skew_rate(page, 1.02);
@@ -122,7 +115,7 @@ static void is_inverse(uint64_t true_ns) {
   assert_true(when - true_ns + 3 <= 6);
 }
 
-TEST_WITH(the_inverse_finds_the_true_time, fresh, gone) {
+TEST(the_inverse_finds_the_true_time) {
   const double rates[] = {1, 0.98, 1.02, 0.5, 2};
   lb_skew_jump(page, true, -5 * (int64_t)S);
   assert_true(lb_skew_mono_true_ns(page, UPTIME) == UPTIME + 5 * S);
@@ -133,7 +126,7 @@ TEST_WITH(the_inverse_finds_the_true_time, fresh, gone) {
   }
 }
 
-TEST_WITH(never_stays_never, fresh, gone) {
+TEST(never_stays_never) {
   lb_skew_jump(page, true, 5);
   lb_skew_rate(page, 0.98);
   assert_true(lb_skew_mono_true_ns(page, UINT64_MAX) == UINT64_MAX);
@@ -145,12 +138,9 @@ TEST_WITH(never_stays_never, fresh, gone) {
   assert_true(lb_skew_mono_true_ns(page, stands + 1) == UINT64_MAX);
 }
 
-TEST_WITH(no_clock_reads_less_than_zero, fresh, gone) {
-  lb_skew_jump(page, true, -(int64_t)UPTIME - 1);
-  assert_true(lb_skew_mono_ns(page, UPTIME) == 0);
-  assert_true(lb_skew_mono_ns(page, UPTIME + 2) == 1);
-  assert_true(lb_skew_mono_true_ns(page, 1) == UPTIME + 2);
-}
+STATES(no_clock_reads_less_than_zero, lb_skew_jump(page, true, -(int64_t)UPTIME - 1),
+       assert_true(lb_skew_mono_ns(page, UPTIME) == 0), assert_true(lb_skew_mono_ns(page, UPTIME + 2) == 1),
+       assert_true(lb_skew_mono_true_ns(page, 1) == UPTIME + 2));
 
 /* ---- readers ----------------------------------------------------------------------------------------------------- */
 
@@ -193,7 +183,7 @@ static void await_readers(const struct shared *shared, const size_t before[READE
 }
 
 /* Every line that a reader in another process has ever seen was once published, whole. */
-TEST_WITH(readers_see_whole_changes, fresh, gone) {
+TEST(readers_see_whole_changes) {
   static struct lb_skew_line published[CHANGES];
   pid_t pid[READERS];
   size_t before[READERS] = {0};

@@ -27,6 +27,7 @@ static int tear_down(void **state) {
   lb_memory_unmap(stage.memory);
   return 0;
 }
+EACH(set_up, tear_down);
 
 /* The latest event, without its stamps. */
 static void assert_recorded(const char *expected) {
@@ -53,7 +54,7 @@ static struct lb_step parsed(const char *text, uint32_t number) {
   return step;
 }
 
-TEST_WITH(a_fault_says_what_is_done_to_whom, set_up, tear_down) {
+TEST(a_fault_says_what_is_done_to_whom) {
   struct lb_step step = parsed("cut  client 2   from current primary", 4);
   lb_stage_fault(&stage, &step);
   assert_recorded(
@@ -64,7 +65,7 @@ TEST_WITH(a_fault_says_what_is_done_to_whom, set_up, tear_down) {
   assert_recorded("{\"t\":1,\"e\":\"fault\",\"what\":\"heal\",\"step\":5,\"verb\":\"heal\"}");
 }
 
-TEST_WITH(what_becomes_of_a_step_has_its_number, set_up, tear_down) {
+TEST(what_becomes_of_a_step_has_its_number) {
   struct lb_step step = parsed("kill primary", 7);
   lb_stage_step(&stage, LB_EV_PROVED, &step);
   assert_recorded("{\"t\":1,\"e\":\"proved\",\"what\":\"kill primary\",\"step\":7}");
@@ -81,7 +82,7 @@ TEST_WITH(what_becomes_of_a_step_has_its_number, set_up, tear_down) {
   assert_recorded("{\"t\":1,\"e\":\"not-met\",\"what\":\"await client 1 holds within 1s\",\"step\":8}");
 }
 
-TEST_WITH(an_answer_is_that_of_what_was_asked, set_up, tear_down) {
+TEST(an_answer_is_that_of_what_was_asked) {
   static const struct {
     const char *step;
     int result;
@@ -114,7 +115,7 @@ TEST_WITH(an_answer_is_that_of_what_was_asked, set_up, tear_down) {
       "{\"t\":1,\"c\":\"client-2\",\"e\":\"reply\",\"what\":\"client 2 read\",\"step\":3,\"answer\":\"failed\",\"why\":\"gone\"}");
 }
 
-TEST_WITH(an_observation_is_at_a_host_or_of_a_role, set_up, tear_down) {
+TEST(an_observation_is_at_a_host_or_of_a_role) {
   struct lb_step step = parsed("observe key on current primary", 9);
   lb_stage_observed_at(&stage, &step, &server, true);
   assert_recorded("{\"t\":1,\"e\":\"observed\",\"step\":9,\"host\":\"redis-1\",\"present\":true}");
@@ -122,7 +123,7 @@ TEST_WITH(an_observation_is_at_a_host_or_of_a_role, set_up, tear_down) {
   assert_recorded("{\"t\":1,\"e\":\"observed\",\"step\":9,\"role\":\"current primary\",\"present\":false}");
 }
 
-TEST_WITH(a_fault_says_whom_it_touched, set_up, tear_down) {
+TEST(a_fault_says_whom_it_touched) {
   struct lb_step step = parsed("cut client 1 from all", 3);
   lb_stage_touched(&stage, &step, "client-1", "redis-4, redis-5");
   assert_recorded(
@@ -133,7 +134,7 @@ TEST_WITH(a_fault_says_whom_it_touched, set_up, tear_down) {
   assert_recorded("{\"t\":1,\"e\":\"unused\",\"what\":\"cut client 1 from all\",\"step\":3}");
 }
 
-TEST_WITH(a_trip_says_from_whom_to_whom_and_how_long, set_up, tear_down) {
+TEST(a_trip_says_from_whom_to_whom_and_how_long) {
   struct lb_step step = parsed("slow primary to client 1 700ms", 4);
   const struct lb_host from = {.name = "zookeeper-1"}, to = {.name = "client-1"};
   lb_stage_trip(&stage, &step, &from, &to, 700 * LB_NS_PER_MS + 999999);
@@ -146,7 +147,7 @@ static int64_t latest_ms(void) {
   return h->facts[h->fact_count - 1].ms;
 }
 
-TEST_WITH(a_client_holds_while_it_believes_so_and_its_lease_is_not_over, set_up, tear_down) {
+TEST(a_client_holds_while_it_believes_so_and_its_lease_is_not_over) {
   struct lb_step step = parsed("observe client 2", 4);
   struct lb_client_state *of = lb_stage_state(&stage, &client);
   assert_false(lb_stage_holds(&stage, &step, &client));
@@ -163,7 +164,7 @@ TEST_WITH(a_client_holds_while_it_believes_so_and_its_lease_is_not_over, set_up,
   assert_true(latest_ms() <= -5000);
 }
 
-TEST_WITH(a_server_is_recorded_with_the_role_that_was_asked_for, set_up, tear_down) {
+TEST(a_server_is_recorded_with_the_role_that_was_asked_for) {
   struct lb_step step = parsed("observe server of client 2", 5);
   lb_stage_server(&stage, &step, &client, &server, (struct lb_role){LB_ROLE_CURRENT_PRIMARY, 0}, true);
   assert_recorded(
@@ -172,14 +173,14 @@ TEST_WITH(a_server_is_recorded_with_the_role_that_was_asked_for, set_up, tear_do
   assert_recorded("{\"t\":1,\"c\":\"client-2\",\"e\":\"server\",\"step\":5}");
 }
 
-TEST_WITH(who_decides_is_recorded, set_up, tear_down) {
+TEST(who_decides_is_recorded) {
   lb_stage_primary(&stage, 0, &server);
   assert_recorded("{\"t\":1,\"e\":\"role\",\"role\":\"primary\",\"host\":\"redis-1\"}");
   lb_stage_failover(&stage, &server);
   assert_recorded("{\"t\":1,\"e\":\"failover\",\"host\":\"redis-1\"}");
 }
 
-TEST_WITH(a_clock_is_recorded_as_it_was_read, set_up, tear_down) {
+TEST(a_clock_is_recorded_as_it_was_read) {
   struct lb_step step = parsed("clock primary -31s", 2);
   lb_stage_clock(&stage, &step, "redis-1", LB_CLOCK_WALL, -31004, 0);
   assert_recorded("{\"t\":1,\"e\":\"clock\",\"step\":2,\"host\":\"redis-1\",\"clock\":\"wall\",\"ms\":-31004}");
@@ -190,7 +191,7 @@ TEST_WITH(a_clock_is_recorded_as_it_was_read, set_up, tear_down) {
       "{\"t\":1,\"e\":\"clock\",\"step\":2,\"host\":\"redis-1\",\"clock\":\"rate\",\"ms\":8,\"in_ms\":400}");
 }
 
-TEST_WITH(phases_and_notes_are_recorded, set_up, tear_down) {
+TEST(phases_and_notes_are_recorded) {
   lb_stage_phase(&stage, LB_PHASE_MEASURE);
   assert_recorded("{\"t\":1,\"e\":\"phase\",\"phase\":\"measure\"}");
   lb_stage_phase(&stage, LB_PHASE_END);

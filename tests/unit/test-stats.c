@@ -62,16 +62,9 @@ TEST(a_rank_is_not_moved_by_binary_rounding) {
   assert_int_equal(lb_hist_quantile(&hist, 0.08), 4);
 }
 
-TEST(an_empty_histogram_has_quantile_0) {
-  lb_hist_init(&hist);
-  assert_int_equal(lb_hist_quantile(&hist, 0.5), 0);
-}
-
-TEST(one_value_is_returned_exactly_however_large) {
-  lb_hist_init(&hist);
-  lb_hist_add(&hist, 123456789012345);
-  assert_true(lb_hist_quantile(&hist, 0.5) == 123456789012345);
-}
+STATES(an_empty_histogram_has_quantile_0, lb_hist_init(&hist), assert_int_equal(lb_hist_quantile(&hist, 0.5), 0));
+STATES(one_value_is_returned_exactly_however_large, lb_hist_init(&hist), lb_hist_add(&hist, 123456789012345),
+       assert_true(lb_hist_quantile(&hist, 0.5) == 123456789012345));
 
 TEST(quantiles_are_off_by_less_than_a_64th) {
   for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -289,11 +282,10 @@ TEST(the_longest_wait_for_any_grant_counts) {
       10);
 }
 
-TEST(a_wait_goes_on_over_refusals_and_other_clients) {
-  assert_int_equal(no_grant_of(EVENT(0, "a", "acquire") EVENT(5, "a", "busy") EVENT(8, "a", "acquire")
-                                   EVENT(9, "a", "timeout") EVENT(11, "b", "acquire") EVENT(30, "b", "granted")),
-                   30);
-}
+STATES(a_wait_goes_on_over_refusals_and_other_clients,
+       assert_int_equal(no_grant_of(EVENT(0, "a", "acquire") EVENT(5, "a", "busy") EVENT(8, "a", "acquire")
+                                        EVENT(9, "a", "timeout") EVENT(11, "b", "acquire") EVENT(30, "b", "granted")),
+                        30));
 
 TEST(what_is_never_granted_counts_until_nobody_asks_any_more) {
   assert_int_equal(no_grant_of(EVENT(0, "a", "acquire") EVENT(2, "a", "granted") EVENT(3, "a", "release")
@@ -318,11 +310,11 @@ TEST(the_first_of_the_longest_is_told_with_its_key) {
   lb_stats_clear(&stats);
 }
 
-TEST(only_the_part_in_the_window_counts) {
-  assert_int_equal(no_grant_of(EVENT(0, "a", "acquire") PHASE(100, "measure") EVENT(130, "a", "granted") EVENT(
-                       140, "a", "release") EVENT(150, "b", "acquire") PHASE(200, "end") EVENT(900, "b", "granted")),
-                   50);
-}
+STATES(only_the_part_in_the_window_counts,
+       assert_int_equal(no_grant_of(EVENT(0, "a", "acquire") PHASE(100, "measure") EVENT(130, "a", "granted")
+                                        EVENT(140, "a", "release") EVENT(150, "b", "acquire") PHASE(200, "end")
+                                            EVENT(900, "b", "granted")),
+                        50));
 
 /* ---- the window -------------------------------------------------------------------------------------------------- */
 
@@ -371,19 +363,12 @@ TEST(each_second_has_its_own_figures) {
   lb_stats_clear(&stats);
 }
 
-TEST(what_happens_at_the_very_end_is_in_the_last_second) {
-  stats_of(PHASE(0, "measure") EVENT(1000000000, "a", "granted"), &stats);
-  assert_int_equal(stats.series_count, 1);
-  assert_int_equal(stats.series[0].grants, 1);
-  lb_stats_clear(&stats);
-}
-
-TEST(wild_times_do_not_ask_for_wild_memory) {
-  stats_of(EVENT(0, "a", "granted") EVENT(9223372036854775807, "b", "granted"), &stats);
-  assert_int_equal(stats.series_count, 0);
-  assert_int_equal(stats.grants, 2);
-  lb_stats_clear(&stats);
-}
+STATES(what_happens_at_the_very_end_is_in_the_last_second,
+       stats_of(PHASE(0, "measure") EVENT(1000000000, "a", "granted"), &stats), assert_int_equal(stats.series_count, 1),
+       assert_int_equal(stats.series[0].grants, 1), lb_stats_clear(&stats));
+STATES(wild_times_do_not_ask_for_wild_memory,
+       stats_of(EVENT(0, "a", "granted") EVENT(9223372036854775807, "b", "granted"), &stats),
+       assert_int_equal(stats.series_count, 0), assert_int_equal(stats.grants, 2), lb_stats_clear(&stats));
 
 TEST(fairness_counts_everyone_who_asked_even_if_only_before) {
   stats_of(EVENT(0, "starved", "acquire") EVENT(0, "gone", "acquire") EVENT(1, "gone", "timeout")

@@ -24,19 +24,11 @@ TEST(the_nearest_word_wins_and_the_first_of_equals) {
 
 TEST(a_known_word_suggests_itself) { assert_string_equal(nearest("write"), "write"); }
 
-TEST(a_long_word_may_be_off_by_a_third) {
-  assert_string_equal(nearest("redis-tokne@sentinal"), "redis-token@sentinel");
-  assert_string_equal(nearest("redis_token@sntnel"), "redis-token@sentinel");
-  assert_null(nearest("redlock@redis-x5"));
-}
-
-TEST(a_far_word_suggests_nothing) {
-  assert_null(nearest("explode"));
-  assert_null(nearest("x"));
-  assert_null(nearest("xy"));
-  assert_null(nearest(""));
-  assert_null(lb_suggest("read", NULL, 0));
-}
+STATES(a_long_word_may_be_off_by_a_third, assert_string_equal(nearest("redis-tokne@sentinal"), "redis-token@sentinel"),
+       assert_string_equal(nearest("redis_token@sntnel"), "redis-token@sentinel"),
+       assert_null(nearest("redlock@redis-x5")));
+STATES(a_far_word_suggests_nothing, assert_null(nearest("explode")), assert_null(nearest("x")),
+       assert_null(nearest("xy")), assert_null(nearest("")), assert_null(lb_suggest("read", NULL, 0)));
 
 TEST(endless_words_are_left_alone) {
   char endless[1000];

@@ -76,12 +76,11 @@ TEST(a_bad_line_is_refused_with_its_place) {
                  "dir/rules.ini:1: 'rule' stands before the first section: expected [ATTACK]");
 }
 
-TEST(a_section_stands_once) {
-  assert_refused("[fire]\nrule = -> safe: a\n[water]\nrule = -> safe: b\n[fire]\nrule = -> safe: c\n",
-                 "dir/rules.ini:6: [fire] stands there twice");
-  assert_refused("[fire]\nrule = -> safe: a\n[fire]\nrule = -> safe: c\n",
-                 "dir/rules.ini:4: [fire] stands there twice");
-}
+STATES(a_section_stands_once,
+       assert_refused("[fire]\nrule = -> safe: a\n[water]\nrule = -> safe: b\n[fire]\nrule = -> safe: c\n",
+                      "dir/rules.ini:6: [fire] stands there twice"),
+       assert_refused("[fire]\nrule = -> safe: a\n[fire]\nrule = -> safe: c\n",
+                      "dir/rules.ini:4: [fire] stands there twice"));
 
 TEST(what_is_too_long_is_refused) {
   static char text[400 * 1024];
@@ -158,13 +157,10 @@ TEST(a_rule_that_asks_for_a_guard_wins_over_the_guards) {
   assert_string_equal(predict(NULL, LB_GUARD_CLAIM)->reason, "c");
 }
 
-TEST(a_rule_can_be_left_out) {
-  assert_int_equal(read_rules("[fire]\nrule = ends=lease -> violated: a\nrule = -> safe: b\n"), 0);
-  lb_theory_without(lb_rule_at(0));
-  assert_string_equal(predict(NULL, LB_GUARD_NONE)->reason, "b");
-  lb_theory_without(NULL);
-  assert_string_equal(predict(NULL, LB_GUARD_NONE)->reason, "a");
-}
+STATES(a_rule_can_be_left_out,
+       assert_int_equal(read_rules("[fire]\nrule = ends=lease -> violated: a\nrule = -> safe: b\n"), 0),
+       lb_theory_without(lb_rule_at(0)), assert_string_equal(predict(NULL, LB_GUARD_NONE)->reason, "b"),
+       lb_theory_without(NULL), assert_string_equal(predict(NULL, LB_GUARD_NONE)->reason, "a"));
 
 /* ---- facts ------------------------------------------------------------------------------------------------------- */
 

@@ -98,6 +98,7 @@ static int tear_down(void **state) {
   lb_memory_unmap(world.stage.memory);
   return 0;
 }
+EACH(set_up, tear_down);
 
 /* When the window began or ended, in ms of the load. */
 static int64_t at(enum lb_fact_phase phase) {
@@ -119,80 +120,30 @@ static void assert_window(int64_t begin_ms) {
   assert_in_range(at(LB_PHASE_END), begin_ms + 5000, begin_ms + 5001);
 }
 
-TEST_WITH(a_load_that_need_not_settle_begins_after_its_warm_up, set_up, tear_down) {
-  world.scenario.settle_s = 0;
-  world.rate = growing;
-  play();
-  assert_window(1000);
-  assert_false(world.stage.unsettled);
-}
-
-TEST_WITH(a_steady_rate_begins_when_that_is_seen, set_up, tear_down) {
-  play();
-  assert_window(1500);
-  assert_false(world.stage.unsettled);
-}
-
-TEST_WITH(the_warm_up_is_never_shorter_than_asked, set_up, tear_down) {
-  world.scenario.warmup_s = 3;
-  play();
-  assert_window(3000);
-}
-
-TEST_WITH(a_rate_that_grows_is_waited_for, set_up, tear_down) {
-  world.rate = warming;
-  play();
-  assert_in_range(at(LB_PHASE_MEASURE), 8000, 12000);
-  assert_false(world.stage.unsettled);
-}
-
-TEST_WITH(what_does_not_settle_is_measured_all_the_same_and_says_so, set_up, tear_down) {
-  world.rate = growing;
-  play();
-  assert_window(21000);
-  assert_true(world.stage.unsettled);
-}
+STATES(a_load_that_need_not_settle_begins_after_its_warm_up, world.scenario.settle_s = 0, world.rate = growing, play(),
+       assert_window(1000), assert_false(world.stage.unsettled));
+STATES(a_steady_rate_begins_when_that_is_seen, play(), assert_window(1500), assert_false(world.stage.unsettled));
+STATES(the_warm_up_is_never_shorter_than_asked, world.scenario.warmup_s = 3, play(), assert_window(3000));
+STATES(a_rate_that_grows_is_waited_for, world.rate = warming, play(),
+       assert_in_range(at(LB_PHASE_MEASURE), 8000, 12000), assert_false(world.stage.unsettled));
+STATES(what_does_not_settle_is_measured_all_the_same_and_says_so, world.rate = growing, play(), assert_window(21000),
+       assert_true(world.stage.unsettled));
 
 /* They rest from 10 to 13 s, and the rate is looked at from then on. */
-TEST_WITH(servers_that_compile_are_waited_for_before_the_rate, set_up, tear_down) {
-  world.compiled_s = 10;
-  play();
-  assert_window(14500);
-  assert_false(world.stage.unsettled);
-}
-
-TEST_WITH(what_was_done_while_they_compiled_is_not_looked_at, set_up, tear_down) {
-  world.compiled_s = 10;
-  world.rate = slow_at_first;
-  play();
-  assert_window(14500);
-  assert_false(world.stage.unsettled);
-}
-
-TEST_WITH(servers_that_go_on_compiling_are_not_warm_however_steady_the_rate, set_up, tear_down) {
-  world.compiled_s = 1000;
-  play();
-  assert_window(21500);
-  assert_true(world.stage.unsettled);
-}
-
-TEST_WITH(under_a_guard_nobody_waits_for_the_compilers, set_up, tear_down) {
-  world.compiled_s = 1000;
-  world.plan.guard = LB_GUARD_RECHECK;
-  play();
-  assert_window(1000);
-}
+STATES(servers_that_compile_are_waited_for_before_the_rate, world.compiled_s = 10, play(), assert_window(14500),
+       assert_false(world.stage.unsettled));
+STATES(what_was_done_while_they_compiled_is_not_looked_at, world.compiled_s = 10, world.rate = slow_at_first, play(),
+       assert_window(14500), assert_false(world.stage.unsettled));
+STATES(servers_that_go_on_compiling_are_not_warm_however_steady_the_rate, world.compiled_s = 1000, play(),
+       assert_window(21500), assert_true(world.stage.unsettled));
+STATES(under_a_guard_nobody_waits_for_the_compilers, world.compiled_s = 1000, world.plan.guard = LB_GUARD_RECHECK,
+       play(), assert_window(1000));
 
 /* Under a guard only the verdict is asked for. */
-TEST_WITH(under_a_guard_nobody_waits_for_the_rate, set_up, tear_down) {
-  world.rate = growing;
-  world.plan.guard = LB_GUARD_RECHECK;
-  play();
-  assert_window(1000);
-  assert_false(world.stage.unsettled);
-}
+STATES(under_a_guard_nobody_waits_for_the_rate, world.rate = growing, world.plan.guard = LB_GUARD_RECHECK, play(),
+       assert_window(1000), assert_false(world.stage.unsettled));
 
-TEST_WITH(a_log_that_fills_ends_the_warm_up, set_up, tear_down) {
+TEST(a_log_that_fills_ends_the_warm_up) {
   world.rate = growing;
   world.warm_at = world.begin + 300 * MS;
   play();
@@ -200,7 +151,7 @@ TEST_WITH(a_log_that_fills_ends_the_warm_up, set_up, tear_down) {
   assert_false(world.stage.unsettled);
 }
 
-TEST_WITH(what_the_servers_commit_in_the_window_is_counted_while_the_clients_work, set_up, tear_down) {
+TEST(what_the_servers_commit_in_the_window_is_counted_while_the_clients_work) {
   play();
   assert_int_equal(world.asked, 2);
   assert_int_equal((world.asked_at[0] - world.begin) / MS, at(LB_PHASE_MEASURE));
@@ -210,35 +161,17 @@ TEST_WITH(what_the_servers_commit_in_the_window_is_counted_while_the_clients_wor
   assert_int_equal(atomic_load(&world.stage.memory->phase), LB_PHASE_STOP);
 }
 
-TEST_WITH(what_the_servers_are_asked_in_the_window_is_counted_beside_it, set_up, tear_down) {
-  play();
-  assert_int_equal(world.asked_requests, 2);
-  assert_int_equal(world.stage.requests, 9000);
-}
+STATES(what_the_servers_are_asked_in_the_window_is_counted_beside_it, play(), assert_int_equal(world.asked_requests, 2),
+       assert_int_equal(world.stage.requests, 9000));
+STATES(servers_that_count_one_of_the_two_are_asked_for_that_alone, world.answer_requests[0] = -EOPNOTSUPP, play(),
+       assert_int_equal(world.asked_requests, 1), assert_int_equal(world.stage.requests, -1),
+       assert_int_equal(world.stage.commits, 600));
+STATES(servers_that_do_not_say_have_committed_nobody_knows_what, world.answer[0] = -EOPNOTSUPP, play(),
+       assert_int_equal(world.asked, 1), assert_int_equal(world.stage.commits, -1));
+STATES(a_count_without_its_end_is_none, world.answer[1] = -ETIMEDOUT, play(), assert_int_equal(world.asked, 2),
+       assert_int_equal(world.stage.commits, -1));
 
-TEST_WITH(servers_that_count_one_of_the_two_are_asked_for_that_alone, set_up, tear_down) {
-  world.answer_requests[0] = -EOPNOTSUPP;
-  play();
-  assert_int_equal(world.asked_requests, 1);
-  assert_int_equal(world.stage.requests, -1);
-  assert_int_equal(world.stage.commits, 600);
-}
-
-TEST_WITH(servers_that_do_not_say_have_committed_nobody_knows_what, set_up, tear_down) {
-  world.answer[0] = -EOPNOTSUPP;
-  play();
-  assert_int_equal(world.asked, 1);
-  assert_int_equal(world.stage.commits, -1);
-}
-
-TEST_WITH(a_count_without_its_end_is_none, set_up, tear_down) {
-  world.answer[1] = -ETIMEDOUT;
-  play();
-  assert_int_equal(world.asked, 2);
-  assert_int_equal(world.stage.commits, -1);
-}
-
-TEST_WITH(nobody_is_asked_without_servers_or_under_faults, set_up, tear_down) {
+TEST(nobody_is_asked_without_servers_or_under_faults) {
   world.stage.cluster.data_count = 0;
   play();
   assert_int_equal(world.asked, 0);
