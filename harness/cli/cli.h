@@ -2,10 +2,11 @@
  *
  * cli.h - the commands of the tool, and what they share.
  *
- * A command is a function that takes its parsed arguments and returns the exit code of the process (run/exit.h). main()
- * finds it by its row in the table of commands (cli_commands.c) and takes the arguments apart by that row (cli_args.c),
- * so a command never sees an option that it does not take. Commands print: results on stdout, complaints as one line on
- * stderr. What a run prints while it goes on, and its tables, is show/'s.
+ * A command is a row, lb_command_NAME, at the end of its file: a function that takes its parsed arguments and returns
+ * the exit code of the process (run/exit.h), which options it takes, and its help. cli_commands.c lists the rows. main()
+ * takes the arguments apart by the row (cli_args.c), so a command never sees an option that it does not take. Commands
+ * print: results on stdout, complaints as one line on stderr. What a run prints while it goes on, and its tables, is
+ * show/'s.
  */
 #ifndef LB_CLI_H
 #define LB_CLI_H
@@ -27,29 +28,6 @@
 
 struct lb_args;
 
-int lb_cli_run(const struct lb_args *args);
-int lb_cli_suite(const struct lb_args *args);
-int lb_cli_merge(const struct lb_args *args);
-int lb_cli_list(const struct lb_args *args);
-int lb_cli_show(const struct lb_args *args);
-int lb_cli_doctor(const struct lb_args *args);
-int lb_cli_check(const struct lb_args *args);
-int lb_cli_report(const struct lb_args *args);
-int lb_cli_explain(const struct lb_args *args);
-int lb_cli_conform(const struct lb_args *args);
-int lb_cli_adapter(const struct lb_args *args);
-int lb_cli_judge(const struct lb_args *args);
-int lb_cli_compare(const struct lb_args *args);
-int lb_cli_serve(const struct lb_args *args);
-int lb_cli_fault(const struct lb_args *args);
-int lb_cli_clean(const struct lb_args *args);
-int lb_cli_completion(const struct lb_args *args);
-int lb_cli_hunt(const struct lb_args *args);
-int lb_cli_shrink(const struct lb_args *args);
-int lb_cli_play(const struct lb_args *args);
-int lb_cli_theory(const struct lb_args *args);
-int lb_cli_predict(const struct lb_args *args);
-int lb_cli_which(const struct lb_args *args);
 /* Of `list expectations` (cli_predict.c): of these systems "a@x,b", NULL = those that the scenarios name. An exit
  * code. */
 int lb_list_expectations(const char *systems);
@@ -68,14 +46,12 @@ struct lb_cli_command {
   const char *more;  /* further lines of its own help, each with its end; NULL = none */
 };
 
-/* The commands in the order of the help; NULL behind the last. */
-const struct lb_cli_command *lb_cli_command_at(size_t index);
+/* In the order of the help; NULL behind the last. */
+extern const struct lb_cli_command *const lb_cli_commands[];
 /* NULL if there is none of that name. */
 const struct lb_cli_command *lb_cli_command_find(const char *name);
 /* Of `run` and `suite`, as lines. */
 extern const char lb_exit_codes[];
-/* The help of all. Errors of the stream are not looked for. */
-void lb_cli_help(FILE *out);
 
 /* ---- shared by the commands (cli_args.c) ----------------------------------------------------- */
 
@@ -93,11 +69,10 @@ struct lb_args {
   const char *const *argv;
   const char *words[LB_ARGS_MAX]; /* what is no option */
   int word_count;
-  const char *resume;  /* folder of a stopped run */
-  const char *resumed; /* the same, in the arguments of that run: set by lb_call_again() alone */
-  const char *shard;   /* "I/N"; "" = not shared out, whatever the environment says */
-  const char *const
-      *merged; /* folders of shards, NULL behind the last: what they have is the run. By lb_call_again() */
+  const char *resume;        /* folder of a stopped run */
+  const char *resumed;       /* the same, in the arguments of that run: set by cli_resume.c alone */
+  const char *shard;         /* "I/N"; "" = not shared out, whatever the environment says */
+  const char *const *merged; /* folders of shards, NULL behind the last: what they have is the run. By cli_resume.c */
   const char *systems, *out, *export, *against, *junit; /* `systems` may be of several -b, "a,b" */
   unsigned guards;                                      /* a bit each; 0 = not said */
   /* Names of the protocols that --plugin loaded, "a,b": what -b defaults to. */
@@ -154,17 +129,17 @@ enum { LB_WANTS_HELP = -1 };
 /* argv[0] names the command, `takes` says which options it has. 0; LB_EXIT_USAGE after one line on
  * stderr; LB_WANTS_HELP. */
 int lb_args_parse(int argc, char **argv, unsigned takes, struct lb_args *ret);
-/* An option as the help shows it. */
-struct lb_cli_option {
-  const char *name, *alias, *value, *help; /* alias, value: NULL = none */
-  unsigned takes;                          /* LB_ARG_..., of all of its commands */
+struct lb_cli_option { /* a row of the table of options; one that means several things has several */
+  const char *name, *alias;
+  int kind;
+  unsigned takes;    /* LB_ARG_..., of all of its commands */
+  const char *value; /* what stands for it in the help; NULL = it takes none */
+  const char *help;
+  size_t field;      /* of struct lb_args */
+  uint64_t min, max; /* of a count */
 };
-/* The rows of the table of options; false behind the last. An option that means several things has several rows. */
-bool lb_cli_option_at(size_t index, struct lb_cli_option *ret);
-/* Whether a command that takes these has it. */
-bool lb_cli_option_is_of(const struct lb_cli_option *option, unsigned takes);
-/* A line for each of these options, and for --help. */
-void lb_args_help(unsigned takes, FILE *out);
+/* The row behind `before` (NULL = the first) that a command has which takes these; NULL behind the last. */
+const struct lb_cli_option *lb_cli_option_next(const struct lb_cli_option *before, unsigned takes);
 /* One line on stdout, in which control characters are written out: for names of files and what stands in them. */
 void lb_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* One line on stderr, "lockbench: ...", likewise. Returns `code`, so that a command can complain and end in
@@ -227,9 +202,6 @@ int lb_carry_out(const struct lb_order *order);
 /* `--resume DIR`: calls the command of that run again as it was called then, with its seed and in its folder. An exit
  * code. */
 int lb_resume(const struct lb_args *args);
-/* Calls the command of a stopped run or of shards again, whose head is that of `folder`, to go on there, or to make one
- * run of `merged` (NULL = none). An exit code. */
-int lb_call_again(const struct lb_args *args, const json_t *head, const char *folder, const char *const *merged);
 /* `run --against TOOL` (cli_against.c): this build and another one take turns, and what came of it is compared. A turn
  * takes about `turn_s`. An exit code. */
 int lb_run_against(const struct lb_args *args, double turn_s);

@@ -46,15 +46,7 @@ enum { TEXT_MAX = 8192 };
 /* Of --help: no row of a command has to ask for it. */
 #define EVERY_COMMAND (1u << 31)
 
-static const struct arg {
-  const char *name, *alias;
-  enum kind kind;
-  unsigned takes;
-  const char *value; /* what stands for it in the help; NULL = it takes none */
-  const char *help;
-  size_t field;
-  uint64_t min, max; /* of COUNT */
-} table[] = {
+static const struct lb_cli_option table[] = {
     /* an option twice: what it means depends on the command */
     {"-b", "--systems", LIST, LB_ARG_RUN, "SYSTEM,...", "runs only these systems: PROTOCOL@TOPOLOGY or PROTOCOL",
      AT(systems)},
@@ -222,13 +214,13 @@ static int set_number(const char *name, const char *text, uint64_t min, uint64_t
 /* ---- lists ------------------------------------------------------------------------------------ */
 
 /* "SYSTEM,...": takes several, with commas or by being given again. */
-static bool is_list(const struct arg *arg) {
+static bool is_list(const struct lb_cli_option *arg) {
   const char *dots = arg->value ? strstr(arg->value, ",...") : NULL;
   return dots && !dots[4];
 }
 
 /* Those that mean more each time, without being a list. */
-static bool is_repeated(const struct arg *arg) {
+static bool is_repeated(const struct lb_cli_option *arg) {
   return arg->kind == SETTING || arg->kind == PLUGIN || arg->kind == EXEC || arg->kind == EXPECT;
 }
 
@@ -244,7 +236,7 @@ static int add_to_list(const char **list, const char *value) {
 }
 
 /* An empty text is never what somebody meant: it is what a variable held that was not set. */
-static int check_value(const struct arg *arg, const char *name, const char *value, bool *given) {
+static int check_value(const struct lb_cli_option *arg, const char *name, const char *value, bool *given) {
   size_t length = strlen(value);
   bool again = *given;
   *given = true;
@@ -323,7 +315,7 @@ static int set_guard(const char *text, struct lb_args *args) {
 }
 
 /* Of a hunt it is one, so a comma is part of an unknown name. */
-static int each_guard(const struct arg *arg, const char *value, struct lb_args *args) {
+static int each_guard(const struct lb_cli_option *arg, const char *value, struct lb_args *args) {
   char one[64];
   int r = 0;
   if (!is_list(arg)) return set_guard(value, args);
@@ -354,7 +346,7 @@ static int set_budget(const char *text, struct lb_args *args) {
   return lb_complain(LB_EXIT_USAGE, "--budget %s: expected a time of at least a second, as in 90s, 10m or 2h", text);
 }
 
-static int set_count(const struct arg *arg, const char *value, struct lb_args *args) {
+static int set_count(const struct lb_cli_option *arg, const char *value, struct lb_args *args) {
   uint64_t number = 0;
   int r = set_number(arg->name, value, arg->min, arg->max, &number);
   *(int *)((char *)args + arg->field) = (int)number;
@@ -362,7 +354,7 @@ static int set_count(const struct arg *arg, const char *value, struct lb_args *a
 }
 
 /* 0, LB_WANTS_HELP, or LB_EXIT_USAGE after a complaint. */
-static int set(const struct arg *arg, const char *value, struct lb_args *args) {
+static int set(const struct lb_cli_option *arg, const char *value, struct lb_args *args) {
   void *field = (char *)args + arg->field;
   switch (arg->kind) {
     case FLAG: return *(bool *)field = true, 0;
@@ -392,7 +384,7 @@ static int set(const struct arg *arg, const char *value, struct lb_args *args) {
 
 /* Among the options of this command only, so one that another command takes is as unknown here as
  * one that nobody takes. */
-static const struct arg *find(const char *text, unsigned takes) {
+static const struct lb_cli_option *find(const char *text, unsigned takes) {
   for (size_t i = 0; i < TABLE_COUNT; i++)
     if ((table[i].takes & takes) &&
         (strcmp(text, table[i].name) == 0 || (table[i].alias && strcmp(text, table[i].alias) == 0)))
@@ -422,7 +414,7 @@ static void split(const char *word, unsigned takes, char *name, size_t size, con
   size_t length = equals ? (size_t)(equals - word) : strlen(word);
   snprintf(longer, sizeof longer, "-%.*s", (int)length, word);
   if (!is_long && !find(longer, takes) && word[2]) { /* "-seed 7" is a misspelt --seed, not the setting "eed" */
-    const struct arg *arg = (snprintf(name, size, "%.2s", word), find(name, takes));
+    const struct lb_cli_option *arg = (snprintf(name, size, "%.2s", word), find(name, takes));
     *ret_value = word + 2 + (word[2] == '=');
     if (arg && arg->value) return;
   }
@@ -435,7 +427,7 @@ static int parse_option(int argc, char **argv, int *at, unsigned takes, bool giv
   char name[64];
   const char *value;
   split(argv[*at], takes, name, sizeof name, &value);
-  const struct arg *arg = find(name, takes);
+  const struct lb_cli_option *arg = find(name, takes);
   if (!arg) return unknown_option(argv[0], name, takes);
   if (!arg->value && value) return lb_complain(LB_EXIT_USAGE, "%s takes no value", name);
   if (arg->value && !value && *at + 1 == argc) return lb_complain(LB_EXIT_USAGE, "%s: expected a value", name);
@@ -464,24 +456,8 @@ int lb_args_parse(int argc, char **argv, unsigned takes, struct lb_args *ret) {
   return r;
 }
 
-bool lb_cli_option_at(size_t index, struct lb_cli_option *ret) {
-  if (index >= TABLE_COUNT) return false;
-  const struct arg *arg = &table[index];
-  *ret = (struct lb_cli_option){arg->name, arg->alias, arg->value, arg->help, arg->takes};
-  return true;
-}
-
-bool lb_cli_option_is_of(const struct lb_cli_option *option, unsigned takes) {
-  return option->takes & (takes | EVERY_COMMAND);
-}
-
-void lb_args_help(unsigned takes, FILE *out) {
-  for (size_t i = 0; i < TABLE_COUNT; i++) {
-    const struct arg *arg = &table[i];
-    char names[80];
-    if (!(arg->takes & (takes | EVERY_COMMAND))) continue;
-    snprintf(names, sizeof names, "%s%s%s%s%s", arg->name, arg->alias ? ", " : "", arg->alias ? arg->alias : "",
-             arg->value ? " " : "", arg->value ? arg->value : "");
-    fprintf(out, "  %-26s  %s\n", names, arg->help);
-  }
+const struct lb_cli_option *lb_cli_option_next(const struct lb_cli_option *before, unsigned takes) {
+  for (const struct lb_cli_option *o = before ? before + 1 : table; o < table + TABLE_COUNT; o++)
+    if (o->takes & (takes | EVERY_COMMAND)) return o;
+  return NULL;
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The commands: one row each, out of which come what main() runs, which options a command takes, its help and the help
- * of all. Their options stand in the table of cli_args.c. And what they share: what a run takes where nothing was said,
- * where things are, how long it will take.
+ * The commands, and what they share: what a run takes where nothing was said, where things are, how long it will take.
  */
 #include "cli.h"
 
@@ -23,97 +21,18 @@
 #include "scenario/scenario.h"
 #include "show/live.h"
 
-static const struct lb_cli_command commands[] = {
-    {"run", lb_cli_run, LB_ARG_RUN | LB_ARG_JSON | LB_ARG_AGAINST | LB_ARG_OWN, "SCENARIO...",
-     "runs scenarios (names or .ini files) and prints verdicts", NULL},
-    {"merge", lb_cli_merge, LB_ARG_MERGE | LB_ARG_JSON, "DIR...",
-     "makes one run of the folders of its shards, or of all shards in a folder", NULL},
-    {"suite", lb_cli_suite, LB_ARG_RUN | LB_ARG_JSON | LB_ARG_OWN, "SUITE",
-     "runs the scenarios of a suite, draws charts and a report",
-     "SUITE is one of `list suites`, or an .ini file of your own: docs/scenarios.md describes its form.\n"},
-    {"judge", lb_cli_judge, LB_ARG_JUDGE | LB_ARG_JSON, "LOCK",
-     "answers \"is my lock safe?\" on one screen: what breaks it, how to see it, what to do instead",
-     "LOCK is the command of an adapter ('python3 mine.py', see peers/README.md), a plugin (mine.so), PROTOCOL[@TOPOLOGY], or LIBRARY[@TOPOLOGY] of `list peers`.\n"
-     "Your own lock is tested against the contract first (adapter-check, conform). Then the suite `judge` runs, without scenarios that mean nothing for the lock.\n"
-     "exit: 0 safe in all that was asked, 1 failure of the harness, 2 bad input, 3 not safe, or stuck, 4 undecided, 5 nothing could be asked,\n"
-     "      130 stopped: decided trials are kept, and --resume plays the rest\n"},
-    {"list", lb_cli_list, LB_ARG_PLUGIN | LB_ARG_LIST,
-     "[protocols|topologies|scenarios|suites|steps|points|assumptions|expectations [SYSTEMS]|guards|keys|counters]",
-     "lists what there is to run, or what the tables of docs/ have", NULL},
-    {"show", lb_cli_show, LB_ARG_PLUGIN | LB_ARG_COST | LB_ARG_SHOW, "NAME",
-     "shows what a protocol promises and what breaks it, or a topology, or a scenario",
-     "NAME is PROTOCOL, PROTOCOL@TOPOLOGY, TOPOLOGY or SCENARIO.\n"},
-    {"which", lb_cli_which, LB_ARG_WHICH | LB_ARG_JSON, "",
-     "names the locks that are predicted to survive some faults, or what would have to change",
-     "The answer comes from rules (`theory`), with the cells that show it and the cost in a reference run.\n"
-     "If no lock is left, it names the faults that break the best one, and the guard or the single fact that would stop each.\n"},
-    {"predict", lb_cli_predict, LB_ARG_JSON | LB_ARG_PLUGIN | LB_ARG_OWN, "[SYSTEM] [DIR]",
-     "says what each fault should do to a lock, before anything has run",
-     "SYSTEM is PROTOCOL[@TOPOLOGY]; optional with --plugin, --exec and servers of your own.\n"
-     "DIR is a results folder: its verdicts are shown beside, with ! where they differ.\n"},
-    {"theory", lb_cli_theory, LB_ARG_JSON | LB_ARG_PLUGIN, "[facts [SYSTEM]|rules [ATTACK]|exceptions]",
-     "says what predictions rest on: facts, rules, exceptions, and how many cells they cover",
-     "ATTACK is a section of scenarios/theory/rules.ini, or a scenario that plays it.\n"},
-    {"check", lb_cli_check, LB_ARG_JSON | LB_ARG_EXPORT | LB_ARG_PAST_LEASE, "FILE|-",
-     "judges a history (binary, JSON lines, Jepsen's EDN or CSV); - is standard input",
-     "docs/histories-of-others.md describes EDN and CSV.\n"
-     "exit: 0 safe, 3 violated, 4 undecided, 2 no history\n"},
-    {"explain", lb_cli_explain, LB_ARG_JSON | LB_ARG_TRIAL | LB_ARG_ALL | LB_ARG_PAST_LEASE, "DIR CELL|FILE|-",
-     "tells as a story which events made a violation",
-     "DIR is a results folder. CELL is SCENARIO.SYSTEM or SCENARIO.SYSTEM.GUARD, or any part of it that fits one cell only.\n"
-     "FILE is any history, as for `check`; - is standard input.\n"},
-    {"compare", lb_cli_compare, LB_ARG_JSON | LB_ARG_ANYWAY, "A B|RUN",
-     "says what one run did faster or slower than another",
-     "A, B and RUN are results folders. The variants of a scenario in one RUN (`run SCENARIO -s KEY=VALUE,VALUE`) are\n"
-     "compared with the first of them; they were measured side by side, so prefer that to two runs.\n"
-     "exit: 0 nothing is slower, 3 something is, 4 too few repeats to say, 2 nothing to compare, or refused, 5 numpy is missing\n"},
-    {"report", lb_cli_report, 0, "DIR", "draws the charts and the page of a results folder", NULL},
-    {"conform", lb_cli_conform, LB_ARG_PLUGIN | LB_ARG_TAP, "[SYSTEM...]",
-     "tests protocols against the contract (backends/backend.h)",
-     "SYSTEM is PROTOCOL or PROTOCOL@TOPOLOGY. Without one, the plugin is tested on each of its topologies.\n"
-     "exit: 0 all hold, 1 failure of the harness, 2 usage, 3 some do not, 5 servers are missing\n"},
-    {"serve", lb_cli_serve, LB_ARG_SERVE, "TOPOLOGY [-- COMMAND]", "starts servers as a trial would, and keeps them",
-     "COMMAND runs on the host of client 1, with the addresses in its environment: LOCKBENCH_SERVERS, LOCKBENCH_REDIS,\n"
-     "LOCKBENCH_SENTINELS, LOCKBENCH_SENTINEL_MASTER, LOCKBENCH_ZOOKEEPER, LOCKBENCH_POSTGRES, PGHOST ..., LOCKBENCH_ETCD,\n"
-     "ETCDCTL_ENDPOINTS; LOCKBENCH_TOOL is this program. Without COMMAND there is a prompt: `help` lists what can be asked. All ends with COMMAND.\n"
-     "exit: that of COMMAND; 1 failure of the harness, 2 usage, 5 servers are missing, 127 no such command\n"},
-    {"fault", lb_cli_fault, 0, "STEP", "does a step of a scenario to servers that `serve` keeps, and proves it",
-     "STEP is what a scenario says: 'kill primary', 'cut primary from replicas', 'await failover within 20s'; or help, hosts, env.\n"
-     "LOCKBENCH_SERVE names the `serve` to ask. Its COMMAND has it; for other terminals `serve` prints it.\n"
-     "exit: 0 done and proved, 4 not proved, 2 not understood, 1 nobody serves\n"},
-    {"adapter-check", lb_cli_adapter, LB_ARG_ADAPTER, "CMD [WORDS...]",
-     "tests an adapter against the line protocol (peers/README.md)",
-     "CMD is called in a shell, once per client. WORDS: only statements with one of these words.\n"
-     "docs/adding-a-lock.md explains each failure.\n"
-     "exit: 0 all hold, 1 failure of the harness, 2 usage or no adapter, 3 some do not, 5 servers are missing\n"},
-    {"hunt", lb_cli_hunt, LB_ARG_HUNT, "SYSTEM...|all",
-     "finds the minimal sets of faults that break a lock, in all timelines of at most K faults",
-     "SYSTEM is PROTOCOL@TOPOLOGY; a plugin or a foreign lock needs no name. All timelines run the same program with three clients;\n"
-     "one holds during the faults. Each set and each subset runs again with new seeds. `run` replays hunt/NN.ini; hunt.csv has all timelines.\n"
-     "exit: 0 done or out of budget, 1 failure of the harness, 2 usage, 3 a pruned timeline came out otherwise (audit), 5 servers are missing,\n"
-     "      130 interrupted (the same command continues)\n"},
-    {"shrink", lb_cli_shrink, LB_ARG_SHRINK | LB_ARG_TRIAL | LB_ARG_PLUGIN, "DIR CELL",
-     "cuts a violation of a campaign down to the smallest timeline that still breaks the lock",
-     "DIR is a results folder, CELL a cell of it that played random faults, as `explain` takes it. It takes the first double hold within a lease,\n"
-     "else the first of all. The faults before it become steps. Then it removes faults and shortens waits, each time with new seeds.\n"
-     "`run` replays shrunk.ini, which says how often it broke. A larger -n removes more.\n"
-     "exit: 0 done or out of budget, 1 failure of the harness, 2 usage, 3 no directed timeline broke the lock, 130 interrupted\n"},
-    {"play", lb_cli_play, LB_ARG_PLAY | LB_ARG_PLUGIN, "",
-     "plays a job per line of standard input and prints an outcome per line",
-     "A job is a JSON object: scenario (a name or an .ini file), system (PROTOCOL@TOPOLOGY), and if you like guard (default: none),\n"
-     "seed (default: 1; the same seed plays what `run` plays), trial (default: 1), set (a list of KEY=VALUE), id (any text or number),\n"
-     "fresh (default: true; false = on servers that an earlier job has used, where that is sound).\n"
-     "An outcome is a JSON object: id, cell, verdict, violations, why (if undecided, stuck, delayed, n/a or skipped), fresh, seconds, history.\n"
-     "Outcomes come as trials end. A line that is wrong ends the input: the jobs before it are played.\n"
-     "exit: 0 all were played, whatever came of them, 1 failure of the harness, 2 usage or a line that is wrong, 130 interrupted\n"},
-    {"clean", lb_cli_clean, LB_ARG_OWN, "", "removes from your own servers what killed runs have left",
-     "It removes whatever has the name of a run (lockbench: and eight hexadecimal digits), also of a run that is going on.\n"
-     "exit: 0 nothing is left, 1 not all could be removed, 2 usage, 5 a server could not be asked\n"},
-    {"completion", lb_cli_completion, 0, "bash|zsh|fish|man",
-     "prints the completion of a shell, or the manual page as scdoc reads it", NULL},
-    {"doctor", lb_cli_doctor, 0, "", "says what this machine can and cannot run", NULL},
-};
-enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
+/* In the order of the help. */
+/* clang-format off */
+#define COMMANDS(C)                                                                                    \
+  C(run) C(merge) C(suite) C(judge) C(list) C(show) C(which) C(predict) C(theory) C(check) C(explain)  \
+  C(compare) C(report) C(conform) C(serve) C(fault) C(adapter) C(hunt) C(shrink) C(play) C(clean)      \
+  C(completion) C(doctor)
+/* clang-format on */
+
+#define DECLARED(name) extern const struct lb_cli_command lb_command_##name;
+#define LISTED(name) &lb_command_##name,
+COMMANDS(DECLARED)
+const struct lb_cli_command *const lb_cli_commands[] = {COMMANDS(LISTED) NULL};
 
 /* `check` and `conform` say theirs in their rows. */
 const char lb_exit_codes[] =
@@ -122,38 +41,10 @@ const char lb_exit_codes[] =
     "      130 stopped: decided trials are kept, and --resume plays the rest\n"
     "of every command: 1 its output could not be written, 141 who read its output went away (`| head`)\n";
 
-const struct lb_cli_command *lb_cli_command_at(size_t index) { return index < COMMAND_COUNT ? &commands[index] : NULL; }
-
 const struct lb_cli_command *lb_cli_command_find(const char *name) {
-  for (size_t i = 0; i < COMMAND_COUNT; i++)
-    if (strcmp(commands[i].name, name) == 0) return &commands[i];
-  return NULL;
-}
-
-/* "options of run and suite:", and these. */
-static void put_run_options(FILE *out) {
-  const char *between = "\noptions of ";
-  for (size_t i = 0; i < COMMAND_COUNT; i++)
-    if (commands[i].takes & LB_ARG_RUN) fprintf(out, "%s%s", between, commands[i].name), between = " and ";
-  fputs(":\n", out);
-  lb_args_help(LB_ARG_RUN | LB_ARG_JSON | LB_ARG_OWN, out);
-}
-
-/* The column of explanations begins behind the longest command, so a new row keeps the table straight. */
-void lb_cli_help(FILE *out) {
-  int width = 0;
-  for (size_t i = 0; i < COMMAND_COUNT; i++) {
-    int length = (int)(strlen(commands[i].name) + 1 + strlen(commands[i].words));
-    if (length > width) width = length;
-  }
-  fputs("lockbench: which distributed lock can I trust, under which fault, at what cost?\n\n", out);
-  for (size_t i = 0; i < COMMAND_COUNT; i++)
-    fprintf(out, "  %s %s %-*s  %s\n", lb_called(), commands[i].name, width - (int)strlen(commands[i].name) - 1,
-            commands[i].words, commands[i].what);
-  fprintf(out, "  %s %-*s  its options\n", lb_called(), width, "COMMAND --help");
-  fprintf(out, "  %s %-*s  version and commit\n", lb_called(), width, "--version");
-  put_run_options(out);
-  fprintf(out, "\n%s", lb_exit_codes);
+  const struct lb_cli_command *const *c = lb_cli_commands;
+  while (*c && strcmp((*c)->name, name) != 0) c++;
+  return *c;
 }
 
 /* ---- defaults of a run ----------------------------------------------------------------------------------- */

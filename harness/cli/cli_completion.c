@@ -45,13 +45,9 @@ static void put_guards(void) {
 }
 
 static void put_options(const struct lb_cli_command *command) {
-  struct lb_cli_option option;
   const char *between = "";
-  for (size_t i = 0; lb_cli_option_at(i, &option); i++) {
-    if (!lb_cli_option_is_of(&option, command->takes)) continue;
-    printf("%s%s%s%s", between, option.name, option.alias ? " " : "", option.alias ? option.alias : "");
-    between = " ";
-  }
+  for (const struct lb_cli_option *o = NULL; (o = lb_cli_option_next(o, command->takes)); between = " ")
+    printf("%s%s%s%s", between, o->name, o->alias ? " " : "", o->alias ? o->alias : "");
 }
 
 /* In single quotes, as all three shells read it. */
@@ -64,7 +60,7 @@ static void put_quoted(const char *text) {
 }
 
 static void put_command_names(void) {
-  for (size_t i = 0; lb_cli_command_at(i); i++) printf("%s ", lb_cli_command_at(i)->name);
+  for (size_t i = 0; lb_cli_commands[i]; i++) printf("%s ", lb_cli_commands[i]->name);
   fputs("help --help --version", stdout);
 }
 
@@ -80,8 +76,8 @@ static void put_bash(void) {
         stdout);
   put_command_names();
   fputs("' -- \"$word\")\n    return\n  fi\n  case ${COMP_WORDS[1]} in\n", stdout);
-  for (size_t i = 0; lb_cli_command_at(i); i++) {
-    const struct lb_cli_command *command = lb_cli_command_at(i);
+  for (size_t i = 0; lb_cli_commands[i]; i++) {
+    const struct lb_cli_command *command = lb_cli_commands[i];
     printf("    %s) options='", command->name);
     put_options(command);
     printf("' lists='%s' words='", lists_of(command));
@@ -121,22 +117,21 @@ static void put_described(const char *name, const char *what) {
 }
 
 static void put_zsh(void) {
-  struct lb_cli_option option;
   fputs("#compdef lockbench\n"
         "# printed by `lockbench completion zsh`\n"
         "local -a commands options words_\n"
         "local lists=''\n"
         "commands=(",
         stdout);
-  for (size_t i = 0; lb_cli_command_at(i); i++) put_described(lb_cli_command_at(i)->name, lb_cli_command_at(i)->what);
+  for (size_t i = 0; lb_cli_commands[i]; i++) put_described(lb_cli_commands[i]->name, lb_cli_commands[i]->what);
   fputs(")\nif ((CURRENT == 2)); then _describe command commands; return; fi\ncase $words[2] in\n", stdout);
-  for (size_t i = 0; lb_cli_command_at(i); i++) {
-    const struct lb_cli_command *command = lb_cli_command_at(i);
+  for (size_t i = 0; lb_cli_commands[i]; i++) {
+    const struct lb_cli_command *command = lb_cli_commands[i];
     printf("  %s) lists='%s' words_=(", command->name, lists_of(command));
     put_literals(command);
     fputs(") options=(", stdout);
-    for (size_t k = 0; lb_cli_option_at(k, &option); k++)
-      if (lb_cli_option_is_of(&option, command->takes)) put_described(option.name, option.help);
+    for (const struct lb_cli_option *o = NULL; (o = lb_cli_option_next(o, command->takes));)
+      put_described(o->name, o->help);
     fputs(") ;;\n", stdout);
   }
   fputs("esac\n"
@@ -172,12 +167,11 @@ static void put_fish_option(const char *command, const struct lb_cli_option *opt
 }
 
 static void put_fish(void) {
-  struct lb_cli_option option;
   fputs("# fish completion for lockbench, printed by `lockbench completion fish`\n"
         "function __lockbench_list\n  lockbench list $argv[1] 2>/dev/null | string replace -r ' .*' ''\nend\n",
         stdout);
-  for (size_t i = 0; lb_cli_command_at(i); i++) {
-    const struct lb_cli_command *command = lb_cli_command_at(i);
+  for (size_t i = 0; lb_cli_commands[i]; i++) {
+    const struct lb_cli_command *command = lb_cli_commands[i];
     printf("complete -c lockbench -n __fish_use_subcommand -f -a %s -d ", command->name);
     put_quoted(command->what);
     printf("\ncomplete -c lockbench -n '__fish_seen_subcommand_from %s' -a '", command->name);
@@ -185,8 +179,8 @@ static void put_fish(void) {
     for (const char *at = lists_of(command); *at; at += strcspn(at, " "), at += strspn(at, " "))
       printf(" (__lockbench_list %.*s)", (int)strcspn(at, " "), at);
     fputs("'\n", stdout);
-    for (size_t k = 0; lb_cli_option_at(k, &option); k++)
-      if (lb_cli_option_is_of(&option, command->takes)) put_fish_option(command->name, &option);
+    for (const struct lb_cli_option *o = NULL; (o = lb_cli_option_next(o, command->takes));)
+      put_fish_option(command->name, o);
   }
 }
 
@@ -213,8 +207,8 @@ static void put_lines(const char *text) {
 }
 
 static void put_manual_commands(void) {
-  for (size_t i = 0; lb_cli_command_at(i); i++) {
-    const struct lb_cli_command *command = lb_cli_command_at(i);
+  for (size_t i = 0; lb_cli_commands[i]; i++) {
+    const struct lb_cli_command *command = lb_cli_commands[i];
     printf("*lockbench %s* [OPTION]... ", command->name);
     put_plain(command->words, strlen(command->words));
     putchar('\n');
@@ -231,16 +225,15 @@ static void put_manual_option(const struct lb_cli_option *option) {
   put_plain(option->help, strlen(option->help));
   fputs("++\nof: ", stdout);
   const char *between = "";
-  for (size_t i = 0; lb_cli_command_at(i); i++) {
-    if (!(option->takes & lb_cli_command_at(i)->takes)) continue;
-    fputs(between, stdout), put_plain(lb_cli_command_at(i)->name, strlen(lb_cli_command_at(i)->name));
+  for (size_t i = 0; lb_cli_commands[i]; i++) {
+    if (!(option->takes & lb_cli_commands[i]->takes)) continue;
+    fputs(between, stdout), put_plain(lb_cli_commands[i]->name, strlen(lb_cli_commands[i]->name));
     between = ", ";
   }
   fputs(*between ? "\n\n" : "every command\n\n", stdout);
 }
 
 static void put_manual(void) {
-  struct lb_cli_option option;
   printf("lockbench(1) \"lockbench %s\" \"lockbench\"\n\n", LB_VERSION);
   fputs(
       "# NAME\n\nlockbench - which distributed lock can I trust, under which fault, at what cost?\n\n"
@@ -253,7 +246,7 @@ static void put_manual(void) {
       stdout);
   put_manual_commands();
   fputs("# OPTIONS\n\n", stdout);
-  for (size_t i = 0; lb_cli_option_at(i, &option); i++) put_manual_option(&option);
+  for (const struct lb_cli_option *o = NULL; (o = lb_cli_option_next(o, ~0u));) put_manual_option(o);
   fputs("# EXIT STATUS\n\nOf *run* and *suite*; other commands say theirs above.\n\n", stdout);
   put_lines(lb_exit_codes);
   fputs(
@@ -271,7 +264,7 @@ static void put_manual(void) {
       stdout);
 }
 
-int lb_cli_completion(const struct lb_args *args) {
+static int completion_command(const struct lb_args *args) {
   static const struct {
     const char *word;
     void (*put)(void);
@@ -282,3 +275,11 @@ int lb_cli_completion(const struct lb_args *args) {
                      args->word_count ? "'" : "", args->word_count ? args->words[0] : "nothing",
                      args->word_count ? "'" : "");
 }
+
+const struct lb_cli_command lb_command_completion = {
+    "completion",
+    completion_command,
+    0,
+    "bash|zsh|fish|man",
+    "prints the completion of a shell, or the manual page as scdoc reads it",
+    NULL};

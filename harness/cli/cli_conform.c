@@ -225,7 +225,7 @@ int lb_check_options(const struct lb_args *args) {
 
 /* Settings are checked before a server is started, and before a topology is missed: a misspelt
  * option is the user's mistake on every machine. */
-int lb_cli_conform(const struct lb_args *args) {
+static int conform_command(const struct lb_args *args) {
   static struct lb_system systems[LB_ARGS_MAX];
   int r = lb_check_options(args);
   if (r) return r;
@@ -233,6 +233,15 @@ int lb_cli_conform(const struct lb_args *args) {
   struct lb_conform_order order = {.args = args, .systems = systems, .count = count, .named = args->word_count > 0};
   return count < 0 ? LB_EXIT_USAGE : lb_conform_systems(&order);
 }
+
+const struct lb_cli_command lb_command_conform = {
+    "conform",
+    conform_command,
+    LB_ARG_PLUGIN | LB_ARG_TAP,
+    "[SYSTEM...]",
+    "tests protocols against the contract (backends/backend.h)",
+    "SYSTEM is PROTOCOL or PROTOCOL@TOPOLOGY. Without one, the plugin is tested on each of its topologies.\n"
+    "exit: 0 all hold, 1 failure of the harness, 2 usage, 3 some do not, 5 servers are missing\n"};
 
 /* ---- adapter-check: what is wrong with somebody's adapter ------------------------------------------------ */
 
@@ -304,7 +313,7 @@ static void say_not_tried(const struct lb_args *args, const struct lb_protocol *
   printf(": add -b %s\n", list);
 }
 
-int lb_cli_adapter(const struct lb_args *args) {
+static int adapter_command(const struct lb_args *args) {
   static struct lb_system systems[LB_ARGS_MAX];
   const char *only[STATEMENTS_MAX];
   int code = LB_EXIT_USAGE;
@@ -327,3 +336,13 @@ int lb_cli_adapter(const struct lb_args *args) {
   say_not_tried(args, protocol, systems, count);
   return code;
 }
+
+const struct lb_cli_command lb_command_adapter = {
+    "adapter-check",
+    adapter_command,
+    LB_ARG_ADAPTER,
+    "CMD [WORDS...]",
+    "tests an adapter against the line protocol (peers/README.md)",
+    "CMD is called in a shell, once per client. WORDS: only statements with one of these words.\n"
+    "docs/adding-a-lock.md explains each failure.\n"
+    "exit: 0 all hold, 1 failure of the harness, 2 usage or no adapter, 3 some do not, 5 servers are missing\n"};

@@ -72,7 +72,7 @@ static int output(const struct lb_history *history, const struct lb_check *check
 }
 
 /* Contradicting options are refused before the file is read: standard input can be read once only. */
-int lb_cli_check(const struct lb_args *args) {
+static int check_command(const struct lb_args *args) {
   struct lb_history history;
   struct lb_check check;
   if (args->word_count != 1)
@@ -94,6 +94,15 @@ int lb_cli_check(const struct lb_args *args) {
   lb_history_clear(&history);
   return code;
 }
+
+const struct lb_cli_command lb_command_check = {
+    "check",
+    check_command,
+    LB_ARG_JSON | LB_ARG_EXPORT | LB_ARG_PAST_LEASE,
+    "FILE|-",
+    "judges a history (binary, JSON lines, Jepsen's EDN or CSV); - is standard input",
+    "docs/histories-of-others.md describes EDN and CSV.\n"
+    "exit: 0 safe, 3 violated, 4 undecided, 2 no history\n"};
 
 /* ---- explain: a cell brings its verdict out of run.json, a file is judged as `check` would --------------- */
 
@@ -301,10 +310,19 @@ static int explain_file(const struct lb_args *args) {
   return r;
 }
 
-int lb_cli_explain(const struct lb_args *args) {
+static int explain_command(const struct lb_args *args) {
   if (args->all) return explain_all(args);
   if (args->word_count == 0)
     return lb_complain(LB_EXIT_USAGE,
                        "explain: expected a results folder and a cell, as in failover.SYSTEM, or a history file");
   return args->word_count == 1 && !lb_is_run_folder(args->words[0]) ? explain_file(args) : explain_cell(args);
 }
+
+const struct lb_cli_command lb_command_explain = {
+    "explain",
+    explain_command,
+    LB_ARG_JSON | LB_ARG_TRIAL | LB_ARG_ALL | LB_ARG_PAST_LEASE,
+    "DIR CELL|FILE|-",
+    "tells as a story which events made a violation",
+    "DIR is a results folder. CELL is SCENARIO.SYSTEM or SCENARIO.SYSTEM.GUARD, or any part of it that fits one cell only.\n"
+    "FILE is any history, as for `check`; - is standard input.\n"};

@@ -328,7 +328,7 @@ static int hunt_each(const struct lb_args *args, const struct lb_system *systems
   return code != LB_EXIT_OK ? code : surprise;
 }
 
-int lb_cli_hunt(const struct lb_args *args) {
+static int hunt_command(const struct lb_args *args) {
   static struct lb_system systems[LB_ARGS_MAX];
   struct lb_error err;
   char folder[PATH];
@@ -352,3 +352,14 @@ int lb_cli_hunt(const struct lb_args *args) {
   lb_rundir_close(&dir);
   return code;
 }
+
+const struct lb_cli_command lb_command_hunt = {
+    "hunt",
+    hunt_command,
+    LB_ARG_HUNT,
+    "SYSTEM...|all",
+    "finds the minimal sets of faults that break a lock, in all timelines of at most K faults",
+    "SYSTEM is PROTOCOL@TOPOLOGY; a plugin or a foreign lock needs no name. All timelines run the same program with three clients;\n"
+    "one holds during the faults. Each set and each subset runs again with new seeds. `run` replays hunt/NN.ini; hunt.csv has all timelines.\n"
+    "exit: 0 done or out of budget, 1 failure of the harness, 2 usage, 3 a pruned timeline came out otherwise (audit), 5 servers are missing,\n"
+    "      130 interrupted (the same command continues)\n"};

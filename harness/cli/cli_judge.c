@@ -570,7 +570,7 @@ static int run_suite(struct judge *j) {
   return code;
 }
 
-int lb_cli_judge(const struct lb_args *args) {
+static int judge_command(const struct lb_args *args) {
   struct judge j = {.args = args};
   if (args->resume) return lb_resume(args);
   if (args->word_count != 1)
@@ -583,3 +583,14 @@ int lb_cli_judge(const struct lb_args *args) {
   if (r == 0) r = lb_check_options(args);
   return r ? r : run_suite(&j);
 }
+
+const struct lb_cli_command lb_command_judge = {
+    "judge",
+    judge_command,
+    LB_ARG_JUDGE | LB_ARG_JSON,
+    "LOCK",
+    "answers \"is my lock safe?\" on one screen: what breaks it, how to see it, what to do instead",
+    "LOCK is the command of an adapter ('python3 mine.py', see peers/README.md), a plugin (mine.so), PROTOCOL[@TOPOLOGY], or LIBRARY[@TOPOLOGY] of `list peers`.\n"
+    "Your own lock is tested against the contract first (adapter-check, conform). Then the suite `judge` runs, without scenarios that mean nothing for the lock.\n"
+    "exit: 0 safe in all that was asked, 1 failure of the harness, 2 bad input, 3 not safe, or stuck, 4 undecided, 5 nothing could be asked,\n"
+    "      130 stopped: decided trials are kept, and --resume plays the rest\n"};

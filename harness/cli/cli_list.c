@@ -326,7 +326,7 @@ static int list_table(const char *name, bool markdown, bool *found) {
 }
 
 /* One of the lists, or all of them with headings. A list that complains ends the whole. */
-int lb_cli_list(const struct lb_args *args) {
+static int list_command(const struct lb_args *args) {
   static const struct {
     const char *name;
     int (*list)(void);
@@ -367,6 +367,14 @@ int lb_cli_list(const struct lb_args *args) {
       "list %s: expected protocols, peers, topologies, scenarios, suites, steps, points, assumptions, expectations, guards, keys or counters%s%s%s",
       args->words[0], near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
+
+const struct lb_cli_command lb_command_list = {
+    "list",
+    list_command,
+    LB_ARG_PLUGIN | LB_ARG_LIST,
+    "[protocols|topologies|scenarios|suites|steps|points|assumptions|expectations [SYSTEMS]|guards|keys|counters]",
+    "lists what there is to run, or what the tables of docs/ have",
+    NULL};
 
 /* ---- doctor ---------------------------------------------------------------------------------------------- */
 
@@ -409,7 +417,7 @@ static bool check_program(const char *name, const char *why) {
   return found;
 }
 
-int lb_cli_doctor(const struct lb_args *args) {
+static int doctor_command(const struct lb_args *args) {
   if (args->word_count) return lb_complain(LB_EXIT_USAGE, "doctor: takes no argument, found '%s'", args->words[0]);
   bool good = true;
   const struct lb_topology *t;
@@ -422,3 +430,6 @@ int lb_cli_doctor(const struct lb_args *args) {
             : "some things cannot run here: their cells are skipped, with the reason");
   return good ? LB_EXIT_OK : LB_EXIT_MISSING;
 }
+
+const struct lb_cli_command lb_command_doctor = {
+    "doctor", doctor_command, 0, "", "says what this machine can and cannot run", NULL};

@@ -355,7 +355,7 @@ static int make_out(const char *out) {
   return code;
 }
 
-int lb_cli_play(const struct lb_args *args) {
+static int play_command(const struct lb_args *args) {
   struct play *p = calloc(1, sizeof *p);
   struct lb_rundir dir;
   struct lb_error err;
@@ -374,3 +374,16 @@ int lb_cli_play(const struct lb_args *args) {
   free(p);
   return code;
 }
+
+const struct lb_cli_command lb_command_play = {
+    "play",
+    play_command,
+    LB_ARG_PLAY | LB_ARG_PLUGIN,
+    "",
+    "plays a job per line of standard input and prints an outcome per line",
+    "A job is a JSON object: scenario (a name or an .ini file), system (PROTOCOL@TOPOLOGY), and if you like guard (default: none),\n"
+    "seed (default: 1; the same seed plays what `run` plays), trial (default: 1), set (a list of KEY=VALUE), id (any text or number),\n"
+    "fresh (default: true; false = on servers that an earlier job has used, where that is sound).\n"
+    "An outcome is a JSON object: id, cell, verdict, violations, why (if undecided, stuck, delayed, n/a or skipped), fresh, seconds, history.\n"
+    "Outcomes come as trials end. A line that is wrong ends the input: the jobs before it are played.\n"
+    "exit: 0 all were played, whatever came of them, 1 failure of the harness, 2 usage or a line that is wrong, 130 interrupted\n"};

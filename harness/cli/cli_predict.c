@@ -247,7 +247,7 @@ static int take_words(struct predict *p) {
   return r == 0 && p->dir ? load_run(p) : r;
 }
 
-int lb_cli_predict(const struct lb_args *args) {
+static int predict_command(const struct lb_args *args) {
   struct predict p = {.args = args, .cells = json_array(), .rows = json_array()};
   int r = lb_own_begin(args);
   if (r == 0) r = take_words(&p);
@@ -261,6 +261,15 @@ int lb_cli_predict(const struct lb_args *args) {
   json_decref(p.rows);
   return r;
 }
+
+const struct lb_cli_command lb_command_predict = {
+    "predict",
+    predict_command,
+    LB_ARG_JSON | LB_ARG_PLUGIN | LB_ARG_OWN,
+    "[SYSTEM] [DIR]",
+    "says what each fault should do to a lock, before anything has run",
+    "SYSTEM is PROTOCOL[@TOPOLOGY]; optional with --plugin, --exec and servers of your own.\n"
+    "DIR is a results folder: its verdicts are shown beside, with ! where they differ.\n"};
 
 /* ---- list expectations ----------------------------------------------------------------------------------- */
 

@@ -90,13 +90,26 @@ int lb_compare_folders(const struct lb_args *args, const char *a_dir, const char
   return run_script("compare.py", words, count);
 }
 
-int lb_cli_compare(const struct lb_args *args) {
+static int compare_command(const struct lb_args *args) {
   if (args->word_count < 1 || args->word_count > 2)
     return lb_complain(LB_EXIT_USAGE, "compare: expected two results folders, or one");
   return lb_compare_folders(args, args->words[0], args->word_count == 2 ? args->words[1] : NULL);
 }
 
-int lb_cli_report(const struct lb_args *args) {
+const struct lb_cli_command lb_command_compare = {
+    "compare",
+    compare_command,
+    LB_ARG_JSON | LB_ARG_ANYWAY,
+    "A B|RUN",
+    "says what one run did faster or slower than another",
+    "A, B and RUN are results folders. The variants of a scenario in one RUN (`run SCENARIO -s KEY=VALUE,VALUE`) are\n"
+    "compared with the first of them; they were measured side by side, so prefer that to two runs.\n"
+    "exit: 0 nothing is slower, 3 something is, 4 too few repeats to say, 2 nothing to compare, or refused, 5 numpy is missing\n"};
+
+static int report_command(const struct lb_args *args) {
   if (args->word_count != 1) return lb_complain(LB_EXIT_USAGE, "report: expected one results folder");
   return lb_draw_report(args->words[0], false);
 }
+
+const struct lb_cli_command lb_command_report = {
+    "report", report_command, 0, "DIR", "draws the charts and the page of a results folder", NULL};

@@ -50,7 +50,7 @@ static void shard_of(const json_t *head, struct lb_shard *ret) {
 }
 
 /* The texts of `head` live as long as the run. */
-int lb_call_again(const struct lb_args *args, const json_t *head, const char *folder, const char *const *merged) {
+static int call_again(const struct lb_args *args, const json_t *head, const char *folder, const char *const *merged) {
   char *argv[LB_ARGS_MAX * 4], shard[40] = "";
   int argc = words_of(json_object_get(head, "argv"), merged, argv, sizeof argv / sizeof *argv);
   struct lb_shard part;
@@ -89,7 +89,7 @@ int lb_resume(const struct lb_args *args) {
                        strerror(errno));
   json_t *head = lb_journal_read(folder, &err);
   if (!head) return lb_complain(LB_EXIT_USAGE, "--resume %s", err.text);
-  int code = lb_call_again(args, head, folder, NULL);
+  int code = call_again(args, head, folder, NULL);
   json_decref(head);
   return code;
 }
@@ -176,10 +176,10 @@ static int merge(const struct lb_args *args, const struct shards *s, json_t *hea
     snprintf(out, sizeof out, "%.*s/%s", PATH_MAX / 2, cwd, args->out);
     here.out = out;
   }
-  return lb_call_again(&here, head[0], s->folder[0], (const char *const *)s->folder);
+  return call_again(&here, head[0], s->folder[0], (const char *const *)s->folder);
 }
 
-int lb_cli_merge(const struct lb_args *args) {
+static int merge_command(const struct lb_args *args) {
   struct shards *s = calloc(1, sizeof *s);
   if (!s) return lb_complain(LB_EXIT_FAILURE, "out of memory");
   int code = args->word_count ? 0 : lb_complain(LB_EXIT_USAGE, "merge: expected the folders of shards");
@@ -194,3 +194,11 @@ int lb_cli_merge(const struct lb_args *args) {
   free(s);
   return code;
 }
+
+const struct lb_cli_command lb_command_merge = {
+    "merge",
+    merge_command,
+    LB_ARG_MERGE | LB_ARG_JSON,
+    "DIR...",
+    "makes one run of the folders of its shards, or of all shards in a folder",
+    NULL};

@@ -416,7 +416,7 @@ static void label_of(const char *word, char *buf, size_t size) {
   if (length > 4 && strcmp(buf + length - 4, ".ini") == 0) buf[length - 4] = '\0';
 }
 
-int lb_cli_run(const struct lb_args *args) {
+static int run_command(const struct lb_args *args) {
   char *paths[LB_ARGS_MAX], label[100];
   size_t count = 0, wanted = (size_t)args->word_count;
   if (args->resume) return lb_resume(args);
@@ -433,9 +433,16 @@ int lb_cli_run(const struct lb_args *args) {
   return code;
 }
 
+const struct lb_cli_command lb_command_run = {"run",
+                                              run_command,
+                                              LB_ARG_RUN | LB_ARG_JSON | LB_ARG_AGAINST | LB_ARG_OWN,
+                                              "SCENARIO...",
+                                              "runs scenarios (names or .ini files) and prints verdicts",
+                                              NULL};
+
 /* ---- suite: settings differ from scenario to scenario; -s comes after them and wins ---------------------- */
 
-int lb_cli_suite(const struct lb_args *args) {
+static int suite_command(const struct lb_args *args) {
   struct lb_suite suite;
   struct lb_error err;
   char folder[4096];
@@ -459,3 +466,11 @@ int lb_cli_suite(const struct lb_args *args) {
   lb_suite_clear(&suite);
   return code;
 }
+
+const struct lb_cli_command lb_command_suite = {
+    "suite",
+    suite_command,
+    LB_ARG_RUN | LB_ARG_JSON | LB_ARG_OWN,
+    "SUITE",
+    "runs the scenarios of a suite, draws charts and a report",
+    "SUITE is one of `list suites`, or an .ini file of your own: docs/scenarios.md describes its form.\n"};

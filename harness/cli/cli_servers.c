@@ -148,7 +148,7 @@ char *lb_own_systems(const char *asked) {
 
 /* ---- lockbench clean ---------------------------------------------------------------------------- */
 
-int lb_cli_clean(const struct lb_args *args) {
+static int clean_command(const struct lb_args *args) {
   struct lb_process_env env;
   struct lb_own *own;
   struct lb_error err;
@@ -166,6 +166,15 @@ int lb_cli_clean(const struct lb_args *args) {
   return code;
 }
 
+const struct lb_cli_command lb_command_clean = {
+    "clean",
+    clean_command,
+    LB_ARG_OWN,
+    "",
+    "removes from your own servers what killed runs have left",
+    "It removes whatever has the name of a run (lockbench: and eight hexadecimal digits), also of a run that is going on.\n"
+    "exit: 0 nothing is left, 1 not all could be removed, 2 usage, 5 a server could not be asked\n"};
+
 /* ---- serve and fault ------------------------------------------------------------------------------------- */
 
 enum { TTL_MS = 10000, NAMES_MAX = 64, LINE_BYTES = 2000 };
@@ -182,7 +191,7 @@ static const struct lb_topology *find(const char *name) {
   return NULL;
 }
 
-int lb_cli_serve(const struct lb_args *args) {
+static int serve_command(const struct lb_args *args) {
   struct lb_rundir dir;
   struct lb_error err;
   int status = 0;
@@ -213,8 +222,19 @@ int lb_cli_serve(const struct lb_args *args) {
   return r < 0 ? lb_complain(LB_EXIT_FAILURE, "serve %s: %s", topology->name, err.text) : status;
 }
 
+const struct lb_cli_command lb_command_serve = {
+    "serve",
+    serve_command,
+    LB_ARG_SERVE,
+    "TOPOLOGY [-- COMMAND]",
+    "starts servers as a trial would, and keeps them",
+    "COMMAND runs on the host of client 1, with the addresses in its environment: LOCKBENCH_SERVERS, LOCKBENCH_REDIS,\n"
+    "LOCKBENCH_SENTINELS, LOCKBENCH_SENTINEL_MASTER, LOCKBENCH_ZOOKEEPER, LOCKBENCH_POSTGRES, PGHOST ..., LOCKBENCH_ETCD,\n"
+    "ETCDCTL_ENDPOINTS; LOCKBENCH_TOOL is this program. Without COMMAND there is a prompt: `help` lists what can be asked. All ends with COMMAND.\n"
+    "exit: that of COMMAND; 1 failure of the harness, 2 usage, 5 servers are missing, 127 no such command\n"};
+
 /* The words of a step may be one argument, or several. */
-int lb_cli_fault(const struct lb_args *args) {
+static int fault_command(const struct lb_args *args) {
   struct lb_error err;
   char line[LINE_BYTES] = "";
   const char *path = getenv(LB_SERVE_VARIABLE);
@@ -233,3 +253,13 @@ int lb_cli_fault(const struct lb_args *args) {
   fflush(stdout); /* before what is refused */
   return code == LB_EXIT_OK ? LB_EXIT_OK : lb_complain(code, "fault: %s", err.text);
 }
+
+const struct lb_cli_command lb_command_fault = {
+    "fault",
+    fault_command,
+    0,
+    "STEP",
+    "does a step of a scenario to servers that `serve` keeps, and proves it",
+    "STEP is what a scenario says: 'kill primary', 'cut primary from replicas', 'await failover within 20s'; or help, hosts, env.\n"
+    "LOCKBENCH_SERVE names the `serve` to ask. Its COMMAND has it; for other terminals `serve` prints it.\n"
+    "exit: 0 done and proved, 4 not proved, 2 not understood, 1 nobody serves\n"};

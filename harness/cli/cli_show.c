@@ -437,7 +437,7 @@ static int cli_cost(const struct lb_args *args) {
   return LB_EXIT_OK;
 }
 
-int lb_cli_show(const struct lb_args *args) {
+static int show_command(const struct lb_args *args) {
   if (args->word_count != 1)
     return lb_complain(LB_EXIT_USAGE, "show: expected one name of a protocol, a topology or a scenario, see `%s list`",
                        lb_called());
@@ -455,3 +455,11 @@ int lb_cli_show(const struct lb_args *args) {
                          : show_system(args->words[0]);
   return path ? show_named_scenario(args, path) : unknown(args->words[0]);
 }
+
+const struct lb_cli_command lb_command_show = {
+    "show",
+    show_command,
+    LB_ARG_PLUGIN | LB_ARG_COST | LB_ARG_SHOW,
+    "NAME",
+    "shows what a protocol promises and what breaks it, or a topology, or a scenario",
+    "NAME is PROTOCOL, PROTOCOL@TOPOLOGY, TOPOLOGY or SCENARIO.\n"};

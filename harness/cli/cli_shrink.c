@@ -217,7 +217,7 @@ static int shrink_trial(const struct lb_args *args, const struct lb_story *told)
   return code;
 }
 
-int lb_cli_shrink(const struct lb_args *args) {
+static int shrink_command(const struct lb_args *args) {
   struct lb_story told;
   struct lb_error err;
   if (args->word_count == 0)
@@ -231,3 +231,14 @@ int lb_cli_shrink(const struct lb_args *args) {
   lb_told_clear(&told);
   return r;
 }
+
+const struct lb_cli_command lb_command_shrink = {
+    "shrink",
+    shrink_command,
+    LB_ARG_SHRINK | LB_ARG_TRIAL | LB_ARG_PLUGIN,
+    "DIR CELL",
+    "cuts a violation of a campaign down to the smallest timeline that still breaks the lock",
+    "DIR is a results folder, CELL a cell of it that played random faults, as `explain` takes it. It takes the first double hold within a lease,\n"
+    "else the first of all. The faults before it become steps. Then it removes faults and shortens waits, each time with new seeds.\n"
+    "`run` replays shrunk.ini, which says how often it broke. A larger -n removes more.\n"
+    "exit: 0 done or out of budget, 1 failure of the harness, 2 usage, 3 no directed timeline broke the lock, 130 interrupted\n"};

@@ -434,7 +434,7 @@ static int tell_table(const struct lb_args *args, bool exceptions) {
   return r;
 }
 
-int lb_cli_theory(const struct lb_args *args) {
+static int theory_command(const struct lb_args *args) {
   static const char *const parts[] = {"facts", "rules", "exceptions"};
   const char *part = args->word_count ? args->words[0] : "";
   int most = *part && strcmp(part, "exceptions") != 0 ? 2 : 1;
@@ -447,3 +447,11 @@ int lb_cli_theory(const struct lb_args *args) {
   return lb_complain(LB_EXIT_USAGE, "theory %s: expected facts, rules or exceptions%s%s%s", part,
                      near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
+
+const struct lb_cli_command lb_command_theory = {
+    "theory",
+    theory_command,
+    LB_ARG_JSON | LB_ARG_PLUGIN,
+    "[facts [SYSTEM]|rules [ATTACK]|exceptions]",
+    "says what predictions rest on: facts, rules, exceptions, and how many cells they cover",
+    "ATTACK is a section of scenarios/theory/rules.ini, or a scenario that plays it.\n"};

@@ -525,7 +525,7 @@ static void clear(struct which *w) {
   lb_which_cost_end();
 }
 
-int lb_cli_which(const struct lb_args *args) {
+static int which_command(const struct lb_args *args) {
   struct which w = {.args = args, .guard = LB_GUARD_NONE};
   while (args->guards && !(args->guards >> w.guard & 1)) w.guard++;
   if (args->word_count) return lb_complain(LB_EXIT_USAGE, "which: expected only options, found '%s'", args->words[0]);
@@ -543,3 +543,12 @@ int lb_cli_which(const struct lb_args *args) {
   clear(&w);
   return r;
 }
+
+const struct lb_cli_command lb_command_which = {
+    "which",
+    which_command,
+    LB_ARG_WHICH | LB_ARG_JSON,
+    "",
+    "names the locks that are predicted to survive some faults, or what would have to change",
+    "The answer comes from rules (`theory`), with the cells that show it and the cost in a reference run.\n"
+    "If no lock is left, it names the faults that break the best one, and the guard or the single fact that would stop each.\n"};

@@ -23,7 +23,7 @@ enum { WORDS_MAX = 64 };
 static int unknown_command(const char *word) {
   const char *names[WORDS_MAX], *near;
   size_t count = 0;
-  for (const struct lb_cli_command *c; count < WORDS_MAX && (c = lb_cli_command_at(count)); count++)
+  for (const struct lb_cli_command *c; count < WORDS_MAX && (c = lb_cli_commands[count]); count++)
     names[count] = c->name;
   near = lb_suggest(word, names, count);
   if (near) return lb_complain(LB_EXIT_USAGE, "unknown command '%s', did you mean '%s'?", word, near);
@@ -34,11 +34,48 @@ static int too_many(const char *command, const char *word) {
   return lb_complain(LB_EXIT_USAGE, "%s: expected nothing more, found '%s'", command, word);
 }
 
+/* A line for each of these options, and for --help. */
+static void put_options(unsigned takes, FILE *out) {
+  char names[80];
+  for (const struct lb_cli_option *o = NULL; (o = lb_cli_option_next(o, takes));) {
+    snprintf(names, sizeof names, "%s%s%s%s%s", o->name, o->alias ? ", " : "", o->alias ? o->alias : "",
+             o->value ? " " : "", o->value ? o->value : "");
+    fprintf(out, "  %-26s  %s\n", names, o->help);
+  }
+}
+
+/* "options of run and suite:", and these. */
+static void put_run_options(FILE *out) {
+  const char *between = "\noptions of ";
+  for (size_t i = 0; lb_cli_commands[i]; i++)
+    if (lb_cli_commands[i]->takes & LB_ARG_RUN)
+      fprintf(out, "%s%s", between, lb_cli_commands[i]->name), between = " and ";
+  fputs(":\n", out);
+  put_options(LB_ARG_RUN | LB_ARG_JSON | LB_ARG_OWN, out);
+}
+
+/* The column of explanations begins behind the longest command, so a new row keeps the table straight. */
+static void help_of_all(FILE *out) {
+  int width = 0;
+  for (size_t i = 0; lb_cli_commands[i]; i++) {
+    int length = (int)(strlen(lb_cli_commands[i]->name) + 1 + strlen(lb_cli_commands[i]->words));
+    if (length > width) width = length;
+  }
+  fputs("lockbench: which distributed lock can I trust, under which fault, at what cost?\n\n", out);
+  for (const struct lb_cli_command *const *c = lb_cli_commands; *c; c++)
+    fprintf(out, "  %s %s %-*s  %s\n", lb_called(), (*c)->name, width - (int)strlen((*c)->name) - 1, (*c)->words,
+            (*c)->what);
+  fprintf(out, "  %s %-*s  its options\n", lb_called(), width, "COMMAND --help");
+  fprintf(out, "  %s %-*s  version and commit\n", lb_called(), width, "--version");
+  put_run_options(out);
+  fprintf(out, "\n%s", lb_exit_codes);
+}
+
 /* The help of a command, on stdout. */
 static void help_of(const struct lb_cli_command *command) {
   const char *between = *command->words ? " " : "";
   printf("%s %s [OPTION]...%s%s\n%s\n\noptions:\n", lb_called(), command->name, between, command->words, command->what);
-  lb_args_help(command->takes, stdout);
+  put_options(command->takes, stdout);
   if (command->more) printf("\n%s", command->more);
   if (command->takes & LB_ARG_RUN) printf("\n%s", lb_exit_codes);
 }
@@ -46,7 +83,7 @@ static void help_of(const struct lb_cli_command *command) {
 /* `help`, `help COMMAND` */
 static int help(int argc, char **argv) {
   if (argc > 2 && strcmp(argv[0], "help") == 0) return too_many(argv[0], argv[2]);
-  if (argc < 2 || strcmp(argv[1], "help") == 0) return lb_cli_help(stdout), LB_EXIT_OK;
+  if (argc < 2 || strcmp(argv[1], "help") == 0) return help_of_all(stdout), LB_EXIT_OK;
   const struct lb_cli_command *command = lb_cli_command_find(argv[1]);
   if (!command) return unknown_command(argv[1]);
   return help_of(command), LB_EXIT_OK;
@@ -71,7 +108,7 @@ static int printed(int code) {
 }
 
 static int run_command(int argc, char **argv) {
-  if (argc < 2) return lb_cli_help(stderr), LB_EXIT_USAGE;
+  if (argc < 2) return help_of_all(stderr), LB_EXIT_USAGE;
   if (strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
     return help(argc - 1, argv + 1);
   if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
