@@ -18,7 +18,8 @@
   P(null) P(local) P(broken)                                                                           \
   P(redis_token) P(redis_setnx) P(redis_lua) P(redis_del) P(redis_getdel) P(redis_watch) P(redis_stamp)        \
   P(redis_reentrant) P(redis_watchdog) P(redis_wait) P(redis_pubsub)                                   \
-  P(redis_rw) P(redis_permits) P(redis_permits_client) P(redis_permits_forever)                                                 \
+  P(redis_rw) P(redis_permits) P(redis_permits_client) P(redis_permits_forever) P(redis_multi)        \
+  P(redis_multi_waiting)                                                                               \
   P(redlock)                                                                                           \
   P(zk_sequential) P(zk_rw) P(zk_persistent) P(zk_persistent_sequential) P(zk_ephemeral) P(zk_careless)         \
   P(pg_row) P(pg_lease) P(pg_lease_client) P(pg_advisory) P(pg_advisory_xact) P(pg_for_update)         \

@@ -137,6 +137,7 @@ static void add_settings(const struct lb_protocol *p, const union lb_value *opti
   lb_facts_set(ret, "checks", foreign ? "unknown" : lb_believes_late(p, options) ? "nothing" : "validity");
   lb_facts_set(ret, "capped", lb_renewed_for(p, options) ? "yes" : "no");
   if (option_is(p, options, "heed_warnings", "no")) lb_facts_set(ret, "warnings", "unheeded");
+  if (option_is(p, options, "order", "given")) lb_facts_set(ret, "order", "given");
   if (option_is(p, options, "retry", "fixed")) lb_facts_set(ret, "retry", "fixed");
   if (option_is(p, options, "absolute", "yes")) lb_facts_set(ret, "lost", "owned");
   if (option_is(p, options, "fanout", "sequential") && scenario &&
