@@ -49,4 +49,11 @@ struct lb_test {
 #define GROUP(set_up, tear_down) LB_TEST_ENTRY(group, .test = {NULL, NULL, set_up, tear_down, NULL})
 #define NEEDS(function) LB_TEST_ENTRY(needs, .missing = function)
 
+/* What a person reads. An expected text that ends in " ..." goes on as it likes. */
+static inline void assert_says(const char *text, const char *expected) {
+  size_t length = strlen(expected);
+  bool goes_on = length > 4 && strcmp(expected + length - 4, " ...") == 0;
+  if (!goes_on || strncmp(text, expected, length - 4) != 0) assert_string_equal(text, expected);
+}
+
 #endif

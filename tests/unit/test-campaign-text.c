@@ -60,12 +60,10 @@ static void each_is_shown_as(const struct shown *cells, size_t count) {
 }
 
 TEST(fewer_than_five_events_are_a_count_with_its_bound) {
-  static const struct shown cells[] = {
-      {LB_PER_HOUR, 5, 1, 2, "4.9 [0.0094,11]"},
-      {LB_PER_HOUR, 4, 1, 2, "4 (<11)"},
-      {LB_PER_1000, 1, 1000, 1, "1 (<11)"},
-      {LB_PER_1000, 0, 1000, 1, "0 (<11)"},
-  };
+  static const struct shown cells[] = {{LB_PER_HOUR, 5, 1, 2, "4.9 [0.0094,11]"},
+                                       {LB_PER_HOUR, 4, 1, 2, "4 (<11)"},
+                                       {LB_PER_1000, 1, 1000, 1, "1 (<11)"},
+                                       {LB_PER_1000, 0, 1000, 1, "0 (<11)"}};
   each_is_shown_as(cells, sizeof cells / sizeof *cells);
 }
 

@@ -81,8 +81,7 @@ TEST(only_the_renewals_of_the_same_hold_before_the_overlap_count) {
       GRANTED(10, "a", 40) RENEWED(20, "c", 90) GRANTED(55, "b", 200), /* another client's */
       RENEWED(5, "a", 90) GRANTED(10, "a", 40) GRANTED(55, "b", 200),  /* of an earlier hold */
       GRANTED(10, "a", 40) EVENT(15, "a", "release") RENEWED(20, "a", 90) GRANTED(25, "a", 40) GRANTED(55, "b", 200),
-      GRANTED(10, "a", 40) "{\"t\":20,\"c\":\"a\",\"k\":\"other\",\"e\":\"renewed\"}\n" GRANTED(55, "b", 200),
-  };
+      GRANTED(10, "a", 40) "{\"t\":20,\"c\":\"a\",\"k\":\"other\",\"e\":\"renewed\"}\n" GRANTED(55, "b", 200)};
   for (size_t i = 0; i < sizeof holds / sizeof *holds; i++) {
     snprintf(text, sizeof text, "%s%s", holds[i], release);
     assert_false(counts(text));

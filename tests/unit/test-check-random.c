@@ -209,17 +209,16 @@ static const struct mutation {
 } mutations[] = {
 #define MUTATION(function, field)                                                                                      \
   { #function, function, offsetof(struct lb_check, field) }
-    MUTATION(grant_earlier, double_holds),           MUTATION(drop_release, double_holds),
-    MUTATION(release_later, double_holds),           MUTATION(crash_instead_too_late, double_holds),
-    MUTATION(release_of_another, double_holds),      MUTATION(grant_earlier, double_hold_ns),
-    MUTATION(write_after_release, dirty_accesses),   MUTATION(write_into_the_next_hold, dirty_accesses),
-    MUTATION(write_into_the_next_hold, fenced_off),  MUTATION(read_before_the_grant, dirty_accesses),
-    MUTATION(access_by_another, dirty_accesses),     MUTATION(swap_the_last_value, lost_updates),
-    MUTATION(read_an_old_value, lost_updates),       MUTATION(write_twice, lost_updates),
-    MUTATION(duplicate_a_fence, token_regressions),  MUTATION(swap_fences, token_regressions),
-    MUTATION(write_with_an_old_fence, fenced_off),   MUTATION(write_into_the_next_hold, stale_writes),
-    MUTATION(write_by_the_one_before, stale_writes),
-};
+    MUTATION(grant_earlier, double_holds),          MUTATION(drop_release, double_holds),
+    MUTATION(release_later, double_holds),          MUTATION(crash_instead_too_late, double_holds),
+    MUTATION(release_of_another, double_holds),     MUTATION(grant_earlier, double_hold_ns),
+    MUTATION(write_after_release, dirty_accesses),  MUTATION(write_into_the_next_hold, dirty_accesses),
+    MUTATION(write_into_the_next_hold, fenced_off), MUTATION(read_before_the_grant, dirty_accesses),
+    MUTATION(access_by_another, dirty_accesses),    MUTATION(swap_the_last_value, lost_updates),
+    MUTATION(read_an_old_value, lost_updates),      MUTATION(write_twice, lost_updates),
+    MUTATION(duplicate_a_fence, token_regressions), MUTATION(swap_fences, token_regressions),
+    MUTATION(write_with_an_old_fence, fenced_off),  MUTATION(write_into_the_next_hold, stale_writes),
+    MUTATION(write_by_the_one_before, stale_writes)};
 
 static uint64_t counter_of(const struct lb_check *check, const struct mutation *m) {
   uint64_t count;
@@ -269,10 +268,8 @@ static void every_mutation_is_caught(void **state) {
 
 int main(int argc, char **argv) {
   if (argc > 1) first_seed = last_seed = strtoull(argv[1], NULL, 10);
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(random_histories_are_judged_as_by_brute_force),
-      cmocka_unit_test(clean_histories_are_found_clean),
-      cmocka_unit_test(every_mutation_is_caught),
-  };
+  const struct CMUnitTest tests[] = {cmocka_unit_test(random_histories_are_judged_as_by_brute_force),
+                                     cmocka_unit_test(clean_histories_are_found_clean),
+                                     cmocka_unit_test(every_mutation_is_caught)};
   return cmocka_run_group_tests_name("check-random", tests, NULL, NULL);
 }

@@ -218,8 +218,7 @@ static const struct expectation {
       .unavailable_ns = -1,
       .orphan_ns = 5,
       .blind_ns = -1,
-      .servers_left = -1}},
-};
+      .servers_left = -1}}};
 
 static void load(const char *file, struct lb_history *ret) {
   const char *root = getenv("LB_SOURCE_DIR");
@@ -261,8 +260,7 @@ TEST(servers_that_left_are_counted) {
       {"{\"format\":2}\n{\"t\":1,\"e\":\"left\",\"host\":\"z-1\",\"present\":false}\n", 0},
       {"{\"format\":2}\n{\"t\":1,\"e\":\"left\",\"host\":\"z-1\",\"present\":true}\n{\"t\":2,\"e\":\"left\",\"host\":\"z-2\",\"present\":true}\n"
        "{\"t\":3,\"e\":\"left\",\"host\":\"z-3\",\"present\":false}\n",
-       2},
-  };
+       2}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct lb_history history;
     struct lb_check check;
@@ -372,8 +370,7 @@ TEST(a_write_before_the_next_holder_looked_is_not_stale) {
       {EVENT(1, "a", "granted") ACCESS(2, "b", "read", "") ACCESS(3, "a", "write", ""), 0}, /* b was never granted it */
       {EVENT(1, "a", "granted") EVENT(2, "b", "granted") ACCESS(3, "b", "read", "") EVENT(4, "a", "granted")
            ACCESS(5, "a", "write", ""),
-       0},
-  };
+       0}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct lb_history h;
     struct lb_check c;
@@ -404,8 +401,7 @@ TEST(a_number_is_too_small_only_beside_those_granted_before_it_was_asked_for) {
        1},                                      /* the latest question counts */
       {NUMBER(1, "b", 6) NUMBER(2, "a", 5), 1}, /* without a question */
       {EVENT(1, "a", "acquire") NUMBER(2, "b", 6) EVENT(3, "c", "acquire") NUMBER(4, "b", 9) NUMBER(5, "c", 6), 1},
-      {EVENT(1, "a", "acquire") NUMBER(2, "b", 6) EVENT(3, "c", "acquire") NUMBER(4, "b", 9) NUMBER(5, "c", 7), 0},
-  };
+      {EVENT(1, "a", "acquire") NUMBER(2, "b", 6) EVENT(3, "c", "acquire") NUMBER(4, "b", 9) NUMBER(5, "c", 7), 0}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct lb_history h;
     struct lb_check c;

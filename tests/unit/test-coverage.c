@@ -144,8 +144,7 @@ TEST(the_rate_lies_in_the_interval_as_often_as_promised) {
       {"count, 3 faults fail per trial, cost 6, some worse", 5, 33, 0.1, 0.3, 6},
       {"count, 10 faults fail per trial, cost 6, some worse", 5, 33, 0.3, 0.3, 6},
       {"count, 10 faults fail per trial, cost 2, much worse", 5, 33, 0.3, 0.6, 2},
-      {"count, 10 trials, 3 faults fail, cost 6, some worse", 10, 33, 0.1, 0.3, 6},
-  };
+      {"count, 10 trials, 3 faults fail, cost 6, some worse", 10, 33, 0.1, 0.3, 6}};
   for (size_t i = 0; i < sizeof generators / sizeof *generators; i++) {
     double found = simulate(&generators[i]).ours;
     if (!(found >= 93 && found <= 99)) fail_msg("%s: %.1f %%, expected 93 to 99", generators[i].name, found);

@@ -122,10 +122,9 @@ static struct lb_took find(const struct lb_times_row *row, size_t count, struct 
 }
 
 TEST(the_row_that_is_most_like_the_trial_counts) {
-  static const struct lb_times_row row[] = {
-      {"s", "a@t", 2, 0, 1, 10}, {"s", "a@t", 4, 0, 1, 20},     {"s", "b@t", 2, 0, 1, 30},
-      {"s", "a@u", 2, 0, 1, 40}, {"other", "a@t", 2, 0, 1, 50}, {"s~x=1", "a@t", 2, 0, 1, 60},
-  };
+  static const struct lb_times_row row[] = {{"s", "a@t", 2, 0, 1, 10},     {"s", "a@t", 4, 0, 1, 20},
+                                            {"s", "b@t", 2, 0, 1, 30},     {"s", "a@u", 2, 0, 1, 40},
+                                            {"other", "a@t", 2, 0, 1, 50}, {"s~x=1", "a@t", 2, 0, 1, 60}};
   enum { COUNT = sizeof row / sizeof *row };
   struct lb_scenario s = {.name = (char *)"s", .base = (char *)"s", .kind = LB_KIND_TIMELINE}, variant = s, unknown = s;
   variant.name = (char *)"s~x=1";

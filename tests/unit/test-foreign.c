@@ -80,23 +80,21 @@ TEST(a_first_line_becomes_traits) {
 TEST(a_bad_first_line_is_refused_with_what_is_wrong) {
   static const struct {
     const char *line, *why;
-  } bad[] = {
-      {"topologies=none ends=lease", "no name="},
-      {"name=a ends=lease", "no topologies="},
-      {"name=a topologies=none", "no ends="},
-      {"name=A topologies=none ends=lease", "name=A: expected"},
-      {"name=a topologies=NONE ends=lease", "'NONE' is no name"},
-      {"name=a topologies= ends=lease", "names none"},
-      {"name=a topologies=none ends=soon", "expected lease, session or never"},
-      {"name=a topologies=none ends=lease can=fly", "'fly' is unknown"},
-      {"name=a topologies=none ends=lease can=shard", "'shard' is unknown, expected extend"},
-      {"name=a topologies=none ends=lease clock=maybe", "clock=maybe"},
-      {"name=a topologies=none ends=lease permits=2", "permits=2"},
-      {"name=a topologies=none ends=lease mode=shared", "mode=shared"},
-      {"name=a topologies=none ends=lease word", "expected NAME=VALUE"},
-      {"name=a topologies=none ends=lease record=a,b,c,d,e", "at most 4"},
-      {"name=%zz", "without two digits"},
-  };
+  } bad[] = {{"topologies=none ends=lease", "no name="},
+             {"name=a ends=lease", "no topologies="},
+             {"name=a topologies=none", "no ends="},
+             {"name=A topologies=none ends=lease", "name=A: expected"},
+             {"name=a topologies=NONE ends=lease", "'NONE' is no name"},
+             {"name=a topologies= ends=lease", "names none"},
+             {"name=a topologies=none ends=soon", "expected lease, session or never"},
+             {"name=a topologies=none ends=lease can=fly", "'fly' is unknown"},
+             {"name=a topologies=none ends=lease can=shard", "'shard' is unknown, expected extend"},
+             {"name=a topologies=none ends=lease clock=maybe", "clock=maybe"},
+             {"name=a topologies=none ends=lease permits=2", "permits=2"},
+             {"name=a topologies=none ends=lease mode=shared", "mode=shared"},
+             {"name=a topologies=none ends=lease word", "expected NAME=VALUE"},
+             {"name=a topologies=none ends=lease record=a,b,c,d,e", "at most 4"},
+             {"name=%zz", "without two digits"}};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     struct foreign_says says;
     struct lb_error err = {0};

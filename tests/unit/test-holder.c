@@ -168,11 +168,20 @@ static const char *story(void) {
 
 static lb_ns in_ms(int ms) { return fake_now + (lb_ns)ms * LB_NS_PER_MS; }
 
+/* ---- what it does, and answers ------------------------------------------------------------------------------------ */
+
+static void acquire(int ms, int expected) { assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(ms)), expected); }
+static void release(int ms, int expected) { assert_int_equal(lb_holder_release(&f->holder, in_ms(ms)), expected); }
+static void read_is(int expected) { assert_int_equal(lb_holder_read(&f->holder), expected); }
+static void write_is(int expected) { assert_int_equal(lb_holder_write(&f->holder), expected); }
+static void renew_is(int expected) { assert_int_equal(lb_holder_renew(&f->holder), expected); }
+static void tells(const char *expected) { assert_string_equal(story(), expected); }
+
 /* ---- statements -------------------------------------------------------------------------------------------------- */
 
 TEST(a_grant_is_recorded_with_its_fence_and_its_end) {
-  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
-  assert_string_equal(story(), "acquire granted");
+  acquire(100, LB_OK);
+  tells("acquire granted");
   const struct lb_event *granted = &f->holder.memory->events[1];
   assert_int_equal(granted->fence, 7);
   assert_int_equal(granted->flags, LB_EVF_FENCE | LB_EVF_UNTIL);
@@ -181,9 +190,9 @@ TEST(a_grant_is_recorded_with_its_fence_and_its_end) {
 
 TEST(a_busy_lock_is_asked_for_again_until_granted) {
   memcpy(f->session.acquires, (int[]){LB_BUSY, LB_BUSY, LB_OK}, 3 * sizeof(int));
-  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_OK);
+  acquire(1000, LB_OK);
   assert_int_equal(f->session.acquire_calls, 3);
-  assert_string_equal(story(), "acquire granted");
+  tells("acquire granted");
   assert_int_equal(f->session.token_len_seen[1], 0); /* a refused attempt is over: the next one is new */
 }
 
@@ -191,11 +200,11 @@ TEST(a_place_in_a_queue_is_kept_between_tries_and_left_at_the_deadline) {
   f->protocol.traits = LB_TRAIT_QUEUES | LB_TRAIT_WAKES;
   f->protocol.wait = wait_hook;
   for (int i = 0; i < 8; i++) f->session.acquires[i] = LB_BUSY;
-  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(7)), LB_BUSY);
+  acquire(7, LB_BUSY);
   assert_int_equal(f->session.token_len_seen[1], 4);
   assert_true(f->session.wait_calls > 0);
   assert_int_equal(f->session.release_calls, 1);
-  assert_string_equal(story(), "acquire busy");
+  tells("acquire busy");
 }
 
 /* Every time, and not past the deadline. */
@@ -213,7 +222,7 @@ TEST(who_polls_does_not_use_the_hook) {
   f->protocol.wait = wait_hook;
   f->holder.polls = true;
   memcpy(f->session.acquires, (int[]){LB_BUSY, LB_BUSY, LB_OK}, 3 * sizeof(int));
-  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_OK);
+  acquire(1000, LB_OK);
   assert_int_equal(f->session.wait_calls, 0);
 }
 
@@ -236,26 +245,26 @@ TEST(an_option_says_whether_waiters_are_told) {
 TEST(an_unknown_outcome_that_the_server_confirms_is_a_grant) {
   f->session.acquires[0] = LB_UNKNOWN;
   memcpy(f->session.resolves, (int[]){LB_UNKNOWN, LB_OK}, 2 * sizeof(int));
-  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_OK);
-  assert_string_equal(story(), "acquire granted");
+  acquire(1000, LB_OK);
+  tells("acquire granted");
 }
 
 TEST(an_unknown_outcome_that_the_server_denies_is_followed_by_a_new_attempt) {
   memcpy(f->session.acquires, (int[]){LB_UNKNOWN, LB_OK}, 2 * sizeof(int));
   f->session.resolves[0] = LB_BUSY;
-  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_OK);
+  acquire(1000, LB_OK);
   assert_int_equal(f->session.token_len_seen[1], 0);
 }
 
 TEST(what_stays_unknown_is_recorded_as_unknown_and_released_before_the_next_attempt) {
   f->session.acquires[0] = LB_UNKNOWN;
   for (int i = 0; i < 8; i++) f->session.resolves[i] = LB_UNKNOWN;
-  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(3)), LB_UNKNOWN);
-  assert_string_equal(story(), "acquire unknown");
+  acquire(3, LB_UNKNOWN);
+  tells("acquire unknown");
   assert_int_equal(f->session.release_calls, 0);
-  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
+  acquire(100, LB_OK);
   assert_int_equal(f->session.release_calls, 1);
-  assert_string_equal(story(), "acquire unknown released acquire granted");
+  tells("acquire unknown released acquire granted");
   assert_int_equal(f->holder.debt_count, 0);
 }
 
@@ -264,29 +273,26 @@ TEST(a_request_that_is_not_answered_in_time_is_given_up_and_asked_about) {
   f->holder.request_ms = 20;
   f->session.acquires[0] = LB_UNKNOWN;
   memcpy(f->session.resolves, (int[]){LB_UNKNOWN, LB_OK}, 2 * sizeof(int));
-  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_OK);
+  acquire(1000, LB_OK);
   assert_int_equal(f->session.resolve_calls, 2);
   assert_int_equal(f->session.try_until, 20 * LB_NS_PER_MS);
   assert_int_equal(f->session.resolve_until, 20 * LB_NS_PER_MS);
 }
 
 STATES(no_request_is_waited_for_beyond_the_end_of_the_acquire, f->holder.request_ms = 2000,
-       f->session.acquires[0] = LB_UNKNOWN, assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_OK),
-       assert_int_equal(f->session.try_until, LB_NS_PER_S),
+       f->session.acquires[0] = LB_UNKNOWN, acquire(1000, LB_OK), assert_int_equal(f->session.try_until, LB_NS_PER_S),
        assert_int_equal(f->session.resolve_until, LB_NS_PER_S - LB_NS_PER_MS));
 STATES(without_a_limit_of_its_own_a_request_may_take_as_long_as_the_acquire, f->session.acquires[0] = LB_UNKNOWN,
-       assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_OK),
-       assert_int_equal(f->session.try_until, LB_NS_PER_S),
+       acquire(1000, LB_OK), assert_int_equal(f->session.try_until, LB_NS_PER_S),
        assert_int_equal(f->session.resolve_until, LB_NS_PER_S - LB_NS_PER_MS));
 STATES(who_queues_may_wait_for_its_turn_in_a_try, f->holder.request_ms = 20, f->protocol.traits = LB_TRAIT_QUEUES,
-       assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_OK),
-       assert_int_equal(f->session.try_until, LB_NS_PER_S));
+       acquire(1000, LB_OK), assert_int_equal(f->session.try_until, LB_NS_PER_S));
 
 /* The last try may stay without an answer because the time was over; the service did answer. */
 TEST(an_unknown_acquire_says_that_an_earlier_try_was_refused) {
   memcpy(f->session.acquires, (int[]){LB_BUSY, LB_UNKNOWN}, 2 * sizeof(int));
   for (int i = 0; i < 8; i++) f->session.resolves[i] = LB_UNKNOWN;
-  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(30)), LB_UNKNOWN);
+  acquire(30, LB_UNKNOWN);
   assert_int_equal(f->holder.memory->events[1].kind, LB_EV_UNKNOWN);
   assert_int_equal(f->holder.memory->events[1].flags, LB_EVF_REFUSED);
 }
@@ -294,8 +300,8 @@ TEST(an_unknown_acquire_says_that_an_earlier_try_was_refused) {
 TEST(a_server_that_is_missing_is_a_timeout_with_its_reason) {
   for (int i = 0; i < 8; i++) f->session.acquires[i] = -ECONNREFUSED;
   f->session.says = "cannot connect to 127.0.0.1:1";
-  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(3)), LB_TIMEOUT);
-  assert_string_equal(story(), "acquire timeout");
+  acquire(3, LB_TIMEOUT);
+  tells("acquire timeout");
   assert_string_equal(f->env.err, "try_acquire: cannot connect to 127.0.0.1:1");
   assert_string_equal(f->session.state->error, "try_acquire: cannot connect to 127.0.0.1:1");
 }
@@ -307,7 +313,7 @@ TEST(an_error_is_of_the_acquire_it_came_in) {
   for (int i = 0; i < 8; i++) f->session.acquires[i] = LB_BUSY;
   f->session.acquire_calls = 0;
   f->session.says = NULL;
-  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(3)), LB_BUSY);
+  acquire(3, LB_BUSY);
   assert_string_equal(f->env.err, "");
   assert_string_equal(f->session.state->error, "try_acquire: no server"); /* the latest there was */
 }
@@ -332,19 +338,19 @@ TEST(a_broken_text_is_made_printable) {
 
 TEST(who_is_refused_is_told_apart_from_whom_nobody_answers) {
   for (int i = 0; i < 8; i++) f->session.acquires[i] = LB_BUSY;
-  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(3)), LB_BUSY);
-  assert_string_equal(story(), "acquire busy");
+  acquire(3, LB_BUSY);
+  tells("acquire busy");
   f->session.acquire_calls = 0;
   for (int i = 0; i < 8; i++) f->session.acquires[i] = LB_TIMEOUT;
-  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(3)), LB_TIMEOUT);
-  assert_string_equal(story(), "acquire busy acquire timeout");
+  acquire(3, LB_TIMEOUT);
+  tells("acquire busy acquire timeout");
 }
 
 TEST(one_refusal_in_an_acquire_is_enough) {
   for (int i = 0; i < 8; i++) f->session.acquires[i] = -EIO;
   f->session.acquires[0] = LB_BUSY;
-  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(3)), LB_BUSY);
-  assert_string_equal(story(), "acquire busy");
+  acquire(3, LB_BUSY);
+  tells("acquire busy");
 }
 
 /* Before each try, and when all is over: which server the session talks to; then who is recorded, -1 = nobody. */
@@ -352,23 +358,21 @@ TEST(every_outcome_names_the_server_that_was_asked) {
   static const struct {
     int answer, servers[3], recorded;
     const char *story;
-  } cases[] = {
-      {LB_OK, {0, 2}, 2, "acquire granted server"},
-      {LB_OK, {0, -ENOENT}, -1, "acquire granted"},
-      {LB_BUSY, {0, 2}, 2, "acquire busy server"},
-      {LB_TIMEOUT, {0, 2}, 2, "acquire timeout server"},
-      {LB_TIMEOUT, {2, -ENOENT}, -1, "acquire timeout"}, /* it may never have left */
-      {LB_UNKNOWN, {2, 0}, 0, "acquire unknown server"},
-      {LB_UNKNOWN, {2, -ENOENT}, 2, "acquire unknown server"}, /* dropped, as it brought no answer */
-      {LB_UNKNOWN, {-ENOENT, -ENOENT}, -1, "acquire unknown"},
-      {-ENOLINK,
-       {2, 2, -ENOENT},
-       2,
-       "acquire timeout server"}, /* an error is an answer, though the server has gone since */
-      {-ENOLINK, {2, 2, 1}, 1, "acquire timeout server"},
-      {-ENOLINK, {2, 0, -ENOENT}, 0, "acquire timeout server"},
-      {-ECONNRESET, {2, -ENOENT, -ENOENT}, -1, "acquire timeout"},
-  };
+  } cases[] = {{LB_OK, {0, 2}, 2, "acquire granted server"},
+               {LB_OK, {0, -ENOENT}, -1, "acquire granted"},
+               {LB_BUSY, {0, 2}, 2, "acquire busy server"},
+               {LB_TIMEOUT, {0, 2}, 2, "acquire timeout server"},
+               {LB_TIMEOUT, {2, -ENOENT}, -1, "acquire timeout"}, /* it may never have left */
+               {LB_UNKNOWN, {2, 0}, 0, "acquire unknown server"},
+               {LB_UNKNOWN, {2, -ENOENT}, 2, "acquire unknown server"}, /* dropped, as it brought no answer */
+               {LB_UNKNOWN, {-ENOENT, -ENOENT}, -1, "acquire unknown"},
+               {-ENOLINK,
+                {2, 2, -ENOENT},
+                2,
+                "acquire timeout server"}, /* an error is an answer, though the server has gone since */
+               {-ENOLINK, {2, 2, 1}, 1, "acquire timeout server"},
+               {-ENOLINK, {2, 0, -ENOENT}, 0, "acquire timeout server"},
+               {-ECONNRESET, {2, -ENOENT, -ENOENT}, -1, "acquire timeout"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     start_afresh();
     f->proofs.server = server_hook;
@@ -378,7 +382,7 @@ TEST(every_outcome_names_the_server_that_was_asked) {
     f->session.resolves[0] = LB_UNKNOWN;
     memcpy(f->session.servers, cases[i].servers, sizeof cases[i].servers);
     lb_holder_acquire(&f->holder, 0, in_ms(1));
-    assert_string_equal(story(), cases[i].story);
+    tells(cases[i].story);
     if (cases[i].recorded >= 0) assert_int_equal(f->holder.memory->events[2].value, cases[i].recorded);
     int latest = cases[i].servers[f->session.server_calls - 1]; /* and what is noted for the controller: 0 = none */
     assert_int_equal(atomic_load(&f->holder.memory->state[0].server), latest < 0 ? 0 : latest + 1);
@@ -390,8 +394,8 @@ TEST(a_grant_by_votes_names_who_said_yes) {
   f->session.voters = 5;
   f->holder.names_server = true;
   f->holder.endpoint_count = 3;
-  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
-  assert_string_equal(story(), "acquire granted voted");
+  acquire(100, LB_OK);
+  tells("acquire granted voted");
   assert_int_equal(f->holder.memory->events[2].value, 5);
 }
 
@@ -419,8 +423,8 @@ TEST(a_grant_says_what_state_it_was_read_in) {
     f->proofs.seen = seen_hook;
     f->session.seen = cases[i].seen;
     f->holder.names_server = true;
-    assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
-    assert_string_equal(story(), cases[i].story);
+    acquire(100, LB_OK);
+    tells(cases[i].story);
     if (cases[i].seen) assert_int_equal(f->holder.memory->events[2].value, 7);
   }
 }
@@ -431,12 +435,12 @@ TEST(a_state_beyond_what_a_history_holds_breaks_the_contract) {
   f->holder.names_server = true;
   lb_holder_acquire(&f->holder, 0, in_ms(100));
   assert_true(f->holder.breached);
-  assert_string_equal(story(), "acquire granted");
+  tells("acquire granted");
 }
 
 STATES(nobody_is_asked_for_its_server_unless_that_is_wanted, f->proofs.server = server_hook,
-       f->holder.endpoint_count = 3, assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK),
-       assert_string_equal(story(), "acquire granted"), assert_int_equal(f->session.server_calls, 0));
+       f->holder.endpoint_count = 3, acquire(100, LB_OK), tells("acquire granted"),
+       assert_int_equal(f->session.server_calls, 0));
 
 /* ---- breaches of the contract ------------------------------------------------------------------------------------ */
 
@@ -450,20 +454,18 @@ TEST(a_grant_that_breaks_the_contract_is_no_hold) {
   static const struct {
     struct lb_grant grant;
     const char *complaint;
-  } cases[] = {
-      {{.token_len = 4, .valid_until = LB_NS_PER_S}, "try_acquire granted with asked_at = 0"},
-      {{.token_len = 4, .asked_at = 1}, "try_acquire granted with valid_until = 0"},
-      {{.token_len = 5000, .asked_at = 1, .valid_until = LB_NS_PER_S},
-       "try_acquire left token_len = 5000, at most 160"},
-      {{.token_len = 4, .asked_at = 90 * LB_NS_PER_S, .valid_until = LB_NEVER},
-       "try_acquire granted with an asked_at 89999 ms in the future"},
-  };
+  } cases[] = {{{.token_len = 4, .valid_until = LB_NS_PER_S}, "try_acquire granted with asked_at = 0"},
+               {{.token_len = 4, .asked_at = 1}, "try_acquire granted with valid_until = 0"},
+               {{.token_len = 5000, .asked_at = 1, .valid_until = LB_NS_PER_S},
+                "try_acquire left token_len = 5000, at most 160"},
+               {{.token_len = 4, .asked_at = 90 * LB_NS_PER_S, .valid_until = LB_NEVER},
+                "try_acquire granted with an asked_at 89999 ms in the future"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     fake_now = 1, f->holder.latest_now = 0;
     f->session.state->breach[0] = '\0';
     f->session.acquire_calls = 0;
     f->session.gives = &cases[i].grant;
-    assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_TIMEOUT);
+    acquire(1000, LB_TIMEOUT);
     assert_int_equal(f->session.acquire_calls, 1); /* at once */
     assert_breach(cases[i].complaint);
     assert_string_equal(f->holder.error + strlen("breach of the contract: "), cases[i].complaint);
@@ -474,7 +476,7 @@ TEST(a_wall_clock_may_make_a_lease_longer) {
   f->protocol.traits = LB_TRAIT_LEASED;
   f->holder.by_wall = true;
   f->session.gives = &(struct lb_grant){.token_len = 4, .asked_at = 1, .valid_until = 3600 * LB_NS_PER_S};
-  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_OK);
+  acquire(1000, LB_OK);
   assert_false(f->holder.breached);
 }
 
@@ -505,18 +507,18 @@ TEST(an_option_says_how_long_a_hold_is_renewed) {
 TEST(a_lease_is_not_longer_than_was_asked_for) {
   f->protocol.traits = LB_TRAIT_LEASED;
   f->session.gives = &(struct lb_grant){.token_len = 4, .asked_at = 1, .valid_until = 2 * LB_NS_PER_S};
-  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_TIMEOUT);
+  acquire(100, LB_TIMEOUT);
   assert_breach("try_acquire claims the lock for 1000 ms longer than the lease");
 }
 
 /* What was asked before lies in the future then, and nobody is to blame. */
 TEST(a_clock_that_was_set_back_is_no_breach) {
   fake_now = 50 * LB_NS_PER_S;
-  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
-  assert_int_equal(lb_holder_release(&f->holder, in_ms(100)), LB_OK);
+  acquire(100, LB_OK);
+  release(100, LB_OK);
   f->session.gives = &(struct lb_grant){.token_len = 4, .asked_at = fake_now, .valid_until = LB_NEVER};
   fake_now = 1;
-  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
+  acquire(100, LB_OK);
   assert_false(f->holder.breached);
 }
 
@@ -524,7 +526,7 @@ TEST(nor_is_one_that_was_set_back_while_the_answer_was_on_its_way) {
   fake_now = 50 * LB_NS_PER_S;
   f->session.gives = &(struct lb_grant){.token_len = 4, .asked_at = 50 * LB_NS_PER_S, .valid_until = LB_NEVER};
   f->session.sets_back = true;
-  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
+  acquire(100, LB_OK);
   assert_false(f->holder.breached);
 }
 
@@ -535,11 +537,11 @@ TEST(an_answer_that_is_none_is_a_breach_of_every_hook) {
   f->session.extend_answer = LB_BUSY;
   lb_holder_acquire(&f->holder, 0, in_ms(100));
   f->holder.renew_at = fake_now;
-  assert_int_equal(lb_holder_renew(&f->holder), -EPROTO);
+  renew_is(-EPROTO);
   assert_string_equal(f->session.state->breach, "extend answered 1 (BUSY), which is no result of it");
   f->session.state->breach[0] = '\0';
   f->session.holds_answer = 42;
-  assert_int_equal(lb_holder_read(&f->holder), LB_LOST);
+  read_is(LB_LOST);
   assert_breach("holds answered 42, which is no result of it");
 
   f->session.state->breach[0] = '\0';
@@ -553,14 +555,13 @@ TEST(a_breach_while_waiting_ends_the_acquire_too) {
   f->protocol.wait = wait_hook;
   f->session.wait_answer = LB_LOST;
   f->session.acquires[0] = LB_BUSY;
-  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_BUSY);
+  acquire(1000, LB_BUSY);
   assert_int_equal(f->session.acquire_calls, 1);
   assert_breach("wait answered 3 (LOST), which is no result of it");
 }
 
 STATES(an_unknown_attempt_is_not_resolved_by_nonsense, f->session.acquires[0] = LB_UNKNOWN,
-       f->session.resolves[0] = LB_LOST, assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_TIMEOUT),
-       assert_int_equal(f->session.resolve_calls, 1),
+       f->session.resolves[0] = LB_LOST, acquire(1000, LB_TIMEOUT), assert_int_equal(f->session.resolve_calls, 1),
        assert_breach("resolve answered 3 (LOST), which is no result of it"));
 
 TEST(the_hook_a_client_is_in_can_be_seen_from_outside) {
@@ -570,19 +571,18 @@ TEST(the_hook_a_client_is_in_can_be_seen_from_outside) {
   assert_int_equal(atomic_load(&f->session.state->hook), LB_HOOK_NONE);
 }
 
-STATES(a_grant_that_is_over_when_it_is_read_is_let_go, f->session.late_replies = 1,
-       assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_OK),
+STATES(a_grant_that_is_over_when_it_is_read_is_let_go, f->session.late_replies = 1, acquire(1000, LB_OK),
        assert_int_equal(f->session.acquire_calls, 2), assert_int_equal(f->session.release_calls, 1),
-       assert_string_equal(story(), "acquire granted"));
+       tells("acquire granted"));
 
 TEST(who_never_looks_believes_a_grant_that_is_over) {
   f->session.late_replies = 1;
   f->holder.believes_late = true;
-  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_OK);
+  acquire(1000, LB_OK);
   assert_int_equal(f->session.acquire_calls, 1);
   assert_true(f->holder.holding);
   f->holder.guard = LB_GUARD_DEADLINE;
-  assert_int_equal(lb_holder_write(&f->holder), LB_LOST); /* who looks sees it */
+  write_is(LB_LOST); /* who looks sees it */
 }
 
 /* It knows nothing of an end that it would have to be quick for; who goes by the end of leases is told at once. */
@@ -590,42 +590,39 @@ TEST(who_never_looks_renews_a_grant_that_is_over_as_any_other) {
   f->session.late_replies = 1;
   f->protocol.extend = extend_hook;
   f->holder.believes_late = f->holder.renew = true;
-  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_OK);
+  acquire(1000, LB_OK);
   assert_true(fake_now >= f->holder.grant.valid_until);
   assert_int_equal(f->holder.renew_at, fake_now + 1000 * LB_NS_PER_MS / 3);
-  assert_int_equal(lb_holder_release(&f->holder, in_ms(1000)), LB_OK);
+  release(1000, LB_OK);
   f->session.late_replies = 1;
   f->holder.guard = LB_GUARD_DEADLINE;
-  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_OK);
+  acquire(1000, LB_OK);
   assert_true(f->holder.renew_at <= fake_now);
-  assert_int_equal(lb_holder_renew(&f->holder), LB_LOST);
+  renew_is(LB_LOST);
 }
 
 STATES(release_is_recorded_before_the_request_and_lost_after_it, f->session.releases[0] = LB_LOST,
-       lb_holder_acquire(&f->holder, 0, in_ms(100)),
-       assert_int_equal(lb_holder_release(&f->holder, in_ms(100)), LB_LOST),
-       assert_string_equal(story(), "acquire granted release lost"), assert_false(f->holder.holding));
+       lb_holder_acquire(&f->holder, 0, in_ms(100)), release(100, LB_LOST), tells("acquire granted release lost"),
+       assert_false(f->holder.holding));
 
 TEST(an_unknown_release_is_repeated) {
   memcpy(f->session.releases, (int[]){LB_UNKNOWN, LB_UNKNOWN, LB_OK}, 3 * sizeof(int));
   lb_holder_acquire(&f->holder, 0, in_ms(100));
-  assert_int_equal(lb_holder_release(&f->holder, in_ms(1000)), LB_OK);
+  release(1000, LB_OK);
   assert_int_equal(f->session.release_calls, 3);
-  assert_string_equal(story(), "acquire granted release released");
+  tells("acquire granted release released");
 }
 
-STATES(who_holds_nothing_touches_nothing, assert_int_equal(lb_holder_read(&f->holder), LB_BUSY),
-       assert_int_equal(lb_holder_write(&f->holder), LB_BUSY),
-       assert_int_equal(lb_holder_release(&f->holder, in_ms(1)), LB_BUSY), assert_string_equal(story(), ""));
+STATES(who_holds_nothing_touches_nothing, read_is(LB_BUSY), write_is(LB_BUSY), release(1, LB_BUSY), tells(""));
 
 TEST(a_write_is_what_was_read_plus_one) {
   atomic_store(&f->holder.memory->resource[0].value, 41);
   lb_holder_acquire(&f->holder, 0, in_ms(100));
-  assert_int_equal(lb_holder_read(&f->holder), LB_OK);
-  assert_int_equal(lb_holder_write(&f->holder), LB_OK);
+  read_is(LB_OK);
+  write_is(LB_OK);
   assert_int_equal(atomic_load(&f->holder.memory->resource[0].value), 42);
   assert_int_equal(atomic_load(&f->holder.memory->resource[0].fence_seen), 7);
-  assert_string_equal(story(), "acquire granted read write");
+  tells("acquire granted read write");
 }
 
 /* ---- guards ------------------------------------------------------------------------------------------------------ */
@@ -635,17 +632,17 @@ static void granted_under(enum lb_guard guard) {
   f->protocol.doubt = doubt_hook;
   f->protocol.extend = extend_hook;
   f->holder.guard = guard;
-  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
+  acquire(100, LB_OK);
 }
 
 /* The hold is over and the resource as it was, but what the service may still keep is not forgotten. */
 static void assert_lost(const char *expected_story) {
-  assert_string_equal(story(), expected_story);
+  tells(expected_story);
   assert_false(f->holder.holding);
   assert_false(atomic_load(&f->session.state->holds));
   assert_int_equal(f->holder.debt_count, 1);
-  assert_int_equal(lb_holder_write(&f->holder), LB_BUSY);
-  assert_int_equal(lb_holder_release(&f->holder, in_ms(100)), LB_BUSY);
+  write_is(LB_BUSY);
+  release(100, LB_BUSY);
   assert_int_equal(f->session.release_calls, 1);
   assert_int_equal(f->holder.debt_count, 0);
   assert_int_equal(atomic_load(&f->holder.memory->resource[0].value), 0);
@@ -656,9 +653,9 @@ TEST(without_a_guard_a_lease_that_is_over_stops_nobody) {
   f->session.holds_answer = LB_LOST;
   atomic_store(&f->holder.memory->resource[0].fence_seen, 100);
   fake_now += 10 * LB_NS_PER_S;
-  assert_int_equal(lb_holder_read(&f->holder), LB_OK);
-  assert_int_equal(lb_holder_write(&f->holder), LB_OK);
-  assert_string_equal(story(), "acquire granted read write");
+  read_is(LB_OK);
+  write_is(LB_OK);
+  tells("acquire granted read write");
   assert_int_equal(atomic_load(&f->holder.memory->resource[0].value), 1);
   assert_int_equal(atomic_load(&f->holder.memory->resource[0].fence_seen), 100);
 }
@@ -666,30 +663,30 @@ TEST(without_a_guard_a_lease_that_is_over_stops_nobody) {
 TEST(a_deadline_lets_pass_until_the_lease_is_over_and_not_then) {
   granted_under(LB_GUARD_DEADLINE);
   fake_now = f->holder.grant.valid_until - 1;
-  assert_int_equal(lb_holder_read(&f->holder), LB_OK);
+  read_is(LB_OK);
   fake_now++;
-  assert_int_equal(lb_holder_write(&f->holder), LB_LOST);
+  write_is(LB_LOST);
   assert_lost("acquire granted check(passed) read check(lease over) lost");
 }
 
 STATES(a_deadline_stands_before_a_read_too, granted_under(LB_GUARD_DEADLINE), fake_now = f->holder.grant.valid_until,
-       assert_int_equal(lb_holder_read(&f->holder), LB_LOST), assert_lost("acquire granted check(lease over) lost"));
+       read_is(LB_LOST), assert_lost("acquire granted check(lease over) lost"));
 
 TEST(a_deadline_has_nothing_against_a_lock_without_expiry) {
   granted_under(LB_GUARD_DEADLINE);
   f->holder.grant.valid_until = LB_NEVER;
   fake_now += 1000 * LB_NS_PER_S;
-  assert_int_equal(lb_holder_read(&f->holder), LB_OK);
+  read_is(LB_OK);
 }
 
 TEST(a_recheck_that_the_server_confirms_lets_pass) {
   granted_under(LB_GUARD_RECHECK);
-  assert_int_equal(lb_holder_read(&f->holder), LB_OK);
+  read_is(LB_OK);
   assert_int_equal(f->session.asked_until, 500 * LB_NS_PER_MS);
   f->holder.ttl_ms = 300;
-  assert_int_equal(lb_holder_write(&f->holder), LB_OK);
+  write_is(LB_OK);
   assert_int_equal(f->session.asked_until, 150 * LB_NS_PER_MS);
-  assert_string_equal(story(), "acquire granted check(passed) read check(passed) write");
+  tells("acquire granted check(passed) read check(passed) write");
 }
 
 TEST(a_recheck_without_a_clear_yes_is_a_no) {
@@ -712,7 +709,7 @@ TEST(a_recheck_without_a_clear_yes_is_a_no) {
 }
 
 STATES(a_recheck_that_cannot_be_asked_is_a_no, granted_under(LB_GUARD_RECHECK), f->protocol.holds = NULL,
-       assert_int_equal(lb_holder_read(&f->holder), LB_LOST), assert_lost("acquire granted check(error) lost"));
+       read_is(LB_LOST), assert_lost("acquire granted check(error) lost"));
 
 TEST(a_signal_of_doubt_or_loss_ends_the_hold) {
   const int answers[] = {LB_UNKNOWN, LB_LOST, -EIO, LB_BUSY};
@@ -722,9 +719,9 @@ TEST(a_signal_of_doubt_or_loss_ends_the_hold) {
                                         "acquire granted check(passed) read check(error) lost"};
   for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
     granted_under(LB_GUARD_SIGNAL);
-    assert_int_equal(lb_holder_read(&f->holder), LB_OK);
+    read_is(LB_OK);
     f->session.doubt_answer = answers[i];
-    assert_int_equal(lb_holder_write(&f->holder), LB_LOST);
+    write_is(LB_LOST);
     assert_lost(stories[i]);
     start_afresh();
   }
@@ -733,13 +730,13 @@ TEST(a_signal_of_doubt_or_loss_ends_the_hold) {
 TEST(without_a_signal_a_lease_that_is_over_stops_nobody) {
   granted_under(LB_GUARD_SIGNAL);
   fake_now += 10 * LB_NS_PER_S;
-  assert_int_equal(lb_holder_read(&f->holder), LB_OK);
-  assert_int_equal(lb_holder_write(&f->holder), LB_OK);
-  assert_string_equal(story(), "acquire granted check(passed) read check(passed) write");
+  read_is(LB_OK);
+  write_is(LB_OK);
+  tells("acquire granted check(passed) read check(passed) write");
 }
 
 STATES(who_tells_nobody_of_a_loss_does_not_pass, granted_under(LB_GUARD_SIGNAL), f->protocol.doubt = NULL,
-       assert_int_equal(lb_holder_read(&f->holder), LB_LOST), assert_lost("acquire granted check(error) lost"));
+       read_is(LB_LOST), assert_lost("acquire granted check(error) lost"));
 
 /* Another holder, as the resource sees it: with a token that is not this one's. */
 TEST(a_claim_stands_until_another_one_is_made) {
@@ -747,14 +744,14 @@ TEST(a_claim_stands_until_another_one_is_made) {
   struct lb_resource *resource = &f->holder.memory->resource[0];
   uint64_t value;
   lb_resource_claim(resource, 99, &value);
-  assert_int_equal(lb_holder_read(&f->holder), LB_OK); /* the first access takes it from whoever has it */
+  read_is(LB_OK); /* the first access takes it from whoever has it */
   assert_false(lb_resource_write_claimed(resource, 99, 50));
-  assert_int_equal(lb_holder_write(&f->holder), LB_OK);
-  assert_int_equal(lb_holder_read(&f->holder), LB_OK);
+  write_is(LB_OK);
+  read_is(LB_OK);
   assert_int_equal(f->holder.value_read, 1);
   lb_resource_claim(resource, 99, &value);
-  assert_int_equal(lb_holder_write(&f->holder), LB_LOST);
-  assert_string_equal(story(), "acquire granted read write read write lost");
+  write_is(LB_LOST);
+  tells("acquire granted read write read write lost");
   assert_int_equal(atomic_load(&resource->value), 1);
   assert_int_equal(f->holder.debt_count, 1);
 }
@@ -763,13 +760,13 @@ TEST(a_claim_belongs_to_one_grant) {
   granted_under(LB_GUARD_CLAIM);
   struct lb_resource *resource = &f->holder.memory->resource[0];
   uint64_t value, first;
-  assert_int_equal(lb_holder_read(&f->holder), LB_OK);
+  read_is(LB_OK);
   first = f->holder.claim;
-  assert_int_equal(lb_holder_release(&f->holder, in_ms(100)), LB_OK);
-  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
+  release(100, LB_OK);
+  acquire(100, LB_OK);
   assert_int_not_equal(f->holder.claim, first);
   assert_true(lb_resource_read_claimed(resource, first, &value)); /* it has claimed nothing yet */
-  assert_int_equal(lb_holder_write(&f->holder), LB_OK);           /* a write claims, too, if it comes first */
+  write_is(LB_OK);                                                /* a write claims, too, if it comes first */
   assert_false(lb_resource_read_claimed(resource, first, &value));
   assert_int_equal(atomic_load(&resource->value), 1);
 }
@@ -779,14 +776,14 @@ TEST(a_late_write_is_on_its_way_until_it_arrives) {
   granted_under(LB_GUARD_NONE);
   struct lb_client_state *client = f->session.state;
   uint64_t fence = f->holder.grant.fence;
-  assert_int_equal(lb_holder_read(&f->holder), LB_OK);
+  read_is(LB_OK);
   assert_int_equal(lb_holder_write_late(&f->holder), LB_OK);
   assert_true(atomic_load(&client->on_its_way));
   assert_int_equal(lb_holder_write_late(&f->holder), -EBUSY);
   assert_int_equal(atomic_load(&f->holder.memory->resource[0].value), 0);
   assert_int_equal(atomic_load(&client->writes), 0);
-  assert_int_equal(lb_holder_release(&f->holder, in_ms(100)), LB_OK);
-  assert_string_equal(story(), "acquire granted read release released");
+  release(100, LB_OK);
+  tells("acquire granted read release released");
   assert_int_equal(client->letter.fence, fence);
   assert_true(lb_letter_arrive(&client->letter, f->holder.memory->resource));
   assert_int_equal(atomic_load(&f->holder.memory->resource[0].value), 1);
@@ -808,7 +805,7 @@ TEST(a_late_write_shows_the_claim_of_its_hold) {
   granted_under(LB_GUARD_CLAIM);
   struct lb_resource *resource = &f->holder.memory->resource[0];
   uint64_t value;
-  assert_int_equal(lb_holder_read(&f->holder), LB_OK);
+  read_is(LB_OK);
   assert_int_equal(lb_holder_write_late(&f->holder), LB_OK);
   lb_resource_claim(resource, 99, &value);
   assert_false(lb_letter_arrive(&f->session.state->letter, resource));
@@ -824,7 +821,7 @@ STATES(a_guard_stands_before_a_late_write_as_it_leaves, granted_under(LB_GUARD_D
 TEST(a_fence_that_was_overtaken_is_refused_at_the_read) {
   granted_under(LB_GUARD_FENCE);
   atomic_store(&f->holder.memory->resource[0].fence_seen, 8);
-  assert_int_equal(lb_holder_read(&f->holder), LB_LOST);
+  read_is(LB_LOST);
   assert_int_equal(f->holder.memory->events[2].flags, LB_EVF_FENCE | LB_EVF_VALUE | LB_EVF_REFUSED);
   assert_int_equal(f->holder.memory->events[2].fence, 7);
   assert_lost("acquire granted read lost");
@@ -833,10 +830,10 @@ TEST(a_fence_that_was_overtaken_is_refused_at_the_read) {
 
 TEST(a_fence_that_was_overtaken_after_the_read_is_refused_at_the_write) {
   granted_under(LB_GUARD_FENCE);
-  assert_int_equal(lb_holder_read(&f->holder), LB_OK);
+  read_is(LB_OK);
   assert_int_equal(atomic_load(&f->holder.memory->resource[0].fence_seen), 7);
   atomic_store(&f->holder.memory->resource[0].fence_seen, 8);
-  assert_int_equal(lb_holder_write(&f->holder), LB_LOST);
+  write_is(LB_LOST);
   assert_int_equal(f->holder.memory->events[2].flags, LB_EVF_FENCE | LB_EVF_VALUE);
   assert_int_equal(f->holder.memory->events[3].flags, LB_EVF_FENCE | LB_EVF_VALUE | LB_EVF_REFUSED);
   assert_lost("acquire granted read write lost");
@@ -847,8 +844,8 @@ TEST(a_fence_asks_neither_clock_nor_server) {
   granted_under(LB_GUARD_FENCE);
   f->session.holds_answer = LB_LOST;
   fake_now += 10 * LB_NS_PER_S;
-  assert_int_equal(lb_holder_read(&f->holder), LB_OK);
-  assert_int_equal(lb_holder_write(&f->holder), LB_OK);
+  read_is(LB_OK);
+  write_is(LB_OK);
 }
 
 TEST(points_stand_before_and_after_the_check_and_after_a_write) {
@@ -878,7 +875,7 @@ TEST(the_memory_shows_who_asks_who_holds_and_who_has_written) {
   lb_holder_release(&f->holder, in_ms(100));
   assert_false(atomic_load(&shown->holds));
   assert_int_equal(atomic_load(&shown->writes), 1);
-  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
+  acquire(100, LB_OK);
   assert_int_equal(atomic_load(&shown->writes), 0);
 }
 
@@ -886,19 +883,19 @@ TEST(the_memory_shows_who_asks_who_holds_and_who_has_written) {
 TEST(the_memory_shows_who_waits) {
   f->session.acquires[0] = -ECONNREFUSED;
   f->session.acquires[1] = LB_OK;
-  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
+  acquire(100, LB_OK);
   assert_false(f->session.seen_waiting);
   lb_holder_release(&f->holder, in_ms(100));
   f->session.acquires[2] = LB_BUSY;
   f->session.acquires[3] = LB_OK;
-  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
+  acquire(100, LB_OK);
   assert_true(f->session.seen_waiting);
   assert_false(atomic_load(&f->session.state->waits));
 }
 
 TEST(who_gives_up_asks_no_more) {
   for (int i = 0; i < 8; i++) f->session.acquires[i] = -ECONNREFUSED;
-  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(3)), LB_TIMEOUT);
+  acquire(3, LB_TIMEOUT);
   assert_false(atomic_load(&f->session.state->asks));
   assert_false(atomic_load(&f->session.state->holds));
 }
@@ -907,47 +904,47 @@ TEST(who_gives_up_asks_no_more) {
 
 TEST(what_was_granted_twice_is_released_twice) {
   granted_under(LB_GUARD_NONE);
-  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
-  assert_int_equal(lb_holder_release(&f->holder, in_ms(100)), LB_OK);
+  acquire(100, LB_OK);
+  release(100, LB_OK);
   assert_true(f->holder.holding);
   assert_true(atomic_load(&f->session.state->holds));
-  assert_int_equal(lb_holder_release(&f->holder, in_ms(100)), LB_OK);
+  release(100, LB_OK);
   assert_false(lb_holder_holds(&f->holder));
   assert_false(atomic_load(&f->session.state->holds));
-  assert_string_equal(story(), "acquire granted acquire granted release released release released");
+  tells("acquire granted acquire granted release released release released");
   assert_int_equal(f->session.release_calls, 2);
 }
 
 TEST(who_is_refused_once_more_still_holds) {
   granted_under(LB_GUARD_NONE);
   for (int i = 1; i < 8; i++) f->session.acquires[i] = LB_BUSY;
-  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(3)), LB_BUSY);
+  acquire(3, LB_BUSY);
   assert_true(atomic_load(&f->session.state->gave_up));
   assert_false(atomic_load(&f->session.state->granted));
   assert_true(f->holder.holding);
   assert_int_equal(f->holder.grant.fence, 7);
-  assert_int_equal(lb_holder_read(&f->holder), LB_OK);
+  read_is(LB_OK);
 }
 
 TEST(locks_are_held_beside_each_other) {
   granted_under(LB_GUARD_NONE);
   assert_int_equal(lb_holder_acquire(&f->holder, 1, in_ms(100)), LB_OK);
   lb_holder_turn_to(&f->holder, 0);
-  assert_int_equal(lb_holder_release(&f->holder, in_ms(100)), LB_OK);
+  release(100, LB_OK);
   assert_int_equal(f->holder.memory->events[4].key, 0);
   lb_holder_turn_to(&f->holder, 0);
-  assert_int_equal(lb_holder_read(&f->holder), LB_BUSY);
+  read_is(LB_BUSY);
   lb_holder_turn_to(&f->holder, 1);
-  assert_int_equal(lb_holder_release(&f->holder, in_ms(100)), LB_OK);
+  release(100, LB_OK);
   assert_int_equal(f->holder.memory->events[6].key, 1);
   assert_false(lb_holder_holds(&f->holder));
 }
 
 TEST(nobody_holds_more_than_there_is_room_for) {
   granted_under(LB_GUARD_NONE);
-  for (int i = 1; i < LB_HOLDS_MAX; i++) assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
+  for (int i = 1; i < LB_HOLDS_MAX; i++) acquire(100, LB_OK);
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), -EMFILE);
-  for (int i = 0; i < LB_HOLDS_MAX; i++) assert_int_equal(lb_holder_release(&f->holder, in_ms(100)), LB_OK);
+  for (int i = 0; i < LB_HOLDS_MAX; i++) release(100, LB_OK);
   assert_false(lb_holder_holds(&f->holder));
 }
 
@@ -955,9 +952,9 @@ TEST(every_hold_is_renewed_and_a_loss_ends_all_of_its_lock) {
   f->protocol.extend = extend_hook;
   f->holder.renew = true;
   for (uint32_t key = 0; key < 2; key++) assert_int_equal(lb_holder_acquire(&f->holder, key, in_ms(100)), LB_OK);
-  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
+  acquire(100, LB_OK);
   fake_now = lb_holder_due(&f->holder) + 50 * LB_NS_PER_MS;
-  assert_int_equal(lb_holder_renew(&f->holder), LB_OK);
+  renew_is(LB_OK);
   assert_int_equal(f->session.extend_calls, 3);
   assert_true(lb_holder_due(&f->holder) > fake_now);
   f->session.extend_answer = LB_LOST;
@@ -970,9 +967,9 @@ TEST(every_hold_is_renewed_and_a_loss_ends_all_of_its_lock) {
 TEST(who_reads_early_writes_what_it_read_then) {
   assert_int_equal(lb_holder_read_early(&f->holder, 0), LB_OK);
   f->holder.memory->resource[0].value = 5; /* somebody else's */
-  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
-  assert_int_equal(lb_holder_write(&f->holder), LB_OK);
-  assert_string_equal(story(), "read acquire granted write");
+  acquire(100, LB_OK);
+  write_is(LB_OK);
+  tells("read acquire granted write");
   assert_int_equal(f->holder.memory->events[0].flags, LB_EVF_VALUE | LB_EVF_EARLY);
   assert_int_equal(f->holder.memory->events[3].value, 1);
 }
@@ -985,7 +982,7 @@ static lb_ns an_hour_earlier(struct lb_env *env, lb_ns ns) {
 TEST(the_end_of_a_lease_is_recorded_in_true_time) {
   fake_now = 7200 * LB_NS_PER_S;
   f->holder.to_truth = an_hour_earlier;
-  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
+  acquire(100, LB_OK);
   assert_int_equal(f->holder.memory->events[1].until, 3601 * LB_NS_PER_S);
   assert_int_equal(f->holder.grant.valid_until, 7201 * LB_NS_PER_S);
 }
@@ -1003,10 +1000,10 @@ TEST(a_lease_is_renewed_every_third_of_the_ttl_and_not_before) {
   lb_ns third = 1000 * LB_NS_PER_MS / 3;
   assert_int_equal(f->holder.renew_at, fake_now + third);
   fake_now += third - 1;
-  assert_int_equal(lb_holder_renew(&f->holder), LB_OK);
+  renew_is(LB_OK);
   assert_int_equal(f->session.extend_calls, 0);
   fake_now++;
-  assert_int_equal(lb_holder_renew(&f->holder), LB_OK);
+  renew_is(LB_OK);
   assert_int_equal(f->session.extend_calls, 1);
   assert_int_equal(f->session.asked_until, third);
   assert_int_equal(f->holder.renew_at, fake_now + third);
@@ -1020,7 +1017,7 @@ TEST(a_hold_is_renewed_for_as_long_as_is_allowed) {
   for (int i = 1; i <= 2; i++) {
     assert_int_equal(f->holder.renew_at, fake_now + third);
     fake_now = f->holder.renew_at;
-    assert_int_equal(lb_holder_renew(&f->holder), LB_OK);
+    renew_is(LB_OK);
     assert_int_equal(f->session.extend_calls, i);
   }
   assert_int_equal(f->holder.renew_at, LB_NEVER);
@@ -1037,7 +1034,7 @@ TEST(a_renewal_that_failed_is_not_tried_again_beyond_what_is_allowed) {
   f->holder.renewed_for = 1000 * LB_NS_PER_MS / 3 + 50 * LB_NS_PER_MS;
   granted_and_renewed(LB_UNKNOWN);
   fake_now = f->holder.renew_at;
-  assert_int_equal(lb_holder_renew(&f->holder), LB_UNKNOWN);
+  renew_is(LB_UNKNOWN);
   assert_int_equal(f->holder.renew_at, LB_NEVER);
 }
 
@@ -1053,8 +1050,8 @@ TEST(a_renewal_is_recorded_with_its_end_in_true_time) {
   f->holder.to_truth = an_hour_earlier;
   granted_and_renewed(LB_OK);
   fake_now = f->holder.renew_at;
-  assert_int_equal(lb_holder_renew(&f->holder), LB_OK);
-  assert_string_equal(story(), "acquire granted renewed");
+  renew_is(LB_OK);
+  tells("acquire granted renewed");
   const struct lb_event *renewed = &f->holder.memory->events[2];
   assert_int_equal(renewed->flags, LB_EVF_UNTIL);
   assert_int_equal(renewed->until, f->holder.renew_at - 3600 * LB_NS_PER_S - 1000 * LB_NS_PER_MS / 3 + LB_NS_PER_S);
@@ -1066,8 +1063,8 @@ TEST(a_renewal_for_ever_has_no_end) {
   granted_and_renewed(LB_OK);
   f->session.renews_for_ever = true;
   fake_now = f->holder.renew_at;
-  assert_int_equal(lb_holder_renew(&f->holder), LB_OK);
-  assert_string_equal(story(), "acquire granted renewed");
+  renew_is(LB_OK);
+  tells("acquire granted renewed");
   assert_int_equal(f->holder.memory->events[2].flags, 0);
 }
 
@@ -1089,10 +1086,10 @@ TEST(a_renewal_without_an_answer_is_tried_again_soon) {
 TEST(a_renewal_that_is_denied_ends_the_hold) {
   granted_and_renewed(LB_LOST);
   fake_now = f->holder.renew_at;
-  assert_int_equal(lb_holder_renew(&f->holder), LB_LOST);
+  renew_is(LB_LOST);
   assert_lost("acquire granted not-renewed(told no) lost");
   fake_now += LB_NS_PER_S;
-  assert_int_equal(lb_holder_renew(&f->holder), LB_OK);
+  renew_is(LB_OK);
   assert_int_equal(f->session.extend_calls, 1);
 }
 
@@ -1106,14 +1103,14 @@ TEST(who_goes_by_the_end_of_a_lease_loses_it_there_without_an_answer) {
   renewed_under_the_guard_deadline(LB_UNKNOWN);
   lb_ns end = f->holder.grant.valid_until;
   fake_now = end - 40 * LB_NS_PER_MS;
-  assert_int_equal(lb_holder_renew(&f->holder), LB_UNKNOWN);
+  renew_is(LB_UNKNOWN);
   assert_int_equal(f->session.asked_until, 40 * LB_NS_PER_MS); /* not beyond the end */
   assert_int_equal(f->holder.renew_at, end);
   fake_now = end - 1;
-  assert_int_equal(lb_holder_renew(&f->holder), LB_OK);
+  renew_is(LB_OK);
   assert_true(f->holder.holding);
   fake_now = end;
-  assert_int_equal(lb_holder_renew(&f->holder), LB_LOST);
+  renew_is(LB_LOST);
   assert_int_equal(f->session.extend_calls, 1);
   assert_lost("acquire granted not-renewed(no answer) check(lease over) lost");
 }
@@ -1123,7 +1120,7 @@ TEST(who_goes_by_the_end_of_a_lease_loses_it_there_when_it_is_renewed_no_more) {
   renewed_under_the_guard_deadline(LB_OK);
   assert_int_equal(f->holder.renew_at, f->holder.grant.valid_until);
   fake_now = f->holder.renew_at;
-  assert_int_equal(lb_holder_renew(&f->holder), LB_LOST);
+  renew_is(LB_LOST);
   assert_int_equal(f->session.extend_calls, 0);
   assert_lost("acquire granted check(lease over) lost");
 }
@@ -1131,11 +1128,11 @@ TEST(who_goes_by_the_end_of_a_lease_loses_it_there_when_it_is_renewed_no_more) {
 TEST(who_does_not_go_by_it_believes_on) {
   granted_and_renewed(LB_UNKNOWN);
   fake_now = f->holder.grant.valid_until - 40 * LB_NS_PER_MS;
-  assert_int_equal(lb_holder_renew(&f->holder), LB_UNKNOWN);
+  renew_is(LB_UNKNOWN);
   assert_int_equal(f->session.asked_until, 1000 * LB_NS_PER_MS / 3);
   fake_now = f->holder.renew_at;
   assert_true(fake_now > f->holder.grant.valid_until);
-  assert_int_equal(lb_holder_renew(&f->holder), LB_UNKNOWN);
+  renew_is(LB_UNKNOWN);
   assert_true(f->holder.holding);
 }
 
@@ -1152,6 +1149,6 @@ TEST(nothing_is_renewed_unless_asked_for_possible_and_held) {
   lb_holder_acquire(&f->holder, 0, in_ms(100));
   fake_now = f->holder.renew_at;
   lb_holder_release(&f->holder, in_ms(100));
-  assert_int_equal(lb_holder_renew(&f->holder), LB_OK); /* not held */
+  renew_is(LB_OK); /* not held */
   assert_int_equal(f->session.extend_calls, 0);
 }

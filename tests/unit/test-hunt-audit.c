@@ -62,23 +62,21 @@ TEST(somebody_stands_for_whom_a_sound_reason_prunes) {
 TEST(it_is_the_one_that_the_reason_names) {
   static const struct {
     const char *system, *id, *other; /* NULL = nobody */
-  } cases[] = {
-      {"redis-token@redis", "L1.ahead-c1@H", "L0"},
-      {"redis-token@redis", "L2.ahead-c2@B+restart-P@H", "L1.restart-P@H"},
-      {"redis-token@redis", "L2.ahead-c2@B+behind-c1@H", "L0"},
-      {"redis-token@redis", "L1.restart-P@A", "L1.restart-P@H"},
-      {"redis-token@redis", "L2.restart-P@A+kill-c2@H", "L2.restart-P@H+kill-c2@H"},
-      {"redis-token@redis", "L2.pause-P@A-mid+kill-c1@A", "L2.kill-c1@H+pause-P@H-mid"},
-      {"redis-token@redis", "L2.pause-P@A-mid+kill-c2@H", "L2.kill-c2@H+pause-P@H-mid"},
-      {"redis-token@redis", "L2.pause-P@A-mid+ahead-P@H", NULL}, /* its clock can be set by then */
-      {"redis-token@redis", "S2.kill-c1@H+restart-P@R", "S1.kill-c1@H"},
-      {"redis-token@redis", "S2.pause-P@H-mid+ahead-P@H", "S1.pause-P@H-mid"},
-      {"redis-token@redis", "L1.restart-P@W", "L0"},
-      {"redis-token@redis", "L2.restart-P@A+restart-P@H", NULL},
-      {"redlock@redis-x3", "S2.isolate-P@B-back+restart-P@H", "S1.restart-P@H"},
-      {"zk-sequential@zk-x3", "L2.kill-P@B-gone+pause-P@H-back", "L1.kill-P@B-gone"},
-      {"pg-lease-client@pg-async", "L1.isolate-f@H-back", "L1.isolate-P@H-back"},
-  };
+  } cases[] = {{"redis-token@redis", "L1.ahead-c1@H", "L0"},
+               {"redis-token@redis", "L2.ahead-c2@B+restart-P@H", "L1.restart-P@H"},
+               {"redis-token@redis", "L2.ahead-c2@B+behind-c1@H", "L0"},
+               {"redis-token@redis", "L1.restart-P@A", "L1.restart-P@H"},
+               {"redis-token@redis", "L2.restart-P@A+kill-c2@H", "L2.restart-P@H+kill-c2@H"},
+               {"redis-token@redis", "L2.pause-P@A-mid+kill-c1@A", "L2.kill-c1@H+pause-P@H-mid"},
+               {"redis-token@redis", "L2.pause-P@A-mid+kill-c2@H", "L2.kill-c2@H+pause-P@H-mid"},
+               {"redis-token@redis", "L2.pause-P@A-mid+ahead-P@H", NULL}, /* its clock can be set by then */
+               {"redis-token@redis", "S2.kill-c1@H+restart-P@R", "S1.kill-c1@H"},
+               {"redis-token@redis", "S2.pause-P@H-mid+ahead-P@H", "S1.pause-P@H-mid"},
+               {"redis-token@redis", "L1.restart-P@W", "L0"},
+               {"redis-token@redis", "L2.restart-P@A+restart-P@H", NULL},
+               {"redlock@redis-x3", "S2.isolate-P@B-back+restart-P@H", "S1.restart-P@H"},
+               {"zk-sequential@zk-x3", "L2.kill-P@B-gone+pause-P@H-back", "L1.kill-P@B-gone"},
+               {"pg-lease-client@pg-async", "L1.isolate-f@H-back", "L1.isolate-P@H-back"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct lb_hunt_space space;
     struct lb_hunt_timeline other;

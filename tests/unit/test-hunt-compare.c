@@ -91,8 +91,7 @@ TEST(steps_are_faults_of_their_slots) {
        "", LB_HUNT_WHY_VERB, false},
       {"redis-token@redis", TEN, HOLDS "kill client 1; client 1 start within 2s; client 2 acquire within 2s",
        "kill-c1@H", LB_HUNT_WHY_START, false},
-      {"redis-token@redis", TEN, HOLDS "clock primary monotonic +60m" WRITES, "", LB_HUNT_WHY_VERB, false},
-  };
+      {"redis-token@redis", TEN, HOLDS "clock primary monotonic +60m" WRITES, "", LB_HUNT_WHY_VERB, false}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct lb_scenario scenario;
     struct lb_hunt_system system = system_of(cases[i].system);

@@ -260,17 +260,15 @@ TEST(a_window_is_found_to_a_tenth) {
     bool known;
     int64_t found_from, found_to;
     bool from_open, to_open;
-  } cases[] = {
-      {1100, 1600, 1400, 4200, true, 1100, 1600, false, false},
-      {1010, 1690, 1400, 4200, true, 1100, 1600, false, false}, /* to a tenth that breaks */
-      {0, 1600, 1400, 4200, true, 100, 1600, true, false},
-      {1100, 9000, 1400, 4200, true, 1100, 4200, false, true},
-      {0, 9000, 1400, 4200, true, 100, 4200, true, true},
-      {1400, 1400, 1400, 4200, true, 1400, 1400, false, false},
-      {1400, 1400, 1360, 4200, true, 1400, 1400, false, false}, /* begins at the next tenth */
-      {0, 9000, 30, 90, true, 100, 100, true, true},            /* shorter than all that is tried */
-      {1500, 1600, 1400, 4200, false, 0, 0, false, false},
-  };
+  } cases[] = {{1100, 1600, 1400, 4200, true, 1100, 1600, false, false},
+               {1010, 1690, 1400, 4200, true, 1100, 1600, false, false}, /* to a tenth that breaks */
+               {0, 1600, 1400, 4200, true, 100, 1600, true, false},
+               {1100, 9000, 1400, 4200, true, 1100, 4200, false, true},
+               {0, 9000, 1400, 4200, true, 100, 4200, true, true},
+               {1400, 1400, 1400, 4200, true, 1400, 1400, false, false},
+               {1400, 1400, 1360, 4200, true, 1400, 1400, false, false}, /* begins at the next tenth */
+               {0, 9000, 30, 90, true, 100, 100, true, true},            /* shorter than all that is tried */
+               {1500, 1600, 1400, 4200, false, 0, 0, false, false}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct window window = {cases[i].from, cases[i].to, 0, -1};
     struct lb_hunt_range range = {0};

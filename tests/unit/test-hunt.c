@@ -281,13 +281,11 @@ TEST(a_violation_is_of_the_worst_that_happened) {
   static const struct {
     struct lb_counters counters;
     enum lb_hunt_outcome outcome;
-  } cases[] = {
-      {{.within_lease = 1, .double_holds = 2, .lost_updates = 1, .token_regressions = 1}, LB_HUNT_LEASE},
-      {{.double_holds = 1, .lost_updates = 1, .token_regressions = 1}, LB_HUNT_EXPIRED},
-      {{.dirty_accesses = 1, .token_regressions = 1}, LB_HUNT_DAMAGE},
-      {{.stale_writes = 1}, LB_HUNT_DAMAGE},
-      {{.token_regressions = 3}, LB_HUNT_NUMBERS},
-  };
+  } cases[] = {{{.within_lease = 1, .double_holds = 2, .lost_updates = 1, .token_regressions = 1}, LB_HUNT_LEASE},
+               {{.double_holds = 1, .lost_updates = 1, .token_regressions = 1}, LB_HUNT_EXPIRED},
+               {{.dirty_accesses = 1, .token_regressions = 1}, LB_HUNT_DAMAGE},
+               {{.stale_writes = 1}, LB_HUNT_DAMAGE},
+               {{.token_regressions = 3}, LB_HUNT_NUMBERS}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct lb_outcome outcome = {.verdict = LB_VIOLATED, .counters = cases[i].counters};
     struct lb_hunt_count count = {{0}};

@@ -106,6 +106,21 @@ static void assert_systems(const char *expected) {
   assert_string_equal(list, expected);
 }
 
+static void makes_systems(const char *expected) {
+  make();
+  assert_systems(expected);
+}
+
+static void gives(const char *systems, const char *expected) {
+  w->request.systems = systems;
+  makes_systems(expected);
+}
+
+static void refuses(const char *systems, const char *message) {
+  w->request.systems = systems;
+  assert_refused(message);
+}
+
 #define SETTINGS(w, ...)                                                                                               \
   const char *const settings[] = {__VA_ARGS__};                                                                        \
   (w)->request.settings = settings, (w)->request.setting_count = sizeof settings / sizeof *settings
@@ -114,8 +129,7 @@ static void assert_systems(const char *expected) {
 
 TEST(the_default_systems_are_those_of_expect) {
   scenario("a", LOAD "local@none = safe\n* = safe\nredis-token@sentinel = violated\n");
-  make();
-  assert_systems("local@none redis-token@sentinel");
+  makes_systems("local@none redis-token@sentinel");
   assert_int_equal(w->plan.cells[1].expect->verdict, LB_VIOLATED);
   assert_string_equal(w->plan.cells[1].protocol->name, "redis-token");
   assert_string_equal(w->plan.cells[1].topology->name, "sentinel");
@@ -123,36 +137,28 @@ TEST(the_default_systems_are_those_of_expect) {
 
 STATES(a_protocol_alone_is_all_its_systems_in_the_scenario,
        scenario("a", LOAD "pg-row@pg-async = violated\nlocal@none = safe\npg-row@pg-sync = safe\n"),
-       w->request.systems = "pg-row", make(), assert_systems("pg-row@pg-async pg-row@pg-sync"));
-
-TEST(a_protocol_the_scenario_does_not_speak_of_runs_on_each_of_its_topologies) {
-  scenario("a", LOAD "local@none = safe\n* = stuck\n");
-  w->request.systems = "pg-row,null,zk-sequential@zk";
-  make();
-  assert_systems("pg-row@pg pg-row@pg-async pg-row@pg-sync null@none zk-sequential@zk");
-  assert_int_equal(w->plan.cells[0].expect->verdict, LB_STUCK);
-}
+       gives("pg-row", "pg-row@pg-async pg-row@pg-sync"));
+STATES(a_protocol_the_scenario_does_not_speak_of_runs_on_each_of_its_topologies,
+       scenario("a", LOAD "local@none = safe\n* = stuck\n"),
+       gives("pg-row,null,zk-sequential@zk", "pg-row@pg pg-row@pg-async pg-row@pg-sync null@none zk-sequential@zk"),
+       assert_int_equal(w->plan.cells[0].expect->verdict, LB_STUCK));
 
 TEST(a_topology_on_which_the_steps_mean_nothing_is_left_out) {
   scenario("a", HEAD "[workload]\nclients = 2\n[timeline]\nstep = kill primary\nstep = await failover within 5s\n"
                      "[expect]\nredis-token@sentinel = violated\n");
-  w->request.systems = "pg-row,redlock,redis-token";
-  make();
-  assert_systems("pg-row@pg-async pg-row@pg-sync redlock@redis-x5 redlock@redis-x3 redis-token@sentinel");
-  w->request.systems = "local";
-  make();
-  assert_systems("local@none"); /* and says why it cannot */
+  gives("pg-row,redlock,redis-token",
+        "pg-row@pg-async pg-row@pg-sync redlock@redis-x5 redlock@redis-x3 redis-token@sentinel");
+  gives("local", "local@none"); /* and says why it cannot */
   assert_string_equal(w->plan.cells[0].skip, "there are no servers");
 }
 
-TEST(a_jump_that_no_server_could_prove_means_nothing) {
-  scenario(
-      "a", HEAD
-      "[workload]\nclients = 2\n[timeline]\nstep = clock primary monotonic +5s\n[expect]\nredis-token@redis = safe\n");
-  make();
-  assert_string_equal(w->plan.cells[0].skip, "redis tells nobody its monotonic clock");
-  assert_true(w->plan.cells[0].means_nothing);
-}
+STATES(
+    a_jump_that_no_server_could_prove_means_nothing,
+    scenario(
+        "a", HEAD
+        "[workload]\nclients = 2\n[timeline]\nstep = clock primary monotonic +5s\n[expect]\nredis-token@redis = safe\n"),
+    make(), assert_string_equal(w->plan.cells[0].skip, "redis tells nobody its monotonic clock"),
+    assert_true(w->plan.cells[0].means_nothing));
 
 /* A premise that no trial could observe would leave every one undecided. */
 TEST(a_premise_about_a_proxy_means_nothing_without_one) {
@@ -170,21 +176,15 @@ TEST(a_premise_about_a_proxy_means_nothing_without_one) {
 /* It is one that the protocol does not name: nobody gets cells that he did not ask for. */
 TEST(a_topology_that_stands_for_another_is_taken_where_it_is_named) {
   scenario("a", LOAD "local@none = safe\n");
-  w->request.systems = "redis-token@redis-aof";
-  make();
-  assert_systems("redis-token@redis-aof");
-  w->request.systems = "redis-token";
-  make();
-  assert_systems("redis-token@redis redis-token@sentinel redis-token@cluster");
-  w->request.systems = "redlock@redis-aof";
-  assert_refused("redlock does not run on topology 'redis-aof', see `lockbench show redlock`");
+  gives("redis-token@redis-aof", "redis-token@redis-aof");
+  gives("redis-token", "redis-token@redis redis-token@sentinel redis-token@cluster");
+  refuses("redlock@redis-aof", "redlock does not run on topology 'redis-aof', see `lockbench show redlock`");
 }
 
 TEST(an_expectation_of_ones_own_is_for_what_the_scenario_says_nothing_of) {
   const struct lb_expect own[] = {
       {.guard = LB_GUARD_NONE, .system = (char *)"*", .verdict = LB_STUCK, .reason = (char *)"so"},
-      {.guard = LB_GUARD_FENCE, .system = (char *)"*", .verdict = LB_SAFE, .reason = (char *)"so, too"},
-  };
+      {.guard = LB_GUARD_FENCE, .system = (char *)"*", .verdict = LB_SAFE, .reason = (char *)"so, too"}};
   scenario("a", LOAD NO_SERVERS "[expect fence]\nlocal@none = safe\n");
   w->request.expect = own;
   w->request.expect_count = 1;
@@ -203,41 +203,26 @@ TEST(an_expectation_of_ones_own_is_for_what_the_scenario_says_nothing_of) {
   w->request.only_guards = 1u << LB_GUARD_NONE;
   assert_refused(
       "--expect fence=safe: no system of this run is under that guard without an expectation of the scenario");
-  w->request.systems = "local";
-  assert_refused(
-      "--expect none=stuck: no system of this run is under that guard without an expectation of the scenario");
+  refuses("local",
+          "--expect none=stuck: no system of this run is under that guard without an expectation of the scenario");
 }
 
-STATES(a_system_named_twice_is_one_cell, scenario("a", LOAD NO_SERVERS), w->request.systems = "local,local@none,local",
-       make(), assert_systems("local@none"));
-
-TEST(every_scenario_gets_its_own_cells) {
-  scenario("a", LOAD "local@none = safe\n");
-  scenario("b", STEPS "local@none = safe\nnull@none = safe\n");
-  make();
-  assert_systems("local@none local@none null@none");
-  assert_string_equal(w->plan.cells[0].scenario->name, "a");
-  assert_string_equal(w->plan.cells[1].scenario->name, "b");
-}
-
+STATES(a_system_named_twice_is_one_cell, scenario("a", LOAD NO_SERVERS), gives("local,local@none,local", "local@none"));
+STATES(every_scenario_gets_its_own_cells, scenario("a", LOAD "local@none = safe\n"),
+       scenario("b", STEPS "local@none = safe\nnull@none = safe\n"), makes_systems("local@none local@none null@none"),
+       assert_string_equal(w->plan.cells[0].scenario->name, "a"),
+       assert_string_equal(w->plan.cells[1].scenario->name, "b"));
 STATES(an_unknown_protocol_is_refused_with_the_nearest, scenario("a", LOAD NO_SERVERS),
-       w->request.systems = "null,locla@none", assert_refused("unknown protocol 'locla', did you mean 'local'?"),
-       w->request.systems = "qqqqqqqqqq",
-       assert_refused("unknown protocol 'qqqqqqqqqq', expected one of `lockbench list protocols`"));
-
-TEST(an_unknown_topology_is_refused_with_the_nearest) {
-  scenario("a", LOAD NO_SERVERS);
-  w->request.systems = "redis-token@sentinle";
-  assert_refused("unknown topology 'sentinle', did you mean 'sentinel'?");
-  w->request.systems = "redis-token@qqqqqqqqqq";
-  assert_refused("unknown topology 'qqqqqqqqqq', expected one of `lockbench list topologies`");
-}
-
-STATES(a_topology_that_does_not_fit_is_refused, scenario("a", LOAD NO_SERVERS), w->request.systems = "local@redis",
-       assert_refused("local does not run on topology 'redis', see `lockbench show local`"));
-STATES(an_empty_name_is_refused, scenario("a", LOAD NO_SERVERS), w->request.systems = "local,",
-       assert_refused("system '': expected PROTOCOL@TOPOLOGY"), w->request.systems = "@none",
-       assert_refused("system '@none': expected PROTOCOL@TOPOLOGY"));
+       refuses("null,locla@none", "unknown protocol 'locla', did you mean 'local'?"),
+       refuses("qqqqqqqqqq", "unknown protocol 'qqqqqqqqqq', expected one of `lockbench list protocols`"));
+STATES(an_unknown_topology_is_refused_with_the_nearest, scenario("a", LOAD NO_SERVERS),
+       refuses("redis-token@sentinle", "unknown topology 'sentinle', did you mean 'sentinel'?"),
+       refuses("redis-token@qqqqqqqqqq", "unknown topology 'qqqqqqqqqq', expected one of `lockbench list topologies`"));
+STATES(a_topology_that_does_not_fit_is_refused, scenario("a", LOAD NO_SERVERS),
+       refuses("local@redis", "local does not run on topology 'redis', see `lockbench show local`"));
+STATES(an_empty_name_is_refused, scenario("a", LOAD NO_SERVERS),
+       refuses("local,", "system '': expected PROTOCOL@TOPOLOGY"),
+       refuses("@none", "system '@none': expected PROTOCOL@TOPOLOGY"));
 
 TEST(a_wrong_system_in_expect_is_refused_with_its_file) {
   char message[300];
@@ -261,11 +246,20 @@ static void assert_cells(const char *expected) {
   assert_string_equal(list, expected);
 }
 
+static void makes_cells(const char *expected) {
+  make();
+  assert_cells(expected);
+}
+
+static void under(enum lb_guard guard, const char *expected) {
+  w->request.only_guards = 1u << guard;
+  makes_cells(expected);
+}
+
 TEST(without_a_guard_those_the_scenario_states_something_for_are_run) {
   w->request.only_guards = 0;
   scenario("a", STEPS GUARDS);
-  make();
-  assert_cells("local@none/none broken@none/none local@none/deadline broken@none/deadline broken@none/fence");
+  makes_cells("local@none/none broken@none/none local@none/deadline broken@none/deadline broken@none/fence");
   assert_int_equal(w->plan.cells[0].expect->verdict, LB_SAFE);
   assert_int_equal(w->plan.cells[1].expect->verdict, LB_VIOLATED);
   assert_int_equal(w->plan.cells[2].expect->verdict, LB_ANY);
@@ -273,41 +267,24 @@ TEST(without_a_guard_those_the_scenario_states_something_for_are_run) {
   assert_int_equal(w->plan.cells[4].expect->verdict, LB_VIOLATED);
 }
 
-TEST(a_guard_of_the_request_is_the_only_one) {
-  scenario("a", STEPS GUARDS);
-  w->request.only_guards = 1u << LB_GUARD_FENCE;
-  make();
-  assert_cells("broken@none/fence");
-  w->request.only_guards = 1u << LB_GUARD_NONE;
-  make();
-  assert_cells("local@none/none broken@none/none");
-}
-
-TEST(a_guard_the_scenario_does_not_speak_of_has_the_systems_of_none_and_no_expectation) {
-  scenario("a", STEPS GUARDS);
-  w->request.only_guards = 1u << LB_GUARD_RECHECK;
-  make();
-  assert_cells("local@none/recheck broken@none/recheck");
-  assert_null(w->plan.cells[0].expect);
-  assert_null(w->plan.cells[1].expect);
-}
+STATES(a_guard_of_the_request_is_the_only_one, scenario("a", STEPS GUARDS), under(LB_GUARD_FENCE, "broken@none/fence"),
+       under(LB_GUARD_NONE, "local@none/none broken@none/none"));
+STATES(a_guard_the_scenario_does_not_speak_of_has_the_systems_of_none_and_no_expectation, scenario("a", STEPS GUARDS),
+       under(LB_GUARD_RECHECK, "local@none/recheck broken@none/recheck"), assert_null(w->plan.cells[0].expect),
+       assert_null(w->plan.cells[1].expect));
 
 TEST(a_scenario_that_speaks_of_one_guard_only_still_runs_without) {
   w->request.only_guards = 0;
   scenario("a", HEAD "[workload]\nclients = 2\n[expect fence]\nlocal@none = safe\n");
-  make();
-  assert_cells("local@none/fence"); /* no system is named without a guard */
+  makes_cells("local@none/fence"); /* no system is named without a guard */
   w->request.systems = "local";
-  make();
-  assert_cells("local@none/none local@none/fence");
+  makes_cells("local@none/none local@none/fence");
   assert_null(w->plan.cells[0].expect);
 }
 
 TEST(a_star_beside_systems_adds_those_that_are_missing) {
   scenario("a", STEPS "local@none = safe\nbroken@none = violated\n[expect fence]\nbroken@none = violated\n* = safe\n");
-  w->request.only_guards = 1u << LB_GUARD_FENCE;
-  make();
-  assert_cells("local@none/fence broken@none/fence");
+  under(LB_GUARD_FENCE, "local@none/fence broken@none/fence");
   assert_int_equal(w->plan.cells[0].expect->verdict, LB_SAFE);
   assert_int_equal(w->plan.cells[1].expect->verdict, LB_VIOLATED);
 }
@@ -316,13 +293,10 @@ TEST(systems_of_the_request_are_run_under_every_guard) {
   w->request.only_guards = 0;
   scenario("a", STEPS GUARDS);
   w->request.systems = "local,broken";
-  make();
-  assert_cells("local@none/none broken@none/none local@none/deadline broken@none/deadline local@none/fence "
-               "broken@none/fence");
+  makes_cells("local@none/none broken@none/none local@none/deadline broken@none/deadline local@none/fence "
+              "broken@none/fence");
   assert_null(w->plan.cells[4].expect); /* that section speaks of another system */
-  w->request.only_guards = 1u << LB_GUARD_RECHECK;
-  make();
-  assert_cells("local@none/recheck broken@none/recheck");
+  under(LB_GUARD_RECHECK, "local@none/recheck broken@none/recheck");
 }
 
 TEST(a_wrong_system_in_a_section_of_a_guard_is_refused_with_its_file) {
@@ -596,12 +570,9 @@ TEST(a_product_has_every_cell_and_says_which_of_them_mean_nothing) {
   assert_int_equal(w->plan.cell_count, n);
   w->request.guards = 1u << LB_GUARD_NONE | 1u << LB_GUARD_FENCE;
   w->request.systems = "local,redis-token@redis";
-  make();
-  assert_cells("local@none/none redis-token@redis/none local@none/fence redis-token@redis/fence local@none/none "
-               "redis-token@redis/none local@none/fence redis-token@redis/fence");
-  w->request.only_guards = 1u << LB_GUARD_RECHECK;
-  make();
-  assert_cells("local@none/recheck redis-token@redis/recheck local@none/recheck redis-token@redis/recheck");
+  makes_cells("local@none/none redis-token@redis/none local@none/fence redis-token@redis/fence local@none/none "
+              "redis-token@redis/none local@none/fence redis-token@redis/fence");
+  under(LB_GUARD_RECHECK, "local@none/recheck redis-token@redis/recheck local@none/recheck redis-token@redis/recheck");
   w->request.systems = "lokal";
   lb_plan_clear(&w->plan);
   assert_int_equal(lb_plan_make(&w->request, &w->plan, &w->err), -EINVAL);
@@ -668,8 +639,7 @@ TEST(a_foreign_lock_has_to_be_named) {
   make();
   assert_int_equal(w->plan.cell_count, 1); /* nor is its guard asked of others */
   assert_string_equal(w->plan.cells[0].system, "local@none");
-  w->request.systems = "peer:none-such@none";
-  assert_refused("unknown protocol 'peer:none-such', expected one of `lockbench list protocols`");
+  refuses("peer:none-such@none", "unknown protocol 'peer:none-such', expected one of `lockbench list protocols`");
 }
 
 /* An adapter by this name, once for the process. */
@@ -687,12 +657,10 @@ TEST(a_guard_that_is_stated_for_a_foreign_lock_alone_is_played_where_it_runs) {
   scenario("a", STEPS "local@none = safe\n[expect recheck]\nexec:stat*@none = stuck: so\n");
   w->request.only_guards = 0;
   w->request.systems = "exec:stated@none";
-  make();
-  assert_cells("exec:stated@none/none exec:stated@none/recheck");
+  makes_cells("exec:stated@none/none exec:stated@none/recheck");
   assert_int_equal(w->plan.cells[1].expect->verdict, LB_STUCK);
   w->request.systems = "exec:silent@none";
-  make();
-  assert_cells("exec:silent@none/none");
+  makes_cells("exec:silent@none/none");
 }
 
 TEST(a_line_for_servers_of_the_user_wins_over_that_of_ours) {
@@ -936,12 +904,16 @@ static void assert_names(const char *expected) {
   assert_string_equal(list, expected);
 }
 
+static void makes_names(const char *expected) {
+  make();
+  assert_names(expected);
+}
+
 TEST(several_values_make_a_variant_of_each) {
   scenario("a", LOAD "local@none = safe: it is\n");
   scenario("b", STEPS "local@none = safe\n");
   SETTINGS(w, "hold_ms=0.5, 3", "think_ms=7");
-  make();
-  assert_names("a~hold_ms=0.5 a~hold_ms=3 b"); /* a timeline holds for as long as its steps say */
+  makes_names("a~hold_ms=0.5 a~hold_ms=3 b"); /* a timeline holds for as long as its steps say */
   assert_true(w->plan.scenarios[0].hold_ms < 0.6 && w->plan.scenarios[1].hold_ms > 2.9 &&
               w->plan.scenarios[1].think_ms > 6.9);
   assert_string_equal(w->plan.scenarios[1].base, "a");
@@ -958,8 +930,7 @@ TEST(several_values_make_a_variant_of_each) {
 TEST(several_keys_make_a_variant_of_each_combination) {
   scenario("a", LOAD "local@none = safe\n");
   SETTINGS(w, "renew=no,yes", "ttl_ms=100,200", "clients=3,4");
-  make();
-  assert_names("a~renew=no~ttl_ms=100 a~renew=no~ttl_ms=200 a~renew=yes~ttl_ms=100 a~renew=yes~ttl_ms=200");
+  makes_names("a~renew=no~ttl_ms=100 a~renew=no~ttl_ms=200 a~renew=yes~ttl_ms=100 a~renew=yes~ttl_ms=200");
   assert_string_equal(w->plan.scenarios[2].varied, "renew=yes ttl_ms=100");
   assert_true(w->plan.scenarios[2].renew && w->plan.scenarios[2].ttl_ms == 100);
   assert_int_equal(w->plan.scenarios[2].client_count_count, 2); /* a list of its own */
@@ -982,29 +953,26 @@ TEST(an_option_can_be_varied_if_all_systems_have_it) {
   scenario("a", LOAD "local@none = safe\nredis-token@redis = safe\n");
   SETTINGS(w, "redis-token.fence=no,yes");
   w->request.systems = "redis-token";
-  make();
-  assert_names("a~fence=no a~fence=yes");
+  makes_names("a~fence=no a~fence=yes");
   assert_string_equal(w->plan.scenarios[1].varied, "redis-token.fence=yes");
   const struct lb_option *option = w->plan.cells[0].protocol->options;
   size_t at = 0;
   while (strcmp(option[at].name, "fence") != 0) at++;
   assert_false(w->plan.cells[0].options[at].b);
   assert_true(w->plan.cells[1].options[at].b);
-  w->request.systems = "redis-token,local";
-  assert_refused(
+  refuses(
+      "redis-token,local",
       "-s redis-token.fence=no: a run that varies an option is of its protocol alone (-b redis-token), this one has local@none");
 }
 
 TEST(the_last_setting_of_a_key_counts) {
   scenario("a", LOAD "local@none = safe\n");
   SETTINGS(w, "hold_ms=1,2", "hold_ms=3");
-  make();
-  assert_names("a");
+  makes_names("a");
   assert_true(w->plan.scenarios[0].hold_ms > 2.9);
   const char *const other[] = {"hold_ms=3", "hold_ms=1,2"};
   w->request.settings = other;
-  make();
-  assert_names("a~hold_ms=1 a~hold_ms=2");
+  makes_names("a~hold_ms=1 a~hold_ms=2");
 }
 
 TEST(a_suite_may_vary_a_scenario_and_the_user_may_take_it_back) {
@@ -1012,28 +980,24 @@ TEST(a_suite_may_vary_a_scenario_and_the_user_may_take_it_back) {
   scenario("b", LOAD "local@none = safe\n");
   const char *const own[] = {"hold_ms=0,10 think_ms=5", NULL};
   w->request.own_settings = own;
-  make();
-  assert_names("a~hold_ms=0 a~hold_ms=10 b");
+  makes_names("a~hold_ms=0 a~hold_ms=10 b");
   assert_true(w->plan.scenarios[1].think_ms > 4.9 && w->plan.scenarios[1].hold_ms > 9.9);
   SETTINGS(w, "hold_ms=3");
-  make();
-  assert_names("a b");
+  makes_names("a b");
   assert_true(w->plan.scenarios[0].hold_ms > 2.9 && w->plan.scenarios[1].hold_ms > 2.9);
 }
 
 TEST(lists_that_make_no_sense_are_refused) {
   static const struct {
     const char *setting, *message;
-  } bad[] = {
-      {"hold_ms=1,1", "-s hold_ms: 1 stands there twice"},
-      {"hold_ms=1,", "-s hold_ms: '' is no value"},
-      {"hold_ms=1,x", "-s: hold_ms = x: expected a number from 0 to 3600000"},
-      {"keys=own,1/2", "-s keys: '1/2' is no value"},
-      {"hold_ms=0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16", "-s hold_ms: expected at most 16 values"},
-      {"redis-token.fence=no,maybe", "-s redis-token.fence=maybe: expected yes or no"},
-      {"trials=1,2", "-s: trials = 1,2: expected a whole number from 1 to 10000"},
-      {"every_ms=100,200", "-s every_ms: no scenario of this run has such a key"},
-  };
+  } bad[] = {{"hold_ms=1,1", "-s hold_ms: 1 stands there twice"},
+             {"hold_ms=1,", "-s hold_ms: '' is no value"},
+             {"hold_ms=1,x", "-s: hold_ms = x: expected a number from 0 to 3600000"},
+             {"keys=own,1/2", "-s keys: '1/2' is no value"},
+             {"hold_ms=0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16", "-s hold_ms: expected at most 16 values"},
+             {"redis-token.fence=no,maybe", "-s redis-token.fence=maybe: expected yes or no"},
+             {"trials=1,2", "-s: trials = 1,2: expected a whole number from 1 to 10000"},
+             {"every_ms=100,200", "-s every_ms: no scenario of this run has such a key"}};
   scenario("a", LOAD "local@none = safe\n");
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     w->request.settings = &bad[i].setting, w->request.setting_count = 1;
@@ -1194,8 +1158,7 @@ TEST(options_that_are_wrong_are_refused) {
       {"broken.rate=nan", "-s broken.rate=nan: expected a number from 0 to 1"},
       {"broken.rate=0.1x", "-s broken.rate=0.1x: expected a number from 0 to 1"},
       {"pg-row.lock_wait_ms=1.5", "-s pg-row.lock_wait_ms=1.5: expected a whole number from 1 to 60000"},
-      {"pg-row.lock_wait_ms=0", "-s pg-row.lock_wait_ms=0: expected a whole number from 1 to 60000"},
-  };
+      {"pg-row.lock_wait_ms=0", "-s pg-row.lock_wait_ms=0: expected a whole number from 1 to 60000"}};
   scenario("a", LOAD "local@none = safe\n");
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     SETTINGS(w, cases[i][0]);

@@ -156,8 +156,7 @@ TEST(only_its_own_connection_speaks_for_a_client) {
   static const char *const others[] = {
       "{\"t\":3,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"server\",\"host\":\"redis-1\"}\n",
       "{\"t\":3,\"c\":\"client-1\",\"e\":\"server\",\"step\":3,\"host\":\"redis-1\"}\n",
-      "{\"t\":3,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"server\"}\n",
-  };
+      "{\"t\":3,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"server\"}\n"};
   for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
     char text[600];
     snprintf(text, sizeof text, ASKS "%s" REPLY("no-answer"), others[i]);

@@ -16,23 +16,31 @@
 
 static struct lb_error err;
 
-static struct lb_scenario good(const char *text) {
-  struct lb_scenario s;
+static struct lb_scenario s; /* the last one that was good() */
+
+static int clear(void **state) {
+  (void)state;
+  lb_scenario_clear(&s);
+  return 0;
+}
+EACH(NULL, clear);
+
+static void good(const char *text) {
+  lb_scenario_clear(&s);
   if (lb_scenario_parse("dir/07-some-name.ini", text, strlen(text), &s, &err) != 0) fail_msg("%s", err.text);
-  return s;
 }
 
-static void assert_empty(const struct lb_scenario *s) {
+static void assert_empty(const struct lb_scenario *scenario) {
   static const struct lb_scenario empty;
-  assert_memory_equal(s, &empty, sizeof empty);
+  assert_memory_equal(scenario, &empty, sizeof empty);
 }
 
 /* The message without its "f.ini". */
 static void refused_bytes(const char *text, size_t size, const char *message) {
-  struct lb_scenario s;
-  assert_int_equal(lb_scenario_parse("f.ini", text, size, &s, &err), -EINVAL);
-  assert_string_equal(err.text, message);
-  assert_empty(&s);
+  struct lb_scenario none;
+  assert_int_equal(lb_scenario_parse("f.ini", text, size, &none, &err), -EINVAL);
+  assert_says(err.text, message);
+  assert_empty(&none);
 }
 
 static void refused(const char *text, const char *message) { refused_bytes(text, strlen(text), message); }
@@ -54,7 +62,6 @@ TEST(every_shipped_scenario_loads) {
   assert_int_equal(lb_scenario_list(source_path("scenarios"), &names, &paths, &count), 0);
   assert_true(count >= 4);
   for (size_t i = 0; i < count; i++) {
-    struct lb_scenario s;
     if (lb_scenario_load(paths[i], &s, &err) != 0) fail_msg("%s", err.text);
     assert_string_equal(s.name, names[i]);
     for (size_t j = 0; j < s.expect_count; j++) assert_true(strlen(s.expect[j].reason) > 0);
@@ -67,7 +74,6 @@ TEST(every_shipped_scenario_loads) {
 }
 
 TEST(the_failover_scenario_is_the_story_it_tells) {
-  struct lb_scenario s;
   char path[4200];
   snprintf(path, sizeof path, "%s", source_path("scenarios/failover/failover.ini"));
   if (lb_scenario_load(path, &s, &err) != 0) fail_msg("%s", err.text);
@@ -80,7 +86,6 @@ TEST(the_failover_scenario_is_the_story_it_tells) {
   assert_true(lb_scenario_needs(&s, LB_NEED_NETWORK));
   assert_string_equal(s.attack, "grant-unheard");
   assert_null(lb_scenario_expect(&s, "redis-token@sentinel", LB_GUARD_NONE));
-  lb_scenario_clear(&s);
 }
 
 /* ---- what is read ------------------------------------------------------------------------------------- */
@@ -89,7 +94,6 @@ TEST(the_name_loses_its_number_and_suffix) {
   static const char *const cases[][2] = {
       {"07-some-name.ini", "some-name"}, {"a/b/x.ini", "x"}, {"12.ini", "12"}, {"/dev/fd/63", "63"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    struct lb_scenario s;
     assert_int_equal(lb_scenario_parse(cases[i][0], COMPLETE, strlen(COMPLETE), &s, &err), 0);
     assert_string_equal(s.name, cases[i][1]);
     assert_string_equal(s.path, cases[i][0]);
@@ -98,7 +102,7 @@ TEST(the_name_loses_its_number_and_suffix) {
 }
 
 TEST(a_minimal_load_gets_the_documented_defaults) {
-  struct lb_scenario s = good(COMPLETE);
+  good(COMPLETE);
   assert_int_equal(s.trials, 3);
   assert_int_equal(s.min_handoffs, 1);
   assert_int_equal(s.client_count_count, 1);
@@ -112,11 +116,10 @@ TEST(a_minimal_load_gets_the_documented_defaults) {
   assert_int_equal(s.fault_count, 0);
   assert_false(lb_scenario_needs(&s, LB_NEED_NETWORK) || lb_scenario_needs(&s, LB_NEED_CLOCKS));
   assert_int_equal(s.kind, LB_KIND_LOAD);
-  lb_scenario_clear(&s);
 }
 
 TEST(every_key_of_a_load_is_read) {
-  struct lb_scenario s = good(
+  good(
       "[scenario]\ntitle = a title\nquestion = why?\nrefuted = if so\nupstream = gh:a/b#1\n  by c\ntrials = 7\nmin_handoffs = 3\n"
       "[workload]\nclients = 1, 4 ,16\nkeys = 100\nhold_ms = 0.25\nthink_ms = 2\nttl_ms = 500\n"
       "wait_ms = 60\nduration_s = 1.5\nwarmup_s = 0.5\nsettle_s = 12\nrenew = yes\n[servers]\nstorage = memory\n"
@@ -138,45 +141,31 @@ TEST(every_key_of_a_load_is_read) {
   assert_string_equal(lb_scenario_expect(&s, "broken@none", LB_GUARD_NONE)->reason, "");
   assert_int_equal(lb_scenario_expect(&s, "redlock@redis-x5", LB_GUARD_NONE)->verdict, LB_STUCK);
   assert_string_equal(lb_scenario_expect(&s, "redlock@redis-x5", LB_GUARD_NONE)->reason, "late");
-  lb_scenario_clear(&s);
 }
 
-TEST(keys_of_their_own_ask_for_no_handoffs) {
-  struct lb_scenario s = good(SCENARIO WORKLOAD "keys = own\n" EXPECT);
-  assert_int_equal(s.keys, 0);
-  assert_int_equal(s.min_handoffs, 0);
-  lb_scenario_clear(&s);
-  refused(SCENARIO "min_handoffs = 2\n" WORKLOAD "keys = own\n" EXPECT,
-          "f.ini:5: min_handoffs = 2: with keys = own the clients never meet: expected 0");
-}
+STATES(keys_of_their_own_ask_for_no_handoffs, good(SCENARIO WORKLOAD "keys = own\n" EXPECT),
+       assert_int_equal(s.keys, 0), assert_int_equal(s.min_handoffs, 0),
+       refused(SCENARIO "min_handoffs = 2\n" WORKLOAD "keys = own\n" EXPECT,
+               "f.ini:5: min_handoffs = 2: with keys = own the clients never meet: ..."));
 
 TEST(no_more_clients_read_than_there_are) {
-  struct lb_scenario s = good(SCENARIO WORKLOAD "readers = 2\npermits = 3\n" EXPECT);
+  good(SCENARIO WORKLOAD "readers = 2\npermits = 3\n" EXPECT);
   assert_int_equal(s.readers, 2);
   assert_int_equal(s.permits, 3);
-  lb_scenario_clear(&s);
-  refused(SCENARIO WORKLOAD "readers = 3\n" EXPECT, "f.ini:7: readers = 3: expected at most as many as clients = 2");
+  refused(SCENARIO WORKLOAD "readers = 3\n" EXPECT, "f.ini:7: readers = 3: ...");
   refused(SCENARIO WORKLOAD "readers = 1\n" EXPECT "[timeline]\nstep = client 1 acquire shared within 1s\n",
-          "f.ini:7: a timeline has no readers: expected it only without [timeline]");
+          "f.ini:7: a timeline has no readers: ...");
 }
 
 /* A scenario without a fault is no control because of that: its lease may end under its holder. */
-TEST(a_control_is_what_declares_itself_one) {
-  struct lb_scenario s = good(SCENARIO "control = yes\n" WORKLOAD EXPECT);
-  assert_true(s.control);
-  lb_scenario_clear(&s);
-  s = good(COMPLETE "[timeline]\nstep = client 1 acquire within 1s\nstep = wait 1s\n");
-  assert_false(s.control);
-  lb_scenario_clear(&s);
-}
+STATES(a_control_is_what_declares_itself_one, good(SCENARIO "control = yes\n" WORKLOAD EXPECT), assert_true(s.control),
+       good(COMPLETE "[timeline]\nstep = client 1 acquire within 1s\nstep = wait 1s\n"), assert_false(s.control));
 
 TEST(a_word_that_is_no_guard_is_refused) {
-  struct lb_scenario s = good(SCENARIO "guards = none, fence\n" WORKLOAD EXPECT);
+  good(SCENARIO "guards = none, fence\n" WORKLOAD EXPECT);
   assert_true(lb_scenario_asks_under(&s, LB_GUARD_FENCE) && !lb_scenario_asks_under(&s, LB_GUARD_CLAIM));
-  lb_scenario_clear(&s);
-  refused(
-      SCENARIO "guards = none, fense\n" WORKLOAD EXPECT,
-      "f.ini:5: guards = none, fense: no guard 'fense', did you mean 'fence'?: expected none, deadline, signal, recheck, claim or fence");
+  refused(SCENARIO "guards = none, fense\n" WORKLOAD EXPECT,
+          "f.ini:5: guards = none, fense: no guard 'fense', did you mean 'fence'?: ...");
 }
 
 TEST(a_control_has_no_fault_and_no_lease_that_ends) {
@@ -196,17 +185,15 @@ TEST(a_control_has_no_fault_and_no_lease_that_ends) {
              faults[i]);
     refused(text, message);
   }
-  struct lb_scenario s = good(SCENARIO "control = yes\n" WORKLOAD EXPECT
-                                       "[campaign]\nfault = kill primary\n"); /* the same load, without its faults */
+  good(SCENARIO "control = yes\n" WORKLOAD EXPECT
+                "[campaign]\nfault = kill primary\n"); /* the same load, without its faults */
   assert_true(s.control && s.kind == LB_KIND_CAMPAIGN);
-  lb_scenario_clear(&s);
   refused(SCENARIO "control = yes\n" WORKLOAD EXPECT "[proof]\npast_lease = yes\n",
-          "f.ini:11: past_lease = yes: leases run out, but control = yes: expected one of them only");
+          "f.ini:11: past_lease = yes: leases run out, but control = yes: ...");
 }
 
 TEST(a_timeline_keeps_its_lines_and_its_memory) {
-  struct lb_scenario s =
-      good(COMPLETE "[timeline]\nstep = client 1 acquire within 1s\n\n# comment\nstep = kill primary\n");
+  good(COMPLETE "[timeline]\nstep = client 1 acquire within 1s\n\n# comment\nstep = kill primary\n");
   assert_int_equal(s.step_count, 2);
   assert_int_equal(s.steps[0].line, 10);
   assert_int_equal(s.steps[1].line, 13);
@@ -215,19 +202,16 @@ TEST(a_timeline_keeps_its_lines_and_its_memory) {
   assert_true(s.duration_s == 0 && s.warmup_s == 0 && s.settle_s == 0);
   assert_int_equal(s.kind, LB_KIND_TIMELINE);
   assert_false(lb_scenario_needs(&s, LB_NEED_NETWORK) || lb_scenario_needs(&s, LB_NEED_CLOCKS));
-  lb_scenario_clear(&s);
-  s = good(COMPLETE "[servers]\nstorage = disk\n[timeline]\nstep = wait 1s\n");
+  good(COMPLETE "[servers]\nstorage = disk\n[timeline]\nstep = wait 1s\n");
   assert_false(s.memory_storage);
-  lb_scenario_clear(&s);
 }
 
 /* Their form only: the reader knows no protocol. */
 TEST(options_of_protocols_are_kept_as_they_stand) {
-  struct lb_scenario s = good(SCENARIO WORKLOAD "option = zk-sequential.recipe=yes\noption = a.b==\n" EXPECT);
+  good(SCENARIO WORKLOAD "option = zk-sequential.recipe=yes\noption = a.b==\n" EXPECT);
   assert_int_equal(s.option_count, 2);
   assert_string_equal(s.options[0], "zk-sequential.recipe=yes");
   assert_string_equal(s.options[1], "a.b==");
-  lb_scenario_clear(&s);
   static const char *const wrong[] = {"recipe=yes", "a.b", ".b=1", "a.=1", "a.b=", "a=b.c", "a.b = 1"};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     char text[100], message[200];
@@ -237,42 +221,32 @@ TEST(options_of_protocols_are_kept_as_they_stand) {
   }
 }
 
-TEST(a_timeline_may_renew_and_set_clocks) {
-  struct lb_scenario s = good(SCENARIO WORKLOAD "renew = yes\n" EXPECT "[timeline]\nstep = clock client 1 -5s\n");
-  assert_true(s.renew);
-  assert_true(lb_scenario_needs(&s, LB_NEED_CLOCKS));
-  assert_false(lb_scenario_needs(&s, LB_NEED_NETWORK));
-  lb_scenario_clear(&s);
-}
+STATES(a_timeline_may_renew_and_set_clocks,
+       good(SCENARIO WORKLOAD "renew = yes\n" EXPECT "[timeline]\nstep = clock client 1 -5s\n"), assert_true(s.renew),
+       assert_true(lb_scenario_needs(&s, LB_NEED_CLOCKS)), assert_false(lb_scenario_needs(&s, LB_NEED_NETWORK)));
 
 TEST(many_clients_in_a_process_have_no_faults_of_their_own) {
-  struct lb_scenario s =
-      good(SCENARIO "[workload]\nclients = 1024\ndriver = coroutine\n" EXPECT "[campaign]\nfault = kill primary\n");
+  good(SCENARIO "[workload]\nclients = 1024\ndriver = coroutine\n" EXPECT "[campaign]\nfault = kill primary\n");
   assert_int_equal(s.driver, LB_BY_COROUTINE);
   assert_int_equal(lb_scenario_set(&s, "driver", "process", &err), 0);
   assert_int_equal(s.driver, LB_BY_PROCESS);
   assert_int_equal(lb_scenario_set(&s, "driver", "fibre", &err), -EINVAL);
   assert_string_equal(err.text, "-s: driver has no value 'fibre': expected process or coroutine");
-  lb_scenario_clear(&s);
-  refused(
-      SCENARIO WORKLOAD "driver = coroutine\n" EXPECT "[campaign]\nfault = kill primary\nfault = pause holder\n",
-      "f.ini:12: fault = pause holder: expected driver = process, as no fault reaches one of many clients in a process");
-  refused(
-      SCENARIO WORKLOAD "driver = coroutine\n" EXPECT "[campaign]\nfault = cut primary from replicas\n",
-      "f.ini:11: fault = cut primary from replicas: expected driver = process, as the clients of one process share its host");
-  refused(SCENARIO WORKLOAD "driver = coroutine\nround_trip_ms = 1\n" EXPECT,
-          "f.ini:7: driver = coroutine: expected no round_trip_ms, as the clients of one process share its host");
+  refused(SCENARIO WORKLOAD "driver = coroutine\n" EXPECT "[campaign]\nfault = kill primary\nfault = pause holder\n",
+          "f.ini:12: fault = pause holder: ...");
+  refused(SCENARIO WORKLOAD "driver = coroutine\n" EXPECT "[campaign]\nfault = cut primary from replicas\n",
+          "f.ini:11: fault = cut primary from replicas: ...");
+  refused(SCENARIO WORKLOAD "driver = coroutine\nround_trip_ms = 1\n" EXPECT, "f.ini:7: driver = coroutine: ...");
   refused(SCENARIO WORKLOAD "driver = coroutine\n" EXPECT "[timeline]\nstep = client 1 acquire within 1s\n",
-          "f.ini:7: a timeline has no driver: expected it only without [timeline]");
+          "f.ini:7: a timeline has no driver: ...");
   refused(SCENARIO "[workload]\nclients = 129\n" EXPECT "[timeline]\nstep = client 1 acquire within 1s\n",
           "f.ini:6: clients: a timeline has at most 128 clients");
 }
 
 TEST(a_campaign_is_a_load_with_faults_and_memory) {
-  struct lb_scenario s =
-      good(SCENARIO
-           "[workload]\nclients = 2, 8\nduration_s = 3\n" EXPECT
-           "[campaign]\nfault = pause node any\nfault = kill client any\n# comment\nfault = clock primary rate 1.5\n");
+  good(SCENARIO
+       "[workload]\nclients = 2, 8\nduration_s = 3\n" EXPECT
+       "[campaign]\nfault = pause node any\nfault = kill client any\n# comment\nfault = clock primary rate 1.5\n");
   assert_int_equal(s.fault_count, 3);
   assert_int_equal(s.step_count, 0);
   assert_int_equal(s.faults[0].a.kind, LB_ROLE_NODE);
@@ -285,20 +259,16 @@ TEST(a_campaign_is_a_load_with_faults_and_memory) {
   assert_int_equal(s.kind, LB_KIND_CAMPAIGN);
   assert_true(lb_scenario_needs(&s, LB_NEED_CLOCKS));
   assert_false(lb_scenario_needs(&s, LB_NEED_NETWORK));
-  lb_scenario_clear(&s);
-  s = good(COMPLETE
-           "[servers]\nstorage = disk\n[campaign]\nevery_ms = 50\nlasts_ms = 10\nfault = cut primary replicas\n");
+  good(COMPLETE "[servers]\nstorage = disk\n[campaign]\nevery_ms = 50\nlasts_ms = 10\nfault = cut primary replicas\n");
   assert_int_equal(s.every_ms, 50);
   assert_int_equal(s.lasts_ms, 10);
   assert_false(s.memory_storage);
   assert_true(lb_scenario_needs(&s, LB_NEED_NETWORK));
-  lb_scenario_clear(&s);
 }
 
 TEST(each_guard_has_its_own_expectations) {
-  struct lb_scenario s = good(
-      SCENARIO WORKLOAD "[expect fence]\nlocal@none = safe: f\n* = race: others\n[expect]\nlocal@none = violated: n\n"
-                        "[expect deadline]\nlocal@none = stuck: d\n");
+  good(SCENARIO WORKLOAD "[expect fence]\nlocal@none = safe: f\n* = race: others\n[expect]\nlocal@none = violated: n\n"
+                         "[expect deadline]\nlocal@none = stuck: d\n");
   static const char *const reasons[] = {[LB_GUARD_NONE] = "n", [LB_GUARD_DEADLINE] = "d", [LB_GUARD_FENCE] = "f"};
   static const enum lb_guard guards[] = {LB_GUARD_NONE, LB_GUARD_DEADLINE, LB_GUARD_FENCE};
   for (size_t i = 0; i < sizeof guards / sizeof *guards; i++) {
@@ -310,16 +280,13 @@ TEST(each_guard_has_its_own_expectations) {
   assert_null(lb_scenario_expect(&s, "local@none", LB_GUARD_RECHECK));
   assert_null(lb_scenario_expect(&s, "broken@none", LB_GUARD_NONE));
   assert_int_equal(lb_scenario_expect(&s, "broken@none", LB_GUARD_FENCE)->verdict, LB_ANY);
-  lb_scenario_clear(&s);
-  s = good(SCENARIO WORKLOAD "[expect recheck]\n* = safe: r\n"); /* [expect] itself may be missing */
+  good(SCENARIO WORKLOAD "[expect recheck]\n* = safe: r\n"); /* [expect] itself may be missing */
   assert_int_equal(lb_scenario_expect(&s, "local@none", LB_GUARD_RECHECK)->guard, LB_GUARD_RECHECK);
-  lb_scenario_clear(&s);
   refused(SCENARIO WORKLOAD "[expect recheck]\n* = safe\n* = race\n", "f.ini:9: * is expected twice");
 }
 
 TEST(a_line_may_speak_of_many_cells) {
-  struct lb_scenario s =
-      good(SCENARIO WORKLOAD "[expect none fence]\na@x, b@y ,*@z = mixed: a race\n[expect fence]\nc@x=n/a\n");
+  good(SCENARIO WORKLOAD "[expect none fence]\na@x, b@y ,*@z = mixed: a race\n[expect fence]\nc@x=n/a\n");
   assert_int_equal(s.expect_count, 7);
   static const char *const systems[] = {"a@x", "b@y", "c@z"};
   for (size_t i = 0; i < 6; i++) {
@@ -331,20 +298,17 @@ TEST(a_line_may_speak_of_many_cells) {
   assert_int_equal(lb_scenario_expect(&s, "c@x", LB_GUARD_FENCE)->verdict, LB_NA);
   assert_null(lb_scenario_expect(&s, "c@x", LB_GUARD_NONE));
   assert_null(lb_scenario_expect(&s, "a@x", LB_GUARD_RECHECK));
-  lb_scenario_clear(&s);
-  refused(SCENARIO WORKLOAD "[expect]\na@x, b = safe\n",
-          "f.ini:8: 'b' is not a system: expected PROTOCOL@TOPOLOGY, in which * stands for any text, or *");
-  refused(SCENARIO WORKLOAD "[expect]\na@x, = safe\n",
-          "f.ini:8: '' is not a system: expected PROTOCOL@TOPOLOGY, in which * stands for any text, or *");
+  refused(SCENARIO WORKLOAD "[expect]\na@x, b = safe\n", "f.ini:8: 'b' is not a system: ...");
+  refused(SCENARIO WORKLOAD "[expect]\na@x, = safe\n", "f.ini:8: '' is not a system: ...");
   refused(SCENARIO WORKLOAD "[expect]\na@x, b@x, a@x = safe\n", "f.ini:8: a@x is expected twice");
   refused(SCENARIO WORKLOAD "[expect none fence]\na@x = safe\n[expect fence]\nb@x, a@x = race\n",
           "f.ini:10: a@x is expected twice");
 }
 
 TEST(the_most_exact_line_counts_wherever_it_stands) {
-  struct lb_scenario s = good(
-      SCENARIO WORKLOAD "[expect]\n* = safe: all\n*@pg* = safe: pg\npg-*@pg-async = safe: long\n"
-                        "pg-row@pg-async = safe: own\n*@pg = safe: one\npg-*@* = safe: first\n*@*-x3 = safe: second\n");
+  good(SCENARIO WORKLOAD
+       "[expect]\n* = safe: all\n*@pg* = safe: pg\npg-*@pg-async = safe: long\n"
+       "pg-row@pg-async = safe: own\n*@pg = safe: one\npg-*@* = safe: first\n*@*-x3 = safe: second\n");
   static const char *const wanted[][2] = {{"pg-row@pg-async", "own"},  {"pg-lease@pg-async", "long"},
                                           {"a@pg-sync", "pg"},         {"a@pg", "pg"},
                                           {"redlock@redis-x5", "all"}, {"pg-a@b-x3", "first"}};
@@ -352,39 +316,28 @@ TEST(the_most_exact_line_counts_wherever_it_stands) {
     assert_string_equal(lb_scenario_expect(&s, wanted[i][0], LB_GUARD_NONE)->reason, wanted[i][1]);
   assert_false(lb_expect_is_exact(&s.expect[1]));
   assert_true(lb_expect_is_exact(&s.expect[3]));
-  lb_scenario_clear(&s);
 }
 
-TEST(a_proof_may_only_say_that_leases_run_out) {
-  struct lb_scenario s = good(COMPLETE "[proof]\npast_lease = yes\n");
-  assert_true(s.past_lease);
-  assert_null(s.proof_violated);
-  lb_scenario_clear(&s);
-}
+STATES(a_proof_may_only_say_that_leases_run_out, good(COMPLETE "[proof]\npast_lease = yes\n"),
+       assert_true(s.past_lease), assert_null(s.proof_violated));
 
 TEST(texts_go_on_in_indented_lines) {
-  struct lb_scenario s = good(
+  good(
       "[scenario]\ntitle = t\nquestion = one\n  two ; not this\n\t# nor this\n\tthree;four\n\nrefuted = five\n" WORKLOAD
           EXPECT);
   assert_string_equal(s.question, "one two three;four");
   assert_string_equal(s.refuted, "five");
-  lb_scenario_clear(&s);
 }
 
 TEST(comments_and_line_ends_of_other_systems_are_fine) {
-  struct lb_scenario s = good(
-      "\xef\xbb\xbf# c\r\n; c\r\n[scenario] # c\r\ntitle = caf\xc3\xa9 ; c\r\nquestion = q\r\nrefuted = r\r\n" WORKLOAD
-      "[expect] ; c\n* = safe");
+  good("\xef\xbb\xbf# c\r\n; c\r\n[scenario] # c\r\ntitle = caf\xc3\xa9 ; c\r\nquestion = q\r\nrefuted = r\r\n" WORKLOAD
+       "[expect] ; c\n* = safe");
   assert_string_equal(s.title, "caf\xc3\xa9");
-  lb_scenario_clear(&s);
 }
 
-TEST(a_proof_is_kept_in_one_spelling) {
-  struct lb_scenario s =
-      good(COMPLETE "[timeline]\nstep = observe  key on node 2\n[proof]\nviolated = key  present on\tnode 02\n");
-  assert_string_equal(s.proof_violated, "key present on node 2");
-  lb_scenario_clear(&s);
-}
+STATES(a_proof_is_kept_in_one_spelling,
+       good(COMPLETE "[timeline]\nstep = observe  key on node 2\n[proof]\nviolated = key  present on\tnode 02\n"),
+       assert_string_equal(s.proof_violated, "key present on node 2"));
 
 /* ---- what is refused: text ---------------------------------------------------------------------------- */
 
@@ -392,8 +345,7 @@ TEST(what_is_no_text_is_refused) {
   static const char nul[] = "[scenario]\nti\0tle = t\n";
   refused_bytes(nul, sizeof nul - 1,
                 "f.ini:2: byte 3 is 0x00: not a text file; expected UTF-8 without control characters");
-  refused("[scenario]\ntitle = a\x1b[1m\n",
-          "f.ini:2: byte 10 is 0x1b: not a text file; expected UTF-8 without control characters");
+  refused("[scenario]\ntitle = a\x1b[1m\n", "f.ini:2: byte 10 is 0x1b: not a text file; ...");
   refused("\x7f"
           "ELF",
           "f.ini:1: byte 1 is 0x7f: not a text file; expected UTF-8 without control characters");
@@ -413,20 +365,17 @@ TEST(a_line_too_long_for_the_library_is_refused_not_cut) {
   memset(line, 'x', sizeof line);
   line[198 - 8] = '\0'; /* "title = " and the value: the longest line there is */
   snprintf(text, sizeof text, "[scenario]\ntitle = %s\r\nquestion = q\nrefuted = r\n" WORKLOAD EXPECT, line);
-  struct lb_scenario s = good(text);
+  good(text);
   assert_int_equal(strlen(s.title), 190);
-  lb_scenario_clear(&s);
   line[198 - 8] = 'x';
   line[199 - 8] = '\0';
   snprintf(text, sizeof text, "[scenario]\ntitle = %s\n", line);
-  refused(text, "f.ini:2: a line of 199 bytes: expected at most 198; a longer text goes on in the next line, indented");
+  refused(text, "f.ini:2: a line of 199 bytes: ...");
 }
 
 TEST(a_line_that_is_nothing_is_named) {
-  refused("[scenario]\ntitle\nnonsense = 1\n",
-          "f.ini:2: 'title': expected KEY = VALUE, a [section] or a comment (# ...)");
-  refused("[scenario]\ntitle = t\nwhat\n\x01",
-          "f.ini:3: 'what': expected KEY = VALUE, a [section] or a comment (# ...)");
+  refused("[scenario]\ntitle\nnonsense = 1\n", "f.ini:2: 'title': ...");
+  refused("[scenario]\ntitle = t\nwhat\n\x01", "f.ini:3: 'what': ...");
   refused("hello", "f.ini:1: 'hello': expected KEY = VALUE, a [section] or a comment (# ...)");
 }
 
@@ -440,23 +389,17 @@ TEST(the_first_refusal_wins) {
 #define GUARDS "none, deadline, signal, recheck, claim or fence"
 
 TEST(sections_are_known_closed_alone_and_unique) {
-  refused(
-      "[workloda]\n",
-      "f.ini:1: unknown section [workloda], did you mean [workload]? expected [scenario], [workload], [servers], " SECTIONS);
+  refused("[workloda]\n", "f.ini:1: unknown section [workloda], did you mean [workload]? ...");
   refused("[x]\n", "f.ini:1: unknown section [x]: expected [scenario], [workload], [servers], " SECTIONS);
-  refused(
-      "[campain]\n",
-      "f.ini:1: unknown section [campain], did you mean [campaign]? expected [scenario], [workload], [servers], " SECTIONS);
+  refused("[campain]\n", "f.ini:1: unknown section [campain], did you mean [campaign]? ...");
   refused("[expect fnece]\n", "f.ini:1: [expect fnece]: no guard 'fnece', did you mean 'fence'? expected " GUARDS);
   refused("[expect recheck all]\n", "f.ini:1: [expect recheck all]: no guard 'all': expected " GUARDS);
   refused("[expect fence recheck fence]\n", "f.ini:1: [expect fence recheck fence]: fence stands there twice");
-  refused(
-      "[expct fence]\n",
-      "f.ini:1: unknown section [expct fence], did you mean [expect]? expected [scenario], [workload], [servers], " SECTIONS);
+  refused("[expct fence]\n", "f.ini:1: unknown section [expct fence], did you mean [expect]? ...");
   refused(SCENARIO WORKLOAD "[expect fence recheck]\n* = safe\n[expect recheck  fence]\n",
           "f.ini:9: section [expect recheck  fence] stands in line 7 already");
   refused("[scenario\n", "f.ini:1: a section without its ']': expected [NAME]");
-  refused("[workload] clients = 2\n", "f.ini:1: text after the ']' of a section: expected it on a line of its own");
+  refused("[workload] clients = 2\n", "f.ini:1: text after the ']' of a section: ...");
   refused(COMPLETE "[workload]\n", "f.ini:9: section [workload] stands in line 5 already");
   refused("title = t\n", "f.ini:1: a key before any section: expected a [section] before it");
 }
@@ -500,11 +443,9 @@ STATES(missing_sections_are_named, refused("", "f.ini: section [scenario] is mis
        refused(SCENARIO WORKLOAD, "f.ini: section [expect] is missing"));
 
 TEST(missing_keys_are_named) {
-  refused("[scenario]\ntitle = t\nrefuted = r\n" WORKLOAD EXPECT,
-          "f.ini: [scenario] question is missing: expected question = text");
-  refused(SCENARIO "[workload]\n" EXPECT, "f.ini: [workload] clients is missing: expected clients = whole numbers");
-  refused(SCENARIO WORKLOAD "[expect]\n",
-          "f.ini: [expect] SYSTEM is missing: expected SYSTEM = verdict, or `verdict: reason`");
+  refused("[scenario]\ntitle = t\nrefuted = r\n" WORKLOAD EXPECT, "f.ini: [scenario] question is missing: ...");
+  refused(SCENARIO "[workload]\n" EXPECT, "f.ini: [workload] clients is missing: ...");
+  refused(SCENARIO WORKLOAD "[expect]\n", "f.ini: [expect] SYSTEM is missing: ...");
   refused(COMPLETE "[timeline]\n", "f.ini: [timeline] step is missing: expected step = step");
   refused(COMPLETE "[campaign]\nevery_ms = 50\n", "f.ini: [campaign] fault is missing: expected fault = step");
 }
@@ -538,8 +479,7 @@ TEST(lists_of_clients_are_checked_one_by_one) {
   refused("[workload]\nclients = 1,,2\n", "f.ini:2: clients = : expected a whole number from 1 to 1024");
   refused("[workload]\nclients = 1025\n", "f.ini:2: clients = 1025: expected a whole number from 1 to 1024");
   refused("[workload]\nclients = 1, 4, 1\n", "f.ini:2: clients: 1 stands there twice");
-  refused("[workload]\nclients = 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17\n",
-          "f.ini:2: clients: expected at most 16 numbers");
+  refused("[workload]\nclients = 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17\n", "f.ini:2: clients: ...");
 }
 
 TEST(words_are_from_their_list) {
@@ -547,21 +487,14 @@ TEST(words_are_from_their_list) {
   refused("[workload]\nrenew = true\n", "f.ini:2: renew = true: expected yes or no");
   refused("[proof]\npast_lease = Yes\n", "f.ini:2: past_lease = Yes: expected yes or no");
   refused("[campaign]\nevery_ms = 9\n", "f.ini:2: every_ms = 9: expected a whole number from 10 to 3600000");
-  refused("[campaign]\nlasts_ms = 3600001\n",
-          "f.ini:2: lasts_ms = 3600001: expected a whole number from 10 to 3600000");
-  refused("[workload]\nkeys = owner\n", "f.ini:2: keys = owner: expected a whole number from 1 to 1000000, or own");
+  refused("[campaign]\nlasts_ms = 3600001\n", "f.ini:2: lasts_ms = 3600001: ...");
+  refused("[workload]\nkeys = owner\n", "f.ini:2: keys = owner: ...");
 }
 
 TEST(expectations_name_a_system_and_a_verdict) {
-  refused(
-      "[expect]\nlocal@none = save: x\n",
-      "f.ini:2: local@none = save: did you mean 'safe'? expected safe, violated, stuck, delayed, mixed, n/a or race");
-  refused(
-      "[expect]\n* = undecided\n",
-      "f.ini:2: * = undecided: expected safe, violated, stuck, delayed, mixed, n/a or race, and a reason: * = safe: REASON");
-  refused(
-      "[expect]\n* = maybe safe\n",
-      "f.ini:2: * = maybe safe: expected safe, violated, stuck, delayed, mixed, n/a or race, and a reason: * = safe: REASON");
+  refused("[expect]\nlocal@none = save: x\n", "f.ini:2: local@none = save: did you mean 'safe'? ...");
+  refused("[expect]\n* = undecided\n", "f.ini:2: * = undecided: ...");
+  refused("[expect]\n* = maybe safe\n", "f.ini:2: * = maybe safe: ...");
   static const char *const names[] = {"redis-token", "@none", "local@", "Local@none", "a@b@c", "**", "a b@c"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     char text[128], message[128];
@@ -573,21 +506,12 @@ TEST(expectations_name_a_system_and_a_verdict) {
   }
 }
 
-TEST(a_bad_step_names_its_line) {
-  refused(
-      "[timeline]\nstep = client 1 acquier within 5s\n",
-      "f.ini:2: step = client 1 acquier within 5s: unknown verb 'acquier', did you mean 'acquire'? expected client N and acquire, begin, "
-      "open, release, read, write, reopen or start");
-}
-
-TEST(a_name_that_cannot_name_results_is_refused) {
-  struct lb_scenario s;
-  assert_int_equal(lb_scenario_parse("my file.ini", COMPLETE, strlen(COMPLETE), &s, &err), -EINVAL);
-  assert_string_equal(
-      err.text,
-      "my file.ini: the name 'my file' cannot name results: expected letters, digits, '-' and '_' before .ini");
-  assert_empty(&s);
-}
+STATES(a_bad_step_names_its_line,
+       refused("[timeline]\nstep = client 1 acquier within 5s\n",
+               "f.ini:2: step = client 1 acquier within 5s: unknown verb 'acquier', did you mean 'acquire'? ..."));
+STATES(a_name_that_cannot_name_results_is_refused,
+       assert_int_equal(lb_scenario_parse("my file.ini", COMPLETE, strlen(COMPLETE), &s, &err), -EINVAL),
+       assert_says(err.text, "my file.ini: the name 'my file' cannot name results: ..."), assert_empty(&s));
 
 /* ---- what is refused: the whole ----------------------------------------------------------------------- */
 
@@ -595,9 +519,9 @@ TEST(a_name_that_cannot_name_results_is_refused) {
 
 TEST(a_timeline_has_no_load) {
   refused(SCENARIO WORKLOAD "duration_s = 3\n" EXPECT "[timeline]\nstep = wait 1s\n",
-          "f.ini:7: a timeline has no duration_s: expected it only without [timeline]");
+          "f.ini:7: a timeline has no duration_s: ...");
   refused(SCENARIO WORKLOAD "keys = own\n" EXPECT "[timeline]\nstep = wait 1s\n",
-          "f.ini:7: a timeline has no keys: expected it only without [timeline]");
+          "f.ini:7: a timeline has no keys: ...");
   refused(SCENARIO "[workload]\nclients = 1, 2\n" EXPECT "[timeline]\nstep = wait 1s\n",
           "f.ini:6: clients: a timeline has one number of clients, not 2");
 }
@@ -633,52 +557,42 @@ TEST(a_step_of_a_dead_client_is_refused) {
           "f.ini:11: step = pause client 2: client 2 was killed by an earlier step");
 }
 
-TEST(what_was_never_backed_up_is_not_restored) {
-  refused(TIMELINE "step = restore all\n", "f.ini:10: step = restore all: expected back up all before it");
-  struct lb_scenario s = good(TIMELINE "step = back up all\nstep = restore primary\n");
-  assert_true(lb_step_outlives(&s.steps[1]));
-  lb_scenario_clear(&s);
-}
+STATES(what_was_never_backed_up_is_not_restored,
+       refused(TIMELINE "step = restore all\n", "f.ini:10: step = restore all: expected back up all before it"),
+       good(TIMELINE "step = back up all\nstep = restore primary\n"), assert_true(lb_step_outlives(&s.steps[1])));
 
 /* It knows nothing of its former life, so it has not asked for anything. */
 TEST(only_a_dead_client_is_started_and_begins_anew) {
   refused(TIMELINE "step = client 1 start within 1s\n",
-          "f.ini:10: step = client 1 start within 1s: client 1 lives: expected kill client 1 before it");
+          "f.ini:10: step = client 1 start within 1s: client 1 lives: ...");
   refused(TIMELINE "step = kill client 1\nstep = client 1 start within 1s\nstep = client 1 start within 1s\n",
-          "f.ini:12: step = client 1 start within 1s: client 1 lives: expected kill client 1 before it");
+          "f.ini:12: step = client 1 start within 1s: client 1 lives: ...");
   refused(
       TIMELINE
       "step = client 1 acquire within 1s\nstep = kill client 1\nstep = client 1 start within 1s\nstep = client 1 read\n",
-      "f.ini:13: step = client 1 read: client 1 never asked for the lock: expected client 1 [begin] acquire within T before it");
-  struct lb_scenario s =
-      good(TIMELINE "step = kill client 1\nstep = client 1 start within 1s\nstep = client 1 acquire within 1s\n");
+      "f.ini:13: step = client 1 read: client 1 never asked for the lock: ...");
+  good(TIMELINE "step = kill client 1\nstep = client 1 start within 1s\nstep = client 1 acquire within 1s\n");
   assert_int_equal(s.step_count, 3);
-  lb_scenario_clear(&s);
 }
 
 TEST(a_session_is_opened_late_or_not) {
   refused(
       TIMELINE "step = client 1 acquire within 1s\nstep = client 1 open and begin section within 1s\n",
-      "f.ini:11: step = client 1 open and begin section within 1s: client 1 has done 'client 1 acquire within 1s' before: expected its first step to "
-      "open its session");
-  struct lb_scenario s =
-      good(TIMELINE "step = client 1 acquire within 1s\nstep = client 2 open and begin section within 1s\n"
-                    "step = let client 1 or 2 write within 1s\n");
+      "f.ini:11: step = client 1 open and begin section within 1s: client 1 has done 'client 1 acquire within 1s' before: ...");
+  good(TIMELINE "step = client 1 acquire within 1s\nstep = client 2 open and begin section within 1s\n"
+                "step = let client 1 or 2 write within 1s\n");
   assert_false(lb_scenario_opens_late(&s, 1));
   assert_true(lb_scenario_opens_late(&s, 2));
-  lb_scenario_clear(&s);
 }
 
 TEST(a_gate_is_passed_once) {
-  refused(TIMELINE "step = pass client 1\n", "f.ini:10: step = pass client 1: expected an earlier gate of client 1");
-  refused(
-      TIMELINE "step = gate client 1 at after-check\nstep = gate client 1 at after-write\n",
-      "f.ini:11: step = gate client 1 at after-write: client 1 is at 'gate client 1 at after-check': expected pass client 1 before it");
-  refused(
-      TIMELINE "step = let client 1 or 2 write within 1s\n",
-      "f.ini:10: step = let client 1 or 2 write within 1s: client 2 never asked for the lock: expected client 2 [begin] acquire within T before it");
+  refused(TIMELINE "step = pass client 1\n", "f.ini:10: step = pass client 1: ...");
+  refused(TIMELINE "step = gate client 1 at after-check\nstep = gate client 1 at after-write\n",
+          "f.ini:11: step = gate client 1 at after-write: client 1 is at 'gate client 1 at after-check': ...");
+  refused(TIMELINE "step = let client 1 or 2 write within 1s\n",
+          "f.ini:10: step = let client 1 or 2 write within 1s: client 2 never asked for the lock: ...");
   refused(TIMELINE "step = client 1 acquire within 1s\nstep = let client 1 or 1 write within 1s\n",
-          "f.ini:11: step = let client 1 or 1 write within 1s: client 1 twice: expected two clients");
+          "f.ini:11: step = let client 1 or 1 write within 1s: client 1 twice: ...");
 }
 
 TEST(who_took_over_is_told_from_the_one_before) {
@@ -686,24 +600,19 @@ TEST(who_took_over_is_told_from_the_one_before) {
           "f.ini:11: step = pause primary 2: no step before it names primary, which primary 2 replaced");
   refused(TIMELINE "step = kill primary\nstep = kill primary 3\n",
           "f.ini:11: step = kill primary 3: no step before it names primary 2, which primary 3 replaced");
-  refused(
-      TIMELINE "step = observe key on primary\nstep = observe key on primary 2\n",
-      "f.ini:11: step = observe key on primary 2: expected a fault of a server (cut, slow, hold, drop, kill, power, shut, depose, remove, cancel, delete, end, back, restore, move, fill, occupy, lock, pause, restart or clock) before it");
-  struct lb_scenario s = good(
-      TIMELINE "step = cut replicas from primary\nstep = cut primary 2 from replicas\nstep = heal primary 2 replicas\n"
-               "step = pause primary 2\nstep = kill primary 3\nstep = resume primary 2\nstep = restart primary 3\n");
-  lb_scenario_clear(&s);
+  refused(TIMELINE "step = observe key on primary\nstep = observe key on primary 2\n",
+          "f.ini:11: step = observe key on primary 2: ...");
+  good(TIMELINE "step = cut replicas from primary\nstep = cut primary 2 from replicas\nstep = heal primary 2 replicas\n"
+                "step = pause primary 2\nstep = kill primary 3\nstep = resume primary 2\nstep = restart primary 3\n");
 }
 
 TEST(a_lock_is_let_go_of_by_who_asked_for_it) {
-  refused(
-      TIMELINE "step = client 1 acquire within 1s\nstep = client 1 release lock 2 within 1s\n",
-      "f.ini:11: step = client 1 release lock 2 within 1s: client 1 never asked for lock 2: expected client 1 [begin] acquire lock 2 within T before it");
-  refused(
-      TIMELINE "step = client 1 acquire lock 2 within 1s\nstep = client 1 read\n",
-      "f.ini:11: step = client 1 read: client 1 never asked for the lock: expected client 1 [begin] acquire within T before it");
+  refused(TIMELINE "step = client 1 acquire within 1s\nstep = client 1 release lock 2 within 1s\n",
+          "f.ini:11: step = client 1 release lock 2 within 1s: client 1 never asked for lock 2: ...");
+  refused(TIMELINE "step = client 1 acquire lock 2 within 1s\nstep = client 1 read\n",
+          "f.ini:11: step = client 1 read: client 1 never asked for the lock: ...");
   refused(TIMELINE "step = client 1 acquire lock 9 within 1s\n",
-          "f.ini:10: step = client 1 acquire lock 9 within 1s: 'lock 9': expected lock and its number from 1 to 4");
+          "f.ini:10: step = client 1 acquire lock 9 within 1s: 'lock 9': ...");
 }
 
 TEST(what_undoes_or_awaits_needs_its_fault_before) {
@@ -715,13 +624,9 @@ TEST(what_undoes_or_awaits_needs_its_fault_before) {
   snprintf(message, sizeof message, failover, 11);
   refused(TIMELINE "step = kill client 1\nstep = await failover within 5s\n", message);
   refused(TIMELINE "step = heal\n", "f.ini:10: step = heal: expected an earlier cut, slow, hold or drop");
-  refused(TIMELINE "step = resume primary\n",
-          "f.ini:10: step = resume primary: expected an earlier pause, stop or hang");
-  refused(TIMELINE "step = pause primary\nstep = resume client 1\n",
-          "f.ini:11: step = resume client 1: expected an earlier pause, stop or hang");
-  struct lb_scenario s =
-      good(TIMELINE "step = pause primary\nstep = await failover within 5s\nstep = resume primary\n");
-  lb_scenario_clear(&s);
+  refused(TIMELINE "step = resume primary\n", "f.ini:10: step = resume primary: ...");
+  refused(TIMELINE "step = pause primary\nstep = resume client 1\n", "f.ini:11: step = resume client 1: ...");
+  good(TIMELINE "step = pause primary\nstep = await failover within 5s\nstep = resume primary\n");
 }
 
 /* A cut is healed by the words it was made with, and once. */
@@ -745,12 +650,10 @@ TEST(a_heal_of_one_cut_needs_that_cut) {
         line);
     refused(text, message);
   }
-  struct lb_scenario s =
-      good(TIMELINE "step = cut primary from replicas\nstep = cut primary replicas\nstep = cut client 1 all\n"
-                    "step = heal primary replicas\nstep = heal primary from replicas\nstep = heal client 1 all\n"
-                    "step = cut primary to client 2\nstep = heal primary from client 2\n");
+  good(TIMELINE "step = cut primary from replicas\nstep = cut primary replicas\nstep = cut client 1 all\n"
+                "step = heal primary replicas\nstep = heal primary from replicas\nstep = heal client 1 all\n"
+                "step = cut primary to client 2\nstep = heal primary from client 2\n");
   assert_true(lb_scenario_needs(&s, LB_NEED_NETWORK));
-  lb_scenario_clear(&s);
 }
 
 /* Of that client, and once for each. */
@@ -772,29 +675,24 @@ TEST(a_delivery_needs_its_late_write) {
         line);
     refused(text, message);
   }
-  struct lb_scenario s =
-      good(TIMELINE "step = client 1 acquire within 1s\nstep = client 1 write late\nstep = deliver write of client 1\n"
-                    "step = client 1 write late\nstep = deliver write of client 1\n");
-  lb_scenario_clear(&s);
+  good(TIMELINE "step = client 1 acquire within 1s\nstep = client 1 write late\nstep = deliver write of client 1\n"
+                "step = client 1 write late\nstep = deliver write of client 1\n");
 }
 
 /* Hosts are put apart by the key being there, whatever it says. */
 TEST(the_hosts_of_a_load_are_apart_if_it_says_how_far) {
-  struct lb_scenario s = good(SCENARIO WORKLOAD "round_trip_ms = 0\n" EXPECT);
+  good(SCENARIO WORKLOAD "round_trip_ms = 0\n" EXPECT);
   assert_true(s.apart && s.round_trip_ms == 0 && lb_scenario_needs(&s, LB_NEED_NETWORK));
-  lb_scenario_clear(&s);
-  s = good(COMPLETE);
+  good(COMPLETE);
   assert_true(!s.apart && !lb_scenario_needs(&s, LB_NEED_NETWORK));
   assert_int_equal(lb_scenario_set(&s, "round_trip_ms", "0.5", &err), 0);
   assert_true(s.apart && s.round_trip_ms == 0.5);
-  lb_scenario_clear(&s);
   refused(SCENARIO WORKLOAD "round_trip_ms = 1\n" EXPECT "[campaign]\nfault = kill primary\n",
-          "f.ini:7: a campaign has no round_trip_ms: expected it only of a load");
-  s = good(COMPLETE "[campaign]\nfault = kill primary\n");
+          "f.ini:7: a campaign has no round_trip_ms: ...");
+  good(COMPLETE "[campaign]\nfault = kill primary\n");
   assert_int_equal(lb_scenario_set(&s, "round_trip_ms", "0.5", &err), -ENOTSUP);
   assert_string_equal(err.text,
                       "-s: round_trip_ms = 0.5: some-name has a campaign, and a campaign has no round_trip_ms");
-  lb_scenario_clear(&s);
 }
 
 /* What is held is released by its words, or healed with everything; what is slow is healed. */
@@ -816,29 +714,24 @@ TEST(a_release_needs_its_hold) {
         line);
     refused(text, message);
   }
-  refused(
-      TIMELINE "step = hold primary to replicas\nstep = heal primary replicas\n",
-      "f.ini:11: step = heal primary replicas: expected an earlier cut, slow or drop of these two roles, in this order, that still holds");
-  struct lb_scenario s = good(
+  refused(TIMELINE "step = hold primary to replicas\nstep = heal primary replicas\n",
+          "f.ini:11: step = heal primary replicas: ...");
+  good(
       TIMELINE
       "step = hold primary to replicas\nstep = slow primary to client 1 5s\nstep = release primary to replicas\n"
       "step = heal primary client 1\nstep = hold primary to replicas\nstep = slow client 2 to all 20ms\nstep = heal\n");
   assert_true(lb_scenario_needs(&s, LB_NEED_NETWORK));
-  lb_scenario_clear(&s);
 }
 
 TEST(a_story_may_use_all_of_the_grammar) {
-  struct lb_scenario s = good(
-      TIMELINE "step = client 1 begin acquire within 5s\nstep = await client 1 holds within 5s\n"
-               "step = stop client 1 at after-check\nstep = client 1 write\nstep = resume client 1\n"
-               "step = await client 1 has written within 2s\nstep = crash client 1 at before-check\n"
-               "step = client 1 write\nstep = client 1 read\nstep = kill holder\nstep = client 2 acquire within 2s\n"
-               "step = restart primary\nstep = await failover within 5s\nstep = pause waiters\nstep = resume waiters\n"
-               "step = restart minority\nstep = clock holder +5s\n");
+  good(TIMELINE "step = client 1 begin acquire within 5s\nstep = await client 1 holds within 5s\n"
+                "step = stop client 1 at after-check\nstep = client 1 write\nstep = resume client 1\n"
+                "step = await client 1 has written within 2s\nstep = crash client 1 at before-check\n"
+                "step = client 1 write\nstep = client 1 read\nstep = kill holder\nstep = client 2 acquire within 2s\n"
+                "step = restart primary\nstep = await failover within 5s\nstep = pause waiters\nstep = resume waiters\n"
+                "step = restart minority\nstep = clock holder +5s\n");
   assert_int_equal(s.step_count, 17);
-  lb_scenario_clear(&s);
-  s = good(TIMELINE "step = clock primary -5s\nstep = await failover within 5s\n");
-  lb_scenario_clear(&s);
+  good(TIMELINE "step = clock primary -5s\nstep = await failover within 5s\n");
 }
 
 TEST(a_dead_client_is_not_told_to_stop) {
@@ -857,18 +750,15 @@ TEST(a_fault_of_a_client_is_none_of_a_server) {
   for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
     char text[256];
     snprintf(text, sizeof text, TIMELINE "step = %s\nstep = await failover within 5s\n", faults[i]);
-    refused(
-        text,
-        "f.ini:11: step = await failover within 5s: expected a fault of a server (cut, slow, hold, drop, kill, power, shut, depose, remove, cancel, delete, end, back, restore, move, fill, occupy, lock, pause, restart or "
-        "clock) before it");
+    refused(text, "f.ini:11: step = await failover within 5s: ...");
   }
 }
 
 STATES(a_timeline_names_whom_it_means,
        refused(TIMELINE "step = kill node any\n",
-               "f.ini:10: step = kill node any: 'any' is drawn in a campaign only: expected a number"),
+               "f.ini:10: step = kill node any: 'any' is drawn in a campaign only: ..."),
        refused(TIMELINE "step = cut primary client any\n",
-               "f.ini:10: step = cut primary client any: 'any' is drawn in a campaign only: expected a number"));
+               "f.ini:10: step = cut primary client any: 'any' is drawn in a campaign only: ..."));
 
 #define CAMPAIGN COMPLETE "[campaign]\n" /* 9 lines */
 
@@ -895,11 +785,9 @@ TEST(a_campaign_draws_faults_that_can_be_undone) {
     refused(text, message);
   }
   refused(CAMPAIGN "fault = clock holder +5s\n",
-          "f.ini:10: fault = clock holder +5s: a client at work tells nobody its time: expected a server");
-  refused(
-      CAMPAIGN "fault = kil primary\n",
-      "f.ini:10: fault = kil primary: unknown verb 'kil', did you mean 'kill'? expected cut, slow, hold, drop, release, heal, kill, power, shut, depose, remove, cancel, delete, end, back, restore, move, fill, free, occupy, vacate, lock, unlock, pause, resume, "
-      "restart, clock, client, deliver, stop, crash, hang, gate, pass, await, let, wait or observe");
+          "f.ini:10: fault = clock holder +5s: a client at work tells nobody its time: ...");
+  refused(CAMPAIGN "fault = kil primary\n",
+          "f.ini:10: fault = kil primary: unknown verb 'kil', did you mean 'kill'? ...");
 }
 
 TEST(a_campaign_fits_every_number_of_clients) {
@@ -909,27 +797,19 @@ TEST(a_campaign_fits_every_number_of_clients) {
           "f.ini:10: fault = cut node 1 from client 3: names client 3, but clients = 2");
 }
 
-STATES(a_timeline_has_no_campaign,
-       refused(CAMPAIGN "fault = kill primary\n[timeline]\nstep = wait 1s\n",
-               "f.ini:10: a timeline has no campaign: expected one of [timeline] and [campaign]"));
-
-TEST(a_campaign_observes_nothing_so_it_proves_nothing) {
-  refused(CAMPAIGN "fault = kill primary\n[proof]\nviolated = key absent on primary\n",
-          "f.ini:12: violated = key absent on primary: no step observes it: expected step = observe key on primary");
-}
+STATES(a_timeline_has_no_campaign, refused(CAMPAIGN "fault = kill primary\n[timeline]\nstep = wait 1s\n",
+                                           "f.ini:10: a timeline has no campaign: ..."));
+STATES(a_campaign_observes_nothing_so_it_proves_nothing,
+       refused(CAMPAIGN "fault = kill primary\n[proof]\nviolated = key absent on primary\n",
+               "f.ini:12: violated = key absent on primary: no step observes it: ..."));
 
 TEST(a_proof_is_a_fact_that_a_step_observes) {
-  refused("[proof]\nviolated = clock jumped\n",
-          "f.ini:2: violated = clock jumped: expected key absent on A or key present on A, as in observe key on A");
-  refused(
-      "[proof]\nviolated = key absent on primary now\n",
-      "f.ini:2: violated = key absent on primary now: expected key absent on A or key present on A, as in observe key on A");
-  refused(
-      "[proof]\nviolated = key absent on primry\n",
-      "f.ini:2: violated = key absent on primry: 'primry' is not a role, did you mean 'primary'? expected primary, primary N, current primary, "
-      "replicas, node N, majority, partners, minority, proxy, all, client N, clients, holder, waiters or server of client N");
+  refused("[proof]\nviolated = clock jumped\n", "f.ini:2: violated = clock jumped: ...");
+  refused("[proof]\nviolated = key absent on primary now\n", "f.ini:2: violated = key absent on primary now: ...");
+  refused("[proof]\nviolated = key absent on primry\n",
+          "f.ini:2: violated = key absent on primry: 'primry' is not a role, did you mean 'primary'? ...");
   refused(COMPLETE "[proof]\nviolated = key absent on primary\n[timeline]\nstep = observe key on current primary\n",
-          "f.ini:10: violated = key absent on primary: no step observes it: expected step = observe key on primary");
+          "f.ini:10: violated = key absent on primary: no step observes it: ...");
 }
 
 #define STEPS                                                                                                          \
@@ -938,10 +818,9 @@ TEST(a_proof_is_a_fact_that_a_step_observes) {
   "key absent|present on A, client N holds, client N does not hold, client N asked and was granted|not granted|refused, server of client N is A, server of client N is not A, A lost writes, A lost no writes, A left or A did not leave"
 
 TEST(premises_are_kept_in_one_spelling) {
-  struct lb_scenario s =
-      good(STEPS "step = observe server of client 2\nstep = observe key on node 2\n"
-                 "[proof]\npremise = client  1   holds\npremise = server of client 2 is not current primary\n"
-                 "premise = key present on node 2\npremise = server of client 2 is server of client 1\n");
+  good(STEPS "step = observe server of client 2\nstep = observe key on node 2\n"
+             "[proof]\npremise = client  1   holds\npremise = server of client 2 is not current primary\n"
+             "premise = key present on node 2\npremise = server of client 2 is server of client 1\n");
   assert_int_equal(s.premise_count, 4);
   assert_string_equal(s.premises[0].text, "client 1 holds");
   assert_true(s.premises[0].is);
@@ -951,92 +830,75 @@ TEST(premises_are_kept_in_one_spelling) {
   assert_string_equal(s.premises[2].text, "key present on node 2");
   assert_int_equal(s.premises[2].server.number, 2);
   assert_string_equal(s.premises[3].text, "server of client 2 is server of client 1");
-  lb_scenario_clear(&s);
 }
 
 TEST(a_premise_that_is_no_fact_is_refused_with_the_nearest_word) {
 #define P "[proof]\npremise = "
-  refused(P "client 1 hold\n", "f.ini:2: premise = client 1 hold: found 'hold', did you mean 'holds'? expected " FACTS);
+  refused(P "client 1 hold\n", "f.ini:2: premise = client 1 hold: found 'hold', did you mean 'holds'? ...");
   refused(P "client 1 does hold\n", "f.ini:2: premise = client 1 does hold: found 'hold': expected " FACTS);
-  refused(
-      P "client one holds\n",
-      "f.ini:2: premise = client one holds: 'client one': expected client and its number from 1 to 128: expected " FACTS);
+  refused(P "client one holds\n", "f.ini:2: premise = client one holds: 'client one': ...");
   refused(P "key absnt on primary\n",
-          "f.ini:2: premise = key absnt on primary: found 'absnt', did you mean 'absent'? expected " FACTS);
-  refused(P "key absent on replicas\n",
-          "f.ini:2: premise = key absent on replicas: 'replicas' is not one server: expected " FACTS);
+          "f.ini:2: premise = key absnt on primary: found 'absnt', did you mean 'absent'? ...");
+  refused(P "key absent on replicas\n", "f.ini:2: premise = key absent on replicas: 'replicas' is not one server: ...");
   refused(
       P "server of client 1 is\n",
       "f.ini:2: premise = server of client 1 is: it ends where a role was expected: primary, primary N, current primary, replicas, node N, majority, "
-      "partners, minority, proxy, all, client N, clients, holder, waiters or server of client N: expected " FACTS);
+      "partners, minority, proxy, all, client N, clients, holder, waiters or server of client N: ...");
   refused(P "client 1\n", "f.ini:2: premise = client 1: it ends early: expected " FACTS);
-  refused(P "client 1 holds now\n",
-          "f.ini:2: premise = client 1 holds now: found 'now' after its end: expected " FACTS);
+  refused(P "client 1 holds now\n", "f.ini:2: premise = client 1 holds now: found 'now' after its end: ...");
 #undef P
 }
 
 TEST(a_premise_is_observed_by_some_step) {
-  refused(STEPS "[proof]\npremise = client 2 holds\n",
-          "f.ini:14: premise = client 2 holds: no step observes it: expected step = observe client 2");
-  refused(
-      STEPS "[proof]\npremise = server of client 1 is node 1\n",
-      "f.ini:14: premise = server of client 1 is node 1: no step observes it: expected step = observe server of client 1");
+  refused(STEPS "[proof]\npremise = client 2 holds\n", "f.ini:14: premise = client 2 holds: no step observes it: ...");
+  refused(STEPS "[proof]\npremise = server of client 1 is node 1\n",
+          "f.ini:14: premise = server of client 1 is node 1: no step observes it: ...");
   refused(STEPS "[proof]\npremise = key absent on primary\n",
-          "f.ini:14: premise = key absent on primary: no step observes it: expected step = observe key on primary");
+          "f.ini:14: premise = key absent on primary: no step observes it: ...");
   refused(STEPS "[proof]\npremise = client 9 holds\n",
           "f.ini:14: premise = client 9 holds: names client 9, but clients = 2");
 }
 
 TEST(what_a_loss_of_power_took_is_a_premise_too) {
 #define POWER "[servers]\nstorage = disk\n" STEPS "step = power off primary\n[proof]\npremise = "
-  struct lb_scenario s = good(POWER "primary  lost writes\n");
+  good(POWER "primary  lost writes\n");
   assert_string_equal(s.premises[0].text, "primary lost writes");
   assert_true(s.premises[0].is);
-  lb_scenario_clear(&s);
-  s = good(POWER "primary lost no writes\n");
+  good(POWER "primary lost no writes\n");
   assert_false(s.premises[0].is);
-  lb_scenario_clear(&s);
-  refused(POWER "node 2 lost writes\n",
-          "f.ini:17: premise = node 2 lost writes: no step observes it: expected step = power off node 2");
+  refused(POWER "node 2 lost writes\n", "f.ini:17: premise = node 2 lost writes: no step observes it: ...");
   refused(STEPS "step = power off primary\n",
-          "f.ini:13: step = power off primary: in memory servers sync nothing: expected storage = disk in [servers]");
-  refused(STEPS "step = power off client 1\n",
-          "f.ini:13: step = power off client 1: 'client 1' is no server: expected servers");
+          "f.ini:13: step = power off primary: in memory servers sync nothing: ...");
+  refused(STEPS "step = power off client 1\n", "f.ini:13: step = power off client 1: 'client 1' is no server: ...");
 #undef POWER
 }
 
 TEST(what_a_client_was_told_is_a_premise_too) {
-  struct lb_scenario s =
-      good(STEPS "[proof]\npremise = client 1 asked and was  granted\nsafe = client 1 asked and was not granted\n"
-                 "safe = client 1 asked and was refused\n");
+  good(STEPS "[proof]\npremise = client 1 asked and was  granted\nsafe = client 1 asked and was not granted\n"
+             "safe = client 1 asked and was refused\n");
   assert_string_equal(s.premises[0].text, "client 1 asked and was granted");
   assert_true(s.premises[0].is && !s.premises[0].of_safe);
   assert_string_equal(s.premises[1].text, "client 1 asked and was not granted");
   assert_true(!s.premises[1].is && s.premises[1].of_safe);
   assert_string_equal(s.premises[2].text, "client 1 asked and was refused");
   assert_false(lb_premise_same_subject(&s.premises[0], &s.premises[1]));
-  lb_scenario_clear(&s);
-  refused(
-      STEPS "[proof]\nsafe = client 2 asked and was granted\n",
-      "f.ini:14: safe = client 2 asked and was granted: no step observes it: expected step = client 2 acquire within T");
+  refused(STEPS "[proof]\nsafe = client 2 asked and was granted\n",
+          "f.ini:14: safe = client 2 asked and was granted: no step observes it: ...");
   refused(STEPS "[proof]\nsafe = client 9 holds\n", "f.ini:14: safe = client 9 holds: names client 9, but clients = 2");
   refused("[proof]\nsafe = client 1 asked\n", "f.ini:2: safe = client 1 asked: it ends early: expected " FACTS);
 }
 
 TEST(what_is_observed_twice_has_one_premise_or_two) {
-  struct lb_scenario s = good(STEPS "[proof]\npremise = client 1 holds\n");
-  lb_scenario_clear(&s);
-  s = good(STEPS "[proof]\npremise = client 1 holds\npremise = client 1 does not hold\n");
-  lb_scenario_clear(&s);
-  refused(
-      STEPS "[proof]\npremise = client 1 holds\npremise = client 1 holds\npremise = client 1 holds\n",
-      "f.ini:14: premise = client 1 holds: 3 premises of it, but 2 steps observe client 1: expected one for all of them, or one for each");
+  good(STEPS "[proof]\npremise = client 1 holds\n");
+  good(STEPS "[proof]\npremise = client 1 holds\npremise = client 1 does not hold\n");
+  refused(STEPS "[proof]\npremise = client 1 holds\npremise = client 1 holds\npremise = client 1 holds\n",
+          "f.ini:14: premise = client 1 holds: 3 premises of it, but 2 steps observe client 1: ...");
 }
 
 /* ---- -s ----------------------------------------------------------------------------------------------- */
 
 TEST(set_changes_one_key) {
-  struct lb_scenario s = good(COMPLETE);
+  good(COMPLETE);
   assert_int_equal(lb_scenario_set(&s, "clients", "3,5", &err), 0);
   assert_int_equal(lb_scenario_set(&s, "trials", "9", &err), 0);
   assert_int_equal(lb_scenario_set(&s, "hold_ms", "1.5", &err), 0);
@@ -1048,11 +910,10 @@ TEST(set_changes_one_key) {
   assert_int_equal(s.min_handoffs, 0);
   assert_int_equal(lb_scenario_set(&s, "keys", "8", &err), 0);
   assert_int_equal(s.min_handoffs, 1);
-  lb_scenario_clear(&s);
 }
 
 TEST(set_changes_a_campaign_and_the_watchdog) {
-  struct lb_scenario s = good(COMPLETE "[campaign]\nfault = pause client 2\n");
+  good(COMPLETE "[campaign]\nfault = pause client 2\n");
   assert_int_equal(lb_scenario_set(&s, "every_ms", "50", &err), 0);
   assert_int_equal(lb_scenario_set(&s, "lasts_ms", "70", &err), 0);
   assert_int_equal(lb_scenario_set(&s, "renew", "yes", &err), 0);
@@ -1062,56 +923,42 @@ TEST(set_changes_a_campaign_and_the_watchdog) {
   assert_int_equal(lb_scenario_set(&s, "clients", "4, 1", &err), -EINVAL);
   assert_string_equal(err.text,
                       "-s: clients = 4, 1: some-name: fault = pause client 2: names client 2, but clients = 1");
-  lb_scenario_clear(&s);
-  s = good(TIMELINE "step = wait 1s\n");
+  good(TIMELINE "step = wait 1s\n");
   assert_int_equal(lb_scenario_set(&s, "renew", "yes", &err), 0);
   assert_true(s.renew);
-  lb_scenario_clear(&s);
 }
 
 /* A key that the kind of scenario does not have is told from a bad value: of many scenarios, others may have it. */
-static void set_refused(struct lb_scenario *s, const char *key, const char *value, const char *message) {
-  struct lb_scenario before = *s;
+static void set_refused(const char *key, const char *value, const char *message) {
+  struct lb_scenario before = s;
   bool has_none = strstr(message, "a timeline has no ") || strstr(message, " has no campaign") ||
                   strstr(message, " names the delay");
-  assert_int_equal(lb_scenario_set(s, key, value, &err), has_none ? -ENOTSUP : -EINVAL);
-  assert_string_equal(err.text, message);
-  assert_memory_equal(s, &before, sizeof before);
+  assert_int_equal(lb_scenario_set(&s, key, value, &err), has_none ? -ENOTSUP : -EINVAL);
+  assert_says(err.text, message);
+  assert_memory_equal(&s, &before, sizeof before);
 }
 
 TEST(set_refuses_as_the_file_does_and_changes_nothing) {
-  struct lb_scenario s = good(TIMELINE "step = client 2 acquire within 1s\n");
-  set_refused(&s, "ttl_ms", "-5", "-s: ttl_ms = -5: expected a whole number from 10 to 3600000");
-  set_refused(&s, "ttl_ms", "", "-s: ttl_ms is empty: expected whole number");
-  set_refused(
-      &s, "ttl", "5",
-      "-s: cannot set 'ttl': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s, warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, driver, readers, arrivals, rate_per_s, every_ms, lasts_ms, progress_ms or delayed_restart");
-  set_refused(
-      &s, "trails", "5",
-      "-s: cannot set 'trails', did you mean 'trials'? expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, "
-      "duration_s, warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, driver, readers, arrivals, rate_per_s, every_ms, lasts_ms, progress_ms or delayed_restart");
-  set_refused(
-      &s, "title", "x",
-      "-s: cannot set 'title': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s, warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, driver, readers, arrivals, rate_per_s, every_ms, lasts_ms, progress_ms or delayed_restart");
-  set_refused(&s, "clients", "1",
+  good(TIMELINE "step = client 2 acquire within 1s\n");
+  set_refused("ttl_ms", "-5", "-s: ttl_ms = -5: expected a whole number from 10 to 3600000");
+  set_refused("ttl_ms", "", "-s: ttl_ms is empty: expected whole number");
+  set_refused("ttl", "5", "-s: cannot set 'ttl': ...");
+  set_refused("trails", "5", "-s: cannot set 'trails', did you mean 'trials'? ...");
+  set_refused("title", "x", "-s: cannot set 'title': ...");
+  set_refused("clients", "1",
               "-s: clients = 1: some-name: step = client 2 acquire within 1s: names client 2, but clients = 1");
-  set_refused(&s, "renew", "maybe", "-s: renew = maybe: expected yes or no");
-  set_refused(
-      &s, "past_lease", "yes",
-      "-s: cannot set 'past_lease': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s, "
-      "warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, driver, readers, arrivals, rate_per_s, every_ms, lasts_ms, progress_ms or delayed_restart");
-  set_refused(&s, "every_ms", "50", "-s: every_ms = 50: some-name has no campaign");
-  set_refused(&s, "lasts_ms", "50", "-s: lasts_ms = 50: some-name has no campaign");
-  set_refused(&s, "duration_s", "3", "-s: duration_s = 3: some-name has a timeline, and a timeline has no duration_s");
-  set_refused(&s, "delay_ms", "3", "-s: delay_ms = 3: no step of some-name names the delay");
-  lb_scenario_clear(&s);
+  set_refused("renew", "maybe", "-s: renew = maybe: expected yes or no");
+  set_refused("past_lease", "yes", "-s: cannot set 'past_lease': ...");
+  set_refused("every_ms", "50", "-s: every_ms = 50: some-name has no campaign");
+  set_refused("lasts_ms", "50", "-s: lasts_ms = 50: some-name has no campaign");
+  set_refused("duration_s", "3", "-s: duration_s = 3: some-name has a timeline, and a timeline has no duration_s");
+  set_refused("delay_ms", "3", "-s: delay_ms = 3: no step of some-name names the delay");
 }
 
 /* The delay is one number, and steps that name it follow it. */
 TEST(steps_take_the_delay_of_the_scenario) {
-  struct lb_scenario s =
-      good(SCENARIO "[workload]\nclients = 2\ndelay_ms = 700\n[timeline]\nstep = slow client 1 to all delay\n"
-                    "step = wait delay+300ms\nstep = wait 5ms\n" EXPECT);
+  good(SCENARIO "[workload]\nclients = 2\ndelay_ms = 700\n[timeline]\nstep = slow client 1 to all delay\n"
+                "step = wait delay+300ms\nstep = wait 5ms\n" EXPECT);
   assert_int_equal(s.steps[0].within_ms, 700);
   assert_int_equal(s.steps[1].within_ms, 1000);
   assert_int_equal(s.steps[2].within_ms, 5);
@@ -1122,14 +969,12 @@ TEST(steps_take_the_delay_of_the_scenario) {
   assert_int_equal(s.steps[2].within_ms, 5);
   assert_string_equal(s.steps[1].text, "wait delay+300ms");
   assert_true(lb_scenario_varies("delay_ms"));
-  set_refused(&s, "delay_ms", "0", "-s: delay_ms = 0: expected a whole number from 1 to 3600000");
-  lb_scenario_clear(&s);
+  set_refused("delay_ms", "0", "-s: delay_ms = 0: expected a whole number from 1 to 3600000");
   refused(SCENARIO "[workload]\nclients = 2\n[timeline]\nstep = wait 1s\nstep = wait delay\n" EXPECT,
-          "f.ini:9: step = wait delay: how long is the delay? expected delay_ms in [workload]");
+          "f.ini:9: step = wait delay: how long is the delay? ...");
   refused(SCENARIO "[workload]\nclients = 2\ndelay_ms = 5\n[timeline]\nstep = wait 1s\n" EXPECT,
-          "f.ini:7: delay_ms: no step names the delay: expected one, like slow A to B delay");
-  refused(SCENARIO "[workload]\nclients = 2\ndelay_ms = 5\n" EXPECT,
-          "f.ini:7: delay_ms: no step names the delay: expected one, like slow A to B delay");
+          "f.ini:7: delay_ms: no step names the delay: ...");
+  refused(SCENARIO "[workload]\nclients = 2\ndelay_ms = 5\n" EXPECT, "f.ini:7: delay_ms: no step names the delay: ...");
 }
 
 /* ---- files -------------------------------------------------------------------------------------------- */
@@ -1185,7 +1030,6 @@ TEST_WITH(a_list_is_sorted_by_file_name_and_holds_only_scenarios, make_folder, d
 }
 
 TEST(a_file_that_cannot_be_read_says_why) {
-  struct lb_scenario s;
   assert_int_equal(lb_scenario_load("/nonexistent.ini", &s, &err), -ENOENT);
   assert_string_equal(err.text, "/nonexistent.ini: No such file or directory");
   assert_empty(&s);

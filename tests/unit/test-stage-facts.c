@@ -87,19 +87,17 @@ TEST(an_answer_is_that_of_what_was_asked) {
     const char *step;
     int result;
     const char *answer;
-  } cases[] = {
-      {"client 2 acquire within 1s", LB_OK, "granted"},
-      {"client 2 acquire within 1s", LB_BUSY, "refused"},
-      {"client 2 acquire within 1s", LB_TIMEOUT, "no-answer"},
-      {"client 2 acquire within 1s", LB_LOST, "lost"},
-      {"client 2 acquire within 1s", LB_UNKNOWN, "unknown"},
-      {"client 2 begin acquire within 1s", LB_OK, "granted"},
-      {"client 2 read", LB_OK, "done"},
-      {"client 2 read", LB_BUSY, "not-holding"},
-      {"client 2 release within 1s", LB_TIMEOUT, "not-in-time"},
-      {"client 2 write", LB_LOST, "lost"},
-      {"client 2 release within 1s", LB_UNKNOWN, "unknown"},
-  };
+  } cases[] = {{"client 2 acquire within 1s", LB_OK, "granted"},
+               {"client 2 acquire within 1s", LB_BUSY, "refused"},
+               {"client 2 acquire within 1s", LB_TIMEOUT, "no-answer"},
+               {"client 2 acquire within 1s", LB_LOST, "lost"},
+               {"client 2 acquire within 1s", LB_UNKNOWN, "unknown"},
+               {"client 2 begin acquire within 1s", LB_OK, "granted"},
+               {"client 2 read", LB_OK, "done"},
+               {"client 2 read", LB_BUSY, "not-holding"},
+               {"client 2 release within 1s", LB_TIMEOUT, "not-in-time"},
+               {"client 2 write", LB_LOST, "lost"},
+               {"client 2 release within 1s", LB_UNKNOWN, "unknown"}};
   char expected[300];
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct lb_step step = parsed(cases[i].step, 3);

@@ -25,7 +25,7 @@ static void assert_refused(const char *text, const char *expected) {
   struct lb_suite suite;
   err.text[0] = '\0';
   assert_int_equal(read_suite(text, &suite), -EINVAL);
-  assert_string_equal(err.text, expected);
+  assert_says(err.text, expected);
   assert_memory_equal(&suite, &empty, sizeof empty);
 }
 
@@ -54,8 +54,7 @@ TEST(a_suite_may_vary_a_key) {
   assert_int_equal(read_suite(ABOUT "[contention]\nhold_ms = 0, 1.5 ,10\nkeys = 1,own\n", &s), 0);
   assert_string_equal(s.settings[0], "hold_ms=0,1.5,10 keys=1,own");
   lb_suite_clear(&s);
-  assert_refused(ABOUT "[contention]\nhold_ms = 0, many\n",
-                 "dir/mine.ini:5: hold_ms = many: expected a number from 0 to 3600000");
+  assert_refused(ABOUT "[contention]\nhold_ms = 0, many\n", "dir/mine.ini:5: hold_ms = many: ...");
   assert_refused(ABOUT "[contention]\nhold_ms = 0,\n", "dir/mine.ini:5: hold_ms is empty: expected number");
 }
 
@@ -82,14 +81,10 @@ TEST(a_suite_may_name_systems_guards_and_trials) {
   assert_int_equal(s.own_guards[0], 1u << LB_GUARD_FENCE);
   assert_int_equal(s.own_guards[1], 0);
   lb_suite_clear(&s);
-  assert_refused(ABOUT "[control]\nguards = fnece\n",
-                 "dir/mine.ini:5: no guard 'fnece', did you mean 'fence'? expected none, deadline, "
-                 "signal, recheck, claim or fence");
-  assert_refused(ABOUT "guards = none, fnece\n",
-                 "dir/mine.ini:4: no guard 'fnece', did you mean 'fence'? expected none, deadline, "
-                 "signal, recheck, claim or fence");
+  assert_refused(ABOUT "[control]\nguards = fnece\n", "dir/mine.ini:5: no guard 'fnece', did you mean 'fence'? ...");
+  assert_refused(ABOUT "guards = none, fnece\n", "dir/mine.ini:4: no guard 'fnece', did you mean 'fence'? ...");
   assert_refused(ABOUT "guards = fence, fence\n", "dir/mine.ini:4: fence stands there twice");
-  assert_refused(ABOUT "guard_trials = 0\n", "dir/mine.ini:4: trials = 0: expected a whole number from 1 to 10000");
+  assert_refused(ABOUT "guard_trials = 0\n", "dir/mine.ini:4: trials = 0: ...");
 }
 
 TEST(a_path_is_looked_for_beside_the_suite) {
@@ -105,9 +100,7 @@ TEST(a_path_is_looked_for_beside_the_suite) {
 
 TEST(a_scenario_that_is_not_there_is_refused_with_the_nearest) {
   assert_refused(ABOUT "[contol]\n", "dir/mine.ini:4: section [contol] names no scenario, did you mean [control]?");
-  assert_refused(ABOUT "[scenarios]\n",
-                 "dir/mine.ini:4: section [scenarios] names no scenario: expected [suite], or for each scenario a "
-                 "section with its name or path, such as [control]");
+  assert_refused(ABOUT "[scenarios]\n", "dir/mine.ini:4: section [scenarios] names no scenario: ...");
   assert_refused("[siute]\ntitle = t\n", "dir/mine.ini:1: section [siute] names no scenario, did you mean [suite]?");
   assert_refused(ABOUT "[no.ini]\n", "dir/mine.ini:4: dir/no.ini: No such file or directory");
 }
@@ -125,42 +118,31 @@ TEST(nothing_stands_twice) {
 }
 
 TEST(a_setting_is_tried_on_its_scenario) {
-  assert_refused(
-      ABOUT "[control]\ntrils = 1\n",
-      "dir/mine.ini:5: cannot set 'trils', did you mean 'trials'? expected trials, clients, keys, hold_ms, "
-      "think_ms, ttl_ms, wait_ms, duration_s, warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, driver, readers, arrivals, rate_per_s, every_ms, lasts_ms, progress_ms or delayed_restart");
-  assert_refused(ABOUT "[control]\ntrials = none\n",
-                 "dir/mine.ini:5: trials = none: expected a whole number from 1 to 10000");
+  assert_refused(ABOUT "[control]\ntrils = 1\n", "dir/mine.ini:5: cannot set 'trils', did you mean 'trials'? ...");
+  assert_refused(ABOUT "[control]\ntrials = none\n", "dir/mine.ini:5: trials = none: ...");
   assert_refused(ABOUT "[failover]\nduration_s = 2\n",
                  "dir/mine.ini:5: duration_s = 2: failover has a timeline, and a timeline has no duration_s");
   assert_refused(ABOUT "[spread]\nlasts_ms = 20\n", "dir/mine.ini:5: lasts_ms = 20: spread has no campaign");
 }
 
-TEST(a_key_of_the_suite_that_is_none_is_refused) {
-  assert_refused("[suite]\ntitel = t\n", "dir/mine.ini:2: [suite] has no key 'titel', did you mean 'title'?");
-  assert_refused(
-      "[suite]\nx = t\n",
-      "dir/mine.ini:2: [suite] has no key 'x': expected title, question, systems, guards, trials or guard_trials");
-  assert_refused("[suite]\ntitle =\n", "dir/mine.ini:2: title = : expected text");
-}
+STATES(a_key_of_the_suite_that_is_none_is_refused,
+       assert_refused("[suite]\ntitel = t\n", "dir/mine.ini:2: [suite] has no key 'titel', did you mean 'title'?"),
+       assert_refused("[suite]\nx = t\n", "dir/mine.ini:2: [suite] has no key 'x': ..."),
+       assert_refused("[suite]\ntitle =\n", "dir/mine.ini:2: title = : expected text"));
 
 TEST(what_is_missing_is_named) {
   assert_refused("", "dir/mine.ini: section [suite] is missing");
-  assert_refused("[suite]\nquestion = q\n[control]\n", "dir/mine.ini: [suite] title is missing: expected title = text");
-  assert_refused("[suite]\ntitle = t\n[control]\n",
-                 "dir/mine.ini: [suite] question is missing: expected question = text");
+  assert_refused("[suite]\nquestion = q\n[control]\n", "dir/mine.ini: [suite] title is missing: ...");
+  assert_refused("[suite]\ntitle = t\n[control]\n", "dir/mine.ini: [suite] question is missing: ...");
   assert_refused(ABOUT, "dir/mine.ini: no scenario: expected for example [control]");
 }
 
 TEST(what_is_no_suite_file_is_refused_where_it_goes_wrong) {
   assert_refused("trials = 1\n" ABOUT, "dir/mine.ini:1: a key before any section: expected [suite] first");
-  assert_refused(ABOUT " question = more\n",
-                 "dir/mine.ini:4: an indented line: expected keys and sections at the begin of a line");
+  assert_refused(ABOUT " question = more\n", "dir/mine.ini:4: an indented line: ...");
   assert_refused(ABOUT "[control\n", "dir/mine.ini:4: a section without its ']': expected [NAME]");
-  assert_refused(ABOUT "[control]\ntrials\n",
-                 "dir/mine.ini:5: 'trials': expected KEY = VALUE, a [section] or a comment (# ...)");
-  assert_refused("[suite]\ntitle = \x01\n",
-                 "dir/mine.ini:2: byte 9 is 0x01: not a text file; expected UTF-8 without control characters");
+  assert_refused(ABOUT "[control]\ntrials\n", "dir/mine.ini:5: 'trials': ...");
+  assert_refused("[suite]\ntitle = \x01\n", "dir/mine.ini:2: byte 9 is 0x01: not a text file; ...");
 }
 
 TEST(a_folder_without_scenarios_is_named) {

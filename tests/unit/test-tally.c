@@ -353,8 +353,7 @@ TEST(undecided_and_unfinished_trials_and_other_cells_are_in_no_rate) {
        .done = true,
        .outcome = {.verdict = LB_UNDECIDED, .faults_tested = 20, .useful_handoffs = 7000, .stale_writes = 70}},
       {.job = {.cell = 1}, .outcome = {.verdict = LB_VIOLATED, .handoffs = 7000, .stale_writes = 70}},
-      {.job = {.cell = 0}, .done = true, .outcome = {.verdict = LB_VIOLATED, .handoffs = 7000, .stale_writes = 70}},
-  };
+      {.job = {.cell = 0}, .done = true, .outcome = {.verdict = LB_VIOLATED, .handoffs = 7000, .stale_writes = 70}}};
   struct lb_tally tally = tally_of(jobs, sizeof jobs / sizeof *jobs);
   struct lb_cell_rate rate;
   lb_cell_rate(&tally, 1, &rate);
@@ -385,8 +384,7 @@ TEST(lost_updates_are_counted_by_section_and_faults_by_server) {
                    .faults_overlapped = 8,
                    .faults_within_lease = 4}},
       {.job = {.cell = 1}, .done = true, .outcome = {.verdict = LB_SAFE, .grants = 1000, .faults_tested = 20}},
-      {.job = {.cell = 1}, .done = true, .outcome = {.verdict = LB_UNDECIDED, .grants = 9000, .lost_updates = 9}},
-  };
+      {.job = {.cell = 1}, .done = true, .outcome = {.verdict = LB_UNDECIDED, .grants = 9000, .lost_updates = 9}}};
   struct lb_tally tally = tally_of(jobs, sizeof jobs / sizeof *jobs);
   struct lb_cell_rate rate;
   lb_cell_rate(&tally, 1, &rate);
@@ -415,8 +413,7 @@ TEST(a_lock_that_stands_still_has_no_rate_by_hours_or_hand_offs) {
        .outcome = {.verdict = LB_STUCK, .measured_s = 1800, .faults_tested = 2, .useful_handoffs = 1500}},
       {.job = {.cell = 2},
        .done = true,
-       .outcome = {.verdict = LB_VIOLATED, .measured_s = 1800, .useful_handoffs = 500, .stale_writes = 3}},
-  };
+       .outcome = {.verdict = LB_VIOLATED, .measured_s = 1800, .useful_handoffs = 500, .stale_writes = 3}}};
   struct lb_tally tally = tally_of(jobs, sizeof jobs / sizeof *jobs);
   struct lb_cell_rate rate;
   lb_cell_rate(&tally, 1, &rate);
@@ -489,8 +486,7 @@ TEST(the_control_is_of_honest_protocols_and_knows_the_longest_stall) {
       {.job.plan = {.scenario = &rough, .protocol = &honest},
        .done = true,
        .outcome = {.handoffs = 100, .stall_ns = 50}},
-      {.job.plan = {.scenario = &calm, .protocol = &honest}, .outcome = {.handoffs = 100, .stall_ns = 50}},
-  };
+      {.job.plan = {.scenario = &calm, .protocol = &honest}, .outcome = {.handoffs = 100, .stall_ns = 50}}};
   struct lb_tally tally = tally_of(jobs, sizeof jobs / sizeof *jobs);
   struct lb_control control;
   lb_tally_control(&tally, &control);
@@ -579,15 +575,13 @@ TEST(the_verdict_of_an_own_lock_is_the_worst_of_what_was_asked) {
   static const struct {
     enum lb_verdict a, b, wanted;
     const char *line;
-  } rows[] = {
-      {LB_SAFE, LB_SAFE, LB_SAFE, "mylock: safe in both scenarios. "},
-      {LB_SAFE, LB_NA, LB_SAFE, "mylock: safe in 1 of 2 scenarios; n/a in 1. "},
-      {LB_SAFE, LB_SKIPPED, LB_SKIPPED, "mylock: skipped in 1 of 2 scenarios (b); safe in 1. "},
-      {LB_SAFE, LB_STUCK, LB_STUCK, "mylock: stuck in 1 of 2 scenarios (b); safe in 1. "},
-      {LB_UNDECIDED, LB_SAFE, LB_UNDECIDED, "mylock: undecided in 1 of 2 scenarios (a); safe in 1. "},
-      {LB_STUCK, LB_VIOLATED, LB_VIOLATED, "mylock: violated in 1 of 2 scenarios (b); stuck in 1 (a). "},
-      {LB_SAFE, LB_VERDICT_NONE, LB_UNDECIDED, "mylock: not run in 1 of 2 scenarios (b); safe in 1. "},
-  };
+  } rows[] = {{LB_SAFE, LB_SAFE, LB_SAFE, "mylock: safe in both scenarios. "},
+              {LB_SAFE, LB_NA, LB_SAFE, "mylock: safe in 1 of 2 scenarios; n/a in 1. "},
+              {LB_SAFE, LB_SKIPPED, LB_SKIPPED, "mylock: skipped in 1 of 2 scenarios (b); safe in 1. "},
+              {LB_SAFE, LB_STUCK, LB_STUCK, "mylock: stuck in 1 of 2 scenarios (b); safe in 1. "},
+              {LB_UNDECIDED, LB_SAFE, LB_UNDECIDED, "mylock: undecided in 1 of 2 scenarios (a); safe in 1. "},
+              {LB_STUCK, LB_VIOLATED, LB_VIOLATED, "mylock: violated in 1 of 2 scenarios (b); stuck in 1 (a). "},
+              {LB_SAFE, LB_VERDICT_NONE, LB_UNDECIDED, "mylock: not run in 1 of 2 scenarios (b); safe in 1. "}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     struct ended run = {0};
     add_end(&run, "a", "mylock@none", true, LB_GUARD_NONE, rows[i].a);
