@@ -4,6 +4,8 @@
  * server that runs, is stopped or was killed comes back with what it keeps on disk, and nothing is left. What is
  * claimed is checked through connections of the test's own.
  *
+ * Topologies mostly wait, so a few workers take the next one each.
+ *
  * Usage: live-topology [--sandboxed] [TOPOLOGY...]    (TAP; --sandboxed: already inside namespaces of its own, see
  * proc.h)
  */
@@ -16,10 +18,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define THREADED
@@ -39,6 +45,7 @@
 #define KEPT "{" PROBE "}kept" /* another one, in a cluster on the same server */
 #define START_S 30
 #define FAILOVER_S 15
+enum { WORKERS = 3, PORTS = 6000 /* of each */ };
 
 struct trial {
   struct lb_process_env env;
@@ -48,7 +55,11 @@ struct trial {
   bool failed;
 };
 
-static int points, failures;
+static struct shared {
+  atomic_size_t next; /* topology */
+  atomic_int points, failures;
+} * shared;
+static int worker;
 
 __attribute__((format(printf, 3, 4))) static bool check(struct trial *t, bool good, const char *format, ...) {
   char text[300];
@@ -56,10 +67,11 @@ __attribute__((format(printf, 3, 4))) static bool check(struct trial *t, bool go
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  printf("%sok %d - %s: %s\n", good ? "" : "not ", ++points, t->cluster.topology->name, text);
-  fflush(stdout);
+  printf("%sok - %s: %s\n", good ? "" : "not ", t->cluster.topology->name, text);
+  fflush(stdout); /* a line at once, as others write, too */
   t->failed |= !good;
-  failures += !good;
+  shared->points += 1;
+  shared->failures += !good;
   return good;
 }
 
@@ -81,7 +93,7 @@ static uint16_t free_port(struct trial *t) {
   static uint16_t taken[LB_SERVERS_MAX * 3];
   static size_t count;
   for (;;) {
-    uint16_t port = (uint16_t)(12000 + lb_rng_below(&t->env.rng, 20000));
+    uint16_t port = (uint16_t)(12000 + PORTS * worker + (int)lb_rng_below(&t->env.rng, PORTS));
     bool again = !is_free(port);
     for (size_t i = 0; i < count && i < LB_SERVERS_MAX * 3; i++) again |= taken[i] == port;
     if (again) continue;
@@ -862,9 +874,22 @@ static bool chosen(const char *name, int argc, char **argv, int first) {
   return first >= argc;
 }
 
+/* Takes the next topology until there is none. */
+static void work(const char *cache, int argc, char **argv, int first) {
+  const struct lb_topology *topology;
+  while ((topology = lb_topology_at(atomic_fetch_add(&shared->next, 1)))) {
+    const char *name = topology->name, *missing = lb_topology_missing(topology);
+    if (!chosen(name, argc, argv, first)) continue;
+    if (first >= argc && is(name, "pg-patroni-sync")) continue; /* half a minute for one setting more than pg-patroni */
+    if (missing) printf("ok - %s # SKIP %s is not installed\n", name, missing), fflush(stdout), shared->points += 1;
+    else run(topology, cache);
+    if (!missing && topology->data_count > 0 && !topology->stands_for) measures(topology, cache);
+  }
+}
+
 int main(int argc, char **argv) {
   char cache[] = "/tmp/live-topology-cache-XXXXXX";
-  int first = 1;
+  int first = 1, status;
   signal(SIGPIPE, SIG_IGN);
   if (argc > 1 && strcmp(argv[1], "--sandboxed") == 0) {
     lb_proc_sandboxed = true;
@@ -872,17 +897,23 @@ int main(int argc, char **argv) {
   }
   for (int i = first; i < argc; i++)
     if (!lb_topology_find(argv[i])) return fprintf(stderr, "no such topology: %s\n", argv[i]), 2;
-  if (!mkdtemp(cache) || chmod(cache, 0755) < 0) return perror(cache), 1;
-  const struct lb_topology *topology;
-  for (size_t i = 0; (topology = lb_topology_at(i)); i++) {
-    const char *name = topology->name, *missing = lb_topology_missing(topology);
-    if (!chosen(name, argc, argv, first)) continue;
-    if (first >= argc && is(name, "pg-patroni-sync")) continue; /* half a minute for one setting more than pg-patroni */
-    if (missing) printf("ok %d - %s # SKIP %s is not installed\n", ++points, name, missing);
-    else run(topology, cache);
-    if (!missing && topology->data_count > 0 && !topology->stands_for) measures(topology, cache);
+  shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED || !mkdtemp(cache) || chmod(cache, 0755) < 0) return perror(cache), 1;
+  for (worker = 0; worker < WORKERS; worker++) {
+    pid_t pid = fork();
+    if (pid < 0) return perror("fork"), 1;
+    if (pid > 0) continue;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    work(cache, argc, argv, first);
+    exit(0);
+  }
+  while (wait(&status) > 0 || errno == EINTR) {
+    if (status == 0) continue;
+    printf("not ok - a worker ended with status %d\n", status);
+    shared->points += 1;
+    shared->failures += 1;
   }
   lb_remove_tree(cache);
-  printf("1..%d\n", points);
-  return failures > 0;
+  printf("1..%d\n", shared->points);
+  return shared->failures > 0;
 }
