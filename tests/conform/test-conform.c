@@ -15,6 +15,7 @@
 #include "conform/conform.h"
 #include "run/settings.h"
 #include "skip.h"
+#include "hook.h"
 
 enum { LIMIT_MS = UNDER_TSAN ? 5000 : 1000, RESULTS_MAX = 80 };
 
@@ -135,126 +136,93 @@ static int set_up_lease(void **state) {
 
 /* ---- bad hooks --------------------------------------------------------------------------------------------------- */
 
-static int try_good(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  return good->try_acquire(s, lock, grant, deadline);
-}
+HOOK(try_good) { return good->try_acquire(s, lock, grant, deadline); }
 
-static int try_always(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+HOOK(try_always) {
   int r = try_good(s, lock, grant, deadline);
   grant->valid_until = LB_NEVER;
   return r == LB_BUSY ? LB_OK : r;
 }
 
-static int try_42(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+HOOK(try_42) {
   try_good(s, lock, grant, deadline);
   return 42;
 }
 
-static int try_without_time(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+HOOK(try_without_time) {
   int r = try_good(s, lock, grant, deadline);
   grant->asked_at = 0;
   return r;
 }
 
-static int try_in_silence(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  (void)s, (void)lock, (void)grant, (void)deadline;
-  return -EIO;
-}
+HOOK(try_in_silence) { return -EIO; }
 
-static int try_with_noise(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  (void)lock, (void)grant, (void)deadline;
+HOOK(try_with_noise) {
   for (int i = 1; i <= 20; i++) printf("line %d\n", i);
   fprintf(stderr, "\033[2Jok 1 - everything\n");
   return lb_fail(s->env, -EIO, "no \001 service");
 }
 
-static int try_politely(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  (void)lock, (void)grant, (void)deadline;
-  return lb_fail(s->env, -ECONNREFUSED, "no service");
-}
+HOOK(try_politely) { return lb_fail(s->env, -ECONNREFUSED, "no service"); }
 
-static int release_late(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  (void)s, (void)lock, (void)grant, (void)deadline;
+HOOK(release_late) {
   while (pause() < 0) {
   }
   return LB_OK;
 }
 
-static int wait_late(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  (void)lock, (void)grant;
+HOOK(wait_late) {
   lb_sleep_until(s->env, deadline + 700 * LB_NS_PER_MS);
   return LB_TIMEOUT;
 }
 
 /* A hook that may be a little late, as on a busy machine. */
-static int wait_a_little_late(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
-                              lb_ns deadline) {
-  (void)lock, (void)grant;
+HOOK(wait_a_little_late) {
   lb_sleep_until(s->env, deadline + 50 * LB_NS_PER_MS);
   return LB_TIMEOUT;
 }
 
-static int extend_nothing(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  (void)s, (void)lock, (void)grant, (void)deadline;
-  return LB_OK;
-}
+HOOK(extend_nothing) { return LB_OK; }
 
-static int extend_for_ever(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  (void)s, (void)lock, (void)deadline;
+HOOK(extend_for_ever) {
   grant->valid_until = LB_NEVER;
   return LB_OK;
 }
 
-static int try_until_a_time(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+HOOK(try_until_a_time) {
   int r = try_good(s, lock, grant, deadline);
   if (r == LB_OK) grant->valid_until = lb_lease_end(grant->asked_at, lock->ttl_ms);
   return r;
 }
 
-static int try_far_too_long(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+HOOK(try_far_too_long) {
   int r = try_good(s, lock, grant, deadline);
   if (r == LB_OK) grant->valid_until = grant->asked_at + 1000 * LB_NS_PER_S;
   return r;
 }
 
 /* The three below are of a lease in Redis: what is wrong with them shows only where a reply takes its time. */
-static int try_valid_from_the_reply(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
-                                    lb_ns deadline) {
+HOOK(try_valid_from_the_reply) {
   int r = try_good(s, lock, grant, deadline);
   if (r == LB_OK) grant->valid_until = lb_lease_end(lb_clock_ns(), lock->ttl_ms);
   return r;
 }
 
-static int try_asked_at_the_reply(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
-                                  lb_ns deadline) {
+HOOK(try_asked_at_the_reply) {
   int r = try_good(s, lock, grant, deadline);
   if (r == LB_OK) grant->asked_at = lb_clock_ns(), grant->valid_until = lb_lease_end(grant->asked_at, lock->ttl_ms);
   return r;
 }
 
-static int extend_from_the_reply(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
-                                 lb_ns deadline) {
+HOOK(extend_from_the_reply) {
   int r = good->extend(s, lock, grant, deadline);
   if (r == LB_OK) grant->valid_until = lb_lease_end(lb_clock_ns(), lock->ttl_ms);
   return r;
 }
 
-static int holds_and_dies(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant,
-                          lb_ns deadline) {
-  (void)s, (void)lock, (void)grant, (void)deadline;
-  return raise(SIGTERM);
-}
-
-static int release_and_die(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  (void)s, (void)lock, (void)grant, (void)deadline;
-  return raise(SIGTERM);
-}
-
-static int holds_and_exits(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant,
-                           lb_ns deadline) {
-  (void)s, (void)lock, (void)grant, (void)deadline;
-  exit(7);
-}
+ASKS(holds_and_dies) { return raise(SIGTERM); }
+HOOK(release_and_die) { return raise(SIGTERM); }
+ASKS(holds_and_exits) { exit(7); }
 
 static void close_with_a_child(struct lb_session *s) {
   good->close(s);
@@ -496,7 +464,7 @@ TEST_WITH(a_session_names_the_server_that_has_its_lock, set_up_lease, NULL) {
   }
 }
 
-static int try_numbered(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+HOOK(try_numbered) {
   int r = try_good(s, lock, grant, deadline);
   grant->fence = 5;
   return r;
@@ -548,7 +516,7 @@ TEST_WITH(a_flaw_may_hang_on_an_option, set_up_lease, NULL) {
 
 /* ---- exclusion, waiters, depth ----------------------------------------------------------------------------------- */
 
-static int try_slowly(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+HOOK(try_slowly) {
   int r = try_good(s, lock, grant, deadline);
   if (r == LB_BUSY) lb_sleep_until(s->env, lb_now(s->env) + 1100 * LB_NS_PER_MS);
   return r;
@@ -558,19 +526,16 @@ static int try_slowly(struct lb_session *s, const struct lb_lock *lock, struct l
 static struct lb_grant latest;
 static struct lb_session *latest_session;
 
-static int try_and_note(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+HOOK(try_and_note) {
   int r = try_good(s, lock, grant, deadline);
   if (r == LB_OK) latest = *grant, latest_session = s;
   return r;
 }
-static int release_the_latest(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
-                              lb_ns deadline) {
+HOOK(release_the_latest) {
   struct lb_grant whose = latest;
-  (void)grant;
   return good->release(s, lock, &whose, deadline);
 }
-static int try_again_for_oneself(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
-                                 lb_ns deadline) {
+HOOK(try_again_for_oneself) {
   int r = try_and_note(s, lock, grant, deadline);
   if (r != LB_BUSY || s != latest_session) return r;
   *grant = latest;
@@ -579,21 +544,15 @@ static int try_again_for_oneself(struct lb_session *s, const struct lb_lock *loc
 
 /* Counts requests, not attempts. */
 static int asked;
-static int try_and_count(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+HOOK(try_and_count) {
   int r = try_good(s, lock, grant, deadline);
   asked = r == LB_OK ? asked + 1 : asked;
   return r;
 }
-static int release_as_counted(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
-                              lb_ns deadline) {
-  return --asked > 0 ? LB_OK : good->release(s, lock, grant, deadline);
-}
+HOOK(release_as_counted) { return --asked > 0 ? LB_OK : good->release(s, lock, grant, deadline); }
+HOOK(extend_by_asking) { return good->try_acquire(s, lock, grant, deadline); }
 
-static int extend_by_asking(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  return good->try_acquire(s, lock, grant, deadline);
-}
-
-static int wait_asking(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+HOOK(wait_asking) {
   while (lb_now(s->env) < deadline) {
     int r = good->try_acquire(s, lock, grant, deadline);
     if (r < 0 || r == LB_OK) return r;
@@ -602,10 +561,7 @@ static int wait_asking(struct lb_session *s, const struct lb_lock *lock, struct 
   return LB_TIMEOUT;
 }
 
-static int release_holds_only(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
-                              lb_ns deadline) {
-  return grant->valid_until ? good->release(s, lock, grant, deadline) : LB_OK;
-}
+HOOK(release_holds_only) { return grant->valid_until ? good->release(s, lock, grant, deadline) : LB_OK; }
 
 TEST(who_has_no_right_to_the_lock_is_seen_to_get_it) {
   ONLY(SIXTEEN);
@@ -665,12 +621,12 @@ TEST(waiters_that_poll_or_stay_are_seen) {
 /* ---- answers that do not come ------------------------------------------------------------------------------------ */
 
 /* Takes silence for a refusal. */
-static int try_sure(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+HOOK(try_sure) {
   int r = try_good(s, lock, grant, deadline);
   return r == LB_UNKNOWN ? LB_TIMEOUT : r;
 }
 /* Takes it for a grant. */
-static int try_in_hope(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+HOOK(try_in_hope) {
   lb_ns asked_at = lb_now(s->env);
   int r = try_good(s, lock, grant, deadline);
   if (r == LB_OK || r == LB_BUSY) return r;
@@ -678,21 +634,17 @@ static int try_in_hope(struct lb_session *s, const struct lb_lock *lock, struct 
   grant->valid_until = lb_lease_end(asked_at, lock->ttl_ms);
   return LB_OK;
 }
-static int try_after_its_time(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
-                              lb_ns deadline) {
+HOOK(try_after_its_time) {
   if (deadline > lb_now(s->env)) return try_good(s, lock, grant, deadline);
   return try_good(s, lock, grant, deadline + LB_NS_PER_S) == LB_OK ? LB_TIMEOUT : LB_BUSY;
 }
-static int try_for_too_long(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+HOOK(try_for_too_long) {
   int r = try_good(s, &(struct lb_lock){lock->key, 20 * lock->ttl_ms}, grant, deadline);
   if (r == LB_OK) grant->valid_until = lb_lease_end(grant->asked_at, lock->ttl_ms);
   return r;
 }
-static int resolve_sure(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  (void)s, (void)lock, (void)grant, (void)deadline;
-  return LB_BUSY;
-}
-static int extend_in_hope(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+HOOK(resolve_sure) { return LB_BUSY; }
+HOOK(extend_in_hope) {
   int r = good->extend(s, lock, grant, deadline);
   if (r == LB_UNKNOWN) grant->valid_until += LB_NS_PER_S;
   return r;
@@ -736,39 +688,33 @@ TEST_WITH(what_comes_after_no_answer_is_looked_at, set_up_lease, NULL) {
 
 /* ---- many locks, long names, long lives, ends -------------------------------------------------------------------- */
 
-static int try_fifty(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+HOOK(try_fifty) {
   static int calls;
   return calls++ < 50 ? try_good(s, lock, grant, deadline) : LB_BUSY;
 }
 /* As a column of so many characters has it. */
-static int try_short_names(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+HOOK(try_short_names) {
   char name[64];
   snprintf(name, 60, "%s", lock->key);
   return try_good(s, &(struct lb_lock){name, lock->ttl_ms}, grant, deadline);
 }
 static void *volatile lost;
-static int try_and_lose_memory(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
-                               lb_ns deadline) {
+HOOK(try_and_lose_memory) {
   lost = malloc(64);
   return try_good(s, lock, grant, deadline);
 }
-static int try_and_lose_files(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
-                              lb_ns deadline) {
+HOOK(try_and_lose_files) {
   static int calls;
   if (calls++ % 20 == 0 && open("/dev/null", O_RDONLY | O_CLOEXEC) < 0) return lb_fail(s->env, -EMFILE, "no file");
   return try_good(s, lock, grant, deadline);
 }
-static int try_numbered_backwards(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
-                                  lb_ns deadline) {
+HOOK(try_numbered_backwards) {
   static uint64_t left = 100;
   int r = try_good(s, lock, grant, deadline);
   if (r == LB_OK) grant->fence = left--;
   return r;
 }
-static int holds_never(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
-  (void)s, (void)lock, (void)grant, (void)deadline;
-  return LB_LOST;
-}
+ASKS(holds_never) { return LB_LOST; }
 
 TEST(few_locks_and_short_names_are_seen) {
   ONLY(THOUSAND);

@@ -8,6 +8,7 @@
 #include "test.h"
 #include "client/driver.h"
 #include "base/clock.h"
+#include "hook.h"
 
 enum { TTL_MS = 60, PATIENCE_MS = 20000 };
 
@@ -36,8 +37,7 @@ static void close_hook(struct lb_session *s) {
   (void)s;
   atomic_fetch_add(&script->closed, 1);
 }
-static int try_acquire_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  (void)lock;
+HOOK(try_acquire_hook) {
   uint64_t token;
   lb_random(s->env, &token, sizeof token);
   lb_point(s->env, "inside");
@@ -50,12 +50,8 @@ static int try_acquire_hook(struct lb_session *s, const struct lb_lock *lock, st
   grant->valid_until = lb_now(s->env) + (lb_ns)lock->ttl_ms * LB_NS_PER_MS;
   return LB_OK;
 }
-static int release_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  (void)s, (void)lock, (void)grant, (void)deadline;
-  return LB_OK;
-}
-static int extend_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  (void)s, (void)lock, (void)grant, (void)deadline;
+HOOK(release_hook) { return LB_OK; }
+HOOK(extend_hook) {
   atomic_fetch_add(&script->extends, 1);
   return atomic_load(&script->extend_answer);
 }

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "client/driver.h"
 #include "client/client.h"
+#include "hook.h"
 
 enum { SOON_MS = 50, PATIENCE_MS = 20000, CHILD_S = 20 };
 
@@ -46,8 +47,7 @@ static void leave_child(void) {
   _exit(0);
 }
 
-static int try_acquire_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  (void)s, (void)lock, (void)grant, (void)deadline;
+HOOK(try_acquire_hook) {
   if (misdeed == DIE) raise(SIGTERM);
   if (misdeed == EXIT) _exit(3);
   if (misdeed == CLOSE) close_everything();
@@ -57,10 +57,7 @@ static int try_acquire_hook(struct lb_session *s, const struct lb_lock *lock, st
   return LB_BUSY;
 }
 
-static int release_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  (void)s, (void)lock, (void)grant, (void)deadline;
-  return LB_OK;
-}
+HOOK(release_hook) { return LB_OK; }
 
 static const struct lb_protocol protocol = {.name = "misdeed",
                                             .session_size = sizeof(struct lb_session),

@@ -6,6 +6,7 @@
  */
 #include "test.h"
 #include "client/holder.h"
+#include "hook.h"
 
 enum { INDEX = 2, LOG = 1, TTL_MS = 1000, CALLS_MAX = 400, ANSWERS_MAX = 40 };
 
@@ -68,7 +69,7 @@ static int answered(struct lb_session *s, enum hook hook, const char *key, const
   return r < 0 ? lb_fail(&world.env, r, "no server") : r;
 }
 
-static int try_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+HOOK(try_hook) {
   assert_int_equal(lock->ttl_ms, TTL_MS);
   lb_ns asked_at = world.now;
   int r = answered(s, TRY, lock->key, grant, deadline);
@@ -78,23 +79,12 @@ static int try_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_
   return r;
 }
 
-static int release_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  return answered(s, RELEASE, lock->key, grant, deadline);
-}
+HOOK(release_hook) { return answered(s, RELEASE, lock->key, grant, deadline); }
+HOOK(resolve_hook) { return answered(s, RESOLVE, lock->key, grant, deadline); }
+HOOK(wait_hook) { return answered(s, WAIT, lock->key, grant, deadline); }
+ASKS(holds_hook) { return answered(s, HOLDS, lock->key, grant, deadline); }
 
-static int resolve_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  return answered(s, RESOLVE, lock->key, grant, deadline);
-}
-
-static int wait_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  return answered(s, WAIT, lock->key, grant, deadline);
-}
-
-static int holds_hook(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
-  return answered(s, HOLDS, lock->key, grant, deadline);
-}
-
-static int extend_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+HOOK(extend_hook) {
   assert_int_equal(lock->ttl_ms, TTL_MS);
   grant->valid_until = world.now + s->lease;
   return answered(s, EXTEND, lock->key, grant, deadline);

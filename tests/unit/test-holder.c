@@ -6,6 +6,7 @@
 #include "client/hooks.h"
 #include "client/holder.h"
 #include "history/say.h"
+#include "hook.h"
 
 /* ---- a protocol by script, a clock by hand ----------------------------------------------------------------------- */
 
@@ -43,8 +44,7 @@ static void sleep_hook(struct lb_env *env, lb_ns when) {
   if (when > fake_now) fake_now = when;
 }
 
-static int try_acquire_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  (void)lock;
+HOOK(try_acquire_hook) {
   s->try_until = deadline - fake_now;
   s->token_len_seen[s->acquire_calls] = grant->token_len;
   int r = s->acquires[s->acquire_calls++];
@@ -63,26 +63,22 @@ static int try_acquire_hook(struct lb_session *s, const struct lb_lock *lock, st
   fake_now = s->sets_back ? 1 : fake_now + LB_NS_PER_MS;
   return r;
 }
-static int release_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  (void)lock, (void)grant, (void)deadline;
+HOOK(release_hook) {
   fake_now += LB_NS_PER_MS;
   return s->releases[s->release_calls++];
 }
-static int resolve_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  (void)lock, (void)grant;
+HOOK(resolve_hook) {
   s->resolve_until = deadline - fake_now;
   fake_now += LB_NS_PER_MS;
   return s->resolves[s->resolve_calls++];
 }
-static int wait_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  (void)lock, (void)grant, (void)deadline;
+HOOK(wait_hook) {
   s->wait_calls++;
   fake_now += LB_NS_PER_MS;
   return s->wait_answer;
 }
 
-static int holds_hook(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
-  (void)lock, (void)grant;
+ASKS(holds_hook) {
   s->asked_until = deadline - fake_now;
   return s->holds_answer;
 }
@@ -93,8 +89,7 @@ static int doubt_hook(struct lb_session *s, const struct lb_lock *lock, const st
 static uint64_t voters_hook(struct lb_session *s) { return s->voters; }
 static uint64_t seen_hook(struct lb_session *s) { return s->seen; }
 static int server_hook(struct lb_session *s) { return s->servers[s->server_calls++]; }
-static int extend_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  (void)lock;
+HOOK(extend_hook) {
   s->extend_calls++;
   s->asked_until = deadline - fake_now;
   if (s->extend_answer == LB_OK)

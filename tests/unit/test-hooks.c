@@ -8,6 +8,7 @@
 
 #include "test.h"
 #include "client/hooks.h"
+#include "hook.h"
 
 enum { INDEX = 1, TTL_MS = 1000 };
 
@@ -77,30 +78,18 @@ static int teardown_hook(struct lb_session *s, lb_ns deadline) {
   (void)s;
   return called(LB_HOOK_TEARDOWN, NULL, NULL, deadline);
 }
-static int try_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+HOOK(try_hook) {
   s->ttl_ms = lock->ttl_ms;
   return called(LB_HOOK_TRY_ACQUIRE, lock->key, grant, deadline);
 }
-static int release_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  (void)s;
-  return called(LB_HOOK_RELEASE, lock->key, grant, deadline);
-}
-static int extend_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+HOOK(release_hook) { return called(LB_HOOK_RELEASE, lock->key, grant, deadline); }
+HOOK(extend_hook) {
   s->ttl_ms = lock->ttl_ms;
   return called(LB_HOOK_EXTEND, lock->key, grant, deadline);
 }
-static int wait_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  (void)s;
-  return called(LB_HOOK_WAIT, lock->key, grant, deadline);
-}
-static int resolve_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  (void)s;
-  return called(LB_HOOK_RESOLVE, lock->key, grant, deadline);
-}
-static int holds_hook(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
-  (void)s, (void)grant;
-  return called(LB_HOOK_HOLDS, lock->key, NULL, deadline);
-}
+HOOK(wait_hook) { return called(LB_HOOK_WAIT, lock->key, grant, deadline); }
+HOOK(resolve_hook) { return called(LB_HOOK_RESOLVE, lock->key, grant, deadline); }
+ASKS(holds_hook) { return called(LB_HOOK_HOLDS, lock->key, NULL, deadline); }
 static int inspect_hook(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
   s->endpoint = endpoint;
   return called(LB_HOOK_INSPECT, lock->key, NULL, deadline);
