@@ -8,8 +8,6 @@
 #include "pg_client.h"
 #include "skip.h"
 
-EACH(open_clients, close_clients);
-
 TEST(before_setup_no_server_knows_of_any_holder) {
   struct lb_grant grant = LB_GRANT_INIT;
   assert_int_equal(open_client(&a, "a", &target, 100, 10000), 0);
@@ -20,7 +18,7 @@ TEST(before_setup_no_server_knows_of_any_holder) {
   close_client(&a);
 }
 
-TEST(a_grant_excludes_and_a_release_frees) {
+TEST_WITH(a_grant_excludes_and_a_release_frees, open_clients, close_clients) {
   struct lb_grant mine = LB_GRANT_INIT, theirs = LB_GRANT_INIT;
   assert_int_equal(try(&a, "k1", &mine, 1000), LB_OK);
   assert_true(mine.valid_until == LB_NEVER);
@@ -35,7 +33,7 @@ TEST(a_grant_excludes_and_a_release_frees) {
   assert_int_equal(release(&b, "k1", &theirs, 1000), LB_OK);
 }
 
-TEST(a_release_by_another_owner_says_lost_and_leaves_the_row) {
+TEST_WITH(a_release_by_another_owner_says_lost_and_leaves_the_row, open_clients, close_clients) {
   struct lb_grant mine = LB_GRANT_INIT, theirs = LB_GRANT_INIT;
   assert_int_equal(try(&a, "k2", &mine, 1000), LB_OK);
   struct lb_grant stale = mine;
@@ -47,7 +45,7 @@ TEST(a_release_by_another_owner_says_lost_and_leaves_the_row) {
   assert_int_equal(release(&b, "k2", &theirs, 1000), LB_LOST);
 }
 
-TEST(the_same_attempt_is_granted_once_more_and_released_once) {
+TEST_WITH(the_same_attempt_is_granted_once_more_and_released_once, open_clients, close_clients) {
   struct lb_grant grant = LB_GRANT_INIT, other = LB_GRANT_INIT;
   assert_int_equal(try(&a, "k3", &grant, 1000), LB_OK);
   assert_int_equal(try(&a, "k3", &grant, 1000), LB_OK);
@@ -56,7 +54,7 @@ TEST(the_same_attempt_is_granted_once_more_and_released_once) {
   assert_int_equal(row(&a, "k3"), 0);
 }
 
-TEST(a_try_waits_for_an_uncommitted_row_no_longer_than_lock_wait) {
+TEST_WITH(a_try_waits_for_an_uncommitted_row_no_longer_than_lock_wait, open_clients, close_clients) {
   struct lb_grant grant = LB_GRANT_INIT;
   struct pg_conn *operator= operator_open();
   operator_says(operator, "BEGIN");
@@ -80,7 +78,7 @@ static bool answers(struct pg_conn *conn, const struct sql_stmt *stmt, const cha
 
 /* What a client sees behind a pooler in transaction mode: its statement is there before it has made it, or gone. It
  * goes on without. */
-TEST(a_statement_of_a_shared_session_is_sent_unprepared) {
+TEST_WITH(a_statement_of_a_shared_session_is_sent_unprepared, open_clients, close_clients) {
   static const struct sql_stmt one = {"SELECT 1", 0}, two = {"SELECT 2", 0},
                                count = {"SELECT count(*) FROM pg_prepared_statements", 0};
   struct pg_conn *conn = operator_open(), *other = operator_open();
@@ -102,7 +100,7 @@ TEST(a_statement_of_a_shared_session_is_sent_unprepared) {
   pg_close(conn);
 }
 
-TEST(a_pooler_is_seen_by_the_process_that_answers) {
+TEST_WITH(a_pooler_is_seen_by_the_process_that_answers, open_clients, close_clients) {
   static const struct sql_stmt count = {"SELECT count(*) FROM pg_prepared_statements", 0};
   struct pg_conn *conn = operator_open();
   int pid = operator_says(conn, "SELECT pg_backend_pid()");
@@ -163,14 +161,14 @@ static void waits_and_wins(const char *key, const char *change_sql) {
   pg_close(witness);
 }
 
-TEST(a_number_is_drawn_after_the_wait_for_the_row) {
+TEST_WITH(a_number_is_drawn_after_the_wait_for_the_row, open_clients, close_clients) {
   struct pg_conn *operator= operator_open();
   operator_says(operator, "INSERT INTO lockbench_row VALUES ('k14', 'operator')");
   pg_close(operator);
   waits_and_wins("k14", "DELETE FROM lockbench_row WHERE name = 'k14'");
 }
 
-TEST(a_number_of_a_lease_is_drawn_after_the_wait_for_the_row) {
+TEST_WITH(a_number_of_a_lease_is_drawn_after_the_wait_for_the_row, open_clients, close_clients) {
   struct lb_grant grant = LB_GRANT_INIT;
   close_clients(state);
   tested = &lb_pg_lease;
@@ -181,7 +179,7 @@ TEST(a_number_of_a_lease_is_drawn_after_the_wait_for_the_row) {
   tested = &lb_pg_row;
 }
 
-TEST(a_repeated_attempt_has_a_number_below_the_next_holders) {
+TEST_WITH(a_repeated_attempt_has_a_number_below_the_next_holders, open_clients, close_clients) {
   struct lb_grant mine = LB_GRANT_INIT, next = LB_GRANT_INIT;
   assert_int_equal(try(&a, "k16", &mine, 1000), LB_OK);
   uint64_t first = mine.fence;
@@ -194,7 +192,7 @@ TEST(a_repeated_attempt_has_a_number_below_the_next_holders) {
   assert_int_equal(release(&b, "k16", &next, 1000), LB_OK);
 }
 
-TEST(a_session_survives_a_killed_and_restarted_server) {
+TEST_WITH(a_session_survives_a_killed_and_restarted_server, open_clients, close_clients) {
   struct lb_grant mine = LB_GRANT_INIT, theirs = LB_GRANT_INIT;
   assert_int_equal(try(&a, "k11", &mine, 1000), LB_OK);
   assert_int_equal(try(&b, "k11", &theirs, 1000), LB_BUSY);
@@ -219,7 +217,7 @@ TEST(opening_without_a_server_fails_in_time) {
   close_client(&c);
 }
 
-TEST(a_primary_is_found_behind_a_dead_server_and_a_standby) {
+TEST_WITH(a_primary_is_found_behind_a_dead_server_and_a_standby, open_clients, close_clients) {
   struct pg_server standby;
   struct client c;
   struct lb_grant grant = LB_GRANT_INIT;
@@ -284,7 +282,7 @@ static int try_at(const char *host, const char *user, const char *password, bool
 }
 
 /* The server reads its files again a moment after it was told to. */
-TEST(a_login_is_asked_for_and_given) {
+TEST_WITH(a_login_is_asked_for_and_given, open_clients, close_clients) {
   ask_for_a_password();
   lb_ns end = in_ms(&b, 5000);
   while (try_at("127.0.0.1", "locker", "wrong", false) != -EACCES) assert_true(lb_now(&b.env.base) < end);
@@ -294,18 +292,20 @@ TEST(a_login_is_asked_for_and_given) {
   assert_int_equal(try_at("127.0.0.1", "locker", "word", false), LB_OK);
 }
 
-TEST(a_server_is_found_by_name_and_by_ipv6) {
+TEST_WITH(a_server_is_found_by_name_and_by_ipv6, open_clients, close_clients) {
   assert_int_equal(try_at("localhost", NULL, NULL, false), LB_OK);
   if (has_ipv6()) assert_int_equal(try_at("::1", NULL, NULL, false), LB_OK);
   assert_int_equal(try_at("no name at all", NULL, NULL, false), -ENOENT);
 }
 
-STATES(encryption_that_the_server_does_not_have_is_told, assert_int_equal(try_at("127.0.0.1", NULL, NULL, true), -EIO),
-       assert_non_null(strstr(a.env.base.err, "SSL")));
+TEST_WITH(encryption_that_the_server_does_not_have_is_told, open_clients, close_clients) {
+  assert_int_equal(try_at("127.0.0.1", NULL, NULL, true), -EIO);
+  assert_non_null(strstr(a.env.base.err, "SSL"));
+}
 
 /* ---- teardown -------------------------------------------------------------------------------------------- */
 
-TEST(teardown_drops_the_schema_with_all_that_is_in_it) {
+TEST_WITH(teardown_drops_the_schema_with_all_that_is_in_it, open_clients, close_clients) {
   struct lb_grant grant = LB_GRANT_INIT;
   struct pg_conn *operator= operator_open();
   const char *mine = "SELECT count(*) FROM pg_namespace WHERE nspname = 'k'";
@@ -322,7 +322,7 @@ TEST(teardown_drops_the_schema_with_all_that_is_in_it) {
 }
 
 /* Somebody's transaction is in the way. */
-TEST(teardown_comes_back_at_its_deadline) {
+TEST_WITH(teardown_comes_back_at_its_deadline, open_clients, close_clients) {
   struct pg_conn *operator= operator_open();
   operator_says(operator, "BEGIN");
   operator_says(operator, "SELECT count(*) FROM lockbench_row");
@@ -346,7 +346,7 @@ static int called(struct pg_conn *conn, const char *sql) {
 }
 
 /* Also where two texts have stood at the same place in memory. */
-TEST(a_prepared_statement_is_known_by_its_text) {
+TEST_WITH(a_prepared_statement_is_known_by_its_text, open_clients, close_clients) {
   char sql[40];
   struct pg_conn *conn = operator_open();
   for (int round = 0; round < 2; round++)
@@ -360,7 +360,7 @@ TEST(a_prepared_statement_is_known_by_its_text) {
   pg_close(conn);
 }
 
-TEST(what_is_told_is_done_and_its_answer_is_nobodys) {
+TEST_WITH(what_is_told_is_done_and_its_answer_is_nobodys, open_clients, close_clients) {
   struct pg_conn *conn = operator_open();
   operator_says(conn, "CREATE TABLE told(n int)");
   for (int i = 0; i < 3; i++) {
