@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * How adapters are spoken to in lines, and what is said of them, but for how locks end (adapter_ends.c): first whether
- * one speaks at all, then its lock. The tables are in the order in which it is asked.
+ * How adapters are spoken to in lines (peers/README.md), as their authors wrote them and not by the hooks that foreign.c
+ * makes of them; and what is said of them: first whether one speaks at all, then its lock, then how locks end. The
+ * tables are in the order in which it is asked. Each statement runs like one of the contract, with programs of its own.
  */
-#include "adapter_talk.h"
-
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -12,9 +11,44 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "conform_calls.h"
 #include "backends/foreign.h"
 #include "backends/foreign_line.h"
 #include "network/proctree.h"
+
+/* HOLD_MS: a lease that does not end while a statement looks at something else. LATE_MS: how much later than wait_ms an
+ * answer may be, as in a trial. CALL_MS: of a call that does not wait for others. GRACE_MS: how long after its lease a
+ * lock may take to be free: some services count whole seconds, and libraries pause between tries. */
+enum {
+  ADAPTER_HOLD_MS = 8000,
+  ADAPTER_LATE_MS = 1000,
+  ADAPTER_CALL_MS = 5000,
+  ADAPTER_GRACE_MS = 4000,
+  ADAPTER_START_MS = 20000
+};
+
+/* What an adapter has of what statements need; RECORD: and servers that have it. */
+enum {
+  ADAPTER_LEASE = 1 << 0,
+  ADAPTER_SESSION = 1 << 1,
+  ADAPTER_ENDS = 1 << 2,
+  ADAPTER_EXTEND = 1 << 3,
+  ADAPTER_HOLDS = 1 << 4,
+  ADAPTER_FENCE = 1 << 5,
+  ADAPTER_VALIDITY = 1 << 6,
+  ADAPTER_RECORD = 1 << 7,
+  ADAPTER_SERVERS = 1 << 8,
+};
+
+struct adapter_reply {
+  char line[200];   /* as it was written */
+  char word[24];    /* "granted" */
+  lb_ns sent, came; /* of the question, of the answer */
+  lb_ns
+      held_up; /* of the time between: for how long its program waited for a processor, which is no delay of its own */
+};
+
+static long long ms_between(lb_ns from, lb_ns to) { return to > from ? (long long)((to - from) / LB_NS_PER_MS) : 0; }
 
 /* Clients that are spoken to in lines. Whatever an adapter does wrong ends the process of the statement here, with what
  * was read and what was expected. */
@@ -59,7 +93,8 @@ static bool hear(struct lb_conform *c, int i, lb_ns deadline, const char **ret) 
   }
 }
 
-void adapter_expect_silence(struct lb_conform *c, int i, int64_t ms, const char *what) {
+/* Looks on for so long. Fails if it writes a line: "expected WHAT, read ...". */
+static void adapter_expect_silence(struct lb_conform *c, int i, int64_t ms, const char *what) {
   const char *line;
   bool heard = hear(c, i, in_ms(ms), &line);
   lb_conform_check(c, !heard, "expected %s, read '%.100s' (%s client)", what, heard ? line : "", lb_conform_ordinal(i));
@@ -80,7 +115,13 @@ static void adapter_start(struct lb_conform *c, int i) {
   if (!foreign_first_line(line, &err)) lb_conform_fail(c, "%s", err.text);
 }
 
-void adapter_open(struct lb_conform *c, int i) {
+static void adapter_ask(struct lb_conform *c, int i, int64_t ms, struct adapter_reply *ret, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+static void adapter_want(struct lb_conform *c, int i, const struct adapter_reply *reply, const char *words,
+                         const char *why);
+
+/* Starts it and opens its session, unless that is done. Called by adapter_ask(). */
+static void adapter_open(struct lb_conform *c, int i) {
   char line[4096];
   struct adapter_reply reply;
   adapter_start(c, i);
@@ -92,7 +133,10 @@ void adapter_open(struct lb_conform *c, int i) {
   adapter_want(c, i, &reply, "ok", "where all servers are up");
 }
 
-void adapter_put(struct lb_conform *c, int i, const char *format, ...) {
+/* Writes a question with a number of its own; takes its answer, for which there are `ms` from now on. Fails the
+ * statement where there is none. A line that answers nothing is passed over, unless lines are what the statement is
+ * about (adapter_be_strict()). */
+static void __attribute__((format(printf, 3, 4))) adapter_put(struct lb_conform *c, int i, const char *format, ...) {
   char line[4096];
   va_list args;
   if (!client[i].open) adapter_open(c, i);
@@ -136,7 +180,8 @@ static void adapter_take(struct lb_conform *c, int i, int64_t ms, struct adapter
   sscanf(line, "%*s %23s", ret->word);
 }
 
-void adapter_ask(struct lb_conform *c, int i, int64_t ms, struct adapter_reply *ret, const char *format, ...) {
+/* Both. */
+static void adapter_ask(struct lb_conform *c, int i, int64_t ms, struct adapter_reply *ret, const char *format, ...) {
   char line[4000];
   va_list args;
   va_start(args, format);
@@ -146,14 +191,17 @@ void adapter_ask(struct lb_conform *c, int i, int64_t ms, struct adapter_reply *
   adapter_take(c, i, ms, ret);
 }
 
-bool adapter_says(const struct adapter_reply *reply, const char *words) {
+static bool adapter_says(const struct adapter_reply *reply, const char *words) {
   size_t length = strlen(reply->word);
   for (const char *at = words; length && (at = strstr(at, reply->word)); at += length)
     if ((at == words || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0')) return true;
   return false;
 }
 
-void adapter_want(struct lb_conform *c, int i, const struct adapter_reply *reply, const char *words, const char *why) {
+/* Fails unless the latest answer is one of these words: "busy timeout". `why` stands behind what was read: "while the
+ * first client holds". */
+static void adapter_want(struct lb_conform *c, int i, const struct adapter_reply *reply, const char *words,
+                         const char *why) {
   char list[80] = "";
   for (const char *at = words; *at; at++)
     snprintf(list + strlen(list), sizeof list - strlen(list), *at == ' ' ? " or " : "%c", *at);
@@ -186,7 +234,8 @@ static bool adapter_end(struct lb_conform *c, int i, bool quit, int patience_ms,
 
 static void adapter_hang_up(int i) { lb_talk_hang_up(client[i].talk); }
 
-void adapter_kill(struct lb_conform *c, int i) {
+/* kill -9 of the program and of all that it started. */
+static void adapter_kill(struct lb_conform *c, int i) {
   (void)c;
   lb_proctree_signal(lb_talk_pid(client[i].talk), SIGKILL);
   lb_talk_end(client[i].talk, 1000, NULL, 0);
@@ -196,8 +245,9 @@ void adapter_kill(struct lb_conform *c, int i) {
 
 /* ---- what most statements do ------------------------------------------------------------------------------------- */
 
-struct adapter_reply adapter_acquire(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, int64_t wait_ms,
-                                     const char *why) {
+/* Each fails unless the answer is granted, or busy; ok. */
+static struct adapter_reply adapter_acquire(struct lb_conform *c, int i, const char *key, int64_t ttl_ms,
+                                            int64_t wait_ms, const char *why) {
   struct adapter_reply reply;
   adapter_ask(c, i, wait_ms + ADAPTER_CALL_MS, &reply, "acquire key=%s ttl_ms=%lld wait_ms=%lld", key,
               (long long)ttl_ms, (long long)wait_ms);
@@ -205,20 +255,21 @@ struct adapter_reply adapter_acquire(struct lb_conform *c, int i, const char *ke
   return reply;
 }
 
-void adapter_refused(struct lb_conform *c, int i, const char *key, const char *why) {
+static void adapter_refused(struct lb_conform *c, int i, const char *key, const char *why) {
   struct adapter_reply reply;
   adapter_ask(c, i, ADAPTER_CALL_MS, &reply, "acquire key=%s ttl_ms=%d wait_ms=0", key, ADAPTER_HOLD_MS);
   adapter_want(c, i, &reply, "busy", why);
 }
 
-void adapter_answers(struct lb_conform *c, int i, const char *what, const char *key, const char *words,
-                     const char *why) {
+/* "release key=KEY", "holds key=KEY": fails unless the answer is one of these words. */
+static void adapter_answers(struct lb_conform *c, int i, const char *what, const char *key, const char *words,
+                            const char *why) {
   struct adapter_reply reply;
   adapter_ask(c, i, ADAPTER_CALL_MS, &reply, "%s key=%s", what, key);
   adapter_want(c, i, &reply, words, why);
 }
 
-void adapter_release(struct lb_conform *c, int i, const char *key, const char *why) {
+static void adapter_release(struct lb_conform *c, int i, const char *key, const char *why) {
   adapter_answers(c, i, "release", key, "ok", why);
 }
 
@@ -552,3 +603,158 @@ unsigned lb_adapter_has(const struct lb_conform *c) {
          (lb_foreign_tells_validity(p) ? ADAPTER_VALIDITY : 0) |
          (servers && lb_foreign_names_record(p) ? ADAPTER_RECORD : 0) | (servers ? ADAPTER_SERVERS : 0);
 }
+
+/* ---- how locks end that nobody releases, and what it does when its servers are gone ---------------------------------- */
+
+enum { QUEUED_MS = 1500, SESSION_GRACE_MS = 15000, GONE_WAIT_MS = 500, GONE_MS = 10000, BACK_MS = 15000 };
+
+struct two_grants {
+  struct adapter_reply first, next;
+};
+
+/* A grant of SHORT_MS that is left alone, and the next one, of the second client. */
+static struct two_grants outlive(struct lb_conform *c, const char *key) {
+  struct two_grants g;
+  adapter_open(c, 1);
+  g.first = adapter_acquire(c, 0, key, SHORT_MS, 0, "of a free lock");
+  adapter_ask(c, 1, SHORT_MS + ADAPTER_GRACE_MS + ADAPTER_LATE_MS, &g.next, "acquire key=%s ttl_ms=%d wait_ms=%d", key,
+              ADAPTER_HOLD_MS, SHORT_MS + ADAPTER_GRACE_MS);
+  adapter_want(c, 1, &g.next, "granted", "as a lease of 1 s was over while it waited for 5 s");
+  return g;
+}
+
+static void lease_ends(struct lb_conform *c) {
+  KEY;
+  struct two_grants g = outlive(c, key);
+  lb_ns end = lb_lease_end(g.first.sent, SHORT_MS);
+  lb_conform_check(
+      c, g.next.came >= end,
+      "expected nobody else before the end of a lease of ttl_ms=%d, read '%.100s' %lld ms before it (second client)",
+      SHORT_MS, g.next.line, ms_between(g.next.came, end));
+  adapter_release(c, 1, key, "");
+}
+
+/* It has to say so, too: its caller believes that it held until now. */
+static void stale_release(struct lb_conform *c) {
+  KEY;
+  struct adapter_reply r;
+  outlive(c, key);
+  adapter_ask(c, 0, ADAPTER_CALL_MS, &r, "release key=%s", key);
+  adapter_refused(c, 2, key, "after a release of the first client, whose lease was over; the second one holds");
+  adapter_want(c, 0, &r, "lost error", "as its lease was over and the second client holds");
+  adapter_release(c, 1, key, "");
+}
+
+static void stale_extend(struct lb_conform *c) {
+  KEY;
+  struct adapter_reply r;
+  outlive(c, key);
+  adapter_ask(c, 0, ADAPTER_CALL_MS, &r, "extend key=%s ttl_ms=%d", key, SHORT_MS);
+  adapter_want(c, 0, &r, "lost error", "as its lease was over and the second client holds");
+  adapter_release(c, 1, key, "after the first client tried to extend what it had lost");
+}
+
+/* As outlive(), and the second client has released, too: nothing at the service speaks against the first one but that
+ * it has lost its record. */
+static void outlive_all(struct lb_conform *c, const char *key) {
+  outlive(c, key);
+  adapter_release(c, 1, key, "");
+}
+
+static void extend_after_another(struct lb_conform *c) {
+  KEY;
+  struct adapter_reply r;
+  outlive_all(c, key);
+  adapter_ask(c, 0, ADAPTER_CALL_MS, &r, "extend key=%s ttl_ms=%d", key, SHORT_MS);
+  adapter_want(c, 0, &r, "lost error", "as its lease was over, and the second client has held and released since");
+}
+
+static void holds_after_another(struct lb_conform *c) {
+  KEY;
+  outlive_all(c, key);
+  adapter_answers(c, 0, "holds", key, "lost error",
+                  "as its lease was over, and the second client has held and released since");
+}
+
+static void stale_holds(struct lb_conform *c) {
+  KEY;
+  outlive(c, key);
+  adapter_answers(c, 0, "holds", key, "lost error", "as its lease was over and the second client holds");
+  adapter_answers(c, 1, "holds", key, "ok", "while it holds");
+  adapter_release(c, 1, key, "");
+}
+
+static void session_lasts(struct lb_conform *c) {
+  KEY;
+  for (int i = 0; i < 2; i++) c->config[i].ttl_ms = SHORT_MS;
+  adapter_open(c, 1);
+  adapter_acquire(c, 0, key, SHORT_MS, 0, "of a free lock");
+  lb_clock_sleep_until(in_ms(2 * SHORT_MS + 500));
+  adapter_refused(c, 1, key, "2.5 s after a grant to a client that lives, with ends=session and ttl_ms=1000");
+  adapter_release(c, 0, key, "2.5 s after the grant");
+}
+
+/* Services have a shortest session of their own. */
+static void killed_client(struct lb_conform *c) {
+  KEY;
+  int64_t grace_ms = has(c, LB_TRAIT_SESSION) ? SESSION_GRACE_MS : ADAPTER_GRACE_MS;
+  for (int i = 0; i < 2; i++) c->config[i].ttl_ms = SHORT_MS;
+  adapter_open(c, 1);
+  adapter_acquire(c, 0, key, SHORT_MS, 0, "of a free lock");
+  adapter_kill(c, 0);
+  adapter_acquire(c, 1, key, SHORT_MS, SHORT_MS + grace_ms, "as the first client was killed");
+  adapter_release(c, 1, key, "");
+}
+
+/* Its place may last as long as what it would have held. */
+static void killed_waiter(struct lb_conform *c) {
+  KEY;
+  int64_t grace_ms = has(c, LB_TRAIT_SESSION) ? SESSION_GRACE_MS : ADAPTER_GRACE_MS;
+  for (int i = 1; i < 3; i++) c->config[i].ttl_ms = SHORT_MS, adapter_open(c, i);
+  adapter_acquire(c, 0, key, 2 * ADAPTER_HOLD_MS, 0, "of a free lock");
+  adapter_put(c, 1, "acquire key=%s ttl_ms=%d wait_ms=%d", key, SHORT_MS, ADAPTER_HOLD_MS);
+  adapter_expect_silence(c, 1, QUEUED_MS, "no answer to acquire while the first client holds");
+  adapter_kill(c, 1);
+  adapter_release(c, 0, key, "");
+  adapter_acquire(c, 2, key, SHORT_MS, SHORT_MS + grace_ms,
+                  "as the first client has released, and the second one was killed while it waited");
+  adapter_release(c, 2, key, "");
+}
+
+/* As long as a server comes back, errors are true answers. After one of them the session is opened again by a client of
+ * its own, as some libraries need it. */
+static void server_is_gone(struct lb_conform *c) {
+  KEY;
+  struct adapter_reply r;
+  r = adapter_acquire(c, 0, key, SHORT_MS, 0, "of a free lock");
+  adapter_release(c, 0, key, "");
+  lb_conform_bring(c, LB_CONFORM_SHALL_DIE);
+  adapter_ask(c, 0, GONE_MS, &r, "acquire key=%s ttl_ms=%d wait_ms=%d", key, SHORT_MS, GONE_WAIT_MS);
+  adapter_want(c, 0, &r, "error unknown timeout busy", "while there is no server");
+  bool unknown = adapter_says(&r, "unknown");
+  lb_conform_bring(c, LB_CONFORM_SHALL_RESTART);
+  if (unknown) adapter_ask(c, 0, GONE_MS, &r, "release key=%s", key);
+  lb_ns end = in_ms(BACK_MS);
+  do {
+    adapter_ask(c, 0, GONE_MS, &r, "acquire key=%s ttl_ms=%d wait_ms=%d", key, SHORT_MS, GONE_WAIT_MS);
+    if (adapter_says(&r, "granted")) break;
+    if (adapter_says(&r, "unknown")) adapter_ask(c, 0, GONE_MS, &r, "release key=%s", key);
+    lb_clock_sleep_until(in_ms(100));
+  } while (lb_clock_ns() < end);
+  adapter_want(c, 0, &r, "granted", "within 15 s after the servers came back");
+  adapter_release(c, 0, key, "after the servers came back");
+}
+
+const struct lb_conform_statement lb_adapter_of_ends[] = {
+    {"a lease ends by itself, not before its ttl and not long after", ADAPTER_LEASE, lease_ends},
+    {"a stale release leaves the next holder alone", ADAPTER_LEASE, stale_release},
+    {"a lease that is over cannot be extended", ADAPTER_EXTEND | ADAPTER_LEASE, stale_extend},
+    {"a lease that another one has had since cannot be extended", ADAPTER_EXTEND | ADAPTER_LEASE, extend_after_another},
+    {"holds asks the service, not its own memory", ADAPTER_HOLDS | ADAPTER_LEASE, stale_holds},
+    {"holds is no more ok when another one has held since", ADAPTER_HOLDS | ADAPTER_LEASE, holds_after_another},
+    {"a session holds for longer than the ttl, as long as its client lives", ADAPTER_SESSION, session_lasts},
+    {"what a killed client held becomes free", ADAPTER_ENDS, killed_client},
+    {"a waiter that was killed keeps no client out", 0, killed_waiter},
+    {"servers that are gone grant nothing, and when they are back it goes on", ADAPTER_SERVERS, server_is_gone},
+    {NULL, 0, NULL},
+};

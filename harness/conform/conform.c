@@ -19,11 +19,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "adapter_talk.h"
+#include "conform_calls.h"
 #include "backends/registry.h"
 #include "base/files.h"
 #include "base/process.h"
-#include "conform_calls.h"
 #include "network/sandbox.h"
 #include "servers/cluster.h"
 

@@ -89,17 +89,6 @@ void lb_directed_waits(const struct lb_directed *directed, const bool keep[], bo
 int lb_directed_write(const struct lb_directed *directed, const bool keep[], const struct lb_directed_of *of,
                       const char *note, const char *expected, FILE *file);
 
-/* ---- What the files that write a directed timeline share; nobody else includes it. ---- */
-
-/* What lies between what; for the steps. */
-bool lb_directed_is_kept(const bool keep[], const struct lb_directed_item *item);
-/* The place among the items; item_count = it is not among them. */
-size_t lb_directed_place(const struct lb_directed *d, enum lb_directed_kind kind);
-/* The item behind which this client begins to ask in a step of its own; SIZE_MAX = it asks where client 1 holds. */
-size_t lb_directed_begins(const struct lb_directed *d, const bool keep[], int client);
-/* This client opens its session only when it asks. */
-bool lb_directed_is_fresh(const struct lb_directed *d, const bool keep[], int client);
-
 /* ---- shrinking ---- */
 
 /* A directed timeline is cut down on real servers: first its faults, then its times, as long as it breaks

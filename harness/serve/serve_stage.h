@@ -36,11 +36,5 @@ void lb_serve_answer(struct lb_serve *serve);
 
 /* "NAME=value" of each variable that says where the servers are, to `tell`. */
 void lb_serve_env(const struct lb_serve *serve, void (*tell)(void *to, const char *name, const char *value), void *to);
-extern const struct lb_driver lb_driver_command;
-/* Starts the command on the host of client 1. 0, or -errno with err (-ENOENT: no such program). */
-int lb_serve_command_start(struct lb_serve *serve, struct lb_error *err);
-/* A descriptor that can be read once it has ended; then its exit status, or 128 + signal. */
-int lb_serve_command_fd(const struct lb_serve *serve);
-int lb_serve_command_status(struct lb_serve *serve);
 
 #endif
