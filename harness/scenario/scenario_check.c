@@ -10,6 +10,8 @@
  */
 #include "reader.h"
 
+#include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -63,14 +65,22 @@ static int fewest_clients(const struct lb_scenario *scenario) {
   return fewest;
 }
 
+static int __attribute__((format(printf, 3, 4)))
+refuse(struct story *t, const struct lb_step *step, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  lb_error_va(t->err, -EINVAL, format, args);
+  va_end(args);
+  return t->err ? lb_error_prefix(t->err, "step = %s: ", step->text) : -EINVAL;
+}
+
 /* A role like `holder` or `waiters` names nobody in particular and fits always. */
 static int check_client(struct story *t, const struct lb_step *step, struct lb_role role) {
   int clients = fewest_clients(t->scenario);
   if (role.kind != LB_ROLE_CLIENT && role.kind != LB_ROLE_SERVER_OF) return 0;
-  if (role.number > clients)
-    return lb_refuse(t->err, "step = %s: names client %d, but clients = %d", step->text, role.number, clients);
+  if (role.number > clients) return refuse(t, step, "names client %d, but clients = %d", role.number, clients);
   if (role.kind == LB_ROLE_CLIENT && t->dead[role.number] && !lb_step_needs(step, LB_NEED_DEAD))
-    return lb_refuse(t->err, "step = %s: client %d was killed by an earlier step", step->text, role.number);
+    return refuse(t, step, "client %d was killed by an earlier step", role.number);
   return 0;
 }
 
@@ -80,15 +90,14 @@ static int check_asked(struct story *t, const struct lb_step *step) {
   int n = both ? step->b.number : step->a.number;
   bool of_lock = lb_step_form_has(lb_step_row(step), "[lock");
   if (of_lock && step->lock > 0 && !(t->asked[n] & 1u << step->lock))
-    return lb_refuse(
-        t->err,
-        "step = %s: client %d never asked for lock %d: expected client %d [begin] acquire lock %d within T before it",
-        step->text, n, step->lock + 1, n, step->lock + 1);
+    return refuse(t, step,
+                  "client %d never asked for lock %d: expected client %d [begin] acquire lock %d within T before it", n,
+                  step->lock + 1, n, step->lock + 1);
   if (of_lock ? t->asked[n] & 1u << step->lock : t->asked[n]) return 0;
-  return lb_refuse(t->err,
-                   "step = %s: client %d never asked for the lock: expected client %d [begin] acquire within T before "
-                   "it",
-                   step->text, n, n);
+  return refuse(t, step,
+                "client %d never asked for the lock: expected client %d [begin] acquire within T before "
+                "it",
+                n, n);
 }
 
 /* A gate at which a client stands cannot be followed by another one. */
@@ -101,11 +110,10 @@ static int check_gate(struct story *t, const struct lb_step *step) {
     if (earlier->verb == LB_STEP_GATE_AT) gate = earlier;
     if (earlier->verb == LB_STEP_PASS) gate = NULL;
   }
-  if (passes && !gate)
-    return lb_refuse(t->err, "step = %s: expected an earlier gate of client %d", step->text, step->a.number);
+  if (passes && !gate) return refuse(t, step, "expected an earlier gate of client %d", step->a.number);
   if (!passes && gate)
-    return lb_refuse(t->err, "step = %s: client %d is at '%s': expected pass client %d before it", step->text,
-                     step->a.number, gate->text, step->a.number);
+    return refuse(t, step, "client %d is at '%s': expected pass client %d before it", step->a.number, gate->text,
+                  step->a.number);
   return 0;
 }
 
@@ -114,8 +122,8 @@ static int check_first(struct story *t, const struct lb_step *step) {
   for (size_t i = 0; i < t->at; i++) {
     const struct lb_step *earlier = &t->scenario->steps[i];
     if (lb_step_row(earlier)->class != LB_STEP_COMMAND || earlier->a.number != step->a.number) continue;
-    return lb_refuse(t->err, "step = %s: client %d has done '%s' before: expected its first step to open its session",
-                     step->text, step->a.number, earlier->text);
+    return refuse(t, step, "client %d has done '%s' before: expected its first step to open its session",
+                  step->a.number, earlier->text);
   }
   return 0;
 }
@@ -123,7 +131,7 @@ static int check_first(struct story *t, const struct lb_step *step) {
 static int check_dead(struct story *t, const struct lb_step *step) {
   int n = step->a.number;
   if (t->dead[n]) return 0;
-  return lb_refuse(t->err, "step = %s: client %d lives: expected kill client %d before it", step->text, n, n);
+  return refuse(t, step, "client %d lives: expected kill client %d before it", n, n);
 }
 
 /* Whose files were copied is known when it is played. */
@@ -132,7 +140,7 @@ static int check_backup(struct story *t, const struct lb_step *step) {
     if (t->scenario->steps[i].verb == LB_STEP_BACK_UP) return 0;
   char name[32];
   lb_role_format(step->a, name, sizeof name);
-  return lb_refuse(t->err, "step = %s: expected back up %s before it", step->text, name);
+  return refuse(t, step, "expected back up %s before it", name);
 }
 
 /* `holder` and `waiters` are not known here, so whoever was meant is taken for alive. */
@@ -144,7 +152,7 @@ static void mark_dead(struct story *t, struct lb_role role) {
 /* `any` is drawn: a story has to say whom it means. */
 static int check_named(struct story *t, const struct lb_step *step) {
   if (!lb_role_is_any(step->a) && !lb_role_is_any(step->b)) return 0;
-  return lb_refuse(t->err, "step = %s: 'any' is drawn in a campaign only: expected a number", step->text);
+  return refuse(t, step, "'any' is drawn in a campaign only: expected a number");
 }
 
 /* Without a fault before it, waiting for a failover would wait for something that nobody has
@@ -156,7 +164,7 @@ static int check_failover(struct story *t, const struct lb_step *step) {
   for (enum lb_verb v = LB_STEP_NONE + 1; v < LB_VERB_COUNT; v++)
     of_hosts[v] = lb_step_rows[v].class == LB_STEP_FAULT && lb_step_form_has(&lb_step_rows[v], "A");
   lb_step_list(of_hosts, faults, sizeof faults);
-  return lb_refuse(t->err, "step = %s: expected a fault of a server (%s) before it", step->text, faults);
+  return refuse(t, step, "expected a fault of a server (%s) before it", faults);
 }
 
 /* So many primaries have been named when this step is done: a later one comes after those before it. */
@@ -172,10 +180,9 @@ static int check_primary(struct story *t, const struct lb_step *step) {
   int n = lb_step_later_primary(step);
   if (n < 2) return 0;
   if (t->primaries < n - 1 && n == 2)
-    return lb_refuse(t->err, "step = %s: no step before it names primary, which primary 2 replaced", step->text);
+    return refuse(t, step, "no step before it names primary, which primary 2 replaced");
   if (t->primaries < n - 1)
-    return lb_refuse(t->err, "step = %s: no step before it names primary %d, which primary %d replaced", step->text,
-                     n - 1, n);
+    return refuse(t, step, "no step before it names primary %d, which primary %d replaced", n - 1, n);
   return check_failover(t, step);
 }
 
@@ -206,10 +213,9 @@ static int check_cure(struct story *t, const struct lb_step *step) {
     undone[fault.verb] = lb_step_undoes(step, &fault);
   lb_step_list(undone, faults, sizeof faults);
   if (lb_step_form_has(lb_step_row(step), "N"))
-    return lb_refuse(t->err, "step = %s: expected a 'client %d write late' before it that is not delivered yet",
-                     step->text, step->a.number);
-  return lb_refuse(t->err, "step = %s: expected an earlier %s%s", step->text, faults,
-                   step->b.kind == LB_ROLE_NONE ? "" : " of these two roles, in this order, that still holds");
+    return refuse(t, step, "expected a 'client %d write late' before it that is not delivered yet", step->a.number);
+  return refuse(t, step, "expected an earlier %s%s", faults,
+                step->b.kind == LB_ROLE_NONE ? "" : " of these two roles, in this order, that still holds");
 }
 
 /* What a step changes for the ones after it. Who was told to crash is not dead: it may never pass

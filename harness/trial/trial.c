@@ -32,7 +32,7 @@
 /* ---- a stage ---------------------------------------------------------------------------------------------------- */
 
 /* For another trial: all that the one before knew is forgotten, but for the site. */
-static void set_stage(struct lb_stage *s, const struct lb_trial_plan *plan) {
+static void set_stage(struct lb_stage *s, const struct lb_trial_plan *plan, bool heats) {
   static struct lb_stage fresh; /* too large for a stack */
   fresh = (struct lb_stage){.plan = plan,
                             .run_dir = s->run_dir,
@@ -40,7 +40,7 @@ static void set_stage(struct lb_stage *s, const struct lb_trial_plan *plan) {
                             .site = s->site,
                             .net = s->net,
                             .cluster = s->cluster,
-                            .heats = lb_heat_needed(plan),
+                            .heats = heats,
                             .client_count = (size_t)plan->clients,
                             .primary = -1,
                             .commits = -1,
@@ -161,13 +161,13 @@ static int make_shared_logs(struct lb_stage *s) {
 /* Order matters. All clients have ended before anything is judged, so nobody writes into the memory any more. The
  * servers stop after that, for nothing asks them any more; those of a series go on, unless something is wrong with
  * them. The logs go last, when the verdict is known. */
-static int run_trial(struct lb_stage *s, const struct lb_trial_plan *plan, struct lb_outcome *ret) {
+static int run_trial(struct lb_stage *s, const struct lb_trial_plan *plan, bool heats, struct lb_outcome *ret) {
   static struct lb_judgement judgement;
   lb_ns begin = lb_clock_ns();
   *ret = (struct lb_outcome){.counters = lb_counters_none()};
-  set_stage(s, plan);
+  set_stage(s, plan, heats);
   /* Heated servers are shared, too, but built for the load that heats them. */
-  bool shared = plan->pool && !s->heats;
+  bool shared = plan->pool && !heats;
   struct lb_site_needs needs = shared ? plan->pool->needs : lb_site_needs(plan);
   int r = lb_crew_gather(s);
   if (r == 0 && !s->site.is_open && shared) r = make_shared_logs(s);
@@ -192,14 +192,11 @@ static int run_trial(struct lb_stage *s, const struct lb_trial_plan *plan, struc
 /* ---- a series --------------------------------------------------------------------------------------------------- */
 
 /* If it fails, the site is closed: each trial then opens its own, and says what is wrong. */
-static void heat(struct lb_stage *s, const struct lb_trial_plan *plan) {
-  static struct lb_scenario scenario;
-  static struct lb_trial_plan heating;
+static void heat(struct lb_stage *s, const struct lb_trial_plan *heating, const struct lb_trial_plan *plan) {
   size_t clients = plan->pool ? plan->pool->needs.clients : lb_site_needs(plan).clients;
-  lb_heat_plan(plan, &scenario, &heating);
-  set_stage(s, &heating);
+  set_stage(s, heating, true);
   if (lb_crew_gather(s) < 0) return;
-  struct lb_site_needs needs = lb_site_needs(&heating);
+  struct lb_site_needs needs = lb_site_needs(heating);
   if (clients > needs.clients) needs.clients = clients;
   bool open = make_log_folder(s) == 0 && lb_site_open(s, &needs) == 0 && lb_site_enter(s) == 0;
   if (open) log_folder(s, s->site.logs, sizeof s->site.logs);
@@ -213,14 +210,17 @@ static void heat(struct lb_stage *s, const struct lb_trial_plan *plan) {
 int lb_trial_run(const struct lb_trial_plan *plan, const char *run_dir, struct lb_live *live, lb_trial_next *next,
                  lb_trial_told *tell, void *to) {
   static struct lb_stage stage; /* one series per process */
+  static struct lb_scenario heats;
+  static struct lb_trial_plan heating;
   struct lb_outcome outcome;
   struct lb_error err;
   int r = 0;
   lb_environ_forget();
   stage = (struct lb_stage){.run_dir = run_dir, .live = live};
   for (const struct lb_trial_plan *then; plan && r == 0; plan = then) {
-    if (!stage.site.is_open && lb_heat_needed(plan)) heat(&stage, plan);
-    r = run_trial(&stage, plan, &outcome);
+    bool heated = lb_heat_plan(plan, &heats, &heating);
+    if (heated && !stage.site.is_open) heat(&stage, &heating, plan);
+    r = run_trial(&stage, plan, heated, &outcome);
     tell(to, r, &outcome);
     if (stage.site.is_open && !stage.heats && !lb_share_go_on(&stage, &err)) lb_site_close(&stage);
     then = plan->pool && r == 0 ? next(to) : NULL;

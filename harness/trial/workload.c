@@ -223,7 +223,8 @@ bool lb_heat_shared(const struct lb_trial_plan *a, const struct lb_trial_plan *b
 
 lb_ns lb_heat_most(void) { return MOST_S * LB_NS_PER_S; }
 
-void lb_heat_plan(const struct lb_trial_plan *plan, struct lb_scenario *scenario, struct lb_trial_plan *ret) {
+bool lb_heat_plan(const struct lb_trial_plan *plan, struct lb_scenario *scenario, struct lb_trial_plan *ret) {
+  if (!lb_heat_needed(plan)) return false;
   *scenario = *plan->scenario;
   scenario->keys = KEYS;
   scenario->hold_ms = scenario->think_ms = scenario->rate_per_s = 0;
@@ -234,6 +235,7 @@ void lb_heat_plan(const struct lb_trial_plan *plan, struct lb_scenario *scenario
   ret->clients = CLIENTS;
   ret->seed = lb_rng_fork(plan->seed, STREAM_HEAT, 0).state;
   snprintf(ret->name, sizeof ret->name, "heat.%s.t%d", plan->system, plan->trial);
+  return true;
 }
 
 int lb_heat_play(struct lb_stage *s) {

@@ -46,8 +46,8 @@ bool lb_heat_needed(const struct lb_trial_plan *plan);
  * the same round. So repeats have servers of their own. */
 bool lb_heat_shared(const struct lb_trial_plan *a, const struct lb_trial_plan *b);
 lb_ns lb_heat_most(void); /* the longest that heating may take */
-/* The trial that heats the servers for `plan`. Fills both; *ret points to *scenario. */
-void lb_heat_plan(const struct lb_trial_plan *plan, struct lb_scenario *scenario, struct lb_trial_plan *ret);
+/* The trial that heats the servers for `plan`. Fills both; *ret points to *scenario. False: nothing has to be heated. */
+bool lb_heat_plan(const struct lb_trial_plan *plan, struct lb_scenario *scenario, struct lb_trial_plan *ret);
 /* Plays it, with a crew that has started; fills stage->site. */
 int lb_heat_play(struct lb_stage *stage);
 
