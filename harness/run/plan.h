@@ -119,12 +119,6 @@ int lb_plan_add_scenarios(const struct lb_plan_making *m, struct lb_error *err);
 /* Adds the cells of all scenarios (plan_systems.c). */
 int lb_plan_add_cells(const struct lb_plan_making *m, struct lb_error *err);
 
-/* Adds one cell, unless it is there already (plan_cells.c). */
-int lb_plan_add_cell(const struct lb_plan_making *m, const struct lb_scenario *scenario, const char *system,
-                     enum lb_guard guard, struct lb_error *err);
-
-/* Adds the jobs of all cells, and sets their order (plan_jobs.c). */
-int lb_plan_add_jobs(struct lb_plan *plan, const struct lb_plan_request *request);
 /* Sets the order in which the jobs are run, once all of them are there. 0 or -ENOMEM. */
 int lb_plan_set_order(struct lb_plan *plan);
 

@@ -6,7 +6,7 @@
  * for each combination.
  *
  * The order is: what a suite sets, what the command line sets, what is varied. What a scenario says of
- * options comes before all of these (plan_cells.c). A setting of one value that comes after a list of
+ * options comes before all of these (plan_systems.c). A setting of one value that comes after a list of
  * the same key takes the list away.
  */
 #include <errno.h>

@@ -131,7 +131,7 @@ struct lb_scenario {
   int arrivals;      /* enum lb_arrivals */
   double rate_per_s; /* of all clients together; 0 = closed loop */
   /* option = PROTOCOL.OPTION=VALUE (several): as `-s` sets it, which wins over it. Whether there is such
-   * an option is for whoever knows the protocols (run/plan_cells.c). */
+   * an option is for whoever knows the protocols (run/plan_systems.c). */
   char **options;
   size_t option_count;
 

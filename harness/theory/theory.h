@@ -60,7 +60,7 @@ const char *lb_facts_get(const struct lb_facts *facts, const char *name, char *b
 /* Facts of a lock that has no table of ours: of peers.ini, or of the greeting of an adapter. They are copied, and come
  * after those of the lock of ours that it is like. 0, or -EINVAL with one line; -ENOMEM. */
 int lb_facts_state(const struct lb_protocol *protocol, const char *words, struct lb_error *err);
-/* All that is known of a cell before it runs, but for the guard (facts_of.c). `options` as in lb_config; `scenario`
+/* All that is known of a cell before it runs, but for the guard. `options` as in lb_config; `scenario`
  * NULL = none. */
 void lb_facts_of(const struct lb_protocol *protocol, const union lb_value *options, const struct lb_topology *topology,
                  const struct lb_scenario *scenario, struct lb_facts *ret);
