@@ -48,6 +48,12 @@ static int token_try_acquire(struct lb_session *s, const struct lb_lock *lock, s
   return redis_key_try_by(s, has(s, OPT_FENCE) ? &redis_set_numbered : NULL, lock, grant, deadline);
 }
 
+/* The same by another script, which is given the key and the token, and answers 1 if it did. */
+static int redis_key_release_by(struct lb_session *s, const struct redis_script *script, const struct lb_lock *lock,
+                                struct lb_grant *grant, lb_ns deadline) {
+  return redis_key_leave_with(s, (struct redis_command){script, {lock->key, grant->token}}, grant, deadline);
+}
+
 static int token_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   return redis_key_release_by(s, has(s, OPT_WAKE) ? &redis_delete_and_tell : &redis_delete_if_mine, lock, grant,
                               deadline);

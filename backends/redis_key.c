@@ -112,11 +112,6 @@ int redis_key_try(struct lb_session *s, const struct lb_lock *lock, struct lb_gr
   return redis_key_try_by(s, NULL, lock, grant, deadline);
 }
 
-int redis_key_release_by(struct lb_session *s, const struct redis_script *script, const struct lb_lock *lock,
-                         struct lb_grant *grant, lb_ns deadline) {
-  return redis_key_leave_with(s, (struct redis_command){script, {lock->key, grant->token}}, grant, deadline);
-}
-
 int redis_key_look(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
   struct redis_request get = {.command = {.argv = {"GET", lock->key}}};
   int rc = redis_session_ask(&redis_key(s)->redis, &get, deadline);

@@ -329,7 +329,7 @@ static int each_guard(const struct lb_cli_option *arg, const char *value, struct
 
 static int set_own(const char *name, const char *value, struct lb_args *args) {
   int what = 0;
-  while (strcmp(lb_own_kind((enum lb_own_what)what)->option, name) != 0) what++;
+  while (strcmp(lb_own_kinds[what]->option, name) != 0) what++;
   return add_to_list(&args->own[what], value);
 }
 

@@ -243,7 +243,7 @@ static void print(const struct lb_hunt_space *space, const struct lb_hunt_timeli
   struct lb_hunt_timeline other;
   char id[LB_HUNT_ID_MAX];
   lb_hunt_id(t, id);
-  fprintf(file, "%s\t%s\t%s", id, lb_hunt_regime_name(t->regime),
+  fprintf(file, "%s\t%s\t%s", id, lb_hunt_regimes[t->regime],
           t->pruned == LB_HUNT_RUN ? "run" : lb_hunt_pruned_text(t->pruned));
   if (lb_hunt_stand_in(&space->system, t, &other)) {
     lb_hunt_id(&other, id);

@@ -56,7 +56,7 @@ static bool ask_password(const struct lb_own_kind *kind) {
   struct lb_own_login *login = lb_own_login(kind->login);
   char prompt[300];
   if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) return false;
-  snprintf(prompt, sizeof prompt, "password for %s%s%s: ", lb_own_login_name(kind->login),
+  snprintf(prompt, sizeof prompt, "password for %s%s%s: ", lb_own_login_names[kind->login],
            login->user[0] ? " user " : "", login->user);
   return read_hidden(prompt, login->password, sizeof login->password);
 }

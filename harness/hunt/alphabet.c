@@ -180,11 +180,7 @@ bool lb_hunt_drifts(struct lb_hunt_fault f) { return f.kind == LB_HUNT_FAST || f
 /* The words of the hunt: those that ids are made of, and the sentences that a scenario file tells about
  * its faults. */
 
-static const struct {
-  const char *name;
-  const char *said; /* behind who it is done to */
-  bool unreal;      /* no machine does it */
-} kinds[LB_HUNT_KIND_COUNT] = {
+const struct lb_hunt_kind_row lb_hunt_kinds[LB_HUNT_KIND_COUNT] = {
     [LB_HUNT_RESTART] = {"restart", "killed and started again at once", false},
     [LB_HUNT_KILL] = {"kill", "killed", false},
     [LB_HUNT_PAUSE] = {"pause", "stopped", false},
@@ -227,22 +223,18 @@ static const struct {
     [LB_HUNT_AFTER] = {"back", ", until another server has had the time to take over"},
     [LB_HUNT_GONE] = {"gone", ", until all is over"},
 };
-static const char *const regimes[LB_HUNT_REGIME_COUNT] = {
+const char *const lb_hunt_regimes[LB_HUNT_REGIME_COUNT] = {
     [LB_HUNT_LONG] = "long", [LB_HUNT_SHORT] = "short", [LB_HUNT_DRIFT] = "drift"};
-
-bool lb_hunt_is_unreal(struct lb_hunt_fault f) { return kinds[f.kind].unreal; }
-const char *lb_hunt_kind_name(enum lb_hunt_kind kind) { return kinds[kind].name; }
-const char *lb_hunt_regime_name(enum lb_hunt_regime regime) { return regimes[regime]; }
 
 void lb_hunt_fault_format(struct lb_hunt_fault f, char *buf, size_t size) {
   const char *undo = undos[f.undo].name;
-  snprintf(buf, size, "%s-%s@%s%s%s", kinds[f.kind].name, targets[f.target].name, slots[f.slot].name, *undo ? "-" : "",
-           undo);
+  snprintf(buf, size, "%s-%s@%s%s%s", lb_hunt_kinds[f.kind].name, targets[f.target].name, slots[f.slot].name,
+           *undo ? "-" : "", undo);
 }
 
 void lb_hunt_fault_say(struct lb_hunt_fault f, char *buf, size_t size) {
   bool client_stops = f.kind == LB_HUNT_PAUSE && lb_hunt_of_client(f);
-  snprintf(buf, size, "%s %s %s%s", targets[f.target].said, kinds[f.kind].said, slots[f.slot].said,
+  snprintf(buf, size, "%s %s %s%s", targets[f.target].said, lb_hunt_kinds[f.kind].said, slots[f.slot].said,
            client_stops ? ", until another one has written" : undos[f.undo].said);
 }
 

@@ -110,9 +110,15 @@ void lb_hunt_system_of(const struct lb_protocol *protocol, const struct lb_topol
 
 /* "kill-P@H-gone". 32 bytes are enough. */
 void lb_hunt_fault_format(struct lb_hunt_fault fault, char *buf, size_t size);
-/* The words that ids are made of; `lb_hunt_kind_name(LB_HUNT_CUT_OFF)` is "cutoff". */
-const char *lb_hunt_kind_name(enum lb_hunt_kind kind);
-const char *lb_hunt_regime_name(enum lb_hunt_regime regime); /* "long", "short", "drift" */
+/* The words that ids are made of. */
+struct lb_hunt_kind_row {
+  const char *name; /* "cutoff" */
+  const char *said; /* behind who it is done to */
+  bool
+      unreal; /* no machine does it: clocks at twice or half the rate show what a lock rests on, not what will happen */
+};
+extern const struct lb_hunt_kind_row lb_hunt_kinds[LB_HUNT_KIND_COUNT];
+extern const char *const lb_hunt_regimes[LB_HUNT_REGIME_COUNT]; /* "long", "short", "drift" */
 bool lb_hunt_fault_equal(struct lb_hunt_fault a, struct lb_hunt_fault b);
 /* True if it is done to a client. */
 bool lb_hunt_of_client(struct lb_hunt_fault fault);
@@ -124,9 +130,6 @@ size_t lb_hunt_fewer(const struct lb_hunt_system *system, struct lb_hunt_fault f
                      struct lb_hunt_fault ret[LB_HUNT_FEWER_MAX]);
 /* True if clocks run at another rate from then on. */
 bool lb_hunt_drifts(struct lb_hunt_fault fault);
-/* True of what no machine does: clocks at twice or half the rate show what a lock rests on, not what will happen to
- * it. */
-bool lb_hunt_is_unreal(struct lb_hunt_fault fault);
 /* "the primary is killed at H, and comes back after the takeover": a part of a sentence. 160 bytes are enough. */
 void lb_hunt_fault_say(struct lb_hunt_fault fault, char *buf, size_t size);
 

@@ -57,8 +57,8 @@ static void write_row(const struct lb_hunt *h, size_t i, FILE *out) {
   char as[LB_HUNT_ID_MAX] = "";
   const struct lb_hunt_drawn *drawn = find_drawn(&h->audit, i);
   if (lb_hunt_stand_in(&h->space.system, t, &other)) lb_hunt_id(&other, as);
-  fprintf(out, "%s,%s,%zu,%u,%u,%u,%u,%u,%u,%u,%s,%s%s%s,%s,%s,%s\n", id, lb_hunt_regime_name(t->regime),
-          t->fault_count, c->of[LB_HUNT_SAFE], c->of[LB_HUNT_LEASE], c->of[LB_HUNT_EXPIRED], c->of[LB_HUNT_DAMAGE],
+  fprintf(out, "%s,%s,%zu,%u,%u,%u,%u,%u,%u,%u,%s,%s%s%s,%s,%s,%s\n", id, lb_hunt_regimes[t->regime], t->fault_count,
+          c->of[LB_HUNT_SAFE], c->of[LB_HUNT_LEASE], c->of[LB_HUNT_EXPIRED], c->of[LB_HUNT_DAMAGE],
           c->of[LB_HUNT_NUMBERS], c->of[LB_HUNT_BLOCKED], c->of[LB_HUNT_UNDECIDED], standing_name(h, i),
           *why ? "\"" : "", why, *why ? "\"" : "", lb_hunt_is_core(t) ? "yes" : "no", as,
           answer_name(drawn ? lb_hunt_audit_answer(&h->audit, &h->journal, drawn) : LB_HUNT_NOT_DRAWN));

@@ -163,7 +163,7 @@ size_t lb_hunt_subsets(const struct lb_hunt_space *space, const struct lb_hunt_t
 
 bool lb_hunt_has_unreal(const struct lb_hunt_timeline *t) {
   bool has = false;
-  for (size_t i = 0; i < t->fault_count; i++) has |= lb_hunt_is_unreal(t->fault[i]);
+  for (size_t i = 0; i < t->fault_count; i++) has |= lb_hunt_kinds[t->fault[i].kind].unreal;
   return has;
 }
 
@@ -245,9 +245,7 @@ int lb_hunt_of_id(const char *id, struct lb_hunt_timeline *ret, struct lb_error 
 
 enum { CLIENT_3 = LB_HUNT_KIND_COUNT, WORDS };
 
-static const char *word_of(int word) {
-  return word == CLIENT_3 ? "client-3" : lb_hunt_kind_name((enum lb_hunt_kind)word);
-}
+static const char *word_of(int word) { return word == CLIENT_3 ? "client-3" : lb_hunt_kinds[word].name; }
 
 static bool is_left_out(const struct lb_hunt_switches *switches, int word) {
   return word == CLIENT_3 ? switches->no_client_3 : switches->without >> word & 1;

@@ -22,7 +22,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 
-static const struct lb_own_kind *const kinds[LB_OWN_COUNT] = {
+const struct lb_own_kind *const lb_own_kinds[LB_OWN_COUNT] = {
     [LB_OWN_REDIS] = &lb_own_kind_redis,       [LB_OWN_SENTINEL] = &lb_own_kind_sentinel,
     [LB_OWN_CLUSTER] = &lb_own_kind_cluster,   [LB_OWN_ZOOKEEPER] = &lb_own_kind_zookeeper,
     [LB_OWN_POSTGRES] = &lb_own_kind_postgres, [LB_OWN_ETCD] = &lb_own_kind_etcd,
@@ -30,8 +30,6 @@ static const struct lb_own_kind *const kinds[LB_OWN_COUNT] = {
 
 static struct lb_own list[LB_OWN_COUNT];
 static size_t list_count;
-
-const struct lb_own_kind *lb_own_kind(enum lb_own_what what) { return kinds[what]; }
 
 struct lb_own *lb_own_at(size_t index) {
   return index < list_count ? &list[index] : NULL;
@@ -91,7 +89,7 @@ static int looks_like_two(const char *text) {
 static bool has_login(const char *text) { return strchr(text, '@') || strstr(text, "://"); }
 
 int lb_own_refuse_login(const struct lb_own_kind *kind, struct lb_error *err) {
-  const char *name = lb_own_login_name(kind->login);
+  const char *name = lb_own_login_names[kind->login];
   char upper[32] = "";
   for (size_t i = 0; name[i] && i + 1 < sizeof upper; i++) upper[i] = (char)toupper((unsigned char)name[i]);
   return lb_refuse(
@@ -148,7 +146,7 @@ static void make_topology(struct lb_own *own) {
 }
 
 int lb_own_add(enum lb_own_what what, const char *value, struct lb_error *err) {
-  struct lb_own own = {.kind = kinds[what]};
+  struct lb_own own = {.kind = lb_own_kinds[what]};
   char *copy = strdup(value);
   int r = copy ? 0 : -ENOMEM;
   for (size_t i = 0; i < list_count; i++)

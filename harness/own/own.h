@@ -85,7 +85,7 @@ struct lb_own {
 
 /* ---- the list ------------------------------------------------------------------------- */
 
-const struct lb_own_kind *lb_own_kind(enum lb_own_what what);
+extern const struct lb_own_kind *const lb_own_kinds[LB_OWN_COUNT];
 /* Adds the servers that an option names. 0, or -EINVAL with one line in err, which never repeats a password. */
 int lb_own_add(enum lb_own_what what, const char *value, struct lb_error *err);
 /* NULL behind the last. */
@@ -98,7 +98,7 @@ void lb_own_target(const struct lb_own *own, struct lb_endpoint *endpoint, struc
 
 struct lb_own_login *lb_own_login(enum lb_own_login_of whom);
 /* "redis": the section, and in capitals the part of the names in the environment. */
-const char *lb_own_login_name(enum lb_own_login_of whom);
+extern const char *const lb_own_login_names[LB_LOGIN_COUNT];
 /* Takes LOCKBENCH_REDIS_USER, _PASSWORD, _TLS and _CA and so on out of the environment, where nobody finds them any
  * more. 0, or -EINVAL with one line in err. */
 int lb_own_take_environment(struct lb_error *err);

@@ -20,15 +20,13 @@
 #include "network/sandbox.h"
 
 static struct lb_own_login logins[LB_LOGIN_COUNT];
-static const char *const names[LB_LOGIN_COUNT] = {"redis", "sentinel", "zookeeper", "postgres", "etcd"};
+const char *const lb_own_login_names[LB_LOGIN_COUNT] = {"redis", "sentinel", "zookeeper", "postgres", "etcd"};
 static const char *const keys[] = {"user", "password", "tls", "ca"};
 enum { KEY_COUNT = sizeof keys / sizeof *keys };
 
 struct lb_own_login *lb_own_login(enum lb_own_login_of whom) {
   return &logins[whom];
 }
-
-const char *lb_own_login_name(enum lb_own_login_of whom) { return names[whom]; }
 
 static int put(char *ret, size_t size, const char *value, struct lb_error *err) {
   size_t length = strlen(value);
@@ -67,7 +65,7 @@ int lb_own_take_environment(struct lb_error *err) {
   for (size_t i = 0; i < LB_LOGIN_COUNT; i++)
     for (size_t k = 0; k < KEY_COUNT; k++) {
       char name[64];
-      int n = snprintf(name, sizeof name, "LOCKBENCH_%s_%s", names[i], keys[k]);
+      int n = snprintf(name, sizeof name, "LOCKBENCH_%s_%s", lb_own_login_names[i], keys[k]);
       for (int c = 0; c < n; c++) name[c] = (char)toupper((unsigned char)name[c]);
       char *value = getenv(name);
       if (!value || !*value) continue;
@@ -108,8 +106,8 @@ static int read_line(char *line, size_t *section, struct lb_error *err) {
   if (*text == '[') {
     if (text[length - 1] != ']') return lb_refuse(err, "a section without its ]");
     text[length - 1] = '\0';
-    *section = find(text + 1, names, LB_LOGIN_COUNT);
-    return *section < LB_LOGIN_COUNT ? 0 : unknown("section", text + 1, names, LB_LOGIN_COUNT, err);
+    *section = find(text + 1, lb_own_login_names, LB_LOGIN_COUNT);
+    return *section < LB_LOGIN_COUNT ? 0 : unknown("section", text + 1, lb_own_login_names, LB_LOGIN_COUNT, err);
   }
   if (!equals) return lb_refuse(err, "expected [redis] and the like, or user=, password=, tls=, ca=");
   *equals = '\0';

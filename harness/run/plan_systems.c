@@ -217,7 +217,7 @@ static int add_name(struct systems *list, const char *protocol, const char *topo
 static bool is_elsewhere(const struct lb_expect *expect) {
   const char *at = strchr(expect->system, '@');
   for (int i = 0; at && i < LB_OWN_COUNT; i++)
-    if (strcmp(lb_own_kind((enum lb_own_what)i)->topology, at + 1) == 0) return !lb_topology_find(at + 1);
+    if (strcmp(lb_own_kinds[i]->topology, at + 1) == 0) return !lb_topology_find(at + 1);
   return false;
 }
 

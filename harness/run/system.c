@@ -71,7 +71,7 @@ static int find_topology(const char *name, const struct lb_topology **ret, struc
   size_t count = lb_topology_names(words, WORDS_MAX);
   *ret = lb_topology_find(name);
   for (int i = 0; !*ret && i < LB_OWN_COUNT; i++) {
-    const struct lb_own_kind *kind = lb_own_kind((enum lb_own_what)i);
+    const struct lb_own_kind *kind = lb_own_kinds[i];
     if (strcmp(kind->topology, name) == 0)
       return lb_refuse(err, "topology '%s' is servers of your own: expected %s %s", name, kind->option, kind->takes);
   }
