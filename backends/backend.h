@@ -200,6 +200,9 @@ enum lb_trait {
   LB_TRAIT_CLIENT_CLOCK = 1 << 8, /* correctness depends on the client's wall clock */
   LB_TRAIT_SERVER_CLOCK = 1 << 9, /* correctness depends on a server's clock */
   LB_TRAIT_UNSAFE = 1 << 10,      /* known not to exclude even without a fault; unsafe_why says why */
+  /* No lock: the bare commands of one, on a key of each client's own. It runs where no two clients meet, and nothing is
+   * said of it but its speed. Its name begins with "floor-". Needs LB_TRAIT_UNSAFE. */
+  LB_TRAIT_FLOOR = 1 << 7,
   /* The service knows that a lock is held, not by whom (a SETNX without a token). release removes any record: LB_OK,
    * there was one, perhaps another client's; LB_LOST, there was none. holds and extend likewise: LB_OK, some client
    * holds it; LB_LOST, none does. A repeated try of a granted attempt may say LB_BUSY. */

@@ -16,13 +16,13 @@
 /* clang-format off */
 #define PROTOCOLS(P)                                                                                   \
   P(null) P(local) P(broken)                                                                           \
-  P(redis_token) P(redis_setnx) P(redis_lua) P(redis_del) P(redis_getdel) P(redis_watch) P(redis_stamp)        \
+  P(floor_redis) P(redis_token) P(redis_setnx) P(redis_lua) P(redis_del) P(redis_getdel) P(redis_watch) P(redis_stamp)        \
   P(redis_reentrant) P(redis_watchdog) P(redis_wait) P(redis_pubsub)                                   \
   P(redis_rw) P(redis_permits) P(redis_permits_client) P(redis_permits_forever) P(redis_multi)        \
   P(redis_multi_waiting)                                                                               \
   P(redlock)                                                                                           \
-  P(zk_sequential) P(zk_rw) P(zk_persistent) P(zk_persistent_sequential) P(zk_ephemeral) P(zk_careless)         \
-  P(pg_row) P(pg_lease) P(pg_lease_client) P(pg_advisory) P(pg_advisory_xact) P(pg_for_update)         \
+  P(floor_zk) P(zk_sequential) P(zk_rw) P(zk_persistent) P(zk_persistent_sequential) P(zk_ephemeral) P(zk_careless)         \
+  P(floor_pg) P(pg_row) P(pg_lease) P(pg_lease_client) P(pg_advisory) P(pg_advisory_xact) P(pg_for_update)         \
   P(maria_row) P(maria_lease) P(maria_get_lock) P(maria_for_update)                                    \
   P(memcached_cas) P(memcached_add)                                                                    \
   P(etcd_lease) P(etcd_v3lock)                                                                         \
@@ -229,6 +229,9 @@ static const char *hooks_complaint(const struct lb_protocol *p) {
   if (p->traits & LB_TRAIT_LEASED && !(p->traits & LB_TRAIT_FOREIGN) &&
       (!p->extend || !p->holds || !lb_proofs(p)->inspect))
     return "the trait leased, but not all of the hooks extend, holds and inspect";
+  bool floor = p->traits & LB_TRAIT_FLOOR;
+  if (floor != (strncmp(p->name, "floor-", strlen("floor-")) == 0) || (floor && !(p->traits & LB_TRAIT_UNSAFE)))
+    return "the traits floor and unsafe and a name that begins with floor- only together";
   if (!!(p->traits & LB_TRAIT_UNSAFE) != !!p->unsafe_why) return "the trait unsafe and its reason only together";
   return NULL;
 }

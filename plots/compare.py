@@ -27,9 +27,9 @@ PAIRS = 8    # fewer say less than the medians of their sides
 TAIL_SAMPLES = 10  # a quantile of fewer samples beyond it is one of luck
 QUANTILES = {"p50": 0.5, "p99": 0.01, "p999": 0.001}
 # name: (whether more is faster, share of the samples that lie beyond it, whether its samples are hand-offs)
-METRICS = {"grants_per_s": (True, 0, False), "handoffs_per_s": (True, 0, False)} | {
+METRICS = {"grants_per_s": (True, 0, False), "handoffs_per_s": (True, 0, False), "of_floor": (True, 0, False)} | {
     f"{what}_{q}_us": (False, beyond, what == "handoff") for what in ("wait", "handoff", "release") for q, beyond in QUANTILES.items()}
-UNITS = {name: "1/s" if more else "us" for name, (more, *_) in METRICS.items()}
+UNITS = {name: "1" if name == "of_floor" else "1/s" if more else "us" for name, (more, *_) in METRICS.items()}
 WORDS = {"same": "cannot be told apart", "faster": "faster", "slower": "slower", "unknown": "unknown"}
 
 # Members of run.json that are of one run, of one moment, or only for people.
@@ -60,7 +60,9 @@ class Side:
 
     def _take(self, place, scenarios):
         numbers = ("grants", "handoffs", "measured_s", "grants_per_s")
-        for row in run_folder.load_csv(place, "trials.csv", ("scenario", "system", "guard", "clients", "verdict"), numbers, newer_numbers=tuple(METRICS)):
+        rows = run_folder.load_csv(place, "trials.csv", ("scenario", "system", "guard", "clients", "verdict"), numbers, newer=("trial",), newer_numbers=tuple(METRICS))
+        run_folder.beside_floors(rows)
+        for row in rows:
             scenario = scenarios.get(row["scenario"])
             if scenario is not None and not scenario.get("steps") and not isinstance(scenario.get("campaign"), dict):
                 self.groups.setdefault(tuple(row[c] for c in ("scenario", "system", "guard", "clients")), []).append(_measured(row))

@@ -10,7 +10,7 @@ import style
 
 THINNED = 4  # of the points for each nine
 DASH = {style.SOLID: "", style.DASHED: "6 3", style.DOTTED: "1.5 3", style.DASH_DOT: "7 3 1.5 3"}
-METRICS = speed.METRICS
+METRICS = (*speed.METRICS, "of_floor")
 
 
 def _short(value):

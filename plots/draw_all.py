@@ -22,6 +22,7 @@ import tempfile
 
 import ending
 import report
+import run_folder
 import style
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -153,6 +154,7 @@ def _figures(run_dir, run):
     code, loads, _ = Child("speed.py", [run_dir]).end()
     varied = [figure for key, figure in VARIED.items() if any(key in report.part(s, "varied", dict)
                                                               for s in run["scenarios"])]
+    varied += ["floor"] if len(run_folder.lock_cells(run)) < len(run["cells"]) else []
     return [(name, name.replace("-", "_") + ".py", []) for name in (*FIGURES, *varied)] + \
         [(f"scaling-{load}", "scaling.py", [load]) for load in (loads.split() if code == 0 else ())]
 

@@ -37,7 +37,7 @@ class Guards:
                 self.columns[name] = guards
             elif len(guards) > 1:
                 self.left_out.append(name)
-        self.cells = [c for c in run["cells"] if c["scenario"] in self.columns]
+        self.cells = [c for c in run_folder.lock_cells(run) if c["scenario"] in self.columns]
         self.at = {(c["system"], c["scenario"], c["guard"]): c for c in self.cells}
 
     def changed(self, cell):

@@ -223,7 +223,7 @@ def changing(cells):
 
 def data_of(run_dir, run, trials, taken=0):
     """`taken`: bytes of the page without this."""
-    texts, cells = Texts(), asked(run["cells"])
+    texts, cells = Texts(), asked(run_folder.lock_cells(run))
     rows = _trials_of(trials, texts)
     guards = run_folder.guards_in_order({c["guard"] for c in cells})
     data = {
@@ -307,8 +307,8 @@ def headline(run):
     if run.get("lock_verdict") or any((run.get("verdict") or "").startswith((f"{c['system']}: ", f"{c['system']} under guard ")) for c in run["cells"][:1]):
         return ""
     locks = {}  # {system: {scenario: worst verdict}}
-    bare = {c["system"] for c in run["cells"] if c["guard"] == "none" and c["verdict"] in WORST}
-    for cell in run["cells"]:
+    bare = {c["system"] for c in run_folder.lock_cells(run) if c["guard"] == "none" and c["verdict"] in WORST}
+    for cell in run_folder.lock_cells(run):
         system, verdict = cell["system"], cell["verdict"]
         if verdict not in WORST or system in bare and cell["guard"] != "none":
             continue
@@ -402,7 +402,7 @@ def _environment():
 
 def page_of(run_dir, run, trials):
     words = {function.__name__: function for function in (
-        part, href, differs, is_unforeseen, is_open, unasked, count_of, reasons_of, premises_observed)}
+        part, href, run_folder.lock_cells, differs, is_unforeseen, is_open, unasked, count_of, reasons_of, premises_observed)}
     campaigns = [cell for cell in run["cells"] if cell.get("faults") is not None]
     environment = _environment()
     script = environment.loader.get_source(environment, "report.js")[0]

@@ -164,10 +164,29 @@ def load_histograms(run_dir, wanted):
     return merged
 
 
+FLOOR = "floor-"  # how the names begin of what is no lock: the bare commands of one
+
+
+def lock_cells(run):
+    """Without those of floors, whose verdicts say nothing."""
+    return [cell for cell in run["cells"] if not cell["system"].startswith(FLOOR)]
+
+
+def beside_floors(rows):
+    """Gives each row of trials.csv `of_floor`: its grants/s divided by those of the floor on the same servers in the same round; None without one."""
+    def place(row):
+        return row["scenario"], row["system"].partition("@")[2], row["clients"], row["trial"]
+
+    bare = {place(row): row["grants_per_s"] for row in rows if row["system"].startswith(FLOOR)}
+    for row in rows:
+        floor = None if row["system"].startswith(FLOOR) else bare.get(place(row))
+        row["of_floor"] = row["grants_per_s"] / floor if floor and row["grants_per_s"] else None
+
+
 def tabled_cells(run):
     """The cells for a table. Variants of a timeline, of which there may be many, have the figure lagging-follower."""
     variants = {s["name"] for s in run["scenarios"] if s.get("steps") and s.get("varied")}
-    return [cell for cell in run["cells"] if cell["scenario"] not in variants]
+    return [cell for cell in lock_cells(run) if cell["scenario"] not in variants]
 
 
 def epoch(run):

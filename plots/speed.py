@@ -22,7 +22,9 @@ _NUMBERS = ("clients", "trial", "grants", "handoffs", "measured_s", *METRICS[1:]
 
 
 def trials_of(run_dir):
-    return run_folder.load_csv(run_dir, "trials.csv", ("scenario", "system", "guard", "verdict"), _NUMBERS, newer=("handoffs_per_s",))
+    rows = run_folder.load_csv(run_dir, "trials.csv", ("scenario", "system", "guard", "verdict"), _NUMBERS, newer=("handoffs_per_s",))
+    run_folder.beside_floors(rows)
+    return rows
 
 
 def measured(rows):

@@ -26,7 +26,11 @@ set style line 23 lc rgb "#882255" pt 15 dt 1 lw 1.6 ps 0.8 # pg-lease-client@pg
 set style line 24 lc rgb "#882255" pt 14 dt 2 lw 1.6 ps 0.8 # pg-lease-client@pg-async
 set style line 25 lc rgb "#882255" pt 15 dt 4 lw 1.6 ps 0.8 # pg-lease-client@pg-sync
 set style line 26 lc rgb "#882255" pt 14 dt 3 lw 1.6 ps 0.8 # pg-lease-client@pg-nosync
-set style line 27 lc rgb "#332288" pt 4 dt 1 lw 1.6 ps 0.8 # other 1
-set style line 28 lc rgb "#332288" pt 15 dt 2 lw 1.6 ps 0.8 # other 2
-set style line 29 lc rgb "#332288" pt 8 dt 3 lw 1.6 ps 0.8 # other 3
-set style line 30 lc rgb "#332288" pt 5 dt 4 lw 1.6 ps 0.8 # other 4
+set style line 27 lc rgb "#8C8C8C" pt 2 dt 1 lw 1.6 ps 0.8 # floor-redis@redis
+set style line 28 lc rgb "#8C8C8C" pt 3 dt 1 lw 1.6 ps 0.8 # floor-zk@zk
+set style line 29 lc rgb "#8C8C8C" pt 3 dt 2 lw 1.6 ps 0.8 # floor-zk@zk-x3
+set style line 30 lc rgb "#8C8C8C" pt 1 dt 1 lw 1.6 ps 0.8 # floor-pg@pg
+set style line 31 lc rgb "#332288" pt 4 dt 1 lw 1.6 ps 0.8 # other 1
+set style line 32 lc rgb "#332288" pt 15 dt 2 lw 1.6 ps 0.8 # other 2
+set style line 33 lc rgb "#332288" pt 8 dt 3 lw 1.6 ps 0.8 # other 3
+set style line 34 lc rgb "#332288" pt 5 dt 4 lw 1.6 ps 0.8 # other 4

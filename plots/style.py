@@ -46,6 +46,9 @@ _PROTOCOLS = {  # colour, topologies; grey: not locks one would deploy, but the 
     "pg-row": (BLUE, _postgres(DIAMOND, DIAMOND_OPEN)),
     "pg-lease": (SKY, _postgres(DOWN, DOWN_OPEN)),
     "pg-lease-client": (WINE, _postgres(PENTAGON, PENTAGON_OPEN, (DASH_DOT, DOTTED))),
+    "floor-redis": (GREY, {"redis": (CROSS, SOLID)}),
+    "floor-zk": (GREY, {"zk": (STAR, SOLID), "zk-x3": (STAR, DASHED)}),
+    "floor-pg": (GREY, {"pg": (PLUS, SOLID)}),
 }
 SYSTEMS = {f"{protocol}@{topology}": (colour, marker, dash) for protocol, (colour, topologies) in _PROTOCOLS.items()
            for topology, (marker, dash) in topologies.items()}
@@ -94,7 +97,7 @@ class Styles:
 
 
 # How the name of a protocol begins, in the order of the rows: those of one server stand together.
-_FAMILIES = ("null", "local", "broken", "redis", "redlock", "zk", "pg", "etcd")
+_FAMILIES = ("null", "floor", "local", "broken", "redis", "redlock", "zk", "pg", "etcd")
 
 
 def rows_in_order(systems):

@@ -148,6 +148,9 @@ int lb_complain(int code, const char *format, ...) __attribute__((format(printf,
 /* Of a command without scenarios: whether each -s is a valid PROTOCOL.OPTION=VALUE. 0, or LB_EXIT_USAGE after one line
  * on stderr (cli_conform.c). */
 int lb_check_options(const struct lb_args *args);
+/* Of a command about locks: whether none of these is a floor. 0, or LB_EXIT_USAGE after one line (cli_conform.c). */
+struct lb_system;
+int lb_check_locks(const struct lb_args *args, const struct lb_system *systems, int count);
 /* What a command ends with that cannot make its folder, -errno: the place is the user's mistake where -o named it. */
 int lb_exit_of_place(int error, const char *out);
 /* Makes the folder of -o and tries to write there; nothing is left in it. 0, or an exit code after one line on

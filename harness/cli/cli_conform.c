@@ -223,6 +223,14 @@ int lb_check_options(const struct lb_args *args) {
                                                                           : 0;
 }
 
+int lb_check_locks(const struct lb_args *args, const struct lb_system *systems, int count) {
+  for (int i = 0; i < count; i++)
+    if (systems[i].protocol->traits & LB_TRAIT_FLOOR)
+      return lb_complain(LB_EXIT_USAGE, "%s %s: is no lock but the floor under one: it has a speed and nothing else",
+                         args->argv[0], systems[i].name);
+  return 0;
+}
+
 /* Settings are checked before a server is started, and before a topology is missed: a misspelt
  * option is the user's mistake on every machine. */
 static int conform_command(const struct lb_args *args) {
@@ -231,7 +239,8 @@ static int conform_command(const struct lb_args *args) {
   if (r) return r;
   int count = args->word_count ? named_systems(args, systems) : plugin_systems(systems, LB_ARGS_MAX);
   struct lb_conform_order order = {.args = args, .systems = systems, .count = count, .named = args->word_count > 0};
-  return count < 0 ? LB_EXIT_USAGE : lb_conform_systems(&order);
+  if (count < 0 || lb_check_locks(args, systems, count)) return LB_EXIT_USAGE;
+  return lb_conform_systems(&order);
 }
 
 const struct lb_cli_command lb_command_conform = {

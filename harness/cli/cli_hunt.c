@@ -187,7 +187,7 @@ static int every_system(struct lb_system *systems, int max) {
   int count = 0;
   for (size_t i = 0; (p = lb_protocol_at(i)) && count < max; i++) {
     snprintf(name, sizeof name, "%s@%s", p->name, p->topologies[0]);
-    if (!(p->traits & LB_TRAIT_FOREIGN) && lb_system_parse(name, &systems[count], &err) == 0 &&
+    if (!(p->traits & (LB_TRAIT_FOREIGN | LB_TRAIT_FLOOR)) && lb_system_parse(name, &systems[count], &err) == 0 &&
         !lb_topology_missing(systems[count].topology))
       count++;
   }
@@ -298,6 +298,7 @@ static int check(const struct lb_args *args, const struct lb_system *systems, in
   struct lb_hunt_switches switches;
   struct lb_error err;
   int code = lb_check_options(args);
+  if (code == 0) code = lb_check_locks(args, systems, count);
   if (code == 0) code = check_use(args, systems, count);
   if (code == 0 && read_without(args, &switches) < 0) code = LB_EXIT_USAGE;
   if (code == 0 && args->only && lb_hunt_of_id(args->only, &timeline, &err) < 0)

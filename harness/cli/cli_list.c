@@ -42,6 +42,7 @@ static const struct {
     {LB_TRAIT_CLIENT_CLOCK, "uses-client-clock"},
     {LB_TRAIT_SERVER_CLOCK, "uses-server-clock"},
     {LB_TRAIT_UNSAFE, "known-unsafe"},
+    {LB_TRAIT_FLOOR, "floor"},
     {LB_TRAIT_NO_OWNER, "no-owner"},
     {LB_TRAIT_REENTRANT, "reentrant"},
     {LB_TRAIT_RENEWED, "renewed"},

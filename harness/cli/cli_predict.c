@@ -229,6 +229,7 @@ static int find_system(struct predict *p, const char *word) {
   if (!word)
     r = lb_complain(LB_EXIT_USAGE, "predict: expected PROTOCOL[@TOPOLOGY], see `%s list protocols`", lb_called());
   else if (r < 0) r = lb_complain(LB_EXIT_USAGE, "predict: %s", err.text);
+  else r = lb_check_locks(p->args, &p->system, 1);
   free(own);
   return r;
 }

@@ -124,11 +124,12 @@ static bool add_everywhere(char **list, const struct lb_protocol *protocol) {
   return found;
 }
 
-/* A foreign library may make keys that are not called after the run, so who wants it there has to name it. */
+/* A foreign library may make keys that are not called after the run, so who wants it there has to name it. A floor is no
+ * lock. */
 static void add_all(char **list) {
   const struct lb_protocol *protocol;
   for (size_t i = 0; (protocol = lb_protocol_at(i)); i++)
-    if (!strchr(protocol->name, ':')) add_everywhere(list, protocol);
+    if (!strchr(protocol->name, ':') && !(protocol->traits & LB_TRAIT_FLOOR)) add_everywhere(list, protocol);
 }
 
 char *lb_own_systems(const char *asked) {

@@ -293,6 +293,9 @@ enum lb_verdict lb_fit(const struct lb_scenario *scenario, const struct lb_proto
                        const struct lb_topology *topology, enum lb_guard guard, char *why, size_t size) {
   struct fitting fitting = {.protocol = protocol, .topology = topology, .why = why, .size = size}, *f = &fitting;
   why[0] = '\0';
+  if (protocol->traits & LB_TRAIT_FLOOR &&
+      (scenario->kind != LB_KIND_LOAD || scenario->keys != 0 || guard != LB_GUARD_NONE))
+    miss(f, "%s is no lock: it runs without a guard where no two clients meet", protocol->name);
   if (guard == LB_GUARD_FENCE && !lb_protocol_can_fence(protocol)) miss(f, "%s has no fencing token", protocol->name);
   if (guard == LB_GUARD_SIGNAL && !protocol->doubt) miss(f, "%s tells nobody of a lost connection", protocol->name);
   if (guard == LB_GUARD_RECHECK && !protocol->holds)

@@ -66,7 +66,8 @@ static const char *means_nothing(const struct lb_cell *cell, const struct lb_pla
     return "it is asked of a choice of locks (`systems` in its file)";
   bool named = (cell->expect && !cell->derived && lb_expect_is_exact(cell->expect)) ||
                (s->control && s->kind != LB_KIND_CAMPAIGN);
-  if (request->product && cell->protocol->traits & LB_TRAIT_UNSAFE && !named)
+  if (request->product && cell->protocol->traits & LB_TRAIT_UNSAFE && !(cell->protocol->traits & LB_TRAIT_FLOOR) &&
+      !named)
     return "known to be unsafe: it runs only where the harness has to catch it";
   return NULL;
 }
@@ -131,6 +132,7 @@ static const struct lb_expect *stated_of(const struct lb_cell *cell) {
  * like them. */
 static int predict(struct lb_cell *cell) {
   struct lb_facts facts;
+  if (cell->protocol->traits & LB_TRAIT_FLOOR) return 0; /* nothing is said of what is no lock */
   lb_facts_of(cell->protocol, cell->options, cell->topology, cell->scenario, &facts);
   cell->predicted = lb_theory_predict(cell->scenario->attack, &facts, cell->guard, &cell->prediction);
   if (!cell->predicted || cell->expect || (cell->brought && !lb_is_peer(cell->protocol))) return 0;

@@ -291,11 +291,38 @@ static double samples_of(const struct line *line, const char *rate) {
   return median_of(line, rate) * median_of(line, "measured_s");
 }
 
+/* The trial of the floor on the same servers in the same round, or NULL. */
+static const struct lb_job_result *floor_of(const struct lb_tally *tally, const struct lb_trial_plan *p) {
+  for (size_t i = 0; i < tally->plan->job_count; i++) {
+    const struct lb_trial_plan *f = &tally->jobs[i].job->plan;
+    if (f->protocol->traits & LB_TRAIT_FLOOR && f->scenario == p->scenario && f->topology == p->topology &&
+        f->clients == p->clients && f->trial == p->trial && tally->jobs[i].done &&
+        tally->jobs[i].outcome.grants_per_s > 0)
+      return &tally->jobs[i];
+  }
+  return NULL;
+}
+
+/* "0.97 of the floor (0.93 to 1.01)": grants/s beside those of the bare commands, round by round. "" = nothing to say. */
+static void beside_floor(const struct lb_tally *tally, const struct line *line, char *ret, size_t size) {
+  size_t count = 0;
+  *ret = '\0';
+  if (line->trial[0]->job->plan.protocol->traits & LB_TRAIT_FLOOR) return;
+  for (size_t i = 0; i < line->count; i++) {
+    const struct lb_job_result *bare = floor_of(tally, &line->trial[i]->job->plan);
+    if (bare) line->values[count++] = line->trial[i]->outcome.grants_per_s / bare->outcome.grants_per_s;
+  }
+  if (count == 0) return;
+  double middle = lb_median(line->values, count); /* sorts */
+  int n = snprintf(ret, size, "%.2f of the floor", middle);
+  if (count > 1) snprintf(ret + n, size - (size_t)n, " (%.2f to %.2f)", line->values[0], line->values[count - 1]);
+}
+
 /* How often a lock changed hands comes first: to take one again that nobody else had meanwhile is
  * cheap, and how often it happens is beside it. */
-static void add_line(const struct line *line, struct lb_grid *grid) {
+static void add_line(const struct lb_tally *tally, const struct line *line, struct lb_grid *grid) {
   const struct lb_trial_plan *p = &line->trial[0]->job->plan;
-  char wait[48], handoff[48], release[48], commits[24] = "-", requests[24] = "-", behind[64] = "";
+  char wait[48], handoff[48], release[48], commits[24] = "-", requests[24] = "-", behind[64] = "", beside[64];
   const char *mark = median_of(line, "unsettled") > 0 ? "!" : "";
   double pipe = median_if_seen(line, "pipe_us");
   double grants = samples_of(line, "grants_per_s"), per_handoff = median_of(line, "commits_per_handoff"),
@@ -306,6 +333,7 @@ static void add_line(const struct line *line, struct lb_grid *grid) {
   if (per_handoff > 0) snprintf(commits, sizeof commits, "%.2f", per_handoff);
   if (asked > 0) snprintf(requests, sizeof requests, "%.1f", asked);
   if (pipe > 0) snprintf(behind, sizeof behind, "%sof each call %.0f us in the pipe", *mark ? " " : "", pipe);
+  beside_floor(tally, line, beside, sizeof beside);
   lb_grid_add(grid, "%s", p->scenario->name);
   lb_grid_add(grid, "%s", p->system);
   lb_grid_add(grid, "%d", p->clients);
@@ -319,7 +347,7 @@ static void add_line(const struct line *line, struct lb_grid *grid) {
   lb_grid_add(grid, "%s", commits);
   lb_grid_add(grid, "%s", requests);
   lb_grid_add(grid, "%.1f", median_of(line, "warmup_ms") / 1e3);
-  lb_grid_add(grid, "%s%s", mark, behind);
+  lb_grid_add(grid, "%s%s%s%s", mark, behind, *beside && (*mark || *behind) ? " " : "", beside);
 }
 
 /* Jobs stand in the order of cells, clients, trials, so those of one line are neighbours. */
@@ -328,15 +356,16 @@ static bool same_line(const struct lb_job *a, const struct lb_job *b) {
 }
 
 /* What the heads say in short. */
-static void print_legend(bool unsettled, FILE *out) {
+static void print_legend(bool unsettled, bool floors, FILE *out) {
   static const char *const legend[] = {
       "Medians over the repeats. c: clients. hand-offs/s: grants to another client than before; grants/s: all. again: the share of grants to the client that had the lock "
       "just before. Jain: fairness, 1 = all clients got as much.",
       "wait, hand-off, release: p50/p99 in us: from asking to being granted; from the release to the grant of a client that was waiting; from the release to its "
       "confirmation. A p99 of fewer than 10 samples beyond it is left out.",
       "writes, requests: of the servers, for each hand-off. warm s: seconds of load before the measured window.",
+      "of the floor: grants/s divided by those of the bare commands on the same servers in the same round; the median, the least and the greatest.",
   };
-  for (size_t i = 0; i < sizeof legend / sizeof *legend; i++) lb_display_wrap(legend[i], 0, 2, out);
+  for (size_t i = 0; i < sizeof legend / sizeof *legend - !floors; i++) lb_display_wrap(legend[i], 0, 2, out);
   if (unsettled)
     lb_display_wrap("!: in at least half of the repeats the rate was still changing when the measured window began", 0,
                     2, out);
@@ -347,7 +376,7 @@ static void print_legend(bool unsettled, FILE *out) {
 static void print_speed(const struct lb_tally *tally, struct line line, FILE *out) {
   static const char *const head[] = {"",     "us: p50/p99", "c",       "hand-offs/s", "again",    "grants/s", "Jain",
                                      "wait", "hand-off",    "release", "writes",      "requests", "warm s",   ""};
-  bool unsettled = false;
+  bool unsettled = false, floors = false;
   struct lb_grid grid;
   lb_grid_begin(&grid, "llrrrrrrrrrrrl");
   for (size_t i = 0; i < tally->plan->job_count; i++) {
@@ -359,11 +388,12 @@ static void print_speed(const struct lb_tally *tally, struct line line, FILE *ou
     if (line.count == 0) continue;
     for (size_t k = 0; grid.count < sizeof head / sizeof *head; k++) lb_grid_add(&grid, "%s", head[k]);
     unsettled |= median_of(&line, "unsettled") > 0;
-    add_line(&line, &grid);
+    floors |= job->plan.protocol->traits & LB_TRAIT_FLOOR;
+    add_line(tally, &line, &grid);
   }
   bool any = grid.count > 0;
   lb_grid_end(&grid, out);
-  if (any) print_legend(unsettled, out);
+  if (any) print_legend(unsettled, floors, out);
 }
 
 /* ---- a dead holder --------------------------------------------------------------------------- */

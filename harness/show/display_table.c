@@ -31,12 +31,15 @@ struct table {
   enum lb_display_style style;
 };
 
+/* What is no lock has no verdict to show. */
+static bool is_floor(const struct lb_cell *cell) { return cell->protocol->traits & LB_TRAIT_FLOOR; }
+
 /* The systems that were run without a guard, in the order of the plan. Other cells have a table of
  * their own. */
 static void find_columns(struct table *t) {
   for (size_t i = 0; i < t->tally->plan->cell_count; i++) {
     const char *system = t->tally->plan->cells[i].system;
-    bool known = t->tally->plan->cells[i].guard != LB_GUARD_NONE;
+    bool known = t->tally->plan->cells[i].guard != LB_GUARD_NONE || is_floor(&t->tally->plan->cells[i]);
     for (size_t c = 0; c < t->count && !known; c++) known = strcmp(t->columns[c].system, system) == 0;
     if (!known) t->columns[t->count++].system = system;
   }
@@ -250,6 +253,7 @@ struct guards {
 /* A row is a scenario on a system. The plan has a cell for each of its guards, not always next to
  * each other; the first one stands for the row. */
 static bool first_of_row(const struct lb_plan *plan, size_t index) {
+  if (is_floor(&plan->cells[index])) return false;
   for (size_t i = 0; i < index; i++)
     if (plan->cells[i].scenario == plan->cells[index].scenario &&
         strcmp(plan->cells[i].system, plan->cells[index].system) == 0)

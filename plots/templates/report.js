@@ -579,8 +579,8 @@
 
   // ---- speed ----
 
-  const UNITS = {grants_per_s: "grants/s", handoffs_per_s: "hand-offs/s", handoff_p50_us: "hand-off, median", handoff_p99_us: "hand-off, p99"};
-  const METRICS = ["handoffs_per_s", "grants_per_s", "handoff_p50_us", "handoff_p99_us"];
+  const UNITS = {grants_per_s: "grants/s", handoffs_per_s: "hand-offs/s", handoff_p50_us: "hand-off, median", handoff_p99_us: "hand-off, p99", of_floor: "of the floor: grants/s ÷ those of the bare commands, same round"};
+  const METRICS = ["handoffs_per_s", "grants_per_s", "handoff_p50_us", "handoff_p99_us", "of_floor"];
   const rateText = (v) => (v >= 1e6 ? `${+(v / 1e6).toPrecision(3)}M` : v >= 1e4 ? `${+(v / 1e3).toPrecision(3)}k` : `${+v.toPrecision(3)}`);
   const timeText = (us) => lengthOf(us / 1000);
   const colour = (look) => (look === "#000000" ? "var(--ink)" : look);

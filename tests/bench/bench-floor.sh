@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# How near lockbench comes to the wire: redis-token in `spread` with 16 clients, beside what redis-benchmark reaches with the same two
+# How near lockbench comes to the wire: redis-token in `spread` with 16 clients (or CLIENTS), beside what redis-benchmark reaches with the same two
 # commands (SET NX PX and the release script, each in a run of its own: pairs/s = 1 / (1/a + 1/b)), in turn, in the same minute.
 # Prints both and their ratio per round and the median ratio. A benchmark: it judges nothing.
-# Usage: bench-floor.sh LOCKBENCH [ROUNDS]
-bin=$1 rounds=${2:-3} clients=16
+# Usage: bench-floor.sh LOCKBENCH [ROUNDS [CLIENTS]]
+bin=$1 rounds=${2:-3} clients=${3:-16}
 dir=$(mktemp -d) || exit 1
 trap '[ -n "$server" ] && kill $server; rm -rf "$dir"' EXIT
 redis=$(command -v redis-server || command -v redis-check-rdb) || { echo 'no Redis server program'; exit 77; }

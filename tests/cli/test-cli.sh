@@ -322,6 +322,9 @@ says 'show: what a protocol fails, and why' 0 '^fails:    "a stale release leave
 code 'with an option on' 0 '^ok   fences grow$' "$bin" conform redis-token -s redis-token.fence=yes
 expect 'conform without a name' 2 'conform: expected a PROTOCOL, PROTOCOL@TOPOLOGY or --plugin FILE' "$bin" conform
 expect 'conform of an unknown protocol' 2 "unknown protocol 'locl', did you mean 'local'" "$bin" conform locl
+for command in conform predict hunt; do
+  expect "$command of a floor" 2 "$command floor-redis@redis: is no lock but the floor under one" "$bin" $command floor-redis@redis
+done
 expect 'conform on a topology that does not fit' 2 "local does not run on topology 'pg'" "$bin" conform local@pg
 expect 'conform with a key of a scenario' 2 '-s ttl_ms=5: expected PROTOCOL.OPTION=VALUE' "$bin" conform local -s ttl_ms=5
 expect 'conform where a program is missing' 5 'conform redis-token@redis: needs redis-server' env PATH=/nonexistent "$bin" conform redis-token

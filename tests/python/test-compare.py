@@ -93,6 +93,20 @@ def rate_of(i, slower):  # noqa: E302
     return (1000 + 150 * (i % 4)) * (0.98 if slower else 1)
 
 
+def floors():
+    """Two runs of which the machine of the second is half as fast: the lock is as near to its floor as before."""
+    def side(rate, share):
+        return [(s, f"{p}@y", "none", "4", "safe", 4000, 0, 2, r, "", "", "", t) for t in range(1, 6) for s, p, r in
+                (("load", "floor-x", rate + t), ("load", "x", share * (rate + t)), ("other", "x", rate))]
+
+    global COLUMNS
+    COLUMNS, before = (*COLUMNS, "trial"), COLUMNS
+    c = Place().two(side(1000, 0.9), side(500, 0.9), *[{"scenarios": [load(), load("other")]}] * 2)
+    COLUMNS = before
+    rows = [(r.b_cell[:2], round(r.a, 6), r.difference) for r in c.rows if r.metric == "of_floor"]
+    tap.check("grants beside those of the floor in the same round, where there is one", equal(rows, [(("load", "x@y"), 0.9, "same")]))
+
+
 def words():
     c = Place().two(five(), five(rate=1100, wait=60))
     tap.check("more grants are faster, longer waits slower", is_(c, grants_per_s="faster", wait_p50_us="slower", handoff_p50_us="slower"))
@@ -208,7 +222,7 @@ def intervals():
 
 
 def main():
-    for part in (words, which_trials, what_differs, one_run, in_turn, bad_folders, intervals):
+    for part in (floors, words, which_trials, what_differs, one_run, in_turn, bad_folders, intervals):
         with contextlib.redirect_stderr(io.StringIO()):
             part()
     return tap.end()

@@ -157,6 +157,31 @@ render 'not there'
 holds 'a missing folder ends with 2' ends_with 2
 holds 'a missing folder is one line' one_line "$work/err" 'not there/run.json: No such file'
 
+# A lock beside its floor: each repeat of redis-token is half as fast as the floor of its round, and one repeat has none.
+sample floored
+"$python" - "$work/floored" <<'END'
+import csv, json, sys
+with open(sys.argv[1] + "/trials.csv", newline="") as f:
+    rows = list(csv.DictReader(f))
+bare = [r | {"system": "floor-redis@redis", "grants_per_s": str(2 * float(r["grants_per_s"]))} for r in rows
+        if r["system"] == "redis-token@redis" and r["scenario"] == "contention" and r["grants_per_s"]]
+with open(sys.argv[1] + "/trials.csv", "w", newline="") as f:
+    out = csv.DictWriter(f, rows[0], lineterminator="\n")
+    out.writeheader()
+    out.writerows(rows + bare[1:])
+with open(sys.argv[1] + "/run.json") as f:
+    run = json.load(f)
+run["cells"] += [c | {"system": "floor-redis@redis"} for c in run["cells"] if c["system"] == "redis-token@redis"]
+with open(sys.argv[1] + "/run.json", "w") as f:
+    json.dump(run, f)
+END
+render floored
+holds 'a run with a floor is drawn' ends_with 0
+holds 'each repeat stands beside the floor of its round, and one without a floor is left out' sh -c \
+  'tail -n +2 "$1" | cut -d, -f2,9 | sort -u | grep -qx redis-token@redis,0.5 && test "$(tail -n +2 "$1" | cut -d, -f9 | sort -u)" = 0.5 &&
+  test "$(tail -n +2 "$1" | grep -vc median)" = "$(grep -c "contention,floor" "$2")"' - "$work/floored/figures/floor.csv" "$work/floored/trials.csv"
+holds 'what is no lock has no row in the table of verdicts' sh -c '! grep floor "$1"' - "$work/floored/figures/truth-table.csv"
+
 # What a run does not have is left out with a line, and an old figure does not stay for a new run.
 sample slow
 sed -n '1p; /^failover/p' "$made/trials.csv" >"$work/slow/trials.csv"

@@ -526,6 +526,23 @@ TEST(a_guard_needs_what_it_looks_at) {
   assert_skip("redis-token@redis", "fence", ""); /* by an option */
 }
 
+/* Not even a suite has an expectation of it. */
+TEST(a_floor_runs_where_no_two_clients_meet_and_nothing_is_predicted_of_it) {
+  static const char no_lock[] = "floor-redis is no lock: it runs without a guard where no two clients meet";
+  with_steps("step = client 1 acquire within 1s\n");
+  assert_skip("floor-redis@redis", "none", no_lock);
+  w->request.scenario_count = 0;
+  scenario("a", LOAD "local@none = safe\n");
+  assert_skip("floor-redis@redis", "none", no_lock);
+  w->request.scenario_count = 0;
+  scenario("a", HEAD "attack = nobody-meets\nmin_handoffs = 0\n[workload]\nclients = 2\nkeys = own\n");
+  assert_skip("floor-redis@redis", "deadline", no_lock);
+  w->request.product = true;
+  assert_skip("floor-redis@redis", "none", "");
+  assert_false(w->plan.cells[0].predicted);
+  assert_null(w->plan.cells[0].expect);
+}
+
 /* Two ticks: of 200 ms where faults are played, of 2 s where speed is measured. */
 TEST(a_lease_shorter_than_any_session_means_nothing) {
   w->request.only_guards = 1u << LB_GUARD_NONE;
@@ -598,6 +615,7 @@ static void check_suite(const char *name) {
   for (size_t i = 0; i < w->plan.cell_count; i++) {
     const struct lb_cell *cell = &w->plan.cells[i];
     if (cell->means_nothing ? cell->skip[0] != '\0' : cell->expect && cell->expect->reason[0]) continue;
+    if (cell->protocol->traits & LB_TRAIT_FLOOR) continue; /* nothing is predicted of what is no lock */
     print_error("%s: %s %s %s: nothing is expected, or for no reason\n", name, cell->scenario->name, cell->system,
                 lb_guard_name(cell->guard));
     missing++;
