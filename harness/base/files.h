@@ -13,6 +13,11 @@
 int lb_make_dirs(const char *path);
 /* rm -rf of what can be removed; never follows links, never leaves `path`'s file system. */
 void lb_remove_tree(const char *path);
+/* A folder with all that is in it: folders, files and their modes, not their owners and times. With `sparse`, what is a
+ * hole stays one. What else it finds is -EINVAL. 0 or -errno. */
+int lb_copy_tree(const char *from, const char *to, bool sparse);
+/* Makes holes of what is zero in the files of a folder. What cannot be one, stays. */
+void lb_dig_holes(const char *path);
 /* Closes a stream that was written to; 0, or -errno of anything that went wrong on it since it was
  * opened (a full disk may only show here). */
 int lb_close_written(FILE *out);

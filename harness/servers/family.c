@@ -135,19 +135,13 @@ static int copy_file(const char *from, const char *to) {
   return r < 0 ? r : closed;
 }
 
-int lb_server_copy_template(struct lb_cluster *cluster, const struct lb_server *server, const char *template,
-                            int64_t timeout_ms) {
-  struct lb_error err;
+/* In memory what is zero takes no room, and no time to be copied. On a disk it has to have its room before it is
+ * written, and where a disk may be full, too. */
+int lb_server_copy_template(struct lb_cluster *cluster, const struct lb_server *server, const char *template) {
   char to[300];
   snprintf(to, sizeof to, "%s/data", server->dir);
-  int r = lb_proc_run(
-      &(struct lb_proc_plan){.argv = (const char *const[]){"cp", "-a", "--reflink=auto", template, to, NULL},
-                             .dir = server->dir,
-                             .log = server->log,
-                             .unprivileged = true},
-      timeout_ms, &err);
-  if (r < 0) return lb_cluster_fail(cluster, r, "%s: %s", server->name, err.text);
-  return r > 0 ? lb_cluster_fail(cluster, -EIO, "%s: cannot copy %s, see %s", server->name, template, server->log) : 0;
+  int r = lb_copy_tree(template, to, !cluster->durable && !server->own_disk);
+  return r < 0 ? lb_cluster_fail(cluster, r, "%s: cannot copy %s: %s", server->name, template, strerror(-r)) : 0;
 }
 
 /* The dynamic linker takes blanks and colons in LD_PRELOAD for separators, so the path is short and

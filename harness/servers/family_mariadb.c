@@ -23,7 +23,6 @@
 #define NEED_MARIADBD "mariadbd or /usr/sbin/mariadbd"
 #define NEED_INSTALL "mariadb-install-db"
 #define INSTALL_MS 60000
-#define MS_OF(deadline, env) ((deadline) > lb_now(env) ? (long long)(((deadline)-lb_now(env)) / LB_NS_PER_MS) : 0)
 
 /* ---- settings -------------------------------------------------------------------------------- */
 
@@ -159,6 +158,7 @@ static int make_template(struct lb_cluster *cluster, const char *base, const cha
   if (!mkdtemp(building)) return lb_cluster_fail(cluster, -errno, "cannot make a folder in %s: %m", base);
   snprintf(data, sizeof data, "%s/data", building);
   int r = run_install(cluster, building);
+  if (r == 0) lb_dig_holes(data);
   if (r == 0 && rename(data, path) < 0) r = lb_cluster_fail(cluster, -errno, "cannot name the template %s: %m", path);
   lb_remove_tree(building);
   return r;
@@ -255,7 +255,7 @@ static int start(struct lb_cluster *cluster, lb_ns deadline) {
   char template[512];
   int r = find_template(cluster, deadline, template, sizeof template);
   for (size_t i = 0; i < cluster->data_count && r == 0; i++) {
-    r = lb_server_copy_template(cluster, &cluster->server[i], template, MS_OF(deadline, cluster->env));
+    r = lb_server_copy_template(cluster, &cluster->server[i], template);
     if (r == 0) r = configure(cluster, i);
   }
   if (r == 0) r = lb_cluster_launch_all(cluster);

@@ -174,9 +174,7 @@ static int start(struct lb_cluster *cluster, lb_ns deadline) {
   char template[512];
   int r = lb_pg_template(cluster, deadline, template, sizeof template);
   for (size_t i = 0; i < data && r == 0; i++) {
-    lb_ns now = lb_now(cluster->env);
-    r = lb_server_copy_template(cluster, &cluster->server[i], template,
-                                deadline > now ? (int64_t)((deadline - now) / LB_NS_PER_MS) : 0);
+    r = lb_server_copy_template(cluster, &cluster->server[i], template);
     if (r == 0) r = configure(cluster, i);
   }
   for (size_t i = 0; i < sizeof stage / sizeof *stage && r == 0; i++) {

@@ -168,6 +168,7 @@ static int make_template(struct lb_cluster *cluster, const char *postgres, const
   if (!mkdtemp(building)) return lb_cluster_fail(cluster, -errno, "cannot make a folder in %s: %m", base);
   snprintf(data, sizeof data, "%s/data", building);
   int r = run_initdb(cluster, postgres, building);
+  if (r == 0) lb_dig_holes(data);
   if (r == 0 && rename(data, path) < 0) r = lb_cluster_fail(cluster, -errno, "cannot name the template %s: %m", path);
   lb_remove_tree(building);
   return r;
@@ -279,7 +280,7 @@ static int start(struct lb_cluster *cluster, lb_ns deadline) {
   char template[512];
   int r = lb_pg_template(cluster, deadline, template, sizeof template);
   for (size_t i = 0; i < cluster->data_count && r == 0; i++) {
-    r = lb_server_copy_template(cluster, &cluster->server[i], template, MS_OF(deadline, cluster->env));
+    r = lb_server_copy_template(cluster, &cluster->server[i], template);
     if (r == 0) r = configure(cluster, i);
   }
   if (r == 0) r = lb_cluster_launch_all(cluster);

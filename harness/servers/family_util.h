@@ -31,8 +31,7 @@ const char *lb_cluster_cache(const struct lb_cluster *cluster);
  * whose close() gives it back, or -errno with cluster->err (-ETIMEDOUT). */
 int lb_cluster_lock_cache(struct lb_cluster *cluster, lb_ns deadline, int *ret_fd);
 /* Copies a data folder that was made once as the server's own, "data". 0 or -errno with cluster->err. */
-int lb_server_copy_template(struct lb_cluster *cluster, const struct lb_server *server, const char *template,
-                            int64_t timeout_ms);
+int lb_server_copy_template(struct lb_cluster *cluster, const struct lb_server *server, const char *template);
 /* Puts a preload library within reach of its process. 0 or -errno with cluster->err. */
 int lb_server_bring(struct lb_cluster *cluster, const struct lb_server *server, enum lb_shim which);
 /* Starts the server's process in its folder, with the preload libraries that it needs. 0 or -errno with

@@ -455,3 +455,58 @@ TEST(a_run_without_enough_descriptors_leaves_nothing) {
   lb_rundir_close(&w->dir);
   assert_int_equal(entries(w->root), 0);
 }
+
+/* ---- copies ------------------------------------------------------------------------------------------------------ */
+
+enum { HOLE_BYTES = 1 << 20 };
+
+/* A template: a file that only its owner may read, of zeros and a last byte, in a folder. */
+static void make_template(void) {
+  static char zeros[HOLE_BYTES];
+  assert_int_equal(lb_make_dirs(in_root("from/sub")), 0);
+  int fd = open(in_root("from/sub/file"), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  assert_int_equal(write(fd, zeros, sizeof zeros), sizeof zeros);
+  assert_int_equal(write(fd, "x", 1), 1);
+  close(fd);
+  assert_int_equal(chmod(in_root("from/sub"), 0500), 0);
+}
+
+static struct stat file_of(const char *copy) {
+  struct stat st;
+  char last = 0;
+  int fd = open(in_root("%s/sub/file", copy), O_RDONLY | O_CLOEXEC);
+  assert_int_equal(fstat(fd, &st), 0);
+  assert_int_equal(pread(fd, &last, 1, HOLE_BYTES), 1);
+  assert_int_equal(last, 'x');
+  assert_int_equal(st.st_size, HOLE_BYTES + 1);
+  assert_int_equal(st.st_mode & 07777, 0600);
+  close(fd);
+  return st;
+}
+
+TEST(a_copied_folder_has_the_same_files_and_modes) {
+  struct stat sub;
+  make_template();
+  assert_int_equal(lb_copy_tree(in_root("from"), in_root("whole"), false), 0);
+  assert_true(file_of("whole").st_blocks >= HOLE_BYTES / 512);
+  assert_int_equal(stat(in_root("whole/sub"), &sub), 0);
+  assert_int_equal(sub.st_mode & 07777, 0500);
+  assert_int_equal(lb_copy_tree(in_root("from"), in_root("whole"), false), -EEXIST);
+}
+
+TEST(what_is_zero_takes_no_room_in_a_sparse_copy) {
+  make_template();
+  lb_dig_holes(in_root("from"));
+  assert_int_equal(lb_copy_tree(in_root("from"), in_root("sparse"), true), 0);
+  assert_true(file_of("sparse").st_blocks < HOLE_BYTES / 512);
+  assert_int_equal(lb_copy_tree(in_root("from"), in_root("whole"), false), 0);
+  assert_true(file_of("whole").st_blocks >= HOLE_BYTES / 512);
+}
+
+/* A link or a pipe is no file of a server that has ended. */
+TEST(what_is_no_file_is_not_copied) {
+  assert_int_equal(lb_make_dirs(in_root("from")), 0);
+  assert_int_equal(symlink("nowhere", in_root("from/link")), 0);
+  assert_int_equal(lb_copy_tree(in_root("from"), in_root("to"), false), -EINVAL);
+  assert_int_equal(lb_copy_tree(in_root("none"), in_root("other"), false), -ENOENT);
+}
