@@ -122,6 +122,17 @@ static bool read_now(unsigned long long *ret_idle, unsigned long long *ret_all) 
   return told;
 }
 
+/* False also where nobody can tell. */
+static bool is_tight(void) {
+  char line[100];
+  unsigned long long all = 0, available = 0;
+  FILE *in = fopen("/proc/meminfo", "re");
+  while (in && fgets(line, sizeof line, in) && sscanf(line, "MemAvailable: %llu", &available) != 1)
+    if (all == 0) sscanf(line, "MemTotal: %llu", &all);
+  if (in) fclose(in);
+  return available > 0 && available < all / 4;
+}
+
 bool lb_spare_look(struct lb_spare *spare) {
   uint64_t now = lb_clock_ns();
   unsigned long long idle, all;
@@ -129,6 +140,7 @@ bool lb_spare_look(struct lb_spare *spare) {
   bool told = read_now(&idle, &all), before = spare->all > 0;
   spare->at = now;
   spare->share = 0;
+  spare->tight = is_tight();
   if (!told) return true;
   if (before && all > spare->all && idle >= spare->idle)
     spare->share = (double)(idle - spare->idle) / (double)(all - spare->all);

@@ -25,6 +25,7 @@ double lb_machine_others(void);
 struct lb_spare {
   double
       share; /* of the time of all processors between the last two looks; 0 before the second one, and where nobody can tell */
+  bool tight;  /* less than a quarter of its memory is available */
   uint64_t at; /* of the last look, by lb_clock_ns() */
   unsigned long long idle, all;
 };

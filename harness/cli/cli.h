@@ -245,6 +245,8 @@ uint64_t lb_random_seed(void);
 int lb_default_jobs(void);
 /* Trials side by side: as many as the user said; or the guess always, and more where the processors stand still. */
 struct lb_jobs lb_jobs_of(const struct lb_args *args, int guess);
+/* Those of a run. */
+struct lb_jobs lb_run_jobs(const struct lb_args *args);
 
 /* ---- statements on some systems, printed for people or as TAP (cli_conform.c) ----------------- */
 

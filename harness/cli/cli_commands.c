@@ -69,6 +69,13 @@ struct lb_jobs lb_jobs_of(const struct lb_args *args, int guess) {
   return args->jobs ? (struct lb_jobs){args->jobs, args->jobs} : (struct lb_jobs){guess < most ? guess : most, most};
 }
 
+/* Servers that are kept for the next trial take time of the processors as long as they are there: more of them end no
+ * sooner. */
+struct lb_jobs lb_run_jobs(const struct lb_args *args) {
+  struct lb_jobs jobs = lb_jobs_of(args, lb_default_jobs());
+  return args->reuse ? (struct lb_jobs){jobs.always, jobs.always} : jobs;
+}
+
 /* results/ below the sources belongs to whoever built the tool; who may not write there gets a
  * folder below the one he stands in. */
 const char *lb_results_folder(void) {

@@ -529,9 +529,8 @@ static int begin(void *data, const struct lb_plan *plan) {
   struct judge *j = data;
   char about[40];
   bool checks = j->judged.check; /* again where a run goes on: its outcome is not kept */
-  int jobs = j->args->jobs ? j->args->jobs : lb_default_jobs();
   double check_s = !checks ? 0 : strcmp(j->judged.check, "conform") == 0 ? CONFORM_S : ADAPTER_CHECK_S;
-  lb_live_about(lb_seconds_of(plan, (struct lb_jobs){jobs, jobs}) + check_s, about, sizeof about);
+  lb_live_about(lb_seconds_of(plan, lb_run_jobs(j->args)) + check_s, about, sizeof about);
   if (plan->job_count)
     lb_complain(0, "judges %s, %s here: %s%s%zu trials", j->systems, about, checks ? j->judged.check : "",
                 checks ? ", then " : "", plan->job_count);

@@ -77,7 +77,7 @@ static double seconds_of_suite(const struct lb_suite *suite) {
                                     .guards = suite->guards,
                                     .guard_trials = suite->guard_trials};
   if (lb_plan_make(&request, &plan, &err) < 0) return 0;
-  double s = lb_seconds_of(&plan, (struct lb_jobs){lb_default_jobs(), lb_default_jobs()});
+  double s = lb_seconds_of(&plan, lb_run_jobs(&(struct lb_args){0}));
   lb_plan_clear(&plan);
   return s;
 }
@@ -154,14 +154,14 @@ static void show_tick(void *data, const struct lb_tally *tally, const struct lb_
 
 static int run_trials(struct session *s) {
   struct lb_estimate estimate;
-  struct lb_jobs jobs = {s->info.jobs, s->info.jobs};
+  struct lb_jobs jobs = lb_run_jobs(s->order->args);
   struct lb_display display = {
       .live = {stderr, .terminal = isatty(2)}, .verbose = s->order->args->verbose, .estimate = &estimate};
   struct lb_progress progress = {.finished = keep_and_show, .tick = show_tick, .display = s};
   int r = lb_announce(&s->tally, jobs, &estimate);
   if (r < 0) return lb_error(&s->err, r, "out of memory");
   s->shown = lb_display_progress(&display);
-  r = lb_runner_run(&s->tally, &s->dir, s->info.jobs, &progress, &s->err);
+  r = lb_runner_run(&s->tally, &s->dir, jobs, &progress, &s->err);
   lb_display_end(&display);
   lb_estimate_end(&estimate);
   return r;
@@ -263,7 +263,7 @@ static int take_part(struct session *s) {
 static int prepare(struct session *s, const struct lb_plan *plan) {
   const struct lb_args *args = s->order->args;
   s->info.id = s->dir.id;
-  s->info.jobs = args->jobs ? args->jobs : lb_default_jobs();
+  s->info.jobs = lb_run_jobs(args).always;
   int r = lb_run_info_ask(&s->info, plan, s->dir.partial);
   if (r == 0) r = lb_tally_begin(plan, &s->tally);
   if (r < 0) return lb_error(&s->err, r, "out of memory");
@@ -304,8 +304,7 @@ static int execute(const struct lb_plan *plan, const struct lb_order *order, str
 
 /* Two builds take turns, with one trial of each cell in a turn, as the plan has it. */
 static int take_turns(const struct lb_plan *plan, const struct lb_args *args) {
-  int jobs = args->jobs ? args->jobs : lb_default_jobs();
-  return lb_run_against(args, lb_seconds_of(plan, (struct lb_jobs){jobs, jobs}));
+  return lb_run_against(args, lb_seconds_of(plan, lb_run_jobs(args)));
 }
 
 /* Without -b, a plugin runs alone: who brings a lock wants to see that one. Else those of the suite;

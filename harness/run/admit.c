@@ -27,6 +27,15 @@ int lb_start_ms(const struct lb_protocol *protocol, const struct lb_topology *to
   return topology->start_ms + (protocol->traits & LB_TRAIT_FOREIGN ? clients * lb_foreign_start_ms(protocol) : 0);
 }
 
+/* One that has had more time than it computes, while a processor stood still, waits for something else: for its peers,
+ * or for a lease. Where none stands still it may not have got its time yet. */
+#define SPARE_SOME 0.1
+
+int lb_start_left_ms(int start_ms, int64_t ago_ms, double spare) {
+  if (spare < SPARE_SOME) return start_ms;
+  return ago_ms < start_ms ? start_ms - (int)ago_ms : 0;
+}
+
 static int cores_of(int cores) { return cores < 1 ? 1 : cores; }
 
 bool lb_admits(const struct lb_crowd *now, int start_ms) {
@@ -47,7 +56,7 @@ void lb_pace_look(struct lb_pace *pace) {
 /* What was started since the last look is not in it yet: one for each processor, then it is looked again. */
 bool lb_pace_allows(const struct lb_pace *pace, int playing, bool starts) {
   if (playing < pace->jobs.always) return true;
-  if (playing >= pace->jobs.most) return false;
+  if (playing >= pace->jobs.most || pace->spare.tight) return false;
   if (!starts) return pace->spare.share > SPARE_NONE;
   return pace->spare.share > SPARE_LEAST && pace->since < cores_of(pace->cores);
 }

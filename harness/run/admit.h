@@ -9,6 +9,7 @@
 #define LB_RUN_ADMIT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/machine.h"
 
@@ -24,12 +25,15 @@ int lb_start_ms(const struct lb_protocol *protocol, const struct lb_topology *to
 struct lb_crowd {  /* what runs now */
   int running;     /* processes of trials, and those that wait for another one */
   int most;        /* so many may */
-  int starting;    /* of the running ones: those whose servers and clients are not there yet */
-  int starting_ms; /* what these cost together (lb_start_ms()) */
+  int starting;    /* of the running ones: those whose servers and clients are not there yet, and still compute */
+  int starting_ms; /* what these still cost together (lb_start_left_ms()) */
   int cores;       /* processors of this machine */
   int waiting;     /* trials that have not begun */
   int serving;     /* of the running ones: those that play on servers which others of them get next */
 };
+
+/* How much of a start is left that began so long ago, where this share of the processors' time is spare. */
+int lb_start_left_ms(int start_ms, int64_t ago_ms, double spare);
 
 /* Whether a trial whose start takes `start_ms` of processor time may start now: there is a place for it, and what
  * starts beside it is little enough for the processors; or nothing starts, so that the dearest one gets its turn. */

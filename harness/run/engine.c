@@ -152,6 +152,7 @@ struct slot {
   const struct lb_job *job;
   const struct lb_pool *pool;
   bool ending;
+  lb_ns begun;    /* of the job */
   lb_ns deadline; /* of the job, or of its end */
 };
 
@@ -161,6 +162,7 @@ struct engine {
   struct slot slot[LB_JOBS_MOST];
   struct lb_live *live; /* one per slot, shared with the trials */
   int slots, cores;
+  struct lb_spare spare;
   enum lb_next left; /* what the source said last of any job */
   struct lb_error *err;
 };
@@ -211,8 +213,10 @@ static struct lb_crowd crowd(const struct engine *e) {
                          .serving = count(e, is_serving)};
   for (int i = 0; i < e->slots; i++) {
     if (!e->slot[i].job || atomic_load(&e->live[i].started)) continue;
-    now.starting++;
-    now.starting_ms += start_ms_of(e->slot[i].job);
+    int left_ms = lb_start_left_ms(start_ms_of(e->slot[i].job),
+                                   (int64_t)((lb_clock_ns() - e->slot[i].begun) / LB_NS_PER_MS), e->spare.share);
+    now.starting += left_ms > 0;
+    now.starting_ms += left_ms;
   }
   return now;
 }
@@ -234,7 +238,8 @@ static enum lb_next next(const struct engine *e, const struct lb_pool *pool, con
 static void begin(struct engine *e, struct slot *slot, const struct lb_job *job, bool starts) {
   slot->job = job;
   slot->pool = job->plan.pool;
-  slot->deadline = lb_clock_ns() + patience(&job->plan);
+  slot->begun = lb_clock_ns();
+  slot->deadline = slot->begun + patience(&job->plan);
   if (starts) atomic_store(&e->live[slot - e->slot].started, false);
   e->source->begun(e->source->of, job, starts);
 }
@@ -379,6 +384,7 @@ static int run_all(struct engine *e) {
   lb_ns next_tick = lb_clock_ns() + TICK_MS * LB_NS_PER_MS;
   int result = 0;
   while (result == 0 && !interrupted) {
+    lb_spare_look(&e->spare);
     offer(e);
     result = fill(e);
     if (result < 0 || (count(e, is_busy) == 0 && e->left == LB_NEXT_NONE)) break;

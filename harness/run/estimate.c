@@ -137,6 +137,7 @@ struct part { /* of a trial: its start, or the rest */
   size_t trial;
   bool rest;
   double left_s; /* as if it were alone */
+  double ago_s;  /* since it began */
   double wants;  /* processors, on average */
 };
 struct play {
@@ -174,11 +175,14 @@ static double share(const struct play *p) {
   return all > ours ? ours / all : 1;
 }
 
-static struct lb_crowd crowd(const struct play *p) {
+static struct lb_crowd crowd(const struct play *p, double spare) {
   struct lb_crowd now = {.running = p->playing, .most = p->room->jobs.most, .cores = p->room->cores};
   for (int i = 0; i < p->playing; i++) {
-    now.starting += !p->part[i].rest;
-    if (!p->part[i].rest) now.starting_ms += p->effort[p->part[i].trial].start_ms;
+    const struct part *part = &p->part[i];
+    if (part->rest) continue;
+    int left_ms = lb_start_left_ms(p->effort[part->trial].start_ms, (int64_t)(part->ago_s * 1e3), spare);
+    now.starting += left_ms > 0;
+    now.starting_ms += left_ms;
   }
   return now;
 }
@@ -187,7 +191,7 @@ static bool may_start(const struct play *p, const struct lb_effort *e) {
   double spare = 1 - (wanted(p) + p->room->others) / p->room->cores;
   struct lb_pace pace = {
       .jobs = p->room->jobs, .spare.share = most(spare, 0), .since = p->since, .cores = p->room->cores};
-  struct lb_crowd now = crowd(p);
+  struct lb_crowd now = crowd(p, spare);
   bool alone = e->alone || (p->playing > 0 && p->effort[p->part[0].trial].alone);
   return lb_pace_allows(&pace, p->playing, true) && lb_admits(&now, e->start_ms) && !(alone && p->playing > 0);
 }
@@ -206,17 +210,22 @@ static double stretched(const struct part *part, double share) {
   return 1 - computes + computes / share;
 }
 
-/* Until the first of them ends its part. Seconds. */
+/* While some start, it is looked so often whether others may. */
+#define LOOK_S 0.25
+
+/* Until the first of them ends its part, or it is looked again. Seconds. */
 static double step(struct play *p) {
   double left_of = share(p), s = 1e9;
   for (int i = 0; i < p->playing; i++) {
     double takes = p->part[i].left_s * stretched(&p->part[i], left_of);
     if (takes < s) s = takes;
+    if (!p->part[i].rest && s > LOOK_S) s = LOOK_S;
   }
   int left = 0;
   for (int i = 0; i < p->playing; i++) {
     struct part part = p->part[i];
     part.left_s -= s / stretched(&part, left_of);
+    part.ago_s += s;
     if (part.left_s < LEAST_S / 10) {
       if (part.rest) continue;
       begin_part(&part, part.trial, &p->effort[part.trial], true);

@@ -16,6 +16,8 @@ struct runner {
   struct lb_source source;
   bool *taken;  /* by the index of the job */
   size_t first; /* no position before it is left */
+  struct lb_pace pace;
+  int playing;
 };
 
 static enum lb_next next(void *of, const struct lb_pool *pool, const struct lb_job **ret) {
@@ -24,21 +26,25 @@ static enum lb_next next(void *of, const struct lb_pool *pool, const struct lb_j
   while (r->first < plan->job_count && r->taken[plan->order[r->first]]) r->first++;
   for (size_t i = r->first; i < plan->job_count; i++) {
     *ret = &plan->jobs[plan->order[i]];
-    if (!r->taken[plan->order[i]] && (!pool || (*ret)->plan.pool == pool)) return LB_NEXT_NOW;
+    if (r->taken[plan->order[i]] || (pool && (*ret)->plan.pool != pool)) continue;
+    lb_pace_look(&r->pace);
+    return lb_pace_allows(&r->pace, r->playing, !pool || (*ret)->plan.fresh) ? LB_NEXT_NOW : LB_NEXT_LATER;
   }
   return LB_NEXT_NONE;
 }
 
 static void begun(void *of, const struct lb_job *job, bool starts) {
   struct runner *r = of;
-  (void)starts;
+  r->playing++;
+  r->pace.since += starts;
   r->taken[job - r->tally->plan->jobs] = true;
   r->source.left--;
 }
 
 static int ended(void *of, const struct lb_job *job, const struct lb_outcome *outcome) {
-  const struct runner *r = of;
+  struct runner *r = of;
   struct lb_job_result *result = &r->tally->jobs[job - r->tally->plan->jobs];
+  r->playing--;
   lb_tally_add(r->tally, result, outcome);
   if (r->progress && r->progress->finished) r->progress->finished(r->progress->display, r->tally, result);
   return 0;
@@ -49,15 +55,16 @@ static void tick(void *of, const struct lb_job *const running[], size_t count) {
   if (r->progress && r->progress->tick) r->progress->tick(r->progress->display, r->tally, running, count);
 }
 
-int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, int most, const struct lb_progress *progress,
-                  struct lb_error *err) {
+int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, struct lb_jobs jobs,
+                  const struct lb_progress *progress, struct lb_error *err) {
   size_t count = tally->plan->job_count;
-  struct runner r = {.tally = tally, .progress = progress, .taken = calloc(count + 1, sizeof *r.taken)};
+  struct runner r = {
+      .tally = tally, .progress = progress, .taken = calloc(count + 1, sizeof *r.taken), .pace = lb_pace_begin(jobs)};
   if (!r.taken) return lb_error(err, -ENOMEM, "out of memory");
   for (size_t i = 0; i < count; i++) r.taken[i] = tally->jobs[i].done || tally->jobs[i].elsewhere;
   r.source = (struct lb_source){
       .of = &r, .left = tally->wanted - tally->done, .next = next, .begun = begun, .ended = ended, .tick = tick};
-  int result = lb_engine_run(&r.source, dir, most, err);
+  int result = lb_engine_run(&r.source, dir, jobs.most, err);
   free(r.taken);
   return result;
 }

@@ -6,6 +6,7 @@
 #define LB_RUN_RUNNER_H
 
 #include "base/error.h"
+#include "admit.h"
 #include "rundir.h"
 #include "tally.h"
 
@@ -16,9 +17,9 @@ struct lb_progress { /* what a display may want; called on the engine's thread *
   void *display;
 };
 
-/* Runs all jobs of the tally's plan that are not done yet, `most` side by side. `progress` may be NULL. Returns what
+/* Runs all jobs of the tally's plan that are not done yet, so many side by side. `progress` may be NULL. Returns what
  * lb_engine_run() does; trials that had not ended are then not in the tally. */
-int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, int most, const struct lb_progress *progress,
-                  struct lb_error *err);
+int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, struct lb_jobs jobs,
+                  const struct lb_progress *progress, struct lb_error *err);
 
 #endif

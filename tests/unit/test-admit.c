@@ -78,6 +78,10 @@ TEST(who_has_started_holds_up_nobody) {
                 cost("redis")));
 }
 
+/* A start that has had its time waits for something else, unless the processors are busy and it may not have had it. */
+STATES(a_start_that_takes_its_time_holds_up_nobody, assert_int_equal(lb_start_left_ms(1400, 1000, 0.5), 400),
+       assert_int_equal(lb_start_left_ms(1400, 9000, 0.5), 0), assert_int_equal(lb_start_left_ms(1400, 9000, 0), 1400));
+
 /* However dear it is, and however few processors are known. */
 TEST(everything_gets_its_turn) {
   assert_true(lb_admits(&(struct lb_crowd){.most = 1, .cores = 1}, 1000000));
@@ -107,7 +111,10 @@ TEST(who_runs_beyond_that_needs_idle_processors) {
   assert_false(lb_pace_allows(&pace, 4, true));
   assert_true(lb_pace_allows(&pace, 3, true));
   pace.spare.share = 1;
+  assert_true(lb_pace_allows(&pace, 4, true));
   assert_false(lb_pace_allows(&pace, 12, true));
+  pace.spare.tight = true;
+  assert_false(lb_pace_allows(&pace, 4, true));
 }
 
 /* Nobody is stopped, but who has done a trial waits with its servers until the processors have some time for the next
