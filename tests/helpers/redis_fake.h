@@ -21,6 +21,8 @@ void fake_start(void);
 void fake_stop(void);
 /* What the next command not yet spoken for is answered with: a reply as on the wire, "+OK\r\n". */
 void fake_answer(const char *answer);
+/* And what the code under test makes of it. */
+#define ANSWERED(answer, call, result) (fake_answer(answer), assert_int_equal(call, result))
 /* Says something unasked on the newest connection. */
 void fake_say(const char *text);
 /* Ends the newest connection. */

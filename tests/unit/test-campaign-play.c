@@ -125,6 +125,18 @@ int __wrap_lb_fault_undo(struct lb_stage *stage, const struct lb_step *step, con
 
 /* ---- a campaign -------------------------------------------------------------------------------------------------- */
 
+/* Somewhat more than a minute, with faults of about two seconds every four. */
+static void scenario(const char *fault) {
+  struct lb_error err;
+  char text[1000];
+  snprintf(text, sizeof text,
+           "[scenario]\ntitle = t\nquestion = q\nrefuted = r\n[workload]\nclients = 3\nduration_s = %d\n[campaign]\n"
+           "every_ms = 4000\nlasts_ms = 2000\nfault = %s\n[expect]\nlocal@none = race: it is a test\n",
+           DURATION_S, fault);
+  lb_scenario_clear(&world.scenario);
+  if (lb_scenario_parse("01-s.ini", text, strlen(text), &world.scenario, &err) != 0) fail_msg("%s", err.text);
+}
+
 static int set_up(void **state) {
   world = (struct world){
       .now = 1000 * LB_NS_PER_S, .proofs = "", .undone = "", .topology = {.name = "none", .family = &lb_family_none}};
@@ -141,6 +153,7 @@ static int set_up(void **state) {
                                   .primary = -1,
                                   .verdict = LB_VERDICT_NONE,
                                   .memory = lb_memory_map(CLIENTS, CLIENTS, 1)};
+  scenario("pause client any"); /* unless a test says another fault */
   return world.stage.memory ? 0 : -1;
 }
 
@@ -153,17 +166,6 @@ static int tear_down(void **state) {
   return 0;
 }
 EACH(set_up, tear_down);
-
-/* Somewhat more than a minute, with faults of about two seconds every four. */
-static void scenario(const char *fault) {
-  struct lb_error err;
-  char text[1000];
-  snprintf(text, sizeof text,
-           "[scenario]\ntitle = t\nquestion = q\nrefuted = r\n[workload]\nclients = 3\nduration_s = %d\n[campaign]\n"
-           "every_ms = 4000\nlasts_ms = 2000\nfault = %s\n[expect]\nlocal@none = race: it is a test\n",
-           DURATION_S, fault);
-  if (lb_scenario_parse("01-s.ini", text, strlen(text), &world.scenario, &err) != 0) fail_msg("%s", err.text);
-}
 
 static int play(void) { return lb_campaign_play(&world.stage, &world.out); }
 
@@ -217,7 +219,6 @@ static void assert_time(lb_ns t, lb_ns since_origin) {
 
 TEST(each_fault_begins_and_ends_when_the_schedule_says) {
   struct played planned[PLANNED + 1];
-  scenario("pause client any");
   assert_int_equal(play(), 0);
   schedule(planned);
   assert_int_equal(world.faults, PLANNED);
@@ -242,11 +243,9 @@ static double seconds(lb_ns ns) {
 
 TEST(a_fault_that_begins_before_the_end_has_its_time_behind_it) {
   for (int nobody = 0; nobody < 2; nobody++) {
-    scenario("pause client any");
     play();
     struct played last = world.played[PLANNED - 1];
     start_again(state);
-    scenario("pause client any");
     world.nobody = nobody; /* nobody to do it to: it is waited for all the same */
     world.scenario.duration_s = seconds(last.begin - origin + 1);
     assert_int_equal(play(), 0);
@@ -257,11 +256,9 @@ TEST(a_fault_that_begins_before_the_end_has_its_time_behind_it) {
 }
 
 TEST(no_fault_begins_at_the_very_end) {
-  scenario("pause client any");
   play();
   lb_ns begin = world.played[PLANNED - 1].begin - origin;
   start_again(state);
-  scenario("pause client any");
   world.scenario.duration_s = seconds(begin);
   assert_int_equal(play(), 0);
   assert_int_equal(world.casts, PLANNED - 1);
@@ -269,7 +266,6 @@ TEST(no_fault_begins_at_the_very_end) {
 
 TEST(a_fault_that_is_slow_to_begin_lasts_for_half_of_its_length) {
   struct played planned[PLANNED + 1];
-  scenario("pause client any");
   world.takes = 3 * LB_NS_PER_S; /* as long as the longest one should last */
   play();
   schedule(planned);
@@ -279,7 +275,6 @@ TEST(a_fault_that_is_slow_to_begin_lasts_for_half_of_its_length) {
 
 TEST(a_fault_that_is_quick_to_begin_is_not_made_longer) {
   struct played planned[PLANNED + 1];
-  scenario("pause client any");
   world.takes = 100 * LB_NS_PER_MS;
   play();
   schedule(planned);
@@ -287,7 +282,6 @@ TEST(a_fault_that_is_quick_to_begin_is_not_made_longer) {
 }
 
 TEST(when_the_log_is_full_no_further_fault_begins) {
-  scenario("pause client any");
   world.full_at = origin + 15 * LB_NS_PER_S;
   assert_int_equal(play(), 0);
   assert_in_range(world.faults, 1, 4);
@@ -298,7 +292,6 @@ TEST(when_the_log_is_full_no_further_fault_begins) {
 /* ---- statements: which faults count ------------------------------------------------------------------------------ */
 
 static void assert_counted(void **state, const char *proofs, uint64_t proved, const char *doubt) {
-  scenario("pause client any");
   world.proofs = proofs;
   assert_int_equal(play(), doubt ? -ECANCELED : 0);
   assert_int_equal(world.faults, PLANNED);
@@ -319,12 +312,10 @@ TEST(half_of_the_faults_have_to_be_proved) {
 /* When the log is full no fault begins: here that is after the third. */
 TEST(of_an_odd_number_more_than_half_have_to_be_proved) {
   struct played planned[PLANNED + 1];
-  scenario("pause client any");
   play();
   schedule(planned);
   for (uint64_t proved = 0; proved <= 3; proved++) {
     start_again(state);
-    scenario("pause client any");
     world.proofs = &"+++---"[3 - proved];
     world.full_at = origin + planned[2].end - LB_NS_PER_MS;
     assert_int_equal(play(), proved >= 2 ? 0 : -ECANCELED);
@@ -335,7 +326,6 @@ TEST(of_an_odd_number_more_than_half_have_to_be_proved) {
 }
 
 TEST(the_only_fault_that_was_tried_has_to_be_proved) {
-  scenario("pause client any");
   world.proofs = "-";
   world.full_at = origin + LB_NS_PER_S; /* before the first one ends */
   assert_int_equal(play(), -ECANCELED);
@@ -344,7 +334,6 @@ TEST(the_only_fault_that_was_tried_has_to_be_proved) {
 
 TEST(a_fault_that_is_not_proved_is_noted_and_taken_back) {
   const struct lb_log *log = &world.stage.memory->log[CLIENTS];
-  scenario("pause client any");
   world.proofs = "+-";
   assert_int_equal(play(), 0);
   assert_true(recorded(LB_EV_NOT_PROVED, 1, "it goes on"));
@@ -355,7 +344,6 @@ TEST(a_fault_that_is_not_proved_is_noted_and_taken_back) {
 
 TEST(a_fault_that_hits_nobody_is_noted_waited_for_and_not_counted) {
   for (int empty = 0; empty < 2; empty++) {
-    scenario("pause client any");
     world.nobody = !empty;
     world.empty[0] = empty;
     assert_int_equal(play(), 0); /* there are no servers, and few hosts that could be hit */
@@ -369,18 +357,11 @@ TEST(a_fault_that_hits_nobody_is_noted_waited_for_and_not_counted) {
   }
 }
 
-TEST(a_system_of_servers_that_no_fault_hit_is_undecided) {
-  scenario("pause client any");
-  world.stage.cluster.data_count = 1;
-  world.nobody = true;
-  assert_int_equal(play(), -ECANCELED);
-  assert_int_equal(world.stage.verdict, LB_UNDECIDED);
-  assert_string_equal(world.stage.why, "0 of 0 faults were proved");
-}
-
-STATES(a_system_of_servers_whose_faults_are_proved_is_not_doubted, scenario("pause client any"),
-       world.stage.cluster.data_count = 1, assert_int_equal(play(), 0),
-       assert_int_equal(world.stage.verdict, LB_VERDICT_NONE));
+STATES(a_system_of_servers_that_no_fault_hit_is_undecided, world.stage.cluster.data_count = 1, world.nobody = true,
+       assert_int_equal(play(), -ECANCELED), assert_int_equal(world.stage.verdict, LB_UNDECIDED),
+       assert_string_equal(world.stage.why, "0 of 0 faults were proved"));
+STATES(a_system_of_servers_whose_faults_are_proved_is_not_doubted, world.stage.cluster.data_count = 1,
+       assert_int_equal(play(), 0), assert_int_equal(world.stage.verdict, LB_VERDICT_NONE));
 
 /* ---- statements: casts ------------------------------------------------------------------------------------------- */
 
@@ -402,11 +383,10 @@ TEST(a_cut_without_its_other_side_is_none) {
 
 STATES(a_cut_of_nobody_does_not_ask_for_the_other_side, scenario("cut client 1 from node any"), world.nobody = true,
        assert_int_equal(play(), 0), assert_int_equal(world.casts, PLANNED));
-STATES(only_a_cut_needs_another_side, scenario("pause client any"), world.empty[1] = world.no_other_side = true,
-       assert_int_equal(play(), 0), assert_int_equal(world.faults, PLANNED), assert_int_equal(world.played[0].b, 0));
+STATES(only_a_cut_needs_another_side, world.empty[1] = world.no_other_side = true, assert_int_equal(play(), 0),
+       assert_int_equal(world.faults, PLANNED), assert_int_equal(world.played[0].b, 0));
 
 TEST(who_is_the_primary_is_asked_anew_for_each_fault) {
-  scenario("pause client any");
   assert_int_equal(play(), 0);
   assert_int_equal(world.stage.primary, 1); /* bound while the last fault was done */
   assert_false(world.primary_was_bound);
@@ -418,7 +398,6 @@ TEST(who_is_the_primary_is_asked_anew_for_each_fault) {
 static lb_ns allowed(void) { return (lb_ns)(3000 + world.scenario.ttl_ms + world.scenario.wait_ms) * LB_NS_PER_MS; }
 
 TEST(a_lock_that_stands_still_has_its_time_after_the_last_fault) {
-  scenario("pause client any");
   world.stands_still = true;
   world.scenario.progress_ms = 60000;
   assert_int_equal(play(), 0);
@@ -428,7 +407,6 @@ TEST(a_lock_that_stands_still_has_its_time_after_the_last_fault) {
 }
 
 TEST(without_a_bound_of_its_own_it_is_what_a_correct_lock_can_need) {
-  scenario("pause client any");
   world.scenario.ttl_ms = 30000;
   assert_int_equal(lb_scenario_progress_ms(&world.scenario) * LB_NS_PER_MS, allowed());
   world.stands_still = true;
@@ -440,14 +418,12 @@ TEST(without_a_bound_of_its_own_it_is_what_a_correct_lock_can_need) {
 }
 
 TEST(a_lock_that_is_granted_after_the_last_fault_ends_in_time) {
-  scenario("pause client any");
   world.scenario.progress_ms = 60000;
   assert_int_equal(play(), 0);
   assert_true(world.now < world.played[PLANNED - 1].end + 10 * LB_NS_PER_S);
 }
 
 TEST(a_control_plays_no_fault) {
-  scenario("pause client any");
   world.scenario.control = true;
   world.stage.cluster.data_count = 1;
   assert_int_equal(play(), 0);
@@ -461,7 +437,6 @@ TEST(a_control_plays_no_fault) {
 
 TEST(a_fault_that_cannot_be_taken_back_ends_the_campaign) {
   char why[300];
-  scenario("pause client any");
   world.undone = "++-";
   play();
   snprintf(why, sizeof why, "after %s: client-1 did not come back", world.played[2].text);
@@ -472,22 +447,14 @@ TEST(a_fault_that_cannot_be_taken_back_ends_the_campaign) {
   assert_int_equal(world.ends, 1);
 }
 
-TEST(a_doubt_from_elsewhere_ends_the_campaign_too) {
-  scenario("pause client any");
-  lb_stage_doubt(&world.stage, LB_UNDECIDED, "redis-1 died by itself");
-  play();
-  assert_int_equal(world.faults, 0);
-  assert_int_equal(world.ends, 1);
-  assert_string_equal(world.stage.why, "redis-1 died by itself");
-}
-
-STATES(clients_that_do_not_begin_to_work_are_not_played_with, scenario("pause client any"), world.begin_answer = -1,
+STATES(a_doubt_from_elsewhere_ends_the_campaign_too,
+       lb_stage_doubt(&world.stage, LB_UNDECIDED, "redis-1 died by itself"), play(), assert_int_equal(world.faults, 0),
+       assert_int_equal(world.ends, 1), assert_string_equal(world.stage.why, "redis-1 died by itself"));
+STATES(clients_that_do_not_begin_to_work_are_not_played_with, world.begin_answer = -1,
        assert_int_equal(play(), -ECANCELED), assert_int_equal(world.casts + world.ends, 0),
        assert_string_equal(world.stage.why, "client-1 is gone"));
-STATES(where_there_is_no_folder_for_schedules_the_reason_is_told, scenario("pause client any"),
-       world.folder_answer = -EROFS, assert_int_equal(play(), -ECANCELED),
-       assert_string_equal(world.stage.why, "no schedule: Read-only file system"),
+STATES(where_there_is_no_folder_for_schedules_the_reason_is_told, world.folder_answer = -EROFS,
+       assert_int_equal(play(), -ECANCELED), assert_string_equal(world.stage.why, "no schedule: Read-only file system"),
        assert_int_equal(world.casts + world.ends, 0));
-STATES(clients_that_do_not_stop_are_the_reason_that_is_told, scenario("pause client any"), world.end_answer = -1,
-       world.proofs = "----------", assert_int_equal(play(), -ECANCELED),
-       assert_string_equal(world.stage.why, "client-1 died"));
+STATES(clients_that_do_not_stop_are_the_reason_that_is_told, world.end_answer = -1, world.proofs = "----------",
+       assert_int_equal(play(), -ECANCELED), assert_string_equal(world.stage.why, "client-1 died"));

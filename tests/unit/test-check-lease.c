@@ -8,29 +8,34 @@
 #include "lines.h"
 #include "history/check.h"
 
-static void judge(const char *text, struct lb_check *ret) {
+static struct lb_check c; /* of the last that was judged */
+
+static int clear(void **state) {
+  (void)state;
+  lb_check_clear(&c);
+  return 0;
+}
+EACH(NULL, clear);
+
+static void judge(const char *text) {
   struct lb_history h;
   struct lb_error err;
   if (parse_lines("test", text, &h, &err) != 0) fail_msg("%s", err.text);
-  assert_int_equal(lb_check_history(&h, ret), 0);
+  lb_check_clear(&c);
+  assert_int_equal(lb_check_history(&h, &c), 0);
   lb_history_clear(&h);
 }
 
 /* Whether something counts although leases end, or nothing is wrong at all. */
 static bool counts(const char *text) {
-  struct lb_check c;
-  judge(text, &c);
-  bool result = !lb_check_violated(&c, true) || lb_check_violated(&c, false);
-  lb_check_clear(&c);
-  return result;
+  judge(text);
+  return !lb_check_violated(&c, true) || lb_check_violated(&c, false);
 }
 
 /* The same of a history with so many episodes. */
 static bool counts_of(const char *text, uint64_t episodes) {
-  struct lb_check c;
-  judge(text, &c);
+  judge(text);
   assert_int_equal(c.double_holds, episodes);
-  lb_check_clear(&c);
   return counts(text);
 }
 
@@ -199,15 +204,12 @@ TEST(a_grant_that_is_read_after_its_own_lease_is_late) {
 
 /* a stops in time for b, but not for c. */
 TEST(each_episode_is_of_one_class_or_the_other) {
-  struct lb_check c;
   judge(GRANTED(10, "a", 100) GRANTED(50, "b", 200) EVENT(60, "a", "release") EVENT(70, "b", "release")
-            GRANTED(80, "a", 90) GRANTED(95, "c", 300) EVENT(99, "a", "release"),
-        &c);
+            GRANTED(80, "a", 90) GRANTED(95, "c", 300) EVENT(99, "a", "release"));
   assert_int_equal(c.double_holds, 2);
   assert_int_equal(c.within_lease, 1);
   assert_true(c.episodes[0].within_lease);
   assert_false(c.episodes[1].within_lease);
-  lb_check_clear(&c);
 }
 
 /* Paused beyond its lease: a's write is dirty, stale, and takes b's away. */
@@ -219,8 +221,7 @@ TEST(each_episode_is_of_one_class_or_the_other) {
 /* clang-format on */
 
 TEST(what_a_late_holder_does_is_counted_but_excused) {
-  struct lb_check c;
-  judge(LATE_WRITE(0), &c);
+  judge(LATE_WRITE(0));
   assert_int_equal(c.double_holds, 1);
   assert_int_equal(c.within_lease, 0);
   assert_int_equal(c.dirty_accesses, 3);
@@ -231,73 +232,51 @@ TEST(what_a_late_holder_does_is_counted_but_excused) {
   assert_int_equal(c.unexcused.lost_updates, 0);
   assert_true(lb_check_violated(&c, true) && lb_check_damaged(&c, true));
   assert_false(lb_check_violated(&c, false) || lb_check_damaged(&c, false));
-  lb_check_clear(&c);
 }
 
 /* The late one comes first, then c is granted beside b. */
 TEST(one_violation_within_a_lease_leaves_the_others_excused) {
-  struct lb_check c;
   judge(LATE_WRITE(0) GRANTED(100, "b", 900) ACCESS(101, "b", "read", 1) GRANTED(110, "c", 900)
-            ACCESS(111, "c", "read", 1) EVENT(120, "b", "release") EVENT(130, "c", "release"),
-        &c);
+            ACCESS(111, "c", "read", 1) EVENT(120, "b", "release") EVENT(130, "c", "release"));
   assert_int_equal(c.double_holds, 2);
   assert_int_equal(c.within_lease, 1);
   assert_int_equal(c.dirty_accesses, 4);
   assert_int_equal(c.unexcused.dirty_accesses, 1);
   assert_true(lb_check_violated(&c, false));
   assert_false(lb_check_damaged(&c, false)); /* what was damaged was damaged late */
-  lb_check_clear(&c);
 }
 
 TEST(within_a_lease_every_violation_counts) {
-  struct lb_check c;
   judge(GRANTED(10, "a", 900) ACCESS(11, "a", "read", 0) GRANTED(30, "b", 900) ACCESS(31, "b", "read", 0)
-            ACCESS(40, "b", "write", 1) ACCESS(50, "a", "write", 1) EVENT(60, "a", "release"),
-        &c);
+            ACCESS(40, "b", "write", 1) ACCESS(50, "a", "write", 1) EVENT(60, "a", "release"));
   assert_int_equal(c.unexcused.dirty_accesses, 3);
   assert_int_equal(c.unexcused.stale_writes, 1);
   assert_int_equal(c.unexcused.lost_updates, 1);
-  lb_check_clear(&c);
 }
 
 /* c's update is lost by b, who only met the late a: what takes away is excused, not what is taken. */
 TEST(a_loss_belongs_to_the_write_that_takes_away) {
-  struct lb_check c;
-  judge(GRANTED(10, "a", 20) ACCESS(11, "a", "read", 0) GRANTED(30, "b", 900) ACCESS(31, "b", "read", 0)
-            ACCESS(40, "a", "write", 1) EVENT(45, "a", "release") ACCESS(50, "b", "write", 1) EVENT(60, "b", "release"),
-        &c);
+  judge(GRANTED(10, "a", 20) ACCESS(11, "a", "read", 0) GRANTED(30, "b", 900) ACCESS(31, "b", "read", 0) ACCESS(
+      40, "a", "write", 1) EVENT(45, "a", "release") ACCESS(50, "b", "write", 1) EVENT(60, "b", "release"));
   assert_int_equal(c.lost_updates, 1);
   assert_int_equal(c.unexcused.lost_updates, 0);
-  lb_check_clear(&c);
 }
 
 /* a late write by a jumps back over two, another one of a late holder gives them back: nothing is lost but one. */
 TEST(what_is_given_back_is_not_lost) {
-  struct lb_check c;
   judge(GRANTED(1, "d", 900) ACCESS(2, "d", "read", 0) ACCESS(3, "d", "write", 1) EVENT(4, "d", "release")
-            GRANTED(10, "a", 900) ACCESS(11, "a", "write", 1) EVENT(12, "a", "release"),
-        &c);
+            GRANTED(10, "a", 900) ACCESS(11, "a", "write", 1) EVENT(12, "a", "release"));
   assert_int_equal(c.lost_updates, 1); /* nobody met anybody, so no lease excuses it */
   assert_int_equal(c.unexcused.lost_updates, 1);
-  lb_check_clear(&c);
 }
 
 /* a lets go at 60 and writes all the same. */
-TEST(an_access_without_a_hold_is_excused_by_no_lease) {
-  struct lb_check c;
-  judge(GRANTED(10, "a", 20) GRANTED(30, "b", 900) EVENT(60, "a", "lost") ACCESS(61, "a", "write", 1)
-            EVENT(70, "b", "release"),
-        &c);
-  assert_int_equal(c.unexcused.dirty_accesses, 1);
-  assert_true(lb_check_violated(&c, false));
-  lb_check_clear(&c);
-}
-
-TEST(a_new_hold_is_not_excused_by_what_the_last_one_met) {
-  struct lb_check c;
-  judge(GRANTED(10, "a", 20) GRANTED(30, "b", 900) EVENT(60, "a", "release") EVENT(61, "b", "release")
-            ACCESS(62, "c", "read", 0) GRANTED(70, "a", 900) ACCESS(71, "a", "write", 5) ACCESS(72, "a", "write", 5),
-        &c);
-  assert_int_equal(c.unexcused.lost_updates, c.lost_updates);
-  lb_check_clear(&c);
-}
+STATES(an_access_without_a_hold_is_excused_by_no_lease,
+       judge(GRANTED(10, "a", 20) GRANTED(30, "b", 900) EVENT(60, "a", "lost") ACCESS(61, "a", "write", 1)
+                 EVENT(70, "b", "release")),
+       assert_int_equal(c.unexcused.dirty_accesses, 1), assert_true(lb_check_violated(&c, false)));
+STATES(a_new_hold_is_not_excused_by_what_the_last_one_met,
+       judge(GRANTED(10, "a", 20) GRANTED(30, "b", 900) EVENT(60, "a", "release") EVENT(61, "b", "release")
+                 ACCESS(62, "c", "read", 0) GRANTED(70, "a", 900) ACCESS(71, "a", "write", 5)
+                     ACCESS(72, "a", "write", 5)),
+       assert_int_equal(c.unexcused.lost_updates, c.lost_updates));

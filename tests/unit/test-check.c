@@ -101,6 +101,29 @@ static void parse(const char *text, struct lb_history *ret) {
   if (parse_lines("text", text, ret, &err) < 0) fail_msg("%s", err.text);
 }
 
+static struct lb_history h; /* the last that was checked */
+static struct lb_check c;
+
+static int clear(void **state) {
+  (void)state;
+  lb_check_clear(&c);
+  lb_history_clear(&h);
+  return 0;
+}
+EACH(NULL, clear);
+
+static void check_text(const char *text) {
+  clear(NULL);
+  parse(text, &h);
+  assert_int_equal(lb_check_history(&h, &c), 0);
+}
+
+static void check_file(const char *file) {
+  clear(NULL);
+  load(file, &h);
+  assert_int_equal(lb_check_history(&h, &c), 0);
+}
+
 TEST(each_history_has_the_counts_worked_out_on_paper) {
   for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
     struct lb_history history;
@@ -178,10 +201,7 @@ TEST(each_kind_of_violation_is_one_by_itself_and_once) {
 }
 
 TEST(an_episode_names_its_clients_in_order_and_the_events_at_its_ends) {
-  struct lb_history h;
-  struct lb_check c;
-  load("bad/one-stale-many-successors", &h);
-  assert_int_equal(lb_check_history(&h, &c), 0);
+  check_file("bad/one-stale-many-successors");
   const struct lb_episode *e = &c.episodes[0];
   assert_int_equal(e->begin_t, 10);
   assert_int_equal(e->end_t, 30);
@@ -191,24 +211,16 @@ TEST(an_episode_names_its_clients_in_order_and_the_events_at_its_ends) {
   assert_string_equal(h.clients.name[e->clients[0]], "stale");
   assert_string_equal(h.clients.name[e->clients[1]], "b");
   assert_string_equal(h.clients.name[e->clients[2]], "c");
-  lb_check_clear(&c);
-  lb_history_clear(&h);
 }
 
 TEST(an_episode_that_lasts_to_the_end_ends_behind_the_last_event) {
-  struct lb_history h;
-  struct lb_check c;
-  parse("{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\"}\n"
-        "{\"t\":3,\"c\":\"b\",\"k\":\"x\",\"e\":\"granted\"}\n"
-        "{\"t\":7,\"e\":\"note\",\"what\":\"the trial is over\"}\n",
-        &h);
-  assert_int_equal(lb_check_history(&h, &c), 0);
+  check_text("{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\"}\n"
+             "{\"t\":3,\"c\":\"b\",\"k\":\"x\",\"e\":\"granted\"}\n"
+             "{\"t\":7,\"e\":\"note\",\"what\":\"the trial is over\"}\n");
   assert_int_equal(c.episode_count, 1);
   assert_int_equal(c.episodes[0].end_t, 7);
   assert_int_equal(c.episodes[0].end_event, 3);
   assert_int_equal(c.double_hold_ns, 4);
-  lb_check_clear(&c);
-  lb_history_clear(&h);
 }
 
 /* What a client wrote before its successor looked is as if it had been in time. */
@@ -239,14 +251,9 @@ TEST(a_write_before_the_next_holder_looked_is_not_stale) {
            ACCESS(5, "a", "write", ""),
        0}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    struct lb_history h;
-    struct lb_check c;
-    parse(cases[i].text, &h);
-    assert_int_equal(lb_check_history(&h, &c), 0);
+    check_text(cases[i].text);
     if (c.stale_writes != cases[i].stale)
       fail_msg("case %zu: %llu stale writes", i, (unsigned long long)c.stale_writes);
-    lb_check_clear(&c);
-    lb_history_clear(&h);
   }
 }
 
@@ -270,46 +277,30 @@ TEST(a_number_is_too_small_only_beside_those_granted_before_it_was_asked_for) {
       {EVENT(1, "a", "acquire") NUMBER(2, "b", 6) EVENT(3, "c", "acquire") NUMBER(4, "b", 9) NUMBER(5, "c", 6), 1},
       {EVENT(1, "a", "acquire") NUMBER(2, "b", 6) EVENT(3, "c", "acquire") NUMBER(4, "b", 9) NUMBER(5, "c", 7), 0}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    struct lb_history h;
-    struct lb_check c;
-    parse(cases[i].text, &h);
-    assert_int_equal(lb_check_history(&h, &c), 0);
+    check_text(cases[i].text);
     if (c.token_regressions != cases[i].regressions)
       fail_msg("case %zu: %llu token regressions", i, (unsigned long long)c.token_regressions);
-    lb_check_clear(&c);
-    lb_history_clear(&h);
   }
 }
 
 TEST(wild_values_saturate_the_lost_updates) {
-  struct lb_history h;
-  struct lb_check c;
-  parse("{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"read\",\"value\":9223372036854775807}\n"
-        "{\"t\":2,\"c\":\"a\",\"k\":\"x\",\"e\":\"write\",\"value\":0}\n"
-        "{\"t\":3,\"c\":\"a\",\"k\":\"y\",\"e\":\"read\",\"value\":9223372036854775807}\n"
-        "{\"t\":4,\"c\":\"a\",\"k\":\"y\",\"e\":\"write\",\"value\":0}\n",
-        &h);
-  assert_int_equal(lb_check_history(&h, &c), 0);
+  check_text("{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"read\",\"value\":9223372036854775807}\n"
+             "{\"t\":2,\"c\":\"a\",\"k\":\"x\",\"e\":\"write\",\"value\":0}\n"
+             "{\"t\":3,\"c\":\"a\",\"k\":\"y\",\"e\":\"read\",\"value\":9223372036854775807}\n"
+             "{\"t\":4,\"c\":\"a\",\"k\":\"y\",\"e\":\"write\",\"value\":0}\n");
   assert_true(c.lost_updates == INT64_MAX);
-  lb_check_clear(&c);
-  lb_history_clear(&h);
 }
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */
 
 static char *printed(const char *file, size_t episodes) {
-  struct lb_history h;
-  struct lb_check c;
   char *text = NULL;
   size_t size = 0;
   FILE *out = open_memstream(&text, &size);
   assert_non_null(out);
-  load(file, &h);
-  assert_int_equal(lb_check_history(&h, &c), 0);
+  check_file(file);
   lb_check_print(&h, &c, false, episodes, out);
   fclose(out);
-  lb_check_clear(&c);
-  lb_history_clear(&h);
   return text;
 }
 
@@ -341,39 +332,34 @@ TEST(the_first_line_is_the_verdict) {
 }
 
 TEST(what_is_late_is_violated_where_it_counts) {
-  struct lb_history h;
-  struct lb_check c;
   char *text = NULL;
   size_t size = 0;
   FILE *out = open_memstream(&text, &size);
-  load("bad/paused-holder", &h);
-  assert_int_equal(lb_check_history(&h, &c), 0);
+  check_file("bad/paused-holder");
   lb_check_print_verdict(&c, true, out);
   fclose(out);
   assert_string_equal(text, "violated: 1 double hold of 99.0 ms (0 within a lease), 3 dirty accesses, 1 lost update\n");
   free(text);
-  lb_check_clear(&c);
-  lb_history_clear(&h);
 }
 
 TEST(the_ruling_is_violated_undecided_or_safe) {
-  struct lb_check c = {GRANTS(2, 1, 0)};
-  struct lb_ruling ruling = lb_check_rule(&c, true);
+  struct lb_check own = {GRANTS(2, 1, 0)};
+  struct lb_ruling ruling = lb_check_rule(&own, true);
   assert_string_equal(lb_ruled_name(ruling.verdict), "safe");
   assert_null(ruling.why);
-  c.handoffs = 0;
-  ruling = lb_check_rule(&c, true);
+  own.handoffs = 0;
+  ruling = lb_check_rule(&own, true);
   assert_string_equal(lb_ruled_name(ruling.verdict), "undecided");
   assert_string_equal(ruling.why, "no hand-off put the lock to the test");
-  c.lost_updates = 1;
-  ruling = lb_check_rule(&c, true);
+  own.lost_updates = 1;
+  ruling = lb_check_rule(&own, true);
   assert_string_equal(lb_ruled_name(ruling.verdict), "violated");
   assert_null(ruling.why);
-  ruling = lb_check_rule(&c, false);
+  ruling = lb_check_rule(&own, false);
   assert_string_equal(lb_ruled_name(ruling.verdict), "undecided");
   assert_string_equal(ruling.why, LB_CHECK_LATE);
-  c.token_regressions = 1;
-  assert_int_equal(lb_check_rule(&c, false).verdict, LB_RULED_VIOLATED);
+  own.token_regressions = 1;
+  assert_int_equal(lb_check_rule(&own, false).verdict, LB_RULED_VIOLATED);
 }
 
 /* That the client had read too early is said of nothing else: neither where exclusion was lost, nor where another write
@@ -390,13 +376,9 @@ TEST(an_early_read_is_blamed_for_what_it_did_alone) {
 }
 
 TEST(json_has_every_episode_with_who_when_and_where) {
-  struct lb_history h;
-  struct lb_check c;
-  parse(
+  check_text(
       "{\"t\":1000,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\"}\n{\"t\":3000,\"c\":\"b\",\"k\":\"x\",\"e\":\"granted\"}\n"
-      "{\"t\":5000,\"c\":\"a\",\"k\":\"x\",\"e\":\"release\"}\n{\"t\":6000,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\"}\n",
-      &h);
-  assert_int_equal(lb_check_history(&h, &c), 0);
+      "{\"t\":5000,\"c\":\"a\",\"k\":\"x\",\"e\":\"release\"}\n{\"t\":6000,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\"}\n");
   json_t *o = lb_check_json(&h, &c, false);
   char *text = json_dumps(json_object_get(o, "episodes"), JSON_COMPACT);
   assert_string_equal(
@@ -409,24 +391,17 @@ TEST(json_has_every_episode_with_who_when_and_where) {
   assert_true(json_is_null(json_object_get(o, "why")));
   free(text);
   json_decref(o);
-  lb_check_clear(&c);
-  lb_history_clear(&h);
 }
 
 TEST(a_history_without_hand_off_is_not_called_safe) {
-  struct lb_history h;
-  struct lb_check c;
   char *text = NULL;
   size_t size = 0;
   FILE *out = open_memstream(&text, &size);
-  parse("{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\"}\n", &h);
-  assert_int_equal(lb_check_history(&h, &c), 0);
+  check_text("{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\"}\n");
   lb_check_print(&h, &c, false, 1, out);
   fclose(out);
   assert_memory_equal(text, "undecided: ", 11);
   free(text);
-  lb_check_clear(&c);
-  lb_history_clear(&h);
 }
 
 TEST(each_episode_is_told_with_the_events_around_it) {
@@ -453,20 +428,14 @@ TEST(only_as_many_episodes_are_told_as_asked_for) {
 }
 
 TEST(nothing_in_a_name_reaches_the_terminal_as_a_command) {
-  struct lb_history h;
-  struct lb_check c;
   char *text = NULL;
   size_t size = 0;
   FILE *out = open_memstream(&text, &size);
-  parse(
-      "{\"t\":1,\"c\":\"a\\u001b[2J\",\"k\":\"x\\n\",\"e\":\"granted\"}\n{\"t\":2,\"c\":\"b\",\"k\":\"x\\n\",\"e\":\"granted\"}\n",
-      &h);
-  assert_int_equal(lb_check_history(&h, &c), 0);
+  check_text(
+      "{\"t\":1,\"c\":\"a\\u001b[2J\",\"k\":\"x\\n\",\"e\":\"granted\"}\n{\"t\":2,\"c\":\"b\",\"k\":\"x\\n\",\"e\":\"granted\"}\n");
   lb_check_print(&h, &c, false, 1, out);
   fclose(out);
   assert_null(strchr(text, '\033'));
   assert_non_null(strstr(text, "key x?, held by a?[2J and b"));
   free(text);
-  lb_check_clear(&c);
-  lb_history_clear(&h);
 }

@@ -120,6 +120,11 @@ static int call(enum lb_client_verb verb) {
   return answer().result;
 }
 
+static void start_and_open(void) {
+  start();
+  assert_int_equal(call(LB_DO_OPEN), 0);
+}
+
 static void arm(const char *point, bool crash) {
   struct lb_command command = {.verb = LB_DO_ARM, .deadline = in_ms(PATIENCE_MS), .argument = crash};
   strcpy(command.text, point);
@@ -159,8 +164,7 @@ static void assert_stops(enum lb_client_verb verb, int expected) {
 }
 
 TEST(a_client_stops_itself_at_a_point_once) {
-  start();
-  assert_int_equal(call(LB_DO_OPEN), 0);
+  start_and_open();
   arm("inside", false);
   assert_stops(LB_DO_ACQUIRE, LB_OK);
   arm("after-check", false);
@@ -172,8 +176,7 @@ TEST(a_client_stops_itself_at_a_point_once) {
 }
 
 TEST(a_client_dies_at_a_point) {
-  start();
-  assert_int_equal(call(LB_DO_OPEN), 0);
+  start_and_open();
   arm("inside", true);
   give(LB_DO_ACQUIRE);
   wait_for_life(LB_LIFE_DIED);
@@ -186,14 +189,9 @@ TEST(a_client_dies_at_a_point) {
 
 /* ---- the watchdog ------------------------------------------------------------------------------------------------ */
 
-TEST(a_hold_is_renewed_between_two_commands) {
-  start();
-  assert_int_equal(call(LB_DO_OPEN), 0);
-  assert_int_equal(call(LB_DO_ACQUIRE), LB_OK);
-  wait_for(&script->extends, 3);
-  assert_int_equal(call(LB_DO_READ), LB_OK);
-  assert_int_equal(call(LB_DO_RELEASE), LB_OK);
-}
+STATES(a_hold_is_renewed_between_two_commands, start_and_open(), assert_int_equal(call(LB_DO_ACQUIRE), LB_OK),
+       wait_for(&script->extends, 3), assert_int_equal(call(LB_DO_READ), LB_OK),
+       assert_int_equal(call(LB_DO_RELEASE), LB_OK));
 
 static void hang(const char *point, enum lb_client_verb verb) {
   struct lb_command arm = {.verb = LB_DO_ARM, .deadline = in_ms(PATIENCE_MS), .argument = LB_AT_POINT_HANG};
@@ -207,8 +205,7 @@ static void hang(const char *point, enum lb_client_verb verb) {
 }
 
 TEST(a_hold_is_renewed_while_the_program_hangs) {
-  start();
-  assert_int_equal(call(LB_DO_OPEN), 0);
+  start_and_open();
   assert_int_equal(call(LB_DO_ACQUIRE), LB_OK);
   hang("before-check", LB_DO_WRITE);
   int before = atomic_load(&script->extends);
@@ -221,8 +218,7 @@ TEST(a_hold_is_renewed_while_the_program_hangs) {
 
 /* Before the check and after it. */
 TEST(who_loses_the_lock_while_it_hangs_does_not_write) {
-  start();
-  assert_int_equal(call(LB_DO_OPEN), 0);
+  start_and_open();
   for (int i = 0; i < 2; i++) {
     atomic_store(&script->extend_answer, LB_OK);
     assert_int_equal(call(LB_DO_ACQUIRE), LB_OK);
@@ -243,15 +239,13 @@ TEST(a_lock_with_a_watchdog_is_renewed_unasked) {
   renewed.traits |= LB_TRAIT_RENEWED;
   f->plan.protocol = &renewed;
   f->plan.renew = false;
-  start();
-  assert_int_equal(call(LB_DO_OPEN), 0);
+  start_and_open();
   assert_int_equal(call(LB_DO_ACQUIRE), LB_OK);
   wait_for(&script->extends, 3);
 }
 
 TEST(a_loss_is_learned_between_two_commands) {
-  start();
-  assert_int_equal(call(LB_DO_OPEN), 0);
+  start_and_open();
   atomic_store(&script->extend_answer, LB_LOST);
   assert_int_equal(call(LB_DO_ACQUIRE), LB_OK);
   wait_for(&script->extends, 1);
@@ -261,8 +255,7 @@ TEST(a_loss_is_learned_between_two_commands) {
 
 TEST(work_longer_than_the_lease_is_renewed) {
   f->plan.work.hold_ns = 3600 * LB_NS_PER_S;
-  start();
-  assert_int_equal(call(LB_DO_OPEN), 0);
+  start_and_open();
   give(LB_DO_WORK);
   wait_for(&script->extends, 3);
   assert_int_equal(atomic_load(&script->grants), 1); /* all within one hold */
@@ -273,8 +266,7 @@ TEST(work_longer_than_the_lease_is_renewed) {
 TEST(who_loses_the_lock_stops_working) {
   f->plan.work.hold_ns = 3600 * LB_NS_PER_S;
   atomic_store(&script->extend_answer, LB_LOST);
-  start();
-  assert_int_equal(call(LB_DO_OPEN), 0);
+  start_and_open();
   give(LB_DO_WORK);
   wait_for(&script->extends, 1);
   atomic_store(&f->memory->phase, LB_PHASE_STOP);
@@ -287,8 +279,7 @@ TEST(who_loses_the_lock_stops_working) {
 /* ---- another session --------------------------------------------------------------------------------------------- */
 
 TEST(a_client_takes_another_session_while_it_holds_nothing) {
-  start();
-  assert_int_equal(call(LB_DO_OPEN), 0);
+  start_and_open();
   assert_int_equal(call(LB_DO_ACQUIRE), LB_OK);
   assert_int_equal(call(LB_DO_REOPEN), -EBUSY);
   assert_int_equal(atomic_load(&script->closed), 0);
@@ -302,8 +293,7 @@ TEST(a_client_takes_another_session_while_it_holds_nothing) {
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
 
 TEST(a_request_may_be_left_waiting_and_answers_keep_their_order) {
-  start();
-  assert_int_equal(call(LB_DO_OPEN), 0);
+  start_and_open();
   atomic_store(&script->refuse, true);
   give(LB_DO_ACQUIRE);
   give(LB_DO_READ);
@@ -326,8 +316,7 @@ TEST(a_request_may_be_left_waiting_and_answers_keep_their_order) {
 TEST(a_client_lives_by_its_hosts_clocks_and_history_by_the_truth) {
   f->client.skew = f->skew;
   f->plan.renew = false;
-  start();
-  assert_int_equal(call(LB_DO_OPEN), 0);
+  start_and_open();
   lb_skew_jump(f->skew, false, -3600 * (int64_t)LB_NS_PER_S);
   lb_skew_jump(f->skew, true, 7200 * (int64_t)LB_NS_PER_S);
 
@@ -350,8 +339,7 @@ TEST(a_slow_clock_believes_in_its_lease_for_too_long) {
   f->plan.guard = LB_GUARD_DEADLINE;
   f->plan.renew = false;
   lb_skew_rate(f->skew, 0.001);
-  start();
-  assert_int_equal(call(LB_DO_OPEN), 0);
+  start_and_open();
   assert_int_equal(call(LB_DO_ACQUIRE), LB_OK);
   lb_clock_sleep_until(in_ms(TTL_MS + 1)); /* the lease is over, for everybody else */
   assert_int_equal(call(LB_DO_READ), LB_OK);
@@ -362,8 +350,7 @@ TEST(a_slow_clock_believes_in_its_lease_for_too_long) {
 /* ---- lives ------------------------------------------------------------------------------------------------------- */
 
 TEST(a_client_that_is_started_again_goes_on_with_its_log_and_new_tokens) {
-  start();
-  assert_int_equal(call(LB_DO_OPEN), 0);
+  start_and_open();
   assert_int_equal(call(LB_DO_ACQUIRE), LB_OK);
   assert_true(atomic_load(&f->memory->state[0].holds));
   lb_client_end(&f->client);

@@ -114,58 +114,26 @@ TEST(a_history_is_judged_wholly_or_not_at_all) {
 
 /* ---- a trial ----------------------------------------------------------------------------------------------------- */
 
-struct world {
-  char dir[100];
-  struct lb_protocol protocol;
-  struct lb_scenario scenario;
-  struct lb_step step;
-  struct lb_topology topology;
-  struct lb_trial_plan plan;
-  struct lb_stage stage;
-  struct lb_outcome out;
-};
 static struct world *w;
 
 static int set_up(void **state) {
-  w = calloc(1, sizeof *w);
-  char path[200];
+  static struct lb_topology topology = {.name = "none", .family = &lb_family_none};
+  *state = w = world_of(1, 1, 1000);
   if (!w) return -1;
-  *state = w;
-  if (!scratch_folder(w->dir, sizeof w->dir, "exhausted")) return -1;
-  snprintf(path, sizeof path, "%s/histories", w->dir);
-  if (lb_make_dirs(path) < 0) return -1;
   w->step =
       (struct lb_step){.verb = LB_STEP_PAUSE, .a = {.kind = LB_ROLE_CLIENT, .number = 1}, .text = (char *)"pause"};
-  w->protocol = (struct lb_protocol){.name = "p"};
-  w->topology = (struct lb_topology){.name = "none", .family = &lb_family_none};
-  w->scenario = (struct lb_scenario){.name = (char *)"s",
-                                     .kind = LB_KIND_TIMELINE,
-                                     .ttl_ms = 1000,
-                                     .steps = &w->step,
-                                     .step_count = 1,
-                                     .faults = &w->step,
-                                     .fault_count = 1,
-                                     .duration_s = 60,
-                                     .every_ms = 1000,
-                                     .lasts_ms = 1000};
-  w->plan = (struct lb_trial_plan){
-      .scenario = &w->scenario, .protocol = &w->protocol, .topology = &w->topology, .system = "p@none", .name = "t1"};
-  w->stage = (struct lb_stage){.plan = &w->plan,
-                               .run_dir = w->dir,
-                               .client_count = 1,
-                               .verdict = LB_VERDICT_NONE,
-                               .memory = lb_memory_map(1, 1, 1)};
-  return w->stage.memory ? 0 : -1;
-}
-
-static int tear_down(void **state) {
-  (void)state;
-  lb_history_clear(&w->stage.history);
-  lb_memory_unmap(w->stage.memory);
-  lb_remove_tree(w->dir);
-  free(w);
+  w->protocol.traits = 0;
+  w->plan.topology = &topology;
+  w->scenario.kind = LB_KIND_TIMELINE;
+  w->scenario.step_count = w->scenario.fault_count = 1;
+  w->scenario.faults = &w->step;
+  w->scenario.duration_s = 60;
+  w->scenario.every_ms = w->scenario.lasts_ms = 1000;
+  w->scenario.min_handoffs = 0;
   return 0;
 }
+
+static int tear_down(void **state) { return world_end(*state), 0; }
 EACH(set_up, tear_down);
 
 /* Where names are kept, the process ends instead (history.h). */

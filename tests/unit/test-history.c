@@ -13,17 +13,27 @@
 
 static struct lb_error err;
 
-static void parse(const char *text, struct lb_history *ret) {
-  if (parse_lines("FILE", text, ret, &err) < 0) fail_msg("%s", err.text);
+static struct lb_history h; /* the last that was parsed */
+
+static int clear(void **state) {
+  (void)state;
+  lb_history_clear(&h);
+  return 0;
+}
+EACH(NULL, clear);
+
+static void parse(const char *text) {
+  lb_history_clear(&h);
+  if (parse_lines("FILE", text, &h, &err) < 0) fail_msg("%s", err.text);
 }
 
 static void assert_refused(const void *data, size_t size, const char *message) {
-  struct lb_history h;
+  struct lb_history none;
   err.text[0] = '\0';
-  assert_int_equal(lb_history_parse("FILE", data, size, &h, &err), -EINVAL);
+  assert_int_equal(lb_history_parse("FILE", data, size, &none, &err), -EINVAL);
   if (strncmp(err.text, message, strlen(message)) != 0) fail_msg("expected: %s\n     got: %s", message, err.text);
-  assert_int_equal(h.count, 0);
-  assert_null(h.events);
+  assert_int_equal(none.count, 0);
+  assert_null(none.events);
 }
 
 /* Both with ' for ". */
@@ -35,12 +45,12 @@ static void assert_quoted_refused(const char *text, const char *message) {
   assert_refused(copy[0], strlen(copy[0]), copy[1]);
 }
 
-static char *written(const struct lb_history *h, int (*write_form)(const struct lb_history *, FILE *),
+static char *written(const struct lb_history *from, int (*write_form)(const struct lb_history *, FILE *),
                      size_t *ret_size) {
   char *data = NULL;
   FILE *out = open_memstream(&data, ret_size);
   assert_non_null(out);
-  assert_int_equal(write_form(h, out), 0);
+  assert_int_equal(write_form(from, out), 0);
   fclose(out);
   return data;
 }
@@ -58,11 +68,9 @@ static void assert_same_histories(const struct lb_history *a, const struct lb_hi
 /* ---- JSON lines -------------------------------------------------------------------------------------------------- */
 
 TEST(a_line_carries_every_member) {
-  struct lb_history h;
   parse("{\"t\":1200,\"s\":7,\"c\":\"client-1\",\"k\":\"lock-a\",\"e\":\"granted\",\"fence\":33,\"until\":9000}\n"
         "{\"t\":1300,\"c\":\"client-1\",\"k\":\"lock-a\",\"e\":\"write\",\"value\":5,\"fence\":33,\"ok\":false}\n"
-        "{\"t\":1400,\"e\":\"fault\",\"what\":\"kill primary\"}",
-        &h);
+        "{\"t\":1400,\"e\":\"fault\",\"what\":\"kill primary\"}");
   assert_int_equal(h.count, 3);
   const struct lb_event *e = h.events;
   assert_int_equal(e[0].t, 1200);
@@ -79,7 +87,6 @@ TEST(a_line_carries_every_member) {
   assert_int_equal(e[2].client, LB_NO_NAME);
   assert_int_equal(e[2].key, LB_NO_NAME);
   assert_string_equal(h.texts.name[lb_event_fact(&h, &e[2])->what], "kill primary");
-  lb_history_clear(&h);
 }
 
 /* As others write it, and as it is written again. */
@@ -87,52 +94,41 @@ TEST(a_shared_hold_may_be_said_in_two_ways_and_an_exclusive_one_not_at_all) {
   static const char *const as_written[] = {"\"shared\":true", "\"mode\":\"shared\"", "\"shared\":false",
                                            "\"mode\":\"exclusive\""};
   for (size_t i = 0; i < 4; i++) {
-    struct lb_history h;
     char text[200], line[200];
     snprintf(text, sizeof text, "{\"format\":2}\n{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\",%s}",
              as_written[i]);
-    parse(text, &h);
+    parse(text);
     assert_int_equal(h.events[0].flags, i < 2 ? LB_EVF_SHARED : 0);
     lb_event_format_json(&h, &h.events[0], line, sizeof line);
     assert_int_equal(strstr(line, "\"shared\":true") != NULL, i < 2);
-    lb_history_clear(&h);
   }
 }
 
 TEST(the_last_permits_of_a_key_count) {
-  struct lb_history h;
   parse(
       "{\"format\":2}\n{\"t\":1,\"e\":\"permits\",\"k\":\"x\",\"total\":2}\n{\"t\":2,\"e\":\"permits\",\"k\":\"x\",\"total\":3}\n"
-      "{\"t\":3,\"e\":\"permits\",\"total\":4}\n{\"t\":4,\"c\":\"a\",\"k\":\"y\",\"e\":\"granted\"}",
-      &h);
+      "{\"t\":3,\"e\":\"permits\",\"total\":4}\n{\"t\":4,\"c\":\"a\",\"k\":\"y\",\"e\":\"granted\"}");
   assert_int_equal(lb_history_permits(&h, 0), 3);
   assert_int_equal(lb_history_permits(&h, 1), 4);
-  lb_history_clear(&h);
-  parse("{\"t\":4,\"c\":\"a\",\"k\":\"y\",\"e\":\"granted\"}", &h);
+  parse("{\"t\":4,\"c\":\"a\",\"k\":\"y\",\"e\":\"granted\"}");
   assert_int_equal(lb_history_permits(&h, 0), 1);
-  lb_history_clear(&h);
 }
 
 TEST(times_are_exact_to_the_last_bit) {
-  struct lb_history h;
   parse(
-      "{\"t\":9223372036854775807,\"e\":\"note\",\"what\":\"\"}\n{\"t\":9007199254740993,\"e\":\"note\",\"what\":\"\"}\n",
-      &h);
+      "{\"t\":9223372036854775807,\"e\":\"note\",\"what\":\"\"}\n{\"t\":9007199254740993,\"e\":\"note\",\"what\":\"\"}\n");
   assert_true(h.events[0].t == UINT64_C(9007199254740993));
   assert_true(h.events[1].t == INT64_MAX);
   char line[100];
   lb_event_format_json(&h, &h.events[1], line, sizeof line);
   assert_string_equal(line, "{\"t\":9223372036854775807,\"e\":\"note\",\"what\":\"\"}");
-  lb_history_clear(&h);
 }
 
 TEST(formatting_into_a_short_buffer_tells_the_length_needed) {
-  struct lb_history h;
   char line[10];
-  parse("{\"t\":1,\"e\":\"note\",\"what\":\"abc\"}", &h);
+  parse("{\"t\":1,\"e\":\"note\",\"what\":\"abc\"}");
   assert_int_equal(lb_event_format_json(&h, &h.events[0], line, sizeof line), 31);
   assert_string_equal(line, "{\"t\":1,\"e");
-  lb_history_clear(&h);
 }
 
 #define TWO "{\"format\":2}\n"
@@ -271,29 +267,26 @@ TEST(deep_nesting_is_refused) {
 /* ---- order ------------------------------------------------------------------------------------------------------- */
 
 TEST(events_are_sorted_by_time_then_sequence_then_place) {
-  struct lb_history h;
   parse("{\"t\":5,\"s\":2,\"e\":\"note\",\"what\":\"e\"}\n{\"t\":5,\"s\":1,\"e\":\"note\",\"what\":\"c\"}\n"
         "{\"t\":5,\"e\":\"note\",\"what\":\"b\"}\n{\"t\":5,\"s\":1,\"e\":\"note\",\"what\":\"d\"}\n"
-        "{\"t\":1,\"s\":9,\"e\":\"note\",\"what\":\"a\"}\n",
-        &h);
+        "{\"t\":1,\"s\":9,\"e\":\"note\",\"what\":\"a\"}\n");
   for (size_t i = 0; i < h.count; i++)
     assert_int_equal(h.texts.name[lb_event_fact(&h, &h.events[i])->what][0], "abcde"[i]);
-  lb_history_clear(&h);
 }
 
 TEST(sorting_is_stable_for_any_number_of_events) {
   struct lb_rng rng = lb_rng_fork(1, 0, 0);
   for (size_t n = 0; n < 130; n++) {
-    struct lb_history h = {0};
+    struct lb_history own = {0};
     for (size_t i = 0; i < n; i++)
-      lb_history_add(&h, &(struct lb_event){.t = lb_rng_below(&rng, 8), .s = lb_rng_below(&rng, 3), .value = i});
-    lb_history_sort(&h);
-    assert_int_equal(h.count, n);
+      lb_history_add(&own, &(struct lb_event){.t = lb_rng_below(&rng, 8), .s = lb_rng_below(&rng, 3), .value = i});
+    lb_history_sort(&own);
+    assert_int_equal(own.count, n);
     for (size_t i = 1; i < n; i++) {
-      const struct lb_event *a = &h.events[i - 1], *b = &h.events[i];
+      const struct lb_event *a = &own.events[i - 1], *b = &own.events[i];
       assert_true(a->t < b->t || (a->t == b->t && (a->s < b->s || (a->s == b->s && a->value < b->value))));
     }
-    lb_history_clear(&h);
+    lb_history_clear(&own);
   }
 }
 
@@ -308,12 +301,12 @@ TEST(names_are_numbered_in_order_of_first_use) {
       assert_int_equal(lb_names_add(&names, name), i);
     }
   assert_int_equal(names.count, 1000);
-  struct lb_history h = {.keys = names};
-  lb_history_clear(&h);
+  struct lb_history own = {.keys = names};
+  lb_history_clear(&own);
 }
 
 TEST(bytes_that_are_not_utf8_become_question_marks) {
-  struct lb_history h = {0};
+  struct lb_history own = {0};
   static const struct {
     const char *given, *kept;
   } cases[] = {
@@ -324,12 +317,12 @@ TEST(bytes_that_are_not_utf8_become_question_marks) {
       {"beyond \xf4\x90\x80\x80 \xff", "beyond ???? ?"},
   };
   for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    assert_int_equal(lb_names_add(&h.texts, cases[i].given), i);
-    assert_string_equal(h.texts.name[i], cases[i].kept);
-    assert_int_equal(lb_names_add(&h.texts, cases[i].given), i);
-    assert_int_equal(lb_names_add(&h.texts, cases[i].kept), i);
+    assert_int_equal(lb_names_add(&own.texts, cases[i].given), i);
+    assert_string_equal(own.texts.name[i], cases[i].kept);
+    assert_int_equal(lb_names_add(&own.texts, cases[i].given), i);
+    assert_int_equal(lb_names_add(&own.texts, cases[i].kept), i);
   }
-  lb_history_clear(&h);
+  lb_history_clear(&own);
 }
 
 /* ---- both forms -------------------------------------------------------------------------------------------------- */
@@ -397,49 +390,42 @@ static const char sample[] = TWO
     "{\"t\":39,\"c\":\"a\",\"k\":\"x\",\"e\":\"read\",\"value\":1,\"ok\":false,\"early\":true}\n";
 
 TEST(json_lines_come_back_as_they_were) {
-  struct lb_history h;
   size_t size;
-  parse(sample, &h);
+  parse(sample);
   char *text = written(&h, lb_history_write_json, &size);
   assert_string_equal(text, sample);
   free(text);
-  lb_history_clear(&h);
 }
 
 TEST(the_binary_form_comes_back_as_it_was) {
-  struct lb_history h, again;
+  struct lb_history again;
   size_t size;
-  parse(sample, &h);
+  parse(sample);
   char *data = written(&h, lb_history_write, &size);
   assert_memory_equal(data, "LBHIST2\n", 8);
   if (lb_history_parse("FILE", data, size, &again, &err) < 0) fail_msg("%s", err.text);
   assert_same_histories(&h, &again);
   free(data);
-  lb_history_clear(&h);
   lb_history_clear(&again);
 }
 
 /* The sample has them all, so that none is forgotten. */
 TEST(the_sample_has_every_kind) {
-  struct lb_history h;
-  parse(sample, &h);
+  parse(sample);
   for (unsigned kind = 1; lb_event_kind_name(kind); kind++) {
     bool found = false;
     for (size_t i = 0; i < h.count; i++) found |= h.events[i].kind == kind;
     if (!found) fail_msg("%s", lb_event_kind_name(kind));
   }
-  lb_history_clear(&h);
 }
 
 TEST(a_fact_has_its_fields) {
-  struct lb_history h;
   parse(
       TWO
       "{\"t\":1,\"e\":\"fault\",\"what\":\"cut primary from replicas\",\"step\":4,\"verb\":\"cut\",\"role\":\"primary\",\"from\":\"replicas\"}\n"
       "{\"t\":2,\"e\":\"observed\",\"host\":\"redis-1\",\"present\":true}\n"
       "{\"t\":3,\"c\":\"a\",\"e\":\"reply\",\"what\":\"client 1 read\",\"answer\":\"not-in-time\"}\n"
-      "{\"t\":9,\"c\":\"a\",\"k\":\"x\",\"e\":\"acquire\",\"due\":4}\n",
-      &h);
+      "{\"t\":9,\"c\":\"a\",\"k\":\"x\",\"e\":\"acquire\",\"due\":4}\n");
   const struct lb_fact *cut = lb_event_fact(&h, &h.events[0]), *seen = lb_event_fact(&h, &h.events[1]);
   assert_int_equal(cut->step, 4);
   assert_string_equal(h.texts.name[cut->verb], "cut");
@@ -456,27 +442,26 @@ TEST(a_fact_has_its_fields) {
   assert_int_equal(h.events[3].flags, LB_EVF_DUE);
   assert_int_equal(h.events[3].due, 4);
   assert_ptr_equal(lb_event_fact(&h, &h.events[3]), &lb_no_fact);
-  lb_history_clear(&h);
 }
 
 TEST(a_hold_for_ever_has_no_until_in_json) {
-  struct lb_history h = {0};
+  struct lb_history own = {0};
   char line[200];
   struct lb_event e = {.t = 1, .until = UINT64_MAX, .fact = LB_NO_NAME, .kind = LB_EV_GRANTED, .flags = LB_EVF_UNTIL};
-  e.client = lb_names_add(&h.clients, "a");
-  e.key = lb_names_add(&h.keys, "x");
-  lb_history_add(&h, &e);
-  lb_event_format_json(&h, &h.events[0], line, sizeof line);
+  e.client = lb_names_add(&own.clients, "a");
+  e.key = lb_names_add(&own.keys, "x");
+  lb_history_add(&own, &e);
+  lb_event_format_json(&own, &own.events[0], line, sizeof line);
   assert_string_equal(line, "{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\"}");
-  lb_history_clear(&h);
+  lb_history_clear(&own);
 }
 
 TEST(a_renewal_goes_through_both_forms) {
-  struct lb_history h, again;
+  struct lb_history again;
   size_t size;
   static const char text[] = TWO "{\"t\":5,\"s\":2,\"c\":\"a\",\"k\":\"x\",\"e\":\"renewed\",\"until\":90}\n"
                                  "{\"t\":6,\"c\":\"a\",\"k\":\"x\",\"e\":\"renewed\"}\n"; /* for ever */
-  parse(text, &h);
+  parse(text);
   assert_int_equal(h.events[0].kind, LB_EV_RENEWED);
   assert_int_equal(h.events[0].flags, LB_EVF_UNTIL);
   assert_int_equal(h.events[0].until, 90);
@@ -488,7 +473,6 @@ TEST(a_renewal_goes_through_both_forms) {
   assert_string_equal(json, text);
   free(json);
   free(binary);
-  lb_history_clear(&h);
   lb_history_clear(&again);
 }
 
@@ -532,30 +516,28 @@ TEST(an_event_that_could_not_be_read_back_is_not_written) {
       {.t = 1, .kind = LB_EV_GRANTED, .client = 0, .key = 0, .fact = LB_NO_NAME, .flags = LB_EVF_DUE, .due = 1},
   };
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-    struct lb_history h = {0};
+    struct lb_history own = {0};
     char *data = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&data, &size);
-    lb_names_add(&h.clients, "a");
-    lb_names_add(&h.keys, "x");
-    lb_history_add(&h, &wrong[i]);
-    assert_int_equal(lb_history_write(&h, out), -EINVAL);
-    assert_int_equal(lb_history_write_json(&h, out), -EINVAL);
+    lb_names_add(&own.clients, "a");
+    lb_names_add(&own.keys, "x");
+    lb_history_add(&own, &wrong[i]);
+    assert_int_equal(lb_history_write(&own, out), -EINVAL);
+    assert_int_equal(lb_history_write_json(&own, out), -EINVAL);
     fclose(out);
     assert_int_equal(size, 0);
     free(data);
-    lb_history_clear(&h);
+    lb_history_clear(&own);
   }
 }
 
 TEST(a_full_disk_is_reported) {
-  struct lb_history h;
   FILE *out = fopen("/dev/full", "w");
   if (!out) SKIP("no /dev/full");
-  parse(sample, &h);
+  parse(sample);
   assert_true(lb_history_write(&h, out) < 0);
   fclose(out);
-  lb_history_clear(&h);
 }
 
 /* ---- damaged binary files ---------------------------------------------------------------------------------------- */
@@ -563,13 +545,10 @@ TEST(a_full_disk_is_reported) {
 static void put64(char *data, size_t at, uint64_t value) { memcpy(data + at, &value, sizeof value); }
 
 TEST(damaged_binary_files_are_refused_with_the_place) {
-  struct lb_history h;
   size_t size;
   enum { NAMES = 56, EVENTS = NAMES + 6 };
-  parse("{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\"}\n{\"t\":2,\"c\":\"b\",\"k\":\"x\",\"e\":\"granted\"}\n",
-        &h);
+  parse("{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\"}\n{\"t\":2,\"c\":\"b\",\"k\":\"x\",\"e\":\"granted\"}\n");
   char *data = written(&h, lb_history_write, &size), *copy = malloc(size);
-  lb_history_clear(&h);
   assert_int_equal(size, EVENTS + 2 * 56);
 #define DAMAGED(message, change) (memcpy(copy, data, size), change, assert_refused(copy, size, message))
   assert_refused(data, 7, "FILE: byte 7: found the end of the file, expected a header of 56 bytes");
@@ -605,12 +584,10 @@ TEST(damaged_binary_files_are_refused_with_the_place) {
 }
 
 TEST(damaged_facts_are_refused_with_the_place) {
-  struct lb_history h;
   size_t size;
-  parse(TWO "{\"t\":1,\"e\":\"observed\",\"host\":\"h\",\"present\":true}", &h);
+  parse(TWO "{\"t\":1,\"e\":\"observed\",\"host\":\"h\",\"present\":true}");
   char *data = written(&h, lb_history_write, &size), *copy = malloc(size);
   size_t fact = size - 56 - sizeof(struct lb_fact), event = size - 56;
-  lb_history_clear(&h);
 #define FACT_BYTE(field) copy[fact + offsetof(struct lb_fact, field)]
   DAMAGED("FILE: byte 122: event 1: found name 1 in \"fact\", expected one of 1",
           copy[event + offsetof(struct lb_event, fact)] = 1);
@@ -627,17 +604,17 @@ TEST(damaged_facts_are_refused_with_the_place) {
 }
 
 TEST(an_empty_binary_history_has_no_events_to_judge) {
-  struct lb_history h = {0};
+  struct lb_history own = {0};
   size_t size;
-  char *data = written(&h, lb_history_write, &size);
+  char *data = written(&own, lb_history_write, &size);
   assert_refused(data, size, "FILE:1: found no events, expected at least one");
   free(data);
 }
 
 TEST(a_binary_file_cut_anywhere_is_refused) {
-  struct lb_history h, none;
+  struct lb_history none;
   size_t size;
-  parse(sample, &h);
+  parse(sample);
   char *data = written(&h, lb_history_write, &size);
   for (size_t n = 0; n < size; n++) {
     char *exact = malloc(n ? n : 1); /* so that a read behind the end is seen by a sanitizer */
@@ -646,18 +623,17 @@ TEST(a_binary_file_cut_anywhere_is_refused) {
     free(exact);
   }
   free(data);
-  lb_history_clear(&h);
 }
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
 TEST(a_file_is_read_whatever_its_form) {
-  struct lb_history h, again;
+  struct lb_history again;
   char path[] = "/tmp/test-history-XXXXXX";
   int fd = mkstemp(path);
   FILE *out = fdopen(fd, "w");
   assert_non_null(out);
-  parse(sample, &h);
+  parse(sample);
   assert_int_equal(lb_history_write(&h, out), 0);
   assert_int_equal(lb_history_load(path, &again, &err), 0);
   assert_same_histories(&h, &again);
@@ -670,13 +646,12 @@ TEST(a_file_is_read_whatever_its_form) {
   lb_history_clear(&again);
   fclose(out);
   unlink(path);
-  lb_history_clear(&h);
 }
 
 TEST(a_file_that_cannot_be_read_is_named) {
-  struct lb_history h;
-  assert_int_equal(lb_history_load("/nowhere/at/all", &h, &err), -ENOENT);
+  struct lb_history own;
+  assert_int_equal(lb_history_load("/nowhere/at/all", &own, &err), -ENOENT);
   assert_string_equal(err.text, "/nowhere/at/all: cannot be read: No such file or directory");
-  assert_int_equal(lb_history_load("/", &h, &err), -EISDIR);
-  assert_int_equal(h.count, 0);
+  assert_int_equal(lb_history_load("/", &own, &err), -EISDIR);
+  assert_int_equal(own.count, 0);
 }

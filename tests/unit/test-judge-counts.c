@@ -16,52 +16,14 @@ enum { CLIENTS = 3, CONTROLLER = CLIENTS, TTL_MS = 1000, KEPT = 50000 };
 #define MS UINT64_C(1000000)
 #define US UINT64_C(1000)
 
-struct world {
-  char dir[100];
-  struct lb_protocol protocol;
-  struct lb_scenario scenario;
-  struct lb_step step;
-  struct lb_trial_plan plan;
-  struct lb_stage stage;
-  struct lb_outcome out;
-};
 static struct world *w;
 
 static int set_up(void **state) {
-  w = calloc(1, sizeof *w);
-  char path[200];
-  if (!w) return -1;
-  *state = w;
-  if (!scratch_folder(w->dir, sizeof w->dir, "judge")) return -1;
-  snprintf(path, sizeof path, "%s/histories", w->dir);
-  if (lb_make_dirs(path) < 0) return -1;
-  snprintf(path, sizeof path, "%s/parts", w->dir);
-  if (lb_make_dirs(path) < 0) return -1;
-  w->protocol = (struct lb_protocol){.name = "p", .traits = LB_TRAIT_LEASED};
-  w->scenario =
-      (struct lb_scenario){.name = (char *)"s", .ttl_ms = TTL_MS, .keys = 1, .min_handoffs = 1, .steps = &w->step};
-  w->plan = (struct lb_trial_plan){.scenario = &w->scenario,
-                                   .protocol = &w->protocol,
-                                   .system = "p@none",
-                                   .clients = CLIENTS,
-                                   .trial = 4,
-                                   .name = "s.p@none.none.c3.t4"};
-  w->stage = (struct lb_stage){.plan = &w->plan,
-                               .run_dir = w->dir,
-                               .client_count = CLIENTS,
-                               .verdict = LB_VERDICT_NONE,
-                               .memory = lb_memory_map(CLIENTS, CLIENTS, 1)};
-  return w->stage.memory ? 0 : -1;
+  *state = w = world_of(CLIENTS, 4, TTL_MS);
+  return w ? 0 : -1;
 }
 
-static int tear_down(void **state) {
-  (void)state;
-  lb_history_clear(&w->stage.history);
-  lb_memory_unmap(w->stage.memory);
-  lb_remove_tree(w->dir);
-  free(w);
-  return 0;
-}
+static int tear_down(void **state) { return world_end(*state), 0; }
 EACH(set_up, tear_down);
 
 /* ---- a trial by hand --------------------------------------------------------------------------------------------- */

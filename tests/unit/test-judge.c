@@ -20,55 +20,14 @@ enum { TTL_MS = 1000 };
 #define HALF_TTL_NS (TTL_MS * MS / 2)
 #define FACT "key absent on current primary"
 
-struct world {
-  char dir[100];
-  struct lb_protocol protocol;
-  struct lb_scenario scenario;
-  struct lb_step step;
-  struct lb_trial_plan plan;
-  struct lb_stage stage;
-  struct lb_outcome out;
-};
 static struct world *w;
 
-/* A workload of two clients, whose protocol has leases. */
 static int set_up(void **state) {
-  w = calloc(1, sizeof *w);
-  char path[200];
-  if (!w) return -1;
-  *state = w;
-  if (!scratch_folder(w->dir, sizeof w->dir, "judge")) return -1;
-  snprintf(path, sizeof path, "%s/histories", w->dir);
-  if (lb_make_dirs(path) < 0) return -1;
-  snprintf(path, sizeof path, "%s/parts", w->dir);
-  if (lb_make_dirs(path) < 0) return -1;
-  w->protocol = (struct lb_protocol){.name = "p", .traits = LB_TRAIT_LEASED};
-  w->scenario =
-      (struct lb_scenario){.name = (char *)"s", .ttl_ms = TTL_MS, .keys = 1, .min_handoffs = 1, .steps = &w->step};
-  w->plan = (struct lb_trial_plan){.scenario = &w->scenario,
-                                   .protocol = &w->protocol,
-                                   .system = "p@none",
-                                   .guard = LB_GUARD_NONE,
-                                   .clients = 2,
-                                   .trial = 3,
-                                   .name = "s.p@none.none.c2.t3"};
-  w->stage = (struct lb_stage){.plan = &w->plan,
-                               .run_dir = w->dir,
-                               .client_count = 2,
-                               .verdict = LB_VERDICT_NONE,
-                               .memory = lb_memory_map(2, 2, 1)};
-  w->out = (struct lb_outcome){.verdict = LB_VERDICT_NONE};
-  return w->stage.memory ? 0 : -1;
+  *state = w = world_of(2, 3, TTL_MS);
+  return w ? 0 : -1;
 }
 
-static int tear_down(void **state) {
-  (void)state;
-  lb_history_clear(&w->stage.history);
-  lb_memory_unmap(w->stage.memory);
-  lb_remove_tree(w->dir);
-  free(w);
-  return 0;
-}
+static int tear_down(void **state) { return world_end(*state), 0; }
 EACH(set_up, tear_down);
 
 /* ---- a trial by hand --------------------------------------------------------------------------------------------- */

@@ -205,11 +205,12 @@ TEST(a_bad_line_of_steps_is_refused) {
     snprintf(message, sizeof message, "f.ini:10: step = %s: %s", words[i], form);
     refused(text, message);
   }
-  refused(TIMELINE "step = wait 1s,, heal\n", "f.ini:10: step = wait 1s,, heal: ...");
+  refused(TIMELINE "step = wait 1s,, heal\n",
+          "f.ini:10: step = wait 1s,, heal: expected a step before and behind each comma");
   refused(TIMELINE "step = wait 1s,\n", "f.ini:10: step = wait 1s,: expected a step before and behind each comma");
   refused(TIMELINE "step = 2 times:\n", "f.ini:10: step = 2 times:: expected a step before and behind each comma");
   refused(TIMELINE "step = wait 1s, heal\n", "f.ini:10: step = heal: expected an earlier cut, slow, hold or drop");
-  refused(TIMELINE "step = 600 times: wait 1s, wait 2s\n", "f.ini:10: step = wait 1s: ...");
+  refused(TIMELINE "step = 600 times: wait 1s, wait 2s\n", "f.ini:10: step = wait 1s: expected at most 1000 of them");
 }
 
 GROUP(make_tree, drop_tree);

@@ -1,63 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
  * Delay lines on real links: what goes one way is late, in its order and without loss, also on a connection that
- * exists; the other way and everybody else are not. What is held comes when it is released. What has to be looked at
- * from inside a sandbox runs in a child that writes its complaint into a pipe; none is success.
+ * exists; the other way and everybody else are not. What is held comes when it is released.
  */
 
 #include <arpa/inet.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <sched.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "test.h"
-#include "skip.h"
-
+#include "inside.h"
 #include "base/clock.h"
 #include "network/cut.h"
 #include "network/line.h"
 #include "network/net.h"
-#include "network/sandbox.h"
 
 enum { PORT = 7000, HOSTS = 3, LATE_MS = 300, SILENT_MS = 100, WAIT_MS = 10000, MANY = 200, BULK = 8 << 20 };
 #define MS UINT64_C(1000000)
-
-#define NEED_SANDBOX()                                                                                                 \
-  if (lb_isolation_probe()->kind == LB_ISOLATION_NONE) SKIP("no namespaces")
-
-/* ---- inside ------------------------------------------------------------------------------------------------------ */
-
-static const char *complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static const char *complain(const char *format, ...) {
-  static char text[300];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  return text;
-}
-
-/* Runs `body` in a sandbox; it returns NULL or what is wrong. */
-static void inside(const char *(*body)(void)) {
-  NEED_SANDBOX();
-  int pipe_fd[2], status = 0;
-  char text[400] = "";
-  assert_int_equal(pipe2(pipe_fd, O_CLOEXEC), 0);
-  pid_t pid = lb_sandbox_fork(-1, -1);
-  if (pid == 0) {
-    const char *wrong = body();
-    _exit(wrong && write(pipe_fd[1], wrong, strlen(wrong)) > 0);
-  }
-  close(pipe_fd[1]);
-  ssize_t n = read(pipe_fd[0], text, sizeof text - 1);
-  close(pipe_fd[0]);
-  assert_true(pid > 0);
-  assert_int_equal(waitpid(pid, &status, 0), pid);
-  if (n != 0 || status != 0) fail_msg("%s (status %d)", text, status);
-}
 
 static struct lb_net net;
 static struct lb_line *line;
@@ -98,11 +56,6 @@ static const char *connect_pair(size_t a, size_t b, int *ret_from, int *ret_to) 
   return *ret_to < 0 ? complain("accept: %m") : NULL;
 }
 
-static bool readable(int fd, int timeout_ms) {
-  struct pollfd p = {.fd = fd, .events = POLLIN};
-  return poll(&p, 1, timeout_ms) > 0;
-}
-
 /* How long a byte is on its way, in ms; -1 = it does not come. */
 static int64_t byte_takes(int from, int to) {
   char byte = 'x';
@@ -113,7 +66,7 @@ static int64_t byte_takes(int from, int to) {
 
 /* ---- late -------------------------------------------------------------------------------------------------------- */
 
-static const char *look_late(void) {
+INSIDE(one_direction_of_a_connection_that_exists_is_late) {
   int a, b, third_a, third_b;
   const char *wrong = build();
   if (!wrong) wrong = connect_pair(0, 1, &a, &b);
@@ -131,9 +84,7 @@ static const char *look_late(void) {
   return byte_takes(a, b) >= LATE_MS ? "a byte is late after the line has ended" : NULL;
 }
 
-STATES(one_direction_of_a_connection_that_exists_is_late, inside(look_late));
-
-static const char *look_both_ways(void) {
+INSIDE(two_lines_make_both_directions_late) {
   int a, b;
   const char *wrong = build();
   if (!wrong) wrong = connect_pair(0, 1, &a, &b);
@@ -144,9 +95,7 @@ static const char *look_both_ways(void) {
   return byte_takes(b, a) < LATE_MS ? "a byte was early the other way" : NULL;
 }
 
-STATES(two_lines_make_both_directions_late, inside(look_both_ways));
-
-static const char *look_twice(void) {
+INSIDE(a_second_line_on_the_same_way_is_refused) {
   const struct lb_way way = {&net.host[0], &net.host[1]};
   const char *wrong = build();
   snprintf(net.host[0].name, sizeof net.host[0].name, "one");
@@ -159,8 +108,6 @@ static const char *look_twice(void) {
   return net.lines == line && !line->older ? NULL : "a line that was refused is kept";
 }
 
-STATES(a_second_line_on_the_same_way_is_refused, inside(look_twice));
-
 /* A number every 2 ms, over several delays: TCP neither waits for acknowledgements that are late nor sends again. */
 static const char *send_numbers(int to) {
   for (uint64_t i = 0, next = lb_clock_ns(); i < MANY; i++, next += 2 * MS) {
@@ -172,7 +119,7 @@ static const char *send_numbers(int to) {
   return NULL;
 }
 
-static const char *look_at_each(void) {
+INSIDE(on_patient_hosts_every_message_is_late_by_the_delay_alone) {
   int a, b, yes = 1;
   const char *wrong = build();
   if (!wrong && lb_net_be_patient(&net, LATE_MS, false, &err) < 0) wrong = complain("%s", err.text);
@@ -200,10 +147,8 @@ static const char *look_at_each(void) {
              : NULL;
 }
 
-STATES(on_patient_hosts_every_message_is_late_by_the_delay_alone, inside(look_at_each));
-
 /* Large segments pass as they are, and nothing is missing or mixed up. */
-static const char *look_at_bulk(void) {
+INSIDE(much_data_comes_whole_and_in_order) {
   static unsigned char bytes[65536];
   int a, b;
   const char *wrong = build();
@@ -225,10 +170,8 @@ static const char *look_at_bulk(void) {
   return NULL;
 }
 
-STATES(much_data_comes_whole_and_in_order, inside(look_at_bulk));
-
 /* A process that was forked has copies of all that was open. */
-static const char *look_at_ends(void) {
+INSIDE(a_line_keeps_nothing_open_that_is_not_its_own) {
   int pipe_fd[2];
   char byte;
   const char *wrong = build();
@@ -241,12 +184,10 @@ static const char *look_at_ends(void) {
              : "somebody holds the other end of a pipe that was closed";
 }
 
-STATES(a_line_keeps_nothing_open_that_is_not_its_own, inside(look_at_ends));
-
 /* ---- jitter and loss --------------------------------------------------------------------------------------------- */
 
 /* Packets of one connection in a range wider than their distance: they come in their order, and the probe spreads. */
-static const char *look_at_jitter(void) {
+INSIDE(packets_spread_and_a_connection_keeps_its_order) {
   int a, b, yes = 1;
   const char *wrong = build();
   if (!wrong) wrong = connect_pair(0, 1, &a, &b);
@@ -269,10 +210,8 @@ static const char *look_at_jitter(void) {
   return line->shared->own.count >= MANY ? NULL : "what the line adds itself is not counted";
 }
 
-STATES(packets_spread_and_a_connection_keeps_its_order, inside(look_at_jitter));
-
 /* Exactly those come that the line has not dropped, and the same seed drops the same. */
-static const char *look_at_loss(void) {
+INSIDE(so_many_are_lost_as_the_seed_says) {
   enum { PACKETS = 2000 };
   uint64_t dropped[2];
   const char *wrong = build();
@@ -296,12 +235,10 @@ static const char *look_at_loss(void) {
              : complain("%llu and %llu dropped", (unsigned long long)dropped[0], (unsigned long long)dropped[1]);
 }
 
-STATES(so_many_are_lost_as_the_seed_says, inside(look_at_loss));
-
 /* ---- one message ------------------------------------------------------------------------------------------------- */
 
 /* The second message of one connection is lost with all that follows; another connection and the way back are whole. */
-static const char *look_at_drop(void) {
+INSIDE(one_message_is_lost_with_all_that_follows_it) {
   int a, b, c, d;
   const char *wrong = build();
   if (!wrong) wrong = connect_pair(0, 1, &a, &b);
@@ -324,9 +261,7 @@ static const char *look_at_drop(void) {
   return readable(b, WAIT_MS) ? NULL : "it is not sent again";
 }
 
-STATES(one_message_is_lost_with_all_that_follows_it, inside(look_at_drop));
-
-static const char *look_at_kept(void) {
+INSIDE(one_message_is_held_with_all_that_follows_it) {
   int a, b, c, d;
   char text[8];
   const char *wrong = build();
@@ -343,11 +278,9 @@ static const char *look_at_kept(void) {
   return undo(line);
 }
 
-STATES(one_message_is_held_with_all_that_follows_it, inside(look_at_kept));
-
 /* ---- held -------------------------------------------------------------------------------------------------------- */
 
-static const char *look_held(void) {
+INSIDE(what_is_held_comes_when_it_is_passed_on) {
   int a, b;
   char text[4];
   const char *wrong = build();
@@ -364,9 +297,7 @@ static const char *look_held(void) {
   return byte_takes(a, b) < 0 ? "nothing passes after the end" : NULL;
 }
 
-STATES(what_is_held_comes_when_it_is_passed_on, inside(look_held));
-
-static const char *look_ended(void) {
+INSIDE(the_end_of_a_line_passes_on_what_it_holds) {
   int a, b;
   char text[4];
   const char *wrong = build();
@@ -378,10 +309,8 @@ static const char *look_ended(void) {
   return readable(b, WAIT_MS) && read(b, text, sizeof text) == 1 && *text == 'x' ? NULL : "what was held is lost";
 }
 
-STATES(the_end_of_a_line_passes_on_what_it_holds, inside(look_ended));
-
 /* A cut is where packets arrive: what is on its way when it is made is dropped. */
-static const char *look_cut(void) {
+INSIDE(a_cut_drops_what_is_on_its_way) {
   int a, b;
   struct lb_cut *cut;
   const char *wrong = build();
@@ -398,10 +327,8 @@ static const char *look_cut(void) {
   return readable(b, WAIT_MS) ? NULL : "the byte is not sent again";
 }
 
-STATES(a_cut_drops_what_is_on_its_way, inside(look_cut));
-
 /* At once, and without a rule: on the other way nothing is dropped, and later nothing more. */
-static const char *look_silent(void) {
+INSIDE(a_silent_way_drops_what_is_due) {
   int a, b;
   const char *wrong = build();
   if (!wrong) wrong = connect_pair(0, 1, &a, &b);
@@ -416,11 +343,9 @@ static const char *look_silent(void) {
   return readable(b, WAIT_MS) ? NULL : "the byte is not sent again";
 }
 
-STATES(a_silent_way_drops_what_is_due, inside(look_silent));
-
 /* ---- the probe --------------------------------------------------------------------------------------------------- */
 
-static const char *look_at_probe(void) {
+INSIDE(the_probe_is_late_and_comes_back_at_once) {
   uint64_t took = 0, back;
   const char *wrong = build();
   if (!wrong) wrong = delay(0, 1, LATE_MS * MS);
@@ -435,10 +360,8 @@ static const char *look_at_probe(void) {
   return atomic_load(&line->seen[0].others) > 0 ? "the probe is taken for somebody's packet" : NULL;
 }
 
-STATES(the_probe_is_late_and_comes_back_at_once, inside(look_at_probe));
-
 /* The rules are taken away behind the line's back: then packets come straight, and the probe tells. */
-static const char *look_at_broken(void) {
+INSIDE(a_line_that_does_not_delay_is_not_proved) {
   uint64_t took = LATE_MS * MS;
   const char *wrong = build();
   if (!wrong) wrong = delay(0, 1, LATE_MS * MS);
@@ -452,9 +375,7 @@ static const char *look_at_broken(void) {
   return took < LATE_MS * MS ? NULL : "a packet that came straight seems late";
 }
 
-STATES(a_line_that_does_not_delay_is_not_proved, inside(look_at_broken));
-
-static const char *look_without_hosts(void) {
+INSIDE(without_separate_hosts_a_line_is_refused) {
   if (lb_net_up(&net, false, 2, &err) != 0) return complain("%s", err.text);
   const struct lb_way way = {&net.host[0], &net.host[1]};
   line = lb_line_make(&net, NULL, &way, 1, &(struct lb_line_plan){.delay_ns = MS}, &err);
@@ -462,5 +383,3 @@ static const char *look_without_hosts(void) {
              ? NULL
              : complain("%d: %s", err.code, err.text);
 }
-
-STATES(without_separate_hosts_a_line_is_refused, inside(look_without_hosts));

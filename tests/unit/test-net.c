@@ -1,28 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
  * Namespaces as the trials use them: hosts that a cut parts and a heal joins, and a sandbox that takes everything
- * inside with it. What has to be looked at from inside runs in a child that writes its complaint into a pipe; none is
- * success.
+ * inside with it.
  */
 
 #include <arpa/inet.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "test.h"
-#include "skip.h"
-
+#include "inside.h"
 #include "base/clock.h"
 #include "network/cut.h"
 #include "network/net.h"
 #include "network/proc.h"
-#include "network/sandbox.h"
 
 enum {
   PORT = 7000,
@@ -33,40 +25,6 @@ enum {
   SECOND_TRY_MS = 900,
   WAIT_MS = 10000
 };
-
-#define NEED_SANDBOX()                                                                                                 \
-  if (lb_isolation_probe()->kind == LB_ISOLATION_NONE) SKIP("no namespaces")
-
-/* ---- inside ------------------------------------------------------------------------------------------------------ */
-
-static const char *complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static const char *complain(const char *format, ...) {
-  static char text[300];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  return text;
-}
-
-/* Runs `body` in a sandbox; it returns NULL or what is wrong. */
-static void inside(const char *(*body)(void)) {
-  NEED_SANDBOX();
-  int pipe_fd[2], status = 0;
-  char text[400] = "";
-  assert_int_equal(pipe2(pipe_fd, O_CLOEXEC), 0);
-  pid_t pid = lb_sandbox_fork(-1, -1);
-  if (pid == 0) {
-    const char *wrong = body();
-    _exit(wrong && write(pipe_fd[1], wrong, strlen(wrong)) > 0);
-  }
-  close(pipe_fd[1]);
-  ssize_t n = read(pipe_fd[0], text, sizeof text - 1);
-  close(pipe_fd[0]);
-  assert_true(pid > 0);
-  assert_int_equal(waitpid(pid, &status, 0), pid);
-  if (n != 0 || status != 0) fail_msg("%s (status %d)", text, status);
-}
 
 /* A listening socket on a host; connections need no accept() to be established. */
 static int listen_on(const struct lb_host *host) {
@@ -133,11 +91,6 @@ static const char *only_parted(size_t a, size_t b) {
 
 /* ---- hosts and cuts ---------------------------------------------------------------------------------------------- */
 
-static const char *look_together(void) {
-  const char *wrong = build();
-  return wrong ? wrong : only_parted(0, 0);
-}
-
 /* The first of this file, while nobody has asked the probe. */
 TEST(namespaces_can_be_switched_off) {
   int status = -1;
@@ -157,15 +110,16 @@ TEST(namespaces_can_be_switched_off) {
   assert_int_equal(WEXITSTATUS(status), 42);
 }
 
-STATES(hosts_reach_each_other, inside(look_together));
+INSIDE(hosts_reach_each_other) {
+  const char *wrong = build();
+  return wrong ? wrong : only_parted(0, 0);
+}
 
-static const char *look_parted(void) {
+INSIDE(a_cut_parts_two_hosts_both_ways_and_no_third) {
   const char *wrong = build();
   if (!wrong) wrong = cut(0, 1);
   return wrong ? wrong : only_parted(0, 1);
 }
-
-STATES(a_cut_parts_two_hosts_both_ways_and_no_third, inside(look_parted));
 
 /* A socket for single packets on a host. */
 static int packets_on(const struct lb_host *host) {
@@ -180,11 +134,6 @@ static int packets_on(const struct lb_host *host) {
   return r == 0 ? fd : -1;
 }
 
-static bool readable(int fd, int timeout_ms) {
-  struct pollfd p = {.fd = fd, .events = POLLIN};
-  return poll(&p, 1, timeout_ms) > 0;
-}
-
 static bool packet_passes(const int fd[HOSTS], size_t from, size_t to, int timeout_ms) {
   struct sockaddr_in sin = {.sin_family = AF_INET, .sin_port = htons(PORT)};
   char byte = 'x';
@@ -194,7 +143,7 @@ static bool packet_passes(const int fd[HOSTS], size_t from, size_t to, int timeo
 }
 
 /* A connection needs both directions, so it cannot tell whether a cut drops in only one of them. */
-static const char *look_at_packets(void) {
+INSIDE(no_packet_passes_a_cut_in_either_direction) {
   int fd[HOSTS];
   const char *wrong = build();
   for (size_t i = 0; i < HOSTS && !wrong; i++)
@@ -208,9 +157,7 @@ static const char *look_at_packets(void) {
   return wrong;
 }
 
-STATES(no_packet_passes_a_cut_in_either_direction, inside(look_at_packets));
-
-static const char *look_at_one_way(void) {
+INSIDE(a_cut_of_one_way_lets_packets_pass_the_other_way) {
   int fd[HOSTS];
   const char *wrong = build();
   for (size_t i = 0; i < HOSTS && !wrong; i++)
@@ -222,8 +169,6 @@ static const char *look_at_one_way(void) {
   return wrong ? wrong : only_parted(0, 1); /* a connection needs both ways */
 }
 
-STATES(a_cut_of_one_way_lets_packets_pass_the_other_way, inside(look_at_one_way));
-
 /* What each way of a cut has dropped, against what is expected. */
 static const char *dropped(const struct lb_cut *which, uint64_t first, uint64_t second) {
   uint64_t packets[2] = {0, 0};
@@ -234,7 +179,7 @@ static const char *dropped(const struct lb_cut *which, uint64_t first, uint64_t 
                   (unsigned long long)packets[1], (unsigned long long)first, (unsigned long long)second);
 }
 
-static const char *look_at_counters(void) {
+INSIDE(each_cut_counts_what_it_alone_drops_the_younger_first) {
   int fd[HOSTS];
   const char *wrong = build();
   for (size_t i = 0; i < HOSTS && !wrong; i++)
@@ -255,9 +200,7 @@ static const char *look_at_counters(void) {
   return wrong ? wrong : dropped(older, 2, 1);
 }
 
-STATES(each_cut_counts_what_it_alone_drops_the_younger_first, inside(look_at_counters));
-
-static const char *look_healed_one_by_one(void) {
+INSIDE(cuts_are_healed_one_by_one) {
   const char *wrong = build();
   if (!wrong) wrong = cut(0, 1);
   struct lb_cut *first = latest;
@@ -274,9 +217,7 @@ static const char *look_healed_one_by_one(void) {
   return wrong ? wrong : only_parted(0, 0);
 }
 
-STATES(cuts_are_healed_one_by_one, inside(look_healed_one_by_one));
-
-static const char *look_half_made(void) {
+INSIDE(a_cut_that_cannot_be_made_whole_leaves_nothing) {
   const struct lb_host nowhere = {.address = "nowhere", .netns = -1};
   const char *wrong = build();
   const struct lb_way ways[] = {{&net.host[0], &net.host[1]}, {&nowhere, &net.host[0]}};
@@ -285,11 +226,9 @@ static const char *look_half_made(void) {
   return net.cuts ? "a cut that was refused is kept" : only_parted(0, 0);
 }
 
-STATES(a_cut_that_cannot_be_made_whole_leaves_nothing, inside(look_half_made));
-
 /* nft cannot be run on host 1 for a while: its descriptor is none of a namespace. What can be undone elsewhere is, the
  * rest stays known, and is undone when it can be. */
-static const char *look_half_healed(void) {
+INSIDE(what_one_host_does_not_undo_is_undone_on_the_others_and_kept) {
   struct lb_error err = {0};
   const char *wrong = build();
   const struct lb_way ways[] = {{&net.host[0], &net.host[1]}, {&net.host[0], &net.host[2]}};
@@ -309,8 +248,6 @@ static const char *look_half_healed(void) {
   if ((wrong = heal())) return wrong;
   return net.cuts ? "a cut that was healed is kept" : only_parted(0, 0);
 }
-
-STATES(what_one_host_does_not_undo_is_undone_on_the_others_and_kept, inside(look_half_healed));
 
 static int *slow; /* shared with the sandboxes: in how many of them the first connection had to wait for a second try */
 
@@ -340,7 +277,7 @@ TEST(the_first_packet_after_building_arrives) {
   munmap(slow, sizeof *slow);
 }
 
-static const char *look_healed(void) {
+INSIDE(heal_undoes_all_cuts_and_later_ones_cut_again) {
   const char *wrong = build();
   if (!wrong) wrong = cut(0, 1);
   if (!wrong) wrong = cut(2, 1);
@@ -351,8 +288,6 @@ static const char *look_healed(void) {
   if (!wrong) wrong = cut(0, 2);
   return wrong ? wrong : only_parted(0, 2);
 }
-
-STATES(heal_undoes_all_cuts_and_later_ones_cut_again, inside(look_healed));
 
 /* One connection from host 0 to host 1, both ends in this process. */
 static const char *connect_pair(int *ret_from, int *ret_to) {
@@ -368,7 +303,7 @@ static const char *connect_pair(int *ret_from, int *ret_to) {
   return *ret_to < 0 ? complain("accept: %m") : NULL;
 }
 
-static const char *look_at_connection(void) {
+INSIDE(a_connection_that_exists_falls_silent_and_goes_on_after_the_heal) {
   int from = -1, to = -1;
   char text[4] = "";
   const char *wrong = build();
@@ -384,9 +319,7 @@ static const char *look_at_connection(void) {
   return NULL;
 }
 
-STATES(a_connection_that_exists_falls_silent_and_goes_on_after_the_heal, inside(look_at_connection));
-
-static const char *look_without_hosts(void) {
+INSIDE(without_separate_hosts_a_cut_is_refused) {
   struct lb_error err = {0};
   if (lb_net_up(&net, false, 2, &err) != 0) return complain("%s", err.text);
   for (size_t i = 0; i < 2; i++)
@@ -400,15 +333,13 @@ static const char *look_without_hosts(void) {
 }
 
 /* Inside, although it needs no sandbox: a cut that is done instead of refused would part this machine from itself. */
-STATES(without_separate_hosts_a_cut_is_refused, inside(look_without_hosts));
-
 TEST(more_hosts_than_addresses_are_refused) {
   struct lb_error err = {0};
   assert_int_equal(lb_net_up(&net, false, LB_HOSTS_MAX + 1, &err), -E2BIG);
   assert_string_equal(err.text, "at most 160 hosts");
 }
 
-static const char *look_at_ports(void) {
+INSIDE(in_a_sandbox_every_port_is_handed_out_once) {
   struct lb_error err = {0};
   if (lb_net_up(&net, false, 1, &err) != 0) return complain("%s", err.text);
   uint16_t first = lb_net_port(&net);
@@ -416,8 +347,6 @@ static const char *look_at_ports(void) {
     if (lb_net_port(&net) != first + i) return "a port was handed out twice or left out";
   return NULL;
 }
-
-STATES(in_a_sandbox_every_port_is_handed_out_once, inside(look_at_ports));
 
 TEST(outside_of_a_sandbox_the_kernel_names_a_port_that_can_be_bound) {
   struct lb_error err = {0};

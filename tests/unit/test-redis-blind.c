@@ -62,83 +62,69 @@ static bool heard_del(void) {
 /* Its server hung up instead of an answer. */
 static struct lb_grant unknown_attempt(void) {
   struct lb_grant grant = LB_GRANT_INIT;
-  fake_answer(FAKE_CLOSE);
-  assert_int_equal(try(&grant), LB_UNKNOWN);
+  ANSWERED(FAKE_CLOSE, try(&grant), LB_UNKNOWN);
   return grant;
 }
 
 TEST(no_key_is_an_answer) {
   struct lb_grant grant = unknown_attempt();
-  fake_answer(NO_KEY);
-  assert_int_equal(resolve(&grant), LB_BUSY);
+  ANSWERED(NO_KEY, resolve(&grant), LB_BUSY);
 }
 
 TEST(a_key_is_no_answer_while_it_may_be_ours) {
   struct lb_grant grant = unknown_attempt();
-  fake_answer(SOME_KEY);
-  assert_int_equal(resolve(&grant), LB_UNKNOWN);
+  ANSWERED(SOME_KEY, resolve(&grant), LB_UNKNOWN);
   fake_now = grant.asked_at + TTL_MS * LB_NS_PER_MS;
-  fake_answer(SOME_KEY);
-  assert_int_equal(resolve(&grant), LB_BUSY);
+  ANSWERED(SOME_KEY, resolve(&grant), LB_BUSY);
 }
 
 TEST(an_unknown_attempt_is_asked_about_and_not_repeated) {
   struct lb_grant grant = unknown_attempt();
-  fake_answer(SOME_KEY);
-  assert_int_equal(try(&grant), LB_UNKNOWN);
+  ANSWERED(SOME_KEY, try(&grant), LB_UNKNOWN);
   assert_string_equal(fake_heard(1), "PTTL k");
   assert_int_equal(fake_heard_count(), 2);
 }
 
 TEST(an_unknown_attempt_is_not_deleted) {
   struct lb_grant grant = unknown_attempt();
-  fake_answer(SOME_KEY);
-  assert_int_equal(release(&grant), LB_UNKNOWN);
-  fake_answer(NO_KEY);
-  assert_int_equal(release(&grant), LB_OK);
+  ANSWERED(SOME_KEY, release(&grant), LB_UNKNOWN);
+  ANSWERED(NO_KEY, release(&grant), LB_OK);
   assert_false(heard_del());
 }
 
 /* A grant whose DEL was answered so, and then asked about. */
 static struct lb_grant deleted(const char *answer) {
   struct lb_grant grant = LB_GRANT_INIT;
-  fake_answer("+OK\r\n");
-  assert_int_equal(try(&grant), LB_OK);
-  fake_answer(answer);
-  assert_int_equal(release(&grant), LB_UNKNOWN);
+  ANSWERED("+OK\r\n", try(&grant), LB_OK);
+  ANSWERED(answer, release(&grant), LB_UNKNOWN);
   return grant;
 }
 
 TEST(a_delete_without_an_answer_is_not_repeated) {
   struct lb_grant grant = deleted(FAKE_CLOSE);
-  fake_answer(SOME_KEY);
-  assert_int_equal(release(&grant), LB_UNKNOWN);
+  ANSWERED(SOME_KEY, release(&grant), LB_UNKNOWN);
   assert_string_equal(fake_heard(2), "PTTL k");
   fake_now += TTL_MS * LB_NS_PER_MS; /* no lease of ours lasts longer */
-  fake_answer(SOME_KEY);
-  assert_int_equal(release(&grant), LB_OK);
+  ANSWERED(SOME_KEY, release(&grant), LB_OK);
 }
 
 TEST(what_is_answered_behind_the_delete_says_that_it_was_done) {
   struct lb_grant grant = deleted(FAKE_SILENCE);
   fake_say(":1\r\n"); /* late, and over again by now */
-  fake_answer(SOME_KEY);
-  assert_int_equal(release(&grant), LB_OK);
+  ANSWERED(SOME_KEY, release(&grant), LB_OK);
   assert_int_equal(fake_accepted(), 1);
 }
 
 TEST(over_another_connection_it_says_nothing_of_the_delete) {
   struct lb_grant grant = deleted(FAKE_SILENCE);
   fake_hang_up();
-  fake_answer(SOME_KEY);
-  assert_int_equal(release(&grant), LB_UNKNOWN);
+  ANSWERED(SOME_KEY, release(&grant), LB_UNKNOWN);
   assert_int_equal(fake_accepted(), 2);
 }
 
 TEST(a_renewal_asks_nobody_whose_it_is) {
   struct lb_grant grant = LB_GRANT_INIT;
-  fake_answer("+OK\r\n");
-  assert_int_equal(try(&grant), LB_OK);
+  ANSWERED("+OK\r\n", try(&grant), LB_OK);
   fake_answer(":1\r\n");
   assert_int_equal(protocol->extend(session, &lock, &grant, in_ms(100)), LB_OK);
   assert_string_equal(fake_heard(1), "PEXPIRE k 1000");
@@ -149,39 +135,33 @@ TEST(a_renewal_asks_nobody_whose_it_is) {
 TEST_WITH(a_key_without_an_end_is_in_doubt_for_ever, set_up_setnx, tear_down) {
   struct lb_grant grant = unknown_attempt();
   fake_now += 3600 * LB_NS_PER_S;
-  fake_answer(NO_END);
-  assert_int_equal(resolve(&grant), LB_UNKNOWN);
+  ANSWERED(NO_END, resolve(&grant), LB_UNKNOWN);
 }
 
 /* SETNX said yes, and the server hung up before it answered EXPIRE. */
 static struct lb_grant without_an_answer_to_expire(void) {
   struct lb_grant grant = LB_GRANT_INIT;
   fake_answer(":1\r\n");
-  fake_answer(FAKE_CLOSE);
-  assert_int_equal(try(&grant), LB_UNKNOWN);
+  ANSWERED(FAKE_CLOSE, try(&grant), LB_UNKNOWN);
   assert_string_equal(fake_heard(1), "EXPIRE k 1");
   return grant;
 }
 
 TEST_WITH(a_key_of_ours_with_an_end_is_held, set_up_setnx, tear_down) {
   struct lb_grant grant = without_an_answer_to_expire();
-  fake_answer(SOME_KEY);
-  assert_int_equal(resolve(&grant), LB_OK);
+  ANSWERED(SOME_KEY, resolve(&grant), LB_OK);
   assert_int_equal(grant.valid_until, lb_lease_end(grant.asked_at, TTL_MS));
 }
 
 TEST_WITH(a_key_of_ours_without_an_end_is_deleted, set_up_setnx, tear_down) {
   struct lb_grant grant = without_an_answer_to_expire();
-  fake_answer(NO_END);
-  assert_int_equal(resolve(&grant), LB_UNKNOWN);
-  fake_answer(":1\r\n");
-  assert_int_equal(release(&grant), LB_OK);
+  ANSWERED(NO_END, resolve(&grant), LB_UNKNOWN);
+  ANSWERED(":1\r\n", release(&grant), LB_OK);
   assert_true(heard_del());
 }
 
 TEST_WITH(nobody_looks_at_what_expire_says, set_up_setnx, tear_down) {
   struct lb_grant grant = LB_GRANT_INIT;
   fake_answer(":1\r\n");
-  fake_answer(":0\r\n");
-  assert_int_equal(try(&grant), LB_OK);
+  ANSWERED(":0\r\n", try(&grant), LB_OK);
 }

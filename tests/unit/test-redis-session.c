@@ -46,10 +46,8 @@ static int get(const char *key) {
 
 /* The request got no reply, and its connection was given up for another one. */
 static void abandon(struct lb_grant *grant, int64_t ttl_ms) {
-  fake_answer(FAKE_SILENCE);
-  assert_int_equal(setnx("k", grant, ttl_ms), LB_UNKNOWN);
-  fake_answer(":1\r\n");
-  assert_int_equal(setnx("other", NULL, 0), 0);
+  ANSWERED(FAKE_SILENCE, setnx("k", grant, ttl_ms), LB_UNKNOWN);
+  ANSWERED(":1\r\n", setnx("other", NULL, 0), 0);
   assert_int_equal(fake_accepted(), 2);
 }
 
@@ -87,10 +85,8 @@ static int setnx_staying(void) {
 
 TEST(what_stays_is_sent_over_the_connection_before_it) {
   assert_int_equal(setnx_staying(), -ENOTCONN);
-  fake_answer(":1\r\n");
-  assert_int_equal(setnx("first", NULL, 0), 0);
-  fake_answer(":1\r\n");
-  assert_int_equal(setnx_staying(), 0);
+  ANSWERED(":1\r\n", setnx("first", NULL, 0), 0);
+  ANSWERED(":1\r\n", setnx_staying(), 0);
   fake_hang_up();
   assert_int_equal(setnx_staying(), -ENOTCONN);
   assert_int_equal(fake_accepted(), 1);
@@ -99,17 +95,9 @@ TEST(what_stays_is_sent_over_the_connection_before_it) {
 STATES(what_stays_does_not_wait_behind_silence, fake_answer(FAKE_SILENCE),
        assert_int_equal(setnx("first", NULL, 0), LB_UNKNOWN), assert_int_equal(setnx_staying(), -ENOTCONN),
        assert_int_equal(fake_heard_count(), 1));
-
-TEST(a_question_is_asked_again_on_a_new_connection) {
-  fake_answer(":1\r\n");
-  assert_int_equal(setnx("first", NULL, 0), 0);
-  fake_answer(FAKE_CLOSE);
-  fake_answer("$1\r\n1\r\n");
-  assert_int_equal(get("k"), 0);
-  assert_string_equal(fake_heard(2), "GET k");
-  assert_int_equal(fake_accepted(), 2);
-}
-
+STATES(a_question_is_asked_again_on_a_new_connection, ANSWERED(":1\r\n", setnx("first", NULL, 0), 0),
+       fake_answer(FAKE_CLOSE), ANSWERED("$1\r\n1\r\n", get("k"), 0), assert_string_equal(fake_heard(2), "GET k"),
+       assert_int_equal(fake_accepted(), 2));
 STATES(a_refusal_is_no_answer, fake_answer("-OOM command not allowed\r\n"), assert_int_equal(get("k"), -ENOMEM));
 
 /* ---- commands ------------------------------------------------------------------------------------------ */

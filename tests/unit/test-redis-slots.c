@@ -105,8 +105,7 @@ TEST(a_counter_has_the_slot_of_its_key) {
 TEST(a_request_goes_to_the_owner_of_its_slot) {
   answer_slots(1, 2, 3);
   fake_answer(":1\r\n");
-  fake_answer(":1\r\n");
-  assert_int_equal(setnx(KEY, NULL), 0);
+  ANSWERED(":1\r\n", setnx(KEY, NULL), 0);
   assert_int_equal(redis_session_server(&session), 2);
   assert_int_equal(setnx(OTHER, NULL), 0);
   assert_int_equal(redis_session_server(&session), 0);
@@ -131,8 +130,7 @@ TEST(a_connection_is_kept_for_the_next_request_to_its_server) {
 TEST(what_has_no_key_goes_where_the_request_before_it_went) {
   answer_slots(1, 2, 3);
   fake_answer(":1\r\n");
-  fake_answer(":1\r\n");
-  assert_int_equal(setnx(KEY, NULL), 0);
+  ANSWERED(":1\r\n", setnx(KEY, NULL), 0);
   struct redis_request wait = {.command = {.argv = {"WAIT", OTHER, "0"}, .keyless = true}};
   assert_int_equal(redis_session_ask(&session, &wait, in_ms(100)), 0);
   freeReplyObject(wait.reply);
@@ -154,21 +152,18 @@ TEST(a_dead_owner_is_asked_for_at_the_next_server) {
   endpoint[2] = (struct lb_endpoint){.service = "redis", .host = "127.0.0.3", .port = 1}; /* nobody is there */
   fake_answer(text("*1\r\n" RANGE, 0u, 16383u, 3u, 1u));
   answer_slots(1, 2, 4);
-  fake_answer(":1\r\n");
-  assert_int_equal(setnx(KEY, NULL), 0);
+  ANSWERED(":1\r\n", setnx(KEY, NULL), 0);
   assert_heard(1, 2, "CLUSTER SLOTS");
   assert_heard(2, 4, "SETNX " KEY " 1");
 }
 
 TEST(after_a_lost_connection_the_owner_is_asked_for_again) {
   answer_slots(1, 2, 3);
-  fake_answer(":1\r\n");
-  assert_int_equal(setnx(KEY, NULL), 0);
+  ANSWERED(":1\r\n", setnx(KEY, NULL), 0);
   fake_hang_up();
   fake_now += 20 * LB_NS_PER_MS;
   answer_slots(1, 2, 4);
-  fake_answer(":1\r\n");
-  assert_int_equal(setnx(KEY, NULL), 0);
+  ANSWERED(":1\r\n", setnx(KEY, NULL), 0);
   assert_heard(2, 2, "CLUSTER SLOTS");
   assert_heard(3, 4, "SETNX " KEY " 1");
   assert_int_equal(session.losses, 1);
@@ -199,8 +194,7 @@ TEST(moved_is_followed_and_remembered) {
   answer_slots(1, 2, 3);
   answer_elsewhere("MOVED", 2);
   fake_answer(":1\r\n");
-  fake_answer(":1\r\n");
-  assert_int_equal(setnx(KEY, NULL), 0);
+  ANSWERED(":1\r\n", setnx(KEY, NULL), 0);
   assert_int_equal(setnx(KEY, NULL), 0);
   assert_heard(1, 3, "SETNX " KEY " 1");
   assert_heard(2, 2, "SETNX " KEY " 1");
@@ -213,8 +207,7 @@ TEST(ask_is_followed_for_one_request) {
   answer_elsewhere("ASK", 2);
   fake_answer("+OK\r\n");
   fake_answer(":1\r\n");
-  fake_answer(":1\r\n");
-  assert_int_equal(setnx(KEY, NULL), 0);
+  ANSWERED(":1\r\n", setnx(KEY, NULL), 0);
   assert_int_equal(setnx(KEY, NULL), 0);
   assert_heard(2, 2, "ASKING");
   assert_heard(3, 2, "SETNX " KEY " 1");
@@ -226,8 +219,7 @@ TEST(a_server_that_was_asked_for_one_request_may_name_another) {
   answer_elsewhere("ASK", 2);
   fake_answer("+OK\r\n");
   answer_elsewhere("MOVED", 4);
-  fake_answer(":1\r\n");
-  assert_int_equal(setnx(KEY, NULL), 0);
+  ANSWERED(":1\r\n", setnx(KEY, NULL), 0);
   assert_heard(4, 4, "SETNX " KEY " 1");
   assert_int_equal(fake_heard_count(), 5);
 }
@@ -261,27 +253,22 @@ STATES(a_server_that_is_not_listed_is_not_gone_to, answer_slots(1, 2, 3), fake_a
 /* A master that was cut off from the others says so for as long as it is: they may know better. */
 TEST(a_cluster_that_is_down_is_a_refusal_and_another_server_is_asked_next) {
   answer_slots(1, 2, 3);
-  fake_answer("-CLUSTERDOWN The cluster is down\r\n");
-  assert_int_equal(setnx(KEY, NULL), -EAGAIN);
+  ANSWERED("-CLUSTERDOWN The cluster is down\r\n", setnx(KEY, NULL), -EAGAIN);
   assert_int_equal(redis_session_server(&session), 2); /* whom it has asked can be told */
   answer_slots(1, 2, 3);
-  fake_answer("-CLUSTERDOWN The cluster is down\r\n");
-  assert_int_equal(setnx(KEY, NULL), -EAGAIN);
+  ANSWERED("-CLUSTERDOWN The cluster is down\r\n", setnx(KEY, NULL), -EAGAIN);
   assert_heard(2, 2, "CLUSTER SLOTS");
   answer_slots(1, 2, 4);
-  fake_answer(":1\r\n");
-  assert_int_equal(setnx(KEY, NULL), 0);
+  ANSWERED(":1\r\n", setnx(KEY, NULL), 0);
   assert_heard(4, 3, "CLUSTER SLOTS");
   assert_heard(5, 4, "SETNX " KEY " 1");
 }
 
 TEST(where_nobody_else_answers_the_old_server_is_asked_again) {
   answer_slots(1, 2, 3);
-  fake_answer("-CLUSTERDOWN The cluster is down\r\n");
-  assert_int_equal(setnx(KEY, NULL), -EAGAIN);
+  ANSWERED("-CLUSTERDOWN The cluster is down\r\n", setnx(KEY, NULL), -EAGAIN);
   for (int i = 0; i < 4; i++) fake_answer("-LOADING not yet\r\n");
-  fake_answer(":1\r\n");
-  assert_int_equal(setnx(KEY, NULL), 0);
+  ANSWERED(":1\r\n", setnx(KEY, NULL), 0);
   assert_heard(6, 3, "SETNX " KEY " 1");
 }
 
@@ -291,11 +278,9 @@ TEST(where_nobody_else_answers_the_old_server_is_asked_again) {
 TEST(an_answer_of_another_server_settles_no_doubt) {
   struct lb_grant grant = LB_GRANT_INIT;
   answer_slots(1, 2, 3);
-  fake_answer(FAKE_SILENCE);
-  assert_int_equal(setnx(KEY, &grant), LB_UNKNOWN);
+  ANSWERED(FAKE_SILENCE, setnx(KEY, &grant), LB_UNKNOWN);
   answer_slots(1, 2, 3);
-  fake_answer(":1\r\n");
-  assert_int_equal(setnx(OTHER, NULL), 0);
+  ANSWERED(":1\r\n", setnx(OTHER, NULL), 0);
   assert_int_equal(session.losses, 1);
   assert_int_equal(redis_session_absent(&session, &grant, LB_BUSY), LB_UNKNOWN);
   fake_now += 1100 * LB_NS_PER_MS;

@@ -68,10 +68,8 @@ static const char *own(const struct lb_grant *grant) {
 /* An attempt without a reply, whose connection was then given up for another key. */
 static struct lb_grant abandoned_attempt(void) {
   struct lb_grant grant = LB_GRANT_INIT, other = LB_GRANT_INIT;
-  fake_answer(FAKE_SILENCE);
-  assert_int_equal(try("k", &grant), LB_UNKNOWN);
-  fake_answer("+OK\r\n");
-  assert_int_equal(try("other", &other), LB_OK);
+  ANSWERED(FAKE_SILENCE, try("k", &grant), LB_UNKNOWN);
+  ANSWERED("+OK\r\n", try("other", &other), LB_OK);
   assert_int_equal(fake_accepted(), 2);
   return grant;
 }
@@ -80,62 +78,51 @@ TEST(a_new_attempt_does_not_wait_behind_a_silent_connection) { abandoned_attempt
 
 TEST(not_found_is_no_answer_while_the_request_may_still_arrive) {
   struct lb_grant grant = abandoned_attempt();
-  fake_answer("$-1\r\n");
-  assert_int_equal(resolve(&grant), LB_UNKNOWN);
+  ANSWERED("$-1\r\n", resolve(&grant), LB_UNKNOWN);
 }
 
 TEST(not_found_is_an_answer_once_the_lease_would_be_over) {
   struct lb_grant grant = abandoned_attempt();
   fake_now = grant.asked_at + TTL_MS * LB_NS_PER_MS;
-  fake_answer("$-1\r\n");
-  assert_int_equal(resolve(&grant), LB_BUSY);
+  ANSWERED("$-1\r\n", resolve(&grant), LB_BUSY);
 }
 
 TEST(the_own_token_is_an_answer_on_any_connection) {
   struct lb_grant grant = abandoned_attempt();
-  fake_answer(own(&grant));
-  assert_int_equal(resolve(&grant), LB_OK);
+  ANSWERED(own(&grant), resolve(&grant), LB_OK);
   assert_int_equal(grant.valid_until, lb_lease_end(grant.asked_at, TTL_MS));
 }
 
 TEST(another_holder_is_no_answer_while_the_request_may_still_arrive) {
   struct lb_grant grant = abandoned_attempt();
-  fake_answer("$5\r\nother\r\n");
-  assert_int_equal(try("k", &grant), LB_UNKNOWN);
+  ANSWERED("$5\r\nother\r\n", try("k", &grant), LB_UNKNOWN);
   assert_int_equal(grant.token_len, REDIS_TOKEN_LEN);
 }
 
 TEST(nothing_to_release_is_no_answer_while_the_request_may_still_arrive) {
   struct lb_grant grant = abandoned_attempt();
-  fake_answer(":0\r\n");
-  assert_int_equal(release(&grant), LB_UNKNOWN);
+  ANSWERED(":0\r\n", release(&grant), LB_UNKNOWN);
 }
 
 TEST(on_the_same_connection_not_found_is_an_answer) {
   struct lb_grant grant = LB_GRANT_INIT;
-  fake_answer(FAKE_SILENCE);
-  assert_int_equal(try("k", &grant), LB_UNKNOWN);
+  ANSWERED(FAKE_SILENCE, try("k", &grant), LB_UNKNOWN);
   fake_say("+OK\r\n"); /* late, and over again by now */
-  fake_answer("$-1\r\n");
-  assert_int_equal(resolve(&grant), LB_BUSY);
+  ANSWERED("$-1\r\n", resolve(&grant), LB_BUSY);
   assert_int_equal(fake_accepted(), 1);
 }
 
 TEST(after_the_server_has_hung_up_not_found_is_an_answer) {
   struct lb_grant grant = LB_GRANT_INIT;
-  fake_answer(FAKE_CLOSE);
-  assert_int_equal(try("k", &grant), LB_UNKNOWN);
-  fake_answer("$-1\r\n");
-  assert_int_equal(resolve(&grant), LB_BUSY);
+  ANSWERED(FAKE_CLOSE, try("k", &grant), LB_UNKNOWN);
+  ANSWERED("$-1\r\n", resolve(&grant), LB_BUSY);
 }
 
 TEST(a_silent_connection_is_given_up_within_the_call) {
   struct lb_grant grant = LB_GRANT_INIT;
+  ANSWERED(FAKE_SILENCE, try("k", &grant), LB_UNKNOWN);
   fake_answer(FAKE_SILENCE);
-  assert_int_equal(try("k", &grant), LB_UNKNOWN);
-  fake_answer(FAKE_SILENCE);
-  fake_answer(own(&grant));
-  assert_int_equal(resolve(&grant), LB_OK);
+  ANSWERED(own(&grant), resolve(&grant), LB_OK);
   assert_int_equal(fake_accepted(), 2);
 }
 
@@ -150,30 +137,23 @@ TEST(a_delete_right_behind_the_request_settles_it) {
 
 TEST(a_grant_that_was_known_is_not_drawn_into_the_doubt_about_another) {
   struct lb_grant held = LB_GRANT_INIT, doubtful = LB_GRANT_INIT, other = LB_GRANT_INIT;
-  fake_answer("+OK\r\n");
-  assert_int_equal(try("k", &held), LB_OK);
+  ANSWERED("+OK\r\n", try("k", &held), LB_OK);
   fake_now += LB_NS_PER_MS;
-  fake_answer(FAKE_SILENCE);
-  assert_int_equal(try("k2", &doubtful), LB_UNKNOWN);
-  fake_answer("+OK\r\n");
-  assert_int_equal(try("k3", &other), LB_OK);
-  fake_answer(":0\r\n");
-  assert_int_equal(release(&held), LB_LOST);
+  ANSWERED(FAKE_SILENCE, try("k2", &doubtful), LB_UNKNOWN);
+  ANSWERED("+OK\r\n", try("k3", &other), LB_OK);
+  ANSWERED(":0\r\n", release(&held), LB_LOST);
 }
 
 TEST(a_refusal_says_nothing_about_the_earlier_try) {
   struct lb_grant grant = LB_GRANT_INIT;
-  fake_answer(FAKE_SILENCE);
-  assert_int_equal(try("k", &grant), LB_UNKNOWN);
-  fake_answer("-LOADING wait\r\n");
-  assert_int_equal(try("k", &grant), LB_UNKNOWN);
+  ANSWERED(FAKE_SILENCE, try("k", &grant), LB_UNKNOWN);
+  ANSWERED("-LOADING wait\r\n", try("k", &grant), LB_UNKNOWN);
   assert_int_equal(grant.token_len, REDIS_TOKEN_LEN);
 }
 
 TEST(a_first_refusal_is_definite) {
   struct lb_grant grant = LB_GRANT_INIT;
-  fake_answer("-OOM too much\r\n");
-  assert_int_equal(try("k", &grant), -ENOMEM);
+  ANSWERED("-OOM too much\r\n", try("k", &grant), -ENOMEM);
   assert_int_equal(grant.token_len, 0);
 }
 
@@ -204,8 +184,7 @@ TEST(a_master_that_is_none_any_more_is_left_within_the_call) {
 
 TEST(the_lease_of_a_repeated_try_counts_from_the_try_that_set_it) {
   struct lb_grant grant = LB_GRANT_INIT;
-  fake_answer(FAKE_SILENCE);
-  assert_int_equal(try("k", &grant), LB_UNKNOWN);
+  ANSWERED(FAKE_SILENCE, try("k", &grant), LB_UNKNOWN);
   lb_ns first = grant.asked_at, second = fake_now;
   fake_answer(own(&grant));
   struct lb_grant earlier = grant;
@@ -213,8 +192,7 @@ TEST(the_lease_of_a_repeated_try_counts_from_the_try_that_set_it) {
   assert_int_equal(earlier.valid_until, lb_lease_end(first, TTL_MS));
   assert_true(second > first);
   second = fake_now;
-  fake_answer("$-1\r\n");
-  assert_int_equal(try("k", &grant), LB_OK);
+  ANSWERED("$-1\r\n", try("k", &grant), LB_OK);
   assert_int_equal(grant.valid_until, lb_lease_end(second, TTL_MS));
 }
 
@@ -236,8 +214,7 @@ static int wait_for(const char *key, int64_t ms) {
 /* Refused, subscribed to the key, and it is still held; a connection of its own hears, the newest one. */
 static void begin_to_wait(void) {
   struct lb_grant grant = LB_GRANT_INIT;
-  fake_answer("$-1\r\n");
-  assert_int_equal(try("k", &grant), LB_BUSY);
+  ANSWERED("$-1\r\n", try("k", &grant), LB_BUSY);
   fake_answer(SUBSCRIBED);
   fake_answer(":1\r\n");
   assert_int_equal(wait_for("k", 100), LB_TIMEOUT);
@@ -316,10 +293,8 @@ TEST_WITH(a_wait_without_time_to_ask_is_over_in_time, set_up_waking, tear_down) 
 
 static const char *script_of_a_release(void) {
   struct lb_grant grant = LB_GRANT_INIT;
-  fake_answer("+OK\r\n");
-  assert_int_equal(try("k", &grant), LB_OK);
-  fake_answer(":1\r\n");
-  assert_int_equal(release(&grant), LB_OK);
+  ANSWERED("+OK\r\n", try("k", &grant), LB_OK);
+  ANSWERED(":1\r\n", release(&grant), LB_OK);
   return fake_heard(1);
 }
 
@@ -336,8 +311,7 @@ static int set_up_fenced(void **state) {
 
 TEST_WITH(a_numbered_grant_has_the_number_of_the_reply, set_up_fenced, tear_down) {
   struct lb_grant grant = LB_GRANT_INIT;
-  fake_answer(":7\r\n");
-  assert_int_equal(try("k", &grant), LB_OK);
+  ANSWERED(":7\r\n", try("k", &grant), LB_OK);
   assert_int_equal(grant.fence, 7);
   assert_int_equal(grant.valid_until, lb_lease_end(grant.asked_at, TTL_MS));
   assert_int_equal(fake_heard_count(), 1); /* one round trip */
@@ -346,15 +320,13 @@ TEST_WITH(a_numbered_grant_has_the_number_of_the_reply, set_up_fenced, tear_down
 
 TEST_WITH(a_number_without_a_lock_is_busy, set_up_fenced, tear_down) {
   struct lb_grant grant = LB_GRANT_INIT;
-  fake_answer(":0\r\n");
-  assert_int_equal(try("k", &grant), LB_BUSY);
+  ANSWERED(":0\r\n", try("k", &grant), LB_BUSY);
   assert_int_equal(grant.fence, 0);
 }
 
 TEST_WITH(a_numbered_lease_counts_from_the_try_that_set_it, set_up_fenced, tear_down) {
   struct lb_grant grant = LB_GRANT_INIT;
-  fake_answer(FAKE_SILENCE);
-  assert_int_equal(try("k", &grant), LB_UNKNOWN);
+  ANSWERED(FAKE_SILENCE, try("k", &grant), LB_UNKNOWN);
   lb_ns first = grant.asked_at, second = fake_now;
   struct lb_grant earlier = grant;
   fake_answer(":-8\r\n"); /* the earlier try had set it */
@@ -362,22 +334,18 @@ TEST_WITH(a_numbered_lease_counts_from_the_try_that_set_it, set_up_fenced, tear_
   assert_int_equal(earlier.fence, 8);
   assert_int_equal(earlier.valid_until, lb_lease_end(first, TTL_MS));
   second = fake_now;
-  fake_answer(":9\r\n");
-  assert_int_equal(try("k", &grant), LB_OK);
+  ANSWERED(":9\r\n", try("k", &grant), LB_OK);
   assert_int_equal(grant.fence, 9);
   assert_int_equal(grant.valid_until, lb_lease_end(second, TTL_MS));
 }
 
 TEST_WITH(a_numbered_attempt_is_not_settled_by_not_mine_while_it_may_arrive, set_up_fenced, tear_down) {
   struct lb_grant grant = LB_GRANT_INIT, other = LB_GRANT_INIT;
-  fake_answer(FAKE_SILENCE);
-  assert_int_equal(try("k", &grant), LB_UNKNOWN);
+  ANSWERED(FAKE_SILENCE, try("k", &grant), LB_UNKNOWN);
   fake_answer(":1\r\n");
   assert_int_equal(try("other", &other), LB_OK); /* on a new connection */
-  fake_answer(":0\r\n");
-  assert_int_equal(resolve(&grant), LB_UNKNOWN);
-  fake_answer(":5\r\n");
-  assert_int_equal(resolve(&grant), LB_OK);
+  ANSWERED(":0\r\n", resolve(&grant), LB_UNKNOWN);
+  ANSWERED(":5\r\n", resolve(&grant), LB_OK);
   assert_int_equal(grant.fence, 5);
 }
 

@@ -83,8 +83,7 @@ TEST(a_refused_transaction_is_begun_again) {
 /* It has left as a whole, so it may have been executed as a whole. */
 TEST(a_transaction_without_an_answer_is_unknown) {
   answer_all((const char *const[]){"+OK\r\n", own, "+OK\r\n", FAKE_SILENCE, NULL});
-  fake_answer(FAKE_SILENCE);
-  assert_int_equal(release(), LB_UNKNOWN);
+  ANSWERED(FAKE_SILENCE, release(), LB_UNKNOWN);
   assert_int_equal(grant.valid_until, 0);
   answer_all((const char *const[]){FAKE_CLOSE, own, NULL});
   assert_int_equal(lb_redis_watch.holds(session, &lock, &grant, in_ms(100)), LB_OK);
@@ -139,8 +138,7 @@ TEST_WITH(a_key_with_an_end_keeps_it, set_up, tear_down) {
 }
 
 TEST_WITH(a_try_whose_answer_is_lost_is_asked_about_by_its_token, set_up, tear_down) {
-  fake_answer(FAKE_CLOSE);
-  assert_int_equal(try(&grant), LB_UNKNOWN);
+  ANSWERED(FAKE_CLOSE, try(&grant), LB_UNKNOWN);
   snprintf(own, sizeof own, "$%zu\r\n%s\r\n", grant.token_len, grant.token);
   answer_all((const char *const[]){"+OK\r\n", own, "+OK\r\n", "+QUEUED\r\n", "*1\r\n:1\r\n", NULL});
   assert_int_equal(lb_redis_watch.resolve(session, &lock, &grant, in_ms(100)), LB_OK);

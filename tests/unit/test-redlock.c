@@ -162,8 +162,7 @@ TEST(asked_again_a_server_still_says_no_or_sets_the_key) {
   struct lb_grant grant = LB_GRANT_INIT;
   open_session();
   answers(YES, NO, FAKE_CLOSE);
-  fake_answer("$3\r\nher\r\n");
-  assert_int_equal(try(&grant), LB_BUSY);
+  ANSWERED("$3\r\nher\r\n", try(&grant), LB_BUSY);
   answers(DONE, NOT_MINE, NOT_MINE), settle();
   grant = LB_GRANT_INIT;
   answers(YES, NO, FAKE_CLOSE);

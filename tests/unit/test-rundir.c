@@ -79,8 +79,11 @@ static int entries(const char *folder) {
   return count;
 }
 
+static char final[3000]; /* the name that the latest run wants */
+
 static void open_run(struct lb_rundir *dir) {
   if (lb_rundir_open(dir, w->root, "label", NULL, &w->err) != 0) fail_msg("%s", w->err.text);
+  snprintf(final, sizeof final, "%s", dir->final);
 }
 
 static void commit(void) {
@@ -109,9 +112,7 @@ TEST(nothing_has_the_final_name_before_the_commit) {
 }
 
 TEST(a_commit_renames_and_leaves_no_scratch_parts_or_lock) {
-  char final[3000];
   open_run(&w->dir);
-  snprintf(final, sizeof final, "%s", w->dir.final);
   write_file(w->dir.partial, "run.json");
   write_file(w->dir.partial, "histories/a.hist");
   write_file(w->dir.partial, "parts/a.latency");
@@ -125,9 +126,7 @@ TEST(a_commit_renames_and_leaves_no_scratch_parts_or_lock) {
 }
 
 TEST(logs_are_kept_when_there_are_some) {
-  char final[3000];
   open_run(&w->dir);
-  snprintf(final, sizeof final, "%s", w->dir.final);
   write_file(w->dir.partial, "logs/redis-1.log");
   commit();
   lb_rundir_close(&w->dir);
@@ -136,9 +135,7 @@ TEST(logs_are_kept_when_there_are_some) {
 }
 
 TEST(a_folder_that_took_the_name_meanwhile_is_not_touched) {
-  char final[3000];
   open_run(&w->dir);
-  snprintf(final, sizeof final, "%s", w->dir.final);
   assert_int_equal(mkdir(final, 0755), 0);
   assert_int_equal(lb_rundir_commit(&w->dir, true, &w->err), -EEXIST);
   assert_non_null(strstr(w->err.text, final));
@@ -219,9 +216,7 @@ TEST(the_guardian_waits_for_the_trials_of_a_killed_tool) {
 /* ---- of a run that has something to keep ------------------------------------------------------------------------- */
 
 TEST(a_folder_with_outcomes_gets_its_name) {
-  char final[3000];
   open_run(&w->dir);
-  snprintf(final, sizeof final, "%s", w->dir.final);
   write_file(w->dir.partial, "resume.bin");
   write_file(w->dir.partial, "parts/a.latency");
   write_file(w->dir.partial, "scratch/cache/template");
@@ -234,9 +229,7 @@ TEST(a_folder_with_outcomes_gets_its_name) {
 static void write_tables(void *data) { write_file(((struct lb_rundir *)data)->partial, "run.json"); }
 
 TEST(the_guardian_calls_for_rescue) {
-  char final[3000];
   open_run(&w->dir);
-  snprintf(final, sizeof final, "%s", w->dir.final);
   write_file(w->dir.partial, "resume.bin");
   int first = w->dir.guardian;
   assert_int_equal(lb_rundir_set_rescue(&w->dir, write_tables, &w->dir), 0);
@@ -246,9 +239,7 @@ TEST(the_guardian_calls_for_rescue) {
 }
 
 TEST(a_committed_folder_needs_no_rescue) {
-  char final[3000];
   open_run(&w->dir);
-  snprintf(final, sizeof final, "%s", w->dir.final);
   write_file(w->dir.partial, "resume.bin");
   assert_int_equal(lb_rundir_set_rescue(&w->dir, write_tables, &w->dir), 0);
   commit();
@@ -257,10 +248,8 @@ TEST(a_committed_folder_needs_no_rescue) {
 }
 
 TEST(a_stopped_run_is_opened_again_and_loses_nothing) {
-  char final[3000];
   struct lb_rundir second;
   open_run(&w->dir);
-  snprintf(final, sizeof final, "%s", w->dir.final);
   write_file(w->dir.partial, "resume.bin");
   write_file(w->dir.partial, "histories/a.hist");
   assert_int_equal(lb_rundir_commit(&w->dir, false, &w->err), 0);

@@ -91,24 +91,31 @@ TEST(quantiles_are_off_by_less_than_a_64th) {
 
 /* ---- histories --------------------------------------------------------------------------------------------------- */
 
-static void stats_of(const char *text, struct lb_stats *ret) {
+static struct lb_stats stats; /* of the last stats_of() */
+
+static int clear(void **state) {
+  (void)state;
+  lb_stats_clear(&stats);
+  return 0;
+}
+EACH(NULL, clear);
+
+static void stats_of(const char *text) {
   struct lb_history h;
   struct lb_error err;
   if (parse_lines("text", text, &h, &err) < 0) fail_msg("%s", err.text);
-  assert_int_equal(lb_stats_history(&h, ret), 0);
+  lb_stats_clear(&stats);
+  assert_int_equal(lb_stats_history(&h, &stats), 0);
   lb_history_clear(&h);
 }
 
 #define EVENT(t, c, e) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"x\",\"e\":\"" e "\"}\n"
 #define PHASE(t, phase) "{\"t\":" #t ",\"e\":\"phase\",\"phase\":\"" phase "\"}\n"
 
-static struct lb_stats stats;
-
 TEST(wait_hold_and_handoff_are_measured) {
   stats_of(EVENT(0, "a", "acquire") EVENT(2, "a", "granted") EVENT(5, "b", "acquire") EVENT(12, "a", "release")
                EVENT(15, "b", "granted") EVENT(16, "b", "release") EVENT(20, "c", "acquire") EVENT(21, "c", "granted")
-                   EVENT(25, "c", "lost"),
-           &stats);
+                   EVENT(25, "c", "lost"));
   assert_int_equal(stats.grants, 3);
   assert_int_equal(stats.wait.count, 3);
   assert_int_equal(stats.wait.min, 1);  /* c */
@@ -118,46 +125,37 @@ TEST(wait_hold_and_handoff_are_measured) {
   assert_near(stats.hold.sum, 10 + 1);
   assert_int_equal(stats.handoff.count, 1); /* c was not yet waiting when b let go */
   assert_int_equal(stats.handoff.max, 3);
-  lb_stats_clear(&stats);
 }
 
 TEST(a_hold_lasts_until_as_many_releases_as_grants) {
   stats_of(EVENT(1, "a", "granted") EVENT(2, "b", "acquire") EVENT(3, "a", "granted") EVENT(5, "a", "release")
-               EVENT(9, "a", "release") EVENT(10, "b", "granted") EVENT(13, "b", "release"),
-           &stats);
+               EVENT(9, "a", "release") EVENT(10, "b", "granted") EVENT(13, "b", "release"));
   assert_int_equal(stats.hold.count, 2);
   assert_near(stats.hold.sum, 8 + 3);
   assert_int_equal(stats.handoff.max, 1);
-  lb_stats_clear(&stats);
 }
 
 TEST(a_handoff_starts_at_the_latest_release_by_another_client) {
   stats_of(EVENT(0, "b", "acquire") EVENT(1, "a", "granted") EVENT(2, "a", "release") EVENT(3, "c", "granted")
-               EVENT(5, "c", "release") EVENT(6, "b", "release") EVENT(9, "b", "granted"),
-           &stats);
+               EVENT(5, "c", "release") EVENT(6, "b", "release") EVENT(9, "b", "granted"));
   assert_int_equal(stats.handoff.count, 1);
   assert_int_equal(stats.handoff.max, 4);
-  lb_stats_clear(&stats);
 }
 
 TEST(an_acquire_that_was_refused_is_not_part_of_the_next_wait) {
   stats_of(EVENT(0, "a", "acquire") EVENT(1, "a", "busy") EVENT(4, "a", "acquire") EVENT(5, "a", "busy")
-               EVENT(8, "a", "acquire") EVENT(10, "a", "granted"),
-           &stats);
+               EVENT(8, "a", "acquire") EVENT(10, "a", "granted"));
   assert_int_equal(stats.busy, 2);
   assert_int_equal(stats.wait.count, 1);
   assert_int_equal(stats.wait.max, 2);
-  lb_stats_clear(&stats);
 }
 
 TEST(an_attempt_given_up_is_not_part_of_the_next_wait) {
   stats_of(EVENT(0, "a", "acquire") EVENT(5, "a", "timeout") EVENT(6, "a", "acquire") EVENT(7, "a", "unknown")
-               EVENT(10, "a", "acquire") EVENT(12, "a", "granted"),
-           &stats);
+               EVENT(10, "a", "acquire") EVENT(12, "a", "granted"));
   assert_int_equal(stats.timeouts, 1);
   assert_int_equal(stats.unknowns, 1);
   assert_int_equal(stats.wait.max, 2);
-  lb_stats_clear(&stats);
 }
 
 TEST(a_wait_counts_from_when_the_attempt_was_due) {
@@ -166,26 +164,21 @@ TEST(a_wait_counts_from_when_the_attempt_was_due) {
                EVENT(8, "a", "release")
            /* one that was on time, and one that was not scheduled */
            "{\"t\":10,\"c\":\"a\",\"k\":\"x\",\"e\":\"acquire\",\"due\":10}\n" EVENT(13, "a", "granted")
-               EVENT(14, "a", "release") EVENT(20, "a", "acquire") EVENT(30, "a", "granted"),
-           &stats);
+               EVENT(14, "a", "release") EVENT(20, "a", "acquire") EVENT(30, "a", "granted"));
   assert_int_equal(stats.wait.count, 3);
   assert_int_equal(stats.wait.min, 3);
   assert_int_equal(stats.wait.max, 10);
   assert_near(stats.wait.sum, 6 + 3 + 10);
   assert_int_equal(stats.service.count, 2);
   assert_near(stats.service.sum, 2 + 3);
-  lb_stats_clear(&stats);
 }
 
 /* It began to wait when it asked, whenever it should have: who let go before then kept nobody waiting. */
 TEST(a_handoff_does_not_begin_before_the_waiter_asked) {
-  stats_of("{\"format\":2}\n" EVENT(1, "b", "granted")
-               EVENT(4, "b", "release") "{\"t\":5,\"c\":\"a\",\"k\":\"x\",\"e\":\"acquire\",\"due\":1}\n" EVENT(
-                   7, "a", "granted"),
-           &stats);
+  stats_of("{\"format\":2}\n" EVENT(1, "b", "granted") EVENT(
+      4, "b", "release") "{\"t\":5,\"c\":\"a\",\"k\":\"x\",\"e\":\"acquire\",\"due\":1}\n" EVENT(7, "a", "granted"));
   assert_int_equal(stats.handoff.count, 0);
   assert_int_equal(stats.wait.max, 6);
-  lb_stats_clear(&stats);
 }
 
 /* ---- hand-offs and re-grants ------------------------------------------------------------------------------------- */
@@ -194,13 +187,11 @@ TEST(a_grant_is_a_handoff_or_a_regrant_by_who_was_granted_the_key_before) {
   stats_of(EVENT(1, "a", "granted") EVENT(2, "a", "release") EVENT(3, "a", "granted") EVENT(3, "a", "release")
                EVENT(4, "a", "granted") EVENT(4, "a", "release") EVENT(5, "b", "granted") EVENT(6, "b", "release")
                    EVENT(7, "b", "granted") EVENT(8, "b", "release")
-                       EVENT(9, "a", "granted") "{\"t\":10,\"c\":\"b\",\"k\":\"other\",\"e\":\"granted\"}\n",
-           &stats);
+                       EVENT(9, "a", "granted") "{\"t\":10,\"c\":\"b\",\"k\":\"other\",\"e\":\"granted\"}\n");
   assert_int_equal(stats.grants, 7);
   assert_int_equal(stats.handoffs,
                    2); /* the first grant of a key is neither, that of another key says nothing of this one */
   assert_int_equal(stats.regrants, 3);
-  lb_stats_clear(&stats);
 }
 
 TEST(only_handoffs_in_the_window_count_by_whomever_held_before_it) {
@@ -209,23 +200,20 @@ TEST(only_handoffs_in_the_window_count_by_whomever_held_before_it) {
                PHASE(1000000000, "measure") EVENT(1000000003, "a", "granted") EVENT(1000000004, "a", "release")
                    EVENT(1000000005, "a", "granted") EVENT(1000000006, "a", "release") EVENT(1000000007, "a", "granted")
                        EVENT(1000000008, "a", "release") EVENT(1000000009, "b", "granted") PHASE(3000000000, "end")
-                           EVENT(3000000001, "b", "release") EVENT(3000000002, "a", "granted"),
-           &stats);
+                           EVENT(3000000001, "b", "release") EVENT(3000000002, "a", "granted"));
   assert_int_equal(stats.handoffs, 2);
   assert_int_equal(stats.regrants, 2);
   assert_near(stats.handoffs_per_s, 1);
   lb_stats_counters(&stats, &counters);
   assert_near(counters.handoffs_per_s, 1);
   assert_near(counters.regranted, 0.5);
-  lb_stats_clear(&stats);
 }
 
 TEST(a_history_without_a_grant_has_no_share_of_regrants) {
   struct lb_counters counters = lb_counters_none();
-  stats_of(EVENT(1, "a", "acquire"), &stats);
+  stats_of(EVENT(1, "a", "acquire"));
   lb_stats_counters(&stats, &counters);
   assert_true(counters.regranted == 0);
-  lb_stats_clear(&stats);
 }
 
 /* ---- releases ---------------------------------------------------------------------------------------------------- */
@@ -237,34 +225,29 @@ TEST(a_release_lasts_from_its_request_to_its_confirmation) {
            EVENT(30, "b", "granted") EVENT(31, "b", "release") EVENT(32, "b", "acquire")
                EVENT(33, "b", "released") /* given up */
            EVENT(40, "c", "granted")
-               EVENT(41, "c", "release") "{\"t\":42,\"c\":\"c\",\"e\":\"crash\"}\n" EVENT(50, "c", "released"),
-           &stats);
+               EVENT(41, "c", "release") "{\"t\":42,\"c\":\"c\",\"e\":\"crash\"}\n" EVENT(50, "c", "released"));
   assert_int_equal(stats.release.count, 1);
   assert_int_equal(stats.release.max, 4);
-  lb_stats_clear(&stats);
 }
 
 TEST(releases_that_began_in_the_window_count) {
   struct lb_counters counters = lb_counters_none();
   stats_of(EVENT(1, "a", "granted") EVENT(2, "a", "release") PHASE(5, "measure") EVENT(6, "a", "released")
                EVENT(7, "a", "granted") EVENT(8, "a", "release") PHASE(10, "end") EVENT(11, "a", "released")
-                   EVENT(12, "a", "granted") EVENT(13, "a", "release") EVENT(15, "a", "released"),
-           &stats);
+                   EVENT(12, "a", "granted") EVENT(13, "a", "release") EVENT(15, "a", "released"));
   assert_int_equal(stats.release.count, 1);
   assert_int_equal(stats.release.max, 3);
   lb_stats_counters(&stats, &counters);
   assert_int_equal(counters.release_p50_ns, 3);
   assert_int_equal(counters.handoff_p50_ns, -1);
-  lb_stats_clear(&stats);
 }
 
 /* ---- times without a grant ------------------------------------------------------------------------------------- */
 
 static int64_t no_grant_of(const char *text) {
-  stats_of(text, &stats);
+  stats_of(text);
   int64_t ns = stats.no_grant_ns;
   assert_int_equal(stats.no_grant.until - stats.no_grant.since, ns < 0 ? 0 : ns);
-  lb_stats_clear(&stats);
   return ns;
 }
 
@@ -300,14 +283,12 @@ TEST(what_is_never_granted_counts_until_nobody_asks_any_more) {
 /* Key y is wanted for 30, key x for 20 before it and, as long as y, after it. */
 TEST(the_first_of_the_longest_is_told_with_its_key) {
   stats_of(EVENT(0, "a", "acquire") EVENT(
-               20, "a", "granted") "{\"t\":40,\"c\":\"b\",\"k\":\"y\",\"e\":\"acquire\"}\n"
-                                   "{\"t\":70,\"c\":\"b\",\"k\":\"y\",\"e\":\"granted\"}\n" EVENT(100, "c", "acquire")
-                                       EVENT(130, "c", "granted"),
-           &stats);
+      20, "a", "granted") "{\"t\":40,\"c\":\"b\",\"k\":\"y\",\"e\":\"acquire\"}\n"
+                          "{\"t\":70,\"c\":\"b\",\"k\":\"y\",\"e\":\"granted\"}\n" EVENT(100, "c", "acquire")
+                              EVENT(130, "c", "granted"));
   assert_int_equal(stats.no_grant.key, 1);
   assert_int_equal(stats.no_grant.since, 40);
   assert_int_equal(stats.no_grant.until, 70);
-  lb_stats_clear(&stats);
 }
 
 STATES(only_the_part_in_the_window_counts,
@@ -323,8 +304,7 @@ TEST(only_what_is_granted_in_the_measured_window_counts) {
                PHASE(1000000010, "measure") EVENT(1000000020, "a", "release") EVENT(1000000030, "b", "granted")
                    EVENT(1000000035, "c", "acquire") EVENT(1000000040, "c", "timeout") PHASE(3000000010, "end")
                        EVENT(3000000020, "b", "release") EVENT(3000000030, "c", "acquire")
-                           EVENT(3000000040, "c", "granted") EVENT(3000000050, "c", "release"),
-           &stats);
+                           EVENT(3000000040, "c", "granted") EVENT(3000000050, "c", "release"));
   assert_near(stats.seconds, 2);
   assert_int_equal(stats.grants, 1);
   assert_near(stats.grants_per_s, 0.5);
@@ -338,15 +318,13 @@ TEST(only_what_is_granted_in_the_measured_window_counts) {
   assert_int_equal(stats.series_count, 2);
   assert_int_equal(stats.series[0].grants, 1);
   assert_int_equal(stats.series[1].grants, 0);
-  lb_stats_clear(&stats);
 }
 
 TEST(each_second_has_its_own_figures) {
   stats_of(PHASE(500, "measure") EVENT(600, "a", "acquire") EVENT(610, "a", "granted") EVENT(620, "a", "release")
                EVENT(700, "b", "acquire") EVENT(730, "b", "granted") EVENT(740, "b", "busy")
                    EVENT(2000000500, "a", "acquire") EVENT(2000000507, "a", "granted") EVENT(2000000600, "b", "unknown")
-                       EVENT(2500000500, "b", "timeout"),
-           &stats);
+                       EVENT(2500000500, "b", "timeout"));
   assert_near(stats.seconds, 2.5);
   assert_int_equal(stats.series_count, 3);
   for (uint32_t i = 0; i < 3; i++) assert_int_equal(stats.series[i].second, i);
@@ -360,14 +338,13 @@ TEST(each_second_has_its_own_figures) {
   assert_int_equal(stats.series[2].wait_p50_ns, 7);
   assert_int_equal(stats.series[2].unknowns, 1);
   assert_int_equal(stats.series[2].timeouts, 1);
-  lb_stats_clear(&stats);
 }
 
 STATES(what_happens_at_the_very_end_is_in_the_last_second,
-       stats_of(PHASE(0, "measure") EVENT(1000000000, "a", "granted"), &stats), assert_int_equal(stats.series_count, 1),
+       stats_of(PHASE(0, "measure") EVENT(1000000000, "a", "granted")), assert_int_equal(stats.series_count, 1),
        assert_int_equal(stats.series[0].grants, 1), lb_stats_clear(&stats));
 STATES(wild_times_do_not_ask_for_wild_memory,
-       stats_of(EVENT(0, "a", "granted") EVENT(9223372036854775807, "b", "granted"), &stats),
+       stats_of(EVENT(0, "a", "granted") EVENT(9223372036854775807, "b", "granted")),
        assert_int_equal(stats.series_count, 0), assert_int_equal(stats.grants, 2), lb_stats_clear(&stats));
 
 TEST(fairness_counts_everyone_who_asked_even_if_only_before) {
@@ -375,37 +352,30 @@ TEST(fairness_counts_everyone_who_asked_even_if_only_before) {
                EVENT(1, "dead", "acquire") "{\"t\":1,\"c\":\"dead\",\"e\":\"crash\"}\n" PHASE(2, "measure")
                    EVENT(3, "a", "acquire") EVENT(4, "a", "granted") EVENT(5, "a", "release") EVENT(6, "a", "granted")
                        EVENT(7, "a", "release") EVENT(8, "a", "granted") EVENT(9, "a", "release")
-                           EVENT(10, "b", "granted"),
-           &stats);
+                           EVENT(10, "b", "granted"));
   assert_int_equal(stats.grants, 4);
   assert_int_equal(stats.client_min, 0);
   assert_int_equal(stats.client_max, 3);
   assert_near(stats.jain, 16.0 / (3 * (9 + 1)));
-  lb_stats_clear(&stats);
 }
 
 TEST(equal_shares_are_fair_and_one_for_all_is_one_nth) {
-  stats_of(EVENT(1, "a", "granted") EVENT(2, "b", "granted") EVENT(3, "c", "granted"), &stats);
+  stats_of(EVENT(1, "a", "granted") EVENT(2, "b", "granted") EVENT(3, "c", "granted"));
   assert_near(stats.jain, 1);
-  lb_stats_clear(&stats);
-  stats_of(EVENT(1, "a", "granted") EVENT(2, "b", "acquire") EVENT(3, "c", "acquire") EVENT(3, "d", "acquire"), &stats);
+  stats_of(EVENT(1, "a", "granted") EVENT(2, "b", "acquire") EVENT(3, "c", "acquire") EVENT(3, "d", "acquire"));
   assert_near(stats.jain, 0.25);
-  lb_stats_clear(&stats);
-  stats_of(EVENT(1, "a", "acquire"), &stats);
+  stats_of(EVENT(1, "a", "acquire"));
   assert_near(stats.jain, 0);
   assert_int_equal(stats.series_count, 1);
-  lb_stats_clear(&stats);
 }
 
 TEST(a_crash_forgets_what_the_client_was_doing) {
   stats_of(EVENT(1, "a", "acquire") EVENT(2, "a", "granted")
                EVENT(3, "b", "acquire") "{\"t\":4,\"c\":\"a\",\"e\":\"crash\"}\n"
                                         "{\"t\":5,\"c\":\"b\",\"e\":\"crash\"}\n" EVENT(6, "a", "release")
-                                            EVENT(7, "b", "granted"),
-           &stats);
+                                            EVENT(7, "b", "granted"));
   assert_int_equal(stats.hold.count, 0);
   assert_int_equal(stats.wait.count, 1);
   assert_int_equal(stats.wait.max, 1);
   assert_int_equal(stats.handoff.count, 0);
-  lb_stats_clear(&stats);
 }

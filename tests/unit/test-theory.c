@@ -47,23 +47,31 @@ TEST(a_rule_is_read_with_all_its_parts) {
 
 TEST(a_bad_line_is_refused_with_its_place) {
   assert_refused("[fire]\nrule = ends=lease violated: hot\n", "dir/rules.ini:2: 'ends=lease violated: hot': ...");
-  assert_refused("[fire]\nrule = ends=lease -> violated\n", "dir/rules.ini:2: 'ends=lease -> violated': ...");
-  assert_refused("[fire]\nrule = ends=lease -> violated:\n", "dir/rules.ini:2: a rule without a reason: ...");
+  assert_refused("[fire]\nrule = ends=lease -> violated\n",
+                 "dir/rules.ini:2: 'ends=lease -> violated': expected FACT ... -> VERDICT: REASON");
+  assert_refused("[fire]\nrule = ends=lease -> violated:\n",
+                 "dir/rules.ini:2: a rule without a reason: expected FACT ... -> VERDICT: REASON");
   assert_refused("[fire]\nrule = lease -> safe: cold\n", "dir/rules.ini:2: 'lease': expected NAME=VALUE");
   assert_refused("[fire]\n\nrule = relaese=blind -> safe: cold\n",
                  "dir/rules.ini:3: no fact 'relaese', did you mean 'release'?, see `lockbench theory facts`");
   assert_refused("[fire]\nrule = !xylophone=blind -> safe: cold\n",
                  "dir/rules.ini:2: no fact 'xylophone', see `lockbench theory facts`");
-  assert_refused("[fire]\nrule = release=blnd -> safe: cold\n", "dir/rules.ini:2: release=blnd: ...");
-  assert_refused("[fire]\nrule = release=blind| -> safe: cold\n", "dir/rules.ini:2: release=blind|: ...");
-  assert_refused("[fire]\nrule = -> sfae: cold\n", "dir/rules.ini:2: 'sfae': ...");
-  assert_refused("[fire]\nrule = -> any: cold\n", "dir/rules.ini:2: 'any': ...");
-  assert_refused("[fire]\nrule = -> violated by clck: hot\n", "dir/rules.ini:2: shows=clck: ...");
-  assert_refused("[fire]\nrule = -> safe by clock: cold\n", "dir/rules.ini:2: by clock: ...");
+  assert_refused("[fire]\nrule = release=blnd -> safe: cold\n",
+                 "dir/rules.ini:2: release=blnd: expected release=compared|looked|timed|blind");
+  assert_refused("[fire]\nrule = release=blind| -> safe: cold\n",
+                 "dir/rules.ini:2: release=blind|: expected release=compared|looked|timed|blind");
+  assert_refused("[fire]\nrule = -> sfae: cold\n",
+                 "dir/rules.ini:2: 'sfae': expected safe, violated, stuck, delayed, n/a or race");
+  assert_refused("[fire]\nrule = -> any: cold\n",
+                 "dir/rules.ini:2: 'any': expected safe, violated, stuck, delayed, n/a or race");
+  assert_refused("[fire]\nrule = -> violated by clck: hot\n", "dir/rules.ini:2: shows=clck: expected ...");
+  assert_refused("[fire]\nrule = -> safe by clock: cold\n",
+                 "dir/rules.ini:2: by clock: expected evidence of violated only");
   assert_refused("[fire]\nrules = -> safe: cold\n", "dir/rules.ini:2: no key 'rules': expected what or rule");
   assert_refused("[fire]\nwhat = a\nwhat = b\n", "dir/rules.ini:3: what of [fire] stands there twice");
-  assert_refused("[fire]\nrule\n", "dir/rules.ini:2: 'rule': ...");
-  assert_refused("rule = -> safe: cold\n", "dir/rules.ini:1: 'rule' stands before the first section: ...");
+  assert_refused("[fire]\nrule\n", "dir/rules.ini:2: 'rule': expected KEY = VALUE, a [section] or a ...");
+  assert_refused("rule = -> safe: cold\n",
+                 "dir/rules.ini:1: 'rule' stands before the first section: expected [ATTACK]");
 }
 
 STATES(a_section_stands_once,
