@@ -118,8 +118,6 @@ void lb_conform_join(struct lb_conform *c, int64_t ms) {
   c->process_count = 0;
 }
 
-/* ---- its connections: broken without asking the protocol, as in a network ------------------------- */
-
 /* ---- from how it ended to whether it holds -------------------------------------------------------- */
 
 enum { OUTPUT_LINES = 8 };

@@ -114,8 +114,8 @@ void lb_hunt_fault_format(struct lb_hunt_fault fault, char *buf, size_t size);
 struct lb_hunt_kind_row {
   const char *name; /* "cutoff" */
   const char *said; /* behind who it is done to */
-  bool
-      unreal; /* no machine does it: clocks at twice or half the rate show what a lock rests on, not what will happen */
+  /* No machine does it: clocks at twice or half the rate show what a lock rests on, not what will happen to it. */
+  bool unreal;
 };
 extern const struct lb_hunt_kind_row lb_hunt_kinds[LB_HUNT_KIND_COUNT];
 extern const char *const lb_hunt_regimes[LB_HUNT_REGIME_COUNT]; /* "long", "short", "drift" */

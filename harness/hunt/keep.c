@@ -9,7 +9,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/clock.h"
 #include "base/files.h"
 #include "base/error.h"
 #include "run/about.h"

@@ -93,7 +93,7 @@ struct lb_hunt_hosts {
   size_t servers, clients;
 };
 struct lb_hunt_hosts lb_hunt_hosts_of(const struct lb_hunt_system *system, const struct lb_hunt_timeline *timeline);
-/* True if one of its faults is (lb_hunt_kinds). */
+/* True if one of its faults is of an unreal kind. */
 bool lb_hunt_has_unreal(const struct lb_hunt_timeline *timeline);
 /* "It hits 3 of 5 servers and a client". 60 bytes are enough; "" of a timeline without faults. */
 void lb_hunt_hosts_say(const struct lb_hunt_system *system, const struct lb_hunt_timeline *timeline, char *buf,

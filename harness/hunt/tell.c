@@ -5,7 +5,6 @@
  */
 #include "tell.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,10 +4,8 @@
  */
 #include "system.h"
 
-#include <errno.h>
 #include <ini.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "backends/registry.h"

@@ -6,7 +6,6 @@
 #include "serve_stage.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

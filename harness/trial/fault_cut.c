@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "fault.h"
 #include "network/cut.h"
 #include "network/line.h"
