@@ -248,10 +248,18 @@ double lb_estimate_play(const struct lb_effort effort[], size_t count, const str
 
 /* ---- a run ------------------------------------------------------------------------------------------------------- */
 
-static struct lb_effort effort_of(const struct lb_plan *plan, size_t position, const struct lb_times *times) {
-  const struct lb_job *job = &plan->jobs[plan->order[position]];
+static bool takes_as_long(const struct lb_job *a, const struct lb_job *b) {
+  return a->cell == b->cell && a->plan.clients == b->plan.clients;
+}
+
+void lb_times_find_all(const struct lb_times *times, const struct lb_plan *plan, struct lb_took ret[]) {
+  for (size_t i = 0; i < plan->job_count; i++)
+    if (i > 0 && takes_as_long(&plan->jobs[i - 1], &plan->jobs[i])) ret[i] = ret[i - 1];
+    else ret[i] = lb_times_find(times, &plan->jobs[i].plan);
+}
+
+static struct lb_effort effort_of(const struct lb_job *job, struct lb_took took) {
   const struct lb_topology *t = job->plan.topology;
-  struct lb_took took = lb_times_find(times, &job->plan);
   double start_cpu_s = t->start_ms / 1e3;
   struct lb_effort e = {.start_s = took.start_s,
                         .start_cpu_s = start_cpu_s,
@@ -293,8 +301,11 @@ int lb_estimate_begin(const struct lb_tally *tally, const struct lb_times *times
   const struct lb_plan *plan = tally->plan;
   *ret = (struct lb_estimate){
       .effort = calloc(2 * plan->job_count + 1, sizeof *ret->effort), .count = plan->job_count, .room = *room};
-  if (!ret->effort) return -ENOMEM;
-  for (size_t i = 0; i < ret->count; i++) ret->effort[i] = effort_of(plan, i, times);
+  struct lb_took *took = calloc(plan->job_count + 1, sizeof *took);
+  if (!ret->effort || !took) return free(ret->effort), free(took), -ENOMEM;
+  lb_times_find_all(times, plan, took);
+  for (size_t i = 0; i < ret->count; i++) ret->effort[i] = effort_of(&plan->jobs[plan->order[i]], took[plan->order[i]]);
+  free(took);
   for (size_t i = 0, series; i < ret->count; i += series)
     if ((series = series_at(plan, i)) > 1) share_start(ret->effort + i, series);
   ret->whole_s = play_left(ret, tally);

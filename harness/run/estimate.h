@@ -33,6 +33,8 @@ struct lb_took {
 /* How long this trial takes: as it took, else as its scenario took on the same topology, or on any; else as timelines
  * of that topology take. */
 struct lb_took lb_times_find(const struct lb_times *times, const struct lb_trial_plan *plan);
+/* The same of every job of a plan, by its index. */
+void lb_times_find_all(const struct lb_times *times, const struct lb_plan *plan, struct lb_took ret[]);
 
 /* How long a run will take here, before it starts and while it goes on. It plays the engine without playing a trial:
  * what measures alone, the others side by side, as many as lb_admits() lets in. How long a trial takes: struct

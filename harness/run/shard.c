@@ -80,7 +80,7 @@ static int longer_first(const void *a, const void *b) {
 }
 
 /* The units of a plan, and of each job its own. How many. */
-static size_t find_units(const struct lb_plan *plan, const struct lb_times *times, struct unit *ret,
+static size_t find_units(const struct lb_plan *plan, const struct lb_took took[], struct unit *ret,
                          struct unit **unit_of) {
   size_t count = 0;
   for (size_t i = 0; i < plan->job_count; i++) {
@@ -89,8 +89,7 @@ static size_t find_units(const struct lb_plan *plan, const struct lb_times *time
     size_t u = bond ? 0 : count;
     while (u < count && ret[u].bond != bond) u++;
     if (u == count) ret[count++] = (struct unit){.bond = bond};
-    struct lb_took took = lb_times_find(times, &job->plan);
-    ret[u].s += took.start_s + took.rest_s;
+    ret[u].s += took[i].start_s + took[i].rest_s;
     unit_of[i] = &ret[u];
   }
   return count;
@@ -113,9 +112,11 @@ int lb_shard_take(struct lb_tally *tally, struct lb_shard shard, const struct lb
   struct unit *units = calloc(n, sizeof *units), **unit_of = calloc(n, sizeof *unit_of),
               **longest = calloc(n, sizeof *longest);
   double *busy = calloc((size_t)shard.of, sizeof *busy);
-  int r = units && unit_of && longest && busy ? 0 : -ENOMEM;
+  struct lb_took *took = calloc(n, sizeof *took);
+  int r = units && unit_of && longest && busy && took ? 0 : -ENOMEM;
   if (r == 0) {
-    size_t count = find_units(plan, times, units, unit_of);
+    lb_times_find_all(times, plan, took);
+    size_t count = find_units(plan, took, units, unit_of);
     for (size_t u = 0; u < count; u++) longest[u] = &units[u];
     deal(longest, count, shard.of, busy);
     tally->wanted = 0;
@@ -124,6 +125,6 @@ int lb_shard_take(struct lb_tally *tally, struct lb_shard shard, const struct lb
       tally->wanted += !tally->jobs[i].elsewhere;
     }
   }
-  free(units), free(unit_of), free(longest), free(busy);
+  free(units), free(unit_of), free(longest), free(busy), free(took);
   return r;
 }
