@@ -100,7 +100,7 @@ struct lb_args {
 
 /* Which options a command takes, beside --help. */
 enum {
-  LB_ARG_RUN = 1 << 0, /* -b -n -g -s -j -o -v --expect --strict --seed --plugin --keep-logs --junit */
+  LB_ARG_RUN = 1 << 0, /* -b -n -g -s -j -o -v --budget --expect --strict --seed --plugin --keep-logs --junit */
   LB_ARG_JSON = 1 << 1,
   LB_ARG_PLUGIN = 1 << 2, /* --plugin alone; loaded at once */
   LB_ARG_EXPORT = 1 << 3,

@@ -20,7 +20,7 @@
 
 /* Everything else is said by the run itself. */
 static bool has_others(const struct lb_args *args) {
-  static const char *const may[] = {"--resume", "-j", "--jobs", "--json", "-v", "--verbose"};
+  static const char *const may[] = {"--resume", "-j", "--jobs", "--budget", "--json", "-v", "--verbose"};
   for (int i = 1; i < args->argc; i++) {
     const char *word = args->argv[i];
     bool known = word[0] != '-' || (word[0] == '-' && word[1] == 'j');
@@ -71,6 +71,7 @@ static int call_again(const struct lb_args *args, const json_t *head, const char
   again.shard = shard;
   again.has_seed = true;
   again.seed = (uint64_t)json_integer_value(json_object_get(head, "seed"));
+  again.budget_s = args->budget_s;
   again.json = args->json;
   again.verbose = args->verbose;
   if (args->jobs) again.jobs = args->jobs;
@@ -82,7 +83,7 @@ int lb_resume(const struct lb_args *args) {
   char folder[PATH_MAX];
   if (has_others(args))
     return lb_complain(LB_EXIT_USAGE,
-                       "--resume %s: expected nothing beside it but -j, -v and --json: the rest is as it was",
+                       "--resume %s: expected nothing beside it but -j, -v, --budget and --json: the rest is as it was",
                        args->resume);
   if (!realpath(args->resume, folder))
     return lb_complain(LB_EXIT_USAGE, "--resume %s: expected the folder of a run that was stopped: %s", args->resume,

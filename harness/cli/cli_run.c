@@ -161,7 +161,7 @@ static int run_trials(struct session *s) {
   int r = lb_announce(&s->tally, jobs, &estimate);
   if (r < 0) return lb_error(&s->err, r, "out of memory");
   s->shown = lb_display_progress(&display);
-  r = lb_runner_run(&s->tally, &s->dir, jobs, &progress, &s->err);
+  r = lb_runner_run(&s->tally, &s->dir, jobs, s->order->args->budget_s, &progress, &s->err);
   lb_display_end(&display);
   lb_estimate_end(&estimate);
   return r;
@@ -175,7 +175,7 @@ static int write_results(struct session *s, int stopped) {
   s->info.seconds = lb_journal_seconds(&s->journal);
   lb_machine_read(&after, s->dir.partial);
   s->info.load_after = after.load;
-  s->info.exit_code = lb_exit_of_stopped(&s->tally, s->info.verdict, sizeof s->info.verdict);
+  s->info.exit_code = lb_exit_of_stopped(&s->tally, stopped == -ETIME, s->info.verdict, sizeof s->info.verdict);
   if (s->info.exit_code == LB_EXIT_STOPPED && stopped != -EINTR && stopped != -ENOSPC)
     s->info.exit_code = LB_EXIT_FAILURE;
   struct lb_error err;

@@ -190,7 +190,7 @@ enum lb_exit lb_exit_of_run(const struct lb_tally *tally, char *line, size_t siz
   return code;
 }
 
-enum lb_exit lb_exit_of_stopped(const struct lb_tally *tally, char *line, size_t size) {
+enum lb_exit lb_exit_of_stopped(const struct lb_tally *tally, bool on_time, char *line, size_t size) {
   char known[sizeof((struct lb_run_info *)0)->verdict];
   enum lb_exit code = lb_exit_of_run(tally, known, sizeof known);
   bool whole = tally->done == tally->plan->job_count, shard = !whole && tally->done == tally->wanted;
@@ -198,5 +198,5 @@ enum lb_exit lb_exit_of_stopped(const struct lb_tally *tally, char *line, size_t
   else
     snprintf(line, size, "%s, %zu of %zu trials: %s", shard ? "a shard" : "partial", tally->done,
              tally->plan->job_count, known);
-  return whole ? code : shard ? LB_EXIT_OK : LB_EXIT_STOPPED;
+  return whole || on_time ? code : shard ? LB_EXIT_OK : LB_EXIT_STOPPED;
 }

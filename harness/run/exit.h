@@ -5,6 +5,7 @@
 #ifndef LB_EXIT_H
 #define LB_EXIT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "tally.h"
@@ -36,9 +37,9 @@ enum lb_exit {
 enum lb_exit lb_exit_of_run(const struct lb_tally *tally, char *line, size_t size);
 
 /* The same of a run that may have been stopped: LB_EXIT_STOPPED, unless all of it was done by then. Of a shard that has
- * played its part LB_EXIT_OK, whatever came of it: who merges the shards is told. The line begins with how much is
- * decided. */
-enum lb_exit lb_exit_of_stopped(const struct lb_tally *tally, char *line, size_t size);
+ * played its part LB_EXIT_OK, whatever came of it: who merges the shards is told. One that ended `on_time`, as its
+ * budget was over, has the code of what is decided. The line begins with how much that is. */
+enum lb_exit lb_exit_of_stopped(const struct lb_tally *tally, bool on_time, char *line, size_t size);
 
 /* ---- What a run says of the user's own lock: one that came by --plugin or --exec, or one on
  * servers of the user's own. A user who brings a lock asks about the lock, not about our expectation. ---- */

@@ -408,6 +408,6 @@ void lb_part_rescue(void *data) {
   if (journal_load(of->dir->partial, &tally, &of->info->seconds) < 0) return;
   lb_machine_read(&after, of->dir->partial);
   of->info->load_after = after.load;
-  of->info->exit_code = lb_exit_of_stopped(&tally, of->info->verdict, sizeof of->info->verdict);
+  of->info->exit_code = lb_exit_of_stopped(&tally, false, of->info->verdict, sizeof of->info->verdict);
   lb_part_keep(&tally, of->info, of->dir, &err);
 }

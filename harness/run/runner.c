@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "engine.h"
 
 struct runner {
@@ -18,11 +19,13 @@ struct runner {
   size_t first; /* no position before it is left */
   struct lb_pace pace;
   int playing;
+  lb_ns end; /* of the budget; 0 = none */
 };
 
 static enum lb_next next(void *of, const struct lb_pool *pool, const struct lb_job **ret) {
   struct runner *r = of;
   const struct lb_plan *plan = r->tally->plan;
+  if (r->end && lb_clock_ns() >= r->end) return LB_NEXT_NONE;
   while (r->first < plan->job_count && r->taken[plan->order[r->first]]) r->first++;
   for (size_t i = r->first; i < plan->job_count; i++) {
     *ret = &plan->jobs[plan->order[i]];
@@ -55,7 +58,7 @@ static void tick(void *of, const struct lb_job *const running[], size_t count) {
   if (r->progress && r->progress->tick) r->progress->tick(r->progress->display, r->tally, running, count);
 }
 
-int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, struct lb_jobs jobs,
+int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, struct lb_jobs jobs, double budget_s,
                   const struct lb_progress *progress, struct lb_error *err) {
   size_t count = tally->plan->job_count;
   struct runner r = {
@@ -64,7 +67,9 @@ int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, struct lb
   for (size_t i = 0; i < count; i++) r.taken[i] = tally->jobs[i].done || tally->jobs[i].elsewhere;
   r.source = (struct lb_source){
       .of = &r, .left = tally->wanted - tally->done, .next = next, .begun = begun, .ended = ended, .tick = tick};
+  if (budget_s > 0) r.end = lb_clock_ns() + (lb_ns)(budget_s * 1e9);
   int result = lb_engine_run(&r.source, dir, jobs.most, err);
+  if (result == 0 && tally->done < tally->wanted) result = lb_error(err, -ETIME, "the budget is over");
   free(r.taken);
   return result;
 }

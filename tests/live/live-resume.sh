@@ -3,17 +3,17 @@
 # A run that is stopped at any moment, by Ctrl-C, SIGTERM, kill -9 or a full disk, keeps what is decided; resumed, it has the same
 # trials, cells and verdicts as one that was not stopped. TAP. Usage: live-resume.sh LOCKBENCH
 # RESUME_POINTS=20 tries so many moments of each signal; RESUME_SEED draws other ones.
-bin=$(realpath "$1") points=${RESUME_POINTS:-1} draw=${RESUME_SEED:-$$}
+bin=$(realpath "$1") points=${RESUME_POINTS:-1} draw=${RESUME_SEED:-$$} more=
 . "$(dirname "$0")/../helpers/tap.sh"
 echo "# RESUME_SEED=$draw"
 
 # Scenarios without a race in them, so that two runs have the same verdicts; a load, which measures; and a system that is n/a somewhere.
 cp "$(dirname "$0")/../../scenarios/pause/pause-holder.ini" "$dir/pause.ini"
-run() { # FOLDER, then more arguments
+run() { # FOLDER, then what it is called by; $more are arguments
   out=$1
   shift
   "$@" "$bin" run "$dir/pause.ini" control failover contention -b redis-token@redis,local@none -g none -n 3 -j 3 -s duration_s=0.2 -s warmup_s=0.1 -s settle_s=0 \
-    --seed 7 -o "$out" >"$out.out" 2>"$out.err"
+    --seed 7 $more -o "$out" >"$out.out" 2>"$out.err"
 }
 verdicts() { cut -d, -f1-8 "$1/trials.csv" | sed 's/,[^,]*$//'; }
 cells() { grep -E '^   "(scenario|system|guard|verdict|trials|undecided)"' "$1/run.json"; }
@@ -70,6 +70,14 @@ for signal in INT TERM KILL; do
     check "$where: with the same cells and verdicts" same "$folder"
   done
 done
+
+# ---- a budget -----------------------------------------------------------------------------------------------------
+more='--budget 1s'
+check 'a budget ends a run, with the code of what is decided' run "$dir/budget" env
+more=
+check 'what is decided is there' sh -c "grep -q '\"partial\": true' '$dir/budget/run.json' && [ -s '$dir/budget/resume.bin' ]"
+check 'the rest is played' resume "$dir/budget"
+check 'with the same cells and verdicts' same "$dir/budget"
 
 # ---- a full disk ----------------------------------------------------------------------------------------------------
 half_way() { [ -s "$1/.run.partial/resume.bin" ]; }
