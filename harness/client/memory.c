@@ -15,12 +15,14 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 
-enum { CONTROLLER_EVENTS = 4096 };
+/* So many events fill whole pages: what is mapped begins and ends with a page. */
+enum { CONTROLLER_EVENTS = 4096, EVENTS_PER_PAGES = 512, PAGE = 4096 };
 
 /* The next `size` bytes of the mapping. Rounded up to what any of the parts may want: a cache line. */
 static size_t take(size_t *end, size_t size) {
@@ -29,12 +31,17 @@ static size_t take(size_t *end, size_t size) {
   return begin;
 }
 
-/* The same for every writer, and a little for the controller, who records facts only. */
+/* The same for every writer, and a little for the controller, who records facts only. Behind the memory of each log is
+ * room for what it spills. */
 static void share_out(struct lb_memory *memory, size_t writers) {
-  uint32_t each = (LB_EVENTS_MAX - CONTROLLER_EVENTS) / (uint32_t)writers;
+  uint32_t each = (LB_EVENTS_MAX - CONTROLLER_EVENTS) / (uint32_t)writers / EVENTS_PER_PAGES * EVENTS_PER_PAGES;
+  size_t room = (LB_EVENTS_MAX_SPILLED - CONTROLLER_EVENTS) / writers / EVENTS_PER_PAGES * EVENTS_PER_PAGES;
   for (size_t i = 0; i < memory->log_count; i++) {
-    memory->log[i].first = i * each;
-    memory->log[i].capacity = i == memory->controller ? CONTROLLER_EVENTS : each;
+    uint32_t capacity = i == memory->controller ? CONTROLLER_EVENTS : each;
+    memory->log[i].first = i * room;
+    memory->log[i].capacity = capacity;
+    memory->log[i].warm = capacity / 8;
+    memory->log[i].enough = capacity - capacity / 8;
   }
 }
 
@@ -47,7 +54,8 @@ struct lb_memory *lb_memory_map(size_t clients, size_t writers, size_t keys) {
   size_t states = take(&end, (clients + 1) * sizeof(struct lb_client_state));
   size_t resources = take(&end, keys * sizeof(struct lb_resource));
   size_t shared = take(&end, shared_size);
-  size_t events = take(&end, LB_EVENTS_MAX * sizeof(struct lb_event));
+  end = (end + PAGE - 1) / PAGE * PAGE;
+  size_t events = take(&end, LB_EVENTS_MAX_SPILLED * sizeof(struct lb_event));
   unsigned char *base = mmap(NULL, end, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (base == MAP_FAILED) return NULL;
   struct lb_memory *memory = (struct lb_memory *)base;
@@ -70,17 +78,47 @@ void lb_memory_unmap(struct lb_memory *memory) {
   if (memory) munmap(memory, memory->mapped_size);
 }
 
-int lb_memory_collect(const struct lb_memory *memory, struct lb_history *ret) {
-  size_t total = 0, *counts = calloc(memory->log_count + 1, sizeof *counts);
-  if (!counts) return -ENOMEM;
-  for (size_t i = 0; i < memory->log_count; i++) total += counts[i] = atomic_load(&memory->log[i].count);
-  ret->events = malloc((total ? total : 1) * sizeof *ret->events);
-  for (size_t i = 0; ret->events && i < memory->log_count; i++) {
-    memcpy(ret->events + ret->count, memory->events + memory->log[i].first, counts[i] * sizeof *ret->events);
-    ret->count += counts[i];
+/* The quarter leaves room for the servers, which write to the same disk. A file that is sparse takes what is written. */
+static uint32_t spilled_events(const struct lb_memory *memory, int fd) {
+  struct statvfs disk;
+  size_t writers = memory->log_count - 1, room = memory->log[1].first - memory->log[0].first - memory->log[0].capacity;
+  if (fstatvfs(fd, &disk) < 0) return 0;
+  size_t most = disk.f_bavail / 4 * disk.f_frsize / sizeof(struct lb_event) / writers;
+  return (uint32_t)((most < room ? most : room) / EVENTS_PER_PAGES * EVENTS_PER_PAGES);
+}
+
+static int map_spilled(struct lb_memory *memory, int fd) {
+  uint32_t more = spilled_events(memory, fd);
+  size_t size = more * sizeof(struct lb_event);
+  if (more == 0) return -ENOSPC;
+  if (ftruncate(fd, (off_t)(size * (memory->log_count - 1))) < 0) return -errno;
+  for (size_t i = 0; i < memory->log_count - 1; i++) {
+    struct lb_log *log = &memory->log[i];
+    void *at = memory->events + log->first + log->capacity;
+    if (mmap(at, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, (off_t)(i * size)) == MAP_FAILED)
+      return -errno;
+    log->enough += more;
+    log->capacity += more;
   }
-  free(counts);
-  return ret->events ? 0 : -ENOMEM;
+  return 0;
+}
+
+int lb_memory_spill(struct lb_memory *memory, const char *folder) {
+  int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (fd < 0) return -errno;
+  int r = map_spilled(memory, fd);
+  close(fd);
+  return r;
+}
+
+int lb_memory_collect(const struct lb_memory *memory, struct lb_history *ret) {
+  struct lb_events *part = calloc(memory->log_count, sizeof *part);
+  if (!part) return -ENOMEM;
+  for (size_t i = 0; i < memory->log_count; i++)
+    part[i] = (struct lb_events){memory->events + memory->log[i].first, atomic_load(&memory->log[i].count)};
+  int r = lb_history_merge(ret, part, memory->log_count);
+  free(part);
+  return r;
 }
 
 void lb_memory_record(struct lb_memory *memory, size_t number, struct lb_event event) {
@@ -89,8 +127,8 @@ void lb_memory_record(struct lb_memory *memory, size_t number, struct lb_event e
   event.s = atomic_fetch_add_explicit(&memory->sequence, 1, memory_order_relaxed) + 1;
   struct lb_log *log = &memory->log[number];
   uint32_t n = atomic_load_explicit(&log->count, memory_order_relaxed);
-  if (n == log->capacity / 8) atomic_store_explicit(&memory->log_warm, true, memory_order_relaxed);
-  if (n >= log->capacity - log->capacity / 8) atomic_store_explicit(&memory->log_full, true, memory_order_relaxed);
+  if (n == log->warm) atomic_store_explicit(&memory->log_warm, true, memory_order_relaxed);
+  if (n >= log->enough) atomic_store_explicit(&memory->log_full, true, memory_order_relaxed);
   if (n >= log->capacity) return;
   memory->events[log->first + n] = event;
   /* The count moves last: a writer killed in between loses the event it had not finished, never a whole one. */

@@ -17,8 +17,9 @@
 #include "history/history.h"
 #include "resource.h"
 
-/* Events of all logs of a trial together. */
+/* Events of all logs of a trial together: in memory, and if they may spill, in a file. */
 #define LB_EVENTS_MAX (UINT32_C(1) << 22)
+#define LB_EVENTS_MAX_SPILLED (UINT32_C(1) << 27)
 /* lb_target.shared, for protocols without a server: a table of 24 bytes a key stays half empty. */
 #define LB_SHARED_BASE (16 * 1024)
 #define LB_SHARED_PER_KEY 48
@@ -28,8 +29,9 @@ enum lb_phase { LB_PHASE_RUN, LB_PHASE_STOP };
 
 struct lb_log {                        /* events of one writer; read by the controller after that has ended */
   _Alignas(64) _Atomic uint32_t count; /* a cache line of its own: its writer moves it with every event */
-  uint32_t capacity;
-  size_t first; /* index into memory.events */
+  uint32_t capacity;                   /* what has room in memory, unless the log may spill */
+  uint32_t warm, enough;               /* from so many events on its clients are warm; the measurement has to end */
+  size_t first;                        /* index into memory.events */
 };
 
 /* What a client is doing, for conditions and roles of a timeline. It is no evidence: only the log is. */
@@ -67,7 +69,7 @@ struct lb_memory {
   size_t client_count, log_count, key_count;
   size_t controller;       /* which log is the controller's: the last one */
   struct lb_log *log;      /* [log_count] */
-  struct lb_event *events; /* [LB_EVENTS_MAX] */
+  struct lb_event *events; /* [LB_EVENTS_MAX_SPILLED]; a log has room for its share of them */
   /* [client_count + 1], by number; the last is of one that takes no lock (the observer). */
   struct lb_client_state *state;
   struct lb_resource *resource; /* [key_count] */
@@ -78,7 +80,7 @@ struct lb_memory {
   _Atomic uint64_t grants; /* of all clients so far; no evidence */
   /* Looked at all the time. */
   _Alignas(64) _Atomic int phase; /* enum lb_phase: clients of a workload stop at LB_PHASE_STOP */
-  _Atomic bool log_warm;          /* some log is an eighth full: its clients have worked enough to be warm */
+  _Atomic bool log_warm;          /* some log is an eighth full in memory: its clients have worked enough to be warm */
   _Atomic bool log_full;          /* some log is nearly full: the measurement has to end */
   _Atomic uint64_t max_stall_ns;  /* by the heartbeat, of itself and of the clients */
   _Atomic uint64_t
@@ -89,7 +91,10 @@ struct lb_memory {
  * errno. Untouched pages cost nothing. */
 struct lb_memory *lb_memory_map(size_t clients, size_t writers, size_t keys);
 void lb_memory_unmap(struct lb_memory *memory);
-/* Copies what all logs have by now into an empty history, one log after the other. 0 or -ENOMEM. */
+/* Before anybody writes: what a log has no room for in memory goes to a file without a name in this folder, of which at
+ * most a quarter of the free disk is used. Without it, or if it fails, a log is full when its memory is. 0 or -errno. */
+int lb_memory_spill(struct lb_memory *memory, const char *folder);
+/* Copies what all logs have by now into an empty history, and sorts it. 0 or -ENOMEM. */
 int lb_memory_collect(const struct lb_memory *memory, struct lb_history *ret);
 
 /* Appends to log `number`, with the time and the next sequence number. Only the writer of the log may call it. log_full

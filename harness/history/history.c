@@ -10,6 +10,8 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/files.h"
@@ -106,8 +108,42 @@ static void clear_names(struct lb_names *names) {
 
 /* ---- events ------------------------------------------------------------------------------------------------------ */
 
+static void free_events(struct lb_history *history) {
+  if (history->map) munmap(history->map, history->map_size);
+  else free(history->events);
+}
+
+/* Room in a file without a name, whose pages are no memory of this process. Where there can be no such file, or its disk
+ * is full, memory has to do. */
+static void *map_room(size_t size) {
+  const char *folder = getenv("TMPDIR");
+  int fd = open(folder && *folder ? folder : "/var/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  bool room = fd >= 0 && posix_fallocate(fd, 0, (off_t)size) == 0;
+  void *map =
+      mmap(NULL, size, PROT_READ | PROT_WRITE, room ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, room ? fd : -1, 0);
+  if (fd >= 0) close(fd);
+  return map == MAP_FAILED ? NULL : map;
+}
+
+int lb_history_reserve(struct lb_history *history, size_t capacity) {
+  size_t size = (capacity ? capacity : 1) * sizeof *history->events;
+  bool small = capacity <= LB_HISTORY_IN_MEMORY && !history->map;
+  if (capacity <= history->capacity && history->events) return 0;
+  void *room = small ? realloc(history->events, size) : map_room(size);
+  if (!room) return -ENOMEM;
+  if (!small) {
+    if (history->count) memcpy(room, history->events, history->count * sizeof *history->events);
+    free_events(history);
+    history->map = room;
+    history->map_size = size;
+  }
+  history->events = room;
+  history->capacity = capacity;
+  return 0;
+}
+
 void lb_history_clear(struct lb_history *history) {
-  free(history->events);
+  free_events(history);
   clear_names(&history->clients);
   clear_names(&history->keys);
   clear_names(&history->texts);
@@ -116,10 +152,9 @@ void lb_history_clear(struct lb_history *history) {
 }
 
 void lb_history_add(struct lb_history *history, const struct lb_event *event) {
-  if (history->count >= history->capacity) {
-    history->capacity = history->count < 8 ? 16 : history->count * 2;
-    history->events = must(realloc(history->events, history->capacity * sizeof *event));
-  }
+  if (history->count >= history->capacity &&
+      lb_history_reserve(history, history->count < 8 ? 16 : history->count * 2) < 0)
+    abort();
   history->events[history->count++] = *event;
 }
 
@@ -151,78 +186,113 @@ static bool before(const struct lb_event *a, const struct lb_event *b) {
   return a->t < b->t || (a->t == b->t && a->s < b->s);
 }
 
-/* Where the sorted runs begin, with `count` as the last entry. */
-static size_t *find_runs(const struct lb_event *events, size_t count, size_t *ret_runs) {
-  size_t runs = 1;
-  for (size_t i = 1; i < count; i++) runs += before(&events[i], &events[i - 1]);
-  size_t *start = must(malloc((runs + 1) * sizeof *start));
-  start[0] = 0;
-  runs = 1;
-  for (size_t i = 1; i < count; i++)
-    if (before(&events[i], &events[i - 1])) start[runs++] = i;
-  start[runs] = count;
-  *ret_runs = runs;
-  return start;
+/* ---- sorting: runs that are sorted already, as the logs of clients are, are merged in one pass: a history in a file is
+ * read once, in a few places at a time. The runs that are left are a heap by their next events. */
+
+struct run {
+  const struct lb_event *next, *end;
+  size_t number; /* of equal events the one from the earlier run goes first: that is what keeps the sort stable */
+};
+
+static bool goes_first(const struct run *a, const struct run *b) {
+  return before(a->next, b->next) || (!before(b->next, a->next) && a->number < b->number);
 }
 
-/* Of equal events the one from the earlier run goes first: that is what keeps the sort stable. */
-static void merge(const struct lb_event *from, size_t a, size_t b, size_t end, struct lb_event *to) {
-  size_t middle = b;
-  for (size_t i = a; i < end; i++)
-    to[i] = a < middle && (b == end || !before(&from[b], &from[a])) ? from[a++] : from[b++];
-}
-
-/* A natural merge sort: stable, and a history is usually a few sorted logs one after the other. */
-void lb_history_sort(struct lb_history *history) {
-  if (history->count < 2) return;
-  size_t runs, *start = find_runs(history->events, history->count, &runs);
-  struct lb_event *from = history->events, *to = runs > 1 ? must(malloc(history->count * sizeof *to)) : NULL;
-  while (runs > 1) {
-    size_t merged = 0;
-    for (size_t i = 0; i < runs; i += 2) {
-      size_t middle = start[i + 1], end = i + 1 < runs ? start[i + 2] : middle;
-      merge(from, start[i], middle, end, to);
-      start[merged++] = start[i];
+/* How many sorted runs the parts are, each of which is noted in `ret` if that is not NULL. */
+static size_t find_runs(const struct lb_events *part, size_t parts, struct run *ret) {
+  size_t runs = 0;
+  for (size_t i = 0; i < parts; i++)
+    for (const struct lb_event *e = part[i].event, *end = e + part[i].count, *first = e; e < end; first = e) {
+      while (++e < end && !before(e, e - 1)) {
+      }
+      if (ret) ret[runs] = (struct run){first, e, runs};
+      runs++;
     }
-    start[merged] = history->count;
-    runs = merged;
-    struct lb_event *swap = from;
-    from = to, to = swap;
+  return runs;
+}
+
+static void sift_down(struct run *heap, size_t count, size_t at) {
+  struct run run = heap[at];
+  for (size_t child; (child = 2 * at + 1) < count; at = child) {
+    if (child + 1 < count && goes_first(&heap[child + 1], &heap[child])) child++;
+    if (!goes_first(&heap[child], &run)) break;
+    heap[at] = heap[child];
   }
-  if (to) { /* the events may have ended in the other buffer */
-    history->events = from;
-    history->capacity = history->count;
-    free(to);
+  heap[at] = run;
+}
+
+int lb_history_merge(struct lb_history *history, const struct lb_events *part, size_t parts) {
+  size_t total = 0, runs = find_runs(part, parts, NULL);
+  for (size_t i = 0; i < parts; i++) total += part[i].count;
+  struct run *heap = malloc((runs + 1) * sizeof *heap);
+  if (!heap || lb_history_reserve(history, total) < 0) return free(heap), -ENOMEM;
+  find_runs(part, parts, heap);
+  for (size_t i = runs / 2; i-- > 0;) sift_down(heap, runs, i);
+  while (runs > 0) {
+    history->events[history->count++] = *heap->next++;
+    if (heap->next == heap->end) *heap = heap[--runs];
+    sift_down(heap, runs, 0);
   }
-  free(start);
+  free(heap);
+  return 0;
+}
+
+void lb_history_sort(struct lb_history *history) {
+  struct lb_events all = {history->events, history->count};
+  struct lb_history sorted = {0};
+  if (history->count < 2 || find_runs(&all, 1, NULL) < 2) return;
+  if (lb_history_merge(&sorted, &all, 1) < 0) abort();
+  free_events(history);
+  history->events = sorted.events;
+  history->capacity = sorted.capacity;
+  history->map = sorted.map;
+  history->map_size = sorted.map_size;
 }
 
 /* ---- files: the first bytes say which form ----------------------------------------------------------------------- */
 
+/* `taken`: the data is a map, which is the history's from when that becomes true; NULL = it is none. */
+static int parse(const char *name, const void *data, size_t size, bool *taken, struct lb_history *ret,
+                 struct lb_error *err) {
+  bool binary = size >= 6 && memcmp(data, "LBHIST", 6) == 0;
+  int r = binary                          ? lb_history_parse_binary(name, data, size, taken, ret, err)
+          : lb_history_is_edn(data, size) ? lb_history_parse_edn(name, data, size, ret, err)
+          : lb_history_is_csv(data, size) ? lb_history_parse_csv(name, data, size, ret, err)
+                                          : lb_history_parse_json(name, data, size, ret, err);
+  if (r == 0 && ret->count == 0) r = lb_refuse(err, "%s:1: found no events, expected at least one", name);
+  if (r == 0) lb_history_sort(ret);
+  return r;
+}
+
 int lb_history_parse(const char *name, const void *data, size_t size, struct lb_history *ret, struct lb_error *err) {
   *ret = (struct lb_history){0};
-  bool binary = size >= 6 && memcmp(data, "LBHIST", 6) == 0;
-  int r = (binary                          ? lb_history_parse_binary
-           : lb_history_is_edn(data, size) ? lb_history_parse_edn
-           : lb_history_is_csv(data, size) ? lb_history_parse_csv
-                                           : lb_history_parse_json)(name, data, size, ret, err);
-  if (r == 0 && ret->count == 0) r = lb_refuse(err, "%s:1: found no events, expected at least one", name);
-  if (r < 0) {
-    lb_history_clear(ret);
-    return r;
-  }
-  lb_history_sort(ret);
-  return 0;
+  int r = parse(name, data, size, NULL, ret, err);
+  if (r < 0) lb_history_clear(ret);
+  return r;
 }
 
 static int cannot_be_read(const char *name, int r, struct lb_error *err) {
   return lb_error(err, r, "%s: cannot be read: %s", name, strerror(-r));
 }
 
+/* A large file is read where it is. */
+static int parse_mapped(const char *name, char *map, size_t size, struct lb_history *ret, struct lb_error *err) {
+  bool taken = false;
+  int r = parse(name, map, size, &taken, ret, err);
+  if (r < 0) lb_history_clear(ret);
+  if (!taken) munmap(map, size);
+  return r;
+}
+
 int lb_history_read(int fd, const char *name, struct lb_history *ret, struct lb_error *err) {
   *ret = (struct lb_history){0};
   char *data = NULL;
-  size_t size = 0;
+  struct stat file;
+  bool large = fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && lseek(fd, 0, SEEK_CUR) == 0 &&
+               file.st_size > (off_t)(LB_HISTORY_IN_MEMORY * sizeof *ret->events);
+  size_t size = large ? (size_t)file.st_size : 0;
+  char *map = large ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
+  if (map != MAP_FAILED) return parse_mapped(name, map, size, ret, err);
   int r = lb_read_all(fd, &data, &size);
   if (r < 0) return cannot_be_read(name, r, err);
   r = lb_history_parse(name, data, size, ret, err);

@@ -170,9 +170,11 @@ struct lb_names { /* a table of distinct strings; index = order of first use */
 };
 
 struct lb_history {        /* all zero = empty */
-  struct lb_event *events; /* from malloc */
+  struct lb_event *events; /* from malloc, unless `map` is set */
   size_t count;
   size_t capacity; /* events there is room for; 0 = just those */
+  void *map;       /* the file that the events lie in, for those that are too many for memory; NULL = none */
+  size_t map_size;
   struct lb_names clients, keys, texts;
   struct lb_fact *facts; /* from malloc, one per event that is a fact */
   size_t fact_count;
@@ -196,6 +198,18 @@ const struct lb_fact *lb_event_fact(const struct lb_history *history, const stru
 bool lb_event_is_fact(const struct lb_event *event);
 /* Sorts by (t, s); the order of equal pairs is kept. */
 void lb_history_sort(struct lb_history *history);
+/* More events than this are kept in a file instead of memory: one without a name, in $TMPDIR or /var/tmp. Who reads
+ * them in order needs little memory then, as the kernel writes their pages out when it lacks some. */
+#define LB_HISTORY_IN_MEMORY (UINT32_C(1) << 22)
+/* Makes room for so many events, in either place. 0 or -ENOMEM. */
+int lb_history_reserve(struct lb_history *history, size_t capacity);
+struct lb_events { /* some that stand one after the other, as in the log of a client */
+  const struct lb_event *event;
+  size_t count;
+};
+/* Fills the events of a history that has none: those of all parts, sorted, equal ones in the order of the parts. 0 or
+ * -ENOMEM. */
+int lb_history_merge(struct lb_history *history, const struct lb_events *part, size_t parts);
 /* How many may hold this key at once: of several `permits`, the last one of the key itself, else the last one
  * of any key; 1 without one. */
 uint64_t lb_history_permits(const struct lb_history *history, uint32_t key);

@@ -37,6 +37,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "binary histories are 
 struct reader {
   const char *name, *data;
   size_t size, at;
+  bool *taken; /* the data is a map, which the history may take over; NULL = it is none */
   struct lb_error *err;
 };
 
@@ -136,11 +137,26 @@ static int read_facts(struct reader *r, size_t count, struct lb_history *ret) {
   return 0;
 }
 
+/* Events that a map has at the right places are used where they are. */
+static int take_events(struct reader *r, size_t count, struct lb_history *ret) {
+  const char *first = r->data + r->at;
+  if (r->taken && (uintptr_t)first % _Alignof(struct lb_event) == 0) {
+    *r->taken = true;
+    ret->map = (void *)(uintptr_t)r->data;
+    ret->map_size = r->size;
+    ret->events = (struct lb_event *)(void *)(uintptr_t)first;
+    ret->capacity = count;
+  } else {
+    if (lb_history_reserve(ret, count) < 0) return refuse(r, "not enough memory for %zu events", count), -ENOMEM;
+    memcpy(ret->events, first, count * sizeof *ret->events);
+  }
+  ret->count = count;
+  return 0;
+}
+
 static int read_events(struct reader *r, size_t count, struct lb_history *ret) {
-  int rc;
-  ret->events = read_array(r, "events", count, sizeof *ret->events, &rc);
+  int rc = take_events(r, count, ret);
   if (rc < 0) return rc;
-  ret->count = ret->capacity = count;
   for (size_t i = 0; i < count; i++, r->at += sizeof(struct lb_event)) {
     char text[400];
     if (lb_event_check(ret, &ret->events[i], text, sizeof text) < 0) return refuse(r, "event %zu: %s", i + 1, text);
@@ -148,9 +164,9 @@ static int read_events(struct reader *r, size_t count, struct lb_history *ret) {
   return 0;
 }
 
-int lb_history_parse_binary(const char *name, const char *data, size_t size, struct lb_history *ret,
+int lb_history_parse_binary(const char *name, const char *data, size_t size, bool *taken, struct lb_history *ret,
                             struct lb_error *err) {
-  struct reader reader = {.name = name, .data = data, .size = size, .err = err};
+  struct reader reader = {.name = name, .data = data, .size = size, .taken = taken, .err = err};
   struct header header;
   int r = read_header(&reader, &header);
   if (r < 0) return r;
@@ -176,24 +192,38 @@ static void write_names(const struct lb_names *names, FILE *out) {
   for (size_t i = 0; i < names->count; i++) fwrite(names->name[i], strlen(names->name[i]) + 1, 1, out);
 }
 
+/* With one more text the events of a large history stand where a reader can use them in place: nobody refers to it. NULL:
+ * they do already, or it is there for another reason. */
+static const char *padding(const struct lb_history *history, size_t size) {
+  static const char spaces[] = "               ";
+  const char *text = spaces + size % 8; /* with its zero byte as long as is missing, and 8 more */
+  if (history->count <= LB_HISTORY_IN_MEMORY || size % 8 == 0) return NULL;
+  for (size_t i = 0; i < history->texts.count; i++)
+    if (strcmp(history->texts.name[i], text) == 0) return NULL;
+  return text;
+}
+
 /* All events are checked before the first byte is written: half a file would be worse than none. */
 int lb_history_write(const struct lb_history *history, FILE *out) {
   char text[400];
   for (size_t i = 0; i < history->count; i++)
     if (lb_event_check(history, &history->events[i], text, sizeof text) < 0) return -EINVAL;
+  size_t size = names_size(&history->clients) + names_size(&history->keys) + names_size(&history->texts);
+  const char *more = padding(history, size);
   struct header header = {
       .clients = history->clients.count,
       .keys = history->keys.count,
-      .texts = history->texts.count,
+      .texts = history->texts.count + (more != NULL),
       .facts = history->fact_count,
       .events = history->count,
-      .names_size = names_size(&history->clients) + names_size(&history->keys) + names_size(&history->texts),
+      .names_size = size + (more ? strlen(more) + 1 : 0),
   };
   memcpy(header.magic, "LBHIST2\n", sizeof header.magic);
   fwrite(&header, sizeof header, 1, out);
   write_names(&history->clients, out);
   write_names(&history->keys, out);
   write_names(&history->texts, out);
+  if (more) fwrite(more, strlen(more) + 1, 1, out);
   if (history->fact_count) fwrite(history->facts, sizeof *history->facts, history->fact_count, out);
   if (history->count) fwrite(history->events, sizeof *history->events, history->count, out);
   errno = 0;

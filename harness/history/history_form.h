@@ -95,10 +95,11 @@ int lb_refuse_line(const struct lb_line *line, const char *format, ...) __attrib
 int lb_refuse_word(const struct lb_line *line, const char *what, const char *word, const char *const *words,
                    size_t count);
 
-/* The readers, into an empty history; after an error the caller clears it. */
+/* The readers, into an empty history; after an error the caller clears it. `taken`: the data is a map, which is the
+ * history's from when it becomes true; NULL = it is none. */
 int lb_history_parse_json(const char *name, const char *data, size_t size, struct lb_history *ret,
                           struct lb_error *err);
-int lb_history_parse_binary(const char *name, const char *data, size_t size, struct lb_history *ret,
+int lb_history_parse_binary(const char *name, const char *data, size_t size, bool *taken, struct lb_history *ret,
                             struct lb_error *err);
 int lb_history_parse_edn(const char *name, const char *data, size_t size, struct lb_history *ret, struct lb_error *err);
 int lb_history_parse_csv(const char *name, const char *data, size_t size, struct lb_history *ret, struct lb_error *err);

@@ -235,6 +235,9 @@ int lb_crew_gather(struct lb_stage *s) {
   size_t writers = driver->writers(s->client_count);
   s->memory = lb_memory_map(s->client_count, writers, key_count(s->plan));
   if (!s->memory) return -ENOMEM;
+  /* A lock without a server fills any log faster than a disk takes it: what is measured would be the disk. */
+  if (s->plan->scenario->kind != LB_KIND_TIMELINE && s->plan->topology->family)
+    lb_memory_spill(s->memory, s->run_dir); /* if it cannot, the load ends when memory is full */
   plan_clients(s);
   s->client = calloc(s->client_count, sizeof *s->client);
   s->pending = calloc(s->client_count, sizeof *s->pending);

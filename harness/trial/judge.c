@@ -62,7 +62,6 @@ int lb_judge_look(const struct lb_stage *s, struct lb_history *h) {
   for (size_t i = 0; i < s->client_count; i++)
     snprintf(name, sizeof name, "client-%zu", i + 1), lb_names_add(&h->clients, name);
   for (size_t i = 0; i < keys; i++) snprintf(name, sizeof name, "lock-%zu", i + 1), lb_names_add(&h->keys, name);
-  lb_history_sort(h);
   return 0;
 }
 

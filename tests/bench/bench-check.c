@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * How many events a second are sorted, judged, measured, written and read, on a generated history: 16 clients, 64 keys,
- * six events a hold. Counts processor time, so that a busy machine does not change the answer much. Not a test.
- * Usage: bench-check [HOLDS]
+ * six events a hold. Counts processor time, so that a busy machine does not change the answer much. Not a test. With FILE
+ * that history is written there instead, as it is collected: one client after the other.
+ * Usage: bench-check [HOLDS [FILE]]
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,6 +63,11 @@ int main(int argc, char **argv) {
   char *data = NULL;
   size_t size = 0;
   generate(&h, argc > 1 ? strtoull(argv[1], NULL, 10) : 1000000);
+  if (argc > 2) {
+    FILE *out = fopen(argv[2], "we");
+    int r = out ? lb_history_write(&h, out) : -1;
+    return out && fclose(out) == 0 && r == 0 ? 0 : 1;
+  }
   printf("%zu events\n", h.count);
   double t = cpu_s();
   lb_history_sort(&h);

@@ -385,6 +385,12 @@ expect 'check: events have no judgement to change' 2 '^lockbench: check: expecte
 says 'check --export json -' 0 '^{"t":5000000,.*"e":"granted"' stdin "$dir/late.jsonl" "$bin" check --export json -
 expect 'check - of nothing' 2 '^lockbench: standard input:1: found no events' "$bin" check -
 expect 'check - of a malformed line' 2 '^lockbench: standard input:3: ' stdin "$dir/bad.jsonl" "$bin" check -
+# Over four million events are too many for memory. A sanitizer does not live under this limit.
+if (ulimit -d 65536 && "$bin" list suites >"$dir/out" 2>&1); then
+  "$plugins/bench-check" 700000 "$dir/large.hist"
+  says 'check: 240 MB, and 64 MB of memory' 0 '^safe: 0 violations in 700000 grants' sh -c 'ulimit -d 65536 && "$1" check "$2"' - "$bin" "$dir/large.hist"
+  rm "$dir/large.hist"
+fi
 expect 'check of two files' 2 'check: expected one history file, or - for standard input' "$bin" check "$dir/late.jsonl" "$dir/early.jsonl"
 for history in early late alone; do
   "$bin" check "$dir/$history.jsonl" 2>/dev/null | head -1 >"$dir/first"

@@ -58,7 +58,45 @@ TEST(logs_belong_to_writers_and_states_to_clients) {
   for (uint32_t i = 0; i < CLIENTS; i++) assert_int_equal(atomic_load(&memory->state[i].writes), i + 1);
   assert_int_equal(memory->events[memory->log[WRITERS].first].kind, LB_EV_NOTE);
   const struct lb_log *last = &memory->log[memory->controller];
-  assert_true(last->first + last->capacity <= LB_EVENTS_MAX);
+  assert_true(last->first + last->capacity <= LB_EVENTS_MAX_SPILLED);
+  lb_memory_unmap(memory);
+}
+
+/* Whoever writes does not see where its log goes on; a log that spills is full later, and warm as early. */
+TEST(what_memory_has_no_room_for_goes_to_a_file) {
+  struct lb_memory *memory = lb_memory_map(3, 3, 1);
+  struct lb_history h = {0};
+  uint32_t in_memory = memory->log[0].capacity, enough = memory->log[0].enough, warm = memory->log[0].warm;
+  assert_int_equal(lb_memory_spill(memory, "/var/tmp"), 0);
+  struct lb_log *log = &memory->log[1], *other = &memory->log[2];
+  assert_true(log->enough > in_memory && log->capacity - log->enough == in_memory - enough && log->warm == warm);
+  assert_true(log->first + log->capacity <= other->first);
+  memory->events[other->first] = (struct lb_event){.t = 7};
+  atomic_store(&log->count, log->capacity - 2); /* as if it had written so much */
+  lb_memory_record(memory, 1, (struct lb_event){.kind = LB_EV_ACQUIRE, .client = 4});
+  lb_memory_record(memory, 1, (struct lb_event){.kind = LB_EV_ACQUIRE, .client = 5});
+  lb_memory_record(memory, 1, (struct lb_event){.kind = LB_EV_ACQUIRE, .client = 6}); /* is dropped */
+  assert_int_equal(memory->events[log->first + log->capacity - 1].client, 5);
+  assert_int_equal(memory->events[other->first].t, 7);
+  assert_true(atomic_load(&memory->log_full));
+  atomic_store(&log->count, in_memory - 1);
+  lb_memory_record(memory, 1, (struct lb_event){.kind = LB_EV_ACQUIRE, .client = 1});
+  lb_memory_record(memory, 1, (struct lb_event){.kind = LB_EV_GRANTED, .client = 2});
+  atomic_store(&other->count, 1);
+  assert_int_equal(lb_memory_collect(memory, &h), 0);
+  assert_int_equal(h.count, in_memory + 2);
+  assert_int_equal(h.events[in_memory - 1].t, 7); /* after what nobody has written */
+  assert_int_equal(h.events[in_memory].client, 1);
+  assert_int_equal(h.events[in_memory + 1].client, 2);
+  lb_history_clear(&h);
+  lb_memory_unmap(memory);
+}
+
+TEST(without_a_folder_a_log_stays_as_it_is) {
+  struct lb_memory *memory = lb_memory_map(1, 1, 1);
+  struct lb_log before = memory->log[0];
+  assert_int_equal(lb_memory_spill(memory, "/nowhere"), -ENOENT);
+  assert_memory_equal(&before, &memory->log[0], sizeof before);
   lb_memory_unmap(memory);
 }
 
