@@ -738,6 +738,26 @@ static void put_still(const struct story *y, const struct lb_no_grant *still) {
   say(y, ".\n");
 }
 
+static bool has_asked(const struct story *y, uint32_t client) {
+  for (const struct lb_event *e = y->event; e < y->event + y->h->count; e++)
+    if (e->kind == LB_EV_ACQUIRE && e->client == client) return true;
+  return false;
+}
+
+/* A client that met an error and never asked had no session to ask in. Whatever was awaited by then, was awaited of it:
+ * the lock itself may have been free. */
+static bool put_unopened(const struct story *y) {
+  const struct lb_event *in_vain = NULL, *end = y->event + y->h->count;
+  for (const struct lb_event *e = y->event; e < end; e++) {
+    if (e->kind == LB_EV_NOT_MET && !in_vain) in_vain = e;
+    if (e->kind != LB_EV_ERROR || !in_vain || e->client == LB_NO_NAME || has_asked(y, e->client)) continue;
+    say(y, "%s at %t: %c had not asked, as its session could not be opened.\n", y->about->delayed ? "Delayed" : "Stuck",
+        in_vain->t, e->client);
+    return true;
+  }
+  return false;
+}
+
 /* Either the last who asked gave up, though nobody had a right to the lock any more (lb_evidence_in_vain()). Or a lock
  * stood still: in a timeline to its end, for a step has waited in vain then; in a campaign for the longest such time.
  * Of a history that was cut short nobody knows whether the time that counts is in what was kept. */
@@ -749,7 +769,8 @@ static void put_stuck(const struct story *y) {
   uint64_t ttl_ns = y->about->ttl_ns;
   if (!y->about->stuck || find_shortened(y) != LB_NO_EVENT) return;
   if (ttl_ns) lb_evidence_closing(y->h, ttl_ns, &closing);
-  if (ttl_ns && lb_evidence_in_vain(y->h, ttl_ns, &last)) {
+  if (put_unopened(y)) {
+  } else if (ttl_ns && lb_evidence_in_vain(y->h, ttl_ns, &last)) {
     say(y,
         "%s since %t: from then on nobody had a right to %k, and %c asked for it and was not granted, to the end of its %l.\n",
         y->about->delayed ? "Delayed" : "Stuck", last.free_since, last.key, last.client, (uint64_t)last.asked_ns);

@@ -408,6 +408,25 @@ TEST(a_stuck_story_tells_of_the_attempt_without_an_answer) {
   about = (struct lb_explain_about){0};
 }
 
+/* Client 2 was busy for a while, which held nobody up: client 3 is the one that did not get as far as to ask. */
+TEST(a_stuck_story_tells_of_a_client_without_a_session) {
+  static const char begin[] = FORMAT_2 LINE(10, "client-1", "granted", "") LINE(20, "client-2", "acquire", "")
+      LINE(30, "client-2", "busy", "") LINE(40, "client-1", "release", "") LINE(41, "client-1", "released", "");
+  static const char not_met[] =
+      "{\"t\":540000000,\"e\":\"not-met\",\"step\":9,\"what\":\"await client 3 has written\"}\n";
+  static const char error[] = "{\"t\":550000000,\"c\":\"client-3\",\"e\":\"error\",\"why\":\"open\"}\n";
+  char text[2000];
+  about.delayed = about.stuck = true;
+  snprintf(text, sizeof text, "%s%s%s", begin, not_met, error);
+  tell_text(text);
+  says("\nDelayed at +530.0 ms: client-3 had not asked, as its session could not be opened.\n");
+  says_not("had it");
+  snprintf(text, sizeof text, "%s%s%s%s", begin, LINE(500, "client-3", "acquire", ""), not_met, error);
+  tell_text(text);
+  says_not("session");
+  about = (struct lb_explain_about){0};
+}
+
 STATES(columns_of_two_digits_stand_apart,
        tell_text(LINE(10, "client-1", "granted", "") LINE(20, "client-16", "granted", "")),
        says("                   1 16   a bar:"), says("+ 10.000000 ms   |  |  client-16  granted"));
