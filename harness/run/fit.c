@@ -278,14 +278,6 @@ static void check_guard_of_many(struct fitting *f, const struct lb_scenario *sce
     miss(f, "readers hold together, and the guard %s lets in the latest token alone", lb_guard_name(guard));
 }
 
-/* `-s` sets one of the two after the other. */
-static void check_arrivals(struct fitting *f, const struct lb_scenario *scenario) {
-  bool open = scenario->arrivals != LB_ARRIVE_CLOSED;
-  if (open && scenario->rate_per_s <= 0) miss(f, "an open loop has a rate: expected rate_per_s");
-  if (!open && scenario->rate_per_s > 0) miss(f, "a closed loop has no rate: expected arrivals=constant or poisson");
-  if (open && scenario->think_ms > 0) miss(f, "nobody thinks in an open loop: expected no think_ms");
-}
-
 /* What holds on every machine comes first: a cell that means nothing misses nothing. Then from what
  * stops every cell of the topology to what stops this one, because only the first reason is
  * told. */
@@ -310,7 +302,6 @@ enum lb_verdict lb_fit(const struct lb_scenario *scenario, const struct lb_proto
   /* A campaign leaves out the faults that a system has no host for. */
   for (size_t i = 0; i < scenario->fault_count && topology->data_count > 0; i++) check_meaning(f, &scenario->faults[i]);
   check_driver(f, scenario);
-  check_arrivals(f, scenario);
   check_ttl(f, scenario);
   if (why[0]) return LB_NA;
   check_machine(f, scenario);

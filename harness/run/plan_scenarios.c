@@ -259,6 +259,18 @@ static int set_varied(struct lb_scenario *scenario, struct lb_error *err) {
   return r;
 }
 
+/* `-s` and a suite set them one after the other, so this is asked when all are set. */
+static int check_arrivals(const struct lb_scenario *scenario, struct lb_error *err) {
+  bool open = scenario->arrivals != LB_ARRIVE_CLOSED;
+  if (open && scenario->rate_per_s <= 0)
+    return lb_refuse(err, "%s: an open loop has a rate: expected rate_per_s", scenario->name);
+  if (!open && scenario->rate_per_s > 0)
+    return lb_refuse(err, "%s: a closed loop has no rate: expected arrivals=constant or poisson", scenario->name);
+  if (open && scenario->think_ms > 0)
+    return lb_refuse(err, "%s: nobody thinks in an open loop: expected no think_ms", scenario->name);
+  return 0;
+}
+
 /* The array does not move any more once all are loaded: cells, jobs and expectations point into it. */
 int lb_plan_add_scenarios(const struct lb_plan_making *m, struct lb_error *err) {
   struct lb_plan *plan = m->plan;
@@ -269,5 +281,6 @@ int lb_plan_add_scenarios(const struct lb_plan_making *m, struct lb_error *err) 
   if (r == 0) r = lb_settings_apply(plan->scenarios, plan->scenario_count, m->settings, m->setting_count, err);
   for (size_t i = 0; r == 0 && i < plan->scenario_count; i++)
     if (plan->scenarios[i].varied) r = set_varied(&plan->scenarios[i], err);
+  for (size_t i = 0; r == 0 && i < plan->scenario_count; i++) r = check_arrivals(&plan->scenarios[i], err);
   return r;
 }

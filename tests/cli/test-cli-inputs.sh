@@ -170,6 +170,10 @@ given twice|run control -n 1 --trials 1
 cannot set ''|run control -s =5
 cannot set 'nosuch'|run control -s nosuch=5
 did you mean 'ttl_ms'|run control -s ttl_m=5
+contention: an open loop has a rate: expected rate_per_s|run contention -s arrivals=poisson
+contention: a closed loop has no rate|run contention -s rate_per_s=100
+contention: nobody thinks in an open loop|run contention -s arrivals=poisson -s rate_per_s=100 -s think_ms=1
+contention~arrivals=poisson: an open loop has a rate|run contention -s arrivals=closed,poisson
 ttl_ms is empty|run control -s ttl_ms=
 ttl_ms = x: expected|run control -s ttl_ms=x
 ttl_ms = 0: expected|run control -s ttl_ms=0

@@ -502,15 +502,16 @@ TEST(many_clients_in_a_process_need_a_library_without_threads) {
 TEST(an_open_loop_has_a_rate) {
   w->request.scenario_count = 0;
   scenario("a", HEAD "[workload]\nclients = 4\narrivals = poisson\n[expect]\n* = safe\n");
-  assert_skip("local", "none", "an open loop has a rate: expected rate_per_s");
+  w->request.systems = "local";
+  assert_refused("a: an open loop has a rate: expected rate_per_s");
   SETTINGS(w, "rate_per_s=100");
   assert_skip("local", "none", "");
   const char *const closed[] = {"rate_per_s=100", "arrivals=closed"}, *const thinks[] = {"rate_per_s=100",
                                                                                          "think_ms=1"};
   w->request.settings = closed, w->request.setting_count = 2;
-  assert_skip("local", "none", "a closed loop has no rate: expected arrivals=constant or poisson");
+  assert_refused("a: a closed loop has no rate: expected arrivals=constant or poisson");
   w->request.settings = thinks;
-  assert_skip("local", "none", "nobody thinks in an open loop: expected no think_ms");
+  assert_refused("a: nobody thinks in an open loop: expected no think_ms");
 }
 
 TEST(a_guard_needs_what_it_looks_at) {
