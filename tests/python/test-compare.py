@@ -153,6 +153,10 @@ def what_differs():
         'machine.cpu: "c" in A, "d" in B', 'servers.y: "1.0" in A, "1.1" in B', 'settings.y.differs: ["a"] in A, ["b"] in B', 'jit: "full" in A, "fast" in B',
         "load.hold_ms: 0 in A, 7 in B", "load.settle: nothing in A, 3 in B", "x@y.wake: false in A, true in B"}))
     tap.check("and it is compared all the same: the user decides", is_(c, grants_per_s="same"))
+    coroutines, poisson = ([load(workload={"clients": [4], "hold_ms": 0} | more)] for more in ({"driver": "coroutine"}, {"arrivals": "poisson", "rate_per_s": 9}))
+    c = Place().two(five(), five(), {"scenarios": coroutines}, {"scenarios": poisson})
+    tap.check("nor are other clients alike: what runs them, and when they ask", equal(list(c.differs), [
+        'load.driver: "coroutine" in A, nothing in B', 'load.arrivals: nothing in A, "poisson" in B', "load.rate_per_s: nothing in A, 9 in B"]))
     c = Place().two(five(), five(), {"scenarios": [load(), load("other", settle=1)]}, {"scenarios": [load(), load("other", settle=2)]})
     tap.check("nor that of another scenario", equal(list(c.differs), []))
     stored = lambda disk, memory: [entry("y", True, disk, storage="disk"), entry("y", True, memory, storage="memory")]  # noqa: E731

@@ -450,6 +450,24 @@ TEST(violations_are_compared_with_those_of_the_control) {
   assert_int_equal(lb_cell_above_control(&tally, 1), 0);
 }
 
+TEST(a_control_of_other_clients_is_none) {
+  struct played jobs[] = {HOUR(1, LB_VIOLATED, 50), HOUR(1, LB_VIOLATED, 60), HOUR(2, LB_SAFE, 0), HOUR(2, LB_SAFE, 0)};
+  struct lb_tally tally = tally_of(jobs, 4);
+  const struct lb_scenario was = storm;
+  storm.driver = LB_BY_COROUTINE;
+  assert_int_equal(lb_cell_above_control(&tally, 1), -1);
+  storm = was, storm.arrivals = LB_ARRIVE_POISSON;
+  assert_int_equal(lb_cell_above_control(&tally, 1), -1);
+  storm = was, storm.rate_per_s = 100;
+  assert_int_equal(lb_cell_above_control(&tally, 1), -1);
+  storm = was, storm.readers = 1;
+  assert_int_equal(lb_cell_above_control(&tally, 1), -1);
+  storm = was, storm.permits = 2;
+  assert_int_equal(lb_cell_above_control(&tally, 1), -1);
+  storm = was;
+  assert_int_equal(lb_cell_above_control(&tally, 1), 1);
+}
+
 /* Of one trial nobody knows what its violations have in common: the table shows no interval of them either. */
 TEST(one_decided_trial_is_not_compared) {
   struct played one[] = {HOUR(1, LB_VIOLATED, 50), HOUR(1, LB_UNDECIDED, 60), HOUR(2, LB_SAFE, 0), HOUR(2, LB_SAFE, 0)};
