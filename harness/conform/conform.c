@@ -278,8 +278,8 @@ int lb_conform_run(const struct lb_conform_plan *plan, void (*said)(void *data, 
   int pipe_fd[2];
   if (pipe2(pipe_fd, O_CLOEXEC) < 0) return lb_error(err, -EMFILE, "no pipe: %s", strerror(errno));
   fflush(NULL); /* or several processes would write it */
-  bool elsewhere =
-      plan->adapter && plan->topology->data_count == 0; /* as in a trial: its author knows where its servers are */
+  bool elsewhere = plan->adapter && plan->topology->data_count == 0 &&
+                   !plan->topology->members; /* as in a trial: its author knows where its servers are */
   pid_t pid = elsewhere ? lb_sandbox_fork_online(plan->dir->alive, plan->dir->guard_pipe)
                         : lb_sandbox_fork(plan->dir->alive, plan->dir->guard_pipe);
   if (pid == 0) controller_main(plan, pipe_fd[1]);

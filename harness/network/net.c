@@ -355,14 +355,22 @@ int lb_host_connect(const struct lb_host *from, uint16_t from_port, const struct
   return fd;
 }
 
-bool lb_host_connected(int fd, int timeout_ms) {
+/* What became of it by then, as an errno; -1 = nothing yet. */
+static int outcome_of(int fd, int timeout_ms) {
   struct pollfd p = {.fd = fd, .events = POLLOUT};
   int error = -1;
   socklen_t size = sizeof error;
-  if (fd < 0) return false;
+  if (fd < 0) return -fd;
   if (poll(&p, 1, timeout_ms) > 0) getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
   close(fd);
-  return error == 0;
+  return error;
+}
+
+bool lb_host_connected(int fd, int timeout_ms) { return outcome_of(fd, timeout_ms) == 0; }
+
+bool lb_host_answered(int fd, int timeout_ms) {
+  int error = outcome_of(fd, timeout_ms);
+  return error == 0 || error == ECONNREFUSED;
 }
 
 bool lb_host_reaches(const struct lb_host *from, const struct lb_host *to, uint16_t port, int timeout_ms) {

@@ -91,7 +91,8 @@ static _Noreturn void work(const struct lb_trial_plan *plan, struct pipes *pipes
 /* Whose servers are not ours keeps the network of this machine: they were named to us, or only a foreign program knows
  * where they are. What does something to links needs links of its own. */
 static bool is_online(const struct lb_trial_plan *plan) {
-  bool elsewhere = plan->topology->data_count == 0 && plan->protocol->traits & LB_TRAIT_FOREIGN;
+  bool elsewhere =
+      plan->topology->data_count == 0 && !plan->topology->members && plan->protocol->traits & LB_TRAIT_FOREIGN;
   return plan->topology->own || (elsewhere && !lb_scenario_needs(plan->scenario, LB_NEED_NETWORK));
 }
 

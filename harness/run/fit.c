@@ -112,11 +112,13 @@ static bool is_behind(struct lb_role role) {
  * fault of a client needs no server, unless it is one of the network: the client then has nobody to
  * be cut off from. */
 static bool means_nothing(const struct lb_step *step, const struct lb_topology *t, struct lb_error *why) {
-  bool of_client = lb_role_is_client(step->a);
+  bool of_client = lb_role_is_client(step->a), among_clients = of_client && lb_role_is_client(step->b);
   if (t->own && touches_servers(step))
     return lb_refuse(why, "'%s' would touch servers of your own, or their network", step->text);
+  if (among_clients && lb_step_row(step)->among_clients && !t->members)
+    return lb_refuse(why, "no two clients talk to each other here");
   if (t->data_count == 0 && lb_step_row(step)->class == LB_STEP_FAULT &&
-      (!of_client || lb_step_needs(step, LB_NEED_NETWORK)))
+      (!of_client || (lb_step_needs(step, LB_NEED_NETWORK) && !among_clients)))
     return lb_refuse(why, "there are no servers");
   if ((lb_step_needs(step, LB_NEED_FAILOVER) || lb_step_later_primary(step)) && t->data_count < 2)
     return lb_refuse(why, "one server, so no failover");

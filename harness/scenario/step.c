@@ -14,6 +14,7 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
                      .trace = LB_TRACE_ASKED,
                      .needs = LB_NEED_NETWORK,
                      .drawn = true,
+                     .among_clients = true,
                      .undone_by = {LB_STEP_HEAL_ONE, LB_STEP_HEAL}},
     [LB_STEP_CUT_TO] = {.form = "cut A to B",
                         .help = "drops the packets that A sends to B; the other way they pass",
@@ -21,6 +22,7 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
                         .trace = LB_TRACE_ASKED,
                         .needs = LB_NEED_NETWORK,
                         .drawn = true,
+                        .among_clients = true,
                         .undone_by = {LB_STEP_HEAL_ONE, LB_STEP_HEAL}},
     [LB_STEP_SLOW] =
         {.form = "slow A to B T [jitter J] [loss P]",
@@ -64,7 +66,8 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
          .help =
              "undoes one cut, slow or drop: the latest that still holds of those written with these two roles, in this order",
          .class = LB_STEP_CURE,
-         .needs = LB_NEED_NETWORK},
+         .needs = LB_NEED_NETWORK,
+         .among_clients = true},
     [LB_STEP_HEAL] = {.form = "heal",
                       .help = "undoes every cut, slow, drop and hold",
                       .class = LB_STEP_CURE,
@@ -425,7 +428,7 @@ bool lb_step_undoes(const struct lb_step *cure, const struct lb_step *earlier) {
 
 /* A cut between a client and a server hits the server, too: it may be the one that must be replaced. */
 bool lb_step_hits_server(const struct lb_step *step) {
-  bool linked = step->b.kind != LB_ROLE_NONE && !lb_role_is_client(step->b); /* no fault has two clients */
+  bool linked = step->b.kind != LB_ROLE_NONE && !lb_role_is_client(step->b);
   return lb_step_row(step)->class == LB_STEP_FAULT && (linked || !lb_role_is_client(step->a));
 }
 

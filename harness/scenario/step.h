@@ -198,13 +198,14 @@ struct lb_step_row {
       form; /* "client N acquire within T": A, B are roles, N and M numbers of clients, T a time, [word] and [word VALUE] may be left out */
   const char *help; /* one line */
   enum lb_step_class class;
-  unsigned needs; /* enum lb_step_need */
-  bool drawn;     /* a campaign may draw it */
-  bool asks;      /* the client asks for the lock */
-  bool beside;    /* the client does it while the next steps are done; its next step awaits the outcome */
-  bool opens;     /* the client has no session before it */
-  bool armed;     /* it acts when somebody does something later: its proof is there by the end, or when it is undone */
-  bool kills;     /* who it hits has no further steps, unless it is started again */
+  unsigned needs;     /* enum lb_step_need */
+  bool drawn;         /* a campaign may draw it */
+  bool asks;          /* the client asks for the lock */
+  bool beside;        /* the client does it while the next steps are done; its next step awaits the outcome */
+  bool opens;         /* the client has no session before it */
+  bool among_clients; /* A and B may both be clients */
+  bool armed; /* it acts when somebody does something later: its proof is there by the end, or when it is undone */
+  bool kills; /* who it hits has no further steps, unless it is started again */
   enum lb_step_trace trace; /* of a fault */
   enum lb_verb
       undone_by[2]; /* verbs that take it back; first the one that takes back nothing else. LB_STEP_NONE = none */

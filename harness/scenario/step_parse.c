@@ -418,9 +418,10 @@ static int check_alone(const struct lb_step *step, struct lb_error *err) {
   if (lb_step_form_has(lb_step_row(step), "M"))
     return lb_role_equal(step->a, step->b) ? lb_refuse(err, "client %d twice: expected two clients", step->a.number)
                                            : 0;
-  if (lb_role_is_client(step->a) && lb_role_is_client(step->b))
-    return lb_refuse(err, "clients do not talk to each other: expected a server on one side");
-  if (lb_role_equal(step->a, step->b) && (lb_role_is_one_server(step->a) || lb_role_is_any(step->a)))
+  if (lb_role_is_client(step->a) && lb_role_is_client(step->b) && !lb_step_row(step)->among_clients)
+    return lb_refuse(err, "only a cut parts clients: expected a server on one side");
+  if (lb_role_equal(step->a, step->b) &&
+      (lb_role_is_one_server(step->a) || lb_role_is_any(step->a) || step->a.kind == LB_ROLE_CLIENT))
     return lb_refuse(err, "'%s' has no link to itself", name);
   return 0;
 }

@@ -383,3 +383,6 @@ static int no_version(char *buf, size_t size) {
 }
 
 const struct lb_family lb_family_none = {.name = "none", .version = no_version};
+/* Members that are not heard of for long enough are taken for dead, and their locks with them. */
+const struct lb_family lb_family_members = {
+    .name = "client-cluster", .version = no_version, .ends_by = LB_ENDS_BY_MONOTONIC};

@@ -208,7 +208,7 @@ struct lb_family {
 };
 
 /* The families there are; the table of topologies is made of these. */
-extern const struct lb_family lb_family_none, lb_family_redis, lb_family_sentinel, lb_family_cluster,
+extern const struct lb_family lb_family_none, lb_family_members, lb_family_redis, lb_family_sentinel, lb_family_cluster,
     lb_family_zookeeper, lb_family_postgres, lb_family_pooled, lb_family_patroni, lb_family_mariadb,
     lb_family_memcached, lb_family_etcd, lb_family_nats;
 

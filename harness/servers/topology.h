@@ -32,6 +32,7 @@ struct lb_topology {
   int64_t detector_ms;
   enum lb_keeps keeps;
   int start_ms;     /* processor time until servers and clients of a trial are there, as measured; 0 = hardly any */
+  bool members;     /* there are no servers, because the clients are the cluster: they talk to each other */
   size_t favourite; /* the data server, from 1, that Sentinel promotes first, whatever it has received; 0 = none */
   bool synchronous; /* the primary acknowledges nothing that its replicas do not have */
   /* Lines at the end of the configuration of every data server; they win over the family's. NULL = none. */

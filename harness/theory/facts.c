@@ -256,7 +256,7 @@ static void add_servers(const struct lb_topology *t, struct lb_facts *ret) {
 static void add_end(const struct lb_protocol *p, const struct lb_topology *t, struct lb_facts *ret) {
   enum lb_ends_by by = t->family->ends_by;
   bool by_wall = by == LB_ENDS_BY_WALL;
-  bool unknown = t->data_count == 0 &&
+  bool unknown = t->data_count == 0 && !t->members &&
                  p->traits & LB_TRAIT_FOREIGN; /* servers that only its program knows: most count by their wall clock */
   const char *server_clock = by_wall || unknown           ? "server-wall"
                              : by == LB_ENDS_BY_MONOTONIC ? "server-monotonic"

@@ -89,9 +89,10 @@ int lb_doing_end_line(struct lb_doing *d, struct lb_line *line);
 /* Records of a line that ends whether nobody used it, what it carried, and what it added itself. */
 void lb_doing_note_line(struct lb_stage *stage, const struct lb_line *line);
 
-struct lb_link {                    /* between two hosts of a step */
-  const struct lb_host *a, *b;      /* as the step names them */
-  const struct lb_server *listener; /* one of them, whose port is asked; of two servers the second */
+struct lb_link {               /* between two hosts of a step */
+  const struct lb_host *a, *b; /* as the step names them */
+  const struct lb_server
+      *listener; /* one of them, whose port is asked; of two servers the second; NULL between clients */
 };
 struct lb_links {
   struct lb_link *link; /* to be freed */

@@ -5,7 +5,8 @@
  * A cut is proved link by link. A connection over the link was established before it, and no longer is; and on each of
  * its ways the rules of this cut have dropped something, so it is this cut that silences the link. Where another cut
  * holds a link already, where packets are late on it, or where a step has killed the server, no connection can be asked
- * for, and the rules alone are the proof. A paused server can be asked, because its kernel answers for it.
+ * for, and the rules alone are the proof. A paused server can be asked, because its kernel answers for it. So does that
+ * of a client, on whose port nobody listens: it refuses.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 #include "network/line.h"
 #include "network/net.h"
 
-/* ---- from two roles to links: a host can play both of them, and two clients never talk to each other ---- */
+/* ---- from two roles to links: a host can play both of them ---- */
 
 static bool has_link(const struct lb_links *links, const struct lb_host *a, const struct lb_host *b) {
   for (size_t i = 0; i < links->count; i++) {
@@ -37,7 +38,7 @@ static int find_links(struct lb_doing *d, struct lb_links *ret) {
     for (size_t j = 0; j < bs; j++) {
       struct lb_link link = {.a = host_of(d->a, i), .b = host_of(d->b, j)};
       link.listener = j < d->b->server_count ? d->b->server[j] : i < d->a->server_count ? d->a->server[i] : NULL;
-      if (link.listener && link.a != link.b && !has_link(ret, link.a, link.b)) ret->link[ret->count++] = link;
+      if (link.a != link.b && !has_link(ret, link.a, link.b)) ret->link[ret->count++] = link;
     }
   return 0;
 }
@@ -66,10 +67,22 @@ int lb_doing_links(struct lb_doing *d, bool record, struct lb_links *ret) {
 
 enum { REACH_MS = 1000, SILENCE_MS = 60, TOGETHER = 64 };
 
-/* The host whose connection to the listener goes over the link. */
-static const struct lb_host *caller(const struct lb_link *link) {
-  return link->listener->host == link->b ? link->a : link->b;
+/* Who is asked over the link, and the host that asks. */
+static const struct lb_host *called(const struct lb_link *link) {
+  return link->listener ? link->listener->host : link->b;
 }
+static const struct lb_host *caller(const struct lb_link *link) { return called(link) == link->b ? link->a : link->b; }
+
+static int call(const struct lb_link *link, uint16_t from_port) {
+  return lb_host_connect(caller(link), from_port, called(link),
+                         link->listener ? link->listener->port : LB_CUT_PROBE_PORT);
+}
+
+static bool was_answered(const struct lb_link *link, int fd, int timeout_ms) {
+  return link->listener ? lb_host_connected(fd, timeout_ms) : lb_host_answered(fd, timeout_ms);
+}
+
+static const char *name_of(const struct lb_link *link) { return link->listener ? link->listener->name : link->b->name; }
 
 /* ---- cutting ----------------------------------------------------------------------------------------------------- */
 
@@ -84,11 +97,11 @@ static int ask_before(struct lb_doing *d, const struct lb_links *links) {
   size_t dead = 0;
   for (size_t i = 0; i < links->count; i++) {
     const struct lb_link *l = &links->link[i];
-    bool is_dead = l->listener->proc.pid <= 0;
+    bool is_dead = l->listener && l->listener->proc.pid <= 0;
     dead += is_dead;
     if (is_troubled(d->s, l) || (is_dead && dead < links->count)) continue;
-    if (!lb_host_reaches(caller(l), l->listener->host, l->listener->port, REACH_MS))
-      return lb_doing_fail(d, "%s could not be reached even before the cut", l->listener->name);
+    if (!was_answered(l, call(l, 0), REACH_MS))
+      return lb_doing_fail(d, "%s could not be reached even before the cut", name_of(l));
   }
   return 0;
 }
@@ -136,15 +149,14 @@ static struct lb_cut *cut_of(struct lb_doing *d, const struct lb_step *step) {
 static int ask_some(struct lb_doing *d, const struct lb_link *link, size_t count) {
   int fd[TOGETHER], back[TOGETHER], r = 0;
   for (size_t i = 0; i < count; i++) {
-    const struct lb_server *listener = link[i].listener;
-    fd[i] = lb_host_connect(caller(&link[i]), LB_CUT_PROBE_PORT, listener->host, listener->port);
-    back[i] = lb_host_connect(listener->host, 0, caller(&link[i]), LB_CUT_PROBE_PORT);
+    fd[i] = call(&link[i], LB_CUT_PROBE_PORT);
+    back[i] = lb_host_connect(called(&link[i]), 0, caller(&link[i]), LB_CUT_PROBE_PORT);
   }
   lb_sleep_ms(SILENCE_MS);
   for (size_t i = 0; i < count; i++) {
-    bool reached = lb_host_connected(fd[i], 0);
+    bool reached = was_answered(&link[i], fd[i], 0);
     lb_host_connected(back[i], 0);
-    if (reached) r = lb_doing_fail(d, "%s can still be reached after the cut", link[i].listener->name);
+    if (reached) r = lb_doing_fail(d, "%s can still be reached after the cut", name_of(&link[i]));
   }
   return r;
 }

@@ -23,7 +23,7 @@ TEST(every_row_is_complete) {
     assert_non_null(t->family);
     assert_true(t->summary && t->summary[0] && !strchr(t->summary, '\n'));
     assert_true(t->data_count + t->other_count <= LB_SERVERS_MAX);
-    assert_true((t->data_count > 0) == (strcmp(t->name, "none") != 0));
+    assert_true((t->data_count > 0) == (strcmp(t->name, "none") != 0 && !t->members));
     assert_true((t->other_count > 0) == (t->family->other_service != NULL));
     assert_string_not_equal(lb_keeps_text(t->keeps), "?");
     assert_true(!t->settings || t->settings[strlen(t->settings) - 1] == '\n');
