@@ -328,6 +328,7 @@ static void goes_on_after_a_restart(struct lb_conform *c) {
   get_back(c, 0, other, &d);
   WANT(LB_OK, lb_conform_release(c, 0, other, &d));
   if (c->protocol->holds) hold_is_what_it_is_said_to_be(c, held, &a, kept && !has(c, LB_TRAIT_SESSION));
+  if (!kept) numbered = lb_conform_key(c); /* the confirmed release of the other one may be lost, too */
   get_back(c, 2, numbered, &g);
   lb_conform_check(c, !fenced || !kept || g.fence > fence,
                    "expected a fence above %" PRIu64 " after the restart, got %" PRIu64, fence, g.fence);
