@@ -29,6 +29,13 @@ static int say(struct lb_session *s, int code) {
 }
 
 /* Blocks, as it is done once. */
+static int prepare(struct lb_session *s, const char *name, const char *sql) {
+  PGresult *result = PQprepare(s->pg, name, sql, 1, NULL);
+  bool done = PQresultStatus(result) == PGRES_COMMAND_OK;
+  PQclear(result);
+  return done ? 0 : say(s, -EPROTO);
+}
+
 static int begin(struct lb_session *s) {
   const struct lb_endpoint *at = s->primary.target->endpoints;
   char port[8], sql[300];
@@ -38,15 +45,11 @@ static int begin(struct lb_session *s) {
                                 NULL};
   s->pg = PQconnectdbParams(keys, values, 0);
   if (PQstatus(s->pg) != CONNECTION_OK) return say(s, -ECONNREFUSED);
-  static const char *const made[][2] = {{"take", "INSERT INTO \"%s\".lockbench_floor(name, owner) VALUES ($1, $1)"},
-                                        {"free", "DELETE FROM \"%s\".lockbench_floor WHERE name = $1 AND owner = $1"}};
-  for (size_t i = 0; i < 2; i++) {
-    snprintf(sql, sizeof sql, made[i][1], s->primary.schema);
-    PGresult *result = PQprepare(s->pg, made[i][0], sql, 1, NULL);
-    bool done = PQresultStatus(result) == PGRES_COMMAND_OK;
-    PQclear(result);
-    if (!done) return say(s, -EPROTO);
-  }
+  snprintf(sql, sizeof sql, "INSERT INTO \"%s\".lockbench_floor(name, owner) VALUES ($1, $1)", s->primary.schema);
+  int r = prepare(s, "take", sql);
+  snprintf(sql, sizeof sql, "DELETE FROM \"%s\".lockbench_floor WHERE name = $1 AND owner = $1", s->primary.schema);
+  if (r == 0) r = prepare(s, "free", sql);
+  if (r < 0) return r;
   return PQsetnonblocking(s->pg, 1) ? say(s, -EIO) : 0;
 }
 
