@@ -28,6 +28,13 @@ struct tm lb_clock_utc(void) {
   return tm;
 }
 
+uint64_t lb_clock_cpu_ns(int pid) {
+  struct timespec ts;
+  clockid_t clock;
+  if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &ts) != 0) return 0;
+  return (uint64_t)ts.tv_sec * UINT64_C(1000000000) + (uint64_t)ts.tv_nsec;
+}
+
 void lb_clock_sleep_until(uint64_t when) {
   struct timespec ts = {.tv_sec = (time_t)(when / UINT64_C(1000000000)),
                         .tv_nsec = (long)(when % UINT64_C(1000000000))};

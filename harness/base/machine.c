@@ -103,21 +103,25 @@ double lb_machine_others(void) {
 enum { LOOK_MS = 250, COLUMNS = 8 };
 
 /* "cpu  user nice system idle iowait irq softirq steal guest ...". What a guest used is in user already. */
-bool lb_spare_read(const char *line, unsigned long long *ret_idle, unsigned long long *ret_all) {
-  unsigned long long t[COLUMNS];
+static bool read_ticks(const char *line, unsigned long long t[COLUMNS], unsigned long long *ret_all) {
   if (sscanf(line, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6],
              &t[7]) != COLUMNS)
     return false;
-  *ret_idle = t[3] + t[4];
   *ret_all = 0;
   for (int i = 0; i < COLUMNS; i++) *ret_all += t[i];
   return true;
 }
 
-static bool read_now(unsigned long long *ret_idle, unsigned long long *ret_all) {
-  char line[300];
+bool lb_spare_read(const char *line, unsigned long long *ret_idle, unsigned long long *ret_all) {
+  unsigned long long t[COLUMNS];
+  if (!read_ticks(line, t, ret_all)) return false;
+  *ret_idle = t[3] + t[4];
+  return true;
+}
+
+static bool read_line(char *line, int size) {
   FILE *in = fopen("/proc/stat", "re");
-  bool told = in && fgets(line, sizeof line, in) && lb_spare_read(line, ret_idle, ret_all);
+  bool told = in && fgets(line, size, in);
   if (in) fclose(in);
   return told;
 }
@@ -131,6 +135,19 @@ static bool is_tight(void) {
     if (all == 0) sscanf(line, "MemTotal: %llu", &all);
   if (in) fclose(in);
   return available > 0 && available < all / 4;
+}
+
+static bool read_now(unsigned long long *ret_idle, unsigned long long *ret_all) {
+  char line[300];
+  return read_line(line, sizeof line) && lb_spare_read(line, ret_idle, ret_all);
+}
+
+bool lb_machine_steal(unsigned long long *ret_steal, unsigned long long *ret_all) {
+  char line[300];
+  unsigned long long t[COLUMNS];
+  if (!read_line(line, sizeof line) || !read_ticks(line, t, ret_all)) return false;
+  *ret_steal = t[7];
+  return true;
 }
 
 bool lb_spare_look(struct lb_spare *spare) {

@@ -185,6 +185,29 @@ enum { LB_IN_ALL = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK | LB_IN_TEXT };
     .unit = "us", .decimals = 3, .only = LB_IF_SEEN, .places = LB_IN_TRIALS,                                                                  \
     .help =                                                                                                                                   \
         "of a foreign lock: how long a call takes to its adapter and back that asks for nothing; so much of every time is not the library's") \
+  X(uint64_t, speed_void, .name = "speed_void", .group = LB_COUNT_SPEED, .source = LB_FROM_TRIAL, .add = LB_ADD_SUM,                          \
+    .places = LB_IN_TRIALS | LB_IN_CELLS, .label = "no speed",                                                                                \
+    .help = "1 = a self-check failed, so this trial has no figures of speed; `why` says which")                                               \
+  X(uint64_t, saturated, .name = "saturated", .group = LB_COUNT_SPEED, .source = LB_FROM_TRIAL, .add = LB_ADD_SUM,                            \
+    .only = LB_IF_MEASURED, .places = LB_IN_TRIALS,                                                                                           \
+    .help =                                                                                                                                   \
+        "1 = of an open loop: fewer acquires were sent than `rate_per_s`, as clients were still busy when the next was due")                  \
+  X(double, starts_per_s, .name = "starts_per_s", .group = LB_COUNT_SPEED, .source = LB_FROM_TRIAL,                                           \
+    .add = LB_ADD_MEDIAN, .unit = "1/s", .decimals = 3, .only = LB_IF_SEEN, .places = LB_IN_TRIALS,                                           \
+    .help = "acquires sent in the measured window of a load")                                                                                 \
+  X(double, clients_busy, .name = "clients_busy", .group = LB_COUNT_SPEED, .source = LB_FROM_TRIAL,                                           \
+    .add = LB_ADD_MEDIAN, .decimals = 4, .only = LB_IF_SEEN, .places = LB_IN_TRIALS,                                                          \
+    .help =                                                                                                                                   \
+        "clients inside a call or a critical section, on average: in a closed loop all that do not think, in an open loop by the events")     \
+  X(double, clients_by_latency, .name = "clients_by_latency", .group = LB_COUNT_SPEED, .source = LB_FROM_TRIAL,                               \
+    .add = LB_ADD_MEDIAN, .decimals = 4, .only = LB_IF_SEEN, .places = LB_IN_TRIALS,                                                          \
+    .help = "the same by Little's law: rate times mean of wait (open loop: service), hold and release")                                       \
+  X(double, client_cpu, .name = "client_cpu", .group = LB_COUNT_SPEED, .source = LB_FROM_TRIAL, .add = LB_ADD_MEDIAN,                         \
+    .decimals = 4, .only = LB_IF_SEEN, .places = LB_IN_TRIALS,                                                                                \
+    .help = "processor time of the clients' processes in the window, of that of all processors that they could use")                          \
+  X(double, steal, .name = "steal", .group = LB_COUNT_SPEED, .source = LB_FROM_TRIAL, .add = LB_ADD_MEDIAN,                                   \
+    .decimals = 4, .only = LB_IF_SEEN, .places = LB_IN_TRIALS,                                                                                \
+    .help = "share of the machine's time in the window that the hypervisor gave to others")                                                   \
   X(uint64_t, start_ns, .name = "start_ms", .group = LB_COUNT_TRIAL, .source = LB_FROM_TRIAL, .unit = "ms",                                   \
     .decimals = 3, .places = LB_IN_TRIALS, .help = "until the servers were up and ready")                                                     \
   X(uint64_t, trial_ns, .name = "trial_ms", .group = LB_COUNT_TRIAL, .source = LB_FROM_TRIAL, .unit = "ms",                                   \
@@ -216,8 +239,8 @@ enum { LB_IN_ALL = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK | LB_IN_TEXT };
 
 #define LB_COUNTER_QUANTILES(X, what, more, text)                                                                      \
   LB_COUNTER_QUANTILE(X, what, p50, more, text)                                                                        \
-  LB_COUNTER_QUANTILE(X, what, p99, more, text)                                                                        \
-  LB_COUNTER_QUANTILE(X, what, p999, more, text)
+  LB_COUNTER_QUANTILE(X, what, p99, LB_IF_SEEN, text)                                                                  \
+  LB_COUNTER_QUANTILE(X, what, p999, LB_IF_SEEN, text)
 #define LB_COUNTER_QUANTILE(X, what, q, more, text)                                                                    \
   X(int64_t, what##_##q##_ns, .name = #what "_" #q "_us", .group = LB_COUNT_SPEED, .source = LB_FROM_STATS,            \
     .add = LB_ADD_MEDIAN, .unit = "us", .decimals = 3, .only = LB_IF_MEASURED | more, .places = LB_IN_TRIALS,          \

@@ -77,6 +77,7 @@ static void find_window(struct pass *p) {
   p->end = find_phase(h, LB_PHASE_END, p->begin, h->count);
   p->begin_t = h->count ? h->events[p->begin].t : 0;
   p->end_t = h->count ? h->events[p->end < h->count ? p->end : h->count - 1].t : 0;
+  p->stats->begin_ns = p->begin_t, p->stats->end_ns = p->end_t;
   p->stats->seconds = (double)(p->end_t - p->begin_t) / (double)NS_PER_S;
 }
 
@@ -376,10 +377,18 @@ void lb_stats_clear(struct lb_stats *stats) {
   memset(stats, 0, sizeof *stats);
 }
 
+/* A quantile with fewer samples beyond it is that of a few accidents: then it is not seen. */
+enum { BEYOND = 10 };
+
+static int64_t quantile(const struct lb_hist *hist, uint64_t one_in) {
+  if (hist->count < one_in * BEYOND) return -1;
+  return (int64_t)lb_hist_quantile(hist, 1 - 1.0 / (double)one_in);
+}
+
 static void quantiles(const struct lb_hist *hist, int64_t *p50, int64_t *p99, int64_t *p999) {
   *p50 = (int64_t)lb_hist_quantile(hist, 0.5);
-  *p99 = (int64_t)lb_hist_quantile(hist, 0.99);
-  *p999 = (int64_t)lb_hist_quantile(hist, 0.999);
+  *p99 = quantile(hist, 100);
+  *p999 = quantile(hist, 1000);
 }
 
 /* Hand-offs and releases only if there were any: a history in which nobody waited has none, and 0

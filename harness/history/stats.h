@@ -44,7 +44,8 @@ struct lb_second { /* one second of the measured window */
 };
 
 struct lb_stats {
-  double seconds; /* length of the measured window (`measure` to `end`, or first to last event) */
+  double seconds;            /* length of the measured window (`measure` to `end`, or first to last event) */
+  uint64_t begin_ns, end_ns; /* ... which is this, by the clock of the events */
   uint64_t grants, busy, timeouts, unknowns;
   uint64_t handoffs, regrants; /* of the grants; the first one of a key is neither */
   double grants_per_s, handoffs_per_s;

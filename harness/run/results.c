@@ -253,11 +253,11 @@ static void trials_header(FILE *out) {
   fprintf(out, "%s\n", columns_after);
 }
 
-/* Speed is that of a trial that was granted something; else its percentiles would be of nothing. */
+/* Speed is that of a trial that was granted something, and whose self-checks held. */
 static void trial_row(const struct lb_job_result *trial, FILE *out) {
   const struct lb_trial_plan *p = &trial->job->plan;
   const struct lb_outcome *x = &trial->outcome;
-  bool measured = p->scenario->kind != LB_KIND_TIMELINE && x->grants > 0;
+  bool measured = p->scenario->kind != LB_KIND_TIMELINE && x->grants > 0 && !x->speed_void;
   fprintf(out, "%s,%s,%s,%d,%d,%llu,%s,", p->scenario->name, p->system, lb_guard_name(p->guard), p->clients, p->trial,
           (unsigned long long)p->seed, lb_verdict_name(x->verdict));
   csv_text(x->why, out);

@@ -156,6 +156,11 @@ void lb_print_remarks(const struct lb_tally *tally, FILE *out) {
       fprintf(out, "decided %d of %d; the other%s: %s\n", lb_cell_decided(sum), sum->trials,
               sum->undecided == 1 ? "" : "s", lb_tally_why(tally, i, LB_UNDECIDED));
     }
+    if (sum->trials && sum->sum.speed_void) {
+      print_name(" ", sum->cell, out);
+      fprintf(out, "%llu of %d trials: %s\n", (unsigned long long)sum->sum.speed_void, sum->trials,
+              lb_tally_why(tally, i, LB_SAFE));
+    }
   }
   print_missing_peers(tally, out);
 }

@@ -252,15 +252,15 @@ struct line {
   size_t count;
 };
 
-/* The median of one counter over the repeats. A repeat in which the counter does not apply counts
- * as 0; a line of such repeats gets a dash for its latencies. */
+/* The median of one counter over the repeats in which it applies; 0 = it does in none. */
 static double median_of(const struct line *line, const char *name) {
   const struct lb_counter *row = lb_counter_named(name);
+  size_t count = 0;
   for (size_t i = 0; i < line->count; i++) {
     const struct lb_counters *counters = &line->trial[i]->outcome.counters;
-    line->values[i] = lb_counter_applies(row, counters, LB_IF_MEASURED) ? lb_counter_value(row, counters) : 0;
+    if (lb_counter_applies(row, counters, LB_IF_MEASURED)) line->values[count++] = lb_counter_value(row, counters);
   }
-  return median(line->values, line->count);
+  return median(line->values, count);
 }
 
 /* Of one that is there whether anything was measured or not; 0 = it was not seen. */
@@ -272,23 +272,14 @@ static double median_if_seen(const struct line *line, const char *name) {
              : 0;
 }
 
-/* A quantile with fewer samples beyond it is that of a few accidents. */
-enum { TAIL_SAMPLES = 10 };
-
-/* "12/3456", or "12/-" where there are too few samples for the second; "-" where nothing was
+/* "12/3456", or "12/-" where there are too few samples for the second (history/stats.c); "-" where nothing was
  * recorded. */
-static void quantiles(const struct line *line, const char *p50, const char *p99, double samples, char *ret,
-                      size_t size) {
+static void quantiles(const struct line *line, const char *p50, const char *p99, char *ret, size_t size) {
   double middle = median_of(line, p50), tail = median_of(line, p99);
   int n = snprintf(ret, size, middle < 10 ? "%.1f" : "%.0f", middle);
   if (middle <= 0) snprintf(ret, size, "-");
-  else if (samples / 100 < TAIL_SAMPLES) snprintf(ret + n, size - (size_t)n, "/-");
+  else if (tail <= 0) snprintf(ret + n, size - (size_t)n, "/-");
   else snprintf(ret + n, size - (size_t)n, tail < 10 ? "/%.1f" : "/%.0f", tail);
-}
-
-/* About how many a repeat has seen: enough to tell many from few. */
-static double samples_of(const struct line *line, const char *rate) {
-  return median_of(line, rate) * median_of(line, "measured_s");
 }
 
 /* The trial of the floor on the same servers in the same round, or NULL. */
@@ -297,7 +288,7 @@ static const struct lb_job_result *floor_of(const struct lb_tally *tally, const 
     const struct lb_trial_plan *f = &tally->jobs[i].job->plan;
     if (f->protocol->traits & LB_TRAIT_FLOOR && f->scenario == p->scenario && f->topology == p->topology &&
         f->clients == p->clients && f->trial == p->trial && tally->jobs[i].done &&
-        tally->jobs[i].outcome.grants_per_s > 0)
+        tally->jobs[i].outcome.grants_per_s > 0 && !tally->jobs[i].outcome.speed_void)
       return &tally->jobs[i];
   }
   return NULL;
@@ -325,11 +316,10 @@ static void add_line(const struct lb_tally *tally, const struct line *line, stru
   char wait[48], handoff[48], release[48], commits[24] = "-", requests[24] = "-", behind[64] = "", beside[64];
   const char *mark = median_of(line, "unsettled") > 0 ? "!" : "";
   double pipe = median_if_seen(line, "pipe_us");
-  double grants = samples_of(line, "grants_per_s"), per_handoff = median_of(line, "commits_per_handoff"),
-         asked = median_of(line, "requests_per_handoff");
-  quantiles(line, "wait_p50_us", "wait_p99_us", grants, wait, sizeof wait);
-  quantiles(line, "handoff_p50_us", "handoff_p99_us", samples_of(line, "handoffs_per_s"), handoff, sizeof handoff);
-  quantiles(line, "release_p50_us", "release_p99_us", grants, release, sizeof release);
+  double per_handoff = median_of(line, "commits_per_handoff"), asked = median_of(line, "requests_per_handoff");
+  quantiles(line, "wait_p50_us", "wait_p99_us", wait, sizeof wait);
+  quantiles(line, "handoff_p50_us", "handoff_p99_us", handoff, sizeof handoff);
+  quantiles(line, "release_p50_us", "release_p99_us", release, sizeof release);
   if (per_handoff > 0) snprintf(commits, sizeof commits, "%.2f", per_handoff);
   if (asked > 0) snprintf(requests, sizeof requests, "%.1f", asked);
   if (pipe > 0) snprintf(behind, sizeof behind, "%sof each call %.0f us in the pipe", *mark ? " " : "", pipe);
@@ -347,7 +337,8 @@ static void add_line(const struct lb_tally *tally, const struct line *line, stru
   lb_grid_add(grid, "%s", commits);
   lb_grid_add(grid, "%s", requests);
   lb_grid_add(grid, "%.1f", median_of(line, "warmup_ms") / 1e3);
-  lb_grid_add(grid, "%s%s%s%s", mark, behind, *beside && (*mark || *behind) ? " " : "", beside);
+  lb_grid_add(grid, "%s%s%s%s%s", mark, behind, *beside && (*mark || *behind) ? " " : "", beside,
+              median_of(line, "saturated") > 0 ? " saturated" : "");
 }
 
 /* Jobs stand in the order of cells, clients, trials, so those of one line are neighbours. */
@@ -372,7 +363,7 @@ static void print_legend(bool unsettled, bool floors, FILE *out) {
 }
 
 /* Begins a line at the first job of its kind, and takes in its neighbours. Trials that died or
- * granted nothing are left out: their speed is not 0, it is unknown. */
+ * granted nothing, or failed a self-check, are left out: their speed is not 0, it is unknown. */
 static void print_speed(const struct lb_tally *tally, struct line line, FILE *out) {
   static const char *const head[] = {"",     "us: p50/p99", "c",       "hand-offs/s", "again",    "grants/s", "Jain",
                                      "wait", "hand-off",    "release", "writes",      "requests", "warm s",   ""};
@@ -384,7 +375,8 @@ static void print_speed(const struct lb_tally *tally, struct line line, FILE *ou
     line.count = 0;
     if (job->plan.scenario->kind != LB_KIND_LOAD || (i > 0 && same_line(job, &jobs[i - 1]))) continue;
     for (size_t j = i; j < tally->plan->job_count && same_line(job, &jobs[j]); j++)
-      if (tally->jobs[j].done && tally->jobs[j].outcome.grants > 0) line.trial[line.count++] = &tally->jobs[j];
+      if (tally->jobs[j].done && tally->jobs[j].outcome.grants > 0 && !tally->jobs[j].outcome.speed_void)
+        line.trial[line.count++] = &tally->jobs[j];
     if (line.count == 0) continue;
     for (size_t k = 0; grid.count < sizeof head / sizeof *head; k++) lb_grid_add(&grid, "%s", head[k]);
     unsettled |= median_of(&line, "unsettled") > 0;

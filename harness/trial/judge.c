@@ -348,7 +348,7 @@ int lb_judge(struct lb_stage *s, struct lb_judgement *ret, struct lb_outcome *ou
   if (s->plan->scenario->kind != LB_KIND_TIMELINE)
     lb_stats_counters(&ret->stats, &out->counters), count_per_handoff(&ret->stats, out);
   decide_trial(s, ret, out);
-  return 0;
+  return s->plan->scenario->kind == LB_KIND_LOAD ? lb_gauge_judge(s, &ret->stats, out) : 0;
 }
 
 void lb_judgement_clear(struct lb_judgement *judgement) {

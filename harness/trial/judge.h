@@ -25,6 +25,12 @@ void lb_judgement_clear(struct lb_judgement *judgement);
 /* The verdict on a trial whose results could not be had or kept, with this -errno: undecided. */
 void lb_judge_unwritten(struct lb_outcome *out, int error);
 
+/* ---- gauge.c ---- */
+
+/* Whether the speed of this load is that of the lock (history/self_check.h). If it is not, the outcome has no speed, and
+ * `why` says so unless it says something else. 0 or -ENOMEM. */
+int lb_gauge_judge(const struct lb_stage *stage, const struct lb_stats *stats, struct lb_outcome *out);
+
 /* ---- premises.c ---- */
 
 /* True if all premises were observed. Else `why` names the first that was not, or whose opposite was: "the premise

@@ -31,11 +31,11 @@ static void latency_rows(const struct lb_trial_plan *plan, const char *metric, c
               (unsigned long long)lb_hist_bucket_high(i), hist->bucket[i]);
 }
 
-static int write_latency(const struct lb_stage *s, const struct lb_stats *st) {
+static int write_latency(const struct lb_stage *s, const struct lb_stats *st, const struct lb_outcome *trial) {
   const struct lb_trial_plan *plan = s->plan;
   FILE *out = open_part(s, "parts", "latency");
   if (!out) return -errno;
-  if (plan->scenario->kind == LB_KIND_LOAD) { /* under faults nobody measures speed */
+  if (plan->scenario->kind == LB_KIND_LOAD && !trial->speed_void) { /* under faults nobody measures speed */
     latency_rows(plan, "wait", &st->wait, out);
     if (plan->scenario->hold_ms > 0) latency_rows(plan, "hold", &st->hold, out);
     latency_rows(plan, "handoff", &st->handoff, out);
@@ -139,7 +139,7 @@ static int write_faults(const struct lb_stage *s) {
 
 int lb_keep(struct lb_stage *s, const struct lb_judgement *judgement, struct lb_outcome *out) {
   int r = 0;
-  if (s->plan->scenario->kind != LB_KIND_TIMELINE) r = write_latency(s, &judgement->stats);
+  if (s->plan->scenario->kind != LB_KIND_TIMELINE) r = write_latency(s, &judgement->stats, out);
   if (r == 0 && s->plan->scenario->kind != LB_KIND_TIMELINE) r = write_series(s, &judgement->stats);
   if (r == 0 && s->plan->scenario->kind == LB_KIND_CAMPAIGN) r = write_faults(s);
   return r == 0 ? write_history(s, &judgement->check, out) : r;

@@ -39,6 +39,13 @@ struct lb_site {
   bool keep_logs;     /* somebody will want to read them */
 };
 
+struct lb_gauge { /* of the measured window, when it is over (gauge.c) */
+  double cpu_s;   /* that the clients' processes used; -1 = nobody could tell */
+  double cores;   /* that they could use */
+  double steal;   /* share of the machine's time that others got from the hypervisor; -1 = nobody could tell */
+  unsigned long long steal_ticks, all_ticks;
+};
+
 struct lb_stage {
   const struct lb_trial_plan *plan;
   const char *run_dir;  /* where its files go */
@@ -70,6 +77,8 @@ struct lb_stage {
   lb_ns warmup_ns;
   bool unsettled;
   int64_t commits_before, commits, requests_before, requests;
+  bool counted_back; /* one of these was smaller at the end */
+  struct lb_gauge gauge;
   enum lb_verdict verdict; /* LB_VERDICT_NONE while nothing speaks against a verdict from the history */
   char why[400];
 };

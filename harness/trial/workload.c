@@ -101,6 +101,7 @@ static int64_t read_count(struct lb_stage *s, counts *count) {
 
 static int64_t ask_since(struct lb_stage *s, counts *count, int64_t before) {
   int64_t now = before < 0 ? -1 : read_count(s, count);
+  s->counted_back |= now >= 0 && now < before;
   return now >= before && now >= 0 ? now - before : -1;
 }
 
@@ -122,6 +123,7 @@ static void distance_note(struct lb_stage *s) {
  * too, and are not part of what was measured. */
 int lb_workload_end(struct lb_stage *s) {
   lb_stage_phase(s, LB_PHASE_END);
+  lb_gauge_end(s);
   if (s->plan->scenario->apart) distance_note(s);
   s->requests = ask_since(s, lb_cluster_requests, s->requests_before);
   s->commits = ask_since(s, lb_cluster_commits, s->commits_before);
@@ -192,6 +194,7 @@ int lb_workload_begin(struct lb_stage *s) {
   warm_up(s);
   s->commits_before = read_count(s, lb_cluster_commits);
   s->requests_before = read_count(s, lb_cluster_requests);
+  lb_gauge_begin(s);
   lb_stage_phase(s, LB_PHASE_MEASURE);
   return 0;
 }

@@ -51,6 +51,10 @@ bool lb_heat_plan(const struct lb_trial_plan *plan, struct lb_scenario *scenario
 /* Plays it, with a crew that has started; fills stage->site. */
 int lb_heat_play(struct lb_stage *stage);
 
+/* gauge.c: what the processors did in the measured window, into stage->gauge. */
+void lb_gauge_begin(struct lb_stage *stage);
+void lb_gauge_end(struct lb_stage *stage);
+
 /* fault_line.c: makes all links of a load with `round_trip_ms` late by half of it, once sessions are there, and proves
  * it by a packet on each. */
 int lb_distance_make(struct lb_stage *stage);

@@ -44,7 +44,7 @@ static inline struct world *world_of(int clients, int trial, int64_t ttl_ms) {
                                .client_count = (size_t)clients,
                                .verdict = LB_VERDICT_NONE,
                                .memory = lb_memory_map((size_t)clients, (size_t)clients, 1)};
-  w->out = (struct lb_outcome){.verdict = LB_VERDICT_NONE};
+  w->out = (struct lb_outcome){.verdict = LB_VERDICT_NONE, .requests = -1, .commits = -1};
   return w->stage.memory ? w : NULL;
 }
 

@@ -73,6 +73,34 @@ check 'stall: there was one' within "$(column stall faults)" 1 9
 check 'stall: it is in the wait' within "$(column stall wait_p99_us)" 300000 5000000
 check 'stall: and not in what is left if nobody asks how late it was' within "$(column stall service_p99_us)" 1 150000
 
+# An ordinary run is not void, and a quantile of few samples is left out.
+check 'polls: its speed counts' [ "$(column polls speed_void)" = 0 ]
+check 'many: its speed counts' [ "$(column many speed_void)" = 0 ]
+run few redis-token@redis -s keys=own -s arrivals=constant -s rate_per_s=100
+check 'few: it has a median' within "$(column few wait_p50_us)" 1 1000000
+check 'few: and no p99' [ -z "$(column few wait_p99_us)" ]
+check 'few: it started what was asked for' within "$(column few starts_per_s)" 95 105
+check 'few: nothing was saturated' [ "$(column few saturated)" = 0 ]
+
+# What voids a speed: it is named, and the columns are empty. A lock in memory is asked for more than one client can ask; and a lock answers without its server.
+is_void() { # NAME PATTERN
+  check "$1: safe" [ "$(column "$1" verdict)" = safe ]
+  check "$1: no speed" [ "$(column "$1" speed_void)" = 1 ]
+  check "$1: so there is none in its columns" [ -z "$(column "$1" grants_per_s)$(column "$1" wait_p50_us)" ]
+  check "$1: the row says why" grep -qE "no speed: .*$2" "$dir/$1/trials.csv"
+  check "$1: the terminal says so" grep -qE "1 of 1 trials: no speed: .*$2" "$dir/$1.out"
+  check "$1: its histogram counts nowhere" [ "$(wc -l <"$dir/$1/latency.csv")" -eq 1 ]
+}
+run too-fast local@none -s clients=1 -s keys=own -s arrivals=constant -s rate_per_s=1000000
+is_void too-fast 'of 1000000 starts per s clients that were not busy had to make 1000000 and made [0-9]+'
+run liar exec:rogue@redis --exec "python3 $(dirname "$0")/../adapters/rogue.py lies" -s keys=own
+is_void liar 'the servers counted [0-9]+ (requests|writes) for [0-9]+ grants'
+# Clients that are busy when the next start is due are the lock's affair.
+run over redis-token@redis -s keys=own -s hold_ms=10 -s arrivals=constant -s rate_per_s=1000
+check 'over: it is saturated' [ "$(column over saturated)" = 1 ]
+check 'over: and its speed counts' [ "$(column over speed_void)" = 0 ]
+check 'over: the terminal says so' grep -q 'saturated' "$dir/over.out"
+
 for system in pg-row@pg pg-lease@pg; do
   protocol=${system%@*}
   run "$protocol" "$system" -s hold_ms=1 -s "$protocol.wake=yes"
