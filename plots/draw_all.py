@@ -28,7 +28,7 @@ import style
 HERE = os.path.dirname(os.path.abspath(__file__))
 GNUPLOT = "scaling-gnuplot"
 FIGURES = ("truth-table", "guard-table", "violation", "scaling", GNUPLOT, "latency", "safety-speed")
-VARIED = {"delay_ms": "lagging-follower", "round_trip_ms": "distance"}  # only few runs have variants of these
+VARIED = {"delay_ms": "lagging-follower", "round_trip_ms": "distance", "rate_per_s": "load"}  # only few runs have variants of these
 FAILED, BAD_INPUT, MISSING = 1, 2, 5
 
 

@@ -29,6 +29,7 @@ import told
 TEXTS = ("scenario", "system", "guard", "trial", "seed", "verdict", "double_holds", "double_hold_ms", "history")
 NUMBERS = ("clients", "grants_per_s")
 EMBEDDED = {"lagging-follower": "How late a follower may be: what became of each trial, by delay and length of a session.",
+            "load": "Wait and service time of an acquire over the rate at which acquires are asked for, with the knee.",
             "distance": "Hand-offs and grants per second over the round trip between the hosts.",
             "safety-speed": "Safety under faults against speed."}
 MOST_TRIALS, MOST_PICTURE = 40, 300_000  # lines of trials for each cell; bytes of a picture

@@ -34,6 +34,11 @@ static inline uint64_t lb_rng_below(struct lb_rng *rng, uint64_t bound) {
   return bound ? (uint64_t)(((unsigned __int128)lb_rng_next(rng) * bound) >> 64) : 0;
 }
 
+/* Exponential, rounded down. */
+uint64_t lb_rng_exponential(struct lb_rng *rng, uint64_t mean);
+/* In [0, count), where i has the weight 1 / (i + 1)^skew; 0 when count is 0. */
+uint64_t lb_rng_zipf(struct lb_rng *rng, uint64_t count, double skew);
+
 static inline void lb_rng_bytes(struct lb_rng *rng, void *buf, size_t size) {
   unsigned char *out = buf;
   while (size > 0) {

@@ -178,6 +178,8 @@ static void show_steps(const char *label, const struct lb_step *steps, size_t co
   for (size_t i = 0; i < count; i++) printf("%-9s %s\n", i ? "" : label, steps[i].text);
 }
 
+static const char *random_text(int times) { return times == LB_LENGTH_EXPONENTIAL ? " on average" : ""; }
+
 /* Clients and leases are said of every scenario. The rest is load, which a timeline does not have. */
 static void show_workload(const struct lb_scenario *s) {
   printf("clients:  ");
@@ -190,8 +192,10 @@ static void show_workload(const struct lb_scenario *s) {
   if (s->kind != LB_KIND_TIMELINE) {
     if (s->keys == 0) printf("; a lock each");
     else printf("; %d lock%s", s->keys, s->keys == 1 ? "" : "s");
+    if (s->skew > 0) printf(", by zipf %g", s->skew);
     if (s->arrivals != LB_ARRIVE_CLOSED) printf("; open loop, %g/s", s->rate_per_s);
-    printf("; hold %g ms, think %g ms; %g s after %g s", s->hold_ms, s->think_ms, s->duration_s, s->warmup_s);
+    printf("; hold %g ms%s, think %g ms%s; %g s after %g s", s->hold_ms, random_text(s->hold), s->think_ms,
+           random_text(s->think), s->duration_s, s->warmup_s);
   }
   putchar('\n');
   for (size_t i = 0; i < s->option_count; i++) printf("%-9s %s\n", i ? "" : "options:", s->options[i]);

@@ -59,8 +59,10 @@ struct lb_reply {
 
 struct lb_work { /* what a workload does; fixed at start */
   uint32_t keys; /* 0 = each client uses its own_key */
+  double skew;   /* of the choice of a key */
   lb_ns hold_ns, think_ns, wait_ns;
-  uint32_t readers; /* clients below this number read only */
+  bool hold_random, think_random; /* exponential, with these means */
+  uint32_t readers;               /* clients below this number read only */
   /* Open loop: a client asks once in `gap_ns`, however long it took before; on average, if arrivals are random. 0 =
    * closed loop: it asks when it has finished and thought. */
   lb_ns gap_ns;

@@ -6,7 +6,6 @@
 #include "program.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,13 +99,19 @@ static int do_section(struct lb_program *p, const struct lb_command *c) {
 
 static uint32_t next_key(struct lb_program *p) {
   uint32_t keys = p->plan->work.keys;
+  double skew = p->plan->work.skew;
+  if (keys && skew > 0) return (uint32_t)lb_rng_zipf(&p->rng, keys, skew);
   return keys ? (uint32_t)lb_rng_below(&p->rng, keys) : p->client->own_key;
+}
+
+static lb_ns length_of(struct lb_program *p, lb_ns mean, bool random) {
+  return random ? lb_rng_exponential(&p->rng, mean) : mean;
 }
 
 /* A reader looks again in place of the write: nothing may have changed while it held. */
 static void do_critical_section(struct lb_program *p) {
   if (lb_holder_read(&p->holder) != LB_OK) return;
-  work_inside(p, p->plan->work.hold_ns);
+  work_inside(p, length_of(p, p->plan->work.hold_ns, p->plan->work.hold_random));
   if (p->holder.shared) lb_holder_read(&p->holder);
   else lb_holder_write(&p->holder);
 }
@@ -119,9 +124,7 @@ static bool has_to_stop(const struct lb_program *p) {
  * clients arrive one after the other, each at a time of its own within the gap. */
 static lb_ns next_gap(struct lb_program *p) {
   const struct lb_work *work = &p->plan->work;
-  if (!work->random) return work->gap_ns;
-  double u = (double)(lb_rng_next(&p->arrivals) >> 11) * 0x1p-53;
-  return (lb_ns)((double)work->gap_ns * -log1p(-u));
+  return work->random ? lb_rng_exponential(&p->arrivals, work->gap_ns) : work->gap_ns;
 }
 
 static lb_ns first_arrival(struct lb_program *p) {
@@ -139,7 +142,7 @@ static void await_arrival(struct lb_program *p) {
 }
 
 static void rest_between(struct lb_program *p) {
-  if (!p->holder.due) return rest(p, p->plan->work.think_ns);
+  if (!p->holder.due) return rest(p, length_of(p, p->plan->work.think_ns, p->plan->work.think_random));
   p->holder.due += next_gap(p);
   await_arrival(p);
 }

@@ -268,6 +268,8 @@ static int check_arrivals(const struct lb_scenario *scenario, struct lb_error *e
     return lb_refuse(err, "%s: a closed loop has no rate: expected arrivals=constant or poisson", scenario->name);
   if (open && scenario->think_ms > 0)
     return lb_refuse(err, "%s: nobody thinks in an open loop: expected no think_ms", scenario->name);
+  if (scenario->skew > 0 && scenario->keys < 2)
+    return lb_refuse(err, "%s: one lock is not chosen: expected keys=2 or more beside skew", scenario->name);
   return 0;
 }
 

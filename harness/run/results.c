@@ -372,6 +372,9 @@ json_t *lb_results_scenario(const struct lb_scenario *s) {
     json_object_set_new(workload, "arrivals", json_string(s->arrivals == LB_ARRIVE_POISSON ? "poisson" : "constant"));
     json_object_set_new(workload, "rate_per_s", json_real(s->rate_per_s));
   }
+  if (s->skew > 0) json_object_set_new(workload, "skew", json_real(s->skew));
+  if (s->hold == LB_LENGTH_EXPONENTIAL) json_object_set_new(workload, "hold", json_string("exponential"));
+  if (s->think == LB_LENGTH_EXPONENTIAL) json_object_set_new(workload, "think", json_string("exponential"));
   if (s->permits > 1) json_object_set_new(workload, "permits", json_integer(s->permits));
   if (s->readers > 0) json_object_set_new(workload, "readers", json_integer(s->readers));
   return json_pack("{s:s, s:s, s:o, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "name", s->name, "base", s->base,

@@ -85,10 +85,11 @@ void lb_cell_rate(const struct lb_tally *tally, size_t cell, struct lb_cell_rate
 
 /* What clients do, however long they do it. */
 static bool is_same_load(const struct lb_scenario *a, const struct lb_scenario *b) {
-  return a->keys == b->keys && a->hold_ms == b->hold_ms && a->think_ms == b->think_ms && a->ttl_ms == b->ttl_ms &&
-         a->wait_ms == b->wait_ms && a->request_ms == b->request_ms && a->renew == b->renew && a->driver == b->driver &&
-         a->readers == b->readers && a->permits == b->permits && a->arrivals == b->arrivals &&
-         a->rate_per_s == b->rate_per_s && a->client_count_count == b->client_count_count &&
+  return a->keys == b->keys && a->skew == b->skew && a->hold == b->hold && a->think == b->think &&
+         a->hold_ms == b->hold_ms && a->think_ms == b->think_ms && a->ttl_ms == b->ttl_ms && a->wait_ms == b->wait_ms &&
+         a->request_ms == b->request_ms && a->renew == b->renew && a->driver == b->driver && a->readers == b->readers &&
+         a->permits == b->permits && a->arrivals == b->arrivals && a->rate_per_s == b->rate_per_s &&
+         a->client_count_count == b->client_count_count &&
          memcmp(a->client_counts, b->client_counts, a->client_count_count * sizeof *a->client_counts) == 0;
 }
 

@@ -82,6 +82,9 @@ enum lb_client_driver { LB_BY_PROCESS, LB_BY_COROUTINE }; /* what runs the clien
 /* Closed: a client asks when it has finished and thought. Else it asks by a schedule, whether or not it has. */
 enum lb_arrivals { LB_ARRIVE_CLOSED, LB_ARRIVE_CONSTANT, LB_ARRIVE_POISSON };
 
+/* A length of time: always the same, or drawn anew each time. */
+enum lb_length { LB_LENGTH_CONSTANT, LB_LENGTH_EXPONENTIAL };
+
 /* A scenario as it will be played. It owns all its texts and lists; it is given back with
  * lb_scenario_clear(). Defaults are filled in, so nobody has to ask whether a key was given. */
 struct lb_scenario {
@@ -110,8 +113,10 @@ struct lb_scenario {
   size_t client_count_count;
   /* keys = 1 (one hot key) or N (chosen at random each time); 0 = `own`: client i uses key i, so nobody ever waits. */
   int keys;
+  double skew;       /* of their choice: key K has the weight 1/K^skew */
   double hold_ms;    /* time between the read and the write of the resource */
   double think_ms;   /* time between two critical sections */
+  int hold, think;   /* enum lb_length: of these two, which are means where it is random */
   int64_t ttl_ms;    /* lease; session timeout for session protocols */
   int64_t wait_ms;   /* bound on one blocking acquire of the workload */
   double duration_s; /* measured; 0 with a timeline */

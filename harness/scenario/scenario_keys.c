@@ -22,6 +22,7 @@
 static const char *const drivers[] = {[LB_BY_PROCESS] = "process", [LB_BY_COROUTINE] = "coroutine", NULL};
 static const char *const arrivals[] = {
     [LB_ARRIVE_CLOSED] = "closed", [LB_ARRIVE_CONSTANT] = "constant", [LB_ARRIVE_POISSON] = "poisson", NULL};
+static const char *const lengths[] = {[LB_LENGTH_CONSTANT] = "constant", [LB_LENGTH_EXPONENTIAL] = "exponential", NULL};
 
 const struct lb_scenario_key lb_scenario_keys[] = {
     {"scenario", "title", LB_KEY_TEXT, LB_KEY_MANDATORY | LB_KEY_OWN, "", NULL, 0, 0,
@@ -59,10 +60,17 @@ const struct lb_scenario_key lb_scenario_keys[] = {
     {"workload", "keys", LB_KEY_WHOLE_OR_OWN, LB_KEY_SET | LB_KEY_LOAD, "", "1", 1, 1000000,
      "locks, chosen at random each time; 1 is one hot lock; `own` gives each client a lock that nobody else asks for",
      FIELD(keys)},
+    {"workload", "skew", LB_KEY_REAL, LB_KEY_SET | LB_KEY_LOAD, "", "0", 0, 10,
+     "how unevenly locks are chosen: lock K has the weight 1/K^skew (zipf; 0.99 is that of YCSB); 0: all alike",
+     FIELD(skew)},
     {"workload", "hold_ms", LB_KEY_REAL, LB_KEY_SET | LB_KEY_LOAD, "ms", "0", 0, 3600000,
      "time between the read and the write of the resource", FIELD(hold_ms)},
     {"workload", "think_ms", LB_KEY_REAL, LB_KEY_SET | LB_KEY_LOAD, "ms", "0", 0, 3600000,
      "time between two critical sections of a client", FIELD(think_ms)},
+    {"workload", "hold", LB_KEY_WORD, LB_KEY_SET | LB_KEY_LOAD, "", "constant", 0, 0,
+     "`exponential`: `hold_ms` is the mean of random times", FIELD(hold), lengths},
+    {"workload", "think", LB_KEY_WORD, LB_KEY_SET | LB_KEY_LOAD, "", "constant", 0, 0,
+     "`exponential`: `think_ms` is the mean of random times", FIELD(think), lengths},
     {"workload", "ttl_ms", LB_KEY_MS, LB_KEY_SET, "ms", "10000", 10, 3600000,
      "length of the lease; of the session, for protocols that have sessions", FIELD(ttl_ms)},
     {"workload", "wait_ms", LB_KEY_MS, LB_KEY_SET | LB_KEY_LOAD, "ms", "5000", 1, 3600000,

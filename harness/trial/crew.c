@@ -211,6 +211,9 @@ static void plan_clients(struct lb_stage *s) {
       .renew = scenario->renew,
       .names_server = scenario->kind != LB_KIND_LOAD, /* of a speed it would be a part */
       .work = {.keys = (uint32_t)scenario->keys,
+               .skew = scenario->skew,
+               .hold_random = scenario->hold == LB_LENGTH_EXPONENTIAL,
+               .think_random = scenario->think == LB_LENGTH_EXPONENTIAL,
                .hold_ns = (lb_ns)(scenario->hold_ms * 1e6),
                .think_ns = (lb_ns)(scenario->think_ms * 1e6),
                .wait_ns = (lb_ns)scenario->wait_ms * LB_NS_PER_MS,

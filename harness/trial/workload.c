@@ -230,7 +230,7 @@ bool lb_heat_plan(const struct lb_trial_plan *plan, struct lb_scenario *scenario
   if (!lb_heat_needed(plan)) return false;
   *scenario = *plan->scenario;
   scenario->keys = KEYS;
-  scenario->hold_ms = scenario->think_ms = scenario->rate_per_s = 0;
+  scenario->hold_ms = scenario->think_ms = scenario->rate_per_s = scenario->skew = 0;
   scenario->arrivals = LB_ARRIVE_CLOSED;
   scenario->wait_ms = WAIT_MS;
   *ret = *plan;

@@ -43,6 +43,7 @@ plots/scaling.py||
 plots/latency.py||
 plots/safety_speed.py||
 plots/distance.py||
+plots/load.py||
 plots/makespan.py||
 plots/lagging_follower.py||
 plots/hunt_speed.py||$dir/hunts
@@ -86,6 +87,7 @@ cat >"$dir/printing" <<END
 plots/truth_table.py|$dir/run
 plots/scaling.py|$dir/run
 plots/distance.py|$dir/run
+plots/load.py|$dir/run
 plots/makespan.py|$dir/run
 plots/style.py|
 plots/draw_all.py|$dir/run

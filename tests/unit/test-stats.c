@@ -17,6 +17,53 @@ static void assert_near(double value, double expected) {
   if (!(fabs(value - expected) < 5e-5)) fail_msg("%.6f, expected %.6f", value, expected);
 }
 
+/* ---- what is drawn at random ------------------------------------------------------------------------------------- */
+
+/* Each of five ranks by its weight, to four standard deviations of 100 000 draws. */
+static void assert_zipf(double skew) {
+  struct lb_rng rng = lb_rng_fork(7, 1, 0);
+  double sum = 0, seen[5] = {0};
+  for (int k = 1; k <= 5; k++) sum += pow(k, -skew);
+  for (int i = 0; i < 100000; i++) seen[lb_rng_zipf(&rng, 5, skew)]++;
+  for (int k = 1; k <= 5; k++) {
+    double p = pow(k, -skew) / sum, off = fabs(seen[k - 1] - 1e5 * p);
+    if (off > 4 * sqrt(1e5 * p * (1 - p)))
+      fail_msg("skew %g: rank %d seen %g times, expected %g", skew, k, seen[k - 1], 1e5 * p);
+  }
+}
+
+TEST(ranks_are_drawn_by_their_weight) {
+  assert_zipf(0.5);
+  assert_zipf(0.99);
+  assert_zipf(1);
+  assert_zipf(2.5);
+}
+
+TEST(a_single_rank_and_none_are_0_and_many_need_no_table) {
+  struct lb_rng rng = lb_rng_fork(7, 1, 0);
+  assert_int_equal(lb_rng_zipf(&rng, 1, 0.99), 0);
+  assert_int_equal(lb_rng_zipf(&rng, 0, 0.99), 0);
+  uint64_t most = 0;
+  for (int i = 0; i < 10000; i++) {
+    uint64_t rank = lb_rng_zipf(&rng, 1000000, 0.5);
+    assert_in_range(rank, 0, 999999);
+    if (rank > most) most = rank;
+  }
+  assert_in_range(most, 900000, 999999);
+}
+
+TEST(exponential_times_have_their_mean_and_median) {
+  struct lb_rng rng = lb_rng_fork(7, 1, 0);
+  double sum = 0, below = 0;
+  for (int i = 0; i < 100000; i++) {
+    uint64_t x = lb_rng_exponential(&rng, 1000000);
+    sum += (double)x;
+    below += x < 693147;
+  }
+  assert_true(fabs(sum / 1e5 - 1e6) < 4 * 1e6 / sqrt(1e5));
+  assert_true(fabs(below - 5e4) < 4 * sqrt(2.5e4));
+}
+
 /* ---- the histogram ----------------------------------------------------------------------------------------------- */
 
 TEST(every_value_lies_between_low_and_high_of_a_bucket_and_buckets_leave_no_gap) {
