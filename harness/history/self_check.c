@@ -17,10 +17,10 @@ enum place { OUTSIDE, ASKS, HOLDS, RELEASES };
 
 struct client {
   enum place place;
-  uint64_t since; /* outside no more */
-  uint64_t mark;  /* from then on no histogram has it, if it ends now */
-  double inside;  /* ns */
-  uint64_t starts;
+  uint64_t since;       /* outside no more */
+  uint64_t mark;        /* from then on no histogram has it, if it ends now */
+  double inside;        /* ns */
+  uint64_t starts, due; /* in the window; of an open loop the second are those that were due in it */
 };
 
 struct pass {
@@ -40,18 +40,21 @@ static void leave(const struct pass *p, struct client *c, uint64_t t, bool count
   c->place = OUTSIDE;
 }
 
-static void enter(const struct pass *p, struct client *c, uint64_t t) {
+static void enter(const struct pass *p, struct client *c, const struct lb_event *e) {
+  uint64_t t = e->t, due = e->flags & LB_EVF_DUE ? e->due : t;
   if (c->place == ASKS) return; /* another try of the same attempt */
   leave(p, c, t, false);
   c->place = ASKS;
   c->since = c->mark = t;
-  if (t >= p->begin && t < p->end) c->starts++;
+  if (t < p->begin || t >= p->end) return;
+  c->starts++;
+  c->due += due >= p->begin;
 }
 
 /* A confirmation while it asks is that of an older debt. */
 static void step(const struct pass *p, struct client *c, const struct lb_event *e) {
   switch (e->kind) {
-    case LB_EV_ACQUIRE: enter(p, c, e->t); break;
+    case LB_EV_ACQUIRE: enter(p, c, e); break;
     case LB_EV_GRANTED:
       if (c->place == ASKS) c->place = HOLDS, c->mark = e->t;
       break;
@@ -86,7 +89,7 @@ int lb_inside_measure(const struct lb_history *h, const struct lb_stats *stats, 
     ret->asking += c->inside > 0;
     if (c->inside >= most) continue;
     ret->idle++;
-    ret->idle_starts += c->starts;
+    ret->idle_starts += c->due;
   }
   free(clients);
   return 0;

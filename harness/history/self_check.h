@@ -24,12 +24,13 @@ enum {
 /* What the clients did in the window, from the events alone. A client is inside from `acquire` until its release is
  * confirmed, or until it has given up. */
 struct lb_inside {
-  double inside_s;            /* of all clients, cut off where the window begins and ends */
-  double uncounted_s;         /* of attempts that no histogram has: given up, lost, not confirmed */
-  double edge_s;              /* of attempts that the begin or the end of the window cuts in two */
-  uint64_t starts;            /* attempts begun in it */
-  uint64_t idle, idle_starts; /* clients that were inside for less than LB_SELF_IDLE of it, and their starts */
-  uint64_t asking;            /* clients that were inside at all */
+  double inside_s;    /* of all clients, cut off where the window begins and ends */
+  double uncounted_s; /* of attempts that no histogram has: given up, lost, not confirmed */
+  double edge_s;      /* of attempts that the begin or the end of the window cuts in two */
+  uint64_t starts;    /* attempts begun in it */
+  uint64_t idle,
+      idle_starts; /* clients that were inside for less than LB_SELF_IDLE of it, and their starts that were due in it */
+  uint64_t asking; /* clients that were inside at all */
 };
 /* 0 or -ENOMEM. */
 int lb_inside_measure(const struct lb_history *history, const struct lb_stats *stats, struct lb_inside *ret);

@@ -211,6 +211,16 @@ TEST(what_no_histogram_has_is_counted_from_where_they_end) {
   assert_ns(inside.inside_s, 40 + 24);
 }
 
+TEST(what_was_due_before_the_window_is_no_start_that_it_asked_for) {
+  measure(
+      "{\"t\":90,\"e\":\"phase\",\"phase\":\"measure\"}\n"
+      "{\"t\":100,\"c\":\"a\",\"k\":\"x\",\"e\":\"acquire\",\"due\":80}\n" EVENT(
+          101, "a", "busy") "{\"t\":102,\"c\":\"a\",\"k\":\"x\",\"e\":\"acquire\",\"due\":95}\n" EVENT(103, "a", "busy")
+          PHASE(200, "end"));
+  assert_int_equal(inside.starts, 2);
+  assert_int_equal(inside.idle_starts, 1);
+}
+
 /* ---- a trial ---- */
 
 static struct lb_protocol protocol = {.name = "p", .traits = LB_TRAIT_LEASED};
