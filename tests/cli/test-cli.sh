@@ -252,7 +252,7 @@ says 'an option with words' 0 '^option:   -s rogue.fault=none  which line of the
 "$bin" list protocols >"$dir/protocols"
 check 'protocols of one server stand together' sh -c 'awk "{ print \$2 }" "$1" | uniq | sort | uniq -d | grep . && exit 1; exit 0' - "$dir/protocols"
 check 'their servers are named' grep -qE '^pg-row +PostgreSQL +[^ ]' "$dir/protocols"
-check 'who has no server runs without' sh -c '! awk "\$2 == \"none\"" "$1" | grep -vF "(none) ["' - "$dir/protocols"
+check 'who has no server runs without' sh -c '! awk "\$2 == \"none\"" "$1" | grep -vE "\((none|client-cluster)\) \["' - "$dir/protocols"
 check 'their traits are shown' grep -qE '^null +none .* \(none\) \[.*known-unsafe.*\]$' "$dir/protocols"
 check 'none is left out' test "$(grep -vc '^peer:' "$dir/protocols")" -eq "$(sed -n '/define PROTOCOLS/,/^$/p' "$root/backends/registry.c" | grep -o ' P([a-z0-9_]*)' | wc -l)"
 # head_of FILE PROTOCOL: the comment of a source that begins with the name, else its first one, without the licence and what stands before each line.

@@ -389,7 +389,7 @@ def check_curves(sample):
                    if (r["scenario"], r["system"], r["clients"]) == (load["name"], "redis-token@redis", "16")]
     waits = load["waits"]["16"]["redis-token@redis"]
     tap.check("the curves are medians of the repeats, and grow over percentiles", wrong(
-        clients=(load["clients"], [1, 4, 16]), grants=(rate[1][0], float(f"{statistics.median(repeats):.4g}")), repeats=(rate[4], len(repeats)),
+        clients=(load["clients"], [1, 4, 16]), grants=(rate[1][0], float(f"{statistics.median(repeats):.4g}")), repeats=(rate[5], len(repeats)),
         ordered=(waits == sorted(waits), True), left_out=("broken@none" in load["systems"], False)))
 
 

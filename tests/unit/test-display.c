@@ -10,6 +10,7 @@ enum { CELLS = 400, SCENARIOS = 20, WIDTH = 120 };
 
 static struct lb_scenario scenarios[SCENARIOS];
 static struct lb_cell cells[CELLS];
+static const struct lb_protocol some;
 static char names[SCENARIOS][40];
 static struct lb_cell_sum sums[CELLS];
 static struct lb_plan plan;
@@ -41,7 +42,7 @@ static struct lb_cell_sum *cell(struct lb_scenario *s, const char *system, enum 
   struct lb_cell *planned = &cells[plan.cell_count];
   struct lb_cell_sum *c = &sums[plan.cell_count++];
   assert_true(plan.cell_count <= CELLS);
-  *planned = (struct lb_cell){.scenario = s, .guard = guard};
+  *planned = (struct lb_cell){.scenario = s, .protocol = &some, .guard = guard};
   snprintf(planned->system, sizeof planned->system, "%s", system);
   *c = (struct lb_cell_sum){.cell = planned, .verdict = verdict, .trials = n};
   if (verdict == LB_VIOLATED) c->violated = k;

@@ -41,7 +41,8 @@ static void assert_quoted_refused(const char *text, const char *message) {
   char copy[2][400];
   snprintf(copy[0], sizeof *copy, "%s", text);
   snprintf(copy[1], sizeof *copy, "%s", message);
-  for (char *c = copy[0]; c < copy[2]; c++) *c = *c == '\'' ? '"' : *c;
+  for (size_t i = 0; i < 2; i++)
+    for (char *c = copy[i]; *c; c++) *c = *c == '\'' ? '"' : *c;
   assert_refused(copy[0], strlen(copy[0]), copy[1]);
 }
 

@@ -508,7 +508,7 @@ TEST(an_open_loop_has_a_rate) {
   assert_skip("local", "none", "");
   const char *const skewed[] = {"rate_per_s=100", "skew=1"};
   w->request.settings = skewed, w->request.setting_count = 2;
-  assert_skip("local", "none", "one lock is not chosen: expected keys=2 or more beside skew");
+  assert_refused("a: one lock is not chosen: expected keys=2 or more beside skew");
   const char *const closed[] = {"rate_per_s=100", "arrivals=closed"}, *const thinks[] = {"rate_per_s=100",
                                                                                          "think_ms=1"};
   w->request.settings = closed, w->request.setting_count = 2;
