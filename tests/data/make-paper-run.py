@@ -169,8 +169,8 @@ def figure(path, name, run):
 OF_FAULTS = {"topology": "zk-x3", "measured": False, "storage": "memory", "differs": ["tickTime=200 (else 2000)", "syncLimit=8 (else 5)"]}
 
 
-def settings(system):
-    return {"topology": system.split("@")[1], "measured": True, "storage": "disk", "differs": ["maxClientCnxns=0 (else 60)", 'save ""']}
+def settings(topology):
+    return {"topology": topology, "measured": True, "storage": "disk", "differs": ["maxClientCnxns=0 (else 60)", 'save ""']}
 
 
 def main(lockbench, folder, out, suite_name="paper"):
@@ -218,7 +218,7 @@ def main(lockbench, folder, out, suite_name="paper"):
                        "cores": 2, "memory_mib": 8192, "load_before": 0.5, "load_after": 2.5, "filesystem": "ext4",
                        "namespaces": "root"},
            "servers": {"redis": "redis 7.0.15", "zk-x3": "zookeeper 3.8.0, java 17.0.15", "pg": "postgresql 15.20"},
-           "settings": [settings(system) for system in systems_of(suite)] + [OF_FAULTS], "scenarios": scenarios, "cells": cells,
+           "settings": [settings(topology) for topology in dict.fromkeys(system.split("@")[1] for system in systems_of(suite))] + [OF_FAULTS], "scenarios": scenarios, "cells": cells,
            "control": {"trials": 240, "undecided": 0, "handoffs": 123456, "violations": 0, "max_stall_ms": 9.5},
            "verdict": "as expected", "exit_code": 0}
     with open(os.path.join(out, "run.json"), "w", encoding="utf-8") as file:
