@@ -58,6 +58,7 @@ ROWS = (
     Row("looks", "yes", "no", "etcd-v3lock@etcd", "dead-lease", "safe", "violated", "lease-ends-waiting", also="lost=other"),
     Row("reentrant", "yes", "no", "redis-token@redis", "taken-twice", "safe", "delayed", "taken-twice"),
     Row("answers", "all", "majority", "redlock@redis-x3", "silent-minority", "stuck", "safe", "one-silent"),
+    Row("refused", "lets-go", "keeps", "redis-multi-waiting@redis", "keys-left", "safe", "delayed", "keys-left"),
     Row("excludes", "yes", "no", "look-then-set", "contention-10ms", "safe", "violated", "nothing", also="lost=other", settings=("clients=8", "duration_s=1")),
 )
 
