@@ -19,7 +19,6 @@
 #include "base/called.h"
 #include "run/system.h"
 #include "run/journal.h"
-#include "run/junit.h"
 #include "run/plan.h"
 #include "run/results.h"
 #include "run/shard.h"

@@ -2,7 +2,7 @@
  *
  * Written for the common subset of readers: testsuites, testsuite, testcase, failure, error, skipped.
  */
-#include "junit.h"
+#include "results.h"
 
 #include <errno.h>
 #include <stdio.h>
