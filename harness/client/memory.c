@@ -22,7 +22,7 @@
 #include "base/clock.h"
 
 /* So many events fill whole pages: what is mapped begins and ends with a page. */
-enum { CONTROLLER_EVENTS = 4096, EVENTS_PER_PAGES = 512, PAGE = 4096 };
+enum { CONTROLLER_EVENTS = 4096, EVENTS_PER_PAGES = 512 };
 
 /* The next `size` bytes of the mapping. Rounded up to what any of the parts may want: a cache line. */
 static size_t take(size_t *end, size_t size) {
@@ -31,11 +31,26 @@ static size_t take(size_t *end, size_t size) {
   return begin;
 }
 
-/* The same for every writer, and a little for the controller, who records facts only. Behind the memory of each log is
- * room for what it spills. */
-static void share_out(struct lb_memory *memory, size_t writers) {
-  uint32_t each = (LB_EVENTS_MAX - CONTROLLER_EVENTS) / (uint32_t)writers / EVENTS_PER_PAGES * EVENTS_PER_PAGES;
-  size_t room = (LB_EVENTS_MAX_SPILLED - CONTROLLER_EVENTS) / writers / EVENTS_PER_PAGES * EVENTS_PER_PAGES;
+/* Untouched pages cost nothing, but valgrind keeps books of all of them. */
+static void *reserve(size_t size) {
+  void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return at == MAP_FAILED ? NULL : at;
+}
+
+static size_t share_of(size_t all, size_t writers) {
+  return (all - CONTROLLER_EVENTS) / writers / EVENTS_PER_PAGES * EVENTS_PER_PAGES;
+}
+
+/* In memory the same for every writer, and a little for the controller, who records facts only. Behind it each log has
+ * its share of `all` as room for what it spills. 0 or -ENOMEM. */
+static int share_out(struct lb_memory *memory, size_t all) {
+  size_t writers = memory->log_count - 1, room = share_of(all, writers);
+  uint32_t each = (uint32_t)share_of(LB_EVENTS_MAX, writers);
+  struct lb_event *events = reserve(all * sizeof *events);
+  if (!events) return -ENOMEM;
+  if (memory->events) munmap(memory->events, memory->events_size);
+  memory->events = events;
+  memory->events_size = all * sizeof *events;
   for (size_t i = 0; i < memory->log_count; i++) {
     uint32_t capacity = i == memory->controller ? CONTROLLER_EVENTS : each;
     memory->log[i].first = i * room;
@@ -43,6 +58,7 @@ static void share_out(struct lb_memory *memory, size_t writers) {
     memory->log[i].warm = capacity / 8;
     memory->log[i].enough = capacity - capacity / 8;
   }
+  return 0;
 }
 
 struct lb_memory *lb_memory_map(size_t clients, size_t writers, size_t keys) {
@@ -54,10 +70,8 @@ struct lb_memory *lb_memory_map(size_t clients, size_t writers, size_t keys) {
   size_t states = take(&end, (clients + 1) * sizeof(struct lb_client_state));
   size_t resources = take(&end, keys * sizeof(struct lb_resource));
   size_t shared = take(&end, shared_size);
-  end = (end + PAGE - 1) / PAGE * PAGE;
-  size_t events = take(&end, LB_EVENTS_MAX_SPILLED * sizeof(struct lb_event));
-  unsigned char *base = mmap(NULL, end, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (base == MAP_FAILED) return NULL;
+  unsigned char *base = reserve(end);
+  if (!base) return NULL;
   struct lb_memory *memory = (struct lb_memory *)base;
   memory->mapped_size = end;
   memory->client_count = clients;
@@ -69,19 +83,19 @@ struct lb_memory *lb_memory_map(size_t clients, size_t writers, size_t keys) {
   memory->resource = (struct lb_resource *)(base + resources);
   memory->shared = base + shared;
   memory->shared_size = shared_size;
-  memory->events = (struct lb_event *)(base + events);
-  share_out(memory, writers);
+  if (share_out(memory, LB_EVENTS_MAX) < 0) return lb_memory_unmap(memory), NULL;
   return memory;
 }
 
 void lb_memory_unmap(struct lb_memory *memory) {
+  if (memory && memory->events) munmap(memory->events, memory->events_size);
   if (memory) munmap(memory, memory->mapped_size);
 }
 
 /* The quarter leaves room for the servers, which write to the same disk. A file that is sparse takes what is written. */
 static uint32_t spilled_events(const struct lb_memory *memory, int fd) {
   struct statvfs disk;
-  size_t writers = memory->log_count - 1, room = memory->log[1].first - memory->log[0].first - memory->log[0].capacity;
+  size_t writers = memory->log_count - 1, room = share_of(LB_EVENTS_MAX_SPILLED, writers) - memory->log[0].capacity;
   if (fstatvfs(fd, &disk) < 0) return 0;
   size_t most = disk.f_bavail / 4 * disk.f_frsize / sizeof(struct lb_event) / writers;
   return (uint32_t)((most < room ? most : room) / EVENTS_PER_PAGES * EVENTS_PER_PAGES);
@@ -92,6 +106,7 @@ static int map_spilled(struct lb_memory *memory, int fd) {
   size_t size = more * sizeof(struct lb_event);
   if (more == 0) return -ENOSPC;
   if (ftruncate(fd, (off_t)(size * (memory->log_count - 1))) < 0) return -errno;
+  if (share_out(memory, LB_EVENTS_MAX_SPILLED) < 0) return -ENOMEM;
   for (size_t i = 0; i < memory->log_count - 1; i++) {
     struct lb_log *log = &memory->log[i];
     void *at = memory->events + log->first + log->capacity;
