@@ -57,6 +57,22 @@ TEST(an_ordinary_window_passes) {
   assert_true(verdict.busy == 2 && verdict.by_latency == 2);
   assert_int_equal(failed(open_loop()), 0);
   assert_true(verdict.busy == 1 && verdict.by_latency == 1);
+  assert_false(verdict.saturated);
+}
+
+TEST(a_window_without_time_or_clients_is_not_asked) {
+  struct lb_self_facts f = ordinary();
+  f.steal = 1, f.seconds = 0;
+  assert_int_equal(failed(f), 0);
+  f.seconds = 10, f.clients = 0;
+  assert_int_equal(failed(f), 0);
+}
+
+/* Its clients come when they have finished, as often as that may be. */
+TEST(a_closed_loop_is_not_asked_for_a_rate) {
+  struct lb_self_facts f = ordinary();
+  f.inside.idle = 2, f.inside.idle_starts = f.inside.starts;
+  assert_int_equal(failed(f), 0);
 }
 
 TEST(clients_that_are_neither_inside_nor_think_break_littles_law) {
@@ -67,11 +83,17 @@ TEST(clients_that_are_neither_inside_nor_think_break_littles_law) {
   assert_int_equal(failed(f), ONLY(LB_CHECK_LITTLE));
   f.inside.edge_s = 0.2; /* what the window cuts in two may be in one number only */
   assert_int_equal(failed(f), 0);
+  f.latency_s = 17.7;
+  assert_int_equal(failed(f), ONLY(LB_CHECK_LITTLE));
+  f.latency_s = 17.9;
   f.inside.edge_s = 0, f.inside.uncounted_s = 2.1; /* they gave up */
   assert_int_equal(failed(f), 0);
-  f.inside.uncounted_s = 0, f.think_s = 0.001; /* 2000 times */
+  f.inside.uncounted_s = 0, f.think_s = 0.001; /* 2000 times, in a mean of which four standard deviations are 0.018 */
+  f.latency_s = 15.9;
   assert_int_equal(failed(f), 0);
-  f.think_s = 0, f.has_servers = false; /* the clients are the lock */
+  f.latency_s = 15.7;
+  assert_int_equal(failed(f), ONLY(LB_CHECK_LITTLE));
+  f.latency_s = 17.9, f.think_s = 0, f.has_servers = false; /* the clients are the lock */
   assert_int_equal(failed(f), 0);
 }
 
@@ -94,6 +116,7 @@ TEST(starts_that_idle_clients_did_not_make_are_the_harness_s) {
   assert_int_equal(failed(f), 0);
   f.inside.starts = f.inside.idle_starts = 1820;
   assert_int_equal(failed(f), ONLY(LB_CHECK_RATE));
+  assert_string_equal(verdict.why, "of 200 starts per s clients that were not busy had to make 200 and made 182");
   assert_false(verdict.saturated);
   f.inside.starts = f.inside.idle_starts = 2180;
   assert_int_equal(failed(f), ONLY(LB_CHECK_RATE));
@@ -113,23 +136,40 @@ TEST(clients_without_a_processor_to_spare_are_measured_themselves) {
   struct lb_self_facts f = ordinary();
   f.cpu_s = 18.9; /* of 2 processors for 10 s */
   assert_int_equal(failed(f), 0);
-  f.cpu_s = 19.1;
+  f.cpu_s = 19;
   assert_int_equal(failed(f), ONLY(LB_CHECK_CPU));
   f.has_servers = false;
   assert_int_equal(failed(f), 0);
   f = ordinary(), f.cpu_s = -1;
   assert_int_equal(failed(f), 0);
+  f.cpu_s = f.cores = 0; /* nobody could count them */
+  assert_int_equal(failed(f), 0);
 }
 
 TEST(a_latency_longer_than_the_history_ran_backwards) {
   struct lb_self_facts f = ordinary();
+  f.longest_s = 12.9; /* it may have begun before the first event of 12 s */
+  assert_int_equal(failed(f), 0);
   f.longest_s = 1.8e10; /* UINT64_MAX ns */
   assert_int_equal(failed(f), ONLY(LB_CHECK_RANGE));
+}
+
+TEST(the_longest_of_any_latency_counts) {
+  static struct lb_stats stats;
+  uint64_t *const most[] = {&stats.wait.max, &stats.service.max, &stats.hold.max, &stats.handoff.max,
+                            &stats.release.max};
+  for (size_t i = 0; i < sizeof most / sizeof *most; i++) {
+    *most[i] = 7000000000;
+    assert_true(lb_self_longest_s(&stats) == 7);
+    *most[i] = 1000000000;
+  }
 }
 
 TEST(servers_that_were_not_asked_granted_nothing) {
   struct lb_self_facts f = ordinary();
   f.requests = 3799;
+  assert_int_equal(failed(f), ONLY(LB_CHECK_COUNTERS));
+  f.requests = 0;
   assert_int_equal(failed(f), ONLY(LB_CHECK_COUNTERS));
   f.requests = 3800;
   assert_int_equal(failed(f), 0);
@@ -180,7 +220,7 @@ static void assert_ns(double s, double ns) {
 }
 
 TEST(a_client_is_inside_until_its_release_is_confirmed) {
-  measure(PHASE(0, "measure") EVENT(10, "a", "acquire") EVENT(20, "a", "granted") EVENT(30, "a", "release")
+  measure(PHASE(5, "measure") EVENT(10, "a", "acquire") EVENT(20, "a", "granted") EVENT(30, "a", "release")
               EVENT(45, "a", "released") EVENT(50, "b", "acquire") EVENT(60, "b", "busy") PHASE(100, "end"));
   assert_ns(inside.inside_s, 45);
   assert_ns(inside.uncounted_s, 10); /* of b, which gave up */
@@ -209,6 +249,23 @@ TEST(what_no_histogram_has_is_counted_from_where_they_end) {
                       EVENT(84, "b", "released") PHASE(100, "end"));
   assert_ns(inside.uncounted_s, 30 + 18); /* a debt that is paid while b asks confirms nothing of this attempt */
   assert_ns(inside.inside_s, 40 + 24);
+}
+
+/* Another try of an attempt is none of its own, and what begins with the window is in it, what begins with its end is not. */
+TEST(an_attempt_begins_once) {
+  measure(PHASE(10, "measure") EVENT(10, "a", "acquire") EVENT(30, "a", "acquire") EVENT(50, "a", "busy")
+              EVENT(60, "b", "released") PHASE(100, "end") EVENT(100, "a", "acquire") EVENT(110, "a", "busy"));
+  assert_ns(inside.inside_s, 40);
+  assert_ns(inside.uncounted_s, 40);
+  assert_int_equal(inside.starts, 1);
+  assert_int_equal(inside.asking, 1); /* b was never inside */
+}
+
+/* It holds when the history ends, 30 after its grant. */
+TEST(what_never_ended_is_uncounted) {
+  measure(PHASE(0, "measure") EVENT(10, "a", "acquire") EVENT(70, "a", "granted") PHASE(100, "end"));
+  assert_ns(inside.inside_s, 90);
+  assert_ns(inside.uncounted_s, 30);
 }
 
 TEST(what_was_due_before_the_window_is_no_start_that_it_asked_for) {
