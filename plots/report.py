@@ -57,7 +57,7 @@ class NoJinja(Exception):
 def load(run_dir):
     """(run.json, the rows of trials.csv), checked: a page made of half a run would look like a result."""
     run = run_folder.load_run(run_dir)
-    trials = run_folder.load_csv(run_dir, "trials.csv", TEXTS, NUMBERS, ("unsettled", "why"), ("handoffs_per_s",))
+    trials = run_folder.load_csv(run_dir, "trials.csv", TEXTS, NUMBERS, ("unsettled", "speed_void", "why"), ("handoffs_per_s",))
     for trial in trials:
         if trial["history"] and not re.fullmatch("histories/[^/]+", trial["history"]):  # it is linked
             raise run_folder.BadInput(f"{run_dir}/trials.csv: history is '{trial['history']}', expected "

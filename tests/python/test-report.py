@@ -378,6 +378,10 @@ def check_speed():
     tap.check("what had not settled is said before the rates", wrong(
         loads=([re.findall(r"or not: (.*?)\. Such", t) for t in banners[:1]], [["a (0.4 s)"]]),
         trials=(banners[2:], ["In 1 trial the rate was still changing when the measured window began."])))
+    rows[2].update(speed_void=1, why="no speed: the clients were measured")
+    said = [t for t in page_of(run_of([], scenarios), rows).texts("p", class_="banner bad") if "no speed" in t]
+    tap.check("who has no speed is counted, with the reason of the first", wrong(
+        said=([(t.split()[0], t.split(": ")[-1]) for t in said], [("1", "the clients were measured")])))
 
 
 def check_curves(sample):
