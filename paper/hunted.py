@@ -165,12 +165,11 @@ def keys(rests):
     return {f"hunt.{name}": text for name, text in out.items()}
 
 
-def names(rests, measured):
-    """What \\WhenRun may ask for: the hunt, each difference, and its figures, as far as there is something to draw: that some of its systems have a speed."""
+def names(rests):
+    """What \\WhenRun may ask for: the hunt, each difference, and its figure, if there is something to draw."""
     found = {f"differs.{r.system}.{name}" for r in rests.values() for name in r.differences()}
     drawn = any(t.standing == "minimal" and t.of == "lease" or t.standing and t.count < 2 for r in rests.values() for t in r.hunt.timelines)
-    dots = any(s in measured and r.hunt.core()[1] for s, r in rests.items() if not s.endswith("@none"))
-    return found | {name for name, there in (("hunt", rests), ("hunt-figure", drawn), ("hunt-speed", dots)) if there}
+    return found | {name for name, there in (("hunt", rests), ("hunt-figure", drawn)) if there}
 
 
 def unexplained(rests, explained):

@@ -46,7 +46,6 @@ plots/distance.py||
 plots/load.py||
 plots/makespan.py||
 plots/lagging_follower.py||
-plots/hunt_speed.py||$dir/hunts
 plots/speed.py||
 plots/readme_table.py||
 plots/lost_table.py||failover

@@ -270,15 +270,6 @@ holds 'a hunt is drawn' "$python" "$root/plots/hunt.py" "$hunts" "$work/hunt.svg
 holds 'a set is a mechanism, and what was not run is not called kept' diff "$root/tests/data/plots/hunt.csv" "$work/hunt.csv"
 (cd / && TZ=Asia/Tokyo LC_ALL=C HOME=/nonexistent "$python" "$root/plots/hunt.py" "$hunts" "$work/again.svg")
 holds 'drawn again it is the same' cmp "$work/hunt.svg" "$work/again.svg"
-sample hunted
-holds 'the faults that break a lock stand beside its speed' "$python" "$root/plots/hunt_speed.py" "$work/hunted" "$hunts"
-cut -d, -f1,3-6 "$work/hunted/figures/hunt-speed.csv" >"$work/found"
-printf '%s\n' system,core,core_broke,share,smallest redis-token@redis,7,3,0.4285714286,1 redlock@redis-x5,2,0,0,1 zk-sequential@zk-x3,3,0,0, >"$work/wanted"
-holds 'of the systems that have both, with the share of the core that was decided' diff "$work/wanted" "$work/found"
-of_speed() { sed -n 's/^redis-token@redis,//p' "$work/$1" | rev | cut -d, -f1-3; }
-holds 'and the speed of the other figure' test "$(of_speed hunted/figures/hunt-speed.csv)" = "$(of_speed first/figures/safety-speed.csv)"
-"$python" "$root/plots/hunt_speed.py" "$work/safety" "$hunts" >"$work/out" 2>"$work/err"
-holds 'a run without speed has nothing beside a hunt' one_line "$work/out" 'not drawn: no measured trial'
 # What a hunt found and what the rules say: each minimal set of the reference is one of a rule's violations, and a rule that changes its mind is found out.
 reference=$root/results/reference-hunt
 holds 'the rules say what they expect of the hunted locks' sh -c "'$bin' list expectations '$(cd "$reference" && echo *@* | tr ' ' ,)' >'$work/expected'"
@@ -315,9 +306,9 @@ if [ -n "$bin" ]; then
 fi
 
 # Where they are read: the paper's figures are included as they are, README's picture is shown 830 pixels wide.
-mkdir "$work/hunted/paper" && "$python" "$root/plots/hunt.py" "$hunts" "$work/hunted/paper/hunt.pdf" >"$work/out" 2>&1
+mkdir -p "$work/hunted/paper" && "$python" "$root/plots/hunt.py" "$hunts" "$work/hunted/paper/hunt.pdf" >"$work/out" 2>&1
 holds 'no figure of the paper is scaled, and its text has eight points at least' "$python" "$root/tests/data/plots/legible.py" paper "$root" "$work/first/figures" \
-  "$work/hunted/figures" "$work/hunted/paper" "$work/late/figures" "$root"/results/reference*/figures
+  "$work/hunted/paper" "$work/late/figures" "$root"/results/reference*/figures
 holds 'no two systems look alike without colour' "$python" "$root/tests/data/plots/legible.py" styles "$root"
 for run in "$work/first" "$root"/results/reference "$root"/results/reference-truth; do
   [ -f "$run/run.json" ] || continue
