@@ -1,11 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 #
-# The verdicts on the libraries, and what each does not tell its user: two tables in Markdown, out of runs of the suites `peers` and `peers-speed`, or of
+# What locks do under faults, and what libraries do not tell their users: two tables in Markdown, out of runs of the suites `peers` and `peers-speed`, or of
 # some of their scenarios:
 #   peers/table.py RUN... [--lockbench PROGRAM]
-# Every cell is counted from the histories and trials.csv of these runs. A cell that they do not have is a dash.
-# A verdict is that of a program that uses the library as its manual says (`guard` in peers.ini). Where one that does not listen to the library fares
+#   peers/table.py RUN... --verdicts [SCENARIO...]   only the first one, which needs only run.json; without a library in RUN, of all its locks
+# Verdicts are those of the decided trials of a cell; the second table is counted from histories and trials.csv. What they do not have is a dash.
+# Of a library, a verdict is that of a program that uses it as its manual says (`guard` in peers.ini). Where one that does not listen to the library fares
 # otherwise, its verdict stands behind, in brackets.
 import argparse
 import csv
@@ -17,6 +18,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import known  # noqa: E402
+import run_folder  # noqa: E402
 from known import ending  # noqa: E402
 
 TOLD = ("in-doubt", "session-over")
@@ -24,7 +26,10 @@ PUT = ("failover", "restart-node", "majority-lost", "partition", "pause-holder",
 
 
 def trials_of(run):
-    with open(os.path.join(run, "trials.csv"), encoding="utf-8", newline="") as f:
+    path = os.path.join(run, "trials.csv")
+    if not os.path.exists(path):  # of a published run, perhaps
+        return []
+    with open(path, encoding="utf-8", newline="") as f:
         return [{**t, "run": run} for t in csv.DictReader(f) if "@" in t["system"]]
 
 
@@ -59,6 +64,9 @@ class Table:
     def __init__(self, program, runs):
         self.program = program
         self.trials = [t for run in runs for t in trials_of(run)]
+        self.cells = {}
+        for cell in (c for run in runs for c in run_folder.load_run(run)["cells"] if c["verdict"] not in ("n/a", "skipped")):
+            self.cells.setdefault((cell["scenario"], cell["system"], cell["guard"]), []).append(cell)
 
     def of(self, scenario, system, guard="none"):
         return [t for t in self.trials if (t["scenario"], t["system"], t["guard"]) == (scenario, system, guard)]
@@ -72,9 +80,17 @@ class Table:
         return ", ".join(f"{verdict} {n}" for verdict, n in sorted(counts.items())) or "–"
 
     def verdict(self, scenario, system, guard):
-        """ "safe or **violated**", of all decided trials; None without one."""
-        said = {t["verdict"] for t in self.of(scenario, system, guard)} - {"undecided"}
-        return " or ".join(v if v == "safe" else f"**{v}**" for v in sorted(said)) or None
+        """ "safe or **violated** (3 of 10)", of all decided trials; None without one."""
+        counts = {}
+        for cell in self.cells.get((scenario, system, guard), []):
+            odd = {verdict: cell[verdict] or 0 for verdict in ("violated", "stuck", "delayed")}
+            for verdict, n in ({"safe": cell["decided"] - sum(odd.values())} | odd).items():
+                counts[verdict] = counts.get(verdict, 0) + n
+        said = {verdict: n for verdict, n in counts.items() if n}
+        bold = {verdict: verdict if verdict == "safe" else f"**{verdict}**" for verdict in said}
+        if len(said) < 2:
+            return "".join(bold.values()) or None
+        return " or ".join(f"{bold[verdict]} {n}" for verdict, n in said.items())
 
     def verdict_by_manual(self, scenario, system, guard):
         """Where its guard was not put to the test, as without one."""
@@ -108,23 +124,27 @@ class Table:
                 number(self.load(system, "pipe_us"))]
 
     def systems(self):
-        """Of the peers, in the order of the runs: system, name, topology."""
-        seen = dict.fromkeys(t["system"] for t in self.trials if t["system"].startswith("peer:"))
-        return [(system, *system[len("peer:"):].split("@")) for system in seen]
+        """Of the libraries, or without one of all locks, in the order of the runs: system, name, topology."""
+        all_of_them = dict.fromkeys(system for _, system, _ in self.cells)
+        peers = [system for system in all_of_them if system.startswith("peer:")] or all_of_them
+        return [(system, *system.removeprefix("peer:").split("@")) for system in peers]
 
-    def print_verdicts(self, peers):
-        """Libraries that fare alike on the same servers share a row."""
+    def print_verdicts(self, peers, scenarios):
+        """Locks that fare alike on the same servers share a row."""
         rows = {}
         for system, name, topology in self.systems():
-            cells = tuple(self.verdict_by_manual(scenario, system, known.guard(peers[name])) for scenario in PUT)
+            guard = known.guard(peers[name]) if system.startswith("peer:") else "none"
+            cells = tuple(self.verdict_by_manual(scenario, system, guard) for scenario in scenarios)
             if set(cells) != {"–"}:
                 rows.setdefault((topology, cells), []).append(f"`{name}`")
-        head = ["library", "servers", *(f"`{scenario}`" for scenario in PUT)]
+        head = ["lock", "servers", *(f"`{scenario}`" for scenario in scenarios)]
         print("| " + " | ".join(head) + " |")
         print("|" + "---|" * len(head))
         for (topology, cells), names in rows.items():
             print("| " + " | ".join([", ".join(names), topology, *cells]) + " |")
-        print("\n¹ in brackets: of a program that does not listen to what the library tells, which its manual asks for.\n")
+        if any("¹" in cell for _, cells in rows for cell in cells):
+            print("\n¹ in brackets: of a program that does not listen to what the library tells, which its manual asks for.")
+        print()
 
     def print_told(self, peers):
         head = ["library", "says a word after (ms)", "another holds after (ms)", "the answer to its acquire is lost", "after a pause, stopped by", "Jain", "hand-off p50 (ms)",
@@ -141,17 +161,17 @@ def main():
     args = argparse.ArgumentParser(description="What a library does not tell its user.")
     args.add_argument("run", nargs="+")
     args.add_argument("--lockbench", default="lockbench")
-    args.add_argument("--verdicts", action="store_true", help="only the first table")
+    args.add_argument("--verdicts", nargs="*", metavar="SCENARIO", help="only the first table, perhaps of other scenarios")
     said = args.parse_args()
     for run in said.run:
-        if not os.path.isfile(os.path.join(run, "trials.csv")):
-            raise ending.BadInput(f"table.py: {run}: expected a run folder (it has no trials.csv)")
+        if not os.path.isfile(os.path.join(run, "run.json")):
+            raise ending.BadInput(f"table.py: {run}: expected a run folder (it has no run.json)")
     try:
         table, peers = Table(said.lockbench, said.run), known.read()
     except (LookupError, ValueError, TypeError) as error:
         raise ending.BadInput(f"table.py: {' '.join(said.run)}: expected what results/SCHEMA.md describes, found {error!r}") from error
-    table.print_verdicts(peers)
-    if not said.verdicts:
+    table.print_verdicts(peers, said.verdicts or PUT)
+    if said.verdicts is None:
         table.print_told(peers)
 
 

@@ -1,9 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""publish.py [--all-cells] RUN FOLDER - what results/ keeps of a run or of a hunt (results/SCHEMA.md, "Published folders"): what README, docs/ and the paper read.
+"""publish.py [--all-cells | --verdicts] RUN FOLDER - what results/ keeps of a run or of a hunt (results/SCHEMA.md, "Published folders"): what README, docs/ and the paper read.
 
 Of a run: run.json, in which a cell has only what differs from `usual`; trials.csv; of latency.csv the buckets that percentiles are read off; and the history that the
 figure `violation` shows. Of a hunt: its journals, hunt.json, the timelines that were run or hold a set, and the file of the first set.
+
+With --verdicts only run.json is kept: of a run with thousands of trials, of which a page shows what each cell came to.
 
 Cells that were n/a or skipped are left out, as they are most of it; with --all-cells they stay, for the paper counts them. A run that is dirty is refused. A cell that
 is not as expected is named: nobody may quote it (tests/python/test-printed.py).
@@ -139,13 +141,15 @@ def copy_history(run, source, target):
                 return
 
 
-def publish_run(source, target, all_cells):
+def publish_run(source, target, options):
     run = run_folder.load_run(source)
     look_at(run, source)
-    if not all_cells:
+    if "--all-cells" not in options:
         run["cells"] = [cell for cell in run["cells"] if cell["verdict"] not in ("n/a", "skipped")]
     os.makedirs(target)
     write_run(run, target)
+    if "--verdicts" in options:
+        return
     shutil.copy(os.path.join(source, "trials.csv"), target)
     write_latency(run, source, target)
     copy_history(run, source, target)
@@ -189,14 +193,15 @@ def publish_hunt(hunt, source, target):
 
 
 def main():
-    words = [word for word in sys.argv[1:] if word != "--all-cells"]
+    options = {"--all-cells", "--verdicts"} & set(sys.argv[1:])
+    words = [word for word in sys.argv[1:] if word not in options]
     if len(words) != 2:
-        raise ending.BadInput("usage: publish.py [--all-cells] RUN FOLDER")
+        raise ending.BadInput("usage: publish.py [--all-cells | --verdicts] RUN FOLDER")
     source, target = words
     if os.path.exists(target):
         raise ending.BadInput(f"{target} is there already")
     if os.path.exists(os.path.join(source, "run.json")) or not glob.glob(os.path.join(glob.escape(source), "*", "hunt.csv")):
-        publish_run(source, target, "--all-cells" in sys.argv)
+        publish_run(source, target, options)
         return
     for system, hunt in hunt_folder.hunts_of(source).items():
         publish_hunt(hunt, os.path.join(source, system), os.path.join(target, system))

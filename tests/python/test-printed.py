@@ -104,9 +104,13 @@ def printed_by(command, lockbench, root):
     return None if done.returncode else done.stdout
 
 
+def printed(root):
+    return [*pages(root), *(str(path.relative_to(root)) for path in root.glob("results/*/README.md"))]
+
+
 def wrong_tables(root, lockbench):
     found = 0
-    for page in [*pages(root), "results/reference-peers/README.md"]:
+    for page in printed(root):
         path = root / page
         for name, command, table in TABLE.findall(path.read_text() if path.exists() else ""):
             found += page in pages(root)
@@ -117,22 +121,27 @@ def wrong_tables(root, lockbench):
 
 
 def write_tables(root, lockbench):
-    for page in pages(root):
+    for page in printed(root):
         path = root / page
         path.write_text(TABLE.sub(lambda m: f"<!-- table of {m[1]}: {m[2]} -->\n{printed_by(m[2], lockbench, root) or m[3]}<!-- end of {m[1]} -->", path.read_text()))
 
 
+# Runs whose figures stand side by side are of the same protocols. reference and reference-speed are held against each other by the paper; the museum stands alone.
+BESIDE = {"reference-speed": None, "reference-museum": None, "reference-peers": "verdicts", "reference-locks": "verdicts"}
+
+
 def wrong_digests(root):
-    """Runs whose figures stand side by side are of the same protocols; reference and reference-speed are held against each other by the paper, and the museum stands alone."""
     found = {}
     for path in [*root.glob("results/reference-*/run.json"), *root.glob("results/reference-hunt/*/hunt.json")]:
-        if path.parent.name in ("reference-speed", "reference-museum"):
-            continue
+        beside = BESIDE.get(path.parent.name, "table")
         said = json.loads(path.read_text())
         for tool in [said["tool"]] if "tool" in said else [s["tool"] for s in said["sittings"]]:
-            found.setdefault(tool["protocols"] + ("-dirty" if tool["commit"].endswith("-dirty") else ""), []).append(path.parent.name)
-    if len(found) != 1 or any(digest.endswith("-dirty") for digest in found):
-        yield from (f"protocols {digest}: {', '.join(folders)}" for digest, folders in found.items())
+            if tool["commit"].endswith("-dirty"):
+                yield f"{path.parent.name} was made of sources that were not committed"
+            if beside:
+                found.setdefault(beside, {}).setdefault(tool["protocols"], []).append(path.parent.name)
+    for digests in (of for of in found.values() if len(of) > 1):
+        yield from (f"protocols {digest}: {', '.join(folders)}" for digest, folders in digests.items())
 
 
 def main():
