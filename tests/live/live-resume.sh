@@ -1,19 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # A run that is stopped at any moment, by Ctrl-C, SIGTERM, kill -9 or a full disk, keeps what is decided; resumed, it has the same
-# trials, cells and verdicts as one that was not stopped. TAP. Usage: live-resume.sh LOCKBENCH
-# RESUME_POINTS=20 tries so many moments of each signal; RESUME_SEED draws other ones.
+# trials, cells and verdicts as one that was not stopped. One that stands still for a while goes on. TAP. Usage: live-resume.sh LOCKBENCH
+# RESUME_POINTS=20 tries so many moments of each signal and of a full disk, RESUME_TRIALS=1 with fewer trials; RESUME_SEED draws other ones.
 bin=$(realpath "$1") points=${RESUME_POINTS:-1} draw=${RESUME_SEED:-$$} more=
 . "$(dirname "$0")/../helpers/tap.sh"
 echo "# RESUME_SEED=$draw"
 
 # Scenarios without a race in them, so that two runs have the same verdicts; a load, which measures; and a system that is n/a somewhere.
 cp "$(dirname "$0")/../../scenarios/pause/pause-holder.ini" "$dir/pause.ini"
-run() { # FOLDER, then what it is called by; $more are arguments
-  out=$1
+run() { # FOLDER, then what it is called by; $more are arguments. What it says goes to NAME.out and NAME.err in $dir, for FOLDER may be on a full disk
+  out=$1 says=$dir/${1##*/}
   shift
-  "$@" "$bin" run "$dir/pause.ini" control failover contention -b redis-token@redis,local@none -g none -n 3 -j 3 -s duration_s=0.2 -s warmup_s=0.1 -s settle_s=0 \
-    --seed 7 $more -o "$out" >"$out.out" 2>"$out.err"
+  "$@" "$bin" run "$dir/pause.ini" control failover contention -b redis-token@redis,local@none -g none -n "${RESUME_TRIALS:-3}" -j 3 -s duration_s=0.2 -s warmup_s=0.1 -s settle_s=0 \
+    --seed 7 $more -o "$out" >"$says.out" 2>"$says.err"
 }
 verdicts() { cut -d, -f1-8 "$1/trials.csv" | sed 's/,[^,]*$//'; }
 cells() { grep -E '^   "(scenario|system|guard|verdict|trials|undecided)"' "$1/run.json"; }
@@ -30,7 +30,16 @@ is_part() { # FOLDER: whole for the trials that it has
   [ "$(ls "$1/histories" 2>/dev/null | wc -l)" -eq "$(grep -c ',histories/' "$1/trials.csv")" ]
 }
 resume() { # FOLDER
-  (cd / && "$bin" run --resume "$1" >"$1.out" 2>"$1.err")
+  (cd / && "$bin" run --resume "$1" >"$dir/${1##*/}.out" 2>"$dir/${1##*/}.err")
+}
+plays_on() { # WHERE FOLDER: which may not be there, if nothing was decided
+  [ -e "$2" ] || return 0
+  if [ -e "$2/resume.json" ]; then
+    check "$1: what is decided is there" is_part "$2"
+    check "$1: the rest is played" resume "$2"
+  fi
+  check "$1: then it is whole" is_whole "$2"
+  check "$1: with the same cells and verdicts" same "$2"
 }
 random() { # a moment in the run, in seconds, into $at
   draw=$(((draw * 1103515245 + 12345) % 2147483648))
@@ -56,18 +65,10 @@ for signal in INT TERM KILL; do
     code=$?
     where="SIG$signal after $at s"
     check "$where: nothing is left over" wait_until 15 none_left
-    if [ ! -e "$folder" ]; then
-      # 143: it came before the tool had begun to listen for it.
-      check "$where: nothing was decided yet" test "$signal" = KILL -o $code -eq 130 -o $code -eq 143
-      continue
-    fi
-    if [ -e "$folder/resume.json" ]; then
-      check "$where: what is decided is there" is_part "$folder"
-      [ $signal = KILL ] || check "$where: exit 130, and a line that says how to go on" sh -c "[ $code -eq 130 ] && grep -q -- '--resume $folder' '$folder.err'"
-      check "$where: the rest is played" resume "$folder"
-    fi
-    check "$where: then it is whole" is_whole "$folder"
-    check "$where: with the same cells and verdicts" same "$folder"
+    [ -e "$folder" ] || check "$where: nothing was decided yet" test "$signal" = KILL -o $code -eq 130 -o $code -eq 143 # 143: before it listened
+    [ $signal = KILL ] || [ ! -e "$folder/resume.json" ] ||
+      check "$where: exit 130, and a line that says how to go on" sh -c "[ $code -eq 130 ] && grep -q -- '--resume $folder' '$folder.err'"
+    plays_on "$where" "$folder"
   done
 done
 
@@ -79,21 +80,41 @@ check 'what is decided is there' sh -c "grep -q '\"partial\": true' '$dir/budget
 check 'the rest is played' resume "$dir/budget"
 check 'with the same cells and verdicts' same "$dir/budget"
 
-# ---- a full disk ----------------------------------------------------------------------------------------------------
-half_way() { [ -s "$1/.run.partial/resume.bin" ]; }
+# ---- a stop -------------------------------------------------------------------------------------------------------
+stands_still() { # FOLDER SECONDS: with all that it has started
+  run "$1" setsid &
+  wait_until 60 test -s "$dir/.$(basename "$1").partial/resume.bin"
+  group=$(pgrep -f "^$bin run .*-o $1" | head -n 1)
+  kill -s STOP -- "-$group" && sleep "$2" && kill -s CONT -- "-$group"
+  wait $!
+}
+check 'a run that stood still goes on, and ends' stands_still "$dir/still" "${RESUME_STILL:-2}"
+check 'it is whole' is_whole "$dir/still"
+# A trial that stood still for longer than half a lease may be undecided. No other verdict may differ.
+still_same() { # FOLDER
+  verdicts "$dir/whole" >"$dir/x" && verdicts "$1" | paste -d, - "$dir/x" | awk -F, '$7 != $14 && $7 != "undecided" { print; bad = 1 } END { exit bad }'
+}
+check 'no verdict differs, but for what is undecided' still_same "$dir/still"
+
+# ---- a full disk --------------------------------------------------------------------------------------------------
 if mkdir "$dir/full" && mount -t tmpfs -o size=16m none "$dir/full" 2>/dev/null; then
   trap 'umount "$dir/full"; rm -rf "$dir"' EXIT
-  run "$dir/full/run" env &
-  check 'a disk: the first trial ends' wait_until 60 half_way "$dir/full"
-  dd if=/dev/zero of="$dir/full/fill" bs=64k 2>/dev/null
-  wait $!
-  code=$?
-  check 'a full disk ends the run with 130' test $code -eq 130
-  check 'what is decided is there' is_part "$dir/full/run"
-  check 'and one line says why' sh -c "[ \$(grep -c 'No space left on device' '$dir/full/run.err') -eq 1 ]"
-  rm -f "$dir/full/fill"
-  check 'with space again the rest is played' resume "$dir/full/run"
-  check 'with the same cells and verdicts' same "$dir/full/run"
+  point=0
+  while [ $point -lt "$points" ]; do
+    point=$((point + 1)) folder=$dir/full/run-$point
+    random
+    where="a disk full after $at s"
+    run "$folder" env &
+    if [ $point -eq 1 ]; then wait_until 60 test -s "$dir/full/.run-1.partial/resume.bin"; else sleep "$at"; fi
+    dd if=/dev/zero of="$dir/full/fill" bs=64k 2>/dev/null
+    wait $!
+    code=$?
+    check "$where: nothing is left over" wait_until 15 none_left
+    [ ! -e "$folder/resume.json" ] || check "$where: exit 130, and one line says why" sh -c "[ $code -eq 130 ] && [ \$(grep -c 'No space left on device' '$dir/${folder##*/}.err') -eq 1 ]"
+    rm -f "$dir/full/fill"
+    plays_on "$where" "$folder"
+    rm -rf "$folder"
+  done
 fi
 
 # ---- what cannot be resumed -----------------------------------------------------------------------------------------
