@@ -113,15 +113,15 @@ enum {
   LB_ARG_SERVE = 1 << 10,   /* --hosts --ttl --storage --speed --clocks -- COMMAND */
   LB_ARG_OWN = 1 << 11,     /* --redis --sentinel ... --auth */
   LB_ARG_ADAPTER = 1 << 12, /* -b --tap, of an adapter */
-  LB_ARG_HUNT = 1 << 13, /* -g --faults --budget --without --only --narrow --list --seed -o -j -s -v --plugin --exec */
-  LB_ARG_SHRINK = 1 << 14, /* -n -j -o -v --budget --seed, beside --trial and --plugin */
-  LB_ARG_SHOW = 1 << 15,   /* -b */
-  LB_ARG_JUDGE = 1 << 16,  /* -b -n -s -j -o -v --seed --resume --junit */
-  LB_ARG_WHICH = 1 << 17,  /* --on --survive -g */
-  LB_ARG_ALL = 1 << 18,    /* --all, of a story */
-  LB_ARG_LIST = 1 << 19,   /* --markdown */
-  LB_ARG_PLAY = 1 << 20,   /* -j -o, beside --plugin */
-  LB_ARG_MERGE = 1 << 21,  /* -o -v, beside --json */
+  LB_ARG_HUNT = 1 << 13,    /* -g --faults --budget --shard --without --only --list --seed -o -j -s -v ... */
+  LB_ARG_SHRINK = 1 << 14,  /* -n -j -o -v --budget --seed, beside --trial and --plugin */
+  LB_ARG_SHOW = 1 << 15,    /* -b */
+  LB_ARG_JUDGE = 1 << 16,   /* -b -n -s -j -o -v --seed --resume --junit */
+  LB_ARG_WHICH = 1 << 17,   /* --on --survive -g */
+  LB_ARG_ALL = 1 << 18,     /* --all, of a story */
+  LB_ARG_LIST = 1 << 19,    /* --markdown */
+  LB_ARG_PLAY = 1 << 20,    /* -j -o, beside --plugin */
+  LB_ARG_MERGE = 1 << 21,   /* -o -v, beside --json */
 };
 
 /* Of lb_args_parse(): --help is among them. */
@@ -161,6 +161,9 @@ int lb_args_expect(const char *text, enum lb_guard guard, struct lb_expect *ret)
 /* The history of a file, or of standard input for "-" (cli_history.c). 0 (release with
  * lb_history_clear()), or LB_EXIT_USAGE after one line on stderr, with *ret empty. */
 int lb_load_history(const char *word, struct lb_history *ret);
+/* Where a hunt has not begun in `folder`, the last part of which is its system's: what shards below `of_hunt` have seen
+ * is its journal. Names a shard that is missing. An exit code, other than 0 after one line on stderr. */
+int lb_hunt_join(const char *of_hunt, const char *folder);
 /* Whether it is a folder with a run.json. */
 bool lb_is_run_folder(const char *path);
 #define LB_SUITES LB_SCENARIOS "/suites"

@@ -67,6 +67,16 @@ static int read_without(const struct lb_args *args, struct lb_hunt_switches *ret
   return lb_hunt_leave_out(args->without ? args->without : "", ret, &err) < 0 ? lb_complain(-1, "%s", err.text) : 0;
 }
 
+/* Of the argument, else of the engine that started this process. LB_EXIT_OK, or another code after a complaint. */
+static int read_shard(const struct lb_args *args, struct lb_shard *ret) {
+  struct lb_error err;
+  uint64_t job;
+  *ret = (struct lb_shard){0};
+  if (!args->shard) lb_shard_of_engine(ret, &job);
+  else if (lb_shard_parse(args->shard, ret, &err) < 0) return lb_complain(LB_EXIT_USAGE, "%s", err.text);
+  return LB_EXIT_OK;
+}
+
 static uint64_t seed_of(const struct lb_args *args) { return args->has_seed ? args->seed : 1; }
 /* Servers and adapters that are dear to start are many processes, and take their time of the processors as long as they
  * run: more of them end no sooner. */
@@ -83,11 +93,14 @@ static int faults_of(const struct lb_args *args) { return args->has_faults ? arg
 
 /* ---- one system -------------------------------------------------------------------------------------------------- */
 
-/* A folder of its own for each system, below that of the command. */
-static int make_folder(const char *of, const char *system, char *ret, size_t size) {
-  snprintf(ret, size, "%s/%s", of, system);
-  for (char *c = ret + strlen(of) + 1; *c; c++)
+/* A folder of its own for each system, below that of the command or of the shard. */
+static int make_folder(const char *of, const struct lb_shard *shard, const char *system, char *ret, size_t size) {
+  char own[60] = "", name[200];
+  if (shard->of) snprintf(own, sizeof own, "/shard-%d-of-%d", shard->index, shard->of);
+  snprintf(name, sizeof name, "%s", system);
+  for (char *c = name; *c; c++)
     if (*c == ':' || *c == '/') *c = '-';
+  snprintf(ret, size, "%s%s/%s", of, own, name);
   int r = lb_make_dirs(ret);
   return r < 0 ? lb_complain(r, "cannot make %s: %s", ret, strerror(-r)) : 0;
 }
@@ -102,6 +115,17 @@ static int judge(const struct lb_hunt *h) {
       LB_EXIT_UNEXPECTED,
       "hunt %s: ERROR: %zu pruned timeline%s came out otherwise than claimed, so others may break the lock: see `audit`",
       h->space.system.name, wrong, wrong == 1 ? "" : "s");
+}
+
+/* A shard has looked only: what of it is a set is not known yet. */
+static int say_shard(const struct lb_hunt *h, const struct lb_hunt_order *order,
+                     const struct lb_hunt_sitting *sitting) {
+  struct lb_error err;
+  if (lb_hunt_sitting_keep(sitting, h, order, &err) < 0) return lb_complain(LB_EXIT_FAILURE, "%s", err.text);
+  printf("%s, shard %d of %d: %zu trials, %zu undecided; when all have ended, call it once more without --shard\n",
+         h->space.system.name, order->shard.index, order->shard.of, h->journal.trials, h->journal.undecided);
+  fflush(stdout);
+  return h->end == LB_HUNT_INTERRUPTED ? LB_EXIT_STOPPED : LB_EXIT_OK;
 }
 
 static int say(const struct lb_hunt *h, const struct lb_hunt_order *order, const struct lb_hunt_sitting *sitting,
@@ -146,8 +170,11 @@ static int hunt_one(const struct lb_args *args, const struct lb_system *system, 
   struct lb_hunt_sitting sitting;
   struct lb_hunt hunt;
   struct lb_hunt_switches switches;
-  if (read_without(args, &switches) < 0) return LB_EXIT_USAGE;
-  if (make_folder(of, system->name, folder, sizeof folder) < 0) return LB_EXIT_FAILURE;
+  struct lb_shard shard;
+  int code = read_shard(args, &shard);
+  if (code != LB_EXIT_OK || read_without(args, &switches) < 0) return LB_EXIT_USAGE;
+  if (make_folder(of, &shard, system->name, folder, sizeof folder) < 0) return LB_EXIT_FAILURE;
+  if (!shard.of && (code = lb_hunt_join(of, folder)) != LB_EXIT_OK) return code;
   struct lb_hunt_order order = {.protocol = system->protocol,
                                 .topology = system->topology,
                                 .system = system->name,
@@ -160,6 +187,7 @@ static int hunt_one(const struct lb_args *args, const struct lb_system *system, 
                                 .budget_s = budget_s,
                                 .only = args->only,
                                 .narrow = args->narrow,
+                                .shard = shard,
                                 .jobs = jobs_of(args, system),
                                 .folder = folder,
                                 .dir = dir,
@@ -172,7 +200,7 @@ static int hunt_one(const struct lb_args *args, const struct lb_system *system, 
   int r = lb_hunt_run(&order, &hunt, &err);
   lb_live_hide(&view.live);
   if (r < 0) return lb_complain(r == -EINVAL ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "hunt %s: %s", system->name, err.text);
-  int code = say(&hunt, &order, &sitting, head);
+  code = shard.of ? say_shard(&hunt, &order, &sitting) : say(&hunt, &order, &sitting, head);
   lb_hunt_clear(&hunt);
   return code;
 }
@@ -296,11 +324,15 @@ static int check_use(const struct lb_args *args, const struct lb_system *systems
 static int check(const struct lb_args *args, const struct lb_system *systems, int count) {
   struct lb_hunt_timeline timeline;
   struct lb_hunt_switches switches;
+  struct lb_shard shard;
   struct lb_error err;
   int code = lb_check_options(args);
   if (code == 0) code = lb_check_locks(args, systems, count);
   if (code == 0) code = check_use(args, systems, count);
   if (code == 0 && read_without(args, &switches) < 0) code = LB_EXIT_USAGE;
+  if (code == 0) code = read_shard(args, &shard);
+  if (code == 0 && shard.of && (args->only || args->list))
+    code = lb_complain(LB_EXIT_USAGE, "--shard: %s is not shared out", args->only ? "--only" : "--list");
   if (code == 0 && args->only && lb_hunt_of_id(args->only, &timeline, &err) < 0)
     code = lb_complain(LB_EXIT_USAGE, "--only %s", err.text);
   if (code) return code;

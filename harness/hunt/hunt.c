@@ -213,6 +213,7 @@ static int hunt_all(struct lb_hunting *g) {
   if (r < 0) return r;
   do {
     r = lb_hunting_search(g, order, count);
+    if (g->order->shard.of > 0) return free(order), r;
     if (r == 0) r = settle(g, true, -1);
   } while (r > 0); /* a set was refuted: what contains it is to be looked at now */
   if (r == 0) r = audit_held(g, order, count);
@@ -303,6 +304,7 @@ static void begin(struct lb_hunting *g) {
   size_t all, known = lb_hunt_ahead_known(&g->h->journal, &all);
   lb_hunt_ahead_begin(&g->h->journal, &g->order->room, &g->ahead);
   double s = g->ahead.look_s + g->ahead.follow_s, budget_s = g->order->budget_s;
+  if (g->order->shard.of > 0) s = g->ahead.look_s / g->order->shard.of;
   if (g->order->begin) g->order->begin(g->order->display, all - known, budget_s > 0 && budget_s < s ? budget_s : s);
 }
 

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "audit.h"
 #include "run/estimate.h"
+#include "run/shard.h"
 #include "simplify.h"
 #include "batch.h"
 
@@ -44,9 +45,12 @@ struct lb_hunt_order { /* what is wanted. Texts and tables are borrowed */
   int faults_max;
   enum lb_guard guard; /* under which the sets are looked for */
   uint64_t seed;
-  double budget_s;     /* 0 = as long as it takes */
-  const char *only;    /* the id of one timeline; NULL = all */
-  bool narrow;         /* the lengths at which sets break are looked for, too */
+  double budget_s;  /* 0 = as long as it takes */
+  const char *only; /* the id of one timeline; NULL = all */
+  bool narrow;      /* the lengths at which sets break are looked for, too */
+  /* One of several hunts that share the timelines with two faults or more, and only look at them; who puts their
+   * journals together goes on with what follows. of == 0: it is not shared. */
+  struct lb_shard shard;
   struct lb_jobs jobs; /* trials side by side */
   const char *folder;  /* of results: it is there */
   const struct lb_rundir *dir;

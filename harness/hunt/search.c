@@ -116,6 +116,12 @@ static bool was_asked(const struct lb_hunting *g, size_t timeline) {
 
 static void add(struct round *r, enum part part, size_t timeline) { r->timeline[part][r->count[part]++] = timeline; }
 
+/* What few faults do every shard has to know, to leave out what contains it; the others are shared out. */
+static bool is_elsewhere(const struct lb_hunting *g, size_t faults, size_t place) {
+  const struct lb_shard *shard = &g->order->shard;
+  return shard->of > 0 && faults > 1 && (int)(place % (size_t)shard->of) != shard->index - 1;
+}
+
 /* Those with so many faults. `open`: a set with fewer is not confirmed yet. True if one of them was not asked before
  * this round. */
 static bool look(struct round *r, size_t faults, bool open) {
@@ -123,7 +129,8 @@ static bool look(struct round *r, size_t faults, bool open) {
   bool left = false;
   for (size_t i = 0; i < r->order_count; i++) {
     size_t t = r->order[i];
-    if (g->h->space.timeline[t].fault_count != faults || r->taken[t] || was_asked(g, t) || lb_hunting_is_held(g, t))
+    if (g->h->space.timeline[t].fault_count != faults || is_elsewhere(g, faults, i) || r->taken[t] || was_asked(g, t) ||
+        lb_hunting_is_held(g, t))
       continue;
     left = true;
     if (r->count[LOOKING] == MOST || (open && faults > 1 && lb_hunt_part_broke(&g->h->journal, t, LB_HUNT_LEASE)))
@@ -153,7 +160,7 @@ static int search(struct round *r) {
   bool left = false, open = false;
   for (size_t faults = 0; faults <= (size_t)r->g->order->faults_max; faults++) {
     if (r->looks && !(faults > 1 && left)) left |= look(r, faults, open) && faults > 0;
-    ptrdiff_t wanting = open ? 0 : confirm(r, faults);
+    ptrdiff_t wanting = open || (r->g->order->shard.of > 0 && faults > 1) ? 0 : confirm(r, faults);
     if (wanting < 0) return (int)wanting;
     open |= wanting > 0;
     r->g->live.faults = faults;
@@ -251,6 +258,7 @@ static ptrdiff_t collect_wanted(struct round *r) {
   int result = lb_hunting_find_sets(r->g);
   if (result == 0) result = search(r);
   if (result < 0) return result;
+  if (r->g->order->shard.of > 0) return (ptrdiff_t)count_all(r);
   if (count_all(r) == 0) audit(r);
   r->count[AUDIT] = lb_hunting_audit_open(r->g, r->timeline[AUDIT]);
   r->count[CLOSER] = lb_hunting_audit_closer(r->g, r->timeline[CLOSER]);
@@ -313,7 +321,7 @@ static void count_wanted(struct lb_hunting *g, const size_t order[], size_t coun
 int lb_hunting_search(struct lb_hunting *g, const size_t order[], size_t count) {
   struct round round = {.g = g, .order = order, .order_count = count};
   int r = 0;
-  bool drawn = g->h->audit.count > 0; /* the search goes on */
+  bool drawn = g->h->audit.count > 0 || g->order->shard.of > 0; /* the search goes on, or a shard looks only */
   bool full = (round.taken = calloc(g->h->space.count + 1, sizeof *round.taken));
   for (int part = 0; part < PART_COUNT; part++)
     full &= (round.timeline[part] = calloc(g->h->space.count + 1, sizeof *round.timeline[part])) != NULL;

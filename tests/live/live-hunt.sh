@@ -63,6 +63,21 @@ of_numbers() { csv numbers | awk -F, "NR == 1 {for (i = 1; i <= NF; i++) at[\$i]
 check 'it has minimal sets of numbers' test "$(of_numbers 'n += $at["set"] == "minimal" && $at["numbers"] > 0')" -gt 0
 check 'and no trial in which exclusion was lost' test "$(of_numbers 'n += $at["lease"] + $at["expired"]')" = 0
 
+# Shards share the search, and the same call without --shard goes on with what they have seen.
+shard() { hunt --faults 2 -o "$dir/shared" "$@"; }
+minimal() { csv "$1" | awk -F, '$11 == "minimal" {print $1}' | sort; }
+lines() { sed -n '2,$p' "$dir/shared/shard-$1-of-2/planted@redis/trials.csv" | grep '^[LSD]2' | cut -d, -f1 | sort -u; }
+nothing_twice() { lines 1 >"$dir/x" && lines 2 >"$dir/y" && [ -s "$dir/x" ] && [ -s "$dir/y" ] && [ -z "$(comm -12 "$dir/x" "$dir/y")" ]; }
+check 'a shard of two looks at its part' shard --shard 1/2
+check 'and the other one' shard --shard 2/2
+check 'of two faults nothing is looked at by both' nothing_twice
+check 'then the hunt goes on' shard
+check 'it has the sets of a hunt that was not shared' sh -c '[ -n "$1" ] && [ "$1" = "$2" ]' - "$(minimal two)" "$(minimal shared)"
+looked() { csv "$1" | awk -F, 'NR > 1 && $4 + $5 + $6 + $7 + $8 + $9 > 0 {print $1}' | sort; }
+check 'and looked at the same timelines' sh -c '[ "$1" = "$2" ]' - "$(looked two)" "$(looked shared)"
+check 'who played what is told' test "$(grep -c '"started_utc"' "$dir/shared/planted@redis/hunt.json")" = 3
+check 'an impossible part is refused' sh -c "'$bin' hunt redis-token@redis --shard 3/2 2>&1 | grep -q 'expected I/N'"
+
 # With a budget the same search: it finds the set and is whole, or says that it is not.
 budget() { "$bin" hunt --plugin "$plugin" -s planted.first=p-ahead -s planted.second=p-ahead --seed 5 --faults 1 --without cut,cutoff,kill,pause,restart,behind,fast,slow --budget "$1" -o "$dir/budget-$1" >"$dir/out" 2>"$dir/err"; }
 ended() { python3 -c 'import json, sys; h = json.load(open(sys.argv[1])); print(h["sittings"][-1]["end"], len([s for s in h["sets"] if s["standing"] == "minimal"]))' "$dir/budget-$1/planted@redis/hunt.json"; }
