@@ -205,6 +205,9 @@ enum { LB_IN_ALL = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK | LB_IN_TEXT };
   X(double, client_cpu, .name = "client_cpu", .group = LB_COUNT_SPEED, .source = LB_FROM_TRIAL, .add = LB_ADD_MEDIAN,                         \
     .decimals = 4, .only = LB_IF_SEEN, .places = LB_IN_TRIALS,                                                                                \
     .help = "processor time of the clients' processes in the window, of that of all processors that they could use")                          \
+  X(int64_t, client_kb, .name = "client_kb", .group = LB_COUNT_SPEED, .source = LB_FROM_TRIAL, .add = LB_ADD_MEDIAN,                          \
+    .unit = "kB", .only = LB_IF_SEEN, .places = LB_IN_TRIALS,                                                                                 \
+    .help = "memory of all clients' processes together at the end of the window, without what they share with others")                        \
   X(double, steal, .name = "steal", .group = LB_COUNT_SPEED, .source = LB_FROM_TRIAL, .add = LB_ADD_MEDIAN,                                   \
     .decimals = 4, .only = LB_IF_SEEN, .places = LB_IN_TRIALS,                                                                                \
     .help = "share of the machine's time in the window that the hypervisor gave to others")                                                   \
@@ -269,7 +272,7 @@ struct lb_counter {
   enum lb_counter_add add;
   unsigned only;     /* enum lb_counter_condition */
   unsigned places;   /* enum lb_counter_place */
-  const char *unit;  /* "ms", "us", "s", "1/s"; NULL = it is a number of things */
+  const char *unit;  /* "ms", "us", "s", "1/s", "kB"; NULL = it is a number of things */
   int decimals;      /* 0 = whole */
   const char *label; /* for people; NULL where it has no line of its own */
   const char *none;  /* for people: why it does not apply */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the processors did while a load was measured, and with that the facts for the self-checks
- * (history/self_check.h).
+ * What the processors did while a load was measured, and how much memory the clients then had; with that the facts for
+ * the self-checks (history/self_check.h).
  */
 #include <dirent.h>
 #include <sched.h>
@@ -67,6 +67,40 @@ static double clients_cpu_s(const struct lb_stage *s, long *ret_threads) {
   return *ret_threads ? (double)sum / 1e9 : -1;
 }
 
+/* ---- memory ---- */
+
+/* Anonymous memory: heaps and stacks. What a fork shares with its parent counts by its share, so a process for each
+ * client is not charged for the controller's pages; the shared log of events is none of it. -1 = the kernel does not
+ * say. */
+static int64_t memory_kb(const char *pid) {
+  char path[300], line[200];
+  long long kb = -1;
+  snprintf(path, sizeof path, "/proc/%s/smaps_rollup", pid);
+  FILE *in = fopen(path, "re");
+  if (!in) return -1;
+  while (kb < 0 && fgets(line, sizeof line, in)) (void)!sscanf(line, "Pss_Anon: %lld kB", &kb);
+  fclose(in);
+  return kb;
+}
+
+void lb_gauge_memory(struct lb_stage *s) {
+  struct process process;
+  int64_t sum = 0, seen = 0;
+  DIR *proc = opendir("/proc");
+  if (!proc) return;
+  for (struct dirent *d; sum >= 0 && (d = readdir(proc));) {
+    if (d->d_name[0] < '1' || d->d_name[0] > '9' || !read_process(d->d_name, &process) || !is_client(s, &process))
+      continue;
+    int64_t kb = memory_kb(d->d_name);
+    sum = kb < 0 ? -1 : sum + kb;
+    seen++;
+  }
+  closedir(proc);
+  s->gauge.kb = seen ? sum : -1;
+}
+
+/* ---- the window ---- */
+
 /* No more than they have threads. */
 static double cores_for(long threads) {
   cpu_set_t set;
@@ -76,7 +110,7 @@ static double cores_for(long threads) {
 
 void lb_gauge_begin(struct lb_stage *s) {
   long threads;
-  s->gauge = (struct lb_gauge){.steal = -1};
+  s->gauge = (struct lb_gauge){.steal = -1, .kb = -1};
   if (!lb_machine_steal(&s->gauge.steal_ticks, &s->gauge.all_ticks)) s->gauge.all_ticks = 0;
   s->gauge.cpu_s = clients_cpu_s(s, &threads);
   s->gauge.cores = cores_for(threads);
@@ -135,6 +169,7 @@ int lb_gauge_judge(const struct lb_stage *s, const struct lb_stats *stats, struc
   out->clients_busy = verdict.busy;
   out->clients_by_latency = verdict.by_latency;
   out->client_cpu = facts.cpu_s >= 0 ? facts.cpu_s / (facts.cores * facts.seconds) : -1;
+  out->client_kb = s->gauge.kb;
   out->steal = facts.steal;
   if (out->speed_void && !out->why[0]) snprintf(out->why, sizeof out->why, "no speed: %s", verdict.why);
   return 0;

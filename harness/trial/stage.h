@@ -43,6 +43,7 @@ struct lb_gauge { /* of the measured window, when it is over (gauge.c) */
   double cpu_s;   /* that the clients' processes used; -1 = nobody could tell */
   double cores;   /* that they could use */
   double steal;   /* share of the machine's time that others got from the hypervisor; -1 = nobody could tell */
+  int64_t kb;     /* of memory that the clients' processes had at the end; -1 = nobody could tell */
   unsigned long long steal_ticks, all_ticks;
 };
 

@@ -127,6 +127,7 @@ int lb_workload_end(struct lb_stage *s) {
   if (s->plan->scenario->apart) distance_note(s);
   s->requests = ask_since(s, lb_cluster_requests, s->requests_before);
   s->commits = ask_since(s, lb_cluster_commits, s->commits_before);
+  lb_gauge_memory(s); /* it takes a while, in which the servers would count on */
   atomic_store(&s->memory->phase, LB_PHASE_STOP);
   /* A client may be in the middle of an acquire and then of a release, each bounded by wait_ms. */
   lb_ns deadline = lb_clock_ns() + 2 * s->client_plan.work.wait_ns + STOP_GRACE_MS * LB_NS_PER_MS;

@@ -54,6 +54,8 @@ int lb_heat_play(struct lb_stage *stage);
 /* gauge.c: what the processors did in the measured window, into stage->gauge. */
 void lb_gauge_begin(struct lb_stage *stage);
 void lb_gauge_end(struct lb_stage *stage);
+/* How much memory the clients then have; later, for that takes a while. */
+void lb_gauge_memory(struct lb_stage *stage);
 
 /* fault_line.c: makes all links of a load with `round_trip_ms` late by half of it, once sessions are there, and proves
  * it by a packet on each. */

@@ -43,6 +43,7 @@ run many redis-token@redis -s driver=coroutine -s clients=256 -s keys=own
 check 'many: safe' [ "$(column many verdict)" = safe ]
 check 'many: all of them are served' within "$(column many client_min)" 1 10000000
 says many '"driver": "coroutine"'
+check 'many: each takes some memory, and less than a process would' within "$(column many client_kb)" 1000 50000
 
 # The server stands still for a while. Clients that ask by a schedule count the wait of all that was due meanwhile; one answer each was late.
 cat >"$dir/stall.ini" <<'EOF'

@@ -19,7 +19,7 @@ static const char *printed(const char *name, const struct lb_counters *counters)
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
 TEST(every_row_says_all_that_its_places_need) {
-  static const char *const units[] = {"ms", "us", "s", "1/s"};
+  static const char *const units[] = {"ms", "us", "s", "1/s", "kB"};
   for (size_t i = 0; i < lb_counter_row_count; i++) {
     const struct lb_counter *row = &lb_counter_rows[i];
     bool unit = !row->unit, in_cells = row->places & LB_IN_CELLS, in_text = row->places & LB_IN_TEXT;
