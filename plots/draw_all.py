@@ -154,6 +154,8 @@ def _figures(run_dir, run):
     code, loads, _ = Child("speed.py", [run_dir]).end()
     varied = [figure for key, figure in VARIED.items() if any(key in report.part(s, "varied", dict)
                                                               for s in run["scenarios"])]
+    workloads = [report.part(s, "workload", dict) for s in run["scenarios"]]
+    varied += ["scale"] if any(w.get("driver") == "coroutine" and len(w.get("clients") or ()) > 1 for w in workloads) else []
     varied += ["floor"] if len(run_folder.lock_cells(run)) < len(run["cells"]) else []
     return [(name, name.replace("-", "_") + ".py", []) for name in (*FIGURES, *varied)] + \
         [(f"scaling-{load}", "scaling.py", [load]) for load in (loads.split() if code == 0 else ())]

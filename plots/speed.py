@@ -22,7 +22,7 @@ _NUMBERS = ("clients", "trial", "grants", "handoffs", "measured_s", *METRICS[1:]
 
 
 def trials_of(run_dir):
-    rows = run_folder.load_csv(run_dir, "trials.csv", ("scenario", "system", "guard", "verdict"), _NUMBERS, newer=("handoffs_per_s",))
+    rows = run_folder.load_csv(run_dir, "trials.csv", ("scenario", "system", "guard", "verdict"), _NUMBERS, newer=("handoffs_per_s",), newer_numbers=("client_kb",))
     run_folder.beside_floors(rows)
     return rows
 
@@ -50,6 +50,11 @@ def _handoffs_measured(row):
     return row["handoffs"] * min(1, row["grants_per_s"] * row["measured_s"] / row["grants"])
 
 
+def has_tail(row):
+    """Whether its p99 has enough samples beyond it."""
+    return 0.01 * _handoffs_measured(row) >= TAIL_SAMPLES
+
+
 def _handoffs_per_s(row):
     """None where nothing changed hands: an axis of decades has no place for 0."""
     if row["handoffs_per_s"]:
@@ -75,7 +80,7 @@ class Speed:
         for row in rows:
             if row["system"] not in self.left_out:
                 row["handoffs_per_s"] = _handoffs_per_s(row)
-                if 0.01 * _handoffs_measured(row) < TAIL_SAMPLES:
+                if not has_tail(row):
                     row["handoff_p99_us"] = None
                 self.repeats.setdefault((row["system"], int(row["clients"])), []).append(row)
         if not self.repeats:
