@@ -68,9 +68,17 @@ def draw_panel(ax, rows, styles, metric):
         ax.plot([r["clients"] for r in mine], [r[metric] for r in mine], linestyle="none", **look, gid=f"medians {name}")
 
 
+def _labels(counts):
+    """Of the largest, and of each that is far enough from the next one that has a label."""
+    said = []
+    for count in reversed(counts):
+        said += [count] if not said or 3 * count <= said[-1] else []
+    return [str(c) if c in said else "" for c in counts]
+
+
 def _axes_of(ax, metric, values, counts):
     ax.set_xscale("log", base=2)
-    ax.set_xticks(counts, [str(c) for c in counts])
+    ax.set_xticks(counts, _labels(counts))
     ax.set_xticks([], minor=True)
     ax.set_xlim(counts[0] / 1.5, counts[-1] * 1.5)
     ax.set_xlabel("clients")
@@ -91,7 +99,7 @@ def paint(run, rows):
     known = any(r.get("grants_per_s_low") for r in rows)
     fig, foot = figure.canvas(style.TEXT_WIDTH, 0.2 + deep * each + (deep - 1) * 0.6 + below, "How does a lock grow with its clients?", [
         "full signs: clients are coroutines in a process for each core; hollow: a process for each client · floor: the same commands without a lock around them, in the same round",
-        f"medians over {' to '.join(str(n) for n in repeats[:1] + repeats[1:][-1:])} repeats {'with 95 % bootstrap interval' if known else f'(no interval: fewer than {LEAST_REPEATS})'}"
+        f"medians over {' to '.join(str(n) for n in repeats[:1] + repeats[1:][-1:])} repeat{'' if repeats == [1] else 's'} {'with 95 % bootstrap interval' if known else f'(no interval: fewer than {LEAST_REPEATS})'}"
         f" · hand-off: released → next granted; a p99 has at least {TAIL_SAMPLES} samples beyond it · memory: heaps and stacks of the clients' processes, divided by the clients"], run)
     height = fig.get_size_inches()[1]
     axes = fig.subplots(deep, ACROSS, squeeze=False, gridspec_kw={

@@ -61,7 +61,7 @@ static void take_row(struct section *section, const char *line) {
   sscanf(cell, "%15s", key->type);
   rest = strchr(type + 2, '|');
   if (rest && strcmp(section->title, "trials.csv") == 0) {
-    sscanf(rest, "| %7[a-z0-9/]", key->unit);
+    sscanf(rest, "| %7[a-zA-Z0-9/]", key->unit);
     rest = strchr(rest + 1, '|');
   }
   if (rest) sscanf(rest, "| %599[^|\n]", key->meaning);
