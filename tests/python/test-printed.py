@@ -126,22 +126,21 @@ def write_tables(root, lockbench):
         path.write_text(TABLE.sub(lambda m: f"<!-- table of {m[1]}: {m[2]} -->\n{printed_by(m[2], lockbench, root) or m[3]}<!-- end of {m[1]} -->", path.read_text()))
 
 
-# Runs whose figures stand side by side are of the same protocols. reference and reference-speed are held against each other by the paper; the museum stands alone.
-BESIDE = {"reference-speed": None, "reference-museum": None, "reference-peers": "verdicts", "reference-locks": "verdicts"}
+# What stands on a page of its own, or is held against another run by the paper. All others stand side by side, so they have to be of the same protocols.
+ALONE = ("reference-speed", "reference-museum", "reference-peers", "reference-locks")
 
 
 def wrong_digests(root):
     found = {}
     for path in [*root.glob("results/reference-*/run.json"), *root.glob("results/reference-hunt/*/hunt.json")]:
-        beside = BESIDE.get(path.parent.name, "table")
         said = json.loads(path.read_text())
         for tool in [said["tool"]] if "tool" in said else [s["tool"] for s in said["sittings"]]:
             if tool["commit"].endswith("-dirty"):
                 yield f"{path.parent.name} was made of sources that were not committed"
-            if beside:
-                found.setdefault(beside, {}).setdefault(tool["protocols"], []).append(path.parent.name)
-    for digests in (of for of in found.values() if len(of) > 1):
-        yield from (f"protocols {digest}: {', '.join(folders)}" for digest, folders in digests.items())
+            if path.parent.name not in ALONE:
+                found.setdefault(tool["protocols"], []).append(path.parent.name)
+    if len(found) > 1:
+        yield from (f"protocols {digest}: {', '.join(folders)}" for digest, folders in found.items())
 
 
 def main():
