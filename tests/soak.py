@@ -4,7 +4,8 @@
 order with a random seed, and looks at it every five seconds. Leaves DIR/soak.csv, and DIR/soak.svg if matplotlib is there.
 
 Of the tool: memory, descriptors, threads. Of the machine, on which nothing else should run: processes, mounts, network namespaces, entries of the temporary folder.
-Each is flat if its median in the last quarter is at most 5 % and 3 above that in the second one; what is there when the tool has ended was there before, or is named.
+Each is flat if its median in the last quarter is at most 5 % and 3 above the most before: trials of a load run alone, others side by side, and a leak only grows.
+What is there when the tool has ended was there before, or is named.
 Exit: 0 flat, nothing left, every verdict as expected; 1 not flat, or something is left; else what the tool ended with. Histories of what is not as expected are in DIR/run.
 """
 
@@ -66,11 +67,11 @@ def sample(tool, into):
 
 def grown(rows, names):
     """A line for each that is not flat."""
-    quarter = len(rows) // 4
-    for name in names if quarter else ():
-        before, after = (statistics.median(row[name] for row in rows[k * quarter:(k + 1) * quarter]) for k in (1, 3))
+    late = 3 * len(rows) // 4
+    for name in names if late else ():
+        before, after = max(row[name] for row in rows[:late]), statistics.median(row[name] for row in rows[late:])
         if after > 1.05 * before + 3:
-            yield f"{name}: {before:.0f} in the second quarter, {after:.0f} in the last one"
+            yield f"{name}: at most {before} before, {after:.0f} in the last quarter"
 
 
 def draw(rows, path):
