@@ -125,26 +125,26 @@ static const char users[] = /* a statement a line */
 
 static int run_install(struct lb_cluster *cluster, const char *dir) {
   struct lb_error err;
-  char data[600], log[600], extra[600], *install = lb_need_path(NEED_INSTALL);
+  char data[600], log[600], extra[600], tmpdir[600], *install = lb_need_path(NEED_INSTALL);
   if (!install) return lb_cluster_fail(cluster, -ENOENT, "mariadb-install-db is not installed");
   snprintf(data, sizeof data, "--datadir=%s/data", dir);
   snprintf(log, sizeof log, "%s/install.log", dir);
+  snprintf(tmpdir, sizeof tmpdir, "--tmpdir=%s", dir);
   snprintf(extra, sizeof extra, "%s/users.sql", dir);
   FILE *out = fopen(extra, "we");
   bool written = out && fputs(users, out) >= 0;
   if (out) written = fclose(out) == 0 && written;
   snprintf(extra, sizeof extra, "--extra-file=%s/users.sql", dir);
-  int r =
-      written
-          ? lb_proc_run(&(struct lb_proc_plan){.argv = (const char *const[]){install, "--no-defaults", data, extra,
-                                                                             "--auth-root-authentication-method=normal",
-                                                                             "--skip-test-db",
-                                                                             "--innodb-log-file-size=8M", NULL},
-                                               .dir = dir,
-                                               .log = log,
-                                               .unprivileged = true},
+  int r = written ? lb_proc_run(
+                        &(struct lb_proc_plan){
+                            .argv = (const char *const[]){install, "--no-defaults", data, extra, tmpdir,
+                                                          "--auth-root-authentication-method=normal", "--skip-test-db",
+                                                          "--innodb-log-file-size=8M", NULL},
+                            .dir = dir,
+                            .log = log,
+                            .unprivileged = true},
                         INSTALL_MS, &err)
-          : -EIO;
+                  : -EIO;
   free(install);
   if (r < 0)
     return lb_cluster_fail(cluster, r, "mariadb-install-db: %s", written ? err.text : "cannot write its input");
@@ -181,12 +181,13 @@ static int find_template(struct lb_cluster *cluster, lb_ns deadline, char *ret, 
 
 /* ---- starting -------------------------------------------------------------------------------- */
 
-/* The socket is relative to the data folder: a whole path may be longer than the kernel takes. */
+/* The socket is relative to the data folder: a whole path may be longer than the kernel takes. Temporary tables are in a
+ * folder of its own: a server that starts deletes those of others that stand in the same one. */
 static int configure(struct lb_cluster *cluster, size_t index) {
   const struct lb_server *server = &cluster->server[index];
   int r = lb_server_write(cluster, server, false, "my.cnf",
-                          "[mariadbd]\ndatadir = %s/data\nbind_address = %s\nport = %u\nsocket = s\n", server->dir,
-                          server->host->address, (unsigned)server->port);
+                          "[mariadbd]\ndatadir = %s/data\ntmpdir = %s/data\nbind_address = %s\nport = %u\nsocket = s\n",
+                          server->dir, server->dir, server->host->address, (unsigned)server->port);
   if (r == 0) r = lb_setting_write(cluster, server, settings, "my.cnf");
   if (r == 0 && cluster->data_count > 1)
     r = lb_server_write(cluster, server, true, "my.cnf",
