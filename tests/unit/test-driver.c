@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "client/coroutine.h"
 #include "backends/registry.h"
 #include "base/clock.h"
 #include "driver_threads.h"
@@ -48,7 +49,7 @@ static int set_up(void **state) {
                                    .ttl_ms = 1000,
                                    .seed = 7,
                                    .key_prefix = "test",
-                                   .work = {.keys = 1, .wait_ns = 2 * LB_NS_PER_S, .hold_ns = 200000}};
+                                   .work = {.keys = 1, .wait_ns = 2 * LB_NS_PER_S, .hold_ns = 1000000}};
   for (uint32_t i = 0; i < CLIENTS; i++) {
     w.client[i] = (struct lb_client){
         .driver = driver, .number = i, .log = i % writers, .own_key = CLIENTS - 1 - i, .host = &here};
@@ -357,8 +358,30 @@ static void who_hangs_runs_until_it_is_told_to_go_on(void **state) {
       UNDER(run_by, who_is_killed_leaves_its_log_and_its_lock), UNDER(run_by, points_stop_and_kill),                   \
       UNDER(run_by, who_hangs_runs_until_it_is_told_to_go_on), UNDER(run_by, who_was_late_asks_for_all_that_was_due)
 
+struct switching {
+  struct lb_coroutine *coroutine;
+  long times;
+};
+
+static void switch_often(void *arg) {
+  struct switching *s = arg;
+  for (; s->times < 1000000; s->times++) lb_coroutine_yield(s->coroutine);
+}
+
+/* A tool that keeps the calls of a stack was told of one more at each switch. */
+static void a_coroutine_may_switch_as_often_as_it_likes(void **state) {
+  struct switching s = {0};
+  (void)state;
+  assert_non_null(s.coroutine = lb_coroutine_new(switch_often, &s));
+  while (lb_coroutine_resume(s.coroutine)) {
+  }
+  assert_int_equal(s.times, 1000000);
+  lb_coroutine_free(s.coroutine);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {ALL(lb_driver_process), ALL(lb_driver_exec), ALL(lb_driver_coroutine),
-                                     ALL(driver_threads)};
+                                     ALL(driver_threads),
+                                     cmocka_unit_test(a_coroutine_may_switch_as_often_as_it_likes)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
