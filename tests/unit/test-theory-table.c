@@ -17,7 +17,7 @@
 #include "run/plan.h"
 #include "scratch.h"
 
-enum { FILES_MAX = 200, EXCEPTIONS_MAX = 300 /* most are of libraries */, OF_RULES_PERCENT = 95 };
+enum { FILES_MAX = 300, EXCEPTIONS_MAX = 300 /* most are of libraries */, OF_RULES_PERCENT = 95 };
 
 struct row {
   const struct lb_cell *cell;
@@ -44,7 +44,8 @@ static int add_file(const char *path) {
                                     .scenario_count = 1,
                                     .systems = "all,peers,museum,broken@none,local@none,null@none",
                                     .product = true};
-  if (plan_count == FILES_MAX || lb_plan_make(&request, plan, &err) < 0) return -1;
+  if (plan_count == FILES_MAX) return lb_refuse(&err, "%s: expected at most %d scenarios", path, FILES_MAX);
+  if (lb_plan_make(&request, plan, &err) < 0) return -1;
   struct row *grown = realloc(rows, (row_count + plan->cell_count) * sizeof *rows);
   if (!grown) return -1;
   rows = grown;
