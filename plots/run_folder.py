@@ -85,6 +85,8 @@ def load_run(run_dir):
         _check_scenario(f"{path}: scenario {i + 1}", scenario)
     if "usual" in run:
         run = whole(run)
+    if run.get("partial"):  # it was stopped, or its budget ended
+        run["cells"] = [cell for cell in run["cells"] if not isinstance(cell, dict) or cell.get("verdict") != "none"]
     for i, cell in enumerate(run["cells"]):
         _check_cell(f"{path}: cell {i + 1}", cell)
     return run

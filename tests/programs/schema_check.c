@@ -144,7 +144,8 @@ static bool is_one_of(const char *text, const char *words) {
 
 /* A word of a closed list; true for other types. */
 static bool fits_word(const char *type, const char *text) {
-  if (strcmp(type, "verdict") == 0) return is_one_of(text, "safe violated stuck delayed mixed undecided skipped n/a");
+  if (strcmp(type, "verdict") == 0)
+    return is_one_of(text, "safe violated stuck delayed mixed undecided skipped n/a none");
   if (strcmp(type, "expectation") == 0)
     return is_one_of(text, "safe violated stuck delayed mixed skipped n/a any race");
   if (strcmp(type, "guard") == 0) return is_one_of(text, "none deadline signal recheck claim fence");
