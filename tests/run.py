@@ -150,7 +150,7 @@ class Trees:
     def build(self, tree, targets=(), **how):
         return call([os.path.join(ROOT, "setup", "build"), self.path(tree), *targets], **how) == 0
 
-    def needed(self, parts):
+    def needed(self, tree, parts):
         """The targets of a tree without those that only other tests than these need, as the first tree says. A test may
         start a program that it does not name, so everything else is needed. Nothing, which is all of them, if that tree
         could not be configured."""
@@ -167,11 +167,11 @@ class Trees:
             (used if any(part.has(suites) for part in parts) else unused).update(test["depends"])
         wanted = [target for target in targets if target["build_by_default"] and target["id"] not in unused - used]
         files = (os.path.relpath(file, self.path("build")) for target in wanted for file in target["filename"])
-        # What is for installing is not made in a tree with a sanitizer.
-        return ["program"] + sorted(file for file in files if not file.startswith("install" + os.sep))
+        # What is for installing is not made in a tree with a sanitizer; of the other one a package is made.
+        return ["program"] + sorted(file for file in files if tree == "build" or not file.startswith("install" + os.sep))
 
     def build_for(self, tree, lane=FRONT + BEHIND, **how):
-        return self.build(tree, self.needed([part for part in lane if part.tree == tree]), **how)
+        return self.build(tree, self.needed(tree, [part for part in lane if part.tree == tree]), **how)
 
     def prefix(self, tree):
         """Before `meson test`. The sanitizers' shadow memory can collide with addresses of a kernel that randomises
