@@ -48,9 +48,11 @@
 #endif
 
 /* Who leaves by a jump never returns, so ThreadSanitizer would count one more call at each switch, until its stack of them
- * is full. `no_sanitize` would not do: it goes on counting calls. */
+ * is full. For clang `no_sanitize` would not do: it goes on counting calls. */
 #if defined(FOR_THREADS)
 #define NEVER_RETURNS __attribute__((disable_sanitizer_instrumentation)) static _Noreturn
+#elif defined(__SANITIZE_THREAD__)
+#define NEVER_RETURNS __attribute__((no_sanitize("thread"))) static _Noreturn
 #else
 #define NEVER_RETURNS static _Noreturn
 #endif
