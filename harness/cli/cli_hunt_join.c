@@ -98,7 +98,8 @@ int lb_hunt_join(const char *of_hunt, const char *folder) {
   const char *system = strrchr(folder, '/') + 1;
   struct join j = {.sittings = json_array()};
   snprintf(path, sizeof path, "%s/trials.csv", folder);
-  if (access(path, F_OK) == 0) return json_decref(j.sittings), LB_EXIT_OK; /* it has begun, and goes on */
+  if (access(path, F_OK) == 0)
+    return json_decref(j.sittings), LB_EXIT_OK; /* it goes on; what a shard sees later is not taken */
   snprintf(path, sizeof path, "%s/.trials.partial", folder);
   if (!(j.out = fopen(path, "we")))
     return json_decref(j.sittings), lb_complain(LB_EXIT_FAILURE, "hunt: cannot write %s: %s", path, strerror(errno));

@@ -110,6 +110,8 @@ if mkdir "$dir/full" && mount -t tmpfs -o size=16m none "$dir/full" 2>/dev/null;
     wait $!
     code=$?
     check "$where: nothing is left over" wait_until 15 none_left
+    [ $point -gt 1 ] || check "$where, behind the first trial: the run was stopped" test -e "$folder/resume.json"
+    [ -e "$folder" ] || check "$where: nothing was decided, and a line says why" sh -c "[ $code -ne 0 ] && [ -s '$dir/${folder##*/}.err' ]"
     [ ! -e "$folder/resume.json" ] || check "$where: exit 130, and one line says why" sh -c "[ $code -eq 130 ] && [ \$(grep -c 'No space left on device' '$dir/${folder##*/}.err') -eq 1 ]"
     rm -f "$dir/full/fill"
     plays_on "$where" "$folder"
