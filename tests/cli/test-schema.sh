@@ -60,6 +60,7 @@ found 'a missing column' "column $((before + 1)) is 'fenced_off', expected 'stal
 found 'a column that is not on the page' "column 'more' is not on the page" trials.csv '1s/$/,more/;2,$s/$/,1/'
 found 'columns in another order' "expected 'wait_p50_us'" trials.csv '1s/wait_p50_us,wait_p99_us/wait_p99_us,wait_p50_us/'
 found 'an unknown verdict' "verdict is 'fine'" trials.csv '2s/,\(safe\|violated\|stuck\|undecided\),/,fine,/'
+found 'a verdict of a trial that was not run' "verdict is 'none', which only a cell has" trials.csv '2s/,\(safe\|violated\|stuck\|undecided\),/,none,/'
 found 'a missing key' "expected 'stale_writes'" run.json '/"stale_writes"/d'
 found 'an unknown key' "'more' is not on the page|'more', expected" run.json 's/"depth":/"more": 1, "depth":/'
 found 'a key of another type' 'trials is "1", expected whole' run.json 's/"trials": 1,/"trials": "1",/'

@@ -307,6 +307,8 @@ static void add_row(const struct run *run, const struct lb_csv *csv, struct sum 
   size_t i;
   const json_t *cell;
   const char *verdict = field(csv, "verdict");
+  if (is_one_of(verdict, "mixed skipped n/a none"))
+    breach("%s:%d: verdict is '%s', which only a cell has", csv->path, csv->line, verdict);
   json_array_foreach(json_object_get(run->json, "cells"), i, cell) {
     if (strcmp(text_of(cell, "scenario"), field(csv, "scenario")) != 0 ||
         strcmp(text_of(cell, "system"), field(csv, "system")) != 0 ||
