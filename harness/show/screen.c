@@ -98,22 +98,29 @@ struct table {
   struct column *columns;
   struct row *rows;
   size_t column_count, row_count, label, head_lines;
-  bool speed; /* loads alone: a number says more than `ok` */
+  bool speed;       /* loads alone: a number says more than `ok` */
+  bool meet, apart; /* in some column clients meet; in some they never do */
 };
 
 /* ---- a cell ---------------------------------------------------------------------------------- */
 
-/* With the most clients that it was measured with, hand-offs per second; the mean of its trials. -1 = none was
- * measured. */
+/* Nobody hands over where each client has a lock of its own. */
+static bool clients_meet(const struct lb_scenario *scenario) { return scenario->keys > 0; }
+
+/* With the most clients that it was measured with, hand-offs per second, or grants where clients never meet; the mean
+ * of its trials. -1 = none was measured. */
 static double rate_of(const struct lb_tally *tally, const struct lb_cell_sum *cell) {
   double sum = 0;
   int clients = 0, count = 0;
   for (size_t i = 0; i < tally->plan->job_count; i++) {
     const struct lb_job *job = &tally->plan->jobs[i];
-    if (&tally->plan->cells[job->cell] != cell->cell || !tally->jobs[i].done || job->plan.clients < clients) continue;
+    if (&tally->plan->cells[job->cell] != cell->cell || !tally->jobs[i].done || job->plan.clients < clients ||
+        tally->jobs[i].outcome.speed_void)
+      continue;
     if (job->plan.clients > clients) sum = 0, count = 0;
     clients = job->plan.clients;
-    sum += tally->jobs[i].outcome.handoffs_per_s;
+    sum += clients_meet(cell->cell->scenario) ? tally->jobs[i].outcome.handoffs_per_s
+                                              : tally->jobs[i].outcome.grants_per_s;
     count++;
   }
   return count ? sum / count : -1;
@@ -189,6 +196,8 @@ static bool find_lines(struct table *t) {
     t->columns[c].scenario = &plan->scenarios[c];
     set_head(&t->columns[c]);
     t->speed &= plan->scenarios[c].kind == LB_KIND_LOAD;
+    t->meet |= clients_meet(&plan->scenarios[c]);
+    t->apart |= !clients_meet(&plan->scenarios[c]);
   }
   return true;
 }
@@ -296,7 +305,11 @@ static void say_legend(const struct table *t, char *ret, size_t size) {
     }
   }
   ret[0] = '\0';
-  if (t->speed) n += (size_t)snprintf(ret, size, "number: hand-offs/s with the most clients");
+  if (t->speed)
+    n += (size_t)snprintf(ret, size, "number: %s/s with the most clients",
+                          !t->meet    ? "grants"
+                          : !t->apart ? "hand-offs"
+                                      : "hand-offs (own lock: grants)");
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (seen >> words[i].verdict & 1) n += (size_t)snprintf(ret + n, size - n, "%s%s", n ? "; " : "", words[i].text);
   if (damaged)

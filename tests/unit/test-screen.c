@@ -126,6 +126,21 @@ TEST(lost_is_said_of_two_holders_only) {
   if (strstr(text, "LOST")) fail_msg("%s", text);
 }
 
+/* Nobody hands over where each client has a lock of its own: a column of zeros. */
+TEST(speed_of_clients_that_never_meet_is_in_grants) {
+  static const char *const spread[] = {LB_SOURCE_ROOT "/scenarios/speed/spread.ini"};
+  struct lb_plan_request request = {.scenario_paths = spread, .scenario_count = 1, .systems = "local@none", .seed = 1};
+  struct lb_error err;
+  if (lb_plan_make(&request, &plan, &err) < 0) fail_msg("%s", err.text);
+  assert_int_equal(lb_tally_begin(&plan, &tally), 0);
+  for (size_t i = 0; i < plan.job_count; i++)
+    lb_tally_add(&tally, &tally.jobs[i],
+                 &(struct lb_outcome){.verdict = LB_SAFE, .counters = {.grants = 1, .grants_per_s = 4321}});
+  shown("as expected: counts");
+  assert_has(" 4321");
+  assert_has("number: grants/s with the most clients");
+}
+
 TEST(the_largest_suites_have_one_screen) {
   static const char *const suites[] = {"guards", "truth", "full", "speed", "flaws", "paper"};
   char verdict[2000];
