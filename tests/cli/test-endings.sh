@@ -53,7 +53,7 @@ plots/hunt.py||$dir/hunt.svg
 plots/hunt_theory.py|$dir/hunts|
 plots/readme_figure.py||$dir/readme.png
 paper/numbers||$dir/numbers
-peers/table.py||
+plots/verdict_table.py||
 END
 while IFS='|' read -r program before after; do
   for kind in 'not there' other broken list columns; do
@@ -93,7 +93,7 @@ plots/draw_all.py|$dir/run
 paper/numbers|$root/results/reference $dir/numbers
 peers/known.py|packages
 peers/known.py|list
-peers/table.py|--help
+plots/verdict_table.py|--help
 END
 while IFS='|' read -r program words; do
   # shellcheck disable=SC2086 # words
@@ -117,7 +117,7 @@ check 'figures and page are made, whether they can be spoken of or not' test -s 
 
 # Nobody is left out: what can be started ends through ending.of(), or through figure.main(), which does.
 check 'every program ends the same way' sh -c 'cd "$1" || exit 1
-  for file in $(grep -lE "^if __name__|^sys\.exit|^main\(\)" plots/*.py paper/numbers paper/check-numbers paper/*.py peers/known.py peers/table.py setup/docs); do
+  for file in $(grep -lE "^if __name__|^sys\.exit|^main\(\)" plots/*.py paper/numbers paper/check-numbers paper/*.py peers/known.py setup/docs); do
     grep -qE "ending\.of\(|figure\.main\(" "$file" || { echo "$file"; exit 1; }
   done' - "$root"
 echo "1..$n"

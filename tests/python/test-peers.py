@@ -22,7 +22,7 @@ os.environ.setdefault("LOCKBENCH_PEERS", os.path.join(ROOT, "build", "peers"))
 NAME = re.compile(r"[a-z0-9-]+")
 MAY_SAY = ("name", "topologies", "ends", "can", "record", "clock")
 MAY_CAN = ("extend", "holds", "fence", "validity", "signal", "reentrant", "shared", "permits")
-SHARED = ("adapter.py", "known.py", "table.py", "adapter.js", "Adapter.java")  # no adapters
+SHARED = ("adapter.py", "known.py", "adapter.js", "Adapter.java")  # no adapters
 
 
 def protocols():
@@ -112,7 +112,7 @@ def of_table():
     with tempfile.TemporaryDirectory() as run:
         with open(os.path.join(run, "run.json"), "w", encoding="utf-8") as f:
             json.dump({"schema_version": 1, "id": "run", "tool": {}, "machine": {}, "scenarios": [], "cells": cells_of(csv.DictReader(io.StringIO(TRIALS)))}, f)
-        said = subprocess.run([sys.executable, os.path.join(ROOT, "peers", "table.py"), run, "--verdicts"], capture_output=True, text=True, check=False)
+        said = subprocess.run([sys.executable, os.path.join(ROOT, "plots", "verdict_table.py"), run, "--verdicts"], capture_output=True, text=True, check=False)
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in said.stdout.partition("\n\n")[0].splitlines()]
     found = {row[0].strip("`"): dict(zip((cell.strip("`") for cell in rows[0]), row)) for row in rows[2:]}
     wrong = [said.stderr] if said.returncode else []

@@ -3,8 +3,8 @@
 #
 # What locks do under faults, and what libraries do not tell their users: two tables in Markdown, out of runs of the suites `peers` and `peers-speed`, or of
 # some of their scenarios:
-#   peers/table.py RUN... [--lockbench PROGRAM]
-#   peers/table.py RUN... --verdicts [SCENARIO...]   only the first one, which needs only run.json; without a library in RUN, of all its locks
+#   plots/verdict_table.py RUN... [--lockbench PROGRAM]
+#   plots/verdict_table.py RUN... --verdicts [SCENARIO...]   only the first one, which needs only run.json; without a library in RUN, of all its locks
 # Verdicts are those of the decided trials of a cell; the second table is counted from histories and trials.csv. What they do not have is a dash.
 # Of a library, a verdict is that of a program that uses it as its manual says (`guard` in peers.ini). Where one that does not listen to the library fares
 # otherwise, its verdict stands behind, in brackets.
@@ -16,10 +16,11 @@ import statistics
 import subprocess
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import ending
+import run_folder
+
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "peers"))
 import known  # noqa: E402
-import run_folder  # noqa: E402
-from known import ending  # noqa: E402
 
 TOLD = ("in-doubt", "session-over")
 PUT = ("failover", "restart-node", "majority-lost", "partition", "pause-holder", "slow-holder", "clock-jump", "lost-reply", "silent-minority")
@@ -165,11 +166,11 @@ def main():
     said = args.parse_args()
     for run in said.run:
         if not os.path.isfile(os.path.join(run, "run.json")):
-            raise ending.BadInput(f"table.py: {run}: expected a run folder (it has no run.json)")
+            raise ending.BadInput(f"verdict_table.py: {run}: expected a run folder (it has no run.json)")
     try:
         table, peers = Table(said.lockbench, said.run), known.read()
     except (LookupError, ValueError, TypeError) as error:
-        raise ending.BadInput(f"table.py: {' '.join(said.run)}: expected what results/SCHEMA.md describes, found {error!r}") from error
+        raise ending.BadInput(f"verdict_table.py: {' '.join(said.run)}: expected what results/SCHEMA.md describes, found {error!r}") from error
     table.print_verdicts(peers, said.verdicts or PUT)
     if said.verdicts is None:
         table.print_told(peers)
