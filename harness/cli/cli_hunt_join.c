@@ -93,13 +93,44 @@ static int write_both(const struct join *j, const char *partial, const char *fol
   return failed ? lb_complain(LB_EXIT_FAILURE, "hunt: cannot write %s", path) : 0;
 }
 
+static bool has(const json_t *sittings, const json_t *sitting) {
+  const json_t *one;
+  size_t i;
+  json_array_foreach(sittings, i, one) if (json_equal(one, sitting)) return true;
+  return false;
+}
+
+/* Of a hunt that goes on: what a shard has played since the hunt began is not in its journal. */
+static void name_late(const struct join *j, const char *of_hunt, const char *system) {
+  struct dirent **found = NULL;
+  int count = scandir(of_hunt, &found, is_shard, alphasort);
+  for (int i = 0; i < count; i++) {
+    struct join shard = {.sittings = json_array()};
+    char folder[PATH];
+    json_t *one;
+    size_t k, late = 0;
+    snprintf(folder, sizeof folder, "%s/%s/%s", of_hunt, found[i]->d_name, system);
+    take_sittings(&shard, folder);
+    json_array_foreach(shard.sittings, k, one) late += !has(j->sittings, one);
+    if (late)
+      lb_complain(0, "hunt %s: %s ended after this hunt began, so what it saw is not taken; with %s/%s away it is",
+                  system, found[i]->d_name, of_hunt, system);
+    json_decref(shard.sittings);
+    free(found[i]);
+  }
+  free(found);
+}
+
 int lb_hunt_join(const char *of_hunt, const char *folder) {
   char path[PATH];
   const char *system = strrchr(folder, '/') + 1;
   struct join j = {.sittings = json_array()};
   snprintf(path, sizeof path, "%s/trials.csv", folder);
-  if (access(path, F_OK) == 0)
-    return json_decref(j.sittings), LB_EXIT_OK; /* it goes on; what a shard sees later is not taken */
+  if (access(path, F_OK) == 0) { /* it goes on */
+    take_sittings(&j, folder);
+    name_late(&j, of_hunt, system);
+    return json_decref(j.sittings), LB_EXIT_OK;
+  }
   snprintf(path, sizeof path, "%s/.trials.partial", folder);
   if (!(j.out = fopen(path, "we")))
     return json_decref(j.sittings), lb_complain(LB_EXIT_FAILURE, "hunt: cannot write %s: %s", path, strerror(errno));

@@ -76,6 +76,9 @@ check 'it has the sets of a hunt that was not shared' sh -c '[ -n "$1" ] && [ "$
 looked() { csv "$1" | awk -F, 'NR > 1 && $4 + $5 + $6 + $7 + $8 + $9 > 0 {print $1}' | sort; }
 check 'and looked at the same timelines' sh -c '[ "$1" = "$2" ]' - "$(looked two)" "$(looked shared)"
 check 'who played what is told' test "$(grep -c '"started_utc"' "$dir/shared/planted@redis/hunt.json")" = 3
+sed -i 's/"started_utc": "2/"started_utc": "3/' "$dir/shared/shard-2-of-2/planted@redis/hunt.json"
+check 'what it has is there when it is called again' shard
+check 'and a shard that ended later is named' sh -c "grep -q 'shard-2-of-2 ended after' '$dir/err' && ! grep -q 'shard-1-of-2 ended' '$dir/err'"
 check 'an impossible part is refused' sh -c "'$bin' hunt redis-token@redis --shard 3/2 2>&1 | grep -q 'expected I/N'"
 
 # With a budget the same search: it finds the set and is whole, or says that it is not.
