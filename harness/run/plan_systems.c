@@ -60,6 +60,8 @@ static const char *means_nothing(const struct lb_cell *cell, const struct lb_pla
   if (cell->guard != LB_GUARD_NONE && !request->only_guards && (!cell->expect || cell->derived) &&
       (s->kind == LB_KIND_LOAD || s->control))
     return "nothing overtakes a client here, so no guard has anything to stop";
+  if (request->product && cell->guard == LB_GUARD_NONE && !lb_scenario_asks_under(s, cell->guard))
+    return "it is asked under a guard, without which its client works on past its lease";
   if (request->product && !request->only_guards && !lb_scenario_asks_under(s, cell->guard))
     return "it is asked without such a guard, which has nothing to stop here";
   if (request->product && !cell->own && !lb_scenario_asks(s, cell->system))
