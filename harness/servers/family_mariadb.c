@@ -3,8 +3,8 @@
  * MariaDB: one server, or a primary with replicas that follow it asynchronously or semi-synchronously.
  *
  * The data folder is made once per run and copied for every server. A replica begins with the same empty folder, so it
- * repeats all that the primary has logged since. Who may write stands in read_only, which the operator who promotes
- * sets; each promotion raises the number in gtid_domain_id, by which the later of two primaries is known.
+ * applies all that the primary has logged since. Who may write stands in read_only, which the operator who promotes
+ * sets. Each promotion raises gtid_domain_id: our way to know the later of two primaries.
  */
 #include <errno.h>
 #include <signal.h>
@@ -193,7 +193,8 @@ static int configure(struct lb_cluster *cluster, size_t index) {
     r = lb_server_write(cluster, server, true, "my.cnf",
                         "log_bin = binlog\nlog_slave_updates = ON\nserver_id = %zu\nread_only = %d\n", index + 1,
                         index > 0);
-  /* Of the first primary alone: a replica that waited for one of its own would stop repeating. */
+  /* Of the first primary alone: a replica that waited for one of its own would stop applying. AFTER_SYNC is ours, also
+   * in maria-semisync-stock: MariaDB's own is AFTER_COMMIT, where others see a commit before a replica has it. */
   if (r == 0 && cluster->topology->synchronous)
     r = lb_server_write(cluster, server, true, "my.cnf",
                         index > 0
@@ -240,7 +241,7 @@ static int caught_up(struct lb_cluster *cluster, size_t index, size_t leader, lb
   return r;
 }
 
-/* The primary counts on each replica where it waits for them, and each replica has repeated all of it. */
+/* The primary counts on each replica where it waits for them, and each replica has applied all of it. */
 static int serving(struct lb_cluster *cluster, lb_ns deadline) {
   uint64_t waited_for = 0;
   int r = answers(cluster, 0, deadline);
@@ -290,7 +291,8 @@ static int primary(struct lb_cluster *cluster, lb_ns deadline) {
   return best;
 }
 
-/* What was sent to it is repeated first; then it follows nobody, and its clients may write. */
+/* It follows nobody then, and its clients may write. The wait is for its own binary log, which it has applied already.
+ * So RESET SLAVE ALL may drop what was received and not applied, which a semi-synchronous primary counted on. */
 static int promote_one(struct lb_cluster *cluster, size_t index, unsigned promotion, lb_ns deadline) {
   static const char *const steps[] = {"STOP SLAVE IO_THREAD", "SELECT MASTER_GTID_WAIT(@@gtid_binlog_pos, 1)",
                                       "STOP SLAVE", "RESET SLAVE ALL"};
@@ -350,8 +352,8 @@ static int end_session(struct lb_cluster *cluster, size_t index, const char *cli
   return r;
 }
 
-/* A table is made of what it has no room for: it is refused before its rows go to the log of what replicas repeat. For
- * that one a server would wait until somebody gives room. */
+/* A table is made of what it has no room for: it is refused before its rows go to the binary log. For that one a server
+ * would wait until somebody gives room. */
 static int need_room(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   static const char *const statements[] = {
       "CREATE DATABASE IF NOT EXISTS lockbench_room",
