@@ -4,8 +4,8 @@
  *
  * Promises: one holder per name, as long as one server process answers for it. It stands in the memory of one server:
  * taken and freed in one round trip each, without a transaction or a write to disk. It ends with the connection, so a
- * client that dies frees it at once. Nobody can free what another connection holds. A session may take it several
- * times, and frees it as often. Nothing depends on any clock.
+ * client that dies frees it at once. RELEASE_LOCK frees only what its own connection holds. A session may take it
+ * several times, and frees it as often. Nothing depends on any clock.
  *
  * Assumes: one primary at a time, which nobody restarts; a client that stops when its connection is lost; and that a
  * lost connection is noticed on both sides.
@@ -14,11 +14,12 @@
  * a semi-synchronous one as little as any. An old primary that is cut off, yet still answers its clients, grants by
  * itself. A client behind a network that went silent keeps the lock until TCP gives up, or until wait_timeout: eight
  * hours. A KILL of the connection frees it, and the client learns so with its next statement. A proxy that shares
- * connections takes the lock with one, and frees it with another. Names do not tell capital letters from small ones.
+ * connections may take the lock with one, and free it with another. Names ignore case, by MariaDB's documentation (not
+ * tried).
  *
- * The number: with `fence` a statement of its own counts one up, after the lock was taken, and its commit is on the
- * disk before the number is used. A sequence would not do: a server that is killed forgets what NEXTVAL gave out since
- * the last commit of anybody (maria_server.h).
+ * The number: with `fence` a statement of its own counts one up, after the lock was taken, and commits before the
+ * number is used. A sequence would not do: a server that is killed forgets what NEXTVAL gave out since the last commit
+ * of anybody (maria_server.h). A loss of power may take the commit, too, where there is a binary log (maria-row).
  *
  * What an unanswered statement means, and whom a session trusts: sql_hold.h.
  *
@@ -64,8 +65,9 @@ const struct lb_protocol lb_maria_get_lock = {
 /* maria-for-update - a row that is locked by a transaction: BEGIN, SELECT ... FOR UPDATE NOWAIT, and COMMIT frees it.
  *
  * Promises: one holder per key, for as long as its transaction is open. The row is only what is locked, it says
- * nothing; it is made with the first attempt at its key and stays. A dead client frees it with its connection, a client
- * that forgets it with its transaction. Nothing depends on any clock, and nothing is written to the disk.
+ * nothing; it is made with the first attempt at its key and stays. The lock ends with its transaction or its
+ * connection, so a client that dies frees it. Nothing depends on any clock. Only making the row writes to the disk,
+ * and drawing a number with `fence`.
  *
  * Assumes: one primary at a time, which nobody restarts; a client that stops when its connection is lost.
  *
@@ -75,9 +77,10 @@ const struct lb_protocol lb_maria_get_lock = {
  * server ends the connection, and then it is a lease, with all that breaks a lease. A deadlock with another transaction
  * rolls the whole transaction back, and the lock with it.
  *
- * Details that matter: a row that is missing is not refused, but its gap is locked, which would keep others from making
- * it. So that transaction ends, and the row is made in one of its own. NOWAIT refuses with the error of a lock that was
- * waited for too long (1205). The number is drawn for the row that is found, which is locked by then.
+ * Details that matter: where the row is missing, SELECT ... FOR UPDATE finds nothing and locks the gap, which keeps
+ * others from making the row. So that transaction ends, and the row is made in one of its own. NOWAIT refuses with
+ * the error of a lock that was waited for too long (1205). The number is drawn for the row that is found, which is
+ * locked by then.
  *
  * What an unanswered statement means, and whom a session trusts: sql_hold.h.
  *
