@@ -10,11 +10,11 @@
  *             clients', and their replicas agree. A fencing token: the revision that made the key. It grows over
  *             releases, expiry and restarts. A release or an extension never touches somebody else's key.
  * Assumes     Servers keep what they have confirmed, and a new leader of the stream has what the old one confirmed.
- * Breaks it   A holder that works on past its lease. A loss of power: nats-server 2.9 acknowledges what it has not
- *             synced, so a server may forget the grant and repeat revisions. Replicas: each removes what is too old by
- *             its own clock, and compares the expected revision with what itself still has. If a client creates the key
- *             when the leader has removed the old one and a follower has not, the follower refuses what the leader has
- *             confirmed. From then on they differ. If that follower leads next, it grants
+ * Breaks it   A holder that works on past its lease. A loss of power: nats-server acknowledges what it has not
+ *             synced (2.9 knows no other way), so it may forget the grant and repeat revisions. Replicas: each removes
+ *             what is too old by its own clock, and compares the expected revision with what itself still has. If a
+ *             client creates the key when the leader has removed the old one and a follower has not, the follower
+ *             refuses what the leader has confirmed. From then on they differ. If that follower leads next, it grants
  *             once more, perhaps with the same revision (paper/findings/nats-kv-cluster.md).
  * Source      The key-value store of NATS's clients: Create, and Update with the last revision (NATS ADR-8). They
  *             release by a delete marker: see nats-kv-marker.
@@ -497,7 +497,7 @@ const struct lb_protocol lb_nats_kv = {
  * over its revision. So an acquire after a release takes three requests.
  *
  * Promises    What nats-kv does, on one server.
- * Assumes     That nobody else asks in the millisecond in which the leader replicates a write.
+ * Assumes     That nobody else asks while the leader replicates a write: a millisecond here, more between machines.
  * Breaks it   Two clients that write over the same marker at once. The leader of 2.9.10 (Debian's) compares the expected
  *             revision before it replicates, and does not look at what is on its way: it confirms both (nats-server
  *             issue 4320). A key that is not there at all is given to one of them. One server alone gives the marker to
