@@ -30,8 +30,8 @@
 /* ---- settings -------------------------------------------------------------------------------- */
 
 /* Whole pages are written also where nothing is synced: pg_rewind, which makes a standby of an old primary, asks for it.
- * The times are as Patroni wants them: ttl >= loop_wait + 2 * retry_timeout. Then a leader that does not reach etcd has stepped down
- * before its key is over. */
+ * The times keep Patroni's rule, ttl >= loop_wait + 2 * retry_timeout: so a leader that does not reach etcd has stepped
+ * down before its key is over. Newer manuals give 20 as the least ttl, 3 as the least retry_timeout. */
 static const struct lb_setting settings[] = {
     LB_PG_SETTINGS,
     {.name = "ttl: ", .stock = "30", .faults = "5", .measured = "5", .place = LB_SETTING_ELSEWHERE},
