@@ -291,16 +291,29 @@ static int primary(struct lb_cluster *cluster, lb_ns deadline) {
   return best;
 }
 
-/* It follows nobody then, and its clients may write. The wait is for its own binary log, which it has applied already.
- * So RESET SLAVE ALL may drop what was received and not applied, which a semi-synchronous primary counted on. */
+/* What was received and not applied: a semi-synchronous primary has counted on it. Who applies is started while the other
+ * thread still runs, as a replica whose two threads both stand throws its relay log away. */
+static int apply_received(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+  enum { POLL_MS = 5 };
+  static const char applied[] = "SELECT COUNT(*) FROM information_schema.processlist WHERE command = 'Slave_SQL' AND"
+                                " state LIKE 'Slave has read all relay log%'";
+  struct sql_answer answer;
+  int r = ask_until(cluster, index, deadline, "START SLAVE SQL_THREAD", &answer);
+  if (r == 0) r = ask_until(cluster, index, deadline, "STOP SLAVE IO_THREAD", &answer);
+  while (r == 0 && (r = ask_until(cluster, index, deadline, applied, &answer)) == 0 && !answer.yes) {
+    if (lb_now(cluster->env) >= deadline) return lb_fail(cluster->env, -ETIMEDOUT, "its relay log is not applied");
+    lb_sleep_until(cluster->env, lb_now(cluster->env) + POLL_MS * LB_NS_PER_MS);
+  }
+  return r;
+}
+
+/* It follows nobody then, and its clients may write. */
 static int promote_one(struct lb_cluster *cluster, size_t index, unsigned promotion, lb_ns deadline) {
-  static const char *const steps[] = {"STOP SLAVE IO_THREAD", "SELECT MASTER_GTID_WAIT(@@gtid_binlog_pos, 1)",
-                                      "STOP SLAVE", "RESET SLAVE ALL"};
   struct sql_answer answer;
   char sql[80];
-  int r = 0;
-  for (size_t i = 0; i < sizeof steps / sizeof *steps && r == 0; i++)
-    r = ask_until(cluster, index, deadline, steps[i], &answer);
+  int r = apply_received(cluster, index, deadline);
+  if (r == 0) r = ask_until(cluster, index, deadline, "STOP SLAVE", &answer);
+  if (r == 0) r = ask_until(cluster, index, deadline, "RESET SLAVE ALL", &answer);
   snprintf(sql, sizeof sql, "SET GLOBAL gtid_domain_id = %u, GLOBAL read_only = OFF", promotion);
   if (r == 0) r = ask_until(cluster, index, deadline, sql, &answer);
   if (r < 0) return lb_cluster_fail(cluster, r, "%s: promotion: %s", cluster->server[index].name, cluster->env->err);
