@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Which timelines need not be run. Two kinds of reason are kept apart. The sound ones: such a timeline means nothing,
- * or comes out as another one that is run (a sample of them is run all the same, and has to agree). The bounds: from
- * two faults on the hunt does without some that cost most and teach least, and says so. What is never a reason: that a
+ * or comes out as another one that is run (a sample of them is run all the same, and has to agree). The bounds: the hunt
+ * does without some that cost most and teach least, nearly all from two faults on, and says so. What is never a reason: that a
  * fault is harmless alone.
  */
 #include "space.h"
@@ -21,11 +21,17 @@ static bool is_as_at_h(const struct lb_hunt_system *s, struct lb_hunt_fault f) {
   return f.slot == LB_HUNT_ASKING && s->decided_inside && !told;
 }
 
+/* Of two servers each is cut off from the other. An operator who takes a primary for lost does not take a replica for
+ * one: so it has to be healed before he does. */
+static bool is_one_link(const struct lb_hunt_system *s, struct lb_hunt_fault f) {
+  return s->count == 2 && f.target == LB_HUNT_F && f.undo == LB_HUNT_MID;
+}
+
 static enum lb_hunt_pruned of_fault(const struct lb_hunt_system *s, struct lb_hunt_fault f) {
   bool links = f.kind == LB_HUNT_ISOLATE || f.kind == LB_HUNT_PART;
   if (lb_hunt_of_client(f) && is_wall(f) && !s->client_wall) return LB_HUNT_CLIENT_WALL;
   if (links && s->servers == LB_HUNT_INDEPENDENT) return LB_HUNT_NO_LINKS;
-  if (links && s->count == 2 && f.target == LB_HUNT_F) return LB_HUNT_SYMMETRIC;
+  if (links && is_one_link(s, f)) return LB_HUNT_SYMMETRIC;
   if (f.slot == LB_HUNT_WOKEN && !s->queues) return LB_HUNT_NO_QUEUE;
   return is_as_at_h(s, f) ? LB_HUNT_SAME_AS_H : LB_HUNT_RUN;
 }
@@ -50,8 +56,10 @@ static unsigned targeted(struct lb_hunt_fault f) {
                                                        [LB_HUNT_MOST] = HOST_P | HOST_OTHERS};
   return hosts[f.target];
 }
-/* With those at the other ends of its links. */
+/* With those at the other ends of its links. A lock that is lost before its holder dies was held by two, and one that
+ * is lost afterwards was not: so the death of a client touches all. */
 static unsigned touched(struct lb_hunt_fault f) {
+  if (f.kind == LB_HUNT_KILL && lb_hunt_of_client(f)) return ~0U;
   bool links = f.kind == LB_HUNT_ISOLATE || f.kind == LB_HUNT_PART || f.kind == LB_HUNT_CUT ||
                f.kind == LB_HUNT_CUT_ONE || f.kind == LB_HUNT_CUT_OFF;
   return targeted(f) | (links ? (unsigned)SERVERS : 0);
@@ -64,11 +72,13 @@ static bool lasts(struct lb_hunt_fault earlier, struct lb_hunt_fault later) {
   return earlier.undo == LB_HUNT_AFTER && later.slot < LB_HUNT_CHECKED;
 }
 
-/* Who is dead cannot be hit, and who stands still can neither be stopped nor asked for its clock. */
+/* Who is dead cannot be hit, but started again. Who stands still can neither be asked for its clock nor be stopped, but
+ * would go on with the first of two who continue it. */
 static bool is_dead(struct lb_hunt_fault earlier, struct lb_hunt_fault later) {
   if (!(targeted(earlier) & targeted(later)) || !lasts(earlier, later)) return false;
-  bool asks = later.kind == LB_HUNT_PAUSE || is_clock(later);
-  return earlier.kind == LB_HUNT_KILL || (earlier.kind == LB_HUNT_PAUSE && asks);
+  if (earlier.kind == LB_HUNT_KILL) return later.kind != LB_HUNT_RESTART;
+  bool stops = later.kind == LB_HUNT_PAUSE && later.undo >= earlier.undo;
+  return earlier.kind == LB_HUNT_PAUSE && (stops || is_clock(later));
 }
 
 static bool never_comes(struct lb_hunt_fault earlier, struct lb_hunt_fault later) {
@@ -173,11 +183,11 @@ static const struct {
     [LB_HUNT_CLIENT_WALL] = {true, "this lock does not know the wall clocks of clients"},
     [LB_HUNT_SAME_AS_H] = {true, "behind the last reply of an acquire: as while client 1 holds"},
     [LB_HUNT_NO_LINKS] = {true, "these servers never talk to each other"},
-    [LB_HUNT_SYMMETRIC] = {true, "the same as with the primary: there is one link"},
+    [LB_HUNT_SYMMETRIC] = {true, "the same as with the primary: one link, and nobody takes over"},
     [LB_HUNT_DEAD_HOST] = {true, "this host is dead or stands still by then"},
     [LB_HUNT_CLIENT_1_DEAD] = {true, "client 1 is dead by then"},
     [LB_HUNT_ORDER] = {true, "another order of faults that touch no common host is run"},
-    [LB_HUNT_NO_QUEUE] = {true, "nobody queues, so no waiter is woken"},
+    [LB_HUNT_NO_QUEUE] = {false, "bound: nothing behind a release, where nobody queues"},
     [LB_HUNT_NO_DRIFT] = {true, "no clock drifts: as in `long`"},
     [LB_HUNT_FEWER_HOSTS] = {false,
                              "bound: fewer hosts than all or a minority, beside other faults; run where those broke"},
@@ -236,13 +246,19 @@ static size_t find_later(const struct lb_hunt_system *s, const struct lb_hunt_ti
   return t->fault_count;
 }
 
-/* Behind the others that are done at A, which come first. */
-static void move_to_h(struct lb_hunt_timeline *t, size_t at) {
-  struct lb_hunt_fault f = t->fault[at];
-  drop(t, at);
-  while (at < t->fault_count && t->fault[at].slot == LB_HUNT_ASKING) at++;
-  f.slot = LB_HUNT_HOLDING;
-  put(t, at, f);
+/* All that are as at H, in their order, behind the others that are done at A. */
+static void move_to_h(const struct lb_hunt_system *s, struct lb_hunt_timeline *t) {
+  bool moves[LB_HUNT_FAULTS_MAX];
+  for (size_t i = 0; i < t->fault_count; i++) moves[i] = is_it(s, t, i, LB_HUNT_SAME_AS_H);
+  for (size_t i = t->fault_count; i-- > 0;) {
+    struct lb_hunt_fault f = t->fault[i];
+    size_t at = i;
+    if (!moves[i]) continue;
+    drop(t, i);
+    while (at < t->fault_count && t->fault[at].slot == LB_HUNT_ASKING) at++;
+    f.slot = LB_HUNT_HOLDING;
+    put(t, at, f);
+  }
 }
 
 static void put_in_order(struct lb_hunt_timeline *t) {
@@ -253,17 +269,24 @@ static void put_in_order(struct lb_hunt_timeline *t) {
   put(t, to, f);
 }
 
+/* What means nothing and is undone is waited for all the same, and in `drift` a lease may end meanwhile. */
+static bool is_awaited(const struct lb_hunt_timeline *t, size_t at) {
+  return t->regime == LB_HUNT_DRIFT && t->fault[at].undo == LB_HUNT_MID;
+}
+
 /* One claim. False if nobody made one. */
 static bool follow(const struct lb_hunt_system *s, struct lb_hunt_timeline *t) {
   size_t alone = find_fault(s, t, t->pruned), later = find_later(s, t, t->pruned);
   if (alone == t->fault_count && later == t->fault_count && t->pruned != LB_HUNT_ORDER && t->pruned != LB_HUNT_NO_DRIFT)
     return false;
   switch (t->pruned) {
-    case LB_HUNT_CLIENT_WALL:
     case LB_HUNT_NO_LINKS:
-    case LB_HUNT_NO_QUEUE: drop(t, alone); break;
+      if (is_awaited(t, alone)) return false;
+      drop(t, alone);
+      break;
+    case LB_HUNT_CLIENT_WALL: drop(t, alone); break;
     case LB_HUNT_SYMMETRIC: t->fault[alone].target = LB_HUNT_P; break;
-    case LB_HUNT_SAME_AS_H: move_to_h(t, alone); break;
+    case LB_HUNT_SAME_AS_H: move_to_h(s, t); break;
     case LB_HUNT_DEAD_HOST:
     case LB_HUNT_CLIENT_1_DEAD: drop(t, later); break;
     case LB_HUNT_ORDER: put_in_order(t); break;

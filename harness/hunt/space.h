@@ -22,13 +22,13 @@ enum lb_hunt_pruned {
   LB_HUNT_CLIENT_WALL,   /* the wall clock of a client, of which this lock knows nothing */
   LB_HUNT_SAME_AS_H,     /* at A the reply has been read and no request follows: as at H */
   LB_HUNT_NO_LINKS,      /* a cut between servers that never talk to each other */
-  LB_HUNT_SYMMETRIC,     /* the same with another name: a cut of one of two servers from the other */
-  LB_HUNT_DEAD_HOST,     /* a host that is dead or stopped by then, or was hit by this very fault */
+  LB_HUNT_SYMMETRIC,     /* the same with another name: a short cut of one of two servers from the other */
+  LB_HUNT_DEAD_HOST,     /* a host that is dead or stopped by then, and is not started again by this fault */
   LB_HUNT_CLIENT_1_DEAD, /* client 1 is dead by then, so this slot never comes */
   LB_HUNT_ORDER,         /* neighbours in one slot that touch no common host: another order of them is run */
-  LB_HUNT_NO_QUEUE,      /* a waiter that is woken, where nobody queues */
   LB_HUNT_NO_DRIFT,      /* of the regime drift, and no clock drifts: as in `long`. Run for the subsets of others */
-  /* Bounds, at two faults and more. */
+  /* Bounds: the first one always, the others at two faults and more. */
+  LB_HUNT_NO_QUEUE, /* a fault at W, where nobody queues */
   LB_HUNT_FEWER_HOSTS, /* a majority, or one server of a minority: a part of all or of that minority, and run where these broke */
   LB_HUNT_HARMLESS_CLOCK, /* a clock that only makes leases longer */
   LB_HUNT_HOLDER_KILLED,  /* client 1 is killed after its grant */
@@ -109,7 +109,8 @@ enum lb_hunt_pruned lb_hunt_prune(const struct lb_hunt_system *system, const str
 bool lb_hunt_is_moved(const struct lb_hunt_timeline *timeline, size_t *ret_from, size_t *ret_to);
 /* The timeline as which one that is soundly pruned has to come out, by the reason for which it is: without a fault that
  * means nothing, in another slot, in another order. It may be one that a bound leaves out. False if there is none: of
- * one that is run, or left out by a bound, and where the same would be done twice. */
+ * one that is run, or left out by a bound, where the same would be done twice, and where time passes in which a lease
+ * may end. */
 bool lb_hunt_stand_in(const struct lb_hunt_system *system, const struct lb_hunt_timeline *timeline,
                       struct lb_hunt_timeline *ret);
 

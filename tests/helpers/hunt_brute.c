@@ -76,8 +76,8 @@ static bool in_table(const struct lb_hunt_system *s, char regime, struct fault f
 /* Whether nothing about this fault alone makes it one that need not be run. */
 static bool single_runs(const struct lb_hunt_system *s, struct fault f) {
   if (of_client(f) && is(f.kind, "ahead behind") && !s->client_wall) return false;
-  if (is(f.kind, "isolate part") && (s->servers == LB_HUNT_INDEPENDENT || (s->count == 2 && is(f.target, "f"))))
-    return false;
+  if (is(f.kind, "isolate part") && s->servers == LB_HUNT_INDEPENDENT) return false;
+  if (is(f.kind, "isolate part") && s->count == 2 && is(f.target, "f") && is(f.undo, "mid")) return false;
   if (f.slot == 'W' && !s->queues) return false;
   if (f.slot == 'A' && s->decided_inside) return of_client(f) && is(f.kind, "pause");
   return true;
@@ -92,7 +92,10 @@ static bool bounded(struct fault f) {
   return (is(f.kind, "restart") && f.slot == 'R') || (is(f.undo, "gone") && f.slot != 'B');
 }
 
+static bool is_death(struct fault f) { return of_client(f) && is(f.kind, "kill"); }
+
 static bool share_host(struct fault a, struct fault b, bool links) {
+  if (links && (is_death(a) || is_death(b))) return true;
   struct fault f[2] = {a, b};
   bool has[2][5] = {{false}}; /* P, f, the others, c1, c2 */
   for (int i = 0; i < 2; i++) {
@@ -114,8 +117,9 @@ static bool pair_runs(struct fault a, struct fault b) {
                (of_client(a) && is(a.kind, "kill"));
   if (is(a.kind, "kill") && is(a.target, "c1") && (is(b.target, "c1") || (a.slot != b.slot && at(b, "XRW"))))
     return false;
-  if (share_host(a, b, false) && still && is(a.kind, "kill")) return false;
-  if (share_host(a, b, false) && still && is(a.kind, "pause") && is(b.kind, "pause ahead behind fast slow"))
+  if (share_host(a, b, false) && still && is(a.kind, "kill") && !is(b.kind, "restart")) return false;
+  bool sooner = is(b.kind, "pause") && is(b.undo, "mid") && is(a.undo, "back gone");
+  if (share_host(a, b, false) && still && is(a.kind, "pause") && is(b.kind, "pause ahead behind fast slow") && !sooner)
     return false;
   if (strcmp(a.target, b.target) == 0 &&
       (strcmp(a.kind, b.kind) == 0 || (is(a.kind, "isolate part") && is(b.kind, "isolate part"))))
