@@ -17,7 +17,7 @@
 #include "history/evidence.h"
 #include "judge.h"
 
-enum { NOTICE_MS = 2000, PACE_MS = 100, ANSWER_MS = 1000 };
+enum { NOTICE_MS = 2000, REST_MS = 500, PACE_MS = 100, ANSWER_MS = 1000 };
 
 /* ---- faults ------------------------------------------------------------------------------------------------------ */
 
@@ -86,6 +86,7 @@ int64_t lb_timeline_closing_ms(const struct lb_scenario *scenario) { return scen
 struct closing {
   struct lb_stage *s;
   uint64_t granted_before; /* how many grants there were when it began */
+  lb_ns begin;             /* of asking: by then the last tries have ended, and what they sent has arrived */
   lb_ns end;
   struct asker {
     bool asks;    /* takes part */
@@ -152,7 +153,7 @@ static bool choose(struct closing *c, const struct lb_history *h) {
 
 static void ask_again(struct closing *c, size_t i) {
   struct asker *asker = &c->asker[i];
-  if (lb_clock_ns() < asker->next || !is_free(c->s, i)) return;
+  if (lb_clock_ns() < c->begin || lb_clock_ns() < asker->next || !is_free(c->s, i)) return;
   asker->owes = lb_client_send(&c->s->client[i],
                                (struct lb_command){.verb = LB_DO_ACQUIRE, .deadline = c->end, .key = asker->key}) == 0;
   asker->asks = asker->owes;
@@ -195,6 +196,7 @@ static void close_timeline(struct lb_stage *s) {
   bool can = ok && is_stuck && choose(&c, &so_far);
   lb_history_clear(&so_far);
   if (!can) return;
+  c.begin = lb_in_ms(REST_MS);
   c.end = lb_in_ms(lb_timeline_closing_ms(s->plan->scenario));
   lb_stage_phase(s, LB_PHASE_CLOSING);
   go_on(&c);
