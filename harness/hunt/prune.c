@@ -183,7 +183,7 @@ static const struct {
     [LB_HUNT_CLIENT_WALL] = {true, "this lock does not know the wall clocks of clients"},
     [LB_HUNT_SAME_AS_H] = {true, "behind the last reply of an acquire: as while client 1 holds"},
     [LB_HUNT_NO_LINKS] = {true, "these servers never talk to each other"},
-    [LB_HUNT_SYMMETRIC] = {true, "the same as with the primary: one link, and nobody takes over"},
+    [LB_HUNT_SYMMETRIC] = {true, "the same as with the primary: there is one link, and no failover"},
     [LB_HUNT_DEAD_HOST] = {true, "this host is dead or stands still by then"},
     [LB_HUNT_CLIENT_1_DEAD] = {true, "client 1 is dead by then"},
     [LB_HUNT_ORDER] = {true, "another order of faults that touch no common host is run"},
