@@ -21,10 +21,10 @@ static bool is_as_at_h(const struct lb_hunt_system *s, struct lb_hunt_fault f) {
   return f.slot == LB_HUNT_ASKING && s->decided_inside && !told;
 }
 
-/* Of two servers each is cut off from the other. An operator who takes a primary for lost does not take a replica for
- * one: so it has to be healed before he does. */
+/* Of two servers each is cut off from the other, unless others watch them. An operator who takes a primary for lost does
+ * not take a replica for one: so it has to be healed before he does. */
 static bool is_one_link(const struct lb_hunt_system *s, struct lb_hunt_fault f) {
-  return s->count == 2 && f.target == LB_HUNT_F && f.undo == LB_HUNT_MID;
+  return s->count == 2 && !s->watched && f.target == LB_HUNT_F && f.undo == LB_HUNT_MID;
 }
 
 static enum lb_hunt_pruned of_fault(const struct lb_hunt_system *s, struct lb_hunt_fault f) {
@@ -72,13 +72,15 @@ static bool lasts(struct lb_hunt_fault earlier, struct lb_hunt_fault later) {
   return earlier.undo == LB_HUNT_AFTER && later.slot < LB_HUNT_CHECKED;
 }
 
-/* Who is dead cannot be hit, but started again. Who stands still can neither be asked for its clock nor be stopped, but
- * would go on with the first of two who continue it. */
+/* Who is dead cannot be hit, but started again, and cut off when it is back. Who stands still cannot be asked for its
+ * clock (that of a client is set before), and whoever stops it again has to continue it at the same time. */
 static bool is_dead(struct lb_hunt_fault earlier, struct lb_hunt_fault later) {
   if (!(targeted(earlier) & targeted(later)) || !lasts(earlier, later)) return false;
-  if (earlier.kind == LB_HUNT_KILL) return later.kind != LB_HUNT_RESTART;
-  bool stops = later.kind == LB_HUNT_PAUSE && later.undo >= earlier.undo;
-  return earlier.kind == LB_HUNT_PAUSE && (stops || is_clock(later));
+  bool asks = is_clock(later) && !lb_hunt_of_client(later);
+  bool within = earlier.target == later.target || later.target == LB_HUNT_ONE;
+  bool stops = later.kind == LB_HUNT_PAUSE && within;
+  if (earlier.kind == LB_HUNT_KILL) return stops || asks || later.kind == LB_HUNT_KILL || lb_hunt_of_client(later);
+  return earlier.kind == LB_HUNT_PAUSE && (asks || (stops && earlier.undo == later.undo));
 }
 
 static bool never_comes(struct lb_hunt_fault earlier, struct lb_hunt_fault later) {
@@ -98,6 +100,19 @@ static bool is_over_before_h(const struct lb_hunt_timeline *t, size_t at) {
   for (size_t i = 0; i < t->fault_count && t->fault[at].undo == LB_HUNT_MID; i++)
     if (t->fault[i].slot == LB_HUNT_HOLDING && touched(t->fault[i]) & touched(t->fault[at])) return true;
   return false;
+}
+
+/* At A client 1 goes straight on to hold: it is not stopped there until another one has written, nor dead before a lock
+ * that a restart has lost is granted to two. */
+static bool goes_on(const struct lb_hunt_timeline *t) {
+  bool lost = false;
+  for (size_t i = 0; i < t->fault_count && t->fault[i].slot <= LB_HUNT_ASKING; i++) {
+    struct lb_hunt_fault f = t->fault[i];
+    if (f.slot != LB_HUNT_ASKING) continue;
+    lost |= f.kind == LB_HUNT_RESTART;
+    if (f.target == LB_HUNT_C1 && (f.kind == LB_HUNT_PAUSE || (f.kind == LB_HUNT_KILL && lost))) return false;
+  }
+  return true;
 }
 
 /* Of all orders that differ by neighbours without a common host, the one that is first by the alphabet is run: in it no
@@ -165,7 +180,7 @@ enum lb_hunt_pruned lb_hunt_prune(const struct lb_hunt_system *s, const struct l
   bool drifts = t->regime != LB_HUNT_DRIFT || t->fault_count == 0;
   for (size_t i = 0; i < t->fault_count && why == LB_HUNT_RUN; i++) {
     why = of_fault(s, t->fault[i]);
-    if (why == LB_HUNT_SAME_AS_H && is_over_before_h(t, i)) why = LB_HUNT_RUN;
+    if (why == LB_HUNT_SAME_AS_H && (is_over_before_h(t, i) || !goes_on(t))) why = LB_HUNT_RUN;
     drifts |= lb_hunt_drifts(t->fault[i]);
   }
   if (why == LB_HUNT_RUN && !drifts) why = LB_HUNT_NO_DRIFT;
@@ -269,22 +284,14 @@ static void put_in_order(struct lb_hunt_timeline *t) {
   put(t, to, f);
 }
 
-/* What means nothing and is undone is waited for all the same, and in `drift` a lease may end meanwhile. */
-static bool is_awaited(const struct lb_hunt_timeline *t, size_t at) {
-  return t->regime == LB_HUNT_DRIFT && t->fault[at].undo == LB_HUNT_MID;
-}
-
 /* One claim. False if nobody made one. */
 static bool follow(const struct lb_hunt_system *s, struct lb_hunt_timeline *t) {
   size_t alone = find_fault(s, t, t->pruned), later = find_later(s, t, t->pruned);
   if (alone == t->fault_count && later == t->fault_count && t->pruned != LB_HUNT_ORDER && t->pruned != LB_HUNT_NO_DRIFT)
     return false;
   switch (t->pruned) {
-    case LB_HUNT_NO_LINKS:
-      if (is_awaited(t, alone)) return false;
-      drop(t, alone);
-      break;
-    case LB_HUNT_CLIENT_WALL: drop(t, alone); break;
+    case LB_HUNT_CLIENT_WALL:
+    case LB_HUNT_NO_LINKS: drop(t, alone); break;
     case LB_HUNT_SYMMETRIC: t->fault[alone].target = LB_HUNT_P; break;
     case LB_HUNT_SAME_AS_H: move_to_h(s, t); break;
     case LB_HUNT_DEAD_HOST:

@@ -109,8 +109,7 @@ enum lb_hunt_pruned lb_hunt_prune(const struct lb_hunt_system *system, const str
 bool lb_hunt_is_moved(const struct lb_hunt_timeline *timeline, size_t *ret_from, size_t *ret_to);
 /* The timeline as which one that is soundly pruned has to come out, by the reason for which it is: without a fault that
  * means nothing, in another slot, in another order. It may be one that a bound leaves out. False if there is none: of
- * one that is run, or left out by a bound, where the same would be done twice, and where time passes in which a lease
- * may end. */
+ * one that is run, or left out by a bound, and where the same would be done twice. */
 bool lb_hunt_stand_in(const struct lb_hunt_system *system, const struct lb_hunt_timeline *timeline,
                       struct lb_hunt_timeline *ret);
 

@@ -77,7 +77,8 @@ static bool in_table(const struct lb_hunt_system *s, char regime, struct fault f
 static bool single_runs(const struct lb_hunt_system *s, struct fault f) {
   if (of_client(f) && is(f.kind, "ahead behind") && !s->client_wall) return false;
   if (is(f.kind, "isolate part") && s->servers == LB_HUNT_INDEPENDENT) return false;
-  if (is(f.kind, "isolate part") && s->count == 2 && is(f.target, "f") && is(f.undo, "mid")) return false;
+  if (is(f.kind, "isolate part") && s->count == 2 && is(f.target, "f") && is(f.undo, "mid") && !s->watched)
+    return false;
   if (f.slot == 'W' && !s->queues) return false;
   if (f.slot == 'A' && s->decided_inside) return of_client(f) && is(f.kind, "pause");
   return true;
@@ -117,10 +118,11 @@ static bool pair_runs(struct fault a, struct fault b) {
                (of_client(a) && is(a.kind, "kill"));
   if (is(a.kind, "kill") && is(a.target, "c1") && (is(b.target, "c1") || (a.slot != b.slot && at(b, "XRW"))))
     return false;
-  if (share_host(a, b, false) && still && is(a.kind, "kill") && !is(b.kind, "restart")) return false;
-  bool sooner = is(b.kind, "pause") && is(b.undo, "mid") && is(a.undo, "back gone");
-  if (share_host(a, b, false) && still && is(a.kind, "pause") && is(b.kind, "pause ahead behind fast slow") && !sooner)
-    return false;
+  bool again = share_host(a, b, false) && still, clock = !of_client(b) && is(b.kind, "ahead behind fast slow"),
+       fewer = is(a.target, "one") && is(b.target, "f"), together = is(a.undo, b.undo);
+  if (again && is(a.kind, "kill") && (clock || of_client(b) || is(b.kind, "kill"))) return false;
+  if (again && is(a.kind, "kill") && is(b.kind, "pause") && !fewer) return false;
+  if (again && is(a.kind, "pause") && (clock || (is(b.kind, "pause") && !fewer && together))) return false;
   if (strcmp(a.target, b.target) == 0 &&
       (strcmp(a.kind, b.kind) == 0 || (is(a.kind, "isolate part") && is(b.kind, "isolate part"))))
     return false;
@@ -159,10 +161,21 @@ static bool over_before_h(const struct fault *f, int n, int i) {
   return false;
 }
 
+/* Client 1 is stopped inside its acquire, or dies there behind a restart. */
+static bool stays_inside(const struct fault *f, int n) {
+  for (int i = 0; i < n; i++) {
+    if (f[i].slot != 'A' || !is(f[i].target, "c1")) continue;
+    if (is(f[i].kind, "pause")) return true;
+    for (int j = 0; j < i && is(f[i].kind, "kill"); j++)
+      if (f[j].slot == 'A' && is(f[j].kind, "restart")) return true;
+  }
+  return false;
+}
+
 static bool runs(const struct lb_hunt_system *s, const struct fault *f, int n) {
   for (int i = 0; i < n; i++) {
     struct fault alone = f[i];
-    if (over_before_h(f, n, i)) alone.slot = 'H';
+    if (over_before_h(f, n, i) || (f[i].slot == 'A' && stays_inside(f, n))) alone.slot = 'H';
     if (!single_runs(s, alone) || (n > 1 && bounded(f[i]))) return false;
     for (int j = 0; j < i; j++)
       if (!pair_runs(f[j], f[i])) return false;

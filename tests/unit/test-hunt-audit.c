@@ -76,8 +76,12 @@ TEST(it_is_the_one_that_the_reason_names) {
                {"redis-token@redis", "L2.restart-P@A+restart-P@H", NULL},
                {"redlock@redis-x3", "S2.isolate-P@B-back+restart-P@H", "S1.restart-P@H"},
                {"zk-sequential@zk-x3", "L2.kill-P@B-gone+pause-P@H-back", "L1.kill-P@B-gone"},
-               {"redlock@redis-x3", "D2.fast-c1@B+isolate-P@A-mid", NULL},       /* its wait is longer than a lease */
-               {"redis-token@sentinel", "S2.kill-f@B-back+restart-all@H", NULL}, /* starts the dead again */
+               {"redlock@redis-x3", "D2.fast-c1@B+isolate-P@A-mid", "D1.fast-c1@B"},   /* nor is it waited for */
+               {"redis-token@redis", "S2.cutoff-c1@A+pause-c1@A", NULL},               /* it never holds */
+               {"redis-token@redis", "L2.restart-P@A+kill-c1@A", NULL},                /* nor does it here */
+               {"pg-lease-client@pg-async", "S2.kill-P@H-back+isolate-P@H-mid", NULL}, /* the operator waits */
+               {"pg-advisory@pg-patroni", "S1.isolate-f@H-mid", NULL},                 /* others watch */
+               {"redis-token@sentinel", "S2.kill-f@B-back+restart-all@H", NULL},       /* starts the dead again */
                {"redis-token@sentinel", "S2.kill-P@A-gone+restart-P@A", "S2.kill-P@H-gone+restart-P@H"},
                {"redis-token@sentinel", "S2.ahead-all@H+kill-c1@H", NULL}, /* held by two before one dies */
                {"pg-lease-client@pg-async", "L1.isolate-f@H-mid", "L1.isolate-P@H-mid"},
