@@ -10,9 +10,10 @@
  * Details that matter
  *  - In the node stands the GUID of its attempt. It tells one's own node from that of the next holder, which has the
  *  same path: after a
- *    create that was not answered, and before each release, because a deletion cannot compare what it deletes. Between
- *    that read and the deletion nobody else can have taken the place: a node goes by its own client's deletion or with
- *    its session, and requests of an ended session are refused. Requests of one session keep their order.
+ *    create that was not answered, and before each release, because a deletion compares only the version of the data,
+ *    which is 0 in every new node. Between that read and the deletion nobody else can have taken the place: a node goes
+ *    by its own client's deletion or with its session, and requests of an ended session are refused. Requests of one
+ *    session keep their order.
  *  - A deletion that was not answered is not repeated behind the caller's back: by its path it might hit the next
  *  holder's node.
  *    So who gets LB_UNKNOWN has to call release() again, and stands in the way of everybody until then.

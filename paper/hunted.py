@@ -120,13 +120,13 @@ def checks(hunts):
     """Two sentences: what became of the sample that holds a minimal set, and of the one that was left out by argument."""
     sample = [t for h in hunts for t in h.sample()]
     masked = sum(t.came["lease"] == 0 for t in sample)
-    drawn = [t.audit for h in hunts for t in h.timelines if t.audit]
+    drawn = [t.audit for h in hunts for t in h.timelines if t.audit not in ("", "undecided")]
     said = f"Of those that hold a minimal set, {integer(len(sample))} were run, and {integer(masked)} of them did not break: a fault can hide another. "
     if not drawn:
-        return said + "Of those that are left out by argument, none was run here."
+        return said + "Of those left out by argument, none was run and decided here."
     alike, other = drawn.count("same"), drawn.count("other")
-    return said + (f"Of those that are left out by argument, {integer(len(drawn))} were drawn and run all the same: {integer(alike)} came out as the one that stands for them, "
-                   f"{integer(other)} otherwise, and {integer(len(drawn) - alike - other)} cannot be told.")
+    return said + (f"Of those left out by argument, {integer(len(drawn))} were run as a check and decided: {integer(alike)} came out as the one that stands for them, "
+                   f"{integer(other)} otherwise, and of {integer(len(drawn) - alike - other)} it cannot be told.")
 
 
 def where(hunts):

@@ -21,9 +21,9 @@
 #include "family_util.h"
 #include "family.h"
 
-/* A leader that has not heard of a majority for the election timeout steps down. A fifth of that passes
- * between heartbeats, so a member that was not scheduled for a while on a busy machine is not taken
- * for dead. A lease is 3/2 of the election timeout long at least, in whole seconds. */
+/* A leader looks once per election timeout, and steps down if it heard of no majority since the look before. A fifth of
+ * that passes between heartbeats, so a member that was not scheduled for a while on a busy machine is not taken for
+ * dead. A lease is 3/2 of the election timeout long at least, in whole seconds. */
 #define ELECTION "--election-timeout="
 static const struct lb_setting settings[] = {
     {.name = "--heartbeat-interval=", .stock = "100", .faults = "100", .measured = "100", .place = LB_SETTING_PROGRAM},
@@ -200,8 +200,8 @@ static int start(struct lb_cluster *cluster, lb_ns deadline) {
   return r < 0 ? r : lb_cluster_await(cluster, deadline, all_follow, "every member follows the same leader");
 }
 
-/* A leader that was cut off claims to lead for up to an election timeout: the later term is the
- * truth. */
+/* A leader that was cut off claims to lead for up to two election timeouts, as it looks once in each: the later term is
+ * the truth. */
 static int primary(struct lb_cluster *cluster, lb_ns deadline) {
   struct status status;
   uint64_t best_term = 0;
@@ -269,7 +269,7 @@ static int lists(struct lb_cluster *cluster, const struct lb_server *asked, uint
   return r < 0 ? r : found;
 }
 
-/* Asked of another one, again and again: a cluster refuses while it has not heard of all its members for five
+/* Asked of another one, again and again: one of three refuses until all members have been connected for five
  * seconds. */
 static int remove_member(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   enum { AGAIN_MS = 200 };

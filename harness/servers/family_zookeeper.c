@@ -408,8 +408,8 @@ static int runs(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   return r < 0 ? r : 0;
 }
 
-/* A leader that was cut off claims to lead until it has missed its followers for SYNC_TICKS: the
- * later epoch is the truth. */
+/* A leader that was cut off claims to lead until it has missed its followers for syncLimit ticks:
+ * the later epoch is the truth. */
 static int primary(struct lb_cluster *cluster, lb_ns deadline) {
   char mode[16];
   unsigned epoch, best_epoch = 0;
