@@ -95,7 +95,7 @@ struct lb_args {
   int faults;
   double budget_s;
   bool has_faults, list, narrow, all;
-  bool has_seed, json, markdown, verbose, past_lease, strict, tap, keep_logs, reuse, anyway, cost, speed, clocks;
+  bool has_seed, json, markdown, verbose, past_lease, strict, tap, again, keep_logs, reuse, anyway, cost, speed, clocks;
 };
 
 /* Which options a command takes, beside --help. */

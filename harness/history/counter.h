@@ -218,6 +218,8 @@ enum { LB_IN_ALL = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK | LB_IN_TEXT };
   X(uint64_t, stall_ns, .name = "stall_ms", .cell = "max_stall_ms", .group = LB_COUNT_TRIAL, .source = LB_FROM_TRIAL,                         \
     .add = LB_ADD_MAX, .unit = "ms", .decimals = 3, .places = LB_IN_TRIALS | LB_IN_CELLS, .label = "longest stall",                           \
     .help = "longest stall of the harness's own heartbeat, or of a client that waited for a processor")                                       \
+  X(uint64_t, again, .name = "again", .group = LB_COUNT_TRIAL, .source = LB_FROM_TRIAL, .places = LB_IN_TRIALS,                               \
+    .help = "1 = played with --again for the second time: the first time it was undecided")                                                   \
   X(uint64_t, faults, .name = "faults", .group = LB_COUNT_FAULTS, .source = LB_FROM_TRIAL, .add = LB_ADD_SUM,                                 \
     .only = LB_IF_CAMPAIGN, .places = LB_IN_TRIALS | LB_IN_CELLS, .label = "faults",                                                          \
     .help = "faults of a campaign that were proved")                                                                                          \

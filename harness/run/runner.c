@@ -14,26 +14,37 @@
 struct runner {
   struct lb_tally *tally;
   const struct lb_progress *progress;
+  const struct lb_rundir *dir;
   struct lb_source source;
   bool *taken;  /* by the index of the job */
+  bool *again;  /* the same: it has been undecided once */
   size_t first; /* no position before it is left */
   struct lb_pace pace;
   int playing;
   lb_ns end; /* of the budget; 0 = none */
 };
 
+/* The first in the order that is left, of those that have been undecided once or of the others. */
+static const struct lb_job *find(const struct runner *r, const struct lb_pool *pool, bool again) {
+  const struct lb_plan *plan = r->tally->plan;
+  for (size_t i = r->first; i < plan->job_count; i++) {
+    size_t at = plan->order[i];
+    if (!r->taken[at] && (r->again && r->again[at]) == again && (!pool || plan->jobs[at].plan.pool == pool))
+      return &plan->jobs[at];
+  }
+  return NULL;
+}
+
 static enum lb_next next(void *of, const struct lb_pool *pool, const struct lb_job **ret) {
   struct runner *r = of;
   const struct lb_plan *plan = r->tally->plan;
   if (r->end && lb_clock_ns() >= r->end) return LB_NEXT_NONE;
   while (r->first < plan->job_count && r->taken[plan->order[r->first]]) r->first++;
-  for (size_t i = r->first; i < plan->job_count; i++) {
-    *ret = &plan->jobs[plan->order[i]];
-    if (r->taken[plan->order[i]] || (pool && (*ret)->plan.pool != pool)) continue;
-    lb_pace_look(&r->pace);
-    return lb_pace_allows(&r->pace, r->playing, !pool || (*ret)->plan.fresh) ? LB_NEXT_NOW : LB_NEXT_LATER;
-  }
-  return LB_NEXT_NONE;
+  *ret = find(r, pool, false);
+  if (!*ret && r->again) *ret = find(r, pool, true);
+  if (!*ret) return LB_NEXT_NONE;
+  lb_pace_look(&r->pace);
+  return lb_pace_allows(&r->pace, r->playing, !pool || (*ret)->plan.fresh) ? LB_NEXT_NOW : LB_NEXT_LATER;
 }
 
 static void begun(void *of, const struct lb_job *job, bool starts) {
@@ -44,11 +55,25 @@ static void begun(void *of, const struct lb_job *job, bool starts) {
   r->source.left--;
 }
 
+/* What it has left is taken away. */
+static void put_back(struct runner *r, const struct lb_job *job) {
+  size_t at = (size_t)(job - r->tally->plan->jobs);
+  r->again[at] = true;
+  r->taken[at] = false;
+  r->first = 0;
+  r->source.left++;
+  lb_rundir_forget(r->dir->partial, job->plan.name);
+}
+
 static int ended(void *of, const struct lb_job *job, const struct lb_outcome *outcome) {
   struct runner *r = of;
-  struct lb_job_result *result = &r->tally->jobs[job - r->tally->plan->jobs];
+  size_t at = (size_t)(job - r->tally->plan->jobs);
+  struct lb_job_result *result = &r->tally->jobs[at];
+  struct lb_outcome final = *outcome;
   r->playing--;
-  lb_tally_add(r->tally, result, outcome);
+  if (r->again && !r->again[at] && outcome->verdict == LB_UNDECIDED) return put_back(r, job), 0;
+  final.again = r->again && r->again[at];
+  lb_tally_add(r->tally, result, &final);
   if (r->progress && r->progress->finished) r->progress->finished(r->progress->display, r->tally, result);
   return 0;
 }
@@ -58,18 +83,27 @@ static void tick(void *of, const struct lb_job *const running[], size_t count) {
   if (r->progress && r->progress->tick) r->progress->tick(r->progress->display, r->tally, running, count);
 }
 
-int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, struct lb_jobs jobs, double budget_s,
+int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, struct lb_jobs jobs, struct lb_patience patience,
                   const struct lb_progress *progress, struct lb_error *err) {
   size_t count = tally->plan->job_count;
-  struct runner r = {
-      .tally = tally, .progress = progress, .taken = calloc(count + 1, sizeof *r.taken), .pace = lb_pace_begin(jobs)};
-  if (!r.taken) return lb_error(err, -ENOMEM, "out of memory");
+  struct runner r = {.tally = tally,
+                     .progress = progress,
+                     .dir = dir,
+                     .taken = calloc(count + 1, sizeof *r.taken),
+                     .again = patience.again ? calloc(count + 1, sizeof *r.again) : NULL,
+                     .pace = lb_pace_begin(jobs)};
+  if (!r.taken || (patience.again && !r.again)) {
+    free(r.taken);
+    free(r.again);
+    return lb_error(err, -ENOMEM, "out of memory");
+  }
   for (size_t i = 0; i < count; i++) r.taken[i] = tally->jobs[i].done || tally->jobs[i].elsewhere;
   r.source = (struct lb_source){
       .of = &r, .left = tally->wanted - tally->done, .next = next, .begun = begun, .ended = ended, .tick = tick};
-  if (budget_s > 0) r.end = lb_clock_ns() + (lb_ns)(budget_s * 1e9);
+  if (patience.budget_s > 0) r.end = lb_clock_ns() + (lb_ns)(patience.budget_s * 1e9);
   int result = lb_engine_run(&r.source, dir, jobs.most, err);
   if (result == 0 && tally->done < tally->wanted) result = lb_error(err, -ETIME, "the budget is over");
   free(r.taken);
+  free(r.again);
   return result;
 }

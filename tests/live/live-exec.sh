@@ -106,4 +106,20 @@ check 'another version of the line protocol' refused 'it speaks another version 
 check 'an unknown way to end' refused 'ends=sometimes: expected lease, session or never' "$broken wrong-ends"
 check 'a topology that nobody knows' sh -c '"$1" run contention --exec "$2" -n 1 >"$3/out" 2>&1; [ $? -eq 2 ] && [ "$(wc -l <"$3/out")" -eq 1 ] && grep -q rediss "$3/out"' - \
   "$bin" "$broken unknown-topology" "$dir"
+
+# The first process says what it is, the second one dies: so the first try is undecided, and the second is not.
+cat >"$dir/dies-once" <<END
+mkdir "$dir/1st" 2>/dev/null || { mkdir "$dir/2nd" 2>/dev/null && exit 1; }
+exec $reference
+END
+again() { # FOLDER OPTION...
+  rm -rf "$dir/1st" "$dir/2nd"
+  "$bin" run "$dir/turns.ini" --exec "sh $dir/dies-once" -b exec:reference@redis -g none -n 2 -j 1 -o "$@" >"$dir/out" 2>&1
+  sed 's/"[^"]*"//g' "$1/trials.csv" | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } NR > 1 { print $at["verdict"], $at["again"] }' | sort >"$dir/rows"
+}
+again "$dir/once"
+check 'an undecided trial stays so' sh -c 'printf "safe 0\nundecided 0\n" | diff - "$1"' - "$dir/rows"
+again "$dir/twice" --again
+check 'with --again it is played once more, and that says so' sh -c 'printf "safe 0\nsafe 1\n" | diff - "$1"' - "$dir/rows"
+check 'only the second try has left a history' sh -c '[ "$(ls "$1/histories" | wc -l)" -eq 2 ]' - "$dir/twice"
 echo "1..$n"
