@@ -250,7 +250,7 @@ static const struct lb_topology topologies[] = {
      .family = &lb_family_mariadb,
      .data_count = 2,
      .keeps = LB_KEEPS_AS_ASKED,
-     .facts = "copies=later takeover=operator",
+     .facts = "copies=later takeover=operator sequence=drawn",
      .start_ms = 600},
     {.name = "maria-semisync",
      .summary =
@@ -260,7 +260,7 @@ static const struct lb_topology topologies[] = {
      .keeps = LB_KEEPS_AS_ASKED,
      .synchronous = true,
      .settings = "rpl_semi_sync_master_timeout = 3600000\n",
-     .facts = "takeover=operator",
+     .facts = "takeover=operator sequence=drawn",
      .start_ms = 600},
     {.name = "maria-semisync-stock",
      .summary = "the same with MariaDB's own timeout: after 10 s without its replica the primary goes on alone",

@@ -68,6 +68,8 @@ static const struct lb_term vocabulary[] = {
      "for how long a pooler lends a client a server process: there is none, for a transaction, while it is connected"},
     {"pool", SERVERS, "ample|tight", "whether a pooler has a server process for everybody who is connected"},
     {"elects", SERVERS, "soon|late", "whether an election takes as long as the lease of a scenario"},
+    {"sequence", SERVERS, "ahead|drawn",
+     "what of a sequence stands in the log: more numbers than were drawn (PostgreSQL logs 32 at once), or these"},
     {"reads", SERVERS, "leader|follower", "whether a client reads from a server that may be late"},
 
     {"renewed", SCENARIO, "no|yes", "whether the hold is renewed while the client works"},

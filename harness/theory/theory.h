@@ -35,7 +35,7 @@ struct lb_term { /* a row of the vocabulary */
 
 /* In the order of `lockbench theory facts`; NULL behind the last. */
 const struct lb_term *lb_term_at(size_t index);
-#define LB_FACTS_MAX 50
+#define LB_FACTS_MAX 64
 
 /* Of one cell: the values of lb_term_at(i), a bit each in the order of its `values`. Only `shows` has several at once,
  * or none. */
