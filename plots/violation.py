@@ -16,7 +16,6 @@ import sys
 
 import figure
 import run_folder
-import style
 from timeline import Story, paint
 
 COLUMNS = ("kind", "who", "from_ms", "to_ms", "text", "value", "refused", "lease_ends_ms")

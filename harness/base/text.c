@@ -5,7 +5,6 @@
 #include "suggest.h"
 #include "text.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -181,7 +181,7 @@ struct lb_protocol;
 void lb_print_words(const char *const *words);
 /* "leased, fifo" on stdout: enum lb_trait in words. */
 void lb_print_traits(unsigned traits);
-/* Whose locks they are: "Redis"; "none" where no server has them. One of lb_server_title_at(). */
+/* Whose locks they are: "Redis"; "none" where no server has them. */
 const char *lb_server_title(const struct lb_protocol *protocol);
 
 /* ---- a run (cli_run.c) ----------------------------------------------------------------------- */

@@ -38,9 +38,9 @@ struct screen {
   const struct lb_judged *judged;
   const struct lb_tally *tally;
   const char *dir;
-  int asked, broken, held, stuck, late, open, skipped; /* questions; held: broken, and two held at once */
-  bool several;                                        /* topologies */
-  int *lines;                                          /* so far */
+  int asked, broken, held, stuck, open, skipped; /* questions; held: broken, and two held at once */
+  bool several;                                  /* topologies */
+  int *lines;                                    /* so far */
 };
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -78,7 +78,6 @@ static void count(struct screen *s) {
     s->broken += fate == BROKEN;
     s->held += fate == BROKEN && cell->sum.double_holds > 0;
     s->stuck += fate == STUCK;
-    s->late += fate == LATE;
     s->open += fate == OPEN;
     s->skipped += cell->cell->guard == LB_GUARD_NONE && cell->verdict == LB_SKIPPED;
     s->several |= cell->cell->topology != s->tally->cells[0].cell->topology;

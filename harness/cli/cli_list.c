@@ -211,7 +211,7 @@ static int list_assumptions(void) {
 /* ---- tables of the pages ------------------------------------------------------------------------------------- */
 
 /* A table of the reference, out of the rows that parser and results go by. As Markdown it stands in docs/, where
- * tests/test-printed.py compares it. */
+ * tests/python/test-printed.py compares it. */
 enum { CELLS_MAX = 4 };
 struct table {
   const char *head[CELLS_MAX]; /* NULL behind the last; the first column is code */

@@ -17,7 +17,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/files.h"
 #include "base/error.h"
 #include "base/suggest.h"
 #include "run/engine.h"

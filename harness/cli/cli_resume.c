@@ -14,7 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/called.h"
 #include "run/journal.h"
 #include "run/shard.h"
 

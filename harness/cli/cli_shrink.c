@@ -11,7 +11,6 @@
 
 #include "base/called.h"
 #include "base/clock.h"
-#include "base/files.h"
 #include "cli.h"
 #include "hunt/directed.h"
 #include "run/system.h"

@@ -15,7 +15,6 @@
  */
 #include <errno.h>
 #include <ev.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stddef.h>

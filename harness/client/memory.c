@@ -12,7 +12,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/statvfs.h>
@@ -77,7 +76,6 @@ struct lb_memory *lb_memory_map(size_t clients, size_t writers, size_t keys) {
   memory->client_count = clients;
   memory->log_count = writers + 1;
   memory->controller = writers;
-  memory->key_count = keys;
   memory->log = (struct lb_log *)(base + logs);
   memory->state = (struct lb_client_state *)(base + states);
   memory->resource = (struct lb_resource *)(base + resources);

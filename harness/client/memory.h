@@ -66,13 +66,13 @@ struct lb_client_state {
 struct lb_memory {
   /* Fixed when it is mapped. The arrays are behind this struct, at the same address in all processes. */
   size_t mapped_size, events_size;
-  size_t client_count, log_count, key_count;
+  size_t client_count, log_count;
   size_t controller;       /* which log is the controller's: the last one */
   struct lb_log *log;      /* [log_count] */
   struct lb_event *events; /* [LB_EVENTS_MAX], or [LB_EVENTS_MAX_SPILLED] if logs may spill; a log has its share */
   /* [client_count + 1], by number; the last is of one that takes no lock (the observer). */
   struct lb_client_state *state;
-  struct lb_resource *resource; /* [key_count] */
+  struct lb_resource *resource; /* one for each key */
   unsigned char *shared;        /* for lb_target.shared */
   size_t shared_size;
   /* Written by all all the time, so in a cache line of their own. */

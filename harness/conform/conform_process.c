@@ -6,16 +6,12 @@
  */
 #include "conform_calls.h"
 
-#include <linux/filter.h>
-#include <linux/tcp.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

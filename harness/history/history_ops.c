@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/csv.h"
-#include "base/suggest.h"
 
 const char *const lb_op_types[LB_OP_TYPE_COUNT] = {"invoke", "ok", "fail", "info"};
 const char *const lb_op_fs[LB_OP_F_COUNT] = {"acquire", "release"};

@@ -86,7 +86,6 @@ int lb_inside_measure(const struct lb_history *h, const struct lb_stats *stats, 
     if (h->count) leave(&p, c, h->events[h->count - 1].t, false);
     ret->inside_s += seconds(c->inside);
     ret->starts += c->starts;
-    ret->asking += c->inside > 0;
     if (c->inside >= most) continue;
     ret->idle++;
     ret->idle_starts += c->due;

@@ -30,7 +30,6 @@ struct lb_inside {
   uint64_t starts;    /* attempts begun in it */
   uint64_t idle,
       idle_starts; /* clients that were inside for less than LB_SELF_IDLE of it, and their starts that were due in it */
-  uint64_t asking; /* clients that were inside at all */
 };
 /* 0 or -ENOMEM. */
 int lb_inside_measure(const struct lb_history *history, const struct lb_stats *stats, struct lb_inside *ret);

@@ -86,8 +86,6 @@ struct lb_hunt_system {
   enum lb_hunt_servers servers;
   size_t count;         /* of the servers that hold locks */
   bool watched;         /* others watch them (Sentinels): a primary can lose its replicas and be seen all the same */
-  bool promoted;        /* an operator makes another server primary: after a kill, a pause or an isolation only */
-  bool any_server;      /* a client talks to any of them: client 2 does to `others` */
   bool own;             /* the user's own servers: nothing is done to them or to the network */
   bool network;         /* hosts with links of their own: without, nothing is cut */
   const char *others;   /* the role of F in a step: "minority", "replicas"; NULL = there is none */

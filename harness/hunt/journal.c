@@ -79,7 +79,6 @@ int lb_hunt_journal_open(struct lb_hunt_journal *journal, const struct lb_hunt_s
   journal->replay = calloc(space->count + 1, sizeof *journal->replay);
   int r = journal->count && journal->why && journal->doubt && journal->replay ? take(journal, path, of, err)
                                                                               : lb_refuse(err, "out of memory");
-  journal->read = journal->trials;
   if (r < 0) lb_hunt_journal_close(journal);
   return r;
 }

@@ -66,7 +66,6 @@ struct lb_hunt_journal {
   struct lb_hunt_doubt (*doubt)[LB_GUARD_COUNT]; /* by the index of the timeline, and guard */
   struct lb_hunt_replay *replay;                 /* by the index of the timeline */
   size_t trials, undecided;                      /* of all of them */
-  size_t read;                                   /* of these, those that were in the file already */
   FILE *file;
 };
 

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/files.h"
 #include "base/error.h"

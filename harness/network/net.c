@@ -372,7 +372,3 @@ bool lb_host_answered(int fd, int timeout_ms) {
   int error = outcome_of(fd, timeout_ms);
   return error == 0 || error == ECONNREFUSED;
 }
-
-bool lb_host_reaches(const struct lb_host *from, const struct lb_host *to, uint16_t port, int timeout_ms) {
-  return lb_host_connected(lb_host_connect(from, 0, to, port), timeout_ms);
-}

@@ -72,7 +72,5 @@ int lb_host_connect(const struct lb_host *from, uint16_t from_port, const struct
 bool lb_host_connected(int fd, int timeout_ms);
 /* Whether the other host has answered it by then: it is established, or nobody listens there. Closes fd. */
 bool lb_host_answered(int fd, int timeout_ms);
-/* Begins one and waits. */
-bool lb_host_reaches(const struct lb_host *from, const struct lb_host *to, uint16_t port, int timeout_ms);
 
 #endif

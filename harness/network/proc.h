@@ -64,11 +64,11 @@ struct lb_tool { /* one that runs */
   bool told;  /* all of its input left */
 };
 
-/* Starts argv[0] as lb_tool_run() does, so that several run side by side. 0: lb_tool_end() has to be called; or -errno
- * with err. */
+/* Starts argv[0] on this host, several side by side if so wanted: it reads `input` and writes to a pipe. 0:
+ * lb_tool_end() has to be called; or -errno with err. */
 int lb_tool_start(const struct lb_host *host, char *const argv[], const char *input, struct lb_tool *ret,
                   struct lb_error *err);
-/* Waits for its end. `name` is for err; the rest as of lb_tool_run(). */
+/* Waits for its end. `name` is for err; *ret_output is what it wrote, malloc'd. */
 int lb_tool_end(struct lb_tool *tool, const char *name, char **ret_output, struct lb_error *err);
 
 #endif

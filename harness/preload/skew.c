@@ -112,11 +112,6 @@ static uint64_t read_at(const struct lb_skew *skew, unsigned clock, uint64_t tru
 uint64_t lb_skew_wall_ns(const struct lb_skew *skew, uint64_t true_ns) { return read_at(skew, LB_SKEW_WALL, true_ns); }
 uint64_t lb_skew_mono_ns(const struct lb_skew *skew, uint64_t true_ns) { return read_at(skew, LB_SKEW_MONO, true_ns); }
 
-int64_t lb_skew_wall_offset(const struct lb_skew *skew) {
-  uint64_t now = lb_clock_wall_ns();
-  return (int64_t)(lb_skew_wall_ns(skew, now) - now);
-}
-
 uint64_t lb_skew_mono_true_ns(const struct lb_skew *skew, uint64_t skewed_ns) {
   struct lb_skew_line line;
   if (!skew || skewed_ns > NEVER_NS / 2 || !lb_skew_read(skew, LB_SKEW_MONO, &line)) return skewed_ns;

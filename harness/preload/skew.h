@@ -28,8 +28,6 @@ void lb_skew_jump(struct lb_skew *skew, bool monotonic, int64_t offset_ns);
 void lb_skew_rate(struct lb_skew *skew, double rate);
 /* True clocks again (a jump back). */
 void lb_skew_reset(struct lb_skew *skew);
-/* Wall clock minus true wall clock now, in ns. */
-int64_t lb_skew_wall_offset(const struct lb_skew *skew);
 
 /* What a host with these clocks reads where the true clock says `true_ns`. NULL = the truth. */
 uint64_t lb_skew_wall_ns(const struct lb_skew *skew, uint64_t true_ns);

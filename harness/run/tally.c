@@ -26,9 +26,6 @@ enum part { OVERLAPPED, WITHIN_LEASE, DAMAGED, BY_HOUR, BY_HANDOFF, LOST, PARTS 
 static void add_trial(const struct lb_outcome *x, struct lb_cell_rate *sum, struct lb_part part[PARTS]) {
   double violations = (double)lb_outcome_violations(x), hours = x->measured_s / 3600;
   sum->faults += x->faults_tested;
-  sum->overlapped += x->faults_overlapped;
-  sum->within_lease += x->faults_within_lease;
-  sum->damaged += x->faults_damaged;
   for (size_t k = 0; k < LB_FAULT_KINDS_MAX; k++) sum->faults_of[k] += x->faults_of[k];
   sum->hours += hours;
   sum->handoffs += x->useful_handoffs;

@@ -73,12 +73,11 @@ bool lb_cell_is_open(const struct lb_cell_sum *sum);
  * that alone: the rates per fault and per hour come first. All have 95 % intervals that allow for
  * trials that differ (base/interval.h). */
 struct lb_cell_rate {
-  uint64_t faults;                            /* tested: see faults_tested in history/counter.h */
-  uint64_t overlapped, within_lease, damaged; /* of these: see faults_* in history/counter.h */
-  double hours;                               /* of load */
-  uint64_t handoffs, violations;              /* the useful ones */
-  uint64_t grants;                            /* critical sections */
-  size_t servers;                             /* that hold the lock; 0 = none */
+  uint64_t faults;               /* tested: see faults_tested in history/counter.h */
+  double hours;                  /* of load */
+  uint64_t handoffs, violations; /* the useful ones */
+  uint64_t grants;               /* critical sections */
+  size_t servers;                /* that hold the lock; 0 = none */
   bool
       stands_still; /* the verdict of the cell is stuck: its hours are of the standstill, so there is no rate by them or by hand-offs */
   uint32_t faults_of[LB_FAULT_KINDS_MAX]; /* proved, by their place among the scenario's faults */

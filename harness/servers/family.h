@@ -163,7 +163,7 @@ struct lb_family {
   /* Makes a server that keeps nothing on disk write the first of them, which it would read at its next start. NULL =
    * all of them keep something. */
   int (*save)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
-  /* Limits the memory of this server, sets the policy (a word of LB_POLICIES), and writes until it evicts keys or
+  /* Limits the memory of this server, sets the policy (a word of step_parse.c), and writes until it evicts keys or
    * refuses; `said` tells how that showed. free_memory undoes it. */
   int (*fill_memory)(struct lb_cluster *cluster, size_t index, const char *policy, lb_ns deadline, char *said,
                      size_t size);

@@ -45,7 +45,7 @@ int lb_redis_wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, i
 int lb_redis_requests(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret);
 /* lb_family.commits: changes since the start, as no file of this server is ever a snapshot. */
 int lb_redis_commits(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret);
-/* lb_family.counts: INFO commandstats; what a script calls is counted, too. */
+/* lb_family.version. */
 int lb_redis_version(char *buf, size_t size);
 /* What SIGTERM does is what its command SHUTDOWN does. */
 extern const struct lb_ending lb_redis_ending;

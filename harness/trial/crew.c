@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/files.h"
 #include "base/error.h"
 #include "base/machine.h"
 #include "client/client.h"

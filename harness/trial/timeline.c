@@ -10,7 +10,6 @@
 #include "timeline.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "fault.h"

@@ -7,7 +7,6 @@
 #include <arpa/inet.h>
 #include <err.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <hiredis/hiredis.h>
 #include <netinet/tcp.h>
 #include <stdio.h>

@@ -4,8 +4,6 @@
  * adapter and all that the adapter has started together, also what left their process group.
  */
 
-#include <dirent.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include "test.h"

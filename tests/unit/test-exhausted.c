@@ -4,7 +4,6 @@
  * look). The linker puts the functions below in the place of the C library's (tests/meson.build), for our own code
  * only.
  */
-#include <unistd.h>
 
 #include "test.h"
 #include "trial/campaign.h"

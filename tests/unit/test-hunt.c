@@ -201,7 +201,6 @@ TEST(a_hunt_goes_on_from_its_journal) {
   fclose(file);
   assert_int_equal(lb_hunt_journal_open(&journal, &space, path, "test", &err), 0);
   assert_int_equal(journal.trials, trials);
-  assert_int_equal(journal.read, trials);
   assert_memory_equal(&before, &journal.count[3][LB_GUARD_NONE], sizeof before);
   assert_int_equal(journal.count[3][LB_GUARD_FENCE].of[LB_HUNT_UNDECIDED], 1);
   assert_string_equal(journal.why[3], "client-1 died, and more");

@@ -3,7 +3,6 @@
  * Every number of an outcome, each with a value of its own, so that none can stand in another's place. The trial is
  * played by hand in one memory: a scene per number, each on a key of its own, at times of our choosing.
  */
-#include <unistd.h>
 
 #include "test.h"
 #include "base/error.h"

@@ -4,7 +4,6 @@
  * they have run themselves.
  */
 #include <pthread.h>
-#include <stdatomic.h>
 #include <time.h>
 #include <unistd.h>
 

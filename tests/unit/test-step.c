@@ -45,11 +45,7 @@ static void assert_role(struct lb_role role, enum lb_role_kind kind, int number)
 #define AWAIT_CLIENT                                                                                                                                                                                       \
   "await client N asks within T, await client N waits within T, await client N holds within T, await client N is granted within T, await client N gave up within T, await client N has written within T, " \
   "await client N is stopped within T, await client N has crashed within T"
-#define AWAIT_CRASHED "await client N has crashed within T"
 #define AWAIT_WOKEN "await client N is woken within T"
-#define AWAIT_ABSENT "await key absent on A within T"
-#define AWAIT_CAUGHT_UP "await replica A is online and caught up within T"
-#define AWAIT_SESSION "await session of client N ended within T"
 
 TEST(every_form_of_the_table_has_an_example_that_parses) {
   char examples[] =
