@@ -37,8 +37,9 @@ static const json_t *measured_of(const struct predict *p, const struct lb_cell *
   size_t i;
   const json_t *m;
   json_array_foreach(json_object_get(p->run, "cells"), i, m) {
-    if (strcmp(text_of(m, "scenario"), cell->scenario->name) == 0 && strcmp(text_of(m, "system"), cell->system) == 0 &&
-        strcmp(text_of(m, "guard"), lb_guard_name(cell->guard)) == 0)
+    if (strcmp(lb_text_of(m, "scenario"), cell->scenario->name) == 0 &&
+        strcmp(lb_text_of(m, "system"), cell->system) == 0 &&
+        strcmp(lb_text_of(m, "guard"), lb_guard_name(cell->guard)) == 0)
       return m;
   }
   return NULL;
@@ -59,7 +60,7 @@ static bool differs(enum lb_verdict predicted, const char *measured) {
 
 /* "violated 3/3": of the trials so many came out so. */
 static void say_measured(const json_t *m, char *ret, size_t size) {
-  const char *verdict = text_of(m, "verdict");
+  const char *verdict = lb_text_of(m, "verdict");
   const json_t *count =
       json_object_get(m, strcmp(verdict, "safe") == 0 || strcmp(verdict, "mixed") == 0 ? "violated" : verdict);
   *ret = '\0';
@@ -75,13 +76,13 @@ static void add_cell(struct predict *p, const struct lb_cell *cell, const struct
   json_t *o = json_pack("{s:s, s:s, s:s, s:s, s:s?, s:o, s:o}", "scenario", cell->scenario->name, "guard",
                         lb_guard_name(cell->guard), "verdict", lb_verdict_name(told->verdict), "reason", told->reason,
                         "source", told->source, "rule", told->rule ? json_integer(told->rule->line) : json_null(),
-                        "measured", m ? json_string(text_of(m, "verdict")) : json_null());
-  bool known = m && is_decided(text_of(m, "verdict")) && told->verdict != LB_NA && told->verdict != LB_VERDICT_NONE;
+                        "measured", m ? json_string(lb_text_of(m, "verdict")) : json_null());
+  bool known = m && is_decided(lb_text_of(m, "verdict")) && told->verdict != LB_NA && told->verdict != LB_VERDICT_NONE;
   json_object_set_new(o, "as_predicted",
-                      known ? json_boolean(!differs(told->verdict, text_of(m, "verdict"))) : json_null());
+                      known ? json_boolean(!differs(told->verdict, lb_text_of(m, "verdict"))) : json_null());
   json_array_append_new(p->cells, o);
   p->measured += known;
-  p->differ += known && differs(told->verdict, text_of(m, "verdict"));
+  p->differ += known && differs(told->verdict, lb_text_of(m, "verdict"));
 }
 
 /* "safe under signal, claim; race under fence": the guards under which it comes out otherwise. */
@@ -116,7 +117,7 @@ static int visit(void *data, struct lb_plan *plan) {
     say_measured(m, line, sizeof line);
     if (cell->guard == LB_GUARD_NONE) reason = told.reason, snprintf(measured, sizeof measured, "%s", line);
     char *text = NULL;
-    if (m && differs(told.verdict, text_of(m, "verdict")) &&
+    if (m && differs(told.verdict, lb_text_of(m, "verdict")) &&
         asprintf(&text, "%s%s: predicted %s, measured %s: %s", cell->guard ? "under " : "without a guard",
                  cell->guard ? lb_guard_name(cell->guard) : "", lb_verdict_name(told.verdict), line, told.reason) >= 0)
       json_array_append_new(different, json_string(text));
@@ -137,7 +138,7 @@ static int visit(void *data, struct lb_plan *plan) {
 static bool are_alike(const json_t *a, const json_t *b) {
   static const char *const keys[] = {"reason", "guards", "measured"};
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-    if (strcmp(text_of(a, keys[i]), text_of(b, keys[i])) != 0) return false;
+    if (strcmp(lb_text_of(a, keys[i]), lb_text_of(b, keys[i])) != 0) return false;
   return !json_array_size(json_object_get(a, "differs")) && !json_array_size(json_object_get(b, "differs"));
 }
 
@@ -150,20 +151,20 @@ static void print_row(json_t *rows, size_t first, const char *verdict) {
   bool differ = json_array_size(json_object_get(row, "differs"));
   FILE *out = open_memstream(&text, &size);
   if (!out) return;
-  fprintf(out, "%s", text_of(row, "scenario"));
+  fprintf(out, "%s", lb_text_of(row, "scenario"));
   for (i = first + 1; i < json_array_size(rows); i++) {
     other = json_array_get(rows, i);
-    if (strcmp(text_of(other, "verdict"), verdict) != 0 || !are_alike(row, other)) continue;
-    fprintf(out, ", %s", text_of(other, "scenario"));
+    if (strcmp(lb_text_of(other, "verdict"), verdict) != 0 || !are_alike(row, other)) continue;
+    fprintf(out, ", %s", lb_text_of(other, "scenario"));
     json_object_set_new(other, "told", json_true());
   }
-  if (*text_of(row, "measured")) fprintf(out, " (measured: %s)", text_of(row, "measured"));
-  fprintf(out, ": %s", text_of(row, "reason"));
+  if (*lb_text_of(row, "measured")) fprintf(out, " (measured: %s)", lb_text_of(row, "measured"));
+  fprintf(out, ": %s", lb_text_of(row, "reason"));
   fclose(out);
   printf("%s ", differ ? "!" : " ");
   lb_table_wrap(text, 2, 4);
   free(text);
-  if (*text_of(row, "guards")) fputs("      ", stdout), lb_table_wrap(text_of(row, "guards"), 6, 6);
+  if (*lb_text_of(row, "guards")) fputs("      ", stdout), lb_table_wrap(lb_text_of(row, "guards"), 6, 6);
   json_array_foreach(json_object_get(row, "differs"), i, line) fputs("    ! ", stdout),
       lb_table_wrap(json_string_value(line), 6, 6);
 }
@@ -171,10 +172,10 @@ static void print_row(json_t *rows, size_t first, const char *verdict) {
 static void print_verdict(json_t *rows, const char *verdict) {
   size_t i, count = 0;
   json_t *row;
-  json_array_foreach(rows, i, row) count += strcmp(text_of(row, "verdict"), verdict) == 0;
+  json_array_foreach(rows, i, row) count += strcmp(lb_text_of(row, "verdict"), verdict) == 0;
   if (count) printf("\n%s in %zu:\n", verdict, count);
-  json_array_foreach(rows, i, row) if (strcmp(text_of(row, "verdict"), verdict) == 0 && !json_object_get(row, "told"))
-      print_row(rows, i, verdict);
+  json_array_foreach(rows, i, row) if (strcmp(lb_text_of(row, "verdict"), verdict) == 0 &&
+                                       !json_object_get(row, "told")) print_row(rows, i, verdict);
 }
 
 /* What is lost comes first. */

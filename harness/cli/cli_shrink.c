@@ -19,11 +19,6 @@
 
 enum { PATH = 4000, TRIALS = 5 };
 
-static const char *text(const json_t *object, const char *key) {
-  const char *value = json_string_value(json_object_get(object, key));
-  return value ? value : "";
-}
-
 /* ---- what the run says --------------------------------------------------------------------------------- */
 
 /* "yes", "12", "0.5" or a word, as -s takes it; false where it is the default. */
@@ -50,11 +45,11 @@ static int take(const struct lb_story *told, const char *run, struct lb_directed
   struct lb_system system;
   struct lb_error err;
   const json_t *workload = json_object_get(told->scenario, "workload");
-  if (lb_system_parse(text(told->cell, "system"), &system, &err) < 0)
+  if (lb_system_parse(lb_text_of(told->cell, "system"), &system, &err) < 0)
     return lb_complain(LB_EXIT_USAGE, "shrink: %s", err.text);
-  int guard = lb_guard_find(text(told->cell, "guard"));
-  *ret = (struct lb_directed_of){.scenario = text(told->cell, "scenario"),
-                                 .system = text(told->cell, "system"),
+  int guard = lb_guard_find(lb_text_of(told->cell, "guard"));
+  *ret = (struct lb_directed_of){.scenario = lb_text_of(told->cell, "scenario"),
+                                 .system = lb_text_of(told->cell, "system"),
                                  .trial = told->trial.trial,
                                  .seed = told->trial.seed,
                                  .run = run,
@@ -63,7 +58,7 @@ static int take(const struct lb_story *told, const char *run, struct lb_directed
                                  .request_ms = json_integer_value(json_object_get(workload, "request_ms")),
                                  .hold_ms = json_number_value(json_object_get(workload, "hold_ms")),
                                  .renew = json_is_true(json_object_get(workload, "renew")),
-                                 .disk = strcmp(text(workload, "storage"), "disk") == 0};
+                                 .disk = strcmp(lb_text_of(workload, "storage"), "disk") == 0};
   take_options(told->cell, system.protocol, ret);
   return 0;
 }
@@ -72,7 +67,7 @@ static int take(const struct lb_story *told, const char *run, struct lb_directed
 static int may_shrink(const struct lb_story *told) {
   if (json_array_size(json_object_get(json_object_get(told->scenario, "campaign"), "faults")) == 0)
     return lb_complain(LB_EXIT_USAGE, "shrink: %s is no campaign: only random faults are cut down to a timeline",
-                       text(told->cell, "scenario"));
+                       lb_text_of(told->cell, "scenario"));
   if (!told->found) return lb_complain(LB_EXIT_USAGE, "shrink: this cell was skipped, so it has no trial");
   if (strcmp(told->trial.verdict, "violated") != 0)
     return lb_complain(LB_EXIT_USAGE, "shrink: expected a violated trial, trial %s is %s", told->trial.trial,

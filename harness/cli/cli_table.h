@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 
+#include "show/explain_run.h"
 #include "cli.h"
 #include "run/plan.h"
 #include "run/system.h"
@@ -39,11 +40,6 @@ struct lb_told lb_table_told(const struct lb_cell *cell);
 /* Text in lines of LB_TABLE_COLUMNS, all of them behind `indent` blanks but the first, which is printed behind `at`
  * columns that stand there. Ends the line. */
 void lb_table_wrap(const char *text, size_t at, size_t indent);
-
-static inline const char *text_of(const json_t *object, const char *key) {
-  const char *text = json_string_value(json_object_get(object, key));
-  return text ? text : "";
-}
 
 /* ---- facts and rules, as JSON (cli_theory.c): new references, NULL when out of memory --------------------------- */
 

@@ -128,15 +128,15 @@ static void print_terms(const json_t *terms) {
   const json_t *term, *value;
   const char *owner = "";
   json_array_foreach(terms, i, term) {
-    if (strcmp(owner, text_of(term, "of")) != 0) {
-      printf("%s%s\n", i ? "\n" : "the first value of a fact is its default\n\n", place_of(text_of(term, "of")));
-      owner = text_of(term, "of");
+    if (strcmp(owner, lb_text_of(term, "of")) != 0) {
+      printf("%s%s\n", i ? "\n" : "the first value of a fact is its default\n\n", place_of(lb_text_of(term, "of")));
+      owner = lb_text_of(term, "of");
     }
-    printf("  %s=", text_of(term, "fact"));
+    printf("  %s=", lb_text_of(term, "fact"));
     json_array_foreach(json_object_get(term, "values"), v, value)
         printf("%s%s", v ? "|" : "", json_string_value(value));
     printf("\n      ");
-    lb_table_wrap(text_of(term, "meaning"), 6, 6);
+    lb_table_wrap(lb_text_of(term, "meaning"), 6, 6);
   }
 }
 
@@ -163,9 +163,9 @@ static void print_system(const json_t *system) {
   const struct lb_term *term;
   const char *owner = "";
   size_t at = 0;
-  printf("%s\n", text_of(system, "system"));
+  printf("%s\n", lb_text_of(system, "system"));
   for (size_t i = 0; (term = lb_term_at(i)); i++) {
-    const char *value = text_of(json_object_get(system, "facts"), term->name);
+    const char *value = lb_text_of(json_object_get(system, "facts"), term->name);
     size_t length = strlen(term->name) + strlen(value) + 2;
     if (!*value) continue;
     if (strcmp(owner, owner_of(term->of)) != 0 || at + length > LB_TABLE_COLUMNS) {
@@ -203,11 +203,11 @@ static void print_attacks(const json_t *attacks) {
   size_t i, r;
   const json_t *attack, *rule;
   json_array_foreach(attacks, i, attack) {
-    printf("%s%s: ", i ? "\n" : "", text_of(attack, "attack"));
-    lb_table_wrap(text_of(attack, "what"), strlen(text_of(attack, "attack")) + 2, 2);
+    printf("%s%s: ", i ? "\n" : "", lb_text_of(attack, "attack"));
+    lb_table_wrap(lb_text_of(attack, "what"), strlen(lb_text_of(attack, "attack")) + 2, 2);
     json_array_foreach(json_object_get(attack, "rules"), r, rule) {
       fputs("  ", stdout);
-      lb_table_wrap(text_of(rule, "text"), 2, 6);
+      lb_table_wrap(lb_text_of(rule, "text"), 2, 6);
     }
   }
 }
@@ -328,16 +328,16 @@ static void print_exceptions(const json_t *exceptions, bool reasons) {
     join(json_object_get(e, "guards"), guards, sizeof guards);
     join(json_object_get(e, "predicted"), predicted, sizeof predicted);
     bool plain = strcmp(guards, "none") == 0, all = json_array_size(json_object_get(e, "guards")) == LB_GUARD_COUNT;
-    snprintf(line, sizeof line, "%s: %s%s%s: %s -> %s", text_of(e, "scenario"), systems,
+    snprintf(line, sizeof line, "%s: %s%s%s: %s -> %s", lb_text_of(e, "scenario"), systems,
              plain ? ""
              : all ? " under all"
                    : " under ",
-             plain || all ? "" : guards, *predicted ? predicted : "(no cell of the table)", text_of(e, "stated"));
+             plain || all ? "" : guards, *predicted ? predicted : "(no cell of the table)", lb_text_of(e, "stated"));
     fputs("  ", stdout);
     lb_table_wrap(line, 2, 4);
     if (!reasons) continue;
     fputs("      ", stdout);
-    lb_table_wrap(text_of(e, "reason"), 6, 6);
+    lb_table_wrap(lb_text_of(e, "reason"), 6, 6);
   }
 }
 

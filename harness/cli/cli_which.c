@@ -307,7 +307,7 @@ static void join(const json_t *list, size_t most, const char *last, char *ret, s
 
 /* Why a step cannot be done names the lock, so locks that it cannot be done to would all differ. */
 static const char *reason_of(const json_t *cell) {
-  return strcmp(text_of(cell, "source"), "fit") == 0 ? "it cannot be put to this lock" : text_of(cell, "reason");
+  return strcmp(lb_text_of(cell, "source"), "fit") == 0 ? "it cannot be put to this lock" : lb_text_of(cell, "reason");
 }
 
 static bool are_alike(const json_t *a, const json_t *b) {
@@ -316,7 +316,7 @@ static bool are_alike(const json_t *a, const json_t *b) {
   if (json_is_true(json_object_get(a, "flawed")) != json_is_true(json_object_get(b, "flawed"))) return false;
   json_array_foreach(json_object_get(a, "cells"), i, cell) {
     const json_t *other = json_array_get(json_object_get(b, "cells"), i);
-    if (strcmp(text_of(cell, "verdict"), text_of(other, "verdict")) != 0 ||
+    if (strcmp(lb_text_of(cell, "verdict"), lb_text_of(other, "verdict")) != 0 ||
         strcmp(reason_of(cell), reason_of(other)) != 0)
       return false;
   }
@@ -349,7 +349,8 @@ static void print_group(const json_t *systems, size_t first) {
   lb_table_wrap(line, 0, 0);
   json_decref(names);
   json_array_foreach(json_object_get(system, "cells"), i, cell) {
-    snprintf(line, sizeof line, "%s: %s: %s", text_of(cell, "scenario"), text_of(cell, "verdict"), reason_of(cell));
+    snprintf(line, sizeof line, "%s: %s: %s", lb_text_of(cell, "scenario"), lb_text_of(cell, "verdict"),
+             reason_of(cell));
     fputs("  ", stdout);
     lb_table_wrap(line, 2, 4);
   }
@@ -373,11 +374,11 @@ static void print_costs(const json_t *systems) {
       printf("\n%-28s %12s %12s %12s  measured in\n", "cost without a guard", "1 client/s", "16 clients/s",
              "hand-off ms");
     any = true;
-    printf("%-28s", text_of(system, "system"));
+    printf("%-28s", lb_text_of(system, "system"));
     print_number(cost, "grants_per_s_1", 1, 0);
     print_number(cost, "grants_per_s_16", 1, 0);
     print_number(cost, "handoff_us_16", 1000, 2);
-    printf("  %s\n", text_of(cost, "run"));
+    printf("  %s\n", lb_text_of(cost, "run"));
   }
   if (!any) puts("\nno reference run has measured what these cost");
 }
@@ -388,7 +389,7 @@ static bool any_nothing(const json_t *systems) {
   json_array_foreach(systems, i, system) {
     if (json_integer_value(json_object_get(system, "lost"))) continue;
     json_array_foreach(json_object_get(system, "cells"), c,
-                       cell) if (strcmp(text_of(cell, "verdict"), "n/a") == 0) return true;
+                       cell) if (strcmp(lb_text_of(cell, "verdict"), "n/a") == 0) return true;
   }
   return false;
 }
@@ -408,14 +409,14 @@ static void print_left(const json_t *systems) {
 static const json_t *find(const json_t *systems, const char *name) {
   size_t i;
   const json_t *system;
-  json_array_foreach(systems, i, system) if (strcmp(text_of(system, "system"), name) == 0) return system;
+  json_array_foreach(systems, i, system) if (strcmp(lb_text_of(system, "system"), name) == 0) return system;
   return NULL;
 }
 
 static bool same_remedy(const json_t *a, const json_t *b) {
-  return strcmp(text_of(a, "fact"), text_of(b, "fact")) == 0 &&
-         strcmp(text_of(a, "verdict"), text_of(b, "verdict")) == 0 &&
-         strcmp(text_of(a, "reason"), text_of(b, "reason")) == 0;
+  return strcmp(lb_text_of(a, "fact"), lb_text_of(b, "fact")) == 0 &&
+         strcmp(lb_text_of(a, "verdict"), lb_text_of(b, "verdict")) == 0 &&
+         strcmp(lb_text_of(a, "reason"), lb_text_of(b, "reason")) == 0;
 }
 
 /* Several values of a fact that make the same of it stand in one line. */
@@ -434,8 +435,8 @@ static void print_changes(const json_t *changes) {
     join(same, SIZE_MAX, " or ", values, sizeof values);
     json_decref(same);
     if (told) continue;
-    snprintf(line, sizeof line, "survives if %s=%s instead of %s: %s: %s", text_of(change, "fact"), values,
-             text_of(change, "now"), text_of(change, "verdict"), text_of(change, "reason"));
+    snprintf(line, sizeof line, "survives if %s=%s instead of %s: %s: %s", lb_text_of(change, "fact"), values,
+             lb_text_of(change, "now"), lb_text_of(change, "verdict"), lb_text_of(change, "reason"));
     fputs("      ", stdout);
     lb_table_wrap(line, 6, 8);
   }
@@ -465,7 +466,7 @@ static void print_nearest(const json_t *answer) {
   char also[300];
   join(others, 3, " and ", also, sizeof also);
   json_decref(others);
-  snprintf(line, sizeof line, "%s is lost in %lld of %zu, the fewest%s%s", text_of(system, "system"),
+  snprintf(line, sizeof line, "%s is lost in %lld of %zu, the fewest%s%s", lb_text_of(system, "system"),
            (long long)json_integer_value(json_object_get(system, "lost")),
            json_array_size(json_object_get(system, "cells")), *also ? "; as few: " : "", also);
   if (json_is_true(json_object_get(system, "flawed"))) add_flaw(one, line, sizeof line);
@@ -474,8 +475,8 @@ static void print_nearest(const json_t *answer) {
   lb_table_wrap(line, 0, 4);
   json_array_foreach(json_object_get(system, "cells"), i, cell) {
     if (!json_is_true(json_object_get(cell, "stands_against"))) continue;
-    snprintf(line, sizeof line, "%s: %s: %s", text_of(cell, "scenario"), text_of(cell, "verdict"),
-             text_of(cell, "reason"));
+    snprintf(line, sizeof line, "%s: %s: %s", lb_text_of(cell, "scenario"), lb_text_of(cell, "verdict"),
+             lb_text_of(cell, "reason"));
     fputs("  ", stdout);
     lb_table_wrap(line, 2, 4);
     print_remedies(cell);
@@ -500,7 +501,7 @@ static void print_guards(const json_t *answer) {
 static void tell(const json_t *answer) {
   const json_t *systems = json_object_get(answer, "systems"), *left = json_object_get(answer, "left");
   char scenarios[1000], servers[300], line[2000];
-  bool guarded = strcmp(text_of(answer, "guard"), "none") != 0;
+  bool guarded = strcmp(lb_text_of(answer, "guard"), "none") != 0;
   size_t count = json_array_size(left);
   join(json_object_get(answer, "scenarios"), 6, " and ", scenarios, sizeof scenarios);
   join(json_object_get(answer, "on"), 6, " or ", servers, sizeof servers);
@@ -508,7 +509,7 @@ static void tell(const json_t *answer) {
   if (count) snprintf(number, sizeof number, "%zu", count);
   snprintf(line, sizeof line, "%s of %zu locks%s%s should %s %s %s%s", number, json_array_size(systems),
            *servers ? " on " : "", servers, count ? "not be lost to" : "be lost to some of", scenarios,
-           guarded ? "under the guard " : "without a guard", guarded ? text_of(answer, "guard") : "");
+           guarded ? "under the guard " : "without a guard", guarded ? lb_text_of(answer, "guard") : "");
   lb_table_wrap(line, 0, 0);
   if (count) return print_left(systems);
   print_nearest(answer);

@@ -26,15 +26,10 @@ struct parts {                 /* what the words are made of */
   size_t count;
 };
 
-/* "" where there is no such text: no part of a name is empty, so it fits nothing. */
-static const char *text(const json_t *object, const char *key) {
-  const char *value = json_string_value(json_object_get(object, key));
-  return value ? value : "";
-}
-
 /* With its guard in any case. This name is unique in a run. */
 static void long_name(const json_t *cell, char name[LB_CELL_NAME_MAX]) {
-  snprintf(name, LB_CELL_NAME_MAX, "%s.%s.%s", text(cell, "scenario"), text(cell, "system"), text(cell, "guard"));
+  snprintf(name, LB_CELL_NAME_MAX, "%s.%s.%s", lb_text_of(cell, "scenario"), lb_text_of(cell, "system"),
+           lb_text_of(cell, "guard"));
 }
 
 /* The short name is unique, too: it means the guard `none`. */
@@ -49,12 +44,12 @@ void lb_cell_name(const json_t *cell, char ret[LB_CELL_NAME_MAX]) {
 /* Scenario, system, protocol, guard; `buffer` is for the protocol. Not the topology: "none" is a
  * guard. */
 static void fields_of(const json_t *cell, char buffer[LB_CELL_NAME_MAX], const char *ret[FIELDS]) {
-  const char *system = text(cell, "system"), *at = strchr(system, '@');
+  const char *system = lb_text_of(cell, "system"), *at = strchr(system, '@');
   snprintf(buffer, LB_CELL_NAME_MAX, "%.*s", (int)(at ? at - system : (long)strlen(system)), system);
-  ret[0] = text(cell, "scenario");
+  ret[0] = lb_text_of(cell, "scenario");
   ret[1] = system;
   ret[2] = buffer;
-  ret[3] = text(cell, "guard");
+  ret[3] = lb_text_of(cell, "guard");
 }
 
 static bool has_part(const json_t *cell, const char *part) {
@@ -152,9 +147,9 @@ static void list_cells(const json_t *cells, const struct parts *parts, struct lb
 
 /* Cells of a scenario need not be neighbours in a file that somebody has edited. */
 static bool is_first_of_scenario(const json_t *cells, size_t index) {
-  const char *scenario = text(json_array_get(cells, index), "scenario");
+  const char *scenario = lb_text_of(json_array_get(cells, index), "scenario");
   for (size_t i = 0; i < index; i++)
-    if (strcmp(text(json_array_get(cells, i), "scenario"), scenario) == 0) return false;
+    if (strcmp(lb_text_of(json_array_get(cells, i), "scenario"), scenario) == 0) return false;
   return true;
 }
 
@@ -169,7 +164,7 @@ static void list_all(const json_t *cells, struct lb_error *err) {
   }
   snprintf(err->text + strlen(err->text), sizeof err->text - strlen(err->text), "cells of ");
   json_array_foreach(cells, i, cell) {
-    if (is_first_of_scenario(cells, i) && !add(err, i == 0, text(cell, "scenario"))) {
+    if (is_first_of_scenario(cells, i) && !add(err, i == 0, lb_text_of(cell, "scenario"))) {
       snprintf(err->text + strlen(err->text), sizeof err->text - strlen(err->text), " and more");
       return;
     }
@@ -226,7 +221,7 @@ static const json_t *only_asked(const json_t *cells, const struct parts *parts) 
   const json_t *cell, *asked = NULL;
   size_t i;
   json_array_foreach(cells, i, cell) {
-    if (!has_all(cell, parts) || strcmp(text(cell, "verdict"), "n/a") == 0) continue;
+    if (!has_all(cell, parts) || strcmp(lb_text_of(cell, "verdict"), "n/a") == 0) continue;
     if (asked) return NULL;
     asked = cell;
   }

@@ -28,11 +28,6 @@ struct finder {
   struct lb_error *err;
 };
 
-static const char *text(const json_t *object, const char *key) {
-  const char *value = json_string_value(json_object_get(object, key));
-  return value ? value : "";
-}
-
 void lb_fill_cells(json_t *run) {
   json_t *cells = json_object_get(run, "cells"), *cell;
   const json_t *usual = json_object_get(run, "usual");
@@ -76,7 +71,7 @@ static void find_scenario(struct lb_story *told) {
   size_t i;
   told->scenario = NULL;
   json_array_foreach(json_object_get(told->run, "scenarios"), i, scenario) {
-    if (strcmp(text(scenario, "name"), text(told->cell, "scenario")) == 0) told->scenario = scenario;
+    if (strcmp(lb_text_of(scenario, "name"), lb_text_of(told->cell, "scenario")) == 0) told->scenario = scenario;
   }
 }
 
@@ -118,9 +113,9 @@ static int take(const struct finder *f, const struct lb_csv *csv, const int colu
 }
 
 static bool is_of_cell(const json_t *cell, const struct lb_csv *csv, const int column[COLUMNS]) {
-  return strcmp(csv->field[column[SCENARIO]], text(cell, "scenario")) == 0 &&
-         strcmp(csv->field[column[SYSTEM]], text(cell, "system")) == 0 &&
-         strcmp(csv->field[column[GUARD]], text(cell, "guard")) == 0;
+  return strcmp(csv->field[column[SCENARIO]], lb_text_of(cell, "scenario")) == 0 &&
+         strcmp(csv->field[column[SYSTEM]], lb_text_of(cell, "system")) == 0 &&
+         strcmp(csv->field[column[GUARD]], lb_text_of(cell, "guard")) == 0;
 }
 
 /* The smaller, the more there is to tell. A violated trial without its history still goes before a
@@ -267,8 +262,8 @@ static void put(const char *string, FILE *out) {
  * file has, or else how usual this verdict is in the cell. */
 static void print_verdict(const struct lb_story *told, FILE *out) {
   const json_t *cell = told->cell;
-  const char *verdict = told->found ? told->trial.verdict : text(cell, "verdict");
-  const char *why = told->found ? told->trial.why : text(cell, "why");
+  const char *verdict = told->found ? told->trial.verdict : lb_text_of(cell, "verdict");
+  const char *why = told->found ? told->trial.why : lb_text_of(cell, "why");
   long long violated = json_integer_value(json_object_get(cell, "violated")),
             trials = json_integer_value(json_object_get(cell, "trials"));
   put(verdict, out);
@@ -282,7 +277,7 @@ static void print_verdict(const struct lb_story *told, FILE *out) {
 /* Only a definite `false` is a contradiction: null means that nothing was decided. */
 static void print_expectation(const json_t *cell, FILE *out) {
   const json_t *as_expected = json_object_get(cell, "as_expected");
-  const char *expected = text(cell, "expected");
+  const char *expected = lb_text_of(cell, "expected");
   if (!*expected) {
     fputs("  expected: nothing is stated for this cell\n", out);
     return;
@@ -290,7 +285,7 @@ static void print_expectation(const json_t *cell, FILE *out) {
   fputs(json_is_false(as_expected) ? "  NOT AS EXPECTED, which was " : "  expected ", out);
   put(expected, out);
   fputs(": ", out);
-  put(text(cell, "reason"), out);
+  put(lb_text_of(cell, "reason"), out);
   fputc('\n', out);
 }
 
@@ -308,16 +303,16 @@ static void print_trial(const struct lb_story *told, FILE *out) {
 
 /* All texts go through put(), those that seem harmless as well. */
 void lb_told_print(const struct lb_story *told, FILE *out) {
-  const char *title = text(told->scenario, "title");
+  const char *title = lb_text_of(told->scenario, "title");
   print_verdict(told, out);
   fputs("  ", out);
-  put(text(told->cell, "scenario"), out);
+  put(lb_text_of(told->cell, "scenario"), out);
   fputs(*title ? ": " : "", out);
   put(title, out);
   fputs("\n  ", out);
-  put(text(told->cell, "system"), out);
+  put(lb_text_of(told->cell, "system"), out);
   fputs(", guard ", out);
-  put(text(told->cell, "guard"), out);
+  put(lb_text_of(told->cell, "guard"), out);
   print_trial(told, out);
   fputc('\n', out);
   print_expectation(told->cell, out);
@@ -361,10 +356,10 @@ static void append_word(struct command *c, const char *word) {
  * its theme. A variant comes back with the others of its base: its trials are drawn by its name, which the list of
  * values makes. */
 static void append_scenario(struct command *c, const struct lb_story *told) {
-  const char *file = text(told->scenario, "file");
+  const char *file = lb_text_of(told->scenario, "file");
   bool shipped = !*file || strncmp(file, "scenarios/", 10) == 0;
-  const char *base = text(told->scenario, "base");
-  append_word(c, !shipped ? file : *base ? base : text(told->cell, "scenario"));
+  const char *base = lb_text_of(told->scenario, "base");
+  append_word(c, !shipped ? file : *base ? base : lb_text_of(told->cell, "scenario"));
 }
 
 /* Keys that suites change, as the run had them. A timeline has one number of clients, which its
@@ -416,9 +411,9 @@ void lb_told_again(const struct lb_story *told, char *ret, size_t size) {
   append(&c, "%s run", lb_called());
   append_scenario(&c, told);
   append(&c, " -b");
-  append_word(&c, text(told->cell, "system"));
+  append_word(&c, lb_text_of(told->cell, "system"));
   append(&c, " -g");
-  append_word(&c, text(told->cell, "guard"));
+  append_word(&c, lb_text_of(told->cell, "guard"));
   append(&c, " -n");
   append_word(&c, told->trial.trial);
   append_workload(&c, told);

@@ -13,6 +13,12 @@
 
 enum { LB_CELL_NAME_MAX = 200 };
 
+/* A member of an object; "" where there is no such text. */
+static inline const char *lb_text_of(const json_t *object, const char *key) {
+  const char *text = json_string_value(json_object_get(object, key));
+  return text ? text : "";
+}
+
 /* Gives the cells of a run.json all their members: what a cell of a published run lacks is in `usual`, by its verdict. */
 void lb_fill_cells(json_t *run);
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "test.h"
+#include "hunted_system.h"
 #include "backends/registry.h"
 #include "hunt/search.h"
 #include "hunt/tell.h"
@@ -22,15 +23,6 @@ static void make_space(const char *name, int faults_max, struct lb_hunt_space *r
   lb_hunt_system_of(system.protocol, system.topology, &hunted);
   hunted.network = hunted.count > 0; /* a machine without namespaces has a smaller alphabet */
   assert_int_equal(lb_hunt_space_make(&hunted, faults_max, NULL, ret), 0);
-}
-
-static size_t find(const struct lb_hunt_space *space, const char *id) {
-  struct lb_hunt_timeline timeline;
-  struct lb_error err;
-  assert_int_equal(lb_hunt_of_id(id, &timeline, &err), 0);
-  ptrdiff_t at = lb_hunt_find(space, &timeline);
-  if (at < 0) fail_msg("there is no %s", id);
-  return (size_t)at;
 }
 
 /* ---- who stands for whom ----------------------------------------------------------------------------------------- */
@@ -91,7 +83,7 @@ TEST(it_is_the_one_that_the_reason_names) {
     struct lb_hunt_timeline other;
     char id[LB_HUNT_ID_MAX];
     make_space(cases[i].system, 2, &space);
-    bool stands = lb_hunt_stand_in(&space.system, &space.timeline[find(&space, cases[i].id)], &other);
+    bool stands = lb_hunt_stand_in(&space.system, &space.timeline[find_in(&space, cases[i].id)], &other);
     if (stands) lb_hunt_id(&other, id);
     if (stands != (cases[i].other != NULL) || (stands && strcmp(id, cases[i].other) != 0))
       fail_msg("%s: %s stands for %s, expected %s", cases[i].system, stands ? id : "nobody", cases[i].id,
@@ -144,7 +136,7 @@ static int begin(void **state) {
   unlink(path);
   assert_non_null(hunt.audit.drawn = malloc(sizeof *hunt.audit.drawn));
   hunt.audit.drawn[0] =
-      (struct lb_hunt_drawn){find(&hunt.space, "L1.restart-P@A"), find(&hunt.space, "L1.restart-P@H")};
+      (struct lb_hunt_drawn){find_in(&hunt.space, "L1.restart-P@A"), find_in(&hunt.space, "L1.restart-P@H")};
   hunt.audit.count = 1;
   return 0;
 }
@@ -157,7 +149,7 @@ static int end(void **state) {
 EACH(begin, end);
 
 static void enter(struct lb_hunt_journal *journal, const char *id, enum lb_hunt_outcome outcome, int trials) {
-  for (int i = 0; i < trials; i++) lb_hunt_journal_add(journal, find(&hunt.space, id), LB_GUARD_NONE, outcome, "");
+  for (int i = 0; i < trials; i++) lb_hunt_journal_add(journal, find_in(&hunt.space, id), LB_GUARD_NONE, outcome, "");
 }
 
 static bool tells(const char *wanted) {

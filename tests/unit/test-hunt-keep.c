@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "test.h"
+#include "hunted_system.h"
 #include "backends/registry.h"
 #include "base/csv.h"
 #include "base/files.h"
@@ -38,14 +39,7 @@ static int end(void **state) {
 }
 EACH(begin, end);
 
-static size_t find(const char *id) {
-  struct lb_hunt_timeline timeline;
-  struct lb_error err;
-  assert_int_equal(lb_hunt_of_id(id, &timeline, &err), 0);
-  ptrdiff_t at = lb_hunt_find(&hunt.space, &timeline);
-  if (at < 0) fail_msg("there is no %s", id);
-  return (size_t)at;
-}
+static size_t find(const char *id) { return find_in(&hunt.space, id); }
 
 static void enter(const char *id, enum lb_hunt_outcome outcome, int trials) {
   for (int i = 0; i < trials; i++) lb_hunt_journal_add(&hunt.journal, find(id), LB_GUARD_NONE, outcome, "");

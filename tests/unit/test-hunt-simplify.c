@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "test.h"
+#include "hunted_system.h"
 #include "backends/registry.h"
 #include "hunt/simplify.h"
 
@@ -36,14 +37,7 @@ static int end(void **state) {
 }
 EACH(begin, end);
 
-static size_t find(const char *id) {
-  struct lb_hunt_timeline timeline;
-  struct lb_error err;
-  assert_int_equal(lb_hunt_of_id(id, &timeline, &err), 0);
-  ptrdiff_t at = lb_hunt_find(&space, &timeline);
-  if (at < 0) fail_msg("there is no %s", id);
-  return (size_t)at;
-}
+static size_t find(const char *id) { return find_in(&space, id); }
 
 static int play(void *of, unsigned without, const size_t timeline[], size_t count, int repeats) {
   (void)of;
