@@ -12,7 +12,7 @@
  *             one's own release then frees the third one's: one late client is enough for a row of thefts that does not
  *             end while there are waiters. A renewal likewise makes somebody else's lease longer. To ask the server
  *             (recheck) does not help: it can only say that somebody holds. And all that breaks redis-token.
- * Source      redis.io, SET ("a simple locking system"), which goes on to say that a random value and a script make it
+ * Source      redis.io, SET (a simple way to make a lock), which goes on to say that a random value and a script make it
  *             more robust.
  *
  * What can be known of a request whose reply never came, stands in redis_key.h.

@@ -10,7 +10,7 @@
  * Breaks it   A holder that works on past its lease (a pause, with nobody checking); a failover, because replication is
  *             asynchronous and the promoted replica may not know the key; a cut-off old master, which goes on granting;
  *             a restart that forgets the key (no persistence, RDB snapshots only, or with appendfsync everysec a
- *             machine that crashes); a jump of the server's wall clock, by which Redis counts a TTL; eviction. Since
+ *             machine that crashes, and a killed process while a sync is slow); a jump of the server's wall clock, by which Redis counts a TTL; eviction. Since
  *             Redis 7.0 a TTL reaches the replicas as an absolute time: one that is promoted counts by its own wall
  *             clock, so a difference between the two clocks is a jump, too.
  *
@@ -113,7 +113,8 @@ const struct lb_protocol lb_redis_token = {
  * Promises    What redis-token promises. A waiter asks again when the lock is released, and does not poll.
  * Assumes     What redis-token assumes; for the wake-up, that messages arrive.
  * Breaks it   What breaks redis-token. A message that does not arrive costs the rest of the lease: Redis keeps none for
- *             who is not connected just then, and a key that expires or is deleted by hand tells nobody. All who wait
+ *             who is not connected just then, and without keyspace notifications (the default) a key that expires or is
+ *             deleted by hand tells nobody. All who wait
  *             hear each message, and all but one ask in vain.
  *
  * redis-token has the same wake-up as an option, and does not rely on it: there a waiter looks again after 200 ms,

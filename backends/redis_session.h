@@ -106,7 +106,7 @@ int redis_session_absent(struct redis_session *session, const struct lb_grant *g
  *
  * A connection of its own that is subscribed to a channel with the name of the key. Who releases publishes there, in
  * the script that deletes the key. Redis keeps no message for who is not subscribed when it is published, and a key
- * that expires is told to nobody. So who has just subscribed looks at the key once, and nobody waits for a message for
+ * that expires is told to nobody (keyspace notifications are off, as is shipped). So who has just subscribed looks at the key once, and nobody waits for a message for
  * longer than REDIS_EAR_MS, or than the key has to live, as is shipped. All who wait hear each message, and all but one
  * of them ask in vain: the price of this way of waking.
  *

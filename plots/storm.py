@@ -15,10 +15,9 @@ import rates
 import run_folder
 
 HEAD = ["lock, without a guard", "faults after which two worked at once", "within the lease: the lock's own failure",
-        "the same per hour, with one fault an hour per server", "work over a stale one, per hour of the storm", "lost updates of 1000 sections"]
+        "lost updates of 1000 sections"]
 COLUMNS = ("scenario", "system", "guard", "clients", "trial", "verdict", "faults", "faults_tested", *rates.RATES.values(), "measured_s", "grants",
            "useful_handoffs", "lost_updates", "stale_writes")
-LEAST_EVENTS, LEAST_TRIALS = 5, 2  # of a rate per hour, as harness/show/campaign_text.h has it
 LIARS = ("broken", "null")
 
 
@@ -44,18 +43,8 @@ def of_faults(cell, name):
     return f"{k} of {n}: {value} % ({low} to {high})" if k else f"none of {n} (below {high} %)"
 
 
-def by_hour(cell):
-    if cell["verdict"] in ("stuck", "delayed"):
-        return "it stands still"
-    if cell["violations"] < LEAST_EVENTS or decided(cell) < LEAST_TRIALS:
-        return f"{cell['violations']} in all (below {two_digits(cell['violations_per_hour_high'])})"
-    return interval(cell, "violations_per_hour")
-
-
 def row(cell):
-    value, high = cell["within_lease_per_server_hour"], cell["within_lease_per_server_hour_high"]
-    return [f"`{cell['system']}`", of_faults(cell, "overlapped_per_fault"), of_faults(cell, "within_lease_per_fault"),
-            two_digits(value) if value else f"below {two_digits(high)}", by_hour(cell), interval(cell, "lost_per_1000")]
+    return [f"`{cell['system']}`", of_faults(cell, "overlapped_per_fault"), of_faults(cell, "within_lease_per_fault"), interval(cell, "lost_per_1000")]
 
 
 def range_of(numbers):

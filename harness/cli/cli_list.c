@@ -373,7 +373,7 @@ const struct lb_cli_command lb_command_list = {
     "list",
     list_command,
     LB_ARG_PLUGIN | LB_ARG_LIST,
-    "[protocols|topologies|scenarios|suites|steps|points|assumptions|expectations [SYSTEMS]|guards|keys|counters]",
+    "[protocols|peers|topologies|scenarios|suites|steps|points|assumptions|expectations [SYSTEMS]|guards|keys|counters]",
     "lists what there is to run, or what the tables of docs/ have",
     NULL};
 

@@ -4,8 +4,8 @@
  *
  * What a server keeps is a property of the topology, not of the medium: a Redis that writes nothing
  * forgets its locks in a restart, whatever disk it stands on. One that keeps something keeps it in
- * its append-only file, and the topology's settings say so, and when it syncs that. Nobody takes
- * snapshots: they would only come between measurements.
+ * its append-only file, and the topology's settings say so, and when it syncs that. Nobody asks
+ * for snapshots, which would only come between measurements; the full sync of a replica makes one.
  *
  * A key ends by the wall clock (7.0.15, measured: the monotonic clock an hour ahead or back moves no end of a key).
  * Timers run by the monotonic clock: one that is set back stops the removal of ended keys that nobody asks for.

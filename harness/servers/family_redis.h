@@ -43,7 +43,7 @@ int lb_redis_wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, i
 /* lb_family.requests: how often it read from a connection. So a script, or several commands in one piece, count
  * once. */
 int lb_redis_requests(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret);
-/* lb_family.commits: changes since the start, as no file of this server is ever a snapshot. */
+/* lb_family.commits: changes since the start, or since the latest full sync of a replica, which is a snapshot. */
 int lb_redis_commits(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret);
 /* lb_family.version. */
 int lb_redis_version(char *buf, size_t size);

@@ -11,9 +11,9 @@
  * coin ("failover-abort-no-good-slave"), and the next try comes after twice the failover-timeout.
  *
  * Ready means that a failover started now would succeed and lose nothing that was acknowledged
- * earlier. A replica that reports master_link_status:up is not there yet: the primary starts its
- * command stream only after the replica's first ACK. So the primary has to list all as online, and
- * a marker written to it has to appear in all and to vanish again. Without a file that ACK, when it
+ * earlier. A replica that reports master_link_status:up is not there yet: without a file the primary
+ * starts its command stream only after the replica's first ACK. So the primary has to list all as online, and
+ * a marker written to it has to appear in all and to vanish again. That ACK, when it
  * comes before the primary has looked after its child process, is overlooked and the next one comes
  * a second later: hence repl-diskless-sync no.
  */
