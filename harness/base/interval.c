@@ -39,8 +39,9 @@ static double student(size_t freedom) {
   static const double table[] = {INFINITY, 12.7062, 4.3027, 3.1824, 2.7764, 2.5706,
                                  2.4469,   2.3646,  2.3060, 2.2622, 2.2281};
   if (freedom < sizeof table / sizeof *table) return table[freedom];
-  double n = (double)freedom, z3 = Z * Z * Z, z5 = z3 * Z * Z;
-  return Z + (z3 + Z) / (4 * n) + (5 * z5 + 16 * z3 + 3 * Z) / (96 * n * n);
+  double n = (double)freedom, z3 = Z * Z * Z, z5 = z3 * Z * Z, z7 = z5 * Z * Z;
+  return Z + (z3 + Z) / (4 * n) + (5 * z5 + 16 * z3 + 3 * Z) / (96 * n * n) +
+         (3 * z7 + 19 * z5 + 17 * z3 - 15 * Z) / (384 * n * n * n);
 }
 
 struct total {
@@ -55,13 +56,15 @@ static struct total total_of(const struct lb_part *part, size_t count, bool shar
   size_t used = 0;
   double squares = 0;
   for (size_t i = 0; i < count; i++) {
+    if (part[i].exposure <= 0) continue;
     sum.events += part[i].events;
     sum.exposure += part[i].exposure;
-    used += part[i].exposure > 0;
+    used++;
   }
   double rate = sum.exposure > 0 ? sum.events / sum.exposure : 0, spread = sum.events * (share ? 1 - rate : 1);
   if (used < 2 || spread <= 0) return sum;
-  for (size_t i = 0; i < count; i++) squares += pow(part[i].events - rate * part[i].exposure, 2);
+  for (size_t i = 0; i < count; i++)
+    if (part[i].exposure > 0) squares += pow(part[i].events - rate * part[i].exposure, 2);
   double effect = fmax((double)used / (double)(used - 1) * squares / spread, LEAST_EFFECT);
   sum.effect = fmax(effect * pow(student(used - 1) / Z, 2), 1);
   return sum;

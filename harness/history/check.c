@@ -228,6 +228,7 @@ static int apply(struct sweep *s, const struct lb_event *e, size_t event) {
     case LB_EV_RELEASE: return release(s, e, event);
     case LB_EV_LOST: return lose(s, e, event);
     case LB_EV_CRASH: return crash(s, e, event);
+    case LB_EV_SHORTENED: s->check->shortened = true; return 0;
     default: return 0;
   }
 }
@@ -483,6 +484,7 @@ const char *lb_ruled_name(enum lb_ruled verdict) {
 struct lb_ruling lb_check_rule(const struct lb_check *check, bool past_lease) {
   if (lb_check_violated(check, past_lease)) return (struct lb_ruling){LB_RULED_VIOLATED, NULL};
   if (lb_check_violated(check, true)) return (struct lb_ruling){LB_RULED_UNDECIDED, LB_CHECK_LATE};
-  if (check->handoffs == 0) return (struct lb_ruling){LB_RULED_UNDECIDED, "no hand-off put the lock to the test"};
+  if (check->shortened) return (struct lb_ruling){LB_RULED_UNDECIDED, "only the begin of the history was kept"};
+  if (!check->excluded) return (struct lb_ruling){LB_RULED_UNDECIDED, "no hand-off put the lock to the test"};
   return (struct lb_ruling){LB_RULED_SAFE, NULL};
 }

@@ -21,7 +21,8 @@
  * - An early read came before its client asked for the lock. It is never dirty and overtakes nobody. Its value counts as
  *   one that was read.
  * - `renewed` neither begins nor ends a hold: a lease is what the service promised, a hold what a client does.
- * - For overlaps, dirty accesses and stale writes only times count, so events of equal time never make a violation.
+ * - For overlaps, dirty accesses and stale writes only times count, so events of equal time never make a violation. A
+ *   hold that ends in the instant in which it began meets nobody.
  *   Values, fences, hand-offs and liveness follow the sorted order, in which the resource served them.
  * - A refused access is neither dirty nor an accepted write, and its value was not read. The resource saw its fence.
  *
@@ -58,11 +59,12 @@ struct lb_episode {
 /* Of the counters those with LB_FROM_CHECK are filled in. In detail:
  * depth             number of holders: 0 no grant, 1 clean; more with readers or permits
  * dirty_accesses    while another client's hold has begun before and ends later, or while this client does not hold
- * lost_updates      sum over keys of accepted writes - (last accepted value - first value read); at least 0 per key
+ * lost_updates      sum over keys of accepted writes - (last accepted value - value before them); at least 0 per key.
+ *                   Before them was what was read first, or one less than what the first access wrote
  * stale_writes      since its own latest grant of the key (or without one) another client was granted it and has
  *                   accessed the resource
  * token_regressions a token that is not larger than one granted before it was requested (the latest `acquire` of that
- *                   client and key; without one, the grant), or that is the largest so far and another client's. A
+ *                   client and key; without one since its latest grant, the grant), or that is the largest so far and another client's. A
  *                   shared grant is compared with exclusive ones only. A deeper grant may repeat its own token
  * unavailable_ns    to the next grant of anything, else to the end of the history; -1 = no fault
  * orphan_ns         to the next grant of that key by another client, else to the end; -1 = none
@@ -79,6 +81,8 @@ struct lb_check {
       early_lost_updates; /* of lost_updates: what writes took away whose clients' latest read of the key was an early one */
   struct lb_episode *episodes;
   size_t episode_count; /* == double_holds */
+  bool excluded;        /* a key went from one client to another who could not have held it together: both readers */
+  bool shortened;       /* only the begin of the history was kept */
 };
 
 /* Judges a sorted history (lb_history_load sorts). 0, or -ENOMEM. *ret is released with

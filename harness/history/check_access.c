@@ -17,9 +17,10 @@
  * counted before. The sum over all writes is the loss of the key; the part of those writes that an
  * ended lease excuses is excused. So is the part of those counted whose clients had read too early. */
 
-/* Only what was accepted; the first read says where the value stood when the history began. */
+/* Only what was accepted. The first access says where the value stood when the history began. */
 static void follow_value(struct lb_values *v, const struct lb_event *e, bool excused, bool early) {
   if (e->kind == LB_EV_WRITE) {
+    if (!v->read && !v->written && e->value > 0) v->read = true, v->first_read = v->last = e->value - 1;
     __int128 taken = v->read || v->written ? 1 - ((__int128)e->value - (__int128)v->last) : 0;
     if (excused) v->excused += taken;
     if (early) v->early += taken;

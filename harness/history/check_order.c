@@ -6,7 +6,7 @@
  *
  * Token regressions: the service draws the number of a grant somewhere between the question and the
  * answer, and answers may overtake each other on their way. So a number is too small only beside
- * those that had been granted before it was asked for. But the same number never belongs to two
+ * those that had been granted before it was asked for. But the largest so far never belongs to two
  * clients, whoever asked when. It may be told again to a client that is granted again what it holds.
  */
 
@@ -24,6 +24,7 @@ struct fence { /* the largest one so far; or none */
 struct fences {
   bool granted;         /* whether it was */
   uint32_t last_client; /* of the latest grant */
+  bool last_shared;     /* the same */
   bool unused;          /* it was a hand-off, and its client has not written since */
   struct granted {
     struct fence fence; /* the largest that was granted ... */
@@ -33,7 +34,7 @@ struct fences {
 };
 
 struct ask { /* the latest one of a client for a key, and its hold */
-  bool any;
+  bool any;  /* it has asked since its latest grant */
   struct fence any_before, exclusive_before;
   uint64_t depth;    /* grants less releases, 0 = it holds nothing */
   struct fence held; /* the latest of this hold */
@@ -111,13 +112,18 @@ static int count_grant(struct lb_check *c, struct order *o, const struct lb_even
   struct fences *k = &o->keys[e->key];
   c->grants++;
   if (k->last_client != e->client) k->unused = k->granted;
-  if (k->granted && k->last_client != e->client) c->handoffs++;
+  if (k->granted && k->last_client != e->client) {
+    c->handoffs++;
+    c->excluded |= !(k->last_shared && e->flags & LB_EVF_SHARED);
+  }
   k->granted = true;
   k->last_client = e->client;
+  k->last_shared = e->flags & LB_EVF_SHARED;
   struct ask *ask = find_ask(o, e);
   if (!ask) return -ENOMEM;
   if (e->flags & LB_EVF_FENCE && o->permits[e->key] == 1) c->token_regressions += is_regression(k, ask, e);
   note_hold(ask, e);
+  ask->any = false;
   if (!(e->flags & LB_EVF_FENCE)) return 0;
   keep_largest(&k->any, e);
   if (!(e->flags & LB_EVF_SHARED)) keep_largest(&k->exclusive, e);

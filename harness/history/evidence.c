@@ -278,11 +278,12 @@ static void follow(struct keeping *k, const struct lb_event *e, uint64_t ttl_ns)
         k->depth--;
         break;
       }
-      k->until = k->depth ? lb_later(e->t, k->lease) : e->t;
+      if (k->depth) k->until = lb_later(e->t, k->lease);
+      else if (e->t < k->until) k->until = e->t; /* what was over is not prolonged by an answer that comes late */
       k->depth = 0, k->asks = false;
       break;
     case LB_EV_RELEASED:
-      if (k->depth == 0) *k = (struct keeping){.until = e->t};
+      if (k->depth == 0) *k = (struct keeping){.until = e->t < k->until ? e->t : k->until};
       break;
     case LB_EV_BUSY:
     case LB_EV_TIMEOUT: k->asks = false; break;

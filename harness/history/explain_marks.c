@@ -113,6 +113,7 @@ static void look_at_grant(struct walk *w, size_t i) {
   for (uint32_t c = 0; c < w->h->clients.count; c++)
     if (c != e->client && w->holder[c].succeeded == LB_NO_EVENT) w->holder[c].succeeded = i;
   look_at_number(w, i);
+  p->asked = false;
 }
 
 /* Who uses the resource overtakes all who were granted the key before. */

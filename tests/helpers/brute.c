@@ -274,6 +274,14 @@ static bool follows_early_read(const struct lb_history *h, size_t i) {
   return false;
 }
 
+/* Of those that were accepted; NULL. */
+static const struct lb_event *first_access(const struct lb_history *h, uint32_t key) {
+  for (size_t i = 0; i < h->count; i++)
+    if (is_access(&h->events[i]) && h->events[i].key == key && !(h->events[i].flags & LB_EVF_REFUSED))
+      return &h->events[i];
+  return NULL;
+}
+
 static int64_t capped_sum(int64_t a, __int128 b) { return a + b > INT64_MAX ? INT64_MAX : (int64_t)(a + b); }
 
 static void judge_values(const struct scene *s, uint32_t key, struct lb_check *c) {
@@ -288,8 +296,11 @@ static void judge_values(const struct scene *s, uint32_t key, struct lb_check *c
     if (e->kind == LB_EV_WRITE && is_excused(s, e)) excused += taken_away(s->h, i);
     if (e->kind == LB_EV_WRITE && follows_early_read(s->h, i)) early += taken_away(s->h, i);
   }
-  if (!first_read || !last_write) return;
-  __int128 lost = (__int128)first_read->value + writes - last_write->value, rest = lost - excused;
+  const struct lb_event *first = first_access(s->h, key);
+  bool writes_first = first && first->kind == LB_EV_WRITE && first->value > 0;
+  if (!last_write || (!first_read && !writes_first)) return;
+  __int128 base = writes_first ? (__int128)first->value - 1 : first_read->value;
+  __int128 lost = base + writes - last_write->value, rest = lost - excused;
   if (lost < 0) lost = 0;
   if (rest < 0) rest = 0;
   if (rest > lost) rest = lost;
@@ -368,7 +379,8 @@ static bool has_own_number(const struct scene *s, size_t i) {
   return latest && latest->fence == e[i].fence;
 }
 
-/* Whether the number of grant i had been passed when it was asked for (without a question: when it was granted), or is
+/* Whether the number of grant i had been passed when it was asked for (no question since its client's grant before:
+ * when it was granted), or is
  * the largest so far and another client's. Readers' numbers say nothing about a reader's. */
 static bool has_old_number(const struct scene *s, size_t i) {
   const struct lb_event *e = s->h->events, *owner = NULL;
@@ -376,6 +388,7 @@ static bool has_old_number(const struct scene *s, size_t i) {
   if (has_own_number(s, i) || permits(s->h, e[i].key) > 1) return false;
   for (size_t j = 0; j < i; j++) {
     if (e[j].kind == LB_EV_ACQUIRE && e[j].client == e[i].client && e[j].key == e[i].key) asked = j;
+    if (grants(&e[j], e[i].key) && e[j].client == e[i].client) asked = i; /* the question was answered */
     if (!grants(&e[j], e[i].key) || !(e[j].flags & LB_EVF_FENCE) || e[i].flags & e[j].flags & LB_EVF_SHARED) continue;
     if (!owner || e[j].fence > owner->fence) owner = &e[j];
   }
@@ -398,6 +411,7 @@ static void judge_grants(const struct scene *s, struct lb_check *c) {
     for (size_t j = i; j-- > 0;)
       if (grants(&e[j], e[i].key)) {
         c->handoffs += e[j].client != e[i].client;
+        c->excluded |= e[j].client != e[i].client && !(e[i].flags & e[j].flags & LB_EVF_SHARED);
         break;
       }
   }
@@ -602,6 +616,7 @@ static bool same_episode(const struct lb_episode *a, const struct lb_episode *b)
 
 bool brute_same(const struct lb_history *history, const struct lb_check *a, const struct lb_check *b, char *text,
                 size_t size) {
+  if (a->excluded != b->excluded) return snprintf(text, size, "excluded: %d and %d", a->excluded, b->excluded), false;
   for (size_t i = 0; i < lb_counter_row_count; i++) {
     const struct lb_counter *row = &lb_counter_rows[i];
     long long x = lb_counter_whole(row, &a->counters), y = lb_counter_whole(row, &b->counters);

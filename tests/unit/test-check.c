@@ -135,6 +135,7 @@ TEST(each_history_has_the_counts_worked_out_on_paper) {
     counts.episode_count = check.episode_count; /* of the episodes themselves only the counts stand above */
     counts.episodes = check.episodes;
     counts.unexcused = check.unexcused;
+    counts.excluded = check.excluded;
     if (!brute_same(&history, &check, &counts, text, sizeof text)) fail_msg("%s: %s", expected[i].file, text);
     lb_check_clear(&check);
     lb_history_clear(&history);
@@ -275,12 +276,26 @@ TEST(a_number_is_too_small_only_beside_those_granted_before_it_was_asked_for) {
        1},                                      /* the latest question counts */
       {NUMBER(1, "b", 6) NUMBER(2, "a", 5), 1}, /* without a question */
       {EVENT(1, "a", "acquire") NUMBER(2, "b", 6) EVENT(3, "c", "acquire") NUMBER(4, "b", 9) NUMBER(5, "c", 6), 1},
-      {EVENT(1, "a", "acquire") NUMBER(2, "b", 6) EVENT(3, "c", "acquire") NUMBER(4, "b", 9) NUMBER(5, "c", 7), 0}};
+      {EVENT(1, "a", "acquire") NUMBER(2, "b", 6) EVENT(3, "c", "acquire") NUMBER(4, "b", 9) NUMBER(5, "c", 7), 0},
+      {EVENT(1, "a", "acquire") NUMBER(2, "a", 5) EVENT(3, "a", "release") EVENT(4, "b", "acquire") NUMBER(5, "b", 6)
+           EVENT(6, "b", "release") NUMBER(7, "a", 4),
+       1} /* the question was answered by the first grant */};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     check_text(cases[i].text);
     if (c.token_regressions != cases[i].regressions)
       fail_msg("case %zu: %llu token regressions", i, (unsigned long long)c.token_regressions);
   }
+}
+
+/* Every write is what was read plus one, so the first one says what was read, too. */
+TEST(a_write_that_comes_first_says_where_the_value_stood) {
+#define AT(t, c, kind, value) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"x\",\"e\":\"" kind "\",\"value\":" #value "}\n"
+  check_text(AT(1, "a", "write", 1) AT(2, "b", "read", 1) AT(3, "b", "write", 2));
+  assert_int_equal(c.lost_updates, 0);
+  check_text(AT(1, "a", "write", 7) AT(2, "b", "write", 7));
+  assert_int_equal(c.lost_updates, 1);
+  check_text(AT(1, "a", "write", 0) AT(2, "b", "read", 0) AT(3, "b", "write", 1));
+  assert_int_equal(c.lost_updates, 1); /* nobody writes 0, so nothing is known before the read */
 }
 
 TEST(wild_values_saturate_the_lost_updates) {
@@ -343,11 +358,11 @@ TEST(what_is_late_is_violated_where_it_counts) {
 }
 
 TEST(the_ruling_is_violated_undecided_or_safe) {
-  struct lb_check own = {GRANTS(2, 1, 0)};
+  struct lb_check own = {GRANTS(2, 1, 0), .excluded = true};
   struct lb_ruling ruling = lb_check_rule(&own, true);
   assert_string_equal(lb_ruled_name(ruling.verdict), "safe");
   assert_null(ruling.why);
-  own.handoffs = 0;
+  own.excluded = false;
   ruling = lb_check_rule(&own, true);
   assert_string_equal(lb_ruled_name(ruling.verdict), "undecided");
   assert_string_equal(ruling.why, "no hand-off put the lock to the test");
@@ -360,6 +375,19 @@ TEST(the_ruling_is_violated_undecided_or_safe) {
   assert_string_equal(ruling.why, LB_CHECK_LATE);
   own.token_regressions = 1;
   assert_int_equal(lb_check_rule(&own, false).verdict, LB_RULED_VIOLATED);
+}
+
+/* Readers exclude nobody among themselves, and what was cut off may have the violation. */
+TEST(what_could_not_be_violated_is_undecided) {
+#define READS(t, c) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"x\",\"e\":\"granted\",\"shared\":true}\n"
+  check_text(READS(1, "a") READS(2, "b"));
+  assert_int_equal(c.handoffs, 1);
+  assert_int_equal(lb_check_rule(&c, true).verdict, LB_RULED_UNDECIDED);
+  check_text(READS(1, "a") EVENT(2, "a", "release") EVENT(3, "b", "granted"));
+  assert_int_equal(lb_check_rule(&c, true).verdict, LB_RULED_SAFE);
+  check_text(READS(1, "a") EVENT(2, "a", "release")
+                 EVENT(3, "b", "granted") "{\"t\":4,\"e\":\"shortened\",\"kept\":3,\"total\":70000}\n");
+  assert_int_equal(lb_check_rule(&c, true).verdict, LB_RULED_UNDECIDED);
 }
 
 /* That the client had read too early is said of nothing else: neither where exclusion was lost, nor where another write

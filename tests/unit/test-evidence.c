@@ -297,6 +297,16 @@ TEST(a_lock_that_is_asked_for_again_is_free_later_or_never) {
 
 #define IN_VAIN(from, to) EVENT(from, "b", "acquire") EVENT(to, "b", "busy")
 
+/* What was over is not prolonged by an answer that comes late: of its loss, or of a release long ago. */
+TEST(a_late_answer_gives_no_right_back) {
+#define LET_GO_AT_20 GRANTED(10, "a", 90) EVENT(20, "a", "release")
+  assert_int_equal(in_vain(LET_GO_AT_20 IN_VAIN(100, 300)), 200);
+  assert_int_equal(in_vain(LET_GO_AT_20 EVENT(100, "b", "acquire") EVENT(290, "a", "lost") EVENT(300, "b", "busy")),
+                   200);
+  assert_int_equal(in_vain(LET_GO_AT_20 EVENT(100, "b", "acquire") EVENT(290, "a", "released") EVENT(300, "b", "busy")),
+                   200);
+}
+
 TEST(a_lock_that_was_let_go_and_cannot_be_had_is_asked_for_in_vain) {
   const char *let_go = GRANTED(10, "a", 90) EVENT(20, "a", "release") EVENT(30, "a", "released") IN_VAIN(40, 140);
   assert_int_equal(in_vain(let_go), 100);

@@ -116,7 +116,7 @@ static void scene_of_stale_writes(void) {
   held(0, STALE, 142 * MS, 143 * MS);
   held(1, STALE, 144 * MS, 145 * MS);
   accessed(144 * MS + MS / 2, 1, STALE, LB_EV_WRITE, 1);
-  for (uint64_t i = 0; i < 5; i++) accessed((146 + i) * MS, 0, STALE, LB_EV_WRITE, 1);
+  for (uint64_t i = 0; i < 5; i++) accessed((146 + i) * MS, 0, STALE, LB_EV_WRITE, 2 + i);
 }
 
 /* 1 grant; 11 writes that the resource refused, for it had seen a larger number. */
