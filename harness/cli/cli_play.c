@@ -228,7 +228,7 @@ static void keep_history(const struct play *p, const char *trial, const struct l
   snprintf(from, sizeof from, "%s/histories/%s.hist", p->dir->partial, trial);
   snprintf(ret, size, "%s/histories/%s.hist", p->out ? p->out : "", trial);
   if (!p->out || !outcome->history_kept || rename(from, ret) < 0) *ret = '\0';
-  lb_rundir_forget(p->dir->partial, trial);
+  lb_rundir_forget(p->dir->partial, trial, true);
 }
 
 /* ---- the source ---------------------------------------------------------------------------------------------------- */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * The journal of a hunt: "ID,GUARD,CAME,WHY" a line, appended and flushed trial by trial. A last line that was cut off
- * by a death is passed over.
+ * The journal of a hunt: "ID,GUARD,CAME,WHY" a line, appended trial by trial. A last line that was cut off by a death is
+ * taken away, or the next one would stand behind it.
  */
 #include "journal.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/hash.h"
 #include "base/error.h"
@@ -60,9 +61,9 @@ static int take(struct lb_hunt_journal *b, const char *path, const char *of, str
   if (strncmp(line, HEAD, sizeof HEAD - 1) != 0 || strcmp(line + sizeof HEAD - 1, of) != 0)
     return lb_refuse(err, "%s:1: found '%.100s', expected '" HEAD "%s': to go on with a hunt, ask for the same one",
                      path, line, of);
-  while (fgets(line, sizeof line, b->file)) {
+  for (long at; at = ftell(b->file), fgets(line, sizeof line, b->file);) {
     number++;
-    if (!strchr(line, '\n')) return 0; /* cut off by a death */
+    if (!strchr(line, '\n')) return ftruncate(fileno(b->file), at) < 0 ? -errno : 0; /* cut off by a death */
     if (take_line(b, line) < 0)
       return lb_refuse(err, "%s:%d: found '%.100s', expected TIMELINE,GUARD,RESULT", path, number, line);
   }
@@ -85,11 +86,14 @@ int lb_hunt_journal_open(struct lb_hunt_journal *journal, const struct lb_hunt_s
 
 void lb_hunt_journal_add(struct lb_hunt_journal *journal, size_t timeline, enum lb_guard guard,
                          enum lb_hunt_outcome outcome, const char *why) {
-  char id[LB_HUNT_ID_MAX];
+  char id[LB_HUNT_ID_MAX], line[LINE];
+  int fd = fileno(journal->file);
+  off_t end = lseek(fd, 0, SEEK_END);
   lb_hunt_id(&journal->space->timeline[timeline], id);
-  fprintf(journal->file, "%s,%s,%s,%.*s\n", id, lb_guard_name(guard), lb_hunt_outcome_name(outcome),
-          (int)strcspn(why, "\n"), why);
-  fflush(journal->file);
+  int length = snprintf(line, sizeof line, "%s,%s,%s,%.*s\n", id, lb_guard_name(guard), lb_hunt_outcome_name(outcome),
+                        (int)strcspn(why, "\n"), why);
+  if (length >= (int)sizeof line) line[(length = (int)sizeof line - 1) - 1] = '\n';
+  if (write(fd, line, (size_t)length) != length) journal->failed = true, end = ftruncate(fd, end); /* no half line */
   count(journal, timeline, guard, outcome, why);
 }
 
@@ -102,7 +106,7 @@ bool lb_hunt_is_hopeless(const struct lb_hunt_journal *journal, size_t timeline,
 }
 
 int lb_hunt_journal_close(struct lb_hunt_journal *journal) {
-  int failed = ferror(journal->file);
+  int failed = journal->failed || ferror(journal->file);
   failed |= fclose(journal->file);
   free(journal->count);
   free(journal->why);

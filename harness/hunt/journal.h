@@ -67,6 +67,7 @@ struct lb_hunt_journal {
   struct lb_hunt_replay *replay;                 /* by the index of the timeline */
   size_t trials, undecided;                      /* of all of them */
   FILE *file;
+  bool failed; /* a line could not be written */
 };
 
 /* Opens the file, or makes it, and takes what is in it. The first line says what it is of: `of`, as in

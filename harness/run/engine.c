@@ -334,6 +334,7 @@ static int finish(const struct engine *e, struct slot *slot, bool late) {
   }
   slot->job = NULL;
   if (!lives || !slot->pool) reap(slot);
+  if (!lives) lb_rundir_forget(e->dir->partial, job->plan.name, false); /* it may have been writing */
   if (says.result == 0 && says.outcome.verdict == LB_UNDECIDED && is_full(e->dir->partial)) {
     says.result = -ENOSPC;
     says.outcome.why[0] = '\0';

@@ -390,7 +390,7 @@ int lb_part_keep(const struct lb_tally *tally, struct lb_run_info *info, struct 
   if (tally->done == 0 && tally->wanted > 0) return -ENOENT;
   bool whole = tally->done == tally->plan->job_count && !info->shards; /* a shard's journal is what is merged */
   for (size_t i = 0; i < tally->plan->job_count; i++)
-    if (!tally->jobs[i].done) lb_rundir_forget(dir->partial, tally->jobs[i].job->plan.name);
+    if (!tally->jobs[i].done) lb_rundir_forget(dir->partial, tally->jobs[i].job->plan.name, true);
   make_room(dir->partial);
   int r = lb_results_write(tally, info, dir->partial, err);
   if (r < 0) remove_tables(dir->partial);

@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -35,11 +36,11 @@ static void wait_for_end(int fd, int timeout_ms) {
   }
 }
 
-/* Without a PID namespace a stopped server can outlive its parent. Whoever still works below the
- * folder is one of ours. */
+/* Without a PID namespace a stopped server can outlive its parent. Whoever still works in a server's
+ * folder is one of ours; elsewhere below it somebody may be reading a log. */
 static void kill_inhabitants(const char *partial) {
-  char link[PATH_MAX], path[64];
-  size_t length = strlen(partial);
+  char link[PATH_MAX], path[64], scratch[PATH_MAX];
+  size_t length = (size_t)snprintf(scratch, sizeof scratch, "%s/scratch", partial);
   DIR *proc = opendir("/proc");
   if (!proc) return;
   for (struct dirent *entry; (entry = readdir(proc));) {
@@ -47,7 +48,7 @@ static void kill_inhabitants(const char *partial) {
     if (pid <= 1 || pid == getpid()) continue;
     snprintf(path, sizeof path, "/proc/%d/cwd", (int)pid);
     ssize_t n = readlink(path, link, sizeof link - 1);
-    if (n > (ssize_t)length && strncmp(link, partial, length) == 0 && link[length] == '/') kill(pid, SIGKILL);
+    if (n > (ssize_t)length && strncmp(link, scratch, length) == 0 && link[length] == '/') kill(pid, SIGKILL);
   }
   closedir(proc);
 }
@@ -72,8 +73,17 @@ static void remove_empty_folders(const char *folder) {
   }
 }
 
-/* What becomes of a folder whose tool is gone: with outcomes in it, it gets its name; else it is removed. Nothing, if
- * it was committed. */
+/* renameat2() refuses a target that has come into being meanwhile, where rename() would replace an empty folder. File
+ * systems over a network know only the latter. 0 or -errno. */
+static int rename_new(const char *from, const char *to) {
+  if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return -errno;
+  if (access(to, F_OK) == 0) return -EEXIST;
+  return rename(from, to) < 0 ? -errno : 0;
+}
+
+/* What becomes of a folder whose tool is gone: with outcomes in it, it gets its name, or one beside it that is free;
+ * else it is removed. Nothing, if it was committed. */
 static void clear_up(const char *partial, const char *final) {
   char path[3100];
   struct stat records;
@@ -81,7 +91,11 @@ static void clear_up(const char *partial, const char *final) {
   bool keeps = stat(path, &records) == 0 && records.st_size > 0;
   remove_below(partial, temporary, keeps ? sizeof temporary / sizeof *temporary : 0);
   remove_empty_folders(partial);
-  if (!keeps || renameat2(AT_FDCWD, partial, AT_FDCWD, final, RENAME_NOREPLACE) < 0) lb_remove_tree(partial);
+  if (!keeps) lb_remove_tree(partial);
+  else if (rename_new(partial, final) < 0) {
+    snprintf(path, sizeof path, "%s-kept", final);
+    rename_new(partial, path); /* or it stays where it is */
+  }
 }
 
 struct rescue {
@@ -137,11 +151,13 @@ static void wait_for_guardian(int pid) {
   }
 }
 
-void lb_rundir_forget(const char *folder, const char *trial) {
+void lb_rundir_forget(const char *folder, const char *trial, bool logs_too) {
   static const char *const files[][2] = {{"histories", ".hist"}, {"parts", ".latency"}, {"parts", ".series"},
-                                         {"faults", ".jsonl"},   {"schedules", ".txt"}, {"logs", ""}};
+                                         {"faults", ".jsonl"},   {"schedules", ".txt"}, {"scratch", ""},
+                                         {"logs", ""},           {"logs", ".servers"}};
+  enum { LOGS = 2 };
   char path[4200];
-  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+  for (size_t i = 0; i < sizeof files / sizeof *files - (logs_too ? 0 : LOGS); i++) {
     snprintf(path, sizeof path, "%s/%s/%s%s", folder, files[i][0], trial, files[i][1]);
     lb_remove_tree(path);
   }
@@ -166,16 +182,31 @@ static int open_locked(const char *path, int flags) {
   return -1;
 }
 
+/* Not every file system tells one machine of the locks of another, so a lock names its machine. */
+static void machine_name(char name[HOST_NAME_MAX + 1]) {
+  if (gethostname(name, HOST_NAME_MAX) < 0) name[0] = '\0';
+  name[HOST_NAME_MAX] = '\0';
+}
+
+static bool is_of_this_machine(int lock) {
+  char own[HOST_NAME_MAX + 1], said[HOST_NAME_MAX + 1] = "";
+  ssize_t length = pread(lock, said, HOST_NAME_MAX, 0);
+  machine_name(own);
+  return length <= 0 || strcmp(said, own) == 0;
+}
+
 /* The lock of a partial folder, or -errno. It gets its name when it is held, so that nobody ever
  * finds it free. */
 static int make_lock(const char *partial) {
-  char path[PATH_MAX], unnamed[PATH_MAX];
+  char path[PATH_MAX], unnamed[PATH_MAX], name[HOST_NAME_MAX + 1];
   snprintf(path, sizeof path, "%s/lock", partial);
   snprintf(unnamed, sizeof unnamed, "%s/.lock", partial);
   int fd = open_locked(unnamed, O_CREAT);
   if (fd < 0) return -errno;
-  if (rename(unnamed, path) == 0) return fd;
-  int r = -errno;
+  machine_name(name);
+  bool named = write(fd, name, strlen(name)) == (ssize_t)strlen(name);
+  if (named && rename(unnamed, path) == 0) return fd;
+  int r = named ? -errno : -ENOSPC;
   close(fd);
   return r;
 }
@@ -191,6 +222,7 @@ static void sweep(const char *parent) {
     if (entry->d_name[0] != '.' || length < 9 || strcmp(entry->d_name + length - 8, ".partial") != 0) continue;
     snprintf(path, sizeof path, "%s/%s/lock", parent, entry->d_name);
     int lock = open_locked(path, 0);
+    if (lock >= 0 && !is_of_this_machine(lock)) close(lock), lock = -1;
     if (lock < 0) continue;
     *strrchr(path, '/') = '\0';
     snprintf(final, sizeof final, "%s/%.*s", parent, (int)(length - 9), entry->d_name + 1);
@@ -229,6 +261,9 @@ static int take_path(struct lb_rundir *dir, const char *exact, struct lb_error *
   char copy[PATH_MAX], parent[PATH_MAX];
   snprintf(copy, sizeof copy, "%s", exact);
   size_t length = strlen(copy);
+  json_t *named = json_string(exact); /* results have it in them */
+  if (!named) return lb_error(err, -EILSEQ, "results folder %s: the name is not UTF-8", exact);
+  json_decref(named);
   while (length > 1 && copy[length - 1] == '/') copy[--length] = '\0';
   char *slash = strrchr(copy, '/');
   if (strlen(slash ? slash + 1 : copy) > 100)
@@ -327,19 +362,18 @@ int lb_rundir_reopen(struct lb_rundir *dir, const char *path, struct lb_error *e
   if (r < 0) return r;
   if (access(dir->partial, F_OK) == 0)
     return *dir = closed, lb_error(err, -EBUSY, "%s: is still being written by another process", path);
-  if (renameat2(AT_FDCWD, dir->final, AT_FDCWD, dir->partial, RENAME_NOREPLACE) < 0)
-    return *dir = closed, lb_error(err, -ENOENT, "%s: cannot be opened again: %s", path, strerror(errno));
+  r = rename_new(dir->final, dir->partial);
+  if (r < 0) return *dir = closed, lb_error(err, -ENOENT, "%s: cannot be opened again: %s", path, strerror(-r));
   return settle_in(dir, err);
 }
 
-/* renameat2() refuses a target that has come into being meanwhile, where rename() would replace an
- * empty folder. What a resumed run needs goes last: who dies before that loses nothing. */
+/* What a resumed run needs goes last: who dies before that loses nothing. */
 int lb_rundir_commit(struct lb_rundir *dir, bool whole, struct lb_error *err) {
-  static const char *const for_resuming[] = {"resume.bin", "resume.json", "parts"};
+  static const char *const for_resuming[] = {"resume.json", "resume.bin", "parts"};
   remove_below(dir->partial, temporary, sizeof temporary / sizeof *temporary);
   remove_empty_folders(dir->partial);
-  if (renameat2(AT_FDCWD, dir->partial, AT_FDCWD, dir->final, RENAME_NOREPLACE) < 0)
-    return fail(-errno, dir->final, err);
+  int r = rename_new(dir->partial, dir->final);
+  if (r < 0) return fail(r, dir->final, err);
   if (whole) remove_below(dir->final, for_resuming, sizeof for_resuming / sizeof *for_resuming);
   return 0;
 }

@@ -16,20 +16,22 @@ struct runner {
   const struct lb_progress *progress;
   const struct lb_rundir *dir;
   struct lb_source source;
-  bool *taken;  /* by the index of the job */
-  bool *again;  /* the same: it has been undecided once */
-  size_t first; /* no position before it is left */
+  bool *taken;               /* by the index of the job */
+  struct lb_outcome **again; /* the same: of one that has been undecided once, how; owned */
+  size_t first;              /* no position before it is left */
   struct lb_pace pace;
   int playing;
   lb_ns end; /* of the budget; 0 = none */
 };
+
+static bool is_again(const struct runner *r, size_t at) { return r->again && r->again[at]; }
 
 /* The first in the order that is left, of those that have been undecided once or of the others. */
 static const struct lb_job *find(const struct runner *r, const struct lb_pool *pool, bool again) {
   const struct lb_plan *plan = r->tally->plan;
   for (size_t i = r->first; i < plan->job_count; i++) {
     size_t at = plan->order[i];
-    if (!r->taken[at] && (r->again && r->again[at]) == again && (!pool || plan->jobs[at].plan.pool == pool))
+    if (!r->taken[at] && is_again(r, at) == again && (!pool || plan->jobs[at].plan.pool == pool))
       return &plan->jobs[at];
   }
   return NULL;
@@ -41,10 +43,12 @@ static enum lb_next next(void *of, const struct lb_pool *pool, const struct lb_j
   if (r->end && lb_clock_ns() >= r->end) return LB_NEXT_NONE;
   while (r->first < plan->job_count && r->taken[plan->order[r->first]]) r->first++;
   *ret = find(r, pool, false);
-  if (!*ret && r->again) *ret = find(r, pool, true);
+  if (!*ret && r->again && !(pool && find(r, NULL, false))) *ret = find(r, pool, true); /* behind all others */
   if (!*ret) return LB_NEXT_NONE;
   lb_pace_look(&r->pace);
-  return lb_pace_allows(&r->pace, r->playing, !pool || (*ret)->plan.fresh) ? LB_NEXT_NOW : LB_NEXT_LATER;
+  if (!lb_pace_allows(&r->pace, r->playing, !pool || (*ret)->plan.fresh)) return LB_NEXT_LATER;
+  if (is_again(r, (size_t)(*ret - plan->jobs))) lb_rundir_forget(r->dir->partial, (*ret)->plan.name, true);
+  return LB_NEXT_NOW;
 }
 
 static void begun(void *of, const struct lb_job *job, bool starts) {
@@ -55,26 +59,35 @@ static void begun(void *of, const struct lb_job *job, bool starts) {
   r->source.left--;
 }
 
-/* What it has left is taken away. */
-static void put_back(struct runner *r, const struct lb_job *job) {
-  size_t at = (size_t)(job - r->tally->plan->jobs);
-  r->again[at] = true;
+/* What it has left stays until it is played again. False: no memory, so this outcome counts. */
+static bool put_back(struct runner *r, size_t at, const struct lb_outcome *outcome) {
+  if (!(r->again[at] = malloc(sizeof **r->again))) return false;
+  *r->again[at] = *outcome;
   r->taken[at] = false;
   r->first = 0;
   r->source.left++;
-  lb_rundir_forget(r->dir->partial, job->plan.name);
+  return true;
+}
+
+static void settle(struct runner *r, size_t at, const struct lb_outcome *outcome) {
+  struct lb_job_result *result = &r->tally->jobs[at];
+  lb_tally_add(r->tally, result, outcome);
+  if (r->progress && r->progress->finished) r->progress->finished(r->progress->display, r->tally, result);
+}
+
+/* Those that the budget left no time for count as they are. */
+static void settle_the_rest(struct runner *r) {
+  for (size_t i = 0; i < r->tally->plan->job_count; i++)
+    if (is_again(r, i) && !r->taken[i]) settle(r, i, r->again[i]);
 }
 
 static int ended(void *of, const struct lb_job *job, const struct lb_outcome *outcome) {
   struct runner *r = of;
   size_t at = (size_t)(job - r->tally->plan->jobs);
-  struct lb_job_result *result = &r->tally->jobs[at];
   struct lb_outcome final = *outcome;
   r->playing--;
-  if (r->again && !r->again[at] && outcome->verdict == LB_UNDECIDED) return put_back(r, job), 0;
-  final.again = r->again && r->again[at];
-  lb_tally_add(r->tally, result, &final);
-  if (r->progress && r->progress->finished) r->progress->finished(r->progress->display, r->tally, result);
+  final.again = is_again(r, at);
+  if (!r->again || final.again || outcome->verdict != LB_UNDECIDED || !put_back(r, at, outcome)) settle(r, at, &final);
   return 0;
 }
 
@@ -102,7 +115,9 @@ int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, struct lb
       .of = &r, .left = tally->wanted - tally->done, .next = next, .begun = begun, .ended = ended, .tick = tick};
   if (patience.budget_s > 0) r.end = lb_clock_ns() + (lb_ns)(patience.budget_s * 1e9);
   int result = lb_engine_run(&r.source, dir, jobs.most, err);
+  if (result == 0) settle_the_rest(&r);
   if (result == 0 && tally->done < tally->wanted) result = lb_error(err, -ETIME, "the budget is over");
+  for (size_t i = 0; i < count && r.again; i++) free(r.again[i]);
   free(r.taken);
   free(r.again);
   return result;

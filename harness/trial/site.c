@@ -186,8 +186,10 @@ void lb_site_close(struct lb_stage *s) {
  * connection between servers remembers of a cut is waited for, not mended. A server that is dead or stands still at the
  * end is not started again here: fresh servers cost little more than that, and are sure to be good. */
 
+/* A disk that can be full, and one of which it is seen what is synced, are made for a trial that needs one. */
 static bool may_share(const struct lb_trial_plan *plan) {
-  return plan->scenario->kind == LB_KIND_TIMELINE && !plan->topology->own && plan->topology->family &&
+  bool own_disk = lb_scenario_needs(plan->scenario, LB_NEED_ROOM) || lb_scenario_needs(plan->scenario, LB_NEED_SYNCS);
+  return plan->scenario->kind == LB_KIND_TIMELINE && !own_disk && !plan->topology->own && plan->topology->family &&
          plan->topology->family->healthy;
 }
 

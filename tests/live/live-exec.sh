@@ -109,17 +109,21 @@ check 'a topology that nobody knows' sh -c '"$1" run contention --exec "$2" -n 1
 
 # The first process says what it is, the second one dies: so the first try is undecided, and the second is not.
 cat >"$dir/dies-once" <<END
-mkdir "$dir/1st" 2>/dev/null || { mkdir "$dir/2nd" 2>/dev/null && exit 1; }
+mkdir "$dir/1st" 2>/dev/null || { mkdir "$dir/2nd" 2>/dev/null && sleep 1.5 && exit 1; }
 exec $reference
 END
 again() { # FOLDER OPTION...
   rm -rf "$dir/1st" "$dir/2nd"
   "$bin" run "$dir/turns.ini" --exec "sh $dir/dies-once" -b exec:reference@redis -g none -n 2 -j 1 -o "$@" >"$dir/out" 2>&1
+  code=$?
   sed 's/"[^"]*"//g' "$1/trials.csv" | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } NR > 1 { print $at["verdict"], $at["again"] }' | sort >"$dir/rows"
 }
 again "$dir/once"
 check 'an undecided trial stays so' sh -c 'printf "safe 0\nundecided 0\n" | diff - "$1"' - "$dir/rows"
 again "$dir/twice" --again
 check 'with --again it is played once more, and that says so' sh -c 'printf "safe 0\nsafe 1\n" | diff - "$1"' - "$dir/rows"
+again "$dir/late" --again --budget 1s
+check 'what a budget leaves no time for counts as it is' sh -c 'printf "undecided 0\\n" | diff - "$1"' - "$dir/rows"
+check 'and is kept, with exit code 4' sh -c '[ "$1" -eq 4 ] && [ "$(ls "$2/histories" | wc -l)" -eq 1 ]' - "$code" "$dir/late"
 check 'only the second try has left a history' sh -c '[ "$(ls "$1/histories" | wc -l)" -eq 2 ]' - "$dir/twice"
 echo "1..$n"

@@ -226,6 +226,26 @@ TEST(a_folder_with_outcomes_gets_its_name) {
   assert_int_equal(entries(w->root), 1);
 }
 
+TEST(outcomes_whose_name_was_taken_get_one_beside_it) {
+  open_run(&w->dir);
+  write_file(w->dir.partial, "resume.bin");
+  assert_int_equal(mkdir(final, 0755), 0);
+  lb_rundir_close(&w->dir);
+  char kept[PATH_MAX];
+  snprintf(kept, sizeof kept, "%s-kept", final);
+  assert_true(in(kept, "resume.bin"));
+  assert_int_equal(entries(final), 0);
+  assert_int_equal(entries(w->root), 2);
+}
+
+TEST(a_name_that_is_no_text_is_refused_before_anything_runs) {
+  char path[PATH_MAX];
+  snprintf(path, sizeof path, "%s/r\xe9s", w->root);
+  assert_int_equal(lb_rundir_open(&w->dir, NULL, NULL, path, &w->err), -EILSEQ);
+  assert_non_null(strstr(w->err.text, "UTF-8"));
+  assert_int_equal(entries(w->root), 0);
+}
+
 static void write_tables(void *data) { write_file(((struct lb_rundir *)data)->partial, "run.json"); }
 
 TEST(the_guardian_calls_for_rescue) {
@@ -317,12 +337,14 @@ TEST(the_next_run_removes_what_a_killed_guardian_could_not) {
 
 static void make_partial(const char *name, bool with_lock) {
   assert_int_equal(lb_make_dirs(in_root("%s/histories", name)), 0);
-  if (with_lock) write_file(in_root("%s", name), "lock");
+  if (with_lock) assert_true(fclose(fopen(in_root("%s/lock", name), "we")) == 0);
 }
 
 TEST(only_partial_folders_that_nobody_owns_are_swept) {
   make_partial(".stale.partial", true);
   make_partial(".owned.partial", true);
+  make_partial(".elsewhere.partial", false);
+  write_file(in_root(".elsewhere.partial"), "lock"); /* it names another machine */
   make_partial(".fresh.partial", false);
   make_partial("finished.partial", true); /* a label may end so */
   make_partial(".other", true);
@@ -331,6 +353,7 @@ TEST(only_partial_folders_that_nobody_owns_are_swept) {
   open_run(&w->dir);
   assert_false(exists(in_root(".stale.partial")));
   assert_true(exists(in_root(".owned.partial/histories")));
+  assert_true(exists(in_root(".elsewhere.partial/histories")));
   assert_true(exists(in_root(".fresh.partial/histories")));
   assert_true(exists(in_root("finished.partial/histories")));
   assert_true(exists(in_root(".other/histories")));
