@@ -63,7 +63,7 @@ def paint(run, rows):
     below = legend_room(systems) + 0.42
     counts = sorted({r["repeats"] for r in rows if r["repeat"] == "median"})
     known = any(r.get("grants_per_s_low") for r in rows if r["repeat"] == "median")
-    interval = "with 95 % bootstrap interval" if known else f"(no interval: fewer than {LEAST_REPEATS})"
+    interval = "with bootstrap interval" if known else f"(no interval: fewer than {LEAST_REPEATS})"
     fig, foot = figure.canvas(style.TEXT_WIDTH, 0.2 + 2.4 + below, "What does distance cost a lock?", [
         f"scenario {rows[0]['scenario']} · {rows[0]['clients']} clients want one lock · every link between two hosts is late by half of the round trip",
         f"repeats as dots, medians over {' to '.join(str(n) for n in counts[:1] + counts[1:][-1:])} repeats {interval} · the axis of round trips is not to scale"], run)

@@ -45,7 +45,7 @@ def paint(run, rows):
     fig, foot = figure.canvas(style.TEXT_WIDTH, 0.1 + body + below, "How near does a lock come to its bare commands?", [
         f"scenario {rows[0]['scenario']} · 1: as many grants/s as a loop of the same commands without a lock around them, on the same "
         "servers, with as many clients, in the same round",
-        "repeats as dots, medians over repeats with 95 % bootstrap interval" + ("" if known else f" (none: fewer than {LEAST_REPEATS} repeats)")], run)
+        "repeats as dots, medians over repeats with bootstrap interval" + ("" if known else f" (none: fewer than {LEAST_REPEATS} repeats)")], run)
     height = fig.get_size_inches()[1]
     ax = fig.add_axes((0.08, (foot + below) / height, 0.9, body / height))
     ax.axhline(1, color=style.DARK_GREY, linewidth=1)

@@ -39,7 +39,7 @@ def swept(run):
 
 def knee_of(rows):
     """The row of the knee, of the rows of one system from the least rate on; None: even the least is too much, or too short for a p99."""
-    unloaded, knee = next((r["wait_p99_us"] for r in rows if r["wait_p99_us"]), None), None
+    unloaded, knee = rows[0]["wait_p99_us"], None
     for row in rows:
         if row["starts_per_s"] < SHARE * row["rate_per_s"] or unloaded and (row["wait_p99_us"] or 0) > TIMES * unloaded:
             break

@@ -87,7 +87,7 @@ def dots(ax, styles, rows):
 def paint(run, fast, speed, rows, core, missing):
     styles = style.Styles(run)
     notes = [f"safe k of m: of the directed fault scenarios that were decided for every system drawn, guard none; violated, "
-             f"stuck, delayed and mixed count against it · {speed.note()} · median over repeats with 95 % bootstrap interval",
+             f"stuck, delayed and mixed count against it · {speed.note()} · median over repeats with bootstrap interval",
              *([] if fast is run else [f"speed: run {fast['id']}"]),
              f"the same for all: {', '.join(core)}; (+ k of m): the others that mean something for this system; locks "
              f"without servers are not drawn"]

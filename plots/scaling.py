@@ -114,7 +114,7 @@ def paint(run, speed, rows):
     metrics = [m for m in METRICS if any(r.get(m) for r in rows)]
     below = legend_room(speed.systems) + 0.42
     fig, foot = figure.canvas(style.TEXT_WIDTH, 0.2 + 1.75 + below, f"What does a lock cost?  {WANTED.get(speed.keys, f'{speed.keys} locks, chosen at random')}", [
-        f"{speed.note()} · repeats as dots, medians over repeats with 95 % bootstrap interval"
+        f"{speed.note()} · repeats as dots, medians over repeats with bootstrap interval"
         f"{'' if any(r.get('grants_per_s_low') for r in rows) else f' (none: fewer than {LEAST_REPEATS} repeats)'}"
         f" · hand-off: released → next granted · a p99 has at least {TAIL_SAMPLES} samples beyond it", *(line for m in metrics for line in say_gaps(rows, m))], run)
     height = fig.get_size_inches()[1]

@@ -142,11 +142,12 @@ static bool read_now(unsigned long long *ret_idle, unsigned long long *ret_all) 
   return read_line(line, sizeof line) && lb_spare_read(line, ret_idle, ret_all);
 }
 
-bool lb_machine_steal(unsigned long long *ret_steal, unsigned long long *ret_all) {
+bool lb_machine_steal(unsigned long long *ret_steal, unsigned long long *ret_wanted) {
   char line[300];
-  unsigned long long t[COLUMNS];
-  if (!read_line(line, sizeof line) || !read_ticks(line, t, ret_all)) return false;
+  unsigned long long t[COLUMNS], all;
+  if (!read_line(line, sizeof line) || !read_ticks(line, t, &all)) return false;
   *ret_steal = t[7];
+  *ret_wanted = all - t[3] - t[4]; /* nothing is taken from a processor that is idle */
   return true;
 }
 

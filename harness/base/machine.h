@@ -33,8 +33,8 @@ struct lb_spare {
 /* Takes the first line of /proc/stat: idle time (waiting for disks included) and all of it, in ticks since the start.
  * False if that is not what it says. */
 bool lb_spare_read(const char *line, unsigned long long *ret_idle, unsigned long long *ret_all);
-/* The same of the time that the hypervisor gave to others, from the file itself. */
-bool lb_machine_steal(unsigned long long *ret_steal, unsigned long long *ret_all);
+/* The time that the hypervisor gave to others, and with it all that was not idle, from the file itself. */
+bool lb_machine_steal(unsigned long long *ret_steal, unsigned long long *ret_wanted);
 /* True if it looked: the last look is long enough ago. Call from one thread. */
 bool lb_spare_look(struct lb_spare *spare);
 

@@ -112,6 +112,7 @@ static int map_spilled(struct lb_memory *memory, int fd) {
       return -errno;
     log->enough += more;
     log->capacity += more;
+    log->warm = log->capacity / 8;
   }
   return 0;
 }

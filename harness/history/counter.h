@@ -210,7 +210,7 @@ enum { LB_IN_ALL = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK | LB_IN_TEXT };
     .help = "memory of all clients' processes together at the end of the window, without what they share with others")                        \
   X(double, steal, .name = "steal", .group = LB_COUNT_SPEED, .source = LB_FROM_TRIAL, .add = LB_ADD_MEDIAN,                                   \
     .decimals = 4, .only = LB_IF_SEEN, .places = LB_IN_TRIALS,                                                                                \
-    .help = "share of the machine's time in the window that the hypervisor gave to others")                                                   \
+    .help = "share of the time that the machine wanted in the window and the hypervisor gave to others")                                      \
   X(uint64_t, start_ns, .name = "start_ms", .group = LB_COUNT_TRIAL, .source = LB_FROM_TRIAL, .unit = "ms",                                   \
     .decimals = 3, .places = LB_IN_TRIALS, .help = "until the servers were up and ready")                                                     \
   X(uint64_t, trial_ns, .name = "trial_ms", .group = LB_COUNT_TRIAL, .source = LB_FROM_TRIAL, .unit = "ms",                                   \

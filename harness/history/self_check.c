@@ -179,7 +179,7 @@ static void check_counters(const struct lb_self_facts *f, struct lb_self_verdict
 
 static void check_steal(const struct lb_self_facts *f, struct lb_self_verdict *v) {
   if (f->steal > LB_SELF_STEAL / 100.0)
-    fail(v, LB_CHECK_STEAL, "the hypervisor took %.0f %% of this machine's time", 100 * f->steal);
+    fail(v, LB_CHECK_STEAL, "the hypervisor took %.0f %% of the time that this machine wanted", 100 * f->steal);
 }
 
 void lb_self_check(const struct lb_self_facts *facts, struct lb_self_verdict *ret) {

@@ -80,7 +80,7 @@ const struct lb_scenario_key lb_scenario_keys[] = {
     {"workload", "warmup_s", LB_KEY_REAL, LB_KEY_SET | LB_KEY_LOAD, "s", "1", 0, 3600,
      "load before the measured window, at least", FIELD(warmup_s)},
     {"workload", "settle_s", LB_KEY_REAL, LB_KEY_SET | LB_KEY_LOAD, "s", "0", 0, 3600,
-     "after `warmup_s` the load goes on until its rate has settled, at most so long; 0: it need not settle",
+     "after `warmup_s` the load goes on until compilers rest and its rate has settled, each at most so long; 0: it need not settle",
      FIELD(settle_s)},
     {"workload", "round_trip_ms", LB_KEY_REAL, LB_KEY_SET | LB_KEY_LOAD | LB_KEY_APART, "ms", NULL, 0, 100,
      "servers and clients of a load are hosts with links of their own; a packet and its answer are late by so much together. "

@@ -107,23 +107,25 @@ struct table {
 /* Nobody hands over where each client has a lock of its own. */
 static bool clients_meet(const struct lb_scenario *scenario) { return scenario->keys > 0; }
 
-/* With the most clients that it was measured with, hand-offs per second, or grants where clients never meet; the mean
+/* With the most clients that it was measured with, hand-offs per second, or grants where clients never meet; the median
  * of its trials. -1 = none was measured. */
 static double rate_of(const struct lb_tally *tally, const struct lb_cell_sum *cell) {
-  double sum = 0;
-  int clients = 0, count = 0;
+  enum { TRIALS_MOST = 1000 };
+  static double rates[TRIALS_MOST];
+  int clients = 0;
+  size_t count = 0;
   for (size_t i = 0; i < tally->plan->job_count; i++) {
     const struct lb_job *job = &tally->plan->jobs[i];
     if (&tally->plan->cells[job->cell] != cell->cell || !tally->jobs[i].done || job->plan.clients < clients ||
-        tally->jobs[i].outcome.speed_void)
+        tally->jobs[i].outcome.speed_void || tally->jobs[i].outcome.grants == 0)
       continue;
-    if (job->plan.clients > clients) sum = 0, count = 0;
+    if (job->plan.clients > clients) count = 0;
     clients = job->plan.clients;
-    sum += clients_meet(cell->cell->scenario) ? tally->jobs[i].outcome.handoffs_per_s
-                                              : tally->jobs[i].outcome.grants_per_s;
-    count++;
+    if (count == TRIALS_MOST) break;
+    rates[count++] = clients_meet(cell->cell->scenario) ? tally->jobs[i].outcome.handoffs_per_s
+                                                        : tally->jobs[i].outcome.grants_per_s;
   }
-  return count ? sum / count : -1;
+  return count ? lb_median(rates, count) : -1;
 }
 
 static bool is_unexpected(const struct table *t, size_t c, size_t r) {

@@ -61,14 +61,14 @@ TEST(logs_belong_to_writers_and_states_to_clients) {
   lb_memory_unmap(memory);
 }
 
-/* Whoever writes does not see where its log goes on; a log that spills is full later, and warm as early. */
+/* Whoever writes does not see where its log goes on; a log that spills is full later, and warm later. */
 TEST(what_memory_has_no_room_for_goes_to_a_file) {
   struct lb_memory *memory = lb_memory_map(3, 3, 1);
   struct lb_history h = {0};
   uint32_t in_memory = memory->log[0].capacity, enough = memory->log[0].enough, warm = memory->log[0].warm;
   assert_int_equal(lb_memory_spill(memory, "/var/tmp"), 0);
   struct lb_log *log = &memory->log[1], *other = &memory->log[2];
-  assert_true(log->enough > in_memory && log->capacity - log->enough == in_memory - enough && log->warm == warm);
+  assert_true(log->enough > in_memory && log->capacity - log->enough == in_memory - enough && log->warm > warm);
   assert_true(log->first + log->capacity <= other->first);
   memory->events[other->first] = (struct lb_event){.t = 7};
   atomic_store(&log->count, log->capacity - 2); /* as if it had written so much */

@@ -194,7 +194,7 @@ TEST(all_that_failed_is_named) {
   f.steal = 0.2, f.cpu_s = 20;
   assert_int_equal(failed(f), ONLY(LB_CHECK_CPU) | ONLY(LB_CHECK_STEAL));
   assert_string_equal(verdict.why, "the clients used 100 % of 2 processors: they were measured and not the lock; the "
-                                   "hypervisor took 20 % of this machine's time");
+                                   "hypervisor took 20 % of the time that this machine wanted");
 }
 
 /* ---- the time inside ---- */
