@@ -55,6 +55,7 @@ TEST(a_group_is_walked_in_order_and_only_where_it_is_shown) {
   assert_string_equal(row->name, "start_ms");
   assert_string_equal((row = lb_counter_next(row, LB_COUNT_TRIAL, LB_IN_TRIALS))->name, "trial_ms");
   assert_string_equal((row = lb_counter_next(row, LB_COUNT_TRIAL, LB_IN_TRIALS))->name, "stall_ms");
+  assert_string_equal((row = lb_counter_next(row, LB_COUNT_TRIAL, LB_IN_TRIALS))->name, "again");
   assert_null(lb_counter_next(row, LB_COUNT_TRIAL, LB_IN_TRIALS));
   row = lb_counter_next(NULL, LB_COUNT_TRIAL, LB_IN_CELLS);
   assert_string_equal(lb_counter_name_in(row, LB_IN_CELLS), "max_stall_ms");
