@@ -5,7 +5,7 @@
 Of a run: run.json, in which a cell has only what differs from `usual`; trials.csv; of latency.csv the buckets that percentiles are read off; and the history that the
 figure `violation` shows. Of a hunt: its journals, hunt.json, the timelines that were run or hold a set, and the file of the first set.
 
-With --verdicts only run.json is kept: of a run with thousands of trials, of which a page shows what each cell came to.
+With --verdicts only run.json is kept, and of a cell what it came to: of a run with thousands of trials, of which a page shows that.
 
 Cells that were n/a or skipped are left out, as they are most of it; with --all-cells they stay, for the paper counts them. A run that is dirty is refused. A cell that
 is not as expected is named: nobody may quote it (tests/python/test-printed.py).
@@ -30,6 +30,8 @@ import speed
 import violation
 
 NAMES = ("scenario", "system", "guard", "verdict")  # of a cell: always there
+CAME_TO = {*NAMES, "trials", "decided", "violated", "stuck", "delayed", "undecided", "upper95", "premises_observed", "expected", "as_expected", "predicted", "rule", "reason",
+           "why", "note"}
 READ_OFF = (0.5, 0.99)  # of every histogram, by paper/numbers
 
 
@@ -146,6 +148,8 @@ def publish_run(source, target, options):
     look_at(run, source)
     if "--all-cells" not in options:
         run["cells"] = [cell for cell in run["cells"] if cell["verdict"] not in ("n/a", "skipped")]
+    if "--verdicts" in options:
+        run["cells"] = [{key: x for key, x in cell.items() if key in CAME_TO} for cell in run["cells"]]
     os.makedirs(target)
     write_run(run, target)
     if "--verdicts" in options:

@@ -63,7 +63,7 @@ def expected(work, modules, chromium):
     cell, story = next(iter(data["told"].items()))
     with open(made / "trials.csv", encoding="utf-8", newline="") as file:
         row = next(r for r in csv.DictReader(file) if f"{r['scenario']}.{r['system']}.{r['guard']}" == cell and r["trial"] == story["trial"])
-    pages = [made / "report.html", page_of("reference-truth", work)[0] / "report.html"]
+    pages = [made / "report.html", page_of("reference-museum", work)[0] / "report.html"]
     begin, end = story["span"]
     whole = report.script_json(data)
     killed = {"faults": [["cut links", begin, end, [0], "cut"], ["kill node 1", begin, end, [0], "kill"]],
