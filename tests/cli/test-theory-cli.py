@@ -183,7 +183,7 @@ def wrong_left():
             flawed = {s["system"] for s in answer["systems"] if s["flawed"]}
             wrong += differences(words, ("left", answer["left"], sorted(survivors(scenarios, guard, attacks), key=lambda system: system in flawed)),
                                  ("how many", answer["left_under"][guard], len(answer["left"])))
-    return wrong + ([] if "redis-pubsub@redis" in asked("which", "--survive", "orphan,crash-holder")["left"] else ["what has no such step is lost by it"]) + (
+    return wrong + ([] if "redis-pubsub@redis" in asked("which", "--survive", "crash-between,crash-holder")["left"] else ["what has no such step is lost by it"]) + (
         ["one server survives a failover"] if {"etcd-lease@etcd", "redis-token@redis"} & set(asked("which", "--survive", "failover", "--guard", "fence")["left"]) else [])
 
 

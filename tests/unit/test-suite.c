@@ -198,7 +198,6 @@ static bool is_left_out(const char *suite, const char *path, const struct lb_sui
                                           "/late-write.ini",
                                           "/wait-priority.ini",
                                           "/minreplicas-awake.ini",
-                                          "/orphan.ini",
                                           "/many-clients.ini",
                                           "/many-keys.ini",
                                           NULL};
