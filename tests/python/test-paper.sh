@@ -127,11 +127,9 @@ assert keys["late.outside"] == str(3 * (3 + 6 + 10)) and keys["late.edge"] == st
 assert keys["late.edge_violated"] == "3" and keys["late.long_session_ms"] == r"2\,550"
 assert keys["late.limit_ms"] == r"1\,600" and keys["late.beyond_left"] == keys["late.beyond"] == str(sum(t["servers_left"] == "1" for t in late))
 assert "lagging-follower" in open(f"{out}/figures.txt").read().split()
-table = open(f"{out}/table-violated.tex").read()
 violated = [c for c in cells if c["verdict"] == "violated" and c["guard"] == "none"]
-assert len(re.findall(r"&\d+/\d+&", table)) == len(violated) > 20
 truth = open(f"{out}/table-truth.tex").read()
-assert truth.count(r"\cellcolor") == len(violated)
+assert truth.count(r"\cellcolor") == len(violated) > 20
 guarded = [c for c in cells if c["guard"] != "none" and c["verdict"] == "violated"]
 assert guarded and open(f"{out}/table-guard.tex").read().count(r"\cellcolor") >= len(guarded)
 rates = sorted(float(t["grants_per_s"]) for t in csv.DictReader(open(f"{run}/trials.csv"))
