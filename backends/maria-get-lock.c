@@ -18,8 +18,8 @@
  * tried).
  *
  * The number: with `fence` a statement of its own counts one up, after the lock was taken, and commits before the
- * number is used. A sequence would not do: a server that is killed forgets what NEXTVAL gave out since the last commit
- * of anybody (maria_server.h). A loss of power may take the commit, too, where there is a binary log (maria-row).
+ * number is used. A sequence would not do: a server that is killed may forget what NEXTVAL gave out within the last
+ * second (maria_server.h). A loss of power may take the commit, too, where there is a binary log (maria-row).
  *
  * What an unanswered statement means, and whom a session trusts: sql_hold.h.
  *

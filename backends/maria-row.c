@@ -16,8 +16,8 @@
  *
  * The number: RETURNING is evaluated when the row stands in the table, where it keeps everybody else out. So it is
  * larger than those of all earlier holders, whose draws came before. An attempt whose answer was lost draws another one
- * when it finds its row: as good as the first, for the same reason, unless the server is killed before the next commit
- * of anybody (maria_server.h).
+ * when it finds its row: as good as the first, for the same reason, unless the server is killed before the log is next
+ * written, within a second (maria_server.h).
  *
  * What an unanswered statement means: sql_row.h.
  *

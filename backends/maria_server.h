@@ -9,8 +9,8 @@
 #include "sql.h"
 
 /* The numbers of grants that a statement draws, for sql_schema_make(). Neither CREATE SEQUENCE nor NEXTVAL flushes the
- * log, whatever innodb_flush_log_at_trx_commit says: a server that is killed before the next commit of anybody comes
- * back with a sequence without its row, and NEXTVAL fails with error 1032 (seen in MariaDB 10.11). So something that
+ * log, whatever innodb_flush_log_at_trx_commit says: a server that is killed before the log is next written (a commit, or a second)
+ * comes back with a sequence without its row, and NEXTVAL fails with error 1032 (seen in MariaDB 10.11). So something that
  * commits is made behind it. */
 #define MARIA_CREATE_FENCE "CREATE SEQUENCE IF NOT EXISTS lockbench_fence NOCACHE ENGINE=InnoDB"
 /* A name of a key or an owner. Locks are told apart by their bytes: the collation of a table would not. */

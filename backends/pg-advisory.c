@@ -156,8 +156,8 @@ const struct lb_protocol lb_pg_advisory_xact = {
  * Breaks: a restart of the server or a failover ends all transactions, and the locks with them: a standby has the row,
  * and nobody who locks it. An old primary that is cut off, yet still answers its clients, grants by itself. A client
  * behind a network that went silent keeps the lock until TCP gives up. With the option `idle_timeout`
- * (idle_in_transaction_session_timeout) it does not, nor does one that hangs: the server ends the transaction after the
- * ttl, and then it is a lease, with all that breaks a lease. The transaction is open for as long as the work takes, and
+ * (idle_in_transaction_session_timeout) it does not, nor does one that hangs: the server ends its session after the ttl,
+ * and then it is a lease, with all that breaks a lease. The transaction is open for as long as the work takes, and
  * keeps vacuum from cleaning up what was deleted since anywhere in the database.
  *
  * Details that matter

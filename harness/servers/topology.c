@@ -153,7 +153,7 @@ static const struct lb_topology topologies[] = {
      .start_ms = 250},
     {.name = "pg-nosync",
      .summary =
-         "one PostgreSQL that acknowledges a commit up to some 10 s before it stands in the log (by default 200 ms)",
+         "one PostgreSQL with synchronous_commit = off, which acknowledges a commit before it stands in the log (wal_writer_delay 10 s)",
      .family = &lb_family_postgres,
      .data_count = 1,
      .keeps = LB_KEEPS_AS_ASKED,
