@@ -24,9 +24,8 @@
  * Without `begin` one connection holds all locks of the session, and each as often as it was granted; others get it
  * after as many releases.
  *
- * With the option `idle_timeout` the server ends the session of a transaction that has idled for longer than the
- * ttl. Then a hold has
- * an end, which every statement on its connection moves, and extend() is such a statement.
+ * With the option `idle_timeout` the server ends the session of a transaction that has idled for longer than the ttl.
+ * Then a hold has an end, which every statement on its connection moves, and extend() is such a statement.
  */
 #ifndef LB_SQL_HOLD_H
 #define LB_SQL_HOLD_H

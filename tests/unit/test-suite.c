@@ -191,16 +191,9 @@ static bool is_left_out(const char *suite, const char *path, const struct lb_sui
                                            NULL};
   static const char *const too_long[] = {"/clock-drift-2.ini", "/clock-drift-client-2.ini",
                                          "/lagging-follower-sweep.ini", NULL};
-  static const char *const only_full[] = {"/contention-apart.ini",
-                                          "/bad-link.ini",
-                                          "/late-reply.ini",
-                                          "/lost-one-reply.ini",
-                                          "/late-write.ini",
-                                          "/wait-priority.ini",
-                                          "/minreplicas-awake.ini",
-                                          "/many-clients.ini",
-                                          "/many-keys.ini",
-                                          NULL};
+  static const char *const only_full[] = {
+      "/contention-apart.ini", "/bad-link.ini",          "/late-reply.ini",   "/lost-one-reply.ini", "/late-write.ini",
+      "/wait-priority.ini",    "/minreplicas-awake.ini", "/many-clients.ini", "/many-keys.ini",      NULL};
   /* States of servers: whole runs ask for them. */
   static const char *const states[] = {"/cancelled-wait-unheeded.ini",
                                        "/cancelled-wait.ini",
