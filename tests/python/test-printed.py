@@ -127,7 +127,7 @@ def write_tables(root, lockbench):
 
 
 # What stands on a page of its own, or is held against another run by the paper. All others stand side by side, so they have to be of the same protocols.
-ALONE = ("reference-speed", "reference-museum", "reference-peers", "reference-locks")
+ALONE = ("reference-speed", "reference-museum", "reference-peers", "reference-locks", "reference-hunt")
 
 
 def wrong_digests(root):
@@ -137,8 +137,9 @@ def wrong_digests(root):
         for tool in [said["tool"]] if "tool" in said else [s["tool"] for s in said["sittings"]]:
             if tool["commit"].endswith("-dirty"):
                 yield f"{path.parent.name} was made of sources that were not committed"
-            if path.parent.name not in ALONE:
-                found.setdefault(tool["protocols"], []).append(path.parent.name)
+            folder = path.parent if path.name == "run.json" else path.parent.parent
+            if folder.name not in ALONE:
+                found.setdefault(tool["protocols"], []).append(folder.name)
     if len(found) > 1:
         yield from (f"protocols {digest}: {', '.join(folders)}" for digest, folders in found.items())
 
