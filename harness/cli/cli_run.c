@@ -160,7 +160,7 @@ static int run_trials(struct session *s) {
   int r = lb_announce(&s->tally, jobs, &estimate);
   if (r < 0) return lb_error(&s->err, r, "out of memory");
   s->shown = lb_display_progress(&display);
-  r = lb_runner_run(&s->tally, &s->dir, jobs, (struct lb_patience){s->order->args->budget_s, s->order->args->again},
+  r = lb_runner_run(&s->tally, &s->dir, jobs, (struct lb_sitting){s->order->args->budget_s, s->order->args->again},
                     &progress, &s->err);
   lb_display_end(&display);
   lb_estimate_end(&estimate);

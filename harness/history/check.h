@@ -64,8 +64,9 @@ struct lb_episode {
  * stale_writes      since its own latest grant of the key (or without one) another client was granted it and has
  *                   accessed the resource
  * token_regressions a token that is not larger than one granted before it was requested (the latest `acquire` of that
- *                   client and key; without one since its latest grant, the grant), or that is the largest so far and another client's. A
- *                   shared grant is compared with exclusive ones only. A deeper grant may repeat its own token
+ *                   client and key; without one since its latest grant, the grant), or that is the largest so far and
+ *                   another client's. A shared grant is compared with exclusive ones only. A deeper grant may repeat
+ *                   its own token
  * unavailable_ns    to the next grant of anything, else to the end of the history; -1 = no fault
  * orphan_ns         to the next grant of that key by another client, else to the end; -1 = none
  * blind_ns          from the other's grant (of readers: an exclusive one) until the client learned that it had lost the
@@ -81,7 +82,7 @@ struct lb_check {
       early_lost_updates; /* of lost_updates: what writes took away whose clients' latest read of the key was an early one */
   struct lb_episode *episodes;
   size_t episode_count; /* == double_holds */
-  bool excluded;        /* a key went from one client to another who could not have held it together: both readers */
+  bool excluded;        /* some hand-off was not from reader to reader */
   bool shortened;       /* only the begin of the history was kept */
 };
 

@@ -259,10 +259,17 @@ struct keeping {  /* of a client */
   bool shared;    /* what it holds, or may still hold */
   uint64_t lease; /* the end of its lease, 0 = it has none */
   uint64_t until; /* the service may keep the key for it until then */
+  bool lets_go;   /* of a record that has no end: until that is confirmed, whenever that is */
 };
 
 static bool is_of(const struct lb_event *e, uint32_t client, uint32_t key) {
   return e->client == client && (e->key == key || (e->kind == LB_EV_CRASH && e->key == LB_NO_NAME));
+}
+
+/* A right that was over is not prolonged by an answer that comes late. */
+static void confirm(struct keeping *k, uint64_t t) {
+  if (k->lets_go || t < k->until) k->until = t;
+  k->lets_go = false;
 }
 
 /* What the client did itself. */
@@ -278,12 +285,12 @@ static void follow(struct keeping *k, const struct lb_event *e, uint64_t ttl_ns)
         k->depth--;
         break;
       }
-      if (k->depth) k->until = lb_later(e->t, k->lease);
-      else if (e->t < k->until) k->until = e->t; /* what was over is not prolonged by an answer that comes late */
+      if (k->depth) k->until = lb_later(e->t, k->lease), k->lets_go = e->kind == LB_EV_RELEASE && !k->lease;
+      else confirm(k, e->t);
       k->depth = 0, k->asks = false;
       break;
     case LB_EV_RELEASED:
-      if (k->depth == 0) *k = (struct keeping){.until = e->t < k->until ? e->t : k->until};
+      if (k->depth == 0) confirm(k, e->t), *k = (struct keeping){.until = k->until};
       break;
     case LB_EV_BUSY:
     case LB_EV_TIMEOUT: k->asks = false; break;

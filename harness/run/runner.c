@@ -96,16 +96,16 @@ static void tick(void *of, const struct lb_job *const running[], size_t count) {
   if (r->progress && r->progress->tick) r->progress->tick(r->progress->display, r->tally, running, count);
 }
 
-int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, struct lb_jobs jobs, struct lb_patience patience,
+int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, struct lb_jobs jobs, struct lb_sitting sitting,
                   const struct lb_progress *progress, struct lb_error *err) {
   size_t count = tally->plan->job_count;
   struct runner r = {.tally = tally,
                      .progress = progress,
                      .dir = dir,
                      .taken = calloc(count + 1, sizeof *r.taken),
-                     .again = patience.again ? calloc(count + 1, sizeof *r.again) : NULL,
+                     .again = sitting.again ? calloc(count + 1, sizeof *r.again) : NULL,
                      .pace = lb_pace_begin(jobs)};
-  if (!r.taken || (patience.again && !r.again)) {
+  if (!r.taken || (sitting.again && !r.again)) {
     free(r.taken);
     free(r.again);
     return lb_error(err, -ENOMEM, "out of memory");
@@ -113,7 +113,7 @@ int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, struct lb
   for (size_t i = 0; i < count; i++) r.taken[i] = tally->jobs[i].done || tally->jobs[i].elsewhere;
   r.source = (struct lb_source){
       .of = &r, .left = tally->wanted - tally->done, .next = next, .begun = begun, .ended = ended, .tick = tick};
-  if (patience.budget_s > 0) r.end = lb_clock_ns() + (lb_ns)(patience.budget_s * 1e9);
+  if (sitting.budget_s > 0) r.end = lb_clock_ns() + (lb_ns)(sitting.budget_s * 1e9);
   int result = lb_engine_run(&r.source, dir, jobs.most, err);
   if (result == 0) settle_the_rest(&r);
   if (result == 0 && tally->done < tally->wanted) result = lb_error(err, -ETIME, "the budget is over");

@@ -17,14 +17,14 @@ struct lb_progress { /* what a display may want; called on the engine's thread *
   void *display;
 };
 
-struct lb_patience {
+struct lb_sitting {
   double budget_s; /* no job begins after it; 0 = all may */
   bool again;      /* who comes out undecided is played once more behind all others, and only that counts */
 };
 
-/* Runs all jobs of the tally's plan that are not done yet, so many side by side. `progress` may be NULL. Returns what lb_engine_run() does, or -ETIME if the budget left some; trials that had not
- * ended are then not in the tally. */
-int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, struct lb_jobs jobs, struct lb_patience patience,
+/* Runs all jobs of the tally's plan that are not done yet, so many side by side. `progress` may be NULL. Returns what
+ * lb_engine_run() does, or -ETIME if the budget left some; trials that had not ended are then not in the tally. */
+int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, struct lb_jobs jobs, struct lb_sitting sitting,
                   const struct lb_progress *progress, struct lb_error *err);
 
 #endif

@@ -151,7 +151,7 @@ TEST(one_place_is_enough) {
   w->plan.jobs[1].plan.fresh = true;
   assert_int_equal(lb_tally_begin(&w->plan, &tally), 0);
   fflush(NULL);
-  if (lb_runner_run(&tally, &w->dir, LB_JOBS_ALONE, (struct lb_patience){0}, &progress, &err) < 0)
+  if (lb_runner_run(&tally, &w->dir, LB_JOBS_ALONE, (struct lb_sitting){0}, &progress, &err) < 0)
     fail_msg("%s", err.text);
   assert_int_equal(tally.done, 3);
   for (size_t i = 0; i < 3; i++) assert_int_equal(tally.jobs[i].outcome.fresh, i < 2);

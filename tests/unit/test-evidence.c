@@ -307,6 +307,18 @@ TEST(a_late_answer_gives_no_right_back) {
                    200);
 }
 
+/* A record without an end is the holder's until its release has arrived, however long that is on its way; but not any
+ * more when another one had it in between. */
+TEST(a_release_under_way_keeps_a_record_that_has_no_end) {
+#define ENDLESS_TO_20 EVENT(10, "a", "granted") EVENT(20, "a", "release")
+  assert_int_equal(in_vain(ENDLESS_TO_20 EVENT(40, "b", "acquire") EVENT(390, "a", "released") EVENT(400, "b", "busy")),
+                   0);
+  assert_int_equal(in_vain(ENDLESS_TO_20 EVENT(40, "b", "acquire") EVENT(390, "a", "lost") EVENT(400, "b", "busy")), 0);
+  assert_int_equal(in_vain(ENDLESS_TO_20 EVENT(100, "c", "granted") EVENT(110, "c", "crash") EVENT(220, "b", "acquire")
+                               EVENT(390, "a", "lost") EVENT(400, "b", "busy")),
+                   180);
+}
+
 TEST(a_lock_that_was_let_go_and_cannot_be_had_is_asked_for_in_vain) {
   const char *let_go = GRANTED(10, "a", 90) EVENT(20, "a", "release") EVENT(30, "a", "released") IN_VAIN(40, 140);
   assert_int_equal(in_vain(let_go), 100);
