@@ -470,7 +470,7 @@ check 'and where to look is said' grep -q "local has no point 'after-quorum', se
 
 # The story of a trial, from a run folder.
 run="$dir/told"
-"$bin" run contention -b broken,local -n 2 -s duration_s=0.1 -s clients=4 -o "$run" >"$dir/out" 2>&1
+"$bin" run contention -b broken,local -n 2 -s duration_s=0.3 -s clients=4 -o "$run" >"$dir/out" 2>&1
 expect 'explain without a cell' 2 'expected a cell, this run has contention.broken@none, contention.local@none$' "$bin" explain "$run"
 expect 'check of a results folder' 2 'told: expected a history, found a results folder' "$bin" check "$run"
 for file in "$run"/histories/contention.broken@none.none.c4.t1.hist; do
