@@ -522,7 +522,7 @@ check 'of the violated trials, the first with a history' \
   sh -c '"$1" explain "$2" contention.broken@none | grep -q "trial 2 of 2"' - "$bin" "$run"
 rm "$run"/histories/*
 gone=histories/contention.broken@none.none.c4.t1.hist
-again="contention -b broken@none -g none -n 1 -s clients=4 -s duration_s=0.1 .*--seed [0-9]+\$"
+again="contention -b broken@none -g none -n 1 -s clients=4 -s duration_s=0.3 .*--seed [0-9]+\$"
 expect 'a history that is gone, and how to make it again' 2 \
   "$gone is not in the folder; to make one like it: lockbench run $again" "$bin" explain "$run" contention.broken@none
 expect 'the same for --json' 2 'is not in the folder; ' "$bin" explain "$run" contention.broken@none --json
@@ -530,7 +530,7 @@ expect 'the same, called as ./bench' 2 "to make one like it: ./bench run $again"
 cp "$run/run.json" "$dir/run.json"
 sed -i 's/^ *"argv": \[/&"-s", "local.x=a b", "--plugin", "\\u001b[2J.so", "-s", "clients=1,4",/' "$run/run.json"
 expect 'its -s and --plugin are given again, as words of a shell, without what moves a cursor' 2 \
-  "-s clients=4 -s duration_s=0.1 .*-s 'local\.x=a b' --plugin '\?\[2J\.so' --seed [0-9]+\$" "$bin" explain "$run" contention.broken@none
+  "-s clients=4 -s duration_s=0.3 .*-s 'local\.x=a b' --plugin '\?\[2J\.so' --seed [0-9]+\$" "$bin" explain "$run" contention.broken@none
 mv "$dir/run.json" "$run/run.json"
 expect 'its file alone is just not there' 2 "$gone: cannot be read: No such file" "$bin" explain "$run/$gone"
 expect 'the kept run left out the histories of storm' 2 'is not in the folder; .*: lockbench run storm -b redis-token@redis -g fence ' \
