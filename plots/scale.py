@@ -3,7 +3,7 @@
 own, the same divided by the floor's (floor-redis, floor-pg, floor-zk), hand-off time where all want one lock, and memory per client.
 
 It is drawn for a run in which a load of the driver `coroutine` has several numbers of clients, as the suite `scale` has. Every load with
-one lock or own locks counts, but campaigns and loads with a round trip. A repeat without its floor has no ratio. figures/scale.csv has a row per
+one lock or own locks counts that holds a lock and rests between two as long as that one does, but campaigns and loads with a round trip. A repeat without its floor has no ratio. figures/scale.csv has a row per
 system, driver, `keys` (1, or 0 = own) and number of clients: medians over `repeats` repeats, with the ends of their 95 % bootstrap interval
 (bootstrap.py). A trial that a self-check voided is none, and a system with a violated trial is left out. client_kb is per client.
 """
@@ -26,16 +26,18 @@ ACROSS = 3
 
 
 def _settings(scenario):
-    """(driver, keys) of a load that counts, or None."""
+    """(driver, keys), and how long a client holds and rests, of a load that counts; or None."""
     load = scenario.get("workload") or {}
     if load.get("round_trip_ms") is not None or load.get("keys") not in (OWN, ONE):
         return None
-    return load.get("driver", "process"), load["keys"]
+    return (load.get("driver", "process"), load["keys"]), (load.get("hold_ms"), load.get("think_ms"))
 
 
 def rows_of(run_dir, run):
     trials = [t for t in measured(trials_of(run_dir)) if t["guard"] == "none"]
-    of = {s["name"]: _settings(s) for s in loads(run, trials)}
+    found = {s["name"]: _settings(s) for s in loads(run, trials)}
+    work = next((work for settings, work in filter(None, found.values()) if settings[0] == "coroutine"), None)
+    of = {name: settings[0] for name, settings in found.items() if settings and settings[1] == work}
     trials = [t for t in trials if of.get(t["scenario"])]
     if len({t["clients"] for t in trials if of[t["scenario"]][0] == "coroutine"}) < 2:
         raise figure.NotDrawn("no load of this run has several numbers of clients as coroutines")

@@ -22,7 +22,7 @@ _NUMBERS = ("clients", "trial", "grants", "handoffs", "measured_s", *METRICS[1:]
 
 
 def trials_of(run_dir):
-    rows = run_folder.load_csv(run_dir, "trials.csv", ("scenario", "system", "guard", "verdict"), _NUMBERS, newer=("handoffs_per_s",), newer_numbers=("client_kb",))
+    rows = run_folder.load_csv(run_dir, "trials.csv", ("scenario", "system", "guard", "verdict"), _NUMBERS, newer=("handoffs_per_s", "unsettled"), newer_numbers=("client_kb",))
     run_folder.beside_floors(rows)
     return rows
 
@@ -118,6 +118,9 @@ class Speed:
         counts = sorted({len(repeats) for repeats in self.repeats.values()})
         count = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
         text = f"scenario {self.scenario} · {count} {'repeat' if count == '1' else 'repeats'} each · guard {self.guard}"
+        unsettled = sum(r["unsettled"] == "1" for repeats in self.repeats.values() for r in repeats)
+        if unsettled:
+            text += f" · {unsettled} of {sum(map(len, self.repeats.values()))} trials had not settled"
         if self.left_out:
             text += f" · not drawn, for it did not exclude: {', '.join(self.left_out)}"
         if self.unmeasured:

@@ -151,7 +151,7 @@ enum { LB_IN_ALL = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK | LB_IN_TEXT };
     .only = LB_IF_MEASURED, .places = LB_IN_TRIALS, .help = "grants of the client with the fewest")                                           \
   X(uint64_t, client_max, .name = "client_max", .group = LB_COUNT_SPEED, .source = LB_FROM_STATS,                                             \
     .only = LB_IF_MEASURED, .places = LB_IN_TRIALS, .help = "and with the most")                                                              \
-  LB_COUNTER_QUANTILES(X, wait, 0, "acquire sent (in an open loop: due) to grant read")                                                       \
+  LB_COUNTER_QUANTILES(X, wait, 0, "acquire sent (in an open loop: due) to grant read, or to giving up")                                                  \
   LB_COUNTER_QUANTILES(X, service, LB_IF_SEEN,                                                                                                \
                        "of an open loop: acquire sent to grant read, however late it was sent")                                               \
   LB_COUNTER_QUANTILES(X, hold, 0, "grant read to release sent")                                                                              \

@@ -19,6 +19,7 @@
 struct pair {     /* a client and a key */
   size_t asked;   /* event: the first acquire of the present attempt; NO_EVENT = none */
   bool given_up;  /* the attempt ended, but a late grant would still belong to it */
+  bool waited;    /* its wait is counted: it was given up in the window */
   size_t granted; /* event: begin of the present hold; NO_EVENT = none */
   uint64_t depth; /* of it: grants less releases */
   bool measured;  /* it lies inside the window */
@@ -184,7 +185,7 @@ static void count_ask(struct pass *p, struct pair *pair, const struct lb_event *
   if (inside(p, event)) client->asked = true;
   if (pair->asked != NO_EVENT && !pair->given_up) return; /* a retry */
   pair->asked = event;
-  pair->given_up = false;
+  pair->given_up = pair->waited = false;
   pair->freeing = NO_EVENT;
   client->waiting++;
   want(&p->keys[e->key], e->t);
@@ -196,6 +197,12 @@ static void stop_waiting(struct pass *p, struct pair *pair, const struct lb_even
     want_no_more(&p->keys[e->key], e->t);
   }
   pair->given_up = true;
+}
+
+/* In an open loop since the request was due, however late it was sent. */
+static uint64_t wait_of(const struct pass *p, const struct pair *pair, const struct lb_event *e) {
+  const struct lb_event *asked = &p->history->events[pair->asked];
+  return e->t - (asked->flags & LB_EVF_DUE ? asked->due : asked->t);
 }
 
 static void count_handoff(struct lb_stats *stats, uint32_t before, uint32_t now) {
@@ -217,7 +224,7 @@ static void measure_grant(struct pass *p, const struct pair *pair, const struct 
   if (second) second->grants++;
   if (pair->asked == NO_EVENT) return;
   const struct lb_event *asked = &events[pair->asked];
-  add_wait(p, e->t, e->t - (asked->flags & LB_EVF_DUE ? asked->due : asked->t));
+  if (!pair->waited) add_wait(p, e->t, wait_of(p, pair, e));
   if (asked->flags & LB_EVF_DUE) lb_hist_add(&p->stats->service, e->t - asked->t);
   const struct release *release = key->latest.client != e->client ? &key->latest : &key->other;
   if (release->client != NO_CLIENT && release->event > pair->asked)
@@ -263,11 +270,16 @@ static void add_outcome(unsigned kind, uint64_t *busy, uint64_t *timeouts, uint6
   else (*unknowns)++;
 }
 
-static void count_outcome(struct pass *p, const struct lb_event *e, size_t event) {
+/* Who gives up has waited at least so long: without such waits the slowest would be missing from the quantiles. A refusal
+ * at once is no wait. */
+static void count_outcome(struct pass *p, struct pair *pair, const struct lb_event *e, size_t event) {
   if (!inside(p, event)) return;
   struct lb_second *second = second_of(p, e->t);
   add_outcome(e->kind, &p->stats->busy, &p->stats->timeouts, &p->stats->unknowns);
   if (second) add_outcome(e->kind, &second->busy, &second->timeouts, &second->unknowns);
+  if (e->kind == LB_EV_BUSY || pair->asked == NO_EVENT || pair->given_up) return;
+  add_wait(p, e->t, wait_of(p, pair, e));
+  pair->waited = true;
 }
 
 /* Nothing that the dead had begun will end. Crashes are few, so all pairs are looked at. */
@@ -294,7 +306,7 @@ static int step(struct pass *p, const struct lb_event *e, size_t event) {
     case LB_EV_BUSY:
     case LB_EV_TIMEOUT:
     case LB_EV_UNKNOWN:
-      count_outcome(p, e, event);
+      count_outcome(p, pair, e, event);
       stop_waiting(p, pair, e);
       break;
     default: break;

@@ -8,7 +8,9 @@
  *           of an open loop that is late because its attempt before took long has made a request
  *           wait, and a figure without that time would hide it (coordinated omission). `busy`,
  *           `timeout` and `unknown` end an attempt (a refused try inside an acquire is no event); a
- *           grant that still comes after these belongs to the attempt.
+ *           grant that still comes after these belongs to the attempt. Who gives up by `timeout` or
+ *           `unknown` has waited at least until then, and this is its one wait: else the slowest
+ *           would be missing.
  * service = granted - `acquire`, of an attempt with a `due`: what is left of its wait if nobody asks how
  *           late it was.
  * hold    = release - granted; not counted where `lost` or `crash` ended it

@@ -197,12 +197,20 @@ TEST(an_acquire_that_was_refused_is_not_part_of_the_next_wait) {
   assert_int_equal(stats.wait.max, 2);
 }
 
-TEST(an_attempt_given_up_is_not_part_of_the_next_wait) {
+TEST(an_attempt_given_up_is_a_wait_of_its_own) {
   stats_of(EVENT(0, "a", "acquire") EVENT(5, "a", "timeout") EVENT(6, "a", "acquire") EVENT(7, "a", "unknown")
                EVENT(10, "a", "acquire") EVENT(12, "a", "granted"));
   assert_int_equal(stats.timeouts, 1);
   assert_int_equal(stats.unknowns, 1);
-  assert_int_equal(stats.wait.max, 2);
+  assert_int_equal(stats.wait.count, 3);
+  assert_int_equal(stats.wait.max, 5);
+}
+
+TEST(an_attempt_that_was_granted_late_has_one_wait) {
+  stats_of(EVENT(0, "a", "acquire") EVENT(5, "a", "timeout") EVENT(9, "a", "granted"));
+  assert_int_equal(stats.grants, 1);
+  assert_int_equal(stats.wait.count, 1);
+  assert_int_equal(stats.wait.max, 5);
 }
 
 TEST(a_wait_counts_from_when_the_attempt_was_due) {
@@ -357,7 +365,7 @@ TEST(only_what_is_granted_in_the_measured_window_counts) {
   assert_near(stats.grants_per_s, 0.5);
   assert_int_equal(stats.busy, 0);
   assert_int_equal(stats.timeouts, 1);
-  assert_int_equal(stats.wait.count, 1);
+  assert_int_equal(stats.wait.count, 2);
   assert_int_equal(stats.wait.max, 1000000028); /* the wait began before the window */
   assert_int_equal(stats.hold.count, 1);
   assert_int_equal(stats.hold.max, 1999999990); /* the hold ended after it */
