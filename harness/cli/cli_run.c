@@ -180,6 +180,7 @@ static int write_results(struct session *s, int stopped) {
     s->info.exit_code = LB_EXIT_FAILURE;
   struct lb_error err;
   int r = lb_part_keep(&s->tally, &s->info, &s->dir, &err);
+  if (r == -ENOENT && stopped == -ENOSPC) s->info.exit_code = LB_EXIT_FAILURE; /* there is nothing to go on with */
   if (r < 0 && r != -ENOENT) lb_error(&s->err, r, "%s", err.text);
   return r;
 }

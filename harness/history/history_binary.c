@@ -219,6 +219,7 @@ int lb_history_write(const struct lb_history *history, FILE *out) {
       .names_size = size + (more ? strlen(more) + 1 : 0),
   };
   memcpy(header.magic, "LBHIST2\n", sizeof header.magic);
+  errno = 0; /* a large write goes past the buffer, so it may be the one that finds the disk full */
   fwrite(&header, sizeof header, 1, out);
   write_names(&history->clients, out);
   write_names(&history->keys, out);
@@ -226,7 +227,6 @@ int lb_history_write(const struct lb_history *history, FILE *out) {
   if (more) fwrite(more, strlen(more) + 1, 1, out);
   if (history->fact_count) fwrite(history->facts, sizeof *history->facts, history->fact_count, out);
   if (history->count) fwrite(history->events, sizeof *history->events, history->count, out);
-  errno = 0;
   if (fflush(out) != 0 || ferror(out)) return errno ? -errno : -EIO;
   return 0;
 }

@@ -311,6 +311,7 @@ int lb_history_write_json(const struct lb_history *history, FILE *out) {
   char text[400];
   for (size_t i = 0; i < history->count; i++)
     if (lb_event_check(history, &history->events[i], text, sizeof text) < 0) return -EINVAL;
+  errno = 0; /* a write that finds the disk full may come long before the last one */
   fputs("{\"format\":2}\n", out);
   for (size_t i = 0; i < history->count; i++) {
     json_t *object = event_to_json(history, &history->events[i]);
@@ -318,7 +319,6 @@ int lb_history_write_json(const struct lb_history *history, FILE *out) {
     json_decref(object);
     putc('\n', out);
   }
-  errno = 0;
   if (fflush(out) != 0 || ferror(out)) return errno ? -errno : -EIO;
   return 0;
 }
