@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """compare.py [--json] [--anyway] A B | RUN - what run B did faster or slower than run A, or the variants of a scenario in one run beside the first of them.
 
-Only trials that were decided safe count: what did not exclude has no speed. The words follow from the interval alone, which knows the spread of the repeats of a run. It
+Only trials that were decided safe count, and whose rate had settled: what did not exclude has no speed. The words follow from the interval alone, which knows the spread of the repeats of a run. It
 does not know what changed on the machine between two runs, so two values of a setting are better interleaved in one run (`-s KEY=X,Y`), and two builds better run in
 turns (`--against`). A folder of such rounds has runs named 1, 2, 3 ... What was measured in the same round is compared in pairs.
 
@@ -14,6 +14,7 @@ import argparse
 import collections
 import dataclasses
 import json
+import math
 import os
 import sys
 
@@ -60,7 +61,7 @@ class Side:
 
     def _take(self, place, scenarios):
         numbers = ("grants", "handoffs", "measured_s", "grants_per_s")
-        rows = run_folder.load_csv(place, "trials.csv", ("scenario", "system", "guard", "clients", "verdict"), numbers, newer=("trial",), newer_numbers=tuple(METRICS))
+        rows = run_folder.load_csv(place, "trials.csv", ("scenario", "system", "guard", "clients", "verdict"), numbers, newer=("trial", "unsettled"), newer_numbers=tuple(METRICS))
         run_folder.beside_floors(rows)
         for row in rows:
             scenario = scenarios.get(row["scenario"])
@@ -117,8 +118,8 @@ class NoNumpy(Exception):
     """One line: what is missing, and what to do."""
 
 
-def interval(*sides):
-    """A percentile bootstrap: each side is drawn again with replacement, as many repeats as it has; of one side its median, of two the ratio of theirs (B. Efron, Annals of
+def interval(left, right):
+    """A percentile bootstrap: each side is drawn again with replacement, as many repeats as it has, and the ratio of their medians taken (B. Efron, Annals of
     Statistics 7, 1979). Of 99 %, not of 95 %, because a comparison looks at many metrics at once."""
     try:
         import numpy
@@ -126,10 +127,17 @@ def interval(*sides):
         raise NoNumpy(f"compare: {error.name} is missing: install python3-numpy") from error
 
     rng = numpy.random.default_rng(SEED)
-    medians = [numpy.median(numpy.sort(side)[rng.integers(len(side), size=(RESAMPLES, len(side)))], axis=1) for side in sides]
-    drawn = numpy.sort(medians[-1] if len(medians) == 1 else medians[1] / medians[0])
+    a, b = (numpy.median(numpy.sort(side)[rng.integers(len(side), size=(RESAMPLES, len(side)))], axis=1) for side in (left, right))
+    drawn = numpy.sort(b / a)
     tail = RESAMPLES * (100 - PERCENT) // 200
     return float(drawn[tail]), float(drawn[RESAMPLES - 1 - tail])
+
+
+def interval_of_pairs(ratios):
+    """Of their median, by the sign test: of few pairs a bootstrap's ends lie too near to each other. At least PAIRS, or 99 % cannot be had."""
+    ordered, n = sorted(ratios), len(ratios)
+    beyond = max(k for k in range(n // 2) if sum(math.comb(n, i) for i in range(k + 1)) * 2 * 100 <= (100 - PERCENT) * 2**n)
+    return ordered[beyond], ordered[n - 1 - beyond]
 
 
 def median(values):
@@ -140,7 +148,7 @@ def median(values):
 def compare_metric(a, a_cell, b, b_cell, metric):
     """None if one of the two did not measure it."""
     a_trials, b_trials = a.groups[a_cell], b.groups[b_cell]
-    measured = lambda trial: trial["verdict"] == "safe" and trial[metric] is not None  # noqa: E731
+    measured = lambda trial: trial["verdict"] == "safe" and trial["unsettled"] != "1" and trial[metric] is not None  # noqa: E731
     left, right = ([t[metric] for t in trials if measured(t)] for trials in (a_trials, b_trials))
     if not left or not right:
         return None
@@ -149,7 +157,7 @@ def compare_metric(a, a_cell, b, b_cell, metric):
     row = Row(a_cell, b_cell, metric, median(left), median(right), len(left), len(right), len(pairs) >= PAIRS)
     if row.paired and all(x > 0 and y > 0 for x, y in pairs):
         ratios = [y / x for x, y in pairs]
-        row.ratio, (row.low, row.high) = median(ratios), interval(ratios)
+        row.ratio, (row.low, row.high) = median(ratios), interval_of_pairs(ratios)
     elif not row.paired and min(left) > 0 and min(right) > 0:
         row.ratio = row.b / row.a
         if len(left) >= REPEATS and len(right) >= REPEATS:
@@ -289,9 +297,9 @@ def tell(c, sides):
             print(f"  {'median of repeats':<16}{'A':>10}{'B':>10}  {'B / A':>6}")
         last = row.a_cell, row.b_cell
         print(lines_of(row))
-    print(f"\n[...]: {PERCENT} % bootstrap interval of B / A over "
-          + ("pairs of repeats that were measured in turn; B / A is the median of theirs." if c.rows[0].paired
-             else "repeats. It knows nothing of what changed on the machine between two runs."))
+    print(f"\n[...]: {PERCENT} % interval of B / A over "
+          + ("pairs of repeats that were measured in turn, by the sign test; B / A is the median of theirs." if c.rows[0].paired
+             else "repeats, by bootstrap. It knows nothing of what changed on the machine between two runs."))
 
 
 def tell_json(c):

@@ -151,11 +151,12 @@ enum { LB_IN_ALL = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK | LB_IN_TEXT };
     .only = LB_IF_MEASURED, .places = LB_IN_TRIALS, .help = "grants of the client with the fewest")                                           \
   X(uint64_t, client_max, .name = "client_max", .group = LB_COUNT_SPEED, .source = LB_FROM_STATS,                                             \
     .only = LB_IF_MEASURED, .places = LB_IN_TRIALS, .help = "and with the most")                                                              \
-  LB_COUNTER_QUANTILES(X, wait, 0, "acquire sent (in an open loop: due) to grant read, or to giving up")                                                  \
+  LB_COUNTER_QUANTILES(X, wait, 0, "acquire sent (in an open loop: due) to grant read, or to giving up")                                      \
   LB_COUNTER_QUANTILES(X, service, LB_IF_SEEN,                                                                                                \
                        "of an open loop: acquire sent to grant read, however late it was sent")                                               \
   LB_COUNTER_QUANTILES(X, hold, 0, "grant read to release sent")                                                                              \
-  LB_COUNTER_QUANTILES(X, handoff, LB_IF_SEEN, "release sent to grant read by a client that was waiting")                                     \
+  LB_COUNTER_QUANTILES(X, handoff, LB_IF_SEEN,                                                                                                \
+                       "first release sent while a client waited, by who had it before, to its grant read")                                   \
   LB_COUNTER_QUANTILES(X, release, LB_IF_SEEN, "release sent to its confirmation read")                                                       \
   X(int64_t, commits, .name = "commits", .group = LB_COUNT_SPEED, .source = LB_FROM_TRIAL,                                                    \
     .only = LB_IF_MEASURED | LB_IF_SEEN, .places = LB_IN_TRIALS,                                                                              \

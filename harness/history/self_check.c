@@ -17,6 +17,7 @@ enum place { OUTSIDE, ASKS, HOLDS, RELEASES };
 
 struct client {
   enum place place;
+  bool scheduled;       /* of an open loop: by when it was due */
   uint64_t since;       /* outside no more */
   uint64_t mark;        /* from then on no histogram has it, if it ends now */
   double inside;        /* ns */
@@ -45,6 +46,7 @@ static void enter(const struct pass *p, struct client *c, const struct lb_event 
   if (c->place == ASKS) return; /* another try of the same attempt */
   leave(p, c, t, false);
   c->place = ASKS;
+  c->scheduled = e->flags & LB_EVF_DUE;
   c->since = c->mark = t;
   if (t < p->begin || t >= p->end) return;
   c->starts++;
@@ -64,10 +66,10 @@ static void step(const struct pass *p, struct client *c, const struct lb_event *
     case LB_EV_RELEASED:
       if (c->place == RELEASES) leave(p, c, e->t, true);
       break;
+    case LB_EV_TIMEOUT:
+    case LB_EV_UNKNOWN: leave(p, c, e->t, c->place == ASKS && !c->scheduled); break; /* a wait (stats.h) */
     case LB_EV_LOST:
     case LB_EV_BUSY:
-    case LB_EV_TIMEOUT:
-    case LB_EV_UNKNOWN:
     case LB_EV_CRASH: leave(p, c, e->t, false); break;
     default: break;
   }

@@ -26,20 +26,17 @@ struct pair {     /* a client and a key */
   size_t freeing; /* event: the release that was not confirmed yet; NO_EVENT = none */
 };
 
-struct release { /* the latest of a key by a client */
-  uint32_t client;
-  size_t event;
-};
-
 static const struct pair no_pair = {.asked = NO_EVENT, .granted = NO_EVENT, .freeing = NO_EVENT};
 
 struct key {
-  uint32_t granted_to;          /* client of the latest grant */
-  struct release latest, other; /* other: the latest by any other client than latest.client */
-  uint32_t asking;              /* clients that ask for it */
-  bool wanted;                  /* somebody has asked since the latest grant ... */
-  uint64_t wanted_since;        /* ... or was waiting then: since that time */
-  uint64_t asked_until;         /* if nobody asks: until then somebody did */
+  uint32_t granted_to; /* client of the latest grant */
+  size_t *releases;    /* events, since another client had it: by this one, the first after each that asked */
+  size_t release_count, release_capacity;
+  bool new_waiter;       /* another client has asked since the last of them, or may have before the first */
+  uint32_t asking;       /* clients that ask for it */
+  bool wanted;           /* somebody has asked since the latest grant ... */
+  uint64_t wanted_since; /* ... or was waiting then: since that time */
+  uint64_t asked_until;  /* if nobody asks: until then somebody did */
 };
 
 struct client {
@@ -189,6 +186,7 @@ static void count_ask(struct pass *p, struct pair *pair, const struct lb_event *
   pair->freeing = NO_EVENT;
   client->waiting++;
   want(&p->keys[e->key], e->t);
+  p->keys[e->key].new_waiter |= p->keys[e->key].granted_to != e->client;
 }
 
 static void stop_waiting(struct pass *p, struct pair *pair, const struct lb_event *e) {
@@ -211,8 +209,15 @@ static void count_handoff(struct lb_stats *stats, uint32_t before, uint32_t now)
   else stats->handoffs++;
 }
 
-/* The latest release by another client was the hand-off, if this client was already waiting by
- * then. Its own release is skipped: to take a lock again is no hand-off. */
+/* The hand-off began when the client before let go for the first time while this one waited. NO_EVENT = it did not, or
+ * the client takes again what it had. */
+static size_t let_go(const struct key *key, const struct pair *pair, uint32_t client) {
+  if (key->granted_to == client) return NO_EVENT;
+  for (size_t i = 0; i < key->release_count; i++)
+    if (key->releases[i] > pair->asked) return key->releases[i];
+  return NO_EVENT;
+}
+
 static void measure_grant(struct pass *p, const struct pair *pair, const struct lb_event *e) {
   const struct lb_event *events = p->history->events;
   const struct key *key = &p->keys[e->key];
@@ -226,15 +231,15 @@ static void measure_grant(struct pass *p, const struct pair *pair, const struct 
   const struct lb_event *asked = &events[pair->asked];
   if (!pair->waited) add_wait(p, e->t, wait_of(p, pair, e));
   if (asked->flags & LB_EVF_DUE) lb_hist_add(&p->stats->service, e->t - asked->t);
-  const struct release *release = key->latest.client != e->client ? &key->latest : &key->other;
-  if (release->client != NO_CLIENT && release->event > pair->asked)
-    lb_hist_add(&p->stats->handoff, e->t - events[release->event].t);
+  size_t begin = let_go(key, pair, e->client);
+  if (begin != NO_EVENT) lb_hist_add(&p->stats->handoff, e->t - events[begin].t);
 }
 
 static void grant(struct pass *p, struct pair *pair, const struct lb_event *e, size_t event) {
   if (inside(p, event)) measure_grant(p, pair, e);
   stop_waiting(p, pair, e);
   serve(p, e->key, e->t);
+  if (p->keys[e->key].granted_to != e->client) p->keys[e->key].release_count = 0, p->keys[e->key].new_waiter = true;
   p->keys[e->key].granted_to = e->client;
   pair->asked = NO_EVENT;
   if (pair->granted != NO_EVENT) { /* granted again what it holds: the same hold goes on */
@@ -246,15 +251,26 @@ static void grant(struct pass *p, struct pair *pair, const struct lb_event *e, s
   pair->measured = inside(p, event);
 }
 
-static void release(struct pass *p, struct pair *pair, const struct lb_event *e, size_t event) {
+static int add_release(struct key *key, size_t event) {
+  if (key->release_count == key->release_capacity) {
+    size_t wanted = key->release_capacity ? key->release_capacity * 2 : 4;
+    size_t *more = realloc(key->releases, wanted * sizeof *more);
+    if (!more) return -ENOMEM;
+    key->releases = more, key->release_capacity = wanted;
+  }
+  key->releases[key->release_count++] = event;
+  key->new_waiter = false;
+  return 0;
+}
+
+static int release(struct pass *p, struct pair *pair, const struct lb_event *e, size_t event) {
   struct key *key = &p->keys[e->key];
-  if (pair->granted != NO_EVENT && --pair->depth > 0) return; /* it still holds */
+  if (pair->granted != NO_EVENT && --pair->depth > 0) return 0; /* it still holds */
   if (pair->granted != NO_EVENT && pair->measured)
     lb_hist_add(&p->stats->hold, e->t - p->history->events[pair->granted].t);
   pair->granted = NO_EVENT;
   pair->freeing = event;
-  if (key->latest.client != e->client) key->other = key->latest;
-  key->latest = (struct release){.client = e->client, .event = event};
+  return key->granted_to == e->client && key->new_waiter ? add_release(key, event) : 0;
 }
 
 /* A confirmation without a request of this hold is that of an older debt. */
@@ -300,7 +316,7 @@ static int step(struct pass *p, const struct lb_event *e, size_t event) {
   switch (e->kind) {
     case LB_EV_ACQUIRE: count_ask(p, pair, e, event); break;
     case LB_EV_GRANTED: grant(p, pair, e, event); break;
-    case LB_EV_RELEASE: release(p, pair, e, event); break;
+    case LB_EV_RELEASE: return release(p, pair, e, event);
     case LB_EV_RELEASED: released(p, pair, e); break;
     case LB_EV_LOST: pair->granted = NO_EVENT; break;
     case LB_EV_BUSY:
@@ -323,8 +339,7 @@ static int prepare(struct pass *p) {
   p->clients = calloc(h->clients.count + 1, sizeof *p->clients);
   p->second_wait = calloc(1, sizeof *p->second_wait);
   if (!p->keys || !p->clients || !p->second_wait) return -ENOMEM;
-  for (size_t i = 0; i < h->keys.count; i++)
-    p->keys[i].latest.client = p->keys[i].other.client = p->keys[i].granted_to = NO_CLIENT;
+  for (size_t i = 0; i < h->keys.count; i++) p->keys[i].granted_to = NO_CLIENT;
   if (h->count == 0 || seconds > LB_STATS_SECONDS_MAX) return 0;
   p->stats->series = calloc(seconds, sizeof *p->stats->series);
   if (!p->stats->series) return -ENOMEM;
@@ -374,6 +389,7 @@ int lb_stats_history(const struct lb_history *history, struct lb_stats *ret) {
       ret->grants_per_s = (double)ret->grants / ret->seconds,
       ret->handoffs_per_s = (double)ret->handoffs / ret->seconds;
   }
+  for (size_t i = 0; p.keys && i < history->keys.count; i++) free(p.keys[i].releases);
   free(p.keys);
   free(p.clients);
   free(p.second_wait);

@@ -14,9 +14,9 @@
  * service = granted - `acquire`, of an attempt with a `due`: what is left of its wait if nobody asks how
  *           late it was.
  * hold    = release - granted; not counted where `lost` or `crash` ended it
- * handoff = granted - the latest earlier `release` of the same key by another client: what a waiter
- *           waits for when the holder has let go. Only counted when that release lies after the new
- *           holder's `acquire` (it was waiting).
+ * handoff = granted - the first `release` of the same key after the new holder's `acquire` by the client
+ *           that had it before: what a waiter waits for when the holder has let go. If that client took
+ *           the lock again meanwhile, these holds are part of it: the waiter was passed over.
  * release = `released` - `release`: one write at the service and the way there and back, under the
  *           same load as the hand-off. A hand-off cannot be shorter than the part of it that the
  *           service needs.

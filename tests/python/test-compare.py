@@ -222,6 +222,8 @@ def intervals():
     tap.check("two runs of the same build are told apart in at most 3 % of cases", [] if wrong <= 0.03 * pairs else [f"{wrong} of {pairs}"])
     tap.check("a planted 10 % is found in nine of ten", [] if found >= 0.9 * pairs else [f"{found} of {pairs}"])
     again = [compare.interval(values, [2, 3, 4, 5, 6]) for values in ([1, 2, 3, 4, 5, 6], [6, 2, 5, 4, 1, 3])]
+    ends = [compare.interval_of_pairs(range(n, 0, -1)) for n in (8, 15)]
+    tap.check("an interval of pairs covers 99 %: of 8 from the least to the greatest, of 15 from the third", equal(ends, [(1, 8), (3, 13)]))
     tap.check("the same values in another order give the same interval", equal(again[0], again[1]))
 
 

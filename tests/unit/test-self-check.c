@@ -250,6 +250,18 @@ TEST(what_no_histogram_has_is_counted_from_where_they_end) {
   assert_ns(inside.inside_s, 40 + 24);
 }
 
+/* Who gives up has a wait in the histogram; in an open loop what counts is the service, which it has not. */
+TEST(a_wait_that_was_given_up_is_counted_once) {
+  measure(PHASE(0, "measure") EVENT(10, "a", "acquire") EVENT(40, "a", "timeout") EVENT(50, "a", "acquire")
+              EVENT(55, "a", "unknown") PHASE(100, "end"));
+  assert_ns(inside.inside_s, 35);
+  assert_ns(inside.uncounted_s, 0);
+  measure("{\"format\":2}\n" PHASE(
+      0, "measure") "{\"t\":10,\"c\":\"a\",\"k\":\"x\",\"e\":\"acquire\",\"due\":5}\n" EVENT(40, "a", "timeout")
+              PHASE(100, "end"));
+  assert_ns(inside.uncounted_s, 30);
+}
+
 /* Another try of an attempt is none of its own, and what begins with the window is in it, what begins with its end is not. */
 TEST(an_attempt_begins_once) {
   measure(PHASE(10, "measure") EVENT(10, "a", "acquire") EVENT(30, "a", "acquire") EVENT(50, "a", "busy")
