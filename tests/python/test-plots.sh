@@ -317,6 +317,12 @@ done
 holds 'it is drawn' "$python" "$root/plots/readme_figure.py" "$work/first" "$work/readme.png"
 (cd / && TZ=Asia/Tokyo LC_ALL=C HOME=/nonexistent "$python" "$root/plots/readme_figure.py" "$work/first" "$work/again.png" >/dev/null)
 holds 'and drawn again it is the same' cmp "$work/readme.png" "$work/again.png"
+if [ -d "$root/results/reference-truth" ]; then
+  "$python" "$root/plots/readme_figure.py" "$root/results/reference-truth" "$work/now.png" >/dev/null
+  holds "README's first picture is that of its run" cmp "$work/now.png" "$root/results/reference-truth/figures/readme.png"
+  mkdir "$work/now" && cp "$root"/results/reference-speed/*.* "$work/now/" && "$python" "$root/plots/scaling.py" "$work/now" >/dev/null
+  holds 'and so are the numbers of its second' cmp "$work/now/figures/scaling.csv" "$root/results/reference-speed/figures/scaling.csv"
+fi
 
 # Columns are found by name: newer ones, in between and at the end, change nothing.
 sample newer
