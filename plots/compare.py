@@ -243,7 +243,7 @@ def compare_cell(c, a, a_cell, b, b_cell):
         c.rows += rows
         c.differs |= dict.fromkeys(cells_differ(a, a_cell, b, b_cell))
     else:
-        c.left_out[f"{'.'.join(b_cell[:3])}, {clients(b_cell)}: " + (f"{bad[0][0]} in {bad[0][1]}" if bad else "no trial was decided in both")] = None
+        c.left_out[f"{'.'.join(b_cell[:3])}, {clients(b_cell)}: " + (f"{bad[0][0]} in {bad[0][1]}" if bad else "no trial was decided and settled in both")] = None
 
 
 def compare(a, b):

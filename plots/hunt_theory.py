@@ -92,7 +92,7 @@ def main():
         for faults, timeline in hunt.sets(("sometimes", "open", "not replayed") if sometimes else ("minimal",), hunt_folder.CLASSES):
             why = [attack for attack in servers.attacks(timeline) if is_such(timeline.of, said[attack]) or (sometimes and said[attack].get("none") in ("violated", "race"))]
             if not why and said["nothing"].get("none") == "violated":
-                why = ["nothing"]  # what breaks by itself breaks in every other way, too
+                why = ["nothing"]  # a lock that breaks by itself needs no rule for what a fault makes of it
             count, explained = count + 1, explained + bool(why)
             print(f"{system:<22} {timeline.of:<8} {hunt_folder.say(faults):<72} {', '.join(why) or f'NO RULE ({timeline.id})'}")
     print(f"{explained} of {count} {'sets that break sometimes' if sometimes else 'minimal sets'} are explained by a rule")

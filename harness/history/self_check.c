@@ -66,10 +66,10 @@ static void step(const struct pass *p, struct client *c, const struct lb_event *
     case LB_EV_RELEASED:
       if (c->place == RELEASES) leave(p, c, e->t, true);
       break;
+    case LB_EV_BUSY:
     case LB_EV_TIMEOUT:
     case LB_EV_UNKNOWN: leave(p, c, e->t, c->place == ASKS && !c->scheduled); break; /* a wait (stats.h) */
     case LB_EV_LOST:
-    case LB_EV_BUSY:
     case LB_EV_CRASH: leave(p, c, e->t, false); break;
     default: break;
   }

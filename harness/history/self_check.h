@@ -25,7 +25,7 @@ enum {
  * confirmed, or until it has given up. */
 struct lb_inside {
   double inside_s;    /* of all clients, cut off where the window begins and ends */
-  double uncounted_s; /* of attempts that no histogram has: given up, lost, not confirmed */
+  double uncounted_s; /* of attempts that no histogram has: lost, not confirmed, of an open loop given up */
   double edge_s;      /* of attempts that the begin or the end of the window cuts in two */
   uint64_t starts;    /* attempts begun in it */
   uint64_t idle,

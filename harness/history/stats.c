@@ -4,7 +4,7 @@
  * attempt, a hold) is followed all the same, but only grants and outcomes inside it are counted.
  *
  * Nothing here judges. A hold that ended by loss or death has no length that the lock is to be
- * measured by, and an attempt that ended without the lock has no wait; they are counted elsewhere.
+ * measured by; it is counted elsewhere.
  */
 #include "stats.h"
 
@@ -30,7 +30,9 @@ static const struct pair no_pair = {.asked = NO_EVENT, .granted = NO_EVENT, .fre
 
 struct key {
   uint32_t granted_to; /* client of the latest grant */
-  size_t *releases;    /* events, since another client had it: by this one, the first after each that asked */
+  uint32_t holders;    /* of a lock that excludes: 0 or 1 */
+  /* Events after which nobody held it, since another client was granted it: the first after each that asked. */
+  size_t *releases;
   size_t release_count, release_capacity;
   bool new_waiter;       /* another client has asked since the last of them, or may have before the first */
   uint32_t asking;       /* clients that ask for it */
@@ -210,7 +212,7 @@ static void count_handoff(struct lb_stats *stats, uint32_t before, uint32_t now)
 }
 
 /* The hand-off began when the client before let go for the first time while this one waited. NO_EVENT = it did not, or
- * the client takes again what it had. */
+ * this client takes again what it had. */
 static size_t let_go(const struct key *key, const struct pair *pair, uint32_t client) {
   if (key->granted_to == client) return NO_EVENT;
   for (size_t i = 0; i < key->release_count; i++)
@@ -247,8 +249,14 @@ static void grant(struct pass *p, struct pair *pair, const struct lb_event *e, s
     return;
   }
   pair->granted = event;
+  p->keys[e->key].holders++;
   pair->depth = 1;
   pair->measured = inside(p, event);
+}
+
+static void end_hold(struct key *key, struct pair *pair) {
+  key->holders -= pair->granted != NO_EVENT;
+  pair->granted = NO_EVENT;
 }
 
 static int add_release(struct key *key, size_t event) {
@@ -266,11 +274,11 @@ static int add_release(struct key *key, size_t event) {
 static int release(struct pass *p, struct pair *pair, const struct lb_event *e, size_t event) {
   struct key *key = &p->keys[e->key];
   if (pair->granted != NO_EVENT && --pair->depth > 0) return 0; /* it still holds */
-  if (pair->granted != NO_EVENT && pair->measured)
-    lb_hist_add(&p->stats->hold, e->t - p->history->events[pair->granted].t);
-  pair->granted = NO_EVENT;
+  bool held = pair->granted != NO_EVENT;
+  if (held && pair->measured) lb_hist_add(&p->stats->hold, e->t - p->history->events[pair->granted].t);
+  end_hold(key, pair);
   pair->freeing = event;
-  return key->granted_to == e->client && key->new_waiter ? add_release(key, event) : 0;
+  return held && key->holders == 0 && key->new_waiter ? add_release(key, event) : 0;
 }
 
 /* A confirmation without a request of this hold is that of an older debt. */
@@ -286,14 +294,13 @@ static void add_outcome(unsigned kind, uint64_t *busy, uint64_t *timeouts, uint6
   else (*unknowns)++;
 }
 
-/* Who gives up has waited at least so long: without such waits the slowest would be missing from the quantiles. A refusal
- * at once is no wait. */
+/* Who gives up has waited at least so long: without such waits the slowest would be missing from the quantiles. */
 static void count_outcome(struct pass *p, struct pair *pair, const struct lb_event *e, size_t event) {
   if (!inside(p, event)) return;
   struct lb_second *second = second_of(p, e->t);
   add_outcome(e->kind, &p->stats->busy, &p->stats->timeouts, &p->stats->unknowns);
   if (second) add_outcome(e->kind, &second->busy, &second->timeouts, &second->unknowns);
-  if (e->kind == LB_EV_BUSY || pair->asked == NO_EVENT || pair->given_up) return;
+  if (pair->asked == NO_EVENT || pair->given_up) return;
   add_wait(p, e->t, wait_of(p, pair, e));
   pair->waited = true;
 }
@@ -303,6 +310,7 @@ static void crash(struct pass *p, uint32_t client, uint64_t t) {
   for (uint32_t i = 0; i < p->numbers.count; i++) {
     if (p->numbers.pair[i] >> 32 != client) continue;
     if (p->pairs[i].asked != NO_EVENT && !p->pairs[i].given_up) want_no_more(&p->keys[(uint32_t)p->numbers.pair[i]], t);
+    end_hold(&p->keys[(uint32_t)p->numbers.pair[i]], &p->pairs[i]);
     p->pairs[i] = no_pair;
   }
   p->clients[client].waiting = 0;
@@ -318,7 +326,7 @@ static int step(struct pass *p, const struct lb_event *e, size_t event) {
     case LB_EV_GRANTED: grant(p, pair, e, event); break;
     case LB_EV_RELEASE: return release(p, pair, e, event);
     case LB_EV_RELEASED: released(p, pair, e); break;
-    case LB_EV_LOST: pair->granted = NO_EVENT; break;
+    case LB_EV_LOST: end_hold(&p->keys[e->key], pair); break;
     case LB_EV_BUSY:
     case LB_EV_TIMEOUT:
     case LB_EV_UNKNOWN:

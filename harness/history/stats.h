@@ -8,15 +8,14 @@
  *           of an open loop that is late because its attempt before took long has made a request
  *           wait, and a figure without that time would hide it (coordinated omission). `busy`,
  *           `timeout` and `unknown` end an attempt (a refused try inside an acquire is no event); a
- *           grant that still comes after these belongs to the attempt. Who gives up by `timeout` or
- *           `unknown` has waited at least until then, and this is its one wait: else the slowest
- *           would be missing.
+ *           grant that still comes after these belongs to the attempt. Who gives up has
+ *           waited at least until then, and this is its one wait: else the slowest would be missing.
  * service = granted - `acquire`, of an attempt with a `due`: what is left of its wait if nobody asks how
  *           late it was.
  * hold    = release - granted; not counted where `lost` or `crash` ended it
- * handoff = granted - the first `release` of the same key after the new holder's `acquire` by the client
- *           that had it before: what a waiter waits for when the holder has let go. If that client took
- *           the lock again meanwhile, these holds are part of it: the waiter was passed over.
+ * handoff = granted - the first `release` after the new holder's `acquire` by the client that had the key
+ *           before, and after which nobody held it: what a waiter waits for when the holder has let go.
+ *           If that client took the lock again meanwhile, these holds are part of it.
  * release = `released` - `release`: one write at the service and the way there and back, under the
  *           same load as the hand-off. A hand-off cannot be shorter than the part of it that the
  *           service needs.
