@@ -67,7 +67,7 @@ while IFS='|' read -r program before after; do
   done
 done <"$dir/programs"
 call paper/numbers "$root/results/reference-speed" "$dir/numbers" >/dev/null
-check "paper/numbers, a run of one's own: one line says what it lacks" ends 2 1 'the scenario control ('
+check "paper/numbers, a run of one's own: one line says what it lacks" ends 2 1 'a timeline that broke a lock ('
 call plots/hunt.py "$dir/hunts-columns" "$dir/hunt.svg" >/dev/null
 check 'plots/hunt.py, a column of hunt.csv is missing' bad_input
 call plots/hunt_theory.py "$dir/hunts" "$dir/other/file" >/dev/null
