@@ -351,7 +351,7 @@ static void print_legend(bool unsettled, bool floors, FILE *out) {
   static const char *const legend[] = {
       "Medians over the repeats. c: clients. hand-offs/s: grants to another client than before; grants/s: all. again: the share of grants to the client that had the lock "
       "just before. Jain: fairness, 1 = all clients got as much.",
-      "wait, hand-off, release: p50/p99 in us: from asking to being granted; from the first release by the holder before, while a client waited, to its grant; from the release to its "
+      "wait, hand-off, release: p50/p99 in us: from asking to being granted; from the holder's first release while a client waited to its grant; from the release to its "
       "confirmation. A p99 of fewer than 10 samples beyond it is left out.",
       "writes, requests: of the servers, for each hand-off. warm s: seconds of load before the measured window.",
       "of the floor: grants/s divided by those of the bare commands on the same servers in the same round; the median, the least and the greatest.",

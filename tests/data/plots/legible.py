@@ -23,7 +23,7 @@ def text_sizes(pdf):
     sizes = set()
     for stream in re.findall(rb"stream\r?\n(.*?)\r?\nendstream", pdf, re.DOTALL):
         try:
-            content = zlib.decompress(stream)
+            content = zlib.decompressobj().decompress(stream)  # its last byte may be the one that looks like the end of a line
         except zlib.error:
             continue
         sizes |= {float(size) for size in re.findall(rb"/F\S+ ([0-9.]+) Tf", content)}
