@@ -99,6 +99,16 @@ step = client 1 release within 1s
 step = cut primary to client 2
 step = wait 2s
 E
+# A server that is slow to hear of the question whether it can be reached must not be taken for one that talks to its client.
+own cuts-late redis-token@redis <<'E'
+[timeline]
+step = client 1 acquire within 3s
+step = client 2 acquire within 500ms
+step = pause primary
+step = cut primary to client 2
+step = resume primary
+step = wait 1s
+E
 # Whoever answers a client is the one that dies.
 own server-dies redis-token@sentinel pg-lease@pg-async zk-sequential@zk-x3 redlock@redis-x3 <<'E'
 [timeline]
@@ -112,7 +122,7 @@ premise = server of client 1 is server of client 1
 E
 
 # ---- what they come to ----------------------------------------------------------------------------------------------
-run still-holds holds-no-more key-absent key-present server-not server-is too-early pause-late pause-in-time cuts server-dies
+run still-holds holds-no-more key-absent key-present server-not server-is too-early pause-late pause-in-time cuts cuts-late server-dies
 comes_to undecided still-holds redis-token@redis 'the premise .*client 1 holds.* does not hold: the opposite was observed'
 comes_to violated holds-no-more
 comes_to undecided key-absent redis-token@redis 'the premise .*key absent on primary.* does not hold: the opposite was observed'
@@ -133,6 +143,8 @@ has '"e":"touched","step":5,"verb":"cut","from":"redis-1","host":"client-1"\}'
 has '"e":"proved","what":"cut client 1 from server of client 1"'
 lacks '"e":"unused","what":"cut client 1 from server of client 1"'
 has '"e":"unused","what":"cut primary to client 2","step":10\}'
+events cuts-late
+has '"e":"unused","what":"cut primary to client 2","step":4\}'
 check "explain says that there was nobody to cut" sh -c '"$0" explain "$1"/run/histories/cuts.* | grep -q "nobody to cut"' "$bin" "$dir"
 for system in redis-token@sentinel pg-lease@pg-async zk-sequential@zk-x3; do
   check "server-dies $system: recorded" events server-dies $system
