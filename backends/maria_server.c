@@ -184,14 +184,17 @@ static int read_error(struct maria_conn *conn, struct sql_answer *ret) {
 }
 
 /* Functions such as GET_LOCK say 0 or NULL for no. */
-static void read_rows(MYSQL_RES *rows, struct sql_answer *ret) {
+static void read_rows(MYSQL_RES *rows, const char *column, struct sql_answer *ret) {
   MYSQL_ROW row = mysql_fetch_row(rows);
-  if (!row || !row[0]) return;
-  snprintf(ret->text, sizeof ret->text, "%s", row[0]);
+  unsigned i = 0, count = mysql_num_fields(rows);
+  while (column && i < count && strcmp(mysql_fetch_field_direct(rows, i)->name, column) != 0) i++;
+  if (!row || i == count || !row[i]) return;
+  snprintf(ret->text, sizeof ret->text, "%s", row[i]);
   ret->yes = strcmp(ret->text, "0") != 0;
 }
 
-static int run_text(struct maria_conn *conn, lb_ns deadline, const char *text, size_t size, struct sql_answer *ret) {
+static int run_text(struct maria_conn *conn, lb_ns deadline, const char *text, size_t size, const char *column,
+                    struct sql_answer *ret) {
   MYSQL_RES *rows = NULL;
   int failed = 0, came, status = mysql_real_query_start(&failed, conn->mysql, text, size);
   while (status) {
@@ -208,7 +211,7 @@ static int run_text(struct maria_conn *conn, lb_ns deadline, const char *text, s
   }
   *ret = (struct sql_answer){0};
   if (!rows && mysql_field_count(conn->mysql)) return read_error(conn, ret);
-  if (rows) read_rows(rows, ret);
+  if (rows) read_rows(rows, column, ret);
   else ret->yes = mysql_affected_rows(conn->mysql) > 0;
   mysql_free_result(rows);
   return 0;
@@ -223,7 +226,7 @@ static int maria_run(struct sql_primary *primary, lb_ns deadline, const struct s
     return lb_fail(conn->env, -ETIMEDOUT, "mariadb: the deadline passed before sending");
   char *text = fill_in(conn, stmt->sql, params, &size);
   if (!text) return lb_fail(conn->env, -ENOMEM, "mariadb: out of memory");
-  int r = run_text(conn, deadline, text, size, ret);
+  int r = run_text(conn, deadline, text, size, primary->column, ret);
   free(text);
   return r;
 }

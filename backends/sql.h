@@ -36,7 +36,7 @@ struct sql_answer {
   int code;         /* -errno of a refusal, whose words are in env->err */
   bool yes;         /* it yielded or changed a row; of a database whose functions say 0 or NULL for no, another one */
   bool unconfirmed; /* committed here, and the server was told not to wait for its standby any more */
-  char text[64];    /* the first column of the first row; "" = none */
+  char text[64];    /* the first column of the first row, or the one that was asked for; "" = none */
 };
 
 struct sql_server;
@@ -51,6 +51,7 @@ struct sql_primary {
   int64_t
       idle_timeout_ms; /* how long a transaction may idle: then the server ends it with its connection; 0 = for ever */
   bool careless;       /* a commit whose wait for the standby was cancelled is an answer like any other */
+  const char *column;  /* of MariaDB: what is read of the first row; NULL = its first column */
   void *conn;          /* NULL = none now */
   size_t endpoint;     /* that conn leads to, or the first one to try */
   int pid;             /* the server process behind conn; of a pooler in transaction mode, one that was behind it */

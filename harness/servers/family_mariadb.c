@@ -47,18 +47,23 @@ static const struct lb_setting settings[] = {
 
 static const struct lb_target nobody;
 
-/* One statement at one server, over a connection of its own. */
-static int ask_until(struct lb_cluster *cluster, size_t index, lb_ns deadline, const char *sql,
-                     struct sql_answer *ret) {
+/* One statement at one server, over a connection of its own. `column`: what is read of its row; NULL = the first. */
+static int ask_column(struct lb_cluster *cluster, size_t index, lb_ns deadline, const char *sql, const char *column,
+                      struct sql_answer *ret) {
   const struct lb_server *server = &cluster->server[index];
   const struct lb_endpoint at = {
       .service = server->service, .host = server->host->address, .port = server->port, .user = "root"};
-  struct sql_primary asker = {.server = &maria_server, .env = cluster->env, .target = &nobody};
+  struct sql_primary asker = {.server = &maria_server, .env = cluster->env, .target = &nobody, .column = column};
   *ret = (struct sql_answer){0};
   int r = maria_server.connect(&asker, &at, deadline);
   if (r == 0) r = maria_server.run(&asker, deadline, &(struct sql_stmt){sql, 0}, NULL, ret);
   sql_primary_drop(&asker);
   return r > 0 ? -EIO : r ? r : ret->code;
+}
+
+static int ask_until(struct lb_cluster *cluster, size_t index, lb_ns deadline, const char *sql,
+                     struct sql_answer *ret) {
+  return ask_column(cluster, index, deadline, sql, NULL, ret);
 }
 
 static int ask_sql(struct lb_cluster *cluster, size_t index, lb_ns deadline, const char *sql, struct sql_answer *ret) {
@@ -292,18 +297,22 @@ static int primary(struct lb_cluster *cluster, lb_ns deadline) {
 }
 
 /* What was received and not applied: a semi-synchronous primary has counted on it. Who applies is started while the other
- * thread still runs, as a replica whose two threads both stand throws its relay log away. */
+ * thread still runs, as a replica whose two threads both stand throws its relay log away.
+ *
+ * Gtid_IO_Pos is what was received. What a thread says of itself is no proof: with parallel workers the one that reads
+ * the relay log says "read all of it" while they still apply it, and STOP SLAVE drops what they have not begun. */
 static int apply_received(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
-  enum { POLL_MS = 5 };
-  static const char applied[] = "SELECT COUNT(*) FROM information_schema.processlist WHERE command = 'Slave_SQL' AND"
-                                " state LIKE 'Slave has read all relay log%'";
   struct sql_answer answer;
+  char sql[120], received[sizeof answer.text];
   int r = ask_until(cluster, index, deadline, "START SLAVE SQL_THREAD", &answer);
   if (r == 0) r = ask_until(cluster, index, deadline, "STOP SLAVE IO_THREAD", &answer);
-  while (r == 0 && (r = ask_until(cluster, index, deadline, applied, &answer)) == 0 && !answer.yes) {
-    if (lb_now(cluster->env) >= deadline) return lb_fail(cluster->env, -ETIMEDOUT, "its relay log is not applied");
-    lb_sleep_until(cluster->env, lb_now(cluster->env) + POLL_MS * LB_NS_PER_MS);
-  }
+  if (r == 0) r = ask_column(cluster, index, deadline, "SHOW SLAVE STATUS", "Gtid_IO_Pos", &answer);
+  if (r < 0) return r;
+  snprintf(received, sizeof received, "%s", answer.text);
+  snprintf(sql, sizeof sql, "SELECT MASTER_GTID_WAIT('%s', 0.1)", received); /* 0: it is applied; -1: not yet */
+  while ((r = ask_until(cluster, index, deadline, sql, &answer)) == 0 && strcmp(answer.text, "0") != 0)
+    if (lb_now(cluster->env) >= deadline)
+      return lb_fail(cluster->env, -ETIMEDOUT, "it has received %s and not applied it", received);
   return r;
 }
 
