@@ -156,7 +156,7 @@ int lb_conform_try_for(struct lb_conform *c, int i, const char *key, int64_t ttl
 int lb_conform_try(struct lb_conform *c, int i, const char *key,
                    struct lb_grant *grant); /* the usual ttl and deadline */
 static inline int try_for(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, struct lb_grant *grant) {
-  return lb_conform_try_for(c, i, key, ttl_ms, grant, in_ms(2000));
+  return lb_conform_try_for(c, i, key, ttl_ms, grant, in_ms(LB_CONFORM_CALL_MS));
 }
 int lb_conform_release(struct lb_conform *c, int i, const char *key, struct lb_grant *grant);
 int lb_conform_release_by(struct lb_conform *c, int i, const char *key, struct lb_grant *grant, lb_ns deadline);

@@ -230,7 +230,7 @@ static void live_briefly(struct lb_conform *c, int number) {
 /* Holds what the first of them is refused, until that one is dead. */
 static void hold_against(struct lb_conform *c, int number) {
   struct lb_grant g = LB_GRANT_INIT;
-  WANT(LB_OK, lb_conform_try_for(c, 0, wanted[number], CUT_TTL_MS, &g, in_ms(2000)));
+  WANT(LB_OK, try_for(c, 0, wanted[number], CUT_TTL_MS, &g));
   atomic_store(&c->shared->inside, 1);
   for (lb_ns end = in_ms(CUT_TTL_MS); atomic_load(&c->shared->inside) == 1 && lb_clock_ns() < end;)
     lb_clock_sleep_until(in_ms(2));
@@ -268,12 +268,18 @@ static void dead_clients_hold_nothing(struct lb_conform *c) {
 
 enum { BACK_MS = 10000, RESTART_TTL_MS = 60000 };
 
-/* Errors and silence are true answers while a server is coming back. */
+/* Errors and silence are true answers while a server is coming back. What may be held is let go of for sure, or it
+ * would refuse the next try. */
 static void get_back(struct lb_conform *c, int i, const char *key, struct lb_grant *grant) {
   lb_ns end = in_ms(BACK_MS);
   int r;
   while ((r = lb_conform_try_for(c, i, key, RESTART_TTL_MS, grant, in_ms(1000))) != LB_OK && lb_clock_ns() < end) {
-    if (r == LB_UNKNOWN || (r == LB_BUSY && has(c, LB_TRAIT_QUEUES))) lb_conform_release(c, i, key, grant);
+    bool remains = r == LB_UNKNOWN || (r == LB_BUSY && has(c, LB_TRAIT_QUEUES));
+    while (remains && lb_clock_ns() < end) {
+      int left = lb_conform_release(c, i, key, grant);
+      remains = left != LB_OK && left != LB_LOST;
+      if (remains) lb_clock_sleep_until(in_ms(NAP_MS));
+    }
     *grant = LB_GRANT_INIT;
     lb_clock_sleep_until(in_ms(20));
   }
@@ -323,7 +329,7 @@ static void goes_on_after_a_restart(struct lb_conform *c) {
   struct lb_grant a = LB_GRANT_INIT, g = LB_GRANT_INIT, d = LB_GRANT_INIT;
   bool kept = keeps(c->topology), fenced = lb_conform_has(c) & LB_NEEDS_FENCE;
   uint64_t fence = largest_fence(c, numbered);
-  WANT(LB_OK, lb_conform_try_for(c, 0, held, RESTART_TTL_MS, &a, in_ms(2000)));
+  WANT(LB_OK, try_for(c, 0, held, RESTART_TTL_MS, &a));
   lb_conform_bring(c, LB_CONFORM_SHALL_RESTART);
   get_back(c, 0, other, &d);
   WANT(LB_OK, lb_conform_release(c, 0, other, &d));

@@ -581,7 +581,7 @@ static const char *const state_name[] = {"running", "paused", "killed"};
 static void restarts_from(struct trial *t, size_t index, enum state state) {
   struct lb_cluster *c = &t->cluster;
   struct lb_server *s = &c->server[index];
-  lb_ns deadline = in_s(5);
+  lb_ns deadline = in_s(FAILOVER_S);
   while (!remember(t, index > 0 && c->topology->family->promote ? &c->server[0] : s, true) && lb_clock_ns() < deadline)
     lb_clock_sleep_until(lb_clock_ns() + 10 * LB_NS_PER_MS);
   /* An asynchronous standby hears of it a little later. */
