@@ -5,7 +5,6 @@
 #include "peers.h"
 
 #include <errno.h>
-#include <ini.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "backends/registry.h"
 #include "base/process.h"
 #include "base/error.h"
+#include "base/ini.h"
 #include "theory/theory.h"
 
 enum { PEERS_MAX = 48, TEXT_MAX = 600 };
@@ -34,9 +34,8 @@ static size_t peer_count;
 
 struct reading {
   struct section section;
-  const char *path, *root;
-  struct lb_error *err;
-  int result;
+  struct lb_ini ini;
+  const char *root;
 };
 
 /* ---- places ------------------------------------------------------------------------------------------------------ */
@@ -66,14 +65,13 @@ static void expand_place(const char *text, char *buf, size_t size) {
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 static int refuse(struct reading *r, const char *why) {
-  if (r->result == 0) lb_refuse(r->err, "%s: [%s]: %s", r->path, r->section.name, why);
-  return r->result = -EINVAL;
+  return lb_ini_refuse(&r->ini, -EINVAL, "[%s]: %s", r->section.name, why);
 }
 
 static void end_section(struct reading *r) {
   const struct section *s = &r->section;
   struct lb_error err;
-  if (!s->name[0] || r->result < 0) return;
+  if (!s->name[0] || r->ini.result < 0) return;
   if (!s->run[0] || !s->says[0] || !s->there[0]) {
     refuse(r, "expected run =, says = and there =");
     return;
@@ -111,17 +109,19 @@ static char *place_of(struct section *s, const char *key, size_t *ret_size) {
   return NULL;
 }
 
-static int take(void *user, const char *section, const char *key, const char *value) {
-  struct reading *r = user;
+static void take_line(struct reading *r) {
   size_t size;
-  if (strcmp(section, r->section.name) != 0) {
+  struct section *s = &r->section;
+  if (r->ini.indented) {
+    lb_ini_refuse_indented(&r->ini);
+  } else if (r->ini.kind == LB_INI_SECTION) {
     end_section(r);
-    r->section = (struct section){0};
-    snprintf(r->section.name, sizeof r->section.name, "%s", section);
-  }
-  char *place = place_of(&r->section, key, &size);
-  if (place && snprintf(place, size, "%s", value) >= (int)size) refuse(r, "a value that is too long");
-  return 1; /* `packages`, `npm` and `maker` are for ./bench peers */
+    *s = (struct section){0};
+    if (snprintf(s->name, sizeof s->name, "%s", r->ini.section) >= (int)sizeof s->name) refuse(r, "too long a name");
+  } else {
+    char *place = place_of(s, r->ini.key, &size);
+    if (place && snprintf(place, size, "%s", r->ini.value) >= (int)size) refuse(r, "a value that is too long");
+  } /* `packages`, `npm` and `maker` are for ./bench peers */
 }
 
 int lb_peers_load(const char *root, struct lb_error *err) {
@@ -129,13 +129,18 @@ int lb_peers_load(const char *root, struct lb_error *err) {
   char path[4200];
   snprintf(folder, sizeof folder, "%s", root);
   snprintf(path, sizeof path, "%s/peers/peers.ini", folder);
-  struct reading reading = {.path = path, .root = folder, .err = err};
+  struct reading reading = {.root = folder};
+  char *data;
+  size_t size;
   if (access(path, R_OK) < 0) return 0;
   name_places(folder);
-  int r = ini_parse(path, take, &reading);
-  if (r > 0) return lb_refuse(err, "%s:%d: expected [NAME] or KEY = VALUE", path, r);
+  int r = lb_ini_load(path, &data, &size, err);
+  if (r < 0) return r;
+  lb_ini_begin(&reading.ini, path, data, size, err);
+  free(data);
+  while (lb_ini_next(&reading.ini)) take_line(&reading);
   end_section(&reading);
-  return reading.result;
+  return lb_ini_end(&reading.ini);
 }
 
 /* ---- questions --------------------------------------------------------------------------------------------------- */

@@ -4,14 +4,16 @@
  */
 #include "system.h"
 
-#include <ini.h>
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "backends/registry.h"
 #include "base/called.h"
 #include "base/process.h"
 #include "base/error.h"
+#include "base/ini.h"
 #include "base/suggest.h"
 #include "peers.h"
 #include "own/own.h"
@@ -105,30 +107,34 @@ const char *lb_group(const char *name) {
 }
 
 /* A group may stand in several lines. Blanks are for people. */
-static int take(void *user, const char *section, const char *key, const char *value) {
-  bool *full = user;
+static int take_group(struct lb_ini *ini, const char *name, const char *value) {
   size_t i = 0, at;
-  (void)section;
-  while (i < group_count && strcmp(groups[i].name, key) != 0) i++;
+  while (i < group_count && strcmp(groups[i].name, name) != 0) i++;
   if (i == GROUPS_MAX || (at = strlen(groups[i].systems)) + strlen(value) + 2 > LIST_MAX ||
-      strlen(key) >= sizeof groups[i].name)
-    return *full = true, 0;
-  if (i == group_count) snprintf(groups[group_count++].name, sizeof groups[i].name, "%s", key);
+      strlen(name) >= sizeof groups[i].name)
+    return lb_ini_refuse(ini, -EINVAL, "too many groups, or too long a list");
+  if (i == group_count) snprintf(groups[group_count++].name, sizeof groups[i].name, "%s", name);
   if (at) groups[i].systems[at++] = ',';
   for (; *value; value++)
     if (*value != ' ') groups[i].systems[at++] = *value;
   groups[i].systems[at] = '\0';
-  return 1;
+  return 0;
 }
 
 int lb_groups_load(const char *path, struct lb_error *err) {
-  bool full = false;
+  struct lb_ini ini;
+  char *data;
+  size_t size;
   memset(groups, 0, sizeof groups);
   group_count = 0;
-  int r = ini_parse(path, take, &full);
-  if (full) return lb_refuse(err, "%s: too many groups, or too long a list", path);
-  if (r > 0) return lb_refuse(err, "%s:%d: expected NAME = SYSTEM, SYSTEM ...", path, r);
-  return r < 0 ? lb_refuse(err, "%s: it cannot be read", path) : 0;
+  int r = lb_ini_load(path, &data, &size, err);
+  if (r < 0) return r;
+  lb_ini_begin(&ini, path, data, size, err);
+  free(data);
+  while (lb_ini_next(&ini))
+    if (ini.indented) lb_ini_refuse_indented(&ini);
+    else if (ini.kind == LB_INI_KEY) take_group(&ini, ini.key, ini.value);
+  return lb_ini_end(&ini);
 }
 
 int lb_load_known(const char *root, struct lb_error *err) {

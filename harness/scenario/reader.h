@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * reader.h - what the readers of scenarios, suites and rules share: a small text file for libinih, line by line, so
- * that what the library would swallow is refused before it sees it; keys and their values; words of steps. Private to
- * the room, but for its lines (theory/theory.c).
+ * reader.h - what the readers of scenarios and suites share: keys and their values; words of steps. Private to the room.
  *
  * Every function that can refuse writes one line without its place ("ttl_ms = -5: expected ...") and returns -EINVAL;
  * whoever knows the place (a line of a file, `-s`) puts it in front.
@@ -11,39 +9,8 @@
 #define LB_READER_H
 
 #include "base/error.h"
+#include "base/ini.h"
 #include "scenario.h"
-
-/* ---- lines ------------------------------------------------------------------------------------ */
-
-#define LB_BLANKS " \t"
-#define LB_LINES_BYTES_MAX (64 * 1024) /* of a file: a hundred times what a scenario needs */
-
-struct lb_lines {
-  const char *path; /* of the file, for messages */
-  const char *data; /* what is left; a NUL stands after it */
-  size_t size;
-  int line;      /* number of the latest one */
-  bool indented; /* it begins with a blank */
-  int result;    /* of the first refusal; nothing is read after it */
-  struct lb_error *err;
-};
-
-/* The whole file, malloc'd, with a NUL behind it. 0, or -errno with one line in err that begins with the path. */
-int lb_lines_load(const char *path, char **ret_data, size_t *ret_size, struct lb_error *err);
-/* Begins to read. All of it is borrowed; data[size] is NUL. */
-void lb_lines_begin(struct lb_lines *ret, const char *path, const char *data, size_t size, struct lb_error *err);
-/* The next line without its newline, which the library does not miss; NULL at the end and after a refusal. */
-char *lb_lines_next(struct lb_lines *lines, char *buf, int size);
-/* "FILE:LINE: " and a printf text into err, unless something was refused before. Returns `result`. */
-int lb_lines_refuse(struct lb_lines *lines, int result, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* The same for what may stand once and did so in line `first`: "WHAT stands in line FIRST already". Returns -EINVAL. */
-int lb_lines_refuse_twice(struct lb_lines *lines, int first, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-/* The name in "[name] ; comment", cut to size. 0, or -EINVAL after a refusal. */
-int lb_lines_section(struct lb_lines *lines, const char *text, char *name, size_t size);
-/* What came of it: 0 or the result of the first refusal. `data` is that of lb_lines_begin(),
- * `parsed` what the library returned: the line that it could not read, which is one more refusal. */
-int lb_lines_end(struct lb_lines *lines, const char *data, int parsed);
 
 /* ---- keys, values, words ------------------------------------------------------------------------ */
 

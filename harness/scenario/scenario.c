@@ -133,7 +133,7 @@ int lb_scenario_load(const char *path, struct lb_scenario *ret, struct lb_error 
   char *data;
   size_t size;
   *ret = (struct lb_scenario){0};
-  int r = lb_lines_load(path, &data, &size, err);
+  int r = lb_ini_load(path, &data, &size, err);
   if (r < 0) return r;
   r = lb_scenario_parse(path, data, size, ret, err);
   free(data);

@@ -2,17 +2,12 @@
  *
  * From the text of a scenario file to its keys: which sections and keys there are, and which of them have to be there.
  *
- * libinih calls back twice for a line: for its text (next_line) and then for the key that it has found in it
- * (take_entry). It knows neither empty sections nor doubled ones, and hands an indented line to the handler as one more
- * value of the key above. Both are decided here.
- *
  * `like = NAME`: each key that the file does not have is then taken from the other one, a list as a whole, with the
  * line of `like`.
  */
 #include "reader.h"
 
 #include <errno.h>
-#include <ini.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,14 +28,14 @@ static const struct {
 #define SECTION_COUNT (sizeof sections / sizeof *sections)
 
 struct reading {
-  struct lb_lines lines;
+  struct lb_ini ini;
   struct lb_scenario *scenario;
   int *key_lines;
   int section_lines[SECTION_COUNT];      /* 0 = not seen */
   int expect_lines[1 << LB_GUARD_COUNT]; /* the same of [expect ...], by its set of guards */
   const char *section;                   /* now; NULL = none yet */
   unsigned guards;                       /* of a section of expectations */
-  const struct lb_scenario_key *above;   /* the key an indented line goes on with; NULL right after a section */
+  const struct lb_scenario_key *above;   /* the key an indented line goes on with */
 };
 
 /* ---- sections -------------------------------------------------------------------------------- */
@@ -52,8 +47,8 @@ static int refuse_section(struct reading *r, const char *name) {
   for (size_t i = 0; i < SECTION_COUNT; i++) known[i] = sections[i].name;
   snprintf(word, sizeof word, "%.*s", (int)strcspn(name, LB_BLANKS), name);
   const char *near = lb_suggest(word, known, SECTION_COUNT);
-  return lb_lines_refuse(
-      &r->lines, -EINVAL,
+  return lb_ini_refuse(
+      &r->ini, -EINVAL,
       "unknown section [%s]%s%s%s expected [scenario], [workload], [servers], [timeline], [campaign], [proof], "
       "[expect] or [expect GUARD ...]",
       name, near ? ", did you mean [" : "", near ? near : "", near ? "]?" : ":");
@@ -63,7 +58,7 @@ static int refuse_section(struct reading *r, const char *name) {
 static int find_section(struct reading *r, const char *name, size_t *ret) {
   struct lb_error why;
   int expects = lb_expect_guards(name, &r->guards, &why);
-  if (expects == -EINVAL) return lb_lines_refuse(&r->lines, -EINVAL, "%s", why.text);
+  if (expects == -EINVAL) return lb_ini_refuse(&r->ini, -EINVAL, "%s", why.text);
   for (size_t i = 0; i < SECTION_COUNT; i++) {
     if (strcmp(sections[i].name, expects == 0 ? LB_EXPECT : name) != 0) continue;
     *ret = i;
@@ -72,43 +67,19 @@ static int find_section(struct reading *r, const char *name, size_t *ret) {
   return refuse_section(r, name);
 }
 
-/* `text` begins with '['. A section stands once; those of expectations once for each set of guards. */
-static int begin_section(struct reading *r, const char *text) {
-  char name[SECTION_BYTES];
+/* A section stands once; those of expectations once for each set of guards. */
+static int begin_section(struct reading *r, const char *name) {
   size_t i = 0;
-  if (lb_lines_section(&r->lines, text, name, sizeof name) < 0 || find_section(r, name, &i) < 0) return -EINVAL;
+  if (find_section(r, name, &i) < 0) return -EINVAL;
   bool expects = strcmp(sections[i].name, LB_EXPECT) == 0;
   int *line = expects ? &r->expect_lines[r->guards] : &r->section_lines[i];
-  if (*line) return lb_lines_refuse_twice(&r->lines, *line, "section [%s]", name);
-  *line = r->section_lines[i] = r->lines.line;
+  if (*line) return lb_ini_refuse_twice(&r->ini, *line, "section [%s]", name);
+  *line = r->section_lines[i] = r->ini.line;
   r->section = sections[i].name;
-  r->above = NULL;
   return 0;
 }
 
-/* The library's fgets. It tells nobody of a section, so sections are seen here. A '[' in an
- * indented line that goes on with a text is text. */
-static char *next_line(char *buf, int size, void *reading) {
-  struct reading *r = reading;
-  if (!lb_lines_next(&r->lines, buf, size)) return NULL;
-  const char *text = buf + strspn(buf, LB_BLANKS);
-  bool goes_on = r->lines.indented && r->above;
-  return *text == '[' && !goes_on && begin_section(r, text) < 0 ? NULL : buf;
-}
-
 /* ---- keys ------------------------------------------------------------------------------------ */
-
-/* The library strips comments from a key's own line only. */
-static size_t without_comment(const char *text) {
-  size_t len = strlen(text);
-  for (const char *at = strchr(text, ';'); at; at = strchr(at + 1, ';')) {
-    if (at != text && !strchr(LB_BLANKS, at[-1])) continue;
-    len = (size_t)(at - text);
-    break;
-  }
-  while (len > 0 && strchr(LB_BLANKS, text[len - 1])) len--;
-  return len;
-}
 
 /* "title = ..." indented by mistake would otherwise vanish in the text above it. */
 static bool looks_like_key(const char *text) {
@@ -126,12 +97,11 @@ static int go_on(struct reading *r, const char *text) {
   char **field = (char **)((char *)r->scenario + r->above->offset);
   char *joined = NULL;
   if (!(r->above->flags & LB_KEY_LINES) || looks_like_key(text))
-    return lb_lines_refuse(
-        &r->lines, -EINVAL,
+    return lb_ini_refuse(
+        &r->ini, -EINVAL,
         "an indented line: it would go on with '%s'; expected keys and sections at the begin of a line",
         r->above->name);
-  if (asprintf(&joined, "%s %.*s", *field, (int)without_comment(text), text) < 0)
-    return lb_lines_refuse(&r->lines, -ENOMEM, "out of memory");
+  if (asprintf(&joined, "%s %s", *field, text) < 0) return lb_ini_refuse(&r->ini, -ENOMEM, "out of memory");
   free(*field);
   *field = joined;
   return 0;
@@ -141,25 +111,21 @@ static int go_on(struct reading *r, const char *text) {
 static int take_key(struct reading *r, const char *name, const char *value) {
   struct lb_error why;
   const struct lb_scenario_key *key = lb_scenario_key_find(r->section, name, &why);
-  if (!key) return lb_lines_refuse(&r->lines, -EINVAL, "%s", why.text);
+  if (!key) return lb_ini_refuse(&r->ini, -EINVAL, "%s", why.text);
   int *line = &r->key_lines[key - lb_scenario_keys];
-  if (*line && !(key->flags & LB_KEY_REPEATED)) return lb_lines_refuse_twice(&r->lines, *line, "%s", name);
-  *line = r->lines.line;
+  if (*line && !(key->flags & LB_KEY_REPEATED)) return lb_ini_refuse_twice(&r->ini, *line, "%s", name);
+  *line = r->ini.line;
   r->above = key;
   int result = key->type == LB_KEY_VERDICT ? lb_expect_add(r->scenario, r->guards, name, value, &why)
-                                           : lb_scenario_key_set(key, r->scenario, name, value, r->lines.line, &why);
-  return result < 0 ? lb_lines_refuse(&r->lines, result, "%s", why.text) : 0;
+                                           : lb_scenario_key_set(key, r->scenario, name, value, r->ini.line, &why);
+  return result < 0 ? lb_ini_refuse(&r->ini, result, "%s", why.text) : 0;
 }
 
-/* The library's handler: nonzero = go on. What it says of the section may be cut, so it is not asked. */
-static int take_entry(void *reading, const char *section, const char *name, const char *value) {
-  struct reading *r = reading;
-  (void)section;
-  if (r->lines.result < 0) return 0;
-  if (r->lines.indented && r->above) return go_on(r, value) == 0;
-  if (!r->section)
-    return lb_lines_refuse(&r->lines, -EINVAL, "a key before any section: expected a [section] before it") == 0;
-  return take_key(r, name, value) == 0;
+static int take_line(struct reading *r) {
+  if (r->ini.kind == LB_INI_SECTION) return begin_section(r, r->ini.section);
+  if (r->ini.kind == LB_INI_MORE) return go_on(r, r->ini.value);
+  if (!r->section) return lb_ini_refuse(&r->ini, -EINVAL, "a key before any section: expected a [section] before it");
+  return take_key(r, r->ini.key, r->ini.value);
 }
 
 /* ---- the whole file -------------------------------------------------------------------------- */
@@ -179,12 +145,12 @@ static int check_complete(struct reading *r) {
     if (!sections[i].mandatory || has_section(r, sections[i].name)) continue;
     bool of_rules = strcmp(sections[i].name, LB_EXPECT) == 0 && r->scenario->attack;
     if (of_rules) continue;
-    return lb_refuse(r->lines.err, "%s: section [%s] is missing", r->lines.path, sections[i].name);
+    return lb_refuse(r->ini.err, "%s: section [%s] is missing", r->ini.path, sections[i].name);
   }
   for (size_t i = 0; i < lb_scenario_key_count; i++) {
     const struct lb_scenario_key *key = &lb_scenario_keys[i];
     if (!(key->flags & LB_KEY_MANDATORY) || r->key_lines[i] || !has_section(r, key->section)) continue;
-    return lb_refuse(r->lines.err, "%s: [%s] %s is missing: expected %s = %s", r->lines.path, key->section, key->name,
+    return lb_refuse(r->ini.err, "%s: [%s] %s is missing: expected %s = %s", r->ini.path, key->section, key->name,
                      key->name, lb_scenario_type_name(key->type));
   }
   return 0;
@@ -197,15 +163,15 @@ static int set_defaults(struct reading *r) {
     const struct lb_scenario_key *key = &lb_scenario_keys[i];
     if (r->key_lines[i] || !key->def) continue;
     int result = lb_scenario_key_set(key, r->scenario, key->name, key->def, 0, &why);
-    if (result < 0) return lb_lines_refuse(&r->lines, result, "%s", why.text);
+    if (result < 0) return lb_ini_refuse(&r->ini, result, "%s", why.text);
   }
   return 0;
 }
 
 static int read_keys(struct reading *r, const char *path, const char *data, size_t size, struct lb_error *err) {
-  lb_lines_begin(&r->lines, path, data, size, err);
-  int line = ini_parse_stream(next_line, r, take_entry, r);
-  return lb_lines_end(&r->lines, data, line);
+  lb_ini_begin(&r->ini, path, data, size, err);
+  while (lb_ini_next(&r->ini) && take_line(r) == 0) continue;
+  return lb_ini_end(&r->ini);
 }
 
 /* ---- which file ------------------------------------------------------------------------------ */
@@ -254,7 +220,7 @@ static int read_base(const char *file, const char *name, struct lb_scenario *ret
   char *path, *data = NULL;
   size_t size = 0;
   int r = find_base(file, name, &path, why);
-  if (r == 0) r = lb_lines_load(path, &data, &size, why);
+  if (r == 0) r = lb_ini_load(path, &data, &size, why);
   if (r == 0) r = read_keys(&(struct reading){.scenario = ret, .key_lines = lines}, path, data, size, why);
   if (r == 0 && ret->like)
     r = lb_refuse(why, "that one is like %s itself: expected a scenario without `like`", ret->like);

@@ -7,19 +7,17 @@
 #include "reader.h"
 
 #include <errno.h>
-#include <ini.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/suggest.h"
 
-#define SECTION_BYTES 200 /* a name or a path: a line has no room for more */
-#define ABOUT "suite"     /* the section of the suite itself */
+#define ABOUT "suite" /* the section of the suite itself */
 
 /* Where the reader is: the suite so far, and the section it is in. */
 struct reading {
-  struct lb_lines lines;
+  struct lb_ini ini;
   char **known, **known_paths; /* the scenarios in the folder */
   size_t known_count;
   struct lb_suite *suite;
@@ -40,14 +38,13 @@ static int find_scenario(struct reading *r, const char *name, char **ret) {
   for (size_t i = 0; i < r->known_count && !known; i++)
     if (strcmp(r->known[i], name) == 0) known = r->known_paths[i];
   if (known || lb_scenario_is_path(name)) {
-    *ret = known ? strdup(known) : lb_scenario_beside(r->lines.path, name);
-    return *ret ? 0 : lb_lines_refuse(&r->lines, -ENOMEM, "out of memory");
+    *ret = known ? strdup(known) : lb_scenario_beside(r->ini.path, name);
+    return *ret ? 0 : lb_ini_refuse(&r->ini, -ENOMEM, "out of memory");
   }
   const char *near = lb_suggest(name, (const char *const *)r->known, r->known_count);
   if (lb_suggest(name, (const char *const[]){ABOUT}, 1)) near = ABOUT;
-  return lb_lines_refuse(
-      &r->lines, -EINVAL, "section [%s] names no scenario%s%s%s", name, near ? ", did you mean [" : "",
-      near ? near : "",
+  return lb_ini_refuse(
+      &r->ini, -EINVAL, "section [%s] names no scenario%s%s%s", name, near ? ", did you mean [" : "", near ? near : "",
       near ? "]?" : ": expected [suite], or for each scenario a section with its name or path, such as [control]");
 }
 
@@ -57,7 +54,7 @@ static int check_twice(struct reading *r) {
     char *name = lb_scenario_name_of(r->suite->scenarios[i]);
     bool twice = name && strcmp(name, r->scenario.name) == 0;
     free(name);
-    if (twice) return lb_lines_refuse_twice(&r->lines, r->section_lines[i], "scenario '%s'", r->scenario.name);
+    if (twice) return lb_ini_refuse_twice(&r->ini, r->section_lines[i], "scenario '%s'", r->scenario.name);
   }
   return 0;
 }
@@ -73,7 +70,7 @@ static int grow(struct reading *r) {
   if (lines) r->section_lines = lines;
   unsigned *guards = realloc(s->own_guards, (s->count + 1) * sizeof *guards);
   if (guards) s->own_guards = guards, guards[s->count] = 0;
-  return scenarios && settings && lines && guards ? 0 : lb_lines_refuse(&r->lines, -ENOMEM, "out of memory");
+  return scenarios && settings && lines && guards ? 0 : lb_ini_refuse(&r->ini, -ENOMEM, "out of memory");
 }
 
 /* It is loaded here and kept until the next section, so that settings can be tried on it. The suite
@@ -81,48 +78,34 @@ static int grow(struct reading *r) {
 static int add_scenario(struct reading *r, char *path) {
   struct lb_error why;
   struct lb_suite *s = r->suite;
-  if (lb_scenario_load(path, &r->scenario, &why) < 0) return lb_lines_refuse(&r->lines, -EINVAL, "%s", why.text);
+  if (lb_scenario_load(path, &r->scenario, &why) < 0) return lb_ini_refuse(&r->ini, -EINVAL, "%s", why.text);
   if (check_twice(r) < 0 || grow(r) < 0) return -EINVAL;
   char *kept = strdup(path), *none = strdup("");
   if (!kept || !none) {
     free(kept);
     free(none);
-    return lb_lines_refuse(&r->lines, -ENOMEM, "out of memory");
+    return lb_ini_refuse(&r->ini, -ENOMEM, "out of memory");
   }
   s->scenarios[s->count] = kept;
   s->settings[s->count] = none;
-  r->section_lines[s->count++] = r->lines.line;
+  r->section_lines[s->count++] = r->ini.line;
   return 0;
 }
 
-/* `text` begins with '['. */
-static int begin_section(struct reading *r, const char *text) {
-  char name[SECTION_BYTES], *path = NULL;
-  if (lb_lines_section(&r->lines, text, name, sizeof name) < 0) return -EINVAL;
+static int begin_section(struct reading *r, const char *name) {
+  char *path = NULL;
   memset(r->key_lines, 0, lb_scenario_key_count * sizeof *r->key_lines);
   lb_scenario_clear(&r->scenario);
   r->about = strcmp(name, ABOUT) == 0;
-  if (r->about && r->about_line) return lb_lines_refuse_twice(&r->lines, r->about_line, "section [" ABOUT "]");
-  if (r->about) return r->about_line = r->lines.line, 0;
+  if (r->about && r->about_line) return lb_ini_refuse_twice(&r->ini, r->about_line, "section [" ABOUT "]");
+  if (r->about) return r->about_line = r->ini.line, 0;
   int result = find_scenario(r, name, &path);
   if (result == 0) result = add_scenario(r, path);
   free(path);
   return result;
 }
 
-/* ---- lines and keys -------------------------------------------------------------------------- */
-
-/* The library's fgets. It tells nobody of a section, so sections are seen here. */
-static char *next_line(char *buf, int size, void *reading) {
-  struct reading *r = reading;
-  if (!lb_lines_next(&r->lines, buf, size)) return NULL;
-  const char *text = buf + strspn(buf, LB_BLANKS);
-  if (r->lines.indented && *text && *text != '#' && *text != ';') {
-    lb_lines_refuse(&r->lines, -EINVAL, "an indented line: expected keys and sections at the begin of a line");
-    return NULL;
-  }
-  return *text == '[' && begin_section(r, text) < 0 ? NULL : buf;
-}
+/* ---- keys -------------------------------------------------------------------------- */
 
 /* The text without its blanks, behind what stands in *list already, after `between`. */
 static int append_word(char **list, const char *between, const char *text) {
@@ -141,19 +124,20 @@ static int append_word(char **list, const char *between, const char *text) {
 
 /* A line of [suite] that may stand several times: systems are many, and a line is short. */
 static int take_systems(struct reading *r, const char *value) {
-  return append_word(&r->suite->systems, ",", value) < 0 ? lb_lines_refuse(&r->lines, -ENOMEM, "out of memory") : 0;
+  return append_word(&r->suite->systems, ",", value) < 0 ? lb_ini_refuse(&r->ini, -ENOMEM, "out of memory") : 0;
 }
 
 /* "none, fence": read as the guards of an [expect] section are. */
 static int take_guards(struct reading *r, const char *value, unsigned *ret) {
   struct lb_error why;
-  char section[SECTION_BYTES];
-  snprintf(section, sizeof section, "%s %s", LB_EXPECT, value);
+  char *section = NULL;
+  if (asprintf(&section, "%s %s", LB_EXPECT, value) < 0) return lb_ini_refuse(&r->ini, -ENOMEM, "out of memory");
   for (char *at = section; *at; at++)
     if (*at == ',') *at = ' ';
   int result = lb_expect_guards(section, ret, &why);
+  free(section);
   return result < 0
-             ? lb_lines_refuse(&r->lines, -EINVAL, "%s", strchr(why.text, ':') ? strchr(why.text, ':') + 2 : why.text)
+             ? lb_ini_refuse(&r->ini, -EINVAL, "%s", strchr(why.text, ':') ? strchr(why.text, ':') + 2 : why.text)
              : 0;
 }
 
@@ -164,7 +148,7 @@ static int take_trials(struct reading *r, int *field, const char *value) {
   const struct lb_scenario_key *key = lb_scenario_key_find_set("trials", &why);
   int result = key ? lb_scenario_key_set(key, &scratch, "trials", value, 0, &why) : -EINVAL;
   *field = scratch.trials;
-  return result < 0 ? lb_lines_refuse(&r->lines, result, "%s", why.text) : 0;
+  return result < 0 ? lb_ini_refuse(&r->ini, result, "%s", why.text) : 0;
 }
 
 /* A key of [suite]. */
@@ -172,38 +156,38 @@ static int take_about(struct reading *r, const char *name, const char *value) {
   static const char *const known[] = {"title", "question", "systems", "guards", "trials", "guard_trials"};
   struct lb_suite *s = r->suite;
   char **field = strcmp(name, known[0]) == 0 ? &s->title : strcmp(name, known[1]) == 0 ? &s->question : NULL;
-  if (!*value) return lb_lines_refuse(&r->lines, -EINVAL, "%s = : expected text", name);
+  if (!*value) return lb_ini_refuse(&r->ini, -EINVAL, "%s = : expected text", name);
   if (strcmp(name, "systems") == 0) return take_systems(r, value);
   if (strcmp(name, "guards") == 0) return take_guards(r, value, &s->guards);
   if (strcmp(name, "trials") == 0) return take_trials(r, &r->trials, value);
   if (strcmp(name, "guard_trials") == 0) return take_trials(r, &s->guard_trials, value);
-  if (field && *field) return lb_lines_refuse(&r->lines, -EINVAL, "%s stands twice in [" ABOUT "]", name);
-  if (field) return (*field = strdup(value)) ? 0 : lb_lines_refuse(&r->lines, -ENOMEM, "out of memory");
+  if (field && *field) return lb_ini_refuse(&r->ini, -EINVAL, "%s stands twice in [" ABOUT "]", name);
+  if (field) return (*field = strdup(value)) ? 0 : lb_ini_refuse(&r->ini, -ENOMEM, "out of memory");
   const char *near = lb_suggest(name, known, sizeof known / sizeof *known);
-  return lb_lines_refuse(&r->lines, -EINVAL, "[" ABOUT "] has no key '%s'%s%s%s", name, near ? ", did you mean '" : "",
-                         near ? near : "",
-                         near ? "'?" : ": expected title, question, systems, guards, trials or guard_trials");
+  return lb_ini_refuse(&r->ini, -EINVAL, "[" ABOUT "] has no key '%s'%s%s%s", name, near ? ", did you mean '" : "",
+                       near ? near : "",
+                       near ? "'?" : ": expected title, question, systems, guards, trials or guard_trials");
 }
 
 /* As one word of "key=value key=value", so without the blanks of a list, "1, 4". */
 static int keep_setting(struct reading *r, const char *name, const char *value) {
   char *word;
-  if (asprintf(&word, "%s=%s", name, value) < 0) return lb_lines_refuse(&r->lines, -ENOMEM, "out of memory");
+  if (asprintf(&word, "%s=%s", name, value) < 0) return lb_ini_refuse(&r->ini, -ENOMEM, "out of memory");
   int result = append_word(&r->suite->settings[r->suite->count - 1], " ", word);
   free(word);
-  return result < 0 ? lb_lines_refuse(&r->lines, -ENOMEM, "out of memory") : 0;
+  return result < 0 ? lb_ini_refuse(&r->ini, -ENOMEM, "out of memory") : 0;
 }
 
 /* Each of several values, "0, 1, 10": the plan makes a variant of each. */
 static int try_values(struct reading *r, const char *name, const char *value, struct lb_error *why) {
-  char word[SECTION_BYTES];
   int result = 0;
   if (!lb_scenario_varies(name)) return lb_scenario_change(&r->scenario, name, value, why);
   for (const char *at = value; result == 0; at++) {
     size_t length = strcspn(at, ","), blanks = strspn(at, LB_BLANKS), used = length;
     while (used > blanks && strchr(LB_BLANKS, at[used - 1])) used--;
-    snprintf(word, sizeof word, "%.*s", used > blanks ? (int)(used - blanks) : 0, at + blanks);
-    result = lb_scenario_change(&r->scenario, name, word, why);
+    char *word = strndup(at + blanks, used > blanks ? used - blanks : 0);
+    result = word ? lb_scenario_change(&r->scenario, name, word, why) : lb_error(why, -ENOMEM, "out of memory");
+    free(word);
     at += length;
     if (!*at) break;
   }
@@ -215,24 +199,21 @@ static int take_setting(struct reading *r, const char *name, const char *value) 
   struct lb_error why;
   if (strcmp(name, "guards") == 0) return take_guards(r, value, &r->suite->own_guards[r->suite->count - 1]);
   const struct lb_scenario_key *key = lb_scenario_key_find_set(name, &why);
-  if (!key) return lb_lines_refuse(&r->lines, -EINVAL, "%s", why.text);
+  if (!key) return lb_ini_refuse(&r->ini, -EINVAL, "%s", why.text);
   int *line = &r->key_lines[key - lb_scenario_keys];
-  if (*line) return lb_lines_refuse_twice(&r->lines, *line, "%s", name);
-  *line = r->lines.line;
+  if (*line) return lb_ini_refuse_twice(&r->ini, *line, "%s", name);
+  *line = r->ini.line;
   int result = try_values(r, name, value, &why);
-  return result < 0 ? lb_lines_refuse(&r->lines, result == -ENOTSUP ? -EINVAL : result, "%s", why.text)
+  return result < 0 ? lb_ini_refuse(&r->ini, result == -ENOTSUP ? -EINVAL : result, "%s", why.text)
                     : keep_setting(r, name, value);
 }
 
-/* The library's handler: nonzero = go on. What it says of the section may be cut, so it is not asked. */
-static int take_entry(void *reading, const char *section, const char *name, const char *value) {
-  struct reading *r = reading;
-  (void)section;
-  if (r->lines.result < 0) return 0;
-  if (r->about) return take_about(r, name, value) == 0;
-  if (r->suite->count == 0)
-    return lb_lines_refuse(&r->lines, -EINVAL, "a key before any section: expected [" ABOUT "] first") == 0;
-  return take_setting(r, name, value) == 0;
+static int take_line(struct reading *r) {
+  if (r->ini.indented) return lb_ini_refuse_indented(&r->ini);
+  if (r->ini.kind == LB_INI_SECTION) return begin_section(r, r->ini.section);
+  if (r->about) return take_about(r, r->ini.key, r->ini.value);
+  if (r->suite->count > 0) return take_setting(r, r->ini.key, r->ini.value);
+  return lb_ini_refuse(&r->ini, -EINVAL, "a key before any section: expected [" ABOUT "] first");
 }
 
 /* ---- the whole file -------------------------------------------------------------------------- */
@@ -245,7 +226,7 @@ static int check_complete(struct reading *r) {
                         : r->suite->count == 0 ? "no scenario: expected for example [control]"
                                                : NULL;
   if (!missing) return 0;
-  return lb_refuse(r->lines.err, "%s: %s", r->lines.path, missing);
+  return lb_refuse(r->ini.err, "%s: %s", r->ini.path, missing);
 }
 
 /* [suite] trials is that of each scenario whose section says nothing else. */
@@ -274,11 +255,13 @@ int lb_suite_parse(const char *path, const char *data, size_t size, const char *
   struct reading r = {.suite = ret};
   *ret = (struct lb_suite){.name = lb_scenario_name_of(path), .path = strdup(path)};
   r.key_lines = calloc(lb_scenario_key_count, sizeof *r.key_lines);
-  lb_lines_begin(&r.lines, path, data, size, err);
-  int result = ret->name && ret->path && r.key_lines ? 0 : lb_lines_refuse(&r.lines, -ENOMEM, "out of memory");
+  lb_ini_begin(&r.ini, path, data, size, err);
+  int result = ret->name && ret->path && r.key_lines ? 0 : lb_ini_refuse(&r.ini, -ENOMEM, "out of memory");
   if (result == 0 && (result = lb_scenario_list(folder, &r.known, &r.known_paths, &r.known_count)) < 0)
     lb_error(err, result, "%s: cannot read its scenarios in %s: %s", path, folder, strerror(-result));
-  if (result == 0) result = lb_lines_end(&r.lines, data, ini_parse_stream(next_line, &r, take_entry, &r));
+  while (result == 0 && lb_ini_next(&r.ini)) result = take_line(&r);
+  int read = lb_ini_end(&r.ini);
+  if (result == 0) result = read;
   if (result == 0) result = check_complete(&r);
   if (result == 0) result = spread_trials(&r);
   if (result == -ENOMEM) lb_error(err, result, "%s: out of memory", path);
@@ -291,7 +274,7 @@ int lb_suite_load(const char *path, const char *folder, struct lb_suite *ret, st
   char *data;
   size_t size;
   *ret = (struct lb_suite){0};
-  int r = lb_lines_load(path, &data, &size, err);
+  int r = lb_ini_load(path, &data, &size, err);
   if (r < 0) return r;
   r = lb_suite_parse(path, data, size, folder, ret, err);
   free(data);

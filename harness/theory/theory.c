@@ -6,16 +6,15 @@
 #include "theory.h"
 
 #include <errno.h>
-#include <ini.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/ini.h"
 #include "base/suggest.h"
-#include "scenario/reader.h"
 
-enum { RULES_MAX = 500, CONDITIONS_MAX = 1500, ATTACKS_MAX = 200, TEXT_MAX = 600 };
+enum { RULES_MAX = 500, CONDITIONS_MAX = 1500, ATTACKS_MAX = 200 };
 
 struct lb_condition {
   size_t fact;
@@ -121,52 +120,35 @@ static int take_rule(struct lb_rule *rule, char *text, struct lb_error *why) {
 
 /* ---- the file -------------------------------------------------------------------------------------- */
 
-struct reading {
-  struct lb_lines lines;
-  char attack[80];
-  bool begins; /* a section, of which nothing was taken yet */
-};
-
-static char *next(char *buf, int size, void *user) {
-  struct reading *r = user;
-  char *line = lb_lines_next(&r->lines, buf, size);
-  if (line && line[strspn(line, LB_BLANKS)] == '[') r->begins = true;
-  return line;
-}
-
-static int begin_attack(struct reading *r, struct lb_error *why) {
-  if (find_attack(r->attack) < attack_count) return lb_refuse(why, "[%s] stands there twice", r->attack);
+static int begin_attack(const char *name, struct lb_error *why) {
+  if (find_attack(name) < attack_count) return lb_refuse(why, "[%s] stands there twice", name);
   if (attack_count == ATTACKS_MAX) return lb_refuse(why, "too many attacks");
-  attacks[attack_count].name = strdup(r->attack);
+  attacks[attack_count].name = strdup(name);
   attacks[attack_count].what = NULL;
-  r->begins = false;
   return attacks[attack_count].name ? attack_count++, 0 : -ENOMEM;
 }
 
-static int take_line(struct reading *r, const char *key, const char *value, struct lb_error *why) {
-  char text[TEXT_MAX];
-  if (!*r->attack) return lb_refuse(why, "'%s' stands before the first section: expected [ATTACK]", key);
-  int result = r->begins ? begin_attack(r, why) : 0;
-  if (result < 0) return result;
+static int take_key(int line, const char *key, char *value, struct lb_error *why) {
+  if (attack_count == 0) return lb_refuse(why, "'%s' stands before the first section: expected [ATTACK]", key);
   char **what = &attacks[attack_count - 1].what;
+  const char *attack = attacks[attack_count - 1].name;
   if (strcmp(key, "what") == 0)
-    return *what ? lb_refuse(why, "what of [%s] stands there twice", r->attack) : (*what = strdup(value)) ? 0 : -ENOMEM;
+    return *what ? lb_refuse(why, "what of [%s] stands there twice", attack) : (*what = strdup(value)) ? 0 : -ENOMEM;
   if (strcmp(key, "rule") != 0) return lb_refuse(why, "no key '%s': expected what or rule", key);
   if (rule_count == RULES_MAX) return lb_refuse(why, "too many rules");
   struct lb_rule *rule = &rules[rule_count];
-  *rule = (struct lb_rule){.attack = attacks[attack_count - 1].name, .line = r->lines.line, .text = strdup(value)};
-  snprintf(text, sizeof text, "%s", value);
+  *rule = (struct lb_rule){.attack = attack, .line = line, .text = strdup(value)};
   rule_count++;
-  return take_rule(rule, text, why);
+  return take_rule(rule, value, why);
 }
 
-static int take(void *user, const char *section, const char *key, const char *value) {
-  struct reading *r = user;
+static void take_line(struct lb_ini *ini) {
   struct lb_error why;
-  snprintf(r->attack, sizeof r->attack, "%s", section);
-  int result = take_line(r, key, value, &why);
-  if (result < 0) lb_lines_refuse(&r->lines, result, "%s", why.text);
-  return 1;
+  int result;
+  if (ini->indented) result = lb_ini_refuse_indented(ini);
+  else if (ini->kind == LB_INI_SECTION) result = begin_attack(ini->section, &why);
+  else result = take_key(ini->line, ini->key, ini->value, &why);
+  if (result < 0) lb_ini_refuse(ini, result, "%s", why.text);
 }
 
 static void forget(void) {
@@ -176,14 +158,14 @@ static void forget(void) {
 }
 
 int lb_theory_parse(const char *path, const char *data, size_t size, struct lb_error *err) {
-  struct reading r = {.attack = ""};
+  struct lb_ini ini;
   unsigned bits;
   forget();
   lb_facts_parse("shows", "clock", &shows_fact, &bits, err);
   lb_facts_parse("guard", "none", &guard_fact, &bits, err);
-  lb_lines_begin(&r.lines, path, data, size, err);
-  int parsed = ini_parse_stream((ini_reader)next, &r, take, &r);
-  int result = lb_lines_end(&r.lines, data, parsed);
+  lb_ini_begin(&ini, path, data, size, err);
+  while (lb_ini_next(&ini)) take_line(&ini);
+  int result = lb_ini_end(&ini);
   if (result < 0) forget();
   return result;
 }
@@ -191,7 +173,7 @@ int lb_theory_parse(const char *path, const char *data, size_t size, struct lb_e
 int lb_theory_load(const char *path, struct lb_error *err) {
   char *data;
   size_t size;
-  int result = lb_lines_load(path, &data, &size, err);
+  int result = lb_ini_load(path, &data, &size, err);
   if (result < 0) return result;
   result = lb_theory_parse(path, data, size, err);
   free(data);

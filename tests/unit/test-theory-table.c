@@ -5,12 +5,12 @@
  * difference there, and each scenario to tell two locks apart. A cell counts if it can be put at all (run/fit.h),
  * whether or not `systems` or `guards` of its scenario leave it out of a suite.
  */
-#include <ini.h>
 
 #include "test.h"
 #include "backends/foreign.h"
 #include "backends/registry.h"
 #include "base/files.h"
+#include "base/ini.h"
 #include "run/fit.h"
 #include "run/system.h"
 #include "run/peers.h"
@@ -355,20 +355,21 @@ static bool of_library_needed(const struct lb_protocol *library, const char *res
   return false;
 }
 
-static int look_at_library(void *user, const char *section, const char *key, const char *value) {
-  size_t *idle = user;
-  char rest[400], word[100], name[100];
-  snprintf(name, sizeof name, "peer:%s", section);
-  for (size_t k = 0; strcmp(key, "facts") == 0 && without_word(value, k, rest, sizeof rest, word, sizeof word); k++)
-    *idle += report_idle(of_library_needed(lb_protocol_find(name), rest), name, word);
-  return 1;
-}
-
 TEST(every_word_of_a_library_is_needed) {
-  size_t idle = 0;
-  char path[1100];
+  struct lb_ini ini;
+  size_t idle = 0, size;
+  char path[1100], rest[400], word[100], name[100], *data;
   snprintf(path, sizeof path, "%s/peers/peers.ini", root());
-  assert_int_equal(ini_parse(path, look_at_library, &idle), 0);
+  assert_int_equal(lb_ini_load(path, &data, &size, &err), 0);
+  lb_ini_begin(&ini, path, data, size, &err);
+  while (lb_ini_next(&ini)) {
+    if (!ini.key || strcmp(ini.key, "facts") != 0) continue;
+    snprintf(name, sizeof name, "peer:%s", ini.section);
+    for (size_t k = 0; without_word(ini.value, k, rest, sizeof rest, word, sizeof word); k++)
+      idle += report_idle(of_library_needed(lb_protocol_find(name), rest), name, word);
+  }
+  assert_int_equal(lb_ini_end(&ini), 0);
+  free(data);
   assert_int_equal(idle, 0);
 }
 
