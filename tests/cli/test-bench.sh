@@ -275,6 +275,22 @@ refusal_names_the_command_as_it_was_called() {
   expect_code 5 && expect 'or run refuse/bench once as root'
 }
 
+another_release_is_named_with_what_to_do() {
+  printf 'ID=ubuntu\nVERSION_ID="24.04"\nPRETTY_NAME="Ubuntu 24.04.1 LTS"\n' >"$work/os-release"
+  call without_hiredis env -C "$work" "PATH=$work/bin:$PATH" "LOCKBENCH_OS_RELEASE=$work/os-release" refuse/bench list
+  expect 'bench: Ubuntu 24.04.1 LTS is neither Debian 12 nor 13. If' && expect 'docs/install.md' || return
+  printf 'ID=debian\nVERSION_ID="13"\nPRETTY_NAME="Debian 13"\n' >"$work/os-release"
+  call without_hiredis env -C "$work" "PATH=$work/bin:$PATH" "LOCKBENCH_OS_RELEASE=$work/os-release" refuse/bench list
+  expect 'libhiredis-dev' && [[ $out != *neither* ]]
+}
+
+a_package_has_the_name_of_its_release() {
+  mkdir -p -- "$work/apt" && printf '#!/bin/sh\n[ "$3" = new-2 ] || [ "$3" = both-1 ] || [ "$3" = both-2 ]\n' >"$work/apt/apt-cache" || return
+  chmod 755 -- "$work/apt/apt-cache"
+  out=$(PATH=$work/apt:$PATH bash -c "$(sed -n '/^pick_names()/,/^}/p' "$here/setup/install")"'; pick_names "$@"' sh one new-1/new-2 both-1/both-2 no-1/no-2 | paste -sd ' ')
+  [[ $out == 'one new-2 both-1 no-1' ]] || { echo "got: $out" && return 1; }
+}
+
 peers_are_those_of_these_names() {
   local bench=$work/peers/bench name
   make_checkout "$work/peers"
@@ -477,7 +493,7 @@ without_matplotlib true 2>/dev/null || no_matplotlib='no user namespaces here, o
 type -P sudo >/dev/null && no_sudo_check='sudo is installed here' || no_sudo_check=$no_namespaces
 type -P clang valgrind >/dev/null || no_sanitizers='no clang or valgrind'
 
-echo 1..39
+echo 1..41
 check help_names_both_commands_and_builds_nothing
 check help_goes_on_to_the_program_once_it_is_built
 check arguments_and_exit_code_pass_unchanged
@@ -500,6 +516,8 @@ check python_of_ones_own_is_kept
 check a_meson_and_a_ninja_that_do_not_run_are_passed_over
 check tells_the_program_how_it_was_called
 check refusal_names_the_command_as_it_was_called "$no_sudo_check"
+check another_release_is_named_with_what_to_do "$no_sudo_check"
+check a_package_has_the_name_of_its_release
 check peers_are_those_of_these_names
 check peers_are_compiled_when_their_maker_is_newer
 check peers_refuses_what_is_no_name
