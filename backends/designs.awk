@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Reads the sources of this folder and writes designs.c: what a protocol's file says of it, so that a built tool can show it without the
+# Reads the sources below this folder and writes designs.c: what a protocol's file says of it, so that a built tool can show it without the
 # sources (registry.h, struct lb_design). That is the comment above its code that begins with its name ("/* NAME - ..."), or else the first
 # comment of the file without the line of the licence. A file without a table of hooks adds nothing. What stands before each line (" * ") is left out.
 
@@ -19,7 +19,7 @@ BEGIN {
 
 FNR == 1 {
   file = FILENAME
-  sub(/.*\//, "", file)
+  sub(/.*\/backends\//, "", file) # SERVICE/NAME.c
   of = ""
   reading = 1
   split("", head)

@@ -9,6 +9,6 @@ FACTS = re.compile(r'\.facts = "[^"]*",|const char \*facts;')
 TOKEN = re.compile(r'''("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|(?:/\*.*?\*/|//[^\n]*|\s)+''', re.S)
 
 code = hashlib.sha256()
-for path in sorted(pathlib.Path(__file__).parent.glob("*.[ch]")):
+for path in sorted(pathlib.Path(__file__).parent.rglob("*.[ch]")):
     code.update(TOKEN.sub(lambda m: m[1] or " ", FACTS.sub("", path.read_text())).encode())
 print(f'#define LB_PROTOCOLS "{code.hexdigest()[:12]}"')

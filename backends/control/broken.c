@@ -11,7 +11,7 @@
  */
 #include <errno.h>
 
-#include "backend.h"
+#include "backends/backend.h"
 #include "shm_util.h"
 
 struct lb_session {

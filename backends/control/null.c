@@ -6,7 +6,7 @@
  * same machine. Breaks: as soon as two clients want the same key. Only meaningful where every client has a key of its
  * own. Source: fio's null engine, as an idea.
  */
-#include "backend.h"
+#include "backends/backend.h"
 
 struct lb_session {
   struct lb_env *env;

@@ -8,7 +8,7 @@
 
 #include <stdatomic.h>
 
-#include "backend.h"
+#include "backends/backend.h"
 
 struct shm_slot {
   _Atomic uint64_t key;   /* hash of the key, 0 = free slot; set once */

@@ -29,7 +29,7 @@
 #ifndef LB_ETCD_HOOKS_H
 #define LB_ETCD_HOOKS_H
 
-#include "doubt.h"
+#include "backends/doubt.h"
 #include "etcd_util.h"
 
 #define ETCD_KEY_MAX 120

@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "address.h"
+#include "backends/address.h"
 
 enum {
   SOCKETS_MAX = 4,

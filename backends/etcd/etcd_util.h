@@ -19,7 +19,7 @@
 
 #include <jansson.h>
 
-#include "backend.h"
+#include "backends/backend.h"
 
 struct etcd_link;
 

@@ -12,12 +12,12 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "etcd_util.h"
+#include "backends/etcd/etcd_util.h"
 #include "foreign_child.h"
-#include "pg_util.h"
-#include "redis_util.h"
-#include "registry.h"
-#include "zk_run.h"
+#include "backends/postgres/pg_util.h"
+#include "backends/redis/redis_util.h"
+#include "backends/registry.h"
+#include "backends/zookeeper/zk_run.h"
 
 /* ---- a session: all that return an int say -EPROTO once the adapter has said or done what no adapter may; the text
  * stands in env->err, and every later call says the same ---- */

@@ -15,7 +15,7 @@
 
 #include <sys/types.h>
 
-#include "backend.h"
+#include "backends/backend.h"
 
 struct lb_error; /* base/error.h */
 

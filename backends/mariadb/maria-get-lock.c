@@ -27,7 +27,7 @@
  * lock on MySQL, django-mysql's Lock.
  */
 #include "maria_server.h"
-#include "sql_hold.h"
+#include "backends/sql/sql_hold.h"
 
 static const struct lb_option options[] = {[SQL_HOLD_OPT_FENCE] = SQL_HOLD_FENCE_OPTION, {0}};
 static const char *const numbers[] = {

@@ -25,7 +25,7 @@
  * plainest form.
  */
 #include "maria_server.h"
-#include "sql_row.h"
+#include "backends/sql/sql_row.h"
 
 static const char *const row_create[] = {MARIA_CREATE_FENCE,
                                          "CREATE TABLE IF NOT EXISTS lockbench_row(name " MARIA_NAME

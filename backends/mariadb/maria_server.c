@@ -10,7 +10,7 @@
  */
 #include "maria_server.h"
 
-#include "address.h"
+#include "backends/address.h"
 
 #include <errno.h>
 #include <mysql.h>

@@ -6,7 +6,7 @@
 #ifndef LB_MARIA_SERVER_H
 #define LB_MARIA_SERVER_H
 
-#include "sql.h"
+#include "backends/sql/sql.h"
 
 /* The numbers of grants that a statement draws, for sql_schema_make(). Neither CREATE SEQUENCE nor NEXTVAL flushes the
  * log, whatever innodb_flush_log_at_trx_commit says: a server that is killed before the log is next written (a commit, or a second)

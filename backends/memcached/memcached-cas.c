@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "doubt.h"
+#include "backends/doubt.h"
 #include "memcached_util.h"
 
 enum { CONNECT_MS = 400 };

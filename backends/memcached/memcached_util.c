@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "address.h"
+#include "backends/address.h"
 
 enum { KEY_BYTES = 64 };
 

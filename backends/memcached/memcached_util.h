@@ -6,7 +6,7 @@
 #ifndef LB_MEMCACHED_UTIL_H
 #define LB_MEMCACHED_UTIL_H
 
-#include "backend.h"
+#include "backends/backend.h"
 
 struct mc_conn { /* one thread; zeroed with fd -1 = closed */
   struct lb_env *env;

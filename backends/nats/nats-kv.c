@@ -33,8 +33,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "doubt.h"
-#include "etcd_util.h"
+#include "backends/doubt.h"
+#include "backends/etcd/etcd_util.h"
 #include "nats_util.h"
 
 enum { PATIENCE_MS = 300, PAUSE_MS = 10, LOOK_MS = 250, VALUE_SIZE = 33, NAME_MAX_BYTES = 160 };

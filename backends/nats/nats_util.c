@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "address.h"
+#include "backends/address.h"
 
 enum { ANSWERS = 1, LISTENING = 2, LINE_MAX = 4096, REQUEST_MAX = 2048 }; /* the first two: numbers of subscriptions */
 

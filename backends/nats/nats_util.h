@@ -11,7 +11,7 @@
 
 #include <jansson.h>
 
-#include "backend.h"
+#include "backends/backend.h"
 
 struct nats_conn { /* one thread; zeroed with fd -1 = closed */
   struct lb_env *env;

@@ -29,7 +29,7 @@
  * the migration locks of many tools.
  */
 #include "pg_util.h"
-#include "sql_hold.h"
+#include "backends/sql/sql_hold.h"
 
 /* An advisory lock is called by a number of 64 bits. */
 #define PG_ADVISORY_KEY "hashtextextended($1, 0)"

@@ -41,7 +41,7 @@
  * since.
  */
 #include "pg_util.h"
-#include "sql_row.h"
+#include "backends/sql/sql_row.h"
 
 /* The harness reads check_validity, as of every protocol that has it. A task of ShedLock does not look how long it was
  * asked for. */

@@ -20,7 +20,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "address.h"
+#include "backends/address.h"
 
 enum { PREPARED_MAX = 32 };
 

@@ -9,7 +9,7 @@
 
 #include <libpq-fe.h>
 
-#include "sql.h"
+#include "backends/sql/sql.h"
 
 struct pg_conn; /* one connection, one thread; prepares at most 32 statements, told apart by their texts */
 

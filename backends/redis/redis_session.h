@@ -22,7 +22,7 @@
 #ifndef LB_REDIS_SESSION_H
 #define LB_REDIS_SESSION_H
 
-#include "doubt.h"
+#include "backends/doubt.h"
 #include "redis_util.h"
 
 struct redis_session { /* one thread; the fields are its own but env, link.target and, to look at, conn */

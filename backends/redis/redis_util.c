@@ -20,7 +20,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "address.h"
+#include "backends/address.h"
 
 enum { WHERE_MAX = 280 }; /* a host name is at most 255 bytes long */
 

@@ -18,7 +18,7 @@
 
 #include <hiredis/hiredis.h>
 
-#include "backend.h"
+#include "backends/backend.h"
 
 struct redis_conn; /* one connection, one thread */
 

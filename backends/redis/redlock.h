@@ -13,7 +13,7 @@
 #ifndef LB_REDLOCK_H
 #define LB_REDLOCK_H
 
-#include "doubt.h"
+#include "backends/doubt.h"
 #include "redis_util.h"
 
 enum redis_vote {

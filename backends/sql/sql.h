@@ -7,7 +7,7 @@
 #ifndef LB_SQL_H
 #define LB_SQL_H
 
-#include "backend.h"
+#include "backends/backend.h"
 
 /* A statement. $1 to $4 in its text are its parameters. */
 struct sql_stmt {

@@ -23,7 +23,7 @@
 #ifndef LB_SQL_ROW_H
 #define LB_SQL_ROW_H
 
-#include "doubt.h"
+#include "backends/doubt.h"
 #include "sql.h"
 
 /* The statements of one protocol. All but `held` and `remove` are given the same parameters, of which each uses the

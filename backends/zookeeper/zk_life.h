@@ -53,7 +53,7 @@
 #ifndef LB_ZK_LIFE_H
 #define LB_ZK_LIFE_H
 
-#include "doubt.h"
+#include "backends/doubt.h"
 #include "zk_util.h"
 
 /* ---- the arithmetic: nobody is asked, and no clock is read ---------------------------------------------------- */

@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "address.h"
+#include "backends/address.h"
 
 /* NEW until the first connection, then UP and DOWN in turns, at last EXPIRED for good. */
 enum zk_link_state { ZK_LINK_NEW, ZK_LINK_UP, ZK_LINK_DOWN, ZK_LINK_EXPIRED };

@@ -16,7 +16,7 @@
 
 #include <zookeeper/zookeeper.h>
 
-#include "backend.h"
+#include "backends/backend.h"
 
 #define ZK_PATH_MAX LB_TOKEN_MAX
 

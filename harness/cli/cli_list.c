@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/foreign.h"
+#include "backends/foreign/foreign.h"
 #include "backends/registry.h"
 #include "base/suggest.h"
 #include "client/holder.h"

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/foreign.h"
+#include "backends/foreign/foreign.h"
 #include "backends/registry.h"
 #include "base/called.h"
 #include "base/text.h"

@@ -5,7 +5,7 @@
  *
  * `process` is a process per client, on its host's network namespace, with a log of its own. `exec` is for a foreign
  * lock: the same, and below that process the foreign program. Its hooks speak the line protocol with it
- * (backends/foreign.h), so events are stamped here and never by the stranger. `coroutine` runs many clients in a process
+ * (backends/foreign/foreign.h), so events are stamped here and never by the stranger. `coroutine` runs many clients in a process
  * for each core: there `writers` is the number of these workers.
  */
 #ifndef LB_DRIVER_H

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "conform_calls.h"
-#include "backends/foreign.h"
-#include "backends/foreign_line.h"
+#include "backends/foreign/foreign.h"
+#include "backends/foreign/foreign_line.h"
 #include "network/proctree.h"
 
 /* HOLD_MS: a lease that does not end while a statement looks at something else. LATE_MS: how much later than wait_ms an

@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-#include "backends/foreign.h"
+#include "backends/foreign/foreign.h"
 #include "servers/topology.h"
 
 /* Starts side by side end about when the processors are through with all of them. So what they cost

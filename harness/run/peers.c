@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "backends/foreign.h"
+#include "backends/foreign/foreign.h"
 #include "backends/registry.h"
 #include "base/process.h"
 #include "base/error.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * peers.h - the libraries that people use, as rows of their own: what peers/peers.ini says of each becomes a foreign
- * lock (backends/foreign.h) of the registry. Nothing of them is started or needed before a trial asks for one.
+ * lock (backends/foreign/foreign.h) of the registry. Nothing of them is started or needed before a trial asks for one.
  */
 #ifndef LB_PEERS_H
 #define LB_PEERS_H

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "theory.h"
-#include "backends/foreign.h"
+#include "backends/foreign/foreign.h"
 #include "backends/registry.h"
 #include "base/error.h"
 #include "base/suggest.h"

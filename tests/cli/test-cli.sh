@@ -261,13 +261,13 @@ head_of() {
   sed -nE "$from,/\*\/\$/ { s, *\*/\$,,; s,^(/\*| \*) ?,,; p }" "$1" | sed '1{/^$/d}; ${/^$/d}'
 }
 shows_head() { # PROTOCOL FILE
-  "$bin" show "$1" | sed "1,/^backends\/$2 says:\$/d" | sed '1d; s/^  //' >"$dir/shown"
+  "$bin" show "$1" | sed "1,\,^backends/$2 says:\$,d" | sed '1d; s/^  //' >"$dir/shown"
   head_of "$root/backends/$2" "$1" | sed 's/\t/  /g' | cmp - "$dir/shown" || return 1
   for word in Promises Breaks Source; do grep -qE "(^|[ .])$word" "$dir/shown" || return 1; done # the table does not say it
 }
 shows_heads() {
-  sed -nE 's,^ *\.name = "([a-z0-9-]+)"\,$,\1,p' "$root"/backends/*.c | while read -r protocol; do
-    shows_head "$protocol" "$(cd "$root/backends" && grep -lE "^ *\.name = \"$protocol\",$" -- *.c)" || { echo "$protocol"; exit 1; }
+  sed -nE 's,^ *\.name = "([a-z0-9-]+)"\,$,\1,p' "$root"/backends/*/*.c | while read -r protocol; do
+    shows_head "$protocol" "$(cd "$root/backends" && grep -lE "^ *\.name = \"$protocol\",$" -- */*.c)" || { echo "$protocol"; exit 1; }
   done
 }
 check 'a protocol is shown with what its file says of it, every one' shows_heads
@@ -296,6 +296,8 @@ code() {
 code 'a good plugin conforms' 0 '^lock-file@none: ([0-9]+) of \1 statements hold$' "$bin" conform --plugin "$plugins/plugin-example.so"
 code 'so does one that finds its master behind Sentinel' 0 '^sentinel-lock@sentinel: ([0-9]+) of \1 statements hold$' \
   "$bin" conform --plugin "$plugins/plugin-sentinel.so" sentinel-lock@redis sentinel-lock@sentinel
+code 'and one made of the hooks that locks with a token in one key share' 0 '^token-key@redis: ([0-9]+) of \1 statements hold$' \
+  "$bin" conform --plugin "$plugins/plugin-token-key.so" token-key@redis
 code 'and one without an owner that says so' 0 '^ownerless@none: ([0-9]+) of \1 statements hold$' \
   "$bin" conform --plugin "$plugins/plugin-ownerless.so"
 code 'but not one that does not' 3 '^FAIL a stale release leaves the next holder alone: expected LOST from release, got OK \(first session\)$' \
@@ -333,7 +335,7 @@ mkdir "$dir/tmp"
 check 'conform keeps its files in TMPDIR' env TMPDIR="$dir/tmp" "$bin" conform local
 check 'and leaves nothing there' rmdir "$dir/tmp"
 helpers() {
-  sed -nE '/^static inline /d; s/^[a-z][a-z_ 0-9]*[ *]+((redis|pg|zk|shm|lb|mc)_[a-z0-9_]+)\(.*/\1/p' "$LB_SOURCE_DIR"/backends/*_util.h
+  sed -nE '/^static inline /d; s/^[a-z][a-z_ 0-9]*[ *]+((redis|pg|zk|shm|lb|mc)_[a-z0-9_]+)\(.*/\1/p' "$LB_SOURCE_DIR"/backends/*/*_util.h
   echo lb_lease_end
   echo lb_fail
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "backends/foreign_line.h"
+#include "backends/foreign/foreign_line.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

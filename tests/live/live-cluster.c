@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "backends/redis_session.h"
+#include "backends/redis/redis_session.h"
 #include "base/clock.h"
 #include "base/files.h"
 #include "client/env.h"

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "test.h"
-#include "backends/etcd_hooks.h"
+#include "backends/etcd/etcd_hooks.h"
 #include "base/clock.h"
 #include "base/files.h"
 #include "client/env.h"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "test.h"
-#include "backends/redlock.h"
+#include "backends/redis/redlock.h"
 #include "client/env.h"
 #include "redis_server.h"
 #include "skip.h"

@@ -31,10 +31,10 @@
 #define THREADED
 #include <zookeeper/zookeeper.h>
 
-#include "backends/maria_server.h"
-#include "backends/memcached_util.h"
-#include "backends/nats_util.h"
-#include "backends/redis_util.h"
+#include "backends/mariadb/maria_server.h"
+#include "backends/memcached/memcached_util.h"
+#include "backends/nats/nats_util.h"
+#include "backends/redis/redis_util.h"
 #include "base/clock.h"
 #include "client/env.h"
 #include "base/files.h"

@@ -8,7 +8,7 @@
 #include <errno.h>
 
 #include "backends/backend.h"
-#include "backends/shm_util.h"
+#include "backends/control/shm_util.h"
 
 #if defined LB_TEST_FLAWS
 #define NAME "ownerless-flawed"

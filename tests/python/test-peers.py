@@ -3,6 +3,7 @@
 # The libraries of others: every section of peers.ini is complete, every adapter is short and says in its first lines what it is about, and each that is installed
 # writes the first line that peers.ini expects. Those that are not installed are skipped. Speaks TAP.
 import csv
+import glob
 import io
 import json
 import os
@@ -27,8 +28,8 @@ SHARED = ("adapter.py", "known.py", "adapter.js", "Adapter.java")  # no adapters
 
 def protocols():
     """By the tables of backends/: a file may hold several."""
-    folder = os.path.join(ROOT, "backends")
-    return {name for file in os.listdir(folder) if file.endswith(".c") for name in re.findall(r'^ *\.name = "([a-z0-9-]+)",$', open(os.path.join(folder, file), encoding="utf-8").read(), re.M)}
+    files = glob.glob(os.path.join(ROOT, "backends", "*", "*.c"))
+    return {name for file in files for name in re.findall(r'^ *\.name = "([a-z0-9-]+)",$', open(file, encoding="utf-8").read(), re.M)}
 
 
 def of_section(name, peer):

@@ -41,7 +41,7 @@ room_names=$(echo "$rooms" | sed -n 's/ *:.*//p')
 allowed() {
   echo "$rooms" | sed -n "s/^$1 *: *//p" | tr ' ' '\n' | while IFS= read -r word; do
     case $word in
-      backends:*) echo "|backends/($(echo "${word#backends:}" | tr ',' '|'))\\.h" ;;
+      backends:*) echo "|backends/([a-z]+/)?($(echo "${word#backends:}" | tr ',' '|'))\\.h" ;;
       ?*) echo "|$word/[a-z_]+\\.h" ;;
     esac
   done | tr -d '\n'
@@ -64,24 +64,24 @@ breach 'every file of harness/ stands in a room of the table' \
      done)"
 # Within a room, too, nothing includes itself by a way round (tsort names the loop on stderr).
 breach 'headers include each other in a circle' \
-  "$(grep -HE '^ *# *include "' harness/*/*.h backends/*.h | sed -E 's,^([^:]*/)([^/:]+): *# *include "([^/"]+)".*,\1\2 \1\3,; s,^([^:]*): *# *include "backends/([^"]+)".*,\1 backends/\2,; s,^([^:]*): *# *include "([^"]+)".*,\1 harness/\2,' |
+  "$(grep -HE '^ *# *include "' harness/*/*.h backends/*.h backends/*/*.h | sed -E 's,^([^:]*/)([^/:]+): *# *include "([^/"]+)".*,\1\2 \1\3,; s,^([^:]*): *# *include "backends/([^"]+)".*,\1 backends/\2,; s,^([^:]*): *# *include "([^"]+)".*,\1 harness/\2,' |
      tsort 2>&1 >/dev/null)"
 
 # A protocol sees backend.h, its own helpers in this folder and its client library; nothing of the harness.
-breach 'backends/ includes nothing of harness/ but the error' "$(grep -nE "#include \"(\.\./)?(harness|$(echo "$room_names" | tr '\n' '|' | sed 's/^|*//; s/|*$//'))/" backends/*.[ch] | grep -v '"base/error.h"')"
+breach 'backends/ includes nothing of harness/ but the error' "$(grep -nE "#include \"(\.\./)?(harness|$(echo "$room_names" | tr '\n' '|' | sed 's/^|*//; s/|*$//'))/" backends/*.[ch] backends/*/*.[ch] | grep -v '"base/error.h"')"
 breach 'connection helpers are for the families of servers only' \
-  "$(grep -nE '#include "backends/((redis|pg|etcd|zk|memcached)_util|maria_server)\.h"' harness/*/*.[ch] | grep -vE '^harness/(servers/family|own/own)_')"
+  "$(grep -nE '#include "backends/[a-z]+/((redis|pg|etcd|zk|memcached)_util|maria_server)\.h"' harness/*/*.[ch] | grep -vE '^harness/(servers/family|own/own)_')"
 
 # Nobody but backends/ names a protocol: names of several words in no string, those of one word (null, local ...) not as a string, as
 # a system or as the begin of an option.
-names() { sed -nE "s/^ *\\.name = \"($1)\",\$/\\1/p" backends/*.c | sort -u | paste -sd '|'; }
+names() { sed -nE "s/^ *\\.name = \"($1)\",\$/\\1/p" backends/*/*.c | sort -u | paste -sd '|'; }
 long=$(names '[a-z]+-[a-z-]+') short=$(names '[a-z]+')
 breach 'nobody but backends/ names a protocol' \
   "$(grep -nE "\"[^\"]*\b($long)\b|\"($short)(\"|[@.][^\"]*\")" harness/*/*.[ch] | grep -vE "#include|\\[JSON_NULL\\] = ")"
 
 # A rule asks for facts. Names of one word that a sentence may need (a partition, a reference) are left out.
 named() { paste -sd '|'; }
-of_locks=$(sed -nE 's/^ *\.name = "([a-z0-9-]+)",$/\1/p' backends/*.c | grep -vxE 'null|local|broken' | sort -u | named)
+of_locks=$(sed -nE 's/^ *\.name = "([a-z0-9-]+)",$/\1/p' backends/*/*.c | grep -vxE 'null|local|broken' | sort -u | named)
 of_servers=$(sed -nE 's/^ *\{?\.name = "([a-z0-9-]+)".*/\1/p' harness/servers/topology.c | grep -vx none | named)
 of_libraries=$(sed -nE 's/^\[([a-z0-9-]+)\]$/\1/p' peers/peers.ini | grep -vx reference | named)
 of_scenarios=$(find scenarios -name '*.ini' ! -path '*/suites/*' ! -path '*/theory/*' | sed -E 's/.*\///; s/\.ini$//' | sed -E 's/^[0-9]+-//' | grep -e - | named)
@@ -92,13 +92,13 @@ done
 
 # Only clock.c reads clocks.
 breach 'only clock.c reads clocks' \
-  "$(grep -nE '\b((clock_gettime|gettimeofday|clock_nanosleep|usleep|nanosleep)\b|time\((NULL|0)\))' backends/*.c harness/*/*.c |
+  "$(grep -nE '\b((clock_gettime|gettimeofday|clock_nanosleep|usleep|nanosleep)\b|time\((NULL|0)\))' backends/*.c backends/*/*.c harness/*/*.c |
      grep -vE '^harness/(base/clock|preload/clock_shim)\.c')"
-breach 'protocols draw no random numbers of their own' "$(grep -nE '\b(rand|random|getrandom|arc4random)\(' backends/*.c)"
+breach 'protocols draw no random numbers of their own' "$(grep -nE '\b(rand|random|getrandom|arc4random)\(' backends/*.c backends/*/*.c)"
 
 # Only the command line prints.
 breach 'only cli*.c, display.c and main.c print' \
-  "$(grep -nE '\b(printf|puts|putchar|perror)\(|fprintf\((stdout|stderr)' backends/*.c harness/*/*.c | grep -vE '^harness/(cli/[a-z_]*|show/display)\.c')"
+  "$(grep -nE '\b(printf|puts|putchar|perror)\(|fprintf\((stdout|stderr)' backends/*.c backends/*/*.c harness/*/*.c | grep -vE '^harness/(cli/[a-z_]*|show/display)\.c')"
 
 # A fact is known by its fields. Its English is made where it is shown, and is never read back.
 breach 'no sentence decides' \
@@ -107,13 +107,13 @@ breach 'English of facts is for those who show them' \
   "$(grep -nE '#include "(history/)?say\.h"' harness/*/*.[ch] | grep -vE '^harness/((history/(say|explain|check_print)|serve/serve_line|show/[a-z_]*|cli/[a-z_]*)\.c)')"
 
 # One list: every protocol file is in the registry, once.
-for file in backends/*.c; do
+for file in backends/*/*.c; do
   for name in $(sed -nE 's/^const struct lb_protocol lb_([a-z0-9_]+) = \{$/\1/p' "$file"); do
     [ "$(grep -oF "P($name)" backends/registry.c | wc -l)" -eq 1 ] || breach 'every protocol is in the registry, once' "$file"
   done
 done
 
 # Every source says under which licence it stands, and nothing is left for later without a reason.
-breach 'SPDX line first' "$(awk 'FNR == 1 && !/SPDX-License-Identifier: MIT/ { print FILENAME }' backends/*.[ch] harness/*/*.[ch] tests/*/*.[ch])"
-breach 'no TODO' "$(grep -nE '\b(TODO|FIXME|XXX)\b' backends/*.[ch] harness/*/*.[ch] tests/*/*.c)"
+breach 'SPDX line first' "$(awk 'FNR == 1 && !/SPDX-License-Identifier: MIT/ { print FILENAME }' backends/*.[ch] backends/*/*.[ch] harness/*/*.[ch] tests/*/*.[ch])"
+breach 'no TODO' "$(grep -nE '\b(TODO|FIXME|XXX)\b' backends/*.[ch] backends/*/*.[ch] harness/*/*.[ch] tests/*/*.c)"
 exit $bad

@@ -47,9 +47,9 @@ breaches() {
   planted 'every file of harness/ stands in a room' harness/lost.c '' harness/lost.c
   planted 'every file of harness/ stands in a room' harness/attic/lost.c '' harness/attic/lost.c
   planted 'headers include each other in a circle' harness/history/history.h '#include "evidence.h"' harness/history/evidence.h
-  planted 'backends/ includes nothing of harness/' backends/null.c '#include "base/clock.h"'
-  planted 'backends/ includes nothing of harness/' backends/null.c '#include "harness/base/clock.h"'
-  planted 'connection helpers are for the families' harness/servers/disk.c '#include "backends/pg_util.h"'
+  planted 'backends/ includes nothing of harness/' backends/control/null.c '#include "base/clock.h"'
+  planted 'backends/ includes nothing of harness/' backends/control/null.c '#include "harness/base/clock.h"'
+  planted 'connection helpers are for the families' harness/servers/disk.c '#include "backends/postgres/pg_util.h"'
   planted 'nobody but backends/ names a protocol' harness/run/plan.c 'static const char *x = "redis-token needs";'
   planted 'nobody but backends/ names a protocol' harness/run/plan.c 'static const char *x = "local";'
   planted 'nobody but backends/ names a protocol' harness/show/display.c 'static const char *x = "null@none";'
@@ -59,15 +59,15 @@ breaches() {
   done
   planted 'no rule names a lock, servers, a library or a scenario' scenarios/theory/rules.ini 'what = etcd is killed'
   planted 'only clock.c reads clocks' harness/trial/trial.c 'static int x(void) { return usleep(3); }'
-  planted 'only clock.c reads clocks' backends/null.c 'static time_t x(void) { return time(NULL); }'
-  planted 'protocols draw no random numbers' backends/null.c 'static int x(void) { return rand(); }'
+  planted 'only clock.c reads clocks' backends/control/null.c 'static time_t x(void) { return time(NULL); }'
+  planted 'protocols draw no random numbers' backends/control/null.c 'static int x(void) { return rand(); }'
   planted 'only cli*.c, display.c and main.c print' harness/run/plan.c 'static void x(void) { puts("x"); }'
   planted 'no sentence decides' harness/trial/judge.c 'static int x(const char *s) { return strcmp(s, "phase measure"); }'
   planted 'no sentence decides' harness/history/stats.c 'static const char *x(const char *s) { return strstr(s, "proved: "); }'
   planted 'English of facts is for those who show them' harness/trial/judge.c '#include "history/say.h"'
   planted 'English of facts is for those who show them' harness/history/evidence.c '#include "say.h"'
-  planted 'every protocol is in the registry, once' backends/new.c 'const struct lb_protocol lb_new = {' backends/new.c
-  planted 'every protocol is in the registry, once' backends/registry.c '/* P(local) */' backends/local.c
+  planted 'every protocol is in the registry, once' backends/control/new.c 'const struct lb_protocol lb_new = {' backends/control/new.c
+  planted 'every protocol is in the registry, once' backends/registry.c '/* P(local) */' backends/control/local.c
   planted 'no TODO' harness/base/clock.c '/* TODO: later */'
 }
 fresh

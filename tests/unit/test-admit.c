@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "test.h"
-#include "backends/foreign.h"
+#include "backends/foreign/foreign.h"
 #include "backends/registry.h"
 #include "run/admit.h"
 #include "base/clock.h"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "test.h"
-#include "backends/foreign.h"
+#include "backends/foreign/foreign.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "client/driver.h"

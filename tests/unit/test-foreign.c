@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "test.h"
-#include "backends/foreign_child.h"
+#include "backends/foreign/foreign_child.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "client/env.h"

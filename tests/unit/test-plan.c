@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "test.h"
-#include "backends/foreign.h"
+#include "backends/foreign/foreign.h"
 #include "backends/registry.h"
 #include "base/files.h"
 #include "scenario/scenario.h"

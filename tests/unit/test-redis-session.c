@@ -4,7 +4,7 @@
  * its own test.
  */
 #include "test.h"
-#include "backends/redis_session.h"
+#include "backends/redis/redis_session.h"
 #include "redis_fake.h"
 
 static struct redis_session session;

@@ -3,7 +3,7 @@
  * A client of Redis Cluster: which server a request goes to, and what it makes of an answer that sends it elsewhere.
  */
 #include "test.h"
-#include "backends/redis_session.h"
+#include "backends/redis/redis_session.h"
 #include "redis_fake.h"
 
 /* With an owner for each third of the slots one belongs to the third server, the other to the first. */

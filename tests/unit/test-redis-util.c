@@ -6,7 +6,7 @@
 #include <signal.h>
 
 #include "test.h"
-#include "backends/redlock.h"
+#include "backends/redis/redlock.h"
 #include "redis_fake.h"
 
 static struct redis_conn *conn;

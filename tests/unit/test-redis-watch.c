@@ -4,7 +4,7 @@
  */
 #include "test.h"
 #include "backends/backend.h"
-#include "backends/redis_key.h"
+#include "backends/redis/redis_key.h"
 #include "redis_fake.h"
 
 #define TTL_MS 1000

@@ -6,7 +6,7 @@
 #include <signal.h>
 
 #include "test.h"
-#include "backends/redlock.h"
+#include "backends/redis/redlock.h"
 #include "redis_fake.h"
 
 enum { NODES = 3, TTL_MS = 1000, PATIENCE_MS = 40, VALID_MS = 988 /* without the drift */ };

@@ -3,7 +3,7 @@
  * What the token of a grant says of an attempt at a database, read as it was written.
  */
 #include "test.h"
-#include "backends/sql.h"
+#include "backends/sql/sql.h"
 #include "client/env.h"
 
 static struct lb_process_env env;

@@ -7,7 +7,7 @@
  */
 
 #include "test.h"
-#include "backends/foreign.h"
+#include "backends/foreign/foreign.h"
 #include "backends/registry.h"
 #include "base/files.h"
 #include "base/ini.h"

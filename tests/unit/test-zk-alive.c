@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What answered writes say of a session: never more than the servers would keep to (backends/zk_life.h).
+ * What answered writes say of a session: never more than the servers would keep to (backends/zookeeper/zk_life.h).
  */
 #include "test.h"
-#include "backends/zk_life.h"
+#include "backends/zookeeper/zk_life.h"
 
 #define MS LB_NS_PER_MS
 enum { SESSION = 77, TIMEOUT_MS = 1200, SPAN_MS = 500 };
