@@ -48,12 +48,6 @@ static int token_try_acquire(struct lb_session *s, const struct lb_lock *lock, s
   return redis_key_try_by(s, has(s, OPT_FENCE) ? &redis_set_numbered : NULL, lock, grant, deadline);
 }
 
-/* The same by another script, which is given the key and the token, and answers 1 if it did. */
-static int redis_key_release_by(struct lb_session *s, const struct redis_script *script, const struct lb_lock *lock,
-                                struct lb_grant *grant, lb_ns deadline) {
-  return redis_key_leave_with(s, (struct redis_command){script, {lock->key, grant->token}}, grant, deadline);
-}
-
 static int token_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   return redis_key_release_by(s, has(s, OPT_WAKE) ? &redis_delete_and_tell : &redis_delete_if_mine, lock, grant,
                               deadline);
@@ -78,13 +72,6 @@ static int token_resolve(struct lb_session *s, const struct lb_lock *lock, struc
 static int redis_key_wait(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   (void)grant;
   return redis_ear_wait(&redis_key(s)->ear, &redis_key(s)->redis, lock->key, REDIS_EAR_MS, true, deadline);
-}
-
-/* PEXPIRE if the token in it is ours, in one script. */
-static int redis_key_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  char ttl[REDIS_DECIMAL_MAX];
-  struct redis_command expire = {&redis_expire_if_mine, {lock->key, grant->token, redis_decimal(lock->ttl_ms, ttl)}};
-  return redis_session_extend(&redis_key(s)->redis, expire, lock->ttl_ms, grant, deadline);
 }
 
 const struct lb_protocol lb_redis_token = {
@@ -213,11 +200,6 @@ static int wait_for_replicas(struct lb_session *s, lb_ns deadline) {
   if (!rc && have < wanted)
     rc = lb_fail(redis->env, -ENOLINK, "%d of %d replicas have confirmed it in time", (int)have, (int)wanted);
   return rc;
-}
-
-/* Deletes the key if the token in it is ours, in one script. */
-static int redis_key_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  return redis_key_release_by(s, &redis_delete_if_mine, lock, grant, deadline);
 }
 
 /* The key is ours at the primary. What too few have is taken back, and refused when it is certain that it is gone. */

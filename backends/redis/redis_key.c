@@ -134,6 +134,21 @@ int redis_key_holds(struct lb_session *s, const struct lb_lock *lock, const stru
   return rc == LB_OK ? redis_session_confirm(&redis_key(s)->redis, grant) : rc;
 }
 
+int redis_key_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  return redis_key_release_by(s, &redis_delete_if_mine, lock, grant, deadline);
+}
+
+int redis_key_release_by(struct lb_session *s, const struct redis_script *script, const struct lb_lock *lock,
+                         struct lb_grant *grant, lb_ns deadline) {
+  return redis_key_leave_with(s, (struct redis_command){script, {lock->key, grant->token}}, grant, deadline);
+}
+
+int redis_key_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  char ttl[REDIS_DECIMAL_MAX];
+  struct redis_command expire = {&redis_expire_if_mine, {lock->key, grant->token, redis_decimal(lock->ttl_ms, ttl)}};
+  return redis_session_extend(&redis_key(s)->redis, expire, lock->ttl_ms, grant, deadline);
+}
+
 /* ---- a record that only scripts touch ----------------------------------------------------------------- */
 
 int redis_key_take_with(struct lb_session *s, struct redis_command command, const struct lb_lock *lock,

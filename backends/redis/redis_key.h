@@ -77,6 +77,13 @@ int redis_key_try(struct lb_session *s, const struct lb_lock *lock, struct lb_gr
  * number of the grant; below 0 if the key was ours before; 0 busy. NULL = SET. */
 int redis_key_try_by(struct lb_session *s, const struct redis_script *set, const struct lb_lock *lock,
                      struct lb_grant *grant, lb_ns deadline);
+/* Deletes the key if the token in it is ours, in one script. */
+int redis_key_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
+/* The same by another script, which is given the key and the token, and answers 1 if it did. */
+int redis_key_release_by(struct lb_session *s, const struct redis_script *script, const struct lb_lock *lock,
+                         struct lb_grant *grant, lb_ns deadline);
+/* PEXPIRE if the token in it is ours, in one script. */
+int redis_key_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 /* GET, compared here. */
 int redis_key_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 int redis_key_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline);

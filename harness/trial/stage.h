@@ -131,9 +131,9 @@ void lb_stage_failover(struct lb_stage *stage, const struct lb_server *server);
  * far it has jumped, rate = what it has gained in in_ms (else 0). */
 void lb_stage_clock(struct lb_stage *stage, const struct lb_step *step, const char *name, enum lb_clock_reading reading,
                     int64_t ms, int64_t in_ms);
-/* The measured window begins or ends. */
 /* So many may hold at once, if it is more than one. */
 void lb_stage_permits(struct lb_stage *stage, int permits);
+/* The measured window begins or ends. */
 void lb_stage_phase(struct lb_stage *stage, enum lb_fact_phase phase);
 /* Free text, which decides nothing. */
 void lb_stage_note(struct lb_stage *stage, const char *format, ...) __attribute__((format(printf, 2, 3)));
