@@ -63,7 +63,7 @@ void lb_printable(const char *text, char *buf, size_t size) {
 /* ---- Optimal string alignment: insertions, deletions, replacements and swaps of neighbours cost one
  * each. A swap counts once because "acquier" for "acquire" is one slip of the fingers, not two. */
 
-#define WORD_MAX 64 /* nobody mistypes a longer word of ours; bounds the work on hostile input */
+#define WORD_MAX 100 /* the longest that is ours, a statement of `conform`; bounds the work on hostile input */
 
 static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 

@@ -106,7 +106,7 @@ enum {
   LB_ARG_EXPORT = 1 << 3,
   LB_ARG_TRIAL = 1 << 4,
   LB_ARG_PAST_LEASE = 1 << 5,
-  LB_ARG_TAP = 1 << 6, /* --tap -s */
+  LB_ARG_TAP = 1 << 6, /* --tap --only -s */
   LB_ARG_ANYWAY = 1 << 7,
   LB_ARG_AGAINST = 1 << 8,
   LB_ARG_COST = 1 << 9,     /* --cost -s */

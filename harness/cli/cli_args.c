@@ -96,6 +96,8 @@ static const struct lb_cli_option table[] = {
     {"--without", NULL, LIST, LB_ARG_HUNT, "WORD,...",
      "leaves out kinds of faults by the first words of their ids, as in restart,kill,client-3. What is left out is not known to be harmless",
      AT(without)},
+    {"--only", NULL, TEXT, LB_ARG_TAP, "STATEMENT", "tests those statements alone that have this in their text",
+     AT(only)},
     {"--only", NULL, TEXT, LB_ARG_HUNT, "ID", "one timeline, by its id, several times", AT(only)},
     {"--narrow", NULL, FLAG, LB_ARG_HUNT, NULL,
      "finds out, too, how long a fault before a failover, or the wait for a write, has to last", AT(narrow)},

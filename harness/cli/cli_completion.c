@@ -20,7 +20,7 @@ static const char *lists_of(const struct lb_cli_command *command) {
               {"SUITE", "suites"},
               {"TOPOLOGY [-- COMMAND]", "topologies"},
               {"NAME", "protocols topologies scenarios"},
-              {"LOCK", "protocols"},
+              {"LOCK", "protocols peers"},
               {"[SYSTEM...]", "protocols"},
               {"SYSTEM...|all", "protocols"},
               {"[SYSTEM] [DIR]", "protocols"}};
@@ -66,16 +66,49 @@ static void put_command_names(void) {
 
 /* ---- bash -------------------------------------------------------------------------------------------------------- */
 
+/* ./bench is called as its user calls it, but only lockbench itself is asked: a completion installs and builds nothing.
+ * Bash takes '@', ':' and '=' for ends of words (an '@' begins the next), so the word is taken from the line, and what stands before the last of
+ * them is not repeated. A cell is SCENARIO.SYSTEM.GUARD of the table of trials. */
+static const char bash_begin[] =
+    "_lockbench() {\n"
+    "  local line=${COMP_LINE:0:COMP_POINT} tool=${1/#\\~/$HOME} options='' lists='' words='' list done=''\n"
+    "  local word=${line##*[[:space:]]} before=${COMP_WORDS[COMP_CWORD - 1]} at=$COMP_CWORD\n"
+    "  [[ $tool != */* && -n $(type -P -- \"$tool\") ]] && tool=$(readlink -f -- \"$(type -P -- \"$tool\")\")\n"
+    "  if [[ -x ${tool%/*}/build/lockbench ]]; then tool=${tool%/*}/build/lockbench; fi\n"
+    "  if [[ $word == *[@:=]* ]]; then\n"
+    "    before=${line%\"$word\"}; before=${before%\"${before##*[![:space:]]}\"}; before=${before##*[[:space:]]}\n"
+    "  fi\n"
+    "  COMPREPLY=()\n"
+    "  if ((COMP_CWORD == 1)); then\n"
+    "    words='";
+static const char bash_end[] =
+    "' ;;\n"
+    "    -b | --systems | --topologies)\n"
+    "      done=, lists=protocols words=''\n"
+    "      [[ \" $options \" != *' --topologies '* ]] || lists=topologies ;;\n"
+    "    -o | --out | --junit | --resume | --plugin | --auth | --against) return ;;\n"
+    "  esac\n"
+    "  if [[ $done == , ]]; then done=${word%\"${word##*,}\"} word=${word##*,}; fi\n"
+    "  if [[ $lists == protocols* && $word == *@* ]]; then lists=topologies done+=${word%%@*}@ word=${word#*@}; fi\n"
+    "  if [[ $word == -* ]]; then lists='' words=$options; fi\n"
+    "  for list in $lists; do words+=\" $(\"$tool\" list \"$list\" 2>/dev/null | cut -d' ' -f1)\"; done\n"
+    "  [[ ${COMP_WORDS[1]} != peers ]] || words=${words//peer:/}\n"
+    "  if [[ ${COMP_WORDS[1]} == @(explain|shrink) && $before != -* && -f $before/trials.csv ]]; then\n"
+    "    words=$(cut -d, -f1-3 -- \"$before/trials.csv\" | tail -n +2 | sort -u | sed 's/,none$//; s/,/./g')\n"
+    "  fi\n"
+    "  mapfile -t COMPREPLY < <(compgen -P \"$done\" -W \"$words\" -- \"$word\")\n"
+    "  word=$done$word word=${word%\"${word##*[@:=]}\"}\n"
+    "  COMPREPLY=(\"${COMPREPLY[@]#\"${word%@}\"}\")\n"
+    "}\n"
+    "complete -o default -F _lockbench lockbench bench\n";
+
 static void put_bash(void) {
-  fputs("# bash completion for lockbench, printed by `lockbench completion bash`\n"
-        "_lockbench() {\n"
-        "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} options='' lists='' words=''\n"
-        "  COMPREPLY=()\n"
-        "  if ((COMP_CWORD == 1)); then\n"
-        "    mapfile -t COMPREPLY < <(compgen -W '",
-        stdout);
+  fputs("# bash completion for lockbench, printed by `lockbench completion bash`\n", stdout);
+  fputs(bash_begin, stdout);
   put_command_names();
-  fputs("' -- \"$word\")\n    return\n  fi\n  case ${COMP_WORDS[1]} in\n", stdout);
+  fputs("'\n    [[ $1 != *bench || $1 == *lockbench ]] || words+=' test peers docs paper'\n  fi\n"
+        "  ((COMP_CWORD == 1)) || case ${COMP_WORDS[1]} in\n",
+        stdout);
   for (size_t i = 0; lb_cli_commands[i]; i++) {
     const struct lb_cli_command *command = lb_cli_commands[i];
     printf("    %s) options='", command->name);
@@ -84,21 +117,11 @@ static void put_bash(void) {
     put_literals(command);
     fputs("' ;;\n", stdout);
   }
-  fputs("    help) words='", stdout);
+  fputs("    peers) lists=peers ;;\n    help) words='", stdout);
   put_command_names();
   fputs("' ;;\n  esac\n  case $before in\n    -g | --guard) lists='' words='", stdout);
   put_guards();
-  fputs("' ;;\n"
-        "    -b | --systems) lists=protocols ;;\n"
-        "    -b | --topologies) lists=topologies ;;\n"
-        "    -o | --out | --junit | --resume | --plugin | --auth | --against) return ;;\n"
-        "  esac\n"
-        "  if [[ $word == -* ]]; then lists='' words=$options; fi\n"
-        "  for list in $lists; do words+=\" $(lockbench list \"$list\" 2>/dev/null | cut -d' ' -f1)\"; done\n"
-        "  mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n"
-        "}\n"
-        "complete -o default -F _lockbench lockbench\n",
-        stdout);
+  fputs(bash_end, stdout);
 }
 
 /* ---- zsh --------------------------------------------------------------------------------------------------------- */
@@ -117,10 +140,11 @@ static void put_described(const char *name, const char *what) {
 }
 
 static void put_zsh(void) {
-  fputs("#compdef lockbench\n"
+  fputs("#compdef lockbench bench\n"
         "# printed by `lockbench completion zsh`\n"
         "local -a commands options words_\n"
-        "local lists=''\n"
+        "local lists='' tool=${~words[1]} list\n"
+        "if [[ -x ${tool:h}/build/lockbench ]]; then tool=${tool:h}/build/lockbench; fi\n"
         "commands=(",
         stdout);
   for (size_t i = 0; lb_cli_commands[i]; i++) put_described(lb_cli_commands[i]->name, lb_cli_commands[i]->what);
@@ -139,15 +163,21 @@ static void put_zsh(void) {
         "  -g|--guard) words_=(",
         stdout);
   put_guards();
-  fputs("); _describe guard words_; return ;;\n"
-        "  -b|--systems) lists=protocols ;;\n"
-        "  -o|--out|--junit|--resume|--plugin|--auth|--against) _files; return ;;\n"
-        "esac\n"
-        "if [[ $PREFIX == -* ]]; then _describe option options; return; fi\n"
-        "for list in ${=lists}; do words_+=(${(f)\"$(lockbench list $list 2>/dev/null | cut -d' ' -f1)\"}); done\n"
-        "(($#words_)) && compadd -a words_\n"
-        "_files\n",
-        stdout);
+  fputs(
+      "); _describe guard words_; return ;;\n"
+      "  -b|--systems|--topologies)\n"
+      "    compset -P '*,'; lists=protocols words_=()\n"
+      "    [[ $words[2] != (judge|adapter-check) ]] || lists=topologies ;;\n"
+      "  -o|--out|--junit|--resume|--plugin|--auth|--against) _files; return ;;\n"
+      "esac\n"
+      "if [[ $PREFIX == -* ]]; then _describe option options; return; fi\n"
+      "for list in ${=lists}; do words_+=(${(f)\"$($tool list $list 2>/dev/null | cut -d' ' -f1)\"}); done\n"
+      "if [[ $words[2] == (explain|shrink) && -f $words[CURRENT-1]/trials.csv ]]; then\n"
+      "  words_=(${(f)\"$(cut -d, -f1-3 $words[CURRENT-1]/trials.csv | tail -n +2 | sort -u | sed 's/,none$//; s/,/./g')\"})\n"
+      "fi\n"
+      "(($#words_)) && compadd -a words_\n"
+      "_files\n",
+      stdout);
 }
 
 /* ---- fish -------------------------------------------------------------------------------------------------------- */
@@ -159,7 +189,7 @@ static void put_fish_option(const char *command, const struct lb_cli_option *opt
     if (names[i]) printf(names[i][1] == '-' ? " -l %s" : " -s %s", names[i] + (names[i][1] == '-' ? 2 : 1));
   if (strcmp(option->name, "-g") == 0) fputs(" -x -a '", stdout), put_guards(), fputs("'", stdout);
   else if (strcmp(option->name, "-b") == 0)
-    printf(" -x -a '(__lockbench_list %s)'", strcmp(option->alias, "--systems") == 0 ? "protocols" : "topologies");
+    printf(" -x -a '(__lockbench_each %s)'", strcmp(option->alias, "--systems") == 0 ? "protocols" : "topologies");
   else if (option->value) fputs(" -r", stdout);
   fputs(" -d ", stdout);
   put_quoted(option->help);
@@ -168,7 +198,18 @@ static void put_fish_option(const char *command, const struct lb_cli_option *opt
 
 static void put_fish(void) {
   fputs("# fish completion for lockbench, printed by `lockbench completion fish`\n"
-        "function __lockbench_list\n  lockbench list $argv[1] 2>/dev/null | string replace -r ' .*' ''\nend\n",
+        "function __lockbench_list\n"
+        "  set -l tool (string replace -r '[^/]*$' 'build/lockbench' -- (commandline -opc)[1])\n"
+        "  test -x $tool; or set tool lockbench\n"
+        "  $tool list $argv[1] 2>/dev/null | string replace -r ' .*' ''\nend\n"
+        "function __lockbench_each\n" /* of a list with commas: what is there stays */
+        "  set -l before (string match -r '.*,' -- (commandline -ct))\n"
+        "  for word in (__lockbench_list $argv[1]); echo $before$word; end\nend\n"
+        "function __lockbench_cells\n"
+        "  set -l file (commandline -opc)[-1]/trials.csv\n"
+        "  test -f $file; and cut -d, -f1-3 $file | tail -n +2 | sort -u | sed 's/,none$//; s/,/./g'\nend\n"
+        "complete -c bench -w lockbench\n"
+        "complete -c lockbench -n '__fish_seen_subcommand_from explain shrink' -a '(__lockbench_cells)'\n",
         stdout);
   for (size_t i = 0; lb_cli_commands[i]; i++) {
     const struct lb_cli_command *command = lb_cli_commands[i];

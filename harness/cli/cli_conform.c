@@ -15,6 +15,7 @@
 
 #include "backends/registry.h"
 #include "base/called.h"
+#include "base/suggest.h"
 #include "conform/conform.h"
 #include "run/exit.h"
 #include "run/rundir.h"
@@ -22,12 +23,12 @@
 #include "theory/theory.h"
 
 /* What has been said so far. TAP numbers its lines through all systems, people read a sum for each. */
-enum { KINDS_MAX = 32, KIND_TEXT = 160 };
+enum { KINDS_MAX = 32, KIND_TEXT = 160, STATEMENTS_MAX = 128 };
 struct suite {
   bool tap, many; /* many: more than one system, so each line of TAP has to name its own */
   const char *system;
   int statements, held, declared; /* of this system; declared: of those that held, by failing as declared */
-  int points;                     /* of all of them */
+  int points, failed, flaws;      /* of all of them; flaws: that failed as declared */
   /* Of this system: how its statements fail, each kind by the first that did so, and how many more. For people. */
   struct kind {
     char text[KIND_TEXT], statement[100];
@@ -92,6 +93,8 @@ static void print_result(void *data, const struct lb_conform_result *r) {
   s->points++;
   s->held += r->holds;
   s->declared += r->holds && r->declared[0];
+  s->flaws += r->holds && r->declared[0];
+  s->failed += !r->holds;
   if (s->tap) {
     print_tap(s, r);
   } else if (r->holds || !follows(s, r)) {
@@ -112,6 +115,15 @@ static void print_sum(const struct suite *s) {
     if (s->kinds[i].more)
       printf("%d more fail%s as \"%s\" does (--tap prints them)\n", s->kinds[i].more, s->kinds[i].more == 1 ? "s" : "",
              s->kinds[i].statement);
+}
+
+/* What the words at the begin of the lines say, those that came; and the count that somebody looks for last. */
+static void print_end(const struct suite *s, int systems) {
+  printf("\n%s%s%s%d failure%s of %d statement%s on %d system%s\n",
+         s->points > s->failed ? "ok: the lock does as the statement says\n" : "",
+         s->failed ? "FAIL: it does not; behind the colon what was expected, and what came\n" : "",
+         s->flaws ? "fails as declared: a flaw that the lock says it has, and that showed\n" : "", s->failed,
+         s->failed == 1 ? "" : "s", s->points, s->points == 1 ? "" : "s", systems, systems == 1 ? "" : "s");
 }
 
 /* ---- one system ------------------------------------------------------------------------------ */
@@ -136,6 +148,10 @@ static int run_system(struct suite *s, const struct lb_system *system, const str
                       : lb_conform_run(&plan, print_result, s, &err);
   free(options);
   if (r < 0) return lb_complain(LB_EXIT_FAILURE, "%s %s: %s", args->argv[0], system->name, err.text);
+  if (order->only && !order->said && s->statements == 0)
+    return lb_complain(LB_EXIT_USAGE,
+                       "%s %s: none of these statements can be asked of it: it lacks what they are about",
+                       args->argv[0], system->name);
   if (!s->tap && !order->said) print_sum(s);
   return s->held == s->statements ? LB_EXIT_OK : LB_EXIT_UNEXPECTED;
 }
@@ -151,7 +167,7 @@ static int miss(struct suite *s, const char *command, const struct lb_system *sy
 
 /* The worst that came: something that does not hold, then a failure of ours, then something missing. */
 static int worse(int a, int b) {
-  static const int order[] = {LB_EXIT_UNEXPECTED, LB_EXIT_FAILURE, LB_EXIT_MISSING};
+  static const int order[] = {LB_EXIT_UNEXPECTED, LB_EXIT_FAILURE, LB_EXIT_USAGE, LB_EXIT_MISSING};
   for (size_t i = 0; i < sizeof order / sizeof *order; i++)
     if (a == order[i] || b == order[i]) return order[i];
   return LB_EXIT_OK;
@@ -179,6 +195,7 @@ int lb_conform_systems(const struct lb_conform_order *order) {
   }
   lb_rundir_close(&dir);
   if (args->tap) printf("1..%d\n", suite.points);
+  else if (!order->said && suite.points > 0) print_end(&suite, tried);
   return tried == 0 && !args->tap ? LB_EXIT_MISSING : code;
 }
 
@@ -230,6 +247,44 @@ int lb_check_locks(const struct lb_args *args, const struct lb_system *systems, 
   return 0;
 }
 
+/* Those whose text has this word in it, added to what is there. How many. */
+static size_t add_statements(bool of_adapter, const char *word, const char **only, size_t count) {
+  size_t before = count;
+  const struct lb_conform_statement *s;
+  for (size_t k = 0; (s = lb_conform_statement_at(of_adapter, k)) && count < STATEMENTS_MAX - 1; k++)
+    if (strstr(s->text, word)) only[count++] = s->text;
+  only[count] = NULL;
+  return count - before;
+}
+
+/* Of a misspelt one; of some words of one with a misspelt one among them the first statement that has most of them.
+ * NULL = neither. */
+static const char *nearest_statement(const char *text) {
+  const char *all[STATEMENTS_MAX], *best = NULL;
+  size_t count = add_statements(false, "", all, 0), most = 0;
+  const char *near = lb_suggest(text, all, count);
+  for (size_t i = 0; !near && i < count; i++) {
+    size_t common = 0, length;
+    for (const char *at = text; *at; at += length, at += strspn(at, " ")) {
+      char word[100];
+      length = strcspn(at, " ");
+      snprintf(word, sizeof word, "%.*s", (int)length, at);
+      common += length > 2 && strstr(all[i], word);
+    }
+    if (common > most) most = common, best = all[i];
+  }
+  return near ? near : best;
+}
+
+/* Of --only. False after a complaint. */
+static bool only_statements(const char *word, const char **only) {
+  if (add_statements(false, word, only, 0) > 0) return true;
+  const char *near = nearest_statement(word);
+  lb_complain(0, "conform --only '%s': no statement has this in it%s%s%s", word, near ? ", did you mean '" : "",
+              near ? near : ": without --only all are tried, and printed", near ? "'?" : "");
+  return false;
+}
+
 /* Settings are checked before a server is started, and before a topology is missed: a misspelt
  * option is the user's mistake on every machine. */
 static int conform_command(const struct lb_args *args) {
@@ -237,8 +292,14 @@ static int conform_command(const struct lb_args *args) {
   int r = lb_check_options(args);
   if (r) return r;
   int count = args->word_count ? named_systems(args, systems) : plugin_systems(systems, LB_ARGS_MAX);
-  struct lb_conform_order order = {.args = args, .systems = systems, .count = count, .named = args->word_count > 0};
+  const char *only[STATEMENTS_MAX];
+  struct lb_conform_order order = {.args = args,
+                                   .systems = systems,
+                                   .count = count,
+                                   .named = args->word_count > 0,
+                                   .only = args->only ? only : NULL};
   if (count < 0 || lb_check_locks(args, systems, count)) return LB_EXIT_USAGE;
+  if (args->only && !only_statements(args->only, only)) return LB_EXIT_USAGE;
   return lb_conform_systems(&order);
 }
 
@@ -252,8 +313,6 @@ const struct lb_cli_command lb_command_conform = {
     "exit: 0 all hold, 1 failure of the harness, 2 usage, 3 some do not, 5 servers are missing\n"};
 
 /* ---- adapter-check: what is wrong with somebody's adapter ------------------------------------------------ */
-
-enum { STATEMENTS_MAX = 64 };
 
 /* A program that cannot be called is a mistake of the user; a first line that nobody understands is one of the adapter:
  * the first statement. */
@@ -291,17 +350,13 @@ static int choose_systems(const struct lb_protocol *protocol, const char *topolo
 
 /* Those whose text has one of the words behind CMD in it. False after a complaint. */
 static bool choose_statements(const struct lb_args *args, const char **only) {
-  size_t count = 0;
-  for (int i = 1; i < args->word_count; i++) {
-    size_t before = count;
-    const struct lb_conform_statement *s;
-    for (size_t k = 0; (s = lb_conform_statement_at(true, k)) && count < STATEMENTS_MAX - 1; k++)
-      if (strstr(s->text, args->words[i])) only[count++] = s->text;
-    if (count == before)
+  size_t count = 0, added;
+  for (int i = 1; i < args->word_count; i++, count += added) {
+    added = add_statements(true, args->words[i], only, count);
+    if (added == 0)
       return lb_complain(0, "adapter-check: no statement has '%s' in it; without one, all are tried", args->words[i]),
              false;
   }
-  only[count] = NULL;
   return true;
 }
 
@@ -340,9 +395,8 @@ static int adapter_command(const struct lb_args *args) {
                                    .adapter = true,
                                    .only = args->word_count > 1 ? only : NULL};
   if (count < 0) return LB_EXIT_USAGE;
-  code = lb_conform_systems(&order);
   say_not_tried(args, protocol, systems, count);
-  return code;
+  return lb_conform_systems(&order);
 }
 
 const struct lb_cli_command lb_command_adapter = {

@@ -322,7 +322,8 @@ const struct lb_cli_command lb_command_explain = {
     "explain",
     explain_command,
     LB_ARG_JSON | LB_ARG_TRIAL | LB_ARG_ALL | LB_ARG_PAST_LEASE,
-    "DIR CELL|FILE|-",
+    "DIR [CELL]|FILE|-",
     "tells as a story which events made a violation",
-    "DIR is a results folder. CELL is SCENARIO.SYSTEM or SCENARIO.SYSTEM.GUARD, or any part of it that fits one cell only.\n"
+    "DIR is a results folder. CELL is SCENARIO.SYSTEM or SCENARIO.SYSTEM.GUARD, or any part of it that fits one cell only\n"
+    "(default: the first that was violated).\n"
     "FILE is any history, as for `check`; - is standard input.\n"};

@@ -7,12 +7,14 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/called.h"
 #include "cli.h"
 #include "run/system.h"
+#include "show/display.h"
 #include "base/suggest.h"
 #include "base/process.h"
 #include "version.h"
@@ -34,13 +36,46 @@ static int too_many(const char *command, const char *word) {
   return lb_complain(LB_EXIT_USAGE, "%s: expected nothing more, found '%s'", command, word);
 }
 
+/* ---- help -------------------------------------------------------------------------------------------------------- */
+
+enum { HELP_COLUMNS = 80, HELP_TEXT = 30 /* where explanations begin */, NAME_REST = 6, NAMES_MAX = 240 };
+
+/* 80 where nobody says otherwise in COLUMNS: longer lines read badly, also where the terminal is wider. */
+static size_t help_width(FILE *out) {
+  const char *said = getenv("COLUMNS");
+  size_t width = lb_display_width(out);
+  return width < HELP_COLUMNS || (said && strtol(said, NULL, 10) > 0) ? width : HELP_COLUMNS;
+}
+
+/* A name and what it is; behind a long name that begins in a line of its own. */
+static void put_row(const char *name, const char *text, FILE *out) {
+  char *lines = NULL;
+  size_t length = strlen(name), size;
+  FILE *memory = open_memstream(&lines, &size);
+  if (length + 2 > HELP_TEXT) lb_display_wrap_at(name + 2, help_width(out), 2, NAME_REST, out), length = 0;
+  if (memory) lb_display_wrap_at(text, help_width(out), HELP_TEXT, HELP_TEXT, memory), fclose(memory);
+  if (lines) memcpy(lines, name, length), fputs(lines, out);
+  free(lines);
+}
+
+/* Lines that may be longer than there is room. What is behind the first of a line stands as its text does. */
+static void put_lines(const char *text, FILE *out) {
+  char line[1000];
+  for (size_t length; *text; text += length + (text[length] == '\n')) {
+    length = strcspn(text, "\n");
+    size_t blanks = strspn(text, " ");
+    snprintf(line, sizeof line, "%.*s", (int)(length - blanks), text + blanks);
+    lb_display_wrap_at(line, help_width(out), blanks, blanks ? blanks : 2, out);
+  }
+}
+
 /* A line for each of these options, and for --help. */
 static void put_options(unsigned takes, FILE *out) {
-  char names[80];
+  char names[NAMES_MAX];
   for (const struct lb_cli_option *o = NULL; (o = lb_cli_option_next(o, takes));) {
-    snprintf(names, sizeof names, "%s%s%s%s%s", o->name, o->alias ? ", " : "", o->alias ? o->alias : "",
+    snprintf(names, sizeof names, "  %s%s%s%s%s", o->name, o->alias ? ", " : "", o->alias ? o->alias : "",
              o->value ? " " : "", o->value ? o->value : "");
-    fprintf(out, "  %-26s  %s\n", names, o->help);
+    put_row(names, o->help, out);
   }
 }
 
@@ -54,30 +89,34 @@ static void put_run_options(FILE *out) {
   put_options(LB_ARG_RUN | LB_ARG_JSON | LB_ARG_OWN, out);
 }
 
-/* The column of explanations begins behind the longest command, so a new row keeps the table straight. */
 static void help_of_all(FILE *out) {
-  int width = 0;
-  for (size_t i = 0; lb_cli_commands[i]; i++) {
-    int length = (int)(strlen(lb_cli_commands[i]->name) + 1 + strlen(lb_cli_commands[i]->words));
-    if (length > width) width = length;
+  char name[NAMES_MAX];
+  put_lines("lockbench: which distributed lock can I trust, under which fault, at what cost?", out);
+  putc('\n', out);
+  for (const struct lb_cli_command *const *c = lb_cli_commands; *c; c++) {
+    snprintf(name, sizeof name, "  %s %s %s", lb_called(), (*c)->name, (*c)->words);
+    put_row(name, (*c)->what, out);
   }
-  fputs("lockbench: which distributed lock can I trust, under which fault, at what cost?\n\n", out);
-  for (const struct lb_cli_command *const *c = lb_cli_commands; *c; c++)
-    fprintf(out, "  %s %s %-*s  %s\n", lb_called(), (*c)->name, width - (int)strlen((*c)->name) - 1, (*c)->words,
-            (*c)->what);
-  fprintf(out, "  %s %-*s  its options\n", lb_called(), width, "COMMAND --help");
-  fprintf(out, "  %s %-*s  version and commit\n", lb_called(), width, "--version");
+  snprintf(name, sizeof name, "  %s COMMAND --help", lb_called());
+  put_row(name, "its options", out);
+  snprintf(name, sizeof name, "  %s --version", lb_called());
+  put_row(name, "version and commit", out);
   put_run_options(out);
-  fprintf(out, "\n%s", lb_exit_codes);
+  putc('\n', out);
+  put_lines(lb_exit_codes, out);
 }
 
 /* The help of a command, on stdout. */
 static void help_of(const struct lb_cli_command *command) {
-  const char *between = *command->words ? " " : "";
-  printf("%s %s [OPTION]...%s%s\n%s\n\noptions:\n", lb_called(), command->name, between, command->words, command->what);
+  char usage[NAMES_MAX + 80];
+  snprintf(usage, sizeof usage, "%s %s [OPTION]...%s%s", lb_called(), command->name, *command->words ? " " : "",
+           command->words);
+  put_lines(usage, stdout);
+  put_lines(command->what, stdout);
+  fputs("\noptions:\n", stdout);
   put_options(command->takes, stdout);
-  if (command->more) printf("\n%s", command->more);
-  if (command->takes & LB_ARG_RUN) printf("\n%s", lb_exit_codes);
+  if (command->more) putchar('\n'), put_lines(command->more, stdout);
+  if (command->takes & LB_ARG_RUN) putchar('\n'), put_lines(lb_exit_codes, stdout);
 }
 
 /* `help`, `help COMMAND` */

@@ -245,13 +245,15 @@ size_t lb_display_width(FILE *out) {
   return columns < WIDTH_LEAST ? WIDTH_LEAST : (size_t)columns;
 }
 
-/* A word that is longer than a line has one of its own. */
+/* A word that is longer than a line is broken behind a bar, "one|two", or has a line of its own. */
 void lb_display_wrap_at(const char *text, size_t width, size_t first, size_t rest, FILE *out) {
   size_t indent = first;
   do {
     size_t room = width > indent + 1 ? width - indent : 1, n = strlen(text);
     if (n > room) {
       for (n = room; n > 0 && text[n] != ' ';) n--;
+      for (size_t bar = room; n == 0 && bar > 0; bar--)
+        if (text[bar - 1] == '|') n = bar;
       if (n == 0) n = strcspn(text, " ");
     }
     fprintf(out, "%*s%.*s\n", (int)indent, "", (int)n, text);

@@ -228,6 +228,14 @@ static const json_t *only_asked(const json_t *cells, const struct parts *parts) 
   return asked;
 }
 
+/* What somebody who names no cell wants to see. NULL = none was violated. */
+static const json_t *first_violated(const json_t *cells) {
+  const json_t *cell;
+  size_t i;
+  json_array_foreach(cells, i, cell) if (json_integer_value(json_object_get(cell, "violated")) > 0) return cell;
+  return NULL;
+}
+
 /* A full name goes first, so that it is found even where its words would fit other cells as well. */
 const json_t *lb_cell_named(const json_t *cells, const char *const *words, int count, struct lb_error *err) {
   const json_t *cell, *last = NULL;
@@ -246,7 +254,8 @@ const json_t *lb_cell_named(const json_t *cells, const char *const *words, int c
   if (matches == 1) return last;
   if (matches == 0) return unknown_cell(cells, wanted, &parts, err), NULL;
   if (parts.count && (last = only_asked(cells, &parts))) return last;
-  if (count == 0) lb_refuse(err, "expected a cell, this run has ");
+  if (count == 0 && (last = first_violated(cells))) return last;
+  if (count == 0) lb_refuse(err, "expected a cell, as none was violated; this run has ");
   else lb_refuse(err, "'%s' could be any of %zu cells: ", wanted, matches);
   if (parts.count) list_cells(cells, &parts, err);
   else list_all(cells, err);

@@ -120,6 +120,16 @@ help_names_both_commands_and_builds_nothing() {
   [[ ! -e $work/help/build ]]
 }
 
+help_has_as_many_columns_as_there_are() {
+  local columns
+  for columns in '' 60 100; do
+    call env ${columns:+COLUMNS=$columns} "$work/help/bench" help
+    expect_code 0 || return
+    ! awk -v most="${columns:-80}" 'length > most { print; bad = 1 } END { exit !bad }' <<<"$out" || return
+  done
+  grep -q '^.\{90\}' <<<"$out"
+}
+
 help_goes_on_to_the_program_once_it_is_built() {
   make_checkout "$work/help built"
   call "$work/help built/bench" list
@@ -493,8 +503,9 @@ without_matplotlib true 2>/dev/null || no_matplotlib='no user namespaces here, o
 type -P sudo >/dev/null && no_sudo_check='sudo is installed here' || no_sudo_check=$no_namespaces
 type -P clang valgrind >/dev/null || no_sanitizers='no clang or valgrind'
 
-echo 1..41
+echo 1..42
 check help_names_both_commands_and_builds_nothing
+check help_has_as_many_columns_as_there_are
 check help_goes_on_to_the_program_once_it_is_built
 check arguments_and_exit_code_pass_unchanged
 check no_arguments_run_the_quick_suite

@@ -95,10 +95,10 @@ words_of() {
     adapter-check) echo true ;;
   esac
 }
-commands=$("$bin" help | sed -nE 's/^  lockbench ([a-z][a-z-]*) .*/\1/p' | sort -u)
+commands=$("$bin" help | sed -nE 's/^  lockbench ([a-z][a-z-]*).*/\1/p' | sort -u)
 for command in $commands; do
   words=$(words_of "$command")
-  "$bin" "$command" --help | sed -nE 's/^  (-[a-z]), (--[a-z-]+) ([^ ]+)  .*/\1 \3\n\2 \3/p; s/^  (--[a-z-]+) ([^ ]+)  .*/\1 \2/p' >"$dir/options"
+  COLUMNS=120 "$bin" "$command" --help | sed -nE 's/^  (-[a-z]), (--[a-z-]+) ([^ ]+)(  .*)?$/\1 \3\n\2 \3/p; s/^  (--[a-z-]+) ([^ ]+)(  .*)?$/\1 \2/p' >"$dir/options"
   while read -r option value; do
     # shellcheck disable=SC2086 # words
     {

@@ -127,8 +127,21 @@ for command in run suite list show check explain report conform serve fault doct
   says "$command --help" 0 "^lockbench $command \\[OPTION\\]" "$bin" "$command" --help
   says "$command -h" 0 '^  -h, --help  *this help$' "$bin" "$command" -h
   says "help $command" 0 "^lockbench $command " "$bin" help "$command"
-  says "the help names $command" 0 "^  lockbench $command " "$bin" help
+  says "the help names $command" 0 "^  lockbench $command( |\$)" "$bin" help
 done
+# Words longer than the room have a line of their own; the longest there is fits into 40 columns of text.
+fits() { # WIDTH, then a command without a line that is longer
+  width=$1
+  shift
+  "$@" | awk -v most="$width" 'length > most { print; bad = 1 } END { exit bad || !NR }'
+}
+for command in "" $("$bin" help | sed -nE 's/^  lockbench ([a-z][a-z-]*).*/\1/p'); do
+  # shellcheck disable=SC2086
+  check "help $command has lines of 80 columns" fits 80 "$bin" help $command
+  # shellcheck disable=SC2086
+  check "help $command has as many as COLUMNS says" fits 70 env COLUMNS=70 "$bin" help $command
+done
+says 'COLUMNS can be more' 0 '^.{100}' env COLUMNS=120 "$bin" help
 says 'help behind other words' 0 '^lockbench run ' "$bin" run control -n 2 --help
 says 'options of run' 0 '^  -s, --set KEY=VALUE  ' "$bin" run --help
 says 'options of suite' 0 '^  --seed N  ' "$bin" suite --help
@@ -138,10 +151,10 @@ says 'help help is the help of all' 0 '^lockbench: which distributed lock' "$bin
 says 'options of list: a plugin' 0 '^  --plugin FILE  *adds a protocol from a shared library$' "$bin" list --help
 says 'options of show: a plugin' 0 '^  --plugin FILE  *adds a protocol from a shared library$' "$bin" show --help
 says 'options of conform: a plugin' 0 '^  --plugin FILE  *adds a protocol from a shared library$' "$bin" conform --help
-says 'options of run: a plugin, and what it changes' 0 'adds a protocol from a shared library; without -b, only plugins run$' "$bin" run --help
+says 'options of run: a plugin, and what it changes' 0 'adds a protocol from a shared library; without -b, only plugins run$' env COLUMNS=120 "$bin" run --help
 check 'each option once' sh -c '"$1" run --help >"$2" && [ "$(grep -c -e "^  --plugin " -e "^  -s, " "$2")" -eq 2 ]' - "$bin" "$dir/help"
 says 'options of conform: no workload key' 0 '^  -s, --set OPTION=VALUE  *PROTOCOL.OPTION=VALUE, as ' "$bin" conform --help
-says 'options of conform: how it ends' 0 '^exit: 0 all hold, 1 failure of the harness, 2 usage, 3 some do not, 5 servers are missing$' "$bin" conform --help
+says 'options of conform: how it ends' 0 '^exit: 0 all hold, 1 failure of the harness, 2 usage, 3 some do not, 5 servers are missing$' env COLUMNS=120 "$bin" conform --help
 check 'no option that it does not take' sh -c '! "$1" doctor --help | grep -q seed' - "$bin"
 expect 'a misspelt --help' 2 "unknown option '--hlep', did you mean '--help'" "$bin" report --hlep
 expect 'an option of another command' 2 "unknown option '--seed', see .lockbench doctor --help" "$bin" doctor --seed 3
@@ -293,6 +306,12 @@ code() {
     sed 's/^/# /' "$dir/out" "$dir/err"
   fi
 }
+last() { # a command, of whose output the last line counts
+  "$@" >"$dir/whole"
+  r=$?
+  tail -n 1 "$dir/whole"
+  return $r
+}
 code 'a good plugin conforms' 0 '^lock-file@none: ([0-9]+) of \1 statements hold$' "$bin" conform --plugin "$plugins/plugin-example.so"
 code 'so does one that finds its master behind Sentinel' 0 '^sentinel-lock@sentinel: ([0-9]+) of \1 statements hold$' \
   "$bin" conform --plugin "$plugins/plugin-sentinel.so" sentinel-lock@redis sentinel-lock@sentinel
@@ -302,6 +321,13 @@ code 'and one without an owner that says so' 0 '^ownerless@none: ([0-9]+) of \1 
   "$bin" conform --plugin "$plugins/plugin-ownerless.so"
 code 'but not one that does not' 3 '^FAIL a stale release leaves the next holder alone: expected LOST from release, got OK \(first session\)$' \
   "$bin" conform --plugin "$plugins/plugin-ownerless-untold.so"
+code 'how many failed is the last line' 3 '^[1-9][0-9]* failures? of [0-9]+ statements on 1 system$' last "$bin" conform --plugin "$plugins/plugin-ownerless-untold.so"
+code 'above it stands what its words mean' 3 '^FAIL: it does not' "$bin" conform --plugin "$plugins/plugin-ownerless-untold.so"
+code 'one statement alone' 3 '^1 failure of 1 statement on 1 system$' \
+  "$bin" conform --only 'a stale release leaves' --plugin "$plugins/plugin-ownerless-untold.so"
+expect 'a statement that there is not' 2 "did you mean 'a stale release leaves the next holder alone'" \
+  "$bin" conform --only 'a stale relaese leaves the next holder alone' local
+expect 'some words of one' 2 "did you mean 'a stale release leaves the next holder alone'" "$bin" conform --only 'stale relaese leaves' local
 code 'as TAP' 3 '^not ok [0-9]+ - a stale release leaves the next holder alone$' \
   "$bin" conform --tap --plugin "$plugins/plugin-ownerless-untold.so"
 code 'flaws that are declared and show' 0 '^ownerless-flawed@none: [0-9]+ of [0-9]+ statements hold, 6 fail as declared$' \
@@ -418,7 +444,7 @@ expect 'explain of nothing' 2 'expected a results folder and a cell, .* or a his
 expect 'a report of no run' 2 'run.json' "$bin" report "$dir"
 
 # Points, and guards that a system lacks.
-says 'the help names the guards' 0 '-g, --guard GUARD,...  *runs only these guards: none, deadline, signal, recheck, claim or fence' "$bin" help
+says 'the help names the guards' 0 '-g, --guard GUARD,...  *runs only these guards: none, deadline, signal, recheck, claim or fence' env COLUMNS=120 "$bin" help
 "$bin" list steps >"$dir/steps"
 check 'all steps are listed with what they mean' grep -qx 'heal  *undoes every cut, slow, drop and hold' "$dir/steps"
 expect 'a table that is none' 2 'list suites --markdown: expected steps' "$bin" list suites --markdown
@@ -473,7 +499,7 @@ check 'and where to look is said' grep -q "local has no point 'after-quorum', se
 # The story of a trial, from a run folder.
 run="$dir/told"
 "$bin" run contention -b broken,local -n 2 -s duration_s=0.3 -s clients=4 -o "$run" >"$dir/out" 2>&1
-expect 'explain without a cell' 2 'expected a cell, this run has contention.broken@none, contention.local@none$' "$bin" explain "$run"
+says 'explain without a cell: the first that was violated' 0 '^  broken@none, guard none' "$bin" explain "$run"
 expect 'check of a results folder' 2 'told: expected a history, found a results folder' "$bin" check "$run"
 for file in "$run"/histories/contention.broken@none.none.c4.t1.hist; do
   says 'explain of a history of a run' 0 '^client-.* held lock-1 at the same time for ' "$bin" explain "$file"

@@ -102,13 +102,13 @@ check 'the preload library for clocks is found' ended clocks 0
 
 # ---- manual and completion ----------------------------------------------------------------------------------------
 
-commands=$("$1" completion bash | sed -n "s/.*compgen -W '\(.*\) help .*/\1/p")
+commands=$("$1" completion bash | sed -n "s/^    words='\(.*\) help .*/\1/p")
 man=$dir/image/usr/share/man/man1/lockbench.1.gz
 described() { for command in $commands; do zcat "$man" | grep -qF "lockbench $command" || { echo "$command is missing"; return 1; }; done; }
 if [ -e "$man" ]; then check 'the manual has every command' described; else skip 'the manual has every command' 'scdoc was missing when the build folder was configured'; fi
 completes() { # WORDS..., the last one is completed: what comes
   # shellcheck disable=SC2016
-  PATH=$built:$PATH bash -uc '. "$0"; COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); _lockbench; printf "%s\n" "${COMPREPLY[@]}"' \
+  PATH=$built:$PATH bash -uc '. "$0"; COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMP_LINE=$* COMP_POINT=${#COMP_LINE}; _lockbench "$1"; printf "%s\n" "${COMPREPLY[@]}"' \
     "$dir/image/usr/share/bash-completion/completions/lockbench" "$@"
 }
 complete_is() { want=$1; shift; got=$(completes "$@" | tr '\n' ' '); [ "$got" = "$want" ] || { echo "got '$got', expected '$want'"; return 1; }; }

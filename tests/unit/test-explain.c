@@ -561,9 +561,10 @@ TEST(without_a_word_there_is_everything) {
   const char *const many[] = {"a x@t none", "a y@t none", "a z@t none", "b x@t none", "b y@t none",
                               "b z@t none", "c x@t none", "c y@t none", "c z@t none", "a x@u none",
                               "b x@u none", "c x@u none", "d x@u none", NULL};
-  assert_string_equal(named_in(run_cells + 4, ""),
-                      "expected a cell, this run has control.token@redis, control.row@pg, storm.v2.token@redis");
-  assert_string_equal(named_in(many, ""), "expected a cell, this run has cells of a, b, c, d");
+  assert_string_equal(
+      named_in(run_cells + 4, ""),
+      "expected a cell, as none was violated; this run has control.token@redis, control.row@pg, storm.v2.token@redis");
+  assert_string_equal(named_in(many, ""), "expected a cell, as none was violated; this run has cells of a, b, c, d");
   assert_string_equal(named_in(many, "qqqq"), "unknown cell 'qqqq', this run has cells of a, b, c, d");
   assert_string_equal(named_in((const char *const[]){"a b@c none", NULL}, ""), "a.b@c");
 }
