@@ -223,10 +223,11 @@ static int launch(struct lb_cluster *cluster, size_t index) {
 static int follow(struct lb_cluster *cluster, size_t index, size_t leader, lb_ns deadline) {
   struct sql_answer answer;
   char sql[300];
-  snprintf(sql, sizeof sql,
-           "CHANGE MASTER TO MASTER_HOST = '%s', MASTER_PORT = %u, MASTER_USER = 'root', MASTER_CONNECT_RETRY = 1,"
-           " MASTER_USE_GTID = slave_pos",
-           cluster->server[leader].host->address, (unsigned)cluster->server[leader].port);
+  snprintf(
+      sql, sizeof sql,
+      "CHANGE MASTER TO MASTER_HOST = '%s', MASTER_PORT = %u, MASTER_USER = 'root', MASTER_CONNECT_RETRY = 1,"
+      " MASTER_USE_GTID = slave_pos, MASTER_SSL_VERIFY_SERVER_CERT = 0", /* from 11.4 on it asks for a certificate */
+      cluster->server[leader].host->address, (unsigned)cluster->server[leader].port);
   int r = ask_until(cluster, index, deadline, sql, &answer);
   if (r == 0) r = ask_until(cluster, index, deadline, "START SLAVE", &answer);
   return r < 0 ? lb_cluster_fail(cluster, r, "%s: replication: %s", cluster->server[index].name, cluster->env->err) : 0;
