@@ -46,7 +46,8 @@ static void field(const redisReply *info, const char *name, char *buf, size_t si
   snprintf(buf, size, "%.*s", (int)strcspn(at, "\r\n"), at);
 }
 
-/* Version and mode. A user that may not ask for them may still lock. */
+/* Version and mode. A user that may not ask for them may still lock. Valkey names a Redis too, whose clients it serves:
+ * its own name comes first. */
 static int ask_version(struct lb_env *env, const struct lb_endpoint *at, const char *mode, const char *other,
                        lb_ns deadline, struct lb_own_found *ret) {
   char said[32], version[32];
@@ -54,13 +55,17 @@ static int ask_version(struct lb_env *env, const struct lb_endpoint *at, const c
   redisReply *info = ASK(env, at, deadline, &rc, "INFO", "server");
   if (rc == -EPERM) rc = 0;
   if (rc) return rc;
-  field(info, "redis_version:", version, sizeof version);
-  field(info, "redis_mode:", said, sizeof said);
+  field(info, "valkey_version:", version, sizeof version);
+  const char *name = version[0] ? "valkey" : "redis";
+  if (!version[0]) field(info, "redis_version:", version, sizeof version);
+  field(info, "server_mode:", said, sizeof said);
+  if (!said[0]) field(info, "redis_mode:", said, sizeof said);
   freeReplyObject(info);
   if (said[0] && strcmp(said, mode) != 0)
-    return lb_fail(env, -EINVAL, "redis %s:%u runs in mode '%s': expected '%s', %s", at->host, (unsigned)at->port, said,
-                   mode, other);
-  snprintf(ret->version, sizeof ret->version, "redis %s", version[0] ? version : "of a version that it does not tell");
+    return lb_fail(env, -EINVAL, "%s %s:%u runs in mode '%s': expected '%s', %s", name, at->host, (unsigned)at->port,
+                   said, mode, other);
+  snprintf(ret->version, sizeof ret->version, "%s %s", name,
+           version[0] ? version : "of a version that it does not tell");
   return 0;
 }
 

@@ -162,7 +162,8 @@ int lb_redis_version(char *buf, size_t size) {
   if (r < 0) return r;
   const char *v = strstr(said, "v=");
   if (!v) return -EPROTO;
-  snprintf(buf, size, "redis %.*s", (int)strcspn(v + 2, " \n"), v + 2);
+  snprintf(buf, size, "%s %.*s", strncmp(said, "Valkey", 6) == 0 ? "valkey" : "redis", (int)strcspn(v + 2, " \n"),
+           v + 2);
   return 0;
 }
 
