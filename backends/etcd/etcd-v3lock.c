@@ -151,7 +151,7 @@ const struct lb_protocol lb_etcd_v3lock = {
     .abi = LB_ABI,
     .name = "etcd-v3lock",
     .summary = "the lock service of etcd itself, believed",
-    .facts = "looks=no lost=other",
+    .facts = "lost=other",
     .traits = LB_TRAIT_SESSION | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES | LB_TRAIT_RENEWED |
               LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,
     .options = options,

@@ -142,6 +142,8 @@ int lb_load_known(const char *root, struct lb_error *err) {
   int r = lb_peers_load(root, err);
   snprintf(path, sizeof path, "%s/scenarios/theory/rules.ini", root);
   if (r == 0) r = lb_theory_load(path, err);
+  snprintf(path, sizeof path, "%s/scenarios/theory/versions.ini", root);
+  if (r == 0) r = lb_versions_load(path, err);
   snprintf(path, sizeof path, "%s/scenarios/theory/systems.ini", root);
   return r == 0 ? lb_groups_load(path, err) : r;
 }

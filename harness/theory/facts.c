@@ -349,6 +349,7 @@ void lb_facts_if(const struct lb_protocol *protocol, const union lb_value *optio
   const struct lb_protocol *like =
       foreign && lb_foreign_like(protocol) ? lb_protocol_find(lb_foreign_like(protocol)) : NULL;
   lb_facts_take(ret, like ? like->facts : protocol->facts, LB_TERM_OF_LOCK, &err);
+  lb_versions_add(like ? like->name : protocol->name, topology, ret);
   lb_facts_take(ret, stated_of(protocol), LB_TERM_OF_LOCK, &err);
   if (assumed) lb_facts_set(ret, assumed->fact, assumed->value);
   add_settings(protocol, options, scenario, ret);

@@ -71,6 +71,14 @@ struct lb_assumed {
 void lb_facts_if(const struct lb_protocol *protocol, const union lb_value *options, const struct lb_topology *topology,
                  const struct lb_scenario *scenario, const struct lb_assumed *assumed, struct lb_facts *ret);
 
+/* versions.c: facts of locks that changed with a version of their servers. Reads the file, once for the process. 0;
+ * -EINVAL with one line "FILE:LINE: ..."; other -errno with err. */
+int lb_versions_load(const char *path, struct lb_error *err);
+/* The same from memory, as lb_theory_parse() does. */
+int lb_versions_parse(const char *path, const char *data, size_t size, struct lb_error *err);
+/* Puts in what holds for the lock on servers of the version that is here, or that LOCKBENCH_VERSIONS names. */
+void lb_versions_add(const char *lock, const struct lb_topology *topology, struct lb_facts *facts);
+
 /* ---- a lock that its user brings: it enters the registry here ------------------------------------------------- */
 
 /* Loads a plugin; the words of its `.facts` are checked. NULL with one line. */

@@ -100,7 +100,7 @@ def wrong_claims(root):
 def printed_by(command, lockbench, root):
     """What a command above a table prints; None if it fails."""
     words = [lockbench if word == "./bench" else word for word in command.split()]
-    done = subprocess.run(words, cwd=root, capture_output=True, text=True, check=False)
+    done = subprocess.run(words, cwd=root, capture_output=True, text=True, check=False, env={**os.environ, "LOCKBENCH_VERSIONS": "etcd 3.4.23"})  # whatever is installed here
     return None if done.returncode else done.stdout
 
 

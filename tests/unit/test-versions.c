@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Facts that changed with a version of the servers: which lines hold for which version, and what is refused.
+ */
+#include "test.h"
+#include "theory/theory.h"
+
+static struct lb_error err;
+
+static int read_versions(const char *text) { return lb_versions_parse("v.ini", text, strlen(text), &err); }
+
+static void refused(const char *text, const char *expected) {
+  assert_int_equal(read_versions(text), -EINVAL);
+  assert_says(err.text, expected);
+}
+
+/* Whether the service of etcd-v3lock looks, on servers that say this. */
+static bool looks(const char *servers) {
+  struct lb_facts facts;
+  setenv("LOCKBENCH_VERSIONS", servers, 1);
+  lb_facts_default(&facts);
+  lb_versions_add("etcd-v3lock", lb_topology_find("etcd"), &facts);
+  unsetenv("LOCKBENCH_VERSIONS");
+  return lb_facts_is(&facts, "looks", "yes");
+}
+
+TEST(a_line_holds_below_a_version) {
+  assert_int_equal(read_versions("[etcd < 3.5]\netcd-v3lock = looks=no\n"), 0);
+  assert_false(looks("etcd 3.4.23"));
+  assert_false(looks("postgresql 17.12, etcd 3.4.23"));
+  assert_false(looks("etcd 2"));
+  assert_true(looks("etcd 3.5"));
+  assert_true(looks("etcd 3.5.0"));
+  assert_true(looks("etcd 3.10.1 at h:1"));
+  assert_true(looks("netcd 3.4"));
+  assert_true(looks("etcd of a version that it does not tell"));
+  assert_true(looks("redis 3.4"));
+}
+
+TEST(or_from_a_version_on) {
+  assert_int_equal(read_versions("[etcd >= 3.5.2]\netcd-v3lock = looks=no\n"), 0);
+  assert_true(looks("etcd 3.5.1"));
+  assert_false(looks("etcd 3.5.2"));
+  assert_false(looks("etcd 3.5.16"));
+}
+
+TEST(it_is_of_one_lock) {
+  assert_int_equal(read_versions("[etcd < 3.5]\netcd-lease = looks=no\n"), 0);
+  assert_true(looks("etcd 3.4.23"));
+}
+
+STATES(a_bad_line_is_refused_with_its_place,
+       refused("[etcd]\n", "v.ini:1: [etcd]: expected [SERVER < VERSION] or [SERVER >= VERSION]"),
+       refused("[etcd > 3]\n", "v.ini:1: [etcd > 3]: expected ..."),
+       refused("[etcd < new]\n", "v.ini:1: [etcd < new]: expected ..."),
+       refused("\netcd-lease = looks=no\n", "v.ini:2: 'etcd-lease' stands before the first section: expected ..."),
+       refused("[etcd < 3]\nnobody = looks=no\n", "v.ini:2: 'nobody': expected a lock of ours"),
+       refused("[etcd < 3]\netcd-lease = lokos=no\n", "v.ini:2: no fact 'lokos', did you mean 'looks'? ..."),
+       refused("[etcd < 3]\netcd-lease = votes=one\n", "v.ini:2: votes=one: that is not stated here"));
+
+TEST(what_is_refused_leaves_nothing) {
+  refused("[etcd < 3.5]\netcd-v3lock = looks=no\nwhat\n", "v.ini:3: 'what': ...");
+  assert_true(looks("etcd 3.4.23"));
+}
+
+STATES(the_file_of_ours_is_read,
+       assert_int_equal(lb_versions_load(LB_SOURCE_ROOT "/scenarios/theory/versions.ini", &err), 0),
+       assert_false(looks("etcd 3.4.23")), assert_true(looks("etcd 3.5.16")));
