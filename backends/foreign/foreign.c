@@ -208,7 +208,7 @@ static int foreign_settle(struct lb_session *s, enum foreign_question question, 
 
 enum { FIRST_LINE_S = 20, PINGS = 9 };
 
-/* It has to be what the tool was told that it is: a peer of another version is another lock. */
+/* It has to be what the tool was told that it is. Its version is recorded by who starts the run (run/about.c). */
 static int greet(struct lb_session *s, lb_ns deadline) {
   struct lb_error err;
   char *line;
@@ -221,9 +221,6 @@ static int greet(struct lb_session *s, lb_ns deadline) {
   if (foreign_read_says(line + (words - line), &says, &err) < 0) return foreign_broken(s, "%s", err.text);
   if (strcmp(says.name, s->foreign->says.name) != 0)
     return foreign_broken(s, "the adapter says that it is '%s', expected '%s'", says.name, s->foreign->says.name);
-  if (s->foreign->says.version[0] && strcmp(says.version, s->foreign->says.version) != 0)
-    return foreign_broken(s, "the adapter says that its library has version '%s', expected '%s'", says.version,
-                          s->foreign->says.version);
   return 0;
 }
 
@@ -771,6 +768,17 @@ const struct lb_protocol *lb_foreign_add(const struct lb_foreign_plan *plan, str
 static const struct foreign *foreign_of(const struct lb_protocol *protocol) { return protocol->data; }
 
 const char *lb_foreign_version(const struct lb_protocol *protocol) { return foreign_of(protocol)->says.version; }
+
+int lb_foreign_ask_version(const struct lb_protocol *protocol, char *buf, size_t size) {
+  struct lb_error err;
+  struct foreign_says says;
+  char words[LB_FOREIGN_LINE_MAX];
+  int start_ms, r = foreign_ask_silently(foreign_of(protocol), words, sizeof words, &start_ms, &err);
+  if (r == 0) r = foreign_read_says(words, &says, &err);
+  if (r == 0) snprintf(buf, size, "%s", says.version);
+  return r;
+}
+
 const char *lb_foreign_like(const struct lb_protocol *protocol) { return foreign_of(protocol)->like; }
 const char *lb_foreign_command(const struct lb_protocol *protocol) { return foreign_of(protocol)->command; }
 int lb_foreign_start_ms(const struct lb_protocol *protocol) {

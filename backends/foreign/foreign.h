@@ -28,7 +28,7 @@ struct lb_foreign_plan {
   const char *folder;  /* where it is called; NULL = where we are */
   const char
       *says; /* the words of its first line, "name=... topologies=..."; without version= where that is not known yet */
-  const char *version; /* that its first line has to name; NULL = any */
+  const char *version; /* of its library when it was looked at; NULL = not known */
   const char *like;    /* the protocol of ours with the same algorithm; NULL = none */
   const char *summary; /* one line; NULL = made of its name */
   int start_ms;        /* processor time until its first line; 0 = not known */
@@ -45,8 +45,10 @@ const struct lb_protocol *lb_foreign_add(const struct lb_foreign_plan *plan, str
 int lb_foreign_ask(const char *command, char *says, size_t size, int *ret_start_ms, struct lb_error *err);
 
 /* Of a foreign protocol only: lb_protocol.data of others is something else. */
-const char *lb_foreign_version(const struct lb_protocol *protocol); /* "" = not known */
-const char *lb_foreign_like(const struct lb_protocol *protocol);    /* NULL = none */
+const char *lb_foreign_version(const struct lb_protocol *protocol); /* of the plan, or that it said; "" = not known */
+/* Starts it and asks for the version that is here; "" = it says none. 0 or -errno. */
+int lb_foreign_ask_version(const struct lb_protocol *protocol, char *buf, size_t size);
+const char *lb_foreign_like(const struct lb_protocol *protocol); /* NULL = none */
 const char *lb_foreign_command(const struct lb_protocol *protocol);
 /* Processor time that its program takes to start, for each client: as measured, or that of a usual interpreter. */
 int lb_foreign_start_ms(const struct lb_protocol *protocol);

@@ -306,12 +306,12 @@ static void end_aside(struct aside *a, bool well, struct lb_error *err) {
   if (a->kept >= 0) close(a->kept);
 }
 
-static int ask_first_line(const char *command, char *says, size_t size, int *ret_start_ms, struct aside *aside,
+static int ask_first_line(const struct foreign *f, char *says, size_t size, int *ret_start_ms, struct aside *aside,
                           struct lb_error *err) {
   struct foreign_child child;
   char fate[100] = "", *line = NULL;
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  int r = foreign_start(&child, command, NULL);
+  int r = foreign_start(&child, f->command, f->folder);
   take_back(aside);
   if (r < 0) return lb_error(err, r, "cannot start it: %s", strerror(-r));
   r = first_line(&child, &line);
@@ -331,8 +331,15 @@ static int ask_first_line(const char *command, char *says, size_t size, int *ret
 
 int lb_foreign_ask(const char *command, char *says, size_t size, int *ret_start_ms, struct lb_error *err) {
   struct aside aside = lay_aside();
-  int r = ask_first_line(command, says, size, ret_start_ms, &aside, err);
+  int r = ask_first_line(&(struct foreign){.command = (char *)command}, says, size, ret_start_ms, &aside, err);
   end_aside(&aside, r == 0, err);
+  return r;
+}
+
+int foreign_ask_silently(const struct foreign *f, char *says, size_t size, int *ret_start_ms, struct lb_error *err) {
+  struct aside aside = lay_aside();
+  int r = ask_first_line(f, says, size, ret_start_ms, &aside, err);
+  end_aside(&aside, false, err);
   return r;
 }
 

@@ -19,6 +19,9 @@ struct foreign {
   const char *topologies[FOREIGN_TOPOLOGIES_MAX + 1];
 };
 
+/* As lb_foreign_ask(), in its folder. What it says on stderr is dropped. */
+int foreign_ask_silently(const struct foreign *f, char *says, size_t size, int *ret_start_ms, struct lb_error *err);
+
 /* ---- its process ---------------------------------------------------------------------------- */
 
 enum { FOREIGN_BUFFER = 64 * 1024, FOREIGN_UNASKED_MAX = 1000 };

@@ -260,6 +260,15 @@ static int take_part(struct session *s) {
   return r < 0 ? lb_error(&s->err, r, "out of memory") : 0;
 }
 
+/* That a library is another one than that of its findings is no mistake, and worth a line. */
+static void say_libraries(const struct lb_run_info *info) {
+  for (size_t i = 0; i < info->library_count; i++) {
+    const struct lb_library *l = &info->libraries[i];
+    if (l->stated[0] && strcmp(l->version, l->stated) != 0)
+      fprintf(stderr, "lockbench: %s is %s here; its facts were found with %s\n", l->name, l->version, l->stated);
+  }
+}
+
 /* The guardian is told last: from then on a tool that is killed leaves the results of what it has decided. */
 static int prepare(struct session *s, const struct lb_plan *plan) {
   const struct lb_args *args = s->order->args;
@@ -268,6 +277,7 @@ static int prepare(struct session *s, const struct lb_plan *plan) {
   int r = lb_run_info_ask(&s->info, plan, s->dir.partial);
   if (r == 0) r = lb_tally_begin(plan, &s->tally);
   if (r < 0) return lb_error(&s->err, r, "out of memory");
+  say_libraries(&s->info);
   if (s->info.shards && (r = take_part(s)) < 0) return r;
   r = args->resumed ? lb_journal_resume(&s->journal, s->dir.partial, &s->tally, &s->info, &s->err)
                     : lb_journal_begin(&s->journal, s->dir.partial, plan, &s->info, &s->err);

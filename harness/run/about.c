@@ -9,10 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/foreign.h"
 #include "base/clock.h"
 #include "base/files.h"
 #include "protocols.h"
 #include "network/sandbox.h"
+#include "peers.h"
 #include "version.h"
 
 enum { PATH = 4200 };
@@ -77,6 +79,27 @@ static int ask_versions(struct lb_run_info *info, const struct lb_plan *plan) {
   return 0;
 }
 
+static bool is_known(const struct lb_run_info *info, const char *library) {
+  for (size_t i = 0; i < info->library_count; i++)
+    if (strcmp(info->libraries[i].name, library) == 0) return true;
+  return false;
+}
+
+/* A finding stands for the version it was made with; the one that is here may be another. */
+static int ask_libraries(struct lb_run_info *info, const struct lb_plan *plan) {
+  info->libraries = calloc(plan->cell_count + 1, sizeof *info->libraries);
+  if (!info->libraries) return -ENOMEM;
+  for (size_t i = 0; i < plan->cell_count; i++) {
+    const struct lb_protocol *p = plan->cells[i].protocol;
+    struct lb_library *next = &info->libraries[info->library_count];
+    if (plan->cells[i].skip[0] || !lb_is_peer(p) || is_known(info, p->name)) continue;
+    next->name = p->name;
+    next->stated = lb_foreign_version(p);
+    if (lb_foreign_ask_version(p, next->version, sizeof next->version) == 0 && next->version[0]) info->library_count++;
+  }
+  return 0;
+}
+
 /* What the machine does not say stays empty; that is no reason not to run. */
 int lb_run_info_ask(struct lb_run_info *info, const struct lb_plan *plan, const char *run_dir) {
   struct tm tm = lb_clock_utc();
@@ -84,13 +107,17 @@ int lb_run_info_ask(struct lb_run_info *info, const struct lb_plan *plan, const 
   lb_machine_read(&info->before, run_dir);
   lb_about_namespaces(info->namespaces, sizeof info->namespaces);
   info->machines = json_pack("[o]", lb_about_machine(&info->before, info->before.load, info->namespaces));
-  return info->machines ? ask_versions(info, plan) : -ENOMEM;
+  int r = info->machines ? ask_versions(info, plan) : -ENOMEM;
+  return r == 0 ? ask_libraries(info, plan) : r;
 }
 
 void lb_run_info_clear(struct lb_run_info *info) {
   free(info->versions);
+  free(info->libraries);
   json_decref(info->machines);
   info->machines = NULL;
   info->versions = NULL;
+  info->libraries = NULL;
+  info->library_count = 0;
   info->version_count = 0;
 }

@@ -31,6 +31,12 @@ struct lb_version { /* of the servers of a topology */
   char text[700];
 };
 
+struct lb_library {   /* of others, behind an adapter */
+  const char *name;   /* of its protocol */
+  const char *stated; /* the version that peers.ini names */
+  char version[48];   /* that is here */
+};
+
 struct lb_run_info {
   /* Borrowed, as argv is. The caller fills in what lb_run_info_ask() does not set. */
   const char *id;
@@ -50,6 +56,9 @@ struct lb_run_info {
   /* Of topologies that say theirs, in the order of the plan. Owned. */
   struct lb_version *versions;
   size_t version_count;
+  /* Of libraries that say theirs. Owned. */
+  struct lb_library *libraries;
+  size_t library_count;
   /* First line of the summary (exit.h). */
   char verdict[1200];
   int exit_code;

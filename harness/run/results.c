@@ -311,6 +311,15 @@ static json_t *servers_json(const struct lb_run_info *info) {
   return o;
 }
 
+static json_t *libraries_json(const struct lb_run_info *info) {
+  json_t *o = json_object();
+  for (size_t i = 0; i < info->library_count; i++)
+    json_object_set_new(
+        o, info->libraries[i].name,
+        json_pack("{s:s, s:s}", "version", info->libraries[i].version, "stated", info->libraries[i].stated));
+  return o;
+}
+
 /* A shipped scenario by its place in the project: a results folder says nothing of where somebody
  * keeps it. */
 static const char *scenario_file(const char *path) {
@@ -425,15 +434,15 @@ static json_t *run_json(const struct lb_tally *tally, const struct lb_run_info *
   for (size_t i = 0; i < plan->scenario_count; i++)
     json_array_append_new(scenarios, lb_results_scenario(&plan->scenarios[i]));
   return json_pack(
-      "{s:i, s:s, s:o, s:o, s:s, s:f, s:i, s:I, s:i, s:I, s:I, s:b, s:o, s:o, s:O, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:i, s:s}",
+      "{s:i, s:s, s:o, s:o, s:s, s:f, s:i, s:I, s:i, s:I, s:I, s:b, s:o, s:o, s:O, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:i, s:s}",
       "schema_version", 1, "id", info->id, "tool", lb_about_tool(), "argv", lb_about_argv(info->argv, info->argc),
       "started_utc", info->started_utc, "seconds", info->seconds, "sittings", info->sittings, "seed",
       (json_int_t)plan->seed, "jobs", info->jobs, "trials", (json_int_t)plan->job_count, "done",
       (json_int_t)tally->done, "partial", tally->done < plan->job_count, "shard", shard_json(info), "machine",
       lb_about_machine(&info->before, info->load_after, info->namespaces), "machines", info->machines, "servers",
-      servers_json(info), "settings", results_settings(plan), "scenarios", scenarios, "cells", lb_results_cells(tally),
-      "control", control_json(tally), "verdict", info->verdict, "lock_verdict", lock_verdict_json(tally), "exit_code",
-      info->exit_code, "exit_meaning", exit_meaning(info->exit_code));
+      servers_json(info), "libraries", libraries_json(info), "settings", results_settings(plan), "scenarios", scenarios,
+      "cells", lb_results_cells(tally), "control", control_json(tally), "verdict", info->verdict, "lock_verdict",
+      lock_verdict_json(tally), "exit_code", info->exit_code, "exit_meaning", exit_meaning(info->exit_code));
 }
 
 static int write_run(const struct lb_tally *tally, const struct lb_run_info *info, const char *dir,

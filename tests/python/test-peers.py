@@ -140,7 +140,7 @@ def main():
             tap.check(title + " # SKIP not installed", [])
             continue
         line, why = known.first_line(peer)
-        tap.check(title, [] if line == known.expected_line(peer) else [why or "it says   %s" % line, "expected  " + known.expected_line(peer)])
+        tap.check(title, [] if known.without_version(line) == known.expected_line(peer) and " version=" in line else [why or "it says   %s" % line, "expected  " + known.expected_line(peer)])
     sys.exit(tap.end())
 
 
