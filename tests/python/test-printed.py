@@ -9,6 +9,7 @@ is LOCKBENCH. Speaks TAP. With `--write` it writes the tables into the pages ins
 import itertools
 import json
 import pathlib
+import os
 import re
 import subprocess
 import sys
