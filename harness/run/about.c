@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/foreign.h"
+#include "backends/foreign/foreign.h"
 #include "base/clock.h"
 #include "base/files.h"
 #include "protocols.h"
