@@ -42,12 +42,12 @@ becomes() {
 }
 runs() {
   [ $# -gt 0 ] || set -- "$dir/turns.ini"
-  "$bin" run "$@" --exec "$reference" --exec "python3 $here/adapters/rogue.py $fault $mark" -b exec:reference@redis,exec:rogue@redis -g none -n 1 -j 2 -o "$dir/run$run" >"$dir/run$run.out" 2>&1 &
+  played 'the machine stalled' "$dir/run$run" "$bin" run "$@" --exec "$reference" --exec "python3 $here/adapters/rogue.py $fault $mark" -b exec:reference@redis,exec:rogue@redis -g none -n 1 -j 2 &
   if [ $((run % at_once)) -eq 0 ]; then wait; fi
 }
 is_judged() {
   cut -d, -f2,7- "$dir/run$run/trials.csv" >"$dir/rows"
-  cat "$dir/run$run.out" "$dir/rows" >"$dir/out"
+  cat "$dir/run$run.out" "$dir/run$run.err" "$dir/rows" >"$dir/out"
   check "$fault: $verdict" grep -q "^exec:rogue@redis,$verdict," "$dir/rows"
   check "$fault: the reason says it" grep -qE "^exec:rogue@redis,$verdict,\"?($pattern)" "$dir/rows"
   check "$fault: the reference beside it is not disturbed" grep -q '^exec:reference@redis,safe,,' "$dir/rows"
@@ -84,7 +84,7 @@ all
 wait
 left() { pgrep -f "$mark|$dir" | grep -vx $$; }
 none_left() { [ -z "$(left)" ]; }
-nothing_beside() { [ -z "$(ls -A "$dir" | grep -vE '^(run[0-9]+(\.out)?|turns.ini|out|said|rows)$')" ]; }
+nothing_beside() { [ -z "$(ls -A "$dir" | grep -vE '^(run[0-9]+(\.(out|err))?|turns.ini|out|said|rows)$')" ]; }
 phase=is_judged run=0
 all
 check 'no process is left, also of those in sessions of their own' wait_until 5 none_left

@@ -5,10 +5,16 @@
 bin=$1
 . "$(dirname "$0")/../helpers/tap.sh"
 
+# What the machine gave to others says nothing of the tool: such a load is played again, three times at most.
+disturbed() { [ "$(column "$1" unsettled)" = 1 ] || grep -qE 'no speed: .*(hypervisor|of a processor)' "$dir/$1/trials.csv"; }
 run() { # NAME SYSTEM, then settings: a load of one trial
   name=$1 system=$2
   shift 2
-  "$bin" run contention -b "$system" -n 1 -s clients=4 -s duration_s=1 "$@" -o "$dir/$name" >"$dir/$name.out" 2>&1
+  for again in 1 2 3; do
+    rm -rf "${dir:?}/$name"
+    "$bin" run contention -b "$system" -n 1 -s clients=4 -s duration_s=1 "$@" -o "$dir/$name" >"$dir/$name.out" 2>&1
+    disturbed "$name" || break
+  done
   check "$name: it ends as expected" [ -e "$dir/$name/trials.csv" ]
 }
 column() { # NAME COLUMN
@@ -72,7 +78,7 @@ EOF
 check 'stall: safe' [ "$(column stall verdict)" = safe ]
 check 'stall: there was one' within "$(column stall faults)" 1 9
 check 'stall: it is in the wait' within "$(column stall wait_p99_us)" 300000 5000000
-check 'stall: and not in what is left if nobody asks how late it was' within "$(column stall service_p99_us)" 1 150000
+check 'stall: and not in what is left if nobody asks how late it was' within "$(column stall service_p99_us)" 1 "$(awk -v us="$(column stall wait_p99_us)" 'BEGIN { print us / 2 }')"
 
 # An ordinary run is not void, and a quantile of few samples is left out.
 check 'polls: its speed counts' [ "$(column polls speed_void)" = 0 ]
@@ -106,7 +112,8 @@ for system in pg-row@pg pg-lease@pg; do
   protocol=${system%@*}
   run "$protocol" "$system" -s hold_ms=1 -s "$protocol.wake=yes"
   check "$protocol: safe" [ "$(column "$protocol" verdict)" = safe ]
-  check "$protocol: what it waits for comes" within "$(column "$protocol" handoff_p50_us)" 1 20000
+  # Some 0.6 of the grants are hand-offs; without the notification 0.06 at most, as who waits is not told.
+  check "$protocol: what it waits for comes" within "$(awk -v h="$(column "$protocol" handoffs_per_s)" -v g="$(column "$protocol" grants_per_s)" 'BEGIN { print h / g }')" 0.2 1
   check "$protocol: two transactions at least" within "$(column "$protocol" commits_per_handoff)" 1.9 100
   silent "$protocol" 'fsync = off'
 done
