@@ -115,6 +115,8 @@ struct lb_target {
  *   read, and the client believes it.
  * - `clock` with the word `wall`: valid_until comes from the client's wall clock, and is as wrong as that clock.
  * - `renewed_for_ms` (int): a hold is not renewed any more so long after its request; 0 = it always is.
+ * - `poll_ms` (int): how long a refused client pauses before its next try. No table has it: the tool adds it behind the
+ *   options of every lock that polls (lb_option_at()).
  *
  * The guard `fence` needs LB_TRAIT_FENCED or an option `fence` (lb_protocol_can_fence() in registry.h). */
 enum lb_option_type {
@@ -257,7 +259,7 @@ struct lb_config {
 };
 
 /* A plug-in runs with the contract that it was compiled against: this grows by one with any change of this header. */
-#define LB_ABI 3
+#define LB_ABI 4
 
 /* Hooks that only proofs use, not clients. Each is optional: NULL where nobody can tell. */
 struct lb_proofs {
@@ -346,7 +348,7 @@ struct lb_protocol {
   /* Promises that it breaks by design. NULL = none. */
   const struct lb_flaw *flaws;
   /* How long a refused client that polls pauses before its next try, if the algorithm says so. 0 = the harness's
-   * backoff, at random up to 1 ms at first and up to 16 ms later. */
+   * backoff, at random up to 1 ms at first and up to 16 ms later. The option `poll_ms` wins over it. */
   int64_t poll_ms;
   /* If the library runs in another process: the time in ns of an empty call there and back, measured when the session
    * was opened. NULL = it does not. */
@@ -370,8 +372,12 @@ static inline const struct lb_proofs *lb_proofs(const struct lb_protocol *protoc
   return protocol->proofs ? protocol->proofs : &none;
 }
 
-/* NULL: it has no option of this name. Its value stands at the same index as the option in `options`. */
+/* The options of a lock in the order of their values: those of its table, then `poll_ms` if it polls. NULL = no more. */
+const struct lb_option *lb_option_at(const struct lb_protocol *protocol, size_t i);
+/* NULL: it has no option of this name. */
 const struct lb_option *lb_option_find(const struct lb_protocol *protocol, const char *name);
+/* Where the value of an option that was found stands in `options`. */
+size_t lb_option_index(const struct lb_protocol *protocol, const struct lb_option *option);
 
 /* Whether waiters of this protocol are told: it has the hook wait, and its option `wake`, if any, is on. `options` as
  * in lb_config; NULL = `wake` is off. */
@@ -380,6 +386,8 @@ bool lb_wakes(const struct lb_protocol *protocol, const union lb_value *options)
  * clock (`clock` is `wall`). False without such an option. */
 bool lb_believes_late(const struct lb_protocol *protocol, const union lb_value *options);
 bool lb_counts_by_wall(const struct lb_protocol *protocol, const union lb_value *options);
+/* The pause of a refused client before its next try; 0 = the harness's backoff. `options` as in lb_wakes(). */
+int64_t lb_poll_ms(const struct lb_protocol *protocol, const union lb_value *options);
 /* How long after its request a hold is renewed; 0 = as long as it lasts. */
 lb_ns lb_renewed_for(const struct lb_protocol *protocol, const union lb_value *options);
 

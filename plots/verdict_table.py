@@ -156,6 +156,7 @@ class Table:
             peer = peers[name]
             ours = "redis-token" if topology == "redis" and peer["like"] == "redlock" else peer["like"]
             print("| " + " | ".join(self.row(system, peer, f"{ours}@{topology}")) + " |")
+        print("\nA hand-off of a lock that polls is mostly its pause: 1 to 16 ms of ours, 100 ms in redis-py, 200 ms in node-redlock.")
 
 
 def main():

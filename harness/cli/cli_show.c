@@ -17,6 +17,7 @@
 #include "base/called.h"
 #include "base/text.h"
 #include "base/suggest.h"
+#include "client/holder.h"
 #include "cost/cost.h"
 #include "run/fit.h"
 #include "run/exit.h"
@@ -121,6 +122,15 @@ static void show_clocks(const struct lb_protocol *p) {
   if (t) printf("\nclocks:   %s", lb_clocks_say(lb_clocks_of(p, NULL, t), said, sizeof said));
 }
 
+/* Of who polls: a hand-off cannot be shorter than what is left of the pause. */
+static void show_retry(const struct lb_protocol *p) {
+  if (!lb_option_find(p, "poll_ms")) return;
+  if (p->poll_ms) printf("\nretry:    a refused client retries after %lld ms", (long long)p->poll_ms);
+  else
+    printf("\nretry:    a refused client retries after up to %d ms, later up to %d ms", LB_POLL_FIRST_MS,
+           LB_POLL_LAST_MS);
+}
+
 static void show_protocol(const struct lb_protocol *p) {
   printf("protocol %s: %s\n\n", p->name, p->summary);
   if (p->promises) printf("promises: %s\n", p->promises);
@@ -131,7 +141,7 @@ static void show_protocol(const struct lb_protocol *p) {
   if (p->unsafe_why) printf(" (%s)", p->unsafe_why);
   if (!(p->traits & LB_TRAIT_FOREIGN)) show_assumptions(p);
   show_clocks(p);
-  if (p->poll_ms) printf("\nretry:    a refused client retries after %lld ms", (long long)p->poll_ms);
+  show_retry(p);
   printf("\nserver:   %s\nruns on:  ", lb_server_title(p));
   lb_print_words(p->topologies);
   print_stand_ins(p->topologies);
@@ -141,7 +151,7 @@ static void show_protocol(const struct lb_protocol *p) {
     lb_print_words(p->points);
     putchar('\n');
   }
-  for (const struct lb_option *o = p->options; o && o->name; o++) show_option(p, o);
+  for (size_t i = 0; lb_option_at(p, i); i++) show_option(p, lb_option_at(p, i));
   show_flaws(p);
   show_design(p);
 }

@@ -35,8 +35,8 @@ static bool differs(const struct lb_option *option, const json_t *value, char *r
 static void take_options(const json_t *cell, const struct lb_protocol *protocol, struct lb_directed_of *ret) {
   size_t count = 0;
   char value[100];
-  for (const struct lb_option *o = protocol->options;
-       o && o->name && count < sizeof ret->options / sizeof *ret->options; o++)
+  const struct lb_option *o;
+  for (size_t i = 0; (o = lb_option_at(protocol, i)) && count < sizeof ret->options / sizeof *ret->options; i++)
     if (differs(o, json_object_get(json_object_get(cell, "options"), o->name), value, sizeof value))
       snprintf(ret->options[count++], sizeof *ret->options, "%s.%s=%s", protocol->name, o->name, value);
 }

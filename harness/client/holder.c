@@ -7,7 +7,7 @@
  * interval between them is certainly inside what the client believed. An unknown outcome is asked from the server
  * (resolve) while there is time; what stays unknown is neither a failure nor a success.
  *
- * Backoff, unless the protocol says how long (poll_ms), is full jitter: uniform in [0, cap), the cap doubling from 1 to
+ * Backoff, unless the protocol or its option says how long (poll_ms), is full jitter: uniform in [0, cap), the cap doubling from 1 to
  * 16 ms. Spreading over the whole interval is what keeps clients that were refused together from coming back together
  * (M. Brooker, "Exponential backoff and jitter").
  */
@@ -217,8 +217,8 @@ static void pause_before_retry(struct lb_holder *h, const struct lb_lock *lock, 
     atomic_store(&lb_holder_state(h)->woken, r == LB_OK);
     if (r == LB_OK || r == LB_TIMEOUT) return;
   }
-  if (h->protocol->poll_ms) {
-    lb_sleep_until(h->env, lb_earlier(deadline, lb_now(h->env) + (lb_ns)h->protocol->poll_ms * LB_NS_PER_MS));
+  if (h->poll_ms) {
+    lb_sleep_until(h->env, lb_earlier(deadline, lb_now(h->env) + (lb_ns)h->poll_ms * LB_NS_PER_MS));
     return;
   }
   lb_ns cap = (lb_ns)LB_POLL_FIRST_MS << (tries < 4 ? tries : 4);

@@ -94,18 +94,21 @@ static json_t *value_json(const struct lb_option *option, const union lb_value *
 /* All options of the protocol, with the values that the cell was run with. */
 static json_t *options_json(const struct lb_cell *cell) {
   json_t *o = json_object();
-  const struct lb_option *options = cell->protocol->options;
-  for (size_t i = 0; options && cell->options && options[i].name; i++)
-    json_object_set_new(o, options[i].name, value_json(&options[i], &cell->options[i]));
+  const struct lb_option *option;
+  for (size_t i = 0; cell->options && (option = lb_option_at(cell->protocol, i)); i++)
+    json_object_set_new(o, option->name, value_json(option, &cell->options[i]));
   return o;
 }
 
 /* Polling is the harness's, told is the protocol's. */
 static void set_waiting(json_t *o, const struct lb_cell *cell) {
   bool told = lb_wakes(cell->protocol, cell->options);
+  int64_t pause = lb_poll_ms(cell->protocol, cell->options);
   json_object_set_new(o, "waits", json_string(told ? "told" : "polls"));
-  json_object_set_new(o, "poll_first_ms", told ? json_null() : json_integer(LB_POLL_FIRST_MS));
-  json_object_set_new(o, "poll_last_ms", told ? json_null() : json_integer(LB_POLL_LAST_MS));
+  json_object_set_new(o, "poll_first_ms",
+                      told ? json_null() : json_integer(pause ? (json_int_t)pause : LB_POLL_FIRST_MS));
+  json_object_set_new(o, "poll_last_ms",
+                      told ? json_null() : json_integer(pause ? (json_int_t)pause : LB_POLL_LAST_MS));
 }
 
 static json_t *cell_json(const struct lb_tally *tally, size_t index) {

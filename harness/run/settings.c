@@ -156,11 +156,12 @@ static int check_option(const struct setting *s, struct lb_error *err) {
   const struct lb_option *option = lb_option_find(protocol, s->option);
   union lb_value value;
   if (!option) {
-    for (const struct lb_option *o = protocol->options; count < WORDS_MAX && o && o->name; o++)
-      words[count++] = o->name;
+    for (const struct lb_option *o; count < WORDS_MAX && (o = lb_option_at(protocol, count)); count++)
+      words[count] = o->name;
     const char *near = lb_suggest(s->option, words, count);
     char advice[300] = "";
-    if (near) snprintf(advice, sizeof advice, ", did you mean '%s'?", near);
+    if (strcmp(s->option, "poll_ms") == 0) snprintf(advice, sizeof advice, ": it does not poll");
+    else if (near) snprintf(advice, sizeof advice, ", did you mean '%s'?", near);
     else if (count) snprintf(advice, sizeof advice, ", see `%s show %s`", lb_called(), s->protocol);
     return lb_refuse(err, "-s %s.%s: %s has no option '%s'%s", s->protocol, s->option, s->protocol, s->option, advice);
   }
@@ -211,14 +212,14 @@ int lb_settings_apply(struct lb_scenario *scenarios, size_t scenario_count, cons
 /* In the order of the protocol's table. Of a setting that is given twice the last one counts. */
 union lb_value *lb_settings_options(const struct lb_protocol *protocol, const char *const *settings, size_t count) {
   size_t n = 0;
-  while (protocol->options && protocol->options[n].name) n++;
+  while (lb_option_at(protocol, n)) n++;
   union lb_value *values = calloc(n + 1, sizeof *values);
-  for (size_t i = 0; values && i < n; i++) values[i] = default_value(&protocol->options[i]);
+  for (size_t i = 0; values && i < n; i++) values[i] = default_value(lb_option_at(protocol, i));
   struct setting s;
   for (size_t i = 0; values && i < count; i++) {
     const struct lb_option *o;
     if (split(settings[i], &s) && strcmp(s.protocol, protocol->name) == 0 && (o = lb_option_find(protocol, s.option)))
-      parse_value(o, s.value, &values[o - protocol->options]);
+      parse_value(o, s.value, &values[lb_option_index(protocol, o)]);
   }
   return values;
 }
@@ -230,6 +231,6 @@ void lb_settings_vary(const struct lb_protocol *protocol, const char *varied, un
     snprintf(word, sizeof word, "%.*s", (int)strcspn(at, " "), at);
     const struct lb_option *o;
     if (split(word, &s) && strcmp(s.protocol, protocol->name) == 0 && (o = lb_option_find(protocol, s.option)))
-      parse_value(o, s.value, &values[o - protocol->options]);
+      parse_value(o, s.value, &values[lb_option_index(protocol, o)]);
   }
 }

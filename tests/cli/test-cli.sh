@@ -94,6 +94,7 @@ expect 'an option without its value' 2 '--seed: expected a value' "$bin" run con
 expect 'a number that is none' 2 '-n x: expected a whole number from 1' "$bin" run control -n x
 expect 'an unknown workload key' 2 "did you mean 'ttl_ms'" "$bin" run control -s ttl_m=5
 expect 'a workload value out of range' 2 'ttl_ms.*-5' "$bin" run control -s ttl_ms=-5
+expect 'a pause of who does not poll' 2 "zk-sequential has no option 'poll_ms': it does not poll" "$bin" run contention -s zk-sequential.poll_ms=5
 expect 'an unknown protocol option' 2 "broken has no option 'rat', did you mean 'rate'" "$bin" run contention -s broken.rat=1
 expect 'more keys than there can be' 2 'keys = 2000000: expected a whole number from 1 to 1000000, or own' \
   "$bin" run contention -b local -s keys=2000000
@@ -211,9 +212,9 @@ scenario system.ini "$(echo "$good" | sed 's/^local@none/locl@none/')"
 expect 'an expectation for an unknown system' 2 "unknown protocol 'locl', did you mean 'local'" "$bin" run "$dir/system.ini"
 
 again='compile it again against backends/backend.h$'
-expect 'a plugin for a later contract' 2 "plugin-abi.so: built for contract 999, this tool has contract 3: $again" \
+expect 'a plugin for a later contract' 2 "plugin-abi.so: built for contract 999, this tool has contract 4: $again" \
   "$bin" list --plugin "$plugins/plugin-abi.so"
-expect 'a plugin that was compiled for contract 1' 2 "plugin-contract1.so: built for contract 1, this tool has contract 3: $again" \
+expect 'a plugin that was compiled for contract 1' 2 "plugin-contract1.so: built for contract 1, this tool has contract 4: $again" \
   "$bin" list --plugin "$plugins/plugin-contract1.so"
 expect 'a choice that is none' 2 "-s rogue.fault=hang: expected one of none, hangs, .*; did you mean 'hangs'" \
   "$bin" run control --plugin "$plugins/plugin-rogue.so" -s rogue.fault=hang

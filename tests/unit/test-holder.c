@@ -204,7 +204,7 @@ TEST(a_place_in_a_queue_is_kept_between_tries_and_left_at_the_deadline) {
 
 /* Every time, and not past the deadline. */
 TEST(who_says_how_long_it_pauses_is_asked_again_then) {
-  f->protocol.poll_ms = 3;
+  f->holder.poll_ms = 3;
   for (int i = 0; i < 4; i++) f->session.acquires[i] = LB_BUSY;
   lb_ns deadline = in_ms(14);
   assert_int_equal(lb_holder_acquire(&f->holder, 0, deadline), LB_BUSY);

@@ -1140,6 +1140,28 @@ TEST(a_choice_is_the_index_of_its_word_and_a_text_is_as_it_stands) {
   free(values);
 }
 
+static int never_waits(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  (void)s, (void)lock, (void)grant, (void)deadline;
+  return LB_TIMEOUT;
+}
+
+TEST(the_pause_of_who_polls_is_an_option_behind_its_own) {
+  static const struct lb_option options[] = {{"a", LB_OPT_BOOL, 1, 0, 1, "a"}, {.name = NULL}};
+  static const char *const settings[] = {"p.poll_ms=100"};
+  struct lb_protocol protocol = {.name = "p", .options = options, .poll_ms = 7};
+  union lb_value *set = lb_settings_options(&protocol, settings, 1), *unset = lb_settings_options(&protocol, NULL, 0);
+  assert_non_null(set);
+  assert_non_null(unset);
+  assert_true(set[0].b);
+  assert_int_equal(lb_poll_ms(&protocol, set), 100);
+  assert_int_equal(lb_poll_ms(&protocol, unset), 7);
+  assert_null(lb_option_at(&protocol, 2));
+  protocol.wait = never_waits;
+  assert_null(lb_option_find(&protocol, "poll_ms"));
+  free(set);
+  free(unset);
+}
+
 static bool fence_option(const struct lb_cell *cell) {
   size_t i = 0;
   while (strcmp(cell->protocol->options[i].name, "fence") != 0) i++;
@@ -1174,7 +1196,7 @@ TEST(options_that_are_wrong_are_refused) {
       {"qqqqqqqqq.rate=1", "-s qqqqqqqqq.rate: unknown protocol 'qqqqqqqqq'"},
       {"broken.rat=1", "-s broken.rat: broken has no option 'rat', did you mean 'rate'?"},
       {"broken.qqqqqqqq=1", "-s broken.qqqqqqqq: broken has no option 'qqqqqqqq', see `lockbench show broken`"},
-      {"local.rate=1", "-s local.rate: local has no option 'rate'"},
+      {"local.rate=1", "-s local.rate: local has no option 'rate', see `lockbench show local`"},
       {"broken.rate=1.5", "-s broken.rate=1.5: expected a number from 0 to 1"},
       {"broken.rate=", "-s broken.rate=: expected a number from 0 to 1"},
       {"broken.rate=nan", "-s broken.rate=nan: expected a number from 0 to 1"},
