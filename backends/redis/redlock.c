@@ -38,7 +38,9 @@
  * Options     What implementations do differently stands at its options. With check_validity=no a majority is believed
  *             however late it came; with clock=wall validity is what the client's wall clock says; with keep_failed=yes
  *             the keys of a failed try stay where they are, so a client can refuse itself until they end; with
- *             release=granted keys are not deleted where no yes was heard, and a lost reply leaves one for a ttl.
+ *             release=granted keys are not deleted where no yes was heard, and a lost reply leaves one for a ttl. With
+ *             extension=any an extension counts that one server took: the lease goes on for its client, and ends at the
+ *             majority.
  */
 #include "redlock.h"
 
@@ -351,6 +353,7 @@ static const char *const ways[] = {"quorum", "all", "sequential", NULL};
 static const char *const clocks[] = {"monotonic", "wall", NULL};
 static const char *const releases[] = {"all", "granted", NULL};
 static const char *const retries[] = {"random", "fixed", NULL};
+static const char *const extensions[] = {"majority", "any", NULL};
 
 const struct lb_option redlock_options[] = {
     [REDLOCK_NODE_TIMEOUT] = {"node_timeout_ms", LB_OPT_INT, 50, 1, 10000, "how long one round waits for a server"},
@@ -376,6 +379,9 @@ const struct lb_option redlock_options[] = {
     [REDLOCK_RELEASE] = {"release", LB_OPT_CHOICE, 0, 0, 0,
                          "where keys are deleted: at all servers, or where it was seen to be granted",
                          .words = releases},
+    [REDLOCK_EXTENSION] = {"extension", LB_OPT_CHOICE, 0, 0, 0,
+                           "who has to take an extension before it counts: a majority, or any server",
+                           .words = extensions},
     {0},
 };
 
@@ -384,7 +390,7 @@ struct redlock_options {
   enum redis_fanout_way way;
   double drift;
   lb_ns drift_ns, min_validity;
-  bool check_validity, by_wall, fixed_retry, keep_failed, where_granted;
+  bool check_validity, by_wall, fixed_retry, keep_failed, where_granted, any_extends;
   int64_t tries, extensions_max; /* extensions_max: 0 = as many as it likes */
   lb_ns retry;
 };
@@ -404,6 +410,7 @@ static void read_options(struct redlock_options *ret, const union lb_value *valu
       .fixed_retry = values[REDLOCK_RETRY].i == 1,
       .tries = values[REDLOCK_TRIES].i,
       .where_granted = values[REDLOCK_RELEASE].i == 1,
+      .any_extends = values[REDLOCK_EXTENSION].i == 1,
       .keep_failed = values[REDLOCK_KEEP_FAILED].b,
       .extensions_max = values[REDLOCK_EXTENSIONS_MAX].i,
       .retry = ms(values[REDLOCK_RETRY_MS].i),
@@ -617,7 +624,7 @@ static int redlock_extend(struct lb_session *s, const struct lb_lock *lock, stru
   struct redlock_since since = redlock_since(&s->options, s->env, lb_now(s->env));
   struct redis_round round = round_expire(lock, redis_decimal(lock->ttl_ms, ttl), grant);
   redis_round_run(&s->fanout, &round, deadline);
-  bool quorum = round.yes >= s->fanout.quorum;
+  bool quorum = round.yes >= (s->options.any_extends ? 1 : s->fanout.quorum);
   lb_ns end = lease_end(&s->options, s->env, since, lock->ttl_ms);
   if (quorum || end < grant->valid_until) grant->valid_until = end;
   if (quorum && is_valid(&s->options, s->env, end)) return s->extensions++, redis_fanout_confirm(&s->fanout, grant);

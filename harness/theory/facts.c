@@ -89,6 +89,7 @@ static const struct lb_term vocabulary[] = {
      "how much of a lease is left to clocks of different speeds: 1 %, or a tenth at least"},
     {"extends", SCENARIO, "for-ever|so-often", "whether the number of extensions has a limit"},
     {"capped", SCENARIO, "no|yes", "whether renewals end after a while"},
+    {"prolongs", SCENARIO, "majority|any", "how many of several servers have to take an extension before it counts"},
 
     {"guard", GUARD, "none|deadline|signal|recheck|claim|fence", "the guard of the cell"},
     {"shows", GUARD, "clock|connection|session|renewal|server|silence|number",
@@ -333,6 +334,7 @@ static void add_settings(const struct lb_protocol *p, const union lb_value *opti
   if (option_is(p, options, "recipe", "yes")) lb_facts_set(ret, "heeds", "no");
   if (option_is(p, options, "release", "granted")) lb_facts_set(ret, "deletes", "granted");
   if (option_number(p, options, "extensions_max") > 0) lb_facts_set(ret, "extends", "so-often");
+  if (option_is(p, options, "extension", "any")) lb_facts_set(ret, "prolongs", "any");
   if (option_number(p, options, "min_validity_ms") > 0) lb_facts_set(ret, "leaves", "enough");
   if (option_number(p, options, "drift") >= 0.1) lb_facts_set(ret, "allows", "much");
   if (option_is(p, options, "expire", "no")) lb_facts_set(ret, "ends", "never");
