@@ -457,27 +457,44 @@ static void releases_twice(struct lb_conform *c) {
 /* ---- many -------------------------------------------------------------------------------------------------------- */
 
 static const char *crowded;
+static bool compares; /* their numbers, too */
+
+/* As long as it is alone inside, the latest number is the one before its own. A number that was drawn before the lock
+ * was had is smaller than that of whoever asked later and was served first. */
+static void compare_numbers(struct lb_conform *c, const struct adapter_reply *granted, int number) {
+  long long fence = 0;
+  lb_conform_check(c, adapter_number(granted, "fence", &fence), "expected fence= with a whole number, read '%.100s'",
+                   granted->line);
+  uint64_t latest = atomic_exchange(&c->shared->latest, (uint64_t)fence);
+  lb_conform_check(c, fence > (long long)latest,
+                   "expected a fence above %lld, that of the grant before, read '%.100s' (client %d of eight)",
+                   (long long)latest, granted->line, number + 1);
+}
 
 static void take_turns(struct lb_conform *c, int number) {
   for (int turn = 0; turn < TURNS; turn++) {
-    adapter_acquire(c, 0, crowded, 2 * ADAPTER_HOLD_MS, CROWD_MS / 2, "of a lock that all release soon");
+    struct adapter_reply r =
+        adapter_acquire(c, 0, crowded, 2 * ADAPTER_HOLD_MS, CROWD_MS / 2, "of a lock that all release soon");
     uint64_t others = atomic_fetch_add(&c->shared->inside, 1);
     lb_conform_check(c, others == 0, "expected nobody else inside, client %d found %d", number + 1, (int)others);
+    if (compares) compare_numbers(c, &r, number);
     lb_clock_sleep_until(in_ms(TURN_MS));
     atomic_fetch_sub(&c->shared->inside, 1);
     adapter_release(c, 0, crowded, "");
   }
 }
 
-static void one_of_eight(struct lb_conform *c) {
+static void crowd(struct lb_conform *c) {
   crowded = lb_conform_key(c);
   for (int i = 0; i < CLIENTS; i++) lb_conform_start(c, "crowd", i, take_turns);
   lb_conform_join(c, CROWD_MS);
 }
 
+static void one_of_eight(struct lb_conform *c) { crowd(c); }
+
 /* ---- what a grant says, and what is true while it holds ---------------------------------------- */
 
-enum { SHORT_MS = 1000, GRANTS = 4, RECORD_MS = 2000 };
+enum { SHORT_MS = 1000, GRANTS = 4, RECORD_MS = 2000, TOKEN_BYTES = 160 };
 
 static void grants_as_it_says(struct lb_conform *c) {
   KEY;
@@ -494,10 +511,13 @@ static void grants_as_it_says(struct lb_conform *c) {
   adapter_release(c, 0, key, "");
 }
 
+/* The crowd comes first: its programs are started by each process for itself. */
 static void fences_grow(struct lb_conform *c) {
-  KEY;
   struct adapter_reply r;
   long long latest = 0, fence = 0;
+  compares = true;
+  crowd(c);
+  KEY;
   for (int i = 0; i < GRANTS; i++) {
     r = adapter_acquire(c, i % 2, key, ADAPTER_HOLD_MS, ADAPTER_CALL_MS, "of a free lock");
     lb_conform_check(c, adapter_number(&r, "fence", &fence), "expected fence= with a whole number, read '%.100s'",
@@ -505,6 +525,23 @@ static void fences_grow(struct lb_conform *c) {
     lb_conform_check(c, fence > latest, "expected a fence above %lld, read '%.100s' (grant %d)", latest, r.line, i + 1);
     latest = fence;
     adapter_release(c, i % 2, key, "");
+  }
+}
+
+/* Of an adapter that tells them. Two of one client and one of another: a token that lasts for a program is none. */
+static void tokens_differ(struct lb_conform *c) {
+  static const int who[] = {0, 0, 1};
+  enum { TOLD = sizeof who / sizeof *who };
+  char token[TOLD][TOKEN_BYTES];
+  KEY;
+  for (int i = 0; i < TOLD; i++) {
+    struct adapter_reply r = adapter_acquire(c, who[i], key, ADAPTER_HOLD_MS, ADAPTER_CALL_MS, "of a free lock");
+    bool told = lb_talk_value(r.line, "token", token[i], sizeof token[i]);
+    for (int k = 0; told && k < i; k++)
+      lb_conform_check(c, strcmp(token[i], token[k]) != 0,
+                       "expected another token than that of an earlier grant, read '%.100s' (grant %d, %s client)",
+                       r.line, i + 1, lb_conform_ordinal(who[i]));
+    adapter_release(c, who[i], key, "");
   }
 }
 
@@ -586,7 +623,8 @@ const struct lb_conform_statement lb_adapter_of_lock[] = {
     {"who was refused frees nobody else's lock", 0, frees_nobody_elses},
     {"a second release does no harm", 0, releases_twice},
     {"of eight clients one is inside at a time", 0, one_of_eight},
-    {"fences grow", ADAPTER_FENCE, fences_grow},
+    {"no two grants have one token", 0, tokens_differ},
+    {"of two grants the later has the larger number", ADAPTER_FENCE, fences_grow},
     {"what is left of a grant is not more than was asked for", ADAPTER_VALIDITY, validity},
     {"the record that it names is there while it holds, and only then", ADAPTER_RECORD, record},
     {"holds is ok while it holds, and not after its release", ADAPTER_HOLDS, confirms},

@@ -510,3 +510,24 @@ bool lb_evidence_refused(const struct lb_history *h) {
     if (is_access(&h->events[i]) && h->events[i].flags & LB_EVF_REFUSED && is_overtaken_at(h, i)) return true;
   return false;
 }
+
+/* Whoever was granted last holds: nobody has overtaken it. Several may hold at once what is shared, so there no number
+ * has to be the largest. */
+uint64_t lb_evidence_refused_holder(const struct lb_history *h) {
+  uint32_t *last = malloc((h->keys.count + 1) * sizeof *last);
+  uint64_t refused = 0;
+  if (!last) abort();
+  for (size_t i = 0; i < h->keys.count; i++) last[i] = LB_NO_NAME;
+  for (size_t i = 0; i < h->count; i++) {
+    const struct lb_event *e = &h->events[i];
+    if (e->kind == LB_EV_FAULT) {
+      refused = 0;
+      break;
+    }
+    if (e->kind == LB_EV_GRANTED)
+      last[e->key] = e->flags & LB_EVF_SHARED || lb_history_permits(h, e->key) != 1 ? LB_NO_NAME : e->client;
+    else if (is_access(e) && e->flags & LB_EVF_REFUSED) refused += last[e->key] == e->client;
+  }
+  free(last);
+  return refused;
+}

@@ -69,5 +69,9 @@ enum lb_guard_evidence lb_evidence_guard(const struct lb_history *history, const
  * client's latest grant, or if it was never granted the key, another one's access was accepted; or at any time one with
  * a larger token. Other refusals say nothing of the guard. */
 bool lb_evidence_refused(const struct lb_history *history);
+/* How many accesses the resource refused to the client that was granted the key last, in a history without a fault:
+ * its number was smaller than one that had been there before. 0 of what several may hold at once. Ends the process when
+ * memory is exhausted. */
+uint64_t lb_evidence_refused_holder(const struct lb_history *history);
 
 #endif

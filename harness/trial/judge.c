@@ -165,6 +165,16 @@ static void decide_violation(const struct lb_stage *s, const struct lb_check *ch
   else decide(out, LB_VIOLATED, "%s", "");
 }
 
+/* Nobody had overtaken the client, and no fault was played: its number was too small when it was granted. */
+static void decide_refused(const struct lb_stage *s, uint64_t refused, struct lb_outcome *out) {
+  char what[200];
+  snprintf(what, sizeof what,
+           "without a fault the resource refused the holder %llu time%s: the number of its grant was not the largest",
+           (unsigned long long)refused, refused == 1 ? "" : "s");
+  if (expires(s) && is_stalled(s, out)) decide_stalled(out, what);
+  else decide(out, LB_VIOLATED, "%s", what);
+}
+
 /* True if some client's protocol broke its contract: nothing that it did afterwards says anything. */
 static bool decide_breach(const struct lb_stage *s, struct lb_outcome *out) {
   char name[32];
@@ -295,7 +305,7 @@ static void decide_safe(const struct lb_stage *s, const struct lb_judgement *fou
  *             scenario was not observed (whatever else came out), or a violation is not evidence: the machine stalled
  *             for more than half a lease, a renewal got no answer though no fault was played, the fact the scenario
  *             asks for was not seen, or the lease was over anyway
- *  violated   the checker says so
+ *  violated   the checker says so, or without a fault the guard `fence` kept out the very holder
  *  stuck, delayed  progress was not restored within the bound: a step waited in vain, the last who asked got nothing
  *             although nobody had a right to the lock, or in a campaign nobody was granted for longer than it allows.
  *             Delayed: somebody was granted after that. Stuck: nobody, though every lease and session had ended that
@@ -309,7 +319,8 @@ static void decide_trial(const struct lb_stage *s, const struct lb_judgement *fo
   const struct lb_scenario *scenario = s->plan->scenario;
   struct lb_in_vain last;
   struct lb_error doubt;
-  uint64_t ttl_ns = (uint64_t)scenario->ttl_ms * LB_NS_PER_MS;
+  uint64_t ttl_ns = (uint64_t)scenario->ttl_ms * LB_NS_PER_MS,
+           refused = s->plan->guard == LB_GUARD_FENCE ? lb_evidence_refused_holder(&s->history) : 0;
   bool is_stuck = s->verdict == LB_STUCK || (scenario->kind == LB_KIND_TIMELINE && out->grants > 0 &&
                                              lb_evidence_in_vain(&s->history, ttl_ns, &last));
   out->premises_observed = lb_premises_observed(scenario, &s->history, &doubt);
@@ -317,6 +328,7 @@ static void decide_trial(const struct lb_stage *s, const struct lb_judgement *fo
   if (s->verdict == LB_UNDECIDED) decide(out, LB_UNDECIDED, "%s", s->why);
   else if (!out->premises_observed) decide(out, LB_UNDECIDED, "%s", doubt.text);
   else if (is_violated(s->plan->guard, &found->check, true)) decide_violation(s, &found->check, out);
+  else if (refused) decide_refused(s, refused, out);
   else if (is_stuck) decide_stuck(s, &last, out);
   else if (stands_still(s, out)) decide_standstill(s, &found->stats, out);
   else if ((out->uncontested = out->grants == 0))

@@ -11,6 +11,7 @@ PLACE = '(call("SET", key + ":first", token, "NX", "PX", 60000) or call("GET", k
 GRANTED = 'return "granted token=" + token'
 UNTIL = "time.monotonic() >= end: return"
 SAY = 'print(number, said.replace("\\n", " "), flush=True)'
+KEEP = "tokens[key] = token"
 EXTEND = 'call("EVAL", EXTEND, 1, key, tokens.get(key, ""), of["ttl_ms"])'
 FIRST = "can=extend,holds record={key}"
 QUIT = '    if word == "quit": break\n'
@@ -43,6 +44,9 @@ FAULTS = {
     "stays": [(QUIT, QUIT + "else:\n    while True: time.sleep(60)\n")],
     "ignores-quit": [(QUIT, '    if word == "quit": time.sleep(60)\n')],
     "fences-fall": [(FIRST, FIRST.replace("holds", "holds,fence")), (GRANTED, GRANTED + ' + " fence=%d" % (2_000_000_000 - time.time())')],
+    "number-first": [(FIRST, FIRST.replace("holds", "holds,fence")), (KEEP, KEEP + '; number = call("INCR", key + ":n")'), (GRANTED, GRANTED + ' + " fence=%d" % number')],  # drawn before the lock is had
+    "one-token": [(KEEP, 'token = tokens[key] = tokens.setdefault("all", token)')],  # of all grants of a program
+    "revives": [(EXTEND, EXTEND + ' or (call("EXISTS", key) == 0 and call("SET", key, tokens.get(key, ""), "PX", of["ttl_ms"]))')],  # a late extension makes the record anew
     "no-fence": [(FIRST, FIRST.replace("holds", "holds,fence"))],
     "long-validity": [(FIRST, FIRST.replace("holds", "holds,validity")), (GRANTED, GRANTED + ' + " validity_ms=%d" % (ttl * 2)')],
     "never-reconnects": [("if link is None: connect()", 'if link is None: raise NotSent("no connection")')],

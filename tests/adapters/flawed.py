@@ -49,6 +49,10 @@ FLAWS = {
     "own-clock": ("counts=client-wall", [("\ndef acquire(", STAMP), (SET, "stamp(key, token, ttl)"), (CAN, "can=holds")]),
     "not-kept": ("record=memory", [(SET, 'call("CONFIG", "SET", "appendonly", "no") and ' + SET)]),  # no restart brings back what it writes
     "counter": ("number=counter", [(GRANTED, 'return "granted token=%s fence=%d" % (token, call("INCR", key + ":n"))'), (CAN, CAN + ",fence")]),
+    "number-first": ("number=counter", [  # its number is drawn before it has the lock
+        (KEEP, KEEP + '; number = call("INCR", key + ":n")'), (GRANTED, GRANTED + ' + " fence=%d" % number'), (CAN, CAN + ",fence")]),
+    "one-token": ("", [(KEEP, 'token = tokens[key] = tokens.setdefault("all", token)')]),  # one for ever, of a program
+    "revives": ("", [(EXTEND, EXTEND + ' or (call("EXISTS", key) == 0 and call("SET", key, tokens.get(key, ""), "PX", of["ttl_ms"]))')]),  # a late extension makes the record anew
     "silent": ("tells=nobody", [(CAN, CAN + ",signal")]),  # it tells its caller of no connection that broke
     "half": ("names-end=no", [(SET, 'call("SET", key, token, "NX", "PX", ttl // 2)')]),  # it ends long before the end that its caller knows
     "by-name": ("heeds=no", [  # its token is the name of its client, so a client that was started again finds its own

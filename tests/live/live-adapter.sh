@@ -47,7 +47,10 @@ all() {
   breaks one-key 'two keys do not exclude' "of another key than the first client's"
   breaks stays 'it ends when its stdin ends' 'after the end of its stdin, it did not'
   breaks ignores-quit 'quit is answered' 'after quit, it did not'
-  breaks fences-fall 'fences grow' 'expected a fence above [0-9]+, read'
+  breaks number-first 'of two grants the later' 'expected a fence above [0-9]+, that of the grant before'
+  breaks one-token 'no two grants' 'expected another token than that of an earlier grant'
+  breaks revives 'a lease that another one has had' "expected lost or error as the answer to extend, read '[0-9]+ ok'.* has held and released since"
+  breaks fences-fall 'of two grants the later' 'expected a fence above [0-9]+, that of the grant before, read'
   breaks no-fence 'a grant carries what the first line says' 'expected fence= with a whole number in a grant'
   breaks long-validity 'what is left of a grant' 'expected validity_ms above 0 and at most ttl_ms=8000'
   breaks never-reconnects 'servers that are gone' "read '[0-9]+ error no connection'"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# A lock of the user's own: what it states of itself is checked, seven flawed ones (tests/adapters/flawed.py) are singled out by scenarios that come with the tool, and
+# A lock of the user's own: what it states of itself is checked, flawed ones (tests/adapters/flawed.py) are singled out by scenarios that come with the tool, and
 # each is held against what its facts predict. TAP. Usage: live-flawed.sh LOCKBENCH PLUGINS
 bin=$1 plugins=$2
 . "$(dirname "$0")/../helpers/tap.sh"
@@ -64,6 +64,12 @@ all
 wait
 phase=is_judged run=0
 all
+
+# A number that is drawn before the lock is had: under a load without a fault the resource refuses the very holder.
+"$bin" run contention-10ms -g fence -n 1 -s clients=8 -s duration_s=1 --exec "$flawed number-first" --exec "$flawed counter" -o "$dir/numbers" >"$dir/out" 2>&1
+cut -d, -f1,2,7- "$dir/numbers/trials.csv" >"$dir/rows"
+check 'contention under fence: number-first is violated, and why' grep -q '^contention-10ms,exec:number-first@redis,violated,"\{0,1\}without a fault the resource refused the holder' "$dir/rows"
+check 'contention under fence: a number that is drawn with the lock is safe' grep -q '^contention-10ms,exec:counter@redis,safe,' "$dir/rows"
 
 # ---- the prediction -----------------------------------------------------------------------------
 

@@ -226,6 +226,33 @@ TEST(who_comes_late_with_a_smaller_number_is_overtaken) {
       10, 1, "granted") FENCED(11, 1, "read", 7, "false")));
 }
 
+static uint64_t refused_holder(const char *text) {
+  struct lb_history h;
+  struct lb_error err;
+  if (parse_lines("test", text, &h, &err) < 0) fail_msg("%s", err.text);
+  uint64_t result = lb_evidence_refused_holder(&h);
+  lb_history_clear(&h);
+  return result;
+}
+
+/* Client-1 drew its number before it had the lock, and client-2 was served in between. */
+TEST(the_holder_itself_is_refused) {
+#define EARLY OF(1, 2, "granted") FENCED(2, 2, "read", 8, "true") OF(3, 2, "release") OF(10, 1, "granted")
+  assert_int_equal(refused_holder(HEAD EARLY FENCED(11, 1, "read", 7, "false")), 1);
+  assert_int_equal(refused_holder(HEAD EARLY FENCED(11, 1, "read", 9, "true") FENCED(12, 1, "write", 9, "false")), 1);
+  assert_int_equal(refused_holder(HEAD EARLY FENCED(11, 1, "read", 9, "true")), 0);
+  assert_int_equal(refused_holder(HEAD EARLY FENCED(11, 2, "write", 8, "false")), 0); /* it was overtaken */
+  assert_int_equal(refused_holder(HEAD CUT(5, 3, "client-1", ALL) EARLY FENCED(11, 1, "read", 7, "false")), 0);
+  assert_int_equal(refused_holder(HEAD EARLY FENCED(11, 1, "read", 7, "false") CUT(12, 3, "client-1", ALL)), 0);
+  assert_int_equal(
+      refused_holder(HEAD OF(
+          1, 2,
+          "granted") "{\"t\":10,\"c\":\"client-1\",\"k\":\"k\",\"e\":\"granted\",\"shared\":true}\n" FENCED(11, 1,
+                                                                                                            "read", 7,
+                                                                                                            "false")),
+      0);
+}
+
 /* What it was granted of another key, and what others were, is not its latest grant. */
 TEST(its_latest_grant_of_this_key_decides) {
   assert_true(

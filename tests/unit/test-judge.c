@@ -612,6 +612,21 @@ STATES(a_number_that_does_not_grow_counts_under_the_fence, w->plan.guard = LB_GU
        decides(LB_VIOLATED, ""));
 STATES(a_number_that_does_not_grow_means_nothing_to_a_deadline, w->plan.guard = LB_GUARD_DEADLINE,
        the_same_number_twice(), check_came_to(45, 1, LB_CHECK_PASSED), decides(LB_SAFE, ""));
+
+/* Client 1 holds alone, with a number that the resource has seen a larger one than. */
+static void the_holder_is_refused(enum lb_guard guard) {
+  w->plan.guard = guard;
+  two_holds_apart();
+  came_to_the_resource(26, 1, LB_EV_WRITE, false);
+}
+
+#define REFUSED "without a fault the resource refused the holder 1 time: the number of its grant was not the largest"
+STATES(a_fence_that_keeps_out_the_holder_is_a_violation, the_holder_is_refused(LB_GUARD_FENCE),
+       decides(LB_VIOLATED, REFUSED));
+STATES(a_claim_that_does_so_has_other_reasons, the_holder_is_refused(LB_GUARD_CLAIM), decides(LB_SAFE, ""));
+STATES(a_stall_may_be_why_the_holder_is_refused, the_holder_is_refused(LB_GUARD_FENCE),
+       w->out.stall_ns = HALF_TTL_NS + 1,
+       decides(LB_UNDECIDED, REFUSED ", but the machine stalled for 500 ms, more than half the ttl"));
 STATES(a_timeline_in_which_nobody_met_is_undecided, w->scenario.kind = LB_KIND_TIMELINE, hold(0, 10, 11, 20),
        hold(1, 22, 25, 30),
        decides(LB_UNDECIDED, "no client asked while another one held the lock or might have held it"));
