@@ -191,6 +191,29 @@ bool lb_evidence_observed(const struct lb_history *h, const char *role, bool pre
   return false;
 }
 
+/* The holder whose lease is over when this acquire gives up, if it has not released. */
+static bool is_kept_by_nothing(const struct lb_history *h, size_t at, uint64_t grace_ns, uint32_t *ret_holder) {
+  const struct lb_event *lease, *e = &h->events[at];
+  for (uint32_t c = 0; c < h->clients.count; c++) {
+    if (c == e->client || !holds_at(h, at, c, e->key) || !latest(h, at, c, e->key, &lease)) continue;
+    *ret_holder = c;
+    return lease->flags & LB_EVF_UNTIL && lease->until + grace_ns <= e->t;
+  }
+  return false;
+}
+
+bool lb_evidence_kept_out_by_nobody(const struct lb_history *h, uint64_t ttl_ns, uint32_t *ret_client,
+                                    uint32_t *ret_holder) {
+  for (size_t i = 0; i < h->count; i++)
+    if (h->events[i].kind == LB_EV_FAULT) return false;
+  for (size_t i = 0; i < h->count; i++) {
+    if (!gave_up(&h->events[i]) || !is_kept_by_nothing(h, i, ttl_ns / 2, ret_holder)) continue;
+    *ret_client = h->events[i].client;
+    return true;
+  }
+  return false;
+}
+
 /* ---- Whether a lock that could not be had came free by itself. A timeline in which nobody got it asks again at its
  * end, for longer than any lease or session can last that is not kept up; what came of that tells `delayed` from
  * `stuck`. */

@@ -24,6 +24,11 @@ bool lb_evidence_observed(const struct lb_history *history, const char *role, bo
  * *ret_asked: some client asked, answered or not. Else a clean history says nothing of exclusion. */
 bool lb_evidence_contested(const struct lb_history *history, bool *ret_asked);
 
+/* True if in a history without a fault an acquire gave up though the holder's lease had been over for half a ttl: so it
+ * was not the holder that kept it out. *ret_client gave up, *ret_holder still held. */
+bool lb_evidence_kept_out_by_nobody(const struct lb_history *history, uint64_t ttl_ns, uint32_t *ret_client,
+                                    uint32_t *ret_holder);
+
 struct lb_in_vain {
   uint32_t client, key;
   uint64_t asked_ns;   /* so long did it ask ... */

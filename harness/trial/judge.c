@@ -281,6 +281,8 @@ static bool guard_was_tested(const struct lb_stage *s, bool held_twice, struct l
 static void decide_safe(const struct lb_stage *s, const struct lb_judgement *found, struct lb_outcome *out) {
   const struct lb_scenario *scenario = s->plan->scenario;
   struct lb_error doubt;
+  uint32_t out_client, holder;
+  uint64_t ttl_ns = (uint64_t)scenario->ttl_ms * LB_NS_PER_MS;
   bool asked, is_timeline = scenario->kind == LB_KIND_TIMELINE,
               held_twice = is_timeline && found->check.double_holds > 0;
   uint64_t needed = s->client_count > 1 && scenario->min_handoffs > 0 ? (uint64_t)scenario->min_handoffs : 0;
@@ -293,6 +295,10 @@ static void decide_safe(const struct lb_stage *s, const struct lb_judgement *fou
                  : "no client asked while another one held the lock or might have held it");
   else if (!held_twice && !lb_premises_of_safe(scenario, &s->history, &doubt))
     decide(out, LB_UNDECIDED, "%s", doubt.text);
+  else if (is_timeline && !held_twice && s->plan->guard == LB_GUARD_NONE &&
+           lb_evidence_kept_out_by_nobody(&s->history, ttl_ns, &out_client, &holder))
+    decide(out, LB_UNDECIDED, "%s gave up long after the lease of %s was over, so it was not %s that kept it out",
+           s->history.clients.name[out_client], s->history.clients.name[holder], s->history.clients.name[holder]);
   else if (!is_timeline && found->stats.grants == 0)
     decide(out, LB_UNDECIDED, "nothing was granted while it was measured");
   else if (!guard_was_tested(s, held_twice, &doubt)) decide(out, LB_UNDECIDED, "%s", doubt.text);
@@ -311,7 +317,8 @@ static void decide_safe(const struct lb_stage *s, const struct lb_judgement *fou
  *             Delayed: somebody was granted after that. Stuck: nobody, though every lease and session had ended that
  *             was not kept up. Undecided: there was no time to see that (lb_evidence_closing())
  *  undecided  nothing was put to the test: no grant (at all, or while it was measured), fewer hand-offs than the
- *             scenario asks for, in a timeline nobody who asked while another one held and was answered, where no two
+ *             scenario asks for, in a timeline nobody who asked while another one held and was answered, a contender
+ *             that was kept out by nobody, where no two
  *             held at once not what the scenario asks of a safe trial, or the guard was not tested (premises.c); or the
  *             machine stalled
  *  safe */

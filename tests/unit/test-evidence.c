@@ -295,6 +295,31 @@ TEST(a_lock_that_is_asked_for_again_is_free_later_or_never) {
                    LB_CLOSING_NONE); /* nobody asked */
 }
 
+/* Of an acquire by b that gave up, with a ttl of 100. */
+static bool by_nobody(const char *text) {
+  struct lb_history h;
+  uint32_t client, holder;
+  parse(text, &h);
+  bool result = lb_evidence_kept_out_by_nobody(&h, 100, &client, &holder);
+  if (result) assert_string_equal(h.clients.name[client], "b"), assert_string_equal(h.clients.name[holder], "a");
+  lb_history_clear(&h);
+  return result;
+}
+
+/* It was its own key, say, of an attempt whose answer was lost. */
+TEST(a_holder_whose_lease_is_over_keeps_nobody_out) {
+#define HELD GRANTED(10, "a", 100) EVENT(20, "b", "acquire")
+  assert_true(by_nobody(HELD EVENT(150, "b", "unknown")));
+  assert_true(by_nobody(HELD EVENT(400, "b", "busy")));
+  assert_false(by_nobody(HELD EVENT(149, "b", "unknown")));
+  assert_false(by_nobody(HELD EVENT(90, "a", "release") EVENT(150, "b", "unknown")));
+  assert_false(
+      by_nobody(HELD "{\"t\":90,\"c\":\"a\",\"k\":\"k\",\"e\":\"renewed\",\"until\":300}\n" EVENT(150, "b", "busy")));
+  assert_false(by_nobody(HELD EVENT(140, "b", "granted") EVENT(300, "a", "timeout")));
+  assert_false(by_nobody(EVENT(10, "a", "granted") EVENT(20, "b", "acquire") EVENT(400, "b", "busy")));
+  assert_false(by_nobody("{\"t\":1,\"e\":\"fault\",\"what\":\"x\"}\n" HELD EVENT(400, "b", "busy")));
+}
+
 #define IN_VAIN(from, to) EVENT(from, "b", "acquire") EVENT(to, "b", "busy")
 
 /* What was over is not prolonged by an answer that comes late: of its loss, or of a release long ago. */
