@@ -786,3 +786,10 @@ int lb_foreign_start_ms(const struct lb_protocol *protocol) {
 }
 bool lb_foreign_tells_validity(const struct lb_protocol *protocol) { return foreign_of(protocol)->says.can_validity; }
 bool lb_foreign_names_record(const struct lb_protocol *protocol) { return foreign_of(protocol)->says.record_count > 0; }
+
+bool lb_foreign_names_data(const struct lb_protocol *protocol) {
+  const struct foreign_says *says = &foreign_of(protocol)->says;
+  for (size_t i = 0; i < says->record_count; i++)
+    if (strcmp(says->record[i], "advisory") == 0 || strcmp(says->record[i], "transaction") == 0) return false;
+  return says->record_count > 0;
+}

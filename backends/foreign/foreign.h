@@ -55,6 +55,8 @@ int lb_foreign_start_ms(const struct lb_protocol *protocol);
 /* Whether its first line says that grants carry what is left of them, and what a server has of a held lock. */
 bool lb_foreign_tells_validity(const struct lb_protocol *protocol);
 bool lb_foreign_names_record(const struct lb_protocol *protocol);
+/* Whether that is data: not an advisory lock, nor what a transaction has locked. */
+bool lb_foreign_names_data(const struct lb_protocol *protocol);
 
 /* ---- its program, spoken to line by line: for who looks at the lines themselves (foreign_line.h), and at how it ends. Whoever only wants its lock has hooks ---- */
 

@@ -272,6 +272,9 @@ static void add_end(const struct lb_protocol *p, const struct lb_topology *t, st
                  : p->traits & LB_TRAIT_SERVER_CLOCK ? "server-wall"
                                                      : server_clock);
     lb_facts_set(ret, "renews", p->traits & LB_TRAIT_RENEWED ? "loop" : "caller");
+  } else if (by == LB_ENDS_BY_NO_CLOCK && p->traits & LB_TRAIT_FOREIGN && lb_foreign_names_data(p)) {
+    lb_facts_set(ret, "counts", "server-wall"); /* a row that its program keeps up: a heartbeat, which is a lease */
+    lb_facts_set(ret, "renews", "loop");
   } else if (by == LB_ENDS_BY_NO_CLOCK) {
     lb_facts_set(ret, "ends", "connection");
     lb_facts_set(ret, "record", "memory");
@@ -318,6 +321,8 @@ static double option_number(const struct lb_protocol *p, const union lb_value *o
 
 static void add_settings(const struct lb_protocol *p, const union lb_value *options, const struct lb_scenario *scenario,
                          struct lb_facts *ret) {
+  if (scenario && scenario->renew && p->extend && lb_facts_is(ret, "renews", "caller"))
+    lb_facts_set(ret, "renews", "loop"); /* its caller here is the harness, which renews in a loop */
   bool renewed = (scenario && scenario->renew) || lb_facts_is(ret, "renews", "loop");
   lb_facts_set(ret, "renewed", renewed ? "yes" : "no");
   bool foreign = p->traits & LB_TRAIT_FOREIGN;
@@ -361,6 +366,14 @@ void lb_facts_if(const struct lb_protocol *protocol, const union lb_value *optio
 void lb_facts_of(const struct lb_protocol *protocol, const union lb_value *options, const struct lb_topology *topology,
                  const struct lb_scenario *scenario, struct lb_facts *ret) {
   lb_facts_if(protocol, options, topology, scenario, NULL, ret);
+}
+
+/* What ends a hold, where it stands and who renews it is a lock's kind. These are mistakes, which another lock of that
+ * kind on the same servers need not make. */
+void lb_facts_without_flaws(struct lb_facts *facts) {
+  static const char *const flaws[] = {"release", "asks",  "heeds",    "queue",        "refused", "end",
+                                      "lost",    "looks", "excludes", "lost-release", "answers", "checks"};
+  for (size_t i = 0; i < sizeof flaws / sizeof *flaws; i++) facts->value[find_fact(flaws[i], strlen(flaws[i]))] = 1;
 }
 
 enum lb_verdict lb_theory_expects(const struct lb_scenario *scenario, const struct lb_protocol *protocol,

@@ -64,6 +64,8 @@ int lb_facts_state(const struct lb_protocol *protocol, const char *words, struct
  * NULL = none. */
 void lb_facts_of(const struct lb_protocol *protocol, const union lb_value *options, const struct lb_topology *topology,
                  const struct lb_scenario *scenario, struct lb_facts *ret);
+/* Makes them those of a sound lock of the same kind: every fact that only a flaw changes has its default. */
+void lb_facts_without_flaws(struct lb_facts *facts);
 struct lb_assumed {
   const char *fact, *value;
 };
