@@ -20,7 +20,9 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "conform/conform.h"
+#include "run/about.h"
 #include "run/estimate.h"
+#include "run/judging.h"
 #include "run/exit.h"
 #include "run/system.h"
 #include "scenario/scenario.h"
@@ -73,8 +75,8 @@ struct lb_args {
   const char *resumed;       /* the same, in the arguments of that run: set by cli_resume.c alone */
   const char *shard;         /* "I/N"; "" = not shared out, whatever the environment says */
   const char *const *merged; /* folders of shards, NULL behind the last: what they have is the run. By cli_resume.c */
-  const char *systems, *out, *export, *against, *junit; /* `systems` may be of several -b, "a,b" */
-  unsigned guards;                                      /* a bit each; 0 = not said */
+  const char *systems, *out, *export, *against, *junit, *baseline; /* `systems` may be of several -b, "a,b" */
+  unsigned guards;                                                 /* a bit each; 0 = not said */
   /* Names of the protocols that --plugin loaded, "a,b": what -b defaults to. */
   char plugins[400];
   /* Of --expect: "VERDICT" or "GUARD=VERDICT". They are checked here and taken apart by the run,
@@ -116,7 +118,7 @@ enum {
   LB_ARG_HUNT = 1 << 13,    /* -g --faults --budget --shard --without --only --list --seed -o -j -s -v ... */
   LB_ARG_SHRINK = 1 << 14,  /* -n -j -o -v --budget --seed, beside --trial and --plugin */
   LB_ARG_SHOW = 1 << 15,    /* -b */
-  LB_ARG_JUDGE = 1 << 16,   /* -b -n -s -j -o -v --seed --resume --junit */
+  LB_ARG_JUDGE = 1 << 16,   /* -b -n -s -j -o -v --seed --resume --junit --baseline */
   LB_ARG_WHICH = 1 << 17,   /* --on --survive -g */
   LB_ARG_ALL = 1 << 18,     /* --all, of a story */
   LB_ARG_LIST = 1 << 19,    /* --markdown */
@@ -198,9 +200,10 @@ struct lb_order { /* what a command wants done */
   bool draw;                    /* the charts and the page, too */
   /* Of a command with a screen of its own; NULL = the tables of a run. `begin` is called before the first trial: an
    * exit code other than 0 is that of the command, which then runs none. `tell` prints what came of those trials that
-   * are done, but nothing with --json, and returns the exit code of a run that was not stopped. */
+   * are done. */
   int (*begin)(void *data, const struct lb_plan *plan);
-  int (*tell)(void *data, const struct lb_tally *tally, const char *dir);
+  void (*tell)(void *data, const struct lb_tally *tally, const struct lb_run_info *info, const char *dir);
+  const struct lb_judging *judging; /* as in a plan */
   void *data;
 };
 /* Plans it, runs it, writes its results and says what came of it. An exit code. */
@@ -214,6 +217,11 @@ int lb_run_against(const struct lb_args *args, double turn_s);
 /* Compares two results folders, or the variants in `a` (NULL = no `b`), and prints it as `args` say (plots/compare.py).
  * An exit code. */
 int lb_compare_folders(const struct lb_args *args, const char *a, const char *b);
+
+/* ---- a judge (cli_judge_screen.c) ------------------------------------------------------------- */
+
+/* Prints what came of it, the verdict first; `word` is the lock as it was typed. */
+void lb_judge_tell(const char *word, const struct lb_tally *tally, const struct lb_run_info *info, const char *dir);
 
 /* ---- servers of the user's own (cli_servers.c) ---------------------------------------------------- */
 

@@ -108,6 +108,8 @@ static const struct lb_cli_option table[] = {
     {"--seed", NULL, SEED, LB_ARG_SHRINK, "N", "seed of the trials (default: 1)"},
     {"--expect", NULL, EXPECT, LB_ARG_RUN, "VERDICT",
      "your expectation where the scenario has none: safe, violated, stuck or delayed; GUARD=VERDICT for one guard"},
+    {"--baseline", NULL, TEXT, LB_ARG_JUDGE, "FILE",
+     "exit 0 if nothing is worse than there: the JUnit file, or the results folder, of an earlier judge", AT(baseline)},
     {"--junit", NULL, TEXT, LB_ARG_RUN | LB_ARG_JUDGE, "FILE",
      "writes a JUnit file for CI, too: a testcase per cell (docs/commands.md)", AT(junit)},
     {"--strict", NULL, FLAG, LB_ARG_RUN, NULL,

@@ -113,10 +113,13 @@ static int show(const struct lb_tally *tally, const struct lb_run_info *info, co
                 const struct lb_order *order) {
   if (order->args->json) {
     int code = print_json(tally);
-    if (code) return code;
-    return order->tell ? order->tell(order->data, tally, dir->final) : info->exit_code;
+    return code ? code : info->exit_code;
   }
-  if (order->tell) return order->tell(order->data, tally, dir->final);
+  if (order->tell) {
+    order->tell(order->data, tally, info, dir->final);
+    if (order->draw && tally->done == tally->plan->job_count) lb_draw_report(dir->final, true);
+    return info->exit_code;
+  }
   bool screen = is_screen(tally, order);
   if (screen) print_screen(tally, info->verdict, dir->final, order);
   else print_summary(tally, info->verdict, dir->final);
@@ -200,7 +203,7 @@ static int tell_stopped(const struct session *s, int kept) {
  * stderr. */
 static int write_junit(const struct session *s) {
   const char *path = s->order->args->junit;
-  int r = path ? lb_junit_write(&s->tally, s->order->tell != NULL, s->dir.final, path) : 0;
+  int r = path ? lb_junit_write(&s->tally, s->dir.final, path) : 0;
   return r < 0 ? lb_complain(LB_EXIT_FAILURE, "--junit %s: cannot write it: %s", path, strerror(-r)) : 0;
 }
 
@@ -327,6 +330,22 @@ static const char *systems_of(const struct lb_order *order) {
   return order->suite ? order->suite->systems : NULL;
 }
 
+/* A lock that was brought and is not in -b would be left out in silence. 0, or an exit code after one line on stderr. */
+static int check_brought(const struct lb_args *args) {
+  char name[200];
+  for (const char *at = args->systems ? args->plugins : ""; *at; at += strcspn(at, ","), at += *at == ',') {
+    int length = (int)strcspn(at, ",");
+    bool named = false;
+    snprintf(name, sizeof name, "%.*s", length, at);
+    for (const char *s = args->systems; *s; s += strcspn(s, ","), s += *s == ',')
+      named |= strncmp(s, name, strlen(name)) == 0 && strchr("@,", s[strlen(name)]);
+    if (!named)
+      return lb_complain(LB_EXIT_USAGE, "-b %s: does not name %s, which was brought; did you mean '-b %s,%s'?",
+                         args->systems, name, args->systems, name);
+  }
+  return 0;
+}
+
 /* Adds one, unless there is one for its guard. 0, or -1 after a complaint. */
 static int add_expect(const char *text, enum lb_guard guard, struct lb_expect ret[LB_GUARD_COUNT], size_t *count) {
   struct lb_expect expect;
@@ -377,11 +396,11 @@ int lb_carry_out(const struct lb_order *order) {
   struct lb_plan plan;
   struct lb_expect expects[LB_GUARD_COUNT];
   size_t expect_count;
-  if (read_expects(order->args, expects, &expect_count) < 0) return LB_EXIT_USAGE;
+  if (check_brought(order->args) || read_expects(order->args, expects, &expect_count) < 0) return LB_EXIT_USAGE;
   struct lb_shard shard;
   uint64_t seed = 0;
   int code = find_shard(order, &shard, &seed);
-  if (code == 0) code = lb_own_begin(order->args);
+  if (code == 0 && !lb_own_at(0)) code = lb_own_begin(order->args); /* a judge has, before it chose systems */
   if (code) return code;
   bool asked = order->args->systems || order->args->plugins[0];
   char *own = lb_own_at(0) ? lb_own_systems(asked ? systems_of(order) : NULL) : NULL;
@@ -402,6 +421,7 @@ int lb_carry_out(const struct lb_order *order) {
                                     .setting_count = order->args->setting_count,
                                     .keep_logs = order->args->keep_logs,
                                     .strict = order->args->strict,
+                                    .judging = order->judging,
                                     .reuse = order->args->reuse,
                                     .seed = seed};
   int r = lb_plan_make(&request, &plan, &err);

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "about.h"
+#include "judging.h"
 
 /* ---- A lock is judged without a guard: under one, a verdict is about the resource. One that was only run
  * under guards is judged under the first of them, and the sentence names it. ---- */
@@ -34,7 +35,7 @@ static size_t first_of_system(const struct lb_plan *plan, size_t index, enum lb_
 
 static bool judges(const struct lb_plan *plan, size_t index) {
   enum lb_guard guard;
-  if (!plan->cells[index].own) return false;
+  if (!plan->cells[index].own && !plan->judging) return false;
   first_of_system(plan, index, &guard);
   return plan->cells[index].guard == guard;
 }
@@ -192,7 +193,8 @@ enum lb_exit lb_exit_of_run(const struct lb_tally *tally, char *line, size_t siz
 
 enum lb_exit lb_exit_of_stopped(const struct lb_tally *tally, bool on_time, char *line, size_t size) {
   char known[sizeof((struct lb_run_info *)0)->verdict];
-  enum lb_exit code = lb_exit_of_run(tally, known, sizeof known);
+  enum lb_exit code =
+      tally->plan->judging ? lb_judging_exit(tally, known, sizeof known) : lb_exit_of_run(tally, known, sizeof known);
   bool whole = tally->done == tally->plan->job_count, shard = !whole && tally->done == tally->wanted;
   if (whole) snprintf(line, size, "%s", known);
   else

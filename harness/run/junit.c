@@ -10,6 +10,7 @@
 #include "base/called.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "judging.h"
 
 enum end { PASSED, FAILED, OPEN, NOT_PLAYED, ENDS };
 
@@ -18,6 +19,7 @@ static bool is_left_out(const struct lb_cell_sum *cell, bool safety) {
   return safety && cell->cell->guard != LB_GUARD_NONE;
 }
 
+/* With `safety` it is that of `judge`. */
 static enum end end_of(const struct lb_tally *tally, const struct lb_cell_sum *cell, bool safety) {
   if (cell->trials == 0) return NOT_PLAYED;
   if (safety && (cell->violated || cell->stuck)) return FAILED;
@@ -90,7 +92,23 @@ static void put_cell(const struct lb_tally *tally, size_t index, bool safety, co
   if (end != PASSED) fputs("  </testcase>\n", out);
 }
 
-int lb_junit_write(const struct lb_tally *tally, bool safety, const char *dir, const char *path) {
+/* A statement of the contract is a testcase, too. */
+static void put_statements(const struct lb_judging *j, FILE *out) {
+  for (int i = 0; i < j->statements && i < LB_STATEMENTS_MAX; i++) {
+    fprintf(out, "  <testcase classname=\"%s\" name=\"", j->check);
+    put_text(j->statement[i].text, out);
+    if (j->statement[i].holds) fputs("\" time=\"0\"/>\n", out);
+    else
+      fprintf(
+          out,
+          "\" time=\"0\">\n   <failure type=\"violated\" message=\"does not hold\">%s %s</failure>\n  </testcase>\n",
+          lb_called(), j->check);
+  }
+}
+
+int lb_junit_write(const struct lb_tally *tally, const char *dir, const char *path) {
+  const struct lb_judging *judging = tally->plan->judging;
+  bool safety = judging;
   size_t count[ENDS] = {0}, told = 0, cells = tally->plan->cell_count;
   double seconds = 0;
   FILE *out = fopen(path, "we");
@@ -102,11 +120,14 @@ int lb_junit_write(const struct lb_tally *tally, bool safety, const char *dir, c
     seconds += seconds_of(tally, i);
   }
   fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n", out);
-  fprintf(out, " <testsuite name=\"lockbench\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\"", told,
-          count[FAILED], count[OPEN], count[NOT_PLAYED]);
+  for (int i = 0; judging && i < judging->statements && i < LB_STATEMENTS_MAX; i++)
+    told++, count[judging->statement[i].holds ? PASSED : FAILED]++;
+  fprintf(out, " <testsuite name=\"%s\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\"",
+          safety ? LB_JUNIT_OF_JUDGE : "lockbench", told, count[FAILED], count[OPEN], count[NOT_PLAYED]);
   fprintf(out, " time=\"%.3f\">\n", seconds);
   for (size_t i = 0; i < cells; i++)
     if (!is_left_out(&tally->cells[i], safety)) put_cell(tally, i, safety, dir, out);
+  if (judging) put_statements(judging, out);
   fputs(" </testsuite>\n</testsuites>\n", out);
   return lb_close_written(out);
 }

@@ -245,7 +245,7 @@ static char *systems_expand(const char *systems, bool missing_too) {
  * value. */
 static int begin(struct lb_plan_making *m, struct lb_error *err) {
   const struct lb_plan_request *request = m->request;
-  *m->plan = (struct lb_plan){.seed = request->seed, .strict = request->strict};
+  *m->plan = (struct lb_plan){.seed = request->seed, .strict = request->strict, .judging = request->judging};
   m->settings = calloc(request->setting_count + 1, sizeof *m->settings);
   m->systems = request->systems ? systems_expand(request->systems, !request->installed) : NULL;
   m->plan->own_expect = calloc(request->expect_count + 1, sizeof *m->plan->own_expect);

@@ -12,6 +12,7 @@
 #include "trial/trial.h"
 
 /* One question: this scenario, on this system, under this guard. It is also a row of the results. */
+struct lb_judging;
 struct lb_cell {
   const struct lb_scenario *scenario;
   const struct lb_protocol *protocol;
@@ -26,6 +27,8 @@ struct lb_cell {
    * rules. */
   struct lb_prediction prediction;
   bool predicted;
+  /* What they say of a sound lock of its kind there: the same facts, without those that no lock needs to have. */
+  struct lb_prediction of_kind;
   struct lb_expect *derived; /* the prediction as an expectation, owned; NULL = the expectation is somebody's */
   /* Not empty: why it is not run. Such a cell has no jobs. */
   char skip[300];
@@ -55,6 +58,8 @@ struct lb_plan {
   size_t own_expect_count;
   uint64_t seed;
   bool strict; /* a lock that was brought and is not as predicted fails the run */
+  /* Borrowed; NULL = expectations decide. Else the run asks whether one lock is safe (judging.h). */
+  const struct lb_judging *judging;
 };
 
 /* What a user asks for, as it was typed. Texts are borrowed and have to outlive the plan. */
@@ -89,9 +94,10 @@ struct lb_plan_request {
   const char *const *settings;
   size_t setting_count;
   uint64_t seed;
-  bool reuse;     /* timelines may share their servers (trial/site.h) */
-  bool strict;    /* of the plan */
-  bool keep_logs; /* of every trial, not only of those that somebody will want to understand */
+  const struct lb_judging *judging; /* of the plan */
+  bool reuse;                       /* timelines may share their servers (trial/site.h) */
+  bool strict;                      /* of the plan */
+  bool keep_logs;                   /* of every trial, not only of those that somebody will want to understand */
 };
 
 /* 0 (release with lb_plan_clear()); -EINVAL with one line in err (unknown system, topology, option

@@ -137,6 +137,8 @@ static int predict(struct lb_cell *cell) {
   if (cell->protocol->traits & LB_TRAIT_FLOOR) return 0; /* nothing is said of what is no lock */
   lb_facts_of(cell->protocol, cell->options, cell->topology, cell->scenario, &facts);
   cell->predicted = lb_theory_predict(cell->scenario->attack, &facts, cell->guard, &cell->prediction);
+  lb_facts_without_flaws(&facts);
+  lb_theory_predict(cell->scenario->attack, &facts, cell->guard, &cell->of_kind);
   if (!cell->predicted || cell->expect || (cell->brought && !lb_is_peer(cell->protocol))) return 0;
   /* Where the file says that the rule is wrong without a guard, and is asked under no other, the rule is not to be
    * trusted under others. */

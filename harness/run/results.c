@@ -3,6 +3,7 @@
  * A finished run as files: trials.csv, the tables that each trial wrote a part of, run.json.
  */
 #include "results.h"
+#include "judging.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -111,6 +112,13 @@ static void set_waiting(json_t *o, const struct lb_cell *cell) {
                       told ? json_null() : json_integer(pause ? (json_int_t)pause : LB_POLL_LAST_MS));
 }
 
+/* Whose it is, of what came out badly without a guard. */
+static json_t *own_fault(const struct lb_cell_sum *cell) {
+  enum lb_fate fate = lb_fate_of(cell);
+  bool badly = fate == LB_FATE_LATE || fate == LB_FATE_STUCK || fate == LB_FATE_BROKEN;
+  return badly && cell->cell->predicted ? json_boolean(lb_fate_is_own(cell)) : json_null();
+}
+
 static json_t *cell_json(const struct lb_tally *tally, size_t index) {
   static const enum lb_counter_group groups[] = {LB_COUNT_EXCLUSION, LB_COUNT_GUARD,    LB_COUNT_LIVENESS,
                                                  LB_COUNT_PROGRESS,  LB_COUNT_GIVEN_UP, LB_COUNT_SPEED,
@@ -133,6 +141,7 @@ static json_t *cell_json(const struct lb_tally *tally, size_t index) {
   json_object_set_new(o, "predicted",
                       cell->predicted ? json_string(lb_verdict_name(cell->prediction.verdict)) : json_null());
   json_object_set_new(o, "rule", cell->predicted ? json_string(cell->prediction.rule->attack) : json_null());
+  json_object_set_new(o, "own_fault", own_fault(all));
   json_object_set_new(o, "why", text_or_null(cell->skip[0] ? cell->skip : all->why));
   json_object_set_new(o, "note", cell->note ? json_integer(cell->note) : json_null());
   json_object_set_new(o, "violated", json_integer(all->violated));
@@ -415,8 +424,21 @@ static json_t *shard_json(const struct lb_run_info *info) {
   return info->shards ? json_sprintf("%d/%d", info->shard, info->shards) : json_null();
 }
 
+/* Of a judge, how its lock did against the contract; null where it was not checked. */
+static json_t *check_json(const struct lb_judging *j) {
+  if (!j || !j->check || !j->statements) return json_null();
+  json_t *failed = json_array();
+  for (int i = 0; i < j->statements && i < LB_STATEMENTS_MAX; i++)
+    if (!j->statement[i].holds) json_array_append_new(failed, json_string(j->statement[i].text));
+  return json_pack("{s:s, s:i, s:o}", "command", j->check, "statements", j->statements, "failed", failed);
+}
+
 /* What a code says of a run, in words for a page; "unknown" for a code of another version. */
-static const char *exit_meaning(long long code) {
+static const char *exit_meaning(const struct lb_judging *j, int code) {
+  const char *safe = "safe in all that was asked", *not_safe = "the lock is not safe, or stuck";
+  if (j && j->baseline) safe = "nothing is worse than in the baseline", not_safe = "worse than the baseline";
+  if (j && code == LB_EXIT_OK) return safe;
+  if (j && code == LB_EXIT_UNEXPECTED) return not_safe;
   switch (code) {
     case LB_EXIT_OK: return "every verdict is as expected";
     case LB_EXIT_FAILURE: return "the harness itself failed";
@@ -437,7 +459,7 @@ static json_t *run_json(const struct lb_tally *tally, const struct lb_run_info *
   for (size_t i = 0; i < plan->scenario_count; i++)
     json_array_append_new(scenarios, lb_results_scenario(&plan->scenarios[i]));
   return json_pack(
-      "{s:i, s:s, s:o, s:o, s:s, s:f, s:i, s:I, s:i, s:I, s:I, s:b, s:o, s:o, s:O, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:i, s:s}",
+      "{s:i, s:s, s:o, s:o, s:s, s:f, s:i, s:I, s:i, s:I, s:I, s:b, s:o, s:o, s:O, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:i, s:s}",
       "schema_version", 1, "id", info->id, "tool", lb_about_tool(), "argv", lb_about_argv(info->argv, info->argc),
       "started_utc", info->started_utc, "seconds", info->seconds, "sittings", info->sittings, "seed",
       (json_int_t)plan->seed, "jobs", info->jobs, "trials", (json_int_t)plan->job_count, "done",
@@ -445,7 +467,8 @@ static json_t *run_json(const struct lb_tally *tally, const struct lb_run_info *
       lb_about_machine(&info->before, info->load_after, info->namespaces), "machines", info->machines, "servers",
       servers_json(info), "libraries", libraries_json(info), "settings", results_settings(plan), "scenarios", scenarios,
       "cells", lb_results_cells(tally), "control", control_json(tally), "verdict", info->verdict, "lock_verdict",
-      lock_verdict_json(tally), "exit_code", info->exit_code, "exit_meaning", exit_meaning(info->exit_code));
+      lock_verdict_json(tally), "check", check_json(plan->judging), "exit_code", info->exit_code, "exit_meaning",
+      exit_meaning(plan->judging, info->exit_code));
 }
 
 static int write_run(const struct lb_tally *tally, const struct lb_run_info *info, const char *dir,

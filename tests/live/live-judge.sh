@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# `judge` says in one screen what breaks a lock: the reference adapter, a liar, a mutex, a plugin, a library that is not installed, and what is no lock. Its suite is
-# cut down to a few questions here. TAP. Usage: live-judge.sh LOCKBENCH TESTS
+# `judge` says what breaks a lock, and whose fault that is: the reference adapter, three planted flaws, a liar, a mutex, a plugin, a library that is not installed, and what
+# is no lock. Its folder says the same, and a baseline decides what is worse. Its suite is cut down to a few questions here. TAP. Usage: live-judge.sh LOCKBENCH TESTS
 bin=$(realpath "$1") plugin=$(realpath "$2/plugin-example.so")
 . "$(dirname "$0")/../helpers/tap.sh"
 here=$(cd "$(dirname "$0")/.." && pwd) root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -24,10 +24,17 @@ judge() { # LOCK [OPTION...]
   echo $? >"$dir/code"
 }
 ends_with() { [ "$(cat "$dir/code")" = "$1" ] || { cat "$dir/err"; return 1; }; }
-# The command of --explain may be two lines; nothing else is longer than a screen is wide.
-fits() { [ "$(wc -l <"$dir/out")" -le 24 ] && ! awk 'length > 100 && !/ explain / { print; found = 1 } END { exit !found }' "$dir/out"; }
+# The verdict is one line, and the command of explain may be two; nothing else is longer than a screen is wide, and nothing is cut off.
+fits() { ! grep -q '\.\.\.$' "$dir/out" && ! awk 'NR > 1 && length > 100 && !/ explain / { print; found = 1 } END { exit !found }' "$dir/out"; }
 verdict() { head -n 1 "$dir/out" | grep -E "$1"; }
 row() { grep -E "^  1 of 1  $1 " "$dir/out"; }
+# The folder says what the command said, and the page is drawn and named.
+folder_agrees() {
+  grep -qx "report: $dir/run$runs/report.html" "$dir/out" && [ -s "$dir/run$runs/report.html" ] && ! grep -qi 'as expected:' "$dir/run$runs/report.html" &&
+    python3 -c 'import json, sys; run = json.load(open(sys.argv[1])); sys.exit(run["exit_code"] != int(sys.argv[2]) or run["verdict"] != " ".join(sys.argv[3].split()))' \
+      "$dir/run$runs/run.json" "$(cat "$dir/code")" "$(head -n 1 "$dir/out")"
+}
+part() { sed -n "/^$1/,/^[^ ]/p" "$dir/out" | sed '$d' | grep -E "$2"; } # a row of the part that begins so
 explains() { # the printed command, as it is printed
   command=$(awk '/^  lockbench explain / { on = 1 } on { print } on && !/\\$/ { exit }' "$dir/out" | sed "1s|lockbench|$bin|")
   eval "$command" >"$dir/story" 2>&1 && grep -q 'violated' "$dir/story"
@@ -36,24 +43,40 @@ explains() { # the printed command, as it is printed
 questions contention restart-node pause-holder pause-writer crash-holder failover
 judge 'python3 peers/reference.py'
 check 'reference: not safe, exit 3' ends_with 3
-check 'reference: the verdict comes first' verdict '^not safe: two clients held at once in 3 of 5 questions: exec:reference@redis$'
+check 'reference: the verdict comes first, and nothing is its own fault' verdict '^not safe: two clients held at once in 3 of 5 questions; no fault of its own: exec:reference@redis$'
+check 'reference: nothing is its own fault' grep -qx 'its own fault: nothing' "$dir/out"
+check 'reference: its folder and its page say so, too' folder_agrees
+check 'reference: what every lock of its kind has' part 'what every lock with a lease on redis has:' '^  1 of 1  restart-node'
+check 'reference: a line for jobs that may not run twice' part 'what to do:' '^  for a job that may not run twice: '
 check 'reference: a screen' fits
 check 'reference: its adapter is checked first' grep -q '^adapter-check: \([0-9]*\) of \1 statements hold$' "$dir/out"
 for name in restart-node pause-holder pause-writer; do check "reference: $name broke it" row $name; done
 check 'reference: what means nothing on one server has no line' not grep -q failover "$dir/out"
 check 'reference: the explain command tells the story' explains
 check 'reference: a guard that was seen to help' grep -qE 'guard recheck +helped in 1 of 3' "$dir/out"
-check 'reference: what it rests on where none helped' grep -qE '^  restart-node: ' "$dir/out"
-check 'reference: in how many no guard helped' grep -q '^in the other 2 no guard helped; there the lock rests on:$' "$dir/out"
+check 'reference: what it rests on where none helped' grep -qE '^    restart-node: ' "$dir/out"
+check 'reference: in how many no guard helped' grep -q '^  in 2 no guard helped; there the lock rests on:$' "$dir/out"
 check 'reference: how long is said first' sh -c 'head -n 1 "$1" | grep -qE "judges exec:reference@redis, about .*: adapter-check, then [0-9]+ trials"' - "$dir/err"
 
 questions contention
 judge 'python3 tests/adapters/rogue.py lies'
 check 'a liar: not safe, exit 3' ends_with 3
+check 'a liar: it is its own fault' part 'its own fault, which' '^  1 of 1  contention '
 check 'a liar: without any fault' row contention
-check 'a liar: its adapter fails' grep -qE '^adapter-check: [0-9]+ of [0-9]+ statements hold; (it fails|the first that fails): ' "$dir/out"
+check 'a liar: its adapter fails' part 'its own fault, which' '^  fails   adapter-check '
 check 'a liar: a screen' fits
 check 'a liar: no guard is advised' not grep -q 'helped in' "$dir/out"
+
+# Flaws that a screen has to name as the lock's own, beside what every such lock has.
+flaw() { # NAME STATEMENT
+  judge "python3 tests/adapters/flawed.py $1"
+  check "$1: its own fault, by name" part 'its own fault, which a sound lock with a lease on redis has not:' "^  fails   adapter-check +$2"
+  check "$1: nothing is advised before it is mended" part 'what to do:' '^  mend its own fault first'
+  check "$1: its folder says the same" folder_agrees
+}
+flaw number-first 'of two grants the later has the larger number'
+flaw one-token 'no two grants have one token'
+flaw revives 'a lease that another one has had since cannot be extended'
 
 judge 'python3 peers/reference.py' --seed 1
 check 'the same questions, an honest lock: safe, exit 0' ends_with 0
@@ -63,8 +86,8 @@ check 'honest: a screen' fits
 questions contention crash-holder
 judge local
 check 'a mutex: stuck, exit 3' ends_with 3
-check 'a mutex: the verdict comes first' verdict '^stuck: .* 1 of 2 questions .*local@none$'
-check 'a mutex: who is dead keeps it' row crash-holder
+check 'a mutex: the verdict comes first' verdict '^stuck: .* 1 of 2 questions .*; no fault of its own: local@none$'
+check 'a mutex: who is dead keeps it, as with every lock without an end' part 'what every lock without an end on none has:' '^  1 of 1  crash-holder '
 check 'a mutex: nothing of ours is checked' not grep -qE '^(conform|adapter-check)' "$dir/out"
 judge "$plugin"
 check 'a plugin: stuck, exit 3' ends_with 3
@@ -74,16 +97,32 @@ questions contention crash-unheard
 judge 'python3 tests/adapters/flawed.py two-steps'
 check 'SETNX, then PEXPIRE: stuck, exit 3' ends_with 3
 check 'SETNX, then PEXPIRE: the client dies between the two' row crash-unheard
-check 'SETNX, then PEXPIRE: what it rests on' grep -q '^  crash-unheard: ' "$dir/out"
+check 'SETNX, then PEXPIRE: that is its own fault' part 'its own fault, which' '^  1 of 1  crash-unheard '
 
 questions failover
 judge local
 check 'nothing can be asked: exit 5' ends_with 5
-check 'nothing can be asked: it says why' sh -c 'sed -n 1p "$1" | grep "^nothing could be asked of local@none:$" && sed -n 2p "$1" | grep -E "^  ."' - "$dir/out"
+check 'nothing can be asked: it says why' sh -c 'sed -n 1p "$1" | grep "^nothing could be asked$" && sed -n 2p "$1" | grep -E "^  ."' - "$dir/out"
 questions contention
 LOCKBENCH_PEERS="$dir/none" judge warlock@redis
 check 'a library that is missing: exit 5' ends_with 5
 check 'a library that is missing: what installs it' grep -q '^  it is not installed: `./bench peers warlock` installs it$' "$dir/out"
+
+# ---- a baseline: exit 0 if nothing is worse ------------------------------------------------------
+
+questions contention crash-holder
+judge local --junit "$dir/then.xml"
+then=$dir/run$runs
+compared() { # EXIT FIRST_LINE OPTION...
+  want=$1 line=$2
+  shift 2
+  judge local "$@"
+  ends_with "$want" && verdict "$line" && folder_agrees
+}
+check 'as bad as in a folder: exit 0' compared 0 "^no worse than $then; stuck: " --baseline "$then"
+check 'as bad as in a JUnit file: exit 0' compared 0 "^no worse than $dir/then.xml; stuck: " --baseline "$dir/then.xml"
+sed 's|<testcase classname="crash-holder" name="local@none none" time="[0-9.]*">|<testcase classname="crash-holder" name="local@none none"/><testcase classname="x" name="y">|' "$dir/then.xml" >"$dir/better.xml"
+check 'worse than a JUnit file: exit 3, and what' compared 3 "^worse than $dir/better.xml in 1: crash-holder is stuck, there safe; stuck: " --baseline "$dir/better.xml"
 
 refused() { # EXIT PATTERN ARGUMENT...
   want=$1 pattern=$2
@@ -100,4 +139,20 @@ check 'a plugin that is not there' refused 2 'not a loadable library' ./none.so
 check 'a command that is no adapter' refused 2 'expected an adapter' 'sh -c true'
 check 'a first line that is none' refused 5 'its first line' 'echo hello'
 check 'an option of a protocol that is misspelt' refused 2 'ttl' local -s ttl=1
+printf '<testsuite name="lockbench judge"' >"$dir/cut.xml"
+printf 'hello\n' >"$dir/text"
+sed 's/lockbench judge/lockbench/' "$dir/then.xml" >"$dir/run.xml"
+mkdir "$dir/empty" "$dir/broken" && echo '{' >"$dir/broken/run.json"
+check 'a baseline that is not there' refused 2 'baseline /no/such: No such file' local --baseline /no/such
+check 'a baseline that is no JUnit' refused 2 'is no JUnit file, expected <testsuite>' local --baseline "$dir/text"
+check 'a baseline that is cut off' refused 2 'lockbench: --baseline' local --baseline "$dir/cut.xml"
+check 'a baseline of a run' refused 2 'is not of `judge`' local --baseline "$dir/run.xml"
+check 'a baseline that has no end' refused 2 'is no file and no results folder' local --baseline /dev/zero
+check 'a folder without a run' refused 2 'expected a results folder' local --baseline "$dir/empty"
+check 'a folder with a broken run' refused 2 'run.json:' local --baseline "$dir/broken"
+check 'a baseline of another lock' refused 2 'is of local@none, expected one of redis-token@redis' redis-token@redis --baseline "$then"
+check 'a baseline without a value' refused 2 'baseline: expected a value' local --baseline
+check 'own servers that are not there' refused 5 'redis' redis-token --redis 127.0.0.1:1
+check 'own servers and a topology' refused 2 'names other servers' redis-token@redis --redis 127.0.0.1:1
+check '-b with a login for nobody' refused 2 'auth' local --auth "$dir/text"
 echo "1..$n"

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * judging.h - what `judge` makes of the cells of a run. It asks whether one lock is safe, so expectations do not decide:
+ * a violation that is expected of a lock is one all the same. What they do say is whose it is: a lock that breaks where
+ * the rules let a sound lock of its kind break, on these servers, has no fault of its own there.
+ */
+#ifndef LB_JUDGING_H
+#define LB_JUDGING_H
+
+#include "baseline.h"
+#include "exit.h"
+#include "tally.h"
+
+enum { LB_STATEMENTS_MAX = 128 };
+
+/* What is known beside the cells, filled before the first trial. A plan that has one is judged. */
+struct lb_judging {
+  const char *check; /* the command that holds it against the contract, "adapter-check"; NULL = it was not checked */
+  int statements, failed;
+  struct {
+    char text[100];
+    bool holds;
+  } statement[LB_STATEMENTS_MAX];     /* the first ones of these */
+  const struct lb_baseline *baseline; /* NULL = none: what counts is whether it is safe */
+};
+
+/* What came of a question, which is a cell without a guard. Its cells under guards say what would have helped. */
+enum lb_fate {
+  LB_FATE_NONE, /* it was not asked, or is no question */
+  LB_FATE_HELD,
+  LB_FATE_LATE, /* the lock was had again when a lease or session had ended */
+  LB_FATE_OPEN, /* undecided */
+  LB_FATE_STUCK,
+  LB_FATE_BROKEN, /* in one trial at least */
+};
+enum lb_fate lb_fate_of(const struct lb_cell_sum *cell);
+/* Of one that is late, stuck or broken: the rules let no sound lock of its kind come out so on these servers, and
+ * nothing is stated of them. */
+bool lb_fate_is_own(const struct lb_cell_sum *cell);
+
+struct lb_fates {
+  int asked, broken, held, stuck, open, skipped; /* questions; held: broken, and two held at once */
+  int own;                                       /* broken or stuck, and by a fault of its own */
+  bool several;                                  /* topologies */
+};
+void lb_fates_count(const struct lb_tally *tally, struct lb_fates *ret);
+/* "with a lease on redis": what it has in common with others of its kind. */
+const char *lb_fates_kind(const struct lb_tally *tally, char *buf, size_t size);
+
+/* The exit code of a plan that is judged, and the verdict as one sentence. */
+enum lb_exit lb_judging_exit(const struct lb_tally *tally, char *line, size_t size);
+
+#endif
