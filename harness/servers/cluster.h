@@ -35,6 +35,7 @@ struct lb_cluster {
   struct lb_env *env;                      /* of the controller */
   struct lb_server server[LB_SERVERS_MAX]; /* data servers first, in node order */
   size_t server_count, data_count;
+  int64_t late_ms;       /* how much longer than detector_ms of its row a silent primary leads, as the servers say */
   int64_t ttl_ms;        /* of the trial: session timeouts must be within the servers' bounds */
   bool measured;         /* speed is measured: the servers have a user's settings (family.h) */
   bool durable;          /* true: on disk, fsync as a careful operator would; false: memory, for directed faults */

@@ -31,7 +31,7 @@
 
 /* Whole pages are written also where nothing is synced: pg_rewind, which makes a standby of an old primary, asks for it.
  * The times keep Patroni's rule, ttl >= loop_wait + 2 * retry_timeout: so a leader that does not reach etcd has stepped
- * down before its key is over. Newer manuals give 20 as the least ttl, 3 as the least retry_timeout. */
+ * down before its key is over. From 4.0 on it raises ttl to 20 and retry_timeout to 3: ask_ttl(). */
 static const struct lb_setting settings[] = {
     LB_PG_SETTINGS,
     {.name = "ttl: ", .stock = "30", .faults = "5", .measured = "5", .place = LB_SETTING_ELSEWHERE},
@@ -157,6 +157,29 @@ static int healthy(struct lb_cluster *cluster, lb_ns deadline) {
              : lb_fail(cluster->env, -EAGAIN, "not every standby is a %s for Patroni yet", role);
 }
 
+/* Its newer versions raise a short ttl to 20 s and say so nowhere but in the lease of the leader's key. */
+static int ask_ttl(struct lb_cluster *cluster, lb_ns deadline) {
+  const struct lb_server *etcd = &cluster->server[cluster->data_count];
+  struct lb_endpoint at = {.service = "etcd", .host = etcd->host->address, .port = etcd->port};
+  struct etcd_link *link;
+  json_t *said = NULL, *leases = NULL;
+  char number[24];
+  int r = etcd_open(cluster->env, NULL, &at, deadline, &link);
+  if (r == 0)
+    r = etcd_call(link, "/v3/kv/range", json_pack("{s:o}", "key", etcd_text("/service/lockbench/leader")), deadline,
+                  &said);
+  uint64_t id = etcd_number(json_array_get(json_object_get(said, "kvs"), 0), "lease");
+  snprintf(number, sizeof number, "%llu", (unsigned long long)id);
+  if (r == 0 && id > 0)
+    r = etcd_call(link, "/v3/lease/timetolive", json_pack("{s:s}", "ID", number), deadline, &leases);
+  int64_t ttl_ms = (int64_t)etcd_number(leases, "grantedTTL") * 1000;
+  cluster->late_ms = ttl_ms > cluster->topology->detector_ms ? ttl_ms - cluster->topology->detector_ms : 0;
+  json_decref(said);
+  json_decref(leases);
+  etcd_close(link);
+  return r == LB_OK ? 0 : r < 0 ? r : -ETIMEDOUT;
+}
+
 /* Processes of a stage, and what has to be true before the next. */
 struct stage {
   size_t first, end;
@@ -181,7 +204,7 @@ static int start(struct lb_cluster *cluster, lb_ns deadline) {
     for (size_t k = stage[i].first; k < stage[i].end && r == 0; k++) r = launch(cluster, k);
     if (r == 0) r = lb_cluster_await(cluster, deadline, stage[i].ready, stage[i].what);
   }
-  return r;
+  return r == 0 ? ask_ttl(cluster, deadline) : r;
 }
 
 /* ---- hooks ----------------------------------------------------------------------------------- */

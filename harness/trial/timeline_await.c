@@ -67,12 +67,17 @@ static int pass_time(struct lb_stage *s, const struct lb_step *step) {
   return 0;
 }
 
+/* A time of a file is one for servers that detect as soon as their row says. */
+static lb_ns failover_until(const struct lb_stage *s, const struct lb_step *step) {
+  return lb_in_ms(step->within_ms + s->cluster.late_ms);
+}
+
 /* Waits until the cluster decides without the server that `primary` is bound to, or the latest one that took over from
  * it. The binding stays: later steps go on naming the old one. */
 static int await_failover(struct lb_stage *s, const struct lb_step *step) {
   struct lb_error err;
   if (lb_cast_bind_primary(s, &err) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s", err.text);
-  int r = lb_cluster_failover(&s->cluster, lb_cast_latest_primary(s), lb_in_ms(step->within_ms));
+  int r = lb_cluster_failover(&s->cluster, lb_cast_latest_primary(s), failover_until(s, step));
   if (r == LB_TIMEOUT) return in_vain(s, step, "no other server became primary");
   if (r < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, s->cluster.err);
   int now = lb_cast_primary(s);
@@ -84,7 +89,7 @@ static int await_failover(struct lb_stage *s, const struct lb_step *step) {
 static int let_failover(struct lb_stage *s, const struct lb_step *step) {
   struct lb_error err;
   if (lb_cast_bind_primary(s, &err) < 0) return not_met(s, step);
-  if (lb_cluster_failover(&s->cluster, lb_cast_latest_primary(s), lb_in_ms(step->within_ms)) != LB_OK)
+  if (lb_cluster_failover(&s->cluster, lb_cast_latest_primary(s), failover_until(s, step)) != LB_OK)
     return not_met(s, step);
   lb_stage_step(s, LB_EV_MET, step);
   int now = lb_cast_primary(s);
