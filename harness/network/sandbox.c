@@ -134,6 +134,18 @@ static bool leaked(const char *folder, dev_t before) {
   return stat(folder, &st) == 0 && st.st_dev != before && umount2(folder, MNT_DETACH) == 0;
 }
 
+/* Of a user without rights only a security module refuses what its own namespace allows: on Ubuntu 24.04 it lets it be
+ * made, and then refuses the first file that maps its ids. */
+static void say_refusal(enum lb_isolation_kind kind, int status, struct lb_error *why) {
+  int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+  if (kind == LB_ISOLATION_USER && code == EACCES)
+    lb_refuse(
+        why,
+        "the kernel makes a user namespace and then denies what it is for. On Ubuntu that is the sysctl "
+        "kernel.apparmor_restrict_unprivileged_userns=1: expected 0, or the profile of lockbench's package, or root");
+  else lb_refuse(why, "a namespace could not be set up: %s", code ? strerror(code) : "killed");
+}
+
 /* A child tries all that a trial will need, because a kernel may allow namespaces and refuse what
  * is done in them. It says what failed through a pipe, and it does not touch anything outside,
  * unless mounts leak; that is looked for as well. */
@@ -157,9 +169,7 @@ static bool kind_works(enum lb_isolation_kind kind, struct lb_error *why) {
     ssize_t n = read(pipe_fd[0], why->text, sizeof why->text - 1);
     why->text[n > 0 ? n : 0] = '\0';
     waitpid(pid, &status, 0);
-    if (status != 0 && !why->text[0])
-      lb_refuse(why, "a namespace could not be set up: %s",
-                WIFEXITED(status) ? strerror(WEXITSTATUS(status)) : "killed");
+    if (status != 0 && !why->text[0]) say_refusal(kind, status, why);
   }
   close(pipe_fd[0]);
   bool leak = leaked(folder, st.st_dev);
