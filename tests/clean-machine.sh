@@ -1,19 +1,28 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# clean-machine.sh [ARGS for bench] - what ./bench makes of a machine that has nothing: a minimal Debian 12 in a
-# folder, a clean clone inside, the first and the second call timed, and then a look at what was left behind.
+# clean-machine.sh [--release trixie|bookworm] [ARGS for bench] - what ./bench makes of a machine that has nothing: a
+# minimal Debian in a folder, a clean clone inside, the first and the second call timed, and then a look at what was
+# left behind. Without a release: the one of these two that is not this machine's.
 #
-# Not part of `./bench test`: it needs root, debootstrap, a Debian archive and some minutes. The archive, name
-# resolution and proxy are those of this machine. The new system sees its own processes and mounts only, and goes
+# Part of `./bench test --all` only: it needs root, mmdebstrap or debootstrap, a Debian archive and some minutes. The
+# archive, name resolution and proxy are those of this machine. The new system sees its own processes and mounts only, and goes
 # when the script ends; with KEEP=FOLDER the bare system stays there and serves the next time as well.
 # Without arguments: ./bench list protocols. For everything: tests/clean-machine.sh test
 set -euo pipefail
 
-release=bookworm
+# shellcheck disable=SC1091 # a file of the system
+release=$(. /etc/os-release && [[ ${VERSION_CODENAME-} == trixie ]] && echo bookworm || echo trixie)
+if [[ ${1-} == --release ]]; then
+  release=${2-}
+  [[ $release == trixie || $release == bookworm ]] ||
+    { echo "clean-machine.sh: --release '$release': expected trixie or bookworm" >&2 && exit 2; }
+  shift 2
+fi
 here=$(cd -P -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/.." && pwd)
 ((EUID == 0)) || { echo 'clean-machine.sh: needs root' >&2 && exit 77; }
-type -P debootstrap >/dev/null || { echo 'clean-machine.sh: needs debootstrap' >&2 && exit 77; }
+maker=$(type -P mmdebstrap debootstrap | head -n 1)
+[[ -n $maker ]] || { echo 'clean-machine.sh: needs mmdebstrap or debootstrap' >&2 && exit 77; }
 (($#)) || set -- list protocols
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/clean-machine.XXXXXX")
@@ -24,14 +33,15 @@ make_bare() {
   local archive
   # shellcheck disable=SC2016 # the format is for apt-get
   archive=$(apt-get indextargets --format '$(REPO_URI) $(CODENAME)' | awk -v r=$release '$2 == r { print $1; exit }')
-  debootstrap --variant=minbase $release "$bare" "${archive:-http://deb.debian.org/debian}" >"$work/debootstrap.log" ||
+  "$maker" --variant=minbase "$release" "$bare" "${archive:-http://deb.debian.org/debian}" >"$work/debootstrap.log" 2>&1 ||
     { tail -n 20 "$work/debootstrap.log" && exit 1; }
 }
 
-# The same archive, the same way to it.
+# The same way to the archive; and the same archive where the release is.
 copy_network() {
   local item
-  for item in sources.list sources.list.d keyrings trusted.gpg.d; do
+  # shellcheck disable=SC1091
+  for item in $(. /etc/os-release && [[ $VERSION_CODENAME != "$release" ]] || echo sources.list sources.list.d keyrings trusted.gpg.d); do
     [[ ! -e /etc/apt/$item ]] || cp -rT "/etc/apt/$item" "$machine/etc/apt/$item"
   done
   apt-config dump | grep '^Acquire::.*"..*"' >"$machine/etc/apt/apt.conf.d/00archive" || true
@@ -79,7 +89,8 @@ inside bash -c '
 ' bash "$@" || { echo 'not ok - ./bench failed on the clean machine' && exit 1; }
 starts_with_the_system >"$work/after"
 
-echo "first call: $(<"$machine/first-ms") ms, later call: $(<"$machine/third-ms") ms"
+echo 1..6
+echo "$release: first call: $(<"$machine/first-ms") ms, later call: $(<"$machine/third-ms") ms"
 expect 'the later call takes less than a second' test "$(<"$machine/third-ms")" -lt 1000
 expect 'nothing runs that was not running' test -z "$(grep -vx cat "$machine/processes")"
 expect 'nothing new starts with the system' diff "$work/before" "$work/after"

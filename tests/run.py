@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """run.py HOME [ARG...] - builds and runs the tests for `./bench test`, in the build folders below HOME: all of them, or
-with gcc those that `meson test ARG...` selects.
+with gcc those that `meson test ARG...` selects. With --all, then also those of whole machines (MACHINES), which take long.
 
 All of them run in two lanes at once. In front: tests that ask servers, wait or look at a clock. Behind, at idle class:
 builds with sanitizers, and tests that only compute (suite `compute`). The lane in front mostly waits, and an idle
@@ -348,6 +348,21 @@ def test_all(trees):
     return [outcome for _, outcome in front] + computed
 
 
+# They need root and a Debian archive, and skip themselves without (77).
+MACHINES = ["clean-machine.sh", "machine-image.sh"]
+
+
+def test_machine(script):
+    begin = time.monotonic()
+    done = subprocess.run([os.path.join(ROOT, "tests", script)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=False)
+    print(done.stdout, end="", flush=True)
+    outcome = Outcome(script)
+    result = {0: "OK", 77: "SKIP"}.get(done.returncode, "FAIL")
+    outcome.counts = [Count({"name": script, "result": result, "stdout": done.stdout, "returncode": done.returncode})]
+    outcome.seconds = time.monotonic() - begin
+    return outcome
+
+
 # Options of meson test with a word behind them.
 VALUED = {"--no-suite", "--setup", "--repeat", "--maxfail", "--wrap", "--wrapper", "--test-args", "--logbase",
           "--gdb-path", "-C", "-j", "-t", "--num-processes", "--timeout-multiplier"}
@@ -396,7 +411,9 @@ def main():
     called = os.environ.pop("LOCKBENCH_CALLED_AS", "./bench")  # what tests expect does not depend on it
     trees = Trees(home)
     with hold_lock(os.path.join(home, "build", ".bench-test-lock"), called):
-        outcomes = test_some(trees, words) if words else test_all(trees)
+        whole = words in ([], ["--all"])
+        outcomes = test_all(trees) if whole else test_some(trees, words)
+        outcomes += [test_machine(script) for script in MACHINES] if words == ["--all"] else []
     passed, failed, skipped, unsteady = (sum(column) for column in zip(*(outcome.sums() for outcome in outcomes)))
     more = (f", {skipped} skipped" if skipped else "") + (f", {unsteady} unsteady" if unsteady else "")
     lines = [line for outcome in outcomes for line in outcome.lines()]
