@@ -21,7 +21,7 @@ if [[ ${1-} == --release ]]; then
 fi
 here=$(cd -P -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/.." && pwd)
 ((EUID == 0)) || { echo 'clean-machine.sh: needs root' >&2 && exit 77; }
-maker=$(type -P mmdebstrap debootstrap | head -n 1)
+maker=$(type -P mmdebstrap || type -P debootstrap || true)
 [[ -n $maker ]] || { echo 'clean-machine.sh: needs mmdebstrap or debootstrap' >&2 && exit 77; }
 (($#)) || set -- list protocols
 
