@@ -14,11 +14,13 @@
 
 #include "files.h"
 
+enum { TEXT_MAX = 1 << 30 };
+
 static int read_text(const char *path, char **ret_data) {
   size_t size;
   FILE *file = lb_open_file(path);
   if (!file) return -errno;
-  int r = lb_read_all(fileno(file), ret_data, &size);
+  int r = lb_read_all(fileno(file), TEXT_MAX, ret_data, &size);
   fclose(file);
   if (r < 0 || strlen(*ret_data) == size) return r;
   free(*ret_data);

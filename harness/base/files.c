@@ -125,26 +125,30 @@ int lb_close_written(FILE *out) {
   return r;
 }
 
-int lb_read_all(int fd, char **ret_data, size_t *ret_size) {
-  size_t size = 0, room = 1 << 16;
-  char *data = malloc(room);
-  ssize_t n = 1;
-  while (data && n != 0) {
-    n = read(fd, data + size, room - 1 - size);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) break;
-    size += (size_t)n;
-    if (size < room - 1) continue;
-    char *more = realloc(data, room *= 2);
-    if (!more) break;
-    data = more;
+int lb_read_more(int fd, size_t most, char **data, size_t *size) {
+  size_t room = 0;
+  for (ssize_t n = 1; n != 0;) {
+    if (*size + 1 >= room) {
+      size_t wanted = *size < 1 << 15 ? 1 << 16 : *size * 2;
+      char *more = realloc(*data, room = wanted <= most ? wanted : most + 1);
+      if (!more) return -ENOMEM;
+      *data = more;
+    }
+    n = read(fd, *data + *size, room - 1 - *size);
+    if (n < 0 && errno != EINTR) return -errno;
+    if (n > 0) *size += (size_t)n;
+    if (*size == most) break;
   }
-  if (!data || n != 0) {
-    int r = -errno;
-    free(data);
-    return r;
-  }
-  data[size] = '\0';
+  (*data)[*size] = '\0';
+  return 0;
+}
+
+int lb_read_all(int fd, size_t most, char **ret_data, size_t *ret_size) {
+  char *data = NULL;
+  size_t size = 0;
+  int r = lb_read_more(fd, most + 1, &data, &size);
+  if (r == 0 && size > most) r = -EFBIG;
+  if (r < 0) return free(data), r;
   *ret_data = data;
   *ret_size = size;
   return 0;

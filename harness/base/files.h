@@ -24,8 +24,11 @@ int lb_close_written(FILE *out);
 /* Opens a file to be read; NULL with errno, also for a folder (EISDIR), which fopen() would open and nobody could
  * read. */
 FILE *lb_open_file(const char *path);
-/* All that comes from a file or a pipe, with a zero byte behind it. 0 (to be freed) or -errno. */
-int lb_read_all(int fd, char **ret_data, size_t *ret_size);
+/* Appends what comes from a file or a pipe to *data (from malloc; NULL = nothing yet), until that has `most` bytes or the
+ * file ends; with a zero byte behind it. 0 or -errno. */
+int lb_read_more(int fd, size_t most, char **data, size_t *size);
+/* All that comes. 0 (to be freed) or -errno: -EFBIG for more than `most` bytes, as some files never end. */
+int lb_read_all(int fd, size_t most, char **ret_data, size_t *ret_size);
 /* Exactly so much; false at the end of the pipe, also in the middle. */
 bool lb_read_exactly(int fd, void *to, size_t size);
 /* Appends the whole file `from` to `out`. 0 (also when there is no such file) or -errno. */

@@ -95,10 +95,19 @@ int lb_refuse_line(const struct lb_line *line, const char *format, ...) __attrib
 int lb_refuse_word(const struct lb_line *line, const char *what, const char *word, const char *const *words,
                    size_t count);
 
+struct lb_part { /* of a file */
+  const char *data;
+  size_t size;
+  bool last;
+};
+
 /* The readers, into an empty history; after an error the caller clears it. `taken`: the data is a map, which is the
  * history's from when it becomes true; NULL = it is none. */
 int lb_history_parse_json(const char *name, const char *data, size_t size, struct lb_history *ret,
                           struct lb_error *err);
+/* The next part of a file: all lines that are whole, and at the end the last one. `line` begins with number 0. *used: so
+ * many bytes. */
+int lb_history_parse_json_part(struct lb_line *line, const struct lb_part *part, struct lb_history *to, size_t *used);
 int lb_history_parse_binary(const char *name, const char *data, size_t size, bool *taken, struct lb_history *ret,
                             struct lb_error *err);
 int lb_history_parse_edn(const char *name, const char *data, size_t size, struct lb_history *ret, struct lb_error *err);

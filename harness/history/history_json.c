@@ -227,7 +227,7 @@ static int refuse_broken(const struct lb_line *line, const json_error_t *error) 
 static int parse_line(const struct lb_line *line, const char *text, size_t size, struct lb_history *history) {
   if (size == 0) return lb_refuse_line(line, "found an empty line, expected an event");
   if (size > LINE_MAX_BYTES)
-    return lb_refuse_line(line, "found a line of %zu bytes, expected one event in at most 1 MiB", size);
+    return lb_refuse_line(line, "found a line of more than 1 MiB, expected one event in at most that");
   const char *zero = memchr(text, 0, size);
   if (zero) return lb_refuse_line(line, "found a zero byte at column %zu, expected text", (size_t)(zero - text) + 1);
   json_error_t error;
@@ -240,19 +240,28 @@ static int parse_line(const struct lb_line *line, const char *text, size_t size,
   return r;
 }
 
-/* Line by line, to the first one that is refused. The last one may lack its newline. */
+/* Line by line, to the first one that is refused. The last one may lack its newline. Of a line without an end no more
+ * than the longest one is looked at. */
+int lb_history_parse_json_part(struct lb_line *line, const struct lb_part *part, struct lb_history *to, size_t *used) {
+  int r = 0;
+  for (*used = 0; r == 0 && *used < part->size;) {
+    const char *data = part->data + *used;
+    size_t left = part->size - *used, seen = left > LINE_MAX_BYTES ? LINE_MAX_BYTES + 1 : left;
+    const char *newline = memchr(data, '\n', seen);
+    if (!newline && seen <= LINE_MAX_BYTES && !part->last) break;
+    size_t length = newline ? (size_t)(newline - data) : seen;
+    line->number++;
+    r = parse_line(line, data, length, to);
+    *used += length + (newline != NULL);
+  }
+  return r;
+}
+
 int lb_history_parse_json(const char *name, const char *data, size_t size, struct lb_history *ret,
                           struct lb_error *err) {
   struct lb_line line = {.name = name, .err = err};
-  int r = 0;
-  while (r == 0 && size > 0) {
-    const char *newline = memchr(data, '\n', size);
-    size_t length = newline ? (size_t)(newline - data) : size, step = newline ? length + 1 : length;
-    line.number++;
-    r = parse_line(&line, data, length, ret);
-    data += step, size -= step;
-  }
-  return r;
+  size_t used;
+  return lb_history_parse_json_part(&line, &(struct lb_part){data, size, true}, ret, &used);
 }
 
 /* ---- writing: by the table in history_form.c, as it is read ------------------------------------------------------ */

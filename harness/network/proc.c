@@ -383,10 +383,12 @@ int lb_tool_start(const struct lb_host *host, char *const argv[], const char *in
   return r;
 }
 
+enum { TOOL_SAYS_MAX = 1 << 26 };
+
 int lb_tool_end(struct lb_tool *tool, const char *name, char **ret_output, struct lb_error *err) {
   char *output = NULL;
   size_t size;
-  int status = 0, r = lb_read_all(tool->output, &output, &size);
+  int status = 0, r = lb_read_all(tool->output, TOOL_SAYS_MAX, &output, &size);
   close(tool->output);
   while (waitpid(tool->pid, &status, 0) < 0 && errno == EINTR) {
   }

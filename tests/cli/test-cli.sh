@@ -420,6 +420,23 @@ if (ulimit -d 65536 && "$bin" list suites >"$dir/out" 2>&1); then
   says 'check: 240 MB, and 64 MB of memory' 0 '^safe: 0 violations in 700000 grants' sh -c 'ulimit -d 65536 && "$1" check "$2"' - "$bin" "$dir/large.hist"
   rm "$dir/large.hist"
 fi
+# What never ends is refused by its first bytes, or by a bound. A sanitizer does not live under this limit.
+endless() { # COMMAND that says it all, as PATTERN; `$bin` is in it
+  expect "$1" 2 "$2" sh -c "ulimit -v 1500000; bin=\$1; timeout 60 sh -c '$1'" - "$bin"
+}
+if (ulimit -v 1500000 && "$bin" list suites >"$dir/out" 2>&1); then
+  export bin
+  endless '"$bin" check - </dev/urandom' '^lockbench: standard input:1: found '
+  endless 'yes | "$bin" check -' '^lockbench: standard input:1: found broken JSON'
+  endless '"$bin" check /dev/zero' '^lockbench: /dev/zero:1: found a line of more than 1 MiB'
+  endless 'yes | "$bin" explain -' '^lockbench: standard input:1: found broken JSON'
+  endless 'yes "{:type :ok}" | "$bin" check -' '^lockbench: standard input: found more than 256 MiB in a pipe'
+  endless 'yes process,type,f | "$bin" check -' '^lockbench: standard input: found more than 256 MiB in a pipe'
+  endless '(echo LBHIST2; cat /dev/zero) | "$bin" check -' '^lockbench: standard input: found more than 256 MiB in a pipe'
+  truncate -s 1T "$dir/sparse"
+  expect 'check of a sparse file' 2 'sparse:1: found a line of more than 1 MiB' "$bin" check "$dir/sparse"
+  rm "$dir/sparse"
+fi
 expect 'check of two files' 2 'check: expected one history file, or - for standard input' "$bin" check "$dir/late.jsonl" "$dir/early.jsonl"
 for history in early late alone; do
   "$bin" check "$dir/$history.jsonl" 2>/dev/null | head -1 >"$dir/first"
