@@ -128,23 +128,23 @@ static const char users[] = /* a statement a line */
     "FLUSH PRIVILEGES;\nCREATE USER root@'%';\nGRANT ALL ON *.* TO root@'%';\nCREATE USER lockbench@'%';\n"
     "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, INDEX, ALTER, PROCESS ON *.* TO lockbench@'%';\n";
 
+/* Its script splits some of its arguments at blanks, and the server a tmpdir at colons; that one is relative to the data
+ * folder. */
 static int run_install(struct lb_cluster *cluster, const char *dir) {
   struct lb_error err;
-  char data[600], log[600], extra[600], tmpdir[600], *install = lb_need_path(NEED_INSTALL);
+  char data[600], log[600], extra[600], *install = lb_need_path(NEED_INSTALL);
   if (!install) return lb_cluster_fail(cluster, -ENOENT, "mariadb-install-db is not installed");
   snprintf(data, sizeof data, "--datadir=%s/data", dir);
   snprintf(log, sizeof log, "%s/install.log", dir);
-  snprintf(tmpdir, sizeof tmpdir, "--tmpdir=%s", dir);
   snprintf(extra, sizeof extra, "%s/users.sql", dir);
   FILE *out = fopen(extra, "we");
   bool written = out && fputs(users, out) >= 0;
   if (out) written = fclose(out) == 0 && written;
-  snprintf(extra, sizeof extra, "--extra-file=%s/users.sql", dir);
   int r = written ? lb_proc_run(
                         &(struct lb_proc_plan){
-                            .argv = (const char *const[]){install, "--no-defaults", data, extra, tmpdir,
-                                                          "--auth-root-authentication-method=normal", "--skip-test-db",
-                                                          "--innodb-log-file-size=8M", NULL},
+                            .argv = (const char *const[]){install, "--no-defaults", data, "--extra-file=users.sql",
+                                                          "--tmpdir=.", "--auth-root-authentication-method=normal",
+                                                          "--skip-test-db", "--innodb-log-file-size=8M", NULL},
                             .dir = dir,
                             .log = log,
                             .unprivileged = true},
@@ -186,13 +186,14 @@ static int find_template(struct lb_cluster *cluster, lb_ns deadline, char *ret, 
 
 /* ---- starting -------------------------------------------------------------------------------- */
 
-/* The socket is relative to the data folder: a whole path may be longer than the kernel takes. Temporary tables are in a
- * folder of its own: a server that starts deletes those of others that stand in the same one. */
+/* The names of socket and tmpdir are relative to the data folder: a whole path may be longer than the kernel takes, and
+ * a tmpdir is split at colons. That of the data folder is an argument, as a blank and '#' end a value here. Temporary
+ * tables are in a folder of its own: a server that starts deletes those of others that stand in the same one. */
 static int configure(struct lb_cluster *cluster, size_t index) {
   const struct lb_server *server = &cluster->server[index];
   int r = lb_server_write(cluster, server, false, "my.cnf",
-                          "[mariadbd]\ndatadir = %s/data\ntmpdir = %s/data\nbind_address = %s\nport = %u\nsocket = s\n",
-                          server->dir, server->dir, server->host->address, (unsigned)server->port);
+                          "[mariadbd]\ntmpdir = .\nbind_address = %s\nport = %u\nsocket = s\n", server->host->address,
+                          (unsigned)server->port);
   if (r == 0) r = lb_setting_write(cluster, server, settings, "my.cnf");
   if (r == 0 && cluster->data_count > 1)
     r = lb_server_write(cluster, server, true, "my.cnf",
@@ -212,10 +213,11 @@ static int configure(struct lb_cluster *cluster, size_t index) {
 
 static int launch(struct lb_cluster *cluster, size_t index) {
   struct lb_server *server = &cluster->server[index];
-  char *mariadbd = lb_need_path(NEED_MARIADBD), defaults[300];
+  char *mariadbd = lb_need_path(NEED_MARIADBD), defaults[300], data[300];
   if (!mariadbd) return lb_cluster_fail(cluster, -ENOENT, "%s: mariadbd is not installed", server->name);
   snprintf(defaults, sizeof defaults, "--defaults-file=%s/my.cnf", server->dir);
-  int r = lb_server_start(cluster, server, (const char *const[]){mariadbd, defaults, NULL}, NULL, true);
+  snprintf(data, sizeof data, "--datadir=%s/data", server->dir);
+  int r = lb_server_start(cluster, server, (const char *const[]){mariadbd, defaults, data, NULL}, NULL, true);
   free(mariadbd);
   return r;
 }

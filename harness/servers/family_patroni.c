@@ -79,13 +79,12 @@ static int configure(struct lb_cluster *cluster, size_t index) {
       "scope: lockbench\nname: %s\n"
       "restapi: {listen: '%s:%u', connect_address: '%s:%u'}\n"
       "etcd3: {host: '%s:%u'}\nwatchdog: {mode: 'off'}\n"
-      "postgresql:\n  listen: '%s:%u'\n  connect_address: '%s:%u'\n  data_dir: %s/data\n  bin_dir: %s\n  pgpass: %s/pgpass\n"
+      "postgresql:\n  listen: '%s:%u'\n  connect_address: '%s:%u'\n  data_dir: data\n  bin_dir: %s\n  pgpass: pgpass\n"
       "  authentication: {superuser: {username: lockbench}, replication: {username: lockbench}, rewind: {username: lockbench}}\n"
       "  parameters: {unix_socket_directories: '', log_line_prefix: '%%m [%%p] '}\n"
       "  pg_hba: [host all all all trust, host replication all all trust]\n",
       server->name, host, (unsigned)server->extra_port[0], host, (unsigned)server->extra_port[0], etcd->host->address,
-      (unsigned)etcd->port, host, (unsigned)server->port, host, (unsigned)server->port, server->dir, dirname(bin),
-      server->dir);
+      (unsigned)etcd->port, host, (unsigned)server->port, host, (unsigned)server->port, dirname(bin));
 }
 
 /* ---- starting -------------------------------------------------------------------------------- */
