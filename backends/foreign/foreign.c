@@ -305,7 +305,8 @@ static void foreign_session_close(struct lb_session *s) {
   foreign_end(&s->child, QUIT_MS, NULL, 0);
 }
 
-enum { MARGIN_MS = 200, USUAL_START_MS = 300, NAME_BYTES = 300 };
+/* An answer that is late by no more is taken for what it says. */
+enum { MARGIN_MS = 200, LATE_MS = 1000, USUAL_START_MS = 300, NAME_BYTES = 300 };
 
 /* ---- what servers know of its record, without asking its program ------------------------------------------------- */
 
@@ -346,18 +347,35 @@ static int ask_etcd(struct lb_env *env, const struct lb_target *target, const st
 
 /* ---- PostgreSQL ------------------------------------------------------------------------------------------------ */
 
+/* "TABLE" or "TABLE:COLUMN": a row with the key in some column, of which COLUMN is not null. */
+static int ask_of_row(char *sql, size_t size, const char *record) {
+  const char *column = strchr(record, ':');
+  size_t table = column ? (size_t)(column - record) : strlen(record), plain;
+  plain = strspn(record, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.\"");
+  if (table == 0 || plain < table || (column && (!column[1] || strpbrk(column + 1, ":'\\")))) return -EINVAL;
+  snprintf(
+      sql, size,
+      "SELECT FROM %.*s t WHERE EXISTS (SELECT FROM jsonb_each_text(to_jsonb(t)) c WHERE c.value = $1)%s%s%s LIMIT 1",
+      (int)table, record, column ? " AND to_jsonb(t)->>'" : "", column ? column + 1 : "",
+      column ? "' IS NOT NULL" : "");
+  return 0;
+}
+
 /* The servers of a trial are its own: whatever advisory lock there is, is this one; and so is a transaction that has
  * locked or changed a row, for others have no number. */
 static int ask_postgres(struct lb_env *env, const struct lb_target *target, const struct lb_endpoint *at,
-                        const char *record, lb_ns deadline) {
-  const char *question =
-      strcmp(record, "transaction") == 0
-          ? "SELECT FROM pg_locks WHERE locktype = 'transactionid' AND mode = 'ExclusiveLock' LIMIT 1"
-          : "SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted LIMIT 1";
+                        const char *record, const char *key, lb_ns deadline) {
+  char sql[NAME_BYTES * 3] = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted LIMIT 1";
+  bool row = strcmp(record, "advisory") != 0 && strcmp(record, "transaction") != 0;
   struct pg_conn *conn = NULL;
   PGresult *result = NULL;
+  if (strcmp(record, "transaction") == 0)
+    snprintf(sql, sizeof sql,
+             "SELECT FROM pg_locks WHERE locktype = 'transactionid' AND mode = 'ExclusiveLock' LIMIT 1");
+  if (row && ask_of_row(sql, sizeof sql, record) < 0)
+    return lb_fail(env, -EINVAL, "record=%.100s: expected advisory, transaction, TABLE or TABLE:COLUMN", record);
   int r = pg_open(env, target, at, NULL, deadline, &conn);
-  if (!r) r = pg_query(conn, deadline, &result, question, 0, NULL);
+  if (!r) r = pg_query(conn, deadline, &result, sql, row, &key);
   if (!r) r = pg_refusal(env, result);
   if (!r) r = PQntuples(result) > 0;
   else if (r > 0) r = -ETIMEDOUT;
@@ -371,6 +389,7 @@ static int ask_postgres(struct lb_env *env, const struct lb_target *target, cons
 struct asked { /* one server */
   struct lb_env *env;
   const struct lb_config *config;
+  const char *key;
   size_t endpoint;
   lb_ns deadline;
 };
@@ -385,7 +404,7 @@ static int look(const struct asked *a, const char *record) {
   int children = 0;
   if (strcmp(at->service, "redis") == 0) return redis_inspect(a->env, target, a->endpoint, record, a->deadline);
   if (strcmp(at->service, "etcd") == 0) return ask_etcd(a->env, target, at, "/v3/kv/range", record, a->deadline);
-  if (strcmp(at->service, "postgres") == 0) return ask_postgres(a->env, target, at, record, a->deadline);
+  if (strcmp(at->service, "postgres") == 0) return ask_postgres(a->env, target, at, record, a->key, a->deadline);
   if (strcmp(at->service, "zookeeper") != 0)
     return lb_fail(a->env, -EOPNOTSUPP, "nobody knows what a %s has of a foreign lock", at->service);
   const struct zk_run run = zk_run_of(a);
@@ -410,7 +429,7 @@ static int at_first(at_record *act, const struct asked *a, const struct foreign_
 
 static int foreign_inspect(struct lb_env *env, const struct lb_config *config, const struct foreign_says *says,
                            const char *key, size_t endpoint, lb_ns deadline) {
-  return at_first(look, &(struct asked){env, config, endpoint, deadline}, says, key);
+  return at_first(look, &(struct asked){env, config, key, endpoint, deadline}, says, key);
 }
 
 /* ---- by hand ----------------------------------------------------------------------------------------------------- */
@@ -428,7 +447,7 @@ static int break_record(const struct asked *a, const char *record) {
 
 static int foreign_break(struct lb_env *env, const struct lb_config *config, const struct foreign_says *says,
                          const char *key, size_t endpoint, lb_ns deadline) {
-  return at_first(break_record, &(struct asked){env, config, endpoint, deadline}, says, key);
+  return at_first(break_record, &(struct asked){env, config, key, endpoint, deadline}, says, key);
 }
 
 /* ---- clean-up ---------------------------------------------------------------------------------------------------- */
@@ -560,7 +579,8 @@ static int try_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_
   grant->token_len =
       (size_t)snprintf(grant->token, sizeof grant->token, "question %llu", (unsigned long long)s->number + 1);
   grant->asked_at = now;
-  r = foreign_ask(s, FOREIGN_ACQUIRE, line, deadline, &answer);
+  lb_ns patience = now + ((lb_ns)wait_ms + LATE_MS) * LB_NS_PER_MS;
+  r = foreign_ask(s, FOREIGN_ACQUIRE, line, patience > deadline ? patience : deadline, &answer);
   if (r < 0) return r;
   return r == 0 ? foreign_silent(s) : judge_acquire(s, lock, grant, &answer, now);
 }

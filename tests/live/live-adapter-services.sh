@@ -1,0 +1,79 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# An adapter on each service, in a run folder whose name has what servers split, comment out or unquote; a refusal that comes late; and what a server has of a row. TAP. Usage: live-adapter-services.sh LOCKBENCH
+bin=$1
+. "$(dirname "$0")/../helpers/tap.sh"
+here=$(cd "$(dirname "$0")/.." && pwd)
+TMPDIR=$dir
+export TMPDIR
+mkdir "$dir/locks" && chmod 777 "$dir" "$dir/locks"
+services='redis sentinel cluster zk pg pg-pooled pg-patroni maria maria-semisync memcached etcd nats'
+words=$(echo "$services" | tr ' ' ',')
+odd="$dir/a b:c;d #ü's \"f\""
+
+"$bin" run control --exec "python3 $here/adapters/file.py $dir/locks $words" -b "$(echo "$services" | sed 's/[^ ]*/exec:file@&/g; s/ /,/g')" -g none -n 1 --expect safe -o "$odd/run" >"$dir/out" 2>&1
+cut -d, -f2,7- "$odd/run/trials.csv" >"$dir/rows"
+cat "$dir/rows" >>"$dir/out"
+for service in $services; do
+  check "an adapter on $service" grep -q "^exec:file@$service,safe," "$dir/rows"
+done
+
+cat >"$dir/late.ini" <<'END_OF_SCENARIO'
+[scenario]
+title = a refusal that comes late
+question = Is a busy that comes after wait_ms a refusal?
+refuted = It is not.
+min_handoffs = 0
+[workload]
+clients = 2
+ttl_ms = 20000
+[timeline]
+step = client 1 acquire within 2s
+step = client 1 read
+step = client 2 acquire within 300ms
+step = client 1 write
+step = client 1 release within 2s
+step = client 2 acquire within 2s
+step = client 2 release within 2s
+[expect]
+* = safe: so
+END_OF_SCENARIO
+is_late() { # LATE_MS EVENT: what client 2 was told at first
+  LATE_MS=$1 "$bin" run "$dir/late.ini" --exec "python3 $here/adapters/file.py $dir/locks redis" -g none -n 1 -o "$dir/late$1" >"$dir/out" 2>&1
+  "$bin" check --export json "$dir/late$1"/histories/* >>"$dir/out" 2>&1
+  grep '"c":"client-2"' "$dir/out" | grep -m1 -E '"e":"(busy|timeout|unknown|granted)"' | grep -q "\"e\":\"$2\""
+}
+check 'busy 50 ms after wait_ms is a refusal' is_late 50 busy
+check 'busy 700 ms after wait_ms is a refusal' is_late 700 busy
+check 'busy 1500 ms after wait_ms is an unknown outcome' is_late 1500 unknown
+cat >"$dir/row.ini" <<'END_OF_SCENARIO'
+[scenario]
+title = what a server has of a row
+question = Is the row of a held lock seen?
+refuted = It is called absent.
+min_handoffs = 0
+[workload]
+clients = 2
+ttl_ms = 4000
+[timeline]
+step = client 1 acquire within 5s
+step = observe key on primary
+step = client 2 acquire within 300ms
+step = client 1 release within 2s
+[proof]
+premise = key present on primary
+[expect]
+* = safe: so
+END_OF_SCENARIO
+row() { # RECORD VERDICT REASON
+  "$bin" run "$dir/row.ini" --exec "python3 $here/adapters/pg-row.py $1" -g none -n 1 -o "$dir/row-$1" >"$dir/out" 2>&1
+  grep -q "^row,exec:pg-row@pg,.*,$2,.*$3" "$dir/row-$1/trials.csv"
+}
+check 'the row of a held lock is seen' row task safe ''
+check 'also where a column says that somebody holds it' row task:picked safe ''
+check 'a table that does not exist is said' row nosuchtable undecided 'relation ""nosuchtable"" does not exist'
+check 'what can be no table is said' row task-x undecided 'expected advisory, transaction, TABLE or TABLE:COLUMN'
+record_holds() { "$bin" adapter-check "python3 $here/adapters/pg-row.py $1" 'the record that it names' >"$dir/out" 2>&1; }
+check 'adapter-check: the row is a record while its column says so' record_holds task:picked
+check 'adapter-check: a row that stays is none' not record_holds task
+echo "1..$n"
