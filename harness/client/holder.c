@@ -324,7 +324,8 @@ static int let_go(struct lb_holder *h, const struct lb_lock *lock) {
 /* One round is a try, what can be learned of an unknown try, and a pause. The grant is kept from try to try only where
  * it stands for something at the service: a place in a queue, or an attempt of unknown outcome. Of a library that waits
  * inside its call the first try of a timeline does not wait, so that it is known when the lock is refused: the others
- * do. A breach of the contract ends the rounds, for whatever the protocol says afterwards is worth nothing. */
+ * do, also after a time-out, as some libraries cannot tell the two apart. A breach of the contract ends the rounds, for
+ * whatever the protocol says afterwards is worth nothing. */
 static int ask_until_granted(struct lb_holder *h, struct lb_lock *lock, lb_ns deadline) {
   lb_ns due = 0;
   lock->patient = !h->names_server;
@@ -334,8 +335,9 @@ static int ask_until_granted(struct lb_holder *h, struct lb_lock *lock, lb_ns de
     bool looked = h->protocol->traits & LB_TRAIT_WAITS_INSIDE && !lock->patient;
     int r = lb_hook_call(h, LB_HOOK_TRY_ACQUIRE, lock, &h->grant, patience(h, deadline));
     h->refused |= r == LB_BUSY;
-    lock->patient |= r == LB_BUSY;
-    if (r == LB_BUSY) atomic_store(&lb_holder_state(h)->woken, false), atomic_store(&lb_holder_state(h)->waits, true);
+    bool waits = r == LB_BUSY || (looked && r == LB_TIMEOUT);
+    lock->patient |= waits;
+    if (waits) atomic_store(&lb_holder_state(h)->woken, false), atomic_store(&lb_holder_state(h)->waits, true);
     if (r == LB_OK || r == LB_BUSY) atomic_store(&lb_holder_state(h)->session, lb_hook_number(h, LB_HOOK_SESSION_ID));
     if (r < 0) note_who_failed(h);
     if (r == LB_UNKNOWN) {
@@ -349,7 +351,7 @@ static int ask_until_granted(struct lb_holder *h, struct lb_lock *lock, lb_ns de
     if (h->breached) return give_up(h, lock, LB_TIMEOUT);
     if (r == LB_BUSY) due = pay_again(h, due, deadline);
     if (r == LB_BUSY) lb_point(h->env, "before-wait");
-    if (r != LB_UNKNOWN && !(looked && r == LB_BUSY) && lb_now(h->env) < deadline)
+    if (r != LB_UNKNOWN && !(looked && waits) && lb_now(h->env) < deadline)
       pause_before_retry(h, lock, tries, deadline);
     if (h->breached) return give_up(h, lock, LB_TIMEOUT);
     if (r == LB_UNKNOWN || lb_now(h->env) >= deadline) return give_up(h, lock, r);

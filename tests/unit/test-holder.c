@@ -19,6 +19,7 @@ struct lb_session {
   int late_replies;             /* so many grants are over when they are read */
   int holds_answer, doubt_answer, extend_answer, extend_calls;
   int wait_answer;
+  bool patient_seen[64]; /* of each try_acquire */
   bool renews_for_ever;
   lb_ns validity;                               /* of a grant; 0 = the whole ttl */
   lb_ns asked_until;                            /* the deadline of the latest holds or extend, counted from then */
@@ -45,6 +46,7 @@ static void sleep_hook(struct lb_env *env, lb_ns when) {
 }
 
 HOOK(try_acquire_hook) {
+  s->patient_seen[s->acquire_calls] = lock->patient;
   s->try_until = deadline - fake_now;
   s->token_len_seen[s->acquire_calls] = grant->token_len;
   int r = s->acquires[s->acquire_calls++];
@@ -381,6 +383,22 @@ TEST(every_outcome_names_the_server_that_was_asked) {
     if (cases[i].recorded >= 0) assert_int_equal(f->holder.memory->events[2].value, cases[i].recorded);
     int latest = cases[i].servers[f->session.server_calls - 1]; /* and what is noted for the controller: 0 = none */
     assert_int_equal(atomic_load(&f->holder.memory->state[0].server), latest < 0 ? 0 : latest + 1);
+  }
+}
+
+/* A library may be unable to tell a refusal from silence. */
+TEST(a_library_that_waits_inside_waits_after_its_first_try_whatever_that_said) {
+  static const int firsts[] = {LB_BUSY, LB_TIMEOUT};
+  for (size_t i = 0; i < sizeof firsts / sizeof *firsts; i++) {
+    start_afresh();
+    f->protocol.traits |= LB_TRAIT_WAITS_INSIDE;
+    f->holder.names_server = true;
+    f->session.acquires[0] = firsts[i];
+    acquire(100, LB_OK);
+    assert_int_equal(f->session.acquire_calls, 2);
+    assert_false(f->session.patient_seen[0]);
+    assert_true(f->session.patient_seen[1]);
+    assert_true(f->session.seen_waiting);
   }
 }
 
