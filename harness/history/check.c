@@ -109,15 +109,38 @@ static void end_hold(struct sweep *s, struct pair *p, size_t event) {
 
 /* ---- events of the lock ------------------------------------------------------------------------------------------ */
 
+static bool ends_waiting(const struct orphan *orphan, const struct lb_event *e) {
+  return orphan->client != e->client && !(orphan->shared && e->flags & LB_EVF_SHARED);
+}
+
+/* A later death of the same client can only be shorter. */
+static bool is_kept(const struct key *k, size_t count, const struct orphan *orphan) {
+  for (size_t i = 0; i < count; i++)
+    if (k->orphans[i].client == orphan->client && k->orphans[i].shared == orphan->shared) return true;
+  return false;
+}
+
 /* A grant to another client ends the time for which the dead kept the key. A client that is granted
  * the key again after its own death ends nothing: its record may have been there all the time. */
-static void end_waiting(struct sweep *s, struct key *k, uint32_t client, uint64_t t) {
+static void end_waiting(struct sweep *s, struct key *k, const struct lb_event *e) {
   size_t kept = 0;
   for (size_t i = 0; i < k->orphan_count; i++) {
-    if (k->orphans[i].client != client) lb_keep_longest(&s->check->orphan_ns, k->orphans[i].t, t);
-    else if (kept == 0) k->orphans[kept++] = k->orphans[i]; /* its later deaths can only be shorter */
+    if (ends_waiting(&k->orphans[i], e)) lb_keep_longest(&s->check->orphan_ns, k->orphans[i].t, e->t);
+    else if (!is_kept(k, kept, &k->orphans[i])) k->orphans[kept++] = k->orphans[i];
   }
   k->orphan_count = kept;
+}
+
+/* At the end nobody else was granted the key, unless it was when it was asked for again. Of a reader that kept nobody out
+ * nothing is known. */
+static void end_orphans(struct sweep *s, uint32_t key) {
+  const struct lb_history *h = s->history;
+  struct key *k = &s->keys[key];
+  for (size_t i = h->count; i < s->whole && k->orphan_count; i++)
+    if (h->events[i].kind == LB_EV_GRANTED && h->events[i].key == key) end_waiting(s, k, &h->events[i]);
+  for (size_t i = 0; i < k->orphan_count; i++)
+    if (!k->orphans[i].shared || k->wanted_alone)
+      lb_keep_longest(&s->check->orphan_ns, k->orphans[i].t, h->events[s->whole - 1].t);
 }
 
 /* Of all clients only the one granted last can still be without another's grant: whoever came
@@ -162,11 +185,13 @@ static int grant(struct sweep *s, const struct lb_event *e, size_t event) {
   if (!p) return -ENOMEM;
   note_overtaken(s, k, e);
   note_other_grant(s, k, e);
-  end_waiting(s, k, e->client, e->t);
+  end_waiting(s, k, e);
+  if (!(e->flags & LB_EVF_SHARED)) k->wanted_alone = false;
   if (p->holds) deepen(s, p, event, e->flags & LB_EVF_SHARED);
   else begin_hold(s, p, event, e->flags & LB_EVF_SHARED);
   set_lease(s, p, e);
-  p->granted = true;
+  p->granted = p->asked = true;
+  p->lost = false;
   p->granted_t = e->t;
   k->last_granted = (uint32_t)(p - s->pairs);
   return 0;
@@ -180,23 +205,44 @@ static int lose(struct sweep *s, const struct lb_event *e, size_t event) {
   end_hold(s, p, event);
   lb_keep_longest(&s->check->blind_ns, p->other_granted ? p->other_granted_t : e->t, e->t);
   p->other_granted = false;
+  p->lost = true;
   return 0;
 }
 
 static int release(struct sweep *s, const struct lb_event *e, size_t event) {
   struct pair *p = lb_check_pair(s, e->client, e->key);
   if (!p) return -ENOMEM;
+  p->stranger = !p->asked && s->keys[e->key].holders > 0;
+  p->lost = false;
   if (p->holds && --p->depth > 0) return 0;
   end_hold(s, p, event); /* other_granted stays: the answer may be that the lock was lost */
   return 0;
 }
 
+/* Whose release it was, nobody has said: a program may free what another one took. */
+static int confirm_release(struct sweep *s, const struct lb_event *e) {
+  struct pair *p = lb_check_pair(s, e->client, e->key);
+  if (!p) return -ENOMEM;
+  s->check->freed_by_stranger |= p->stranger;
+  p->stranger = false;
+  return 0;
+}
+
+static int ask(struct sweep *s, const struct lb_event *e) {
+  struct pair *p = lb_check_pair(s, e->client, e->key);
+  if (!p) return -ENOMEM;
+  if (e->kind == LB_EV_UNKNOWN) p->asked = true;
+  else if (!(e->flags & LB_EVF_SHARED)) s->keys[e->key].wanted_alone = true;
+  return 0;
+}
+
 /* A renewal gives no hold: whoever has let go and then reads the answer to an older one holds
- * nothing. */
+ * nothing. What was lost and is renewed was promised twice, if another one holds. */
 static int renew(struct sweep *s, const struct lb_event *e) {
   struct pair *p = lb_check_pair(s, e->client, e->key);
   if (!p) return -ENOMEM;
   if (p->holds) set_lease(s, p, e);
+  else s->check->revived |= p->lost && s->keys[e->key].holders > 0;
   return 0;
 }
 
@@ -208,12 +254,13 @@ static int crash(struct sweep *s, const struct lb_event *e, size_t event) {
     p->listed = false;
     p->other_granted = false;
     if (!p->holds) continue;
+    bool shared = p->shared;
     end_hold(s, p, event);
     struct key *k = &s->keys[p->key];
     struct orphan *more = lb_check_grown(k->orphans, k->orphan_count, &k->orphan_capacity, sizeof *more);
     if (!more) return -ENOMEM;
     k->orphans = more;
-    k->orphans[k->orphan_count++] = (struct orphan){.client = e->client, .t = e->t};
+    k->orphans[k->orphan_count++] = (struct orphan){.client = e->client, .shared = shared, .t = e->t};
   }
   s->client_pairs[e->client] = NONE;
   return 0;
@@ -226,6 +273,9 @@ static int apply(struct sweep *s, const struct lb_event *e, size_t event) {
     case LB_EV_GRANTED: return grant(s, e, event);
     case LB_EV_RENEWED: return renew(s, e);
     case LB_EV_RELEASE: return release(s, e, event);
+    case LB_EV_RELEASED: return confirm_release(s, e);
+    case LB_EV_ACQUIRE:
+    case LB_EV_UNKNOWN: return ask(s, e);
     case LB_EV_LOST: return lose(s, e, event);
     case LB_EV_CRASH: return crash(s, e, event);
     case LB_EV_SHORTENED: s->check->shortened = true; return 0;
@@ -387,7 +437,7 @@ static void finish(struct sweep *s) {
   for (size_t i = 0; i < h->keys.count; i++) {
     struct key *k = &s->keys[i];
     if (k->episode != NO_EPISODE) close_episode(s, k, end_t, h->count);
-    if (k->orphan_count) lb_keep_longest(&s->check->orphan_ns, k->orphans[0].t, end_t);
+    end_orphans(s, (uint32_t)i);
     lb_check_lost_updates(s->check, &k->values);
   }
   if (s->check->grants && s->check->depth == 0) s->check->depth = 1; /* holds without length */
@@ -429,7 +479,7 @@ static int prepare(struct sweep *s) {
 
 int lb_check_history(const struct lb_history *whole, struct lb_check *ret) {
   struct lb_history asked = *whole, *history = &asked;
-  struct sweep s = {.history = history, .check = ret};
+  struct sweep s = {.history = history, .whole = whole->count, .check = ret};
   asked.count = lb_evidence_closing_begins(
       whole); /* who asks again at the end may be granted the lock beside a holder that stands still: the scenario did not ask that */
   *ret = (struct lb_check){.counters = lb_counters_none()};
@@ -482,7 +532,10 @@ const char *lb_ruled_name(enum lb_ruled verdict) {
 }
 
 struct lb_ruling lb_check_rule(const struct lb_check *check, bool past_lease) {
-  if (lb_check_violated(check, past_lease)) return (struct lb_ruling){LB_RULED_VIOLATED, NULL};
+  bool violated = lb_check_violated(check, past_lease);
+  if (violated && check->freed_by_stranger) return (struct lb_ruling){LB_RULED_UNDECIDED, LB_CHECK_STRANGER};
+  if (violated) return (struct lb_ruling){LB_RULED_VIOLATED, NULL};
+  if (check->revived) return (struct lb_ruling){LB_RULED_VIOLATED, LB_CHECK_REVIVED};
   if (lb_check_violated(check, true)) return (struct lb_ruling){LB_RULED_UNDECIDED, LB_CHECK_LATE};
   if (check->shortened) return (struct lb_ruling){LB_RULED_UNDECIDED, "only the begin of the history was kept"};
   if (!check->excluded) return (struct lb_ruling){LB_RULED_UNDECIDED, "no hand-off put the lock to the test"};

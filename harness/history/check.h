@@ -68,7 +68,8 @@ struct lb_episode {
  *                   another client's. A shared grant is compared with exclusive ones only. A deeper grant may repeat
  *                   its own token
  * unavailable_ns    to the next grant of anything, else to the end of the history; -1 = no fault
- * orphan_ns         to the next grant of that key by another client, else to the end; -1 = none
+ * orphan_ns         to the next grant of that key by another client, also after `closing`, else to the end; of a reader
+ *                   to the next exclusive one, to the end if that was asked for; -1 = none
  * blind_ns          from the other's grant (of readers: an exclusive one) until the client learned that it had lost the
  *                   lock (`lost`, also as the answer to its release); -1 = no client ever did
  * servers_left      steps that saw a server leave the others; -1 = none looked */
@@ -81,9 +82,11 @@ struct lb_check {
   int64_t
       early_lost_updates; /* of lost_updates: what writes took away whose clients' latest read of the key was an early one */
   struct lb_episode *episodes;
-  size_t episode_count; /* == double_holds */
-  bool excluded;        /* some hand-off was not from reader to reader */
-  bool shortened;       /* only the begin of the history was kept */
+  size_t episode_count;   /* == double_holds */
+  bool excluded;          /* some hand-off was not from reader to reader */
+  bool shortened;         /* only the begin of the history was kept */
+  bool freed_by_stranger; /* a release of who had never asked was confirmed while another client held */
+  bool revived;           /* a client that had lost the lock had it renewed while another one held */
 };
 
 /* Judges a sorted history (lb_history_load sorts). 0, or -ENOMEM. *ret is released with
@@ -109,6 +112,11 @@ struct lb_ruling {
 
 /* Why late violations do not count, as a clause. */
 #define LB_CHECK_LATE "exclusion was lost, but only after the earlier holder's lease was over"
+
+/* A file may not say on whose behalf a release was, and lockbench's own clients never renew what they lost. */
+#define LB_CHECK_STRANGER                                                                                              \
+  "a client that had never asked for the lock released it while another one held, and it was not said for whom"
+#define LB_CHECK_REVIVED "a client had lost the lock, and it was renewed while another one held"
 
 /* The verdict on a history of which nothing else is known. Undecided if it has only late violations that `past_lease`
  * does not count, or if no hand-off put the lock to the test. */

@@ -48,10 +48,14 @@ struct pair { /* a client and a key: the present hold, or the last one */
       overtaken_t; /* another client was granted the key for the first time after granted_t; until then of no meaning */
   uint64_t begin_t, end_t; /* of the present hold; of the last one that ended, NEVER = none did */
   size_t episode;          /* the last one that names the client */
+  bool asked;              /* it was granted the key, or nobody knows whether it was */
+  bool lost;               /* its last hold ended so, and it has not let go since */
+  bool stranger;           /* its latest release was of what it had never asked for, while somebody held */
 };
 
 struct orphan { /* a holder that died */
   uint32_t client;
+  bool shared; /* it was a reader: who keeps whom out shows in an exclusive grant only */
   uint64_t t;
 };
 
@@ -66,6 +70,7 @@ struct key {
   uint32_t access_client;        /* who accessed in an earlier instant under the latest grant, NONE = nobody */
   uint64_t access_granted_t;     /* that grant */
   struct lb_values values;
+  bool wanted_alone;      /* an exclusive request came after the latest exclusive grant */
   struct orphan *orphans; /* that no other client was granted the key after */
   size_t orphan_count, orphan_capacity;
 };
@@ -78,6 +83,7 @@ struct charged { /* a fault, and what it cost */
 
 struct sweep {
   const struct lb_history *history;
+  size_t whole; /* so many events it has with those after `closing` */
   struct lb_check *check;
   struct lb_pairs numbers;
   struct pair *pairs;

@@ -536,12 +536,28 @@ static void judge_costs(const struct scene *s, struct lb_check *c) {
   }
 }
 
+/* The latest exclusive request for the key came after the latest exclusive grant. */
+static bool wanted_alone(const struct lb_history *h, uint32_t key) {
+  bool wanted = false;
+  for (size_t i = 0; i < h->count; i++) {
+    const struct lb_event *e = &h->events[i];
+    if (e->key != key || e->flags & LB_EVF_SHARED) continue;
+    if (e->kind == LB_EV_ACQUIRE) wanted = true;
+    if (e->kind == LB_EV_GRANTED) wanted = false;
+  }
+  return wanted;
+}
+
 static void judge_orphan(const struct scene *s, const struct hold *hold, struct lb_check *c) {
   const struct lb_event *e = s->h->events;
+  bool reader = hold->alone >= s->h->count;
   if (hold->to == s->h->count || e[hold->to].kind != LB_EV_CRASH) return;
-  size_t next = hold->to;
-  while (next < s->h->count - 1 && !(grants(&e[next], hold->key) && e[next].client != hold->client)) next++;
-  keep_longest(&c->orphan_ns, e[next].t - e[hold->to].t);
+  for (size_t i = hold->to; i < s->h->count; i++) {
+    if (!grants(&e[i], hold->key) || e[i].client == hold->client || (reader && e[i].flags & LB_EVF_SHARED)) continue;
+    keep_longest(&c->orphan_ns, e[i].t - e[hold->to].t);
+    return;
+  }
+  if (!reader || wanted_alone(s->h, hold->key)) keep_longest(&c->orphan_ns, e[s->h->count - 1].t - e[hold->to].t);
 }
 
 /* Whether the grant at event j gave away what this hold had by then. */

@@ -280,3 +280,67 @@ STATES(a_new_hold_is_not_excused_by_what_the_last_one_met,
                  ACCESS(62, "c", "read", 0) GRANTED(70, "a", 900) ACCESS(71, "a", "write", 5)
                      ACCESS(72, "a", "write", 5)),
        assert_int_equal(c.unexcused.lost_updates, c.lost_updates));
+
+/* ---- what no client of lockbench does, but a file may say ---- */
+
+static enum lb_ruled ruling(const char *text) {
+  judge(text);
+  return lb_check_rule(&c, false).verdict;
+}
+
+TEST(a_release_of_who_never_asked_leaves_it_open_whose_it_was) {
+  assert_int_equal(ruling(EVENT(10, "a", "granted") EVENT(20, "worker", "release") EVENT(21, "worker", "released")
+                              EVENT(30, "b", "granted")),
+                   LB_RULED_UNDECIDED);
+  /* not confirmed; nobody held; it may have been its own; safe all the same */
+  assert_int_equal(ruling(EVENT(10, "a", "granted") EVENT(20, "worker", "release") EVENT(30, "b", "granted")),
+                   LB_RULED_VIOLATED);
+  assert_int_equal(ruling(EVENT(5, "worker", "release") EVENT(6, "worker", "released") EVENT(10, "a", "granted")
+                              EVENT(30, "b", "granted")),
+                   LB_RULED_VIOLATED);
+  assert_int_equal(ruling(EVENT(5, "worker", "acquire") EVENT(6, "worker", "unknown") EVENT(10, "a", "granted")
+                              EVENT(20, "worker", "release") EVENT(21, "worker", "released") EVENT(30, "b", "granted")),
+                   LB_RULED_VIOLATED);
+  assert_int_equal(ruling(EVENT(10, "a", "granted") EVENT(20, "worker", "release") EVENT(21, "worker", "released")
+                              EVENT(25, "a", "release") EVENT(30, "b", "granted")),
+                   LB_RULED_SAFE);
+}
+
+TEST(what_was_lost_is_not_renewed_beside_the_next_holder) {
+  assert_int_equal(ruling(GRANTED(10, "a", 40) EVENT(40, "a", "lost") GRANTED(60, "b", 90) RENEWED(65, "a", 95)),
+                   LB_RULED_VIOLATED);
+  assert_int_equal(ruling(GRANTED(10, "a", 40) EVENT(40, "a", "release") GRANTED(60, "b", 90) RENEWED(65, "a", 95)),
+                   LB_RULED_SAFE);
+  assert_int_equal(ruling(GRANTED(10, "a", 40) EVENT(40, "a", "lost") GRANTED(60, "b", 90) EVENT(64, "b", "release")
+                              RENEWED(65, "a", 95)),
+                   LB_RULED_SAFE);
+}
+
+/* ---- how long the dead keep others out ---- */
+
+#define SHARED(t, c, e) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"k\",\"e\":\"" e "\",\"shared\":true}\n"
+#define PHASE(t, phase) "{\"t\":" #t ",\"e\":\"phase\",\"phase\":\"" phase "\"}\n"
+
+static int64_t orphan(const char *text) {
+  judge(text);
+  return c.orphan_ns;
+}
+
+TEST(an_orphan_lasts_to_the_grant_also_of_who_asked_again_at_the_end) {
+  assert_int_equal(orphan(EVENT(10, "a", "granted") CRASH(20, "a") EVENT(70, "b", "granted")), 50);
+  assert_int_equal(orphan(EVENT(10, "a", "granted") CRASH(20, "a") EVENT(30, "b", "acquire") EVENT(40, "b", "busy")
+                              PHASE(50, "closing") EVENT(55, "b", "acquire") EVENT(70, "b", "granted")
+                                  PHASE(75, "closed")),
+                   50);
+  assert_int_equal(orphan(EVENT(10, "a", "granted") CRASH(20, "a") PHASE(50, "closing") PHASE(75, "closed")), 55);
+}
+
+TEST(a_dead_reader_keeps_out_writers_only) {
+  assert_int_equal(orphan(SHARED(10, "a", "granted") EVENT(15, "w", "acquire") CRASH(20, "a") SHARED(30, "b", "granted")
+                              EVENT(40, "b", "release") EVENT(90, "w", "granted")),
+                   70);
+  assert_int_equal(orphan(SHARED(10, "a", "granted") CRASH(20, "a") SHARED(30, "b", "granted")), -1);
+  assert_int_equal(
+      orphan(SHARED(10, "a", "granted") CRASH(20, "a") EVENT(30, "w", "acquire") SHARED(50, "b", "granted")), 30);
+  assert_int_equal(orphan(EVENT(10, "a", "granted") CRASH(20, "a") SHARED(30, "b", "granted")), 10);
+}
