@@ -397,8 +397,7 @@ static void maria_is_ready(struct trial *t) {
   check(t, is(maria_says(t, &c->server[0], "SELECT @@read_only"), "0"), "the first server is no replica");
   check(t, is(maria_says(t, &c->server[0], "SELECT @@innodb_flush_log_at_trx_commit"), "2"),
         "it does not sync when memory is asked for");
-  check(t, is(maria_says(t, &c->server[0], "SELECT @@tmpdir"), "."),
-        "its temporary tables are in a folder of its own");
+  check(t, is(maria_says(t, &c->server[0], "SELECT @@tmpdir"), "."), "its temporary tables are in a folder of its own");
   check(t, is(maria_says(t, &c->server[0], "CREATE DATABASE probe"), "done"), "the primary commits");
   if (c->data_count == 1) return;
   check(t, is(maria_says(t, &c->server[1], "SELECT @@read_only"), "1"), "the second server is a replica");
