@@ -6,6 +6,8 @@
  */
 #include "explain.h"
 
+#include "circle.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -788,6 +790,15 @@ static void put_stuck(const struct story *y) {
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
 
+/* The lanes show one key, and a deadlock has several. */
+static void put_circle(struct story *y) {
+  struct lb_circle circle;
+  char among[600];
+  if (!lb_circle_find(y->h, &circle)) return;
+  lb_circle_format(y->h, &circle, among, sizeof among);
+  say(y, "A deadlock: %s.\n", among);
+}
+
 static void tell(struct story *y, struct candidate *line) {
   find_focus(y);
   find_stretch(y);
@@ -799,6 +810,7 @@ static void tell(struct story *y, struct candidate *line) {
   putc('\n', y->out);
   put_what_happened(y);
   put_stuck(y);
+  put_circle(y);
 }
 
 int lb_explain(const struct lb_history *h, const struct lb_check *check, const struct lb_explain_about *about,

@@ -184,9 +184,15 @@ static void check_steal(const struct lb_self_facts *f, struct lb_self_verdict *v
     fail(v, LB_CHECK_STEAL, "the hypervisor took %.0f %% of the time that this machine wanted", 100 * f->steal);
 }
 
+/* Who has no connection waits, too, and would pass for a client of a slow lock. */
+static void check_answers(const struct lb_self_facts *f, struct lb_self_verdict *v) {
+  if (f->unanswered > 0) fail(v, LB_CHECK_ANSWERS, "%d of %d clients never got an answer", f->unanswered, f->clients);
+}
+
 void lb_self_check(const struct lb_self_facts *facts, struct lb_self_verdict *ret) {
   *ret = (struct lb_self_verdict){0};
   if (facts->seconds <= 0 || facts->clients <= 0) return;
+  check_answers(facts, ret);
   check_little(facts, ret);
   check_rate(facts, ret);
   check_cpu(facts, ret);

@@ -36,7 +36,7 @@ int lb_inside_measure(const struct lb_history *history, const struct lb_stats *s
 
 struct lb_self_facts {
   double seconds;
-  int clients;
+  int clients, unanswered; /* the second: of them, those that were never granted a lock nor refused one */
   bool has_servers;
   double asked_per_s; /* open loop; 0 = closed */
   double think_s;     /* mean, between two attempts of a closed loop */
@@ -58,7 +58,15 @@ struct lb_self_verdict {
   double busy, by_latency; /* clients inside: by the load, by rate times latency */
   char why[300];           /* "A; B" */
 };
-enum lb_self_check { LB_CHECK_LITTLE, LB_CHECK_RATE, LB_CHECK_CPU, LB_CHECK_RANGE, LB_CHECK_COUNTERS, LB_CHECK_STEAL };
+enum lb_self_check {
+  LB_CHECK_LITTLE,
+  LB_CHECK_RATE,
+  LB_CHECK_CPU,
+  LB_CHECK_RANGE,
+  LB_CHECK_COUNTERS,
+  LB_CHECK_STEAL,
+  LB_CHECK_ANSWERS
+};
 
 void lb_self_check(const struct lb_self_facts *facts, struct lb_self_verdict *ret);
 

@@ -45,6 +45,9 @@ struct client {
   bool asked;       /* in the window */
   uint32_t waiting; /* attempts under way */
   uint64_t grants;
+  bool asks, answered, granted;        /* ever */
+  bool denied;                         /* it has asked since its latest grant ... */
+  uint64_t denied_since, denied_until; /* ... for the first time then; and was last refused then, 0 = not yet */
 };
 
 struct pass {
@@ -159,6 +162,41 @@ static void close_wants(struct pass *p) {
     uint64_t from = wanted_from(p, i);
     p->stats->no_grant_open_ns = length;
     p->stats->no_grant_open = (struct lb_no_grant){i, from, from + (uint64_t)length};
+  }
+}
+
+/* ---- who is left out --------------------------------------------------------------------------------------------- */
+
+static void keep_longest_denial(const struct client *c, uint32_t number, uint64_t until, int64_t *ns, uint32_t *who) {
+  if ((int64_t)(until - c->denied_since) <= *ns) return;
+  *ns = (int64_t)(until - c->denied_since);
+  *who = number;
+}
+
+/* Only the time up to an answer counts: what nobody answers is not the lock's refusal. */
+static void follow(struct pass *p, const struct lb_event *e, size_t event) {
+  struct client *c = &p->clients[e->client];
+  bool refused = e->kind == LB_EV_BUSY || (e->kind == LB_EV_UNKNOWN && e->flags & LB_EVF_REFUSED);
+  if (e->kind == LB_EV_ACQUIRE && !c->denied)
+    c->denied = true, c->denied_since = e->t > p->begin_t ? e->t : p->begin_t, c->denied_until = 0;
+  if (refused && event < p->end && e->t > c->denied_since) c->denied_until = e->t;
+  if (e->kind == LB_EV_GRANTED && c->denied && c->denied_until)
+    keep_longest_denial(c, e->client, e->t, &p->stats->left_out_ns, &p->stats->left_out);
+  if (e->kind == LB_EV_GRANTED || e->kind == LB_EV_CRASH) c->denied = false;
+  c->asks |= e->kind == LB_EV_ACQUIRE;
+  c->granted |= e->kind == LB_EV_GRANTED;
+  c->answered |= refused || e->kind == LB_EV_GRANTED;
+}
+
+static void close_denials(const struct pass *p) {
+  struct lb_stats *st = p->stats;
+  for (uint32_t i = 0; i < p->history->clients.count; i++) {
+    const struct client *c = &p->clients[i];
+    st->unanswered += c->asks && !c->answered;
+    st->never_granted += c->answered && !c->granted;
+    if (!c->denied || !c->denied_until) continue;
+    keep_longest_denial(c, i, c->denied_until, &st->left_out_ns, &st->left_out);
+    keep_longest_denial(c, i, c->denied_until, &st->left_out_open_ns, &st->left_out_open);
   }
 }
 
@@ -318,6 +356,7 @@ static void crash(struct pass *p, uint32_t client, uint64_t t) {
 
 static int step(struct pass *p, const struct lb_event *e, size_t event) {
   if (e->kind == LB_EV_CRASH) crash(p, e->client, e->t);
+  if (e->client != LB_NO_NAME) follow(p, e, event);
   if (e->client == LB_NO_NAME || e->key == LB_NO_NAME || e->kind == LB_EV_CRASH) return 0;
   struct pair *pair = find_pair(p, e);
   if (!pair) return -ENOMEM;
@@ -382,7 +421,7 @@ static void judge_fairness(const struct pass *p) {
 int lb_stats_history(const struct lb_history *history, struct lb_stats *ret) {
   struct pass p = {.history = history, .stats = ret};
   memset(ret, 0, sizeof *ret);
-  ret->no_grant_ns = ret->no_grant_open_ns = -1;
+  ret->no_grant_ns = ret->no_grant_open_ns = ret->left_out_ns = ret->left_out_open_ns = -1;
   find_window(&p);
   int r = prepare(&p);
   for (size_t i = 0; r == 0 && i < history->count; i++) {
@@ -392,6 +431,7 @@ int lb_stats_history(const struct lb_history *history, struct lb_stats *ret) {
   if (r == 0) {
     close_second(&p);
     close_wants(&p);
+    close_denials(&p);
     judge_fairness(&p);
     if (ret->seconds > 0)
       ret->grants_per_s = (double)ret->grants / ret->seconds,

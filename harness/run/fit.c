@@ -202,6 +202,10 @@ static void check_meaning(struct fitting *f, const struct lb_step *step) {
   struct lb_error why;
   if (is_inside(step) && f->protocol->traits & LB_TRAIT_FOREIGN)
     miss(f, "a foreign lock has no points, and '%s' is at one inside a lock", step->text);
+  /* Its refusal and its wait are in two calls of its library, with a new look at the server between. */
+  if (lb_step_needs(step, LB_NEED_POINT) && strcmp(step->point, "before-wait") == 0 &&
+      f->protocol->traits & LB_TRAIT_FOREIGN)
+    miss(f, "%s: a foreign lock waits inside its call, and nobody can stop it there", step->text);
   if (is_inside(step) && !lb_has_point(f->protocol->points, step->point))
     miss(f, "%s has no point '%s', see `%s list points`", f->protocol->name, step->point, lb_called());
   if (lb_step_needs(step, LB_NEED_OUTSIDE) && !lb_has_point(lb_holder_points, step->point))
@@ -209,7 +213,11 @@ static void check_meaning(struct fitting *f, const struct lb_step *step) {
   if (lb_step_needs(step, LB_NEED_WAKES) && !f->protocol->wait)
     miss(f, "%s: nobody wakes waiters of %s", step->text, f->protocol->name);
   if (lb_step_needs(step, LB_NEED_SESSION) && !(lb_proofs(f->protocol)->session_id && f->topology->family->has_session))
-    miss(f, "%s: a client of %s has no session that a server could end", step->text, f->protocol->name);
+    miss(f,
+         f->protocol->traits & LB_TRAIT_FOREIGN && f->protocol->traits & LB_TRAIT_SESSION
+             ? "%s: lockbench does not know which lease or session is that of a client of %s"
+             : "%s: a client of %s has no session that a server could end",
+         step->text, f->protocol->name);
   if (lb_step_needs(step, LB_NEED_RECORD) && !f->protocol->break_lock)
     miss(f, "%s: %s has no record that somebody could delete", step->text, f->protocol->name);
   /* Where sessions are known by numbers the client has to tell its own. */

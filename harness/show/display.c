@@ -156,10 +156,13 @@ void lb_print_remarks(const struct lb_tally *tally, FILE *out) {
       fprintf(out, "decided %d of %d; the other%s: %s\n", lb_cell_decided(sum), sum->trials,
               sum->undecided == 1 ? "" : "s", lb_tally_why(tally, i, LB_UNDECIDED));
     }
+    const char *why = sum->trials ? lb_tally_why(tally, i, LB_SAFE) : "";
     if (sum->trials && sum->sum.speed_void) {
       print_name(" ", sum->cell, out);
-      fprintf(out, "%llu of %d trials: %s\n", (unsigned long long)sum->sum.speed_void, sum->trials,
-              lb_tally_why(tally, i, LB_SAFE));
+      fprintf(out, "%llu of %d trials: %s\n", (unsigned long long)sum->sum.speed_void, sum->trials, why);
+    } else if (*why) {
+      print_name(" ", sum->cell, out);
+      fprintf(out, "safe, but %s\n", why);
     }
   }
   print_missing_peers(tally, out);

@@ -137,6 +137,7 @@ static void facts_of(const struct lb_stage *s, const struct lb_stats *stats, con
   const struct lb_scenario *scenario = s->plan->scenario;
   *ret = (struct lb_self_facts){.seconds = stats->seconds,
                                 .clients = (int)s->client_count,
+                                .unanswered = (int)stats->unanswered,
                                 .has_servers = s->cluster.data_count > 0,
                                 .asked_per_s = scenario->arrivals == LB_ARRIVE_CLOSED ? 0 : scenario->rate_per_s,
                                 .think_s = scenario->think_ms / 1e3,
@@ -171,6 +172,8 @@ int lb_gauge_judge(const struct lb_stage *s, const struct lb_stats *stats, struc
   out->client_cpu = facts.cpu_s >= 0 ? facts.cpu_s / (facts.cores * facts.seconds) : -1;
   out->client_kb = s->gauge.kb;
   out->steal = facts.steal;
-  if (out->speed_void && !out->why[0]) snprintf(out->why, sizeof out->why, "no speed: %s", verdict.why);
+  size_t said = strlen(out->why);
+  if (out->speed_void && (!said || out->verdict == LB_SAFE))
+    snprintf(out->why + said, sizeof out->why - said, "%sno speed: %s", said ? "; " : "", verdict.why);
   return 0;
 }

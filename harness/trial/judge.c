@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "client/hooks.h"
+#include "history/circle.h"
 #include "history/evidence.h"
 
 /* ---- the history out of shared memory ---------------------------------------------------------------------------- */
@@ -130,12 +131,17 @@ static void decide_closing(const struct lb_stage *s, const char *what, struct lb
 
 /* Progress was not restored: a step waited for it in vain, or the last who asked did. */
 static void decide_stuck(const struct lb_stage *s, const struct lb_in_vain *last, struct lb_outcome *out) {
-  char name[32], what[300];
+  char name[32], what[700], among[400];
+  struct lb_circle circle;
   if (s->verdict == LB_STUCK) snprintf(what, sizeof what, "%s", s->why);
   else
     snprintf(what, sizeof what,
              "%s asked for %.1f s and got nothing, though for the last %.1f s nobody had a right to the lock",
              speaker(s, last->client, name), (double)last->asked_ns / 1e9, (double)last->free_ns / 1e9);
+  if (lb_circle_find(&s->history, &circle)) {
+    lb_circle_format(&s->history, &circle, among, sizeof among);
+    snprintf(what, sizeof what, "a deadlock: %s", among);
+  }
   if (is_stalled(s, out)) decide_stalled(out, what);
   else decide_closing(s, what, out);
 }
@@ -224,6 +230,25 @@ static void decide_standstill(const struct lb_stage *s, const struct lb_stats *s
   else decide(out, LB_UNDECIDED, "%s; whether a lease would have ended that is not known", what);
 }
 
+/* Others are granted the lock, and one client is refused for longer than the campaign allows. */
+static bool leaves_out(const struct lb_stage *s, const struct lb_stats *stats) {
+  const struct lb_scenario *scenario = s->plan->scenario;
+  return scenario->kind == LB_KIND_CAMPAIGN &&
+         stats->left_out_ns > lb_scenario_progress_ms(scenario) * (int64_t)LB_NS_PER_MS;
+}
+
+static void decide_left_out(const struct lb_stage *s, const struct lb_stats *stats, struct lb_outcome *out) {
+  int64_t allowed_ms = lb_scenario_progress_ms(s->plan->scenario);
+  bool open = stats->left_out_open_ns > allowed_ms * (int64_t)LB_NS_PER_MS;
+  char what[200];
+  snprintf(what, sizeof what,
+           "%s asked for %.1f s and was refused, while others were granted the lock; this campaign allows %.1f s",
+           s->history.clients.name[open ? stats->left_out_open : stats->left_out],
+           (double)(open ? stats->left_out_open_ns : stats->left_out_ns) / 1e9, (double)allowed_ms / 1e3);
+  if (out->stall_ns > (uint64_t)allowed_ms * LB_NS_PER_MS / 2) decide_stalled(out, what);
+  else decide(out, open ? LB_STUCK : LB_DELAYED, open ? "%s" : "%s; then it was granted", what);
+}
+
 /* So many servers have to be out of a client's reach before none can answer for the lock: all of them, or of servers
  * that decide each for itself so many that no majority is left. */
 static size_t servers_to_cut_off(const struct lb_stage *s) {
@@ -303,6 +328,9 @@ static void decide_safe(const struct lb_stage *s, const struct lb_judgement *fou
     decide(out, LB_UNDECIDED, "nothing was granted while it was measured");
   else if (!guard_was_tested(s, held_twice, &doubt)) decide(out, LB_UNDECIDED, "%s", doubt.text);
   else if (expires(s) && is_stalled(s, out)) decide_stalled(out, "nothing went wrong");
+  else if (scenario->kind == LB_KIND_LOAD && found->stats.never_granted)
+    decide(out, LB_SAFE, "%u of %zu clients never got the lock: each request of theirs was refused",
+           found->stats.never_granted, s->client_count);
   else decide(out, LB_SAFE, "%s", "");
 }
 
@@ -313,7 +341,8 @@ static void decide_safe(const struct lb_stage *s, const struct lb_judgement *fou
  *             asks for was not seen, or the lease was over anyway
  *  violated   the checker says so, or without a fault the guard `fence` kept out the very holder
  *  stuck, delayed  progress was not restored within the bound: a step waited in vain, the last who asked got nothing
- *             although nobody had a right to the lock, or in a campaign nobody was granted for longer than it allows.
+ *             although nobody had a right to the lock, or in a campaign nobody was granted for longer than it allows,
+ *             or one client was refused for longer while others were granted.
  *             Delayed: somebody was granted after that. Stuck: nobody, though every lease and session had ended that
  *             was not kept up. Undecided: there was no time to see that (lb_evidence_closing())
  *  undecided  nothing was put to the test: no grant (at all, or while it was measured), fewer hand-offs than the
@@ -338,6 +367,7 @@ static void decide_trial(const struct lb_stage *s, const struct lb_judgement *fo
   else if (refused) decide_refused(s, refused, out);
   else if (is_stuck) decide_stuck(s, &last, out);
   else if (stands_still(s, out)) decide_standstill(s, &found->stats, out);
+  else if (leaves_out(s, &found->stats)) decide_left_out(s, &found->stats, out);
   else if ((out->uncontested = out->grants == 0))
     decide(out, LB_UNDECIDED, "nothing was ever granted, so nothing was tested");
   else decide_safe(s, found, out);

@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 #
-# An adapter for any topology: it reaches each server that it is told of, and its lock is a file. Arguments: FOLDER TOPOLOGIES. Each refusal comes LATE_MS after wait_ms, if that is set.
+# An adapter for any topology: it reaches each server that it is told of, and its lock is a file. Arguments: FOLDER TOPOLOGIES. Each refusal comes LATE_MS after wait_ms, and LEFT_OUT is refused always, if these are set.
 import os, socket, sys, time
 from urllib.parse import unquote, urlsplit
 
 folder, topologies = sys.argv[1:3]
-late_ms = int(os.environ.get("LATE_MS", "0"))
+late_ms, me = int(os.environ.get("LATE_MS", "0")), ""
 
 
 def acquire(path, wait):
     end = time.monotonic() + wait / 1000
     while True:
         try:
+            if me and me == os.environ.get("LEFT_OUT"):
+                raise FileExistsError
             os.close(os.open(path, os.O_CREAT | os.O_EXCL))
             return "granted"
         except FileExistsError:
@@ -23,8 +25,10 @@ def acquire(path, wait):
 
 
 def answer(word, of, servers):
+    global me
     path = os.path.join(folder, of.get("key", "").replace("/", "-"))
     if word == "open":
+        me = of["client"]
         for server in map(urlsplit, servers):
             socket.create_connection((server.hostname, server.port), 5).close()
     elif word == "acquire":

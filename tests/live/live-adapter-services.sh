@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# An adapter on each service, in a run folder whose name has what servers split, comment out or unquote; a refusal that comes late; and what a server has of a row. TAP. Usage: live-adapter-services.sh LOCKBENCH
+# An adapter on each service, in a run folder whose name has what servers split, comment out or unquote; a refusal that comes late; what a server has of a row; who is left out; a deadlock. TAP. Usage: live-adapter-services.sh LOCKBENCH
 bin=$1
 . "$(dirname "$0")/../helpers/tap.sh"
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -76,4 +76,50 @@ check 'what can be no table is said' row task-x undecided 'expected advisory, tr
 record_holds() { "$bin" adapter-check "python3 $here/adapters/pg-row.py $1" 'the record that it names' >"$dir/out" 2>&1; }
 check 'adapter-check: the row is a record while its column says so' record_holds task:picked
 check 'adapter-check: a row that stays is none' not record_holds task
+cat >"$dir/left-out.ini" <<'END_OF_SCENARIO'
+[scenario]
+title = one client is never let in
+question = Is a lock that never lets one client in called stuck?
+refuted = It is called safe.
+[workload]
+clients = 3
+ttl_ms = 1000
+hold_ms = 5
+think_ms = 5
+wait_ms = 500
+duration_s = 6
+[campaign]
+fault = pause client 3
+every_ms = 2000
+lasts_ms = 100
+progress_ms = 2000
+[expect]
+* = stuck: client 2 never gets it
+END_OF_SCENARIO
+LEFT_OUT=client-2 "$bin" run "$dir/left-out.ini" --exec "python3 $here/adapters/file.py $dir/locks redis" -g none -n 1 -o "$dir/left" >"$dir/out" 2>&1
+LEFT_OUT=client-2 "$bin" run contention --exec "python3 $here/adapters/file.py $dir/locks redis" -s clients=3 -s duration_s=2 -s wait_ms=500 -g none -n 1 -o "$dir/load" >>"$dir/out" 2>&1
+check 'a campaign that never lets one client in is stuck' grep -q '^left-out,.*,stuck,"client-2 asked for .* and was refused, while others' "$dir/left/trials.csv"
+check 'a load says so' grep -q 'contention exec:file@redis: .*1 of 3 clients never got the lock' "$dir/out"
+
+cat >"$dir/circle.ini" <<'END_OF_SCENARIO'
+[scenario]
+title = two locks in opposite order
+question = Is a deadlock named?
+refuted = It is not.
+min_handoffs = 0
+[workload]
+clients = 2
+ttl_ms = 2000
+[timeline]
+step = client 1 acquire lock 1 within 5s
+step = client 2 acquire lock 2 within 5s
+step = client 1 begin acquire lock 2 within 4s
+step = client 2 begin acquire lock 1 within 4s
+step = await client 2 is granted within 5s
+[expect]
+* = stuck: each waits for the other
+END_OF_SCENARIO
+"$bin" run "$dir/circle.ini" released-between --exec "python3 $here/adapters/file.py $dir/locks redis" -g none -n 1 -o "$dir/circle" >"$dir/out" 2>&1
+check 'two locks in opposite order are a deadlock, by name' grep -q 'stuck,"a deadlock: client-2 holds lock-2 and waits for lock-1, client-1 holds lock-1 and waits for lock-2' "$dir/circle/trials.csv"
+check 'a lock that nobody can stop inside its wait is not asked there' grep -q 'before-wait: a foreign lock waits inside its call' "$dir/out"
 echo "1..$n"

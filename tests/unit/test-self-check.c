@@ -50,6 +50,14 @@ static unsigned failed(struct lb_self_facts f) { return lb_self_check(&f, &verdi
 
 #define ONLY(check) (1u << (check))
 
+/* However well the others do. */
+TEST(a_client_without_an_answer_is_no_client) {
+  struct lb_self_facts f = ordinary();
+  f.unanswered = 1;
+  assert_int_equal(failed(f), ONLY(LB_CHECK_ANSWERS));
+  assert_string_equal(verdict.why, "1 of 2 clients never got an answer");
+}
+
 TEST(an_ordinary_window_passes) {
   assert_int_equal(failed(ordinary()), 0);
   assert_string_equal(verdict.why, "");

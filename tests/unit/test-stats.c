@@ -380,6 +380,47 @@ STATES(only_the_part_in_the_window_counts,
 
 /* ---- the window -------------------------------------------------------------------------------------------------- */
 
+/* The longest time for which one client was refused, by its name, in `who`; "a+": it was not granted again. */
+static int64_t left_out(const char *text, const char *who) {
+  struct lb_history h;
+  struct lb_error err;
+  if (parse_lines("test", text, &h, &err) != 0) fail_msg("%s", err.text);
+  lb_stats_clear(&stats);
+  assert_int_equal(lb_stats_history(&h, &stats), 0);
+  bool open = stats.left_out_open_ns == stats.left_out_ns;
+  if (*who) {
+    assert_int_equal(h.clients.name[stats.left_out][0], who[0]);
+    assert_int_equal(open, who[1] == '+');
+  }
+  lb_history_clear(&h);
+  return stats.left_out_ns;
+}
+
+TEST(who_is_refused_while_others_are_granted_is_left_out) {
+#define OTHERS EVENT(1, "b", "granted") EVENT(2, "b", "release") EVENT(30, "b", "granted") EVENT(31, "b", "release")
+  assert_int_equal(left_out(OTHERS EVENT(0, "a", "acquire") EVENT(10, "a", "busy") EVENT(11, "a", "acquire")
+                                EVENT(40, "a", "busy"),
+                            "a+"),
+                   40);
+  assert_int_equal(stats.never_granted, 1);
+  assert_int_equal(stats.unanswered, 0);
+  assert_int_equal(left_out(OTHERS EVENT(0, "a", "acquire") EVENT(10, "a", "busy") EVENT(11, "a", "acquire")
+                                EVENT(50, "a", "granted"),
+                            "a"),
+                   50);
+  assert_int_equal(stats.never_granted, 0);
+  assert_int_equal(left_out(OTHERS EVENT(0, "a", "acquire") EVENT(50, "a", "granted"), ""), -1); /* never refused */
+}
+
+TEST(who_got_no_answer_was_not_refused) {
+  assert_int_equal(left_out(OTHERS EVENT(0, "a", "acquire") EVENT(10, "a", "timeout") EVENT(11, "a", "acquire")
+                                EVENT(40, "a", "unknown"),
+                            ""),
+                   -1);
+  assert_int_equal(stats.unanswered, 1);
+  assert_int_equal(stats.never_granted, 0);
+}
+
 TEST(only_what_is_granted_in_the_measured_window_counts) {
   stats_of(EVENT(0, "a", "acquire") EVENT(1, "a", "granted") EVENT(2, "b", "acquire") EVENT(3, "b", "busy")
                PHASE(1000000010, "measure") EVENT(1000000020, "a", "release") EVENT(1000000030, "b", "granted")
