@@ -13,7 +13,7 @@ import figure
 import style
 from bootstrap import LEAST_REPEATS
 from scaling import COUNTS, draw_panel, label_axis, legend, legend_room
-from speed import Speed
+from speed import POLLS, Speed
 
 METRICS = ("handoffs_per_s", "grants_per_s")
 COLUMNS = ("scenario", "system", "style", "clients", "round_trip_ms", "repeat", "repeats",
@@ -66,7 +66,7 @@ def paint(run, rows):
     interval = "with bootstrap interval" if known else f"(no interval: fewer than {LEAST_REPEATS})"
     fig, foot = figure.canvas(style.TEXT_WIDTH, 0.2 + 2.4 + below, "What does distance cost a lock?", [
         f"scenario {rows[0]['scenario']} · {rows[0]['clients']} clients want one lock · every link between two hosts is late by half of the round trip",
-        f"repeats as dots, medians over {' to '.join(str(n) for n in counts[:1] + counts[1:][-1:])} repeats {interval} · the axis of round trips is not to scale"], run)
+        f"repeats as dots, medians over {' to '.join(str(n) for n in counts[:1] + counts[1:][-1:])} repeats {interval} · the axis of round trips is not to scale · {POLLS}"], run)
     height = fig.get_size_inches()[1]
     axes = fig.subplots(1, len(METRICS), squeeze=False, gridspec_kw={
         "left": 0.07, "right": 0.985, "wspace": 0.25, "bottom": (foot + below) / height, "top": 1 - (figure.HEAD + 0.2) / height})[0]

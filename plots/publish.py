@@ -30,7 +30,7 @@ import speed
 import violation
 
 NAMES = ("scenario", "system", "guard", "verdict")  # of a cell: always there
-CAME_TO = {*NAMES, "trials", "decided", "violated", "stuck", "delayed", "undecided", "upper95", "double_holds", "premises_observed", "expected", "as_expected", "predicted", "rule", "reason",
+CAME_TO = {*NAMES, "trials", "decided", "violated", "stuck", "delayed", "undecided", "upper95", "double_holds", "within_lease", "premises_observed", "expected", "as_expected", "predicted", "rule", "reason",
            "why", "note"}
 READ_OFF = (0.5, 0.99)  # of every histogram, by paper/numbers
 

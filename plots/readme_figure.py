@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""readme_figure.py RUN_DIR OUT.png - the picture of README.md: a row per fault, a column per lock, the verdict without a guard.
+"""readme_figure.py RUN_DIR OUT.png - the picture of README.md: a row per timeline, a column per lock, the verdict without a guard.
 
-GitHub shows it 830 pixels wide; it has twice as many, and every text is at least 11 pixels high when it is shown. Faults and locks
-that the run does not have are left out; of a lock with several topologies the first that the run has is drawn.
+GitHub shows it 830 pixels wide; it has twice as many, and every text is at least 11 pixels high when it is shown. Timelines and locks
+that the run does not have are left out; of a lock with several topologies the first that the run has is drawn. A lock that failed within a
+lease and a holder that did not stop after it are two words; of a run that does not say which (without within_lease) it is a third.
 """
 
 import os
@@ -13,20 +14,22 @@ import run_folder
 import style
 
 SHOWN, WIDTH, DPI = 830, 8.3, 200  # pixels on GitHub, inches, pixels per inch in the file
-FAULTS = {
-    "failover": "failover, replica not yet told",
-    "failover-confirmed": "failover, replica told",
-    "failover-slow-link": "failover, replication is slow",
-    "split-brain": "the old primary wakes up",
-    "restart-node": "one server restarts",
-    "majority-lost": "most servers restart",
+FAULTS = {  # each names all faults of its timeline; FAULT_VERBS counts them
+    "failover": "replicas cut off, then the primary dies",
+    "failover-confirmed": "client cut to one server, which dies",
+    "failover-slow-link": "the same, its link slow and then cut",
+    "split-brain": "client cut to one server, which pauses",
+    "restart-node": "client cut to a majority, one restarts",
+    "majority-lost": "minority cut off, majority restarts",
     "partition": "the holder is cut off",
     "pause-holder": "the holder is paused",
-    "crash-holder": "the holder crashes",
+    "crash-holder": "the holder dies",
     "slow-holder": "work outlasts the lease",
-    "clock-jump": "a server's clock jumps",
-    "clock-drift-10": "a server's clock runs 10 % fast",
+    "clock-jump": "client cut to a majority, a clock jumps",
+    "clock-drift-10": "the same, a clock runs 10 % fast",
 }
+FAULT_VERBS = ("cut", "slow", "drop", "hold", "kill", "pause", "restart", "clock")
+OTHER_VERBS = ("client", "wait", "await", "let", "observe", "heal", "resume", "release")
 LOCKS = (  # words, and the systems that they stand for
     ("Redis\n1 server", "redis-token@redis"),
     ("Redis\nSentinel", "redis-token@sentinel"),
@@ -38,10 +41,11 @@ LOCKS = (  # words, and the systems that they stand for
 )
 WORDS = {"safe": "safe", "violated": "LOST", "stuck": "stuck", "delayed": "late", "mixed": "mixed", "undecided": "?"}  # others: NO_QUESTION
 NO_QUESTION = "–"
-FILLS = {"stuck": "#8FC3E8", "delayed": "#B9C0EA", "mixed": "#F0B267", "n/a": "#FFFFFF", "skipped": "#FFFFFF"}  # where grey has to tell them from "safe"
-LEGEND = {"safe": "one holder at a time", "LOST": "two clients held it at once", "DATA": "one at a time, but data or numbers went wrong", "stuck": "nobody else got it", "late": "others got it late",
+FILLS = {"stuck": "#8FC3E8", "delayed": "#B9C0EA", "mixed": "#F0B267", "no stop": "#E58E4E", "n/a": "#FFFFFF", "skipped": "#FFFFFF"}  # where grey has to tell them from "safe"
+LEGEND = {"LOST": "two held it within a lease: the lock failed", "no stop": "two held it after the lease: the holder did not stop",
+          "BOTH": "two held it at once, within a lease or after it", "DATA": "one at a time, but data or numbers went wrong", "safe": "one at a time", "stuck": "nobody else got it", "late": "others got it late",
           "mixed": "differs from trial to trial", "race": "timing decides", "?": "undecided", NO_QUESTION: "not asked of this lock"}
-LEFT, ROW, HEAD, FOOT = 2.3, 0.31, 0.86, 0.5  # inches
+LEFT, COUNT, ROW, HEAD, LINE = 2.46, 0.42, 0.31, 0.86, 0.2  # inches
 
 
 def table_of(run):
@@ -51,6 +55,16 @@ def table_of(run):
     locks = [(words, next(s for s in systems if s in there)) for words, *systems in LOCKS if there.intersection(systems)]
     faults = [fault for fault in FAULTS if any((system, fault) in at for _, system in locks)]
     return faults, locks, at
+
+
+def faults_of(run, name):
+    """How many steps of that timeline are faults. A run without steps (older ones) says nothing."""
+    steps = next((s.get("steps") for s in run["scenarios"] if s["name"] == name), None)
+    verbs = [step.split()[0] for step in steps or ()]
+    unknown = [verb for verb in verbs if verb not in (*FAULT_VERBS, *OTHER_VERBS)]
+    if unknown:
+        raise ending.BadInput(f"{name}: step '{unknown[0]}', expected a verb that readme_figure.py knows as a fault or none")
+    return sum(verb in FAULT_VERBS for verb in verbs) if steps else None
 
 
 def is_race(cell):
@@ -65,10 +79,39 @@ def word_of(cell):
     if is_race(cell):
         return "race"
     decided = cell["trials"] - cell["undecided"]
-    if cell["verdict"] == "violated" and not cell["double_holds"]:
-        return "DATA"
-    some = cell["verdict"] == "violated" and cell["violated"] < decided
-    return WORDS[cell["verdict"]] + (f" {cell['violated']}/{decided}" if some else "")
+    if cell["verdict"] != "violated":
+        return WORDS[cell["verdict"]]
+    word = "DATA" if not cell["double_holds"] else "BOTH" if cell.get("within_lease") is None else "LOST" if cell["within_lease"] else "no stop"
+    return word + (f" {cell['violated']}/{decided}" if cell["violated"] < decided else "")
+
+
+def look_of(word, cell):
+    """The key of its fill."""
+    if word == "race":
+        return "mixed"
+    return "no stop" if word.startswith("no stop") else cell["verdict"] if cell else "n/a"
+
+
+def origin(run, name, drawn, systems):
+    """The lines at the foot: how many trials, the bound, the versions."""
+    asked = [c for c in drawn if c["verdict"] in WORDS]
+    low, high = min(c["trials"] for c in asked), max(c["trials"] for c in asked)
+    bound = max((c["upper95"] for c in asked if c["verdict"] == "safe" and c["upper95"]), default=None)
+    trials = f"{low} trial{'' if high == 1 else 's'}" if low == high else f"{low} to {high} trials"
+    safe = f" safe: the rate is below {100 * bound:.1f} % (95 % confidence)." if bound else ""
+    return [f"Run {name}: {trials} of each.{safe} No guard: the holder writes without a check of its own.",
+            "faults: steps of the timeline that harm. A cut to a majority touches nobody where there is one server.",
+            run_folder.versions_line(run, systems)]
+
+
+def legend_lines(words):
+    lines = [[]]
+    for word in words:
+        entry = f"{word}: {LEGEND[word]}"
+        if sum(len(x) + 4 for x in lines[-1]) + len(entry) > 118:
+            lines.append([])
+        lines[-1].append(entry)
+    return ["    ".join(line) for line in lines]
 
 
 def paint(run, name):
@@ -76,29 +119,35 @@ def paint(run, name):
     from matplotlib.patches import Rectangle
 
     faults, locks, at = table_of(run)
-    height = HEAD + ROW * len(faults) + FOOT
-    fig, wide = Figure(figsize=(WIDTH, height)), (WIDTH - LEFT - 0.05) / len(locks)
+    words = {(s, f): word_of(at.get((s, f))) for _, s in locks for f in faults}
+    drawn = {word.split(" ")[0] if not word.startswith("no stop") else "no stop" for word in words.values()}
+    foot = legend_lines([word for word in LEGEND if word in drawn])
+    small = origin(run, name, [at[s, f] for s, f in words if (s, f) in at], [s for _, s in locks])
+    height = HEAD + ROW * len(faults) + LINE * (len(foot) + len(small)) + 0.12
+    fig, wide = Figure(figsize=(WIDTH, height)), (WIDTH - LEFT - COUNT - 0.05) / len(locks)
     ax = fig.add_axes((0, 0, 1, 1))
     ax.set_axis_off()
     ax.set(xlim=(0, WIDTH), ylim=(height, 0))
-    ax.text(0.1, HEAD - 0.3, "What happens", size=10, weight="bold", va="center")
-    for i, (words, system) in enumerate(locks):
-        middle = LEFT + wide * (i + 0.5)
-        ax.text(middle, 0.06, words, size=9.5, weight="bold", ha="center", va="top", linespacing=1.1)
+    ax.text(0.1, HEAD - 0.17, "What happens", size=10, weight="bold", va="center")
+    ax.text(LEFT + COUNT / 2, HEAD - 0.17, "faults", size=8, ha="center", va="center")
+    for i, (head, system) in enumerate(locks):
+        middle = LEFT + COUNT + wide * (i + 0.5)
+        ax.text(middle, 0.06, head, size=8.8, weight="bold", ha="center", va="top", linespacing=1.1)
         ax.text(middle, HEAD - 0.06, system.replace("@", "\n@"), size=8, ha="center", va="bottom", color=style.DARK_GREY, linespacing=1.1)
     for r, fault in enumerate(faults):
-        y = HEAD + ROW * r
-        ax.text(0.1, y + ROW / 2, FAULTS[fault], size=10, va="center")
+        y, count = HEAD + ROW * r, faults_of(run, fault)
+        ax.text(0.1, y + ROW / 2, FAULTS[fault], size=8.8, va="center")
+        ax.text(LEFT + COUNT / 2, y + ROW / 2, "" if count is None else str(count), size=9, ha="center", va="center")
         for i, (_, system) in enumerate(locks):
-            cell = at.get((system, fault))
-            word = word_of(cell)
-            verdict = "mixed" if word == "race" else cell["verdict"] if cell else "n/a"
-            ax.add_patch(Rectangle((LEFT + wide * i, y), wide, ROW, facecolor=FILLS.get(verdict, style.VERDICTS[verdict][0]), edgecolor="white", linewidth=2,
+            word, cell = words[system, fault], at.get((system, fault))
+            look = look_of(word, cell)
+            ax.add_patch(Rectangle((LEFT + COUNT + wide * i, y), wide, ROW, facecolor=FILLS.get(look) or style.VERDICTS[look][0], edgecolor="white", linewidth=2,
                                    gid=f"cell {system} {fault}"))
-            ax.text(LEFT + wide * (i + 0.5), y + ROW / 2, word, size=10, ha="center", va="center", weight="bold" if verdict == "violated" else "normal")
-    drawn = {word_of(at.get((system, fault))).split(" ")[0] for _, system in locks for fault in faults}
-    ax.text(0.1, height - 0.35, "    ".join(f"{word}: {LEGEND[word]}" for word in LEGEND if word in drawn), size=8.5, va="center")
-    ax.text(0.1, height - 0.13, f"Guard none: the holder writes without a check of its own. Run {name}.", size=8, va="center", color=style.DARK_GREY)
+            ax.text(LEFT + COUNT + wide * (i + 0.5), y + ROW / 2, word, size=10, ha="center", va="center", weight="bold" if look == "violated" else "normal")
+    y = HEAD + ROW * len(faults) + 0.16
+    for text, more in [*((line, {"size": 8.5}) for line in foot), *((line, {"size": 8, "color": style.DARK_GREY}) for line in small)]:
+        ax.text(0.1, y, text, va="center", **more)
+        y += LINE
     return fig
 
 

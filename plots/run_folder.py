@@ -211,6 +211,15 @@ def footer(run):
     return " · ".join(p for p in parts if p)
 
 
+def versions_line(run, systems=None):
+    """The versions of the servers below a printed table, as Markdown; of a run that does not say them it says so. `systems`: of their servers only."""
+    found, wanted = {}, systems and {system.partition("@")[2] for system in systems}
+    for topology, version in (run.get("servers") or {}).items():
+        if wanted is None or topology in wanted:
+            found.update(dict.fromkeys(part.strip() for part in version.split(",")))
+    return f"Servers: {', '.join(sorted(found)) or 'their versions are not in the run'}."
+
+
 def guards_in_order(names):
     """The usual guards in their usual order, then any others by name."""
     return sorted(set(names), key=lambda g: (GUARDS.index(g) if g in GUARDS else len(GUARDS), g))

@@ -19,7 +19,7 @@ import run_folder
 import scaling
 import style
 from bootstrap import median_interval
-from speed import Speed
+from speed import POLLS, Speed
 
 COLUMNS = ("system", "style", "scenarios", "safe", "violated", "stuck", "delayed", "mixed", "share", "more_scenarios", "more_safe",
            "clients", "repeats", "handoffs_per_s", "handoffs_per_s_low", "handoffs_per_s_high")
@@ -90,7 +90,7 @@ def paint(run, fast, speed, rows, core, missing):
              f"stuck, delayed and mixed count against it · {speed.note()} · median over repeats with bootstrap interval",
              *([] if fast is run else [f"speed: run {fast['id']}"]),
              f"the same for all: {', '.join(core)}; (+ k of m): the others that mean something for this system; locks "
-             f"without servers are not drawn"]
+             f"without servers are not drawn · {POLLS}"]
     if missing:
         notes.append(f"safety known, speed not measured: {', '.join(missing)}")
     fig, foot = figure.canvas(style.TEXT_WIDTH, BODY, "What does safety cost?", notes, run)

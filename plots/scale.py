@@ -14,7 +14,7 @@ import figure
 import style
 from bootstrap import LEAST_REPEATS, median_interval
 from scaling import COUNTS, TIMES, label_axis, legend, legend_room
-from speed import TAIL_SAMPLES, has_tail, loads, measured, trials_of
+from speed import POLLS, TAIL_SAMPLES, has_tail, loads, measured, trials_of
 
 METRICS = ("grants_per_s", "of_floor", "handoff_p50_us", "handoff_p99_us", "client_kb")
 COLUMNS = ("system", "style", "driver", "keys", "clients", "repeats", *(f"{metric}{end}" for metric in METRICS for end in ("", "_low", "_high")))
@@ -102,7 +102,7 @@ def paint(run, rows):
     fig, foot = figure.canvas(style.TEXT_WIDTH, 0.2 + deep * each + (deep - 1) * 0.6 + below, "How does a lock grow with its clients?", [
         "full signs: clients are coroutines in a process for each core; hollow: a process for each client · floor: the same commands without a lock around them, in the same round",
         f"medians over {' to '.join(str(n) for n in repeats[:1] + repeats[1:][-1:])} repeat{'' if repeats == [1] else 's'} {'with bootstrap interval' if known else f'(no interval: fewer than {LEAST_REPEATS})'}"
-        f" · hand-off: first released by the holder before, while a client waits → granted to it; of a lock that polls mostly its pause; a p99 has at least {TAIL_SAMPLES} samples beyond it · memory: heaps and stacks of the clients' processes, divided by the clients"], run)
+        f" · hand-off: first released by the holder before, while a client waits → granted to it; {POLLS}; a p99 has at least {TAIL_SAMPLES} samples beyond it · memory: heaps and stacks of the clients' processes, divided by the clients"], run)
     height = fig.get_size_inches()[1]
     axes = fig.subplots(deep, ACROSS, squeeze=False, gridspec_kw={
         "left": 0.075, "right": 0.985, "wspace": 0.32, "hspace": 0.6 / each, "bottom": (foot + below) / height, "top": 1 - (figure.HEAD + 0.2) / height})

@@ -17,7 +17,7 @@ import sys
 import figure
 import style
 from bootstrap import LEAST_REPEATS
-from speed import METRICS, TAIL_SAMPLES, Speed
+from speed import METRICS, POLLS, TAIL_SAMPLES, Speed
 
 COLUMNS = ("system", "style", "clients", "repeat", "repeats",
            *(f"{metric}{end}" for metric in METRICS for end in ("", "_low", "_high")))
@@ -116,7 +116,7 @@ def paint(run, speed, rows):
     fig, foot = figure.canvas(style.TEXT_WIDTH, 0.2 + 1.75 + below, f"What does a lock cost?  {WANTED.get(speed.keys, f'{speed.keys} locks, chosen at random')}", [
         f"{speed.note()} · repeats as dots, medians over repeats with bootstrap interval"
         f"{'' if any(r.get('grants_per_s_low') for r in rows) else f' (none: fewer than {LEAST_REPEATS} repeats)'}"
-        f" · hand-off: first released by the holder before, while a client waits → granted to it; of a lock that polls mostly its pause · a p99 has at least {TAIL_SAMPLES} samples beyond it", *(line for m in metrics for line in say_gaps(rows, m))], run)
+        f" · hand-off: first released by the holder before, while a client waits → granted to it; {POLLS} · a p99 has at least {TAIL_SAMPLES} samples beyond it", *(line for m in metrics for line in say_gaps(rows, m))], run)
     height = fig.get_size_inches()[1]
     axes = fig.subplots(1, len(metrics), squeeze=False, gridspec_kw={
         "left": 0.065, "right": 0.99, "wspace": 0.42, "bottom": (foot + below) / height, "top": 1 - (figure.HEAD + 0.2) / height})[0]

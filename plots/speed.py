@@ -17,6 +17,7 @@ import run_folder
 from bootstrap import median_interval
 
 TAIL_SAMPLES = 10
+POLLS = "the hand-off of a lock that polls is the pause until a waiter asks again"
 METRICS = ("handoffs_per_s", "grants_per_s", "handoff_p50_us", "handoff_p99_us")
 _NUMBERS = ("clients", "trial", "grants", "handoffs", "measured_s", *METRICS[1:])
 

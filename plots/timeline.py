@@ -357,7 +357,7 @@ def panels_of(story, wide):
 
 
 def paint(run, story, name):
-    left, right, width = 0.6, 0.1, style.TEXT_WIDTH
+    left, right, width = 0.6, 0.2, style.TEXT_WIDTH
     panels = panels_of(story, width - left - right)
     notes = ["times from the first event; a hold lasts from the grant read to the release sent, the loss learned or "
              "the crash"]

@@ -47,7 +47,7 @@ plots/load.py||
 plots/makespan.py||
 plots/lagging_follower.py||
 plots/speed.py||
-plots/readme_table.py||
+plots/readme_chart.py||$dir/chart.png redis-token@redis
 plots/lost_table.py||failover
 plots/hunt.py||$dir/hunt.svg
 plots/hunt_theory.py|$dir/hunts|
@@ -76,7 +76,7 @@ call paper/check-numbers "$dir/nothing.tex" >/dev/null
 check 'paper/check-numbers, no such file' bad_input
 call peers/known.py something >/dev/null
 check 'peers/known.py, an unknown word' bad_input
-for program in plots/draw_all.py plots/report.py plots/speed.py plots/readme_table.py plots/scaling.py plots/hunt.py; do
+for program in plots/draw_all.py plots/report.py plots/speed.py plots/scaling.py plots/hunt.py; do
   call $program >/dev/null
   check "$program without words" bad_input
 done

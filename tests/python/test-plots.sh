@@ -317,11 +317,20 @@ done
 holds 'it is drawn' "$python" "$root/plots/readme_figure.py" "$work/first" "$work/readme.png"
 (cd / && TZ=Asia/Tokyo LC_ALL=C HOME=/nonexistent "$python" "$root/plots/readme_figure.py" "$work/first" "$work/again.png" >/dev/null)
 holds 'and drawn again it is the same' cmp "$work/readme.png" "$work/again.png"
-if [ -d "$root/results/reference-truth" ]; then
-  "$python" "$root/plots/readme_figure.py" "$root/results/reference-truth" "$work/now.png" >/dev/null
-  holds "README's first picture is that of its run" cmp "$work/now.png" "$root/results/reference-truth/figures/readme.png"
+if [ -d "$root/results/reference" ]; then
+  "$python" "$root/plots/readme_figure.py" "$root/results/reference" "$work/now.png" >/dev/null
+  holds "README's first picture is that of its run" cmp "$work/now.png" "$root/results/reference/figures/readme.png"
+  # shellcheck disable=SC2046 # words
+  "$python" "$root/plots/readme_chart.py" "$root/results/reference-speed" "$work/chart.png" $(cut -d, -f2 "$root/results/reference-speed/figures/readme.csv" | tail -n +2 | uniq) >/dev/null
+  holds 'and so is its chart' cmp "$work/chart.png" "$root/results/reference-speed/figures/readme.png"
+  holds 'with its numbers' cmp "$work/chart.csv" "$root/results/reference-speed/figures/readme.csv"
   mkdir "$work/now" && cp "$root"/results/reference-speed/*.* "$work/now/" && "$python" "$root/plots/scaling.py" "$work/now" >/dev/null
-  holds 'and so are the numbers of its second' cmp "$work/now/figures/scaling.csv" "$root/results/reference-speed/figures/scaling.csv"
+  holds 'and so are the numbers of the figure scaling' cmp "$work/now/figures/scaling.csv" "$root/results/reference-speed/figures/scaling.csv"
+  if [ -n "$bin" ]; then
+    cp -R "$root/results/reference-failover" "$work/failover" && LOCKBENCH_BIN=$bin "$python" "$root/plots/violation.py" "$work/failover" >/dev/null
+    holds "the lanes of README's failover are those of its history" cmp "$work/failover/figures/violation.csv" "$root/results/reference-failover/figures/violation.csv"
+    holds 'and so is the picture' cmp "$work/failover/figures/violation.png" "$root/results/reference-failover/figures/violation.png"
+  fi
 fi
 
 # Columns are found by name: newer ones, in between and at the end, change nothing.
