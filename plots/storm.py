@@ -88,7 +88,8 @@ def main():
         print(__doc__, file=sys.stderr)
         return ending.BAD_INPUT
     folder, systems = sys.argv[1], sys.argv[2:]
-    cells = run_folder.load_run(folder)["cells"]
+    run = run_folder.load_run(folder)
+    cells = run["cells"]
     derived = rates.renew(folder, cells, run_folder.load_csv(folder, "trials.csv", COLUMNS, ()))
     plain, guarded = chosen(cells, "none", systems), chosen(cells, "deadline", systems)
     if not plain:
@@ -98,6 +99,7 @@ def main():
     print("\n" + counted(folder, plain, derived))
     if guarded:
         print(under_deadline(guarded, plain))
+    print(run_folder.versions_line(run, [c["system"] for c in plain]))
     return 0
 
 

@@ -18,6 +18,7 @@ import sys
 
 import ending
 import run_folder
+import speed
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "peers"))
 import known  # noqa: E402
@@ -65,8 +66,9 @@ class Table:
     def __init__(self, program, runs):
         self.program = program
         self.trials = [t for run in runs for t in trials_of(run)]
-        self.cells = {}
-        for cell in (c for run in runs for c in run_folder.load_run(run)["cells"] if c["verdict"] not in ("n/a", "skipped")):
+        self.cells, loaded = {}, [run_folder.load_run(run) for run in runs]
+        self.servers = {f"{topology} {i}": version for i, run in enumerate(loaded) for topology, version in (run.get("servers") or {}).items()}
+        for cell in (c for run in loaded for c in run["cells"] if c["verdict"] not in ("n/a", "skipped")):
             self.cells.setdefault((cell["scenario"], cell["system"], cell["guard"]), []).append(cell)
 
     def of(self, scenario, system, guard="none"):
@@ -145,7 +147,7 @@ class Table:
             print("| " + " | ".join([", ".join(names), topology, *cells]) + " |")
         if any("¹" in cell for _, cells in rows for cell in cells):
             print("\n¹ in brackets: of a program that does not listen to what the library tells, which its manual asks for.")
-        print()
+        print(f"\n{run_folder.versions_line({'servers': self.servers})}\n")
 
     def print_told(self, peers):
         head = ["library", "says a word after (ms)", "another holds after (ms)", "the answer to its acquire is lost", "after a pause, stopped by", "Jain", "hand-off p50 (ms)",
@@ -156,7 +158,7 @@ class Table:
             peer = peers[name]
             ours = "redis-token" if topology == "redis" and peer["like"] == "redlock" else peer["like"]
             print("| " + " | ".join(self.row(system, peer, f"{ours}@{topology}")) + " |")
-        print("\nA hand-off of a lock that polls is mostly its pause: 1 to 16 ms of ours, 100 ms in redis-py, 200 ms in node-redlock.")
+        print(f"\n{speed.POLLS[0].upper()}{speed.POLLS[1:]}. {run_folder.versions_line({'servers': self.servers})}")
 
 
 def main():

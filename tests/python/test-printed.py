@@ -6,6 +6,7 @@ A claim has one of three forms: `scenario`, `scenario`: verdict; `guard`: verdic
 first cell of the row are meant. Of a run whose sources were not committed, and of a cell that did not come out as expected, nothing may be printed. `./bench` of a command
 is LOCKBENCH. Speaks TAP. With `--write` it writes the tables into the pages instead.
 """
+import csv
 import itertools
 import json
 import pathlib
@@ -121,6 +122,44 @@ def wrong_tables(root, lockbench):
         yield "README.md: no table was found"
 
 
+def without_versions(text):
+    """The names of the tables out of results/ in a page that no line below names the servers' versions of."""
+    return [name for name, command, table in TABLE.findall(text) if "results/" in command and not re.search(r"^\(?.*Servers: [a-z-]+ [0-9]", table, re.M)]
+
+
+def wrong_versions(root):
+    planted = "<!-- table of a: x results/y -->\n| a |\n<!-- end of a -->\n<!-- table of b: x results/y -->\n| a |\n\nServers: redis 7.0.15.\n<!-- end of b -->\n"
+    if without_versions(planted) != ["a"]:
+        yield "a planted table without versions was not found"
+    for page in printed(root):
+        path = root / page
+        yield from (f"{page}: its table of {name} does not name the servers' versions" for name in without_versions(path.read_text() if path.exists() else ""))
+
+
+CHART = "results/reference-speed/figures/readme.csv"
+
+
+def wrong_chart(root):
+    """README's command for a chart gives what its picture shows: the same load, systems and numbers of clients."""
+    asked = re.search(r"^\./bench run (\S+) -b (\S+) -s clients=(\S+) .*-o results/chart$", (root / "README.md").read_text(), re.M)
+    with open(root / CHART, encoding="utf-8", newline="") as file:
+        drawn = list(csv.DictReader(file))
+    found = tuple(sorted({row[name] for row in drawn}) for name in ("scenario", "system", "clients"))
+    said = asked and tuple(sorted(text.split(",")) for text in asked.groups())
+    if said != found:
+        yield f"README.md: its command gives {said}, expected what {CHART} has: {found}"
+
+
+def wrong_handoffs(root):
+    """A page, or the paper, that has times or rates of hand-offs says what those of a lock that polls are."""
+    figures = re.compile(r"hand-off (?:ms|time)|hand-offs per second|hand-off p50", re.I)
+    told = re.compile(r"hand-off\s+of\s+a\s+lock\s+that\s+polls|lock\s+that\s+polls\s+it\s+is\s+the\s+pause", re.I)
+    for page in [*printed(root), *(str(path.relative_to(root)) for path in root.glob("paper/*.tex"))]:
+        text = (root / page).read_text() if (root / page).exists() else ""
+        if page not in ("docs/columns.md", "docs/scenarios.md") and figures.search(text) and not told.search(text):
+            yield f"{page}: it has figures of hand-offs, and does not say what the hand-off of a lock that polls is"
+
+
 def write_tables(root, lockbench):
     for page in printed(root):
         path = root / page
@@ -128,7 +167,7 @@ def write_tables(root, lockbench):
 
 
 # What stands on a page of its own, or is held against another run by the paper. All others stand side by side, so they have to be of the same protocols.
-ALONE = ("reference-speed", "reference-museum", "reference-peers", "reference-locks")
+ALONE = ("reference-speed", "reference-museum", "reference-peers", "reference-locks", "reference-failover")
 
 
 def wrong_digests(root):
@@ -153,6 +192,9 @@ def main():
         return write_tables(root, lockbench)
     tap.check("each verdict in README.md and docs/ is a cell of a published run", list(wrong_claims(root)))
     tap.check("each table is what its command prints", list(wrong_tables(root, lockbench)))
+    tap.check("each table out of results/ names the versions of the servers", list(wrong_versions(root)))
+    tap.check("who compares hand-offs says what that of a lock that polls is", list(wrong_handoffs(root)))
+    tap.check("README's command for a chart gives what its picture shows", list(wrong_chart(root)))
     tap.check("the published runs are of the same protocols, all committed", list(wrong_digests(root)))
     return tap.end()
 
