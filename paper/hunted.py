@@ -129,6 +129,11 @@ def checks(hunts):
                    f"{integer(other)} otherwise, and of {integer(len(drawn) - alike - other)} it cannot be told.")
 
 
+def servers(hunts):
+    versions = sorted({part.strip() for h in hunts for s in h.sittings for part in s["servers"].split(",") if part.strip()})
+    return listing(tex(v) for v in versions) or "not named by these hunts"
+
+
 def where(hunts):
     """A sentence: on which machine, with which protocols and servers."""
     sittings = [s for h in hunts for s in h.sittings]
@@ -155,7 +160,7 @@ def keys(rests):
            "one": systems(r.system for r in locks if r.hunt.smallest() == 1), "two": systems(r.system for r in locks if r.hunt.smallest() == 2),
            "unbroken": systems(r.system for r in locks if r.hunt.smallest() is None),
            "after": systems(r.system for r in locks if r.hunt.sets(of=("expired",), count=1)),
-           "checks": checks(hunts), "where": where(hunts), "undecided_from": percent(MANY_UNDECIDED), "differences": integer(sum(len(r.differences()) for r in rests.values()))}
+           "servers": servers(hunts), "checks": checks(hunts), "where": where(hunts), "undecided_from": percent(MANY_UNDECIDED), "differences": integer(sum(len(r.differences()) for r in rests.values()))}
     for system, r in rests.items():
         smallest = r.hunt.smallest()
         out |= {f"{system}.smallest": "none" if smallest is None else integer(smallest), f"{system}.core": share(r.hunt),

@@ -97,6 +97,12 @@ if [ -e "$root/$committed_hunt" ]; then beside="$beside --hunt $root/$committed_
 # shellcheck disable=SC2086 # words, or none
 call "$python" "$root/paper/numbers" "$root/$committed" "$work/committed" $beside
 holds 'every number that the text asks for is in the runs that paper/RUN names' ended 0
+holds 'prose about locks stands where the run shows just those' grep -qx '\\LBhas{says.failover.violated}' "$work/committed/numbers.tex"
+plant '\Says{failover}{violated}{redis-token@redis}{One Redis} lost it.'
+# shellcheck disable=SC2086 # words, or none
+call "$python" "$work/paper/numbers" "$root/$committed" "$work/said" $beside
+holds 'prose that the run does not show is an error' ended 1 'the prose says that redis-token@redis are violated in failover, and the run found'
+holds 'the main table is set as it is, in columns that fit' sh -c '! grep -q "resizebox.*table-truth" "$1" && grep -c "begin{tabular}" "$2" | grep -qx "[3-9]"' - "$root/paper/lockbench.tex" "$work/committed/table-truth.tex"
 
 says() { # says KEY TEXT
   grep -F "\\LBset{$1}{" "$work/first/numbers.tex"

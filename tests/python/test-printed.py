@@ -127,6 +127,20 @@ def without_versions(text):
     return [name for name, command, table in TABLE.findall(text) if "results/" in command and not re.search(r"^\(?.*Servers: [a-z-]+ [0-9]", table, re.M)]
 
 
+PAPER_TABLE = re.compile(r"\\begin\{(table\*?)\}(?:(?!\\end\{table).)*?\\input\{table-(truth|campaign|speed|wake|hunt|rests)\}.*?\\end\{\1\}", re.S)
+
+
+def wrong_captions(root):
+    """The tables of the paper that are measured, and the caption of the one in several parts."""
+    texts = {path.name: path.read_text() for path in root.glob("paper/*.tex")}
+    found = {match[2]: match[0] for text in texts.values() for match in PAPER_TABLE.finditer(text)}
+    found["guard"] = "".join(re.findall(r"\\GuardCaption\}\{(.*?)\}\n\n", texts["lockbench.tex"], re.S))
+    if len(found) != 7:
+        yield f"paper: found the tables {', '.join(sorted(found))}, expected seven"
+    yield from (f"paper: the caption of its table {name} does not name the servers' versions" for name, text in found.items()
+                if not re.search(r"Servers: \\LB\{(?:(?:speed\.)?server\.all|hunt\.servers)\}", text))
+
+
 def wrong_versions(root):
     planted = "<!-- table of a: x results/y -->\n| a |\n<!-- end of a -->\n<!-- table of b: x results/y -->\n| a |\n\nServers: redis 7.0.15.\n<!-- end of b -->\n"
     if without_versions(planted) != ["a"]:
@@ -192,7 +206,7 @@ def main():
         return write_tables(root, lockbench)
     tap.check("each verdict in README.md and docs/ is a cell of a published run", list(wrong_claims(root)))
     tap.check("each table is what its command prints", list(wrong_tables(root, lockbench)))
-    tap.check("each table out of results/ names the versions of the servers", list(wrong_versions(root)))
+    tap.check("each table out of results/, and of the paper, names the versions of the servers", [*wrong_versions(root), *wrong_captions(root)])
     tap.check("who compares hand-offs says what that of a lock that polls is", list(wrong_handoffs(root)))
     tap.check("README's command for a chart gives what its picture shows", list(wrong_chart(root)))
     tap.check("the published runs are of the same protocols, all committed", list(wrong_digests(root)))
