@@ -14,6 +14,7 @@
 #include "backends/foreign/foreign.h"
 #include "backends/registry.h"
 #include "base/suggest.h"
+#include "base/text.h"
 #include "client/holder.h"
 #include "history/counter.h"
 #include "run/peers.h"
@@ -293,7 +294,11 @@ static int list_keys(bool markdown) {
   return LB_EXIT_OK;
 }
 
-/* Those of trials.csv and of the cells of run.json. */
+static bool alike(const struct lb_counter *a, const struct lb_counter *b) {
+  return a->places == b->places && strcmp(a->help, b->help) == 0;
+}
+
+/* Those of trials.csv and of the cells of run.json. In Markdown the quantiles of one time share a row. */
 static int list_counters(bool markdown) {
   struct table table = {.head = {"counter", "unit", "in", "meaning"}, .markdown = markdown};
   for (size_t i = 0; i < lb_counter_row_count; i++) table.width = wider(table.width, lb_counter_rows[i].name);
@@ -301,8 +306,13 @@ static int list_counters(bool markdown) {
   for (size_t i = 0; i < lb_counter_row_count; i++) {
     const struct lb_counter *row = &lb_counter_rows[i];
     unsigned places = row->places & (LB_IN_TRIALS | LB_IN_CELLS);
+    char names[160] = "";
+    struct lb_text text = {names, sizeof names, 0};
+    lb_text_add(&text, "%s", row->name);
+    while (markdown && i + 1 < lb_counter_row_count && alike(row, &lb_counter_rows[i + 1]))
+      lb_text_add(&text, "`, `%s", lb_counter_rows[++i].name);
     if (places)
-      put_row(&table, (const char *[]){row->name, row->unit ? row->unit : "",
+      put_row(&table, (const char *[]){names, row->unit ? row->unit : "",
                                        places == LB_IN_TRIALS  ? "trials"
                                        : places == LB_IN_CELLS ? "cells"
                                                                : "both",

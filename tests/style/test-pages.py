@@ -25,6 +25,7 @@ QUOTED = re.compile(r"`[^`\n]*`|\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)")
 MOST = {"README.md": (150, 5, 30), "ARCHITECTURE.md": (120, 5, 30), "CONTRIBUTING.md": (199, 5, 30), "CHANGELOG.md": (199, 5, 30), "scenarios/README.md": (199, 5, 30),
         "peers/README.md": (199, 5, 30), "results/SCHEMA.md": (700, 5, 30), "docs": (199, 6, 30), "paper": (199, 6, 30)}
 WORDS_MOST = 30
+WORDS_ALL = 22500  # of README.md and docs/ together, as `wc -w` counts
 
 
 def committed(root):
@@ -153,6 +154,12 @@ def not_found(root):
         yield "a long sentence"
 
 
+def wrong_total(root):
+    words = sum(len((root / page).read_text().split()) for page in pages_of(root) if page == "README.md" or page.startswith("docs/"))
+    if words > WORDS_ALL:
+        yield f"README.md and docs/ have {words} words, expected at most {WORDS_ALL}: cut what is said twice"
+
+
 def wrong_forms(root):
     for page in pages_of(root):
         text, (lines, columns, words) = (root / page).read_text(), MOST.get(page) or MOST[page.partition("/")[0]]
@@ -170,7 +177,7 @@ def wrong_forms(root):
 def main():
     root = tap.ROOT
     tap.check("every relative link and anchor of a page leads somewhere", list(wrong_links(root)))
-    tap.check("README.md and docs/ are short", list(wrong_forms(root)))
+    tap.check("README.md and docs/ are short", [*wrong_forms(root), *wrong_total(root)])
     tap.check("a theme of the changelog has ten items at most", list(wrong_themes(root)))
     tap.check("a planted word and a planted sentence are found", list(not_found(root)))
     tap.check("no page has a word that the glossary replaces", list(wrong_words_of_pages(root)))
