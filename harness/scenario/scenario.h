@@ -216,6 +216,10 @@ bool lb_scenario_opens_late(const struct lb_scenario *scenario, int client);
  * can be set (LB_NEED_CLOCKS) ... */
 bool lb_scenario_needs(const struct lb_scenario *scenario, enum lb_step_need need);
 
+/* Of a timeline: the first fault of a server or a clock in which nobody asks for the lock, from its step to the one that
+ * takes it back or to the end; NULL = somebody always does. */
+const struct lb_step *lb_scenario_unasked(const struct lb_scenario *scenario);
+
 /* Of a campaign: the longest time for which the lock may be asked for and not be granted to anybody. As given, else
  * what a correct lock can need: the longest fault, the lease of a holder that it hit, and one attempt of a client. */
 int64_t lb_scenario_progress_ms(const struct lb_scenario *scenario);

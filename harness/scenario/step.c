@@ -11,6 +11,7 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
     [LB_STEP_CUT] = {.form = "cut A [from] B",
                      .help = "drops all packets between two roles, both ways",
                      .class = LB_STEP_FAULT,
+                     .named = "cut|split|silent",
                      .trace = LB_TRACE_ASKED,
                      .needs = LB_NEED_NETWORK,
                      .drawn = true,
@@ -19,6 +20,7 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
     [LB_STEP_CUT_TO] = {.form = "cut A to B",
                         .help = "drops the packets that A sends to B; the other way they pass",
                         .class = LB_STEP_FAULT,
+                        .named = "cut|lost|silent",
                         .trace = LB_TRACE_ASKED,
                         .needs = LB_NEED_NETWORK,
                         .drawn = true,
@@ -29,12 +31,14 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
          .help =
              "delays the packets that A sends to B by T, each by up to J more or less, and loses P of them. The other way is as before",
          .class = LB_STEP_FAULT,
+         .named = "slow|late",
          .trace = LB_TRACE_ASKED,
          .needs = LB_NEED_NETWORK,
          .undone_by = {LB_STEP_HEAL_ONE, LB_STEP_HEAL}},
     [LB_STEP_HOLD] = {.form = "hold A to B",
                       .help = "keeps the packets that A sends to B until they are released. The other way they pass",
                       .class = LB_STEP_FAULT,
+                      .named = "late",
                       .trace = LB_TRACE_ASKED,
                       .needs = LB_NEED_NETWORK,
                       .undone_by = {LB_STEP_RELEASE_HELD, LB_STEP_HEAL}},
@@ -43,6 +47,7 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
          .help =
              "drops the next message from A to B, or the one after K others of its connection, and what follows it there. Other connections pass",
          .class = LB_STEP_FAULT,
+         .named = "lost",
          .trace = LB_TRACE_ASKED,
          .needs = LB_NEED_NETWORK,
          .armed = true,
@@ -52,6 +57,7 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
          .help =
              "keeps that message, and what follows it on its connection, until they are released. Other connections pass",
          .class = LB_STEP_FAULT,
+         .named = "late",
          .trace = LB_TRACE_ASKED,
          .needs = LB_NEED_NETWORK,
          .armed = true,
@@ -75,6 +81,7 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
     [LB_STEP_KILL] = {.form = "kill A",
                       .help = "kills the processes of a role (SIGKILL)",
                       .class = LB_STEP_FAULT,
+                      .named = "die|dead",
                       .trace = LB_TRACE_ASKED,
                       .drawn = true,
                       .kills = true,
@@ -83,12 +90,14 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
         {.form = "power off A",
          .help = "kills servers and removes from their files what they had not synced. How much that was is a fact",
          .class = LB_STEP_FAULT,
+         .named = "power",
          .needs = LB_NEED_SERVERS | LB_NEED_SYNCS,
          .undone_by = {LB_STEP_RESTART}},
     [LB_STEP_SHUT_DOWN] =
         {.form = "shut down A",
          .help = "ends servers as their operator would, and waits for them. The proof: exit status and last log line",
          .class = LB_STEP_FAULT,
+         .named = "shut down",
          .needs = LB_NEED_SERVERS,
          .undone_by = {LB_STEP_RESTART}},
     [LB_STEP_DEPOSE] =
@@ -96,18 +105,21 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
          .help =
              "lets a server step down for another one by its operator's order, while all run. The proof: another server says that it decides",
          .class = LB_STEP_FAULT,
+         .named = "by order",
          .needs = LB_NEED_SERVERS | LB_NEED_ONE_SERVER | LB_NEED_ORDERLY},
     [LB_STEP_REMOVE] =
         {.form = "remove A",
          .help =
              "removes one server from its cluster by an operator's order, and ends it. The proof: another server no longer lists it",
          .class = LB_STEP_FAULT,
+         .named = "removed",
          .needs = LB_NEED_SERVERS | LB_NEED_ONE_SERVER | LB_NEED_MEMBERSHIP},
     [LB_STEP_CANCEL] =
         {.form = "cancel wait of B on A",
          .help =
              "lets server A cancel the statement with which client B waits there for a standby. The proof is the server's log",
          .class = LB_STEP_FAULT,
+         .named = "cancel",
          .trace = LB_TRACE_ASKED,
          .needs = LB_NEED_SERVERS | LB_NEED_ONE_SERVER | LB_NEED_CANCEL},
     [LB_STEP_DELETE_KEY] =
@@ -115,6 +127,7 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
          .help =
              "deletes the record of the lock from server A, as an operator does who breaks it. The proof: that server, asked before and after",
          .class = LB_STEP_FAULT,
+         .named = "delete",
          .trace = LB_TRACE_ASKED,
          .needs = LB_NEED_ONE_SERVER | LB_NEED_RECORD},
     [LB_STEP_END_SESSION] =
@@ -122,26 +135,31 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
          .help =
              "lets server A end the connections or the lease of client B, as an operator does. The proof: asking it",
          .class = LB_STEP_FAULT,
+         .named = "ends the session",
          .trace = LB_TRACE_ASKED,
          .needs = LB_NEED_SERVERS | LB_NEED_ONE_SERVER | LB_NEED_NETWORK | LB_NEED_ENDING},
     [LB_STEP_BACK_UP] = {.form = "back up A",
                          .help = "copies what servers keep, while they stand still",
                          .class = LB_STEP_FAULT,
+                         .named = "backup",
                          .needs = LB_NEED_SERVERS | LB_NEED_FILES},
     [LB_STEP_RESTORE] = {.form = "restore A",
                          .help = "kills servers, starts them on what was backed up and waits until they answer",
                          .class = LB_STEP_FAULT,
+                         .named = "restored",
                          .needs = LB_NEED_SERVERS | LB_NEED_FILES | LB_NEED_BACKUP},
     [LB_STEP_MOVE_SLOT] =
         {.form = "move slot of key to A",
          .help = "moves the slot of the key to A, another master of a Redis Cluster. The proof: A decides for it",
          .class = LB_STEP_FAULT,
+         .named = "move",
          .needs = LB_NEED_SERVERS | LB_NEED_ONE_SERVER | LB_NEED_SLOTS},
     [LB_STEP_FILL_MEMORY] =
         {.form = "fill memory of A policy POLICY",
          .help =
              "limits the memory of Redis or memcached and writes until they evict keys as POLICY says, or refuse. memcached has allkeys-lru alone. The proof: their count of keys, or the refusal",
          .class = LB_STEP_FAULT,
+         .named = "full",
          .needs = LB_NEED_SERVERS | LB_NEED_MEMORY,
          .undone_by = {LB_STEP_FREE_MEMORY}},
     [LB_STEP_FREE_MEMORY] = {.form = "free memory of A",
@@ -153,6 +171,7 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
          .help =
              "takes all room on the disks of servers, and makes the servers need some. The proof: each refuses, ends or leaves, and says why",
          .class = LB_STEP_FAULT,
+         .named = "full",
          .needs = LB_NEED_SERVERS | LB_NEED_ROOM,
          .undone_by = {LB_STEP_FREE_DISK}},
     [LB_STEP_FREE_DISK] = {.form = "free disk of A",
@@ -164,6 +183,7 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
          .help =
              "lets idle transactions take the server processes that a pooler would lend next. The proof: a statement answered in each",
          .class = LB_STEP_FAULT,
+         .named = "busy",
          .needs = LB_NEED_SERVERS | LB_NEED_ONE_SERVER | LB_NEED_POOLER,
          .undone_by = {LB_STEP_VACATE}},
     [LB_STEP_VACATE] = {.form = "vacate A",
@@ -175,6 +195,7 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
          .help =
              "locks the tables of the locks for an upgrade, as ALTER TABLE does: all other statements wait. The proof: server A lists them as locked",
          .class = LB_STEP_FAULT,
+         .named = "locks the tables",
          .needs = LB_NEED_SERVERS | LB_NEED_ONE_SERVER | LB_NEED_TABLES,
          .undone_by = {LB_STEP_UNLOCK_TABLES}},
     [LB_STEP_UNLOCK_TABLES] = {.form = "unlock tables on A",
@@ -184,6 +205,7 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
     [LB_STEP_PAUSE] = {.form = "pause A",
                        .help = "stops the processes of a role (SIGSTOP)",
                        .class = LB_STEP_FAULT,
+                       .named = "pause|suspend",
                        .trace = LB_TRACE_ASKED,
                        .drawn = true,
                        .undone_by = {LB_STEP_RESUME}},
@@ -193,7 +215,8 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
     [LB_STEP_RESTART] =
         {.form = "restart A",
          .help = "kills servers that still run, starts them on what they left behind and waits until they answer",
-         .class = LB_STEP_FAULT, /* of a server that runs it is one */
+         .class = LB_STEP_FAULT,
+         .named = "restart", /* of a server that runs it is one */
          .trace = LB_TRACE_ASKED,
          .needs = LB_NEED_SERVERS},
     [LB_STEP_CLOCK_JUMP] =
@@ -201,11 +224,13 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
          .help =
              "makes one clock of a role jump by OFFSET, the wall clock if none is named. Only ZooKeeper and clients can be asked for a monotonic clock: elsewhere `n/a`",
          .class = LB_STEP_FAULT,
+         .named = "clock",
          .needs = LB_NEED_CLOCKS,
          .drawn = true},
     [LB_STEP_CLOCK_RATE] = {.form = "clock A rate R",
                             .help = "lets both clocks of a role run R times as fast",
                             .class = LB_STEP_FAULT,
+                            .named = "clock",
                             .needs = LB_NEED_CLOCKS,
                             .drawn = true},
     [LB_STEP_ACQUIRE] =
@@ -255,6 +280,7 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
          .help =
              "the same write leaves the client, and is on its way until a later step delivers it. The client goes on without an answer",
          .class = LB_STEP_FAULT,
+         .named = "write",
          .needs = LB_NEED_ASKED,
          .undone_by = {LB_STEP_DELIVER}},
     [LB_STEP_DELIVER] = {.form = "deliver write of client N",
@@ -273,18 +299,21 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
     [LB_STEP_STOP_AT] = {.form = "stop client N at POINT",
                          .help = "the client stops itself (SIGSTOP) when it next passes that point of its program",
                          .class = LB_STEP_FAULT,
+                         .named = "stop|pause",
                          .needs = LB_NEED_POINT,
                          .undone_by = {LB_STEP_RESUME}},
     [LB_STEP_CRASH_AT] = {.form =
                               "crash client N at POINT", /* it may have further steps: perhaps it never passes there */
                           .help = "the client kills itself (SIGKILL) when it next passes that point of its program",
                           .class = LB_STEP_FAULT,
+                          .named = "die",
                           .needs = LB_NEED_POINT},
     [LB_STEP_HANG_AT] =
         {.form = "hang client N at POINT",
          .help =
              "the program of the client hangs when it next passes that point. Its process lives, and renewals go on",
          .class = LB_STEP_FAULT,
+         .named = "hang",
          .needs = LB_NEED_POINT | LB_NEED_OUTSIDE,
          .undone_by = {LB_STEP_RESUME}},
     [LB_STEP_GATE_AT] =

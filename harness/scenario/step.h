@@ -206,6 +206,8 @@ struct lb_step_row {
   bool among_clients; /* A and B may both be clients */
   bool armed; /* it acts when somebody does something later: its proof is there by the end, or when it is undone */
   bool kills; /* who it hits has no further steps, unless it is started again */
+  const char
+      *named; /* of a fault: how the title of a scenario names it, one of "WORD|WORD"; the begin of a word is enough */
   enum lb_step_trace trace; /* of a fault */
   enum lb_verb
       undone_by[2]; /* verbs that take it back; first the one that takes back nothing else. LB_STEP_NONE = none */
