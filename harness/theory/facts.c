@@ -34,6 +34,8 @@ static const struct lb_term vocabulary[] = {
     {"tells", LOCK, "nobody|connection|refresh|session", "how the client hears of a loss unasked"},
     {"names-end", LOCK, "yes|no", "whether the client can see when its hold ends"},
     {"heeds", LOCK, "yes|no", "whether the client takes the end of its session for the end of its hold"},
+    {"believes", LOCK, "write|read|unknown",
+     "what tells a waiter in a queue that its turn has come: a write of its own that was answered, or what it read; of a foreign library nobody knows it"},
     {"queue", LOCK, "ending|lasting",
      "what becomes of the place of a waiter that dies: it has none or it ends, or it stays"},
     {"waits", LOCK, "asking|by-lease",
@@ -90,6 +92,13 @@ static const struct lb_term vocabulary[] = {
     {"extends", SCENARIO, "for-ever|so-often", "whether the number of extensions has a limit"},
     {"capped", SCENARIO, "no|yes", "whether renewals end after a while"},
     {"prolongs", SCENARIO, "majority|any", "how many of several servers have to take an extension before it counts"},
+    {"reached", SCENARIO, "all|majority",
+     "how many servers a client reached when it was granted the lock: all of them, or a bare majority"},
+    {"heard", SCENARIO, "yes|perhaps|no",
+     "whether the steps leave the other servers time to hear of a grant before the fault"},
+    {"jump", SCENARIO, "lease|rest|less",
+     "by how much a wall clock jumps ahead: by a lease that is renewed in time, by what is left of another one, or by less"},
+    {"asked", SCENARIO, "meanwhile|afterwards", "whether a client asks while a fault lasts"},
 
     {"guard", GUARD, "none|deadline|signal|recheck|claim|fence", "the guard of the cell"},
     {"shows", GUARD, "clock|connection|session|renewal|server|silence|number",
@@ -242,6 +251,7 @@ static void add_row(const struct lb_topology *t, struct lb_facts *ret) {
   if (lb_topology_majority(t)) lb_facts_set(ret, "copies", "majority"), lb_facts_set(ret, "takeover", "majority");
   if (t->synchronous) lb_facts_set(ret, "copies", "before");
   lb_facts_take(ret, t->facts, LB_TERM_OF_SERVERS, &err);
+  if (lb_topology_majority(t) && lb_facts_is(ret, "votes", "one")) lb_facts_set(ret, "alone", "stops");
 }
 
 /* Servers that stand for others are those with something changed. */
@@ -294,6 +304,7 @@ static void add_knowledge(const struct lb_protocol *p, struct lb_facts *ret) {
   lb_facts_set(ret, "asks", p->traits & LB_TRAIT_NO_OWNER ? "anybody" : "owner");
   lb_facts_set(ret, "reentrant", p->traits & LB_TRAIT_REENTRANT ? "yes" : "no");
   lb_facts_set(ret, "excludes", p->traits & LB_TRAIT_UNSAFE ? "no" : "yes");
+  if (p->traits & LB_TRAIT_FOREIGN) lb_facts_set(ret, "believes", "unknown");
 }
 
 /* ---- what a scenario sets ---------------------------------------------------------------------------------------- */
@@ -336,7 +347,7 @@ static void add_settings(const struct lb_protocol *p, const union lb_value *opti
   if (option_is(p, options, "fanout", "sequential") && scenario &&
       option_number(p, options, "node_timeout_ms") >= (double)scenario->ttl_ms)
     lb_facts_set(ret, "patience", "past-lease");
-  if (option_is(p, options, "recipe", "yes")) lb_facts_set(ret, "heeds", "no");
+  if (option_is(p, options, "recipe", "yes")) lb_facts_set(ret, "believes", "read");
   if (option_is(p, options, "release", "granted")) lb_facts_set(ret, "deletes", "granted");
   if (option_number(p, options, "extensions_max") > 0) lb_facts_set(ret, "extends", "so-often");
   if (option_is(p, options, "extension", "any")) lb_facts_set(ret, "prolongs", "any");
@@ -360,6 +371,7 @@ void lb_facts_if(const struct lb_protocol *protocol, const union lb_value *optio
   lb_facts_take(ret, stated_of(protocol), LB_TERM_OF_LOCK, &err);
   if (assumed) lb_facts_set(ret, assumed->fact, assumed->value);
   add_settings(protocol, options, scenario, ret);
+  if (scenario) lb_facts_of_steps(scenario, topology, ret);
   if (assumed) lb_facts_set(ret, assumed->fact, assumed->value); /* an option does not undo it */
 }
 
@@ -371,7 +383,7 @@ void lb_facts_of(const struct lb_protocol *protocol, const union lb_value *optio
 /* What ends a hold, where it stands and who renews it is a lock's kind. These are mistakes, which another lock of that
  * kind on the same servers need not make. */
 void lb_facts_without_flaws(struct lb_facts *facts) {
-  static const char *const flaws[] = {"release", "asks",  "heeds",    "queue",        "refused", "end",
+  static const char *const flaws[] = {"release", "asks",  "heeds",    "believes",     "queue",   "refused", "end",
                                       "lost",    "looks", "excludes", "lost-release", "answers", "checks"};
   for (size_t i = 0; i < sizeof flaws / sizeof *flaws; i++) facts->value[find_fact(flaws[i], strlen(flaws[i]))] = 1;
 }

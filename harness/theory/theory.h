@@ -66,6 +66,8 @@ void lb_facts_of(const struct lb_protocol *protocol, const union lb_value *optio
                  const struct lb_scenario *scenario, struct lb_facts *ret);
 /* Makes them those of a sound lock of the same kind: every fact that only a flaw changes has its default. */
 void lb_facts_without_flaws(struct lb_facts *facts);
+/* What the steps of a timeline do before and at its faults (steps.c); lb_facts_of() puts it in. */
+void lb_facts_of_steps(const struct lb_scenario *scenario, const struct lb_topology *topology, struct lb_facts *ret);
 struct lb_assumed {
   const char *fact, *value;
 };

@@ -173,6 +173,13 @@ static const struct {
     {"release-between", "release=blind "},    /* the blind locks here have no point between a look and the delete */
     {"loser-changes-record",
      "-> n/a"}, /* only one lock here has the point; without a default nothing is said of another one that has */
+    {"server-gone", "copies=later heard=perhaps "}, /* server-lost waits, and failover-confirmed is of another attack */
+    /* Each scenario here cuts its client off from a minority first. */
+    {"power-lost", "votes=strangers reached=all "},
+    {"memory-full", "votes=strangers reached=all "},
+    {"memory-full-any", "votes=strangers reached=all "},
+    {"server-clock-fast", "votes=strangers reached=all "},
+    {"server-clock-ahead", "jump=less "}, /* each clock here jumps by more than a lease has left */
 };
 
 static bool is_for_others(const struct lb_rule *rule) {
