@@ -30,8 +30,10 @@ def keys(theory):
     if not theory:
         return {}
     coverage, attacks = theory["coverage"], [a for a in theory["attacks"] if a["attack"] != "guards"]
-    return {"theory.rules": integer(sum(len(a["rules"]) for a in theory["attacks"])), "theory.attacks": integer(len(attacks)), "theory.facts": integer(len(theory["facts"])),
-            "theory.decided": integer(coverage["decided"]), "theory.share": percent(coverage["share_by_rules"]), "theory.by_exceptions": integer(coverage["by_exceptions"]),
+    measured = coverage.get("measured") or {"cells": 0, "share_by_rules": 0, "race": 0, "stated": 0, "rules": 0, "rules_of_one_protocol": []}
+    return {"theory.measured": integer(measured["cells"]), "theory.race": integer(measured["race"]), "theory.stated": integer(measured["stated"]),
+            "theory.tried": integer(measured["rules"]), "theory.narrow": integer(len(measured["rules_of_one_protocol"])), "theory.rules": integer(sum(len(a["rules"]) for a in theory["attacks"])), "theory.attacks": integer(len(attacks)), "theory.facts": integer(len(theory["facts"])),
+            "theory.share": percent(measured["share_by_rules"]), "theory.by_exceptions": integer(coverage["by_exceptions"]),
             "theory.systems": integer(coverage["systems"]), "theory.scenarios": integer(coverage["scenarios"]), "theory.lines": integer(coverage["expect_lines"])}
 
 

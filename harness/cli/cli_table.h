@@ -46,6 +46,11 @@ void lb_table_wrap(const char *text, size_t at, size_t indent);
 /* What is known of a system before any scenario: {system, facts: {NAME: VALUE}}. */
 json_t *lb_theory_system(const struct lb_system *system);
 
+/* What rules say of the cells that the runs args->words have decided (cli_measured.c): {cells, by_rules, share_by_rules,
+ * race, stated, rules, cells_of_one_protocol, rules_of_one_protocol: [{attack, line, text, protocols}]}. 0, or an exit
+ * code after one line on stderr. */
+int lb_theory_measured(const struct lb_args *args, json_t **ret);
+
 /* ---- one cell and one system (cli_predict.c) --------------------------------------------------------------------- */
 
 /* Whether a lock gets over it: safe, or by its facts the attack takes nothing from it. Too few servers for the attack

@@ -220,6 +220,7 @@ struct coverage { /* of the whole table */
   size_t na, na_by_rules, na_by_exceptions;
   size_t lines, expect_lines; /* of the files of scenarios */
   json_t *exceptions;
+  json_t *measured; /* lb_theory_measured(); NULL = no run is named */
 };
 
 /* The lines of a file, and those of its sections [expect ...] that say something. */
@@ -299,13 +300,13 @@ static int count_plan(void *data, struct lb_plan *plan) {
 }
 
 static json_t *coverage_json(const struct coverage *c) {
-  return json_pack("{s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:I, s:I, s:I, s:I}", "scenarios",
+  return json_pack("{s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:O?}", "scenarios",
                    (json_int_t)c->scenarios, "systems", (json_int_t)c->systems, "decided", (json_int_t)c->decided,
                    "by_rules", (json_int_t)c->by_rules, "by_exceptions", (json_int_t)(c->decided - c->by_rules),
                    "share_by_rules", c->decided ? (double)c->by_rules / (double)c->decided : 0, "na", (json_int_t)c->na,
                    "na_by_rules", (json_int_t)c->na_by_rules, "na_by_exceptions", (json_int_t)c->na_by_exceptions,
                    "na_by_fit", (json_int_t)(c->na - c->na_by_rules - c->na_by_exceptions), "expect_lines",
-                   (json_int_t)c->expect_lines, "scenario_lines", (json_int_t)c->lines);
+                   (json_int_t)c->expect_lines, "scenario_lines", (json_int_t)c->lines, "measured", c->measured);
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */
@@ -341,6 +342,20 @@ static void print_exceptions(const json_t *exceptions, bool reasons) {
   }
 }
 
+static long long number_of(const json_t *o, const char *name) {
+  return (long long)json_integer_value(json_object_get(o, name));
+}
+
+static void print_measured(const json_t *m) {
+  double share = 100 * json_real_value(json_object_get(m, "share_by_rules"));
+  printf("measured:   %lld of these cells are decided by the runs\n", number_of(m, "cells"));
+  printf("  by rules  %lld (%.1f %%), %lld more where a rule says race\n", number_of(m, "by_rules"), share,
+         number_of(m, "race"));
+  printf("  stated    %lld\n", number_of(m, "stated"));
+  printf("  rules     %lld were tried, %zu of them on one protocol alone (%lld cells)\n", number_of(m, "rules"),
+         json_array_size(json_object_get(m, "rules_of_one_protocol")), number_of(m, "cells_of_one_protocol"));
+}
+
 static void print_coverage(const struct coverage *c, size_t attacks, size_t rules) {
   const struct lb_term *term;
   size_t facts = 0;
@@ -351,6 +366,7 @@ static void print_coverage(const struct coverage *c, size_t attacks, size_t rule
   printf("  stated    %zu\n", c->decided - c->by_rules);
   printf("n/a:        %zu cells: %zu by rules, %zu by exceptions, %zu by step, guard or system\n", c->na,
          c->na_by_rules, c->na_by_exceptions, c->na - c->na_by_rules - c->na_by_exceptions);
+  if (c->measured) print_measured(c->measured);
   printf("files:      %zu [expect] lines in %zu lines of scenarios\n", c->expect_lines, c->lines);
 }
 
@@ -423,7 +439,8 @@ static void print_theory(const struct coverage *c) {
 
 static int tell_table(const struct lb_args *args, bool exceptions) {
   struct coverage c = {.exceptions = json_array()};
-  int r = lb_table_walk(&(struct lb_table){.systems = LB_TABLE_SYSTEMS, .visit = count_plan, .data = &c});
+  int r = args->word_count && !exceptions ? lb_theory_measured(args, &c.measured) : 0;
+  if (r == 0) r = lb_table_walk(&(struct lb_table){.systems = LB_TABLE_SYSTEMS, .visit = count_plan, .data = &c});
   if (r == 0 && args->json && exceptions) r = print_json(json_incref(c.exceptions));
   else if (r == 0 && args->json)
     r = print_json(json_pack("{s:o, s:o, s:o, s:O}", "coverage", coverage_json(&c), "facts", terms_json(), "attacks",
@@ -431,7 +448,15 @@ static int tell_table(const struct lb_args *args, bool exceptions) {
   else if (r == 0 && exceptions) print_exceptions(c.exceptions, true);
   else if (r == 0) print_theory(&c);
   json_decref(c.exceptions);
+  json_decref(c.measured);
   return r;
+}
+
+static int tell_runs(const struct lb_args *args) {
+  for (int i = 0; i < args->word_count; i++)
+    if (!lb_is_run_folder(args->words[i]))
+      return lb_complain(LB_EXIT_USAGE, "theory: %s: expected a results folder, which has a run.json", args->words[i]);
+  return tell_table(args, false);
 }
 
 static int theory_command(const struct lb_args *args) {
@@ -439,12 +464,13 @@ static int theory_command(const struct lb_args *args) {
   const char *part = args->word_count ? args->words[0] : "";
   int most = *part && strcmp(part, "exceptions") != 0 ? 2 : 1;
   const char *near = lb_suggest(part, parts, 3);
+  if (*part && lb_is_run_folder(part)) return tell_runs(args);
   if (args->word_count > most)
     return lb_complain(LB_EXIT_USAGE, "theory: expected nothing more, found '%s'", args->words[most]);
   if (strcmp(part, "facts") == 0) return tell_facts(args);
   if (strcmp(part, "rules") == 0) return tell_rules(args);
   if (!*part || strcmp(part, "exceptions") == 0) return tell_table(args, *part);
-  return lb_complain(LB_EXIT_USAGE, "theory %s: expected facts, rules or exceptions%s%s%s", part,
+  return lb_complain(LB_EXIT_USAGE, "theory %s: expected facts, rules, exceptions or a results folder%s%s%s", part,
                      near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
@@ -452,6 +478,6 @@ const struct lb_cli_command lb_command_theory = {
     "theory",
     theory_command,
     LB_ARG_JSON | LB_ARG_PLUGIN,
-    "[facts [SYSTEM]|rules [ATTACK]|exceptions]",
+    "[DIR...|facts [SYSTEM]|rules [ATTACK]|exceptions]",
     "says what predictions rest on: facts, rules, exceptions, and how many cells they cover",
-    "ATTACK is a section of scenarios/theory/rules.ini, or a scenario that plays it.\n"};
+    "DIR is a results folder: how many of its cells follow from rules. ATTACK is a section of scenarios/theory/rules.ini, or a scenario that plays it.\n"};

@@ -35,7 +35,7 @@ static const struct lb_term vocabulary[] = {
     {"names-end", LOCK, "yes|no", "whether the client can see when its hold ends"},
     {"heeds", LOCK, "yes|no", "whether the client takes the end of its session for the end of its hold"},
     {"believes", LOCK, "write|read|unknown",
-     "what tells a waiter in a queue that its turn has come: a write of its own that was answered, or what it read; of a foreign library nobody knows it"},
+     "what tells a waiter that its turn has come: an answered write of its own, or what it read; of a foreign library nobody knows it"},
     {"queue", LOCK, "ending|lasting",
      "what becomes of the place of a waiter that dies: it has none or it ends, or it stays"},
     {"waits", LOCK, "asking|by-lease",
