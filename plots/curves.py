@@ -18,14 +18,14 @@ def _short(value):
 
 
 def _load(run_dir, run, name):
-    load = speed.Speed(run_dir, run, name)
-    styles = style.Styles(run)
+    load = speed.Speed(run_dir, run, [name])
+    styles = style.Styles(run, load.systems)
     rates, waits = {}, {}
     for system in load.systems:
         for clients in load.clients:
             rows = load.rows(system, clients, METRICS, {})
             if rows:
-                rates.setdefault(system, {})[clients] = [
+                rates.setdefault(load.label(system), {})[clients] = [
                     [_short(rows[-1].get(key)) for key in (metric, f"{metric}_low", f"{metric}_high")] for metric in METRICS] + [len(rows) - 1]
     try:
         merged = latency.histograms(run_dir, load, load.clients)
@@ -34,9 +34,9 @@ def _load(run_dir, run, name):
     for (system, clients), buckets in merged.items():
         points = latency.curve(buckets)
         kept = [p for i, p in enumerate(points) if i % THINNED == 0 or i == len(points) - 1]
-        waits.setdefault(clients, {})[system] = [[_short(1 / (1 - p)), _short(us)] for p, _, us in kept]
-    looks = {s: [styles.of(s)[0], DASH[styles.of(s)[2]]] for s in load.systems}
-    return {"name": load.scenario, "note": load.note(), "locks": load.locks(), "systems": load.systems, "looks": looks,
+        waits.setdefault(clients, {})[load.label(system)] = [[_short(1 / (1 - p)), _short(us)] for p, _, us in kept]
+    looks = {load.label(s): [colour, DASH[dash], marker, filled] for s in load.systems for colour, (marker, filled, _), dash in [styles.of(s)]}
+    return {"name": load.scenario, "note": load.note(), "locks": load.locks(), "systems": list(looks), "looks": looks,
             "clients": load.clients, "rates": rates, "waits": waits}
 
 

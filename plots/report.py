@@ -299,14 +299,15 @@ def tone_of(run):
 
 
 WORST = ("violated", "mixed", "stuck", "delayed", "undecided", "skipped", "safe")
-NAMED = 3  # locks; of more the first line has counts
+
+
+PAST = {"violated": "was violated", "mixed": "was violated in some trials", "stuck": "was stuck", "delayed": "was late", "undecided": "stayed undecided",
+        "skipped": "was skipped", "safe": "was safe"}
 
 
 def headline(run):
-    """The verdict of the locks, "redis-token@redis: violated in 2 of 3 scenarios". Nothing where no cell was asked, or
-    where the summary begins with that of the user's own lock, or of the only one. A lock is judged without a guard, if it ran without."""
-    if run.get("lock_verdict") or any((run.get("verdict") or "").startswith((f"{c['system']}: ", f"{c['system']} under guard ")) for c in run["cells"][:1]):
-        return ""
+    """What came of the locks, in one short sentence: "redis-token@redis was violated in 2 of 3 scenarios". Nothing where no cell was asked. A lock is
+    judged without a guard, if it ran without."""
     locks = {}  # {system: {scenario: worst verdict}}
     bare = {c["system"] for c in run_folder.lock_cells(run) if c["guard"] == "none" and c["verdict"] in WORST}
     for cell in run_folder.lock_cells(run):
@@ -317,11 +318,14 @@ def headline(run):
         of = locks.setdefault(system, {})
         of[cell["scenario"]] = min(of.get(cell["scenario"], verdict), verdict, key=WORST.index)
     worst = {system: min(of.values(), key=WORST.index) for system, of in locks.items()}
-    if len(locks) <= NAMED:
-        return "; ".join(f"{system}: {worst[system]} in {list(of.values()).count(worst[system])} of {len(of)} "
-                         f"scenario{'s' * (len(of) > 1)}" for system, of in locks.items())
+    if len(locks) == 1:
+        (system, of), = locks.items()
+        count = list(of.values()).count(worst[system])
+        return f"{system} {PAST[worst[system]]} in {count} of {len(of)} scenarios" if len(of) > 1 else f"{system} {PAST[worst[system]]}"
+    if len(locks) == 2:
+        return ", ".join(f"{system} {PAST[worst[system]]}" for system in locks)
     counts = [(word, list(worst.values()).count(word)) for word in WORST]
-    return f"{len(locks)} locks by their worst verdict: " + ", ".join(f"{n} {word}" for word, n in counts if n)
+    return f"Of {len(locks)} locks " + ", ".join(f"{n} {PAST[word].replace('was', 'were') if n > 1 else PAST[word]}" for word, n in counts if n) if locks else ""
 
 
 def summary(run):

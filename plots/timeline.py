@@ -30,10 +30,10 @@ def _ends(fault, later):
 
 
 def _touched(events, fault):
-    """The hosts that a fault is done to, of a link those of both sides."""
+    """The hosts that a fault is done to, and of a link those of the other side."""
     step = events[fault].get("step")
     fact = next((e for e in events[fault:] if e["e"] == "touched" and e.get("step") == step), {})
-    return [host for side in ("host", "from") for host in (fact.get(side) or "").split(", ") if host]
+    return [[host for host in (fact.get(side) or "").split(", ") if host] for side in ("host", "from")]
 
 
 def _said(fact):
@@ -126,7 +126,8 @@ class Story:
                 ending.add(end)
             lasts = e.get("verb") in LASTING
             at = self._ms(e["t"])
-            faults.append({"text": e["what"], "verb": e.get("verb"), "from": at, "hosts": _touched(events, i),
+            sides = _touched(events, i)
+            faults.append({"text": e["what"], "verb": e.get("verb"), "from": at, "hosts": sides[0] + sides[1], "sides": sides,
                            "to": self._ms(events[end]["t"]) if end is not None else self.end if lasts else at})
         return faults
 

@@ -66,6 +66,16 @@ def _grants(events, story, place):
     return grants
 
 
+def _cut_off(fault):
+    """Of a cut what each of its hosts is cut off from, as others may still reach it: "cut off from redis-1, redis-2 and 3 more". Else nothing."""
+    if fault["verb"] != "cut" or not all(fault["sides"]):
+        return []
+    said = []
+    for side in fault["sides"]:
+        said.append("cut off from " + ", ".join(side if len(side) < 3 else side[:1]) + (f" and {len(side) - 1} more" if len(side) > 2 else ""))
+    return [said[1]] * len(fault["sides"][0]) + [said[0]] * len(fault["sides"][1])
+
+
 def drawn(events, head):
     """What the lanes of a trial need, as short lists; lanes are numbers in `lanes`, servers first. Times in ms."""
     episodes, number = head["episodes"], head["episode"]
@@ -87,7 +97,8 @@ def drawn(events, head):
         "uses": [[place[a["who"]], ms(a["at"]), int(a["kind"] == "write"), a["value"], int(a["refused"])]
                  for a in story.accesses if a["who"] in place],
         "died": [[place[who], ms(at)] for who, at in story.crashes if who in place],
-        "faults": [[f["text"], ms(f["from"]), ms(f["to"]), [place[h] for h in f["hosts"] if h in place], f["verb"]] for f in story.faults],
+        "faults": [[f["text"], ms(f["from"]), ms(f["to"]), [place[h] for h in f["hosts"] if h in place], f["verb"],
+                    [word for host, word in zip(f["hosts"], _cut_off(f)) if host in place]] for f in story.faults],
         "facts": [[ms(at), text] for at, text in story.facts],
         "grants": [[lane, ms(at), who, int(voted)] for lane, at, who, voted in _grants(events, story, place)],
         "over": [[round(low, 6), round(high, 6), [place[w] for w in who if w in place]] for low, high, who in story.overlaps

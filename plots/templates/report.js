@@ -363,7 +363,7 @@
         if (told || width > 8) for (const edge of [x, x + width]) put("line", {x1: edge, x2: edge, y1: top, y2: bottom, class: "overline"});
       }
       const bands = [];
-      faults.forEach(([text, from, to, hosts, verb], i) => {
+      faults.forEach(([text, from, to, hosts, verb, words = []], i) => {
         const {x, width} = span(from, to), hint = `fault: ${text}\n${from.toFixed(this.digits)} ms${to > from ? ` to ${to.toFixed(this.digits)} ms` : ""}`;
         const yy = top + Math.max(0, places[i]) * 20;
         for (const edge of to > from ? [from, to] : [from]) put("line", {x1: this.x(edge), x2: this.x(edge), y1: yy + 18, y2: bottom, class: "fedge"});
@@ -371,9 +371,9 @@
           put("rect", {x, width: Math.max(3, width), y: yy + 1, height: 17, rx: 2, class: "fault", "data-tip": hint});
           put("text", {x: this.label(x, charW * text.length, 4), y: yy + 14, "pointer-events": "none"}, text);
         }
-        for (const lane of hosts || []) {
-          put("rect", {x, width: Math.max(3, width), y: tops[lane] + 2, height: heights[lane] - 4, class: "band", "data-tip": `${t.lanes[lane]}: ${verb || text}\n${hint}`});
-          if (verb && lane < t.servers && seen(from, from)) bands.push({lane, x: x + 8, word: verb === "kill" ? "† died" : verb});
+        for (const [k, lane] of (hosts || []).entries()) {
+          put("rect", {x, width: Math.max(3, width), y: tops[lane] + 2, height: heights[lane] - 4, class: "band", "data-tip": `${t.lanes[lane]}: ${words[k] || verb || text}\n${hint}`});
+          if (verb && lane < t.servers && seen(from, from)) bands.push({lane, x: x + 8, word: verb === "kill" ? "† died" : words[k] || verb});
         }
       });
       // After all bands, so that none hides a word; faults at one place share a text.
@@ -586,6 +586,12 @@
   const colour = (look) => (look === "#000000" ? "var(--ink)" : look);
 
   // Lines on logarithmic axes. series: [{name, look: [colour, dash], points: [[x, y, low, high]]}]
+  // The signs of the figures (plots/style.py), by the corners of each in a square of 2 x 2.
+  const SIGNS = {s: "M-.8-.8H.8V.8H-.8Z", D: "M0-1L1 0 0 1-1 0Z", "^": "M0-1L1 .8H-1Z", v: "M0 1L1-.8H-1Z", "<": "M-1 0L.8-1V1Z", p: "M0-1L.95-.31 .59.81H-.59L-.95-.31Z",
+    o: "M-.9 0A.9.9 0 1 1 .9 0A.9.9 0 1 1-.9 0Z", "+": "M-1 0H1M0-1V1", P: "M-1 0H1M0-1V1", x: "M-.8-.8L.8.8M.8-.8L-.8.8", "*": "M-1 0H1M-.5-.87L.5.87M.5-.87L-.5.87"};
+  const sign = ([, , kind, filled], x, y, stroke) => sv("path", {d: SIGNS[kind] || SIGNS.o, transform: `translate(${x.toFixed(1)} ${y.toFixed(1)}) scale(4)`,
+    class: "sign", stroke, style: `fill:${"+Px*".includes(kind) ? "none" : filled ? stroke : "var(--page)"}`});
+
   const drawChart = (node, series, o) => {
     const wide = Math.max(260, node.clientWidth || 480), height = 300, left = 56, right = 10, top = 10, bottom = 40;
     const points = series.flatMap((s) => s.points);
@@ -613,10 +619,10 @@
     for (const s of series) {
       const stroke = colour(s.look[0]);
       out.push(sv("path", {d: s.points.map((p, i) => `${i ? "L" : "M"}${lx(p[0]).toFixed(1)} ${ly(p[1]).toFixed(1)}`).join(""), class: "curve", stroke, "stroke-dasharray": s.look[1]}));
-      for (const p of s.points) {
+      s.points.forEach((p, i) => {
         if (p[2] && p[3]) out.push(sv("line", {x1: lx(p[0]), x2: lx(p[0]), y1: ly(p[2]), y2: ly(p[3]), stroke, class: "whisker"}));
-        if (o.dots) out.push(sv("circle", {cx: lx(p[0]), cy: ly(p[1]), r: 3, style: `fill:${stroke}`}));
-      }
+        if (i % o.every === 0) out.push(sign(s.look, lx(p[0]), ly(p[1]), stroke));
+      });
     }
     const mark = sv("circle", {r: 6, fill: "none", class: "cross", style: "display:none"});
     const svg = sv("svg", {viewBox: `0 0 ${wide} ${height}`, height, role: "img", "aria-label": o.title}, ...out, mark);
@@ -657,20 +663,20 @@
     const paint = () => {
       const m = METRICS.indexOf(metric.value), text = metric.value.endsWith("_us") ? timeText : rateText;
       (load.clients.length > 1 ? drawChart : drawBars)(rates, chosen().map((name) => ({name, look: load.looks[name], points: Object.entries(load.rates[name] || {}).filter(([, row]) => row[m][0]).map(([c, row]) => [+c, ...row[m], row[4]])})),
-        {title: `${UNITS[metric.value]} over clients`, dots: true, xName: "clients", ticks: load.clients.map((c) => [c, String(c)]), yText: text,
+        {title: `${UNITS[metric.value]} over clients`, every: 1, xName: "clients", ticks: load.clients.map((c) => [c, String(c)]), yText: text,
           say: (s, p) => `${s.name}, ${plural(p[0], "client")}: ${text(p[1])}${metric.value.endsWith("_us") ? "" : ` ${UNITS[metric.value]}`}\n${p[2] ? `95 % interval ${text(p[2])} to ${text(p[3])}, ` : ""}${plural(p[4], "repeat")}`});
       const of = load.waits[clients.value] || {};
       drawChart(waits, chosen().filter((name) => of[name]).map((name) => ({name, look: load.looks[name], points: of[name].map(([x, y]) => [x, y])})),
-        {title: "wait for a grant over percentiles", xName: "percentile of acquires", yText: timeText,
+        {title: "wait for a grant over percentiles", every: 5, xName: "percentile of acquires", yText: timeText,
           ticks: [[1, "0"], [2, "50"], [10, "90"], [100, "99"], [1e3, "99.9"], [1e4, "99.99"], [1e5, "99.999"], [1e6, "99.9999"]],
           say: (s, p) => `${s.name}: ${+(100 * (1 - 1 / p[0])).toFixed(4)} % wait at most ${timeText(p[1])}`});
     };
     metric.addEventListener("change", paint);
     clients.addEventListener("change", paint);
     const legend = el("div", {class: "series"}, ...load.systems.map((name) => {
-      const [c, dash] = load.looks[name];
+      const [c, dash] = load.looks[name], stroke = colour(c);
       const b = button("", () => { if (!off.delete(name)) off.add(name); b.setAttribute("aria-pressed", String(!off.has(name))); paint(); }, {"aria-pressed": "true"});
-      b.append(sv("svg", {viewBox: "0 0 24 8"}, sv("line", {x1: 0, x2: 24, y1: 4, y2: 4, style: `stroke:${colour(c)}`, "stroke-width": 3, "stroke-dasharray": dash})), name);
+      b.append(sv("svg", {viewBox: "0 0 24 8"}, sv("line", {x1: 0, x2: 24, y1: 4, y2: 4, style: `stroke:${stroke}`, "stroke-width": 2, "stroke-dasharray": dash}), sign(load.looks[name], 12, 4, stroke)), name);
       return b;
     }));
     return [el("div", {class: "load"}, el("h3", {}, `${load.name}, ${load.locks}`), legend,

@@ -173,7 +173,7 @@ def check_escaping():
     policy = page.all("meta", **{"http-equiv": "Content-Security-Policy"})[0]["content"]
     tap.check("no text of a run becomes markup, or ends an attribute", page.broken + wrong(
         scripts=([e.get("id") for e in page.all("script")], ["data", None]), bold=(page.all("b"), []), attributes=(attributes - known, set()),
-        a_text_stands_as_it_is=(page.texts("h1"), [" ".join(shown.split()) + ": safe in 1 of 1 scenario"]), a_reason_too=(json.dumps(shown)[1:-1] in texts, True),
+        a_text_stands_as_it_is=(page.texts("h1"), [" ".join(shown.split()) + " was safe"]), a_reason_too=(json.dumps(shown)[1:-1] in texts, True),
         control_characters=([c for c in page.text if ord(c) < 32 and c not in "\n\t" or ord(c) == 127],
                             []), templates=("49" in page.text.split("<body>")[1].split("<script")[0], False)))
     tap.check("the data ends no element, and the page may run its own script alone and ask nobody", wrong(
@@ -223,9 +223,16 @@ def check_banner():
     cells = [cell(), cell("s2", verdict="mixed", violated=1), cell("s2", guard="fence", verdict="stuck"), cell("s3", verdict="n/a")]
     many = [cell(system=f"{name}@t", verdict=verdict) for name, verdict in (("a", "safe"), ("b", "stuck"), ("c", "safe"), ("d", "n/a"), ("e", "delayed"))]
     tap.check("the first line is the verdict of the locks, without a guard", wrong(
-        one=(report.headline(run_of(cells)), "a@t: violated in 1 of 2 scenarios"), many=(report.headline(run_of(many)), "4 locks by their worst verdict: 1 stuck, 1 delayed, 2 safe"),
-        guarded=(report.headline(run_of(cells[2:3])), "a@t: stuck in 1 of 1 scenario"), none=(report.headline(run_of(cells[3:])), ""),
-        own=(report.headline(run_of(cells, lock_verdict="violated")), "")))
+        one=(report.headline(run_of(cells)), "a@t was violated in 1 of 2 scenarios"), many=(report.headline(run_of(many)), "Of 4 locks 1 was stuck, 1 was late, 2 were safe"), two=(report.headline(run_of(many[:2])), "a@t was safe, b@t was stuck"),
+        guarded=(report.headline(run_of(cells[2:3])), "a@t was stuck"), none=(report.headline(run_of(cells[3:])), ""),
+        own=(report.headline(run_of(cells, lock_verdict="violated", verdict="a@t: violated, and much more")), "a@t was violated in 1 of 2 scenarios")))
+    cut = [{"t": 0, "s": 1, "e": "fault", "what": "cut client 1 from all", "step": 1, "verb": "cut", "role": "client 1", "from": "all"},
+           {"t": 1000, "s": 2, "e": "touched", "step": 1, "verb": "cut", "host": "client-1", "from": "redis-1, redis-2, redis-3"},
+           {"t": 2000, "s": 3, "c": "client-1", "k": "lock-1", "e": "acquire"}]
+    lanes = report.told.drawn(cut, {"episodes": [], "episode": -1, "begin_ns": 0, "total": 3})
+    tap.check("a server that is cut off from a client is cut off from that one, not from everybody", wrong(
+        lanes=(lanes["lanes"], ["redis-1", "redis-2", "redis-3", "client-1"]),
+        said=(dict(zip(lanes["faults"][0][3], lanes["faults"][0][5])), {3: "cut off from redis-1 and 2 more", 0: "cut off from client-1", 1: "cut off from client-1", 2: "cut off from client-1"})))
     unstated = [cell(verdict="violated", expected=None, as_expected=False), cell(expected="violated", as_expected=False)]
     tap.check("cells that mean nothing, and violations without an expectation, are counted apart", wrong(
         asked=(report.summary(run_of(verdict="as expected: 72 cells: 19 safe, 1 violated, 52 n/a")), "as expected: 20 cells asked (52 n/a): 19 safe, 1 violated"),
@@ -234,7 +241,7 @@ def check_banner():
     page = page_of(run_of([cell()], verdict="all is well", exit_code=0, exit_meaning="every verdict is as expected"))
     older = page_of(run_of([cell()], exit_code=0))
     tap.check("the verdict and what the code means come first", wrong(
-        verdict=(page.texts("h1") + page.texts("p")[:1], ["a@t: safe in 1 of 1 scenario", "all is well"]), meaning=("Exit code 0: every verdict is as expected. Run r1" in page.texts("header")[0], True),
+        verdict=(page.texts("h1") + page.texts("p")[:1], ["a@t was safe", "all is well"]), meaning=("Exit code 0: every verdict is as expected. Run r1" in page.texts("header")[0], True),
         older=("Exit code 0. Run r1" in older.texts("header")[0], True)))
 
 
