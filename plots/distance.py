@@ -36,18 +36,18 @@ def swept(run):
 
 def rows_of(run_dir, run):
     base, variants = swept(run)
-    styles, rows = style.Styles(run), []
+    rows = []
     for apart, name in variants.items():
         try:
-            speed = Speed(run_dir, run, name)
+            speed = Speed(run_dir, run, [name])
         except figure.NotDrawn:
             continue
         clients = speed.clients[-1]
         for system in speed.systems:
-            rows += speed.rows(system, clients, METRICS, {"scenario": base, "system": system, "style": styles.number(system), "clients": clients, "round_trip_ms": apart})
+            rows += speed.rows(system, clients, METRICS, {"scenario": base, "system": system, "clients": clients, "round_trip_ms": apart})
     if not rows:
         raise figure.NotDrawn(f"no system excluded in every trial of '{base}'")
-    return rows
+    return style.Styles(run, by_speed(rows)).mark(rows)
 
 
 def by_speed(rows):
@@ -58,12 +58,13 @@ def by_speed(rows):
 
 
 def paint(run, rows):
-    styles, systems = style.Styles(run), by_speed(rows)
+    systems = by_speed(rows)
+    styles = style.Styles(run, systems)
     apart = sorted({r["round_trip_ms"] for r in rows})
     below = legend_room(systems) + 0.42
     counts = sorted({r["repeats"] for r in rows if r["repeat"] == "median"})
     known = any(r.get("grants_per_s_low") for r in rows if r["repeat"] == "median")
-    interval = "with bootstrap interval" if known else f"(no interval: fewer than {LEAST_REPEATS})"
+    interval = "with 95 % bootstrap interval" if known else f"(no interval: fewer than {LEAST_REPEATS})"
     fig, foot = figure.canvas(style.TEXT_WIDTH, 0.2 + 2.4 + below, "What does distance cost a lock?", [
         f"scenario {rows[0]['scenario']} · {rows[0]['clients']} clients want one lock · every link between two hosts is late by half of the round trip",
         f"repeats as dots, medians over {' to '.join(str(n) for n in counts[:1] + counts[1:][-1:])} repeats {interval} · the axis of round trips is not to scale · {POLLS}"], run)

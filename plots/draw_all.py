@@ -21,6 +21,7 @@ import sys
 import tempfile
 
 import ending
+import figure
 import report
 import run_folder
 import style
@@ -158,7 +159,7 @@ def _figures(run_dir, run):
     varied += ["scale"] if any(w.get("driver") == "coroutine" and len(w.get("clients") or ()) > 1 for w in workloads) else []
     varied += ["floor"] if len(run_folder.lock_cells(run)) < len(run["cells"]) else []
     return [(name, name.replace("-", "_") + ".py", []) for name in (*FIGURES, *varied)] + \
-        [(f"scaling-{load}", "scaling.py", [load]) for load in (loads.split() if code == 0 else ())]
+        [(f"scaling-{figure.file_name(load)}", "scaling.py", [load]) for load in (loads.split() if code == 0 else ())]
 
 
 def _load_matplotlib():

@@ -12,6 +12,7 @@ when complete. How else it ends: ending.py.
 
 import csv
 import os
+import re
 import shutil
 import signal
 import sys
@@ -36,6 +37,11 @@ class Picture:
         """rows: dicts of text, int, float or None; paint(matplotlib) -> matplotlib figure, which may have an attribute
         paper_box (left, bottom, right, top in inches) where the PDF is not to be cropped to what is seen."""
         self.columns, self.rows, self.paint, self.said = columns, rows, paint, said
+
+
+def file_name(scenario):
+    """Its name as part of a file's: a shell, a URL and LaTeX each take ~ or = for something else."""
+    return re.sub("[~=]+", "-", scenario)
 
 
 def number(value):

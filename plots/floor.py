@@ -22,30 +22,31 @@ COLUMNS = ("scenario", "system", "style", "clients", "repeat", "repeats", "grant
 def rows_of(run_dir, run):
     trials = [t for t in measured(trials_of(run_dir)) if t["of_floor"] and t["verdict"] != "violated"]
     scenario = next((s["name"] for s in loads(run, trials)), None)
-    styles, groups, rows = style.Styles(run), {}, []
+    groups, rows = {}, []
     for t in trials:
         if t["scenario"] == scenario:
             groups.setdefault((t["system"], int(t["clients"])), []).append(t)
     for (system, clients), repeats in sorted(groups.items()):
-        named = {"scenario": scenario, "system": system, "style": styles.number(system), "clients": clients, "repeats": len(repeats)}
+        named = {"scenario": scenario, "system": system, "clients": clients, "repeats": len(repeats)}
         rows += [named | {"repeat": int(t["trial"] or 0), "grants_per_s": t["grants_per_s"], "of_floor": t["of_floor"],
                           "floor_grants_per_s": t["grants_per_s"] / t["of_floor"]} for t in repeats]
         rows.append(named | {"repeat": "median"}
                     | dict(zip(("of_floor", "of_floor_low", "of_floor_high"), median_interval([t["of_floor"] for t in repeats]))))
     if not rows:
         raise figure.NotDrawn("no load of this run has both a lock and the floor of its servers")
-    return rows
+    return style.Styles(run, style.rows_in_order(r["system"] for r in rows)).mark(rows)
 
 
 def paint(run, rows):
-    styles, systems = style.Styles(run), style.rows_in_order(r["system"] for r in rows)
+    systems = style.rows_in_order(r["system"] for r in rows)
+    styles = style.Styles(run, systems)
     counts = sorted({r["clients"] for r in rows})
     known = any(r.get("of_floor_low") for r in rows)
     below, body = legend_room(systems) + 0.42, 2.6
     fig, foot = figure.canvas(style.TEXT_WIDTH, 0.1 + body + below, "How near does a lock come to its bare commands?", [
         f"scenario {rows[0]['scenario']} · 1: as many grants/s as a loop of the same commands without a lock around them, on the same "
         "servers, with as many clients, in the same round",
-        "repeats as dots, medians over repeats with bootstrap interval" + ("" if known else f" (none: fewer than {LEAST_REPEATS} repeats)")], run)
+        "repeats as dots, medians over repeats with 95 % bootstrap interval" + ("" if known else f" (none: fewer than {LEAST_REPEATS} repeats)")], run)
     height = fig.get_size_inches()[1]
     ax = fig.add_axes((0.08, (foot + below) / height, 0.9, body / height))
     ax.axhline(1, color=style.DARK_GREY, linewidth=1)

@@ -11,7 +11,7 @@ import figure
 import run_folder
 import style
 import table
-from table import HEAD_LINE, LEGEND, MARGIN, TITLE
+from table import HEAD_LINE, MARGIN, TITLE
 
 COLUMNS = (*table.COLUMNS, *table.STOPPED, "changed", "why")
 GUARD_HEAD, SCENARIO_HEAD, GAP, BLOCK_GAP = 0.2, 0.24, 0.14, 0.3
@@ -108,7 +108,7 @@ def paint(run, guards):
         notes.append("a lock for which no guard means anything in either of two scenarios side by side has no row there; guard-table.csv has it, and why")
     if guards.left_out:
         notes.append(f"no guard has anything to stop, so not drawn: {', '.join(guards.left_out)}")
-    legend = LEGEND + (0.23 if width < 11.8 else 0)
+    legend = table.legend_height(width, style.VERDICTS, changed=True)
     rows = sum(len(guards.systems(block)) for block in blocks)
     below = TITLE + sizes.row * rows + (SCENARIO_HEAD + GUARD_HEAD) * len(blocks) + BLOCK_GAP * (len(blocks) - 1)
     height = below + legend + HEAD_LINE * len(table.notes_lines(notes, run, width)) + 0.12

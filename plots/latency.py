@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""latency.py RUN_DIR - how long an acquire takes, over percentiles: one client alone, and the most clients of the
+"""latency.py RUN_DIR [SYSTEM...] - how long an acquire takes, over percentiles: one client alone, and the most clients of the
 run.
 
 The histograms of all repeats in latency.csv are added up; percentiles are never averaged. The horizontal axis is
@@ -49,23 +49,33 @@ def curve(buckets):
 def histograms(run_dir, speed, clients):
     """{(system, clients): buckets} of the waits."""
     def wanted(row):
-        if row["scenario"] != speed.scenario or row["guard"] != speed.guard or row["metric"] != "wait":
+        if row["scenario"] not in speed.names or row["guard"] != speed.guard or row["metric"] != "wait":
             return None
-        at = (row["system"], int(row["clients"]))
+        at = (speed.curve_of(row), int(row["clients"]))
         return at if at[1] in clients and at in speed.repeats else None
 
     return run_folder.load_histograms(run_dir, wanted)
 
 
 def rows_of(run, speed, merged, clients):
-    styles, rows = style.Styles(run), []
+    styles, rows = style.Styles(run, speed.systems), []
     for system in speed.systems:
         for count in clients:
             buckets = merged.get((system, count), {})
-            for p, beyond, wait_us in curve(buckets) if buckets else ():
+            points = curve(buckets) if buckets else ()
+            for p, beyond, wait_us in points if len(points) > 1 else ():
                 rows.append({"system": system, "style": styles.number(system), "clients": count, "wait_us": wait_us,
                              "samples": sum(buckets.values()), "percentile": 100 * p, "beyond": beyond})
     return rows
+
+
+def with_room(ticks, inches):
+    """Of these ticks of a logarithmic axis with so many inches for each decade, those whose texts have room, the ends first and 50 % last."""
+    kept = []
+    for at, text in sorted(ticks, key=lambda tick: (tick[0] == 2, tick[0] not in (ticks[0][0], ticks[-1][0]), tick[0])):
+        if all(abs(math.log10(at / other)) * inches > scaling.LETTER * (len(text) + len(said)) / 2 + 0.08 for other, said in kept):
+            kept.append((at, text))
+    return kept
 
 
 def draw_panel(ax, rows, styles, clients, locks):
@@ -82,9 +92,9 @@ def draw_panel(ax, rows, styles, clients, locks):
 
 
 def paint(run, speed, rows, clients):
-    styles = style.Styles(run)
+    styles = style.Styles(run, speed.systems)
     systems = [s for s in speed.systems if any(r["system"] == s for r in rows)]
-    below = scaling.legend_room(systems) + 0.42
+    below = scaling.legend_room([speed.label(s) for s in systems]) + 0.42
     fig, foot = figure.canvas(style.TEXT_WIDTH, 0.2 + 1.9 + below, "How long does an acquire take?", [
         f"{speed.note()} · repeats added up · curves stop where fewer than {TAIL_SAMPLES} samples remain"
         " · closed loop: a client asks again when it has released"], run)
@@ -95,7 +105,7 @@ def paint(run, speed, rows, clients):
     for ax, count in zip(axes, clients):
         draw_panel(ax, rows, styles, count, speed.locks())
         ax.set_xscale("log")
-        shown = [nine for nine in NINES if nine[0] != 2 or most < 2e4]  # 50 % would not have room beside 0 %
+        shown = with_room([nine for nine in NINES if nine[0] <= most], 0.865 * style.TEXT_WIDTH / len(clients) / math.log10(1.2 * most / 0.9))
         ax.set_xticks([at for at, _ in shown], [label for _, label in shown])
         ax.set_xticks([], minor=True)
         ax.set_xlim(0.9, most * 1.2)
@@ -104,12 +114,12 @@ def paint(run, speed, rows, clients):
     scaling.label_axis(axes[0].yaxis, scaling.TIMES, [r["wait_us"] for r in rows])
     for ax in axes[1:]:
         ax.tick_params(axis="y", which="both", length=0, labelleft=False)
-    scaling.legend(fig, systems, styles, (foot + 0.02) / height)
+    scaling.legend(fig, systems, styles, (foot + 0.02) / height, speed.label)
     return fig
 
 
-def make(run_dir, run, _):
-    speed = Speed(run_dir, run)
+def make(run_dir, run, words):
+    speed = Speed(run_dir, run, words)
     clients = sorted({1, speed.clients[-1]} & set(speed.clients))
     merged = histograms(run_dir, speed, clients)
     rows = rows_of(run, speed, merged, clients)

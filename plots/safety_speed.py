@@ -50,8 +50,8 @@ def outcomes_of(run, run_dir):
 def rows_of(run, speed, outcomes):
     """A row per system, and the core: the scenarios that all of these were decided in."""
     clients = max([c for c in speed.clients if c <= CLIENTS] or speed.clients[:1])
-    styles, rows = style.Styles(run), []
-    drawn = [s for s in speed.systems if speed.values(s, clients, "handoffs_per_s") and outcomes.get(s)]
+    drawn, rows = [s for s in speed.systems if speed.values(s, clients, "handoffs_per_s") and outcomes.get(s)], []
+    styles = style.Styles(run, drawn)
     core = set.intersection(*(set(outcomes[s]) for s in drawn)) if drawn else set()
     for system in drawn if core else ():
         values = speed.values(system, clients, "handoffs_per_s")
@@ -85,9 +85,9 @@ def dots(ax, styles, rows):
 
 
 def paint(run, fast, speed, rows, core, missing):
-    styles = style.Styles(run)
+    styles = style.Styles(run, [r["system"] for r in rows])
     notes = [f"safe k of m: of the directed fault scenarios that were decided for every system drawn, guard none; violated, "
-             f"stuck, delayed and mixed count against it · {speed.note()} · median over repeats with bootstrap interval",
+             f"stuck, delayed and mixed count against it · {speed.note()} · median over repeats with 95 % bootstrap interval",
              *([] if fast is run else [f"speed: run {fast['id']}"]),
              f"the same for all: {', '.join(core)}; (+ k of m): the others that mean something for this system; locks "
              f"without servers are not drawn · {POLLS}"]
@@ -114,6 +114,8 @@ def make(run_dir, run, words):
     rows, core = rows_of(run, speed, outcomes)
     if not rows:
         raise figure.NotDrawn(f"no directed fault scenario was decided for every system that handed over in '{speed.scenario}'")
+    if len(rows) < 2:
+        raise figure.NotDrawn(f"one lock, {rows[0]['system']}, is no comparison")
     missing = style.rows_in_order(set(outcomes) - {r["system"] for r in rows} - set(speed.left_out))
     said = f"{len(rows)} systems, {rows[0]['clients']} clients, {len(core)} scenarios"
     return figure.Picture(COLUMNS, rows, lambda _: paint(run, fast, speed, rows, core, missing), said)

@@ -42,20 +42,20 @@ def rows_of(run_dir, run):
     if len({t["clients"] for t in trials if of[t["scenario"]][0] == "coroutine"}) < 2:
         raise figure.NotDrawn("no load of this run has several numbers of clients as coroutines")
     violated = {t["system"] for t in trials if t["verdict"] == "violated"}
-    styles, groups, rows = style.Styles(run), {}, []
+    groups, rows = {}, []
     for t in trials:
         if t["system"] not in violated:
             t["client_kb"] = t["client_kb"] / t["clients"] if t["client_kb"] else None
             t["handoff_p99_us"] = t["handoff_p99_us"] if has_tail(t) else None
             groups.setdefault((t["system"], *of[t["scenario"]], int(t["clients"])), []).append(t)
     for (system, driver, keys, clients), repeats in sorted(groups.items()):
-        row = {"system": system, "style": styles.number(system), "driver": driver, "keys": keys, "clients": clients, "repeats": len(repeats)}
+        row = {"system": system, "driver": driver, "keys": keys, "clients": clients, "repeats": len(repeats)}
         for metric in METRICS:
             values = [t[metric] for t in repeats if t[metric]]
             if values:
                 row |= dict(zip((metric, f"{metric}_low", f"{metric}_high"), median_interval(values)))
         rows.append(row)
-    return rows
+    return style.Styles(run, style.rows_in_order(r["system"] for r in rows)).mark(rows)
 
 
 def draw_panel(ax, rows, styles, metric):
@@ -93,7 +93,8 @@ def _axes_of(ax, metric, values, counts):
 
 
 def paint(run, rows):
-    styles, systems = style.Styles(run), style.rows_in_order(r["system"] for r in rows)
+    systems = style.rows_in_order(r["system"] for r in rows)
+    styles = style.Styles(run, systems)
     counts = sorted({r["clients"] for r in rows})
     panels = [(metric, keys, title) for metric, keys, title in PANELS if any(r.get(metric) and r["keys"] == keys for r in rows)]
     deep, below, each = -(-len(panels) // ACROSS), legend_room(systems) + 0.42, 1.85
@@ -101,7 +102,7 @@ def paint(run, rows):
     known = any(r.get("grants_per_s_low") for r in rows)
     fig, foot = figure.canvas(style.TEXT_WIDTH, 0.2 + deep * each + (deep - 1) * 0.6 + below, "How does a lock grow with its clients?", [
         "full signs: clients are coroutines in a process for each core; hollow: a process for each client · floor: the same commands without a lock around them, in the same round",
-        f"medians over {' to '.join(str(n) for n in repeats[:1] + repeats[1:][-1:])} repeat{'' if repeats == [1] else 's'} {'with bootstrap interval' if known else f'(no interval: fewer than {LEAST_REPEATS})'}"
+        f"medians over {' to '.join(str(n) for n in repeats[:1] + repeats[1:][-1:])} repeat{'' if repeats == [1] else 's'} {'with 95 % bootstrap interval' if known else f'(no interval: fewer than {LEAST_REPEATS})'}"
         f" · hand-off: first released by the holder before, while a client waits → granted to it; {POLLS}; a p99 has at least {TAIL_SAMPLES} samples beyond it · memory: heaps and stacks of the clients' processes, divided by the clients"], run)
     height = fig.get_size_inches()[1]
     axes = fig.subplots(deep, ACROSS, squeeze=False, gridspec_kw={

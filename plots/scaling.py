@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""scaling.py RUN_DIR [SCENARIO] - throughput and hand-off time of a load (speed.py) against its number of clients. Of a
-load that is named the figure is scaling-SCENARIO.
+"""scaling.py RUN_DIR [SCENARIO] [SYSTEM...] - throughput and hand-off time of a load (speed.py) against its number of clients. Of a
+load that is named the figure is scaling-SCENARIO. Settings of one lock (a run with `-s PROTOCOL.OPTION=A,B`) are curves of one figure.
 
 figures/scaling.csv has a row per repeat (`repeat` is its trial) and a row per system and number of clients (`repeat`
 is `median`): the median over `repeats` repeats, with the ends of its 95 % bootstrap interval (bootstrap.py). `style`
@@ -34,7 +34,7 @@ GAP, GAP_COMMA = "∅", ", "
 
 
 def rows_of(run, speed):
-    styles, rows = style.Styles(run), []
+    styles, rows = style.Styles(run, speed.systems), []
     for system in speed.systems:
         for clients in speed.clients:
             rows += speed.rows(system, clients, METRICS, {"system": system, "style": styles.number(system), "clients": clients})
@@ -93,28 +93,34 @@ def draw_panel(ax, rows, systems, styles, metric, at, beside):
                 **styles.marker(system), gid=f"medians {metric} {system}")
 
 
-LEGEND_COLUMNS = 3
+HANDLE, LETTER = 0.62, 0.069  # inches, of a line with its marker and of a letter beside it
 
 
-def legend_room(systems):
+def _legend_columns(texts):
+    """As many as have room side by side: up to three."""
+    return max(1, min(3, int(style.TEXT_WIDTH / (HANDLE + LETTER * max(map(len, texts), default=1)))))
+
+
+def legend_room(texts):
     """Inches."""
-    return 0.15 * -(-len(systems) // LEGEND_COLUMNS) + 0.1
+    return 0.15 * -(-len(texts) // _legend_columns(texts)) + 0.1
 
 
-def legend(fig, systems, styles, bottom):
+def legend(fig, systems, styles, bottom, label=str):
+    """label(curve): its text."""
     from matplotlib.lines import Line2D
 
-    handles = [Line2D([], [], label=s, **(styles.marker(s) | styles.line(s))) for s in systems]
-    fig.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, bottom), ncol=LEGEND_COLUMNS, handlelength=3.2,
+    handles = [Line2D([], [], label=label(s), **(styles.marker(s) | styles.line(s))) for s in systems]
+    fig.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, bottom), ncol=_legend_columns([label(s) for s in systems]), handlelength=3.2,
                labelspacing=0.25)
 
 
 def paint(run, speed, rows):
-    styles = style.Styles(run)
+    styles = style.Styles(run, speed.systems)
     metrics = [m for m in METRICS if any(r.get(m) for r in rows)]
-    below = legend_room(speed.systems) + 0.42
+    below = legend_room([speed.label(s) for s in speed.systems]) + 0.42
     fig, foot = figure.canvas(style.TEXT_WIDTH, 0.2 + 1.75 + below, f"What does a lock cost?  {WANTED.get(speed.keys, f'{speed.keys} locks, chosen at random')}", [
-        f"{speed.note()} · repeats as dots, medians over repeats with bootstrap interval"
+        f"{speed.note()} · repeats as dots, medians over repeats with 95 % bootstrap interval"
         f"{'' if any(r.get('grants_per_s_low') for r in rows) else f' (none: fewer than {LEAST_REPEATS} repeats)'}"
         f" · hand-off: first released by the holder before, while a client waits → granted to it; {POLLS} · a p99 has at least {TAIL_SAMPLES} samples beyond it", *(line for m in metrics for line in say_gaps(rows, m))], run)
     height = fig.get_size_inches()[1]
@@ -136,12 +142,14 @@ def paint(run, speed, rows):
             label_axis(ax.yaxis, COUNTS, rates)
         else:
             label_axis(ax.yaxis, TIMES, times)
-    legend(fig, speed.systems, styles, (foot + 0.02) / height)
+    legend(fig, speed.systems, styles, (foot + 0.02) / height, speed.label)
     return fig
 
 
 def make(run_dir, run, words):
-    speed = Speed(run_dir, run, *words[:1])
+    speed = Speed(run_dir, run, words)
+    if len(speed.clients) < 2:
+        raise figure.NotDrawn(f"one number of clients makes no curve; report.html has bars ('{speed.scenario}')")
     rows = rows_of(run, speed)
     said = (f"{len(speed.systems)} systems, {', '.join(map(str, speed.clients))} clients, "
             f"{sum(map(len, speed.repeats.values()))} repeats")
@@ -149,4 +157,4 @@ def make(run_dir, run, words):
 
 
 if __name__ == "__main__":
-    sys.exit(figure.main("-".join(["scaling", *sys.argv[2:3]]), make))
+    sys.exit(figure.main("-".join(["scaling", *(figure.file_name(w) for w in sys.argv[2:] if "@" not in w)]), make))

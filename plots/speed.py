@@ -2,7 +2,8 @@
 """speed.py - what the figures of speed share: the repeats of one load, by system and number of clients.
 
 The load is the one that is asked for, else the first of the run with one lock for all clients, else its first. `speed.py
-RUN_DIR` prints the names of the others, a line each. A repeat is a trial; its numbers are those of trials.csv. A system
+RUN_DIR` prints the names of the others, a line each. Loads that differ in options of a lock alone are one load, and each of its curves is a system and a
+setting. A repeat is a trial; its numbers are those of trials.csv. A system
 with a violated trial did not exclude: it has no speed, is left out and named, as is one of which no trial measured a grant. Hand-offs, and their times, need other
 clients; a p99 needs at least 10 samples beyond it. Runs of before counted hand-offs of whole trials only: their rate is
 the share of the grants that were hand-offs.
@@ -18,6 +19,7 @@ from bootstrap import median_interval
 
 TAIL_SAMPLES = 10
 POLLS = "the hand-off of a lock that polls is the pause until a waiter asks again"
+WAITS = {"told": "woken", "polls": "polled"}
 METRICS = ("handoffs_per_s", "grants_per_s", "handoff_p50_us", "handoff_p99_us")
 _NUMBERS = ("clients", "trial", "grants", "handoffs", "measured_s", *METRICS[1:])
 
@@ -44,6 +46,13 @@ def loads(run, rows):
     return sorted(found, key=lambda s: _keys(s) != 1)
 
 
+def settings_of(run, scenario):
+    """{scenario: its setting, "+wake=yes"} of the loads that differ from this one in options of a lock alone: they are curves of one chart. Nothing where
+    there is one."""
+    alike = [s for s in run["scenarios"] if s.get("base") == scenario.get("base") and s.get("varied") and all("." in key for key in s["varied"])]
+    return {s["name"]: "".join(f"+{key.split('.')[1]}={value}" for key, value in s["varied"].items()) for s in alike} if scenario in alike and len(alike) > 1 else {}
+
+
 def _handoffs_measured(row):
     """About how many hand-offs the measured window saw: the trial's, by the window's share of its grants."""
     if not row["grants"] or not row["handoffs"]:
@@ -64,18 +73,23 @@ def _handoffs_per_s(row):
 
 
 class Speed:
-    def __init__(self, run_dir, run, name=None):
-        trials = trials_of(run_dir)
+    def __init__(self, run_dir, run, words=()):
+        """words: SCENARIO, and SYSTEM... that are drawn alone; none of them has to be there."""
+        name, only = next((w for w in words if "@" not in w), None), [w for w in words if "@" in w]
+        trials = [t for t in trials_of(run_dir) if not only or t["system"] in only]
         rows = measured(trials)
         found = [s for s in loads(run, rows) if name in (None, s["name"])]
         if not found:
             raise figure.NotDrawn(f"no measured trial{f' of {name!r}' if name else ' of a load'} in this run")
-        self.scenario, self.keys = found[0]["name"], _keys(found[0])
-        rows = [r for r in rows if r["scenario"] == self.scenario]
+        settings = settings_of(run, found[0])
+        self.scenario, self.keys = (found[0]["base"] if settings else found[0]["name"]), _keys(found[0])
+        self.names = settings or {found[0]["name"]: ""}
+        rows, trials = ([r | {"system": self.curve_of(r)} for r in some if r["scenario"] in self.names] for some in (rows, trials))
+        self._waits = {self.curve_of(c): c["waits"] for c in run["cells"] if c["scenario"] in self.names and c.get("waits")} if self.keys else {}
         self.guard = run_folder.guards_in_order(r["guard"] for r in rows)[0]
         rows = [r for r in rows if r["guard"] == self.guard]
         self.left_out = sorted({r["system"] for r in rows if r["verdict"] == "violated"})
-        tried = {r["system"] for r in trials if (r["scenario"], r["guard"]) == (self.scenario, self.guard)}
+        tried = {r["system"] for r in trials if r["guard"] == self.guard}
         self.unmeasured = sorted(tried - {r["system"] for r in rows})
         self.repeats = {}
         for row in rows:
@@ -88,6 +102,14 @@ class Speed:
             raise figure.NotDrawn(f"no system excluded in every trial of '{self.scenario}'")
         self.clients = sorted({clients for _, clients in self.repeats})
         self.systems = sorted({system for system, _ in self.repeats}, key=self._place)
+
+    def curve_of(self, row):
+        """Its system, and the setting of the lock where the run has several."""
+        return f"{row['system']}{self.names[row['scenario']]}"
+
+    def label(self, curve):
+        """For the legend: also whether a client that waits is woken, or polls."""
+        return curve.replace("+", " ") + (f", {WAITS[self._waits[curve]]}" if curve in self._waits else "")
 
     def _place(self, system):
         """Fastest first at the most clients; those that did not run there last."""
@@ -132,9 +154,13 @@ class Speed:
 def main():
     if len(sys.argv) != 2:
         raise run_folder.BadInput("usage: speed.py RUN_DIR")
-    for scenario in loads(run_folder.load_run(sys.argv[1]), measured(trials_of(sys.argv[1])))[1:]:
-        if re.fullmatch(r"[\w~=.+-]+", scenario["name"], re.ASCII):  # it is to name files
+    run = run_folder.load_run(sys.argv[1])
+    found = loads(run, measured(trials_of(sys.argv[1])))
+    drawn = set(settings_of(run, found[0])) if found else set()
+    for scenario in found[1:]:
+        if scenario["name"] not in drawn and re.fullmatch(r"[\w~=.+-]+", scenario["name"], re.ASCII):  # it is to name files
             print(scenario["name"])
+            drawn |= set(settings_of(run, scenario))
 
 
 if __name__ == "__main__":

@@ -2,14 +2,14 @@
 """style.py - one look for all figures: a colour, marker and dash per system, a colour and glyph per verdict.
 
 The hue belongs to the protocol. No two systems have the same marker and dash, so that each is recognised without
-colour. Hues are those of Okabe and Ito, which people with colour-blindness tell apart, and two dark ones that differ
+colour. In a chart no two curves have the same colour or marker either: those that would share one get the next free ones. Hues are those of Okabe and Ito, which people with colour-blindness tell apart, and two dark ones that differ
 from them by lightness, too; vermilion is for violations. `python3 plots/style.py` prints the same table for gnuplot;
 plots/style.gp is that output, and a test compares the two.
 """
 
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
-WINE, INDIGO = "#882255", "#332288"  # where those eight run out
+WINE, INDIGO, BROWN, OLIVE = "#882255", "#332288", "#8C510A", "#999933"  # where those eight run out
 GREY, DARK_GREY, LIGHT_GREY, GRID = "#8C8C8C", "#595959", "#D9D9D9", "#E5E5E5"
 
 # name in matplotlib, filled, number in gnuplot
@@ -53,7 +53,11 @@ _PROTOCOLS = {  # colour, topologies; grey: not locks one would deploy, but the 
 SYSTEMS = {f"{protocol}@{topology}": (colour, marker, dash) for protocol, (colour, topologies) in _PROTOCOLS.items()
            for topology, (marker, dash) in topologies.items()}
 # For systems this table does not know (plugins): by their rank by name among the unknown ones of a run.
-OTHERS = [(INDIGO, SQUARE_OPEN, SOLID), (INDIGO, PENTAGON, DASHED), (INDIGO, UP_OPEN, DOTTED), (INDIGO, SQUARE, DASH_DOT)]
+# A curve that would share its colour or marker with another one of its chart takes the first of these that shares neither.
+_COLOURS = (INDIGO, BROWN, WINE, BLUE, OLIVE, GREEN, PURPLE, ORANGE, SKY, BLACK, GREY)
+_MARKERS = (SQUARE_OPEN, UP, CIRCLE, DOWN_OPEN, DIAMOND, PENTAGON_OPEN, CROSS, SQUARE, UP_OPEN, STAR, CIRCLE_OPEN, DOWN, PLUS, DIAMOND_OPEN, PENTAGON)
+_DASHES = (SOLID, DASHED, DOTTED, DASH_DOT)
+OTHERS = [(_COLOURS[i % len(_COLOURS)], _MARKERS[i % len(_MARKERS)], _DASHES[i % len(_DASHES)]) for i in range(len(_COLOURS) * len(_MARKERS))]
 
 # verdict: (fill, hatch, glyph, colour of text). Fills are light tints, except for the one thing nobody may overlook.
 VERDICTS = {
@@ -68,17 +72,39 @@ VERDICTS = {
 }
 
 
-class Styles:
-    """The styles of the systems of a run; the same in all its figures."""
+def _apart(curves):
+    """{curve: its number}: no two of them have one colour, or one marker, as long as there are some."""
+    looks, given = [*SYSTEMS.values(), *OTHERS], {}
+    free = lambda i, part: looks[i][part] not in {looks[n][part] for n in given.values()}  # noqa: E731
+    own = {c: list(SYSTEMS).index(name) for c in curves if (name := c.split("+")[0]) in SYSTEMS}
+    for curve, i in own.items():
+        if free(i, 0) and free(i, 1):
+            given[curve] = i
+    for curve in (c for c in curves if c not in given):
+        rest = [i for i in range(len(SYSTEMS), len(looks)) if i not in given.values()]
+        given[curve] = next((i for wanted in ((0, 1), (1,), (0,), ()) for i in rest if all(free(i, part) for part in wanted)), rest[0])
+    return {curve: i + 1 for curve, i in given.items()}
 
-    def __init__(self, run):
+
+class Styles:
+    """The styles of the systems of a run: the same in all its tables. Of a chart: those of its curves, which are systems, or a system and behind a + its
+    setting."""
+
+    def __init__(self, run, curves=()):
         self.unknown = sorted({cell["system"] for cell in run["cells"]} - set(SYSTEMS))
+        self.curves = _apart(list(curves))
 
     def number(self, system):
         """Of the line style in style.gp."""
+        if system in self.curves:
+            return self.curves[system]
         if system in SYSTEMS:
             return 1 + list(SYSTEMS).index(system)
         return 1 + len(SYSTEMS) + (self.unknown.index(system) if system in self.unknown else 0) % len(OTHERS)
+
+    def mark(self, rows):
+        """Gives each row of a CSV the number of its system."""
+        return [row | {"style": self.number(row["system"])} for row in rows]
 
     def of(self, system):
         """(colour, (matplotlib marker, filled, gnuplot pointtype), dashtype)."""

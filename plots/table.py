@@ -13,7 +13,7 @@ import run_folder
 import style
 
 # Inches. The axes cover the whole figure and count from its top left corner.
-MARGIN, LABEL_CHAR, HEAD_LINE, LEGEND, TITLE = 0.2, 0.082, 0.145, 0.42, 0.5
+MARGIN, LABEL_CHAR, HEAD_LINE, LEGEND, LEGEND_LINE, TITLE = 0.2, 0.082, 0.145, 0.42, 0.23, 0.5
 ROOMY, NARROW = 8, 16  # up to so many columns the cells have room for words; so many fit side by side
 
 
@@ -143,31 +143,25 @@ class Table:
                      size=size)
 
     def legend(self, x, y, verdicts, changed=False):
-        """What the marks mean; verdicts: those to explain. Returns y below it."""
-        left = x
-        for verdict in verdicts:
-            fill, hatch, glyph, ink = style.VERDICTS[verdict]
+        """What the marks mean; verdicts: those to explain. As many lines as legend_height() has room for."""
+        for line, row in enumerate(_legend_lines(self.width, verdicts, changed)):
+            for left, text, mark in row:
+                self._mark(x + left, y + LEGEND_LINE * line, mark)
+                self.ax.text(x + left + 0.27, y + LEGEND_LINE * line, text, ha="left", va="center", size=8, gid="legend")
+
+    def _mark(self, x, y, mark):
+        if mark in style.VERDICTS:
+            fill, hatch, glyph, ink = style.VERDICTS[mark]
             self.box(x, y - 0.08, 0.22, 0.16, facecolor=fill, linewidth=0, hatch=hatch)
             self.ax.text(x + 0.11, y, glyph, ha="center", va="center", color=ink, size=8)
-            self.ax.text(x + 0.27, y, verdict, ha="left", va="center", size=8)
-            x += 0.42 + 0.068 * len(verdict)
-        self.box(x, y - 0.08, 0.22, 0.16, facecolor="white", edgecolor=style.LIGHT_GREY, linewidth=0.6)
-        self.ax.text(x + 0.27, y, "not run", ha="left", va="center", size=8)
-        x += 0.9
-        if x + 2.5 > self.width:
-            x, y = left, y + 0.23
-        self.corner(x + 0.15, y - 0.08, 0.15)
-        self.ax.text(x + 0.21, y, "not as expected", ha="left", va="center", size=8)
-        x += 1.35
-        self.ring(x + 0.05, y)
-        self.ax.text(x + 0.16, y, "nothing expected", ha="left", va="center", size=8)
-        x += 1.35
-        if changed:
-            if x + 2.2 > self.width:
-                x, y = left, y + 0.23
+        elif mark == "empty":
+            self.box(x, y - 0.08, 0.22, 0.16, facecolor="white", edgecolor=style.LIGHT_GREY, linewidth=0.6)
+        elif mark == "corner":
+            self.corner(x + 0.2, y - 0.08, 0.15)
+        elif mark == "ring":
+            self.ring(x + 0.14, y)
+        else:
             self.box(x, y - 0.08, 0.22, 0.16, facecolor="none", edgecolor="black", linewidth=1.4)
-            self.ax.text(x + 0.28, y, "another verdict than with guard none", ha="left", va="center", size=8)
-        return y + 0.2
 
     def notes(self, y, notes, run):
         """Small print to the foot, the origin last; for the screen."""
@@ -182,6 +176,24 @@ class Table:
         """Crops the PDF to what lies between top and bottom."""
         self.figure.paper_box = (0.05, self.height - bottom, self.width - 0.05, self.height - top)
         return self.figure
+
+
+def _legend_lines(width, verdicts, changed):
+    """[[(inches from the left, text, mark)]], a list for each line: nothing is cut off at the right."""
+    marks = [(v, v) for v in verdicts] + [("not run", "empty"), ("not as expected", "corner"), ("nothing expected", "ring")]
+    lines, x = [[]], 0
+    for text, mark in marks + [("another verdict than with guard none", "frame")] * changed:
+        wide = 0.42 + 0.068 * len(text)
+        if lines[-1] and x + wide > width - 2 * MARGIN:
+            lines.append([])
+            x = 0
+        lines[-1].append((x, text, mark))
+        x += wide
+    return lines
+
+
+def legend_height(width, verdicts, changed=False):
+    return LEGEND + LEGEND_LINE * (len(_legend_lines(width, verdicts, changed)) - 1)
 
 
 def notes_lines(notes, run, width):

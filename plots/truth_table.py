@@ -13,7 +13,7 @@ import figure
 import run_folder
 import style
 import table
-from table import HEAD_LINE, LEGEND, MARGIN, TITLE
+from table import HEAD_LINE, MARGIN, TITLE
 
 WIDEST = 18.5  # inches: 2,960 pixels of the PNG
 NOTE = ("k/n: violated (or stuck, or delayed) of decided trials; ≤ p %: 95 % upper bound of the violation rate; "
@@ -55,7 +55,7 @@ def paint(run, cells, guard):
     top = TITLE + 0.2 * (len(title) - 1)
     panel = head + sizes.row * len(rows)
     below = top + panel * len(panels)
-    legend = LEGEND + (0.23 if width < 9.4 else 0)
+    legend = table.legend_height(width, style.VERDICTS)
     notes = [f"guard {guard} · {NOTE}", *table.reasons_of(c for c in cells if c["scenario"] in columns)]
     if unasked:
         notes.append(f"n/a on every system, and not drawn: {', '.join(unasked)}")

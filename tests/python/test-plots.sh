@@ -241,7 +241,7 @@ END
 draw loads
 holds 'a run of several loads is drawn' ends_with 0
 holds 'the first with one lock for all is the one of the figures' same first loads scaling.csv
-for load in own 'hot~hold_ms=0.5'; do
+for load in own hot-hold_ms-0.5; do
   holds "the load $load has a figure of its own" cmp "$work/first/figures/scaling.csv" "$work/loads/figures/scaling-$load.csv"
 done
 holds 'each says which load it is' sh -c 'grep -q "scenario own " "$1/scaling-own.svg" && grep -q "Every client has a lock of its own" "$1/scaling-own.svg"' \
@@ -249,6 +249,37 @@ holds 'each says which load it is' sh -c 'grep -q "scenario own " "$1/scaling-ow
 if [ -n "$bin" ]; then
   holds 'and stands on the page' grep -qF '{"name":"own","note":' "$work/loads/report.html"
 fi
+
+# Settings of one lock are curves of one figure, whose legend says who is woken; one number of clients is no curve.
+sample settings
+"$python" - "$work/settings" <<'END'
+import json, sys
+folder = sys.argv[1]
+with open(f"{folder}/run.json") as f:
+    run = json.load(f)
+hot = next(s for s in run["scenarios"] if s["name"] == "contention")
+run["scenarios"] = [hot | {"name": f"contention~wake={w}", "base": "contention", "varied": {"redis-token.wake": w}} for w in ("no", "yes")]
+cells = [c for c in run["cells"] if c["scenario"] == "contention" and c["system"].startswith("redis-token@")]
+run["cells"] = [c | {"scenario": f"contention~wake={w}", "waits": how} for w, how in (("no", "polls"), ("yes", "told")) for c in cells]
+with open(f"{folder}/run.json", "w") as f:
+    json.dump(run, f)
+for name in ("trials.csv", "latency.csv"):
+    with open(f"{folder}/{name}") as f:
+        rows = f.readlines()
+    with open(f"{folder}/{name}", "w") as f:
+        f.writelines(rows[:1] + [row.replace("contention", f"contention~wake={w}", 1) for w in ("no", "yes") for row in rows if row.startswith("contention,redis-token@")])
+END
+draw settings
+holds 'a run of several settings is drawn' ends_with 0
+holds 'into one figure of each kind' sh -c '! ls "$1" | grep -E "~|=|scaling-contention"' - "$work/settings/figures"
+holds 'with a curve for each setting' sh -c 'cut -d, -f1 "$1/scaling.csv" | grep -qx "redis-token@redis+wake=no" && cut -d, -f1 "$1/latency.csv" | grep -qx "redis-token@redis+wake=yes"' \
+  - "$work/settings/figures"
+holds 'whose legend says who is woken' sh -c 'grep -q "redis-token@redis wake=yes, woken" "$1/scaling.svg" && grep -q "redis-token@redis wake=no, polled" "$1/latency.svg"' \
+  - "$work/settings/figures"
+holds 'and whose caption says the level of its intervals' grep -q '95 % bootstrap' "$work/settings/figures/scaling.svg"
+sed -i -E '/^contention[^,]*,[^,]*,[^,]*,1,/!{/^scenario,/!d}' "$work/settings/trials.csv"
+"$python" "$root/plots/scaling.py" "$work/settings" >"$work/out" 2>"$work/err"
+holds 'one number of clients is no figure' one_line "$work/out" 'not drawn: one number of clients makes no curve'
 
 # Safety of one run, speed of another: the dots are of the systems that both have.
 sample safety
@@ -309,7 +340,11 @@ fi
 mkdir -p "$work/hunted/paper" && "$python" "$root/plots/hunt.py" "$hunts" "$work/hunted/paper/hunt.pdf" >"$work/out" 2>&1
 holds 'no figure of the paper is scaled, and its text has eight points at least' "$python" "$root/tests/data/plots/legible.py" paper "$root" "$work/first/figures" \
   "$work/hunted/paper" "$work/late/figures" "$root"/results/reference*/figures
-holds 'no two systems look alike without colour' "$python" "$root/tests/data/plots/legible.py" styles "$root"
+for run in first settings loads "../..$root/results/reference-speed"; do
+  [ -f "$work/$run/run.json" ] || continue
+  holds "no text of ${run##*/} is cut off, and no two at ticks touch" "$python" "$root/tests/data/plots/legible.py" drawn "$root" "$work/$run"
+done
+holds 'no two systems look alike without colour, and no two curves of a chart at all' "$python" "$root/tests/data/plots/legible.py" styles "$root"
 for run in "$work/first" "$root"/results/reference "$root"/results/reference-truth; do
   [ -f "$run/run.json" ] || continue
   holds "the picture of README, from ${run##*/}, has 12 x 8 legible cells at most" "$python" "$root/tests/data/plots/legible.py" readme "$root" "$run"

@@ -5,7 +5,8 @@
                                            column or page they are set in, and no text below 8 points
     legible.py readme SOURCE_DIR RUN_DIR   the picture of README: at most 12 x 8 cells, each text inside its cell and at least 11 pixels high
                                            at the 830 pixels it is shown in; verdicts differ in grey
-    legible.py styles SOURCE_DIR           no two systems share marker and dash, in either program
+    legible.py styles SOURCE_DIR           no two systems share marker and dash, in either program, and no two curves of a chart colour or marker
+    legible.py drawn SOURCE_DIR RUN_DIR    figures of a run: no text is cut off at the edge, and no two texts at ticks of an axis touch
 """
 
 import glob
@@ -106,12 +107,53 @@ def check_readme(run_dir):
 def check_styles():
     import style
 
-    looks = [(name, marker, dash) for name, (_, marker, dash) in style.SYSTEMS.items()] + [(f"other {i}", m, d) for i, (_, m, d) in enumerate(style.OTHERS)]
+    looks = [(name, marker, dash) for name, (_, marker, dash) in style.SYSTEMS.items()]
     for of in (lambda m: m[:2], lambda m: m[2]):  # matplotlib's, gnuplot's
         seen = {}
         for name, marker, dash in looks:
             other = seen.setdefault((of(marker), dash), name)
             assert other == name, f"{name} looks like {other} without colour"
+    charts = [["redis-token@" + t for t in ("redis", "redis-aof", "sentinel", "cluster", "redis-aof-everysec")],
+              ["redis-token@redis+wake=no", "redis-token@redis+wake=yes", "pg-row@pg", "mine@redis", "peer:a@redis", "peer:b@redis"],
+              ["pg-lease@pg", "pg-lease@pg-nosync", "pg-lease@pg-sync", "redis-token@redis", "redis-token@redis-aof", "redlock@redis-x5", "redlock@redis-x5-aof",
+               "zk-sequential@zk", "zk-sequential@zk-nosync", "zk-sequential@zk-x3"]]
+    for curves in charts:
+        styles = style.Styles({"cells": []}, curves)
+        for part in (0, 1):
+            found = [styles.of(c)[part] for c in curves]
+            assert len(set(found)) == len(curves), f"{curves} share one of {found}"
+    whole = [f"{name}{i}@redis" for i in range(40) for name in "ab"]
+    styles = style.Styles({"cells": []}, whole)
+    assert len({styles.of(c)[:2] for c in whole}) == len(whole), "of very many curves two have one colour and marker"
+
+
+def check_drawn(run_dir):
+    import figure
+    import guard_table
+    import latency
+    import run_folder
+    import scaling
+    import style
+    import truth_table
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    matplotlib, seen = style.matplotlib_deterministic(), 0
+    for script in (truth_table, guard_table, scaling, latency):
+        try:
+            fig = script.make(run_dir, run_folder.load_run(run_dir), []).paint(matplotlib)
+        except figure.NotDrawn:
+            continue
+        renderer, seen = FigureCanvasAgg(fig).get_renderer(), seen + 1
+        fig.draw(renderer)
+        for text in fig.findobj(lambda a: hasattr(a, "get_text") and a.get_visible() and a.get_text()):
+            box = text.get_window_extent(renderer)
+            assert box.x0 >= -1 and box.x1 <= fig.bbox.x1 + 1, f"{script.__name__}: '{text.get_text()}' is cut off: {box.x0:.0f} to {box.x1:.0f} of {fig.bbox.x1:.0f}"
+        for ax in fig.axes:
+            low, high = ax.get_xlim()
+            ticks = [(at, label.get_window_extent(renderer)) for at, label in zip(ax.get_xticks(), ax.get_xticklabels()) if low <= at <= high and label.get_text()]
+            for (_, a), (_, b) in zip(sorted(ticks, key=lambda t: t[0]), sorted(ticks, key=lambda t: t[0])[1:]):
+                assert a.x1 + 2 < b.x0, f"{script.__name__}: two texts at ticks touch"
+    assert seen >= 2, "nothing was drawn"
 
 
 def main():
@@ -121,6 +163,8 @@ def main():
         check_paper(source, more)
     elif what == "readme":
         check_readme(*more)
+    elif what == "drawn":
+        check_drawn(*more)
     else:
         check_styles()
 
