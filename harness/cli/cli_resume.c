@@ -169,7 +169,12 @@ static int merge(const struct lb_args *args, const struct shards *s, json_t *hea
   struct lb_args here = *args;
   char out[PATH_MAX], cwd[PATH_MAX];
   for (size_t i = 0; i < s->count; i++)
-    if (!(head[i] = lb_journal_read(s->folder[i], &err))) return lb_complain(LB_EXIT_USAGE, "merge %s", err.text);
+    if (!(head[i] = lb_journal_read(s->folder[i], &err)))
+      return lb_is_run_folder(s->folder[i])
+                 ? lb_complain(LB_EXIT_USAGE,
+                               "merge %s: is a whole run, expected the folder of a shard (run --shard I/N)",
+                               s->folder[i])
+                 : lb_complain(LB_EXIT_USAGE, "merge %s", err.text);
   int code = check_shards(s, head);
   if (code) return code;
   if (args->out && args->out[0] != '/' && getcwd(cwd, sizeof cwd)) {

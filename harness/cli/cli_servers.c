@@ -248,8 +248,8 @@ static int fault_command(const struct lb_args *args) {
   if (at >= sizeof line)
     return lb_complain(LB_EXIT_USAGE, "fault: expected a step, found %zu bytes and more", sizeof line);
   if (!path || !*path)
-    return lb_complain(LB_EXIT_FAILURE, "fault: " LB_SERVE_VARIABLE
-                                        " is not set: `serve TOPOLOGY` sets it for its command, and prints it");
+    return lb_complain(LB_EXIT_USAGE, "fault: " LB_SERVE_VARIABLE
+                                      " is not set: `serve TOPOLOGY` sets it for its command, and prints it");
   int code = lb_serve_ask(path, line, stdout, &err);
   fflush(stdout); /* before what is refused */
   return code == LB_EXIT_OK ? LB_EXIT_OK : lb_complain(code, "fault: %s", err.text);
@@ -263,4 +263,4 @@ const struct lb_cli_command lb_command_fault = {
     "does a step of a scenario to servers that `serve` keeps, and proves it",
     "STEP is what a scenario says: 'kill primary', 'cut primary from replicas', 'await failover within 20s'; or help, hosts, env.\n"
     "LOCKBENCH_SERVE names the `serve` to ask. Its COMMAND has it; for other terminals `serve` prints it.\n"
-    "exit: 0 done and proved, 4 not proved, 2 not understood, 1 nobody serves\n"};
+    "exit: 0 done and proved, 4 not proved, 2 not understood, or no `serve` is named, 1 nobody serves there\n"};

@@ -256,6 +256,11 @@ enum { HEAD_BYTES = 1 << 21, WHOLE_MAX = 1 << 28, STREAM_MAX = 1 << 30 };
 
 enum form { FORM_JSON, FORM_BINARY, FORM_EDN, FORM_CSV };
 
+/* The length of a byte-order mark, which spreadsheets write before a text. */
+static size_t mark_of(const char *data, size_t size) {
+  return size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+}
+
 static enum form form_of(const char *data, size_t size) {
   if (size >= 6 && memcmp(data, "LBHIST", 6) == 0) return FORM_BINARY;
   return lb_history_is_edn(data, size) ? FORM_EDN : lb_history_is_csv(data, size) ? FORM_CSV : FORM_JSON;
@@ -270,8 +275,9 @@ static int finish(const char *name, int r, struct lb_history *ret, struct lb_err
 /* `taken`: the data is a map, which is the history's from when that becomes true; NULL = it is none. */
 static int parse(const char *name, const struct lb_part *whole, bool *taken, struct lb_history *ret,
                  struct lb_error *err) {
-  const char *data = whole->data;
-  size_t size = whole->size, head = size < HEAD_BYTES ? size : HEAD_BYTES;
+  size_t mark = mark_of(whole->data, whole->size), size = whole->size - mark;
+  const char *data = (const char *)whole->data + mark;
+  size_t head = size < HEAD_BYTES ? size : HEAD_BYTES;
   int r = -EINVAL;
   switch (form_of(data, head)) {
     case FORM_BINARY: r = lb_history_parse_binary(name, data, size, taken, ret, err); break;
@@ -327,7 +333,11 @@ static int read_unmapped(int fd, const char *name, struct lb_history *ret, struc
   char *data = NULL;
   size_t size = 0;
   int r = lb_read_more(fd, HEAD_BYTES, &data, &size);
-  bool more = r == 0 && size == HEAD_BYTES, stream = more && form_of(data, size) == FORM_JSON;
+  bool more = r == 0 && size == HEAD_BYTES;
+  size_t mark = r == 0 ? mark_of(data, size) : 0;
+  if (mark) memmove(data, data + mark, size -= mark), data[size] = '\0';
+  if (mark && more) r = lb_read_more(fd, HEAD_BYTES, &data, &size), more = r == 0 && size == HEAD_BYTES;
+  bool stream = more && form_of(data, size) == FORM_JSON;
   if (more && !stream) r = lb_read_more(fd, WHOLE_MAX + 1, &data, &size);
   if (r < 0) cannot_be_read(name, r, err);
   else if (size > WHOLE_MAX) r = refuse_size(name, WHOLE_MAX, err);

@@ -131,7 +131,7 @@ json_t *lb_journal_read(const char *folder, struct lb_error *err) {
     snprintf(path, sizeof path, "%s/run.json", folder);
     lb_refuse(err,
               access(path, R_OK) == 0 ? "%s: this run is whole, nothing of it is left to play"
-                                      : "%s: expected the folder of a run that was stopped",
+                                      : "%s: expected the folder of a run that was stopped, or of a shard",
               folder);
     return NULL;
   }

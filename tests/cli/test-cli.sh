@@ -329,6 +329,13 @@ code 'one statement alone' 3 '^1 failure of 1 statement on 1 system$' \
 expect 'a statement that there is not' 2 "did you mean 'a stale release leaves the next holder alone'" \
   "$bin" conform --only 'a stale relaese leaves the next holder alone' local
 expect 'some words of one' 2 "did you mean 'a stale release leaves the next holder alone'" "$bin" conform --only 'stale relaese leaves' local
+printf '\357\273\277type,process,f,time_ns,key\n' >"$dir/mark.csv"
+printf 'invoke,1,acquire,1,a\nok,1,acquire,2,a\n' | tee -a "$dir/mark.csv" >"$dir/rest"
+{ printf 'type,process,f,time_ns,key\n'; cat "$dir/rest"; } >"$dir/plain.csv"
+marked() { "$bin" check "$dir/plain.csv" >"$dir/plain" 2>&1; a=$?; "$bin" check "$dir/mark.csv" >"$dir/marked" 2>&1; [ $? -eq $a ] && sed s/plain.csv/mark.csv/ "$dir/plain" | diff - "$dir/marked"; }
+check 'a CSV with a mark of byte order is the same without' marked
+expect 'fault without a serve' 2 'LOCKBENCH_SERVE is not set' env -u LOCKBENCH_SERVE "$bin" fault heal
+expect 'merge of what is no run' 2 'expected the folder of a run that was stopped, or of a shard' "$bin" merge "$dir"
 code 'as TAP' 3 '^not ok [0-9]+ - a stale release leaves the next holder alone$' \
   "$bin" conform --tap --plugin "$plugins/plugin-ownerless-untold.so"
 code 'flaws that are declared and show' 0 '^ownerless-flawed@none: [0-9]+ of [0-9]+ statements hold, 6 fail as declared$' \

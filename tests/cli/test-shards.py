@@ -105,7 +105,7 @@ def what_does_not_fit():
     yield from refused(call("merge", one, "others"), "seed 8, expected 7")
     yield from refused(call("merge", one, "thirds"), "one of 3 shards, expected one of 4")
     yield from refused(call("merge", one, "fewer"), "fewer/shard-2-of-4: scenarios, options")
-    yield from refused(call("merge", "whole"), "this run is whole")
+    yield from refused(call("merge", "whole"), "is a whole run, expected the folder of a shard")
     yield from refused(call("merge"), "expected the folders")
     yield from refused(call("merge", "nowhere"), "nowhere")
     yield from refused(run("--shard", "5/4", "--seed", "1"), "5/4")

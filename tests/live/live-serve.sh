@@ -53,7 +53,7 @@ check 'an unknown topology: 2' is "$code" 2
 check 'an unknown command: 127' is $? 127
 check 'an unknown command: nothing is left' none_left
 env -u LOCKBENCH_SERVE "$bin" fault heal >"$dir/out" 2>&1
-check 'a fault of nobody: 1' is $? 1
+check 'a fault without a serve: 2' is $? 2
 
 printf 'hosts\n# a note\n\nclock node 1 +3s\npause node 1\nkil\nquit\nkill node 1\n' | "$bin" serve redis --clocks >"$dir/out" 2>"$dir/err"
 check 'a prompt: the status of the first line that failed' is $? 2
