@@ -219,7 +219,7 @@ static int compare(const struct lb_args *args, const struct lb_rundir *dir) {
 
 static int take_turns(const struct lb_args *args, double turn_s, const char *const tool[2], struct lb_rundir *dir) {
   int rounds = args->trials ? args->trials : ROUNDS, round = 1, code = LB_EXIT_OK;
-  struct view view = {.live = {stderr, .terminal = isatty(2), .said_ns = lb_clock_ns()},
+  struct view view = {.live = {stderr, .terminal = lb_live_terminal(stderr), .said_ns = lb_clock_ns()},
                       .begin = lb_clock_ns(),
                       .all = 2 * (size_t)rounds};
   view.whole_s = announce(turn_s, rounds);

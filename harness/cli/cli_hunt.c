@@ -166,7 +166,8 @@ static int hunt_one(const struct lb_args *args, const struct lb_system *system, 
                     const struct lb_rundir *dir, double budget_s, bool head) {
   struct lb_error err = {.text = "out of memory"};
   char folder[PATH];
-  struct view view = {.system = system->name, .live = {stderr, .terminal = isatty(2), .said_ns = lb_clock_ns()}};
+  struct view view = {.system = system->name,
+                      .live = {stderr, .terminal = lb_live_terminal(stderr), .said_ns = lb_clock_ns()}};
   struct lb_hunt_sitting sitting;
   struct lb_hunt hunt;
   struct lb_hunt_switches switches;

@@ -154,7 +154,8 @@ static int shrink_one(const struct lb_args *args, const struct lb_directed_of *o
   const char *tmp = getenv("TMPDIR");
   struct lb_rundir dir;
   struct lb_shrunk s;
-  struct view view = {.live = {stderr, .terminal = isatty(2), .said_ns = lb_clock_ns()}, .verbose = args->verbose};
+  struct view view = {.live = {stderr, .terminal = lb_live_terminal(stderr), .said_ns = lb_clock_ns()},
+                      .verbose = args->verbose};
   if (lb_rundir_open(&dir, tmp && *tmp ? tmp : "/tmp", "shrink", NULL, &err) < 0)
     return lb_complain(LB_EXIT_FAILURE, "%s", err.text);
   struct lb_shrink_order order = {.of = of,

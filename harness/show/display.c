@@ -14,6 +14,7 @@
 #include "run/peers.h"
 
 enum { NAMES_MAX = 64 /* of peers */, UNPREDICTED_MAX = 5 };
+static const double LONGER = 1.25, LONGER_S = 2;
 
 /* ---- while it runs --------------------------------------------------------------------------- */
 
@@ -47,15 +48,16 @@ static size_t violations(const struct lb_tally *tally) {
   return sum;
 }
 
-/* Estimated anew when a trial has ended; until the next one does, the time runs down. */
+/* Estimated anew when a trial has ended; until the next one does, the time runs down. A guess that is only a little
+ * longer than what was said does not make it run up. */
 static double left_s(struct lb_display *d, const struct lb_tally *tally, uint64_t now) {
   if (!d->estimate) return -1;
+  double left = d->left_s - (double)(now - d->left_ns) / 1e9;
   if (d->stale) {
-    d->left_s = lb_estimate_left_s(d->estimate, tally, (double)(now - d->begin_ns) / 1e9);
-    d->left_ns = now;
+    double guess = lb_estimate_left_s(d->estimate, tally, (double)(now - d->begin_ns) / 1e9);
+    if (d->left_ns == 0 || guess < left || guess > LONGER * left + LONGER_S) d->left_s = left = guess, d->left_ns = now;
     d->stale = false;
   }
-  double left = d->left_s - (double)(now - d->left_ns) / 1e9;
   return left > 0 ? left : 0;
 }
 
@@ -224,8 +226,8 @@ const char *lb_display_colour(enum lb_verdict verdict) {
 
 /* NO_COLOR is honoured as no-color.org has it: any value but an empty one. */
 bool lb_display_has_colour(FILE *out) {
-  const char *refused = getenv("NO_COLOR"), *term = getenv("TERM");
-  return isatty(fileno(out)) && !(refused && *refused) && !(term && strcmp(term, "dumb") == 0);
+  const char *refused = getenv("NO_COLOR");
+  return lb_live_terminal(out) && !(refused && *refused);
 }
 
 /* What is missing to the width is owed to the next field. */

@@ -4,8 +4,10 @@
  */
 #include "live.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 
@@ -36,7 +38,9 @@ void lb_live_line(const struct lb_live_state *state, int columns, char ret[LB_LI
   char elapsed[40], about[40] = "";
   size_t left = state->all > state->done ? state->all - state->done : 0;
   put_elapsed(state->elapsed_s, elapsed, sizeof elapsed);
-  if (state->left_s >= 0 && left > 0) lb_live_about(state->left_s, about, sizeof about);
+  if (state->left_s >= 0 && left > 0 && state->left_s < MINUTE) /* each second of the last minute is seen to go */
+    snprintf(about, sizeof about, "about %lld s", state->left_s < 1 ? 1 : rounded(state->left_s, 1));
+  else if (state->left_s >= 0 && left > 0) lb_live_about(state->left_s, about, sizeof about);
   int length = snprintf(ret, LB_LIVE_LINE, "[%zu/%zu] %zu left, %s, %s%s%zu violation%s%s%s", state->done, state->all,
                         left, elapsed, about, *about ? " left, " : "", state->violations,
                         state->violations == 1 ? "" : "s", *state->what ? ", " : "", state->what);
@@ -44,6 +48,11 @@ void lb_live_line(const struct lb_live_state *state, int columns, char ret[LB_LI
   if (columns > LB_LIVE_LINE) columns = LB_LIVE_LINE;
   if (length < columns || columns <= DOTS) return;
   memcpy(ret + columns - 1 - DOTS, "...", DOTS + 1);
+}
+
+bool lb_live_terminal(FILE *out) {
+  const char *term = getenv("TERM");
+  return isatty(fileno(out)) && !(term && strcmp(term, "dumb") == 0);
 }
 
 int lb_live_columns(FILE *out) {

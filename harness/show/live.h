@@ -30,6 +30,8 @@ struct lb_live_out {
   bool terminal;
   uint64_t said_ns; /* without a terminal: when the latest line was written, or the begin */
 };
+/* Whether a line of it can be overwritten: a terminal, and not TERM=dumb, as in an editor. */
+bool lb_live_terminal(FILE *out);
 /* Columns of the terminal that `out` is; 0 = it is none, or does not say. */
 int lb_live_columns(FILE *out);
 /* Shows it, or, without a terminal, writes it if the latest one is half a minute old. */

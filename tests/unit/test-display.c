@@ -435,6 +435,10 @@ TEST(the_live_line_has_done_left_elapsed_time_left_and_violations) {
   assert_string_equal(
       line_of(&s, LB_LIVE_LINE),
       "[12/555] 543 left, 1m02s, about 11 min left, 3 violations, failover.redis-token@redis.none.c2.t1");
+  s.left_s = 43;
+  assert_has(line_of(&s, LB_LIVE_LINE), "about 43 s left");
+  s.left_s = 42.2;
+  assert_has(line_of(&s, LB_LIVE_LINE), "about 42 s left");
   s.violations = 1, s.left_s = -1;
   assert_has(line_of(&s, LB_LIVE_LINE), "1m02s, 1 violation, failover");
   s.done = 555, s.left_s = 0, s.what = "";
