@@ -46,8 +46,11 @@ def of(run_dir, run):
         trials = speed.trials_of(run_dir)
     except run_folder.BadInput:
         return []  # an older run, or a made one, without these columns
-    loads = []
+    loads, drawn = [], set()
     for scenario in speed.loads(run, speed.measured(trials)):
+        if scenario["name"] in drawn:
+            continue
+        drawn |= set(speed.settings_of(run, scenario))
         try:
             loads.append(_load(run_dir, run, scenario["name"]))
         except figure.NotDrawn:

@@ -131,12 +131,12 @@ await check("a filter leaves the verdicts that are asked for", async () => {
 await check("a curve says its number under the mouse", async () => {
   const chart = page.locator("#speed .chart svg").first();
   await chart.scrollIntoViewIfNeeded();
-  const dot = await chart.locator("circle").first().boundingBox();
+  const dot = await chart.locator("path.sign").first().boundingBox();
   await page.mouse.move(dot.x + 3, dot.y + 3);
   return /@.*hand-offs\/s/s.test(await page.locator("#tip").innerText());
 });
 await check("a legend hides a curve", async () => {
-  const curves = page.locator("#speed .load").first().locator(".chart").first().locator("path"), before = await curves.count();
+  const curves = page.locator("#speed .load").first().locator(".chart").first().locator("path.curve"), before = await curves.count();
   await page.locator("#speed .series button").first().click();
   return same(await curves.count(), before - 1);
 });
