@@ -187,12 +187,12 @@ static int find_template(struct lb_cluster *cluster, lb_ns deadline, char *ret, 
 /* ---- starting -------------------------------------------------------------------------------- */
 
 /* The names of socket and tmpdir are relative to the data folder: a whole path may be longer than the kernel takes, and
- * a tmpdir is split at colons. That of the data folder is an argument, as a blank and '#' end a value here. Temporary
+ * a tmpdir is split at colons. The socket stands beside that folder, for it is no data. That of the data folder is an argument, as a blank and '#' end a value here. Temporary
  * tables are in a folder of its own: a server that starts deletes those of others that stand in the same one. */
 static int configure(struct lb_cluster *cluster, size_t index) {
   const struct lb_server *server = &cluster->server[index];
   int r = lb_server_write(cluster, server, false, "my.cnf",
-                          "[mariadbd]\ntmpdir = .\nbind_address = %s\nport = %u\nsocket = s\n", server->host->address,
+                          "[mariadbd]\ntmpdir = .\nbind_address = %s\nport = %u\nsocket = ../s\n", server->host->address,
                           (unsigned)server->port);
   if (r == 0) r = lb_setting_write(cluster, server, settings, "my.cnf");
   if (r == 0 && cluster->data_count > 1)
