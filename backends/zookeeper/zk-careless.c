@@ -275,7 +275,7 @@ const struct lb_protocol lb_zk_careless = {
     .abi = LB_ABI,
     .name = "zk-careless",
     .summary = "ZooKeeper's queue without care: believes a node of its earlier session, ignores disconnects",
-    .facts = "number=log lost=elsewhere heeds=no believes=read names-end=no reentrant=uncounted",
+    .facts = "number=epoch lost=elsewhere heeds=no believes=read names-end=no reentrant=uncounted",
     .traits = LB_TRAIT_OWN_THREADS | LB_TRAIT_SESSION | LB_TRAIT_NEEDS_RATE | LB_TRAIT_FENCED | LB_TRAIT_FIFO |
               LB_TRAIT_WAKES | LB_TRAIT_QUEUES,
     .flaws =
@@ -319,7 +319,7 @@ const struct lb_protocol lb_zk_persistent_sequential = {
     .abi = LB_ABI,
     .name = "zk-persistent-sequential",
     .summary = "ZooKeeper's queue made of nodes that stay: a dead waiter blocks all behind it for ever",
-    .facts = "number=log lost=elsewhere queue=lasting",
+    .facts = "number=epoch lost=elsewhere queue=lasting",
     .traits =
         LB_TRAIT_OWN_THREADS | LB_TRAIT_NO_EXPIRY | LB_TRAIT_FENCED | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES,
     HOOKS,

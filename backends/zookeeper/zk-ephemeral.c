@@ -306,7 +306,7 @@ const struct lb_protocol lb_zk_ephemeral = {
     .abi = LB_ABI,
     .name = "zk-ephemeral",
     .summary = "one ephemeral node of ZooKeeper, which everybody who waits watches: the herd",
-    .facts = "number=log lost=elsewhere",
+    .facts = "number=epoch lost=elsewhere",
     .traits = LB_TRAIT_OWN_THREADS | LB_TRAIT_SESSION | LB_TRAIT_NEEDS_RATE | LB_TRAIT_FENCED | LB_TRAIT_WAKES,
     HOOKS,
     .extend = node_extend,
@@ -340,7 +340,7 @@ const struct lb_protocol lb_zk_persistent = {
     .abi = LB_ABI,
     .name = "zk-persistent",
     .summary = "one plain node of ZooKeeper: a dead holder blocks for ever",
-    .facts = "number=log lost=elsewhere",
+    .facts = "number=epoch lost=elsewhere",
     .traits = LB_TRAIT_OWN_THREADS | LB_TRAIT_NO_EXPIRY | LB_TRAIT_FENCED | LB_TRAIT_WAKES,
     HOOKS,
 };
