@@ -152,6 +152,8 @@ static bool means_nothing(const struct lb_step *step, const struct lb_topology *
     return lb_refuse(why, "%s ends no session by order", t->family->service);
   if (lb_step_needs(step, LB_NEED_FILES) && !t->family->files)
     return lb_refuse(why, "the files of %s are not known", t->family->service);
+  if (lb_step_needs(step, LB_NEED_EMPTY) && !t->family->starts_empty)
+    return lb_refuse(why, "%s does not start without its files", t->family->service);
   if (lb_step_needs(step, LB_NEED_SLOTS) && !t->family->move_slot)
     return lb_refuse(why, "no server here has keys in slots that move");
   if (lb_step_needs(step, LB_NEED_FOLLOWERS) && (!t->family->caught_up || t->data_count < 2))

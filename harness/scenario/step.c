@@ -148,6 +148,12 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
                          .class = LB_STEP_FAULT,
                          .named = "restored",
                          .needs = LB_NEED_SERVERS | LB_NEED_FILES | LB_NEED_BACKUP},
+    [LB_STEP_WIPE] = {.form = "wipe A",
+                      .help =
+                          "kills servers that still run, and removes all that they keep. `restart` starts them empty",
+                      .class = LB_STEP_FAULT,
+                      .needs = LB_NEED_SERVERS | LB_NEED_FILES | LB_NEED_EMPTY,
+                      .undone_by = {LB_STEP_RESTART}},
     [LB_STEP_MOVE_SLOT] =
         {.form = "move slot of key to A",
          .help = "moves the slot of the key to A, another master of a Redis Cluster. The proof: A decides for it",

@@ -61,6 +61,7 @@ enum lb_verb {
   LB_STEP_END_SESSION,
   LB_STEP_BACK_UP,
   LB_STEP_RESTORE,
+  LB_STEP_WIPE,
   LB_STEP_MOVE_SLOT,
   LB_STEP_FILL_MEMORY,
   LB_STEP_FREE_MEMORY,
@@ -186,6 +187,7 @@ enum lb_step_need {
   LB_NEED_POOLER = 1 << 24, /* servers that lend out those of others */
   LB_NEED_MEMBERSHIP = 1 << 25, /* servers that are members of a cluster, which an operator can take one out of */
   LB_NEED_TABLES = 1 << 26,     /* servers that keep tables, which one transaction can have for itself */
+  LB_NEED_EMPTY = 1 << 27,      /* servers that start without their files, as members that know nothing */
   LB_NEED_OUTSIDE = 1 << 9,     /* the point is in no call of a protocol */
 };
 /* What of a fault of servers is there when it is taken back. Of clients nothing is: each trial has its own. */

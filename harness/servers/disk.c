@@ -451,3 +451,23 @@ int lb_copy_put_back(struct lb_cluster *cluster, size_t index) {
 void lb_copy_forget_saved(struct lb_cluster *cluster, size_t index) {
   remove_file(&cluster->server[index], files_of(cluster)[0]);
 }
+
+static size_t count_files(const struct lb_cluster *cluster, const struct lb_server *server) {
+  char path[2 * PATH_BYTES];
+  size_t count = 0;
+  for (const char *const *name = files_of(cluster); *name; name++) {
+    snprintf(path, sizeof path, "%s/%s", server->dir, *name);
+    count += access(path, F_OK) == 0;
+  }
+  return count;
+}
+
+int lb_files_wipe(struct lb_cluster *cluster, size_t index) {
+  struct lb_server *server = &cluster->server[index];
+  if (count_files(cluster, server) == 0)
+    return lb_cluster_fail(cluster, -ENOENT, "%s has no files to be removed", server->name);
+  for (const char *const *name = files_of(cluster); *name; name++) remove_file(server, *name);
+  if (count_files(cluster, server) > 0) return lb_cluster_fail(cluster, -EIO, "%s still has files", server->name);
+  server->wiped = true;
+  return 0;
+}

@@ -66,6 +66,9 @@ int lb_copy_take(struct lb_cluster *cluster, size_t index);
 /* Of a server whose processes are dead: puts the copy in place of its files, and compares. 0, or -errno with
  * cluster->err (-ENOENT: there is no copy). */
 int lb_copy_put_back(struct lb_cluster *cluster, size_t index);
+/* Of a server whose processes are dead: removes its files, and sees that none is left. 0, or -errno with cluster->err
+ * (-ENOENT: there was none). */
+int lb_files_wipe(struct lb_cluster *cluster, size_t index);
 /* Removes from its folder what lb_family.save made it write there, so that it keeps nothing again. */
 void lb_copy_forget_saved(struct lb_cluster *cluster, size_t index);
 

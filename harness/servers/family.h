@@ -160,6 +160,7 @@ struct lb_family {
   /* The files and folders, below its own, in which a data server keeps its data; some may be missing. NULL-terminated.
    * NULL = not known. */
   const char *const *files;
+  bool starts_empty; /* without these it starts as a member that knows nothing */
   /* Makes a server that keeps nothing on disk write the first of them, which it would read at its next start. NULL =
    * all of them keep something. */
   int (*save)(struct lb_cluster *cluster, size_t index, lb_ns deadline);

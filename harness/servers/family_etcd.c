@@ -90,6 +90,7 @@ static int launch(struct lb_cluster *cluster, size_t index) {
       peers,
       "--initial-cluster",
       members,
+      server->wiped ? "--initial-cluster-state=existing" : NULL,
       NULL,
   };
   const char *argv[1 + OPTIONS_MAX + sizeof fixed / sizeof *fixed] = {program};
@@ -314,6 +315,7 @@ const struct lb_family lb_family_etcd = {
     .remove = remove_member,
     .end_session = end_session,
     .files = (const char *const[]){"data", NULL},
+    .starts_empty = true,
     .settings = settings,
     .majority = true,
     .start = start,

@@ -211,6 +211,7 @@ const struct lb_family lb_family_nats = {
     .ending = &ending,
     .depose = depose,
     .files = (const char *const[]){"data", NULL},
+    .starts_empty = true,
     .majority = true,
     .start = start,
     .launch = launch,

@@ -452,6 +452,7 @@ const struct lb_family lb_family_zookeeper = {
     .cause = "Caused by: ",
     .ending = &ending,
     .files = (const char *const[]){"version-2", NULL},
+    .starts_empty = true,
     .settings = settings,
     .by_libc = true,
     .majority = true,

@@ -280,17 +280,21 @@ static int back_up(struct lb_doing *d) {
   return r;
 }
 
-/* One that an earlier step has killed may be dead; one that died by itself is found by who starts it again. */
-static int put_back(struct lb_doing *d) {
+/* Their files are changed while all are dead. One that an earlier step has killed may be dead; one that died by itself is
+ * found by who starts it again. */
+static int change_files(struct lb_doing *d, int (*change)(struct lb_cluster *cluster, size_t index)) {
   struct lb_cluster *cluster = &d->s->cluster;
   for (size_t i = 0; i < d->a->server_count; i++)
     if (d->a->server[i]->proc.pid > 0 && lb_proc_kill(&d->a->server[i]->proc) < 0)
       return lb_doing_fail(d, "%s: %s died by itself", d->step->text, d->a->server[i]->name);
   for (size_t i = 0; i < d->a->server_count; i++)
-    if (d->a->server[i]->data && lb_copy_put_back(cluster, lb_doing_index(d, i)) < 0)
+    if (d->a->server[i]->data && change(cluster, lb_doing_index(d, i)) < 0)
       return lb_doing_fail(d, "%s: %s", d->step->text, cluster->err);
   return 0;
 }
+
+static int put_back(struct lb_doing *d) { return change_files(d, lb_copy_put_back); }
+static int wipe(struct lb_doing *d) { return change_files(d, lb_files_wipe); }
 
 static int start_all(struct lb_doing *d) {
   int r = lb_doing_restart(d);
@@ -313,4 +317,5 @@ const struct lb_fault lb_faults_by_hand[LB_VERB_COUNT] = {
     [LB_STEP_MOVE_SLOT] = {move_slot, await_owner},
     [LB_STEP_BACK_UP] = {back_up},
     [LB_STEP_RESTORE] = {put_back, start_all},
+    [LB_STEP_WIPE] = {wipe, .undo = lb_doing_restart},
 };
