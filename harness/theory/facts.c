@@ -75,6 +75,7 @@ static const struct lb_term vocabulary[] = {
     {"reads", SERVERS, "leader|follower", "whether a client reads from a server that may be late"},
 
     {"renewed", SCENARIO, "no|yes", "whether the hold is renewed while the client works"},
+    {"lasts", SCENARIO, "brief|past-election", "whether a lease outlasts the longest election"},
     {"measures", SCENARIO, "monotonic|wall|unknown",
      "the clock by which the client measures its lease; of a foreign library nobody knows it"},
     {"checks", SCENARIO, "validity|nothing|unknown",
@@ -356,6 +357,9 @@ static void add_settings(const struct lb_protocol *p, const union lb_value *opti
   if (option_is(p, options, "expire", "no")) lb_facts_set(ret, "ends", "never");
 }
 
+/* So many elections may come to nothing, one after the other. */
+enum { ELECTIONS = 6 };
+
 void lb_facts_if(const struct lb_protocol *protocol, const union lb_value *options, const struct lb_topology *topology,
                  const struct lb_scenario *scenario, const struct lb_assumed *assumed, struct lb_facts *ret) {
   struct lb_error err;
@@ -372,6 +376,8 @@ void lb_facts_if(const struct lb_protocol *protocol, const union lb_value *optio
   if (assumed) lb_facts_set(ret, assumed->fact, assumed->value);
   add_settings(protocol, options, scenario, ret);
   if (scenario) lb_facts_of_steps(scenario, topology, ret);
+  if (scenario && topology->detector_ms > 0 && scenario->ttl_ms >= ELECTIONS * topology->detector_ms)
+    lb_facts_set(ret, "lasts", "past-election");
   if (assumed) lb_facts_set(ret, assumed->fact, assumed->value); /* an option does not undo it */
 }
 
