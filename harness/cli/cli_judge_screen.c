@@ -173,7 +173,7 @@ static const struct {
 } rests[] = {
     {"failover", "a replica that has the grant before the client hears of it"},
     {"failover-slow-link", "a replica that has the grant before the client hears of it"},
-    {"split-brain", "an old primary that answers nobody once it is replaced"},
+    {"split-brain", "an old primary that answers nobody once it is replaced: fence it first"},
     {"restart-node", "a server that still has its grants after a restart"},
     {"majority-lost", "a majority of servers that still have their grants after a restart"},
     {"partition", "a holder that stops by itself when it hears no server"},

@@ -72,16 +72,24 @@ static lb_ns failover_until(const struct lb_stage *s, const struct lb_step *step
   return lb_in_ms(step->within_ms + s->cluster.late_ms);
 }
 
+/* Who decides now; and who goes on beside it, where an operator has promoted it and fenced nobody. */
+static void tell_failover(struct lb_stage *s, int old) {
+  int now = lb_cast_primary(s);
+  if (now < 0) return;
+  lb_stage_failover(s, &s->cluster.server[now]);
+  if (s->cluster.topology->family->promote && old >= 0 && old != now && lb_proc_alive(&s->cluster.server[old].proc))
+    lb_stage_note(s, "the operator fenced nobody: the old primary %s still runs", s->cluster.server[old].name);
+}
+
 /* Waits until the cluster decides without the server that `primary` is bound to, or the latest one that took over from
  * it. The binding stays: later steps go on naming the old one. */
 static int await_failover(struct lb_stage *s, const struct lb_step *step) {
   struct lb_error err;
   if (lb_cast_bind_primary(s, &err) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s", err.text);
-  int r = lb_cluster_failover(&s->cluster, lb_cast_latest_primary(s), failover_until(s, step));
+  int old = lb_cast_latest_primary(s), r = lb_cluster_failover(&s->cluster, old, failover_until(s, step));
   if (r == LB_TIMEOUT) return in_vain(s, step, "no other server became primary");
   if (r < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, s->cluster.err);
-  int now = lb_cast_primary(s);
-  if (now >= 0) lb_stage_failover(s, &s->cluster.server[now]);
+  tell_failover(s, old);
   return 0;
 }
 
@@ -89,11 +97,10 @@ static int await_failover(struct lb_stage *s, const struct lb_step *step) {
 static int let_failover(struct lb_stage *s, const struct lb_step *step) {
   struct lb_error err;
   if (lb_cast_bind_primary(s, &err) < 0) return not_met(s, step);
-  if (lb_cluster_failover(&s->cluster, lb_cast_latest_primary(s), failover_until(s, step)) != LB_OK)
-    return not_met(s, step);
+  int old = lb_cast_latest_primary(s);
+  if (lb_cluster_failover(&s->cluster, old, failover_until(s, step)) != LB_OK) return not_met(s, step);
   lb_stage_step(s, LB_EV_MET, step);
-  int now = lb_cast_primary(s);
-  if (now >= 0) lb_stage_failover(s, &s->cluster.server[now]);
+  tell_failover(s, old);
   return 0;
 }
 
