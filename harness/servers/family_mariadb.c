@@ -192,8 +192,8 @@ static int find_template(struct lb_cluster *cluster, lb_ns deadline, char *ret, 
 static int configure(struct lb_cluster *cluster, size_t index) {
   const struct lb_server *server = &cluster->server[index];
   int r = lb_server_write(cluster, server, false, "my.cnf",
-                          "[mariadbd]\ntmpdir = .\nbind_address = %s\nport = %u\nsocket = ../s\n", server->host->address,
-                          (unsigned)server->port);
+                          "[mariadbd]\ntmpdir = .\nbind_address = %s\nport = %u\nsocket = ../s\n",
+                          server->host->address, (unsigned)server->port);
   if (r == 0) r = lb_setting_write(cluster, server, settings, "my.cnf");
   if (r == 0 && cluster->data_count > 1)
     r = lb_server_write(cluster, server, true, "my.cnf",
