@@ -152,6 +152,7 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
                       .help =
                           "kills servers that still run, and removes all that they keep. `restart` starts them empty",
                       .class = LB_STEP_FAULT,
+                      .named = "empty",
                       .needs = LB_NEED_SERVERS | LB_NEED_FILES | LB_NEED_EMPTY,
                       .undone_by = {LB_STEP_RESTART}},
     [LB_STEP_MOVE_SLOT] =
