@@ -41,6 +41,13 @@ static size_t hits(const struct lb_scenario *s, const char *named) {
   return count;
 }
 
+/* "Empty" and "backup" speak of what a server has of the grant, so a look at its record has to say it, too. */
+static bool looks_at_the_record(const struct lb_scenario *s) {
+  bool looks = s->proof_violated;
+  for (size_t i = 0; i < s->premise_count; i++) looks |= s->premises[i].kind == LB_PREMISE_KEY;
+  return looks;
+}
+
 /* NULL, or what the title lacks. */
 static const char *lacks(const struct lb_scenario *s) {
   static char what[300];
@@ -53,6 +60,8 @@ static const char *lacks(const struct lb_scenario *s) {
              of_a_kind, named);
     if (named && of_a_kind > words && !counts(s->title)) return what;
   }
+  if (count_words(s->title, "empty|backup") && !looks_at_the_record(s))
+    return "it says what a disk has, and no premise looks at the record";
   const struct lb_step *unasked = lb_scenario_unasked(s);
   bool told = strstr(s->title, "nobody asks");
   snprintf(what, sizeof what, "step = %s: nobody asks while that lasts, and the title does not say `nobody asks`",
@@ -120,6 +129,14 @@ TEST(who_asks_while_a_fault_lasts) {
   expect_of("a server dies, restarts", HELD "step = kill primary, wait 1s, restart primary\n" ASKED,
             "step = kill primary: nobody asks while that lasts, and the title does not say `nobody asks`");
   expect_of("a clock", HELD "step = clock primary +60m\n" ASKED, NULL);
+}
+
+TEST(what_a_disk_has_is_looked_at) {
+  static const char wiped[] = HELD "step = wipe primary, restart primary, observe key on primary\n" ASKED;
+  char steps[400];
+  expect_of("a server restarts empty", wiped, "it says what a disk has, and no premise looks at the record");
+  snprintf(steps, sizeof steps, "%s[proof]\npremise = key absent on primary\n", wiped);
+  expect_of("a server restarts empty", steps, NULL);
 }
 
 TEST(the_title_of_every_scenario_names_its_faults) {
