@@ -25,7 +25,7 @@ QUOTED = re.compile(r"`[^`\n]*`|\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)")
 MOST = {"README.md": (150, 5, 30), "ARCHITECTURE.md": (120, 5, 30), "CONTRIBUTING.md": (199, 5, 30), "CHANGELOG.md": (199, 5, 30), "scenarios/README.md": (199, 5, 30),
         "peers/README.md": (199, 5, 30), "results/SCHEMA.md": (700, 5, 30), "docs": (199, 6, 30), "paper": (199, 6, 30)}
 WORDS_MOST = 30
-WORDS_ALL = 23000  # of README.md and docs/ together, as `wc -w` counts; the aim is 22000
+WORDS_ALL = 22000  # of README.md and docs/ together, as `wc -w` counts
 
 
 def committed(root):
