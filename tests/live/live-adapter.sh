@@ -64,7 +64,7 @@ all() {
 # What fails like the first one is a number: whole BROKEN MOST_FAILURES.
 whole() {
   "$bin" adapter-check "python3 $here/adapters/broken.py $1" >"$dir/out" 2>&1
-  awk -v most="$2" '/^FAIL/ { fails++ } /^[0-9]+ more fails? as "/ { more += $1 } / statements hold/ { held = $2; all = $4 }
+  awk -v most="$2" '/^FAIL / { fails++ } /^[0-9]+ more fails? as "/ { more += $1 } / statements hold/ { held = $2; all = $4 }
     END { exit !(fails >= 1 && fails <= most && more > 0 && fails + more == all - held) }' "$dir/out"
 }
 check 'of many failures with one cause the first is told, and how many more' whole cannot-open 1

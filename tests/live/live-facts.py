@@ -51,6 +51,7 @@ ROWS = (
     Row("tells", "connection", "nobody", "silent", "restart-node", "safe", "violated", "guards", guard="signal"),
     Row("names-end", "yes", "no", "half", "pause-holder", "safe", "violated", "guards", guard="deadline"),
     Row("heeds", "yes", "no", "by-name", "careless-session", "safe", "violated", "client-returns"),
+    Row("believes", "write", "read", "zk-careless@zk-x3", "lagging-follower", "safe", "violated", "follower-late", also="number=epoch lost=elsewhere heeds=no names-end=no reentrant=uncounted"),
     Row("queue", "ending", "lasting", "in-line", "dead-waiter", "safe", "stuck", "waiter-dies"),
     Row("waits", "by-lease", "asking", "sound", "clock-drift-10", "safe", "violated", "server-clock-fast"),
     Row("end", "set-together", "set-later", "two-steps", "crash-unheard", "safe", "stuck", "holder-dies-unheard"),
