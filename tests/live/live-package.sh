@@ -31,11 +31,15 @@ version=$(sed -n "s/^ *version: '\(.*\)',/\1/p" "$root/meson.build")
 versions() {
   printf 'meson.build has %s, debian/changelog %s\n' "$version" "$(dpkg-deb -f "$deb" Version)"
   grep '^version:' "$root/CITATION.cff"
-  grep -m 1 '^## ' "$root/CHANGELOG.md"
-  [ "$(dpkg-deb -f "$deb" Version)" = "$version" ] && grep -qx "version: $version" "$root/CITATION.cff" && grep -m 1 '^## ' "$root/CHANGELOG.md" | grep -qx "## $version"
+  grep -m 1 '^## [0-9]' "$root/CHANGELOG.md"
+  [ "$(dpkg-deb -f "$deb" Version)" = "$version" ] && grep -qx "version: $version" "$root/CITATION.cff" && grep -m 1 '^## [0-9]' "$root/CHANGELOG.md" | grep -qx "## $version"
 }
 check 'package, program, CITATION.cff and CHANGELOG.md have one version' versions
-check 'it starts no service and asks nothing' sh -c '! dpkg-deb --ctrl-tarfile "$1" | tar t | grep -E "(inst|rm|config)$"' - "$deb"
+mkdir -p "$dir/control"
+dpkg-deb --ctrl-tarfile "$deb" | tar x -C "$dir/control"
+check 'it starts no service and asks nothing' sh -c '[ ! -e "$1/config" ] && ! grep -rE "systemctl|invoke-rc\.d|update-rc\.d|deb-systemd|debconf|adduser" "$1"' - "$dir/control"
+check 'all that it does when it is installed is an AppArmor profile, and that goes with it' \
+  sh -c 'grep -q "^profile=/etc/apparmor.d/lockbench$" "$1/postinst" && grep -q "purge.*rm -f /etc/apparmor.d/lockbench" "$1/postrm" && [ ! -e "$1/preinst" ] && [ ! -e "$1/prerm" ]' - "$dir/control"
 check 'its .pc file names no folder of the build' not grep -rlq --include='*.pc' -F "$root" "$dir/image"
 
 # ---- used ---------------------------------------------------------------------------------------------------------
