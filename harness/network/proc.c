@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -48,14 +49,21 @@ struct launch {
   const char *dir, *log; /* NULL = our own folder; NULL = /dev/null */
   int netns;             /* descriptor of the network namespace; -1 = ours */
   bool unprivileged;     /* the program must see a uid that is not 0 */
+  int gate;              /* socket to the keeper of its syncs; -1 = nobody keeps them */
   pid_t parent;          /* with which it dies */
 };
 
-enum launch_step { AT_SIGNALS, AT_LOG, AT_NETWORK, AT_FOLDER, AT_USER, AT_REACH, AT_PARENT, AT_EXEC };
+enum launch_step { AT_SIGNALS, AT_LOG, AT_NETWORK, AT_FOLDER, AT_USER, AT_REACH, AT_PARENT, AT_DISK, AT_EXEC };
 static const char *const step_name[] = {
-    [AT_SIGNALS] = "resetting signals",  [AT_LOG] = "opening its log", [AT_NETWORK] = "entering its network namespace",
-    [AT_FOLDER] = "entering its folder", [AT_USER] = "changing user",  [AT_REACH] = "reaching its folder as uid 65534",
-    [AT_PARENT] = "its parent died",     [AT_EXEC] = "exec",
+    [AT_SIGNALS] = "resetting signals",
+    [AT_LOG] = "opening its log",
+    [AT_NETWORK] = "entering its network namespace",
+    [AT_FOLDER] = "entering its folder",
+    [AT_USER] = "changing user",
+    [AT_REACH] = "reaching its folder as uid 65534",
+    [AT_PARENT] = "its parent died",
+    [AT_DISK] = "letting its disk be stalled",
+    [AT_EXEC] = "exec",
 };
 
 struct failure {
@@ -156,6 +164,8 @@ static int prepare(const struct launch *l, enum launch_step *step) {
   if (l->dir && access(l->dir, R_OK | W_OK | X_OK) < 0) return -errno;
   *step = AT_PARENT;
   if ((r = follow_parent(l->parent)) < 0) return r;
+  *step = AT_DISK;
+  if (l->gate >= 0 && (r = lb_stall_enter(l->gate)) < 0) return r;
   *step = AT_EXEC;
   close_range(3, ~0U, CLOSE_RANGE_CLOEXEC); /* the report pipe must live until exec succeeds */
   execve(l->path, (char *const *)l->argv, l->env);
@@ -257,18 +267,35 @@ static const char **build_argv(const char *const argv[], const char *argv0) {
   return copy;
 }
 
+/* The keeper comes after the program: what that has to say waits in the socket. */
+static int launch_kept(struct launch *l, const char *program, struct lb_stall *stall, pid_t *ret,
+                       struct lb_error *err) {
+  int gate[2];
+  if (!stall) return launch(l, program, ret, err);
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, gate) < 0)
+    return cannot_start(err, errno, program, "a socket");
+  l->gate = gate[1];
+  int r = launch(l, program, ret, err);
+  int kept = r == 0 ? lb_stall_keep(stall, gate[0]) : 0;
+  close(gate[0]);
+  close(gate[1]);
+  return kept < 0 ? cannot_start(err, -kept, program, "the keeper of its disk") : r;
+}
+
 int lb_proc_start(struct lb_proc *proc, const struct lb_proc_plan *plan, struct lb_error *err) {
   const char *const *argv = plan->argv;
   struct launch l = {.dir = plan->dir,
                      .log = plan->log,
                      .netns = plan->host ? plan->host->netns : -1,
                      .unprivileged = plan->unprivileged,
+                     .gate = -1,
                      .parent = getpid()};
   l.path = lb_proc_find(argv[0], NULL);
   if (!l.path) return lb_error(err, -ENOENT, "cannot start %s: no such program", argv[0]);
   l.argv = build_argv(argv, plan->argv0);
   l.env = build_env(plan->env_extra);
-  int r = l.argv && l.env ? launch(&l, argv[0], &proc->pid, err) : cannot_start(err, ENOMEM, argv[0], "memory");
+  int r = l.argv && l.env ? launch_kept(&l, argv[0], plan->stall, &proc->pid, err)
+                          : cannot_start(err, ENOMEM, argv[0], "memory");
   free(l.env);
   free(l.argv);
   free(l.path);

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "net.h"
+#include "stall.h"
 
 struct lb_proc {
   pid_t pid; /* 0 = not running */
@@ -34,6 +35,7 @@ struct lb_proc_plan {
   const char *log;            /* stdout and stderr are appended to it */
   bool
       unprivileged; /* run under another, non-zero uid (PostgreSQL refuses uid 0); files below `dir` are made its own */
+  struct lb_stall *stall;       /* its disk may stall; NULL: it may not */
   const char *const *env_extra; /* NULL-terminated "NAME=value" list, or NULL */
 };
 

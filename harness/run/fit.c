@@ -15,6 +15,7 @@
 #include "client/holder.h"
 #include "peers.h"
 #include "network/sandbox.h"
+#include "network/stall.h"
 #include "preload/skew.h"
 
 static unsigned of_servers(const struct lb_protocol *p, const struct lb_topology *t) {
@@ -158,6 +159,8 @@ static bool means_nothing(const struct lb_step *step, const struct lb_topology *
     return lb_refuse(why, "no server here has keys in slots that move");
   if (lb_step_needs(step, LB_NEED_FOLLOWERS) && (!t->family->caught_up || t->data_count < 2))
     return lb_refuse(why, "no server here says how far it follows another one");
+  if (lb_step_needs(step, LB_NEED_STALL) && t->keeps == LB_KEEPS_NOTHING)
+    return lb_refuse(why, "%s syncs nothing to a disk that could stall", t->name);
   if (lb_step_needs(step, LB_NEED_ROOM) && !t->family->need_room)
     return lb_refuse(why, "%s was never seen on a full disk", t->family->service);
   if (lb_step_needs(step, LB_NEED_MEMORY) && !t->family->fill_memory)
@@ -265,6 +268,8 @@ static void check_machine(struct fitting *f, const struct lb_scenario *scenario)
     miss(f, "cutting links needs network namespaces: %s", isolation->why.text);
   if (f->topology->data_count > 0 && lb_scenario_needs(scenario, LB_NEED_SYNCS) && !lb_shim_path(LB_SHIM_DISK))
     miss(f, "seeing what servers write needs the disk shim, which was not found beside the program");
+  if (f->topology->data_count > 0 && lb_scenario_needs(scenario, LB_NEED_STALL) && !lb_stall_possible())
+    miss(f, "this kernel cannot keep the syncs of a program (seccomp user notification)");
   if (f->topology->data_count > 0 && sets_clocks(scenario) && !lb_shim_path(LB_SHIM_CLOCK))
     miss(f, "setting clocks needs the clock shim, which was not found beside the program");
 }

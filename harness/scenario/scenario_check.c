@@ -247,10 +247,11 @@ static int check_step(struct story *t, const struct lb_step *step) {
   return r;
 }
 
-/* In memory servers sync nothing: with the power everything would be gone, which is no question about a lock. */
+/* In memory servers sync nothing: with the power everything would be gone, which is no question about a lock, and no
+ * stalled disk would be met. */
 static int check_syncs(const struct lb_scenario *scenario, int *ret_line, struct lb_error *err) {
   for (size_t i = 0; scenario->memory_storage && i < scenario->step_count; i++) {
-    if (!lb_step_needs(&scenario->steps[i], LB_NEED_SYNCS)) continue;
+    if (!lb_step_needs(&scenario->steps[i], LB_NEED_SYNCS | LB_NEED_STALL)) continue;
     *ret_line = scenario->steps[i].line;
     return lb_refuse(err, "step = %s: in memory servers sync nothing: expected storage = disk in [servers]",
                      scenario->steps[i].text);

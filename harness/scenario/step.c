@@ -185,6 +185,19 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
                            .help = "gives the room back. `restart` starts the servers that have ended",
                            .class = LB_STEP_CURE,
                            .needs = LB_NEED_SERVERS | LB_NEED_ROOM},
+    [LB_STEP_STALL_DISK] =
+        {.form = "stall disk of A",
+         .help =
+             "lets no fsync or fdatasync of servers end, as a disk that does not answer. The proof: one that waited, when it is undone",
+         .class = LB_STEP_FAULT,
+         .named = "stalled",
+         .needs = LB_NEED_SERVERS | LB_NEED_STALL,
+         .armed = true,
+         .undone_by = {LB_STEP_UNSTALL_DISK}},
+    [LB_STEP_UNSTALL_DISK] = {.form = "unstall disk of A",
+                              .help = "lets them end. The proof: none waits any more, and each server had one that did",
+                              .class = LB_STEP_CURE,
+                              .needs = LB_NEED_SERVERS | LB_NEED_STALL},
     [LB_STEP_OCCUPY] =
         {.form = "occupy A",
          .help =

@@ -67,6 +67,8 @@ enum lb_verb {
   LB_STEP_FREE_MEMORY,
   LB_STEP_FILL_DISK,
   LB_STEP_FREE_DISK,
+  LB_STEP_STALL_DISK,
+  LB_STEP_UNSTALL_DISK,
   LB_STEP_OCCUPY,
   LB_STEP_VACATE,
   LB_STEP_LOCK_TABLES,
@@ -188,6 +190,7 @@ enum lb_step_need {
   LB_NEED_MEMBERSHIP = 1 << 25, /* servers that are members of a cluster, which an operator can take one out of */
   LB_NEED_TABLES = 1 << 26,     /* servers that keep tables, which one transaction can have for itself */
   LB_NEED_EMPTY = 1 << 27,      /* servers that start without their files, as members that know nothing */
+  LB_NEED_STALL = 1 << 28,      /* servers whose syncs somebody can keep */
   LB_NEED_OUTSIDE = 1 << 9,     /* the point is in no call of a protocol */
 };
 /* What of a fault of servers is there when it is taken back. Of clients nothing is: each trial has its own. */

@@ -44,6 +44,7 @@ static const char *why_not(const struct lb_serve *v, enum lb_verb verb) {
   if (verb == LB_STEP_OBSERVE_KEY || verb == LB_STEP_AWAIT_ABSENT || (needs & (LB_NEED_RECORD | LB_NEED_SLOTS)))
     return "which key a lock has is known in a scenario only; ask the servers for yours";
   if (needs & LB_NEED_ROOM) return "a disk that can be full is made in a scenario only";
+  if (needs & LB_NEED_STALL) return "a disk that can stall is made in a scenario only";
   if ((needs & LB_NEED_NETWORK) && !v->stage.net.separate) return lb_isolation_probe()->why.text;
   if ((needs & LB_NEED_CLOCKS) && !v->plan->clocks)
     return "the servers have the clock of this machine; start serve with --clocks";

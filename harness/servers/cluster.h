@@ -24,6 +24,7 @@ struct lb_server {
   char log[256];
   const char *const *env;       /* "NAME=value" for its process, NULL-terminated; NULL = nothing extra */
   char journal[300];            /* the file in which a preload library keeps what it writes, see disk.h; "" = none */
+  struct lb_stall *stall;       /* its disk, which may stall; NULL = it may not */
   bool wiped;                   /* its files were removed, so it does not begin a cluster: it joins one */
   bool own_disk;                /* its folder is a file system of its own, which may be filled (disk.h) */
   struct lb_disk_page *counted; /* what it writes, see lb_disk_watch; NULL = nobody counts */

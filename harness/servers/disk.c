@@ -372,6 +372,14 @@ int lb_room_free(struct lb_cluster *cluster, size_t index) {
              : cannot(cluster, server, ENOSPC, "its disk is still full");
 }
 
+/* ---- a disk that stalls ---- */
+
+int lb_stall_watch(struct lb_cluster *cluster, size_t index) {
+  struct lb_server *server = &cluster->server[index];
+  server->stall = lb_stall_make();
+  return server->stall ? 0 : cannot(cluster, server, errno, "no disk that may stall");
+}
+
 /* ---- copies, by cp(1), compared by diff(1) -----------------------------------------------------
  *
  * Only what a server keeps is copied: its configuration, and the pages that its preload libraries share with us, stay

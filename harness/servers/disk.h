@@ -56,6 +56,11 @@ int lb_room_fill(struct lb_cluster *cluster, size_t index);
 /* Gives back what lb_room_fill() took, and proves that there is room. 0, or -errno with cluster->err. */
 int lb_room_free(struct lb_cluster *cluster, size_t index);
 
+/* ---- a disk that stalls: syncs of a server do not end (network/stall.h) ---- */
+
+/* Before it starts: its disk may stall from then on. 0, or -errno with cluster->err. */
+int lb_stall_watch(struct lb_cluster *cluster, size_t index);
+
 /* ---- copies of what a server keeps (lb_family.files): an image of its files, beside its folder -----
  *
  * The server must stand still: its files are then what a crash would have left, and servers start on that. */

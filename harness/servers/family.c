@@ -216,6 +216,7 @@ int lb_server_start(struct lb_cluster *cluster, struct lb_server *server, const 
                                                .dir = server->dir,
                                                .log = server->log,
                                                .unprivileged = unprivileged,
+                                               .stall = server->stall,
                                                .env_extra = env},
                         &err);
   return r < 0 ? lb_cluster_fail(cluster, r, "%s: %s", server->name, err.text) : 0;

@@ -353,6 +353,9 @@ int lb_fault_all_met(struct lb_stage *s, struct lb_error *err) {
   int r = 0;
   for (struct lb_line *line = s->net.lines; line && r == 0; line = line->older)
     if (line->plan.pick) r = insist(&d, line);
+  for (size_t i = 0; i < s->cluster.server_count && r == 0; i++)
+    if (s->cluster.server[i].stall && s->cluster.server[i].stall->owner)
+      r = lb_doing_fail(&d, "the disk of %s is still stalled: `unstall` has the proof", s->cluster.server[i].name);
   return r;
 }
 

@@ -12,7 +12,7 @@
 #include "servers/disk.h"
 
 enum { FILL_MS = 20000, NEED_MS = 10000, END_MS = 5000, POLL_MS = 5 };
-enum { QUICK_MS = 1000, ASK_MS = 4000, CLOCK_ERROR_MS = 500, RATE_LOOK_MS = 400, RATE_ASKS = 5 };
+enum { QUICK_MS = 1000, ASK_MS = 4000, FLOW_MS = 500, CLOCK_ERROR_MS = 500, RATE_LOOK_MS = 400, RATE_ASKS = 5 };
 
 /* ---- loss of power ----
  *
@@ -111,6 +111,50 @@ static int free_disk(struct lb_doing *d) {
     if (lb_room_free(&d->s->cluster, lb_doing_index(d, i)) < 0)
       return lb_doing_fail(d, "%s: %s", d->step->text, d->s->cluster.err);
   return 0;
+}
+
+/* ---- a disk that stalls: proved by the syncs that have waited, which are there when it ends ---- */
+
+static int stall_disk(struct lb_doing *d) {
+  for (size_t i = 0; i < d->a->server_count; i++) {
+    struct lb_stall *stall = d->a->server[i]->stall;
+    stall->owner = d->step;
+    atomic_store(&stall->kept, 0);
+    atomic_store(&stall->stalled, 1);
+  }
+  return 0;
+}
+
+/* All that waited go on. */
+static bool is_flowing(const struct lb_stall *stall) {
+  lb_ns deadline = lb_clock_ns() + FLOW_MS * LB_NS_PER_MS;
+  while (atomic_load(&stall->waiting) > 0 && lb_clock_ns() < deadline)
+    lb_clock_sleep_until(lb_clock_ns() + LB_NS_PER_MS);
+  return atomic_load(&stall->waiting) == 0;
+}
+
+static int unstall_one(struct lb_doing *d, const struct lb_server *server) {
+  struct lb_stall *stall = server->stall;
+  const struct lb_step *owner = stall->owner;
+  uint64_t kept = atomic_load(&stall->kept);
+  uint64_t waited = kept > 0 ? lb_clock_ns() - atomic_load(&stall->since_ns) : 0;
+  atomic_store(&stall->stalled, 0);
+  stall->owner = NULL;
+  if (kept == 0) return lb_doing_fail(d, "%s: %s has synced nothing meanwhile", d->step->text, server->name);
+  lb_stage_note(d->s, "%s: syncs had waited (%llu), the first for %llu ms", server->name, (unsigned long long)kept,
+                (unsigned long long)(waited / LB_NS_PER_MS));
+  if (!is_flowing(stall)) return lb_doing_fail(d, "%s: syncs of %s still wait", d->step->text, server->name);
+  if (owner) lb_stage_step(d->s, LB_EV_PROVED, owner);
+  return 0;
+}
+
+static int unstall_disk(struct lb_doing *d) {
+  int r = 0;
+  for (size_t i = 0; i < d->a->server_count; i++) {
+    int one = unstall_one(d, d->a->server[i]);
+    r = r < 0 ? r : one;
+  }
+  return r;
 }
 
 /* ---- clocks ----
@@ -306,6 +350,8 @@ const struct lb_fault lb_faults_of_machines[LB_VERB_COUNT] = {
     [LB_STEP_FREE_MEMORY] = {free_memory},
     [LB_STEP_FILL_DISK] = {fill_disk, .undo = free_disk},
     [LB_STEP_FREE_DISK] = {free_disk},
+    [LB_STEP_STALL_DISK] = {stall_disk, .undo = unstall_disk, .settles = true},
+    [LB_STEP_UNSTALL_DISK] = {unstall_disk},
     [LB_STEP_CLOCK_JUMP] = {jump, prove_jumps, true_clocks},
     [LB_STEP_CLOCK_RATE] = {change_rate, prove_rates, true_clocks},
 };

@@ -81,6 +81,8 @@ static int prepare_servers(struct lb_stage *s) {
   if (r == 0 && s->site.has.clocks) r = for_each_server(s, lb_cluster_skew, "no clocks");
   if (r == 0 && lb_scenario_needs(s->plan->scenario, LB_NEED_SYNCS))
     r = for_each_server(s, lb_power_watch, "what is written cannot be seen");
+  if (r == 0 && lb_scenario_needs(s->plan->scenario, LB_NEED_STALL))
+    r = for_each_server(s, lb_stall_watch, "no disk that may stall");
   return r;
 }
 
@@ -186,9 +188,10 @@ void lb_site_close(struct lb_stage *s) {
  * connection between servers remembers of a cut is waited for, not mended. A server that is dead or stands still at the
  * end is not started again here: fresh servers cost little more than that, and are sure to be good. */
 
-/* A disk that can be full, and one of which it is seen what is synced, are made for a trial that needs one. */
+/* A disk that can be full or stall, and one of which it is seen what is synced, are made for a trial that needs one. */
 static bool may_share(const struct lb_trial_plan *plan) {
-  bool own_disk = lb_scenario_needs(plan->scenario, LB_NEED_ROOM) || lb_scenario_needs(plan->scenario, LB_NEED_SYNCS);
+  bool own_disk = lb_scenario_needs(plan->scenario, LB_NEED_ROOM) || lb_scenario_needs(plan->scenario, LB_NEED_SYNCS) ||
+                  lb_scenario_needs(plan->scenario, LB_NEED_STALL);
   return plan->scenario->kind == LB_KIND_TIMELINE && !own_disk && !plan->topology->own && plan->topology->family &&
          plan->topology->family->healthy;
 }

@@ -120,9 +120,28 @@ step = client 1 release within 5s
 [proof]
 premise = server of client 1 is server of client 1
 E
+# A disk stalls for whoever syncs meanwhile. Where nobody asks nobody does, and that is no question put.
+stalled() { # NAME, and the step between
+  own "$1" pg-row@pg redis-token@redis <<E2
+[servers]
+storage = disk
+[timeline]
+step = client 1 acquire within 3s
+step = client 1 release within 1s
+step = stall disk of primary
+step = $2
+step = wait 1s
+step = unstall disk of primary
+step = wait 300ms
+step = client 1 acquire within 300ms
+E2
+}
+stalled stall-met 'client 2 begin acquire within 4s'
+stalled stall-unmet 'wait 10ms'
+sed '/^step = unstall/d' "$dir/stall-met.ini" >"$dir/stall-left.ini"
 
 # ---- what they come to ----------------------------------------------------------------------------------------------
-run still-holds holds-no-more key-absent key-present server-not server-is too-early pause-late pause-in-time cuts cuts-late server-dies
+run still-holds holds-no-more key-absent key-present server-not server-is too-early pause-late pause-in-time cuts cuts-late server-dies stall-met stall-unmet stall-left
 comes_to undecided still-holds redis-token@redis 'the premise .*client 1 holds.* does not hold: the opposite was observed'
 comes_to violated holds-no-more
 comes_to undecided key-absent redis-token@redis 'the premise .*key absent on primary.* does not hold: the opposite was observed'
@@ -155,4 +174,11 @@ done
 check 'explain names the epoch of a ZooKeeper fence' \
   sh -c '"$0" explain "$1"/run/histories/server-dies.zk* | grep -q "czxid 0x[0-9a-f]*, epoch [0-9]"' "$bin" "$dir"
 comes_to n/a server-dies redlock@redis-x3
+comes_to safe stall-met pg-row@pg
+check 'stall-met: recorded' events stall-met pg-row@pg
+has '"e":"proved","what":"stall disk of primary"'
+has 'postgres-1: syncs had waited \([0-9]+\), the first for (9[0-9]{2}|1[0-9]{3}) ms'
+comes_to undecided stall-unmet pg-row@pg 'unstall disk of primary: postgres-1 has synced nothing meanwhile'
+comes_to undecided stall-left pg-row@pg 'the disk of postgres-1 is still stalled'
+comes_to n/a stall-met redis-token@redis 'syncs nothing to a disk that could stall'
 echo "1..$n"

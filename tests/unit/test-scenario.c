@@ -612,7 +612,7 @@ TEST(a_lock_is_let_go_of_by_who_asked_for_it) {
 
 TEST(what_undoes_or_awaits_needs_its_fault_before) {
   const char *const failover =
-      "f.ini:%d: step = await failover within 5s: expected a fault of a server (cut, slow, hold, drop, kill, power, shut, depose, remove, cancel, delete, end, back, restore, wipe, move, fill, occupy, lock, pause, restart or clock) before it";
+      "f.ini:%d: step = await failover within 5s: expected a fault of a server (cut, slow, hold, drop, kill, power, shut, depose, remove, cancel, delete, end, back, restore, wipe, move, fill, stall, occupy, lock, pause, restart or clock) before it";
   char message[256];
   snprintf(message, sizeof message, failover, 10);
   refused(TIMELINE "step = await failover within 5s\n", message);
@@ -859,6 +859,8 @@ TEST(what_a_loss_of_power_took_is_a_premise_too) {
   refused(POWER "node 2 lost writes\n", "f.ini:17: premise = node 2 lost writes: no step observes it: ...");
   refused(STEPS "step = power off primary\n",
           "f.ini:13: step = power off primary: in memory servers sync nothing: ...");
+  refused(STEPS "step = stall disk of primary\n",
+          "f.ini:13: step = stall disk of primary: in memory servers sync nothing: ...");
   refused(STEPS "step = power off client 1\n", "f.ini:13: step = power off client 1: 'client 1' is no server: ...");
 #undef POWER
 }

@@ -37,7 +37,7 @@ static void assert_role(struct lb_role role, enum lb_role_kind kind, int number)
 #define ROLES                                                                                                          \
   "primary, primary N, current primary, replicas, node N, majority, partners, minority, proxy, all, client N, clients, holder, waiters or server of client N"
 #define VERBS                                                                                                          \
-  "cut, slow, hold, drop, release, heal, kill, power, shut, depose, remove, cancel, delete, end, back, restore, wipe, move, fill, free, occupy, vacate, lock, unlock, pause, resume, restart, clock, client, deliver, stop, crash, hang, gate, pass, await, let, wait or observe"
+  "cut, slow, hold, drop, release, heal, kill, power, shut, depose, remove, cancel, delete, end, back, restore, wipe, move, fill, free, stall, unstall, occupy, vacate, lock, unlock, pause, resume, restart, clock, client, deliver, stop, crash, hang, gate, pass, await, let, wait or observe"
 #define CLIENT_VERBS "client N and acquire, begin, open, release, read, write, reopen or start"
 #define CUTS "cut A [from] B or cut A to B"
 #define SLOW "slow A to B T [jitter J] [loss P]"
@@ -56,7 +56,7 @@ TEST(every_form_of_the_table_has_an_example_that_parses) {
       "shut down node 1, depose current primary, remove node 2, cancel wait of client 1 on primary, "
       "delete key on primary, end session of client 1 on primary, back up all, restore all, wipe node 2, "
       "move slot of key to node 2, fill memory of primary policy volatile-ttl, free memory of primary, "
-      "fill disk of primary, free disk of primary, occupy proxy, vacate proxy, lock tables on primary, "
+      "fill disk of primary, free disk of primary, stall disk of replicas, unstall disk of replicas, occupy proxy, vacate proxy, lock tables on primary, "
       "unlock tables on primary, pause client 1, resume client 1, restart all, clock node 2 monotonic +31s, "
       "clock clients rate 1.02, client 1 acquire shared lock 2 within 2s, client 1 begin acquire within 2s, "
       "client 2 begin section within 4s, client 3 open and begin section within 4s, "
