@@ -213,6 +213,8 @@ static bool is_left_out(const char *suite, const char *path, const struct lb_sui
                                        "/session-ended.ini",
                                        "/shut-down.ini",
                                        "/slot-moved.ini",
+                                       "/stalled-leader.ini",
+                                       "/stalled-standby.ini",
                                        "/vanished-ahead-c-recipe.ini",
                                        "/vanished-ahead.ini",
                                        NULL};
