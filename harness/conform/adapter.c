@@ -471,7 +471,16 @@ static void compare_numbers(struct lb_conform *c, const struct adapter_reply *gr
                    (long long)latest, granted->line, number + 1);
 }
 
+/* Programs start at different times, and one that comes when the others have gone meets nobody. */
+static void gather(struct lb_conform *c) {
+  adapter_open(c, 0);
+  atomic_fetch_add(&c->shared->arrived, 1);
+  for (lb_ns end = in_ms(CROWD_MS / 4); atomic_load(&c->shared->arrived) < CLIENTS && lb_clock_ns() < end;)
+    lb_clock_sleep_until(in_ms(1));
+}
+
 static void take_turns(struct lb_conform *c, int number) {
+  gather(c);
   for (int turn = 0; turn < TURNS; turn++) {
     struct adapter_reply r =
         adapter_acquire(c, 0, crowded, 2 * ADAPTER_HOLD_MS, CROWD_MS / 2, "of a lock that all release soon");

@@ -155,6 +155,7 @@ static void run_statement(struct controller *k, const struct lb_conform_statemen
   shared->note[0] = '\0';
   atomic_store(&shared->inside, 0);
   atomic_store(&shared->latest, 0);
+  atomic_store(&shared->arrived, 0);
   pid_t parent = getpid(), pid = fork();
   if (pid == 0) statement_main(k, statement, parent);
   if (pid < 0) {

@@ -42,8 +42,8 @@ struct lb_conform_shared {
   _Atomic int state;         /* enum lb_conform_state */
   _Atomic int servers;       /* enum lb_conform_servers: the statement asks, the controller kills */
   _Atomic unsigned keys, point_count;
-  _Atomic bool told;               /* somebody has begun to write `why` */
-  _Atomic uint64_t inside, latest; /* for a statement of several processes: 0 at first */
+  _Atomic bool told;                        /* somebody has begun to write `why` */
+  _Atomic uint64_t inside, latest, arrived; /* for a statement of several processes: 0 at first */
   /* Names of points that some session came by, in any statement so far. */
   char point[LB_CONFORM_POINTS][LB_CONFORM_POINT_BYTES];
   char why[700], note[100];
