@@ -154,13 +154,18 @@ static void show_tick(void *data, const struct lb_tally *tally, const struct lb_
   s->shown.tick(s->shown.display, tally, running, count);
 }
 
+static void show_slow(void *data, const char *line) {
+  const struct session *s = data;
+  s->shown.slow(s->shown.display, line);
+}
+
 static int run_trials(struct session *s) {
   struct lb_estimate estimate;
   struct lb_jobs jobs = lb_run_jobs(s->order->args);
   struct lb_display display = {.live = {stderr, .terminal = lb_live_terminal(stderr)},
                                .verbose = s->order->args->verbose,
                                .estimate = &estimate};
-  struct lb_progress progress = {.finished = keep_and_show, .tick = show_tick, .display = s};
+  struct lb_progress progress = {.finished = keep_and_show, .tick = show_tick, .slow = show_slow, .display = s};
   int r = lb_announce(&s->tally, jobs, &estimate);
   if (r < 0) return lb_error(&s->err, r, "out of memory");
   s->shown = lb_display_progress(&display);

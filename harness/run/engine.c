@@ -162,6 +162,7 @@ struct engine {
   const struct lb_rundir *dir;
   struct slot slot[LB_JOBS_MOST];
   struct lb_live *live; /* one per slot, shared with the trials */
+  bool told_slow;       /* a person heard once that servers do not answer */
   int slots, cores;
   struct lb_spare spare;
   enum lb_next left; /* what the source said last of any job */
@@ -222,11 +223,19 @@ static struct lb_crowd crowd(const struct engine *e) {
   return now;
 }
 
-static void tick(const struct engine *e) {
+static void tell_slow(struct engine *e) {
+  if (!e->source->slow) return;
+  for (int i = 0; i < e->slots && !e->told_slow; i++)
+    if (e->slot[i].job && atomic_load(&e->live[i].slow.said))
+      e->told_slow = true, e->source->slow(e->source->of, e->live[i].slow.line);
+}
+
+static void tick(struct engine *e) {
   const struct lb_job *running[LB_JOBS_MOST];
   size_t n = 0;
   for (int i = 0; i < e->slots; i++)
     if (e->slot[i].job) running[n++] = e->slot[i].job;
+  tell_slow(e);
   if (e->source->tick) e->source->tick(e->source->of, running, n);
 }
 

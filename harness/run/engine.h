@@ -44,6 +44,8 @@ struct lb_source {
   int (*ended)(void *of, const struct lb_job *job, const struct lb_outcome *outcome);
   /* About once a second, and at every start. May be NULL. */
   void (*tick)(void *of, const struct lb_job *const running[], size_t count);
+  /* Once at most: servers of a trial that starts do not answer for a while, in one line. May be NULL. */
+  void (*slow)(void *of, const char *line);
   /* Where jobs come in while others are played; NULL = nowhere. */
   struct lb_input {
     int fd;

@@ -96,6 +96,11 @@ static void tick(void *of, const struct lb_job *const running[], size_t count) {
   if (r->progress && r->progress->tick) r->progress->tick(r->progress->display, r->tally, running, count);
 }
 
+static void slow(void *of, const char *line) {
+  const struct runner *r = of;
+  if (r->progress && r->progress->slow) r->progress->slow(r->progress->display, line);
+}
+
 int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, struct lb_jobs jobs, struct lb_sitting sitting,
                   const struct lb_progress *progress, struct lb_error *err) {
   size_t count = tally->plan->job_count;
@@ -111,8 +116,13 @@ int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, struct lb
     return lb_error(err, -ENOMEM, "out of memory");
   }
   for (size_t i = 0; i < count; i++) r.taken[i] = tally->jobs[i].done || tally->jobs[i].elsewhere;
-  r.source = (struct lb_source){
-      .of = &r, .left = tally->wanted - tally->done, .next = next, .begun = begun, .ended = ended, .tick = tick};
+  r.source = (struct lb_source){.of = &r,
+                                .left = tally->wanted - tally->done,
+                                .next = next,
+                                .begun = begun,
+                                .ended = ended,
+                                .tick = tick,
+                                .slow = slow};
   if (sitting.budget_s > 0) r.end = lb_clock_ns() + (lb_ns)(sitting.budget_s * 1e9);
   int result = lb_engine_run(&r.source, dir, jobs.most, err);
   if (result == 0) settle_the_rest(&r);

@@ -14,6 +14,8 @@ struct lb_progress { /* what a display may want; called on the engine's thread *
   void (*finished)(void *display, const struct lb_tally *tally, const struct lb_job_result *result);
   /* About once a second and at every start of a trial. `running` lists them. */
   void (*tick)(void *display, const struct lb_tally *tally, const struct lb_job *const running[], size_t count);
+  /* Once at most, see lb_source. */
+  void (*slow)(void *display, const char *line);
   void *display;
 };
 

@@ -8,10 +8,14 @@
 #ifndef LB_CLUSTER_H
 #define LB_CLUSTER_H
 
+#include <stdatomic.h>
+
 #include "base/error.h"
 #include "network/net.h"
 #include "network/proc.h"
 #include "topology.h"
+
+enum { LB_SLOW_S = 10 };
 
 struct lb_server {
   char name[32];       /* "redis-1", "sentinel-2", "zookeeper-1": also its log file (NAME.log) and data folder */
@@ -32,6 +36,12 @@ struct lb_server {
   struct lb_proc proc;
 };
 
+/* What a person should hear while servers are waited for; may be in memory that the tool shares. */
+struct lb_slow {
+  _Atomic bool said; /* then the line stays as it is */
+  char line[400];
+};
+
 struct lb_cluster {
   const struct lb_topology *topology;
   struct lb_env *env;                      /* of the controller */
@@ -43,6 +53,7 @@ struct lb_cluster {
   bool durable;          /* true: on disk, fsync as a careful operator would; false: memory, for directed faults */
   const char *key;       /* the lock that `primary` is about, where the servers share the keys out; NULL = whichever */
   const char *cache_dir; /* a folder that outlives the trial within one run, for templates (initdb once); may be NULL */
+  struct lb_slow *slow;  /* is told of a server that does not answer for LB_SLOW_S; NULL = nobody listens */
   char err[512];         /* one line after a negative return */
   struct lb_endpoint endpoint[LB_SERVERS_MAX]; /* filled by lb_cluster_target */
 };

@@ -274,9 +274,29 @@ void lb_cluster_doze(const struct lb_cluster *cluster) {
   lb_sleep_until(cluster->env, lb_now(cluster->env) + (lb_ns)(poll_ms > 0 ? poll_ms : POLL_MS) * LB_NS_PER_MS);
 }
 
+/* Once: which server is silent, or what is not so although all answer. The wait goes on, for many are only slow. */
+static void tell_slow(struct lb_cluster *cluster, lb_ns begin, lb_ns deadline, const char *what) {
+  struct lb_slow *slow = cluster->slow;
+  size_t i = 0;
+  if (!slow || atomic_load(&slow->said) || lb_now(cluster->env) < begin + LB_SLOW_S * LB_NS_PER_S) return;
+  while (i < cluster->server_count &&
+         cluster->topology->family->answers(cluster, i, lb_ask_until(cluster->env, deadline)) == 0)
+    i++;
+  int most_s = (int)((deadline - begin + LB_NS_PER_S / 2) / LB_NS_PER_S);
+  if (i < cluster->server_count)
+    snprintf(slow->line, sizeof slow->line, "%s has not answered for %d s (log: %s), waiting up to %d s",
+             cluster->server[i].name, LB_SLOW_S, cluster->server[i].log, most_s);
+  else
+    snprintf(slow->line, sizeof slow->line, "%s: for %d s not yet: %s (logs: %.*s), waiting up to %d s",
+             cluster->topology->name, LB_SLOW_S, what,
+             (int)(strrchr(cluster->server[0].log, '/') - cluster->server[0].log), cluster->server[0].log, most_s);
+  atomic_store(&slow->said, true);
+}
+
 int lb_cluster_await(struct lb_cluster *cluster, lb_ns deadline,
                      int (*ready)(struct lb_cluster *cluster, lb_ns deadline), const char *what) {
   struct lb_env *env = cluster->env;
+  lb_ns begin = lb_now(env);
   for (;;) {
     int r = check_all_alive(cluster);
     if (r < 0) return r;
@@ -285,6 +305,7 @@ int lb_cluster_await(struct lb_cluster *cluster, lb_ns deadline,
     if (lb_now(env) >= deadline)
       return lb_cluster_fail(cluster, -ETIMEDOUT, "%s: not in time: %s; last seen: %s", cluster->topology->name, what,
                              env->err);
+    tell_slow(cluster, begin, deadline, what);
     lb_cluster_doze(cluster);
   }
 }

@@ -372,7 +372,12 @@ const char *lb_topology_missing(const struct lb_topology *topology) {
 
 int lb_topology_version(const struct lb_topology *topology, char *buf, size_t size) {
   if (topology->own) return snprintf(buf, size, "%s", topology->summary), 0;
-  return topology->family->version ? topology->family->version(buf, size) : -ENOENT;
+  static int (*silent)(char *buf,
+                       size_t size); /* the question that a program did not answer in time is not put again */
+  if (!topology->family->version) return -ENOENT;
+  int r = topology->family->version == silent ? -ETIMEDOUT : topology->family->version(buf, size);
+  if (r == -ETIMEDOUT) silent = topology->family->version;
+  return r;
 }
 
 bool lb_topology_majority(const struct lb_topology *topology) {

@@ -61,7 +61,7 @@ bool lb_topology_serves(const struct lb_topology *topology, const char *const *n
 /* First missing need (a static string), or NULL if all is there. */
 const char *lb_topology_missing(const struct lb_topology *topology);
 /* Its servers' version in one line. 0, or -errno (-ENOENT: it has no servers, or their programs are
- * missing). */
+ * missing; -ETIMEDOUT: a program hangs, and is not asked again). */
 int lb_topology_version(const struct lb_topology *topology, char *buf, size_t size);
 /* Whether several data servers serve only with a majority of them. */
 bool lb_topology_majority(const struct lb_topology *topology);

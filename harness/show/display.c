@@ -75,10 +75,18 @@ static void tick(void *data, const struct lb_tally *tally, const struct lb_job *
   lb_live_show(&d->live, &state);
 }
 
+/* On a line of its own, which stays. */
+static void slow(void *data, const char *line) {
+  struct lb_display *d = data;
+  lb_live_hide(&d->live);
+  fprintf(d->live.out, "%s\n", line);
+  fflush(d->live.out);
+}
+
 struct lb_progress lb_display_progress(struct lb_display *display) {
   display->begin_ns = display->live.said_ns = lb_clock_ns();
   display->stale = true;
-  return (struct lb_progress){.finished = finished, .tick = tick, .display = display};
+  return (struct lb_progress){.finished = finished, .tick = tick, .slow = slow, .display = display};
 }
 
 void lb_display_end(struct lb_display *d) { lb_live_hide(&d->live); }

@@ -146,8 +146,10 @@ static int open_at(struct lb_stage *s, const char *scratch) {
   for (size_t i = 0; i < s->cluster.server_count; i++)
     if ((r = place_server(s, i, scratch)) < 0) return r;
   if ((r = prepare_servers(s)) < 0) return r;
-  if ((r = lb_cluster_start(&s->cluster, lb_clock_ns() + START_S * LB_NS_PER_S)) != 0)
-    return lb_stage_doubt(s, LB_UNDECIDED, "%s did not start: %s", plan->topology->name, s->cluster.err);
+  s->cluster.slow = s->live ? &s->live->slow : NULL; /* afterwards a fault may be why a server is silent */
+  r = lb_cluster_start(&s->cluster, lb_clock_ns() + START_S * LB_NS_PER_S);
+  s->cluster.slow = NULL;
+  if (r != 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s did not start: %s", plan->topology->name, s->cluster.err);
   return 0;
 }
 

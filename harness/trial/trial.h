@@ -13,7 +13,7 @@
 #include "backends/backend.h"
 #include "history/counter.h"
 #include "scenario/scenario.h"
-#include "servers/topology.h"
+#include "servers/cluster.h"
 
 struct lb_site_needs { /* what a site is built with */
   size_t clients;      /* hosts for so many */
@@ -71,6 +71,7 @@ struct lb_outcome { /* plain data: travels through a pipe */
 struct lb_live {           /* shared with the tool */
   _Atomic uint64_t grants; /* for the live line */
   _Atomic bool started;    /* the servers and clients of the trial are there */
+  struct lb_slow slow;     /* its servers do not answer */
 };
 
 /* Called after each trial with its result and its outcome, which is gone after the call. */
