@@ -354,11 +354,14 @@ static int hunt_each(const struct lb_args *args, const struct lb_system *systems
                      const struct lb_rundir *dir) {
   lb_ns begin = lb_clock_ns();
   int code = LB_EXIT_OK, surprise = LB_EXIT_OK;
+  struct lb_shard shard;
   for (int i = 0; i < count && code == LB_EXIT_OK; i++) {
     double left = args->budget_s - (double)(lb_clock_ns() - begin) / 1e9;
     code = hunt_one(args, &systems[i], folder, dir, args->budget_s > 0 ? (left > 1 ? left : 1) / (count - i) : 0, true);
     if (code == LB_EXIT_UNEXPECTED) surprise = code, code = LB_EXIT_OK;
   }
+  if (code == LB_EXIT_OK && read_shard(args, &shard) == LB_EXIT_OK && !shard.of)
+    lb_hunt_tell_legend(stdout), fflush(stdout);
   return code != LB_EXIT_OK ? code : surprise;
 }
 

@@ -220,6 +220,17 @@ static void tell_undecided(const struct lb_hunt *h, FILE *out) {
   for (size_t i = 0; i < count; i++) fprintf(out, "  %6zu undecided: %s\n", of[i], reason[i]);
 }
 
+void lb_hunt_tell_legend(FILE *out) {
+  fputs(
+      "\nminimal set: it breaks the lock in every trial, also replayed, and no part of it does. smallest: its faults\n"
+      "0..3: minimal sets with so many faults; unreal clocks: those that need a clock that no machine has\n"
+      "core breaks: of the timelines that each lock is asked, how many broke it, of those decided\n"
+      "sometimes: sets that broke it in some trials only, or that were not replayed often enough\n"
+      "late: two held, but the earlier lease was over; damage: nobody held beside another, but a stale write came in\n"
+      "numbers: a fencing token repeated or went backwards, nothing else; blocked: timelines without a grant when it mattered\n",
+      out);
+}
+
 void lb_hunt_tell_remarks(const struct lb_hunt *h, const struct lb_hunt_order *order, FILE *out) {
   tell_end(h, order, out);
   tell_replays(h, out);
