@@ -74,12 +74,16 @@ static void put_cell(const struct lb_tally *tally, size_t index, bool safety, co
   const struct lb_cell_sum *cell = &tally->cells[index];
   const struct lb_cell *c = cell->cell;
   enum end end = end_of(tally, cell, safety);
+  bool noted = end == PASSED && !safety && lb_cell_is_better(cell);
   fputs("  <testcase classname=\"", out);
   put_text(c->scenario->name, out);
   fputs("\" name=\"", out);
   put_text(c->system, out);
   fprintf(out, " %s\" time=\"%.3f\"%s\n", lb_guard_name(c->guard), seconds_of(tally, index),
-          end == PASSED ? "/>" : ">");
+          end == PASSED && !noted ? "/>" : ">");
+  if (noted)
+    fprintf(out, "   <system-out>better than expected: safe, where a race decides (expected %s)</system-out>\n",
+            lb_verdict_name(c->expect->verdict));
   if (end == FAILED) put_failure(tally, cell, safety, dir, out);
   if (end == OPEN)
     fputs("   <error type=\"undecided\" message=\"", out), put_text(cell->why, out), fputs("\"/>\n", out);
@@ -89,7 +93,7 @@ static void put_cell(const struct lb_tally *tally, size_t index, bool safety, co
     put_text(c->skip[0] ? c->skip : "the run was stopped before it was played", out);
     fputs("\"/>\n", out);
   }
-  if (end != PASSED) fputs("  </testcase>\n", out);
+  if (end != PASSED || noted) fputs("  </testcase>\n", out);
 }
 
 /* A statement of the contract is a testcase, too. */

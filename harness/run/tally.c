@@ -197,10 +197,10 @@ static bool is_timeline(const struct lb_cell_sum *sum) {
 }
 
 /* `race` is met by every decided verdict. So is `mixed` by few trials: a race may fall the same way
- * in all of them. */
+ * in all of them. However many, that it always fell well is a note and no failure: lb_cell_is_better(). */
 static bool fits(const struct lb_cell_sum *sum, enum lb_verdict wanted) {
   if (wanted == LB_ANY) return true;
-  if (wanted == LB_MIXED && lb_cell_decided(sum) < AGREED_TRIALS) return true;
+  if (wanted == LB_MIXED && (lb_cell_decided(sum) < AGREED_TRIALS || sum->verdict == LB_SAFE)) return true;
   return sum->verdict == wanted;
 }
 
@@ -227,6 +227,11 @@ int lb_cell_as_predicted(const struct lb_cell_sum *sum) {
   const struct lb_cell *cell = sum->cell;
   bool asked = cell->brought && cell->predicted && !cell->expect;
   return asked && sum->verdict != LB_NA && !says_nothing(sum) ? held_against(sum, cell->prediction.verdict) : -1;
+}
+
+bool lb_cell_is_better(const struct lb_cell_sum *sum) {
+  const struct lb_expect *expect = sum->cell->expect;
+  return sum->verdict == LB_SAFE && expect && (expect->verdict == LB_MIXED || expect->verdict == LB_ANY);
 }
 
 bool lb_cell_is_open(const struct lb_cell_sum *sum) { return sum->trials > 0 && lb_cell_as_expected(sum) < 0; }

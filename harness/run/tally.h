@@ -61,6 +61,9 @@ int lb_cell_as_expected(const struct lb_cell_sum *sum);
 /* The same of a lock that was brought and of what the rules say of it, -1 also where there is an expectation, which of
  * a library is the prediction. */
 int lb_cell_as_predicted(const struct lb_cell_sum *sum);
+/* Safe, where the expectation is that a race decides: worth a note, and never against expectation. A stated `violated`
+ * that comes out safe is none: the question may not have been put. */
+bool lb_cell_is_better(const struct lb_cell_sum *sum);
 /* It was played, and too few trials were decided to say whether it is as expected. */
 bool lb_cell_is_open(const struct lb_cell_sum *sum);
 

@@ -149,6 +149,18 @@ static void print_missing_peers(const struct lb_tally *tally, FILE *out) {
   lb_peers_say_missing(names, count, all, out);
 }
 
+/* In one line for all of them: a race may fall well in every trial. */
+static void print_better(const struct lb_tally *tally, FILE *out) {
+  size_t count = 0;
+  for (size_t i = 0; i < tally->plan->cell_count; i++)
+    if (lb_cell_is_better(&tally->cells[i]) && count++ == 0) {
+      print_name(" ", tally->cells[i].cell, out);
+      fputs("safe, where a race decides", out);
+    }
+  if (count > 1) fprintf(out, "; so %s %zu more", count == 2 ? "is" : "are", count - 1);
+  if (count) putc('\n', out);
+}
+
 /* A cell against expectation of which some trials were undecided comes twice: both are remarks of
  * their own. A cell that means nothing needs none. */
 void lb_print_remarks(const struct lb_tally *tally, FILE *out) {
@@ -175,6 +187,7 @@ void lb_print_remarks(const struct lb_tally *tally, FILE *out) {
       fprintf(out, "safe, but %s\n", why);
     }
   }
+  print_better(tally, out);
   print_missing_peers(tally, out);
 }
 
