@@ -129,12 +129,15 @@ static int add_named(struct judge *j) {
   return LB_EXIT_MISSING;
 }
 
+/* Before any server is asked. */
+static int refuse_two_places(const struct judge *j) {
+  if (!lb_names_own(j->args) || (!j->topology && !j->args->systems)) return 0;
+  return lb_complain(LB_EXIT_USAGE, "judge %s: %s names other servers than the option of your own", j->args->words[0],
+                     j->topology ? "the @" : "-b");
+}
+
 /* On servers of the user's own. The check starts servers and kills them, so it takes some of this machine. */
 static int choose_own(struct judge *j) {
-  const struct lb_args *args = j->args;
-  if (j->topology || args->systems)
-    return lb_complain(LB_EXIT_USAGE, "judge %s: %s names other servers than the option of your own", args->words[0],
-                       j->topology ? "the @" : "-b");
   struct lb_error err;
   char name[300] = "";
   for (const char *const *t = j->protocol->topologies; !*name && *t; t++)
@@ -252,6 +255,7 @@ static int judge_command(const struct lb_args *args) {
   int r = take_lock(&j, args->words[0]);
   if (r == 0 && args->baseline && !(j.judging.baseline = lb_baseline_load(args->baseline, &err)))
     r = lb_complain(LB_EXIT_USAGE, "--baseline %s", err.text);
+  if (r == 0) r = refuse_two_places(&j);
   if (r == 0) r = lb_own_begin(args);
   if (r == 0) r = choose_systems(&j);
   if (r == 0) r = lb_check_options(args);

@@ -61,6 +61,7 @@ systems_of() { # NAME
     clock-client-let-go*) echo pg-lease-client@pg ;;
     cluster-failover* | slot-moved*) echo redis-token@cluster ;;
     restart-delayed* | redlock-* | majority-down* | hung-holder-limited* | hung-holder-unlimited*) echo redlock@redis-x3 ;;
+    amnesia*) echo etcd-lease@etcd-x3 ;;
     bridge* | minority-down* | rolling-restart*) echo zk-sequential@zk-x3 ;;
     member-removed*) echo etcd-lease@etcd-x3 ;;
     proxy-restart* | pooled-shared*) echo pg-lease@pg-pooled ;;
