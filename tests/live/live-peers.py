@@ -18,6 +18,7 @@ sys.path.insert(0, str(tap.ROOT / "peers"))
 os.environ.setdefault("LOCKBENCH_PEERS", str(tap.ROOT / "build" / "peers"))
 import known  # noqa: E402
 
+LOCKBENCH = os.path.abspath(sys.argv[1])
 AT_ONCE = 4  # they mostly wait
 ATTEMPTS = 2  # a statement has deadlines, and the machine has other work
 
@@ -25,7 +26,7 @@ ATTEMPTS = 2  # a statement has deadlines, and the machine has other work
 def once(peer):
     """The lines that failed, by their statement, and what cannot be tried here."""
     says = dict(word.partition("=")[::2] for word in peer["says"].split())
-    words = [sys.argv[1], "adapter-check", "--tap", "-b", says["topologies"].split(",")[0], peer["run"]]
+    words = [LOCKBENCH, "adapter-check", "--tap", "-b", says["topologies"].split(",")[0], peer["run"]]
     told = subprocess.run(words, capture_output=True, text=True, check=False, cwd=tap.ROOT, timeout=300)
     failed, statement, missing, points = {}, None, "", 0
     for line in told.stdout.splitlines():
