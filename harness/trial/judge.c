@@ -103,6 +103,12 @@ static bool expires(const struct lb_stage *s) {
   return s->plan->protocol->traits & (LB_TRAIT_LEASED | LB_TRAIT_SESSION);
 }
 
+/* A session, or a library that renews, keeps its hold up and need not say so. */
+static bool ends_with_its_lease(const struct lb_stage *s) {
+  enum { KEPT_UP = LB_TRAIT_SESSION | LB_TRAIT_RENEWED };
+  return s->plan->protocol->traits & LB_TRAIT_LEASED && !(s->plan->protocol->traits & KEPT_UP);
+}
+
 static void decide_stalled(struct lb_outcome *out, const char *what) {
   decide(out, LB_UNDECIDED, "%s, but the machine stalled for %.0f ms, more than half the ttl", what,
          (double)out->stall_ns / 1e6);
@@ -320,7 +326,7 @@ static void decide_safe(const struct lb_stage *s, const struct lb_judgement *fou
                  : "no client asked while another one held the lock or might have held it");
   else if (!held_twice && !lb_premises_of_safe(scenario, &s->history, &doubt))
     decide(out, LB_UNDECIDED, "%s", doubt.text);
-  else if (is_timeline && !held_twice && s->plan->guard == LB_GUARD_NONE &&
+  else if (is_timeline && !held_twice && s->plan->guard == LB_GUARD_NONE && ends_with_its_lease(s) &&
            lb_evidence_kept_out_by_nobody(&s->history, ttl_ns, &out_client, &holder))
     decide(out, LB_UNDECIDED, "%s gave up long after the lease of %s was over, so it was not %s that kept it out",
            s->history.clients.name[out_client], s->history.clients.name[holder], s->history.clients.name[holder]);

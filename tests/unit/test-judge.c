@@ -220,6 +220,29 @@ STATES(a_stall_of_half_the_ttl_spoils_no_test, judge_stalled_and_clean(LB_TRAIT_
 STATES(a_stall_does_not_matter_to_a_lock_without_expiry, judge_stalled_and_clean(LB_TRAIT_NO_EXPIRY, 200 * HALF_TTL_NS),
        decides(LB_SAFE, ""));
 
+/* Client 1 is refused although the lease that client 0 was told of has been over for a ttl. */
+static void refused_past_the_lease(unsigned traits) {
+  w->protocol.traits = traits;
+  w->scenario.kind = LB_KIND_TIMELINE;
+  record(10, 0, LB_EV_ACQUIRE);
+  lb_memory_record(
+      w->stage.memory, 0,
+      (struct lb_event){.kind = LB_EV_GRANTED, .fact = LB_NO_NAME, .flags = LB_EVF_UNTIL, .until = (11 + TTL_MS) * MS});
+  move_to(0, 11);
+  record(12, 1, LB_EV_ACQUIRE);
+  record(11 + 2 * TTL_MS, 1, LB_EV_BUSY);
+  record(12 + 2 * TTL_MS, 0, LB_EV_RELEASE);
+  record(13 + 2 * TTL_MS, 0, LB_EV_RELEASED);
+  hold(1, 14 + 2 * TTL_MS, 15 + 2 * TTL_MS, 20 + 2 * TTL_MS);
+}
+
+STATES(who_is_refused_past_a_lease_was_kept_out_by_nobody, refused_past_the_lease(LB_TRAIT_LEASED),
+       decides(LB_UNDECIDED, "client-2 gave up long after the lease of client-1 was over, so it was not client-1 that "
+                             "kept it out"));
+STATES(a_session_keeps_others_out_past_the_end_that_its_client_knew,
+       refused_past_the_lease(LB_TRAIT_LEASED | LB_TRAIT_SESSION), decides(LB_SAFE, ""));
+STATES(so_does_a_library_that_renews, refused_past_the_lease(LB_TRAIT_LEASED | LB_TRAIT_RENEWED), decides(LB_SAFE, ""));
+
 #define NOR ", nor for 1.5 s more, though every lease and session should be over that is not kept up"
 
 /* Client 0 has let go, and client 1 asks for two ttls and gets nothing. */
