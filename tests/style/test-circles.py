@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""test-circles.py - within a room, no files call each other in a circle. Speaks TAP.
+
+A file is the .c and .h of one name. It depends on another one whose functions it uses; a table that the other one exports is data, and
+types are headers, which layers.sh looks at."""
+import pathlib
+import re
+import sys
+import tempfile
+
+sys.path.insert(1, str(pathlib.Path(__file__).resolve().parents[1] / "helpers"))
+import tap  # noqa: E402
+
+# Circles that are still there. The list only shrinks: one that is open now has to leave it.
+KNOWN = {
+    "t ok 2 - no files of a room",
+    "backends/redis: redis_command redis_link",
+    "harness/cli: cli_measured cli_theory",
+    "harness/client: holder holder_access",
+    "harness/conform: conform_calls conform_process",
+    "harness/history: check check_access check_order",
+    "harness/history: history history_binary history_edn history_form history_json history_ops",
+    "harness/hunt: audit hunt search",
+    "harness/hunt: batch journal simplify",
+    "harness/network: cut line net",
+    "harness/own: own own_postgres",
+    "harness/run: baseline judging",
+    "harness/scenario: role step step_parse",
+    "harness/scenario: scenario scenario_read",
+    "harness/serve: serve serve_line",
+    "harness/show: explain_cell explain_run",
+    "harness/theory: facts steps theory versions",
+    "harness/trial: fault fault_cut fault_line site stage workload",
+}
+NOT_CODE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|^[ \t]*#(?:\\\n|[^\n])*', re.S | re.M)
+IN_SOURCE = re.compile(r"^(?!static\b|typedef\b|return\b|else\b)[A-Za-z_][\w ]*[ *](\w+)\([^;{}]*\) \{", re.M)
+IN_HEADER = re.compile(r"^static inline [\w ]*[ *](\w+)\([^;{}]*\) \{", re.M)
+
+
+def functions(file, text):
+    return (IN_SOURCE if file.suffix == ".c" else IN_HEADER).findall(text)
+
+
+def arrows(folder):
+    """Which file uses functions of which others: {name: {name: {functions}}}."""
+    code = {file: NOT_CODE.sub(" ", file.read_text()) for file in sorted(folder.glob("*.[ch]"))}
+    home = {function: file.stem for file, text in code.items() for function in functions(file, text)}
+    to = {file.stem: {} for file in code}
+    for file, text in code.items():
+        for word in set(re.findall(r"\w+", text)) if file.suffix == ".c" else set(re.findall(r"\w+", "".join(re.findall(r"\{.*?^\}", text, re.S | re.M)))):
+            if home.get(word, file.stem) != file.stem:
+                to[file.stem].setdefault(home[word], set()).add(word)
+    return to
+
+
+def reached(to, start):
+    found, open_ = set(), [start]
+    while open_:
+        for name in to[open_.pop()]:
+            if name not in found:
+                found.add(name)
+                open_.append(name)
+    return found
+
+
+def circles(folder):
+    """Each largest set of files that reach one another, and what they use of each other."""
+    to = arrows(folder)
+    reach = {name: reached(to, name) for name in to}
+    for members in sorted({tuple(sorted(b for b in reach[a] if a in reach[b])) for a in to if a in reach[a]}):
+        uses = [f"{a} uses of {b}: {' '.join(sorted(words))}" for a in members for b, words in sorted(to[a].items()) if b in members]
+        yield " ".join(members), uses
+
+
+def rooms(root):
+    return [folder for folder in [root / "backends", *sorted((root / "backends").iterdir()), *sorted((root / "harness").iterdir())] if folder.is_dir()]
+
+
+def wrong_circles(root, known):
+    found = {}
+    for folder in rooms(root):
+        for members, uses in circles(folder):
+            found[f"{folder.relative_to(root)}: {members}"] = uses
+    for circle, uses in found.items():
+        if circle not in known:
+            yield f"{circle} call each other in a circle"
+            yield from ("  " + use for use in uses)
+    yield from (f"{circle}: this circle is open, so delete its line in tests/style/test-circles.py" for circle in sorted(known - set(found)))
+
+
+def not_found():
+    with tempfile.TemporaryDirectory() as name:
+        root = pathlib.Path(name)
+        room = root / "harness" / "room"
+        room.mkdir(parents=True)
+        (root / "backends").mkdir()
+
+        def write(**files):
+            for file, text in files.items():
+                (room / file.replace("_dot_", ".")).write_text(text)
+            return list(wrong_circles(root, set()))
+
+        if write(a_dot_c="int lb_a(void) {\n  return lb_b();\n}\n", b_dot_c='int lb_b(void) {\n  return puts("lb_a()"); /* lb_a() */\n}\nstatic int lb_c(void) {\n}\n', b_dot_h="int lb_a(void);\n"):
+            yield "that a call one way, a text, a comment and a prototype make no circle"
+        if write(b_dot_c="int lb_b(void) {\n  return lb_c(1);\n}\n", c_dot_h="static inline int lb_c(int x) {\n  return lb_a();\n}\n")[:1] != ["harness/room: a b c call each other in a circle"]:
+            yield "a circle of three files, one of them a header"
+        if not list(wrong_circles(root, {"harness/room: a b c", "harness/room: x y"})) == ["harness/room: x y: this circle is open, so delete its line in tests/style/test-circles.py"]:
+            yield "a circle that is open, but still listed"
+
+
+def main():
+    tap.check("a planted circle is found", list(not_found()))
+    tap.check("no files of a room call each other in a circle", list(wrong_circles(tap.ROOT, KNOWN)))
+    return tap.end()
+
+
+sys.exit(main())
