@@ -158,7 +158,7 @@ static int renew_one(struct lb_holder *h) {
   if (r == LB_OK) record_lease(h, LB_EV_RENEWED, (struct lb_event){0});
   else
     lb_holder_record(h, LB_EV_NOT_RENEWED,
-                     (struct lb_event){.check = (uint8_t)lb_holder_answer(r), .flags = LB_EVF_CHECK});
+                     (struct lb_event){.check = (uint8_t)lb_hook_answer(r), .flags = LB_EVF_CHECK});
   if (r == LB_LOST) return lb_holder_give_up_hold(h);
   h->renew_at = r == LB_OK ? when_to_renew(h) : renew_in(h, lb_now(h->env), lb_holder_ttl_over(h, 10));
   return r;

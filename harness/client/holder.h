@@ -122,8 +122,6 @@ struct lb_lock lb_holder_lock(const struct lb_holder *holder, uint32_t key, char
 void lb_holder_record(struct lb_holder *holder, enum lb_event_kind kind, struct lb_event event);
 /* Stops using the resource while the service may still keep the lock: event `lost`, and a debt. LB_LOST. */
 int lb_holder_give_up_hold(struct lb_holder *holder);
-/* What the service said of a hold, as the answer of the hook `holds`, or of an `extend` that failed. */
-enum lb_check_result lb_holder_answer(int result);
 
 static inline lb_ns lb_earlier(lb_ns a, lb_ns b) { return a < b ? a : b; }
 static inline struct lb_client_state *lb_holder_state(struct lb_holder *h) { return &h->memory->state[h->client]; }

@@ -24,7 +24,7 @@ static enum lb_check_result ask_service(struct lb_holder *h) {
   if (!h->protocol->holds) return LB_CHECK_ERROR;
   struct lb_lock lock = lb_holder_lock(h, h->key, name);
   lb_ns bound = lb_earlier(lb_holder_ttl_over(h, 2), RECHECK_MS * LB_NS_PER_MS);
-  return lb_holder_answer(lb_hook_call(h, LB_HOOK_HOLDS, &lock, &h->grant, lb_now(h->env) + bound));
+  return lb_hook_answer(lb_hook_call(h, LB_HOOK_HOLDS, &lock, &h->grant, lb_now(h->env) + bound));
 }
 
 /* Asks nobody: what was said of the session already. */
@@ -146,23 +146,4 @@ int lb_holder_write_late(struct lb_holder *h) {
   atomic_store(&state->on_its_way, true);
   lb_point(h->env, "after-write");
   return LB_OK;
-}
-
-/* Who could not even be reached gave no answer. Any other failure is an error. */
-static bool is_out_of_reach(int error) {
-  static const int codes[] = {ECONNREFUSED, ECONNRESET,   ECONNABORTED, EPIPE,     ENOTCONN,
-                              ETIMEDOUT,    EHOSTUNREACH, ENETUNREACH,  EHOSTDOWN, ENETDOWN};
-  for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
-    if (error == -codes[i]) return true;
-  return false;
-}
-
-enum lb_check_result lb_holder_answer(int result) {
-  switch (result) {
-    case LB_OK: return LB_CHECK_PASSED;
-    case LB_LOST: return LB_CHECK_TOLD_NO;
-    case LB_UNCONFIRMED: return LB_CHECK_NO_MAJORITY;
-    case LB_UNKNOWN: return LB_CHECK_NO_ANSWER;
-    default: return is_out_of_reach(result) ? LB_CHECK_NO_ANSWER : LB_CHECK_ERROR;
-  }
 }

@@ -82,4 +82,7 @@ int lb_hook_server(struct lb_holder *holder);
 /* voters, seen, session_id (of the present attempt or hold); 0 = no such hook, or a breach of the contract. */
 uint64_t lb_hook_number(struct lb_holder *holder, enum lb_hook hook);
 
+/* What the service said of a hold, as the answer of the hook `holds`, or of an `extend` that failed. */
+enum lb_check_result lb_hook_answer(int result);
+
 #endif
