@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "conform_calls.h"
+#include "conform_process.h"
 #include "backends/foreign/foreign.h"
 #include "backends/foreign/foreign_line.h"
 #include "network/proctree.h"

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "conform_calls.h"
+#include "conform_process.h"
 #include "backends/registry.h"
 #include "base/files.h"
 #include "base/process.h"

@@ -8,10 +8,57 @@
 #include "base/error.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* ---- its verdict --------------------------------------------------------------------------------- */
+
+/* The reason is written before the state: the controller reads it when it sees the state. */
+static _Noreturn void end(struct lb_conform *c, enum lb_conform_state state, const char *format, va_list args)
+    __attribute__((format(printf, 3, 0)));
+static _Noreturn void end(struct lb_conform *c, enum lb_conform_state state, const char *format, va_list args) {
+  if (atomic_exchange(&c->shared->told, true)) _exit(0); /* another process of the statement was first */
+  vsnprintf(c->shared->why, sizeof c->shared->why, format, args);
+  lb_contract_clean_text(c->shared->why, sizeof c->shared->why);
+  atomic_store(&c->shared->hook, LB_HOOK_NONE);
+  atomic_store(&c->shared->state, (int)state);
+  _exit(0); /* what the protocol has registered for its end is not asked any more */
+}
+
+void lb_conform_fail(struct lb_conform *c, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  end(c, LB_CONFORM_FAILS, format, args);
+}
+
+/* After a call that broke the contract, or met an error: of the statement it says nothing. */
+void lb_conform_break(struct lb_conform *c, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  end(c, LB_CONFORM_BREAKS, format, args);
+}
+
+void lb_conform_note(struct lb_conform *c, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(c->shared->note, sizeof c->shared->note, format, args);
+  va_end(args);
+}
+
+void lb_conform_check(struct lb_conform *c, bool good, const char *format, ...) {
+  char text[500];
+  if (good) return;
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  lb_conform_fail(c, "%s", text);
+}
+
+/* ---- words -------------------------------------------------------------------------------------- */
 
 static const char *const ordinal[LB_CONFORM_SESSIONS] = {"first", "second", "third", "fourth", "fifth", "sixth"};
 

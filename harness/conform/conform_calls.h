@@ -191,7 +191,7 @@ void lb_conform_hold_back(struct lb_conform *c, int i, int64_t most_ms);
 /* Fails unless the latest call answered `wanted`: "expected BUSY from try_acquire, got OK (second session)". */
 void lb_conform_want(struct lb_conform *c, int wanted, int got);
 
-/* ---- the process (conform_process.c) ---------------------------------------------------------- */
+/* ---- the verdict -------------------------------------------------------------------------------- */
 
 /* Fails with a printf text unless `good`. */
 void lb_conform_check(struct lb_conform *c, bool good, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -201,30 +201,5 @@ void lb_conform_note(struct lb_conform *c, const char *format, ...) __attribute_
 _Noreturn void lb_conform_break(struct lb_conform *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Ends the process of the statement: it does not hold. */
 _Noreturn void lb_conform_fail(struct lb_conform *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-/* Runs act(c, number) in a process of its own, whose sessions are all its own, as client "NAME-NUMBER".
- * What fails there fails the statement. Before the first session of this process is open: threads of
- * a library do not survive a fork. */
-void lb_conform_start(struct lb_conform *c, const char *name, int number,
-                      void (*act)(struct lb_conform *c, int number));
-/* Waits until all of them have ended. Fails after so long. */
-void lb_conform_join(struct lb_conform *c, int64_t ms);
-/* Asks for the death or the restart of the servers and waits until it is done. Else the statement ends without a
- * verdict. */
-void lb_conform_bring(struct lb_conform *c, enum lb_conform_servers asked);
-
-/* How the process of a statement ended. */
-struct lb_conform_end {
-  const struct lb_conform_shared *shared; /* what it left in memory */
-  const char *output;                     /* path of what it printed */
-  int64_t limit_ms;                       /* how long it was given */
-  bool in_time;                           /* false = it was killed for taking longer */
-  int status;                             /* of waitpid() */
-  const struct lb_flaw *flaw;             /* declared in this statement; NULL = none */
-};
-
-/* Sets whether it holds, and if not, why and what it printed: a declared flaw holds if the statement
- * fails. result->why is empty before. */
-void lb_conform_judge(const struct lb_conform_end *end, struct lb_conform_result *result);
 
 #endif

@@ -6,6 +6,7 @@
  * gets to see. Leases are long here, so that none ends in time to hide a mistake.
  */
 #include "conform_calls.h"
+#include "conform_process.h"
 
 #include <inttypes.h>
 #include <linux/filter.h>

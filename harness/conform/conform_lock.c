@@ -6,6 +6,7 @@
  * once.
  */
 #include "conform_calls.h"
+#include "conform_process.h"
 
 #include <inttypes.h>
 #include <string.h>

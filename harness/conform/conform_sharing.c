@@ -4,6 +4,7 @@
  * worth the other statements ask, and such a lock answers them like any other: as a writer, with one permit.
  */
 #include "conform_calls.h"
+#include "conform_process.h"
 
 #include <inttypes.h>
 
