@@ -41,6 +41,7 @@ TESTS = {
     "harness/history/check.c": ["check", "check-lease", "exhausted", "check-random"],
     "harness/history/check_access.c": ["check", "check-lease", "exhausted", "check-random"],
     "harness/history/check_order.c": ["check", "exhausted", "check-random"],
+    "harness/history/check_sweep.c": ["check", "check-random"],
     "harness/history/counter.c": ["counter", "judge-counts", "tally"],
     "harness/history/evidence.c": ["evidence", "evidence-guard"],
     "harness/history/self_check.c": ["self-check"],

@@ -16,7 +16,6 @@ import tap  # noqa: E402
 KNOWN = {
     "t ok 2 - no files of a room",
     "backends/redis: redis_command redis_link",
-    "harness/history: check check_access check_order",
     "harness/history: history history_binary history_edn history_form history_json history_ops",
     "harness/hunt: audit hunt search",
     "harness/hunt: batch journal simplify",
