@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Reads the sources below this folder and writes designs.c: what a protocol's file says of it, so that a built tool can show it without the
-# sources (registry.h, struct lb_design). That is the comment above its code that begins with its name ("/* NAME - ..."), or else the first
-# comment of the file without the line of the licence. A file without a table of hooks adds nothing. What stands before each line (" * ") is left out.
+# sources (registry.h, struct lb_design). That is the part of the first comment that begins with its name ("NAME - ..."), or else the first such part.
+# A file without a table of hooks adds nothing. The licence and what stands before each line (" * ") are left out.
 
 function quoted(text) {
   gsub(/\\/, "&&", text)
@@ -20,21 +20,20 @@ BEGIN {
 FNR == 1 {
   file = FILENAME
   sub(/.*\/backends\//, "", file) # SERVICE/NAME.c
-  of = ""
+  of = first = ""
   reading = 1
   split("", head)
   table = 0
   next
 }
 
-/^\/\* [a-z][a-z0-9-]* - / {
-  of = $2
-  reading = 1
-}
-
 reading {
   last = sub(/ *\*\/$/, "")
-  sub(/^(\/\*| \*)? ?/, "")
+  sub(/^ \*? ?/, "")
+  if (/^[a-z][a-z0-9-]* - /) {
+    of = $1
+    if (first == "") first = of
+  }
   if ($0 != "" || (head[of] != "" && !last)) head[of] = head[of] "\n     " quoted($0)
   if (last) reading = 0
   next
@@ -46,8 +45,9 @@ table && /^ *\.name = "/ {
   name = $0
   sub(/^[^"]*"/, "", name)
   sub(/".*/, "", name)
-  if (head[name] == "") head[name] = head[""]
-  print "    {\"" name "\", \"" file "\",\n    " (head[name] == "" ? " \"\"" : substr(head[name], 2)) "},"
+  text = name in head ? head[name] : head[first]
+  sub(/(\n     "\\n")+$/, "", text) # the empty line before the next part
+  print "    {\"" name "\", \"" file "\",\n    " (text == "" ? " \"\"" : substr(text, 2)) "},"
   table = 0
 }
 

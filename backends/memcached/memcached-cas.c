@@ -15,6 +15,15 @@
  *
  * Requests go over one connection, which answers them in order. A request that was not answered in time is not given
  * up: its answer is read before that of the next one. So what is asked behind it is asked after it was done.
+ *
+ * memcached-add - the same, released by a plain delete: the lock of Celery's cookbook and of many caches.
+ *
+ * Promises    What memcached-cas does, while every holder releases within its lease.
+ * Assumes     That nobody is ever late.
+ * Breaks it   What breaks memcached-cas. Besides: a release after the end of the lease deletes the lock of the next
+ *             holder.
+ * Source      Celery's documentation, "Ensuring a task is only executed one at a time" (cache.add and cache.delete; it
+ *             looks at its own clock before it deletes, which this one does not).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -244,15 +253,6 @@ const struct lb_protocol lb_memcached_cas = {
     MEMCACHED_HOOKS,
 };
 
-/* memcached-add - the same, released by a plain delete: the lock of Celery's cookbook and of many caches.
- *
- * Promises    What memcached-cas does, while every holder releases within its lease.
- * Assumes     That nobody is ever late.
- * Breaks it   What breaks memcached-cas. Besides: a release after the end of the lease deletes the lock of the next
- *             holder.
- * Source      Celery's documentation, "Ensuring a task is only executed one at a time" (cache.add and cache.delete; it
- *             looks at its own clock before it deletes, which this one does not).
- */
 const struct lb_protocol lb_memcached_add = {
     .abi = LB_ABI,
     .name = "memcached-add",

@@ -26,6 +26,19 @@
  *             message may be missed, so a waiter looks again every quarter of a second.
  * Unknown     A create without an answer is sent again, and the key says whose it is. One that is still on its way when
  *             its client gives up may make a key that nobody knows of, for one lease.
+ *
+ * nats-kv-marker - the same on a cluster, released by a delete marker, as NATS's client libraries do it.
+ *
+ * A marker occupies its key for as long as a lease. Who creates the key then is refused, finds the marker, and writes
+ * over its revision. So an acquire after a release takes three requests.
+ *
+ * Promises    What nats-kv does, on one server.
+ * Assumes     That nobody else asks while the leader replicates a write: a millisecond here, more between machines.
+ * Breaks it   Two clients that write over the same marker at once. The leader of 2.9.10 (Debian's) compares the expected
+ *             revision before it replicates, and does not look at what is on its way: it confirms both (nats-server
+ *             issue 4320). A key that is not there at all is given to one of them. One server alone gives the marker to
+ *             one of them, too.
+ * Source      kvStore_Create of nats.c, Create of nats.go.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -491,19 +504,6 @@ const struct lb_protocol lb_nats_kv = {
     NATS_HOOKS,
 };
 
-/* nats-kv-marker - the same on a cluster, released by a delete marker, as NATS's client libraries do it.
- *
- * A marker occupies its key for as long as a lease. Who creates the key then is refused, finds the marker, and writes
- * over its revision. So an acquire after a release takes three requests.
- *
- * Promises    What nats-kv does, on one server.
- * Assumes     That nobody else asks while the leader replicates a write: a millisecond here, more between machines.
- * Breaks it   Two clients that write over the same marker at once. The leader of 2.9.10 (Debian's) compares the expected
- *             revision before it replicates, and does not look at what is on its way: it confirms both (nats-server
- *             issue 4320). A key that is not there at all is given to one of them. One server alone gives the marker to
- *             one of them, too.
- * Source      kvStore_Create of nats.c, Create of nats.go.
- */
 const struct lb_protocol lb_nats_kv_marker = {
     .abi = LB_ABI,
     .name = "nats-kv-marker",

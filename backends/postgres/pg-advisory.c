@@ -27,6 +27,32 @@
  *
  * Source: PostgreSQL's documentation, "Advisory Locks" and "Advisory Lock Functions"; with_advisory_lock for Rails and
  * the migration locks of many tools.
+ *
+ * pg-advisory-xact - a transaction-level advisory lock: BEGIN, pg_try_advisory_xact_lock, and COMMIT frees it.
+ *
+ * Promises: what pg-advisory does, for as long as a transaction is open: one holder per key, in the memory of one
+ * server, without a commit that writes (as long as the transaction changes nothing). Readers share it
+ * (pg_try_advisory_xact_lock_shared). There is no statement that frees
+ * it, so it cannot be forgotten: it ends with the transaction, be that by COMMIT, ROLLBACK, an error or the end of the
+ * connection. And a pooler that hands out connections for a transaction does it no harm. Three round trips for a lock
+ * and its release, three for a refusal: BEGIN has one of its own here. Drivers such as pgjdbc send it along with the
+ * first statement, and then both are two.
+ *
+ * Assumes: what pg-advisory assumes; and that the client does nothing else with its connection, or wants it in one
+ * transaction.
+ *
+ * Breaks: what breaks pg-advisory, but for the pooler. Besides: any error in the transaction ends the hold. The
+ * transaction is open for as long as the work takes, which keeps vacuum from cleaning up what ended since, if it has a
+ * snapshot or a number. A client that hangs keeps the lock as long as it hangs; with the option `idle_timeout`
+ * (idle_in_transaction_session_timeout) the server ends it after the ttl, and then it is a lease, with all that breaks
+ * a lease: the client may go on working.
+ *
+ * The number: with `fence` it is drawn in the transaction that holds, which commits with the release. So what the
+ * sequence writes about it need not be on disk when the number is used: a server that dies may give it out again.
+ *
+ * What an unanswered statement means, and whom a session trusts: sql_hold.h.
+ *
+ * Source: PostgreSQL's documentation, "Advisory Locks"; the lock of Flyway and of many schedulers behind a pooler.
  */
 #include "pg_util.h"
 #include "backends/sql/sql_hold.h"
@@ -78,33 +104,6 @@ const struct lb_protocol lb_pg_advisory = {
     .wait = sql_hold_wait,
     .data = &advisory,
 };
-
-/* pg-advisory-xact - a transaction-level advisory lock: BEGIN, pg_try_advisory_xact_lock, and COMMIT frees it.
- *
- * Promises: what pg-advisory does, for as long as a transaction is open: one holder per key, in the memory of one
- * server, without a commit that writes (as long as the transaction changes nothing). Readers share it
- * (pg_try_advisory_xact_lock_shared). There is no statement that frees
- * it, so it cannot be forgotten: it ends with the transaction, be that by COMMIT, ROLLBACK, an error or the end of the
- * connection. And a pooler that hands out connections for a transaction does it no harm. Three round trips for a lock
- * and its release, three for a refusal: BEGIN has one of its own here. Drivers such as pgjdbc send it along with the
- * first statement, and then both are two.
- *
- * Assumes: what pg-advisory assumes; and that the client does nothing else with its connection, or wants it in one
- * transaction.
- *
- * Breaks: what breaks pg-advisory, but for the pooler. Besides: any error in the transaction ends the hold. The
- * transaction is open for as long as the work takes, which keeps vacuum from cleaning up what ended since, if it has a
- * snapshot or a number. A client that hangs keeps the lock as long as it hangs; with the option `idle_timeout`
- * (idle_in_transaction_session_timeout) the server ends it after the ttl, and then it is a lease, with all that breaks
- * a lease: the client may go on working.
- *
- * The number: with `fence` it is drawn in the transaction that holds, which commits with the release. So what the
- * sequence writes about it need not be on disk when the number is used: a server that dies may give it out again.
- *
- * What an unanswered statement means, and whom a session trusts: sql_hold.h.
- *
- * Source: PostgreSQL's documentation, "Advisory Locks"; the lock of Flyway and of many schedulers behind a pooler.
- */
 
 static const struct sql_hold_kind advisory_xact = {
     .server = &pg_server,

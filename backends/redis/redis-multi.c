@@ -12,6 +12,29 @@
  *           number at the end of its name takes them backwards, as a program does that names the keys as they come.
  * Unknown   A request without an answer leaves the attempt in doubt (redis_session.h). A client that finds only some of
  *           the keys its own deletes those.
+ *
+ * redis-multi - several keys of one Redis server, and who is refused one lets go of the others.
+ *
+ * Promises    One holder of all keys, as long as one and the same Redis server decides, its clock does not jump, and
+ *             holders stop at valid_until. A release or an extension never touches another client's key.
+ * Assumes     The server keeps what it has confirmed, and its clock and the client's run at nearly the same rate.
+ * Breaks it   All that breaks a lease in one Redis key, on any of the keys. A client that dies between two keys leaves
+ *             the first ones for a lease, though it never held. With order=given two clients can refuse each other time
+ *             and again.
+ * Source      "Try, or release all and try again": as programs take two locks. std::lock of C++ does so with mutexes.
+ *
+ * redis-multi-waiting - redis-multi as Redisson's MultiLock: who is refused a key waits for it, and keeps the others.
+ *
+ * Promises    What redis-multi promises.
+ * Assumes     What redis-multi assumes, and that all clients take the keys in one order.
+ * Breaks it   What breaks redis-multi. With order=given two clients that each have one key wait for each other until
+ *             the wait of one is over. A client that dies while it waits leaves its keys for twice as long as it would
+ *             have waited.
+ *
+ * Redisson    A key gets twice the wait as its lease, and all get the asked lease when all are there. Redisson does not
+ *             look whose key that renews, nor whether it was there; here it is compared, and the attempt is over where
+ *             one is not ours. Redisson hears of a release; here a key that is refused is asked for every 10 ms.
+ * Source      Redisson: RedissonMultiLock.tryLock(waitTime, leaseTime).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -269,16 +292,6 @@ static const struct lb_proofs proofs = {.inspect = multi_inspect, .server = redi
 #define TRAITS                                                                                                         \
   LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE
 
-/* redis-multi - several keys of one Redis server, and who is refused one lets go of the others.
- *
- * Promises    One holder of all keys, as long as one and the same Redis server decides, its clock does not jump, and
- *             holders stop at valid_until. A release or an extension never touches another client's key.
- * Assumes     The server keeps what it has confirmed, and its clock and the client's run at nearly the same rate.
- * Breaks it   All that breaks a lease in one Redis key, on any of the keys. A client that dies between two keys leaves
- *             the first ones for a lease, though it never held. With order=given two clients can refuse each other time
- *             and again.
- * Source      "Try, or release all and try again": as programs take two locks. std::lock of C++ does so with mutexes.
- */
 const struct lb_protocol lb_redis_multi = {
     .abi = LB_ABI,
     .name = "redis-multi",
@@ -287,19 +300,6 @@ const struct lb_protocol lb_redis_multi = {
     HOOKS,
 };
 
-/* redis-multi-waiting - redis-multi as Redisson's MultiLock: who is refused a key waits for it, and keeps the others.
- *
- * Promises    What redis-multi promises.
- * Assumes     What redis-multi assumes, and that all clients take the keys in one order.
- * Breaks it   What breaks redis-multi. With order=given two clients that each have one key wait for each other until
- *             the wait of one is over. A client that dies while it waits leaves its keys for twice as long as it would
- *             have waited.
- *
- * Redisson    A key gets twice the wait as its lease, and all get the asked lease when all are there. Redisson does not
- *             look whose key that renews, nor whether it was there; here it is compared, and the attempt is over where
- *             one is not ours. Redisson hears of a release; here a key that is refused is asked for every 10 ms.
- * Source      Redisson: RedissonMultiLock.tryLock(waitTime, leaseTime).
- */
 const struct lb_protocol lb_redis_multi_waiting = {
     .abi = LB_ABI,
     .name = "redis-multi-waiting",

@@ -8,6 +8,37 @@
  *
  * One script does each of these, by the clock of the client or of the server. The whole set has an expiry as well, so
  * that nothing stays of a lock that nobody uses.
+ *
+ * redis-permits - a semaphore of leases in one Redis server, by the server's clock.
+ *
+ * Promises    At most as many holders as permits, as long as one and the same Redis server decides, its clock does not
+ *             jump, and holders stop at valid_until. With one permit it is a lock. A dead holder's permit is free when
+ *             its lease is over. A release or an extension never touches another client's permit.
+ * Assumes     The server keeps what it has confirmed, its clock and the client's run at nearly the same rate, and all
+ *             clients name the same number of permits.
+ * Breaks it   All that breaks a lease in one Redis key: a holder that works on past its lease, a failover or a restart
+ *             that forgets the set, a cut-off old master, a jump of the server's clock.
+ * Source      The scripts of the npm package redis-semaphore 5.8.0, with TIME of the server for the time of the client.
+ *             There a score is the begin of a lease, so all clients have to use one ttl. There a client that sends its
+ *             take again is refused by its own permit; here it is granted.
+ *
+ * redis-permits-client - redis-permits by the clock of each client, as the npm package redis-semaphore ships it.
+ *
+ * Promises    What redis-permits promises, while the wall clocks of all clients agree.
+ * Assumes     That they do, to within what a lease is longer than the work. The server's clock matters little.
+ * Breaks it   A client whose clock is ahead by more than a lease removes all holders when it asks, and is let in
+ *             beside them. One whose clock is behind by as much is removed by the next one that asks. And what breaks
+ *             redis-permits.
+ * Source      redis-semaphore 5.8.0: lib/semaphore/acquire/index.js (Date.now()), acquire/lua.js, refresh/lua.js.
+ *
+ * redis-permits-forever - redis-permits without leases: a permit is out until its holder gives it back.
+ *
+ * Promises    At most as many holders as permits, as long as one and the same Redis server decides. No pause and no
+ *             clock takes a permit from its holder.
+ * Assumes     The server keeps what it has confirmed, and each holder gives its permit back.
+ * Breaks it   A holder that dies: its permit never comes back, and after as many deaths as there are permits nobody
+ *             gets one. A failover or a restart that forgets the set, and a cut-off old master.
+ * Source      The simplest semaphore: a set of holders. One that is a number, or a list of tokens, loses permits alike.
  */
 #include <errno.h>
 
@@ -112,19 +143,6 @@ static int permits_holds(struct lb_session *s, const struct lb_lock *lock, const
 #define TRAITS LB_TRAIT_PERMITS | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR
 #define LEASED TRAITS | LB_TRAIT_LEASED | LB_TRAIT_NEEDS_RATE
 
-/* redis-permits - a semaphore of leases in one Redis server, by the server's clock.
- *
- * Promises    At most as many holders as permits, as long as one and the same Redis server decides, its clock does not
- *             jump, and holders stop at valid_until. With one permit it is a lock. A dead holder's permit is free when
- *             its lease is over. A release or an extension never touches another client's permit.
- * Assumes     The server keeps what it has confirmed, its clock and the client's run at nearly the same rate, and all
- *             clients name the same number of permits.
- * Breaks it   All that breaks a lease in one Redis key: a holder that works on past its lease, a failover or a restart
- *             that forgets the set, a cut-off old master, a jump of the server's clock.
- * Source      The scripts of the npm package redis-semaphore 5.8.0, with TIME of the server for the time of the client.
- *             There a score is the begin of a lease, so all clients have to use one ttl. There a client that sends its
- *             take again is refused by its own permit; here it is granted.
- */
 const struct lb_protocol lb_redis_permits = {
     .abi = LB_ABI,
     .name = "redis-permits",
@@ -134,15 +152,6 @@ const struct lb_protocol lb_redis_permits = {
     HOOKS,
 };
 
-/* redis-permits-client - redis-permits by the clock of each client, as the npm package redis-semaphore ships it.
- *
- * Promises    What redis-permits promises, while the wall clocks of all clients agree.
- * Assumes     That they do, to within what a lease is longer than the work. The server's clock matters little.
- * Breaks it   A client whose clock is ahead by more than a lease removes all holders when it asks, and is let in
- *             beside them. One whose clock is behind by as much is removed by the next one that asks. And what breaks
- *             redis-permits.
- * Source      redis-semaphore 5.8.0: lib/semaphore/acquire/index.js (Date.now()), acquire/lua.js, refresh/lua.js.
- */
 const struct lb_protocol lb_redis_permits_client = {
     .abi = LB_ABI,
     .name = "redis-permits-client",
@@ -152,15 +161,6 @@ const struct lb_protocol lb_redis_permits_client = {
     HOOKS,
 };
 
-/* redis-permits-forever - redis-permits without leases: a permit is out until its holder gives it back.
- *
- * Promises    At most as many holders as permits, as long as one and the same Redis server decides. No pause and no
- *             clock takes a permit from its holder.
- * Assumes     The server keeps what it has confirmed, and each holder gives its permit back.
- * Breaks it   A holder that dies: its permit never comes back, and after as many deaths as there are permits nobody
- *             gets one. A failover or a restart that forgets the set, and a cut-off old master.
- * Source      The simplest semaphore: a set of holders. One that is a number, or a list of tokens, loses permits alike.
- */
 const struct lb_protocol lb_redis_permits_forever = {
     .abi = LB_ABI,
     .name = "redis-permits-forever",

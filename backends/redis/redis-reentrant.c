@@ -10,6 +10,59 @@
  * The owner is a session, not a grant. The server knows nothing of single grants; the session remembers those that it
  * has. With the option `absolute` the client says which depth it wants (HSET) in place of HINCRBY. Whoever goes on with
  * an attempt whose take brought no answer sends the same again.
+ *
+ * redis-reentrant - a hash of owner and count: whoever holds may take the lock again, and gives it back as often.
+ *
+ * Promises    One owner per key as long as one and the same Redis server decides, its clock does not jump, and holders
+ *             stop at valid_until. An owner that holds is granted the lock again at once; others get it after as many
+ *             releases. A release or an extension never touches somebody else's lock.
+ * Assumes     The server keeps what it has confirmed, and its clock and the client's run at nearly the same rate. All
+ *             requests of the owner get an answer: as shipped the server counts, and it counts requests.
+ * Breaks it   A lost reply. A client that got no answer to a take, and sends it again, has counted twice (HINCRBY): its
+ *             one release leaves the lock held, until the lease ends. If it comes back before that, it is let in, and
+ *             the lease begins anew: others wait for as long as it goes on. Lost the other way, a release that is sent
+ *             again takes off two, which frees an outer hold. Then all that breaks a lease in one Redis key: a holder
+ *             that works on past its lease, a failover or a restart that forgets the key, a cut-off old master, a jump
+ *             of the server's clock. And a nested take with a shorter ttl: it shortens the lease that the outer one
+ *             counts on.
+ *
+ * Twice       With a single server Redisson reports a take without an answer as failed, and the lock stays held until
+ *             its lease ends: the same wait for others. In replicated mode it sends it again (Redisson issue 7367, the
+ *             hold count is then 2). With `absolute` the client sends the depth that it wants: repeated it changes
+ *             nothing. It is the client that counts then, so an owner may not be shared by two that do not count
+ *             together.
+ * Owner       A session, as Redisson has an id of a client and a thread. The owner has to be a handle of its own: an id
+ *             of an operating system's thread means nothing where another thread finishes what one began. A session
+ *             that let a lease run out is another owner from then on; Redisson's stays the same (uuid:threadId), so
+ *             what it still has of the key counts as part of what it takes next.
+ * Wake        With `wake` this is the lock that Redisson ships, but for its watchdog: redis-watchdog.
+ * Source      Redisson's RedissonLock (tryLockInnerAsync, unlockInnerAsync); the absolute depth is this project's.
+ *
+ * redis-watchdog - redis-reentrant under a watchdog: the lease is short, and renewed every third of it for as long as
+ * the holder's process lives.
+ *
+ * Promises    What redis-reentrant promises; and work may take longer than the lease, as long as the holder's process
+ *             runs and reaches the server. A holder that dies is replaced when its last lease is over.
+ * Assumes     What redis-reentrant assumes; and that whoever has the lock works. The watchdog knows that the process
+ *             lives, and nothing of what its program does.
+ * Breaks it   A program that hangs: a deadlock, an endless loop, a call that never returns. Its watchdog goes on, and
+ *             others wait for ever. The option `renewed_for_ms` is the cure: after that time nobody renews, so the lock
+ *             is free a lease later; what the program writes after that is again the question of every lease. A process
+ *             that stands still (a stop, a long collection of garbage) takes its watchdog along, and loses the lock as
+ *             any lease is lost. So does one that is cut off: a renewal without an answer tells nobody that the lock is
+ *             lost. And all that breaks redis-reentrant, the lost reply first.
+ *
+ * Renewal     The table says that this lock is renewed (LB_TRAIT_RENEWED), and who runs it does so, between its other
+ *             calls: a session belongs to one thread, so a renewal never overtakes the release, and none follows it.
+ *             Implementations with a thread or a timer had to learn that: of Redisson's bugs with a watchdog most are
+ *             renewals that outlive the release (its issues 2714, 7272) or end too soon (2515, 5698).
+ * Redisson    This, with wake=yes, is the algorithm of Redisson's RLock as it is used without a lease time: the hash,
+ *             the scripts, the publish on release, a lease of 30 s that is renewed every 10 s. Redisson itself is not
+ *             run here. It renews a hundred locks in one request, and it keeps the answer to a release for when that is
+ *             sent again. A take without an answer it reports as failed with a single server; in replicated mode it
+ *             sends it again (its issue 7367, the hold count is then 2).
+ * Source      Redisson: RedissonLock, RenewalTask; redis.io, "Distributed Locks with Redis", which asks for an end of
+ *             extensions.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -278,34 +331,6 @@ static const struct lb_flaw counts_twice[] = {
   .release = hash_release, .extend = hash_extend, .wait = hash_wait, .resolve = hash_try, .holds = hash_holds,         \
   .break_lock = redis_key_break, .teardown = redis_key_teardown, .doubt = redis_key_doubt, .proofs = &redis_key_proofs
 
-/* redis-reentrant - a hash of owner and count: whoever holds may take the lock again, and gives it back as often.
- *
- * Promises    One owner per key as long as one and the same Redis server decides, its clock does not jump, and holders
- *             stop at valid_until. An owner that holds is granted the lock again at once; others get it after as many
- *             releases. A release or an extension never touches somebody else's lock.
- * Assumes     The server keeps what it has confirmed, and its clock and the client's run at nearly the same rate. All
- *             requests of the owner get an answer: as shipped the server counts, and it counts requests.
- * Breaks it   A lost reply. A client that got no answer to a take, and sends it again, has counted twice (HINCRBY): its
- *             one release leaves the lock held, until the lease ends. If it comes back before that, it is let in, and
- *             the lease begins anew: others wait for as long as it goes on. Lost the other way, a release that is sent
- *             again takes off two, which frees an outer hold. Then all that breaks a lease in one Redis key: a holder
- *             that works on past its lease, a failover or a restart that forgets the key, a cut-off old master, a jump
- *             of the server's clock. And a nested take with a shorter ttl: it shortens the lease that the outer one
- *             counts on.
- *
- * Twice       With a single server Redisson reports a take without an answer as failed, and the lock stays held until
- *             its lease ends: the same wait for others. In replicated mode it sends it again (Redisson issue 7367, the
- *             hold count is then 2). With `absolute` the client sends the depth that it wants: repeated it changes
- *             nothing. It is the client that counts then, so an owner may not be shared by two that do not count
- *             together.
- * Owner       A session, as Redisson has an id of a client and a thread. The owner has to be a handle of its own: an id
- *             of an operating system's thread means nothing where another thread finishes what one began. A session
- *             that let a lease run out is another owner from then on; Redisson's stays the same (uuid:threadId), so
- *             what it still has of the key counts as part of what it takes next.
- * Wake        With `wake` this is the lock that Redisson ships, but for its watchdog: redis-watchdog.
- * Source      Redisson's RedissonLock (tryLockInnerAsync, unlockInnerAsync); the absolute depth is this project's.
- */
-
 static const struct lb_option reentrant_options[] = {OPTIONS, {0}};
 
 const struct lb_protocol lb_redis_reentrant = {
@@ -318,33 +343,6 @@ const struct lb_protocol lb_redis_reentrant = {
     .options = reentrant_options,
     HOOKS,
 };
-
-/* redis-watchdog - redis-reentrant under a watchdog: the lease is short, and renewed every third of it for as long as
- * the holder's process lives.
- *
- * Promises    What redis-reentrant promises; and work may take longer than the lease, as long as the holder's process
- *             runs and reaches the server. A holder that dies is replaced when its last lease is over.
- * Assumes     What redis-reentrant assumes; and that whoever has the lock works. The watchdog knows that the process
- *             lives, and nothing of what its program does.
- * Breaks it   A program that hangs: a deadlock, an endless loop, a call that never returns. Its watchdog goes on, and
- *             others wait for ever. The option `renewed_for_ms` is the cure: after that time nobody renews, so the lock
- *             is free a lease later; what the program writes after that is again the question of every lease. A process
- *             that stands still (a stop, a long collection of garbage) takes its watchdog along, and loses the lock as
- *             any lease is lost. So does one that is cut off: a renewal without an answer tells nobody that the lock is
- *             lost. And all that breaks redis-reentrant, the lost reply first.
- *
- * Renewal     The table says that this lock is renewed (LB_TRAIT_RENEWED), and who runs it does so, between its other
- *             calls: a session belongs to one thread, so a renewal never overtakes the release, and none follows it.
- *             Implementations with a thread or a timer had to learn that: of Redisson's bugs with a watchdog most are
- *             renewals that outlive the release (its issues 2714, 7272) or end too soon (2515, 5698).
- * Redisson    This, with wake=yes, is the algorithm of Redisson's RLock as it is used without a lease time: the hash,
- *             the scripts, the publish on release, a lease of 30 s that is renewed every 10 s. Redisson itself is not
- *             run here. It renews a hundred locks in one request, and it keeps the answer to a release for when that is
- *             sent again. A take without an answer it reports as failed with a single server; in replicated mode it
- *             sends it again (its issue 7367, the hold count is then 2).
- * Source      Redisson: RedissonLock, RenewalTask; redis.io, "Distributed Locks with Redis", which asks for an end of
- *             extensions.
- */
 
 static const struct lb_option watchdog_options[] = {
     OPTIONS,

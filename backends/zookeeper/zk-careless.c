@@ -16,6 +16,64 @@
  *  - the name of the client. Then whatever node of that name stands in the folder is taken for one's own, also one that
  *  an
  *    earlier session of the client made.
+ *
+ * zk-careless - ZooKeeper's queue of ephemeral sequential nodes, as a careless client stands in it.
+ *
+ *   acquire:  a node in /<prefix>/<key> called after this client is taken for its own; else create
+ *             <client>-lock-<number>. List; the lowest number holds, everybody else watches the node before its own
+ *   release:  delete that node
+ *
+ * Promises: what the recipe does, as long as no client starts anew while its earlier session lives, and no session
+ * ends. Assumes: a node that has my name is mine, and will stay.
+ * Breaks: it is not, and will not.
+ *  - A client that dies and is started again within the session timeout finds its former node and believes that it
+ *  holds, or keeps its
+ *    place. But the node belongs to the session of its former life, which nobody keeps up. The servers end that session
+ *    and delete the node, the next in the queue is granted the lock, and nobody tells the first: its own session is in
+ *    good health. (CURATOR-498, CURATOR-45 and CURATOR-604 are that mistake; ZooKeeper's own zoo_lock.c has it for two
+ *    locks on one handle.)
+ *  - Disconnects are ignored. A holder that was cut off for longer than its session timeout goes on working (no hook
+ *  doubt), and for all
+ *    that it knows its hold never ends (`valid_until` is LB_NEVER).
+ *  - What a list shows is believed, however old it is (zk-sequential.c, option recipe).
+ *  - A client that holds and asks for the same lock once more finds the node of its hold, and is granted; the first
+ *  release ends both.
+ * A resource that compares fencing tokens refuses both, for the node of a session that has ended has the smaller one.
+ * But a node that is taken over gives its number a second time, so numbers do not grow with every grant.
+ *
+ * Details that matter
+ *  - holds() asks whether the node is there. It does not compare the owner of the node (ephemeralOwner) with its own
+ *  session, which is
+ *    what would have told it.
+ *
+ * Source: "Locks" in ZooKeeper Recipes and Solutions (zookeeper.apache.org/doc/r3.8.0/recipes.html) without its note on
+ * recoverable errors: the name of the client where that asks for a GUID.
+ *
+ * zk-persistent-sequential - ZooKeeper's queue of sequential nodes, made of nodes that stay.
+ *
+ *   acquire:  create /<prefix>/<key>/<guid>-lock-<number>, list; the lowest number holds, everybody else watches the
+ *             node before its own
+ *   release:  delete one's own node, be it a hold or a place in the queue
+ *
+ * Promises: exclusion in order of arrival, for as long as nobody but its client deletes a node. No session, no lease
+ * and no clock can take it away. A release wakes one client. A fencing token (czxid) that grows over the whole
+ * ensemble. Assumes: every client that has a node in the queue lives until it has deleted it.
+ * Breaks: a client that dies, while it holds or while it waits. A queue is only as alive as each of its members: the
+ * node of a dead waiter comes first some day, and then nobody holds and nobody is granted, for ever. That is why the
+ * recipe's nodes are ephemeral. A client that ends its session without a release leaves its nodes behind as well, and a
+ * restart of the servers brings them back.
+ *
+ * Details that matter
+ *  - The node is its attempt's, not its session's: a client whose session has expired still has its place, and finds it
+ *  by the GUID.
+ *  - A list may be as old as it likes: nodes before the own one only go, and the own one stays. So nobody has to know
+ *  whether a session
+ *    lives, as zk-sequential must; the published steps are enough.
+ *  - What the library says of the connection says nothing of the lock (no hook doubt).
+ *
+ * Source: "Locks" in ZooKeeper Recipes and Solutions (zookeeper.apache.org/doc/r3.8.0/recipes.html), without its flag
+ * EPHEMERAL. The same happens to a queue of ephemeral nodes whose client keeps its session up and forgets a node:
+ * zk-ruby/zk #49, CURATOR-335.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -236,39 +294,6 @@ static const struct lb_proofs proofs = {ZK_RUN_PROOFS, .inspect = recipe_inspect
   .open = recipe_open, .try_acquire = recipe_try, .release = recipe_release, .wait = recipe_wait,                      \
   .resolve = recipe_resolve, .holds = recipe_holds, .proofs = &proofs, .break_lock = recipe_break
 
-/* zk-careless - ZooKeeper's queue of ephemeral sequential nodes, as a careless client stands in it.
- *
- *   acquire:  a node in /<prefix>/<key> called after this client is taken for its own; else create
- *             <client>-lock-<number>. List; the lowest number holds, everybody else watches the node before its own
- *   release:  delete that node
- *
- * Promises: what the recipe does, as long as no client starts anew while its earlier session lives, and no session
- * ends. Assumes: a node that has my name is mine, and will stay.
- * Breaks: it is not, and will not.
- *  - A client that dies and is started again within the session timeout finds its former node and believes that it
- *  holds, or keeps its
- *    place. But the node belongs to the session of its former life, which nobody keeps up. The servers end that session
- *    and delete the node, the next in the queue is granted the lock, and nobody tells the first: its own session is in
- *    good health. (CURATOR-498, CURATOR-45 and CURATOR-604 are that mistake; ZooKeeper's own zoo_lock.c has it for two
- *    locks on one handle.)
- *  - Disconnects are ignored. A holder that was cut off for longer than its session timeout goes on working (no hook
- *  doubt), and for all
- *    that it knows its hold never ends (`valid_until` is LB_NEVER).
- *  - What a list shows is believed, however old it is (zk-sequential.c, option recipe).
- *  - A client that holds and asks for the same lock once more finds the node of its hold, and is granted; the first
- *  release ends both.
- * A resource that compares fencing tokens refuses both, for the node of a session that has ended has the smaller one.
- * But a node that is taken over gives its number a second time, so numbers do not grow with every grant.
- *
- * Details that matter
- *  - holds() asks whether the node is there. It does not compare the owner of the node (ephemeralOwner) with its own
- *  session, which is
- *    what would have told it.
- *
- * Source: "Locks" in ZooKeeper Recipes and Solutions (zookeeper.apache.org/doc/r3.8.0/recipes.html) without its note on
- * recoverable errors: the name of the client where that asks for a GUID.
- */
-
 static const struct kind careless_kind = {.ephemeral = true, .by_client = true};
 
 const struct lb_protocol lb_zk_careless = {
@@ -285,33 +310,6 @@ const struct lb_protocol lb_zk_careless = {
     HOOKS,
     .data = &careless_kind,
 };
-
-/* zk-persistent-sequential - ZooKeeper's queue of sequential nodes, made of nodes that stay.
- *
- *   acquire:  create /<prefix>/<key>/<guid>-lock-<number>, list; the lowest number holds, everybody else watches the
- *             node before its own
- *   release:  delete one's own node, be it a hold or a place in the queue
- *
- * Promises: exclusion in order of arrival, for as long as nobody but its client deletes a node. No session, no lease
- * and no clock can take it away. A release wakes one client. A fencing token (czxid) that grows over the whole
- * ensemble. Assumes: every client that has a node in the queue lives until it has deleted it.
- * Breaks: a client that dies, while it holds or while it waits. A queue is only as alive as each of its members: the
- * node of a dead waiter comes first some day, and then nobody holds and nobody is granted, for ever. That is why the
- * recipe's nodes are ephemeral. A client that ends its session without a release leaves its nodes behind as well, and a
- * restart of the servers brings them back.
- *
- * Details that matter
- *  - The node is its attempt's, not its session's: a client whose session has expired still has its place, and finds it
- *  by the GUID.
- *  - A list may be as old as it likes: nodes before the own one only go, and the own one stays. So nobody has to know
- *  whether a session
- *    lives, as zk-sequential must; the published steps are enough.
- *  - What the library says of the connection says nothing of the lock (no hook doubt).
- *
- * Source: "Locks" in ZooKeeper Recipes and Solutions (zookeeper.apache.org/doc/r3.8.0/recipes.html), without its flag
- * EPHEMERAL. The same happens to a queue of ephemeral nodes whose client keeps its session up and forgets a node:
- * zk-ruby/zk #49, CURATOR-335.
- */
 
 static const struct kind persistent_kind = {.ephemeral = false, .by_client = false};
 

@@ -20,6 +20,55 @@
  *  - The create was committed, so the session lived then; for how long it does, zk_life.h tells. Writes for that go to
  *  the
  *    folder of the run: one to the node would wake everybody.
+ *
+ * zk-ephemeral - one ephemeral node of ZooKeeper, which everybody who waits watches.
+ *
+ *   acquire:  create /<prefix>/<key> as an ephemeral node; made = held, "exists" = watch it, and create again when it
+ *             has gone
+ *   release:  delete it, if it is one's own
+ *
+ * Promises: exclusion as far as the session lives; a fencing token (czxid, the transaction that created the node) that
+ * comes with the reply. The servers delete the node of a dead client when its session ends.
+ * Assumes: a client stops by itself before its session can have ended, by a leader's clock that runs at about the rate
+ * of its own. It knows no more of that than its own answered writes tell (zk_life.h), so `valid_until` is what it is
+ * for zk-sequential. Breaks: a holder that is paused or cut off for longer than the session timeout and goes on
+ * working; a resource that compares the fencing token refuses it. And the herd: a release wakes all who wait, however
+ * many. Each of them sends a create, all but one are refused, and each of those reads the node again to watch it. With
+ * 16 clients that is 33 requests for one hand-off where a queue sends four; and the refused creates are transactions:
+ * the leader orders them, and a majority writes them to disk before the refusal is told. So the lock becomes slower
+ * with every client that waits for it. There is no order of arrival, and a client may starve.
+ *
+ * Details that matter
+ *  - The grant is a write that was committed, not a list that was read: a server that is behind its leader cannot grant
+ *  by mistake
+ *    what zk-sequential's option recipe does.
+ *  - A deletion without an answer is not repeated in the background (above), so a client that gives up on its release
+ *    blocks the lock for as long as its session lives.
+ *
+ * Source: ZooKeeper Programmer's Guide, "Ephemeral Nodes" (zookeeper.apache.org/doc/r3.8.0/zookeeperProgrammers.html);
+ * the recipes' "Locks" name the herd effect as what they avoid (zookeeper.apache.org/doc/r3.8.0/recipes.html).
+ *
+ * zk-persistent - one plain node of ZooKeeper, which stays until somebody deletes it.
+ *
+ *   acquire:  create /<prefix>/<key>; made = held, "exists" = watch it, and create again when it has gone
+ *   release:  delete it, if it is one's own
+ *
+ * Promises: exclusion for as long as nobody but its holder deletes the node. No session, no lease and no clock can take
+ * it away: a holder that was paused or cut off for any time still holds. A fencing token (czxid) comes with the reply.
+ * Assumes: every client that was granted the lock lives until it has deleted the node.
+ * Breaks: a client that dies while it holds. Its node blocks the lock for ever: it is in the log and in the snapshots
+ * of a majority, so a restart of the servers brings it back. Somebody has to delete it by hand, and nothing in it tells
+ * whether its owner is dead or slow. A create whose answer was lost leaves such a node as well, if its client does not
+ * come back to ask. And all who wait watch one node: the herd of zk-ephemeral.
+ *
+ * Details that matter
+ *  - The node is its attempt's, not its session's: the GUID in it is looked for in whatever session the client has by
+ *  then.
+ *  - What the library says of the connection says nothing of the lock, so there is nothing to be in doubt of (no hook
+ *  doubt).
+ *
+ * Source: ZooKeeper Programmer's Guide, "ZNodes" (zookeeper.apache.org/doc/r3.8.0/zookeeperProgrammers.html): what a
+ * create() without flags makes. It is met where an ephemeral node was meant, or was shunned because sessions expired.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -274,34 +323,6 @@ static const struct lb_proofs proofs = {ZK_RUN_PROOFS, .inspect = node_inspect};
   .try_acquire = node_try, .release = node_release, .wait = node_wait, .resolve = node_resolve, .holds = node_holds,   \
   .proofs = &proofs, .break_lock = node_break
 
-/* zk-ephemeral - one ephemeral node of ZooKeeper, which everybody who waits watches.
- *
- *   acquire:  create /<prefix>/<key> as an ephemeral node; made = held, "exists" = watch it, and create again when it
- *             has gone
- *   release:  delete it, if it is one's own
- *
- * Promises: exclusion as far as the session lives; a fencing token (czxid, the transaction that created the node) that
- * comes with the reply. The servers delete the node of a dead client when its session ends.
- * Assumes: a client stops by itself before its session can have ended, by a leader's clock that runs at about the rate
- * of its own. It knows no more of that than its own answered writes tell (zk_life.h), so `valid_until` is what it is
- * for zk-sequential. Breaks: a holder that is paused or cut off for longer than the session timeout and goes on
- * working; a resource that compares the fencing token refuses it. And the herd: a release wakes all who wait, however
- * many. Each of them sends a create, all but one are refused, and each of those reads the node again to watch it. With
- * 16 clients that is 33 requests for one hand-off where a queue sends four; and the refused creates are transactions:
- * the leader orders them, and a majority writes them to disk before the refusal is told. So the lock becomes slower
- * with every client that waits for it. There is no order of arrival, and a client may starve.
- *
- * Details that matter
- *  - The grant is a write that was committed, not a list that was read: a server that is behind its leader cannot grant
- *  by mistake
- *    what zk-sequential's option recipe does.
- *  - A deletion without an answer is not repeated in the background (above), so a client that gives up on its release
- *    blocks the lock for as long as its session lives.
- *
- * Source: ZooKeeper Programmer's Guide, "Ephemeral Nodes" (zookeeper.apache.org/doc/r3.8.0/zookeeperProgrammers.html);
- * the recipes' "Locks" name the herd effect as what they avoid (zookeeper.apache.org/doc/r3.8.0/recipes.html).
- */
-
 const struct lb_protocol lb_zk_ephemeral = {
     .abi = LB_ABI,
     .name = "zk-ephemeral",
@@ -312,29 +333,6 @@ const struct lb_protocol lb_zk_ephemeral = {
     .extend = node_extend,
     .doubt = node_doubt,
 };
-
-/* zk-persistent - one plain node of ZooKeeper, which stays until somebody deletes it.
- *
- *   acquire:  create /<prefix>/<key>; made = held, "exists" = watch it, and create again when it has gone
- *   release:  delete it, if it is one's own
- *
- * Promises: exclusion for as long as nobody but its holder deletes the node. No session, no lease and no clock can take
- * it away: a holder that was paused or cut off for any time still holds. A fencing token (czxid) comes with the reply.
- * Assumes: every client that was granted the lock lives until it has deleted the node.
- * Breaks: a client that dies while it holds. Its node blocks the lock for ever: it is in the log and in the snapshots
- * of a majority, so a restart of the servers brings it back. Somebody has to delete it by hand, and nothing in it tells
- * whether its owner is dead or slow. A create whose answer was lost leaves such a node as well, if its client does not
- * come back to ask. And all who wait watch one node: the herd of zk-ephemeral.
- *
- * Details that matter
- *  - The node is its attempt's, not its session's: the GUID in it is looked for in whatever session the client has by
- *  then.
- *  - What the library says of the connection says nothing of the lock, so there is nothing to be in doubt of (no hook
- *  doubt).
- *
- * Source: ZooKeeper Programmer's Guide, "ZNodes" (zookeeper.apache.org/doc/r3.8.0/zookeeperProgrammers.html): what a
- * create() without flags makes. It is met where an ephemeral node was meant, or was shunned because sessions expired.
- */
 
 const struct lb_protocol lb_zk_persistent = {
     .abi = LB_ABI,

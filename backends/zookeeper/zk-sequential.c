@@ -39,6 +39,14 @@
  *  - What becomes of a node whose create or deletion was not answered: zk-sequential.h.
  *
  * Source: "Locks" in ZooKeeper Recipes and Solutions, zookeeper.apache.org/doc/r3.8.0/recipes.html.
+ *
+ * zk-rw - zk-sequential with readers, whose nodes have another name.
+ *
+ * Promises: what zk-sequential promises, of writers; readers hold together. A reader waits for the last writer before
+ * it, a writer for whatever stands before it. So neither starves: the order of arrival counts.
+ * Breaks: with what breaks zk-sequential. A node that goes says nothing of those before it, so nobody passes the lock on:
+ * a hand-off is one read more, of the list.
+ * Source: "Shared Locks" in ZooKeeper Recipes and Solutions.
  */
 #include "zk-sequential.h"
 
@@ -596,15 +604,6 @@ const struct lb_protocol lb_zk_sequential = {
     .traits = TRAITS,
     .options = zk_sequential_options,
 };
-
-/* zk-rw - zk-sequential with readers, whose nodes have another name.
- *
- * Promises: what zk-sequential promises, of writers; readers hold together. A reader waits for the last writer before
- * it, a writer for whatever stands before it. So neither starves: the order of arrival counts.
- * Breaks: with what breaks zk-sequential. A node that goes says nothing of those before it, so nobody passes the lock on:
- * a hand-off is one read more, of the list.
- * Source: "Shared Locks" in ZooKeeper Recipes and Solutions.
- */
 
 const struct lb_protocol lb_zk_rw = {
     QUEUE,

@@ -269,10 +269,12 @@ check 'their servers are named' grep -qE '^pg-row +PostgreSQL +[^ ]' "$dir/proto
 check 'who has no server runs without' sh -c '! awk "\$2 == \"none\"" "$1" | grep -vE "\((none|client-cluster)\) \["' - "$dir/protocols"
 check 'their traits are shown' grep -qE '^null +none .* \(none\) \[.*known-unsafe.*\]$' "$dir/protocols"
 check 'none is left out' test "$(grep -vc '^peer:' "$dir/protocols")" -eq "$(sed -n '/define PROTOCOLS/,/^$/p' "$root/backends/registry.c" | grep -o ' P([a-z0-9_]*)' | wc -l)"
-# head_of FILE PROTOCOL: the comment of a source that begins with the name, else its first one, without the licence and what stands before each line.
+# head_of FILE PROTOCOL: the part of the source's first comment that begins with the name, else its first part, without what stands before each line.
 head_of() {
-  grep -q "^/\* $2 - " "$1" && from="\,^/\* $2 - ," || from=2
-  sed -nE "$from,/\*\/\$/ { s, *\*/\$,,; s,^(/\*| \*) ?,,; p }" "$1" | sed '1{/^$/d}; ${/^$/d}'
+  sed -nE '2,/\*\/$/ { s, *\*/$,,; s,^ \*? ?,,; p }' "$1" |
+    awk -v name="$2" '/^[a-z][a-z0-9-]* - / { at = $1; if (first == "") first = at }
+      { text[at] = text[at] $0 "\n" }
+      END { if (text[name] == "") name = first; sub(/\n+$/, "\n", text[name]); printf "%s", text[name] }'
 }
 shows_head() { # PROTOCOL FILE
   "$bin" show "$1" | sed "1,\,^backends/$2 says:\$,d" | sed '1d; s/^  //' >"$dir/shown"
@@ -285,6 +287,13 @@ shows_heads() {
   done
 }
 check 'a protocol is shown with what its file says of it, every one' shows_heads
+called_as_a_lock() { # what `show` names as the file of a protocol is called as that one, or as another one in it
+  "$bin" list protocols | grep -v '^[a-z]*:' | while read -r protocol _; do
+    file=$("$bin" show "$protocol" | sed -nE 's,^(backends/.*) says:$,\1,p')
+    grep -qE "^ *\.name = \"$protocol\"," "$root/$file" && grep -qE "^ *\.name = \"$(basename "$file" .c)\"," "$root/$file" || { echo "$protocol: '$file'"; exit 1; }
+  done
+}
+check 'a protocol has a file of its name, or shares that of its sibling' called_as_a_lock
 check 'of a plugin there is no file' sh -c '! "$1" show lock-file --plugin "$2/plugin-example.so" | grep -qE "^backends/.* says:"' - "$bin" "$plugins"
 says 'whose locks they are' 0 '^server:   ZooKeeper$' "$bin" show zk-sequential
 
