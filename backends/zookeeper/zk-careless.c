@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * The steps of ZooKeeper's recipe for locks, as many write them down: make a sequential node, list the folder, the
- * lowest number holds, everybody else watches the node just before its own. The care that zk-sequential.h takes for
+ * lowest number holds, everybody else watches the node just before its own. The care that zk_queue.h takes for
  * ephemeral nodes (whose session is it, does it live) is left out; what that costs depends on the kind of node.
  *
- * An attempt is kept in grant->token, as in zk-sequential.h:
+ * An attempt is kept in grant->token, as in zk_queue.h:
  *   ""                   there is none
  *   <dir>/<who>-lock-    it has a name; whether there is a node of it, is not known
  *   the whole path       there was one
@@ -35,7 +35,7 @@
  *  - Disconnects are ignored. A holder that was cut off for longer than its session timeout goes on working (no hook
  *  doubt), and for all
  *    that it knows its hold never ends (`valid_until` is LB_NEVER).
- *  - What a list shows is believed, however old it is (zk-sequential.c, option recipe).
+ *  - What a list shows is believed, however old it is (zk_queue.c, option recipe).
  *  - A client that holds and asks for the same lock once more finds the node of its hold, and is granted; the first
  *  release ends both.
  * A resource that compares fencing tokens refuses both, for the node of a session that has ended has the smaller one.

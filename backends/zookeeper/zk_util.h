@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * zk_util.h - ZooKeeper sessions with our own deadlines, on libzookeeper_mt's asynchronous calls.
- * Private to the ZooKeeper protocols. The queue of zk-sequential stands in zk-sequential.h.
+ * Private to the ZooKeeper protocols. The queue of zk-sequential stands in zk_queue.h.
  *
  * The library runs two threads per handle. They never enter the caller: a completion copies its answer into a zk_call
  * and writes to an eventfd, and the caller waits on that eventfd only, with its own deadline. Open a session in the

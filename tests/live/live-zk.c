@@ -15,7 +15,7 @@
 
 #define THREADED /* the calls of the library that wait */
 #include "test.h"
-#include "backends/zookeeper/zk-sequential.h"
+#include "backends/zookeeper/zk_queue.h"
 #include "base/clock.h"
 #include "client/env.h"
 #include "skip.h"

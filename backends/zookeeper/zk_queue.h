@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * zk-sequential.h - ZooKeeper's queue of ephemeral sequential nodes: how an attempt keeps its node
+ * zk_queue.h - ZooKeeper's queue of ephemeral sequential nodes: how an attempt keeps its node
  * through lost answers, reconnects and ended sessions.
  *
  * An attempt is one node, <dir>/<guid>-lock-<number>; the servers number the nodes of a folder in one order for
@@ -36,8 +36,8 @@
  * Source: "Locks" in ZooKeeper Recipes and Solutions, with its note on recoverable errors and the GUID
  * (zookeeper.apache.org/doc/r3.8.0/recipes.html).
  */
-#ifndef LB_ZK_SEQUENTIAL_H
-#define LB_ZK_SEQUENTIAL_H
+#ifndef LB_ZK_QUEUE_H
+#define LB_ZK_QUEUE_H
 
 #include "zk_life.h"
 #include "zk_run.h"
@@ -74,6 +74,10 @@ int zk_queue_connect(struct zk_queue *queue, struct lb_grant *grant, lb_ns deadl
 
 /* ---- an attempt ---------------------------------------------------------------------------------------- */
 
+/* The folder of the key's queue. 0, or -ENAMETOOLONG: no node's name would fit. */
+int zk_queue_dir(struct zk_queue *queue, const char *key, char dir[ZK_PATH_MAX]);
+/* There is no attempt any more; only asked_at is kept. */
+void zk_queue_forget(struct lb_grant *grant);
 /* False: there is none, or whether there is one is not known. */
 bool zk_queue_has_node(const struct lb_grant *grant);
 
@@ -89,10 +93,17 @@ bool zk_queue_has_node(const struct lb_grant *grant);
  * breath: it will contain the node. The folder is made if it is missing. `made`: a point for when the node is known and
  * its place is not. */
 int zk_queue_join(struct zk_queue *queue, const char *dir, struct lb_grant *grant, const char *made, lb_ns deadline);
+/* Looks for the node of an attempt whose create was not answered. ZK_AGAIN: its name is known now, or it is not there
+ * and never will be, and is forgotten. */
+int zk_queue_find(struct zk_queue *queue, struct lb_grant *grant, lb_ns deadline);
 /* The place of a node that exists. by_write: as it is after a write to the folder, sent in the same breath. Without,
  * the server at hand may be behind, and show nodes of sessions that the leader has ended already; and nobody is asked
  * if the one ahead has told that it passed the lock on. */
 int zk_queue_look(struct zk_queue *queue, const char *dir, struct lb_grant *grant, bool by_write, lb_ns deadline);
+
+/* Completes the grant of a node that was seen to be the first; `losses` of the connection before that question left.
+ * LB_OK; ZK_AGAIN: it would be over already; or as a step. */
+int zk_queue_grant(struct zk_queue *queue, const char *dir, struct lb_grant *grant, uint64_t losses, lb_ns deadline);
 
 /* After LB_BUSY: sleeps until it is worth to look again, as zk_await_change() for the node ahead. Meanwhile the
  * knowledge that the session lives is kept up by a write to the folder from time to time, which nobody waits for.
@@ -108,5 +119,16 @@ const char *zk_queue_ahead(const struct zk_queue *queue, const struct lb_grant *
  * contact, valid_until is cleared, because its absence will be our own work and no loss. Other -errno: refused, it is
  * still there. */
 int zk_queue_leave(struct zk_queue *queue, struct lb_grant *grant, bool pass_on, lb_ns deadline);
+
+/* The hooks extend and holds. */
+int zk_queue_extend(struct zk_queue *queue, struct lb_grant *grant, lb_ns deadline);
+int zk_queue_holds(struct zk_queue *queue, const struct lb_grant *grant, lb_ns deadline);
+/* The hook doubt: LB_OK; LB_UNKNOWN: the connection is lost, or was since the grant was confirmed, also if the same
+ * session is connected again by now (which Curator trusts: doubt.h); LB_LOST: its session is over. */
+int zk_queue_doubt(struct zk_queue *queue, const struct lb_grant *grant);
+/* The hook inspect: whether one server shows nodes in the key's queue. As zk_inspect(). */
+int zk_queue_inspect(struct zk_queue *queue, const char *key, size_t endpoint, lb_ns deadline);
+/* The hook break_lock: deletes the head of the key's queue. As zk_break(). */
+int zk_queue_break(struct zk_queue *queue, const char *key, size_t endpoint, lb_ns deadline);
 
 #endif
