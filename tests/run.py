@@ -11,8 +11,8 @@ are compiled, and a tree with a sanitizer has only the tests that run there.
 Last line: N passed, N failed[, N skipped][, N unsteady]. Exit: 0; 1 a test failed, or a build; 2 ARG selects nothing.
 $MESON and $NINJA say which ones are taken.
 """
+import csv
 import fcntl
-import glob
 import json
 import os
 import pickle
@@ -38,19 +38,26 @@ PROOF = re.compile(r"Sanitizer: |: runtime error: |^==[0-9]+==|\bdied of SIG(?!K
 class Part:
     """Tests of one tree that run together."""
 
+    left_out = ("all",)
+
     def __init__(self, label, tree, only=(), without=(), setup=None):
         self.label, self.tree, self.only, self.without, self.setup = label, tree, only, without, setup
 
     def has(self, suites):
-        return (not self.only or bool(suites & set(self.only))) and not suites & set(self.without)
+        return (not self.only or bool(suites & set(self.only))) and not suites & {*self.without, *self.left_out}
 
     def arguments(self):
         words = ["--setup", self.setup] if self.setup else []
         words += [word for suite in self.only for word in ("--suite", suite)]
-        return words + [word for suite in self.without for word in ("--no-suite", suite)]
+        return words + [word for suite in (*self.without, *self.left_out) for word in ("--no-suite", suite)]
+
+    def log(self):
+        """Each has a log of its own, which stays: meson-logs/NAME.json has what each test took."""
+        return "bench-" + re.sub(r"\W+", "-", self.label)
 
 
-# Each test goes where a tool looks at it, and not once more without: `addresses` under the sanitizer of addresses, `memory` under valgrind.
+# Each test goes where a tool looks at it, and not once more without: `addresses` under the sanitizer of addresses, `memory` under valgrind. The suite `all` takes
+# part with --all only.
 FRONT = [
     Part("gcc", "build", without=("compute", "addresses", "memory")),
     Part("valgrind, memory", "build", only=("memory",), without=("compute",), setup="valgrind"),
@@ -72,6 +79,7 @@ class Count:
 
     def __init__(self, test):
         name, result, out = test["name"], test["result"], test.get("stdout") or ""
+        self.seconds = test.get("duration", 0.0)
         points = re.findall(r"^(ok|not ok)\b([^\n]*)", out, re.M) if re.search(r"^1\.\.[0-9]", out, re.M) else []
         bad = [text for status, text in points if status == "not ok" and not re.search(r"#\s*(SKIP|TODO)", text, re.I)]
         self.skipped = sum(1 for _, text in points if re.search(r"#\s*SKIP", text, re.I))
@@ -198,11 +206,12 @@ class Trees:
         """Runs them, with a log of its own name, so that only what ran now is counted."""
         say(f"== {label}")
         base, started = os.path.join(self.path(tree), "meson-logs", log), time.monotonic()
-        for old in glob.glob(glob.escape(base) + "*.json"):
-            os.unlink(old)
+        logs = (base + ".json", base + "-valgrind.json")  # meson puts the name of its set-up behind ours
+        for path in filter(os.path.exists, logs):
+            os.unlink(path)
         code = self.meson_test(tree, "--print-errorlogs", "--logbase", log, *words)
         outcome = Outcome(label)
-        for path in glob.glob(glob.escape(base) + "*.json"):  # meson puts the name of its set-up behind ours
+        for path in filter(os.path.exists, logs):
             with open(path, encoding="utf-8", errors="replace") as file:
                 outcome.counts = [Count(test) for test in map(json.loads, file)]
         if code != 0 and not outcome.failures():
@@ -255,7 +264,7 @@ def run_behind(trees, gcc_built):
     for part in BEHIND:
         if built[part.tree]:
             # A machine that is busy for minutes makes nothing here fail: ten times the time.
-            yield trees.test(part.label, part.tree, "bench-computes", part.arguments() + ["-t", "10"])
+            yield trees.test(part.label, part.tree, part.log(), part.arguments() + ["-t", "10"])
         elif gcc_built and part is BEHIND[0]:
             yield Outcome(part.label, "the build")
 
@@ -316,7 +325,7 @@ class LaneBehind:
 def run_front(trees, gcc_built):
     for part in FRONT:
         if gcc_built if part.tree == "build" else trees.build_for(part.tree):
-            yield trees.test(part.label, part.tree, "bench-tests", part.arguments() + ["--num-processes", SIDE_BY_SIDE])
+            yield trees.test(part.label, part.tree, part.log(), part.arguments() + ["--num-processes", SIDE_BY_SIDE])
         elif not part.setup:
             yield Outcome(part.label.partition(",")[0], "the build")
         else:
@@ -332,7 +341,7 @@ def run_again(trees, outcomes):
         names = [":" + name for name in outcome.again()]  # ":NAME" is a name, whatever stands in it
         if names:
             words = part.arguments() + ["--num-processes", "1", *names]
-            outcome.take(trees.test(part.label + ": once more, alone", part.tree, "bench-again", words))
+            outcome.take(trees.test(part.label + ": once more, alone", part.tree, part.log() + "-again", words))
 
 
 def test_all(trees):
@@ -404,10 +413,21 @@ def hold_lock(path, called):
     return file
 
 
+def write_times(trees, outcomes):
+    """The longest first."""
+    rows = sorted((-count.seconds, outcome.label, count.full_name) for outcome in outcomes for count in outcome.counts)
+    path = os.path.join(trees.path("build"), "test-times.csv")
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("seconds", "part", "test"), *((f"{-seconds:.1f}", label, name) for seconds, label, name in rows)])
+    return path
+
+
 def main():
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _: sys.exit(128 + number))
     home, words = sys.argv[1], sys.argv[2:]
+    if words == ["--all"]:
+        Part.left_out = ()
     called = os.environ.pop("LOCKBENCH_CALLED_AS", "./bench")  # what tests expect does not depend on it
     trees = Trees(home)
     with hold_lock(os.path.join(home, "build", ".bench-test-lock"), called):
@@ -417,6 +437,8 @@ def main():
     passed, failed, skipped, unsteady = (sum(column) for column in zip(*(outcome.sums() for outcome in outcomes)))
     more = (f", {skipped} skipped" if skipped else "") + (f", {unsteady} unsteady" if unsteady else "")
     lines = [line for outcome in outcomes for line in outcome.lines()]
+    if words in ([], ["--all"]):
+        lines.append("what each test took: " + write_times(trees, outcomes))
     print("", *lines, "", f"{passed} passed, {failed} failed{more}", sep="\n")
     return 1 if failed else 0
 

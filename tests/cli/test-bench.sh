@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# test: beside
 # SPDX-License-Identifier: MIT
 #
 # test-bench.sh - ./bench as its user meets it, without installing anything: help, odd paths, the quick second call,
@@ -423,6 +424,7 @@ can_be_unsteady() {
 test('sick', sh, args: [files('unsteady.sh'), 'sick', '# | ERROR: AddressSanitizer: stack-overflow'], protocol: 'tap', suite: 'live', env: {'FAILS': '$work/fails'})
 test('ended', sh, args: ['-c', 'echo 1..1; echo ok 1 - a; if [ -s ended ]; then : >ended; exit 3; fi'],
   protocol: 'tap', suite: 'live', workdir: '$work/fails')
+test('rare', sh, args: ['-c', 'exit 1'], suite: ['live', 'all'])
 test('dead', sh, args: ['-c', 'echo 1..1; echo ok 1 - a; if [ -s dead ]; then : >dead; kill -SEGV \$\$; fi'],
   protocol: 'tap', suite: 'live', workdir: '$work/fails')" >>"$work/full/meson.build"
 }
@@ -443,7 +445,9 @@ what_passes_alone_is_unsteady_and_named() {
     expect 'unsteady in gcc: stand-in:live / ended (ERROR) (failed beside others, passed alone)' &&
     [[ $out != *'failed in'* && $ran == *'2 one of/x'* && $ran == *'1 two'* ]] &&
     [[ $out == *$'\n23 passed, 0 failed, 2 skipped, 2 unsteady' ]] || { printf '%s\n' "$out" "$ran" && return 1; }
-  out=$(cat "$work/full/build/meson-logs/"bench-{tests,again}.txt)
+  [[ $(head -n 1 -- "$work/full/build/test-times.csv") == seconds,part,test* ]] && grep -qF ',gcc,stand-in:live / two' "$work/full/build/test-times.csv" || return
+  ! grep -qF rare "$work/full/build/test-times.csv" || return # of the suite `all`
+  out=$(cat "$work/full/build/meson-logs/"bench-gcc{,-again}.txt)
   expect 'not ok 2 - b' && expect $'\nok 2 - b'
 }
 

@@ -1,4 +1,5 @@
 #!/bin/sh
+# test: beside, exit
 # SPDX-License-Identifier: MIT
 #
 # test-cells.sh LOCKBENCH - a small suite leaves no cell blank, and the walk over its cells (check-cells.py) notices each way

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# test: beside
 # SPDX-License-Identifier: MIT
 """test-claims.py LOCKBENCH - every cell of docs/claims.md exists, and is expected to come out as the page says.
 

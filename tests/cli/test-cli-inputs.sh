@@ -1,4 +1,5 @@
 #!/bin/sh
+# test: beside
 # SPDX-License-Identifier: MIT
 # Bad input, every kind at every command: exit 2, one line on stderr that names what is wrong, nothing on stdout, and no file left behind. No byte of
 # the line but printable ASCII, whatever was typed. No server is started. TAP. Usage: test-cli-inputs.sh LOCKBENCH PLUGIN_FOLDER

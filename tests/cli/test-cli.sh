@@ -1,4 +1,5 @@
 #!/bin/sh
+# test: beside
 # SPDX-License-Identifier: MIT
 # Mistakes a new user makes: each gets one clear line and the documented exit code, and leaves nothing behind. TAP.
 # Usage: test-cli.sh LOCKBENCH PLUGIN_FOLDER

@@ -1,4 +1,5 @@
 #!/bin/sh
+# test: alone
 # SPDX-License-Identifier: MIT
 # `lockbench compare` as a user meets it, on runs of a lock without servers whose rates are written by hand: a planted difference is found, two looks at the same run
 # find none, other machines and settings are refused by name; variants of one run; --keep-logs. TAP.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# test: beside
 # SPDX-License-Identifier: MIT
 """test-completion.py LOCKBENCH BUILT_TESTS - bash completes a line as its user types it: in a terminal of its own, by the Tab key.
 

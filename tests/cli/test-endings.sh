@@ -1,4 +1,5 @@
 #!/bin/sh
+# test: compute
 # SPDX-License-Identifier: MIT
 # How every Python program of the project ends (plots/ending.py): bad input is one line and 2; output that cannot be written is one line and 1;
 # a reader that went away is 141 and nothing. Never a traceback. TAP. Exit 77: python3 or matplotlib is missing.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# test: compute
 # SPDX-License-Identifier: MIT
 """test-histories-of-others.py LOCKBENCH - `check` judges operations in EDN and CSV, and refuses each of a hundred broken files in one line. Speaks TAP.
 

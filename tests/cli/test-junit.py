@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# test: beside
 # SPDX-License-Identifier: MIT
 """test-junit.py LOCKBENCH PLUGIN_FOLDER - the file of --junit is JUnit, and says of each cell what run.json says.
 

@@ -1,4 +1,5 @@
 #!/bin/sh
+# test: beside
 # SPDX-License-Identifier: MIT
 # What a command does when what it prints cannot be written: on a full disk, into a closed stream, to a reader that went away. TAP.
 # Usage: test-output.sh LOCKBENCH

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# test: beside
 # SPDX-License-Identifier: MIT
 """test-progress.py LOCKBENCH BUILT_TESTS - what a run sends to the terminal while it goes on: a line that is overwritten, or plain lines where TERM=dumb;
 and that a server which hangs is named long before it is given up, by the run and by `doctor`."""

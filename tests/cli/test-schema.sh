@@ -1,4 +1,5 @@
 #!/bin/sh
+# test: beside
 # SPDX-License-Identifier: MIT
 # results/SCHEMA.md against the runs that are kept and against fresh ones; and that planted errors are found. TAP.
 # Usage: test-schema.sh LOCKBENCH TESTS

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# test: beside
 # SPDX-License-Identifier: MIT
 """test-shards.py LOCKBENCH PLUGIN_FOLDER - shards, merged, are the run that one process would have played; what does not fit is refused.
 

@@ -1,3 +1,4 @@
+/* test: beside, addresses */
 /* SPDX-License-Identifier: MIT
  *
  * What conform says of a protocol that misbehaves: the lock in shared memory with one hook replaced by a bad one at a

@@ -1,4 +1,5 @@
 #!/bin/sh
+# test: beside
 # SPDX-License-Identifier: MIT
 # An adapter on each service, in a run folder whose name has what servers split, comment out or unquote; a refusal that comes late; what a server has of a row; who is left out; a deadlock. TAP. Usage: live-adapter-services.sh LOCKBENCH
 bin=$1

@@ -1,4 +1,5 @@
 #!/bin/sh
+# test: beside
 # SPDX-License-Identifier: MIT
 # `adapter-check` passes the reference adapter, and fails each of tests/adapters/broken.py with the statement that it breaks and a line that says what was read. TAP.
 # Usage: live-adapter.sh LOCKBENCH

@@ -1,4 +1,5 @@
 #!/bin/sh
+# test: beside
 # SPDX-License-Identifier: MIT
 # The scenarios of this tree with their premises broken on purpose: whatever else comes out, every trial is undecided and names the premise. A
 # scenario whose question was not put must not say "safe". TAP. Usage: live-broken-premises.sh LOCKBENCH

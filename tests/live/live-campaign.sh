@@ -1,4 +1,5 @@
 #!/bin/sh
+# test: beside
 # SPDX-License-Identifier: MIT
 # Campaigns on real servers: schedules that a seed decides, faults that are proved, and that whoever was hit is back when a fault
 # is over. TAP. Usage: live-campaign.sh LOCKBENCH

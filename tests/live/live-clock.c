@@ -1,3 +1,4 @@
+/* test: alone */
 /* SPDX-License-Identifier: MIT
  *
  * Servers whose clocks can be set: each says what we made it believe, acts on it, and believes the truth again

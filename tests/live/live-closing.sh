@@ -1,4 +1,5 @@
 #!/bin/sh
+# test: beside
 # SPDX-License-Identifier: MIT
 # A lock that nobody gets in time is asked for again at the end: one with a lease comes free (delayed), one without an end does not (stuck).
 # TAP. Usage: live-closing.sh LOCKBENCH

@@ -1,3 +1,4 @@
+/* test: alone */
 /* SPDX-License-Identifier: MIT
  *
  * A session with a real Redis Cluster: it finds the master of each key, follows a slot that is moved and a replica that

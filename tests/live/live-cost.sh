@@ -1,4 +1,5 @@
 #!/bin/sh
+# test: alone
 # SPDX-License-Identifier: MIT
 # What `show --cost` counts where it is known: one round trip and one command each. TAP. Usage: live-cost.sh LOCKBENCH
 bin=$1

@@ -1,3 +1,4 @@
+/* test: alone */
 /* SPDX-License-Identifier: MIT
  *
  * The engine with a source that decides what is next while it plays: real trials of a lock that needs no servers. And

@@ -1,3 +1,4 @@
+/* test: alone */
 /* SPDX-License-Identifier: MIT
  *
  * etcd-lease, etcd-v3lock and their helpers against a real etcd. Skipped without one.

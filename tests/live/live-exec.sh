@@ -1,4 +1,5 @@
 #!/bin/sh
+# test: beside
 # SPDX-License-Identifier: MIT
 # Adapters that lie, hang, die, flood and talk nonsense (tests/adapters/rogue.py): each trial ends with one line that says it, nothing is left of it, and the reference adapter beside it in
 # the same run is not disturbed. TAP. Usage: live-exec.sh LOCKBENCH

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# test: beside
 # SPDX-License-Identifier: MIT
 """live-facts.py LOCKBENCH PLUGIN_FOLDER - every fact of a lock can be refuted: a lock that states it and does otherwise is not as predicted.
 

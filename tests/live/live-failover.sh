@@ -1,4 +1,5 @@
 #!/bin/sh
+# test: alone
 # SPDX-License-Identifier: MIT
 # The seed case, once per system: verdicts, and what a violated trial has to show in its history. TAP.
 # Usage: live-failover.sh LOCKBENCH

@@ -1,4 +1,5 @@
 #!/bin/sh
+# test: beside
 # SPDX-License-Identifier: MIT
 # Faults on real servers: what each directed scenario comes to, and that a fault which did not fire, a point nobody passed or a
 # death that nobody ordered never makes a trial safe. TAP. Usage: live-faults.sh LOCKBENCH

@@ -1,4 +1,5 @@
 #!/bin/sh
+# test: beside
 # SPDX-License-Identifier: MIT
 # A lock of the user's own: what it states of itself is checked, flawed ones (tests/adapters/flawed.py) are singled out by scenarios that come with the tool, and
 # each is held against what its facts predict. TAP. Usage: live-flawed.sh LOCKBENCH PLUGINS

@@ -1,4 +1,5 @@
 #!/bin/sh
+# test: beside
 # SPDX-License-Identifier: MIT
 # A lock that breaks when two of five conditions hold together, which the day draws, and gives itself away only to a client that opens its session behind them: a
 # hunt finds just these two, and nothing with one fault alone; without the kind of one of them, or without the client that comes late, it finds nothing. Its file

@@ -1,4 +1,5 @@
 #!/bin/sh
+# test: beside
 # SPDX-License-Identifier: MIT
 # `judge` says what breaks a lock, and whose fault that is: the reference adapter, three planted flaws, a liar, a mutex, a plugin, a library that is not installed, and what
 # is no lock. Its folder says the same, and a baseline decides what is worse. Its suite is cut down to a few questions here. TAP. Usage: live-judge.sh LOCKBENCH TESTS

@@ -1,4 +1,5 @@
 #!/bin/sh
+# test: alone
 # SPDX-License-Identifier: MIT
 # Nothing survives: the tool is killed with SIGKILL in the middle of a run, early and late; two runs side by side do not disturb
 # each other; and what ends with a trial is no part of it. TAP. Usage: live-leftovers.sh LOCKBENCH

@@ -1,4 +1,5 @@
 #!/bin/sh
+# test: beside
 # SPDX-License-Identifier: MIT
 # Servers that somebody else has started: with passwords, TLS, and things of others in them. Runs leave these as they were, no password
 # can be found anywhere, and what is wrong is said in one line. TAP. Usage: live-own.sh LOCKBENCH TESTS (the folder that zk-tree is built in)

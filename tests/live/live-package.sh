@@ -1,4 +1,5 @@
 #!/bin/sh
+# test: beside
 # SPDX-License-Identifier: MIT
 #
 # live-package.sh LOCKBENCH - the Debian package is built, installed over /usr in a mount namespace of its own, and used there by an

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# test: beside
 # SPDX-License-Identifier: MIT
 """live-peers.py LOCKBENCH - each shipped adapter whose library is here keeps the line protocol.
 

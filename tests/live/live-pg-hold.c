@@ -1,3 +1,4 @@
+/* test: alone */
 /* SPDX-License-Identifier: MIT
  *
  * Locks that a server process of PostgreSQL holds, on a real server: each of them healthy, with its connection broken,

@@ -1,3 +1,4 @@
+/* test: alone */
 /* SPDX-License-Identifier: MIT
  *
  * pg-lease and pg-lease-client on a real PostgreSQL server: expiry, whose clock decides, and statements whose answer

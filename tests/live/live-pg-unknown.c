@@ -1,3 +1,4 @@
+/* test: alone */
 /* SPDX-License-Identifier: MIT
  *
  * pg-row on a real PostgreSQL server: what a statement may still do when its answer did not come. Skipped without

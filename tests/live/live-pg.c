@@ -1,3 +1,4 @@
+/* test: alone */
 /* SPDX-License-Identifier: MIT
  *
  * pg-row against a real PostgreSQL server: healthy, gone, back, and with a standby beside it. Skipped without one.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# test: beside
 # SPDX-License-Identifier: MIT
 # `lockbench play` on real servers: a job per line comes in, an outcome per line goes out, and whatever ends it leaves nothing. TAP.
 # Usage: live-play.sh LOCKBENCH

@@ -1,4 +1,5 @@
 #!/bin/sh
+# test: beside
 # SPDX-License-Identifier: MIT
 # Premises on real servers, each broken on purpose: such a trial is undecided and says which premise, whatever else came out. Whom a
 # fault touched, which server a client talks to, and cuts that nobody used. TAP. Usage: live-premises.sh LOCKBENCH

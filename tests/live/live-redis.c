@@ -1,3 +1,4 @@
+/* test: alone */
 /* SPDX-License-Identifier: MIT
  *
  * redis-token and redlock against real Redis servers. Skipped without one.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# test: alone
 # SPDX-License-Identifier: MIT
 # A run that is stopped at any moment, by Ctrl-C, SIGTERM, kill -9 or a full disk, keeps what is decided; resumed, it has the same
 # trials, cells and verdicts as one that was not stopped. One that stands still for a while goes on. TAP. Usage: live-resume.sh LOCKBENCH

@@ -1,4 +1,5 @@
 #!/bin/sh
+# test: beside
 # SPDX-License-Identifier: MIT
 # A plugin that breaks one line of the contract after the other: each gets the right verdict and a reason that names the
 # cause, and the trial beside it is not disturbed. TAP.

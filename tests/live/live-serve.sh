@@ -1,4 +1,5 @@
 #!/bin/sh
+# test: beside
 # SPDX-License-Identifier: MIT
 # `lockbench serve`: a command beside real servers, faults that it asks for, and nothing left however it ends. TAP.
 # Usage: live-serve.sh LOCKBENCH

@@ -1,3 +1,4 @@
+/* test: alone */
 /* SPDX-License-Identifier: MIT
  *
  * Timelines one after the other on the same servers: when they share them, when they get fresh ones, and that a fault

@@ -1,4 +1,5 @@
 #!/bin/sh
+# test: alone
 # SPDX-License-Identifier: MIT
 # Loads on real servers: windows that begin when the rate has settled, what the servers commit, how they are set, and waiters that are told of a
 # release. TAP. Usage: live-speed.sh LOCKBENCH

@@ -1,3 +1,4 @@
+/* test: beside */
 /* SPDX-License-Identifier: MIT
  *
  * Every topology on real servers on loopback: it is ready when it says so, its primary can be killed and is replaced, a

@@ -1,3 +1,4 @@
+# test: beside
 # SPDX-License-Identifier: MIT
 """live-versions.py LOCKBENCH - a run records what is there. A server that says it is a Valkey is recorded as one, and its mode is read by its own
 name; a library that is not the one that peers.ini names is recorded, and is a note. The Valkey is a real one where there is one, else Debian's

@@ -1,3 +1,4 @@
+/* test: alone */
 /* SPDX-License-Identifier: MIT
  *
  * zk-sequential against real ZooKeeper servers: one alone for the contract, three for the loss of a leader. The

@@ -1,3 +1,9 @@
+/* plugin: abi -DLB_TEST_ABI=999 */
+/* plugin: hook -DLB_TEST_HOOK */
+/* plugin: point -DLB_TEST_POINT */
+/* plugin: option -DLB_TEST_OPTION */
+/* plugin: text -DLB_TEST_TEXT */
+/* plugin: facts -DLB_TEST_FACTS="releases=blind" */
 /* SPDX-License-Identifier: MIT
  *
  * A whole protocol as a plugin: a lock file that only its creator may remove. It is correct on one machine and has no

@@ -1,3 +1,9 @@
+/* plugin: ownerless-untold -DLB_TEST_NO_TRAIT */
+/* plugin: ownerless-flawed -DLB_TEST_FLAWS */
+/* plugin: flaw-false -DLB_TEST_FLAW="a held lock is refused to another session" -DLB_TEST_WHERE=NULL */
+/* plugin: flaw-unknown -DLB_TEST_FLAW="a held lock is refused to other sessions" -DLB_TEST_WHERE=NULL */
+/* plugin: flaw-unasked -DLB_TEST_FLAW="fences grow" -DLB_TEST_WHERE=NULL */
+/* plugin: flaw-where -DLB_TEST_FLAW="fences grow" -DLB_TEST_WHERE="fence=yes" */
 /* SPDX-License-Identifier: MIT
  *
  * A lock without an owner, as a SETNX without a token is one: a word in shared memory that is set or not. Whoever

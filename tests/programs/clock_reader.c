@@ -1,3 +1,4 @@
+/* test: bare */
 /* SPDX-License-Identifier: MIT
  *
  * Says what it takes the time to be, once for each way to ask: lines "NAME SECONDS.NANOSECONDS". For the tests of the

@@ -1,3 +1,4 @@
+/* test: bare */
 /* SPDX-License-Identifier: MIT
  *
  * Writes to the file `data` what it is told to, for the tests of the preload library that sees it; never with

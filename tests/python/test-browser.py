@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# test: beside
 # SPDX-License-Identifier: MIT
 """test-browser.py LOCKBENCH FOLDER - report.html in Chromium, by Playwright (tests/browser/report.mjs).
 

@@ -1,3 +1,4 @@
+# test: compute
 # SPDX-License-Identifier: MIT
 """test-compare.py - plots/compare.py on run folders that are written by hand: which cells meet, which trials count, which word a metric gets, and what of machine and
 settings is found to differ. How often its interval is wrong is counted. Run with a Python that has numpy. TAP."""

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# test: beside
 # SPDX-License-Identifier: MIT
 """test-docs.py - the HTML of the pages (setup/docs): every page is there and can be found, its links lead somewhere, and nothing comes from the network. Speaks TAP."""
 import json

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# test: beside
 # SPDX-License-Identifier: MIT
 """test-makespan.py - the simulated makespan lies between what no schedule can beat and what the rule of the longest first guarantees. TAP."""
 import pathlib

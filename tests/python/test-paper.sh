@@ -1,4 +1,5 @@
 #!/bin/sh
+# test: compute, exit
 # SPDX-License-Identifier: MIT
 # The paper: no number in it is typed by hand, every number asked for is in the run, what is written is what the run says; and, where
 # LaTeX is installed, it sets without a complaint. Works on copies and on a run folder that make-paper-run.py invents.

@@ -1,3 +1,4 @@
+# test: beside
 # SPDX-License-Identifier: MIT
 #
 # The libraries of others: every section of peers.ini is complete, every adapter is short and says in its first lines what it is about, and each that is installed

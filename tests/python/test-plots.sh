@@ -1,4 +1,5 @@
 #!/bin/sh
+# test: compute, exit
 # SPDX-License-Identifier: MIT
 # The figures of a run: drawn from the sample run folder, held against its CSV files, and the ways plots/render can end.
 # One line per statement. Exit 0, 1 (a statement does not hold), 77 (gnuplot, python3 or matplotlib is missing).

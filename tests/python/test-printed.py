@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# test: beside
 # SPDX-License-Identifier: MIT
 """test-printed.py [--write] LOCKBENCH - what README.md and docs/ print stands in results/: their tables are what their commands print, and each verdict is a cell of a run there.
 

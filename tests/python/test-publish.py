@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# test: compute
 # SPDX-License-Identifier: MIT
 """test-publish.py - what plots/publish.py leaves out changes no number: cells, percentiles, curves, tested faults, and the counts of a hunt. Speaks TAP."""
 import csv

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# test: compute
 # SPDX-License-Identifier: MIT
 """test-report.py - the page of a run (plots/report.py): that no text of a run becomes markup, that every link leads
 to a file, and that each part is there or left out as the run has it. Runs are written here, except the sample in

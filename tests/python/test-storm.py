@@ -1,3 +1,4 @@
+# test: beside
 # SPDX-License-Identifier: MIT
 #
 # The table of random faults: an older run's faults are counted by the rule of today, and the intervals are those of harness/base/interval.c. Speaks TAP.

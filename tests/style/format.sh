@@ -1,4 +1,5 @@
 #!/bin/sh
+# test: compute, exit
 # SPDX-License-Identifier: MIT
 # Every C file is as .clang-format says: `clang-format -i FILE` mends it. Usage: format.sh. Skipped (77) without clang-format.
 cd "$(dirname "$0")/../.." || exit 2

@@ -1,4 +1,5 @@
 #!/bin/sh
+# test: compute, exit
 # SPDX-License-Identifier: MIT
 # Every header compiles alone. Usage: headers.sh; $LB_CC is the compiler.
 bad=0

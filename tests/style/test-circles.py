@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# test: compute
 # SPDX-License-Identifier: MIT
 """test-circles.py - within a room, no files call each other in a circle. Speaks TAP.
 

@@ -1,4 +1,5 @@
 #!/bin/sh
+# test: compute
 # SPDX-License-Identifier: MIT
 # layers.sh is silent about this tree, and names each kind of breach planted into a copy of it.
 # Usage: test-layers.sh

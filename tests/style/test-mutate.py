@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# test: beside
 # SPDX-License-Identifier: MIT
 """mutate.py on a tiny project of its own: what it changes, what it draws, what it says. Speaks TAP."""
 import contextlib

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# test: beside
 # SPDX-License-Identifier: MIT
 """test-pages.py - the form of pages and messages: every relative link and anchor leads somewhere; README.md and docs/ are short, their tables narrow, their sentences too;
 messages of the C program (its string literals), `./bench help` and the reasons of rules have short sentences; neither has a word that docs/glossary.md replaces (the last column of its tables).

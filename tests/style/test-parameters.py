@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# test: beside
 # SPDX-License-Identifier: MIT
 """test-parameters.py - no function, and no pointer to one, takes more than six parameters: what belongs together is a struct. Speaks TAP."""
 import pathlib

@@ -1,3 +1,4 @@
+/* test: memory, beside, threads */
 /* SPDX-License-Identifier: MIT
  *
  * The address behind a host: numeric ones ask nobody, names are waited for in the env and nowhere else.

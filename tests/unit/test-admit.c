@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * Which trial may start beside others: cheap ones together, dear ones one after the other, and never more than there

@@ -1,3 +1,4 @@
+/* test: compute, memory, wraps lb_clock_ns lb_make_dirs lb_workload_begin lb_workload_continue lb_workload_end lb_cast_find lb_fault_do lb_fault_undo */
 /* SPDX-License-Identifier: MIT
  *
  * The play of a campaign with faults that do what the test says, on a clock that only work and faults move: when each

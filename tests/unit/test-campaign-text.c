@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * What stands in a cell of the table of campaigns: no bound that is there becomes 0, and no rate is made of too little.

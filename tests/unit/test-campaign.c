@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * The schedule of a campaign, half an hour long in no time: its clients are gone before the first fault, so it is

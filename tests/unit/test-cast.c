@@ -1,3 +1,4 @@
+/* test: compute, memory, wraps lb_clock_ns lb_clock_sleep_until lb_cluster_primary */
 /* SPDX-License-Identifier: MIT
  *
  * Which server `primary`, `primary 2` and what is told from them stand for, on servers that say who decides when the

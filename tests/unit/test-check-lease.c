@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * Which violations a lease that was over excuses: those of holders that went on too long, and no others. On histories

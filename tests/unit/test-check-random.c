@@ -1,3 +1,4 @@
+/* test: compute, table */
 /* SPDX-License-Identifier: MIT
  *
  * The checker against many histories nobody thought of. Random ones, small and full of ties, must be judged as by the

@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * The checker on histories written by hand: each file of histories/ is one situation, with the counts that the

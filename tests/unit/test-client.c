@@ -1,3 +1,4 @@
+/* test: memory, beside */
 /* SPDX-License-Identifier: MIT
  *
  * A client process: its watchdog, its points, its clocks, its lives. The protocol is one that grants what this test

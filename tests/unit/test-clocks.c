@@ -1,3 +1,4 @@
+/* test: compute, table */
 /* SPDX-License-Identifier: MIT
  *
  * Which clocks a lock rests on, and the whole table: under a clock fault that neither the servers nor the clients of a

@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * What a single call of a hook may answer: every result of every hook, and grants with one thing wrong at a time.

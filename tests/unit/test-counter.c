@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * The table of counters is one that every reader can go by, and a row is enough to show, to add and to leave out its

@@ -1,3 +1,4 @@
+/* test: compute, table */
 /* SPDX-License-Identifier: MIT
  *
  * Whether the intervals of a campaign hold what they promise: campaigns with a known rate are drawn many times, from a

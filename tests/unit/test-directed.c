@@ -1,3 +1,4 @@
+/* test: compute, table */
 /* SPDX-License-Identifier: MIT
  *
  * A violation of a campaign as a directed timeline: from a history whose story is known, with every part of its faults.

@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * What a person sees of a run: every line fits the terminal, nothing that ran is missing, and what is not as expected

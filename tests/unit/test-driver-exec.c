@@ -1,3 +1,4 @@
+/* test: memory, beside */
 /* SPDX-License-Identifier: MIT
  *
  * A client with a foreign program is one client: the driver exec stops, continues and kills the process of ours, the

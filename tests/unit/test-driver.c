@@ -1,3 +1,4 @@
+/* test: memory, beside, threads */
 /* SPDX-License-Identifier: MIT
  *
  * The same statements about every driver: what the calls of client.h promise, and that clients that it runs lock, log

@@ -1,3 +1,4 @@
+/* test: memory, beside, threads */
 /* SPDX-License-Identifier: MIT
  *
  * The env on a host whose clocks are wrong, and are set while somebody sleeps by them.

@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * How long a run will take: what measures takes its turn, what waits goes side by side, what computes takes longer

@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * Whether a guard was what kept the resource whole, on histories written by hand. Client-1 holds and is overtaken by

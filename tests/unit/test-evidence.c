@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * What a history has to show before its verdict counts, on histories written by hand.

@@ -1,3 +1,4 @@
+/* test: compute, memory, wraps malloc calloc realloc strdup fclose */
 /* SPDX-License-Identifier: MIT
  *
  * When memory or the disk is exhausted, what judges says so: no half judgement, no crash, no leak (the sanitizers

@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * The story of a history: that the lines that made a violation are there and marked, and that a long history stays

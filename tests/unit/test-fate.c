@@ -1,3 +1,4 @@
+/* test: memory, beside */
 /* SPDX-License-Identifier: MIT
  *
  * What became of a client that does not answer: real processes with a protocol that dies, exits, hangs or closes what

@@ -1,3 +1,4 @@
+/* test: memory, beside */
 /* SPDX-License-Identifier: MIT
  *
  * Foreign locks: words of a line, what an adapter says of itself, its process and its pipes, and the hooks against

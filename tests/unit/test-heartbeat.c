@@ -1,3 +1,4 @@
+/* test: memory, beside */
 /* SPDX-License-Identifier: MIT
  *
  * What counts as a stall: a client that wants to run and gets no processor does, one that a fault has stopped does not.

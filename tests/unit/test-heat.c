@@ -1,3 +1,4 @@
+/* test: compute, memory, wraps lb_clock_ns lb_clock_sleep_until lb_cluster_compiling */
 /* SPDX-License-Identifier: MIT
  *
  * Which trials share servers that are heated, in which order they are run, and when the servers are warm: on a clock

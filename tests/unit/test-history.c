@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * Histories: both file forms in and out, the order of events, and that whatever is not exactly a history is refused

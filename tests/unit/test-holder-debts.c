@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * What a holder asks of its protocol, request by request: for which key, with which grant, until when; what it owes

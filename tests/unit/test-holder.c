@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * The holder against a protocol that answers what the test says, on a clock that the test owns.

@@ -1,3 +1,4 @@
+/* test: memory, beside */
 /* SPDX-License-Identifier: MIT
  *
  * The door to a protocol, hook by hook: what can be seen from outside during a call, what is kept of its failure, and

@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * The audit of what a hunt leaves out: who stands for whom, what is drawn, and what is said of trials that agree or do

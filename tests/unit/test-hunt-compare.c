@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * What a hunt says of scenarios: they are read in the words of the hunt, and a set is in one only if it is done to the

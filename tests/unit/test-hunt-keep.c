@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * What is kept of a hunt: hunt.csv has the columns that results/SCHEMA.md names, whatever stands in them, and the share

@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * Simpler forms of a set, played by a rule instead of servers: what breaks is known, so it is known where the steps

@@ -1,3 +1,4 @@
+/* test: compute, table */
 /* SPDX-License-Identifier: MIT
  *
  * Whether the space of a hunt is what its rules say: against a brute force that was written apart, by its ids,

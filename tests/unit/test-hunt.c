@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * The minimal sets of a hunt, from journals that are filled in by a rule: who breaks is known, so it is known what has

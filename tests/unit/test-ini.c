@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * Files of sections and keys, line by line: what a line is, where it stands, and what is refused.

@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * The journal of a run: what was added is read back, in whichever state the file was left, and nothing is

@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * Every number of an outcome, each with a value of its own, so that none can stand in another's place. The trial is

@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * From events to a verdict and files. Each test plays a trial by hand: clients record into the memory as real ones do,

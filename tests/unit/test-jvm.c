@@ -1,3 +1,4 @@
+/* test: memory, beside, threads */
 /* SPDX-License-Identifier: MIT
  *
  * What the compilers of a JVM have run, by the names of its threads. This process plays the JVM; its threads say what

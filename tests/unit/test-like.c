@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * What a scenario takes from another one, `like = NAME`, and several steps in one line.

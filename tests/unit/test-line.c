@@ -1,3 +1,4 @@
+/* test: beside */
 /* SPDX-License-Identifier: MIT
  *
  * Delay lines on real links: what goes one way is late, in its order and without loss, also on a connection that

@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * The memory is as large as a trial asks for: no resource lies on another one, on an event, or on what protocols share.

@@ -1,3 +1,4 @@
+/* test: beside */
 /* SPDX-License-Identifier: MIT
  *
  * Namespaces as the trials use them: hosts that a cut parts and a heal joins, and a sandbox that takes everything

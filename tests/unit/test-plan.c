@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * From what a user asks for to cells and jobs. No server is needed: jobs are those of protocols without one, and of the

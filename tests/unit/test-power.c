@@ -1,3 +1,4 @@
+/* test: memory, beside */
 /* SPDX-License-Identifier: MIT
  *
  * A loss of power: what a program had synced is there afterwards, what it had not is gone, and neither is believed

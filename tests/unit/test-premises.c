@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * Premises against histories: each kind observed, not observed, and with its opposite observed. What is given to the

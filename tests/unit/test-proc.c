@@ -1,3 +1,4 @@
+/* test: beside */
 /* SPDX-License-Identifier: MIT
  *
  * Server processes: what the program finds when it starts, and that nothing of it is left when it ends.

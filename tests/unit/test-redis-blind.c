@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * What a lock without an owner says about a request whose reply never came, when nothing in the key tells whose it is.

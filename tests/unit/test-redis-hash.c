@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * What a session of redis-reentrant remembers of its grants, and what it therefore asks for: which owner, which depth,

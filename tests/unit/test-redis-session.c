@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * redis_session by itself: what a protocol may ask for that redis-token does not. What redis-token relies upon is in

@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * A client of Redis Cluster: which server a request goes to, and what it makes of an answer that sends it elsewhere.

@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * What redis-token says about a request whose reply never came, in the cases a real server cannot be brought to at

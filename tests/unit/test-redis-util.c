@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * Connections, the search for the master, and rounds of votes, against a server that does what the test says.

@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * What redis-watch sends when its transaction is refused or cut short, and which key it repairs.

@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * Redlock where answers break off, come late or come one after the other, by a clock that the test owns.

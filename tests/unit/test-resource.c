@@ -1,3 +1,4 @@
+/* test: memory, beside, threads */
 /* SPDX-License-Identifier: MIT
  *
  * The resource: it never helps unless it checks fences, and then one access is one step, among threads and among

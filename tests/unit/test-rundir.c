@@ -1,3 +1,4 @@
+/* test: beside */
 /* SPDX-License-Identifier: MIT
  *
  * The folder of a run: nothing under its final name before it is whole, and nothing left of it otherwise, however the

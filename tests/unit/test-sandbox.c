@@ -1,3 +1,4 @@
+/* test: beside, wraps open64 */
 /* SPDX-License-Identifier: MIT
  *
  * What is said where namespaces cannot be had. AppArmor's refusal on Ubuntu 24.04 is played: the namespace is made, and

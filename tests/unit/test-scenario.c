@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * The reader of scenario files: the shipped files, then one test per refusal. The

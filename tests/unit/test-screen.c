@@ -1,3 +1,4 @@
+/* test: compute, table */
 /* SPDX-License-Identifier: MIT
  *
  * A run of many cells ends in one screen, however large it is and whatever went wrong.

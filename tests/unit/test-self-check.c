@@ -1,3 +1,4 @@
+/* test: memory, beside */
 /* SPDX-License-Identifier: MIT
  *
  * Self-checks of a measured window: each with numbers that it lets pass and numbers that it does not, the time that clients

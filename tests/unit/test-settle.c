@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * When a rate counts as settled: steady ones do at once, growing ones do not, and the first that is steady ends the

@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * Delta debugging, against rules: what breaks is a rule over the list, so the smallest answers are known.

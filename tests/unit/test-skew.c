@@ -1,3 +1,4 @@
+/* test: memory, beside */
 /* SPDX-License-Identifier: MIT
  *
  * Skewed clocks: the arithmetic of the page, its readers in other processes while it changes, and the preload library

@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * Figures of speed: the histogram against exact small sets and its promised error, and the figures of a history against

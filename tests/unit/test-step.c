@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * One step from its text: every form, every role, and what is refused with which words. And the tables of verbs: no

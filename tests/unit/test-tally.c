@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * The sum over the trials of a cell: every combination of up to a few verdicts against a plain count, and what each

@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * What messages are made of: an error, the known word that is nearest to a mistyped one, and text of others on a terminal.

@@ -1,3 +1,4 @@
+/* test: compute, table */
 /* SPDX-License-Identifier: MIT
  *
  * The rules of this tree over the whole table: every scenario, on every system of the groups, of every library and

@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * Reading rules and facts: what each kind of bad line is refused with, and how the first rule that holds decides. What

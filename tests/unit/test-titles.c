@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * A title says what its scenario plays: each fault by a word of its verb's row, how many of a kind there are, and that

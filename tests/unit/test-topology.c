@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * The table of topologies, row by row: what every row has to say, and what can be asked of one without starting it.

@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * Facts that changed with a version of the servers: which lines hold for which version, and what is refused.

@@ -1,3 +1,4 @@
+/* test: compute, memory, wraps lb_clock_ns lb_clock_sleep_until lb_cluster_commits lb_cluster_requests lb_cluster_compiling */
 /* SPDX-License-Identifier: MIT
  *
  * When the measured window of a load begins and ends, and what is asked of the servers at both ends: on a clock that

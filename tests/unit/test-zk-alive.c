@@ -1,3 +1,4 @@
+/* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
  * What answered writes say of a session: never more than the servers would keep to (backends/zookeeper/zk_life.h).
