@@ -17,6 +17,7 @@
 #include "history/check.h"
 #include "history/explain.h"
 #include "history/history.h"
+#include "history/history_load.h"
 #include "scenario/scenario.h"
 #include "show/explain_run.h"
 

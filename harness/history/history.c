@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Histories in memory (names, facts, the order of events), files of either form, and numbers for pairs of client and
- * key. What an event of each kind carries is in history_form.c; the two forms of files are history_json.c and
- * history_binary.c, and the operations of other tools history_ops.c and history_edn.c.
+ * Histories in memory (names, facts, the order of events), and numbers for pairs of client and key. What an event of
+ * each kind carries is in history_form.c, and files are read in history_load.c.
  */
 #include "history.h"
 
@@ -247,124 +246,6 @@ void lb_history_sort(struct lb_history *history) {
   history->capacity = sorted.capacity;
   history->map = sorted.map;
   history->map_size = sorted.map_size;
-}
-
-/* ---- files: the first bytes say which form ----------------------------------------------------------------------- */
-
-/* What comes from a pipe may never end. JSON is read line by line as it comes, the other forms whole. */
-enum { HEAD_BYTES = 1 << 21, WHOLE_MAX = 1 << 28, STREAM_MAX = 1 << 30 };
-
-enum form { FORM_JSON, FORM_BINARY, FORM_EDN, FORM_CSV };
-
-/* The length of a byte-order mark, which spreadsheets write before a text. */
-static size_t mark_of(const char *data, size_t size) {
-  return size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-}
-
-static enum form form_of(const char *data, size_t size) {
-  if (size >= 6 && memcmp(data, "LBHIST", 6) == 0) return FORM_BINARY;
-  return lb_history_is_edn(data, size) ? FORM_EDN : lb_history_is_csv(data, size) ? FORM_CSV : FORM_JSON;
-}
-
-static int finish(const char *name, int r, struct lb_history *ret, struct lb_error *err) {
-  if (r == 0 && ret->count == 0) r = lb_refuse(err, "%s:1: found no events, expected at least one", name);
-  if (r == 0) lb_history_sort(ret);
-  return r;
-}
-
-/* `taken`: the data is a map, which is the history's from when that becomes true; NULL = it is none. */
-static int parse(const char *name, const struct lb_part *whole, bool *taken, struct lb_history *ret,
-                 struct lb_error *err) {
-  size_t mark = mark_of(whole->data, whole->size), size = whole->size - mark;
-  const char *data = (const char *)whole->data + mark;
-  size_t head = size < HEAD_BYTES ? size : HEAD_BYTES;
-  int r = -EINVAL;
-  switch (form_of(data, head)) {
-    case FORM_BINARY: r = lb_history_parse_binary(name, data, size, taken, ret, err); break;
-    case FORM_EDN: r = lb_history_parse_edn(name, data, size, ret, err); break;
-    case FORM_CSV: r = lb_history_parse_csv(name, data, size, ret, err); break;
-    case FORM_JSON: r = lb_history_parse_json(name, data, size, ret, err); break;
-  }
-  return finish(name, r, ret, err);
-}
-
-int lb_history_parse(const char *name, const void *data, size_t size, struct lb_history *ret, struct lb_error *err) {
-  *ret = (struct lb_history){0};
-  int r = parse(name, &(struct lb_part){data, size, true}, NULL, ret, err);
-  if (r < 0) lb_history_clear(ret);
-  return r;
-}
-
-static int cannot_be_read(const char *name, int r, struct lb_error *err) {
-  return lb_error(err, r, "%s: cannot be read: %s", name, strerror(-r));
-}
-
-/* A large file is read where it is. */
-static int parse_mapped(const char *name, char *map, size_t size, struct lb_history *ret, struct lb_error *err) {
-  bool taken = false;
-  int r = parse(name, &(struct lb_part){map, size, true}, &taken, ret, err);
-  if (r < 0) lb_history_clear(ret);
-  if (!taken) munmap(map, size);
-  return r;
-}
-
-static int refuse_size(const char *name, size_t most, struct lb_error *err) {
-  return lb_refuse(err, "%s: found more than %zu MiB in a pipe, expected at most that: write it to a file", name,
-                   most >> 20);
-}
-
-/* *data begins with the first bytes, and is read into again and again. */
-static int read_stream(int fd, const char *name, char **data, struct lb_history *ret, struct lb_error *err) {
-  struct lb_line line = {.name = name, .err = err};
-  size_t size = HEAD_BYTES, used, total = 0;
-  for (bool last = false; !last; total += used) {
-    last = size < HEAD_BYTES;
-    int r = lb_history_parse_json_part(&line, &(struct lb_part){*data, size, last}, ret, &used);
-    if (r < 0) return r;
-    if (total > STREAM_MAX) return refuse_size(name, STREAM_MAX, err);
-    memmove(*data, *data + used, size -= used);
-    if (!last && (r = lb_read_more(fd, HEAD_BYTES, data, &size)) < 0) return cannot_be_read(name, r, err);
-  }
-  return finish(name, 0, ret, err);
-}
-
-/* Of what is no large file. */
-static int read_unmapped(int fd, const char *name, struct lb_history *ret, struct lb_error *err) {
-  char *data = NULL;
-  size_t size = 0;
-  int r = lb_read_more(fd, HEAD_BYTES, &data, &size);
-  bool more = r == 0 && size == HEAD_BYTES;
-  size_t mark = r == 0 ? mark_of(data, size) : 0;
-  if (mark) memmove(data, data + mark, size -= mark), data[size] = '\0';
-  if (mark && more) r = lb_read_more(fd, HEAD_BYTES, &data, &size), more = r == 0 && size == HEAD_BYTES;
-  bool stream = more && form_of(data, size) == FORM_JSON;
-  if (more && !stream) r = lb_read_more(fd, WHOLE_MAX + 1, &data, &size);
-  if (r < 0) cannot_be_read(name, r, err);
-  else if (size > WHOLE_MAX) r = refuse_size(name, WHOLE_MAX, err);
-  else if (stream) r = read_stream(fd, name, &data, ret, err);
-  else r = parse(name, &(struct lb_part){data, size, true}, NULL, ret, err);
-  if (r < 0) lb_history_clear(ret);
-  free(data);
-  return r;
-}
-
-int lb_history_read(int fd, const char *name, struct lb_history *ret, struct lb_error *err) {
-  *ret = (struct lb_history){0};
-  struct stat file;
-  bool large = fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && lseek(fd, 0, SEEK_CUR) == 0 &&
-               file.st_size > (off_t)(LB_HISTORY_IN_MEMORY * sizeof *ret->events);
-  size_t size = large ? (size_t)file.st_size : 0;
-  char *map = large ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
-  return map != MAP_FAILED ? parse_mapped(name, map, size, ret, err) : read_unmapped(fd, name, ret, err);
-}
-
-int lb_history_load(const char *path, struct lb_history *ret, struct lb_error *err) {
-  *ret = (struct lb_history){0};
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return cannot_be_read(path, -errno, err);
-  int r = lb_history_read(fd, path, ret, err);
-  close(fd);
-  return r;
 }
 
 /* ---- Pairs: open addressing with linear probing, at most half full; nothing is ever removed. The pairs

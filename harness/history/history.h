@@ -216,15 +216,6 @@ uint64_t lb_history_permits(const struct lb_history *history, uint32_t key);
 /* The word of a kind as in the JSON form: "granted"; NULL if there is no such kind. */
 const char *lb_event_kind_name(unsigned kind);
 
-/* Reads a file of any form. 0; -EINVAL with one line in err ("FILE:LINE: found ..., expected
- * ...", in a binary file "FILE: byte OFFSET: ...") for malformed content, an empty file included;
- * other -errno. On error *ret is left empty. The result is sorted. What a lb_event must and may
- * carry is the same in both forms (see the table in history_form.c). */
-int lb_history_load(const char *path, struct lb_history *ret, struct lb_error *err);
-/* The same from an open file, to its end; it stays open. `name` stands for it in messages. */
-int lb_history_read(int fd, const char *name, struct lb_history *ret, struct lb_error *err);
-/* The same from memory; `name` stands for the file in messages. For tests and fuzzing. */
-int lb_history_parse(const char *name, const void *data, size_t size, struct lb_history *ret, struct lb_error *err);
 /* Writes the binary form / JSON lines to an open stream and flushes it. 0 or -errno; -EINVAL,
  * before anything is written, for an event that no reader would accept. The first of the JSON lines
  * is {"format":2}. */

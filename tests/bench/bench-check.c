@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "history/check.h"
 #include "base/rng.h"
+#include "history/history_load.h"
 #include "history/stats.h"
 
 enum { CLIENTS = 16, KEYS = 64 };

@@ -12,6 +12,7 @@
 #include "history/check.h"
 #include "history/evidence.h"
 #include "history/explain.h"
+#include "history/history_load.h"
 #include "history/say.h"
 #include "history/stats.h"
 #include "brute.h"

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "history/history.h"
+#include "history/history_load.h"
 
 #define FORMAT "{\"format\":2}\n"
 

@@ -4,6 +4,7 @@
  * The checker on histories written by hand: each file of histories/ is one situation, with the counts that the
  * definitions in check.h give when worked out on paper.
  */
+#include "history/history_load.h"
 #include "test.h"
 #include "base/error.h"
 #include "lines.h"

@@ -4,6 +4,7 @@
  * The story of a history: that the lines that made a violation are there and marked, and that a long history stays
  * short.
  */
+#include "history/history_load.h"
 #include "test.h"
 #include "base/error.h"
 #include "lines.h"

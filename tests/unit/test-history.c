@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "history/history_load.h"
 #include "test.h"
 #include "skip.h"
 #include "lines.h"

@@ -5,6 +5,7 @@
  * played by hand in one memory: a scene per number, each on a key of its own, at times of our choosing.
  */
 
+#include "history/history_load.h"
 #include "test.h"
 #include "base/error.h"
 #include "history/check.h"

@@ -9,6 +9,7 @@
 
 #include <jansson.h>
 
+#include "history/history_load.h"
 #include "test.h"
 #include "base/error.h"
 #include "history/check.h"
