@@ -2,7 +2,7 @@
  *
  * A hunt from its order to its result: the search (search.c), and what follows it.
  */
-#include "search.h"
+#include "hunt.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,6 +11,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "sample.h"
+#include "search.h"
 
 /* What follows the search: a sample of what was not run because of a set that it found, guards under the sets, and
  * simpler forms of them. */
@@ -137,67 +139,6 @@ static int settle(struct lb_hunting *g, bool plays, ptrdiff_t only) {
   return r;
 }
 
-/* ---- how long it will take --------------------------------------------------------------------------------------- */
-
-/* A timeline is bounded by what its faults wait for (lb_hunt_takes_ms()). Servers are started for the first ones, and
- * serve the next ones. */
-
-/* FOLLOW: sets are confirmed, simplified and asked about under guards, mostly beside what is looked at: at the end that
- * took a fifth of the time. One trial in START_EVERY needs servers of its own. */
-#define FOLLOW 0.2
-#define TRIAL_CPU_S 0.1
-enum { START_EVERY = 4 };
-
-static bool is_run(const struct lb_hunt_timeline *t) { return t->pruned == LB_HUNT_RUN; }
-
-size_t lb_hunt_ahead_known(const struct lb_hunt_journal *journal, size_t *ret_all) {
-  size_t known = 0;
-  *ret_all = 0;
-  for (size_t i = 0; i < journal->space->count; i++) {
-    if (!is_run(&journal->space->timeline[i])) continue;
-    ++*ret_all;
-    known += lb_hunt_decided(lb_hunt_seen(journal, i)) > 0;
-  }
-  return known;
-}
-
-/* Seconds for all of them that nobody has looked at. */
-static double ahead_look_s(const struct lb_hunt_journal *journal, const struct lb_room *room) {
-  const struct lb_hunt_space *space = journal->space;
-  struct lb_effort *effort = calloc(space->count + 1, sizeof *effort);
-  size_t count = 0;
-  double start_s = (double)space->system.start_ms / 1e3 / START_EVERY;
-  for (size_t i = 0; i < space->count && effort; i++) {
-    const struct lb_hunt_timeline *t = &space->timeline[i];
-    if (!is_run(t) || lb_hunt_decided(lb_hunt_seen(journal, i)) > 0) continue;
-    effort[count++] = (struct lb_effort){.start_s = start_s,
-                                         .start_cpu_s = start_s,
-                                         .start_ms = (int)(start_s * 1e3),
-                                         .rest_s = (double)lb_hunt_takes_ms(&space->system, t) / 1e3,
-                                         .rest_cpu_s = TRIAL_CPU_S};
-  }
-  double s = effort ? lb_estimate_play(effort, count, room) : 0;
-  free(effort);
-  return s;
-}
-
-void lb_hunt_ahead_begin(const struct lb_hunt_journal *journal, const struct lb_room *room, struct lb_hunt_ahead *ret) {
-  double look_s = ahead_look_s(journal, room);
-  *ret = (struct lb_hunt_ahead){.room = *room, .look_s = look_s, .follow_s = FOLLOW * look_s};
-}
-
-/* Until all is looked at, by what that took so far; then what follows runs down. */
-double lb_hunt_ahead_left_s(struct lb_hunt_ahead *ahead, const struct lb_hunt_journal *journal, double elapsed_s,
-                            double budget_s) {
-  double whole_s = ahead->look_s + ahead->follow_s, look_s = ahead_look_s(journal, &ahead->room);
-  if (!ahead->looked) ahead->looked = look_s <= 0, ahead->looked_s = elapsed_s;
-  double follow_s = ahead->follow_s - (elapsed_s - ahead->looked_s);
-  double left_s =
-      lb_estimate_corrected(look_s + (follow_s > 0 ? follow_s : 0), ahead->look_s - look_s, ahead->looked_s, whole_s);
-  if (budget_s > 0 && budget_s - elapsed_s < left_s) left_s = budget_s - elapsed_s;
-  return left_s > 0 ? left_s : 0;
-}
-
 /* ---- a hunt ------------------------------------------------------------------------------------------------------ */
 
 /* Not what a bound leaves out and was run as a part of a set. */
@@ -239,19 +180,6 @@ static int hunt_one(struct lb_hunting *g) {
   if (r == 0) r = lb_hunting_find_sets(g);
   if (r == 0) r = settle(g, true, at);
   return r < 0 ? r : 0;
-}
-
-/* What a hunt is of: the first line of its journal. */
-void lb_hunting_describe(const struct lb_hunt_order *order, char *ret, size_t size) {
-  char without[LB_HUNT_WITHOUT_MAX];
-  lb_hunt_left_out(&order->switches, without);
-  size_t at = (size_t)snprintf(ret, size, "%s, seed %llu, at most %d faults", order->system,
-                               (unsigned long long)order->seed, order->faults_max);
-  if (*without && at < size) at += (size_t)snprintf(ret + at, size - at, ", without %s", without);
-  if (order->guard != LB_GUARD_NONE && at < size)
-    at += (size_t)snprintf(ret + at, size - at, ", guard %s", lb_guard_name(order->guard));
-  for (size_t i = 0; i < order->setting_count && at < size; i++)
-    at += (size_t)snprintf(ret + at, size - at, ", %s", order->settings[i]);
 }
 
 static int prepare(const struct lb_hunt_order *order, struct lb_hunt *h, struct lb_error *err) {

@@ -13,90 +13,16 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "sample.h"
 
-/* MOST: timelines that are looked at in one round. UNDECIDED_MAX: trials, then nobody asks again. */
-enum { MOST = 400, AGAIN = 2, UNDECIDED_MAX = AGAIN + 2 };
+/* MOST: timelines that are looked at in one round. */
+enum { MOST = 400, AGAIN = LB_HUNTING_AGAIN };
 /* Shares of a budget: until when is looked at timelines, and until when is asked about what was found. The rest is for
  * simpler forms, replays and guards. */
 #define LOOK_UNTIL 0.6
 #define ASK_UNTIL 0.75
 /* In the order in which a hunt with a budget plays them. */
 enum part { CONTROLS, CONFIRMING, LOOKING, AUDIT, CLOSER, HELD, GUARDS, SAFE, PART_COUNT };
-
-/* ---- what the parts of a hunt share: its time, what it knows, and how a timeline gets a trial that is decided ---- */
-
-double lb_hunting_spent(const struct lb_hunting *g) { return (double)(lb_clock_ns() - g->begin) / 1e9; }
-
-bool lb_hunting_is_over(const struct lb_hunting *g, double share) {
-  return g->order->budget_s > 0 && lb_hunting_spent(g) > g->order->budget_s * share;
-}
-
-int lb_hunting_find_sets(struct lb_hunting *g) {
-  lb_hunt_sets_clear(&g->h->sets);
-  return lb_hunt_sets_find(&g->h->journal, &g->h->sets);
-}
-
-bool lb_hunting_knows(const struct lb_hunting *g, size_t timeline) {
-  return lb_hunt_decided(lb_hunt_seen(&g->h->journal, timeline)) > 0;
-}
-
-static bool may_ask(const struct lb_hunting *g, size_t timeline, enum lb_guard guard) {
-  return g->h->journal.count[timeline][guard].of[LB_HUNT_UNDECIDED] < UNDECIDED_MAX &&
-         !lb_hunt_is_hopeless(&g->h->journal, timeline, guard);
-}
-
-bool lb_hunting_is_held(const struct lb_hunting *g, size_t timeline) {
-  return lb_hunt_sets_contained(&g->h->sets, &g->h->space, timeline, LB_HUNT_LEASE);
-}
-
-static void count_breaking(struct lb_hunting *g) {
-  g->live.breaking = 0;
-  for (size_t i = 0; i < g->h->space.count; i++)
-    g->live.breaking += lb_hunt_violated(lb_hunt_seen(&g->h->journal, i)) > 0;
-}
-
-/* -EINTR is an end, not an error. */
-int lb_hunting_play(struct lb_hunting *g, const struct lb_hunt_batch batch[], size_t count) {
-  int r = lb_hunt_play_batches(&g->batches, batch, count, g->err);
-  if (r == -EINTR) g->h->end = LB_HUNT_INTERRUPTED;
-  return r;
-}
-
-/* The least of those guards under which it may come out otherwise. */
-static unsigned least_decided(const struct lb_hunting *g, size_t timeline, unsigned guards) {
-  unsigned least = UINT_MAX;
-  for (unsigned guard = 0; guard < LB_GUARD_COUNT; guard++) {
-    unsigned decided = lb_hunt_decided(&g->h->journal.count[timeline][guard]);
-    if (guards >> guard & 1 && decided < least && may_ask(g, timeline, (enum lb_guard)guard)) least = decided;
-  }
-  return least;
-}
-
-static size_t keep_undecided(const struct lb_hunting *g, const struct lb_hunt_batch *v, unsigned least, size_t *ret) {
-  size_t left = 0;
-  for (size_t i = 0; i < v->count; i++)
-    if (least_decided(g, v->timeline[i], v->guards) < least) ret[left++] = v->timeline[i];
-  return left;
-}
-
-/* Timelines that have no decided trial get another one: twice beside others, at last alone on the machine. Not if two
- * had the same reason. */
-int lb_hunting_play_decided(struct lb_hunting *g, const struct lb_hunt_batch *batch) {
-  struct lb_hunt_batch v = *batch;
-  size_t *left = malloc((v.count + 1) * sizeof *left);
-  if (!left) return -ENOMEM;
-  v.count = keep_undecided(g, batch, (unsigned)v.repeats, left); /* an earlier part of this hunt may have had some */
-  v.timeline = left;
-  v.again = AGAIN;
-  int r = lb_hunting_play(g, &v, 1);
-  v.count = keep_undecided(g, &v, 1, left);
-  v.again = 0;
-  v.repeats = 1;
-  v.alone = true;
-  if (r == 0) r = lb_hunting_play(g, &v, 1);
-  free(left);
-  return r;
-}
 
 struct round {
   struct lb_hunting *g;
@@ -198,6 +124,12 @@ static void ask_guards(struct round *r) {
 
 /* ---- rounds ------------------------------------------------------------------------------------------------------ */
 
+static void count_breaking(struct lb_hunting *g) {
+  g->live.breaking = 0;
+  for (size_t i = 0; i < g->h->space.count; i++)
+    g->live.breaking += lb_hunt_violated(lb_hunt_seen(&g->h->journal, i)) > 0;
+}
+
 static int play_all_of(struct round *r) {
   struct lb_hunting *g = r->g;
   unsigned guard = 1u << g->order->guard;
@@ -232,7 +164,7 @@ static int play_alone(struct round *r) {
   for (size_t i = 0; i < r->order_count; i++) {
     size_t t = r->order[i];
     if (r->taken[t] || !was_asked(g, t) || lb_hunting_knows(g, t) || lb_hunting_is_held(g, t) ||
-        !may_ask(g, t, g->order->guard))
+        !lb_hunting_may_ask(g, t, g->order->guard))
       continue;
     r->taken[t] = true;
     add(r, LOOKING, t);

@@ -16,8 +16,6 @@ import tap  # noqa: E402
 # Circles that are still there. The list only shrinks: one that is open now has to leave it.
 KNOWN = {
     "backends/redis: redis_command redis_link",
-    "harness/hunt: audit hunt search",
-    "harness/hunt: batch journal simplify",
     "harness/network: cut line net",
     "harness/own: own own_postgres",
     "harness/run: baseline judging",
@@ -26,9 +24,10 @@ KNOWN = {
     "harness/serve: serve serve_line",
     "harness/show: explain_cell explain_run",
     "harness/theory: facts steps theory versions",
-    "harness/trial: fault fault_cut fault_line site stage workload",
+    "harness/trial: fault_cut fault_line",
 }
 NOT_CODE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|^[ \t]*#(?:\\\n|[^\n])*', re.S | re.M)
+TAG = re.compile(r"\b(struct|enum|union) \w+\b")  # a type may have the name of a function
 IN_SOURCE = re.compile(r"^(?!static\b|typedef\b|return\b|else\b)[A-Za-z_][\w ]*[ *](\w+)\([^;{}]*\) \{", re.M)
 IN_HEADER = re.compile(r"^static inline [\w ]*[ *](\w+)\([^;{}]*\) \{", re.M)
 
@@ -39,7 +38,7 @@ def functions(file, text):
 
 def arrows(folder):
     """Which file uses functions of which others: {name: {name: {functions}}}."""
-    code = {file: NOT_CODE.sub(" ", file.read_text()) for file in sorted(folder.glob("*.[ch]"))}
+    code = {file: TAG.sub(r"\1", NOT_CODE.sub(" ", file.read_text())) for file in sorted(folder.glob("*.[ch]"))}
     home = {function: file.stem for file, text in code.items() for function in functions(file, text)}
     to = {file.stem: {} for file in code}
     for file, text in code.items():
@@ -96,8 +95,8 @@ def not_found():
                 (room / file.replace("_dot_", ".")).write_text(text)
             return list(wrong_circles(root, set()))
 
-        if write(a_dot_c="int lb_a(void) {\n  return lb_b();\n}\n", b_dot_c='int lb_b(void) {\n  return puts("lb_a()"); /* lb_a() */\n}\nstatic int lb_c(void) {\n}\n', b_dot_h="int lb_a(void);\n"):
-            yield "that a call one way, a text, a comment and a prototype make no circle"
+        if write(a_dot_c="int lb_a(void) {\n  return lb_b();\n}\n", b_dot_c='int lb_b(void) {\n  return puts("lb_a()"); /* lb_a() */\n  struct lb_a x;\n}\nstatic int lb_c(void) {\n}\n', b_dot_h="int lb_a(void);\n"):
+            yield "that a call one way, a text, a comment, a type and a prototype make no circle"
         if write(b_dot_c="int lb_b(void) {\n  return lb_c(1);\n}\n", c_dot_h="static inline int lb_c(int x) {\n  return lb_a();\n}\n")[:1] != ["harness/room: a b c call each other in a circle"]:
             yield "a circle of three files, one of them a header"
         if not list(wrong_circles(root, {"harness/room: a b c", "harness/room: x y"})) == ["harness/room: x y: this circle is open, so delete its line in tests/style/test-circles.py"]:

@@ -6,6 +6,7 @@
  */
 #include <unistd.h>
 
+#include "hunt/sample.h"
 #include "test.h"
 #include "hunted_system.h"
 #include "backends/registry.h"

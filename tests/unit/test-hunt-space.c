@@ -4,6 +4,7 @@
  * Whether the space of a hunt is what its rules say: against a brute force that was written apart, by its ids,
  * its orders and its scenario files.
  */
+#include "hunt/sample.h"
 #include "test.h"
 #include "backends/registry.h"
 #include "hunt/search.h"

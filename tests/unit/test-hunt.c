@@ -6,6 +6,7 @@
  */
 #include <unistd.h>
 
+#include "hunt/sample.h"
 #include "test.h"
 #include "backends/registry.h"
 #include "hunt/search.h"

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sample.h - what a hunt runs although it need not, to check itself: samples of what is pruned, of what contains a
+ * minimal set, and of what kept exclusion.
+ */
+#ifndef LB_HUNT_SAMPLE_H
+#define LB_HUNT_SAMPLE_H
+
+#include "hunting.h"
+
+enum { LB_HUNTING_SAMPLE_MAX = 60 };
+
+/* Samples of the order, for the two audits below: which timelines they are depends on the seed and on what they are
+ * asked about, not on which of them have been run. How many. */
+size_t lb_hunting_draw_held(const struct lb_hunting *g, const size_t order[], size_t count,
+                            size_t ret[LB_HUNTING_SAMPLE_MAX]);
+size_t lb_hunting_draw_safe(const struct lb_hunting *g, const size_t order[], size_t count,
+                            size_t ret[LB_HUNTING_SAMPLE_MAX]);
+/* Draws a sample of the timelines with so many faults that are soundly pruned (audit.h). 0; -ENOMEM; -errno with one
+ * line in err. */
+int lb_hunting_audit_draw(struct lb_hunting *g, size_t faults);
+/* Of all samples that were drawn: what has to be run once, as nobody else does; and what has to be run again, as the
+ * two of a pair differ. How many; ret has room for the space. */
+size_t lb_hunting_audit_open(const struct lb_hunting *g, size_t ret[]);
+size_t lb_hunting_audit_closer(const struct lb_hunting *g, size_t ret[]);
+
+#endif
