@@ -18,7 +18,6 @@ KNOWN = {
     "backends/redis: redis_command redis_link",
     "harness/network: cut line net",
     "harness/own: own own_postgres",
-    "harness/run: baseline judging",
     "harness/scenario: role step step_parse",
     "harness/scenario: scenario scenario_read",
     "harness/serve: serve serve_line",
