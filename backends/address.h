@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * address.h - the numeric address behind the host of an endpoint. Private to the connection helpers (redis_util,
- * pg_util, zk_util).
+ * address.h - the numeric address behind the host of an endpoint. Private to the connection helpers (redis,
+ * pg, zk).
  */
 #ifndef LB_ADDRESS_H
 #define LB_ADDRESS_H

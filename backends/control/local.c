@@ -14,7 +14,7 @@
 #include <errno.h>
 
 #include "backends/backend.h"
-#include "shm_util.h"
+#include "shm.h"
 
 struct lb_session {
   struct lb_env *env;

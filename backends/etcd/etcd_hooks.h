@@ -30,7 +30,7 @@
 #define LB_ETCD_HOOKS_H
 
 #include "backends/doubt.h"
-#include "etcd_util.h"
+#include "etcd.h"
 
 #define ETCD_KEY_MAX 120
 

@@ -12,10 +12,10 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "backends/etcd/etcd_util.h"
+#include "backends/etcd/etcd.h"
 #include "foreign_child.h"
-#include "backends/postgres/pg_util.h"
-#include "backends/redis/redis_util.h"
+#include "backends/postgres/pg.h"
+#include "backends/redis/redis.h"
 #include "backends/registry.h"
 #include "backends/zookeeper/zk_run.h"
 

@@ -25,7 +25,7 @@
  * Source: MariaDB's documentation, "InnoDB Lock Modes"; Quartz's StdRowLockSemaphore, which waits where this one asks
  * again.
  */
-#include "maria_server.h"
+#include "maria.h"
 #include "backends/sql/sql_hold.h"
 
 static const struct lb_option transaction_options[] = {

@@ -19,14 +19,14 @@
  *
  * The number: with `fence` a statement of its own counts one up, after the lock was taken, and commits before the
  * number is used. A sequence would not do: a server that is killed may forget what NEXTVAL gave out within the last
- * second (maria_server.h). A loss of power may take the commit, too, where there is a binary log (maria-row).
+ * second (maria.h). A loss of power may take the commit, too, where there is a binary log (maria-row).
  *
  * What an unanswered statement means, and whom a session trusts: sql_hold.h.
  *
  * Source: MariaDB's documentation of GET_LOCK; with_advisory_lock for Rails (GET_LOCK(name, 0) in a loop), Flyway's
  * lock on MySQL, django-mysql's Lock.
  */
-#include "maria_server.h"
+#include "maria.h"
 #include "backends/sql/sql_hold.h"
 
 static const struct lb_option options[] = {[SQL_HOLD_OPT_FENCE] = SQL_HOLD_FENCE_OPTION, {0}};

@@ -19,7 +19,7 @@
  *
  * Source: ShedLock's JDBC provider with usingDbTime() on MySQL, as one statement.
  */
-#include "maria_server.h"
+#include "maria.h"
 #include "backends/sql/sql_row.h"
 
 #define NOW "UTC_TIMESTAMP(3)"

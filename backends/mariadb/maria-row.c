@@ -17,14 +17,14 @@
  * The number: RETURNING is evaluated when the row stands in the table, where it keeps everybody else out. So it is
  * larger than those of all earlier holders, whose draws came before. An attempt whose answer was lost draws another one
  * when it finds its row: as good as the first, for the same reason, unless the server is killed before the log is next
- * written, within a second (maria_server.h).
+ * written, within a second (maria.h).
  *
  * What an unanswered statement means: sql_row.h.
  *
  * Source: the lock table of many schedulers, e.g. the JDBC providers of ShedLock and Spring Integration, in its
  * plainest form.
  */
-#include "maria_server.h"
+#include "maria.h"
 #include "backends/sql/sql_row.h"
 
 static const char *const row_create[] = {MARIA_CREATE_FENCE,

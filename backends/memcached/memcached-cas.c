@@ -33,7 +33,7 @@
 #include <string.h>
 
 #include "backends/doubt.h"
-#include "memcached_util.h"
+#include "mc.h"
 
 enum { CONNECT_MS = 400 };
 

@@ -47,8 +47,8 @@
 #include <string.h>
 
 #include "backends/doubt.h"
-#include "backends/etcd/etcd_util.h"
-#include "nats_util.h"
+#include "backends/etcd/etcd.h"
+#include "nats.h"
 
 enum { PATIENCE_MS = 300, PAUSE_MS = 10, LOOK_MS = 250, VALUE_SIZE = 33, NAME_MAX_BYTES = 160 };
 /* JetStream's numbers of errors. Of a message to be deleted a cluster says NO_SUCH_NUMBER, one server NOT_DELETED. */

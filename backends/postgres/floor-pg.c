@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "pg_util.h"
+#include "pg.h"
 
 struct lb_session {
   struct lb_env *env;

@@ -54,7 +54,7 @@
  *
  * Source: PostgreSQL's documentation, "Advisory Locks"; the lock of Flyway and of many schedulers behind a pooler.
  */
-#include "pg_util.h"
+#include "pg.h"
 #include "backends/sql/sql_hold.h"
 
 /* An advisory lock is called by a number of 64 bits. */

@@ -35,7 +35,7 @@
  * Source: PostgreSQL's documentation, "Row-Level Locks"; Quartz's StdRowLockSemaphore (SELECT ... FOR UPDATE on
  * QRTZ_LOCKS), which waits where this one asks again.
  */
-#include "pg_util.h"
+#include "pg.h"
 #include "backends/sql/sql_hold.h"
 
 static const struct lb_option options[] = {

@@ -40,7 +40,7 @@
  * compares the owner of the attempt. ShedLock's compared none until its PR 2959 (issue 1986), and compares the host
  * since.
  */
-#include "pg_util.h"
+#include "pg.h"
 #include "backends/sql/sql_row.h"
 
 /* The harness reads check_validity, as of every protocol that has it. A task of ShedLock does not look how long it was

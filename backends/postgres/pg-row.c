@@ -28,7 +28,7 @@
  * Source: the lock table of many schedulers, e.g. the JDBC providers of ShedLock and Spring Integration, in its
  * plainest form.
  */
-#include "pg_util.h"
+#include "pg.h"
 #include "backends/sql/sql_row.h"
 
 static const struct lb_option row_options[] = {[SQL_ROW_OPT_WAIT] = SQL_ROW_WAIT_OPTION,

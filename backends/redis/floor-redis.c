@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "redis_util.h"
+#include "redis.h"
 
 struct lb_session {
   struct lb_env *env;

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "redis_util.h"
+#include "redis.h"
 
 const struct redis_script redis_delete_if_mine = {
     .sha1 = "8f464d4a626461dd45dd7ecb315f41a7354a3819",

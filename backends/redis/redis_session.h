@@ -23,7 +23,7 @@
 #define LB_REDIS_SESSION_H
 
 #include "backends/doubt.h"
-#include "redis_util.h"
+#include "redis.h"
 
 struct redis_session { /* one thread; the fields are its own but env, link.target and, to look at, conn */
   struct lb_env *env;

@@ -14,7 +14,7 @@
 #define LB_REDLOCK_H
 
 #include "backends/doubt.h"
-#include "redis_util.h"
+#include "redis.h"
 
 enum redis_vote {
   REDIS_PENDING, /* may still answer */

@@ -54,7 +54,7 @@
 #define LB_ZK_LIFE_H
 
 #include "backends/doubt.h"
-#include "zk_util.h"
+#include "zk.h"
 
 /* ---- the arithmetic: nobody is asked, and no clock is read ---------------------------------------------------- */
 

@@ -7,7 +7,7 @@
 #ifndef LB_ZK_RUN_H
 #define LB_ZK_RUN_H
 
-#include "zk_util.h"
+#include "zk.h"
 
 struct zk_run { /* one client's side; one thread. What a session of a lock on ZooKeeper begins with */
   struct lb_env *env;

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "backends/etcd/etcd_util.h"
+#include "backends/etcd/etcd.h"
 #include "own.h"
 
 /* What no client would miss an answer of, and no member executes twice. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/postgres/pg_util.h"
+#include "backends/postgres/pg.h"
 #include "base/error.h"
 #include "own.h"
 

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "backends/zookeeper/zk_util.h"
+#include "backends/zookeeper/zk.h"
 #include "own.h"
 
 /* A library that asks for less than SHORT_MS has no patience to connect; no scenario asks for less. */

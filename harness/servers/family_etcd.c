@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/etcd/etcd_util.h"
+#include "backends/etcd/etcd.h"
 #include "family_util.h"
 #include "family.h"
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "backends/mariadb/maria_server.h"
+#include "backends/mariadb/maria.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "family.h"

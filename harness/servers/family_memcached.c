@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/memcached/memcached_util.h"
+#include "backends/memcached/mc.h"
 #include "base/text.h"
 #include "family.h"
 #include "family_util.h"

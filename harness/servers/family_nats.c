@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/nats/nats_util.h"
+#include "backends/nats/nats.h"
 #include "family.h"
 #include "family_util.h"
 

@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/etcd/etcd_util.h"
+#include "backends/etcd/etcd.h"
 #include "family_postgres.h"
 
 #define NEED_PATRONI "patroni"

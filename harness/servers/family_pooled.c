@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "backends/postgres/pg_util.h"
+#include "backends/postgres/pg.h"
 #include "family_postgres.h"
 
 #define NEED_PGBOUNCER "pgbouncer or /usr/sbin/pgbouncer"

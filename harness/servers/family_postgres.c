@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "backends/postgres/pg_util.h"
+#include "backends/postgres/pg.h"
 #include "base/files.h"
 #include "family.h"
 #include "family_postgres.h"

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/redis/redis_util.h"
+#include "backends/redis/redis.h"
 #include "family.h"
 
 static const struct lb_setting settings[] = {LB_REDIS_SETTINGS, {0}};

@@ -7,7 +7,7 @@
 #define LB_TEST_PG_CLIENT_H
 
 #include "backends/backend.h"
-#include "backends/postgres/pg_util.h"
+#include "backends/postgres/pg.h"
 #include "client/env.h"
 #include "pg_server.h"
 

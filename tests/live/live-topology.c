@@ -32,10 +32,10 @@
 #define THREADED
 #include <zookeeper/zookeeper.h>
 
-#include "backends/mariadb/maria_server.h"
-#include "backends/memcached/memcached_util.h"
-#include "backends/nats/nats_util.h"
-#include "backends/redis/redis_util.h"
+#include "backends/mariadb/maria.h"
+#include "backends/memcached/mc.h"
+#include "backends/nats/nats.h"
+#include "backends/redis/redis.h"
 #include "base/clock.h"
 #include "client/env.h"
 #include "base/files.h"

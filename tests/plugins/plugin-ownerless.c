@@ -14,7 +14,7 @@
 #include <errno.h>
 
 #include "backends/backend.h"
-#include "backends/control/shm_util.h"
+#include "backends/control/shm.h"
 
 #if defined LB_TEST_FLAWS
 #define NAME "ownerless-flawed"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/zookeeper/zk_util.h"
+#include "backends/zookeeper/zk.h"
 #include "client/env.h"
 
 enum { DEADLINE_S = 10 };

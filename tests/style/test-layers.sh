@@ -50,7 +50,7 @@ breaches() {
   planted 'headers include each other in a circle' harness/history/history.h '#include "evidence.h"' harness/history/evidence.h
   planted 'backends/ includes nothing of harness/' backends/control/null.c '#include "base/clock.h"'
   planted 'backends/ includes nothing of harness/' backends/control/null.c '#include "harness/base/clock.h"'
-  planted 'connection helpers are for the families' harness/servers/disk.c '#include "backends/postgres/pg_util.h"'
+  planted 'connection helpers are for the families' harness/servers/disk.c '#include "backends/postgres/pg.h"'
   planted 'nobody but backends/ names a protocol' harness/run/plan.c 'static const char *x = "redis-token needs";'
   planted 'nobody but backends/ names a protocol' harness/run/plan.c 'static const char *x = "local";'
   planted 'nobody but backends/ names a protocol' harness/show/display.c 'static const char *x = "null@none";'

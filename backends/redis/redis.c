@@ -7,7 +7,7 @@
  * The socket is made here and not by redisConnectNonBlock, which hides the errno of a refused connect, calls the
  * connection ready before the handshake has ended, and lets it leak into started programs.
  */
-#include "redis_util.h"
+#include "redis.h"
 
 #include <errno.h>
 #include <netdb.h>

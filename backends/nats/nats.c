@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * nats_util.c - the lines of one connection: INFO, CONNECT, SUB, PUB and HPUB, MSG and HMSG, PING and PONG.
+ * nats.c - the lines of one connection: INFO, CONNECT, SUB, PUB and HPUB, MSG and HMSG, PING and PONG.
  */
-#include "nats_util.h"
+#include "nats.h"
 
 #include <errno.h>
 #include <inttypes.h>

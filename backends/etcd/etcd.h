@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * etcd_util.h - one HTTP connection to one etcd server, by whose gateway every call of its API is a POST of JSON that
+ * etcd.h - one HTTP connection to one etcd server, by whose gateway every call of its API is a POST of JSON that
  * is answered by JSON. Private to the protocols on etcd and to family_etcd.c.
  *
  * libcurl's multi interface does HTTP and never waits: all waiting is done here, in env, until an absolute deadline.
@@ -14,8 +14,8 @@
  *
  * Sources: libcurl-multi(3); etcd.io/docs/v3.4/dev-guide/api_grpc_gateway.
  */
-#ifndef LB_ETCD_UTIL_H
-#define LB_ETCD_UTIL_H
+#ifndef LB_ETCD_H
+#define LB_ETCD_H
 
 #include <jansson.h>
 

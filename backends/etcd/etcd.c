@@ -2,7 +2,7 @@
  *
  * libcurl tells which sockets it waits for and until when, by callbacks; here is the poll loop around it.
  */
-#include "etcd_util.h"
+#include "etcd.h"
 
 #include <curl/curl.h>
 #include <errno.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * nats_util.h - a connection to a NATS server with our own deadlines: requests and their answers, and one subject that
+ * nats.h - a connection to a NATS server with our own deadlines: requests and their answers, and one subject that
  * is listened to. Private to the NATS protocols and the harness's NATS topologies.
  *
  * NATS's C client has threads of its own, and its calls wait for them on condition variables, which no env can do. So
  * this speaks the protocol itself (docs.nats.io, "Client Protocol"), which is text.
  */
-#ifndef LB_NATS_UTIL_H
-#define LB_NATS_UTIL_H
+#ifndef LB_NATS_H
+#define LB_NATS_H
 
 #include <jansson.h>
 

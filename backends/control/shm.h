@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * shm_util.h - a table of owner words in the memory that all clients of a trial share: key -> who holds it.
+ * shm.h - a table of owner words in the memory that all clients of a trial share: key -> who holds it.
  * Private to the protocols that need no server (local, broken).
  */
-#ifndef LB_SHM_UTIL_H
-#define LB_SHM_UTIL_H
+#ifndef LB_SHM_H
+#define LB_SHM_H
 
 #include <stdatomic.h>
 

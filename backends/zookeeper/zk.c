@@ -3,7 +3,7 @@
  * First a link: one handle of libzookeeper_mt, and what its threads leave for the session's thread. Then the session:
  * one link after the other, requests, waiting, and the deletions that must not be forgotten.
  */
-#include "zk_util.h"
+#include "zk.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * pg_util.h - PostgreSQL connections with our own deadlines, on libpq's asynchronous calls.
+ * pg.h - PostgreSQL connections with our own deadlines, on libpq's asynchronous calls.
  * Private to the PostgreSQL protocols and the harness's PostgreSQL topologies. What locks need of them is a struct
  * sql_server.
  */
-#ifndef LB_PG_UTIL_H
-#define LB_PG_UTIL_H
+#ifndef LB_PG_H
+#define LB_PG_H
 
 #include <libpq-fe.h>
 

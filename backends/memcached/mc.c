@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * memcached_util.c - requests and answers of one connection, in order (protocol.txt, meta commands).
+ * mc.c - requests and answers of one connection, in order (protocol.txt, meta commands).
  */
-#include "memcached_util.h"
+#include "mc.h"
 
 #include <errno.h>
 #include <netdb.h>

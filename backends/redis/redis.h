@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * redis_util.h - what the Redis protocols and the harness's Redis topologies share; private to them.
- *   redis_util.c     connections with our own deadlines, on hiredis 0.14 (whose timeouts are per read, not per call)
+ * redis.h - what the Redis protocols and the harness's Redis topologies share; private to them.
+ *   redis.c     connections with our own deadlines, on hiredis 0.14 (whose timeouts are per read, not per call)
  *   redis_link.c     which server to connect to: the only one, the master the Sentinels name, or the one that has the
  *                    key's slot
  *   redis_command.c  commands about a key, what errors mean, removal of what a run has left
@@ -13,8 +13,8 @@
  * A connection answers in order. A reply that did not come in time is still owed: the connection counts it and throws
  * it away when it comes, so it can never be taken for the answer to a later command.
  */
-#ifndef LB_REDIS_UTIL_H
-#define LB_REDIS_UTIL_H
+#ifndef LB_REDIS_H
+#define LB_REDIS_H
 
 #include <hiredis/hiredis.h>
 

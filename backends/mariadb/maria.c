@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * maria_server.c - MariaDB connections with our own deadlines, and what locks need of them.
+ * maria.c - MariaDB connections with our own deadlines, and what locks need of them.
  *
  * The client library's blocking calls know no deadline, so each call is started and continued whenever its socket is
  * ready. A call that ran into its deadline is given up with its connection: KILL would turn a commit that waits for a
@@ -8,7 +8,7 @@
  *
  * A connection says whose it is by its default database, the schema of the run; the first one finds none and makes it.
  */
-#include "maria_server.h"
+#include "maria.h"
 
 #include "backends/address.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * zk_util.h - ZooKeeper sessions with our own deadlines, on libzookeeper_mt's asynchronous calls.
+ * zk.h - ZooKeeper sessions with our own deadlines, on libzookeeper_mt's asynchronous calls.
  * Private to the ZooKeeper protocols. The queue of zk-sequential stands in zk_queue.h.
  *
  * The library runs two threads per handle. They never enter the caller: a completion copies its answer into a zk_call
@@ -11,8 +11,8 @@
  * (it pings after T/3), 2/3 T for a connect that is not answered (2 s if there has been no session yet); a refused or
  * closed connection costs nothing.
  */
-#ifndef LB_ZK_UTIL_H
-#define LB_ZK_UTIL_H
+#ifndef LB_ZK_H
+#define LB_ZK_H
 
 #include <zookeeper/zookeeper.h>
 

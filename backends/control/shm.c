@@ -2,7 +2,7 @@
  *
  * Open addressing over hashes of keys, claimed by compare-and-swap: no lock is needed to find a lock.
  */
-#include "shm_util.h"
+#include "shm.h"
 
 #include <string.h>
 

@@ -11,7 +11,7 @@
  * nothing is left to the session: names carry their schema, and where a prepared statement is not the session's own,
  * all go unprepared from then on.
  */
-#include "pg_util.h"
+#include "pg.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * maria_server.h - what a lock at MariaDB needs of its server (sql.h), on the calls of MariaDB's client library that do
+ * maria.h - what a lock at MariaDB needs of its server (sql.h), on the calls of MariaDB's client library that do
  * not block. Private to the MariaDB protocols and the harness's MariaDB topologies.
  */
-#ifndef LB_MARIA_SERVER_H
-#define LB_MARIA_SERVER_H
+#ifndef LB_MARIA_H
+#define LB_MARIA_H
 
 #include "backends/sql/sql.h"
 

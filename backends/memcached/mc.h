@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * memcached_util.h - a connection to memcached with our own deadlines. Private to the memcached protocols and the
+ * mc.h - a connection to memcached with our own deadlines. Private to the memcached protocols and the
  * harness's memcached topology.
  */
-#ifndef LB_MEMCACHED_UTIL_H
-#define LB_MEMCACHED_UTIL_H
+#ifndef LB_MC_H
+#define LB_MC_H
 
 #include "backends/backend.h"
 
