@@ -29,7 +29,7 @@ double lb_upper95_zero(uint64_t n) { return n ? 1 - pow(ONE_SIDED, 1 / (double)n
  * for Health Statistics data presentation standards for proportions", Vital and Health Statistics 2 (2017). Why
  * Wilson's form: C. Franco, R. J. A. Little, T. A. Louis and E. V. Slud, "Comparative study of confidence intervals for
  * proportions in complex sample surveys", J. Survey Statistics and Methodology 7 (2019). A bootstrap over five trials
- * covers about 80 % where it says 95 % (tests/unit/test-coverage.c). */
+ * covers about 80 % where it says 95 % (tests/unit/base/test-coverage.c). */
 
 #define LEAST_EFFECT 0.25 /* two or three trials that happen to be alike have not shown that all are */
 

@@ -26,7 +26,7 @@ const struct lb_step *lb_scenario_touches(const struct lb_scenario *scenario);
 bool lb_scenario_means_something(const struct lb_scenario *scenario, const struct lb_topology *topology);
 
 /* Which clocks a lock rests on, and which clocks a scenario sets. A scenario that sets none of a lock's clocks asks it
- * nothing. The rules, or its [expect], then say `n/a`, never `safe`; tests/unit/test-clocks.c holds it to that. */
+ * nothing. The rules, or its [expect], then say `n/a`, never `safe`; tests/unit/theory/test-clocks.c holds it to that. */
 
 enum lb_clock_set { /* bits */
                     LB_CLOCK_SERVER_WALL = 1 << 0,

@@ -175,7 +175,7 @@ struct lb_scenario {
    * are compared with it. Refused beside a fault and beside past_lease. */
   bool control;
   bool unreal; /* [scenario] unreal = yes: no machine does that; it shows what a lock rests on */
-  /* [scenario] alike: why it separates no two locks; NULL = it does, or says nothing (tests/unit/test-theory.c). */
+  /* [scenario] alike: why it separates no two locks; NULL = it does, or says nothing (tests/unit/theory/test-theory.c). */
   char *alike;
   /* [scenario] min_handoffs: fewer = undecided, because the lock was hardly put to the test.
    * Default 1; 0 where clients never meet (keys = own). */

@@ -3,7 +3,7 @@
 #
 # Redis locks with a flaw: peers/reference.py with the flaw in it, and with the facts that its author would state.
 # Usage: flawed.py FLAW [FACTS]; without one, their names. FACTS are stated instead; '' = none, so it is predicted to be as good as the reference.
-# tests/live/live-flawed.sh says which scenario singles out each of the first ones, which are known from real locks. tests/live/live-facts.py has all of them state what is false.
+# tests/live/foreign/live-flawed.sh says which scenario singles out each of the first ones, which are known from real locks. tests/live/theory/live-facts.py has all of them state what is false.
 import os, sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

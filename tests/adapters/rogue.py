@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Adapters that break the rules of the line protocol once their session is open: peers/reference.py with something else done at one request. Its name is `rogue`.
-# Usage: rogue.py FAULT [MARK]. MARK stands among the arguments of all that it starts. tests/live/live-exec.sh says what becomes of each trial.
+# Usage: rogue.py FAULT [MARK]. MARK stands among the arguments of all that it starts. tests/live/foreign/live-exec.sh says what becomes of each trial.
 import os, signal, subprocess, sys, threading, time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

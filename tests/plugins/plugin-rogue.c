@@ -2,7 +2,7 @@
  *
  * A lock that breaks the contract in one way at a time, chosen with -s rogue.fault=WORD: what a plugin's author gets
  * wrong, and what a careless or hostile one might do. Without a fault it is a correct lock on one machine, a word in
- * shared memory for each key. tests/live/live-rogue.sh says what has to come of each.
+ * shared memory for each key. tests/live/foreign/live-rogue.sh says what has to come of each.
  */
 #include <errno.h>
 #include <signal.h>

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 # What `show --cost` counts where it is known: one round trip and one command each. TAP. Usage: live-cost.sh LOCKBENCH
 bin=$1
-. "$(dirname "$0")/../helpers/tap.sh"
+. "$(dirname "$0")/../../helpers/tap.sh"
 
 # FILE ROW ACQUIRE RELEASE REFUSED: the three numbers of a row.
 counts() {

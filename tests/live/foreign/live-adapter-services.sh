@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: MIT
 # An adapter on each service, in a run folder whose name has what servers split, comment out or unquote; a refusal that comes late; what a server has of a row; who is left out; a deadlock. TAP. Usage: live-adapter-services.sh LOCKBENCH
 bin=$1
-. "$(dirname "$0")/../helpers/tap.sh"
-here=$(cd "$(dirname "$0")/.." && pwd)
+. "$(dirname "$0")/../../helpers/tap.sh"
+here=$(cd "$(dirname "$0")/../.." && pwd)
 TMPDIR=$dir
 export TMPDIR
 mkdir "$dir/locks" && chmod 777 "$dir" "$dir/locks"

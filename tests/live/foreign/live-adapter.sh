@@ -4,8 +4,8 @@
 # `adapter-check` passes the reference adapter, and fails each of tests/adapters/broken.py with the statement that it breaks and a line that says what was read. TAP.
 # Usage: live-adapter.sh LOCKBENCH
 bin=$1
-. "$(dirname "$0")/../helpers/tap.sh"
-here=$(cd "$(dirname "$0")/.." && pwd)
+. "$(dirname "$0")/../../helpers/tap.sh"
+here=$(cd "$(dirname "$0")/../.." && pwd)
 at_once=6 run=0 listed=''
 
 # breaks FAULT STATEMENT PATTERN: this statement alone is tried. All run first, a few at a time, for most of what they do is to wait; then they are judged in their order.

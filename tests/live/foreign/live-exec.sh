@@ -4,8 +4,8 @@
 # Adapters that lie, hang, die, flood and talk nonsense (tests/adapters/rogue.py): each trial ends with one line that says it, nothing is left of it, and the reference adapter beside it in
 # the same run is not disturbed. TAP. Usage: live-exec.sh LOCKBENCH
 bin=$1
-. "$(dirname "$0")/../helpers/tap.sh"
-here=$(cd "$(dirname "$0")/.." && pwd)
+. "$(dirname "$0")/../../helpers/tap.sh"
+here=$(cd "$(dirname "$0")/../.." && pwd)
 mark="98765$$" # what the adapters start carries it
 TMPDIR=$dir
 export TMPDIR

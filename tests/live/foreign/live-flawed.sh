@@ -4,8 +4,8 @@
 # A lock of the user's own: what it states of itself is checked, flawed ones (tests/adapters/flawed.py) are singled out by scenarios that come with the tool, and
 # each is held against what its facts predict. TAP. Usage: live-flawed.sh LOCKBENCH PLUGINS
 bin=$1 plugins=$2
-. "$(dirname "$0")/../helpers/tap.sh"
-here=$(cd "$(dirname "$0")/.." && pwd)
+. "$(dirname "$0")/../../helpers/tap.sh"
+here=$(cd "$(dirname "$0")/../.." && pwd)
 TMPDIR=$dir
 export TMPDIR
 flawed="python3 $here/adapters/flawed.py"

@@ -12,7 +12,7 @@ import pathlib
 import subprocess
 import sys
 
-sys.path.insert(1, str(pathlib.Path(__file__).resolve().parents[1] / "helpers"))
+sys.path.insert(1, str(pathlib.Path(__file__).resolve().parents[2] / "helpers"))
 import tap  # noqa: E402
 
 sys.path.insert(0, str(tap.ROOT / "peers"))

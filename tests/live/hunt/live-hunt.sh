@@ -6,7 +6,7 @@
 # replays, its halves do not. What breaks in three of ten is listed as that, and a fault that hides another takes nothing away. Then what a user meets: an interrupted hunt goes on, a killed one leaves nothing behind. TAP.
 # Usage: live-hunt.sh LOCKBENCH PLUGIN_FOLDER
 bin=$1 plugin=$2/plugin-planted.so
-. "$(dirname "$0")/../helpers/tap.sh"
+. "$(dirname "$0")/../../helpers/tap.sh"
 
 # Ten pairs of five; the word of a condition, and what it is called in an id.
 pair=${PAIR:-$(($(date +%s) / 86400 % 10))}

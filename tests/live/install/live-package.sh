@@ -5,7 +5,7 @@
 # live-package.sh LOCKBENCH - the Debian package is built, installed over /usr in a mount namespace of its own, and used there by an
 # ordinary user, while the sources and the build folder are hidden. Nothing is compiled for it: it is made of the build folder of LOCKBENCH.
 set -u
-root=$(cd "$(dirname "$0")/../.." && pwd)
+root=$(cd "$(dirname "$0")/../../.." && pwd)
 built=$(cd "$(dirname "$1")" && pwd)
 . "$root/tests/helpers/tap.sh"
 end() { echo "1..$n"; exit; }

@@ -4,8 +4,8 @@
 # `judge` says what breaks a lock, and whose fault that is: the reference adapter, three planted flaws, a liar, a mutex, a plugin, a library that is not installed, and what
 # is no lock. Its folder says the same, and a baseline decides what is worse. Its suite is cut down to a few questions here. TAP. Usage: live-judge.sh LOCKBENCH TESTS
 bin=$(realpath "$1") plugin=$(realpath "$2/plugin-example.so")
-. "$(dirname "$0")/../helpers/tap.sh"
-here=$(cd "$(dirname "$0")/.." && pwd) root=$(cd "$(dirname "$0")/../.." && pwd)
+. "$(dirname "$0")/../../helpers/tap.sh"
+here=$(cd "$(dirname "$0")/../.." && pwd) root=$(cd "$(dirname "$0")/../../.." && pwd)
 
 # Everything of the tool but the suite: few questions, none of a mutex that has an answer only after long.
 mkdir -p "$dir/root/scenarios/suites"

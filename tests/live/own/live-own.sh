@@ -5,8 +5,8 @@
 # can be found anywhere, and what is wrong is said in one line. TAP. Usage: live-own.sh LOCKBENCH TESTS (the folder that zk-tree is built in)
 bin=$1
 zk_tree=$2/zk-tree
-etcd_ask=$(dirname "$0")/../helpers/etcd_ask.py
-. "$(dirname "$0")/../helpers/tap.sh"
+etcd_ask=$(dirname "$0")/../../helpers/etcd_ask.py
+. "$(dirname "$0")/../../helpers/tap.sh"
 case $(id -u) in 0) as_nobody='runuser -u nobody --' ;; *) as_nobody= ;; esac
 pg_bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -n 1)
 java=$(command -v java || ls /usr/lib/jvm/*/bin/java 2>/dev/null | head -n 1)
@@ -358,7 +358,7 @@ check 'and in the end everything is as it was' as_before
 # A service that the tool does not know: only the adapter knows where it is, and it keeps this machine's network.
 "$dir/redis-server" --port "$closed_port" --bind 127.0.0.1 --save '' >"$dir/unknown.log" 2>&1 &
 processes="$processes $!"
-sed 's/topologies=redis/topologies=none/; s/urlsplit(servers\[0\])/urlsplit(os.environ["SERVICE"])/; s/^import secrets/import os, secrets/' "$(dirname "$0")/../../peers/reference.py" >"$dir/elsewhere.py"
+sed 's/topologies=redis/topologies=none/; s/urlsplit(servers\[0\])/urlsplit(os.environ["SERVICE"])/; s/^import secrets/import os, secrets/' "$(dirname "$0")/../../../peers/reference.py" >"$dir/elsewhere.py"
 SERVICE=redis://127.0.0.1:$closed_port
 export SERVICE
 wait_until 5 redis-cli -p "$closed_port" ping >/dev/null

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: MIT
 # Shards under the engines that people have: a Slurm array, Open MPI and GNU parallel give, merged, the cells and verdicts of one process with
 # the same seed; so does a shard that was killed and resumed. TAP. Usage: live-engines.sh LOCKBENCH. Exit 77: none of the engines is there.
-bin=$(realpath "$1") helpers=$(dirname "$0")/../helpers
+bin=$(realpath "$1") helpers=$(dirname "$0")/../../helpers
 . "$helpers/tap.sh"
-cp "$(dirname "$0")/../../scenarios/pause/pause-holder.ini" "$dir/pause.ini"
+cp "$(dirname "$0")/../../../scenarios/pause/pause-holder.ini" "$dir/pause.ini"
 run="$bin run $dir/pause.ini control -b redis-token@redis,local@none -g none -n 2 --seed 7"
 verdicts() { cut -d, -f1-7 "$1/trials.csv"; }
 cells() { grep -E '^   "(scenario|system|guard|verdict|trials|undecided)"' "$1/run.json"; }

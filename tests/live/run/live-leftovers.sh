@@ -4,7 +4,7 @@
 # Nothing survives: the tool is killed with SIGKILL in the middle of a run, early and late; two runs side by side do not disturb
 # each other; and what ends with a trial is no part of it. TAP. Usage: live-leftovers.sh LOCKBENCH
 bin=$1
-. "$(dirname "$0")/../helpers/tap.sh"
+. "$(dirname "$0")/../../helpers/tap.sh"
 mkdir "$dir/results"
 
 # Servers work in folders below the run's (some hide their arguments); the tool, its trials and clients name it in theirs. (The

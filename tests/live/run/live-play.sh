@@ -4,7 +4,7 @@
 # `lockbench play` on real servers: a job per line comes in, an outcome per line goes out, and whatever ends it leaves nothing. TAP.
 # Usage: live-play.sh LOCKBENCH
 bin=$(realpath "$1")
-. "$(dirname "$0")/../helpers/tap.sh"
+. "$(dirname "$0")/../../helpers/tap.sh"
 export TMPDIR="$dir"
 
 job() { # SCENARIO SYSTEM, then more members

@@ -5,11 +5,11 @@
 # trials, cells and verdicts as one that was not stopped. One that stands still for a while goes on. TAP. Usage: live-resume.sh LOCKBENCH
 # RESUME_POINTS=20 tries so many moments of each signal and of a full disk, RESUME_TRIALS=1 with fewer trials; RESUME_SEED draws other ones.
 bin=$(realpath "$1") points=${RESUME_POINTS:-1} draw=${RESUME_SEED:-$$} more=
-. "$(dirname "$0")/../helpers/tap.sh"
+. "$(dirname "$0")/../../helpers/tap.sh"
 echo "# RESUME_SEED=$draw"
 
 # Scenarios without a race in them, so that two runs have the same verdicts; a load, which measures; and a system that is n/a somewhere.
-cp "$(dirname "$0")/../../scenarios/pause/pause-holder.ini" "$dir/pause.ini"
+cp "$(dirname "$0")/../../../scenarios/pause/pause-holder.ini" "$dir/pause.ini"
 run() { # FOLDER, then what it is called by; $more are arguments. What it says goes to NAME.out and NAME.err in $dir, for FOLDER may be on a full disk
   out=$1 says=$dir/${1##*/}
   shift

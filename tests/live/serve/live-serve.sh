@@ -4,7 +4,7 @@
 # `lockbench serve`: a command beside real servers, faults that it asks for, and nothing left however it ends. TAP.
 # Usage: live-serve.sh LOCKBENCH
 bin=$1
-. "${0%/*}/../helpers/tap.sh"
+. "${0%/*}/../../helpers/tap.sh"
 chmod 711 "$dir" # without namespaces the servers of root run as nobody
 export TMPDIR=$dir
 is() { [ "$1" = "$2" ] || { echo "found '$1', expected '$2'"; false; }; }

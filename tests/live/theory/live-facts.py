@@ -16,7 +16,7 @@ import sys
 import tempfile
 from typing import NamedTuple
 
-sys.path.insert(1, str(pathlib.Path(__file__).resolve().parents[1] / "helpers"))
+sys.path.insert(1, str(pathlib.Path(__file__).resolve().parents[2] / "helpers"))
 import tap  # noqa: E402
 
 LOCKBENCH, PLUGINS = sys.argv[1:3]

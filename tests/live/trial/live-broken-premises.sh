@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: MIT
 # The scenarios of this tree with their premises broken on purpose: whatever else comes out, every trial is undecided and names the premise. A
 # scenario whose question was not put must not say "safe". TAP. Usage: live-broken-premises.sh LOCKBENCH
-bin=$1 scenarios=$(dirname "$0")/../../scenarios
-. "$(dirname "$0")/../helpers/tap.sh"
+bin=$1 scenarios=$(dirname "$0")/../../../scenarios
+. "$(dirname "$0")/../../helpers/tap.sh"
 
 cells() { # FILE...: scenario, system, verdict and reason of each cell of these runs, one a line
   awk '{ name = $1; sub(/^ *"[a-z0-9_]*": /, ""); sub(/,$/, ""); gsub(/^"|"$/, "") }

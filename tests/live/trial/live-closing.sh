@@ -4,7 +4,7 @@
 # A lock that nobody gets in time is asked for again at the end: one with a lease comes free (delayed), one without an end does not (stuck).
 # TAP. Usage: live-closing.sh LOCKBENCH
 bin=$1
-. "$(dirname "$0")/../helpers/tap.sh"
+. "$(dirname "$0")/../../helpers/tap.sh"
 
 "$bin" run lost-reply -b redis-reentrant@redis,redis-setnx@redis -g none -n 1 -j 2 --seed 1 -o "$dir/reply" >"$dir/out" 2>&1
 "$bin" run crash-between -b redis-setnx@redis -g none -n 1 --seed 1 -o "$dir/between" >>"$dir/out" 2>&1

@@ -4,7 +4,7 @@
 # Faults on real servers: what each directed scenario comes to, and that a fault which did not fire, a point nobody passed or a
 # death that nobody ordered never makes a trial safe. TAP. Usage: live-faults.sh LOCKBENCH
 bin=$1
-. "$(dirname "$0")/../helpers/tap.sh"
+. "$(dirname "$0")/../../helpers/tap.sh"
 
 # ---- asking ---------------------------------------------------------------------------------------------------------
 run() { # RUN, then what to run: its cells in RUN.json

@@ -4,7 +4,7 @@
 # Premises on real servers, each broken on purpose: such a trial is undecided and says which premise, whatever else came out. Whom a
 # fault touched, which server a client talks to, and cuts that nobody used. TAP. Usage: live-premises.sh LOCKBENCH
 bin=$1
-. "$(dirname "$0")/../helpers/tap.sh"
+. "$(dirname "$0")/../../helpers/tap.sh"
 
 own() { # NAME SYSTEM..., with steps (and sections) on standard input: a scenario of this test
   name=$1

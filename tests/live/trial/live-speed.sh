@@ -4,7 +4,7 @@
 # Loads on real servers: windows that begin when the rate has settled, what the servers commit, how they are set, and waiters that are told of a
 # release. TAP. Usage: live-speed.sh LOCKBENCH
 bin=$1
-. "$(dirname "$0")/../helpers/tap.sh"
+. "$(dirname "$0")/../../helpers/tap.sh"
 
 # What the machine gave to others says nothing of the tool: such a load is played again, three times at most.
 disturbed() { [ "$(column "$1" unsettled)" = 1 ] || grep -qE 'no speed: .*(hypervisor|of a processor)' "$dir/$1/trials.csv"; }
@@ -101,7 +101,7 @@ is_void() { # NAME PATTERN
 }
 run too-fast local@none -s clients=1 -s keys=own -s arrivals=constant -s rate_per_s=1000000
 is_void too-fast 'of 1000000 starts per s clients that were not busy had to make 1000000 and made [0-9]+'
-run liar exec:rogue@redis --exec "python3 $(dirname "$0")/../adapters/rogue.py lies" -s keys=own
+run liar exec:rogue@redis --exec "python3 $(dirname "$0")/../../adapters/rogue.py lies" -s keys=own
 is_void liar 'the servers counted [0-9]+ (requests|writes) for [0-9]+ grants'
 # Clients that are busy when the next start is due are the lock's affair.
 run over redis-token@redis -s keys=own -s hold_ms=10 -s arrivals=constant -s rate_per_s=1000
