@@ -15,7 +15,9 @@
 #include "fault.h"
 #include "network/cut.h"
 
-enum { QUICK_MS = 1000, RESTART_MS = 20000 };
+/* A member of NATS whose log is behind asks for votes all the same, and puts the election of the other one off by a whole
+ * round (4 to 9 s), every second time: of 30 that had lost their disk 7 followed nobody after 20 s. */
+enum { QUICK_MS = 1000, RESTART_MS = 60000 };
 
 /* It stands still before its end is recorded, and that before it is killed. A dead client's kernel closes its
  * connections, and a server may grant its lock to the next one before anybody here has seen that it is dead: the two
