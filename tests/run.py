@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """run.py HOME [ARG...] - builds and runs the tests for `./bench test`, in the build folders below HOME: all of them, or
-with gcc those that `meson test ARG...` selects. With --all, then also those of whole machines (MACHINES), which take long.
+with gcc those that `meson test ARG...` selects. With --all also the suite `all`, and then those of whole machines (MACHINES), which take long.
 
 All of them run in two lanes at once. In front: tests that ask servers, wait or look at a clock. Behind, at idle class:
 builds with sanitizers, and tests that only compute (suite `compute`). The lane in front mostly waits, and an idle

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# test: beside
+# test: beside, all
 # SPDX-License-Identifier: MIT
 #
 # test-odd-path.sh - a checkout in a folder with blanks and umlauts: it configures, builds, installs and runs a trial. Speaks TAP.

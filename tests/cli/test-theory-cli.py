@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# test: beside
+# test: compute
 # SPDX-License-Identifier: MIT
 """test-theory-cli.py LOCKBENCH PLUGIN_FOLDER - `theory`, `predict` and `which` say the same as the table that `list expectations` prints, as the rules and as the reference runs.
 

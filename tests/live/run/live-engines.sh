@@ -1,5 +1,5 @@
 #!/bin/sh
-# test: beside
+# test: beside, all
 # SPDX-License-Identifier: MIT
 # Shards under the engines that people have: a Slurm array, Open MPI and GNU parallel give, merged, the cells and verdicts of one process with
 # the same seed; so does a shard that was killed and resumed. TAP. Usage: live-engines.sh LOCKBENCH. Exit 77: none of the engines is there.

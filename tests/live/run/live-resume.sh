@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 # A run that is stopped at any moment, by Ctrl-C, SIGTERM, kill -9 or a full disk, keeps what is decided; resumed, it has the same
 # trials, cells and verdicts as one that was not stopped. One that stands still for a while goes on. TAP. Usage: live-resume.sh LOCKBENCH
-# RESUME_POINTS=20 tries so many moments of each signal and of a full disk, RESUME_TRIALS=1 with fewer trials; RESUME_SEED draws other ones.
+# RESUME_POINTS=20 tries so many moments of each signal and of a full disk, RESUME_TRIALS=3 with more trials; RESUME_SEED draws other ones.
 bin=$(realpath "$1") points=${RESUME_POINTS:-1} draw=${RESUME_SEED:-$$} more=
 . "$(dirname "$0")/../../helpers/tap.sh"
 echo "# RESUME_SEED=$draw"
@@ -13,7 +13,7 @@ cp "$(dirname "$0")/../../../scenarios/pause/pause-holder.ini" "$dir/pause.ini"
 run() { # FOLDER, then what it is called by; $more are arguments. What it says goes to NAME.out and NAME.err in $dir, for FOLDER may be on a full disk
   out=$1 says=$dir/${1##*/}
   shift
-  "$@" "$bin" run "$dir/pause.ini" control failover contention -b redis-token@redis,local@none -g none -n "${RESUME_TRIALS:-3}" -j 3 -s duration_s=0.2 -s warmup_s=0.1 -s settle_s=0 \
+  "$@" "$bin" run "$dir/pause.ini" control failover contention -b redis-token@redis,local@none -g none -n "${RESUME_TRIALS:-1}" -j 3 -s duration_s=0.2 -s warmup_s=0.1 -s settle_s=0 \
     --seed 7 $more -o "$out" >"$says.out" 2>"$says.err"
 }
 verdicts() { cut -d, -f1-8 "$1/trials.csv" | sed 's/,[^,]*$//'; }
